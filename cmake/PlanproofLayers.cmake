@@ -1,0 +1,30 @@
+# planproof_layer(NAME): adds the directory NAME when it has a CMakeLists.txt.
+# planproof_library(NAME DEPS...): a static library planproof_NAME from every source below the
+# calling directory, except programs (main.cc) and fuzz targets (*_fuzz.cc).
+function(planproof_layer name)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/CMakeLists.txt)
+    add_subdirectory(${name})
+  endif()
+endfunction()
+
+function(planproof_library name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "(main|_fuzz)\\.cc$")
+  add_library(planproof_${name} STATIC ${sources})
+  target_include_directories(planproof_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                             $<INSTALL_INTERFACE:include>)
+  target_link_libraries(planproof_${name} PUBLIC ${ARGN})
+endfunction()
+
+# planproof_test(LAYER DEPS...): one GoogleTest program from the calling directory's *_test.cc.
+function(planproof_test layer)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${layer}_tests ${sources})
+  target_include_directories(${layer}_tests PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${layer}_tests PRIVATE ${ARGN} GTest::gtest_main GTest::gmock)
+  target_compile_definitions(${layer}_tests PRIVATE PLANPROOF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME ${layer} COMMAND ${layer}_tests)
+endfunction()

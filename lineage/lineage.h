@@ -1,0 +1,73 @@
+// Lineage: which slice of which logical tensor a parallel tensor is.
+//
+// A lineage maps the full index of a parallel tensor (coordinates of its axes first, then local
+// indices) to an index of the logical tensor by integer expressions: affine maps for plain shards,
+// with div and mod by constants where a local merge is strided globally (boxes in digits). Its kind
+// says whether the elements *are* the logical values (full) or one term of a sum or maximum that
+// yields them (partial). What a lineage claims is never trusted: full lineages are proved, partial
+// ones serve the report and the cover check.
+#ifndef PLANPROOF_LINEAGE_LINEAGE_H_
+#define PLANPROOF_LINEAGE_LINEAGE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sdfg/graph.h"
+
+namespace planproof::lineage {
+
+// One integer expression over the dimensions of the parallel tensor:
+//   constant + sum of scale * (floor(i_dim / div) mod mod), mod = 0 meaning no reduction.
+struct IndexTerm {
+  int32_t dim = 0;      // dimension of the parallel tensor, coordinates included
+  int64_t scale = 1;
+  int64_t div = 1;
+  int64_t mod = 0;
+};
+struct IndexMap {
+  int64_t constant = 0;
+  std::vector<IndexTerm> terms;
+};
+
+enum class LineageKind : uint8_t { kNone, kFull, kPartialSum, kPartialMax };
+
+struct Lineage {
+  LineageKind kind = LineageKind::kNone;
+  sdfg::TensorId logical = sdfg::kNone;
+  std::vector<IndexMap> map;    // one per logical dimension
+  // Partial kinds: which term of how many, as the file declares it (for messages).
+  int64_t term = 0;
+  int64_t terms = 1;
+};
+
+// What the specification requires of one parallel tensor: each of its elements is the logical
+// element at `lineage.map` (kind kFull).
+struct RequiredRelation {
+  sdfg::TensorId parallel = sdfg::kNone;
+  Lineage lineage;
+  std::string what;   // "loss of each copy and microbatch", "gradient of layers.0.wq on device 3"
+};
+
+// Everything a verification run decides about: two graphs and how they are related.
+struct Problem {
+  sdfg::Graph logical;
+  sdfg::Graph parallel;
+  // Per parallel tensor. A parallel tensor without producer (input, parameter, buffer, one) must
+  // have a full lineage: this is the input relation, part of the specification.
+  std::vector<Lineage> lineage;
+  std::vector<RequiredRelation> required;
+  // Real-arithmetic premises that the specification declares on logical inputs.
+  struct InputPremise {
+    sdfg::TensorId tensor = sdfg::kNone;
+    enum class Kind : uint8_t { kPositive, kNonNegative, kNonZero, kIntegerRange, kNoTie, kRowUnmasked } kind;
+    int64_t low = 0, high = 0;   // kIntegerRange: low <= element < high
+  };
+  std::vector<InputPremise> premises;
+  std::vector<std::string> assumptions;   // listed in the report
+  std::vector<std::string> warnings;
+};
+
+}  // namespace planproof::lineage
+
+#endif  // PLANPROOF_LINEAGE_LINEAGE_H_
