@@ -1,0 +1,70 @@
+# The everyday commands. Everything is built by CMake; this file only says which targets make what.
+#   make demo            install what is missing, build, verify an example and its broken twin
+#   make test            build and run all tests
+#   make test-sanitize   the same under address and undefined-behaviour sanitizers
+#   make bench           micro-benchmarks and whole commands
+#   make acceptance      the acceptance list, line by line
+#   make fuzz            each reader under libFuzzer, FUZZ_SECONDS (default 60) per reader
+#   make format, make tidy, make install (PREFIX), make clean
+JOBS ?= $(shell nproc)
+BUILD ?= build
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+PLANPROOF = $(BUILD)/cli/planproof
+
+.PHONY: all setup demo test test-sanitize bench acceptance fuzz format check-format tidy docs install clean
+all: $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS)
+
+setup:
+	@scripts/setup.sh
+
+$(BUILD)/build.ninja: | setup
+	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release
+
+# The program alone, without tests.
+$(PLANPROOF): FORCE | $(BUILD)/build.ninja
+	@cmake --build $(BUILD) -j $(JOBS) --target planproof_program
+FORCE:
+
+demo: setup $(PLANPROOF)
+	@scripts/demo.sh $(PLANPROOF)
+
+test: $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS)
+	scripts/run_tests.sh $(BUILD) $(JOBS)
+
+test-sanitize: setup
+	cmake -S . -B $(BUILD)-sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1\ -g1 \
+	  -DPLANPROOF_SANITIZE=ON -DPLANPROOF_BENCHMARKS=OFF
+	cmake --build $(BUILD)-sanitize -j $(JOBS)
+	scripts/run_tests.sh $(BUILD)-sanitize $(JOBS)
+
+bench: $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS)
+	benchmarks/run.sh $(BUILD)
+
+acceptance: $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS)
+	python3 scripts/acceptance.py --build $(BUILD)
+
+fuzz: setup
+	scripts/fuzz.sh $(BUILD)-fuzz $(FUZZ_SECONDS)
+
+format:
+	scripts/check_format.sh --fix
+
+check-format:
+	scripts/check_format.sh
+
+tidy: $(BUILD)/build.ninja
+	scripts/clang_tidy.sh $(BUILD)
+
+docs: $(PLANPROOF)
+	$(PLANPROOF) operators --markdown > docs/operators.md
+
+install: $(PLANPROOF)
+	cmake --install $(BUILD) --prefix $(PREFIX)
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz
