@@ -10,11 +10,30 @@ endfunction()
 function(planproof_library name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   list(FILTER sources EXCLUDE REGEX "(main|_fuzz)\\.cc$")
+  if(NOT sources)  # a layer of headers only
+    set(sources ${CMAKE_CURRENT_BINARY_DIR}/empty.cc)
+    file(WRITE ${sources} "")
+  endif()
   add_library(planproof_${name} STATIC ${sources})
   target_include_directories(planproof_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                              $<INSTALL_INTERFACE:include>)
   target_link_libraries(planproof_${name} PUBLIC ${ARGN})
 endfunction()
+
+# planproof_fuzzer(NAME SOURCE DEPS...): a libFuzzer program, built by the target `fuzzers`.
+function(planproof_fuzzer name source)
+  if(NOT PLANPROOF_FUZZ)
+    return()
+  endif()
+  add_executable(${name} EXCLUDE_FROM_ALL ${source})
+  target_link_libraries(${name} PRIVATE ${ARGN} -fsanitize=fuzzer)
+  if(NOT TARGET fuzzers)
+    add_custom_target(fuzzers)
+  endif()
+  add_dependencies(fuzzers ${name})
+endfunction()
+
+include(GoogleTest)
 
 # planproof_test(LAYER DEPS...): one GoogleTest program from the calling directory's *_test.cc.
 function(planproof_test layer)
@@ -26,5 +45,7 @@ function(planproof_test layer)
   target_include_directories(${layer}_tests PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${layer}_tests PRIVATE ${ARGN} GTest::gtest_main GTest::gmock)
   target_compile_definitions(${layer}_tests PRIVATE PLANPROOF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  add_test(NAME ${layer} COMMAND ${layer}_tests)
+  # One ctest entry per test case, so that failures and skipped tests are counted one by one.
+  gtest_discover_tests(${layer}_tests TEST_PREFIX "${layer}." DISCOVERY_MODE PRE_TEST
+                       DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
 endfunction()

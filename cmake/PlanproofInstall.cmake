@@ -1,0 +1,26 @@
+# Installs the program, the libraries with their headers, and what find_package(planproof) needs.
+include(CMakePackageConfigHelpers)
+
+set(installed_layers)
+foreach(layer solver sdfg lineage shape_reduction stages frontend runtime_check report)
+  if(TARGET planproof_${layer})
+    list(APPEND installed_layers planproof_${layer})
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+            FILES_MATCHING PATTERN "*.h")
+  endif()
+endforeach()
+install(TARGETS ${installed_layers} EXPORT planproofTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT planproofTargets NAMESPACE planproof::
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/planproof)
+configure_package_config_file(
+  ${PROJECT_SOURCE_DIR}/cmake/planproofConfig.cmake.in ${PROJECT_BINARY_DIR}/planproofConfig.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/planproof)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/planproofConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/planproofConfig.cmake
+              ${PROJECT_BINARY_DIR}/planproofConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/planproof)
+if(TARGET planproof_program)
+  install(TARGETS planproof_program DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
