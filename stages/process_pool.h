@@ -1,0 +1,67 @@
+// Work done in forked worker processes, so that a crash, a timeout or exhausted memory costs one
+// task and not the run.
+//
+// The workers inherit everything the parent has built (a fork, no serialisation of the input); only
+// task numbers go to them and bytes come back, over one socket per worker. Tasks are handed out as
+// workers become free, each worker having the next one waiting already. When a worker dies, the
+// task it was at is reported as failed; the one that was waiting is given to another worker, and a
+// fresh worker takes the place of the dead one.
+//
+// The calling process must be single-threaded, and should fork before it has grown: every process
+// counts the shared pages that it maps.
+#ifndef PLANPROOF_STAGES_PROCESS_POOL_H_
+#define PLANPROOF_STAGES_PROCESS_POOL_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace planproof::stages {
+
+struct WorkerLimits {
+  int jobs = 1;                 // worker processes at a time; less than 1 counts as 1
+  double task_timeout_s = 0;    // 0: none
+  int64_t memory_limit_mb = 0;  // what a worker may map beyond what it inherited; 0: no limit
+};
+
+enum class TaskStatus : uint8_t {
+  kDone,
+  kFailed,       // the work threw an exception, or no worker could be started
+  kCrashed,      // the worker ended by a signal or an exit of its own
+  kTimedOut,     // killed after task_timeout_s
+  kOutOfMemory,  // went past memory_limit_mb
+};
+
+struct TaskOutcome {
+  TaskStatus status = TaskStatus::kDone;
+  std::string result;  // kDone: what the work returned
+  std::string reason;  // otherwise: one clause for people, "worker killed by signal 9 (Killed)"
+};
+
+// Memory of the calling process and its workers, in MiB.
+struct PoolUsage {
+  double peak_total_mb = 0;  // largest sum of resident sets over all processes at a sampled moment
+  double peak_largest_mb = 0;  // largest resident set that any one process ever had
+  int workers_started = 0;
+};
+
+// Runs work(0) .. work(number_of_tasks - 1) in worker processes; on_result is called in this
+// process, once per task, in order of completion. `task_name` (may be empty) is asked, in the
+// worker, only when the fault injection of tests is on: with
+// PLANPROOF_TEST_WORKER_FAULT="KIND:TEXT" (several are separated by ';') in the environment, a
+// worker misbehaves when it starts a task whose name contains TEXT. KIND is `kill` (SIGKILL to
+// itself), `abort`, `sleep` (for ever) or `alloc` (memory until the limit). It exists for tests
+// only.
+PoolUsage RunInWorkers(int number_of_tasks, const WorkerLimits& limits,
+                       const std::function<std::string(int task)>& work,
+                       const std::function<void(int task, TaskOutcome outcome)>& on_result,
+                       const std::function<std::string(int task)>& task_name = nullptr);
+
+// Resident set of one process now, in MiB (0: the calling process); 0 if it is gone.
+double ResidentMegabytes(int process_id);
+// The largest resident set that the calling process has had, in MiB.
+double PeakResidentMegabytes();
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_PROCESS_POOL_H_

@@ -1,0 +1,141 @@
+#include "stages/worker_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace planproof::stages {
+namespace {
+
+// False when the other end is gone.
+bool SendAll(int socket, const char* bytes, size_t size) {
+  while (size > 0) {
+    const ssize_t sent = send(socket, bytes, size, MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    bytes += sent;
+    size -= static_cast<size_t>(sent);
+  }
+  return true;
+}
+
+bool ReceiveAll(int socket, char* bytes, size_t size) {
+  while (size > 0) {
+    const ssize_t got = recv(socket, bytes, size, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    bytes += got;
+    size -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+// Bytes of address space mapped by this process.
+uint64_t MappedBytes() {
+  char text[64] = {0};
+  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t got = read(file, text, sizeof(text) - 1);
+  close(file);
+  if (got <= 0) return 0;
+  return std::strtoull(text, nullptr, 10) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+void LimitMemory(int64_t megabytes) {
+  if (megabytes <= 0) return;
+  const uint64_t limit = MappedBytes() + (static_cast<uint64_t>(megabytes) << 20);
+  rlimit wanted{};
+  if (getrlimit(RLIMIT_AS, &wanted) != 0) return;
+  if (wanted.rlim_max != RLIM_INFINITY && wanted.rlim_max < limit) return;  // stricter already
+  wanted.rlim_cur = limit;
+  setrlimit(RLIMIT_AS, &wanted);
+  std::set_new_handler([] { _exit(kOutOfMemoryExit); });
+}
+
+// One "KIND:TEXT" of the environment variable.
+struct Fault {
+  std::string kind;
+  std::string text;
+};
+
+std::vector<Fault> InjectedFaults() {
+  std::vector<Fault> faults;
+  const char* variable = std::getenv("PLANPROOF_TEST_WORKER_FAULT");
+  if (variable == nullptr) return faults;
+  const std::string list = variable;
+  for (size_t begin = 0; begin < list.size();) {
+    const size_t end = std::min(list.find(';', begin), list.size());
+    const std::string item = list.substr(begin, end - begin);
+    const size_t colon = item.find(':');
+    if (colon != std::string::npos) {
+      faults.push_back({item.substr(0, colon), item.substr(colon + 1)});
+    }
+    begin = end + 1;
+  }
+  return faults;
+}
+
+void Misbehave(const std::string& kind, int64_t memory_limit_mb) {
+  if (kind == "kill") raise(SIGKILL);
+  if (kind == "abort") std::abort();
+  while (kind == "sleep") pause();
+  if (kind == "alloc" && memory_limit_mb > 0) {
+    std::vector<std::unique_ptr<char[]>> blocks;
+    constexpr size_t kBlock = size_t{1} << 20;
+    for (int64_t i = 0; i <= memory_limit_mb + 64; ++i) {
+      blocks.push_back(std::make_unique_for_overwrite<char[]>(kBlock));
+      std::memset(blocks.back().get(), 1, kBlock);
+    }
+  }
+}
+
+}  // namespace
+
+void ServeTasks(int socket, const WorkerLimits& limits, const std::function<std::string(int)>& work,
+                const std::function<std::string(int)>& task_name) {
+  LimitMemory(limits.memory_limit_mb);
+  const std::vector<Fault> faults = InjectedFaults();
+  int32_t task = 0;
+  while (ReceiveAll(socket, reinterpret_cast<char*>(&task), sizeof(task))) {
+    ReplyHeader header;
+    header.task = task;
+    std::string bytes;
+    // The work is ours and throws nothing, but libraries below it may.
+    try {
+      if (!faults.empty() && task_name) {
+        const std::string name = task_name(task);
+        for (const Fault& fault : faults) {
+          if (name.find(fault.text) != std::string::npos) {
+            Misbehave(fault.kind, limits.memory_limit_mb);
+          }
+        }
+      }
+      bytes = work(task);
+    } catch (const std::bad_alloc&) {
+      _exit(kOutOfMemoryExit);
+    } catch (const std::exception& error) {
+      header.failed = 1;
+      bytes = error.what();
+    }
+    header.size = bytes.size();
+    if (!SendAll(socket, reinterpret_cast<const char*>(&header), sizeof(header)) ||
+        !SendAll(socket, bytes.data(), bytes.size())) {
+      break;
+    }
+  }
+  _exit(0);
+}
+
+}  // namespace planproof::stages
