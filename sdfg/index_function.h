@@ -23,8 +23,8 @@
 
 namespace planproof::sdfg {
 
-using ExprId = int32_t;    // position in IndexFunction::nodes; children have smaller ids
-using VarId = int32_t;     // position in IndexFunction::vars
+using ExprId = int32_t;  // position in IndexFunction::nodes; children have smaller ids
+using VarId = int32_t;   // position in IndexFunction::vars
 inline constexpr ExprId kNoExpr = -1;
 
 // Sorts: I integer, R real, B boolean. In comments, (a, b) are `args`.
@@ -38,28 +38,41 @@ enum class Op : uint8_t {
   kIntMod,      // I: args[0] - value * floor(args[0] / value), value > 0
   kIntElement,  // I: element of the integer input `input` at indices args
   // Real expressions
-  kReal,        // R: constant `real`
-  kNegInf,      // R: -infinity; legal only under max, exp and as a summand of those (a mask)
-  kElement,     // R: element of input `input` at indices args (sort I each)
-  kPosition,    // R: the integer args[0] as a real number
-  kIndicator,   // R: 1 if the boolean args[0] holds, else 0
-  kAdd, kMul,   // R: args[0] op args[1]
-  kNeg,         // R: -args[0]
-  kDiv,         // R: args[0] / args[1]; premise args[1] != 0
-  kPow,         // R: args[0] ^ real, a rational constant exponent; premise: > 0 (>= 0) if not integer
-  kExp, kLog,   // R: log has the premise args[0] > 0
-  kErf, kSin, kCos,  // R
-  kAbs,         // R
-  kMax, kMin,   // R: of two; `tie` says how a derivative treats equality
-  kSelect,      // R: args[0] (sort B) ? args[1] : args[2]
-  kSum,         // R: sum over `var` of args[0]
-  kReduceMax, kReduceMin,  // R: max/min over `var` of args[0]; `tie` for the derivative
-  kOpaque,      // R or I (see int_valued): uninterpreted function `name`; see Node::opaque
+  kReal,       // R: constant `real`
+  kNegInf,     // R: -infinity; legal only under max, exp and as a summand of those (a mask)
+  kElement,    // R: element of input `input` at indices args (sort I each)
+  kPosition,   // R: the integer args[0] as a real number
+  kIndicator,  // R: 1 if the boolean args[0] holds, else 0
+  kAdd,
+  kMul,  // R: args[0] op args[1]
+  kNeg,  // R: -args[0]
+  kDiv,  // R: args[0] / args[1]; premise args[1] != 0
+  kPow,  // R: args[0] ^ real, a rational constant exponent; premise: > 0 (>= 0) if not integer
+  kExp,
+  kLog,  // R: log has the premise args[0] > 0
+  kErf,
+  kSin,
+  kCos,  // R
+  kAbs,  // R
+  kMax,
+  kMin,     // R: of two; `tie` says how a derivative treats equality
+  kSelect,  // R or I: args[0] (sort B) ? args[1] : args[2], branches of one sort; only the
+            // branch taken has to be defined (an index may be out of range in the other)
+  kSum,     // R: sum over `var` of args[0]
+  kReduceMax,
+  kReduceMin,  // R: max/min over `var` of args[0]; `tie` for the derivative
+  kOpaque,     // R or I (see int_valued): uninterpreted function `name`; see Node::opaque
   // Boolean expressions
-  kIntLess, kIntLessEq, kIntEq,     // B: comparisons of two I
-  kRealLess, kRealLessEq, kRealEq,  // B: comparisons of two R
-  kNonzero,     // B: args[0] (R or I) != 0, for boolean masks
-  kAnd, kOr, kNot,
+  kIntLess,
+  kIntLessEq,
+  kIntEq,  // B: comparisons of two I
+  kRealLess,
+  kRealLessEq,
+  kRealEq,   // B: comparisons of two R
+  kNonzero,  // B: args[0] (R or I) != 0, for boolean masks
+  kAnd,
+  kOr,
+  kNot,
 };
 
 // How the derivative of max, relu, abs, clamp is shared among operands that tie.
@@ -68,11 +81,11 @@ enum class TieRule : uint8_t { kNone, kFirst, kEven, kAll, kZero };
 struct Node {
   Op op;
   TieRule tie = TieRule::kNone;
-  bool int_valued = false;          // kOpaque: sort I
-  VarId var = -1;                   // kIndex, kSum, kReduceMax, kReduceMin; kOpaque: row variable or -1
-  int32_t input = -1;               // kElement, kIntElement
-  int64_t value = 0;                // kIntConst, kIntScale, kIntDiv, kIntMod
-  solver::Rational real;            // kReal, kPow
+  bool int_valued = false;  // kOpaque: sort I
+  VarId var = -1;           // kIndex, kSum, kReduceMax, kReduceMin; kOpaque: row variable or -1
+  int32_t input = -1;       // kElement, kIntElement
+  int64_t value = 0;        // kIntConst, kIntScale, kIntDiv, kIntMod
+  solver::Rational real;    // kReal, kPow
   // kOpaque: function name with every attribute that matters spelled out, e.g.
   // "topk_index(k=2,groups=8,topk_groups=4)". Its value depends on: this name, the extent of `var`,
   // and args: args[0] is the row body (a function of `var`) when var >= 0, further args (or all,
@@ -89,16 +102,16 @@ struct IndexVariable {
 };
 
 struct FunctionInput {
-  std::string name;   // operand name of the declaration, e.g. "x"
+  std::string name;  // operand name of the declaration, e.g. "x"
   Shape shape;
   DType dtype = DType::kUnknown;
 };
 
 struct FunctionOutput {
   std::string name;
-  std::vector<VarId> dims;   // one variable per dimension; its extent is the dimension's
+  std::vector<VarId> dims;  // one variable per dimension; its extent is the dimension's
   DType dtype = DType::kUnknown;
-  ExprId body = kNoExpr;     // sort R, or I for integer-valued outputs
+  ExprId body = kNoExpr;  // sort R, or I for integer-valued outputs
   Shape shape(const std::vector<IndexVariable>& vars) const;
 };
 
@@ -111,7 +124,7 @@ struct FunctionPremise {
 };
 
 struct IndexFunction {
-  std::string operator_name;           // "linear", "linear.backward", "all_reduce", ...
+  std::string operator_name;  // "linear", "linear.backward", "all_reduce", ...
   std::vector<FunctionInput> inputs;
   std::vector<IndexVariable> vars;
   std::vector<Node> nodes;
