@@ -1,0 +1,99 @@
+#include "frontend/plan/json_cursor.h"
+
+#include "absl/strings/str_cat.h"
+#include "frontend/plan/status_macros.h"
+
+namespace planproof::plan {
+
+absl::Status JsonCursor::Error(const JsonValue& at, const std::string& message) const {
+  const std::string pointer = PointerOf(root_, at);
+  return absl::InvalidArgumentError(
+      absl::StrCat(file_, ":", at.line, ": ", pointer.empty() ? "/" : pointer, ": ", message));
+}
+
+absl::Status JsonCursor::WrongKind(const JsonValue& at, const std::string& expected) const {
+  return Error(at, absl::StrCat("is ", KindName(at.kind), "; ", expected, " is expected"));
+}
+
+absl::Status JsonCursor::Object(const JsonValue& value,
+                                std::initializer_list<const char*> known) const {
+  PLAN_RETURN_IF_ERROR(IsObject(value));
+  for (size_t i = 0; i < value.keys.size(); ++i) {
+    bool found = false;
+    for (const char* key : known) found = found || value.keys[i] == key;
+    if (found) continue;
+    std::string list;
+    for (const char* key : known) absl::StrAppend(&list, list.empty() ? "" : ", ", key);
+    return Error(value.items[i],
+                 absl::StrCat("key \"", value.keys[i], "\" is not known; keys here are ", list));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JsonCursor::IsObject(const JsonValue& value) const {
+  if (value.kind == JsonValue::Kind::kObject) return absl::OkStatus();
+  return WrongKind(value, "an object");
+}
+
+absl::Status JsonCursor::IsArray(const JsonValue& value) const {
+  if (value.kind == JsonValue::Kind::kArray) return absl::OkStatus();
+  return WrongKind(value, "a list");
+}
+
+absl::StatusOr<std::string> JsonCursor::String(const JsonValue& value) const {
+  if (value.kind != JsonValue::Kind::kString) return WrongKind(value, "a string");
+  return value.text;
+}
+
+absl::StatusOr<std::string> JsonCursor::Name(const JsonValue& value) const {
+  if (value.kind != JsonValue::Kind::kString) return WrongKind(value, "a name");
+  if (value.text.empty()) return Error(value, "is empty; a name is expected");
+  if (value.text.size() > 1024) return Error(value, "a name is longer than 1024 bytes");
+  for (unsigned char c : value.text) {
+    if (c < 0x20 || c == 0x7f) return Error(value, "a name contains a control character");
+  }
+  return value.text;
+}
+
+absl::StatusOr<int64_t> JsonCursor::Integer(const JsonValue& value, int64_t low,
+                                            int64_t high) const {
+  if (value.kind != JsonValue::Kind::kInteger) return WrongKind(value, "an integer");
+  if (value.integer < low || value.integer > high) {
+    return Error(value, absl::StrCat(value.integer, " is out of range; ", low, " to ", high,
+                                     " is expected"));
+  }
+  return value.integer;
+}
+
+absl::StatusOr<bool> JsonCursor::Boolean(const JsonValue& value) const {
+  if (value.kind != JsonValue::Kind::kBool) return WrongKind(value, "true or false");
+  return value.boolean;
+}
+
+absl::StatusOr<std::vector<std::string>> JsonCursor::Names(const JsonValue& value) const {
+  std::vector<std::string> names;
+  if (value.kind == JsonValue::Kind::kString) {
+    PLAN_ASSIGN_OR_RETURN(std::string name, Name(value));
+    names.push_back(std::move(name));
+    return names;
+  }
+  if (value.kind != JsonValue::Kind::kArray) return WrongKind(value, "a name or a list of names");
+  for (const JsonValue& item : value.items) {
+    PLAN_ASSIGN_OR_RETURN(std::string name, Name(item));
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+absl::StatusOr<std::vector<int64_t>> JsonCursor::Extents(const JsonValue& value) const {
+  PLAN_RETURN_IF_ERROR(IsArray(value));
+  if (value.items.size() > 16) return Error(value, "has more than 16 dimensions");
+  std::vector<int64_t> extents;
+  for (const JsonValue& item : value.items) {
+    PLAN_ASSIGN_OR_RETURN(int64_t extent, Integer(item, 0, int64_t{1} << 40));
+    extents.push_back(extent);
+  }
+  return extents;
+}
+
+}  // namespace planproof::plan

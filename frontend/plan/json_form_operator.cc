@@ -1,0 +1,240 @@
+#include <cstdlib>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "frontend/plan/json_form_internal.h"
+#include "frontend/plan/status_macros.h"
+
+namespace planproof::plan {
+namespace {
+
+// "model.py:12: y = x @ w"; without a line number the whole is the file.
+void ParseSource(const std::string& text, Source* out) {
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos || colon + 1 >= text.size() || text[colon + 1] < '0' ||
+      text[colon + 1] > '9') {
+    out->set_file(text);
+    return;
+  }
+  out->set_file(text.substr(0, colon));
+  size_t at = colon + 1;
+  int64_t line = 0;
+  while (at < text.size() && text[at] >= '0' && text[at] <= '9' && line < 100'000'000) {
+    line = line * 10 + (text[at] - '0');
+    ++at;
+  }
+  out->set_line(static_cast<int32_t>(line));
+  while (at < text.size() && (text[at] == ':' || text[at] == ' ')) ++at;
+  out->set_text(text.substr(at));
+}
+
+absl::Status ReadOperand(const JsonCursor& json, const JsonValue& value, Operand* out) {
+  switch (value.kind) {
+    case JsonValue::Kind::kString: {
+      PLAN_ASSIGN_OR_RETURN(*out->mutable_tensor(), json.Name(value));
+      return absl::OkStatus();
+    }
+    case JsonValue::Kind::kInteger:
+    case JsonValue::Kind::kReal:
+      out->set_literal(value.text);
+      return absl::OkStatus();
+    case JsonValue::Kind::kNull:
+      out->set_absent(true);
+      return absl::OkStatus();
+    case JsonValue::Kind::kObject: {
+      PLAN_RETURN_IF_ERROR(json.Object(value, {"literal"}));
+      const JsonValue* literal = value.Find("literal");
+      if (literal == nullptr) return json.Error(value, "the key \"literal\" is expected");
+      if (literal->kind != JsonValue::Kind::kString && literal->kind != JsonValue::Kind::kInteger &&
+          literal->kind != JsonValue::Kind::kReal) {
+        return json.WrongKind(*literal, "a number, or a string such as \"1/3\",");
+      }
+      out->set_literal(literal->text);
+      return absl::OkStatus();
+    }
+    default:
+      return json.WrongKind(value, "a tensor name, a number, null or {\"literal\": \"1/3\"}");
+  }
+}
+
+absl::Status ReadAttribute(const JsonCursor& json, const JsonValue& value, bool in_list,
+                           AttributeValue* out) {
+  switch (value.kind) {
+    case JsonValue::Kind::kInteger:
+      out->set_integer(value.integer);
+      return absl::OkStatus();
+    case JsonValue::Kind::kString:
+      if (!value.text.empty() && value.text[0] == '=') {
+        out->set_expression(value.text.substr(1));
+        return absl::OkStatus();
+      }
+      if (in_list) break;
+      out->set_text(value.text);
+      return absl::OkStatus();
+    case JsonValue::Kind::kNull:
+      if (in_list) break;
+      out->set_none(true);
+      return absl::OkStatus();
+    case JsonValue::Kind::kBool:
+      if (in_list) break;
+      out->set_boolean(value.boolean);
+      return absl::OkStatus();
+    case JsonValue::Kind::kReal:
+      if (in_list) break;
+      out->set_real(value.text);
+      return absl::OkStatus();
+    case JsonValue::Kind::kArray:
+      if (in_list) break;
+      out->mutable_list();
+      for (const JsonValue& item : value.items) {
+        PLAN_RETURN_IF_ERROR(ReadAttribute(json, item, true, out->mutable_list()->add_elements()));
+      }
+      return absl::OkStatus();
+    case JsonValue::Kind::kObject: {
+      if (in_list) break;
+      PLAN_RETURN_IF_ERROR(json.Object(value, {"real"}));
+      const JsonValue* real = value.Find("real");
+      if (real == nullptr) return json.Error(value, "the key \"real\" is expected");
+      out->set_real(real->text);
+      return absl::OkStatus();
+    }
+  }
+  return json.WrongKind(value, in_list ? "an integer or an expression \"=...\""
+                                       : "a number, string, boolean or list of integers");
+}
+
+absl::Status ReadCollective(const JsonCursor& json, const JsonValue& value, Collective* out) {
+  if (const JsonValue* over = value.Find("over")) {
+    PLAN_ASSIGN_OR_RETURN(std::vector<std::string> axes, json.Names(*over));
+    for (std::string& axis : axes) out->add_over(std::move(axis));
+  }
+  const auto integer = [&](const char* key, int64_t low, auto set) -> absl::Status {
+    const JsonValue* item = value.Find(key);
+    if (item == nullptr) return absl::OkStatus();
+    PLAN_ASSIGN_OR_RETURN(int64_t number, json.Integer(*item, low, 1 << 30));
+    set(number);
+    return absl::OkStatus();
+  };
+  PLAN_RETURN_IF_ERROR(integer("dim", -64, [&](int64_t n) { out->set_dim(n); }));
+  PLAN_RETURN_IF_ERROR(integer("split_dim", -64, [&](int64_t n) { out->set_split_dim(n); }));
+  PLAN_RETURN_IF_ERROR(integer("concat_dim", -64, [&](int64_t n) { out->set_concat_dim(n); }));
+  PLAN_RETURN_IF_ERROR(integer("root", 0, [&](int64_t n) { out->set_root(n); }));
+  PLAN_RETURN_IF_ERROR(integer("shift", -(1 << 30), [&](int64_t n) {
+    out->set_shift(n);
+    out->set_has_shift(true);
+  }));
+  if (const JsonValue* reduce = value.Find("reduce")) {
+    PLAN_ASSIGN_OR_RETURN(std::string kind, json.String(*reduce));
+    if (kind != "sum" && kind != "max" && kind != "min" && kind != "avg") {
+      return json.Error(*reduce, absl::StrCat("\"", kind, "\"; sum, max, min or avg is expected"));
+    }
+    out->set_reduce(kind);
+  }
+  if (const JsonValue* pairs = value.Find("pairs")) {
+    PLAN_RETURN_IF_ERROR(json.IsArray(*pairs));
+    for (const JsonValue& item : pairs->items) {
+      if (item.kind != JsonValue::Kind::kArray || item.items.size() != 2) {
+        return json.Error(item, "a pair [from, to] is expected");
+      }
+      Pair* pair = out->add_pairs();
+      PLAN_ASSIGN_OR_RETURN(int64_t from, json.Integer(item.items[0], 0, 1 << 30));
+      PLAN_ASSIGN_OR_RETURN(int64_t to, json.Integer(item.items[1], 0, 1 << 30));
+      pair->set_from(from);
+      pair->set_to(to);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ReadOperator(const JsonCursor& json, const JsonValue& value, Operator* out) {
+  PLAN_RETURN_IF_ERROR(json.Object(
+      value, {"op", "name", "in", "out", "attrs", "source", "backward", "grad", "over", "dim",
+              "split_dim", "concat_dim", "reduce", "root", "shift", "pairs", "note"}));
+  out->set_line(value.line);
+  const JsonValue* op = value.Find("op");
+  const JsonValue* backward = value.Find("backward");
+  if ((op == nullptr) == (backward == nullptr)) {
+    return json.Error(value, "either \"op\" or \"backward\" is expected");
+  }
+  if (op != nullptr) {
+    PLAN_ASSIGN_OR_RETURN(*out->mutable_op(), json.Name(*op));
+  } else {
+    PLAN_ASSIGN_OR_RETURN(*out->mutable_backward(), json.Name(*backward));
+  }
+  if (const JsonValue* name = value.Find("name")) {
+    PLAN_ASSIGN_OR_RETURN(*out->mutable_name(), json.Name(*name));
+  }
+  if (const JsonValue* in = value.Find("in")) {
+    if (in->kind == JsonValue::Kind::kArray) {
+      if (in->items.size() > 65536) return json.Error(*in, "has more than 65536 operands");
+      for (const JsonValue& item : in->items) {
+        PLAN_RETURN_IF_ERROR(ReadOperand(json, item, out->add_inputs()));
+      }
+    } else {
+      PLAN_RETURN_IF_ERROR(ReadOperand(json, *in, out->add_inputs()));
+    }
+  }
+  const JsonValue* outputs = value.Find("out");
+  if (backward != nullptr) {
+    if (outputs != nullptr) {
+      if (outputs->kind != JsonValue::Kind::kObject) {
+        return json.WrongKind(*outputs,
+                              "an object {input: gradient} (this is a backward operator)");
+      }
+      PLAN_RETURN_IF_ERROR(ReadBindings(json, *outputs, out->mutable_produces()));
+    }
+    if (const JsonValue* grad = value.Find("grad")) {
+      PLAN_RETURN_IF_ERROR(json.IsObject(*grad));
+      PLAN_RETURN_IF_ERROR(ReadBindings(json, *grad, out->mutable_gradients()));
+    }
+  } else {
+    if (outputs == nullptr) return json.Error(value, "the key \"out\" is expected");
+    PLAN_ASSIGN_OR_RETURN(std::vector<std::string> names, json.Names(*outputs));
+    if (names.empty()) return json.Error(*outputs, "at least one output is expected");
+    for (std::string& name : names) out->add_outputs(std::move(name));
+  }
+  if (const JsonValue* attributes = value.Find("attrs")) {
+    PLAN_RETURN_IF_ERROR(json.IsObject(*attributes));
+    for (size_t i = 0; i < attributes->items.size(); ++i) {
+      Attribute* attribute = out->add_attributes();
+      attribute->set_name(attributes->keys[i]);
+      PLAN_RETURN_IF_ERROR(
+          ReadAttribute(json, attributes->items[i], false, attribute->mutable_value()));
+    }
+  }
+  if (const JsonValue* source = value.Find("source")) {
+    PLAN_ASSIGN_OR_RETURN(std::string text, json.String(*source));
+    ParseSource(text, out->mutable_source());
+  }
+  for (const char* key :
+       {"over", "dim", "split_dim", "concat_dim", "reduce", "root", "shift", "pairs"}) {
+    if (value.Find(key) != nullptr) {
+      return ReadCollective(json, value, out->mutable_collective());
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadBindings(const JsonCursor& json, const JsonValue& value,
+                          google::protobuf::RepeatedPtrField<Binding>* out) {
+  if (value.kind == JsonValue::Kind::kArray) {
+    PLAN_ASSIGN_OR_RETURN(std::vector<std::string> names, json.Names(value));
+    for (const std::string& name : names) {
+      Binding* binding = out->Add();
+      binding->set_key(name);
+      binding->set_value(name);
+    }
+    return absl::OkStatus();
+  }
+  PLAN_RETURN_IF_ERROR(json.IsObject(value));
+  for (size_t i = 0; i < value.items.size(); ++i) {
+    Binding* binding = out->Add();
+    binding->set_key(value.keys[i]);
+    PLAN_ASSIGN_OR_RETURN(*binding->mutable_value(), json.Name(value.items[i]));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace planproof::plan

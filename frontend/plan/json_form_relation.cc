@@ -1,0 +1,153 @@
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "frontend/plan/json_form_internal.h"
+#include "frontend/plan/status_macros.h"
+
+namespace planproof::plan {
+namespace {
+
+bool IsDimension(const std::string& key) {
+  return !key.empty() && key.size() <= 2 &&
+         key.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// "tp" | ["dp", "tp"] | [0, 3] | {"over": "tp", "sizes": [3, 5]}.
+absl::Status ReadShard(const JsonCursor& json, const JsonValue& value, ShardedDim* out) {
+  if (value.kind == JsonValue::Kind::kObject) {
+    PLAN_RETURN_IF_ERROR(json.Object(value, {"over", "sizes"}));
+    const JsonValue* over = value.Find("over");
+    const JsonValue* sizes = value.Find("sizes");
+    if (over == nullptr || sizes == nullptr) {
+      return json.Error(value, "both \"over\" and \"sizes\" are expected");
+    }
+    PLAN_ASSIGN_OR_RETURN(std::string axis, json.Name(*over));
+    out->add_over(axis);
+    PLAN_RETURN_IF_ERROR(json.IsArray(*sizes));
+    for (const JsonValue& item : sizes->items) {
+      PLAN_ASSIGN_OR_RETURN(int64_t size, json.Integer(item, 0, int64_t{1} << 40));
+      out->add_sizes(size);
+    }
+    return absl::OkStatus();
+  }
+  if (value.kind == JsonValue::Kind::kArray && !value.items.empty() &&
+      value.items[0].kind == JsonValue::Kind::kInteger) {
+    if (value.items.size() != 2) return json.Error(value, "a range [start, stop] is expected");
+    PLAN_ASSIGN_OR_RETURN(int64_t start, json.Integer(value.items[0], 0, int64_t{1} << 40));
+    PLAN_ASSIGN_OR_RETURN(int64_t stop, json.Integer(value.items[1], 0, int64_t{1} << 40));
+    if (stop < start) return json.Error(value, "the range ends before it starts");
+    out->set_start(start);
+    out->set_stop(stop);
+    return absl::OkStatus();
+  }
+  PLAN_ASSIGN_OR_RETURN(std::vector<std::string> axes, json.Names(value));
+  if (axes.empty()) return json.Error(value, "at least one axis is expected");
+  for (std::string& axis : axes) out->add_over(std::move(axis));
+  return absl::OkStatus();
+}
+
+absl::Status ReadPartial(const JsonCursor& json, const JsonValue& value, Relation* out) {
+  const JsonValue* axes = &value;
+  if (value.kind == JsonValue::Kind::kObject) {
+    PLAN_RETURN_IF_ERROR(json.Object(value, {"sum", "max"}));
+    const JsonValue* sum = value.Find("sum");
+    const JsonValue* max = value.Find("max");
+    if ((sum == nullptr) == (max == nullptr)) {
+      return json.Error(value, "either \"sum\" or \"max\" is expected");
+    }
+    out->set_partial_max(max != nullptr);
+    axes = sum != nullptr ? sum : max;
+  }
+  PLAN_ASSIGN_OR_RETURN(std::vector<std::string> names, json.Names(*axes));
+  if (names.empty()) return json.Error(*axes, "at least one axis is expected");
+  for (std::string& name : names) out->add_partial(std::move(name));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ReadRelation(const JsonCursor& json, const JsonValue& value, Relation* out) {
+  PLAN_RETURN_IF_ERROR(json.IsObject(value));
+  out->set_line(value.line);
+  for (size_t i = 0; i < value.items.size(); ++i) {
+    const std::string& key = value.keys[i];
+    const JsonValue& item = value.items[i];
+    if (IsDimension(key)) {
+      ShardedDim* dim = out->add_dims();
+      dim->set_dim(std::atoi(key.c_str()));
+      PLAN_RETURN_IF_ERROR(ReadShard(json, item, dim));
+    } else if (key == "of") {
+      PLAN_ASSIGN_OR_RETURN(*out->mutable_of(), json.Name(item));
+    } else if (key == "map") {
+      PLAN_RETURN_IF_ERROR(json.IsArray(item));
+      if (item.items.size() > 16) return json.Error(item, "has more than 16 dimensions");
+      out->set_has_map(true);
+      for (const JsonValue& expression : item.items) {
+        if (expression.kind == JsonValue::Kind::kInteger) {
+          out->add_map(expression.text);
+          continue;
+        }
+        PLAN_ASSIGN_OR_RETURN(std::string text, json.String(expression));
+        out->add_map(std::move(text));
+      }
+    } else if (key == "shape") {
+      PLAN_ASSIGN_OR_RETURN(std::vector<int64_t> shape, json.Extents(item));
+      out->set_has_shape(true);
+      for (int64_t extent : shape) out->add_shape(extent);
+    } else if (key == "partial") {
+      PLAN_RETURN_IF_ERROR(ReadPartial(json, item, out));
+    } else if (key == "overlap") {
+      PLAN_ASSIGN_OR_RETURN(bool overlap, json.Boolean(item));
+      out->set_overlap(overlap);
+    } else {
+      return json.Error(item, absl::StrCat("key \"", key,
+                                           "\" is not known; keys here are of, map, shape, "
+                                           "partial, overlap and dimensions \"0\", \"1\", ..."));
+    }
+  }
+  if (out->has_map() && out->dims_size() > 0) {
+    return json.Error(value, "has both \"map\" and sharded dimensions; one of them is expected");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadNamedRelations(const JsonCursor& json, const JsonValue& value,
+                                google::protobuf::RepeatedPtrField<NamedRelation>* out) {
+  if (value.kind == JsonValue::Kind::kArray) {
+    PLAN_ASSIGN_OR_RETURN(std::vector<std::string> names, json.Names(value));
+    for (std::string& name : names) out->Add()->set_name(std::move(name));
+    return absl::OkStatus();
+  }
+  if (value.kind != JsonValue::Kind::kObject) {
+    return json.WrongKind(value, "a list of names or an object {name: relation}");
+  }
+  for (size_t i = 0; i < value.items.size(); ++i) {
+    NamedRelation* named = out->Add();
+    named->set_name(value.keys[i]);
+    PLAN_RETURN_IF_ERROR(ReadRelation(json, value.items[i], named->mutable_relation()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadCoordinates(const JsonCursor& json, const JsonValue& value,
+                             google::protobuf::RepeatedPtrField<Coordinate>* out) {
+  PLAN_RETURN_IF_ERROR(json.IsObject(value));
+  for (size_t i = 0; i < value.items.size(); ++i) {
+    Coordinate* coordinate = out->Add();
+    coordinate->set_axis(value.keys[i]);
+    const JsonValue& item = value.items[i];
+    if (item.kind != JsonValue::Kind::kArray) {
+      PLAN_ASSIGN_OR_RETURN(int64_t at, json.Integer(item, 0, 1 << 30));
+      coordinate->add_values(at);
+      continue;
+    }
+    if (item.items.empty()) return json.Error(item, "at least one coordinate is expected");
+    for (const JsonValue& element : item.items) {
+      PLAN_ASSIGN_OR_RETURN(int64_t at, json.Integer(element, 0, 1 << 30));
+      coordinate->add_values(at);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace planproof::plan
