@@ -1,0 +1,14 @@
+// Whatever goes wrong inside the program ends in one line and exit code 70, never in a core dump.
+#ifndef PLANPROOF_CLI_CRASH_GUARD_H_
+#define PLANPROOF_CLI_CRASH_GUARD_H_
+
+namespace planproof::cli {
+
+// Installs handlers for the signals of a crash, on a stack of their own (so that an overflowing
+// stack is reported too). Worker processes keep the default action: their parent reports the
+// signal.
+void InstallCrashGuard();
+
+}  // namespace planproof::cli
+
+#endif  // PLANPROOF_CLI_CRASH_GUARD_H_

@@ -1,0 +1,62 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/load_problem.h"
+#include "cli/readers.h"
+
+namespace planproof::cli {
+namespace {
+
+struct MutateArguments {
+  std::vector<std::string> files;
+  std::string kind = "random";
+  uint64_t seed = 0;
+  std::string output;
+  bool list = false;
+  LoadOptions load;
+};
+
+int RunMutate(const MutateArguments& arguments) {
+  absl::StatusOr<lineage::Problem> problem = LoadProblem(arguments.files, arguments.load);
+  if (!problem.ok()) return ReportError(problem.status(), arguments.files);
+  const absl::StatusOr<std::string> changed =
+      MutateProblem(*problem, arguments.kind, arguments.seed);
+  if (!changed.ok()) return ReportError(changed.status(), arguments.files);
+  const absl::Status written = WritePlanFile(*problem, arguments.output);
+  if (!written.ok()) return ReportError(written, arguments.files);
+  std::printf("%s\n", changed->c_str());
+  return kSuccess;
+}
+
+}  // namespace
+
+void AddMutateCommand(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "mutate", "Put one fault into a plan, to see whether it is found; prints what was changed");
+  auto arguments = std::make_shared<MutateArguments>();
+  command->add_option("PLAN", arguments->files, "One plan file, or LOGICAL PARALLEL")
+      ->required()
+      ->expected(1, 2);
+  command->add_option("--kind", arguments->kind, "A row of the catalogue (docs/bugs.md), or random")
+      ->capture_default_str();
+  command->add_option("--seed", arguments->seed, "Which place, or which random fault")
+      ->capture_default_str();
+  command->add_option("-o,--output", arguments->output, "File to write, in plan format")
+      ->required();
+  command->add_option("--operators", arguments->load.operators_file,
+                      "Declarations of further operators");
+  command->footer(
+      "Examples:\n"
+      "  planproof mutate examples/mlp_tp2.json --kind BR1 -o broken.plan\n"
+      "  planproof mutate single.pkl parallel.pkl --kind random --seed 17 -o broken.plan\n"
+      "  planproof verify broken.plan");
+  command->callback(
+      [arguments, &action] { action = [arguments] { return RunMutate(*arguments); }; });
+}
+
+}  // namespace planproof::cli

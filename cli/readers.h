@@ -1,0 +1,35 @@
+// The readers of frontend/, each behind one signature.
+#ifndef PLANPROOF_CLI_READERS_H_
+#define PLANPROOF_CLI_READERS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lineage/lineage.h"
+#include "sdfg/operator_library.h"
+
+namespace planproof::cli {
+
+// A logical and a parallel pickle.
+absl::StatusOr<lineage::Problem> ReadNnscalerPair(const std::string& logical,
+                                                  const std::string& parallel,
+                                                  const sdfg::OperatorLibrary& operators,
+                                                  bool collective_by_rank);
+
+// One file with specification and plan, or two files with one of them each.
+absl::StatusOr<lineage::Problem> ReadPlanFiles(const std::vector<std::string>& files,
+                                               const sdfg::OperatorLibrary& operators);
+
+// Writes a problem in plan format: JSON if the path ends in ".json", else binary.
+absl::Status WritePlanFile(const lineage::Problem& problem, const std::string& path);
+
+// Puts one fault of the given kind into the parallel side; returns what was changed, for people.
+absl::StatusOr<std::string> MutateProblem(lineage::Problem& problem, const std::string& kind,
+                                          uint64_t seed);
+
+}  // namespace planproof::cli
+
+#endif  // PLANPROOF_CLI_READERS_H_

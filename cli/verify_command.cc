@@ -1,0 +1,160 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/load_problem.h"
+#include "cli/progress_bar.h"
+#include "report/json_report.h"
+#include "report/text_report.h"
+#include "stages/process_pool.h"
+#include "stages/verify.h"
+
+namespace planproof::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct VerifyArguments {
+  std::vector<std::string> files;
+  std::string json_file;
+  bool no_cache = false;
+  bool quiet = false;
+  bool no_classes = false;
+  LoadOptions load;
+  stages::VerifyOptions verify;
+};
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+const char* EngineName(stages::Engine engine) {
+  switch (engine) {
+    case stages::Engine::kSmt:
+      return "smt";
+    case stages::Engine::kAudit:
+      return "audit";
+    case stages::Engine::kHybrid:
+      break;
+  }
+  return "hybrid";
+}
+
+// Writes the JSON report; false (with a message) if that fails.
+bool WriteJson(const std::string& path, const std::string& text) {
+  if (path == "-") return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file != nullptr && std::fclose(file) != 0) written = false;
+  if (!written) std::fprintf(stderr, "planproof: cannot write %s\n", path.c_str());
+  return written;
+}
+
+int RunVerify(const VerifyArguments& arguments) {
+  const Clock::time_point start = Clock::now();
+  absl::StatusOr<lineage::Problem> problem = LoadProblem(arguments.files, arguments.load);
+  const double read_s = SecondsSince(start);
+  stages::Result result;
+  if (problem.ok()) {
+    ProgressBar bar;
+    stages::VerifyOptions options = arguments.verify;
+    options.use_classes = !arguments.no_classes;
+    options.progress = [&bar](int64_t done, int64_t total) { bar.Update(done, total); };
+    result = stages::Verify(*problem, options);
+  } else if (IsUsageError(problem.status()) || IsInternalError(problem.status())) {
+    return ReportError(problem.status(), arguments.files);
+  } else {
+    result = ResultOfReaderError(problem.status(), arguments.files);
+  }
+  result.time_s.read = read_s;
+  result.time_s.total = SecondsSince(start);
+  const double own_peak_mb = stages::PeakResidentMegabytes();
+  result.peak_rss_mb.largest = std::max(result.peak_rss_mb.largest, own_peak_mb);
+  result.peak_rss_mb.total = std::max(result.peak_rss_mb.total, own_peak_mb);
+  result.engine = EngineName(arguments.verify.engine);
+
+  if (!arguments.json_file.empty() &&
+      !WriteJson(arguments.json_file, report::JsonReport(result, arguments.files))) {
+    return kUsageError;
+  }
+  if (arguments.json_file != "-") {
+    report::TextOptions text;
+    text.color = isatty(STDOUT_FILENO) != 0;
+    std::string report = report::TextReport(result, text);
+    if (arguments.quiet) report.resize(report.find('\n') + 1);
+    std::fputs(report.c_str(), stdout);
+  }
+  return stages::VerdictExitCode(result.verdict);
+}
+
+}  // namespace
+
+void AddVerifyCommand(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "verify", "Prove that a parallel plan computes what the logical graph says, or refute it");
+  auto arguments = std::make_shared<VerifyArguments>();
+  arguments->verify.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  command
+      ->add_option("FILES", arguments->files,
+                   "LOGICAL PARALLEL, or one file with specification and plan")
+      ->required()
+      ->expected(1, 2);
+  command->add_option("--json", arguments->json_file,
+                      "Write the report as JSON to this file (-: standard output)");
+  command->add_flag("-q,--quiet", arguments->quiet, "Print the first line of the report only");
+  command->add_option("-j,--jobs", arguments->verify.jobs, "Worker processes (default: cores)")
+      ->check(CLI::Range(1, 1024));
+  command
+      ->add_option("--stage-timeout", arguments->verify.stage_timeout_s,
+                   "Seconds for one claim; then it is UNKNOWN")
+      ->check(CLI::Range(0.001, 1e6))
+      ->capture_default_str();
+  command
+      ->add_option("--memory-limit", arguments->verify.memory_limit_mb,
+                   "Memory of one worker, in MB; beyond it the claim is UNKNOWN")
+      ->check(CLI::Range(16, 1 << 24))
+      ->capture_default_str();
+  const std::map<std::string, stages::Engine> engines = {{"hybrid", stages::Engine::kHybrid},
+                                                         {"smt", stages::Engine::kSmt},
+                                                         {"audit", stages::Engine::kAudit}};
+  command
+      ->add_option("--engine", arguments->verify.engine,
+                   "hybrid: normal form, then Z3 for the rest; smt: Z3 alone; audit: both on every"
+                   " claim")
+      ->transform(CLI::CheckedTransformer(engines))
+      ->default_str("hybrid");
+  command->add_flag("--no-classes", arguments->no_classes,
+                    "Decide every claim by itself, also where an equal one is decided");
+  command->add_option("--dump-smt", arguments->verify.dump_smt_directory,
+                      "Write every claim as SMT-LIB 2 into this directory");
+  command->add_flag("--no-cache", arguments->no_cache, "Neither read nor write cached verdicts");
+  command->add_option("--operators", arguments->load.operators_file,
+                      "Declarations of further operators");
+  const std::map<std::string, bool> orders = {{"index-map", false}, {"rank", true}};
+  command
+      ->add_option("--collective-order", arguments->load.collective_by_rank,
+                   "Order of the pieces of a collective in nnScaler plans: by the index maps that"
+                   " the file declares, or by position in the group as a runtime does")
+      ->transform(CLI::CheckedTransformer(orders))
+      ->default_str("index-map");
+  command->footer(
+      "Examples:\n"
+      "  planproof verify examples/mlp_tp2.json\n"
+      "  planproof verify single_device.pkl dp2_pp2_tp2.pkl --json report.json\n"
+      "  planproof verify plan.json --operators my.op --engine audit\n"
+      "Exit code: 0 PROVED, 1 REFUTED, 2 MALFORMED, 3 UNKNOWN, 64 usage, 70 internal error.");
+  command->callback(
+      [arguments, &action] { action = [arguments] { return RunVerify(*arguments); }; });
+}
+
+}  // namespace planproof::cli
