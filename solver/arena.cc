@@ -1,0 +1,245 @@
+// Interning of atoms, monomials and polynomials, and the symbols that they mention.
+#include <algorithm>
+#include <numeric>
+
+#include "absl/hash/hash.h"
+#include "solver/structure.h"
+#include "solver/term.h"
+
+namespace planproof::solver {
+namespace {
+
+constexpr size_t kMaxExponent = 1 << 20;
+
+uint64_t Mix(uint64_t h, uint64_t v) {
+  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
+  h *= 0xff51afd7ed558ccdull;
+  return h ^ (h >> 33);
+}
+
+void MergeSymbols(const std::vector<Symbol>& from, std::vector<Symbol>* into) {
+  if (from.empty()) return;
+  if (into->empty()) {
+    *into = from;
+    return;
+  }
+  std::vector<Symbol> merged;
+  merged.reserve(from.size() + into->size());
+  std::set_union(from.begin(), from.end(), into->begin(), into->end(), std::back_inserter(merged));
+  into->swap(merged);
+}
+
+}  // namespace
+
+Exponent MakeExponent(int64_t num, int64_t den) {
+  int64_t g = std::gcd(num, den);
+  if (g > 1) {
+    num /= g;
+    den /= g;
+  }
+  return Exponent{static_cast<int32_t>(num), static_cast<int32_t>(den)};
+}
+
+Exponent operator+(Exponent a, Exponent b) {
+  return MakeExponent(int64_t{a.num} * b.den + int64_t{b.num} * a.den, int64_t{a.den} * b.den);
+}
+
+Exponent operator*(Exponent a, Exponent b) {
+  return MakeExponent(int64_t{a.num} * b.num, int64_t{a.den} * b.den);
+}
+
+Arena::Arena() {
+  InternMono({});
+  InternPoly({});
+  one_ = OfMono(kUnitMono, Rational(1));
+}
+
+bool Arena::Charge(int64_t cost) {
+  budget_ -= cost;
+  if (budget_ < 0) exhausted_ = true;
+  return !exhausted_;
+}
+
+void Arena::ResetExhausted(int64_t term_budget) {
+  exhausted_ = false;
+  budget_ = term_budget;
+}
+
+Symbol Arena::NewFree(int64_t low, int64_t high) {
+  free_.push_back({IntRange{low, high}});
+  return FreeSymbol(static_cast<uint32_t>(free_.size() - 1));
+}
+
+IntRange Arena::RangeOf(Symbol s) const {
+  switch (KindOf(s)) {
+    case SymbolKind::kFree:
+      return free_[IndexOf(s)].range;
+    case SymbolKind::kIntAtom:
+      return int_atoms_[IndexOf(s)].second;
+    case SymbolKind::kBound:
+      break;
+  }
+  return IntRange{};
+}
+
+IntRange Arena::RangeOf(const Affine& e) const {
+  if (e.overflow) return IntRange{};
+  __int128 low = e.constant, high = e.constant;
+  for (const auto& [s, c] : e.terms) {
+    IntRange r = RangeOf(s);
+    if (!r.IsBounded()) {
+      // One-sided bounds still help, two unbounded ends do not.
+      bool low_known = c > 0 ? r.low > -kAffineLimit : r.high < kAffineLimit;
+      bool high_known = c > 0 ? r.high < kAffineLimit : r.low > -kAffineLimit;
+      if (!low_known) low = -kAffineLimit;
+      if (!high_known) high = kAffineLimit;
+      if (low_known && low > -kAffineLimit)
+        low += static_cast<__int128>(c) * (c > 0 ? r.low : r.high);
+      if (high_known && high < kAffineLimit)
+        high += static_cast<__int128>(c) * (c > 0 ? r.high : r.low);
+      continue;
+    }
+    if (low > -kAffineLimit) low += static_cast<__int128>(c) * (c > 0 ? r.low : r.high);
+    if (high < kAffineLimit) high += static_cast<__int128>(c) * (c > 0 ? r.high : r.low);
+  }
+  IntRange out;
+  out.low = low <= -kAffineLimit ? -kAffineLimit
+                                 : static_cast<int64_t>(std::min<__int128>(low, kAffineLimit));
+  out.high = high >= kAffineLimit ? kAffineLimit
+                                  : static_cast<int64_t>(std::max<__int128>(high, -kAffineLimit));
+  return out;
+}
+
+Symbol Arena::IntAtom(AtomId atom, IntRange range) {
+  auto [it, inserted] = int_atom_of_.try_emplace(atom, static_cast<uint32_t>(int_atoms_.size()));
+  if (inserted) int_atoms_.emplace_back(atom, range);
+  return IntAtomSymbol(it->second);
+}
+
+AtomId Arena::InternAtom(Atom atom) {
+  uint64_t h = Mix(static_cast<uint64_t>(atom.kind), atom.tag);
+  for (const Affine& e : atom.indices) h = Mix(h, absl::HashOf(e));
+  h = Mix(h, 0x11);
+  for (PolyId p : atom.polys) h = Mix(h, p);
+  h = Mix(h, atom.mono);
+  for (const Interval& i : atom.domain) h = Mix(Mix(h, i.lo), i.hi);
+  if (atom.kind == AtomKind::kNumber) h = Mix(h, atom.number.HashBits());
+  auto& bucket = atom_index_[h];
+  for (uint32_t id : bucket) {
+    const Atom& a = atoms_[id];
+    if (a.kind == atom.kind && a.tag == atom.tag && a.indices == atom.indices &&
+        a.polys == atom.polys && a.mono == atom.mono && a.domain == atom.domain &&
+        a.number == atom.number) {
+      return id;
+    }
+  }
+  Structure::CollectSymbols(*this, &atom);
+  for (const Affine& e : atom.indices) {
+    if (e.overflow) exhausted_ = true;
+  }
+  Charge(4);
+  AtomId id = static_cast<AtomId>(atoms_.size());
+  atoms_.push_back(std::move(atom));
+  bucket.push_back(id);
+  return id;
+}
+
+MonoId Arena::InternMono(Factors factors) {
+  std::sort(factors.begin(), factors.end(),
+            [](const Factor& a, const Factor& b) { return a.atom < b.atom; });
+  uint64_t h = 0x51;
+  for (const Factor& f : factors)
+    h = Mix(Mix(h, f.atom), (uint64_t(uint32_t(f.exponent.num)) << 32) | uint32_t(f.exponent.den));
+  auto& bucket = mono_index_[h];
+  for (uint32_t id : bucket) {
+    if (monos_[id].factors == factors) return id;
+  }
+  Monomial m;
+  for (const Factor& f : factors) {
+    MergeSymbols(atoms_[f.atom].symbols, &m.symbols);
+    if (static_cast<size_t>(std::abs(f.exponent.num)) > kMaxExponent ||
+        static_cast<size_t>(f.exponent.den) > kMaxExponent) {
+      exhausted_ = true;
+    }
+  }
+  m.factors = std::move(factors);
+  MonoId id = static_cast<MonoId>(monos_.size());
+  monos_.push_back(std::move(m));
+  bucket.push_back(id);
+  return id;
+}
+
+PolyId Arena::InternPoly(std::vector<Term> terms) {
+  uint64_t h = 0x77;
+  for (const Term& t : terms) h = Mix(Mix(h, t.mono), t.coefficient.HashBits());
+  auto& bucket = poly_index_[h];
+  for (uint32_t id : bucket) {
+    const auto& other = polys_[id].terms;
+    if (other.size() == terms.size() &&
+        std::equal(terms.begin(), terms.end(), other.begin(), [](const Term& a, const Term& b) {
+          return a.mono == b.mono && a.coefficient == b.coefficient;
+        })) {
+      return id;
+    }
+  }
+  Polynomial p;
+  for (const Term& t : terms) MergeSymbols(monos_[t.mono].symbols, &p.symbols);
+  Charge(static_cast<int64_t>(terms.size()));
+  p.terms = std::move(terms);
+  PolyId id = static_cast<PolyId>(polys_.size());
+  polys_.push_back(std::move(p));
+  bucket.push_back(id);
+  return id;
+}
+
+PolyId Arena::OfMono(MonoId mono, const Rational& coefficient) {
+  if (coefficient.IsZero()) return kZeroPoly;
+  return InternPoly({Term{mono, coefficient}});
+}
+
+PolyId Arena::OfAtom(AtomId atom) {
+  Factors f;
+  f.push_back(Factor{atom, Exponent{}});
+  return OfMono(InternMono(std::move(f)), Rational(1));
+}
+
+bool Arena::Mentions(PolyId p, Symbol s) const {
+  const auto& symbols = polys_[p].symbols;
+  return std::binary_search(symbols.begin(), symbols.end(), s);
+}
+
+bool Arena::IsConstant(PolyId p, Rational* value) const {
+  const auto& terms = polys_[p].terms;
+  if (terms.empty()) {
+    *value = Rational(0);
+    return true;
+  }
+  if (terms.size() == 1 && terms[0].mono == kUnitMono) {
+    *value = terms[0].coefficient;
+    return true;
+  }
+  return false;
+}
+
+void Arena::ClearPremises() {
+  premises_.clear();
+  premise_set_.clear();
+}
+
+void Arena::RecordPremise(PremiseKind kind, PolyId p) {
+  if (!premise_set_.insert((static_cast<uint64_t>(p) << 2) | static_cast<uint64_t>(kind)).second)
+    return;
+  Sign sign = SignOf(p);
+  if (sign == Sign::kPositive) return;
+  if (sign == Sign::kNonNegative && kind == PremiseKind::kNonNegative) return;
+  Rational c;
+  if (kind == PremiseKind::kNonZero && IsConstant(p, &c) && !c.IsZero()) return;
+  if (kind == PremiseKind::kNonZero) {
+    // |c * m| != 0 does not depend on c; keep one premise per monomial product.
+    PolyId negated = Scale(p, Rational(-1));
+    if (SignOf(negated) == Sign::kPositive) return;
+  }
+  premises_.push_back({kind, p});
+}
+
+}  // namespace planproof::solver

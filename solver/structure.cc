@@ -1,0 +1,228 @@
+#include "solver/structure.h"
+
+#include <algorithm>
+
+namespace planproof::solver {
+namespace {
+
+uint64_t Mix(uint64_t h, uint64_t v) {
+  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
+  h *= 0xff51afd7ed558ccdull;
+  return h ^ (h >> 33);
+}
+
+bool IsBinder(AtomKind kind) {
+  return kind == AtomKind::kSum || kind == AtomKind::kReduceMax || kind == AtomKind::kOpaqueRow;
+}
+
+void AddSymbol(Symbol s, std::vector<Symbol>* out) { out->push_back(s); }
+
+void AddSymbols(const std::vector<Symbol>& from, bool below_binder, std::vector<Symbol>* out) {
+  for (Symbol s : from) {
+    if (below_binder && KindOf(s) == SymbolKind::kBound) {
+      if (BoundLevel(s) == 0) continue;
+      s = BoundSymbol(BoundLevel(s) - 1, BoundPosition(s));
+    }
+    out->push_back(s);
+  }
+}
+
+void AddAffine(const Arena& arena, const Affine& e, std::vector<Symbol>* out) {
+  for (const auto& [s, c] : e.terms) {
+    AddSymbol(s, out);
+    if (KindOf(s) == SymbolKind::kIntAtom) {
+      AddSymbols(arena.atom(arena.AtomOfIntAtom(s)).symbols, false, out);
+    }
+  }
+}
+
+// Colours of symbols at a nesting depth below the point where the colouring was given.
+class Walker {
+ public:
+  Walker(const Arena& arena, const Colouring& colours) : arena_(arena), colours_(colours) {}
+
+  // `inner` colours the binders entered, innermost last.
+  using Inner = std::vector<std::vector<uint64_t>>;
+
+  bool Coloured(Symbol s, const Inner& inner, uint64_t* colour) const {
+    Symbol at_top = s;
+    if (KindOf(s) == SymbolKind::kBound) {
+      uint32_t level = BoundLevel(s);
+      if (level < inner.size()) {
+        const auto& binder = inner[inner.size() - 1 - level];
+        *colour = BoundPosition(s) < binder.size() ? binder[BoundPosition(s)] : 0;
+        return false;
+      }
+      at_top = BoundSymbol(level - static_cast<uint32_t>(inner.size()), BoundPosition(s));
+    }
+    for (const auto& [t, c] : colours_) {
+      if (t == at_top) {
+        *colour = c;
+        return true;
+      }
+    }
+    *colour = Mix(0xabcdef, at_top);
+    return false;
+  }
+
+  bool MentionsColoured(const Affine& e, const Inner& inner) const {
+    uint64_t ignored;
+    for (const auto& [s, c] : e.terms) {
+      if (Coloured(s, inner, &ignored)) return true;
+      if (KindOf(s) == SymbolKind::kBound && BoundLevel(s) < inner.size()) continue;
+      if (KindOf(s) == SymbolKind::kIntAtom) continue;
+    }
+    return false;
+  }
+
+  uint64_t HashAffine(const Affine& e, const Inner& inner) const {
+    uint64_t sum = 0;
+    bool shifted = false;
+    for (const auto& [s, c] : e.terms) {
+      uint64_t colour;
+      if (KindOf(s) == SymbolKind::kIntAtom) {
+        colour = Hash(arena_.AtomOfIntAtom(s), inner);
+      } else {
+        bool coloured = Coloured(s, inner, &colour);
+        shifted |= coloured || (KindOf(s) == SymbolKind::kBound && BoundLevel(s) < inner.size());
+      }
+      // Sign of the coefficient is a gauge freedom of a coloured variable.
+      sum += Mix(Mix(colour, 0x5ca1e), shifted ? static_cast<uint64_t>(std::abs(c)) : c);
+    }
+    return Mix(sum, shifted ? 0 : static_cast<uint64_t>(e.constant));
+  }
+
+  uint64_t Hash(AtomId id, const Inner& inner) const {
+    const Atom& a = arena_.atom(id);
+    uint64_t h = Mix(static_cast<uint64_t>(a.kind) + 1, a.tag);
+    if (!AnyInteresting(a.symbols, inner)) return Mix(h, Mix(0xa70a, id));
+    for (const Affine& e : a.indices) h = Mix(h, HashAffine(e, inner));
+    if (a.kind == AtomKind::kNumber) h = Mix(h, a.number.HashBits());
+    if (!IsBinder(a.kind)) {
+      uint64_t polys = 0;
+      for (PolyId p : a.polys) polys += HashPoly(p, inner);  // max is a set
+      return Mix(Mix(h, polys), HashMono(a.mono, inner));
+    }
+    Inner deeper = inner;
+    deeper.push_back(std::vector<uint64_t>(a.domain.size(), 1));
+    for (int round = 0; round < (a.domain.size() > 1 ? 2 : 1); ++round) {
+      std::vector<uint64_t> refined(a.domain.size());
+      for (size_t i = 0; i < a.domain.size(); ++i) {
+        std::vector<uint64_t> saved = deeper.back();
+        deeper.back()[i] = Mix(saved[i], 0x5e1f);
+        refined[i] = Mix(BodyHash(a, deeper), a.domain.size() > 1 ? 3 : 0);
+        deeper.back() = saved;
+      }
+      deeper.back() = refined;
+    }
+    uint64_t domains = 0;
+    for (size_t i = 0; i < a.domain.size(); ++i) {
+      domains += Mix(Mix(deeper.back()[i], a.domain[i].lo), a.domain[i].hi);
+    }
+    return Mix(Mix(h, BodyHash(a, deeper)), domains);
+  }
+
+  uint64_t BodyHash(const Atom& a, const Inner& inner) const {
+    uint64_t h = HashMono(a.mono, inner);
+    for (PolyId p : a.polys) h = Mix(h, HashPoly(p, inner));
+    return h;
+  }
+
+  uint64_t HashMono(MonoId id, const Inner& inner) const {
+    uint64_t h = 0;
+    for (const Factor& f : arena_.mono(id).factors) {
+      h += Mix(Mix(Hash(f.atom, inner), f.exponent.num), f.exponent.den);
+    }
+    return Mix(h, 0x30);
+  }
+
+  uint64_t HashPoly(PolyId id, const Inner& inner) const {
+    const Polynomial& p = arena_.poly(id);
+    if (!AnyInteresting(p.symbols, inner)) return Mix(0x901, id);
+    uint64_t h = 0;
+    for (const Term& t : p.terms) h += Mix(HashMono(t.mono, inner), t.coefficient.HashBits());
+    return Mix(h, 0x31);
+  }
+
+  bool AnyInteresting(const std::vector<Symbol>& symbols, const Inner& inner) const {
+    uint64_t ignored;
+    for (Symbol s : symbols) {
+      if (KindOf(s) == SymbolKind::kBound && BoundLevel(s) < inner.size()) return true;
+      if (KindOf(s) != SymbolKind::kIntAtom && Coloured(s, inner, &ignored)) return true;
+    }
+    return false;
+  }
+
+  void Occurrences(AtomId id, uint64_t path, const Inner& inner,
+                   std::vector<Structure::Occurrence>* out) const {
+    const Atom& a = arena_.atom(id);
+    if (!AnyInteresting(a.symbols, inner)) return;
+    uint64_t here = Mix(path, Hash(id, inner));
+    for (size_t i = 0; i < a.indices.size(); ++i) {
+      const Affine& e = a.indices[i];
+      if (MentionsColoured(e, inner)) {
+        out->push_back({Mix(here, i), e, a.kind == AtomKind::kPosition});
+      }
+      for (const auto& [s, c] : e.terms) {
+        if (KindOf(s) == SymbolKind::kIntAtom) {
+          Occurrences(arena_.AtomOfIntAtom(s), Mix(here, 0x1a + i), inner, out);
+        }
+      }
+    }
+    Inner deeper = inner;
+    if (IsBinder(a.kind)) deeper.push_back(std::vector<uint64_t>(a.domain.size(), 7));
+    MonoOccurrences(a.mono, here, deeper, out);
+    for (PolyId p : a.polys) PolyOccurrences(p, here, deeper, out);
+  }
+
+  void MonoOccurrences(MonoId id, uint64_t path, const Inner& inner,
+                       std::vector<Structure::Occurrence>* out) const {
+    for (const Factor& f : arena_.mono(id).factors) {
+      Occurrences(f.atom, Mix(Mix(path, f.exponent.num), f.exponent.den), inner, out);
+    }
+  }
+
+  void PolyOccurrences(PolyId id, uint64_t path, const Inner& inner,
+                       std::vector<Structure::Occurrence>* out) const {
+    for (const Term& t : arena_.poly(id).terms) {
+      MonoOccurrences(t.mono, Mix(path, t.coefficient.HashBits()), inner, out);
+    }
+  }
+
+ private:
+  const Arena& arena_;
+  const Colouring& colours_;
+};
+
+}  // namespace
+
+void Structure::CollectSymbols(const Arena& arena, Atom* atom) {
+  std::vector<Symbol> out;
+  for (const Affine& e : atom->indices) AddAffine(arena, e, &out);
+  const bool binder = IsBinder(atom->kind);
+  AddSymbols(arena.mono(atom->mono).symbols, binder, &out);
+  for (PolyId p : atom->polys) AddSymbols(arena.poly(p).symbols, binder, &out);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  atom->symbols = std::move(out);
+}
+
+uint64_t Structure::HashAtom(const Arena& arena, AtomId atom, const Colouring& colours) {
+  return Walker(arena, colours).Hash(atom, {});
+}
+
+uint64_t Structure::HashPoly(const Arena& arena, PolyId poly, const Colouring& colours) {
+  return Walker(arena, colours).HashPoly(poly, {});
+}
+
+void Structure::CollectOccurrences(const Arena& arena, AtomId atom, const Colouring& colours,
+                                   std::vector<Occurrence>* out) {
+  Walker(arena, colours).Occurrences(atom, 0, {}, out);
+}
+
+void Structure::CollectOccurrencesInPoly(const Arena& arena, PolyId poly, const Colouring& colours,
+                                         std::vector<Occurrence>* out) {
+  Walker(arena, colours).PolyOccurrences(poly, 0, {}, out);
+}
+
+}  // namespace planproof::solver

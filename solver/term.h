@@ -1,0 +1,266 @@
+// Terms: hash-consed rational functions over atoms, in normal form.
+//
+// A polynomial is a sum of monomials with exact coefficients; a monomial is a product of atoms with
+// rational exponents. Atoms are elements of tensors at affine index expressions, exponentials of
+// monomials, inverses and roots of polynomials, indicators of integer conditions, and *sum atoms*:
+// sums of a monomial over boxes of bound indices, of any length. Everything is built in normal
+// form, so that equal values mostly have equal ids; each rewriting step is an identity over the
+// reals for all index lengths, given the premises recorded with it. The arena knows no tensor and
+// no graph: an element is a tag and its indices.
+//
+// What the normal form guarantees is soundness (equal ids, equal values), not completeness.
+#ifndef PLANPROOF_SOLVER_TERM_H_
+#define PLANPROOF_SOLVER_TERM_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "solver/affine.h"
+#include "solver/rational.h"
+
+namespace planproof::solver {
+
+using AtomId = uint32_t;
+using MonoId = uint32_t;
+using PolyId = uint32_t;
+inline constexpr MonoId kUnitMono = 0;
+inline constexpr PolyId kZeroPoly = 0;
+
+// A small rational exponent in lowest terms, positive denominator.
+struct Exponent {
+  int32_t num = 1;
+  int32_t den = 1;
+  bool IsInteger() const { return den == 1; }
+  friend bool operator==(const Exponent&, const Exponent&) = default;
+};
+Exponent operator+(Exponent a, Exponent b);
+Exponent operator*(Exponent a, Exponent b);
+
+enum class AtomKind : uint8_t {
+  kElement,  // tag at indices
+  kNumber,   // positive integer `number` that carries a fractional exponent
+  kExp,      // exp(mono), mono without coefficient
+  kBase,     // polys[0], of at least two terms, with a negative or fractional exponent
+  kLog,
+  kErf,
+  kSin,
+  kCos,
+  kAbs,           // of polys[0]
+  kMax,           // maximum of polys (at least two, ascending ids)
+  kPosition,      // the integer indices[0] (a lone symbol) as a real number
+  kIndicator,     // 1 if indices[0] >= 0 else 0
+  kDelta,         // 1 if indices[0] == 0 else 0
+  kRealPositive,  // 1 if polys[0] > 0 else 0
+  kRealZero,      // 1 if polys[0] == 0 else 0
+  kOpaque,        // function tag of indices and polys
+  kSum,           // sum over the box `domain` of mono
+  kReduceMax,     // max over the box `domain` of polys[0], where polys[1] (an indicator) is 0
+  kOpaqueRow,     // function tag of the row polys[0] over domain[0], and of indices, polys[1..]
+};
+
+struct Interval {  // [lo, hi)
+  int64_t lo = 0;
+  int64_t hi = 0;
+  int64_t length() const { return hi - lo; }
+  friend bool operator==(const Interval&, const Interval&) = default;
+  friend bool operator<(const Interval& a, const Interval& b) {
+    return a.lo != b.lo ? a.lo < b.lo : a.hi < b.hi;
+  }
+};
+
+struct Atom {
+  AtomKind kind = AtomKind::kElement;
+  uint32_t tag = 0;
+  std::vector<Affine> indices;
+  std::vector<PolyId> polys;
+  MonoId mono = kUnitMono;
+  std::vector<Interval> domain;
+  Rational number;
+  // Symbols that occur, those of integer atoms included, without the ones this atom binds;
+  // ascending. Derived, not part of the identity.
+  std::vector<Symbol> symbols;
+};
+
+struct Factor {
+  AtomId atom = 0;
+  Exponent exponent;
+  friend bool operator==(const Factor&, const Factor&) = default;
+};
+using Factors = absl::InlinedVector<Factor, 4>;  // ascending atoms
+
+struct Monomial {
+  Factors factors;
+  std::vector<Symbol> symbols;
+};
+
+struct Term {
+  MonoId mono = kUnitMono;
+  Rational coefficient;
+};
+
+struct Polynomial {
+  std::vector<Term> terms;  // ascending mono ids, nonzero coefficients
+  std::vector<Symbol> symbols;
+};
+
+enum class PremiseKind : uint8_t { kNonZero, kPositive, kNonNegative };
+struct Premise {
+  PremiseKind kind;
+  PolyId poly;
+};
+
+// Sign of a value for all admissible inputs.
+enum class Sign : uint8_t { kUnknown, kNonNegative, kPositive };
+
+// A bound variable of a sum under construction: a free symbol with its interval.
+struct BoundVariable {
+  Symbol symbol = 0;
+  Interval domain;
+};
+
+class Arena {
+ public:
+  Arena();
+
+  // --- Symbols -----------------------------------------------------------------------------
+  // A fresh free index variable with values in [low, high]. Ranges never change: conclusions that
+  // were drawn from them are cached.
+  Symbol NewFree(int64_t low, int64_t high);
+  IntRange RangeOf(Symbol s) const;
+  IntRange RangeOf(const Affine& e) const;
+  // An integer atom for element or opaque atoms; its range is that of the values.
+  Symbol IntAtom(AtomId atom, IntRange range);
+  AtomId AtomOfIntAtom(Symbol s) const { return int_atoms_[IndexOf(s)].first; }
+
+  // --- Constants and polynomial arithmetic ----------------------------------------------------
+  PolyId Constant(const Rational& value);
+  PolyId One() const { return one_; }
+  PolyId Add(PolyId a, PolyId b);
+  PolyId Sub(PolyId a, PolyId b) { return Add(a, Scale(b, Rational(-1))); }
+  PolyId Scale(PolyId a, const Rational& factor);
+  PolyId Mul(PolyId a, PolyId b);
+  // a^e. A negative exponent records the premise a != 0, a fractional one a > 0 (or >= 0).
+  PolyId Power(PolyId a, Exponent e);
+  // a / b with the premise b != 0.
+  PolyId Divide(PolyId a, PolyId b);
+
+  // --- Functions -------------------------------------------------------------------------------
+  PolyId Element(uint32_t tag, std::vector<Affine> indices);
+  AtomId ElementAtom(uint32_t tag, std::vector<Affine> indices);
+  PolyId Exp(PolyId a);
+  PolyId Log(PolyId a);                   // premise a > 0
+  PolyId Unary(AtomKind kind, PolyId a);  // kErf, kSin, kCos
+  PolyId Abs(PolyId a);
+  PolyId Max(PolyId a, PolyId b);
+  PolyId Position(const Affine& e);
+  PolyId Indicator(const Affine& e);  // [e >= 0]
+  PolyId Delta(const Affine& e);      // [e == 0]
+  PolyId RealPositive(PolyId a);      // [a > 0]
+  PolyId RealZero(PolyId a);          // [a == 0]
+  PolyId Opaque(uint32_t tag, std::vector<Affine> indices, std::vector<PolyId> polys);
+  AtomId OpaqueRowAtom(uint32_t tag, BoundVariable row, PolyId body, std::vector<Affine> indices,
+                       std::vector<PolyId> polys);
+  AtomId OpaqueAtom(uint32_t tag, std::vector<Affine> indices, std::vector<PolyId> polys);
+  PolyId OfAtom(AtomId atom);
+
+  // --- Binding ---------------------------------------------------------------------------------
+  // Sum of body over the free symbol's interval (no longer free in the result).
+  PolyId Sum(BoundVariable v, PolyId body);
+  // Maximum over the interval of body at the indices where guard (an indicator) is 0.
+  // The caller has made sure, or records, that it is not empty.
+  PolyId ReduceMax(BoundVariable v, PolyId body, PolyId guard);
+
+  // --- Substitution ----------------------------------------------------------------------------
+  using Substitution = absl::InlinedVector<std::pair<Symbol, Affine>, 4>;
+  PolyId Substitute(PolyId poly, const Substitution& s);
+
+  // --- Questions -------------------------------------------------------------------------------
+  Sign SignOf(PolyId poly);
+  bool Mentions(PolyId poly, Symbol s) const;
+  // Whether the value is 0 for all inputs, by the normal form: refines sums to common cuts, unifies
+  // complementary indicators, clears denominators. False means "not shown".
+  bool IsZero(PolyId poly);
+
+  const Atom& atom(AtomId id) const { return atoms_[id]; }
+  const Monomial& mono(MonoId id) const { return monos_[id]; }
+  const Polynomial& poly(PolyId id) const { return polys_[id]; }
+  size_t AtomCount() const { return atoms_.size(); }
+  size_t PolyCount() const { return polys_.size(); }
+  // True if `poly` is a single constant; sets value.
+  bool IsConstant(PolyId poly, Rational* value) const;
+
+  // Premises recorded since the last Clear, without those that hold for all inputs.
+  const std::vector<Premise>& premises() const { return premises_; }
+  void ClearPremises();
+  void RecordPremise(PremiseKind kind, PolyId poly);
+
+  // Inputs known to be positive (premise of the specification), by tag.
+  void SetTagPositive(uint32_t tag) { positive_tags_.insert(tag); }
+
+  // Work limit: set when the sizes of intermediate results pass a bound; results are then
+  // meaningless and the caller must answer UNKNOWN.
+  bool exhausted() const { return exhausted_; }
+  void ResetExhausted(int64_t term_budget);
+
+  // Names for printing; by default "t<tag>".
+  std::function<std::string(uint32_t)> tag_name;
+  std::string ToString(PolyId poly, size_t limit = 400) const;
+  std::string ToString(const Affine& e) const;
+
+ private:
+  friend class Summation;
+  friend class Rewriter;
+  friend class Structure;
+  friend class ZeroTest;
+
+  AtomId InternAtom(Atom atom);
+  friend class TermPrinter;
+  MonoId InternMono(Factors factors);
+  PolyId InternPoly(std::vector<Term> terms);
+  PolyId OfMono(MonoId mono, const Rational& coefficient);
+  // The product of factors with arbitrary exponents, as a polynomial: folds numbers, expands bases
+  // with exponent >= 1, simplifies indicators.
+  PolyId ProductOf(Factors factors, const Rational& coefficient);
+  bool SimplifyConditions(Factors* factors);  // false: the product is 0
+  PolyId MulMono(MonoId a, MonoId b, const Rational& coefficient);
+  std::vector<Term> MergeAdjacentSums(std::vector<Term> terms);
+  PolyId PowerOfTerm(const Term& term, Exponent e);
+  PolyId PowerOfSum(PolyId a, Exponent e);
+  PolyId IntegerPower(PolyId a, int32_t n);
+  bool PerfectSquareRoot(PolyId a, PolyId* root);
+  PolyId NumberPower(const Rational& value, Exponent e);
+  Sign SignOfMono(MonoId mono);
+  Sign SignOfAtom(AtomId atom, Exponent e);
+  bool Charge(int64_t cost);
+
+  struct FreeInfo {
+    IntRange range;
+  };
+  std::deque<Atom> atoms_;
+  std::deque<Monomial> monos_;
+  std::deque<Polynomial> polys_;
+  absl::flat_hash_map<uint64_t, absl::InlinedVector<uint32_t, 1>> atom_index_, mono_index_,
+      poly_index_;
+  std::vector<FreeInfo> free_;
+  std::vector<std::pair<AtomId, IntRange>> int_atoms_;
+  absl::flat_hash_map<AtomId, uint32_t> int_atom_of_;
+  PolyId one_ = 0;
+  std::vector<Premise> premises_;
+  absl::flat_hash_set<uint64_t> premise_set_;
+  absl::flat_hash_set<uint32_t> positive_tags_;
+  absl::flat_hash_map<PolyId, Sign> sign_cache_;
+  absl::flat_hash_map<std::pair<PolyId, PolyId>, PolyId> mul_cache_;
+  bool exhausted_ = false;
+  int64_t budget_ = int64_t{1} << 60;
+};
+
+}  // namespace planproof::solver
+
+#endif  // PLANPROOF_SOLVER_TERM_H_

@@ -1,0 +1,257 @@
+// Whether a polynomial is identically zero: what the normal form leaves open.
+#include <algorithm>
+#include <map>
+
+#include "solver/rewriter.h"
+#include "solver/summation.h"
+#include "solver/term.h"
+
+namespace planproof::solver {
+namespace {
+
+constexpr size_t kMaxCells = 4096;
+constexpr int64_t kExpandLength = 8;
+
+}  // namespace
+
+class ZeroTest {
+ public:
+  explicit ZeroTest(Arena* arena) : arena_(*arena) {}
+
+  bool Run(PolyId p) {
+    for (int round = 0; round < 3; ++round) {
+      if (arena_.exhausted()) return false;
+      if (p == kZeroPoly) return true;
+      p = UnifyConditions(p);
+      if (p == kZeroPoly || RefinedIsZero(p)) return !arena_.exhausted();
+      PolyId cleared = ClearDenominators(p);
+      if (cleared == kZeroPoly || (cleared != p && RefinedIsZero(cleared)))
+        return !arena_.exhausted();
+      PolyId expanded = ExpandShortSums(cleared);
+      if (expanded == cleared && cleared == p) return false;
+      p = expanded;
+    }
+    return p == kZeroPoly && !arena_.exhausted();
+  }
+
+ private:
+  // [-e - 1 >= 0] = 1 - [e >= 0]; [e == 0] = [e >= 0] - [e - 1 >= 0] where inequalities on e occur.
+  PolyId UnifyConditions(PolyId p) {
+    std::map<std::vector<std::pair<Symbol, int64_t>>, bool> linear_parts;
+    bool any = false;
+    auto key = [](const Affine& e) {
+      return std::vector<std::pair<Symbol, int64_t>>(e.terms.begin(), e.terms.end());
+    };
+    const std::vector<Term> terms = arena_.poly(p).terms;
+    for (const Term& t : terms) {
+      for (const Factor& f : arena_.mono(t.mono).factors) {
+        const Atom& a = arena_.atom(f.atom);
+        if (a.kind != AtomKind::kIndicator) continue;
+        linear_parts[key(a.indices[0])] = true;
+        any = true;
+      }
+    }
+    if (!any) return p;
+    PolyId result = kZeroPoly;
+    for (const Term& t : terms) {
+      PolyId product = arena_.Constant(t.coefficient);
+      Factors rest;
+      for (const Factor& f : arena_.mono(t.mono).factors) {
+        const Atom a = arena_.atom(f.atom);
+        if (a.kind == AtomKind::kIndicator) {
+          Affine negated = -a.indices[0];
+          auto it = linear_parts.find(key(negated));
+          if (it != linear_parts.end() && key(negated) < key(a.indices[0])) {
+            product = arena_.Mul(product,
+                                 arena_.Sub(arena_.One(), arena_.Indicator(negated - Affine(1))));
+            continue;
+          }
+        } else if (a.kind == AtomKind::kDelta) {
+          Affine e = a.indices[0];
+          if (linear_parts.count(key(e)) == 0 && linear_parts.count(key(-e)) != 0) e = -e;
+          if (linear_parts.count(key(e)) != 0) {
+            product = arena_.Mul(product,
+                                 arena_.Sub(arena_.Indicator(e), arena_.Indicator(e - Affine(1))));
+            continue;
+          }
+        }
+        rest.push_back(f);
+      }
+      if (!rest.empty())
+        product = arena_.Mul(product, arena_.ProductOf(std::move(rest), Rational(1)));
+      result = arena_.Add(result, product);
+    }
+    return result;
+  }
+
+  // Splits every sum atom at the cuts of all sums with the same body and compares coefficients cell
+  // by cell, without merging.
+  bool RefinedIsZero(PolyId p) {
+    std::map<std::pair<MonoId, size_t>, std::vector<int64_t>> cuts;
+    const std::vector<Term> terms = arena_.poly(p).terms;
+    for (const Term& t : terms) {
+      for (const Factor& f : arena_.mono(t.mono).factors) {
+        const Atom& a = arena_.atom(f.atom);
+        if (a.kind != AtomKind::kSum || !(f.exponent.IsInteger() && f.exponent.num > 0)) continue;
+        for (size_t d = 0; d < a.domain.size(); ++d) {
+          auto& c = cuts[{a.mono, d}];
+          c.push_back(a.domain[d].lo);
+          c.push_back(a.domain[d].hi);
+        }
+      }
+    }
+    if (cuts.empty()) return false;
+    for (auto& [key, c] : cuts) {
+      std::sort(c.begin(), c.end());
+      c.erase(std::unique(c.begin(), c.end()), c.end());
+    }
+    absl::flat_hash_map<MonoId, Rational> coefficients;
+    size_t produced = 0;
+    for (const Term& t : terms) {
+      std::vector<Factors> products(1);
+      for (const Factor& f : arena_.mono(t.mono).factors) {
+        const Atom a = arena_.atom(f.atom);
+        if (a.kind != AtomKind::kSum || !(f.exponent.IsInteger() && f.exponent.num > 0)) {
+          for (Factors& x : products) x.push_back(f);
+          continue;
+        }
+        const std::vector<AtomId> cells = Cells(a, cuts);
+        for (int copy = 0; copy < f.exponent.num; ++copy) {
+          std::vector<Factors> next;
+          for (const Factors& x : products) {
+            for (AtomId cell : cells) {
+              Factors y = x;
+              AddFactor(cell, &y);
+              next.push_back(std::move(y));
+            }
+          }
+          products.swap(next);
+          if (products.size() > kMaxCells) return false;
+        }
+      }
+      produced += products.size();
+      if (produced > 8 * kMaxCells) return false;
+      for (Factors& x : products) {
+        Rational& c = coefficients[arena_.InternMono(std::move(x))];
+        c += t.coefficient;
+      }
+    }
+    for (const auto& [mono, c] : coefficients) {
+      if (!c.IsZero()) return false;
+    }
+    return true;
+  }
+
+  static void AddFactor(AtomId atom, Factors* factors) {
+    for (Factor& f : *factors) {
+      if (f.atom == atom) {
+        f.exponent = f.exponent + Exponent{};
+        return;
+      }
+    }
+    factors->push_back({atom, Exponent{}});
+  }
+
+  std::vector<AtomId> Cells(const Atom& a,
+                            const std::map<std::pair<MonoId, size_t>, std::vector<int64_t>>& cuts) {
+    std::vector<Atom> cells = {a};
+    for (size_t d = 0; d < a.domain.size(); ++d) {
+      const auto& c = cuts.at({a.mono, d});
+      std::vector<Atom> next;
+      for (const Atom& cell : cells) {
+        auto from = std::lower_bound(c.begin(), c.end(), cell.domain[d].lo);
+        for (; from + 1 != c.end() && *from < cell.domain[d].hi; ++from) {
+          Atom piece = cell;
+          piece.domain[d] = {*from, *(from + 1)};
+          next.push_back(std::move(piece));
+        }
+      }
+      cells.swap(next);
+      if (cells.size() > kMaxCells) break;
+    }
+    std::vector<AtomId> ids;
+    for (Atom& cell : cells) ids.push_back(arena_.InternAtom(std::move(cell)));
+    return ids;
+  }
+
+  // Multiplies by powers of bases until none has a negative exponent. Each base is nonzero by a
+  // recorded premise, so the product is zero exactly when p is.
+  PolyId ClearDenominators(PolyId p) {
+    for (int step = 0; step < 16; ++step) {
+      if (arena_.exhausted()) return p;
+      AtomId base = 0;
+      Exponent least{0, 1};
+      const std::vector<Term> terms = arena_.poly(p).terms;
+      for (const Term& t : terms) {
+        for (const Factor& f : arena_.mono(t.mono).factors) {
+          const Atom& a = arena_.atom(f.atom);
+          if (a.kind != AtomKind::kBase || f.exponent.num >= 0) continue;
+          if (base == 0 || a.polys[0] > arena_.atom(base).polys[0]) {
+            base = f.atom;
+            least = f.exponent;
+          } else if (base == f.atom && (f.exponent + Exponent{-least.num, least.den}).num < 0) {
+            least = f.exponent;
+          }
+        }
+      }
+      if (base == 0) return p;
+      // All exponents of this base may differ by fractions: multiply by the integer part.
+      int32_t raise = static_cast<int32_t>(-FloorDiv(least.num, least.den));
+      PolyId result = kZeroPoly;
+      for (const Term& t : terms) {
+        Factors f = arena_.mono(t.mono).factors;
+        f.push_back({base, Exponent{raise, 1}});
+        result = arena_.Add(result, arena_.ProductOf(std::move(f), t.coefficient));
+      }
+      p = result;
+      if (p == kZeroPoly) return p;
+    }
+    return p;
+  }
+
+  // Sums over a few indices are written out.
+  PolyId ExpandShortSums(PolyId p) {
+    PolyId result = kZeroPoly;
+    const std::vector<Term> terms = arena_.poly(p).terms;
+    for (const Term& t : terms) {
+      PolyId product = arena_.Constant(t.coefficient);
+      Factors rest;
+      for (const Factor& f : arena_.mono(t.mono).factors) {
+        const Atom a = arena_.atom(f.atom);
+        int64_t volume = 1;
+        for (const Interval& d : a.domain) volume = std::min<int64_t>(volume * d.length(), 1 << 20);
+        if (a.kind != AtomKind::kSum || !f.exponent.IsInteger() || f.exponent.num <= 0 ||
+            volume > kExpandLength) {
+          rest.push_back(f);
+          continue;
+        }
+        PolyId sum = kZeroPoly;
+        for (int64_t k = 0; k < volume; ++k) {
+          SymbolMap map;
+          map.shift_bound = -1;
+          int64_t index = k;
+          for (size_t d = 0; d < a.domain.size(); ++d) {
+            map.pairs.emplace_back(BoundSymbol(0, static_cast<uint32_t>(d)),
+                                   Affine(a.domain[d].lo + index % a.domain[d].length()));
+            index /= a.domain[d].length();
+          }
+          sum = arena_.Add(sum, Rewriter(&arena_, std::move(map)).Mono(a.mono));
+        }
+        product = arena_.Mul(product, arena_.IntegerPower(sum, f.exponent.num));
+      }
+      if (!rest.empty())
+        product = arena_.Mul(product, arena_.ProductOf(std::move(rest), Rational(1)));
+      result = arena_.Add(result, product);
+    }
+    return result;
+  }
+
+  Arena& arena_;
+};
+
+bool Arena::IsZero(PolyId p) {
+  if (p == kZeroPoly) return !exhausted_;
+  return ZeroTest(this).Run(p);
+}
+
+}  // namespace planproof::solver
