@@ -1,0 +1,249 @@
+#include "sdfg/operator_library.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/base/internal/raw_logging.h"
+#include "absl/status/status.h"
+#include "sdfg/builtin_declarations.h"
+#include "sdfg/declaration_ast.h"
+#include "sdfg/declaration_check.h"
+#include "sdfg/declaration_instantiate.h"
+#include "sdfg/declaration_parser.h"
+#include "sdfg/native_operators.h"
+#include "sdfg/operator_attributes.h"
+#include "sdfg/operator_page.h"
+
+namespace planproof::sdfg {
+
+// Alternatives of one name are tried in order; all but the last have a `when` clause.
+struct OperatorLibrary::Impl {
+  std::map<std::string, std::vector<Declaration>> declared;
+  std::map<std::string, NativeOperator> native;
+};
+
+namespace {
+
+using Alternatives = std::map<std::string, std::vector<Declaration>>;
+
+absl::StatusOr<Alternatives> Read(const std::string& text, const std::string& file) {
+  absl::StatusOr<std::vector<Declaration>> parsed = ParseDeclarations(text, file);
+  if (!parsed.ok()) return parsed.status();
+  Alternatives declared;
+  for (Declaration& declaration : *parsed) {
+    absl::Status status = CheckDeclaration(declaration);
+    if (!status.ok()) return status;
+    std::vector<Declaration>& alternatives = declared[declaration.name];
+    if (!alternatives.empty() && alternatives.back().when.empty()) {
+      return absl::InvalidArgumentError(
+          declaration.Where(declaration.position) + ": operator '" + declaration.name +
+          "' is already declared at " + alternatives.back().Where(alternatives.back().position) +
+          "; expected another name, or a 'when' clause in the earlier one");
+    }
+    alternatives.push_back(std::move(declaration));
+  }
+  return declared;
+}
+
+// What the attribute is for this declaration: given or its default.
+AttributeValue ValueOf(const Declaration& declaration, const std::string& name,
+                       const Attributes& given) {
+  if (auto it = given.find(name); it != given.end()) return it->second;
+  for (const AttributeDeclaration& attribute : declaration.attributes) {
+    if (attribute.name == name) return attribute.fallback;
+  }
+  return {};
+}
+
+absl::StatusOr<const Declaration*> Choose(const std::vector<Declaration>& alternatives,
+                                          const Attributes& given) {
+  std::string conditions;
+  for (const Declaration& declaration : alternatives) {
+    bool fits = true;
+    for (const auto& [name, value] : declaration.when) {
+      fits = fits && SameAttribute(ValueOf(declaration, name, given), value);
+      conditions += (conditions.empty() ? "" : "; ") + name + " = " + AttributeText(value);
+    }
+    if (fits) return &declaration;
+  }
+  return absl::InvalidArgumentError(
+      "operator " + alternatives[0].name +
+      ": no declaration fits these attributes; expected one of: " + conditions);
+}
+
+std::string Describe(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+absl::StatusOr<IndexFunction> InstantiateDeclared(const Declaration& declaration,
+                                                  const std::vector<Operand>& operands,
+                                                  const Attributes& given) {
+  absl::StatusOr<Attributes> attributes =
+      ResolveAttributes(declaration.name, declaration.attributes, given);
+  if (!attributes.ok()) return attributes.status();
+  std::vector<std::string> names;
+  for (const OperandDeclaration& operand : declaration.operands) {
+    names.push_back(operand.pattern.name + (operand.optional ? "?" : ""));
+  }
+  if (operands.size() > names.size()) {
+    return absl::InvalidArgumentError("operator " + declaration.name + ": " +
+                                      std::to_string(operands.size()) + " operands; expected " +
+                                      std::to_string(names.size()) + ": " + Describe(names));
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    bool absent = i >= operands.size() || operands[i].kind == Operand::Kind::kAbsent;
+    if (absent && !declaration.operands[i].optional) {
+      return absl::InvalidArgumentError("operator " + declaration.name + ": operand " + names[i] +
+                                        " is missing; expected operands: " + Describe(names));
+    }
+  }
+  return InstantiateDeclaration(declaration, operands, *attributes);
+}
+
+absl::StatusOr<IndexFunction> InstantiateNative(const NativeOperator& native,
+                                                const std::vector<Operand>& operands,
+                                                const Attributes& given) {
+  absl::StatusOr<Attributes> attributes = ResolveAttributes(native.name, native.attributes, given);
+  if (!attributes.ok()) return attributes.status();
+  if (operands.size() < native.min_operands || operands.size() > native.max_operands) {
+    return absl::InvalidArgumentError("operator " + native.name + ": " +
+                                      std::to_string(operands.size()) + " operands; expected " +
+                                      native.signature);
+  }
+  return native.instantiate({native.name, operands, *attributes});
+}
+
+// Extents and ranks that no machine holds are refused before anything is built from them.
+absl::Status CheckOperands(const std::string& name, const std::vector<Operand>& operands) {
+  for (size_t i = 0; i < operands.size(); ++i) {
+    std::string place = "operator " + name + ": operand " + std::to_string(i);
+    if (operands[i].shape.size() > 32) {
+      return absl::InvalidArgumentError(place + " has more than 32 dimensions");
+    }
+    int64_t elements = 1;
+    for (int64_t extent : operands[i].shape) {
+      if (extent < 0) return absl::InvalidArgumentError(place + " has a negative extent");
+      if (extent > 0 && __builtin_mul_overflow(elements, extent, &elements)) {
+        return absl::InvalidArgumentError(place + " has more elements than fit 64 bits");
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OperatorLibrary::OperatorLibrary() : impl_(std::make_unique<Impl>()) {}
+OperatorLibrary::~OperatorLibrary() = default;
+OperatorLibrary::OperatorLibrary(OperatorLibrary&&) = default;
+OperatorLibrary& OperatorLibrary::operator=(OperatorLibrary&&) = default;
+
+const OperatorLibrary& OperatorLibrary::BuiltIn() {
+  static const OperatorLibrary* const library = [] {
+    auto* built_in = new OperatorLibrary();
+    std::vector<NativeOperator> operators;
+    for (NativeOperator& native : operators) {
+      std::string name = native.name;
+      bool fresh = built_in->impl_->native.emplace(name, std::move(native)).second;
+      ABSL_RAW_CHECK(fresh, "a native operator is registered twice");
+    }
+    for (const BuiltInDeclarations& file : BuiltInDeclarationFiles()) {
+      absl::Status status = built_in->AddDeclarations(file.text, file.name);
+      if (!status.ok()) ABSL_RAW_LOG(FATAL, "%s", std::string(status.message()).c_str());
+    }
+    return built_in;
+  }();
+  return *library;
+}
+
+OperatorLibrary OperatorLibrary::CopyOfBuiltIn() {
+  OperatorLibrary copy;
+  *copy.impl_ = *BuiltIn().impl_;
+  return copy;
+}
+
+absl::Status OperatorLibrary::AddDeclarations(const std::string& text, const std::string& file) {
+  absl::StatusOr<Alternatives> declared = Read(text, file);
+  if (!declared.ok()) return declared.status();
+  for (const auto& [name, alternatives] : *declared) {
+    const Declaration& first = alternatives.front();
+    if (impl_->native.count(name) != 0) {
+      return absl::InvalidArgumentError(first.Where(first.position) + ": operator '" + name +
+                                        "' is built in; expected another name");
+    }
+    if (auto it = impl_->declared.find(name); it != impl_->declared.end()) {
+      const Declaration& other = it->second.front();
+      return absl::InvalidArgumentError(first.Where(first.position) + ": operator '" + name +
+                                        "' is already declared at " + other.Where(other.position) +
+                                        "; expected another name");
+    }
+  }
+  for (auto& [name, alternatives] : *declared) {
+    impl_->declared.emplace(name, std::move(alternatives));
+  }
+  return absl::OkStatus();
+}
+
+bool OperatorLibrary::Contains(const std::string& name) const {
+  return impl_->declared.count(name) != 0 || impl_->native.count(name) != 0;
+}
+
+std::vector<std::string> OperatorLibrary::Names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, alternatives] : impl_->declared) names.push_back(name);
+  for (const auto& [name, native] : impl_->native) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string OperatorLibrary::Page(const std::string& name) const {
+  if (auto it = impl_->declared.find(name); it != impl_->declared.end()) {
+    return DeclaredPage(it->second);
+  }
+  if (auto it = impl_->native.find(name); it != impl_->native.end()) return NativePage(it->second);
+  return "";
+}
+
+absl::StatusOr<IndexFunction> OperatorLibrary::Instantiate(const std::string& name,
+                                                           const std::vector<Operand>& operands,
+                                                           const Attributes& attributes) const {
+  absl::Status status = CheckOperands(name, operands);
+  if (!status.ok()) return status;
+  if (auto it = impl_->declared.find(name); it != impl_->declared.end()) {
+    absl::StatusOr<const Declaration*> declaration = Choose(it->second, attributes);
+    if (!declaration.ok()) return declaration.status();
+    return InstantiateDeclared(**declaration, operands, attributes);
+  }
+  if (auto it = impl_->native.find(name); it != impl_->native.end()) {
+    return InstantiateNative(it->second, operands, attributes);
+  }
+  std::string message = "operator '" + name + "' is not declared";
+  std::string near = Nearest(name, Names());
+  if (!near.empty()) message += "; did you mean '" + near + "'?";
+  return absl::NotFoundError(message + "; declare it in a file given with --operators");
+}
+
+bool OperatorLibrary::IsDataMovement(const IndexFunction& function) {
+  for (const FunctionOutput& output : function.outputs) {
+    if (output.body < 0) return false;
+    Op op = function.nodes[output.body].op;
+    if (op != Op::kElement && op != Op::kIntElement) return false;
+    for (ExprId index : function.nodes[output.body].args) {
+      std::vector<ExprId> pending = {index};  // an index read from a tensor is no plain movement
+      while (!pending.empty()) {
+        const Node& node = function.nodes[pending.back()];
+        pending.pop_back();
+        if (node.op == Op::kIntElement || node.op == Op::kOpaque) return false;
+        pending.insert(pending.end(), node.args.begin(), node.args.end());
+      }
+    }
+    if (function.nodes[output.body].input != function.nodes[function.outputs[0].body].input) {
+      return false;
+    }
+  }
+  return !function.outputs.empty();
+}
+
+}  // namespace planproof::sdfg
