@@ -1,0 +1,54 @@
+#include "shape_reduction/opaque_functions.h"
+
+#include <cstdlib>
+
+namespace planproof::shape_reduction {
+
+OpaqueName ParseOpaqueName(const std::string& name) {
+  OpaqueName result;
+  const size_t open = name.find('(');
+  result.base = name.substr(0, open);
+  if (open == std::string::npos) return result;
+  size_t at = open + 1;
+  while (at < name.size() && name[at] != ')') {
+    size_t end = name.find_first_of(",)", at);
+    if (end == std::string::npos) end = name.size();
+    const std::string item = name.substr(at, end - at);
+    const size_t equals = item.find('=');
+    if (equals != std::string::npos) {
+      const std::string value = item.substr(equals + 1);
+      if (value == "true" || value == "false") {
+        result.attributes[item.substr(0, equals)] = value == "true";
+      } else {
+        char* stop = nullptr;
+        const long long number = std::strtoll(value.c_str(), &stop, 10);
+        if (stop != value.c_str() && *stop == '\0') {
+          result.attributes[item.substr(0, equals)] = number;
+        }
+      }
+    }
+    at = end + 1;
+  }
+  return result;
+}
+
+double HashOpaque(const std::string& name, const std::vector<double>& row,
+                  const std::vector<double>& reals, const std::vector<int64_t>& ints) {
+  uint64_t hash = 0x9e3779b97f4a7c15u;
+  auto mix = [&hash](uint64_t value) {
+    hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);
+    hash *= 0xff51afd7ed558ccdu;
+    hash ^= hash >> 33;
+  };
+  for (char c : name) mix(static_cast<unsigned char>(c));
+  auto mix_real = [&](double value) {
+    if (!std::isfinite(value)) return mix(std::isnan(value) ? 1 : 2);
+    mix(static_cast<uint64_t>(static_cast<int64_t>(std::llround(std::fmod(value, 1e9) * 1e6))));
+  };
+  for (double value : row) mix_real(value);
+  for (double value : reals) mix_real(value);
+  for (int64_t value : ints) mix(static_cast<uint64_t>(value));
+  return static_cast<double>(hash >> 11) * 0x1p-53;
+}
+
+}  // namespace planproof::shape_reduction

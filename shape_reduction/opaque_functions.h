@@ -1,0 +1,127 @@
+// Concrete meanings of uninterpreted functions, for witnesses.
+//
+// A proof knows nothing of an opaque function but that equal arguments give equal values; a witness
+// needs numbers. Known names get their real meaning, others a deterministic hash of their arguments
+// in the double domain and no value in interval domains.
+#ifndef PLANPROOF_SHAPE_REDUCTION_OPAQUE_FUNCTIONS_H_
+#define PLANPROOF_SHAPE_REDUCTION_OPAQUE_FUNCTIONS_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "shape_reduction/block_tensor.h"
+#include "shape_reduction/domain_double.h"
+
+namespace planproof::shape_reduction {
+
+// "topk_index(k=2,groups=8,topk_groups=4)" taken apart. Attributes that are no integers are left
+// out.
+struct OpaqueName {
+  std::string base;
+  std::map<std::string, int64_t> attributes;
+  int64_t Get(const std::string& key, int64_t otherwise) const {
+    const auto it = attributes.find(key);
+    return it == attributes.end() ? otherwise : it->second;
+  }
+};
+OpaqueName ParseOpaqueName(const std::string& name);
+
+// Pseudo-random in [0, 1) from the name and arguments, the latter rounded to six digits so that
+// rounding errors of the two graphs do not show.
+double HashOpaque(const std::string& name, const std::vector<double>& row,
+                  const std::vector<double>& reals, const std::vector<int64_t>& ints);
+
+// Indices of the k largest of `row`, best first, ties to the smaller index. With groups: first the
+// topk_groups best groups are kept (score: the maximum, or the sum of the two best if
+// group_top_two), then the best among them. Nullopt if a comparison is not decided.
+template <typename D>
+std::optional<std::vector<int64_t>> TopK(const std::vector<typename D::Value>& row, int64_t k,
+                                         int64_t groups, int64_t topk_groups, bool group_top_two) {
+  bool decided = true;
+  auto better = [&](const typename D::Value& a, const typename D::Value& b) {
+    const Truth less = D::Less(b, a);
+    if (less == Truth::kUndecided || less == Truth::kInvalid) decided = false;
+    return less == Truth::kTrue;
+  };
+  auto best = [&](std::vector<int64_t> items, const std::vector<typename D::Value>& score,
+                  int64_t count) {
+    // Selection by repeated maximum: comparisons that do not matter are not made undecided ones.
+    std::vector<int64_t> chosen;
+    while (static_cast<int64_t>(chosen.size()) < count && !items.empty()) {
+      size_t top = 0;
+      for (size_t i = 1; i < items.size(); ++i) {
+        if (better(score[items[i]], score[items[top]])) top = i;
+      }
+      chosen.push_back(items[top]);
+      items.erase(items.begin() + static_cast<int64_t>(top));
+    }
+    return chosen;
+  };
+  const int64_t n = static_cast<int64_t>(row.size());
+  std::vector<int64_t> items(n);
+  std::iota(items.begin(), items.end(), 0);
+  if (groups > 1 && topk_groups < groups && n % groups == 0) {
+    const int64_t size = n / groups;
+    std::vector<typename D::Value> scores;
+    for (int64_t g = 0; g < groups; ++g) {
+      std::vector<int64_t> members(size);
+      std::iota(members.begin(), members.end(), g * size);
+      const std::vector<int64_t> top = best(members, row, group_top_two ? 2 : 1);
+      scores.push_back(top.size() == 2 ? D::Add(row[top[0]], row[top[1]]) : row[top[0]]);
+    }
+    std::vector<int64_t> all_groups(groups);
+    std::iota(all_groups.begin(), all_groups.end(), 0);
+    std::vector<int64_t> kept = best(all_groups, scores, topk_groups);
+    std::sort(kept.begin(), kept.end());
+    items.clear();
+    for (int64_t g : kept) {
+      for (int64_t i = 0; i < size; ++i) items.push_back(g * size + i);
+    }
+  }
+  std::vector<int64_t> chosen = best(items, row, k);
+  if (!decided) return std::nullopt;
+  return chosen;
+}
+
+// The function's value for one row (empty if it has none) and scalar arguments; for an integer
+// function the value is returned through `int_result`.
+template <typename D>
+typename D::Value EvaluateOpaque(const OpaqueName& parsed, const std::string& name,
+                                 const std::vector<typename D::Value>& row,
+                                 const std::vector<typename D::Value>& reals,
+                                 const std::vector<int64_t>& ints, int64_t row_extent,
+                                 int64_t* int_result) {
+  *int_result = kInvalidInt;
+  for (int64_t value : ints) {
+    if (value == kInvalidInt) return D::Invalid();
+  }
+  if (parsed.base.rfind("topk", 0) == 0 && !row.empty()) {
+    const int64_t k = parsed.Get("k", 1);
+    const auto chosen = TopK<D>(row, k, parsed.Get("groups", 1), parsed.Get("topk_groups", 1),
+                                parsed.Get("top2", parsed.Get("group_top_two", 0)) != 0);
+    const int64_t position = ints.empty() ? 0 : ints[0];
+    if (!chosen || position < 0 || position >= static_cast<int64_t>(chosen->size())) {
+      return D::Invalid();
+    }
+    *int_result = (*chosen)[position];
+    return row[*int_result];
+  }
+  if constexpr (D::kExact) {
+    return D::Invalid();
+  } else {
+    const double hash = HashOpaque(name, row, reals, ints);
+    *int_result =
+        static_cast<int64_t>(hash * static_cast<double>(std::max<int64_t>(row_extent, 1)));
+    return hash;
+  }
+}
+
+}  // namespace planproof::shape_reduction
+
+#endif  // PLANPROOF_SHAPE_REDUCTION_OPAQUE_FUNCTIONS_H_

@@ -1,0 +1,146 @@
+#include "shape_reduction/program_partition.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace planproof::shape_reduction {
+
+using sdfg::ExprId;
+using sdfg::Node;
+using sdfg::Op;
+
+namespace {
+
+// More different ids than this, and the variable they are compared with is cut at every value.
+constexpr size_t kMaxIdCuts = 256;
+
+class Derivation {
+ public:
+  Derivation(const ScalarProgram& program, const std::vector<InputBlocks>& inputs)
+      : program_(program), inputs_(inputs), partitions_(program.vars) {}
+
+  std::vector<DimPartition> Run() {
+    for (const Node& node : program_.nodes) Visit(node);
+    if (program_.int_valued) Exact(program_.forms[program_.body]);
+    std::vector<DimPartition> result;
+    for (size_t v = 0; v < program_.vars.size(); ++v) {
+      result.push_back(partitions_[static_cast<sdfg::VarId>(v)]);
+    }
+    return result;
+  }
+
+ private:
+  void Visit(const Node& node) {
+    switch (node.op) {
+      case Op::kElement:
+      case Op::kIntElement:
+        for (size_t d = 0; d < node.args.size(); ++d) {
+          partitions_.PullBlock(program_.forms[node.args[d]], *inputs_[node.input].dims[d],
+                                [this](ExprId atom) { ExactAtom(atom); });
+        }
+        break;
+      case Op::kPosition:
+        Exact(program_.forms[node.args[0]]);
+        break;
+      case Op::kIntLess:
+        Compare(node.args[0], node.args[1], {0});
+        break;
+      case Op::kIntLessEq:
+        Compare(node.args[0], node.args[1], {1});
+        break;
+      case Op::kIntEq:
+        Compare(node.args[0], node.args[1], {0, 1});
+        break;
+      case Op::kNonzero:
+        if (IsInteger(node.args[0])) Compare(node.args[0], sdfg::kNoExpr, {0, 1});
+        break;
+      case Op::kOpaque:
+        if (node.var >= 0) {
+          partitions_.RefineVariable(node.var, DimPartition::Full(program_.vars[node.var].extent));
+        }
+        for (ExprId arg : node.args) {
+          if (IsInteger(arg)) Exact(program_.forms[arg]);
+        }
+        break;
+      default:
+        break;
+    }
+  }
+
+  bool IsInteger(ExprId id) const {
+    const Op op = program_.nodes[id].op;
+    return op <= Op::kIntElement || (op == Op::kOpaque && program_.nodes[id].int_valued);
+  }
+
+  void ExactAtom(ExprId atom) {
+    std::vector<ExprId> open = {atom};
+    while (!open.empty()) {
+      const Node& node = program_.nodes[open.back()];
+      open.pop_back();
+      // Elements and opaque values are constant on blocks already, by their own arguments.
+      if (node.op == Op::kIntElement || node.op == Op::kOpaque) continue;
+      for (ExprId arg : node.args) {
+        partitions_.PullExact(program_.forms[arg]);
+        for (const auto& inner : program_.forms[arg].atoms) open.push_back(inner.second);
+      }
+    }
+  }
+
+  void Exact(const IndexForm& form) {
+    for (const auto& atom : form.atoms) ExactAtom(atom.second);
+    partitions_.PullExact(form);
+  }
+
+  // The values of scale * atom over all blocks, if there are few.
+  std::optional<std::vector<int64_t>> AtomValues(int64_t scale, ExprId atom) const {
+    const Node& node = program_.nodes[atom];
+    if (node.op != Op::kIntElement || inputs_[node.input].ints == nullptr) return std::nullopt;
+    std::vector<int64_t> values = *inputs_[node.input].ints;
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    if (values.size() > kMaxIdCuts) return std::nullopt;
+    for (int64_t& value : values) {
+      if (__builtin_mul_overflow(value, scale, &value)) return std::nullopt;
+    }
+    return values;
+  }
+
+  // Makes the truth of a - b >= cut constant for each cut.
+  void Compare(ExprId a, ExprId b, std::vector<int64_t> cuts) {
+    IndexForm difference = program_.forms[a];
+    if (b != sdfg::kNoExpr) {
+      difference = AddForms(difference, program_.forms[b], -1, program_.vars);
+    }
+    if (difference.atoms.empty()) return partitions_.PullCuts(difference, cuts);
+    for (const auto& atom : difference.atoms) ExactAtom(atom.second);
+    IndexForm terms = difference;
+    terms.atoms.clear();
+    if (terms.terms.empty()) return;
+    std::optional<std::vector<int64_t>> values;
+    if (difference.atoms.size() == 1) {
+      values = AtomValues(difference.atoms[0].first, difference.atoms[0].second);
+    }
+    if (!values) return partitions_.PullExact(terms);
+    std::vector<int64_t> shifted;
+    for (int64_t value : *values) {
+      for (int64_t cut : cuts) {
+        int64_t point;
+        if (!__builtin_sub_overflow(cut, value, &point)) shifted.push_back(point);
+      }
+    }
+    partitions_.PullCuts(terms, shifted);
+  }
+
+  const ScalarProgram& program_;
+  const std::vector<InputBlocks>& inputs_;
+  VariablePartitions partitions_;
+};
+
+}  // namespace
+
+std::vector<DimPartition> DerivePartitions(const ScalarProgram& program,
+                                           const std::vector<InputBlocks>& inputs) {
+  return Derivation(program, inputs).Run();
+}
+
+}  // namespace planproof::shape_reduction

@@ -1,0 +1,176 @@
+#include "shape_reduction/reduced_evaluator.h"
+
+#include <utility>
+
+#include "shape_reduction/block_evaluator.h"
+#include "shape_reduction/domain_double.h"
+#include "shape_reduction/domain_interval.h"
+#include "shape_reduction/domain_mpfi.h"
+#include "shape_reduction/program_partition.h"
+
+namespace planproof::shape_reduction {
+namespace {
+
+// The body is the input itself, index by index.
+bool IsIdentity(const ScalarProgram& program) {
+  const sdfg::Node& body = program.nodes[program.body];
+  if (body.op != sdfg::Op::kElement && body.op != sdfg::Op::kIntElement) return false;
+  if (body.args.size() != program.dims.size() || !program.premises.empty()) return false;
+  for (size_t d = 0; d < body.args.size(); ++d) {
+    const IndexForm& form = program.forms[body.args[d]];
+    const sdfg::VarId var = program.dims[d];
+    const bool unit = program.vars[var].extent == 1 && form.IsConstant() && form.constant == 0;
+    const bool same = form.constant == 0 && form.atoms.empty() && form.terms.size() == 1 &&
+                      form.terms[0].var == var && form.terms[0].div == 1 &&
+                      form.terms[0].scale == 1 && form.terms[0].extent == program.vars[var].extent;
+    if (!unit && !same) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+template <typename V>
+BlockTensorPtr<V> ConstantTensor(const sdfg::Shape& shape, V value) {
+  auto tensor = std::make_shared<BlockTensor<V>>();
+  int64_t blocks = 1;
+  for (int64_t extent : shape) {
+    tensor->dims.push_back(std::make_shared<const DimPartition>(extent));
+    blocks *= tensor->dims.back()->blocks();
+  }
+  tensor->values.assign(blocks, std::move(value));
+  return tensor;
+}
+
+template <typename D>
+absl::Status ReducedEvaluator<D>::Apply(const ScalarProgram& program,
+                                        const std::vector<Ptr>& inputs, int64_t max_elements,
+                                        Ptr* result, PremiseCheck* premises) {
+  if (IsIdentity(program)) {
+    const Ptr& input = inputs[program.nodes[program.body].input];
+    bool same = input->int_valued == program.int_valued;
+    for (size_t d = 0; d < program.dims.size(); ++d) {
+      same &= input->dims[d]->extent() == program.vars[program.dims[d]].extent;
+    }
+    if (same) {
+      *result = input;
+      return absl::OkStatus();
+    }
+  }
+  std::vector<const void*> key = {&program};
+  for (const Ptr& input : inputs) key.push_back(input.get());
+  Remembered& remembered = remembered_[key];
+  bool alive = remembered.inputs.size() == inputs.size();
+  for (size_t i = 0; alive && i < inputs.size(); ++i) {
+    alive = remembered.inputs[i].lock() == inputs[i];
+  }
+  if (alive) {
+    *result = remembered.result.lock();
+    *premises = remembered.premises;
+    if (*result != nullptr) return absl::OkStatus();
+  }
+  std::vector<InputBlocks> blocks;
+  std::vector<const BlockTensor<V>*> raw;
+  for (const Ptr& input : inputs) {
+    blocks.push_back({input->dims, input->int_valued ? &input->ints : nullptr});
+    raw.push_back(input.get());
+  }
+  const std::vector<DimPartition> partitions = DerivePartitions(program, blocks);
+  auto output = std::make_shared<BlockTensor<V>>();
+  PremiseCheck check;
+  absl::Status status =
+      BlockEvaluator<D>(program, partitions, raw, max_elements).Run(output.get(), &check);
+  if (!status.ok()) return status;
+  remembered.inputs.assign(inputs.begin(), inputs.end());
+  remembered.premises = check;
+  *premises = check;
+  *result = output;
+  remembered.result = *result;
+  return absl::OkStatus();
+}
+
+template <typename D>
+absl::Status ReducedEvaluator<D>::Read(const sdfg::Shape& parallel, const sdfg::Shape& logical,
+                                       const std::vector<lineage::IndexMap>& map, const Ptr& value,
+                                       int64_t max_elements, Ptr* result) {
+  PremiseCheck unused;
+  return Apply(programs_.GetRead(parallel, logical, map, value->int_valued), {value}, max_elements,
+               result, &unused);
+}
+
+template <typename D>
+absl::Status ReducedEvaluator<D>::Evaluate(const sdfg::Graph& graph, const ReducedOptions& options,
+                                           std::vector<Ptr>* values,
+                                           std::vector<OpenPremise>* open_premises) {
+  values->resize(graph.tensors.size());
+  std::vector<char> needed(graph.tensors.size(), options.cone_of.empty());
+  std::vector<char> kept = needed;
+  for (sdfg::TensorId id : options.cone_of) needed[id] = kept[id] = 1;
+  std::vector<int> uses(graph.tensors.size(), 0);
+  for (size_t o = graph.operators.size(); o-- > 0;) {
+    const sdfg::Operator& op = graph.operators[o];
+    bool used = options.cone_of.empty();
+    for (sdfg::TensorId id : op.outputs) used |= id != sdfg::kNone && needed[id];
+    if (!used) continue;
+    for (sdfg::TensorId id : op.inputs) {
+      needed[id] = 1;
+      ++uses[id];
+    }
+  }
+  for (size_t id = 0; id < graph.tensors.size(); ++id) {
+    const sdfg::Tensor& tensor = graph.tensors[id];
+    if ((*values)[id] != nullptr || tensor.producer != sdfg::kNone || !needed[id]) continue;
+    if (tensor.role == sdfg::TensorRole::kOne || tensor.role == sdfg::TensorRole::kZero) {
+      const bool one = tensor.role == sdfg::TensorRole::kOne;
+      (*values)[id] = ConstantTensor<V>(tensor.shape, D::FromInt(one));
+    } else {
+      return absl::InvalidArgumentError("no value for tensor " + tensor.name);
+    }
+  }
+  for (size_t o = 0; o < graph.operators.size(); ++o) {
+    const sdfg::Operator& op = graph.operators[o];
+    bool used = false;
+    for (sdfg::TensorId id : op.outputs) used |= id != sdfg::kNone && needed[id];
+    if (!used) continue;
+    if (std::chrono::steady_clock::now() > options.deadline) {
+      return absl::DeadlineExceededError("out of time at " +
+                                         graph.Describe(static_cast<sdfg::OperatorId>(o)));
+    }
+    std::vector<Ptr> inputs;
+    for (sdfg::TensorId id : op.inputs) {
+      if ((*values)[id] == nullptr) {
+        return absl::InvalidArgumentError("no value for tensor " + graph.tensors[id].name);
+      }
+      inputs.push_back((*values)[id]);
+    }
+    for (size_t k = 0; k < op.outputs.size(); ++k) {
+      const sdfg::TensorId id = op.outputs[k];
+      if (id == sdfg::kNone || !needed[id]) continue;
+      PremiseCheck check;
+      const ScalarProgram& program = programs_.Get(graph, op, static_cast<int>(k));
+      absl::Status status = Apply(program, inputs, options.max_elements, &(*values)[id], &check);
+      if (!status.ok()) {
+        const std::string where = graph.Describe(static_cast<sdfg::OperatorId>(o)) + ", tensor " +
+                                  graph.tensors[id].name + ": " + std::string(status.message());
+        return absl::Status(status.code(), where);
+      }
+      if (check.violated || check.undecided) {
+        open_premises->push_back({static_cast<sdfg::OperatorId>(o), check});
+      }
+    }
+    if (!options.free_intermediates) continue;
+    for (sdfg::TensorId id : op.inputs) {
+      if (--uses[id] == 0 && !kept[id]) (*values)[id] = nullptr;
+    }
+  }
+  return absl::OkStatus();
+}
+
+template class ReducedEvaluator<DoubleDomain>;
+template class ReducedEvaluator<IntervalDomain>;
+template class ReducedEvaluator<MpfiDomain>;
+template BlockTensorPtr<double> ConstantTensor(const sdfg::Shape&, double);
+template BlockTensorPtr<Interval> ConstantTensor(const sdfg::Shape&, Interval);
+template BlockTensorPtr<MpfiValue> ConstantTensor(const sdfg::Shape&, MpfiValue);
+
+}  // namespace planproof::shape_reduction

@@ -1,0 +1,100 @@
+// Evaluation of whole graphs on weighted representatives.
+//
+// Exactly equal to evaluating the full-size graph on block-constant inputs, at a cost that depends
+// on the number of blocks and not on the sizes of dimensions. Domains: DoubleDomain (search),
+// IntervalDomain and MpfiDomain (confirmation). Operators are evaluated one by one in topological
+// order; equal operators on equal inputs are evaluated once.
+#ifndef PLANPROOF_SHAPE_REDUCTION_REDUCED_EVALUATOR_H_
+#define PLANPROOF_SHAPE_REDUCTION_REDUCED_EVALUATOR_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lineage/lineage.h"
+#include "sdfg/graph.h"
+#include "shape_reduction/block_tensor.h"
+#include "shape_reduction/scalar_program.h"
+
+namespace planproof::shape_reduction {
+
+// Programs by function, output and coordinates. Functions must outlive it. One thread at a time.
+class ProgramCache {
+ public:
+  const ScalarProgram& Get(const sdfg::Graph& graph, const sdfg::Operator& op, int output);
+  // The read of a logical tensor of this shape at the map, as a function of the indices of a
+  // parallel tensor of shape `parallel`.
+  const ScalarProgram& GetRead(const sdfg::Shape& parallel, const sdfg::Shape& logical,
+                               const std::vector<lineage::IndexMap>& map, bool integer);
+
+ private:
+  std::unordered_map<std::string, std::unique_ptr<ScalarProgram>> programs_;
+  std::vector<std::shared_ptr<const sdfg::IndexFunction>> alive_;
+};
+
+template <typename V>
+using BlockTensorPtr = std::shared_ptr<const BlockTensor<V>>;
+
+struct ReducedOptions {
+  // Largest number of blocks of any tensor or intermediate array.
+  int64_t max_elements = int64_t{1} << 23;
+  // Only what these tensors depend on is evaluated; empty: everything.
+  std::vector<sdfg::TensorId> cone_of;
+  // Tensors other than cone_of are freed after their last use.
+  bool free_intermediates = false;
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+};
+
+template <typename D>
+class ReducedEvaluator {
+ public:
+  using V = typename D::Value;
+  using Ptr = BlockTensorPtr<V>;
+
+  explicit ReducedEvaluator(ProgramCache* programs) : programs_(*programs) {}
+
+  // A premise of an operator that is not known to hold everywhere on these inputs.
+  struct OpenPremise {
+    sdfg::OperatorId op;
+    PremiseCheck check;
+  };
+
+  // `values` has one entry per tensor: on entry those of tensors without producer (kOne and kZero
+  // may be null), on return all that were evaluated. The graph's operators are in topological
+  // order. ResourceExhausted names the operator and tensor at which blocks became too many;
+  // DeadlineExceeded if the deadline passed.
+  absl::Status Evaluate(const sdfg::Graph& graph, const ReducedOptions& options,
+                        std::vector<Ptr>* values, std::vector<OpenPremise>* open_premises);
+
+  // The logical tensor read at the lineage's map: what the parallel tensor is claimed to be.
+  absl::Status Read(const sdfg::Shape& parallel, const sdfg::Shape& logical,
+                    const std::vector<lineage::IndexMap>& map, const Ptr& value,
+                    int64_t max_elements, Ptr* result);
+
+  // The program applied to the inputs.
+  absl::Status Apply(const ScalarProgram& program, const std::vector<Ptr>& inputs,
+                     int64_t max_elements, Ptr* result, PremiseCheck* premises);
+
+ private:
+  struct Remembered {
+    std::weak_ptr<const BlockTensor<V>> result;
+    std::vector<std::weak_ptr<const BlockTensor<V>>> inputs;  // a freed input's address may recur
+    PremiseCheck premises;
+  };
+  ProgramCache& programs_;
+  std::map<std::vector<const void*>, Remembered> remembered_;
+};
+
+// The value of every element of a tensor without producer whose role fixes it.
+template <typename V>
+BlockTensorPtr<V> ConstantTensor(const sdfg::Shape& shape, V value);
+
+}  // namespace planproof::shape_reduction
+
+#endif  // PLANPROOF_SHAPE_REDUCTION_REDUCED_EVALUATOR_H_
