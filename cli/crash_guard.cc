@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <initializer_list>
 
 #include "cli/exit_codes.h"
 

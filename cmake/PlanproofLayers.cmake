@@ -33,6 +33,26 @@ function(planproof_fuzzer name source)
   add_dependencies(fuzzers ${name})
 endfunction()
 
+# planproof_prefer_archives(PREFIX): imported shared libraries whose target name starts with PREFIX are
+# linked as archives where these lie beside them.
+function(planproof_prefer_archives prefix)
+  get_directory_property(targets IMPORTED_TARGETS)
+  foreach(target IN LISTS targets)
+    string(FIND "${target}" "${prefix}" at)
+    get_target_property(configurations ${target} IMPORTED_CONFIGURATIONS)
+    if(NOT at EQUAL 0 OR NOT configurations)
+      continue()
+    endif()
+    foreach(configuration IN LISTS configurations)
+      get_target_property(location ${target} IMPORTED_LOCATION_${configuration})
+      string(REGEX REPLACE "[.]so[.0-9]*$" ".a" archive "${location}")
+      if(location AND EXISTS "${archive}")
+        set_target_properties(${target} PROPERTIES IMPORTED_LOCATION_${configuration} "${archive}")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
 include(GoogleTest)
 
 # planproof_test(LAYER DEPS...): one GoogleTest program from the calling directory's *_test.cc.

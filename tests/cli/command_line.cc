@@ -1,0 +1,63 @@
+#include "tests/cli/command_line.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace planproof::cli {
+namespace {
+
+std::string TestDirectory() {
+  const std::string directory =
+      testing::TempDir() + "planproof_cli_" + std::to_string(getpid()) + "/";
+  std::filesystem::create_directories(directory);
+  return directory;
+}
+
+std::string Content(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::stringstream content;
+  content << stream.rdbuf();
+  return content.str();
+}
+
+}  // namespace
+
+Finished RunProgram(const std::string& arguments, const std::string& environment) {
+  const std::string output = TestDirectory() + "stdout";
+  const std::string errors = TestDirectory() + "stderr";
+  const int status = std::system((environment + " " PLANPROOF_PROGRAM " " + arguments + " >" +
+                                  output + " 2>" + errors + " </dev/null")
+                                     .c_str());
+  Finished finished;
+  finished.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  finished.output = Content(output);
+  finished.errors = Content(errors);
+  return finished;
+}
+
+std::string TemporaryFile(const std::string& name, const std::string& content) {
+  const std::string path = TestDirectory() + name;
+  std::ofstream(path, std::ios::binary) << content;
+  return path;
+}
+
+std::string RepositoryPath(const std::string& path) {
+  return std::string(PLANPROOF_SOURCE_DIR) + "/" + path;
+}
+
+std::string SharedPlan(const std::string& file) {
+  const char* shared = std::getenv("PLANPROOF_SHARED");
+  const std::string directory =
+      shared != nullptr ? shared : std::string(PLANPROOF_SOURCE_DIR) + "/../shared";
+  const std::string path = directory + "/data/nnscaler/" + file;
+  return std::filesystem::exists(path) ? path : "";
+}
+
+}  // namespace planproof::cli

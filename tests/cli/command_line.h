@@ -1,0 +1,29 @@
+// Runs the program as a user would.
+#ifndef PLANPROOF_TESTS_CLI_COMMAND_LINE_H_
+#define PLANPROOF_TESTS_CLI_COMMAND_LINE_H_
+
+#include <string>
+
+namespace planproof::cli {
+
+struct Finished {
+  int exit_code = -1;  // 128 + signal if it was killed
+  std::string output;  // standard output
+  std::string errors;  // standard error
+};
+
+// `arguments` go through the shell; `environment` ("NAME=VALUE ") precedes the program.
+Finished RunProgram(const std::string& arguments, const std::string& environment = "");
+
+// A file below the tests' temporary directory with this content; returns its path.
+std::string TemporaryFile(const std::string& name, const std::string& content);
+
+// A path in the repository.
+std::string RepositoryPath(const std::string& path);
+
+// A plan among the shared test data; empty where that is not there.
+std::string SharedPlan(const std::string& file);
+
+}  // namespace planproof::cli
+
+#endif  // PLANPROOF_TESTS_CLI_COMMAND_LINE_H_
