@@ -14,28 +14,19 @@
 #include <vector>
 
 #include "sdfg/graph.h"
+#include "sdfg/index_map.h"
 
 namespace planproof::lineage {
 
-// One integer expression over the dimensions of the parallel tensor:
-//   constant + sum of scale * (floor(i_dim / div) mod mod), mod = 0 meaning no reduction.
-struct IndexTerm {
-  int32_t dim = 0;      // dimension of the parallel tensor, coordinates included
-  int64_t scale = 1;
-  int64_t div = 1;
-  int64_t mod = 0;
-};
-struct IndexMap {
-  int64_t constant = 0;
-  std::vector<IndexTerm> terms;
-};
+using sdfg::IndexMap;
+using sdfg::IndexTerm;
 
 enum class LineageKind : uint8_t { kNone, kFull, kPartialSum, kPartialMax };
 
 struct Lineage {
   LineageKind kind = LineageKind::kNone;
   sdfg::TensorId logical = sdfg::kNone;
-  std::vector<IndexMap> map;    // one per logical dimension
+  std::vector<IndexMap> map;  // one per logical dimension
   // Partial kinds: which term of how many, as the file declares it (for messages).
   int64_t term = 0;
   int64_t terms = 1;
@@ -46,7 +37,7 @@ struct Lineage {
 struct RequiredRelation {
   sdfg::TensorId parallel = sdfg::kNone;
   Lineage lineage;
-  std::string what;   // "loss of each copy and microbatch", "gradient of layers.0.wq on device 3"
+  std::string what;  // "loss of each copy and microbatch", "gradient of layers.0.wq on device 3"
 };
 
 // Everything a verification run decides about: two graphs and how they are related.
@@ -60,11 +51,18 @@ struct Problem {
   // Real-arithmetic premises that the specification declares on logical inputs.
   struct InputPremise {
     sdfg::TensorId tensor = sdfg::kNone;
-    enum class Kind : uint8_t { kPositive, kNonNegative, kNonZero, kIntegerRange, kNoTie, kRowUnmasked } kind;
-    int64_t low = 0, high = 0;   // kIntegerRange: low <= element < high
+    enum class Kind : uint8_t {
+      kPositive,
+      kNonNegative,
+      kNonZero,
+      kIntegerRange,
+      kNoTie,
+      kRowUnmasked
+    } kind;
+    int64_t low = 0, high = 0;  // kIntegerRange: low <= element < high
   };
   std::vector<InputPremise> premises;
-  std::vector<std::string> assumptions;   // listed in the report
+  std::vector<std::string> assumptions;  // listed in the report
   std::vector<std::string> warnings;
 };
 

@@ -173,9 +173,11 @@ class Arena {
   // --- Binding ---------------------------------------------------------------------------------
   // Sum of body over the free symbol's interval (no longer free in the result).
   PolyId Sum(BoundVariable v, PolyId body);
+  PolyId SumOver(const std::vector<BoundVariable>& box, PolyId body);
   // Maximum over the interval of body at the indices where guard (an indicator) is 0.
   // The caller has made sure, or records, that it is not empty.
   PolyId ReduceMax(BoundVariable v, PolyId body, PolyId guard);
+  PolyId ReduceMaxOver(const std::vector<BoundVariable>& box, PolyId body, PolyId guard);
 
   // --- Substitution ----------------------------------------------------------------------------
   using Substitution = absl::InlinedVector<std::pair<Symbol, Affine>, 4>;
@@ -208,6 +210,7 @@ class Arena {
   // meaningless and the caller must answer UNKNOWN.
   bool exhausted() const { return exhausted_; }
   void ResetExhausted(int64_t term_budget);
+  void MarkExhausted() { exhausted_ = true; }
 
   // Names for printing; by default "t<tag>".
   std::function<std::string(uint32_t)> tag_name;

@@ -1,0 +1,381 @@
+#include "sdfg/function_evaluation.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace planproof::sdfg {
+
+using solver::Affine;
+using solver::AtomKind;
+using solver::BoundVariable;
+using solver::Exponent;
+using solver::IntRange;
+using solver::kZeroPoly;
+using solver::PolyId;
+using solver::Rational;
+using solver::KindOf;
+using solver::Symbol;
+using solver::SymbolKind;
+
+namespace {
+
+constexpr int kMaxExpressionDepth = 1000;
+
+}  // namespace
+
+FunctionEvaluation::FunctionEvaluation(SymbolicEvaluator* evaluator, int32_t graph,
+                                       const Operator& op,
+                                       std::vector<std::pair<AxisId, Affine>> coordinates)
+    : e_(*evaluator),
+      arena_(evaluator->arena_),
+      graph_(graph),
+      op_(op),
+      f_(*op.function),
+      coordinates_(std::move(coordinates)),
+      vars_(f_.vars.size()),
+      bound_(f_.vars.size(), false),
+      epoch_(64, 0),
+      dependencies_(evaluator->Dependencies(f_)),
+      cache_(f_.nodes.size()) {}
+
+void FunctionEvaluation::SetVar(VarId var, const Affine& value) {
+  vars_[var] = value;
+  bound_[var] = true;
+  epoch_[std::min(var, 63)] = ++clock_;
+}
+
+bool FunctionEvaluation::Bind(int output, const Indices& local) {
+  const FunctionOutput& out = f_.outputs[output];
+  if (out.dims.size() != local.size()) {
+    e_.Fail(absl::StrCat("operator ", op_.name, ": rank of output and index differ"));
+    return false;
+  }
+  for (size_t d = 0; d < out.dims.size(); ++d) SetVar(out.dims[d], local[d]);
+  return true;
+}
+
+std::optional<MaskedValue> FunctionEvaluation::Output(int output, const Indices& local) {
+  MaskedValue value;
+  if (!Bind(output, local) || !Real(f_.outputs[output].body, &value)) return std::nullopt;
+  return value;
+}
+
+std::optional<Affine> FunctionEvaluation::IntegerOutput(int output, const Indices& local) {
+  Affine value;
+  if (!Bind(output, local) || !Integer(f_.outputs[output].body, &value)) return std::nullopt;
+  return value;
+}
+
+bool FunctionEvaluation::InputIndices(const Node& node, size_t first, TensorRef* tensor,
+                                      Indices* out) {
+  tensor->graph = graph_;
+  tensor->tensor = op_.inputs[node.input];
+  if (op_.lifted) {
+    const Tensor& t = e_.graphs_[graph_]->tensors[tensor->tensor];
+    for (AxisId axis : t.axes) {
+      auto it = std::find_if(coordinates_.begin(), coordinates_.end(),
+                             [&](const auto& c) { return c.first == axis; });
+      if (it == coordinates_.end()) {
+        e_.Fail(
+            absl::StrCat("operator ", op_.name, ": input varies over an axis its output lacks"));
+        return false;
+      }
+      out->push_back(it->second);
+    }
+  }
+  const Shape& shape = f_.inputs[node.input].shape;
+  for (size_t i = first; i < node.args.size(); ++i) {
+    Affine index;
+    if (!Integer(node.args[i], &index)) return false;
+    // Data-dependent and guarded accesses may leave the range; their value is then multiplied by a
+    // condition that is 0 there, or excluded by the premise on the data.
+    IntRange r = arena_.RangeOf(index);
+    if (e_.guards_ == 0 && (r.low < 0 || r.high >= shape[i - first])) {
+      bool data = false;
+      for (const auto& [s, c] : index.terms) data |= KindOf(s) == SymbolKind::kIntAtom;
+      if (!data) {
+        e_.Fail(absl::StrCat("operator ", op_.name, " reads input ", f_.inputs[node.input].name,
+                             " out of range in dimension ", i - first));
+        return false;
+      }
+    }
+    out->push_back(std::move(index));
+  }
+  return true;
+}
+
+bool FunctionEvaluation::Integer(ExprId id, Affine* out) {
+  const Node& n = f_.nodes[id];
+  switch (n.op) {
+    case Op::kIntConst:
+      *out = Affine(n.value);
+      return true;
+    case Op::kIndex:
+      if (!bound_[n.var]) {
+        e_.Fail(absl::StrCat("operator ", op_.name, ": unbound index variable"));
+        return false;
+      }
+      *out = vars_[n.var];
+      return true;
+    case Op::kIntAdd: {
+      Affine a, b;
+      if (!Integer(n.args[0], &a) || !Integer(n.args[1], &b)) return false;
+      *out = a + b;
+      return true;
+    }
+    case Op::kIntScale: {
+      Affine a;
+      if (!Integer(n.args[0], &a)) return false;
+      *out = a.Scaled(n.value);
+      return true;
+    }
+    case Op::kIntDiv:
+    case Op::kIntMod: {
+      Affine a, q, r;
+      if (!Integer(n.args[0], &a) || !e_.DivMod(a, n.value, &q, &r)) return false;
+      *out = n.op == Op::kIntDiv ? q : r;
+      return true;
+    }
+    case Op::kIntElement: {
+      TensorRef tensor;
+      Indices indices;
+      if (!InputIndices(n, 0, &tensor, &indices)) return false;
+      auto value = e_.IntegerElement(tensor, indices);
+      if (!value) return false;
+      *out = *value;
+      return true;
+    }
+    case Op::kOpaque: {
+      solver::AtomId atom;
+      if (!Opaque(n, &atom)) return false;
+      *out = Affine::Of(arena_.IntAtom(atom, IntRange{}));
+      return true;
+    }
+    default:
+      e_.Fail(absl::StrCat("operator ", op_.name, ": not an integer expression"));
+      return false;
+  }
+}
+
+bool FunctionEvaluation::DeltaOf(const Affine& e, PolyId* out) {
+  // e = s u + v with v in (-s, s): zero iff both are.
+  for (const auto& [sym, c] : e.terms) {
+    const int64_t s = std::abs(c);
+    if (s <= 1) continue;
+    Affine u, v(0);
+    bool exact = true;
+    for (const auto& [t, d] : e.terms) {
+      if (std::abs(d) >= s) {
+        if (d % s != 0) exact = false;
+        u = u + Affine::Of(t, d / s);
+      } else {
+        v = v + Affine::Of(t, d);
+      }
+    }
+    if (!exact) continue;
+    const int64_t whole = solver::FloorDiv(e.constant, s);
+    for (int64_t k : {whole, whole + 1}) {
+      Affine low = v + Affine(e.constant - k * s);
+      IntRange r = arena_.RangeOf(low);
+      if (r.low > -s && r.high < s) {
+        if (low.terms.empty() && low.constant == 0 && v.terms.empty()) continue;
+        PolyId a, b;
+        if (!Compare(u + Affine(k), true, &a) || !Compare(low, true, &b)) return false;
+        *out = arena_.Mul(a, b);
+        return true;
+      }
+    }
+    // A single long variable against a number in digits: ask for its digit.
+    for (const auto& [t, d] : v.terms) {
+      if (std::abs(d) == 1 && KindOf(t) == SymbolKind::kFree && !e_.IsPinned(t)) {
+        IntRange r = arena_.RangeOf(t);
+        if (r.high - r.low >= s) {
+          e_.RequestDigit(t, s);
+          return false;
+        }
+      }
+    }
+  }
+  *out = arena_.Delta(e);
+  return true;
+}
+
+// [difference >= 0], or [difference == 0].
+bool FunctionEvaluation::Compare(const Affine& d, bool equality, PolyId* out) {
+  if (d.overflow) {
+    e_.Fail("index arithmetic exceeds its limits");
+    return false;
+  }
+  PolyId direct = equality ? arena_.Delta(d) : arena_.Indicator(d);
+  Rational constant;
+  if (arena_.IsConstant(direct, &constant)) {
+    *out = direct;
+    return true;
+  }
+  if (d.terms.size() == 1 && KindOf(d.terms[0].first) == SymbolKind::kFree &&
+      !e_.IsPinned(d.terms[0].first)) {
+    const auto [s, c] = d.terms[0];
+    IntRange r = arena_.RangeOf(s);
+    if (equality) {
+      // c s + k = 0 at one point (Delta has checked divisibility).
+      const int64_t at = -d.constant / c;
+      e_.RequestCut(s, at > r.low ? at : at + 1);
+    } else {
+      e_.RequestCut(s,
+                    c > 0 ? solver::CeilDiv(-d.constant, c) : solver::FloorDiv(d.constant, -c) + 1);
+    }
+    return false;
+  }
+  if (equality) return DeltaOf(d, out);
+  *out = direct;
+  return true;
+}
+
+bool FunctionEvaluation::NotMasked(ExprId id, PolyId* out) {
+  MaskedValue v;
+  if (!Real(id, &v)) return false;
+  if (v.masked != kZeroPoly) {
+    e_.Fail(absl::StrCat("operator ", op_.name, ": -infinity outside max and exp"));
+    return false;
+  }
+  *out = v.value;
+  return true;
+}
+
+bool FunctionEvaluation::Condition(ExprId id, PolyId* out) {
+  const Node& n = f_.nodes[id];
+  switch (n.op) {
+    case Op::kIntLess:
+    case Op::kIntLessEq:
+    case Op::kIntEq: {
+      Affine a, b;
+      if (!Integer(n.args[0], &a) || !Integer(n.args[1], &b)) return false;
+      Affine d = b - a;
+      if (n.op == Op::kIntLess) d = d - Affine(1);
+      return Compare(d, n.op == Op::kIntEq, out);
+    }
+    case Op::kRealLess:
+    case Op::kRealLessEq:
+    case Op::kRealEq: {
+      PolyId a, b;
+      if (!NotMasked(n.args[0], &a) || !NotMasked(n.args[1], &b)) return false;
+      if (n.op == Op::kRealLess) {
+        *out = arena_.RealPositive(arena_.Sub(b, a));
+      } else if (n.op == Op::kRealLessEq) {
+        *out = arena_.Sub(arena_.One(), arena_.RealPositive(arena_.Sub(a, b)));
+      } else {
+        *out = arena_.RealZero(arena_.Sub(a, b));
+      }
+      return true;
+    }
+    case Op::kNonzero: {
+      const Op arg = f_.nodes[n.args[0]].op;
+      const bool integer = arg == Op::kIntConst || arg == Op::kIndex || arg == Op::kIntAdd ||
+                           arg == Op::kIntScale || arg == Op::kIntDiv || arg == Op::kIntMod ||
+                           arg == Op::kIntElement ||
+                           (arg == Op::kOpaque && f_.nodes[n.args[0]].int_valued);
+      PolyId zero;
+      if (integer) {
+        Affine a;
+        if (!Integer(n.args[0], &a) || !Compare(a, true, &zero)) return false;
+      } else {
+        PolyId a;
+        if (!NotMasked(n.args[0], &a)) return false;
+        zero = arena_.RealZero(a);
+      }
+      *out = arena_.Sub(arena_.One(), zero);
+      return true;
+    }
+    case Op::kAnd: {
+      PolyId a, b;
+      if (!Condition(n.args[0], &a)) return false;
+      if (a == kZeroPoly) {
+        *out = kZeroPoly;
+        return true;
+      }
+      if (!Condition(n.args[1], &b)) return false;
+      *out = arena_.Mul(a, b);
+      return true;
+    }
+    case Op::kOr: {
+      PolyId a, b;
+      if (!Condition(n.args[0], &a)) return false;
+      if (a == arena_.One()) {
+        *out = a;
+        return true;
+      }
+      if (!Condition(n.args[1], &b)) return false;
+      *out = arena_.Sub(arena_.Add(a, b), arena_.Mul(a, b));
+      return true;
+    }
+    case Op::kNot: {
+      PolyId a;
+      if (!Condition(n.args[0], &a)) return false;
+      *out = arena_.Sub(arena_.One(), a);
+      return true;
+    }
+    default:
+      e_.Fail(absl::StrCat("operator ", op_.name, ": not a condition"));
+      return false;
+  }
+}
+
+bool FunctionEvaluation::Real(ExprId id, MaskedValue* out) {
+  uint64_t stamp = 0;
+  for (uint64_t bits = dependencies_[id], v = 0; bits != 0; bits >>= 1, ++v) {
+    if (bits & 1) stamp = std::max(stamp, epoch_[v]);
+  }
+  Cached& c = cache_[id];
+  if (c.valid && c.stamp == stamp && e_.guards_ == 0) {
+    *out = c.value;
+    return true;
+  }
+  if (++depth_ > kMaxExpressionDepth || arena_.exhausted()) {
+    e_.Fail("the terms of this claim exceed the work limit");
+    return false;
+  }
+  const bool ok = RealUncached(id, out);
+  --depth_;
+  if (ok && e_.guards_ == 0) {
+    cache_[id] = {stamp, true, *out};
+  }
+  return ok;
+}
+
+bool FunctionEvaluation::Opaque(const Node& n, solver::AtomId* atom) {
+  std::vector<Affine> indices;
+  std::vector<PolyId> polys;
+  size_t first = 0;
+  BoundVariable row;
+  PolyId body = kZeroPoly;
+  if (n.var >= 0) {
+    const int64_t extent = f_.vars[n.var].extent;
+    row = {arena_.NewFree(0, extent - 1), {0, extent}};
+    e_.pinned_.push_back(row.symbol);
+    SetVar(n.var, Affine::Of(row.symbol));
+    const bool ok = NotMasked(n.args[0], &body);
+    e_.pinned_.pop_back();
+    if (!ok) return false;
+    first = 1;
+  }
+  for (size_t i = first; i < n.args.size(); ++i) {
+    const Op op = f_.nodes[n.args[i]].op;
+    if (op == Op::kIntConst || op == Op::kIndex || op == Op::kIntAdd || op == Op::kIntScale ||
+        op == Op::kIntDiv || op == Op::kIntMod || op == Op::kIntElement) {
+      Affine e;
+      if (!Integer(n.args[i], &e)) return false;
+      indices.push_back(std::move(e));
+    } else {
+      PolyId p;
+      if (!NotMasked(n.args[i], &p)) return false;
+      polys.push_back(p);
+    }
+  }
+  const uint32_t tag = e_.OpaqueTag(n.name);
+  *atom = n.var >= 0 ? arena_.OpaqueRowAtom(tag, row, body, std::move(indices), std::move(polys))
+                     : arena_.OpaqueAtom(tag, std::move(indices), std::move(polys));
+  return true;
+}
+
+}  // namespace planproof::sdfg

@@ -1,0 +1,62 @@
+// One application of an index function at symbolic output indices (internal to the evaluator).
+#ifndef PLANPROOF_SDFG_FUNCTION_EVALUATION_H_
+#define PLANPROOF_SDFG_FUNCTION_EVALUATION_H_
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sdfg/symbolic_evaluator.h"
+
+namespace planproof::sdfg {
+
+class FunctionEvaluation {
+ public:
+  // `coordinates` are the values of the graph's axes at which a lifted operator is applied, by
+  // axis.
+  FunctionEvaluation(SymbolicEvaluator* evaluator, int32_t graph, const Operator& op,
+                     std::vector<std::pair<AxisId, solver::Affine>> coordinates);
+
+  std::optional<MaskedValue> Output(int output, const Indices& local);
+  std::optional<solver::Affine> IntegerOutput(int output, const Indices& local);
+
+ private:
+  using Box = std::vector<solver::BoundVariable>;
+  bool Bind(int output, const Indices& local);
+  bool Real(ExprId id, MaskedValue* out);
+  bool RealUncached(ExprId id, MaskedValue* out);
+  bool Integer(ExprId id, solver::Affine* out);
+  bool Condition(ExprId id, solver::PolyId* out);
+  bool NotMasked(ExprId id, solver::PolyId* out);
+  bool InputIndices(const Node& node, size_t first, TensorRef* tensor, Indices* out);
+  bool Compare(const solver::Affine& difference, bool equality, solver::PolyId* out);
+  bool DeltaOf(const solver::Affine& e, solver::PolyId* out);
+  bool Reduce(const Node& node, MaskedValue* out);
+  bool ReducePiece(const Node& node, const Box& box, const solver::Affine& value,
+                   std::vector<std::pair<Box, MaskedValue>>* pieces);
+  bool Opaque(const Node& node, solver::AtomId* atom);
+  void SetVar(VarId var, const solver::Affine& value);
+
+  SymbolicEvaluator& e_;
+  solver::Arena& arena_;
+  int32_t graph_;
+  const Operator& op_;
+  const IndexFunction& f_;
+  std::vector<std::pair<AxisId, solver::Affine>> coordinates_;
+  std::vector<solver::Affine> vars_;
+  std::vector<bool> bound_;
+  std::vector<uint64_t> epoch_;
+  uint64_t clock_ = 0;
+  const std::vector<uint64_t>& dependencies_;
+  struct Cached {
+    uint64_t stamp = 0;
+    bool valid = false;
+    MaskedValue value;
+  };
+  std::vector<Cached> cache_;
+  int depth_ = 0;
+};
+
+}  // namespace planproof::sdfg
+
+#endif  // PLANPROOF_SDFG_FUNCTION_EVALUATION_H_

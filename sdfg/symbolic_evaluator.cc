@@ -1,0 +1,321 @@
+#include "sdfg/symbolic_evaluator.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "sdfg/function_evaluation.h"
+
+namespace planproof::sdfg {
+
+using solver::Affine;
+using solver::IntRange;
+using solver::KindOf;
+using solver::Symbol;
+using solver::SymbolKind;
+
+namespace {
+
+constexpr int kMaxTensorDepth = 400;
+constexpr uint32_t kOpaqueTagBit = 0x80000000u;
+
+}  // namespace
+
+SymbolicEvaluator::SymbolicEvaluator(solver::Arena* arena, std::vector<const Graph*> graphs,
+                                     RepresentationPolicy* policy)
+    : arena_(*arena), graphs_(std::move(graphs)), policy_(*policy) {}
+
+SymbolicEvaluator::~SymbolicEvaluator() = default;
+
+void SymbolicEvaluator::ClearFailure() {
+  request_ = {};
+  error_.clear();
+  depth_ = 0;
+  guards_ = 0;
+  pinned_.clear();
+}
+
+void SymbolicEvaluator::Forget() {
+  memo_.clear();
+  int_memo_.clear();
+}
+
+void SymbolicEvaluator::Fail(std::string message) {
+  if (error_.empty() && request_.kind == SplitRequest::Kind::kNone) error_ = std::move(message);
+}
+
+bool SymbolicEvaluator::IsPinned(Symbol symbol) const {
+  return std::find(pinned_.begin(), pinned_.end(), symbol) != pinned_.end();
+}
+
+void SymbolicEvaluator::RequestCut(Symbol symbol, int64_t at) {
+  if (KindOf(symbol) != SymbolKind::kFree || IsPinned(symbol)) {
+    Fail("a decision depends on data or on the row of an opaque function");
+    return;
+  }
+  IntRange r = arena_.RangeOf(symbol);
+  if (at <= r.low || at > r.high) {
+    Fail("an index decision does not follow from splitting its variable");
+    return;
+  }
+  if (request_.kind == SplitRequest::Kind::kNone && error_.empty()) {
+    request_ = {SplitRequest::Kind::kCut, symbol, at};
+  }
+}
+
+void SymbolicEvaluator::RequestDigit(Symbol symbol, int64_t stride) {
+  if (KindOf(symbol) != SymbolKind::kFree || IsPinned(symbol)) {
+    Fail("a digit of data or of the row of an opaque function is needed");
+    return;
+  }
+  IntRange r = arena_.RangeOf(symbol);
+  if (stride <= 1 || r.high - r.low < stride) {
+    // Too short for digits: at most one multiple inside.
+    int64_t multiple = solver::FloorDiv(r.low, stride) * stride + stride;
+    RequestCut(symbol, multiple);
+    return;
+  }
+  if (request_.kind == SplitRequest::Kind::kNone && error_.empty()) {
+    request_ = {SplitRequest::Kind::kDigit, symbol, stride};
+  }
+}
+
+bool SymbolicEvaluator::DivMod(const Affine& e, int64_t divisor, Affine* quotient,
+                               Affine* remainder) {
+  Affine q(solver::FloorDiv(e.constant, divisor));
+  Affine v(solver::FloorMod(e.constant, divisor));
+  for (const auto& [s, c] : e.terms) {
+    const int64_t whole = solver::FloorDiv(c, divisor), part = solver::FloorMod(c, divisor);
+    if (whole != 0) q = q + Affine::Of(s, whole);
+    if (part != 0) v = v + Affine::Of(s, part);
+  }
+  if (e.overflow || v.overflow) {
+    Fail("index arithmetic exceeds its limits");
+    return false;
+  }
+  IntRange r = arena_.RangeOf(v);
+  if (r.IsBounded()) {
+    const int64_t low = solver::FloorDiv(r.low, divisor);
+    if (low == solver::FloorDiv(r.high, divisor)) {
+      *quotient = q + Affine(low);
+      *remainder = v - Affine(low * divisor);
+      return true;
+    }
+  }
+  // Ask for the digit of the variable whose coefficient divides the divisor most coarsely.
+  Symbol best = 0;
+  int64_t best_coefficient = 0;
+  for (const auto& [s, c] : v.terms) {
+    if (KindOf(s) != SymbolKind::kFree) continue;
+    if (divisor % c == 0 && c > best_coefficient &&
+        arena_.RangeOf(s).low < arena_.RangeOf(s).high) {
+      best = s;
+      best_coefficient = c;
+    }
+  }
+  if (best_coefficient == 0) {
+    // No digit helps: cut the longest variable in the middle of its crossing.
+    for (const auto& [s, c] : v.terms) {
+      if (KindOf(s) != SymbolKind::kFree || IsPinned(s)) continue;
+      IntRange rs = arena_.RangeOf(s);
+      if (rs.low == rs.high) continue;
+      IntRange rest = arena_.RangeOf(v - Affine::Of(s, c));
+      int64_t boundary = solver::FloorDiv(rest.low + c * rs.low, divisor) * divisor + divisor;
+      int64_t at = solver::CeilDiv(boundary - rest.low, c);
+      if (at > rs.low && at <= rs.high) {
+        RequestCut(s, at);
+        return false;
+      }
+    }
+    Fail("a quotient of an index depends on data");
+    return false;
+  }
+  // v = c s + rest with c | divisor.
+  const int64_t stride = divisor / best_coefficient;
+  IntRange rs = arena_.RangeOf(best);
+  if (rs.high - rs.low >= stride) {
+    RequestDigit(best, stride);
+  } else {
+    // The variable spans less than one digit: the crossing point depends on the rest.
+    IntRange rest = arena_.RangeOf(v - Affine::Of(best, best_coefficient));
+    int64_t boundary = (solver::FloorDiv(r.low, divisor) + 1) * divisor;
+    int64_t at = solver::CeilDiv(boundary - rest.low, best_coefficient);
+    if (rest.low != rest.high) {
+      // Another variable takes part; cut that one first if it is longer.
+      for (const auto& [s, c] : v.terms) {
+        if (s == best || KindOf(s) != SymbolKind::kFree) continue;
+        IntRange ro = arena_.RangeOf(s);
+        if (ro.high > ro.low && divisor % c == 0 && ro.high - ro.low >= divisor / c) {
+          RequestDigit(s, divisor / c);
+          return false;
+        }
+      }
+    }
+    RequestCut(best, std::clamp(at, rs.low + 1, rs.high));
+  }
+  return false;
+}
+
+std::optional<Indices> SymbolicEvaluator::Map(const std::vector<IndexMap>& map,
+                                              const Indices& indices) {
+  Indices out;
+  for (const IndexMap& m : map) {
+    Affine value(m.constant);
+    for (const IndexTerm& t : m.terms) {
+      Affine i = indices[t.dim];
+      Affine q, r;
+      if (t.div != 1) {
+        if (!DivMod(i, t.div, &q, &r)) return std::nullopt;
+        i = q;
+      }
+      if (t.mod != 0) {
+        if (!DivMod(i, t.mod, &q, &r)) return std::nullopt;
+        i = r;
+      }
+      value = value + i.Scaled(t.scale);
+    }
+    out.push_back(std::move(value));
+  }
+  return out;
+}
+
+std::optional<MaskedValue> SymbolicEvaluator::Element(TensorRef tensor, const Indices& indices) {
+  const Tensor& t = graphs_[tensor.graph]->tensors[tensor.tensor];
+  if (t.role == TensorRole::kOne) return MaskedValue{arena_.One(), solver::kZeroPoly};
+  if (t.role == TensorRole::kZero) return MaskedValue{};
+  Representation r = policy_.Of(tensor);
+  switch (r.kind) {
+    case Representation::Kind::kAtom:
+      return MaskedValue{arena_.Element(r.tag, {indices.begin(), indices.end()}),
+                         solver::kZeroPoly};
+    case Representation::Kind::kAlias: {
+      auto mapped = Map(*r.map, indices);
+      if (!mapped) return std::nullopt;
+      return Element(r.alias, *mapped);
+    }
+    case Representation::Kind::kDefinition:
+      return Defined(tensor, indices);
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// The coordinates of a lifted operator's instance from an output's full index.
+std::vector<std::pair<AxisId, Affine>> CoordinatesOf(const Tensor& t, const Indices& indices) {
+  std::vector<std::pair<AxisId, Affine>> out;
+  for (size_t a = 0; a < t.axes.size(); ++a) out.emplace_back(t.axes[a], indices[a]);
+  return out;
+}
+
+}  // namespace
+
+std::optional<MaskedValue> SymbolicEvaluator::Defined(TensorRef tensor, const Indices& indices) {
+  Key key{tensor, indices};
+  if (guards_ == 0) {
+    auto it = memo_.find(key);
+    if (it != memo_.end()) return it->second;
+  }
+  const Graph& graph = *graphs_[tensor.graph];
+  const Tensor& t = graph.tensors[tensor.tensor];
+  if (t.producer == kNone) {
+    Fail(absl::StrCat("tensor ", t.name, " has no definition"));
+    return std::nullopt;
+  }
+  if (++depth_ > kMaxTensorDepth || arena_.exhausted()) {
+    Fail("the terms of this claim exceed the work limit");
+    return std::nullopt;
+  }
+  const Operator& op = graph.operators[t.producer];
+  std::vector<std::pair<AxisId, Affine>> coordinates;
+  Indices local = indices;
+  if (op.lifted) {
+    coordinates = CoordinatesOf(t, indices);
+    local.erase(local.begin(), local.begin() + t.axes.size());
+  }
+  FunctionEvaluation application(this, tensor.graph, op, std::move(coordinates));
+  std::optional<MaskedValue> value = application.Output(t.producer_output, local);
+  --depth_;
+  if (value && guards_ == 0) memo_.emplace(std::move(key), *value);
+  return value;
+}
+
+std::optional<Affine> SymbolicEvaluator::IntegerElement(TensorRef tensor, const Indices& indices) {
+  const Tensor& t = graphs_[tensor.graph]->tensors[tensor.tensor];
+  if (t.role == TensorRole::kOne) return Affine(1);
+  if (t.role == TensorRole::kZero) return Affine(0);
+  Representation r = policy_.Of(tensor);
+  switch (r.kind) {
+    case Representation::Kind::kAtom: {
+      solver::AtomId atom = arena_.ElementAtom(r.tag, {indices.begin(), indices.end()});
+      return Affine::Of(arena_.IntAtom(atom, r.int_range));
+    }
+    case Representation::Kind::kAlias: {
+      auto mapped = Map(*r.map, indices);
+      if (!mapped) return std::nullopt;
+      return IntegerElement(r.alias, *mapped);
+    }
+    case Representation::Kind::kDefinition:
+      return IntegerDefined(tensor, indices);
+  }
+  return std::nullopt;
+}
+
+std::optional<Affine> SymbolicEvaluator::IntegerDefined(TensorRef tensor, const Indices& indices) {
+  Key key{tensor, indices};
+  if (guards_ == 0) {
+    auto it = int_memo_.find(key);
+    if (it != int_memo_.end()) return it->second;
+  }
+  const Graph& graph = *graphs_[tensor.graph];
+  const Tensor& t = graph.tensors[tensor.tensor];
+  if (t.producer == kNone || ++depth_ > kMaxTensorDepth || arena_.exhausted()) {
+    Fail(absl::StrCat("integer tensor ", t.name, " has no usable definition"));
+    return std::nullopt;
+  }
+  const Operator& op = graph.operators[t.producer];
+  std::vector<std::pair<AxisId, Affine>> coordinates;
+  Indices local = indices;
+  if (op.lifted) {
+    coordinates = CoordinatesOf(t, indices);
+    local.erase(local.begin(), local.begin() + t.axes.size());
+  }
+  FunctionEvaluation application(this, tensor.graph, op, std::move(coordinates));
+  std::optional<Affine> value = application.IntegerOutput(t.producer_output, local);
+  --depth_;
+  if (value && guards_ == 0) int_memo_.emplace(std::move(key), *value);
+  return value;
+}
+
+// For each node a bit set of the variables that its value depends on (variables beyond 63 share the
+// last bit); bound variables are not removed where they are bound: they are rebound with a new
+// epoch.
+const std::vector<uint64_t>& SymbolicEvaluator::Dependencies(const IndexFunction& function) {
+  auto [it, inserted] = dependencies_.try_emplace(&function);
+  if (inserted) {
+    std::vector<uint64_t>& d = it->second;
+    d.resize(function.nodes.size());
+    for (size_t i = 0; i < function.nodes.size(); ++i) {
+      const Node& n = function.nodes[i];
+      uint64_t bits = 0;
+      for (ExprId a : n.args) bits |= d[a];
+      const bool binds = n.op == Op::kSum || n.op == Op::kReduceMax || n.op == Op::kReduceMin ||
+                         n.op == Op::kOpaque;
+      const uint64_t own = n.var < 0 ? 0 : uint64_t{1} << std::min(n.var, 63);
+      if (binds && n.var < 63) {
+        bits &= ~own;
+      } else {
+        bits |= own;
+      }
+      d[i] = bits;
+    }
+  }
+  return it->second;
+}
+
+uint32_t SymbolicEvaluator::OpaqueTag(const std::string& name) {
+  auto [it, inserted] =
+      opaque_tags_.try_emplace(name, kOpaqueTagBit | static_cast<uint32_t>(opaque_tags_.size()));
+  return it->second;
+}
+
+}  // namespace planproof::sdfg

@@ -1,0 +1,136 @@
+// Evaluates a tensor's element at a symbolic index to a term in normal form.
+//
+// The index is a tuple of affine expressions over free index symbols with known ranges. Extents
+// keep their original values and nothing is enumerated: a reduction becomes a sum atom over its
+// whole interval. Where an index expression needs a decision that the ranges do not give (which
+// piece of a concatenation, which digit of a view), the evaluator asks for a *split*: of a
+// summation interval it splits itself; of the caller's symbol the caller splits the cell and
+// evaluates again. So cut points and digits are discovered where they matter and nowhere else.
+#ifndef PLANPROOF_SDFG_SYMBOLIC_EVALUATOR_H_
+#define PLANPROOF_SDFG_SYMBOLIC_EVALUATOR_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "sdfg/graph.h"
+#include "sdfg/index_map.h"
+#include "solver/term.h"
+
+namespace planproof::sdfg {
+
+// A tensor of one of several graphs that are evaluated together.
+struct TensorRef {
+  int32_t graph = 0;
+  TensorId tensor = kNone;
+  friend bool operator==(const TensorRef&, const TensorRef&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const TensorRef& t) {
+    return H::combine(std::move(h), t.graph, t.tensor);
+  }
+};
+
+// What an element of a tensor stands for.
+struct Representation {
+  enum class Kind : uint8_t {
+    kAtom,        // itself: an unknown value, element `tag` at the index
+    kDefinition,  // what its producer computes
+    kAlias,       // an element of another tensor (proved or given): `alias` at `map`
+  } kind = Kind::kDefinition;
+  uint32_t tag = 0;
+  solver::IntRange int_range;  // kAtom of an integer tensor
+  TensorRef alias;
+  const std::vector<IndexMap>* map = nullptr;
+};
+
+class RepresentationPolicy {
+ public:
+  virtual ~RepresentationPolicy() = default;
+  virtual Representation Of(TensorRef tensor) = 0;
+};
+
+// A value that may be -infinity (a mask): -infinity where `masked` is 1, else `value`.
+struct MaskedValue {
+  solver::PolyId value = solver::kZeroPoly;
+  solver::PolyId masked = solver::kZeroPoly;
+};
+
+// A decision that needs a narrower range of a symbol.
+struct SplitRequest {
+  enum class Kind : uint8_t {
+    kNone,
+    kCut,    // split the range at `at`: [low, at) and [at, high]
+    kDigit,  // write the symbol as at * high_digit + low_digit
+  } kind = Kind::kNone;
+  solver::Symbol symbol = 0;
+  int64_t at = 0;
+};
+
+using Indices = absl::InlinedVector<solver::Affine, 5>;
+
+class SymbolicEvaluator {
+ public:
+  SymbolicEvaluator(solver::Arena* arena, std::vector<const Graph*> graphs,
+                    RepresentationPolicy* policy);
+  ~SymbolicEvaluator();
+
+  // The element of a real (or boolean) tensor. nullopt: see request() and error().
+  std::optional<MaskedValue> Element(TensorRef tensor, const Indices& indices);
+  // The element of an integer tensor.
+  std::optional<solver::Affine> IntegerElement(TensorRef tensor, const Indices& indices);
+  // The element of a tensor by its definition, whatever the policy says of the tensor itself.
+  std::optional<MaskedValue> Defined(TensorRef tensor, const Indices& indices);
+  std::optional<solver::Affine> IntegerDefined(TensorRef tensor, const Indices& indices);
+  // Applies an index map to an index (divisions may request splits).
+  std::optional<Indices> Map(const std::vector<IndexMap>& map, const Indices& indices);
+
+  // After a nullopt: the split that is needed, or kNone if no split helps; then error() says why.
+  const SplitRequest& request() const { return request_; }
+  const std::string& error() const { return error_; }
+  void ClearFailure();
+  // Forgets remembered elements (needed when the policy's answers change).
+  void Forget();
+
+ private:
+  friend class FunctionEvaluation;
+  struct Key {
+    TensorRef tensor;
+    Indices indices;
+    friend bool operator==(const Key&, const Key&) = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Key& k) {
+      h = H::combine(std::move(h), k.tensor, k.indices.size());
+      for (const auto& e : k.indices) h = H::combine(std::move(h), e);
+      return h;
+    }
+  };
+  void Fail(std::string message);
+  void RequestCut(solver::Symbol symbol, int64_t at);
+  void RequestDigit(solver::Symbol symbol, int64_t stride);
+  bool IsPinned(solver::Symbol symbol) const;
+  // e = divisor * quotient + remainder; both affine. Requests splits.
+  bool DivMod(const solver::Affine& e, int64_t divisor, solver::Affine* quotient,
+              solver::Affine* remainder);
+  const std::vector<uint64_t>& Dependencies(const IndexFunction& function);
+  uint32_t OpaqueTag(const std::string& name);
+
+  solver::Arena& arena_;
+  std::vector<const Graph*> graphs_;
+  RepresentationPolicy& policy_;
+  absl::flat_hash_map<Key, MaskedValue> memo_;
+  absl::flat_hash_map<Key, solver::Affine> int_memo_;
+  absl::flat_hash_map<const IndexFunction*, std::vector<uint64_t>> dependencies_;
+  absl::flat_hash_map<std::string, uint32_t> opaque_tags_;
+  std::vector<solver::Symbol> pinned_;  // row variables of opaque functions: never split
+  SplitRequest request_;
+  std::string error_;
+  int depth_ = 0;
+  int guards_ = 0;  // enclosing undecided selections: accesses may be out of range
+};
+
+}  // namespace planproof::sdfg
+
+#endif  // PLANPROOF_SDFG_SYMBOLIC_EVALUATOR_H_
