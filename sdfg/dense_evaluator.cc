@@ -8,6 +8,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "sdfg/index_function_check.h"
+#include "sdfg/index_range.h"
 
 namespace planproof::sdfg {
 namespace {
@@ -15,8 +16,6 @@ namespace {
 constexpr int64_t kMaxElements = int64_t{1} << 26;
 // Evaluation recurses along an expression; a deeper one is refused.
 constexpr int kMaxDepth = 4000;
-
-int64_t FloorDiv(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-(a + 1)) / b) - 1; }
 
 struct Value {
   double real = 0;

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "sdfg/index_function_check.h"
+#include "sdfg/index_range.h"
 
 namespace planproof::sdfg {
 namespace {
@@ -19,10 +20,6 @@ bool SameNode(const Node& a, const Node& b) {
   return a.op == b.op && a.tie == b.tie && a.int_valued == b.int_valued && a.var == b.var &&
          a.input == b.input && a.value == b.value && a.real == b.real && a.name == b.name &&
          a.args == b.args;
-}
-
-int64_t FloorDiv(int64_t a, int64_t b) {  // b > 0
-  return a >= 0 ? a / b : -((-(a + 1)) / b) - 1;
 }
 
 Node MakeNode(Op op, std::initializer_list<ExprId> args) {

@@ -112,6 +112,8 @@ struct FunctionOutput {
   std::vector<VarId> dims;  // one variable per dimension; its extent is the dimension's
   DType dtype = DType::kUnknown;
   ExprId body = kNoExpr;  // sort R, or I for integer-valued outputs
+  // The output counts as a constant for differentiation (detach): its gradient goes nowhere.
+  bool stop_gradient = false;
   Shape shape(const std::vector<IndexVariable>& vars) const;
 };
 
@@ -150,6 +152,7 @@ class IndexFunctionBuilder {
   int AddOutput(std::string name, std::vector<VarId> dims, DType dtype);
   const std::vector<VarId>& OutputDims(int output) const;
   void SetBody(int output, ExprId body);
+  void SetStopGradient(int output) { function_.outputs.at(output).stop_gradient = true; }
   void AddPremise(int output, ExprId condition, std::string text);
   void AddAssumption(std::string text);
 

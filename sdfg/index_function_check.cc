@@ -1,22 +1,16 @@
 #include "sdfg/index_function_check.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "sdfg/index_range.h"
 
 namespace planproof::sdfg {
 namespace {
-
-// Values that an integer expression takes: [low, high]. Absent: not known.
-struct Range {
-  int64_t low = 0;
-  int64_t high = 0;
-};
 
 using VarSet = absl::InlinedVector<VarId, 6>;  // ascending
 
@@ -271,56 +265,13 @@ class Checker {
   }
 
   absl::Status ComputeRange(ExprId id, const Node& node) {
-    std::optional<Range> range;
-    const auto arg = [this, &node](size_t i) { return ranges_[node.args[i]]; };
-    bool overflow = false;
-    switch (node.op) {
-      case Op::kIntConst:
-        range = Range{node.value, node.value};
-        break;
-      case Op::kIndex:
-        range = Range{0, std::max<int64_t>(f_.vars[node.var].extent - 1, 0)};
-        break;
-      case Op::kIntAdd:
-        if (arg(0) && arg(1)) {
-          range.emplace();
-          overflow = __builtin_add_overflow(arg(0)->low, arg(1)->low, &range->low) |
-                     __builtin_add_overflow(arg(0)->high, arg(1)->high, &range->high);
-        }
-        break;
-      case Op::kIntScale:
-        if (arg(0)) {
-          range.emplace();
-          overflow = __builtin_mul_overflow(arg(0)->low, node.value, &range->low) |
-                     __builtin_mul_overflow(arg(0)->high, node.value, &range->high);
-          if (range->low > range->high) std::swap(range->low, range->high);
-        }
-        break;
-      case Op::kIntDiv:
-        if (arg(0))
-          range = Range{FloorDiv(arg(0)->low, node.value), FloorDiv(arg(0)->high, node.value)};
-        break;
-      case Op::kIntMod:
-        range = Range{0, node.value - 1};
-        if (arg(0) && FloorDiv(arg(0)->low, node.value) == FloorDiv(arg(0)->high, node.value)) {
-          const int64_t base = FloorDiv(arg(0)->low, node.value) * node.value;
-          range = Range{arg(0)->low - base, arg(0)->high - base};
-        }
-        break;
-      case Op::kSelect:
-        if (sorts_[id] == Sort::kInt && arg(1) && arg(2)) {
-          range = Range{std::min(arg(1)->low, arg(2)->low), std::max(arg(1)->high, arg(2)->high)};
-        }
-        break;
-      default:
-        break;
+    std::optional<IntRange> range;
+    if (!IntRangeOf(node, f_.vars, ranges_, &range)) {
+      return NodeError(id, "integer overflow in an index");
     }
-    if (overflow) return NodeError(id, "integer overflow in an index");
     ranges_.push_back(range);
     return absl::OkStatus();
   }
-
-  static int64_t FloorDiv(int64_t a, int64_t b) { return a >= 0 ? a / b : -((-(a + 1)) / b) - 1; }
 
   absl::Status CheckScope(ExprId id, int output, const std::string& what) const {
     VarSet dims(f_.outputs[output].dims.begin(), f_.outputs[output].dims.end());
@@ -372,7 +323,7 @@ class Checker {
       if (empty_[id]) continue;
       const FunctionInput& input = f_.inputs[node.input];
       for (size_t i = 0; i < node.args.size(); ++i) {
-        const std::optional<Range>& range = ranges_[node.args[i]];
+        const std::optional<IntRange>& range = ranges_[node.args[i]];
         if (!range || (range->low >= 0 && range->high < input.shape[i])) continue;
         return Error(absl::StrCat("reads input ", input.name, " at indices ", range->low, " to ",
                                   range->high, " of dimension ", i, ", whose extent is ",
@@ -386,7 +337,7 @@ class Checker {
   std::vector<Sort> sorts_;
   std::vector<VarSet> free_;
   std::vector<bool> empty_;
-  std::vector<std::optional<Range>> ranges_;
+  std::vector<std::optional<IntRange>> ranges_;
   std::vector<int> owner_;      // output that has the variable as a dimension, or -1
   std::vector<ExprId> binder_;  // node that binds the variable
 };

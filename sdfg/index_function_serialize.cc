@@ -31,6 +31,7 @@ class Serializer {
       PutCount(output.dims.size());
       for (VarId var : output.dims) PutVar(var);
       PutInt(static_cast<int>(output.dtype));
+      PutInt(output.stop_gradient);
     }
     for (const FunctionOutput& output : f_.outputs) PutExpression(output.body);
     PutCount(f_.premises.size());

@@ -58,6 +58,7 @@ TEST(IndexFunctionTest, SerializationShowsEveryField) {
       [](IndexFunction* f) { f->inputs[0].shape[0] = 7; },
       [](IndexFunction* f) { f->inputs[1].dtype = DType::kFloat64; },
       [](IndexFunction* f) { f->outputs[0].dtype = DType::kFloat64; },
+      [](IndexFunction* f) { f->outputs[0].stop_gradient = true; },
       [](IndexFunction* f) { f->vars[0].extent = 9; },
       [](IndexFunction* f) { f->vars.back().extent = 9; },
       [](IndexFunction* f) { std::swap(f->outputs[0].dims[0], f->outputs[0].dims[1]); },
