@@ -138,6 +138,7 @@ struct PremiseClause {
 
 struct Declaration {
   std::string name;
+  std::vector<std::string> aliases;
   std::string documentation;  // the ## lines before it
   std::string text;           // as written, for the reference page
   std::string file;

@@ -105,6 +105,7 @@ class Instantiation {
       return Error(d_.syntax[output.body].position, std::string(body.status().message()));
     }
     builder_.SetBody(added, *body);
+    if (d_.stop_gradient) builder_.SetStopGradient(added);
     return number == 0 ? Premises(added, scope) : absl::OkStatus();
   }
 

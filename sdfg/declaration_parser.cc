@@ -46,13 +46,13 @@ class Parser {
     current_.file = file_;
     current_.position = cursor_.Peek().position;
     if (!cursor_.TakeKeyword("op")) return cursor_.Unexpected("'op' to start a declaration");
-    if (cursor_.Peek().kind == Token::Kind::kString) {
-      if (cursor_.Peek().text.empty()) return cursor_.Error("the operator's name is empty");
-      current_.name = cursor_.Take().text;
-    } else {
-      absl::StatusOr<std::string> name = cursor_.ExpectName("the operator's name");
+    absl::StatusOr<std::string> name = OperatorName();
+    if (!name.ok()) return name.status();
+    current_.name = *name;
+    while (current_.aliases.size() < kMaxList && cursor_.TakeSymbol(",")) {
+      name = OperatorName();
       if (!name.ok()) return name.status();
-      current_.name = *name;
+      current_.aliases.push_back(*name);
     }
     absl::Status status = Operands();
     if (!status.ok()) return status;
@@ -76,6 +76,14 @@ class Parser {
     }
     current_.text = Source(begin, end);
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::string> OperatorName() {
+    if (cursor_.Peek().kind != Token::Kind::kString) {
+      return cursor_.ExpectName("the operator's name");
+    }
+    if (cursor_.Peek().text.empty()) return cursor_.Error("the operator's name is empty");
+    return cursor_.Take().text;
   }
 
   // The text of the declaration without trailing blanks and comment lines.
@@ -243,7 +251,7 @@ class Parser {
     static const std::pair<const char*, AttributeType> kTypes[] = {
         {"int", AttributeType::kInt},   {"real", AttributeType::kReal},
         {"bool", AttributeType::kBool}, {"string", AttributeType::kString},
-        {"ints", AttributeType::kInts},
+        {"ints", AttributeType::kInts}, {"any", AttributeType::kAny},
     };
     for (const auto& [name, value] : kTypes) {
       if (cursor_.TakeKeyword(name)) {
@@ -251,7 +259,7 @@ class Parser {
         return absl::OkStatus();
       }
     }
-    return cursor_.Unexpected("a type: int, real, bool, string or ints");
+    return cursor_.Unexpected("a type: int, real, bool, string, ints or any");
   }
 
   absl::StatusOr<AttributeValue> Value() {

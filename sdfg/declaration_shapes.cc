@@ -339,6 +339,8 @@ absl::StatusOr<int64_t> EvaluateExtent(const Declaration& declaration, SyntaxId 
       auto it = attributes.find(node.name);
       if (it == attributes.end()) return error("'" + node.name + "' is no attribute");
       if (const int64_t* value = std::get_if<int64_t>(&it->second)) return *value;
+      const auto* list = std::get_if<std::vector<int64_t>>(&it->second);
+      if (list != nullptr && list->size() == 1) return list->front();
       return error("attribute " + node.name + " is " + AttributeText(it->second) +
                    "; expected an integer");
     }

@@ -30,17 +30,22 @@ absl::StatusOr<Alternatives> Read(const std::string& text, const std::string& fi
   absl::StatusOr<std::vector<Declaration>> parsed = ParseDeclarations(text, file);
   if (!parsed.ok()) return parsed.status();
   Alternatives declared;
-  for (Declaration& declaration : *parsed) {
+  for (const Declaration& declaration : *parsed) {
     absl::Status status = CheckDeclaration(declaration);
     if (!status.ok()) return status;
-    std::vector<Declaration>& alternatives = declared[declaration.name];
-    if (!alternatives.empty() && alternatives.back().when.empty()) {
-      return absl::InvalidArgumentError(
-          declaration.Where(declaration.position) + ": operator '" + declaration.name +
-          "' is already declared at " + alternatives.back().Where(alternatives.back().position) +
-          "; expected another name, or a 'when' clause in the earlier one");
+    std::vector<std::string> names = declaration.aliases;
+    names.push_back(declaration.name);
+    for (const std::string& name : names) {
+      std::vector<Declaration>& alternatives = declared[name];
+      if (!alternatives.empty() && alternatives.back().when.empty()) {
+        return absl::InvalidArgumentError(
+            declaration.Where(declaration.position) + ": operator '" + name +
+            "' is already declared at " + alternatives.back().Where(alternatives.back().position) +
+            "; expected another name, or a 'when' clause in the earlier one");
+      }
+      alternatives.push_back(declaration);
+      alternatives.back().name = name;
     }
-    alternatives.push_back(std::move(declaration));
   }
   return declared;
 }
@@ -144,6 +149,10 @@ const OperatorLibrary& OperatorLibrary::BuiltIn() {
   static const OperatorLibrary* const library = [] {
     auto* built_in = new OperatorLibrary();
     std::vector<NativeOperator> operators;
+    for (auto add : std::initializer_list<void (*)(std::vector<NativeOperator>*)>{AddMovementOperators, AddReshapeOperators, AddJoinOperators,
+                     AddConversionOperators, AddContractionOperators, AddRoutingOperators}) {
+      add(&operators);
+    }
     for (NativeOperator& native : operators) {
       std::string name = native.name;
       bool fresh = built_in->impl_->native.emplace(name, std::move(native)).second;
@@ -158,9 +167,11 @@ const OperatorLibrary& OperatorLibrary::BuiltIn() {
   return *library;
 }
 
-OperatorLibrary OperatorLibrary::CopyOfBuiltIn() {
+OperatorLibrary OperatorLibrary::CopyOfBuiltIn() { return BuiltIn().Copy(); }
+
+OperatorLibrary OperatorLibrary::Copy() const {
   OperatorLibrary copy;
-  *copy.impl_ = *BuiltIn().impl_;
+  *copy.impl_ = *impl_;
   return copy;
 }
 
