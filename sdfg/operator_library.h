@@ -41,6 +41,8 @@ class OperatorLibrary {
   static const OperatorLibrary& BuiltIn();
   // A library that also knows what BuiltIn knows.
   static OperatorLibrary CopyOfBuiltIn();
+  // A library that knows what this one knows.
+  OperatorLibrary Copy() const;
 
   OperatorLibrary();
   ~OperatorLibrary();

@@ -170,12 +170,6 @@ absl::StatusOr<sdfg::IndexFunction> Instantiate(const sdfg::OperatorLibrary& lib
                                                 const std::vector<sdfg::DType>& dtypes,
                                                 const RoundedLiterals& rounded,
                                                 const NameResolver& resolve) {
-  if (!library.Contains(op.op())) {
-    return absl::UnimplementedError(
-        absl::StrCat("operator \"", op.op(),
-                     "\" is not declared; `planproof operators` lists what "
-                     "is, the key \"operators\" or --operators FILE adds declarations"));
-  }
   PLAN_ASSIGN_OR_RETURN(sdfg::Attributes attributes, ResolveAttributes(op, rounded, resolve));
   std::vector<sdfg::Operand> operands;
   size_t tensor = 0;
@@ -199,8 +193,12 @@ absl::StatusOr<sdfg::IndexFunction> Instantiate(const sdfg::OperatorLibrary& lib
     }
     operands.push_back(std::move(out));
   }
-  PLAN_ASSIGN_OR_RETURN(sdfg::IndexFunction function,
-                        library.Instantiate(op.op(), operands, attributes));
+  absl::StatusOr<sdfg::IndexFunction> instance = library.Instantiate(op.op(), operands, attributes);
+  if (absl::IsNotFound(instance.status())) {  // what is not declared is unknown, not malformed
+    return absl::UnimplementedError(instance.status().message());
+  }
+  if (!instance.ok()) return instance.status();
+  sdfg::IndexFunction function = *std::move(instance);
   for (const sdfg::FunctionOutput& output : function.outputs) {
     PLAN_RETURN_IF_ERROR(CheckVolume(output.shape(function.vars)));
   }

@@ -1,0 +1,142 @@
+// Builds the parallel graph from a plan's programs. Internal to program.h.
+//
+// Programs are run symbolically in the order written, one operator at a time, each on its group of
+// devices: a program that reads another's tensor waits until that is defined, and programs that
+// wait for each other are a wait cycle of the plan.
+#ifndef PLANPROOF_FRONTEND_PLAN_PROGRAM_BUILDER_H_
+#define PLANPROOF_FRONTEND_PLAN_PROGRAM_BUILDER_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "frontend/plan/coordinate_functions.h"
+#include "frontend/plan/cover.h"
+#include "frontend/plan/operator_call.h"
+#include "frontend/plan/plan.pb.h"
+#include "frontend/plan/relation.h"
+#include "frontend/plan/specification.h"
+#include "lineage/lineage.h"
+#include "sdfg/collectives.h"
+#include "sdfg/operator_library.h"
+
+namespace planproof::plan {
+
+// What a later backward operator needs to know of a forward one.
+struct ForwardRecord {
+  std::string op;
+  std::vector<std::string> input_names;  // tensor operands
+  std::vector<sdfg::TensorId> inputs;
+  std::vector<std::string> output_names;
+  std::vector<sdfg::IndexFunction> variants;  // one per coordinate of `special`, or one
+  AxisList special;
+};
+
+struct ProgramState {
+  const Program* program = nullptr;
+  std::string name;
+  std::string pointer;  // "/plan/programs/0"
+  ProgramCoordinates coordinates;
+  sdfg::Device device = 0;
+  std::unordered_map<std::string, sdfg::TensorId> scope;
+  std::unordered_set<std::string> all_names;  // that the program ever defines
+  std::unordered_map<std::string, ForwardRecord> forward;
+  std::unordered_map<std::string, std::vector<int>> exceptions;  // by replaced tensor
+  std::vector<std::string> group_collectives;                    // keys, in order of issue
+  int next = 0;                                                  // operator to run
+};
+
+using Definitions = std::vector<std::pair<std::string, sdfg::TensorId>>;
+
+class PlanBuilder {
+ public:
+  PlanBuilder(LogicalModel logical, const Specification& specification, const Plan& plan,
+              std::string specification_file, std::string plan_file,
+              const sdfg::OperatorLibrary& library);
+  absl::StatusOr<lineage::Problem> Run();
+
+ private:
+  // program_builder.cc: mesh, programs, schedule.
+  absl::Status AddAxes();
+  absl::Status AddPrograms();
+  absl::Status CheckGroups() const;
+  absl::Status AddInputs(ProgramState* state);
+  absl::Status CollectNames(ProgramState* state);
+  absl::Status Schedule();
+  absl::Status Stuck() const;
+  absl::Status CheckGroupCollectives() const;
+  // The remote tensor for which the program's next operator waits, or empty.
+  std::string WaitsFor(const ProgramState& state) const;
+
+  // program_operators.cc
+  absl::Status RunOperator(ProgramState* state, int index);
+  absl::Status RunException(ProgramState* state, const Exception& exception,
+                            const Position& position, Definitions* definitions);
+  absl::StatusOr<Definitions> Build(ProgramState* state, const Operator& op,
+                                    const Position& position, bool record);
+  absl::StatusOr<Definitions> BuildLifted(ProgramState* state, const Operator& op,
+                                          const Position& position, bool record);
+  absl::StatusOr<sdfg::TensorId> Lookup(ProgramState* state, const std::string& name,
+                                        bool remote_allowed);
+  // program_backward.cc
+  absl::StatusOr<Definitions> BuildBackward(ProgramState* state, const Operator& op,
+                                            const Position& position);
+  // program_collectives.cc
+  static bool IsCollective(const Operator& op);
+  absl::StatusOr<Definitions> BuildCollective(ProgramState* state, const Operator& op,
+                                              const Position& position);
+  absl::StatusOr<Definitions> BuildGroup(ProgramState* state, const Operator& op,
+                                         const Position& position);
+  absl::StatusOr<sdfg::TensorId> OverAxis(ProgramState* state, const Operator& op,
+                                          const Position& position, sdfg::TensorId input,
+                                          sdfg::AxisId axis);
+  absl::StatusOr<sdfg::TensorId> SpreadOver(ProgramState* state, sdfg::TensorId input,
+                                            sdfg::AxisId axis);
+
+  // program_outputs.cc
+  absl::Status AddLineage(ProgramState* state);
+  absl::Status AddRequired();
+  absl::Status AddClaim(ProgramState* state, const std::string& logical, const std::string& local,
+                        const Relation& relation, std::vector<CoverBox>* boxes);
+  absl::Status AddUpdates();
+  absl::Status CheckCover(const std::string& what, sdfg::TensorId logical,
+                          const std::vector<CoverBox>& boxes) const;
+
+  // Common.
+  Position WhereOperator(const ProgramState& state, int index) const;
+  sdfg::Shape Local(sdfg::TensorId tensor) const;
+  AxisList UnionOfAxes(const std::vector<sdfg::TensorId>& tensors) const;
+  // Adds an operator and its output tensors (outputs beyond `names` are not wanted).
+  std::vector<sdfg::TensorId> AddOperator(
+      const ProgramState& state, const std::string& op_name, const std::string& label,
+      sdfg::IndexFunction function, bool lifted, const AxisList& output_axes,
+      std::vector<sdfg::TensorId> inputs, const std::vector<std::string>& names,
+      const sdfg::SourceLocation& source,
+      std::vector<std::pair<std::string, std::string>> attributes,
+      std::vector<sdfg::Device> devices);
+  std::string FullName(const ProgramState& state, const std::string& name) const;
+  LogicalTensors Logical() const { return {&problem_.logical, &logical_.names}; }
+
+  LogicalModel logical_;
+  const Specification& specification_;
+  const Plan& plan_;
+  std::string specification_file_;
+  std::string plan_file_;
+  const sdfg::OperatorLibrary& library_;
+  lineage::Problem problem_;
+  std::vector<std::unique_ptr<ProgramState>> programs_;
+  std::unordered_map<std::string, ProgramState*> by_name_;
+  std::map<sdfg::TensorId, std::vector<CoverBox>> input_boxes_;  // by logical tensor
+  // Per program and logical input: the relation in which it was read.
+  std::map<std::pair<const ProgramState*, sdfg::TensorId>, Relation> read_as_;
+  std::vector<std::string> plan_declared_;  // sharded inputs whose relation only the plan states
+};
+
+}  // namespace planproof::plan
+
+#endif  // PLANPROOF_FRONTEND_PLAN_PROGRAM_BUILDER_H_

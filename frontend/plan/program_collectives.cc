@@ -1,0 +1,316 @@
+// Collectives of a program: over an axis of its own group, and between programs.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "frontend/plan/program_builder.h"
+#include "frontend/plan/status_macros.h"
+
+namespace planproof::plan {
+
+using sdfg::AxisId;
+using sdfg::TensorId;
+
+namespace {
+
+sdfg::ReduceKind KindOf(const Operator& op) {
+  const std::string& reduce = op.collective().reduce();
+  if (reduce == "max") return sdfg::ReduceKind::kMax;
+  if (reduce == "min") return sdfg::ReduceKind::kMin;
+  if (reduce == "avg") return sdfg::ReduceKind::kAvg;
+  return sdfg::ReduceKind::kSum;
+}
+
+absl::StatusOr<int> LocalDim(int dim, size_t rank) {
+  const int wrapped = dim < 0 ? dim + static_cast<int>(rank) : dim;
+  if (wrapped >= 0 && wrapped < static_cast<int>(rank)) return wrapped;
+  return absl::InvalidArgumentError(
+      absl::StrCat("dimension ", dim, " of a tensor of rank ", rank, " does not exist"));
+}
+
+std::vector<std::pair<std::string, std::string>> Texts(const Operator& op) {
+  std::vector<std::pair<std::string, std::string>> texts = AttributeTexts(op);
+  const Collective& collective = op.collective();
+  if (collective.over_size() > 0) texts.emplace_back("over", absl::StrJoin(collective.over(), ","));
+  if (collective.dim() != 0) texts.emplace_back("dim", absl::StrCat(collective.dim()));
+  if (!collective.reduce().empty()) texts.emplace_back("reduce", collective.reduce());
+  return texts;
+}
+
+}  // namespace
+
+bool PlanBuilder::IsCollective(const Operator& op) {
+  static const char* const kAlways[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
+                                        "accumulate", "move",       "broadcast",      "reduce"};
+  for (const char* name : kAlways) {
+    if (op.op() == name) return true;
+  }
+  return (op.op() == "permute" || op.op() == "chunk") && op.collective().over_size() > 0;
+}
+
+absl::StatusOr<TensorId> PlanBuilder::SpreadOver(ProgramState* state, TensorId input, AxisId axis) {
+  const sdfg::Tensor& tensor = problem_.parallel.tensors[input];
+  const auto at = std::lower_bound(tensor.axes.begin(), tensor.axes.end(), axis);
+  if (at != tensor.axes.end() && *at == axis) return input;
+  const int position = static_cast<int>(at - tensor.axes.begin());
+  PLAN_ASSIGN_OR_RETURN(sdfg::IndexFunction spread, Spread(tensor.shape, tensor.dtype, position,
+                                                           problem_.parallel.axes[axis].extent));
+  AxisList axes = tensor.axes;
+  axes.insert(axes.begin() + position, axis);
+  const std::string name =
+      tensor.name.substr(tensor.name.find(':') + 1) + "@" + problem_.parallel.axes[axis].name;
+  const sdfg::SourceLocation source = tensor.source;
+  return AddOperator(*state, "replicate", name, std::move(spread), false, axes, {input}, {name},
+                     source, {}, {})[0];
+}
+
+absl::StatusOr<Definitions> PlanBuilder::BuildCollective(ProgramState* state, const Operator& op,
+                                                         const Position& position) {
+  bool remote = op.op() == "move" || op.inputs_size() > 1;
+  for (const Operand& operand : op.inputs()) {
+    if (operand.kind_case() != Operand::kTensor) {
+      return At(position, absl::StrCat(op.op(), " reads tensors, no literals"));
+    }
+    const size_t colon = operand.tensor().find(':');
+    remote = remote || (state->scope.count(operand.tensor()) == 0 && colon != std::string::npos &&
+                        by_name_.count(operand.tensor().substr(0, colon)) > 0);
+  }
+  if (op.inputs_size() == 0 || op.outputs_size() != 1) {
+    return At(position, absl::StrCat(op.op(), " has one output and at least one input"));
+  }
+  if (remote) return BuildGroup(state, op, position);
+  absl::StatusOr<TensorId> input = Lookup(state, op.inputs(0).tensor(), false);
+  if (!input.ok()) {
+    return At(position, absl::StrCat(op.op(), ": ", std::string(input.status().message())));
+  }
+  std::vector<AxisId> over;
+  std::vector<std::string> names(op.collective().over().begin(), op.collective().over().end());
+  if (names.empty() && op.op() == "accumulate") names.push_back("microbatch");
+  if (names.empty()) {
+    return At(position, absl::StrCat(op.op(),
+                                     ": say over which axis (\"over\": \"tp\"), or list "
+                                     "the tensors of other programs"));
+  }
+  for (const std::string& name : names) {
+    const AxisId axis = state->coordinates.Find(name);
+    if (axis == sdfg::kNone) {
+      return At(position, absl::StrCat("axis \"", name, "\" is not in the mesh"));
+    }
+    if (state->coordinates.fixed[axis].has_value()) {
+      return At(position, absl::StrCat("axis ", name, " is fixed in program \"", state->name,
+                                       "\"; list the participants: \"in\": [\"program:tensor\", "
+                                       "...]"));
+    }
+    if (std::find(over.begin(), over.end(), axis) != over.end()) {
+      return At(position, absl::StrCat("axis ", name, " stands twice"));
+    }
+    over.push_back(axis);
+  }
+  const bool single = op.op() == "all_to_all" || op.op() == "permute" || op.op() == "broadcast" ||
+                      op.op() == "reduce";
+  if (single && over.size() != 1) {
+    return At(position, absl::StrCat(op.op(), " runs over one axis"));
+  }
+  // Outermost axis first cuts as nested shards do; a gather undoes that from the inside.
+  if (op.op() == "all_gather") std::reverse(over.begin(), over.end());
+  TensorId id = *input;
+  for (AxisId axis : over) {
+    absl::StatusOr<TensorId> next = OverAxis(state, op, position, id, axis);
+    if (!next.ok()) {
+      return At(position, absl::StrCat(op.op(), ": ", std::string(next.status().message())));
+    }
+    id = *next;
+  }
+  problem_.parallel.tensors[id].name = FullName(*state, op.outputs(0));
+  return Definitions{{op.outputs(0), id}};
+}
+
+absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operator& op,
+                                               const Position& position, TensorId input,
+                                               AxisId axis) {
+  PLAN_ASSIGN_OR_RETURN(const TensorId x, SpreadOver(state, input, axis));
+  const sdfg::Tensor tensor = problem_.parallel.tensors[x];
+  const int64_t extent = problem_.parallel.axes[axis].extent;
+  const int rank = tensor.local_rank();
+  const int leading = static_cast<int>(tensor.axes.size());
+  const int axis_dim = static_cast<int>(std::find(tensor.axes.begin(), tensor.axes.end(), axis) -
+                                        tensor.axes.begin());
+  const Collective& collective = op.collective();
+  const auto whole_dim = [&](int dim) -> absl::StatusOr<int> {
+    PLAN_ASSIGN_OR_RETURN(int local, LocalDim(dim, rank));
+    return local + leading;
+  };
+  AxisList axes = tensor.axes;
+  AxisList dropped = tensor.axes;
+  dropped.erase(dropped.begin() + axis_dim);
+  absl::StatusOr<sdfg::IndexFunction> function = absl::InternalError("no such collective");
+  const std::string& name = op.op();
+  if (name == "all_reduce" || name == "accumulate") {
+    function = sdfg::AxisReduceDrop(tensor.shape, tensor.dtype, axis_dim, KindOf(op));
+    axes = dropped;
+  } else if (name == "broadcast") {
+    if (collective.root() < 0 || collective.root() >= extent) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("root ", collective.root(), " of ", extent, " ranks"));
+    }
+    function = SelectCoordinate(tensor.shape, tensor.dtype, axis_dim, collective.root());
+    axes = dropped;
+  } else if (name == "reduce") {
+    if (collective.root() < 0 || collective.root() >= extent) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("root ", collective.root(), " of ", extent, " ranks"));
+    }
+    function = ReduceToRoot(tensor.shape, tensor.dtype, axis_dim, collective.root());
+  } else if (name == "all_gather") {
+    PLAN_ASSIGN_OR_RETURN(int dim, whole_dim(collective.dim()));
+    sdfg::Shape gathered = tensor.shape;
+    gathered[dim] *= extent;
+    PLAN_RETURN_IF_ERROR(CheckVolume(gathered));
+    function = GatherDrop(tensor.shape, tensor.dtype, axis_dim, dim);
+    axes = dropped;
+  } else if (name == "reduce_scatter" || name == "chunk") {
+    PLAN_ASSIGN_OR_RETURN(int dim, whole_dim(collective.dim()));
+    if (tensor.shape[dim] % extent != 0) {
+      return absl::InvalidArgumentError(absl::StrCat("dimension ", collective.dim(), " of extent ",
+                                                     tensor.shape[dim], " does not divide into ",
+                                                     extent, " chunks"));
+    }
+    function = name == "chunk"
+                   ? sdfg::AxisChunk(tensor.shape, tensor.dtype, axis_dim, dim)
+                   : sdfg::AxisReduceScatter(tensor.shape, tensor.dtype, axis_dim, dim, KindOf(op));
+  } else if (name == "all_to_all") {
+    PLAN_ASSIGN_OR_RETURN(int split, whole_dim(collective.split_dim()));
+    PLAN_ASSIGN_OR_RETURN(int concat, whole_dim(collective.concat_dim()));
+    if (tensor.shape[split] % extent != 0) {
+      return absl::InvalidArgumentError(absl::StrCat("dimension ", collective.split_dim(),
+                                                     " of extent ", tensor.shape[split],
+                                                     " does not divide into ", extent, " chunks"));
+    }
+    function = sdfg::AxisAllToAll(tensor.shape, tensor.dtype, axis_dim, split, concat);
+  } else if (name == "permute") {
+    std::vector<int64_t> source(extent, -1);
+    if (collective.has_shift()) {
+      for (int64_t r = 0; r < extent; ++r) {
+        source[(((r + collective.shift()) % extent) + extent) % extent] = r;
+      }
+    }
+    for (const Pair& pair : collective.pairs()) {
+      if (pair.from() < 0 || pair.from() >= extent || pair.to() < 0 || pair.to() >= extent) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("pair [", pair.from(), ", ", pair.to(), "] of ", extent, " ranks"));
+      }
+      if (source[pair.to()] != -1) {
+        return absl::InvalidArgumentError(absl::StrCat("rank ", pair.to(), " receives twice"));
+      }
+      source[pair.to()] = pair.from();
+    }
+    if (!collective.has_shift() && collective.pairs_size() == 0) {
+      return absl::InvalidArgumentError("give \"pairs\" or \"shift\"");
+    }
+    function = sdfg::AxisPermute(tensor.shape, tensor.dtype, axis_dim, source);
+  }
+  if (!function.ok()) return function.status();
+  std::vector<sdfg::Device> devices;
+  const int64_t stride = problem_.parallel.axis_device_stride[axis];
+  for (int64_t r = 0; r < extent && stride > 0; ++r) {
+    devices.push_back(state->device + static_cast<sdfg::Device>(r * stride));
+  }
+  return AddOperator(*state, name, NameOf(op), *std::move(function), false, axes, {x},
+                     {absl::StrCat(op.outputs(0), "@", problem_.parallel.axes[axis].name)},
+                     SourceOf(op, position), Texts(op), std::move(devices))[0];
+}
+
+absl::StatusOr<Definitions> PlanBuilder::BuildGroup(ProgramState* state, const Operator& op,
+                                                    const Position& position) {
+  std::vector<TensorId> inputs;
+  std::vector<sdfg::Shape> shapes;
+  std::vector<sdfg::Device> devices;
+  int own = -1;
+  std::string key = op.op();
+  for (int i = 0; i < op.inputs_size(); ++i) {
+    const std::string& name = op.inputs(i).tensor();
+    absl::StatusOr<TensorId> input = Lookup(state, name, true);
+    if (!input.ok()) {
+      return At(position, absl::StrCat(op.op(), ": ", std::string(input.status().message())));
+    }
+    const ProgramState* owner = state;
+    std::string local = name;
+    const size_t colon = name.find(':');
+    if (state->scope.count(name) == 0 && colon != std::string::npos) {
+      owner = by_name_.at(name.substr(0, colon));
+      local = name.substr(colon + 1);
+    }
+    if (owner == state) {
+      if (own >= 0 && op.op() != "move") {
+        return At(position, absl::StrCat("program \"", state->name, "\" takes part twice"));
+      }
+      own = i;
+    }
+    absl::StrAppend(&key, "\n", owner->name, ":", local);
+    inputs.push_back(*input);
+    shapes.push_back(Local(*input));
+    devices.push_back(owner->device);
+  }
+  for (TensorId input : inputs) {
+    if (problem_.parallel.tensors[input].dtype != problem_.parallel.tensors[inputs[0]].dtype) {
+      return At(position, absl::StrCat(op.op(), ": participants differ in element type"));
+    }
+  }
+  const sdfg::DType dtype = problem_.parallel.tensors[inputs[0]].dtype;
+  const int size = static_cast<int>(inputs.size());
+  const Collective& collective = op.collective();
+  absl::StatusOr<sdfg::IndexFunction> function = absl::InternalError("");
+  const bool concatenates = op.op() == "all_gather";
+  for (int i = 1; i < size; ++i) {
+    bool same = shapes[i].size() == shapes[0].size();
+    for (size_t d = 0; same && d < shapes[i].size(); ++d) {
+      const int gathered = collective.dim() < 0
+                               ? collective.dim() + static_cast<int>(shapes[i].size())
+                               : collective.dim();
+      same = shapes[i][d] == shapes[0][d] || (concatenates && static_cast<int>(d) == gathered);
+    }
+    if (!same) {
+      return At(position, absl::StrCat("shape mismatch: ", op.op(), " of ", op.inputs(0).tensor(),
+                                       ShapeText(shapes[0]), " and ", op.inputs(i).tensor(),
+                                       ShapeText(shapes[i])));
+    }
+  }
+  if (op.op() == "move") {
+    if (size != 1) return At(position, "move reads one tensor");
+    function = sdfg::Copy(shapes[0], dtype);
+    devices.push_back(state->device);
+  } else if (own < 0) {
+    return At(position, absl::StrCat("program \"", state->name, "\" is no participant of its own ",
+                                     op.op(), "; its tensor must be in the list"));
+  } else if (op.op() == "all_reduce") {
+    function = sdfg::AllReduce(shapes[0], dtype, size, KindOf(op));
+  } else if (op.op() == "all_gather") {
+    absl::StatusOr<int> dim = LocalDim(collective.dim(), shapes[0].size());
+    if (!dim.ok()) return At(position, dim.status());
+    function = sdfg::AllGather(shapes, dtype, *dim);
+  } else if (op.op() == "reduce_scatter") {
+    absl::StatusOr<int> dim = LocalDim(collective.dim(), shapes[0].size());
+    if (!dim.ok()) return At(position, dim.status());
+    function = sdfg::ReduceScatter(shapes[0], dtype, size, own, *dim, KindOf(op));
+  } else if (op.op() == "all_to_all") {
+    absl::StatusOr<int> split = LocalDim(collective.split_dim(), shapes[0].size());
+    absl::StatusOr<int> concat = LocalDim(collective.concat_dim(), shapes[0].size());
+    if (!split.ok()) return At(position, split.status());
+    if (!concat.ok()) return At(position, concat.status());
+    function = sdfg::AllToAll(shapes[0], dtype, size, own, *split, *concat);
+  } else {
+    return At(position, absl::StrCat(op.op(),
+                                     " between programs is not known; all_reduce, "
+                                     "all_gather, reduce_scatter, all_to_all and move are"));
+  }
+  if (!function.ok()) return At(position, function.status());
+  if (op.op() != "move") {
+    state->group_collectives.push_back(key);
+  }
+  const TensorId id =
+      AddOperator(*state, op.op(), NameOf(op), *std::move(function), true, UnionOfAxes(inputs),
+                  inputs, {op.outputs(0)}, SourceOf(op, position), Texts(op), devices)[0];
+  return Definitions{{op.outputs(0), id}};
+}
+
+}  // namespace planproof::plan

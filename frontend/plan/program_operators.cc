@@ -1,0 +1,284 @@
+// One operator of a program: local operators, exceptions for single ranks.
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "frontend/plan/program_builder.h"
+#include "frontend/plan/status_macros.h"
+
+namespace planproof::plan {
+
+using sdfg::AxisId;
+using sdfg::TensorId;
+
+namespace {
+constexpr int64_t kMaxVariants = 4096;
+}  // namespace
+
+absl::Status PlanBuilder::RunOperator(ProgramState* state, int index) {
+  const Operator& op = state->program->operators(index);
+  const Position at = WhereOperator(*state, index);
+  absl::StatusOr<Definitions> definitions = Build(state, op, at, true);
+  if (!definitions.ok()) return definitions.status();
+  std::set<int> exceptions;
+  for (const auto& [name, id] : *definitions) {
+    const auto found = state->exceptions.find(name);
+    if (found != state->exceptions.end())
+      exceptions.insert(found->second.begin(), found->second.end());
+  }
+  for (int e : exceptions) {
+    const Exception& exception = state->program->exceptions(e);
+    const Position where{plan_file_, exception.line(),
+                         absl::StrCat(state->pointer, "/exceptions/", e)};
+    PLAN_RETURN_IF_ERROR(RunException(state, exception, where, &*definitions));
+  }
+  for (auto& [name, id] : *definitions) {
+    if (!state->scope.emplace(name, id).second) {
+      return At(at, absl::StrCat("\"", name, "\" is defined twice in program \"", state->name,
+                                 "\": single assignment; give the new value its own name"));
+    }
+    state->all_names.insert(name);  // default names of gradients
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exception,
+                                       const Position& position, Definitions* definitions) {
+  CoordinateBox box;
+  for (const Coordinate& coordinate : exception.at()) {
+    const AxisId axis = state->coordinates.Find(coordinate.axis());
+    if (axis == sdfg::kNone) {
+      return At(position, absl::StrCat("axis \"", coordinate.axis(), "\" is not in the mesh"));
+    }
+    if (state->coordinates.fixed[axis].has_value()) {
+      return At(position, absl::StrCat("axis ", coordinate.axis(), " is fixed in program \"",
+                                       state->name, "\"; change the program itself"));
+    }
+    for (int64_t value : coordinate.values()) {
+      if (value < 0 || value >= problem_.parallel.axes[axis].extent) {
+        return At(position, absl::StrCat("coordinate ", value, " of axis ", coordinate.axis(),
+                                         " of extent ", problem_.parallel.axes[axis].extent));
+      }
+    }
+    box.emplace_back(axis,
+                     std::vector<int64_t>(coordinate.values().begin(), coordinate.values().end()));
+  }
+  if (box.empty()) return At(position, "\"at\" names no coordinate");
+  std::vector<std::string> temporaries;
+  std::unordered_map<std::string, TensorId> variants;
+  absl::Status status;
+  for (int i = 0; i < exception.operators_size() && status.ok(); ++i) {
+    const Position at{plan_file_, exception.operators(i).line(),
+                      absl::StrCat(position.pointer, "/with/", i)};
+    absl::StatusOr<Definitions> built = Build(state, exception.operators(i), at, false);
+    if (!built.ok()) {
+      status = built.status();
+      break;
+    }
+    for (const auto& [name, id] : *built) {
+      const bool replaces = std::any_of(definitions->begin(), definitions->end(),
+                                        [&](const auto& entry) { return entry.first == name; });
+      if (replaces) {
+        variants[name] = id;
+      } else if (state->scope.emplace(name, id).second) {
+        temporaries.push_back(name);
+      } else {
+        status = At(at, absl::StrCat("\"", name, "\" is already defined"));
+      }
+    }
+  }
+  for (const std::string& name : temporaries) state->scope.erase(name);
+  PLAN_RETURN_IF_ERROR(status);
+  if (variants.count(exception.replace()) == 0) {
+    return At(position, absl::StrCat("its operators define no \"", exception.replace(), "\""));
+  }
+  for (auto& [name, id] : *definitions) {
+    const auto variant = variants.find(name);
+    if (variant == variants.end()) continue;
+    const sdfg::Shape local = Local(id);
+    if (Local(variant->second) != local) {
+      return At(position,
+                absl::StrCat("shape mismatch: ", name, " has local shape ", ShapeText(local),
+                             ", in the exception ", ShapeText(Local(variant->second))));
+    }
+    AxisList axes = UnionOfAxes({id, variant->second});
+    for (const auto& [axis, values] : box) axes.push_back(axis);
+    std::sort(axes.begin(), axes.end());
+    axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+    const sdfg::Tensor& regular = problem_.parallel.tensors[id];
+    absl::StatusOr<sdfg::IndexFunction> select =
+        SelectInBox(problem_.parallel.axes, problem_.parallel.tensors[variant->second].axes,
+                    regular.axes, axes, box, local, regular.dtype);
+    if (!select.ok()) return At(position, select.status());
+    std::vector<std::string> where;
+    for (const auto& [axis, values] : box) {
+      where.push_back(
+          absl::StrCat(problem_.parallel.axes[axis].name, "=", absl::StrJoin(values, "|")));
+    }
+    const sdfg::SourceLocation source{position.file, position.line, ""};
+    problem_.parallel.tensors[id].name = FullName(*state, name + "@regular");
+    problem_.parallel.tensors[variant->second].name = FullName(*state, name + "@exception");
+    id = AddOperator(*state, "exception", name, *std::move(select), false, axes,
+                     {variant->second, id}, {name}, source, {{"at", absl::StrJoin(where, ", ")}},
+                     {})[0];
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Definitions> PlanBuilder::Build(ProgramState* state, const Operator& op,
+                                               const Position& position, bool record) {
+  if (!op.backward().empty()) return BuildBackward(state, op, position);
+  if (IsCollective(op)) return BuildCollective(state, op, position);
+  return BuildLifted(state, op, position, record);
+}
+
+absl::StatusOr<TensorId> PlanBuilder::Lookup(ProgramState* state, const std::string& name,
+                                             bool remote_allowed) {
+  if (const auto found = state->scope.find(name); found != state->scope.end()) {
+    return found->second;
+  }
+  if (state->all_names.count(name) > 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", name,
+                     "\" is read before it is written; operators of a program run in "
+                     "the order given"));
+  }
+  const size_t colon = name.find(':');
+  const auto owner =
+      colon == std::string::npos ? by_name_.end() : by_name_.find(name.substr(0, colon));
+  if (owner == by_name_.end()) {
+    for (const auto& other : programs_) {
+      if (other.get() != state && other->all_names.count(name) > 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("\"", name, "\" is not on these devices: program \"", other->name,
+                         "\" holds it; move \"", other->name, ":", name, "\" first"));
+      }
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", name, "\" is not defined in program \"", state->name, "\""));
+  }
+  ProgramState* from = owner->second;
+  const auto found = from->scope.find(name.substr(colon + 1));
+  if (found == from->scope.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("program \"", from->name, "\" defines no \"", name.substr(colon + 1), "\""));
+  }
+  if (from == state) return found->second;
+  if (!remote_allowed) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", name, "\" is on other devices; only a collective or move can read it"));
+  }
+  // An axis that varies there and is fixed here: the instance on the matching devices.
+  TensorId id = found->second;
+  for (size_t d = 0; d < problem_.parallel.tensors[id].axes.size();) {
+    const AxisId axis = problem_.parallel.tensors[id].axes[d];
+    if (!state->coordinates.fixed[axis].has_value()) {
+      ++d;
+      continue;
+    }
+    const sdfg::Tensor& tensor = problem_.parallel.tensors[id];
+    PLAN_ASSIGN_OR_RETURN(sdfg::IndexFunction instance,
+                          SelectCoordinate(tensor.shape, tensor.dtype, static_cast<int>(d),
+                                           *state->coordinates.fixed[axis]));
+    AxisList axes = tensor.axes;
+    axes.erase(axes.begin() + d);
+    const sdfg::SourceLocation source = tensor.source;
+    const std::string label =
+        absl::StrCat(name.substr(colon + 1), "@", problem_.parallel.axes[axis].name,
+                     *state->coordinates.fixed[axis]);
+    id = AddOperator(*from, "instance", label, std::move(instance), false, axes, {id},
+                     {absl::StrCat(label, "@", state->name)}, source, {}, {})[0];
+  }
+  return id;
+}
+
+absl::StatusOr<Definitions> PlanBuilder::BuildLifted(ProgramState* state, const Operator& op,
+                                                     const Position& position, bool record) {
+  ForwardRecord forward;
+  forward.op = op.op();
+  std::vector<sdfg::Shape> shapes;
+  std::vector<sdfg::DType> dtypes;
+  for (const Operand& operand : op.inputs()) {
+    if (operand.kind_case() != Operand::kTensor) continue;
+    absl::StatusOr<TensorId> input = Lookup(state, operand.tensor(), false);
+    if (!input.ok()) {
+      return At(position, absl::StrCat(op.op(), ": ", std::string(input.status().message())));
+    }
+    forward.input_names.push_back(operand.tensor());
+    forward.inputs.push_back(*input);
+    shapes.push_back(Local(*input));
+    dtypes.push_back(problem_.parallel.tensors[*input].dtype);
+  }
+  std::set<AxisId> special;
+  for (const std::string& name : NamesInAttributes(op)) {
+    const AxisId axis = state->coordinates.Find(name);
+    if (axis != sdfg::kNone && !state->coordinates.fixed[axis].has_value()) special.insert(axis);
+  }
+  forward.special.assign(special.begin(), special.end());
+  int64_t count = 1;
+  for (AxisId axis : forward.special) {
+    count *= problem_.parallel.axes[axis].extent;
+    if (count > kMaxVariants) {
+      return At(position, absl::StrCat("attributes of ", op.op(), " depend on more than ",
+                                       kMaxVariants, " coordinates"));
+    }
+  }
+  std::vector<int64_t> point(forward.special.size(), 0);
+  for (int64_t i = 0; i < count; ++i) {
+    const NameResolver resolve = [&](const std::string& name) -> std::optional<NameMeaning> {
+      const AxisId axis = state->coordinates.Find(name);
+      if (axis == sdfg::kNone) return std::nullopt;
+      if (state->coordinates.fixed[axis].has_value()) {
+        return NameMeaning{*state->coordinates.fixed[axis], -1};
+      }
+      const auto at = std::find(forward.special.begin(), forward.special.end(), axis);
+      return NameMeaning{point[at - forward.special.begin()], -1};
+    };
+    absl::StatusOr<sdfg::IndexFunction> function =
+        Instantiate(library_, op, shapes, dtypes, logical_.literals, resolve);
+    if (!function.ok()) return At(position, function.status());
+    forward.variants.push_back(*std::move(function));
+    for (size_t axis = point.size(); axis-- > 0;) {
+      if (++point[axis] < problem_.parallel.axes[forward.special[axis]].extent) break;
+      point[axis] = 0;
+    }
+  }
+  const size_t outputs = forward.variants[0].outputs.size();
+  if (static_cast<size_t>(op.outputs_size()) > outputs) {
+    return At(position,
+              absl::StrCat(op.op(), " has ", outputs, " outputs, not ", op.outputs_size()));
+  }
+  forward.output_names.assign(op.outputs().begin(), op.outputs().end());
+  AxisList axes = UnionOfAxes(forward.inputs);
+  sdfg::IndexFunction function = forward.variants[0];
+  if (!forward.special.empty()) {
+    axes.insert(axes.end(), forward.special.begin(), forward.special.end());
+    std::sort(axes.begin(), axes.end());
+    axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+    std::vector<AxisList> input_axes;
+    for (TensorId input : forward.inputs) {
+      input_axes.push_back(problem_.parallel.tensors[input].axes);
+    }
+    absl::StatusOr<sdfg::IndexFunction> combined = CombineByCoordinate(
+        forward.variants, problem_.parallel.axes, forward.special, input_axes, axes);
+    if (!combined.ok()) return At(position, combined.status());
+    function = *std::move(combined);
+  }
+  const std::vector<TensorId> ids = AddOperator(
+      *state, op.op(), NameOf(op), std::move(function), forward.special.empty(), axes,
+      forward.inputs, forward.output_names, SourceOf(op, position), AttributeTexts(op), {});
+  Definitions definitions;
+  for (size_t o = 0; o < forward.output_names.size(); ++o) {
+    definitions.emplace_back(forward.output_names[o], ids[o]);
+  }
+  if (record) {
+    const std::string name = NameOf(op);
+    if (!state->forward.emplace(name, std::move(forward)).second) {
+      return At(position, absl::StrCat("two operators are named \"", name, "\""));
+    }
+  }
+  return definitions;
+}
+
+}  // namespace planproof::plan

@@ -1,0 +1,209 @@
+// What programs claim: lineage of intermediate tensors, required outputs, updated parameters.
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "frontend/plan/program_builder.h"
+#include "frontend/plan/status_macros.h"
+
+namespace planproof::plan {
+
+using sdfg::AxisId;
+using sdfg::TensorId;
+
+absl::Status PlanBuilder::AddLineage(ProgramState* state) {
+  for (const NamedRelation& named : state->program->lineage()) {
+    const Position at{plan_file_, named.relation().line(),
+                      absl::StrCat(state->pointer, "/lineage/", named.name())};
+    const auto found = state->scope.find(named.name());
+    if (found == state->scope.end()) {
+      return At(at,
+                absl::StrCat("program \"", state->name, "\" defines no \"", named.name(), "\""));
+    }
+    const TensorId id = found->second;
+    const sdfg::Tensor& tensor = problem_.parallel.tensors[id];
+    if (tensor.producer == sdfg::kNone) {
+      return At(at, absl::StrCat("\"", named.name(),
+                                 "\" is an input; its relation stands under \"inputs\""));
+    }
+    const sdfg::Shape local = Local(id);
+    absl::StatusOr<ResolvedRelation> resolved = ResolveRelation(
+        named.relation(), named.name(), Logical(), state->coordinates, &tensor.axes, &local);
+    if (!resolved.ok()) {
+      return At(at, absl::StrCat(named.name(), ": ", std::string(resolved.status().message())));
+    }
+    problem_.lineage[id] = std::move(resolved->lineage);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanBuilder::AddRequired() {
+  std::set<std::string> required;
+  for (int i = 0; i < specification_.outputs_size(); ++i) {
+    const RequiredOutput& output = specification_.outputs(i);
+    const Position at{specification_file_, output.relation().line(),
+                      absl::StrCat("/specification/outputs/", output.name())};
+    const auto logical = logical_.names.find(output.name());
+    if (logical == logical_.names.end()) {
+      return At(at, absl::StrCat("\"", output.name(), "\" is not defined in the specification"));
+    }
+    if (!required.insert(output.name()).second) {
+      return At(at, absl::StrCat("output \"", output.name(), "\" is required twice"));
+    }
+    if (output.relation().partial_size() > 0 ||
+        (!output.relation().of().empty() && output.relation().of() != output.name())) {
+      return At(at, "a required output is the tensor itself, and never partial");
+    }
+    std::vector<CoverBox> boxes;
+    for (auto& state : programs_) {
+      bool bound = false;
+      for (const Binding& binding : state->program->outputs()) {
+        if (binding.key() != output.name()) continue;
+        PLAN_RETURN_IF_ERROR(
+            AddClaim(state.get(), output.name(), binding.value(), output.relation(), &boxes));
+        bound = true;
+      }
+      if (!bound && state->scope.count(output.name()) > 0) {
+        PLAN_RETURN_IF_ERROR(
+            AddClaim(state.get(), output.name(), output.name(), output.relation(), &boxes));
+        bound = true;
+      }
+      // Whoever holds a parameter holds its gradient.
+      const std::string prefix = "grad.";
+      if (bound || output.name().compare(0, prefix.size(), prefix) != 0) continue;
+      const auto parameter = logical_.names.find(output.name().substr(prefix.size()));
+      if (parameter == logical_.names.end() ||
+          read_as_.count({state.get(), parameter->second}) == 0 ||
+          problem_.logical.tensors[parameter->second].role != sdfg::TensorRole::kParameter) {
+        continue;
+      }
+      return At({plan_file_, state->program->line(), state->pointer},
+                absl::StrCat("program \"", state->name, "\" reads parameter ",
+                             output.name().substr(prefix.size()), " but claims no gradient \"",
+                             output.name(), "\"; name the tensor that holds it under \"outputs\""));
+    }
+    if (boxes.empty()) {
+      return At(at, absl::StrCat("no program claims the required output \"", output.name(),
+                                 "\"; name the tensor that holds it under \"outputs\""));
+    }
+    PLAN_RETURN_IF_ERROR(CheckCover("required output", logical->second, boxes));
+  }
+  for (const ParameterUpdate& update : specification_.updates()) required.insert(update.updated());
+  for (const auto& state : programs_) {
+    for (const Binding& binding : state->program->outputs()) {
+      if (required.count(binding.key()) > 0) continue;
+      return At({plan_file_, state->program->line(), state->pointer + "/outputs"},
+                absl::StrCat("the specification requires no output \"", binding.key(), "\""));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanBuilder::AddClaim(ProgramState* state, const std::string& logical,
+                                   const std::string& local, const Relation& relation,
+                                   std::vector<CoverBox>* boxes) {
+  const Position at{plan_file_, state->program->line(),
+                    absl::StrCat(state->pointer, "/outputs/", logical)};
+  const auto found = state->scope.find(local);
+  if (found == state->scope.end()) {
+    return At(at, absl::StrCat("program \"", state->name, "\" defines no \"", local, "\""));
+  }
+  // A tensor that is the same on all ranks may be required to be sharded; that is decided by
+  // values, so it is written out per rank.
+  TensorId id = found->second;
+  std::vector<std::string> mentioned;
+  for (const ShardedDim& dim : relation.dims()) {
+    mentioned.insert(mentioned.end(), dim.over().begin(), dim.over().end());
+  }
+  for (const std::string& expression : relation.map()) {
+    for (std::string& name : NamesIn(expression)) mentioned.push_back(std::move(name));
+  }
+  for (const std::string& name : mentioned) {
+    const AxisId axis = state->coordinates.Find(name);
+    if (axis == sdfg::kNone || state->coordinates.fixed[axis].has_value()) continue;
+    absl::StatusOr<TensorId> spread = SpreadOver(state, id, axis);
+    if (!spread.ok()) return At(at, spread.status());
+    id = *spread;
+  }
+  const sdfg::Tensor& tensor = problem_.parallel.tensors[id];
+  const sdfg::Shape shape = Local(id);
+  absl::StatusOr<ResolvedRelation> resolved =
+      ResolveRelation(relation, logical, Logical(), state->coordinates, &tensor.axes, &shape);
+  if (!resolved.ok()) {
+    return At(at,
+              absl::StrCat(logical, " as ", local, ": ", std::string(resolved.status().message())));
+  }
+  lineage::RequiredRelation required;
+  required.parallel = id;
+  required.lineage = resolved->lineage;
+  required.what =
+      programs_.size() == 1 ? logical : absl::StrCat(logical, " of program ", state->name);
+  boxes->push_back({absl::StrCat("program ", state->name), resolved->lineage.map, tensor.shape,
+                    /*overlap=*/true});
+  problem_.required.push_back(std::move(required));
+  return absl::OkStatus();
+}
+
+absl::Status PlanBuilder::AddUpdates() {
+  for (const ParameterUpdate& update : specification_.updates()) {
+    const Position at{specification_file_, update.line(),
+                      absl::StrCat("/specification/updates/", update.parameter())};
+    const auto parameter = logical_.names.find(update.parameter());
+    const auto updated = logical_.names.find(update.updated());
+    for (const auto& [name, entry] :
+         {std::pair{&update.parameter(), parameter}, std::pair{&update.updated(), updated}}) {
+      if (entry == logical_.names.end()) {
+        return At(at, absl::StrCat("\"", *name, "\" is not defined"));
+      }
+    }
+    if (problem_.logical.tensors[parameter->second].shape !=
+        problem_.logical.tensors[updated->second].shape) {
+      return At(at, absl::StrCat("shape mismatch: ", update.parameter(), " is ",
+                                 ShapeText(problem_.logical.tensors[parameter->second].shape), ", ",
+                                 update.updated(), " is ",
+                                 ShapeText(problem_.logical.tensors[updated->second].shape)));
+    }
+    std::vector<CoverBox> boxes;
+    for (auto& state : programs_) {
+      const auto read = read_as_.find({state.get(), parameter->second});
+      if (read == read_as_.end()) continue;
+      std::string local = update.updated();
+      for (const Binding& binding : state->program->outputs()) {
+        if (binding.key() == update.updated()) local = binding.value();
+      }
+      if (state->scope.count(local) == 0) {
+        return At({plan_file_, state->program->line(), state->pointer},
+                  absl::StrCat("program \"", state->name, "\" reads parameter ", update.parameter(),
+                               " but holds no updated value \"", update.updated(),
+                               "\"; name it under \"outputs\""));
+      }
+      Relation relation = read->second;
+      relation.set_of(update.updated());
+      PLAN_RETURN_IF_ERROR(AddClaim(state.get(), update.updated(), local, relation, &boxes));
+      problem_.required.back().what +=
+          absl::StrCat(" (in the relation in which ", update.parameter(), " was read)");
+    }
+    if (boxes.empty()) {
+      return At(at, absl::StrCat("no program reads parameter \"", update.parameter(), "\""));
+    }
+    PLAN_RETURN_IF_ERROR(CheckCover("updated parameter", updated->second, boxes));
+  }
+  if (problem_.required.empty()) {
+    return At({specification_file_, 0, "/specification"},
+              "nothing is required; name the outputs under \"outputs\" or \"updates\"");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanBuilder::CheckCover(const std::string& what, TensorId logical,
+                                     const std::vector<CoverBox>& boxes) const {
+  const sdfg::Tensor& tensor = problem_.logical.tensors[logical];
+  const absl::Status status = CheckCoverOf(tensor.shape, boxes);
+  if (status.ok()) return status;
+  return At(
+      {plan_file_, 0, "/plan"},
+      absl::Status(status.code(), absl::StrCat(what, " ", tensor.name, ShapeText(tensor.shape),
+                                               ": ", std::string(status.message()))));
+}
+
+}  // namespace planproof::plan

@@ -1,0 +1,443 @@
+#include "frontend/plan/raw_form.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "frontend/plan/index_function_proto.h"
+#include "frontend/plan/operator_call.h"
+#include "frontend/plan/status_macros.h"
+
+namespace planproof::plan {
+namespace {
+
+using lineage::LineageKind;
+using lineage::Problem;
+using PremiseKind = Problem::InputPremise::Kind;
+
+constexpr int64_t kMaxEntry = int64_t{1} << 50;
+
+const char* KindText(LineageKind kind) {
+  switch (kind) {
+    case LineageKind::kNone:
+      return "";
+    case LineageKind::kFull:
+      return "full";
+    case LineageKind::kPartialSum:
+      return "partial_sum";
+    case LineageKind::kPartialMax:
+      return "partial_max";
+  }
+  return "";
+}
+
+class Writer {
+ public:
+  explicit Writer(RawProblem* out) : out_(*out) {}
+
+  absl::Status Run(const Problem& problem) {
+    PLAN_RETURN_IF_ERROR(WriteGraph(problem.logical, out_.mutable_logical()));
+    PLAN_RETURN_IF_ERROR(WriteGraph(problem.parallel, out_.mutable_parallel()));
+    for (const lineage::Lineage& lineage : problem.lineage) {
+      WriteLineage(lineage, out_.add_lineage());
+    }
+    for (const lineage::RequiredRelation& required : problem.required) {
+      RawRequired* to = out_.add_required();
+      to->set_parallel(required.parallel);
+      to->set_what(required.what);
+      WriteLineage(required.lineage, to->mutable_lineage());
+    }
+    for (const Problem::InputPremise& premise : problem.premises) {
+      RawPremise* to = out_.add_premises();
+      to->set_tensor(premise.tensor);
+      to->set_low(premise.low);
+      to->set_high(premise.high);
+      switch (premise.kind) {
+        case PremiseKind::kPositive:
+          to->set_kind(Premise::POSITIVE);
+          break;
+        case PremiseKind::kNonNegative:
+          to->set_kind(Premise::NON_NEGATIVE);
+          break;
+        case PremiseKind::kNonZero:
+          to->set_kind(Premise::NON_ZERO);
+          break;
+        case PremiseKind::kIntegerRange:
+          to->set_kind(Premise::INTEGER_RANGE);
+          break;
+        case PremiseKind::kNoTie:
+          to->set_kind(Premise::NO_TIE);
+          break;
+        case PremiseKind::kRowUnmasked:
+          to->set_kind(Premise::ROW_UNMASKED);
+          break;
+        default:
+          return absl::UnimplementedError("a premise that the plan format cannot say");
+      }
+    }
+    for (const std::string& text : problem.assumptions) out_.add_assumptions(text);
+    for (const std::string& text : problem.warnings) out_.add_warnings(text);
+    return absl::OkStatus();
+  }
+
+ private:
+  int32_t StringNumber(const std::string& text) {
+    if (text.empty()) return 0;
+    const auto [at, added] = strings_.emplace(text, out_.strings_size() + 1);
+    if (added) out_.add_strings(text);
+    return at->second;
+  }
+  void WriteSource(const sdfg::SourceLocation& source, RawSource* to) {
+    to->set_file(StringNumber(source.file));
+    to->set_line(source.line);
+    to->set_text(StringNumber(source.text));
+  }
+  int32_t FunctionNumber(const std::shared_ptr<const sdfg::IndexFunction>& function) {
+    const auto [at, added] = functions_.emplace(function.get(), out_.functions_size());
+    if (added) FunctionToProto(*function, out_.add_functions());
+    return at->second;
+  }
+
+  absl::Status WriteGraph(const sdfg::Graph& graph, RawGraph* out) {
+    for (size_t i = 0; i < graph.axes.size(); ++i) {
+      RawAxis* to = out->add_axes();
+      to->set_name(graph.axes[i].name);
+      to->set_extent(graph.axes[i].extent);
+      if (i < graph.axis_device_stride.size()) {
+        to->set_device_stride(graph.axis_device_stride[i]);
+      }
+    }
+    for (const sdfg::Tensor& tensor : graph.tensors) {
+      RawTensor* to = out->add_tensors();
+      to->set_name(tensor.name);
+      for (int64_t extent : tensor.shape) to->add_shape(extent);
+      for (sdfg::AxisId axis : tensor.axes) to->add_axes(axis);
+      to->set_dtype(sdfg::DTypeName(tensor.dtype));
+      switch (tensor.role) {
+        case sdfg::TensorRole::kIntermediate:
+          to->set_role(ROLE_INTERMEDIATE);
+          break;
+        case sdfg::TensorRole::kInput:
+          to->set_role(ROLE_INPUT);
+          break;
+        case sdfg::TensorRole::kParameter:
+          to->set_role(ROLE_PARAMETER);
+          break;
+        case sdfg::TensorRole::kBuffer:
+          to->set_role(ROLE_BUFFER);
+          break;
+        case sdfg::TensorRole::kOne:
+          to->set_role(ROLE_ONE);
+          break;
+        case sdfg::TensorRole::kZero:
+          to->set_role(ROLE_ZERO);
+          break;
+      }
+      to->set_device(tensor.device + 1);
+      WriteSource(tensor.source, to->mutable_source());
+    }
+    for (const sdfg::Operator& op : graph.operators) {
+      if (!op.function) return absl::InvalidArgumentError("an operator has no function");
+      RawOperator* to = out->add_operators();
+      to->set_name(op.name);
+      to->set_function(FunctionNumber(op.function));
+      to->set_not_lifted(!op.lifted);
+      for (sdfg::TensorId input : op.inputs) to->add_inputs(input);
+      for (sdfg::TensorId output : op.outputs) to->add_outputs(output);
+      for (sdfg::Device device : op.devices) to->add_devices(device);
+      for (const auto& [key, value] : op.attributes) {
+        Binding* binding = to->add_attributes();
+        binding->set_key(key);
+        binding->set_value(value);
+      }
+      WriteSource(op.source, to->mutable_source());
+      to->set_label(op.label);
+    }
+    return absl::OkStatus();
+  }
+
+  void WriteLineage(const lineage::Lineage& lineage, RawLineage* to) {
+    to->set_kind(KindText(lineage.kind));
+    if (lineage.kind == LineageKind::kNone) return;
+    to->set_logical(lineage.logical);
+    to->set_term(lineage.term);
+    to->set_terms(lineage.terms);
+    for (const lineage::IndexMap& map : lineage.map) {
+      RawIndexMap* out = to->add_map();
+      out->set_constant(map.constant);
+      for (const lineage::IndexTerm& term : map.terms) {
+        RawIndexTerm* part = out->add_terms();
+        part->set_dim(term.dim);
+        part->set_scale(term.scale);
+        part->set_div(term.div);
+        part->set_mod(term.mod);
+      }
+    }
+  }
+
+  RawProblem& out_;
+  std::unordered_map<std::string, int32_t> strings_;
+  std::unordered_map<const sdfg::IndexFunction*, int32_t> functions_;
+};
+
+class Reader {
+ public:
+  explicit Reader(const RawProblem& raw) : raw_(raw) {}
+
+  absl::StatusOr<Problem> Run() {
+    for (const RawFunction& function : raw_.functions()) {
+      PLAN_ASSIGN_OR_RETURN(sdfg::IndexFunction read, FunctionFromProto(function));
+      functions_.push_back(std::move(read));
+    }
+    PLAN_RETURN_IF_ERROR(ReadGraph(raw_.logical(), &out_.logical));
+    PLAN_RETURN_IF_ERROR(ReadGraph(raw_.parallel(), &out_.parallel));
+    if (raw_.lineage_size() > raw_.parallel().tensors_size()) {
+      return absl::InvalidArgumentError("more lineage entries than parallel tensors");
+    }
+    for (int i = 0; i < raw_.lineage_size(); ++i) {
+      PLAN_ASSIGN_OR_RETURN(lineage::Lineage lineage, ReadLineage(raw_.lineage(i), i));
+      out_.lineage.push_back(std::move(lineage));
+    }
+    out_.lineage.resize(out_.parallel.tensors.size());
+    PLAN_RETURN_IF_ERROR(CheckInputs());
+    for (const RawRequired& required : raw_.required()) {
+      if (required.parallel() < 0 ||
+          required.parallel() >= static_cast<int>(out_.parallel.tensors.size())) {
+        return absl::InvalidArgumentError("a required relation names no tensor");
+      }
+      lineage::RequiredRelation to;
+      to.parallel = required.parallel();
+      to.what = required.what();
+      PLAN_ASSIGN_OR_RETURN(to.lineage, ReadLineage(required.lineage(), required.parallel()));
+      if (to.lineage.kind != LineageKind::kFull) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("required relation \"", to.what, "\" is not full"));
+      }
+      out_.required.push_back(std::move(to));
+    }
+    if (out_.required.empty()) return absl::InvalidArgumentError("nothing is required");
+    PLAN_RETURN_IF_ERROR(ReadPremises());
+    out_.assumptions.assign(raw_.assumptions().begin(), raw_.assumptions().end());
+    out_.warnings.assign(raw_.warnings().begin(), raw_.warnings().end());
+    return std::move(out_);
+  }
+
+ private:
+  absl::StatusOr<sdfg::SourceLocation> ReadSource(const RawSource& from) const {
+    sdfg::SourceLocation source;
+    for (int number : {from.file(), from.text()}) {
+      if (number < 0 || number > raw_.strings_size()) {
+        return absl::InvalidArgumentError("a source location names no string");
+      }
+    }
+    if (from.file() > 0) source.file = raw_.strings(from.file() - 1);
+    if (from.text() > 0) source.text = raw_.strings(from.text() - 1);
+    source.line = from.line();
+    return source;
+  }
+
+  absl::Status ReadGraph(const RawGraph& from, sdfg::Graph* graph) {
+    for (const RawAxis& axis : from.axes()) {
+      if (axis.extent() < 1 || axis.extent() > (1 << 24) || axis.device_stride() < 0 ||
+          axis.device_stride() > (1 << 24)) {
+        return absl::InvalidArgumentError(absl::StrCat("axis ", axis.name(), " is out of range"));
+      }
+      graph->axes.push_back({axis.name(), axis.extent()});
+      graph->axis_device_stride.push_back(axis.device_stride());
+    }
+    for (const RawTensor& tensor : from.tensors()) {
+      sdfg::Tensor to;
+      to.name = tensor.name();
+      to.shape.assign(tensor.shape().begin(), tensor.shape().end());
+      PLAN_RETURN_IF_ERROR(CheckVolume(to.shape));
+      to.axes.assign(tensor.axes().begin(), tensor.axes().end());
+      to.dtype = sdfg::DTypeFromName(tensor.dtype());
+      switch (tensor.role()) {
+        case ROLE_INTERMEDIATE:
+          to.role = sdfg::TensorRole::kIntermediate;
+          break;
+        case ROLE_INPUT:
+          to.role = sdfg::TensorRole::kInput;
+          break;
+        case ROLE_PARAMETER:
+          to.role = sdfg::TensorRole::kParameter;
+          break;
+        case ROLE_BUFFER:
+          to.role = sdfg::TensorRole::kBuffer;
+          break;
+        case ROLE_ONE:
+          to.role = sdfg::TensorRole::kOne;
+          break;
+        case ROLE_ZERO:
+          to.role = sdfg::TensorRole::kZero;
+          break;
+        default:
+          return absl::InvalidArgumentError("a tensor has an unknown role");
+      }
+      to.device = tensor.device() - 1;
+      PLAN_ASSIGN_OR_RETURN(to.source, ReadSource(tensor.source()));
+      graph->AddTensor(std::move(to));
+    }
+    std::vector<std::shared_ptr<const sdfg::IndexFunction>> interned(functions_.size());
+    for (const RawOperator& op : from.operators()) {
+      sdfg::Operator to;
+      to.name = op.name();
+      if (op.function() < 0 || op.function() >= static_cast<int>(functions_.size())) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("operator ", op.name(), " names no function"));
+      }
+      if (!interned[op.function()]) {
+        interned[op.function()] = graph->Intern(functions_[op.function()]);
+      }
+      to.function = interned[op.function()];
+      to.lifted = !op.not_lifted();
+      to.inputs.assign(op.inputs().begin(), op.inputs().end());
+      to.outputs.assign(op.outputs().begin(), op.outputs().end());
+      to.devices.assign(op.devices().begin(), op.devices().end());
+      for (const Binding& binding : op.attributes()) {
+        to.attributes.emplace_back(binding.key(), binding.value());
+      }
+      PLAN_ASSIGN_OR_RETURN(to.source, ReadSource(op.source()));
+      to.label = op.label();
+      for (sdfg::TensorId output : to.outputs) {
+        if (output == sdfg::kNone) continue;
+        if (output < 0 || output >= static_cast<int>(graph->tensors.size())) {
+          return absl::InvalidArgumentError(
+              absl::StrCat("operator ", op.name(), " writes a tensor that does not exist"));
+        }
+      }
+      graph->AddOperator(std::move(to));
+    }
+    return graph->Check();
+  }
+
+  absl::StatusOr<lineage::Lineage> ReadLineage(const RawLineage& from, int tensor) const {
+    lineage::Lineage to;
+    if (from.kind().empty()) return to;
+    const auto bad = [&](const std::string& what) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("lineage of ", out_.parallel.tensors[tensor].name, ": ", what));
+    };
+    if (from.kind() == "full") {
+      to.kind = LineageKind::kFull;
+    } else if (from.kind() == "partial_sum") {
+      to.kind = LineageKind::kPartialSum;
+    } else if (from.kind() == "partial_max") {
+      to.kind = LineageKind::kPartialMax;
+    } else {
+      return bad("unknown kind");
+    }
+    if (from.logical() < 0 || from.logical() >= static_cast<int>(out_.logical.tensors.size())) {
+      return bad("names no logical tensor");
+    }
+    to.logical = from.logical();
+    to.term = from.term();
+    to.terms = from.terms();
+    const sdfg::Shape& logical = out_.logical.tensors[to.logical].shape;
+    const sdfg::Shape& local = out_.parallel.tensors[tensor].shape;
+    if (from.map_size() != static_cast<int>(logical.size())) return bad("has the wrong rank");
+    const bool empty = std::find(local.begin(), local.end(), 0) != local.end();
+    for (int d = 0; d < from.map_size(); ++d) {
+      lineage::IndexMap map;
+      map.constant = from.map(d).constant();
+      __int128 low = map.constant;
+      __int128 high = map.constant;
+      for (const RawIndexTerm& term : from.map(d).terms()) {
+        if (term.dim() < 0 || term.dim() >= static_cast<int>(local.size()) || term.div() < 1 ||
+            term.div() > kMaxEntry || term.mod() < 0 || term.scale() > kMaxEntry ||
+            term.scale() < -kMaxEntry) {
+          return bad("has a term out of range");
+        }
+        int64_t most = empty ? 0 : (local[term.dim()] - 1) / term.div();
+        if (term.mod() > 0) most = std::min(most, term.mod() - 1);
+        const __int128 reach = static_cast<__int128>(term.scale()) * most;
+        (reach < 0 ? low : high) += reach;
+        map.terms.push_back({term.dim(), term.scale(), term.div(), term.mod()});
+      }
+      if (!empty && (low < 0 || high >= logical[d])) return bad("leaves the logical tensor");
+      to.map.push_back(std::move(map));
+    }
+    return to;
+  }
+
+  // A tensor that nothing produces is related to a logical one that nothing produces.
+  absl::Status CheckInputs() const {
+    for (size_t i = 0; i < out_.parallel.tensors.size(); ++i) {
+      const sdfg::Tensor& tensor = out_.parallel.tensors[i];
+      if (tensor.producer != sdfg::kNone) continue;
+      const lineage::Lineage& lineage = out_.lineage[i];
+      if (lineage.kind != LineageKind::kFull) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("input ", tensor.name, " has no full lineage"));
+      }
+      const sdfg::Tensor& logical = out_.logical.tensors[lineage.logical];
+      if (logical.producer != sdfg::kNone) {
+        return absl::InvalidArgumentError(absl::StrCat("input ", tensor.name, " is a slice of ",
+                                                       logical.name, ", which is computed"));
+      }
+      const auto constant = [](sdfg::TensorRole role) {
+        return role == sdfg::TensorRole::kOne || role == sdfg::TensorRole::kZero;
+      };
+      if (logical.role != tensor.role && (constant(logical.role) || constant(tensor.role))) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("input ", tensor.name, " and ", logical.name, " have different roles"));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadPremises() {
+    for (const RawPremise& premise : raw_.premises()) {
+      if (premise.tensor() < 0 ||
+          premise.tensor() >= static_cast<int>(out_.logical.tensors.size())) {
+        return absl::InvalidArgumentError("a premise names no tensor");
+      }
+      Problem::InputPremise to;
+      to.tensor = premise.tensor();
+      to.low = premise.low();
+      to.high = premise.high();
+      switch (premise.kind()) {
+        case Premise::POSITIVE:
+          to.kind = PremiseKind::kPositive;
+          break;
+        case Premise::NON_NEGATIVE:
+          to.kind = PremiseKind::kNonNegative;
+          break;
+        case Premise::NON_ZERO:
+          to.kind = PremiseKind::kNonZero;
+          break;
+        case Premise::INTEGER_RANGE:
+          to.kind = PremiseKind::kIntegerRange;
+          break;
+        case Premise::NO_TIE:
+          to.kind = PremiseKind::kNoTie;
+          break;
+        case Premise::ROW_UNMASKED:
+          to.kind = PremiseKind::kRowUnmasked;
+          break;
+        default:
+          return absl::InvalidArgumentError("an unknown kind of premise");
+      }
+      out_.premises.push_back(to);
+    }
+    return absl::OkStatus();
+  }
+
+  const RawProblem& raw_;
+  std::vector<sdfg::IndexFunction> functions_;
+  Problem out_;
+};
+
+}  // namespace
+
+absl::Status WriteRawProblem(const Problem& problem, RawProblem* out) {
+  return Writer(out).Run(problem);
+}
+
+absl::StatusOr<Problem> ReadRawProblem(const RawProblem& raw) { return Reader(raw).Run(); }
+
+}  // namespace planproof::plan

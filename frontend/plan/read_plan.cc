@@ -1,0 +1,192 @@
+#include "frontend/plan/read_plan.h"
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "frontend/plan/json_form.h"
+#include "frontend/plan/program.h"
+#include "frontend/plan/raw_form.h"
+#include "frontend/plan/specification.h"
+#include "frontend/plan/status_macros.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/util/json_util.h"
+
+namespace planproof::plan {
+namespace {
+
+constexpr char kMagic[] = "planproof-plan";
+constexpr int64_t kMaxFileBytes = int64_t{1} << 30;
+
+// The first byte of a serialised PlanFile: field 15 (magic) is written last, field 1 (version)
+// first.
+constexpr char kVersionTag = 0x08;
+
+absl::Status CheckStrings(const PlanFile& file, const std::string& name) {
+  if (file.magic() != kMagic) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": no plan file: neither JSON that starts with { nor the binary form"));
+  }
+  if (file.version() != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": version ", file.version(),
+                                                   " is not known; this program reads version 1"));
+  }
+  if (file.has_problem() && (file.has_specification() || file.has_plan())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name,
+                     ": holds a raw problem beside a specification or plan; one of them is "
+                     "expected"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool LooksLikePlanFile(const std::string& content) {
+  const size_t first = content.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && content[first] == '{') return true;
+  return content.size() > sizeof(kMagic) && content[0] == kVersionTag &&
+         content.find(kMagic) != std::string::npos;
+}
+
+absl::StatusOr<PlanFile> ParsePlanFile(const std::string& content, const std::string& name) {
+  const size_t first = content.find_first_not_of(" \t\r\n");
+  PlanFile file;
+  if (first == std::string::npos) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": the file is empty"));
+  }
+  if (content[first] == '{') {
+    PLAN_ASSIGN_OR_RETURN(file, ReadJsonForm(content, name));
+  } else {
+    google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(content.data()),
+                                                  static_cast<int>(content.size()));
+    stream.SetRecursionLimit(32);
+    if (!file.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, ": no plan file: neither JSON that starts with { nor the binary form"));
+    }
+  }
+  PLAN_RETURN_IF_ERROR(CheckStrings(file, name));
+  return file;
+}
+
+absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary | std::ios::ate);
+  if (!stream) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  const int64_t size = stream.tellg();
+  if (size < 0) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  if (size > kMaxFileBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": larger than ", kMaxFileBytes, " bytes"));
+  }
+  std::string content(static_cast<size_t>(size), '\0');
+  stream.seekg(0);
+  if (!stream.read(content.data(), size)) {
+    return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
+  }
+  return ParsePlanFile(content, path);
+}
+
+absl::StatusOr<lineage::Problem> BuildProblemFromFiles(
+    const std::vector<std::pair<std::string, PlanFile>>& files,
+    const sdfg::OperatorLibrary& library) {
+  if (files.size() == 1 && files[0].second.has_problem()) {
+    absl::StatusOr<lineage::Problem> problem = ReadRawProblem(files[0].second.problem());
+    if (problem.ok()) return problem;
+    return absl::Status(
+        problem.status().code(),
+        absl::StrCat(files[0].first, ": ", std::string(problem.status().message())));
+  }
+  const std::pair<std::string, PlanFile>* specification = nullptr;
+  const std::pair<std::string, PlanFile>* plan = nullptr;
+  const sdfg::OperatorLibrary* operators = &library;
+  sdfg::OperatorLibrary extended;
+  for (const auto& file : files) {
+    if (file.second.has_problem()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file.first, ": a raw problem is complete and stands alone"));
+    }
+    if (file.second.has_specification()) {
+      if (specification != nullptr) {
+        return absl::InvalidArgumentError(absl::StrCat(file.first, ": a second specification; ",
+                                                       specification->first, " has one"));
+      }
+      specification = &file;
+    }
+    if (file.second.has_plan()) {
+      if (plan != nullptr) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(file.first, ": a second plan; ", plan->first, " has one"));
+      }
+      plan = &file;
+    }
+    if (!file.second.operators().empty()) {
+      if (operators == &library) {
+        extended = library.Copy();
+        operators = &extended;
+      }
+      PLAN_RETURN_IF_ERROR(extended.AddDeclarations(file.second.operators(),
+                                                    absl::StrCat(file.first, "/operators")));
+    }
+  }
+  const std::string first = files.empty() ? "no file" : files[0].first;
+  if (specification == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(first, ": no \"specification\"; give the file that has it too"));
+  }
+  if (plan == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(first, ": no \"plan\"; give the file that has it too"));
+  }
+  PLAN_ASSIGN_OR_RETURN(
+      LogicalModel logical,
+      BuildLogicalModel(specification->second.specification(), specification->first, *operators));
+  return BuildProblem(std::move(logical), specification->second.specification(),
+                      specification->first, plan->second.plan(), plan->first, *operators);
+}
+
+absl::StatusOr<lineage::Problem> ReadPlan(const std::vector<std::string>& paths,
+                                          const sdfg::OperatorLibrary& library) {
+  std::vector<std::pair<std::string, PlanFile>> files;
+  for (const std::string& path : paths) {
+    PLAN_ASSIGN_OR_RETURN(PlanFile file, ReadPlanFile(path));
+    files.emplace_back(path, std::move(file));
+  }
+  return BuildProblemFromFiles(files, library);
+}
+
+absl::StatusOr<std::string> SerializePlan(const lineage::Problem& problem, PlanFormat format) {
+  PlanFile file;
+  file.set_magic(kMagic);
+  file.set_version(1);
+  PLAN_RETURN_IF_ERROR(WriteRawProblem(problem, file.mutable_problem()));
+  std::string out;
+  if (format == PlanFormat::kBinary) {
+    if (!file.SerializeToString(&out)) {
+      return absl::InvalidArgumentError("the plan is too large for the binary form");
+    }
+    return out;
+  }
+  PlanFile raw;
+  raw.mutable_problem()->Swap(file.mutable_problem());
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  const auto status = google::protobuf::util::MessageToJsonString(raw, &out, options);
+  if (!status.ok()) return absl::InternalError(status.ToString());
+  // {"problem":...} gains the version in front.
+  return absl::StrCat("{\"planproof\":1,", out.substr(1), "\n");
+}
+
+absl::Status WritePlan(const lineage::Problem& problem, const std::string& path,
+                       PlanFormat format) {
+  PLAN_ASSIGN_OR_RETURN(std::string content, SerializePlan(problem, format));
+  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+  stream.write(content.data(), static_cast<std::streamsize>(content.size()));
+  stream.close();
+  if (!stream) return absl::NotFoundError(absl::StrCat(path, ": cannot be written"));
+  return absl::OkStatus();
+}
+
+}  // namespace planproof::plan
