@@ -16,20 +16,24 @@ OpaqueName ParseOpaqueName(const std::string& name) {
     const std::string item = name.substr(at, end - at);
     const size_t equals = item.find('=');
     if (equals != std::string::npos) {
-      const std::string value = item.substr(equals + 1);
-      if (value == "true" || value == "false") {
-        result.attributes[item.substr(0, equals)] = value == "true";
-      } else {
-        char* stop = nullptr;
-        const long long number = std::strtoll(value.c_str(), &stop, 10);
-        if (stop != value.c_str() && *stop == '\0') {
-          result.attributes[item.substr(0, equals)] = number;
-        }
-      }
+      result.attributes[item.substr(0, equals)] = item.substr(equals + 1);
     }
     at = end + 1;
   }
   return result;
+}
+
+int64_t OpaqueName::Get(const std::string& key, int64_t otherwise) const {
+  const auto it = attributes.find(key);
+  if (it == attributes.end()) return otherwise;
+  char* stop = nullptr;
+  const long long number = std::strtoll(it->second.c_str(), &stop, 10);
+  return stop == it->second.c_str() || *stop != '\0' ? otherwise : number;
+}
+
+bool OpaqueName::Is(const std::string& key, const std::string& value) const {
+  const auto it = attributes.find(key);
+  return it != attributes.end() && it->second == value;
 }
 
 double HashOpaque(const std::string& name, const std::vector<double>& row,

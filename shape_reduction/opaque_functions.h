@@ -20,15 +20,12 @@
 
 namespace planproof::shape_reduction {
 
-// "topk_index(k=2,groups=8,topk_groups=4)" taken apart. Attributes that are no integers are left
-// out.
+// "topk_index(k=2,groups=8,topk_groups=4,group_score=max)" taken apart.
 struct OpaqueName {
   std::string base;
-  std::map<std::string, int64_t> attributes;
-  int64_t Get(const std::string& key, int64_t otherwise) const {
-    const auto it = attributes.find(key);
-    return it == attributes.end() ? otherwise : it->second;
-  }
+  std::map<std::string, std::string> attributes;
+  int64_t Get(const std::string& key, int64_t otherwise) const;  // an integer attribute
+  bool Is(const std::string& key, const std::string& value) const;
 };
 OpaqueName ParseOpaqueName(const std::string& name);
 
@@ -104,7 +101,7 @@ typename D::Value EvaluateOpaque(const OpaqueName& parsed, const std::string& na
   if (parsed.base.rfind("topk", 0) == 0 && !row.empty()) {
     const int64_t k = parsed.Get("k", 1);
     const auto chosen = TopK<D>(row, k, parsed.Get("groups", 1), parsed.Get("topk_groups", 1),
-                                parsed.Get("top2", parsed.Get("group_top_two", 0)) != 0);
+                                parsed.Is("group_score", "top2_sum"));
     const int64_t position = ints.empty() ? 0 : ints[0];
     if (!chosen || position < 0 || position >= static_cast<int64_t>(chosen->size())) {
       return D::Invalid();

@@ -155,6 +155,13 @@ ScalarProgram BuildProgram(const sdfg::IndexFunction& function, int output,
     if (premise.output == output) roots.push_back(premise.condition);
   }
   const std::vector<char> used = Reachable(function.nodes, roots);
+  // Of nested sums only the outermost is simplified: it sees all their conditions together.
+  std::vector<char> below_sum_only(function.nodes.size(), 1);
+  for (size_t id = 0; id < function.nodes.size(); ++id) {
+    if (!used[id] || function.nodes[id].op == Op::kSum) continue;
+    for (ExprId arg : function.nodes[id].args) below_sum_only[arg] = 0;
+  }
+  for (ExprId root : roots) below_sum_only[root] = 0;
   std::vector<ExprId> now(function.nodes.size(), sdfg::kNoExpr);
   for (size_t id = 0; id < function.nodes.size(); ++id) {
     if (!used[id]) continue;
@@ -171,8 +178,9 @@ ScalarProgram BuildProgram(const sdfg::IndexFunction& function, int output,
       args.insert(args.end(), node.args.begin(), node.args.end());
       node.args = std::move(args);
     }
-    now[id] = node.op == Op::kSum ? EliminateKronecker(node.var, node.args[0], &pool)
-                                  : pool.Add(std::move(node));
+    now[id] = node.op == Op::kSum && !below_sum_only[id]
+                  ? EliminateKronecker(node.var, node.args[0], &pool)
+                  : pool.Add(std::move(node));
   }
   for (ExprId& root : roots) root = now[root];
 
