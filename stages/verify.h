@@ -12,8 +12,8 @@
 namespace planproof::stages {
 
 enum class Verdict : uint8_t { kProved, kUnknown, kRefuted, kMalformed };  // ascending: worst last
-const char* VerdictName(Verdict verdict);   // "PROVED", ...
-int VerdictExitCode(Verdict verdict);       // 0, 3, 1, 2
+const char* VerdictName(Verdict verdict);                                  // "PROVED", ...
+int VerdictExitCode(Verdict verdict);                                      // 0, 3, 1, 2
 
 enum class Engine : uint8_t { kHybrid, kSmt, kAudit };
 
@@ -21,49 +21,59 @@ struct VerifyOptions {
   Engine engine = Engine::kHybrid;
   int jobs = 2;
   double stage_timeout_s = 60;
-  int64_t memory_limit_mb = 4096;     // of one worker
+  int64_t memory_limit_mb = 4096;  // of one worker
   bool use_classes = true;
-  std::string dump_smt_directory;     // empty: none
+  std::string dump_smt_directory;  // empty: none
   // Called now and then with (claims decided, claims in all); may be empty.
   std::function<void(int64_t, int64_t)> progress;
 };
 
 // One thing that is wrong, or not established.
 struct Violation {
-  Verdict verdict = Verdict::kUnknown;   // kRefuted, kMalformed or kUnknown
-  std::string kind;                // "value differs", "dangling tensor", "wait cycle", "not proved", ...
-  std::string stage;               // name of the claim: the logical tensor concerned
-  std::string logical_operator;    // "linear (layers.0.attention.wo)"
-  std::string logical_source;      // file:line and source text
-  std::vector<std::string> parallel_operators;   // "all_reduce (cell 123)"
+  Verdict verdict = Verdict::kUnknown;  // kRefuted, kMalformed or kUnknown
+  std::string kind;   // "value differs", "dangling tensor", "wait cycle", "not proved", ...
+  std::string stage;  // name of the claim: the logical tensor concerned
+  std::string logical_operator;                 // "linear (layers.0.attention.wo)"
+  std::string logical_source;                   // file:line and source text
+  std::vector<std::string> parallel_operators;  // "all_reduce (cell 123)"
   std::vector<int> devices;
-  std::string microbatches;        // "all", "0-1", "3"
-  std::string lineage;             // the lineage that fails, in words
-  std::string cause;               // suspected cause: "sum over tp missing", "scaled by 2"
-  std::string witness_logical;     // value with enclosure, "3.25"
+  std::string microbatches;     // "all", "0-1", "3"
+  std::string lineage;          // the lineage that fails, in words
+  std::string cause;            // suspected cause: "sum over tp missing", "scaled by 2"
+  std::string witness_logical;  // value with enclosure, "3.25"
   std::string witness_parallel;
-  std::vector<std::string> witness_inputs;   // how to reproduce: inputs and their values
-  std::string message;             // one line that says it all
+  std::vector<std::string> witness_inputs;  // how to reproduce: inputs and their values
+  std::string message;                      // one line that says it all
 };
 
 struct Result {
   Verdict verdict = Verdict::kUnknown;
-  struct { int64_t total = 0, classes = 0, proved = 0, refuted = 0, unknown = 0; } stages;
+  struct {
+    int64_t total = 0, classes = 0, proved = 0, refuted = 0, unknown = 0;
+  } stages;
   // Operators: instances (after multiplying out coordinates); `covered` lie in the cone of a proved
   // claim; the rest is listed in `without_effect`.
-  struct { int64_t logical = 0, parallel = 0, covered = 0; } operators;
-  struct { int64_t required = 0, claimed = 0; } outputs;
+  struct {
+    int64_t logical = 0, parallel = 0, covered = 0;
+  } operators;
+  struct {
+    int64_t required = 0, claimed = 0;
+  } outputs;
   // How many classes each tier decided: "identical", "normal form", "z3".
   std::vector<std::pair<std::string, int64_t>> tiers;
-  std::vector<std::string> relations;        // required relations, as printed with the verdict
+  std::vector<std::string> relations;  // required relations, as printed with the verdict
   std::vector<Violation> violations;
-  std::vector<std::string> premises;         // of the specification's domain
-  std::vector<std::string> restrictions;     // premises that arise only on the parallel side
+  std::vector<std::string> premises;      // of the specification's domain
+  std::vector<std::string> restrictions;  // premises that arise only on the parallel side
   std::vector<std::string> assumptions;
   std::vector<std::string> warnings;
-  std::vector<std::string> without_effect;   // parallel operators with no effect on required outputs
-  struct { double read = 0, check = 0, cut = 0, reduce = 0, evaluate = 0, decide = 0, total = 0; } time_s;
-  struct { double total = 0, largest = 0; } peak_rss_mb;
+  std::vector<std::string> without_effect;  // parallel operators with no effect on required outputs
+  struct {
+    double read = 0, check = 0, cut = 0, reduce = 0, evaluate = 0, decide = 0, total = 0;
+  } time_s;
+  struct {
+    double total = 0, largest = 0;
+  } peak_rss_mb;
   std::string engine;
 };
 

@@ -1,0 +1,300 @@
+#include "stages/claim_solver.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace planproof::stages {
+
+using sdfg::Indices;
+using sdfg::MaskedValue;
+using sdfg::SplitRequest;
+using sdfg::TensorRef;
+using solver::Affine;
+using solver::Interval;
+using solver::KindOf;
+using solver::kZeroPoly;
+using solver::PolyId;
+
+ClaimSolver::ClaimSolver(const lineage::Problem& problem, Relations* relations, ClaimLimits limits)
+    : problem_(problem), relations_(*relations), limits_(limits) {
+  Forget();
+}
+
+ClaimSolver::~ClaimSolver() = default;
+
+void ClaimSolver::Forget() {
+  arena_ = std::make_unique<solver::Arena>();
+  arena_->tag_name = [this](uint32_t tag) {
+    return tag < problem_.logical.tensors.size() ? problem_.logical.tensors[tag].name
+                                                 : std::string("function");
+  };
+  for (size_t t = 0; t < problem_.logical.tensors.size(); ++t) {
+    if (relations_.Positive(static_cast<sdfg::TensorId>(t))) {
+      arena_->SetTagPositive(static_cast<uint32_t>(t));
+    }
+  }
+  evaluator_ = std::make_unique<sdfg::SymbolicEvaluator>(
+      arena_.get(), std::vector<const sdfg::Graph*>{&problem_.logical, &problem_.parallel},
+      &relations_);
+}
+
+bool ClaimSolver::Split(const Cell& cell, const SplitRequest& request, std::vector<Cell>* work) {
+  size_t at = 0;
+  while (at < cell.symbols.size() && cell.symbols[at].symbol != request.symbol) ++at;
+  if (at == cell.symbols.size()) return false;
+  const Interval d = cell.symbols[at].domain;
+  auto push = [&](const std::vector<std::pair<Interval, int64_t>>& digits) {
+    Cell next = cell;
+    next.symbols.erase(next.symbols.begin() + at);
+    Affine replacement;
+    for (const auto& [domain, stride] : digits) {
+      if (domain.length() == 1) {
+        replacement = replacement + Affine(domain.lo * stride);
+        continue;
+      }
+      solver::Symbol s = arena_->NewFree(domain.lo, domain.hi - 1);
+      next.symbols.push_back({s, domain});
+      replacement = replacement + Affine::Of(s, stride);
+    }
+    for (Affine& e : next.index) {
+      const int64_t c = e.Coefficient(request.symbol);
+      if (c != 0) e = e - Affine::Of(request.symbol, c) + replacement.Scaled(c);
+    }
+    work->push_back(std::move(next));
+  };
+  if (request.kind == SplitRequest::Kind::kCut) {
+    push({{Interval{d.lo, request.at}, 1}});
+    push({{Interval{request.at, d.hi}, 1}});
+    return true;
+  }
+  const int64_t s = request.at;
+  const int64_t first = solver::CeilDiv(d.lo, s), last = solver::FloorDiv(d.hi, s);
+  if (first >= last) {
+    push({{Interval{d.lo, first * s}, 1}});
+    push({{Interval{first * s, d.hi}, 1}});
+    return true;
+  }
+  if (d.lo < first * s) push({{Interval{d.lo, first * s}, 1}});
+  if (last * s < d.hi) push({{Interval{last * s, d.hi}, 1}});
+  push({{Interval{first, last}, s}, {Interval{0, s}, 1}});
+  return true;
+}
+
+ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& cell,
+                                                ClaimOutcome* outcome) {
+  evaluator_->ClearFailure();
+  const size_t first_premise = arena_->premises().size();
+  auto failed = [&] {
+    if (evaluator_->request().kind != SplitRequest::Kind::kNone) return CellResult::kSplit;
+    outcome->reason =
+        arena_->exhausted() ? "the terms of this claim exceed the work limit" : evaluator_->error();
+    return CellResult::kError;
+  };
+  const TensorRef p{kParallel, claim.parallel}, l{kLogical, claim.target.logical};
+  const sdfg::Tensor& lt = problem_.logical.tensors[l.tensor];
+  const sdfg::Tensor& pt = problem_.parallel.tensors[p.tensor];
+  auto mapped = evaluator_->Map(claim.target.map, cell.index);
+  if (!mapped) return failed();
+  for (size_t d = 0; d < mapped->size(); ++d) {
+    solver::IntRange r = arena_->RangeOf((*mapped)[d]);
+    if (r.low < 0 || r.high >= lt.shape[d]) {
+      outcome->reason = absl::StrCat("the lineage leaves dimension ", d, " of ", lt.name);
+      return CellResult::kError;
+    }
+  }
+  const bool integer = sdfg::IsInteger(lt.dtype);
+  if (integer) {
+    auto a = lt.producer == sdfg::kNone ? evaluator_->IntegerElement(l, *mapped)
+                                        : evaluator_->IntegerDefined(l, *mapped);
+    if (!a) return failed();
+    const size_t logical_until = arena_->premises().size();
+    auto b = pt.producer == sdfg::kNone ? evaluator_->IntegerElement(p, cell.index)
+                                        : evaluator_->IntegerDefined(p, cell.index);
+    if (!b) return failed();
+    if (arena_->exhausted()) return failed();
+    TakePremises(first_premise, logical_until, outcome);
+    if (*a == *b && !a->overflow) return CellResult::kEqual;
+    last_logical_ = arena_->Position(*a);
+    last_parallel_ = arena_->Position(*b);
+  } else {
+    auto a = lt.producer == sdfg::kNone ? evaluator_->Element(l, *mapped)
+                                        : evaluator_->Defined(l, *mapped);
+    if (!a) return failed();
+    const size_t logical_until = arena_->premises().size();
+    auto b = pt.producer == sdfg::kNone ? evaluator_->Element(p, cell.index)
+                                        : evaluator_->Defined(p, cell.index);
+    if (!b) return failed();
+    if (arena_->exhausted()) return failed();
+    TakePremises(first_premise, logical_until, outcome);
+    if (a->masked != kZeroPoly && !relations_.Masked(l.tensor)) {
+      outcome->reason = absl::StrCat("the logical tensor ", lt.name, " may be -infinity");
+      return CellResult::kError;
+    }
+    if (a->value == b->value && a->masked == b->masked) return CellResult::kEqual;
+    if (arena_->IsZero(arena_->Sub(a->masked, b->masked))) {
+      PolyId unmasked = arena_->Sub(arena_->One(), a->masked);
+      PolyId difference = arena_->Mul(unmasked, arena_->Sub(a->value, b->value));
+      if (arena_->IsZero(difference)) {
+        if (outcome->tier == "identical") outcome->tier = "normal form";
+        return CellResult::kEqual;
+      }
+    }
+    last_logical_ = a->value;
+    last_parallel_ = b->value;
+  }
+  if (arena_->exhausted()) return failed();
+  outcome->reason = "the two terms differ";
+  return CellResult::kDifferent;
+}
+
+void ClaimSolver::CollectTags(PolyId p, std::vector<uint32_t>* tags) const {
+  std::vector<PolyId> polys = {p};
+  std::vector<solver::AtomId> atoms;
+  std::vector<solver::MonoId> monos;
+  absl::flat_hash_set<uint32_t> seen_polys, seen_atoms;
+  while (!polys.empty() || !atoms.empty() || !monos.empty()) {
+    if (!polys.empty()) {
+      PolyId q = polys.back();
+      polys.pop_back();
+      if (!seen_polys.insert(q).second) continue;
+      for (const auto& t : arena_->poly(q).terms) monos.push_back(t.mono);
+    } else if (!monos.empty()) {
+      solver::MonoId m = monos.back();
+      monos.pop_back();
+      for (const auto& f : arena_->mono(m).factors) atoms.push_back(f.atom);
+    } else {
+      solver::AtomId a = atoms.back();
+      atoms.pop_back();
+      if (!seen_atoms.insert(a).second) continue;
+      const solver::Atom& atom = arena_->atom(a);
+      if (atom.kind == solver::AtomKind::kElement) tags->push_back(atom.tag);
+      for (PolyId q : atom.polys) polys.push_back(q);
+      if (atom.mono != solver::kUnitMono) monos.push_back(atom.mono);
+      for (const Affine& e : atom.indices) {
+        for (const auto& [s, c] : e.terms) {
+          if (KindOf(s) == solver::SymbolKind::kIntAtom) atoms.push_back(arena_->AtomOfIntAtom(s));
+        }
+      }
+    }
+  }
+  std::sort(tags->begin(), tags->end());
+  tags->erase(std::unique(tags->begin(), tags->end()), tags->end());
+}
+
+bool ClaimSolver::UnfoldMore(PolyId logical, PolyId parallel) {
+  std::vector<uint32_t> a, b, only;
+  CollectTags(logical, &a);
+  CollectTags(parallel, &b);
+  std::set_symmetric_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(only));
+  auto latest = [&](const std::vector<uint32_t>& tags) {
+    sdfg::TensorId best = sdfg::kNone;
+    for (uint32_t tag : tags) {
+      const sdfg::Tensor& t = problem_.logical.tensors[tag];
+      if (t.producer == sdfg::kNone) continue;
+      if (best == sdfg::kNone || t.producer > problem_.logical.tensors[best].producer) {
+        best = static_cast<sdfg::TensorId>(tag);
+      }
+    }
+    return best;
+  };
+  sdfg::TensorId choice = latest(only);
+  if (choice == sdfg::kNone) {
+    std::vector<uint32_t> both;
+    std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+    choice = latest(both);
+  }
+  if (choice == sdfg::kNone) return false;
+  relations_.Unfold(choice);
+  evaluator_->Forget();
+  unfolded_any_ = true;
+  return true;
+}
+
+ClaimOutcome ClaimSolver::Decide(const Claim& claim) {
+  ClaimOutcome outcome;
+  outcome.tier = "identical";
+  arena_->ResetExhausted(limits_.term_budget);
+  const sdfg::Tensor& pt = problem_.parallel.tensors[claim.parallel];
+  Cell whole;
+  for (int64_t extent : pt.shape) {
+    if (extent == 0) {  // nothing to claim
+      outcome.status = ClaimStatus::kProved;
+      return outcome;
+    }
+    if (extent == 1) {
+      whole.index.push_back(Affine(0));
+      continue;
+    }
+    solver::Symbol s = arena_->NewFree(0, extent - 1);
+    whole.symbols.push_back({s, {0, extent}});
+    whole.index.push_back(Affine::Of(s));
+  }
+  std::vector<Cell> work = {whole};
+  int unfoldings = 0;
+  while (!work.empty()) {
+    Cell cell = std::move(work.back());
+    work.pop_back();
+    if (++outcome.cells > limits_.max_cells) {
+      outcome.reason = "the claim splits into too many cells";
+      outcome.status = ClaimStatus::kFailed;
+      break;
+    }
+    CellResult r = DecideCell(claim, cell, &outcome);
+    if (r == CellResult::kEqual) continue;
+    if (r == CellResult::kSplit && Split(cell, evaluator_->request(), &work)) continue;
+    if (r == CellResult::kDifferent && outcome.difference.empty()) {
+      outcome.logical_term = arena_->ToString(last_logical_);
+      outcome.parallel_term = arena_->ToString(last_parallel_);
+      outcome.difference = arena_->ToString(arena_->Sub(last_parallel_, last_logical_));
+    }
+    if (r == CellResult::kDifferent && ++unfoldings <= limits_.max_unfoldings &&
+        UnfoldMore(last_logical_, last_parallel_)) {
+      outcome.tier = "unfolded";
+      work.push_back(std::move(cell));
+      continue;
+    }
+    if (r == CellResult::kSplit)
+      outcome.reason = "an index decision could not be made by splitting";
+    outcome.status = ClaimStatus::kFailed;
+    break;
+  }
+  if (outcome.status == ClaimStatus::kUndecided) {
+    outcome.status = ClaimStatus::kProved;
+    outcome.reason.clear();
+    outcome.logical_term.clear();
+    outcome.parallel_term.clear();
+    outcome.difference.clear();
+  }
+  if (unfolded_any_) {
+    relations_.FoldAll();
+    evaluator_->Forget();
+    unfolded_any_ = false;
+  }
+  if (arena_->exhausted()) Forget();
+  return outcome;
+}
+
+std::string ClaimSolver::DescribePremise(const solver::Premise& premise, bool* never) const {
+  solver::Rational c;
+  *never = arena_->IsConstant(premise.poly, &c) &&
+           ((premise.kind == solver::PremiseKind::kNonZero && c.IsZero()) ||
+            (premise.kind == solver::PremiseKind::kPositive && c.Sign() <= 0) ||
+            (premise.kind == solver::PremiseKind::kNonNegative && c.Sign() < 0));
+  const char* relation = premise.kind == solver::PremiseKind::kNonZero    ? " != 0"
+                         : premise.kind == solver::PremiseKind::kPositive ? " > 0"
+                                                                          : " >= 0";
+  return arena_->ToString(premise.poly, 160) + relation;
+}
+
+void ClaimSolver::TakePremises(size_t from, size_t logical_until, ClaimOutcome* outcome) {
+  const auto& premises = arena_->premises();
+  for (size_t i = from; i < premises.size(); ++i) {
+    bool never = false;
+    std::string text = DescribePremise(premises[i], &never);
+    outcome->unsatisfiable |= never;
+    (i < logical_until ? outcome->premises : outcome->restrictions).push_back(std::move(text));
+  }
+}
+
+}  // namespace planproof::stages

@@ -1,0 +1,57 @@
+// Decides claims by evaluating both sides at a generic index of each cell.
+#ifndef PLANPROOF_STAGES_CLAIM_SOLVER_H_
+#define PLANPROOF_STAGES_CLAIM_SOLVER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sdfg/symbolic_evaluator.h"
+#include "solver/term.h"
+#include "stages/claim.h"
+#include "stages/relations.h"
+
+namespace planproof::stages {
+
+struct ClaimLimits {
+  int64_t term_budget = 4'000'000;  // size of intermediate terms, per claim
+  int max_cells = 4096;
+  int max_unfoldings = 24;  // logical tensors opened per claim before giving up
+};
+
+// Keeps one arena for many claims: what equal subterms share is built once.
+class ClaimSolver {
+ public:
+  ClaimSolver(const lineage::Problem& problem, Relations* relations, ClaimLimits limits);
+  ~ClaimSolver();
+
+  ClaimOutcome Decide(const Claim& claim);
+  // Must be called when the relations held have changed.
+  void Forget();
+
+ private:
+  struct Cell {
+    sdfg::Indices index;                         // of the parallel tensor, over `symbols`
+    std::vector<solver::BoundVariable> symbols;  // free symbols with their intervals
+  };
+  enum class CellResult : uint8_t { kEqual, kSplit, kDifferent, kError };
+  CellResult DecideCell(const Claim& claim, const Cell& cell, ClaimOutcome* outcome);
+  bool Split(const Cell& cell, const sdfg::SplitRequest& request, std::vector<Cell>* work);
+  // Chooses logical tensors to unfold from what the two sides mention; false if none is left.
+  bool UnfoldMore(solver::PolyId logical, solver::PolyId parallel);
+  void CollectTags(solver::PolyId p, std::vector<uint32_t>* tags) const;
+  void TakePremises(size_t from, size_t logical_until, ClaimOutcome* outcome);
+  std::string DescribePremise(const solver::Premise& premise, bool* never) const;
+
+  const lineage::Problem& problem_;
+  Relations& relations_;
+  ClaimLimits limits_;
+  std::unique_ptr<solver::Arena> arena_;
+  std::unique_ptr<sdfg::SymbolicEvaluator> evaluator_;
+  solver::PolyId last_logical_ = 0, last_parallel_ = 0;
+  bool unfolded_any_ = false;
+};
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_CLAIM_SOLVER_H_

@@ -1,0 +1,222 @@
+#include "stages/claim_table.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "absl/strings/str_cat.h"
+#include "stages/class_key.h"
+
+namespace planproof::stages {
+
+using lineage::LineageKind;
+using sdfg::kNone;
+using sdfg::TensorId;
+
+Cone ConeOfRequired(const lineage::Problem& problem) {
+  const sdfg::Graph& g = problem.parallel;
+  Cone cone;
+  cone.tensors.assign(g.tensors.size(), false);
+  cone.operators.assign(g.operators.size(), false);
+  std::vector<TensorId> work;
+  for (const auto& r : problem.required) work.push_back(r.parallel);
+  while (!work.empty()) {
+    TensorId t = work.back();
+    work.pop_back();
+    if (cone.tensors[t]) continue;
+    cone.tensors[t] = true;
+    const sdfg::OperatorId op = g.tensors[t].producer;
+    if (op == kNone || cone.operators[op]) continue;
+    cone.operators[op] = true;
+    for (TensorId input : g.operators[op].inputs) work.push_back(input);
+  }
+  return cone;
+}
+
+namespace {
+
+absl::Status CheckOrder(const sdfg::Graph& g, const char* which) {
+  std::vector<bool> ready(g.tensors.size(), false);
+  for (size_t t = 0; t < g.tensors.size(); ++t) ready[t] = g.tensors[t].producer == kNone;
+  for (const sdfg::Operator& op : g.operators) {
+    if (op.inputs.size() != op.function->inputs.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(which, " operator ", op.name, " ", op.label, " has ", op.inputs.size(),
+                       " operands, its function ", op.function->inputs.size()));
+    }
+    for (TensorId t : op.inputs) {
+      if (t < 0 || static_cast<size_t>(t) >= g.tensors.size() || !ready[t]) {
+        return absl::InvalidArgumentError(absl::StrCat(which, " operator ", op.name, " ", op.label,
+                                                       " reads a tensor before it is produced"));
+      }
+    }
+    for (TensorId t : op.outputs) {
+      if (t != kNone) ready[t] = true;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckLineage(const lineage::Problem& problem, TensorId parallel,
+                          const lineage::Lineage& l, const std::string& what) {
+  const sdfg::Tensor& p = problem.parallel.tensors[parallel];
+  if (l.logical < 0 || static_cast<size_t>(l.logical) >= problem.logical.tensors.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(what, ": its lineage names no logical tensor"));
+  }
+  const sdfg::Tensor& t = problem.logical.tensors[l.logical];
+  if (l.map.size() != t.shape.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(what, ": its lineage has ", l.map.size(),
+                                                   " dimensions, ", t.name, " has ",
+                                                   t.shape.size()));
+  }
+  for (size_t d = 0; d < l.map.size(); ++d) {
+    __int128 low = l.map[d].constant, high = low;
+    for (const sdfg::IndexTerm& term : l.map[d].terms) {
+      if (term.dim < 0 || static_cast<size_t>(term.dim) >= p.shape.size() || term.div < 1 ||
+          term.mod < 0) {
+        return absl::InvalidArgumentError(absl::StrCat(what, ": malformed index map"));
+      }
+      __int128 most = std::max<int64_t>(p.shape[term.dim] - 1, 0) / term.div;
+      if (term.mod > 0) most = std::min<__int128>(most, term.mod - 1);
+      (term.scale > 0 ? high : low) += most * term.scale;
+    }
+    if (low < 0 || high >= t.shape[d]) {
+      bool empty = std::find(p.shape.begin(), p.shape.end(), 0) != p.shape.end();
+      bool simple = l.map[d].terms.size() < 2;
+      if (!empty && simple) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(what, ": its lineage covers ", static_cast<int64_t>(low), " to ",
+                         static_cast<int64_t>(high), " of dimension ", d, " of ", t.name,
+                         ", which has extent ", t.shape[d]));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool SameMap(const std::vector<sdfg::IndexMap>& a, const std::vector<sdfg::IndexMap>& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t d = 0; d < a.size(); ++d) {
+    if (a[d].constant != b[d].constant || a[d].terms.size() != b[d].terms.size()) return false;
+    for (size_t i = 0; i < a[d].terms.size(); ++i) {
+      const auto &x = a[d].terms[i], &y = b[d].terms[i];
+      if (x.dim != y.dim || x.scale != y.scale || x.div != y.div || x.mod != y.mod) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::Status CheckProblem(const lineage::Problem& problem) {
+  if (auto s = CheckOrder(problem.logical, "logical"); !s.ok()) return s;
+  if (auto s = CheckOrder(problem.parallel, "parallel"); !s.ok()) return s;
+  if (problem.lineage.size() != problem.parallel.tensors.size()) {
+    return absl::InvalidArgumentError("not every parallel tensor has an entry for its lineage");
+  }
+  for (size_t t = 0; t < problem.lineage.size(); ++t) {
+    const sdfg::Tensor& tensor = problem.parallel.tensors[t];
+    const bool full = problem.lineage[t].kind == LineageKind::kFull;
+    if (full) {
+      auto s = CheckLineage(problem, static_cast<TensorId>(t), problem.lineage[t], tensor.name);
+      if (!s.ok()) return s;
+    } else if (tensor.producer == kNone && tensor.role != sdfg::TensorRole::kOne &&
+               tensor.role != sdfg::TensorRole::kZero) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("parallel tensor ", tensor.name,
+                       " has neither a producer nor a lineage to a logical input"));
+    }
+    if (full && tensor.producer == kNone &&
+        problem.logical.tensors[problem.lineage[t].logical].producer != kNone) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("parallel tensor ", tensor.name,
+                       " has no producer, but its lineage names the computed tensor ",
+                       problem.logical.tensors[problem.lineage[t].logical].name));
+    }
+  }
+  for (const auto& r : problem.required) {
+    if (r.parallel < 0 || static_cast<size_t>(r.parallel) >= problem.parallel.tensors.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("required output ", r.what, " does not exist"));
+    }
+    auto s = CheckLineage(problem, r.parallel, r.lineage, absl::StrCat("required output ", r.what));
+    if (!s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+ClaimTable::ClaimTable(const lineage::Problem& problem, const Cone& cone) {
+  std::vector<int> of_tensor(problem.parallel.tensors.size(), -1);
+  for (const sdfg::Operator& op : problem.parallel.operators) {
+    for (TensorId t : op.outputs) {
+      if (t == kNone || !cone.tensors[t] || problem.lineage[t].kind != LineageKind::kFull) continue;
+      Claim claim;
+      claim.parallel = t;
+      claim.target = problem.lineage[t];
+      of_tensor[t] = static_cast<int>(claims_.size());
+      claims_.push_back(std::move(claim));
+    }
+  }
+  for (size_t r = 0; r < problem.required.size(); ++r) {
+    const auto& required = problem.required[r];
+    const int own = of_tensor[required.parallel];
+    if (own >= 0 && claims_[own].target.logical == required.lineage.logical &&
+        SameMap(claims_[own].target.map, required.lineage.map)) {
+      of_required_.push_back(own);
+      if (claims_[own].required < 0) claims_[own].required = static_cast<int64_t>(r);
+      continue;
+    }
+    Claim claim;
+    claim.parallel = required.parallel;
+    claim.target = required.lineage;
+    claim.required = static_cast<int64_t>(r);
+    of_required_.push_back(static_cast<int>(claims_.size()));
+    claims_.push_back(std::move(claim));
+  }
+}
+
+std::vector<ClaimClass> ClaimTable::Classes(const std::vector<int>& which,
+                                            const lineage::Problem& problem,
+                                            const Relations& relations, bool use_classes) const {
+  std::vector<ClaimClass> classes;
+  std::unordered_map<std::string, int> by_key;
+  ClassKeys keys(problem, relations);
+  for (int c : which) {
+    std::string key = use_classes ? keys.Of(claims_[c]) : std::string();
+    if (key.empty()) {
+      classes.push_back({{c}});
+      continue;
+    }
+    auto [it, inserted] = by_key.try_emplace(std::move(key), static_cast<int>(classes.size()));
+    if (inserted) {
+      classes.push_back({{c}});
+    } else {
+      classes[it->second].members.push_back(c);
+    }
+  }
+  return classes;
+}
+
+std::vector<TensorId> HeldInputs(const lineage::Problem& problem, const Relations& relations,
+                                 const Claim& claim) {
+  const sdfg::Graph& g = problem.parallel;
+  std::vector<TensorId> held, work;
+  std::unordered_map<TensorId, bool> seen;
+  const sdfg::OperatorId op = g.tensors[claim.parallel].producer;
+  if (op == kNone) return {claim.parallel};
+  work = g.operators[op].inputs;
+  while (!work.empty()) {
+    TensorId t = work.back();
+    work.pop_back();
+    if (seen[t]) continue;
+    seen[t] = true;
+    if (relations.Held(t)) {
+      held.push_back(t);
+    } else if (g.tensors[t].producer != kNone) {
+      const auto& inputs = g.operators[g.tensors[t].producer].inputs;
+      work.insert(work.end(), inputs.begin(), inputs.end());
+    }
+  }
+  return held;
+}
+
+}  // namespace planproof::stages

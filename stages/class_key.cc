@@ -1,0 +1,134 @@
+#include "stages/class_key.h"
+
+namespace planproof::stages {
+namespace {
+
+constexpr int kMaxDepth = 200;
+constexpr size_t kMaxBytes = 1 << 20;
+
+}  // namespace
+
+void ClassKeys::Put(int64_t value) {
+  // Variable length, self-delimiting.
+  uint64_t u = (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+  while (u >= 0x80) {
+    bytes_.push_back(static_cast<char>(u | 0x80));
+    u >>= 7;
+  }
+  bytes_.push_back(static_cast<char>(u));
+}
+
+void ClassKeys::PutFunction(const sdfg::IndexFunction* function) {
+  auto [it, inserted] = functions_.try_emplace(function, static_cast<int64_t>(functions_.size()));
+  Put(it->second);
+}
+
+void ClassKeys::PutMap(const std::vector<sdfg::IndexMap>& map) {
+  Put(static_cast<int64_t>(map.size()));
+  for (const sdfg::IndexMap& m : map) {
+    Put(m.constant);
+    Put(static_cast<int64_t>(m.terms.size()));
+    for (const sdfg::IndexTerm& t : m.terms) {
+      Put(t.dim);
+      Put(t.scale);
+      Put(t.div);
+      Put(t.mod);
+    }
+  }
+}
+
+void ClassKeys::PutLogical(sdfg::TensorId t, int depth) {
+  auto [it, inserted] = logical_.try_emplace(t, static_cast<int64_t>(logical_.size()));
+  Put(it->second);
+  if (!inserted) return;
+  const sdfg::Tensor& tensor = problem_.logical.tensors[t];
+  Put(static_cast<int64_t>(tensor.role));
+  Put(static_cast<int64_t>(tensor.dtype));
+  Put(static_cast<int64_t>(tensor.shape.size()));
+  for (int64_t extent : tensor.shape) Put(extent);
+  Put(relations_.Masked(t));
+  Put(relations_.Positive(t));
+  const solver::IntRange range = relations_.IntRangeOf(t);
+  Put(range.low);
+  Put(range.high);
+  const bool through = relations_.Transparent(t) && tensor.producer != sdfg::kNone;
+  Put(through);
+  if (through) PutLogicalDefinition(t, depth + 1);
+}
+
+void ClassKeys::PutLogicalDefinition(sdfg::TensorId t, int depth) {
+  const sdfg::Tensor& tensor = problem_.logical.tensors[t];
+  if (depth > kMaxDepth || bytes_.size() > kMaxBytes) {
+    too_deep_ = true;
+    return;
+  }
+  Put(tensor.producer != sdfg::kNone);
+  if (tensor.producer == sdfg::kNone) return;
+  const sdfg::Operator& op = problem_.logical.operators[tensor.producer];
+  PutFunction(op.function.get());
+  Put(op.lifted);
+  Put(tensor.producer_output);
+  for (sdfg::TensorId input : op.inputs) PutLogical(input, depth);
+}
+
+void ClassKeys::PutParallel(sdfg::TensorId t, int depth) {
+  auto [it, inserted] = parallel_.try_emplace(t, static_cast<int64_t>(parallel_.size()));
+  Put(it->second);
+  if (!inserted) return;
+  const sdfg::Tensor& tensor = problem_.parallel.tensors[t];
+  Put(static_cast<int64_t>(tensor.role));
+  Put(static_cast<int64_t>(tensor.dtype));
+  Put(static_cast<int64_t>(tensor.shape.size()));
+  for (int64_t extent : tensor.shape) Put(extent);
+  Put(static_cast<int64_t>(tensor.axes.size()));
+  for (sdfg::AxisId axis : tensor.axes) Put(axis);
+  const bool held = relations_.Held(t);
+  Put(held);
+  if (held) {
+    const lineage::Lineage& l = problem_.lineage[t];
+    PutMap(l.map);
+    PutLogical(l.logical, depth + 1);
+  } else {
+    PutParallelDefinition(t, depth + 1);
+  }
+}
+
+void ClassKeys::PutParallelDefinition(sdfg::TensorId t, int depth) {
+  const sdfg::Tensor& tensor = problem_.parallel.tensors[t];
+  if (depth > kMaxDepth || bytes_.size() > kMaxBytes) {
+    too_deep_ = true;
+    return;
+  }
+  Put(tensor.producer != sdfg::kNone);
+  if (tensor.producer == sdfg::kNone) return;
+  const sdfg::Operator& op = problem_.parallel.operators[tensor.producer];
+  PutFunction(op.function.get());
+  Put(op.lifted);
+  Put(tensor.producer_output);
+  for (sdfg::TensorId input : op.inputs) PutParallel(input, depth);
+}
+
+std::string ClassKeys::Of(const Claim& claim) {
+  bytes_.clear();
+  logical_.clear();
+  parallel_.clear();
+  too_deep_ = false;
+  const sdfg::Tensor& p = problem_.parallel.tensors[claim.parallel];
+  Put(static_cast<int64_t>(p.shape.size()));
+  for (int64_t extent : p.shape) Put(extent);
+  Put(static_cast<int64_t>(p.axes.size()));
+  for (sdfg::AxisId axis : p.axes) Put(axis);
+  PutMap(claim.target.map);
+  // The target: its own descriptor and its definition.
+  PutLogical(claim.target.logical, 0);
+  PutLogicalDefinition(claim.target.logical, 0);
+  // The claimed tensor by its definition; a tensor without producer by what it is held to be.
+  if (p.producer == sdfg::kNone) {
+    PutParallel(claim.parallel, 0);
+  } else {
+    PutParallelDefinition(claim.parallel, 0);
+  }
+  return too_deep_ ? std::string() : bytes_;
+}
+
+}  // namespace planproof::stages

@@ -1,0 +1,46 @@
+// The content of a claim as bytes: equal bytes, equal claims up to names of tensors and devices.
+#ifndef PLANPROOF_STAGES_CLASS_KEY_H_
+#define PLANPROOF_STAGES_CLASS_KEY_H_
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "stages/claim.h"
+#include "stages/relations.h"
+
+namespace planproof::stages {
+
+// Serialises, from the claimed tensor backwards: the parallel definition down to held tensors, the
+// logical definition of the target down to unknown values, and the index maps that relate them.
+// Logical and parallel tensors are numbered in order of first appearance (so x * x is not x * y);
+// functions, extents, axes, map constants, dtypes, roles and premises of inputs enter as they are.
+// A claim decided without unfolding depends on nothing else.
+class ClassKeys {
+ public:
+  ClassKeys(const lineage::Problem& problem, const Relations& relations)
+      : problem_(problem), relations_(relations) {}
+
+  // Empty if the definitions are too deep to serialise; the claim is then a class of its own.
+  std::string Of(const Claim& claim);
+
+ private:
+  void Put(int64_t value);
+  void PutFunction(const sdfg::IndexFunction* function);
+  void PutMap(const std::vector<sdfg::IndexMap>& map);
+  void PutLogical(sdfg::TensorId t, int depth);
+  void PutLogicalDefinition(sdfg::TensorId t, int depth);
+  void PutParallel(sdfg::TensorId t, int depth);
+  void PutParallelDefinition(sdfg::TensorId t, int depth);
+
+  const lineage::Problem& problem_;
+  const Relations& relations_;
+  std::unordered_map<const sdfg::IndexFunction*, int64_t> functions_;
+  std::unordered_map<sdfg::TensorId, int64_t> logical_, parallel_;
+  std::string bytes_;
+  bool too_deep_ = false;
+};
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_CLASS_KEY_H_

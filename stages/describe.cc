@@ -1,0 +1,130 @@
+#include "stages/describe.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace planproof::stages {
+
+using sdfg::kNone;
+using sdfg::TensorId;
+
+namespace {
+
+constexpr size_t kMaxListed = 20;
+
+std::string DescribeMap(const sdfg::Tensor& p, const sdfg::Graph& g,
+                        const std::vector<sdfg::IndexMap>& map) {
+  std::string out = "[";
+  for (size_t d = 0; d < map.size(); ++d) {
+    if (d > 0) out += ", ";
+    // The plain shard: one local dimension of stride 1 beside coordinates.
+    int64_t extent = 1;
+    std::string coordinates;
+    for (const sdfg::IndexTerm& t : map[d].terms) {
+      if (static_cast<size_t>(t.dim) < p.axes.size()) {
+        absl::StrAppend(&coordinates, " + ", t.scale, " ", g.axes[p.axes[t.dim]].name);
+        if (t.div != 1) absl::StrAppend(&coordinates, " / ", t.div);
+        if (t.mod != 0) absl::StrAppend(&coordinates, " mod ", t.mod);
+      } else if (t.div == 1 && t.mod == 0 && t.scale == 1) {
+        extent = p.shape[t.dim];
+      } else {
+        absl::StrAppend(&coordinates, " + ", t.scale, " (i", t.dim, " / ", t.div,
+                        t.mod != 0 ? absl::StrCat(" mod ", t.mod) : "", ")");
+      }
+    }
+    absl::StrAppend(&out, map[d].constant, ":", map[d].constant + extent, coordinates);
+  }
+  return out + "]";
+}
+
+std::string OperatorName(const sdfg::Operator& op) {
+  std::string out = op.name;
+  if (!op.label.empty()) absl::StrAppend(&out, " (", op.label, ")");
+  return out;
+}
+
+}  // namespace
+
+std::string DescribeLineage(const lineage::Problem& problem, TensorId parallel,
+                            const lineage::Lineage& l) {
+  const sdfg::Tensor& p = problem.parallel.tensors[parallel];
+  std::string out =
+      absl::StrCat(p.name, p.device >= 0 ? absl::StrCat(" on device ", p.device) : "");
+  switch (l.kind) {
+    case lineage::LineageKind::kNone:
+      return out + ": no lineage";
+    case lineage::LineageKind::kFull:
+      return absl::StrCat(out, " = ", problem.logical.tensors[l.logical].name,
+                          DescribeMap(p, problem.parallel, l.map));
+    case lineage::LineageKind::kPartialSum:
+    case lineage::LineageKind::kPartialMax:
+      return absl::StrCat(out, " = term ", l.term, " of ", l.terms, " of ",
+                          problem.logical.tensors[l.logical].name,
+                          DescribeMap(p, problem.parallel, l.map));
+  }
+  return out;
+}
+
+std::string DescribeRequired(const lineage::Problem& problem, const lineage::RequiredRelation& r) {
+  return absl::StrCat(r.what, ": ", DescribeLineage(problem, r.parallel, r.lineage));
+}
+
+void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violation* v) {
+  const sdfg::Tensor& p = problem.parallel.tensors[claim.parallel];
+  const sdfg::Tensor& l = problem.logical.tensors[claim.target.logical];
+  v->stage = l.name;
+  if (l.producer != kNone) {
+    const sdfg::Operator& op = problem.logical.operators[l.producer];
+    v->logical_operator = OperatorName(op);
+    v->logical_source = op.source.ToString();
+  }
+  // Operators of the stage: back to tensors that have a full lineage of their own.
+  std::vector<TensorId> work = {claim.parallel};
+  std::vector<sdfg::OperatorId> seen;
+  std::vector<int> devices;
+  while (!work.empty() && seen.size() < 64) {
+    TensorId t = work.back();
+    work.pop_back();
+    const sdfg::Tensor& tensor = problem.parallel.tensors[t];
+    if (tensor.producer == kNone) continue;
+    if (t != claim.parallel && problem.lineage[t].kind == lineage::LineageKind::kFull) continue;
+    if (std::find(seen.begin(), seen.end(), tensor.producer) != seen.end()) continue;
+    seen.push_back(tensor.producer);
+    const sdfg::Operator& op = problem.parallel.operators[tensor.producer];
+    if (v->parallel_operators.size() < kMaxListed)
+      v->parallel_operators.push_back(OperatorName(op));
+    devices.insert(devices.end(), op.devices.begin(), op.devices.end());
+    for (TensorId input : op.inputs) work.push_back(input);
+  }
+  if (p.device >= 0) devices.push_back(p.device);
+  std::sort(devices.begin(), devices.end());
+  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+  v->devices = std::move(devices);
+  v->microbatches = "all";
+  v->lineage = DescribeLineage(problem, claim.parallel, claim.target);
+}
+
+void ListUndecided(const lineage::Problem& problem, const ClaimTable& table, const Rounds& rounds,
+                   Result* result) {
+  const auto& outcomes = rounds.outcomes();
+  for (size_t c = 0; c < outcomes.size() && result->violations.size() < kMaxListed; ++c) {
+    const ClaimOutcome& o = outcomes[c];
+    if (o.status == ClaimStatus::kProved && !o.unsatisfiable) continue;
+    const Claim& claim = table.claims()[c];
+    const bool required = claim.required >= 0;
+    if (o.status != ClaimStatus::kAbandoned && !required && !o.unsatisfiable) continue;
+    Violation v;
+    v.verdict = Verdict::kUnknown;
+    v.kind = o.unsatisfiable                       ? "premises that never hold"
+             : o.status == ClaimStatus::kAbandoned ? "not decided"
+                                                   : "not proved";
+    DescribePlace(problem, claim, &v);
+    v.message = absl::StrCat(rounds.ClaimName(static_cast<int>(c)), ": ", v.kind,
+                             o.reason.empty() ? "" : ": ", o.reason);
+    if (!o.difference.empty()) v.cause = absl::StrCat("terms differ by ", o.difference);
+    result->violations.push_back(std::move(v));
+  }
+}
+
+}  // namespace planproof::stages

@@ -1,0 +1,84 @@
+#include "stages/outcome_bytes.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace planproof::stages {
+namespace {
+
+void PutInt(int64_t v, std::string* out) {
+  char buffer[8];
+  std::memcpy(buffer, &v, 8);
+  out->append(buffer, 8);
+}
+
+void PutText(const std::string& s, std::string* out) {
+  PutInt(static_cast<int64_t>(s.size()), out);
+  out->append(s);
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::string& bytes) : bytes_(bytes) {}
+  bool Int(int64_t* v) {
+    if (bytes_.size() - at_ < 8) return false;
+    std::memcpy(v, bytes_.data() + at_, 8);
+    at_ += 8;
+    return true;
+  }
+  bool Text(std::string* s) {
+    int64_t n;
+    if (!Int(&n) || n < 0 || static_cast<uint64_t>(n) > bytes_.size() - at_) return false;
+    s->assign(bytes_, at_, static_cast<size_t>(n));
+    at_ += static_cast<size_t>(n);
+    return true;
+  }
+  bool Texts(std::vector<std::string>* out) {
+    int64_t n;
+    if (!Int(&n) || n < 0 || static_cast<uint64_t>(n) > bytes_.size()) return false;
+    out->resize(static_cast<size_t>(n));
+    for (std::string& s : *out) {
+      if (!Text(&s)) return false;
+    }
+    return true;
+  }
+  bool AtEnd() const { return at_ == bytes_.size(); }
+
+ private:
+  const std::string& bytes_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+std::string ToBytes(const ClaimOutcome& o) {
+  std::string out;
+  PutInt(static_cast<int64_t>(o.status), &out);
+  PutInt(o.unsatisfiable, &out);
+  PutInt(o.cells, &out);
+  for (const std::string* s :
+       {&o.tier, &o.reason, &o.logical_term, &o.parallel_term, &o.difference}) {
+    PutText(*s, &out);
+  }
+  for (const auto* list : {&o.premises, &o.restrictions}) {
+    PutInt(static_cast<int64_t>(list->size()), &out);
+    for (const std::string& s : *list) PutText(s, &out);
+  }
+  return out;
+}
+
+bool FromBytes(const std::string& bytes, ClaimOutcome* o) {
+  Reader in(bytes);
+  int64_t status, unsatisfiable;
+  if (!in.Int(&status) || !in.Int(&unsatisfiable) || !in.Int(&o->cells)) return false;
+  if (status < 0 || status > static_cast<int64_t>(ClaimStatus::kAbandoned)) return false;
+  o->status = static_cast<ClaimStatus>(status);
+  o->unsatisfiable = unsatisfiable != 0;
+  for (std::string* s :
+       {&o->tier, &o->reason, &o->logical_term, &o->parallel_term, &o->difference}) {
+    if (!in.Text(s)) return false;
+  }
+  return in.Texts(&o->premises) && in.Texts(&o->restrictions) && in.AtEnd();
+}
+
+}  // namespace planproof::stages

@@ -1,0 +1,23 @@
+// Refuting by numbers, and the sample that shows the premises of a proof can hold together.
+#ifndef PLANPROOF_STAGES_REFUTATION_H_
+#define PLANPROOF_STAGES_REFUTATION_H_
+
+#include <vector>
+
+#include "stages/claim_table.h"
+#include "stages/verify.h"
+
+namespace planproof::stages {
+
+// Searches values of the graphs' inputs for which a required output differs. On success appends
+// violations (the first at the earliest claim that fails) and returns true.
+bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
+            const std::vector<ClaimOutcome>& outcomes, Result* result);
+
+// Whether some inputs exist for which all premises hold and both graphs are finite. Appends a
+// violation of kind UNKNOWN otherwise.
+bool HasFiniteSample(const lineage::Problem& problem, Result* result);
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_REFUTATION_H_

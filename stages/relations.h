@@ -1,0 +1,54 @@
+// What each tensor stands for while claims are decided.
+//
+// A parallel tensor with a full lineage that is *held* (given as input relation, or claimed and not
+// failed) is read as the logical element at its lineage. Every other parallel tensor is read as its
+// producer defines it. A logical tensor is an unknown value, except that inputs' rearrangements and
+// masks are always read through, and that a claim may unfold some tensors into their definitions.
+//
+// Why this is sound: a claim "P = L at the map, if the held inputs are" is decided for arbitrary
+// values of the logical tensors it mentions; claims depend on earlier operators of the parallel
+// graph only, so by induction over its topological order all held relations hold when every claim
+// does.
+#ifndef PLANPROOF_STAGES_RELATIONS_H_
+#define PLANPROOF_STAGES_RELATIONS_H_
+
+#include <vector>
+
+#include "lineage/lineage.h"
+#include "sdfg/symbolic_evaluator.h"
+
+namespace planproof::stages {
+
+inline constexpr int32_t kLogical = 0;
+inline constexpr int32_t kParallel = 1;
+
+class Relations : public sdfg::RepresentationPolicy {
+ public:
+  explicit Relations(const lineage::Problem& problem);
+
+  sdfg::Representation Of(sdfg::TensorRef tensor) override;
+
+  // Whether the parallel tensor is read through its lineage.
+  bool Held(sdfg::TensorId parallel) const { return held_[parallel]; }
+  void SetHeld(sdfg::TensorId parallel, bool held) { held_[parallel] = held; }
+
+  // Logical tensors that are rearrangements or masks: never unknown values.
+  bool Transparent(sdfg::TensorId logical) const { return transparent_[logical]; }
+  bool Masked(sdfg::TensorId logical) const { return masked_[logical]; }
+  // For the claim being decided: logical tensors to unfold.
+  void Unfold(sdfg::TensorId logical) { unfolded_[logical] = true; }
+  void FoldAll();
+
+  solver::IntRange IntRangeOf(sdfg::TensorId logical) const { return int_range_[logical]; }
+  bool Positive(sdfg::TensorId logical) const { return positive_[logical]; }
+  const lineage::Problem& problem() const { return problem_; }
+
+ private:
+  const lineage::Problem& problem_;
+  std::vector<bool> held_, transparent_, masked_, unfolded_, positive_;
+  std::vector<solver::IntRange> int_range_;
+};
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_RELATIONS_H_

@@ -1,0 +1,193 @@
+#include "stages/rounds.h"
+
+#include <algorithm>
+#include <chrono>
+#include <unordered_set>
+
+#include "absl/strings/str_cat.h"
+#include "stages/outcome_bytes.h"
+
+namespace planproof::stages {
+
+using sdfg::kNone;
+using sdfg::TensorId;
+
+namespace {
+
+double Since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+Rounds::Rounds(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
+               Relations* relations)
+    : problem_(problem), options_(options), table_(*table), relations_(*relations) {
+  outcomes_.resize(table_.claims().size());
+  claim_of_tensor_.assign(problem.parallel.tensors.size(), -1);
+  for (size_t c = 0; c < table_.claims().size(); ++c) {
+    const Claim& claim = table_.claims()[c];
+    const auto& own = problem.lineage[claim.parallel];
+    if (own.kind == lineage::LineageKind::kFull && own.logical == claim.target.logical &&
+        claim_of_tensor_[claim.parallel] < 0) {
+      claim_of_tensor_[claim.parallel] = static_cast<int>(c);
+    }
+  }
+}
+
+std::string Rounds::ClaimName(int claim) const {
+  const Claim& c = table_.claims()[claim];
+  const sdfg::Tensor& p = problem_.parallel.tensors[c.parallel];
+  std::string name = absl::StrCat(problem_.logical.tensors[c.target.logical].name);
+  if (p.device >= 0) absl::StrAppend(&name, " on device ", p.device);
+  return name;
+}
+
+void Rounds::RunTasks(const std::vector<int>& representatives, bool unfold,
+                      std::vector<ClaimOutcome>* results) {
+  results->assign(representatives.size(), ClaimOutcome{});
+  ClaimLimits limits;
+  if (!unfold) limits.max_unfoldings = 0;
+  // The solver lives in the worker; it is made on first use there.
+  std::unique_ptr<ClaimSolver> solver;
+  auto work = [&](int task) {
+    if (!solver) solver = std::make_unique<ClaimSolver>(problem_, &relations_, limits);
+    return ToBytes(solver->Decide(table_.claims()[representatives[task]]));
+  };
+  int64_t done = 0;
+  auto on_result = [&](int task, TaskOutcome outcome) {
+    ClaimOutcome& o = (*results)[task];
+    if (outcome.status != TaskStatus::kDone || !FromBytes(outcome.result, &o)) {
+      o = ClaimOutcome{};
+      o.status = ClaimStatus::kAbandoned;
+      o.reason = outcome.reason.empty() ? "the worker's answer was not readable" : outcome.reason;
+    }
+    if (options_.progress) options_.progress(++done, static_cast<int64_t>(representatives.size()));
+  };
+  auto name = [&](int task) { return ClaimName(representatives[task]); };
+  WorkerLimits worker_limits;
+  worker_limits.jobs = options_.jobs;
+  worker_limits.task_timeout_s = options_.stage_timeout_s;
+  worker_limits.memory_limit_mb = options_.memory_limit_mb;
+  PoolUsage usage =
+      RunInWorkers(static_cast<int>(representatives.size()), worker_limits, work, on_result, name);
+  usage_.peak_total_mb = std::max(usage_.peak_total_mb, usage.peak_total_mb);
+  usage_.peak_largest_mb = std::max(usage_.peak_largest_mb, usage.peak_largest_mb);
+  usage_.workers_started += usage.workers_started;
+}
+
+void Rounds::Decide(const std::vector<int>& which, bool unfold) {
+  auto start = std::chrono::steady_clock::now();
+  std::vector<ClaimClass> classes =
+      table_.Classes(which, problem_, relations_, options_.use_classes && !unfold);
+  key_seconds_ += Since(start);
+  start = std::chrono::steady_clock::now();
+  if (!unfold) classes_ += static_cast<int64_t>(classes.size());
+  std::vector<int> representatives;
+  for (size_t k = 0; k < classes.size(); ++k) {
+    representatives.push_back(classes[k].members[0]);
+    if (!unfold) {
+      for (int c : classes[k].members) table_.claims()[c].klass = static_cast<int32_t>(k);
+    }
+  }
+  std::vector<ClaimOutcome> results;
+  RunTasks(representatives, unfold, &results);
+  for (size_t k = 0; k < classes.size(); ++k) {
+    for (int c : classes[k].members) outcomes_[c] = results[k];
+  }
+  decide_seconds_ += Since(start);
+}
+
+bool Rounds::First() {
+  std::vector<int> all(table_.claims().size());
+  for (size_t c = 0; c < all.size(); ++c) all[c] = static_cast<int>(c);
+  Decide(all, false);
+  std::vector<int> failed;
+  for (int c : all) {
+    if (outcomes_[c].status == ClaimStatus::kFailed) failed.push_back(c);
+  }
+  if (!failed.empty()) {
+    std::vector<ClaimOutcome> before;
+    for (int c : failed) before.push_back(outcomes_[c]);
+    Decide(failed, true);
+    for (size_t i = 0; i < failed.size(); ++i) {
+      ClaimOutcome& now = outcomes_[failed[i]];
+      if (now.status != ClaimStatus::kFailed || before[i].difference.empty()) continue;
+      // Messages show the terms as they stood before unfolding.
+      now.logical_term = before[i].logical_term;
+      now.parallel_term = before[i].parallel_term;
+      now.difference = before[i].difference;
+    }
+  }
+  return std::all_of(outcomes_.begin(), outcomes_.end(),
+                     [](const ClaimOutcome& o) { return o.status == ClaimStatus::kProved; });
+}
+
+bool Rounds::Continue(int max_rounds) {
+  for (int round = 0; round < max_rounds; ++round) {
+    std::unordered_set<TensorId> released;
+    for (size_t c = 0; c < outcomes_.size(); ++c) {
+      const TensorId t = table_.claims()[c].parallel;
+      if (outcomes_[c].status == ClaimStatus::kFailed &&
+          claim_of_tensor_[t] == static_cast<int>(c) && relations_.Held(t)) {
+        released.insert(t);
+      }
+    }
+    if (released.empty()) break;
+    std::vector<int> again;
+    for (size_t c = 0; c < outcomes_.size(); ++c) {
+      for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
+        if (released.count(t) != 0) {
+          again.push_back(static_cast<int>(c));
+          break;
+        }
+      }
+    }
+    for (TensorId t : released) relations_.SetHeld(t, false);
+    if (again.empty()) break;
+    for (int c : again) outcomes_[c] = ClaimOutcome{};
+    Decide(again, true);
+    if (RequiredProved()) return true;
+  }
+  return RequiredProved();
+}
+
+bool Rounds::RestsOnAbandoned(int claim) const {
+  std::vector<int> work = {claim};
+  std::unordered_set<int> seen;
+  while (!work.empty()) {
+    int c = work.back();
+    work.pop_back();
+    if (!seen.insert(c).second) continue;
+    if (outcomes_[c].status == ClaimStatus::kAbandoned) return true;
+    for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
+      if (claim_of_tensor_[t] >= 0 && claim_of_tensor_[t] != c) work.push_back(claim_of_tensor_[t]);
+    }
+  }
+  return false;
+}
+
+// Every required claim, and every claim that it rests on through held tensors, is proved.
+bool Rounds::RequiredProved() const {
+  std::vector<int> work;
+  std::vector<bool> seen(outcomes_.size(), false);
+  for (size_t r = 0; r < problem_.required.size(); ++r) {
+    work.push_back(table_.ClaimOfRequired(static_cast<int64_t>(r)));
+  }
+  while (!work.empty()) {
+    const int c = work.back();
+    work.pop_back();
+    if (seen[c]) continue;
+    seen[c] = true;
+    if (outcomes_[c].status != ClaimStatus::kProved || outcomes_[c].unsatisfiable) return false;
+    for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
+      if (problem_.parallel.tensors[t].producer == kNone) continue;  // an input relation
+      const int premise = claim_of_tensor_[t];
+      if (premise < 0) return false;
+      work.push_back(premise);
+    }
+  }
+  return true;
+}
+
+}  // namespace planproof::stages

@@ -1,0 +1,64 @@
+// Deciding all claims of a problem, in rounds.
+//
+// Round 1 decides every claim under the hypothesis that all full lineages hold; claims are then
+// independent of one another and are decided class by class in worker processes. A claim that fails
+// is tried again with logical definitions unfolded. What still fails gives up its lineage: its
+// tensor is read by its definition from then on, and the claims that rested on it are decided
+// again. At the end every claim that counts rests on claims that were proved (relations.h has the
+// induction).
+#ifndef PLANPROOF_STAGES_ROUNDS_H_
+#define PLANPROOF_STAGES_ROUNDS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "stages/claim.h"
+#include "stages/claim_solver.h"
+#include "stages/claim_table.h"
+#include "stages/process_pool.h"
+#include "stages/verify.h"
+
+namespace planproof::stages {
+
+class Rounds {
+ public:
+  Rounds(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
+         Relations* relations);
+
+  // Decides all claims under the full hypothesis. True if every claim was proved.
+  bool First();
+  // Gives up the lineages that failed and decides again what rested on them, until nothing changes.
+  // Stops after `max_rounds`. True if every required claim is proved.
+  bool Continue(int max_rounds);
+
+  const std::vector<ClaimOutcome>& outcomes() const { return outcomes_; }
+  int64_t classes() const { return classes_; }
+  // The claim rests, directly or not, on a claim that was abandoned.
+  bool RestsOnAbandoned(int claim) const;
+  bool RequiredProved() const;
+  const PoolUsage& usage() const { return usage_; }
+  double key_seconds() const { return key_seconds_; }
+  double decide_seconds() const { return decide_seconds_; }
+  std::string ClaimName(int claim) const;
+
+ private:
+  // Decides one representative per class, in workers or in this process.
+  void Decide(const std::vector<int>& which, bool unfold);
+  void RunTasks(const std::vector<int>& representatives, bool unfold,
+                std::vector<ClaimOutcome>* results);
+
+  const lineage::Problem& problem_;
+  const VerifyOptions& options_;
+  ClaimTable& table_;
+  Relations& relations_;
+  std::vector<ClaimOutcome> outcomes_;
+  std::vector<int> claim_of_tensor_;
+  int64_t classes_ = 0;
+  PoolUsage usage_;
+  double key_seconds_ = 0, decide_seconds_ = 0;
+};
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_ROUNDS_H_

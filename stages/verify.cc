@@ -1,0 +1,134 @@
+#include "stages/verify.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "stages/claim_table.h"
+#include "stages/describe.h"
+#include "stages/refutation.h"
+#include "stages/rounds.h"
+
+namespace planproof::stages {
+
+namespace {
+
+double Since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void CountOperators(const lineage::Problem& problem, const Cone& cone, bool proved,
+                    Result* result) {
+  for (const sdfg::Operator& op : problem.logical.operators) {
+    result->operators.logical += problem.logical.InstanceCount(op);
+  }
+  const sdfg::Graph& g = problem.parallel;
+  for (size_t i = 0; i < g.operators.size(); ++i) {
+    const int64_t n = g.InstanceCount(g.operators[i]);
+    result->operators.parallel += n;
+    if (!cone.operators[i]) {
+      result->without_effect.push_back(
+          absl::StrCat(g.Describe(static_cast<int>(i)), " (", n, " instances)"));
+    } else if (proved) {
+      result->operators.covered += n;
+    }
+  }
+}
+
+}  // namespace
+
+Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
+  const auto start = std::chrono::steady_clock::now();
+  Result result;
+  result.engine = options.engine == Engine::kHybrid ? "hybrid"
+                  : options.engine == Engine::kSmt  ? "smt"
+                                                    : "audit";
+  result.assumptions = problem.assumptions;
+  result.warnings = problem.warnings;
+  result.outputs.required = static_cast<int64_t>(problem.required.size());
+  if (absl::Status s = CheckProblem(problem); !s.ok()) {
+    Violation v;
+    v.verdict = Verdict::kMalformed;
+    v.kind = "malformed plan";
+    v.message = std::string(s.message());
+    result.verdict = Verdict::kMalformed;
+    result.violations.push_back(std::move(v));
+    result.time_s.check = result.time_s.total = Since(start);
+    return result;
+  }
+  if (problem.required.empty()) {
+    Violation v;
+    v.verdict = Verdict::kUnknown;
+    v.kind = "nothing required";
+    v.message = "the specification requires no output; there is nothing to prove";
+    result.violations.push_back(std::move(v));
+    result.verdict = Verdict::kUnknown;
+    return result;
+  }
+  result.time_s.check = Since(start);
+
+  const auto cut_start = std::chrono::steady_clock::now();
+  const Cone cone = ConeOfRequired(problem);
+  ClaimTable table(problem, cone);
+  Relations relations(problem);
+  result.time_s.cut = Since(cut_start);
+
+  Rounds rounds(problem, options, &table, &relations);
+  bool proved = rounds.First() && rounds.RequiredProved();
+  std::vector<ClaimOutcome> first = rounds.outcomes();
+  bool refuted = false;
+  if (!proved) {
+    // A short attempt to see through false lineages, then numbers, then a longer attempt.
+    proved = rounds.Continue(2);
+    if (!proved) refuted = Refute(problem, options, table, first, &result);
+    if (!proved && !refuted) proved = rounds.Continue(16);
+  }
+  result.time_s.cut += rounds.key_seconds();
+  result.time_s.decide = rounds.decide_seconds();
+
+  result.stages.total = static_cast<int64_t>(table.claims().size());
+  result.stages.classes = rounds.classes();
+  std::map<std::string, int64_t> tiers;
+  std::set<std::string> premises, restrictions;
+  std::set<int32_t> counted;
+  for (size_t c = 0; c < rounds.outcomes().size(); ++c) {
+    const ClaimOutcome& o = rounds.outcomes()[c];
+    if (o.status == ClaimStatus::kProved) {
+      ++result.stages.proved;
+      if (counted.insert(table.claims()[c].klass).second) ++tiers[o.tier];
+    } else if (refuted) {
+      ++result.stages.refuted;
+    } else {
+      ++result.stages.unknown;
+    }
+    premises.insert(o.premises.begin(), o.premises.end());
+    restrictions.insert(o.restrictions.begin(), o.restrictions.end());
+  }
+  for (const std::string& p : premises) restrictions.erase(p);
+  result.premises.assign(premises.begin(), premises.end());
+  result.restrictions.assign(restrictions.begin(), restrictions.end());
+  result.tiers.assign(tiers.begin(), tiers.end());
+  for (const auto& r : problem.required) result.relations.push_back(DescribeRequired(problem, r));
+  result.outputs.claimed = static_cast<int64_t>(problem.required.size());
+  CountOperators(problem, cone, proved, &result);
+
+  if (proved && !refuted) {
+    result.verdict = Verdict::kProved;
+    if (!(premises.empty() && restrictions.empty() && problem.premises.empty()) &&
+        !HasFiniteSample(problem, &result)) {
+      result.verdict = Verdict::kUnknown;
+    }
+  } else if (refuted) {
+    result.verdict = Verdict::kRefuted;
+  } else {
+    result.verdict = Verdict::kUnknown;
+    ListUndecided(problem, table, rounds, &result);
+  }
+  result.peak_rss_mb.total = std::max(rounds.usage().peak_total_mb, PeakResidentMegabytes());
+  result.peak_rss_mb.largest = std::max(rounds.usage().peak_largest_mb, PeakResidentMegabytes());
+  result.time_s.total = Since(start);
+  return result;
+}
+
+}  // namespace planproof::stages
