@@ -151,8 +151,7 @@ absl::StatusOr<Function> FunctionCache::Forward(const Plan& plan, const Node& no
       Other(ForwardKey(plan, node), [&] { return MakeForward(plan, node); });
   if (!function.ok()) {
     return absl::Status(function.status().code(),
-                        absl::StrCat(node.Label(), " (", node.source.ToString(),
-                                     "): ", function.status().message()));
+                        absl::StrCat(node.Label(), ": ", function.status().message()));
   }
   return function;
 }

@@ -100,10 +100,10 @@ absl::StatusOr<ParallelBuilder::TensorId> ParallelBuilder::Read(const Event& eve
     if (value_[d][sub] == kNone) continue;
     absl::StrAppend(&elsewhere, elsewhere.empty() ? "; it is held by device " : ", ", d);
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      elsewhere.empty() ? "dangling tensor: " : "tensor used where it is not held: ",
-      plan_.TensorName(sub), " is read by ", node.Label(), " (", node.source.ToString(),
-      ") on device ", event.device, ", nothing made it there before", elsewhere));
+  return absl::InvalidArgumentError(
+      absl::StrCat(elsewhere.empty() ? "dangling tensor: " : "tensor used where it is not held: ",
+                   plan_.TensorName(sub), " is read by ", node.Label(), " on device ", event.device,
+                   ", nothing made it there before", elsewhere));
 }
 
 absl::Status ParallelBuilder::Write(const Event& event, int sub, TensorId tensor) {
@@ -152,11 +152,10 @@ absl::Status ParallelBuilder::Emit(sdfg::Operator op, const Event& event,
                    std::back_inserter(merged));
     axes = std::move(merged);
     if (LocalShape(op.inputs[i]) != op.function->inputs[i].shape) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("shape mismatch at ", op.name, " (", node.Label(), ", ",
-                       node.source.ToString(), ") on device ", event.device, ": input ", i, ", ",
-                       input.name, ", is ", ShapeText(LocalShape(op.inputs[i])), ", expected ",
-                       ShapeText(op.function->inputs[i].shape)));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "shape mismatch at ", op.name, " (", node.Label(), ") on device ", event.device,
+          ": input ", i, ", ", input.name, ", is ", ShapeText(LocalShape(op.inputs[i])),
+          ", expected ", ShapeText(op.function->inputs[i].shape)));
     }
   }
   op.devices = {event.device};

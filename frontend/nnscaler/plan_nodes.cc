@@ -80,7 +80,9 @@ constexpr int64_t kMaxRank = 1 << 20;
 }  // namespace
 
 std::string Node::Label() const {
-  return absl::StrCat(kind == NodeKind::kBackward ? "backward" : name, ", cell ", id);
+  std::string label = absl::StrCat(kind == NodeKind::kBackward ? "backward" : name, ", cell ", id);
+  if (source.line > 0) absl::StrAppend(&label, " at ", source.file, ":", source.line);
+  return label;
 }
 
 sdfg::AttributeValue PlanReader::ReadLiteral(ValueId owner, std::string_view what, ValueId value) {

@@ -95,7 +95,7 @@ struct Node {
   int mirror = kNoIndex;  // kBackward: the forward node, in Plan::nodes
   bool forward = true;    // kAdapter
   std::vector<Prim> prims;
-  std::string Label() const;  // "linear, cell 12"
+  std::string Label() const;  // "linear, cell 12 at model.py:5"
 };
 
 // One entry of a device's sequence.

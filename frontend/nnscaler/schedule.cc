@@ -38,6 +38,7 @@ class Scheduler {
     for (size_t d = 0; d < plan_.sequences.size() && status.ok(); ++d) {
       status = Unroll(static_cast<int>(d));
     }
+    if (status.ok()) status = CheckMatched();
     if (status.ok()) status = Walk();
     if (!status.ok()) return status;
     return std::move(result_);
@@ -164,6 +165,23 @@ class Scheduler {
     return absl::OkStatus();
   }
 
+  // Every participant must have the step in its program at all, in whatever order.
+  absl::Status CheckMatched() {
+    for (const Meeting& meeting : result_.meetings) {
+      for (size_t i = 0; i < meeting.participants.size(); ++i) {
+        if (meeting.arrivals[i].node != kNoIndex) continue;
+        for (const Event& event : meeting.arrivals) {
+          if (event.node == kNoIndex) continue;
+          return absl::InvalidArgumentError(
+              absl::StrCat("unmatched communication: device ", event.device, " runs ", Where(event),
+                           " among devices ", absl::StrJoin(meeting.participants, ", "),
+                           ", device ", meeting.participants[i], " has no matching step"));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
   // Devices run until they wait; the last participant to arrive releases the others.
   absl::Status Walk() {
     std::vector<int> arrived(result_.meetings.size(), 0);
@@ -224,8 +242,15 @@ class Scheduler {
 
   std::string Where(const Event& event) const {
     const Node& node = plan_.nodes[event.node];
-    return absl::StrCat(event.prim == kNoIndex ? node.name : node.prims[event.prim].class_name,
-                        " of ", node.Label(), " (microbatch ", event.microbatch, ")");
+    if (event.prim == kNoIndex) return node.Label();
+    const Prim& prim = node.prims[event.prim];
+    const std::vector<int>& tensors = prim.inputs.empty() ? prim.outputs : prim.inputs;
+    std::string text = prim.class_name;
+    if (!tensors.empty()) absl::StrAppend(&text, " of ", plan_.TensorName(tensors[0]));
+    if (prim.kind == PrimKind::kMove) {
+      absl::StrAppend(&text, " from ", prim.source, " to ", prim.destination);
+    }
+    return absl::StrCat(text, " (", node.Label(), ", microbatch ", event.microbatch, ")");
   }
 
   // Follows, from a waiting device, the first participant that has not arrived.

@@ -1,0 +1,388 @@
+#!/usr/bin/env python3
+"""Writes small execution plans in nnScaler's pickle format, with the standard library only.
+
+    write_nnscaler_plan.py OUT.pkl --plan single|tp2|dp2nm2|pp2nm2 [--fault FAULT] [--seed N]
+
+The model is an MLP, loss = sum(linear(linear(x))). The plans use the class names and attributes that
+a reader of such files relies on, and nothing else of nnScaler. FAULT is one of FAULTS below; each
+breaks the plan in one way. `--corpus DIR` writes seeds for the pickle fuzzer instead.
+"""
+import argparse
+import os
+import pickle
+import random
+import sys
+import types
+
+BATCH, WIDTH, HIDDEN = 8, 6, 4
+
+FAULTS = {
+    'no_all_reduce': 'tp2: the all-reduce after the row-parallel linear is an identity',
+    'no_backward_all_reduce': 'tp2: the all-reduce of the input gradient is an identity',
+    'gather_for_reduce': 'tp2: that all-reduce is an all-gather',
+    'gather_on_one_rank': 'tp2: the same on one rank only',
+    'missing_adapter': 'tp2: rank 1 lacks the adapter',
+    'wait_cycle': 'tp2: the ranks run two all-reduces in different order',
+    'swapped_operands': 'tp2: a backward reads the other gradient',
+    'wrong_slice': 'tp2: rank 1 holds the slice of rank 0',
+    'two_index_maps': 'tp2: one tensor id with two index maps',
+    'two_value_maps': 'tp2: one tensor id with two value maps',
+    'two_producers': 'tp2: an activation is made twice',
+    'dangling_gradient': 'any: the loss gradient of the last linear is never made',
+    'no_reducer': 'dp2nm2: no weight reducer',
+    'early_reducer': 'dp2nm2: the reducer runs before the last microbatch\'s backward',
+    'double_reducer': 'dp2nm2: the reducer runs twice',
+    'missing_microbatch': 'dp2nm2: the backward of one microbatch does not run',
+    'batch_ratio': 'dp2nm2: twice as many copies as the batch allows',
+    'irregular': 'dp2nm2: microbatches run different cells; equivalent all the same',
+    'wrong_rank': 'pp2nm2: the sender names another receiver',
+    'crossed_moves': 'pp2nm2: microbatches are received in a deadlocking order',
+    'shuffled': 'single: operators in another order; equivalent all the same',
+    'unknown_operator': 'any: an operator that nothing declares',
+    'accumulated': 'any: a gradient is written twice, once by each of two uses; equivalent',
+    'big_shape': 'any: a tensor of 2^80 elements',
+}
+
+
+def define(module, name):
+    """A class that pickles under nnScaler's module path."""
+    existing = getattr(sys.modules.get(module), name, None)
+    if existing is not None:
+        return existing
+    parts = module.split('.')
+    for i in range(1, len(parts) + 1):
+        path = '.'.join(parts[:i])
+        if path not in sys.modules:
+            sys.modules[path] = types.ModuleType(path)
+    cls = type(name, (), {'__module__': module})
+    setattr(sys.modules[module], name, cls)
+    return cls
+
+
+CodeGen = define('nnscaler.codegen.module.module', 'ModuleCodeGen')
+ExecutionPlan = define('nnscaler.execplan.execplan', 'ExecutionPlan')
+Reuse = define('nnscaler.execplan.execplan', 'ExeReuseCell')
+Segment = define('nnscaler.graph.segment', 'IRSegment')
+Dimops = define('nnscaler.graph.function.dimops', 'IRDimops')
+Backward = define('nnscaler.ir.operator', 'IRBpOperation')
+Data = define('nnscaler.ir.operator', 'IRDataOperation')
+Adapter = define('nnscaler.ir.adapter.adapter', 'IRAdapter')
+Reducer = define('nnscaler.ir.adapter.adapter', 'IRWeightReducer')
+Full = define('nnscaler.ir.tensor', 'IRFullTensor')
+Sub = define('nnscaler.ir.tensor', 'IRSubTensor')
+IndexMap = define('nnscaler.ir.tensor', 'IndexMap')
+ValueMap = define('nnscaler.ir.tensor', 'ValueMap')
+Float32 = define('torch', 'float32')
+
+
+def make(cls, **state):
+    thing = cls()
+    thing.__dict__.update(state)
+    return thing
+
+
+class Builder:
+    def __init__(self):
+        self.next_id = 1
+        self.fulls = {}
+        self.sub_ids = {}
+
+    def new_id(self):
+        self.next_id += 1
+        return self.next_id
+
+    def full(self, name, shape, attr=False, loss=False, grad=True):
+        if name in self.fulls:
+            return self.fulls[name]
+        tensor = make(Full, _id=self.new_id(), name=name, _shape=tuple(shape), _dtype=Float32,
+                      _is_attr=attr, _is_grad=False, _is_loss=loss, _grad=None)
+        if grad:
+            tensor._grad = make(Full, _id=self.new_id(), name='g' + name, _shape=tuple(shape),
+                                _dtype=Float32, _is_attr=attr, _is_grad=True, _is_loss=loss,
+                                _grad=None)
+        self.fulls[name] = tensor
+        return tensor
+
+    def sub(self, full, ranges=None, term=(0, 1), grad=None, tag=''):
+        ranges = tuple(ranges or ((0, extent) for extent in full._shape))
+        key = (full._id, ranges, term, tag)
+        if key not in self.sub_ids:
+            self.sub_ids[key] = self.new_id()
+        return make(Sub, _id=self.sub_ids[key], name=full.name, _full_tensor=full,
+                    _dtype=full._dtype, _is_attr=full._is_attr, _is_grad=full._is_grad, _grad=grad,
+                    _indmap=make(IndexMap, _indices=ranges, _shape=full._shape),
+                    _valmap=make(ValueMap, _weight=term))
+
+    def cell(self, cls, name, device, inputs, outputs, cell_id=None, **more):
+        state = dict(_id=cell_id or self.new_id(), name=name, signature=name, _device=tuple(device),
+                     _inputs=inputs, _outputs=outputs, _kwargs={}, _mirror=None, _comment=None)
+        state.update(more)
+        return make(cls, **state)
+
+    def operator(self, name, device, inputs, outputs, line=0, **kwargs):
+        comment = 'File "model.py", line %d, in forward,  y = %s(x)' % (line, name)
+        return self.cell(Dimops, name, device, inputs, outputs, _kwargs=kwargs,
+                         _comment=comment if line else None)
+
+    def backward(self, forward):
+        gradients = [t._grad for t in forward._outputs if t._grad is not None]
+        made = [t._grad for t in forward._inputs if isinstance(t, Sub) and t._grad is not None]
+        return self.cell(Backward, 'backward', forward._device, gradients, made, _mirror=forward)
+
+    def adapter(self, device, inputs, outputs, prims, forward=True, cell_id=None):
+        return self.cell(Adapter, 'adapter', [device], inputs, outputs, cell_id, _prims=prims,
+                         _forward=forward)
+
+    def segment(self, nodes, cell_id=None):
+        return self.cell(Segment, 'segment', [], [], [], cell_id, _nodes=nodes)
+
+    def reuse(self, cell):
+        return self.cell(Reuse, cell.name, [], [], [], _cell=cell)
+
+
+def prim(name, device, inputs, outputs, **kwargs):
+    cls = define('nnscaler.ir.adapter.prim', name)
+    return make(cls, _inputs=inputs, _outputs=outputs, _device=[device], kwargs=kwargs)
+
+
+def module(sequences, copies=1):
+    devices = tuple(sorted(sequences))
+    plan = make(ExecutionPlan, _seq=sequences)
+    return make(CodeGen, execplan=plan, devices=devices, runtime_ndevs=copies * len(devices),
+                enable_dp=copies > 1, batch_size=None, comm_groups=[])
+
+
+def tensors(b, batch):
+    x = b.full('data', (batch, WIDTH))
+    w0 = b.full('layers.0.weight', (HIDDEN, WIDTH), attr=True)
+    h = b.full('linear', (batch, HIDDEN))
+    w1 = b.full('layers.1.weight', (WIDTH, HIDDEN), attr=True)
+    y = b.full('linear_1', (batch, WIDTH))
+    loss = b.full('sum_1', (1,), loss=True)
+    return x, w0, h, w1, y, loss
+
+
+def with_gradient(b, full, ranges=None, term=(0, 1), grad_term=(0, 1), tag=''):
+    return b.sub(full, ranges, term, b.sub(full._grad, ranges, grad_term, tag=tag))
+
+
+def layers(b, device, batch, pieces=None, accumulate=False):
+    """Forward operators of the whole model; `pieces` overrides tensors by name."""
+    x, w0, h, w1, y, loss = tensors(b, batch)
+    use = {t.name: with_gradient(b, t) for t in (x, w0, h, w1, y, loss)}
+    use.update(pieces or {})
+    nodes = [b.operator('linear', [device], [use['data'], use['layers.0.weight']], [use['linear']], 5,
+                        bias=None)]
+    if accumulate:  # relu(h) + h: the gradient of h is written by both uses
+        relu, add = b.full('relu', h._shape), b.full('add', h._shape)
+        nodes.append(b.operator('relu', [device], [use['linear']], [with_gradient(b, relu)], 6))
+        nodes.append(b.operator('add', [device], [with_gradient(b, relu), use['linear']],
+                                [with_gradient(b, add)], 7, alpha=1))
+        use['linear'] = with_gradient(b, add)
+    nodes.append(b.operator('linear', [device], [use['linear'], use['layers.1.weight']],
+                            [use['linear_1']], 8, bias=None))
+    nodes.append(b.operator('sum', [device], [use['linear_1']], [use['sum_1']], 9))
+    return nodes, use
+
+
+def backwards(b, nodes):
+    return [b.backward(node) for node in reversed(nodes)]
+
+
+def data_cell(b, device, batch, cell_id=None):
+    return b.cell(Data, 'dataloader', [device], [], [b.sub(tensors(b, batch)[0])], cell_id)
+
+
+def single(fault, rng):
+    b = Builder()
+    nodes, _ = layers(b, 0, BATCH, accumulate=fault == 'accumulated')
+    back = backwards(b, nodes)
+    if fault == 'dangling_gradient':
+        back.pop(0)
+    if fault == 'unknown_operator':
+        nodes[0].name = 'frobnicate'
+    if fault == 'shuffled':
+        nodes, back = nodes + back, []
+        rng.shuffle(nodes)
+    if fault == 'big_shape':
+        nodes[0]._outputs[0]._full_tensor._shape = (1 << 40, 1 << 40)
+    return module({0: [data_cell(b, 0, BATCH), b.segment(nodes), b.segment(back)]})
+
+
+def tp2(fault, rng):
+    b = Builder()
+    x, w0, h, w1, y, loss = tensors(b, BATCH)
+    half = HIDDEN // 2
+    ids = {k: b.new_id() for k in ('data', 'in', 'out', 'back_in', 'back_out', 'extra')}
+    sequences = {}
+    for rank in (0, 1):
+        rows = (rank * half, rank * half + half)
+        if fault == 'wrong_slice':
+            rows = (0, half)
+        x_whole = with_gradient(b, x, grad_term=(rank, 2))
+        pieces = {
+            'data': x_whole,
+            'layers.0.weight': with_gradient(b, w0, (rows, (0, WIDTH))),
+            'linear': with_gradient(b, h, ((0, BATCH), rows)),
+            'layers.1.weight': with_gradient(b, w1, ((0, WIDTH), rows)),
+            'linear_1': b.sub(y, term=(rank, 2), grad=b.sub(y._grad)),
+        }
+        nodes, use = layers(b, rank, BATCH, pieces)
+        whole = with_gradient(b, y)
+        nodes[-1]._inputs = [whole]
+        forward_in = prim('IdentityAllreducePrim', rank, [b.sub(x)], [b.sub(x)], ranks=[0, 1])
+        forward_out = prim('AllReduceIdentityPrim', rank, [use['linear_1']], [whole], ranks=[0, 1])
+        if fault == 'no_all_reduce':
+            forward_out = prim('IdentityPrim', rank, [use['linear_1']], [whole])
+        if fault == 'gather_for_reduce' or (fault == 'gather_on_one_rank' and rank == 1):
+            forward_out = prim('AllGatherPrim', rank, [use['linear_1']], [whole], dim=0, ranks=[0, 1])
+        enter = b.adapter(rank, [b.sub(x)], [b.sub(x)], [forward_in], True, ids['in'])
+        leave = b.adapter(rank, [use['linear_1']], [whole], [forward_out], True, ids['out'])
+        back = backwards(b, nodes)
+        enter_back = b.adapter(rank, [b.sub(y._grad)], [b.sub(y._grad)], [forward_out], False,
+                               ids['back_out'])
+        leave_prim = forward_in
+        if fault == 'no_backward_all_reduce':
+            leave_prim = prim('IdentityPrim', rank, [x_whole._grad], [b.sub(x._grad)])
+        leave_back = b.adapter(rank, [x_whole._grad], [b.sub(x._grad)], [leave_prim], False,
+                               ids['back_in'])
+        forward = [enter, nodes[0], nodes[1], leave, nodes[2]]
+        backward = [back[0], enter_back, back[1], back[2], leave_back]
+        if fault == 'missing_adapter' and rank == 1:
+            forward.remove(leave)
+            nodes[-1]._inputs = [use['linear_1']]
+        if fault == 'wait_cycle':
+            extra = b.adapter(rank, [b.sub(x)], [], [prim('AllReducePrim', rank, [b.sub(x)],
+                                                          [b.sub(x, tag='x')], ranks=[0, 1])],
+                              True, ids['extra'])
+            forward.insert(forward.index(leave) + rank, extra)
+        if fault == 'dangling_gradient':
+            backward.remove(back[0])
+            backward[0]._inputs = [b.sub(y._grad, tag='never')]
+            backward[0]._outputs = [b.sub(y._grad)]
+        if fault == 'swapped_operands' and rank == 1:
+            back[2]._outputs.reverse()
+        if fault == 'two_index_maps' and rank == 1:
+            nodes[2]._inputs[0] = make(Sub, **dict(whole.__dict__, _indmap=make(
+                IndexMap, _indices=((0, BATCH), (1, WIDTH)), _shape=y._shape)))
+        if fault == 'two_value_maps' and rank == 1:
+            nodes[2]._inputs[0] = make(Sub, **dict(whole.__dict__, _valmap=make(ValueMap, _weight=(0, 3))))
+        if fault == 'two_producers':
+            forward.insert(2, b.operator('linear', [rank], nodes[0]._inputs, nodes[0]._outputs, bias=None))
+        if fault == 'unknown_operator':
+            nodes[0].name = 'frobnicate'
+        if fault == 'big_shape':
+            y._shape = (1 << 40, 1 << 40)
+        sequences[rank] = [data_cell(b, rank, BATCH, ids['data']), b.segment(forward),
+                           b.segment(backward)]
+    return module(sequences)
+
+
+def dp2nm2(fault, rng):
+    b = Builder()
+    batch = BATCH // 4
+    nodes, use = layers(b, 0, batch, accumulate=fault == 'accumulated')
+    data, forward = data_cell(b, 0, batch), b.segment(nodes)
+    back = backwards(b, nodes)
+    if fault == 'dangling_gradient':
+        back.pop(0)
+    if fault == 'unknown_operator':
+        nodes[0].name = 'frobnicate'
+    backward = b.segment(back)
+    reducer = b.cell(Reducer, 'reducer', [0], [use['layers.0.weight'], use['layers.1.weight']], [])
+    cells = [data, forward, backward] * 2
+    if fault == 'irregular':  # the second microbatch has its own objects, in another grouping
+        half = len(back) // 2
+        cells[3:] = [data, forward, b.segment(back, backward._id)]
+        cells[5] = b.segment([b.segment(back[:half]), b.segment(back[half:])], backward._id)
+        forward_again = b.segment(list(nodes), forward._id)
+        cells[4] = forward_again
+    if fault == 'missing_microbatch':
+        cells.pop()
+    sequence = [b.reuse(cell) for cell in cells]
+    if fault != 'no_reducer':
+        sequence.append(reducer)
+    if fault == 'early_reducer':
+        sequence[-1], sequence[-2] = sequence[-2], sequence[-1]
+    if fault == 'double_reducer':
+        sequence.append(reducer)
+    return module({0: sequence}, 4 if fault == 'batch_ratio' else 2)
+
+
+def pp2nm2(fault, rng):
+    b = Builder()
+    batch = BATCH // 2
+    nodes, use = layers(b, 0, batch)
+    nodes[1]._device = nodes[2]._device = (1,)
+    back = backwards(b, nodes)
+    h, gh = use['linear'], use['linear']._grad
+    loss = b.sub(tensors(b, batch)[5])
+    ids = {k: b.new_id() for k in ('data', 'send', 'return', 'loss')}
+
+    def move(device, tensor, source, target, cell_id):
+        sends = device == source
+        shape = tuple(hi - lo for lo, hi in tensor._indmap._indices)
+        named = target
+        if fault == 'wrong_rank' and sends and cell_id == ids['send']:
+            named = 0
+        step = prim('MovePrim', device, [tensor] if sends else [], [] if sends else [tensor],
+                    shape=shape, dtype='torch.float32', src=source, dst=named)
+        return b.reuse(b.adapter(device, [tensor] if sends else [], [] if sends else [tensor],
+                                 [step], not tensor._is_grad, cell_id))
+
+    first = [b.reuse(data_cell(b, 0, batch, ids['data'])), b.reuse(b.segment([nodes[0]])),
+             move(0, h, 0, 1, ids['send'])]
+    first_back = [move(0, gh, 1, 0, ids['return']), b.reuse(b.segment([back[2]]))]
+    second = [move(1, h, 0, 1, ids['send']), b.reuse(b.segment([nodes[1], nodes[2]]))]
+    second_back = [b.reuse(b.segment([back[0], back[1]])), move(1, gh, 1, 0, ids['return'])]
+    last = {d: [move(d, loss, 1, 0, ids['loss'])] * 2 for d in (0, 1)}
+    zero = first + first + first_back + first_back + last[0]
+    one = second + second + second_back + second_back + last[1]
+    if fault == 'crossed_moves':
+        one = second + second_back + second + second_back + last[1]
+    if fault == 'dangling_gradient':
+        second_back[0]._cell._nodes.pop(0)
+    return module({0: zero, 1: one})
+
+
+def write_corpus(directory):
+    os.makedirs(directory, exist_ok=True)
+    values = [None, True, 7, -300, 1 << 40, 1 << 90, 1.5, 'text', 'x' * 300, b'bytes', (1, 2),
+              [1, [2, [3]]], {'a': 1}, {1, 2}]
+    cycle = []
+    cycle.append(cycle)
+    values.append(cycle)
+    for protocol in range(6):
+        for i, value in enumerate(values):
+            with open(os.path.join(directory, 'value%d_p%d' % (i, protocol)), 'wb') as out:
+                out.write(pickle.dumps(value, protocol))
+    for name, plan in PLANS.items():
+        with open(os.path.join(directory, 'plan_' + name), 'wb') as out:
+            out.write(pickle.dumps(plan('', random.Random(0)), 4))
+
+
+PLANS = {'single': single, 'tp2': tp2, 'dp2nm2': dp2nm2, 'pp2nm2': pp2nm2}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('out', nargs='?')
+    parser.add_argument('--plan', choices=sorted(PLANS), default='single')
+    parser.add_argument('--fault', choices=[''] + sorted(FAULTS), default='')
+    parser.add_argument('--seed', type=int, default=0)
+    parser.add_argument('--protocol', type=int, default=4)
+    parser.add_argument('--corpus', metavar='DIR')
+    options = parser.parse_args()
+    if options.corpus:
+        write_corpus(options.corpus)
+        return
+    if not options.out:
+        parser.error('the file to write is missing')
+    plan = PLANS[options.plan](options.fault, random.Random(options.seed))
+    with open(options.out, 'wb') as out:
+        out.write(pickle.dumps(plan, options.protocol))
+
+
+if __name__ == '__main__':
+    main()
