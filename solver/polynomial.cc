@@ -1,6 +1,7 @@
 // Sums, products and the folding rules of products.
 #include <algorithm>
 
+#include "solver/summation.h"
 #include "solver/term.h"
 
 namespace planproof::solver {
@@ -217,6 +218,13 @@ PolyId Arena::IntegerPower(PolyId a, int32_t n) {
   return result;
 }
 
+PolyId Arena::Renormalised(Atom sum) {
+  if (sum.domain.size() < 2) return OfAtom(InternAtom(std::move(sum)));
+  SymbolMap opening;
+  std::vector<BoundVariable> vars = Rewriter::Open(this, sum, &opening);
+  return Summation(this).SumProduct(vars, Rewriter(this, std::move(opening)).Mono(sum.mono));
+}
+
 // Rule merge-adjacent: c R sum_{[a,b)} f + c R sum_{[b,d)} f = c R sum_{[a,d)} f, in any one
 // dimension of a box.
 std::vector<Term> Arena::MergeAdjacentSums(std::vector<Term> terms) {
@@ -267,9 +275,9 @@ std::vector<Term> Arena::MergeAdjacentSums(std::vector<Term> terms) {
               std::min(s.domain[differing].lo, other.domain[differing].lo);
           merged.domain[differing].hi =
               std::max(s.domain[differing].hi, other.domain[differing].hi);
-          Factors f = monos_[rest_mono].factors;
-          f.push_back({InternAtom(std::move(merged)), Exponent{}});
-          PolyId product = ProductOf(std::move(f), terms[t].coefficient);
+          // A longer interval may have become a full digit of another variable.
+          PolyId product = ProductOf(Factors(monos_[rest_mono].factors), terms[t].coefficient);
+          product = Mul(product, Renormalised(std::move(merged)));
           size_t first = std::min(e.term, t), second = std::max(e.term, t);
           terms.erase(terms.begin() + second);
           terms.erase(terms.begin() + first);

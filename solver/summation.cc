@@ -359,6 +359,14 @@ PolyId Summation::Maximum(Vars vars, PolyId body, PolyId guard) {
   return arena_.Add(outside, arena_.OfAtom(arena_.InternAtom(std::move(a))));
 }
 
+PolyId Arena::SumOver(const std::vector<BoundVariable>& box, PolyId body) {
+  return Summation(this).SumProduct(box, body);
+}
+
+PolyId Arena::ReduceMaxOver(const std::vector<BoundVariable>& box, PolyId body, PolyId guard) {
+  return Summation(this).Maximum(box, body, guard);
+}
+
 PolyId Arena::Sum(BoundVariable v, PolyId body) { return Summation(this).SumProduct({v}, body); }
 
 PolyId Arena::ReduceMax(BoundVariable v, PolyId body, PolyId guard) {

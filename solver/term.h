@@ -234,6 +234,8 @@ class Arena {
   bool SimplifyConditions(Factors* factors);  // false: the product is 0
   PolyId MulMono(MonoId a, MonoId b, const Rational& coefficient);
   std::vector<Term> MergeAdjacentSums(std::vector<Term> terms);
+  // A sum atom whose box has grown, in normal form again.
+  PolyId Renormalised(Atom sum);
   PolyId PowerOfTerm(const Term& term, Exponent e);
   PolyId PowerOfSum(PolyId a, Exponent e);
   PolyId IntegerPower(PolyId a, int32_t n);
