@@ -37,7 +37,8 @@ struct OpaqueCall {
 using OpaqueFunction = std::function<absl::StatusOr<double>(const OpaqueCall&)>;
 
 // A stand-in for any opaque function: a hash of name, row and scalars in (0, 1), or in
-// [0, row length) if it is integer-valued. Equal calls give equal values.
+// [0, row length) if it is integer-valued. Equal calls give equal values. The named constants of
+// differentiate.h have their value.
 absl::StatusOr<double> HashedOpaque(const OpaqueCall& call);
 
 // The outputs of the function, in order. InvalidArgument if the inputs do not fit or an index is

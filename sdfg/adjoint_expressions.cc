@@ -1,0 +1,166 @@
+#include "sdfg/adjoint_expressions.h"
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace planproof::sdfg {
+namespace {
+
+using solver::Rational;
+
+constexpr size_t kMaxNodes = size_t{1} << 20;
+constexpr int kMaxNesting = 100;  // of reductions
+
+}  // namespace
+
+bool AdjointExpressions::failed() const {
+  return too_deep_ || index_.overflowed() || b_.function().nodes.size() > kMaxNodes;
+}
+
+bool AdjointExpressions::IsReal(ExprId id, int64_t value) const {
+  const Node& node = b_.node(id);
+  return node.op == Op::kReal && node.real == Rational(value);
+}
+
+ExprId AdjointExpressions::Add(ExprId a, ExprId b) {
+  if (IsReal(a, 0)) return b;
+  if (IsReal(b, 0)) return a;
+  return b_.Binary(Op::kAdd, a, b);
+}
+
+ExprId AdjointExpressions::Multiply(ExprId a, ExprId b) {
+  if (IsReal(a, 0) || IsReal(b, 1)) return a;
+  if (IsReal(b, 0) || IsReal(a, 1)) return b;
+  const Node& left = b_.node(a);
+  const Node& right = b_.node(b);
+  if (left.op == Op::kReal && right.op == Op::kReal) return b_.Real(left.real * right.real);
+  return b_.Binary(Op::kMul, a, b);
+}
+
+ExprId AdjointExpressions::Divide(ExprId a, ExprId b) {
+  if (IsReal(a, 0) || IsReal(b, 1)) return a;
+  return b_.Binary(Op::kDiv, a, b);
+}
+
+ExprId AdjointExpressions::Negate(ExprId a) {
+  const Node& node = b_.node(a);
+  if (node.op == Op::kReal) return b_.Real(-node.real);
+  if (node.op == Op::kNeg) return node.args[0];
+  return b_.Unary(Op::kNeg, a);
+}
+
+ExprId AdjointExpressions::Select(ExprId condition, ExprId a, ExprId b) {
+  if (a == b) return a;
+  if (const std::optional<bool> truth = index_.Decide(condition)) return *truth ? a : b;
+  return b_.Select(condition, a, b);
+}
+
+ExprId AdjointExpressions::Indicator(ExprId condition) {
+  if (const std::optional<bool> truth = index_.Decide(condition)) return b_.Real(*truth ? 1 : 0);
+  return b_.Unary(Op::kIndicator, condition);
+}
+
+ExprId AdjointExpressions::Rebuild(Node node, std::vector<ExprId> args) {
+  switch (node.op) {
+    case Op::kIntAdd:
+      return index_.Add(args[0], args[1]);
+    case Op::kIntScale:
+      return index_.Scale(node.value, args[0]);
+    case Op::kIntDiv:
+      return index_.Div(args[0], node.value);
+    case Op::kIntMod:
+      return index_.Mod(args[0], node.value);
+    case Op::kSelect:
+      return Select(args[0], args[1], args[2]);
+    case Op::kIndicator:
+      return Indicator(args[0]);
+    default:
+      node.args.assign(args.begin(), args.end());
+      return b_.AddNode(std::move(node));
+  }
+}
+
+ExprId AdjointExpressions::Substitute(ExprId root, const Substitution& substitution) {
+  return SubstituteNested(root, substitution, 0);
+}
+
+ExprId AdjointExpressions::SubstituteNested(ExprId root, const Substitution& substitution,
+                                            int depth) {
+  if (depth > kMaxNesting) too_deep_ = true;
+  VarSet replaced;
+  for (const auto& entry : substitution) replaced.push_back(entry.first);
+  if (failed() || !Intersects(index_.Free(root), replaced)) return root;
+
+  absl::flat_hash_map<ExprId, ExprId> done;
+  const auto result = [&](ExprId id) {
+    const auto found = done.find(id);
+    return found == done.end() ? id : found->second;
+  };
+  std::vector<std::pair<ExprId, size_t>> stack = {{root, 0}};  // expression, next argument
+  while (!stack.empty()) {
+    const ExprId id = stack.back().first;
+    const Node node = b_.node(id);  // a copy: building moves the nodes
+    const VarId bound = BoundVariable(node);
+    if (node.op == Op::kIndex) {
+      done[id] = substitution.at(node.var);
+      stack.pop_back();
+      continue;
+    }
+    // The body of a reduction is replaced by itself, below; it has another scope.
+    size_t& next = stack.back().second;
+    if (next == 0 && bound >= 0) next = 1;
+    if (next < node.args.size()) {
+      const ExprId arg = node.args[next++];
+      if (!done.contains(arg) && Intersects(index_.Free(arg), replaced)) stack.push_back({arg, 0});
+      continue;
+    }
+    stack.pop_back();
+    if (done.contains(id)) continue;
+    std::vector<ExprId> args;
+    for (ExprId arg : node.args) args.push_back(result(arg));
+    Node rebuilt = node;
+    if (bound >= 0) {
+      const IndexVariable variable = b_.function().vars[bound];
+      rebuilt.var = b_.AddVar(variable.name, variable.extent);
+      Substitution inner = substitution;
+      inner[bound] = b_.Index(rebuilt.var);
+      args[0] = SubstituteNested(node.args[0], inner, depth + 1);
+    }
+    done[id] = Rebuild(std::move(rebuilt), std::move(args));
+    if (failed()) return root;
+  }
+  return result(root);
+}
+
+ExprId AdjointExpressions::SumOver(const VarSet& vars, ExprId body) {
+  if (IsZero(body)) return body;
+  Substitution fresh;
+  std::vector<VarId> summed;
+  Rational count(1);  // of equal terms
+  for (VarId var : vars) {
+    const IndexVariable variable = b_.function().vars[var];
+    if (variable.extent == 0) return Zero();
+    if (!Contains(index_.Free(body), var)) {
+      count *= Rational(variable.extent);
+    } else if (variable.extent == 1) {
+      fresh[var] = b_.Int(0);
+    } else {
+      summed.push_back(b_.AddVar(variable.name, variable.extent));
+      fresh[var] = b_.Index(summed.back());
+    }
+  }
+  ExprId result = Substitute(body, fresh);
+  if (failed()) return result;
+  for (VarId var : summed) {
+    // Simplification may have removed the variable.
+    if (Contains(index_.Free(result), var)) {
+      result = b_.Reduce(Op::kSum, var, result);
+    } else {
+      count *= Rational(b_.function().vars[var].extent);
+    }
+  }
+  return Multiply(b_.Real(count), result);
+}
+
+}  // namespace planproof::sdfg

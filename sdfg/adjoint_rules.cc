@@ -1,0 +1,213 @@
+#include "sdfg/adjoint_rules.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sdfg/differentiate.h"
+
+namespace planproof::sdfg {
+namespace {
+
+using solver::Rational;
+
+// Weights of the operands of max(a, b) where above = [a > b], tie = [a = b]: those of the
+// derivative. For a minimum the caller exchanges the comparison.
+absl::StatusOr<std::pair<ExprId, ExprId>> TieWeights(AdjointExpressions* e, TieRule tie, ExprId a,
+                                                     ExprId b) {
+  IndexFunctionBuilder& f = e->builder();
+  const auto greater = [&](ExprId x, ExprId y) {
+    return e->Indicator(f.Binary(Op::kRealLess, y, x));
+  };
+  const auto at_least = [&](ExprId x, ExprId y) {
+    return e->Indicator(f.Binary(Op::kRealLessEq, y, x));
+  };
+  switch (tie) {
+    case TieRule::kNone:
+      break;
+    case TieRule::kFirst:
+      return std::make_pair(at_least(a, b), greater(b, a));
+    case TieRule::kAll:
+      return std::make_pair(at_least(a, b), at_least(b, a));
+    case TieRule::kZero:
+      return std::make_pair(greater(a, b), greater(b, a));
+    case TieRule::kEven: {
+      const ExprId half =
+          e->Multiply(f.Real(Rational(1, 2)), e->Indicator(f.Binary(Op::kRealEq, a, b)));
+      return std::make_pair(e->Add(greater(a, b), half), e->Add(greater(b, a), half));
+    }
+  }
+  return absl::FailedPreconditionError("max, min and abs need a rule for ties");
+}
+
+// Weight of the body's value at one index in the derivative of a maximum or minimum over the index.
+absl::StatusOr<ExprId> ReductionWeight(AdjointExpressions* e, const Node& node, ExprId body,
+                                       ExprId value) {
+  IndexFunctionBuilder& f = e->builder();
+  const VarId var = node.var;
+  const ExprId attains = f.Binary(Op::kRealEq, body, value);
+  // Values at another index that attain the extremum as well.
+  const VarId other = f.AddVar(f.function().vars[var].name, f.function().vars[var].extent);
+  const ExprId other_attains =
+      f.Binary(Op::kRealEq, e->Substitute(body, {{var, f.Index(other)}}), value);
+  switch (node.tie) {
+    case TieRule::kNone:
+      break;
+    case TieRule::kAll:
+      return e->Indicator(attains);
+    case TieRule::kEven:
+      return e->Divide(e->Indicator(attains),
+                       f.Reduce(Op::kSum, other, e->Indicator(other_attains)));
+    case TieRule::kFirst: {
+      const ExprId earlier = f.Binary(Op::kIntLess, f.Index(other), f.Index(var));
+      const ExprId count = f.Reduce(
+          Op::kSum, other, e->Multiply(e->Indicator(earlier), e->Indicator(other_attains)));
+      return e->Multiply(e->Indicator(attains),
+                         e->Indicator(f.Binary(Op::kRealEq, count, f.Real(0))));
+    }
+    case TieRule::kZero: {
+      const ExprId count = f.Reduce(Op::kSum, other, e->Indicator(other_attains));
+      return e->Multiply(e->Indicator(attains),
+                         e->Indicator(f.Binary(Op::kRealEq, count, f.Real(1))));
+    }
+  }
+  return absl::FailedPreconditionError("a maximum or minimum over an index needs a rule for ties");
+}
+
+// d|x| / dx is the weight of x less the weight of -x in max(x, -x).
+absl::StatusOr<ExprId> AbsWeight(AdjointExpressions* e, TieRule tie, ExprId x) {
+  const absl::StatusOr<std::pair<ExprId, ExprId>> weights =
+      TieWeights(e, tie, x, e->builder().Real(0));
+  if (!weights.ok()) return weights.status();
+  return e->Add(weights->first, e->Negate(weights->second));
+}
+
+}  // namespace
+
+std::vector<int> DifferentiableArguments(const Node& node) {
+  switch (node.op) {
+    case Op::kAdd:
+    case Op::kMul:
+    case Op::kDiv:
+    case Op::kMax:
+    case Op::kMin:
+      return {0, 1};
+    case Op::kNeg:
+    case Op::kPow:
+    case Op::kExp:
+    case Op::kLog:
+    case Op::kErf:
+    case Op::kSin:
+    case Op::kCos:
+    case Op::kAbs:
+    case Op::kSum:
+    case Op::kReduceMax:
+    case Op::kReduceMin:
+      return {0};
+    case Op::kSelect:
+      return {1, 2};
+    case Op::kOpaque: {
+      std::vector<int> all;
+      // An integer is piecewise constant.
+      for (size_t i = 0; !node.int_valued && i < node.args.size(); ++i) {
+        all.push_back(static_cast<int>(i));
+      }
+      return all;
+    }
+    default:
+      return {};
+  }
+}
+
+absl::StatusOr<std::vector<ExprId>> LocalAdjoints(AdjointExpressions* e,
+                                                  const LocalDerivative& local) {
+  IndexFunctionBuilder& f = e->builder();
+  const Node& node = local.node;
+  const std::vector<ExprId>& args = local.args;
+  const ExprId adjoint = local.adjoint;
+  std::vector<ExprId> parts(args.size(), kNoExpr);
+  const auto scaled = [&](ExprId factor) { return e->Multiply(adjoint, factor); };
+  switch (node.op) {
+    case Op::kAdd:
+      parts = {adjoint, adjoint};
+      break;
+    case Op::kMul:
+      parts = {scaled(args[1]), scaled(args[0])};
+      break;
+    case Op::kNeg:
+      parts = {e->Negate(adjoint)};
+      break;
+    case Op::kDiv:
+      if (local.wanted[0]) parts[0] = e->Divide(adjoint, args[1]);
+      if (local.wanted[1]) {
+        parts[1] = e->Negate(e->Divide(scaled(args[0]), e->Multiply(args[1], args[1])));
+      }
+      break;
+    case Op::kPow: {
+      const Rational rest = node.real - Rational(1);
+      if (node.real.IsZero()) break;
+      const ExprId power = rest.IsZero()  ? f.Real(1)
+                           : rest.IsOne() ? args[0]
+                                          : f.Pow(args[0], rest);
+      parts = {scaled(e->Multiply(f.Real(node.real), power))};
+      break;
+    }
+    case Op::kExp:
+      parts = {scaled(local.value)};
+      break;
+    case Op::kLog:
+      parts = {e->Divide(adjoint, args[0])};
+      break;
+    case Op::kErf: {
+      const ExprId bell = f.Unary(Op::kExp, e->Negate(e->Multiply(args[0], args[0])));
+      const ExprId constant = f.Opaque(kTwoOverSqrtPi, false, -1, {});
+      parts = {scaled(e->Multiply(constant, bell))};
+      break;
+    }
+    case Op::kSin:
+      parts = {scaled(f.Unary(Op::kCos, args[0]))};
+      break;
+    case Op::kCos:
+      parts = {e->Negate(scaled(f.Unary(Op::kSin, args[0])))};
+      break;
+    case Op::kAbs: {
+      const absl::StatusOr<ExprId> weight = AbsWeight(e, node.tie, args[0]);
+      if (!weight.ok()) return weight.status();
+      parts = {scaled(*weight)};
+      break;
+    }
+    case Op::kMax:
+    case Op::kMin: {
+      // min(a, b) gives way to the smaller one: -min(a, b) = max(-a, -b).
+      const bool max = node.op == Op::kMax;
+      const ExprId a = max ? args[0] : e->Negate(args[0]);
+      const ExprId b = max ? args[1] : e->Negate(args[1]);
+      const absl::StatusOr<std::pair<ExprId, ExprId>> weights = TieWeights(e, node.tie, a, b);
+      if (!weights.ok()) return weights.status();
+      parts = {scaled(weights->first), scaled(weights->second)};
+      break;
+    }
+    case Op::kSelect:
+      parts[1] = e->Select(args[0], adjoint, e->Zero());
+      parts[2] = e->Select(args[0], e->Zero(), adjoint);
+      break;
+    case Op::kSum:
+      parts = {adjoint};
+      break;
+    case Op::kReduceMax:
+    case Op::kReduceMin: {
+      const absl::StatusOr<ExprId> weight = ReductionWeight(e, node, args[0], local.value);
+      if (!weight.ok()) return weight.status();
+      parts = {scaled(*weight)};
+      break;
+    }
+    case Op::kOpaque:
+      return absl::UnimplementedError(
+          absl::StrCat("the opaque function ", node.name, " has no derivative"));
+    default:
+      break;
+  }
+  return parts;
+}
+
+}  // namespace planproof::sdfg
