@@ -11,30 +11,30 @@ namespace {
 
 using solver::Rational;
 
-// Weights of the operands of max(a, b) where above = [a > b], tie = [a = b]: those of the
-// derivative. For a minimum the caller exchanges the comparison.
-absl::StatusOr<std::pair<ExprId, ExprId>> TieWeights(AdjointExpressions* e, TieRule tie, ExprId a,
-                                                     ExprId b) {
+// The derivatives of max(a, b), or min(a, b), by a and by b.
+absl::StatusOr<std::pair<ExprId, ExprId>> TieWeights(AdjointExpressions* e, bool max, TieRule tie,
+                                                     ExprId a, ExprId b) {
   IndexFunctionBuilder& f = e->builder();
-  const auto greater = [&](ExprId x, ExprId y) {
-    return e->Indicator(f.Binary(Op::kRealLess, y, x));
+  // [x beats y], [x beats or equals y].
+  const auto beats = [&](ExprId x, ExprId y) {
+    return e->Indicator(max ? f.Binary(Op::kRealLess, y, x) : f.Binary(Op::kRealLess, x, y));
   };
   const auto at_least = [&](ExprId x, ExprId y) {
-    return e->Indicator(f.Binary(Op::kRealLessEq, y, x));
+    return e->Indicator(max ? f.Binary(Op::kRealLessEq, y, x) : f.Binary(Op::kRealLessEq, x, y));
   };
   switch (tie) {
     case TieRule::kNone:
       break;
     case TieRule::kFirst:
-      return std::make_pair(at_least(a, b), greater(b, a));
+      return std::make_pair(at_least(a, b), beats(b, a));
     case TieRule::kAll:
       return std::make_pair(at_least(a, b), at_least(b, a));
     case TieRule::kZero:
-      return std::make_pair(greater(a, b), greater(b, a));
+      return std::make_pair(beats(a, b), beats(b, a));
     case TieRule::kEven: {
       const ExprId half =
           e->Multiply(f.Real(Rational(1, 2)), e->Indicator(f.Binary(Op::kRealEq, a, b)));
-      return std::make_pair(e->Add(greater(a, b), half), e->Add(greater(b, a), half));
+      return std::make_pair(e->Add(beats(a, b), half), e->Add(beats(b, a), half));
     }
   }
   return absl::FailedPreconditionError("max, min and abs need a rule for ties");
@@ -77,7 +77,7 @@ absl::StatusOr<ExprId> ReductionWeight(AdjointExpressions* e, const Node& node, 
 // d|x| / dx is the weight of x less the weight of -x in max(x, -x).
 absl::StatusOr<ExprId> AbsWeight(AdjointExpressions* e, TieRule tie, ExprId x) {
   const absl::StatusOr<std::pair<ExprId, ExprId>> weights =
-      TieWeights(e, tie, x, e->builder().Real(0));
+      TieWeights(e, true, tie, x, e->builder().Real(0));
   if (!weights.ok()) return weights.status();
   return e->Add(weights->first, e->Negate(weights->second));
 }
@@ -178,11 +178,8 @@ absl::StatusOr<std::vector<ExprId>> LocalAdjoints(AdjointExpressions* e,
     }
     case Op::kMax:
     case Op::kMin: {
-      // min(a, b) gives way to the smaller one: -min(a, b) = max(-a, -b).
-      const bool max = node.op == Op::kMax;
-      const ExprId a = max ? args[0] : e->Negate(args[0]);
-      const ExprId b = max ? args[1] : e->Negate(args[1]);
-      const absl::StatusOr<std::pair<ExprId, ExprId>> weights = TieWeights(e, node.tie, a, b);
+      const absl::StatusOr<std::pair<ExprId, ExprId>> weights =
+          TieWeights(e, node.op == Op::kMax, node.tie, args[0], args[1]);
       if (!weights.ok()) return weights.status();
       parts = {scaled(weights->first), scaled(weights->second)};
       break;

@@ -167,7 +167,7 @@ class Differentiator {
     std::vector<ExprId> element;
     for (size_t d = 0; d < input.shape.size(); ++d) {
       dims.push_back(builder_.AddVar(absl::StrCat("j", d), input.shape[d]));
-      element.push_back(builder_.Index(dims.back()));
+      element.push_back(input.shape[d] == 1 ? builder_.Int(0) : builder_.Index(dims.back()));
     }
     const int output = builder_.AddOutput("d_" + input.name, dims, input.dtype);
     ExprId gradient = e_.Zero();

@@ -17,15 +17,19 @@ namespace planproof::sdfg {
 inline constexpr char kTwoOverSqrtPi[] = "two_over_sqrt_pi";
 
 // Returns g with inputs (all inputs of `function` in order, then one gradient per entry of
-// `output_gradients`, shaped as that output) and one output per entry of `wrt`: the gradient of
-// that input, shaped as the input: d_x[i] = sum over outputs o and their indices of (d y_o / d
-// x[i]) * d_y_o. Outputs not listed in `output_gradients` have zero gradient. Reads at index
-// expressions that are distinct plain variables are inverted by renaming, others by Kronecker
-// indicators (kIntEq) under a sum; bodies stay as small as the forward's. Outputs with
-// stop_gradient give nothing. Premises of `function` are not repeated. Errors: InvalidArgument for
-// an integer input or output or a repeated number, FailedPrecondition if a tie rule is needed and
-// none is declared, Unimplemented if a node has no derivative (an opaque function of a real
-// argument with nonzero gradient).
+// `output_gradients`, shaped as that output) and one output per entry of `wrt`, shaped as that
+// input:
+//   d_x[i] = sum over the listed outputs y and their indices o of (d y[o] / d x[i]) * d_y[o].
+// Outputs that are not listed, and those with stop_gradient, have gradient zero.
+//
+// Where the indices of a read determine variables (renamings, shifts, digits of split and merged
+// dimensions), the derivative reads at the inverted index; what they leave open is summed over,
+// with Kronecker indicators (kIntEq) where an index cannot be inverted. So bodies stay about as
+// small as the forward's. Premises of `function` are not repeated.
+//
+// Errors: InvalidArgument for a number that does not exist or is repeated and for integer inputs
+// and outputs, FailedPrecondition if a tie rule is needed and none is declared, Unimplemented if a
+// node has no derivative (an opaque function of a real argument with nonzero gradient).
 absl::StatusOr<IndexFunction> Differentiate(const IndexFunction& function,
                                             const std::vector<int>& wrt,
                                             const std::vector<int>& output_gradients);

@@ -24,6 +24,11 @@ bool Includes(const VarSet& set, const VarSet& subset) {
   return std::includes(set.begin(), set.end(), subset.begin(), subset.end());
 }
 
+bool Intersects(const VarSet& a, const VarSet& b) {
+  return std::any_of(a.begin(), a.end(),
+                     [&b](VarId var) { return std::binary_search(b.begin(), b.end(), var); });
+}
+
 bool BindsVariable(const Node& node) {
   return node.op == Op::kSum || node.op == Op::kReduceMax || node.op == Op::kReduceMin ||
          (node.op == Op::kOpaque && node.var >= 0);
@@ -270,7 +275,32 @@ class Checker {
       return NodeError(id, "integer overflow in an index");
     }
     ranges_.push_back(range);
+    exact_.push_back(IsExact(node));
     return absl::OkStatus();
+  }
+
+  // Are both ends of the node's range attained? Intervals forget that two terms share a variable,
+  // and that a selection's condition restricts its branches.
+  bool IsExact(const Node& node) const {
+    switch (node.op) {
+      case Op::kIntConst:
+      case Op::kIndex:
+        return true;
+      case Op::kIntAdd:
+        return exact_[node.args[0]] && exact_[node.args[1]] &&
+               !Intersects(free_[node.args[0]], free_[node.args[1]]);
+      case Op::kIntScale:
+      case Op::kIntDiv:
+        return exact_[node.args[0]];
+      case Op::kIntMod: {
+        const std::optional<IntRange>& range = ranges_[node.args[0]];
+        if (!range || !exact_[node.args[0]]) return false;
+        if (FloorDiv(range->low, node.value) == FloorDiv(range->high, node.value)) return true;
+        return f_.nodes[node.args[0]].op == Op::kIndex;
+      }
+      default:
+        return false;
+    }
   }
 
   absl::Status CheckScope(ExprId id, int output, const std::string& what) const {
@@ -325,6 +355,8 @@ class Checker {
       for (size_t i = 0; i < node.args.size(); ++i) {
         const std::optional<IntRange>& range = ranges_[node.args[i]];
         if (!range || (range->low >= 0 && range->high < input.shape[i])) continue;
+        const bool outside = range->high < 0 || range->low >= input.shape[i];
+        if (!outside && !exact_[node.args[i]]) continue;
         return Error(absl::StrCat("reads input ", input.name, " at indices ", range->low, " to ",
                                   range->high, " of dimension ", i, ", whose extent is ",
                                   input.shape[i]));
@@ -338,6 +370,7 @@ class Checker {
   std::vector<VarSet> free_;
   std::vector<bool> empty_;
   std::vector<std::optional<IntRange>> ranges_;
+  std::vector<bool> exact_;
   std::vector<int> owner_;      // output that has the variable as a dimension, or -1
   std::vector<ExprId> binder_;  // node that binds the variable
 };

@@ -26,8 +26,20 @@ struct Text {
 class Printer {
  public:
   explicit Printer(const IndexFunction& function) : f_(function) {
+    std::vector<bool> used(f_.vars.size(), false);
+    for (const FunctionOutput& output : f_.outputs) {
+      for (VarId var : output.dims) used[var] = true;
+    }
+    for (const Node& node : f_.nodes) {
+      if (node.var >= 0) used[node.var] = true;
+    }
     absl::flat_hash_set<std::string> taken;
-    for (const IndexVariable& var : f_.vars) {
+    for (size_t v = 0; v < f_.vars.size(); ++v) {
+      const IndexVariable& var = f_.vars[v];
+      if (!used[v]) {
+        var_names_.push_back("");
+        continue;
+      }
       std::string name = var.name.empty() ? "i" : var.name;
       for (int i = 2; !taken.insert(name).second; ++i) name = absl::StrCat(var.name, "_", i);
       var_names_.push_back(std::move(name));

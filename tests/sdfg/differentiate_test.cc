@@ -1,0 +1,659 @@
+#include "sdfg/differentiate.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sdfg/collectives.h"
+#include "sdfg/dense_evaluator.h"
+
+namespace planproof::sdfg {
+namespace {
+
+using solver::Rational;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using B = IndexFunctionBuilder;
+
+constexpr DType kReal = DType::kFloat64;
+
+DenseTensor RandomTensor(const Shape& shape, std::mt19937* random) {
+  std::uniform_real_distribution<double> uniform(0.3, 1.7);
+  DenseTensor result{shape, std::vector<double>(ElementCount(shape))};
+  for (double& value : result.data) value = uniform(*random);
+  return result;
+}
+
+IndexFunction Finish(B* builder) {
+  IndexFunction f;
+  const absl::Status status = builder->Finish(&f);
+  EXPECT_TRUE(status.ok()) << status;
+  return f;
+}
+
+// Checks the gradients of all real inputs against central differences of the weighted sum of all
+// outputs. Inputs are random in (0.3, 1.7), integer inputs are given.
+void ExpectGradients(const IndexFunction& f, std::vector<DenseTensor> inputs = {}) {
+  std::mt19937 random(7);
+  std::vector<int> wrt;
+  for (size_t i = 0; i < f.inputs.size(); ++i) {
+    if (i >= inputs.size()) inputs.push_back(RandomTensor(f.inputs[i].shape, &random));
+    if (f.inputs[i].dtype == kReal) wrt.push_back(static_cast<int>(i));
+  }
+  std::vector<int> outputs;
+  std::vector<DenseTensor> all = inputs;
+  for (size_t o = 0; o < f.outputs.size(); ++o) {
+    outputs.push_back(static_cast<int>(o));
+    all.push_back(RandomTensor(f.outputs[o].shape(f.vars), &random));
+  }
+  const auto derivative = Differentiate(f, wrt, outputs);
+  ASSERT_TRUE(derivative.ok()) << derivative.status() << "\n" << ToString(f);
+  const auto gradients = EvaluateDense(*derivative, all);
+  ASSERT_TRUE(gradients.ok()) << gradients.status() << "\n" << ToString(*derivative);
+  const auto loss = [&](const std::vector<DenseTensor>& at) {
+    const auto values = EvaluateDense(f, at);
+    EXPECT_TRUE(values.ok()) << values.status();
+    double sum = 0;
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      for (size_t i = 0; i < (*values)[o].data.size(); ++i) {
+        sum += (*values)[o].data[i] * all[inputs.size() + o].data[i];
+      }
+    }
+    return sum;
+  };
+  for (size_t k = 0; k < wrt.size(); ++k) {
+    const DenseTensor& gradient = (*gradients)[k];
+    EXPECT_EQ(gradient.shape, f.inputs[wrt[k]].shape);
+    for (size_t i = 0; i < gradient.data.size(); ++i) {
+      constexpr double kStep = 1e-5;
+      std::vector<DenseTensor> moved = inputs;
+      moved[wrt[k]].data[i] = inputs[wrt[k]].data[i] + kStep;
+      const double up = loss(moved);
+      moved[wrt[k]].data[i] = inputs[wrt[k]].data[i] - kStep;
+      const double expected = (up - loss(moved)) / (2 * kStep);
+      ASSERT_NEAR(gradient.data[i], expected, 1e-6 * (1 + std::fabs(expected)))
+          << "d_" << f.inputs[wrt[k]].name << " element " << i << "\n"
+          << ToString(f) << "\n"
+          << ToString(*derivative);
+    }
+  }
+}
+
+// The text of the derivative by all real inputs.
+std::string Derivative(const IndexFunction& f) {
+  std::vector<int> wrt;
+  for (size_t i = 0; i < f.inputs.size(); ++i) {
+    if (f.inputs[i].dtype == kReal) wrt.push_back(static_cast<int>(i));
+  }
+  const auto derivative = Differentiate(f, wrt, {0});
+  EXPECT_TRUE(derivative.ok()) << derivative.status();
+  return derivative.ok() ? ToString(*derivative) : "";
+}
+
+// y[out...] = body(indices of the output), one input x.
+IndexFunction OneInput(const Shape& in, const Shape& out,
+                       const std::function<ExprId(B&, const std::vector<ExprId>&)>& body) {
+  B b("f");
+  b.AddInput("x", in, kReal);
+  const int y = b.AddOutput("y", out, kReal);
+  std::vector<ExprId> indices;
+  for (VarId var : b.OutputDims(y)) indices.push_back(b.Index(var));
+  b.SetBody(y, body(b, indices));
+  return Finish(&b);
+}
+
+// y = x read at the indices that `map` gives.
+IndexFunction Movement(
+    const Shape& in, const Shape& out,
+    const std::function<std::vector<ExprId>(B&, const std::vector<ExprId>&)>& map) {
+  return OneInput(in, out,
+                  [&](B& b, const std::vector<ExprId>& i) { return b.Element(0, map(b, i)); });
+}
+
+IndexFunction Linear(int64_t batch, int64_t n, int64_t k) {
+  B b("linear");
+  b.AddInput("x", {batch, k}, kReal);
+  b.AddInput("w", {n, k}, kReal);
+  b.AddInput("bias", {n}, kReal);
+  const int y = b.AddOutput("y", Shape{batch, n}, kReal);
+  const ExprId i = b.Index(b.OutputDims(y)[0]);
+  const ExprId j = b.Index(b.OutputDims(y)[1]);
+  const VarId v = b.AddVar("k", k);
+  const ExprId product =
+      b.Binary(Op::kMul, b.Element(0, {i, b.Index(v)}), b.Element(1, {j, b.Index(v)}));
+  b.SetBody(y, b.Binary(Op::kAdd, b.Reduce(Op::kSum, v, product), b.Element(2, {j})));
+  return Finish(&b);
+}
+
+TEST(DifferentiateTest, LinearIsTheThreeFamiliarProducts) {
+  ExpectGradients(Linear(3, 2, 4));
+  EXPECT_EQ(Derivative(Linear(3, 2, 4)),
+            "d_x[j0, j1] = sum(i1: d_y[j0, i1] * w[i1, j1])\n"
+            "d_w[j0_2, j1_2] = sum(i0: d_y[i0, j0_2] * x[i0, j1_2])\n"
+            "d_bias[j0_3] = sum(i0_2: d_y[i0_2, j0_3])");
+}
+
+TEST(DifferentiateTest, ScalarFunctions) {
+  for (Op op : {Op::kNeg, Op::kExp, Op::kLog, Op::kErf, Op::kSin, Op::kCos}) {
+    ExpectGradients(OneInput({3}, {3}, [op](B& b, const std::vector<ExprId>& i) {
+      return b.Unary(op, b.Element(0, i));
+    }));
+  }
+  for (const Rational& exponent : {Rational(0), Rational(1), Rational(2), Rational(3), Rational(-1),
+                                   Rational(1, 2), Rational(-1, 2), Rational(5, 3)}) {
+    ExpectGradients(OneInput({3}, {3}, [&](B& b, const std::vector<ExprId>& i) {
+      return b.Pow(b.Element(0, i), exponent);
+    }));
+  }
+}
+
+TEST(DifferentiateTest, ArithmeticOfTwoInputsAndSharedSubexpressions) {
+  for (Op op : {Op::kAdd, Op::kMul, Op::kDiv}) {
+    B b("f");
+    b.AddInput("x", {2, 3}, kReal);
+    b.AddInput("z", {3}, kReal);
+    const int y = b.AddOutput("y", Shape{2, 3}, kReal);
+    const ExprId i = b.Index(b.OutputDims(y)[0]);
+    const ExprId j = b.Index(b.OutputDims(y)[1]);
+    const ExprId value = b.Binary(op, b.Element(0, {i, j}), b.Element(1, {j}));
+    // The value is used three times, and a closed part of it outside of its own loop.
+    b.SetBody(y, b.Binary(Op::kMul, value,
+                          b.Binary(Op::kDiv, b.Unary(Op::kExp, value),
+                                   b.Binary(Op::kAdd, value, b.Element(1, {b.Int(1)})))));
+    ExpectGradients(Finish(&b));
+  }
+}
+
+IndexFunction Softmax(int64_t rows, int64_t columns) {
+  return OneInput({rows, columns}, {rows, columns}, [&](B& b, const std::vector<ExprId>& i) {
+    const VarId v = b.AddVar("v", columns);
+    const auto weight = [&](ExprId column) {
+      return b.Unary(Op::kExp, b.Element(0, {i[0], column}));
+    };
+    return b.Binary(Op::kDiv, weight(i[1]), b.Reduce(Op::kSum, v, weight(b.Index(v))));
+  });
+}
+
+TEST(DifferentiateTest, Softmax) { ExpectGradients(Softmax(2, 4)); }
+
+TEST(DifferentiateTest, SoftmaxBySelfComposedDerivativeIsStillDifferentiable) {
+  const auto derivative = Differentiate(Softmax(2, 3), {0}, {0});
+  ASSERT_TRUE(derivative.ok());
+  ExpectGradients(*derivative);
+}
+
+TEST(DifferentiateTest, CausalSoftmaxWithMaximumSubtracted) {
+  ExpectGradients(OneInput({3, 3}, {3, 3}, [](B& b, const std::vector<ExprId>& i) {
+    const auto masked = [&](ExprId k) {
+      return b.Select(b.Binary(Op::kIntLessEq, k, i[0]), b.Element(0, {i[0], k}), b.NegInf());
+    };
+    const VarId v = b.AddVar("v", 3);
+    const VarId u = b.AddVar("u", 3);
+    const ExprId top = b.Reduce(Op::kReduceMax, u, masked(b.Index(u)), TieRule::kEven);
+    const auto weight = [&](ExprId k) {
+      return b.Unary(Op::kExp, b.Binary(Op::kAdd, masked(k), b.Unary(Op::kNeg, top)));
+    };
+    return b.Binary(Op::kDiv, weight(i[1]), b.Reduce(Op::kSum, v, weight(b.Index(v))));
+  }));
+}
+
+TEST(DifferentiateTest, RmsNorm) {
+  B b("rms_norm");
+  b.AddInput("x", {2, 4}, kReal);
+  b.AddInput("w", {4}, kReal);
+  const int y = b.AddOutput("y", Shape{2, 4}, kReal);
+  const ExprId i = b.Index(b.OutputDims(y)[0]);
+  const ExprId h = b.Index(b.OutputDims(y)[1]);
+  const VarId v = b.AddVar("h2", 4);
+  const ExprId square = b.Pow(b.Element(0, {i, b.Index(v)}), 2);
+  const ExprId mean = b.Binary(Op::kMul, b.Real(Rational(1, 4)), b.Reduce(Op::kSum, v, square));
+  const ExprId scale = b.Pow(b.Binary(Op::kAdd, mean, b.Real(Rational(1, 100))), Rational(-1, 2));
+  b.SetBody(y,
+            b.Binary(Op::kMul, b.Binary(Op::kMul, b.Element(1, {h}), b.Element(0, {i, h})), scale));
+  ExpectGradients(Finish(&b));
+}
+
+TEST(DifferentiateTest, LayerNormWithNestedReductions) {
+  B b("layer_norm");
+  b.AddInput("x", {2, 5}, kReal);
+  b.AddInput("w", {5}, kReal);
+  b.AddInput("bias", {5}, kReal);
+  const int y = b.AddOutput("y", Shape{2, 5}, kReal);
+  const ExprId i = b.Index(b.OutputDims(y)[0]);
+  const ExprId h = b.Index(b.OutputDims(y)[1]);
+  const auto mean_over = [&](VarId v, ExprId body) {
+    return b.Binary(Op::kMul, b.Real(Rational(1, 5)), b.Reduce(Op::kSum, v, body));
+  };
+  const VarId u = b.AddVar("u", 5);
+  const VarId v = b.AddVar("v", 5);
+  const ExprId mean = mean_over(u, b.Element(0, {i, b.Index(u)}));
+  const auto centered = [&](ExprId at) {
+    return b.Binary(Op::kAdd, b.Element(0, {i, at}), b.Unary(Op::kNeg, mean));
+  };
+  const ExprId variance = mean_over(v, b.Pow(centered(b.Index(v)), 2));
+  const ExprId scale =
+      b.Pow(b.Binary(Op::kAdd, variance, b.Real(Rational(1, 100))), Rational(-1, 2));
+  const ExprId normal = b.Binary(Op::kMul, centered(h), scale);
+  b.SetBody(y,
+            b.Binary(Op::kAdd, b.Binary(Op::kMul, normal, b.Element(1, {h})), b.Element(2, {h})));
+  ExpectGradients(Finish(&b));
+}
+
+TEST(DifferentiateTest, Gelu) {
+  ExpectGradients(OneInput({4}, {4}, [](B& b, const std::vector<ExprId>& i) {
+    const ExprId x = b.Element(0, i);
+    const ExprId root = b.Pow(b.Real(2), Rational(-1, 2));
+    const ExprId one =
+        b.Binary(Op::kAdd, b.Real(1), b.Unary(Op::kErf, b.Binary(Op::kMul, x, root)));
+    return b.Binary(Op::kMul, b.Real(Rational(1, 2)), b.Binary(Op::kMul, x, one));
+  }));
+}
+
+TEST(DifferentiateTest, AttentionOfTwoOutputs) {
+  // out and log-sum-exp share the scores.
+  B b("attention");
+  b.AddInput("q", {2, 3}, kReal);
+  b.AddInput("k", {4, 3}, kReal);
+  b.AddInput("v", {4, 3}, kReal);
+  const int out = b.AddOutput("out", Shape{2, 3}, kReal);
+  const int lse = b.AddOutput("lse", Shape{2}, kReal);
+  int count = 0;
+  const auto weight = [&](ExprId row, ExprId column) {
+    const VarId d = b.AddVar("d" + std::to_string(count++), 3);
+    return b.Unary(Op::kExp, b.Reduce(Op::kSum, d,
+                                      b.Binary(Op::kMul, b.Element(0, {row, b.Index(d)}),
+                                               b.Element(1, {column, b.Index(d)}))));
+  };
+  const auto total = [&](ExprId row) {
+    const VarId c = b.AddVar("c" + std::to_string(count++), 4);
+    return b.Reduce(Op::kSum, c, weight(row, b.Index(c)));
+  };
+  const ExprId row = b.Index(b.OutputDims(out)[0]);
+  const VarId c = b.AddVar("c", 4);
+  const ExprId mixed =
+      b.Reduce(Op::kSum, c,
+               b.Binary(Op::kMul, weight(row, b.Index(c)),
+                        b.Element(2, {b.Index(c), b.Index(b.OutputDims(out)[1])})));
+  b.SetBody(out, b.Binary(Op::kDiv, mixed, total(row)));
+  b.SetBody(lse, b.Unary(Op::kLog, total(b.Index(b.OutputDims(lse)[0]))));
+  ExpectGradients(Finish(&b));
+}
+
+TEST(DifferentiateTest, EmbeddingByIndicatorSum) {
+  B b("embedding");
+  b.AddInput("ids", {3}, DType::kInt64);
+  b.AddInput("w", {5, 2}, kReal);
+  const int y = b.AddOutput("y", Shape{3, 2}, kReal);
+  const ExprId t = b.Index(b.OutputDims(y)[0]);
+  const ExprId h = b.Index(b.OutputDims(y)[1]);
+  const VarId v = b.AddVar("v", 5);
+  const ExprId chosen =
+      b.Unary(Op::kIndicator, b.Binary(Op::kIntEq, b.IntElement(0, {t}), b.Index(v)));
+  b.SetBody(y, b.Reduce(Op::kSum, v, b.Binary(Op::kMul, chosen, b.Element(1, {b.Index(v), h}))));
+  const IndexFunction f = Finish(&b);
+  ExpectGradients(f, {{{3}, {4, 0, 4}}});
+  EXPECT_EQ(Derivative(f), "d_w[j0, j1] = sum(i0: d_y[i0, j1] * [ids[i0] == j0])");
+}
+
+TEST(DifferentiateTest, GatherBySymbolicIndexScatters) {
+  B b("gather");
+  b.AddInput("ids", {3}, DType::kInt64);
+  b.AddInput("w", {5, 2}, kReal);
+  const int y = b.AddOutput("y", Shape{3, 2}, kReal);
+  const ExprId t = b.Index(b.OutputDims(y)[0]);
+  b.SetBody(y, b.Element(1, {b.IntElement(0, {t}), b.Index(b.OutputDims(y)[1])}));
+  const IndexFunction f = Finish(&b);
+  ExpectGradients(f, {{{3}, {4, 0, 4}}});
+  EXPECT_EQ(Derivative(f), "d_w[j0, j1] = sum(i0: [ids[i0] == j0] * d_y[i0, j1])");
+}
+
+TEST(DifferentiateTest, SumAndBroadcastAreEachOthersDerivative) {
+  const IndexFunction sum = OneInput({4}, {}, [](B& b, const std::vector<ExprId>&) {
+    const VarId v = b.AddVar("v", 4);
+    return b.Reduce(Op::kSum, v, b.Element(0, {b.Index(v)}));
+  });
+  ExpectGradients(sum);
+  EXPECT_EQ(Derivative(sum), "d_x[j0] = d_y[]");
+  const IndexFunction broadcast =
+      Movement({}, {4}, [](B&, const std::vector<ExprId>&) { return std::vector<ExprId>(); });
+  ExpectGradients(broadcast);
+  EXPECT_EQ(Derivative(broadcast), "d_x[] = sum(i0: d_y[i0])");
+}
+
+TEST(DifferentiateTest, RepeatedTermsAreCounted) {
+  // sum over v of a body without v, and an output that does not depend on its dimension.
+  ExpectGradients(OneInput({4}, {3, 2}, [](B& b, const std::vector<ExprId>& i) {
+    const VarId v = b.AddVar("v", 5);
+    return b.Reduce(Op::kSum, v, b.Pow(b.Element(0, {i[1]}), 2));
+  }));
+}
+
+TEST(DifferentiateTest, MovementsInvertToMovements) {
+  struct Case {
+    const char* name;
+    IndexFunction function;
+    const char* derivative;
+  };
+  using I = std::vector<ExprId>;
+  const std::vector<Case> cases = {
+      {"transpose",
+       Movement({2, 3}, {3, 2},
+                [](B&, const I& i) {
+                  return I{i[1], i[0]};
+                }),
+       "d_x[j0, j1] = d_y[j1, j0]"},
+      {"slice", Movement({9}, {4}, [](B& b, const I& i) { return I{b.IntAdd(i[0], b.Int(3))}; }),
+       "d_x[j0] = where(j0 + -3 < 4, where(0 <= j0 + -3, d_y[j0 + -3], 0), 0)"},
+      {"strided slice",
+       Movement({9}, {4},
+                [](B& b, const I& i) { return I{b.IntAdd(b.IntScale(2, i[0]), b.Int(1))}; }),
+       nullptr},
+      {"flip", Movement({4}, {4}, [](B& b, const I& i) { return I{b.IntSub(b.Int(3), i[0])}; }),
+       "d_x[j0] = d_y[-1 * j0 + 3]"},
+      {"split",
+       Movement({12}, {3, 4},
+                [](B& b, const I& i) { return I{b.IntAdd(b.IntScale(4, i[0]), i[1])}; }),
+       "d_x[j0] = d_y[j0 div 4, j0 mod 4]"},
+      {"merge",
+       Movement({3, 4}, {12},
+                [](B& b, const I& i) {
+                  return I{b.IntDiv(i[0], 4), b.IntMod(i[0], 4)};
+                }),
+       "d_x[j0, j1] = d_y[4 * j0 + j1]"},
+      {"merge three",
+       Movement({2, 3, 4}, {24},
+                [](B& b, const I& i) {
+                  return I{b.IntDiv(i[0], 12), b.IntMod(b.IntDiv(i[0], 4), 3), b.IntMod(i[0], 4)};
+                }),
+       "d_x[j0, j1, j2] = d_y[12 * j0 + 4 * j1 + j2]"},
+      {"regroup",
+       Movement({2, 12}, {6, 4},
+                [](B& b, const I& i) {
+                  const ExprId flat = b.IntAdd(b.IntScale(4, i[0]), i[1]);
+                  return I{b.IntDiv(flat, 12), b.IntMod(flat, 12)};
+                }),
+       "d_x[j0, j1] = d_y[3 * j0 + j1 div 4, j1 mod 4]"},
+      {"regroup without a common radix",
+       Movement({4, 6}, {3, 8},
+                [](B& b, const I& i) {
+                  const ExprId flat = b.IntAdd(b.IntScale(8, i[0]), i[1]);
+                  return I{b.IntDiv(flat, 6), b.IntMod(flat, 6)};
+                }),
+       nullptr},
+      {"repeat each", Movement({3}, {12}, [](B& b, const I& i) { return I{b.IntDiv(i[0], 4)}; }),
+       "d_x[j0] = sum(w: d_y[4 * j0 + w])"},
+      {"repeat each, uneven",
+       Movement({3}, {10}, [](B& b, const I& i) { return I{b.IntDiv(i[0], 4)}; }), nullptr},
+      {"tile", Movement({3}, {12}, [](B& b, const I& i) { return I{b.IntMod(i[0], 3)}; }),
+       "d_x[j0] = sum(w: d_y[j0 + 3 * w])"},
+      {"tile, uneven", Movement({3}, {11}, [](B& b, const I& i) { return I{b.IntMod(i[0], 3)}; }),
+       nullptr},
+      {"middle digit",
+       Movement({3}, {24}, [](B& b, const I& i) { return I{b.IntMod(b.IntDiv(i[0], 4), 3)}; }),
+       nullptr},
+      {"roll",
+       Movement({5}, {5},
+                [](B& b, const I& i) { return I{b.IntMod(b.IntAdd(i[0], b.Int(2)), 5)}; }),
+       "d_x[j0] = d_y[(j0 + 3) mod 5]"},
+      {"roll back",
+       Movement({5}, {5},
+                [](B& b, const I& i) { return I{b.IntMod(b.IntAdd(i[0], b.Int(-7)), 5)}; }),
+       nullptr},
+      {"roll part",
+       Movement({5}, {3},
+                [](B& b, const I& i) { return I{b.IntMod(b.IntAdd(i[0], b.Int(4)), 5)}; }),
+       nullptr},
+      {"diagonal",
+       Movement({4, 4}, {4},
+                [](B&, const I& i) {
+                  return I{i[0], i[0]};
+                }),
+       nullptr},
+      {"constant index",
+       Movement({4, 4}, {4},
+                [](B& b, const I& i) {
+                  return I{b.Int(2), i[0]};
+                }),
+       nullptr},
+      {"window", Movement({7}, {5, 3}, [](B& b, const I& i) { return I{b.IntAdd(i[0], i[1])}; }),
+       nullptr},
+      {"strided window",
+       Movement({9}, {4, 3},
+                [](B& b, const I& i) { return I{b.IntAdd(b.IntScale(2, i[0]), i[1])}; }),
+       nullptr},
+      {"no unit coefficient",
+       Movement(
+           {20}, {4, 3},
+           [](B& b, const I& i) { return I{b.IntAdd(b.IntScale(3, i[0]), b.IntScale(2, i[1]))}; }),
+       nullptr},
+      {"product of digits",
+       Movement({16}, {16},
+                [](B& b, const I& i) {
+                  return I{b.IntAdd(b.IntScale(8, b.IntMod(i[0], 2)), b.IntDiv(i[0], 2))};
+                }),
+       "d_x[j0] = d_y[2 * (j0 mod 8) + j0 div 8]"},
+      {"sum of digits",
+       Movement({10}, {16},
+                [](B& b, const I& i) { return I{b.IntAdd(b.IntMod(i[0], 4), b.IntDiv(i[0], 4))}; }),
+       nullptr},
+      {"extent one",
+       Movement({1, 3}, {3, 1},
+                [](B& b, const I& i) {
+                  return I{b.Int(0), i[0]};
+                }),
+       "d_x[j0, j1] = d_y[j1, 0]"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    ExpectGradients(c.function);
+    if (c.derivative != nullptr) {
+      EXPECT_EQ(Derivative(c.function), c.derivative);
+    }
+  }
+}
+
+TEST(DifferentiateTest, SelectedIndexFallsBackToIndicators) {
+  ExpectGradients(Movement({4}, {4}, [](B& b, const std::vector<ExprId>& i) {
+    return std::vector<ExprId>{b.Select(b.Binary(Op::kIntLess, i[0], b.Int(2)),
+                                        b.IntAdd(i[0], b.Int(2)), b.IntAdd(i[0], b.Int(-2)))};
+  }));
+}
+
+TEST(DifferentiateTest, ConcatenationGivesSlices) {
+  const auto f = AllGather({{2, 3}, {2, 1}, {2, 4}}, kReal, 1);
+  ASSERT_TRUE(f.ok());
+  ExpectGradients(*f);
+  EXPECT_EQ(Derivative(*f),
+            "d_x0[j0, j1] = d_y[j0, j1]\n"
+            "d_x1[j0_2, j1_2] = d_y[j0_2, 3]\n"
+            "d_x2[j0_3, j1_3] = d_y[j0_3, j1_3 + 4]");
+}
+
+TEST(DifferentiateTest, CollectivesAlongAnAxis) {
+  const Shape shape = {3, 6, 2};
+  for (const auto& f :
+       {AxisAllReduce(shape, kReal, 0, ReduceKind::kSum), AxisAllGather(shape, kReal, 0, 2),
+        AxisReduceScatter(shape, kReal, 0, 1, ReduceKind::kAvg),
+        AxisAllToAll(shape, kReal, 0, 1, 2), AxisChunk(shape, kReal, 0, 1),
+        AxisBroadcast(shape, kReal, 0, 1), AxisPermute(shape, kReal, 0, {1, -1, 0})}) {
+    ASSERT_TRUE(f.ok());
+    ExpectGradients(*f);
+  }
+}
+
+TEST(DifferentiateTest, RotaryPairsDigits) {
+  // y[s, 2 c + p] = x[s, 2 c + p] cos[s, c] + (2 p - 1) x[s, 2 c + 1 - p] sin[s, c].
+  B b("rotary");
+  b.AddInput("x", {2, 6}, kReal);
+  b.AddInput("cos", {2, 3}, kReal);
+  b.AddInput("sin", {2, 3}, kReal);
+  const int y = b.AddOutput("y", Shape{2, 6}, kReal);
+  const ExprId s = b.Index(b.OutputDims(y)[0]);
+  const ExprId d = b.Index(b.OutputDims(y)[1]);
+  const ExprId pair = b.IntDiv(d, 2);
+  const ExprId part = b.IntMod(d, 2);
+  const ExprId other = b.IntAdd(b.IntScale(2, pair), b.IntSub(b.Int(1), part));
+  const ExprId sign =
+      b.Binary(Op::kAdd, b.Binary(Op::kMul, b.Real(2), b.Unary(Op::kPosition, part)), b.Real(-1));
+  b.SetBody(
+      y, b.Binary(Op::kAdd, b.Binary(Op::kMul, b.Element(0, {s, d}), b.Element(1, {s, pair})),
+                  b.Binary(Op::kMul, sign,
+                           b.Binary(Op::kMul, b.Element(0, {s, other}), b.Element(2, {s, pair})))));
+  const IndexFunction f = Finish(&b);
+  ExpectGradients(f);
+  EXPECT_THAT(Derivative(f), Not(HasSubstr("==")));  // solved, no indicators
+}
+
+TEST(DifferentiateTest, HalvesOfRotaryBySelect) {
+  B b("rotary_half");
+  b.AddInput("x", {2, 6}, kReal);
+  b.AddInput("sin", {2, 6}, kReal);
+  const int y = b.AddOutput("y", Shape{2, 6}, kReal);
+  const ExprId s = b.Index(b.OutputDims(y)[0]);
+  const ExprId d = b.Index(b.OutputDims(y)[1]);
+  const ExprId rotated = b.Select(b.Binary(Op::kIntLess, d, b.Int(3)),
+                                  b.Unary(Op::kNeg, b.Element(0, {s, b.IntAdd(d, b.Int(3))})),
+                                  b.Element(0, {s, b.IntAdd(d, b.Int(-3))}));
+  b.SetBody(y, b.Binary(Op::kMul, rotated, b.Element(1, {s, d})));
+  ExpectGradients(Finish(&b));
+}
+
+// Gradient of one scalar function at the given values, output gradient 1.
+std::vector<double> GradientAt(const Shape& shape, const std::vector<double>& values,
+                               const std::function<ExprId(B&)>& body) {
+  B b("f");
+  b.AddInput("x", shape, kReal);
+  b.SetBody(b.AddOutput("y", Shape{}, kReal), body(b));
+  const auto derivative = Differentiate(Finish(&b), {0}, {0});
+  EXPECT_TRUE(derivative.ok()) << derivative.status();
+  const auto result = EvaluateDense(*derivative, {{shape, values}, {{}, {1}}});
+  EXPECT_TRUE(result.ok()) << result.status();
+  return (*result)[0].data;
+}
+
+TEST(DifferentiateTest, TiesOfTwoOperandsFollowTheRule) {
+  for (Op op : {Op::kMax, Op::kMin}) {
+    const auto gradient = [op](TieRule tie, double x0, double x1) {
+      return GradientAt({2}, {x0, x1}, [&](B& b) {
+        return b.Binary(op, b.Element(0, {b.Int(0)}), b.Element(0, {b.Int(1)}), tie);
+      });
+    };
+    EXPECT_THAT(gradient(TieRule::kFirst, 2, 2), ElementsAre(1, 0));
+    EXPECT_THAT(gradient(TieRule::kEven, 2, 2), ElementsAre(0.5, 0.5));
+    EXPECT_THAT(gradient(TieRule::kAll, 2, 2), ElementsAre(1, 1));
+    EXPECT_THAT(gradient(TieRule::kZero, 2, 2), ElementsAre(0, 0));
+    for (TieRule tie : {TieRule::kFirst, TieRule::kEven, TieRule::kAll, TieRule::kZero}) {
+      const double winner = op == Op::kMax ? 3 : 1;
+      EXPECT_THAT(gradient(tie, winner, 2), ElementsAre(1, 0));
+      EXPECT_THAT(gradient(tie, 2, winner), ElementsAre(0, 1));
+    }
+  }
+}
+
+TEST(DifferentiateTest, TiesOfReductionsFollowTheRule) {
+  for (Op op : {Op::kReduceMax, Op::kReduceMin}) {
+    const double sign = op == Op::kReduceMax ? 1 : -1;
+    const auto gradient = [&](TieRule tie, std::vector<double> x) {
+      for (double& value : x) value *= sign;
+      return GradientAt({4}, x, [&](B& b) {
+        const VarId v = b.AddVar("v", 4);
+        return b.Reduce(op, v, b.Element(0, {b.Index(v)}), tie);
+      });
+    };
+    EXPECT_THAT(gradient(TieRule::kFirst, {1, 5, 2, 5}), ElementsAre(0, 1, 0, 0));
+    EXPECT_THAT(gradient(TieRule::kEven, {1, 5, 2, 5}), ElementsAre(0, 0.5, 0, 0.5));
+    EXPECT_THAT(gradient(TieRule::kAll, {1, 5, 2, 5}), ElementsAre(0, 1, 0, 1));
+    EXPECT_THAT(gradient(TieRule::kZero, {1, 5, 2, 5}), ElementsAre(0, 0, 0, 0));
+    for (TieRule tie : {TieRule::kFirst, TieRule::kEven, TieRule::kAll, TieRule::kZero}) {
+      EXPECT_THAT(gradient(tie, {1, 5, 2, 6}), ElementsAre(0, 0, 0, 1));
+    }
+  }
+}
+
+TEST(DifferentiateTest, AbsoluteValueAtZeroFollowsTheRule) {
+  const auto gradient = [](TieRule tie, double x) {
+    return GradientAt({}, {x}, [&](B& b) { return b.Unary(Op::kAbs, b.Element(0, {}), tie); })[0];
+  };
+  EXPECT_EQ(gradient(TieRule::kFirst, 0), 1);
+  EXPECT_EQ(gradient(TieRule::kEven, 0), 0);
+  EXPECT_EQ(gradient(TieRule::kZero, 0), 0);
+  EXPECT_EQ(gradient(TieRule::kZero, -3), -1);
+  EXPECT_EQ(gradient(TieRule::kFirst, 3), 1);
+}
+
+TEST(DifferentiateTest, StopGradientGivesZero) {
+  B b("detach");
+  b.AddInput("x", {2}, kReal);
+  const int y = b.AddOutput("y", Shape{2}, kReal);
+  b.SetBody(y, b.Element(0, {b.Index(b.OutputDims(y)[0])}));
+  b.SetStopGradient(y);
+  EXPECT_EQ(Derivative(Finish(&b)), "d_x[j0] = 0");
+}
+
+TEST(DifferentiateTest, OutputsWithoutGradientAndUnreadInputsGiveZero) {
+  B b("two");
+  b.AddInput("x", {2}, kReal);
+  b.AddInput("unread", {3}, kReal);
+  for (const char* name : {"y", "z"}) {
+    const int out = b.AddOutput(name, Shape{2}, kReal);
+    b.SetBody(out, b.Pow(b.Element(0, {b.Index(b.OutputDims(out)[0])}), out + 1));
+  }
+  const IndexFunction f = Finish(&b);
+  const auto first = Differentiate(f, {0, 1}, {0});
+  ASSERT_TRUE(first.ok());
+  EXPECT_EQ(ToString(*first), "d_x[j0] = d_y[j0]\nd_unread[j0_2] = 0");
+  EXPECT_EQ(ToString(*Differentiate(f, {0}, {})), "d_x[j0] = 0");
+}
+
+TEST(DifferentiateTest, WhatHasNoDerivativeIsAnError) {
+  const auto code = [](const std::function<ExprId(B&, ExprId)>& body, std::vector<int> wrt = {0},
+                       std::vector<int> outputs = {0}) {
+    B b("f");
+    b.AddInput("x", {2}, kReal);
+    b.AddInput("ids", {2}, DType::kInt64);
+    const int y = b.AddOutput("y", Shape{2}, kReal);
+    b.SetBody(y, body(b, b.Index(b.OutputDims(y)[0])));
+    return Differentiate(Finish(&b), wrt, outputs).status().code();
+  };
+  const auto relu = [](B& b, ExprId i) { return b.Binary(Op::kMax, b.Element(0, {i}), b.Real(0)); };
+  EXPECT_EQ(code(relu), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code([](B& b, ExprId i) { return b.Unary(Op::kAbs, b.Element(0, {i})); }),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code([](B& b, ExprId) {
+              const VarId v = b.AddVar("v", 2);
+              return b.Reduce(Op::kReduceMax, v, b.Element(0, {b.Index(v)}));
+            }),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(code([](B& b, ExprId i) { return b.Opaque("f", false, -1, {b.Element(0, {i})}); }),
+            absl::StatusCode::kUnimplemented);
+  // An opaque function of something else, or an integer-valued one, is a constant.
+  EXPECT_EQ(code([](B& b, ExprId i) {
+              return b.Binary(Op::kMul, b.Element(0, {i}),
+                              b.Opaque("f", false, -1, {b.IntElement(1, {i})}));
+            }),
+            absl::StatusCode::kOk);
+  EXPECT_EQ(code([](B& b, ExprId i) {
+              return b.Element(0, {b.IntMod(b.Opaque("f", true, -1, {b.Element(0, {i})}), 2)});
+            }),
+            absl::StatusCode::kOk);
+  const auto identity = [](B& b, ExprId i) { return b.Element(0, {i}); };
+  EXPECT_EQ(code(identity, {1}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(identity, {2}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(identity, {0, 0}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(identity, {0}, {1}), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(DifferentiateTest, EmptyDimensions) {
+  ExpectGradients(Linear(0, 2, 3));
+  ExpectGradients(Linear(2, 2, 0));
+}
+
+}  // namespace
+}  // namespace planproof::sdfg
