@@ -8,6 +8,8 @@
 #include "cli/exit_codes.h"
 #include "cli/load_problem.h"
 #include "cli/readers.h"
+#include "frontend/mutation/mutate.h"
+#include "report/text_layout.h"
 
 namespace planproof::cli {
 namespace {
@@ -17,19 +19,22 @@ struct MutateArguments {
   std::string kind = "random";
   uint64_t seed = 0;
   std::string output;
-  bool list = false;
   LoadOptions load;
 };
 
 int RunMutate(const MutateArguments& arguments) {
   absl::StatusOr<lineage::Problem> problem = LoadProblem(arguments.files, arguments.load);
   if (!problem.ok()) return ReportError(problem.status(), arguments.files);
-  const absl::StatusOr<std::string> changed =
-      MutateProblem(*problem, arguments.kind, arguments.seed);
-  if (!changed.ok()) return ReportError(changed.status(), arguments.files);
+  const absl::StatusOr<mutation::Mutation> changed =
+      mutation::Mutate(*problem, arguments.kind, arguments.seed);
+  if (!changed.ok()) {
+    // An unknown kind, or one that this plan has no place for: nothing is said about the plan.
+    std::fprintf(stderr, "planproof: %s\n", std::string(changed.status().message()).c_str());
+    return kUsageError;
+  }
   const absl::Status written = WritePlanFile(*problem, arguments.output);
   if (!written.ok()) return ReportError(written, arguments.files);
-  std::printf("%s\n", changed->c_str());
+  std::printf("%s\n", report::OneLine(changed->what, 1000).c_str());
   return kSuccess;
 }
 

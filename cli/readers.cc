@@ -40,8 +40,4 @@ absl::Status WritePlanFile(const lineage::Problem& problem, const std::string& p
   return plan::WritePlan(problem, path, json ? plan::PlanFormat::kJson : plan::PlanFormat::kBinary);
 }
 
-absl::StatusOr<std::string> MutateProblem(lineage::Problem&, const std::string& kind, uint64_t) {
-  return absl::UnimplementedError(kind + ": no mutations yet");
-}
-
 }  // namespace planproof::cli

@@ -2,7 +2,6 @@
 #ifndef PLANPROOF_CLI_READERS_H_
 #define PLANPROOF_CLI_READERS_H_
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,10 +24,6 @@ absl::StatusOr<lineage::Problem> ReadPlanFiles(const std::vector<std::string>& f
 
 // Writes a problem in plan format: JSON if the path ends in ".json", else binary.
 absl::Status WritePlanFile(const lineage::Problem& problem, const std::string& path);
-
-// Puts one fault of the given kind into the parallel side; returns what was changed, for people.
-absl::StatusOr<std::string> MutateProblem(lineage::Problem& problem, const std::string& kind,
-                                          uint64_t seed);
 
 }  // namespace planproof::cli
 

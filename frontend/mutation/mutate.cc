@@ -1,0 +1,31 @@
+#include "frontend/mutation/mutate.h"
+
+#include <algorithm>
+
+#include "frontend/mutation/catalogue.h"
+#include "frontend/mutation/graph_editor.h"
+#include "frontend/mutation/random_faults.h"
+
+namespace planproof::mutation {
+
+std::vector<std::string> Kinds() {
+  std::vector<std::string> kinds;
+  for (int i = 1; i <= 14; ++i) kinds.push_back("BR" + std::to_string(i));
+  for (int i = 1; i <= 3; ++i) kinds.push_back("C" + std::to_string(i));
+  kinds.push_back("random");
+  return kinds;
+}
+
+absl::StatusOr<Mutation> Mutate(lineage::Problem& problem, const std::string& kind, uint64_t seed) {
+  const std::vector<std::string> kinds = Kinds();
+  if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+    std::string list;
+    for (const std::string& known : kinds) list += (list.empty() ? "" : ", ") + known;
+    return absl::InvalidArgumentError("unknown kind '" + kind + "'; known are " + list);
+  }
+  GraphEditor editor(problem);
+  if (kind == "random") return MutateAtRandom(editor, seed);
+  return MutateByCatalogue(editor, kind, seed);
+}
+
+}  // namespace planproof::mutation
