@@ -1,5 +1,6 @@
 #include "shape_reduction/reduced_evaluator.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "shape_reduction/block_evaluator.h"
@@ -93,9 +94,18 @@ template <typename D>
 absl::Status ReducedEvaluator<D>::Read(const sdfg::Shape& parallel, const sdfg::Shape& logical,
                                        const std::vector<lineage::IndexMap>& map, const Ptr& value,
                                        int64_t max_elements, Ptr* result) {
+  const ScalarProgram& program = programs_.GetRead(parallel, logical, map, value->int_valued);
+  const sdfg::Node& read = program.nodes[program.body];
+  bool inside = read.args.size() == logical.size();
+  for (size_t d = 0; inside && d < logical.size(); ++d) {
+    int64_t low, high;
+    inside = FormRange(program.forms[read.args[d]], &low, &high) && low >= 0 && high < logical[d];
+  }
+  if (!inside && std::find(parallel.begin(), parallel.end(), 0) == parallel.end()) {
+    return absl::InvalidArgumentError("the lineage reaches beyond the logical tensor");
+  }
   PremiseCheck unused;
-  return Apply(programs_.GetRead(parallel, logical, map, value->int_valued), {value}, max_elements,
-               result, &unused);
+  return Apply(program, {value}, max_elements, result, &unused);
 }
 
 template <typename D>
@@ -157,10 +167,12 @@ absl::Status ReducedEvaluator<D>::Evaluate(const sdfg::Graph& graph, const Reduc
       if (check.violated || check.undecided) {
         open_premises->push_back({static_cast<sdfg::OperatorId>(o), check});
       }
+      if (options.on_produced && !options.on_produced(id)) return absl::OkStatus();
     }
     if (!options.free_intermediates) continue;
     for (sdfg::TensorId id : op.inputs) {
-      if (--uses[id] == 0 && !kept[id]) (*values)[id] = nullptr;
+      const bool source = graph.tensors[id].producer == sdfg::kNone;
+      if (--uses[id] == 0 && !kept[id] && !source) (*values)[id] = nullptr;
     }
   }
   return absl::OkStatus();

@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -46,9 +47,11 @@ struct ReducedOptions {
   int64_t max_elements = int64_t{1} << 23;
   // Only what these tensors depend on is evaluated; empty: everything.
   std::vector<sdfg::TensorId> cone_of;
-  // Tensors other than cone_of are freed after their last use.
+  // Produced tensors other than cone_of are freed after their last use.
   bool free_intermediates = false;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  // Called with every tensor that an operator has just produced; false ends the evaluation (OK).
+  std::function<bool(sdfg::TensorId)> on_produced;
 };
 
 template <typename D>

@@ -1,0 +1,27 @@
+// Comparison of two block-constant tensors of one shape, element by element in effect.
+#ifndef PLANPROOF_SHAPE_REDUCTION_COMPARISON_H_
+#define PLANPROOF_SHAPE_REDUCTION_COMPARISON_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "shape_reduction/block_tensor.h"
+
+namespace planproof::shape_reduction {
+
+struct Difference {
+  bool found = false;
+  bool undefined = false;      // some element is invalid on exactly one side
+  double size = 0;             // largest difference, relative to the larger value
+  std::vector<int64_t> index;  // an element (original indices) where it occurs
+  double left = 0, right = 0;  // its two values
+};
+
+// The largest difference in double precision that exceeds `tolerance` relative to the element and
+// 1e-6 of it relative to the largest element.
+Difference CompareTensors(const BlockTensor<double>& left, const BlockTensor<double>& right,
+                          double tolerance);
+
+}  // namespace planproof::shape_reduction
+
+#endif  // PLANPROOF_SHAPE_REDUCTION_COMPARISON_H_

@@ -1,0 +1,122 @@
+#include "shape_reduction/confirmation.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <type_traits>
+
+#include "shape_reduction/domain_interval.h"
+#include "shape_reduction/domain_mpfi.h"
+#include "shape_reduction/problem_evaluation.h"
+
+namespace planproof::shape_reduction {
+namespace {
+
+std::string Text(double low, double high) {
+  char buffer[80];
+  if (low == high) {
+    std::snprintf(buffer, sizeof(buffer), "%.17g", low);
+  } else {
+    std::snprintf(buffer, sizeof(buffer), "[%.17g, %.17g]", low, high);
+  }
+  return buffer;
+}
+
+template <typename D>
+typename D::Value ElementAt(const BlockTensor<typename D::Value>& tensor,
+                            const std::vector<int64_t>& index) {
+  const int64_t offset = tensor.Offset(index);
+  if (!tensor.int_valued) return tensor.values[offset];
+  const int64_t value = tensor.ints[offset];
+  return value == kInvalidInt ? D::Invalid() : D::FromInt(value);
+}
+
+template <typename D>
+Enclosures Enclose(const lineage::Problem& problem, const lineage::RequiredRelation& relation,
+                   const std::vector<BlockTensorPtr<double>>& inputs,
+                   const std::vector<int64_t>& index, ReducedOptions options,
+                   ProgramCache* programs) {
+  Enclosures result;
+  ProblemEvaluation<D> evaluation(problem, programs);
+  bool invalid = false;
+  options.free_intermediates = true;
+  options.cone_of = {relation.lineage.logical};
+  options.on_produced = [&](sdfg::TensorId id) {
+    const auto& tensor = *evaluation.logical()[id];
+    invalid |= std::any_of(tensor.values.begin(), tensor.values.end(),
+                           [](const typename D::Value& x) { return D::IsInvalid(x); });
+    invalid |= std::find(tensor.ints.begin(), tensor.ints.end(), kInvalidInt) != tensor.ints.end();
+    return !invalid;
+  };
+  absl::Status status = evaluation.EvaluateLogical(inputs, options);
+  if (status.ok() && invalid) {
+    result.message = "a premise of the logical graph is not decided in interval arithmetic";
+    return result;
+  }
+  options.cone_of = {relation.parallel};
+  options.on_produced = nullptr;
+  BlockTensorPtr<typename D::Value> claimed;
+  if (status.ok()) status = evaluation.EvaluateParallel(options);
+  if (status.ok()) {
+    status =
+        evaluation.Claimed(relation.parallel, relation.lineage, options.max_elements, &claimed);
+  }
+  if (!status.ok()) {
+    result.message = std::string(status.message());
+    return result;
+  }
+  if (!evaluation.open_premise().empty()) {
+    result.message = "premise not decided: " + evaluation.open_premise();
+    return result;
+  }
+  if (evaluation.parallel()[relation.parallel] == nullptr) {
+    result.message = "the parallel tensor has no value";
+    return result;
+  }
+  const auto logical = ElementAt<D>(*claimed, index);
+  const auto parallel = ElementAt<D>(*evaluation.parallel()[relation.parallel], index);
+  if (D::IsInvalid(logical) || D::IsInvalid(parallel)) {
+    result.message = "the element is undefined in interval arithmetic";
+    return result;
+  }
+  result.logical_low = D::Lower(logical);
+  result.logical_high = D::Upper(logical);
+  result.parallel_low = D::Lower(parallel);
+  result.parallel_high = D::Upper(parallel);
+  result.disjoint =
+      D::Less(logical, parallel) == Truth::kTrue || D::Less(parallel, logical) == Truth::kTrue;
+  if constexpr (std::is_same_v<D, MpfiDomain>) {
+    result.logical_text = logical.ToString();
+    result.parallel_text = parallel.ToString();
+  } else {
+    result.logical_text = Text(result.logical_low, result.logical_high);
+    result.parallel_text = Text(result.parallel_low, result.parallel_high);
+  }
+  if (!result.disjoint) {
+    result.message = "enclosures overlap: " + result.logical_text + " and " + result.parallel_text;
+  }
+  return result;
+}
+
+}  // namespace
+
+Enclosures ConfirmDifference(const lineage::Problem& problem,
+                             const lineage::RequiredRelation& relation,
+                             const std::vector<BlockTensorPtr<double>>& inputs,
+                             const std::vector<int64_t>& index, int max_precision,
+                             int64_t max_elements, std::chrono::steady_clock::time_point deadline,
+                             ProgramCache* programs) {
+  ReducedOptions options;
+  options.max_elements = max_elements;
+  options.deadline = deadline;
+  Enclosures result = Enclose<IntervalDomain>(problem, relation, inputs, index, options, programs);
+  result.precision = 53;
+  for (int bits = 128; !result.disjoint && bits <= max_precision; bits *= 2) {
+    if (std::chrono::steady_clock::now() > deadline) break;
+    MpfiDomain::precision = bits;
+    result = Enclose<MpfiDomain>(problem, relation, inputs, index, options, programs);
+    result.precision = bits;
+  }
+  return result;
+}
+
+}  // namespace planproof::shape_reduction

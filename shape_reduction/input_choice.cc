@@ -1,0 +1,337 @@
+#include "shape_reduction/input_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace planproof::shape_reduction {
+
+using sdfg::Op;
+using sdfg::TensorId;
+using sdfg::TensorRole;
+
+namespace {
+
+constexpr size_t kMaxStarts = 4096;     // starts of shards enumerated per dimension
+constexpr int64_t kDefaultIdRange = 4;  // of an integer tensor that indexes nothing
+
+int64_t Uniform(std::mt19937_64* random, int64_t low, int64_t high) {
+  // Not std::uniform_int_distribution: the same seed must give the same inputs everywhere.
+  const uint64_t span = static_cast<uint64_t>(high - low) + 1;
+  return low + static_cast<int64_t>((*random)() % span);
+}
+
+bool IsSource(const sdfg::Tensor& tensor) {
+  return tensor.producer == sdfg::kNone && tensor.role != TensorRole::kOne &&
+         tensor.role != TensorRole::kZero;
+}
+
+bool IsIntegerTensor(sdfg::DType dtype) { return sdfg::IsInteger(dtype); }
+
+}  // namespace
+
+InputChooser::InputChooser(const lineage::Problem& problem, ProgramCache* programs)
+    : problem_(problem) {
+  FindBounds();
+  FindFanIns(programs);
+  FindIdRanges(programs);
+  FindLiterals();
+}
+
+// Starts and ends of the slices that parallel tensors are of logical ones, where a slice is plain.
+void InputChooser::FindBounds() {
+  for (size_t t = 0; t < problem_.parallel.tensors.size() && t < problem_.lineage.size(); ++t) {
+    const sdfg::Tensor& tensor = problem_.parallel.tensors[t];
+    const lineage::Lineage& lineage = problem_.lineage[t];
+    if (tensor.producer != sdfg::kNone || lineage.kind != lineage::LineageKind::kFull) continue;
+    const sdfg::Shape& logical = problem_.logical.tensors[lineage.logical].shape;
+    for (size_t d = 0; d < lineage.map.size() && d < logical.size(); ++d) {
+      std::vector<int64_t> starts = {lineage.map[d].constant};
+      int64_t length = 1;
+      bool plain = true;
+      for (const lineage::IndexTerm& term : lineage.map[d].terms) {
+        const int64_t extent = tensor.shape[term.dim];
+        if (term.div != 1 || term.mod != 0 || term.scale <= 0) plain = false;
+        if (term.dim >= static_cast<int64_t>(tensor.axes.size())) {
+          plain &= term.scale == 1 && length == 1;
+          length = extent;
+          continue;
+        }
+        if (starts.size() * static_cast<size_t>(extent) > kMaxStarts) plain = false;
+        if (!plain) break;
+        std::vector<int64_t> next;
+        for (int64_t start : starts) {
+          for (int64_t c = 0; c < extent; ++c) next.push_back(start + term.scale * c);
+        }
+        starts = std::move(next);
+      }
+      if (!plain) continue;
+      for (int64_t start : starts) {
+        for (int64_t bound : {start, start + length}) {
+          if (bound > 0 && bound < logical[d]) bounds_[logical[d]].insert(bound);
+        }
+      }
+    }
+  }
+}
+
+// The number of elements of a tensor that its first contraction sums.
+void InputChooser::FindFanIns(ProgramCache* programs) {
+  const sdfg::Graph& graph = problem_.logical;
+  fan_in_.assign(graph.tensors.size(), 1);
+  for (size_t o = graph.operators.size(); o-- > 0;) {
+    const sdfg::Operator& op = graph.operators[o];
+    for (size_t k = 0; k < op.outputs.size(); ++k) {
+      if (op.outputs[k] == sdfg::kNone) continue;
+      const ScalarProgram& program = programs->Get(graph, op, static_cast<int>(k));
+      std::vector<char> summed(program.vars.size(), 0);
+      for (const sdfg::Node& node : program.nodes) {
+        if (node.op == Op::kSum) summed[node.var] = 1;
+      }
+      for (const sdfg::Node& node : program.nodes) {
+        if (node.op != Op::kElement) continue;
+        double fan = 1;
+        for (sdfg::ExprId arg : node.args) {
+          for (const DigitTerm& term : program.forms[arg].terms) {
+            if (summed[term.var]) fan *= static_cast<double>(term.extent);
+          }
+        }
+        const bool moved = program.nodes[program.body].op == Op::kElement;
+        const TensorId input = op.inputs[node.input];
+        fan_in_[input] = moved ? fan_in_[op.outputs[k]] : fan;
+      }
+    }
+  }
+}
+
+// Where an integer tensor indexes a dimension, its values lie in it.
+void InputChooser::FindIdRanges(ProgramCache* programs) {
+  const sdfg::Graph& graph = problem_.logical;
+  const std::pair<int64_t, int64_t> any = {std::numeric_limits<int64_t>::min(),
+                                           std::numeric_limits<int64_t>::max()};
+  id_range_.assign(graph.tensors.size(), any);
+  auto narrow = [&](TensorId id, int64_t low, int64_t high) {
+    id_range_[id].first = std::max(id_range_[id].first, low);
+    id_range_[id].second = std::min(id_range_[id].second, high);
+  };
+  for (size_t o = graph.operators.size(); o-- > 0;) {
+    const sdfg::Operator& op = graph.operators[o];
+    for (size_t k = 0; k < op.outputs.size(); ++k) {
+      if (op.outputs[k] == sdfg::kNone) continue;
+      const ScalarProgram& program = programs->Get(graph, op, static_cast<int>(k));
+      const sdfg::Node& body = program.nodes[program.body];
+      if (body.op == Op::kIntElement) {  // copies ids
+        const auto range = id_range_[op.outputs[k]];
+        narrow(op.inputs[body.input], range.first, range.second);
+      }
+      for (const sdfg::Node& node : program.nodes) {
+        if (node.op != Op::kElement && node.op != Op::kIntElement) continue;
+        const sdfg::Tensor& read = graph.tensors[op.inputs[node.input]];
+        for (size_t d = 0; d < node.args.size(); ++d) {
+          const IndexForm& form = program.forms[node.args[d]];
+          if (form.atoms.size() != 1 || form.atoms[0].first != 1 || !form.terms.empty()) continue;
+          const sdfg::Node& atom = program.nodes[form.atoms[0].second];
+          if (atom.op != Op::kIntElement) continue;
+          narrow(op.inputs[atom.input], -form.constant, read.shape[d] - form.constant);
+        }
+      }
+    }
+  }
+  for (const lineage::Problem::InputPremise& premise : problem_.premises) {
+    if (premise.kind != lineage::Problem::InputPremise::Kind::kIntegerRange) continue;
+    if (premise.tensor < 0 || premise.tensor >= static_cast<TensorId>(id_range_.size())) continue;
+    id_range_[premise.tensor] = {premise.low, premise.high};
+  }
+  for (auto& range : id_range_) {
+    if (range == any || range.first >= range.second) range = {0, kDefaultIdRange};
+  }
+}
+
+void InputChooser::FindLiterals() {
+  std::set<double> found;
+  std::set<const sdfg::IndexFunction*> seen;
+  for (const sdfg::Graph* graph : {&problem_.logical, &problem_.parallel}) {
+    for (const sdfg::Operator& op : graph->operators) {
+      if (!seen.insert(op.function.get()).second) continue;
+      for (const sdfg::Node& node : op.function->nodes) {
+        if (node.op != Op::kReal || found.size() >= 64) continue;
+        const double value = node.real.ToDouble();
+        if (std::fabs(value) < 1e7) found.insert(value);
+      }
+    }
+  }
+  literals_.assign(found.begin(), found.end());
+}
+
+std::vector<BlockTensorPtr<double>> InputChooser::Choose(uint64_t seed,
+                                                         const ChoiceOptions& options) const {
+  Random random(seed * 0x9e3779b97f4a7c15u + 1);
+  // Dimensions of one extent are cut alike, or the cuts of all layers would pile up.
+  std::set<int64_t> extents;
+  for (const sdfg::Tensor& tensor : problem_.logical.tensors) {
+    if (!IsSource(tensor)) continue;
+    extents.insert(tensor.shape.begin(), tensor.shape.end());
+  }
+  std::map<int64_t, PartitionPtr> partitions;
+  for (int64_t extent : extents) {
+    std::vector<int64_t> cuts;
+    const auto known = bounds_.find(extent);
+    if (known != bounds_.end()) {
+      std::vector<int64_t> all(known->second.begin(), known->second.end());
+      if (static_cast<int>(all.size()) > options.max_bounds && options.max_bounds > 0) {
+        const size_t first = Uniform(&random, 0, 1) == 0 ? 0 : all.size() - 1;
+        cuts.push_back(all[first]);
+        while (static_cast<int>(cuts.size()) < options.max_bounds) {
+          cuts.push_back(all[Uniform(&random, 0, static_cast<int64_t>(all.size()) - 1)]);
+        }
+      } else if (options.max_bounds > 0) {
+        cuts = all;
+      }
+    }
+    int extra = options.random_cuts;
+    if (extra == 0 && cuts.empty() && extent > 1) extra = 1;
+    for (int k = 0; k < extra && extent > 1; ++k) {
+      int64_t cut = Uniform(&random, 1, extent - 1);
+      // Mostly aligned: a cut inside a digit of a view is a cut of every period.
+      int64_t unit = 1;
+      while (extent % (unit * 2) == 0 && unit * 4 <= extent) unit *= 2;
+      if (Uniform(&random, 0, 3) > 0 && extent > 2 * unit) {
+        cut = std::max<int64_t>(1, cut / unit) * unit;
+      } else if (Uniform(&random, 0, 1) == 0) {
+        cut = extent / 2;
+      }
+      cuts.push_back(cut);
+    }
+    partitions[extent] =
+        std::make_shared<const DimPartition>(DimPartition::WithCuts(extent, std::move(cuts)));
+  }
+  std::vector<BlockTensorPtr<double>> result(problem_.logical.tensors.size());
+  for (size_t id = 0; id < result.size(); ++id) {
+    if (!IsSource(problem_.logical.tensors[id])) continue;
+    result[id] = ChooseTensor(static_cast<TensorId>(id), options, partitions, &random);
+  }
+  return result;
+}
+
+BlockTensorPtr<double> InputChooser::ChooseTensor(TensorId id, const ChoiceOptions& options,
+                                                  const std::map<int64_t, PartitionPtr>& partitions,
+                                                  Random* random) const {
+  const sdfg::Tensor& tensor = problem_.logical.tensors[id];
+  auto result = std::make_shared<BlockTensor<double>>();
+  bool untied = false;
+  for (const lineage::Problem::InputPremise& premise : problem_.premises) {
+    untied |= premise.tensor == id && premise.kind == lineage::Problem::InputPremise::Kind::kNoTie;
+  }
+  for (int64_t extent : tensor.shape) {
+    result->dims.push_back(untied ? std::make_shared<const DimPartition>(DimPartition::Full(extent))
+                                  : partitions.at(extent));
+  }
+  result->int_valued = IsIntegerTensor(tensor.dtype);
+  if (result->int_valued) {
+    ChooseIntegers(id, random, result.get(), partitions);
+  } else {
+    ChooseReals(id, options, random, result.get());
+  }
+  return result;
+}
+
+void InputChooser::ChooseReals(TensorId id, const ChoiceOptions& options, Random* random,
+                               BlockTensor<double>* result) const {
+  using Kind = lineage::Problem::InputPremise::Kind;
+  const sdfg::Tensor& tensor = problem_.logical.tensors[id];
+  double scale = 1;
+  if (tensor.role == TensorRole::kParameter && !options.wild) {
+    scale = std::exp2(-std::round(std::log2(std::max(1.0, fan_in_[id]))));
+  }
+  const int64_t style = Uniform(random, 0, 5);
+  const int64_t count = result->Blocks();
+  for (int64_t k = 0; k < count; ++k) {
+    double value;
+    if (style == 0) {
+      value = static_cast<double>(Uniform(random, -2, 2));
+    } else if (style == 1) {
+      value = Uniform(random, 0, 2) == 0 ? 0 : static_cast<double>(Uniform(random, -16, 16)) / 8;
+    } else if (style == 2) {
+      value = static_cast<double>(Uniform(random, 1, 24)) / 16;
+    } else {
+      value = static_cast<double>(Uniform(random, -64, 64)) / 32;
+    }
+    if (options.literals && !literals_.empty() && Uniform(random, 0, 2) == 0) {
+      const double c = literals_[Uniform(random, 0, static_cast<int64_t>(literals_.size()) - 1)];
+      const double near[] = {c, -c, c + 1, c - 1, -c + 1, -c - 1};
+      result->values.push_back(near[Uniform(random, 0, 5)]);
+    } else {
+      result->values.push_back(value * scale);
+    }
+  }
+  if (tensor.dtype == sdfg::DType::kBool) {
+    for (double& value : result->values) value = static_cast<double>(Uniform(random, 0, 1));
+  }
+  for (const lineage::Problem::InputPremise& premise : problem_.premises) {
+    if (premise.tensor != id) continue;
+    if (premise.kind == Kind::kRowUnmasked && !result->dims.empty()) {
+      const int64_t row = result->dims.back()->blocks();
+      for (int64_t k = 0; k < count; k += std::max<int64_t>(row, 1)) result->values[k] = 1;
+    }
+    for (int64_t k = 0; k < count; ++k) {
+      double& value = result->values[k];
+      if (premise.kind == Kind::kPositive) value = value == 0 ? scale : std::fabs(value);
+      if (premise.kind == Kind::kNonNegative) value = std::fabs(value);
+      if (premise.kind == Kind::kNonZero && value == 0) value = scale;
+      if (premise.kind == Kind::kNoTie) value += std::exp2(-10) * scale * static_cast<double>(k);
+    }
+  }
+}
+
+void InputChooser::ChooseIntegers(TensorId id, Random* random, BlockTensor<double>* result,
+                                  const std::map<int64_t, PartitionPtr>& partitions) const {
+  const auto [low, high] = id_range_[id];
+  std::vector<int64_t> special = {low, high - 1};
+  const auto edges = partitions.find(high);
+  if (edges != partitions.end()) {  // block edges of the dimension that is indexed
+    for (int64_t start : edges->second->Representatives()) {
+      special.push_back(start);
+      special.push_back(start - 1);
+    }
+  }
+  const auto bounds = bounds_.find(high);
+  if (bounds != bounds_.end()) {
+    for (int64_t bound : bounds->second) {
+      if (special.size() > 32) break;
+      special.push_back(bound);
+      special.push_back(bound - 1);
+    }
+  }
+  const int64_t count = result->Blocks();
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t value = Uniform(random, low, high - 1);
+    const int64_t kind = Uniform(random, 0, 3);
+    if (kind < 2) value = special[Uniform(random, 0, static_cast<int64_t>(special.size()) - 1)];
+    if (kind == 2 && k > 0) value = result->ints[Uniform(random, 0, k - 1)];
+    result->ints.push_back(std::clamp(value, low, high - 1));
+  }
+}
+
+std::string DescribeInput(const std::string& name, const BlockTensor<double>& tensor,
+                          size_t max_values) {
+  std::string text = name + " [";
+  for (size_t d = 0; d < tensor.dims.size(); ++d) {
+    text += (d == 0 ? "" : " ; ") + tensor.dims[d]->ToString();
+  }
+  text += "]:";
+  const size_t count = tensor.int_valued ? tensor.ints.size() : tensor.values.size();
+  for (size_t k = 0; k < std::min(count, max_values); ++k) {
+    if (tensor.int_valued) {
+      text += " " + std::to_string(tensor.ints[k]);
+    } else {
+      char buffer[32];
+      std::snprintf(buffer, sizeof(buffer), " %.17g", tensor.values[k]);
+      text += buffer;
+    }
+  }
+  if (count > max_values) text += " ... (" + std::to_string(count) + " blocks)";
+  return text;
+}
+
+}  // namespace planproof::shape_reduction

@@ -1,0 +1,68 @@
+// Choice of block-constant inputs for the logical graph.
+//
+// Any choice is legitimate: it only restricts the inputs for which the two graphs are compared, and
+// a difference found is one of the full-size plan. What matters is that the choice tells wrong
+// plans from right ones: dimensions are cut at the shard bounds of the plan (a few of them where
+// there are many) and at random places, values are small, mixed in sign, sometimes zero or near a
+// literal of the graphs, and parameters are scaled so that contractions over thousands of equal
+// elements stay moderate. All values are exact in double precision.
+#ifndef PLANPROOF_SHAPE_REDUCTION_INPUT_CHOICE_H_
+#define PLANPROOF_SHAPE_REDUCTION_INPUT_CHOICE_H_
+
+#include <cstdint>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lineage/lineage.h"
+#include "shape_reduction/reduced_evaluator.h"
+
+namespace planproof::shape_reduction {
+
+// How finely to cut, how wild the values.
+struct ChoiceOptions {
+  int max_bounds = 3;     // shard bounds per extent
+  int random_cuts = 1;    // further cuts per extent, anywhere
+  bool literals = false;  // values near literals of the graphs
+  bool wild = false;      // no scaling of parameters by their fan-in
+};
+
+class InputChooser {
+ public:
+  InputChooser(const lineage::Problem& problem, ProgramCache* programs);
+
+  // One value per logical tensor without producer, null for all others. Equal seeds and options
+  // give equal inputs.
+  std::vector<BlockTensorPtr<double>> Choose(uint64_t seed, const ChoiceOptions& options) const;
+
+ private:
+  using Random = std::mt19937_64;
+  void FindBounds();
+  void FindFanIns(ProgramCache* programs);
+  void FindIdRanges(ProgramCache* programs);
+  void FindLiterals();
+  BlockTensorPtr<double> ChooseTensor(sdfg::TensorId id, const ChoiceOptions& options,
+                                      const std::map<int64_t, PartitionPtr>& partitions,
+                                      Random* random) const;
+  void ChooseReals(sdfg::TensorId id, const ChoiceOptions& options, Random* random,
+                   BlockTensor<double>* tensor) const;
+  void ChooseIntegers(sdfg::TensorId id, Random* random, BlockTensor<double>* tensor,
+                      const std::map<int64_t, PartitionPtr>& partitions) const;
+
+  const lineage::Problem& problem_;
+  std::map<int64_t, std::set<int64_t>> bounds_;        // by extent
+  std::vector<double> fan_in_;                         // by logical tensor
+  std::vector<std::pair<int64_t, int64_t>> id_range_;  // by logical tensor: low <= id < high
+  std::vector<double> literals_;
+};
+
+// "tokens [512={0,128} x 128={0}]: 3 1": partition and values per block, at most `max_values`.
+std::string DescribeInput(const std::string& name, const BlockTensor<double>& tensor,
+                          size_t max_values);
+
+}  // namespace planproof::shape_reduction
+
+#endif  // PLANPROOF_SHAPE_REDUCTION_INPUT_CHOICE_H_

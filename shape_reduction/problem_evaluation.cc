@@ -1,0 +1,91 @@
+#include "shape_reduction/problem_evaluation.h"
+
+#include <memory>
+#include <type_traits>
+
+#include "shape_reduction/domain_double.h"
+#include "shape_reduction/domain_interval.h"
+#include "shape_reduction/domain_mpfi.h"
+
+namespace planproof::shape_reduction {
+namespace {
+
+template <typename D>
+BlockTensorPtr<typename D::Value> Convert(const BlockTensorPtr<double>& tensor) {
+  if constexpr (std::is_same_v<D, DoubleDomain>) {
+    return tensor;
+  } else {
+    auto result = std::make_shared<BlockTensor<typename D::Value>>();
+    result->dims = tensor->dims;
+    result->int_valued = tensor->int_valued;
+    result->ints = tensor->ints;
+    result->values.reserve(tensor->values.size());
+    for (double value : tensor->values) result->values.push_back(D::FromDouble(value));
+    return result;
+  }
+}
+
+}  // namespace
+
+template <typename D>
+absl::Status ProblemEvaluation<D>::EvaluateLogical(
+    const std::vector<BlockTensorPtr<double>>& inputs, const ReducedOptions& options) {
+  logical_.assign(problem_.logical.tensors.size(), nullptr);
+  for (size_t id = 0; id < inputs.size(); ++id) {
+    if (inputs[id] != nullptr) logical_[id] = Convert<D>(inputs[id]);
+  }
+  OpenPremises open;
+  absl::Status status = evaluator_.Evaluate(problem_.logical, options, &logical_, &open);
+  NotePremises(problem_.logical, open);
+  return status;
+}
+
+template <typename D>
+absl::Status ProblemEvaluation<D>::EvaluateParallel(const ReducedOptions& options) {
+  const sdfg::Graph& graph = problem_.parallel;
+  parallel_.assign(graph.tensors.size(), nullptr);
+  for (size_t id = 0; id < graph.tensors.size(); ++id) {
+    const sdfg::Tensor& tensor = graph.tensors[id];
+    if (tensor.producer != sdfg::kNone || tensor.role == sdfg::TensorRole::kOne ||
+        tensor.role == sdfg::TensorRole::kZero) {
+      continue;
+    }
+    if (id >= problem_.lineage.size() || problem_.lineage[id].kind != lineage::LineageKind::kFull) {
+      continue;  // an error if something reads it
+    }
+    absl::Status status = Claimed(static_cast<sdfg::TensorId>(id), problem_.lineage[id],
+                                  options.max_elements, &parallel_[id]);
+    if (!status.ok()) {
+      return absl::Status(status.code(), tensor.name + ": " + std::string(status.message()));
+    }
+  }
+  OpenPremises open;
+  absl::Status status = evaluator_.Evaluate(graph, options, &parallel_, &open);
+  NotePremises(graph, open);
+  return status;
+}
+
+template <typename D>
+absl::Status ProblemEvaluation<D>::Claimed(sdfg::TensorId parallel, const lineage::Lineage& lineage,
+                                           int64_t max_elements, Ptr* result) {
+  const Ptr& value = logical_[lineage.logical];
+  if (value == nullptr) {
+    return absl::FailedPreconditionError("no value for the logical tensor " +
+                                         problem_.logical.tensors[lineage.logical].name);
+  }
+  return evaluator_.Read(problem_.parallel.tensors[parallel].shape,
+                         problem_.logical.tensors[lineage.logical].shape, lineage.map, value,
+                         max_elements, result);
+}
+
+template <typename D>
+void ProblemEvaluation<D>::NotePremises(const sdfg::Graph& graph, const OpenPremises& open) {
+  if (open.empty() || !open_premise_.empty()) return;
+  open_premise_ = graph.Describe(open[0].op) + ": " + open[0].check.text;
+}
+
+template class ProblemEvaluation<DoubleDomain>;
+template class ProblemEvaluation<IntervalDomain>;
+template class ProblemEvaluation<MpfiDomain>;
+
+}  // namespace planproof::shape_reduction

@@ -1,0 +1,259 @@
+#include "shape_reduction/witness.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "sdfg/collectives.h"
+#include "tests/shape_reduction/small_problem.h"
+
+namespace planproof::shape_reduction {
+namespace {
+
+using sdfg::DType;
+using sdfg::ExprId;
+using sdfg::IndexFunction;
+using sdfg::IndexFunctionBuilder;
+using sdfg::Op;
+using sdfg::Shape;
+using sdfg::TensorId;
+using sdfg::TensorRole;
+using sdfg::VarId;
+using solver::Rational;
+
+// Row-parallel linear on two devices: x and w are cut along the contraction, then all-reduced.
+struct RowParallel {
+  SmallProblem p;
+  TensorId logical_y, partial, y;
+
+  explicit RowParallel(bool all_reduce, int64_t first = 2048) {
+    sdfg::Graph* logical = &p.problem.logical;
+    sdfg::Graph* parallel = &p.problem.parallel;
+    const int64_t k = 4096, n = 1024, b = 64;
+    const TensorId x = p.Logical("x", {b, k});
+    const TensorId w = p.Logical("w", {n, k}, TensorRole::kParameter);
+    logical_y = p.Apply(logical, Instantiate("linear", {{b, k}, {n, k}}), {x, w});
+    std::vector<TensorId> parts;
+    for (int device : {0, 1}) {
+      const int64_t start = device == 0 ? 0 : first, size = device == 0 ? first : k - first;
+      const TensorId xs = p.Slice(x, {0, start}, {b, size}, device);
+      const TensorId ws = p.Slice(w, {0, start}, {n, size}, device);
+      parts.push_back(
+          p.Apply(parallel, Instantiate("linear", {{b, size}, {n, size}}), {xs, ws}, device));
+    }
+    partial = parts[0];
+    y = partial;
+    if (all_reduce) {
+      y = p.Apply(parallel, *sdfg::AllReduce({b, n}, DType::kFloat32, 2, sdfg::ReduceKind::kSum),
+                  parts, 0);
+    }
+    p.Claim(y, logical_y, {0, 0});
+    p.Require(y, logical_y, {0, 0});
+    p.Check();
+  }
+};
+
+TEST(WitnessTest, CorrectRowParallelLinearIsEqual) {
+  EXPECT_EQ(NumericEqual(RowParallel(true).p.problem, 20), NumericVerdict::kEqual);
+  EXPECT_EQ(NumericEqual(RowParallel(true, 1000).p.problem, 20), NumericVerdict::kEqual);
+}
+
+TEST(WitnessTest, MissingAllReduceIsConfirmedAndLocalised) {
+  const RowParallel plan(false);
+  EXPECT_EQ(NumericEqual(plan.p.problem, 20), NumericVerdict::kDifferent);
+  const Witness witness = SearchWitness(plan.p.problem, {});
+  ASSERT_EQ(witness.outcome, Witness::Outcome::kConfirmed) << witness.message;
+  EXPECT_EQ(witness.required, 0);
+  EXPECT_EQ(witness.parallel_index, witness.logical_index);
+  EXPECT_TRUE(witness.logical_high < witness.parallel_low ||
+              witness.parallel_high < witness.logical_low);
+  EXPECT_EQ(witness.inputs.size(), 2u);
+  ASSERT_TRUE(witness.first.found);
+  EXPECT_EQ(witness.first.tensor, plan.partial);
+  EXPECT_EQ(witness.first.devices, std::vector<sdfg::Device>{0});
+}
+
+TEST(WitnessTest, TheSameSeedGivesTheSameWitness) {
+  const RowParallel plan(false);
+  const Witness a = SearchWitness(plan.p.problem, {}), b = SearchWitness(plan.p.problem, {});
+  EXPECT_EQ(a.inputs, b.inputs);
+  EXPECT_EQ(a.logical_value, b.logical_value);
+}
+
+// One function per side, on the same inputs.
+NumericVerdict Judge(const IndexFunction& left, const IndexFunction& right,
+                     std::vector<lineage::Problem::InputPremise> premises = {}) {
+  SmallProblem p;
+  std::vector<TensorId> logical, parallel;
+  for (const sdfg::FunctionInput& input : left.inputs) {
+    logical.push_back(p.Logical(input.name, input.shape, TensorRole::kInput, input.dtype));
+    parallel.push_back(
+        p.Slice(logical.back(), std::vector<int64_t>(input.shape.size(), 0), input.shape));
+  }
+  const TensorId l = p.Apply(&p.problem.logical, left, logical);
+  const TensorId r = p.Apply(&p.problem.parallel, right, parallel, 0);
+  p.Require(r, l, std::vector<int64_t>(p.problem.logical.tensors[l].shape.size(), 0));
+  p.problem.premises = std::move(premises);
+  p.Check();
+  return NumericEqual(p.problem, 20);
+}
+
+// y[0] = body(x), x of the given extent.
+template <typename Body>
+IndexFunction Scalar(int64_t extent, Body body) {
+  IndexFunctionBuilder f("f");
+  f.AddInput("x", {extent}, DType::kFloat32);
+  const int y = f.AddOutput("y", Shape{1}, DType::kFloat32);
+  f.SetBody(y, body(&f));
+  IndexFunction function;
+  const absl::Status status = f.Finish(&function);
+  EXPECT_TRUE(status.ok()) << status;
+  return function;
+}
+
+template <typename Term>
+ExprId SumOver(IndexFunctionBuilder* f, int64_t low, int64_t high, Term term) {
+  const VarId i = f->AddVar("i", high - low);
+  return f->Reduce(Op::kSum, i, term(f->Element(0, {f->IntAdd(f->Index(i), f->Int(low))})));
+}
+
+ExprId Same(ExprId e) { return e; }
+
+// R10: 3 + 5 elements, mean of the means against the mean.
+TEST(WitnessTest, MeanOfUnevenMeansIsRefuted) {
+  const IndexFunction mean = Scalar(8, [](IndexFunctionBuilder* f) {
+    return f->Binary(Op::kMul, f->Real(Rational(1, 8)), SumOver(f, 0, 8, Same));
+  });
+  const IndexFunction means = Scalar(8, [](IndexFunctionBuilder* f) {
+    const ExprId a = f->Binary(Op::kMul, f->Real(Rational(1, 6)), SumOver(f, 0, 3, Same));
+    const ExprId b = f->Binary(Op::kMul, f->Real(Rational(1, 10)), SumOver(f, 3, 8, Same));
+    return f->Binary(Op::kAdd, a, b);
+  });
+  EXPECT_EQ(Judge(mean, means), NumericVerdict::kDifferent);
+  EXPECT_EQ(Judge(mean, mean), NumericVerdict::kEqual);
+}
+
+// R3 and R12: variance in two ways; sum(x) sum(x) against n sum(x x).
+TEST(WitnessTest, WeightsOfSquaresAndProductsOfSums) {
+  auto square = [](IndexFunctionBuilder* f) {
+    return [f](ExprId e) { return f->Binary(Op::kMul, e, e); };
+  };
+  const int64_t n = 1024;
+  const IndexFunction centred = Scalar(n, [&](IndexFunctionBuilder* f) {
+    const ExprId mu = f->Binary(Op::kMul, f->Real(Rational(1, n)), SumOver(f, 0, n, Same));
+    return SumOver(f, 0, n, [&](ExprId e) {
+      const ExprId d = f->Binary(Op::kAdd, e, f->Unary(Op::kNeg, mu));
+      return f->Binary(Op::kMul, d, d);
+    });
+  });
+  const IndexFunction moments = Scalar(n, [&](IndexFunctionBuilder* f) {
+    const ExprId s = SumOver(f, 0, n, Same);
+    return f->Binary(Op::kAdd, SumOver(f, 0, n, square(f)),
+                     f->Binary(Op::kMul, f->Real(Rational(-1, n)), f->Binary(Op::kMul, s, s)));
+  });
+  EXPECT_EQ(Judge(centred, moments), NumericVerdict::kEqual);
+  const IndexFunction product = Scalar(n, [&](IndexFunctionBuilder* f) {
+    const ExprId s = SumOver(f, 0, n, Same);
+    return f->Binary(Op::kMul, s, s);
+  });
+  const IndexFunction wrong = Scalar(n, [&](IndexFunctionBuilder* f) {
+    return f->Binary(Op::kMul, f->Real(Rational(n)), SumOver(f, 0, n, square(f)));
+  });
+  EXPECT_EQ(Judge(product, wrong), NumericVerdict::kDifferent);
+}
+
+// A2: sqrt(x^2) against x and against |x|. A6: a literal that is nearly 1/3.
+TEST(WitnessTest, RootsAndLiterals) {
+  auto x = [](IndexFunctionBuilder* f) { return f->Element(0, {f->Int(0)}); };
+  const IndexFunction root = Scalar(1, [&](IndexFunctionBuilder* f) {
+    return f->Pow(f->Binary(Op::kMul, x(f), x(f)), Rational(1, 2));
+  });
+  const IndexFunction absolute = Scalar(
+      1, [&](IndexFunctionBuilder* f) { return f->Unary(Op::kAbs, x(f), sdfg::TieRule::kZero); });
+  EXPECT_EQ(Judge(root, Scalar(1, x)), NumericVerdict::kDifferent);
+  EXPECT_EQ(Judge(root, absolute), NumericVerdict::kEqual);
+  auto scaled = [&](Rational c) {
+    return Scalar(1,
+                  [&](IndexFunctionBuilder* f) { return f->Binary(Op::kMul, f->Real(c), x(f)); });
+  };
+  EXPECT_EQ(Judge(scaled(Rational(1, 3)), scaled(Rational::FromDouble(0.333333343f))),
+            NumericVerdict::kDifferent);
+}
+
+// A8 and a wrong variant; exp(-inf) = 0 on the way.
+TEST(WitnessTest, ShiftedSoftmaxIsEqualAndAWrongShiftIsNot) {
+  auto softmax = [](int shift) {
+    IndexFunctionBuilder f("softmax");
+    f.AddInput("x", {4, 64}, DType::kFloat32);
+    const int y = f.AddOutput("y", Shape{4, 64}, DType::kFloat32);
+    const ExprId row = f.Index(f.OutputDims(y)[0]);
+    const VarId k = f.AddVar("k", 64), m = f.AddVar("m", 64);
+    const ExprId top = f.Reduce(Op::kReduceMax, m, f.Element(0, {row, f.Index(m)}));
+    auto weight = [&](ExprId j, bool shifted) {
+      const ExprId e = f.Element(0, {row, j});
+      return f.Unary(Op::kExp, shifted ? f.Binary(Op::kAdd, e, f.Unary(Op::kNeg, top)) : e);
+    };
+    f.SetBody(y, f.Binary(Op::kDiv, weight(f.Index(f.OutputDims(y)[1]), shift > 0),
+                          f.Reduce(Op::kSum, k, weight(f.Index(k), shift == 1))));
+    IndexFunction function;
+    const absl::Status status = f.Finish(&function);
+    EXPECT_TRUE(status.ok()) << status;
+    return function;
+  };
+  EXPECT_EQ(Judge(softmax(0), softmax(1)), NumericVerdict::kEqual);
+  EXPECT_EQ(Judge(softmax(0), softmax(2)), NumericVerdict::kDifferent);
+}
+
+// A1: x y / y against x, only where y != 0; no input with y = 0 may be called a witness.
+TEST(WitnessTest, InputsThatViolateAPremiseAreNoWitness) {
+  auto quotient = [](bool divide) {
+    IndexFunctionBuilder f("f");
+    f.AddInput("x", {1}, DType::kFloat32);
+    f.AddInput("y", {1}, DType::kFloat32);
+    const int z = f.AddOutput("z", Shape{1}, DType::kFloat32);
+    const ExprId x = f.Element(0, {f.Int(0)}), y = f.Element(1, {f.Int(0)});
+    f.SetBody(z, divide ? f.Binary(Op::kDiv, f.Binary(Op::kMul, x, y), y) : x);
+    IndexFunction function;
+    const absl::Status status = f.Finish(&function);
+    EXPECT_TRUE(status.ok()) << status;
+    return function;
+  };
+  EXPECT_NE(Judge(quotient(true), quotient(false)), NumericVerdict::kDifferent);
+  EXPECT_NE(Judge(quotient(false), quotient(true)), NumericVerdict::kDifferent);
+}
+
+// R16: the row of one id against the row of another.
+TEST(WitnessTest, RowsOfDifferentIdsDiffer) {
+  auto row = [](int which) {
+    IndexFunctionBuilder f("row");
+    f.AddInput("ids", {2}, DType::kInt64);
+    f.AddInput("w", {51200, 8}, DType::kFloat32);
+    const int y = f.AddOutput("y", Shape{8}, DType::kFloat32);
+    f.SetBody(y, f.Element(1, {f.IntElement(0, {f.Int(which)}), f.Index(f.OutputDims(y)[0])}));
+    IndexFunction function;
+    const absl::Status status = f.Finish(&function);
+    EXPECT_TRUE(status.ok()) << status;
+    return function;
+  };
+  EXPECT_EQ(Judge(row(0), row(1)), NumericVerdict::kDifferent);
+  EXPECT_EQ(Judge(row(0), row(0)), NumericVerdict::kEqual);
+}
+
+// R8: a square matrix against its transpose.
+TEST(WitnessTest, TransposeOfASquareMatrixDiffers) {
+  auto read = [](bool transpose) {
+    IndexFunctionBuilder f("read");
+    f.AddInput("x", {32, 32}, DType::kFloat32);
+    const int y = f.AddOutput("y", Shape{32, 32}, DType::kFloat32);
+    const ExprId i = f.Index(f.OutputDims(y)[0]), j = f.Index(f.OutputDims(y)[1]);
+    f.SetBody(y, transpose ? f.Element(0, {j, i}) : f.Element(0, {i, j}));
+    IndexFunction function;
+    const absl::Status status = f.Finish(&function);
+    EXPECT_TRUE(status.ok()) << status;
+    return function;
+  };
+  EXPECT_EQ(Judge(read(false), read(true)), NumericVerdict::kDifferent);
+}
+
+}  // namespace
+}  // namespace planproof::shape_reduction
