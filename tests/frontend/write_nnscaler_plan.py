@@ -5,7 +5,8 @@
 
 The model is an MLP, loss = sum(linear(linear(x))). The plans use the class names and attributes that
 a reader of such files relies on, and nothing else of nnScaler. FAULT is one of FAULTS below; each
-breaks the plan in one way. `--corpus DIR` writes seeds for the pickle fuzzer instead.
+breaks the plan in one way. `--all DIR` writes every plan with every fault, as PLAN-FAULT-SEED-PROTOCOL.pkl;
+`--corpus DIR` writes seeds for the pickle fuzzer.
 """
 import argparse
 import os
@@ -345,6 +346,23 @@ def pp2nm2(fault, rng):
     return module({0: zero, 1: one})
 
 
+def write(path, plan, fault, seed, protocol):
+    with open(path, 'wb') as out:
+        out.write(pickle.dumps(PLANS[plan](fault, random.Random(seed)), protocol))
+
+
+def write_all(directory):
+    os.makedirs(directory, exist_ok=True)
+    cases = [(plan, '', 0, protocol) for plan in PLANS for protocol in range(2, 6)]
+    for fault, text in FAULTS.items():
+        plan = text.split(':')[0]
+        for name in PLANS if plan == 'any' else [plan]:
+            cases += [(name, fault, seed, 4) for seed in range(5)]
+    for plan, fault, seed, protocol in cases:
+        name = '%s-%s-%d-%d.pkl' % (plan, fault, seed, protocol)
+        write(os.path.join(directory, name), plan, fault, seed, protocol)
+
+
 def write_corpus(directory):
     os.makedirs(directory, exist_ok=True)
     values = [None, True, 7, -300, 1 << 40, 1 << 90, 1.5, 'text', 'x' * 300, b'bytes', (1, 2),
@@ -372,16 +390,18 @@ def main():
     parser.add_argument('--fault', choices=[''] + sorted(FAULTS), default='')
     parser.add_argument('--seed', type=int, default=0)
     parser.add_argument('--protocol', type=int, default=4)
+    parser.add_argument('--all', metavar='DIR')
     parser.add_argument('--corpus', metavar='DIR')
     options = parser.parse_args()
     if options.corpus:
         write_corpus(options.corpus)
         return
+    if options.all:
+        write_all(options.all)
+        return
     if not options.out:
         parser.error('the file to write is missing')
-    plan = PLANS[options.plan](options.fault, random.Random(options.seed))
-    with open(options.out, 'wb') as out:
-        out.write(pickle.dumps(plan, options.protocol))
+    write(options.out, options.plan, options.fault, options.seed, options.protocol)
 
 
 if __name__ == '__main__':
