@@ -1,0 +1,98 @@
+// Every row of the soundness cases has the verdict that is true at full size.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "frontend/plan/read_plan.h"
+#include "stages/verify.h"
+#include "tests/soundness_cases/manifest.h"
+#include "tests/soundness_cases/numeric_judge.h"
+
+namespace planproof::soundness {
+namespace {
+
+std::string Joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : " or ") + part;
+  return text;
+}
+
+bool Allows(const Case& item, const std::string& verdict) {
+  return std::find(item.verdicts.begin(), item.verdicts.end(), verdict) != item.verdicts.end();
+}
+
+absl::StatusOr<lineage::Problem> Read(const Case& item) {
+  return plan::ReadPlan({CasesDirectory() + "/cases/" + item.file},
+                        sdfg::OperatorLibrary::BuiltIn());
+}
+
+// The verdict of a file that could not be read into a problem.
+std::string VerdictOf(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) ? "MALFORMED" : "UNKNOWN";
+}
+
+class SoundnessCase : public testing::TestWithParam<Case> {};
+
+TEST_P(SoundnessCase, IsReadOrRejectedAsTheRowSays) {
+  const absl::StatusOr<lineage::Problem> problem = Read(GetParam());
+  if (!problem.ok()) {
+    EXPECT_TRUE(Allows(GetParam(), VerdictOf(problem.status()))) << problem.status();
+  }
+}
+
+TEST_P(SoundnessCase, TheRowIsTrueAtFullSize) {
+  const absl::StatusOr<lineage::Problem> problem = Read(GetParam());
+  if (!problem.ok() || !GetParam().judge) GTEST_SKIP() << "not decided by samples";
+  const absl::StatusOr<Judgement> judgement = Judge(*problem, 6, 20240607);
+  ASSERT_TRUE(judgement.ok()) << judgement.status();
+  ASSERT_GT(judgement->samples, 0) << "no finite sample";
+  EXPECT_EQ(judgement->equal, Allows(GetParam(), "PROVED")) << judgement->difference;
+}
+
+TEST_P(SoundnessCase, HasItsVerdict) {
+  const absl::StatusOr<lineage::Problem> problem = Read(GetParam());
+  if (!problem.ok()) {
+    EXPECT_TRUE(Allows(GetParam(), VerdictOf(problem.status()))) << problem.status();
+    return;
+  }
+  const stages::Result result = stages::Verify(*problem, stages::VerifyOptions());
+  const std::string verdict = stages::VerdictName(result.verdict);
+  EXPECT_TRUE(Allows(GetParam(), verdict))
+      << verdict << ", expected " << Joined(GetParam().verdicts) << "; catches "
+      << GetParam().catches
+      << (result.violations.empty() ? std::string() : "\n" + result.violations[0].message);
+  if (verdict != "PROVED") return;
+  std::vector<std::string> listed = result.premises;
+  listed.insert(listed.end(), result.restrictions.begin(), result.restrictions.end());
+  listed.insert(listed.end(), result.assumptions.begin(), result.assumptions.end());
+  for (const std::string& premise : GetParam().premises) {
+    EXPECT_TRUE(std::any_of(
+        listed.begin(), listed.end(),
+        [&](const std::string& text) { return text.find(premise) != std::string::npos; }))
+        << "no premise names \"" << premise << "\"";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, SoundnessCase, testing::ValuesIn(ReadManifest()),
+                         [](const testing::TestParamInfo<Case>& info) {
+                           return info.param.file.substr(0, info.param.file.size() - 5);
+                         });
+
+TEST(SoundnessManifest, NamesEveryRowThatPlansExpress) {
+  std::set<std::string> rows;
+  for (const Case& item : ReadManifest()) rows.insert(item.row);
+  for (int i = 1; i <= 21; ++i) {
+    if (i == 17) continue;  // needs a dispatch operator
+    EXPECT_EQ(rows.count("R" + std::to_string(i)), 1) << i;
+  }
+  for (int i = 1; i <= 5; ++i) EXPECT_EQ(rows.count("D" + std::to_string(i)), 1) << i;
+  for (int i = 1; i <= 9; ++i) EXPECT_EQ(rows.count("A" + std::to_string(i)), 1) << i;
+  for (int i : {1, 2, 3, 4, 6, 7, 9, 10}) {  // S5 and S8 are about class keys
+    EXPECT_EQ(rows.count("S" + std::to_string(i)), 1) << i;
+  }
+}
+
+}  // namespace
+}  // namespace planproof::soundness
