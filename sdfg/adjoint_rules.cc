@@ -40,38 +40,39 @@ absl::StatusOr<std::pair<ExprId, ExprId>> TieWeights(AdjointExpressions* e, bool
   return absl::FailedPreconditionError("max, min and abs need a rule for ties");
 }
 
-// Weight of the body's value at one index in the derivative of a maximum or minimum over the index.
-absl::StatusOr<ExprId> ReductionWeight(AdjointExpressions* e, const Node& node, ExprId body,
-                                       ExprId value) {
+// Weight of the body's value at one index in the derivative of a maximum or minimum over the
+// indices `vars`.
+absl::StatusOr<ExprId> ReductionWeight(AdjointExpressions* e, TieRule tie,
+                                       const std::vector<VarId>& vars, ExprId body, ExprId value) {
   IndexFunctionBuilder& f = e->builder();
-  const VarId var = node.var;
-  const ExprId attains = f.Binary(Op::kRealEq, body, value);
-  // Values at another index that attain the extremum as well.
-  const VarId other = f.AddVar(f.function().vars[var].name, f.function().vars[var].extent);
-  const ExprId other_attains =
-      f.Binary(Op::kRealEq, e->Substitute(body, {{var, f.Index(other)}}), value);
-  switch (node.tie) {
-    case TieRule::kNone:
-      break;
-    case TieRule::kAll:
-      return e->Indicator(attains);
-    case TieRule::kEven:
-      return e->Divide(e->Indicator(attains),
-                       f.Reduce(Op::kSum, other, e->Indicator(other_attains)));
-    case TieRule::kFirst: {
-      const ExprId earlier = f.Binary(Op::kIntLess, f.Index(other), f.Index(var));
-      const ExprId count = f.Reduce(
-          Op::kSum, other, e->Multiply(e->Indicator(earlier), e->Indicator(other_attains)));
-      return e->Multiply(e->Indicator(attains),
-                         e->Indicator(f.Binary(Op::kRealEq, count, f.Real(0))));
-    }
-    case TieRule::kZero: {
-      const ExprId count = f.Reduce(Op::kSum, other, e->Indicator(other_attains));
-      return e->Multiply(e->Indicator(attains),
-                         e->Indicator(f.Binary(Op::kRealEq, count, f.Real(1))));
-    }
+  const ExprId attains = e->Indicator(f.Binary(Op::kRealEq, body, value));
+  if (tie == TieRule::kAll) return attains;
+  // Values at other indices that attain the extremum as well, earlier ones for kFirst.
+  std::vector<VarId> others;
+  Substitution to_others;
+  for (VarId var : vars) {
+    const IndexVariable variable = f.function().vars[var];
+    others.push_back(f.AddVar(variable.name, variable.extent));
+    to_others[var] = f.Index(others.back());
   }
-  return absl::FailedPreconditionError("a maximum or minimum over an index needs a rule for ties");
+  ExprId counted = e->Indicator(f.Binary(Op::kRealEq, e->Substitute(body, to_others), value));
+  if (tie == TieRule::kFirst) {
+    if (vars.size() != 1) return absl::InternalError("joint reduction with the tie rule first");
+    const ExprId earlier = f.Binary(Op::kIntLess, f.Index(others[0]), f.Index(vars[0]));
+    counted = e->Multiply(e->Indicator(earlier), counted);
+  }
+  for (VarId other : others) counted = f.Reduce(Op::kSum, other, counted);
+  switch (tie) {
+    case TieRule::kEven:
+      return e->Divide(attains, counted);
+    case TieRule::kFirst:
+      return e->Multiply(attains, e->Indicator(f.Binary(Op::kRealEq, counted, f.Real(0))));
+    case TieRule::kZero:
+      return e->Multiply(attains, e->Indicator(f.Binary(Op::kRealEq, counted, f.Real(1))));
+    default:
+      return absl::FailedPreconditionError(
+          "a maximum or minimum over an index needs a rule for ties");
+  }
 }
 
 // d|x| / dx is the weight of x less the weight of -x in max(x, -x).
@@ -193,7 +194,8 @@ absl::StatusOr<std::vector<ExprId>> LocalAdjoints(AdjointExpressions* e,
       break;
     case Op::kReduceMax:
     case Op::kReduceMin: {
-      const absl::StatusOr<ExprId> weight = ReductionWeight(e, node, args[0], local.value);
+      const absl::StatusOr<ExprId> weight =
+          ReductionWeight(e, node.tie, local.reduced, args[0], local.value);
       if (!weight.ok()) return weight.status();
       parts = {scaled(*weight)};
       break;

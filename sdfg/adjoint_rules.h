@@ -20,10 +20,13 @@ struct LocalDerivative {
   const std::vector<bool>& wanted;  // arguments whose adjoint is asked for
   ExprId value;                     // forward value of the node
   ExprId adjoint;                   // adjoint of the node
+  // Variables that a maximum or minimum reduces over: node.var, and those of the same reduction
+  // directly below, when args[0] is the innermost body.
+  const std::vector<VarId>& reduced;
 };
 
 // What the node contributes to the adjoint of each argument, kNoExpr for nothing. For reductions it
-// is an expression that contains the bound variable. FailedPrecondition without a tie rule where
+// is an expression that contains the bound variables. FailedPrecondition without a tie rule where
 // one is needed, Unimplemented for opaque functions.
 absl::StatusOr<std::vector<ExprId>> LocalAdjoints(AdjointExpressions* e,
                                                   const LocalDerivative& local);

@@ -34,11 +34,11 @@ struct OpaqueCall {
   const std::vector<double>& row;
   const std::vector<double>& scalars;
 };
+// Not called for the constant kTwoOverSqrtPi (differentiate.h), whose value is known.
 using OpaqueFunction = std::function<absl::StatusOr<double>(const OpaqueCall&)>;
 
 // A stand-in for any opaque function: a hash of name, row and scalars in (0, 1), or in
-// [0, row length) if it is integer-valued. Equal calls give equal values. The named constants of
-// differentiate.h have their value.
+// [0, row length) if it is integer-valued. Equal calls give equal values.
 absl::StatusOr<double> HashedOpaque(const OpaqueCall& call);
 
 // The outputs of the function, in order. InvalidArgument if the inputs do not fit or an index is

@@ -137,27 +137,48 @@ class Differentiator {
     for (ExprId id = static_cast<ExprId>(f_.nodes.size()) - 1; id >= 0; --id) {
       const Node& node = f_.nodes[id];
       if (!wanted_[id] || adjoint_[id] == kNoExpr || node.op == Op::kElement) continue;
-      std::vector<ExprId> args;
-      for (ExprId arg : node.args) args.push_back(forward_[arg]);
-      std::vector<bool> wanted;
-      for (ExprId arg : node.args) wanted.push_back(wanted_[arg]);
-      absl::StatusOr<std::vector<ExprId>> parts =
-          LocalAdjoints(&e_, {node, args, wanted, forward_[id], adjoint_[id]});
-      if (!parts.ok()) {
-        return absl::Status(parts.status().code(),
-                            absl::StrCat("derivative of operator ", f_.operator_name, ": ",
-                                         std::string(parts.status().message())));
-      }
-      VarSet scope = free_[id];
-      if (BoundVariable(node) >= 0) scope = UnionOf(scope, {BoundVariable(node)});
-      for (size_t i = 0; i < node.args.size(); ++i) {
-        if ((*parts)[i] == kNoExpr || !wanted[i]) continue;
-        const ExprId arg = node.args[i];
-        Contribute(arg, e_.SumOver(Without(scope, free_[arg]), (*parts)[i]));
-      }
+      if (absl::Status status = PropagateFrom(id); !status.ok()) return status;
       if (e_.failed()) return Error("the derivative is too large");
     }
     return absl::OkStatus();
+  }
+
+  absl::Status PropagateFrom(ExprId id) {
+    const Node& node = f_.nodes[id];
+    std::vector<ExprId> targets(node.args.begin(), node.args.end());
+    std::vector<VarId> bound;
+    if (BoundVariable(node) >= 0) bound.push_back(node.var);
+    // max(i: max(j: x)) is one maximum: the values that tie share evenly, not the rows.
+    if (IsEvenReduction(node)) {
+      while (f_.nodes[targets[0]].op == node.op && IsEvenReduction(f_.nodes[targets[0]])) {
+        bound.push_back(f_.nodes[targets[0]].var);
+        targets[0] = f_.nodes[targets[0]].args[0];
+      }
+    }
+    std::vector<ExprId> args;
+    std::vector<bool> wanted;
+    VarSet scope = free_[id];
+    for (VarId var : bound) scope = UnionOf(scope, {var});
+    for (ExprId target : targets) {
+      args.push_back(forward_[target]);
+      wanted.push_back(wanted_[target]);
+    }
+    const absl::StatusOr<std::vector<ExprId>> parts =
+        LocalAdjoints(&e_, {node, args, wanted, forward_[id], adjoint_[id], bound});
+    if (!parts.ok()) {
+      return absl::Status(parts.status().code(),
+                          absl::StrCat("derivative of operator ", f_.operator_name, ": ",
+                                       std::string(parts.status().message())));
+    }
+    for (size_t i = 0; i < targets.size(); ++i) {
+      if ((*parts)[i] == kNoExpr || !wanted[i]) continue;
+      Contribute(targets[i], e_.SumOver(Without(scope, free_[targets[i]]), (*parts)[i]));
+    }
+    return absl::OkStatus();
+  }
+
+  static bool IsEvenReduction(const Node& node) {
+    return (node.op == Op::kReduceMax || node.op == Op::kReduceMin) && node.tie == TieRule::kEven;
   }
 
   // The output for wrt_[number]: the sum over all reads of that input.

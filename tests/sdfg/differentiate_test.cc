@@ -577,6 +577,23 @@ TEST(DifferentiateTest, TiesOfReductionsFollowTheRule) {
   }
 }
 
+TEST(DifferentiateTest, MaximumOverSeveralIndicesIsOneMaximum) {
+  // Values that tie share evenly wherever they stand.
+  for (const auto& [tie, expected] : std::vector<std::pair<TieRule, std::vector<double>>>{
+           {TieRule::kEven, {0, 0.25, 0.25, 0.25, 0.25, 0}},
+           {TieRule::kFirst, {0, 1, 0, 0, 0, 0}},
+           {TieRule::kAll, {0, 1, 1, 1, 1, 0}},
+           {TieRule::kZero, {0, 0, 0, 0, 0, 0}}}) {
+    const std::vector<double> gradient = GradientAt({2, 3}, {1, 5, 5, 5, 5, 2}, [&](B& b) {
+      const VarId u = b.AddVar("u", 2);
+      const VarId v = b.AddVar("v", 3);
+      const ExprId row = b.Reduce(Op::kReduceMax, v, b.Element(0, {b.Index(u), b.Index(v)}), tie);
+      return b.Reduce(Op::kReduceMax, u, row, tie);
+    });
+    EXPECT_EQ(gradient, expected);
+  }
+}
+
 TEST(DifferentiateTest, AbsoluteValueAtZeroFollowsTheRule) {
   const auto gradient = [](TieRule tie, double x) {
     return GradientAt({}, {x}, [&](B& b) { return b.Unary(Op::kAbs, b.Element(0, {}), tie); })[0];
