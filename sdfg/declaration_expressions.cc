@@ -302,26 +302,45 @@ ExpressionEvaluator::Values ExpressionEvaluator::Call(const Syntax& node, const 
 }
 
 ExpressionEvaluator::Values ExpressionEvaluator::Reduce(const Syntax& node, const Scope& scope) {
-  Scope inner = scope;
-  std::vector<VarId> vars;
+  std::vector<std::vector<int64_t>> extents;  // by binder
+  std::vector<int64_t> all;
   int64_t count = 1;
   for (const Binder& binder : node.binders) {
     absl::StatusOr<std::vector<int64_t>> known = instance_.BinderExtents(node, binder);
     if (!known.ok()) return known.status();
-    const std::vector<int64_t>& extents = *known;
-    std::vector<ExprId> indices;
-    for (size_t i = 0; i < extents.size(); ++i) {
-      std::string name = binder.pack ? binder.name + std::to_string(i) : binder.name;
-      vars.push_back(instance_.builder.AddVar(name, extents[i]));
-      indices.push_back(instance_.builder.Index(vars.back()));
-      if (__builtin_mul_overflow(count, extents[i], &count)) {
+    for (int64_t extent : *known) {
+      all.push_back(extent);
+      if (__builtin_mul_overflow(count, extent, &count)) {
         return instance_.Error(binder.position, "the number of terms overflows");
       }
     }
+    extents.push_back(std::move(*known));
+  }
+  // An even share among all elements that tie is no nest of even shares: one variable then.
+  bool extremum = node.name == "max" || node.name == "min";
+  std::vector<VarId> vars;
+  std::vector<ExprId> indices;
+  if (extremum && declaration_.tie == TieRule::kEven && all.size() > 1 && count > 0) {
+    vars.push_back(instance_.builder.AddVar("r", count));
+    indices = SplitDigits(&instance_.builder, instance_.builder.Index(vars[0]), all);
+  }
+  Scope inner = scope;
+  size_t next = 0;
+  for (size_t k = 0; k < node.binders.size(); ++k) {
+    const Binder& binder = node.binders[k];
+    std::vector<ExprId> bound;
+    for (size_t i = 0; i < extents[k].size(); ++i, ++next) {
+      if (next >= indices.size()) {
+        std::string name = binder.pack ? binder.name + std::to_string(i) : binder.name;
+        vars.push_back(instance_.builder.AddVar(name, extents[k][i]));
+        indices.push_back(instance_.builder.Index(vars.back()));
+      }
+      bound.push_back(indices[next]);
+    }
     if (binder.pack) {
-      inner.packs[binder.name] = indices;
+      inner.packs[binder.name] = bound;
     } else {
-      inner.indices[binder.name] = indices[0];
+      inner.indices[binder.name] = bound[0];
     }
   }
   Values body = Evaluate(node.children[0], inner);

@@ -124,7 +124,8 @@ case("gelu", lambda x: jax.nn.gelu(x, approximate=False), tensor(4))
 case("gelu", lambda x: jax.nn.gelu(x, approximate=True), tensor(4), label="tanh",
      approximate="tanh")
 case("relu", jax.nn.relu, with_ties(-1, 0, 0.5), inplace=False)
-case("abs", jnp.abs, with_ties(-1.5, 0, 2))
+# PyTorch's derivative at 0 is 0 (JAX has 1 there).
+case("abs", lambda x: x * lax.stop_gradient(jnp.sign(x)), with_ties(-1.5, 0, 2))
 case("maximum", jnp.maximum, with_ties(1, 2, 3), with_ties(1, 3, 2))
 case("minimum", jnp.minimum, with_ties(1, 2, 3), with_ties(1, 3, 2))
 bounded = lambda x, low, high: jnp.where(x < low, low, jnp.where(x > high, high, x))
@@ -140,6 +141,7 @@ for name, compare in [("lt", jnp.less), ("le", jnp.less_equal), ("gt", jnp.great
                       ("ge", jnp.greater_equal), ("eq", jnp.equal), ("ne", jnp.not_equal)]:
     case(name, compare, with_ties(1, 2, 3), with_ties(1, 3, 2), wrt=[])
 
+reduce_max = lambda x, axis: jnp.max(x, axis=axis)
 # --- reductions ----------------------------------------------------------------------------------
 for name, reduce in [("sum", jnp.sum), ("mean", jnp.mean), ("max", jnp.max), ("min", jnp.min)]:
     x = tensor(2, 3, 2)
@@ -154,6 +156,9 @@ case("softmax", lambda x: jax.nn.softmax(x, axis=-1), tensor(2, 3), label="last"
 case("log_softmax", lambda x: jax.nn.log_softmax(x, axis=0), tensor(3, 2), dim=0)
 case("logsumexp", lambda x: jax.scipy.special.logsumexp(x, axis=1, keepdims=True), tensor(2, 3),
      dim=1, keepdim=True)
+x = tensor(2, 3, 2)
+x[1, 0, 1] = x[1, 1, 0] = x[1, 2, 0] = 3
+case("max", lambda x: reduce_max(x, (0, 2)), x, label="two with ties", dim=[0, 2])
 case("grad_norm", lambda g: jnp.sum(g * g).reshape(1), tensor(2, 3))
 
 # --- layers --------------------------------------------------------------------------------------
