@@ -152,6 +152,7 @@ struct Declaration {
   std::vector<std::string> assumptions;
   std::vector<OutputDeclaration> outputs;
   TieRule tie = TieRule::kNone;
+  bool no_tie_rule = false;  // `ties none`: it has a kink, and no derivative there
   bool stop_gradient = false;
   std::vector<Syntax> syntax;
 

@@ -348,10 +348,10 @@ class Checker {
   }
 
   absl::Status NeedTie(const Syntax& node) const {
-    if (d_.tie != TieRule::kNone) return absl::OkStatus();
+    if (d_.tie != TieRule::kNone || d_.no_tie_rule) return absl::OkStatus();
     return Error(node.position, "'" + node.name +
                                     "' has a kink; expected a clause 'ties first', 'ties even', "
-                                    "'ties all' or 'ties zero'");
+                                    "'ties all', 'ties zero' or 'ties none' (no derivative)");
   }
 
   absl::Status CheckReduce(const Syntax& node, const Visible& visible) {

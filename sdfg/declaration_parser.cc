@@ -401,7 +401,11 @@ class Parser {
         return absl::OkStatus();
       }
     }
-    return cursor_.Unexpected("a tie rule: first, even, all or zero");
+    if (cursor_.TakeKeyword("none")) {
+      current_.no_tie_rule = true;
+      return absl::OkStatus();
+    }
+    return cursor_.Unexpected("a tie rule: first, even, all, zero or none");
   }
 
   absl::Status Output() {

@@ -269,10 +269,10 @@ def differentiation_rows():
              "the square of the sum for the sum of squares")
     rules = [f"op max_{r}(a[i..], b[i..]) ties {r} -> y[i..] = max(a[i..], b[i..])"
              for r in ("first", "even", "all", "zero")]
-    rules.append("op max_none(a[i..], b[i..]) -> y[i..] = max(a[i..], b[i..])")
+    rules.append("op max_none(a[i..], b[i..]) ties none -> y[i..] = max(a[i..], b[i..])")
     relus = [f"op relu_{r}(a[i..]) ties {r} -> y[i..] = max(a[i..], 0)"
              for r in ("first", "even", "all", "zero")]
-    relus.append("op relu_none(a[i..]) -> y[i..] = max(a[i..], 0)")
+    relus.append("op relu_none(a[i..]) ties none -> y[i..] = max(a[i..], 0)")
     for n in (4, 3):
         def replicas(rule):
             return [op(f"max_{rule}", ["x", "x"], "y"), op("sum", "y", "l")]
