@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/load_problem.h"
+#include "cli/show_pickle.h"
 #include "report/text_layout.h"
 
 namespace planproof::cli {
@@ -131,6 +132,10 @@ void PrintParameters(const Graph& graph) {
 }
 
 int RunShow(const std::vector<std::string>& files, const LoadOptions& options) {
+  const absl::StatusOr<FileFormat> format = DetectFormat(files[0]);
+  if (files.size() == 1 && format.ok() && *format == FileFormat::kPickle) {
+    return ShowPickle(files[0]);
+  }
   const absl::StatusOr<lineage::Problem> problem = LoadProblem(files, options);
   if (!problem.ok()) return ReportError(problem.status(), files);
   PrintGraph("logical", problem->logical);
@@ -163,13 +168,14 @@ void AddShowCommand(CLI::App& program, Action& action) {
       "show", "What is in a plan: devices, axes, operators, sizes, required outputs");
   auto files = std::make_shared<std::vector<std::string>>();
   auto options = std::make_shared<LoadOptions>();
-  command->add_option("FILES", *files, "One plan file, or LOGICAL PARALLEL")
+  command->add_option("FILES", *files, "One plan file or nnScaler pickle, or LOGICAL PARALLEL")
       ->required()
       ->expected(1, 2);
   command->add_option("--operators", options->operators_file, "Declarations of further operators");
   command->footer(
       "Examples:\n"
       "  planproof show examples/mlp_tp2.json\n"
+      "  planproof show dp2_pp2_tp2.pkl\n"
       "  planproof show single_device.pkl dp2_pp2_tp2.pkl");
   command->callback([files, options, &action] {
     action = [files, options] { return RunShow(*files, *options); };

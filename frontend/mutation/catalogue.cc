@@ -63,8 +63,10 @@ int Exponent(const IndexFunction& function) {
   });
 }
 
-// A constant that divides or multiplies a plain element: the node of the constant.
+// A constant divisor of an operator that divides (the score's square root of the head size): the
+// node of the constant.
 int Divisor(const IndexFunction& function) {
+  if (function.operator_name.find("div") == std::string::npos) return -1;
   for (const Node& node : function.nodes) {
     if (node.op != Op::kDiv && node.op != Op::kMul) continue;
     for (const int argument : node.args) {
@@ -328,7 +330,7 @@ absl::StatusOr<Mutation> MutateByCatalogue(GraphEditor& editor, const std::strin
   if (kind == "BR11") return ExchangedGradients(editor, seed);
   if (kind == "BR12" || kind == "BR13") {
     return ChangeLiteral(editor, kind, seed, kind == "BR13", Divisor, Doubled,
-                         "an element divided or multiplied by a constant");
+                         "a division by a constant");
   }
   if (kind == "BR14") return EarlyReducer(editor, seed);
   if (kind == "C1") return UnslicedPositions(editor, seed);
