@@ -154,9 +154,10 @@ TEST(Declaration, ErrorsNamePlaceProblemAndExpectation) {
             "my.op:1:26: 'inptu' is not known here; expected an operand; did you mean 'input'?");
   EXPECT_EQ(ParseError("op f(x[i, j]) -> y[i] = sum(j: x[j])"),
             "my.op:1:32: operand 'x' has 2 dimensions, but is read with 1 indices");
-  EXPECT_EQ(ParseError("op f(x) -> y = max(x, 0)"),
-            "my.op:1:16: 'max' has a kink; expected a clause 'ties first', 'ties even', 'ties all' "
-            "or 'ties zero'");
+  EXPECT_EQ(
+      ParseError("op f(x) -> y = max(x, 0)"),
+      "my.op:1:16: 'max' has a kink; expected a clause 'ties first', 'ties even', 'ties all', "
+      "'ties zero' or 'ties none' (no derivative)");
   EXPECT_EQ(ParseError("op f(x[i]) -> y[i] = sum(i: x[i])"),
             "my.op:1:26: 'i' already means something here; expected a new name");
   EXPECT_EQ(ParseError("op f(x[i]) -> y[i] = x[i] $ 2"),

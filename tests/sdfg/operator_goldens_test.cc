@@ -2,6 +2,7 @@
 // (goldens/make_goldens.py).
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -179,12 +180,84 @@ TEST(OperatorGoldens, EveryBuiltInOperatorHasOne) {
   }
 }
 
-TEST(OperatorGoldens, EveryOperatorHasAPageWithItsSource) {
+// The reference page with an example: the index functions of the operator and of its derivative.
+std::string PageWithExample(const std::string& name) {
+  constexpr size_t kLongest = 400;
+  std::string page = OperatorLibrary::BuiltIn().Page(name);
+  for (const json& golden : Goldens()) {
+    if (golden["name"] != name) continue;
+    std::vector<DenseTensor> inputs;
+    std::vector<Operand> operands = ReadOperands(golden, &inputs);
+    absl::StatusOr<IndexFunction> function =
+        OperatorLibrary::BuiltIn().Instantiate(name, operands, ReadAttributes(golden));
+    if (!function.ok()) continue;
+    std::string shown = ToString(*function);
+    if (golden.contains("gradients")) {
+      absl::StatusOr<IndexFunction> backward =
+          Differentiate(*function, golden["wrt"].get<std::vector<int>>(),
+                        golden["differentiated_outputs"].get<std::vector<int>>());
+      if (backward.ok()) shown += "\n" + ToString(*backward);
+    }
+    while (shown.find("\n\n") != std::string::npos) shown.replace(shown.find("\n\n"), 2, "\n");
+    if (shown.size() > kLongest) break;
+    return page + "\nExample, with its derivative:\n\n```\n" + shown +
+           (shown.back() == '\n' ? "" : "\n") + "```\n";
+  }
+  return page;
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(std::string(PLANPROOF_SOURCE_DIR) + "/" + path);
+  return std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
+// Without the examples, whose form follows the simplifications of derivatives.
+std::string WithoutExamples(std::string document) {
+  size_t begin = 0;
+  while ((begin = document.find("\nExample, with", begin)) != std::string::npos) {
+    size_t end = document.find("```\n", document.find("```\n", begin) + 4) + 4;
+    document.erase(begin, end - begin);
+  }
+  return document;
+}
+
+// PLANPROOF_WRITE_DOCS=1 sdfg_tests --gtest_filter='*ReferenceDocument*' writes it anew.
+TEST(OperatorPages, TheReferenceDocumentIsCurrent) {
+  std::string document =
+      "# Operators\n\nGenerated from the declarations; the language is described in "
+      "operator-language.md.\n";
+  for (const std::string& name : OperatorLibrary::BuiltIn().Names()) {
+    document += "\n" + PageWithExample(name);
+  }
+  if (std::getenv("PLANPROOF_WRITE_DOCS") != nullptr) {
+    std::ofstream(std::string(PLANPROOF_SOURCE_DIR) + "/docs/operators.md") << document;
+  }
+  EXPECT_TRUE(WithoutExamples(ReadFile("docs/operators.md")) == WithoutExamples(document))
+      << "docs/operators.md is out of date; run with PLANPROOF_WRITE_DOCS=1";
+}
+
+TEST(OperatorPages, EveryPageNamesDerivativeAndSource) {
   for (const std::string& name : OperatorLibrary::BuiltIn().Names()) {
     std::string page = OperatorLibrary::BuiltIn().Page(name);
     EXPECT_NE(page.find("## " + name + "\n"), std::string::npos) << name;
     EXPECT_NE(page.find("Derivative: "), std::string::npos) << name;
   }
+  EXPECT_EQ(OperatorLibrary::BuiltIn().Page("no such operator"), "");
+}
+
+TEST(OperatorPages, ExamplesOfTheLanguageDocumentAreDeclarations) {
+  std::string document = ReadFile("docs/operator-language.md");
+  OperatorLibrary library = OperatorLibrary::CopyOfBuiltIn();
+  int examples = 0;
+  size_t at = 0;
+  while ((at = document.find("```op\n", at)) != std::string::npos) {
+    size_t begin = at + 6;
+    at = document.find("```", begin);
+    absl::Status status = library.AddDeclarations(document.substr(begin, at - begin), "example");
+    EXPECT_TRUE(status.ok()) << status.message();
+    ++examples;
+  }
+  EXPECT_GE(examples, 8);
 }
 
 }  // namespace
