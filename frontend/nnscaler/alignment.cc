@@ -12,6 +12,9 @@
 namespace planproof::frontend::nnscaler {
 namespace {
 
+// More logical tensors of one name than this are not searched.
+constexpr size_t kMaxSameName = 1024;
+
 bool CopiesItsInput(const Node& node) {
   return (node.name == "multiref" || node.name == "identity") && !node.inputs.empty() &&
          node.inputs[0].tensor != kNoIndex;
@@ -29,12 +32,15 @@ class Uses {
     for (const Node& node : plan.nodes) Add(node);
     // Consumers of a copy are consumers of the original. Copies of copies are few, so repeat.
     bool changed = true;
+    int64_t budget = 10'000'000;
     for (int round = 0; changed && round < 64; ++round) {
       changed = false;
       for (size_t f = count; f > 0; --f) {
         const int from = copied_from_[f - 1];
         if (from == kNoIndex || from == static_cast<int>(f - 1)) continue;
         const size_t before = consumers_[from].size();
+        budget -= static_cast<int64_t>(consumers_[f - 1].size()) + 1;
+        if (budget < 0) return;  // absurdly many copies: gradients of copies stay unaligned
         consumers_[from].insert(consumers_[f - 1].begin(), consumers_[f - 1].end());
         changed = changed || consumers_[from].size() != before;
       }
@@ -155,7 +161,7 @@ class Aligner {
 
   void AlignValue(int full) {
     const auto found = by_name_.find(parallel_.fulls[full].name);
-    if (found == by_name_.end()) return;
+    if (found == by_name_.end() || found->second.size() > kMaxSameName) return;
     const int position = parallel_uses_.OutputPosition(parallel_uses_.Original(full));
     FullAlignment best;
     for (const bool use_position : {false, true}) {
@@ -186,7 +192,7 @@ class Aligner {
       return;
     }
     const auto found = by_name_.find(original.name);
-    if (found == by_name_.end()) return;
+    if (found == by_name_.end() || found->second.size() > kMaxSameName) return;
     for (int candidate : found->second) {
       const int logical_gradient = logical_.fulls[candidate].gradient;
       if (logical_gradient == kNoIndex || logical_uses_.Original(candidate) != value.logical ||

@@ -9,6 +9,8 @@ namespace {
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
+constexpr int64_t kMaxElements = int64_t{1} << 25;
+
 }  // namespace
 
 const char* FieldName(Field field) {
@@ -107,12 +109,22 @@ absl::Span<const ValueId> ObjectAccess::GetSequence(ValueId object, Field field)
     Expect(object, field, value, "a list or tuple");
     return {};
   }
-  return pickle_.Items(value);
+  const absl::Span<const ValueId> items = pickle_.Items(value);
+  return Spend(items.size()) ? items : absl::Span<const ValueId>();
 }
 
-bool ObjectAccess::Ints(ValueId value, int64_t low, int64_t high, std::vector<int64_t>* out) const {
+bool ObjectAccess::Spend(size_t elements) {
+  spent_ += static_cast<int64_t>(elements);
+  if (spent_ <= kMaxElements) return true;
+  Fail(absl::ResourceExhaustedError(
+      absl::StrCat("the plan has more than ", kMaxElements, " list elements")));
+  return false;
+}
+
+bool ObjectAccess::Ints(ValueId value, int64_t low, int64_t high, std::vector<int64_t>* out) {
   out->clear();
   if (!pickle_.Is(value, ValueKind::kList) && !pickle_.Is(value, ValueKind::kTuple)) return false;
+  if (!Spend(pickle_.Items(value).size())) return false;
   for (ValueId item : pickle_.Items(value)) {
     if (!pickle_.Is(item, ValueKind::kInt) || pickle_.Int(item) < low || pickle_.Int(item) > high) {
       return false;

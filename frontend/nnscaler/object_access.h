@@ -78,12 +78,16 @@ class ObjectAccess {
   void Expect(ValueId object, Field field, ValueId got, std::string_view expected);
 
   // Integers of a list or tuple value; false if it is anything else.
-  bool Ints(ValueId value, int64_t low, int64_t high, std::vector<int64_t>* out) const;
+  bool Ints(ValueId value, int64_t low, int64_t high, std::vector<int64_t>* out);
+  // Counts elements that are looked at. Containers can be shared within a pickle, so what a small
+  // file describes may be huge; ResourceExhausted (and false) beyond a fixed number.
+  bool Spend(size_t elements);
 
  private:
   const Pickle& pickle_;
   Symbol symbols_[static_cast<int>(Field::kCount)];
   absl::Status status_;
+  int64_t spent_ = 0;
 };
 
 const char* FieldName(Field field);

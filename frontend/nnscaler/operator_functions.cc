@@ -162,7 +162,14 @@ absl::StatusOr<Function> FunctionCache::Backward(const Function& forward,
   const std::string key =
       absl::StrCat("b ", absl::Hex(reinterpret_cast<uintptr_t>(forward.get())), " ",
                    absl::StrJoin(wrt, ","), " ", absl::StrJoin(output_gradients, ","));
-  return Other(key, [&] { return sdfg::Differentiate(*forward, wrt, output_gradients); });
+  return Other(key, [&]() -> absl::StatusOr<sdfg::IndexFunction> {
+    absl::StatusOr<sdfg::IndexFunction> made = sdfg::Differentiate(*forward, wrt, output_gradients);
+    // A derivative that the operator's declaration leaves open is no fault of the plan.
+    if (absl::IsFailedPrecondition(made.status())) {
+      return absl::UnimplementedError(made.status().message());
+    }
+    return made;
+  });
 }
 
 absl::StatusOr<Function> FunctionCache::Add(const sdfg::Shape& shape, sdfg::DType dtype,

@@ -9,6 +9,13 @@ namespace planproof::frontend::nnscaler {
 
 using sdfg::kNone;
 
+namespace {
+
+// Devices times tensors times lanes.
+constexpr int64_t kMaxCells = int64_t{1} << 29;
+
+}  // namespace
+
 ParallelBuilder::ParallelBuilder(const Plan& plan, const Plan& logical_plan, LogicalGraph& logical,
                                  const Alignment& alignment, const Schedule& schedule,
                                  const ReaderOptions& options,
@@ -24,9 +31,19 @@ ParallelBuilder::ParallelBuilder(const Plan& plan, const Plan& logical_plan, Log
       differentiated_(ReadByDifferentiated(plan)) {}
 
 absl::Status ParallelBuilder::Run() {
-  MakeAxes();
-  FindIncomplete();
   const int lanes = schedule_.uniform ? 1 : schedule_.microbatches;
+  if (int64_t{lanes} * Devices() > kMaxCells / static_cast<int64_t>(plan_.subs.size() + 1)) {
+    return absl::ResourceExhaustedError(absl::StrCat(Devices(), " devices, ", plan_.subs.size(),
+                                                     " tensors and ", lanes,
+                                                     " different microbatches are too many"));
+  }
+  MakeAxes();
+  lane_events_.resize(lanes);
+  for (const Event& event : schedule_.events) {
+    if (event.microbatch < lanes) lane_events_[event.microbatch].push_back(event);
+  }
+  arrived_.assign(schedule_.meetings.size(), 0);
+  FindIncomplete();
   for (int lane = 0; lane < lanes; ++lane) {
     absl::Status status = RunLane(lane);
     if (status.ok()) status = RequireLosses(lane);
@@ -55,10 +72,8 @@ absl::Status ParallelBuilder::RunLane(int microbatch) {
   forwards_.clear();
   forward_ids_.clear();
   loss_.assign(Devices(), {kNone, kNoIndex});
-  arrived_.assign(schedule_.meetings.size(), 0);
   CountWrites(microbatch);
-  for (const Event& event : schedule_.events) {
-    if (event.microbatch != microbatch) continue;
+  for (const Event& event : lane_events_[microbatch]) {
     absl::Status status = RunNode(event);
     if (!status.ok()) return status;
   }

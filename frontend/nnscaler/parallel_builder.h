@@ -132,6 +132,7 @@ class ParallelBuilder {
 
   // Of the present lane. Per device, per sub tensor:
   int lane_ = 0;
+  std::vector<std::vector<Event>> lane_events_;  // per lane
   std::vector<sdfg::AxisId> lane_axes_;
   std::vector<std::vector<TensorId>> value_;
   std::vector<std::vector<int>> writes_, writes_left_;

@@ -10,10 +10,15 @@ using lineage::Lineage;
 using lineage::LineageKind;
 using sdfg::kNone;
 
+namespace {
+
+constexpr size_t kMaxEndPairs = 1 << 22;
+
+}  // namespace
+
 void ParallelBuilder::CountWrites(int microbatch) {
   writes_.assign(Devices(), std::vector<int>(plan_.subs.size(), 0));
-  for (const Event& event : schedule_.events) {
-    if (event.microbatch != microbatch) continue;
+  for (const Event& event : lane_events_[microbatch]) {
     const Node& node = plan_.nodes[event.node];
     if (node.kind == NodeKind::kReducer) continue;
     if (node.kind == NodeKind::kAdapter && event.prim != static_cast<int>(node.prims.size()))
@@ -50,10 +55,9 @@ void ParallelBuilder::FindIncomplete() {
     int device, sub;
   };
   std::map<int64_t, std::pair<std::vector<End>, std::vector<End>>> adapters;  // inputs, outputs
-  for (const Event& event : schedule_.events) {
+  for (const Event& event : lane_events_[0]) {
     const Node& node = plan_.nodes[event.node];
-    if (event.microbatch != 0 || node.kind != NodeKind::kAdapter ||
-        event.prim != static_cast<int>(node.prims.size())) {
+    if (node.kind != NodeKind::kAdapter || event.prim != static_cast<int>(node.prims.size())) {
       continue;
     }
     auto& ends = adapters[node.id];
@@ -69,6 +73,7 @@ void ParallelBuilder::FindIncomplete() {
   for (int round = 0; changed && round < 64; ++round) {
     changed = false;
     for (const auto& [id, ends] : adapters) {
+      if (ends.first.size() * ends.second.size() > kMaxEndPairs) continue;
       for (const End& input : ends.first) {
         if (incomplete_[input.device][input.sub]) continue;
         for (const End& output : ends.second) {

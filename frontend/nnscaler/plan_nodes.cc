@@ -1,4 +1,5 @@
 // Nodes of a plan: operators with their operands and attributes, adapters with their primitives.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <utility>
@@ -156,6 +157,7 @@ void PlanReader::ReadAttributes(ValueId object, Node* node) {
     return;
   }
   const absl::Span<const ValueId> items = pickle_.Items(kwargs);
+  if (!access_.Spend(items.size())) return;
   for (size_t i = 0; i + 1 < items.size() && ok(); i += 2) {
     if (!pickle_.Is(items[i], ValueKind::kString)) {
       access_.Expect(object, Field::kKwargs, items[i], "str keys");
@@ -219,13 +221,10 @@ Prim PlanReader::ReadPrim(ValueId object) {
     Malformed(absl::StrCat(access_.Describe(object), ", ranks: expected a list of ranks"));
   }
   prim.ranks.assign(numbers.begin(), numbers.end());
-  for (size_t i = 0; i < prim.ranks.size(); ++i) {
-    for (size_t j = 0; j < i && prim.ranks.size() <= 4096; ++j) {
-      if (prim.ranks[i] == prim.ranks[j]) {
-        Malformed(
-            absl::StrCat(access_.Describe(object), ", ranks: ", prim.ranks[i], " stands twice"));
-      }
-    }
+  std::sort(numbers.begin(), numbers.end());
+  const auto twice = std::adjacent_find(numbers.begin(), numbers.end());
+  if (twice != numbers.end()) {
+    Malformed(absl::StrCat(access_.Describe(object), ", ranks: ", *twice, " stands twice"));
   }
   return prim;
 }

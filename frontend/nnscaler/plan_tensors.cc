@@ -9,6 +9,7 @@ namespace planproof::frontend::nnscaler {
 namespace {
 
 constexpr int64_t kMaxExtent = int64_t{1} << 40;
+constexpr size_t kMaxDimensions = 32;
 constexpr int64_t kMaxElements = int64_t{1} << 60;
 
 std::string IndexText(const std::vector<std::pair<int64_t, int64_t>>& index) {
@@ -49,6 +50,11 @@ sdfg::DType PlanReader::ReadDType(ValueId object) {
 
 sdfg::Shape PlanReader::ReadShape(ValueId object, Field field) {
   sdfg::Shape shape = access_.GetInts(object, field, 0, kMaxExtent);
+  if (shape.size() > kMaxDimensions) {
+    Malformed(absl::StrCat(access_.Describe(object), ", ", FieldName(field), ": has ", shape.size(),
+                           " dimensions, the limit is ", kMaxDimensions));
+    return {};
+  }
   int64_t elements = 1;
   for (int64_t extent : shape) {
     if (extent > 0 && elements > kMaxElements / extent) {

@@ -28,6 +28,9 @@ struct MeetingKey {
   }
 };
 
+// Steps of all devices and microbatches, group members counted.
+constexpr int64_t kMaxSteps = int64_t{1} << 24;
+
 class Scheduler {
  public:
   explicit Scheduler(const Plan& plan) : plan_(plan) {}
@@ -106,6 +109,7 @@ class Scheduler {
               absl::StrCat(node.Label(), " stands in the sequence of device ", device,
                            " but belongs to device ", absl::StrJoin(node.devices, ", ")));
         }
+        if (++steps_ > kMaxSteps) return TooLong();
         Event event{device, occurrence_[d][c], n, kNoIndex, kNoIndex};
         MeetingKey key{node.id, false, event.microbatch, 0, {}};
         if (node.kind == NodeKind::kReducer) {
@@ -145,8 +149,15 @@ class Scheduler {
     return absl::OkStatus();
   }
 
+  static absl::Status TooLong() {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the plan has more than ", kMaxSteps, " steps"));
+  }
+
   absl::Status Join(MeetingKey key, Event& event, const std::string& what,
                     absl::flat_hash_map<MeetingKey, int>& ordinals) {
+    steps_ += static_cast<int64_t>(key.participants.size());
+    if (steps_ > kMaxSteps) return TooLong();
     const auto self = std::find(key.participants.begin(), key.participants.end(), event.device);
     if (self == key.participants.end()) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -283,6 +294,7 @@ class Scheduler {
 
   const Plan& plan_;
   Schedule result_;
+  int64_t steps_ = 0;
   std::vector<std::vector<int>> occurrence_;  // per device, per cell
   std::vector<std::vector<Event>> programs_;  // per device
   absl::flat_hash_map<MeetingKey, int> meetings_;
