@@ -667,6 +667,85 @@ TEST(DifferentiateTest, WhatHasNoDerivativeIsAnError) {
   EXPECT_EQ(code(identity, {0}, {1}), absl::StatusCode::kInvalidArgument);
 }
 
+// A random smooth expression; subexpressions in scope are used again, also below other sums.
+class RandomExpression {
+ public:
+  RandomExpression(B* b, std::vector<VarId> scope, int seed)
+      : b_(*b), scope_(std::move(scope)), random_(seed) {}
+
+  ExprId Make(int depth) {
+    const ExprId result = Fresh(depth);
+    known_.push_back(result);
+    return result;
+  }
+
+ private:
+  int Pick(int n) { return static_cast<int>(random_() % n); }
+  ExprId AnyIndex(int64_t extent) {
+    if (Pick(6) == 0) return b_.Int(Pick(static_cast<int>(extent)));
+    const VarId var = scope_[Pick(static_cast<int>(scope_.size()))];
+    return b_.IntMod(b_.Index(var), extent);
+  }
+  ExprId Fresh(int depth) {
+    if (depth == 0) {
+      if (Pick(2) == 0) return b_.Element(0, {AnyIndex(4)});
+      return b_.Element(1, {AnyIndex(3), AnyIndex(4)});
+    }
+    switch (Pick(9)) {
+      case 0:
+        return b_.Binary(Op::kAdd, Make(depth - 1), Make(depth - 1));
+      case 1:
+        return b_.Binary(Op::kMul, Make(depth - 1), Make(depth - 1));
+      case 2:
+        return b_.Unary(Op::kSin, Make(depth - 1));
+      case 3:
+        return b_.Unary(Op::kNeg, Make(depth - 1));
+      case 4:
+        return b_.Binary(Op::kDiv, Make(depth - 1),
+                         b_.Binary(Op::kAdd, b_.Real(2), b_.Pow(Make(depth - 1), 2)));
+      case 5: {
+        const ExprId condition = b_.Binary(Op::kIntLess, AnyIndex(4), b_.Int(1 + Pick(3)));
+        return b_.Select(condition, Make(depth - 1), Make(depth - 1));
+      }
+      case 6:
+        if (const ExprId again = Known(); again != kNoExpr) return again;
+        return Make(depth - 1);
+      default: {
+        const size_t before = known_.size();
+        const VarId var = b_.AddVar("s", 2 + Pick(3));
+        scope_.push_back(var);
+        const ExprId body = Make(depth - 1);
+        scope_.pop_back();
+        // What was made inside may use the variable: out of scope from here on.
+        known_.resize(before);
+        return b_.Reduce(Op::kSum, var, body);
+      }
+    }
+  }
+  ExprId Known() {
+    return known_.empty() ? kNoExpr : known_[Pick(static_cast<int>(known_.size()))];
+  }
+
+  B& b_;
+  std::vector<VarId> scope_;
+  std::vector<ExprId> known_;
+  std::mt19937 random_;
+};
+
+TEST(DifferentiateTest, RandomExpressionsAgreeWithDifferences) {
+  for (int seed = 0; seed < 400 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    B b("random");
+    b.AddInput("x", {4}, kReal);
+    b.AddInput("w", {3, 4}, kReal);
+    for (const Shape& shape : {Shape{3, 2}, Shape{4}}) {
+      const int y = b.AddOutput("y" + std::to_string(shape.size()), shape, kReal);
+      b.SetBody(y, RandomExpression(&b, b.OutputDims(y), 2 * seed + y).Make(1 + seed % 5));
+    }
+    ExpectGradients(Finish(&b));
+  }
+}
+
 TEST(DifferentiateTest, EmptyDimensions) {
   ExpectGradients(Linear(0, 2, 3));
   ExpectGradients(Linear(2, 2, 0));
