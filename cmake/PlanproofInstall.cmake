@@ -9,6 +9,9 @@ foreach(layer solver sdfg lineage shape_reduction stages frontend runtime_check 
             FILES_MATCHING PATTERN "*.h")
   endif()
 endforeach()
+# Generated headers (protobuf messages) stand beside those they belong to.
+install(DIRECTORY ${PROJECT_BINARY_DIR}/generated/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h")
 install(TARGETS ${installed_layers} EXPORT planproofTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT planproofTargets NAMESPACE planproof::
