@@ -20,19 +20,6 @@ function(planproof_library name)
   target_link_libraries(planproof_${name} PUBLIC ${ARGN})
 endfunction()
 
-# planproof_fuzzer(NAME SOURCE DEPS...): a libFuzzer program, built by the target `fuzzers`.
-function(planproof_fuzzer name source)
-  if(NOT PLANPROOF_FUZZ)
-    return()
-  endif()
-  add_executable(${name} EXCLUDE_FROM_ALL ${source})
-  target_link_libraries(${name} PRIVATE ${ARGN} -fsanitize=fuzzer)
-  if(NOT TARGET fuzzers)
-    add_custom_target(fuzzers)
-  endif()
-  add_dependencies(fuzzers ${name})
-endfunction()
-
 # planproof_prefer_archives(PREFIX): imported shared libraries whose target name starts with PREFIX are
 # linked as archives where these lie beside them.
 function(planproof_prefer_archives prefix)
