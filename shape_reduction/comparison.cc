@@ -38,7 +38,7 @@ Difference CompareTensors(const BlockTensor<double>& left, const BlockTensor<dou
     left_stride *= left.dims[d]->blocks();
     right_stride *= right.dims[d]->blocks();
   }
-  const double floor = 1e-6 * tolerance * std::max(LargestFinite(left), LargestFinite(right));
+  const double floor = tolerance * std::max(LargestFinite(left), LargestFinite(right));
   std::vector<size_t> at(rank, 0);
   while (true) {
     int64_t a_offset = 0, b_offset = 0;

@@ -17,8 +17,8 @@ struct Difference {
   double left = 0, right = 0;  // its two values
 };
 
-// The largest difference in double precision that exceeds `tolerance` relative to the element and
-// 1e-6 of it relative to the largest element.
+// The largest difference that exceeds `tolerance` relative to the largest element of either tensor:
+// what is smaller may be rounding of terms that cancelled.
 Difference CompareTensors(const BlockTensor<double>& left, const BlockTensor<double>& right,
                           double tolerance);
 

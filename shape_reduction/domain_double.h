@@ -27,6 +27,7 @@ struct DoubleDomain {
   static double FromDouble(double value) { return value; }
   static double FromRational(const solver::Rational& value) { return value.ToDouble(); }
   static double NegInf() { return -std::numeric_limits<double>::infinity(); }
+  static double TwoOverSqrtPi() { return 1.1283791670955126; }
   static double Invalid() { return std::numeric_limits<double>::quiet_NaN(); }
   static bool IsInvalid(double x) { return std::isnan(x); }
   static double Lower(double x) { return x; }

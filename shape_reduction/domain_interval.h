@@ -33,6 +33,7 @@ struct IntervalDomain {
     return {Down(Down(x)), Up(Up(x))};
   }
   static Interval NegInf() { return {-kInf, -kInf}; }
+  static Interval TwoOverSqrtPi() { return {Down(1.1283791670955126), Up(1.1283791670955126)}; }
   static Interval Invalid() { return {kNaN, kNaN}; }
   static bool IsInvalid(Interval x) { return std::isnan(x.lo); }
   static double Lower(Interval x) { return x.lo; }

@@ -86,6 +86,11 @@ MpfiValue MpfiDomain::FromRational(const solver::Rational& value) {
   return result;
 }
 MpfiValue MpfiDomain::NegInf() { return FromDouble(-std::numeric_limits<double>::infinity()); }
+MpfiValue MpfiDomain::TwoOverSqrtPi() {
+  MpfiValue pi;
+  mpfi_const_pi(pi.get());
+  return Div(FromInt(2), Apply(pi, mpfi_sqrt));
+}
 MpfiValue MpfiDomain::Invalid() { return FromDouble(std::numeric_limits<double>::quiet_NaN()); }
 bool MpfiDomain::IsInvalid(const MpfiValue& x) { return mpfi_nan_p(x.get()) != 0; }
 double MpfiDomain::Lower(const MpfiValue& x) { return mpfr_get_d(&x.get()->left, MPFR_RNDD); }

@@ -40,6 +40,7 @@ struct MpfiDomain {
   static MpfiValue FromDouble(double value);
   static MpfiValue FromRational(const solver::Rational& value);
   static MpfiValue NegInf();
+  static MpfiValue TwoOverSqrtPi();
   static MpfiValue Invalid();
   static bool IsInvalid(const MpfiValue& x);
   static double Lower(const MpfiValue& x);

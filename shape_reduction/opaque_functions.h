@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "sdfg/differentiate.h"
 #include "shape_reduction/block_tensor.h"
 #include "shape_reduction/domain_double.h"
 
@@ -109,10 +110,12 @@ typename D::Value EvaluateOpaque(const OpaqueName& parsed, const std::string& na
     *int_result = (*chosen)[position];
     return row[*int_result];
   }
+  if (name == sdfg::kTwoOverSqrtPi) return D::TwoOverSqrtPi();
   if constexpr (D::kExact) {
     return D::Invalid();
   } else {
-    const double hash = HashOpaque(name, row, reals, ints);
+    const double hash = HashOpaque(name, std::vector<double>(row.begin(), row.end()),
+                                   std::vector<double>(reals.begin(), reals.end()), ints);
     *int_result =
         static_cast<int64_t>(hash * static_cast<double>(std::max<int64_t>(row_extent, 1)));
     return hash;

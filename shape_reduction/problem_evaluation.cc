@@ -5,6 +5,7 @@
 
 #include "shape_reduction/domain_double.h"
 #include "shape_reduction/domain_interval.h"
+#include "shape_reduction/domain_long_double.h"
 #include "shape_reduction/domain_mpfi.h"
 
 namespace planproof::shape_reduction {
@@ -85,6 +86,7 @@ void ProblemEvaluation<D>::NotePremises(const sdfg::Graph& graph, const OpenPrem
 }
 
 template class ProblemEvaluation<DoubleDomain>;
+template class ProblemEvaluation<LongDoubleDomain>;
 template class ProblemEvaluation<IntervalDomain>;
 template class ProblemEvaluation<MpfiDomain>;
 

@@ -1,6 +1,7 @@
 #include "shape_reduction/program_partition.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 namespace planproof::shape_reduction {
@@ -20,8 +21,18 @@ class Derivation {
       : program_(program), inputs_(inputs), partitions_(program.vars) {}
 
   std::vector<DimPartition> Run() {
-    for (const Node& node : program_.nodes) Visit(node);
-    if (program_.int_valued) Exact(program_.forms[program_.body]);
+    for (const auto& [var, modulus] : program_.case_digits) {
+      std::vector<int64_t> all(modulus);
+      std::iota(all.begin(), all.end(), 0);
+      partitions_.RefineVariable(
+          var, DimPartition::WithDigitCuts(program_.vars[var].extent, 1, modulus, all));
+    }
+    const size_t cases = std::max<size_t>(program_.case_forms.size(), 1);
+    for (size_t k = 0; k < cases; ++k) {
+      forms_ = program_.case_forms.empty() ? &program_.forms : &program_.case_forms[k];
+      for (const Node& node : program_.nodes) Visit(node);
+      if (program_.int_valued) Exact(Form(program_.body));
+    }
     std::vector<DimPartition> result;
     for (size_t v = 0; v < program_.vars.size(); ++v) {
       result.push_back(partitions_[static_cast<sdfg::VarId>(v)]);
@@ -35,12 +46,12 @@ class Derivation {
       case Op::kElement:
       case Op::kIntElement:
         for (size_t d = 0; d < node.args.size(); ++d) {
-          partitions_.PullBlock(program_.forms[node.args[d]], *inputs_[node.input].dims[d],
+          partitions_.PullBlock(Form(node.args[d]), *inputs_[node.input].dims[d],
                                 [this](ExprId atom) { ExactAtom(atom); });
         }
         break;
       case Op::kPosition:
-        Exact(program_.forms[node.args[0]]);
+        Exact(Form(node.args[0]));
         break;
       case Op::kIntLess:
         Compare(node.args[0], node.args[1], {0});
@@ -59,13 +70,15 @@ class Derivation {
           partitions_.RefineVariable(node.var, DimPartition::Full(program_.vars[node.var].extent));
         }
         for (ExprId arg : node.args) {
-          if (IsInteger(arg)) Exact(program_.forms[arg]);
+          if (IsInteger(arg)) Exact(Form(arg));
         }
         break;
       default:
         break;
     }
   }
+
+  const IndexForm& Form(ExprId id) const { return (*forms_)[id]; }
 
   bool IsInteger(ExprId id) const {
     const Op op = program_.nodes[id].op;
@@ -80,8 +93,8 @@ class Derivation {
       // Elements and opaque values are constant on blocks already, by their own arguments.
       if (node.op == Op::kIntElement || node.op == Op::kOpaque) continue;
       for (ExprId arg : node.args) {
-        partitions_.PullExact(program_.forms[arg]);
-        for (const auto& inner : program_.forms[arg].atoms) open.push_back(inner.second);
+        partitions_.PullExact(Form(arg));
+        for (const auto& inner : Form(arg).atoms) open.push_back(inner.second);
       }
     }
   }
@@ -107,9 +120,9 @@ class Derivation {
 
   // Makes the truth of a - b >= cut constant for each cut.
   void Compare(ExprId a, ExprId b, std::vector<int64_t> cuts) {
-    IndexForm difference = program_.forms[a];
+    IndexForm difference = Form(a);
     if (b != sdfg::kNoExpr) {
-      difference = AddForms(difference, program_.forms[b], -1, program_.vars);
+      difference = AddForms(difference, Form(b), -1, program_.vars);
     }
     if (difference.atoms.empty()) return partitions_.PullCuts(difference, cuts);
     for (const auto& atom : difference.atoms) ExactAtom(atom.second);
@@ -133,6 +146,7 @@ class Derivation {
 
   const ScalarProgram& program_;
   const std::vector<InputBlocks>& inputs_;
+  const std::vector<IndexForm>* forms_ = nullptr;
   VariablePartitions partitions_;
 };
 

@@ -6,6 +6,7 @@
 #include "shape_reduction/block_evaluator.h"
 #include "shape_reduction/domain_double.h"
 #include "shape_reduction/domain_interval.h"
+#include "shape_reduction/domain_long_double.h"
 #include "shape_reduction/domain_mpfi.h"
 #include "shape_reduction/program_partition.h"
 
@@ -179,9 +180,11 @@ absl::Status ReducedEvaluator<D>::Evaluate(const sdfg::Graph& graph, const Reduc
 }
 
 template class ReducedEvaluator<DoubleDomain>;
+template class ReducedEvaluator<LongDoubleDomain>;
 template class ReducedEvaluator<IntervalDomain>;
 template class ReducedEvaluator<MpfiDomain>;
 template BlockTensorPtr<double> ConstantTensor(const sdfg::Shape&, double);
+template BlockTensorPtr<long double> ConstantTensor(const sdfg::Shape&, long double);
 template BlockTensorPtr<Interval> ConstantTensor(const sdfg::Shape&, Interval);
 template BlockTensorPtr<MpfiValue> ConstantTensor(const sdfg::Shape&, MpfiValue);
 

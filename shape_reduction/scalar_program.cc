@@ -1,7 +1,8 @@
 #include "shape_reduction/scalar_program.h"
 
 #include <algorithm>
-#include <optional>
+#include <map>
+#include <numeric>
 
 #include "shape_reduction/kronecker.h"
 
@@ -41,6 +42,53 @@ std::vector<char> Reachable(const std::vector<Node>& nodes, const std::vector<Ex
     for (ExprId arg : nodes[id].args) used[arg] = 1;
   }
   return used;
+}
+
+constexpr int64_t kMaxCaseModulus = 16;
+constexpr int64_t kMaxCases = 64;
+
+// Fills case_digits and case_forms.
+void SplitCarries(ScalarProgram* program) {
+  std::map<VarId, int64_t> moduli;
+  for (size_t id = 0; id < program->nodes.size(); ++id) {
+    const Node& node = program->nodes[id];
+    const IndexForm& form = program->forms[id];
+    const bool division = node.op == Op::kIntDiv || node.op == Op::kIntMod;
+    if (!division || form.atoms.size() != 1 || form.atoms[0].second != static_cast<ExprId>(id)) {
+      continue;
+    }
+    for (const DigitTerm& t : program->forms[node.args[0]].terms) {
+      if (t.scale % node.value == 0 || t.div != 1) continue;
+      const int64_t modulus = node.value / std::gcd(node.value, t.scale);
+      int64_t& joint = moduli.try_emplace(t.var, 1).first->second;
+      const int64_t lcm = std::lcm(joint, modulus <= kMaxCaseModulus ? modulus : 1);
+      if (lcm <= kMaxCaseModulus && program->vars[t.var].extent % lcm == 0) joint = lcm;
+    }
+  }
+  int64_t cases = 1;
+  for (const auto& [var, modulus] : moduli) {
+    if (modulus == 1 || cases * modulus > kMaxCases) continue;
+    cases *= modulus;
+    program->case_digits.push_back({var, modulus});
+  }
+  for (int64_t k = 0; cases > 1 && k < cases; ++k) {
+    std::map<VarId, IndexForm> fixed;
+    int64_t rest = k;
+    for (const auto& [var, modulus] : program->case_digits) {
+      IndexForm& form = fixed[var];
+      form.constant = rest % modulus;
+      rest /= modulus;
+      const int64_t above = program->vars[var].extent / modulus;
+      if (above > 1) form.terms.push_back({var, modulus, above, modulus});
+    }
+    std::vector<IndexForm> forms;
+    for (const Node& node : program->nodes) {
+      const ExprId id = static_cast<ExprId>(forms.size());
+      const auto it = node.op == Op::kIndex ? fixed.find(node.var) : fixed.end();
+      forms.push_back(it != fixed.end() ? it->second : FormOf(node, id, forms, program->vars));
+    }
+    program->case_forms.push_back(std::move(forms));
+  }
 }
 
 }  // namespace
@@ -196,6 +244,7 @@ ScalarProgram BuildProgram(const sdfg::IndexFunction& function, int output,
     program.forms.push_back(FormOf(node, compact[id], program.forms, program.vars));
     program.nodes.push_back(std::move(node));
   }
+  SplitCarries(&program);
   program.body = compact[roots[0]];
   for (size_t i = 1, k = 0; k < function.premises.size(); ++k) {
     if (function.premises[k].output != output) continue;

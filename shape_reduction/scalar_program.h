@@ -46,7 +46,12 @@ class NodePool {
 struct ScalarProgram {
   std::vector<sdfg::IndexVariable> vars;
   std::vector<sdfg::Node> nodes;
-  std::vector<IndexForm> forms;   // of integer nodes, by id
+  std::vector<IndexForm> forms;  // of integer nodes, by id
+  // Divisions with a carry, such as (j + 1) div 2, split along no digits. Where cutting off a small
+  // digit of the variables involved decides the carry, these are the digits (variable, modulus)
+  // and, for each combination of their values, the forms of all nodes.
+  std::vector<std::pair<sdfg::VarId, int64_t>> case_digits;
+  std::vector<std::vector<IndexForm>> case_forms;
   std::vector<sdfg::VarId> dims;  // of the output, coordinates first
   std::vector<int> input_ranks;
   sdfg::ExprId body = sdfg::kNoExpr;

@@ -186,17 +186,18 @@ bool Search::Confirm(uint64_t seed, std::vector<Candidate> candidates, Witness* 
                    [](const Candidate& a, const Candidate& b) { return a.cone < b.cone; });
   if (candidates.size() > kCandidatesTried) candidates.resize(kCandidatesTried);
   for (const Candidate& candidate : candidates) {
-    if (witness->outcome != Witness::Outcome::kUnconfirmed) {
+    const Enclosures result = ConfirmDifference(
+        problem_, problem_.required[candidate.required], inputs, candidate.difference.index,
+        std::fabs(candidate.difference.left - candidate.difference.right), options_.max_precision,
+        options_.max_elements, deadline_, &programs_);
+    if (result.noise) continue;
+    if (!result.disjoint) {
+      message_ = result.message;
+      if (witness->outcome == Witness::Outcome::kUnconfirmed) continue;
       Fill(candidate, seed, witness);
       witness->outcome = Witness::Outcome::kUnconfirmed;
       witness->logical_low = witness->logical_high = candidate.difference.left;
       witness->parallel_low = witness->parallel_high = candidate.difference.right;
-    }
-    const Enclosures result = ConfirmDifference(
-        problem_, problem_.required[candidate.required], inputs, candidate.difference.index,
-        options_.max_precision, options_.max_elements, deadline_, &programs_);
-    if (!result.disjoint) {
-      message_ = result.message;
       continue;
     }
     Fill(candidate, seed, witness);
