@@ -106,7 +106,7 @@ class Solver {
       if (IsOpen(pending_[i].left) || IsOpen(pending_[i].right)) continue;
       const Equation equation = pending_[i];
       Remove(i);
-      GuardEqual(x_.Subtract(equation.left, equation.right), e_.builder().Int(0));
+      GuardEqual(equation.left, equation.right);
       return true;
     }
     return false;
@@ -157,9 +157,13 @@ class Solver {
       if (term.coefficient < 0) known.constant -= term.coefficient * (term.size - 1);
     }
     IndexFunctionBuilder& b = e_.builder();
-    const ExprId value = x_.FromAffine(std::move(known));
+    // unit * q = known. Where known = j - 1, say that j has the remainder 1: both have the same
+    // quotients by multiples of the unit.
     const int64_t unit = std::abs(open[0].coefficient);
-    if (unit > 1) GuardEqual(x_.Mod(value, unit), b.Int(0));
+    const int64_t remainder = -known.constant - unit * FloorDiv(-known.constant, unit);
+    known.constant += remainder;
+    const ExprId value = x_.FromAffine(std::move(known));
+    if (unit > 1) GuardEqual(x_.Mod(value, unit), b.Int(remainder));
     std::vector<std::pair<VarId, ExprId>> values;
     for (size_t k = 0; k < open.size(); ++k) {
       const int64_t place = std::abs(open[k].coefficient);
