@@ -1,12 +1,10 @@
 #include "shape_reduction/confirmation.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <type_traits>
 
 #include "shape_reduction/domain_interval.h"
-#include "shape_reduction/domain_long_double.h"
 #include "shape_reduction/domain_mpfi.h"
 #include "shape_reduction/problem_evaluation.h"
 
@@ -93,7 +91,7 @@ Enclosures Enclose(const lineage::Problem& problem, const lineage::RequiredRelat
     result.logical_text = Text(result.logical_low, result.logical_high);
     result.parallel_text = Text(result.parallel_low, result.parallel_high);
   }
-  if (!result.disjoint && D::kExact) {
+  if (!result.disjoint) {
     result.message = "enclosures overlap: " + result.logical_text + " and " + result.parallel_text;
   }
   return result;
@@ -104,23 +102,13 @@ Enclosures Enclose(const lineage::Problem& problem, const lineage::RequiredRelat
 Enclosures ConfirmDifference(const lineage::Problem& problem,
                              const lineage::RequiredRelation& relation,
                              const std::vector<BlockTensorPtr<double>>& inputs,
-                             const std::vector<int64_t>& index, double difference,
-                             int max_precision, int64_t max_elements,
-                             std::chrono::steady_clock::time_point deadline,
+                             const std::vector<int64_t>& index, int max_precision,
+                             int64_t max_elements, std::chrono::steady_clock::time_point deadline,
                              ProgramCache* programs) {
   ReducedOptions options;
   options.max_elements = max_elements;
   options.deadline = deadline;
-  Enclosures result =
-      Enclose<LongDoubleDomain>(problem, relation, inputs, index, options, programs);
-  const double extended = std::fabs(result.logical_low - result.parallel_low);
-  if (result.message.empty() && !(extended > difference / 8)) {
-    result = Enclosures();
-    result.noise = true;
-    result.message = "rounding error";
-    return result;
-  }
-  result = Enclose<IntervalDomain>(problem, relation, inputs, index, options, programs);
+  Enclosures result = Enclose<IntervalDomain>(problem, relation, inputs, index, options, programs);
   result.precision = 53;
   for (int bits = 128; !result.disjoint && bits <= max_precision; bits *= 2) {
     if (std::chrono::steady_clock::now() > deadline) break;

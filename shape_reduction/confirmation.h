@@ -18,20 +18,18 @@ struct Enclosures {
   std::string logical_text, parallel_text;
   int precision = 0;
   std::string message;  // why not disjoint
-  bool noise = false;   // extended precision shows the difference to be rounding
 };
 
 // Encloses both values of the element `index` (of the relation's parallel tensor) on the given
-// inputs, unless extended precision makes `difference` (in doubles) vanish: in double intervals,
+// inputs: in double intervals,
 // then at 128, 256, ... bits up to `max_precision` until the enclosures are disjoint. Only the
 // cones of the two tensors are evaluated. On the logical side no element of the cone may be
 // invalid: the inputs lie in the domain of the specification.
 Enclosures ConfirmDifference(const lineage::Problem& problem,
                              const lineage::RequiredRelation& relation,
                              const std::vector<BlockTensorPtr<double>>& inputs,
-                             const std::vector<int64_t>& index, double difference,
-                             int max_precision, int64_t max_elements,
-                             std::chrono::steady_clock::time_point deadline,
+                             const std::vector<int64_t>& index, int max_precision,
+                             int64_t max_elements, std::chrono::steady_clock::time_point deadline,
                              ProgramCache* programs);
 
 }  // namespace planproof::shape_reduction

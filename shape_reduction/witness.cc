@@ -10,6 +10,7 @@
 #include "shape_reduction/comparison.h"
 #include "shape_reduction/confirmation.h"
 #include "shape_reduction/domain_double.h"
+#include "shape_reduction/domain_long_double.h"
 #include "shape_reduction/input_choice.h"
 #include "shape_reduction/problem_evaluation.h"
 
@@ -29,14 +30,15 @@ constexpr int kCandidatesTried = 3;
 constexpr size_t kConesMeasured = 64;
 constexpr int kCoarseShift = 32;  // seeds: attempt in the low half, coarseness above
 
-// The choice of a seed. Attempts alternate between few and more cuts, plain and literal values.
+// The choice of a seed: from few cuts and tame values to more cuts, values near literals, and
+// parameters that are not scaled down.
 ChoiceOptions OptionsOf(uint64_t seed) {
   const uint64_t coarse = seed >> kCoarseShift;
   ChoiceOptions options;
-  options.max_bounds = seed % 2 == 0 ? 2 : 4;
-  options.random_cuts = seed % 3 == 0 ? 0 : 1;
+  options.max_bounds = seed % 4 == 1 ? 2 : seed % 4 == 0 ? 4 : 3;
+  options.random_cuts = seed % 4 == 1 ? 0 : 1;
   options.literals = seed % 4 == 3;
-  options.wild = seed % 8 == 5;
+  options.wild = seed % 8 == 6;
   if (coarse > 0) {
     options.max_bounds = coarse > 1 ? 0 : 1;
     options.random_cuts = 0;
@@ -84,6 +86,7 @@ class Search {
   enum class Attempt { kEqual, kCandidates, kSkipped, kTooFine, kFailed };
 
   Attempt Evaluate(uint64_t seed, std::vector<Candidate>* candidates);
+  void DropNoise(uint64_t seed, std::vector<Candidate>* candidates);
   bool Confirm(uint64_t seed, std::vector<Candidate> candidates, Witness* witness);
   void Fill(const Candidate& candidate, uint64_t seed, Witness* witness);
   ReducedOptions EvaluationOptions(std::vector<TensorId> cone) const {
@@ -173,6 +176,31 @@ void Search::Fill(const Candidate& candidate, uint64_t seed, Witness* witness) {
   }
 }
 
+// Evaluates the candidates in extended precision and drops those that shrink: rounding errors do.
+void Search::DropNoise(uint64_t seed, std::vector<Candidate>* candidates) {
+  ProblemEvaluation<LongDoubleDomain> evaluation(problem_, &programs_);
+  std::vector<TensorId> logical, parallel;
+  for (const Candidate& candidate : *candidates) {
+    logical.push_back(problem_.required[candidate.required].lineage.logical);
+    parallel.push_back(problem_.required[candidate.required].parallel);
+  }
+  const auto inputs = chooser_.Choose(seed, OptionsOf(seed));
+  if (!evaluation.EvaluateLogical(inputs, EvaluationOptions(logical)).ok()) return;
+  if (!evaluation.EvaluateParallel(EvaluationOptions(parallel)).ok()) return;
+  std::erase_if(*candidates, [&](const Candidate& candidate) {
+    const RequiredRelation& relation = problem_.required[candidate.required];
+    BlockTensorPtr<long double> claimed;
+    const absl::Status status =
+        evaluation.Claimed(relation.parallel, relation.lineage, options_.max_elements, &claimed);
+    const auto& actual = evaluation.parallel()[relation.parallel];
+    if (!status.ok() || actual == nullptr || claimed->int_valued) return false;
+    const Difference& difference = candidate.difference;
+    const long double extended = claimed->values[claimed->Offset(difference.index)] -
+                                 actual->values[actual->Offset(difference.index)];
+    return std::fabs(extended) < std::fabs(difference.left - difference.right) / 8;
+  });
+}
+
 // Tries the candidates that depend on fewest operators first.
 bool Search::Confirm(uint64_t seed, std::vector<Candidate> candidates, Witness* witness) {
   const auto inputs = chooser_.Choose(seed, OptionsOf(seed));
@@ -188,9 +216,7 @@ bool Search::Confirm(uint64_t seed, std::vector<Candidate> candidates, Witness* 
   for (const Candidate& candidate : candidates) {
     const Enclosures result = ConfirmDifference(
         problem_, problem_.required[candidate.required], inputs, candidate.difference.index,
-        std::fabs(candidate.difference.left - candidate.difference.right), options_.max_precision,
-        options_.max_elements, deadline_, &programs_);
-    if (result.noise) continue;
+        options_.max_precision, options_.max_elements, deadline_, &programs_);
     if (!result.disjoint) {
       message_ = result.message;
       if (witness->outcome == Witness::Outcome::kUnconfirmed) continue;
@@ -231,6 +257,8 @@ Witness Search::Run() {
     if (result == Attempt::kSkipped) continue;
     ++witness.attempts;
     if (result != Attempt::kCandidates) continue;
+    DropNoise(seed, &candidates);
+    if (candidates.empty()) continue;
     if (!Confirm(seed, std::move(candidates), &witness)) continue;
     if (options_.localise) witness.first = Localise(problem_.lineage, seed);
     return witness;
