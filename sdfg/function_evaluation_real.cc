@@ -229,6 +229,10 @@ bool FunctionEvaluation::ReducePiece(const Node& node, const Box& box, const Aff
       next.erase(next.begin() + at);
       Affine replaced = index - Affine::Of(old, coefficient);
       for (const auto& [domain, stride] : digits) {
+        if (domain.hi - domain.lo == 1) {  // one value is no variable
+          replaced = replaced + Affine(stride * coefficient * domain.lo);
+          continue;
+        }
         BoundVariable v{arena_.NewFree(domain.lo, domain.hi - 1), domain};
         replaced = replaced + Affine::Of(v.symbol, stride * coefficient);
         next.push_back(v);

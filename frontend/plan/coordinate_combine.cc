@@ -138,12 +138,13 @@ class Combiner {
  public:
   Combiner(const std::vector<IndexFunction>& variants, const std::vector<sdfg::Axis>& axes,
            const AxisList& special, const std::vector<AxisList>& input_axes,
-           const AxisList& output_axes)
+           const AxisList& output_axes, bool affine)
       : variants_(variants),
         axes_(axes),
         special_(special),
         input_axes_(input_axes),
-        output_axes_(output_axes) {}
+        output_axes_(output_axes),
+        affine_(affine) {}
 
   absl::StatusOr<IndexFunction> Run() {
     PLAN_RETURN_IF_ERROR(CheckShapes());
@@ -245,7 +246,7 @@ class Combiner {
     for (int member : group.members) points.push_back(points_[member]);
     for (size_t id = 0; id < model.nodes.size(); ++id) {
       if (!Differs(group, id)) continue;
-      if (model.nodes[id].op != Op::kIntConst) return false;
+      if (!affine_ || model.nodes[id].op != Op::kIntConst) return false;
       std::vector<int64_t> values;
       for (int member : group.members) values.push_back(variants_[member].nodes[id].value);
       AffineConstant constant{static_cast<ExprId>(id), 0, {}};
@@ -387,6 +388,7 @@ class Combiner {
   const AxisList& special_;
   const std::vector<AxisList>& input_axes_;
   const AxisList& output_axes_;
+  const bool affine_;
   std::vector<Point> points_;
   std::vector<Group> groups_;
 };
@@ -397,9 +399,9 @@ absl::StatusOr<IndexFunction> CombineByCoordinate(const std::vector<IndexFunctio
                                                   const std::vector<sdfg::Axis>& axes,
                                                   const AxisList& special,
                                                   const std::vector<AxisList>& input_axes,
-                                                  const AxisList& output_axes) {
+                                                  const AxisList& output_axes, bool affine) {
   if (variants.empty()) return absl::InvalidArgumentError("no coordinate");
-  return Combiner(variants, axes, special, input_axes, output_axes).Run();
+  return Combiner(variants, axes, special, input_axes, output_axes, affine).Run();
 }
 
 }  // namespace planproof::plan

@@ -44,13 +44,15 @@ absl::StatusOr<sdfg::IndexFunction> SelectInBox(const std::vector<sdfg::Axis>& a
                                                 sdfg::DType dtype);
 
 // An operator whose attributes depend on coordinates: `variants` holds its function at each
-// coordinate of `special` (row-major). They share inputs and outputs. Where variants differ in
-// integer constants that are affine in the coordinates the result is one expression, otherwise it
-// selects by coordinate. `output_axes` is a superset of `special` and of the inputs' axes.
-// Errors: InvalidArgument if the variants' shapes differ.
+// coordinate of `special` (row-major). They share inputs and outputs. With `affine`, where variants
+// differ in integer constants that are affine in the coordinates, the result is one expression
+// (good for slices, which only read elsewhere); otherwise it selects by coordinate. `output_axes`
+// is a superset of `special` and of the inputs' axes. Errors: InvalidArgument if the variants'
+// shapes differ.
 absl::StatusOr<sdfg::IndexFunction> CombineByCoordinate(
     const std::vector<sdfg::IndexFunction>& variants, const std::vector<sdfg::Axis>& axes,
-    const AxisList& special, const std::vector<AxisList>& input_axes, const AxisList& output_axes);
+    const AxisList& special, const std::vector<AxisList>& input_axes, const AxisList& output_axes,
+    bool affine);
 
 }  // namespace planproof::plan
 

@@ -156,7 +156,8 @@ absl::StatusOr<Definitions> PlanBuilder::BuildBackward(ProgramState* state, cons
       input_axes.push_back(problem_.parallel.tensors[operand].axes);
     }
     absl::StatusOr<sdfg::IndexFunction> combined =
-        CombineByCoordinate(derivatives, problem_.parallel.axes, forward.special, input_axes, axes);
+        CombineByCoordinate(derivatives, problem_.parallel.axes, forward.special, input_axes, axes,
+                            sdfg::OperatorLibrary::IsDataMovement(forward.variants[0]));
     if (!combined.ok()) return At(position, combined.status());
     function = *std::move(combined);
   }

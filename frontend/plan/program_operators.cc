@@ -260,8 +260,9 @@ absl::StatusOr<Definitions> PlanBuilder::BuildLifted(ProgramState* state, const 
     for (TensorId input : forward.inputs) {
       input_axes.push_back(problem_.parallel.tensors[input].axes);
     }
-    absl::StatusOr<sdfg::IndexFunction> combined = CombineByCoordinate(
-        forward.variants, problem_.parallel.axes, forward.special, input_axes, axes);
+    absl::StatusOr<sdfg::IndexFunction> combined =
+        CombineByCoordinate(forward.variants, problem_.parallel.axes, forward.special, input_axes,
+                            axes, sdfg::OperatorLibrary::IsDataMovement(forward.variants[0]));
     if (!combined.ok()) return At(position, combined.status());
     function = *std::move(combined);
   }
