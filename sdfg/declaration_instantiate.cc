@@ -63,19 +63,28 @@ class Instantiation {
       absl::Status status = OutputDims(output.pattern, &dims, &scope);
       if (!status.ok()) return status;
     }
-    int added = instance_.builder.AddOutput(output.pattern.name, dims, ResultType(output));
     expressions_.StartOutput(number, scope);
     absl::StatusOr<Value> value = expressions_.Evaluate(output.body, scope);
     if (!value.ok()) return value.status();
-    absl::StatusOr<ExprId> body = value->sort == Value::Sort::kInt
-                                      ? absl::StatusOr<ExprId>(value->id)
-                                      : expressions_.arithmetic().ToReal(*value);
-    bool integer_constant = value->sort == Value::Sort::kConstant && value->constant.IsInteger() &&
-                            IsInteger(output.dtype);
-    if (integer_constant) body = expressions_.arithmetic().ToInt(*value);
+    // The sort of the body and the element type agree: integers are read as indices elsewhere.
+    DType dtype = ResultType(output);
+    bool integer = value->sort == Value::Sort::kInt ||
+                   (value->sort == Value::Sort::kConstant && value->constant.IsInteger());
+    if (IsInteger(dtype) && !integer) {
+      if (output.dtype != DType::kUnknown) {
+        return instance_.Error(d_.syntax[output.body].position,
+                               std::string("the elements of output ") + output.pattern.name +
+                                   " are real numbers; expected integers for " + DTypeName(dtype));
+      }
+      dtype = DType::kFloat32;  // as PyTorch divides integers
+    }
+    bool keep = IsInteger(dtype) || (dtype == DType::kUnknown && value->sort == Value::Sort::kInt);
+    absl::StatusOr<ExprId> body =
+        keep ? expressions_.arithmetic().ToInt(*value) : expressions_.arithmetic().ToReal(*value);
     if (!body.ok()) {
       return instance_.Error(d_.syntax[output.body].position, std::string(body.status().message()));
     }
+    int added = instance_.builder.AddOutput(output.pattern.name, dims, dtype);
     instance_.builder.SetBody(added, *body);
     if (d_.stop_gradient) instance_.builder.SetStopGradient(added);
     return number == 0 ? Premises(added, scope) : absl::OkStatus();

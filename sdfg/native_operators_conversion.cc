@@ -10,6 +10,13 @@ namespace {
 
 absl::StatusOr<IndexFunction> Converted(const NativeCall& call, const Shape& shape, DType to) {
   DType from = call.operands[0].dtype;
+  auto is_complex = [](DType type) {
+    return type == DType::kComplex64 || type == DType::kComplex128;
+  };
+  if (is_complex(from) != is_complex(to)) {
+    return call.Error(std::string("conversion of operand x from ") + DTypeName(from) + " to " +
+                      DTypeName(to) + " changes the number of parts");
+  }
   bool widening = from == to || !IsInteger(to) || IsInteger(from) || from == DType::kBool;
   if (!widening || (to == DType::kBool && from != DType::kBool)) {
     return call.Error(std::string("conversion of operand x from ") + DTypeName(from) + " to " +

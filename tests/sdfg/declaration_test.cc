@@ -140,6 +140,32 @@ TEST(Declaration, SeveralOutputsPremisesAndAssumptionsReachTheFunction) {
   EXPECT_EQ(function->assumptions, std::vector<std::string>{"nothing"});
 }
 
+TEST(Declaration, ElementTypesAgreeWithWhatTheElementsAre) {
+  OperatorLibrary library = OperatorLibrary::CopyOfBuiltIn();
+  ASSERT_TRUE(library
+                  .AddDeclarations("op f(x[i]) -> y[i]: int64 = x[i] / 2\n"
+                                   "op g(x[i]) -> y[i]: float32 = i",
+                                   "my.op")
+                  .ok());
+  auto type = [&](const char* name, std::vector<Operand> operands) {
+    absl::StatusOr<IndexFunction> function = library.Instantiate(name, operands, {});
+    EXPECT_TRUE(function.ok()) << function.status().message();
+    return function.ok() ? function->outputs[0].dtype : DType::kUnknown;
+  };
+  Operand integers = Tensor({3}, DType::kInt64);
+  EXPECT_EQ(type("add", {integers, integers}), DType::kInt64);
+  EXPECT_EQ(type("mul", {integers, Tensor({3})}), DType::kFloat32);
+  EXPECT_EQ(type("div", {integers, Literal(2)}), DType::kFloat32);
+  EXPECT_EQ(type("add", {Tensor({3}, DType::kBFloat16), Tensor({3}, DType::kFloat16)}),
+            DType::kFloat32);
+  EXPECT_EQ(type("lt", {integers, integers}), DType::kBool);
+  EXPECT_EQ(type("g", {Tensor({3})}), DType::kFloat32);
+  EXPECT_THAT(std::string(library.Instantiate("f", {Tensor({3})}, {}).status().message()),
+              HasSubstr("expected integers for int64"));
+  EXPECT_THAT(std::string(library.Instantiate("long", {Tensor({3})}, {}).status().message()),
+              HasSubstr("changes values"));
+}
+
 TEST(Declaration, ErrorsNamePlaceProblemAndExpectation) {
   EXPECT_EQ(ParseError("op f(x[i]) -> y[i] = x[i] +"),
             "my.op:1:28: found the end of the file; expected a number, a name, '(' or '['");
