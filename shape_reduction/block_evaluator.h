@@ -54,6 +54,7 @@ class BlockEvaluator {
   static constexpr int64_t kBadIndex = -(int64_t{1} << 56);
 
   absl::Status RankVariables();
+  bool ShareRanks(std::vector<int64_t>* extents);
   void PlanContractions();
   absl::Status Evaluate(ExprId id);
   absl::Status CheckSize(VarMask mask) const {
@@ -91,7 +92,7 @@ class BlockEvaluator {
   const int64_t max_elements_;
   BlockSpace space_;
   std::vector<int> rank_;            // by variable; -1: one block, index 0
-  std::vector<sdfg::VarId> ranked_;  // variables by rank
+  std::vector<sdfg::VarId> ranked_;  // variables of more than one block, fewest blocks first
   std::vector<Array> arrays_;
   std::vector<int> uses_;
   std::vector<char> fused_;  // nodes inside a contraction: not evaluated by themselves

@@ -26,15 +26,69 @@ absl::Status BlockEvaluator<D>::RankVariables() {
   std::stable_sort(ranked_.begin(), ranked_.end(), [&](sdfg::VarId a, sdfg::VarId b) {
     return partitions_[a].blocks() < partitions_[b].blocks();
   });
-  if (ranked_.size() > 64) return absl::ResourceExhaustedError("more than 64 index variables");
   rank_.assign(count, -1);
   std::vector<int64_t> extents;
-  for (size_t r = 0; r < ranked_.size(); ++r) {
-    rank_[ranked_[r]] = static_cast<int>(r);
-    extents.push_back(partitions_[ranked_[r]].blocks());
+  if (ranked_.size() > 64) {
+    if (!ShareRanks(&extents)) {
+      return absl::ResourceExhaustedError("more than 64 index variables at once");
+    }
+  } else {
+    for (size_t r = 0; r < ranked_.size(); ++r) {
+      rank_[ranked_[r]] = static_cast<int>(r);
+      extents.push_back(partitions_[ranked_[r]].blocks());
+    }
   }
   space_ = BlockSpace(std::move(extents));
   return absl::OkStatus();
+}
+
+// Variables of equally many blocks share a rank if no node depends on both.
+template <typename D>
+bool BlockEvaluator<D>::ShareRanks(std::vector<int64_t>* extents) {
+  const size_t count = program_.vars.size();
+  using Set = std::vector<char>;
+  std::vector<Set> free(program_.nodes.size(), Set(count, 0));
+  std::vector<Set> conflicts(count, Set(count, 0));
+  auto conflict = [&](const Set& together) {
+    std::vector<size_t> members;
+    for (size_t v = 0; v < count; ++v) {
+      if (together[v]) members.push_back(v);
+    }
+    for (size_t a : members) {
+      for (size_t b : members) conflicts[a][b] = 1;
+    }
+  };
+  for (size_t id = 0; id < program_.nodes.size(); ++id) {
+    const Node& node = program_.nodes[id];
+    Set& set = free[id];
+    for (ExprId arg : node.args) {
+      for (size_t v = 0; v < count; ++v) set[v] |= free[arg][v];
+    }
+    if (node.var >= 0) set[node.var] = 1;
+    conflict(set);
+    if (node.var >= 0 && node.op != Op::kIndex) set[node.var] = 0;
+  }
+  Set dims(count, 0);
+  for (sdfg::VarId var : program_.dims) dims[var] = 1;
+  conflict(dims);
+  std::vector<std::vector<sdfg::VarId>> members;
+  for (sdfg::VarId var : ranked_) {
+    size_t r = 0;
+    for (; r < members.size(); ++r) {
+      const bool same = (*extents)[r] == partitions_[var].blocks();
+      if (same && std::none_of(members[r].begin(), members[r].end(),
+                               [&](sdfg::VarId other) { return conflicts[var][other]; })) {
+        break;
+      }
+    }
+    if (r == members.size()) {
+      members.emplace_back();
+      extents->push_back(partitions_[var].blocks());
+    }
+    members[r].push_back(var);
+    rank_[var] = static_cast<int>(r);
+  }
+  return members.size() <= 64;
 }
 
 // Sums of a product that nothing else reads are contracted.

@@ -1,0 +1,163 @@
+// Lifted operators in graphs, and the agreement of the number domains.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "shape_reduction/domain_interval.h"
+#include "shape_reduction/domain_long_double.h"
+#include "shape_reduction/domain_mpfi.h"
+#include "tests/shape_reduction/reduced_testing.h"
+#include "tests/shape_reduction/small_problem.h"
+
+namespace planproof::shape_reduction {
+namespace {
+
+using sdfg::TensorId;
+
+TEST(ReducedGraphTest, LiftedOperatorsEqualTheDenseGraphAtEveryCoordinate) {
+  Random random(21);
+  for (int trial = 0; trial < 30; ++trial) {
+    sdfg::Graph graph;
+    graph.axes = {{"dp", 3}, {"microbatch", 4}};
+    graph.axis_device_stride = {2, 0};
+    auto add = [&](const char* name, sdfg::Shape shape, std::vector<sdfg::AxisId> axes) {
+      sdfg::Tensor tensor;
+      tensor.name = name;
+      tensor.shape = std::move(shape);
+      tensor.axes = std::move(axes);
+      tensor.role = sdfg::TensorRole::kInput;
+      tensor.dtype = sdfg::DType::kFloat32;
+      return graph.AddTensor(std::move(tensor));
+    };
+    const TensorId x = add("x", {4, 5, 6}, {1});        // varies over microbatches
+    const TensorId w = add("w", {3, 7, 6}, {0});        // over copies
+    const TensorId y = add("y", {3, 4, 5, 7}, {0, 1});  // over both
+    const TensorId z = add("z", {3, 4, 5, 7}, {0, 1});
+    auto apply = [&](const char* name, std::vector<sdfg::Shape> shapes, std::vector<TensorId> in,
+                     TensorId out) {
+      sdfg::Operator op;
+      op.name = name;
+      op.function = graph.Intern(Instantiate(name, shapes));
+      op.inputs = std::move(in);
+      op.outputs = {out};
+      graph.AddOperator(std::move(op));
+      graph.tensors[out].role = sdfg::TensorRole::kIntermediate;
+    };
+    apply("linear", {{5, 6}, {7, 6}}, {x, w}, y);
+    apply("softmax", {{5, 7}}, {y}, z);
+    ASSERT_TRUE(graph.Check().ok()) << graph.Check();
+
+    std::vector<BlockTensorPtr<double>> values(graph.tensors.size());
+    std::map<TensorId, sdfg::DenseTensor> dense;
+    for (TensorId id : {x, w}) {
+      values[id] = RandomBlocks(graph.tensors[id].shape, false, 0, &random);
+      dense[id] = Expand(*values[id]);
+    }
+    const auto expected = sdfg::EvaluateDenseGraph(graph, dense);
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    ProgramCache cache;
+    ReducedEvaluator<DoubleDomain> evaluator(&cache);
+    std::vector<ReducedEvaluator<DoubleDomain>::OpenPremise> open;
+    ASSERT_TRUE(evaluator.Evaluate(graph, {}, &values, &open).ok());
+    const sdfg::DenseTensor actual = Expand(*values[z]);
+    ASSERT_EQ(actual.shape, (*expected)[z].shape);
+    for (size_t k = 0; k < actual.data.size(); ++k) {
+      ASSERT_NEAR(actual.data[k], (*expected)[z].data[k], 1e-12);
+    }
+  }
+}
+
+TEST(ReducedGraphTest, TooManyBlocksNameTheOperator) {
+  SmallProblem p;
+  const TensorId x = p.Logical("x", {512, 512});
+  const TensorId y = p.Apply(&p.problem.logical, Instantiate("softmax", {{512, 512}}), {x});
+  p.problem.logical.tensors[y].name = "the_result";
+  p.Check();
+  auto full = std::make_shared<BlockTensor<double>>();
+  for (int d = 0; d < 2; ++d) {
+    full->dims.push_back(std::make_shared<const DimPartition>(DimPartition::Full(512)));
+  }
+  full->values.assign(512 * 512, 1);
+  ProgramCache cache;
+  ReducedEvaluator<DoubleDomain> evaluator(&cache);
+  std::vector<BlockTensorPtr<double>> values = {full, nullptr};
+  std::vector<ReducedEvaluator<DoubleDomain>::OpenPremise> open;
+  ReducedOptions options;
+  options.max_elements = 1000;
+  const absl::Status status = evaluator.Evaluate(p.problem.logical, options, &values, &open);
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_NE(std::string(status.message()).find("the_result"), std::string::npos) << status;
+}
+
+// A value of every kind of node, in a domain; intervals must contain the next finer domain's.
+template <typename D>
+std::vector<typename D::Value> Samples() {
+  std::vector<typename D::Value> result;
+  const solver::Rational third(1, 3), half(1, 2);
+  for (int k = -20; k <= 20; ++k) {
+    const auto x = D::Mul(D::FromInt(k), D::FromRational(solver::Rational(3, 7)));
+    const auto positive = D::Add(D::Mul(x, x), D::FromRational(third));
+    result.push_back(D::Exp(x));
+    result.push_back(D::Log(positive));
+    result.push_back(D::Pow(positive, half));
+    result.push_back(D::Pow(positive, -half));
+    result.push_back(D::Pow(positive, third));
+    result.push_back(D::Pow(x, solver::Rational(3)));
+    result.push_back(D::Pow(x, solver::Rational(2)));
+    result.push_back(D::Div(x, positive));
+    result.push_back(D::Erf(x));
+    result.push_back(D::Sin(x));
+    result.push_back(D::Cos(x));
+    result.push_back(D::Abs(x));
+    result.push_back(D::Max(x, D::Neg(positive)));
+    result.push_back(D::Min(x, D::TwoOverSqrtPi()));
+    result.push_back(D::Add(D::Exp(D::NegInf()), D::Mul(x, D::Mul(x, x))));
+  }
+  return result;
+}
+
+TEST(DomainTest, IntervalsContainTheValuesOfFinerDomains) {
+  MpfiDomain::precision = 200;
+  const auto fine = Samples<MpfiDomain>();
+  const auto intervals = Samples<IntervalDomain>();
+  const auto doubles = Samples<DoubleDomain>();
+  const auto extended = Samples<LongDoubleDomain>();
+  ASSERT_EQ(fine.size(), intervals.size());
+  for (size_t k = 0; k < fine.size(); ++k) {
+    const double low = MpfiDomain::Lower(fine[k]), high = MpfiDomain::Upper(fine[k]);
+    EXPECT_LE(intervals[k].lo, high) << k;
+    EXPECT_GE(intervals[k].hi, low) << k;
+    EXPECT_LE(intervals[k].hi - intervals[k].lo, 1e-12 * std::max(1.0, std::fabs(low))) << k;
+    EXPECT_NEAR(doubles[k], low, 1e-12 * std::max(1.0, std::fabs(low))) << k;
+    EXPECT_NEAR(static_cast<double>(extended[k]), low, 1e-14 * std::max(1.0, std::fabs(low))) << k;
+  }
+}
+
+TEST(DomainTest, ExactOperationsGiveIntervalsOfOnePoint) {
+  using D = IntervalDomain;
+  const Interval x = D::Add(D::Mul(D::FromInt(3), D::FromDouble(0.125)), D::FromInt(-2));
+  EXPECT_EQ(x.lo, -1.625);
+  EXPECT_EQ(x.hi, -1.625);
+  EXPECT_EQ(D::Eq(x, D::FromDouble(-1.625)), Truth::kTrue);
+  EXPECT_EQ(D::Exp(D::NegInf()).hi, 0);
+}
+
+TEST(DomainTest, UndefinedOperationsAreInvalidInEveryDomain) {
+  auto check = []<typename D>(D) {
+    const auto zero = D::FromInt(0), one = D::FromInt(1);
+    EXPECT_TRUE(D::IsInvalid(D::Div(one, zero)));
+    EXPECT_TRUE(D::IsInvalid(D::Log(zero)));
+    EXPECT_TRUE(D::IsInvalid(D::Pow(D::FromInt(-1), solver::Rational(1, 2))));
+    EXPECT_TRUE(D::IsInvalid(D::Pow(zero, solver::Rational(-2))));
+    EXPECT_TRUE(D::IsInvalid(D::Mul(zero, D::NegInf())));
+    EXPECT_TRUE(D::IsInvalid(D::Add(D::NegInf(), D::Neg(D::NegInf()))));
+    EXPECT_EQ(D::Less(D::Invalid(), one), Truth::kInvalid);
+  };
+  check(DoubleDomain());
+  check(LongDoubleDomain());
+  check(IntervalDomain());
+  check(MpfiDomain());
+}
+
+}  // namespace
+}  // namespace planproof::shape_reduction
