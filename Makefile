@@ -60,8 +60,9 @@ check-format:
 tidy: $(BUILD)/build.ninja
 	scripts/clang_tidy.sh $(BUILD)
 
-docs: $(PLANPROOF)
-	$(PLANPROOF) operators --markdown > docs/operators.md
+docs: $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS) --target sdfg_tests
+	PLANPROOF_WRITE_DOCS=1 $(BUILD)/tests/sdfg/sdfg_tests --gtest_filter='*ReferenceDocument*'
 
 install: $(PLANPROOF)
 	cmake --install $(BUILD) --prefix $(PREFIX)

@@ -15,7 +15,6 @@ namespace {
 struct OperatorsArguments {
   std::string name;
   std::string operators_file;
-  bool markdown = false;
 };
 
 int RunOperators(const OperatorsArguments& arguments) {
@@ -31,16 +30,7 @@ int RunOperators(const OperatorsArguments& arguments) {
     std::fputs(library->Page(arguments.name).c_str(), stdout);
     return kSuccess;
   }
-  if (!arguments.markdown) {
-    for (const std::string& name : library->Names()) std::printf("%s\n", name.c_str());
-    return kSuccess;
-  }
-  std::printf(
-      "# Operators\n\nGenerated from the declarations; the language is described in"
-      " operator-language.md.\n");
-  for (const std::string& name : library->Names()) {
-    std::printf("\n%s", library->Page(name).c_str());
-  }
+  for (const std::string& name : library->Names()) std::printf("%s\n", name.c_str());
   return kSuccess;
 }
 
@@ -53,7 +43,6 @@ void AddOperatorsCommand(CLI::App& program, Action& action) {
   command->add_option("NAME", arguments->name, "Print this operator's page");
   command->add_option("--operators", arguments->operators_file,
                       "Declarations of further operators (checked, and listed too)");
-  command->add_flag("--markdown", arguments->markdown, "All pages: docs/operators.md");
   command->footer(
       "Examples:\n"
       "  planproof operators\n"

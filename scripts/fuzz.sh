@@ -1,14 +1,14 @@
 #!/bin/bash
-# Runs every libFuzzer target (frontend/*/*_fuzz.cc) under sanitizers for SECONDS each, starting from
+# Runs every libFuzzer target (*_fuzz.cc of the layers) under sanitizers for SECONDS each, starting from
 # its seeds in tests/corpus/TARGET. New inputs stay in the build directory; a crash stops the script.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build-fuzz}
 seconds=${2:-60}
 targets=()
-for source in frontend/*/*_fuzz.cc; do
+while read -r source; do
   targets+=("$(basename "$source" .cc)")
-done
+done < <(git ls-files '*_fuzz.cc')
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DCMAKE_CXX_COMPILER=clang++-14 -DPLANPROOF_FUZZ=ON -DPLANPROOF_SANITIZE=ON \
   -DPLANPROOF_TESTS=OFF -DPLANPROOF_BENCHMARKS=OFF

@@ -147,8 +147,8 @@ TEST_P(SharedPair, IsProvedFromThePickles) {
   const std::string parallel = SharedPlan(GetParam().second);
   if (logical.empty() || parallel.empty()) GTEST_SKIP() << "published plans are not here";
   const std::string report = TemporaryFile("pair.json", "");
-  const Finished finished =
-      RunProgram("verify --no-cache --jobs 2 --json " + report + " " + logical + " " + parallel);
+  const Finished finished = RunProgram("verify --no-cache --jobs 2 --stage-timeout 20 --json " +
+                                       report + " " + logical + " " + parallel);
   EXPECT_EQ(finished.exit_code, 0) << finished.output << finished.errors;
   const nlohmann::json json = JsonOf(report);
   EXPECT_GT(json["outputs"]["required"], 0);
