@@ -101,5 +101,7 @@ class BlockEvaluator {
 }  // namespace planproof::shape_reduction
 
 #include "shape_reduction/block_evaluator_impl.h"
+#include "shape_reduction/block_evaluator_reads.h"
+#include "shape_reduction/block_evaluator_sums.h"
 
 #endif  // PLANPROOF_SHAPE_REDUCTION_BLOCK_EVALUATOR_H_

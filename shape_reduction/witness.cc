@@ -244,8 +244,9 @@ Witness Search::Run() {
   Witness witness;
   uint64_t coarse = 0;
   bool too_fine = false;
-  for (int attempt = 0; attempt < options_.attempts && !OutOfTime(); ++attempt) {
-    const uint64_t seed = (coarse << kCoarseShift) + (options_.seed + attempt) % (1u << 31);
+  const int tries = 2 * options_.attempts + 4;  // some inputs violate premises
+  for (int k = 0; k < tries && witness.attempts < options_.attempts && !OutOfTime(); ++k) {
+    const uint64_t seed = (coarse << kCoarseShift) + (options_.seed + k) % (1u << 31);
     std::vector<Candidate> candidates;
     const Attempt result = Evaluate(seed, &candidates);
     if (result == Attempt::kFailed) break;
@@ -263,7 +264,9 @@ Witness Search::Run() {
     if (options_.localise) witness.first = Localise(problem_.lineage, seed);
     return witness;
   }
-  witness.message = message_;
+  if (witness.outcome != Witness::Outcome::kNone || witness.attempts == 0) {
+    witness.message = message_;
+  }
   if (witness.outcome == Witness::Outcome::kNone && witness.attempts == 0 && too_fine) {
     witness.outcome = Witness::Outcome::kExhausted;
   }
@@ -334,7 +337,7 @@ Deviation FindFirstDeviation(const lineage::Problem& problem,
 
 NumericVerdict NumericEqual(const lineage::Problem& problem, int attempts, uint64_t seed) {
   WitnessOptions options;
-  options.attempts = attempts + attempts / 2;
+  options.attempts = attempts;
   options.time_budget_s = 60;
   options.seed = seed;
   options.localise = false;

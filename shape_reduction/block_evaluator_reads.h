@@ -1,0 +1,226 @@
+// BlockEvaluator: integer expressions, reads of inputs, conditions, opaque functions. Included by
+// block_evaluator.h only.
+#ifndef PLANPROOF_SHAPE_REDUCTION_BLOCK_EVALUATOR_READS_H_
+#define PLANPROOF_SHAPE_REDUCTION_BLOCK_EVALUATOR_READS_H_
+
+#include "shape_reduction/block_evaluator.h"
+
+namespace planproof::shape_reduction {
+
+template <typename D>
+void BlockEvaluator<D>::Integer(const Node& node, Array* out) {
+  switch (node.op) {
+    case Op::kIntConst:
+      out->i.assign(1, node.value);
+      return;
+    case Op::kIndex:
+      out->i = out->mask == 0 ? std::vector<int64_t>{0} : partitions_[node.var].Representatives();
+      return;
+    case Op::kIntAdd: {
+      const Array& a = arrays_[node.args[0]];
+      const Array& b = arrays_[node.args[1]];
+      out->i.reserve(space_.Size(out->mask));
+      space_.Walk<2>(out->mask, {a.mask, b.mask}, [&](int64_t n, const auto& at, const auto& step) {
+        for (int64_t k = 0; k < n; ++k) {
+          const int64_t x = a.i[at[0] + k * step[0]], y = b.i[at[1] + k * step[1]];
+          int64_t sum;
+          const bool bad =
+              x == kInvalidInt || y == kInvalidInt || __builtin_add_overflow(x, y, &sum);
+          out->i.push_back(bad ? kInvalidInt : sum);
+        }
+      });
+      return;
+    }
+    default:
+      break;
+  }
+  for (int64_t x : arrays_[node.args[0]].i) {
+    int64_t result = kInvalidInt;
+    if (x != kInvalidInt) {
+      if (node.op == Op::kIntScale) {
+        if (__builtin_mul_overflow(x, node.value, &result)) result = kInvalidInt;
+      } else {
+        const int64_t quotient = x / node.value - (x % node.value < 0);
+        result = node.op == Op::kIntDiv ? quotient : x - quotient * node.value;
+      }
+    }
+    out->i.push_back(result);
+  }
+}
+
+// Position of the read element in its tensor's blocks, over the variables of the indices.
+template <typename D>
+std::vector<int64_t> BlockEvaluator<D>::Offsets(const Node& node, VarMask* mask) {
+  const BlockTensor<V>& input = *inputs_[node.input];
+  std::vector<std::pair<VarMask, std::vector<int64_t>>> parts;
+  int64_t stride = 1;
+  for (size_t d = node.args.size(); d-- > 0;) {
+    const Array& arg = arrays_[node.args[d]];
+    const DimPartition& dim = *input.dims[d];
+    std::vector<int64_t> part(arg.i.size());
+    for (size_t k = 0; k < part.size(); ++k) {
+      const int64_t index = arg.i[k];
+      part[k] = index == kInvalidInt                 ? kBadIndex
+                : index < 0 || index >= dim.extent() ? kOutside
+                                                     : dim.BlockOf(index) * stride;
+    }
+    stride *= dim.blocks();
+    parts.push_back({arg.mask, std::move(part)});
+  }
+  // Add up the small ones first.
+  std::sort(parts.begin(), parts.end(), [&](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second.size() < b.second.size();
+  });
+  *mask = 0;
+  std::vector<int64_t> total = {0};
+  for (const auto& [part_mask, part] : parts) {
+    const VarMask joined = *mask | part_mask;
+    std::vector<int64_t> sum(space_.Size(joined));
+    int64_t* result = sum.data();
+    space_.Walk<2>(joined, {*mask, part_mask}, [&](int64_t n, const auto& at, const auto& step) {
+      for (int64_t k = 0; k < n; ++k) {
+        result[k] = total[at[0] + k * step[0]] + part[at[1] + k * step[1]];
+      }
+      result += n;
+    });
+    total = std::move(sum);
+    *mask = joined;
+  }
+  return total;
+}
+
+template <typename D>
+void BlockEvaluator<D>::Gather(const Node& node, Array* out) {
+  const BlockTensor<V>& input = *inputs_[node.input];
+  const std::vector<int64_t> offsets = Offsets(node, &out->mask);
+  if (node.op == Op::kIntElement) {
+    out->i.resize(offsets.size());
+    for (size_t k = 0; k < offsets.size(); ++k) {
+      const int64_t at = offsets[k];
+      out->i[k] = at >= 0 ? input.ints[at] : at < kBadIndex / 2 ? kInvalidInt : 0;
+    }
+    return;
+  }
+  out->r.resize(offsets.size());
+  const V zero = D::FromInt(0);
+  for (size_t k = 0; k < offsets.size(); ++k) {
+    const int64_t at = offsets[k];
+    if (at < 0) {
+      out->r[k] = at < kBadIndex / 2 ? D::Invalid() : zero;
+    } else if (input.int_valued) {
+      out->r[k] = input.ints[at] == kInvalidInt ? D::Invalid() : D::FromInt(input.ints[at]);
+    } else {
+      out->r[k] = input.values[at];
+    }
+  }
+}
+
+template <typename D>
+void BlockEvaluator<D>::Boolean(const Node& node, Array* out) {
+  out->b.resize(space_.Size(out->mask));
+  Truth* result = out->b.data();
+  auto known = [](bool value) { return value ? Truth::kTrue : Truth::kFalse; };
+  const Array& a = arrays_[node.args[0]];
+  if (node.args.size() == 1) {
+    const bool integer = node.op == Op::kNonzero && IsInteger(node.args[0]);
+    const V zero = D::FromInt(0);
+    for (size_t k = 0; k < out->b.size(); ++k) {
+      Truth truth;
+      if (node.op == Op::kNot) {
+        truth = a.b[k];
+      } else if (integer) {
+        truth = a.i[k] == kInvalidInt ? Truth::kInvalid : known(a.i[k] == 0);
+      } else {
+        truth = D::Eq(a.r[k], zero);
+      }
+      result[k] = truth == Truth::kTrue    ? Truth::kFalse
+                  : truth == Truth::kFalse ? Truth::kTrue
+                                           : truth;
+    }
+    return;
+  }
+  const Array& b = arrays_[node.args[1]];
+  space_.Walk<2>(out->mask, {a.mask, b.mask}, [&](int64_t n, const auto& at, const auto& step) {
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t p = at[0] + k * step[0], q = at[1] + k * step[1];
+      Truth truth = Truth::kInvalid;
+      if (node.op == Op::kIntLess || node.op == Op::kIntLessEq || node.op == Op::kIntEq) {
+        const int64_t x = a.i[p], y = b.i[q];
+        if (x != kInvalidInt && y != kInvalidInt) {
+          truth = known(node.op == Op::kIntLess     ? x < y
+                        : node.op == Op::kIntLessEq ? x <= y
+                                                    : x == y);
+        }
+      } else if (node.op == Op::kRealLess) {
+        truth = D::Less(a.r[p], b.r[q]);
+      } else if (node.op == Op::kRealLessEq) {
+        truth = D::LessEq(a.r[p], b.r[q]);
+      } else if (node.op == Op::kRealEq) {
+        truth = D::Eq(a.r[p], b.r[q]);
+      } else {
+        const Truth decisive = node.op == Op::kAnd ? Truth::kFalse : Truth::kTrue;
+        const Truth x = a.b[p], y = b.b[q];
+        truth = x == decisive || y == decisive ? decisive : std::max(x, y);
+        if (x != decisive && y != decisive && x == y) truth = x;
+        if (truth != decisive && (x >= Truth::kUndecided || y >= Truth::kUndecided)) {
+          truth = std::max(x >= Truth::kUndecided ? x : Truth::kUndecided,
+                           y >= Truth::kUndecided ? y : Truth::kUndecided);
+        }
+      }
+      *result++ = truth;
+    }
+  });
+}
+
+template <typename D>
+absl::Status BlockEvaluator<D>::Opaque(const Node& node, Array* out) {
+  const OpaqueName parsed = ParseOpaqueName(node.name);
+  const int64_t size = space_.Size(out->mask);
+  const bool has_row = node.var >= 0;
+  const int64_t row_extent = has_row ? program_.vars[node.var].extent : 0;
+  // Arguments are brought to the full variable set first; rows are short and few.
+  const VarMask row_mask = has_row ? MaskOf(node.var) : 0;
+  const int row_rank = has_row ? rank_[node.var] : -1;
+  std::vector<std::vector<int64_t>> at(node.args.size());
+  for (size_t k = 0; k < node.args.size(); ++k) {
+    at[k].reserve(size);
+    space_.Walk<1>(out->mask, {arrays_[node.args[k]].mask},
+                   [&](int64_t n, const auto& offset, const auto& step) {
+                     for (int64_t j = 0; j < n; ++j) at[k].push_back(offset[0] + j * step[0]);
+                   });
+  }
+  std::vector<V> row;
+  std::vector<V> reals;
+  std::vector<int64_t> ints;
+  for (int64_t point = 0; point < size; ++point) {
+    row.clear();
+    reals.clear();
+    ints.clear();
+    for (size_t k = 0; k < node.args.size(); ++k) {
+      const Array& arg = arrays_[node.args[k]];
+      if (has_row && k == 0) {
+        const int64_t step = (arg.mask & row_mask) == 0 ? 0 : space_.Stride(arg.mask, row_rank);
+        for (int64_t j = 0; j < row_extent; ++j) {
+          const int64_t position = at[k][point] + j * step;
+          row.push_back(IsInteger(node.args[k]) ? D::FromInt(arg.i[position]) : arg.r[position]);
+        }
+      } else if (IsInteger(node.args[k])) {
+        ints.push_back(arg.i[at[k][point]]);
+      } else {
+        reals.push_back(arg.r[at[k][point]]);
+      }
+    }
+    int64_t integer = kInvalidInt;
+    V value = EvaluateOpaque<D>(parsed, node.name, row, reals, ints, row_extent, &integer);
+    if (node.int_valued) {
+      out->i.push_back(integer);
+    } else {
+      out->r.push_back(std::move(value));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace planproof::shape_reduction
+
+#endif  // PLANPROOF_SHAPE_REDUCTION_BLOCK_EVALUATOR_READS_H_
