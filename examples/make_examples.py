@@ -92,6 +92,7 @@ def llama():
         entry["source"] = f"llama.py:{20 + n}"
 
     batch = {"0": ["dp", "microbatch"]}
+    rows = batch  # of the view [batch * S, ...]: rows of one copy and microbatch stay together
 
     def collect(*names):
         """Gradients of parameters: summed over microbatches, then over data-parallel copies."""
@@ -125,8 +126,16 @@ def llama():
              over("all_reduce", "tp", "g.a.part", "g.a"),
              back("a", "g.a", x0="g.x0.norm", n1="d.n1"), op("add", ["g.x1", "g.x0.norm"], "g.x0"),
              back("x0.part", "g.x0", we="d.we")] + collect("we", "n1", "wq", "wk", "wv", "wo"),
-        "lineage": {"x0": batch, "x0.part": {"of": "x0", **batch, "partial": "tp"},
-                    "att": batch, "x1": batch}}
+        "lineage": {**{t: batch for t in ("x0", "a", "att", "x1")},
+                    **{t: {**batch, dim: "tp"} for dim, names in
+                       {"1": "q.h k.h v.h q.r k.r k.t qk scaled masked prob o.h",
+                        "2": "q k v q.v k.v v.v o.p o"}.items() for t in names.split()},
+                    "x0.part": {"of": "x0", **batch, "partial": "tp"},
+                    "att.part": {"of": "att", **batch, "partial": "tp"},
+                    **{"g." + t: {"of": "grad." + t, **batch} for t in ("x1", "a", "x0")},
+                    **{"g." + t: {"of": "grad." + t, **batch, dim: "tp"} for dim, names in
+                       {"1": "prob masked scaled qk k.t q.r k.r q.h k.h v.h o.h",
+                        "2": "o o.p q k v q.v k.v v.v"}.items() for t in names.split()}}}
     last = {
         "name": "last", "devices": {"pp": 1},
         "inputs": {"target": {"0": ["dp", "microbatch"]}, "grad.loss": {},
@@ -135,12 +144,8 @@ def llama():
             [op("move", "first:x1", "x1")] + feed_forward() +
             [op("linear", ["hidden", "wd"], "ff.part"), over("all_reduce", "tp", "ff.part", "ff"),
              op("add", ["x1", "ff"], "x2")] + head(b) +
-            [op("vocab_parallel_max", "logits", "peak.part"),
-             over("all_reduce", "tp", "peak.part", "peak", reduce="max"),
-             op("vocab_parallel_sum_exp", ["logits", "peak"], "mass.part"),
-             over("all_reduce", "tp", "mass.part", "mass"),
-             op("vocab_parallel_target_logit", ["logits", "peak", "target"], "hit.part",
-                start=f"=tp * {v}"),
+            [op("exp_mass", "logits", "mass.part"), over("all_reduce", "tp", "mass.part", "mass"),
+             op("target_logit", ["logits", "target"], "hit.part", start=f"=tp * {v}"),
              over("all_reduce", "tp", "hit.part", "hit"),
              op("vocab_parallel_loss", ["mass", "hit"], "token"), op("sum", "token", "loss.part"),
              op("accumulate", "loss.part", "loss.acc"), over("all_reduce", "dp", "loss.acc", "loss"),
@@ -161,12 +166,25 @@ def llama():
              over("all_reduce", "tp", "g.m.part", "g.m"),
              back("m", "g.m", x1="g.x1.norm", n2="d.n2"),
              op("add", ["g.x2", "g.x1.norm"], "g.x1")] + collect("n2", "wg", "wu", "wd", "n3", "wh"),
-        "lineage": {"x1": batch, "x2": batch, "ff.part": {"of": "ff", **batch, "partial": "tp"}}}
+        "lineage": {**{t: batch for t in ("x1", "m", "ff", "x2", "f")},
+                    **{t: {**batch, "2": "tp"} for t in ("gate", "up", "act", "hidden")},
+                    "ff.part": {"of": "ff", **batch, "partial": "tp"},
+                    "f.t": rows, "logits": {**rows, "1": "tp"}, "token": rows,
+                    "g.token": {"of": "grad.token", **rows},
+                    "g.logits": {"of": "grad.logits", **rows, "1": "tp"},
+                    "g.f.t": {"of": "grad.f.t", **rows},
+                    **{"g." + t: {"of": "grad." + t, **batch} for t in ("f", "x2", "m", "x1")},
+                    **{"g." + t: {"of": "grad." + t, **batch, "2": "tp"}
+                       for t in ("hidden", "act", "up", "gate")}}}
     content = {
         "planproof": 1,
         "note": "A Llama block: embedding and attention on the first pipeline stage, the rest on the last",
-        "operators": "op token_loss(logits[t, v], target[t]: int) -> loss[t] = "
-                     "log(sum(v: exp(logits[t, v]))) - sum(u: [target[t] == u] * logits[t, u])",
+        "operators": [
+            "op token_loss(logits[t, v], target[t]: int) -> loss[t] = "
+            "log(sum(v: exp(logits[t, v]))) - sum(u: [target[t] == u] * logits[t, u])",
+            "op exp_mass(logits[t, v]) -> s[t] = sum(v: exp(logits[t, v]))",
+            "op target_logit(logits[t, v], target[t]: int) {start = 0} -> l[t] = "
+            "sum(v: [target[t] - start == v] * logits[t, v])"],
         "specification": specification,
         "plan": {"mesh": {"dp": DP, "pp": 2, "tp": TP}, "microbatches": MB, "programs": [first, last]}}
     write("llama_dp2_pp2_tp2_mb2.json", content)

@@ -12,6 +12,7 @@
 #include "frontend/plan/specification.h"
 #include "frontend/plan/status_macros.h"
 #include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/stubs/logging.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace planproof::plan {
@@ -63,6 +64,7 @@ absl::StatusOr<PlanFile> ParsePlanFile(const std::string& content, const std::st
     google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(content.data()),
                                                   static_cast<int>(content.size()));
     stream.SetRecursionLimit(32);
+    const google::protobuf::LogSilencer silence;  // the one line of the error is ours
     if (!file.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
       return absl::InvalidArgumentError(absl::StrCat(
           name, ": no plan file: neither JSON that starts with { nor the binary form"));
