@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shape_reduction/opaque_functions.h"
+
 namespace planproof::shape_reduction {
 
 DimPartition RandomPartition(int64_t extent, Random* random) {
@@ -63,6 +65,25 @@ sdfg::DenseTensor Expand(const BlockTensor<double>& tensor) {
   return dense;
 }
 
+namespace {
+
+absl::StatusOr<double> ConcreteOpaque(const sdfg::OpaqueCall& call) {
+  std::vector<double> reals;
+  std::vector<int64_t> ints;
+  if (call.name.rfind("topk", 0) == 0) {
+    ints.assign(call.scalars.begin(), call.scalars.end());
+  } else {
+    reals = call.scalars;
+  }
+  int64_t integer = 0;
+  const double value =
+      EvaluateOpaque<DoubleDomain>(ParseOpaqueName(call.name), call.name, call.row, reals, ints,
+                                   static_cast<int64_t>(call.row.size()), &integer);
+  return call.int_valued ? static_cast<double>(integer) : value;
+}
+
+}  // namespace
+
 int64_t ExpectReducedEqualsDense(const sdfg::IndexFunction& function, int trials, int64_t id_range,
                                  uint64_t seed, bool one_cut_per_dimension) {
   Random random(seed);
@@ -77,7 +98,7 @@ int64_t ExpectReducedEqualsDense(const sdfg::IndexFunction& function, int trials
       dense_inputs.push_back(Expand(*inputs.back()));
       for (const PartitionPtr& dim : inputs.back()->dims) partitions += dim->ToString() + "; ";
     }
-    const auto expected = sdfg::EvaluateDense(function, dense_inputs);
+    const auto expected = sdfg::EvaluateDense(function, dense_inputs, ConcreteOpaque);
     EXPECT_TRUE(expected.ok()) << expected.status() << "\n" << sdfg::ToString(function);
     if (!expected.ok()) return -1;
     for (size_t o = 0; o < function.outputs.size(); ++o) {
