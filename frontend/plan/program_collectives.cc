@@ -212,7 +212,7 @@ absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operat
   if (!function.ok()) return function.status();
   std::vector<sdfg::Device> devices;
   const int64_t stride = problem_.parallel.axis_device_stride[axis];
-  for (int64_t r = 0; r < extent && stride > 0; ++r) {
+  for (int64_t r = 0; r < std::min<int64_t>(extent, 65536) && stride > 0; ++r) {
     devices.push_back(state->device + static_cast<sdfg::Device>(r * stride));
   }
   return AddOperator(*state, name, NameOf(op), *std::move(function), false, axes, {x},
