@@ -130,10 +130,18 @@ void InputChooser::FindIdRanges(ProgramCache* programs) {
         const sdfg::Tensor& read = graph.tensors[op.inputs[node.input]];
         for (size_t d = 0; d < node.args.size(); ++d) {
           const IndexForm& form = program.forms[node.args[d]];
-          if (form.atoms.size() != 1 || form.atoms[0].first != 1 || !form.terms.empty()) continue;
+          if (form.atoms.size() != 1 || form.atoms[0].first <= 0) continue;
           const sdfg::Node& atom = program.nodes[form.atoms[0].second];
           if (atom.op != Op::kIntElement) continue;
-          narrow(op.inputs[atom.input], -form.constant, read.shape[d] - form.constant);
+          // 0 <= scale id + rest < extent for every value of the rest.
+          IndexForm rest = form;
+          rest.atoms.clear();
+          int64_t low, high;
+          FormRange(rest, &low, &high);
+          const int64_t scale = form.atoms[0].first;
+          narrow(op.inputs[atom.input], low < 0 ? (-low + scale - 1) / scale : -(low / scale),
+                 high < read.shape[d] ? (read.shape[d] - 1 - high) / scale + 1
+                                      : -((high - read.shape[d]) / scale));
         }
       }
     }

@@ -222,6 +222,22 @@ TEST(WitnessTest, InputsThatViolateAPremiseAreNoWitness) {
   EXPECT_NE(Judge(quotient(false), quotient(true)), NumericVerdict::kDifferent);
 }
 
+// Where doubles cancel, only multiple precision tells: x + 2^80 - 2^80 is x, and is not 2 x.
+TEST(WitnessTest, CancellationIsDecidedAtHigherPrecision) {
+  const Rational huge = Rational(2).Power(80);
+  const IndexFunction cancelled = Scalar(1, [&](IndexFunctionBuilder* f) {
+    const ExprId sum = f->Binary(Op::kAdd, f->Element(0, {f->Int(0)}), f->Real(huge));
+    return f->Binary(Op::kAdd, sum, f->Real(-huge));
+  });
+  auto multiple = [](int64_t factor) {
+    return Scalar(1, [&](IndexFunctionBuilder* f) {
+      return f->Binary(Op::kMul, f->Real(Rational(factor)), f->Element(0, {f->Int(0)}));
+    });
+  };
+  EXPECT_NE(Judge(cancelled, multiple(1)), NumericVerdict::kDifferent);
+  EXPECT_EQ(Judge(cancelled, multiple(2)), NumericVerdict::kDifferent);
+}
+
 // R16: the row of one id against the row of another.
 TEST(WitnessTest, RowsOfDifferentIdsDiffer) {
   auto row = [](int which) {
