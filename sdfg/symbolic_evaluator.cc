@@ -54,7 +54,8 @@ void SymbolicEvaluator::RequestCut(Symbol symbol, int64_t at) {
   }
   IntRange r = arena_.RangeOf(symbol);
   if (at <= r.low || at > r.high) {
-    Fail("an index decision does not follow from splitting its variable");
+    Fail(absl::StrCat("an index decision does not follow from splitting its variable ", symbol,
+                      " in [", r.low, ", ", r.high, "] at ", at));
     return;
   }
   if (request_.kind == SplitRequest::Kind::kNone && error_.empty()) {

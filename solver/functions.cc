@@ -619,6 +619,7 @@ PolyId Arena::Delta(const Affine& e) {
   }
   IntRange r = RangeOf(e);
   if (r.low > 0 || r.high < 0) return kZeroPoly;
+  if (r.low == 0 && r.high == 0) return one_;
   if (e.IsConstant()) return e.constant == 0 ? one_ : kZeroPoly;
   int64_t g = 0;
   for (const auto& [s, c] : e.terms) g = std::gcd(g, c);

@@ -22,7 +22,7 @@ class TermPrinter {
         out_ += terms[i].coefficient.ToString();
         if (!f.empty()) out_ += " ";
       }
-      Mono(terms[i].mono, depth);
+      if (!f.empty()) Mono(terms[i].mono, depth);
     }
   }
 

@@ -84,7 +84,6 @@ bool ClaimSolver::Split(const Cell& cell, const SplitRequest& request, std::vect
 ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& cell,
                                                 ClaimOutcome* outcome) {
   evaluator_->ClearFailure();
-  const size_t first_premise = arena_->premises().size();
   auto failed = [&] {
     if (evaluator_->request().kind != SplitRequest::Kind::kNone) return CellResult::kSplit;
     outcome->reason =
@@ -105,28 +104,38 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
   }
   const bool integer = sdfg::IsInteger(lt.dtype);
   if (integer) {
-    auto a = lt.producer == sdfg::kNone ? evaluator_->IntegerElement(l, *mapped)
-                                        : evaluator_->IntegerDefined(l, *mapped);
-    if (!a) return failed();
-    const size_t logical_until = arena_->premises().size();
+    arena_->ClearPremises();
     auto b = pt.producer == sdfg::kNone ? evaluator_->IntegerElement(p, cell.index)
                                         : evaluator_->IntegerDefined(p, cell.index);
     if (!b) return failed();
+    TakePremises(false, outcome);
+    arena_->ClearPremises();
+    auto a = lt.producer == sdfg::kNone ? evaluator_->IntegerElement(l, *mapped)
+                                        : evaluator_->IntegerDefined(l, *mapped);
+    if (!a) return failed();
     if (arena_->exhausted()) return failed();
-    TakePremises(first_premise, logical_until, outcome);
+    TakePremises(true, outcome);
     if (*a == *b && !a->overflow) return CellResult::kEqual;
     last_logical_ = arena_->Position(*a);
     last_parallel_ = arena_->Position(*b);
   } else {
-    auto a = lt.producer == sdfg::kNone ? evaluator_->Element(l, *mapped)
-                                        : evaluator_->Defined(l, *mapped);
-    if (!a) return failed();
-    const size_t logical_until = arena_->premises().size();
+    arena_->ClearPremises();
     auto b = pt.producer == sdfg::kNone ? evaluator_->Element(p, cell.index)
                                         : evaluator_->Defined(p, cell.index);
     if (!b) return failed();
+    TakePremises(false, outcome);
+    // The parallel side may be a copy of the logical tensor itself, element by element.
+    if (lt.producer != sdfg::kNone && !relations_.Transparent(l.tensor)) {
+      PolyId itself =
+          arena_->Element(static_cast<uint32_t>(l.tensor), {mapped->begin(), mapped->end()});
+      if (b->value == itself && b->masked == kZeroPoly) return CellResult::kEqual;
+    }
+    arena_->ClearPremises();
+    auto a = lt.producer == sdfg::kNone ? evaluator_->Element(l, *mapped)
+                                        : evaluator_->Defined(l, *mapped);
+    if (!a) return failed();
     if (arena_->exhausted()) return failed();
-    TakePremises(first_premise, logical_until, outcome);
+    TakePremises(true, outcome);
     if (a->masked != kZeroPoly && !relations_.Masked(l.tensor)) {
       outcome->reason = absl::StrCat("the logical tensor ", lt.name, " may be -infinity");
       return CellResult::kError;
@@ -287,13 +296,12 @@ std::string ClaimSolver::DescribePremise(const solver::Premise& premise, bool* n
   return arena_->ToString(premise.poly, 160) + relation;
 }
 
-void ClaimSolver::TakePremises(size_t from, size_t logical_until, ClaimOutcome* outcome) {
-  const auto& premises = arena_->premises();
-  for (size_t i = from; i < premises.size(); ++i) {
+void ClaimSolver::TakePremises(bool logical, ClaimOutcome* outcome) {
+  for (const solver::Premise& premise : arena_->premises()) {
     bool never = false;
-    std::string text = DescribePremise(premises[i], &never);
+    std::string text = DescribePremise(premise, &never);
     outcome->unsatisfiable |= never;
-    (i < logical_until ? outcome->premises : outcome->restrictions).push_back(std::move(text));
+    (logical ? outcome->premises : outcome->restrictions).push_back(std::move(text));
   }
 }
 

@@ -14,7 +14,7 @@
 namespace planproof::stages {
 
 struct ClaimLimits {
-  int64_t term_budget = 4'000'000;  // size of intermediate terms, per claim
+  int64_t term_budget = 400'000;  // size of intermediate terms, per claim
   int max_cells = 4096;
   int max_unfoldings = 24;  // logical tensors opened per claim before giving up
 };
@@ -40,7 +40,7 @@ class ClaimSolver {
   // Chooses logical tensors to unfold from what the two sides mention; false if none is left.
   bool UnfoldMore(solver::PolyId logical, solver::PolyId parallel);
   void CollectTags(solver::PolyId p, std::vector<uint32_t>* tags) const;
-  void TakePremises(size_t from, size_t logical_until, ClaimOutcome* outcome);
+  void TakePremises(bool logical, ClaimOutcome* outcome);
   std::string DescribePremise(const solver::Premise& premise, bool* never) const;
 
   const lineage::Problem& problem_;

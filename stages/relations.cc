@@ -22,27 +22,39 @@ Relations::Relations(const lineage::Problem& problem) : problem_(problem) {
       positive_[premise.tensor] = true;
     }
   }
-  // A mask stays a mask through operators that neither exponentiate nor take maxima.
   for (const sdfg::Operator& op : problem.logical.operators) {
-    bool neg_inf = false, absorbs = false;
-    for (const sdfg::Node& n : op.function->nodes) {
-      neg_inf |= n.op == Op::kNegInf;
-      absorbs |= n.op == Op::kExp || n.op == Op::kReduceMax || n.op == Op::kMax;
-    }
-    bool masked_input = false;
-    for (sdfg::TensorId t : op.inputs) masked_input |= t != kNone && masked_[t];
-    const bool masked = neg_inf || (masked_input && !absorbs);
     const bool moves = sdfg::OperatorLibrary::IsDataMovement(*op.function);
-    for (sdfg::TensorId t : op.outputs) {
+    for (size_t k = 0; k < op.outputs.size(); ++k) {
+      const sdfg::TensorId t = op.outputs[k];
       if (t == kNone) continue;
-      masked_[t] = masked;
-      transparent_[t] = masked || moves;
+      masked_[t] = MayBeMasked(op, op.function->outputs[k].body);
+      transparent_[t] = masked_[t] || moves;
     }
   }
   held_.assign(problem.parallel.tensors.size(), false);
   for (size_t t = 0; t < held_.size(); ++t) {
     held_[t] = problem.lineage[t].kind == lineage::LineageKind::kFull;
   }
+}
+
+// A mask stays a mask unless it is exponentiated or a maximum is taken.
+bool Relations::MayBeMasked(const sdfg::Operator& op, sdfg::ExprId body) const {
+  const sdfg::IndexFunction& f = *op.function;
+  std::vector<bool> seen(f.nodes.size(), false);
+  std::vector<sdfg::ExprId> work = {body};
+  while (!work.empty()) {
+    const sdfg::ExprId id = work.back();
+    work.pop_back();
+    if (seen[id]) continue;
+    seen[id] = true;
+    const sdfg::Node& n = f.nodes[id];
+    if (n.op == Op::kNegInf) return true;
+    if (n.op == Op::kElement && op.inputs[n.input] != kNone && masked_[op.inputs[n.input]])
+      return true;
+    if (n.op == Op::kExp || n.op == Op::kMax || n.op == Op::kReduceMax) continue;
+    work.insert(work.end(), n.args.begin(), n.args.end());
+  }
+  return false;
 }
 
 void Relations::FoldAll() { std::fill(unfolded_.begin(), unfolded_.end(), false); }

@@ -44,6 +44,8 @@ class Relations : public sdfg::RepresentationPolicy {
   const lineage::Problem& problem() const { return problem_; }
 
  private:
+  bool MayBeMasked(const sdfg::Operator& op, sdfg::ExprId body) const;
+
   const lineage::Problem& problem_;
   std::vector<bool> held_, transparent_, masked_, unfolded_, positive_;
   std::vector<solver::IntRange> int_range_;
