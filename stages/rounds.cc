@@ -93,15 +93,6 @@ void Rounds::Decide(const std::vector<int>& which, bool unfold) {
   std::vector<ClaimOutcome> results;
   RunTasks(representatives, unfold, &results);
   for (size_t k = 0; k < classes.size(); ++k) {
-    fprintf(
-        stderr, "TRACE unfold=%d %s: %s | %s | L=%s | P=%s\n", unfold,
-        ClaimName(representatives[k]).c_str(), results[k].reason.c_str(),
-        problem_.parallel
-            .operators[std::max(
-                0,
-                problem_.parallel.tensors[table_.claims()[representatives[k]].parallel].producer)]
-            .name.c_str(),
-        results[k].logical_term.c_str(), results[k].parallel_term.c_str());
     for (int c : classes[k].members) outcomes_[c] = results[k];
   }
   decide_seconds_ += Since(start);
