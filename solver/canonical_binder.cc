@@ -1,5 +1,6 @@
 // Order, shift, sign and digits of bound variables, decided by structure alone.
 #include <algorithm>
+#include <numeric>
 
 #include "solver/summation.h"
 
@@ -114,6 +115,12 @@ void Summation::Canonicalise(Vars* vars, const Parts& parts, SymbolMap* map) {
       for (size_t k = 0; k < n; ++k) {
         constant -= o.expression.Coefficient((*vars)[k].symbol) * sign[k] * shift[k];
       }
+      // What is a whole multiple of a larger stride belongs to the digit of that stride.
+      int64_t larger = 0;
+      for (const auto& [other, k] : o.expression.terms) {
+        if (other != s && std::abs(k) > std::abs(c)) larger = std::gcd(larger, std::abs(k));
+      }
+      if (larger > 0) constant = FloorMod(constant, larger);
       const int64_t start = FloorDiv(constant, std::abs(c));
       const bool better =
           best == nullptr || o.path < best->path ||
