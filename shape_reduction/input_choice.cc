@@ -31,6 +31,20 @@ bool IsIntegerTensor(sdfg::DType dtype) { return sdfg::IsInteger(dtype); }
 
 }  // namespace
 
+ChoiceOptions OptionsOfSeed(uint64_t seed) {
+  const uint64_t coarse = seed >> kCoarseSeedShift;
+  ChoiceOptions options;
+  options.max_bounds = seed % 4 == 1 ? 2 : seed % 4 == 0 ? 4 : 3;
+  options.random_cuts = seed % 4 == 1 ? 0 : 1;
+  options.literals = seed % 4 == 3;
+  options.wild = seed % 8 == 6;
+  if (coarse > 0) {
+    options.max_bounds = coarse > 1 ? 0 : 1;
+    options.random_cuts = 0;
+  }
+  return options;
+}
+
 InputChooser::InputChooser(const lineage::Problem& problem, ProgramCache* programs)
     : problem_(problem) {
   FindBounds();

@@ -30,6 +30,12 @@ struct ChoiceOptions {
   bool wild = false;      // no scaling of parameters by their fan-in
 };
 
+// The choice that belongs to a seed: from few cuts and tame values to more cuts, values near
+// literals, and parameters that are not scaled down. The low half counts attempts, the high half
+// makes cuts coarser.
+ChoiceOptions OptionsOfSeed(uint64_t seed);
+inline constexpr int kCoarseSeedShift = 32;
+
 class InputChooser {
  public:
   InputChooser(const lineage::Problem& problem, ProgramCache* programs);

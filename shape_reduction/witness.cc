@@ -28,24 +28,6 @@ using Clock = std::chrono::steady_clock;
 constexpr double kTolerance = 1e-9;
 constexpr int kCandidatesTried = 3;
 constexpr size_t kConesMeasured = 64;
-constexpr int kCoarseShift = 32;  // seeds: attempt in the low half, coarseness above
-
-// The choice of a seed: from few cuts and tame values to more cuts, values near literals, and
-// parameters that are not scaled down.
-ChoiceOptions OptionsOf(uint64_t seed) {
-  const uint64_t coarse = seed >> kCoarseShift;
-  ChoiceOptions options;
-  options.max_bounds = seed % 4 == 1 ? 2 : seed % 4 == 0 ? 4 : 3;
-  options.random_cuts = seed % 4 == 1 ? 0 : 1;
-  options.literals = seed % 4 == 3;
-  options.wild = seed % 8 == 6;
-  if (coarse > 0) {
-    options.max_bounds = coarse > 1 ? 0 : 1;
-    options.random_cuts = 0;
-  }
-  return options;
-}
-
 int64_t ConeSize(const sdfg::Graph& graph, TensorId root) {
   std::vector<char> needed(graph.tensors.size(), 0);
   needed[root] = 1;
@@ -108,7 +90,7 @@ class Search {
 };
 
 Search::Attempt Search::Evaluate(uint64_t seed, std::vector<Candidate>* candidates) {
-  const auto inputs = chooser_.Choose(seed, OptionsOf(seed));
+  const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
   ProblemEvaluation<DoubleDomain> evaluation(problem_, &programs_);
   bool undefined = false;
   ReducedOptions options = EvaluationOptions(logical_cone_);
@@ -168,7 +150,7 @@ void Search::Fill(const Candidate& candidate, uint64_t seed, Witness* witness) {
     witness->logical_index.push_back(index);
   }
   witness->inputs.clear();
-  const auto inputs = chooser_.Choose(seed, OptionsOf(seed));
+  const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
   for (size_t id = 0; id < inputs.size(); ++id) {
     if (inputs[id] == nullptr) continue;
     witness->inputs.push_back(
@@ -184,7 +166,7 @@ void Search::DropNoise(uint64_t seed, std::vector<Candidate>* candidates) {
     logical.push_back(problem_.required[candidate.required].lineage.logical);
     parallel.push_back(problem_.required[candidate.required].parallel);
   }
-  const auto inputs = chooser_.Choose(seed, OptionsOf(seed));
+  const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
   if (!evaluation.EvaluateLogical(inputs, EvaluationOptions(logical)).ok()) return;
   if (!evaluation.EvaluateParallel(EvaluationOptions(parallel)).ok()) return;
   std::erase_if(*candidates, [&](const Candidate& candidate) {
@@ -203,7 +185,7 @@ void Search::DropNoise(uint64_t seed, std::vector<Candidate>* candidates) {
 
 // Tries the candidates that depend on fewest operators first.
 bool Search::Confirm(uint64_t seed, std::vector<Candidate> candidates, Witness* witness) {
-  const auto inputs = chooser_.Choose(seed, OptionsOf(seed));
+  const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
   for (size_t k = 0; k < candidates.size(); ++k) {
     const RequiredRelation& relation = problem_.required[candidates[k].required];
     candidates[k].cone = k < kConesMeasured ? ConeSize(problem_.logical, relation.lineage.logical) +
@@ -246,7 +228,7 @@ Witness Search::Run() {
   bool too_fine = false;
   const int tries = 2 * options_.attempts + 4;  // some inputs violate premises
   for (int k = 0; k < tries && witness.attempts < options_.attempts && !OutOfTime(); ++k) {
-    const uint64_t seed = (coarse << kCoarseShift) + (options_.seed + k) % (1u << 31);
+    const uint64_t seed = (coarse << kCoarseSeedShift) + (options_.seed + k) % (1u << 31);
     std::vector<Candidate> candidates;
     const Attempt result = Evaluate(seed, &candidates);
     if (result == Attempt::kFailed) break;
@@ -279,7 +261,8 @@ Deviation Search::Localise(const std::vector<lineage::Lineage>& lineage, uint64_
   ReducedOptions options;
   options.max_elements = options_.max_elements;
   options.deadline = std::max(deadline_, Clock::now() + std::chrono::seconds(5));
-  absl::Status status = evaluation.EvaluateLogical(chooser_.Choose(seed, OptionsOf(seed)), options);
+  absl::Status status =
+      evaluation.EvaluateLogical(chooser_.Choose(seed, OptionsOfSeed(seed)), options);
   if (!status.ok()) return deviation;
   options.cone_of = parallel_cone_;
   options.free_intermediates = true;

@@ -9,6 +9,7 @@
 #include "stages/describe.h"
 #include "stages/refutation.h"
 #include "stages/rounds.h"
+#include "stages/static_checks.h"
 
 namespace planproof::stages {
 
@@ -54,6 +55,12 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     v.message = std::string(s.message());
     result.verdict = Verdict::kMalformed;
     result.violations.push_back(std::move(v));
+    result.time_s.check = result.time_s.total = Since(start);
+    return result;
+  }
+  if (auto residence = CheckResidence(problem.parallel, 20); !residence.empty()) {
+    result.verdict = Verdict::kMalformed;
+    result.violations = std::move(residence);
     result.time_s.check = result.time_s.total = Since(start);
     return result;
   }

@@ -216,6 +216,8 @@ absl::Status ParallelBuilder::Reduce(const Meeting& meeting) {
       absl::StatusOr<TensorId> sum =
           Plain("reducer over devices", *function, true, terms, total, &node);
       if (!sum.ok()) return sum.status();
+      graph().operators[graph().tensors[*sum].producer].attributes = {
+          {"ranks", absl::StrJoin(meeting.participants, ",")}};
       accumulator.reduced = *sum;
     }
   }
