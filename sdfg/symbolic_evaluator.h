@@ -16,6 +16,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/container/node_hash_map.h"
 #include "sdfg/graph.h"
 #include "sdfg/index_map.h"
 #include "solver/term.h"
@@ -122,7 +123,7 @@ class SymbolicEvaluator {
   RepresentationPolicy& policy_;
   absl::flat_hash_map<Key, MaskedValue> memo_;
   absl::flat_hash_map<Key, solver::Affine> int_memo_;
-  absl::flat_hash_map<const IndexFunction*, std::vector<uint64_t>> dependencies_;
+  absl::node_hash_map<const IndexFunction*, std::vector<uint64_t>> dependencies_;  // stable values
   absl::flat_hash_map<std::string, uint32_t> opaque_tags_;
   std::vector<solver::Symbol> pinned_;  // row variables of opaque functions: never split
   SplitRequest request_;
