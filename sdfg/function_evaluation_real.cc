@@ -153,7 +153,14 @@ bool FunctionEvaluation::RealUncached(ExprId id, MaskedValue* out) {
       --e_.guards_;
       if (!ok) return false;
       PolyId not_c = arena_.Sub(arena_.One(), c);
-      out->value = arena_.Add(arena_.Mul(c, x.value), arena_.Mul(not_c, y.value));
+      // Where a side is -infinity its finite part does not matter.
+      if (x.masked == arena_.One()) {
+        out->value = y.value;
+      } else if (y.masked == arena_.One()) {
+        out->value = x.value;
+      } else {
+        out->value = arena_.Add(arena_.Mul(c, x.value), arena_.Mul(not_c, y.value));
+      }
       out->masked = arena_.Add(arena_.Mul(c, x.masked), arena_.Mul(not_c, y.masked));
       return true;
     }

@@ -220,17 +220,9 @@ bool ClaimSolver::UnfoldMore(PolyId logical, PolyId parallel) {
   return true;
 }
 
-ClaimOutcome ClaimSolver::Decide(const Claim& claim) {
-  ClaimOutcome outcome;
-  outcome.tier = "identical";
-  arena_->ResetExhausted(limits_.term_budget);
-  const sdfg::Tensor& pt = problem_.parallel.tensors[claim.parallel];
+ClaimSolver::Cell ClaimSolver::WholeCell(const sdfg::Shape& shape) {
   Cell whole;
-  for (int64_t extent : pt.shape) {
-    if (extent == 0) {  // nothing to claim
-      outcome.status = ClaimStatus::kProved;
-      return outcome;
-    }
+  for (int64_t extent : shape) {
     if (extent == 1) {
       whole.index.push_back(Affine(0));
       continue;
@@ -239,6 +231,49 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim) {
     whole.symbols.push_back({s, {0, extent}});
     whole.index.push_back(Affine::Of(s));
   }
+  return whole;
+}
+
+ClaimOutcome ClaimSolver::Definedness(sdfg::TensorId logical) {
+  ClaimOutcome outcome;
+  arena_->ResetExhausted(limits_.term_budget);
+  const sdfg::Tensor& t = problem_.logical.tensors[logical];
+  std::vector<Cell> work;
+  if (std::find(t.shape.begin(), t.shape.end(), 0) == t.shape.end())
+    work.push_back(WholeCell(t.shape));
+  while (!work.empty()) {
+    Cell cell = std::move(work.back());
+    work.pop_back();
+    evaluator_->ClearFailure();
+    arena_->ClearPremises();
+    const TensorRef l{kLogical, logical};
+    const bool ok = sdfg::IsInteger(t.dtype) ? evaluator_->IntegerDefined(l, cell.index).has_value()
+                                             : evaluator_->Defined(l, cell.index).has_value();
+    TakePremises(true, &outcome);
+    if (ok && !arena_->exhausted()) continue;
+    if (++outcome.cells < limits_.max_cells && !arena_->exhausted() &&
+        evaluator_->request().kind != SplitRequest::Kind::kNone &&
+        Split(cell, evaluator_->request(), &work)) {
+      continue;
+    }
+    outcome.status = ClaimStatus::kFailed;
+    outcome.reason = arena_->exhausted() ? "the terms exceed the work limit" : evaluator_->error();
+    return outcome;
+  }
+  outcome.status = ClaimStatus::kProved;
+  return outcome;
+}
+
+ClaimOutcome ClaimSolver::Decide(const Claim& claim) {
+  ClaimOutcome outcome;
+  outcome.tier = "identical";
+  arena_->ResetExhausted(limits_.term_budget);
+  const sdfg::Tensor& pt = problem_.parallel.tensors[claim.parallel];
+  if (std::find(pt.shape.begin(), pt.shape.end(), 0) != pt.shape.end()) {  // nothing to claim
+    outcome.status = ClaimStatus::kProved;
+    return outcome;
+  }
+  const Cell whole = WholeCell(pt.shape);
   std::vector<Cell> work = {whole};
   int unfoldings = 0;
   while (!work.empty()) {

@@ -26,6 +26,8 @@ class ClaimSolver {
   ~ClaimSolver();
 
   ClaimOutcome Decide(const Claim& claim);
+  // Evaluates a logical tensor at a generic index for the premises of its definition.
+  ClaimOutcome Definedness(sdfg::TensorId logical);
   // Must be called when the relations held have changed.
   void Forget();
 
@@ -36,6 +38,7 @@ class ClaimSolver {
   };
   enum class CellResult : uint8_t { kEqual, kSplit, kDifferent, kError };
   CellResult DecideCell(const Claim& claim, const Cell& cell, ClaimOutcome* outcome);
+  Cell WholeCell(const sdfg::Shape& shape);
   bool Split(const Cell& cell, const sdfg::SplitRequest& request, std::vector<Cell>* work);
   // Chooses logical tensors to unfold from what the two sides mention; false if none is left.
   bool UnfoldMore(solver::PolyId logical, solver::PolyId parallel);

@@ -14,6 +14,9 @@ using sdfg::TensorId;
 
 namespace {
 
+// Work limit of the first attempt with unfolding, per claim.
+constexpr int64_t kUnfoldTermBudget = 100'000;
+
 double Since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -43,11 +46,9 @@ std::string Rounds::ClaimName(int claim) const {
   return name;
 }
 
-void Rounds::RunTasks(const std::vector<int>& representatives, bool unfold,
+void Rounds::RunTasks(const std::vector<int>& representatives, ClaimLimits limits,
                       std::vector<ClaimOutcome>* results) {
   results->assign(representatives.size(), ClaimOutcome{});
-  ClaimLimits limits;
-  if (!unfold) limits.max_unfoldings = 0;
   // The solver lives in the worker; it is made on first use there.
   std::unique_ptr<ClaimSolver> solver;
   auto work = [&](int task) {
@@ -76,7 +77,7 @@ void Rounds::RunTasks(const std::vector<int>& representatives, bool unfold,
   usage_.workers_started += usage.workers_started;
 }
 
-void Rounds::Decide(const std::vector<int>& which, bool unfold) {
+void Rounds::Decide(const std::vector<int>& which, bool unfold, int64_t term_budget) {
   auto start = std::chrono::steady_clock::now();
   std::vector<ClaimClass> classes =
       table_.Classes(which, problem_, relations_, options_.use_classes && !unfold);
@@ -91,7 +92,10 @@ void Rounds::Decide(const std::vector<int>& which, bool unfold) {
     }
   }
   std::vector<ClaimOutcome> results;
-  RunTasks(representatives, unfold, &results);
+  ClaimLimits limits;
+  limits.term_budget = term_budget;
+  if (!unfold) limits.max_unfoldings = 0;
+  RunTasks(representatives, limits, &results);
   for (size_t k = 0; k < classes.size(); ++k) {
     for (int c : classes[k].members) outcomes_[c] = results[k];
   }
@@ -101,7 +105,7 @@ void Rounds::Decide(const std::vector<int>& which, bool unfold) {
 bool Rounds::First() {
   std::vector<int> all(table_.claims().size());
   for (size_t c = 0; c < all.size(); ++c) all[c] = static_cast<int>(c);
-  Decide(all, false);
+  Decide(all, false, ClaimLimits{}.term_budget);
   std::vector<int> failed;
   for (int c : all) {
     if (outcomes_[c].status == ClaimStatus::kFailed) failed.push_back(c);
@@ -109,7 +113,7 @@ bool Rounds::First() {
   if (!failed.empty()) {
     std::vector<ClaimOutcome> before;
     for (int c : failed) before.push_back(outcomes_[c]);
-    Decide(failed, true);
+    Decide(failed, true, kUnfoldTermBudget);
     for (size_t i = 0; i < failed.size(); ++i) {
       ClaimOutcome& now = outcomes_[failed[i]];
       if (now.status != ClaimStatus::kFailed || before[i].difference.empty()) continue;
@@ -123,7 +127,7 @@ bool Rounds::First() {
                      [](const ClaimOutcome& o) { return o.status == ClaimStatus::kProved; });
 }
 
-bool Rounds::Continue(int max_rounds) {
+bool Rounds::Continue(int max_rounds, int64_t term_budget) {
   for (int round = 0; round < max_rounds; ++round) {
     std::unordered_set<TensorId> released;
     for (size_t c = 0; c < outcomes_.size(); ++c) {
@@ -146,7 +150,7 @@ bool Rounds::Continue(int max_rounds) {
     for (TensorId t : released) relations_.SetHeld(t, false);
     if (again.empty()) break;
     for (int c : again) outcomes_[c] = ClaimOutcome{};
-    Decide(again, true);
+    Decide(again, true, term_budget);
     if (RequiredProved()) return true;
   }
   return RequiredProved();

@@ -29,8 +29,9 @@ class Rounds {
   // Decides all claims under the full hypothesis. True if every claim was proved.
   bool First();
   // Gives up the lineages that failed and decides again what rested on them, until nothing changes.
-  // Stops after `max_rounds`. True if every required claim is proved.
-  bool Continue(int max_rounds);
+  // Stops after `max_rounds`. True if every required claim is proved. Claims are decided
+  // with this work limit per claim.
+  bool Continue(int max_rounds, int64_t term_budget);
 
   const std::vector<ClaimOutcome>& outcomes() const { return outcomes_; }
   int64_t classes() const { return classes_; }
@@ -44,8 +45,8 @@ class Rounds {
 
  private:
   // Decides one representative per class, in workers or in this process.
-  void Decide(const std::vector<int>& which, bool unfold);
-  void RunTasks(const std::vector<int>& representatives, bool unfold,
+  void Decide(const std::vector<int>& which, bool unfold, int64_t term_budget);
+  void RunTasks(const std::vector<int>& representatives, ClaimLimits limits,
                 std::vector<ClaimOutcome>* results);
 
   const lineage::Problem& problem_;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "stages/claim_table.h"
 #include "stages/describe.h"
+#include "stages/premises.h"
 #include "stages/refutation.h"
 #include "stages/rounds.h"
 #include "stages/static_checks.h"
@@ -14,6 +15,10 @@
 namespace planproof::stages {
 
 namespace {
+
+// Up to so many failed claims may be lineages that do not hold in a plan that is right.
+constexpr int64_t kFewFailures = 12;
+constexpr int64_t kQuickTermBudget = 40'000;
 
 double Since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -86,10 +91,14 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
   std::vector<ClaimOutcome> first = rounds.outcomes();
   bool refuted = false;
   if (!proved) {
-    // A short attempt to see through false lineages, then numbers, then a longer attempt.
-    proved = rounds.Continue(2);
-    if (!proved) refuted = Refute(problem, options, table, first, &result);
-    if (!proved && !refuted) proved = rounds.Continue(16);
+    // A short attempt to see through false lineages, then numbers, then a longer attempt. Claims
+    // that were abandoned with their worker are not tried again.
+    const auto failed = std::count_if(first.begin(), first.end(), [](const ClaimOutcome& o) {
+      return o.status == ClaimStatus::kFailed;
+    });
+    if (failed > 0 && failed <= kFewFailures) proved = rounds.Continue(2, kQuickTermBudget);
+    if (!proved && failed > 0) refuted = Refute(problem, options, table, first, &result);
+    if (!proved && !refuted && failed > 0) proved = rounds.Continue(16, ClaimLimits{}.term_budget);
   }
   result.time_s.cut += rounds.key_seconds();
   result.time_s.decide = rounds.decide_seconds();
@@ -112,7 +121,21 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     premises.insert(o.premises.begin(), o.premises.end());
     restrictions.insert(o.restrictions.begin(), o.restrictions.end());
   }
+  if (proved) {
+    ImpliedPremises implied = CollectImplied(problem, table, &relations);
+    premises.insert(implied.texts.begin(), implied.texts.end());
+    if (!implied.complete) result.warnings.push_back(implied.why);
+    if (implied.unsatisfiable) {
+      Violation v;
+      v.kind = "premises that never hold";
+      v.message = "the specification is defined nowhere: some operator is undefined for all inputs";
+      result.violations.push_back(std::move(v));
+      proved = false;
+    }
+  }
   for (const std::string& p : premises) restrictions.erase(p);
+  const bool has_premises = !(premises.empty() && restrictions.empty() && problem.premises.empty());
+  for (std::string& p : DeclaredPremises(problem)) premises.insert(std::move(p));
   result.premises.assign(premises.begin(), premises.end());
   result.restrictions.assign(restrictions.begin(), restrictions.end());
   result.tiers.assign(tiers.begin(), tiers.end());
@@ -122,8 +145,7 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
 
   if (proved && !refuted) {
     result.verdict = Verdict::kProved;
-    if (!(premises.empty() && restrictions.empty() && problem.premises.empty()) &&
-        !HasFiniteSample(problem, &result)) {
+    if (has_premises && !HasFiniteSample(problem, &result)) {
       result.verdict = Verdict::kUnknown;
     }
   } else if (refuted) {

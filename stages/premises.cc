@@ -1,0 +1,92 @@
+#include "stages/premises.h"
+
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "stages/claim_solver.h"
+
+namespace planproof::stages {
+
+using sdfg::kNone;
+using sdfg::Op;
+using sdfg::TensorId;
+
+std::vector<std::string> DeclaredPremises(const lineage::Problem& problem) {
+  using Kind = lineage::Problem::InputPremise::Kind;
+  std::vector<std::string> out;
+  for (const auto& p : problem.premises) {
+    const std::string& name = problem.logical.tensors[p.tensor].name;
+    switch (p.kind) {
+      case Kind::kPositive:
+        out.push_back(name + " > 0");
+        break;
+      case Kind::kNonNegative:
+        out.push_back(name + " >= 0");
+        break;
+      case Kind::kNonZero:
+        out.push_back(name + " != 0");
+        break;
+      case Kind::kIntegerRange:
+        out.push_back(absl::StrCat(p.low, " <= ", name, " < ", p.high));
+        break;
+      case Kind::kNoTie:
+        out.push_back(name + " has no ties");
+        break;
+      case Kind::kRowUnmasked:
+        out.push_back("every row of " + name + " has an unmasked entry");
+        break;
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// Operators whose definition can be undefined somewhere.
+bool CanBeUndefined(const sdfg::IndexFunction& f) {
+  for (const sdfg::Node& n : f.nodes) {
+    if (n.op == Op::kDiv || n.op == Op::kLog) return true;
+    if (n.op == Op::kPow && (!n.real.IsInteger() || n.real.Sign() < 0)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+ImpliedPremises CollectImplied(const lineage::Problem& problem, const ClaimTable& table,
+                               Relations* relations) {
+  const sdfg::Graph& g = problem.logical;
+  std::vector<bool> evaluated(g.tensors.size(), false), seen(g.tensors.size(), false);
+  std::vector<TensorId> work;
+  for (const Claim& c : table.claims()) evaluated[c.target.logical] = true;
+  for (const auto& r : problem.required) work.push_back(r.lineage.logical);
+  ImpliedPremises out;
+  std::set<std::string> texts;
+  ClaimSolver solver(problem, relations, ClaimLimits{});
+  while (!work.empty()) {
+    const TensorId t = work.back();
+    work.pop_back();
+    if (t == kNone || seen[t]) continue;
+    seen[t] = true;
+    const sdfg::OperatorId producer = g.tensors[t].producer;
+    if (producer == kNone) continue;
+    const sdfg::Operator& op = g.operators[producer];
+    for (const auto& premise : op.function->premises) {
+      texts.insert(absl::StrCat(op.name, " (", g.tensors[t].name, "): ", premise.text));
+    }
+    work.insert(work.end(), op.inputs.begin(), op.inputs.end());
+    if (evaluated[t] || !CanBeUndefined(*op.function)) continue;
+    ClaimOutcome o = solver.Definedness(t);
+    texts.insert(o.premises.begin(), o.premises.end());
+    out.unsatisfiable |= o.unsatisfiable;
+    if (o.status != ClaimStatus::kProved && out.complete) {
+      out.complete = false;
+      out.why = absl::StrCat("premises of ", op.name, " (", g.tensors[t].name,
+                             ") could not be listed: ", o.reason);
+    }
+  }
+  out.texts.assign(texts.begin(), texts.end());
+  return out;
+}
+
+}  // namespace planproof::stages

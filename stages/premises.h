@@ -1,0 +1,31 @@
+// The premises of a proof: those declared, and those that the definitions imply.
+#ifndef PLANPROOF_STAGES_PREMISES_H_
+#define PLANPROOF_STAGES_PREMISES_H_
+
+#include <string>
+#include <vector>
+
+#include "stages/claim_table.h"
+#include "stages/relations.h"
+
+namespace planproof::stages {
+
+// "y > 0", "0 <= ids < 1024", one per declared premise.
+std::vector<std::string> DeclaredPremises(const lineage::Problem& problem);
+
+// Premises of logical operators that no claim evaluates (their results are read as unknown values
+// on both sides, yet the specification is defined only where they are): 1/y is undefined at y = 0
+// even where it is multiplied by 0. Also the conditions that operators declare. `complete` is false
+// when some definition could not be evaluated; `why` then names it.
+struct ImpliedPremises {
+  std::vector<std::string> texts;
+  bool unsatisfiable = false;
+  bool complete = true;
+  std::string why;
+};
+ImpliedPremises CollectImplied(const lineage::Problem& problem, const ClaimTable& table,
+                               Relations* relations);
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_PREMISES_H_
