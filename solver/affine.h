@@ -37,7 +37,9 @@ struct Affine {
   bool overflow = false;
 
   Affine() = default;
-  Affine(int64_t c) : constant(c) {}  // NOLINT: integers are affine
+  Affine(int64_t c)  // NOLINT: integers are affine
+      : constant(c > kAffineLimit || c < -kAffineLimit ? 0 : c),
+        overflow(c > kAffineLimit || c < -kAffineLimit) {}
   static Affine Of(Symbol s, int64_t coefficient = 1);
 
   bool IsConstant() const { return terms.empty(); }

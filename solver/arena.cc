@@ -37,6 +37,9 @@ Exponent MakeExponent(int64_t num, int64_t den) {
     num /= g;
     den /= g;
   }
+  // Out of bounds: an exponent that every monomial rejects (InternMono), whatever is added to it.
+  constexpr int64_t kBound = int64_t{1} << 30;
+  if (num > kBound || num < -kBound || den > kBound) return Exponent{kBound - 1, kBound};
   return Exponent{static_cast<int32_t>(num), static_cast<int32_t>(den)};
 }
 

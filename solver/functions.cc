@@ -250,7 +250,10 @@ PolyId Arena::PowerOfSum(PolyId p, Exponent e) {
   Rational scale = terms[0].coefficient;
   if (!e.IsInteger() && scale.Sign() < 0) scale = -scale;
   PolyId content_poly = ProductOf(content, scale);
-  if (polys_[content_poly].terms.size() != 1) return kZeroPoly;
+  if (polys_[content_poly].terms.size() != 1) {
+    exhausted_ = true;  // the content is one monomial as long as the work limit holds
+    return kZeroPoly;
+  }
   Term content_term = polys_[content_poly].terms[0];
   bool has_condition = false;
   for (Factor& f : content) {
@@ -279,7 +282,10 @@ PolyId Arena::PowerOfSum(PolyId p, Exponent e) {
     return Power(primitive, e);
   }
   primitive = Mul(p, PowerOfTerm(content_term, Exponent{-1, 1}));
-  if (polys_[primitive].terms.size() < 2) return kZeroPoly;
+  if (polys_[primitive].terms.size() < 2) {
+    exhausted_ = true;  // nor does it lose terms
+    return kZeroPoly;
+  }
   Atom a;
   a.kind = AtomKind::kBase;
   a.polys = {primitive};

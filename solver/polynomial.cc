@@ -97,7 +97,7 @@ PolyId Arena::Mul(PolyId a, PolyId b) {
     }
   }
   PolyId result = Add(InternPoly(MergeAdjacentSums(std::move(out))), rest);
-  mul_cache_[{a, b}] = result;
+  if (!exhausted_) mul_cache_[{a, b}] = result;
   return result;
 }
 

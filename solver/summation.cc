@@ -328,7 +328,7 @@ PolyId Summation::Maximum(Vars vars, PolyId body, PolyId guard) {
                                      !arena_.Mentions(guard, v.symbol);
                             }),
              vars.end());
-  if (vars.empty() || inside == kZeroPoly) return outside;
+  if (vars.empty() || inside == kZeroPoly) return arena_.Add(outside, inside);
   Parts parts;
   parts.polys = {inside, guard};
   size_t high, low;

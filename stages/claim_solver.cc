@@ -84,7 +84,11 @@ bool ClaimSolver::Split(const Cell& cell, const SplitRequest& request, std::vect
 ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& cell,
                                                 ClaimOutcome* outcome) {
   evaluator_->ClearFailure();
+  bool logical_side = false;
   auto failed = [&] {
+    // What was evaluated before the failure is remembered and not evaluated again: its premises
+    // are those of this claim.
+    TakePremises(logical_side, outcome);
     if (evaluator_->request().kind != SplitRequest::Kind::kNone) return CellResult::kSplit;
     outcome->reason =
         arena_->exhausted() ? "the terms of this claim exceed the work limit" : evaluator_->error();
@@ -93,6 +97,7 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
   const TensorRef p{kParallel, claim.parallel}, l{kLogical, claim.target.logical};
   const sdfg::Tensor& lt = problem_.logical.tensors[l.tensor];
   const sdfg::Tensor& pt = problem_.parallel.tensors[p.tensor];
+  arena_->ClearPremises();
   auto mapped = evaluator_->Map(claim.target.map, cell.index);
   if (!mapped) return failed();
   for (size_t d = 0; d < mapped->size(); ++d) {
@@ -107,8 +112,9 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
     arena_->ClearPremises();
     auto b = pt.producer == sdfg::kNone ? evaluator_->IntegerElement(p, cell.index)
                                         : evaluator_->IntegerDefined(p, cell.index);
-    if (!b) return failed();
+    if (!b || arena_->exhausted()) return failed();
     TakePremises(false, outcome);
+    logical_side = true;
     arena_->ClearPremises();
     auto a = lt.producer == sdfg::kNone ? evaluator_->IntegerElement(l, *mapped)
                                         : evaluator_->IntegerDefined(l, *mapped);
@@ -122,8 +128,9 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
     arena_->ClearPremises();
     auto b = pt.producer == sdfg::kNone ? evaluator_->Element(p, cell.index)
                                         : evaluator_->Defined(p, cell.index);
-    if (!b) return failed();
+    if (!b || arena_->exhausted()) return failed();
     TakePremises(false, outcome);
+    logical_side = true;
     // The parallel side may be a copy of the logical tensor itself, element by element.
     if (lt.producer != sdfg::kNone && !relations_.Transparent(l.tensor)) {
       PolyId itself =
@@ -237,6 +244,7 @@ ClaimSolver::Cell ClaimSolver::WholeCell(const sdfg::Shape& shape) {
 ClaimOutcome ClaimSolver::Definedness(sdfg::TensorId logical) {
   ClaimOutcome outcome;
   arena_->ResetExhausted(limits_.term_budget);
+  evaluator_->Forget();
   const sdfg::Tensor& t = problem_.logical.tensors[logical];
   std::vector<Cell> work;
   if (std::find(t.shape.begin(), t.shape.end(), 0) == t.shape.end())
@@ -273,6 +281,8 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim) {
     outcome.status = ClaimStatus::kProved;
     return outcome;
   }
+  // Elements remembered from other claims carry premises that this claim would not list.
+  evaluator_->Forget();
   const Cell whole = WholeCell(pt.shape);
   std::vector<Cell> work = {whole};
   int unfoldings = 0;
@@ -302,6 +312,10 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim) {
       outcome.reason = "an index decision could not be made by splitting";
     outcome.status = ClaimStatus::kFailed;
     break;
+  }
+  if (outcome.status == ClaimStatus::kUndecided && arena_->exhausted()) {
+    outcome.status = ClaimStatus::kFailed;
+    outcome.reason = "the terms of this claim exceed the work limit";
   }
   if (outcome.status == ClaimStatus::kUndecided) {
     outcome.status = ClaimStatus::kProved;
