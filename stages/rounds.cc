@@ -16,6 +16,8 @@ namespace {
 
 // Work limit of the first attempt with unfolding, per claim.
 constexpr int64_t kUnfoldTermBudget = 100'000;
+// Classes of failed claims that are tried with unfolding.
+constexpr size_t kMostUnfolded = 32;
 
 double Since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -102,6 +104,41 @@ void Rounds::Decide(const std::vector<int>& which, bool unfold, int64_t term_bud
   decide_seconds_ += Since(start);
 }
 
+// Tries failed claims again with logical definitions unfolded: first one of each class, then, where
+// that helped, the others (what unfolding meets is not part of the class). With many failures the
+// plan is most likely wrong, and numbers tell that sooner.
+void Rounds::UnfoldFailed(const std::vector<int>& failed) {
+  auto retry = [&](const std::vector<int>& claims) {
+    std::vector<ClaimOutcome> before;
+    for (int c : claims) before.push_back(outcomes_[c]);
+    Decide(claims, true, kUnfoldTermBudget);
+    for (size_t i = 0; i < claims.size(); ++i) {
+      ClaimOutcome& now = outcomes_[claims[i]];
+      if (now.status != ClaimStatus::kFailed || before[i].difference.empty()) continue;
+      // Messages show the terms as they stood before unfolding.
+      now.logical_term = before[i].logical_term;
+      now.parallel_term = before[i].parallel_term;
+      now.difference = before[i].difference;
+    }
+  };
+  std::vector<int> first, others;
+  std::unordered_set<int32_t> seen;
+  for (int c : failed) {
+    (seen.insert(table_.claims()[c].klass).second ? first : others).push_back(c);
+  }
+  if (first.size() > kMostUnfolded) first.resize(kMostUnfolded);
+  if (first.empty()) return;
+  retry(first);
+  std::unordered_set<int32_t> helped;
+  for (int c : first) {
+    if (outcomes_[c].status == ClaimStatus::kProved) helped.insert(table_.claims()[c].klass);
+  }
+  others.erase(std::remove_if(others.begin(), others.end(),
+                              [&](int c) { return helped.count(table_.claims()[c].klass) == 0; }),
+               others.end());
+  if (!others.empty()) retry(others);
+}
+
 bool Rounds::First() {
   std::vector<int> all(table_.claims().size());
   for (size_t c = 0; c < all.size(); ++c) all[c] = static_cast<int>(c);
@@ -110,19 +147,7 @@ bool Rounds::First() {
   for (int c : all) {
     if (outcomes_[c].status == ClaimStatus::kFailed) failed.push_back(c);
   }
-  if (!failed.empty()) {
-    std::vector<ClaimOutcome> before;
-    for (int c : failed) before.push_back(outcomes_[c]);
-    Decide(failed, true, kUnfoldTermBudget);
-    for (size_t i = 0; i < failed.size(); ++i) {
-      ClaimOutcome& now = outcomes_[failed[i]];
-      if (now.status != ClaimStatus::kFailed || before[i].difference.empty()) continue;
-      // Messages show the terms as they stood before unfolding.
-      now.logical_term = before[i].logical_term;
-      now.parallel_term = before[i].parallel_term;
-      now.difference = before[i].difference;
-    }
-  }
+  UnfoldFailed(failed);
   return std::all_of(outcomes_.begin(), outcomes_.end(),
                      [](const ClaimOutcome& o) { return o.status == ClaimStatus::kProved; });
 }

@@ -44,6 +44,7 @@ class Rounds {
   std::string ClaimName(int claim) const;
 
  private:
+  void UnfoldFailed(const std::vector<int>& failed);
   // Decides one representative per class, in workers or in this process.
   void Decide(const std::vector<int>& which, bool unfold, int64_t term_budget);
   void RunTasks(const std::vector<int>& representatives, ClaimLimits limits,
