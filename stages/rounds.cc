@@ -54,6 +54,12 @@ void Rounds::RunTasks(const std::vector<int>& representatives, ClaimLimits limit
   // The solver lives in the worker; it is made on first use there.
   std::unique_ptr<ClaimSolver> solver;
   auto work = [&](int task) {
+    if (std::chrono::steady_clock::now() > deadline_) {
+      ClaimOutcome late;
+      late.status = ClaimStatus::kFailed;
+      late.reason = "the time for unfolding ran out";
+      return ToBytes(late);
+    }
     if (!solver) solver = std::make_unique<ClaimSolver>(problem_, &relations_, limits);
     return ToBytes(solver->Decide(table_.claims()[representatives[task]]));
   };
@@ -152,7 +158,9 @@ bool Rounds::First() {
                      [](const ClaimOutcome& o) { return o.status == ClaimStatus::kProved; });
 }
 
-bool Rounds::Continue(int max_rounds, int64_t term_budget) {
+bool Rounds::Continue(int max_rounds, int64_t term_budget, double seconds) {
+  deadline_ = std::chrono::steady_clock::now() +
+              std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
   for (int round = 0; round < max_rounds; ++round) {
     std::unordered_set<TensorId> released;
     for (size_t c = 0; c < outcomes_.size(); ++c) {

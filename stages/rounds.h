@@ -9,6 +9,7 @@
 #ifndef PLANPROOF_STAGES_ROUNDS_H_
 #define PLANPROOF_STAGES_ROUNDS_H_
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -30,8 +31,8 @@ class Rounds {
   bool First();
   // Gives up the lineages that failed and decides again what rested on them, until nothing changes.
   // Stops after `max_rounds`. True if every required claim is proved. Claims are decided
-  // with this work limit per claim.
-  bool Continue(int max_rounds, int64_t term_budget);
+  // with this work limit per claim, those that come after `seconds` not at all.
+  bool Continue(int max_rounds, int64_t term_budget, double seconds);
 
   const std::vector<ClaimOutcome>& outcomes() const { return outcomes_; }
   int64_t classes() const { return classes_; }
@@ -56,6 +57,7 @@ class Rounds {
   Relations& relations_;
   std::vector<ClaimOutcome> outcomes_;
   std::vector<int> claim_of_tensor_;
+  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
   int64_t classes_ = 0;
   PoolUsage usage_;
   double key_seconds_ = 0, decide_seconds_ = 0;

@@ -96,9 +96,10 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     const auto failed = std::count_if(first.begin(), first.end(), [](const ClaimOutcome& o) {
       return o.status == ClaimStatus::kFailed;
     });
-    if (failed > 0 && failed <= kFewFailures) proved = rounds.Continue(2, kQuickTermBudget);
+    if (failed > 0 && failed <= kFewFailures) proved = rounds.Continue(2, kQuickTermBudget, 2);
     if (!proved && failed > 0) refuted = Refute(problem, options, table, first, &result);
-    if (!proved && !refuted && failed > 0) proved = rounds.Continue(16, ClaimLimits{}.term_budget);
+    if (!proved && !refuted && failed > 0)
+      proved = rounds.Continue(16, ClaimLimits{}.term_budget, options.stage_timeout_s);
   }
   result.time_s.cut += rounds.key_seconds();
   result.time_s.decide = rounds.decide_seconds();
