@@ -11,10 +11,10 @@ using solver::AtomKind;
 using solver::BoundVariable;
 using solver::Exponent;
 using solver::IntRange;
+using solver::KindOf;
 using solver::kZeroPoly;
 using solver::PolyId;
 using solver::Rational;
-using solver::KindOf;
 using solver::Symbol;
 using solver::SymbolKind;
 
@@ -67,6 +67,17 @@ std::optional<Affine> FunctionEvaluation::IntegerOutput(int output, const Indice
   return value;
 }
 
+// Whether the enclosing selections exclude every index outside [0, extent).
+bool FunctionEvaluation::GuardedInRange(const Affine& index, int64_t extent) {
+  for (PolyId outside :
+       {arena_.Indicator(-index - Affine(1)), arena_.Indicator(index - Affine(extent))}) {
+    PolyId reached = outside;
+    for (PolyId guard : e_.guards_) reached = arena_.Mul(reached, guard);
+    if (reached != kZeroPoly) return false;
+  }
+  return !arena_.exhausted();
+}
+
 bool FunctionEvaluation::InputIndices(const Node& node, size_t first, TensorRef* tensor,
                                       Indices* out) {
   tensor->graph = graph_;
@@ -88,17 +99,12 @@ bool FunctionEvaluation::InputIndices(const Node& node, size_t first, TensorRef*
   for (size_t i = first; i < node.args.size(); ++i) {
     Affine index;
     if (!Integer(node.args[i], &index)) return false;
-    // Data-dependent and guarded accesses may leave the range; their value is then multiplied by a
-    // condition that is 0 there, or excluded by the premise on the data.
     IntRange r = arena_.RangeOf(index);
-    if (e_.guards_ == 0 && (r.low < 0 || r.high >= shape[i - first])) {
-      bool data = false;
-      for (const auto& [s, c] : index.terms) data |= KindOf(s) == SymbolKind::kIntAtom;
-      if (!data) {
-        e_.Fail(absl::StrCat("operator ", op_.name, " reads input ", f_.inputs[node.input].name,
-                             " out of range in dimension ", i - first));
-        return false;
-      }
+    if ((r.low < 0 || r.high >= shape[i - first]) && !GuardedInRange(index, shape[i - first])) {
+      e_.Fail(absl::StrCat("operator ", op_.name, " may read input ", f_.inputs[node.input].name,
+                           " out of range in dimension ", i - first,
+                           "; where the index is data, declare its range as a premise"));
+      return false;
     }
     out->push_back(std::move(index));
   }
@@ -327,7 +333,7 @@ bool FunctionEvaluation::Real(ExprId id, MaskedValue* out) {
     if (bits & 1) stamp = std::max(stamp, epoch_[v]);
   }
   Cached& c = cache_[id];
-  if (c.valid && c.stamp == stamp && e_.guards_ == 0) {
+  if (c.valid && c.stamp == stamp && e_.guards_.empty()) {
     *out = c.value;
     return true;
   }
@@ -337,7 +343,7 @@ bool FunctionEvaluation::Real(ExprId id, MaskedValue* out) {
   }
   const bool ok = RealUncached(id, out);
   --depth_;
-  if (ok && e_.guards_ == 0) {
+  if (ok && e_.guards_.empty()) {
     cache_[id] = {stamp, true, *out};
   }
   return ok;

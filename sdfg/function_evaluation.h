@@ -29,6 +29,7 @@ class FunctionEvaluation {
   bool Condition(ExprId id, solver::PolyId* out);
   bool NotMasked(ExprId id, solver::PolyId* out);
   bool InputIndices(const Node& node, size_t first, TensorRef* tensor, Indices* out);
+  bool GuardedInRange(const solver::Affine& index, int64_t extent);
   bool Compare(const solver::Affine& difference, bool equality, solver::PolyId* out);
   bool DeltaOf(const solver::Affine& e, solver::PolyId* out);
   bool Reduce(const Node& node, MaskedValue* out);

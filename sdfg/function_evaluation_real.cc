@@ -148,11 +148,13 @@ bool FunctionEvaluation::RealUncached(ExprId id, MaskedValue* out) {
       if (c == arena_.One()) return Real(n.args[1], out);
       if (c == kZeroPoly) return Real(n.args[2], out);
       MaskedValue x, y;
-      ++e_.guards_;
-      const bool ok = Real(n.args[1], &x) && Real(n.args[2], &y);
-      --e_.guards_;
+      const PolyId not_c = arena_.Sub(arena_.One(), c);
+      e_.guards_.push_back(c);
+      bool ok = Real(n.args[1], &x);
+      e_.guards_.back() = not_c;
+      ok = ok && Real(n.args[2], &y);
+      e_.guards_.pop_back();
       if (!ok) return false;
-      PolyId not_c = arena_.Sub(arena_.One(), c);
       // Where a side is -infinity its finite part does not matter.
       if (x.masked == arena_.One()) {
         out->value = y.value;
@@ -209,7 +211,8 @@ bool FunctionEvaluation::ReducePiece(const Node& node, const Box& box, const Aff
       return false;
     }
     SetVar(node.var, index);
-    const int saved_depth = e_.depth_, saved_guards = e_.guards_, saved_expression_depth = depth_;
+    const int saved_depth = e_.depth_, saved_guards = static_cast<int>(e_.guards_.size()),
+              saved_expression_depth = depth_;
     const size_t saved_pinned = e_.pinned_.size();
     MaskedValue body;
     if (Real(node.args[0], &body)) {
@@ -223,7 +226,7 @@ bool FunctionEvaluation::ReducePiece(const Node& node, const Box& box, const Aff
     e_.request_ = {};
     e_.error_.clear();
     e_.depth_ = saved_depth;
-    e_.guards_ = saved_guards;
+    e_.guards_.resize(saved_guards);
     depth_ = saved_expression_depth;
     e_.pinned_.resize(saved_pinned);
     const size_t at = static_cast<size_t>(mine - current.begin());

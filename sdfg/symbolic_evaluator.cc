@@ -30,7 +30,7 @@ void SymbolicEvaluator::ClearFailure() {
   request_ = {};
   error_.clear();
   depth_ = 0;
-  guards_ = 0;
+  guards_.clear();
   pinned_.clear();
 }
 
@@ -212,7 +212,7 @@ std::vector<std::pair<AxisId, Affine>> CoordinatesOf(const Tensor& t, const Indi
 
 std::optional<MaskedValue> SymbolicEvaluator::Defined(TensorRef tensor, const Indices& indices) {
   Key key{tensor, indices};
-  if (guards_ == 0) {
+  if (guards_.empty()) {
     auto it = memo_.find(key);
     if (it != memo_.end()) return it->second;
   }
@@ -236,7 +236,7 @@ std::optional<MaskedValue> SymbolicEvaluator::Defined(TensorRef tensor, const In
   FunctionEvaluation application(this, tensor.graph, op, std::move(coordinates));
   std::optional<MaskedValue> value = application.Output(t.producer_output, local);
   --depth_;
-  if (value && guards_ == 0) memo_.emplace(std::move(key), *value);
+  if (value && guards_.empty()) memo_.emplace(std::move(key), *value);
   return value;
 }
 
@@ -263,7 +263,7 @@ std::optional<Affine> SymbolicEvaluator::IntegerElement(TensorRef tensor, const 
 
 std::optional<Affine> SymbolicEvaluator::IntegerDefined(TensorRef tensor, const Indices& indices) {
   Key key{tensor, indices};
-  if (guards_ == 0) {
+  if (guards_.empty()) {
     auto it = int_memo_.find(key);
     if (it != int_memo_.end()) return it->second;
   }
@@ -283,7 +283,7 @@ std::optional<Affine> SymbolicEvaluator::IntegerDefined(TensorRef tensor, const 
   FunctionEvaluation application(this, tensor.graph, op, std::move(coordinates));
   std::optional<Affine> value = application.IntegerOutput(t.producer_output, local);
   --depth_;
-  if (value && guards_ == 0) int_memo_.emplace(std::move(key), *value);
+  if (value && guards_.empty()) int_memo_.emplace(std::move(key), *value);
   return value;
 }
 

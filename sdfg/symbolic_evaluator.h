@@ -129,7 +129,9 @@ class SymbolicEvaluator {
   SplitRequest request_;
   std::string error_;
   int depth_ = 0;
-  int guards_ = 0;  // enclosing undecided selections: accesses may be out of range
+  // Conditions of the enclosing undecided selections; a read outside its tensor is allowed only
+  // where they exclude it, its value is then multiplied by 0.
+  std::vector<solver::PolyId> guards_;
 };
 
 }  // namespace planproof::sdfg
