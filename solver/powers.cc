@@ -1,0 +1,391 @@
+// Signs, and integer and fractional powers in normal form.
+#include <algorithm>
+
+#include "solver/term.h"
+
+namespace planproof::solver {
+namespace {
+
+constexpr int64_t kTrialDivisionLimit = 4096;
+
+}  // namespace
+
+// --- Sign ----------------------------------------------------------------------------------------
+
+Sign Arena::SignOfAtom(AtomId id, Exponent e) {
+  const Atom& a = atoms_[id];
+  const bool even = e.IsInteger() && e.num % 2 == 0;
+  switch (a.kind) {
+    case AtomKind::kNumber:
+    case AtomKind::kExp:
+      return Sign::kPositive;
+    case AtomKind::kElement:
+      if (positive_tags_.contains(a.tag)) return Sign::kPositive;
+      break;
+    case AtomKind::kBase: {
+      // A fractional power is a principal root of a radicand that is nonnegative by premise; a
+      // negative power of it is nonzero by premise.
+      Sign inner = SignOf(a.polys[0]);
+      if (inner == Sign::kPositive) return Sign::kPositive;
+      if (!e.IsInteger() || even) return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
+      if (inner == Sign::kNonNegative) return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
+      return Sign::kUnknown;
+    }
+    case AtomKind::kAbs:
+      return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
+    case AtomKind::kIndicator:
+    case AtomKind::kDelta:
+    case AtomKind::kRealPositive:
+    case AtomKind::kRealZero:
+      return Sign::kNonNegative;
+    case AtomKind::kSum: {
+      Sign body = SignOfMono(a.mono);
+      if (body == Sign::kPositive) return Sign::kPositive;  // the box is not empty
+      if (body == Sign::kNonNegative) {
+        // Positive if one corner of the box satisfies all conditions and the rest is positive.
+        bool rest_positive = true;
+        std::vector<const Affine*> conditions;
+        for (const Factor& f : monos_[a.mono].factors) {
+          const Atom& b = atoms_[f.atom];
+          if (b.kind == AtomKind::kIndicator) {
+            conditions.push_back(&b.indices[0]);
+          } else if (SignOfAtom(f.atom, f.exponent) != Sign::kPositive) {
+            rest_positive = false;
+          }
+        }
+        for (int corner = 0; rest_positive && corner < 2; ++corner) {
+          bool holds = true;
+          for (const Affine* c : conditions) {
+            Affine at = c->constant;
+            for (const auto& [s, k] : c->terms) {
+              if (KindOf(s) == SymbolKind::kBound) {
+                if (BoundLevel(s) == 0) {
+                  const Interval& d = a.domain[BoundPosition(s)];
+                  at = at + Affine(k * (corner == 0 ? d.lo : d.hi - 1));
+                } else {
+                  at = at + Affine::Of(s, k);
+                }
+              } else {
+                at = at + Affine::Of(s, k);
+              }
+            }
+            holds = holds && !at.overflow && RangeOf(at).low >= 0;
+          }
+          if (holds) return Sign::kPositive;
+        }
+        return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
+      }
+      break;
+    }
+    default:
+      break;
+  }
+  if (even) return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
+  return Sign::kUnknown;
+}
+
+Sign Arena::SignOfMono(MonoId id) {
+  Sign sign = Sign::kPositive;
+  for (const Factor& f : monos_[id].factors) {
+    Sign s = SignOfAtom(f.atom, f.exponent);
+    if (s == Sign::kUnknown) return s;
+    if (s == Sign::kNonNegative) sign = s;
+  }
+  return sign;
+}
+
+Sign Arena::SignOf(PolyId p) {
+  auto it = sign_cache_.find(p);
+  if (it != sign_cache_.end()) return it->second;
+  Sign sign = p == kZeroPoly ? Sign::kNonNegative : Sign::kNonNegative;
+  for (const Term& t : polys_[p].terms) {
+    Sign s = t.coefficient.Sign() > 0 ? SignOfMono(t.mono) : Sign::kUnknown;
+    if (s == Sign::kUnknown) {
+      sign = Sign::kUnknown;
+      break;
+    }
+    if (s == Sign::kPositive) sign = Sign::kPositive;
+  }
+  sign_cache_[p] = sign;
+  return sign;
+}
+
+// --- Powers --------------------------------------------------------------------------------------
+
+PolyId Arena::NumberPower(const Rational& value, Exponent e) {
+  // value > 0: factor into primes (trial division; a large remainder stays one factor).
+  if (e.IsInteger()) return Constant(value.Power(e.num));
+  Factors factors;
+  Rational coefficient(1);
+  auto factor_out = [&](const std::string& digits, int sign) {
+    Rational n;
+    Rational::Parse(digits, &n);
+    int64_t small;
+    auto add = [&](const Rational& prime, int64_t count) {
+      Exponent x = e * Exponent{static_cast<int32_t>(sign * count), 1};
+      Atom a;
+      a.kind = AtomKind::kNumber;
+      a.number = prime;
+      factors.push_back({InternAtom(std::move(a)), x});
+    };
+    for (int64_t p = 2; p < kTrialDivisionLimit; p += p == 2 ? 1 : 2) {
+      int64_t count = 0;
+      for (;;) {
+        Rational q = n / Rational(p);
+        if (!q.IsInteger()) break;
+        n = q;
+        ++count;
+      }
+      if (count > 0) add(Rational(p), count);
+      if (n.IsOne()) return;
+      if (n.ToInt64(&small) && small < p * p) break;
+    }
+    if (!n.IsOne()) add(n, 1);
+  };
+  factor_out(value.Numerator(), 1);
+  factor_out(value.Denominator(), -1);
+  return ProductOf(std::move(factors), coefficient);
+}
+
+PolyId Arena::PowerOfTerm(const Term& term, Exponent e) {
+  if (e.IsInteger()) {
+    Factors out;
+    Factors conditions;
+    for (const Factor& f : monos_[term.mono].factors) {
+      AtomKind k = atoms_[f.atom].kind;
+      if (e.num < 0 && (k == AtomKind::kIndicator || k == AtomKind::kDelta ||
+                        k == AtomKind::kRealPositive || k == AtomKind::kRealZero)) {
+        continue;  // nonzero by premise, hence 1
+      }
+      out.push_back({f.atom, f.exponent * e});
+    }
+    return ProductOf(std::move(out), term.coefficient.Power(e.num));
+  }
+  // Fractional: roots split off factors that are positive; an even power of the rest becomes an
+  // absolute value (rule root-of-even-power).
+  PolyId result = one_;
+  Rational coefficient = term.coefficient;
+  PolyId rest = one_;
+  for (const Factor& f : monos_[term.mono].factors) {
+    Factors one;
+    one.push_back(f);
+    Exponent scaled = f.exponent * e;
+    const Sign sign = SignOfAtom(f.atom, Exponent{});
+    if (sign == Sign::kPositive) {
+      one[0].exponent = scaled;
+      result = Mul(result, ProductOf(std::move(one), Rational(1)));
+    } else if (f.exponent.IsInteger() && f.exponent.num % 2 == 0 && f.exponent.num > 0 &&
+               (Exponent{1, 1} * scaled).IsInteger()) {
+      result = Mul(result, Power(Abs(OfAtom(f.atom)), scaled));
+    } else {
+      rest = Mul(rest, ProductOf(std::move(one), Rational(1)));
+    }
+  }
+  if (rest == one_ && coefficient.Sign() > 0) return Mul(result, NumberPower(coefficient, e));
+  if (coefficient.Sign() > 0) {
+    result = Mul(result, NumberPower(coefficient, e));
+  } else {
+    rest = Scale(rest, coefficient);
+  }
+  Atom a;
+  a.kind = AtomKind::kBase;
+  a.polys = {rest};
+  Factors f;
+  f.push_back({InternAtom(std::move(a)), e});
+  return Mul(result, ProductOf(std::move(f), Rational(1)));
+}
+
+// Takes the content (what divides every term) out of a sum before it becomes a base.
+PolyId Arena::PowerOfSum(PolyId p, Exponent e) {
+  PolyId root;
+  if (!e.IsInteger() && e.den % 2 == 0 && PerfectSquareRoot(p, &root)) {
+    return Power(Abs(root), e * Exponent{2, 1});
+  }
+  const std::vector<Term> terms = polys_[p].terms;
+  // Monomial content: the least exponent of each atom over all terms.
+  Factors content;
+  absl::flat_hash_map<AtomId, std::pair<Exponent, size_t>> least;
+  for (const Term& t : terms) {
+    for (const Factor& f : monos_[t.mono].factors) {
+      if (atoms_[f.atom].kind == AtomKind::kExp) continue;
+      auto [it, inserted] = least.try_emplace(f.atom, f.exponent, 0);
+      Exponent diff = f.exponent + Exponent{-it->second.first.num, it->second.first.den};
+      if (diff.num < 0) it->second.first = f.exponent;
+      ++it->second.second;
+    }
+  }
+  for (const auto& [atom, info] : least) {
+    Exponent x = info.first;
+    if (info.second < terms.size() && x.num > 0) continue;
+    const AtomKind k = atoms_[atom].kind;
+    if (k == AtomKind::kIndicator || k == AtomKind::kDelta || k == AtomKind::kRealPositive ||
+        k == AtomKind::kRealZero) {
+      if (e.IsInteger() && e.num < 0) content.push_back({atom, x});  // 1 by the premise
+      continue;
+    }
+    if (!e.IsInteger() && SignOfAtom(atom, Exponent{}) != Sign::kPositive) continue;
+    content.push_back({atom, x});
+  }
+  // Exponentials: for each exponent monomial the least coefficient.
+  absl::flat_hash_map<MonoId, std::pair<Rational, size_t>> exps;
+  for (const Term& t : terms) {
+    for (const Factor& f : monos_[t.mono].factors) {
+      const Atom& a = atoms_[f.atom];
+      if (a.kind != AtomKind::kExp) continue;
+      auto [it, inserted] = exps.try_emplace(a.mono, a.number, 0);
+      if (a.number < it->second.first) it->second.first = a.number;
+      ++it->second.second;
+    }
+  }
+  for (const auto& [mono, info] : exps) {
+    if (info.second < terms.size() && info.first.Sign() > 0) continue;
+    Atom a;
+    a.kind = AtomKind::kExp;
+    a.mono = mono;
+    a.number = info.first;
+    content.push_back({InternAtom(std::move(a)), Exponent{}});
+  }
+  // Rational content: make the coefficient of the first monomial +-1.
+  Rational scale = terms[0].coefficient;
+  if (!e.IsInteger() && scale.Sign() < 0) scale = -scale;
+  PolyId content_poly = ProductOf(content, scale);
+  if (polys_[content_poly].terms.size() != 1) {
+    exhausted_ = true;  // the content is one monomial as long as the work limit holds
+    return kZeroPoly;
+  }
+  Term content_term = polys_[content_poly].terms[0];
+  bool has_condition = false;
+  for (Factor& f : content) {
+    const AtomKind k = atoms_[f.atom].kind;
+    has_condition |= k == AtomKind::kIndicator || k == AtomKind::kDelta ||
+                     k == AtomKind::kRealPositive || k == AtomKind::kRealZero;
+  }
+  PolyId primitive;
+  if (has_condition) {
+    // Every term carries the condition, which is 1 by the premise: drop it from the terms.
+    std::vector<Term> stripped;
+    primitive = kZeroPoly;
+    for (const Term& t : terms) {
+      Factors f = monos_[t.mono].factors;
+      for (const Factor& c : content) {
+        const AtomKind k = atoms_[c.atom].kind;
+        if (k == AtomKind::kIndicator || k == AtomKind::kDelta || k == AtomKind::kRealPositive ||
+            k == AtomKind::kRealZero) {
+          f.erase(
+              std::remove_if(f.begin(), f.end(), [&](const Factor& x) { return x.atom == c.atom; }),
+              f.end());
+        }
+      }
+      primitive = Add(primitive, ProductOf(std::move(f), t.coefficient));
+    }
+    return Power(primitive, e);
+  }
+  primitive = Mul(p, PowerOfTerm(content_term, Exponent{-1, 1}));
+  if (polys_[primitive].terms.size() < 2) {
+    exhausted_ = true;  // nor does it lose terms
+    return kZeroPoly;
+  }
+  Atom a;
+  a.kind = AtomKind::kBase;
+  a.polys = {primitive};
+  Factors f;
+  f.push_back({InternAtom(std::move(a)), e});
+  return Mul(PowerOfTerm(content_term, e), ProductOf(std::move(f), Rational(1)));
+}
+
+PolyId Arena::Power(PolyId p, Exponent e) {
+  if (e.num == 0) return one_;
+  if (e == Exponent{}) return p;
+  if (!e.IsInteger()) {
+    RecordPremise(e.num < 0 ? PremiseKind::kPositive : PremiseKind::kNonNegative, p);
+  } else if (e.num < 0) {
+    RecordPremise(PremiseKind::kNonZero, p);
+  }
+  if (p == kZeroPoly) return kZeroPoly;  // a negative power is excluded by its recorded premise
+  if (e.IsInteger() && e.num > 0) return IntegerPower(p, e.num);
+  if (polys_[p].terms.size() == 1) return PowerOfTerm(Term(polys_[p].terms[0]), e);
+  return PowerOfSum(p, e);
+}
+
+PolyId Arena::Divide(PolyId a, PolyId b) {
+  PolyId inverse = Power(b, Exponent{-1, 1});
+  return Mul(a, inverse);
+}
+
+// Peels a square root term by term. Works when p = r^2 with r of few terms: the largest exponents
+// under a lexicographic order by atom id give r's leading term.
+bool Arena::PerfectSquareRoot(PolyId p, PolyId* root) {
+  if (polys_[p].terms.size() > 36) return false;
+  // A total order compatible with multiplication: compare exponent vectors lexicographically by a
+  // fixed atom order. Exponentials count as one variable per exponent monomial.
+  auto exponents = [&](MonoId m) {
+    std::vector<std::pair<uint64_t, Rational>> v;
+    for (const Factor& f : monos_[m].factors) {
+      const Atom& a = atoms_[f.atom];
+      if (a.kind == AtomKind::kExp) {
+        v.emplace_back((uint64_t{1} << 40) | a.mono, a.number);
+      } else {
+        v.emplace_back(f.atom, Rational(f.exponent.num, f.exponent.den));
+      }
+    }
+    std::sort(v.begin(), v.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+    return v;
+  };
+  auto less = [&](MonoId a, MonoId b) {
+    auto x = exponents(a), y = exponents(b);
+    size_t i = 0, j = 0;
+    while (i < x.size() || j < y.size()) {
+      uint64_t ka = i < x.size() ? x[i].first : UINT64_MAX,
+               kb = j < y.size() ? y[j].first : UINT64_MAX;
+      uint64_t k = std::min(ka, kb);
+      Rational ea = ka == k ? x[i].second : Rational(0), eb = kb == k ? y[j].second : Rational(0);
+      if (!(ea == eb)) return ea < eb;
+      i += ka == k;
+      j += kb == k;
+    }
+    return false;
+  };
+  auto leading = [&](PolyId q) {
+    const auto& terms = polys_[q].terms;
+    size_t best = 0;
+    for (size_t i = 1; i < terms.size(); ++i) {
+      if (less(terms[best].mono, terms[i].mono)) best = i;
+    }
+    return terms[best];
+  };
+  auto half = [&](const Term& t, PolyId* out) {
+    if (t.coefficient.Sign() <= 0) return false;
+    Factors f;
+    for (const Factor& x : monos_[t.mono].factors) {
+      if (atoms_[x.atom].kind == AtomKind::kBase) return false;
+      Exponent h = x.exponent * Exponent{1, 2};
+      if (!h.IsInteger() && SignOfAtom(x.atom, Exponent{}) != Sign::kPositive) return false;
+      f.push_back({x.atom, h});
+    }
+    PolyId number = NumberPower(t.coefficient, Exponent{1, 2});
+    Rational c;
+    if (!IsConstant(number, &c)) return false;
+    *out = ProductOf(std::move(f), c);
+    return polys_[*out].terms.size() == 1;
+  };
+  PolyId r;
+  if (!half(leading(p), &r)) return false;
+  const Term top = polys_[r].terms[0];
+  PolyId twice_inverse =
+      PowerOfTerm(Term{top.mono, top.coefficient + top.coefficient}, Exponent{-1, 1});
+  for (int i = 0; i < 8; ++i) {
+    PolyId difference = Sub(p, Mul(r, r));
+    if (difference == kZeroPoly) {
+      *root = r;
+      return true;
+    }
+    if (exhausted_) return false;
+    Term next = leading(difference);
+    PolyId q = Mul(OfMono(next.mono, next.coefficient), twice_inverse);
+    if (polys_[q].terms.size() != 1 || Mentions(r, 0xffffffffu)) return false;
+    r = Add(r, q);
+  }
+  return false;
+}
+
+}  // namespace planproof::solver
