@@ -32,6 +32,7 @@ struct ClaimOutcome {
   std::vector<std::string> restrictions;                // that arose on the parallel side only
   bool unsatisfiable = false;                           // some premise can never hold
   int64_t cells = 0;
+  double evaluate_s = 0;  // of the time spent: building the two terms
 };
 
 }  // namespace planproof::stages

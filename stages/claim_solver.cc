@@ -1,6 +1,7 @@
 #include "stages/claim_solver.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "absl/strings/str_cat.h"
 
@@ -147,6 +148,8 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
       outcome->reason = absl::StrCat("the logical tensor ", lt.name, " may be -infinity");
       return CellResult::kError;
     }
+    outcome->evaluate_s +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (a->value == b->value && a->masked == b->masked) return CellResult::kEqual;
     if (arena_->IsZero(arena_->Sub(a->masked, b->masked))) {
       PolyId unmasked = arena_->Sub(arena_->One(), a->masked);

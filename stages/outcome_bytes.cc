@@ -56,6 +56,7 @@ std::string ToBytes(const ClaimOutcome& o) {
   PutInt(static_cast<int64_t>(o.status), &out);
   PutInt(o.unsatisfiable, &out);
   PutInt(o.cells, &out);
+  PutInt(static_cast<int64_t>(o.evaluate_s * 1e9), &out);
   for (const std::string* s :
        {&o.tier, &o.reason, &o.logical_term, &o.parallel_term, &o.difference}) {
     PutText(*s, &out);
@@ -69,8 +70,11 @@ std::string ToBytes(const ClaimOutcome& o) {
 
 bool FromBytes(const std::string& bytes, ClaimOutcome* o) {
   Reader in(bytes);
-  int64_t status, unsatisfiable;
-  if (!in.Int(&status) || !in.Int(&unsatisfiable) || !in.Int(&o->cells)) return false;
+  int64_t status, unsatisfiable, nanoseconds;
+  if (!in.Int(&status) || !in.Int(&unsatisfiable) || !in.Int(&o->cells) || !in.Int(&nanoseconds)) {
+    return false;
+  }
+  o->evaluate_s = static_cast<double>(nanoseconds) * 1e-9;
   if (status < 0 || status > static_cast<int64_t>(ClaimStatus::kAbandoned)) return false;
   o->status = static_cast<ClaimStatus>(status);
   o->unsatisfiable = unsatisfiable != 0;

@@ -105,6 +105,7 @@ void Rounds::Decide(const std::vector<int>& which, bool unfold, int64_t term_bud
   if (!unfold) limits.max_unfoldings = 0;
   RunTasks(representatives, limits, &results);
   for (size_t k = 0; k < classes.size(); ++k) {
+    evaluate_seconds_ += results[k].evaluate_s / std::max(1, options_.jobs);
     for (int c : classes[k].members) outcomes_[c] = results[k];
   }
   decide_seconds_ += Since(start);

@@ -9,6 +9,7 @@
 #ifndef PLANPROOF_STAGES_ROUNDS_H_
 #define PLANPROOF_STAGES_ROUNDS_H_
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -41,7 +42,9 @@ class Rounds {
   bool RequiredProved() const;
   const PoolUsage& usage() const { return usage_; }
   double key_seconds() const { return key_seconds_; }
+  // Wall-clock time of the workers' rounds, and the share of it that built terms.
   double decide_seconds() const { return decide_seconds_; }
+  double evaluate_seconds() const { return std::min(evaluate_seconds_, decide_seconds_); }
   std::string ClaimName(int claim) const;
 
  private:
@@ -60,7 +63,7 @@ class Rounds {
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
   int64_t classes_ = 0;
   PoolUsage usage_;
-  double key_seconds_ = 0, decide_seconds_ = 0;
+  double key_seconds_ = 0, decide_seconds_ = 0, evaluate_seconds_ = 0;
 };
 
 }  // namespace planproof::stages

@@ -102,7 +102,8 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
       proved = rounds.Continue(16, ClaimLimits{}.term_budget, options.stage_timeout_s);
   }
   result.time_s.cut += rounds.key_seconds();
-  result.time_s.decide = rounds.decide_seconds();
+  result.time_s.evaluate = rounds.evaluate_seconds();
+  result.time_s.decide = rounds.decide_seconds() - rounds.evaluate_seconds();
 
   result.stages.total = static_cast<int64_t>(table.claims().size());
   result.stages.classes = rounds.classes();
