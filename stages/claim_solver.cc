@@ -84,6 +84,7 @@ bool ClaimSolver::Split(const Cell& cell, const SplitRequest& request, std::vect
 
 ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& cell,
                                                 ClaimOutcome* outcome) {
+  const auto start = std::chrono::steady_clock::now();
   evaluator_->ClearFailure();
   bool logical_side = false;
   auto failed = [&] {
