@@ -353,6 +353,7 @@ bool FunctionEvaluation::Opaque(const Node& n, solver::AtomId* atom) {
   std::vector<Affine> indices;
   std::vector<PolyId> polys;
   size_t first = 0;
+  std::string name = n.name;  // with the sorts of its operands, which the atom keeps apart
   BoundVariable row;
   PolyId body = kZeroPoly;
   if (n.var >= 0) {
@@ -372,13 +373,15 @@ bool FunctionEvaluation::Opaque(const Node& n, solver::AtomId* atom) {
       Affine e;
       if (!Integer(n.args[i], &e)) return false;
       indices.push_back(std::move(e));
+      name += '#';
     } else {
       PolyId p;
       if (!NotMasked(n.args[i], &p)) return false;
       polys.push_back(p);
+      name += '.';
     }
   }
-  const uint32_t tag = e_.OpaqueTag(n.name);
+  const uint32_t tag = e_.OpaqueTag(name);
   *atom = n.var >= 0 ? arena_.OpaqueRowAtom(tag, row, body, std::move(indices), std::move(polys))
                      : arena_.OpaqueAtom(tag, std::move(indices), std::move(polys));
   return true;

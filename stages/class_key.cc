@@ -46,6 +46,8 @@ void ClassKeys::PutLogical(sdfg::TensorId t, int depth) {
   Put(static_cast<int64_t>(tensor.dtype));
   Put(static_cast<int64_t>(tensor.shape.size()));
   for (int64_t extent : tensor.shape) Put(extent);
+  Put(static_cast<int64_t>(tensor.axes.size()));
+  for (sdfg::AxisId axis : tensor.axes) Put(axis);
   Put(relations_.Masked(t));
   Put(relations_.Positive(t));
   const solver::IntRange range = relations_.IntRangeOf(t);
