@@ -207,7 +207,7 @@ Approximate operator*(Approximate a, Approximate b) {
 
 Approximate PowerOf(Approximate a, long double exponent) {
   if (IsZeroValue(a)) {
-    if (exponent < 0) return Of(kUndefined);
+    if (exponent < 0 || a.scale > 1e6L) return Of(kUndefined);
     return {0, std::pow(a.scale, exponent)};
   }
   long double v = std::pow(a.value, exponent);
