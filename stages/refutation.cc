@@ -1,12 +1,137 @@
 #include "stages/refutation.h"
 
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "shape_reduction/replay.h"
+#include "shape_reduction/witness.h"
+#include "stages/describe.h"
+#include "stages/diagnosis.h"
+
 namespace planproof::stages {
 
-bool Refute(const lineage::Problem&, const VerifyOptions&, const ClaimTable&,
-            const std::vector<ClaimOutcome>&, Result*) {
-  return false;
+using shape_reduction::Witness;
+
+namespace {
+
+constexpr double kSearchSeconds = 8;
+constexpr double kExplainSeconds = 5;
+constexpr double kSampleSeconds = 20;
+constexpr int kSampleAttempts = 12;
+constexpr size_t kMaxFaults = 8;
+
+std::string Enclosure(const std::string& text, double low, double high) {
+  if (!text.empty()) return text;
+  return low == high ? absl::StrCat(low) : absl::StrCat("[", low, ", ", high, "]");
 }
 
-bool HasFiniteSample(const lineage::Problem&, Result*) { return true; }
+std::string OperatorName(const sdfg::Operator& op) {
+  std::string name = op.label.empty() ? op.name : absl::StrCat(op.name, " (", op.label, ")");
+  for (const auto& [key, value] : op.attributes) {
+    if (key == "ranks") absl::StrAppend(&name, " of ranks ", value);
+  }
+  return name;
+}
+
+void FillWitness(const lineage::Problem& problem, const Witness& witness, Violation* v) {
+  const lineage::RequiredRelation& relation = problem.required[witness.required];
+  v->witness_logical = Enclosure(witness.logical_value, witness.logical_low, witness.logical_high);
+  v->witness_parallel =
+      Enclosure(witness.parallel_value, witness.parallel_low, witness.parallel_high);
+  v->witness_inputs = witness.inputs;
+  absl::StrAppend(&v->message, v->message.empty() ? "" : "; ", relation.what, " at [",
+                  absl::StrJoin(witness.parallel_index, ", "), "]: logical ", v->witness_logical,
+                  ", parallel ", v->witness_parallel, " (enclosures at ", witness.precision,
+                  " bits)");
+}
+
+Violation OfFault(const lineage::Problem& problem, const Fault& fault) {
+  Violation v;
+  v.verdict = Verdict::kRefuted;
+  v.kind = "value differs";
+  Claim claim;
+  claim.parallel = fault.tensors[0];
+  claim.target = fault.lineages[0];
+  DescribePlace(problem, claim, &v);
+  v.parallel_operators.clear();
+  for (sdfg::OperatorId op : fault.operators) {
+    const std::string name = OperatorName(problem.parallel.operators[op]);
+    if (std::find(v.parallel_operators.begin(), v.parallel_operators.end(), name) ==
+        v.parallel_operators.end()) {
+      v.parallel_operators.push_back(name);
+    }
+  }
+  v.devices = fault.devices;
+  v.microbatches = fault.microbatches;
+  v.cause = fault.cause;
+  v.message = fault.example;
+  return v;
+}
+
+}  // namespace
+
+bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
+            const std::vector<ClaimOutcome>& outcomes, Result* result) {
+  shape_reduction::WitnessOptions search;
+  search.time_budget_s = std::min(kSearchSeconds, options.stage_timeout_s);
+  search.localise = false;
+  const Witness witness = shape_reduction::SearchWitness(problem, search);
+  if (witness.outcome != Witness::Outcome::kConfirmed) {
+    if (witness.outcome != Witness::Outcome::kNone) {
+      result->warnings.push_back(
+          absl::StrCat(witness.outcome == Witness::Outcome::kUnconfirmed
+                           ? "doubles differ on some inputs, but intervals did not confirm it"
+                           : "no search for a counterexample",
+                       witness.message.empty() ? "" : ": ", witness.message));
+    } else if (witness.attempts == 0) {
+      result->warnings.push_back(absl::StrCat(
+          "no inputs were compared", witness.message.empty() ? "" : ": ", witness.message));
+    }
+    return false;
+  }
+  std::vector<Violation> found;
+  for (const Fault& fault : Diagnose(problem, witness, kMaxFaults, kExplainSeconds)) {
+    found.push_back(OfFault(problem, fault));
+  }
+  if (found.empty()) {
+    // Nothing but the output itself: the earliest claim that was not shown.
+    Violation v;
+    v.verdict = Verdict::kRefuted;
+    v.kind = "value differs";
+    Claim claim;
+    claim.parallel = problem.required[witness.required].parallel;
+    claim.target = problem.required[witness.required].lineage;
+    for (size_t c = 0; c < outcomes.size(); ++c) {
+      if (outcomes[c].status != ClaimStatus::kFailed) continue;
+      claim = table.claims()[c];
+      v.message = outcomes[c].reason;
+      break;
+    }
+    DescribePlace(problem, claim, &v);
+    found.push_back(std::move(v));
+  }
+  FillWitness(problem, witness, &found[0]);
+  for (Violation& v : found) result->violations.push_back(std::move(v));
+  return true;
+}
+
+bool HasFiniteSample(const lineage::Problem& problem, Result* result) {
+  using Outcome = shape_reduction::Sample::Outcome;
+  const shape_reduction::Sample sample =
+      shape_reduction::FindSample(problem, kSampleAttempts, kSampleSeconds);
+  if (sample.outcome == Outcome::kFound) return true;
+  Violation v;
+  v.verdict = Verdict::kUnknown;
+  v.kind = "premises have no common sample";
+  v.message = absl::StrCat(
+      sample.outcome == Outcome::kExhausted
+          ? "every claim is shown, but whether the premises can hold together was not tested"
+          : "every claim is shown, but no inputs were found for which all premises hold and all "
+            "required outputs are finite",
+      sample.message.empty() ? "" : ": ", sample.message);
+  result->violations.push_back(std::move(v));
+  return false;
+}
 
 }  // namespace planproof::stages

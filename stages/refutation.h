@@ -10,7 +10,7 @@
 namespace planproof::stages {
 
 // Searches values of the graphs' inputs for which a required output differs. On success appends
-// violations (the first at the earliest claim that fails) and returns true.
+// violations (the first where the plan first goes wrong) and returns true.
 bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
             const std::vector<ClaimOutcome>& outcomes, Result* result);
 

@@ -1,0 +1,260 @@
+#include "stages/diagnosis.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "stages/experiments.h"
+
+namespace planproof::stages {
+
+using lineage::Lineage;
+using lineage::LineageKind;
+using sdfg::kNone;
+using sdfg::OperatorId;
+using sdfg::TensorId;
+
+namespace {
+
+constexpr size_t kMaxStageOperators = 64;
+constexpr int64_t kMaxInstances = 4096;
+
+class Diagnosis {
+ public:
+  Diagnosis(const lineage::Problem& problem, const shape_reduction::Witness& witness,
+            shape_reduction::Replay& replay)
+      : problem_(problem),
+        graph_(problem.parallel),
+        replay_(replay),
+        lineage_(problem.lineage),
+        root_(problem.required[witness.required].parallel) {
+    lineage_.resize(graph_.tensors.size());
+    lineage_[root_] = problem.required[witness.required].lineage;
+  }
+
+  std::vector<Fault> Faults(size_t most);
+  std::vector<Experiments::Cause> Causes(TensorId tensor);
+  Lineage LineageOf(TensorId tensor) const { return lineage_[tensor]; }
+
+ private:
+  enum class State : uint8_t { kUnknown, kHolds, kDeviates, kTainted };
+  void Classify();
+  std::vector<OperatorId> StageOf(TensorId tensor) const;
+  void FillInstances(TensorId tensor, Fault* fault);
+
+  const lineage::Problem& problem_;
+  const sdfg::Graph& graph_;
+  shape_reduction::Replay& replay_;
+  std::vector<Lineage> lineage_;
+  TensorId root_;
+  std::vector<State> state_;
+  std::vector<TensorId> first_;  // deviate while nothing they are made from does
+};
+
+void Diagnosis::Classify() {
+  state_.assign(graph_.tensors.size(), State::kUnknown);
+  std::vector<TensorId> candidates;
+  for (const sdfg::Operator& op : graph_.operators) {
+    const bool tainted = std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) {
+      return state_[t] == State::kDeviates || state_[t] == State::kTainted;
+    });
+    for (TensorId id : op.outputs) {
+      if (id == kNone || replay_.Parallel(id) == nullptr) continue;
+      state_[id] = tainted ? State::kTainted : State::kHolds;
+      if (lineage_[id].kind != LineageKind::kFull) continue;
+      const Values claimed = replay_.Claimed(graph_.tensors[id].shape, lineage_[id]);
+      if (claimed == nullptr) continue;
+      if (Agree(claimed, replay_.Parallel(id))) {
+        state_[id] = State::kHolds;
+      } else {
+        state_[id] = State::kDeviates;
+        if (!tainted) candidates.push_back(id);
+      }
+    }
+  }
+  // Only what reaches the refuted output through values that are wrong.
+  std::vector<bool> reached(graph_.tensors.size(), false);
+  reached[root_] = true;
+  for (size_t o = graph_.operators.size(); o-- > 0;) {
+    const sdfg::Operator& op = graph_.operators[o];
+    if (!std::any_of(op.outputs.begin(), op.outputs.end(),
+                     [&](TensorId t) { return t != kNone && reached[t]; })) {
+      continue;
+    }
+    for (TensorId t : op.inputs) {
+      reached[t] = reached[t] || state_[t] == State::kDeviates || state_[t] == State::kTainted;
+    }
+  }
+  for (TensorId id : candidates) {
+    if (reached[id]) first_.push_back(id);
+  }
+}
+
+std::vector<OperatorId> Diagnosis::StageOf(TensorId tensor) const {
+  std::set<OperatorId> stage;
+  std::vector<TensorId> work = {tensor};
+  while (!work.empty() && stage.size() < kMaxStageOperators) {
+    const TensorId t = work.back();
+    work.pop_back();
+    const OperatorId producer = graph_.tensors[t].producer;
+    if (producer == kNone || (t != tensor && lineage_[t].kind == LineageKind::kFull)) continue;
+    if (!stage.insert(producer).second) continue;
+    for (TensorId input : graph_.operators[producer].inputs) work.push_back(input);
+  }
+  return {stage.begin(), stage.end()};
+}
+
+// Adds the devices and microbatches at which the tensor deviates.
+void Diagnosis::FillInstances(TensorId id, Fault* fault) {
+  const sdfg::Tensor& tensor = graph_.tensors[id];
+  const Values claimed = replay_.Claimed(tensor.shape, lineage_[id]);
+  const Values& actual = replay_.Parallel(id);
+  double largest = 0;
+  ForEachPair(claimed, actual, [&](const auto&, double x, double y) {
+    largest = std::max({largest, std::fabs(x), std::fabs(y)});
+    return true;
+  });
+  double worst = 0;
+  std::vector<std::set<int64_t>> wrong(tensor.axes.size());
+  ForEachPair(claimed, actual, [&](const std::vector<int64_t>& index, double x, double y) {
+    const double size = std::fabs(x - y);
+    if (size <= 1e-8 * largest) return true;
+    for (size_t a = 0; a < tensor.axes.size(); ++a) wrong[a].insert(index[a]);
+    if (size > worst) {
+      worst = size;
+      if (fault->tensors[0] == id) {
+        fault->example = absl::StrCat(tensor.name, " at [", absl::StrJoin(index, ", "), "] is ", y,
+                                      ", the model's is ", x);
+      }
+    }
+    return true;
+  });
+  std::vector<int64_t> devices;
+  if (tensor.device >= 0) devices.push_back(tensor.device);
+  for (size_t a = 0; a < tensor.axes.size(); ++a) {
+    // A block that is wrong stands for all of its coordinates.
+    std::set<int64_t> all;
+    for (int64_t c = 0; c < std::min(tensor.shape[a], kMaxInstances); ++c) {
+      for (int64_t w : wrong[a]) {
+        if (claimed->dims[a]->BlockOf(c) == claimed->dims[a]->BlockOf(w) &&
+            actual->dims[a]->BlockOf(c) == actual->dims[a]->BlockOf(w)) {
+          all.insert(c);
+        }
+      }
+    }
+    const sdfg::AxisId axis = tensor.axes[a];
+    const int64_t stride = axis < static_cast<sdfg::AxisId>(graph_.axis_device_stride.size())
+                               ? graph_.axis_device_stride[axis]
+                               : 0;
+    if (stride != 0 && !devices.empty()) {
+      std::vector<int64_t> shifted;
+      for (int64_t c : all) {
+        for (int64_t device : devices) {
+          if (shifted.size() < static_cast<size_t>(kMaxInstances))
+            shifted.push_back(device + c * stride);
+        }
+      }
+      devices = std::move(shifted);
+    }
+    if (graph_.axes[axis].name.find("microbatch") != std::string::npos) {
+      fault->microbatches =
+          static_cast<int64_t>(all.size()) == tensor.shape[a] ? "all" : absl::StrJoin(all, ", ");
+    }
+  }
+  for (int64_t device : devices) fault->devices.push_back(static_cast<int>(device));
+}
+
+std::vector<Fault> Diagnosis::Faults(size_t most) {
+  Classify();
+  std::vector<Fault> faults;
+  for (TensorId id : first_) {
+    const TensorId logical = lineage_[id].logical;
+    auto same = std::find_if(faults.begin(), faults.end(),
+                             [&](const Fault& f) { return f.logical == logical; });
+    if (same == faults.end()) {
+      if (faults.size() == most) continue;
+      faults.emplace_back();
+      same = faults.end() - 1;
+      same->logical = logical;
+    }
+    same->tensors.push_back(id);
+    same->lineages.push_back(lineage_[id]);
+  }
+  for (Fault& fault : faults) {
+    for (TensorId id : fault.tensors) {
+      std::vector<OperatorId> stage = StageOf(id);
+      for (size_t o = stage.size(); o-- > 0;) {
+        if (std::find(fault.operators.begin(), fault.operators.end(), stage[o]) ==
+            fault.operators.end()) {
+          fault.operators.push_back(stage[o]);
+        }
+      }
+      FillInstances(id, &fault);
+    }
+    if (fault.microbatches.empty()) fault.microbatches = "all";
+    std::sort(fault.devices.begin(), fault.devices.end());
+    fault.devices.erase(std::unique(fault.devices.begin(), fault.devices.end()),
+                        fault.devices.end());
+  }
+  return faults;
+}
+
+std::vector<Experiments::Cause> Diagnosis::Causes(TensorId tensor) {
+  Experiments experiments(problem_, replay_, {tensor, lineage_[tensor], StageOf(tensor)});
+  if (!experiments.usable() || Agree(experiments.actual(), experiments.claimed())) return {};
+  return experiments.Run();
+}
+
+}  // namespace
+
+std::vector<Fault> Diagnose(const lineage::Problem& problem,
+                            const shape_reduction::Witness& witness, size_t most, double seconds) {
+  shape_reduction::Replay replay(problem);
+  // Everything, also what nothing reads: it may have been forgotten.
+  if (!replay.Run(witness.seed, {}, seconds).ok() &&
+      !replay.Run(witness.seed, {problem.required[witness.required].parallel}, seconds).ok()) {
+    return {};
+  }
+  Diagnosis diagnosis(problem, witness, replay);
+  std::vector<Fault> faults = diagnosis.Faults(most);
+  std::vector<std::vector<Experiments::Cause>> causes;
+  for (Fault& fault : faults) causes.push_back(diagnosis.Causes(fault.tensors[0]));
+  // What fits by chance does not fit other inputs.
+  for (uint64_t seed : {witness.seed + 1, witness.seed + 2}) {
+    const bool more =
+        std::any_of(causes.begin(), causes.end(), [](const auto& c) { return !c.empty(); });
+    if (!more || !replay.Run(seed, {}, seconds).ok()) break;
+    for (size_t f = 0; f < faults.size(); ++f) {
+      const std::vector<Experiments::Cause> again = diagnosis.Causes(faults[f].tensors[0]);
+      if (again.empty()) continue;  // does not deviate, or nothing fits these inputs
+      std::erase_if(causes[f], [&](const Experiments::Cause& cause) {
+        return std::none_of(again.begin(), again.end(),
+                            [&](const Experiments::Cause& c) { return c.text == cause.text; });
+      });
+    }
+  }
+  for (size_t f = 0; f < faults.size(); ++f) {
+    Fault& fault = faults[f];
+    OperatorId suspect = kNone;
+    for (size_t c = 0; c < causes[f].size() && c < 2; ++c) {
+      absl::StrAppend(&fault.cause, c == 0 ? "" : "; ", causes[f][c].text);
+      if (suspect == kNone) suspect = causes[f][c].op;
+    }
+    const auto at = std::find(fault.operators.begin(), fault.operators.end(), suspect);
+    if (at != fault.operators.end()) std::rotate(fault.operators.begin(), at, at + 1);
+    for (OperatorId op : fault.operators) {
+      for (const auto& [name, value] : problem.parallel.operators[op].attributes) {
+        if (name == "ranks" &&
+            std::find(fault.group.begin(), fault.group.end(), value) == fault.group.end()) {
+          fault.group.push_back(value);
+        }
+      }
+    }
+  }
+  return faults;
+}
+
+}  // namespace planproof::stages

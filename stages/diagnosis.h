@@ -1,0 +1,33 @@
+// Where a refuted plan first goes wrong, and what it looks like.
+#ifndef PLANPROOF_STAGES_DIAGNOSIS_H_
+#define PLANPROOF_STAGES_DIAGNOSIS_H_
+
+#include <string>
+#include <vector>
+
+#include "lineage/lineage.h"
+#include "shape_reduction/witness.h"
+
+namespace planproof::stages {
+
+// One fault: parallel tensors of one logical tensor that are not what their lineages say although
+// everything that they are made from is.
+struct Fault {
+  sdfg::TensorId logical = sdfg::kNone;
+  std::vector<sdfg::TensorId> tensors;      // earliest first
+  std::vector<lineage::Lineage> lineages;   // of each
+  std::vector<sdfg::OperatorId> operators;  // of the stage, the suspected one first
+  std::vector<int> devices;                 // of the instances that are wrong
+  std::string microbatches;                 // of those: "all", "0-1"
+  std::string example;                      // "x at [0, 3] is 1.5, the model's is 2"
+  std::string cause;                        // empty: nothing fits
+  std::vector<std::string> group;           // ranks that the stage's operators list
+};
+
+// Replays the witness and lists its faults, earliest first (at most `most`).
+std::vector<Fault> Diagnose(const lineage::Problem& problem,
+                            const shape_reduction::Witness& witness, size_t most, double seconds);
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_DIAGNOSIS_H_

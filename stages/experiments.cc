@@ -1,0 +1,360 @@
+#include "stages/experiments.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace planproof::stages {
+
+using sdfg::kNone;
+using sdfg::OperatorId;
+using sdfg::TensorId;
+
+namespace {
+
+constexpr double kTolerance = 1e-8;
+constexpr size_t kMaxPoints = 20000;
+constexpr size_t kMaxCandidates = 64;
+
+double At(const shape_reduction::BlockTensor<double>& tensor, int64_t offset) {
+  return tensor.int_valued ? static_cast<double>(tensor.ints[offset]) : tensor.values[offset];
+}
+
+}  // namespace
+
+double ValueAt(const Values& tensor, const std::vector<int64_t>& index) {
+  return At(*tensor, tensor->Offset(index));
+}
+
+void ForEachPair(const Values& left, const Values& right,
+                 const std::function<bool(const std::vector<int64_t>&, double, double)>& visit) {
+  const size_t rank = left->dims.size();
+  if (right->dims.size() != rank) return;
+  std::vector<std::vector<int64_t>> points(rank);
+  std::vector<int64_t> index(rank);
+  for (size_t d = 0; d < rank; ++d) {
+    if (left->dims[d]->extent() != right->dims[d]->extent()) return;
+    points[d] = left->dims[d]->Refine(*right->dims[d]).Representatives();
+    if (points[d].empty()) return;
+    index[d] = points[d][0];
+  }
+  std::vector<size_t> at(rank, 0);
+  while (true) {
+    if (!visit(index, ValueAt(left, index), ValueAt(right, index))) return;
+    size_t d = rank;
+    while (d > 0 && ++at[d - 1] == points[d - 1].size()) {
+      --d;
+      at[d] = 0;
+      index[d] = points[d][0];
+    }
+    if (d == 0) return;
+    index[d - 1] = points[d - 1][at[d - 1]];
+  }
+}
+
+bool AgreeNumbers(const std::vector<double>& left, const std::vector<double>& right) {
+  double largest = 0;
+  for (double x : left) largest = std::max(largest, std::fabs(x));
+  for (double x : right) largest = std::max(largest, std::fabs(x));
+  if (left.size() != right.size() || !std::isfinite(largest)) return false;
+  for (size_t i = 0; i < left.size(); ++i) {
+    // A comparison with NaN is false.
+    if (!(std::fabs(left[i] - right[i]) <= kTolerance * largest)) return false;
+  }
+  return true;
+}
+
+bool Agree(const Values& left, const Values& right) {
+  if (left == nullptr || right == nullptr) return false;
+  if (left == right) return true;
+  std::vector<double> a, b;
+  ForEachPair(left, right, [&](const std::vector<int64_t>&, double x, double y) {
+    a.push_back(x);
+    b.push_back(y);
+    return a.size() < kMaxPoints;
+  });
+  return !a.empty() && AgreeNumbers(a, b);
+}
+
+Experiments::Experiments(const lineage::Problem& problem, shape_reduction::Replay& replay,
+                         Subject subject)
+    : problem_(problem), graph_(problem.parallel), replay_(replay), subject_(std::move(subject)) {
+  actual_ = replay.Parallel(subject_.tensor);
+  claimed_ = replay.Claimed(graph_.tensors[subject_.tensor].shape, subject_.lineage);
+  if (!usable()) return;
+  ForEachPair(claimed_, actual_, [&](const std::vector<int64_t>& index, double l, double p) {
+    points_.push_back(index);
+    claimed_at_.push_back(l);
+    actual_at_.push_back(p);
+    return points_.size() < kMaxPoints;
+  });
+}
+
+std::string Experiments::Place(TensorId tensor) const {
+  const sdfg::Tensor& t = graph_.tensors[tensor];
+  return t.device >= 0 ? absl::StrCat(t.name, " on device ", t.device) : t.name;
+}
+
+std::string Experiments::Name(OperatorId id) const {
+  const sdfg::Operator& op = graph_.operators[id];
+  return op.label.empty() ? op.name : absl::StrCat(op.name, " (", op.label, ")");
+}
+
+Values Experiments::RunStage(OperatorId changed, const sdfg::Operator& op, int operand,
+                             const Values& value) {
+  std::map<TensorId, Values> made;
+  for (OperatorId id : subject_.operators) {
+    if (id < changed) continue;
+    const sdfg::Operator& run = id == changed ? op : graph_.operators[id];
+    std::vector<Values> inputs;
+    bool touched = id == changed;
+    for (size_t k = 0; k < run.inputs.size(); ++k) {
+      const auto found = made.find(run.inputs[k]);
+      touched |= found != made.end();
+      inputs.push_back(found != made.end() ? found->second : replay_.Parallel(run.inputs[k]));
+      if (id == changed && static_cast<int>(k) == operand) inputs.back() = value;
+    }
+    if (!touched) continue;
+    for (size_t k = 0; k < run.outputs.size(); ++k) {
+      const TensorId output = run.outputs[k];
+      if (output == kNone || replay_.Parallel(output) == nullptr) continue;
+      made[output] = replay_.Apply(run, static_cast<int>(k), inputs);
+      if (made[output] == nullptr) return nullptr;
+    }
+  }
+  const auto found = made.find(subject_.tensor);
+  return found == made.end() ? nullptr : found->second;
+}
+
+Values Experiments::With(OperatorId changed, const sdfg::Operator& op) {
+  return RunStage(changed, op, -1, nullptr);
+}
+
+Values Experiments::WithOperand(OperatorId changed, int operand, const Values& value) {
+  return RunStage(changed, graph_.operators[changed], operand, value);
+}
+
+namespace {
+
+// Positions of real literals in which two functions of one structure differ.
+std::vector<size_t> DifferentLiterals(const sdfg::IndexFunction& a, const sdfg::IndexFunction& b) {
+  std::vector<size_t> different;
+  if (a.nodes.size() != b.nodes.size() || a.inputs.size() != b.inputs.size()) return different;
+  for (size_t i = 0; i < a.nodes.size(); ++i) {
+    const sdfg::Node &x = a.nodes[i], &y = b.nodes[i];
+    if (x.op != y.op || x.args != y.args || x.input != y.input) return {};
+    if (!(x.real == y.real)) different.push_back(i);
+  }
+  return different;
+}
+
+std::string Short(const solver::Rational& value) {
+  const std::string exact = value.ToString();
+  return exact.size() <= 12 ? exact : absl::StrCat(value.ToDouble());
+}
+
+}  // namespace
+
+// A literal of an operator is not the model's.
+void Experiments::TryConstants() {
+  for (OperatorId id : subject_.operators) {
+    const sdfg::Operator& op = graph_.operators[id];
+    size_t tried = 0;
+    std::set<const sdfg::IndexFunction*> seen = {op.function.get()};
+    for (const sdfg::Graph* other : {&problem_.logical, &graph_}) {
+      for (const sdfg::Operator& model : other->operators) {
+        if (model.name != op.name || tried >= kMaxCandidates) continue;
+        if (!seen.insert(model.function.get()).second) continue;
+        for (size_t node : DifferentLiterals(*op.function, *model.function)) {
+          ++tried;
+          sdfg::IndexFunction function = *op.function;
+          function.nodes[node].real = model.function->nodes[node].real;
+          sdfg::Operator changed = op;
+          changed.function = std::make_shared<const sdfg::IndexFunction>(std::move(function));
+          if (!Agree(With(id, changed), claimed_)) continue;
+          Found(
+              absl::StrCat("a constant of ", Name(id), " is ", Short(op.function->nodes[node].real),
+                           ", in the model it is ", Short(model.function->nodes[node].real)),
+              id);
+          return;
+        }
+      }
+    }
+  }
+}
+
+// Operands exchanged, or another tensor in place of one.
+void Experiments::TryOperands() {
+  std::vector<int> consumers(graph_.tensors.size(), 0);
+  for (const sdfg::Operator& op : graph_.operators) {
+    for (TensorId input : op.inputs) ++consumers[input];
+  }
+  std::set<TensorId> required;
+  for (const auto& r : problem_.required) required.insert(r.parallel);
+  for (OperatorId id : subject_.operators) {
+    const sdfg::Operator& op = graph_.operators[id];
+    for (size_t i = 0; i < op.inputs.size() && i < 8; ++i) {
+      for (size_t j = i + 1; j < op.inputs.size() && j < 8; ++j) {
+        if (op.inputs[i] == op.inputs[j]) continue;
+        if (graph_.tensors[op.inputs[i]].shape != graph_.tensors[op.inputs[j]].shape) continue;
+        sdfg::Operator changed = op;
+        std::swap(changed.inputs[i], changed.inputs[j]);
+        if (!Agree(With(id, changed), claimed_)) continue;
+        Found(absl::StrCat("operands ", graph_.tensors[op.inputs[i]].name, " and ",
+                           graph_.tensors[op.inputs[j]].name, " of ", Name(id), " are exchanged"),
+              id);
+        return;
+      }
+    }
+    // A tensor that nothing reads is one that was forgotten.
+    size_t tried = 0;
+    for (size_t t = 0; t < graph_.tensors.size() && tried < kMaxCandidates; ++t) {
+      const TensorId candidate = static_cast<TensorId>(t);
+      const sdfg::Tensor& tensor = graph_.tensors[t];
+      if (consumers[t] > 0 || required.count(candidate) > 0 || tensor.producer == kNone) continue;
+      for (size_t k = 0; k < op.inputs.size() && k < 8; ++k) {
+        const sdfg::Tensor& old = graph_.tensors[op.inputs[k]];
+        if (old.shape != tensor.shape || old.axes != tensor.axes || old.device != tensor.device) {
+          continue;
+        }
+        ++tried;
+        const Values& value = replay_.Parallel(candidate);
+        if (value == nullptr || !Agree(WithOperand(id, static_cast<int>(k), value), claimed_)) {
+          continue;
+        }
+        Found(absl::StrCat(Name(id), " reads ", old.name, " in place of ", tensor.name,
+                           ", which nothing reads"),
+              id);
+        return;
+      }
+    }
+  }
+}
+
+void Experiments::TryScale() {
+  double ratio = 0, largest = 0;
+  for (double x : claimed_at_) largest = std::max(largest, std::fabs(x));
+  std::set<double> values;
+  for (size_t i = 0; i < points_.size(); ++i) {
+    if (std::fabs(claimed_at_[i]) < 1e-6 * largest) {
+      if (std::fabs(actual_at_[i]) > 1e-5 * largest) return;
+      continue;
+    }
+    const double r = actual_at_[i] / claimed_at_[i];
+    if (ratio == 0) ratio = r;
+    if (!(std::fabs(r - ratio) <= 1e-7 * std::fabs(ratio))) return;
+    values.insert(claimed_at_[i]);
+  }
+  if (ratio == 0 || !std::isfinite(ratio) || values.empty()) return;
+  std::string text;
+  int64_t whole = 0;
+  for (int64_t d = 1; d <= 4096 && text.empty(); ++d) {
+    for (const bool inverse : {false, true}) {
+      const double n = std::round((inverse ? 1 / ratio : ratio) * static_cast<double>(d));
+      const double is = inverse ? static_cast<double>(d) / n : n / static_cast<double>(d);
+      if (n == 0 || std::fabs(n) > 4096 || std::fabs(is - ratio) > 1e-7 * std::fabs(ratio))
+        continue;
+      const int64_t a = static_cast<int64_t>(n);
+      text = inverse ? absl::StrCat(d, "/", a) : d == 1 ? absl::StrCat(a) : absl::StrCat(a, "/", d);
+      if (d == 1) whole = a;
+      break;
+    }
+  }
+  if (text.size() > 2 && text.substr(text.size() - 2) == "/1") text.resize(text.size() - 2);
+  if (text.empty()) text = absl::StrCat(ratio);
+  text = "scaled by " + text;
+  std::vector<std::string> sizes;
+  for (const sdfg::Axis& axis : graph_.axes) {
+    if (whole > 1 && axis.extent == whole) sizes.push_back(axis.name);
+  }
+  for (OperatorId id : subject_.operators) {
+    for (const auto& [name, value] : graph_.operators[id].attributes) {
+      const int64_t n = 1 + std::count(value.begin(), value.end(), ',');
+      const std::string group = "the group of ranks " + value;
+      if (name == "ranks" && whole > 1 && n == whole &&
+          std::find(sizes.begin(), sizes.end(), group) == sizes.end()) {
+        sizes.push_back(group);
+      }
+    }
+  }
+  if (!sizes.empty()) absl::StrAppend(&text, " = size of ", absl::StrJoin(sizes, " or "));
+  Found(text);
+}
+
+// What several replicas hold adds up to the logical value: they are terms.
+void Experiments::TryReplicaSums() {
+  const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
+  std::vector<int> devices;
+  std::vector<double> sum(points_.size(), 0);
+  for (size_t t = 0; t < problem_.lineage.size() && devices.size() < kMaxCandidates; ++t) {
+    const lineage::Lineage& l = problem_.lineage[t];
+    const sdfg::Tensor& tensor = graph_.tensors[t];
+    const Values& value = replay_.Parallel(static_cast<TensorId>(t));
+    if (l.logical != subject_.lineage.logical || value == nullptr || tensor.name != self.name ||
+        tensor.shape != self.shape || tensor.axes != self.axes ||
+        !Agree(replay_.Claimed(self.shape, l), claimed_)) {
+      continue;
+    }
+    devices.push_back(tensor.device);
+    for (size_t i = 0; i < points_.size(); ++i) sum[i] += ValueAt(value, points_[i]);
+  }
+  if (devices.size() > 1 && AgreeNumbers(sum, claimed_at_)) {
+    std::sort(devices.begin(), devices.end());
+    Found(absl::StrCat("sum over ranks ", absl::StrJoin(devices, ", "), " missing"));
+  }
+  for (size_t a = 0; a < self.axes.size(); ++a) {
+    const int64_t extent = self.shape[a];
+    if (extent < 2 || extent > 1024) continue;
+    std::vector<double> total(points_.size(), 0);
+    for (size_t i = 0; i < points_.size(); ++i) {
+      std::vector<int64_t> index = points_[i];
+      for (index[a] = 0; index[a] < extent; ++index[a]) total[i] += ValueAt(actual_, index);
+    }
+    if (AgreeNumbers(total, claimed_at_)) {
+      Found(absl::StrCat("sum over ", graph_.axes[self.axes[a]].name, " missing"));
+    }
+  }
+}
+
+bool Experiments::TermsAlong(TensorId tensor, size_t axis,
+                             std::vector<std::vector<double>>* terms) {
+  const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
+  const sdfg::Tensor& t = graph_.tensors[tensor];
+  const Values& value = replay_.Parallel(tensor);
+  std::vector<int64_t> from(t.axes.size(), -1);  // coordinate of the subject, or -1
+  int64_t combinations = 1;
+  for (size_t a = 0; a < t.axes.size(); ++a) {
+    const auto at = std::find(self.axes.begin(), self.axes.end(), t.axes[a]);
+    if (at != self.axes.end())
+      from[a] = at - self.axes.begin();
+    else if (a != axis)
+      combinations *= t.shape[a];
+  }
+  const int64_t extent = t.shape[axis];
+  if (combinations * extent * static_cast<int64_t>(points_.size()) > 2000000) return false;
+  terms->assign(extent, std::vector<double>(points_.size(), 0));
+  std::vector<int64_t> index(t.shape.size(), 0);
+  for (size_t i = 0; i < points_.size(); ++i) {
+    for (size_t a = 0; a < t.axes.size(); ++a) index[a] = from[a] >= 0 ? points_[i][from[a]] : 0;
+    std::copy(points_[i].begin() + self.axes.size(), points_[i].end(),
+              index.begin() + t.axes.size());
+    for (int64_t n = 0; n < combinations; ++n) {
+      int64_t rest = n;
+      for (size_t a = 0; a < t.axes.size(); ++a) {
+        if (from[a] >= 0 || a == axis) continue;
+        index[a] = rest % t.shape[a];
+        rest /= t.shape[a];
+      }
+      for (index[axis] = 0; index[axis] < extent; ++index[axis]) {
+        (*terms)[index[axis]][i] += ValueAt(value, index);
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace planproof::stages

@@ -1,0 +1,85 @@
+// Numeric experiments on the operators between related tensors: what would make them right?
+#ifndef PLANPROOF_STAGES_EXPERIMENTS_H_
+#define PLANPROOF_STAGES_EXPERIMENTS_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lineage/lineage.h"
+#include "shape_reduction/replay.h"
+
+namespace planproof::stages {
+
+using Values = shape_reduction::Replay::Ptr;
+
+// Calls `visit` with an index and the two values for one element of every common block, until it
+// returns false. The tensors have one shape.
+void ForEachPair(const Values& left, const Values& right,
+                 const std::function<bool(const std::vector<int64_t>&, double, double)>& visit);
+
+double ValueAt(const Values& tensor, const std::vector<int64_t>& index);
+// Equal up to rounding, relative to the largest element.
+bool Agree(const Values& left, const Values& right);
+bool AgreeNumbers(const std::vector<double>& left, const std::vector<double>& right);
+
+// A parallel tensor that is not what its lineage says although what it is made from is.
+struct Subject {
+  sdfg::TensorId tensor = sdfg::kNone;
+  lineage::Lineage lineage;
+  std::vector<sdfg::OperatorId> operators;  // of its stage, in topological order
+};
+
+class Experiments {
+ public:
+  Experiments(const lineage::Problem& problem, shape_reduction::Replay& replay, Subject subject);
+
+  bool usable() const { return actual_ != nullptr && claimed_ != nullptr; }
+  const Values& actual() const { return actual_; }
+  const Values& claimed() const { return claimed_; }
+
+  // Suspected causes with the operator (or kNone) each is about, most specific first.
+  struct Cause {
+    std::string text;
+    sdfg::OperatorId op = sdfg::kNone;
+  };
+  std::vector<Cause> Run();
+
+ private:
+  // The subject when the stage runs with this operator in place of operator `changed`.
+  Values With(sdfg::OperatorId changed, const sdfg::Operator& op);
+  // The same with other values for one operand.
+  Values WithOperand(sdfg::OperatorId changed, int operand, const Values& value);
+  Values RunStage(sdfg::OperatorId changed, const sdfg::Operator& op, int operand,
+                  const Values& value);
+
+  void TryConstants();
+  void TryOperands();
+  void TryScale();
+  void TryReplicaSums();
+  void TryTerms();
+  void TryShards();
+  void TrySlices();
+  void Found(std::string text, sdfg::OperatorId op = sdfg::kNone) {
+    causes_.push_back({std::move(text), op});
+  }
+
+  std::string Place(sdfg::TensorId tensor) const;  // "x on device 3"
+  std::string Name(sdfg::OperatorId op) const;
+  // Sums of the tensor over its axes that the subject lacks, except one coordinate of one axis.
+  bool TermsAlong(sdfg::TensorId tensor, size_t axis, std::vector<std::vector<double>>* terms);
+
+  const lineage::Problem& problem_;
+  const sdfg::Graph& graph_;
+  shape_reduction::Replay& replay_;
+  Subject subject_;
+  Values actual_, claimed_;
+  std::vector<std::vector<int64_t>> points_;    // elements that are compared
+  std::vector<double> actual_at_, claimed_at_;  // their values
+  std::vector<Cause> causes_;
+};
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_EXPERIMENTS_H_
