@@ -49,6 +49,7 @@ double Hash(const std::string& name, const std::vector<double>& args) {
   return static_cast<double>(h >> 11) * 0x1p-53;
 }
 
+constexpr char kTwoOverSqrtPi[] = "two_over_sqrt_pi";  // an opaque constant of known value
 constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
 double RealPower(double a, const Rational& exponent) {
@@ -105,6 +106,7 @@ double ValueOf(const RawTerm& t, const std::vector<double>& a, const RawValues& 
     case RawOp::kIntIte:
       return std::isnan(a[0]) ? kUndefined : a[0] != 0 ? a[1] : a[2];
     case RawOp::kApply:
+      if (t.name == kTwoOverSqrtPi) return 1.1283791670955126;
       return Hash(t.name, a);
     case RawOp::kIntApply:
       return static_cast<double>(t.low) +
@@ -174,7 +176,7 @@ RawNumber EvaluateRaw(const RawArena& arena, RawId root, const RawValues& values
     std::vector<double> args;
     for (RawId a : t.args) args.push_back(value[a]);
     value[id] = ValueOf(t, args, values);
-    out.opaque |= t.op == RawOp::kApply || t.op == RawOp::kIntApply;
+    out.opaque |= t.op == RawOp::kIntApply || (t.op == RawOp::kApply && t.name != kTwoOverSqrtPi);
     if (IsReal(t) && std::isfinite(value[id])) {
       out.magnitude = std::max(out.magnitude, std::fabs(value[id]));
     }

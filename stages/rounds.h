@@ -13,6 +13,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stages/claim.h"
@@ -34,6 +35,12 @@ class Rounds {
   // Stops after `max_rounds`. True if every required claim is proved. Claims are decided
   // with this work limit per claim, those that come after `seconds` not at all.
   bool Continue(int max_rounds, int64_t term_budget, double seconds);
+
+  // Takes outcomes that another engine has found.
+  void Adopt(std::vector<ClaimOutcome> outcomes, int64_t classes) {
+    outcomes_ = std::move(outcomes);
+    classes_ = classes;
+  }
 
   const std::vector<ClaimOutcome>& outcomes() const { return outcomes_; }
   int64_t classes() const { return classes_; }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "stages/audit.h"
 #include "stages/claim_table.h"
 #include "stages/describe.h"
 #include "stages/premises.h"
@@ -87,7 +88,9 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
   result.time_s.cut = Since(cut_start);
 
   Rounds rounds(problem, options, &table, &relations);
-  bool proved = rounds.First() && rounds.RequiredProved();
+  const bool smt = options.engine == Engine::kSmt;
+  bool proved = smt ? DecideBySmt(problem, options, &table, relations, &rounds, &result)
+                    : rounds.First() && rounds.RequiredProved();
   std::vector<ClaimOutcome> first = rounds.outcomes();
   bool refuted = false;
   if (!proved) {
@@ -96,9 +99,9 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     const auto failed = std::count_if(first.begin(), first.end(), [](const ClaimOutcome& o) {
       return o.status == ClaimStatus::kFailed;
     });
-    if (failed > 0 && failed <= kFewFailures) proved = rounds.Continue(2, kQuickTermBudget, 2);
+    if (!smt && failed > 0 && failed <= kFewFailures) proved = rounds.Continue(2, kQuickTermBudget, 2);
     if (!proved && failed > 0) refuted = Refute(problem, options, table, first, &result);
-    if (!proved && !refuted && failed > 0)
+    if (!smt && !proved && !refuted && failed > 0)
       proved = rounds.Continue(16, ClaimLimits{}.term_budget, options.stage_timeout_s);
   }
   result.time_s.cut += rounds.key_seconds();
@@ -155,6 +158,9 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
   } else {
     result.verdict = Verdict::kUnknown;
     ListUndecided(problem, table, rounds, &result);
+  }
+  if (options.engine == Engine::kAudit || (!smt && !options.dump_smt_directory.empty())) {
+    Audit(problem, options, table, relations, rounds, &result);
   }
   result.peak_rss_mb.total = std::max(rounds.usage().peak_total_mb, PeakResidentMegabytes());
   result.peak_rss_mb.largest = std::max(rounds.usage().peak_largest_mb, PeakResidentMegabytes());

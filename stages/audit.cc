@@ -1,0 +1,225 @@
+#include "stages/audit.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "solver/z3_solver.h"
+#include "stages/process_pool.h"
+
+namespace planproof::stages {
+
+using Status = SmtClaimOutcome::Status;
+
+namespace {
+
+constexpr double kQuestionSeconds = 5;
+constexpr double kClassSeconds = 40;  // of one worker's task, all cells together
+constexpr char kSmtPremise[] =
+    "every operator is defined on the inputs considered (asserted to Z3 as premises)";
+
+std::string ToBytes(const SmtClaimOutcome& o) {
+  return absl::StrCat(static_cast<int>(o.status), " ", o.identical ? 1 : 0, " ",
+                      o.expressed ? 1 : 0, " ", o.bound_holds ? 1 : 0, " ", o.representatives, " ",
+                      o.questions, " ", o.reason);
+}
+
+SmtClaimOutcome FromBytes(const std::string& bytes) {
+  SmtClaimOutcome o;
+  std::istringstream in(bytes);
+  int status = static_cast<int>(Status::kUnknown);
+  in >> status >> o.identical >> o.expressed >> o.bound_holds >> o.representatives >> o.questions;
+  in >> std::ws;
+  std::getline(in, o.reason);
+  o.status = static_cast<Status>(status);
+  return o;
+}
+
+// The outcomes of the classes' first members, in order.
+std::vector<SmtClaimOutcome> RunClasses(const lineage::Problem& problem,
+                                        const VerifyOptions& options, const ClaimTable& table,
+                                        const Relations& relations, const Rounds& rounds,
+                                        const std::vector<ClaimClass>& classes, bool ask,
+                                        const std::vector<ClaimOutcome>* normal_form) {
+  if (!options.dump_smt_directory.empty()) {
+    std::error_code ignored;
+    std::filesystem::create_directories(options.dump_smt_directory, ignored);
+  }
+  auto name = [&](int k) { return rounds.ClaimName(classes[k].members[0]); };
+  auto work = [&](int k) {
+    const int c = classes[k].members[0];
+    const Claim& claim = table.claims()[c];
+    SmtClaimOptions smt;
+    smt.timeout_s = ask ? kQuestionSeconds : 0;
+    if (normal_form != nullptr && (*normal_form)[c].tier == "unfolded") smt.unfold_levels = 3;
+    if (!options.dump_smt_directory.empty()) {
+      smt.dump_prefix = absl::StrCat(options.dump_smt_directory, "/class_", k);
+      smt.comments = {absl::StrCat("claim: ", name(k)),
+                      absl::StrCat("claims of this class: ", classes[k].members.size())};
+      const auto producer = problem.parallel.tensors[claim.parallel].producer;
+      const auto logical = problem.logical.tensors[claim.target.logical].producer;
+      if (logical != sdfg::kNone) {
+        smt.comments.push_back(
+            absl::StrCat("logical operator: ", problem.logical.Describe(logical)));
+      }
+      if (producer != sdfg::kNone) {
+        smt.comments.push_back(
+            absl::StrCat("parallel operator: ", problem.parallel.Describe(producer)));
+      }
+    }
+    return ToBytes(DecideClaimBySmt(problem, relations, claim, smt));
+  };
+  std::vector<SmtClaimOutcome> outcomes(classes.size());
+  int64_t done = 0;
+  auto on_result = [&](int k, TaskOutcome outcome) {
+    if (outcome.status == TaskStatus::kDone) {
+      outcomes[k] = FromBytes(outcome.result);
+    } else {
+      outcomes[k].reason = outcome.reason;
+    }
+    if (options.progress) options.progress(++done, static_cast<int64_t>(classes.size()));
+  };
+  WorkerLimits limits;
+  limits.jobs = options.jobs;
+  limits.task_timeout_s = std::min(options.stage_timeout_s, kClassSeconds);
+  limits.memory_limit_mb = options.memory_limit_mb;
+  RunInWorkers(static_cast<int>(classes.size()), limits, work, on_result, name);
+  return outcomes;
+}
+
+std::vector<ClaimClass> AllClasses(const lineage::Problem& problem, const VerifyOptions& options,
+                                   const ClaimTable& table, const Relations& relations) {
+  std::vector<int> all(table.claims().size());
+  for (size_t c = 0; c < all.size(); ++c) all[c] = static_cast<int>(c);
+  return table.Classes(all, problem, relations, options.use_classes);
+}
+
+}  // namespace
+
+bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
+                 const Relations& relations, Rounds* rounds, Result* result) {
+  const std::vector<ClaimClass> classes = AllClasses(problem, options, *table, relations);
+  std::vector<ClaimOutcome> outcomes(table->claims().size());
+  std::vector<SmtClaimOutcome> decided(classes.size());
+  if (solver::Z3Missing().empty()) {
+    decided = RunClasses(problem, options, *table, relations, *rounds, classes, true, nullptr);
+  } else {
+    for (SmtClaimOutcome& o : decided) o.reason = solver::Z3Missing();
+    result->warnings.push_back(solver::Z3Missing());
+  }
+  int64_t beyond_bound = 0;
+  for (size_t k = 0; k < classes.size(); ++k) {
+    ClaimOutcome o;
+    if (decided[k].status == Status::kEqual && decided[k].bound_holds) {
+      o.status = ClaimStatus::kProved;
+      o.tier = decided[k].identical ? "identical" : "z3";
+      if (!decided[k].identical) o.premises = {kSmtPremise};
+    } else if (decided[k].status == Status::kEqual) {
+      ++beyond_bound;
+      o.status = ClaimStatus::kAbandoned;
+      o.reason = "equal on representatives, but no bound says that these suffice";
+    } else {
+      o.status =
+          decided[k].status == Status::kDifferent ? ClaimStatus::kFailed : ClaimStatus::kAbandoned;
+      o.reason = absl::StrCat("Z3: ", decided[k].reason);
+    }
+    for (int c : classes[k].members) {
+      table->claims()[c].klass = static_cast<int32_t>(k);
+      outcomes[c] = o;
+    }
+  }
+  if (beyond_bound > 0) {
+    result->warnings.push_back(absl::StrCat(
+        "smt: ", beyond_bound, " of ", classes.size(),
+        " classes are equal on representatives, but no bound says that these suffice"));
+  }
+  rounds->Adopt(std::move(outcomes), static_cast<int64_t>(classes.size()));
+  return rounds->RequiredProved();
+}
+
+Agreement Compare(const ClaimOutcome& normal_form, const SmtClaimOutcome& smt) {
+  if (smt.status == Status::kUnknown) return Agreement::kIndefinite;
+  if (normal_form.status != ClaimStatus::kProved || smt.status == Status::kEqual) {
+    return Agreement::kAgree;
+  }
+  // Proved with definitions opened further than Z3 was shown: the claims are not the same.
+  return normal_form.tier == "unfolded" ? Agreement::kIndefinite : Agreement::kContradiction;
+}
+
+void Audit(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
+           const Relations& relations, const Rounds& rounds, Result* result) {
+  const bool audit = options.engine == Engine::kAudit;
+  if (!solver::Z3Missing().empty()) {
+    result->warnings.push_back(solver::Z3Missing());
+    if (!audit) return;
+    Violation v;
+    v.verdict = Verdict::kUnknown;
+    v.kind = "not audited";
+    v.message = absl::StrCat("not audited: ", solver::Z3Missing());
+    result->violations.push_back(std::move(v));
+    if (result->verdict == Verdict::kProved) result->verdict = Verdict::kUnknown;
+    return;
+  }
+  const std::vector<ClaimClass> classes = AllClasses(problem, options, table, relations);
+  const std::vector<SmtClaimOutcome> smt =
+      RunClasses(problem, options, table, relations, rounds, classes, audit, &rounds.outcomes());
+  if (!audit) return;
+  int64_t identical = 0, differing = 0, equal = 0, different = 0, bounded = 0;
+  std::vector<Violation> contradictions;
+  std::set<std::string> reasons;
+  for (size_t k = 0; k < classes.size(); ++k) {
+    const int c = classes[k].members[0];
+    const SmtClaimOutcome& o = smt[k];
+    bounded += o.status == Status::kEqual && o.bound_holds;
+    if (o.identical) {
+      ++identical;
+    } else {
+      ++differing;
+      equal += o.status == Status::kEqual;
+      different += o.status == Status::kDifferent;
+    }
+    const Agreement agreement = Compare(rounds.outcomes()[c], o);
+    if (agreement == Agreement::kIndefinite) {
+      reasons.insert(absl::StrCat(rounds.ClaimName(c), ": ", o.reason));
+    }
+    if (agreement != Agreement::kContradiction) continue;
+    Violation v;
+    v.verdict = Verdict::kUnknown;
+    v.kind = "engines contradict";
+    v.stage = rounds.ClaimName(c);
+    v.message = absl::StrCat("the normal form proves ", v.stage, " (class ", k,
+                             "), Z3 refutes it: ", o.reason);
+    contradictions.push_back(std::move(v));
+  }
+  if (result->verdict == Verdict::kRefuted && bounded == static_cast<int64_t>(classes.size())) {
+    Violation v;
+    v.verdict = Verdict::kUnknown;
+    v.kind = "engines contradict";
+    v.message = "numbers refute the plan, but Z3 proves every claim of it";
+    contradictions.push_back(std::move(v));
+  }
+  const int64_t definite = equal + different;
+  result->tiers.emplace_back("audit: raw terms identical", identical);
+  result->tiers.emplace_back("audit: raw terms differ", differing);
+  result->tiers.emplace_back("audit: z3 equal", equal);
+  result->tiers.emplace_back("audit: z3 different", different);
+  result->tiers.emplace_back("audit: contradictions", static_cast<int64_t>(contradictions.size()));
+  result->warnings.push_back(
+      absl::StrCat("audit: ", classes.size(), " classes, the raw terms of ", differing,
+                   " are not identical; Z3 is definite on ", definite, " of these",
+                   differing > 0 ? absl::StrCat(" (", definite * 100 / differing, " %)") : "",
+                   ", the bound on representatives covers ", bounded,
+                   " classes; contradictions: ", contradictions.size()));
+  for (const std::string& reason : reasons) {
+    result->warnings.push_back(absl::StrCat("audit: Z3 has no answer for ", reason));
+  }
+  if (!contradictions.empty()) {
+    result->verdict = Verdict::kUnknown;
+    result->violations.insert(result->violations.begin(), contradictions.begin(),
+                              contradictions.end());
+  }
+}
+
+}  // namespace planproof::stages

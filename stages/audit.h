@@ -1,0 +1,39 @@
+// Z3 beside, or in place of, the normal form.
+//
+// Both functions decide one representative of each class of equal claims in worker processes
+// (smt_claim.h). docs/engines.md says what the engines promise.
+#ifndef PLANPROOF_STAGES_AUDIT_H_
+#define PLANPROOF_STAGES_AUDIT_H_
+
+#include "stages/claim_table.h"
+#include "stages/relations.h"
+#include "stages/rounds.h"
+#include "stages/smt_claim.h"
+#include "stages/verify.h"
+
+namespace planproof::stages {
+
+// --engine smt: every claim is decided by Z3 alone, under the hypothesis that all full lineages
+// hold, and `rounds` gets the outcomes. A claim counts as proved only if the bound on
+// representatives covers it. Returns whether every required claim is proved.
+bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
+                 const Relations& relations, Rounds* rounds, Result* result);
+
+// --engine audit: asks Z3 about every class that `rounds` has decided, and compares. Appends the
+// counts to `result`; definite answers that contradict one another make the verdict UNKNOWN with a
+// violation of kind "engines contradict". Also writes the files of --dump-smt; for other engines
+// than audit it does only that.
+void Audit(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
+           const Relations& relations, const Rounds& rounds, Result* result);
+
+// The audit's judgement of one class, for tests.
+enum class Agreement : uint8_t {
+  kAgree,          // both definite, or Z3 definite where the normal form was not
+  kContradiction,  // both definite and different
+  kIndefinite,     // Z3 has no definite answer
+};
+Agreement Compare(const ClaimOutcome& normal_form, const SmtClaimOutcome& smt);
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_AUDIT_H_

@@ -1,0 +1,145 @@
+// Elements of tensors as raw terms, on block-constant logical tensors.
+//
+// The graphs keep their full shapes; what is reduced are the unknown values: a dimension of a
+// logical tensor is cut into blocks, and all indices of a block stand for one variable. A sum over
+// n indices is evaluated run by run: at the first index of a run every decision on the way (a
+// comparison, a digit, the block of a read) is noted as a bound on how far the run extends; the
+// term found there counts as often as the run is long. This is exact, whatever the blocks are.
+//
+// It shares nothing with the symbolic evaluator that the prover uses, on purpose: an audit by the
+// same code would repeat its mistakes.
+#ifndef PLANPROOF_STAGES_SMT_EVALUATION_H_
+#define PLANPROOF_STAGES_SMT_EVALUATION_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "solver/smt_term.h"
+#include "stages/relations.h"
+
+namespace planproof::stages {
+
+// Where blocks of logical tensors start, by tensor and dimension; absent: one block.
+using BlockStarts = std::map<std::pair<sdfg::TensorId, int>, std::set<int64_t>>;
+
+struct SmtLimits {
+  size_t max_terms = 30'000;      // of one side
+  int64_t max_steps = 2'000'000;  // nodes visited, per side
+};
+
+// An index: affine in the variables of enclosing loops, or a term over unknown integers.
+struct SmtIndex {
+  bool symbolic = false;
+  solver::RawId term = 0;  // symbolic
+  int64_t constant = 0;
+  absl::InlinedVector<std::pair<int, int64_t>, 3> terms;  // loop, coefficient
+};
+
+// A real value; `masked` means -infinity.
+struct SmtValue {
+  bool masked = false;
+  solver::RawId term = 0;
+  int sums = 0;  // largest number of sums in one monomial, as the operators stand
+};
+
+class SmtEvaluation {
+ public:
+  // Without `blocks` unknown tensors are not cut and the places where something is decided are
+  // added to `cuts`; terms are then of no use. `unfolded`: logical tensors read by definition.
+  SmtEvaluation(const lineage::Problem& problem, const Relations& relations,
+                const std::set<sdfg::TensorId>& unfolded, const BlockStarts* blocks,
+                BlockStarts* cuts, const SmtLimits& limits);
+  ~SmtEvaluation();
+
+  // A loop over [0, extent), entered at `value`; returns its number. Loops end in reverse order.
+  int Open(int64_t value, int64_t extent);
+  int64_t Value(int loop) const { return loops_[loop].value; }
+  // The first index after the run that starts at the loop's value.
+  int64_t End(int loop) const { return loops_[loop].end; }
+  // Ends the loop's run (checks how reads align with it).
+  void Close();
+  SmtIndex LoopIndex(int loop) const;
+
+  // The element of a tensor by its definition (of one without producer: what it stands for).
+  bool Defined(bool parallel, sdfg::TensorId tensor, const std::vector<SmtIndex>& index,
+               SmtValue* out);
+  bool IntegerDefined(bool parallel, sdfg::TensorId tensor, const std::vector<SmtIndex>& index,
+                      SmtIndex* out);
+  // The element as other tensors read it: held tensors by lineage, logical tensors as unknowns.
+  bool Element(bool parallel, sdfg::TensorId tensor, const std::vector<SmtIndex>& index,
+               SmtValue* out);
+  bool IntegerElement(bool parallel, sdfg::TensorId tensor, const std::vector<SmtIndex>& index,
+                      SmtIndex* out);
+  bool Map(const std::vector<sdfg::IndexMap>& map, const std::vector<SmtIndex>& index,
+           std::vector<SmtIndex>* out);
+  solver::RawId IntegerTerm(const SmtIndex& index);
+
+  solver::RawArena& arena() { return arena_; }
+  const std::vector<solver::RawId>& premises() const { return premises_; }
+  const std::string& error() const { return error_; }
+  // Every term is polynomial in the unknown values (no division by them, no functions).
+  bool polynomial() const { return polynomial_; }
+  int maxima() const { return maxima_; }
+  // Every run is one whole block of what is read in it: the condition under which representatives
+  // of an interval are interchangeable.
+  bool aligned() const { return aligned_; }
+  // Every run had length 1: the term is that of the full shapes.
+  bool unreduced() const { return unreduced_; }
+  bool reads_integers() const { return reads_integers_; }
+  // Logical tensors that were read as unknown values.
+  const std::set<sdfg::TensorId>& unknowns() const { return unknowns_; }
+
+ private:
+  friend class SmtApplication;
+  struct Loop {
+    int64_t value = 0, end = 0, extent = 0;
+    struct Read {
+      int64_t block_length, low, high;  // the run must cover the block
+      sdfg::TensorId tensor;
+      int dim;
+    };
+    std::vector<Read> reads;
+  };
+  bool Fail(std::string message);
+  int64_t Low(const SmtIndex& e) const;  // value at the loops' values
+  // Shortens runs until low <= e < high on the whole of them; it holds at the loops' values.
+  void Guard(const SmtIndex& e, int64_t low, int64_t high);
+  void Bounds(const SmtIndex& e, int64_t* low, int64_t* high) const;
+  int64_t Exact(const SmtIndex& e);  // runs on which e is constant
+  bool DivMod(const SmtIndex& e, int64_t divisor, SmtIndex* quotient, SmtIndex* remainder);
+  SmtIndex Sum(const SmtIndex& a, const SmtIndex& b);
+  SmtIndex Scaled(const SmtIndex& a, int64_t factor);
+  SmtIndex Symbolic(solver::RawId term) const;
+  bool Unknown(sdfg::TensorId tensor, const std::vector<SmtIndex>& index, bool integer,
+               solver::RawId* out);
+  void ReadAt(sdfg::TensorId tensor, int dim, const SmtIndex& e, int64_t* block);
+  const std::vector<std::vector<sdfg::VarId>>& Dependencies(const sdfg::IndexFunction& function);
+
+  const lineage::Problem& problem_;
+  const Relations& relations_;
+  const std::set<sdfg::TensorId>& unfolded_;
+  const BlockStarts* blocks_;
+  BlockStarts* cuts_;
+  const SmtLimits limits_;
+  solver::RawArena arena_;
+  std::vector<Loop> loops_;
+  std::vector<solver::RawId> premises_;
+  std::map<sdfg::TensorId, int64_t> sign_;  // of unknowns: RawTerm::low of a variable
+  std::set<sdfg::TensorId> unknowns_;
+  std::map<const sdfg::IndexFunction*, std::vector<std::vector<sdfg::VarId>>> dependencies_;
+  std::string error_;
+  int64_t steps_ = 0;
+  int depth_ = 0, nesting_ = 0;
+  int guards_ = 0;  // enclosing selections whose condition is not decided
+  int maxima_ = 0;
+  bool polynomial_ = true, aligned_ = true, unreduced_ = true, reads_integers_ = false;
+};
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_SMT_EVALUATION_H_
