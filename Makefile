@@ -1,7 +1,7 @@
 # The everyday commands. Everything is built by CMake; this file only says which targets make what.
 #   make demo            install what is missing, build, verify an example and its broken twin
 #   make test            build and run all tests
-#   make test-sanitize   the same under address and undefined-behaviour sanitizers
+#   make test-sanitize   the same under address and undefined-behaviour sanitizers (-core: what .ci/run does)
 #   make bench           micro-benchmarks and whole commands
 #   make acceptance      the acceptance list, line by line
 #   make fuzz            each reader under libFuzzer, FUZZ_SECONDS (default 60) per reader
@@ -12,7 +12,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 PLANPROOF = $(BUILD)/cli/planproof
 
-.PHONY: all setup demo test test-sanitize bench acceptance fuzz format check-format tidy docs install clean
+.PHONY: all setup demo test test-sanitize test-sanitize-core bench acceptance fuzz format check-format tidy docs install clean
 all: $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS)
 
@@ -34,11 +34,21 @@ test: $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS)
 	scripts/run_tests.sh $(BUILD) $(JOBS)
 
-test-sanitize: setup
+$(BUILD)-sanitize/build.ninja: | setup
 	cmake -S . -B $(BUILD)-sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1\ -g1 \
 	  -DPLANPROOF_SANITIZE=ON -DPLANPROOF_BENCHMARKS=OFF
+
+test-sanitize: $(BUILD)-sanitize/build.ninja
 	cmake --build $(BUILD)-sanitize -j $(JOBS)
-	scripts/run_tests.sh $(BUILD)-sanitize $(JOBS)
+	PLANPROOF_SANITIZED=1 scripts/run_tests.sh $(BUILD)-sanitize $(JOBS)
+
+# The layers that a verdict rests on, and the readers of untrusted files.
+CORE = solver sdfg lineage stages frontend
+test-sanitize-core: $(BUILD)-sanitize/build.ninja
+	cmake --build $(BUILD)-sanitize -j $(JOBS) --target declaration_fuzz_replay plan_fuzz_replay \
+	  pickle_fuzz_replay $(foreach layer,$(CORE),$(if $(wildcard tests/$(layer)/*_test.cc),$(layer)_tests))
+	PLANPROOF_SANITIZED=1 scripts/run_tests.sh $(BUILD)-sanitize $(JOBS) \
+	  -R '^(solver|sdfg|lineage|stages|frontend|fuzz)\.'
 
 bench: $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS)

@@ -1,14 +1,16 @@
 #!/bin/bash
+# run_tests.sh BUILD [JOBS [CTEST OPTIONS]]
 # Runs the tests of a build directory; says aloud how many were skipped, and why. Ends with ctest's
 # own summary line.
 set -uo pipefail
 build=$1
 jobs=${2:-2}
+shift $(($# < 2 ? $# : 2))
 cd "$(dirname "$0")/.."
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-ctest --test-dir "$build" -j "$jobs" --output-on-failure --no-tests=error --timeout 900 \
+ctest --test-dir "$build" -j "$jobs" --output-on-failure --no-tests=error "$@" \
   2>&1 | tee "$log" | grep -Ev '^ *(Start +[0-9]+:|[0-9]+/[0-9]+ Test +#[0-9]+:.* Passed)'
 status=${PIPESTATUS[0]}
 
