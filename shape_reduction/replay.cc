@@ -102,6 +102,10 @@ Replay::Ptr Replay::Claimed(const sdfg::Shape& shape, const lineage::Lineage& li
 
 Replay::Ptr Replay::Apply(const sdfg::Operator& op, int output, const std::vector<Ptr>& inputs) {
   if (std::find(inputs.begin(), inputs.end(), nullptr) != inputs.end()) return nullptr;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    const Ptr& usual = Parallel(op.inputs[k]);
+    if (usual != nullptr && usual->int_valued != inputs[k]->int_valued) return nullptr;
+  }
   const ScalarProgram& program = state_->programs.Get(state_->problem.parallel, op, output);
   PremiseCheck unused;
   Ptr result;

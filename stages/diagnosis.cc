@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -21,6 +22,9 @@ namespace {
 
 constexpr size_t kMaxStageOperators = 64;
 constexpr int64_t kMaxInstances = 4096;
+constexpr int kSeeds = 6;
+
+using Clock = std::chrono::steady_clock;
 
 class Diagnosis {
  public:
@@ -114,14 +118,15 @@ void Diagnosis::FillInstances(TensorId id, Fault* fault) {
   const Values& actual = replay_.Parallel(id);
   double largest = 0;
   ForEachPair(claimed, actual, [&](const auto&, double x, double y) {
-    largest = std::max({largest, std::fabs(x), std::fabs(y)});
+    if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
+    if (std::isfinite(y)) largest = std::max(largest, std::fabs(y));
     return true;
   });
   double worst = 0;
   std::vector<std::set<int64_t>> wrong(tensor.axes.size());
   ForEachPair(claimed, actual, [&](const std::vector<int64_t>& index, double x, double y) {
     const double size = std::fabs(x - y);
-    if (size <= 1e-8 * largest) return true;
+    if (x == y || size <= 1e-8 * largest) return true;
     for (size_t a = 0; a < tensor.axes.size(); ++a) wrong[a].insert(index[a]);
     if (size > worst) {
       worst = size;
@@ -220,21 +225,24 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
   }
   Diagnosis diagnosis(problem, witness, replay);
   std::vector<Fault> faults = diagnosis.Faults(most);
-  std::vector<std::vector<Experiments::Cause>> causes;
-  for (Fault& fault : faults) causes.push_back(diagnosis.Causes(fault.tensors[0]));
-  // What fits by chance does not fit other inputs.
-  for (uint64_t seed : {witness.seed + 1, witness.seed + 2}) {
-    const bool more =
-        std::any_of(causes.begin(), causes.end(), [](const auto& c) { return !c.empty(); });
-    if (!more || !replay.Run(seed, {}, seconds).ok()) break;
+  // What fits by chance does not fit other inputs: only what fits most often is named.
+  std::vector<std::vector<Experiments::Cause>> causes(faults.size());
+  std::vector<std::map<std::string, int>> fits(faults.size());
+  const Clock::time_point start = Clock::now();
+  for (int k = 0;
+       k < kSeeds && std::chrono::duration<double>(Clock::now() - start).count() < seconds; ++k) {
+    if (k > 0 && !replay.Run(witness.seed + k, {}, seconds).ok()) break;
     for (size_t f = 0; f < faults.size(); ++f) {
-      const std::vector<Experiments::Cause> again = diagnosis.Causes(faults[f].tensors[0]);
-      if (again.empty()) continue;  // does not deviate, or nothing fits these inputs
-      std::erase_if(causes[f], [&](const Experiments::Cause& cause) {
-        return std::none_of(again.begin(), again.end(),
-                            [&](const Experiments::Cause& c) { return c.text == cause.text; });
-      });
+      for (Experiments::Cause& cause : diagnosis.Causes(faults[f].tensors[0])) {
+        if (++fits[f][cause.text] == 1) causes[f].push_back(std::move(cause));
+      }
     }
+  }
+  for (size_t f = 0; f < faults.size(); ++f) {
+    int most_often = 0;
+    for (const auto& [text, count] : fits[f]) most_often = std::max(most_often, count);
+    std::erase_if(causes[f],
+                  [&](const Experiments::Cause& c) { return fits[f][c.text] < most_often; });
   }
   for (size_t f = 0; f < faults.size(); ++f) {
     Fault& fault = faults[f];

@@ -57,11 +57,15 @@ void ForEachPair(const Values& left, const Values& right,
 }
 
 bool AgreeNumbers(const std::vector<double>& left, const std::vector<double>& right) {
+  if (left.size() != right.size()) return false;
   double largest = 0;
-  for (double x : left) largest = std::max(largest, std::fabs(x));
-  for (double x : right) largest = std::max(largest, std::fabs(x));
-  if (left.size() != right.size() || !std::isfinite(largest)) return false;
+  for (const std::vector<double>* side : {&left, &right}) {
+    for (double x : *side) {
+      if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
+    }
+  }
   for (size_t i = 0; i < left.size(); ++i) {
+    if (left[i] == right[i]) continue;  // infinite masks, too
     // A comparison with NaN is false.
     if (!(std::fabs(left[i] - right[i]) <= kTolerance * largest)) return false;
   }
@@ -200,7 +204,8 @@ void Experiments::TryOperands() {
     for (size_t i = 0; i < op.inputs.size() && i < 8; ++i) {
       for (size_t j = i + 1; j < op.inputs.size() && j < 8; ++j) {
         if (op.inputs[i] == op.inputs[j]) continue;
-        if (graph_.tensors[op.inputs[i]].shape != graph_.tensors[op.inputs[j]].shape) continue;
+        const sdfg::Tensor &x = graph_.tensors[op.inputs[i]], &y = graph_.tensors[op.inputs[j]];
+        if (x.shape != y.shape || sdfg::IsInteger(x.dtype) || sdfg::IsInteger(y.dtype)) continue;
         sdfg::Operator changed = op;
         std::swap(changed.inputs[i], changed.inputs[j]);
         if (!Agree(With(id, changed), claimed_)) continue;
@@ -218,7 +223,8 @@ void Experiments::TryOperands() {
       if (consumers[t] > 0 || required.count(candidate) > 0 || tensor.producer == kNone) continue;
       for (size_t k = 0; k < op.inputs.size() && k < 8; ++k) {
         const sdfg::Tensor& old = graph_.tensors[op.inputs[k]];
-        if (old.shape != tensor.shape || old.axes != tensor.axes || old.device != tensor.device) {
+        if (old.shape != tensor.shape || old.axes != tensor.axes || old.device != tensor.device ||
+            sdfg::IsInteger(old.dtype) || sdfg::IsInteger(tensor.dtype)) {
           continue;
         }
         ++tried;
@@ -269,9 +275,11 @@ void Experiments::TryScale() {
   text = "scaled by " + text;
   std::vector<std::string> sizes;
   for (const sdfg::Axis& axis : graph_.axes) {
+    if (!causes_.empty()) break;  // a constant explains it
     if (whole > 1 && axis.extent == whole) sizes.push_back(axis.name);
   }
   for (OperatorId id : subject_.operators) {
+    if (!causes_.empty()) break;
     for (const auto& [name, value] : graph_.operators[id].attributes) {
       const int64_t n = 1 + std::count(value.begin(), value.end(), ',');
       const std::string group = "the group of ranks " + value;

@@ -201,13 +201,17 @@ absl::StatusOr<Mutation> WrongReceiver(GraphEditor& editor, uint64_t seed) {
 absl::StatusOr<Mutation> GradientTwice(GraphEditor& editor, uint64_t seed) {
   absl::StatusOr<OperatorId> place =
       Choose(editor, seed, "the backward of multiref", [&](OperatorId id) {
-        const sdfg::Operator& op = editor.op(id);
-        return editor.NameContains(id, "multiref") && editor.IsBackward(id) &&
-               op.inputs.size() > 1 && op.inputs[0] != op.inputs[1] &&
-               editor.SameShape(op.inputs[0], op.inputs[1]);
+        const std::vector<sdfg::TensorId>& inputs = editor.op(id).inputs;
+        if (!editor.NameContains(id, "multiref") || !editor.IsBackward(id)) return false;
+        if (inputs.size() < 2) return false;
+        const sdfg::TensorId last = inputs[inputs.size() - 1], before = inputs[inputs.size() - 2];
+        return last != before && editor.IsGradient(last) && editor.IsGradient(before) &&
+               editor.SameShape(last, before);
       });
   if (!place.ok()) return place.status();
-  editor.SetInput(*place, 1, editor.op(*place).inputs[0]);
+  const std::vector<sdfg::TensorId>& inputs = editor.op(*place).inputs;
+  const int last = static_cast<int>(inputs.size()) - 1;
+  editor.SetInput(*place, last, inputs[last - 1]);
   return editor.Done("BR10", {*place}, "takes its first gradient twice");
 }
 

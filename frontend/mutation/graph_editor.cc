@@ -15,21 +15,21 @@ using sdfg::TensorId;
 
 GraphEditor::GraphEditor(lineage::Problem& problem) : problem_(problem) {
   const sdfg::Graph& graph = problem.parallel;
-  std::vector<bool> after_loss(graph.tensors.size(), false);
+  after_loss_.assign(graph.tensors.size(), false);
   consumed_.assign(graph.tensors.size(), false);
   for (size_t i = 0; i < graph.tensors.size(); ++i) {
-    after_loss[i] = graph.tensors[i].role == sdfg::TensorRole::kOne;
+    after_loss_[i] = graph.tensors[i].role == sdfg::TensorRole::kOne;
   }
   for (const sdfg::Operator& op : graph.operators) {  // in topological order
     bool backward = false;
     for (const TensorId input : op.inputs) {
       if (input < 0) continue;
-      backward = backward || after_loss[input];
+      backward = backward || after_loss_[input];
       consumed_[input] = true;
     }
     backward_.push_back(backward);
     for (const TensorId output : op.outputs) {
-      if (output >= 0 && backward) after_loss[output] = true;
+      if (output >= 0 && backward) after_loss_[output] = true;
     }
   }
 }

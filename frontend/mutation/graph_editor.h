@@ -23,6 +23,7 @@ class GraphEditor {
 
   // It runs after the loss: it depends on the loss's gradient.
   bool IsBackward(sdfg::OperatorId id) const { return backward_[id]; }
+  bool IsGradient(sdfg::TensorId tensor) const { return after_loss_[tensor]; }
   bool NameContains(sdfg::OperatorId id, const std::string& text) const;
   sdfg::Device DeviceOf(sdfg::OperatorId id) const;
   // The operand that lives where the first output lives; -1 if there is none.
@@ -52,6 +53,7 @@ class GraphEditor {
   lineage::Problem& problem_;
   std::vector<bool> backward_;
   std::vector<bool> consumed_;
+  std::vector<bool> after_loss_;
 };
 
 }  // namespace planproof::mutation
