@@ -14,6 +14,7 @@ using sdfg::TensorRole;
 namespace {
 
 constexpr size_t kMaxStarts = 4096;     // starts of shards enumerated per dimension
+constexpr int64_t kFineExtent = 8;      // cut everywhere by a fine choice
 constexpr int64_t kDefaultIdRange = 4;  // of an integer tensor that indexes nothing
 
 int64_t Uniform(std::mt19937_64* random, int64_t low, int64_t high) {
@@ -37,6 +38,8 @@ ChoiceOptions OptionsOfSeed(uint64_t seed) {
   options.max_bounds = seed % 4 == 1 ? 2 : seed % 4 == 0 ? 4 : 3;
   options.random_cuts = seed % 4 == 1 ? 0 : 1;
   options.literals = seed % 4 == 3;
+  options.centre = (seed & 0xffffffffu) / 4;
+  options.fine = seed % 8 == 5 && coarse == 0;
   options.wild = seed % 8 == 6;
   if (coarse > 0) {
     options.max_bounds = coarse > 1 ? 0 : 1;
@@ -213,6 +216,10 @@ std::vector<BlockTensorPtr<double>> InputChooser::Choose(uint64_t seed,
     }
     int extra = options.random_cuts;
     if (extra == 0 && cuts.empty() && extent > 1) extra = 1;
+    if (options.fine && extent <= kFineExtent) {
+      for (int64_t k = 1; k < extent; ++k) cuts.push_back(k);
+      extra = 0;
+    }
     for (int k = 0; k < extra && extent > 1; ++k) {
       int64_t cut = Uniform(&random, 1, extent - 1);
       // Mostly aligned: a cut inside a digit of a view is a cut of every period.
@@ -267,6 +274,13 @@ void InputChooser::ChooseReals(TensorId id, const ChoiceOptions& options, Random
     scale = std::exp2(-std::round(std::log2(std::max(1.0, fan_in_[id]))));
   }
   const int64_t style = Uniform(random, 0, 5);
+  // The whole tensor near one literal, or its opposite: what stands for infinity, or a bound.
+  double centre = 0;
+  const bool centred = options.literals && !literals_.empty() && Uniform(random, 0, 1) == 0;
+  if (centred) {
+    centre = literals_[options.centre % literals_.size()];
+    if (Uniform(random, 0, 3) == 0) centre = -centre;
+  }
   const int64_t count = result->Blocks();
   for (int64_t k = 0; k < count; ++k) {
     double value;
@@ -279,7 +293,9 @@ void InputChooser::ChooseReals(TensorId id, const ChoiceOptions& options, Random
     } else {
       value = static_cast<double>(Uniform(random, -64, 64)) / 32;
     }
-    if (options.literals && !literals_.empty() && Uniform(random, 0, 2) == 0) {
+    if (centred) {
+      result->values.push_back(centre + static_cast<double>(Uniform(random, -4, 4)) / 4);
+    } else if (options.literals && !literals_.empty() && Uniform(random, 0, 2) == 0) {
       const double c = literals_[Uniform(random, 0, static_cast<int64_t>(literals_.size()) - 1)];
       const double near[] = {c, -c, c + 1, c - 1, -c + 1, -c - 1};
       result->values.push_back(near[Uniform(random, 0, 5)]);

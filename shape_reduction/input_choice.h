@@ -25,8 +25,10 @@ namespace planproof::shape_reduction {
 // How finely to cut, how wild the values.
 struct ChoiceOptions {
   int max_bounds = 3;     // shard bounds per extent
-  int random_cuts = 1;    // further cuts per extent, anywhere
+  int random_cuts = 1;    // further cuts per extent, anywhere; -1: no cut where there is no bound
+  bool fine = false;      // small extents are cut everywhere
   bool literals = false;  // values near literals of the graphs
+  uint64_t centre = 0;    // which literal whole tensors lie near
   bool wild = false;      // no scaling of parameters by their fan-in
 };
 

@@ -18,6 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr int kSamplePrecision = 256;
+constexpr int kUniformAttempts = 2;
 constexpr int64_t kMaxElements = int64_t{1} << 22;
 
 Clock::time_point After(double seconds) {
@@ -122,9 +123,12 @@ Sample FindSample(const lineage::Problem& problem, int attempts, double seconds)
   uint64_t coarse = 0;
   bool too_fine = false, meant = false;
   for (int k = 0; k < attempts && Clock::now() < deadline; ++k) {
-    // Tame values first; coarser where the graphs are too large.
-    const uint64_t seed = (coarse << kCoarseSeedShift) + 1 + k;
-    const auto inputs = chooser.Choose(seed, OptionsOfSeed(seed));
+    // Tensors of one value first, which is cheap; then tame values; coarser where the graphs are
+    // too large.
+    const uint64_t seed = (coarse << kCoarseSeedShift) + k;
+    ChoiceOptions choice = OptionsOfSeed(seed);
+    if (k < kUniformAttempts) choice = {.max_bounds = 0, .random_cuts = -1};
+    const auto inputs = chooser.Choose(seed, choice);
     std::string objection;
     absl::Status status =
         EvaluateRequired<IntervalDomain>(problem, &programs, inputs, deadline, &objection);

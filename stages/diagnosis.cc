@@ -40,7 +40,8 @@ class Diagnosis {
   }
 
   std::vector<Fault> Faults(size_t most);
-  std::vector<Experiments::Cause> Causes(TensorId tensor);
+  // False if the tensor is right on these inputs.
+  bool Causes(TensorId tensor, std::vector<Experiments::Cause>* causes);
   Lineage LineageOf(TensorId tensor) const { return lineage_[tensor]; }
 
  private:
@@ -207,10 +208,11 @@ std::vector<Fault> Diagnosis::Faults(size_t most) {
   return faults;
 }
 
-std::vector<Experiments::Cause> Diagnosis::Causes(TensorId tensor) {
+bool Diagnosis::Causes(TensorId tensor, std::vector<Experiments::Cause>* causes) {
   Experiments experiments(problem_, replay_, {tensor, lineage_[tensor], StageOf(tensor)});
-  if (!experiments.usable() || Agree(experiments.actual(), experiments.claimed())) return {};
-  return experiments.Run();
+  if (!experiments.usable() || Agree(experiments.actual(), experiments.claimed())) return false;
+  *causes = experiments.Run();
+  return true;
 }
 
 }  // namespace
@@ -225,26 +227,26 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
   }
   Diagnosis diagnosis(problem, witness, replay);
   std::vector<Fault> faults = diagnosis.Faults(most);
-  // What fits by chance does not fit other inputs: only what fits most often is named.
+  // What fits by chance does not fit other inputs: only what always fits is named.
   std::vector<std::vector<Experiments::Cause>> causes(faults.size());
   std::vector<std::map<std::string, int>> fits(faults.size());
+  std::vector<int> deviates(faults.size(), 0);
   const Clock::time_point start = Clock::now();
   for (int k = 0;
        k < kSeeds && std::chrono::duration<double>(Clock::now() - start).count() < seconds; ++k) {
     if (k > 0 && !replay.Run(witness.seed + k, {}, seconds).ok()) break;
     for (size_t f = 0; f < faults.size(); ++f) {
-      for (Experiments::Cause& cause : diagnosis.Causes(faults[f].tensors[0])) {
+      std::vector<Experiments::Cause> found;
+      if (!diagnosis.Causes(faults[f].tensors[0], &found)) continue;
+      ++deviates[f];
+      for (Experiments::Cause& cause : found) {
         if (++fits[f][cause.text] == 1) causes[f].push_back(std::move(cause));
       }
     }
   }
   for (size_t f = 0; f < faults.size(); ++f) {
-    int most_often = 0;
-    for (const auto& [text, count] : fits[f]) most_often = std::max(most_often, count);
     std::erase_if(causes[f],
-                  [&](const Experiments::Cause& c) { return fits[f][c.text] < most_often; });
-  }
-  for (size_t f = 0; f < faults.size(); ++f) {
+                  [&](const Experiments::Cause& c) { return fits[f][c.text] < deviates[f]; });
     Fault& fault = faults[f];
     OperatorId suspect = kNone;
     for (size_t c = 0; c < causes[f].size() && c < 2; ++c) {

@@ -16,9 +16,10 @@ using shape_reduction::Witness;
 namespace {
 
 constexpr double kSearchSeconds = 8;
-constexpr double kExplainSeconds = 5;
-constexpr double kSampleSeconds = 20;
-constexpr int kSampleAttempts = 12;
+constexpr double kExplainSeconds = 3;
+constexpr int kSearchAttempts = 48;
+constexpr double kSampleSeconds = 15;
+constexpr int kSampleAttempts = 16;
 constexpr size_t kMaxFaults = 8;
 
 std::string Enclosure(const std::string& text, double low, double high) {
@@ -75,6 +76,7 @@ bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const
             const std::vector<ClaimOutcome>& outcomes, Result* result) {
   shape_reduction::WitnessOptions search;
   search.time_budget_s = std::min(kSearchSeconds, options.stage_timeout_s);
+  search.attempts = kSearchAttempts;
   search.localise = false;
   const Witness witness = shape_reduction::SearchWitness(problem, search);
   if (witness.outcome != Witness::Outcome::kConfirmed) {
