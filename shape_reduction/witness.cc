@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "shape_reduction/comparison.h"
@@ -67,6 +68,8 @@ class Search {
   };
   enum class Attempt { kEqual, kCandidates, kSkipped, kTooFine, kFailed };
 
+  template <typename D>
+  Attempt EvaluateIn(uint64_t seed, std::vector<Candidate>* candidates, bool* undefined);
   Attempt Evaluate(uint64_t seed, std::vector<Candidate>* candidates);
   void DropNoise(uint64_t seed, std::vector<Candidate>* candidates);
   bool Confirm(uint64_t seed, std::vector<Candidate> candidates, Witness* witness);
@@ -89,34 +92,60 @@ class Search {
   std::string message_;
 };
 
+// The tensor in doubles.
+template <typename V>
+BlockTensorPtr<double> InDoubles(const BlockTensorPtr<V>& tensor) {
+  if constexpr (std::is_same_v<V, double>) {
+    return tensor;
+  } else {
+    auto result = std::make_shared<BlockTensor<double>>();
+    result->dims = tensor->dims;
+    result->int_valued = tensor->int_valued;
+    result->ints = tensor->ints;
+    for (const V& value : tensor->values) result->values.push_back(static_cast<double>(value));
+    return result;
+  }
+}
+
+// Values near a large literal leave the range of doubles under exp; more bits of exponent help.
 Search::Attempt Search::Evaluate(uint64_t seed, std::vector<Candidate>* candidates) {
+  bool undefined = false;
+  const Attempt result = EvaluateIn<DoubleDomain>(seed, candidates, &undefined);
+  if (!undefined || !OptionsOfSeed(seed).literals) return result;
+  return EvaluateIn<LongDoubleDomain>(seed, candidates, &undefined);
+}
+
+template <typename D>
+Search::Attempt Search::EvaluateIn(uint64_t seed, std::vector<Candidate>* candidates,
+                                   bool* undefined_result) {
   const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
-  ProblemEvaluation<DoubleDomain> evaluation(problem_, &programs_);
+  ProblemEvaluation<D> evaluation(problem_, &programs_);
   bool undefined = false;
   ReducedOptions options = EvaluationOptions(logical_cone_);
   options.on_produced = [&](TensorId id) {
     const auto& values = evaluation.logical()[id]->values;
-    undefined |= std::any_of(values.begin(), values.end(), [](double x) { return std::isnan(x); });
+    undefined |= std::any_of(values.begin(), values.end(), [](auto x) { return std::isnan(x); });
     return !undefined;
   };
   absl::Status status = evaluation.EvaluateLogical(inputs, options);
   if (status.ok() && undefined) {
+    *undefined_result = true;
     message_ = "the inputs tried violate a premise of the logical graph";
     return Attempt::kSkipped;
   }
   if (status.ok()) status = evaluation.EvaluateParallel(EvaluationOptions(parallel_cone_));
   for (size_t r = 0; status.ok() && r < problem_.required.size(); ++r) {
     const RequiredRelation& relation = problem_.required[r];
-    BlockTensorPtr<double> claimed;
+    BlockTensorPtr<typename D::Value> claimed;
     status =
         evaluation.Claimed(relation.parallel, relation.lineage, options_.max_elements, &claimed);
-    const BlockTensorPtr<double>& actual = evaluation.parallel()[relation.parallel];
+    const BlockTensorPtr<typename D::Value>& actual = evaluation.parallel()[relation.parallel];
     if (!status.ok()) break;
     if (actual == nullptr) {
       message_ = "no value for " + relation.what;
       return Attempt::kFailed;
     }
-    Difference difference = CompareTensors(*claimed, *actual, kTolerance);
+    Difference difference = CompareTensors(*InDoubles(claimed), *InDoubles(actual), kTolerance);
     if (difference.undefined) {
       message_ = relation.what + ": undefined on one side for the inputs tried";
     }
