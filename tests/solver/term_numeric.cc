@@ -20,6 +20,13 @@ uint64_t HashOf(uint32_t tag, const std::vector<int64_t>& indices) {
   return h ^ (h >> 32);
 }
 
+// Undefined if either is.
+Approximate Larger(Approximate a, Approximate b) {
+  if (!std::isfinite(a.value)) return a;
+  if (!std::isfinite(b.value)) return b;
+  return {std::max(a.value, b.value), std::max(a.scale, b.scale)};
+}
+
 class Evaluator {
  public:
   Evaluator(const Arena& arena, const FreeValues& values) : arena_(arena), values_(values) {}
@@ -141,9 +148,7 @@ class Evaluator {
       case AtomKind::kMax:
         for (size_t i = 0; i < a.polys.size(); ++i) {
           Approximate x = Poly(a.polys[i]);
-          result = i == 0 ? x
-                          : Approximate{std::max(result.value, x.value),
-                                        std::max(result.scale, x.scale)};
+          result = i == 0 ? x : Larger(result, x);
         }
         break;
       case AtomKind::kPosition:
@@ -172,9 +177,7 @@ class Evaluator {
         ForEach(a.domain, [&] {
           if (Poly(a.polys[1]).value > 0.5L) return;
           Approximate x = Poly(a.polys[0]);
-          result =
-              any ? Approximate{std::max(result.value, x.value), std::max(result.scale, x.scale)}
-                  : x;
+          result = any ? Larger(result, x) : x;
           any = true;
         });
         break;
