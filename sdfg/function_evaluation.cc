@@ -155,7 +155,10 @@ bool FunctionEvaluation::Integer(ExprId id, Affine* out) {
     case Op::kOpaque: {
       solver::AtomId atom;
       if (!Opaque(n, &atom)) return false;
-      *out = Affine::Of(arena_.IntAtom(atom, IntRange{}));
+      // The choice of the best entries of a row is a position in the row.
+      IntRange range;
+      if (n.var >= 0 && n.name.rfind("topk_index", 0) == 0) range = {0, f_.vars[n.var].extent - 1};
+      *out = Affine::Of(arena_.IntAtom(atom, range));
       return true;
     }
     default:

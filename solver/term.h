@@ -205,6 +205,7 @@ class Arena {
 
   // Inputs known to be positive (premise of the specification), by tag.
   void SetTagPositive(uint32_t tag) { positive_tags_.insert(tag); }
+  void SetTagNonNegative(uint32_t tag) { nonnegative_tags_.insert(tag); }
 
   // Work limit: set when the sizes of intermediate results pass a bound; results are then
   // meaningless and the caller must answer UNKNOWN.
@@ -241,6 +242,8 @@ class Arena {
   PolyId IntegerPower(PolyId a, int32_t n);
   bool PerfectSquareRoot(PolyId a, PolyId* root);
   PolyId NumberPower(const Rational& value, Exponent e);
+  bool SumMeets(const Atom& sum, const Affine& e) const;
+  std::vector<bool> CoveredSquares(PolyId poly);
   Sign SignOfMono(MonoId mono);
   Sign SignOfAtom(AtomId atom, Exponent e);
   bool Charge(int64_t cost);
@@ -259,7 +262,7 @@ class Arena {
   PolyId one_ = 0;
   std::vector<Premise> premises_;
   absl::flat_hash_set<uint64_t> premise_set_;
-  absl::flat_hash_set<uint32_t> positive_tags_;
+  absl::flat_hash_set<uint32_t> positive_tags_, nonnegative_tags_;
   absl::flat_hash_map<PolyId, Sign> sign_cache_;
   absl::flat_hash_map<std::pair<PolyId, PolyId>, PolyId> mul_cache_;
   bool exhausted_ = false;

@@ -33,6 +33,8 @@ void ClaimSolver::Forget() {
   for (size_t t = 0; t < problem_.logical.tensors.size(); ++t) {
     if (relations_.Positive(static_cast<sdfg::TensorId>(t))) {
       arena_->SetTagPositive(static_cast<uint32_t>(t));
+    } else if (relations_.NonNegative(static_cast<sdfg::TensorId>(t))) {
+      arena_->SetTagNonNegative(static_cast<uint32_t>(t));
     }
   }
   evaluator_ = std::make_unique<sdfg::SymbolicEvaluator>(

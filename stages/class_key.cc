@@ -50,6 +50,7 @@ void ClassKeys::PutLogical(sdfg::TensorId t, int depth) {
   for (sdfg::AxisId axis : tensor.axes) Put(axis);
   Put(relations_.Masked(t));
   Put(relations_.Positive(t));
+  Put(relations_.NonNegative(t));
   const solver::IntRange range = relations_.IntRangeOf(t);
   Put(range.low);
   Put(range.high);

@@ -40,15 +40,21 @@ std::vector<std::string> DeclaredPremises(const lineage::Problem& problem) {
   return out;
 }
 
-namespace {
-
-// Operators whose definition can be undefined somewhere.
 bool CanBeUndefined(const sdfg::IndexFunction& f) {
   for (const sdfg::Node& n : f.nodes) {
     if (n.op == Op::kDiv || n.op == Op::kLog) return true;
     if (n.op == Op::kPow && (!n.real.IsInteger() || n.real.Sign() < 0)) return true;
   }
   return false;
+}
+
+namespace {
+
+// "0 <= ids": conditions of this form hold together, whatever else is required of real inputs.
+bool IsLowerBoundOfIds(const sdfg::IndexFunction& f, sdfg::ExprId condition) {
+  const sdfg::Node& n = f.nodes[condition];
+  return n.op == Op::kIntLessEq && f.nodes[n.args[0]].op == Op::kIntConst &&
+         f.nodes[n.args[0]].value == 0 && f.nodes[n.args[1]].op == Op::kIntElement;
 }
 
 }  // namespace
@@ -72,12 +78,14 @@ ImpliedPremises CollectImplied(const lineage::Problem& problem, const ClaimTable
     if (producer == kNone) continue;
     const sdfg::Operator& op = g.operators[producer];
     for (const auto& premise : op.function->premises) {
+      out.need_sample |= !IsLowerBoundOfIds(*op.function, premise.condition);
       texts.insert(absl::StrCat(op.name, " (", g.tensors[t].name, "): ", premise.text));
     }
     work.insert(work.end(), op.inputs.begin(), op.inputs.end());
     if (evaluated[t] || !CanBeUndefined(*op.function)) continue;
     ClaimOutcome o = solver.Definedness(t);
     texts.insert(o.premises.begin(), o.premises.end());
+    out.need_sample |= !o.premises.empty();
     out.unsatisfiable |= o.unsatisfiable;
     if (o.status != ClaimStatus::kProved && out.complete) {
       out.complete = false;

@@ -10,6 +10,9 @@
 
 namespace planproof::stages {
 
+// Whether some node of the function is undefined for some operand values.
+bool CanBeUndefined(const sdfg::IndexFunction& function);
+
 // "y > 0", "0 <= ids < 1024", one per declared premise.
 std::vector<std::string> DeclaredPremises(const lineage::Problem& problem);
 
@@ -19,6 +22,7 @@ std::vector<std::string> DeclaredPremises(const lineage::Problem& problem);
 // when some definition could not be evaluated; `why` then names it.
 struct ImpliedPremises {
   std::vector<std::string> texts;
+  bool need_sample = false;  // some of them can clash: they are not known to hold together
   bool unsatisfiable = false;
   bool complete = true;
   std::string why;

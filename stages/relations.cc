@@ -14,12 +14,15 @@ Relations::Relations(const lineage::Problem& problem) : problem_(problem) {
   masked_.assign(logical, false);
   unfolded_.assign(logical, false);
   positive_.assign(logical, false);
+  nonnegative_.assign(logical, false);
   int_range_.assign(logical, solver::IntRange{});
   for (const auto& premise : problem.premises) {
     if (premise.kind == lineage::Problem::InputPremise::Kind::kIntegerRange) {
       int_range_[premise.tensor] = {premise.low, premise.high - 1};
     } else if (premise.kind == lineage::Problem::InputPremise::Kind::kPositive) {
       positive_[premise.tensor] = true;
+    } else if (premise.kind == lineage::Problem::InputPremise::Kind::kNonNegative) {
+      nonnegative_[premise.tensor] = true;
     }
   }
   for (const sdfg::Operator& op : problem.logical.operators) {

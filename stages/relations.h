@@ -41,13 +41,19 @@ class Relations : public sdfg::RepresentationPolicy {
 
   solver::IntRange IntRangeOf(sdfg::TensorId logical) const { return int_range_[logical]; }
   bool Positive(sdfg::TensorId logical) const { return positive_[logical]; }
+  bool NonNegative(sdfg::TensorId logical) const { return nonnegative_[logical]; }
+  // Records what the definition of a logical tensor shows of its sign.
+  void SetSign(sdfg::TensorId logical, solver::Sign sign) {
+    positive_[logical] = positive_[logical] || sign == solver::Sign::kPositive;
+    nonnegative_[logical] = nonnegative_[logical] || sign != solver::Sign::kUnknown;
+  }
   const lineage::Problem& problem() const { return problem_; }
 
  private:
   bool MayBeMasked(const sdfg::Operator& op, sdfg::ExprId body) const;
 
   const lineage::Problem& problem_;
-  std::vector<bool> held_, transparent_, masked_, unfolded_, positive_;
+  std::vector<bool> held_, transparent_, masked_, unfolded_, positive_, nonnegative_;
   std::vector<solver::IntRange> int_range_;
 };
 

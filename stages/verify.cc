@@ -8,6 +8,7 @@
 #include "stages/audit.h"
 #include "stages/claim_table.h"
 #include "stages/describe.h"
+#include "stages/logical_signs.h"
 #include "stages/premises.h"
 #include "stages/refutation.h"
 #include "stages/rounds.h"
@@ -85,6 +86,7 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
   const Cone cone = ConeOfRequired(problem);
   ClaimTable table(problem, cone);
   Relations relations(problem);
+  InferLogicalSigns(problem, &relations);
   result.time_s.cut = Since(cut_start);
 
   Rounds rounds(problem, options, &table, &relations);
@@ -99,7 +101,8 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     const auto failed = std::count_if(first.begin(), first.end(), [](const ClaimOutcome& o) {
       return o.status == ClaimStatus::kFailed;
     });
-    if (!smt && failed > 0 && failed <= kFewFailures) proved = rounds.Continue(2, kQuickTermBudget, 2);
+    if (!smt && failed > 0 && failed <= kFewFailures)
+      proved = rounds.Continue(2, kQuickTermBudget, 2);
     if (!proved && failed > 0) refuted = Refute(problem, options, table, first, &result);
     if (!smt && !proved && !refuted && failed > 0)
       proved = rounds.Continue(16, ClaimLimits{}.term_budget, options.stage_timeout_s);
@@ -126,9 +129,11 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     premises.insert(o.premises.begin(), o.premises.end());
     restrictions.insert(o.restrictions.begin(), o.restrictions.end());
   }
+  bool need_sample = !premises.empty() || !restrictions.empty() || !problem.premises.empty();
   if (proved) {
     ImpliedPremises implied = CollectImplied(problem, table, &relations);
     premises.insert(implied.texts.begin(), implied.texts.end());
+    need_sample |= implied.need_sample;
     if (!implied.complete) result.warnings.push_back(implied.why);
     if (implied.unsatisfiable) {
       Violation v;
@@ -139,7 +144,6 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     }
   }
   for (const std::string& p : premises) restrictions.erase(p);
-  const bool has_premises = !(premises.empty() && restrictions.empty() && problem.premises.empty());
   for (std::string& p : DeclaredPremises(problem)) premises.insert(std::move(p));
   result.premises.assign(premises.begin(), premises.end());
   result.restrictions.assign(restrictions.begin(), restrictions.end());
@@ -150,7 +154,7 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
 
   if (proved && !refuted) {
     result.verdict = Verdict::kProved;
-    if (has_premises && !HasFiniteSample(problem, &result)) {
+    if (need_sample && !HasFiniteSample(problem, &result)) {
       result.verdict = Verdict::kUnknown;
     }
   } else if (refuted) {

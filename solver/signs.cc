@@ -1,0 +1,182 @@
+// What sign a value has for all admissible inputs: used to discharge premises and to combine roots
+// and logarithms. Unknown is always a correct answer.
+#include <algorithm>
+
+#include "solver/term.h"
+
+namespace planproof::solver {
+
+// Whether [e == 0] holds for some point of the sum's box, for all values of the other symbols: e
+// has one bound variable of the sum, with coefficient +-1, and its solution lies in the interval.
+bool Arena::SumMeets(const Atom& sum, const Affine& e) const {
+  int variables = 0;
+  int64_t coefficient = 0;
+  Interval domain;
+  Affine rest(e.constant);
+  for (const auto& [s, c] : e.terms) {
+    if (KindOf(s) == SymbolKind::kBound && BoundLevel(s) == 0) {
+      ++variables;
+      coefficient = c;
+      domain = sum.domain[BoundPosition(s)];
+    } else {
+      rest = rest + Affine::Of(s, c);
+    }
+  }
+  if (variables != 1 || (coefficient != 1 && coefficient != -1) || e.overflow) return false;
+  // The solution must not depend on other variables bound by this sum; those were counted above.
+  const IntRange solution = RangeOf(rest.Scaled(-coefficient));
+  return solution.low >= domain.lo && solution.high < domain.hi;
+}
+
+Sign Arena::SignOfAtom(AtomId id, Exponent e) {
+  const Atom& a = atoms_[id];
+  const bool even = e.IsInteger() && e.num % 2 == 0;
+  switch (a.kind) {
+    case AtomKind::kNumber:
+    case AtomKind::kExp:
+      return Sign::kPositive;
+    case AtomKind::kElement:
+      if (positive_tags_.contains(a.tag)) return Sign::kPositive;
+      if (nonnegative_tags_.contains(a.tag)) {
+        return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
+      }
+      break;
+    case AtomKind::kBase: {
+      // A fractional power is a principal root of a radicand that is nonnegative by premise; a
+      // negative power of it is nonzero by premise.
+      Sign inner = SignOf(a.polys[0]);
+      if (inner == Sign::kPositive) return Sign::kPositive;
+      if (!e.IsInteger() || even) return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
+      if (inner == Sign::kNonNegative) return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
+      return Sign::kUnknown;
+    }
+    case AtomKind::kAbs:
+      return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
+    case AtomKind::kIndicator:
+    case AtomKind::kDelta:
+    case AtomKind::kRealPositive:
+    case AtomKind::kRealZero:
+      return Sign::kNonNegative;
+    case AtomKind::kSum: {
+      Sign body = SignOfMono(a.mono);
+      if (body == Sign::kPositive) return Sign::kPositive;  // the box is not empty
+      if (body == Sign::kNonNegative) {
+        // Positive if one corner of the box satisfies all conditions and the rest is positive.
+        bool rest_positive = true, has_delta = false;
+        int deltas = 0;
+        std::vector<const Affine*> conditions;
+        for (const Factor& f : monos_[a.mono].factors) {
+          const Atom& b = atoms_[f.atom];
+          if (b.kind == AtomKind::kIndicator) {
+            conditions.push_back(&b.indices[0]);
+          } else if (b.kind == AtomKind::kDelta && ++deltas == 1 && SumMeets(a, b.indices[0])) {
+            has_delta = true;
+          } else if (SignOfAtom(f.atom, f.exponent) != Sign::kPositive) {
+            rest_positive = false;
+          }
+        }
+        if (has_delta && deltas == 1 && rest_positive && conditions.empty()) return Sign::kPositive;
+        for (int corner = 0; rest_positive && !has_delta && corner < 2; ++corner) {
+          bool holds = true;
+          for (const Affine* c : conditions) {
+            Affine at = c->constant;
+            for (const auto& [s, k] : c->terms) {
+              if (KindOf(s) == SymbolKind::kBound) {
+                if (BoundLevel(s) == 0) {
+                  const Interval& d = a.domain[BoundPosition(s)];
+                  at = at + Affine(k * (corner == 0 ? d.lo : d.hi - 1));
+                } else {
+                  at = at + Affine::Of(s, k);
+                }
+              } else {
+                at = at + Affine::Of(s, k);
+              }
+            }
+            holds = holds && !at.overflow && RangeOf(at).low >= 0;
+          }
+          if (holds) return Sign::kPositive;
+        }
+        return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
+      }
+      break;
+    }
+    default:
+      break;
+  }
+  if (even) return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
+  return Sign::kUnknown;
+}
+
+Sign Arena::SignOfMono(MonoId id) {
+  Sign sign = Sign::kPositive;
+  for (const Factor& f : monos_[id].factors) {
+    Sign s = SignOfAtom(f.atom, f.exponent);
+    if (s == Sign::kUnknown) return s;
+    if (s == Sign::kNonNegative) sign = s;
+  }
+  return sign;
+}
+
+// Rule square-of-sum (Cauchy and Schwarz): over a box of n points n sum f^2 - (sum f)^2 >= 0. Takes
+// every term -c R (sum f)^2 together with a term d R sum f^2 with d >= c n; R is nonnegative. Marks
+// the negative terms so covered; what is left of d counts as nonnegative.
+std::vector<bool> Arena::CoveredSquares(PolyId p) {
+  const std::vector<Term> terms = polys_[p].terms;
+  std::vector<bool> covered(terms.size(), false);
+  std::vector<Rational> left;
+  for (const Term& t : terms) left.push_back(t.coefficient);
+  for (size_t i = 0; i < terms.size(); ++i) {
+    if (terms[i].coefficient.Sign() > 0) continue;
+    const Factors factors = monos_[terms[i].mono].factors;
+    for (size_t k = 0; k < factors.size() && !covered[i]; ++k) {
+      const Atom& sum = atoms_[factors[k].atom];
+      if (sum.kind != AtomKind::kSum || !(factors[k].exponent == Exponent{2, 1})) continue;
+      Factors squared = monos_[sum.mono].factors;
+      Rational volume(1);
+      for (Factor& f : squared) f.exponent = f.exponent * Exponent{2, 1};
+      for (const Interval& d : sum.domain) volume *= Rational(d.length());
+      Atom squares = sum;
+      squares.mono = InternMono(std::move(squared));
+      Factors rest = factors;
+      rest.erase(rest.begin() + k);
+      if (SignOfMono(InternMono(Factors(rest))) == Sign::kUnknown) continue;
+      rest.push_back({InternAtom(std::move(squares)), Exponent{}});
+      const MonoId wanted = InternMono(std::move(rest));
+      for (size_t j = 0; j < terms.size(); ++j) {
+        const Rational needed = -terms[i].coefficient * volume;
+        if (terms[j].mono != wanted || left[j] < needed) continue;
+        left[j] += -needed;
+        covered[i] = true;
+        break;
+      }
+    }
+  }
+  return covered;
+}
+
+Sign Arena::SignOf(PolyId p) {
+  auto it = sign_cache_.find(p);
+  if (it != sign_cache_.end()) return it->second;
+  const std::vector<Term> terms = polys_[p].terms;
+  bool has_negative = false;
+  for (const Term& t : terms) has_negative |= t.coefficient.Sign() < 0;
+  std::vector<bool> covered(terms.size(), false);
+  if (has_negative) covered = CoveredSquares(p);
+  Sign sign = Sign::kNonNegative;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    if (covered[i]) continue;
+    Sign s = terms[i].coefficient.Sign() > 0 ? SignOfMono(terms[i].mono) : Sign::kUnknown;
+    if (s == Sign::kUnknown) {
+      sign = Sign::kUnknown;
+      break;
+    }
+    // A sum of squares that covers a square of the sum may be used up: it is not positive by
+    // itself.
+    if (s == Sign::kPositive && !has_negative) sign = Sign::kPositive;
+    if (s == Sign::kPositive && terms[i].mono == kUnitMono) sign = Sign::kPositive;
+  }
+  sign_cache_[p] = sign;
+  return sign;
+}
+
+}  // namespace planproof::solver
