@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "shape_reduction/input_choice.h"
 #include "stages/experiments.h"
 
 namespace planproof::stages {
@@ -140,6 +141,12 @@ void Diagnosis::FillInstances(TensorId id, Fault* fault) {
   });
   std::vector<int64_t> devices;
   if (tensor.device >= 0) devices.push_back(tensor.device);
+  if (tensor.producer != kNone && !graph_.operators[tensor.producer].lifted) {
+    // What a collective along an axis makes is on all its participants.
+    for (sdfg::Device device : graph_.operators[tensor.producer].devices) {
+      if (device != tensor.device) devices.push_back(device);
+    }
+  }
   for (size_t a = 0; a < tensor.axes.size(); ++a) {
     // A block that is wrong stands for all of its coordinates.
     std::set<int64_t> all;
@@ -215,6 +222,31 @@ bool Diagnosis::Causes(TensorId tensor, std::vector<Experiments::Cause>* causes)
   return true;
 }
 
+// Attributes of the stage's operators that are not those of the model's operator: where nothing
+// else explains a difference, they are worth a look.
+std::string AttributesThatDiffer(const lineage::Problem& problem, const Fault& fault) {
+  const OperatorId producer = problem.logical.tensors[fault.logical].producer;
+  if (producer == kNone) return "";
+  const sdfg::Operator& model = problem.logical.operators[producer];
+  std::vector<std::string> different;
+  for (OperatorId id : fault.operators) {
+    const sdfg::Operator& op = problem.parallel.operators[id];
+    if (op.name != model.name) continue;
+    for (const auto& [name, value] : op.attributes) {
+      for (const auto& [model_name, model_value] : model.attributes) {
+        if (name != model_name || value == model_value || different.size() >= 4) continue;
+        different.push_back(absl::StrCat(name, " is ", value, ", in the model ", model_value));
+      }
+    }
+    if (!different.empty()) {
+      return absl::StrCat("value differs, perhaps by an attribute of ", op.name,
+                          op.label.empty() ? "" : absl::StrCat(" (", op.label, ")"), ": ",
+                          absl::StrJoin(different, "; "));
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::vector<Fault> Diagnose(const lineage::Problem& problem,
@@ -232,9 +264,7 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
   std::vector<std::map<std::string, int>> fits(faults.size());
   std::vector<int> deviates(faults.size(), 0);
   const Clock::time_point start = Clock::now();
-  for (int k = 0;
-       k < kSeeds && std::chrono::duration<double>(Clock::now() - start).count() < seconds; ++k) {
-    if (k > 0 && !replay.Run(witness.seed + k, {}, seconds).ok()) break;
+  const auto experiment = [&] {
     for (size_t f = 0; f < faults.size(); ++f) {
       std::vector<Experiments::Cause> found;
       if (!diagnosis.Causes(faults[f].tensors[0], &found)) continue;
@@ -243,7 +273,19 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
         if (++fits[f][cause.text] == 1) causes[f].push_back(std::move(cause));
       }
     }
+  };
+  // Tame inputs, under which rounding stays far from the differences.
+  uint64_t seed = witness.seed;
+  for (int k = 0; k < kSeeds; ++seed) {
+    if (std::chrono::duration<double>(Clock::now() - start).count() > seconds) break;
+    const shape_reduction::ChoiceOptions choice = shape_reduction::OptionsOfSeed(seed);
+    if (choice.literals || choice.wild) continue;
+    if (!replay.Run(seed, {}, seconds).ok()) break;
+    ++k;
+    experiment();
   }
+  const bool seen = std::any_of(deviates.begin(), deviates.end(), [](int n) { return n > 0; });
+  if (!seen && replay.Run(witness.seed, {}, seconds).ok()) experiment();
   for (size_t f = 0; f < faults.size(); ++f) {
     std::erase_if(causes[f],
                   [&](const Experiments::Cause& c) { return fits[f][c.text] < deviates[f]; });
@@ -253,6 +295,7 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
       absl::StrAppend(&fault.cause, c == 0 ? "" : "; ", causes[f][c].text);
       if (suspect == kNone) suspect = causes[f][c].op;
     }
+    if (fault.cause.empty()) fault.cause = AttributesThatDiffer(problem, fault);
     const auto at = std::find(fault.operators.begin(), fault.operators.end(), suspect);
     if (at != fault.operators.end()) std::rotate(fault.operators.begin(), at, at + 1);
     for (OperatorId op : fault.operators) {
