@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kMaxCells = 4096;
 constexpr int64_t kExpandLength = 8;
+constexpr int64_t kMostExpanded = 512;
 
 }  // namespace
 
@@ -213,6 +214,20 @@ class ZeroTest {
   PolyId ExpandShortSums(PolyId p) {
     PolyId result = kZeroPoly;
     const std::vector<Term> terms = arena_.poly(p).terms;
+    // Written out, the sums must stay few: the product of their sizes is what it costs.
+    int64_t total = 0;
+    for (const Term& t : terms) {
+      int64_t size = 1;
+      for (const Factor& f : arena_.mono(t.mono).factors) {
+        const Atom& a = arena_.atom(f.atom);
+        if (a.kind != AtomKind::kSum || !f.exponent.IsInteger()) continue;
+        for (int32_t e = 0; e < f.exponent.num && size <= kMostExpanded; ++e) {
+          for (const Interval& d : a.domain) size = std::min<int64_t>(size * d.length(), 1 << 20);
+        }
+      }
+      total += size;
+    }
+    if (total > kMostExpanded) return p;
     for (const Term& t : terms) {
       PolyId product = arena_.Constant(t.coefficient);
       Factors rest;
