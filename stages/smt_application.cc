@@ -432,7 +432,51 @@ bool SmtApplication::ForEachRun(sdfg::VarId var, const std::function<bool()>& vi
   return true;
 }
 
+// sum(v: [v == id] f(v)) with an id that is not known: [0 <= id < n] f(id). Evaluated run by run,
+// every value of v would be a run of its own.
+bool SmtApplication::SumAtUnknown(const Node& n, SmtValue* out, bool* done) {
+  std::vector<ExprId> factors = {n.args[0]};
+  for (size_t k = 0; k < factors.size(); ++k) {
+    const Node& factor = f_.nodes[factors[k]];
+    if (factor.op == Op::kMul) {
+      factors.insert(factors.end(), factor.args.begin(), factor.args.end());
+    }
+    if (factor.op != Op::kIndicator || f_.nodes[factor.args[0]].op != Op::kIntEq) continue;
+    const auto& sides = f_.nodes[factor.args[0]].args;
+    for (int side = 0; side < 2; ++side) {
+      const Node& variable = f_.nodes[sides[side]];
+      const auto& others = dependencies_[sides[1 - side]];
+      if (variable.op != Op::kIndex || variable.var != n.var) continue;
+      if (std::find(others.begin(), others.end(), n.var) != others.end()) continue;
+      SmtIndex id;
+      if (!EvalInteger(sides[1 - side], &id)) return false;
+      if (!id.symbolic) continue;
+      *done = true;
+      e_.reads_integers_ = true;
+      Set(n.var, id);
+      SmtValue value;
+      ++e_.guards_;
+      const bool ok = Eval(n.args[0], &value);
+      --e_.guards_;
+      if (!ok) return false;
+      if (value.masked) return e_.Fail("-infinity in a sum");
+      const RawId below = e_.arena_.Make(RawOp::kIntLessEq, {e_.arena_.Integer(0), id.term});
+      const RawId above =
+          e_.arena_.Make(RawOp::kIntLess, {id.term, e_.arena_.Integer(f_.vars[n.var].extent)});
+      const RawId inside = e_.arena_.Make(RawOp::kAnd, {below, above});
+      out->term = e_.arena_.Make(RawOp::kIte, {inside, value.term, e_.arena_.Constant(0)});
+      out->sums = value.sums + 1;
+      e_.polynomial_ = false;
+      return true;
+    }
+  }
+  return true;
+}
+
 bool SmtApplication::Sum(const Node& n, SmtValue* out) {
+  bool done = false;
+  if (!SumAtUnknown(n, out, &done)) return false;
+  if (done) return true;
   std::vector<RawId> summands;
   SmtValue body;
   int sums = 0;

@@ -37,6 +37,7 @@ class SmtApplication {
   bool Selection(const sdfg::Node& node, SmtValue* out);
   bool Extreme(SmtValue a, SmtValue b, bool max, SmtValue* out);
   bool Sum(const sdfg::Node& node, SmtValue* out);
+  bool SumAtUnknown(const sdfg::Node& node, SmtValue* out, bool* done);
   bool Reduce(const sdfg::Node& node, SmtValue* out);
   bool Opaque(const sdfg::Node& node, solver::RawId* out);
   // Calls `visit` at the start of each run of the variable; its weight is known afterwards.

@@ -28,8 +28,8 @@ namespace planproof::stages {
 using BlockStarts = std::map<std::pair<sdfg::TensorId, int>, std::set<int64_t>>;
 
 struct SmtLimits {
-  size_t max_terms = 30'000;      // of one side
-  int64_t max_steps = 2'000'000;  // nodes visited, per side
+  size_t max_terms = 300'000;      // of one side
+  int64_t max_steps = 20'000'000;  // nodes visited, per side
 };
 
 // An index: affine in the variables of enclosing loops, or a term over unknown integers.

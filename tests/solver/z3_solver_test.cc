@@ -1,0 +1,113 @@
+// Questions about raw terms, with and without Z3.
+#include "solver/z3_solver.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+namespace planproof::solver {
+namespace {
+
+class Z3Solver : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!Z3Missing().empty()) GTEST_SKIP() << Z3Missing();
+  }
+
+  static RawId Variable(RawArena* arena, const char* name) {
+    return arena->Add({RawOp::kVariable, {}, name, 0, 0, {}});
+  }
+  SmtQuestion Question(RawId l, RawId r) const {
+    SmtQuestion q;
+    q.left_arena = &left;
+    q.right_arena = &right;
+    q.left = l;
+    q.right = r;
+    return q;
+  }
+  RawArena left, right;
+};
+
+TEST_F(Z3Solver, CancelledDivisionIsEqualUnderItsPremise) {
+  const RawId x = Variable(&left, "x"), y = Variable(&left, "y");
+  const RawId l = left.Make(RawOp::kDiv, {left.Make(RawOp::kMul, {x, y}), y});
+  EXPECT_EQ(AskZ3(Question(l, Variable(&right, "x"))).verdict, SmtVerdict::kEqual);
+}
+
+TEST_F(Z3Solver, DivisionInABranchThatIsNotTakenIsNoPremise) {
+  // y = 0 ? x + 1 : x * y / y is not x: the division's premise holds only in its branch.
+  const RawId x = Variable(&left, "x"), y = Variable(&left, "y");
+  const RawId quotient = left.Make(RawOp::kDiv, {left.Make(RawOp::kMul, {x, y}), y});
+  const RawId zero = left.Make(RawOp::kEq, {y, left.Constant(0)});
+  const RawId other = left.Make(RawOp::kAdd, {x, left.Constant(1)});
+  const RawId l = left.Make(RawOp::kIte, {zero, other, quotient});
+  EXPECT_NE(AskZ3(Question(l, Variable(&right, "x"))).verdict, SmtVerdict::kEqual);
+}
+
+TEST_F(Z3Solver, RootOfASquareIsNotTheArgumentButItsAbsoluteValue) {
+  const RawId x = Variable(&left, "x");
+  const RawId square = left.Make(RawOp::kMul, {x, x});
+  const RawId l = left.Add({RawOp::kPow, Rational(1, 2), "", 0, 0, {square}});
+  const RawId r = Variable(&right, "x");
+  const SmtAnswer answer = AskZ3(Question(l, r));
+  EXPECT_EQ(answer.verdict, SmtVerdict::kDifferent);
+  EXPECT_LT(answer.right, 0);
+  EXPECT_EQ(AskZ3(Question(l, right.Make(RawOp::kAbs, {r}))).verdict, SmtVerdict::kEqual);
+}
+
+TEST_F(Z3Solver, ExponentialsOfSumsAreProducts) {
+  const RawId x = Variable(&left, "x"), y = Variable(&left, "y");
+  const RawId l = left.Make(RawOp::kExp, {left.Make(RawOp::kAdd, {x, y})});
+  const RawId a = right.Make(RawOp::kExp, {Variable(&right, "x")});
+  const RawId b = right.Make(RawOp::kExp, {Variable(&right, "y")});
+  EXPECT_EQ(AskZ3(Question(l, right.Make(RawOp::kMul, {a, b}))).verdict, SmtVerdict::kEqual);
+  EXPECT_EQ(AskZ3(Question(l, right.Make(RawOp::kAdd, {a, b}))).verdict, SmtVerdict::kDifferent);
+}
+
+TEST_F(Z3Solver, DifferencesThatNumbersDoNotShowAreNotDefinite) {
+  // Z3 may give two uninterpreted functions different values; no number can confirm it.
+  const RawId l = left.Add({RawOp::kApply, {}, "f", 0, 0, {Variable(&left, "x")}});
+  const RawId r = right.Add({RawOp::kApply, {}, "g", 0, 0, {Variable(&right, "x")}});
+  EXPECT_EQ(AskZ3(Question(l, r)).verdict, SmtVerdict::kUnknown);
+}
+
+TEST_F(Z3Solver, WithoutTimeNothingIsDecided) {
+  SmtQuestion q = Question(Variable(&left, "x"), Variable(&right, "y"));
+  q.timeout_s = 0;
+  EXPECT_EQ(AskZ3(q).verdict, SmtVerdict::kUnknown);
+}
+
+TEST_F(Z3Solver, WritesTheQuestionAsSmtLib) {
+  SmtQuestion q = Question(Variable(&left, "x"), Variable(&right, "y"));
+  q.dump_file = testing::TempDir() + "/question.smt2";
+  q.comments = {"claim: x"};
+  EXPECT_EQ(AskZ3(q).verdict, SmtVerdict::kDifferent);
+  std::ifstream in(q.dump_file);
+  std::stringstream text;
+  text << in.rdbuf();
+  EXPECT_NE(text.str().find("; claim: x"), std::string::npos);
+  EXPECT_NE(text.str().find("(check-sat)"), std::string::npos);
+}
+
+TEST(Z3SolverDeathTest, WithoutTheModuleTheAnswerNamesWhatIsMissing) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        setenv("PLANPROOF_Z3_MODULE", "/nowhere/libplanproof_z3.so", 1);
+        RawArena arena;
+        const RawId x = arena.Constant(1);
+        SmtQuestion q;
+        q.left_arena = q.right_arena = &arena;
+        q.left = q.right = x;
+        const SmtAnswer answer = AskZ3(q);
+        std::fputs(answer.reason.c_str(), stderr);
+        std::_Exit(answer.verdict == SmtVerdict::kUnknown ? 0 : 1);
+      },
+      testing::ExitedWithCode(0), "libz3-dev");
+}
+
+}  // namespace
+}  // namespace planproof::solver
