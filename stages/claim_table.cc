@@ -1,6 +1,7 @@
 #include "stages/claim_table.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
@@ -81,7 +82,10 @@ absl::Status CheckLineage(const lineage::Problem& problem, TensorId parallel,
     }
     if (low < 0 || high >= t.shape[d]) {
       bool empty = std::find(p.shape.begin(), p.shape.end(), 0) != p.shape.end();
-      bool simple = l.map[d].terms.size() < 2;
+      // Terms of different dimensions reach their ends together.
+      std::set<int32_t> dims;
+      for (const sdfg::IndexTerm& term : l.map[d].terms) dims.insert(term.dim);
+      const bool simple = dims.size() == l.map[d].terms.size();
       if (!empty && simple) {
         return absl::InvalidArgumentError(
             absl::StrCat(what, ": its lineage covers ", static_cast<int64_t>(low), " to ",
