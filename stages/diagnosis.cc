@@ -94,8 +94,13 @@ void Diagnosis::Classify() {
       reached[t] = reached[t] || state_[t] == State::kDeviates || state_[t] == State::kTainted;
     }
   }
+  // Replicas of a wrong tensor are wrong alike, also where another output rests on them.
+  std::set<TensorId> logical;
   for (TensorId id : candidates) {
-    if (reached[id]) first_.push_back(id);
+    if (reached[id]) logical.insert(lineage_[id].logical);
+  }
+  for (TensorId id : candidates) {
+    if (logical.count(lineage_[id].logical) > 0) first_.push_back(id);
   }
 }
 
@@ -259,7 +264,8 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
   }
   Diagnosis diagnosis(problem, witness, replay);
   std::vector<Fault> faults = diagnosis.Faults(most);
-  // What fits by chance does not fit other inputs: only what always fits is named.
+  // What fits by chance does not fit other inputs: only what fits most of them is
+  // named.
   std::vector<std::vector<Experiments::Cause>> causes(faults.size());
   std::vector<std::map<std::string, int>> fits(faults.size());
   std::vector<int> deviates(faults.size(), 0);
@@ -287,8 +293,12 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
   const bool seen = std::any_of(deviates.begin(), deviates.end(), [](int n) { return n > 0; });
   if (!seen && replay.Run(witness.seed, {}, seconds).ok()) experiment();
   for (size_t f = 0; f < faults.size(); ++f) {
-    std::erase_if(causes[f],
-                  [&](const Experiments::Cause& c) { return fits[f][c.text] < deviates[f]; });
+    // On some inputs a tensor is noise about zero, where nothing fits.
+    int best = 0;
+    for (const auto& [text, count] : fits[f]) best = std::max(best, count);
+    std::erase_if(causes[f], [&](const Experiments::Cause& c) {
+      return fits[f][c.text] < best || 3 * best < 2 * deviates[f];
+    });
     Fault& fault = faults[f];
     OperatorId suspect = kNone;
     for (size_t c = 0; c < causes[f].size() && c < 2; ++c) {

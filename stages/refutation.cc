@@ -16,7 +16,7 @@ using shape_reduction::Witness;
 namespace {
 
 constexpr double kSearchSeconds = 8;
-constexpr double kExplainSeconds = 3;
+constexpr double kExplainSeconds = 6;
 constexpr int kSearchAttempts = 48;
 constexpr double kSampleSeconds = 15;
 constexpr int kSampleAttempts = 16;

@@ -1,0 +1,166 @@
+// Wrong plans are refuted with a place and a cause; premises need a common sample; operands lie
+// where they are used.
+#include "stages/refutation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sdfg/collectives.h"
+#include "stages/static_checks.h"
+#include "stages/verify.h"
+#include "tests/shape_reduction/small_problem.h"
+
+namespace planproof::stages {
+namespace {
+
+using sdfg::DType;
+using sdfg::TensorId;
+using shape_reduction::Instantiate;
+using shape_reduction::SmallProblem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Result Decide(SmallProblem& small) {
+  small.Check();
+  VerifyOptions options;
+  options.jobs = 1;
+  return Verify(small.problem, options);
+}
+
+// x [8, 16] times w [4, 16] on two devices that hold half of the columns each. `terms` are the
+// products on the devices.
+struct RowParallel : SmallProblem {
+  TensorId y;
+  std::vector<TensorId> terms;
+
+  RowParallel() {
+    const TensorId x = Logical("x", {8, 16});
+    const TensorId w = Logical("w", {4, 16}, sdfg::TensorRole::kParameter);
+    y = Apply(&problem.logical, Instantiate("linear", {{8, 16}, {4, 16}}), {x, w});
+    for (int rank : {0, 1}) {
+      const TensorId xs = Slice(x, {0, 8 * rank}, {8, 8}, rank);
+      const TensorId ws = Slice(w, {0, 8 * rank}, {4, 8}, rank);
+      terms.push_back(
+          Apply(&problem.parallel, Instantiate("linear", {{8, 8}, {4, 8}}), {xs, ws}, rank));
+    }
+  }
+
+  void Finish(int rank, TensorId result) {
+    Claim(result, y, {0, 0});
+    Require(result, y, {0, 0});
+    problem.parallel.tensors[result].name = "y@" + std::to_string(rank);
+  }
+  TensorId Reduce(int rank, int count, std::vector<TensorId> inputs) {
+    const TensorId sum = Apply(
+        &problem.parallel, *sdfg::AllReduce({8, 4}, DType::kFloat32, count, sdfg::ReduceKind::kSum),
+        inputs, rank);
+    problem.parallel.operators.back().attributes = {{"ranks", "0,1"}};
+    return sum;
+  }
+};
+
+TEST(Refutation, ACorrectSumIsNotRefuted) {
+  RowParallel plan;
+  for (int rank : {0, 1}) plan.Finish(rank, plan.Reduce(rank, 2, plan.terms));
+  EXPECT_EQ(Decide(plan).verdict, Verdict::kProved);
+}
+
+TEST(Refutation, AMissingSumIsNamedWithItsRanks) {
+  RowParallel plan;
+  for (int rank : {0, 1}) {
+    sdfg::IndexFunction copy = *sdfg::Copy({8, 4}, DType::kFloat32);
+    const TensorId same =
+        plan.Apply(&plan.problem.parallel, std::move(copy), {plan.terms[rank]}, rank);
+    plan.Finish(rank, same);
+    plan.problem.parallel.tensors[same].name = "y";
+  }
+  const Result result = Decide(plan);
+  ASSERT_EQ(result.verdict, Verdict::kRefuted);
+  const Violation& v = result.violations[0];
+  EXPECT_THAT(v.cause, HasSubstr("sum over ranks 0, 1 missing"));
+  EXPECT_THAT(v.devices, ElementsAre(0, 1));
+  EXPECT_NE(v.witness_logical, v.witness_parallel);
+  EXPECT_FALSE(v.witness_inputs.empty());
+}
+
+TEST(Refutation, ATermAddedTwiceIsNamed) {
+  RowParallel plan;
+  plan.Finish(0, plan.Reduce(0, 3, {plan.terms[0], plan.terms[1], plan.terms[1]}));
+  const Result result = Decide(plan);
+  ASSERT_EQ(result.verdict, Verdict::kRefuted);
+  EXPECT_THAT(result.violations[0].cause, HasSubstr("counted once too often"));
+}
+
+TEST(Refutation, AFactorIsNamedWithTheGroupOfThatSize) {
+  RowParallel plan;
+  const TensorId sum = plan.Reduce(0, 2, plan.terms);
+  const TensorId same = plan.Reduce(1, 2, plan.terms);
+  plan.Finish(0, plan.Reduce(0, 2, {sum, same}));
+  const Result result = Decide(plan);
+  ASSERT_EQ(result.verdict, Verdict::kRefuted);
+  EXPECT_THAT(result.violations[0].cause, HasSubstr("scaled by 2"));
+  EXPECT_THAT(result.violations[0].cause, HasSubstr("ranks 0,1"));
+}
+
+TEST(Refutation, SwappedShardsAreNamed) {
+  SmallProblem plan;
+  const TensorId x = plan.Logical("x", {8});
+  const TensorId y = plan.Apply(&plan.problem.logical, Instantiate("silu", {{8}}), {x});
+  for (int rank : {0, 1}) {
+    const TensorId part = plan.Slice(x, {4 - 4 * rank}, {4}, rank);
+    const TensorId made =
+        plan.Apply(&plan.problem.parallel, Instantiate("silu", {{4}}), {part}, rank);
+    plan.Claim(made, y, {4 * rank});
+    plan.Require(made, y, {4 * rank});
+  }
+  const Result result = Decide(plan);
+  ASSERT_EQ(result.verdict, Verdict::kRefuted);
+  EXPECT_THAT(result.violations[0].cause, HasSubstr("shards of ranks 0 and 1 are swapped"));
+}
+
+TEST(Refutation, PremisesThatExcludeEachOtherLeaveThePlanUndecided) {
+  SmallProblem plan;
+  const TensorId x = plan.Logical("x", {4});
+  const auto build = [&](sdfg::Graph* graph, TensorId in, int device) {
+    const TensorId one = plan.Apply(graph, Instantiate("log", {{4}}), {in}, device);
+    const TensorId minus = plan.Apply(graph, Instantiate("neg", {{4}}), {in}, device);
+    const TensorId two = plan.Apply(graph, Instantiate("log", {{4}}), {minus}, device);
+    return plan.Apply(graph, Instantiate("add", {{4}, {4}}), {one, two}, device);
+  };
+  const TensorId y = build(&plan.problem.logical, x, -1);
+  const TensorId made = build(&plan.problem.parallel, plan.Slice(x, {0}, {4}), 0);
+  plan.Require(made, y, {0});
+  plan.Check();
+  Result result;
+  EXPECT_FALSE(HasFiniteSample(plan.problem, &result));
+  ASSERT_EQ(result.violations.size(), 1u);
+  EXPECT_EQ(result.violations[0].verdict, Verdict::kUnknown);
+  EXPECT_EQ(result.violations[0].kind, "premises have no common sample");
+}
+
+TEST(Residence, AnOperandOfAnotherDeviceIsMalformedUnlessTheOperatorMovesIt) {
+  SmallProblem plan;
+  const TensorId x = plan.Logical("x", {8});
+  const TensorId y = plan.Apply(&plan.problem.logical, Instantiate("silu", {{8}}), {x});
+  const TensorId there = plan.Slice(x, {0}, {8}, 1);
+  const TensorId made = plan.Apply(&plan.problem.parallel, Instantiate("silu", {{8}}), {there}, 0);
+  plan.Require(made, y, {0});
+  const Result result = Decide(plan);
+  EXPECT_EQ(result.verdict, Verdict::kMalformed);
+  ASSERT_FALSE(result.violations.empty());
+  EXPECT_THAT(result.violations[0].cause, HasSubstr("used on device 0 but held on device 1"));
+  plan.problem.parallel.operators[0].attributes = {{"ranks", "1,0"}};
+  EXPECT_TRUE(CheckResidence(plan.problem.parallel, 9).empty());
+}
+
+TEST(Residence, ACollectiveReadsAnOperandOfEveryParticipant) {
+  RowParallel plan;
+  plan.Finish(0, plan.Reduce(0, 2, {plan.terms[0], plan.terms[0]}));
+  const Result result = Decide(plan);
+  EXPECT_EQ(result.verdict, Verdict::kMalformed);
+  ASSERT_FALSE(result.violations.empty());
+  EXPECT_THAT(result.violations[0].cause, HasSubstr("rank 1"));
+}
+
+}  // namespace
+}  // namespace planproof::stages
