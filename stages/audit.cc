@@ -17,6 +17,7 @@ namespace {
 
 constexpr double kQuestionSeconds = 5;
 constexpr double kClassSeconds = 40;  // of one worker's task, all cells together
+constexpr int kUnfoldLevels = 3;
 constexpr char kSmtPremise[] =
     "every operator is defined on the inputs considered (asserted to Z3 as premises)";
 
@@ -42,7 +43,8 @@ std::vector<SmtClaimOutcome> RunClasses(const lineage::Problem& problem,
                                         const VerifyOptions& options, const ClaimTable& table,
                                         const Relations& relations, const Rounds& rounds,
                                         const std::vector<ClaimClass>& classes, bool ask,
-                                        const std::vector<ClaimOutcome>* normal_form) {
+                                        const std::vector<ClaimOutcome>* normal_form,
+                                        bool unfold = false) {
   if (!options.dump_smt_directory.empty()) {
     std::error_code ignored;
     std::filesystem::create_directories(options.dump_smt_directory, ignored);
@@ -53,7 +55,10 @@ std::vector<SmtClaimOutcome> RunClasses(const lineage::Problem& problem,
     const Claim& claim = table.claims()[c];
     SmtClaimOptions smt;
     smt.timeout_s = ask ? kQuestionSeconds : 0;
-    if (normal_form != nullptr && (*normal_form)[c].tier == "unfolded") smt.unfold_levels = 3;
+    if (unfold) smt.unfold_levels = kUnfoldLevels;
+    if (normal_form != nullptr && (*normal_form)[c].tier == "unfolded") {
+      smt.unfold_levels = kUnfoldLevels;
+    }
     if (!options.dump_smt_directory.empty()) {
       smt.dump_prefix = absl::StrCat(options.dump_smt_directory, "/class_", k);
       smt.comments = {absl::StrCat("claim: ", name(k)),
@@ -109,6 +114,19 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
     for (SmtClaimOutcome& o : decided) o.reason = solver::Z3Missing();
     result->warnings.push_back(solver::Z3Missing());
   }
+  // Claims that fail are asked again with definitions opened, one by one: what is opened is not
+  // part of a class's content.
+  std::vector<ClaimClass> failed;
+  for (size_t k = 0; k < classes.size(); ++k) {
+    if (decided[k].status != Status::kDifferent) continue;
+    for (int c : classes[k].members) failed.push_back({{c}});
+  }
+  std::vector<SmtClaimOutcome> opened;
+  if (!failed.empty()) {
+    VerifyOptions again = options;
+    again.dump_smt_directory.clear();
+    opened = RunClasses(problem, again, *table, relations, *rounds, failed, true, nullptr, true);
+  }
   int64_t beyond_bound = 0;
   for (size_t k = 0; k < classes.size(); ++k) {
     ClaimOutcome o;
@@ -130,9 +148,20 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
       outcomes[c] = o;
     }
   }
+  for (size_t k = 0; k < failed.size(); ++k) {
+    ClaimOutcome& o = outcomes[failed[k].members[0]];
+    if (opened[k].status != Status::kEqual) continue;
+    o = ClaimOutcome{};
+    o.status = opened[k].bound_holds ? ClaimStatus::kProved : ClaimStatus::kAbandoned;
+    o.tier = "z3 unfolded";
+    o.premises = {kSmtPremise};
+    if (opened[k].bound_holds) continue;
+    ++beyond_bound;
+    o.reason = "equal on representatives, but no bound says that these suffice";
+  }
   if (beyond_bound > 0) {
     result->warnings.push_back(absl::StrCat(
-        "smt: ", beyond_bound, " of ", classes.size(),
+        "smt: ", beyond_bound,
         " classes are equal on representatives, but no bound says that these suffice"));
   }
   rounds->Adopt(std::move(outcomes), static_cast<int64_t>(classes.size()));
