@@ -78,8 +78,13 @@ void MutantTrials::Decide(lineage::Problem* problem, MutantTrial* trial) const {
   trial->verdict = result.verdict;
   if (!result.violations.empty()) trial->reason = result.violations[0].message;
   trial->verify_seconds = Since(start);
-  if (trial->verdict == Verdict::kMalformed || trial->verdict == Verdict::kRefuted) return;
-  const auto judged = shape_reduction::NumericEqual(*problem, options_.full_samples, 17);
+}
+
+// What is proved must be equal on the full plan too; the rest only if the twin says nothing.
+void MutantTrials::JudgeFull(const lineage::Problem& problem, MutantTrial* trial) const {
+  const bool silent = trial->verdict == Verdict::kUnknown && trial->twin == TwinVerdict::kNotAlike;
+  if (trial->verdict != Verdict::kProved && !silent) return;
+  const auto judged = shape_reduction::NumericEqual(problem, options_.full_samples, 17);
   trial->full_judged = true;
   trial->full_equal = judged == shape_reduction::NumericVerdict::kEqual;
   trial->full_different = judged == shape_reduction::NumericVerdict::kDifferent;
@@ -113,6 +118,7 @@ absl::StatusOr<MutantTrial> MutantTrials::Unchanged() {
   lineage::Problem problem = pair_.problem, twin = pair_.twin;
   Decide(&problem, &trial);
   JudgeTwin(&twin, &trial);
+  JudgeFull(problem, &trial);
   return trial;
 }
 
@@ -135,6 +141,7 @@ absl::StatusOr<MutantTrial> MutantTrials::Try(uint64_t seed) {
   } else {
     trial.twin = TwinVerdict::kNotAlike;
   }
+  JudgeFull(problem, &trial);
   return trial;
 }
 

@@ -31,7 +31,8 @@ struct MutantTrial {
   std::string reason;  // first violation
   TwinVerdict twin = TwinVerdict::kNotAlike;
   std::string twin_difference;
-  // Block-constant inputs on the full plan, for mutants that are not refuted.
+  // Block-constant inputs on the full plan, for mutants that are proved, and for undecided ones
+  // whose twin says nothing.
   bool full_judged = false, full_equal = false, full_different = false;
   double verify_seconds = 0, judge_seconds = 0;
   // PROVED, but numbers differ.
@@ -62,6 +63,7 @@ class MutantTrials {
 
  private:
   void Decide(lineage::Problem* problem, MutantTrial* trial) const;
+  void JudgeFull(const lineage::Problem& problem, MutantTrial* trial) const;
   void JudgeTwin(lineage::Problem* twin, MutantTrial* trial);
 
   const PlanPair& pair_;

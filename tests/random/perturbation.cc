@@ -44,6 +44,34 @@ void PerturbInteger(IndexFunction* function, int output, bool negate) {
   function->outputs[output].body = AddNode(function, std::move(sum));
 }
 
+// body + (1 + position in the last dimension) / 7.
+void PerturbByNumbers(IndexFunction* function, int output) {
+  const sdfg::FunctionOutput& changed = function->outputs[output];
+  sdfg::ExprId number = AddConstant(function, 1);
+  if (!changed.dims.empty()) {
+    Node index{};
+    index.op = Op::kIndex;
+    index.var = changed.dims.back();
+    Node next{};
+    next.op = Op::kIntAdd;
+    next.args = {AddNode(function, std::move(index)), number};
+    number = AddNode(function, std::move(next));
+  }
+  Node position{};
+  position.op = Op::kPosition;
+  position.args = {number};
+  Node seventh{};
+  seventh.op = Op::kReal;
+  seventh.real = solver::Rational(1, 7);
+  Node product{};
+  product.op = Op::kMul;
+  product.args = {AddNode(function, std::move(position)), AddNode(function, std::move(seventh))};
+  Node sum{};
+  sum.op = Op::kAdd;
+  sum.args = {function->outputs[output].body, AddNode(function, std::move(product))};
+  function->outputs[output].body = AddNode(function, std::move(sum));
+}
+
 void PerturbReal(IndexFunction* function, int output) {
   sdfg::FunctionOutput& changed = function->outputs[output];
   Node element{};
@@ -90,13 +118,18 @@ std::vector<Place> PerturbationPlaces(const lineage::Problem& problem, bool dist
   return places;
 }
 
-void Perturb(lineage::Problem* problem, const Place& place) {
+void Perturb(lineage::Problem* problem, const Place& place, bool fresh_symbol) {
   sdfg::Graph& graph = problem->parallel;
   const TensorId output = graph.operators[place.op].outputs[place.output];
   IndexFunction function = *graph.operators[place.op].function;
   const sdfg::DType dtype = graph.tensors[output].dtype;
   if (sdfg::IsInteger(dtype) || dtype == sdfg::DType::kBool) {
     PerturbInteger(&function, place.output, dtype == sdfg::DType::kBool);
+    graph.operators[place.op].function = graph.Intern(std::move(function));
+    return;
+  }
+  if (!fresh_symbol) {
+    PerturbByNumbers(&function, place.output);
     graph.operators[place.op].function = graph.Intern(std::move(function));
     return;
   }
@@ -133,21 +166,27 @@ PerturbationTrial Perturbations::Try(const Place& place) {
   if (lineage.logical != kNone) {
     absl::StrAppend(&trial.what, " of ", problem.logical.tensors[lineage.logical].name);
   }
-  Perturb(&problem, place);
-  if (const absl::Status status = problem.parallel.Check(); !status.ok()) {
-    trial.verdict = stages::Verdict::kMalformed;
-    trial.difference = std::string(status.message());
-    return trial;
-  }
   stages::VerifyOptions options;
   options.jobs = 1;
   options.stage_timeout_s = timeout_s_;
-  const stages::Result result = stages::Verify(problem, options);
+  stages::Result result;
+  bool fresh_symbol = true;
+  for (;; fresh_symbol = false) {
+    problem = pair_.problem;
+    Perturb(&problem, place, fresh_symbol);
+    if (const absl::Status status = problem.parallel.Check(); !status.ok()) {
+      trial.verdict = stages::Verdict::kMalformed;
+      trial.difference = std::string(status.message());
+      return trial;
+    }
+    result = stages::Verify(problem, options);
+    if (result.verdict != stages::Verdict::kMalformed || !fresh_symbol) break;
+  }
   trial.verdict = result.verdict;
   if (!result.violations.empty()) trial.difference = result.violations[0].message;
   if (trial.verdict != stages::Verdict::kProved) return trial;
   lineage::Problem twin = pair_.twin;
-  Perturb(&twin, place);
+  Perturb(&twin, place, fresh_symbol);
   if (!twin.parallel.Check().ok()) return trial;
   const auto judgement = judge_.Judge(twin);
   trial.judged = judgement.ok();

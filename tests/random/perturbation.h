@@ -22,8 +22,9 @@ struct Place {
 std::vector<Place> PerturbationPlaces(const lineage::Problem& problem, bool distinct);
 
 // Every element of the output is increased by an element of its own of a new input, which the
-// specification knows and does not use. Integers are increased by 1, booleans are negated.
-void Perturb(lineage::Problem* problem, const Place& place);
+// specification knows and does not use; or, for collectives, whose operands must be the
+// participants' tensors, by multiples of 1/7. Integers are increased by 1, booleans are negated.
+void Perturb(lineage::Problem* problem, const Place& place, bool fresh_symbol);
 
 struct PerturbationTrial {
   std::string what;

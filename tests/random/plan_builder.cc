@@ -233,8 +233,9 @@ Value PlanBuilder::Reduced(TensorId logical, const Shape& shape, const std::vect
         used = kind == sdfg::ReduceKind::kSum ? sdfg::ReduceKind::kAvg : sdfg::ReduceKind::kSum;
       }
       std::vector<TensorId> inputs = terms;
-      if (Fault(absl::StrCat("one term is reduced twice on device ", device))) {
-        inputs[device] = inputs[(device + 1) % devices_];
+      if (Fault(absl::StrCat("one term is doubled on device ", device))) {
+        const int term = (device + 1) % devices_;
+        inputs[term] = OnWithNumber(term, "mul", inputs[term], solver::Rational(2));
       }
       whole = Collective(device,
                          Must(sdfg::AllReduce(ShapeOf(terms[0]), DType::kFloat32, devices_, used)),

@@ -24,6 +24,7 @@ constexpr int64_t kShortest = 3;  // of a piece
 
 Value PlanBuilder::Start() {
   Shape shape = {Pick(kSmallest, kLargest), Pick(kSmallest, kLargest)};
+  longest_ = std::max(shape[0], shape[1]);
   if (Pick(0, 2) == 0) shape.insert(shape.begin(), Pick(2, 3));
   Value x{.logical = Input("x", shape, false), .shape = shape};
   steps_ = absl::StrCat(devices_, " devices");
@@ -178,7 +179,7 @@ Value PlanBuilder::Product(const Value& x) {
   if (x.rank() < 2 || x.cut == x.last()) return {};
   absl::StrAppend(&steps_, ", product with its transpose");
   const Attributes swap = {{"dim0", int64_t{-1}}, {"dim1", int64_t{-2}}};
-  const Value whole = Whole(x);
+  const Value whole = x.cut == x.rank() - 2 ? Whole(x) : x;
   Value y = x;
   y.logical = Logical("matmul", {x.logical, Logical("transpose", {x.logical}, swap)});
   const Rational small(1, 16);

@@ -31,8 +31,15 @@ RandomPlan MakeRandomPlan(uint64_t seed, bool wrong) {
   plan.problem = right.TakeProblem();
   if (!wrong) return plan;
   if (right.places() == 0) {
-    const auto fault = mutation::Mutate(plan.problem, "random", seed);
-    if (fault.ok() && plan.problem.parallel.Check().ok()) plan.fault = fault->what;
+    // Any single fault that leaves the plan well-shaped.
+    for (uint64_t k = 0; k < 50; ++k) {
+      lineage::Problem changed = plan.problem;
+      const auto fault = mutation::Mutate(changed, "random", seed + k);
+      if (!fault.ok() || fault->kind == "wrong device" || !changed.parallel.Check().ok()) continue;
+      plan.problem = std::move(changed);
+      plan.fault = fault->what;
+      break;
+    }
     return plan;
   }
   PlanBuilder faulty(seed, static_cast<int>((seed * 2654435761u >> 8) % right.places()));
