@@ -46,7 +46,6 @@ class SmtApplication {
   bool InputIndex(const sdfg::Node& node, std::vector<SmtIndex>* out);
   void Set(sdfg::VarId var, SmtIndex value);
   bool IsInteger(sdfg::ExprId id) const;
-  solver::RawId TruthTerm(const Truth& truth);
 
   SmtEvaluation& e_;
   const bool parallel_;
