@@ -33,7 +33,7 @@ inline constexpr int32_t kNone = -1;
 
 // A coordinate over which instances vary: a mesh axis or the microbatch.
 struct Axis {
-  std::string name;    // "dp", "microbatch", ...
+  std::string name;  // "dp", "microbatch", ...
   int64_t extent = 1;
 };
 
@@ -47,13 +47,13 @@ enum class TensorRole : uint8_t {
 };
 
 struct Tensor {
-  std::string name;                // full name, for people and for alignment
-  Shape shape;                     // coordinate extents (of `axes`) first, then local extents
-  std::vector<AxisId> axes;        // leading dimensions, ascending
+  std::string name;          // full name, for people and for alignment
+  Shape shape;               // coordinate extents (of `axes`) first, then local extents
+  std::vector<AxisId> axes;  // leading dimensions, ascending
   DType dtype = DType::kUnknown;
   TensorRole role = TensorRole::kIntermediate;
-  // Device of the instance at coordinate 0 of all axes; -1 in a logical graph. The device of another
-  // instance is device + sum over axes of coordinate * Graph::axis_device_stride.
+  // Device of the instance at coordinate 0 of all axes; -1 in a logical graph. The device of
+  // another instance is device + sum over axes of coordinate * Graph::axis_device_stride.
   Device device = -1;
   OperatorId producer = kNone;
   int32_t producer_output = 0;
@@ -62,23 +62,23 @@ struct Tensor {
 };
 
 struct Operator {
-  std::string name;                          // for people: "linear", "all_reduce", "linear.backward"
+  std::string name;  // for people: "linear", "all_reduce", "linear.backward"
   std::shared_ptr<const IndexFunction> function;  // interned: equal functions share one object
   bool lifted = true;
-  std::vector<TensorId> inputs;              // order of function->inputs
-  std::vector<TensorId> outputs;             // order of function->outputs; kNone: not wanted
-  std::vector<Device> devices;               // participants, instance at coordinate 0
+  std::vector<TensorId> inputs;   // order of function->inputs
+  std::vector<TensorId> outputs;  // order of function->outputs; kNone: not wanted
+  std::vector<Device> devices;    // participants, instance at coordinate 0
   std::vector<std::pair<std::string, std::string>> attributes;  // for reports
   SourceLocation source;
-  std::string label;                         // id in the source file ("cell 123"), for reports
+  std::string label;  // id in the source file ("cell 123"), for reports
 };
 
 class Graph {
  public:
   std::vector<Axis> axes;
-  std::vector<int64_t> axis_device_stride;   // device number step per axis coordinate (0: same device)
+  std::vector<int64_t> axis_device_stride;  // device step per axis coordinate (0: same)
   std::vector<Tensor> tensors;
-  std::vector<Operator> operators;           // in a topological order once Check has passed
+  std::vector<Operator> operators;  // in a topological order once Check has passed
 
   TensorId AddTensor(Tensor tensor);
   // Adds the operator and marks it as the producer of its outputs. The outputs must exist.

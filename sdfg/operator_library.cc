@@ -149,8 +149,9 @@ const OperatorLibrary& OperatorLibrary::BuiltIn() {
   static const OperatorLibrary* const library = [] {
     auto* built_in = new OperatorLibrary();
     std::vector<NativeOperator> operators;
-    for (auto add : std::initializer_list<void (*)(std::vector<NativeOperator>*)>{AddMovementOperators, AddReshapeOperators, AddJoinOperators,
-                     AddConversionOperators, AddContractionOperators, AddRoutingOperators}) {
+    for (auto add : std::initializer_list<void (*)(std::vector<NativeOperator>*)>{
+             AddMovementOperators, AddReshapeOperators, AddJoinOperators, AddConversionOperators,
+             AddContractionOperators, AddRoutingOperators}) {
       add(&operators);
     }
     for (NativeOperator& native : operators) {

@@ -54,14 +54,14 @@ class OperatorLibrary {
   absl::Status AddDeclarations(const std::string& text, const std::string& file);
 
   bool Contains(const std::string& name) const;
-  std::vector<std::string> Names() const;   // sorted
+  std::vector<std::string> Names() const;  // sorted
   // Reference page of one operator in Markdown: declaration, operands, attributes with defaults,
   // tie rule, derivative, source of the semantics. Empty if unknown.
   std::string Page(const std::string& name) const;
 
-  // The index function of the operator applied to these operands. Only tensor operands become inputs
-  // of the function, in order; literals are built into its body. Errors: NotFound for an unknown
-  // operator; InvalidArgument with operator, operand and the two extents that disagree for shapes.
+  // The index function of the operator applied to these operands. Only tensor operands become
+  // inputs, in order; literals are built into its body. Errors: NotFound for an unknown operator;
+  // InvalidArgument with operator, operand and the two extents that disagree for shapes.
   absl::StatusOr<IndexFunction> Instantiate(const std::string& name,
                                             const std::vector<Operand>& operands,
                                             const Attributes& attributes) const;

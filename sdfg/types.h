@@ -16,9 +16,9 @@ using Device = int32_t;
 
 // What kind of number an element is. Proofs are over the reals, so floating-point widths are kept
 // only for the static check that producers and consumers agree.
-enum class DType : uint8_t {
+enum class DType : uint8_t {  // clang-format off
   kUnknown, kFloat64, kFloat32, kFloat16, kBFloat16, kFloat8E4M3, kFloat8E5M2,
-  kInt64, kInt32, kInt16, kInt8, kUInt8, kBool, kComplex64, kComplex128,
+  kInt64, kInt32, kInt16, kInt8, kUInt8, kBool, kComplex64, kComplex128,  // clang-format on
 };
 bool IsInteger(DType dtype);   // int* and uint*
 bool IsFloating(DType dtype);  // float*, bfloat16
@@ -29,8 +29,8 @@ DType DTypeFromName(const std::string& name);  // kUnknown if not known; accepts
 // Where something stands in the user's program or in the file that was read.
 struct SourceLocation {
   std::string file;
-  int line = 0;       // 0: not known
-  std::string text;   // the source line or a comment, may be empty
+  int line = 0;      // 0: not known
+  std::string text;  // the source line or a comment, may be empty
   std::string ToString() const;
 };
 
