@@ -21,8 +21,7 @@ struct DenseJudgement {
   bool equal = true;
   double worst = 0;        // largest difference, relative to the largest value of its tensor
   std::string difference;  // the first required relation that does not hold, with values
-  bool finite = false;     // some required element had a finite value
-  int samples = 0;         // looked at; the first difference ends the search
+  int samples = 0;         // with finite values; the first difference ends the search
 };
 
 class DenseJudge {

@@ -105,9 +105,13 @@ void MutantTrials::JudgeTwin(lineage::Problem* twin, MutantTrial* trial) {
   if (!judgement.ok()) {
     trial->twin = TwinVerdict::kUndefined;
     trial->twin_difference = std::string(judgement.status().message());
+  } else if (judgement->samples == 0) {
+    trial->twin = TwinVerdict::kUndefined;
+    trial->twin_difference = "no sample is finite";
   } else {
     trial->twin = judgement->equal ? TwinVerdict::kEqual : TwinVerdict::kDifferent;
     trial->twin_difference = judgement->difference;
+    trial->twin_samples = judgement->samples;
   }
   trial->judge_seconds = Since(start);
 }

@@ -31,6 +31,7 @@ struct MutantTrial {
   std::string reason;  // first violation
   TwinVerdict twin = TwinVerdict::kNotAlike;
   std::string twin_difference;
+  int twin_samples = 0;
   // Block-constant inputs on the full plan, for mutants that are proved, and for undecided ones
   // whose twin says nothing.
   bool full_judged = false, full_equal = false, full_different = false;

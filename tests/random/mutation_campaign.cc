@@ -29,6 +29,7 @@ int RunMutants(const PlanPair& pair, int count, uint64_t seed, std::ostream& csv
               << "\n";
     return 2;
   }
+  std::cout << unchanged->twin_samples << " samples of the twin are finite" << std::endl;
   csv << "pair,seed,kind,verdict,twin,full,verify_s,judge_s,what,reason\n";
   MutantSummary summary;
   double slowest = 0, total = 0;

@@ -62,7 +62,7 @@ PlanTrial TryRandomPlan(const RandomPlan& plan, int samples) {
   if (!result.violations.empty()) trial.reason = result.violations[0].message;
   DenseJudge judge(plan.problem, samples, 1, plan.seed);
   const auto judgement = judge.Judge(plan.problem);
-  trial.evaluated = judgement.ok() && judgement->finite;
+  trial.evaluated = judgement.ok() && judgement->samples > 0;
   trial.equal = judgement.ok() && judgement->equal;
   trial.difference =
       judgement.ok() ? judgement->difference : std::string(judgement.status().message());
