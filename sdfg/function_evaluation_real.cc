@@ -233,7 +233,8 @@ bool FunctionEvaluation::ReducePiece(const Node& node, const Box& box, const Aff
     const Interval d = current[at].domain;
     const Symbol old = current[at].symbol;
     const int64_t coefficient = index.Coefficient(old);
-    auto push = [&](std::vector<std::pair<Interval, int64_t>> digits) {
+    auto push = [&, &current = current,
+                 &index = index](std::vector<std::pair<Interval, int64_t>> digits) {
       // Replaces `old` by the sum of stride * fresh symbol.
       Box next = current;
       next.erase(next.begin() + at);

@@ -346,7 +346,7 @@ absl::Status PlanBuilder::Schedule() {
                         absl::StrCat(state->pointer, "/exceptions/", list.front())};
       const bool operator_output =
           std::any_of(state->program->operators().begin(), state->program->operators().end(),
-                      [&](const Operator& op) {
+                      [&name = name](const Operator& op) {
                         return std::find(op.outputs().begin(), op.outputs().end(), name) !=
                                    op.outputs().end() ||
                                std::any_of(op.produces().begin(), op.produces().end(),
@@ -382,7 +382,7 @@ absl::Status PlanBuilder::CheckGroupCollectives() const {
   }
   for (const auto& [key, states] : issued) {
     // The key ends with its participants' names, one per line.
-    const std::vector<std::string> lines = [&] {
+    const std::vector<std::string> lines = [&key = key] {
       std::vector<std::string> parts;
       size_t start = 0;
       while (start < key.size()) {
@@ -396,7 +396,7 @@ absl::Status PlanBuilder::CheckGroupCollectives() const {
     for (size_t i = 1; i < lines.size(); ++i) {
       const std::string program = lines[i].substr(0, lines[i].find(':'));
       const ProgramState* wanted = by_name_.at(program);
-      const auto count = [&](const ProgramState* who) {
+      const auto count = [&states = states](const ProgramState* who) {
         return std::count(states.begin(), states.end(), who);
       };
       if (count(wanted) == count(states[0])) continue;

@@ -77,8 +77,9 @@ absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exc
       break;
     }
     for (const auto& [name, id] : *built) {
-      const bool replaces = std::any_of(definitions->begin(), definitions->end(),
-                                        [&](const auto& entry) { return entry.first == name; });
+      const bool replaces =
+          std::any_of(definitions->begin(), definitions->end(),
+                      [&name = name](const auto& entry) { return entry.first == name; });
       if (replaces) {
         variants[name] = id;
       } else if (state->scope.emplace(name, id).second) {
