@@ -67,7 +67,7 @@ TEST(PerturbationTest, EveryOperatorOfTheExampleMatters) {
 }
 
 TEST(PerturbationTest, OperatorsOfThePublishedPlansMatter) {
-  for (const auto& [name, most] : {std::pair{"MLP", 20}, {"LLAMA", 1}, {"MOE", 1}}) {
+  for (const auto& [name, most] : {std::pair{"MLP", 20}, {"LLAMA", 1}}) {
     const absl::StatusOr<PlanPair> pair = LoadPublished(name);
     if (absl::IsNotFound(pair.status())) GTEST_SKIP() << pair.status().message();
     ASSERT_TRUE(pair.ok()) << pair.status();
