@@ -113,10 +113,11 @@ void ListUndecided(const lineage::Problem& problem, const ClaimTable& table, con
     if (o.status == ClaimStatus::kProved && !o.unsatisfiable) continue;
     const Claim& claim = table.claims()[c];
     const bool required = claim.required >= 0;
-    if (o.status != ClaimStatus::kAbandoned && !required && !o.unsatisfiable) continue;
+    const bool vacuous = o.unsatisfiable && o.status == ClaimStatus::kProved;
+    if (o.status != ClaimStatus::kAbandoned && !required && !vacuous) continue;
     Violation v;
     v.verdict = Verdict::kUnknown;
-    v.kind = o.unsatisfiable                       ? "premises that never hold"
+    v.kind = vacuous                               ? "premises that never hold"
              : o.status == ClaimStatus::kAbandoned ? "not decided"
                                                    : "not proved";
     DescribePlace(problem, claim, &v);
