@@ -28,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kTolerance = 1e-9;
 constexpr int kCandidatesTried = 3;
+constexpr double kClearDifference = 0.01;
 constexpr size_t kConesMeasured = 64;
 int64_t ConeSize(const sdfg::Graph& graph, TensorId root) {
   std::vector<char> needed(graph.tensors.size(), 0);
@@ -269,7 +270,13 @@ Witness Search::Run() {
     if (result == Attempt::kSkipped) continue;
     ++witness.attempts;
     if (result != Attempt::kCandidates) continue;
-    DropNoise(seed, &candidates);
+    // A difference this large is no rounding; extended precision is for the others.
+    const auto clear = [](const Candidate& c) { return c.difference.size > kClearDifference; };
+    if (std::any_of(candidates.begin(), candidates.end(), clear)) {
+      std::erase_if(candidates, [&](const Candidate& c) { return !clear(c); });
+    } else {
+      DropNoise(seed, &candidates);
+    }
     if (candidates.empty()) continue;
     if (!Confirm(seed, std::move(candidates), &witness)) continue;
     if (options_.localise) witness.first = Localise(problem_.lineage, seed);

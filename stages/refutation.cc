@@ -15,7 +15,7 @@ using shape_reduction::Witness;
 
 namespace {
 
-constexpr double kSearchSeconds = 8;
+constexpr double kSearchSeconds = 20;
 constexpr double kExplainSeconds = 6;
 constexpr int kSearchAttempts = 48;
 constexpr double kSampleSeconds = 15;
