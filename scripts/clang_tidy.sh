@@ -1,15 +1,45 @@
 #!/bin/bash
-# Runs clang-tidy with the checks of .clang-tidy over the sources given, or over all of ours.
-# Needs a configured build directory (first argument) for compile_commands.json.
+# clang_tidy.sh BUILD [FILE...]
+# Runs clang-tidy with the checks of .clang-tidy over the sources given, or over all of ours. BUILD is a
+# build directory, for compile_commands.json and generated headers. Prints each finding once per source
+# in which it shows; where clang-tidy itself fails, what it wrote on stderr.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=$1
+build=$(cd "$1" && pwd)
 shift
 if (($#)); then
   files=("$@")
 else
-  mapfile -t files < <(git ls-files '*.cc' ':!third_party' ':!tests' ':!*_fuzz.cc' ':!benchmarks')
+  mapfile -t files < <(git ls-files '*.cc' ':!third_party')
 fi
-printf '%s\0' "${files[@]}" |
-  xargs -0 -n 1 -P "$(nproc)" clang-tidy-14 --quiet --extra-arg=-Wno-unknown-warning-option --warnings-as-errors='*' -p "$build" 2>/dev/null
-echo "tidy: ${#files[@]} files are clean"
+export build
+export tidy=clang-tidy-14
+command -v "$tidy" >/dev/null || { echo "tidy: $tidy is not installed (make setup)" >&2; exit 1; }
+[[ -f $build/compile_commands.json ]] || { echo "tidy: no $build/compile_commands.json" >&2; exit 1; }
+
+# GCC's warnings that Clang does not know are no findings.
+check() {
+  local findings errors status=0
+  errors=$(mktemp)
+  findings=$("$tidy" --quiet --warnings-as-errors='*' --extra-arg=-Wno-unknown-warning-option \
+    -p "$build" "$1" 2>"$errors") || status=$?
+  if ((status != 0)); then
+    if [[ $findings == *error:* ]]; then
+      printf '%s\n' "$findings" | sed "s|$PWD/||"
+    else
+      echo "tidy: $tidy failed on $1 with exit code $status:"
+      grep -vE '^[0-9]+ warnings? (and [0-9]+ errors? )?generated' "$errors"
+    fi
+  fi
+  rm -f "$errors"
+  return "$status"
+}
+export -f check
+
+started=$SECONDS
+if printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'check "$1" || exit 1' -; then
+  echo "tidy: ${#files[@]} files are clean ($((SECONDS - started)) s)"
+else
+  echo "tidy: findings above, in ${#files[@]} files ($((SECONDS - started)) s)" >&2
+  exit 1
+fi

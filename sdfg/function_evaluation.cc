@@ -7,9 +7,7 @@
 namespace planproof::sdfg {
 
 using solver::Affine;
-using solver::AtomKind;
 using solver::BoundVariable;
-using solver::Exponent;
 using solver::IntRange;
 using solver::KindOf;
 using solver::kZeroPoly;

@@ -11,7 +11,6 @@ using solver::AtomKind;
 using solver::BoundVariable;
 using solver::Exponent;
 using solver::Interval;
-using solver::IntRange;
 using solver::kZeroPoly;
 using solver::PolyId;
 using solver::Rational;
