@@ -3,13 +3,14 @@
 #   make test            build and run all tests
 #   make test-sanitize   the same under address and undefined-behaviour sanitizers (-core: what .ci/run does)
 #   make bench           micro-benchmarks and whole commands
-#   make acceptance      the acceptance list, line by line
+#   make acceptance      the acceptance list, line by line, long suites in samples (ACCEPTANCE=--full: hours)
 #   make fuzz            each reader under libFuzzer, FUZZ_SECONDS (default 60) per reader
 #   make format, make tidy, make install (PREFIX), make clean
 JOBS ?= $(shell nproc)
 BUILD ?= build
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+ACCEPTANCE ?=
 PLANPROOF = $(BUILD)/cli/planproof
 
 .PHONY: all setup demo test test-sanitize test-sanitize-core bench acceptance fuzz format check-format tidy docs install clean
@@ -56,7 +57,7 @@ bench: $(BUILD)/build.ninja
 
 acceptance: $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS)
-	python3 scripts/acceptance.py --build $(BUILD)
+	python3 scripts/acceptance.py --build $(BUILD) $(ACCEPTANCE)
 
 fuzz: setup
 	scripts/fuzz.sh $(BUILD)-fuzz $(FUZZ_SECONDS)
@@ -67,7 +68,7 @@ format:
 check-format:
 	scripts/check_format.sh
 
-tidy: $(BUILD)/build.ninja
+tidy: $(PLANPROOF)
 	scripts/clang_tidy.sh $(BUILD)
 
 docs: $(BUILD)/build.ninja
