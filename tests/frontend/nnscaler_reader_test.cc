@@ -59,6 +59,18 @@ TEST_F(SmallPlanTest, GradientsOfSeveralUsesAddUp) {
   ExpectEquivalent("dp2nm2", "accumulated", "accumulated");
 }
 
+// In tp2 they say that the copies' gradients are whole, where each device has one term of two.
+TEST_F(SmallPlanTest, TheBackwardOfMultirefHoldsWhateverItsValueMapsSay) {
+  ExpectEquivalent("single", "multiref", "multiref");
+  ExpectEquivalent("dp2nm2", "multiref", "multiref");
+  ExpectEquivalent("tp2", "multiref", "multiref");
+}
+
+// Added up like a gradient that is written twice, the piece would come out doubled.
+TEST_F(SmallPlanTest, IdsLocalToAnAdapterAreNoContradiction) {
+  ExpectEquivalent("tp2", "local_ids");
+}
+
 TEST_F(SmallPlanTest, OrderOfTheLogicalOperatorsDoesNotCount) {
   for (int seed = 0; seed < 5; ++seed) {
     absl::StatusOr<lineage::Problem> problem =

@@ -41,6 +41,9 @@ FAULTS = {
     'shuffled': 'single: operators in another order; equivalent all the same',
     'unknown_operator': 'any: an operator that nothing declares',
     'accumulated': 'any: a gradient is written twice, once by each of two uses; equivalent',
+    'multiref': 'any: the data is copied for two layers side by side; equivalent. In tp2 the copies'
+                ' gradients are partial, whatever their value maps say',
+    'local_ids': 'tp2: two adapters pass a tensor of one id between their own primitives; equivalent',
     'big_shape': 'any: a tensor of 2^80 elements',
 }
 
@@ -103,6 +106,14 @@ class Builder:
                                 _grad=None)
         self.fulls[name] = tensor
         return tensor
+
+    def copy(self, full, number):
+        """What multiref makes: another full tensor of the same name."""
+        key = (full.name, number)
+        if key not in self.fulls:
+            grad = make(Full, **dict(full._grad.__dict__, _id=self.new_id()))
+            self.fulls[key] = make(Full, **dict(full.__dict__, _id=self.new_id(), _grad=grad))
+        return self.fulls[key]
 
     def sub(self, full, ranges=None, term=(0, 1), grad=None, tag=''):
         ranges = tuple(ranges or ((0, extent) for extent in full._shape))
@@ -167,14 +178,32 @@ def with_gradient(b, full, ranges=None, term=(0, 1), grad_term=(0, 1), tag=''):
     return b.sub(full, ranges, term, b.sub(full._grad, ranges, grad_term, tag=tag))
 
 
-def layers(b, device, batch, pieces=None, accumulate=False):
+def two_uses(b, device, use):
+    """The sum of two linear layers, each on a copy of x. Returns the nodes and the sum."""
+    x, weight, h = use['data'], use['layers.0.weight'], use['linear']
+    use['layers.2.weight'] = with_gradient(b, b.full('layers.2.weight', weight._full_tensor._shape,
+                                                     attr=True), weight._indmap._indices)
+    copies = [with_gradient(b, b.copy(x._full_tensor, k)) for k in range(2)]
+    names = ('linear', 'linear_2', 'add_1')
+    first, second, total = (with_gradient(b, b.full(name, h._full_tensor._shape),
+                                          h._indmap._indices) for name in names)
+    nodes = [b.operator('multiref', [device], [x], copies, 4, times=2),
+             b.operator('linear', [device], [copies[0], weight], [first], 5, bias=None),
+             b.operator('linear', [device], [copies[1], use['layers.2.weight']], [second], 5, bias=None),
+             b.operator('add', [device], [first, second], [total], 6, alpha=1)]
+    return nodes, total
+
+
+def layers(b, device, batch, pieces=None, fault=''):
     """Forward operators of the whole model; `pieces` overrides tensors by name."""
     x, w0, h, w1, y, loss = tensors(b, batch)
     use = {t.name: with_gradient(b, t) for t in (x, w0, h, w1, y, loss)}
     use.update(pieces or {})
     nodes = [b.operator('linear', [device], [use['data'], use['layers.0.weight']], [use['linear']], 5,
                         bias=None)]
-    if accumulate:  # relu(h) + h: the gradient of h is written by both uses
+    if fault == 'multiref':
+        nodes, use['linear'] = two_uses(b, device, use)
+    if fault == 'accumulated':  # relu(h) + h: the gradient of h is written by both uses
         relu, add = b.full('relu', h._shape), b.full('add', h._shape)
         nodes.append(b.operator('relu', [device], [use['linear']], [with_gradient(b, relu)], 6))
         nodes.append(b.operator('add', [device], [with_gradient(b, relu), use['linear']],
@@ -196,7 +225,7 @@ def data_cell(b, device, batch, cell_id=None):
 
 def single(fault, rng):
     b = Builder()
-    nodes, _ = layers(b, 0, BATCH, accumulate=fault == 'accumulated')
+    nodes, _ = layers(b, 0, BATCH, fault=fault)
     back = backwards(b, nodes)
     if fault == 'dangling_gradient':
         back.pop(0)
@@ -208,6 +237,17 @@ def single(fault, rng):
     if fault == 'big_shape':
         nodes[0]._outputs[0]._full_tensor._shape = (1 << 40, 1 << 40)
     return module({0: [data_cell(b, 0, BATCH), b.segment(nodes), b.segment(back)]})
+
+
+def pass_through(b, rank, tensor, number):
+    """An adapter that cuts a tensor in two and gathers it again."""
+    half = BATCH // 2
+    piece = b.sub(tensor._full_tensor, ((rank * half, rank * half + half), (0, WIDTH)), tag='piece')
+    cut = prim('ChunkPrim', rank, [tensor], [piece], dim=0, ranks=[0, 1])
+    gather = prim('AllGatherPrim', rank, [piece], [tensor], dim=0, ranks=[0, 1])
+    key = ('pass_through', number)
+    b.fulls.setdefault(key, b.new_id())
+    return b.adapter(rank, [tensor], [tensor], [cut, gather], number < 2, b.fulls[key])
 
 
 def tp2(fault, rng):
@@ -228,7 +268,7 @@ def tp2(fault, rng):
             'layers.1.weight': with_gradient(b, w1, ((0, WIDTH), rows)),
             'linear_1': b.sub(y, term=(rank, 2), grad=b.sub(y._grad)),
         }
-        nodes, use = layers(b, rank, BATCH, pieces)
+        nodes, use = layers(b, rank, BATCH, pieces, fault)
         whole = with_gradient(b, y)
         nodes[-1]._inputs = [whole]
         forward_in = prim('IdentityAllreducePrim', rank, [b.sub(x)], [b.sub(x)], ranks=[0, 1])
@@ -247,8 +287,11 @@ def tp2(fault, rng):
             leave_prim = prim('IdentityPrim', rank, [x_whole._grad], [b.sub(x._grad)])
         leave_back = b.adapter(rank, [x_whole._grad], [b.sub(x._grad)], [leave_prim], False,
                                ids['back_in'])
-        forward = [enter, nodes[0], nodes[1], leave, nodes[2]]
-        backward = [back[0], enter_back, back[1], back[2], leave_back]
+        forward = [enter, *nodes[:-1], leave, nodes[-1]]
+        backward = [back[0], enter_back, *back[1:], leave_back]
+        if fault == 'local_ids':
+            forward[0:0] = [pass_through(b, rank, b.sub(x), k) for k in range(2)]
+            backward += [pass_through(b, rank, b.sub(x._grad), k) for k in range(2, 4)]
         if fault == 'missing_adapter' and rank == 1:
             forward.remove(leave)
             nodes[-1]._inputs = [use['linear_1']]
@@ -262,7 +305,7 @@ def tp2(fault, rng):
             backward[0]._inputs = [b.sub(y._grad, tag='never')]
             backward[0]._outputs = [b.sub(y._grad)]
         if fault == 'swapped_operands' and rank == 1:
-            back[2]._outputs.reverse()
+            back[-1]._outputs.reverse()
         if fault == 'two_index_maps' and rank == 1:
             nodes[2]._inputs[0] = make(Sub, **dict(whole.__dict__, _indmap=make(
                 IndexMap, _indices=((0, BATCH), (1, WIDTH)), _shape=y._shape)))
@@ -282,7 +325,7 @@ def tp2(fault, rng):
 def dp2nm2(fault, rng):
     b = Builder()
     batch = BATCH // 4
-    nodes, use = layers(b, 0, batch, accumulate=fault == 'accumulated')
+    nodes, use = layers(b, 0, batch, fault=fault)
     data, forward = data_cell(b, 0, batch), b.segment(nodes)
     back = backwards(b, nodes)
     if fault == 'dangling_gradient':
@@ -290,7 +333,7 @@ def dp2nm2(fault, rng):
     if fault == 'unknown_operator':
         nodes[0].name = 'frobnicate'
     backward = b.segment(back)
-    reducer = b.cell(Reducer, 'reducer', [0], [use['layers.0.weight'], use['layers.1.weight']], [])
+    reducer = b.cell(Reducer, 'reducer', [0], [use[name] for name in use if name.endswith('weight')], [])
     cells = [data, forward, backward] * 2
     if fault == 'irregular':  # the second microbatch has its own objects, in another grouping
         half = len(back) // 2
