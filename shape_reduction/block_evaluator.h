@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "shape_reduction/block_tensor.h"
 #include "shape_reduction/broadcast.h"
-#include "shape_reduction/domain_double.h"
+#include "shape_reduction/domain_floating.h"
 #include "shape_reduction/opaque_functions.h"
 #include "shape_reduction/scalar_program.h"
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "shape_reduction/domain_double.h"
+#include "shape_reduction/domain_floating.h"
 #include "solver/rational.h"
 
 namespace planproof::shape_reduction {

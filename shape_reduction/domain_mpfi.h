@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "shape_reduction/domain_double.h"
+#include "shape_reduction/domain_floating.h"
 #include "solver/rational.h"
 
 namespace planproof::shape_reduction {

@@ -17,7 +17,7 @@
 
 #include "sdfg/differentiate.h"
 #include "shape_reduction/block_tensor.h"
-#include "shape_reduction/domain_double.h"
+#include "shape_reduction/domain_floating.h"
 
 namespace planproof::shape_reduction {
 

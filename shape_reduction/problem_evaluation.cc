@@ -3,9 +3,8 @@
 #include <memory>
 #include <type_traits>
 
-#include "shape_reduction/domain_double.h"
+#include "shape_reduction/domain_floating.h"
 #include "shape_reduction/domain_interval.h"
-#include "shape_reduction/domain_long_double.h"
 #include "shape_reduction/domain_mpfi.h"
 
 namespace planproof::shape_reduction {

@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "shape_reduction/block_evaluator.h"
-#include "shape_reduction/domain_double.h"
+#include "shape_reduction/domain_floating.h"
 #include "shape_reduction/domain_interval.h"
-#include "shape_reduction/domain_long_double.h"
 #include "shape_reduction/domain_mpfi.h"
 #include "shape_reduction/program_partition.h"
 

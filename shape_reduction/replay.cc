@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "shape_reduction/domain_double.h"
+#include "shape_reduction/domain_floating.h"
 #include "shape_reduction/domain_interval.h"
 #include "shape_reduction/domain_mpfi.h"
 #include "shape_reduction/input_choice.h"

@@ -10,8 +10,7 @@
 
 #include "shape_reduction/comparison.h"
 #include "shape_reduction/confirmation.h"
-#include "shape_reduction/domain_double.h"
-#include "shape_reduction/domain_long_double.h"
+#include "shape_reduction/domain_floating.h"
 #include "shape_reduction/input_choice.h"
 #include "shape_reduction/problem_evaluation.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "shape_reduction/domain_double.h"
+#include "shape_reduction/domain_floating.h"
 #include "shape_reduction/opaque_functions.h"
 
 namespace planproof::random_tests {

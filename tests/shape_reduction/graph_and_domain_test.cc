@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "shape_reduction/domain_floating.h"
 #include "shape_reduction/domain_interval.h"
-#include "shape_reduction/domain_long_double.h"
 #include "shape_reduction/domain_mpfi.h"
 #include "tests/shape_reduction/reduced_testing.h"
 #include "tests/shape_reduction/small_problem.h"

@@ -8,7 +8,7 @@
 
 #include "sdfg/dense_evaluator.h"
 #include "sdfg/index_function.h"
-#include "shape_reduction/domain_double.h"
+#include "shape_reduction/domain_floating.h"
 #include "shape_reduction/reduced_evaluator.h"
 
 namespace planproof::shape_reduction {

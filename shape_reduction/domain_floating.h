@@ -1,32 +1,39 @@
-// Extended precision: tells rounding noise from differences before intervals are tried.
+// Number domains of the reduced evaluator.
 //
-// Eleven more bits shrink rounding errors about 2000 times and leave real differences as they are.
-#ifndef PLANPROOF_SHAPE_REDUCTION_DOMAIN_LONG_DOUBLE_H_
-#define PLANPROOF_SHAPE_REDUCTION_DOMAIN_LONG_DOUBLE_H_
+// A domain is a set of static functions over its Value: real arithmetic with two additions. -inf is
+// a value (a mask), with exp(-inf) = 0. Invalid is a value too: what comes from a violated premise
+// (a denominator 0, a logarithm of 0, -inf where it has no meaning). It spreads through arithmetic,
+// is dropped by a select that does not choose it, and stands in no result that is reported.
+#ifndef PLANPROOF_SHAPE_REDUCTION_DOMAIN_FLOATING_H_
+#define PLANPROOF_SHAPE_REDUCTION_DOMAIN_FLOATING_H_
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
-#include "shape_reduction/domain_double.h"
 #include "solver/rational.h"
 
 namespace planproof::shape_reduction {
 
-struct LongDoubleDomain {
-  using Value = long double;
+// Of a boolean: undecided where intervals overlap, invalid where an operand is.
+enum class Truth : uint8_t { kFalse, kTrue, kUndecided, kInvalid };
+
+// Round-to-nearest floating point: fast, proves nothing.
+template <typename Real>
+struct FloatingDomain {
+  using Value = Real;
   static constexpr bool kExact = false;
 
   static Value FromInt(int64_t value) { return static_cast<Value>(value); }
   static Value FromDouble(double value) { return value; }
   static Value FromRational(const solver::Rational& value) {
     const double nearest = value.ToDouble();
-    if (!std::isfinite(nearest)) return nearest;
+    if (sizeof(Real) == sizeof(double) || !std::isfinite(nearest)) return nearest;
     const double rest = (value - solver::Rational::FromDouble(nearest)).ToDouble();
     return static_cast<Value>(nearest) + rest;
   }
   static Value NegInf() { return -std::numeric_limits<Value>::infinity(); }
-  static Value TwoOverSqrtPi() { return 1.12837916709551257389615890312L; }
+  static Value TwoOverSqrtPi() { return static_cast<Value>(1.12837916709551257389615890312L); }
   static Value Invalid() { return std::numeric_limits<Value>::quiet_NaN(); }
   static bool IsInvalid(Value x) { return std::isnan(x); }
   static double Lower(Value x) { return static_cast<double>(x); }
@@ -47,10 +54,15 @@ struct LongDoubleDomain {
   static Value Pow(Value a, const solver::Rational& exponent) {
     int64_t k;
     if (exponent.ToInt64(&k)) {
-      return k < 0 && a == 0 ? Invalid() : std::pow(a, static_cast<Value>(k));
+      if (k == 2) return a * a;
+      if (k < 0 && a == 0) return Invalid();
+      return std::pow(a, static_cast<Value>(k));
     }
     if (a < 0 || (a == 0 && exponent.Sign() < 0)) return Invalid();
-    return std::pow(a, FromRational(exponent));
+    const Value p = FromRational(exponent);
+    if (p == Value(0.5)) return std::sqrt(a);
+    if (p == Value(-0.5)) return 1 / std::sqrt(a);
+    return std::pow(a, p);
   }
   static Value Hull(Value a, Value) { return a; }
   static Truth Less(Value a, Value b) { return Compare(a, b, a < b); }
@@ -64,6 +76,11 @@ struct LongDoubleDomain {
   }
 };
 
+using DoubleDomain = FloatingDomain<double>;
+// Eleven more bits shrink rounding errors about 2000 times and leave real differences as they are:
+// they tell rounding noise from differences before intervals are tried.
+using LongDoubleDomain = FloatingDomain<long double>;
+
 }  // namespace planproof::shape_reduction
 
-#endif  // PLANPROOF_SHAPE_REDUCTION_DOMAIN_LONG_DOUBLE_H_
+#endif  // PLANPROOF_SHAPE_REDUCTION_DOMAIN_FLOATING_H_
