@@ -5,11 +5,6 @@
 #include "solver/term.h"
 
 namespace planproof::solver {
-namespace {
-
-constexpr int64_t kTrialDivisionLimit = 4096;
-
-}  // namespace
 
 AtomId Arena::ElementAtom(uint32_t tag, std::vector<Affine> indices) {
   Atom a;
@@ -62,22 +57,13 @@ PolyId Arena::Log(PolyId p) {
       for (int side = 0; side < 2; ++side) {
         Rational n;
         Rational::Parse(side == 0 ? c.Numerator() : c.Denominator(), &n);
-        auto add = [&](const Rational& prime, int64_t count) {
+        for (const auto& [prime, count] : TrialDivision(n)) {
           Atom l;
           l.kind = AtomKind::kLog;
           l.polys = {Constant(prime)};
           result = Add(result, Scale(OfAtom(InternAtom(std::move(l))),
                                      Rational(side == 0 ? count : -count)));
-        };
-        for (int64_t q = 2; q < kTrialDivisionLimit && !n.IsOne(); ++q) {
-          int64_t count = 0;
-          for (Rational d = n / Rational(q); d.IsInteger(); d = n / Rational(q)) {
-            n = d;
-            ++count;
-          }
-          if (count > 0) add(Rational(q), count);
         }
-        if (!n.IsOne()) add(n, 1);
       }
       c = Rational(1);
     }

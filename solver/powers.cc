@@ -4,47 +4,27 @@
 #include "solver/term.h"
 
 namespace planproof::solver {
-namespace {
-
-constexpr int64_t kTrialDivisionLimit = 4096;
-
-}  // namespace
 
 // --- Powers --------------------------------------------------------------------------------------
 
 PolyId Arena::NumberPower(const Rational& value, Exponent e) {
-  // value > 0: factor into primes (trial division; a large remainder stays one factor).
+  // value > 0: factor into primes, as far as they are small.
   if (e.IsInteger()) return Constant(value.Power(e.num));
   Factors factors;
-  Rational coefficient(1);
   auto factor_out = [&](const std::string& digits, int sign) {
     Rational n;
     Rational::Parse(digits, &n);
-    int64_t small;
-    auto add = [&](const Rational& prime, int64_t count) {
-      Exponent x = e * Exponent{static_cast<int32_t>(sign * count), 1};
+    for (const auto& [prime, count] : TrialDivision(n)) {
       Atom a;
       a.kind = AtomKind::kNumber;
       a.number = prime;
-      factors.push_back({InternAtom(std::move(a)), x});
-    };
-    for (int64_t p = 2; p < kTrialDivisionLimit; p += p == 2 ? 1 : 2) {
-      int64_t count = 0;
-      for (;;) {
-        Rational q = n / Rational(p);
-        if (!q.IsInteger()) break;
-        n = q;
-        ++count;
-      }
-      if (count > 0) add(Rational(p), count);
-      if (n.IsOne()) return;
-      if (n.ToInt64(&small) && small < p * p) break;
+      factors.push_back(
+          {InternAtom(std::move(a)), e * Exponent{static_cast<int32_t>(sign * count), 1}});
     }
-    if (!n.IsOne()) add(n, 1);
   };
   factor_out(value.Numerator(), 1);
   factor_out(value.Denominator(), -1);
-  return ProductOf(std::move(factors), coefficient);
+  return ProductOf(std::move(factors), Rational(1));
 }
 
 PolyId Arena::PowerOfTerm(const Term& term, Exponent e) {

@@ -323,4 +323,21 @@ bool operator<(const Rational& a, const Rational& b) {
   return a.ToBig().value < b.ToBig().value;
 }
 
+std::vector<std::pair<Rational, int64_t>> TrialDivision(Rational whole) {
+  constexpr int64_t kLimit = 4096;
+  std::vector<std::pair<Rational, int64_t>> factors;
+  for (int64_t p = 2; p < kLimit && !whole.IsOne(); p += p == 2 ? 1 : 2) {
+    int64_t count = 0;
+    for (Rational q = whole / p; q.IsInteger(); q = whole / p) {
+      whole = q;
+      ++count;
+    }
+    if (count > 0) factors.emplace_back(p, count);
+    int64_t small;
+    if (whole.ToInt64(&small) && small < p * p) break;  // a prime, or 1
+  }
+  if (!whole.IsOne()) factors.emplace_back(std::move(whole), 1);
+  return factors;
+}
+
 }  // namespace planproof::solver

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace planproof::solver {
 
@@ -66,6 +68,10 @@ class Rational {
   static Rational FromBig(const Big& big);
   Big ToBig() const;
 };
+
+// The factors of a positive integer with their multiplicities: its primes below 4096, and what is
+// left, prime or not, as one factor.
+std::vector<std::pair<Rational, int64_t>> TrialDivision(Rational whole);
 
 }  // namespace planproof::solver
 

@@ -142,5 +142,27 @@ TEST(RationalTest, ModuloIsARingHomomorphism) {
   EXPECT_FALSE(Rational(1, 7).Modulo(7, &result));
 }
 
+TEST(RationalTest, TrialDivisionGivesPrimesWithMultiplicities) {
+  for (int64_t n = 1; n < 5000; ++n) {
+    Rational product(1);
+    int64_t last = 1;
+    for (const auto& [factor, count] : TrialDivision(n)) {
+      int64_t prime;
+      ASSERT_TRUE(factor.ToInt64(&prime));
+      EXPECT_GT(prime, last) << n;
+      for (int64_t d = 2; d * d <= prime; ++d) EXPECT_NE(prime % d, 0) << n;
+      product *= factor.Power(count);
+      last = prime;
+    }
+    EXPECT_TRUE(product == n) << n;
+  }
+  // 4093 is the last prime below the limit; those above stay together.
+  const auto large = TrialDivision(Rational(4099) * 4111 * 4093 * 8);
+  ASSERT_EQ(large.size(), 3);
+  EXPECT_TRUE(large[0] == std::pair(Rational(2), int64_t{3}));
+  EXPECT_TRUE(large[1] == std::pair(Rational(4093), int64_t{1}));
+  EXPECT_TRUE(large[2] == std::pair(Rational(4099 * 4111), int64_t{1}));
+}
+
 }  // namespace
 }  // namespace planproof::solver
