@@ -6,40 +6,17 @@ llama_dp2_pp2_tp2_mb2.json   a Llama block with vocabulary-parallel embedding an
 moe_dp2_ep2.json             a mixture-of-experts layer on 4 devices
 """
 import copy
-import json
+import os
+import sys
 
-
-def op(name, inputs, out, **attrs):
-    entry = {"op": name, "in": inputs, "out": out}
-    if attrs:
-        entry["attrs"] = attrs
-    return entry
-
-
-def over(name, axis, inputs, out, **rest):
-    return {"op": name, "over": axis, "in": inputs, "out": out, **rest}
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scripts"))
+from plan_json import op, over, write  # noqa: E402
 
 
 def back(forward, gradient, **produces):
     """The derivative of the operator that defines `forward`; _ in a keyword stands for a dot."""
     return {"backward": forward, "grad": {forward: gradient},
             "out": {k.replace("_", "."): v for k, v in produces.items()}}
-
-
-def layout(value, indent=0):
-    flat = json.dumps(value)
-    if len(flat) + indent <= 110 or not isinstance(value, (dict, list)) or not value:
-        return flat
-    pad = " " * (indent + 2)
-    if isinstance(value, dict):
-        parts = [f"{pad}{json.dumps(k)}: {layout(v, indent + 2)}" for k, v in value.items()]
-        return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
-    return "[\n" + ",\n".join(pad + layout(v, indent + 2) for v in value) + "\n" + " " * indent + "]"
-
-
-def write(name, content):
-    with open(name, "w") as f:
-        f.write(layout(content) + "\n")
 
 
 def llama():

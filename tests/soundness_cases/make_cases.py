@@ -7,19 +7,12 @@ Run from this directory: python3 make_cases.py
 """
 import json
 import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
+from plan_json import op, over, write  # noqa: E402
 
 MANIFEST = []
-
-
-def op(name, inputs, out, **attrs):
-    entry = {"op": name, "in": inputs, "out": out}
-    if attrs:
-        entry["attrs"] = attrs
-    return entry
-
-
-def over(name, axis, inputs, out, **rest):
-    return {"op": name, "over": axis, "in": inputs, "out": out, **rest}
 
 
 def spec(operators, outputs, **rest):
@@ -42,22 +35,9 @@ def case(name, verdicts, specification, plan, catches, operators=None, premises=
         content["operators"] = operators
     content["specification"] = specification
     content["plan"] = plan
-    with open(os.path.join("cases", name + ".json"), "w") as f:
-        f.write(layout(content) + "\n")
+    write(os.path.join("cases", name + ".json"), content)
     MANIFEST.append({"file": name + ".json", "row": name.split("_")[0], "verdict": verdicts,
                      "premises": list(premises), "catches": catches, "judge": judge})
-
-
-def layout(value, indent=0):
-    """JSON with short objects on one line."""
-    flat = json.dumps(value)
-    if len(flat) + indent <= 110 or not isinstance(value, (dict, list)) or not value:
-        return flat
-    pad = " " * (indent + 2)
-    if isinstance(value, dict):
-        parts = [f"{pad}{json.dumps(k)}: {layout(v, indent + 2)}" for k, v in value.items()]
-        return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
-    return "[\n" + ",\n".join(pad + layout(v, indent + 2) for v in value) + "\n" + " " * indent + "]"
 
 
 def reduction_rows():
