@@ -176,6 +176,7 @@ class Acceptance:
     def soundness_cases(self, line):
         """Every row of SOUNDNESS-CASES.md is a test with the verdict given there."""
         names = line.tests("verdicts of the rows", r"soundness_cases\..*HasItsVerdict.*",
+                           r"soundness_cases\..*TheRowIsTrueAtFullSize.*",
                            r"soundness_cases\.SoundnessManifest\..*",
                            r"stages\.ClassKeyTest\.SharingMatters",
                            r"stages\.ClassKeyTest\.OffsetsMatterEachAndTogether")
