@@ -8,7 +8,6 @@
 namespace planproof::stages {
 
 using sdfg::Indices;
-using sdfg::MaskedValue;
 using sdfg::SplitRequest;
 using sdfg::TensorRef;
 using solver::Affine;

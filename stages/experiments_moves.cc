@@ -9,7 +9,6 @@
 
 namespace planproof::stages {
 
-using sdfg::kNone;
 using sdfg::OperatorId;
 using sdfg::TensorId;
 
