@@ -13,7 +13,6 @@ using solver::KindOf;
 using solver::kZeroPoly;
 using solver::PolyId;
 using solver::Rational;
-using solver::Symbol;
 using solver::SymbolKind;
 
 namespace {

@@ -18,7 +18,6 @@ namespace planproof::shape_reduction {
 
 using lineage::LineageKind;
 using lineage::RequiredRelation;
-using sdfg::OperatorId;
 using sdfg::TensorId;
 
 namespace {

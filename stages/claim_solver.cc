@@ -7,7 +7,6 @@
 
 namespace planproof::stages {
 
-using sdfg::Indices;
 using sdfg::SplitRequest;
 using sdfg::TensorRef;
 using solver::Affine;

@@ -10,7 +10,6 @@
 
 namespace planproof::frontend::nnscaler {
 
-using sdfg::kNone;
 
 namespace {
 

@@ -9,7 +9,6 @@
 namespace planproof::frontend::nnscaler {
 
 using lineage::IndexMap;
-using lineage::Lineage;
 using lineage::LineageKind;
 using lineage::RequiredRelation;
 using sdfg::kNone;

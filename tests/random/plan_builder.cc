@@ -10,7 +10,6 @@
 namespace planproof::random_tests {
 
 using sdfg::DType;
-using sdfg::kNone;
 using sdfg::Shape;
 using sdfg::TensorId;
 
