@@ -10,7 +10,6 @@
 
 namespace planproof::frontend::nnscaler {
 
-
 namespace {
 
 std::string ShapeKey(const sdfg::Shape& shape) { return absl::StrJoin(shape, ","); }
