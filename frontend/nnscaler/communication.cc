@@ -9,7 +9,6 @@
 #include "sdfg/collectives.h"
 
 namespace planproof::frontend::nnscaler {
-
 namespace {
 
 std::string ShapeKey(const sdfg::Shape& shape) { return absl::StrJoin(shape, ","); }
