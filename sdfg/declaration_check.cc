@@ -306,10 +306,10 @@ class Checker {
     for (const DimensionPattern& dim : operand->pattern.dims) open |= dim.kind == Kind::kPack;
     for (const IndexItem& item : node.items) open |= item.kind == IndexItem::Kind::kPack;
     if (open || operand->pattern.dims.size() == node.items.size()) return absl::OkStatus();
-    return Error(node.position, "operand '" + node.name + "' has " +
-                                    std::to_string(operand->pattern.dims.size()) +
-                                    " dimensions, but is read with " +
-                                    std::to_string(node.items.size()) + " indices");
+    return Error(node.position,
+                 "operand '" + node.name + "' has " + std::to_string(operand->pattern.dims.size()) +
+                     " dimensions, but is read with " + std::to_string(node.items.size()) +
+                     " indices; expected one index for each dimension");
   }
 
   absl::Status CheckExtent(const Syntax& node) const {

@@ -178,8 +178,10 @@ TEST(Declaration, ErrorsNamePlaceProblemAndExpectation) {
             "max or min");
   EXPECT_EQ(ParseError("op f(input[i]) -> y[i] = inptu[i]"),
             "my.op:1:26: 'inptu' is not known here; expected an operand; did you mean 'input'?");
-  EXPECT_EQ(ParseError("op f(x[i, j]) -> y[i] = sum(j: x[j])"),
-            "my.op:1:32: operand 'x' has 2 dimensions, but is read with 1 indices");
+  EXPECT_EQ(
+      ParseError("op f(x[i, j]) -> y[i] = sum(j: x[j])"),
+      "my.op:1:32: operand 'x' has 2 dimensions, but is read with 1 indices; expected one index "
+      "for each dimension");
   EXPECT_EQ(
       ParseError("op f(x) -> y = max(x, 0)"),
       "my.op:1:16: 'max' has a kink; expected a clause 'ties first', 'ties even', 'ties all', "
