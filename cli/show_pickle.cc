@@ -43,7 +43,11 @@ int ShowPickle(const std::string& path) {
   absl::StatusOr<frontend::nnscaler::Pickle> pickle = frontend::nnscaler::Pickle::ReadFile(path);
   if (!pickle.ok()) return ReportError(pickle.status(), {path});
   absl::StatusOr<Plan> plan = frontend::nnscaler::ReadPlan(*pickle);
-  if (!plan.ok()) return ReportError(plan.status(), {path});
+  if (!plan.ok()) {
+    return ReportError(
+        absl::Status(plan.status().code(), path + ": " + std::string(plan.status().message())),
+        {path});
+  }
 
   std::printf("nnScaler plan: %zu devices, %lld copies of them at run time\n", plan->devices.size(),
               static_cast<long long>(plan->copies));
