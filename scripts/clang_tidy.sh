@@ -10,8 +10,10 @@ shift
 if (($#)); then
   files=("$@")
 else
-  mapfile -t files < <(git ls-files '*.cc' ':!third_party')
+  # The checkout may belong to somebody else (continuous integration runs as root).
+  mapfile -t files < <(git -c safe.directory='*' ls-files '*.cc' ':!third_party')
 fi
+((${#files[@]})) || { echo "tidy: git knows no sources here" >&2; exit 1; }
 export build
 export tidy=clang-tidy-14
 command -v "$tidy" >/dev/null || { echo "tidy: $tidy is not installed (make setup)" >&2; exit 1; }
