@@ -73,7 +73,9 @@ std::vector<int64_t> BlockEvaluator<D>::Offsets(const Node& node, VarMask* mask)
   });
   *mask = 0;
   std::vector<int64_t> total = {0};
-  for (const auto& [part_mask, part] : parts) {
+  for (const auto& entry : parts) {  // no structured binding: Clang 14 cannot capture one
+    const VarMask part_mask = entry.first;
+    const auto& part = entry.second;
     const VarMask joined = *mask | part_mask;
     std::vector<int64_t> sum(space_.Size(joined));
     int64_t* result = sum.data();
