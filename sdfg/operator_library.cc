@@ -233,8 +233,8 @@ absl::StatusOr<IndexFunction> OperatorLibrary::Instantiate(const std::string& na
   }
   std::string message = "operator '" + name + "' is not declared";
   std::string near = Nearest(name, Names());
-  if (!near.empty()) message += "; did you mean '" + near + "'?";
-  return absl::NotFoundError(message + "; declare it in a file given with --operators");
+  message += near.empty() ? "; declare" : "; did you mean '" + near + "'? Otherwise declare";
+  return absl::NotFoundError(message + " it in a file given with --operators");
 }
 
 bool OperatorLibrary::IsDataMovement(const IndexFunction& function) {

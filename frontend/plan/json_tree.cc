@@ -45,6 +45,48 @@ class CountingIterator {
   int* line_;
 };
 
+bool Has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+// The last characters that were read, on one line.
+std::string ReadableToken(const std::string& token) {
+  std::string text;
+  for (size_t i = 0; i < token.size(); ++i) {
+    const bool control = token.compare(i, 3, "<U+") == 0 && token.find('>', i) == i + 7;
+    if (control) i += 7;
+    const char c = control ? ' ' : token[i];
+    if (c != ' ' || (!text.empty() && text.back() != ' ')) text += c;
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text.size() <= 40 ? text : text.substr(text.size() - 40);
+}
+
+// What is probably wrong, for the slips of people who write JSON by hand; empty for others. `what`
+// is the parser's message, `near` the text that it read last.
+std::string SyntaxRemedy(const std::string& what, const std::string& near) {
+  if (Has(what, "unexpected end of input")) {
+    return "the file ends before every bracket is closed";
+  }
+  if (Has(what, "invalid literal")) {
+    if (!near.empty() && near.back() == '\'') return "names and texts stand in double quotes";
+    if (!near.empty() && (near.back() == '/' || near.back() == '#')) {
+      return "JSON has no comments; a key \"note\" takes text";
+    }
+    return "";
+  }
+  const size_t at = what.find("unexpected ");
+  if (at == std::string::npos) return "";
+  const std::string found = what.substr(at + 11, what.find(';', at) - at - 11);
+  const bool closes = found == "'}'" || found == "']'";
+  if (Has(what, "; expected ']'") || Has(what, "; expected '}'")) {
+    if (closes) return absl::StrCat("another bracket is closed than was opened last: ", found);
+    if (found != "','" && found != "':'") return "a comma is missing before the last of these";
+  }
+  if (closes && (Has(what, "while parsing object key") || near.find(',') != std::string::npos)) {
+    return absl::StrCat("a comma too many before ", found);
+  }
+  return "";
+}
+
 class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
   TreeBuilder(const int* line, const JsonLimits& limits) : line_(line), limits_(limits) {}
@@ -111,7 +153,9 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::json> {
     }
     std::replace(what.begin(), what.end(), '\n', ' ');
     if (what.size() > 200) what.resize(200);
-    return Fail(absl::StrCat("not valid JSON near \"", token.substr(0, 40), "\": ", what));
+    const std::string near = ReadableToken(token);
+    const std::string remedy = SyntaxRemedy(what, near);
+    return Fail(absl::StrCat("not valid JSON near `", near, "`: ", remedy.empty() ? what : remedy));
   }
 
   const std::string& error() const { return error_; }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/plan/relation.h"
+#include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
 
 namespace planproof::plan {
@@ -197,7 +198,13 @@ absl::StatusOr<sdfg::IndexFunction> Instantiate(const sdfg::OperatorLibrary& lib
   if (absl::IsNotFound(instance.status())) {  // what is not declared is unknown, not malformed
     return absl::UnimplementedError(instance.status().message());
   }
-  if (!instance.ok()) return instance.status();
+  if (!instance.ok()) {
+    std::vector<std::string> names;
+    for (const Operand& operand : op.inputs()) {
+      if (operand.kind_case() == Operand::kTensor) names.push_back(operand.tensor());
+    }
+    return WithGiven(instance.status(), op.op(), names, shapes);
+  }
   sdfg::IndexFunction function = *std::move(instance);
   for (const sdfg::FunctionOutput& output : function.outputs) {
     PLAN_RETURN_IF_ERROR(CheckVolume(output.shape(function.vars)));

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/program_builder.h"
+#include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
 #include "sdfg/differentiate.h"
 
@@ -38,7 +39,8 @@ absl::StatusOr<Definitions> PlanBuilder::BuildBackward(ProgramState* state, cons
   if (record == state->forward.end()) {
     return At(position, absl::StrCat("\"backward\": program \"", state->name,
                                      "\" has run no local operator named \"", op.backward(),
-                                     "\"; for a collective write its adjoint collective"));
+                                     "\"; for a collective write its adjoint collective",
+                                     DidYouMean(op.backward(), NamesOf(state->forward))));
   }
   const ForwardRecord& forward = record->second;
   std::vector<TensorId> inputs = forward.inputs;

@@ -45,7 +45,7 @@ absl::StatusOr<lineage::Problem> PlanBuilder::Run() {
   PLAN_RETURN_IF_ERROR(AddUpdates());
   problem_.lineage.resize(problem_.parallel.tensors.size());
   for (const auto& [tensor, boxes] : input_boxes_) {
-    PLAN_RETURN_IF_ERROR(CheckCover("input", tensor, boxes));
+    PLAN_RETURN_IF_ERROR(CheckInputCover(tensor, boxes));
   }
   if (!plan_declared_.empty()) {
     if (plan_declared_.size() > 6) {

@@ -83,6 +83,8 @@ class PlanBuilder {
                                           const Position& position, bool record);
   absl::StatusOr<sdfg::TensorId> Lookup(ProgramState* state, const std::string& name,
                                         bool remote_allowed);
+  // What to do about a name that is not defined in the program: "; did you mean ...".
+  std::string RemedyFor(const ProgramState& state, const std::string& name) const;
   // program_backward.cc
   absl::StatusOr<Definitions> BuildBackward(ProgramState* state, const Operator& op,
                                             const Position& position);
@@ -104,6 +106,7 @@ class PlanBuilder {
   absl::Status AddClaim(ProgramState* state, const std::string& logical, const std::string& local,
                         const Relation& relation, std::vector<CoverBox>* boxes);
   absl::Status AddUpdates();
+  absl::Status CheckInputCover(sdfg::TensorId logical, const std::vector<CoverBox>& boxes) const;
   absl::Status CheckCover(const std::string& what, sdfg::TensorId logical,
                           const std::vector<CoverBox>& boxes) const;
 

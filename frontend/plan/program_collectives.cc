@@ -94,7 +94,7 @@ absl::StatusOr<Definitions> PlanBuilder::BuildCollective(ProgramState* state, co
   for (const std::string& name : names) {
     const AxisId axis = state->coordinates.Find(name);
     if (axis == sdfg::kNone) {
-      return At(position, absl::StrCat("axis \"", name, "\" is not in the mesh"));
+      return At(position, state->coordinates.NotInTheMesh(name));
     }
     if (state->coordinates.fixed[axis].has_value()) {
       return At(position, absl::StrCat("axis ", name, " is fixed in program \"", state->name,

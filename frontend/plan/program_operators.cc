@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/plan/program_builder.h"
+#include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
 
 namespace planproof::plan {
@@ -49,7 +50,7 @@ absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exc
   for (const Coordinate& coordinate : exception.at()) {
     const AxisId axis = state->coordinates.Find(coordinate.axis());
     if (axis == sdfg::kNone) {
-      return At(position, absl::StrCat("axis \"", coordinate.axis(), "\" is not in the mesh"));
+      return At(position, state->coordinates.NotInTheMesh(coordinate.axis()));
     }
     if (state->coordinates.fixed[axis].has_value()) {
       return At(position, absl::StrCat("axis ", coordinate.axis(), " is fixed in program \"",
@@ -134,6 +135,22 @@ absl::StatusOr<Definitions> PlanBuilder::Build(ProgramState* state, const Operat
   return BuildLifted(state, op, position, record);
 }
 
+std::string PlanBuilder::RemedyFor(const ProgramState& state, const std::string& name) const {
+  const auto model = logical_.names.find(name);
+  if (model != logical_.names.end() &&
+      problem_.logical.tensors[model->second].producer == sdfg::kNone) {
+    return "; the specification has it: list it under \"inputs\"";
+  }
+  const std::string near =
+      DidYouMean(name, std::vector<std::string>(state.all_names.begin(), state.all_names.end()));
+  if (!near.empty() || name.rfind("grad.", 0) != 0) return near;
+  std::vector<std::string> gradients;
+  for (const auto& [known, id] : state.scope) {
+    if (known.rfind("grad.", 0) == 0) gradients.push_back(known);
+  }
+  return Known("gradients so far", gradients);
+}
+
 absl::StatusOr<TensorId> PlanBuilder::Lookup(ProgramState* state, const std::string& name,
                                              bool remote_allowed) {
   if (const auto found = state->scope.find(name); found != state->scope.end()) {
@@ -156,8 +173,8 @@ absl::StatusOr<TensorId> PlanBuilder::Lookup(ProgramState* state, const std::str
                          "\" holds it; move \"", other->name, ":", name, "\" first"));
       }
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", name, "\" is not defined in program \"", state->name, "\""));
+    return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is not defined in program \"",
+                                                   state->name, "\"", RemedyFor(*state, name)));
   }
   ProgramState* from = owner->second;
   const auto found = from->scope.find(name.substr(colon + 1));
@@ -238,6 +255,11 @@ absl::StatusOr<Definitions> PlanBuilder::BuildLifted(ProgramState* state, const 
     };
     absl::StatusOr<sdfg::IndexFunction> function =
         Instantiate(library_, op, shapes, dtypes, logical_.literals, resolve);
+    if (absl::IsUnimplemented(function.status()) && !CollectiveLike(op.op()).empty()) {
+      return At(position, absl::UnimplementedError(
+                              absl::StrCat("operator '", op.op(), "' is not declared; did you mean",
+                                           " the collective '", CollectiveLike(op.op()), "'?")));
+    }
     if (!function.ok()) return At(position, function.status());
     forward.variants.push_back(*std::move(function));
     for (size_t axis = point.size(); axis-- > 0;) {

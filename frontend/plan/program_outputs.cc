@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/program_builder.h"
+#include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
 
 namespace planproof::plan {
@@ -17,8 +18,8 @@ absl::Status PlanBuilder::AddLineage(ProgramState* state) {
                       absl::StrCat(state->pointer, "/lineage/", named.name())};
     const auto found = state->scope.find(named.name());
     if (found == state->scope.end()) {
-      return At(at,
-                absl::StrCat("program \"", state->name, "\" defines no \"", named.name(), "\""));
+      return At(at, absl::StrCat("program \"", state->name, "\" defines no \"", named.name(), "\"",
+                                 DidYouMean(named.name(), NamesOf(state->scope))));
     }
     const TensorId id = found->second;
     const sdfg::Tensor& tensor = problem_.parallel.tensors[id];
@@ -45,7 +46,8 @@ absl::Status PlanBuilder::AddRequired() {
                       absl::StrCat("/specification/outputs/", output.name())};
     const auto logical = logical_.names.find(output.name());
     if (logical == logical_.names.end()) {
-      return At(at, absl::StrCat("\"", output.name(), "\" is not defined in the specification"));
+      return At(at, absl::StrCat("\"", output.name(), "\" is not defined in the specification",
+                                 DidYouMean(output.name(), NamesOf(logical_.names))));
     }
     if (!required.insert(output.name()).second) {
       return At(at, absl::StrCat("output \"", output.name(), "\" is required twice"));
@@ -93,7 +95,8 @@ absl::Status PlanBuilder::AddRequired() {
     for (const Binding& binding : state->program->outputs()) {
       if (required.count(binding.key()) > 0) continue;
       return At({plan_file_, state->program->line(), state->pointer + "/outputs"},
-                absl::StrCat("the specification requires no output \"", binding.key(), "\""));
+                absl::StrCat("the specification requires no output \"", binding.key(), "\"",
+                             DidYouMean(binding.key(), {required.begin(), required.end()})));
     }
   }
   return absl::OkStatus();
@@ -106,7 +109,8 @@ absl::Status PlanBuilder::AddClaim(ProgramState* state, const std::string& logic
                     absl::StrCat(state->pointer, "/outputs/", logical)};
   const auto found = state->scope.find(local);
   if (found == state->scope.end()) {
-    return At(at, absl::StrCat("program \"", state->name, "\" defines no \"", local, "\""));
+    return At(at, absl::StrCat("program \"", state->name, "\" defines no \"", local, "\"",
+                               DidYouMean(local, NamesOf(state->scope))));
   }
   // A tensor that is the same on all ranks may be required to be sharded; that is decided by
   // values, so it is written out per rank.
@@ -130,8 +134,9 @@ absl::Status PlanBuilder::AddClaim(ProgramState* state, const std::string& logic
   absl::StatusOr<ResolvedRelation> resolved =
       ResolveRelation(relation, logical, Logical(), state->coordinates, &tensor.axes, &shape);
   if (!resolved.ok()) {
-    return At(at,
-              absl::StrCat(logical, " as ", local, ": ", std::string(resolved.status().message())));
+    return At(at, absl::StrCat(logical == local ? "" : absl::StrCat(logical, " as "), local, ": ",
+                               std::string(resolved.status().message()),
+                               "; the specification requires this relation"));
   }
   lineage::RequiredRelation required;
   required.parallel = id;
@@ -193,6 +198,34 @@ absl::Status PlanBuilder::AddUpdates() {
               "nothing is required; name the outputs under \"outputs\" or \"updates\"");
   }
   return absl::OkStatus();
+}
+
+absl::Status PlanBuilder::CheckInputCover(TensorId logical,
+                                          const std::vector<CoverBox>& boxes) const {
+  const sdfg::Tensor& tensor = problem_.logical.tensors[logical];
+  const absl::Status status = CheckCoverOf(tensor.shape, boxes);
+  if (status.ok()) return status;
+  // At the first program that reads it.
+  Position at{plan_file_, 0, "/plan"};
+  bool range = false;
+  for (const auto& state : programs_) {
+    for (const NamedRelation& input : state->program->inputs()) {
+      const std::string& of = input.relation().of();
+      if ((of.empty() ? input.name() : of) != tensor.name) continue;
+      if (at.line == 0) {
+        at = {plan_file_, input.relation().line(),
+              absl::StrCat(state->pointer, "/inputs/", input.name())};
+      }
+      for (const ShardedDim& dim : input.relation().dims()) range |= dim.over_size() == 0;
+    }
+  }
+  return At(at, absl::Status(
+                    status.code(),
+                    absl::StrCat("input ", tensor.name, ShapeText(tensor.shape), ": ",
+                                 std::string(status.message()),
+                                 range ? "; a range is the same on every device of a program, the "
+                                         "name of an axis cuts a dimension into parts"
+                                       : "")));
 }
 
 absl::Status PlanBuilder::CheckCover(const std::string& what, TensorId logical,

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/plan/index_expression.h"
+#include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
 
 namespace planproof::plan {
@@ -31,8 +32,9 @@ class Resolver {
     const std::string& of = relation_.of().empty() ? default_of : relation_.of();
     const auto found = logical_.names->find(of);
     if (found == logical_.names->end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the specification has no tensor \"", of, "\"; say which one with \"of\""));
+      return absl::InvalidArgumentError(absl::StrCat("the specification has no tensor \"", of,
+                                                     "\"; say which one with \"of\"",
+                                                     DidYouMean(of, NamesOf(*logical_.names))));
     }
     out_.logical = found->second;
     out_.overlap = relation_.overlap();
@@ -60,7 +62,7 @@ class Resolver {
   absl::StatusOr<AxisId> AxisNamed(const std::string& name) const {
     const AxisId axis = coordinates_.Find(name);
     if (axis != sdfg::kNone) return axis;
-    return absl::InvalidArgumentError(absl::StrCat("axis \"", name, "\" is not in the mesh"));
+    return absl::InvalidArgumentError(coordinates_.NotInTheMesh(name));
   }
   int64_t ExtentOf(AxisId axis) const { return (*coordinates_.axes)[axis].extent; }
   int32_t DimOf(AxisId axis) const {
@@ -296,6 +298,12 @@ sdfg::AxisId ProgramCoordinates::Find(const std::string& name) const {
     if ((*axes)[i].name == name) return static_cast<sdfg::AxisId>(i);
   }
   return sdfg::kNone;
+}
+
+std::string ProgramCoordinates::NotInTheMesh(const std::string& name) const {
+  std::vector<std::string> names;
+  for (const sdfg::Axis& axis : *axes) names.push_back(axis.name);
+  return absl::StrCat("axis \"", name, "\" is not in the mesh", Known("axes", names));
 }
 
 absl::StatusOr<ResolvedRelation> ResolveRelation(const Relation& relation,

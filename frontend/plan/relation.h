@@ -23,6 +23,8 @@ struct ProgramCoordinates {
 
   // The axis of that name, or kNone.
   sdfg::AxisId Find(const std::string& name) const;
+  // "axis \"NAME\" is not in the mesh", and which axes are.
+  std::string NotInTheMesh(const std::string& name) const;
 };
 
 struct LogicalTensors {

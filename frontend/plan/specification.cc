@@ -1,11 +1,13 @@
 #include "frontend/plan/specification.h"
 
+#include <algorithm>
 #include <optional>
 #include <unordered_set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/relation.h"
+#include "frontend/plan/remedies.h"
 #include "frontend/plan/reverse_mode.h"
 #include "frontend/plan/status_macros.h"
 
@@ -189,6 +191,7 @@ class LogicalBuilder {
     for (int g = 0; g < specification_.gradients_size(); ++g) {
       if (!gradients_done[g]) {
         const Gradients& gradients = specification_.gradients(g);
+        if (WaitsForOperators(gradients)) PLAN_RETURN_IF_ERROR(NothingWaits(wakes));
         return At(Where("gradients", g, gradients.line()), MissingOf(gradients));
       }
     }
@@ -220,13 +223,18 @@ class LogicalBuilder {
       }
     }
     if (first < 0) return absl::OkStatus();
-    return At(WhereOperator(first), undefined
-                                        ? absl::StrCat("\"", *name,
-                                                       "\" is not defined: no input, parameter or "
-                                                       "output of an operator has that name")
-                                        : absl::StrCat("\"", *name,
-                                                       "\" depends on itself: the operators form a "
-                                                       "cycle"));
+    if (undefined) return At(WhereOperator(first), Undefined(*name));
+    return At(WhereOperator(first),
+              absl::StrCat("\"", *name, "\" depends on itself: the operators form a cycle"));
+  }
+
+  std::string Undefined(const std::string& name) const {
+    std::vector<std::string> known = NamesOf(out_.names);
+    for (const auto& [defined, op] : defined_) known.push_back(defined);
+    return absl::StrCat("\"", name,
+                        "\" is not defined: no input, parameter or output of an operator has that "
+                        "name",
+                        DidYouMean(name, std::move(known)));
   }
 
   absl::Status AddOperator(const Operator& op, const Position& at) {
@@ -274,12 +282,19 @@ class LogicalBuilder {
     return absl::OkStatus();
   }
 
+  // It names a tensor whose operator waits itself: the fault is further up.
+  bool WaitsForOperators(const Gradients& gradients) const {
+    const auto waits = [&](const std::string& name) {
+      return out_.names.count(name) == 0 && defined_.count(name) > 0;
+    };
+    return waits(gradients.loss()) ||
+           std::any_of(gradients.of().begin(), gradients.of().end(), waits);
+  }
+
   std::string MissingOf(const Gradients& gradients) const {
-    if (out_.names.count(gradients.loss()) == 0) {
-      return absl::StrCat("\"", gradients.loss(), "\" is not defined");
-    }
+    if (out_.names.count(gradients.loss()) == 0) return Undefined(gradients.loss());
     for (const std::string& name : gradients.of()) {
-      if (out_.names.count(name) == 0) return absl::StrCat("\"", name, "\" is not defined");
+      if (out_.names.count(name) == 0) return Undefined(name);
     }
     return "no gradient is asked for; name tensors under \"of\"";
   }
