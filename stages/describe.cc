@@ -1,6 +1,7 @@
 #include "stages/describe.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 
@@ -13,6 +14,20 @@ namespace {
 
 constexpr size_t kMaxListed = 20;
 
+// "8 tp + 4"; the terms, or the constant, alone where the other is missing.
+std::string Sum(const std::string& terms, int64_t constant) {
+  if (terms.empty()) return absl::StrCat(constant);
+  if (constant == 0) return terms;
+  return absl::StrCat(terms, constant < 0 ? " - " : " + ", std::abs(constant));
+}
+
+// Every tensor is held by the same group of devices, so that naming it says nothing.
+bool OneGroup(const sdfg::Graph& graph) {
+  return std::all_of(graph.tensors.begin(), graph.tensors.end(), [&](const sdfg::Tensor& tensor) {
+    return tensor.device == graph.tensors[0].device;
+  });
+}
+
 std::string DescribeMap(const sdfg::Tensor& p, const sdfg::Graph& g,
                         const std::vector<sdfg::IndexMap>& map) {
   std::string out = "[";
@@ -20,20 +35,21 @@ std::string DescribeMap(const sdfg::Tensor& p, const sdfg::Graph& g,
     if (d > 0) out += ", ";
     // The plain shard: one local dimension of stride 1 beside coordinates.
     int64_t extent = 1;
-    std::string coordinates;
+    std::string start;
     for (const sdfg::IndexTerm& t : map[d].terms) {
       if (static_cast<size_t>(t.dim) < p.axes.size()) {
-        absl::StrAppend(&coordinates, " + ", t.scale, " ", g.axes[p.axes[t.dim]].name);
-        if (t.div != 1) absl::StrAppend(&coordinates, " / ", t.div);
-        if (t.mod != 0) absl::StrAppend(&coordinates, " mod ", t.mod);
+        absl::StrAppend(&start, start.empty() ? "" : " + ", t.scale, " ",
+                        g.axes[p.axes[t.dim]].name);
+        if (t.div != 1) absl::StrAppend(&start, " / ", t.div);
+        if (t.mod != 0) absl::StrAppend(&start, " mod ", t.mod);
       } else if (t.div == 1 && t.mod == 0 && t.scale == 1) {
         extent = p.shape[t.dim];
       } else {
-        absl::StrAppend(&coordinates, " + ", t.scale, " (i", t.dim, " / ", t.div,
+        absl::StrAppend(&start, start.empty() ? "" : " + ", t.scale, " (i", t.dim, " / ", t.div,
                         t.mod != 0 ? absl::StrCat(" mod ", t.mod) : "", ")");
       }
     }
-    absl::StrAppend(&out, map[d].constant, ":", map[d].constant + extent, coordinates);
+    absl::StrAppend(&out, Sum(start, map[d].constant), ":", Sum(start, map[d].constant + extent));
   }
   return out + "]";
 }
@@ -49,8 +65,9 @@ std::string OperatorName(const sdfg::Operator& op) {
 std::string DescribeLineage(const lineage::Problem& problem, TensorId parallel,
                             const lineage::Lineage& l) {
   const sdfg::Tensor& p = problem.parallel.tensors[parallel];
-  std::string out =
-      absl::StrCat(p.name, p.device >= 0 ? absl::StrCat(" on device ", p.device) : "");
+  std::string out = absl::StrCat(p.name, p.device >= 0 && !OneGroup(problem.parallel)
+                                             ? absl::StrCat(" on device ", p.device)
+                                             : "");
   switch (l.kind) {
     case lineage::LineageKind::kNone:
       return out + ": no lineage";
