@@ -77,6 +77,14 @@ std::string WitnessValues(const Violation& violation) {
          OneLine(violation.witness_parallel, 80);
 }
 
+// A stage reaches back to tensors whose lineage is known, so claims in between shorten it.
+std::string Advice(const Violation& violation, const TextOptions& options) {
+  const bool vague = violation.verdict == Verdict::kRefuted && violation.cause.empty() &&
+                     violation.parallel_operators.size() > 2;
+  if (!vague || !options.lineage_can_be_claimed) return "";
+  return "claim \"lineage\" of tensors in between (docs/first-plan.md): the stage gets shorter";
+}
+
 // What goes under the headline: at most four rows that matter most, then details.
 std::string Body(const Violation& violation, size_t most_inputs) {
   std::string text;
@@ -135,11 +143,12 @@ std::string Counts(const Result& result) {
 }
 
 std::string Resources(const Result& result) {
-  std::string text = Format(
-      "%.3f s (read %.3f, check %.3f, cut %.3f, reduce %.3f, evaluate %.3f, "
-      "decide %.3f)",
-      result.time_s.total, result.time_s.read, result.time_s.check, result.time_s.cut,
-      result.time_s.reduce, result.time_s.evaluate, result.time_s.decide);
+  std::string text = Format("%.3f s", result.time_s.total);
+  if (result.stages.total > 0) {
+    text += Format(" (read %.3f, check %.3f, cut %.3f, reduce %.3f, evaluate %.3f, decide %.3f)",
+                   result.time_s.read, result.time_s.check, result.time_s.cut, result.time_s.reduce,
+                   result.time_s.evaluate, result.time_s.decide);
+  }
   if (result.peak_rss_mb.total > 0)
     text += Format("; peak memory %.0f MB", result.peak_rss_mb.total);
   return Row("time", text);
@@ -163,6 +172,7 @@ std::string TextReport(const Result& result, const TextOptions& options) {
   } else {
     text += ": " + Headline(*violations.front()) + "\n";
     text += Body(*violations.front(), options.most_list_entries);
+    text += Row("narrow it", Advice(*violations.front(), options));
     if (violations.size() > 1) {
       text += Format("\nfurther findings (%zu):\n", violations.size() - 1);
       for (size_t i = 1; i < std::min(violations.size(), options.most_violations); ++i) {

@@ -15,9 +15,10 @@
 namespace planproof::report {
 
 struct TextOptions {
-  bool color = false;             // the verdict in colour, for a terminal
-  size_t most_violations = 10;    // further ones are counted
-  size_t most_list_entries = 12;  // of premises, assumptions, ...
+  bool color = false;                   // the verdict in colour, for a terminal
+  bool lineage_can_be_claimed = false;  // the plan is in plan format
+  size_t most_violations = 10;          // further ones are counted
+  size_t most_list_entries = 12;        // of premises, assumptions, ...
 };
 
 // Ends with a newline.

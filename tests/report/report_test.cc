@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -76,6 +77,25 @@ TEST(TextReport, FirstFiveLinesOfARefutationSayWhereToLook) {
             "  parallel   linear (cell 17), identity (cell 18); devices 4-6, 12; microbatches 0-1");
   EXPECT_EQ(lines[3], "  lineage    full [0:8, 0:1024] of layers.0.attention.wo");
   EXPECT_EQ(lines[4], "  witness    logical 3.25, parallel 1.5");
+}
+
+TEST(TextReport, AVagueRefutationOfAPlanFileSaysHowToNarrowIt) {
+  Result result = Refuted();
+  TextOptions options;
+  options.lineage_can_be_claimed = true;
+  EXPECT_THAT(TextReport(result, options), testing::Not(testing::HasSubstr("narrow it")));
+  result.violations[0].cause.clear();
+  EXPECT_THAT(TextReport(result, options), testing::Not(testing::HasSubstr("narrow it")));
+  result.violations[0].parallel_operators.push_back("add (cell 19)");
+  EXPECT_THAT(TextReport(result, options), testing::HasSubstr("narrow it  claim \"lineage\""));
+  EXPECT_THAT(TextReport(result), testing::Not(testing::HasSubstr("narrow it")));
+}
+
+TEST(TextReport, TimesOfStepsThatDidNotRunAreLeftOut) {
+  Result result = Refuted();
+  EXPECT_THAT(TextReport(result), testing::HasSubstr("0.125 s (read "));
+  result.stages = {};
+  EXPECT_THAT(TextReport(result), testing::HasSubstr("time       0.125 s\n"));
 }
 
 TEST(TextReport, WorstFindingComesFirst) {
