@@ -47,7 +47,7 @@ void AddMutateCommand(CLI::App& program, Action& action) {
   command->add_option("PLAN", arguments->files, "One plan file, or LOGICAL PARALLEL")
       ->required()
       ->expected(1, 2);
-  command->add_option("--kind", arguments->kind, "A row of the catalogue (docs/bugs.md), or random")
+  command->add_option("--kind", arguments->kind, "A kind of fault from the list below, or random")
       ->capture_default_str();
   command->add_option("--seed", arguments->seed, "Which place, or which random fault")
       ->capture_default_str();
@@ -56,6 +56,18 @@ void AddMutateCommand(CLI::App& program, Action& action) {
   command->add_option("--operators", arguments->load.operators_file,
                       "Declarations of further operators");
   command->footer(
+      "Kinds (docs/bugs.md):\n"
+      "  BR1, BR5   all-reduce of the forward, backward pass replaced by the identity\n"
+      "  BR2, C3    an operator dropped whose result, a gradient is still read\n"
+      "  BR3, BR4   all-reduce replaced by all-gather; all-gather by all-reduce\n"
+      "  BR6        a tensor sent to another device\n"
+      "  BR7, BR9   another eps on one rank, on all ranks\n"
+      "  BR8        exponent 1 in place of 2\n"
+      "  BR10, BR11 a gradient taken twice; two gradients exchanged\n"
+      "  BR12, BR13 a divisor doubled on one rank, on all ranks\n"
+      "  BR14       the last microbatch left out of an accumulated gradient\n"
+      "  C1, C2     positions not sliced along a cut sequence; one tensor with two producers\n"
+      "  random     one of many small faults, chosen by --seed\n"
       "Examples:\n"
       "  planproof mutate examples/mlp_tp2.json --kind BR1 -o broken.plan\n"
       "  planproof mutate single.pkl parallel.pkl --kind random --seed 17 -o broken.plan\n"

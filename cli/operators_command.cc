@@ -8,6 +8,9 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/load_problem.h"
+#include "frontend/plan/remedies.h"
+#include "report/text_layout.h"
+#include "sdfg/declaration_ast.h"
 
 namespace planproof::cli {
 namespace {
@@ -17,14 +20,31 @@ struct OperatorsArguments {
   std::string operators_file;
 };
 
+// What was probably meant by a name that is not declared.
+std::string Remedy(const std::string& name, const std::vector<std::string>& declared) {
+  const std::string collective = plan::CollectiveLike(name);
+  if (!collective.empty()) {
+    return collective + " is a collective of the plan format: docs/plan-format.md";
+  }
+  std::string similar;
+  int count = 0;
+  for (const std::string& known : declared) {
+    if (name.size() < 2 || known.find(name) == std::string::npos || ++count > 6) continue;
+    similar += (similar.empty() ? "" : ", ") + known;
+  }
+  if (similar.empty()) similar = sdfg::Nearest(name, declared);
+  if (!similar.empty()) return "there is " + similar;
+  return "'planproof operators' lists them";
+}
+
 int RunOperators(const OperatorsArguments& arguments) {
   const absl::StatusOr<sdfg::OperatorLibrary> library = LoadOperators(arguments.operators_file);
   if (!library.ok()) return ReportError(library.status(), {});
   if (!arguments.name.empty()) {
     if (!library->Contains(arguments.name)) {
-      std::fprintf(stderr,
-                   "planproof: no operator '%s' is declared; 'planproof operators' lists them\n",
-                   arguments.name.c_str());
+      std::fprintf(stderr, "planproof: no operator '%s' is declared; %s\n",
+                   report::OneLine(arguments.name, 60).c_str(),
+                   Remedy(arguments.name, library->Names()).c_str());
       return kUsageError;
     }
     std::fputs(library->Page(arguments.name).c_str(), stdout);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -30,6 +29,8 @@ struct VerifyArguments {
   bool no_cache = false;
   bool quiet = false;
   bool no_classes = false;
+  std::string engine = "hybrid";
+  std::string collective_order = "index-map";
   LoadOptions load;
   stages::VerifyOptions verify;
 };
@@ -38,16 +39,10 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-const char* EngineName(stages::Engine engine) {
-  switch (engine) {
-    case stages::Engine::kSmt:
-      return "smt";
-    case stages::Engine::kAudit:
-      return "audit";
-    case stages::Engine::kHybrid:
-      break;
-  }
-  return "hybrid";
+stages::Engine EngineNamed(const std::string& name) {
+  if (name == "smt") return stages::Engine::kSmt;
+  if (name == "audit") return stages::Engine::kAudit;
+  return stages::Engine::kHybrid;
 }
 
 // Writes the JSON report; false (with a message) if that fails.
@@ -62,13 +57,16 @@ bool WriteJson(const std::string& path, const std::string& text) {
 
 int RunVerify(const VerifyArguments& arguments) {
   const Clock::time_point start = Clock::now();
-  absl::StatusOr<lineage::Problem> problem = LoadProblem(arguments.files, arguments.load);
+  LoadOptions load = arguments.load;
+  load.collective_by_rank = arguments.collective_order == "rank";
+  absl::StatusOr<lineage::Problem> problem = LoadProblem(arguments.files, load);
   const double read_s = SecondsSince(start);
   stages::Result result;
   if (problem.ok()) {
     ProgressBar bar;
     stages::VerifyOptions options = arguments.verify;
     options.use_classes = !arguments.no_classes;
+    options.engine = EngineNamed(arguments.engine);
     options.progress = [&bar](int64_t done, int64_t total) { bar.Update(done, total); };
     result = stages::Verify(*problem, options);
   } else if (IsUsageError(problem.status()) || IsInternalError(problem.status())) {
@@ -81,7 +79,7 @@ int RunVerify(const VerifyArguments& arguments) {
   const double own_peak_mb = stages::PeakResidentMegabytes();
   result.peak_rss_mb.largest = std::max(result.peak_rss_mb.largest, own_peak_mb);
   result.peak_rss_mb.total = std::max(result.peak_rss_mb.total, own_peak_mb);
-  result.engine = EngineName(arguments.verify.engine);
+  result.engine = arguments.engine;
 
   if (!arguments.json_file.empty() &&
       !WriteJson(arguments.json_file, report::JsonReport(result, arguments.files))) {
@@ -90,6 +88,8 @@ int RunVerify(const VerifyArguments& arguments) {
   if (arguments.json_file != "-") {
     report::TextOptions text;
     text.color = isatty(STDOUT_FILENO) != 0;
+    const absl::StatusOr<FileFormat> format = DetectFormat(arguments.files.back());
+    text.lineage_can_be_claimed = format.ok() && *format == FileFormat::kPlanJson;
     std::string report = report::TextReport(result, text);
     if (arguments.quiet) report.resize(report.find('\n') + 1);
     std::fputs(report.c_str(), stdout);
@@ -106,7 +106,7 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
   arguments->verify.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   command
       ->add_option("FILES", arguments->files,
-                   "LOGICAL PARALLEL, or one file with specification and plan")
+                   "One plan file with specification and plan, or LOGICAL PARALLEL")
       ->required()
       ->expected(1, 2);
   command->add_option("--json", arguments->json_file,
@@ -124,29 +124,25 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
                    "Memory of one worker, in MB; beyond it the claim is UNKNOWN")
       ->check(CLI::Range(16, 1 << 24))
       ->capture_default_str();
-  const std::map<std::string, stages::Engine> engines = {{"hybrid", stages::Engine::kHybrid},
-                                                         {"smt", stages::Engine::kSmt},
-                                                         {"audit", stages::Engine::kAudit}};
   command
-      ->add_option("--engine", arguments->verify.engine,
+      ->add_option("--engine", arguments->engine,
                    "hybrid: normal form, then Z3 for the rest; smt: Z3 alone; audit: both on every"
                    " claim")
-      ->transform(CLI::CheckedTransformer(engines))
-      ->default_str("hybrid");
+      ->check(CLI::IsMember({"hybrid", "smt", "audit"}))
+      ->capture_default_str();
   command->add_flag("--no-classes", arguments->no_classes,
                     "Decide every claim by itself, also where an equal one is decided");
   command->add_option("--dump-smt", arguments->verify.dump_smt_directory,
                       "Write every claim as SMT-LIB 2 into this directory");
-  command->add_flag("--no-cache", arguments->no_cache, "Neither read nor write cached verdicts");
+  command->add_flag("--no-cache", arguments->no_cache, "Accepted for scripts; verdicts are not cached");
   command->add_option("--operators", arguments->load.operators_file,
                       "Declarations of further operators");
-  const std::map<std::string, bool> orders = {{"index-map", false}, {"rank", true}};
   command
-      ->add_option("--collective-order", arguments->load.collective_by_rank,
+      ->add_option("--collective-order", arguments->collective_order,
                    "Order of the pieces of a collective in nnScaler plans: by the index maps that"
                    " the file declares, or by position in the group as a runtime does")
-      ->transform(CLI::CheckedTransformer(orders))
-      ->default_str("index-map");
+      ->check(CLI::IsMember({"index-map", "rank"}))
+      ->capture_default_str();
   command->footer(
       "Examples:\n"
       "  planproof verify examples/mlp_tp2.json\n"
