@@ -291,9 +291,20 @@ class Acceptance:
 
     def users_operator(self, line):
         """A user's operator in a proof and in a refutation; errors with line and column."""
-        line.tests("a user's operator", r"cli\.Verify\.AUsersOperatorIsUsedInAProofAndInARefutation",
-                   r"cli\.Usage\.AWrongDeclarationIsReportedWithLineAndColumn",
-                   r"sdfg\.Declaration\.AnOperatorOfFiveLinesBecomesAnIndexFunction",
+        folder = os.path.join(ROOT, "examples", "own_operator")
+        declaration = os.path.join(folder, "squared_relu_linear.op")
+        length = len(open(declaration, encoding="utf-8").read().splitlines())
+        line.require(length <= 5, f"the declaration has {length} lines")
+        for name, wanted in (("tp2.json", "PROVED"), ("tp2_broken.json", "REFUTED")):
+            verdict, _, _ = self.verify(line, [os.path.join(folder, name)], "--operators",
+                                        declaration)
+            line.require(verdict == wanted, f"{name}: {verdict}")
+        code, text = line.run(self.planproof, "verify", os.path.join(folder, "tp2.json"),
+                              "--operators", os.path.join(folder, "wrong.op"))
+        line.require(code == 64 and re.search(r"wrong\.op:\d+:\d+: ", text),
+                     "a wrong declaration: an error with line and column")
+        line.tests("the same in tests", r"cli\.OwnOperator\..*", r"cli\..*WrongDeclarations\..*",
+                   r"cli\.Verify\.AUsersOperatorIsUsedInAProofAndInARefutation",
                    r"sdfg\.Declaration\.ErrorsNamePlaceProblemAndExpectation")
 
     def hostile_input(self, line):
@@ -301,7 +312,7 @@ class Acceptance:
         line.tests("hostile inputs", r"frontend\.PickleTest\..*", r"frontend\.PlanFormat\.Hostile.*",
                    r"frontend\.PlanFormat\.Truncated.*", r"sdfg\.Declaration\.MutatedDecl.*",
                    r"sdfg\.Declaration\.Deep.*", r"cli\.Usage\.Truncated.*", r"fuzz\..*",
-                   r"cli\.Usage\.FileOfNoKnownFormat.*")
+                   r"cli\.Usage\.FileOfNoKnownFormat.*", r"cli\..*HostileInput.*")
         if not self.full:
             return line.open("the same under sanitizers, 10 minutes of fuzzing per reader: with --full")
         code, text = line.run("make", "--no-print-directory", "test-sanitize-core",
@@ -333,7 +344,8 @@ class Acceptance:
 
     def new_user(self, line):
         """Tried as a new user would: a plan by hand, broken, its report read, mended."""
-        line.by_hand("README.md, then docs/plan-format.md, section on a first plan")
+        line.tests("the plan of docs/first-plan.md and its broken twins", r"cli\.FirstPlan\..*")
+        line.by_hand("README.md, then docs/first-plan.md")
 
 
 LINES = [Acceptance.new_machine, Acceptance.published_plans, Acceptance.budgets,
