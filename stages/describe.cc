@@ -60,14 +60,11 @@ std::string OperatorName(const sdfg::Operator& op) {
   return out;
 }
 
-}  // namespace
-
-std::string DescribeLineage(const lineage::Problem& problem, TensorId parallel,
-                            const lineage::Lineage& l) {
+std::string DescribeHeld(const lineage::Problem& problem, TensorId parallel,
+                         const lineage::Lineage& l, bool one_group) {
   const sdfg::Tensor& p = problem.parallel.tensors[parallel];
-  std::string out = absl::StrCat(p.name, p.device >= 0 && !OneGroup(problem.parallel)
-                                             ? absl::StrCat(" on device ", p.device)
-                                             : "");
+  std::string out = p.name;
+  if (p.device >= 0 && !one_group) absl::StrAppend(&out, " on device ", p.device);
   switch (l.kind) {
     case lineage::LineageKind::kNone:
       return out + ": no lineage";
@@ -83,8 +80,21 @@ std::string DescribeLineage(const lineage::Problem& problem, TensorId parallel,
   return out;
 }
 
-std::string DescribeRequired(const lineage::Problem& problem, const lineage::RequiredRelation& r) {
-  return absl::StrCat(r.what, ": ", DescribeLineage(problem, r.parallel, r.lineage));
+}  // namespace
+
+std::string DescribeLineage(const lineage::Problem& problem, TensorId parallel,
+                            const lineage::Lineage& l) {
+  return DescribeHeld(problem, parallel, l, OneGroup(problem.parallel));
+}
+
+std::vector<std::string> DescribeRequired(const lineage::Problem& problem) {
+  const bool one_group = OneGroup(problem.parallel);
+  std::vector<std::string> texts;
+  for (const lineage::RequiredRelation& r : problem.required) {
+    texts.push_back(
+        absl::StrCat(r.what, ": ", DescribeHeld(problem, r.parallel, r.lineage, one_group)));
+  }
+  return texts;
 }
 
 void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violation* v) {

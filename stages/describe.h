@@ -3,6 +3,7 @@
 #define PLANPROOF_STAGES_DESCRIBE_H_
 
 #include <string>
+#include <vector>
 
 #include "stages/claim_table.h"
 #include "stages/rounds.h"
@@ -10,10 +11,12 @@
 
 namespace planproof::stages {
 
-// "layers.0.wq.weight gradient [0:512, :] full on device 3"
+// "grad.w on device 3 = grad.w[0:32, 8 tp:8 tp + 8]"; the device (the first of the group that holds
+// the tensor) only where there are several groups.
 std::string DescribeLineage(const lineage::Problem& problem, sdfg::TensorId parallel,
                             const lineage::Lineage& l);
-std::string DescribeRequired(const lineage::Problem& problem, const lineage::RequiredRelation& r);
+// The required relations, each with what it is about.
+std::vector<std::string> DescribeRequired(const lineage::Problem& problem);
 // Fills stage, operators, sources, devices, microbatches and lineage of the claim into v.
 void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violation* v);
 // One violation per undecided claim that a required output rests on (the first few by position).

@@ -148,7 +148,7 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
   result.premises.assign(premises.begin(), premises.end());
   result.restrictions.assign(restrictions.begin(), restrictions.end());
   result.tiers.assign(tiers.begin(), tiers.end());
-  for (const auto& r : problem.required) result.relations.push_back(DescribeRequired(problem, r));
+  result.relations = DescribeRequired(problem);
   result.outputs.claimed = static_cast<int64_t>(problem.required.size());
   CountOperators(problem, cone, proved, &result);
 
