@@ -134,7 +134,8 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
                     "Decide every claim by itself, also where an equal one is decided");
   command->add_option("--dump-smt", arguments->verify.dump_smt_directory,
                       "Write every claim as SMT-LIB 2 into this directory");
-  command->add_flag("--no-cache", arguments->no_cache, "Accepted for scripts; verdicts are not cached");
+  command->add_flag("--no-cache", arguments->no_cache,
+                    "Accepted for scripts; verdicts are not cached");
   command->add_option("--operators", arguments->load.operators_file,
                       "Declarations of further operators");
   command
