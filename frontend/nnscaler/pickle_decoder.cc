@@ -7,6 +7,25 @@
 namespace planproof::frontend::nnscaler {
 namespace {
 
+// Without overlong forms, surrogates and what lies beyond U+10FFFF. Names go into reports and plan
+// files, which hold Unicode.
+bool IsUtf8(std::string_view text) {
+  for (size_t i = 0; i < text.size();) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    const int more = first < 0x80 ? 0 : first < 0xe0 ? 1 : first < 0xf0 ? 2 : 3;
+    if (more > 0 && (first < 0xc2 || first > 0xf4)) return false;
+    if (text.size() - i <= static_cast<size_t>(more)) return false;
+    for (int k = 1; k <= more; ++k) {
+      const auto byte = static_cast<unsigned char>(text[i + k]);
+      const int lowest = k > 1 ? 0x80 : first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+      const int highest = k > 1 ? 0xbf : first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+      if (byte < lowest || byte > highest) return false;
+    }
+    i += more + 1;
+  }
+  return true;
+}
+
 constexpr ValueId kNoneId = 0, kFalseId = 1, kTrueId = 2, kSmallIntBase = 3;
 constexpr int64_t kSmallInts = 256;
 
@@ -130,7 +149,12 @@ Symbol PickleDecoder::Intern(std::string_view text) {
   return it->second;
 }
 
+bool PickleDecoder::CheckText(std::string_view text) {
+  return IsUtf8(text) || Damaged("a text that is not UTF-8");
+}
+
 bool PickleDecoder::PushString(std::string_view text) {
+  if (!CheckText(text)) return false;
   Value value;
   value.kind = ValueKind::kString;
   value.ref.b = Intern(text);

@@ -42,6 +42,7 @@ class PickleDecoder {
 
   // Values.
   bool PushInt(int64_t value);
+  bool CheckText(std::string_view text);  // false, and an error, if it is not UTF-8
   bool PushString(std::string_view text);
   bool PushUnescaped(std::string text);
   bool PushBytes(std::string_view bytes);

@@ -1,4 +1,5 @@
 // The instructions that make objects, and those with text operands (protocol 0).
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -31,10 +32,15 @@ void AppendUtf8(uint32_t code, std::string* out) {
 }
 
 // Resolves the numeric escapes \xHH, \uHHHH, \UHHHHHHHH and, if `quoted`, those of a character.
+// Other bytes of a text that is not quoted are Latin-1 (Python's raw-unicode-escape).
 bool Unescape(std::string_view text, bool quoted, std::string* out) {
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '\\' || i + 1 == text.size()) {
-      out->push_back(text[i]);
+      if (quoted) {
+        out->push_back(text[i]);
+      } else {
+        AppendUtf8(static_cast<unsigned char>(text[i]), out);
+      }
       continue;
     }
     const char c = text[++i];
@@ -71,6 +77,7 @@ bool PickleDecoder::IsGlobal(ValueId id, std::string_view module, std::string_vi
 }
 
 bool PickleDecoder::Global(std::string_view module, std::string_view name) {
+  if (!CheckText(module) || !CheckText(name)) return false;
   Value value;
   value.kind = ValueKind::kGlobal;
   value.ref.a = Intern(module);
@@ -248,7 +255,9 @@ bool PickleDecoder::TextOpcode(Opcode op) {
         }
         line = line.substr(1, line.size() - 2);
       }
-      if (line.find('\\') == std::string_view::npos) return PushString(line);
+      const bool plain = std::all_of(line.begin(), line.end(),
+                                     [](unsigned char c) { return c < 0x80 && c != '\\'; });
+      if (plain) return PushString(line);
       std::string text;
       if (!Unescape(line, quoted, &text)) return Damaged("a bad escape");
       return PushUnescaped(std::move(text));

@@ -97,6 +97,31 @@ TEST(PickleTest, DecodesNumpyScalars) {
   }
 }
 
+std::string TextOf(const std::string& bytes) {
+  absl::StatusOr<Pickle> pickle = Pickle::Decode(bytes);
+  if (!pickle.ok()) return std::string(pickle.status().message());
+  return std::string(pickle->Text(pickle->root()));
+}
+
+// Names that are no Unicode could not be written into a plan file or a JSON report.
+TEST(PickleTest, TextIsUtf8) {
+  EXPECT_EQ(TextOf("\x80\x04\x8c\x02\xc3\xa9."s), "\xc3\xa9");
+  EXPECT_EQ(TextOf("\x80\x04\x8c\x04\xf0\x9f\x98\x80."s), "\xf0\x9f\x98\x80");
+  EXPECT_EQ(TextOf("\x80\x04\x8c\x06\xe0\xa0\x80\xee\x80\x80."s), "\xe0\xa0\x80\xee\x80\x80");
+  // Protocol 0 has Latin-1 beside its escapes.
+  EXPECT_EQ(TextOf("V\xe9\n."s), "\xc3\xa9");
+  EXPECT_EQ(TextOf("V\\u20ac\xe9\n."s), "\xe2\x82\xac\xc3\xa9");
+  for (const std::string& wrong :
+       {"\xff"s, "\x80"s, "\xc3"s, "\xc0\x80"s, "\xc1\xbf"s, "\xe0\x9f\xbf"s, "\xe2\x82"s,
+        "\xe2\x82\x41"s, "\xed\xa0\x80"s, "\xf0\x8f\xbf\xbf"s, "\xf4\x90\x80\x80"s,
+        "\xf5\x80\x80\x80"s, "\xf0\x9f\x98"s}) {
+    const std::string pickle = "\x80\x04\x8c"s + static_cast<char>(wrong.size()) + wrong + "."s;
+    EXPECT_TRUE(Contains(Error(pickle), "not UTF-8"));
+    EXPECT_TRUE(Contains(Error("cmodule\n" + wrong + "\n."), "not UTF-8"));
+  }
+  EXPECT_TRUE(Contains(Error("V\\ud800\n."s), "not UTF-8"));
+}
+
 TEST(PickleTest, ErrorsNameOffsetAndOpcode) {
   EXPECT_TRUE(Contains(Error(""s), "empty file"));
   EXPECT_TRUE(Contains(Error("\x80\x04K"s), "byte 2, opcode BININT1"));
