@@ -177,13 +177,22 @@ void FunctionToProto(const sdfg::IndexFunction& function, RawFunction* out) {
   for (const std::string& text : function.assumptions) out->add_assumptions(text);
 }
 
+absl::StatusOr<sdfg::DType> DTypeFromField(const std::string& name) {
+  const sdfg::DType dtype = sdfg::DTypeFromName(name);
+  if (dtype == sdfg::DType::kUnknown && !name.empty() && name != sdfg::DTypeName(dtype)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", name, "\" is no element type; write float32, int64, bool, ..."));
+  }
+  return dtype;
+}
+
 absl::StatusOr<sdfg::IndexFunction> FunctionFromProto(const RawFunction& raw) {
   sdfg::IndexFunction function;
   function.operator_name = raw.name();
   for (const RawFunctionInput& input : raw.inputs()) {
-    function.inputs.push_back({input.name(),
-                               sdfg::Shape(input.shape().begin(), input.shape().end()),
-                               sdfg::DTypeFromName(input.dtype())});
+    PLAN_ASSIGN_OR_RETURN(const sdfg::DType dtype, DTypeFromField(input.dtype()));
+    function.inputs.push_back(
+        {input.name(), sdfg::Shape(input.shape().begin(), input.shape().end()), dtype});
     for (int64_t extent : input.shape()) {
       if (extent < 0 || extent > kMaxValue) return Bad(raw, "an extent is out of range");
     }
@@ -202,7 +211,7 @@ absl::StatusOr<sdfg::IndexFunction> FunctionFromProto(const RawFunction& raw) {
   for (const RawFunctionOutput& output : raw.outputs()) {
     sdfg::FunctionOutput to;
     to.name = output.name();
-    to.dtype = sdfg::DTypeFromName(output.dtype());
+    PLAN_ASSIGN_OR_RETURN(to.dtype, DTypeFromField(output.dtype()));
     to.body = output.body();
     if (to.body < 0 || to.body >= raw.nodes_size()) return Bad(raw, "an output has no body");
     for (int var : output.dims()) {

@@ -9,6 +9,8 @@
 namespace planproof::plan {
 
 void FunctionToProto(const sdfg::IndexFunction& function, RawFunction* out);
+// The element type of a name in the raw form; empty: not known. InvalidArgument for another name.
+absl::StatusOr<sdfg::DType> DTypeFromField(const std::string& name);
 // Checks the function (sorts, scopes, ranks): InvalidArgument if it is not well-formed.
 absl::StatusOr<sdfg::IndexFunction> FunctionFromProto(const RawFunction& raw);
 

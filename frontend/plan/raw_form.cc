@@ -255,7 +255,7 @@ class Reader {
       to.shape.assign(tensor.shape().begin(), tensor.shape().end());
       PLAN_RETURN_IF_ERROR(CheckVolume(to.shape));
       to.axes.assign(tensor.axes().begin(), tensor.axes().end());
-      to.dtype = sdfg::DTypeFromName(tensor.dtype());
+      PLAN_ASSIGN_OR_RETURN(to.dtype, DTypeFromField(tensor.dtype()));
       switch (tensor.role()) {
         case ROLE_INTERMEDIATE:
           to.role = sdfg::TensorRole::kIntermediate;
@@ -277,6 +277,10 @@ class Reader {
           break;
         default:
           return absl::InvalidArgumentError("a tensor has an unknown role");
+      }
+      if (tensor.device() < 0) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("tensor ", to.name, " is on a device that does not exist"));
       }
       to.device = tensor.device() - 1;
       PLAN_ASSIGN_OR_RETURN(to.source, ReadSource(tensor.source()));
@@ -344,12 +348,15 @@ class Reader {
     for (int d = 0; d < from.map_size(); ++d) {
       lineage::IndexMap map;
       map.constant = from.map(d).constant();
+      if (map.constant > kMaxEntry || map.constant < -kMaxEntry) {
+        return bad("leaves the logical tensor");
+      }
       __int128 low = map.constant;
       __int128 high = map.constant;
       for (const RawIndexTerm& term : from.map(d).terms()) {
         if (term.dim() < 0 || term.dim() >= static_cast<int>(local.size()) || term.div() < 1 ||
-            term.div() > kMaxEntry || term.mod() < 0 || term.scale() > kMaxEntry ||
-            term.scale() < -kMaxEntry) {
+            term.div() > kMaxEntry || term.mod() < 0 || term.mod() > kMaxEntry ||
+            term.scale() > kMaxEntry || term.scale() < -kMaxEntry) {
           return bad("has a term out of range");
         }
         int64_t most = empty ? 0 : (local[term.dim()] - 1) / term.div();
@@ -396,6 +403,11 @@ class Reader {
           premise.tensor() >= static_cast<int>(out_.logical.tensors.size())) {
         return absl::InvalidArgumentError("a premise names no tensor");
       }
+      const sdfg::Tensor& restricted = out_.logical.tensors[premise.tensor()];
+      if (restricted.producer != sdfg::kNone) {  // what is computed has the value that it has
+        return absl::InvalidArgumentError(absl::StrCat("a premise restricts ", restricted.name,
+                                                       ", which is computed; only inputs may be"));
+      }
       Problem::InputPremise to;
       to.tensor = premise.tensor();
       to.low = premise.low();
@@ -421,6 +433,10 @@ class Reader {
           break;
         default:
           return absl::InvalidArgumentError("an unknown kind of premise");
+      }
+      if (to.kind == PremiseKind::kIntegerRange && to.low >= to.high) {
+        return absl::InvalidArgumentError(absl::StrCat("the range [", to.low, ", ", to.high,
+                                                       ") of ", restricted.name, " is empty"));
       }
       out_.premises.push_back(to);
     }
