@@ -56,6 +56,7 @@ int Run(int argc, char** argv) {
   AddConvertCommand(program, action);
   AddMutateCommand(program, action);
   AddOperatorsCommand(program, action);
+  AddGenerateCommand(program, action);
   if (argc > 1 && argv[1][0] != '-' && !NamesACommand(program, argv[1])) return kUsageError;
   try {
     program.parse(argc, argv);

@@ -1,0 +1,123 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "frontend/models/generate.h"
+
+namespace planproof::cli {
+namespace {
+
+struct GenerateArguments {
+  std::string preset;
+  std::string model;
+  std::string output;
+  int64_t layers = 0;    // 0: the model's
+  int64_t sequence = 0;  // 0: the model's
+  models::Strategy strategy;
+  models::TrainingConfig training;
+};
+
+int UsageError(const std::string& message) {
+  std::fprintf(stderr, "planproof: %s\n", message.c_str());
+  return kUsageError;
+}
+
+int RunGenerate(const GenerateArguments& arguments) {
+  std::string name = arguments.model;
+  models::Strategy strategy = arguments.strategy;
+  if (!arguments.preset.empty()) {
+    const models::Preset* chosen = nullptr;
+    std::vector<std::string> known;
+    for (const models::Preset& preset : models::Presets()) {
+      known.push_back(preset.name);
+      if (preset.name == arguments.preset) chosen = &preset;
+    }
+    if (chosen == nullptr) {
+      return UsageError(absl::StrCat("no preset '", arguments.preset, "'; there are ",
+                                     absl::StrJoin(known, ", ")));
+    }
+    name = chosen->model;
+    const bool sequence_parallel = strategy.sequence_parallel;
+    strategy = chosen->strategy;
+    strategy.sequence_parallel = strategy.sequence_parallel || sequence_parallel;
+  }
+  if (name.empty()) return UsageError("give --preset or --model");
+  absl::StatusOr<models::ModelConfig> model = models::NamedModel(name);
+  if (!model.ok()) return UsageError(std::string(model.status().message()));
+  if (arguments.layers > 0) model->layers = arguments.layers;
+  if (arguments.sequence > 0) model->sequence = arguments.sequence;
+  const absl::StatusOr<models::GeneratedPlans> plans =
+      models::Generate(*model, arguments.training, strategy);
+  if (!plans.ok()) return UsageError(std::string(plans.status().message()));
+  std::error_code error;
+  std::filesystem::create_directories(arguments.output, error);
+  for (const auto& [file, path] :
+       {std::pair{&plans->logical, "/logical.plan"}, {&plans->parallel, "/parallel.plan"}}) {
+    const absl::Status written = models::WriteBinary(*file, arguments.output + path);
+    if (!written.ok()) return UsageError(std::string(written.message()));
+  }
+  std::printf("%s/logical.plan: %d operators before differentiation\n", arguments.output.c_str(),
+              plans->logical.specification().operators_size());
+  int operators = 0;
+  for (const plan::Program& program : plans->parallel.plan().programs()) {
+    operators += program.operators_size();
+  }
+  std::printf("%s/parallel.plan: %d programs, %d operators\n", arguments.output.c_str(),
+              plans->parallel.plan().programs_size(), operators);
+  return kSuccess;
+}
+
+}  // namespace
+
+void AddGenerateCommand(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "generate",
+      "Write the logical graph of a model and a parallel plan for it (docs/generator.md)");
+  auto arguments = std::make_shared<GenerateArguments>();
+  models::Strategy& strategy = arguments->strategy;
+  command->add_option("--output", arguments->output, "Directory for logical.plan and parallel.plan")
+      ->required();
+  CLI::Option* preset =
+      command->add_option("--preset", arguments->preset, "A published run: L1, L2, L3");
+  command
+      ->add_option("--model", arguments->model,
+                   absl::StrCat("One of ", absl::StrJoin(models::ModelNames(), ", ")))
+      ->excludes(preset);
+  command->add_option("--layers", arguments->layers, "Number of layers, if not the model's");
+  command->add_option("--sequence", arguments->sequence, "Sequence length, if not the model's");
+  for (auto& [option, value, what] :
+       {std::tuple{"--dp", &strategy.data_parallel, "Degree of data parallelism"},
+        {"--tp", &strategy.tensor_parallel, "Degree of tensor parallelism"},
+        {"--pp", &strategy.pipeline_parallel, "Number of pipeline stages"},
+        {"--microbatches", &strategy.microbatches, "Microbatches of one data-parallel rank"},
+        {"--sequences", &strategy.sequences_per_microbatch, "Sequences of one microbatch"}}) {
+    command->add_option(option, *value, what)->capture_default_str()->excludes(preset);
+  }
+  command->add_flag("--sequence-parallel", strategy.sequence_parallel,
+                    "Megatron's sequence parallelism over tp");
+  command
+      ->add_option("--stage-layers", strategy.stage_layers,
+                   "Layers of each pipeline stage, separated by commas")
+      ->delimiter(',')
+      ->excludes(preset);
+  command->add_option("--step", arguments->training.step, "AdamW's step number")
+      ->capture_default_str()
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));
+  command->footer(
+      "Examples:\n"
+      "  planproof generate --preset L3 --output llama405b\n"
+      "  planproof generate --model llama-tiny --dp 2 --tp 2 --pp 2 --microbatches 2 --output "
+      "tiny\n"
+      "  planproof verify tiny/logical.plan tiny/parallel.plan");
+  command->callback(
+      [arguments, &action] { action = [arguments] { return RunGenerate(*arguments); }; });
+}
+
+}  // namespace planproof::cli

@@ -1,0 +1,43 @@
+// Parts that several models share.
+#ifndef PLANPROOF_FRONTEND_MODELS_BLOCKS_H_
+#define PLANPROOF_FRONTEND_MODELS_BLOCKS_H_
+
+#include <string>
+#include <vector>
+
+#include "frontend/models/emitter.h"
+#include "frontend/models/model_config.h"
+
+namespace planproof::models {
+
+// x divided by its root mean square over the last dimension, times the weight NAME.weight.
+Value RmsNorm(const ModelConfig& model, const std::string& name, Value x, Emitter* emitter);
+
+// NAME = x w^T with the weight NAME.weight of shape [out, last dimension of x].
+Value Linear(const std::string& name, Value x, const Dim& out, Emitter* emitter);
+
+// The product that ends a tensor-parallel region: x is cut along the contraction. The weight is
+// WEIGHT.weight, of shape [last of `outside`, last of x].
+Value LinearOut(const std::string& name, const std::string& weight, Value x, const Dims& outside,
+                Emitter* emitter);
+
+// The elements of x in row-major order with other dimensions.
+Value View(const std::string& name, Value x, const Dims& dims, Emitter* emitter);
+
+Value Einsum(const std::string& equation, const std::vector<Argument>& in, const Out& out,
+             Emitter* emitter);
+
+// Rows of the table NAME.weight [vocabulary, hidden] for the token ids, whose vocabulary is cut
+// over tp. The result lies as between tensor-parallel regions.
+Value TokenEmbedding(const ModelConfig& model, const std::string& name, Value ids,
+                     Emitter* emitter);
+
+// The mean of the cross entropy over the tokens that `mask` keeps: logits of x with the weight
+// NAME.weight [vocabulary, hidden], the vocabulary cut over tp. Gives this rank's and microbatch's
+// term of the loss; the reduced tensor is named "loss".
+Value LanguageModelLoss(const ModelConfig& model, const std::string& name, Value x,
+                        int64_t sequences, Emitter* emitter);
+
+}  // namespace planproof::models
+
+#endif  // PLANPROOF_FRONTEND_MODELS_BLOCKS_H_

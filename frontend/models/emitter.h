@@ -1,0 +1,107 @@
+// Writes the forward pass of a model as operators and collectives. One description of a model
+// serves both graphs: with the default layout the emitter writes the logical graph, in which
+// tensors are whole and collectives vanish; with a strategy's layout it writes what each rank runs.
+#ifndef PLANPROOF_FRONTEND_MODELS_EMITTER_H_
+#define PLANPROOF_FRONTEND_MODELS_EMITTER_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "frontend/models/layout.h"
+#include "frontend/models/trace.h"
+
+namespace planproof::models {
+
+// An operand: a tensor, or an exact number.
+struct Argument {
+  Argument(Value tensor) : value(tensor) {}                     // NOLINT: reads as the value
+  Argument(std::string number) : literal(std::move(number)) {}  // NOLINT
+  Argument(const char* number) : literal(number) {}             // NOLINT
+  Value value = kNoValue;
+  std::string literal;
+};
+
+struct Expression {
+  std::string text;  // over coordinates of the mesh
+};
+struct Number {
+  std::string text;  // exact
+};
+using AttributeValue =
+    std::variant<int64_t, bool, std::string, Expression, Number, std::vector<int64_t>>;
+
+// The application of an operator.
+struct Call {
+  std::string op;
+  std::vector<Argument> in;
+  std::vector<std::pair<std::string, AttributeValue>> attributes;
+  bool stop_gradient = false;
+};
+
+// A result: its name in the logical graph, and how it lies.
+struct Out {
+  std::string name;
+  Dims dims;
+  bool integer = false;
+  bool local = false;  // the logical graph has no such tensor
+};
+
+class Emitter {
+ public:
+  explicit Emitter(const Layout& layout, bool logical);
+
+  const Layout& layout() const { return trace_.layout; }
+  Trace* trace() { return &trace_; }
+  int stage() const { return stage_; }
+  // Everything that follows runs on this stage; tensors of others must be moved first.
+  void SetStage(int stage) { stage_ = stage; }
+
+  // A tensor that nothing computes, as the present stage reads it.
+  Value Read(const Declaration& declaration);
+  Value Parameter(const std::string& name, const Dims& dims);
+  const Dims& DimsOf(Value value) const { return trace_.values[value].dims; }
+  int64_t LocalExtent(Value value, int dim) const;
+
+  Value Apply(const Call& call, const Out& out);
+  std::vector<Value> Apply(const Call& call, const std::vector<Out>& out);
+  // An operator of which each rank (or microbatch) of `over` computes one term of a sum that is not
+  // reduced yet.
+  Value ApplyTerm(const Call& call, const Out& out, const Axes& over);
+  // A tensor of the present stage that was not written through this emitter.
+  Value Adopt(const std::string& name, const Dims& dims);
+  // An operator of which each rank of `over` computes one term of a sum (or maximum), and the
+  // reduction that makes it whole on every rank.
+  Value ApplyAndReduce(const Call& call, const Out& out, const Axes& over,
+                       const std::string& reduce = "sum");
+  // The same where each rank keeps its part of dimension `dim` afterwards: `out` says where it is
+  // cut.
+  Value ApplyAndScatter(const Call& call, const Out& out, const Axes& over, int dim);
+
+  // Into and out of a tensor-parallel region, in which ranks of tp use a value in different ways
+  // (the conjugate operators f and g of Megatron-LM; with sequence parallelism g-bar gathers and
+  // scatters dimension `dim`).
+  Value EnterTensorParallel(Value x, int dim);
+  Value ApplyAndLeave(const Call& call, const Out& out, int dim);
+
+  // The value on another stage.
+  Value MoveTo(int stage, Value x);
+
+ private:
+  Value Add(ValueInfo info);
+  void WriteCall(const Call& call, const std::vector<std::string>& outputs);
+  // Runs the call; the results carry `suffix` and are partial over `partial`.
+  std::vector<Value> Run(const Call& call, const std::vector<Out>& out, const std::string& suffix,
+                         const Axes& partial);
+
+  Trace trace_;
+  int stage_ = 0;
+  std::map<std::pair<int, std::string>, Value> read_;  // by stage and name
+};
+
+}  // namespace planproof::models
+
+#endif  // PLANPROOF_FRONTEND_MODELS_EMITTER_H_

@@ -1,0 +1,159 @@
+#include "frontend/models/generate.h"
+
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "frontend/models/backward.h"
+#include "frontend/models/blocks.h"
+#include "frontend/models/emitter.h"
+#include "frontend/models/llama.h"
+#include "frontend/models/update.h"
+#include "frontend/plan/status_macros.h"
+
+namespace planproof::models {
+namespace {
+
+// Operators that the model needs beside the built-in ones.
+constexpr char kDeclarations[] =
+    "## Logit of the target. Source: torch.gather of the last dimension.\n"
+    "op target_logit(logits[t.., v], target[t..]: int)\n"
+    "  -> l[t..] = sum(v: [target[t..] == v] * logits[t.., v])\n";
+
+// The forward pass; gives the loss (in a parallel plan: one term of it).
+Value WriteForward(const ModelConfig& model, int64_t sequences,
+                   const std::vector<int64_t>& stage_layers, Emitter* emitter) {
+  const Layout& layout = emitter->layout();
+  emitter->SetStage(0);
+  Declaration ids{
+      "ids", plan::ROLE_INPUT, "int64", {layout.Batch(sequences), layout.Sequence(model.sequence)}};
+  ids.below = model.vocabulary;
+  Value x = TokenEmbedding(model, "embedding", emitter->Read(ids), emitter);
+  int64_t layer = 0;
+  for (size_t stage = 0; stage < stage_layers.size(); ++stage) {
+    emitter->SetStage(static_cast<int>(stage));
+    x = emitter->MoveTo(static_cast<int>(stage), x);
+    for (int64_t i = 0; i < stage_layers[stage]; ++i, ++layer) {
+      const std::string prefix = absl::StrCat("layers.", layer, ".");
+      x = LlamaAttention(model, prefix, x, emitter);
+      x = LlamaFeedForward(model, prefix, x, emitter);
+    }
+  }
+  const Value normed = RmsNorm(model, "norm", x, emitter);
+  return LanguageModelLoss(model, "head", normed, sequences, emitter);
+}
+
+void SetHeader(plan::PlanFile* file) {
+  file->set_magic("planproof-plan");
+  file->set_version(1);
+}
+
+void WriteDeclarations(const Trace& trace, plan::Specification* specification) {
+  for (const Declaration& declaration : trace.declarations) {
+    plan::TensorDeclaration* tensor = specification->add_tensors();
+    tensor->set_name(declaration.name);
+    tensor->set_role(declaration.role);
+    tensor->set_dtype(declaration.dtype);
+    for (const Dim& dim : declaration.dims) tensor->add_shape(dim.extent);
+    if (!declaration.nonnegative && declaration.below == 0) continue;
+    plan::Premise* premise = specification->add_premises();
+    premise->set_tensor(declaration.name);
+    premise->set_kind(declaration.nonnegative ? plan::Premise::NON_NEGATIVE
+                                              : plan::Premise::INTEGER_RANGE);
+    premise->set_high(declaration.below);
+  }
+}
+
+plan::PlanFile LogicalFile(const ModelConfig& model, const TrainingConfig& training,
+                           int64_t sequences) {
+  Emitter emitter(Layout(), true);
+  WriteForward(model, sequences, {model.layers}, &emitter);
+  Trace& trace = *emitter.trace();
+  plan::PlanFile file;
+  SetHeader(&file);
+  plan::Specification& specification = *file.mutable_specification();
+  plan::Gradients* gradients = specification.add_gradients();
+  gradients->set_loss("loss");
+  for (Value parameter : trace.parameters) gradients->add_of(trace.values[parameter].name);
+  for (const UpdatedTensor& update : WriteUpdates(training, {}, &emitter)) {
+    plan::ParameterUpdate* added = specification.add_updates();
+    added->set_parameter(update.name);
+    added->set_updated(update.updated);
+  }
+  WriteDeclarations(trace, &specification);
+  for (const char* output : {"loss", "grad_norm"}) {
+    specification.add_outputs()->set_name(output);
+    specification.mutable_outputs()->rbegin()->mutable_relation();
+  }
+  file.set_operators(absl::StrCat(kDeclarations, SumDeclarations(trace)));
+  specification.mutable_operators()->Swap(trace.programs[0].mutable_operators());
+  return file;
+}
+
+plan::PlanFile ParallelFile(const ModelConfig& model, const TrainingConfig& training,
+                            const Strategy& strategy, const std::vector<int64_t>& stage_layers) {
+  Emitter emitter(Layout(strategy), false);
+  const Value loss = WriteForward(model, strategy.Batch(), stage_layers, &emitter);
+  Trace& trace = *emitter.trace();
+  const std::map<Value, LocalGradient> gradients = WriteBackward(&trace, loss, "loss");
+  const Axes& batch = trace.layout.batch_axes();
+  const int last = static_cast<int>(trace.layout.stages()) - 1;
+  if (!batch.empty()) {
+    trace.WriteAllReduce(last, batch, trace.values[loss].name, "loss");
+    trace.WriteLineage(last, "loss", "loss", {Layout::Whole(1)}, {});
+  }
+  WriteUpdates(training, gradients, &emitter);
+  plan::PlanFile file;
+  SetHeader(&file);
+  plan::Plan& plan = *file.mutable_plan();
+  for (const auto& [axis, extent] : trace.layout.mesh()) {
+    plan::MeshAxis* added = plan.add_mesh();
+    added->set_name(axis);
+    added->set_extent(extent);
+  }
+  plan.set_microbatches(strategy.microbatches);
+  for (plan::Program& program : trace.programs) plan.add_programs()->Swap(&program);
+  return file;
+}
+
+Preset Llama(const char* name, const char* model, int64_t dp, int64_t tp, int64_t pp,
+             int64_t microbatches) {
+  Preset preset{name, model, {}};
+  preset.strategy.data_parallel = dp;
+  preset.strategy.tensor_parallel = tp;
+  preset.strategy.pipeline_parallel = pp;
+  preset.strategy.microbatches = microbatches;
+  return preset;
+}
+
+}  // namespace
+
+absl::StatusOr<GeneratedPlans> Generate(const ModelConfig& model, const TrainingConfig& training,
+                                        const Strategy& strategy) {
+  PLAN_RETURN_IF_ERROR(Validate(model, strategy));
+  PLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> stage_layers, LayersPerStage(model, strategy));
+  GeneratedPlans plans;
+  plans.logical = LogicalFile(model, training, strategy.Batch());
+  plans.parallel = ParallelFile(model, training, strategy, stage_layers);
+  return plans;
+}
+
+// TrainVerify (SOSP '25), table of plans: degrees of the published runs.
+const std::vector<Preset>& Presets() {
+  static const auto* const presets = new std::vector<Preset>{
+      Llama("L1", "llama3-8b", 512, 1, 1, 1),
+      Llama("L2", "llama3-70b", 16, 8, 4, 32),
+      Llama("L3", "llama3-405b", 64, 8, 16, 16),
+  };
+  return *presets;
+}
+
+absl::Status WriteBinary(const plan::PlanFile& file, const std::string& path) {
+  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+  if (!stream || !file.SerializeToOstream(&stream) || !stream.flush()) {
+    return absl::NotFoundError(absl::StrCat(path, ": cannot be written"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace planproof::models

@@ -1,0 +1,24 @@
+// Llama 3's forward pass (Dubey et al., arXiv 2407.21783; meta-llama/llama3, llama/model.py): RMS
+// normalization before each block, rotary positions, grouped-query attention, SwiGLU.
+#ifndef PLANPROOF_FRONTEND_MODELS_LLAMA_H_
+#define PLANPROOF_FRONTEND_MODELS_LLAMA_H_
+
+#include <cstdint>
+#include <string>
+
+#include "frontend/models/emitter.h"
+#include "frontend/models/model_config.h"
+
+namespace planproof::models {
+
+// x + attention(norm(x)) of one layer, whose tensors begin with `prefix`. x is [batch, sequence,
+// hidden], as the result, cut as between tensor-parallel regions.
+Value LlamaAttention(const ModelConfig& model, const std::string& prefix, Value x,
+                     Emitter* emitter);
+// x + feed_forward(norm(x)).
+Value LlamaFeedForward(const ModelConfig& model, const std::string& prefix, Value x,
+                       Emitter* emitter);
+
+}  // namespace planproof::models
+
+#endif  // PLANPROOF_FRONTEND_MODELS_LLAMA_H_

@@ -1,0 +1,50 @@
+// What a generated model is: its family, its dimensions, the training step. Says nothing about how
+// it is distributed (strategy.h).
+#ifndef PLANPROOF_FRONTEND_MODELS_MODEL_CONFIG_H_
+#define PLANPROOF_FRONTEND_MODELS_MODEL_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace planproof::models {
+
+enum class Family : uint8_t { kLlama };
+
+struct ModelConfig {
+  Family family = Family::kLlama;
+  int64_t layers = 2;
+  int64_t hidden = 16;
+  int64_t feed_forward = 32;  // of one dense layer
+  int64_t heads = 4;
+  int64_t key_value_heads = 2;
+  int64_t head_size = 4;
+  int64_t vocabulary = 32;
+  int64_t sequence = 8;
+  std::string norm_epsilon = "1e-5";  // exact decimal
+};
+
+// The optimizer step that ends an iteration. Numbers are exact decimals.
+struct TrainingConfig {
+  std::string learning_rate = "3e-4";
+  std::string beta1 = "0.9";
+  std::string beta2 = "0.95";
+  std::string epsilon = "1e-8";
+  std::string weight_decay = "0.1";
+  std::string clip_norm = "1";
+  int64_t step = 1;  // AdamW's step number, from 1
+};
+
+// The published dimensions of a model: "llama3-8b", ... NotFound lists the names that there are.
+absl::StatusOr<ModelConfig> NamedModel(const std::string& name);
+std::vector<std::string> ModelNames();
+
+// InvalidArgument if the dimensions contradict each other.
+absl::Status Validate(const ModelConfig& model);
+
+}  // namespace planproof::models
+
+#endif  // PLANPROOF_FRONTEND_MODELS_MODEL_CONFIG_H_

@@ -1,0 +1,64 @@
+#include "frontend/models/trace.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace planproof::models {
+
+plan::Operator* Trace::Write(int stage, const std::string& op, const std::vector<std::string>& in,
+                             const std::string& out) {
+  plan::Operator* added = programs[stage].add_operators();
+  added->set_op(op);
+  for (const std::string& name : in) added->add_inputs()->set_tensor(name);
+  added->add_outputs(out);
+  return added;
+}
+
+void Trace::WriteAllReduce(int stage, const Axes& axes, const std::string& in,
+                           const std::string& out, const std::string& reduce) {
+  const Axes ranks = Minus(axes, {"microbatch"});
+  std::string from = in;
+  if (ranks.size() < axes.size()) {
+    const std::string to = ranks.empty() ? out : absl::StrCat(out, ".accumulated");
+    Write(stage, "accumulate", {from}, to)->mutable_collective();
+    from = to;
+  }
+  if (ranks.empty()) return;
+  plan::Collective* collective = Write(stage, "all_reduce", {from}, out)->mutable_collective();
+  for (const std::string& axis : ranks) collective->add_over(axis);
+  if (reduce != "sum") collective->set_reduce(reduce);
+}
+
+void Trace::WriteAlong(int stage, const std::string& op, const Axes& axes, int dim,
+                       const std::string& in, const std::string& out) {
+  plan::Collective* collective = Write(stage, op, {in}, out)->mutable_collective();
+  for (const std::string& axis : axes) collective->add_over(axis);
+  collective->set_dim(dim);
+}
+
+void Trace::WriteSum(int stage, const std::vector<std::string>& terms, const std::string& out) {
+  std::string sum = terms[0];
+  for (size_t i = 1; i < terms.size(); ++i) {
+    const std::string to = i + 1 == terms.size() ? out : absl::StrCat(out, ".sum", i + 1);
+    Write(stage, "add", {sum, terms[i]}, to);
+    sum = to;
+  }
+  if (terms.size() == 1 && sum != out) Write(stage, "identity", {sum}, out);
+}
+
+void Trace::WriteLineage(int stage, const std::string& name, const std::string& logical_name,
+                         const Dims& dims, const Axes& partial) {
+  if (logical) return;
+  plan::NamedRelation* named = programs[stage].add_lineage();
+  named->set_name(name);
+  plan::Relation* relation = named->mutable_relation();
+  if (logical_name != name) relation->set_of(logical_name);
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d].over.empty()) continue;
+    plan::ShardedDim* cut = relation->add_dims();
+    cut->set_dim(static_cast<int>(d));
+    for (const std::string& axis : dims[d].over) cut->add_over(axis);
+  }
+  for (const std::string& axis : partial) relation->add_partial(axis);
+}
+
+}  // namespace planproof::models

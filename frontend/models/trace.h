@@ -1,0 +1,96 @@
+// What an emitter has written so far: tensors with their layout, the order in which the forward
+// pass computed them, and the programs (one per pipeline stage; the logical graph is one program).
+#ifndef PLANPROOF_FRONTEND_MODELS_TRACE_H_
+#define PLANPROOF_FRONTEND_MODELS_TRACE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "frontend/models/layout.h"
+#include "frontend/plan/plan.pb.h"
+
+namespace planproof::models {
+
+using Value = int32_t;
+inline constexpr Value kNoValue = -1;
+
+// A tensor of one stage's program.
+struct ValueInfo {
+  std::string name;
+  std::string logical;  // the logical tensor of which it is a slice
+  Dims dims;
+  int stage = 0;
+  bool differentiable = false;
+  bool parameter = false;
+  bool local = false;  // the logical graph has no such tensor, and none of its gradient
+  Axes partial;        // it is one term of the sum over these
+  // Its gradient: the name, and the axes over whose ranks it is a sum, because they hold the same
+  // value and use it differently.
+  std::string gradient;
+  Axes gradient_partial;
+
+  // The backward pass.
+  int uses = 0;                            // how many contributions there will be
+  std::vector<std::string> contributions;  // tensors, in order
+};
+
+// One step of the forward pass, as the backward pass needs it.
+struct Step {
+  enum class Kind : uint8_t {
+    kOperator,
+    kAllReduce,      // backward: nothing, all ranks use the sum alike
+    kReduceScatter,  // backward: all_gather
+    kAllGather,      // backward: reduce_scatter, each rank uses the whole in its own way
+    kCopy,           // no operator; ranks use their copies differently; backward: all_reduce
+    kMove            // to another stage; backward: move back
+  };
+  Kind kind = Kind::kOperator;
+  std::vector<Value> inputs;  // tensor operands, in order
+  std::vector<Value> outputs;
+  Axes over;    // of a collective
+  int dim = 0;  // that it gathers or scatters
+};
+
+// A tensor that nothing computes.
+struct Declaration {
+  std::string name;
+  plan::Role role = plan::ROLE_INPUT;
+  std::string dtype = "float32";
+  Dims dims;
+  bool nonnegative = false;
+  int64_t below = 0;  // integers: 0 <= element < below
+};
+
+struct Trace {
+  Layout layout;
+  bool logical = false;  // the logical graph: no lineage is written
+  std::vector<ValueInfo> values;
+  std::vector<Step> steps;
+  std::vector<Declaration> declarations;
+  std::vector<plan::Program> programs;
+  std::vector<Value> parameters;  // in the order of their first use
+
+  std::string StageName(int stage) const { return "stage" + std::to_string(stage); }
+  // An operator with the one output `out` appended to the stage's program.
+  plan::Operator* Write(int stage, const std::string& op, const std::vector<std::string>& in,
+                        const std::string& out);
+  // A collective of the stage's ranks over `axes`. The reduction over the axis microbatch is an
+  // accumulation. Without axes the result is a copy only if `in` and `out` differ.
+  void WriteAllReduce(int stage, const Axes& axes, const std::string& in, const std::string& out,
+                      const std::string& reduce = "sum");
+  // all_gather or reduce_scatter.
+  void WriteAlong(int stage, const std::string& op, const Axes& axes, int dim,
+                  const std::string& in, const std::string& out);
+  // out = sum of `terms`, which are at least one.
+  void WriteSum(int stage, const std::vector<std::string>& terms, const std::string& out);
+  void WriteLineage(const ValueInfo& info) {
+    if (!info.local) WriteLineage(info.stage, info.name, info.logical, info.dims, info.partial);
+  }
+  void WriteLineage(int stage, const std::string& name, const std::string& logical,
+                    const Dims& dims, const Axes& partial);
+};
+
+}  // namespace planproof::models
+
+#endif  // PLANPROOF_FRONTEND_MODELS_TRACE_H_
