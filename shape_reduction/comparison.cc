@@ -40,6 +40,7 @@ Difference CompareTensors(const BlockTensor<double>& left, const BlockTensor<dou
   }
   const double floor = tolerance * std::max(LargestFinite(left), LargestFinite(right));
   std::vector<size_t> at(rank, 0);
+  double largest = 0;
   while (true) {
     int64_t a_offset = 0, b_offset = 0;
     for (size_t d = 0; d < rank; ++d) {
@@ -51,17 +52,17 @@ Difference CompareTensors(const BlockTensor<double>& left, const BlockTensor<dou
       if (std::isnan(a) || std::isnan(b)) {
         result.undefined |= std::isnan(a) != std::isnan(b);
       } else {
-        double size = std::fabs(a - b);
-        if (size > floor) {
-          size = std::isfinite(size) ? size / std::max(std::fabs(a), std::fabs(b)) : 1;
-          if (size > tolerance && size > result.size) {
-            result.found = true;
-            result.size = size;
-            result.left = a;
-            result.right = b;
-            result.index.clear();
-            for (size_t d = 0; d < rank; ++d) result.index.push_back(points[d][at[d]]);
-          }
+        const double distance = std::fabs(a - b);
+        const double size =
+            std::isfinite(distance) ? distance / std::max(std::fabs(a), std::fabs(b)) : 1;
+        if (distance > floor && size > tolerance && distance > largest) {
+          largest = distance;
+          result.found = true;
+          result.size = size;
+          result.left = a;
+          result.right = b;
+          result.index.clear();
+          for (size_t d = 0; d < rank; ++d) result.index.push_back(points[d][at[d]]);
         }
       }
     }

@@ -12,9 +12,9 @@ namespace planproof::shape_reduction {
 struct Difference {
   bool found = false;
   bool undefined = false;      // some element is invalid on exactly one side
-  double size = 0;             // largest difference, relative to the larger value
-  std::vector<int64_t> index;  // an element (original indices) where it occurs
+  std::vector<int64_t> index;  // an element (original indices) where the difference is largest
   double left = 0, right = 0;  // its two values
+  double size = 0;             // their difference, relative to the larger one
 };
 
 // The largest difference that exceeds `tolerance` relative to the largest element of either tensor:

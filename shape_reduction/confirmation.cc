@@ -30,52 +30,27 @@ typename D::Value ElementAt(const BlockTensor<typename D::Value>& tensor,
   return value == kInvalidInt ? D::Invalid() : D::FromInt(value);
 }
 
+// The enclosures of one element, both graphs evaluated.
 template <typename D>
-Enclosures Enclose(const lineage::Problem& problem, const lineage::RequiredRelation& relation,
-                   const std::vector<BlockTensorPtr<double>>& inputs,
-                   const std::vector<int64_t>& index, ReducedOptions options,
-                   ProgramCache* programs) {
+Enclosures Compare(ProblemEvaluation<D>* evaluation, const Spot& spot, int64_t max_elements) {
   Enclosures result;
-  ProblemEvaluation<D> evaluation(problem, programs);
-  bool invalid = false;
-  options.free_intermediates = true;
-  options.cone_of = {relation.lineage.logical};
-  options.on_produced = [&](sdfg::TensorId id) {
-    const auto& tensor = *evaluation.logical()[id];
-    invalid |= std::any_of(tensor.values.begin(), tensor.values.end(),
-                           [](const typename D::Value& x) { return D::IsInvalid(x); });
-    invalid |= std::find(tensor.ints.begin(), tensor.ints.end(), kInvalidInt) != tensor.ints.end();
-    return !invalid;
-  };
-  absl::Status status = evaluation.EvaluateLogical(inputs, options);
-  if (status.ok() && invalid) {
-    result.message = "a premise of the logical graph is not decided in interval arithmetic";
-    return result;
-  }
-  options.cone_of = {relation.parallel};
-  options.on_produced = nullptr;
+  const lineage::RequiredRelation& relation = *spot.relation;
   BlockTensorPtr<typename D::Value> claimed;
-  if (status.ok()) status = evaluation.EvaluateParallel(options);
-  if (status.ok()) {
-    status =
-        evaluation.Claimed(relation.parallel, relation.lineage, options.max_elements, &claimed);
-  }
+  const absl::Status status =
+      evaluation->Claimed(relation.parallel, relation.lineage, max_elements, &claimed);
   if (!status.ok()) {
     result.message = std::string(status.message());
     return result;
   }
-  if (!evaluation.open_premise().empty()) {
-    result.message = "premise not decided: " + evaluation.open_premise();
-    return result;
-  }
-  if (evaluation.parallel()[relation.parallel] == nullptr) {
+  if (evaluation->parallel()[relation.parallel] == nullptr) {
     result.message = "the parallel tensor has no value";
     return result;
   }
-  const auto logical = ElementAt<D>(*claimed, index);
-  const auto parallel = ElementAt<D>(*evaluation.parallel()[relation.parallel], index);
+  const auto logical = ElementAt<D>(*claimed, spot.index);
+  const auto parallel = ElementAt<D>(*evaluation->parallel()[relation.parallel], spot.index);
   if (D::IsInvalid(logical) || D::IsInvalid(parallel)) {
     result.message = "the element is undefined in interval arithmetic";
+    result.open_premise = true;
     return result;
   }
   result.logical_low = D::Lower(logical);
@@ -97,25 +72,66 @@ Enclosures Enclose(const lineage::Problem& problem, const lineage::RequiredRelat
   return result;
 }
 
+template <typename D>
+Enclosures Enclose(const lineage::Problem& problem, const std::vector<Spot>& spots,
+                   const std::vector<BlockTensorPtr<double>>& inputs, ReducedOptions options,
+                   ProgramCache* programs, size_t* which) {
+  Enclosures result;
+  ProblemEvaluation<D> evaluation(problem, programs);
+  bool invalid = false;
+  options.free_intermediates = true;
+  for (const Spot& spot : spots) options.cone_of.push_back(spot.relation->lineage.logical);
+  options.on_produced = [&](sdfg::TensorId id) {
+    const auto& tensor = *evaluation.logical()[id];
+    invalid |= std::any_of(tensor.values.begin(), tensor.values.end(),
+                           [](const typename D::Value& x) { return D::IsInvalid(x); });
+    invalid |= std::find(tensor.ints.begin(), tensor.ints.end(), kInvalidInt) != tensor.ints.end();
+    return !invalid;
+  };
+  absl::Status status = evaluation.EvaluateLogical(inputs, options);
+  if (status.ok() && invalid) {
+    result.message = "a premise of the logical graph is not decided in interval arithmetic";
+    result.open_premise = true;
+    return result;
+  }
+  options.cone_of.clear();
+  for (const Spot& spot : spots) options.cone_of.push_back(spot.relation->parallel);
+  options.on_produced = nullptr;
+  if (status.ok()) status = evaluation.EvaluateParallel(options);
+  if (!status.ok()) {
+    result.message = std::string(status.message());
+    return result;
+  }
+  if (!evaluation.open_premise().empty()) {
+    result.message = "premise not decided: " + evaluation.open_premise();
+    result.open_premise = true;
+    return result;
+  }
+  for (size_t k = 0; k < spots.size() && !result.disjoint; ++k) {
+    *which = k;
+    result = Compare<D>(&evaluation, spots[k], options.max_elements);
+  }
+  return result;
+}
+
 }  // namespace
 
-Enclosures ConfirmDifference(const lineage::Problem& problem,
-                             const lineage::RequiredRelation& relation,
-                             const std::vector<BlockTensorPtr<double>>& inputs,
-                             const std::vector<int64_t>& index, int max_precision,
+Enclosures ConfirmDifference(const lineage::Problem& problem, const std::vector<Spot>& spots,
+                             const std::vector<BlockTensorPtr<double>>& inputs, int bits,
                              int64_t max_elements, std::chrono::steady_clock::time_point deadline,
-                             ProgramCache* programs) {
+                             ProgramCache* programs, size_t* which) {
   ReducedOptions options;
   options.max_elements = max_elements;
   options.deadline = deadline;
-  Enclosures result = Enclose<IntervalDomain>(problem, relation, inputs, index, options, programs);
-  result.precision = 53;
-  for (int bits = 128; !result.disjoint && bits <= max_precision; bits *= 2) {
-    if (std::chrono::steady_clock::now() > deadline) break;
+  Enclosures result;
+  *which = 0;
+  if (bits <= kDoubleBits) {
+    result = Enclose<IntervalDomain>(problem, spots, inputs, options, programs, which);
+  } else {
     MpfiDomain::precision = bits;
-    result = Enclose<MpfiDomain>(problem, relation, inputs, index, options, programs);
-    result.precision = bits;
+    result = Enclose<MpfiDomain>(problem, spots, inputs, options, programs, which);
   }
+  result.precision = bits;
   return result;
 }
 

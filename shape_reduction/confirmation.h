@@ -12,25 +12,32 @@
 
 namespace planproof::shape_reduction {
 
+inline constexpr int kDoubleBits = 53;
+
 struct Enclosures {
-  bool disjoint = false;  // and every premise in the cone holds
+  bool disjoint = false;      // and every premise in the cone holds
+  bool open_premise = false;  // a premise in the cone is not decided, or a value is undefined
   double logical_low = 0, logical_high = 0, parallel_low = 0, parallel_high = 0;
   std::string logical_text, parallel_text;
-  int precision = 0;
+  int precision = 0;    // bits
   std::string message;  // why not disjoint
 };
 
-// Encloses both values of the element `index` (of the relation's parallel tensor) on the given
-// inputs: in double intervals,
-// then at 128, 256, ... bits up to `max_precision` until the enclosures are disjoint. Only the
-// cones of the two tensors are evaluated. On the logical side no element of the cone may be
-// invalid: the inputs lie in the domain of the specification.
-Enclosures ConfirmDifference(const lineage::Problem& problem,
-                             const lineage::RequiredRelation& relation,
-                             const std::vector<BlockTensorPtr<double>>& inputs,
-                             const std::vector<int64_t>& index, int max_precision,
+// One element of a required relation.
+struct Spot {
+  const lineage::RequiredRelation* relation = nullptr;
+  std::vector<int64_t> index;  // of the relation's parallel tensor
+};
+
+// Encloses both values of each spot on the given inputs, in intervals of `bits` (up to 53:
+// doubles), and returns those of the first spot where they are disjoint, with its position in
+// *which; else those of the last spot, and why. Only the cones of the tensors are evaluated. On the
+// logical side no element of the cone may be invalid: the inputs lie in the domain of the
+// specification.
+Enclosures ConfirmDifference(const lineage::Problem& problem, const std::vector<Spot>& spots,
+                             const std::vector<BlockTensorPtr<double>>& inputs, int bits,
                              int64_t max_elements, std::chrono::steady_clock::time_point deadline,
-                             ProgramCache* programs);
+                             ProgramCache* programs, size_t* which);
 
 }  // namespace planproof::shape_reduction
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kMaxStarts = 4096;     // starts of shards enumerated per dimension
 constexpr int64_t kFineExtent = 8;      // cut everywhere by a fine choice
+constexpr int64_t kMaxRanked = 512;     // elements of a ranked dimension that are told apart
 constexpr int64_t kDefaultIdRange = 4;  // of an integer tensor that indexes nothing
 
 int64_t Uniform(std::mt19937_64* random, int64_t low, int64_t high) {
@@ -54,6 +55,7 @@ InputChooser::InputChooser(const lineage::Problem& problem, ProgramCache* progra
   FindFanIns(programs);
   FindIdRanges(programs);
   FindLiterals();
+  FindRanked(programs);
 }
 
 // Starts and ends of the slices that parallel tensors are of logical ones, where a slice is plain.
@@ -189,6 +191,40 @@ void InputChooser::FindLiterals() {
   literals_.assign(found.begin(), found.end());
 }
 
+// The dimension that a top-k choice ranks, traced back through producers to the inputs that vary
+// along it (the experts of a gate's weight): equal values there would be ties.
+void InputChooser::FindRanked(ProgramCache* programs) {
+  const sdfg::Graph& graph = problem_.logical;
+  std::set<std::pair<TensorId, size_t>> reached;
+  for (size_t o = graph.operators.size(); o-- > 0;) {
+    const sdfg::Operator& op = graph.operators[o];
+    for (size_t k = 0; k < op.outputs.size(); ++k) {
+      if (op.outputs[k] == sdfg::kNone) continue;
+      const ScalarProgram& program = programs->Get(graph, op, static_cast<int>(k));
+      std::vector<char> ranked(program.vars.size(), 0);
+      for (const sdfg::Node& node : program.nodes) {
+        if (node.op == Op::kOpaque && node.var >= 0) ranked[node.var] = 1;
+      }
+      for (size_t d = 0; d < program.dims.size(); ++d) {
+        if (reached.count({op.outputs[k], d}) != 0) ranked[program.dims[d]] = 1;
+      }
+      for (const sdfg::Node& node : program.nodes) {
+        if (node.op != Op::kElement) continue;
+        const TensorId input = op.inputs[node.input];
+        for (size_t d = 0; d < node.args.size(); ++d) {
+          for (const DigitTerm& term : program.forms[node.args[d]].terms) {
+            if (ranked[term.var]) reached.insert({input, d});
+          }
+        }
+      }
+    }
+  }
+  for (const auto& place : reached) {
+    const sdfg::Tensor& tensor = graph.tensors[place.first];
+    if (IsSource(tensor) && tensor.shape[place.second] <= kMaxRanked) ranked_.insert(place);
+  }
+}
+
 std::vector<BlockTensorPtr<double>> InputChooser::Choose(uint64_t seed,
                                                          const ChoiceOptions& options) const {
   Random random(seed * 0x9e3779b97f4a7c15u + 1);
@@ -252,9 +288,11 @@ BlockTensorPtr<double> InputChooser::ChooseTensor(TensorId id, const ChoiceOptio
   for (const lineage::Problem::InputPremise& premise : problem_.premises) {
     untied |= premise.tensor == id && premise.kind == lineage::Problem::InputPremise::Kind::kNoTie;
   }
-  for (int64_t extent : tensor.shape) {
-    result->dims.push_back(untied ? std::make_shared<const DimPartition>(DimPartition::Full(extent))
-                                  : partitions.at(extent));
+  for (size_t d = 0; d < tensor.shape.size(); ++d) {
+    const int64_t extent = tensor.shape[d];
+    const bool apart = untied || ranked_.count({id, d}) != 0;
+    result->dims.push_back(apart ? std::make_shared<const DimPartition>(DimPartition::Full(extent))
+                                 : partitions.at(extent));
   }
   result->int_valued = IsIntegerTensor(tensor.dtype);
   if (result->int_valued) {
@@ -305,6 +343,13 @@ void InputChooser::ChooseReals(TensorId id, const ChoiceOptions& options, Random
   }
   if (tensor.dtype == sdfg::DType::kBool) {
     for (double& value : result->values) value = static_cast<double>(Uniform(random, 0, 1));
+  }
+  for (size_t d = 0; d < tensor.shape.size(); ++d) {
+    if (ranked_.count({id, d}) == 0) continue;
+    for (int64_t k = 0; k < count; ++k) {  // no two alike
+      result->values[k] += std::exp2(-8) * scale * static_cast<double>(Uniform(random, 0, 255));
+    }
+    break;
   }
   for (const lineage::Problem::InputPremise& premise : problem_.premises) {
     if (premise.tensor != id) continue;

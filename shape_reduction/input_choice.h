@@ -52,6 +52,7 @@ class InputChooser {
   void FindFanIns(ProgramCache* programs);
   void FindIdRanges(ProgramCache* programs);
   void FindLiterals();
+  void FindRanked(ProgramCache* programs);
   BlockTensorPtr<double> ChooseTensor(sdfg::TensorId id, const ChoiceOptions& options,
                                       const std::map<int64_t, PartitionPtr>& partitions,
                                       Random* random) const;
@@ -65,6 +66,8 @@ class InputChooser {
   std::vector<double> fan_in_;                         // by logical tensor
   std::vector<std::pair<int64_t, int64_t>> id_range_;  // by logical tensor: low <= id < high
   std::vector<double> literals_;
+  // Dimensions of logical inputs whose elements a top-k choice compares.
+  std::set<std::pair<sdfg::TensorId, size_t>> ranked_;
 };
 
 // "tokens [512={0,128} x 128={0}]: 3 1": partition and values per block, at most `max_values`.

@@ -37,24 +37,28 @@ double HashOpaque(const std::string& name, const std::vector<double>& row,
 
 // Indices of the k largest of `row`, best first, ties to the smaller index. With groups: first the
 // topk_groups best groups are kept (score: the maximum, or the sum of the two best if
-// group_top_two), then the best among them. Nullopt if a comparison is not decided.
+// group_top_two), then the best among them. Nullopt if a comparison that matters is not decided; in
+// floating point that includes ties, which rounding makes and breaks.
 template <typename D>
 std::optional<std::vector<int64_t>> TopK(const std::vector<typename D::Value>& row, int64_t k,
                                          int64_t groups, int64_t topk_groups, bool group_top_two) {
   bool decided = true;
-  auto better = [&](const typename D::Value& a, const typename D::Value& b) {
-    const Truth less = D::Less(b, a);
-    if (less == Truth::kUndecided || less == Truth::kInvalid) decided = false;
-    return less == Truth::kTrue;
-  };
+  // The largest of the items, which must be larger than every other: a tie is decided by the
+  // smaller index only where both values are exact.
   auto best = [&](std::vector<int64_t> items, const std::vector<typename D::Value>& score,
                   int64_t count) {
-    // Selection by repeated maximum: comparisons that do not matter are not made undecided ones.
     std::vector<int64_t> chosen;
     while (static_cast<int64_t>(chosen.size()) < count && !items.empty()) {
       size_t top = 0;
       for (size_t i = 1; i < items.size(); ++i) {
-        if (better(score[items[i]], score[items[top]])) top = i;
+        if (D::Lower(score[items[i]]) > D::Lower(score[items[top]])) top = i;
+      }
+      for (size_t i = 0; i < items.size(); ++i) {
+        if (i == top) continue;
+        const typename D::Value &other = score[items[i]], &first = score[items[top]];
+        const bool less = D::Less(other, first) == Truth::kTrue;
+        const bool tied = D::kExact && i > top && D::Eq(other, first) == Truth::kTrue;
+        decided &= less || tied;
       }
       chosen.push_back(items[top]);
       items.erase(items.begin() + static_cast<int64_t>(top));

@@ -41,20 +41,24 @@ absl::Status ProblemEvaluation<D>::EvaluateLogical(
 }
 
 template <typename D>
-absl::Status ProblemEvaluation<D>::EvaluateParallel(const ReducedOptions& options) {
+absl::Status ProblemEvaluation<D>::EvaluateParallel(const ReducedOptions& options,
+                                                    const std::vector<char>* trusted) {
   const sdfg::Graph& graph = problem_.parallel;
   parallel_.assign(graph.tensors.size(), nullptr);
   for (size_t id = 0; id < graph.tensors.size(); ++id) {
     const sdfg::Tensor& tensor = graph.tensors[id];
-    if (tensor.producer != sdfg::kNone || tensor.role == sdfg::TensorRole::kOne ||
+    const bool read = trusted != nullptr && (*trusted)[id] != 0;
+    if ((tensor.producer != sdfg::kNone && !read) || tensor.role == sdfg::TensorRole::kOne ||
         tensor.role == sdfg::TensorRole::kZero) {
       continue;
     }
     if (id >= problem_.lineage.size() || problem_.lineage[id].kind != lineage::LineageKind::kFull) {
       continue;  // an error if something reads it
     }
+    if (options.skip_too_fine && logical_[problem_.lineage[id].logical] == nullptr) continue;
     absl::Status status = Claimed(static_cast<sdfg::TensorId>(id), problem_.lineage[id],
                                   options.max_elements, &parallel_[id]);
+    if (options.skip_too_fine && absl::IsResourceExhausted(status)) continue;
     if (!status.ok()) {
       return absl::Status(status.code(), tensor.name + ": " + std::string(status.message()));
     }

@@ -26,7 +26,9 @@ class ProblemEvaluation {
   absl::Status EvaluateLogical(const std::vector<BlockTensorPtr<double>>& inputs,
                                const ReducedOptions& options);
   // Then the parallel graph, whose inputs are read from the logical ones through their lineage.
-  absl::Status EvaluateParallel(const ReducedOptions& options);
+  // `trusted`, by parallel tensor if not null: these are read through their lineage too.
+  absl::Status EvaluateParallel(const ReducedOptions& options,
+                                const std::vector<char>* trusted = nullptr);
   // The logical tensor as the parallel tensor's lineage says it is laid out.
   absl::Status Claimed(sdfg::TensorId parallel, const lineage::Lineage& lineage,
                        int64_t max_elements, Ptr* result);

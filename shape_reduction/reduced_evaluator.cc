@@ -117,10 +117,12 @@ absl::Status ReducedEvaluator<D>::Evaluate(const sdfg::Graph& graph, const Reduc
   std::vector<char> kept = needed;
   for (sdfg::TensorId id : options.cone_of) needed[id] = kept[id] = 1;
   std::vector<int> uses(graph.tensors.size(), 0);
+  auto open = [&](sdfg::TensorId id) {
+    return id != sdfg::kNone && needed[id] && (*values)[id] == nullptr;
+  };
   for (size_t o = graph.operators.size(); o-- > 0;) {
     const sdfg::Operator& op = graph.operators[o];
-    bool used = options.cone_of.empty();
-    for (sdfg::TensorId id : op.outputs) used |= id != sdfg::kNone && needed[id];
+    const bool used = std::any_of(op.outputs.begin(), op.outputs.end(), open);
     if (!used) continue;
     for (sdfg::TensorId id : op.inputs) {
       needed[id] = 1;
@@ -139,26 +141,32 @@ absl::Status ReducedEvaluator<D>::Evaluate(const sdfg::Graph& graph, const Reduc
   }
   for (size_t o = 0; o < graph.operators.size(); ++o) {
     const sdfg::Operator& op = graph.operators[o];
-    bool used = false;
-    for (sdfg::TensorId id : op.outputs) used |= id != sdfg::kNone && needed[id];
+    const bool used = std::any_of(op.outputs.begin(), op.outputs.end(), open);
     if (!used) continue;
     if (std::chrono::steady_clock::now() > options.deadline) {
       return absl::DeadlineExceededError("out of time at " +
                                          graph.Describe(static_cast<sdfg::OperatorId>(o)));
     }
     std::vector<Ptr> inputs;
+    bool missing = false;
     for (sdfg::TensorId id : op.inputs) {
       if ((*values)[id] == nullptr) {
+        missing = options.skip_too_fine;
+        if (missing) break;
         return absl::InvalidArgumentError("no value for tensor " + graph.tensors[id].name);
       }
       inputs.push_back((*values)[id]);
     }
-    for (size_t k = 0; k < op.outputs.size(); ++k) {
+    for (size_t k = 0; k < op.outputs.size() && !missing; ++k) {
       const sdfg::TensorId id = op.outputs[k];
-      if (id == sdfg::kNone || !needed[id]) continue;
+      if (!open(id)) continue;
       PremiseCheck check;
       const ScalarProgram& program = programs_.Get(graph, op, static_cast<int>(k));
       absl::Status status = Apply(program, inputs, options.max_elements, &(*values)[id], &check);
+      if (options.skip_too_fine && absl::IsResourceExhausted(status)) {
+        (*values)[id] = nullptr;
+        continue;
+      }
       if (!status.ok()) {
         const std::string where = graph.Describe(static_cast<sdfg::OperatorId>(o)) + ", tensor " +
                                   graph.tensors[id].name + ": " + std::string(status.message());

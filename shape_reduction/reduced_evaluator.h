@@ -49,6 +49,8 @@ struct ReducedOptions {
   std::vector<sdfg::TensorId> cone_of;
   // Produced tensors other than cone_of are freed after their last use.
   bool free_intermediates = false;
+  // A tensor with too many blocks, and what is computed from it, gets no value; the rest does.
+  bool skip_too_fine = false;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   // Called with every tensor that an operator has just produced; false ends the evaluation (OK).
   std::function<bool(sdfg::TensorId)> on_produced;
@@ -69,9 +71,9 @@ class ReducedEvaluator {
   };
 
   // `values` has one entry per tensor: on entry those of tensors without producer (kOne and kZero
-  // may be null), on return all that were evaluated. The graph's operators are in topological
-  // order. ResourceExhausted names the operator and tensor at which blocks became too many;
-  // DeadlineExceeded if the deadline passed.
+  // may be null) and of others that need not be computed, on return all that were evaluated. The
+  // graph's operators are in topological order. ResourceExhausted names the operator and tensor at
+  // which blocks became too many; DeadlineExceeded if the deadline passed.
   absl::Status Evaluate(const sdfg::Graph& graph, const ReducedOptions& options,
                         std::vector<Ptr>* values, std::vector<OpenPremise>* open_premises);
 

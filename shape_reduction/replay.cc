@@ -82,6 +82,7 @@ absl::Status Replay::Run(uint64_t seed, const std::vector<TensorId>& cone, doubl
   ReducedOptions options;
   options.max_elements = kMaxElements;
   options.deadline = After(seconds);
+  options.skip_too_fine = true;
   const auto inputs = state_->chooser.Choose(seed, OptionsOfSeed(seed));
   if (absl::Status s = state_->evaluation.EvaluateLogical(inputs, options); !s.ok()) return s;
   options.cone_of = cone;

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
-#include <optional>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -13,6 +13,7 @@
 #include "shape_reduction/domain_floating.h"
 #include "shape_reduction/input_choice.h"
 #include "shape_reduction/problem_evaluation.h"
+#include "shape_reduction/search_scope.h"
 
 namespace planproof::shape_reduction {
 
@@ -25,9 +26,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kTolerance = 1e-9;
-constexpr int kCandidatesTried = 3;
-constexpr double kClearDifference = 0.01;
-constexpr size_t kConesMeasured = 64;
+constexpr size_t kSpotsTried = 12;  // elements compared in one evaluation of intervals
+constexpr size_t kPatience = 6;     // inputs that doubles tell apart, before more bits are tried
+// Inputs and intermediate values are about 1 in size; what differs by less is most likely rounding
+// of something that cancels, and waits for more bits.
+constexpr double kLikelyRounding = 1e-7;
+constexpr int kPreferMs = 150;
+constexpr uint64_t kPreferAttempts = 6;
+constexpr int kFirstPrecision = 128;  // bits
+
+// The number of operators that the tensor depends on.
 int64_t ConeSize(const sdfg::Graph& graph, TensorId root) {
   std::vector<char> needed(graph.tensors.size(), 0);
   needed[root] = 1;
@@ -46,13 +54,12 @@ int64_t ConeSize(const sdfg::Graph& graph, TensorId root) {
 class Search {
  public:
   Search(const lineage::Problem& problem, const WitnessOptions& options)
-      : problem_(problem), options_(options), chooser_(problem, &programs_) {
+      : problem_(problem),
+        options_(options),
+        scope_(ScopeOfSuspects(problem, options.suspects)),
+        chooser_(problem, &programs_) {
     const auto budget = std::chrono::duration<double>(options.time_budget_s);
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(budget);
-    for (const RequiredRelation& relation : problem.required) {
-      logical_cone_.push_back(relation.lineage.logical);
-      parallel_cone_.push_back(relation.parallel);
-    }
   }
 
   Witness Run();
@@ -63,7 +70,13 @@ class Search {
   struct Candidate {
     int required;
     Difference difference;
-    int64_t cone = 0;
+    int64_t cone = 0;  // operators that it depends on
+    std::pair<int64_t, int> Place() const { return {cone, required}; }
+  };
+  // Inputs on which doubles differ, not confirmed yet.
+  struct Pending {
+    uint64_t seed;
+    std::vector<Candidate> candidates;
   };
   enum class Attempt { kEqual, kCandidates, kSkipped, kTooFine, kFailed };
 
@@ -71,23 +84,27 @@ class Search {
   Attempt EvaluateIn(uint64_t seed, std::vector<Candidate>* candidates, bool* undefined);
   Attempt Evaluate(uint64_t seed, std::vector<Candidate>* candidates);
   void DropNoise(uint64_t seed, std::vector<Candidate>* candidates);
-  bool Confirm(uint64_t seed, std::vector<Candidate> candidates, Witness* witness);
+  std::vector<Candidate> Choose(std::vector<Candidate> candidates) const;
+  bool Confirm(const Pending& pending, int bits, Witness* witness);
+  bool ConfirmWithMoreBits(std::vector<Pending>* pending, Witness* witness);
+  void PreferSmallerCone(Witness* witness);
   void Fill(const Candidate& candidate, uint64_t seed, Witness* witness);
   ReducedOptions EvaluationOptions(std::vector<TensorId> cone) const {
     ReducedOptions options;
     options.max_elements = options_.max_elements;
     options.cone_of = std::move(cone);
     options.free_intermediates = true;
+    options.skip_too_fine = true;
     options.deadline = deadline_;
     return options;
   }
 
   const lineage::Problem& problem_;
   const WitnessOptions& options_;
+  const SearchScope scope_;
   ProgramCache programs_;
   InputChooser chooser_;
   Clock::time_point deadline_;
-  std::vector<TensorId> logical_cone_, parallel_cone_;
   std::string message_;
 };
 
@@ -120,7 +137,7 @@ Search::Attempt Search::EvaluateIn(uint64_t seed, std::vector<Candidate>* candid
   const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
   ProblemEvaluation<D> evaluation(problem_, &programs_);
   bool undefined = false;
-  ReducedOptions options = EvaluationOptions(logical_cone_);
+  ReducedOptions options = EvaluationOptions(scope_.logical_cone);
   options.on_produced = [&](TensorId id) {
     const auto& values = evaluation.logical()[id]->values;
     undefined |= std::any_of(values.begin(), values.end(), [](auto x) { return std::isnan(x); });
@@ -132,27 +149,41 @@ Search::Attempt Search::EvaluateIn(uint64_t seed, std::vector<Candidate>* candid
     message_ = "the inputs tried violate a premise of the logical graph";
     return Attempt::kSkipped;
   }
-  if (status.ok()) status = evaluation.EvaluateParallel(EvaluationOptions(parallel_cone_));
-  for (size_t r = 0; status.ok() && r < problem_.required.size(); ++r) {
+  if (status.ok()) {
+    status = evaluation.EvaluateParallel(EvaluationOptions(scope_.parallel_cone), &scope_.trusted);
+  }
+  size_t compared = 0;
+  for (size_t k = 0; status.ok() && k < scope_.required.size(); ++k) {
+    const int r = scope_.required[k];
     const RequiredRelation& relation = problem_.required[r];
+    if (evaluation.logical()[relation.lineage.logical] == nullptr ||
+        evaluation.parallel()[relation.parallel] == nullptr) {
+      continue;  // too many blocks
+    }
+    ++compared;
     BlockTensorPtr<typename D::Value> claimed;
     status =
         evaluation.Claimed(relation.parallel, relation.lineage, options_.max_elements, &claimed);
     const BlockTensorPtr<typename D::Value>& actual = evaluation.parallel()[relation.parallel];
-    if (!status.ok()) break;
-    if (actual == nullptr) {
-      message_ = "no value for " + relation.what;
-      return Attempt::kFailed;
+    if (absl::IsResourceExhausted(status)) {
+      status = absl::OkStatus();
+      --compared;
+      continue;
     }
+    if (!status.ok()) break;
     Difference difference = CompareTensors(*InDoubles(claimed), *InDoubles(actual), kTolerance);
     if (difference.undefined) {
       message_ = relation.what + ": undefined on one side for the inputs tried";
     }
-    if (difference.found) candidates->push_back({static_cast<int>(r), std::move(difference)});
+    if (difference.found) candidates->push_back({r, std::move(difference)});
   }
   if (!status.ok()) {
     message_ = std::string(status.message());
     return absl::IsResourceExhausted(status) ? Attempt::kTooFine : Attempt::kFailed;
+  }
+  if (compared == 0) {
+    message_ = "every required output is cut into too many blocks on the inputs tried";
+    return Attempt::kTooFine;
   }
   if (!evaluation.open_premise().empty()) {
     message_ = "premise not met by the inputs tried: " + evaluation.open_premise();
@@ -189,14 +220,10 @@ void Search::Fill(const Candidate& candidate, uint64_t seed, Witness* witness) {
 // Evaluates the candidates in extended precision and drops those that shrink: rounding errors do.
 void Search::DropNoise(uint64_t seed, std::vector<Candidate>* candidates) {
   ProblemEvaluation<LongDoubleDomain> evaluation(problem_, &programs_);
-  std::vector<TensorId> logical, parallel;
-  for (const Candidate& candidate : *candidates) {
-    logical.push_back(problem_.required[candidate.required].lineage.logical);
-    parallel.push_back(problem_.required[candidate.required].parallel);
-  }
   const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
-  if (!evaluation.EvaluateLogical(inputs, EvaluationOptions(logical)).ok()) return;
-  if (!evaluation.EvaluateParallel(EvaluationOptions(parallel)).ok()) return;
+  if (!evaluation.EvaluateLogical(inputs, EvaluationOptions(scope_.logical_cone)).ok()) return;
+  const ReducedOptions options = EvaluationOptions(scope_.parallel_cone);
+  if (!evaluation.EvaluateParallel(options, &scope_.trusted).ok()) return;
   std::erase_if(*candidates, [&](const Candidate& candidate) {
     const RequiredRelation& relation = problem_.required[candidate.required];
     BlockTensorPtr<long double> claimed;
@@ -211,49 +238,98 @@ void Search::DropNoise(uint64_t seed, std::vector<Candidate>* candidates) {
   });
 }
 
-// Tries the candidates that depend on fewest operators first.
-bool Search::Confirm(uint64_t seed, std::vector<Candidate> candidates, Witness* witness) {
-  const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
-  for (size_t k = 0; k < candidates.size(); ++k) {
-    const RequiredRelation& relation = problem_.required[candidates[k].required];
-    candidates[k].cone = k < kConesMeasured ? ConeSize(problem_.logical, relation.lineage.logical) +
-                                                  ConeSize(problem_.parallel, relation.parallel)
-                                            : INT64_MAX;
-  }
+// The largest difference of each logical tensor; few of them, those that depend on least first.
+std::vector<Search::Candidate> Search::Choose(std::vector<Candidate> candidates) const {
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.cone < b.cone; });
-  if (candidates.size() > kCandidatesTried) candidates.resize(kCandidatesTried);
-  for (const Candidate& candidate : candidates) {
-    const Enclosures result = ConfirmDifference(
-        problem_, problem_.required[candidate.required], inputs, candidate.difference.index,
-        options_.max_precision, options_.max_elements, deadline_, &programs_);
-    if (!result.disjoint) {
-      message_ = result.message;
-      if (witness->outcome == Witness::Outcome::kUnconfirmed) continue;
-      Fill(candidate, seed, witness);
-      witness->outcome = Witness::Outcome::kUnconfirmed;
-      witness->logical_low = witness->logical_high = candidate.difference.left;
-      witness->parallel_low = witness->parallel_high = candidate.difference.right;
-      continue;
+                   [](const Candidate& a, const Candidate& b) {
+                     return std::fabs(a.difference.left - a.difference.right) >
+                            std::fabs(b.difference.left - b.difference.right);
+                   });
+  std::vector<Candidate> chosen;
+  std::set<TensorId> seen;
+  for (Candidate& candidate : candidates) {
+    if (chosen.size() == kSpotsTried) break;
+    const RequiredRelation& relation = problem_.required[candidate.required];
+    if (!seen.insert(relation.lineage.logical).second) continue;
+    candidate.cone = ConeSize(problem_.parallel, relation.parallel);
+    chosen.push_back(std::move(candidate));
+  }
+  std::sort(chosen.begin(), chosen.end(),
+            [](const Candidate& a, const Candidate& b) { return a.Place() < b.Place(); });
+  return chosen;
+}
+
+bool Search::Confirm(const Pending& pending, int bits, Witness* witness) {
+  const auto inputs = chooser_.Choose(pending.seed, OptionsOfSeed(pending.seed));
+  std::vector<Spot> spots;
+  for (const Candidate& candidate : pending.candidates) {
+    spots.push_back({&problem_.required[candidate.required], candidate.difference.index});
+  }
+  size_t which = 0;
+  const Enclosures result = ConfirmDifference(problem_, spots, inputs, bits, options_.max_elements,
+                                              deadline_, &programs_, &which);
+  const Candidate& candidate = pending.candidates[which];
+  if (!result.disjoint) {
+    message_ = result.message;
+    if (witness->outcome == Witness::Outcome::kUnconfirmed) return false;
+    Fill(candidate, pending.seed, witness);
+    witness->outcome = Witness::Outcome::kUnconfirmed;
+    witness->logical_low = witness->logical_high = candidate.difference.left;
+    witness->parallel_low = witness->parallel_high = candidate.difference.right;
+    return false;
+  }
+  Fill(candidate, pending.seed, witness);
+  witness->outcome = Witness::Outcome::kConfirmed;
+  witness->logical_low = result.logical_low;
+  witness->logical_high = result.logical_high;
+  witness->parallel_low = result.parallel_low;
+  witness->parallel_high = result.parallel_high;
+  witness->logical_value = result.logical_text;
+  witness->parallel_value = result.parallel_text;
+  witness->precision = result.precision;
+  return true;
+}
+
+// Doubles told these inputs apart, intervals of doubles did not: most are rounding, which extended
+// precision shows; the others are tried with more and more bits.
+bool Search::ConfirmWithMoreBits(std::vector<Pending>* pending, Witness* witness) {
+  for (Pending& p : *pending) {
+    if (!OutOfTime()) DropNoise(p.seed, &p.candidates);
+  }
+  std::erase_if(*pending, [](const Pending& p) { return p.candidates.empty(); });
+  for (int bits = kFirstPrecision; bits <= options_.max_precision; bits *= 2) {
+    for (const Pending& p : *pending) {
+      if (OutOfTime()) return false;
+      if (Confirm(p, bits, witness)) return true;
     }
-    Fill(candidate, seed, witness);
-    witness->outcome = Witness::Outcome::kConfirmed;
-    witness->logical_low = result.logical_low;
-    witness->logical_high = result.logical_high;
-    witness->parallel_low = result.parallel_low;
-    witness->parallel_high = result.parallel_high;
-    witness->logical_value = result.logical_text;
-    witness->parallel_value = result.parallel_text;
-    witness->precision = result.precision;
-    return true;
   }
   return false;
+}
+
+// An output that depends on less, or comes first, says more about the cause. A few other inputs may
+// tell the two graphs apart there; tried only while that is quick.
+void Search::PreferSmallerCone(Witness* witness) {
+  const auto until = std::min(deadline_, Clock::now() + std::chrono::milliseconds(kPreferMs));
+  Candidate best{witness->required, {}};
+  best.cone = ConeSize(problem_.parallel, problem_.required[best.required].parallel);
+  for (uint64_t k = 1; k <= kPreferAttempts && Clock::now() < until; ++k) {
+    Pending other{witness->seed + k, {}};
+    if (Evaluate(other.seed, &other.candidates) != Attempt::kCandidates) continue;
+    other.candidates = Choose(std::move(other.candidates));
+    std::erase_if(other.candidates, [&](const Candidate& c) { return c.Place() >= best.Place(); });
+    Witness better = *witness;
+    if (other.candidates.empty() || !Confirm(other, kDoubleBits, &better)) continue;
+    *witness = std::move(better);
+    best.required = witness->required;
+    best.cone = ConeSize(problem_.parallel, problem_.required[best.required].parallel);
+  }
 }
 
 Witness Search::Run() {
   Witness witness;
   uint64_t coarse = 0;
-  bool too_fine = false;
+  bool too_fine = false, confirmed = false;
+  std::vector<Pending> pending;
   const int tries = 2 * options_.attempts + 4;  // some inputs violate premises
   for (int k = 0; k < tries && witness.attempts < options_.attempts && !OutOfTime(); ++k) {
     const uint64_t seed = (coarse << kCoarseSeedShift) + (options_.seed + k) % (1u << 31);
@@ -268,16 +344,20 @@ Witness Search::Run() {
     if (result == Attempt::kSkipped) continue;
     ++witness.attempts;
     if (result != Attempt::kCandidates) continue;
-    // A difference this large is no rounding; extended precision is for the others.
-    const auto clear = [](const Candidate& c) { return c.difference.size > kClearDifference; };
-    if (std::any_of(candidates.begin(), candidates.end(), clear)) {
-      std::erase_if(candidates, [&](const Candidate& c) { return !clear(c); });
-    } else {
-      DropNoise(seed, &candidates);
-    }
-    if (candidates.empty()) continue;
-    if (!Confirm(seed, std::move(candidates), &witness)) continue;
-    if (options_.localise) witness.first = Localise(problem_.lineage, seed);
+    const bool large = std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) {
+      return !(std::fabs(c.difference.left - c.difference.right) < kLikelyRounding);
+    });
+    pending.push_back({seed, Choose(std::move(candidates))});
+    confirmed = large && Confirm(pending.back(), kDoubleBits, &witness);
+    if (confirmed) break;
+    if (pending.size() < kPatience) continue;
+    confirmed = ConfirmWithMoreBits(&pending, &witness);
+    if (confirmed) break;
+    pending.clear();
+  }
+  if (confirmed || ConfirmWithMoreBits(&pending, &witness)) {
+    PreferSmallerCone(&witness);
+    if (options_.localise) witness.first = Localise(problem_.lineage, witness.seed);
     return witness;
   }
   if (witness.outcome != Witness::Outcome::kNone || witness.attempts == 0) {
@@ -298,7 +378,8 @@ Deviation Search::Localise(const std::vector<lineage::Lineage>& lineage, uint64_
   absl::Status status =
       evaluation.EvaluateLogical(chooser_.Choose(seed, OptionsOfSeed(seed)), options);
   if (!status.ok()) return deviation;
-  options.cone_of = parallel_cone_;
+  options.cone_of = scope_.parallel_cone;
+  options.skip_too_fine = true;
   options.free_intermediates = true;
   options.on_produced = [&](TensorId id) {
     if (id >= static_cast<TensorId>(lineage.size()) || lineage[id].kind != LineageKind::kFull) {

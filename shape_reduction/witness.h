@@ -24,6 +24,9 @@ struct WitnessOptions {
   int64_t max_elements = int64_t{1} << 22;
   int max_precision = 1024;  // bits of the last interval evaluation
   bool localise = true;      // find the first parallel tensor that deviates
+  // Parallel tensors whose lineage is in doubt, if that is known: all others that do not depend on
+  // them need not be evaluated (search_scope.h). Confirmation evaluates everything.
+  std::vector<sdfg::TensorId> suspects;
   size_t max_printed_values = 16;
 };
 

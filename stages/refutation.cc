@@ -78,6 +78,10 @@ bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const
   search.time_budget_s = std::min(kSearchSeconds, options.stage_timeout_s);
   search.attempts = kSearchAttempts;
   search.localise = false;
+  for (size_t c = 0; c < outcomes.size(); ++c) {
+    if (outcomes[c].status == ClaimStatus::kProved && !outcomes[c].unsatisfiable) continue;
+    search.suspects.push_back(table.claims()[c].parallel);
+  }
   const Witness witness = shape_reduction::SearchWitness(problem, search);
   if (witness.outcome != Witness::Outcome::kConfirmed) {
     if (witness.outcome != Witness::Outcome::kNone) {

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "frontend/mutation/mutate.h"
+#include "sdfg/index_function_check.h"
 #include "shape_reduction/witness.h"
 
 namespace planproof::random_tests {
@@ -31,6 +33,16 @@ std::string WithoutNumbers(const std::string& text) {
     }
   }
   return out;
+}
+
+absl::Status CheckAll(sdfg::Graph* graph) {
+  if (absl::Status status = graph->Check(); !status.ok()) return status;
+  std::set<const sdfg::IndexFunction*> seen;
+  for (const sdfg::Operator& op : graph->operators) {
+    if (!seen.insert(op.function.get()).second) continue;
+    if (absl::Status status = sdfg::CheckIndexFunction(*op.function); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 bool Alike(const mutation::Mutation& a, const mutation::Mutation& b) {
@@ -63,8 +75,8 @@ MutantTrials::MutantTrials(const PlanPair& pair, const MutantOptions& options)
 
 void MutantTrials::Decide(lineage::Problem* problem, MutantTrial* trial) const {
   const auto start = Clock::now();
-  // A reader checks the graph before it hands it over.
-  if (const absl::Status status = problem->parallel.Check(); !status.ok()) {
+  // A reader checks the graph and every function before it hands them over.
+  if (const absl::Status status = CheckAll(&problem->parallel); !status.ok()) {
     trial->verdict = Verdict::kMalformed;
     trial->reason = std::string(status.message());
     trial->twin = TwinVerdict::kMalformed;
@@ -96,7 +108,7 @@ void MutantTrials::JudgeTwin(lineage::Problem* twin, MutantTrial* trial) {
     return;
   }
   const auto start = Clock::now();
-  if (const absl::Status status = twin->parallel.Check(); !status.ok()) {
+  if (const absl::Status status = CheckAll(&twin->parallel); !status.ok()) {
     trial->twin = TwinVerdict::kUndefined;
     trial->twin_difference = std::string(status.message());
     return;

@@ -29,19 +29,21 @@ DimPartition RandomPartition(int64_t extent, Random* random) {
 
 std::shared_ptr<BlockTensor<double>> RandomBlocks(const sdfg::Shape& shape, bool integer,
                                                   int64_t id_range, Random* random,
-                                                  bool one_cut_per_dimension) {
+                                                  bool one_cut_per_dimension, int64_t full_extent) {
   auto tensor = std::make_shared<BlockTensor<double>>();
   tensor->int_valued = integer;
   for (int64_t extent : shape) {
     tensor->dims.push_back(std::make_shared<const DimPartition>(
-        one_cut_per_dimension ? DimPartition::WithCuts(extent, {Pick(random, 1, extent)})
-                              : RandomPartition(extent, random)));
+        extent == full_extent   ? DimPartition::Full(extent)
+        : one_cut_per_dimension ? DimPartition::WithCuts(extent, {Pick(random, 1, extent)})
+                                : RandomPartition(extent, random)));
   }
   for (int64_t k = tensor->Blocks(); k > 0; --k) {
     if (integer) {
       tensor->ints.push_back(Pick(random, 0, id_range - 1));
     } else {
       tensor->values.push_back(static_cast<double>(Pick(random, -16, 16)) / 8);
+      if (full_extent >= 0) tensor->values.back() += static_cast<double>(k) / 1024;
     }
   }
   return tensor;
@@ -87,14 +89,17 @@ absl::StatusOr<double> ConcreteOpaque(const sdfg::OpaqueCall& call) {
 int64_t ExpectReducedEqualsDense(const sdfg::IndexFunction& function, int trials, int64_t id_range,
                                  uint64_t seed, bool one_cut_per_dimension) {
   Random random(seed);
-  int64_t largest = 0;
+  int64_t largest = 0, ranked = -1;  // equal blocks of a row that a top-k choice ranks are ties
+  for (const sdfg::Node& node : function.nodes) {
+    if (node.op == sdfg::Op::kOpaque && node.var >= 0) ranked = function.vars[node.var].extent;
+  }
   for (int trial = 0; trial < trials; ++trial) {
     std::vector<BlockTensorPtr<double>> inputs;
     std::vector<sdfg::DenseTensor> dense_inputs;
     std::string partitions;
     for (const sdfg::FunctionInput& input : function.inputs) {
       inputs.push_back(RandomBlocks(input.shape, sdfg::IsInteger(input.dtype), id_range, &random,
-                                    one_cut_per_dimension));
+                                    one_cut_per_dimension, ranked));
       dense_inputs.push_back(Expand(*inputs.back()));
       for (const PartitionPtr& dim : inputs.back()->dims) partitions += dim->ToString() + "; ";
     }

@@ -20,10 +20,12 @@ inline int64_t Pick(Random* random, int64_t low, int64_t high) {
 }
 
 DimPartition RandomPartition(int64_t extent, Random* random);
-// Values are eighths in [-2, 2], or integers in [0, id_range) for integer tensors.
+// Values are eighths in [-2, 2], or integers in [0, id_range) for integer tensors. Dimensions of
+// `full_extent` are cut everywhere; if it is given, values get different offsets below 1/8.
 std::shared_ptr<BlockTensor<double>> RandomBlocks(const sdfg::Shape& shape, bool integer,
                                                   int64_t id_range, Random* random,
-                                                  bool one_cut_per_dimension = false);
+                                                  bool one_cut_per_dimension = false,
+                                                  int64_t full_extent = -1);
 // Every element of the full tensor.
 sdfg::DenseTensor Expand(const BlockTensor<double>& tensor);
 
