@@ -19,7 +19,7 @@ class PlanReader {
 
  private:
   bool ok() const { return access_.ok(); }
-  void Malformed(std::string text) { access_.Fail(absl::InvalidArgumentError(std::move(text))); }
+  void Malformed(const std::string& text) { access_.Fail(absl::InvalidArgumentError(text)); }
 
   void ReadHeader(ValueId root);
   void ReadSequences(ValueId execplan);
