@@ -1,10 +1,10 @@
 #include "stages/claim_table.h"
 
 #include <algorithm>
-#include <set>
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
+#include "lineage/map_range.h"
 #include "stages/class_key.h"
 
 namespace planproof::stages {
@@ -69,29 +69,22 @@ absl::Status CheckLineage(const lineage::Problem& problem, TensorId parallel,
                                                    " dimensions, ", t.name, " has ",
                                                    t.shape.size()));
   }
+  if (sdfg::IsInteger(p.dtype) != sdfg::IsInteger(t.dtype)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " has element type ", sdfg::DTypeName(p.dtype), ", ", t.name,
+                     " of its lineage has ", sdfg::DTypeName(t.dtype)));
+  }
+  if (std::find(p.shape.begin(), p.shape.end(), 0) != p.shape.end()) return absl::OkStatus();
   for (size_t d = 0; d < l.map.size(); ++d) {
-    __int128 low = l.map[d].constant, high = low;
-    for (const sdfg::IndexTerm& term : l.map[d].terms) {
-      if (term.dim < 0 || static_cast<size_t>(term.dim) >= p.shape.size() || term.div < 1 ||
-          term.mod < 0) {
-        return absl::InvalidArgumentError(absl::StrCat(what, ": malformed index map"));
-      }
-      __int128 most = std::max<int64_t>(p.shape[term.dim] - 1, 0) / term.div;
-      if (term.mod > 0) most = std::min<__int128>(most, term.mod - 1);
-      (term.scale > 0 ? high : low) += most * term.scale;
+    __int128 low, high;
+    if (!lineage::RangeOfMap(l.map[d], p.shape, &low, &high)) {
+      return absl::InvalidArgumentError(absl::StrCat(what, ": malformed index map"));
     }
     if (low < 0 || high >= t.shape[d]) {
-      bool empty = std::find(p.shape.begin(), p.shape.end(), 0) != p.shape.end();
-      // Terms of different dimensions reach their ends together.
-      std::set<int32_t> dims;
-      for (const sdfg::IndexTerm& term : l.map[d].terms) dims.insert(term.dim);
-      const bool simple = dims.size() == l.map[d].terms.size();
-      if (!empty && simple) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(what, ": its lineage covers ", static_cast<int64_t>(low), " to ",
-                         static_cast<int64_t>(high), " of dimension ", d, " of ", t.name,
-                         ", which has extent ", t.shape[d]));
-      }
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, ": its lineage covers ", static_cast<int64_t>(low), " to ",
+                       static_cast<int64_t>(high), " of dimension ", d, " of ", t.name,
+                       ", which has extent ", t.shape[d]));
     }
   }
   return absl::OkStatus();

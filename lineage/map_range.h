@@ -1,0 +1,16 @@
+// The range of an index map.
+#ifndef PLANPROOF_LINEAGE_MAP_RANGE_H_
+#define PLANPROOF_LINEAGE_MAP_RANGE_H_
+
+#include "lineage/lineage.h"
+
+namespace planproof::lineage {
+
+// The smallest and the largest value of the map over all indices of a tensor of this shape, which
+// has no empty dimension. False for a map that is not well formed, or that adds several terms of
+// one dimension which is too long to be looked at index by index.
+bool RangeOfMap(const IndexMap& map, const sdfg::Shape& shape, __int128* low, __int128* high);
+
+}  // namespace planproof::lineage
+
+#endif  // PLANPROOF_LINEAGE_MAP_RANGE_H_

@@ -1,0 +1,67 @@
+#include "lineage/map_range.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+namespace planproof::lineage {
+namespace {
+
+struct Range {
+  bool ok;
+  int64_t low, high;
+};
+
+Range RangeOf(const IndexMap& map, const sdfg::Shape& shape) {
+  __int128 low = 0, high = 0;
+  const bool ok = RangeOfMap(map, shape, &low, &high);
+  return {ok, static_cast<int64_t>(low), static_cast<int64_t>(high)};
+}
+
+TEST(MapRangeTest, EqualsTheExtremesOfAllIndices) {
+  std::mt19937_64 random(7);
+  auto pick = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
+  };
+  for (int trial = 0; trial < 2000; ++trial) {
+    const sdfg::Shape shape = {pick(1, 6), pick(1, 12)};
+    IndexMap map;
+    map.constant = pick(-5, 5);
+    for (int64_t k = pick(0, 4); k > 0; --k) {
+      map.terms.push_back({.dim = static_cast<int32_t>(pick(0, 1)),
+                           .scale = pick(-3, 3),
+                           .div = pick(1, 4),
+                           .mod = pick(0, 4)});
+    }
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    for (int64_t i = 0; i < shape[0]; ++i) {
+      for (int64_t j = 0; j < shape[1]; ++j) {
+        int64_t value = map.constant;
+        for (const IndexTerm& term : map.terms) {
+          int64_t part = (term.dim == 0 ? i : j) / term.div;
+          if (term.mod > 0) part %= term.mod;
+          value += term.scale * part;
+        }
+        low = std::min(low, value);
+        high = std::max(high, value);
+      }
+    }
+    const Range range = RangeOf(map, shape);
+    ASSERT_TRUE(range.ok);
+    EXPECT_EQ(range.low, low);
+    EXPECT_EQ(range.high, high);
+  }
+}
+
+TEST(MapRangeTest, RefusesWhatIsNotWellFormedOrTooLarge) {
+  EXPECT_FALSE(RangeOf({.terms = {{.dim = 1}}}, {4}).ok);
+  EXPECT_FALSE(RangeOf({.terms = {{.dim = 0, .div = 0}}}, {4}).ok);
+  EXPECT_FALSE(RangeOf({.terms = {{.dim = 0, .mod = -1}}}, {4}).ok);
+  const sdfg::Shape huge = {int64_t{1} << 40};
+  EXPECT_TRUE(RangeOf({.terms = {{.dim = 0}}}, huge).ok);
+  EXPECT_FALSE(RangeOf({.terms = {{.dim = 0}, {.dim = 0, .div = 2}}}, huge).ok);
+}
+
+}  // namespace
+}  // namespace planproof::lineage
