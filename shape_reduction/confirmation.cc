@@ -118,7 +118,7 @@ Enclosures Enclose(const lineage::Problem& problem, const std::vector<Spot>& spo
 
 Enclosures ConfirmDifference(const lineage::Problem& problem, const std::vector<Spot>& spots,
                              const std::vector<BlockTensorPtr<double>>& inputs, int bits,
-                             int64_t max_elements, std::chrono::steady_clock::time_point deadline,
+                             int64_t max_elements, WorkClock::time_point deadline,
                              ProgramCache* programs, size_t* which) {
   ReducedOptions options;
   options.max_elements = max_elements;

@@ -2,7 +2,6 @@
 #ifndef PLANPROOF_SHAPE_REDUCTION_CONFIRMATION_H_
 #define PLANPROOF_SHAPE_REDUCTION_CONFIRMATION_H_
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,7 +35,7 @@ struct Spot {
 // specification.
 Enclosures ConfirmDifference(const lineage::Problem& problem, const std::vector<Spot>& spots,
                              const std::vector<BlockTensorPtr<double>>& inputs, int bits,
-                             int64_t max_elements, std::chrono::steady_clock::time_point deadline,
+                             int64_t max_elements, WorkClock::time_point deadline,
                              ProgramCache* programs, size_t* which);
 
 }  // namespace planproof::shape_reduction

@@ -143,7 +143,7 @@ absl::Status ReducedEvaluator<D>::Evaluate(const sdfg::Graph& graph, const Reduc
     const sdfg::Operator& op = graph.operators[o];
     const bool used = std::any_of(op.outputs.begin(), op.outputs.end(), open);
     if (!used) continue;
-    if (std::chrono::steady_clock::now() > options.deadline) {
+    if (WorkClock::now() > options.deadline) {
       return absl::DeadlineExceededError("out of time at " +
                                          graph.Describe(static_cast<sdfg::OperatorId>(o)));
     }

@@ -22,6 +22,7 @@
 #include "sdfg/graph.h"
 #include "shape_reduction/block_tensor.h"
 #include "shape_reduction/scalar_program.h"
+#include "shape_reduction/work_clock.h"
 
 namespace planproof::shape_reduction {
 
@@ -51,7 +52,7 @@ struct ReducedOptions {
   bool free_intermediates = false;
   // A tensor with too many blocks, and what is computed from it, gets no value; the rest does.
   bool skip_too_fine = false;
-  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+  WorkClock::time_point deadline = WorkClock::time_point::max();
   // Called with every tensor that an operator has just produced; false ends the evaluation (OK).
   std::function<bool(sdfg::TensorId)> on_produced;
 };

@@ -16,7 +16,7 @@ using sdfg::TensorId;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = WorkClock;
 constexpr int kSamplePrecision = 256;
 constexpr int kUniformAttempts = 2;
 constexpr int64_t kMaxElements = int64_t{1} << 22;

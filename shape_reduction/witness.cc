@@ -23,7 +23,7 @@ using sdfg::TensorId;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = WorkClock;
 
 constexpr double kTolerance = 1e-9;
 constexpr size_t kSpotsTried = 12;  // elements compared in one evaluation of intervals

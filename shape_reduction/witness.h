@@ -19,7 +19,7 @@ namespace planproof::shape_reduction {
 
 struct WitnessOptions {
   int attempts = 16;
-  double time_budget_s = 10;
+  double time_budget_s = 10;  // processor time
   uint64_t seed = 1;
   int64_t max_elements = int64_t{1} << 22;
   int max_precision = 1024;  // bits of the last interval evaluation

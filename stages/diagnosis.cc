@@ -25,7 +25,7 @@ constexpr size_t kMaxStageOperators = 64;
 constexpr int64_t kMaxInstances = 4096;
 constexpr int kSeeds = 6;
 
-using Clock = std::chrono::steady_clock;
+using Clock = shape_reduction::WorkClock;
 
 class Diagnosis {
  public:
