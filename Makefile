@@ -46,8 +46,8 @@ test-sanitize: $(BUILD)-sanitize/build.ninja
 # The layers that a verdict rests on, and the readers of untrusted files.
 CORE = solver sdfg lineage stages frontend
 test-sanitize-core: $(BUILD)-sanitize/build.ninja
-	cmake --build $(BUILD)-sanitize -j $(JOBS) --target declaration_fuzz_replay plan_fuzz_replay \
-	  pickle_fuzz_replay $(foreach layer,$(CORE),$(if $(wildcard tests/$(layer)/*_test.cc),$(layer)_tests))
+	cmake --build $(BUILD)-sanitize -j $(JOBS) --target fuzz_replays \
+	  $(foreach layer,$(CORE),$(if $(wildcard tests/$(layer)/*_test.cc),$(layer)_tests))
 	PLANPROOF_SANITIZED=1 scripts/run_tests.sh $(BUILD)-sanitize $(JOBS) \
 	  -R '^(solver|sdfg|lineage|stages|frontend|fuzz)\.'
 

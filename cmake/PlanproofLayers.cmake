@@ -1,6 +1,6 @@
 # planproof_layer(NAME): adds the directory NAME when it has a CMakeLists.txt.
 # planproof_library(NAME DEPS...): a static library planproof_NAME from every source below the
-# calling directory, except programs (main.cc) and fuzz targets (*_fuzz.cc).
+# calling directory, except programs (main.cc).
 function(planproof_layer name)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/CMakeLists.txt)
     add_subdirectory(${name})
@@ -9,7 +9,7 @@ endfunction()
 
 function(planproof_library name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
-  list(FILTER sources EXCLUDE REGEX "(main|_fuzz)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "main\\.cc$")
   if(NOT sources)  # a layer of headers only
     set(sources ${CMAKE_CURRENT_BINARY_DIR}/empty.cc)
     file(WRITE ${sources} "")

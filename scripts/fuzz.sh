@@ -1,39 +1,54 @@
 #!/bin/bash
-# fuzz.sh BUILD SECONDS [--keep]
-# Runs every libFuzzer target (*_fuzz.cc of the layers) under sanitizers for SECONDS each, starting from
-# seeds made by scripts and from tests/fuzz/corpus/TARGET. New inputs stay in the build directory; a
-# crash stops the script. --keep writes the smallest inputs with the same coverage, at most 200 kB of
-# them per target, to tests/fuzz/corpus, from where tests/fuzz replays them.
+# fuzz.sh BUILD SECONDS [--keep] [TARGET...]
+# Runs libFuzzer targets (tests/fuzz/*_fuzz.cc; all of them, or those named) under address and
+# undefined-behaviour sanitizers, one after the other for SECONDS each, starting from seeds made by scripts
+# and from tests/fuzz/corpus/TARGET. New inputs stay in BUILD/corpus; a crash stops the script and leaves
+# its input in BUILD. --keep then writes the smallest inputs with the same coverage, none above 16 kB and
+# at most 200 kB of them per target, to tests/fuzz/corpus, from where the tests replay them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build-fuzz}
 seconds=${2:-60}
-keep=${3:-}
-targets=()
-while read -r source; do
-  targets+=("$(basename "$source" .cc)")
-done < <(git ls-files '*_fuzz.cc')
+shift $(($# < 2 ? $# : 2))
+keep=
+if [[ ${1:-} == --keep ]]; then
+  keep=$1
+  shift
+fi
+targets=("$@")
+if ((${#targets[@]} == 0)); then
+  for source in tests/fuzz/*_fuzz.cc; do
+    targets+=("$(basename "$source" .cc)")
+  done
+fi
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
   -DCMAKE_CXX_COMPILER=clang++-14 -DPLANPROOF_FUZZ=ON -DPLANPROOF_SANITIZE=ON \
   -DPLANPROOF_TESTS=OFF -DPLANPROOF_BENCHMARKS=OFF
-cmake --build "$build" -j "$(nproc)" --target "${targets[@]}"
+cmake --build "$build" -j "${JOBS:-$(nproc)}" --target write_seed_plans "${targets[@]}"
+# Stack traces of allocations and a long quarantine would cost a good part of the time.
+export ASAN_OPTIONS=malloc_context_size=2:quarantine_size_mb=16
 for target in "${targets[@]}"; do
   corpus=$build/corpus/$target
   committed=tests/fuzz/corpus/$target
   mkdir -p "$corpus" "$committed"
   case $target in
     pickle_fuzz) python3 tests/frontend/write_nnscaler_plan.py --corpus "$corpus" ;;
-    plan_fuzz) cp examples/*.json "$corpus" ;;
-    declaration_fuzz) cp sdfg/operators/*.op "$corpus" ;;
+    plan_json_fuzz)
+      cp examples/m*.json examples/rotary_sp2.json examples/*/*.json "$corpus"
+      "$build/tests/fuzz/write_seed_plans" json "$corpus" examples/first_plan/plan.json ;;
+    plan_binary_fuzz)
+      "$build/tests/fuzz/write_seed_plans" binary "$corpus" examples/m*.json examples/rotary_sp2.json \
+        examples/first_plan/plan.json ;;
+    declaration_fuzz) cp sdfg/operators/*.op examples/own_operator/*.op "$corpus" ;;
   esac
-  program=$(find "$build" -name "$target" -type f -perm -u+x)
+  program=$build/tests/fuzz/$target
   echo "fuzz: $target for $seconds s"
-  "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
-    -artifact_prefix="$build/" "$corpus" "$committed"
+  "$program" -max_total_time="$seconds" -max_len=16384 -timeout=60 -rss_limit_mb=4096 \
+    -print_final_stats=1 -artifact_prefix="$build/$target-" "$corpus" "$committed"
   if [[ $keep == --keep ]]; then
     rm -rf "$build/merged" && mkdir "$build/merged"
-    "$program" -merge=1 "$build/merged" "$committed" "$corpus"
+    "$program" -merge=1 -max_len=16384 "$build/merged" "$committed" "$corpus"
     rm -rf "$committed" && mkdir "$committed"
     total=0
     while read -r size path; do
