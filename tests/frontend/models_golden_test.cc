@@ -1,0 +1,114 @@
+// The generator's logical graphs against independent models in JAX: tests/models/make_goldens.py.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "frontend/models/generate.h"
+#include "frontend/plan/specification.h"
+#include "nlohmann/json.hpp"
+#include "sdfg/dense_evaluator.h"
+
+namespace planproof::models {
+namespace {
+
+using sdfg::DenseTensor;
+using Tensors = std::map<std::string, DenseTensor>;
+
+Tensors FromJson(const nlohmann::json& object) {
+  Tensors tensors;
+  for (const auto& [name, entry] : object.items()) {
+    DenseTensor tensor;
+    for (int64_t extent : entry["shape"]) tensor.shape.push_back(extent);
+    for (double value : entry["values"]) tensor.data.push_back(value);
+    tensors[name] = std::move(tensor);
+  }
+  return tensors;
+}
+
+nlohmann::json ReadGolden(const std::string& name) {
+  std::ifstream stream(std::string(PLANPROOF_SOURCE_DIR) + "/tests/models/goldens/" + name);
+  return nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
+}
+
+// Evaluates the logical graph of one step. Inputs that `inputs` does not give (moments before the
+// first step) are 0.
+void Evaluate(const ModelConfig& model, int64_t sequences, int64_t step, const Tensors& inputs,
+              Tensors* all) {
+  TrainingConfig training;
+  training.step = step;
+  Strategy strategy;
+  strategy.sequences_per_microbatch = sequences;
+  const auto plans = Generate(model, training, strategy);
+  ASSERT_TRUE(plans.ok()) << plans.status();
+  sdfg::OperatorLibrary library = sdfg::OperatorLibrary::CopyOfBuiltIn();
+  ASSERT_TRUE(library.AddDeclarations(plans->logical.operators(), "logical").ok());
+  const auto logical = plan::BuildLogicalModel(plans->logical.specification(), "logical", library);
+  ASSERT_TRUE(logical.ok()) << logical.status();
+  std::map<sdfg::TensorId, DenseTensor> values;
+  for (size_t t = 0; t < logical->graph.tensors.size(); ++t) {
+    const sdfg::Tensor& tensor = logical->graph.tensors[t];
+    if (tensor.producer != sdfg::kNone || tensor.role == sdfg::TensorRole::kOne) continue;
+    const auto given = inputs.find(tensor.name);
+    const bool moment = tensor.name.find(".exp_avg") != std::string::npos;
+    ASSERT_TRUE(given != inputs.end() || moment) << tensor.name;
+    DenseTensor value{tensor.shape, std::vector<double>(sdfg::ElementCount(tensor.shape), 0)};
+    if (given != inputs.end()) value = given->second;
+    ASSERT_EQ(value.shape, tensor.shape) << tensor.name;
+    values[static_cast<sdfg::TensorId>(t)] = std::move(value);
+  }
+  const auto result = sdfg::EvaluateDenseGraph(logical->graph, values);
+  ASSERT_TRUE(result.ok()) << result.status();
+  for (const auto& [name, id] : logical->names) (*all)[name] = (*result)[id];
+}
+
+// The Frobenius norm of the difference relative to that of the expected tensor.
+void ExpectClose(const DenseTensor& expected, const DenseTensor& actual, const std::string& name) {
+  ASSERT_EQ(expected.shape, actual.shape) << name;
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < expected.data.size(); ++i) {
+    difference += std::pow(expected.data[i] - actual.data[i], 2);
+    size += std::pow(expected.data[i], 2);
+  }
+  EXPECT_LE(std::sqrt(difference), 1e-9 * std::sqrt(size)) << name;
+}
+
+void ExpectTwoSteps(const std::string& golden_name, const ModelConfig& model, int64_t sequences) {
+  const nlohmann::json golden = ReadGolden(golden_name);
+  ASSERT_TRUE(golden.is_object()) << golden_name;
+  Tensors inputs = FromJson(golden["inputs"]);
+  ASSERT_EQ(golden["steps"].size(), 2u);
+  for (int64_t step = 1; step <= 2; ++step) {
+    Tensors all;
+    Evaluate(model, sequences, step, inputs, &all);
+    if (testing::Test::HasFatalFailure()) return;
+    int compared = 0;
+    for (const auto& [name, expected] : FromJson(golden["steps"][step - 1])) {
+      ASSERT_TRUE(all.count(name) == 1) << name;
+      ExpectClose(expected, all.at(name), name + " of step " + std::to_string(step));
+      ++compared;
+      const size_t suffix = name.rfind(".new");
+      if (suffix != std::string::npos) inputs[name.substr(0, suffix)] = all.at(name);
+    }
+    EXPECT_GT(compared, 20);
+  }
+}
+
+TEST(ModelsGoldenTest, LlamaMatchesJax) {
+  ModelConfig model;
+  model.layers = 2;
+  model.hidden = 8;
+  model.feed_forward = 12;
+  model.heads = 4;
+  model.key_value_heads = 2;
+  model.head_size = 2;
+  model.vocabulary = 16;
+  model.sequence = 4;
+  ExpectTwoSteps("llama.json", model, 2);
+}
+
+}  // namespace
+}  // namespace planproof::models

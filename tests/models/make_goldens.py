@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Writes goldens/*.json: small models in JAX, 64 bits, on the CPU. Run: make_goldens.py [FAMILY...]
+
+Needs jax and optax (written with 0.10 and 0.2). The models are written from their papers and published
+code, not from the generator: two training steps on one batch, with the inputs, the loss, all gradients
+and all updated tensors of each step. tests/frontend/models_golden_test.cc compares the generator's
+logical graphs with them.
+"""
+import json
+import pathlib
+import sys
+
+import jax
+import numpy as np
+import optax
+
+jax.config.update("jax_enable_x64", True)
+jnp = jax.numpy
+
+LEARNING_RATE, BETAS, EPSILON, DECAY, CLIP = 3e-4, (0.9, 0.95), 1e-8, 0.1, 1.0
+
+
+def rms_norm(x, weight, epsilon):
+    return weight * (x / jnp.sqrt(jnp.mean(jnp.square(x), axis=-1, keepdims=True) + epsilon))
+
+
+def rotary_turns(sequence, size, base):
+    """exp(i position base^(-2 pair / size)) as complex numbers [sequence, size / 2]."""
+    frequencies = base ** (-np.arange(0, size, 2) / size)
+    return np.exp(1j * np.outer(np.arange(sequence), frequencies))
+
+
+def turn_pairs(x, turns):
+    """Neighbouring entries of [batch, sequence, heads, size] as complex numbers, turned."""
+    pairs = jax.lax.complex(x[..., 0::2], x[..., 1::2]) * turns[None, :, None, :]
+    return jnp.stack([pairs.real, pairs.imag], axis=-1).reshape(x.shape)
+
+
+def causal_attention(q, k, v, scale):
+    """One key and value per query head; [batch, sequence, heads, size]."""
+    scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * scale
+    scores = jnp.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -jnp.inf)
+    return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores, axis=-1), v)
+
+
+def masked_mean_loss(logits, target, mask):
+    picked = jnp.take_along_axis(jax.nn.log_softmax(logits), target[..., None], axis=-1)[..., 0]
+    return jnp.sum(-picked * mask) / jnp.maximum(jnp.sum(mask), 1)
+
+
+def swiglu(x, gate, up, down):
+    return (jax.nn.silu(x @ gate.T) * (x @ up.T)) @ down.T
+
+
+class Llama:
+    """Meta's llama/model.py with the real form of rotary embeddings."""
+    layers, hidden, width, heads, groups, size, vocabulary, sequence, batch = 2, 8, 12, 4, 2, 2, 16, 4, 2
+    epsilon = 1e-5
+
+    def shapes(self):
+        yield "embedding.weight", (self.vocabulary, self.hidden)
+        for n in range(self.layers):
+            p = f"layers.{n}."
+            yield p + "attention_norm.weight", (self.hidden,)
+            yield p + "q.weight", (self.heads * self.size, self.hidden)
+            yield p + "k.weight", (self.groups * self.size, self.hidden)
+            yield p + "v.weight", (self.groups * self.size, self.hidden)
+            yield p + "o.weight", (self.hidden, self.heads * self.size)
+            yield p + "ffn_norm.weight", (self.hidden,)
+            yield p + "gate.weight", (self.width, self.hidden)
+            yield p + "up.weight", (self.width, self.hidden)
+            yield p + "down.weight", (self.hidden, self.width)
+        yield "norm.weight", (self.hidden,)
+        yield "head.weight", (self.vocabulary, self.hidden)
+
+    def buffers(self):
+        turns = rotary_turns(self.sequence, self.size, 500000.0)
+        return {"rotary": np.stack([turns.real, turns.imag], axis=-1)}
+
+    def loss(self, w, ids, target, mask):
+        turns = rotary_turns(self.sequence, self.size, 500000.0)
+        x = w["embedding.weight"][ids]
+        split = lambda t, count: t.reshape(self.batch, self.sequence, count, self.size)
+        for n in range(self.layers):
+            p = lambda name: w[f"layers.{n}.{name}.weight"]
+            a = rms_norm(x, p("attention_norm"), self.epsilon)
+            q = turn_pairs(split(a @ p("q").T, self.heads), turns)
+            k = turn_pairs(split(a @ p("k").T, self.groups), turns)
+            v = split(a @ p("v").T, self.groups)
+            k, v = (jnp.repeat(t, self.heads // self.groups, axis=2) for t in (k, v))
+            y = causal_attention(q, k, v, self.size ** -0.5)
+            x = x + y.reshape(self.batch, self.sequence, -1) @ p("o").T
+            x = x + swiglu(rms_norm(x, p("ffn_norm"), self.epsilon), p("gate"), p("up"), p("down"))
+        x = rms_norm(x, w["norm.weight"], self.epsilon)
+        return masked_mean_loss(x @ w["head.weight"].T, target, mask)
+
+
+def train(model, seed):
+    random = np.random.default_rng(seed)
+    weights = {name: jnp.asarray(random.normal(size=shape) * (0.6 if len(shape) > 1 else 0.2) +
+                                 (1 if len(shape) == 1 else 0)) for name, shape in model.shapes()}
+    tokens = (model.batch, model.sequence)
+    ids, target = (random.integers(0, model.vocabulary, size=tokens) for _ in range(2))
+    mask = (random.random(size=tokens) < 0.8).astype(float)
+    golden = {"inputs": {"ids": ids, "target": target, "loss_mask": mask, **model.buffers(), **weights}}
+    optimizer = optax.adamw(LEARNING_RATE, *BETAS, EPSILON, weight_decay=DECAY)
+    state = optimizer.init(weights)
+    golden["steps"] = []
+    for _ in range(2):
+        loss, gradients = jax.value_and_grad(model.loss)(weights, ids, target, mask)
+        norm = jnp.sqrt(sum(jnp.sum(jnp.square(g)) for g in gradients.values()))
+        scale = jnp.minimum(CLIP / (norm + 1e-6), 1)  # torch.nn.utils.clip_grad_norm_
+        updates, state = optimizer.update({n: scale * g for n, g in gradients.items()}, state, weights)
+        weights = optax.apply_updates(weights, updates)
+        step = {"loss": loss, "grad_norm": norm}
+        for name in weights:
+            step["grad." + name] = gradients[name]
+            step[name + ".new"] = weights[name]
+            step[name + ".exp_avg.new"] = state[0].mu[name]
+            step[name + ".exp_avg_sq.new"] = state[0].nu[name]
+        golden["steps"].append(step)
+        print(f"  loss {float(loss):.6f}, norm {float(norm):.6f}")
+    return golden
+
+
+def flat(value):
+    if isinstance(value, dict):
+        return {key: flat(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [flat(entry) for entry in value]
+    array = np.atleast_1d(np.asarray(value))
+    return {"shape": list(array.shape), "values": array.ravel().tolist()}
+
+
+FAMILIES = {"llama": Llama}
+
+
+def main():
+    directory = pathlib.Path(__file__).parent / "goldens"
+    for name in sys.argv[1:] or FAMILIES:
+        print(name)
+        golden = flat(train(FAMILIES[name](), seed=1))
+        (directory / f"{name}.json").write_text(json.dumps(golden, separators=(",", ":")) + "\n")
+
+
+if __name__ == "__main__":
+    main()
