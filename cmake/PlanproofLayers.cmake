@@ -54,5 +54,5 @@ function(planproof_test layer)
   target_compile_definitions(${layer}_tests PRIVATE PLANPROOF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   # One ctest entry per test case, so that failures and skipped tests are counted one by one.
   gtest_discover_tests(${layer}_tests TEST_PREFIX "${layer}." DISCOVERY_MODE PRE_TEST
-                       DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 600)
+                       DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES PROPERTIES TIMEOUT 600)
 endfunction()
