@@ -118,54 +118,85 @@ PolyId Arena::Abs(PolyId p) {
 
 PolyId Arena::Max(PolyId a, PolyId b) {
   if (a == b) return a;
+  // The one atom of this kind that stands in the sum by itself, with coefficient 1.
+  auto alone = [&](PolyId p, AtomKind kind) -> const Term* {
+    const Term* found = nullptr;
+    for (const Term& t : polys_[p].terms) {
+      const Factors& f = monos_[t.mono].factors;
+      if (f.size() != 1 || atoms_[f[0].atom].kind != kind) continue;
+      if (!(f[0].exponent == Exponent{}) || !t.coefficient.IsOne() || found != nullptr) {
+        return nullptr;
+      }
+      found = &t;
+    }
+    return found;
+  };
+  auto without = [&](PolyId p, MonoId mono) {
+    std::vector<Term> rest = polys_[p].terms;
+    std::erase_if(rest, [&](const Term& t) { return t.mono == mono; });
+    return InternPoly(std::move(rest));
+  };
+  // max(c + max(f, g), h) = max(c + f, c + g, h).
   std::vector<PolyId> set;
   for (PolyId p : {a, b}) {
-    const auto& terms = polys_[p].terms;
-    if (terms.size() == 1 && terms[0].coefficient.IsOne()) {
-      const Factors& f = monos_[terms[0].mono].factors;
-      if (f.size() == 1 && f[0].exponent == Exponent{} &&
-          atoms_[f[0].atom].kind == AtomKind::kMax) {
-        const auto& inner = atoms_[f[0].atom].polys;
-        set.insert(set.end(), inner.begin(), inner.end());
-        continue;
-      }
+    const Term* inner = alone(p, AtomKind::kMax);
+    if (inner == nullptr) {
+      set.push_back(p);
+      continue;
     }
-    set.push_back(p);
+    const MonoId mono = inner->mono;
+    const PolyId rest = without(p, mono);
+    const std::vector<PolyId> operands = atoms_[monos_[mono].factors[0].atom].polys;
+    for (PolyId q : operands) set.push_back(Add(rest, q));
   }
-  // Maxima over adjacent intervals of one body are one maximum.
-  auto reduce_of = [&](PolyId p) -> const Atom* {
-    const auto& terms = polys_[p].terms;
-    if (terms.size() != 1 || !terms[0].coefficient.IsOne()) return nullptr;
-    const Factors& f = monos_[terms[0].mono].factors;
-    if (f.size() != 1 || !(f[0].exponent == Exponent{})) return nullptr;
-    const Atom& atom = atoms_[f[0].atom];
-    return atom.kind == AtomKind::kReduceMax ? &atom : nullptr;
-  };
-  for (bool changed = true; changed;) {
+  // Maxima over adjacent intervals of one body are one maximum, also with one summand beside them.
+  for (bool changed = true; changed && !exhausted_;) {
     changed = false;
     for (size_t i = 0; i < set.size() && !changed; ++i) {
       for (size_t j = i + 1; j < set.size() && !changed; ++j) {
-        const Atom *x = reduce_of(set[i]), *y = reduce_of(set[j]);
-        if (x == nullptr || y == nullptr || x->polys != y->polys) continue;
+        const Term* s = alone(set[i], AtomKind::kReduceMax);
+        const Term* t = alone(set[j], AtomKind::kReduceMax);
+        if (s == nullptr || t == nullptr) continue;
+        const MonoId s_mono = s->mono, t_mono = t->mono;
+        const Atom &x = atoms_[monos_[s_mono].factors[0].atom],
+                   &y = atoms_[monos_[t_mono].factors[0].atom];
+        if (x.polys != y.polys) continue;
         int differing = -1;
-        bool ok = x->domain.size() == y->domain.size();
-        for (size_t d = 0; ok && d < x->domain.size(); ++d) {
-          if (x->domain[d] == y->domain[d]) continue;
-          ok = differing < 0 && x->domain[d].lo <= y->domain[d].hi &&
-               y->domain[d].lo <= x->domain[d].hi;
+        bool ok = x.domain.size() == y.domain.size();
+        for (size_t d = 0; ok && d < x.domain.size(); ++d) {
+          if (x.domain[d] == y.domain[d]) continue;
+          ok =
+              differing < 0 && x.domain[d].lo <= y.domain[d].hi && y.domain[d].lo <= x.domain[d].hi;
           differing = static_cast<int>(d);
         }
-        if (!ok) continue;
-        Atom merged = *x;
+        const PolyId rest = without(set[i], s_mono);
+        if (!ok || rest != without(set[j], t_mono)) continue;
+        Atom merged = x;
         if (differing >= 0) {
-          merged.domain[differing].lo = std::min(x->domain[differing].lo, y->domain[differing].lo);
-          merged.domain[differing].hi = std::max(x->domain[differing].hi, y->domain[differing].hi);
+          merged.domain[differing].lo = std::min(x.domain[differing].lo, y.domain[differing].lo);
+          merged.domain[differing].hi = std::max(x.domain[differing].hi, y.domain[differing].hi);
         }
-        set[i] = OfAtom(InternAtom(std::move(merged)));
+        set[i] = Add(rest, OfAtom(InternAtom(std::move(merged))));
         set.erase(set.begin() + j);
         changed = true;
       }
     }
+  }
+  // max(c + f, c + g) = c + max(f, g): terms that all operands share stand outside.
+  std::vector<Term> shared = polys_[set[0]].terms;
+  for (PolyId p : set) {
+    const auto& terms = polys_[p].terms;
+    std::erase_if(shared, [&](const Term& t) {
+      return std::none_of(terms.begin(), terms.end(), [&](const Term& u) {
+        return u.mono == t.mono && u.coefficient == t.coefficient;
+      });
+    });
+  }
+  const PolyId common = InternPoly(std::move(shared));
+  if (common != kZeroPoly && !exhausted_) {
+    PolyId largest_rest = Sub(set[0], common);
+    for (size_t i = 1; i < set.size(); ++i) largest_rest = Max(largest_rest, Sub(set[i], common));
+    return Add(common, largest_rest);
   }
   // Of constants only the largest matters; 0 does not matter beside a nonnegative value.
   bool has_constant = false, has_nonnegative = false;

@@ -34,6 +34,10 @@ Affine Rewriter::OfAffine(const Affine& e) {
       IntRange range = arena_.RangeOf(s);
       PolyId rewritten = OfAtom(atom);
       const Polynomial& p = arena_.poly(rewritten);
+      if (p.terms.empty()) {  // past the limits
+        arena_.exhausted_ = true;
+        return out;
+      }
       // Integer atoms are elements or opaque functions; those rewrite to a single atom.
       out =
           out + Affine::Of(arena_.IntAtom(arena_.mono(p.terms[0].mono).factors[0].atom, range), c);

@@ -12,6 +12,7 @@ namespace {
 constexpr size_t kMaxCells = 4096;
 constexpr int64_t kExpandLength = 8;
 constexpr int64_t kMostExpanded = 512;
+constexpr int64_t kMostCleared = 1024;  // terms after denominators are cleared
 
 }  // namespace
 
@@ -175,8 +176,37 @@ class ZeroTest {
     return ids;
   }
 
+  // The sum of polynomials, neighbours first: long sums are not copied once per summand.
+  PolyId Total(std::vector<PolyId> parts) {
+    if (parts.empty()) return kZeroPoly;
+    for (; parts.size() > 1; parts.resize((parts.size() + 1) / 2)) {
+      for (size_t i = 0; i < parts.size(); i += 2) {
+        parts[i / 2] = i + 1 < parts.size() ? arena_.Add(parts[i], parts[i + 1]) : parts[i];
+      }
+    }
+    return parts[0];
+  }
+
+  // How many terms the product with base^raise has at most, each written out.
+  int64_t SizeCleared(const std::vector<Term>& terms, AtomId base, int32_t raise) {
+    const int64_t length =
+        static_cast<int64_t>(arena_.poly(arena_.atom(base).polys[0]).terms.size());
+    int64_t total = 0;
+    for (const Term& t : terms) {
+      Exponent e{raise, 1};
+      for (const Factor& f : arena_.mono(t.mono).factors) {
+        if (f.atom == base) e = e + f.exponent;
+      }
+      int64_t size = 1;
+      for (int64_t w = FloorDiv(e.num, e.den); w > 0 && size <= kMostCleared; --w) size *= length;
+      total += size;
+    }
+    return total;
+  }
+
   // Multiplies by powers of bases until none has a negative exponent. Each base is nonzero by a
-  // recorded premise, so the product is zero exactly when p is.
+  // recorded premise, so the product is zero exactly when p is. What would grow beyond
+  // kMostCleared terms stays as it is.
   PolyId ClearDenominators(PolyId p) {
     for (int step = 0; step < 16; ++step) {
       if (arena_.exhausted()) return p;
@@ -198,13 +228,14 @@ class ZeroTest {
       if (base == 0) return p;
       // All exponents of this base may differ by fractions: multiply by the integer part.
       int32_t raise = static_cast<int32_t>(-FloorDiv(least.num, least.den));
-      PolyId result = kZeroPoly;
+      if (SizeCleared(terms, base, raise) > kMostCleared) return p;
+      std::vector<PolyId> products;
       for (const Term& t : terms) {
         Factors f = arena_.mono(t.mono).factors;
         f.push_back({base, Exponent{raise, 1}});
-        result = arena_.Add(result, arena_.ProductOf(std::move(f), t.coefficient));
+        products.push_back(arena_.ProductOf(std::move(f), t.coefficient));
       }
-      p = result;
+      p = Total(std::move(products));
       if (p == kZeroPoly) return p;
     }
     return p;
@@ -212,22 +243,26 @@ class ZeroTest {
 
   // Sums over a few indices are written out.
   PolyId ExpandShortSums(PolyId p) {
-    PolyId result = kZeroPoly;
+    std::vector<PolyId> products;
     const std::vector<Term> terms = arena_.poly(p).terms;
     // Written out, the sums must stay few: the product of their sizes is what it costs.
     int64_t total = 0;
+    bool any = false;
     for (const Term& t : terms) {
       int64_t size = 1;
       for (const Factor& f : arena_.mono(t.mono).factors) {
         const Atom& a = arena_.atom(f.atom);
         if (a.kind != AtomKind::kSum || !f.exponent.IsInteger()) continue;
+        int64_t volume = 1;
+        for (const Interval& d : a.domain) volume = std::min<int64_t>(volume * d.length(), 1 << 20);
+        any |= volume <= kExpandLength && f.exponent.num > 0;
         for (int32_t e = 0; e < f.exponent.num && size <= kMostExpanded; ++e) {
           for (const Interval& d : a.domain) size = std::min<int64_t>(size * d.length(), 1 << 20);
         }
       }
       total += size;
     }
-    if (total > kMostExpanded) return p;
+    if (!any || total > kMostExpanded) return p;
     for (const Term& t : terms) {
       PolyId product = arena_.Constant(t.coefficient);
       Factors rest;
@@ -256,9 +291,9 @@ class ZeroTest {
       }
       if (!rest.empty())
         product = arena_.Mul(product, arena_.ProductOf(std::move(rest), Rational(1)));
-      result = arena_.Add(result, product);
+      products.push_back(product);
     }
-    return result;
+    return Total(std::move(products));
   }
 
   Arena& arena_;
