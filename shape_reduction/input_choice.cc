@@ -14,7 +14,9 @@ using sdfg::TensorRole;
 namespace {
 
 constexpr size_t kMaxStarts = 4096;     // starts of shards enumerated per dimension
-constexpr int64_t kFineExtent = 8;      // cut everywhere by a fine choice
+constexpr int64_t kShortExtent = 8;     // cut everywhere by a fine choice
+constexpr int64_t kFineExtent = 64;     // the same, in a small graph
+constexpr int64_t kFineBlocks = 16384;  // of all sources of a small graph together
 constexpr int64_t kMaxRanked = 512;     // elements of a ranked dimension that are told apart
 constexpr int64_t kDefaultIdRange = 4;  // of an integer tensor that indexes nothing
 
@@ -40,7 +42,9 @@ ChoiceOptions OptionsOfSeed(uint64_t seed) {
   options.random_cuts = seed % 4 == 1 ? 0 : 1;
   options.literals = seed % 4 == 3;
   options.centre = (seed & 0xffffffffu) / 4;
-  options.fine = seed % 8 == 5 && coarse == 0;
+  if (coarse == 0 && (seed % 8 == 5 || (seed % 8 == 2 && seed > 8))) {
+    options.fine = seed > 8 ? kFineExtent : kShortExtent;
+  }
   options.wild = seed % 8 == 6;
   if (coarse > 0) {
     options.max_bounds = coarse > 1 ? 0 : 1;
@@ -58,38 +62,51 @@ InputChooser::InputChooser(const lineage::Problem& problem, ProgramCache* progra
   FindRanked(programs);
 }
 
-// Starts and ends of the slices that parallel tensors are of logical ones, where a slice is plain.
+// Starts and ends of the slices that parallel tensors are of logical ones: where inputs are cut,
+// where values are said to be cut on the way, and what is required.
 void InputChooser::FindBounds() {
+  SlicesSeen seen;
   for (size_t t = 0; t < problem_.parallel.tensors.size() && t < problem_.lineage.size(); ++t) {
-    const sdfg::Tensor& tensor = problem_.parallel.tensors[t];
-    const lineage::Lineage& lineage = problem_.lineage[t];
-    if (tensor.producer != sdfg::kNone || lineage.kind != lineage::LineageKind::kFull) continue;
-    const sdfg::Shape& logical = problem_.logical.tensors[lineage.logical].shape;
-    for (size_t d = 0; d < lineage.map.size() && d < logical.size(); ++d) {
-      std::vector<int64_t> starts = {lineage.map[d].constant};
-      int64_t length = 1;
-      bool plain = true;
-      for (const lineage::IndexTerm& term : lineage.map[d].terms) {
-        const int64_t extent = tensor.shape[term.dim];
-        if (term.div != 1 || term.mod != 0 || term.scale <= 0) plain = false;
-        if (term.dim >= static_cast<int64_t>(tensor.axes.size())) {
-          plain &= term.scale == 1 && length == 1;
-          length = extent;
-          continue;
-        }
-        if (starts.size() * static_cast<size_t>(extent) > kMaxStarts) plain = false;
-        if (!plain) break;
-        std::vector<int64_t> next;
-        for (int64_t start : starts) {
-          for (int64_t c = 0; c < extent; ++c) next.push_back(start + term.scale * c);
-        }
-        starts = std::move(next);
+    AddBounds(problem_.parallel.tensors[t], problem_.lineage[t], &seen);
+  }
+  for (const lineage::RequiredRelation& relation : problem_.required) {
+    AddBounds(problem_.parallel.tensors[relation.parallel], relation.lineage, &seen);
+  }
+}
+
+// The bounds of one slice, dimension by dimension, where it is plain.
+void InputChooser::AddBounds(const sdfg::Tensor& tensor, const lineage::Lineage& lineage,
+                             SlicesSeen* seen) {
+  if (lineage.kind != lineage::LineageKind::kFull) return;
+  const sdfg::Shape& logical = problem_.logical.tensors[lineage.logical].shape;
+  for (size_t d = 0; d < lineage.map.size() && d < logical.size(); ++d) {
+    int64_t length = 1;
+    bool plain = true;
+    std::vector<int64_t> slice = {logical[d], lineage.map[d].constant};  // then scales and extents
+    for (const lineage::IndexTerm& term : lineage.map[d].terms) {
+      const int64_t extent = tensor.shape[term.dim];
+      if (term.div != 1 || term.mod != 0 || term.scale <= 0) plain = false;
+      if (term.dim >= static_cast<int64_t>(tensor.axes.size())) {
+        plain &= term.scale == 1 && length == 1;
+        length = extent;
+      } else {
+        slice.insert(slice.end(), {term.scale, extent});
       }
-      if (!plain) continue;
+    }
+    slice.push_back(length);
+    if (!plain || length == logical[d] || !seen->insert(slice).second) continue;
+    std::vector<int64_t> starts = {lineage.map[d].constant};
+    for (size_t k = 2; plain && k + 1 < slice.size(); k += 2) {
+      plain = starts.size() * static_cast<size_t>(slice[k + 1]) <= kMaxStarts;
+      std::vector<int64_t> next;
       for (int64_t start : starts) {
-        for (int64_t bound : {start, start + length}) {
-          if (bound > 0 && bound < logical[d]) bounds_[logical[d]].insert(bound);
-        }
+        for (int64_t c = 0; plain && c < slice[k + 1]; ++c) next.push_back(start + slice[k] * c);
+      }
+      starts = std::move(next);
+    }
+    for (int64_t start : starts) {
+      for (int64_t bound : {start, start + length}) {
+        if (bound > 0 && bound < logical[d]) bounds_[logical[d]].insert(bound);
       }
     }
   }
@@ -225,6 +242,20 @@ void InputChooser::FindRanked(ProgramCache* programs) {
   }
 }
 
+// About the number of blocks of all sources if extents up to `fine` are cut everywhere.
+int64_t InputChooser::BlocksIfFine(int64_t fine) const {
+  int64_t total = 0;
+  for (const sdfg::Tensor& tensor : problem_.logical.tensors) {
+    if (!IsSource(tensor)) continue;
+    int64_t blocks = 1;
+    for (int64_t extent : tensor.shape) {
+      blocks = std::min(blocks * (extent <= fine ? extent : 4), 2 * kFineBlocks);
+    }
+    total += blocks;
+  }
+  return total;
+}
+
 std::vector<BlockTensorPtr<double>> InputChooser::Choose(uint64_t seed,
                                                          const ChoiceOptions& options) const {
   Random random(seed * 0x9e3779b97f4a7c15u + 1);
@@ -234,6 +265,9 @@ std::vector<BlockTensorPtr<double>> InputChooser::Choose(uint64_t seed,
     if (!IsSource(tensor)) continue;
     extents.insert(tensor.shape.begin(), tensor.shape.end());
   }
+  const int64_t fine = BlocksIfFine(options.fine) <= kFineBlocks
+                           ? options.fine
+                           : std::min(options.fine, kShortExtent);
   std::map<int64_t, PartitionPtr> partitions;
   for (int64_t extent : extents) {
     std::vector<int64_t> cuts;
@@ -252,7 +286,7 @@ std::vector<BlockTensorPtr<double>> InputChooser::Choose(uint64_t seed,
     }
     int extra = options.random_cuts;
     if (extra == 0 && cuts.empty() && extent > 1) extra = 1;
-    if (options.fine && extent <= kFineExtent) {
+    if (extent <= fine) {
       for (int64_t k = 1; k < extent; ++k) cuts.push_back(k);
       extra = 0;
     }

@@ -26,7 +26,7 @@ namespace planproof::shape_reduction {
 struct ChoiceOptions {
   int max_bounds = 3;     // shard bounds per extent
   int random_cuts = 1;    // further cuts per extent, anywhere; -1: no cut where there is no bound
-  bool fine = false;      // small extents are cut everywhere
+  int64_t fine = 0;       // extents up to this are cut everywhere, where that gives few blocks
   bool literals = false;  // values near literals of the graphs
   uint64_t centre = 0;    // which literal whole tensors lie near
   bool wild = false;      // no scaling of parameters by their fan-in
@@ -48,11 +48,14 @@ class InputChooser {
 
  private:
   using Random = std::mt19937_64;
+  using SlicesSeen = std::set<std::vector<int64_t>>;
   void FindBounds();
+  void AddBounds(const sdfg::Tensor& tensor, const lineage::Lineage& lineage, SlicesSeen* seen);
   void FindFanIns(ProgramCache* programs);
   void FindIdRanges(ProgramCache* programs);
   void FindLiterals();
   void FindRanked(ProgramCache* programs);
+  int64_t BlocksIfFine(int64_t fine) const;
   BlockTensorPtr<double> ChooseTensor(sdfg::TensorId id, const ChoiceOptions& options,
                                       const std::map<int64_t, PartitionPtr>& partitions,
                                       Random* random) const;

@@ -33,6 +33,8 @@ constexpr size_t kPatience = 6;     // inputs that doubles tell apart, before mo
 constexpr double kLikelyRounding = 1e-7;
 constexpr int kPreferMs = 150;
 constexpr uint64_t kPreferAttempts = 6;
+constexpr double kQuickAttempt = 0.2;  // seconds; finer choices cost a multiple
+constexpr int64_t kAlwaysFine = 8;
 constexpr int kFirstPrecision = 128;  // bits
 
 // The number of operators that the tensor depends on.
@@ -330,13 +332,17 @@ Witness Search::Run() {
   uint64_t coarse = 0;
   bool too_fine = false, confirmed = false;
   std::vector<Pending> pending;
+  const Clock::time_point begin = Clock::now();
   const int tries = 2 * options_.attempts + 4;  // some inputs violate premises
   for (int k = 0; k < tries && witness.attempts < options_.attempts && !OutOfTime(); ++k) {
     const uint64_t seed = (coarse << kCoarseSeedShift) + (options_.seed + k) % (1u << 31);
+    const std::chrono::duration<double> spent = Clock::now() - begin;
+    if (OptionsOfSeed(seed).fine > kAlwaysFine && spent.count() > (k + 1) * kQuickAttempt) continue;
     std::vector<Candidate> candidates;
     const Attempt result = Evaluate(seed, &candidates);
     if (result == Attempt::kFailed) break;
     if (result == Attempt::kTooFine) {
+      if (OptionsOfSeed(seed).fine > 0) continue;  // too fine only for this one
       too_fine = true;
       if (++coarse > 2) break;
       continue;

@@ -82,7 +82,7 @@ TEST(WitnessTest, TheSameSeedGivesTheSameWitness) {
 
 // One function per side, on the same inputs.
 NumericVerdict Judge(const IndexFunction& left, const IndexFunction& right,
-                     std::vector<lineage::Problem::InputPremise> premises = {}) {
+                     std::vector<lineage::Problem::InputPremise> premises = {}, int attempts = 20) {
   SmallProblem p;
   std::vector<TensorId> logical, parallel;
   for (const sdfg::FunctionInput& input : left.inputs) {
@@ -95,7 +95,7 @@ NumericVerdict Judge(const IndexFunction& left, const IndexFunction& right,
   p.Require(r, l, std::vector<int64_t>(p.problem.logical.tensors[l].shape.size(), 0));
   p.problem.premises = std::move(premises);
   p.Check();
-  return NumericEqual(p.problem, 20);
+  return NumericEqual(p.problem, attempts);
 }
 
 // y[0] = body(x), x of the given extent.
@@ -118,6 +118,63 @@ ExprId SumOver(IndexFunctionBuilder* f, int64_t low, int64_t high, Term term) {
 }
 
 ExprId Same(ExprId e) { return e; }
+
+// A slice on the way that is one element off: the value is cut where no input is.
+TEST(WitnessTest, ShiftsByOneOfShortSlicesAreRefuted) {
+  for (const int64_t extent : {19, 300}) {
+    for (const int64_t start : {int64_t{5}, extent - 4}) {
+      for (const int64_t off : {-1, 0, 1}) {
+        SmallProblem p;
+        const TensorId x = p.Logical("x", {extent, 12});
+        const TensorId y = p.Apply(&p.problem.logical, Instantiate("tanh", {{extent, 12}}), {x});
+        const TensorId whole = p.Slice(x, {0, 0}, {extent, 12});
+        const TensorId turned =
+            p.Apply(&p.problem.parallel, Instantiate("tanh", {{extent, 12}}), {whole}, 0);
+        IndexFunctionBuilder f("part");
+        f.AddInput("y", {extent, 12}, DType::kFloat32);
+        const int part = f.AddOutput("part", Shape{3, 12}, DType::kFloat32);
+        f.SetBody(part, f.Element(0, {f.IntAdd(f.Index(f.OutputDims(part)[0]), f.Int(start + off)),
+                                      f.Index(f.OutputDims(part)[1])}));
+        IndexFunction function;
+        ASSERT_TRUE(f.Finish(&function).ok());
+        const TensorId z = p.Apply(&p.problem.parallel, function, {turned}, 0);
+        p.Require(z, y, {start, 0});
+        p.Check();
+        EXPECT_EQ(NumericEqual(p.problem, 40),
+                  off == 0 ? NumericVerdict::kEqual : NumericVerdict::kDifferent)
+            << extent << " " << start << " " << off;
+      }
+    }
+  }
+}
+
+// y[c] = max over the rows of x[17, 12], by pieces [low, high).
+IndexFunction MaximumOfRows(const std::vector<std::pair<int64_t, int64_t>>& pieces) {
+  IndexFunctionBuilder f("max");
+  f.AddInput("x", {17, 12}, DType::kFloat32);
+  const int y = f.AddOutput("y", Shape{12}, DType::kFloat32);
+  ExprId best = sdfg::kNoExpr;
+  for (const auto& [low, high] : pieces) {
+    const VarId i = f.AddVar("i", high - low);
+    const ExprId row = f.IntAdd(f.Index(i), f.Int(low));
+    const ExprId piece =
+        f.Reduce(Op::kReduceMax, i, f.Element(0, {row, f.Index(f.OutputDims(y)[0])}));
+    best = best == sdfg::kNoExpr ? piece : f.Binary(Op::kMax, best, piece);
+  }
+  f.SetBody(y, best);
+  IndexFunction function;
+  const absl::Status status = f.Finish(&function);
+  EXPECT_TRUE(status.ok()) << status;
+  return function;
+}
+
+// Only where that row is the largest.
+TEST(WitnessTest, AMissingRowOfAMaximumIsRefuted) {
+  const IndexFunction whole = MaximumOfRows({{0, 17}});
+  EXPECT_EQ(Judge(whole, MaximumOfRows({{0, 7}, {7, 17}}), {}, 48), NumericVerdict::kEqual);
+  EXPECT_EQ(Judge(whole, MaximumOfRows({{0, 7}, {8, 17}}), {}, 48), NumericVerdict::kDifferent);
+  EXPECT_EQ(Judge(whole, MaximumOfRows({{0, 16}}), {}, 48), NumericVerdict::kDifferent);
+}
 
 // R10: 3 + 5 elements, mean of the means against the mean.
 TEST(WitnessTest, MeanOfUnevenMeansIsRefuted) {
