@@ -219,7 +219,10 @@ PolyId Arena::IntegerPower(PolyId a, int32_t n) {
 }
 
 PolyId Arena::Renormalised(Atom sum) {
-  if (sum.domain.size() < 2) return OfAtom(InternAtom(std::move(sum)));
+  // In one dimension only the rule count-one looks at the bounds.
+  const Factors& factors = monos_[sum.mono].factors;
+  const bool counts = factors.size() == 1 && atoms_[factors[0].atom].kind == AtomKind::kDelta;
+  if (sum.domain.size() < 2 && !counts) return OfAtom(InternAtom(std::move(sum)));
   SymbolMap opening;
   std::vector<BoundVariable> vars = Rewriter::Open(this, sum, &opening);
   return Summation(this).SumProduct(vars, Rewriter(this, std::move(opening)).Mono(sum.mono));

@@ -50,6 +50,15 @@ Sign Arena::SignOfAtom(AtomId id, Exponent e) {
       if (inner == Sign::kNonNegative) return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
       return Sign::kUnknown;
     }
+    case AtomKind::kMax: {  // at least its largest operand
+      Sign most = Sign::kUnknown;
+      for (PolyId operand : std::vector<PolyId>(a.polys.begin(), a.polys.end())) {
+        most = std::max(most, SignOf(operand));
+      }
+      if (most == Sign::kPositive) return most;
+      if (most == Sign::kNonNegative) return e.num < 0 ? Sign::kPositive : most;
+      break;
+    }
     case AtomKind::kAbs:
       return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
     case AtomKind::kIndicator:

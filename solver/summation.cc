@@ -124,6 +124,23 @@ bool Summation::OpenInnerSums(const Vars& vars, const Factors& factors, PolyId* 
   return true;
 }
 
+// Whether factor k is 1 at exactly one value of v, namely at data (an id) whose range lies within
+// v's domain, and no other factor depends on v.
+bool Summation::CountsOne(const BoundVariable& v, const Factors& factors, size_t k,
+                          const Affine& solution) const {
+  for (const auto& [s, c] : solution.terms) {
+    if (KindOf(s) != SymbolKind::kIntAtom) continue;
+    const auto& inner = arena_.atom(arena_.AtomOfIntAtom(s)).symbols;
+    if (std::binary_search(inner.begin(), inner.end(), v.symbol)) return false;
+  }
+  for (size_t j = 0; j < factors.size(); ++j) {
+    const auto& symbols = arena_.atom(factors[j].atom).symbols;
+    if (j != k && std::binary_search(symbols.begin(), symbols.end(), v.symbol)) return false;
+  }
+  const IntRange range = arena_.RangeOf(solution);
+  return range.low >= v.domain.lo && range.high < v.domain.hi;
+}
+
 bool Summation::EliminateDelta(const Vars& vars, const Factors& factors, PolyId* result) {
   for (size_t k = 0; k < factors.size(); ++k) {
     const Atom& a = arena_.atom(factors[k].atom);
@@ -131,7 +148,6 @@ bool Summation::EliminateDelta(const Vars& vars, const Factors& factors, PolyId*
     const Affine e = a.indices[0];
     bool has_data = false;
     for (const auto& [s, c] : e.terms) has_data |= KindOf(s) == SymbolKind::kIntAtom;
-    if (has_data) continue;
     for (size_t i = 0; i < vars.size(); ++i) {
       const int64_t c = e.Coefficient(vars[i].symbol);
       if (c != 1 && c != -1) continue;
@@ -139,6 +155,7 @@ bool Summation::EliminateDelta(const Vars& vars, const Factors& factors, PolyId*
       Affine rest = e - Affine::Of(vars[i].symbol, c);
       Affine solution = rest.Scaled(-c);
       const Interval domain = vars[i].domain;
+      if (has_data && !CountsOne(vars[i], factors, k, solution)) continue;
       PolyId guard = arena_.Mul(arena_.Indicator(solution - Affine(domain.lo)),
                                 arena_.Indicator(Affine(domain.hi - 1) - solution));
       Vars others = vars;

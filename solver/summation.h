@@ -35,6 +35,8 @@ class Summation {
   PolyId SumFactors(Vars vars, const Factors& all);
   PolyId SubstituteAndSum(const Vars& vars, const Factors& factors, Symbol from, const Affine& to);
   bool OpenInnerSums(const Vars& vars, const Factors& factors, PolyId* result);
+  bool CountsOne(const BoundVariable& v, const Factors& factors, size_t k,
+                 const Affine& solution) const;
   bool EliminateDelta(const Vars& vars, const Factors& factors, PolyId* result);
   bool UseDataDelta(const Vars& vars, const Factors& factors, PolyId* result);
   bool Clip(const Vars& vars, const Factors& factors, PolyId* result);

@@ -1,6 +1,9 @@
 #include "stages/premises.h"
 
+#include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "stages/claim_solver.h"
@@ -38,6 +41,23 @@ std::vector<std::string> DeclaredPremises(const lineage::Problem& problem) {
     }
   }
   return out;
+}
+
+bool DeclaredHoldTogether(const lineage::Problem& problem) {
+  using Kind = lineage::Problem::InputPremise::Kind;
+  std::map<TensorId, std::pair<int64_t, int64_t>> ranges;
+  for (const auto& p : problem.premises) {
+    const bool integer = sdfg::IsInteger(problem.logical.tensors[p.tensor].dtype);
+    const bool sign =
+        p.kind == Kind::kPositive || p.kind == Kind::kNonNegative || p.kind == Kind::kNonZero;
+    if (sign && !integer) continue;  // 1 meets all of them
+    if (p.kind != Kind::kIntegerRange || !integer) return false;
+    auto [at, fresh] = ranges.try_emplace(p.tensor, p.low, p.high);
+    at->second = {std::max(at->second.first, p.low), std::min(at->second.second, p.high)};
+    // An id that is not negative, as operators ask, must be left.
+    if (at->second.first >= at->second.second || at->second.second <= 0) return false;
+  }
+  return true;
 }
 
 bool CanBeUndefined(const sdfg::IndexFunction& f) {

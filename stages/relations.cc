@@ -35,8 +35,15 @@ Relations::Relations(const lineage::Problem& problem) : problem_(problem) {
     }
   }
   held_.assign(problem.parallel.tensors.size(), false);
+  std::vector<bool> meant(logical, false);
   for (size_t t = 0; t < held_.size(); ++t) {
     held_[t] = problem.lineage[t].kind == lineage::LineageKind::kFull;
+    if (held_[t]) meant[problem.lineage[t].logical] = true;
+  }
+  // What no parallel tensor is held to be occurs on the logical side only: as an unknown value it
+  // could not be matched.
+  for (size_t t = 0; t < logical; ++t) {
+    if (!meant[t] && problem.logical.tensors[t].producer != kNone) transparent_[t] = true;
   }
 }
 

@@ -2,8 +2,9 @@
 //
 // A parallel tensor with a full lineage that is *held* (given as input relation, or claimed and not
 // failed) is read as the logical element at its lineage. Every other parallel tensor is read as its
-// producer defines it. A logical tensor is an unknown value, except that inputs' rearrangements and
-// masks are always read through, and that a claim may unfold some tensors into their definitions.
+// producer defines it. A logical tensor is an unknown value, except that rearrangements, masks and
+// tensors that no lineage mentions are always read through, and that a claim may unfold some tensors
+// into their definitions.
 //
 // Why this is sound: a claim "P = L at the map, if the held inputs are" is decided for arbitrary
 // values of the logical tensors it mentions; claims depend on earlier operators of the parallel
@@ -32,7 +33,8 @@ class Relations : public sdfg::RepresentationPolicy {
   bool Held(sdfg::TensorId parallel) const { return held_[parallel]; }
   void SetHeld(sdfg::TensorId parallel, bool held) { held_[parallel] = held; }
 
-  // Logical tensors that are rearrangements or masks: never unknown values.
+  // Logical tensors that are rearrangements, masks, or no parallel tensor's lineage: never unknown
+  // values.
   bool Transparent(sdfg::TensorId logical) const { return transparent_[logical]; }
   bool Masked(sdfg::TensorId logical) const { return masked_[logical]; }
   // For the claim being decided: logical tensors to unfold.

@@ -129,7 +129,7 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     premises.insert(o.premises.begin(), o.premises.end());
     restrictions.insert(o.restrictions.begin(), o.restrictions.end());
   }
-  bool need_sample = !premises.empty() || !restrictions.empty() || !problem.premises.empty();
+  bool need_sample = !premises.empty() || !restrictions.empty() || !DeclaredHoldTogether(problem);
   if (proved) {
     ImpliedPremises implied = CollectImplied(problem, table, &relations);
     premises.insert(implied.texts.begin(), implied.texts.end());

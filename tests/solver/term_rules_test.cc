@@ -143,6 +143,45 @@ TEST_F(TermRulesTest, CountsOfConditionsAreExact) {
   }
 }
 
+// sum over v of [v = id + ...], where the id's index, its offset and the bounds vary, also v
+// itself.
+TEST_F(TermRulesTest, SumsOverTheValuesOfAnIdAreOneOnlyWhereTheyContainIt) {
+  int recognised = 0;
+  for (int round = 0; round < 4000; ++round) {
+    Reset();
+    const Interval d{Between(-4, 1), Between(2, 8)};
+    const Symbol v = arena_->NewFree(d.lo, d.hi - 1);
+    const int64_t sign = Between(0, 1) == 0 ? -1 : 1, offset = Between(-2, 2);
+    const bool own_index = Between(0, 3) == 0, weighted = Between(0, 3) == 0;
+    const AtomId atom = arena_->ElementAtom(
+        kIntegerTag, {own_index ? Affine::Of(v) : Affine::Of(free_), Affine(1)});
+    const Affine id = Affine::Of(arena_->IntAtom(atom, {0, kIntegerTagMax}), sign);
+    PolyId body = arena_->Delta(Affine::Of(v) - id - Affine(offset));
+    if (weighted) body = arena_->Mul(body, Element(3, Affine::Of(v), Affine(0)));
+    // In one piece or as two that are merged.
+    const int64_t cut = Between(d.lo, d.hi);
+    const Symbol low = arena_->NewFree(d.lo, cut - 1), high = arena_->NewFree(cut, d.hi - 1);
+    const bool whole = cut == d.lo || cut == d.hi || Between(0, 1) == 0;
+    const PolyId sum =
+        whole ? arena_->Sum({v, d}, body)
+              : arena_->Add(arena_->Sum({low, {d.lo, cut}},
+                                        arena_->Substitute(body, {{v, Affine::Of(low)}})),
+                            arena_->Sum({high, {cut, d.hi}},
+                                        arena_->Substitute(body, {{v, Affine::Of(high)}})));
+    if (sum == arena_->One()) ++recognised;
+    for (int64_t q = 0; q <= 5; ++q) {
+      Approximate expected;
+      for (int64_t k = d.lo; k < d.hi; ++k) {
+        if (k != sign * IntegerValue(kIntegerTag, {own_index ? k : q, 1}) + offset) continue;
+        expected = expected + Of(weighted ? ElementValue(3, {k, 0}) : 1);
+      }
+      ASSERT_TRUE(Agree(At(sum, q), expected))
+          << round << ": " << arena_->ToString(sum) << " at " << q;
+    }
+  }
+  EXPECT_GT(recognised, 300);
+}
+
 // Fractions of small polynomials, put on one denominator, against a sum with one detail changed.
 TEST_F(TermRulesTest, FractionsAreEqualOnlyIfTheyAre) {
   int recognised = 0, rounds = 1500;
