@@ -45,6 +45,9 @@ FAULTS = {
                 ' gradients are partial, whatever their value maps say',
     'local_ids': 'tp2: two adapters pass a tensor of one id between their own primitives; equivalent',
     'big_shape': 'any: a tensor of 2^80 elements',
+    'cyclic_segment': 'tp2: a segment that contains itself',
+    'cyclic_tensor': 'tp2: a gradient that is its own gradient, of a tensor that is its own full tensor',
+    'wrong_type': 'tp2: the outputs of an operator are a number',
 }
 
 
@@ -317,6 +320,15 @@ def tp2(fault, rng):
             nodes[0].name = 'frobnicate'
         if fault == 'big_shape':
             y._shape = (1 << 40, 1 << 40)
+        if fault == 'cyclic_segment':
+            inner = b.segment(forward)
+            inner._nodes.append(inner)
+            forward = [inner]
+        if fault == 'cyclic_tensor':
+            whole._grad._grad = whole._grad
+            whole._full_tensor = whole
+        if fault == 'wrong_type':
+            nodes[0]._outputs = 7
         sequences[rank] = [data_cell(b, rank, BATCH, ids['data']), b.segment(forward),
                            b.segment(backward)]
     return module(sequences)
