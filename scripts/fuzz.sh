@@ -4,7 +4,8 @@
 # undefined-behaviour sanitizers, one after the other for SECONDS each, starting from seeds made by scripts
 # and from tests/fuzz/corpus/TARGET. New inputs stay in BUILD/corpus; a crash stops the script and leaves
 # its input in BUILD. --keep then writes the smallest inputs with the same coverage, none above 16 kB and
-# at most 200 kB of them per target, to tests/fuzz/corpus, from where the tests replay them.
+# at most 200 kB of them per target, to tests/fuzz/corpus, from where the tests replay them; committed
+# inputs with a name of their own stay.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build-fuzz}
@@ -49,7 +50,7 @@ for target in "${targets[@]}"; do
   if [[ $keep == --keep ]]; then
     rm -rf "$build/merged" && mkdir "$build/merged"
     "$program" -merge=1 -max_len=16384 "$build/merged" "$committed" "$corpus"
-    rm -rf "$committed" && mkdir "$committed"
+    find "$committed" -type f -regextype posix-extended -regex '.*/[0-9a-f]{40}' -delete
     total=0
     while read -r size path; do
       ((total += size, total > 200000)) && break
