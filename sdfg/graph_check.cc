@@ -13,6 +13,7 @@ namespace planproof::sdfg {
 namespace {
 
 constexpr size_t kMaxCyclePrinted = 12;
+constexpr size_t kMaxLeftOver = 4;
 constexpr int64_t kMaxElements = int64_t{1} << 60;
 
 std::string ShapeText(const Shape& shape) {
@@ -50,6 +51,33 @@ bool ReadsAsInteger(const IndexFunction& function, int input) {
     if (node.op == Op::kIntElement && node.input == input) return true;
   }
   return false;
+}
+
+// Where an operator was forgotten, what it should have read is left over: values of the same name
+// (up to '#', which readers put before numbers of their own) that nothing reads.
+std::string LeftOver(const Graph& graph, const std::vector<OperatorId>& producer,
+                     TensorId missing) {
+  auto base = [&](TensorId id) {
+    const std::string& name = graph.tensors[id].name;
+    return name.substr(0, name.find('#'));
+  };
+  std::vector<char> read(graph.tensors.size(), 0);
+  for (const Operator& op : graph.operators) {
+    for (TensorId input : op.inputs) {
+      if (Exists(graph, input)) read[input] = 1;
+    }
+  }
+  std::vector<std::string> found;
+  for (TensorId id = 0; id < static_cast<TensorId>(graph.tensors.size()); ++id) {
+    if (id == missing || read[id] || producer[id] == kNone || base(id) != base(missing)) continue;
+    if (found.size() == kMaxLeftOver) {
+      found.push_back("others");
+      break;
+    }
+    found.push_back(absl::StrCat(graph.tensors[id].name, " of ", graph.Describe(producer[id])));
+  }
+  if (found.empty()) return "";
+  return absl::StrCat("; left over, read by nothing: ", absl::StrJoin(found, ", "));
 }
 
 }  // namespace
@@ -122,7 +150,8 @@ absl::Status CheckSingleAssignment(const Graph& graph) {
       if (producer[input] == kNone && graph.tensors[input].role == TensorRole::kIntermediate) {
         return OperatorError(
             graph, id,
-            absl::StrCat("reads tensor ", graph.tensors[input].name, ", which nothing produces"));
+            absl::StrCat("reads tensor ", graph.tensors[input].name, ", which nothing produces",
+                         LeftOver(graph, producer, input)));
       }
     }
   }

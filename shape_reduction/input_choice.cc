@@ -13,6 +13,7 @@ using sdfg::TensorRole;
 
 namespace {
 
+constexpr uint64_t kCheapSeeds = 8;     // the first inputs are cut in few places
 constexpr size_t kMaxStarts = 4096;     // starts of shards enumerated per dimension
 constexpr int64_t kShortExtent = 8;     // cut everywhere by a fine choice
 constexpr int64_t kFineExtent = 64;     // the same, in a small graph
@@ -42,9 +43,10 @@ ChoiceOptions OptionsOfSeed(uint64_t seed) {
   options.random_cuts = seed % 4 == 1 ? 0 : 1;
   options.literals = seed % 4 == 3;
   options.centre = (seed & 0xffffffffu) / 4;
-  if (coarse == 0 && (seed % 8 == 5 || (seed % 8 == 2 && seed > 8))) {
-    options.fine = seed > 8 ? kFineExtent : kShortExtent;
+  if (coarse == 0 && (seed % 8 == 5 || (seed % 8 == 2 && seed > kCheapSeeds))) {
+    options.fine = seed > kCheapSeeds ? kFineExtent : kShortExtent;
   }
+  options.derived = seed > kCheapSeeds && coarse == 0;
   options.wild = seed % 8 == 6;
   if (coarse > 0) {
     options.max_bounds = coarse > 1 ? 0 : 1;
@@ -66,8 +68,14 @@ InputChooser::InputChooser(const lineage::Problem& problem, ProgramCache* progra
 // where values are said to be cut on the way, and what is required.
 void InputChooser::FindBounds() {
   SlicesSeen seen;
-  for (size_t t = 0; t < problem_.parallel.tensors.size() && t < problem_.lineage.size(); ++t) {
-    AddBounds(problem_.parallel.tensors[t], problem_.lineage[t], &seen);
+  const size_t count = std::min(problem_.parallel.tensors.size(), problem_.lineage.size());
+  for (const bool produced : {false, true}) {  // inputs first
+    for (size_t t = 0; t < count; ++t) {
+      const sdfg::Tensor& tensor = problem_.parallel.tensors[t];
+      if ((tensor.producer != sdfg::kNone) != produced) continue;
+      AddBounds(tensor, problem_.lineage[t], &seen);
+    }
+    if (!produced) bounds_ = all_bounds_;
   }
   for (const lineage::RequiredRelation& relation : problem_.required) {
     AddBounds(problem_.parallel.tensors[relation.parallel], relation.lineage, &seen);
@@ -106,7 +114,7 @@ void InputChooser::AddBounds(const sdfg::Tensor& tensor, const lineage::Lineage&
     }
     for (int64_t start : starts) {
       for (int64_t bound : {start, start + length}) {
-        if (bound > 0 && bound < logical[d]) bounds_[logical[d]].insert(bound);
+        if (bound > 0 && bound < logical[d]) all_bounds_[logical[d]].insert(bound);
       }
     }
   }
@@ -265,14 +273,15 @@ std::vector<BlockTensorPtr<double>> InputChooser::Choose(uint64_t seed,
     if (!IsSource(tensor)) continue;
     extents.insert(tensor.shape.begin(), tensor.shape.end());
   }
+  const auto& bounds = options.derived ? all_bounds_ : bounds_;
   const int64_t fine = BlocksIfFine(options.fine) <= kFineBlocks
                            ? options.fine
                            : std::min(options.fine, kShortExtent);
   std::map<int64_t, PartitionPtr> partitions;
   for (int64_t extent : extents) {
     std::vector<int64_t> cuts;
-    const auto known = bounds_.find(extent);
-    if (known != bounds_.end()) {
+    const auto known = bounds.find(extent);
+    if (known != bounds.end()) {
       std::vector<int64_t> all(known->second.begin(), known->second.end());
       if (static_cast<int>(all.size()) > options.max_bounds && options.max_bounds > 0) {
         const size_t first = Uniform(&random, 0, 1) == 0 ? 0 : all.size() - 1;

@@ -26,6 +26,7 @@ namespace planproof::shape_reduction {
 struct ChoiceOptions {
   int max_bounds = 3;     // shard bounds per extent
   int random_cuts = 1;    // further cuts per extent, anywhere; -1: no cut where there is no bound
+  bool derived = false;   // also at the bounds of produced and required tensors
   int64_t fine = 0;       // extents up to this are cut everywhere, where that gives few blocks
   bool literals = false;  // values near literals of the graphs
   uint64_t centre = 0;    // which literal whole tensors lie near
@@ -65,7 +66,8 @@ class InputChooser {
                       const std::map<int64_t, PartitionPtr>& partitions) const;
 
   const lineage::Problem& problem_;
-  std::map<int64_t, std::set<int64_t>> bounds_;        // by extent
+  // By extent: of the plan's inputs; of these and of all produced and required tensors.
+  std::map<int64_t, std::set<int64_t>> bounds_, all_bounds_;
   std::vector<double> fan_in_;                         // by logical tensor
   std::vector<std::pair<int64_t, int64_t>> id_range_;  // by logical tensor: low <= id < high
   std::vector<double> literals_;

@@ -16,8 +16,8 @@ bool CanBeUndefined(const sdfg::IndexFunction& function);
 // "y > 0", "0 <= ids < 1024", one per declared premise.
 std::vector<std::string> DeclaredPremises(const lineage::Problem& problem);
 
-// Whether the declared premises can be met together, seen from their form: each restricts one input,
-// and those on one input have a common value. False means "not seen".
+// Whether the declared premises can be met together, seen from their form: each restricts one
+// input, and those on one input have a common value. False means "not seen".
 bool DeclaredHoldTogether(const lineage::Problem& problem);
 
 // Premises of logical operators that no claim evaluates (their results are read as unknown values

@@ -3,8 +3,8 @@
 // A parallel tensor with a full lineage that is *held* (given as input relation, or claimed and not
 // failed) is read as the logical element at its lineage. Every other parallel tensor is read as its
 // producer defines it. A logical tensor is an unknown value, except that rearrangements, masks and
-// tensors that no lineage mentions are always read through, and that a claim may unfold some tensors
-// into their definitions.
+// tensors that no lineage mentions are always read through, and that a claim may unfold some
+// tensors into their definitions.
 //
 // Why this is sound: a claim "P = L at the map, if the held inputs are" is decided for arbitrary
 // values of the logical tensors it mentions; claims depend on earlier operators of the parallel

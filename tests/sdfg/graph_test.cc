@@ -104,6 +104,20 @@ TEST_F(GraphTest, DanglingOperandIsNamedWithItsReader) {
   EXPECT_THAT(message, HasSubstr("ghost"));
 }
 
+TEST_F(GraphTest, WhatAForgottenOperatorShouldHaveReadIsNamed) {
+  const TensorId x = Input("x");
+  const TensorId part = Value("sum#1");
+  Add("partial", x, x, part);
+  Add("unrelated", x, x, Value("other#1"));
+  Add("reader", x, Value("sum#2"), Value("y"));
+  const std::string message = Message(graph_.Check());
+  EXPECT_THAT(message, HasSubstr("reads tensor sum#2, which nothing produces"));
+  EXPECT_THAT(message, HasSubstr("left over, read by nothing: sum#1 of partial.0 on device 3"));
+  EXPECT_THAT(message, testing::Not(HasSubstr("other#1")));
+  Add("user", part, x, Value("z"));
+  EXPECT_THAT(Message(graph_.Check()), testing::Not(HasSubstr("left over")));
+}
+
 TEST_F(GraphTest, UnreadTensorWithoutProducerIsRejected) {
   Value("ghost");
   EXPECT_THAT(Message(graph_.Check()), HasSubstr("tensor ghost: nothing produces it"));
