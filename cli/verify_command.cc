@@ -29,6 +29,7 @@ struct VerifyArguments {
   bool no_cache = false;
   bool quiet = false;
   bool no_classes = false;
+  bool no_explain = false;
   std::string engine = "hybrid";
   std::string collective_order = "index-map";
   LoadOptions load;
@@ -66,6 +67,7 @@ int RunVerify(const VerifyArguments& arguments) {
     ProgressBar bar;
     stages::VerifyOptions options = arguments.verify;
     options.use_classes = !arguments.no_classes;
+    options.explain = !arguments.no_explain;
     options.engine = EngineNamed(arguments.engine);
     options.progress = [&bar](int64_t done, int64_t total) { bar.Update(done, total); };
     result = stages::Verify(*problem, options);
@@ -132,6 +134,8 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
       ->capture_default_str();
   command->add_flag("--no-classes", arguments->no_classes,
                     "Decide every claim by itself, also where an equal one is decided");
+  command->add_flag("--no-explain", arguments->no_explain,
+                    "Do not look for a counterexample: a wrong plan is UNKNOWN, but soon");
   command->add_option("--dump-smt", arguments->verify.dump_smt_directory,
                       "Write every claim as SMT-LIB 2 into this directory");
   command->add_flag("--no-cache", arguments->no_cache,

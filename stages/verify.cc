@@ -103,8 +103,9 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     });
     if (!smt && failed > 0 && failed <= kFewFailures)
       proved = rounds.Continue(2, kQuickTermBudget, 2);
-    if (!proved && failed > 0) refuted = Refute(problem, options, table, first, &result);
-    if (!smt && !proved && !refuted && failed > 0)
+    const bool explain = !proved && failed > 0 && options.explain;
+    if (explain) refuted = Refute(problem, options, table, first, &result);
+    if (!smt && explain && !refuted)
       proved = rounds.Continue(16, ClaimLimits{}.term_budget, options.stage_timeout_s);
   }
   result.time_s.cut += rounds.key_seconds();

@@ -23,6 +23,9 @@ struct VerifyOptions {
   double stage_timeout_s = 60;
   int64_t memory_limit_mb = 4096;  // of one worker
   bool use_classes = true;
+  // Look for a counterexample, and unfold deeper, where claims fail. Without it the answer comes
+  // soon and a wrong plan is UNKNOWN: enough for a gate, or to see whether a change shows.
+  bool explain = true;
   std::string dump_smt_directory;  // empty: none
   // Called now and then with (claims decided, claims in all); may be empty.
   std::function<void(int64_t, int64_t)> progress;

@@ -32,6 +32,16 @@ TEST(Verify, ARightPlanIsProved) {
   EXPECT_THAT(finished.output, StartsWith("PROVED"));
 }
 
+TEST(Verify, WithoutExplanationAWrongPlanIsUnknownAndARightOneProved) {
+  const Finished wrong =
+      RunProgram("verify --no-explain " + TemporaryFile("wrong.json", RowParallelPlan("")));
+  EXPECT_EQ(wrong.exit_code, 3) << wrong.output << wrong.errors;
+  EXPECT_THAT(wrong.output, StartsWith("UNKNOWN: stage "));
+  const Finished right =
+      RunProgram("verify --no-explain " + TemporaryFile("right.json", RowParallelPlan()));
+  EXPECT_EQ(right.exit_code, 0) << right.output << right.errors;
+}
+
 TEST(Verify, AMissingAllReduceIsRefutedAndTheFirstFiveLinesSayWhere) {
   const Finished finished =
       RunProgram("verify " + TemporaryFile("wrong.json", RowParallelPlan("")));

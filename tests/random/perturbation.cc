@@ -169,6 +169,7 @@ PerturbationTrial Perturbations::Try(const Place& place) {
   stages::VerifyOptions options;
   options.jobs = 1;
   options.stage_timeout_s = timeout_s_;
+  options.explain = false;  // whether the verdict changes, not why
   stages::Result result;
   bool fresh_symbol = true;
   for (;; fresh_symbol = false) {
