@@ -85,7 +85,7 @@ void AddGenerateCommand(CLI::App& program, Action& action) {
   command->add_option("--output", arguments->output, "Directory for logical.plan and parallel.plan")
       ->required();
   CLI::Option* preset =
-      command->add_option("--preset", arguments->preset, "A published run: L1, L2, L3");
+      command->add_option("--preset", arguments->preset, "A published run: L1, L2, L3, D1, D2, D3");
   command
       ->add_option("--model", arguments->model,
                    absl::StrCat("One of ", absl::StrJoin(models::ModelNames(), ", ")))

@@ -76,6 +76,7 @@ class Backward {
 
   void WriteGradientLineage(const ValueInfo& info, const std::string& name) {
     if (info.local) return;
+    if (info.branch_of != kNoValue && trace_.values[info.branch_of].uses > 1) return;
     trace_.WriteLineage(info.stage, name, absl::StrCat("grad.", info.logical), info.dims,
                         info.gradient_partial);
   }
@@ -113,6 +114,9 @@ class Backward {
       case Step::Kind::kAllGather:
         trace_.WriteAlong(stage, "reduce_scatter", step.over, step.dim, gradient,
                           Contribute(input));
+        break;
+      case Step::Kind::kGatherAlike:
+        trace_.WriteAlong(stage, "chunk", step.over, step.dim, gradient, Contribute(input));
         break;
       case Step::Kind::kCopy:
         trace_.WriteAllReduce(stage, step.over, gradient, Contribute(input));

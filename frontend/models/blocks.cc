@@ -1,6 +1,9 @@
 #include "frontend/models/blocks.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace planproof::models {
 namespace {
@@ -42,6 +45,34 @@ Value View(const std::string& name, Value x, const Dims& dims, Emitter* emitter)
 Value Einsum(const std::string& equation, const std::vector<Argument>& in, const Out& out,
              Emitter* emitter) {
   return emitter->Apply({"einsum", in, {{"equation", equation}}}, out);
+}
+
+Value CausalSoftmax(const std::string& prefix, Value scores, int64_t head_size, Emitter* emitter) {
+  const Dims dims = emitter->DimsOf(scores);
+  const std::string scale = absl::StrFormat("%.17g", 1 / std::sqrt(static_cast<double>(head_size)));
+  const Value scaled = emitter->Apply({"mul", {scores, scale}}, {prefix + "scaled", dims});
+  const Value masked = emitter->Apply({"causal_mask", {scaled}}, {prefix + "masked", dims});
+  return emitter->Apply({"softmax", {masked}, {{"dim", int64_t{-1}}}}, {prefix + "weights", dims});
+}
+
+Value RotaryTurns(const ModelConfig& model, int64_t head_size, Emitter* emitter) {
+  Declaration turns;
+  turns.name = "rotary";
+  turns.role = plan::ROLE_BUFFER;
+  turns.dims = {emitter->layout().Sequence(model.sequence), Layout::Whole(head_size / 2),
+                Layout::Whole(2)};
+  return emitter->Read(turns);
+}
+
+Value SwiGlu(const std::string& prefix, const std::string& name, Value x, int64_t width,
+             const Dims& outside, Emitter* emitter) {
+  const Dim inner = emitter->layout().Tensor(width);
+  const Value gate = Linear(prefix + "gate", x, inner, emitter);
+  const Value up = Linear(prefix + "up", x, inner, emitter);
+  const Dims dims = emitter->DimsOf(gate);
+  const Value active = emitter->Apply({"silu", {gate}}, {prefix + "active", dims});
+  const Value gated = emitter->Apply({"mul", {active, up}}, {prefix + "gated", dims});
+  return LinearOut(prefix + name, prefix + "down", gated, outside, emitter);
 }
 
 Value TokenEmbedding(const ModelConfig& model, const std::string& name, Value ids,

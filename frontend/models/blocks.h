@@ -27,6 +27,18 @@ Value View(const std::string& name, Value x, const Dims& dims, Emitter* emitter)
 Value Einsum(const std::string& equation, const std::vector<Argument>& in, const Out& out,
              Emitter* emitter);
 
+// PREFIXweights: softmax over the keys, up to the query's own position, of the scaled scores
+// [.., query, key].
+Value CausalSoftmax(const std::string& prefix, Value scores, int64_t head_size, Emitter* emitter);
+
+// (cos, sin) of every position and pair of a head, [sequence, head size / 2, 2].
+Value RotaryTurns(const ModelConfig& model, int64_t head_size, Emitter* emitter);
+
+// NAME = (silu(x gate^T) * (x up^T)) down^T, whose tensors begin with `prefix`; x is that of a
+// tensor-parallel region, the result lies as `outside`.
+Value SwiGlu(const std::string& prefix, const std::string& name, Value x, int64_t width,
+             const Dims& outside, Emitter* emitter);
+
 // Rows of the table NAME.weight [vocabulary, hidden] for the token ids, whose vocabulary is cut
 // over tp. The result lies as between tensor-parallel regions.
 Value TokenEmbedding(const ModelConfig& model, const std::string& name, Value ids,

@@ -108,10 +108,13 @@ std::vector<Value> Emitter::Run(const Call& call, const std::vector<Out>& out,
                                 const std::string& suffix, const Axes& partial) {
   Step step;
   bool differentiable = false;
+  Axes used_differently;  // over whose ranks the gradients of operands are sums
   for (const Argument& argument : call.in) {
     if (argument.value == kNoValue) continue;
+    const ValueInfo& operand = trace_.values[argument.value];
     step.inputs.push_back(argument.value);
-    differentiable = differentiable || trace_.values[argument.value].differentiable;
+    differentiable = differentiable || operand.differentiable;
+    used_differently = Union(used_differently, operand.gradient_partial);
   }
   std::vector<std::string> names;
   for (const Out& result : out) {
@@ -121,6 +124,7 @@ std::vector<Value> Emitter::Run(const Call& call, const std::vector<Out>& out,
     info.dims = result.dims;
     info.stage = stage_;
     info.partial = partial;
+    info.gradient_partial = Minus(Minus(used_differently, AxesOf(result.dims)), partial);
     info.differentiable = differentiable && !result.integer && !call.stop_gradient;
     names.push_back(info.name);
     info.local = result.local;
@@ -201,7 +205,8 @@ Value Emitter::ApplyAndScatter(const Call& call, const Out& out, const Axes& ove
 Value Emitter::EnterTensorParallel(Value x, int dim) {
   const Axes over = trace_.layout.tensor_axes();
   if (over.empty()) return x;
-  const ValueInfo& outside = trace_.values[x];
+  if (const auto entered = entered_.find(x); entered != entered_.end()) return entered->second;
+  const ValueInfo outside = trace_.values[x];
   ValueInfo info;
   info.logical = outside.logical;
   info.dims = outside.dims;
@@ -209,6 +214,7 @@ Value Emitter::EnterTensorParallel(Value x, int dim) {
   info.differentiable = outside.differentiable;
   info.gradient = absl::StrCat("grad.", outside.name, "@tp");
   info.gradient_partial = over;
+  info.branch_of = x;
   Step step;
   step.inputs = {x};
   step.over = over;
@@ -224,6 +230,31 @@ Value Emitter::EnterTensorParallel(Value x, int dim) {
     trace_.WriteLineage(info);
   }
   step.outputs = {Add(std::move(info))};
+  trace_.steps.push_back(step);
+  entered_[x] = step.outputs[0];
+  return step.outputs[0];
+}
+
+Value Emitter::GatherAlike(Value x, int dim) {
+  const ValueInfo outside = trace_.values[x];
+  const Axes over = trace_.layout.tensor_axes();
+  if (over.empty() || Minus(outside.dims[dim].over, over) == outside.dims[dim].over) return x;
+  ValueInfo info;
+  info.name = absl::StrCat(outside.name, "@alike");
+  info.branch_of = x;
+  info.logical = outside.logical;
+  info.dims = outside.dims;
+  info.dims[dim].over = Minus(info.dims[dim].over, over);
+  info.stage = stage_;
+  info.differentiable = outside.differentiable;
+  trace_.WriteAlong(stage_, "all_gather", over, dim, outside.name, info.name);
+  trace_.WriteLineage(info);
+  Step step;
+  step.kind = Step::Kind::kGatherAlike;
+  step.inputs = {x};
+  step.outputs = {Add(std::move(info))};
+  step.over = over;
+  step.dim = dim;
   trace_.steps.push_back(step);
   return step.outputs[0];
 }

@@ -85,6 +85,9 @@ class Emitter {
   // (the conjugate operators f and g of Megatron-LM; with sequence parallelism g-bar gathers and
   // scatters dimension `dim`).
   Value EnterTensorParallel(Value x, int dim);
+  // The whole sequence for what every rank of tp computes alike: the gradient is the same on all of
+  // them (gather_from_sequence_parallel_region with tensor_parallel_output_grad=False).
+  Value GatherAlike(Value x, int dim);
   Value ApplyAndLeave(const Call& call, const Out& out, int dim);
 
   // The value on another stage.
@@ -100,6 +103,7 @@ class Emitter {
   Trace trace_;
   int stage_ = 0;
   std::map<std::pair<int, std::string>, Value> read_;  // by stage and name
+  std::map<Value, Value> entered_;                     // values in a tensor-parallel region
 };
 
 }  // namespace planproof::models

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "frontend/models/backward.h"
 #include "frontend/models/blocks.h"
+#include "frontend/models/deepseek.h"
 #include "frontend/models/emitter.h"
 #include "frontend/models/llama.h"
 #include "frontend/models/update.h"
@@ -35,8 +36,11 @@ Value WriteForward(const ModelConfig& model, int64_t sequences,
     x = emitter->MoveTo(static_cast<int>(stage), x);
     for (int64_t i = 0; i < stage_layers[stage]; ++i, ++layer) {
       const std::string prefix = absl::StrCat("layers.", layer, ".");
-      x = LlamaAttention(model, prefix, x, emitter);
-      x = LlamaFeedForward(model, prefix, x, emitter);
+      const bool deepseek = model.family == Family::kDeepSeek;
+      x = deepseek ? LatentAttention(model, prefix, x, emitter)
+                   : LlamaAttention(model, prefix, x, emitter);
+      x = deepseek && layer >= model.dense_layers ? ExpertsFeedForward(model, prefix, x, emitter)
+                                                  : LlamaFeedForward(model, prefix, x, emitter);
     }
   }
   const Value normed = RmsNorm(model, "norm", x, emitter);
@@ -116,8 +120,8 @@ plan::PlanFile ParallelFile(const ModelConfig& model, const TrainingConfig& trai
   return file;
 }
 
-Preset Llama(const char* name, const char* model, int64_t dp, int64_t tp, int64_t pp,
-             int64_t microbatches) {
+Preset Run(const char* name, const char* model, int64_t dp, int64_t tp, int64_t pp,
+           int64_t microbatches) {
   Preset preset{name, model, {}};
   preset.strategy.data_parallel = dp;
   preset.strategy.tensor_parallel = tp;
@@ -141,9 +145,9 @@ absl::StatusOr<GeneratedPlans> Generate(const ModelConfig& model, const Training
 // TrainVerify (SOSP '25), table of plans: degrees of the published runs.
 const std::vector<Preset>& Presets() {
   static const auto* const presets = new std::vector<Preset>{
-      Llama("L1", "llama3-8b", 512, 1, 1, 1),
-      Llama("L2", "llama3-70b", 16, 8, 4, 32),
-      Llama("L3", "llama3-405b", 64, 8, 16, 16),
+      Run("L1", "llama3-8b", 512, 1, 1, 1),        Run("L2", "llama3-70b", 16, 8, 4, 32),
+      Run("L3", "llama3-405b", 64, 8, 16, 16),     Run("D1", "deepseek-v3-16b", 16, 4, 2, 16),
+      Run("D2", "deepseek-v3-236b", 16, 8, 4, 16), Run("D3", "deepseek-v3-671b", 32, 8, 8, 16),
   };
   return *presets;
 }

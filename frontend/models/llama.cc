@@ -1,8 +1,5 @@
 #include "frontend/models/llama.h"
 
-#include <cmath>
-
-#include "absl/strings/str_format.h"
 #include "frontend/models/blocks.h"
 
 namespace planproof::models {
@@ -29,12 +26,8 @@ Value LlamaAttention(const ModelConfig& model, const std::string& prefix, Value 
   const Value k = heads("k_heads", project("k", keys), model.key_value_heads);
   const Value v = heads("v_heads", project("v", keys), model.key_value_heads);
 
-  Declaration turns;  // (cos, sin) of each position and pair
-  turns.name = "rotary";
-  turns.role = plan::ROLE_BUFFER;
-  turns.dims = {sequence, Layout::Whole(model.head_size / 2), Layout::Whole(2)};
   const std::vector<Value> turned = emitter->Apply(
-      {"apply_rotary_emb", {q, k, emitter->Read(turns)}},
+      {"apply_rotary_emb", {q, k, RotaryTurns(model, model.head_size, emitter)}},
       {{prefix + "q_rotary", emitter->DimsOf(q)}, {prefix + "k_rotary", emitter->DimsOf(k)}});
 
   // Each key-value head serves a group of query heads.
@@ -45,12 +38,7 @@ Value LlamaAttention(const ModelConfig& model, const std::string& prefix, Value 
   const Dims square = {batch, groups, members, sequence, Layout::Whole(model.sequence)};
   const Value scores =
       Einsum("bsgrd,btgd->bgrst", {grouped, turned[1]}, {prefix + "scores", square}, emitter);
-  const Value scaled = emitter->Apply(
-      {"mul", {scores, absl::StrFormat("%.17g", 1 / std::sqrt(double(model.head_size)))}},
-      {prefix + "scaled", square});
-  const Value masked = emitter->Apply({"causal_mask", {scaled}}, {prefix + "masked", square});
-  const Value weights =
-      emitter->Apply({"softmax", {masked}, {{"dim", int64_t{-1}}}}, {prefix + "weights", square});
+  const Value weights = CausalSoftmax(prefix, scores, model.head_size, emitter);
   const Value mixed = Einsum("bgrst,btgd->bsgrd", {weights, v},
                              {prefix + "mixed", emitter->DimsOf(grouped)}, emitter);
   const Value joined =
@@ -62,14 +50,8 @@ Value LlamaAttention(const ModelConfig& model, const std::string& prefix, Value 
 Value LlamaFeedForward(const ModelConfig& model, const std::string& prefix, Value x,
                        Emitter* emitter) {
   const Dims outside = emitter->DimsOf(x);
-  const Dim width = emitter->layout().Tensor(model.feed_forward);
   const Value a = emitter->EnterTensorParallel(RmsNorm(model, prefix + "ffn_norm", x, emitter), 1);
-  const Value gate = Linear(prefix + "gate", a, width, emitter);
-  const Value up = Linear(prefix + "up", a, width, emitter);
-  const Dims inside = emitter->DimsOf(gate);
-  const Value active = emitter->Apply({"silu", {gate}}, {prefix + "active", inside});
-  const Value gated = emitter->Apply({"mul", {active, up}}, {prefix + "gated", inside});
-  const Value y = LinearOut(prefix + "feed_forward", prefix + "down", gated, outside, emitter);
+  const Value y = SwiGlu(prefix, "feed_forward", a, model.feed_forward, outside, emitter);
   return emitter->Apply({"add", {x, y}}, {prefix + "output", outside});
 }
 

@@ -12,7 +12,7 @@
 
 namespace planproof::models {
 
-enum class Family : uint8_t { kLlama };
+enum class Family : uint8_t { kLlama, kDeepSeek };
 
 struct ModelConfig {
   Family family = Family::kLlama;
@@ -25,6 +25,25 @@ struct ModelConfig {
   int64_t vocabulary = 32;
   int64_t sequence = 8;
   std::string norm_epsilon = "1e-5";  // exact decimal
+
+  // Multi-head latent attention (kDeepSeek): ranks of the compressed queries (0: not compressed)
+  // and keys and values; sizes of a query head's plain and rotary parts and of a value head.
+  int64_t query_rank = 0;
+  int64_t key_value_rank = 4;
+  int64_t plain_size = 4;
+  int64_t rotary_size = 2;
+  int64_t value_size = 4;
+  // Mixture of experts, in the layers after the first `dense_layers`.
+  int64_t dense_layers = 1;
+  int64_t routed_experts = 8;
+  int64_t shared_experts = 1;
+  int64_t active_experts = 2;
+  int64_t expert_groups = 1;
+  int64_t active_groups = 1;
+  int64_t expert_width = 8;
+  bool sigmoid_gate = false;      // otherwise softmax
+  bool gate_bias = false;         // a bias that counts for the choice only
+  std::string route_scale = "1";  // exact decimal
 };
 
 // The optimizer step that ends an iteration. Numbers are exact decimals.

@@ -56,7 +56,12 @@ absl::Status Validate(const ModelConfig& model, const Strategy& strategy) {
   }
   for (const absl::Status& status :
        {divides("heads", model.heads, "tp", tp),
-        divides("key-value heads", model.key_value_heads, "tp", tp),
+        model.family == Family::kDeepSeek
+            ? divides("routed experts", model.routed_experts, "tp", tp)
+            : divides("key-value heads", model.key_value_heads, "tp", tp),
+        model.family == Family::kDeepSeek
+            ? divides("shared experts' width", model.shared_experts * model.expert_width, "tp", tp)
+            : absl::OkStatus(),
         divides("feed-forward width", model.feed_forward, "tp", tp),
         divides("vocabulary", model.vocabulary, "tp", tp),
         strategy.sequence_parallel ? divides("sequence", model.sequence, "tp", tp)

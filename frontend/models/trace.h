@@ -29,6 +29,7 @@ struct ValueInfo {
   // value and use it differently.
   std::string gradient;
   Axes gradient_partial;
+  Value branch_of = kNoValue;  // its gradient is one contribution to the gradient of this tensor
 
   // The backward pass.
   int uses = 0;                            // how many contributions there will be
@@ -42,6 +43,7 @@ struct Step {
     kAllReduce,      // backward: nothing, all ranks use the sum alike
     kReduceScatter,  // backward: all_gather
     kAllGather,      // backward: reduce_scatter, each rank uses the whole in its own way
+    kGatherAlike,    // backward: chunk, all ranks use the whole alike
     kCopy,           // no operator; ranks use their copies differently; backward: all_reduce
     kMove            // to another stage; backward: move back
   };

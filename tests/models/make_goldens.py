@@ -3,7 +3,7 @@
 
 Needs jax and optax (written with 0.10 and 0.2). The models are written from their papers and published
 code, not from the generator: two training steps on one batch, with the inputs, the loss, all gradients
-and all updated tensors of each step. tests/frontend/models_golden_test.cc compares the generator's
+and all updated tensors of each step. golden_test.cc compares the generator's
 logical graphs with them.
 """
 import json
@@ -95,6 +95,89 @@ class Llama:
         return masked_mean_loss(x @ w["head.weight"].T, target, mask)
 
 
+class DeepSeek:
+    """DeepSeek-V3: the paper's equations 1 to 16, with complex rotary embeddings as in its model.py."""
+    layers, dense_layers, hidden, width, heads, vocabulary, sequence, batch = 2, 1, 8, 12, 2, 16, 4, 2
+    query_rank, latent, plain, size, value = 6, 4, 4, 2, 4
+    experts, shared, active, clusters, active_clusters, expert_width, scale = 8, 1, 2, 4, 2, 8, 2.5
+    epsilon = 1e-6
+
+    def shapes(self):
+        yield "embedding.weight", (self.vocabulary, self.hidden)
+        for n in range(self.layers):
+            p = f"layers.{n}."
+            yield p + "attention_norm.weight", (self.hidden,)
+            yield p + "q_down.weight", (self.query_rank, self.hidden)
+            yield p + "q_norm.weight", (self.query_rank,)
+            yield p + "q.weight", (self.heads * (self.plain + self.size), self.query_rank)
+            yield p + "kv_down.weight", (self.latent + self.size, self.hidden)
+            yield p + "kv_norm.weight", (self.latent,)
+            yield p + "kv.weight", (self.heads * (self.plain + self.value), self.latent)
+            yield p + "o.weight", (self.hidden, self.heads * self.value)
+            yield p + "ffn_norm.weight", (self.hidden,)
+            if n < self.dense_layers:
+                inner, p = self.width, p
+            else:
+                inner, p = self.shared * self.expert_width, p + "shared."
+                yield f"layers.{n}.router.weight", (self.experts, self.hidden)
+                yield f"layers.{n}.routed.gate.weight", (self.experts, self.expert_width, self.hidden)
+                yield f"layers.{n}.routed.up.weight", (self.experts, self.expert_width, self.hidden)
+                yield f"layers.{n}.routed.down.weight", (self.experts, self.hidden, self.expert_width)
+            yield p + "gate.weight", (inner, self.hidden)
+            yield p + "up.weight", (inner, self.hidden)
+            yield p + "down.weight", (self.hidden, inner)
+        yield "norm.weight", (self.hidden,)
+        yield "head.weight", (self.vocabulary, self.hidden)
+
+    def buffers(self):
+        turns = rotary_turns(self.sequence, self.size, 10000.0)
+        bias = np.random.default_rng(7).normal(size=self.experts) * 0.1
+        return {"rotary": np.stack([turns.real, turns.imag], axis=-1),
+                **{f"layers.{n}.router.bias": bias for n in range(self.dense_layers, self.layers)}}
+
+    def attention(self, p, x, turns):
+        rows = (self.batch, self.sequence)
+        q = rms_norm(x @ p("q_down").T, p("q_norm"), self.epsilon) @ p("q").T
+        q = q.reshape(*rows, self.heads, self.plain + self.size)
+        q = jnp.concatenate([q[..., :self.plain], turn_pairs(q[..., self.plain:], turns)], axis=-1)
+        down = x @ p("kv_down").T
+        kv = rms_norm(down[..., :self.latent], p("kv_norm"), self.epsilon) @ p("kv").T
+        kv = kv.reshape(*rows, self.heads, self.plain + self.value)
+        shared_key = turn_pairs(down[..., None, self.latent:], turns)
+        k = jnp.concatenate([kv[..., :self.plain], jnp.repeat(shared_key, self.heads, axis=2)], axis=-1)
+        y = causal_attention(q, k, kv[..., self.plain:], (self.plain + self.size) ** -0.5)
+        return y.reshape(*rows, -1) @ p("o").T
+
+    def mixture(self, p, x, bias):
+        affinity = jax.nn.sigmoid(x @ p("router").T)
+        biased = (affinity + bias).reshape(*x.shape[:2], self.clusters, -1)
+        cluster_scores = jnp.sort(biased, axis=-1)[..., -2:].sum(axis=-1)
+        allowed = jax.lax.top_k(cluster_scores, self.active_clusters)[1]
+        mask = jax.nn.one_hot(allowed, self.clusters).sum(axis=-2)[..., None] > 0
+        chosen = jax.lax.top_k(jnp.where(mask, biased, -jnp.inf).reshape(affinity.shape), self.active)[1]
+        picked = jax.nn.one_hot(chosen, self.experts, dtype=float).sum(axis=-2)
+        gates = picked * affinity
+        gates = self.scale * gates / gates.sum(axis=-1, keepdims=True)
+        out = swiglu(x, p("shared.gate"), p("shared.up"), p("shared.down"))
+        for e in range(self.experts):
+            out += gates[..., e, None] * swiglu(x, *(p("routed." + w)[e] for w in ("gate", "up", "down")))
+        return out
+
+    def loss(self, w, ids, target, mask):
+        turns = rotary_turns(self.sequence, self.size, 10000.0)
+        x = w["embedding.weight"][ids]
+        for n in range(self.layers):
+            p = lambda name: w[f"layers.{n}.{name}.weight"]
+            x = x + self.attention(p, rms_norm(x, p("attention_norm"), self.epsilon), turns)
+            a = rms_norm(x, p("ffn_norm"), self.epsilon)
+            if n < self.dense_layers:
+                x = x + swiglu(a, p("gate"), p("up"), p("down"))
+            else:
+                x = x + self.mixture(p, a, self.buffers()[f"layers.{n}.router.bias"])
+        x = rms_norm(x, w["norm.weight"], self.epsilon)
+        return masked_mean_loss(x @ w["head.weight"].T, target, mask)
+
+
 def train(model, seed):
     random = np.random.default_rng(seed)
     weights = {name: jnp.asarray(random.normal(size=shape) * (0.6 if len(shape) > 1 else 0.2) +
@@ -132,7 +215,7 @@ def flat(value):
     return {"shape": list(array.shape), "values": array.ravel().tolist()}
 
 
-FAMILIES = {"llama": Llama}
+FAMILIES = {"llama": Llama, "deepseek": DeepSeek}
 
 
 def main():

@@ -1,7 +1,10 @@
-// The generator's logical graphs against independent models in JAX: tests/models/make_goldens.py.
+// The generator's logical graphs against independent models in JAX: make_goldens.py in this
+// directory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <string>
@@ -34,6 +37,34 @@ nlohmann::json ReadGolden(const std::string& name) {
   return nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
 }
 
+// The choice of experts from the paper: the `active` largest scores, after all but the best groups
+// are left out; a group counts by the sum of its two largest. `name` is
+// "topk_index(k=2,groups=4,...)".
+absl::StatusOr<double> ChooseExperts(const sdfg::OpaqueCall& call) {
+  int64_t active = 0, groups = 1, active_groups = 1;
+  if (std::sscanf(call.name.c_str(),
+                  "topk_index(k=%ld,groups=%ld,topk_groups=%ld,group_score=top2_sum)", &active,
+                  &groups, &active_groups) != 3) {
+    return absl::UnimplementedError(call.name);
+  }
+  const size_t size = call.row.size() / groups;
+  std::vector<std::pair<double, size_t>> best;  // (minus score, group)
+  for (size_t g = 0; g * size < call.row.size(); ++g) {
+    std::vector<double> scores(call.row.begin() + g * size, call.row.begin() + (g + 1) * size);
+    std::sort(scores.rbegin(), scores.rend());
+    best.push_back({-scores[0] - scores[1], g});
+  }
+  std::sort(best.begin(), best.end());
+  std::vector<std::pair<double, size_t>> experts;
+  for (int64_t i = 0; i < active_groups; ++i) {
+    for (size_t e = best[i].second * size; e < (best[i].second + 1) * size; ++e) {
+      experts.push_back({-call.row[e], e});
+    }
+  }
+  std::sort(experts.begin(), experts.end());
+  return static_cast<double>(experts[static_cast<size_t>(call.scalars[0])].second);
+}
+
 // Evaluates the logical graph of one step. Inputs that `inputs` does not give (moments before the
 // first step) are 0.
 void Evaluate(const ModelConfig& model, int64_t sequences, int64_t step, const Tensors& inputs,
@@ -60,7 +91,7 @@ void Evaluate(const ModelConfig& model, int64_t sequences, int64_t step, const T
     ASSERT_EQ(value.shape, tensor.shape) << tensor.name;
     values[static_cast<sdfg::TensorId>(t)] = std::move(value);
   }
-  const auto result = sdfg::EvaluateDenseGraph(logical->graph, values);
+  const auto result = sdfg::EvaluateDenseGraph(logical->graph, values, ChooseExperts);
   ASSERT_TRUE(result.ok()) << result.status();
   for (const auto& [name, id] : logical->names) (*all)[name] = (*result)[id];
 }
@@ -108,6 +139,34 @@ TEST(ModelsGoldenTest, LlamaMatchesJax) {
   model.vocabulary = 16;
   model.sequence = 4;
   ExpectTwoSteps("llama.json", model, 2);
+}
+
+TEST(ModelsGoldenTest, DeepSeekMatchesJax) {
+  ModelConfig model;
+  model.family = Family::kDeepSeek;
+  model.layers = 2;
+  model.dense_layers = 1;
+  model.hidden = 8;
+  model.feed_forward = 12;
+  model.heads = 2;
+  model.vocabulary = 16;
+  model.sequence = 4;
+  model.norm_epsilon = "1e-6";
+  model.query_rank = 6;
+  model.key_value_rank = 4;
+  model.plain_size = 4;
+  model.rotary_size = 2;
+  model.value_size = 4;
+  model.routed_experts = 8;
+  model.shared_experts = 1;
+  model.active_experts = 2;
+  model.expert_groups = 4;
+  model.active_groups = 2;
+  model.expert_width = 8;
+  model.sigmoid_gate = true;
+  model.gate_bias = true;
+  model.route_scale = "2.5";
+  ExpectTwoSteps("deepseek.json", model, 2);
 }
 
 }  // namespace

@@ -1,0 +1,120 @@
+// Every strategy of the generator at small size: the plan is proved, numbers of both graphs agree,
+// and plans with one fault are never proved if their numbers differ.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "frontend/models/generate.h"
+#include "frontend/plan/read_plan.h"
+#include "tests/random/mutant_trials.h"
+
+namespace planproof::models {
+namespace {
+
+constexpr int kMutants = 3;
+
+struct Case {
+  std::string name;
+  std::string model;
+  Strategy strategy;
+};
+
+Case Of(std::string name, std::string model, int64_t dp, int64_t tp, int64_t pp,
+        int64_t microbatches, bool sequence_parallel = false) {
+  Case made{std::move(name), std::move(model), {}};
+  made.strategy.data_parallel = dp;
+  made.strategy.tensor_parallel = tp;
+  made.strategy.pipeline_parallel = pp;
+  made.strategy.microbatches = microbatches;
+  made.strategy.sequence_parallel = sequence_parallel;
+  return made;
+}
+
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const std::string family : {"llama", "deepseek"}) {
+    const std::string model = family + "-tiny";
+    cases.push_back(Of(family + "_single", model, 1, 1, 1, 1));
+    cases.push_back(Of(family + "_dp2", model, 2, 1, 1, 1));
+    cases.push_back(Of(family + "_mb2", model, 1, 1, 1, 2));
+    cases.push_back(Of(family + "_tp2", model, 1, 2, 1, 1));
+    cases.push_back(Of(family + "_tp2_sp", model, 1, 2, 1, 1, true));
+    cases.push_back(Of(family + "_pp2", model, 1, 1, 2, 1));
+    cases.push_back(Of(family + "_dp2_tp2_pp2_mb2", model, 2, 2, 2, 2));
+    cases.push_back(Of(family + "_dp2_tp2_pp2_mb2_sp", model, 2, 2, 2, 2, true));
+  }
+  return cases;
+}
+
+class StrategiesTest : public testing::TestWithParam<Case> {};
+
+TEST_P(StrategiesTest, IsProvedAndItsMutantsAreNot) {
+  const auto model = NamedModel(GetParam().model);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto plans = Generate(*model, TrainingConfig(), GetParam().strategy);
+  ASSERT_TRUE(plans.ok()) << plans.status();
+  auto problem = plan::BuildProblemFromFiles(
+      {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}},
+      sdfg::OperatorLibrary::BuiltIn());
+  ASSERT_TRUE(problem.ok()) << problem.status();
+  random_tests::PlanPair pair;
+  pair.name = GetParam().name;
+  pair.problem = *problem;
+  pair.twin = *std::move(problem);
+  pair.id_range = std::min(model->vocabulary, model->routed_experts);
+  random_tests::MutantTrials trials(pair, {});
+  const auto unchanged = trials.Unchanged();
+  ASSERT_TRUE(unchanged.ok()) << unchanged.status();
+  EXPECT_EQ(unchanged->verdict, stages::Verdict::kProved) << unchanged->reason;
+  EXPECT_EQ(unchanged->twin, random_tests::TwinVerdict::kEqual) << unchanged->twin_difference;
+  for (uint64_t seed = 1; seed <= kMutants; ++seed) {
+    const auto mutant = trials.Try(seed);
+    ASSERT_TRUE(mutant.ok()) << mutant.status();
+    EXPECT_FALSE(mutant->FalseProof()) << mutant->what;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, StrategiesTest, testing::ValuesIn(Cases()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(StrategyTest, WhatDoesNotDivideIsNamed) {
+  const auto model = NamedModel("llama-tiny");
+  Strategy strategy;
+  strategy.tensor_parallel = 3;
+  const auto plans = Generate(*model, TrainingConfig(), strategy);
+  ASSERT_FALSE(plans.ok());
+  EXPECT_NE(plans.status().message().find("heads 4 does not divide by tp 3"), std::string::npos)
+      << plans.status();
+}
+
+TEST(StrategyTest, EndsArePipelineStagesWithFewerLayers) {
+  ModelConfig model = *NamedModel("llama3-405b");
+  Strategy strategy;
+  strategy.pipeline_parallel = 16;
+  const auto layers = LayersPerStage(model, strategy);
+  ASSERT_TRUE(layers.ok());
+  EXPECT_EQ(layers->front(), 7);
+  EXPECT_EQ((*layers)[1], 8);
+  EXPECT_EQ(layers->back(), 7);
+}
+
+// The file's size depends on layers and stages only.
+TEST(PlanSizeTest, DegreesDoNotChangeTheNumberOfOperators) {
+  const ModelConfig model = *NamedModel("llama-tiny");
+  const auto count = [&](const Case& made) {
+    int operators = 0;
+    const auto plans = Generate(model, TrainingConfig(), made.strategy);
+    EXPECT_TRUE(plans.ok()) << plans.status();
+    if (!plans.ok()) return 0;
+    for (const auto& program : plans->parallel.plan().programs()) {
+      operators += program.operators_size();
+    }
+    return operators;
+  };
+  EXPECT_EQ(count(Of("", "", 2, 2, 1, 2)), count(Of("", "", 64, 2, 1, 32)));
+}
+
+}  // namespace
+}  // namespace planproof::models
