@@ -8,7 +8,7 @@ Value LlamaAttention(const ModelConfig& model, const std::string& prefix, Value 
                      Emitter* emitter) {
   const Layout& layout = emitter->layout();
   const Dims outside = emitter->DimsOf(x);
-  const Dim batch = outside[0];
+  const Dim& batch = outside[0];
   const Dim sequence = layout.Sequence(model.sequence);
   const int64_t queries = model.heads * model.head_size;
   const int64_t keys = model.key_value_heads * model.head_size;
