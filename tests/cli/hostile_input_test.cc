@@ -20,7 +20,7 @@
 namespace planproof::cli {
 namespace {
 
-using std::string_literals::operator""s;
+using namespace std::string_literals;
 using testing::HasSubstr;
 using testing::StartsWith;
 

@@ -11,7 +11,7 @@
 namespace planproof::frontend::nnscaler {
 namespace {
 
-using std::string_literals::operator""s;
+using namespace std::string_literals;
 
 std::string Error(const std::string& bytes, const PickleLimits& limits = {}) {
   const absl::StatusOr<Pickle> pickle = Pickle::Decode(bytes, limits);

@@ -296,12 +296,14 @@ TEST(DifferentiateTest, MaximumOverSeveralIndicesIsOneMaximum) {
            {TieRule::kFirst, {0, 1, 0, 0, 0, 0}},
            {TieRule::kAll, {0, 1, 1, 1, 1, 0}},
            {TieRule::kZero, {0, 0, 0, 0, 0, 0}}}) {
-    const std::vector<double> gradient = GradientAt({2, 3}, {1, 5, 5, 5, 5, 2}, [&](B& b) {
-      const VarId u = b.AddVar("u", 2);
-      const VarId v = b.AddVar("v", 3);
-      const ExprId row = b.Reduce(Op::kReduceMax, v, b.Element(0, {b.Index(u), b.Index(v)}), tie);
-      return b.Reduce(Op::kReduceMax, u, row, tie);
-    });
+    const std::vector<double> gradient =
+        GradientAt({2, 3}, {1, 5, 5, 5, 5, 2}, [&, tie = tie](B& b) {
+          const VarId u = b.AddVar("u", 2);
+          const VarId v = b.AddVar("v", 3);
+          const ExprId row =
+              b.Reduce(Op::kReduceMax, v, b.Element(0, {b.Index(u), b.Index(v)}), tie);
+          return b.Reduce(Op::kReduceMax, u, row, tie);
+        });
     EXPECT_EQ(gradient, expected);
   }
 }

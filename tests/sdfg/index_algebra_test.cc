@@ -162,7 +162,7 @@ TEST(IndexInversionTest, GradientsOfRandomReadsScatterEachElementOnce) {
     ASSERT_EQ((*scattered)[0].data, expected) << "seed " << seed << "\n"
                                               << ToString(f) << "\n"
                                               << ToString(*derivative);
-    without_equations += ToString(*derivative).find("[") != std::string::npos &&
+    without_equations += ToString(*derivative).find('[') != std::string::npos &&
                          ToString(*derivative).find("] *") == std::string::npos;
   }
   EXPECT_GT(without_equations, kSeeds / 2);  // most reads are inverted, not searched for
