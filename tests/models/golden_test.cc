@@ -2,9 +2,7 @@
 // directory.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <fstream>
 #include <map>
 #include <string>
@@ -14,6 +12,7 @@
 #include "frontend/plan/specification.h"
 #include "nlohmann/json.hpp"
 #include "sdfg/dense_evaluator.h"
+#include "tests/models/numbers.h"
 
 namespace planproof::models {
 namespace {
@@ -35,34 +34,6 @@ Tensors FromJson(const nlohmann::json& object) {
 nlohmann::json ReadGolden(const std::string& name) {
   std::ifstream stream(std::string(PLANPROOF_SOURCE_DIR) + "/tests/models/goldens/" + name);
   return nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
-}
-
-// The choice of experts from the paper: the `active` largest scores, after all but the best groups
-// are left out; a group counts by the sum of its two largest. `name` is
-// "topk_index(k=2,groups=4,...)".
-absl::StatusOr<double> ChooseExperts(const sdfg::OpaqueCall& call) {
-  int64_t active = 0, groups = 1, active_groups = 1;
-  if (std::sscanf(call.name.c_str(),
-                  "topk_index(k=%ld,groups=%ld,topk_groups=%ld,group_score=top2_sum)", &active,
-                  &groups, &active_groups) != 3) {
-    return absl::UnimplementedError(call.name);
-  }
-  const size_t size = call.row.size() / groups;
-  std::vector<std::pair<double, size_t>> best;  // (minus score, group)
-  for (size_t g = 0; g * size < call.row.size(); ++g) {
-    std::vector<double> scores(call.row.begin() + g * size, call.row.begin() + (g + 1) * size);
-    std::sort(scores.rbegin(), scores.rend());
-    best.push_back({-scores[0] - scores[1], g});
-  }
-  std::sort(best.begin(), best.end());
-  std::vector<std::pair<double, size_t>> experts;
-  for (int64_t i = 0; i < active_groups; ++i) {
-    for (size_t e = best[i].second * size; e < (best[i].second + 1) * size; ++e) {
-      experts.push_back({-call.row[e], e});
-    }
-  }
-  std::sort(experts.begin(), experts.end());
-  return static_cast<double>(experts[static_cast<size_t>(call.scalars[0])].second);
 }
 
 // Evaluates the logical graph of one step. Inputs that `inputs` does not give (moments before the

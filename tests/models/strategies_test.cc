@@ -2,13 +2,14 @@
 // and plans with one fault are never proved if their numbers differ.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "frontend/models/generate.h"
+#include "frontend/mutation/mutate.h"
 #include "frontend/plan/read_plan.h"
-#include "tests/random/mutant_trials.h"
+#include "stages/verify.h"
+#include "tests/models/numbers.h"
 
 namespace planproof::models {
 namespace {
@@ -59,20 +60,23 @@ TEST_P(StrategiesTest, IsProvedAndItsMutantsAreNot) {
       {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}},
       sdfg::OperatorLibrary::BuiltIn());
   ASSERT_TRUE(problem.ok()) << problem.status();
-  random_tests::PlanPair pair;
-  pair.name = GetParam().name;
-  pair.problem = *problem;
-  pair.twin = *std::move(problem);
-  pair.id_range = std::min(model->vocabulary, model->routed_experts);
-  random_tests::MutantTrials trials(pair, {});
-  const auto unchanged = trials.Unchanged();
-  ASSERT_TRUE(unchanged.ok()) << unchanged.status();
-  EXPECT_EQ(unchanged->verdict, stages::Verdict::kProved) << unchanged->reason;
-  EXPECT_EQ(unchanged->twin, random_tests::TwinVerdict::kEqual) << unchanged->twin_difference;
+  stages::VerifyOptions options;
+  const stages::Result result = stages::Verify(*problem, options);
+  EXPECT_EQ(result.verdict, stages::Verdict::kProved)
+      << (result.violations.empty() ? "" : result.violations[0].message);
+  EXPECT_EQ(result.stages.proved, result.stages.total);  // no lineage is wrong
+  EXPECT_EQ(result.operators.covered, result.operators.parallel);
+  const auto difference = DifferenceInNumbers(*problem, 1);
+  ASSERT_TRUE(difference.ok()) << difference.status();
+  EXPECT_EQ(*difference, "");
   for (uint64_t seed = 1; seed <= kMutants; ++seed) {
-    const auto mutant = trials.Try(seed);
-    ASSERT_TRUE(mutant.ok()) << mutant.status();
-    EXPECT_FALSE(mutant->FalseProof()) << mutant->what;
+    lineage::Problem mutant = *problem;
+    const auto changed = mutation::Mutate(mutant, "random", seed);
+    ASSERT_TRUE(changed.ok()) << changed.status();
+    if (stages::Verify(mutant, options).verdict != stages::Verdict::kProved) continue;
+    const auto shown = DifferenceInNumbers(mutant, seed);
+    ASSERT_TRUE(shown.ok()) << shown.status();
+    EXPECT_EQ(*shown, "") << "proved, but numbers differ: " << changed->what;
   }
 }
 
