@@ -127,6 +127,7 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     } else {
       ++result.stages.unknown;
     }
+    if (o.status != ClaimStatus::kProved) continue;  // its premises are premises of nothing
     premises.insert(o.premises.begin(), o.premises.end());
     restrictions.insert(o.restrictions.begin(), o.restrictions.end());
   }
