@@ -193,7 +193,7 @@ void InputChooser::FindIdRanges(ProgramCache* programs) {
   for (const lineage::Problem::InputPremise& premise : problem_.premises) {
     if (premise.kind != lineage::Problem::InputPremise::Kind::kIntegerRange) continue;
     if (premise.tensor < 0 || premise.tensor >= static_cast<TensorId>(id_range_.size())) continue;
-    id_range_[premise.tensor] = {premise.low, premise.high};
+    narrow(premise.tensor, premise.low, premise.high);
   }
   for (auto& range : id_range_) {
     if (range == any || range.first >= range.second) range = {0, kDefaultIdRange};

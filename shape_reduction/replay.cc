@@ -8,6 +8,7 @@
 #include "shape_reduction/domain_interval.h"
 #include "shape_reduction/domain_mpfi.h"
 #include "shape_reduction/input_choice.h"
+#include "shape_reduction/input_premises.h"
 #include "shape_reduction/problem_evaluation.h"
 
 namespace planproof::shape_reduction {
@@ -130,7 +131,12 @@ Sample FindSample(const lineage::Problem& problem, int attempts, double seconds)
     ChoiceOptions choice = OptionsOfSeed(seed);
     if (k < kUniformAttempts) choice = {.max_bounds = 0, .random_cuts = -1};
     const auto inputs = chooser.Choose(seed, choice);
-    std::string objection;
+    std::string objection = UnmetPremise(problem, inputs);
+    if (!objection.empty()) {
+      meant = true;
+      sample.message = objection;
+      continue;
+    }
     absl::Status status =
         EvaluateRequired<IntervalDomain>(problem, &programs, inputs, deadline, &objection);
     if (status.ok() && objection.empty()) return {Sample::Outcome::kFound, ""};

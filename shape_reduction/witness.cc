@@ -12,6 +12,7 @@
 #include "shape_reduction/confirmation.h"
 #include "shape_reduction/domain_floating.h"
 #include "shape_reduction/input_choice.h"
+#include "shape_reduction/input_premises.h"
 #include "shape_reduction/problem_evaluation.h"
 #include "shape_reduction/search_scope.h"
 
@@ -137,6 +138,10 @@ template <typename D>
 Search::Attempt Search::EvaluateIn(uint64_t seed, std::vector<Candidate>* candidates,
                                    bool* undefined_result) {
   const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
+  if (const std::string unmet = UnmetPremise(problem_, inputs); !unmet.empty()) {
+    message_ = unmet;
+    return Attempt::kSkipped;
+  }
   ProblemEvaluation<D> evaluation(problem_, &programs_);
   bool undefined = false;
   ReducedOptions options = EvaluationOptions(scope_.logical_cone);
