@@ -38,7 +38,8 @@ bool Holds(const Premise& premise, const BlockTensor<double>& tensor) {
     case Kind::kRowUnmasked:
       for (size_t k = 0; k < values.size(); k += std::max<size_t>(row, 1)) {
         const auto begin = values.begin() + static_cast<int64_t>(k);
-        if (std::all_of(begin, begin + static_cast<int64_t>(row), [](double x) { return x == 0; })) {
+        if (std::all_of(begin, begin + static_cast<int64_t>(row),
+                        [](double x) { return x == 0; })) {
           return false;
         }
       }

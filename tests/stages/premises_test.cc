@@ -14,7 +14,8 @@ using sdfg::TensorId;
 using Premise = lineage::Problem::InputPremise;
 using Kind = Premise::Kind;
 
-// Rows of w [8, 4] by ids [5], the same on both sides: whatever the premises are, every claim holds.
+// Rows of w [8, 4] by ids [5], the same on both sides: whatever the premises are, every claim
+// holds.
 struct Lookup : shape_reduction::SmallProblem {
   TensorId w, ids;
 
