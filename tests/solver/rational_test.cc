@@ -125,7 +125,7 @@ TEST(RationalTest, PowersMultiplyOut) {
 
 TEST(RationalTest, ModuloIsARingHomomorphism) {
   const uint64_t p = 1152926491387723919ull;
-  const auto modulo = [p](const Rational& r) {
+  const auto modulo = [](const Rational& r) {
     uint64_t result = 0;
     EXPECT_TRUE(r.Modulo(p, &result));
     return result;
