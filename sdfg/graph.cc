@@ -47,15 +47,26 @@ std::shared_ptr<const IndexFunction> Graph::Intern(IndexFunction function) {
 }
 
 int64_t Graph::InstanceCount(const Operator& op) const {
+  // A collective between programs, which reads a tensor of each, is an operator in each of them.
+  const auto participants =
+      op.inputs.size() > 1 ? int64_t{1} : static_cast<int64_t>(op.devices.size());
+  // Whether the participants are the ranks of this axis: an output that varies over it has been
+  // counted for each of them.
+  const auto takes_part = [&](AxisId axis) {
+    return participants > 1 && axes[axis].extent == participants &&
+           axis < static_cast<AxisId>(axis_device_stride.size()) &&
+           op.devices[1] - op.devices[0] == axis_device_stride[axis];
+  };
   int64_t coordinates = 1;
   for (TensorId output : op.outputs) {
     if (output == kNone) continue;
     int64_t count = 1;
-    for (AxisId axis : tensors[output].axes) count = SaturatingProduct(count, axes[axis].extent);
+    for (AxisId axis : tensors[output].axes) {
+      if (!takes_part(axis)) count = SaturatingProduct(count, axes[axis].extent);
+    }
     coordinates = std::max(coordinates, count);
   }
-  return SaturatingProduct(coordinates,
-                           std::max<int64_t>(1, static_cast<int64_t>(op.devices.size())));
+  return SaturatingProduct(coordinates, std::max<int64_t>(1, participants));
 }
 
 std::string Graph::Describe(OperatorId id) const {

@@ -170,6 +170,21 @@ TEST_F(GraphTest, LiftedOutputHasTheUnionOfItsInputsAxes) {
               HasSubstr("output bad varies over axes (dp), its inputs over (dp, microbatch)"));
 }
 
+// A collective counts for each rank that takes part, whether or not the ranks' results differ.
+TEST_F(GraphTest, InstancesOfCollectivesCountTheirRanksOnce) {
+  graph_.axes = {{"dp", 2}, {"microbatch", 3}};
+  graph_.axis_device_stride = {4, 0};
+  sdfg::Operator scattered, reduced, between_programs;
+  scattered.outputs = {Value("scattered", {0, 1})};
+  scattered.devices = reduced.devices = between_programs.devices = {0, 4};
+  reduced.outputs = {Value("reduced", {1})};
+  between_programs.inputs = {Input("x", {1}), Input("z", {1})};
+  between_programs.outputs = {Value("sum", {1})};
+  EXPECT_EQ(graph_.InstanceCount(scattered), 6);
+  EXPECT_EQ(graph_.InstanceCount(reduced), 6);
+  EXPECT_EQ(graph_.InstanceCount(between_programs), 3);  // once in each program
+}
+
 TEST_F(GraphTest, CoordinateExtentsMustMatchTheAxes) {
   graph_.axes = {{"dp", 2}};
   Tensor t;
