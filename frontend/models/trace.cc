@@ -1,5 +1,7 @@
 #include "frontend/models/trace.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 
 namespace planproof::models {
@@ -36,13 +38,20 @@ void Trace::WriteAlong(int stage, const std::string& op, const Axes& axes, int d
 }
 
 void Trace::WriteSum(int stage, const std::vector<std::string>& terms, const std::string& out) {
-  std::string sum = terms[0];
-  for (size_t i = 1; i < terms.size(); ++i) {
-    const std::string to = i + 1 == terms.size() ? out : absl::StrCat(out, ".sum", i + 1);
-    Write(stage, "add", {sum, terms[i]}, to);
-    sum = to;
+  // Of neighbours, then of neighbouring sums: no operand stands for many terms but the last ones,
+  // so that the sums, written out, stay short.
+  std::vector<std::string> sums = terms;
+  size_t written = 0;
+  while (sums.size() > 1) {
+    std::vector<std::string> next;
+    for (size_t i = 0; i + 1 < sums.size(); i += 2) {
+      next.push_back(sums.size() == 2 ? out : absl::StrCat(out, ".sum", ++written));
+      Write(stage, "add", {sums[i], sums[i + 1]}, next.back());
+    }
+    if (sums.size() % 2 == 1) next.push_back(sums.back());
+    sums = std::move(next);
   }
-  if (terms.size() == 1 && sum != out) Write(stage, "identity", {sum}, out);
+  if (terms.size() == 1 && terms[0] != out) Write(stage, "identity", terms, out);
 }
 
 void Trace::WriteLineage(int stage, const std::string& name, const std::string& logical_name,
