@@ -18,8 +18,7 @@ struct GenerateArguments {
   std::string preset;
   std::string model;
   std::string output;
-  int64_t layers = 0;    // 0: the model's
-  int64_t sequence = 0;  // 0: the model's
+  models::ModelSizes sizes;
   models::Strategy strategy;
   models::TrainingConfig training;
 };
@@ -51,8 +50,8 @@ int RunGenerate(const GenerateArguments& arguments) {
   if (name.empty()) return UsageError("give --preset or --model");
   absl::StatusOr<models::ModelConfig> model = models::NamedModel(name);
   if (!model.ok()) return UsageError(std::string(model.status().message()));
-  if (arguments.layers > 0) model->layers = arguments.layers;
-  if (arguments.sequence > 0) model->sequence = arguments.sequence;
+  model = models::Resized(*model, arguments.sizes);
+  if (!model.ok()) return UsageError(std::string(model.status().message()));
   const absl::StatusOr<models::GeneratedPlans> plans =
       models::Generate(*model, arguments.training, strategy);
   if (!plans.ok()) return UsageError(std::string(plans.status().message()));
@@ -90,8 +89,18 @@ void AddGenerateCommand(CLI::App& program, Action& action) {
       ->add_option("--model", arguments->model,
                    absl::StrCat("One of ", absl::StrJoin(models::ModelNames(), ", ")))
       ->excludes(preset);
-  command->add_option("--layers", arguments->layers, "Number of layers, if not the model's");
-  command->add_option("--sequence", arguments->sequence, "Sequence length, if not the model's");
+  models::ModelSizes& sizes = arguments->sizes;
+  for (auto& [option, value, what] :
+       {std::tuple{"--layers", &sizes.layers, "Number of layers"},
+        {"--hidden", &sizes.hidden, "Hidden size, which heads share"},
+        {"--feed-forward", &sizes.feed_forward, "Width of a dense feed-forward block"},
+        {"--heads", &sizes.heads, "Attention heads"},
+        {"--key-value-heads", &sizes.key_value_heads, "Heads of keys and values"},
+        {"--vocabulary", &sizes.vocabulary, "Rows of the embedding"},
+        {"--sequence", &sizes.sequence, "Sequence length"}}) {
+    command->add_option(option, *value, absl::StrCat(what, ", if not the model's"))
+        ->check(CLI::Range(int64_t{1}, int64_t{1} << 31));
+  }
   for (auto& [option, value, what] :
        {std::tuple{"--dp", &strategy.data_parallel, "Degree of data parallelism"},
         {"--tp", &strategy.tensor_parallel, "Degree of tensor parallelism"},

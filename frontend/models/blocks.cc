@@ -22,18 +22,35 @@ Value RmsNorm(const ModelConfig& model, const std::string& name, Value x, Emitte
                         {name, dims});
 }
 
-Value Linear(const std::string& name, Value x, const Dim& out, Emitter* emitter) {
+Value LayerNorm(const ModelConfig& model, const std::string& name, Value x, Emitter* emitter) {
+  const Dims dims = emitter->DimsOf(x);
+  const int64_t size = dims.back().extent;
+  const Value weight = emitter->Parameter(name + ".weight", {Layout::Whole(size)});
+  const Value bias = emitter->Parameter(name + ".bias", {Layout::Whole(size)});
+  return emitter->Apply(
+      {"layer_norm",
+       {x, weight, bias},
+       {{"normalized_shape", std::vector<int64_t>{size}}, {"eps", Number{model.norm_epsilon}}}},
+      {name, dims});
+}
+
+Value Linear(const std::string& name, Value x, const Dim& out, Emitter* emitter, bool bias) {
   Dims dims = emitter->DimsOf(x);
-  const Value weight = emitter->Parameter(name + ".weight", {out, dims.back()});
+  Call call{"linear", {x, emitter->Parameter(name + ".weight", {out, dims.back()})}};
+  if (bias) call.in.push_back(emitter->Parameter(name + ".bias", {out}));
   dims.back() = out;
-  return emitter->Apply({"linear", {x, weight}}, {name, dims});
+  return emitter->Apply(call, {name, dims});
 }
 
 Value LinearOut(const std::string& name, const std::string& weight, Value x, const Dims& outside,
-                Emitter* emitter) {
-  const Value w = emitter->Parameter(
-      weight + ".weight", {Layout::Whole(outside.back().extent), emitter->DimsOf(x).back()});
-  return emitter->ApplyAndLeave({"linear", {x, w}}, {name, outside}, 1);
+                Emitter* emitter, bool bias) {
+  const Dim size = Layout::Whole(outside.back().extent);
+  const Value w = emitter->Parameter(weight + ".weight", {size, emitter->DimsOf(x).back()});
+  const Call call{"linear", {x, w}};
+  if (!bias) return emitter->ApplyAndLeave(call, {name, outside}, 1);
+  const Value product = emitter->ApplyAndLeave(call, {name + ".product", outside}, 1);
+  return emitter->Apply({"add", {product, emitter->Parameter(weight + ".bias", {size})}},
+                        {name, outside});
 }
 
 Value View(const std::string& name, Value x, const Dims& dims, Emitter* emitter) {
@@ -95,8 +112,8 @@ Value TokenEmbedding(const ModelConfig& model, const std::string& name, Value id
                                 1);
 }
 
-Value LanguageModelLoss(const ModelConfig& model, const std::string& name, Value x,
-                        int64_t sequences, Emitter* emitter) {
+Value LanguageModelLoss(const ModelConfig& model, const std::string& name,
+                        const std::string& weight, Value x, int64_t sequences, Emitter* emitter) {
   const Layout& layout = emitter->layout();
   const Dims tokens = {layout.Batch(sequences), layout.Sequence(model.sequence)};
   Declaration target{"target", plan::ROLE_INPUT, "int64", tokens};
@@ -114,7 +131,11 @@ Value LanguageModelLoss(const ModelConfig& model, const std::string& name, Value
       emitter->Apply({"clamp", {kept_tokens}, {{"min", Number{"1"}}}}, {"tokens", scalar});
 
   const Dim vocabulary = layout.Tensor(model.vocabulary);
-  const Value logits = Linear(name, emitter->EnterTensorParallel(x, 1), vocabulary, emitter);
+  const Value inside = emitter->EnterTensorParallel(x, 1);
+  const Value table =
+      emitter->Parameter(weight + ".weight", {vocabulary, Layout::Whole(model.hidden)});
+  const Value logits = emitter->Apply({"linear", {inside, table}},
+                                      {name, {tokens[0], emitter->DimsOf(inside)[1], vocabulary}});
   Value loss = kNoValue;
   if (vocabulary.over.empty()) {
     const Value log_sum =

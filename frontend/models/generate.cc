@@ -8,7 +8,9 @@
 #include "frontend/models/blocks.h"
 #include "frontend/models/deepseek.h"
 #include "frontend/models/emitter.h"
+#include "frontend/models/gpt.h"
 #include "frontend/models/llama.h"
+#include "frontend/models/tied.h"
 #include "frontend/models/update.h"
 #include "frontend/plan/status_macros.h"
 
@@ -29,22 +31,29 @@ Value WriteForward(const ModelConfig& model, int64_t sequences,
   Declaration ids{
       "ids", plan::ROLE_INPUT, "int64", {layout.Batch(sequences), layout.Sequence(model.sequence)}};
   ids.below = model.vocabulary;
+  const bool gpt = model.family == Family::kGpt, deepseek = model.family == Family::kDeepSeek;
   Value x = TokenEmbedding(model, "embedding", emitter->Read(ids), emitter);
+  if (gpt) x = AddPositions(model, x, emitter);
   int64_t layer = 0;
   for (size_t stage = 0; stage < stage_layers.size(); ++stage) {
     emitter->SetStage(static_cast<int>(stage));
     x = emitter->MoveTo(static_cast<int>(stage), x);
     for (int64_t i = 0; i < stage_layers[stage]; ++i, ++layer) {
       const std::string prefix = absl::StrCat("layers.", layer, ".");
-      const bool deepseek = model.family == Family::kDeepSeek;
+      if (gpt) {
+        x = GptFeedForward(model, prefix, GptAttention(model, prefix, x, emitter), emitter);
+        continue;
+      }
       x = deepseek ? LatentAttention(model, prefix, x, emitter)
                    : LlamaAttention(model, prefix, x, emitter);
       x = deepseek && layer >= model.dense_layers ? ExpertsFeedForward(model, prefix, x, emitter)
                                                   : LlamaFeedForward(model, prefix, x, emitter);
     }
   }
-  const Value normed = RmsNorm(model, "norm", x, emitter);
-  return LanguageModelLoss(model, "head", normed, sequences, emitter);
+  const Value normed =
+      gpt ? LayerNorm(model, "norm", x, emitter) : RmsNorm(model, "norm", x, emitter);
+  return LanguageModelLoss(model, "head", model.tied_embedding ? "embedding" : "head", normed,
+                           sequences, emitter);
 }
 
 void SetHeader(plan::PlanFile* file) {
@@ -99,7 +108,9 @@ plan::PlanFile ParallelFile(const ModelConfig& model, const TrainingConfig& trai
   Emitter emitter(Layout(strategy), false);
   const Value loss = WriteForward(model, strategy.Batch(), stage_layers, &emitter);
   Trace& trace = *emitter.trace();
-  const std::map<Value, LocalGradient> gradients = WriteBackward(&trace, loss, "loss");
+  MarkTiedParameters(&trace);
+  std::map<Value, LocalGradient> gradients = WriteBackward(&trace, loss, "loss");
+  ReduceTiedGradients(&trace, &gradients);
   const Axes& batch = trace.layout.batch_axes();
   const int last = static_cast<int>(trace.layout.stages()) - 1;
   if (!batch.empty()) {

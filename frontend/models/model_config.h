@@ -12,7 +12,7 @@
 
 namespace planproof::models {
 
-enum class Family : uint8_t { kLlama, kDeepSeek };
+enum class Family : uint8_t { kLlama, kDeepSeek, kGpt };
 
 struct ModelConfig {
   Family family = Family::kLlama;
@@ -25,6 +25,8 @@ struct ModelConfig {
   int64_t vocabulary = 32;
   int64_t sequence = 8;
   std::string norm_epsilon = "1e-5";  // exact decimal
+  bool query_key_value_bias = false;  // kLlama: as in Qwen2
+  bool tied_embedding = false;        // the output layer's weight is the embedding's
 
   // Multi-head latent attention (kDeepSeek): ranks of the compressed queries (0: not compressed)
   // and keys and values; sizes of a query head's plain and rotary parts and of a value head.
@@ -57,9 +59,25 @@ struct TrainingConfig {
   int64_t step = 1;  // AdamW's step number, from 1
 };
 
-// The published dimensions of a model: "llama3-8b", ... NotFound lists the names that there are.
+// The published dimensions of a model: "llama3-8b", "gpt3-175b", ... NotFound lists the names that
+// there are.
 absl::StatusOr<ModelConfig> NamedModel(const std::string& name);
 std::vector<std::string> ModelNames();
+
+// Dimensions that replace a model's own; 0: the model's.
+struct ModelSizes {
+  int64_t layers = 0;
+  int64_t hidden = 0;
+  int64_t feed_forward = 0;  // if not given, in the model's proportion to a new hidden size
+  int64_t heads = 0;
+  int64_t key_value_heads = 0;
+  int64_t vocabulary = 0;
+  int64_t sequence = 0;
+};
+
+// The model with other dimensions. Except for kDeepSeek, whose heads have a size of their own,
+// heads share a new hidden size. InvalidArgument if they do not divide it.
+absl::StatusOr<ModelConfig> Resized(ModelConfig model, const ModelSizes& sizes);
 
 // InvalidArgument if the dimensions contradict each other.
 absl::Status Validate(const ModelConfig& model);

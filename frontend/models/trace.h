@@ -23,8 +23,9 @@ struct ValueInfo {
   int stage = 0;
   bool differentiable = false;
   bool parameter = false;
-  bool local = false;  // the logical graph has no such tensor, and none of its gradient
-  Axes partial;        // it is one term of the sum over these
+  bool local = false;              // the logical graph has no such tensor, and none of its gradient
+  bool counted_elsewhere = false;  // a parameter that counts on another stage in the norm
+  Axes partial;                    // it is one term of the sum over these
   // Its gradient: the name, and the axes over whose ranks it is a sum, because they hold the same
   // value and use it differently.
   std::string gradient;

@@ -102,6 +102,7 @@ class Update {
       std::map<Axes, std::vector<std::string>> by_cut;
       for (Value parameter : parameters) {
         if (trace_.values[parameter].stage != stage) continue;
+        if (trace_.values[parameter].counted_elsewhere) continue;
         const Axes cut = AxesOf(trace_.values[parameter].dims);
         by_cut[cut].push_back(trace_.values[SquareOf(parameter)].name);
       }

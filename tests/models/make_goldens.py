@@ -56,6 +56,7 @@ class Llama:
     """Meta's llama/model.py with the real form of rotary embeddings."""
     layers, hidden, width, heads, groups, size, vocabulary, sequence, batch = 2, 8, 12, 4, 2, 2, 16, 4, 2
     epsilon = 1e-5
+    vanishing = []  # parameters whose gradient is zero by an identity
 
     def shapes(self):
         yield "embedding.weight", (self.vocabulary, self.hidden)
@@ -101,6 +102,7 @@ class DeepSeek:
     query_rank, latent, plain, size, value = 6, 4, 4, 2, 4
     experts, shared, active, clusters, active_clusters, expert_width, scale = 8, 1, 2, 4, 2, 8, 2.5
     epsilon = 1e-6
+    vanishing = []
 
     def shapes(self):
         yield "embedding.weight", (self.vocabulary, self.hidden)
@@ -178,6 +180,84 @@ class DeepSeek:
         return masked_mean_loss(x @ w["head.weight"].T, target, mask)
 
 
+class Qwen(Llama):
+    """Qwen2: Llama with biases on queries, keys and values, added before the rotation."""
+    epsilon = 1e-6
+
+    def shapes(self):
+        yield from super().shapes()
+        for n in range(self.layers):
+            for name, count in (("q", self.heads), ("k", self.groups), ("v", self.groups)):
+                yield f"layers.{n}.{name}.bias", (count * self.size,)
+
+    def loss(self, w, ids, target, mask):
+        turns = rotary_turns(self.sequence, self.size, 500000.0)
+        x = w["embedding.weight"][ids]
+        for n in range(self.layers):
+            p = lambda name: w[f"layers.{n}.{name}.weight"]
+            a = rms_norm(x, p("attention_norm"), self.epsilon)
+            q, k, v = ((a @ p(name).T + w[f"layers.{n}.{name}.bias"]).reshape(
+                self.batch, self.sequence, -1, self.size) for name in "qkv")
+            q, k = turn_pairs(q, turns), turn_pairs(k, turns)
+            k, v = (jnp.repeat(t, self.heads // self.groups, axis=2) for t in (k, v))
+            y = causal_attention(q, k, v, self.size ** -0.5)
+            x = x + y.reshape(self.batch, self.sequence, -1) @ p("o").T
+            x = x + swiglu(rms_norm(x, p("ffn_norm"), self.epsilon), p("gate"), p("up"), p("down"))
+        x = rms_norm(x, w["norm.weight"], self.epsilon)
+        return masked_mean_loss(x @ w["head.weight"].T, target, mask)
+
+
+class Gpt:
+    """GPT-3: openai/gpt-2's src/model.py without dropout; the embedding is the output layer, too."""
+    layers, hidden, heads, vocabulary, sequence, batch = 2, 8, 4, 16, 4, 2
+    epsilon = 1e-5
+    # A bias of all keys adds the same to all scores of a query.
+    vanishing = [f"layers.{n}.k.bias" for n in range(layers)]
+
+    def shapes(self):
+        yield "embedding.weight", (self.vocabulary, self.hidden)
+        yield "positions.weight", (self.sequence, self.hidden)
+        for n in range(self.layers):
+            p = f"layers.{n}."
+            yield p + "attention_norm.weight", (self.hidden,)
+            yield p + "attention_norm.bias", (self.hidden,)
+            for name in "qkvo":
+                yield f"{p}{name}.weight", (self.hidden, self.hidden)
+                yield f"{p}{name}.bias", (self.hidden,)
+            yield p + "ffn_norm.weight", (self.hidden,)
+            yield p + "ffn_norm.bias", (self.hidden,)
+            yield p + "up.weight", (4 * self.hidden, self.hidden)
+            yield p + "up.bias", (4 * self.hidden,)
+            yield p + "down.weight", (self.hidden, 4 * self.hidden)
+            yield p + "down.bias", (self.hidden,)
+        yield "norm.weight", (self.hidden,)
+        yield "norm.bias", (self.hidden,)
+
+    def buffers(self):
+        return {"position_ids": np.tile(np.arange(self.sequence), (self.batch, 1))}
+
+    def norm(self, w, name, x):
+        centred = x - jnp.mean(x, axis=-1, keepdims=True)
+        deviation = jnp.sqrt(jnp.mean(jnp.square(centred), axis=-1, keepdims=True) + self.epsilon)
+        return w[name + ".weight"] * (centred / deviation) + w[name + ".bias"]
+
+    def gelu(self, x):
+        # The constant is the double nearest to sqrt(2 / pi), as in PyTorch.
+        return 0.5 * x * (1 + jnp.tanh(0.7978845608028654 * (x + 0.044715 * x ** 3)))
+
+    def loss(self, w, ids, target, mask):
+        x = w["embedding.weight"][ids] + w["positions.weight"]
+        for n in range(self.layers):
+            p = f"layers.{n}."
+            linear = lambda name, t: t @ w[f"{p}{name}.weight"].T + w[f"{p}{name}.bias"]
+            a = self.norm(w, p + "attention_norm", x)
+            q, k, v = (linear(name, a).reshape(self.batch, self.sequence, self.heads, -1) for name in "qkv")
+            y = causal_attention(q, k, v, (self.hidden // self.heads) ** -0.5)
+            x = x + linear("o", y.reshape(self.batch, self.sequence, -1))
+            x = x + linear("down", self.gelu(linear("up", self.norm(w, p + "ffn_norm", x))))
+        return masked_mean_loss(self.norm(w, "norm", x) @ w["embedding.weight"].T, target, mask)
+
+
 def train(model, seed):
     random = np.random.default_rng(seed)
     weights = {name: jnp.asarray(random.normal(size=shape) * (0.6 if len(shape) > 1 else 0.2) +
@@ -215,14 +295,18 @@ def flat(value):
     return {"shape": list(array.shape), "values": array.ravel().tolist()}
 
 
-FAMILIES = {"llama": Llama, "deepseek": DeepSeek}
+FAMILIES = {"llama": Llama, "deepseek": DeepSeek, "qwen": Qwen, "gpt": Gpt}
 
 
 def main():
     directory = pathlib.Path(__file__).parent / "goldens"
     for name in sys.argv[1:] or FAMILIES:
         print(name)
-        golden = flat(train(FAMILIES[name](), seed=1))
+        model = FAMILIES[name]()
+        golden = flat(train(model, seed=1))
+        if model.vanishing:
+            golden["vanishing"] = [form.format(t) for t in model.vanishing for form in
+                                   ("grad.{}", "{}.exp_avg.new", "{}.exp_avg_sq.new")]
         (directory / f"{name}.json").write_text(json.dumps(golden, separators=(",", ":")) + "\n")
 
 

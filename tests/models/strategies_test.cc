@@ -35,7 +35,7 @@ Case Of(std::string name, std::string model, int64_t dp, int64_t tp, int64_t pp,
 
 std::vector<Case> Cases() {
   std::vector<Case> cases;
-  for (const std::string family : {"llama", "deepseek"}) {
+  for (const std::string family : {"llama", "deepseek", "gpt", "qwen"}) {
     const std::string model = family + "-tiny";
     cases.push_back(Of(family + "_single", model, 1, 1, 1, 1));
     cases.push_back(Of(family + "_dp2", model, 2, 1, 1, 1));
