@@ -43,9 +43,14 @@ int RunGenerate(const GenerateArguments& arguments) {
                                      absl::StrJoin(known, ", ")));
     }
     name = chosen->model;
-    const bool sequence_parallel = strategy.sequence_parallel;
-    strategy = chosen->strategy;
-    strategy.sequence_parallel = strategy.sequence_parallel || sequence_parallel;
+    // What is not a degree can be combined with a published run.
+    for (const auto& [degree, published] :
+         {std::pair{&strategy.data_parallel, chosen->strategy.data_parallel},
+          {&strategy.tensor_parallel, chosen->strategy.tensor_parallel},
+          {&strategy.pipeline_parallel, chosen->strategy.pipeline_parallel},
+          {&strategy.microbatches, chosen->strategy.microbatches}}) {
+      *degree = published;
+    }
   }
   if (name.empty()) return UsageError("give --preset or --model");
   absl::StatusOr<models::ModelConfig> model = models::NamedModel(name);
@@ -105,12 +110,24 @@ void AddGenerateCommand(CLI::App& program, Action& action) {
        {std::tuple{"--dp", &strategy.data_parallel, "Degree of data parallelism"},
         {"--tp", &strategy.tensor_parallel, "Degree of tensor parallelism"},
         {"--pp", &strategy.pipeline_parallel, "Number of pipeline stages"},
+        {"--cp", &strategy.context_parallel, "Degree of context parallelism"},
+        {"--ep", &strategy.expert_parallel, "Ranks that share the experts, with --dispatch"},
         {"--microbatches", &strategy.microbatches, "Microbatches of one data-parallel rank"},
         {"--sequences", &strategy.sequences_per_microbatch, "Sequences of one microbatch"}}) {
     command->add_option(option, *value, what)->capture_default_str()->excludes(preset);
   }
   command->add_flag("--sequence-parallel", strategy.sequence_parallel,
                     "Megatron's sequence parallelism over tp");
+  command->add_flag("--ring", strategy.ring,
+                    "With --cp: keys and values travel around the ranks, and are not gathered");
+  command->add_flag("--dispatch", strategy.dispatch,
+                    "Send tokens to the ranks of ep that hold their experts");
+  command->add_option("--zero", strategy.zero, "ZeRO stage over dp")->check(CLI::Range(0, 3));
+  command->add_flag("--recompute", strategy.recompute, "Compute layers again in the backward pass");
+  command
+      ->add_option("--whole-sequence-layers", strategy.whole_sequence_layers,
+                   "Layers without sequence parallelism, separated by commas")
+      ->delimiter(',');
   command
       ->add_option("--stage-layers", strategy.stage_layers,
                    "Layers of each pipeline stage, separated by commas")

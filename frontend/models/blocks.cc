@@ -1,9 +1,6 @@
 #include "frontend/models/blocks.h"
 
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 
 namespace planproof::models {
 namespace {
@@ -62,14 +59,6 @@ Value View(const std::string& name, Value x, const Dims& dims, Emitter* emitter)
 Value Einsum(const std::string& equation, const std::vector<Argument>& in, const Out& out,
              Emitter* emitter) {
   return emitter->Apply({"einsum", in, {{"equation", equation}}}, out);
-}
-
-Value CausalSoftmax(const std::string& prefix, Value scores, int64_t head_size, Emitter* emitter) {
-  const Dims dims = emitter->DimsOf(scores);
-  const std::string scale = absl::StrFormat("%.17g", 1 / std::sqrt(static_cast<double>(head_size)));
-  const Value scaled = emitter->Apply({"mul", {scores, scale}}, {prefix + "scaled", dims});
-  const Value masked = emitter->Apply({"causal_mask", {scaled}}, {prefix + "masked", dims});
-  return emitter->Apply({"softmax", {masked}, {{"dim", int64_t{-1}}}}, {prefix + "weights", dims});
 }
 
 Value RotaryTurns(const ModelConfig& model, int64_t head_size, Emitter* emitter) {

@@ -33,10 +33,6 @@ Value View(const std::string& name, Value x, const Dims& dims, Emitter* emitter)
 Value Einsum(const std::string& equation, const std::vector<Argument>& in, const Out& out,
              Emitter* emitter);
 
-// PREFIXweights: softmax over the keys, up to the query's own position, of the scaled scores
-// [.., query, key].
-Value CausalSoftmax(const std::string& prefix, Value scores, int64_t head_size, Emitter* emitter);
-
 // (cos, sin) of every position and pair of a head, [sequence, head size / 2, 2].
 Value RotaryTurns(const ModelConfig& model, int64_t head_size, Emitter* emitter);
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "frontend/models/attention.h"
 #include "frontend/models/blocks.h"
 
 namespace planproof::models {
@@ -50,20 +51,73 @@ std::vector<Value> Gate(const ModelConfig& model, const std::string& prefix, Val
       call, {{prefix + "routes", chosen}, {prefix + "experts", chosen, /*integer=*/true}});
 }
 
-Value RoutedExperts(const ModelConfig& model, const std::string& prefix, Value normed,
+// The choice for the tokens of this rank's sequences: all ranks of tp choose alike.
+std::vector<Value> ChooseExperts(const ModelConfig& model, const std::string& prefix, Value normed,
+                                 const Dim& tokens, Emitter* emitter) {
+  const Value rows = View(prefix + "router_tokens", emitter->GatherAlike(normed, 1),
+                          {tokens, Layout::Whole(model.hidden)}, emitter);
+  return Gate(model, prefix, rows, emitter);
+}
+
+// Tokens are sent to the ranks that hold the experts they chose, and the results back.
+Value DispatchedExperts(const ModelConfig& model, const std::string& prefix, Value normed,
+                        const Dims& outside, Emitter* emitter) {
+  const Layout& layout = emitter->layout();
+  const Dim& batch = outside[0];
+  const Dim sequence = layout.Sequence(model.sequence), hidden = Layout::Whole(model.hidden);
+  const Dim choices = Layout::Whole(model.active_experts);
+  const std::vector<Value> choice =
+      ChooseExperts(model, prefix, normed, Merged({batch, sequence}), emitter);
+  const Dims chosen = {batch, sequence, choices};
+  const Value routes =
+      emitter->EnterTensorParallel(View(prefix + "route_weights", choice[0], chosen, emitter), 1);
+  const Value ids = View(prefix + "route_experts", choice[1], chosen, emitter);
+
+  const Axes& over = layout.expert_axes();
+  const Dim home = {batch.extent, Minus(batch.over, over)};
+  const Dim whole = Layout::Whole(model.routed_experts);
+  const Dim experts = layout.Experts(model.routed_experts);
+  const Dim width = layout.ExpertWidth(model.expert_width);
+  const std::string name = prefix + "routed.";
+  const Value slots = emitter->Apply({"dispatch_tokens",
+                                      {emitter->EnterTensorParallel(normed, 1), ids},
+                                      {{"n_routed_experts", model.routed_experts}}},
+                                     {prefix + "slots", {batch, whole, sequence, choices, hidden}});
+  const Out received{prefix + "slots" + (over.empty() ? "" : "@received"),
+                     {home, experts, sequence, choices, hidden}};
+  const Value inputs = emitter->AllToAll(slots, received, over, 1, 0);
+  const Dims inner = {home, experts, sequence, choices, width};
+  const auto project = [&](const std::string& which) {
+    const Value weight = emitter->Parameter(name + which + ".weight", {experts, width, hidden});
+    return Einsum("besak,efk->besaf", {inputs, weight}, {name + which, inner}, emitter);
+  };
+  const Value gate = project("gate");
+  const Value up = project("up");
+  const Value active = emitter->Apply({"silu", {gate}}, {name + "active", inner});
+  const Value gated = emitter->Apply({"mul", {active, up}}, {name + "gated", inner});
+  const Value down = emitter->Parameter(name + "down.weight", {experts, hidden, width});
+  const Value made =
+      emitter->ApplyTerm({"einsum", {gated, down}, {{"equation", std::string("besaf,ehf->besah")}}},
+                         {name + "made", {home, experts, sequence, choices, hidden}}, width.over);
+  const Out back{name + "made" + (over.empty() ? "" : "@returned"),
+                 {batch, whole, sequence, choices, hidden}};
+  const Value returned = emitter->AllToAll(made, back, over, 0, 1);
+  return emitter->ApplyAndLeave({"combine_tokens", {returned, ids, routes}},
+                                {prefix + "routed", outside}, 1);
+}
+
+// Every rank of tp computes its own experts for all tokens.
+Value MaskedExperts(const ModelConfig& model, const std::string& prefix, Value normed,
                     const Dims& outside, Emitter* emitter) {
   const Layout& layout = emitter->layout();
-  const int64_t sequences = outside[0].extent;
-  const Dims tokens = {{sequences * model.sequence, outside[0].over}, Layout::Whole(model.hidden)};
-  // All ranks choose alike; then each uses the choice for its own experts.
-  const std::vector<Value> choice = Gate(
-      model, prefix,
-      View(prefix + "router_tokens", emitter->GatherAlike(normed, 1), tokens, emitter), emitter);
+  const Dim rows = Merged({outside[0], layout.Sequence(model.sequence)});
+  const Dims tokens = {rows, Layout::Whole(model.hidden)};
+  const std::vector<Value> choice = ChooseExperts(model, prefix, normed, rows, emitter);
   const Value routes = emitter->EnterTensorParallel(choice[0], 0);
   const Value inputs =
       View(prefix + "expert_tokens", emitter->EnterTensorParallel(normed, 1), tokens, emitter);
-  const Dim experts = layout.Tensor(model.routed_experts);
-  const Dim width = Layout::Whole(model.expert_width), hidden = Layout::Whole(model.hidden);
+  const Dim experts = layout.Experts(model.routed_experts);
+  const Dim width = layout.ExpertWidth(model.expert_width), hidden = Layout::Whole(model.hidden);
   const std::string name = prefix + "routed.";
   Call call{"nnscaler_moe_gmm",
             {inputs, choice[1], routes,
@@ -132,17 +186,33 @@ Value LatentAttention(const ModelConfig& model, const std::string& prefix, Value
       {{prefix + "q_rotary", emitter->DimsOf(q_raw)},
        {prefix + "k_rotary", emitter->DimsOf(k_head)}});
 
-  const Dims square = {outside[0], heads, sequence, Layout::Whole(model.sequence)};
-  const Value plain =
-      Einsum("bshd,bthd->bhst", {q_plain, k_plain}, {prefix + "scores_plain", square}, emitter);
-  const Value k_turned =
-      View(prefix + "k_turned", turned[1], {outside[0], sequence, rotary}, emitter);
-  const Value turns =
-      Einsum("bshd,btd->bhst", {turned[0], k_turned}, {prefix + "scores_rotary", square}, emitter);
-  const Value scores = emitter->Apply({"add", {plain, turns}}, {prefix + "scores", square});
-  const Value weights = CausalSoftmax(prefix, scores, query_size, emitter);
-  const Value mixed =
-      Einsum("bhst,bthd->bshd", {weights, v}, {prefix + "mixed", emitter->DimsOf(v)}, emitter);
+  Attention attention;
+  attention.prefix = prefix;
+  attention.head_size = query_size;
+  attention.keys = {k_plain, turned[1]};
+  attention.values = v;
+  attention.weights_letters = "bhst";
+  attention.values_letters = "bthd";
+  attention.mixed_letters = "bshd";
+  attention.mixed = emitter->DimsOf(v);
+  attention.scores = [&](const std::vector<Value>& keys, const Dim& positions,
+                         const std::string& suffix) {
+    const Dims square = {outside[0], heads, sequence, positions};
+    const auto out = [&](const std::string& name, const Dims& dims) {
+      return Out{prefix + name, dims, false, false, prefix + name + suffix};
+    };
+    const Value plain =
+        Einsum("bshd,bthd->bhst", {q_plain, keys[0]}, out("scores_plain", square), emitter);
+    const Dims rows = {outside[0], positions, rotary};
+    std::vector<int64_t> size;
+    for (const Dim& dim : rows) size.push_back(layout.Local(dim));
+    const Value k_turned =
+        emitter->Apply({"view", {keys[1]}, {{"size", size}}}, out("k_turned", rows));
+    const Value turns =
+        Einsum("bshd,btd->bhst", {turned[0], k_turned}, out("scores_rotary", square), emitter);
+    return emitter->Apply({"add", {plain, turns}}, out("scores", square));
+  };
+  const Value mixed = CausalAttention(attention, emitter);
   const Value joined =
       View(prefix + "joined", mixed,
            {outside[0], sequence, layout.Tensor(model.heads * model.value_size)}, emitter);
@@ -154,7 +224,8 @@ Value ExpertsFeedForward(const ModelConfig& model, const std::string& prefix, Va
                          Emitter* emitter) {
   const Dims outside = emitter->DimsOf(x);
   const Value normed = RmsNorm(model, prefix + "ffn_norm", x, emitter);
-  const Value routed = RoutedExperts(model, prefix, normed, outside, emitter);
+  const Value routed = model.dispatch ? DispatchedExperts(model, prefix, normed, outside, emitter)
+                                      : MaskedExperts(model, prefix, normed, outside, emitter);
   const Value shared =
       SwiGlu(prefix + "shared.", "feed_forward", emitter->EnterTensorParallel(normed, 1),
              model.shared_experts * model.expert_width, outside, emitter);

@@ -87,7 +87,15 @@ Value Emitter::Parameter(const std::string& name, const Dims& dims) {
   declaration.name = name;
   declaration.role = plan::ROLE_PARAMETER;
   declaration.dims = dims;
-  return Read(declaration);
+  const int dim = trace_.layout.ShardsParameters() ? trace_.layout.StateDim(dims) : -1;
+  if (dim < 0) return Read(declaration);
+  declaration.dims = trace_.layout.StateDims(dims);
+  const Value shard = Read(declaration);
+  const auto [at, fresh] = whole_.try_emplace(shard, kNoValue);
+  if (fresh) {
+    at->second = Gather(Step::Kind::kAllGather, shard, trace_.layout.state_axes(), dim, "@whole");
+  }
+  return at->second;
 }
 
 void Emitter::WriteCall(const Call& call, const std::vector<std::string>& outputs) {
@@ -105,9 +113,10 @@ void Emitter::WriteCall(const Call& call, const std::vector<std::string>& output
 }
 
 std::vector<Value> Emitter::Run(const Call& call, const std::vector<Out>& out,
-                                const std::string& suffix, const Axes& partial) {
+                                const Axes& partial) {
   Step step;
   bool differentiable = false;
+  std::vector<std::string> names;
   Axes used_differently;  // over whose ranks the gradients of operands are sums
   for (const Argument& argument : call.in) {
     if (argument.value == kNoValue) continue;
@@ -116,51 +125,59 @@ std::vector<Value> Emitter::Run(const Call& call, const std::vector<Out>& out,
     differentiable = differentiable || operand.differentiable;
     used_differently = Union(used_differently, operand.gradient_partial);
   }
-  std::vector<std::string> names;
   for (const Out& result : out) {
     ValueInfo info;
-    info.name = absl::StrCat(result.name, suffix);
+    info.name = result.held_as.empty() ? result.name : result.held_as;
+    names.push_back(info.name);
     info.logical = result.name;
     info.dims = result.dims;
     info.stage = stage_;
     info.partial = partial;
     info.gradient_partial = Minus(Minus(used_differently, AxesOf(result.dims)), partial);
     info.differentiable = differentiable && !result.integer && !call.stop_gradient;
-    names.push_back(info.name);
     info.local = result.local;
     trace_.WriteLineage(info);
     step.outputs.push_back(Add(std::move(info)));
   }
   WriteCall(call, names);
-  const std::vector<Value> outputs = step.outputs;
+  std::vector<Value> outputs = step.outputs;
   trace_.steps.push_back(std::move(step));
   return outputs;
 }
 
 std::vector<Value> Emitter::Apply(const Call& call, const std::vector<Out>& out) {
-  return Run(call, out, "", {});
+  return Run(call, out, {});
 }
 
-Value Emitter::Apply(const Call& call, const Out& out) { return Run(call, {out}, "", {})[0]; }
+Value Emitter::Apply(const Call& call, const Out& out) { return Run(call, {out}, {})[0]; }
 
 Value Emitter::ApplyTerm(const Call& call, const Out& out, const Axes& over) {
-  return Run(call, {out}, over.empty() ? "" : ".part", over)[0];
+  Out term = out;
+  if (!over.empty()) term.held_as = absl::StrCat(out.name, ".part");
+  return Run(call, {term}, over)[0];
 }
 
-Value Emitter::Adopt(const std::string& name, const Dims& dims) {
+Value Emitter::Adopt(const std::string& name, const std::string& logical, const Dims& dims) {
   ValueInfo info;
   info.name = name;
-  info.logical = name;
+  info.logical = logical;
   info.dims = dims;
   info.stage = stage_;
   return Add(std::move(info));
 }
 
-Value Emitter::ApplyAndReduce(const Call& call, const Out& out, const Axes& over,
-                              const std::string& reduce) {
-  if (over.empty()) return Apply(call, out);
-  const Value term = Run(call, {out}, ".part", over)[0];
-  trace_.WriteAllReduce(stage_, over, trace_.values[term].name, out.name, reduce);
+Value Emitter::Record(Step::Kind kind, Value from, const Axes& over, int dim, ValueInfo info) {
+  Step step;
+  step.kind = kind;
+  step.inputs = {from};
+  step.over = over;
+  step.dim = dim;
+  step.outputs = {Add(std::move(info))};
+  trace_.steps.push_back(step);
+  return step.outputs[0];
+}
+
+ValueInfo Emitter::Whole(Value term, const Out& out) const {
   ValueInfo info;
   info.name = out.name;
   info.logical = out.name;
@@ -168,95 +185,109 @@ Value Emitter::ApplyAndReduce(const Call& call, const Out& out, const Axes& over
   info.stage = stage_;
   info.local = out.local;
   info.differentiable = trace_.values[term].differentiable;
+  info.gradient_partial = Minus(trace_.values[term].gradient_partial, AxesOf(out.dims));
+  return info;
+}
+
+Value Emitter::ApplyAndReduce(const Call& call, const Out& out, const Axes& over,
+                              const std::string& reduce) {
+  if (over.empty()) return Apply(call, out);
+  const Value term = ApplyTerm(call, out, over);
+  trace_.WriteAllReduce(stage_, over, trace_.values[term].name, out.name, reduce);
+  ValueInfo info = Whole(term, out);
   trace_.WriteLineage(info);
-  Step step;
-  step.kind = Step::Kind::kAllReduce;
-  step.inputs = {term};
-  step.outputs = {Add(std::move(info))};
-  step.over = over;
-  trace_.steps.push_back(step);
-  return step.outputs[0];
+  return Record(Step::Kind::kAllReduce, term, over, 0, std::move(info));
 }
 
 Value Emitter::ApplyAndScatter(const Call& call, const Out& out, const Axes& over, int dim) {
   if (over.empty()) return Apply(call, out);
   Out whole = out;
   whole.dims[dim].over = Minus(whole.dims[dim].over, over);
-  const Value term = Run(call, {whole}, ".part", over)[0];
+  const Value term = ApplyTerm(call, whole, over);
   trace_.WriteAlong(stage_, "reduce_scatter", over, dim, trace_.values[term].name, out.name);
-  ValueInfo info;
-  info.name = out.name;
-  info.logical = out.name;
-  info.dims = out.dims;
-  info.stage = stage_;
-  info.local = out.local;
-  info.differentiable = trace_.values[term].differentiable;
+  ValueInfo info = Whole(term, out);
   trace_.WriteLineage(info);
-  Step step;
-  step.kind = Step::Kind::kReduceScatter;
-  step.inputs = {term};
-  step.outputs = {Add(std::move(info))};
-  step.over = over;
-  step.dim = dim;
-  trace_.steps.push_back(step);
-  return step.outputs[0];
+  return Record(Step::Kind::kReduceScatter, term, over, dim, std::move(info));
+}
+
+Value Emitter::Gather(Step::Kind kind, Value x, const Axes& over, int dim,
+                      const std::string& suffix) {
+  const ValueInfo outside = trace_.values[x];
+  ValueInfo info = outside;
+  info.name = absl::StrCat(outside.name, suffix);
+  info.branch_of = x;
+  info.parameter = false;
+  info.weight = outside.parameter;
+  info.dims[dim].over = Minus(outside.dims[dim].over, over);
+  info.gradient = absl::StrCat("grad.", info.name);
+  if (kind == Step::Kind::kAllGather) {
+    info.gradient_partial = Union(outside.gradient_partial, over);
+  }
+  trace_.WriteAlong(stage_, "all_gather", over, dim, outside.name, info.name);
+  trace_.WriteLineage(info);
+  return Record(kind, x, over, dim, std::move(info));
+}
+
+bool Emitter::IsCut(Value x, int dim, const Axes& over) const {
+  const Axes& cut = trace_.values[x].dims[dim].over;
+  return Minus(cut, over).size() < cut.size();
 }
 
 Value Emitter::EnterTensorParallel(Value x, int dim) {
   const Axes over = trace_.layout.tensor_axes();
   if (over.empty()) return x;
   if (const auto entered = entered_.find(x); entered != entered_.end()) return entered->second;
-  const ValueInfo outside = trace_.values[x];
-  ValueInfo info;
-  info.logical = outside.logical;
-  info.dims = outside.dims;
-  info.stage = stage_;
-  info.differentiable = outside.differentiable;
-  info.gradient = absl::StrCat("grad.", outside.name, "@tp");
-  info.gradient_partial = over;
-  info.branch_of = x;
-  Step step;
-  step.inputs = {x};
-  step.over = over;
-  step.dim = dim;
-  if (AxesOf({outside.dims[dim]}).empty() || Minus(over, outside.dims[dim].over) == over) {
-    step.kind = Step::Kind::kCopy;
-    info.name = outside.name;
+  Value inside = kNoValue;
+  if (IsCut(x, dim, over)) {
+    inside = Gather(Step::Kind::kAllGather, x, over, dim, "@gathered");
   } else {
-    step.kind = Step::Kind::kAllGather;
-    info.name = absl::StrCat(outside.name, "@gathered");
-    info.dims[dim].over = Minus(info.dims[dim].over, over);
-    trace_.WriteAlong(stage_, "all_gather", over, dim, outside.name, info.name);
-    trace_.WriteLineage(info);
+    ValueInfo info = trace_.values[x];
+    info.gradient = absl::StrCat("grad.", info.name, "@tp");
+    info.gradient_partial = Union(info.gradient_partial, over);
+    info.branch_of = x;
+    inside = Record(Step::Kind::kCopy, x, over, dim, std::move(info));
   }
-  step.outputs = {Add(std::move(info))};
-  trace_.steps.push_back(step);
-  entered_[x] = step.outputs[0];
-  return step.outputs[0];
+  entered_[x] = inside;
+  return inside;
 }
 
 Value Emitter::GatherAlike(Value x, int dim) {
-  const ValueInfo outside = trace_.values[x];
   const Axes over = trace_.layout.tensor_axes();
-  if (over.empty() || Minus(outside.dims[dim].over, over) == outside.dims[dim].over) return x;
-  ValueInfo info;
-  info.name = absl::StrCat(outside.name, "@alike");
+  if (over.empty() || !IsCut(x, dim, over)) return x;
+  return Gather(Step::Kind::kGatherAlike, x, over, dim, "@alike");
+}
+
+Value Emitter::SplitAlike(Value x, int dim) {
+  const Axes over = trace_.layout.tensor_axes();
+  if (over.empty()) return x;
+  ValueInfo info = trace_.values[x];
+  const std::string whole = info.name;
+  info.name = absl::StrCat(whole, "@split");
+  info.gradient = absl::StrCat("grad.", info.name);
   info.branch_of = x;
-  info.logical = outside.logical;
-  info.dims = outside.dims;
-  info.dims[dim].over = Minus(info.dims[dim].over, over);
-  info.stage = stage_;
-  info.differentiable = outside.differentiable;
-  trace_.WriteAlong(stage_, "all_gather", over, dim, outside.name, info.name);
+  info.dims[dim].over = Union(info.dims[dim].over, over);
+  trace_.WriteAlong(stage_, "chunk", over, dim, whole, info.name);
   trace_.WriteLineage(info);
-  Step step;
-  step.kind = Step::Kind::kGatherAlike;
-  step.inputs = {x};
-  step.outputs = {Add(std::move(info))};
-  step.over = over;
-  step.dim = dim;
-  trace_.steps.push_back(step);
-  return step.outputs[0];
+  return Record(Step::Kind::kSplitAlike, x, over, dim, std::move(info));
+}
+
+Value Emitter::GatherContext(Value x, int dim) {
+  const Axes over = trace_.layout.context_axes();
+  if (over.empty() || !IsCut(x, dim, over)) return x;
+  return Gather(Step::Kind::kAllGather, x, over, dim, "@context");
+}
+
+Value Emitter::PassOn(Value x, int dim) {
+  const Axes over = trace_.layout.context_axes();
+  ValueInfo info = trace_.values[x];
+  const std::string from = info.name;
+  info.name = absl::StrCat(info.logical, "@", ++info.dims[dim].shift);
+  info.gradient = absl::StrCat("grad.", info.name);
+  info.local_gradient = true;  // of what the ranks from here on contribute
+  info.branch_of = kNoValue;
+  trace_.WriteShift(stage_, over[0], 1, from, info.name);
+  trace_.WriteLineage(info);
+  return Record(Step::Kind::kShift, x, over, dim, std::move(info));
 }
 
 Value Emitter::ApplyAndLeave(const Call& call, const Out& out, int dim) {
@@ -265,6 +296,21 @@ Value Emitter::ApplyAndLeave(const Call& call, const Out& out, int dim) {
     return ApplyAndScatter(call, out, over, dim);
   }
   return ApplyAndReduce(call, out, over);
+}
+
+Value Emitter::AllToAll(Value x, const Out& out, const Axes& over, int split, int concat) {
+  if (over.empty()) return x;
+  const ValueInfo& from = trace_.values[x];
+  ValueInfo info = from;
+  info.name = out.name;
+  info.dims = out.dims;
+  info.branch_of = kNoValue;
+  info.gradient = absl::StrCat("grad.", info.name);
+  trace_.WriteAllToAll(stage_, over, split, concat, from.name, info.name);
+  trace_.WriteLineage(info);
+  const Value to = Record(Step::Kind::kAllToAll, x, over, split, std::move(info));
+  trace_.steps.back().concat = concat;
+  return to;
 }
 
 Value Emitter::MoveTo(int stage, Value x) {
@@ -277,12 +323,18 @@ Value Emitter::MoveTo(int stage, Value x) {
       .Write(stage, "move", {absl::StrCat(trace_.StageName(here.stage), ":", here.name)}, info.name)
       ->mutable_collective();
   trace_.WriteLineage(info);
-  Step step;
-  step.kind = Step::Kind::kMove;
-  step.inputs = {x};
-  step.outputs = {Add(std::move(info))};
-  trace_.steps.push_back(step);
-  return step.outputs[0];
+  return Record(Step::Kind::kMove, x, {}, 0, std::move(info));
+}
+
+void Emitter::BeginRecomputed() {
+  region_ = {stage_, static_cast<int>(trace_.steps.size()),
+             trace_.programs[stage_].operators_size(), 0, 0};
+}
+
+void Emitter::EndRecomputed() {
+  region_.end_step = static_cast<int>(trace_.steps.size());
+  region_.end_operator = trace_.programs[stage_].operators_size();
+  trace_.recomputed.push_back(region_);
 }
 
 }  // namespace planproof::models

@@ -47,7 +47,8 @@ struct Out {
   std::string name;
   Dims dims;
   bool integer = false;
-  bool local = false;  // the logical graph has no such tensor
+  bool local = false;   // the logical graph has no such tensor
+  std::string held_as;  // the name of what this rank holds, if not `name`
 };
 
 class Emitter {
@@ -62,6 +63,8 @@ class Emitter {
 
   // A tensor that nothing computes, as the present stage reads it.
   Value Read(const Declaration& declaration);
+  // A parameter as operators use it. Where ranks hold shards of it (ZeRO stage 3) it is gathered
+  // once in the forward pass and once more in the backward pass.
   Value Parameter(const std::string& name, const Dims& dims);
   const Dims& DimsOf(Value value) const { return trace_.values[value].dims; }
   int64_t LocalExtent(Value value, int dim) const;
@@ -72,7 +75,8 @@ class Emitter {
   // reduced yet.
   Value ApplyTerm(const Call& call, const Out& out, const Axes& over);
   // A tensor of the present stage that was not written through this emitter.
-  Value Adopt(const std::string& name, const Dims& dims);
+  Value Adopt(const std::string& name, const Dims& dims) { return Adopt(name, name, dims); }
+  Value Adopt(const std::string& name, const std::string& logical, const Dims& dims);
   // An operator of which each rank of `over` computes one term of a sum (or maximum), and the
   // reduction that makes it whole on every rank.
   Value ApplyAndReduce(const Call& call, const Out& out, const Axes& over,
@@ -88,22 +92,44 @@ class Emitter {
   // The whole sequence for what every rank of tp computes alike: the gradient is the same on all of
   // them (gather_from_sequence_parallel_region with tensor_parallel_output_grad=False).
   Value GatherAlike(Value x, int dim);
+  // The inverse: what every rank of tp has computed alike, its part of dimension `dim`.
+  Value SplitAlike(Value x, int dim);
   Value ApplyAndLeave(const Call& call, const Out& out, int dim);
+  // Keys or values of all context-parallel ranks along dimension `dim`; each rank uses them for its
+  // own queries.
+  Value GatherContext(Value x, int dim);
+  // The part along `dim` that the rank before in the ring of context-parallel ranks holds.
+  Value PassOn(Value x, int dim);
+  // Every rank of `over` sends part r of dimension `split` to rank r and joins what it receives
+  // along `concat`. The tensor itself where `over` is empty.
+  Value AllToAll(Value x, const Out& out, const Axes& over, int split, int concat);
 
   // The value on another stage.
   Value MoveTo(int stage, Value x);
 
+  // What is written between the two calls, on one stage, is computed again in the backward pass.
+  void BeginRecomputed();
+  void EndRecomputed();
+
  private:
   Value Add(ValueInfo info);
   void WriteCall(const Call& call, const std::vector<std::string>& outputs);
-  // Runs the call; the results carry `suffix` and are partial over `partial`.
-  std::vector<Value> Run(const Call& call, const std::vector<Out>& out, const std::string& suffix,
-                         const Axes& partial);
+  // Runs the call; the results are partial over `partial`.
+  std::vector<Value> Run(const Call& call, const std::vector<Out>& out, const Axes& partial);
+
+  // A step that is no operator, from `from` to a new tensor.
+  Value Record(Step::Kind kind, Value from, const Axes& over, int dim, ValueInfo info);
+  // The tensor `out` that a collective makes of `term`.
+  ValueInfo Whole(Value term, const Out& out) const;
+  Value Gather(Step::Kind kind, Value x, const Axes& over, int dim, const std::string& suffix);
+  bool IsCut(Value x, int dim, const Axes& over) const;
 
   Trace trace_;
   int stage_ = 0;
+  RecomputedRegion region_;
   std::map<std::pair<int, std::string>, Value> read_;  // by stage and name
   std::map<Value, Value> entered_;                     // values in a tensor-parallel region
+  std::map<Value, Value> whole_;                       // parameters gathered from shards
 };
 
 }  // namespace planproof::models

@@ -23,15 +23,30 @@ constexpr char kDeclarations[] =
     "op target_logit(logits[t.., v], target[t..]: int)\n"
     "  -> l[t..] = sum(v: [target[t..] == v] * logits[t.., v])\n";
 
+Value Layer(const ModelConfig& model, const std::string& prefix, int64_t layer, Value x,
+            Emitter* emitter) {
+  switch (model.family) {
+    case Family::kGpt:
+      return GptFeedForward(model, prefix, GptAttention(model, prefix, x, emitter), emitter);
+    case Family::kDeepSeek:
+      x = LatentAttention(model, prefix, x, emitter);
+      return layer < model.dense_layers ? LlamaFeedForward(model, prefix, x, emitter)
+                                        : ExpertsFeedForward(model, prefix, x, emitter);
+    case Family::kLlama:
+      break;
+  }
+  return LlamaFeedForward(model, prefix, LlamaAttention(model, prefix, x, emitter), emitter);
+}
+
 // The forward pass; gives the loss (in a parallel plan: one term of it).
-Value WriteForward(const ModelConfig& model, int64_t sequences,
+Value WriteForward(const ModelConfig& model, const Strategy& strategy, int64_t sequences,
                    const std::vector<int64_t>& stage_layers, Emitter* emitter) {
   const Layout& layout = emitter->layout();
   emitter->SetStage(0);
   Declaration ids{
       "ids", plan::ROLE_INPUT, "int64", {layout.Batch(sequences), layout.Sequence(model.sequence)}};
   ids.below = model.vocabulary;
-  const bool gpt = model.family == Family::kGpt, deepseek = model.family == Family::kDeepSeek;
+  const bool gpt = model.family == Family::kGpt;
   Value x = TokenEmbedding(model, "embedding", emitter->Read(ids), emitter);
   if (gpt) x = AddPositions(model, x, emitter);
   int64_t layer = 0;
@@ -40,14 +55,12 @@ Value WriteForward(const ModelConfig& model, int64_t sequences,
     x = emitter->MoveTo(static_cast<int>(stage), x);
     for (int64_t i = 0; i < stage_layers[stage]; ++i, ++layer) {
       const std::string prefix = absl::StrCat("layers.", layer, ".");
-      if (gpt) {
-        x = GptFeedForward(model, prefix, GptAttention(model, prefix, x, emitter), emitter);
-        continue;
-      }
-      x = deepseek ? LatentAttention(model, prefix, x, emitter)
-                   : LlamaAttention(model, prefix, x, emitter);
-      x = deepseek && layer >= model.dense_layers ? ExpertsFeedForward(model, prefix, x, emitter)
-                                                  : LlamaFeedForward(model, prefix, x, emitter);
+      const bool whole_sequence = strategy.NeedsWholeSequence(layer);
+      if (strategy.recompute) emitter->BeginRecomputed();
+      if (whole_sequence) x = emitter->GatherAlike(x, 1);
+      x = Layer(model, prefix, layer, x, emitter);
+      if (whole_sequence) x = emitter->SplitAlike(x, 1);
+      if (strategy.recompute) emitter->EndRecomputed();
     }
   }
   const Value normed =
@@ -80,7 +93,7 @@ void WriteDeclarations(const Trace& trace, plan::Specification* specification) {
 plan::PlanFile LogicalFile(const ModelConfig& model, const TrainingConfig& training,
                            int64_t sequences) {
   Emitter emitter(Layout(), true);
-  WriteForward(model, sequences, {model.layers}, &emitter);
+  WriteForward(model, Strategy(), sequences, {model.layers}, &emitter);
   Trace& trace = *emitter.trace();
   plan::PlanFile file;
   SetHeader(&file);
@@ -106,12 +119,12 @@ plan::PlanFile LogicalFile(const ModelConfig& model, const TrainingConfig& train
 plan::PlanFile ParallelFile(const ModelConfig& model, const TrainingConfig& training,
                             const Strategy& strategy, const std::vector<int64_t>& stage_layers) {
   Emitter emitter(Layout(strategy), false);
-  const Value loss = WriteForward(model, strategy.Batch(), stage_layers, &emitter);
+  const Value loss = WriteForward(model, strategy, strategy.Batch(), stage_layers, &emitter);
   Trace& trace = *emitter.trace();
   MarkTiedParameters(&trace);
   std::map<Value, LocalGradient> gradients = WriteBackward(&trace, loss, "loss");
   ReduceTiedGradients(&trace, &gradients);
-  const Axes& batch = trace.layout.batch_axes();
+  const Axes batch = trace.values[loss].partial;
   const int last = static_cast<int>(trace.layout.stages()) - 1;
   if (!batch.empty()) {
     trace.WriteAllReduce(last, batch, trace.values[loss].name, "loss");
@@ -143,8 +156,10 @@ Preset Run(const char* name, const char* model, int64_t dp, int64_t tp, int64_t 
 
 }  // namespace
 
-absl::StatusOr<GeneratedPlans> Generate(const ModelConfig& model, const TrainingConfig& training,
-                                        const Strategy& strategy) {
+absl::StatusOr<GeneratedPlans> Generate(const ModelConfig& configured,
+                                        const TrainingConfig& training, const Strategy& strategy) {
+  ModelConfig model = configured;
+  model.dispatch = strategy.dispatch;
   PLAN_RETURN_IF_ERROR(Validate(model, strategy));
   PLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> stage_layers, LayersPerStage(model, strategy));
   GeneratedPlans plans;

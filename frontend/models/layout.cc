@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace planproof::models {
 
 Layout::Layout(const Strategy& strategy) : stages_(strategy.pipeline_parallel) {
@@ -13,13 +15,39 @@ Layout::Layout(const Strategy& strategy) : stages_(strategy.pipeline_parallel) {
   // Outermost first, as ranks of a node are numbered: tensor parallelism stays within nodes.
   const std::vector<std::pair<std::string, int64_t>> axes = {{"pp", strategy.pipeline_parallel},
                                                              {"dp", strategy.data_parallel},
+                                                             {"ep", strategy.expert_parallel},
+                                                             {"cp", strategy.context_parallel},
                                                              {"tp", strategy.tensor_parallel}};
   for (const auto& [axis, extent] : axes) {
     if (extent > 1) mesh_.emplace_back(axis, extent);
   }
-  batch_ = Union(add("dp", strategy.data_parallel), add("microbatch", strategy.microbatches));
+  const Axes data = add("dp", strategy.data_parallel);
+  experts_ = add("ep", strategy.expert_parallel);
+  // Ranks that exchange tokens hold neighbouring sequences of one microbatch.
+  batch_ = Union(Union(data, add("microbatch", strategy.microbatches)), experts_);
+  context_ = add("cp", strategy.context_parallel);
   tensor_ = add("tp", strategy.tensor_parallel);
-  if (strategy.sequence_parallel) sequence_outside_ = tensor_;
+  sequence_outside_ = context_;
+  if (strategy.sequence_parallel) sequence_outside_ = Union(context_, tensor_);
+  dispatch_ = strategy.dispatch;
+  ring_ = strategy.ring && strategy.context_parallel > 1;
+  zero_ = strategy.zero;
+  if (zero_ > 0) state_ = data;
+}
+
+int Layout::StateDim(const Dims& parameter) const {
+  if (state_.empty()) return -1;
+  for (size_t d = 0; d < parameter.size(); ++d) {
+    if (Local(parameter[d]) % Extent(state_[0]) == 0) return static_cast<int>(d);
+  }
+  return -1;
+}
+
+Dims Layout::StateDims(const Dims& parameter) const {
+  Dims dims = parameter;
+  const int dim = StateDim(parameter);
+  if (dim >= 0) dims[dim].over = Union(dims[dim].over, state_);
+  return dims;
 }
 
 int64_t Layout::Extent(const std::string& axis) const {
@@ -31,6 +59,51 @@ int64_t Layout::Local(const Dim& dim) const {
   int64_t parts = 1;
   for (const std::string& axis : dim.over) parts *= Extent(axis);
   return dim.extent / parts;
+}
+
+std::string Layout::IndexOf(const Dim& dim, const std::string& local) const {
+  if (!dim.digits.empty()) {
+    std::string index;
+    int64_t below = Local(dim);
+    for (size_t d = 0; d < dim.digits.size(); ++d) {
+      const Dim& digit = dim.digits[d];
+      const int64_t extent = Local(digit);
+      below /= extent;
+      std::string own = below == 1 ? local : absl::StrCat(local, " / ", below);
+      if (d > 0) own = absl::StrCat("(", own, ") % ", extent);
+      own = IndexOf(digit, own);
+      index = index.empty() ? own : absl::StrCat("(", index, ") * ", digit.extent, " + ", own);
+    }
+    return index;
+  }
+  if (dim.over.empty()) return local;
+  std::string rank = dim.over[0];
+  if (dim.shift != 0) {
+    const int64_t parts = Extent(rank);
+    rank = absl::StrCat("(", rank, " + ", parts - dim.shift, ") % ", parts);
+  }
+  for (size_t a = 1; a < dim.over.size(); ++a) {
+    rank = absl::StrCat("(", rank, ") * ", Extent(dim.over[a]), " + ", dim.over[a]);
+  }
+  return absl::StrCat("(", rank, ") * ", Local(dim), " + ", local);
+}
+
+std::string Layout::StartOf(const Dim& dim) const {
+  return dim.over.empty() ? "0" : IndexOf(dim, "0");
+}
+
+bool IsPlainCut(const Dim& dim) { return dim.digits.empty() && dim.shift == 0; }
+
+Dim Merged(const std::vector<Dim>& digits) {
+  Dim merged;
+  bool inner_cut = false;
+  for (size_t d = 0; d < digits.size(); ++d) {
+    merged.extent *= digits[d].extent;
+    merged.over = Union(merged.over, digits[d].over);
+    inner_cut = inner_cut || (d > 0 && !digits[d].over.empty());
+  }
+  if (inner_cut) merged.digits = digits;
+  return merged;
 }
 
 Axes Union(const Axes& a, const Axes& b) {

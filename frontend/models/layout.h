@@ -18,8 +18,19 @@ using Axes = std::vector<std::string>;
 struct Dim {
   int64_t extent = 1;
   Axes over;
+  // Several dimensions merged in row-major order, outermost first, of which an inner one is cut:
+  // a rank holds the merge of its parts. Empty for a dimension that is cut as a whole.
+  std::vector<Dim> digits;
+  // Rank r of the one axis holds part r - shift, modulo the number of parts.
+  int64_t shift = 0;
 };
 using Dims = std::vector<Dim>;
+
+// Whether part r of equal parts lies on rank r.
+bool IsPlainCut(const Dim& dim);
+
+// The merge of dimensions in row-major order.
+Dim Merged(const std::vector<Dim>& digits);
 
 // The mesh of a strategy, and which kinds of dimension it cuts. A default layout cuts nothing: that
 // of the logical graph.
@@ -30,14 +41,32 @@ class Layout {
 
   Dim Batch(int64_t extent) const { return {extent, batch_}; }
   // The sequence within and between tensor-parallel regions.
-  Dim Sequence(int64_t extent) const { return {extent, {}}; }
+  Dim Sequence(int64_t extent) const { return {extent, context_}; }
   Dim SequenceOutside(int64_t extent) const { return {extent, sequence_outside_}; }
   // Heads, feed-forward widths, the vocabulary.
   Dim Tensor(int64_t extent) const { return {extent, tensor_}; }
   static Dim Whole(int64_t extent) { return {extent, {}}; }
 
+  // Routed experts, and the width of each: experts are cut over tp and computed for all tokens, or
+  // cut over ep and sent the tokens that chose them.
+  Dim Experts(int64_t extent) const { return {extent, dispatch_ ? experts_ : tensor_}; }
+  Dim ExpertWidth(int64_t extent) const { return {extent, dispatch_ ? tensor_ : Axes{}}; }
+
   const Axes& batch_axes() const { return batch_; }
   const Axes& tensor_axes() const { return tensor_; }
+  const Axes& context_axes() const { return context_; }
+  // Whether keys and values travel around the ring of ranks, and are not gathered.
+  bool RingAttention() const { return ring_; }
+  const Axes& expert_axes() const { return experts_; }
+  // Ranks over which optimizer states are cut; gradients; parameters (ZeRO stages 1, 2, 3).
+  const Axes& state_axes() const { return state_; }
+  bool ScattersGradients() const { return zero_ >= 2; }
+  bool ShardsParameters() const { return zero_ >= 3; }
+  // The dimension along which the states of a parameter are cut: the first that divides. -1: none,
+  // every rank holds them whole.
+  int StateDim(const Dims& parameter) const;
+  Dims StateDims(const Dims& parameter) const;
+
   // Axes of the mesh with extents above 1, outermost first, without the microbatch.
   const std::vector<std::pair<std::string, int64_t>>& mesh() const { return mesh_; }
   int64_t stages() const { return stages_; }
@@ -46,6 +75,10 @@ class Layout {
   int64_t Extent(const std::string& axis) const;
   // Of the dimension on one device.
   int64_t Local(const Dim& dim) const;
+  // The logical index of the local index named `local`, as an expression over coordinates.
+  std::string IndexOf(const Dim& dim, const std::string& local) const;
+  // Where the part of a rank begins.
+  std::string StartOf(const Dim& dim) const;
 
  private:
   std::vector<std::pair<std::string, int64_t>> mesh_;
@@ -53,6 +86,12 @@ class Layout {
   int64_t stages_ = 1;
   Axes batch_;
   Axes tensor_;
+  Axes context_;
+  Axes experts_;
+  bool dispatch_ = false;
+  bool ring_ = false;
+  Axes state_;
+  int zero_ = 0;
   Axes sequence_outside_;
 };
 

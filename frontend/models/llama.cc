@@ -1,5 +1,6 @@
 #include "frontend/models/llama.h"
 
+#include "frontend/models/attention.h"
 #include "frontend/models/blocks.h"
 #include "frontend/models/multi_head_attention.h"
 

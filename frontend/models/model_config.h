@@ -43,6 +43,7 @@ struct ModelConfig {
   int64_t expert_groups = 1;
   int64_t active_groups = 1;
   int64_t expert_width = 8;
+  bool dispatch = false;          // tokens are sent to their experts' slots; else all are computed
   bool sigmoid_gate = false;      // otherwise softmax
   bool gate_bias = false;         // a bias that counts for the choice only
   std::string route_scale = "1";  // exact decimal

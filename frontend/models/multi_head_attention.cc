@@ -1,5 +1,6 @@
 #include "frontend/models/multi_head_attention.h"
 
+#include "frontend/models/attention.h"
 #include "frontend/models/blocks.h"
 
 namespace planproof::models {
@@ -15,15 +16,24 @@ Value MultiHeadAttention(const ModelConfig& model, const std::string& prefix, Va
   if (shared) {
     q = View(prefix + "q_groups", q, {heads[0], heads[1], groups, members, heads[3]}, emitter);
   }
-  const Dim keys = Layout::Whole(model.sequence);
-  const Dims square = shared ? Dims{heads[0], groups, members, heads[1], keys}
-                             : Dims{heads[0], heads[2], heads[1], keys};
-  const Value scores = Einsum(shared ? "bsgrd,btgd->bgrst" : "bshd,bthd->bhst", {q, k},
-                              {prefix + "scores", square}, emitter);
-  const Value weights = CausalSoftmax(prefix, scores, model.head_size, emitter);
-  const Value mixed = Einsum(shared ? "bgrst,btgd->bsgrd" : "bhst,bthd->bshd", {weights, v},
-                             {prefix + "mixed", emitter->DimsOf(q)}, emitter);
-  return View(prefix + "joined", mixed,
+  Attention attention;
+  attention.prefix = prefix;
+  attention.head_size = model.head_size;
+  attention.keys = {k};
+  attention.values = v;
+  attention.weights_letters = shared ? "bgrst" : "bhst";
+  attention.values_letters = shared ? "btgd" : "bthd";
+  attention.mixed_letters = shared ? "bsgrd" : "bshd";
+  attention.mixed = emitter->DimsOf(q);
+  attention.scores = [&](const std::vector<Value>& keys, const Dim& positions,
+                         const std::string& suffix) {
+    const Dims square = shared ? Dims{heads[0], groups, members, heads[1], positions}
+                               : Dims{heads[0], heads[2], heads[1], positions};
+    const std::string name = prefix + "scores";
+    return Einsum(shared ? "bsgrd,btgd->bgrst" : "bshd,bthd->bhst", {q, keys[0]},
+                  {name, square, false, false, name + suffix}, emitter);
+  };
+  return View(prefix + "joined", CausalAttention(attention, emitter),
               {heads[0], heads[1], layout.Tensor(model.heads * model.head_size)}, emitter);
 }
 

@@ -1,10 +1,16 @@
 #include "frontend/models/strategy.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 
 namespace planproof::models {
+
+bool Strategy::NeedsWholeSequence(int64_t layer) const {
+  return sequence_parallel && std::find(whole_sequence_layers.begin(), whole_sequence_layers.end(),
+                                        layer) != whole_sequence_layers.end();
+}
 
 absl::StatusOr<std::vector<int64_t>> LayersPerStage(const ModelConfig& model,
                                                     const Strategy& strategy) {
@@ -50,22 +56,43 @@ absl::Status Validate(const ModelConfig& model, const Strategy& strategy) {
   const int64_t tp = strategy.tensor_parallel;
   for (const absl::Status& status :
        {positive("dp", strategy.data_parallel), positive("tp", tp),
-        positive("pp", strategy.pipeline_parallel), positive("microbatches", strategy.microbatches),
+        positive("pp", strategy.pipeline_parallel), positive("cp", strategy.context_parallel),
+        positive("ep", strategy.expert_parallel), positive("microbatches", strategy.microbatches),
         positive("sequences per microbatch", strategy.sequences_per_microbatch)}) {
     if (!status.ok()) return status;
   }
+  if (strategy.zero < 0 || strategy.zero > 3) {
+    return absl::InvalidArgumentError(absl::StrCat("zero is ", strategy.zero, ", not 0 to 3"));
+  }
+  const bool experts = model.family == Family::kDeepSeek;
+  if (strategy.expert_parallel > 1 && !strategy.dispatch) {
+    return absl::InvalidArgumentError(
+        "ep is above 1 without dispatch: experts are then cut over tp; give dispatch, or tp");
+  }
+  if (strategy.dispatch && !experts) {
+    return absl::InvalidArgumentError("dispatch: the model has no experts");
+  }
+  for (int64_t layer : strategy.whole_sequence_layers) {
+    if (layer < 0 || layer >= model.layers) {
+      return absl::InvalidArgumentError(absl::StrCat("there is no layer ", layer));
+    }
+  }
+  const int64_t cp = strategy.context_parallel;
   for (const absl::Status& status :
        {divides("heads", model.heads, "tp", tp),
-        model.family == Family::kDeepSeek
-            ? divides("routed experts", model.routed_experts, "tp", tp)
-            : divides("key-value heads", model.key_value_heads, "tp", tp),
-        model.family == Family::kDeepSeek
+        experts ? strategy.dispatch ? divides("routed experts", model.routed_experts, "ep",
+                                              strategy.expert_parallel)
+                                    : divides("routed experts", model.routed_experts, "tp", tp)
+                : divides("key-value heads", model.key_value_heads, "tp", tp),
+        experts && strategy.dispatch ? divides("experts' width", model.expert_width, "tp", tp)
+                                     : absl::OkStatus(),
+        experts
             ? divides("shared experts' width", model.shared_experts * model.expert_width, "tp", tp)
             : absl::OkStatus(),
         divides("feed-forward width", model.feed_forward, "tp", tp),
         divides("vocabulary", model.vocabulary, "tp", tp),
-        strategy.sequence_parallel ? divides("sequence", model.sequence, "tp", tp)
-                                   : absl::OkStatus()}) {
+        strategy.sequence_parallel ? divides("sequence", model.sequence, "cp * tp", cp * tp)
+                                   : divides("sequence", model.sequence, "cp", cp)}) {
     if (!status.ok()) return status;
   }
   return LayersPerStage(model, strategy).status();

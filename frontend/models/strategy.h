@@ -20,11 +20,31 @@ struct Strategy {
   // Megatron's sequence parallelism: between tensor-parallel regions each rank of tp holds its part
   // of the sequence (Korthikanti et al., Reducing Activation Recomputation, section 4.2.2).
   bool sequence_parallel = false;
+  // Ranks that hold parts of every sequence. Attention gathers keys and values of all of them
+  // (Llama 3, section 3.3.2, "Context parallelism for better long context training").
+  // With `ring` they travel around the ranks instead, one block at a time (Liu et al., Ring
+  // Attention, arXiv:2310.01889).
+  int64_t context_parallel = 1;
+  bool ring = false;
+  // Mixture of experts. With `dispatch`, every sequence's tokens are sent to the ranks of ep that
+  // hold the experts they chose, and the results back; ep counts as data parallelism elsewhere.
+  // Otherwise experts are cut over tp and every rank computes its own for all tokens.
+  int64_t expert_parallel = 1;
+  bool dispatch = false;
+  // ZeRO (Rajbhandari et al.), over dp: 1 cuts optimizer states, 2 gradients, 3 parameters as well.
+  int zero = 0;
+  // Layers are computed again in the backward pass from their inputs.
+  bool recompute = false;
+  // Layers without sequence parallelism, by number.
+  std::vector<int64_t> whole_sequence_layers;
   // Layers of each pipeline stage; empty: as even as possible, shorter stages at both ends.
   std::vector<int64_t> stage_layers;
 
+  bool NeedsWholeSequence(int64_t layer) const;
   // Sequences of one iteration.
-  int64_t Batch() const { return data_parallel * microbatches * sequences_per_microbatch; }
+  int64_t Batch() const {
+    return data_parallel * expert_parallel * microbatches * sequences_per_microbatch;
+  }
 };
 
 // The number of layers of each stage. InvalidArgument if `stage_layers` does not fit the model.

@@ -1,5 +1,6 @@
 #include "frontend/models/trace.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -37,6 +38,22 @@ void Trace::WriteAlong(int stage, const std::string& op, const Axes& axes, int d
   collective->set_dim(dim);
 }
 
+void Trace::WriteShift(int stage, const std::string& axis, int64_t shift, const std::string& in,
+                       const std::string& out) {
+  plan::Collective* collective = Write(stage, "permute", {in}, out)->mutable_collective();
+  collective->add_over(axis);
+  collective->set_has_shift(true);
+  collective->set_shift(shift);
+}
+
+void Trace::WriteAllToAll(int stage, const Axes& axes, int split, int concat, const std::string& in,
+                          const std::string& out) {
+  plan::Collective* collective = Write(stage, "all_to_all", {in}, out)->mutable_collective();
+  for (const std::string& axis : axes) collective->add_over(axis);
+  collective->set_split_dim(split);
+  collective->set_concat_dim(concat);
+}
+
 void Trace::WriteSum(int stage, const std::vector<std::string>& terms, const std::string& out) {
   // Of neighbours, then of neighbouring sums: no operand stands for many terms but the last ones,
   // so that the sums, written out, stay short.
@@ -57,17 +74,29 @@ void Trace::WriteSum(int stage, const std::vector<std::string>& terms, const std
 void Trace::WriteLineage(int stage, const std::string& name, const std::string& logical_name,
                          const Dims& dims, const Axes& partial) {
   if (logical) return;
+  // A relation cannot say which part lies where on a ring.
+  if (std::any_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim.shift != 0; })) return;
   plan::NamedRelation* named = programs[stage].add_lineage();
   named->set_name(name);
   plan::Relation* relation = named->mutable_relation();
   if (logical_name != name) relation->set_of(logical_name);
+  for (const std::string& axis : partial) relation->add_partial(axis);
+  size_t cuts = 0;
+  for (const Dim& dim : dims) cuts += dim.over.size();
+  const bool diagonal = AxesOf(dims).size() < cuts;  // one axis cuts two dimensions
+  if (diagonal || !std::all_of(dims.begin(), dims.end(), IsPlainCut)) {
+    relation->set_has_map(true);
+    for (size_t d = 0; d < dims.size(); ++d) {
+      relation->add_map(layout.IndexOf(dims[d], absl::StrCat("i", d)));
+    }
+    return;
+  }
   for (size_t d = 0; d < dims.size(); ++d) {
     if (dims[d].over.empty()) continue;
     plan::ShardedDim* cut = relation->add_dims();
     cut->set_dim(static_cast<int>(d));
     for (const std::string& axis : dims[d].over) cut->add_over(axis);
   }
-  for (const std::string& axis : partial) relation->add_partial(axis);
 }
 
 }  // namespace planproof::models

@@ -23,7 +23,9 @@ struct ValueInfo {
   int stage = 0;
   bool differentiable = false;
   bool parameter = false;
+  bool weight = false;             // a parameter gathered from its shards
   bool local = false;              // the logical graph has no such tensor, and none of its gradient
+  bool local_gradient = false;     // none of its gradient
   bool counted_elsewhere = false;  // a parameter that counts on another stage in the norm
   Axes partial;                    // it is one term of the sum over these
   // Its gradient: the name, and the axes over whose ranks it is a sum, because they hold the same
@@ -45,14 +47,28 @@ struct Step {
     kReduceScatter,  // backward: all_gather
     kAllGather,      // backward: reduce_scatter, each rank uses the whole in its own way
     kGatherAlike,    // backward: chunk, all ranks use the whole alike
+    kSplitAlike,     // backward: all_gather
     kCopy,           // no operator; ranks use their copies differently; backward: all_reduce
+    kAllToAll,       // backward: all_to_all with the dimensions exchanged
+    kShift,          // to the next rank of the ring; backward: to the one before
     kMove            // to another stage; backward: move back
   };
   Kind kind = Kind::kOperator;
   std::vector<Value> inputs;  // tensor operands, in order
   std::vector<Value> outputs;
-  Axes over;    // of a collective
-  int dim = 0;  // that it gathers or scatters
+  Axes over;       // of a collective
+  int dim = 0;     // that it gathers, scatters or splits
+  int concat = 0;  // kAllToAll: along which it joins
+};
+
+// Steps, and the operators that they wrote to one stage's program, that run again in the backward
+// pass.
+struct RecomputedRegion {
+  int stage = 0;
+  int first_step = 0;
+  int first_operator = 0;
+  int end_step = 0;
+  int end_operator = 0;
 };
 
 // A tensor that nothing computes.
@@ -70,6 +86,7 @@ struct Trace {
   bool logical = false;  // the logical graph: no lineage is written
   std::vector<ValueInfo> values;
   std::vector<Step> steps;
+  std::vector<RecomputedRegion> recomputed;  // in order
   std::vector<Declaration> declarations;
   std::vector<plan::Program> programs;
   std::vector<Value> parameters;  // in the order of their first use
@@ -85,6 +102,11 @@ struct Trace {
   // all_gather or reduce_scatter.
   void WriteAlong(int stage, const std::string& op, const Axes& axes, int dim,
                   const std::string& in, const std::string& out);
+  // Every rank of the axis sends to the one `shift` ranks further, around the ring.
+  void WriteShift(int stage, const std::string& axis, int64_t shift, const std::string& in,
+                  const std::string& out);
+  void WriteAllToAll(int stage, const Axes& axes, int split, int concat, const std::string& in,
+                     const std::string& out);
   // out = sum of `terms`, which are at least one.
   void WriteSum(int stage, const std::vector<std::string>& terms, const std::string& out);
   void WriteLineage(const ValueInfo& info) {

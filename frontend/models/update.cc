@@ -33,26 +33,60 @@ class Update {
   }
 
  private:
-  // The whole gradient of a parameter, as the parameter lies.
+  // The parameter as its optimizer states lie: a shard where they are cut.
+  Dims StateDims(const ValueInfo& parameter) const {
+    if (trace_.layout.ShardsParameters()) return parameter.dims;
+    return trace_.layout.StateDims(parameter.dims);
+  }
+
+  // The whole gradient of a parameter, as its optimizer states lie.
   void ReduceGradient(Value parameter) {
     const ValueInfo info = trace_.values[parameter];
     emitter_.SetStage(info.stage);
-    const std::string name = absl::StrCat("grad.", info.name);
+    const std::string logical = absl::StrCat("grad.", info.name);
+    const Dims dims = StateDims(info);
+    const bool cut = AxesOf(dims) != AxesOf(info.dims);
+    std::string name = logical;
     if (!trace_.logical) {
       const LocalGradient& local = local_.at(parameter);
-      if (!local.partial.empty()) {
-        trace_.WriteAllReduce(info.stage, local.partial, local.name, name);
-        trace_.WriteLineage(info.stage, name, name, info.dims, {});
+      name = local.name;
+      Axes partial = local.partial;
+      const Axes ranks = trace_.layout.state_axes();
+      const bool scatter = cut && trace_.layout.ScattersGradients();
+      if (scatter) {  // each microbatch's
+        const std::string shard = absl::StrCat(logical, ".scattered");
+        trace_.WriteAlong(info.stage, "reduce_scatter", ranks, trace_.layout.StateDim(info.dims),
+                          name, shard);
+        name = shard;
+        partial = Minus(partial, ranks);
+        trace_.WriteLineage(info.stage, name, logical, dims, partial);
       }
+      if (!partial.empty()) {
+        trace_.WriteAllReduce(info.stage, partial, name, logical);
+        name = logical;
+        trace_.WriteLineage(info.stage, name, logical, scatter ? dims : info.dims, {});
+      }
+      if (cut && !scatter) name = Shard(info, name, logical, dims);
     }
-    gradients_[parameter] = emitter_.Adopt(name, info.dims);
+    gradients_[parameter] = emitter_.Adopt(name, logical, dims);
+  }
+
+  // The part of a tensor that lies as the parameter does whose states this rank holds.
+  std::string Shard(const ValueInfo& parameter, const std::string& name, const std::string& logical,
+                    const Dims& dims) {
+    std::string shard = absl::StrCat(name, ".shard");
+    trace_.WriteAlong(parameter.stage, "chunk", trace_.layout.state_axes(),
+                      trace_.layout.StateDim(parameter.dims), name, shard);
+    trace_.WriteLineage(parameter.stage, shard, logical, dims, {});
+    return shard;
   }
 
   Value SquareOf(Value parameter) {
     const ValueInfo info = trace_.values[parameter];
     emitter_.SetStage(info.stage);
     return emitter_.ApplyTerm({"grad_norm", {gradients_.at(parameter)}},
-                              {absl::StrCat("square.", info.name), Scalar()}, AxesOf(info.dims));
+                              {absl::StrCat("square.", info.name), Scalar()},
+                              AxesOf(StateDims(info)));
   }
 
   // Sums by layer, then over the layers: "layers.3.attention.q.weight" belongs to "layers.3".
@@ -103,7 +137,7 @@ class Update {
       for (Value parameter : parameters) {
         if (trace_.values[parameter].stage != stage) continue;
         if (trace_.values[parameter].counted_elsewhere) continue;
-        const Axes cut = AxesOf(trace_.values[parameter].dims);
+        const Axes cut = AxesOf(StateDims(trace_.values[parameter]));
         by_cut[cut].push_back(trace_.values[SquareOf(parameter)].name);
       }
       std::vector<std::string> sums;
@@ -142,26 +176,36 @@ class Update {
   void Step(Value parameter) {
     const ValueInfo info = trace_.values[parameter];
     emitter_.SetStage(info.stage);
+    const Dims dims = StateDims(info);
+    const bool cut = AxesOf(dims) != AxesOf(info.dims);
     const Value clipped =
         emitter_.Apply({"mul", {gradients_.at(parameter), coefficient_[info.stage]}},
-                       {absl::StrCat("clipped.", info.name), info.dims});
-    Declaration first{info.name + ".exp_avg", plan::ROLE_BUFFER, "float32", info.dims};
-    Declaration second{info.name + ".exp_avg_sq", plan::ROLE_BUFFER, "float32", info.dims};
+                       {absl::StrCat("clipped.", info.name), dims});
+    const Value own =
+        cut ? emitter_.Adopt(Shard(info, info.name, info.name, dims), info.name, dims) : parameter;
+    Declaration first{info.name + ".exp_avg", plan::ROLE_BUFFER, "float32", dims};
+    Declaration second{info.name + ".exp_avg_sq", plan::ROLE_BUFFER, "float32", dims};
     second.nonnegative = true;
-    std::vector<Out> out;
     for (const std::string& name : {info.name, first.name, second.name}) {
-      out.push_back({name + ".new", info.dims});
       if (seen_.insert(name).second) updated_.push_back({name, name + ".new"});
     }
+    const std::string updated = info.name + ".new";
+    const std::string result = cut ? updated + ".shard" : updated;
     emitter_.Apply({"adamw",
-                    {parameter, clipped, emitter_.Read(first), emitter_.Read(second)},
+                    {own, clipped, emitter_.Read(first), emitter_.Read(second)},
                     {{"lr", Number{training_.learning_rate}},
                      {"beta1", Number{training_.beta1}},
                      {"beta2", Number{training_.beta2}},
                      {"eps", Number{training_.epsilon}},
                      {"weight_decay", Number{training_.weight_decay}},
                      {"step", training_.step}}},
-                   out);
+                   {{updated, dims, false, false, result},
+                    {first.name + ".new", dims},
+                    {second.name + ".new", dims}});
+    if (!cut) return;
+    trace_.WriteAlong(info.stage, "all_gather", trace_.layout.state_axes(),
+                      trace_.layout.StateDim(info.dims), result, updated);
+    trace_.WriteLineage(info.stage, updated, updated, info.dims, {});
   }
 
   const TrainingConfig& training_;

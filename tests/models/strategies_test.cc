@@ -7,58 +7,19 @@
 
 #include "frontend/models/generate.h"
 #include "frontend/mutation/mutate.h"
-#include "frontend/plan/read_plan.h"
 #include "stages/verify.h"
 #include "tests/models/numbers.h"
+#include "tests/models/strategy_cases.h"
 
 namespace planproof::models {
 namespace {
 
-constexpr int kMutants = 3;
+constexpr int kMutants = 2;  // strategies_campaign tries more
 
-struct Case {
-  std::string name;
-  std::string model;
-  Strategy strategy;
-};
-
-Case Of(std::string name, std::string model, int64_t dp, int64_t tp, int64_t pp,
-        int64_t microbatches, bool sequence_parallel = false) {
-  Case made{std::move(name), std::move(model), {}};
-  made.strategy.data_parallel = dp;
-  made.strategy.tensor_parallel = tp;
-  made.strategy.pipeline_parallel = pp;
-  made.strategy.microbatches = microbatches;
-  made.strategy.sequence_parallel = sequence_parallel;
-  return made;
-}
-
-std::vector<Case> Cases() {
-  std::vector<Case> cases;
-  for (const std::string family : {"llama", "deepseek", "gpt", "qwen"}) {
-    const std::string model = family + "-tiny";
-    cases.push_back(Of(family + "_single", model, 1, 1, 1, 1));
-    cases.push_back(Of(family + "_dp2", model, 2, 1, 1, 1));
-    cases.push_back(Of(family + "_mb2", model, 1, 1, 1, 2));
-    cases.push_back(Of(family + "_tp2", model, 1, 2, 1, 1));
-    cases.push_back(Of(family + "_tp2_sp", model, 1, 2, 1, 1, true));
-    cases.push_back(Of(family + "_pp2", model, 1, 1, 2, 1));
-    cases.push_back(Of(family + "_dp2_tp2_pp2_mb2", model, 2, 2, 2, 2));
-    cases.push_back(Of(family + "_dp2_tp2_pp2_mb2_sp", model, 2, 2, 2, 2, true));
-  }
-  return cases;
-}
-
-class StrategiesTest : public testing::TestWithParam<Case> {};
+class StrategiesTest : public testing::TestWithParam<StrategyCase> {};
 
 TEST_P(StrategiesTest, IsProvedAndItsMutantsAreNot) {
-  const auto model = NamedModel(GetParam().model);
-  ASSERT_TRUE(model.ok()) << model.status();
-  const auto plans = Generate(*model, TrainingConfig(), GetParam().strategy);
-  ASSERT_TRUE(plans.ok()) << plans.status();
-  auto problem = plan::BuildProblemFromFiles(
-      {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}},
-      sdfg::OperatorLibrary::BuiltIn());
+  const auto problem = ProblemOf(GetParam());
   ASSERT_TRUE(problem.ok()) << problem.status();
   stages::VerifyOptions options;
   const stages::Result result = stages::Verify(*problem, options);
@@ -80,7 +41,7 @@ TEST_P(StrategiesTest, IsProvedAndItsMutantsAreNot) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, StrategiesTest, testing::ValuesIn(Cases()),
+INSTANTIATE_TEST_SUITE_P(Models, StrategiesTest, testing::ValuesIn(StrategyCases()),
                          [](const auto& info) { return info.param.name; });
 
 TEST(StrategyTest, WhatDoesNotDivideIsNamed) {
@@ -107,9 +68,13 @@ TEST(StrategyTest, EndsArePipelineStagesWithFewerLayers) {
 // The file's size depends on layers and stages only.
 TEST(PlanSizeTest, DegreesDoNotChangeTheNumberOfOperators) {
   const ModelConfig model = *NamedModel("llama-tiny");
-  const auto count = [&](const Case& made) {
+  const auto count = [&](int64_t dp, int64_t microbatches) {
+    Strategy strategy;
+    strategy.data_parallel = dp;
+    strategy.tensor_parallel = 2;
+    strategy.microbatches = microbatches;
     int operators = 0;
-    const auto plans = Generate(model, TrainingConfig(), made.strategy);
+    const auto plans = Generate(model, TrainingConfig(), strategy);
     EXPECT_TRUE(plans.ok()) << plans.status();
     if (!plans.ok()) return 0;
     for (const auto& program : plans->parallel.plan().programs()) {
@@ -117,7 +82,7 @@ TEST(PlanSizeTest, DegreesDoNotChangeTheNumberOfOperators) {
     }
     return operators;
   };
-  EXPECT_EQ(count(Of("", "", 2, 2, 1, 2)), count(Of("", "", 64, 2, 1, 32)));
+  EXPECT_EQ(count(2, 2), count(64, 32));
 }
 
 }  // namespace

@@ -1,0 +1,39 @@
+// Causal attention over one device's part of the sequence or over all of it.
+#ifndef PLANPROOF_FRONTEND_MODELS_ATTENTION_H_
+#define PLANPROOF_FRONTEND_MODELS_ATTENTION_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "frontend/models/emitter.h"
+#include "frontend/models/model_config.h"
+
+namespace planproof::models {
+
+// Dimensions are named by letters, as in einsum.
+struct Attention {
+  std::string prefix;     // of the names of its tensors
+  int64_t head_size = 1;  // scores are divided by its root
+  // What every query is compared with, and what is averaged; positions are dimension 1.
+  std::vector<Value> keys;
+  Value values = kNoValue;
+  // The scores [.., query, key] of this device's queries with `keys`. `suffix` is to be appended
+  // to the names of this device's tensors, `positions` is the dimension of the keys.
+  std::function<Value(const std::vector<Value>& keys, const Dim& positions,
+                      const std::string& suffix)>
+      scores;
+  std::string weights_letters;  // of the scores, query and key last: "bgrst"
+  std::string values_letters;   // "btgd"
+  std::string mixed_letters;    // of the result: "bsgrd"
+  Dims mixed;
+};
+
+// PREFIXmixed: the values averaged by the softmax of the scaled scores up to each query's position.
+// Where ranks hold parts of the sequence, keys and values are gathered, or travel around the ring
+// of ranks, with a running maximum and sum (online softmax).
+Value CausalAttention(const Attention& attention, Emitter* emitter);
+
+}  // namespace planproof::models
+
+#endif  // PLANPROOF_FRONTEND_MODELS_ATTENTION_H_

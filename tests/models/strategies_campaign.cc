@@ -1,0 +1,99 @@
+// Every strategy and pair of strategies at small size: verdict, numbers of both graphs, and random
+// single-fault mutants; the counts go to docs/generator.md.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <string>
+
+#include "frontend/mutation/mutate.h"
+#include "stages/verify.h"
+#include "tests/models/numbers.h"
+#include "tests/models/strategy_cases.h"
+
+namespace planproof::models {
+namespace {
+
+struct Counts {
+  std::map<stages::Verdict, int> verdicts;
+  int false_proofs = 0;
+
+  int Of(stages::Verdict verdict) const {
+    const auto found = verdicts.find(verdict);
+    return found == verdicts.end() ? 0 : found->second;
+  }
+};
+
+// Changes one place of the plan at a time.
+Counts TryMutants(const StrategyCase& made, const lineage::Problem& problem, int mutants,
+                  std::ofstream& csv) {
+  Counts counts;
+  for (int seed = 1; seed <= mutants; ++seed) {
+    lineage::Problem mutant = problem;
+    const auto changed = mutation::Mutate(mutant, "random", static_cast<uint64_t>(seed));
+    if (!changed.ok()) continue;
+    const stages::Result result = stages::Verify(mutant, {});
+    ++counts.verdicts[result.verdict];
+    std::string numbers;
+    if (result.verdict == stages::Verdict::kProved) {
+      const auto difference = DifferenceInNumbers(mutant, static_cast<uint64_t>(seed));
+      numbers = difference.ok() ? *difference : difference.status().ToString();
+      if (!numbers.empty()) ++counts.false_proofs;
+    }
+    csv << made.name << "," << seed << "," << stages::VerdictName(result.verdict) << ",\""
+        << changed->what << "\",\"" << numbers << "\"" << std::endl;
+  }
+  return counts;
+}
+
+int Run(const std::string& only, int mutants, const std::string& csv_path) {
+  std::ofstream csv(csv_path);
+  csv << "case,seed,verdict,what,numbers\n";
+  int failed = 0, unknown = 0, count = 0, false_proofs = 0, cases = 0;
+  for (const StrategyCase& made : StrategyCases()) {
+    if (made.name.find(only) == std::string::npos) continue;
+    ++cases;
+    const auto problem = ProblemOf(made);
+    if (!problem.ok()) {
+      std::printf("%-36s %s\n", made.name.c_str(), problem.status().ToString().c_str());
+      ++failed;
+      continue;
+    }
+    const stages::Result result = stages::Verify(*problem, {});
+    const auto difference = DifferenceInNumbers(*problem, 1);
+    const bool right = result.verdict == stages::Verdict::kProved && difference.ok() &&
+                       difference->empty() && result.operators.covered == result.operators.parallel;
+    failed += right ? 0 : 1;
+    const Counts counts = right ? TryMutants(made, *problem, mutants, csv) : Counts();
+    using V = stages::Verdict;
+    std::printf("%-36s %s, numbers %s; mutants: %d proved, %d refuted, %d malformed, %d unknown",
+                made.name.c_str(), stages::VerdictName(result.verdict),
+                !difference.ok()      ? difference.status().ToString().c_str()
+                : difference->empty() ? "agree"
+                                      : difference->c_str(),
+                counts.Of(V::kProved), counts.Of(V::kRefuted), counts.Of(V::kMalformed),
+                counts.Of(V::kUnknown));
+    std::printf("%s\n", counts.false_proofs > 0 ? ", FALSE PROVED" : "");
+    std::fflush(stdout);
+    unknown += counts.Of(V::kUnknown);
+    false_proofs += counts.false_proofs;
+    for (const auto& [verdict, n] : counts.verdicts) count += n;
+  }
+  std::printf("%d cases, %d not as they should be; %d mutants, %d unknown, %d falsely proved\n",
+              cases, failed, count, unknown, false_proofs);
+  return failed > 0 || false_proofs > 0 ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace planproof::models
+
+int main(int argc, char** argv) {
+  CLI::App app{"Generated plans of every strategy, and mutants of them"};
+  std::string only, csv = "/dev/null";
+  int mutants = 50;
+  app.add_option("--only", only, "Cases whose name contains this");
+  app.add_option("--mutants", mutants, "Mutants of each case")->capture_default_str();
+  app.add_option("--csv", csv, "File for one row per mutant");
+  CLI11_PARSE(app, argc, argv);
+  return planproof::models::Run(only, mutants, csv);
+}

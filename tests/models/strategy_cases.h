@@ -1,0 +1,30 @@
+// Small plans of every strategy and of every meaningful pair of strategies.
+#ifndef PLANPROOF_TESTS_MODELS_STRATEGY_CASES_H_
+#define PLANPROOF_TESTS_MODELS_STRATEGY_CASES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "frontend/models/strategy.h"
+#include "lineage/lineage.h"
+
+namespace planproof::models {
+
+struct StrategyCase {
+  std::string name;
+  std::string model;
+  int64_t layers = 2;
+  Strategy strategy;
+};
+
+// Each strategy alone, pairs of them, and some with many together. Two layers; three where the
+// stages of a pipeline are uneven.
+std::vector<StrategyCase> StrategyCases();
+
+// The generated plan, as a problem.
+absl::StatusOr<lineage::Problem> ProblemOf(const StrategyCase& made);
+
+}  // namespace planproof::models
+
+#endif  // PLANPROOF_TESTS_MODELS_STRATEGY_CASES_H_
