@@ -412,6 +412,42 @@ case("einsum", lambda a, b: jnp.einsum("ij,jk", a, b), tensor(2, 3), tensor(3, 2
 case("einsum", lambda a: jnp.einsum("ii->i", a), tensor(3, 3), label="diagonal",
      equation="ii->i")
 
+# --- added later: the order of cases decides their random numbers ----------------------------------
+
+
+def visible(start, queries, keys):
+    return np.arange(keys)[None, :] <= np.arange(queries)[:, None] + start
+
+
+def row_max(start):
+    def apply(scores, before=-jnp.inf):
+        seen = jnp.where(visible(start, *scores.shape[-2:]), scores, -jnp.inf)
+        return lax.stop_gradient(jnp.maximum(before, seen.max(-1)))
+    return apply
+
+
+def block_weights(start):
+    def apply(scores, maximum):
+        seen = visible(start, *scores.shape[-2:])
+        return jnp.where(seen, jnp.exp(jnp.where(seen, scores - maximum[..., None], 0.0)), 0.0)
+    return apply
+
+
+case("causal_mask", lambda x: jnp.where(visible(1, 2, 4), x, -jnp.inf), tensor(2, 2, 4),
+     label="start", wrt=[], start=1)
+case("online_max_first", row_max(0), tensor(2, 3, 3), wrt=[], start=0)
+case("online_max", row_max(2), tensor(2, 2, 4), tensor(2, 2), wrt=[], start=2)
+case("online_max", row_max(-1), tensor(3, 2), tensor(3), label="hidden row", wrt=[], start=-1)
+case("online_weights", block_weights(1), tensor(2, 2, 4), tensor(2, 2), start=1)
+
+routed = np.array([[[0, 2], [3, 1]], [[1, 0], [2, 3]]])
+case("dispatch_tokens",
+     lambda x, idx: jnp.einsum("bsae,bsk->besak", jax.nn.one_hot(idx, 4), x),
+     tensor(2, 2, 3), routed, n_routed_experts=4)
+case("combine_tokens",
+     lambda y, idx, w: jnp.einsum("bsae,bsa,besah->bsh", jax.nn.one_hot(idx, 4), w, y),
+     tensor(2, 4, 2, 2, 3), routed, tensor(2, 2, 2))
+
 
 def main():
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "operators.json")
