@@ -57,6 +57,8 @@ int Run(int argc, char** argv) {
   AddMutateCommand(program, action);
   AddOperatorsCommand(program, action);
   AddGenerateCommand(program, action);
+  AddCacheCommand(program, action);
+  AddJournalCommand(program, action);
   if (argc > 1 && argv[1][0] != '-' && !NamesACommand(program, argv[1])) return kUsageError;
   try {
     program.parse(argc, argv);

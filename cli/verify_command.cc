@@ -11,8 +11,12 @@
 
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/interruption.h"
 #include "cli/load_problem.h"
 #include "cli/progress_bar.h"
+#include "cli/proof_stores.h"
+#include "cluster/mpi_port.h"
+#include "cluster/shared_executor.h"
 #include "report/json_report.h"
 #include "report/text_report.h"
 #include "stages/process_pool.h"
@@ -26,13 +30,14 @@ using Clock = std::chrono::steady_clock;
 struct VerifyArguments {
   std::vector<std::string> files;
   std::string json_file;
-  bool no_cache = false;
   bool quiet = false;
   bool no_classes = false;
   bool no_explain = false;
   std::string engine = "hybrid";
+  std::string executor = "local";
   std::string collective_order = "index-map";
   LoadOptions load;
+  StoreArguments stores;
   stages::VerifyOptions verify;
 };
 
@@ -58,6 +63,23 @@ bool WriteJson(const std::string& path, const std::string& text) {
 
 int RunVerify(const VerifyArguments& arguments) {
   const Clock::time_point start = Clock::now();
+  std::unique_ptr<cluster::SharedExecutor> executor;
+  if (arguments.executor == "mpi") {
+    if (arguments.engine != "hybrid") {
+      std::fprintf(stderr, "planproof: --executor mpi shares the work of --engine hybrid only\n");
+      return kUsageError;
+    }
+    auto port = cluster::JoinMpi();
+    if (!port.ok()) {
+      std::fprintf(stderr, "planproof: %s\n", std::string(port.status().message()).c_str());
+      return kUsageError;
+    }
+    executor = std::make_unique<cluster::SharedExecutor>(*std::move(port));
+  }
+  const bool leads = executor == nullptr || executor->Leads();
+  absl::StatusOr<ProofStores> stores;
+  if (leads) stores = ProofStores::Open(arguments.stores, arguments.files);
+  if (leads && !stores.ok()) return ReportError(stores.status(), arguments.files);
   LoadOptions load = arguments.load;
   load.collective_by_rank = arguments.collective_order == "rank";
   absl::StatusOr<lineage::Problem> problem = LoadProblem(arguments.files, load);
@@ -70,12 +92,29 @@ int RunVerify(const VerifyArguments& arguments) {
     options.explain = !arguments.no_explain;
     options.engine = EngineNamed(arguments.engine);
     options.progress = [&bar](int64_t done, int64_t total) { bar.Update(done, total); };
+    options.executor = executor.get();
+    if (leads) {
+      options.stop = StopOnSignals();
+      stores->SetOptions(&options);
+    }
     result = stages::Verify(*problem, options);
+    if (result.served) return kSuccess;  // whoever leads reports
+    if (leads) stores->Close(!options.stop->requested, &result);
+    if (executor) {
+      result.warnings.insert(result.warnings.end(), executor->warnings().begin(),
+                             executor->warnings().end());
+    }
+  } else if (!leads) {
+    // The report is written elsewhere, and from other copies of the files perhaps.
+    std::fprintf(stderr, "planproof: a process that helps: %s\n",
+                 std::string(problem.status().message()).c_str());
+    return kSuccess;
   } else if (IsUsageError(problem.status()) || IsInternalError(problem.status())) {
     return ReportError(problem.status(), arguments.files);
   } else {
     result = ResultOfReaderError(problem.status(), arguments.files);
   }
+  if (!leads) return kSuccess;  // it found what the one that leads finds
   result.time_s.read = read_s;
   result.time_s.total = SecondsSince(start);
   const double own_peak_mb = stages::PeakResidentMegabytes();
@@ -95,6 +134,7 @@ int RunVerify(const VerifyArguments& arguments) {
     std::string report = report::TextReport(result, text);
     if (arguments.quiet) report.resize(report.find('\n') + 1);
     std::fputs(report.c_str(), stdout);
+    std::fflush(stdout);  // before other processes are waited for
   }
   return stages::VerdictExitCode(result.verdict);
 }
@@ -132,14 +172,19 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
                    " claim")
       ->check(CLI::IsMember({"hybrid", "smt", "audit"}))
       ->capture_default_str();
+  command
+      ->add_option("--executor", arguments->executor,
+                   "local: worker processes here; mpi: classes are shared among the processes that"
+                   " mpirun or srun started")
+      ->check(CLI::IsMember({"local", "mpi"}))
+      ->capture_default_str();
   command->add_flag("--no-classes", arguments->no_classes,
                     "Decide every claim by itself, also where an equal one is decided");
   command->add_flag("--no-explain", arguments->no_explain,
                     "Do not look for a counterexample: a wrong plan is UNKNOWN, but soon");
   command->add_option("--dump-smt", arguments->verify.dump_smt_directory,
                       "Write every claim as SMT-LIB 2 into this directory");
-  command->add_flag("--no-cache", arguments->no_cache,
-                    "Accepted for scripts; verdicts are not cached");
+  AddStoreOptions(command, &arguments->stores);
   command->add_option("--operators", arguments->load.operators_file,
                       "Declarations of further operators");
   command
@@ -153,6 +198,8 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
       "  planproof verify examples/mlp_tp2.json\n"
       "  planproof verify single_device.pkl dp2_pp2_tp2.pkl --json report.json\n"
       "  planproof verify plan.json --operators my.op --engine audit\n"
+      "  mpirun -n 4 planproof verify logical.plan parallel.plan --executor mpi --journal "
+      "run.journal\n"
       "Exit code: 0 PROVED, 1 REFUTED, 2 MALFORMED, 3 UNKNOWN, 64 usage, 70 internal error.");
   command->callback(
       [arguments, &action] { action = [arguments] { return RunVerify(*arguments); }; });

@@ -126,6 +126,11 @@ std::string Counts(const Result& result) {
     }
     text += Row("stages", stages + (tiers.empty() ? "" : tiers + ")"));
   }
+  if (result.cache.hits > 0) {
+    text +=
+        Row("remembered", Grouped(result.cache.hits) + " classes were proved by earlier runs, " +
+                              Grouped(result.cache.solved) + " decided now");
+  }
   if (result.operators.parallel > 0) {
     std::string operators = Grouped(result.operators.parallel) + " parallel, " +
                             Grouped(result.operators.covered) + " covered";

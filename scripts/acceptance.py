@@ -302,7 +302,7 @@ class Acceptance:
             verdict, _, _ = self.verify(line, [os.path.join(folder, name)], "--operators",
                                         declaration)
             line.require(verdict == wanted, f"{name}: {verdict}")
-        code, text = line.run(self.planproof, "verify", os.path.join(folder, "tp2.json"),
+        code, text = line.run(self.planproof, "verify", "--no-cache", os.path.join(folder, "tp2.json"),
                               "--operators", os.path.join(folder, "wrong.op"))
         line.require(code == 64 and re.search(r"wrong\.op:\d+:\d+: ", text),
                      "a wrong declaration: an error with line and column")

@@ -65,7 +65,7 @@ def wrong_block(planproof, kind, block):
     with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as plan:
         plan.write(text)
         plan.flush()
-        output = subprocess.run([planproof, "verify", "-q", plan.name], stdout=subprocess.PIPE,
+        output = subprocess.run([planproof, "verify", "-q", "--no-cache", plan.name], stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, check=False).stdout
     return "" if output.startswith("PROVED") else output
 
@@ -73,6 +73,7 @@ def wrong_block(planproof, kind, block):
 def main():
     planproof, paths = os.path.abspath(sys.argv[1]), sys.argv[2:]
     failures = count = 0
+    cache = tempfile.TemporaryDirectory()
     for path in paths:
         for number, kind, block in examples(path):
             if kind != "run":
@@ -82,12 +83,16 @@ def main():
                     failures += 1
                     print(f"{path}:{number}: {wrong}", file=sys.stderr)
                 continue
+            cache.cleanup()  # each block begins with an empty cache
+            cache = tempfile.TemporaryDirectory()
+            environment = dict(os.environ, XDG_CACHE_HOME=cache.name)
             for command, expected in commands(block):
                 words = shlex.split(command)
                 if words[0] != "planproof":
                     sys.exit(f"{path}:{number}: only planproof commands can be run: {command}")
                 output = subprocess.run([planproof] + words[1:], stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True, check=False).stdout
+                                        stderr=subprocess.STDOUT, text=True, check=False,
+                                        env=environment).stdout
                 if output and not output.endswith("\n"):
                     output += "\n"
                 count += 1

@@ -1,15 +1,12 @@
 #include "solver/z3_solver.h"
 
-#include <dlfcn.h>
-#include <limits.h>
-#include <unistd.h>
-
 #include <cmath>
 #include <cstdlib>
 #include <random>
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
+#include "solver/shared_module.h"
 
 namespace planproof::solver {
 
@@ -22,48 +19,13 @@ struct Module {
   std::string missing;
 };
 
-constexpr char kModuleName[] = "libplanproof_z3.so";
-
-std::vector<std::string> Candidates() {
-  // The environment names a module for tests; an empty name stands for none.
-  if (const char* path = getenv("PLANPROOF_Z3_MODULE")) return {path};
-  std::vector<std::string> out;
-  char self[PATH_MAX];
-  const ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-  if (n > 0) {
-    std::string dir(self, n);
-    for (int up = 0; up < 4; ++up) {
-      const size_t slash = dir.rfind('/');
-      if (slash == std::string::npos || slash == 0) break;
-      dir.resize(slash);
-      if (up == 0) out.push_back(absl::StrCat(dir, "/", kModuleName));
-      if (up > 0) out.push_back(absl::StrCat(dir, "/solver/", kModuleName));
-#ifdef PLANPROOF_LIBRARY_DIRECTORY
-      if (up == 1)
-        out.push_back(absl::StrCat(dir, "/" PLANPROOF_LIBRARY_DIRECTORY "/", kModuleName));
-#endif
-    }
-  }
-  return out;
-}
-
 const Module& LoadedModule() {
   static const Module* const module = [] {
     auto* m = new Module;
-    for (const std::string& path : Candidates()) {
-      if (access(path.c_str(), R_OK) != 0) continue;
-      void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (handle == nullptr) {
-        m->missing = absl::StrCat("the Z3 module does not load: ", dlerror());
-        continue;
-      }
-      m->decide = reinterpret_cast<DecideFunction>(dlsym(handle, "planproof_z3_decide"));
-      if (m->decide != nullptr) return m;
-    }
-    if (m->missing.empty()) {
-      m->missing = absl::StrCat("the Z3 module (", kModuleName,
-                                ") is missing: install libz3-dev and build again");
-    }
+    SharedModule shared = LoadSharedModule(
+        {"libplanproof_z3.so", "PLANPROOF_Z3_MODULE", "solver", "Z3", "libz3-dev"});
+    m->decide = reinterpret_cast<DecideFunction>(shared.Find("planproof_z3_decide"));
+    m->missing = shared.missing;
     return m;
   }();
   return *module;

@@ -18,7 +18,23 @@ void ClassKeys::Put(int64_t value) {
   bytes_.push_back(static_cast<char>(u));
 }
 
+void ClassKeys::PutText(const std::string& text) {
+  Put(static_cast<int64_t>(text.size()));
+  bytes_ += text;
+}
+
 void ClassKeys::PutFunction(const sdfg::IndexFunction* function) {
+  if (by_content_) {
+    auto [at, fresh] =
+        functions_of_claim_.try_emplace(function, static_cast<int64_t>(functions_of_claim_.size()));
+    Put(at->second);
+    if (!fresh) return;
+    std::string& content = serialized_[function];
+    if (content.empty()) content = function->Serialize();
+    PutText(function->operator_name);
+    PutText(content);
+    return;
+  }
   auto [it, inserted] = functions_.try_emplace(function, static_cast<int64_t>(functions_.size()));
   Put(it->second);
 }
@@ -112,6 +128,30 @@ void ClassKeys::PutParallelDefinition(sdfg::TensorId t, int depth) {
 }
 
 std::string ClassKeys::Of(const Claim& claim) {
+  by_content_ = false;
+  PutClaim(claim);
+  return too_deep_ ? std::string() : bytes_;
+}
+
+std::string ClassKeys::ContentOf(const Claim& claim) {
+  by_content_ = true;
+  functions_of_claim_.clear();
+  PutClaim(claim);
+  return too_deep_ ? std::string() : bytes_;
+}
+
+std::string ClassKeys::LogicalNames() const {
+  std::vector<sdfg::TensorId> order(logical_.size());
+  for (const auto& [tensor, number] : logical_) order[static_cast<size_t>(number)] = tensor;
+  std::string names;
+  for (sdfg::TensorId tensor : order) {
+    const std::string& name = problem_.logical.tensors[tensor].name;
+    names += std::to_string(name.size()) + ":" + name;
+  }
+  return names;
+}
+
+void ClassKeys::PutClaim(const Claim& claim) {
   bytes_.clear();
   logical_.clear();
   parallel_.clear();
@@ -131,7 +171,6 @@ std::string ClassKeys::Of(const Claim& claim) {
   } else {
     PutParallelDefinition(claim.parallel, 0);
   }
-  return too_deep_ ? std::string() : bytes_;
 }
 
 }  // namespace planproof::stages

@@ -21,11 +21,19 @@ class ClassKeys {
   ClassKeys(const lineage::Problem& problem, const Relations& relations)
       : problem_(problem), relations_(relations) {}
 
-  // Empty if the definitions are too deep to serialise; the claim is then a class of its own.
+  // Empty if the definitions are too deep to serialise; the claim is then a class of its own. Equal
+  // only among the claims of this problem: functions enter as numbers.
   std::string Of(const Claim& claim);
+  // The same for comparison with claims of other problems and runs: functions enter by their
+  // content.
+  std::string ContentOf(const Claim& claim);
+  // Names of the logical tensors that the last call met, in the order of their numbers, as bytes.
+  std::string LogicalNames() const;
 
  private:
+  void PutClaim(const Claim& claim);
   void Put(int64_t value);
+  void PutText(const std::string& text);
   void PutFunction(const sdfg::IndexFunction* function);
   void PutMap(const std::vector<sdfg::IndexMap>& map);
   void PutLogical(sdfg::TensorId t, int depth);
@@ -36,9 +44,12 @@ class ClassKeys {
   const lineage::Problem& problem_;
   const Relations& relations_;
   std::unordered_map<const sdfg::IndexFunction*, int64_t> functions_;
+  std::unordered_map<const sdfg::IndexFunction*, int64_t> functions_of_claim_;
+  std::unordered_map<const sdfg::IndexFunction*, std::string> serialized_;
   std::unordered_map<sdfg::TensorId, int64_t> logical_, parallel_;
   std::string bytes_;
   bool too_deep_ = false;
+  bool by_content_ = false;
 };
 
 }  // namespace planproof::stages

@@ -12,16 +12,46 @@
 #ifndef PLANPROOF_STAGES_PROCESS_POOL_H_
 #define PLANPROOF_STAGES_PROCESS_POOL_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
 
 namespace planproof::stages {
 
+// Asks a run to stop, from a signal handler for example.
+struct StopRequest {
+  std::atomic<bool> requested = false;
+  std::atomic<bool> watched = false;  // somebody looks at `requested` soon
+};
+
+// Looks at a request (or at none) while it lives.
+class StopWatch {
+ public:
+  explicit StopWatch(StopRequest* request) : request_(request) {
+    if (request_ != nullptr) request_->watched = true;
+  }
+  ~StopWatch() {
+    if (request_ != nullptr) request_->watched = false;
+  }
+  StopWatch(const StopWatch&) = delete;
+  StopWatch& operator=(const StopWatch&) = delete;
+  bool Requested() const { return request_ != nullptr && request_->requested; }
+
+ private:
+  StopRequest* request_;
+};
+
+// The reason why tasks fail when a stop was requested.
+inline constexpr char kInterrupted[] = "interrupted";
+
 struct WorkerLimits {
   int jobs = 1;                 // worker processes at a time; less than 1 counts as 1
   double task_timeout_s = 0;    // 0: none
   int64_t memory_limit_mb = 0;  // what a worker may map beyond what it inherited; 0: no limit
+  StopRequest* stop = nullptr;  // when requested, what is not finished fails with kInterrupted
+  std::function<void()>
+      while_waiting;  // called now and then while results are awaited; may be empty
 };
 
 enum class TaskStatus : uint8_t {
@@ -50,8 +80,8 @@ struct PoolUsage {
 // worker, only when the fault injection of tests is on: with
 // PLANPROOF_TEST_WORKER_FAULT="KIND:TEXT" (several are separated by ';') in the environment, a
 // worker misbehaves when it starts a task whose name contains TEXT. KIND is `kill` (SIGKILL to
-// itself), `abort`, `sleep` (for ever) or `alloc` (memory until the limit). It exists for tests
-// only.
+// itself), `abort`, `sleep` (for ever), `alloc` (memory until the limit) or `slow` (20 ms more than
+// it takes, so that a run can be interrupted in the middle). It exists for tests only.
 PoolUsage RunInWorkers(int number_of_tasks, const WorkerLimits& limits,
                        const std::function<std::string(int task)>& work,
                        const std::function<void(int task, TaskOutcome outcome)>& on_result,

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <unordered_set>
 
 #include "absl/strings/str_cat.h"
+#include "stages/claim_memory.h"
+#include "stages/executor.h"
 #include "stages/outcome_bytes.h"
+#include "stages/run_journal.h"
 
 namespace planproof::stages {
 
@@ -48,12 +52,14 @@ std::string Rounds::ClaimName(int claim) const {
   return name;
 }
 
-void Rounds::RunTasks(const std::vector<int>& representatives, ClaimLimits limits,
-                      std::vector<ClaimOutcome>* results) {
-  results->assign(representatives.size(), ClaimOutcome{});
+void Rounds::RunTasks(const std::vector<int>& representatives, const std::vector<int>& positions,
+                      ClaimLimits limits, std::vector<ClaimOutcome>* results) {
   // The solver lives in the worker; it is made on first use there.
   std::unique_ptr<ClaimSolver> solver;
-  auto work = [&](int task) {
+  TaskSet tasks;
+  tasks.numbers = positions;
+  tasks.fingerprint = fingerprint_;
+  tasks.work = [&](int task) {
     if (std::chrono::steady_clock::now() > deadline_) {
       ClaimOutcome late;
       late.status = ClaimStatus::kFailed;
@@ -64,25 +70,82 @@ void Rounds::RunTasks(const std::vector<int>& representatives, ClaimLimits limit
     return ToBytes(solver->Decide(table_.claims()[representatives[task]]));
   };
   int64_t done = 0;
-  auto on_result = [&](int task, TaskOutcome outcome) {
+  tasks.on_result = [&](int task, TaskOutcome outcome) {
     ClaimOutcome& o = (*results)[task];
     if (outcome.status != TaskStatus::kDone || !FromBytes(outcome.result, &o)) {
       o = ClaimOutcome{};
       o.status = ClaimStatus::kAbandoned;
       o.reason = outcome.reason.empty() ? "the worker's answer was not readable" : outcome.reason;
     }
-    if (options_.progress) options_.progress(++done, static_cast<int64_t>(representatives.size()));
+    if (on_decided_) on_decided_(task, o);
+    if (options_.progress) options_.progress(++done, static_cast<int64_t>(positions.size()));
   };
-  auto name = [&](int task) { return ClaimName(representatives[task]); };
+  tasks.name = [&](int task) { return ClaimName(representatives[task]); };
   WorkerLimits worker_limits;
   worker_limits.jobs = options_.jobs;
   worker_limits.task_timeout_s = options_.stage_timeout_s;
   worker_limits.memory_limit_mb = options_.memory_limit_mb;
+  worker_limits.stop = options_.stop;
+  worker_limits.while_waiting = [this] {
+    for (verdict_cache::Store* store : options_.stores) store->FlushIfDue();
+  };
+  const bool share = first_ && options_.executor != nullptr;
   PoolUsage usage =
-      RunInWorkers(static_cast<int>(representatives.size()), worker_limits, work, on_result, name);
+      share ? options_.executor->Run(tasks, worker_limits) : RunLocally(tasks, worker_limits);
   usage_.peak_total_mb = std::max(usage_.peak_total_mb, usage.peak_total_mb);
   usage_.peak_largest_mb = std::max(usage_.peak_largest_mb, usage.peak_largest_mb);
   usage_.workers_started += usage.workers_started;
+}
+
+bool Rounds::Interrupted() const { return options_.stop != nullptr && options_.stop->requested; }
+
+void Rounds::RunFirst(const std::vector<ClaimClass>& classes,
+                      const std::vector<int>& representatives, std::vector<ClaimOutcome>* results) {
+  auto start = std::chrono::steady_clock::now();
+  const bool remember =
+      !options_.stores.empty() && options_.use_classes && options_.engine == Engine::kHybrid;
+  ClaimMemory memory(problem_, relations_,
+                     remember ? options_.stores : std::vector<verdict_cache::Store*>());
+  if (remember || options_.executor != nullptr) {
+    std::vector<const Claim*> claims;
+    for (int c : representatives) claims.push_back(&table_.claims()[c]);
+    memory.SetClaims(claims);
+    if (options_.executor != nullptr) fingerprint_ = memory.Fingerprint();
+    key_seconds_ += Since(start);
+    start = std::chrono::steady_clock::now();
+    memory.Recall(results);
+  }
+  JournalOfRun journal(options_.journal);
+  journal.Begin(static_cast<int64_t>(classes.size()), static_cast<int64_t>(outcomes_.size()));
+  const auto list = [&](int k) {
+    journal.Decided(k, static_cast<int64_t>(classes[k].members.size()),
+                    ClaimName(representatives[k]), (*results)[k]);
+  };
+  std::vector<int> open;
+  for (size_t k = 0; k < results->size(); ++k) {
+    const int position = static_cast<int>(k);
+    if ((*results)[k].status == ClaimStatus::kProved) {
+      list(position);
+    } else {
+      open.push_back(position);
+    }
+  }
+  memory_use_.used = remember;
+  memory_use_.misses = remember ? static_cast<int64_t>(open.size()) : 0;
+  memory_use_.hits = static_cast<int64_t>(results->size() - open.size());
+  on_decided_ = [&](int k, const ClaimOutcome& outcome) {
+    if (outcome.status != ClaimStatus::kAbandoned) ++memory_use_.solved;
+    if (remember) memory.Remember(static_cast<size_t>(k), outcome);
+    list(k);
+  };
+  first_ = true;
+  ClaimLimits limits;
+  limits.max_unfoldings = 0;
+  RunTasks(representatives, open, limits, results);
+  first_ = false;
+  on_decided_ = nullptr;
+  for (verdict_cache::Store* store : options_.stores) store->Flush();
+  decide_seconds_ += Since(start);
 }
 
 void Rounds::Decide(const std::vector<int>& which, bool unfold, int64_t term_budget) {
@@ -90,7 +153,6 @@ void Rounds::Decide(const std::vector<int>& which, bool unfold, int64_t term_bud
   std::vector<ClaimClass> classes =
       table_.Classes(which, problem_, relations_, options_.use_classes && !unfold);
   key_seconds_ += Since(start);
-  start = std::chrono::steady_clock::now();
   if (!unfold) classes_ += static_cast<int64_t>(classes.size());
   std::vector<int> representatives;
   for (size_t k = 0; k < classes.size(); ++k) {
@@ -99,11 +161,19 @@ void Rounds::Decide(const std::vector<int>& which, bool unfold, int64_t term_bud
       for (int c : classes[k].members) table_.claims()[c].klass = static_cast<int32_t>(k);
     }
   }
-  std::vector<ClaimOutcome> results;
-  ClaimLimits limits;
-  limits.term_budget = term_budget;
-  if (!unfold) limits.max_unfoldings = 0;
-  RunTasks(representatives, limits, &results);
+  std::vector<ClaimOutcome> results(representatives.size());
+  if (!unfold) {
+    RunFirst(classes, representatives, &results);
+  } else {
+    start = std::chrono::steady_clock::now();
+    ClaimLimits limits;
+    limits.term_budget = term_budget;
+    std::vector<int> all(representatives.size());
+    std::iota(all.begin(), all.end(), 0);
+    RunTasks(representatives, all, limits, &results);
+    decide_seconds_ += Since(start);
+  }
+  start = std::chrono::steady_clock::now();
   for (size_t k = 0; k < classes.size(); ++k) {
     evaluate_seconds_ += results[k].evaluate_s / std::max(1, options_.jobs);
     for (int c : classes[k].members) outcomes_[c] = results[k];
@@ -150,11 +220,12 @@ bool Rounds::First() {
   std::vector<int> all(table_.claims().size());
   for (size_t c = 0; c < all.size(); ++c) all[c] = static_cast<int>(c);
   Decide(all, false, ClaimLimits{}.term_budget);
+  if (options_.executor != nullptr && !options_.executor->Leads()) return false;
   std::vector<int> failed;
   for (int c : all) {
     if (outcomes_[c].status == ClaimStatus::kFailed) failed.push_back(c);
   }
-  UnfoldFailed(failed);
+  if (!Interrupted()) UnfoldFailed(failed);
   return std::all_of(outcomes_.begin(), outcomes_.end(),
                      [](const ClaimOutcome& o) { return o.status == ClaimStatus::kProved; });
 }

@@ -44,6 +44,13 @@ class Rounds {
 
   const std::vector<ClaimOutcome>& outcomes() const { return outcomes_; }
   int64_t classes() const { return classes_; }
+  struct MemoryUse {
+    bool used = false;
+    int64_t hits = 0, misses = 0, solved = 0;  // classes of the first round
+  };
+  const MemoryUse& memory_use() const { return memory_use_; }
+  // The run was asked to stop: what is left is not worth a search for reasons.
+  bool Interrupted() const;
   // The claim rests, directly or not, on a claim that was abandoned.
   bool RestsOnAbandoned(int claim) const;
   bool RequiredProved() const;
@@ -56,9 +63,14 @@ class Rounds {
 
  private:
   void UnfoldFailed(const std::vector<int>& failed);
-  // Decides one representative per class, in workers or in this process.
+  // Decides one representative per class, those of the first round also from memory.
   void Decide(const std::vector<int>& which, bool unfold, int64_t term_budget);
-  void RunTasks(const std::vector<int>& representatives, ClaimLimits limits,
+  // Decides the representatives at the positions listed.
+  void RunTasks(const std::vector<int>& representatives, const std::vector<int>& positions,
+                ClaimLimits limits, std::vector<ClaimOutcome>* results);
+  // The first round: from memory what is remembered, the rest by the executor; what is proved is
+  // remembered as it comes in.
+  void RunFirst(const std::vector<ClaimClass>& classes, const std::vector<int>& representatives,
                 std::vector<ClaimOutcome>* results);
 
   const lineage::Problem& problem_;
@@ -70,6 +82,10 @@ class Rounds {
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
   int64_t classes_ = 0;
   PoolUsage usage_;
+  MemoryUse memory_use_;
+  std::function<void(int, const ClaimOutcome&)> on_decided_;  // position and outcome
+  bool first_ = false;                                        // the first round is in work
+  std::string fingerprint_;
   double key_seconds_ = 0, decide_seconds_ = 0, evaluate_seconds_ = 0;
 };
 

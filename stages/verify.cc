@@ -8,6 +8,7 @@
 #include "stages/audit.h"
 #include "stages/claim_table.h"
 #include "stages/describe.h"
+#include "stages/executor.h"
 #include "stages/logical_signs.h"
 #include "stages/premises.h"
 #include "stages/refutation.h"
@@ -93,9 +94,15 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
   const bool smt = options.engine == Engine::kSmt;
   bool proved = smt ? DecideBySmt(problem, options, &table, relations, &rounds, &result)
                     : rounds.First() && rounds.RequiredProved();
+  result.cache.used = rounds.memory_use().used;
+  result.cache.hits = rounds.memory_use().hits;
+  result.cache.misses = rounds.memory_use().misses;
+  result.cache.solved = rounds.memory_use().solved;
+  result.served = options.executor != nullptr && !options.executor->Leads();
+  if (result.served) return result;
   std::vector<ClaimOutcome> first = rounds.outcomes();
   bool refuted = false;
-  if (!proved) {
+  if (!proved && !rounds.Interrupted()) {
     // A short attempt to see through false lineages, then numbers, then a longer attempt. Claims
     // that were abandoned with their worker are not tried again.
     const auto failed = std::count_if(first.begin(), first.end(), [](const ClaimOutcome& o) {
@@ -163,6 +170,7 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     result.verdict = Verdict::kRefuted;
   } else {
     result.verdict = Verdict::kUnknown;
+    if (rounds.Interrupted()) ListInterrupted(result.cache.hits + result.cache.solved, &result);
     ListUndecided(problem, table, rounds, &result);
   }
   if (options.engine == Engine::kAudit || (!smt && !options.dump_smt_directory.empty())) {

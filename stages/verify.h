@@ -9,7 +9,14 @@
 
 #include "lineage/lineage.h"
 
+namespace planproof::verdict_cache {
+class Store;
+}
+
 namespace planproof::stages {
+
+class Executor;
+struct StopRequest;
 
 enum class Verdict : uint8_t { kProved, kUnknown, kRefuted, kMalformed };  // ascending: worst last
 const char* VerdictName(Verdict verdict);                                  // "PROVED", ...
@@ -27,6 +34,13 @@ struct VerifyOptions {
   // soon and a wrong plan is UNKNOWN: enough for a gate, or to see whether a change shows.
   bool explain = true;
   std::string dump_smt_directory;  // empty: none
+  // Where proofs of claims are remembered between runs, asked in this order (claim_memory.h). Only
+  // the hybrid engine with classes asks: an audit audits, and --no-classes decides all there is.
+  std::vector<verdict_cache::Store*> stores;
+  // One of them also lists what was decided, for people; may be null.
+  verdict_cache::Store* journal = nullptr;
+  Executor* executor = nullptr;  // of the first round; null: worker processes here
+  StopRequest* stop = nullptr;   // when requested, what is not decided stays so
   // Called now and then with (claims decided, claims in all); may be empty.
   std::function<void(int64_t, int64_t)> progress;
 };
@@ -62,6 +76,12 @@ struct Result {
   struct {
     int64_t required = 0, claimed = 0;
   } outputs;
+  // Classes of the first round whose proofs were remembered, were not, and were decided in this
+  // run. `used` is false where no memory was asked.
+  struct {
+    bool used = false;
+    int64_t hits = 0, misses = 0, solved = 0;
+  } cache;
   // How many classes each tier decided: "identical", "normal form", "z3".
   std::vector<std::pair<std::string, int64_t>> tiers;
   std::vector<std::string> relations;  // required relations, as printed with the verdict
@@ -78,6 +98,7 @@ struct Result {
     double total = 0, largest = 0;
   } peak_rss_mb;
   std::string engine;
+  bool served = false;  // this process only worked for the one that leads; there is no verdict
 };
 
 Result Verify(const lineage::Problem& problem, const VerifyOptions& options);

@@ -91,6 +91,7 @@ void Misbehave(const std::string& kind, int64_t memory_limit_mb) {
   if (kind == "kill") raise(SIGKILL);
   if (kind == "abort") std::abort();
   while (kind == "sleep") pause();
+  if (kind == "slow") usleep(20'000);
   if (kind == "alloc" && memory_limit_mb > 0) {
     std::vector<std::unique_ptr<char[]>> blocks;
     constexpr size_t kBlock = size_t{1} << 20;

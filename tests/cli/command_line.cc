@@ -32,9 +32,16 @@ std::string Content(const std::string& path) {
 Finished RunProgram(const std::string& arguments, const std::string& environment) {
   const std::string output = TestDirectory() + "stdout";
   const std::string errors = TestDirectory() + "stderr";
-  const int status = std::system((environment + " " PLANPROOF_PROGRAM " " + arguments + " >" +
-                                  output + " 2>" + errors + " </dev/null")
-                                     .c_str());
+  // A cache of this test's own, whoever runs it.
+  static const std::string directory = [] {
+    std::string name = TestDirectory() + "cache";
+    std::filesystem::remove_all(name);  // of an earlier process of this number
+    return name;
+  }();
+  const std::string cache = "XDG_CACHE_HOME=" + directory + " ";
+  const std::string command = cache + environment + " " PLANPROOF_PROGRAM " " + arguments + " >" +
+                              output + " 2>" + errors + " </dev/null";
+  const int status = std::system(command.c_str());
   Finished finished;
   finished.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   finished.output = Content(output);

@@ -133,7 +133,7 @@ TEST_P(WorkerFault, CostsItsClaimAnUnknownAndNothingElse) {
   const std::string report = TemporaryFile("fault.json", "");
   const Finished finished =
       RunProgram("verify " + TemporaryFile("right.json", RowParallelPlan()) +
-                     " --jobs 2 --stage-timeout 1 --memory-limit 64 --json " + report,
+                     " --no-cache --jobs 2 --stage-timeout 1 --memory-limit 64 --json " + report,
                  "PLANPROOF_TEST_WORKER_FAULT=" + std::string(GetParam()));
   EXPECT_EQ(finished.exit_code, 3) << finished.output << finished.errors;
   EXPECT_THAT(finished.output, StartsWith("UNKNOWN: stage y"));

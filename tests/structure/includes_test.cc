@@ -22,14 +22,17 @@ const std::map<std::string, std::set<std::string>>& MayInclude() {
       {"sdfg", {"solver"}},
       {"lineage", {"solver", "sdfg"}},
       {"shape_reduction", {"solver", "sdfg", "lineage"}},
-      {"stages", {"solver", "sdfg", "lineage", "shape_reduction"}},
+      {"verdict_cache", {}},
+      {"stages", {"solver", "sdfg", "lineage", "shape_reduction", "verdict_cache"}},
       {"frontend", {"solver", "sdfg", "lineage"}},
       {"runtime_check", {"solver", "sdfg", "lineage"}},
+      {"cluster", {"solver", "sdfg", "lineage", "shape_reduction", "verdict_cache", "stages"}},
       {"report",
-       {"solver", "sdfg", "lineage", "shape_reduction", "stages", "frontend", "runtime_check"}},
+       {"solver", "sdfg", "lineage", "shape_reduction", "verdict_cache", "stages", "frontend",
+        "runtime_check"}},
       {"cli",
-       {"solver", "sdfg", "lineage", "shape_reduction", "stages", "frontend", "runtime_check",
-        "report"}},
+       {"solver", "sdfg", "lineage", "shape_reduction", "verdict_cache", "stages", "frontend",
+        "runtime_check", "cluster", "report"}},
   };
   return table;
 }

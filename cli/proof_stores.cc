@@ -1,0 +1,109 @@
+#include "cli/proof_stores.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "stages/engine_version.h"
+#include "stages/run_journal.h"
+
+namespace planproof::cli {
+namespace {
+
+constexpr char kFileName[] = "verdicts.sqlite";
+
+}  // namespace
+
+std::string DefaultCacheDirectory() {
+  // Relative paths are to be ignored (XDG Base Directory Specification).
+  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/')
+    return std::string(cache) + "/planproof";
+  if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/')
+    return std::string(home) + "/.cache/planproof";
+  return "";
+}
+
+std::unique_ptr<verdict_cache::Store> CacheIn(const std::string& directory, int64_t megabytes) {
+  const std::string place = directory.empty() ? DefaultCacheDirectory() : directory;
+  if (place.empty()) return nullptr;
+  verdict_cache::StoreOptions options;
+  options.path = place + "/" + kFileName;
+  options.engine = stages::EngineVersion();
+  options.size_limit = megabytes << 20;
+  return std::make_unique<verdict_cache::Store>(std::move(options));
+}
+
+std::unique_ptr<verdict_cache::Store> JournalIn(const std::string& file) {
+  verdict_cache::StoreOptions options;
+  options.path = file;
+  options.engine = stages::EngineVersion();
+  options.size_limit = int64_t{1} << 40;  // of one run, which ends
+  options.foreign = verdict_cache::Foreign::kRefuse;
+  return std::make_unique<verdict_cache::Store>(std::move(options));
+}
+
+absl::StatusOr<ProofStores> ProofStores::Open(const StoreArguments& arguments,
+                                              const std::vector<std::string>& files) {
+  ProofStores stores;
+  if (!arguments.no_cache)
+    stores.cache_ = CacheIn(arguments.cache_directory, arguments.cache_megabytes);
+  if (arguments.journal.empty()) {
+    if (arguments.resume && !stores.cache_)
+      return absl::NotFoundError(
+          "--resume has nothing to go on from: name the run's --journal FILE, or leave out "
+          "--no-cache");
+    return stores;
+  }
+  const bool exists = std::filesystem::exists(arguments.journal);
+  if (arguments.resume && !exists)
+    return absl::NotFoundError(absl::StrCat(
+        arguments.journal, ": no such journal; leave out --resume to begin a run that writes it"));
+  stores.journal_ = JournalIn(arguments.journal);
+  if (!stores.journal_->Open()) return absl::NotFoundError(stores.journal_->warnings().back());
+  if (exists && !arguments.resume) stores.journal_->Clear();
+  stages::NoteFiles(stores.journal_.get(), absl::StrJoin(files, " "));
+  return stores;
+}
+
+void ProofStores::SetOptions(stages::VerifyOptions* options) const {
+  for (verdict_cache::Store* store : {journal_.get(), cache_.get()}) {
+    if (store != nullptr) options->stores.push_back(store);
+  }
+  options->journal = journal_.get();
+}
+
+void ProofStores::Close(bool ended, stages::Result* result) {
+  if (journal_ && ended) stages::NoteVerdict(journal_.get(), *result);
+  for (verdict_cache::Store* store : {journal_.get(), cache_.get()}) {
+    if (store == nullptr) continue;
+    store->Close();
+    for (const std::string& warning : store->warnings()) {
+      result->warnings.push_back(
+          absl::StrCat(store == journal_.get() ? "journal: " : "cache: ", warning));
+    }
+  }
+}
+
+void AddStoreOptions(CLI::App* command, StoreArguments* arguments) {
+  command->add_option("--cache", arguments->cache_directory,
+                      "Directory where proofs are remembered between runs (default:"
+                      " $XDG_CACHE_HOME/planproof or ~/.cache/planproof)");
+  command
+      ->add_option("--cache-size", arguments->cache_megabytes,
+                   "MB that the cache may take; what was not used for longest goes first")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->add_flag("--no-cache", arguments->no_cache,
+                    "Decide every class anew, and remember nothing");
+  command->add_option("--journal", arguments->journal,
+                      "Write what is decided to this file while the run goes on (planproof journal"
+                      " FILE lists it)");
+  command->add_flag("--resume", arguments->resume,
+                    "Go on from an interrupted run: take over what its --journal, or the cache,"
+                    " says is proved");
+}
+
+}  // namespace planproof::cli

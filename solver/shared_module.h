@@ -1,0 +1,33 @@
+// Parts of the program that are loaded only when they are needed, so that every other run starts
+// fast and a build without their libraries works.
+#ifndef PLANPROOF_SOLVER_SHARED_MODULE_H_
+#define PLANPROOF_SOLVER_SHARED_MODULE_H_
+
+#include <string>
+
+namespace planproof::solver {
+
+struct ModuleName {
+  std::string file;             // "libplanproof_z3.so"
+  std::string variable;         // of the environment, names another file (empty: none), for tests
+  std::string directory;        // where it lies in a build tree
+  std::string what;             // "Z3"
+  std::string package;          // "libz3-dev"
+  bool offers_symbols = false;  // to libraries that are loaded later (plug-ins of Open MPI)
+};
+
+struct SharedModule {
+  void* handle = nullptr;
+  std::string missing;  // not empty: why there is none, and what to do
+
+  // Sets `missing` where the module lacks the symbol.
+  void* Find(const char* symbol);
+};
+
+// Looks beside the program, in its build tree and in the library directory of its installation.
+// Once loaded, a module stays.
+SharedModule LoadSharedModule(const ModuleName& name);
+
+}  // namespace planproof::solver
+
+#endif  // PLANPROOF_SOLVER_SHARED_MODULE_H_

@@ -1,0 +1,80 @@
+#include "stages/claim_memory.h"
+
+#include <optional>
+
+#include "stages/engine_version.h"
+#include "stages/outcome_bytes.h"
+#include "verdict_cache/fingerprint.h"
+
+namespace planproof::stages {
+namespace {
+
+// What the bytes mean; another meaning is another content.
+constexpr char kMeaning[] = "claim proved without unfolding, by normal form, 1";
+
+// Premises are texts with names of tensors in them: they are taken over only where the names are
+// the same.
+bool NamesMatter(const ClaimOutcome& outcome) {
+  return !outcome.premises.empty() || !outcome.restrictions.empty();
+}
+
+bool IsProof(const ClaimOutcome& outcome) {
+  return outcome.status == ClaimStatus::kProved && !outcome.unsatisfiable;
+}
+
+std::string WithNames(const std::string& content, const std::string& names) {
+  return "n" + content + names;
+}
+
+}  // namespace
+
+void ClaimMemory::SetClaims(const std::vector<const Claim*>& claims) {
+  contents_.clear();
+  names_.clear();
+  for (const Claim* claim : claims) {
+    std::string content = keys_.ContentOf(*claim);
+    if (!content.empty()) content = kMeaning + content;
+    contents_.push_back(std::move(content));
+    names_.push_back(keys_.LogicalNames());
+  }
+}
+
+void ClaimMemory::Recall(std::vector<ClaimOutcome>* outcomes) {
+  outcomes->assign(contents_.size(), ClaimOutcome{});
+  for (verdict_cache::Store* store : stores_) {
+    std::vector<std::string> wanted;
+    std::vector<size_t> claim_of;
+    for (size_t k = 0; k < contents_.size(); ++k) {
+      if (contents_[k].empty() || IsProof((*outcomes)[k])) continue;
+      wanted.push_back(contents_[k]);
+      wanted.push_back(WithNames(contents_[k], names_[k]));
+      claim_of.insert(claim_of.end(), 2, k);
+    }
+    const std::vector<std::optional<std::string>> found = store->Find(wanted);
+    for (size_t i = 0; i < found.size(); ++i) {
+      ClaimOutcome outcome;
+      const bool with_names = i % 2 == 1;
+      if (!found[i] || !FromBytes(*found[i], &outcome) || !IsProof(outcome)) continue;
+      if (NamesMatter(outcome) == with_names) (*outcomes)[claim_of[i]] = std::move(outcome);
+    }
+  }
+}
+
+void ClaimMemory::Remember(size_t claim, const ClaimOutcome& outcome) {
+  if (contents_[claim].empty() || !IsProof(outcome) || outcome.tier == "unfolded") return;
+  ClaimOutcome proof = outcome;
+  proof.evaluate_s = 0;
+  const std::string& content = contents_[claim];
+  for (verdict_cache::Store* store : stores_) {
+    store->Add(NamesMatter(proof) ? WithNames(content, names_[claim]) : content, ToBytes(proof));
+  }
+}
+
+std::string ClaimMemory::Fingerprint() const {
+  std::string all = EngineVersion();
+  for (size_t k = 0; k < contents_.size(); ++k)
+    all += verdict_cache::FingerprintOf({contents_[k], names_[k]}).Bytes();
+  return verdict_cache::FingerprintOf({all}).Bytes();
+}
+
+}  // namespace planproof::stages
