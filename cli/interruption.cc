@@ -25,4 +25,8 @@ stages::StopRequest* StopOnSignals() {
   return &request;
 }
 
+void IgnoreTermination() {
+  for (const int signal_number : {SIGINT, SIGTERM}) signal(signal_number, SIG_IGN);
+}
+
 }  // namespace planproof::cli

@@ -11,6 +11,11 @@ namespace planproof::cli {
 // program's life.
 stages::StopRequest* StopOnSignals();
 
+// For a process that works for one that leads: it stays until that one lets it go. (mpirun ends a
+// job by SIGTERM to all and waits a second before SIGKILL, but no longer than until the first one
+// ends: the report would be lost.)
+void IgnoreTermination();
+
 }  // namespace planproof::cli
 
 #endif  // PLANPROOF_CLI_INTERRUPTION_H_

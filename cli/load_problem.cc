@@ -16,12 +16,6 @@ namespace {
 
 constexpr char kUsagePayload[] = "planproof/usage";
 
-absl::Status UsageError(absl::StatusCode code, const std::string& message) {
-  absl::Status status(code, message);
-  status.SetPayload(kUsagePayload, absl::Cord());
-  return status;
-}
-
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
@@ -149,6 +143,12 @@ absl::StatusOr<lineage::Problem> LoadProblem(const std::vector<std::string>& fil
                           " give both: planproof verify LOGICAL PARALLEL");
   }
   return ReadNnscalerPair(files[0], files[1], *operators, options.collective_by_rank);
+}
+
+absl::Status UsageError(absl::StatusCode code, const std::string& message) {
+  absl::Status status(code, message);
+  status.SetPayload(kUsagePayload, absl::Cord());
+  return status;
 }
 
 bool IsUsageError(const absl::Status& error) { return error.GetPayload(kUsagePayload).has_value(); }

@@ -41,6 +41,8 @@ absl::StatusOr<sdfg::OperatorLibrary> LoadOperators(const std::string& file);
 stages::Result ResultOfReaderError(const absl::Status& error,
                                    const std::vector<std::string>& files);
 
+// An error that is about the command line and not about a plan.
+absl::Status UsageError(absl::StatusCode code, const std::string& message);
 // True for errors that are about the command line (a file that does not exist) and not about a
 // plan.
 bool IsUsageError(const absl::Status& error);

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/load_problem.h"
 #include "stages/engine_version.h"
 #include "stages/run_journal.h"
 
@@ -52,17 +53,21 @@ absl::StatusOr<ProofStores> ProofStores::Open(const StoreArguments& arguments,
     stores.cache_ = CacheIn(arguments.cache_directory, arguments.cache_megabytes);
   if (arguments.journal.empty()) {
     if (arguments.resume && !stores.cache_)
-      return absl::NotFoundError(
+      return UsageError(
+          absl::StatusCode::kNotFound,
           "--resume has nothing to go on from: name the run's --journal FILE, or leave out "
           "--no-cache");
     return stores;
   }
   const bool exists = std::filesystem::exists(arguments.journal);
   if (arguments.resume && !exists)
-    return absl::NotFoundError(absl::StrCat(
-        arguments.journal, ": no such journal; leave out --resume to begin a run that writes it"));
+    return UsageError(
+        absl::StatusCode::kNotFound,
+        absl::StrCat(arguments.journal,
+                     ": no such journal; leave out --resume to begin a run that writes it"));
   stores.journal_ = JournalIn(arguments.journal);
-  if (!stores.journal_->Open()) return absl::NotFoundError(stores.journal_->warnings().back());
+  if (!stores.journal_->Open())
+    return UsageError(absl::StatusCode::kFailedPrecondition, stores.journal_->warnings().back());
   if (exists && !arguments.resume) stores.journal_->Clear();
   stages::NoteFiles(stores.journal_.get(), absl::StrJoin(files, " "));
   return stores;

@@ -77,6 +77,7 @@ int RunVerify(const VerifyArguments& arguments) {
     executor = std::make_unique<cluster::SharedExecutor>(*std::move(port));
   }
   const bool leads = executor == nullptr || executor->Leads();
+  if (!leads) IgnoreTermination();
   absl::StatusOr<ProofStores> stores;
   if (leads) stores = ProofStores::Open(arguments.stores, arguments.files);
   if (leads && !stores.ok()) return ReportError(stores.status(), arguments.files);

@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 struct Answer {
   Finished finished;
@@ -241,6 +242,162 @@ TEST_F(CacheTest, NeverLiesAboutAPlanThatDiffersInOneRespect) {
     EXPECT_EQ(warm.verdict(), without.verdict()) << lie.name << warm.finished.output;
     EXPECT_EQ(warm.finished.exit_code, without.finished.exit_code) << lie.name;
   }
+}
+
+// ---- Damage ----
+
+std::string Bytes(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::stringstream bytes;
+  bytes << stream.rdbuf();
+  return bytes.str();
+}
+
+void SetBytes(const std::string& path, const std::string& bytes) {
+  for (const char* suffix : {"-wal", "-shm"}) fs::remove(path + suffix);
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// Ten places, and ten lengths; a wrong plan meets a damaged cache of the right one, and the other
+// way.
+TEST_F(CacheTest, ADamagedFileNeverChangesAVerdict) {
+  const std::string right = Example("llama_dp2_pp2_tp2_mb2.json");
+  const std::string wrong = Example("llama_dp2_pp2_tp2_mb2_broken.json");
+  const int classes = Warm(right).report["stages"]["classes"];
+  const std::string good = Bytes(File());
+  ASSERT_GT(good.size(), 10'000u);
+  int damaged = 0;
+  for (size_t place = 0; place < 20; ++place) {
+    std::string bad = good;
+    if (place < 10) {
+      const size_t at = place == 0 ? 3 : place == 1 ? 30 : good.size() * place / 10 + 17 * place;
+      bad[at] = static_cast<char>(bad[at] ^ (1 << (place % 8)));
+    } else {
+      bad.resize(good.size() * (place - 9) / 10 - place);
+    }
+    SetBytes(File(), bad);
+    const Answer answer = Warm(right);
+    EXPECT_EQ(answer.verdict(), "PROVED") << place << answer.finished.output;
+    EXPECT_EQ(answer.hits() + answer.solved(), classes) << place;
+    damaged += answer.hits() < classes;
+    EXPECT_EQ(Warm(right).hits(), classes) << place << ": what was lost is remembered again";
+    SetBytes(File(), bad);
+    EXPECT_EQ(Warm("--no-explain " + wrong).verdict(), "UNKNOWN") << place;
+  }
+  EXPECT_GE(damaged, 10);
+  // Something else altogether: moved aside, with a warning.
+  SetBytes(File(), "a letter to a friend\n");
+  const Answer foreign = Warm(right);
+  EXPECT_EQ(foreign.verdict(), "PROVED");
+  EXPECT_THAT(foreign.report["warnings"].dump(), HasSubstr("was damaged and was made anew"));
+  EXPECT_EQ(Bytes(File() + ".damaged"), "a letter to a friend\n");
+}
+
+TEST_F(CacheTest, WithoutAPlaceToWriteThereIsAWarningAndTheVerdict) {
+  const Answer answer =
+      Verify("--cache /dev/null/x " + TemporaryFile("right.json", RowParallelPlan()));
+  EXPECT_EQ(answer.verdict(), "PROVED");
+  EXPECT_THAT(answer.report["warnings"].dump(), HasSubstr("cache: /dev/null/x"));
+}
+
+TEST_F(CacheTest, RunsAtTheSameTimeShareIt) {
+  const std::string plan = Example("llama_dp2_pp2_tp2_mb2.json");
+  const std::string one = "verify -q --jobs 1 --cache " + directory_ + " " + plan;
+  // The shell starts three more beside the one that is waited for.
+  const std::string program = std::string(PLANPROOF_PROGRAM) + " " + one;
+  const Finished finished =
+      RunProgram(one + " & " + program + " & " + program + " & " + program + "; wait; true");
+  EXPECT_EQ(finished.errors, "");
+  size_t proved = 0;
+  for (size_t at = 0; (at = finished.output.find("PROVED", at)) != std::string::npos; ++at)
+    ++proved;
+  EXPECT_EQ(proved, 4u);
+  EXPECT_EQ(Warm(plan).solved(), 0);
+}
+
+// ---- Interruption ----
+
+constexpr char kSlow[] = "PLANPROOF_TEST_WORKER_FAULT=slow:";  // about 0.6 s for the example
+
+// Kills a run, with all its processes, after so many milliseconds.
+std::string KilledAfter(int milliseconds, const std::string& signal, const std::string& arguments) {
+  char seconds[16];
+  std::snprintf(seconds, sizeof(seconds), "%.3f", milliseconds / 1000.0);
+  return "timeout -s " + signal + " " + seconds + " " PLANPROOF_PROGRAM " verify --jobs 2 " +
+         arguments;
+}
+
+TEST_F(CacheTest, AKilledRunIsGoneOnWithAndEndsWithTheUndisturbedVerdict) {
+  const std::string right = Example("llama_dp2_pp2_tp2_mb2.json");
+  const std::string wrong = Example("llama_dp2_pp2_tp2_mb2_broken.json");
+  const Answer undisturbed = Verify("--no-cache " + right);
+  const int classes = undisturbed.report["stages"]["classes"];
+  int resumed = 0;
+  for (int trial = 0; trial < 10; ++trial) {
+    const bool is_right = trial != 9;
+    fs::remove_all(directory_);
+    RunCommand(std::string(kSlow) + " " +
+               KilledAfter(150 + (trial * 277) % 500, "KILL",
+                           "--cache " + directory_ + " " + (is_right ? right : wrong)));
+    const Answer next = Warm("--resume " + (is_right ? right : "--no-explain " + wrong));
+    EXPECT_EQ(next.verdict(), is_right ? "PROVED" : "UNKNOWN") << trial;
+    resumed += next.hits() > 0 && next.solved() > 0;
+    if (!is_right) continue;
+    EXPECT_EQ(next.hits() + next.solved(), classes) << trial;
+    for (const char* key : {"stages", "tiers", "premises", "restrictions", "assumptions"})
+      EXPECT_EQ(next.report[key], undisturbed.report[key]) << key;
+  }
+  EXPECT_GE(resumed, 4) << "most of the kills fell into the middle of the work";
+}
+
+TEST_F(CacheTest, ATerminatedRunReportsWhatItHas) {
+  const std::string plan = Example("llama_dp2_pp2_tp2_mb2.json");
+  const std::string journal = directory_ + ".journal";
+  Finished first;
+  // On a busy machine the signal may come before the work.
+  for (int milliseconds = 300; milliseconds < 5000; milliseconds += 200) {
+    fs::remove(journal);
+    first = RunCommand(
+        std::string(kSlow) + " " +
+        KilledAfter(milliseconds, "TERM", "--no-cache --journal " + journal + " " + plan));
+    if (first.output.rfind("UNKNOWN: interrupted", 0) == 0 &&
+        first.output.find("after 0 of") == std::string::npos) {
+      break;
+    }
+  }
+  EXPECT_THAT(first.output, StartsWith("UNKNOWN: interrupted"));
+  EXPECT_THAT(first.output, HasSubstr("--resume goes on from there"));
+  const Finished listed = RunProgram("journal " + journal);
+  EXPECT_EQ(listed.exit_code, 0);
+  EXPECT_THAT(listed.output, HasSubstr("of 61 classes"));
+  EXPECT_THAT(listed.output, HasSubstr("none, the run did not end"));
+  const Answer second = Verify("--no-cache --resume --journal " + journal + " " + plan);
+  EXPECT_EQ(second.verdict(), "PROVED");
+  EXPECT_GT(second.hits(), 0);
+  EXPECT_GT(second.solved(), 0);
+  EXPECT_THAT(RunProgram("journal " + journal).output, HasSubstr("verdict    PROVED"));
+  // Without --resume the run begins anew, and so does its journal.
+  EXPECT_EQ(Verify("--no-cache --journal " + journal + " " + plan).hits(), 0);
+}
+
+TEST_F(CacheTest, ResumingFromNothingIsAUsageError) {
+  const std::string plan = TemporaryFile("right.json", RowParallelPlan());
+  EXPECT_EQ(RunProgram("verify --resume --no-cache " + plan).exit_code, 64);
+  EXPECT_EQ(RunProgram("verify --resume --journal /nonexistent/journal " + plan).exit_code, 64);
+  const std::string letter = TemporaryFile("letter.txt", "a letter to a friend\n");
+  const Finished refused = RunProgram("verify --journal " + letter + " " + plan);
+  EXPECT_EQ(refused.exit_code, 64);
+  EXPECT_THAT(refused.errors, HasSubstr("it is left as it is"));
+  EXPECT_EQ(Bytes(letter), "a letter to a friend\n");
+}
+
+TEST_F(CacheTest, InfoAndClearSayWhatTheyDo) {
+  const std::string where = " --cache " + directory_;
+  Warm(TemporaryFile("right.json", RowParallelPlan()));
+  EXPECT_THAT(RunProgram("cache info" + where).output, HasSubstr("1 of this version"));
+  EXPECT_THAT(RunProgram("cache clear" + where).output, HasSubstr("deleted"));
+  EXPECT_FALSE(fs::exists(File()));
+  EXPECT_THAT(RunProgram("cache info" + where).output, HasSubstr("proofs     0"));
 }
 
 }  // namespace

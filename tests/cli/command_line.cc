@@ -29,24 +29,27 @@ std::string Content(const std::string& path) {
 
 }  // namespace
 
-Finished RunProgram(const std::string& arguments, const std::string& environment) {
+Finished RunCommand(const std::string& command) {
   const std::string output = TestDirectory() + "stdout";
   const std::string errors = TestDirectory() + "stderr";
-  // A cache of this test's own, whoever runs it.
-  static const std::string directory = [] {
-    std::string name = TestDirectory() + "cache";
-    std::filesystem::remove_all(name);  // of an earlier process of this number
-    return name;
-  }();
-  const std::string cache = "XDG_CACHE_HOME=" + directory + " ";
-  const std::string command = cache + environment + " " PLANPROOF_PROGRAM " " + arguments + " >" +
-                              output + " 2>" + errors + " </dev/null";
-  const int status = std::system(command.c_str());
+  const int status =
+      std::system(("{ " + command + "; } >" + output + " 2>" + errors + " </dev/null").c_str());
   Finished finished;
   finished.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   finished.output = Content(output);
   finished.errors = Content(errors);
   return finished;
+}
+
+Finished RunProgram(const std::string& arguments, const std::string& environment) {
+  // A cache of this test's own, whoever runs it.
+  static const std::string cache = [] {
+    std::string name = TestDirectory() + "cache";
+    std::filesystem::remove_all(name);  // of an earlier process of this number
+    return name;
+  }();
+  return RunCommand("XDG_CACHE_HOME=" + cache + " " + environment + " " PLANPROOF_PROGRAM " " +
+                    arguments);
 }
 
 std::string TemporaryFile(const std::string& name, const std::string& content) {

@@ -15,6 +15,9 @@ struct Finished {
 // `arguments` go through the shell; `environment` ("NAME=VALUE ") precedes the program.
 Finished RunProgram(const std::string& arguments, const std::string& environment = "");
 
+// The same for any command of the shell.
+Finished RunCommand(const std::string& command);
+
 // A file below the tests' temporary directory with this content; returns its path.
 std::string TemporaryFile(const std::string& name, const std::string& content);
 

@@ -134,6 +134,17 @@ TEST(Structure, OnlyTheSolverKnowsZ3) {
   }
 }
 
+TEST(Structure, OneFileEachKnowsMpiAndSqlite) {
+  for (const SourceFile& file : LayerSources()) {
+    for (const std::string& line : file.lines) {
+      bool quoted = false;
+      const std::string path = IncludedPath(line, &quoted);
+      EXPECT_TRUE(path != "mpi.h" || file.path == "cluster/mpi_module.cc") << file.path;
+      EXPECT_TRUE(path != "sqlite3.h" || file.path == "verdict_cache/sqlite.cc") << file.path;
+    }
+  }
+}
+
 TEST(Structure, FilesStayShort) {
   std::vector<SourceFile> files = LayerSources();
   for (SourceFile& file : Sources({"tests", "benchmarks"})) files.push_back(std::move(file));
