@@ -44,12 +44,12 @@ test-sanitize: $(BUILD)-sanitize/build.ninja
 	PLANPROOF_SANITIZED=1 scripts/run_tests.sh $(BUILD)-sanitize $(JOBS)
 
 # The layers that a verdict rests on, and the readers of untrusted files.
-CORE = solver sdfg lineage stages frontend
+CORE = solver sdfg lineage verdict_cache stages frontend
 test-sanitize-core: $(BUILD)-sanitize/build.ninja
 	cmake --build $(BUILD)-sanitize -j $(JOBS) --target fuzz_replays \
 	  $(foreach layer,$(CORE),$(if $(wildcard tests/$(layer)/*_test.cc),$(layer)_tests))
 	PLANPROOF_SANITIZED=1 scripts/run_tests.sh $(BUILD)-sanitize $(JOBS) \
-	  -R '^(solver|sdfg|lineage|stages|frontend|fuzz)\.'
+	  -R '^(solver|sdfg|lineage|verdict_cache|stages|frontend|fuzz)\.'
 
 bench: $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS)
