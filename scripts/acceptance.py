@@ -347,6 +347,70 @@ class Acceptance:
         line.tests("the same on a small plan, and the pool alone",
                    r"cli\.Verify/WorkerFault\..*", r"stages\.ProcessPool\..*")
 
+    def generated(self, line, preset, *options):
+        """The files of a generated plan."""
+        folder = os.path.join(self.scratch, "-".join([preset, *options]).replace("--", ""))
+        code, _ = line.run(self.planproof, "generate", "--preset", preset, *options, "--output",
+                           folder, show=0)
+        line.require(code == 0, f"{preset} {' '.join(options)} is generated")
+        return [os.path.join(folder, name) for name in ("logical.plan", "parallel.plan")]
+
+    def remembering(self, line, files, cache):
+        """Report of a run with the cache in this directory; no printing of its text."""
+        path = os.path.join(self.scratch, "report.json")
+        line.run(self.planproof, "verify", "-q", "--jobs", "2", "--cache", cache, "--json", path,
+                 *files, show=0)
+        with open(path, encoding="utf-8") as report:
+            return json.load(report)
+
+    def warm_cache(self, line):
+        """Warm cache: evaluate and decide take at most 5 % of cold; a changed layer costs its classes."""
+        cache = os.path.join(self.scratch, "cache")
+        for preset in ("L3", "D3"):
+            files = self.generated(line, preset, "--sequence-parallel")
+            runs = {"cold": [], "warm": []}
+            for _ in range(3):
+                shutil.rmtree(cache, ignore_errors=True)
+                for kind in ("cold", "warm"):
+                    runs[kind].append(self.remembering(line, files, cache))
+            median = {kind: {step: sorted(run["time_s"][step] for run in reports)[1]
+                             for step in ("read", "check", "cut", "evaluate", "decide", "total")}
+                      for kind, reports in runs.items()}
+            work = {kind: time["evaluate"] + time["decide"] for kind, time in median.items()}
+            last = runs["warm"][-1]
+            line.require(all(run["verdict"] == "PROVED" for run in runs["cold"] + runs["warm"]) and
+                         last["cache"]["hits"] == last["stages"]["classes"],
+                         f"{preset}: PROVED, {last['cache']['hits']} of {last['stages']['classes']} "
+                         "classes are known")
+            line.require(work["warm"] <= 0.05 * work["cold"],
+                         f"{preset}: evaluate and decide {1000 * work['cold']:.0f} ms cold, "
+                         f"{1000 * work['warm']:.1f} ms warm "
+                         f"({100 * work['warm'] / work['cold']:.1f} %); cut with keys "
+                         f"{median['warm']['cut']:.2f} s; whole run {median['cold']['total']:.2f} s "
+                         f"cold, {median['warm']['total']:.2f} s warm "
+                         f"({100 * median['warm']['total'] / median['cold']['total']:.0f} %)")
+            changed = self.generated(line, preset, "--sequence-parallel", "--whole-sequence-layers",
+                                     "5")
+            report = self.remembering(line, changed, cache)
+            counts, classes = report["cache"], report["stages"]["classes"]
+            line.require(report["verdict"] == "PROVED" and 0 < counts["solved"] < classes / 4 and
+                         counts["hits"] + counts["solved"] == classes,
+                         f"{preset}, layer 5 without sequence parallelism: {report['verdict']}, "
+                         f"{counts['hits']} classes known, {counts['solved']} solved")
+            shutil.rmtree(cache, ignore_errors=True)
+        line.tests("plans about which a cache could lie", r"cli\.CacheTest\.NeverLies.*",
+                   r"cli\.CacheTest\.What.*", r"stages\.ClaimMemoryTest\..*",
+                   r"stages\.ClassKeyTest\..*")
+
+    def several_machines(self, line):
+        """mpirun -n 3: the same verdicts; a lost rank leaves a report, --resume ends the run."""
+        line.tests("three ranks on one machine", r"cli\.MpiTest\..*", r"cluster\..*")
+
+    def killed_runs(self, line):
+        """SIGKILL of the whole run, ten times; a cache truncated and bit-flipped in ten places each."""
+        line.tests("runs and files", r"cli\.CacheTest\.AKilled.*", r"cli\.CacheTest\.ADamaged.*",
+                   r"cli\.CacheTest\.RunsAtTheSameTime.*", r"verdict_cache\..*")
+
     def new_user(self, line):
         """Tried as a new user would: a plan by hand, broken, its report read, mended."""
         line.tests("the plan of docs/first-plan.md and its broken twins", r"cli\.FirstPlan\..*")
@@ -356,7 +420,8 @@ class Acceptance:
 LINES = [Acceptance.new_machine, Acceptance.published_plans, Acceptance.budgets,
          Acceptance.catalogue, Acceptance.soundness_cases, Acceptance.contradictions,
          Acceptance.mutants, Acceptance.audit, Acceptance.small_plans, Acceptance.users_operator,
-         Acceptance.hostile_input, Acceptance.workers, Acceptance.new_user]
+         Acceptance.hostile_input, Acceptance.workers, Acceptance.new_user,
+         Acceptance.warm_cache, Acceptance.several_machines, Acceptance.killed_runs]
 
 
 def main():

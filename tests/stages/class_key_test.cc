@@ -151,7 +151,20 @@ Claim Append(const Spec& s, lineage::Problem* problem) {
   return claim;
 }
 
-// Whether two instances in one problem share a class.
+// What is written down of an instance in a problem of its own.
+std::string ContentOf(const Spec& spec) {
+  lineage::Problem problem;
+  const Claim claim = Append(spec, &problem);
+  const Relations relations(problem);
+  ClassKeys keys(problem, relations);
+  std::string content = keys.ContentOf(claim);
+  EXPECT_FALSE(content.empty());
+  EXPECT_EQ(content, keys.ContentOf(claim));
+  return content;
+}
+
+// Whether two instances in one problem share a class. In problems of their own they have the same
+// content exactly then.
 bool SameClass(const Spec& a, const Spec& b) {
   lineage::Problem problem;
   const Claim first = Append(a, &problem), second = Append(b, &problem);
@@ -161,6 +174,7 @@ bool SameClass(const Spec& a, const Spec& b) {
   EXPECT_FALSE(x.empty());
   EXPECT_FALSE(y.empty());
   EXPECT_EQ(x, keys.Of(first));  // keys do not depend on what was asked before
+  EXPECT_EQ(x == y, ContentOf(a) == ContentOf(b));
   return x == y;
 }
 
@@ -177,6 +191,31 @@ TEST(ClassKeyTest, NamesAndNumbersOfTensorsDoNotMatter) {
   renamed.prefix = "layers.7.";
   renamed.unrelated = 3;
   EXPECT_TRUE(SameClass(Spec(), renamed));
+}
+
+// Numbers of functions are those of one problem; between problems functions are compared by
+// content.
+TEST(ClassKeyTest, ContentsOfDifferentProblemsCompareFunctionsThemselves) {
+  Spec first, second;
+  second.logical.factor = second.parallel.factor = 3;
+  EXPECT_NE(ContentOf(first), ContentOf(second));
+  lineage::Problem one, other;
+  const Claim a = Append(first, &one), b = Append(second, &other);
+  const Relations of_one(one), of_other(other);
+  EXPECT_EQ(ClassKeys(one, of_one).Of(a), ClassKeys(other, of_other).Of(b));
+}
+
+TEST(ClassKeyTest, NamesOfLogicalTensorsAreKeptApart) {
+  lineage::Problem problem;
+  Spec renamed;
+  renamed.prefix = "b.";
+  const Claim first = Append(Spec(), &problem), second = Append(renamed, &problem);
+  const Relations relations(problem);
+  ClassKeys keys(problem, relations);
+  const std::string content = keys.ContentOf(first), names = keys.LogicalNames();
+  EXPECT_EQ(names, "3:a.y3:a.x3:a.w");
+  EXPECT_EQ(keys.ContentOf(second), content);
+  EXPECT_EQ(keys.LogicalNames(), "3:b.y3:b.x3:b.w");
 }
 
 TEST(ClassKeyTest, TheFunctionMatters) {
