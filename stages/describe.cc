@@ -132,14 +132,14 @@ void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violatio
   v->lineage = DescribeLineage(problem, claim.parallel, claim.target);
 }
 
-void ListInterrupted(int64_t classes_decided, Result* result) {
+void ListInterrupted(bool remembered, Result* result) {
   Violation v;
   v.verdict = Verdict::kUnknown;
   v.kind = "interrupted";
-  v.message =
-      absl::StrCat("interrupted after ", classes_decided, " of ", result->stages.classes,
-                   " classes were decided, ", result->stages.proved, " of ", result->stages.total,
-                   " stages proved; the same command with --resume goes on from there");
+  v.message = absl::StrCat("interrupted after ", result->cache.hits + result->cache.solved, " of ",
+                           result->stages.classes, " classes were decided, ", result->stages.proved,
+                           " of ", result->stages.total, " stages proved",
+                           remembered ? "; the same command with --resume goes on from there" : "");
   result->violations.push_back(std::move(v));
 }
 

@@ -19,8 +19,8 @@ std::string DescribeLineage(const lineage::Problem& problem, sdfg::TensorId para
 std::vector<std::string> DescribeRequired(const lineage::Problem& problem);
 // Fills stage, operators, sources, devices, microbatches and lineage of the claim into v.
 void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violation* v);
-// One violation that says how far an interrupted run came.
-void ListInterrupted(int64_t classes_decided, Result* result);
+// One violation that says how far an interrupted run came, and whether it can be resumed.
+void ListInterrupted(bool remembered, Result* result);
 // One violation per undecided claim that a required output rests on (the first few by position).
 void ListUndecided(const lineage::Problem& problem, const ClaimTable& table, const Rounds& rounds,
                    Result* result);

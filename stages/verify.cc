@@ -170,7 +170,7 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     result.verdict = Verdict::kRefuted;
   } else {
     result.verdict = Verdict::kUnknown;
-    if (rounds.Interrupted()) ListInterrupted(result.cache.hits + result.cache.solved, &result);
+    if (rounds.Interrupted()) ListInterrupted(!options.stores.empty(), &result);
     ListUndecided(problem, table, rounds, &result);
   }
   if (options.engine == Engine::kAudit || (!smt && !options.dump_smt_directory.empty())) {

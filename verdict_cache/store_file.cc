@@ -97,7 +97,9 @@ absl::Status Create(const std::string& path) {
   Database database;
   bool created = database.Open(path) == SqlOutcome::kDone;
   // Pages that become free can be given back; must precede the first table.
-  created = created && database.Execute("PRAGMA auto_vacuum=INCREMENTAL") == SqlOutcome::kDone &&
+  created = created &&
+            database.Execute("PRAGMA synchronous=OFF; PRAGMA auto_vacuum=INCREMENTAL") ==
+                SqlOutcome::kDone &&
             Configure(database, path) == SqlOutcome::kDone &&
             database.Execute(absl::StrCat("BEGIN IMMEDIATE; PRAGMA application_id=", kApplicationId,
                                           "; PRAGMA user_version=", kSchemaVersion, "; ",

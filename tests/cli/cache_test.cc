@@ -205,6 +205,20 @@ std::vector<Lie> Lies() {
       With(cut, R"("dim": 1, "in": "e", "out": "y"}])",
            R"("dim": 1, "in": "e", "out": "y"}],
               "exceptions": [{"at": {"tp": 1}, "replace": "e", "with": {"op": "sin", "in": "x", "out": "e"}}])"));
+  const auto piece = [](int rank, const std::string& range) {
+    const std::string number = std::to_string(rank);
+    return R"({"name": "r)" + number + R"(", "devices": {"tp": )" + number +
+           R"(}, "inputs": {"x": {"0": )" + range +
+           R"(}}, "operators": [{"op": "exp", "in": "x", "out": "e"},
+              {"op": "all_gather", "in": ["r0:e", "r1:e"], "dim": 0, "out": "y"}]})";
+  };
+  const auto pieces = [&](const std::string& first, const std::string& second) {
+    return R"({"planproof": 1, "specification": {"inputs": {"x": [8]}, "operators": [
+               {"op": "exp", "in": "x", "out": "y"}], "outputs": {"y": {}}},
+               "plan": {"mesh": {"tp": 2}, "programs": [)" +
+           piece(0, first) + ", " + piece(1, second) + "]}}";
+  };
+  add("slices at other places", pieces("[0, 4]", "[4, 8]"), pieces("[4, 8]", "[0, 4]"));
   // A class of the parallel side that reads its operand twice is none that reads two.
   const std::string square = Plan(
       R"("inputs": {"x": [4], "z": [4]}, "operators": [{"op": "square", "in": "x", "out": "y"}])",
