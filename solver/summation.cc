@@ -16,14 +16,20 @@ bool MentionsAny(const std::vector<Symbol>& symbols, const std::vector<BoundVari
 }  // namespace
 
 PolyId Summation::SumProduct(const Vars& vars, PolyId p) {
-  PolyId result = kZeroPoly;
   const std::vector<Term> terms = arena_.poly(p).terms;
+  std::vector<PolyId> sums;
   for (const Term& t : terms) {
     if (arena_.exhausted()) return kZeroPoly;
     PolyId s = SumFactors(vars, Factors(arena_.mono(t.mono).factors));
-    result = arena_.Add(result, arena_.Scale(s, t.coefficient));
+    sums.push_back(arena_.Scale(s, t.coefficient));
   }
-  return result;
+  // Neighbours first, then neighbouring sums: each term is copied as often as the tree is deep, not
+  // once for every later term.
+  for (; sums.size() > 1; sums.resize((sums.size() + 1) / 2)) {
+    for (size_t i = 0; i + 1 < sums.size(); i += 2) sums[i / 2] = arena_.Add(sums[i], sums[i + 1]);
+    if (sums.size() % 2 == 1) sums[sums.size() / 2] = sums.back();
+  }
+  return sums.empty() ? kZeroPoly : sums[0];
 }
 
 PolyId Summation::SumFactors(Vars vars, const Factors& all) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 #include <random>
+#include <vector>
 
 #include "solver/term.h"
 #include "tests/solver/term_numeric.h"
@@ -232,6 +233,23 @@ TEST_F(TermRulesTest, NothingIsZeroPastTheWorkLimit) {
   q = p;
   for (int i = 0; i < 6; ++i) q = arena_->Mul(q, p);
   EXPECT_TRUE(Agree(At(q, 0), PowerOf(At(p, 0), 7)));
+}
+
+// As of the gradient norm of a model with thousands of parameters, summed over ranks.
+TEST_F(TermRulesTest, SumsOfManyTermsCostLittleMoreThanTheirTerms) {
+  constexpr uint32_t kTerms = 4000;
+  std::vector<PolyId> terms;
+  const Symbol i = arena_->NewFree(0, 7);
+  for (uint32_t t = 0; t < kTerms; ++t) terms.push_back(Element(t, Affine::Of(i), Affine(0)));
+  for (size_t step = 1; step < kTerms; step *= 2) {
+    for (size_t k = 0; k + step < kTerms; k += 2 * step) {
+      terms[k] = arena_->Add(terms[k], terms[k + step]);
+    }
+  }
+  arena_->ResetExhausted(400'000);
+  const PolyId sum = arena_->SumOver({{i, {0, 8}}}, terms[0]);
+  EXPECT_FALSE(arena_->exhausted());
+  EXPECT_EQ(arena_->poly(sum).terms.size(), kTerms);
 }
 
 TEST_F(TermRulesTest, ExponentsOutOfBoundsExhaust) {
