@@ -179,6 +179,20 @@ std::optional<Indices> SymbolicEvaluator::Map(const std::vector<IndexMap>& map,
   return out;
 }
 
+namespace {
+
+// An element of an unknown tensor has one name: where a dimension has extent 1 the index is 0,
+// however it is written (a relation that does not cut the dimension leaves it out).
+std::vector<Affine> CanonicalIndices(const Tensor& tensor, const Indices& indices) {
+  std::vector<Affine> canonical(indices.begin(), indices.end());
+  for (size_t d = 0; d < canonical.size(); ++d) {
+    if (tensor.shape[d] == 1) canonical[d] = Affine(0);
+  }
+  return canonical;
+}
+
+}  // namespace
+
 std::optional<MaskedValue> SymbolicEvaluator::Element(TensorRef tensor, const Indices& indices) {
   const Tensor& t = graphs_[tensor.graph]->tensors[tensor.tensor];
   if (t.role == TensorRole::kOne) return MaskedValue{arena_.One(), solver::kZeroPoly};
@@ -186,8 +200,7 @@ std::optional<MaskedValue> SymbolicEvaluator::Element(TensorRef tensor, const In
   Representation r = policy_.Of(tensor);
   switch (r.kind) {
     case Representation::Kind::kAtom:
-      return MaskedValue{arena_.Element(r.tag, {indices.begin(), indices.end()}),
-                         solver::kZeroPoly};
+      return MaskedValue{arena_.Element(r.tag, CanonicalIndices(t, indices)), solver::kZeroPoly};
     case Representation::Kind::kAlias: {
       auto mapped = Map(*r.map, indices);
       if (!mapped) return std::nullopt;
@@ -247,7 +260,7 @@ std::optional<Affine> SymbolicEvaluator::IntegerElement(TensorRef tensor, const 
   Representation r = policy_.Of(tensor);
   switch (r.kind) {
     case Representation::Kind::kAtom: {
-      solver::AtomId atom = arena_.ElementAtom(r.tag, {indices.begin(), indices.end()});
+      solver::AtomId atom = arena_.ElementAtom(r.tag, CanonicalIndices(t, indices));
       return Affine::Of(arena_.IntAtom(atom, r.int_range));
     }
     case Representation::Kind::kAlias: {

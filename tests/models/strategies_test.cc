@@ -7,6 +7,8 @@
 
 #include "frontend/models/generate.h"
 #include "frontend/mutation/mutate.h"
+#include "frontend/plan/read_plan.h"
+#include "sdfg/operator_library.h"
 #include "stages/verify.h"
 #include "tests/models/numbers.h"
 #include "tests/models/strategy_cases.h"
@@ -43,6 +45,36 @@ TEST_P(StrategiesTest, IsProvedAndItsMutantsAreNot) {
 
 INSTANTIATE_TEST_SUITE_P(Models, StrategiesTest, testing::ValuesIn(StrategyCases()),
                          [](const auto& info) { return info.param.name; });
+
+// A dimension of extent 1 that is summed: the batch of one sequence.
+TEST(StrategyTest, OneLongSequenceIsProved) {
+  ModelConfig model = *NamedModel("llama-tiny");
+  model.sequence = 512;
+  const auto plans = Generate(model, TrainingConfig(), Strategy());
+  ASSERT_TRUE(plans.ok()) << plans.status();
+  auto problem = plan::BuildProblemFromFiles(
+      {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}},
+      sdfg::OperatorLibrary::BuiltIn());
+  ASSERT_TRUE(problem.ok()) << problem.status();
+  const stages::Result result = stages::Verify(*problem, stages::VerifyOptions());
+  EXPECT_EQ(result.stages.proved, result.stages.total);
+}
+
+// The gradient norm sums the squares of a thousand parameters on one stage.
+TEST(StrategyTest, ManyLayersOnOneStageAreProved) {
+  ModelConfig model = *NamedModel("llama-tiny");
+  model.layers = 128;
+  Strategy strategy;
+  strategy.data_parallel = strategy.tensor_parallel = 2;
+  const auto plans = Generate(model, TrainingConfig(), strategy);
+  ASSERT_TRUE(plans.ok()) << plans.status();
+  auto problem = plan::BuildProblemFromFiles(
+      {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}},
+      sdfg::OperatorLibrary::BuiltIn());
+  ASSERT_TRUE(problem.ok()) << problem.status();
+  const stages::Result result = stages::Verify(*problem, stages::VerifyOptions());
+  EXPECT_EQ(result.stages.proved, result.stages.total);
+}
 
 TEST(StrategyTest, WhatDoesNotDivideIsNamed) {
   const auto model = NamedModel("llama-tiny");
