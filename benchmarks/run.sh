@@ -1,5 +1,5 @@
 #!/bin/bash
-# Micro-benchmarks, then whole commands (see whole_commands.py).
+# Micro-benchmarks, whole commands (whole_commands.py), sweeps (sweeps.py); then plots and the page.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build}
@@ -8,3 +8,7 @@ if [[ -x $build/benchmarks/planproof_benchmarks ]]; then
 fi
 echo
 python3 benchmarks/whole_commands.py "$build"
+echo
+python3 benchmarks/sweeps.py --build "$build"
+python3 benchmarks/plots.py
+python3 benchmarks/write_page.py

@@ -3,7 +3,7 @@
 `--no-cache --jobs 2` after one that warms the page cache; peak memory is the sum over all processes,
 sampled (scripts/measure_memory.py), the largest of 3 runs.
 
-Writes benchmarks/results/whole_commands.csv, and docs/benchmarks.md when the published plans are there.
+Writes benchmarks/results/whole_commands.csv, which write_page.py shows.
 """
 import csv
 import glob
@@ -43,32 +43,6 @@ def subjects():
         yield os.path.relpath(path, ROOT), [path], {}
 
 
-def write_page(rows):
-    def cell(value, form):
-        return form % value if value is not None else ""
-
-    lines = [
-        "# Benchmarks", "",
-        "Written by `make bench`. Whole commands `planproof verify -q --no-cache --jobs 2` on "
-        f"{os.cpu_count()} cores with a warm page",
-        "cache: median of 5 runs; peak memory is the sum over the command's processes. The budgets are"
-        " those of the acceptance list",
-        "(`benchmarks/budgets.json`). TrainVerify's figures were measured on such a machine with 2"
-        " workers and Z3 4.15.1; its",
-        "memory is that of the largest process alone. It runs neither the MLP nor the GPT plans.", "",
-        "| plan | verdict | time | memory | budget | TrainVerify | times faster |",
-        "| --- | --- | --- | --- | --- | --- | --- |"]
-    for row in rows:
-        budget = ", ".join(filter(None, [cell(row["budget_s"], "%g s"), cell(row["budget_mib"], "%g MiB")]))
-        theirs = row["trainverify"]
-        lines.append("| %s | %s | %.3f s | %.0f MiB | %s | %s | %s |" % (
-            row["plan"], row["verdict"], row["median_s"], row["peak_mib"], budget or "–",
-            "%g s, %g GB" % tuple(theirs) if theirs else "–",
-            "%.0f" % (theirs[0] / row["median_s"]) if theirs else "–"))
-    with open(os.path.join(ROOT, "docs", "benchmarks.md"), "w", encoding="utf-8") as page:
-        page.write("\n".join(lines) + "\n")
-
-
 def main():
     planproof = os.path.join(os.path.abspath(sys.argv[1]), "cli", "planproof")
     rows = []
@@ -92,9 +66,7 @@ def main():
         writer = csv.DictWriter(stream, columns, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-    if os.path.isdir(DATA):
-        write_page(rows)
-    else:
+    if not os.path.isdir(DATA):
         print(f"({DATA} is not there: only examples were timed)")
 
 

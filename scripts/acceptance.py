@@ -20,6 +20,7 @@ import time
 from collections import Counter
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import acceptance_at_scale  # noqa: E402
 from acceptance_line import Line  # noqa: E402
 from measure_memory import peak_mebibytes  # noqa: E402
 
@@ -421,7 +422,8 @@ LINES = [Acceptance.new_machine, Acceptance.published_plans, Acceptance.budgets,
          Acceptance.catalogue, Acceptance.soundness_cases, Acceptance.contradictions,
          Acceptance.mutants, Acceptance.audit, Acceptance.small_plans, Acceptance.users_operator,
          Acceptance.hostile_input, Acceptance.workers, Acceptance.new_user,
-         Acceptance.warm_cache, Acceptance.several_machines, Acceptance.killed_runs]
+         Acceptance.warm_cache, Acceptance.several_machines, Acceptance.killed_runs,
+         *acceptance_at_scale.LINES]
 
 
 def main():
