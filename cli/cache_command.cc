@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -26,6 +27,10 @@ int FailWith(const verdict_cache::Store& store) {
 int RunInfo(const std::string& directory) {
   const std::unique_ptr<verdict_cache::Store> store = CacheIn(directory, 1);
   if (!store) return Fail("no cache: neither XDG_CACHE_HOME nor HOME names a directory");
+  if (!std::filesystem::exists(store->path())) {
+    std::printf("%s\n  proofs     none yet\n", store->path().c_str());
+    return kSuccess;
+  }
   const auto about = store->Describe();
   if (!about) return FailWith(*store);
   for (const std::string& warning : store->warnings())

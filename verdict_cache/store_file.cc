@@ -116,11 +116,17 @@ void RemoveBeside(const std::string& path) {
   }
 }
 
-// Whoever may write here can write a proof.
-bool OthersMayWrite(const std::string& path) {
+// Whoever may write here can write a proof: that should be this user (or the administrator).
+absl::Status CheckOwner(const std::string& path) {
   struct stat about {};
-  if (stat(path.c_str(), &about) != 0) return false;
-  return (about.st_mode & S_IWOTH) != 0 && (about.st_mode & S_ISVTX) == 0;
+  if (stat(path.c_str(), &about) != 0) return absl::OkStatus();
+  if ((about.st_mode & S_IWOTH) != 0 && (about.st_mode & S_ISVTX) == 0)
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, ": everyone may write there, so what it says is no proof"));
+  if (about.st_uid != geteuid() && about.st_uid != 0)
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, ": belongs to another user, so what it says is no proof"));
+  return absl::OkStatus();
 }
 
 absl::Status PrepareDirectory(const fs::path& directory) {
@@ -132,10 +138,7 @@ absl::Status PrepareDirectory(const fs::path& directory) {
       return absl::PermissionDeniedError(
           absl::StrCat(directory.string(), ": ", std::strerror(errno)));
   }
-  if (OthersMayWrite(directory.string()))
-    return absl::PermissionDeniedError(absl::StrCat(
-        directory.string(), ": everyone may write there, so what it says is no proof"));
-  return absl::OkStatus();
+  return CheckOwner(directory.string());
 }
 
 // `distrusted`: the file is to be replaced although it looks good from outside.
@@ -149,9 +152,7 @@ absl::StatusOr<OpenedStore> OpenOrReplace(const std::string& path, Foreign forei
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     if (!opened.lock.Share(kBusyMilliseconds)) break;
     state = Inspect(path, &opened.database);
-    if (state == State::kGood && OthersMayWrite(path))
-      return absl::PermissionDeniedError(
-          absl::StrCat(path, ": everyone may write it, so what it says is no proof"));
+    if (absl::Status s = CheckOwner(path); !s.ok()) return s;
     if (state == State::kGood && !distrusted) return opened;
     std::string why = opened.database.Error();
     opened.database.Close();

@@ -209,6 +209,18 @@ TEST_F(StoreTest, AFileThatEveryoneMayWriteIsNotBelieved) {
   EXPECT_EQ(Found(5), 0);
 }
 
+TEST_F(StoreTest, AFileOfAnotherUserIsNotBelieved) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  Fill(5);
+  ASSERT_EQ(chown(path_.c_str(), 12345, 12345), 0);
+  EXPECT_EQ(Found(5), 0);
+  ASSERT_EQ(chown(path_.c_str(), 0, 0), 0);
+  ASSERT_EQ(chown(directory_.c_str(), 12345, 12345), 0);
+  EXPECT_EQ(Found(5), 0);
+  ASSERT_EQ(chown(directory_.c_str(), 0, 0), 0);
+  EXPECT_EQ(Found(5), 5);
+}
+
 TEST_F(StoreTest, ProcessesShareAFile) {
   constexpr int kProcesses = 4, kRows = 60;
   std::vector<pid_t> children;
