@@ -24,7 +24,7 @@ namespace planproof::cluster {
 struct SharingOptions {
   double beat_s = 0.5;    // a process that serves says so often that it lives
   double silence_s = 15;  // after which it is lost
-  double goodbye_s = 5;   // so long the others' goodbyes are waited for
+  double goodbye_s = 60;  // so long goodbyes are waited for; others may still be reading the plan
 };
 
 class SharedExecutor : public stages::Executor {
