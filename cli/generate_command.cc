@@ -123,6 +123,10 @@ void AddGenerateCommand(CLI::App& program, Action& action) {
   command->add_flag("--dispatch", strategy.dispatch,
                     "Send tokens to the ranks of ep that hold their experts");
   command->add_option("--zero", strategy.zero, "ZeRO stage over dp")->check(CLI::Range(0, 3));
+  command
+      ->add_option("--loss-scale", strategy.loss_scale,
+                   "Static loss scale: the loss times this is differentiated")
+      ->capture_default_str();
   command->add_flag("--recompute", strategy.recompute, "Compute layers again in the backward pass");
   command
       ->add_option("--whole-sequence-layers", strategy.whole_sequence_layers,

@@ -15,6 +15,7 @@ gradients it gives.
 """
 import argparse
 import json
+import re
 import sys
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -53,6 +54,7 @@ class Strategy:
     pp: int = 1
     microbatches: int = 1
     sequence_parallel: bool = False
+    loss_scale: bool = False
 
 
 # TrainVerify (SOSP '25), table of plans.
@@ -275,6 +277,8 @@ def loss(count, model):
         count.forward_and_backward("dm", 3)
     count.add(count.inside)  # two contributions to the logits' gradient
     count.forward_and_backward("dm", 3)  # mask, sum, quotient
+    if count.strategy.loss_scale:
+        count.forward_and_backward("dm")
     count.reduce_over_batch("")
 
 
@@ -303,6 +307,9 @@ def updates(count, copies):
         squares_whole -= copies
     count.add("t", squares_cut)
     count.add("", squares_whole)
+    if count.strategy.loss_scale:
+        count.add("t", count.cut)
+        count.add("", count.whole)
     # On each stage: sums, what is cut over tp, both.
     count.add("", squares_whole - stages)
     if count.strategy.tp > 1:
@@ -339,14 +346,17 @@ def main():
     for name in ("dp", "tp", "pp", "microbatches"):
         parser.add_argument("--" + name, type=int, default=1)
     parser.add_argument("--sequence-parallel", action="store_true")
+    parser.add_argument("--loss-scale", action="store_true", help="gradients are scaled")
     parser.add_argument("--report", help="of planproof verify --json, to compare with")
     given = parser.parse_args()
     if given.preset:
         name, strategy = PRESETS[given.preset]
-        strategy = replace(strategy, sequence_parallel=given.sequence_parallel)
+        strategy = replace(strategy, sequence_parallel=given.sequence_parallel,
+                           loss_scale=given.loss_scale)
     elif given.model:
         name = given.model
-        strategy = Strategy(given.dp, given.tp, given.pp, given.microbatches, given.sequence_parallel)
+        strategy = Strategy(given.dp, given.tp, given.pp, given.microbatches,
+                            given.sequence_parallel, given.loss_scale)
     else:
         parser.error("give --preset or --model")
     model = MODELS[name]
@@ -356,9 +366,14 @@ def main():
     if not given.report:
         print(counted)
         return 0
-    operators = json.load(open(given.report, encoding="utf-8"))["operators"]
-    print(f"counted {counted}, reported {operators['parallel']}, covered {operators['covered']}")
-    return 0 if counted == operators["parallel"] == operators["covered"] else 1
+    report = json.load(open(given.report, encoding="utf-8"))
+    operators = report["operators"]
+    # Listed with the verdict: what no required output depends on, such as the scaled loss, of which
+    # only the gradient is used.
+    idle = sum(int(re.search(r"\((\d+) instances\)$", text)[1]) for text in report["without_effect"])
+    print(f"counted {counted}, reported {operators['parallel']}, covered {operators['covered']}" +
+          (f", without effect {idle}" if idle else ""))
+    return 0 if counted == operators["parallel"] == operators["covered"] + idle else 1
 
 
 if __name__ == "__main__":

@@ -285,6 +285,10 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim) {
     outcome.status = ClaimStatus::kProved;
     return outcome;
   }
+  if (const sdfg::TensorId of = relations_.MultipleOf(claim.target.logical); of != sdfg::kNone) {
+    relations_.Unfold(of);
+    unfolded_any_ = true;
+  }
   // Elements remembered from other claims carry premises that this claim would not list.
   evaluator_->Forget();
   const Cell whole = WholeCell(pt.shape);

@@ -165,6 +165,10 @@ void ClassKeys::PutClaim(const Claim& claim) {
   // The target: its own descriptor and its definition.
   PutLogical(claim.target.logical, 0);
   PutLogicalDefinition(claim.target.logical, 0);
+  // A multiple is decided by the definition of the tensor that it multiplies.
+  const sdfg::TensorId of = relations_.MultipleOf(claim.target.logical);
+  Put(of != sdfg::kNone);
+  if (of != sdfg::kNone) PutLogicalDefinition(of, 0);
   // The claimed tensor by its definition; a tensor without producer by what it is held to be.
   if (p.producer == sdfg::kNone) {
     PutParallel(claim.parallel, 0);

@@ -7,6 +7,34 @@ namespace planproof::stages {
 using sdfg::kNone;
 using sdfg::Op;
 using sdfg::Representation;
+using sdfg::TensorId;
+
+namespace {
+
+// Per logical tensor: the tensor of which it is a constant multiple, if no operator reads it. Such
+// tensors are there to be the target of lineage.
+std::vector<TensorId> UnreadMultiples(const sdfg::Graph& logical) {
+  std::vector<TensorId> of(logical.tensors.size(), kNone);
+  for (const sdfg::Operator& op : logical.operators) {
+    if (op.inputs.size() != 1 || op.outputs.size() != 1 || op.outputs[0] == kNone) continue;
+    const sdfg::IndexFunction& f = *op.function;
+    const sdfg::Node& body = f.nodes[f.outputs[0].body];
+    if (body.op != Op::kMul) continue;
+    const Op first = f.nodes[body.args[0]].op, second = f.nodes[body.args[1]].op;
+    if ((first == Op::kElement && second == Op::kReal) ||
+        (first == Op::kReal && second == Op::kElement)) {
+      of[op.outputs[0]] = op.inputs[0];
+    }
+  }
+  for (const sdfg::Operator& op : logical.operators) {
+    for (TensorId input : op.inputs) {
+      if (input != kNone) of[input] = kNone;
+    }
+  }
+  return of;
+}
+
+}  // namespace
 
 Relations::Relations(const lineage::Problem& problem) : problem_(problem) {
   const size_t logical = problem.logical.tensors.size();
@@ -28,17 +56,24 @@ Relations::Relations(const lineage::Problem& problem) : problem_(problem) {
   for (const sdfg::Operator& op : problem.logical.operators) {
     const bool moves = sdfg::OperatorLibrary::IsDataMovement(*op.function);
     for (size_t k = 0; k < op.outputs.size(); ++k) {
-      const sdfg::TensorId t = op.outputs[k];
+      const TensorId t = op.outputs[k];
       if (t == kNone) continue;
       masked_[t] = MayBeMasked(op, op.function->outputs[k].body);
       transparent_[t] = masked_[t] || moves;
     }
   }
+  multiple_of_ = UnreadMultiples(problem.logical);
   held_.assign(problem.parallel.tensors.size(), false);
   std::vector<bool> meant(logical, false);
   for (size_t t = 0; t < held_.size(); ++t) {
     held_[t] = problem.lineage[t].kind == lineage::LineageKind::kFull;
     if (held_[t]) meant[problem.lineage[t].logical] = true;
+  }
+  // What is held to be a multiple of a tensor is written in terms of that tensor.
+  for (size_t t = 0; t < logical; ++t) {
+    if (multiple_of_[t] == kNone) continue;
+    transparent_[t] = true;
+    if (meant[t]) meant[multiple_of_[t]] = true;
   }
   // What no parallel tensor is held to be occurs on the logical side only: as an unknown value it
   // could not be matched.

@@ -2,9 +2,9 @@
 //
 // A parallel tensor with a full lineage that is *held* (given as input relation, or claimed and not
 // failed) is read as the logical element at its lineage. Every other parallel tensor is read as its
-// producer defines it. A logical tensor is an unknown value, except that rearrangements, masks and
-// tensors that no lineage mentions are always read through, and that a claim may unfold some
-// tensors into their definitions.
+// producer defines it. A logical tensor is an unknown value, except that rearrangements, masks,
+// constant multiples that only lineage mentions and tensors that no lineage mentions are always
+// read through, and that a claim may unfold some tensors into their definitions.
 //
 // Why this is sound: a claim "P = L at the map, if the held inputs are" is decided for arbitrary
 // values of the logical tensors it mentions; claims depend on earlier operators of the parallel
@@ -33,10 +33,13 @@ class Relations : public sdfg::RepresentationPolicy {
   bool Held(sdfg::TensorId parallel) const { return held_[parallel]; }
   void SetHeld(sdfg::TensorId parallel, bool held) { held_[parallel] = held; }
 
-  // Logical tensors that are rearrangements, masks, or no parallel tensor's lineage: never unknown
-  // values.
+  // Logical tensors that are rearrangements, masks, multiples for lineage, or no parallel tensor's
+  // lineage: never unknown values.
   bool Transparent(sdfg::TensorId logical) const { return transparent_[logical]; }
   bool Masked(sdfg::TensorId logical) const { return masked_[logical]; }
+  // The tensor of which a multiple for lineage is one; kNone for other tensors. A claim about the
+  // multiple is one about that tensor's definition.
+  sdfg::TensorId MultipleOf(sdfg::TensorId logical) const { return multiple_of_[logical]; }
   // For the claim being decided: logical tensors to unfold.
   void Unfold(sdfg::TensorId logical) { unfolded_[logical] = true; }
   void FoldAll();
@@ -57,6 +60,7 @@ class Relations : public sdfg::RepresentationPolicy {
   const lineage::Problem& problem_;
   std::vector<bool> held_, transparent_, masked_, unfolded_, positive_, nonnegative_;
   std::vector<solver::IntRange> int_range_;
+  std::vector<sdfg::TensorId> multiple_of_;
 };
 
 }  // namespace planproof::stages

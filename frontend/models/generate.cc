@@ -116,13 +116,26 @@ plan::PlanFile LogicalFile(const ModelConfig& model, const TrainingConfig& train
   return file;
 }
 
+// The loss times the loss scale, of which the backward pass starts; from here on gradients are that
+// many times the model's.
+Value ScaledLoss(const Strategy& strategy, Value loss, Emitter* emitter) {
+  if (strategy.loss_scale == "1") return loss;
+  Trace& trace = *emitter->trace();
+  trace.gradient_factor = strategy.loss_scale;
+  trace.values[loss].gradient = "scaled.grad.loss";  // grad.loss is the seed
+  const Axes partial = trace.values[loss].partial;
+  return emitter->ApplyTerm({"mul", {loss, strategy.loss_scale}},
+                            {"scaled_loss", {Layout::Whole(1)}, false, /*local=*/true}, partial);
+}
+
 plan::PlanFile ParallelFile(const ModelConfig& model, const TrainingConfig& training,
                             const Strategy& strategy, const std::vector<int64_t>& stage_layers) {
   Emitter emitter(Layout(strategy), false);
   const Value loss = WriteForward(model, strategy, strategy.Batch(), stage_layers, &emitter);
   Trace& trace = *emitter.trace();
   MarkTiedParameters(&trace);
-  std::map<Value, LocalGradient> gradients = WriteBackward(&trace, loss, "loss");
+  std::map<Value, LocalGradient> gradients =
+      WriteBackward(&trace, ScaledLoss(strategy, loss, &emitter), "loss");
   ReduceTiedGradients(&trace, &gradients);
   const Axes batch = trace.values[loss].partial;
   const int last = static_cast<int>(trace.layout.stages()) - 1;

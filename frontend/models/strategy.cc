@@ -1,6 +1,7 @@
 #include "frontend/models/strategy.h"
 
 #include <algorithm>
+#include <regex>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -94,6 +95,13 @@ absl::Status Validate(const ModelConfig& model, const Strategy& strategy) {
         strategy.sequence_parallel ? divides("sequence", model.sequence, "cp * tp", cp * tp)
                                    : divides("sequence", model.sequence, "cp", cp)}) {
     if (!status.ok()) return status;
+  }
+  // Digits, at most one point, a power of ten.
+  static const auto* const decimal = new std::regex("[0-9]{1,20}(\\.[0-9]{1,20})?(e-?[0-9]{1,2})?");
+  if (!std::regex_match(strategy.loss_scale, *decimal) ||
+      strategy.loss_scale.find_first_of("123456789") >= strategy.loss_scale.find('e')) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the loss scale \"", strategy.loss_scale, "\" is no positive number such as 65536 or 0.5"));
   }
   return LayersPerStage(model, strategy).status();
 }

@@ -41,6 +41,11 @@ struct Strategy {
   std::vector<int64_t> stage_layers;
 
   bool NeedsWholeSequence(int64_t layer) const;
+  // Exact decimal by which the loss is multiplied before the backward pass; gradients are divided
+  // by it before their norm is taken (Micikevicius et al., Mixed Precision Training, arXiv
+  // 1710.03740, section 3.2).
+  std::string loss_scale = "1";
+
   // Sequences of one iteration.
   int64_t Batch() const {
     return data_parallel * expert_parallel * microbatches * sequences_per_microbatch;

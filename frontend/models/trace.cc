@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace planproof::models {
@@ -80,6 +81,7 @@ void Trace::WriteLineage(int stage, const std::string& name, const std::string& 
   named->set_name(name);
   plan::Relation* relation = named->mutable_relation();
   if (logical_name != name) relation->set_of(logical_name);
+  if (absl::StartsWith(logical_name, "grad.")) relation->set_factor(gradient_factor);
   for (const std::string& axis : partial) relation->add_partial(axis);
   size_t cuts = 0;
   for (const Dim& dim : dims) cuts += dim.over.size();

@@ -90,6 +90,7 @@ struct Trace {
   std::vector<Declaration> declarations;
   std::vector<plan::Program> programs;
   std::vector<Value> parameters;  // in the order of their first use
+  std::string gradient_factor;    // of all gradients that are written; empty: 1
 
   std::string StageName(int stage) const { return "stage" + std::to_string(stage); }
   // An operator with the one output `out` appended to the stage's program.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -68,7 +69,19 @@ class Update {
       }
       if (cut && !scatter) name = Shard(info, name, logical, dims);
     }
-    gradients_[parameter] = emitter_.Adopt(name, logical, dims);
+    gradients_[parameter] = Unscaled(emitter_.Adopt(name, logical, dims), info.name);
+  }
+
+  // A gradient divided by the scale of the loss.
+  Value Unscaled(Value gradient, const std::string& parameter) {
+    const std::string scale = std::exchange(trace_.gradient_factor, "");
+    if (scale.empty()) return gradient;
+    const ValueInfo info = trace_.values[gradient];
+    const Value unscaled = emitter_.Apply(
+        {"div", {gradient, scale}},
+        {info.logical, info.dims, false, false, absl::StrCat("unscaled.", parameter)});
+    trace_.gradient_factor = scale;
+    return unscaled;
   }
 
   // The part of a tensor that lies as the parameter does whose states this rank holds.

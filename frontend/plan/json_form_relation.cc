@@ -99,10 +99,17 @@ absl::Status ReadRelation(const JsonCursor& json, const JsonValue& value, Relati
     } else if (key == "overlap") {
       PLAN_ASSIGN_OR_RETURN(bool overlap, json.Boolean(item));
       out->set_overlap(overlap);
+    } else if (key == "factor") {
+      if (item.kind == JsonValue::Kind::kInteger || item.kind == JsonValue::Kind::kReal) {
+        out->set_factor(item.text);
+        continue;
+      }
+      PLAN_ASSIGN_OR_RETURN(*out->mutable_factor(), json.String(item));
     } else {
-      return json.Error(item, absl::StrCat("key \"", key,
-                                           "\" is not known; keys here are of, map, shape, "
-                                           "partial, overlap and dimensions \"0\", \"1\", ..."));
+      return json.Error(item,
+                        absl::StrCat("key \"", key,
+                                     "\" is not known; keys here are of, map, shape, "
+                                     "partial, overlap, factor and dimensions \"0\", \"1\", ..."));
     }
   }
   if (out->has_map() && out->dims_size() > 0) {

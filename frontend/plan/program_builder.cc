@@ -244,6 +244,10 @@ absl::Status PlanBuilder::AddInputs(ProgramState* state) {
     if (resolved->lineage.kind != lineage::LineageKind::kFull) {
       return At(at, absl::StrCat(input.name(), ": an input cannot be partial"));
     }
+    if (!relation.factor().empty()) {
+      return At(at,
+                absl::StrCat(input.name(), ": an input has no factor; multiply in the program"));
+    }
     if (prescribed != nullptr && input.has_relation()) {
       absl::StatusOr<ResolvedRelation> wanted = ResolveRelation(
           *prescribed, of, Logical(), state->coordinates, &resolved->axes, &resolved->local);

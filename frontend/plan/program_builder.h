@@ -102,6 +102,9 @@ class PlanBuilder {
 
   // program_outputs.cc
   absl::Status AddLineage(ProgramState* state);
+  // The logical tensor that holds `factor` times the values of `logical`; added where it is first
+  // asked for. InvalidArgument if the factor is 0 or no number, or the values are no real numbers.
+  absl::StatusOr<sdfg::TensorId> MultipleOf(sdfg::TensorId logical, const std::string& factor);
   absl::Status AddRequired();
   absl::Status AddClaim(ProgramState* state, const std::string& logical, const std::string& local,
                         const Relation& relation, std::vector<CoverBox>* boxes);
@@ -137,6 +140,7 @@ class PlanBuilder {
   std::map<sdfg::TensorId, std::vector<CoverBox>> input_boxes_;  // by logical tensor
   // Per program and logical input: the relation in which it was read.
   std::map<std::pair<const ProgramState*, sdfg::TensorId>, Relation> read_as_;
+  std::map<std::pair<sdfg::TensorId, std::string>, sdfg::TensorId> multiples_;
   std::vector<std::string> plan_declared_;  // sharded inputs whose relation only the plan states
 };
 

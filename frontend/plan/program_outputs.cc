@@ -33,9 +33,50 @@ absl::Status PlanBuilder::AddLineage(ProgramState* state) {
     if (!resolved.ok()) {
       return At(at, absl::StrCat(named.name(), ": ", std::string(resolved.status().message())));
     }
+    if (!named.relation().factor().empty()) {
+      const absl::StatusOr<TensorId> multiple =
+          MultipleOf(resolved->logical, named.relation().factor());
+      if (!multiple.ok()) return At(at, multiple.status());
+      resolved->lineage.logical = *multiple;
+    }
     problem_.lineage[id] = std::move(resolved->lineage);
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<TensorId> PlanBuilder::MultipleOf(TensorId logical, const std::string& factor) {
+  const auto [at, fresh] = multiples_.try_emplace({logical, factor}, logical);
+  if (!fresh) return at->second;
+  const sdfg::Tensor source = problem_.logical.tensors[logical];
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational number, ParseLiteral(factor, logical_.literals));
+  if (number.IsZero()) return absl::InvalidArgumentError("\"factor\" is 0");
+  if (sdfg::IsInteger(source.dtype) || source.dtype == sdfg::DType::kBool) {
+    return absl::InvalidArgumentError(absl::StrCat("\"factor\" is for real numbers, ", source.name,
+                                                   " holds ", DTypeName(source.dtype)));
+  }
+  Operator op;
+  op.set_op("mul");
+  op.add_inputs()->set_tensor(source.name);
+  op.add_inputs()->set_literal(factor);
+  const NameResolver none = [](const std::string&) { return std::nullopt; };
+  PLAN_ASSIGN_OR_RETURN(
+      sdfg::IndexFunction function,
+      Instantiate(library_, op, {source.shape}, {source.dtype}, logical_.literals, none));
+  sdfg::Tensor multiple;
+  multiple.name = absl::StrCat(factor, " * ", source.name);
+  multiple.shape = source.shape;
+  multiple.dtype = source.dtype;
+  multiple.source = source.source;
+  sdfg::Operator added;
+  added.name = "multiple";
+  added.label = multiple.name;
+  added.source = source.source;
+  added.inputs = {logical};
+  added.outputs = {problem_.logical.AddTensor(std::move(multiple))};
+  added.function = problem_.logical.Intern(std::move(function));
+  at->second = added.outputs[0];
+  problem_.logical.AddOperator(std::move(added));
+  return at->second;
 }
 
 absl::Status PlanBuilder::AddRequired() {
@@ -55,6 +96,9 @@ absl::Status PlanBuilder::AddRequired() {
     if (output.relation().partial_size() > 0 ||
         (!output.relation().of().empty() && output.relation().of() != output.name())) {
       return At(at, "a required output is the tensor itself, and never partial");
+    }
+    if (!output.relation().factor().empty()) {
+      return At(at, "a required output is the tensor itself, and no multiple of it");
     }
     std::vector<CoverBox> boxes;
     for (auto& state : programs_) {

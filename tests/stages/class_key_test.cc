@@ -64,7 +64,19 @@ struct Spec {
   int axes = 0;  // 1 or 2: the parallel tensors' leading dimension is that axis
   std::vector<InputPremise> premises;  // tensor 0: x, 1: w
   bool held = true;                    // of the operands
+  int64_t multiple = 0;                // the parallel result is that many times y; 0: it is y
 };
+
+// y[i] = factor * x[i]
+IndexFunction Multiple(int64_t factor, int64_t extent, DType dtype) {
+  IndexFunctionBuilder b("multiple");
+  const int x = b.AddInput("x", {extent}, dtype);
+  const int y = b.AddOutput("y", Shape{extent}, dtype);
+  b.SetBody(y, b.Binary(Op::kMul, b.Element(x, {b.Index(b.OutputDims(y)[0])}), b.Real(factor)));
+  IndexFunction f;
+  EXPECT_TRUE(b.Finish(&f).ok());
+  return f;
+}
 
 TensorId AddTensor(sdfg::Graph* g, const std::string& name, Shape shape, DType dtype,
                    TensorRole role, std::vector<sdfg::AxisId> axes = {}) {
@@ -140,7 +152,18 @@ Claim Append(const Spec& s, lineage::Problem* problem) {
   p.lineage[wp] = SliceOf(s.lineages_swapped || s.parallel_tied ? x : w, s.second_start,
                           shifted(s.second_term));
   if (!s.held) p.lineage[wp].kind = LineageKind::kPartialSum;
-  p.lineage[yp] = SliceOf(y, s.target_start, shifted(s.target_term));
+  TensorId target = y;
+  if (s.multiple != 0) {
+    target = AddTensor(&p.logical, s.prefix + "multiple of y", s.logical_shape, s.dtype,
+                       TensorRole::kIntermediate);
+    sdfg::Operator times;
+    times.name = "multiple";
+    times.function = p.logical.Intern(Multiple(s.multiple, s.logical_shape[0], s.dtype));
+    times.inputs = {y};
+    times.outputs = {target};
+    p.logical.AddOperator(times);
+  }
+  p.lineage[yp] = SliceOf(target, s.target_start, shifted(s.target_term));
   for (InputPremise premise : s.premises) {
     premise.tensor = premise.tensor == 0 ? x : w;
     p.premises.push_back(premise);
@@ -203,6 +226,25 @@ TEST(ClassKeyTest, ContentsOfDifferentProblemsCompareFunctionsThemselves) {
   const Claim a = Append(first, &one), b = Append(second, &other);
   const Relations of_one(one), of_other(other);
   EXPECT_EQ(ClassKeys(one, of_one).Of(a), ClassKeys(other, of_other).Of(b));
+}
+
+// A claim about a multiple of y is decided by the definition of y.
+TEST(ClassKeyTest, MultiplesAreSeparatedByFactorAndByWhatTheyMultiply) {
+  Spec first;
+  first.multiple = 3;
+  Spec renamed = first, other_factor = first, other_definition = first, other_operator = first,
+       single = first;
+  renamed.prefix = other_factor.prefix = other_definition.prefix = other_operator.prefix =
+      single.prefix = "b.";
+  other_factor.multiple = 4;
+  other_definition.logical.factor = 2;
+  other_operator.logical.op = Op::kAdd;
+  single.multiple = 0;
+  EXPECT_TRUE(SameClass(first, renamed));
+  EXPECT_FALSE(SameClass(first, other_factor));
+  EXPECT_FALSE(SameClass(first, other_definition));
+  EXPECT_FALSE(SameClass(first, other_operator));
+  EXPECT_FALSE(SameClass(first, single));
 }
 
 TEST(ClassKeyTest, NamesOfLogicalTensorsAreKeptApart) {
