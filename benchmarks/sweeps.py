@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """How time depends on the size of a plan: the six published runs, and one degree or dimension at a time.
 
-    sweeps.py [--build DIR] [--only NAME ...] [--runs N] [--cache]
+    sweeps.py [--build DIR] [--only NAME ...] [--runs N]
 
 Each point is a plan that `planproof generate` writes. `planproof verify` runs on it as a whole command,
-with 2 jobs, with 1 job, and without classes (every claim decided by itself); with --cache also with a
-cache on disk that an earlier run has filled. Medians of N runs (3); processor time is that of the command and its
-workers, and depends less than wall time on what else the machine does. Without classes a run ends after
-120 s. Writes results/presets.csv and results/sweeps.csv; write_page.py and plots.py show them.
+with 2 jobs, with 1 job, without classes (every claim decided by itself), and with a cache on disk that
+an earlier run has filled. Medians of N runs (3); processor time is that of the command and its workers,
+and depends less than wall time on what else the machine does. A run ends after 120 s. Writes
+results/presets.csv and results/sweeps.csv; write_page.py and plots.py show them.
 """
 import argparse
 import csv
@@ -114,9 +114,9 @@ def run_once(command, report):
 
 
 class Bench:
-    def __init__(self, build, runs, cached):
+    def __init__(self, build, runs):
         self.planproof = os.path.join(os.path.abspath(build), "cli", "planproof")
-        self.runs, self.cached = runs, cached
+        self.runs = runs
         self.scratch = tempfile.mkdtemp(prefix="planproof_sweeps_")
         self.report = os.path.join(self.scratch, "report.json")
 
@@ -153,12 +153,11 @@ class Bench:
         yield "1 job", self.median(self.command(files, *cold, "--jobs", "1"))
         yield "without classes", self.median(
             self.command(files, *cold, "--jobs", "2", "--no-classes"))
-        if self.cached:
-            cache = os.path.join(self.scratch, "cache")
-            shutil.rmtree(cache, ignore_errors=True)
-            warm = self.command(files, "--cache", cache, "--jobs", "2")
-            run_once(warm, self.report)
-            yield "warm cache", self.median(warm)
+        cache = os.path.join(self.scratch, "cache")
+        shutil.rmtree(cache, ignore_errors=True)
+        warm = self.command(files, "--cache", cache, "--jobs", "2")
+        run_once(warm, self.report)
+        yield "warm cache", self.median(warm)
 
     def rows(self, sweep):
         for value in sweep.values:
@@ -211,14 +210,13 @@ def main():
     parser.add_argument("--build", default=os.path.join(ROOT, "build"))
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these sweeps and presets")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--cache", action="store_true", help="measure with a warm cache, too")
     given = parser.parse_args()
     known = PRESETS + [sweep.name for sweep in SWEEPS]
     for name in given.only or []:
         if name not in known:
             parser.error(f"no sweep or preset '{name}'; there are {', '.join(known)}")
     wanted = given.only or known
-    bench = Bench(given.build, given.runs, given.cache)
+    bench = Bench(given.build, given.runs)
     os.makedirs(RESULTS, exist_ok=True)
 
     def show(row, key):

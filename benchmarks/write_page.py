@@ -85,7 +85,7 @@ def big_plans():
                       f"{theirs:,} s", "{:,.0f}".format(theirs / float(row["wall_s"]))])
         steps.append([name, *("%.3f" % float(row[step + "_s"]) for step in
                               ("read", "check", "cut", "reduce", "evaluate", "decide")),
-                      row["processor_s"], f"{int(row['claims']):,}", row["classes"],
+                      "%.3f" % float(row["processor_s"]), f"{int(row['claims']):,}", row["classes"],
                       f"{int(row['operators']):,}", f"{int(row['covered']):,}"])
     return [
         "## The six published runs", "",
@@ -122,7 +122,7 @@ def sweeps():
             row = ways["2 jobs"]
             theirs = sweep.theirs.get(int(value))
             proving = float(row["evaluate_s"]) + float(row["decide_s"])
-            cells.append([value, seconds(row), row["processor_s"] + " s", "%.3f s" % proving,
+            cells.append([value, seconds(row), "%.3f s" % float(row["processor_s"]), "%.3f s" % proving,
                           seconds(ways.get("1 job")), seconds(ways.get("without classes")),
                           seconds(ways.get("warm cache")), f"{int(row['claims'] or 0):,}",
                           row["classes"], f"{int(row['operators'] or 0):,}",
