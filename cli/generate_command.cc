@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "frontend/models/generate.h"
+#include "frontend/models/schedule.h"
 
 namespace planproof::cli {
 namespace {
@@ -137,6 +138,18 @@ void AddGenerateCommand(CLI::App& program, Action& action) {
                    "Layers of each pipeline stage, separated by commas")
       ->delimiter(',')
       ->excludes(preset);
+  command
+      ->add_option_function<std::string>(
+          "--schedule",
+          [arguments](const std::string& name) {
+            arguments->strategy.schedule = *models::ScheduleNamed(name);
+          },
+          "Order of microbatches that the plan states: gpipe, 1f1b or interleaved")
+      ->check(CLI::IsMember({"gpipe", "1f1b", "interleaved"}));
+  command
+      ->add_option("--virtual-stages", strategy.virtual_stages,
+                   "Chunks of layers per pipeline stage, for --schedule interleaved")
+      ->capture_default_str();
   command->add_option("--step", arguments->training.step, "AdamW's step number")
       ->capture_default_str()
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 20));

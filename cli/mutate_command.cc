@@ -67,6 +67,8 @@ void AddMutateCommand(CLI::App& program, Action& action) {
       "  BR12, BR13 a divisor doubled on one rank, on all ranks\n"
       "  BR14       the last microbatch left out of an accumulated gradient\n"
       "  C1, C2     positions not sliced along a cut sequence; one tensor with two producers\n"
+      "  S1, S2     a step of a schedule exchanged with one that reads its results; with another\n"
+      "             microbatch's, whose messages then cross\n"
       "  random     one of many small faults, chosen by --seed\n"
       "Examples:\n"
       "  planproof mutate examples/mlp_tp2.json --kind BR1 -o broken.plan\n"

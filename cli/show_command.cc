@@ -131,6 +131,26 @@ void PrintParameters(const Graph& graph) {
   if (printed > kMostParameters) std::printf("  and %zu more\n", printed - kMostParameters);
 }
 
+// The steps of each program, as the plan file would say them, or their number if there are many.
+void PrintSchedule(const lineage::Schedule& schedule) {
+  constexpr size_t kMostSteps = 24;
+  for (const lineage::ProgramSchedule& program : schedule.programs) {
+    if (program.steps.empty()) continue;
+    std::string text;
+    for (size_t i = 0; i < std::min(program.steps.size(), kMostSteps); ++i) {
+      const lineage::ScheduleStep& step = program.steps[i];
+      text += (i > 0 ? " " : "") + program.phases[step.phase];
+      if (step.microbatch >= 0) text += ":" + std::to_string(step.microbatch);
+    }
+    if (program.steps.size() > kMostSteps) {
+      text += " and " + std::to_string(program.steps.size() - kMostSteps) + " more";
+    }
+    std::printf("  schedule    %s: %zu steps in %zu phases: %s\n",
+                OneLine(program.name, 60).c_str(), program.steps.size(), program.phases.size(),
+                OneLine(text, 240).c_str());
+  }
+}
+
 int RunShow(const std::vector<std::string>& files, const LoadOptions& options) {
   const absl::StatusOr<FileFormat> format = DetectFormat(files[0]);
   if (files.size() == 1 && format.ok() && *format == FileFormat::kPickle) {
@@ -141,6 +161,7 @@ int RunShow(const std::vector<std::string>& files, const LoadOptions& options) {
   PrintGraph("logical", problem->logical);
   PrintParameters(problem->logical);
   PrintGraph("parallel", problem->parallel);
+  PrintSchedule(problem->schedule);
   std::map<std::string, int64_t> required;
   for (const lineage::RequiredRelation& relation : problem->required) ++required[relation.what];
   std::printf("required outputs: %zu\n", problem->required.size());

@@ -36,6 +36,7 @@ struct VerifyArguments {
   std::string engine = "hybrid";
   std::string executor = "local";
   std::string collective_order = "index-map";
+  std::string expect_schedule;  // empty: any
   LoadOptions load;
   StoreArguments stores;
   stages::VerifyOptions verify;
@@ -49,6 +50,13 @@ stages::Engine EngineNamed(const std::string& name) {
   if (name == "smt") return stages::Engine::kSmt;
   if (name == "audit") return stages::Engine::kAudit;
   return stages::Engine::kHybrid;
+}
+
+stages::PipelineSchedule ScheduleNamed(const std::string& name) {
+  if (name == "gpipe") return stages::PipelineSchedule::kGPipe;
+  if (name == "1f1b") return stages::PipelineSchedule::k1F1B;
+  if (name == "interleaved") return stages::PipelineSchedule::kInterleaved;
+  return stages::PipelineSchedule::kAny;
 }
 
 // Writes the JSON report; false (with a message) if that fails.
@@ -92,6 +100,7 @@ int RunVerify(const VerifyArguments& arguments) {
     options.use_classes = !arguments.no_classes;
     options.explain = !arguments.no_explain;
     options.engine = EngineNamed(arguments.engine);
+    options.expect_schedule = ScheduleNamed(arguments.expect_schedule);
     options.progress = [&bar](int64_t done, int64_t total) { bar.Update(done, total); };
     options.executor = executor.get();
     if (leads) {
@@ -183,6 +192,10 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
                     "Decide every claim by itself, also where an equal one is decided");
   command->add_flag("--no-explain", arguments->no_explain,
                     "Do not look for a counterexample: a wrong plan is UNKNOWN, but soon");
+  command
+      ->add_option("--expect-schedule", arguments->expect_schedule,
+                   "Check that the pipeline's order of microbatches is gpipe, 1f1b or interleaved")
+      ->check(CLI::IsMember({"gpipe", "1f1b", "interleaved"}));
   command->add_option("--dump-smt", arguments->verify.dump_smt_directory,
                       "Write every claim as SMT-LIB 2 into this directory");
   AddStoreOptions(command, &arguments->stores);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "lineage/schedule.h"
 #include "sdfg/graph.h"
 #include "sdfg/index_map.h"
 
@@ -62,6 +63,7 @@ struct Problem {
     int64_t low = 0, high = 0;  // kIntegerRange: low <= element < high
   };
   std::vector<InputPremise> premises;
+  Schedule schedule;                     // of the parallel graph
   std::vector<std::string> assumptions;  // listed in the report
   std::vector<std::string> warnings;
 };

@@ -36,10 +36,10 @@ for target in "${targets[@]}"; do
   case $target in
     pickle_fuzz) python3 tests/frontend/write_nnscaler_plan.py --corpus "$corpus" ;;
     plan_json_fuzz)
-      cp examples/m*.json examples/rotary_sp2.json examples/*/*.json "$corpus"
+      cp examples/m*.json examples/pipeline*.json examples/rotary_sp2.json examples/*/*.json "$corpus"
       "$build/tests/fuzz/write_seed_plans" json "$corpus" examples/first_plan/plan.json ;;
     plan_binary_fuzz)
-      "$build/tests/fuzz/write_seed_plans" binary "$corpus" examples/m*.json examples/rotary_sp2.json \
+      "$build/tests/fuzz/write_seed_plans" binary "$corpus" examples/m*.json examples/pipeline*.json examples/rotary_sp2.json \
         examples/first_plan/plan.json ;;
     declaration_fuzz) cp sdfg/operators/*.op examples/own_operator/*.op "$corpus" ;;
   esac

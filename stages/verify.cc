@@ -9,10 +9,12 @@
 #include "stages/claim_table.h"
 #include "stages/describe.h"
 #include "stages/executor.h"
+#include "stages/expected_schedule.h"
 #include "stages/logical_signs.h"
 #include "stages/premises.h"
 #include "stages/refutation.h"
 #include "stages/rounds.h"
+#include "stages/schedule_check.h"
 #include "stages/static_checks.h"
 
 namespace planproof::stages {
@@ -45,6 +47,19 @@ void CountOperators(const lineage::Problem& problem, const Cone& cone, bool prov
   }
 }
 
+// Checks that need no values: where tensors are, and in which order they are made.
+std::vector<Violation> StaticViolations(const lineage::Problem& problem,
+                                        const VerifyOptions& options) {
+  constexpr size_t kMost = 20;
+  std::vector<Violation> found = CheckResidence(problem.parallel, kMost);
+  if (found.empty()) found = CheckSchedule(problem, kMost);
+  if (!found.empty() || options.expect_schedule == PipelineSchedule::kAny) return found;
+  if (auto deviation = CheckExpectedSchedule(problem, options.expect_schedule)) {
+    found.push_back(*std::move(deviation));
+  }
+  return found;
+}
+
 }  // namespace
 
 Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
@@ -66,9 +81,9 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     result.time_s.check = result.time_s.total = Since(start);
     return result;
   }
-  if (auto residence = CheckResidence(problem.parallel, 20); !residence.empty()) {
-    result.verdict = Verdict::kMalformed;
-    result.violations = std::move(residence);
+  if (auto wrong = StaticViolations(problem, options); !wrong.empty()) {
+    result.verdict = wrong[0].verdict;
+    result.violations = std::move(wrong);
     result.time_s.check = result.time_s.total = Since(start);
     return result;
   }

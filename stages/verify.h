@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lineage/lineage.h"
+#include "lineage/pipeline_schedule.h"
 
 namespace planproof::verdict_cache {
 class Store;
@@ -23,6 +24,7 @@ const char* VerdictName(Verdict verdict);                                  // "P
 int VerdictExitCode(Verdict verdict);                                      // 0, 3, 1, 2
 
 enum class Engine : uint8_t { kHybrid, kSmt, kAudit };
+using lineage::PipelineSchedule;
 
 struct VerifyOptions {
   Engine engine = Engine::kHybrid;
@@ -33,6 +35,8 @@ struct VerifyOptions {
   // Look for a counterexample, and unfold deeper, where claims fail. Without it the answer comes
   // soon and a wrong plan is UNKNOWN: enough for a gate, or to see whether a change shows.
   bool explain = true;
+  // The order of microbatches that the plan claims to follow (stages/expected_schedule.h).
+  PipelineSchedule expect_schedule = PipelineSchedule::kAny;
   std::string dump_smt_directory;  // empty: none
   // Where proofs of claims are remembered between runs, asked in this order (claim_memory.h). Only
   // the hybrid engine with classes asks: an audit audits, and --no-classes decides all there is.

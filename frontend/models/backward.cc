@@ -112,7 +112,10 @@ class Backward {
 
   void Visit(const Step& step) {
     bool any = false;
-    for (Value output : step.outputs) any = !Collect(output).empty() || any;
+    for (Value output : step.outputs) {
+      trace_.BeginBackward(output);
+      any = !Collect(output).empty() || any;
+    }
     if (!any) return;
     if (step.kind == Step::Kind::kOperator) {
       VisitOperator(step);
@@ -147,11 +150,14 @@ class Backward {
         trace_.WriteShift(stage, step.over[0], -1, gradient, Contribute(input));
         break;
       case Step::Kind::kMove: {
+        trace_.BeginBackward(input);
         const int from = trace_.values[step.outputs[0]].stage;
-        trace_
-            .Write(stage, "move", {absl::StrCat(trace_.StageName(from), ":", gradient)},
-                   Contribute(input))
-            ->mutable_collective();
+        plan::Operator* move =
+            trace_.Write(stage, "move", {absl::StrCat(trace_.StageName(from), ":", gradient)},
+                         Contribute(input));
+        move->mutable_collective();
+        // Between two stages with several chunks gradients and activations go the same way.
+        move->set_channel("backward");
         break;
       }
       case Step::Kind::kOperator:
@@ -168,6 +174,7 @@ class Backward {
   // Runs the region's operators again, up to the last, whose result the backward pass never reads.
   void Recompute(const RecomputedRegion& region) {
     plan::Program& program = trace_.programs[region.stage];
+    trace_.BeginBackward(trace_.steps[region.first_step].outputs[0]);
     for (int i = region.first_operator; i + 1 < region.end_operator; ++i) {
       plan::Operator op = program.operators(i);
       for (plan::Operand& operand : *op.mutable_inputs()) {

@@ -114,10 +114,12 @@ Value LanguageModelLoss(const ModelConfig& model, const std::string& name,
   // The number of tokens that count is known before the first backward pass; at least 1, so that a
   // batch without any has the loss 0.
   const Dims scalar = {Layout::Whole(1)};
+  emitter->BeginPreparation();
   const Value kept_tokens =
       emitter->ApplyAndReduce({"sum", {mask}}, {"tokens.kept", scalar}, batch);
   const Value count =
       emitter->Apply({"clamp", {kept_tokens}, {{"min", Number{"1"}}}}, {"tokens", scalar});
+  emitter->BeginChunk(emitter->stage(), emitter->chunk());
 
   const Dim vocabulary = layout.Tensor(model.vocabulary);
   const Value inside = emitter->EnterTensorParallel(x, 1);

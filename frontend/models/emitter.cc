@@ -44,6 +44,7 @@ Emitter::Emitter(const Layout& layout, bool logical) {
 
 Value Emitter::Add(ValueInfo info) {
   if (info.gradient.empty()) info.gradient = "grad." + info.name;
+  info.chunk = chunk_;
   trace_.values.push_back(std::move(info));
   return static_cast<Value>(trace_.values.size() - 1);
 }

@@ -60,6 +60,15 @@ class Emitter {
   int stage() const { return stage_; }
   // Everything that follows runs on this stage; tensors of others must be moved first.
   void SetStage(int stage) { stage_ = stage; }
+  // The same for the forward pass of a chunk of the stage's layers.
+  void BeginChunk(int stage, int chunk) {
+    stage_ = stage;
+    chunk_ = chunk;
+    trace_.BeginPhase(stage, "F" + std::to_string(chunk));
+  }
+  // What follows is known before the first microbatch, up to the next BeginChunk.
+  void BeginPreparation() { trace_.BeginPhase(stage_, kPreparePhase); }
+  int chunk() const { return chunk_; }
 
   // A tensor that nothing computes, as the present stage reads it.
   Value Read(const Declaration& declaration);
@@ -127,6 +136,7 @@ class Emitter {
   Trace trace_;
   int stage_ = 0;
   RecomputedRegion region_;
+  int chunk_ = 0;
   std::map<std::pair<int, std::string>, Value> read_;  // by stage and name
   std::map<Value, Value> entered_;                     // values in a tensor-parallel region
   std::map<Value, Value> whole_;                       // parameters gathered from shards

@@ -42,7 +42,7 @@ Value Layer(const ModelConfig& model, const std::string& prefix, int64_t layer, 
 Value WriteForward(const ModelConfig& model, const Strategy& strategy, int64_t sequences,
                    const std::vector<int64_t>& stage_layers, Emitter* emitter) {
   const Layout& layout = emitter->layout();
-  emitter->SetStage(0);
+  emitter->BeginChunk(0, 0);
   Declaration ids{
       "ids", plan::ROLE_INPUT, "int64", {layout.Batch(sequences), layout.Sequence(model.sequence)}};
   ids.below = model.vocabulary;
@@ -50,10 +50,13 @@ Value WriteForward(const ModelConfig& model, const Strategy& strategy, int64_t s
   Value x = TokenEmbedding(model, "embedding", emitter->Read(ids), emitter);
   if (gpt) x = AddPositions(model, x, emitter);
   int64_t layer = 0;
-  for (size_t stage = 0; stage < stage_layers.size(); ++stage) {
-    emitter->SetStage(static_cast<int>(stage));
-    x = emitter->MoveTo(static_cast<int>(stage), x);
-    for (int64_t i = 0; i < stage_layers[stage]; ++i, ++layer) {
+  const auto stages = static_cast<int>(layout.stages());
+  for (int virtual_stage = 0; virtual_stage < static_cast<int>(stage_layers.size());
+       ++virtual_stage) {
+    const int stage = virtual_stage % stages;
+    emitter->BeginChunk(stage, virtual_stage / stages);
+    x = emitter->MoveTo(stage, x);
+    for (int64_t i = 0; i < stage_layers[virtual_stage]; ++i, ++layer) {
       const std::string prefix = absl::StrCat("layers.", layer, ".");
       const bool whole_sequence = strategy.NeedsWholeSequence(layer);
       if (strategy.recompute) emitter->BeginRecomputed();
@@ -136,6 +139,7 @@ plan::PlanFile ParallelFile(const ModelConfig& model, const TrainingConfig& trai
   MarkTiedParameters(&trace);
   std::map<Value, LocalGradient> gradients =
       WriteBackward(&trace, ScaledLoss(strategy, loss, &emitter), "loss");
+  for (int stage = 0; stage < trace.layout.stages(); ++stage) trace.BeginPhase(stage, kUpdatePhase);
   ReduceTiedGradients(&trace, &gradients);
   const Axes batch = trace.values[loss].partial;
   const int last = static_cast<int>(trace.layout.stages()) - 1;
@@ -153,6 +157,10 @@ plan::PlanFile ParallelFile(const ModelConfig& model, const TrainingConfig& trai
     added->set_extent(extent);
   }
   plan.set_microbatches(strategy.microbatches);
+  if (strategy.schedule != lineage::PipelineSchedule::kAny) {
+    WriteSchedule(strategy.schedule, strategy.virtual_stages, strategy.microbatches, trace.phases,
+                  &trace.programs);
+  }
   for (plan::Program& program : trace.programs) plan.add_programs()->Swap(&program);
   return file;
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "frontend/models/schedule.h"
 
 namespace planproof::models {
 
@@ -15,7 +16,7 @@ bool Strategy::NeedsWholeSequence(int64_t layer) const {
 
 absl::StatusOr<std::vector<int64_t>> LayersPerStage(const ModelConfig& model,
                                                     const Strategy& strategy) {
-  const int64_t stages = strategy.pipeline_parallel;
+  const int64_t stages = strategy.pipeline_parallel * strategy.virtual_stages;
   if (!strategy.stage_layers.empty()) {
     int64_t sum = 0;
     for (int64_t layers : strategy.stage_layers) {
@@ -59,7 +60,10 @@ absl::Status Validate(const ModelConfig& model, const Strategy& strategy) {
        {positive("dp", strategy.data_parallel), positive("tp", tp),
         positive("pp", strategy.pipeline_parallel), positive("cp", strategy.context_parallel),
         positive("ep", strategy.expert_parallel), positive("microbatches", strategy.microbatches),
-        positive("sequences per microbatch", strategy.sequences_per_microbatch)}) {
+        positive("virtual stages", strategy.virtual_stages),
+        positive("sequences per microbatch", strategy.sequences_per_microbatch),
+        CheckSchedule(strategy.schedule, strategy.pipeline_parallel, strategy.virtual_stages,
+                      strategy.microbatches)}) {
     if (!status.ok()) return status;
   }
   if (strategy.zero < 0 || strategy.zero > 3) {

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "frontend/models/model_config.h"
+#include "lineage/pipeline_schedule.h"
 
 namespace planproof::models {
 
@@ -37,7 +38,12 @@ struct Strategy {
   bool recompute = false;
   // Layers without sequence parallelism, by number.
   std::vector<int64_t> whole_sequence_layers;
-  // Layers of each pipeline stage; empty: as even as possible, shorter stages at both ends.
+  // The order of microbatches that the plan states; kAny: none.
+  lineage::PipelineSchedule schedule = lineage::PipelineSchedule::kAny;
+  // Chunks of layers per pipeline stage: stage s holds the layers of virtual stages s, s + pp, ...
+  int64_t virtual_stages = 1;
+  // Layers of each (virtual) pipeline stage; empty: as even as possible, shorter stages at both
+  // ends.
   std::vector<int64_t> stage_layers;
 
   bool NeedsWholeSequence(int64_t layer) const;
@@ -52,7 +58,8 @@ struct Strategy {
   }
 };
 
-// The number of layers of each stage. InvalidArgument if `stage_layers` does not fit the model.
+// The number of layers of each virtual stage, pipeline_parallel * virtual_stages of them.
+// InvalidArgument if `stage_layers` does not fit the model.
 absl::StatusOr<std::vector<int64_t>> LayersPerStage(const ModelConfig& model,
                                                     const Strategy& strategy);
 

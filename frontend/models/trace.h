@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "frontend/models/layout.h"
+#include "frontend/models/schedule.h"
 #include "frontend/plan/plan.pb.h"
 
 namespace planproof::models {
@@ -21,6 +22,7 @@ struct ValueInfo {
   std::string logical;  // the logical tensor of which it is a slice
   Dims dims;
   int stage = 0;
+  int chunk = 0;  // of the stage's layers
   bool differentiable = false;
   bool parameter = false;
   bool weight = false;             // a parameter gathered from its shards
@@ -92,6 +94,15 @@ struct Trace {
   std::vector<Value> parameters;  // in the order of their first use
   std::string gradient_factor;    // of all gradients that are written; empty: 1
 
+  PhaseMarks phases;
+
+  // The operators that follow are of this phase; "F2" is the forward pass of chunk 2.
+  void BeginPhase(int stage, const std::string& phase) {
+    phases.Begin(stage, programs[stage], phase);
+  }
+  void BeginBackward(Value value) {
+    BeginPhase(values[value].stage, "B" + std::to_string(values[value].chunk));
+  }
   std::string StageName(int stage) const { return "stage" + std::to_string(stage); }
   // An operator with the one output `out` appended to the stage's program.
   plan::Operator* Write(int stage, const std::string& op, const std::vector<std::string>& in,

@@ -5,6 +5,7 @@
 #include "frontend/mutation/catalogue.h"
 #include "frontend/mutation/graph_editor.h"
 #include "frontend/mutation/random_faults.h"
+#include "frontend/mutation/schedule_faults.h"
 
 namespace planproof::mutation {
 
@@ -12,6 +13,7 @@ std::vector<std::string> Kinds() {
   std::vector<std::string> kinds;
   for (int i = 1; i <= 14; ++i) kinds.push_back("BR" + std::to_string(i));
   for (int i = 1; i <= 3; ++i) kinds.push_back("C" + std::to_string(i));
+  for (int i = 1; i <= 2; ++i) kinds.push_back("S" + std::to_string(i));
   kinds.push_back("random");
   return kinds;
 }
@@ -23,6 +25,7 @@ absl::StatusOr<Mutation> Mutate(lineage::Problem& problem, const std::string& ki
     for (const std::string& known : kinds) list += (list.empty() ? "" : ", ") + known;
     return absl::InvalidArgumentError("unknown kind '" + kind + "'; known are " + list);
   }
+  if (kind[0] == 'S') return MutateSchedule(problem, kind, seed);
   GraphEditor editor(problem);
   if (kind == "random") return MutateAtRandom(editor, seed);
   return MutateByCatalogue(editor, kind, seed);

@@ -1,7 +1,8 @@
 // Wrong plans made from right ones: one fault at a time, to see whether the verifier finds it.
 //
 // A fault is put into the parallel side of a problem only; the specification stays as it is. The
-// catalogue re-creates published bugs (BR1..BR14, C1..C3 of docs/bugs.md); the kind "random" draws
+// catalogue re-creates published bugs (BR1..BR14, C1..C3 of docs/bugs.md); S1 and S2 exchange steps
+// of a schedule; the kind "random" draws
 // a fault and a place by the seed. Equal problems, kinds and seeds give equal faults, and the
 // choice depends on the structure of the graphs and not on extents, so that a twin of a plan with
 // smaller extents can be mutated alike.
@@ -29,7 +30,7 @@ struct Mutation {
 // need not pass Graph::Check.
 absl::StatusOr<Mutation> Mutate(lineage::Problem& problem, const std::string& kind, uint64_t seed);
 
-// "BR1", ..., "C3", "random".
+// "BR1", ..., "C3", "S1", "S2", "random".
 std::vector<std::string> Kinds();
 
 }  // namespace planproof::mutation

@@ -217,8 +217,9 @@ absl::Status ReadException(const JsonCursor& json, const JsonValue& value, Excep
 }
 
 absl::Status ReadProgram(const JsonCursor& json, const JsonValue& value, Program* out) {
-  PLAN_RETURN_IF_ERROR(json.Object(value, {"name", "devices", "inputs", "operators", "lineage",
-                                           "outputs", "exceptions", "note"}));
+  PLAN_RETURN_IF_ERROR(
+      json.Object(value, {"name", "devices", "inputs", "operators", "lineage", "outputs",
+                          "exceptions", "schedule", "buffers", "note"}));
   out->set_line(value.line);
   if (const JsonValue* name = value.Find("name")) {
     PLAN_ASSIGN_OR_RETURN(*out->mutable_name(), json.Name(*name));
@@ -246,6 +247,12 @@ absl::Status ReadProgram(const JsonCursor& json, const JsonValue& value, Program
     for (const JsonValue& item : exceptions->items) {
       PLAN_RETURN_IF_ERROR(ReadException(json, item, out->add_exceptions()));
     }
+  }
+  if (const JsonValue* schedule = value.Find("schedule")) {
+    PLAN_RETURN_IF_ERROR(ReadSchedule(json, *schedule, out->mutable_schedule()));
+  }
+  if (const JsonValue* buffers = value.Find("buffers")) {
+    PLAN_RETURN_IF_ERROR(ReadBuffers(json, *buffers, out->mutable_buffers()));
   }
   return absl::OkStatus();
 }

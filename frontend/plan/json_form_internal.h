@@ -19,6 +19,12 @@ absl::Status ReadCoordinates(const JsonCursor& json, const JsonValue& value,
 // {"key": "value"}; a list of names binds each to itself.
 absl::Status ReadBindings(const JsonCursor& json, const JsonValue& value,
                           google::protobuf::RepeatedPtrField<Binding>* out);
+// A list of steps and loops.
+absl::Status ReadSchedule(const JsonCursor& json, const JsonValue& value,
+                          google::protobuf::RepeatedPtrField<ScheduleItem>* out);
+// {"tensor": "buffer", "tensor": {"name": "buffer", "slots": 4}}.
+absl::Status ReadBuffers(const JsonCursor& json, const JsonValue& value,
+                         google::protobuf::RepeatedPtrField<Buffer>* out);
 
 }  // namespace planproof::plan
 

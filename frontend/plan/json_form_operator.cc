@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/json_form_internal.h"
+#include "frontend/plan/operator_call.h"
 #include "frontend/plan/status_macros.h"
 
 namespace planproof::plan {
@@ -150,8 +151,9 @@ absl::Status ReadCollective(const JsonCursor& json, const JsonValue& value, Coll
 
 absl::Status ReadOperator(const JsonCursor& json, const JsonValue& value, Operator* out) {
   PLAN_RETURN_IF_ERROR(json.Object(
-      value, {"op", "name", "in", "out", "attrs", "source", "backward", "grad", "over", "dim",
-              "split_dim", "concat_dim", "reduce", "root", "shift", "pairs", "note"}));
+      value, {"op",    "name",  "in",    "out",       "attrs",      "source", "backward",
+              "grad",  "over",  "dim",   "split_dim", "concat_dim", "reduce", "root",
+              "shift", "pairs", "phase", "async",     "channel",    "note"}));
   out->set_line(value.line);
   const JsonValue* op = value.Find("op");
   const JsonValue* backward = value.Find("backward");
@@ -176,8 +178,19 @@ absl::Status ReadOperator(const JsonCursor& json, const JsonValue& value, Operat
       PLAN_RETURN_IF_ERROR(ReadOperand(json, *in, out->add_inputs()));
     }
   }
+  for (const auto& [key, field] : {std::pair{"phase", out->mutable_phase()},
+                                   {"async", out->mutable_async()},
+                                   {"channel", out->mutable_channel()}}) {
+    if (const JsonValue* item = value.Find(key)) {
+      PLAN_ASSIGN_OR_RETURN(*field, json.Name(*item));
+    }
+  }
   const JsonValue* outputs = value.Find("out");
-  if (backward != nullptr) {
+  if (out->op() == kWait) {
+    if (outputs != nullptr) {
+      return json.Error(*outputs, "a wait has no \"out\": it ends what its handles name");
+    }
+  } else if (backward != nullptr) {
     if (outputs != nullptr) {
       if (outputs->kind != JsonValue::Kind::kObject) {
         return json.WrongKind(*outputs,

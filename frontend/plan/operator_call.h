@@ -16,6 +16,9 @@
 
 namespace planproof::plan {
 
+// The operator that ends a collective which was only started: its operands are handles.
+inline constexpr char kWait[] = "wait";
+
 // Where something stands in the plan file; the prefix of every error.
 struct Position {
   std::string file;

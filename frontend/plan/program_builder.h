@@ -19,6 +19,7 @@
 #include "frontend/plan/cover.h"
 #include "frontend/plan/operator_call.h"
 #include "frontend/plan/plan.pb.h"
+#include "frontend/plan/program_schedule.h"
 #include "frontend/plan/relation.h"
 #include "frontend/plan/specification.h"
 #include "lineage/lineage.h"
@@ -37,8 +38,15 @@ struct ForwardRecord {
   AxisList special;
 };
 
+// A collective that has been started and not waited for yet.
+struct StartedCollective {
+  std::string output;
+  sdfg::TensorId result = sdfg::kNone;
+};
+
 struct ProgramState {
   const Program* program = nullptr;
+  int32_t index = 0;
   std::string name;
   std::string pointer;  // "/plan/programs/0"
   ProgramCoordinates coordinates;
@@ -48,7 +56,10 @@ struct ProgramState {
   std::unordered_map<std::string, ForwardRecord> forward;
   std::unordered_map<std::string, std::vector<int>> exceptions;  // by replaced tensor
   std::vector<std::string> group_collectives;                    // keys, in order of issue
-  int next = 0;                                                  // operator to run
+  ProgramPhases phases;
+  std::map<std::string, HandleUse> handles;
+  std::map<std::string, StartedCollective> started;  // by handle
+  int next = 0;                                      // operator to run
 };
 
 using Definitions = std::vector<std::pair<std::string, sdfg::TensorId>>;
@@ -100,6 +111,24 @@ class PlanBuilder {
   absl::StatusOr<sdfg::TensorId> SpreadOver(ProgramState* state, sdfg::TensorId input,
                                             sdfg::AxisId axis);
 
+  // program_order.cc: phases, steps, what is in flight, buffers.
+  absl::Status ReadOrder(ProgramState* state);
+  void AssumeBufferedSends();
+  void SetPlaces(sdfg::TensorId first, const ProgramState& state, int32_t phase);
+  absl::StatusOr<Definitions> Start(ProgramState* state, const Operator& op,
+                                    const Position& position, const Definitions& definitions);
+  absl::StatusOr<Definitions> BuildWait(ProgramState* state, const Operator& op,
+                                        const Position& position);
+  // Where the tensor `name`, which is in flight, is started and waited for; empty if it is not.
+  std::string InFlight(const ProgramState& state, const std::string& name) const;
+  // The operator that computes `name`, which `op` defines: what was started, if `op` is a wait.
+  static const Operator& Replaced(const ProgramState& state, const Operator& op,
+                                  const std::string& name);
+  // An exception leaves no rank of a collective waiting for others.
+  absl::Status CheckTakePart(const ProgramState& state, const Operator& replaced,
+                             const Exception& exception, const Position& position) const;
+  absl::Status AddBuffers(ProgramState* state);
+
   // program_outputs.cc
   absl::Status AddLineage(ProgramState* state);
   // The logical tensor that holds `factor` times the values of `logical`; added where it is first
@@ -141,6 +170,7 @@ class PlanBuilder {
   // Per program and logical input: the relation in which it was read.
   std::map<std::pair<const ProgramState*, sdfg::TensorId>, Relation> read_as_;
   std::map<std::pair<sdfg::TensorId, std::string>, sdfg::TensorId> multiples_;
+  int64_t schedule_budget_ = int64_t{1} << 20;  // steps that schedules may still have
   std::vector<std::string> plan_declared_;  // sharded inputs whose relation only the plan states
 };
 

@@ -310,6 +310,7 @@ absl::StatusOr<Definitions> PlanBuilder::BuildGroup(ProgramState* state, const O
   const TensorId id =
       AddOperator(*state, op.op(), NameOf(op), *std::move(function), true, UnionOfAxes(inputs),
                   inputs, {op.outputs(0)}, SourceOf(op, position), Texts(op), devices)[0];
+  if (!op.channel().empty()) problem_.schedule.channels[id] = op.channel();
   return Definitions{{op.outputs(0), id}};
 }
 

@@ -20,6 +20,7 @@ constexpr int64_t kMaxVariants = 4096;
 absl::Status PlanBuilder::RunOperator(ProgramState* state, int index) {
   const Operator& op = state->program->operators(index);
   const Position at = WhereOperator(*state, index);
+  const auto first = static_cast<TensorId>(problem_.parallel.tensors.size());
   absl::StatusOr<Definitions> definitions = Build(state, op, at, true);
   if (!definitions.ok()) return definitions.status();
   std::set<int> exceptions;
@@ -32,8 +33,11 @@ absl::Status PlanBuilder::RunOperator(ProgramState* state, int index) {
     const Exception& exception = state->program->exceptions(e);
     const Position where{plan_file_, exception.line(),
                          absl::StrCat(state->pointer, "/exceptions/", e)};
+    PLAN_RETURN_IF_ERROR(
+        CheckTakePart(*state, Replaced(*state, op, exception.replace()), exception, where));
     PLAN_RETURN_IF_ERROR(RunException(state, exception, where, &*definitions));
   }
+  SetPlaces(first, *state, state->phases.of_operator[index]);
   for (auto& [name, id] : *definitions) {
     if (!state->scope.emplace(name, id).second) {
       return At(at, absl::StrCat("\"", name, "\" is defined twice in program \"", state->name,
@@ -72,6 +76,9 @@ absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exc
   for (int i = 0; i < exception.operators_size() && status.ok(); ++i) {
     const Position at{plan_file_, exception.operators(i).line(),
                       absl::StrCat(position.pointer, "/with/", i)};
+    if (!exception.operators(i).async().empty() || exception.operators(i).op() == kWait) {
+      return At(at, "an exception starts nothing and waits for nothing: all ranks do");
+    }
     absl::StatusOr<Definitions> built = Build(state, exception.operators(i), at, false);
     if (!built.ok()) {
       status = built.status();
@@ -130,8 +137,17 @@ absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exc
 
 absl::StatusOr<Definitions> PlanBuilder::Build(ProgramState* state, const Operator& op,
                                                const Position& position, bool record) {
-  if (!op.backward().empty()) return BuildBackward(state, op, position);
-  if (IsCollective(op)) return BuildCollective(state, op, position);
+  if (!op.channel().empty() && op.op() != "move") {
+    return At(position, "\"channel\" is for moves");
+  }
+  if (op.async().empty() && !op.backward().empty()) return BuildBackward(state, op, position);
+  if (op.op() == kWait) return BuildWait(state, op, position);
+  if (IsCollective(op)) {
+    absl::StatusOr<Definitions> definitions = BuildCollective(state, op, position);
+    if (!definitions.ok() || op.async().empty()) return definitions;
+    return Start(state, op, position, *definitions);
+  }
+  if (!op.async().empty()) return At(position, "\"async\" is for collectives and moves");
   return BuildLifted(state, op, position, record);
 }
 
@@ -157,6 +173,9 @@ absl::StatusOr<TensorId> PlanBuilder::Lookup(ProgramState* state, const std::str
     return found->second;
   }
   if (state->all_names.count(name) > 0) {
+    if (const std::string places = InFlight(*state, name); !places.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is read before ", places));
+    }
     return absl::InvalidArgumentError(
         absl::StrCat("\"", name,
                      "\" is read before it is written; operators of a program run in "

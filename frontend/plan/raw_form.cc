@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/index_function_proto.h"
 #include "frontend/plan/operator_call.h"
+#include "frontend/plan/raw_schedule.h"
 #include "frontend/plan/status_macros.h"
 
 namespace planproof::plan {
@@ -81,6 +82,9 @@ class Writer {
     }
     for (const std::string& text : problem.assumptions) out_.add_assumptions(text);
     for (const std::string& text : problem.warnings) out_.add_warnings(text);
+    if (!problem.schedule.programs.empty()) {
+      WriteRawSchedule(problem.schedule, out_.mutable_schedule());
+    }
     return absl::OkStatus();
   }
 
@@ -223,6 +227,9 @@ class Reader {
     PLAN_RETURN_IF_ERROR(ReadPremises());
     out_.assumptions.assign(raw_.assumptions().begin(), raw_.assumptions().end());
     out_.warnings.assign(raw_.warnings().begin(), raw_.warnings().end());
+    if (raw_.has_schedule()) {
+      PLAN_ASSIGN_OR_RETURN(out_.schedule, ReadRawSchedule(raw_.schedule(), out_.parallel));
+    }
     return std::move(out_);
   }
 

@@ -122,6 +122,11 @@ class LogicalBuilder {
         return At(WhereOperator(i),
                   "the specification derives backward operators itself; use \"gradients\"");
       }
+      if (!op.phase().empty() || !op.async().empty() || !op.channel().empty()) {
+        return At(WhereOperator(i),
+                  "a specification has no order of execution: \"phase\", \"async\" and "
+                  "\"channel\" belong to plans");
+      }
       if (op.has_collective()) {
         return At(WhereOperator(i), absl::StrCat("\"", op.op(),
                                                  "\" over an axis: a collective has "

@@ -83,6 +83,19 @@ TEST(CatalogueOfExamples, AMicrobatchLeftOutIsNamed) {
                {"BR14", 1, "accumulate (acc.n2)", "contribution of microbatch 1"});
 }
 
+TEST(CatalogueOfExamples, StepsThatAreExchangedAreNamed) {
+  ExpectCaught(RepositoryPath("examples/pipeline_1f1b.json"), {"S1", 2, "(B0:0)", "reads"});
+  ExpectCaught(RepositoryPath("examples/pipeline_1f1b.json"),
+               {"S2", 2, "move (h)", "program \"stage1\""});
+}
+
+TEST(CatalogueOfExamples, ABufferThatIsWrittenInFlightIsNamed) {
+  const Finished finished =
+      RunProgram("verify -j 1 " + RepositoryPath("examples/pipeline_1f1b_broken.json"));
+  EXPECT_EQ(finished.exit_code, 2) << finished.output;
+  EXPECT_THAT(FirstLines(finished.output, 5), HasSubstr("while handle \"reduce\" reads it"));
+}
+
 class BrokenTwin : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
 TEST_P(BrokenTwin, IsRefutedWithItsCause) {

@@ -38,7 +38,8 @@ TEST(Usage, WrongArgumentsExitWith64AndNeverWithAVerdict) {
   for (const std::string& arguments : std::vector<std::string>{
            "", "prove x", "verify", "verify a b c", "verify x --engine magic", "verify x --jobs 0",
            "verify x --stage-timeout none", "verify x --collective-order random",
-           "verify --frobnicate x", "convert x", "mutate x", "operators no_such_operator"}) {
+           "verify x --expect-schedule zigzag", "verify --frobnicate x", "convert x", "mutate x",
+           "operators no_such_operator"}) {
     const Finished finished = RunProgram(arguments);
     EXPECT_EQ(finished.exit_code, 64) << arguments;
     EXPECT_FALSE(finished.errors.empty()) << arguments;

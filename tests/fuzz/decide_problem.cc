@@ -13,6 +13,7 @@
 #include "stages/claim_table.h"
 #include "stages/logical_signs.h"
 #include "stages/relations.h"
+#include "stages/schedule_check.h"
 #include "stages/static_checks.h"
 
 namespace planproof::fuzz {
@@ -42,6 +43,7 @@ void RequireRoundTrip(const lineage::Problem& problem) {
 void DecideProblem(const lineage::Problem& problem) {
   if (!stages::CheckProblem(problem).ok()) return;
   if (!stages::CheckResidence(problem.parallel, 20).empty()) return;
+  if (!stages::CheckSchedule(problem, 20).empty()) return;
   if (problem.logical.operators.size() + problem.parallel.operators.size() > kMostOperators) return;
   RequireRoundTrip(problem);
   const stages::Cone cone = stages::ConeOfRequired(problem);

@@ -1,0 +1,175 @@
+// The order of a plan's programs: phases and steps, collectives in flight, buffers.
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "frontend/plan/program_builder.h"
+#include "frontend/plan/program_schedule.h"
+#include "frontend/plan/remedies.h"
+#include "frontend/plan/status_macros.h"
+
+namespace planproof::plan {
+
+using sdfg::TensorId;
+
+absl::Status PlanBuilder::ReadOrder(ProgramState* state) {
+  const Program& program = *state->program;
+  const OperatorPosition where = [this, state](int index) { return WhereOperator(*state, index); };
+  PLAN_ASSIGN_OR_RETURN(state->phases, PhasesOf(program, where));
+  PLAN_ASSIGN_OR_RETURN(state->handles, HandlesOf(program, where));
+  const Position at{plan_file_, program.line(), state->pointer};
+  lineage::ProgramSchedule schedule;
+  schedule.name = state->name;
+  schedule.phases = state->phases.names;
+  schedule.source = {plan_file_, program.line(), ""};
+  if (program.schedule_size() > 0) schedule.source.line = program.schedule(0).line();
+  PLAN_ASSIGN_OR_RETURN(
+      schedule.steps,
+      StepsOf(program, state->phases, problem_.parallel.axes.back().extent, at, &schedule_budget_));
+  problem_.schedule.programs.push_back(std::move(schedule));
+  return absl::OkStatus();
+}
+
+void PlanBuilder::AssumeBufferedSends() {
+  const auto& programs = problem_.schedule.programs;
+  const bool stated = std::any_of(programs.begin(), programs.end(),
+                                  [](const auto& program) { return !program.steps.empty(); });
+  const auto& operators = problem_.parallel.operators;
+  const bool moves = std::any_of(operators.begin(), operators.end(),
+                                 [](const sdfg::Operator& op) { return op.name == "move"; });
+  if (!stated || !moves) return;
+  problem_.assumptions.emplace_back("sends between programs do not wait for their receivers");
+}
+
+void PlanBuilder::SetPlaces(TensorId first, const ProgramState& state, int32_t phase) {
+  std::vector<lineage::Place>& places = problem_.schedule.places;
+  places.resize(problem_.parallel.tensors.size());
+  for (size_t id = first; id < places.size(); ++id) places[id] = {state.index, phase};
+}
+
+absl::StatusOr<Definitions> PlanBuilder::Start(ProgramState* state, const Operator& op,
+                                               const Position& position,
+                                               const Definitions& definitions) {
+  if (op.op() == "chunk" || op.op() == "accumulate") {
+    return At(position, absl::StrCat("\"async\": ", op.op(), " communicates nothing"));
+  }
+  const auto& [name, id] = definitions[0];
+  problem_.parallel.tensors[id].name = FullName(*state, name + "@started");
+  lineage::Flight flight{op.async(), id, {}};
+  for (const Operand& operand : op.inputs()) {
+    const auto own = state->scope.find(operand.tensor());
+    if (own != state->scope.end()) flight.sources.push_back(own->second);
+  }
+  problem_.schedule.flights.push_back(std::move(flight));
+  state->started[op.async()] = {name, id};
+  return Definitions{};
+}
+
+absl::StatusOr<Definitions> PlanBuilder::BuildWait(ProgramState* state, const Operator& op,
+                                                   const Position& position) {
+  Definitions definitions;
+  for (const Operand& operand : op.inputs()) {
+    // HandlesOf has seen that it is started before and ended here only.
+    const StartedCollective started = state->started.at(operand.tensor());
+    state->started.erase(operand.tensor());
+    const sdfg::Tensor tensor = problem_.parallel.tensors[started.result];
+    absl::StatusOr<sdfg::IndexFunction> copy = sdfg::Copy(Local(started.result), tensor.dtype);
+    if (!copy.ok()) return At(position, copy.status());
+    const TensorId id =
+        AddOperator(*state, kWait, operand.tensor(), *std::move(copy), true, tensor.axes,
+                    {started.result}, {started.output}, SourceOf(op, position), {}, {})[0];
+    definitions.emplace_back(started.output, id);
+  }
+  return definitions;
+}
+
+std::string PlanBuilder::InFlight(const ProgramState& state, const std::string& name) const {
+  for (const auto& [handle, started] : state.started) {
+    if (started.output != name) continue;
+    const HandleUse& use = state.handles.at(handle);
+    return absl::StrCat("the wait for its handle \"", handle,
+                        "\": ", WhereOperator(state, use.start).Text(), " starts it, ",
+                        WhereOperator(state, use.wait).Text(), " waits for it");
+  }
+  return "";
+}
+
+const Operator& PlanBuilder::Replaced(const ProgramState& state, const Operator& op,
+                                      const std::string& name) {
+  if (op.op() != kWait) return op;
+  for (const auto& [handle, use] : state.handles) {
+    const Operator& start = state.program->operators(use.start);
+    if (start.outputs_size() > 0 && start.outputs(0) == name) return start;
+  }
+  return op;
+}
+
+absl::Status PlanBuilder::CheckTakePart(const ProgramState& state, const Operator& replaced,
+                                        const Exception& exception,
+                                        const Position& position) const {
+  // Axes over which some ranks run the exception and others do not.
+  std::set<std::string> split;
+  for (const Coordinate& coordinate : exception.at()) {
+    const sdfg::AxisId axis = state.coordinates.Find(coordinate.axis());
+    if (axis == sdfg::kNone || problem_.parallel.axes[axis].name == "microbatch") continue;
+    const std::set<int64_t> values(coordinate.values().begin(), coordinate.values().end());
+    if (static_cast<int64_t>(values.size()) < problem_.parallel.axes[axis].extent) {
+      split.insert(coordinate.axis());
+    }
+  }
+  // Between programs the ranks of one coordinate meet.
+  const auto communicates = [&split](const Operator& op) {
+    if (!IsCollective(op) || op.op() == "chunk" || op.op() == "accumulate") return false;
+    if (op.collective().over_size() == 0) return op.op() != "move" && !split.empty();
+    return std::any_of(op.collective().over().begin(), op.collective().over().end(),
+                       [&split](const std::string& axis) { return split.count(axis) > 0; });
+  };
+  const auto same = [](const Operator& a, const Operator& b) {
+    return a.op() == b.op() &&
+           std::equal(a.collective().over().begin(), a.collective().over().end(),
+                      b.collective().over().begin(), b.collective().over().end());
+  };
+  int taking_part = 0;
+  for (const Operator& op : exception.operators()) {
+    if (!communicates(op)) continue;
+    if (++taking_part == 1 && communicates(replaced) && same(op, replaced)) continue;
+    return At(position, absl::StrCat("only the ranks that \"at\" names issue ", op.op(), " over ",
+                                     absl::StrJoin(op.collective().over(), ", "),
+                                     "; the others would leave them waiting"));
+  }
+  if (communicates(replaced) && taking_part == 0) {
+    return At(position, absl::StrCat("the ranks that \"at\" names take no part in ", replaced.op(),
+                                     " over ", absl::StrJoin(replaced.collective().over(), ", "),
+                                     ", which they replace; the others would wait for them"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanBuilder::AddBuffers(ProgramState* state) {
+  std::map<std::string, int32_t> slots;
+  for (const Buffer& buffer : state->program->buffers()) {
+    const Position at{plan_file_, buffer.line(),
+                      absl::StrCat(state->pointer, "/buffers/", buffer.tensor())};
+    const auto found = state->scope.find(buffer.tensor());
+    if (found == state->scope.end()) {
+      return At(at, absl::StrCat("program \"", state->name, "\" defines no \"", buffer.tensor(),
+                                 "\"", DidYouMean(buffer.tensor(), NamesOf(state->scope))));
+    }
+    const lineage::Storage storage{buffer.name(), std::max<int32_t>(1, buffer.slots())};
+    if (slots.emplace(storage.buffer, storage.slots).first->second != storage.slots) {
+      return At(at, absl::StrCat("buffer \"", storage.buffer, "\" has ", storage.slots,
+                                 " slots here and ", slots[storage.buffer], " elsewhere"));
+    }
+    if (!problem_.schedule.storage.emplace(found->second, storage).second) {
+      return At(at, absl::StrCat("\"", buffer.tensor(), "\" lies in two buffers"));
+    }
+    // What a wait gives is what was in flight.
+    const sdfg::OperatorId producer = problem_.parallel.tensors[found->second].producer;
+    if (producer == sdfg::kNone || problem_.parallel.operators[producer].name != kWait) continue;
+    problem_.schedule.storage.emplace(problem_.parallel.operators[producer].inputs[0], storage);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace planproof::plan

@@ -1,0 +1,20 @@
+// Tensors that share a buffer (lineage::Storage): nothing is read after it has been overwritten,
+// and nothing is written into a buffer that a collective in flight reads or writes.
+//
+// Only a program's own operators count: a send to another program has its own copy.
+#ifndef PLANPROOF_STAGES_BUFFER_CHECK_H_
+#define PLANPROOF_STAGES_BUFFER_CHECK_H_
+
+#include <optional>
+
+#include "stages/step_order.h"
+
+namespace planproof::stages {
+
+// The first violation, with both places; UNKNOWN if more than 2^24 instances use shared buffers.
+// `order` has passed CheckOnce, and everything is computed before it is read.
+std::optional<Violation> CheckBuffers(const StepOrder& order);
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_BUFFER_CHECK_H_
