@@ -184,6 +184,7 @@ def columns(measured):
                for step in ("read", "check", "cut", "reduce", "evaluate", "decide")},
             "claims": report.get("stages", {}).get("total", ""),
             "classes": report.get("stages", {}).get("classes", ""),
+            "load": round(os.getloadavg()[0], 1),  # of the machine, our own processes included
             "operators": report.get("operators", {}).get("parallel", ""),
             "covered": report.get("operators", {}).get("covered", "")}
 
