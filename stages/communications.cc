@@ -12,12 +12,13 @@ using sdfg::TensorId;
 
 TensorId SentTensor(const StepOrder& order, TensorId tensor, int program) {
   const sdfg::Graph& graph = order.problem().parallel;
-  while (graph.tensors[tensor].producer != kNone && order.PlaceOf(tensor).program == program) {
-    const sdfg::Operator& op = graph.operators[graph.tensors[tensor].producer];
-    if (op.name != "instance" || op.inputs.size() != 1) break;
-    tensor = op.inputs[0];
+  TensorId sent = tensor;
+  while (graph.tensors[sent].producer != kNone && order.PlaceOf(sent).program == program) {
+    const sdfg::Operator& op = graph.operators[graph.tensors[sent].producer];
+    if (op.name != "instance" || op.inputs.size() != 1) return tensor;  // it is the program's own
+    sent = op.inputs[0];
   }
-  return tensor;
+  return order.PlaceOf(sent).program == program ? tensor : sent;
 }
 
 size_t Meeting::Participant(int program) const {

@@ -79,6 +79,9 @@ absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exc
     if (!exception.operators(i).async().empty() || exception.operators(i).op() == kWait) {
       return At(at, "an exception starts nothing and waits for nothing: all ranks do");
     }
+    if (!exception.operators(i).phase().empty()) {
+      return At(at, "an exception runs in the phase of what it replaces; leave \"phase\" out");
+    }
     absl::StatusOr<Definitions> built = Build(state, exception.operators(i), at, false);
     if (!built.ok()) {
       status = built.status();

@@ -121,6 +121,11 @@ TEST(Rendezvous, AnExceptionLeavesNoRankWaiting) {
                                      "AXIS", "tp"),
                             "WITH", R"({"op": "neg", "in": "y", "out": "z"})")),
               HasSubstr("take no part in all_reduce over tp"));
+  EXPECT_THAT(said("dp", R"({"op": "neg", "in": "y", "out": "z", "phase": "F"})"),
+              HasSubstr("an exception runs in the phase of what it replaces"));
+  EXPECT_THAT(said("dp", R"([{"op": "all_reduce", "over": "tp", "in": "y", "out": "q",
+                              "async": "h"}, {"op": "neg", "in": "y", "out": "z"}])"),
+              HasSubstr("an exception starts nothing"));
   // All ranks of one group leave it out, or all take part.
   EXPECT_EQ(said("dp", R"({"op": "neg", "in": "y", "out": "z"})"), "PROVED");
   EXPECT_EQ(said("tp", R"([{"op": "neg", "in": "y", "out": "q"},
