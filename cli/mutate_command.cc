@@ -8,6 +8,7 @@
 #include "cli/exit_codes.h"
 #include "cli/load_problem.h"
 #include "cli/readers.h"
+#include "frontend/mutation/deviation.h"
 #include "frontend/mutation/mutate.h"
 #include "report/text_layout.h"
 
@@ -22,9 +23,22 @@ struct MutateArguments {
   LoadOptions load;
 };
 
+// One operator instance deviates; the plan stays a plan of programs.
+int RunDeviate(const MutateArguments& arguments, const lineage::Problem& problem) {
+  const absl::StatusOr<mutation::Deviation> changed =
+      mutation::DeviateFiles(arguments.files, problem, arguments.seed, arguments.output);
+  if (!changed.ok()) {
+    std::fprintf(stderr, "planproof: %s\n", std::string(changed.status().message()).c_str());
+    return kUsageError;
+  }
+  std::printf("%s\n", report::OneLine(changed->what, 1000).c_str());
+  return kSuccess;
+}
+
 int RunMutate(const MutateArguments& arguments) {
   absl::StatusOr<lineage::Problem> problem = LoadProblem(arguments.files, arguments.load);
   if (!problem.ok()) return ReportError(problem.status(), arguments.files);
+  if (arguments.kind == "deviation") return RunDeviate(arguments, *problem);
   const absl::StatusOr<mutation::Mutation> changed =
       mutation::Mutate(*problem, arguments.kind, arguments.seed);
   if (!changed.ok()) {
@@ -70,6 +84,8 @@ void AddMutateCommand(CLI::App& program, Action& action) {
       "  S1, S2     a step of a schedule exchanged with one that reads its results; with another\n"
       "             microbatch's, whose messages then cross\n"
       "  random     one of many small faults, chosen by --seed\n"
+      "  deviation  one operator on one rank in one microbatch does something else, chosen by\n"
+      "             --seed; for plans in plan format, of any size\n"
       "Examples:\n"
       "  planproof mutate examples/mlp_tp2.json --kind BR1 -o broken.plan\n"
       "  planproof mutate single.pkl parallel.pkl --kind random --seed 17 -o broken.plan\n"

@@ -254,6 +254,21 @@ class Acceptance:
         if not self.full:
             line.open(f"a sample of {total} mutants; 2,000, and all perturbations, with --full")
 
+    def deviations(self, line):
+        """Single operator instances that deviate in L3 and D3: refuted, rank and operator named, in
+        3 times the proof."""
+        campaign, count = self.program("deviation_campaign"), 20 if self.full else 4
+        for preset in ("L3", "D3"):
+            directory = os.path.join(self.scratch, preset)
+            line.run(self.planproof, "generate", "--preset", preset, "--output", directory, show=0)
+            code, text = line.run(campaign, os.path.join(directory, "logical.plan"),
+                                  os.path.join(directory, "parallel.plan"), "--count", str(count),
+                                  show=0, timeout=3600)
+            last = text.strip().splitlines()[-1] if text.strip() else ""
+            line.require(code == 0 and f"{count} of {count} found" in last, f"{preset}: {last}")
+        if not self.full:
+            line.open("a sample of 4 per plan; 20 with --full")
+
     def audit(self, line):
         """Normal form and Z3 on every class; --no-classes."""
         for plan in self.plans(line, lambda plan: "dp16" not in plan["name"]):
@@ -423,7 +438,7 @@ LINES = [Acceptance.new_machine, Acceptance.published_plans, Acceptance.budgets,
          Acceptance.mutants, Acceptance.audit, Acceptance.small_plans, Acceptance.users_operator,
          Acceptance.hostile_input, Acceptance.workers, Acceptance.new_user,
          Acceptance.warm_cache, Acceptance.several_machines, Acceptance.killed_runs,
-         *acceptance_at_scale.LINES]
+         *acceptance_at_scale.LINES, Acceptance.deviations]
 
 
 def main():

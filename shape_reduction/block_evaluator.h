@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -28,12 +29,16 @@ class BlockEvaluator {
  public:
   using V = typename D::Value;
 
+  // `loose`: by node, the comparisons that may differ within a block (program_partition.h); null
+  // if there are none.
   BlockEvaluator(const ScalarProgram& program, const std::vector<DimPartition>& partitions,
-                 const std::vector<const BlockTensor<V>*>& inputs, int64_t max_elements)
+                 const std::vector<const BlockTensor<V>*>& inputs, int64_t max_elements,
+                 const std::vector<char>* loose = nullptr)
       : program_(program),
         partitions_(partitions),
         inputs_(inputs),
         max_elements_(max_elements),
+        loose_(loose),
         space_({}) {}
 
   absl::Status Run(BlockTensor<V>* output, PremiseCheck* premises);
@@ -46,11 +51,13 @@ class BlockEvaluator {
   struct Array {
     VarMask mask = 0;
     std::vector<V> r;
-    std::vector<int64_t> i;
+    std::vector<int64_t> i;          // at the first index of each block
+    std::vector<int64_t> low, high;  // over the block, where loose comparisons need them
     std::vector<Truth> b;
   };
   // Offsets below: the element is out of range (its value is 0), or an index is invalid.
   static constexpr int64_t kOutside = -(int64_t{1} << 40);
+  static constexpr int64_t kAnyIndex = -(int64_t{1} << 48);  // any element of the tensor
   static constexpr int64_t kBadIndex = -(int64_t{1} << 56);
 
   absl::Status RankVariables();
@@ -67,6 +74,15 @@ class BlockEvaluator {
   std::vector<int64_t> Offsets(const Node& node, VarMask* mask);
   void Gather(const Node& node, Array* out);
   void Integer(const Node& node, Array* out);
+  void Range(const Node& node, Array* out);
+  // Bounds of an integer array; the values themselves where they do not vary within blocks.
+  static const std::vector<int64_t>& LowOf(const Array& a) { return a.low.empty() ? a.i : a.low; }
+  static const std::vector<int64_t>& HighOf(const Array& a) {
+    return a.high.empty() ? a.i : a.high;
+  }
+  bool IsLoose(ExprId id) const { return loose_ != nullptr && (*loose_)[id] != 0; }
+  void LooseComparison(const Node& node, Array* out);
+  V AnyElement(const BlockTensor<V>& input) const;
   void Boolean(const Node& node, Array* out);
   void Select(const Node& node, Array* out);
   absl::Status Contract(const Array& a, const Array& b, VarMask out_mask, Array* out);
@@ -90,6 +106,8 @@ class BlockEvaluator {
   const std::vector<DimPartition>& partitions_;
   const std::vector<const BlockTensor<V>*>& inputs_;
   const int64_t max_elements_;
+  const std::vector<char>* loose_;
+  bool ranges_ = false;  // some comparison is loose
   BlockSpace space_;
   std::vector<int> rank_;            // by variable; -1: one block, index 0
   std::vector<sdfg::VarId> ranked_;  // variables of more than one block, fewest blocks first

@@ -103,6 +103,7 @@ absl::Status BlockEvaluator<D>::Run(BlockTensor<V>* output, PremiseCheck* premis
   ++uses_[program_.body];
   for (const auto& premise : program_.premises) ++uses_[premise.first];
   PlanContractions();
+  ranges_ = loose_ != nullptr && std::find(loose_->begin(), loose_->end(), 1) != loose_->end();
   for (ExprId id = 0; id < static_cast<ExprId>(program_.nodes.size()); ++id) {
     if (fused_[id]) continue;
     if (absl::Status status = Evaluate(id); !status.ok()) return status;
@@ -152,6 +153,7 @@ absl::Status BlockEvaluator<D>::Evaluate(ExprId id) {
     case Op::kIntDiv:
     case Op::kIntMod:
       Integer(node, &out);
+      if (ranges_) Range(node, &out);
       break;
     case Op::kElement:
     case Op::kIntElement:
@@ -165,7 +167,7 @@ absl::Status BlockEvaluator<D>::Evaluate(ExprId id) {
       break;
     case Op::kPosition:
       for (int64_t value : arrays_[node.args[0]].i) {
-        out.r.push_back(value == kInvalidInt ? D::Invalid() : D::FromInt(value));
+        out.r.push_back(IsKnownInt(value) ? D::FromInt(value) : D::Invalid());
       }
       break;
     case Op::kIndicator:
@@ -234,7 +236,11 @@ absl::Status BlockEvaluator<D>::Evaluate(ExprId id) {
     case Op::kAnd:
     case Op::kOr:
     case Op::kNot:
-      Boolean(node, &out);
+      if (IsLoose(id)) {
+        LooseComparison(node, &out);
+      } else {
+        Boolean(node, &out);
+      }
       break;
     case Op::kSum:
       break;

@@ -24,9 +24,12 @@ void BlockEvaluator<D>::Integer(const Node& node, Array* out) {
         for (int64_t k = 0; k < n; ++k) {
           const int64_t x = a.i[at[0] + k * step[0]], y = b.i[at[1] + k * step[1]];
           int64_t sum;
-          const bool bad =
-              x == kInvalidInt || y == kInvalidInt || __builtin_add_overflow(x, y, &sum);
-          out->i.push_back(bad ? kInvalidInt : sum);
+          if (!IsKnownInt(x) || !IsKnownInt(y)) {
+            sum = std::min(x, y);
+          } else if (__builtin_add_overflow(x, y, &sum)) {
+            sum = kInvalidInt;
+          }
+          out->i.push_back(sum);
         }
       });
       return;
@@ -35,8 +38,8 @@ void BlockEvaluator<D>::Integer(const Node& node, Array* out) {
       break;
   }
   for (int64_t x : arrays_[node.args[0]].i) {
-    int64_t result = kInvalidInt;
-    if (x != kInvalidInt) {
+    int64_t result = x;
+    if (IsKnownInt(x)) {
       if (node.op == Op::kIntScale) {
         if (__builtin_mul_overflow(x, node.value, &result)) result = kInvalidInt;
       } else {
@@ -61,6 +64,7 @@ std::vector<int64_t> BlockEvaluator<D>::Offsets(const Node& node, VarMask* mask)
     for (size_t k = 0; k < part.size(); ++k) {
       const int64_t index = arg.i[k];
       part[k] = index == kInvalidInt                 ? kBadIndex
+                : index == kUnknownInt               ? kAnyIndex
                 : index < 0 || index >= dim.extent() ? kOutside
                                                      : dim.BlockOf(index) * stride;
     }
@@ -91,30 +95,139 @@ std::vector<int64_t> BlockEvaluator<D>::Offsets(const Node& node, VarMask* mask)
   return total;
 }
 
+// Encloses every element, and 0 for an index outside.
+template <typename D>
+typename D::Value BlockEvaluator<D>::AnyElement(const BlockTensor<V>& input) const {
+  V hull = D::FromInt(0);
+  for (const V& value : input.values) hull = D::Hull(hull, value);
+  for (int64_t value : input.ints) {
+    hull = IsKnownInt(value) ? D::Hull(hull, D::FromInt(value)) : D::Invalid();
+  }
+  return hull;
+}
+
 template <typename D>
 void BlockEvaluator<D>::Gather(const Node& node, Array* out) {
   const BlockTensor<V>& input = *inputs_[node.input];
   const std::vector<int64_t> offsets = Offsets(node, &out->mask);
+  const auto bad = [](int64_t at) { return at < kBadIndex / 2; };
+  const auto any = [](int64_t at) { return at < kAnyIndex / 2; };
   if (node.op == Op::kIntElement) {
     out->i.resize(offsets.size());
     for (size_t k = 0; k < offsets.size(); ++k) {
       const int64_t at = offsets[k];
-      out->i[k] = at >= 0 ? input.ints[at] : at < kBadIndex / 2 ? kInvalidInt : 0;
+      out->i[k] = at >= 0 ? input.ints[at] : bad(at) ? kInvalidInt : any(at) ? kUnknownInt : 0;
     }
     return;
   }
   out->r.resize(offsets.size());
   const V zero = D::FromInt(0);
+  std::optional<V> hull;
   for (size_t k = 0; k < offsets.size(); ++k) {
     const int64_t at = offsets[k];
     if (at < 0) {
-      out->r[k] = at < kBadIndex / 2 ? D::Invalid() : zero;
+      if (any(at) && !bad(at) && !hull) hull = AnyElement(input);
+      out->r[k] = bad(at) ? D::Invalid() : any(at) ? *hull : zero;
     } else if (input.int_valued) {
-      out->r[k] = input.ints[at] == kInvalidInt ? D::Invalid() : D::FromInt(input.ints[at]);
+      out->r[k] = IsKnownInt(input.ints[at]) ? D::FromInt(input.ints[at]) : D::Invalid();
     } else {
       out->r[k] = input.values[at];
     }
   }
+}
+
+// Bounds of an integer expression over each block.
+template <typename D>
+void BlockEvaluator<D>::Range(const Node& node, Array* out) {
+  switch (node.op) {
+    case Op::kIndex:
+      if (out->mask == 0) {
+        out->low.assign(1, 0);
+        out->high.assign(1, std::max<int64_t>(program_.vars[node.var].extent - 1, 0));
+      } else {
+        out->low = out->i;
+        out->high = partitions_[node.var].Lasts();
+      }
+      return;
+    case Op::kIntAdd: {
+      const Array& a = arrays_[node.args[0]];
+      const Array& b = arrays_[node.args[1]];
+      if (a.low.empty() && b.low.empty()) return;
+      const auto add = [&](const std::vector<int64_t>& x, const std::vector<int64_t>& y,
+                           std::vector<int64_t>* sum) {
+        space_.Walk<2>(out->mask, {a.mask, b.mask},
+                       [&](int64_t n, const auto& at, const auto& step) {
+                         for (int64_t k = 0; k < n; ++k) {
+                           const int64_t u = x[at[0] + k * step[0]], v = y[at[1] + k * step[1]];
+                           int64_t w;
+                           const bool bad =
+                               !IsKnownInt(u) || !IsKnownInt(v) || __builtin_add_overflow(u, v, &w);
+                           sum->push_back(bad ? kInvalidInt : w);
+                         }
+                       });
+      };
+      add(LowOf(a), LowOf(b), &out->low);
+      add(HighOf(a), HighOf(b), &out->high);
+      return;
+    }
+    case Op::kIntScale:
+    case Op::kIntDiv:
+    case Op::kIntMod: {
+      const Array& a = arrays_[node.args[0]];
+      if (a.low.empty()) return;
+      const int64_t c = node.value;
+      const auto floored = [c](int64_t x) { return x / c - (x % c < 0); };
+      for (size_t k = 0; k < a.low.size(); ++k) {
+        int64_t low = a.low[k], high = a.high[k];
+        if (!IsKnownInt(low) || !IsKnownInt(high)) {
+          low = high = kInvalidInt;
+        } else if (node.op == Op::kIntScale) {
+          if (c < 0) std::swap(low, high);
+          if (__builtin_mul_overflow(low, c, &low)) low = kInvalidInt;
+          if (__builtin_mul_overflow(high, c, &high)) high = kInvalidInt;
+        } else if (node.op == Op::kIntDiv) {
+          low = floored(low);
+          high = floored(high);
+        } else if (floored(low) == floored(high)) {
+          const int64_t base = floored(low) * c;
+          low -= base;
+          high -= base;
+        } else {
+          low = 0;
+          high = c - 1;
+        }
+        out->low.push_back(low);
+        out->high.push_back(high);
+      }
+      return;
+    }
+    default:
+      return;  // constants and elements do not vary within a block
+  }
+}
+
+// Less or less-or-equal where the operands vary within blocks.
+template <typename D>
+void BlockEvaluator<D>::LooseComparison(const Node& node, Array* out) {
+  const Array& a = arrays_[node.args[0]];
+  const Array& b = arrays_[node.args[1]];
+  const bool strict = node.op == Op::kIntLess;
+  const std::vector<int64_t>&a_low = LowOf(a), &a_high = HighOf(a);
+  const std::vector<int64_t>&b_low = LowOf(b), &b_high = HighOf(b);
+  out->b.reserve(space_.Size(out->mask));
+  space_.Walk<2>(out->mask, {a.mask, b.mask}, [&](int64_t n, const auto& at, const auto& step) {
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t p = at[0] + k * step[0], q = at[1] + k * step[1];
+      const bool known = IsKnownInt(a_low[p]) && IsKnownInt(a_high[p]) && IsKnownInt(b_low[q]) &&
+                         IsKnownInt(b_high[q]);
+      const bool always = strict ? a_high[p] < b_low[q] : a_high[p] <= b_low[q];
+      const bool never = strict ? a_low[p] >= b_high[q] : a_low[p] > b_high[q];
+      out->b.push_back(!known   ? Truth::kInvalid
+                       : always ? Truth::kTrue
+                       : never  ? Truth::kFalse
+                                : Truth::kUndecided);
+    }
+  });
 }
 
 template <typename D>
@@ -131,7 +244,9 @@ void BlockEvaluator<D>::Boolean(const Node& node, Array* out) {
       if (node.op == Op::kNot) {
         truth = a.b[k];
       } else if (integer) {
-        truth = a.i[k] == kInvalidInt ? Truth::kInvalid : known(a.i[k] == 0);
+        truth = a.i[k] == kInvalidInt   ? Truth::kInvalid
+                : a.i[k] == kUnknownInt ? Truth::kUndecided
+                                        : known(a.i[k] == 0);
       } else {
         truth = D::Eq(a.r[k], zero);
       }
@@ -148,7 +263,9 @@ void BlockEvaluator<D>::Boolean(const Node& node, Array* out) {
       Truth truth = Truth::kInvalid;
       if (node.op == Op::kIntLess || node.op == Op::kIntLessEq || node.op == Op::kIntEq) {
         const int64_t x = a.i[p], y = b.i[q];
-        if (x != kInvalidInt && y != kInvalidInt) {
+        if (IsKnownInt(x) != IsKnownInt(y) || x == kUnknownInt) {
+          truth = std::min(x, y) == kInvalidInt ? Truth::kInvalid : Truth::kUndecided;
+        } else if (IsKnownInt(x)) {
           truth = known(node.op == Op::kIntLess     ? x < y
                         : node.op == Op::kIntLessEq ? x <= y
                                                     : x == y);
@@ -204,7 +321,11 @@ absl::Status BlockEvaluator<D>::Opaque(const Node& node, Array* out) {
         const int64_t step = (arg.mask & row_mask) == 0 ? 0 : space_.Stride(arg.mask, row_rank);
         for (int64_t j = 0; j < row_extent; ++j) {
           const int64_t position = at[k][point] + j * step;
-          row.push_back(IsInteger(node.args[k]) ? D::FromInt(arg.i[position]) : arg.r[position]);
+          if (!IsInteger(node.args[k])) {
+            row.push_back(arg.r[position]);
+          } else {
+            row.push_back(IsKnownInt(arg.i[position]) ? D::FromInt(arg.i[position]) : D::Invalid());
+          }
         }
       } else if (IsInteger(node.args[k])) {
         ints.push_back(arg.i[at[k][point]]);
@@ -213,7 +334,8 @@ absl::Status BlockEvaluator<D>::Opaque(const Node& node, Array* out) {
       }
     }
     int64_t integer = kInvalidInt;
-    V value = EvaluateOpaque<D>(parsed, node.name, row, reals, ints, row_extent, &integer);
+    V value = EvaluateOpaque<D>(parsed, node.name, row, reals, ints, row_extent, loose_ != nullptr,
+                                &integer);
     if (node.int_valued) {
       out->i.push_back(integer);
     } else {

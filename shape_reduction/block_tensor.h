@@ -3,16 +3,12 @@
 #define PLANPROOF_SHAPE_REDUCTION_BLOCK_TENSOR_H_
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "shape_reduction/program_partition.h"
 
 namespace planproof::shape_reduction {
-
-// An integer that depends on a comparison which intervals could not decide.
-inline constexpr int64_t kInvalidInt = std::numeric_limits<int64_t>::min();
 
 // Whether the premises of a program hold on all blocks.
 struct PremiseCheck {

@@ -27,11 +27,6 @@ int64_t Uniform(std::mt19937_64* random, int64_t low, int64_t high) {
   return low + static_cast<int64_t>((*random)() % span);
 }
 
-bool IsSource(const sdfg::Tensor& tensor) {
-  return tensor.producer == sdfg::kNone && tensor.role != TensorRole::kOne &&
-         tensor.role != TensorRole::kZero;
-}
-
 bool IsIntegerTensor(sdfg::DType dtype) { return sdfg::IsInteger(dtype); }
 
 }  // namespace
@@ -53,6 +48,25 @@ ChoiceOptions OptionsOfSeed(uint64_t seed) {
     options.random_cuts = 0;
   }
   return options;
+}
+
+bool InputChooser::IsSource(const sdfg::Tensor& tensor) {
+  return tensor.producer == sdfg::kNone && tensor.role != TensorRole::kOne &&
+         tensor.role != TensorRole::kZero;
+}
+
+double InputChooser::ScaleOf(TensorId id) const {
+  if (problem_.logical.tensors[id].role != TensorRole::kParameter) return 1;
+  return std::exp2(-std::round(std::log2(std::max(1.0, fan_in_[id]))));
+}
+
+bool InputChooser::Untied(TensorId id, size_t dim) const {
+  if (ranked_.count({id, dim}) != 0) return true;
+  return std::any_of(problem_.premises.begin(), problem_.premises.end(),
+                     [id](const lineage::Problem::InputPremise& premise) {
+                       return premise.tensor == id &&
+                              premise.kind == lineage::Problem::InputPremise::Kind::kNoTie;
+                     });
 }
 
 InputChooser::InputChooser(const lineage::Problem& problem, ProgramCache* programs)
@@ -327,15 +341,11 @@ BlockTensorPtr<double> InputChooser::ChooseTensor(TensorId id, const ChoiceOptio
                                                   Random* random) const {
   const sdfg::Tensor& tensor = problem_.logical.tensors[id];
   auto result = std::make_shared<BlockTensor<double>>();
-  bool untied = false;
-  for (const lineage::Problem::InputPremise& premise : problem_.premises) {
-    untied |= premise.tensor == id && premise.kind == lineage::Problem::InputPremise::Kind::kNoTie;
-  }
   for (size_t d = 0; d < tensor.shape.size(); ++d) {
     const int64_t extent = tensor.shape[d];
-    const bool apart = untied || ranked_.count({id, d}) != 0;
-    result->dims.push_back(apart ? std::make_shared<const DimPartition>(DimPartition::Full(extent))
-                                 : partitions.at(extent));
+    result->dims.push_back(Untied(id, d)
+                               ? std::make_shared<const DimPartition>(DimPartition::Full(extent))
+                               : partitions.at(extent));
   }
   result->int_valued = IsIntegerTensor(tensor.dtype);
   if (result->int_valued) {
@@ -348,12 +358,8 @@ BlockTensorPtr<double> InputChooser::ChooseTensor(TensorId id, const ChoiceOptio
 
 void InputChooser::ChooseReals(TensorId id, const ChoiceOptions& options, Random* random,
                                BlockTensor<double>* result) const {
-  using Kind = lineage::Problem::InputPremise::Kind;
   const sdfg::Tensor& tensor = problem_.logical.tensors[id];
-  double scale = 1;
-  if (tensor.role == TensorRole::kParameter && !options.wild) {
-    scale = std::exp2(-std::round(std::log2(std::max(1.0, fan_in_[id]))));
-  }
+  const double scale = options.wild ? 1 : ScaleOf(id);
   const int64_t style = Uniform(random, 0, 5);
   // The whole tensor near one literal, or its opposite: what stands for infinity, or a bound.
   double centre = 0;
@@ -387,6 +393,14 @@ void InputChooser::ChooseReals(TensorId id, const ChoiceOptions& options, Random
   if (tensor.dtype == sdfg::DType::kBool) {
     for (double& value : result->values) value = static_cast<double>(Uniform(random, 0, 1));
   }
+  MeetPremises(id, scale, random, result);
+}
+
+void InputChooser::MeetPremises(TensorId id, double scale, Random* random,
+                                BlockTensor<double>* result) const {
+  using Kind = lineage::Problem::InputPremise::Kind;
+  const sdfg::Tensor& tensor = problem_.logical.tensors[id];
+  const int64_t count = result->Blocks();
   for (size_t d = 0; d < tensor.shape.size(); ++d) {
     if (ranked_.count({id, d}) == 0) continue;
     for (int64_t k = 0; k < count; ++k) {  // no two alike

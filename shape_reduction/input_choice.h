@@ -47,8 +47,20 @@ class InputChooser {
   // give equal inputs.
   std::vector<BlockTensorPtr<double>> Choose(uint64_t seed, const ChoiceOptions& options) const;
 
- private:
+  // For other choices of the same inputs.
   using Random = std::mt19937_64;
+  static bool IsSource(const sdfg::Tensor& tensor);  // its value is chosen
+  // The power of two by which a parameter is scaled down, so that contractions stay moderate.
+  double ScaleOf(sdfg::TensorId id) const;
+  // Integers of the tensor lie in [first, second).
+  std::pair<int64_t, int64_t> IdRange(sdfg::TensorId id) const { return id_range_[id]; }
+  // Equal elements along the dimension may be a tie.
+  bool Untied(sdfg::TensorId id, size_t dim) const;
+  // Changes the values chosen for a real tensor to meet its premises and to avoid ties.
+  void MeetPremises(sdfg::TensorId id, double scale, Random* random,
+                    BlockTensor<double>* tensor) const;
+
+ private:
   using SlicesSeen = std::set<std::vector<int64_t>>;
   void FindBounds();
   void AddBounds(const sdfg::Tensor& tensor, const lineage::Lineage& lineage, SlicesSeen* seen);

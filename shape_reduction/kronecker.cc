@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "shape_reduction/opaque_functions.h"
 #include "shape_reduction/scalar_program.h"
 
 namespace planproof::shape_reduction {
@@ -158,9 +159,26 @@ class Eliminator {
     }
   }
 
+  // Bounds of a form; a choice from a row is one of its positions.
+  bool RangeOf(const IndexForm& form, int64_t* low, int64_t* high) const {
+    IndexForm known = form;
+    known.atoms.clear();
+    if (!FormRange(known, low, high)) return false;
+    for (const auto& [scale, atom] : form.atoms) {
+      const Node& node = pool_[atom];
+      if (node.op != Op::kOpaque || node.var < 0 ||
+          ParseOpaqueName(node.name).base != "topk_index") {
+        return false;
+      }
+      const int64_t last = scale * (pool_.vars[node.var].extent - 1);
+      (last < 0 ? *low : *high) += last;
+    }
+    return true;
+  }
+
   void AddCondition(Condition condition, Nest* nest) {
     int64_t low, high;
-    if (FormRange(condition.form, &low, &high)) {
+    if (RangeOf(condition.form, &low, &high)) {
       if (high < 0 || (condition.equality && low > 0)) nest->never = true;
       if (condition.equality ? low == 0 && high == 0 : low >= 0) return;
     }

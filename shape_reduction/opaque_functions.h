@@ -91,26 +91,37 @@ std::optional<std::vector<int64_t>> TopK(const std::vector<typename D::Value>& r
   return chosen;
 }
 
+// An element of the row, not known which.
+template <typename D>
+typename D::Value EncloseChoice(const std::vector<typename D::Value>& row, int64_t* int_result) {
+  typename D::Value hull = row[0];
+  for (const typename D::Value& value : row) hull = D::Hull(hull, value);
+  if (!D::IsInvalid(hull)) *int_result = kUnknownInt;
+  return hull;
+}
+
 // The function's value for one row (empty if it has none) and scalar arguments; for an integer
-// function the value is returned through `int_result`.
+// function the value is returned through `int_result`. A choice that the enclosures do not decide
+// is enclosed if `enclose`, else not defined.
 template <typename D>
 typename D::Value EvaluateOpaque(const OpaqueName& parsed, const std::string& name,
                                  const std::vector<typename D::Value>& row,
                                  const std::vector<typename D::Value>& reals,
-                                 const std::vector<int64_t>& ints, int64_t row_extent,
+                                 const std::vector<int64_t>& ints, int64_t row_extent, bool enclose,
                                  int64_t* int_result) {
   *int_result = kInvalidInt;
   for (int64_t value : ints) {
-    if (value == kInvalidInt) return D::Invalid();
+    if (!IsKnownInt(value)) return D::Invalid();
   }
   if (parsed.base.rfind("topk", 0) == 0 && !row.empty()) {
     const int64_t k = parsed.Get("k", 1);
     const auto chosen = TopK<D>(row, k, parsed.Get("groups", 1), parsed.Get("topk_groups", 1),
                                 parsed.Is("group_score", "top2_sum"));
     const int64_t position = ints.empty() ? 0 : ints[0];
-    if (!chosen || position < 0 || position >= static_cast<int64_t>(chosen->size())) {
-      return D::Invalid();
-    }
+    if (position < 0 || position >= k) return D::Invalid();
+    // Whatever is chosen, also where there is a tie, lies in the row.
+    if (!chosen && enclose) return EncloseChoice<D>(row, int_result);
+    if (!chosen || position >= static_cast<int64_t>(chosen->size())) return D::Invalid();
     *int_result = (*chosen)[position];
     return row[*int_result];
   }

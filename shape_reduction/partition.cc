@@ -121,6 +121,25 @@ std::vector<int64_t> DimPartition::Representatives() const {
   return result;
 }
 
+std::vector<int64_t> DimPartition::Lasts() const {
+  std::vector<int64_t> result = {0};
+  if (blocks_ == 0) return {};
+  int64_t stride = extent_;
+  for (const Digit& digit : digits_) {
+    stride /= digit.extent;
+    std::vector<int64_t> next;
+    next.reserve(result.size() * digit.starts.size());
+    for (int64_t base : result) {
+      for (size_t i = 0; i < digit.starts.size(); ++i) {
+        const int64_t end = i + 1 < digit.starts.size() ? digit.starts[i + 1] : digit.extent;
+        next.push_back(base + (end - 1) * stride);
+      }
+    }
+    result = std::move(next);
+  }
+  return result;
+}
+
 std::vector<int64_t> DimPartition::Weights() const {
   std::vector<int64_t> result = {1};
   if (blocks_ == 0) return {};

@@ -51,6 +51,8 @@ class DimPartition {
   int64_t BlockOf(int64_t index) const;
   // The smallest index of each block, in block order (lexicographic by digit intervals).
   std::vector<int64_t> Representatives() const;
+  // The largest index of each block.
+  std::vector<int64_t> Lasts() const;
   // The number of indices in each block.
   std::vector<int64_t> Weights() const;
 

@@ -32,7 +32,7 @@ absl::Status ProblemEvaluation<D>::EvaluateLogical(
     const std::vector<BlockTensorPtr<double>>& inputs, const ReducedOptions& options) {
   logical_.assign(problem_.logical.tensors.size(), nullptr);
   for (size_t id = 0; id < inputs.size(); ++id) {
-    if (inputs[id] != nullptr) logical_[id] = Convert<D>(inputs[id]);
+    if (inputs[id] != nullptr) logical_[id] = evaluator_.Intern(Convert<D>(inputs[id]));
   }
   OpenPremises open;
   absl::Status status = evaluator_.Evaluate(problem_.logical, options, &logical_, &open);

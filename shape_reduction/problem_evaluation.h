@@ -18,8 +18,8 @@ class ProblemEvaluation {
   using V = typename D::Value;
   using Ptr = BlockTensorPtr<V>;
 
-  ProblemEvaluation(const lineage::Problem& problem, ProgramCache* programs)
-      : problem_(problem), evaluator_(programs) {}
+  ProblemEvaluation(const lineage::Problem& problem, ProgramCache* programs, bool enclose = false)
+      : problem_(problem), evaluator_(programs, enclose) {}
 
   // `inputs`: values of the logical tensors without producer. Evaluates the logical tensors that
   // `cone` depends on (all if empty).
@@ -29,6 +29,7 @@ class ProblemEvaluation {
   // `trusted`, by parallel tensor if not null: these are read through their lineage too.
   absl::Status EvaluateParallel(const ReducedOptions& options,
                                 const std::vector<char>* trusted = nullptr);
+  ReducedEvaluator<D>& evaluator() { return evaluator_; }
   // The logical tensor as the parallel tensor's lineage says it is laid out.
   absl::Status Claimed(sdfg::TensorId parallel, const lineage::Lineage& lineage,
                        int64_t max_elements, Ptr* result);

@@ -14,11 +14,14 @@ namespace {
 
 // More different ids than this, and the variable they are compared with is cut at every value.
 constexpr size_t kMaxIdCuts = 256;
+// Comparisons of variables whose extents multiply to at most this are always cut.
+constexpr int64_t kSmallSquare = 1024;
 
 class Derivation {
  public:
-  Derivation(const ScalarProgram& program, const std::vector<InputBlocks>& inputs)
-      : program_(program), inputs_(inputs), partitions_(program.vars) {}
+  Derivation(const ScalarProgram& program, const std::vector<InputBlocks>& inputs,
+             std::vector<char>* loose)
+      : program_(program), inputs_(inputs), loose_(loose), partitions_(program.vars) {}
 
   std::vector<DimPartition> Run() {
     for (const auto& [var, modulus] : program_.case_digits) {
@@ -30,7 +33,9 @@ class Derivation {
     const size_t cases = std::max<size_t>(program_.case_forms.size(), 1);
     for (size_t k = 0; k < cases; ++k) {
       forms_ = program_.case_forms.empty() ? &program_.forms : &program_.case_forms[k];
-      for (const Node& node : program_.nodes) Visit(node);
+      for (size_t id = 0; id < program_.nodes.size(); ++id) {
+        if (!LeftLoose(id)) Visit(program_.nodes[id]);
+      }
       if (program_.int_valued) Exact(Form(program_.body));
     }
     std::vector<DimPartition> result;
@@ -41,6 +46,24 @@ class Derivation {
   }
 
  private:
+  // Marks a comparison of long dimensions with each other, where that is wanted.
+  bool LeftLoose(size_t id) {
+    const Node& node = program_.nodes[id];
+    if (loose_ == nullptr || (node.op != Op::kIntLess && node.op != Op::kIntLessEq)) return false;
+    const IndexForm difference =
+        AddForms(Form(node.args[0]), Form(node.args[1]), -1, program_.vars);
+    if (!difference.atoms.empty() || difference.terms.size() < 2) return false;
+    int64_t points = 1;
+    bool several = false;
+    for (const DigitTerm& term : difference.terms) {
+      several |= term.var != difference.terms[0].var;
+      points = std::min(points * std::min(term.extent, kSmallSquare), 2 * kSmallSquare);
+    }
+    if (!several || points <= kSmallSquare) return false;
+    (*loose_)[id] = 1;
+    return true;
+  }
+
   void Visit(const Node& node) {
     switch (node.op) {
       case Op::kElement:
@@ -109,6 +132,7 @@ class Derivation {
     const Node& node = program_.nodes[atom];
     if (node.op != Op::kIntElement || inputs_[node.input].ints == nullptr) return std::nullopt;
     std::vector<int64_t> values = *inputs_[node.input].ints;
+    std::erase_if(values, [](int64_t value) { return !IsKnownInt(value); });
     std::sort(values.begin(), values.end());
     values.erase(std::unique(values.begin(), values.end()), values.end());
     if (values.size() > kMaxIdCuts) return std::nullopt;
@@ -146,6 +170,7 @@ class Derivation {
 
   const ScalarProgram& program_;
   const std::vector<InputBlocks>& inputs_;
+  std::vector<char>* loose_;
   const std::vector<IndexForm>* forms_ = nullptr;
   VariablePartitions partitions_;
 };
@@ -153,8 +178,10 @@ class Derivation {
 }  // namespace
 
 std::vector<DimPartition> DerivePartitions(const ScalarProgram& program,
-                                           const std::vector<InputBlocks>& inputs) {
-  return Derivation(program, inputs).Run();
+                                           const std::vector<InputBlocks>& inputs,
+                                           std::vector<char>* loose) {
+  if (loose != nullptr) loose->assign(program.nodes.size(), 0);
+  return Derivation(program, inputs, loose).Run();
 }
 
 }  // namespace planproof::shape_reduction

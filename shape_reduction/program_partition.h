@@ -3,6 +3,7 @@
 #define PLANPROOF_SHAPE_REDUCTION_PROGRAM_PARTITION_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -10,6 +11,12 @@
 #include "shape_reduction/scalar_program.h"
 
 namespace planproof::shape_reduction {
+
+// An integer that depends on a comparison which intervals could not decide: not defined.
+inline constexpr int64_t kInvalidInt = std::numeric_limits<int64_t>::min();
+// A valid index that is not known: the choice of experts where the scores' enclosures overlap.
+inline constexpr int64_t kUnknownInt = std::numeric_limits<int64_t>::min() + 1;
+inline constexpr bool IsKnownInt(int64_t value) { return value > kUnknownInt; }
 
 using PartitionPtr = std::shared_ptr<const DimPartition>;
 
@@ -23,8 +30,13 @@ struct InputBlocks {
 // The coarsest partitions (up to the limits of the pullback) on whose blocks the program's body and
 // premises are constant, by variable. The output's partition is that of its dimension variables;
 // the partition of a summed variable tells how its sum becomes a weighted one.
+//
+// With `loose`, for enclosures: a comparison of index variables with each other (a causal mask, key
+// against query) that would cut them finely cuts nothing, and its node is marked. On a block where
+// it is not the same everywhere it is undecided, and the block's value must enclose both.
 std::vector<DimPartition> DerivePartitions(const ScalarProgram& program,
-                                           const std::vector<InputBlocks>& inputs);
+                                           const std::vector<InputBlocks>& inputs,
+                                           std::vector<char>* loose = nullptr);
 
 }  // namespace planproof::shape_reduction
 

@@ -1,6 +1,9 @@
 #include "shape_reduction/reduced_evaluator.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include "shape_reduction/block_evaluator.h"
@@ -29,6 +32,23 @@ bool IsIdentity(const ScalarProgram& program) {
   return true;
 }
 
+// The same partitions and the same bits.
+template <typename D>
+bool SameContent(const BlockTensor<typename D::Value>& a, const BlockTensor<typename D::Value>& b) {
+  if (a.int_valued != b.int_valued || a.ints != b.ints || a.dims.size() != b.dims.size() ||
+      a.values.size() != b.values.size()) {
+    return false;
+  }
+  for (size_t d = 0; d < a.dims.size(); ++d) {
+    if (a.dims[d] != b.dims[d] && !(*a.dims[d] == *b.dims[d])) return false;
+  }
+  const auto same = [](const auto& x, const auto& y) {
+    return std::bit_cast<uint64_t>(D::Lower(x)) == std::bit_cast<uint64_t>(D::Lower(y)) &&
+           std::bit_cast<uint64_t>(D::Upper(x)) == std::bit_cast<uint64_t>(D::Upper(y));
+  };
+  return std::equal(a.values.begin(), a.values.end(), b.values.begin(), same);
+}
+
 }  // namespace
 
 template <typename V>
@@ -40,6 +60,34 @@ BlockTensorPtr<V> ConstantTensor(const sdfg::Shape& shape, V value) {
     blocks *= tensor->dims.back()->blocks();
   }
   tensor->values.assign(blocks, std::move(value));
+  return tensor;
+}
+
+template <typename D>
+typename ReducedEvaluator<D>::Ptr ReducedEvaluator<D>::Intern(Ptr tensor) {
+  // Only here are bounds in doubles the whole content.
+  if (!enclose_ || !std::is_same_v<D, IntervalDomain>) return tensor;
+  uint64_t hash = tensor->int_valued ? 1 : 0;
+  const auto mix = [&hash](uint64_t x) {
+    hash = (hash ^ x) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  };
+  for (const PartitionPtr& dim : tensor->dims) {
+    mix(static_cast<uint64_t>(dim->extent()));
+    mix(static_cast<uint64_t>(dim->blocks()));
+  }
+  for (int64_t x : tensor->ints) mix(static_cast<uint64_t>(x));
+  for (const V& x : tensor->values) {
+    mix(std::bit_cast<uint64_t>(D::Lower(x)));
+    mix(std::bit_cast<uint64_t>(D::Upper(x)));
+  }
+  const auto [begin, end] = interned_.equal_range(hash);
+  for (auto at = begin; at != end; ++at) {
+    if (Ptr known = at->second.lock(); known != nullptr && SameContent<D>(*known, *tensor)) {
+      return known;
+    }
+  }
+  interned_.emplace(hash, tensor);
   return tensor;
 }
 
@@ -76,16 +124,19 @@ absl::Status ReducedEvaluator<D>::Apply(const ScalarProgram& program,
     blocks.push_back({input->dims, input->int_valued ? &input->ints : nullptr});
     raw.push_back(input.get());
   }
-  const std::vector<DimPartition> partitions = DerivePartitions(program, blocks);
+  std::vector<char> loose;
+  const std::vector<DimPartition> partitions =
+      DerivePartitions(program, blocks, enclose_ ? &loose : nullptr);
   auto output = std::make_shared<BlockTensor<V>>();
   PremiseCheck check;
   absl::Status status =
-      BlockEvaluator<D>(program, partitions, raw, max_elements).Run(output.get(), &check);
+      BlockEvaluator<D>(program, partitions, raw, max_elements, enclose_ ? &loose : nullptr)
+          .Run(output.get(), &check);
   if (!status.ok()) return status;
   remembered.inputs.assign(inputs.begin(), inputs.end());
   remembered.premises = check;
   *premises = check;
-  *result = output;
+  *result = Intern(std::move(output));
   remembered.result = *result;
   return absl::OkStatus();
 }
@@ -134,7 +185,7 @@ absl::Status ReducedEvaluator<D>::Evaluate(const sdfg::Graph& graph, const Reduc
     if ((*values)[id] != nullptr || tensor.producer != sdfg::kNone || !needed[id]) continue;
     if (tensor.role == sdfg::TensorRole::kOne || tensor.role == sdfg::TensorRole::kZero) {
       const bool one = tensor.role == sdfg::TensorRole::kOne;
-      (*values)[id] = ConstantTensor<V>(tensor.shape, D::FromInt(one));
+      (*values)[id] = Intern(ConstantTensor<V>(tensor.shape, D::FromInt(one)));
     } else {
       return absl::InvalidArgumentError("no value for tensor " + tensor.name);
     }

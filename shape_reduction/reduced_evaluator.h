@@ -63,7 +63,11 @@ class ReducedEvaluator {
   using V = typename D::Value;
   using Ptr = BlockTensorPtr<V>;
 
-  explicit ReducedEvaluator(ProgramCache* programs) : programs_(*programs) {}
+  // `enclose` (interval domains only): a block's value encloses those of all its elements, which
+  // need not be equal. Long dimensions are then not cut where their indices are compared with each
+  // other, and tensors of equal content are one, so that what equal layers do to them is done once.
+  explicit ReducedEvaluator(ProgramCache* programs, bool enclose = false)
+      : programs_(*programs), enclose_(enclose) {}
 
   // A premise of an operator that is not known to hold everywhere on these inputs.
   struct OpenPremise {
@@ -87,6 +91,9 @@ class ReducedEvaluator {
   absl::Status Apply(const ScalarProgram& program, const std::vector<Ptr>& inputs,
                      int64_t max_elements, Ptr* result, PremiseCheck* premises);
 
+  // The tensor, or an equal one that was interned before. Only enclosing evaluators intern.
+  Ptr Intern(Ptr tensor);
+
  private:
   struct Remembered {
     std::weak_ptr<const BlockTensor<V>> result;
@@ -94,7 +101,9 @@ class ReducedEvaluator {
     PremiseCheck premises;
   };
   ProgramCache& programs_;
+  const bool enclose_;
   std::map<std::vector<const void*>, Remembered> remembered_;
+  std::unordered_multimap<uint64_t, std::weak_ptr<const BlockTensor<V>>> interned_;
 };
 
 // The value of every element of a tensor without producer whose role fixes it.

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
+#include <unordered_map>
+#include <utility>
 
 #include "shape_reduction/domain_floating.h"
 #include "shape_reduction/domain_interval.h"
 #include "shape_reduction/domain_mpfi.h"
+#include "shape_reduction/focused_evaluation.h"
 #include "shape_reduction/input_choice.h"
 #include "shape_reduction/input_premises.h"
 #include "shape_reduction/problem_evaluation.h"
@@ -21,6 +25,7 @@ using Clock = WorkClock;
 constexpr int kSamplePrecision = 256;
 constexpr int kUniformAttempts = 2;
 constexpr int64_t kMaxElements = int64_t{1} << 22;
+constexpr double kNarrow = 1e-6;  // relative width of an enclosure that stands for one number
 
 Clock::time_point After(double seconds) {
   return Clock::now() +
@@ -66,41 +71,160 @@ absl::Status EvaluateRequired(const lineage::Problem& problem, ProgramCache* pro
 
 }  // namespace
 
+// Values in doubles.
 struct Replay::State {
-  explicit State(const lineage::Problem& p)
-      : problem(p), chooser(p, &programs), evaluation(p, &programs), evaluator(&programs) {}
+  explicit State(const lineage::Problem& p) : problem(p) {}
+  virtual ~State() = default;
+  virtual absl::Status Run(uint64_t seed, const std::vector<TensorId>& cone, double seconds) = 0;
+  virtual Ptr Claimed(const sdfg::Shape& shape, const lineage::Lineage& lineage) = 0;
+  virtual Ptr Apply(const sdfg::Operator& op, int output, const std::vector<Ptr>& inputs) = 0;
+  virtual bool Holds(TensorId id, const lineage::Lineage& lineage,
+                     const std::function<bool(const Ptr&, const Ptr&)>& agree) = 0;
+  virtual const Ptr& Logical(TensorId id) const = 0;
+  virtual const Ptr& Parallel(TensorId id) const = 0;
   const lineage::Problem& problem;
-  ProgramCache programs;
-  InputChooser chooser;
-  ProblemEvaluation<DoubleDomain> evaluation;
-  ReducedEvaluator<DoubleDomain> evaluator;
 };
 
-Replay::Replay(const lineage::Problem& problem) : state_(std::make_unique<State>(problem)) {}
+namespace {
+
+class DoubleState : public Replay::State {
+ public:
+  using Ptr = Replay::Ptr;
+  explicit DoubleState(const lineage::Problem& p)
+      : State(p), chooser_(p, &programs_), evaluation_(p, &programs_), evaluator_(&programs_) {}
+
+  absl::Status Run(uint64_t seed, const std::vector<TensorId>& cone, double seconds) override {
+    ReducedOptions options;
+    options.max_elements = kMaxElements;
+    options.deadline = After(seconds);
+    options.skip_too_fine = true;
+    const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
+    if (absl::Status s = evaluation_.EvaluateLogical(inputs, options); !s.ok()) return s;
+    options.cone_of = cone;
+    return evaluation_.EvaluateParallel(options);
+  }
+  const Ptr& Logical(TensorId id) const override { return evaluation_.logical()[id]; }
+  const Ptr& Parallel(TensorId id) const override { return evaluation_.parallel()[id]; }
+  Ptr Claimed(const sdfg::Shape& shape, const lineage::Lineage& lineage) override {
+    const Ptr& value = Logical(lineage.logical);
+    const sdfg::Shape& logical = problem.logical.tensors[lineage.logical].shape;
+    Ptr result;
+    if (value == nullptr || lineage.map.size() != logical.size()) return nullptr;
+    const absl::Status status =
+        evaluator_.Read(shape, logical, lineage.map, value, kMaxElements, &result);
+    return status.ok() ? result : nullptr;
+  }
+  Ptr Apply(const sdfg::Operator& op, int output, const std::vector<Ptr>& inputs) override {
+    const ScalarProgram& program = programs_.Get(problem.parallel, op, output);
+    PremiseCheck unused;
+    Ptr result;
+    const absl::Status status = evaluator_.Apply(program, inputs, kMaxElements, &result, &unused);
+    return status.ok() ? result : nullptr;
+  }
+  bool Holds(TensorId id, const lineage::Lineage& lineage,
+             const std::function<bool(const Ptr&, const Ptr&)>& agree) override {
+    const Ptr claimed = Claimed(problem.parallel.tensors[id].shape, lineage);
+    return claimed == nullptr || agree(claimed, Parallel(id));
+  }
+
+ private:
+  ProgramCache programs_;
+  InputChooser chooser_;
+  ProblemEvaluation<DoubleDomain> evaluation_;
+  ReducedEvaluator<DoubleDomain> evaluator_;
+};
+
+class EnclosedState : public Replay::State {
+ public:
+  using Ptr = Replay::Ptr;
+  using Enclosure = BlockTensorPtr<Interval>;
+  EnclosedState(const lineage::Problem& p, std::shared_ptr<FocusedEvaluation> evaluation)
+      : State(p), evaluation_(std::move(evaluation)) {}
+
+  absl::Status Run(uint64_t, const std::vector<TensorId>&, double) override {
+    return absl::OkStatus();
+  }
+  const Ptr& Logical(TensorId id) const override { return Middle(evaluation_->logical()[id]); }
+  const Ptr& Parallel(TensorId id) const override { return Middle(evaluation_->parallel()[id]); }
+  Ptr Claimed(const sdfg::Shape& shape, const lineage::Lineage& lineage) override {
+    return Middle(evaluation_->Claimed(shape, lineage));
+  }
+  Ptr Apply(const sdfg::Operator& op, int output, const std::vector<Ptr>& inputs) override {
+    std::vector<Enclosure> enclosures;
+    for (const Ptr& input : inputs) enclosures.push_back(Around(input));
+    return Middle(evaluation_->Apply(op, output, enclosures));
+  }
+  bool Holds(TensorId id, const lineage::Lineage& lineage,
+             const std::function<bool(const Ptr&, const Ptr&)>&) override {
+    const Enclosure claimed = evaluation_->Claimed(problem.parallel.tensors[id].shape, lineage);
+    return claimed == nullptr || FindGap(*claimed, *evaluation_->parallel()[id]).size == 0;
+  }
+
+ private:
+  const Ptr& Middle(const Enclosure& enclosure) const;
+  Enclosure Around(const Ptr& values) const;
+
+  std::shared_ptr<FocusedEvaluation> evaluation_;
+  // Both ways, by address; what they point to is kept.
+  mutable std::unordered_map<const void*, std::pair<Enclosure, Ptr>> middle_;
+  mutable std::unordered_map<const void*, Enclosure> around_;
+};
+
+const Replay::Ptr& EnclosedState::Middle(const Enclosure& enclosure) const {
+  auto& [kept, middle] = middle_[enclosure.get()];
+  if (middle != nullptr || enclosure == nullptr) return middle;
+  kept = enclosure;
+  auto made = std::make_shared<BlockTensor<double>>();
+  made->dims = enclosure->dims;
+  made->int_valued = enclosure->int_valued;
+  for (int64_t x : enclosure->ints) made->ints.push_back(IsKnownInt(x) ? x : kInvalidInt);
+  double scale = 0;
+  for (const Interval& x : enclosure->values) {
+    const double least = std::fmin(std::fabs(x.lo), std::fabs(x.hi));
+    if (std::isfinite(least) && (x.lo >= 0) == (x.hi >= 0)) scale = std::fmax(scale, least);
+  }
+  for (const Interval& x : enclosure->values) {
+    const double width = x.hi - x.lo;
+    const double size = std::fmax(std::fabs(x.lo), std::fabs(x.hi));
+    const bool narrow =
+        x.lo == x.hi || width <= kNarrow * size || width <= kNarrow * kNarrow * scale;
+    made->values.push_back(x.lo == x.hi ? x.lo
+                           : narrow     ? x.lo + width / 2
+                                        : std::numeric_limits<double>::quiet_NaN());
+  }
+  middle = made;
+  around_[made.get()] = enclosure;
+  return middle;
+}
+
+EnclosedState::Enclosure EnclosedState::Around(const Ptr& values) const {
+  if (const auto at = around_.find(values.get()); at != around_.end()) return at->second;
+  auto made = std::make_shared<BlockTensor<Interval>>();
+  made->dims = values->dims;
+  made->int_valued = values->int_valued;
+  made->ints = values->ints;
+  for (double x : values->values) made->values.push_back(IntervalDomain::FromDouble(x));
+  return made;
+}
+
+}  // namespace
+
+Replay::Replay(const lineage::Problem& problem) : state_(std::make_unique<DoubleState>(problem)) {}
+Replay::Replay(const lineage::Problem& problem, std::shared_ptr<FocusedEvaluation> evaluation)
+    : state_(std::make_unique<EnclosedState>(problem, std::move(evaluation))), enclosed_(true) {}
 Replay::~Replay() = default;
 
 absl::Status Replay::Run(uint64_t seed, const std::vector<TensorId>& cone, double seconds) {
-  ReducedOptions options;
-  options.max_elements = kMaxElements;
-  options.deadline = After(seconds);
-  options.skip_too_fine = true;
-  const auto inputs = state_->chooser.Choose(seed, OptionsOfSeed(seed));
-  if (absl::Status s = state_->evaluation.EvaluateLogical(inputs, options); !s.ok()) return s;
-  options.cone_of = cone;
-  return state_->evaluation.EvaluateParallel(options);
+  return state_->Run(seed, cone, seconds);
 }
-
-const Replay::Ptr& Replay::Logical(TensorId id) const { return state_->evaluation.logical()[id]; }
-const Replay::Ptr& Replay::Parallel(TensorId id) const { return state_->evaluation.parallel()[id]; }
-
+const Replay::Ptr& Replay::Logical(TensorId id) const { return state_->Logical(id); }
+const Replay::Ptr& Replay::Parallel(TensorId id) const { return state_->Parallel(id); }
 Replay::Ptr Replay::Claimed(const sdfg::Shape& shape, const lineage::Lineage& lineage) {
-  const Ptr& value = Logical(lineage.logical);
-  const sdfg::Shape& logical = state_->problem.logical.tensors[lineage.logical].shape;
-  Ptr result;
-  if (value == nullptr || lineage.map.size() != logical.size()) return nullptr;
-  const absl::Status status =
-      state_->evaluator.Read(shape, logical, lineage.map, value, kMaxElements, &result);
-  return status.ok() ? result : nullptr;
+  return state_->Claimed(shape, lineage);
+}
+bool Replay::Holds(TensorId id, const lineage::Lineage& lineage,
+                   const std::function<bool(const Ptr&, const Ptr&)>& agree) {
+  return state_->Holds(id, lineage, agree);
 }
 
 Replay::Ptr Replay::Apply(const sdfg::Operator& op, int output, const std::vector<Ptr>& inputs) {
@@ -109,12 +233,7 @@ Replay::Ptr Replay::Apply(const sdfg::Operator& op, int output, const std::vecto
     const Ptr& usual = Parallel(op.inputs[k]);
     if (usual != nullptr && usual->int_valued != inputs[k]->int_valued) return nullptr;
   }
-  const ScalarProgram& program = state_->programs.Get(state_->problem.parallel, op, output);
-  PremiseCheck unused;
-  Ptr result;
-  const absl::Status status =
-      state_->evaluator.Apply(program, inputs, kMaxElements, &result, &unused);
-  return status.ok() ? result : nullptr;
+  return state_->Apply(op, output, inputs);
 }
 
 Sample FindSample(const lineage::Problem& problem, int attempts, double seconds) {

@@ -4,6 +4,7 @@
 #define PLANPROOF_SHAPE_REDUCTION_REPLAY_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,12 +16,18 @@
 
 namespace planproof::shape_reduction {
 
+class FocusedEvaluation;
+
 class Replay {
  public:
   using Ptr = BlockTensorPtr<double>;
 
   explicit Replay(const lineage::Problem& problem);
+  // Of an evaluation in enclosures that was made already: values are the middles of narrow
+  // enclosures, and NaN where they are wide. There is nothing to Run.
+  Replay(const lineage::Problem& problem, std::shared_ptr<FocusedEvaluation> evaluation);
   ~Replay();
+  bool enclosed() const { return enclosed_; }
 
   // Evaluates in double precision on the inputs of the seed: of the parallel graph what `cone`
   // depends on (all if empty), of the logical graph everything.
@@ -29,14 +36,20 @@ class Replay {
   // Null if it was not evaluated.
   const Ptr& Logical(sdfg::TensorId id) const;
   const Ptr& Parallel(sdfg::TensorId id) const;
+  // Whether the parallel tensor is what the lineage says: for enclosures, whether they meet
+  // everywhere; for doubles, up to rounding (`agree`). True if that cannot be read.
+  bool Holds(sdfg::TensorId id, const lineage::Lineage& lineage,
+             const std::function<bool(const Ptr&, const Ptr&)>& agree);
   // What the lineage says that a tensor of this shape holds; null if that cannot be read.
   Ptr Claimed(const sdfg::Shape& shape, const lineage::Lineage& lineage);
   // The operator of the parallel graph on other operands; null on failure.
   Ptr Apply(const sdfg::Operator& op, int output, const std::vector<Ptr>& inputs);
 
- private:
   struct State;
+
+ private:
   std::unique_ptr<State> state_;
+  bool enclosed_ = false;
 };
 
 // Searches inputs for which all premises hold (those of operators of both graphs and those of the

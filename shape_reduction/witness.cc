@@ -205,16 +205,7 @@ void Search::Fill(const Candidate& candidate, uint64_t seed, Witness* witness) {
   witness->required = candidate.required;
   witness->seed = seed;
   witness->parallel_index = candidate.difference.index;
-  witness->logical_index.clear();
-  for (const lineage::IndexMap& dim : relation.lineage.map) {
-    int64_t index = dim.constant;
-    for (const lineage::IndexTerm& term : dim.terms) {
-      int64_t part = candidate.difference.index[term.dim] / term.div;
-      if (term.mod > 0) part %= term.mod;
-      index += term.scale * part;
-    }
-    witness->logical_index.push_back(index);
-  }
+  witness->logical_index = LogicalIndex(relation.lineage, candidate.difference.index);
   witness->inputs.clear();
   const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
   for (size_t id = 0; id < inputs.size(); ++id) {
@@ -433,6 +424,21 @@ Deviation Search::Localise(const std::vector<lineage::Lineage>& lineage, uint64_
 }
 
 }  // namespace
+
+std::vector<int64_t> LogicalIndex(const lineage::Lineage& lineage,
+                                  const std::vector<int64_t>& index) {
+  std::vector<int64_t> result;
+  for (const lineage::IndexMap& dim : lineage.map) {
+    int64_t at = dim.constant;
+    for (const lineage::IndexTerm& term : dim.terms) {
+      int64_t part = index[term.dim] / term.div;
+      if (term.mod > 0) part %= term.mod;
+      at += term.scale * part;
+    }
+    result.push_back(at);
+  }
+  return result;
+}
 
 Witness SearchWitness(const lineage::Problem& problem, const WitnessOptions& options) {
   return Search(problem, options).Run();

@@ -10,12 +10,15 @@
 #define PLANPROOF_SHAPE_REDUCTION_WITNESS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "lineage/lineage.h"
 
 namespace planproof::shape_reduction {
+
+class FocusedEvaluation;
 
 struct WitnessOptions {
   int attempts = 16;
@@ -57,11 +60,17 @@ struct Witness {
   std::string logical_value, parallel_value;  // "0.25", or "[0.2499, 0.2501]" where it is wide
   int precision = 0;                          // bits of the confirming evaluation; 53: doubles
   Deviation first;
-  uint64_t seed = 0;                // reproduces the inputs with the same binary
+  uint64_t seed = 0;  // reproduces the inputs with the same binary
+  // Set by a focused search: both graphs on the witness, for whoever explains it.
+  std::shared_ptr<FocusedEvaluation> evaluation;
   std::vector<std::string> inputs;  // name, partition and values per block
   int attempts = 0;                 // evaluated without objection
   std::string message;              // why not, or what was in the way
 };
+
+// Where the lineage's map leads from an index of the parallel tensor.
+std::vector<int64_t> LogicalIndex(const lineage::Lineage& lineage,
+                                  const std::vector<int64_t>& index);
 
 Witness SearchWitness(const lineage::Problem& problem, const WitnessOptions& options);
 

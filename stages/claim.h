@@ -3,6 +3,7 @@
 #define PLANPROOF_STAGES_CLAIM_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lineage/lineage.h"
@@ -31,6 +32,10 @@ struct ClaimOutcome {
   std::vector<std::string> premises;                    // of the logical side
   std::vector<std::string> restrictions;                // that arose on the parallel side only
   bool unsatisfiable = false;                           // some premise can never hold
+  // Of the first cell that was not shown: low <= index < high by dimension of the parallel tensor.
+  std::vector<std::pair<int64_t, int64_t>> box;
+  // Logical tensors that the difference of the two terms mentions, a few of them.
+  std::vector<int32_t> mentioned;
   int64_t cells = 0;
   double evaluate_s = 0;  // of the time spent: building the two terms
 };

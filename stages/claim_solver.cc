@@ -15,6 +15,10 @@ using solver::KindOf;
 using solver::kZeroPoly;
 using solver::PolyId;
 
+namespace {
+constexpr size_t kMostMentioned = 64;
+}  // namespace
+
 ClaimSolver::ClaimSolver(const lineage::Problem& problem, Relations* relations, ClaimLimits limits)
     : problem_(problem), relations_(*relations), limits_(limits) {
   Forget();
@@ -308,7 +312,12 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim) {
     if (r == CellResult::kDifferent && outcome.difference.empty()) {
       outcome.logical_term = arena_->ToString(last_logical_);
       outcome.parallel_term = arena_->ToString(last_parallel_);
-      outcome.difference = arena_->ToString(arena_->Sub(last_parallel_, last_logical_));
+      const PolyId difference = arena_->Sub(last_parallel_, last_logical_);
+      outcome.difference = arena_->ToString(difference);
+      std::vector<uint32_t> tags;
+      CollectTags(difference, &tags);
+      if (tags.size() > kMostMentioned) tags.resize(kMostMentioned);
+      outcome.mentioned.assign(tags.begin(), tags.end());
     }
     if (r == CellResult::kDifferent && ++unfoldings <= limits_.max_unfoldings &&
         UnfoldMore(last_logical_, last_parallel_)) {
@@ -318,6 +327,10 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim) {
     }
     if (r == CellResult::kSplit)
       outcome.reason = "an index decision could not be made by splitting";
+    for (const Affine& index : cell.index) {
+      const solver::IntRange range = arena_->RangeOf(index);
+      outcome.box.emplace_back(range.low, range.high + 1);
+    }
     outcome.status = ClaimStatus::kFailed;
     break;
   }
@@ -331,6 +344,7 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim) {
     outcome.logical_term.clear();
     outcome.parallel_term.clear();
     outcome.difference.clear();
+    outcome.mentioned.clear();
   }
   if (unfolded_any_) {
     relations_.FoldAll();

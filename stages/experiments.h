@@ -31,6 +31,9 @@ struct Subject {
   std::vector<sdfg::OperatorId> operators;  // of its stage, in topological order
 };
 
+// Name of the operator by which single ranks of a program do otherwise.
+inline constexpr char kException[] = "exception";
+
 class Experiments {
  public:
   Experiments(const lineage::Problem& problem, shape_reduction::Replay& replay, Subject subject);
@@ -60,6 +63,7 @@ class Experiments {
   void TryReplicaSums();
   void TryTerms();
   void TryShards();
+  void TryExceptions();
   void TrySlices();
   void Found(std::string text, sdfg::OperatorId op = sdfg::kNone) {
     causes_.push_back({std::move(text), op});

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "sdfg/collectives.h"
 #include "stages/experiments.h"
 
 namespace planproof::stages {
@@ -15,6 +16,7 @@ using sdfg::TensorId;
 namespace {
 
 constexpr int64_t kMaxShifts = 64;
+constexpr size_t kLargeStage = 64;  // operators
 
 std::vector<double> Combine(const std::vector<double>& a, double factor,
                             const std::vector<double>& b) {
@@ -81,6 +83,31 @@ void Experiments::TryTerms() {
         }
       }
     }
+  }
+}
+
+// Single ranks do otherwise, and what the others do would be right there too.
+void Experiments::TryExceptions() {
+  for (OperatorId id : subject_.operators) {
+    const sdfg::Operator& op = graph_.operators[id];
+    if (op.name != kException || op.inputs.size() != 2) continue;
+    const sdfg::Tensor& usual = graph_.tensors[op.inputs[1]];
+    absl::StatusOr<sdfg::IndexFunction> copy = sdfg::Copy(
+        {usual.shape.begin() + static_cast<int64_t>(usual.axes.size()), usual.shape.end()},
+        usual.dtype);
+    if (!copy.ok()) continue;
+    sdfg::Operator regular = op;
+    regular.function = std::make_shared<const sdfg::IndexFunction>(*std::move(copy));
+    regular.lifted = true;
+    regular.inputs = {op.inputs[1]};
+    if (!Agree(With(id, regular), claimed_)) continue;
+    std::string where;
+    for (const auto& [key, value] : op.attributes) {
+      if (key == "at") where = value;
+    }
+    Found(absl::StrCat("what runs at ", where, " in place of ", op.label, "; without it ",
+                       graph_.tensors[subject_.tensor].name, " is right"),
+          id);
   }
 }
 
@@ -245,6 +272,10 @@ void Experiments::TrySlices() {
 std::vector<Experiments::Cause> Experiments::Run() {
   causes_.clear();
   if (!usable() || points_.empty()) return {};
+  if (subject_.operators.size() > kLargeStage) {  // the others try every pair
+    TryExceptions();
+    return std::move(causes_);
+  }
   TryConstants();
   TryScale();
   TryOperands();
@@ -252,6 +283,7 @@ std::vector<Experiments::Cause> Experiments::Run() {
   TryTerms();
   TryShards();
   TrySlices();
+  TryExceptions();
   return std::move(causes_);
 }
 

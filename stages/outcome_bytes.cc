@@ -65,6 +65,13 @@ std::string ToBytes(const ClaimOutcome& o) {
     PutInt(static_cast<int64_t>(list->size()), &out);
     for (const std::string& s : *list) PutText(s, &out);
   }
+  PutInt(static_cast<int64_t>(o.box.size()), &out);
+  for (const auto& [low, high] : o.box) {
+    PutInt(low, &out);
+    PutInt(high, &out);
+  }
+  PutInt(static_cast<int64_t>(o.mentioned.size()), &out);
+  for (int32_t tensor : o.mentioned) PutInt(tensor, &out);
   return out;
 }
 
@@ -82,7 +89,23 @@ bool FromBytes(const std::string& bytes, ClaimOutcome* o) {
        {&o->tier, &o->reason, &o->logical_term, &o->parallel_term, &o->difference}) {
     if (!in.Text(s)) return false;
   }
-  return in.Texts(&o->premises) && in.Texts(&o->restrictions) && in.AtEnd();
+  int64_t dims;
+  if (!in.Texts(&o->premises) || !in.Texts(&o->restrictions) || !in.Int(&dims) || dims < 0 ||
+      static_cast<uint64_t>(dims) > bytes.size()) {
+    return false;
+  }
+  o->box.resize(static_cast<size_t>(dims));
+  for (auto& [low, high] : o->box) {
+    if (!in.Int(&low) || !in.Int(&high)) return false;
+  }
+  if (!in.Int(&dims) || dims < 0 || static_cast<uint64_t>(dims) > bytes.size()) return false;
+  o->mentioned.resize(static_cast<size_t>(dims));
+  for (int32_t& tensor : o->mentioned) {
+    int64_t value;
+    if (!in.Int(&value)) return false;
+    tensor = static_cast<int32_t>(value);
+  }
+  return in.AtEnd();
 }
 
 }  // namespace planproof::stages

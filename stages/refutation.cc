@@ -4,10 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "shape_reduction/focused_search.h"
 #include "shape_reduction/replay.h"
 #include "shape_reduction/witness.h"
 #include "stages/describe.h"
 #include "stages/diagnosis.h"
+#include "stages/experiments.h"
 
 namespace planproof::stages {
 
@@ -21,6 +23,12 @@ constexpr int kSearchAttempts = 48;
 constexpr double kSampleSeconds = 15;
 constexpr int kSampleAttempts = 16;
 constexpr size_t kMaxFaults = 8;
+constexpr size_t kManyOperators = 8;
+constexpr size_t kMostListed = 64;
+constexpr size_t kMaxFocuses = 4;
+constexpr size_t kLargeGraph = 4000;  // operators
+constexpr int64_t kLongDimension = 1024;
+constexpr double kLargeSearchSeconds = 5;
 
 std::string Enclosure(const std::string& text, double low, double high) {
   if (!text.empty()) return text;
@@ -31,6 +39,7 @@ std::string OperatorName(const sdfg::Operator& op) {
   std::string name = op.label.empty() ? op.name : absl::StrCat(op.name, " (", op.label, ")");
   for (const auto& [key, value] : op.attributes) {
     if (key == "ranks") absl::StrAppend(&name, " of ranks ", value);
+    if (key == "at" && op.name == kException) absl::StrAppend(&name, " at ", value);
   }
   return name;
 }
@@ -56,7 +65,15 @@ Violation OfFault(const lineage::Problem& problem, const Fault& fault) {
   claim.target = fault.lineages[0];
   DescribePlace(problem, claim, &v);
   v.parallel_operators.clear();
-  for (sdfg::OperatorId op : fault.operators) {
+  // Where single ranks do otherwise stands among many operators, that comes first.
+  std::vector<sdfg::OperatorId> operators = fault.operators;
+  if (operators.size() > kManyOperators) {
+    std::stable_partition(operators.begin(), operators.end(), [&](sdfg::OperatorId op) {
+      return problem.parallel.operators[op].name == kException;
+    });
+  }
+  if (operators.size() > kMostListed) operators.resize(kMostListed);
+  for (sdfg::OperatorId op : operators) {
     const std::string name = OperatorName(problem.parallel.operators[op]);
     if (std::find(v.parallel_operators.begin(), v.parallel_operators.end(), name) ==
         v.parallel_operators.end()) {
@@ -68,6 +85,62 @@ Violation OfFault(const lineage::Problem& problem, const Fault& fault) {
   v.cause = fault.cause;
   v.message = fault.example;
   return v;
+}
+
+// The places where claims failed, in the order of the plan.
+std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
+                                              const ClaimTable& table,
+                                              const std::vector<ClaimOutcome>& outcomes) {
+  std::vector<std::pair<sdfg::OperatorId, int>> failed;
+  for (size_t c = 0; c < outcomes.size(); ++c) {
+    if (outcomes[c].status != ClaimStatus::kFailed) continue;
+    const sdfg::TensorId id = table.claims()[c].parallel;
+    failed.push_back({problem.parallel.tensors[id].producer, static_cast<int>(c)});
+  }
+  std::sort(failed.begin(), failed.end());
+  std::vector<shape_reduction::Focus> focuses;
+  for (const auto& [producer, c] : failed) {
+    if (focuses.size() == kMaxFocuses) break;
+    focuses.push_back({table.claims()[c].parallel, table.claims()[c].target, outcomes[c].box, {}});
+    for (sdfg::TensorId id : outcomes[c].mentioned) {
+      const bool known = id >= 0 && static_cast<size_t>(id) < problem.logical.tensors.size();
+      if (known) focuses.back().mentioned.push_back(id);
+    }
+  }
+  return focuses;
+}
+
+// Some tensor has a long dimension twice (attention scores): cut at every position it is too large.
+bool ComparesLongDimensions(const sdfg::Graph& graph) {
+  return std::any_of(graph.tensors.begin(), graph.tensors.end(), [](const sdfg::Tensor& tensor) {
+    for (size_t a = 0; a < tensor.shape.size(); ++a) {
+      for (size_t b = a + 1; b < tensor.shape.size(); ++b) {
+        if (tensor.shape[a] == tensor.shape[b] && tensor.shape[a] >= kLongDimension) return true;
+      }
+    }
+    return false;
+  });
+}
+
+// In large graphs, first where claims failed; in small ones, that comes last.
+Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
+                    const std::vector<ClaimOutcome>& outcomes,
+                    const shape_reduction::WitnessOptions& search) {
+  const auto focused = [&] {
+    return shape_reduction::SearchFocused(problem, FocusesOf(problem, table, outcomes), search);
+  };
+  const bool large =
+      problem.parallel.operators.size() > kLargeGraph || ComparesLongDimensions(problem.logical);
+  shape_reduction::WitnessOptions everywhere = search;
+  if (large) {
+    Witness witness = focused();
+    if (witness.outcome == Witness::Outcome::kConfirmed) return witness;
+    everywhere.time_budget_s = std::min(everywhere.time_budget_s, kLargeSearchSeconds);
+  }
+  Witness witness = shape_reduction::SearchWitness(problem, everywhere);
+  if (large || witness.outcome == Witness::Outcome::kConfirmed) return witness;
+  Witness last = focused();
+  return last.outcome == Witness::Outcome::kConfirmed ? last : witness;
 }
 
 }  // namespace
@@ -82,7 +155,7 @@ bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const
     if (outcomes[c].status == ClaimStatus::kProved && !outcomes[c].unsatisfiable) continue;
     search.suspects.push_back(table.claims()[c].parallel);
   }
-  const Witness witness = shape_reduction::SearchWitness(problem, search);
+  const Witness witness = FindWitness(problem, table, outcomes, search);
   if (witness.outcome != Witness::Outcome::kConfirmed) {
     if (witness.outcome != Witness::Outcome::kNone) {
       result->warnings.push_back(

@@ -196,6 +196,7 @@ void Rounds::UnfoldFailed(const std::vector<int>& failed) {
       now.logical_term = before[i].logical_term;
       now.parallel_term = before[i].parallel_term;
       now.difference = before[i].difference;
+      now.mentioned = before[i].mentioned;
     }
   };
   std::vector<int> first, others;

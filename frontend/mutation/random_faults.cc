@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/mutation/random.h"
+
 namespace planproof::mutation {
 namespace {
 
@@ -17,22 +19,6 @@ using sdfg::TensorId;
 using solver::Rational;
 
 constexpr int kMostAttempts = 10000;
-
-// splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
-class Random {
- public:
-  explicit Random(uint64_t seed) : state_(seed) {}
-  uint64_t Below(uint64_t bound) {
-    state_ += 0x9e3779b97f4a7c15;
-    uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return (z ^ (z >> 31)) % bound;
-  }
-
- private:
-  uint64_t state_;
-};
 
 // A fault that fits the operator is put there, and described; otherwise nothing happens.
 using Fault = std::optional<std::string> (*)(GraphEditor&, OperatorId, Random&);

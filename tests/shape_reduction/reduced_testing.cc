@@ -78,9 +78,9 @@ absl::StatusOr<double> ConcreteOpaque(const sdfg::OpaqueCall& call) {
     reals = call.scalars;
   }
   int64_t integer = 0;
-  const double value =
-      EvaluateOpaque<DoubleDomain>(ParseOpaqueName(call.name), call.name, call.row, reals, ints,
-                                   static_cast<int64_t>(call.row.size()), &integer);
+  const double value = EvaluateOpaque<DoubleDomain>(
+      ParseOpaqueName(call.name), call.name, call.row, reals, ints,
+      static_cast<int64_t>(call.row.size()), /*enclose=*/false, &integer);
   return call.int_valued ? static_cast<double>(integer) : value;
 }
 

@@ -1,0 +1,494 @@
+#include "shape_reduction/focused_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <numeric>
+
+namespace planproof::shape_reduction {
+
+using sdfg::Op;
+using sdfg::OperatorId;
+using sdfg::TensorId;
+
+namespace {
+
+constexpr int64_t kPositions = 3;      // that are told apart in a dimension with comparisons
+constexpr int64_t kShortSequence = 8;  // all positions are
+constexpr int kBranchDepth = 8;        // operators between a branch's last parameter and its end
+constexpr size_t kBranchOperators = 256;
+constexpr size_t kHub = 32;  // tensors with more consumers connect everything
+constexpr int kNear = 5;     // operators from the place: parameters of their own values
+constexpr int kFar = 64;
+constexpr size_t kOpenBranches = 3;  // of the first attempt
+constexpr int kNearBranch = 24;      // operators
+constexpr size_t kMostMentioned = 4;
+// What an open branch adds is scaled down: at positions that are not told apart its enclosure is
+// wide, and must not reach the exponentials of later layers.
+constexpr double kNarrow = 0x1p-16;
+// Or else what it is added to is large (tables that are only looked up: embeddings), and the branch
+// nearly as it is, so that its gradients count beside all others.
+constexpr double kNearlyAll = 0x1p-2;
+constexpr double kLargeBase = 0x1p10;
+
+uint64_t Mix(uint64_t a, uint64_t b) {
+  uint64_t z = (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdu;
+  return z ^ (z >> 32);
+}
+
+// The expression is zero wherever the elements of input `input` are.
+bool Vanishes(const sdfg::IndexFunction& function, sdfg::ExprId root, int input) {
+  std::vector<char> zero(function.nodes.size(), 0);
+  for (sdfg::ExprId id = 0; id <= root; ++id) {
+    const sdfg::Node& node = function.nodes[id];
+    const auto arg = [&](size_t k) { return zero[node.args[k]] != 0; };
+    switch (node.op) {
+      case Op::kElement:
+        zero[id] = node.input == input;
+        break;
+      case Op::kMul:
+        zero[id] = arg(0) || arg(1);
+        break;
+      case Op::kAdd:
+      case Op::kMax:
+      case Op::kMin:
+        zero[id] = arg(0) && arg(1);
+        break;
+      case Op::kDiv:
+      case Op::kNeg:
+      case Op::kAbs:
+      case Op::kSum:
+        zero[id] = arg(0);
+        break;
+      case Op::kSelect:
+        zero[id] = arg(1) && arg(2);
+        break;
+      case Op::kReal:
+        zero[id] = node.real.IsZero();
+        break;
+      default:
+        break;
+    }
+  }
+  return zero[root] != 0;
+}
+
+// By tensor: the least number of operators by which it is computed from the place; -1: it is not.
+std::vector<int> Downstream(const sdfg::Graph& graph, TensorId place) {
+  std::vector<int> distance(graph.tensors.size(), -1);
+  distance[place] = 0;
+  for (const sdfg::Operator& op : graph.operators) {
+    int least = -1;
+    for (TensorId id : op.inputs) {
+      if (distance[id] >= 0 && (least < 0 || distance[id] < least)) least = distance[id];
+    }
+    if (least < 0) continue;
+    for (TensorId id : op.outputs) {
+      if (id != sdfg::kNone && distance[id] < 0) distance[id] = least + 1;
+    }
+  }
+  return distance;
+}
+
+}  // namespace
+
+FocusedChooser::FocusedChooser(const lineage::Problem& problem, const InputChooser& inputs,
+                               ProgramCache* programs)
+    : problem_(problem), inputs_(inputs) {
+  const sdfg::Graph& graph = problem.logical;
+  consumers_.resize(graph.tensors.size());
+  backward_.assign(graph.tensors.size(), 0);
+  for (size_t t = 0; t < graph.tensors.size(); ++t) {
+    backward_[t] = graph.tensors[t].role == sdfg::TensorRole::kOne;
+  }
+  for (size_t o = 0; o < graph.operators.size(); ++o) {
+    const sdfg::Operator& op = graph.operators[o];
+    bool backward = false;
+    for (TensorId id : op.inputs) {
+      consumers_[id].push_back(static_cast<OperatorId>(o));
+      backward |= backward_[id] != 0;
+    }
+    for (TensorId id : op.outputs) {
+      if (id != sdfg::kNone && backward) backward_[id] = 1;
+    }
+  }
+  FindCompared(programs);
+  FindBranches();
+}
+
+bool FocusedChooser::OnlyAfterLoss(TensorId source) const {
+  return std::all_of(consumers_[source].begin(), consumers_[source].end(), [&](OperatorId o) {
+    const auto& outputs = problem_.logical.operators[o].outputs;
+    return std::all_of(outputs.begin(), outputs.end(),
+                       [&](TensorId id) { return id == sdfg::kNone || backward_[id] != 0; });
+  });
+}
+
+void FocusedChooser::FindCompared(ProgramCache* programs) {
+  std::set<const ScalarProgram*> seen;
+  for (const sdfg::Operator& op : problem_.logical.operators) {
+    for (size_t k = 0; k < op.outputs.size(); ++k) {
+      if (op.outputs[k] == sdfg::kNone) continue;
+      const ScalarProgram& program = programs->Get(problem_.logical, op, static_cast<int>(k));
+      if (!seen.insert(&program).second) continue;
+      for (const sdfg::Node& node : program.nodes) {
+        if (node.op != Op::kIntLess && node.op != Op::kIntLessEq) continue;
+        const IndexForm difference =
+            AddForms(program.forms[node.args[0]], program.forms[node.args[1]], -1, program.vars);
+        if (!difference.atoms.empty() || difference.terms.size() < 2) continue;
+        for (const DigitTerm& term : difference.terms) {
+          if (term.var != difference.terms[0].var) {
+            compared_.insert(
+                {program.vars[term.var].extent, program.vars[difference.terms[0].var].extent});
+          }
+        }
+      }
+    }
+  }
+}
+
+// Parameters that make the tensor zero if they are.
+bool FocusedChooser::Close(TensorId end, int depth, std::set<TensorId>* parameters) const {
+  const sdfg::Graph& graph = problem_.logical;
+  const OperatorId producer = graph.tensors[end].producer;
+  if (producer == sdfg::kNone || depth == 0) return false;
+  const sdfg::Operator& op = graph.operators[producer];
+  const sdfg::IndexFunction& function = *op.function;
+  const sdfg::ExprId body = function.outputs[graph.tensors[end].producer_output].body;
+  for (size_t i = op.inputs.size(); i-- > 0;) {
+    if (graph.tensors[op.inputs[i]].role == sdfg::TensorRole::kParameter &&
+        Vanishes(function, body, static_cast<int>(i))) {
+      parameters->insert(op.inputs[i]);
+      return true;
+    }
+  }
+  if (function.nodes[body].op == Op::kAdd && op.inputs.size() == 2) {
+    return Close(op.inputs[0], depth - 1, parameters) && Close(op.inputs[1], depth - 1, parameters);
+  }
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (Vanishes(function, body, static_cast<int>(i)) &&
+        Close(op.inputs[i], depth - 1, parameters)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void FocusedChooser::FindBranches() {
+  const sdfg::Graph& graph = problem_.logical;
+  // Whether `from` is computed from `to`.
+  const auto depends = [&](TensorId from, TensorId to) {
+    const OperatorId earliest = graph.tensors[to].producer;
+    std::vector<TensorId> work = {from};
+    std::set<OperatorId> seen;
+    while (!work.empty() && seen.size() < kBranchOperators) {
+      const TensorId t = work.back();
+      work.pop_back();
+      if (t == to) return true;
+      const OperatorId producer = graph.tensors[t].producer;
+      if (producer <= earliest || !seen.insert(producer).second) continue;
+      const auto& inputs = graph.operators[producer].inputs;
+      work.insert(work.end(), inputs.begin(), inputs.end());
+    }
+    return false;
+  };
+  for (const sdfg::Operator& op : graph.operators) {
+    if (op.inputs.size() != 2 || op.outputs[0] == sdfg::kNone || backward_[op.outputs[0]]) continue;
+    const sdfg::IndexFunction& function = *op.function;
+    const sdfg::Node& body = function.nodes[function.outputs[0].body];
+    if (body.op != Op::kAdd || function.nodes[body.args[0]].op != Op::kElement ||
+        function.nodes[body.args[1]].op != Op::kElement) {
+      continue;
+    }
+    for (const size_t k : {1, 0}) {
+      Branch branch{op.inputs[k], {}};
+      if (!depends(branch.end, op.inputs[1 - k])) continue;
+      if (!Close(branch.end, kBranchDepth, &branch.parameters)) continue;
+      branches_.push_back(std::move(branch));
+      break;
+    }
+  }
+}
+
+// Tensors of the forward pass from which it can be said which branch the place belongs to: itself,
+// or what the gradient there is computed from.
+std::vector<TensorId> FocusedChooser::ForwardAnchors(TensorId place) const {
+  const sdfg::Graph& graph = problem_.logical;
+  if (!backward_[place]) return {place};
+  std::vector<TensorId> level = {place}, anchors;
+  std::set<TensorId> seen = {place};
+  for (int depth = 0; depth < kNearBranch && anchors.empty() && !level.empty(); ++depth) {
+    std::vector<TensorId> next;
+    for (TensorId id : level) {
+      if (graph.tensors[id].producer == sdfg::kNone) continue;
+      for (TensorId input : graph.operators[graph.tensors[id].producer].inputs) {
+        if (!seen.insert(input).second) continue;
+        const bool forward = !backward_[input] && graph.tensors[input].producer != sdfg::kNone;
+        if (forward && consumers_[input].size() <= kHub) anchors.push_back(input);
+        if (backward_[input] && next.size() < kHub) next.push_back(input);
+      }
+    }
+    level = std::move(next);
+  }
+  if (anchors.size() > kMostMentioned) anchors.resize(kMostMentioned);
+  return anchors;
+}
+
+// The branches to keep open: those of what the difference is made of, that into which the place
+// runs, and then those around the place, nearest first.
+std::vector<size_t> FocusedChooser::Nearest(const Focus& focus,
+                                            const std::vector<int>& distance) const {
+  std::vector<size_t> result;
+  const auto add = [&](size_t branch) {
+    if (std::find(result.begin(), result.end(), branch) == result.end()) result.push_back(branch);
+  };
+  std::vector<TensorId> places = focus.mentioned;
+  if (places.size() > kMostMentioned) places.resize(kMostMentioned);
+  places.push_back(focus.lineage.logical);
+  for (TensorId place : places) {
+    for (TensorId anchor : ForwardAnchors(place)) {
+      const std::vector<int> downstream = Downstream(problem_.logical, anchor);
+      std::pair<int, size_t> best{kNearBranch + 1, 0};
+      for (size_t b = 0; b < branches_.size(); ++b) {
+        const int d = downstream[branches_[b].end];
+        if (d >= 0) best = std::min(best, {d, b});
+      }
+      if (best.first <= kNearBranch) add(best.second);
+    }
+  }
+  std::vector<std::pair<int, size_t>> around;
+  for (size_t b = 0; b < branches_.size(); ++b) {
+    const int d = distance[branches_[b].end];
+    around.push_back({d < 0 ? kFar + 1 : d, b});
+  }
+  std::sort(around.begin(), around.end());
+  for (const auto& [d, b] : around) add(b);
+  return result;
+}
+
+std::vector<int> FocusedChooser::Distances(TensorId from) const {
+  const sdfg::Graph& graph = problem_.logical;
+  std::vector<int> distance(graph.tensors.size(), -1);
+  std::vector<char> seen(graph.operators.size(), 0);
+  std::deque<TensorId> work = {from};
+  distance[from] = 0;
+  while (!work.empty()) {
+    const TensorId t = work.front();
+    work.pop_front();
+    std::vector<OperatorId> around;
+    // From tensors without producer only at the start: what all layers read is no neighbourhood.
+    if ((t == from || graph.tensors[t].producer != sdfg::kNone) && consumers_[t].size() <= kHub) {
+      around = consumers_[t];
+    }
+    if (graph.tensors[t].producer != sdfg::kNone) around.push_back(graph.tensors[t].producer);
+    for (OperatorId o : around) {
+      const sdfg::Operator& op = graph.operators[o];
+      if (distance[t] >= kFar || op.inputs.size() > kHub || seen[o]) continue;
+      seen[o] = 1;
+      for (const auto* side : {&op.inputs, &op.outputs}) {
+        for (TensorId next : *side) {
+          if (next == sdfg::kNone || distance[next] >= 0) continue;
+          distance[next] = distance[t] + 1;
+          work.push_back(next);
+        }
+      }
+    }
+  }
+  return distance;
+}
+
+// Cuts of every extent. `place`: of some extents, the part that belongs to the focus.
+FocusedChooser::Partitions FocusedChooser::Cut(
+    const Focus& focus, uint64_t attempt,
+    std::map<int64_t, std::pair<int64_t, int64_t>>* place) const {
+  const sdfg::Tensor& suspect = problem_.parallel.tensors[focus.parallel];
+  std::map<sdfg::AxisId, std::pair<int64_t, int64_t>> coordinates;
+  for (size_t a = 0; a < suspect.axes.size() && a < focus.box.size(); ++a) {
+    if (focus.box[a].second - focus.box[a].first < suspect.shape[a]) {
+      coordinates[suspect.axes[a]] = focus.box[a];
+    }
+  }
+  std::map<int64_t, DimPartition> cuts;
+  const auto refine = [&](int64_t extent, const DimPartition& partition) {
+    const auto [at, added] = cuts.emplace(extent, partition);
+    if (!added) at->second = at->second.Refine(partition);
+  };
+  // The slices of inputs that these coordinates hold.
+  std::set<std::vector<int64_t>> seen;
+  for (size_t t = 0; t < problem_.parallel.tensors.size() && t < problem_.lineage.size(); ++t) {
+    const sdfg::Tensor& tensor = problem_.parallel.tensors[t];
+    const lineage::Lineage& lineage = problem_.lineage[t];
+    if (tensor.producer != sdfg::kNone || lineage.kind != lineage::LineageKind::kFull) continue;
+    const sdfg::Shape& logical = problem_.logical.tensors[lineage.logical].shape;
+    for (size_t d = 0; d < lineage.map.size(); ++d) {
+      for (const lineage::IndexTerm& term : lineage.map[d].terms) {
+        if (term.dim >= static_cast<int>(tensor.axes.size()) || term.div != 1 || term.mod != 0 ||
+            term.scale <= 0) {
+          continue;
+        }
+        const auto at = coordinates.find(tensor.axes[term.dim]);
+        if (at == coordinates.end()) continue;
+        const auto [low, high] = at->second;
+        const int64_t axis_extent = tensor.shape[term.dim];
+        if (!seen.insert({logical[d], term.scale, axis_extent, low, high}).second) continue;
+        refine(logical[d],
+               DimPartition::WithDigitCuts(logical[d], term.scale, axis_extent, {low, high}));
+        if (term.scale * axis_extent == logical[d]) {
+          (*place)[logical[d]] = {low * term.scale, high * term.scale};
+        }
+      }
+    }
+  }
+  // The part of the logical tensor that the suspect is at the box.
+  for (size_t d = 0; d < focus.lineage.map.size() && !focus.box.empty(); ++d) {
+    const lineage::IndexMap& map = focus.lineage.map[d];
+    int64_t low = map.constant, high = map.constant;
+    for (const lineage::IndexTerm& term : map.terms) {
+      const auto [first, end] = focus.box[term.dim];
+      if (term.div != 1 || term.mod != 0 || term.scale <= 0) {
+        low = -1;
+        break;
+      }
+      low += first * term.scale;
+      high += (end - 1) * term.scale;
+    }
+    const int64_t extent = problem_.logical.tensors[focus.lineage.logical].shape[d];
+    if (low > 0 && high < extent && low <= high) place->emplace(extent, std::pair{low, high + 1});
+  }
+  std::mt19937_64 random(attempt * 0x9e3779b97f4a7c15u + 7);
+  std::set<int64_t> extents;
+  for (const sdfg::Tensor& tensor : problem_.logical.tensors) {
+    if (tensor.producer == sdfg::kNone) {
+      extents.insert(tensor.shape.begin(), tensor.shape.end());
+    }
+  }
+  Partitions result;
+  for (int64_t extent : extents) {
+    if (compared_.count(extent) != 0) {
+      const auto at = place->find(extent);
+      const int64_t first = at == place->end() ? 0 : at->second.first;
+      std::vector<int64_t> positions = {1};
+      for (int64_t k = 0; k <= kPositions; ++k) positions.push_back(first + k);
+      refine(extent, extent <= kShortSequence ? DimPartition::Full(extent)
+                                              : DimPartition::WithCuts(extent, positions));
+      (*place)[extent] = {first, std::min(first + kPositions, extent)};
+    }
+    const auto known = cuts.find(extent);
+    if (known != cuts.end() && known->second.blocks() > 1) {
+      result[extent] = std::make_shared<const DimPartition>(known->second);
+      continue;
+    }
+    int64_t cut = extent / 2;
+    if (attempt > 0 && extent > 4) {
+      int64_t unit = 1;
+      while (extent % (unit * 2) == 0 && unit * 8 <= extent) unit *= 2;
+      cut = (1 + static_cast<int64_t>(random() % static_cast<uint64_t>(extent / unit - 1))) * unit;
+    }
+    result[extent] = std::make_shared<const DimPartition>(DimPartition::WithCuts(extent, {cut}));
+  }
+  return result;
+}
+
+std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
+                                                           uint64_t attempt) const {
+  const sdfg::Graph& graph = problem_.logical;
+  std::map<int64_t, std::pair<int64_t, int64_t>> place;
+  const Partitions partitions = Cut(focus, attempt, &place);
+  const std::vector<int> distance = Distances(focus.lineage.logical);
+  const std::vector<size_t> nearest = Nearest(focus, distance);
+  std::set<TensorId> closed, narrow;
+  for (size_t k = 0; k < nearest.size(); ++k) {
+    const auto& parameters = branches_[nearest[k]].parameters;
+    auto& into = k < kOpenBranches + attempt / 2 ? narrow : closed;
+    into.insert(parameters.begin(), parameters.end());
+  }
+  const bool large = attempt % 2 == 1;   // what branches are added to
+  const bool fresh = attempt % 4 < 2;    // the optimizer's state is zero: gradients show undamped
+  const bool sparse = attempt % 4 != 3;  // real inputs are zero at most positions
+  std::vector<BlockTensorPtr<double>> result(graph.tensors.size());
+  for (size_t t = 0; t < graph.tensors.size(); ++t) {
+    const TensorId id = static_cast<TensorId>(t);
+    const sdfg::Tensor& tensor = graph.tensors[t];
+    if (!InputChooser::IsSource(tensor)) continue;
+    uint64_t seed = Mix(attempt, static_cast<uint64_t>(tensor.role));
+    for (int64_t extent : tensor.shape) seed = Mix(seed, static_cast<uint64_t>(extent));
+    if (distance[t] >= 0 && distance[t] <= kNear) seed = Mix(seed, t + 1);
+    std::mt19937_64 random(seed);
+    auto chosen = std::make_shared<BlockTensor<double>>();
+    for (size_t d = 0; d < tensor.shape.size(); ++d) {
+      chosen->dims.push_back(inputs_.Untied(id, d) ? std::make_shared<const DimPartition>(
+                                                         DimPartition::Full(tensor.shape[d]))
+                                                   : partitions.at(tensor.shape[d]));
+    }
+    chosen->int_valued = sdfg::IsInteger(tensor.dtype);
+    const int64_t count = chosen->Blocks();
+    if (chosen->int_valued) {
+      const auto [low, high] = inputs_.IdRange(id);
+      const auto own = place.find(high);
+      for (int64_t k = 0; k < count; ++k) {
+        int64_t value = low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low));
+        if (own != place.end() && random() % 2 == 0) {
+          const auto [first, end] = own->second;
+          value = first + static_cast<int64_t>(random() % static_cast<uint64_t>(end - first));
+        }
+        chosen->ints.push_back(std::clamp(value, low, high - 1));
+      }
+      result[t] = std::move(chosen);
+      continue;
+    }
+    double scale = inputs_.ScaleOf(id);
+    if (narrow.count(id) != 0) scale *= large ? kNearlyAll : kNarrow;
+    const bool table = tensor.role == sdfg::TensorRole::kParameter && tensor.shape.size() > 1;
+    if (large && table && scale == 1) scale = kLargeBase;
+    const bool zero = closed.count(id) != 0 || (fresh && OnlyAfterLoss(id));
+    for (int64_t k = 0; k < count; ++k) {
+      const double size = static_cast<double>(4 + random() % 9) / 16;
+      chosen->values.push_back(zero ? 0 : random() % 2 == 0 ? size * scale : -size * scale);
+    }
+    if (sparse && tensor.role == sdfg::TensorRole::kInput) {
+      int64_t stride = count;
+      for (size_t d = 0; d < tensor.shape.size(); ++d) {
+        const int64_t blocks = chosen->dims[d]->blocks();
+        stride /= blocks;
+        if (compared_.count(tensor.shape[d]) == 0) continue;
+        const auto [first, end] = place.at(tensor.shape[d]);
+        const std::vector<int64_t> starts = chosen->dims[d]->Representatives();
+        for (int64_t k = 0; k < count; ++k) {
+          const int64_t start = starts[k / stride % blocks];
+          if (start < first || start >= end) chosen->values[k] = 0;
+        }
+      }
+    }
+    inputs_.MeetPremises(id, scale, &random, chosen.get());
+    result[t] = std::move(chosen);
+  }
+  return result;
+}
+
+std::vector<int> FocusedChooser::NearestRequired(const Focus& focus, size_t most) const {
+  const sdfg::Graph& graph = problem_.parallel;
+  const std::vector<int> distance = Downstream(graph, focus.parallel);
+  std::vector<std::pair<int, int>> reached;  // distance, position
+  for (size_t r = 0; r < problem_.required.size(); ++r) {
+    const int d = distance[problem_.required[r].parallel];
+    if (d >= 0) reached.push_back({d, static_cast<int>(r)});
+  }
+  std::sort(reached.begin(), reached.end());
+  std::vector<int> result;
+  // What comes first in the graph depends on least: the loss.
+  int earliest = -1;
+  for (const auto& [d, r] : reached) {
+    if (earliest < 0 || graph.tensors[problem_.required[r].parallel].producer <
+                            graph.tensors[problem_.required[earliest].parallel].producer) {
+      earliest = r;
+    }
+  }
+  if (earliest >= 0) result.push_back(earliest);
+  for (const auto& [d, r] : reached) {
+    if (result.size() >= most) break;
+    if (r != earliest) result.push_back(r);
+  }
+  return result;
+}
+
+}  // namespace planproof::shape_reduction

@@ -1,0 +1,69 @@
+// Choice of inputs under which one suspected place of a large graph shows at little cost.
+//
+// - Residual branches (x + f(x)) far from the place are closed: the last parameter of the branch is
+//   zero, so that the branch adds nothing. What the place changes reaches the outputs undamped, and
+//   layers that are closed do the same to the same values: they are evaluated once.
+// - Inputs are cut at the slices that the place's ranks and microbatches hold, and hardly
+// elsewhere.
+// - Of dimensions whose positions are compared with each other (a causal mask) few positions are
+//   told apart; real inputs of the batch (a loss mask) are zero at all others.
+// - Parameters of equal shape and use are equal, but for those near the place.
+//
+// Like any choice it restricts the inputs on which the graphs are compared, and nothing else.
+#ifndef PLANPROOF_SHAPE_REDUCTION_FOCUSED_CHOICE_H_
+#define PLANPROOF_SHAPE_REDUCTION_FOCUSED_CHOICE_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "lineage/lineage.h"
+#include "shape_reduction/focus.h"
+#include "shape_reduction/input_choice.h"
+
+namespace planproof::shape_reduction {
+
+class FocusedChooser {
+ public:
+  FocusedChooser(const lineage::Problem& problem, const InputChooser& inputs,
+                 ProgramCache* programs);
+
+  // One value per logical tensor without producer, null for all others. Attempts differ in values,
+  // in cuts, and in how many branches stay open.
+  std::vector<BlockTensorPtr<double>> Choose(const Focus& focus, uint64_t attempt) const;
+
+  // Positions in Problem::required of relations that the focus can affect: those whose tensors are
+  // nearest to it, and those that depend on least; at most `most`.
+  std::vector<int> NearestRequired(const Focus& focus, size_t most) const;
+
+ private:
+  // x + f(x) in the forward pass.
+  struct Branch {
+    sdfg::TensorId end = sdfg::kNone;     // f(x)
+    std::set<sdfg::TensorId> parameters;  // f(x) = 0 if these are 0
+  };
+  void FindCompared(ProgramCache* programs);
+  void FindBranches();
+  // Read by nothing but what depends on the loss.
+  bool OnlyAfterLoss(sdfg::TensorId source) const;
+  bool Close(sdfg::TensorId end, int depth, std::set<sdfg::TensorId>* parameters) const;
+  std::vector<sdfg::TensorId> ForwardAnchors(sdfg::TensorId place) const;
+  std::vector<size_t> Nearest(const Focus& focus, const std::vector<int>& distance) const;
+  // By logical tensor: the number of operators between it and the place; -1: far.
+  std::vector<int> Distances(sdfg::TensorId from) const;
+  using Partitions = std::map<int64_t, PartitionPtr>;  // by extent
+  Partitions Cut(const Focus& focus, uint64_t attempt,
+                 std::map<int64_t, std::pair<int64_t, int64_t>>* place) const;
+
+  const lineage::Problem& problem_;
+  const InputChooser& inputs_;
+  std::vector<std::vector<sdfg::OperatorId>> consumers_;  // by logical tensor
+  std::vector<char> backward_;                            // by logical tensor: depends on the loss
+  std::set<int64_t> compared_;  // extents of dimensions whose positions are compared
+  std::vector<Branch> branches_;
+};
+
+}  // namespace planproof::shape_reduction
+
+#endif  // PLANPROOF_SHAPE_REDUCTION_FOCUSED_CHOICE_H_

@@ -1,0 +1,128 @@
+#include "shape_reduction/focused_evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include "shape_reduction/input_premises.h"
+
+namespace planproof::shape_reduction {
+
+using sdfg::TensorId;
+using Tensor = BlockTensor<Interval>;
+
+namespace {
+constexpr size_t kMostRequired = 8;  // relations compared
+constexpr int64_t kMaxElements = int64_t{1} << 20;
+}  // namespace
+
+Gap FindGap(const Tensor& left, const Tensor& right) {
+  Gap gap;
+  const size_t rank = left.dims.size();
+  if (&left == &right || left.int_valued || right.int_valued) return gap;
+  std::vector<std::vector<int64_t>> points(rank), left_at(rank), right_at(rank);
+  int64_t left_stride = 1, right_stride = 1;
+  for (size_t d = rank; d-- > 0;) {
+    points[d] = left.dims[d]->Refine(*right.dims[d]).Representatives();
+    if (points[d].empty()) return gap;
+    for (int64_t index : points[d]) {
+      left_at[d].push_back(left.dims[d]->BlockOf(index) * left_stride);
+      right_at[d].push_back(right.dims[d]->BlockOf(index) * right_stride);
+    }
+    left_stride *= left.dims[d]->blocks();
+    right_stride *= right.dims[d]->blocks();
+  }
+  std::vector<size_t> at(rank, 0);
+  while (true) {
+    int64_t a_offset = 0, b_offset = 0;
+    for (size_t d = 0; d < rank; ++d) {
+      a_offset += left_at[d][at[d]];
+      b_offset += right_at[d][at[d]];
+    }
+    const Interval a = left.values[a_offset], b = right.values[b_offset];
+    if (IntervalDomain::Less(a, b) == Truth::kTrue || IntervalDomain::Less(b, a) == Truth::kTrue) {
+      const double distance = std::fmax(a.lo - b.hi, b.lo - a.hi);
+      const double size = distance / std::fmax(std::fmax(std::fabs(a.lo), std::fabs(a.hi)),
+                                               std::fmax(std::fabs(b.lo), std::fabs(b.hi)));
+      if (size > gap.size) {
+        gap = {size, {}, a, b};
+        for (size_t d = 0; d < rank; ++d) gap.index.push_back(points[d][at[d]]);
+      }
+    }
+    size_t d = rank;
+    while (d > 0 && ++at[d - 1] == points[d - 1].size()) at[--d] = 0;
+    if (d == 0) return gap;
+  }
+}
+
+FocusedEvaluation::FocusedEvaluation(const lineage::Problem& problem)
+    : problem_(problem), chooser_(problem, &programs_), focused_(problem, chooser_, &programs_) {}
+
+bool FocusedEvaluation::Run(const Focus& focus, uint64_t attempt, int64_t max_elements,
+                            WorkClock::time_point deadline, std::string* message) {
+  values_ = focused_.Choose(focus, attempt);
+  *message = UnmetPremise(problem_, values_);
+  if (!message->empty()) return false;
+  required_ = focused_.NearestRequired(focus, kMostRequired);
+  evaluation_ =
+      std::make_unique<ProblemEvaluation<IntervalDomain>>(problem_, &programs_, /*enclose=*/true);
+  ReducedOptions logical, parallel;
+  for (ReducedOptions* options : {&logical, &parallel}) {
+    options->max_elements = max_elements;
+    options->deadline = deadline;
+  }
+  for (int r : required_) {
+    logical.cone_of.push_back(problem_.required[r].lineage.logical);
+    parallel.cone_of.push_back(problem_.required[r].parallel);
+  }
+  // On the logical side no element of the cone may be undefined: the inputs lie in the domain of
+  // the specification.
+  bool invalid = false;
+  std::unordered_set<const Tensor*> checked;
+  logical.on_produced = [&](TensorId id) {
+    const Tensor& tensor = *evaluation_->logical()[id];
+    if (!checked.insert(&tensor).second) return true;
+    invalid |= std::any_of(tensor.values.begin(), tensor.values.end(),
+                           [](const Interval& x) { return IntervalDomain::IsInvalid(x); });
+    invalid |= std::find(tensor.ints.begin(), tensor.ints.end(), kInvalidInt) != tensor.ints.end();
+    if (invalid) {
+      *message = problem_.logical.tensors[id].name + " is not known to be defined";
+    }
+    return !invalid;
+  };
+  absl::Status status = evaluation_->EvaluateLogical(values_, logical);
+  if (invalid) return false;
+  if (status.ok()) status = evaluation_->EvaluateParallel(parallel);
+  if (!status.ok()) {
+    *message = std::string(status.message());
+    return false;
+  }
+  if (!evaluation_->open_premise().empty()) {
+    *message = "premise not decided: " + evaluation_->open_premise();
+    return false;
+  }
+  return true;
+}
+
+BlockTensorPtr<Interval> FocusedEvaluation::Claimed(const sdfg::Shape& shape,
+                                                    const lineage::Lineage& lineage) {
+  const BlockTensorPtr<Interval>& value = logical()[lineage.logical];
+  const sdfg::Shape& whole = problem_.logical.tensors[lineage.logical].shape;
+  BlockTensorPtr<Interval> result;
+  if (value == nullptr || lineage.map.size() != whole.size()) return nullptr;
+  const absl::Status status =
+      evaluation_->evaluator().Read(shape, whole, lineage.map, value, kMaxElements, &result);
+  return status.ok() ? result : nullptr;
+}
+
+BlockTensorPtr<Interval> FocusedEvaluation::Apply(
+    const sdfg::Operator& op, int output, const std::vector<BlockTensorPtr<Interval>>& inputs) {
+  const ScalarProgram& program = programs_.Get(problem_.parallel, op, output);
+  PremiseCheck unused;
+  BlockTensorPtr<Interval> result;
+  const absl::Status status =
+      evaluation_->evaluator().Apply(program, inputs, kMaxElements, &result, &unused);
+  return status.ok() ? result : nullptr;
+}
+
+}  // namespace planproof::shape_reduction

@@ -1,0 +1,109 @@
+#include "shape_reduction/focused_search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <unordered_set>
+
+#include "shape_reduction/focused_evaluation.h"
+
+namespace planproof::shape_reduction {
+namespace {
+
+constexpr uint64_t kPerFocus = 2;  // attempts at one place before the next one
+constexpr size_t kPrintedInputs = 24;
+
+std::string Text(const Interval& x) {
+  char buffer[80];
+  if (x.lo == x.hi) {
+    std::snprintf(buffer, sizeof(buffer), "%.17g", x.lo);
+  } else {
+    std::snprintf(buffer, sizeof(buffer), "[%.17g, %.17g]", x.lo, x.hi);
+  }
+  return buffer;
+}
+
+// The clearest difference of the last run; size 0 if there is none.
+Gap Compare(const lineage::Problem& problem, FocusedEvaluation* evaluation, int* required) {
+  Gap widest;
+  for (int r : evaluation->required()) {
+    const lineage::RequiredRelation& relation = problem.required[r];
+    const auto claimed =
+        evaluation->Claimed(problem.parallel.tensors[relation.parallel].shape, relation.lineage);
+    const auto& actual = evaluation->parallel()[relation.parallel];
+    if (claimed == nullptr || actual == nullptr) continue;
+    Gap gap = FindGap(*claimed, *actual);
+    if (gap.size <= widest.size) continue;
+    widest = std::move(gap);
+    *required = r;
+  }
+  return widest;
+}
+
+// The inputs, equal values once.
+std::vector<std::string> Describe(const lineage::Problem& problem,
+                                  const std::vector<BlockTensorPtr<double>>& inputs,
+                                  size_t max_values) {
+  std::vector<std::string> texts;
+  std::unordered_set<std::string> seen;
+  size_t others = 0;
+  for (size_t id = 0; id < inputs.size(); ++id) {
+    if (inputs[id] == nullptr) continue;
+    if (texts.size() >= kPrintedInputs ||
+        !seen.insert(DescribeInput("", *inputs[id], SIZE_MAX)).second) {
+      ++others;
+      continue;
+    }
+    texts.push_back(DescribeInput(problem.logical.tensors[id].name, *inputs[id], max_values));
+  }
+  if (others > 0) texts.push_back("and " + std::to_string(others) + " more, many equal to these");
+  return texts;
+}
+
+}  // namespace
+
+Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>& focuses,
+                      const WitnessOptions& options) {
+  Witness witness;
+  if (focuses.empty()) return witness;
+  const auto deadline =
+      WorkClock::now() + std::chrono::duration_cast<WorkClock::duration>(
+                             std::chrono::duration<double>(options.time_budget_s));
+  const auto evaluation = std::make_shared<FocusedEvaluation>(problem);
+  const uint64_t round = kPerFocus * focuses.size();
+  for (int k = 0; k < options.attempts && WorkClock::now() < deadline; ++k) {
+    const Focus& focus = focuses[k % round / kPerFocus];
+    const uint64_t attempt = k / round * kPerFocus + k % kPerFocus;
+    if (!evaluation->Run(focus, attempt, options.max_elements, deadline, &witness.message)) {
+      continue;
+    }
+    ++witness.attempts;
+    int required = -1;
+    const Gap gap = Compare(problem, evaluation.get(), &required);
+    if (required < 0) continue;
+    const lineage::Lineage& lineage = problem.required[required].lineage;
+    witness.outcome = Witness::Outcome::kConfirmed;
+    witness.required = required;
+    witness.parallel_index = gap.index;
+    witness.logical_index = LogicalIndex(lineage, gap.index);
+    witness.logical_low = gap.left.lo;
+    witness.logical_high = gap.left.hi;
+    witness.parallel_low = gap.right.lo;
+    witness.parallel_high = gap.right.hi;
+    witness.logical_value = Text(gap.left);
+    witness.parallel_value = Text(gap.right);
+    witness.precision = 53;
+    witness.seed = attempt;
+    witness.evaluation = evaluation;
+    witness.inputs = Describe(problem, evaluation->inputs(), options.max_printed_values);
+    witness.message.clear();
+    return witness;
+  }
+  if (witness.attempts == 0 && !witness.message.empty()) {
+    witness.outcome = Witness::Outcome::kExhausted;
+  }
+  return witness;
+}
+
+}  // namespace planproof::shape_reduction

@@ -1,0 +1,148 @@
+// Evaluation in enclosures, and the search that rests on it, on generated plans.
+#include "shape_reduction/focused_search.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "frontend/models/generate.h"
+#include "frontend/mutation/deviation.h"
+#include "frontend/plan/read_plan.h"
+#include "shape_reduction/domain_floating.h"
+#include "shape_reduction/focused_evaluation.h"
+#include "shape_reduction/problem_evaluation.h"
+
+namespace planproof::models {
+namespace {
+
+using shape_reduction::Focus;
+using shape_reduction::FocusedEvaluation;
+using shape_reduction::Witness;
+using shape_reduction::WorkClock;
+
+// Longer than what is cut at every position.
+constexpr int64_t kSequence = 48;
+
+std::vector<std::pair<std::string, plan::PlanFile>> Files(const std::string& name) {
+  absl::StatusOr<ModelConfig> model = NamedModel(name);
+  EXPECT_TRUE(model.ok()) << model.status();
+  model->sequence = kSequence;
+  Strategy strategy;
+  strategy.data_parallel = 2;
+  strategy.tensor_parallel = 2;
+  strategy.microbatches = 2;
+  const auto plans = Generate(*model, TrainingConfig(), strategy);
+  EXPECT_TRUE(plans.ok()) << plans.status();
+  return {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}};
+}
+
+lineage::Problem Built(const std::vector<std::pair<std::string, plan::PlanFile>>& files) {
+  auto problem = plan::BuildProblemFromFiles(files, sdfg::OperatorLibrary::BuiltIn());
+  EXPECT_TRUE(problem.ok()) << problem.status();
+  return *std::move(problem);
+}
+
+Focus At(const lineage::Problem& problem, const std::string& tensor) {
+  for (size_t t = 0; t < problem.parallel.tensors.size(); ++t) {
+    if (problem.parallel.tensors[t].name == tensor) {
+      return {static_cast<sdfg::TensorId>(t), problem.lineage[t], {}, {}};
+    }
+  }
+  ADD_FAILURE() << "no tensor " << tensor;
+  return {};
+}
+
+class EnclosureTest : public testing::TestWithParam<const char*> {};
+
+// Every element of every tensor, computed in doubles with all positions apart, lies in the
+// enclosure of its block.
+TEST_P(EnclosureTest, HoldsEveryElement) {
+  const lineage::Problem problem = Built(Files(GetParam()));
+  const Focus focus = At(problem, "layers.1.q_heads");
+  FocusedEvaluation enclosed(problem);
+  int compared = 0, wide = 0;
+  for (uint64_t attempt = 0; attempt < 4; ++attempt) {
+    std::string message;
+    ASSERT_TRUE(enclosed.Run(focus, attempt, 1 << 20, WorkClock::time_point::max(), &message))
+        << message;
+    shape_reduction::ProgramCache programs;
+    shape_reduction::ProblemEvaluation<shape_reduction::DoubleDomain> exact(problem, &programs);
+    shape_reduction::ReducedOptions options;
+    ASSERT_TRUE(exact.EvaluateLogical(enclosed.inputs(), options).ok());
+    ASSERT_TRUE(exact.EvaluateParallel(options).ok());
+    for (const bool logical : {true, false}) {
+      const auto& outer = logical ? enclosed.logical() : enclosed.parallel();
+      const auto& inner = logical ? exact.logical() : exact.parallel();
+      for (size_t t = 0; t < outer.size(); ++t) {
+        if (outer[t] == nullptr || inner[t] == nullptr || inner[t]->int_valued) continue;
+        const size_t rank = inner[t]->dims.size();
+        std::vector<std::vector<int64_t>> points;
+        for (const auto& dim : inner[t]->dims) points.push_back(dim->Representatives());
+        for (size_t k = 0; k < inner[t]->values.size(); ++k) {
+          std::vector<int64_t> index(rank);
+          size_t rest = k;
+          for (size_t d = rank; d-- > 0;) {
+            index[d] = points[d][rest % points[d].size()];
+            rest /= points[d].size();
+          }
+          const double x = inner[t]->values[k];
+          if (std::isnan(x)) continue;  // a tie
+          const auto& range = outer[t]->values[outer[t]->Offset(index)];
+          if (std::isinf(x)) {  // masked
+            ASSERT_EQ(range.lo, x);
+            continue;
+          }
+          const double slack = 1e-9 * (1 + std::fabs(x));
+          ASSERT_GE(x, range.lo - slack) << problem.logical.tensors[t].name;
+          ASSERT_LE(x, range.hi + slack) << problem.logical.tensors[t].name;
+          ++compared;
+          wide += range.hi - range.lo > 1e-3;
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 10000);
+  EXPECT_GT(wide, 100);  // positions were compared without cutting at each
+}
+
+// Whatever is suspected, a plan that is right is not refuted.
+TEST_P(EnclosureTest, NothingIsFoundInAPlanThatIsRight) {
+  const lineage::Problem problem = Built(Files(GetParam()));
+  shape_reduction::WitnessOptions options;
+  options.attempts = 8;
+  for (const char* suspect : {"embedding", "layers.1.q_heads", "layers.0.output"}) {
+    const Witness witness =
+        shape_reduction::SearchFocused(problem, {At(problem, suspect)}, options);
+    EXPECT_EQ(witness.outcome, Witness::Outcome::kNone) << suspect;
+    EXPECT_GE(witness.attempts, 4) << suspect << ": " << witness.message;
+  }
+}
+
+TEST_P(EnclosureTest, ADeviationIsFoundAtItsPlace) {
+  const lineage::Problem right = Built(Files(GetParam()));
+  int found = 0;
+  for (uint64_t seed = 1; seed < 100 && found < 3; ++seed) {
+    auto files = Files(GetParam());
+    const auto deviation = mutation::DeviateAtRandom(&files[1].second, right, seed, "wrong factor");
+    ASSERT_TRUE(deviation.ok()) << deviation.status();
+    const lineage::Problem problem = Built(files);
+    const Focus focus = At(problem, deviation->tensor);
+    if (focus.lineage.kind != lineage::LineageKind::kFull) continue;  // partial: no claim
+    const Witness witness = shape_reduction::SearchFocused(problem, {focus}, {});
+    EXPECT_EQ(witness.outcome, Witness::Outcome::kConfirmed) << deviation->what;
+    EXPECT_TRUE(witness.logical_high < witness.parallel_low ||
+                witness.parallel_high < witness.logical_low);
+    ++found;
+  }
+  EXPECT_EQ(found, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, EnclosureTest, testing::Values("llama-tiny", "deepseek-tiny"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           return name.substr(0, name.find('-'));
+                         });
+
+}  // namespace
+}  // namespace planproof::models
