@@ -29,7 +29,7 @@ TEST(ScheduleOnTheCommandLine, TheClaimedScheduleIsChecked) {
 TEST(ScheduleOnTheCommandLine, ShowAndConvertKeepIt) {
   const std::string steps = "stage0: 9 steps in 3 phases: F0:0 F0:1 B0:0 F0:2 B0:1 F0:3 B0:2 B0:3";
   EXPECT_THAT(RunProgram("show " + Pipeline()).output, HasSubstr(steps));
-  for (const std::string& name : {"pipeline.plan", "pipeline.json"}) {
+  for (const std::string name : {"pipeline.plan", "pipeline.json"}) {
     const std::string converted = TemporaryFile(name, "");
     ASSERT_EQ(RunProgram("convert " + Pipeline() + " -o " + converted).exit_code, 0);
     EXPECT_THAT(RunProgram("show " + converted).output, HasSubstr(steps));
