@@ -18,15 +18,14 @@ bool RangeOfMap(const IndexMap& map, const sdfg::Shape& shape, __int128* low, __
   std::map<int32_t, std::vector<const IndexTerm*>> by_dim;
   for (const IndexTerm& term : map.terms) {
     if (term.dim < 0 || static_cast<size_t>(term.dim) >= shape.size() || term.div < 1 ||
-        term.mod < 0) {
+        term.mod < 0 || term.offset < 0) {
       return false;
     }
     by_dim[term.dim].push_back(&term);
   }
   for (const auto& [dim, terms] : by_dim) {
-    if (terms.size() == 1) {
-      __int128 most = (shape[dim] - 1) / terms[0]->div;
-      if (terms[0]->mod > 0) most = std::min<__int128>(most, terms[0]->mod - 1);
+    if (terms.size() == 1 && terms[0]->offset == 0) {
+      const __int128 most = terms[0]->Most(shape[dim]);
       (terms[0]->scale > 0 ? *high : *low) += most * terms[0]->scale;
       continue;
     }
@@ -35,9 +34,7 @@ bool RangeOfMap(const IndexMap& map, const sdfg::Shape& shape, __int128* low, __
     for (int64_t index = 0; index < shape[dim]; ++index) {
       __int128 value = 0;
       for (const IndexTerm* term : terms) {
-        int64_t part = index / term->div;
-        if (term->mod > 0) part %= term->mod;
-        value += static_cast<__int128>(part) * term->scale;
+        value += static_cast<__int128>(term->At(index)) * term->scale;
       }
       least = index == 0 ? value : std::min(least, value);
       most = index == 0 ? value : std::max(most, value);

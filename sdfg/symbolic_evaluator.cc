@@ -162,7 +162,7 @@ std::optional<Indices> SymbolicEvaluator::Map(const std::vector<IndexMap>& map,
   for (const IndexMap& m : map) {
     Affine value(m.constant);
     for (const IndexTerm& t : m.terms) {
-      Affine i = indices[t.dim];
+      Affine i = indices[t.dim] + Affine(t.offset);
       Affine q, r;
       if (t.div != 1) {
         if (!DivMod(i, t.div, &q, &r)) return std::nullopt;

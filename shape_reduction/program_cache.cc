@@ -38,6 +38,9 @@ sdfg::IndexFunction ReadFunction(const sdfg::Shape& parallel, const sdfg::Shape&
     sdfg::ExprId sum = add(Op::kIntConst, dim.constant, {});
     for (const lineage::IndexTerm& term : dim.terms) {
       sdfg::ExprId id = index[term.dim];
+      if (term.offset > 0) {
+        id = add(Op::kIntAdd, 0, {id, add(Op::kIntConst, term.offset, {})});
+      }
       if (term.div > 1) id = add(Op::kIntDiv, term.div, {id});
       if (term.mod > 0) id = add(Op::kIntMod, term.mod, {id});
       if (term.scale != 1) id = add(Op::kIntScale, term.scale, {id});
@@ -98,6 +101,7 @@ const ScalarProgram& ProgramCache::GetRead(const sdfg::Shape& parallel, const sd
       Append(term.scale, &key);
       Append(term.div, &key);
       Append(term.mod, &key);
+      Append(term.offset, &key);
     }
   }
   std::unique_ptr<ScalarProgram>& program = programs_[key];

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lineage/map_range.h"
 #include "shape_reduction/block_evaluator.h"
 #include "shape_reduction/domain_floating.h"
 #include "shape_reduction/domain_interval.h"
@@ -149,8 +150,8 @@ absl::Status ReducedEvaluator<D>::Read(const sdfg::Shape& parallel, const sdfg::
   const sdfg::Node& read = program.nodes[program.body];
   bool inside = read.args.size() == logical.size();
   for (size_t d = 0; inside && d < logical.size(); ++d) {
-    int64_t low, high;
-    inside = FormRange(program.forms[read.args[d]], &low, &high) && low >= 0 && high < logical[d];
+    __int128 low, high;
+    inside = lineage::RangeOfMap(map[d], parallel, &low, &high) && low >= 0 && high < logical[d];
   }
   if (!inside && std::find(parallel.begin(), parallel.end(), 0) == parallel.end()) {
     return absl::InvalidArgumentError("the lineage reaches beyond the logical tensor");

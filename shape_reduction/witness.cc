@@ -431,8 +431,7 @@ std::vector<int64_t> LogicalIndex(const lineage::Lineage& lineage,
   for (const lineage::IndexMap& dim : lineage.map) {
     int64_t at = dim.constant;
     for (const lineage::IndexTerm& term : dim.terms) {
-      int64_t part = index[term.dim] / term.div;
-      if (term.mod > 0) part %= term.mod;
+      const int64_t part = term.At(index[term.dim]);
       at += term.scale * part;
     }
     result.push_back(at);

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "absl/hash/hash.h"
+#include "solver/rewriter.h"
 #include "solver/structure.h"
 #include "solver/term.h"
 
@@ -227,9 +228,37 @@ bool Arena::IsConstant(PolyId p, Rational* value) const {
 void Arena::ClearPremises() {
   premises_.clear();
   premise_set_.clear();
+  opened_premises_.clear();
 }
 
+// A premise on a body that is being bound holds for every index of the box: its bound symbols
+// become free ones of that range again, those of the innermost binder first.
 void Arena::RecordPremise(PremiseKind kind, PolyId p) {
+  const auto bound = [](Symbol s) { return KindOf(s) == SymbolKind::kBound; };
+  const std::vector<Symbol>& symbols = polys_[p].symbols;
+  if (open_boxes_.empty() || std::none_of(symbols.begin(), symbols.end(), bound)) {
+    return RecordClosed(kind, p);
+  }
+  if (SignOf(p) == Sign::kPositive) return;  // whatever the indices are
+  const std::vector<BoundVariable>& box = *open_boxes_.back();
+  open_boxes_.pop_back();
+  SymbolMap map;
+  map.shift_bound = -1;
+  std::vector<int64_t> key = {static_cast<int64_t>(kind), p};
+  for (size_t i = 0; i < box.size(); ++i) {
+    const Symbol symbol = BoundSymbol(0, static_cast<uint32_t>(i));
+    if (!Mentions(p, symbol)) continue;
+    const Interval& d = box[i].domain;
+    key.insert(key.end(), {static_cast<int64_t>(i), d.lo, d.hi});
+    map.pairs.emplace_back(symbol, Affine::Of(NewFree(d.lo, d.hi - 1)));
+  }
+  if (!open_boxes_.empty() || opened_premises_.insert(std::move(key)).second) {
+    RecordPremise(kind, Rewriter(this, std::move(map)).Poly(p));
+  }
+  open_boxes_.push_back(&box);
+}
+
+void Arena::RecordClosed(PremiseKind kind, PolyId p) {
   if (!premise_set_.insert((static_cast<uint64_t>(p) << 2) | static_cast<uint64_t>(kind)).second)
     return;
   Sign sign = SignOf(p);

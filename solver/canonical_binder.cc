@@ -13,6 +13,22 @@ uint64_t Mix(uint64_t h, uint64_t v) {
   return h ^ (h >> 33);
 }
 
+// Which factors decide where a variable starts: elements first, conditions and inner sums last.
+// Those are what becomes simpler over a part of a range, and the parts should line up.
+uint64_t Priority(AtomKind kind) {
+  switch (kind) {
+    case AtomKind::kElement:
+      return 0;
+    case AtomKind::kIndicator:
+    case AtomKind::kDelta:
+    case AtomKind::kSum:
+    case AtomKind::kBase:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
 }  // namespace
 
 std::vector<Structure::Occurrence> Summation::Occurrences(const Parts& parts,
@@ -22,8 +38,13 @@ std::vector<Structure::Occurrence> Summation::Occurrences(const Parts& parts,
     for (const Factor& f : *parts.factors) {
       size_t from = out.size();
       Structure::CollectOccurrences(arena_, f.atom, colours, &out);
-      for (; from < out.size(); ++from) {
-        out[from].path = Mix(Mix(out[from].path, f.exponent.num), f.exponent.den);
+      const Atom& atom = arena_.atom(f.atom);
+      for (uint64_t place = 0; from < out.size(); ++from, ++place) {
+        // An element's place does not depend on what else the body is made of.
+        const uint64_t path =
+            atom.kind == AtomKind::kElement ? Mix(atom.tag, place) : out[from].path;
+        out[from].path = Mix(Mix(path, f.exponent.num), f.exponent.den) >> 2 | Priority(atom.kind)
+                                                                                   << 62;
       }
     }
   }
@@ -107,6 +128,7 @@ void Summation::Canonicalise(Vars* vars, const Parts& parts, SymbolMap* map) {
     bool pinned = false;
     const Structure::Occurrence* best = nullptr;
     int64_t best_constant = 0;
+    int64_t period = 0;
     for (const auto& o : occurrences) {
       const int64_t c = o.expression.Coefficient(s);
       if (c == 0) continue;
@@ -117,25 +139,38 @@ void Summation::Canonicalise(Vars* vars, const Parts& parts, SymbolMap* map) {
       }
       // What is a whole multiple of a larger stride belongs to the digit of that stride.
       int64_t larger = 0;
+      bool bound_digit = false;
       for (const auto& [other, k] : o.expression.terms) {
-        if (other != s && std::abs(k) > std::abs(c)) larger = std::gcd(larger, std::abs(k));
+        if (other == s || std::abs(k) <= std::abs(c)) continue;
+        larger = std::gcd(larger, std::abs(k));
+        bound_digit |= std::any_of(vars->begin(), vars->end(),
+                                   [other = other](const auto& v) { return v.symbol == other; });
       }
       if (larger > 0) constant = FloorMod(constant, larger);
       const int64_t start = FloorDiv(constant, std::abs(c));
+      const int64_t own_period =
+          bound_digit || larger % std::abs(c) != 0 ? 0 : larger / std::abs(c);
       const bool better =
           best == nullptr || o.path < best->path ||
           (o.path == best->path && (c > 0) > (best->expression.Coefficient(s) > 0)) ||
           (o.path == best->path && (c > 0) == (best->expression.Coefficient(s) > 0) &&
-           start < best_constant);
+           (start != best_constant ? start < best_constant : own_period > period));
       if (better) {
         best = &o;
         best_constant = start;
+        period = own_period;
       }
     }
     if (pinned || best == nullptr) continue;
     // s = sign * (bound - shift): the chosen occurrence becomes |c| * bound + (constant mod |c|).
     sign[i] = best->expression.Coefficient(s) > 0 ? 1 : -1;
     shift[i] = best_constant;
+    // A digit beside digits that are free lies within the first of its periods.
+    const Interval& d = (*vars)[i].domain;
+    if (!arena_.align_digits_ || period == 0 || d.length() > period) continue;
+    const int64_t start = (sign[i] < 0 ? -(d.hi - 1) : d.lo) + shift[i];
+    const int64_t first = FloorDiv(start, period);
+    if (first == FloorDiv(start + d.length() - 1, period)) shift[i] -= first * period;
   }
   for (size_t i = 0; i < n; ++i) {
     Interval& d = (*vars)[i].domain;

@@ -223,9 +223,7 @@ PolyId Arena::Renormalised(Atom sum) {
   const Factors& factors = monos_[sum.mono].factors;
   const bool counts = factors.size() == 1 && atoms_[factors[0].atom].kind == AtomKind::kDelta;
   if (sum.domain.size() < 2 && !counts) return OfAtom(InternAtom(std::move(sum)));
-  SymbolMap opening;
-  std::vector<BoundVariable> vars = Rewriter::Open(this, sum, &opening);
-  return Summation(this).SumProduct(vars, Rewriter(this, std::move(opening)).Mono(sum.mono));
+  return SumAgain(sum);
 }
 
 // Rule merge-adjacent: c R sum_{[a,b)} f + c R sum_{[b,d)} f = c R sum_{[a,d)} f, in any one

@@ -81,6 +81,9 @@ PolyId Arena::PowerOfSum(PolyId p, Exponent e) {
   if (!e.IsInteger() && e.den % 2 == 0 && PerfectSquareRoot(p, &root)) {
     return Power(Abs(root), e * Exponent{2, 1});
   }
+  if (e.IsInteger() && polys_[p].terms.size() > 2 && PerfectSquareRoot(p, &root)) {
+    return Power(root, e * Exponent{2, 1});
+  }
   const std::vector<Term> terms = polys_[p].terms;
   // Monomial content: the least exponent of each atom over all terms.
   Factors content;
@@ -183,6 +186,7 @@ PolyId Arena::Power(PolyId p, Exponent e) {
   }
   if (p == kZeroPoly) return kZeroPoly;  // a negative power is excluded by its recorded premise
   if (e.IsInteger() && e.num > 0) return IntegerPower(p, e.num);
+  p = MergeClipped(p);
   if (polys_[p].terms.size() == 1) return PowerOfTerm(Term(polys_[p].terms[0]), e);
   return PowerOfSum(p, e);
 }

@@ -35,6 +35,12 @@ Sign Arena::SignOfAtom(AtomId id, Exponent e) {
     case AtomKind::kNumber:
     case AtomKind::kExp:
       return Sign::kPositive;
+    case AtomKind::kPosition: {
+      const int64_t low = RangeOf(a.indices[0]).low;
+      if (low > 0 || (low == 0 && e.num < 0)) return Sign::kPositive;
+      if (low == 0) return Sign::kNonNegative;
+      break;
+    }
     case AtomKind::kElement:
       if (positive_tags_.contains(a.tag)) return Sign::kPositive;
       if (nonnegative_tags_.contains(a.tag)) {

@@ -300,7 +300,9 @@ PolyId Summation::Component(Vars vars, const Factors& factors) {
   parts.factors = &factors;
   SymbolMap map;
   Canonicalise(&vars, parts, &map);
+  arena_.open_boxes_.push_back(&vars);
   PolyId body = Rewriter(&arena_, std::move(map)).OfFactors(factors);
+  arena_.open_boxes_.pop_back();
   PolyId result = kZeroPoly;
   const std::vector<Term> terms = arena_.poly(body).terms;
   for (const Term& t : terms) {
@@ -377,7 +379,9 @@ PolyId Summation::Maximum(Vars vars, PolyId body, PolyId guard) {
   Rewriter rewriter(&arena_, std::move(map));
   Atom a;
   a.kind = AtomKind::kReduceMax;
+  arena_.open_boxes_.push_back(&vars);
   a.polys = {rewriter.Poly(inside), rewriter.Poly(guard)};
+  arena_.open_boxes_.pop_back();
   for (const BoundVariable& v : vars) a.domain.push_back(v.domain);
   return arena_.Add(outside, arena_.OfAtom(arena_.InternAtom(std::move(a))));
 }
@@ -406,8 +410,11 @@ AtomId Arena::OpaqueRowAtom(uint32_t tag, BoundVariable row, PolyId body,
   a.kind = AtomKind::kOpaqueRow;
   a.tag = tag;
   a.indices = std::move(indices);
+  const std::vector<BoundVariable> vars = {row};
+  open_boxes_.push_back(&vars);
   a.polys.push_back(rewriter.Poly(body));
   for (PolyId p : polys) a.polys.push_back(rewriter.Poly(p));
+  open_boxes_.pop_back();
   a.domain = {row.domain};
   return InternAtom(std::move(a));
 }

@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -224,6 +226,7 @@ class Arena {
   friend class Structure;
   friend class ZeroTest;
 
+  void RecordClosed(PremiseKind kind, PolyId p);
   AtomId InternAtom(Atom atom);
   friend class TermPrinter;
   MonoId InternMono(Factors factors);
@@ -237,6 +240,11 @@ class Arena {
   std::vector<Term> MergeAdjacentSums(std::vector<Term> terms);
   // A sum atom whose box has grown, in normal form again.
   PolyId Renormalised(Atom sum);
+  // The atom's body summed over its box from the start: conditions that the box decides go.
+  PolyId SumAgain(const Atom& sum);
+  bool IsGuardedSum(AtomId atom) const;
+  std::optional<PolyId> JoinClipped(AtomId guarded, AtomId other);
+  PolyId MergeClipped(PolyId p);
   PolyId PowerOfTerm(const Term& term, Exponent e);
   PolyId PowerOfSum(PolyId a, Exponent e);
   PolyId IntegerPower(PolyId a, int32_t n);
@@ -265,6 +273,12 @@ class Arena {
   absl::flat_hash_set<uint32_t> positive_tags_, nonnegative_tags_;
   absl::flat_hash_map<PolyId, Sign> sign_cache_;
   absl::flat_hash_map<std::pair<PolyId, PolyId>, PolyId> mul_cache_;
+  // The boxes of the binders whose bodies are being rewritten to bound symbols, innermost last.
+  std::vector<const std::vector<BoundVariable>*> open_boxes_;
+  std::set<std::vector<int64_t>> opened_premises_;
+  // Sums over one digit beside digits that are free start in the first period. Aligned sums meet
+  // where their forms differ by a shift; parts of longer sums no longer merge.
+  bool align_digits_ = false;
   bool exhausted_ = false;
   int64_t budget_ = int64_t{1} << 60;
 };

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/cleanup/cleanup.h"
 #include "solver/rewriter.h"
 #include "solver/summation.h"
 #include "solver/term.h"
@@ -11,6 +12,8 @@ namespace {
 
 constexpr size_t kMaxCells = 4096;
 constexpr int64_t kExpandLength = 8;
+constexpr size_t kMostCuts = 40;
+constexpr int64_t kMostPieces = 512;
 constexpr int64_t kMostExpanded = 512;
 constexpr int64_t kMostCleared = 1024;  // terms after denominators are cleared
 
@@ -26,6 +29,8 @@ class ZeroTest {
       if (p == kZeroPoly) return true;
       p = UnifyConditions(p);
       if (p == kZeroPoly || RefinedIsZero(p)) return !arena_.exhausted();
+      const PolyId split = SplitAtCuts(p);
+      if (split == kZeroPoly || (split != p && RefinedIsZero(split))) return !arena_.exhausted();
       PolyId cleared = ClearDenominators(p);
       if (cleared == kZeroPoly || (cleared != p && RefinedIsZero(cleared)))
         return !arena_.exhausted();
@@ -142,6 +147,75 @@ class ZeroTest {
       if (!c.IsZero()) return false;
     }
     return true;
+  }
+
+  // Every sum with conditions, or whose body contains sums with conditions, in pieces between the
+  // bounds of all sums: within a piece some conditions always hold, or never.
+  PolyId SplitAtCuts(PolyId p) {
+    std::vector<int64_t> cuts;
+    const std::vector<Term> terms = arena_.poly(p).terms;
+    for (const Term& t : terms) {
+      for (const Factor& f : arena_.mono(t.mono).factors) {
+        if (!IsPlainSum(f)) continue;
+        for (const Interval& d : arena_.atom(f.atom).domain) {
+          cuts.push_back(d.lo);
+          cuts.push_back(d.hi);
+        }
+      }
+    }
+    std::sort(cuts.begin(), cuts.end());
+    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+    if (cuts.size() < 3 || cuts.size() > kMostCuts) return p;
+    arena_.align_digits_ = true;
+    const absl::Cleanup restore = [this] { arena_.align_digits_ = false; };
+    std::vector<PolyId> parts;
+    int64_t pieces = 0;
+    for (const Term& t : terms) {
+      PolyId product = arena_.Constant(t.coefficient);
+      Factors rest;
+      for (const Factor& f : arena_.mono(t.mono).factors) {
+        if (!IsPlainSum(f)) {
+          rest.push_back(f);
+          continue;
+        }
+        const std::vector<Atom> boxes = Boxes(arena_.atom(f.atom), cuts);
+        pieces += static_cast<int64_t>(boxes.size());
+        if (pieces > kMostPieces || arena_.exhausted()) return p;
+        PolyId sum = kZeroPoly;
+        for (const Atom& box : boxes) sum = arena_.Add(sum, arena_.SumAgain(box));
+        product = arena_.Mul(product, sum);
+      }
+      if (!rest.empty()) {
+        product = arena_.Mul(product, arena_.ProductOf(std::move(rest), Rational(1)));
+      }
+      parts.push_back(product);
+    }
+    return Total(std::move(parts));
+  }
+
+  bool IsPlainSum(const Factor& f) const {
+    return arena_.atom(f.atom).kind == AtomKind::kSum && f.exponent == Exponent{};
+  }
+
+  // The sum's box cut at `cuts` in every dimension.
+  static std::vector<Atom> Boxes(const Atom& sum, const std::vector<int64_t>& cuts) {
+    std::vector<Atom> boxes = {sum};
+    for (size_t d = 0; d < sum.domain.size(); ++d) {
+      std::vector<Atom> next;
+      for (const Atom& box : boxes) {
+        int64_t from = box.domain[d].lo;
+        auto cut = std::upper_bound(cuts.begin(), cuts.end(), from);
+        while (from < box.domain[d].hi) {
+          const int64_t to =
+              cut == cuts.end() ? box.domain[d].hi : std::min(*cut++, box.domain[d].hi);
+          next.push_back(box);
+          next.back().domain[d] = {from, to};
+          from = to;
+        }
+      }
+      boxes.swap(next);
+    }
+    return boxes;
   }
 
   static void AddFactor(AtomId atom, Factors* factors) {

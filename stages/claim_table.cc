@@ -90,18 +90,6 @@ absl::Status CheckLineage(const lineage::Problem& problem, TensorId parallel,
   return absl::OkStatus();
 }
 
-bool SameMap(const std::vector<sdfg::IndexMap>& a, const std::vector<sdfg::IndexMap>& b) {
-  if (a.size() != b.size()) return false;
-  for (size_t d = 0; d < a.size(); ++d) {
-    if (a[d].constant != b[d].constant || a[d].terms.size() != b[d].terms.size()) return false;
-    for (size_t i = 0; i < a[d].terms.size(); ++i) {
-      const auto &x = a[d].terms[i], &y = b[d].terms[i];
-      if (x.dim != y.dim || x.scale != y.scale || x.div != y.div || x.mod != y.mod) return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 absl::Status CheckProblem(const lineage::Problem& problem) {
@@ -157,7 +145,7 @@ ClaimTable::ClaimTable(const lineage::Problem& problem, const Cone& cone) {
     const auto& required = problem.required[r];
     const int own = of_tensor[required.parallel];
     if (own >= 0 && claims_[own].target.logical == required.lineage.logical &&
-        SameMap(claims_[own].target.map, required.lineage.map)) {
+        claims_[own].target.map == required.lineage.map) {
       of_required_.push_back(own);
       if (claims_[own].required < 0) claims_[own].required = static_cast<int64_t>(r);
       continue;

@@ -49,6 +49,7 @@ void ClassKeys::PutMap(const std::vector<sdfg::IndexMap>& map) {
       Put(t.scale);
       Put(t.div);
       Put(t.mod);
+      Put(t.offset);
     }
   }
 }

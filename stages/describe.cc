@@ -38,15 +38,19 @@ std::string DescribeMap(const sdfg::Tensor& p, const sdfg::Graph& g,
     std::string start;
     for (const sdfg::IndexTerm& t : map[d].terms) {
       if (static_cast<size_t>(t.dim) < p.axes.size()) {
-        absl::StrAppend(&start, start.empty() ? "" : " + ", t.scale, " ",
-                        g.axes[p.axes[t.dim]].name);
+        absl::StrAppend(&start, start.empty() ? "" : " + ", t.scale, " ");
+        const std::string& axis = g.axes[p.axes[t.dim]].name;
+        absl::StrAppend(&start,
+                        t.offset == 0 ? axis : absl::StrCat("(", axis, " + ", t.offset, ")"));
         if (t.div != 1) absl::StrAppend(&start, " / ", t.div);
         if (t.mod != 0) absl::StrAppend(&start, " mod ", t.mod);
       } else if (t.div == 1 && t.mod == 0 && t.scale == 1) {
         extent = p.shape[t.dim];
       } else {
-        absl::StrAppend(&start, start.empty() ? "" : " + ", t.scale, " (i", t.dim, " / ", t.div,
-                        t.mod != 0 ? absl::StrCat(" mod ", t.mod) : "", ")");
+        const std::string index = absl::StrCat("i", t.dim);
+        absl::StrAppend(&start, start.empty() ? "" : " + ", t.scale, " (",
+                        t.offset == 0 ? index : absl::StrCat("(", index, " + ", t.offset, ")"),
+                        " / ", t.div, t.mod != 0 ? absl::StrCat(" mod ", t.mod) : "", ")");
       }
     }
     absl::StrAppend(&out, Sum(start, map[d].constant), ":", Sum(start, map[d].constant + extent));

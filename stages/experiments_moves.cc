@@ -238,12 +238,11 @@ void Experiments::TrySlices() {
           }
           const auto at = std::find(self.axes.begin(), self.axes.end(), tensor.axes[term.dim]);
           if (at != self.axes.end()) {
-            const int64_t part = worst[at - self.axes.begin()] / term.div;
-            now += term.scale * (term.mod > 0 ? part % term.mod : part);
+            now += term.scale * term.At(worst[at - self.axes.begin()]);
           }
         }
-        if (kept.size() != 1 || kept[0].div != 1 || length == 0 || length >= logical[d] ||
-            logical[d] / length > kMaxShifts) {
+        if (kept.size() != 1 || kept[0].div != 1 || kept[0].offset != 0 || length == 0 ||
+            length >= logical[d] || logical[d] / length > kMaxShifts) {
           continue;
         }
         for (int64_t start = 0; start + length <= logical[d]; start += length) {

@@ -213,6 +213,7 @@ bool SmtEvaluation::Map(const std::vector<sdfg::IndexMap>& map, const std::vecto
     value.constant = m.constant;
     for (const sdfg::IndexTerm& t : m.terms) {
       SmtIndex i = index[t.dim], q, r;
+      i.constant += t.offset;
       if (t.div != 1) {
         if (!DivMod(i, t.div, &q, &r)) return false;
         i = q;

@@ -206,8 +206,9 @@ Value LatentAttention(const ModelConfig& model, const std::string& prefix, Value
     const Dims rows = {outside[0], positions, rotary};
     std::vector<int64_t> size;
     for (const Dim& dim : rows) size.push_back(layout.Local(dim));
-    const Value k_turned =
-        emitter->Apply({"view", {keys[1]}, {{"size", size}}}, out("k_turned", rows));
+    Out turned_rows = out("k_turned", rows);
+    turned_rows.local_gradient = !suffix.empty();  // of this rank's queries only
+    const Value k_turned = emitter->Apply({"view", {keys[1]}, {{"size", size}}}, turned_rows);
     const Value turns =
         Einsum("bshd,btd->bhst", {turned[0], k_turned}, out("scores_rotary", square), emitter);
     return emitter->Apply({"add", {plain, turns}}, out("scores", square));

@@ -137,6 +137,7 @@ std::vector<Value> Emitter::Run(const Call& call, const std::vector<Out>& out,
     info.gradient_partial = Minus(Minus(used_differently, AxesOf(result.dims)), partial);
     info.differentiable = differentiable && !result.integer && !call.stop_gradient;
     info.local = result.local;
+    info.local_gradient = result.local_gradient;
     trace_.WriteLineage(info);
     step.outputs.push_back(Add(std::move(info)));
   }

@@ -47,8 +47,9 @@ struct Out {
   std::string name;
   Dims dims;
   bool integer = false;
-  bool local = false;   // the logical graph has no such tensor
-  std::string held_as;  // the name of what this rank holds, if not `name`
+  bool local = false;           // the logical graph has no such tensor
+  std::string held_as;          // the name of what this rank holds, if not `name`
+  bool local_gradient = false;  // the logical graph has no tensor like its gradient
 };
 
 class Emitter {

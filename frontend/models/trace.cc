@@ -75,8 +75,6 @@ void Trace::WriteSum(int stage, const std::vector<std::string>& terms, const std
 void Trace::WriteLineage(int stage, const std::string& name, const std::string& logical_name,
                          const Dims& dims, const Axes& partial) {
   if (logical) return;
-  // A relation cannot say which part lies where on a ring.
-  if (std::any_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim.shift != 0; })) return;
   plan::NamedRelation* named = programs[stage].add_lineage();
   named->set_name(name);
   plan::Relation* relation = named->mutable_relation();

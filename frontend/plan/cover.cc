@@ -17,15 +17,29 @@ using Image = std::vector<Interval>;           // disjoint, ascending
 constexpr int64_t kMaxEnumerated = int64_t{1} << 24;
 constexpr int64_t kMaxCells = 1'000'000;
 
-// Number of values of the digit, at the tensor's extents.
+// Number of values of the digit, at the tensor's extents. With an offset: of a whole period.
 int64_t RangeOf(const IndexTerm& term, const sdfg::Shape& extents) {
-  const int64_t all = (extents[term.dim] - 1) / term.div + 1;
-  return term.mod > 0 ? std::min(all, term.mod) : all;
+  return term.offset > 0 ? term.mod : term.Most(extents[term.dim]) + 1;
+}
+
+// A digit with an offset takes each of its values as often as any other.
+bool WholePeriods(const CoverBox& box) {
+  for (const IndexMap& map : box.map) {
+    for (const IndexTerm& term : map.terms) {
+      int64_t period = 0;
+      if (term.offset > 0 && (__builtin_mul_overflow(term.div, term.mod, &period) ||
+                              box.extents[term.dim] % period != 0)) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 // Digits of one box vary independently: no digit occurs twice, and below every digit of a dimension
 // the dimension is a whole number of periods.
 bool Independent(const CoverBox& box) {
+  if (!WholePeriods(box)) return false;
   std::map<int32_t, std::vector<std::pair<int64_t, int64_t>>> digits;  // dim -> [div, div * mod)
   for (const IndexMap& map : box.map) {
     for (const IndexTerm& term : map.terms) {
@@ -127,9 +141,7 @@ absl::Status CoverByEnumeration(const sdfg::Shape& logical, const std::vector<Co
       for (size_t d = 0; d < logical.size(); ++d) {
         int64_t index = box.map[d].constant;
         for (const IndexTerm& term : box.map[d].terms) {
-          int64_t digit = at[term.dim] / term.div;
-          if (term.mod > 0) digit %= term.mod;
-          index += term.scale * digit;
+          index += term.scale * term.At(at[term.dim]);
         }
         flat = flat * logical[d] + index;
       }

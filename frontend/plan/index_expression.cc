@@ -139,7 +139,8 @@ class Parser {
     value->constant += other.constant;
     for (const IndexTerm& term : other.terms) {
       auto same = std::find_if(value->terms.begin(), value->terms.end(), [&](const IndexTerm& t) {
-        return t.dim == term.dim && t.div == term.div && t.mod == term.mod;
+        return t.dim == term.dim && t.div == term.div && t.mod == term.mod &&
+               t.offset == term.offset;
       });
       if (same == value->terms.end()) {
         value->terms.push_back(term);
@@ -182,10 +183,16 @@ class Parser {
       value->constant = ((value->constant % n) + n) % n;
       return absl::OkStatus();
     }
-    if (value->terms.size() == 1 && value->constant == 0 && value->terms[0].scale == 1) {
+    if (value->terms.size() == 1 && value->terms[0].scale == 1) {
       IndexTerm& term = value->terms[0];
-      if (term.mod == 0 || term.mod % n == 0) {
+      int64_t period = 0;
+      if ((term.mod == 0 || term.mod % n == 0) && !__builtin_mul_overflow(term.div, n, &period)) {
+        if (period > kMaxNumber) return Error("a value is too large");
+        // floor(i / d) + c is floor((i + c d) / d), modulo n.
+        const int64_t shift = (value->constant % n + n) % n;
+        term.offset = (term.offset + shift * term.div) % period;
         term.mod = n;
+        value->constant = 0;
         return absl::OkStatus();
       }
     }

@@ -255,20 +255,8 @@ absl::Status PlanBuilder::AddInputs(ProgramState* state) {
     if (prescribed != nullptr && input.has_relation()) {
       absl::StatusOr<ResolvedRelation> wanted = ResolveRelation(
           *prescribed, of, Logical(), state->coordinates, &resolved->axes, &resolved->local);
-      const auto same_map = [](const lineage::IndexMap& a, const lineage::IndexMap& b) {
-        if (a.constant != b.constant || a.terms.size() != b.terms.size()) return false;
-        for (size_t i = 0; i < a.terms.size(); ++i) {
-          const lineage::IndexTerm& s = a.terms[i];
-          const lineage::IndexTerm& t = b.terms[i];
-          if (s.dim != t.dim || s.scale != t.scale || s.div != t.div || s.mod != t.mod) {
-            return false;
-          }
-        }
-        return true;
-      };
       if (!wanted.ok() || wanted->axes != resolved->axes ||
-          !std::equal(wanted->lineage.map.begin(), wanted->lineage.map.end(),
-                      resolved->lineage.map.begin(), resolved->lineage.map.end(), same_map)) {
+          wanted->lineage.map != resolved->lineage.map) {
         return At(at, absl::StrCat("program \"", state->name, "\" reads ", of,
                                    " in another relation than the specification prescribes"));
       }

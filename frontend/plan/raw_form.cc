@@ -179,6 +179,7 @@ class Writer {
         part->set_scale(term.scale);
         part->set_div(term.div);
         part->set_mod(term.mod);
+        part->set_offset(term.offset);
       }
     }
   }
@@ -363,14 +364,15 @@ class Reader {
       for (const RawIndexTerm& term : from.map(d).terms()) {
         if (term.dim() < 0 || term.dim() >= static_cast<int>(local.size()) || term.div() < 1 ||
             term.div() > kMaxEntry || term.mod() < 0 || term.mod() > kMaxEntry ||
-            term.scale() > kMaxEntry || term.scale() < -kMaxEntry) {
+            term.scale() > kMaxEntry || term.scale() < -kMaxEntry || term.offset() < 0 ||
+            term.offset() > kMaxEntry ||
+            (term.offset() > 0 && (term.mod() == 0 || term.offset() / term.div() >= term.mod()))) {
           return bad("has a term out of range");
         }
-        int64_t most = empty ? 0 : (local[term.dim()] - 1) / term.div();
-        if (term.mod() > 0) most = std::min(most, term.mod() - 1);
+        map.terms.push_back({term.dim(), term.scale(), term.div(), term.mod(), term.offset()});
+        const int64_t most = empty ? 0 : map.terms.back().Most(local[term.dim()]);
         const __int128 reach = static_cast<__int128>(term.scale()) * most;
         (reach < 0 ? low : high) += reach;
-        map.terms.push_back({term.dim(), term.scale(), term.div(), term.mod()});
       }
       if (!empty && (low < 0 || high >= logical[d])) return bad("leaves the logical tensor");
       to.map.push_back(std::move(map));

@@ -251,9 +251,7 @@ class Resolver {
       __int128 low = out_.lineage.map[d].constant;
       __int128 high = low;
       for (const IndexTerm& term : out_.lineage.map[d].terms) {
-        int64_t most = (extents[term.dim] - 1) / term.div;
-        if (term.mod > 0) most = std::min(most, term.mod - 1);
-        const __int128 reach = static_cast<__int128>(term.scale) * most;
+        const __int128 reach = static_cast<__int128>(term.scale) * term.Most(extents[term.dim]);
         (reach < 0 ? low : high) += reach;
       }
       if (low < 0 || high >= shape_[d]) {

@@ -25,7 +25,7 @@ int64_t LogicalOffset(const lineage::Lineage& lineage, const sdfg::Shape& shape,
   for (size_t d = 0; d < lineage.map.size(); ++d) {
     int64_t at = lineage.map[d].constant;
     for (const lineage::IndexTerm& term : lineage.map[d].terms) {
-      int64_t value = index[term.dim] / term.div;
+      int64_t value = (index[term.dim] + term.offset) / term.div;
       if (term.mod > 0) value %= term.mod;
       at += term.scale * value;
     }

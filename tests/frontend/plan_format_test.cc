@@ -277,15 +277,26 @@ TEST(IndexExpression, EvaluatesDigitsOfOneIndex) {
     for (int64_t i = 0; i < 16; ++i) {
       int64_t value = map->constant;
       for (const lineage::IndexTerm& term : map->terms) {
-        int64_t digit = (term.dim == 0 ? tp : i) / term.div;
+        int64_t digit = ((term.dim == 0 ? tp : i) + term.offset) / term.div;
         if (term.mod > 0) digit %= term.mod;
         value += term.scale * digit;
       }
       EXPECT_EQ(value, i / 4 * 8 + tp * 4 + i % 4 + 200);
     }
   }
-  for (const char* bad :
-       {"i0 * tp", "i0 / 0", "i0 / tp", "x", "i0 +", "(i0", "1 2", "(i0 + 1) % 4"}) {
+  // Neighbours on a ring: remainders and quotients of a shifted index.
+  const auto ring =
+      ParseIndexExpression("((i0 + 7) % 8 + 3) % 4 * 5 + ((i0 / 2 - 1) % 4) / 2", resolve);
+  ASSERT_TRUE(ring.ok()) << ring.status();
+  for (int64_t i = 0; i < 16; ++i) {
+    int64_t value = ring->constant;
+    for (const lineage::IndexTerm& term : ring->terms) {
+      value += term.scale * ((i + term.offset) / term.div % term.mod);
+    }
+    EXPECT_EQ(value, ((i + 7) % 8 + 3) % 4 * 5 + ((i / 2 + 3) % 4) / 2);
+  }
+  for (const char* bad : {"i0 * tp", "i0 / 0", "i0 / tp", "x", "i0 +", "(i0", "1 2",
+                          "(i0 + tp) % 4", "(2 * i0 + 1) % 4"}) {
     EXPECT_FALSE(ParseIndexExpression(bad, resolve).ok()) << bad;
   }
 }

@@ -33,13 +33,15 @@ TEST(MapRangeTest, EqualsTheExtremesOfAllIndices) {
                            .scale = pick(-3, 3),
                            .div = pick(1, 4),
                            .mod = pick(0, 4)});
+      IndexTerm& term = map.terms.back();
+      if (term.mod > 0 && pick(0, 1) == 1) term.offset = pick(0, term.mod * term.div - 1);
     }
     int64_t low = INT64_MAX, high = INT64_MIN;
     for (int64_t i = 0; i < shape[0]; ++i) {
       for (int64_t j = 0; j < shape[1]; ++j) {
         int64_t value = map.constant;
         for (const IndexTerm& term : map.terms) {
-          int64_t part = (term.dim == 0 ? i : j) / term.div;
+          int64_t part = ((term.dim == 0 ? i : j) + term.offset) / term.div;
           if (term.mod > 0) part %= term.mod;
           value += term.scale * part;
         }

@@ -23,7 +23,7 @@ int64_t MappedElement(const std::vector<sdfg::IndexMap>& map, const sdfg::Shape&
   for (size_t d = 0; d < map.size(); ++d) {
     int64_t at = map[d].constant;
     for (const sdfg::IndexTerm& term : map[d].terms) {
-      int64_t digit = index[term.dim] / term.div;
+      int64_t digit = (index[term.dim] + term.offset) / term.div;
       if (term.mod > 0) digit %= term.mod;
       at += term.scale * digit;
     }

@@ -46,6 +46,11 @@ const std::vector<Feature>& Features() {
          made->strategy.stage_layers = {1, 2};
        }},
       {"cp_gather", "cp", false, [](StrategyCase* made) { made->strategy.context_parallel = 2; }},
+      {"cp_ring", "cp", false,
+       [](StrategyCase* made) {
+         made->strategy.context_parallel = 2;
+         made->strategy.ring = true;
+       }},
       {"ep_mask", "ep", true, Tensor},
       {"ep_dispatch", "ep", true,
        [](StrategyCase* made) {
@@ -105,8 +110,12 @@ std::vector<StrategyCase> StrategyCases() {
       cases.push_back(Made(experts ? "deepseek" : "llama", {&features[i], &features[j]}));
     }
   }
-  for (const std::string& model : models) cases.push_back(Everything(model, false, false));
+  for (const std::string& model : models) {
+    cases.push_back(Everything(model, false, false));
+    cases.push_back(Everything(model, true, false));
+  }
   cases.push_back(Everything("deepseek", false, true));
+  cases.push_back(Everything("deepseek", true, true));
   return cases;
 }
 

@@ -64,7 +64,7 @@ void ForEachElement(const sdfg::Shape& parallel, const sdfg::Shape& logical,
     for (size_t d = 0; d < logical.size(); ++d) {
       int64_t index = map[d].constant;
       for (const lineage::IndexTerm& term : map[d].terms) {
-        int64_t digit = at[term.dim] / term.div;
+        int64_t digit = (at[term.dim] + term.offset) / term.div;
         if (term.mod > 0) digit %= term.mod;
         index += term.scale * digit;
       }

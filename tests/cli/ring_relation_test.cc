@@ -1,0 +1,55 @@
+// Relations that say which part a rank of a ring holds: read exactly, whichever way around.
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_replace.h"
+#include "tests/cli/command_line.h"
+
+namespace planproof::cli {
+namespace {
+
+constexpr char kRing[] = R"json({
+  "planproof": 1,
+  "specification": {
+    "inputs": {"x": [8, 4]},
+    "operators": [{"op": "silu", "in": "x", "out": "y"}],
+    "outputs": {"y": {"0": "cp"}}
+  },
+  "plan": {
+    "mesh": {"cp": 4},
+    "programs": [{
+      "inputs": {"x": {"map": ["((cp + HELD) % 4) * 2 + i0", "i1"], "shape": [2, 4]}},
+      "operators": [
+        {"op": "permute", "over": "cp", "shift": SHIFT, "in": "x", "out": "mine"},
+        {"op": "silu", "in": "mine", "out": "y"}
+      ],
+      "lineage": {"mine": {"of": "x", "map": ["((cp + CLAIMED) % 4) * 2 + i0", "i1"]}}
+    }]
+  }
+}
+)json";
+
+int Verify(const char* held, const char* shift, const char* claimed) {
+  const std::string path = TemporaryFile(
+      "ring.json",
+      absl::StrReplaceAll(kRing, {{"HELD", held}, {"SHIFT", shift}, {"CLAIMED", claimed}}));
+  return RunProgram("verify -q --no-cache " + path).exit_code;
+}
+
+// Rank r holds part r + 3, which is that of the rank before it; passing back gives it its own.
+TEST(RingRelation, APartPassedBackIsProved) { EXPECT_EQ(Verify("3", "-1", "0"), 0); }
+TEST(RingRelation, AnyOffsetIsTakenModuloTheRing) { EXPECT_EQ(Verify("7", "3", "4"), 0); }
+
+TEST(RingRelation, TheOtherWayAroundIsRefuted) {
+  EXPECT_EQ(Verify("3", "1", "0"), 1);
+  EXPECT_EQ(Verify("1", "-1", "0"), 1);
+  EXPECT_EQ(Verify("0", "-1", "0"), 1);
+}
+
+// What a rank holds on the way is claimed wrongly; the result is right all the same.
+TEST(RingRelation, AWrongClaimOnTheWayDecidesNothing) {
+  EXPECT_EQ(Verify("3", "-1", "1"), 0);
+  EXPECT_EQ(Verify("3", "1", "2"), 1);
+}
+
+}  // namespace
+}  // namespace planproof::cli

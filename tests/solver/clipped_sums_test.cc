@@ -1,0 +1,140 @@
+// Masked sums in blocks: a block in which the mask always holds has lost its condition, and the
+// denominator over all blocks is the masked sum over the whole row. By numbers, and what must not
+// be joined.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "solver/term.h"
+#include "tests/solver/term_numeric.h"
+
+namespace planproof::solver {
+namespace {
+
+constexpr uint32_t kScore = 0, kGradient = 1;
+
+class ClippedSumsTest : public testing::Test {
+ protected:
+  // sum over k in [from, to) of [query + start - k >= 0] exp(score[query, k]).
+  PolyId Block(Symbol query, int64_t start, int64_t from, int64_t to, bool masked = true) {
+    const Symbol k = arena_.NewFree(from, to - 1);
+    PolyId body = arena_.Exp(arena_.Element(kScore, {Affine::Of(query), Affine::Of(k)}));
+    if (masked) {
+      body = arena_.Mul(arena_.Indicator(Affine::Of(query) + Affine(start) - Affine::Of(k)), body);
+    }
+    return arena_.Sum({k, {from, to}}, body);
+  }
+  PolyId Inverse(PolyId p) { return arena_.Power(p, Exponent{-1, 1}); }
+  bool Equal(PolyId a, PolyId b) { return arena_.IsZero(arena_.Sub(a, b)); }
+
+  Arena arena_;
+  std::mt19937_64 random_{20261121};
+};
+
+TEST_F(ClippedSumsTest, ARowInBlocksHasTheDenominatorOfTheWholeRow) {
+  const Symbol query = arena_.NewFree(0, 7);
+  const PolyId whole = Block(query, 8, 0, 16);
+  const PolyId blocks = arena_.Add(Block(query, 8, 0, 8), Block(query, 8, 8, 16));
+  EXPECT_TRUE(Equal(Inverse(whole), Inverse(blocks)));
+  const PolyId three =
+      arena_.Add(arena_.Add(Block(query, 8, 4, 8), Block(query, 8, 8, 16)), Block(query, 8, 0, 4));
+  EXPECT_TRUE(Equal(Inverse(whole), Inverse(three)));
+  EXPECT_TRUE(Equal(Inverse(arena_.Mul(whole, whole)), Inverse(arena_.Mul(blocks, blocks))));
+}
+
+// Blocks that are not the row: each of these differs for some query.
+TEST_F(ClippedSumsTest, WhatIsNotTheRowIsNotJoined) {
+  const Symbol query = arena_.NewFree(0, 7);
+  const PolyId whole = Inverse(Block(query, 8, 0, 16));
+  const PolyId last = Block(query, 8, 8, 16);
+  const PolyId first = Block(query, 8, 0, 8);
+  // Without the mask, a key too many or too few, another mask, a gap, a block twice.
+  EXPECT_FALSE(Equal(whole, Inverse(arena_.Add(first, Block(query, 8, 8, 16, false)))));
+  EXPECT_FALSE(Equal(whole, Inverse(arena_.Add(Block(query, 8, 0, 9, false), last))));
+  EXPECT_FALSE(Equal(whole, Inverse(arena_.Add(Block(query, 8, 0, 7), last))));
+  EXPECT_FALSE(Equal(whole, Inverse(arena_.Add(Block(query, 8, 1, 8), last))));
+  EXPECT_FALSE(Equal(whole, Inverse(arena_.Add(first, Block(query, 7, 8, 16)))));
+  EXPECT_FALSE(Equal(whole, Inverse(arena_.Add(arena_.Scale(first, Rational(2)), last))));
+  // The first block's mask does not hold for every query: its condition stays.
+  const Symbol early = arena_.NewFree(-4, 3);
+  EXPECT_FALSE(Equal(Inverse(Block(early, 8, 0, 16)),
+                     Inverse(arena_.Add(Block(early, 8, 0, 8, false), Block(early, 8, 8, 16)))));
+  EXPECT_TRUE(Equal(Inverse(Block(early, 8, 0, 16)),
+                    Inverse(arena_.Add(Block(early, 8, 0, 8), Block(early, 8, 8, 16)))));
+}
+
+TEST_F(ClippedSumsTest, DenominatorsKeepTheirValue) {
+  for (int round = 0; round < 2000; ++round) {
+    Arena fresh;
+    std::swap(arena_, fresh);
+    const auto pick = [&](int64_t low, int64_t high) {
+      return low + static_cast<int64_t>(random_() % static_cast<uint64_t>(high - low + 1));
+    };
+    const int64_t low = pick(-2, 2), high = low + pick(0, 3);
+    const Symbol query = arena_.NewFree(low, high);
+    const int64_t start = pick(0, 5);
+    PolyId sum = arena_.One();
+    std::vector<PolyId> parts = {sum};
+    int64_t from = pick(-1, 1);
+    for (int64_t blocks = pick(1, 3); blocks > 0; --blocks) {
+      const int64_t to = from + pick(1, 3);
+      parts.push_back(Block(query, start + pick(0, 1), from, to, pick(0, 1) == 1));
+      sum = arena_.Add(sum, parts.back());
+      from = to + (pick(0, 3) == 0 ? 1 : 0);
+    }
+    const PolyId inverse = Inverse(sum);
+    for (int64_t q = low; q <= high; ++q) {
+      FreeValues values;
+      values[query] = q;
+      long double expected = 0;
+      for (PolyId part : parts) expected += Evaluate(arena_, part, values).value;
+      EXPECT_NEAR(static_cast<double>(Evaluate(arena_, inverse, values).value * expected), 1, 1e-9);
+    }
+  }
+}
+
+// The gradient of the values: queries of the later block see all keys of the first.
+TEST_F(ClippedSumsTest, SumsOverQueriesAreCutWhereMasksBecomeTrivial) {
+  const Symbol key = arena_.NewFree(0, 7);
+  const auto gradient = [&](int64_t from, int64_t to, int64_t keys) {
+    const Symbol q = arena_.NewFree(from, to - 1);
+    PolyId body = arena_.Mul(arena_.Element(kGradient, {Affine::Of(q)}),
+                             arena_.Indicator(Affine::Of(q) - Affine::Of(key)));
+    body = arena_.Mul(body, arena_.Exp(arena_.Element(kScore, {Affine::Of(q), Affine::Of(key)})));
+    body = arena_.Mul(body, Inverse(Block(q, 0, 0, keys)));
+    return arena_.Sum({q, {from, to}}, body);
+  };
+  const PolyId whole = gradient(0, 16, 16);
+  EXPECT_TRUE(Equal(whole, arena_.Add(gradient(0, 8, 8), gradient(8, 16, 16))));
+  EXPECT_TRUE(Equal(whole, arena_.Add(gradient(0, 8, 16), gradient(8, 16, 16))));
+  EXPECT_FALSE(Equal(whole, arena_.Add(gradient(0, 8, 7), gradient(8, 16, 16))));
+  EXPECT_FALSE(Equal(whole, arena_.Add(gradient(0, 8, 8), gradient(8, 16, 15))));
+  EXPECT_FALSE(Equal(whole, arena_.Add(gradient(0, 8, 8), gradient(9, 16, 16))));
+}
+
+TEST_F(ClippedSumsTest, TheInverseOfASquareIsTheSquareOfTheInverse) {
+  const PolyId a = arena_.Element(2, {Affine(0)}), b = arena_.Element(3, {Affine(0)});
+  const PolyId sum = arena_.Add(a, b);
+  EXPECT_EQ(arena_.Power(arena_.Mul(sum, sum), Exponent{-1, 1}),
+            arena_.Power(sum, Exponent{-2, 1}));
+  const PolyId other = arena_.Add(arena_.Mul(a, a), arena_.Mul(b, b));
+  EXPECT_NE(Inverse(other), arena_.Power(sum, Exponent{-2, 1}));
+}
+
+// A denominator inside a sum is nonzero for every index of the sum, and shown to be so: no premise
+// is left over whose index nobody can name.
+TEST_F(ClippedSumsTest, PremisesInsideSumsKnowTheRange) {
+  const Symbol q = arena_.NewFree(0, 7);
+  const PolyId body = arena_.Mul(arena_.Element(kGradient, {Affine::Of(q)}),
+                                 Inverse(arena_.Add(Block(q, 8, 8, 16), Block(q, 8, 0, 8))));
+  arena_.Sum({q, {0, 8}}, body);
+  EXPECT_TRUE(arena_.premises().empty());
+  // Queries before the first key have no key: that premise stays.
+  const Symbol early = arena_.NewFree(-9, 7);
+  arena_.Sum({early, {-9, 8}}, arena_.Mul(arena_.Element(kGradient, {Affine::Of(early)}),
+                                          Inverse(Block(early, 0, 0, 8))));
+  EXPECT_FALSE(arena_.premises().empty());
+}
+
+}  // namespace
+}  // namespace planproof::solver
