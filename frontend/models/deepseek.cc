@@ -163,7 +163,7 @@ Value LatentAttention(const ModelConfig& model, const std::string& prefix, Value
   }
   const Value q = Linear(prefix + "q", emitter->EnterTensorParallel(compressed, 1),
                          layout.Tensor(model.heads * query_size), emitter);
-  const auto [q_plain, q_raw] =
+  const std::pair<Value, Value> q_parts =
       SplitLast(by_head("q_heads", q, query_size), prefix + "q_plain", model.plain_size,
                 prefix + "q_raw", model.rotary_size, emitter);
 
@@ -181,10 +181,11 @@ Value LatentAttention(const ModelConfig& model, const std::string& prefix, Value
   const Dim rotary = Layout::Whole(model.rotary_size);
   const Value k_head = View(prefix + "k_head", emitter->EnterTensorParallel(k_raw, 1),
                             {outside[0], sequence, Layout::Whole(1), rotary}, emitter);
-  const std::vector<Value> turned = emitter->Apply(
-      {"apply_rotary_emb", {q_raw, k_head, RotaryTurns(model, model.rotary_size, emitter)}},
-      {{prefix + "q_rotary", emitter->DimsOf(q_raw)},
-       {prefix + "k_rotary", emitter->DimsOf(k_head)}});
+  const std::vector<Value> turned =
+      emitter->Apply({"apply_rotary_emb",
+                      {q_parts.second, k_head, RotaryTurns(model, model.rotary_size, emitter)}},
+                     {{prefix + "q_rotary", emitter->DimsOf(q_parts.second)},
+                      {prefix + "k_rotary", emitter->DimsOf(k_head)}});
 
   Attention attention;
   attention.prefix = prefix;
@@ -202,7 +203,7 @@ Value LatentAttention(const ModelConfig& model, const std::string& prefix, Value
       return Out{prefix + name, dims, false, false, prefix + name + suffix};
     };
     const Value plain =
-        Einsum("bshd,bthd->bhst", {q_plain, keys[0]}, out("scores_plain", square), emitter);
+        Einsum("bshd,bthd->bhst", {q_parts.first, keys[0]}, out("scores_plain", square), emitter);
     const Dims rows = {outside[0], positions, rotary};
     std::vector<int64_t> size;
     for (const Dim& dim : rows) size.push_back(layout.Local(dim));
