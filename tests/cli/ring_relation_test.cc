@@ -45,6 +45,38 @@ TEST(RingRelation, TheOtherWayAroundIsRefuted) {
   EXPECT_EQ(Verify("0", "-1", "0"), 1);
 }
 
+// Two ranks hold two of four parts, wherever they begin: that is no whole output.
+TEST(RingRelation, AHoleIsFound) {
+  constexpr char kHole[] = R"json({
+  "planproof": 1,
+  "specification": {
+    "inputs": {"x": [8, 4]},
+    "operators": [{"op": "silu", "in": "x", "out": "y"}],
+    "outputs": {"y": {"map": ["((cp + 1) % PARTS) * 2 + i0", "i1"], "shape": [2, 4]}}
+  },
+  "plan": {
+    "mesh": {"cp": RANKS},
+    "programs": [{
+      "inputs": {"x": {"map": ["((cp + 1) % PARTS) * 2 + i0", "i1"], "shape": [2, 4]}},
+      "operators": [{"op": "silu", "in": "x", "out": "y"}]
+    }]
+  }
+}
+)json";
+  const auto run = [&](const char* ranks, const char* parts) {
+    return RunProgram("verify -q --no-cache " +
+                      TemporaryFile("hole.json", absl::StrReplaceAll(
+                                                     kHole, {{"RANKS", ranks}, {"PARTS", parts}})));
+  };
+  EXPECT_EQ(run("4", "4").exit_code, 0);
+  EXPECT_EQ(run("8", "4").exit_code, 0);
+  for (const char* ranks : {"2", "3"}) {
+    const Finished finished = run(ranks, "4");
+    EXPECT_EQ(finished.exit_code, 2) << finished.output;
+    EXPECT_NE(finished.output.find("hole"), std::string::npos) << finished.output;
+  }
+}
+
 // What a rank holds on the way is claimed wrongly; the result is right all the same.
 TEST(RingRelation, AWrongClaimOnTheWayDecidesNothing) {
   EXPECT_EQ(Verify("3", "-1", "1"), 0);
