@@ -212,16 +212,22 @@ Value Emitter::ApplyAndScatter(const Call& call, const Out& out, const Axes& ove
   return Record(Step::Kind::kReduceScatter, term, over, dim, std::move(info));
 }
 
+ValueInfo Emitter::Renamed(Value x, const std::string& name) const {
+  ValueInfo info = trace_.values[x];
+  info.name = name;
+  info.gradient = absl::StrCat("grad.", name);
+  info.branch_of = kNoValue;
+  return info;
+}
+
 Value Emitter::Gather(Step::Kind kind, Value x, const Axes& over, int dim,
                       const std::string& suffix) {
   const ValueInfo outside = trace_.values[x];
-  ValueInfo info = outside;
-  info.name = absl::StrCat(outside.name, suffix);
+  ValueInfo info = Renamed(x, absl::StrCat(outside.name, suffix));
   info.branch_of = x;
   info.parameter = false;
   info.weight = outside.parameter;
   info.dims[dim].over = Minus(outside.dims[dim].over, over);
-  info.gradient = absl::StrCat("grad.", info.name);
   if (kind == Step::Kind::kAllGather) {
     info.gradient_partial = Union(outside.gradient_partial, over);
   }
@@ -262,10 +268,8 @@ Value Emitter::GatherAlike(Value x, int dim) {
 Value Emitter::SplitAlike(Value x, int dim) {
   const Axes over = trace_.layout.tensor_axes();
   if (over.empty()) return x;
-  ValueInfo info = trace_.values[x];
-  const std::string whole = info.name;
-  info.name = absl::StrCat(whole, "@split");
-  info.gradient = absl::StrCat("grad.", info.name);
+  const std::string whole = trace_.values[x].name;
+  ValueInfo info = Renamed(x, absl::StrCat(whole, "@split"));
   info.branch_of = x;
   info.dims[dim].over = Union(info.dims[dim].over, over);
   trace_.WriteAlong(stage_, "chunk", over, dim, whole, info.name);
@@ -281,12 +285,11 @@ Value Emitter::GatherContext(Value x, int dim) {
 
 Value Emitter::PassOn(Value x, int dim) {
   const Axes over = trace_.layout.context_axes();
-  ValueInfo info = trace_.values[x];
-  const std::string from = info.name;
-  info.name = absl::StrCat(info.logical, "@", ++info.dims[dim].shift);
-  info.gradient = absl::StrCat("grad.", info.name);
+  const ValueInfo own = trace_.values[x];
+  const std::string& from = own.name;
+  ValueInfo info = Renamed(x, absl::StrCat(own.logical, "@", own.dims[dim].shift + 1));
+  ++info.dims[dim].shift;
   info.local_gradient = true;  // of what the ranks from here on contribute
-  info.branch_of = kNoValue;
   trace_.WriteShift(stage_, over[0], 1, from, info.name);
   trace_.WriteLineage(info);
   return Record(Step::Kind::kShift, x, over, dim, std::move(info));
@@ -302,13 +305,9 @@ Value Emitter::ApplyAndLeave(const Call& call, const Out& out, int dim) {
 
 Value Emitter::AllToAll(Value x, const Out& out, const Axes& over, int split, int concat) {
   if (over.empty()) return x;
-  const ValueInfo& from = trace_.values[x];
-  ValueInfo info = from;
-  info.name = out.name;
+  ValueInfo info = Renamed(x, out.name);
   info.dims = out.dims;
-  info.branch_of = kNoValue;
-  info.gradient = absl::StrCat("grad.", info.name);
-  trace_.WriteAllToAll(stage_, over, split, concat, from.name, info.name);
+  trace_.WriteAllToAll(stage_, over, split, concat, trace_.values[x].name, info.name);
   trace_.WriteLineage(info);
   const Value to = Record(Step::Kind::kAllToAll, x, over, split, std::move(info));
   trace_.steps.back().concat = concat;

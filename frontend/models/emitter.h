@@ -131,6 +131,8 @@ class Emitter {
   Value Record(Step::Kind kind, Value from, const Axes& over, int dim, ValueInfo info);
   // The tensor `out` that a collective makes of `term`.
   ValueInfo Whole(Value term, const Out& out) const;
+  // The description of x for another tensor, which is no branch of its gradient.
+  ValueInfo Renamed(Value x, const std::string& name) const;
   Value Gather(Step::Kind kind, Value x, const Axes& over, int dim, const std::string& suffix);
   bool IsCut(Value x, int dim, const Axes& over) const;
 
