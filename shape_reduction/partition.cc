@@ -105,23 +105,8 @@ int64_t DimPartition::BlockOf(int64_t index) const {
   return block;
 }
 
-std::vector<int64_t> DimPartition::Representatives() const {
-  std::vector<int64_t> result = {0};
-  if (blocks_ == 0) return {};
-  int64_t stride = extent_;
-  for (const Digit& digit : digits_) {
-    stride /= digit.extent;
-    std::vector<int64_t> next;
-    next.reserve(result.size() * digit.starts.size());
-    for (int64_t base : result) {
-      for (int64_t start : digit.starts) next.push_back(base + start * stride);
-    }
-    result = std::move(next);
-  }
-  return result;
-}
-
-std::vector<int64_t> DimPartition::Lasts() const {
+template <typename ValueOf>
+std::vector<int64_t> DimPartition::OfBlocks(ValueOf value_of) const {
   std::vector<int64_t> result = {0};
   if (blocks_ == 0) return {};
   int64_t stride = extent_;
@@ -131,13 +116,22 @@ std::vector<int64_t> DimPartition::Lasts() const {
     next.reserve(result.size() * digit.starts.size());
     for (int64_t base : result) {
       for (size_t i = 0; i < digit.starts.size(); ++i) {
-        const int64_t end = i + 1 < digit.starts.size() ? digit.starts[i + 1] : digit.extent;
-        next.push_back(base + (end - 1) * stride);
+        next.push_back(base + value_of(digit, i) * stride);
       }
     }
     result = std::move(next);
   }
   return result;
+}
+
+std::vector<int64_t> DimPartition::Representatives() const {
+  return OfBlocks([](const Digit& digit, size_t i) { return digit.starts[i]; });
+}
+
+std::vector<int64_t> DimPartition::Lasts() const {
+  return OfBlocks([](const Digit& digit, size_t i) {
+    return (i + 1 < digit.starts.size() ? digit.starts[i + 1] : digit.extent) - 1;
+  });
 }
 
 std::vector<int64_t> DimPartition::Weights() const {

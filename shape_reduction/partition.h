@@ -65,6 +65,9 @@ class DimPartition {
   }
 
  private:
+  // For each block the sum of value_of(digit, interval) times the stride of the digit.
+  template <typename ValueOf>
+  std::vector<int64_t> OfBlocks(ValueOf value_of) const;
   void CountBlocks();
   // Adds to `out` (whose digits have the strides `strides`) the cuts that this partition needs.
   void AddCutsTo(const std::vector<int64_t>& strides, DimPartition* out) const;
