@@ -73,6 +73,8 @@ class Count:
         self.strategy = strategy
         self.operators = Counter()
         self.cut = self.whole = 0  # parameters by whether tp cuts them
+        self.cut_outside_layers = self.whole_outside_layers = 0
+        self.in_layer = False
         self.whole_partial = 0  # of the whole ones: gradients that are also sums over tp
         self.inside = "dmt"  # activations within a tensor-parallel region
         self.sequence_cut = strategy.sequence_parallel and strategy.tp > 1
@@ -105,6 +107,9 @@ class Count:
         else:
             outside += cut
         self.whole += outside + alike
+        if not self.in_layer:
+            self.cut_outside_layers += cut if self.strategy.tp > 1 else 0
+            self.whole_outside_layers += outside + alike
         self.whole_partial += outside if self.sequence_cut else 0
 
     def reduce_over_batch(self, axes, operators=1, also=""):
@@ -238,6 +243,7 @@ def experts_feed_forward(count):
 
 
 def layers(count, model):
+    count.in_layer = True
     for layer in range(model.layers):
         if model.family == "gpt":
             gpt_layer(count)
@@ -250,6 +256,7 @@ def layers(count, model):
             experts_feed_forward(count)
         else:
             dense_feed_forward(count)
+    count.in_layer = False
 
 
 def embedding(count, model):
@@ -294,7 +301,7 @@ def tied_embedding(count, model, stages):
     return 1
 
 
-def updates(count, copies):
+def updates(count, model, copies):
     """Reduction of the gradients, norm, clipping, AdamW."""
     stages = count.strategy.pp
     count.reduce_over_batch("t", count.cut)
@@ -310,12 +317,16 @@ def updates(count, copies):
     if count.strategy.loss_scale:
         count.add("t", count.cut)
         count.add("", count.whole)
-    # On each stage: sums, what is cut over tp, both.
-    count.add("", squares_whole - stages)
-    if count.strategy.tp > 1:
-        count.add("t", squares_cut - stages)
-        count.add("t", stages)
-    count.add("", stages)
+    # A layer's squares are added up: those that tp cuts, those that it does not, then both. A
+    # parameter of no layer is by itself.
+    singles_cut = count.cut_outside_layers - (copies if count.strategy.tp > 1 else 0)
+    singles = singles_cut + count.whole_outside_layers - (copies if count.strategy.tp == 1 else 0)
+    layers_with_cut = model.layers if count.strategy.tp > 1 else 0
+    count.add("t", squares_cut - singles_cut - layers_with_cut)
+    count.add("t", layers_with_cut + singles_cut)  # all-reduces
+    count.add("", squares_whole - (singles - singles_cut) - model.layers)
+    count.add("", layers_with_cut)
+    count.add("", model.layers + singles - stages)  # a stage's layers and other parameters
     if stages > 1:
         count.add("", stages)  # the sum over stages
     count.add("", 4 * stages)  # root, epsilon, quotient, at most 1
@@ -331,7 +342,7 @@ def count_instances(model, strategy):
     copies = tied_embedding(count, model, strategy.pp)
     # Moves between stages: sent and received.
     count.forward_and_backward(count.outside, 2 * (strategy.pp - 1))
-    updates(count, copies)
+    updates(count, model, copies)
     if copies:
         # The two stages add up their accumulated parts before the sum over dp.
         count.add("dt" if strategy.tp > 1 else "d", 2)

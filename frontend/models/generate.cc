@@ -9,6 +9,7 @@
 #include "frontend/models/deepseek.h"
 #include "frontend/models/emitter.h"
 #include "frontend/models/gpt.h"
+#include "frontend/models/gradient_norm.h"
 #include "frontend/models/llama.h"
 #include "frontend/models/tied.h"
 #include "frontend/models/update.h"

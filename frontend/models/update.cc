@@ -1,16 +1,13 @@
 #include "frontend/models/update.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "frontend/models/gradient_norm.h"
 
 namespace planproof::models {
 namespace {
-
-constexpr char kSumOf[] = "sum_of_";
 
 Dims Scalar() { return {Layout::Whole(1)}; }
 
@@ -23,11 +20,7 @@ class Update {
   std::vector<UpdatedTensor> Run() {
     const std::vector<Value> parameters = trace_.parameters;
     for (Value parameter : parameters) ReduceGradient(parameter);
-    if (trace_.logical) {
-      LogicalNorm(parameters);
-    } else {
-      ParallelNorm(parameters);
-    }
+    WriteSquaredNorm(gradients_, &emitter_);
     for (int stage = 0; stage < trace_.layout.stages(); ++stage) ClipCoefficient(stage);
     for (Value parameter : parameters) Step(parameter);
     return updated_;
@@ -94,90 +87,10 @@ class Update {
     return shard;
   }
 
-  Value SquareOf(Value parameter) {
-    const ValueInfo info = trace_.values[parameter];
-    emitter_.SetStage(info.stage);
-    return emitter_.ApplyTerm({"grad_norm", {gradients_.at(parameter)}},
-                              {absl::StrCat("square.", info.name), Scalar()},
-                              AxesOf(StateDims(info)));
-  }
-
-  // Sums by layer, then over the layers: "layers.3.attention.q.weight" belongs to "layers.3".
-  void LogicalNorm(const std::vector<Value>& parameters) {
-    std::vector<std::pair<std::string, std::vector<Argument>>> groups;
-    for (Value parameter : parameters) {
-      const std::string& name = trace_.values[parameter].name;
-      std::string group = "others";
-      if (absl::StartsWith(name, "layers.")) group = name.substr(0, name.find('.', 7));
-      size_t at = 0;
-      while (at < groups.size() && groups[at].first != group) ++at;
-      if (at == groups.size()) groups.push_back({group, {}});
-      groups[at].second.push_back(SquareOf(parameter));
-    }
-    std::vector<Argument> sums;
-    for (const auto& [group, squares] : groups) {
-      const std::string name = absl::StrCat("squares.", group);
-      LogicalSum(squares, name);
-      sums.push_back(emitter_.Adopt(name, Scalar()));
-    }
-    LogicalSum(std::move(sums), "grad_norm.squared");
-  }
-
-  // A tree of sums: a declaration has a bounded number of operands.
-  void LogicalSum(std::vector<Argument> terms, const std::string& name) {
-    constexpr size_t kMostTerms = 32;
-    for (int level = 0; terms.size() > kMostTerms; ++level) {
-      std::vector<Argument> sums;
-      for (size_t i = 0; i < terms.size(); i += kMostTerms) {
-        const std::vector<Argument> some(terms.begin() + i,
-                                         terms.begin() + std::min(terms.size(), i + kMostTerms));
-        sums.push_back(
-            emitter_.Apply({absl::StrCat(kSumOf, some.size()), some},
-                           {absl::StrCat(name, ".", level, ".", sums.size()), Scalar()}));
-      }
-      terms = std::move(sums);
-    }
-    emitter_.Apply({absl::StrCat(kSumOf, terms.size()), terms}, {name, Scalar()});
-  }
-
-  // Each rank sums the squares of what it holds; what all ranks of tp hold counts once.
-  void ParallelNorm(const std::vector<Value>& parameters) {
-    const int stages = static_cast<int>(trace_.layout.stages());
-    const std::string total = "grad_norm.squared";
-    std::vector<std::string> participants;
-    for (int stage = 0; stage < stages; ++stage) {
-      std::map<Axes, std::vector<std::string>> by_cut;
-      for (Value parameter : parameters) {
-        if (trace_.values[parameter].stage != stage) continue;
-        if (trace_.values[parameter].counted_elsewhere) continue;
-        const Axes cut = AxesOf(StateDims(trace_.values[parameter]));
-        by_cut[cut].push_back(trace_.values[SquareOf(parameter)].name);
-      }
-      std::vector<std::string> sums;
-      for (const auto& [cut, squares] : by_cut) {
-        const std::string name = absl::StrCat("squares.held.", sums.size());
-        trace_.WriteSum(stage, squares, name);
-        sums.push_back(name);
-        if (cut.empty()) continue;
-        sums.back() = absl::StrCat("squares.", sums.size());
-        trace_.WriteAllReduce(stage, cut, name, sums.back());
-      }
-      const std::string own = stages == 1 ? total : "squares.stage";
-      trace_.WriteSum(stage, sums, own);
-      participants.push_back(absl::StrCat(trace_.StageName(stage), ":", own));
-    }
-    for (int stage = 0; stage < stages; ++stage) {
-      if (stages > 1) {
-        trace_.Write(stage, "all_reduce", participants, total)->mutable_collective();
-      }
-      trace_.WriteLineage(stage, total, total, Scalar(), {});
-    }
-  }
-
   // torch.nn.utils.clip_grad_norm_.
   void ClipCoefficient(int stage) {
     emitter_.SetStage(stage);
-    const Value squared = emitter_.Adopt("grad_norm.squared", Scalar());
+    const Value squared = emitter_.Adopt(kSquaredNorm, Scalar());
     const Value norm = emitter_.Apply({"sqrt", {squared}}, {"grad_norm", Scalar()});
     const Value shifted = emitter_.Apply({"add", {norm, "1e-6"}}, {"clip.norm", Scalar()});
     const Value ratio =
@@ -237,22 +150,6 @@ std::vector<UpdatedTensor> WriteUpdates(const TrainingConfig& training,
                                         const std::map<Value, LocalGradient>& gradients,
                                         Emitter* emitter) {
   return Update(training, gradients, emitter).Run();
-}
-
-std::string SumDeclarations(const Trace& trace) {
-  std::set<std::string> names;
-  std::string text;
-  for (const plan::Program& program : trace.programs) {
-    for (const plan::Operator& op : program.operators()) {
-      if (!absl::StartsWith(op.op(), kSumOf) || !names.insert(op.op()).second) continue;
-      absl::StrAppend(&text, "op ", op.op(), "(");
-      for (int i = 0; i < op.inputs_size(); ++i) absl::StrAppend(&text, i ? ", x" : "x", i);
-      absl::StrAppend(&text, ") -> y = ");
-      for (int i = 0; i < op.inputs_size(); ++i) absl::StrAppend(&text, i ? " + x" : "x", i);
-      absl::StrAppend(&text, "\n");
-    }
-  }
-  return text;
 }
 
 }  // namespace planproof::models

@@ -26,9 +26,6 @@ std::vector<UpdatedTensor> WriteUpdates(const TrainingConfig& training,
                                         const std::map<Value, LocalGradient>& gradients,
                                         Emitter* emitter);
 
-// Declarations of the operators that sum many tensors, which the logical graph uses.
-std::string SumDeclarations(const Trace& trace);
-
 }  // namespace planproof::models
 
 #endif  // PLANPROOF_FRONTEND_MODELS_UPDATE_H_
