@@ -8,13 +8,21 @@ namespace planproof::solver {
 
 // Whether [e == 0] holds for some point of the sum's box, for all values of the other symbols: e
 // has one bound variable of the sum, with coefficient +-1, and its solution lies in the interval.
+// An id at an index of the sum differs from point to point: [v == ids[v]] need not hold anywhere.
 bool Arena::SumMeets(const Atom& sum, const Affine& e) const {
   int variables = 0;
   int64_t coefficient = 0;
   Interval domain;
   Affine rest(e.constant);
+  const auto bound_here = [](Symbol s) {
+    return KindOf(s) == SymbolKind::kBound && BoundLevel(s) == 0;
+  };
   for (const auto& [s, c] : e.terms) {
-    if (KindOf(s) == SymbolKind::kBound && BoundLevel(s) == 0) {
+    if (KindOf(s) == SymbolKind::kIntAtom) {
+      const std::vector<Symbol>& inner = atoms_[AtomOfIntAtom(s)].symbols;
+      if (std::any_of(inner.begin(), inner.end(), bound_here)) return false;
+    }
+    if (bound_here(s)) {
       ++variables;
       coefficient = c;
       domain = sum.domain[BoundPosition(s)];

@@ -44,7 +44,7 @@ Linear Generator::Index(bool data) {
   }
   if (data && !scope_.empty()) {
     l.data_coefficient = Chance(50) ? -1 : 1;
-    l.data_tag = kIntegerTag + Pick(2);
+    l.data_tag = kIntegerTag + static_cast<uint32_t>(Pick(options_.integer_tags));
     l.data_variable = Pick(options_.free_variables);
     if (Chance(60)) {
       const auto& terms = scope_.back().form.terms;

@@ -54,6 +54,7 @@ struct GeneratorOptions {
   bool polynomial = false;  // sums, products, elements only
   int depth = 4;
   int free_variables = 2;
+  int integer_tags = 2;  // different integer tensors
 };
 inline constexpr Interval kFreeDomain{0, 6};
 

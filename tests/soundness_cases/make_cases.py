@@ -420,6 +420,19 @@ def algebra_rows():
                   premises={"y": "positive"}),
              single(["y"], [op("neg", "y", "m"), op("log", "m", "z")]),
              "a vacuous truth is not proved", judge=False)
+        counts = ["op fixed_points(id[n]: int) -> c[k:1] = sum(i: [id[i] == i]) + 0 * k",
+                  "op if_any(x[n], c[k:1]) -> y[n] = where(c[0] > 0, x[n], 2 * x[n])"]
+        ids = {"inputs": {"x": [n], "ids": f"int64[{n}]"}, "premises": {"ids": [0, n]}}
+        case(f"A10_fixed_points_{n}", "PROVED",
+             spec([op("identity", "x", "y")], ["y"], **ids),
+             single(["x", "ids"], [op("fixed_points", "ids", "c"), op("mul", ["x", "c"], "t"),
+                                   op("div", ["t", "c"], "y")]),
+             "[i = ids[i]] taken to hold for some i: the restriction to such ids is not listed",
+             operators=counts, premises=["!= 0"])
+        case(f"A10_any_fixed_point_{n}", "REFUTED",
+             spec([op("identity", "x", "y")], ["y"], **ids),
+             single(["x", "ids"], [op("fixed_points", "ids", "c"), op("if_any", ["x", "c"], "y")]),
+             "[i = ids[i]] taken to hold for some i, under a comparison", operators=counts)
 
 
 def lineage_rows():
