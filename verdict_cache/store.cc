@@ -95,8 +95,9 @@ std::vector<std::optional<std::string>> Store::Find(const std::vector<std::strin
       select.Reset();
     }
   }
-  if (Check(outcome)) outcome = database.Execute("COMMIT");
-  if (!Check(outcome)) {
+  bool good = Check(outcome);  // once: a damaged file has been made anew then
+  if (good) good = Check(database.Execute("COMMIT"));
+  if (!good) {
     if (state_ == State::kOpen) database.Execute("ROLLBACK");
     touched_.clear();
     dropped_.clear();

@@ -145,6 +145,27 @@ TEST_F(StoreTest, BitFlipsNeverGiveAWrongOutcome) {
   EXPECT_GT(lost, 0);
 }
 
+// Damage that shows only when rows are looked up.
+TEST_F(StoreTest, AFileThatIsMadeAnewIsFilledByTheSameRun) {
+  constexpr int kRows = 150;
+  constexpr size_t kPage = 4096;
+  Fill(kRows);
+  std::string bad = Bytes();
+  ASSERT_GT(bad.size(), 10 * kPage);
+  for (size_t at = 6 * kPage; at < bad.size(); at += kPage) bad[at] = '\x7f';  // no kind of page
+  SetBytes(bad);
+  {
+    Store store(Options());
+    EXPECT_LT(Found(kRows, &store), kRows);
+    ASSERT_EQ(store.warnings().size(), 1u);
+    EXPECT_NE(store.warnings()[0].find("made anew"), std::string::npos) << store.warnings()[0];
+    for (int i = 0; i < kRows; ++i) store.Add(Content(i), Outcome(i));
+    store.Close();
+    EXPECT_EQ(store.warnings().size(), 1u);
+  }
+  EXPECT_EQ(Found(kRows), kRows);
+}
+
 TEST_F(StoreTest, TruncatedFilesNeverGiveAWrongOutcome) {
   constexpr int kRows = 150;
   Fill(kRows);
