@@ -117,6 +117,11 @@ void AddGenerateCommand(CLI::App& program, Action& action) {
         {"--sequences", &strategy.sequences_per_microbatch, "Sequences of one microbatch"}}) {
     command->add_option(option, *value, what)->capture_default_str()->excludes(preset);
   }
+  command
+      ->add_option("--tp-shares", strategy.tensor_shares,
+                   "Parts that each rank of tp holds, separated by commas, if not the same")
+      ->delimiter(',')
+      ->excludes(preset);
   command->add_flag("--sequence-parallel", strategy.sequence_parallel,
                     "Megatron's sequence parallelism over tp");
   command->add_flag("--ring", strategy.ring,

@@ -15,7 +15,14 @@ constexpr size_t kMostTerms = 32;
 
 PolyId Arena::SumAgain(const Atom& sum) {
   SymbolMap opening;
-  const std::vector<BoundVariable> vars = Rewriter::Open(this, sum, &opening);
+  std::vector<BoundVariable> vars = Rewriter::Open(this, sum, &opening);
+  if (align_digits_) {
+    for (size_t d = vars.size(); d-- > 0;) {
+      if (sum.domain[d].length() != 1) continue;
+      opening.pairs[d].second = Affine(sum.domain[d].lo);
+      vars.erase(vars.begin() + static_cast<std::ptrdiff_t>(d));
+    }
+  }
   return Summation(this).SumProduct(vars, Rewriter(this, std::move(opening)).Mono(sum.mono));
 }
 

@@ -29,8 +29,10 @@ class ZeroTest {
       if (p == kZeroPoly) return true;
       p = UnifyConditions(p);
       if (p == kZeroPoly || RefinedIsZero(p)) return !arena_.exhausted();
-      const PolyId split = SplitAtCuts(p);
-      if (split == kZeroPoly || (split != p && RefinedIsZero(split))) return !arena_.exhausted();
+      for (const bool by_body : {true, false}) {
+        const PolyId split = SplitAtCuts(p, by_body);
+        if (split == kZeroPoly || (split != p && RefinedIsZero(split))) return !arena_.exhausted();
+      }
       PolyId cleared = ClearDenominators(p);
       if (cleared == kZeroPoly || (cleared != p && RefinedIsZero(cleared)))
         return !arena_.exhausted();
@@ -94,7 +96,7 @@ class ZeroTest {
   // Splits every sum atom at the cuts of all sums with the same body and compares coefficients cell
   // by cell, without merging.
   bool RefinedIsZero(PolyId p) {
-    std::map<std::pair<MonoId, size_t>, std::vector<int64_t>> cuts;
+    Cuts cuts;
     const std::vector<Term> terms = arena_.poly(p).terms;
     for (const Term& t : terms) {
       for (const Factor& f : arena_.mono(t.mono).factors) {
@@ -149,23 +151,41 @@ class ZeroTest {
     return true;
   }
 
-  // Every sum with conditions, or whose body contains sums with conditions, in pieces between the
-  // bounds of all sums: within a piece some conditions always hold, or never.
-  PolyId SplitAtCuts(PolyId p) {
-    std::vector<int64_t> cuts;
-    const std::vector<Term> terms = arena_.poly(p).terms;
+  // Bounds of sums, in order: those with one body, by dimension; or all of them, in one list.
+  using Cuts = std::map<std::pair<MonoId, size_t>, std::vector<int64_t>>;
+  static std::pair<MonoId, size_t> KeyOf(const Atom& sum, size_t dim, bool by_body) {
+    return by_body ? std::pair{sum.mono, dim} : std::pair{MonoId{}, size_t{0}};
+  }
+  Cuts CutsOf(const std::vector<Term>& terms, bool by_body) const {
+    Cuts cuts;
     for (const Term& t : terms) {
       for (const Factor& f : arena_.mono(t.mono).factors) {
         if (!IsPlainSum(f)) continue;
-        for (const Interval& d : arena_.atom(f.atom).domain) {
-          cuts.push_back(d.lo);
-          cuts.push_back(d.hi);
+        const Atom& sum = arena_.atom(f.atom);
+        for (size_t d = 0; d < sum.domain.size(); ++d) {
+          std::vector<int64_t>& own = cuts[KeyOf(sum, d, by_body)];
+          own.push_back(sum.domain[d].lo);
+          own.push_back(sum.domain[d].hi);
         }
       }
     }
-    std::sort(cuts.begin(), cuts.end());
-    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    if (cuts.size() < 3 || cuts.size() > kMostCuts) return p;
+    for (auto& [key, own] : cuts) {
+      std::sort(own.begin(), own.end());
+      own.erase(std::unique(own.begin(), own.end()), own.end());
+    }
+    return cuts;
+  }
+
+  // Every sum in pieces between the bounds of the sums with its body, each summed anew: a piece
+  // with one index in a dimension has no such dimension. Or between the bounds of all sums: within
+  // a piece some conditions always hold, or never.
+  PolyId SplitAtCuts(PolyId p, bool by_body) {
+    const std::vector<Term> terms = arena_.poly(p).terms;
+    const Cuts cuts = CutsOf(terms, by_body);
+    const auto cut = [](const auto& entry) { return entry.second.size() >= 3; };
+    const auto many = [](const auto& entry) { return entry.second.size() > kMostCuts; };
+    if (std::none_of(cuts.begin(), cuts.end(), cut)) return p;
+    if (std::any_of(cuts.begin(), cuts.end(), many)) return p;
     arena_.align_digits_ = true;
     const absl::Cleanup restore = [this] { arena_.align_digits_ = false; };
     std::vector<PolyId> parts;
@@ -178,7 +198,7 @@ class ZeroTest {
           rest.push_back(f);
           continue;
         }
-        const std::vector<Atom> boxes = Boxes(arena_.atom(f.atom), cuts);
+        const std::vector<Atom> boxes = Boxes(arena_.atom(f.atom), cuts, by_body);
         pieces += static_cast<int64_t>(boxes.size());
         if (pieces > kMostPieces || arena_.exhausted()) return p;
         PolyId sum = kZeroPoly;
@@ -198,9 +218,10 @@ class ZeroTest {
   }
 
   // The sum's box cut at `cuts` in every dimension.
-  static std::vector<Atom> Boxes(const Atom& sum, const std::vector<int64_t>& cuts) {
+  static std::vector<Atom> Boxes(const Atom& sum, const Cuts& all, bool by_body) {
     std::vector<Atom> boxes = {sum};
     for (size_t d = 0; d < sum.domain.size(); ++d) {
+      const std::vector<int64_t>& cuts = all.at(KeyOf(sum, d, by_body));
       std::vector<Atom> next;
       for (const Atom& box : boxes) {
         int64_t from = box.domain[d].lo;
@@ -228,8 +249,7 @@ class ZeroTest {
     factors->push_back({atom, Exponent{}});
   }
 
-  std::vector<AtomId> Cells(const Atom& a,
-                            const std::map<std::pair<MonoId, size_t>, std::vector<int64_t>>& cuts) {
+  std::vector<AtomId> Cells(const Atom& a, const Cuts& cuts) {
     std::vector<Atom> cells = {a};
     for (size_t d = 0; d < a.domain.size(); ++d) {
       const auto& c = cuts.at({a.mono, d});

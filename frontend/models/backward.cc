@@ -165,10 +165,12 @@ class Backward {
     }
   }
 
-  // The name under which the backward pass reads a tensor of the forward pass.
-  const std::string& Again(int stage, const std::string& name) const {
-    const auto found = again_.find({stage, name});
-    return found == again_.end() ? name : found->second;
+  // The name under which the backward pass reads a tensor of the forward pass; "program:tensor" is
+  // the one of another rank of the same stage.
+  std::string Again(int stage, const std::string& name) const {
+    const size_t program = name.find(':') + 1;  // 0 if there is none
+    const auto found = again_.find({stage, name.substr(program)});
+    return found == again_.end() ? name : name.substr(0, program) + found->second;
   }
 
   // Runs the region's operators again, up to the last, whose result the backward pass never reads.

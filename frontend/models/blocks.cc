@@ -3,15 +3,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace planproof::models {
-namespace {
-
-// "tp * LOCAL": where this rank's part of a dimension cut over `axes` begins.
-Expression StartOf(const Layout& layout, const Dim& dim) {
-  return {absl::StrCat(dim.over[0], " * ", layout.Local(dim))};
-}
-
-}  // namespace
-
 Value RmsNorm(const ModelConfig& model, const std::string& name, Value x, Emitter* emitter) {
   const Dims dims = emitter->DimsOf(x);
   const Value weight = emitter->Parameter(name + ".weight", {Layout::Whole(dims.back().extent)});
@@ -89,10 +80,9 @@ Value TokenEmbedding(const ModelConfig& model, const std::string& name, Value id
       emitter->Parameter(name + ".weight", {vocabulary, Layout::Whole(model.hidden)});
   Call call{"embedding", {ids, table}};
   if (!vocabulary.over.empty()) {
-    const Expression start = StartOf(layout, vocabulary);
-    call.attributes = {
-        {"start", start},
-        {"stop", Expression{absl::StrCat(start.text, " + ", layout.Local(vocabulary))}}};
+    const std::string start = layout.StartOf(vocabulary);
+    call.attributes = {{"start", Expression{start}},
+                       {"stop", Expression{absl::StrCat(start, " + ", layout.Local(vocabulary))}}};
   }
   return emitter->ApplyAndLeave(call,
                                 {name,
@@ -144,7 +134,7 @@ Value LanguageModelLoss(const ModelConfig& model, const std::string& name,
     const Value hit =
         emitter->ApplyAndReduce({"vocab_parallel_target_logit",
                                  {logits, most, targets},
-                                 {{"start", StartOf(layout, vocabulary)}}},
+                                 {{"start", Expression{layout.StartOf(vocabulary)}}}},
                                 {"vocabulary.target_logit", tokens, false, true}, vocabulary.over);
     loss = emitter->Apply({"vocab_parallel_loss", {sum, hit}}, {"token_loss", tokens});
   }

@@ -130,7 +130,7 @@ Value MaskedExperts(const ModelConfig& model, const std::string& prefix, Value n
     call.attributes.push_back({"local_expert_end", model.routed_experts});
   } else {
     const int64_t local = layout.Local(experts);
-    const std::string start = absl::StrCat(experts.over[0], " * ", local);
+    const std::string start = layout.StartOf(experts);
     call.attributes.push_back({"local_expert_start", Expression{start}});
     call.attributes.push_back({"local_expert_end", Expression{absl::StrCat(start, " + ", local)}});
   }

@@ -32,12 +32,14 @@ Emitter::Emitter(const Layout& layout, bool logical) {
   trace_.logical = logical;
   for (int stage = 0; stage < layout.stages(); ++stage) {
     plan::Program program;
-    if (layout.stages() > 1) {
-      program.set_name(trace_.StageName(stage));
+    const auto fix = [&](const std::string& axis, int64_t at) {
       plan::Coordinate* coordinate = program.add_devices();
-      coordinate->set_axis("pp");
-      coordinate->add_values(stage);
-    }
+      coordinate->set_axis(axis);
+      coordinate->add_values(at);
+      program.set_name(trace_.StageName(stage));
+    };
+    if (layout.stages() > 1) fix("pp", stage);
+    if (layout.TensorRanksDiffer()) fix(layout.tensor_axes()[0], layout.tensor_rank());
     trace_.programs.push_back(std::move(program));
   }
 }
@@ -69,6 +71,7 @@ Value Emitter::Read(const Declaration& declaration) {
       plan::ShardedDim* cut = relation->add_dims();
       cut->set_dim(static_cast<int>(d));
       for (const std::string& axis : declaration.dims[d].over) cut->add_over(axis);
+      for (int64_t size : declaration.dims[d].sizes) cut->add_sizes(size);
     }
   }
   ValueInfo info;

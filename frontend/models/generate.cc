@@ -132,9 +132,11 @@ Value ScaledLoss(const Strategy& strategy, Value loss, Emitter* emitter) {
                             {"scaled_loss", {Layout::Whole(1)}, false, /*local=*/true}, partial);
 }
 
-plan::PlanFile ParallelFile(const ModelConfig& model, const TrainingConfig& training,
-                            const Strategy& strategy, const std::vector<int64_t>& stage_layers) {
-  Emitter emitter(Layout(strategy), false);
+// The stages' programs, as rank `tensor_rank` of tp runs them.
+std::vector<plan::Program> ProgramsOf(const ModelConfig& model, const TrainingConfig& training,
+                                      const Strategy& strategy,
+                                      const std::vector<int64_t>& stage_layers, int tensor_rank) {
+  Emitter emitter(Layout(strategy, tensor_rank), false);
   const Value loss = WriteForward(model, strategy, strategy.Batch(), stage_layers, &emitter);
   Trace& trace = *emitter.trace();
   MarkTiedParameters(&trace);
@@ -149,20 +151,31 @@ plan::PlanFile ParallelFile(const ModelConfig& model, const TrainingConfig& trai
     trace.WriteLineage(last, "loss", "loss", {Layout::Whole(1)}, {});
   }
   WriteUpdates(training, gradients, &emitter);
+  if (strategy.schedule != lineage::PipelineSchedule::kAny) {
+    WriteSchedule(strategy.schedule, strategy.virtual_stages, strategy.microbatches, trace.phases,
+                  &trace.programs);
+  }
+  return std::move(trace.programs);
+}
+
+plan::PlanFile ParallelFile(const ModelConfig& model, const TrainingConfig& training,
+                            const Strategy& strategy, const std::vector<int64_t>& stage_layers) {
   plan::PlanFile file;
   SetHeader(&file);
   plan::Plan& plan = *file.mutable_plan();
-  for (const auto& [axis, extent] : trace.layout.mesh()) {
+  const Layout layout(strategy);
+  for (const auto& [axis, extent] : layout.mesh()) {
     plan::MeshAxis* added = plan.add_mesh();
     added->set_name(axis);
     added->set_extent(extent);
   }
   plan.set_microbatches(strategy.microbatches);
-  if (strategy.schedule != lineage::PipelineSchedule::kAny) {
-    WriteSchedule(strategy.schedule, strategy.virtual_stages, strategy.microbatches, trace.phases,
-                  &trace.programs);
+  const auto ranks = layout.TensorRanksDiffer() ? static_cast<int>(strategy.tensor_parallel) : 1;
+  for (int rank = 0; rank < ranks; ++rank) {
+    for (plan::Program& program : ProgramsOf(model, training, strategy, stage_layers, rank)) {
+      plan.add_programs()->Swap(&program);
+    }
   }
-  for (plan::Program& program : trace.programs) plan.add_programs()->Swap(&program);
   return file;
 }
 

@@ -1,12 +1,16 @@
 #include "frontend/models/layout.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 
 namespace planproof::models {
 
-Layout::Layout(const Strategy& strategy) : stages_(strategy.pipeline_parallel) {
+Layout::Layout(const Strategy& strategy, int tensor_rank)
+    : stages_(strategy.pipeline_parallel),
+      tensor_shares_(strategy.tensor_shares),
+      tensor_rank_(tensor_rank) {
   const auto add = [this](const char* axis, int64_t extent) -> Axes {
     if (extent == 1) return {};
     extents_[axis] = extent;
@@ -35,9 +39,17 @@ Layout::Layout(const Strategy& strategy) : stages_(strategy.pipeline_parallel) {
   if (zero_ > 0) state_ = data;
 }
 
+Dim Layout::Tensor(int64_t extent) const {
+  Dim dim{extent, tensor_};
+  const int64_t parts = std::accumulate(tensor_shares_.begin(), tensor_shares_.end(), int64_t{0});
+  for (int64_t share : tensor_shares_) dim.sizes.push_back(extent / parts * share);
+  return dim;
+}
+
 int Layout::StateDim(const Dims& parameter) const {
   if (state_.empty()) return -1;
   for (size_t d = 0; d < parameter.size(); ++d) {
+    if (!parameter[d].sizes.empty()) continue;
     if (Local(parameter[d]) % Extent(state_[0]) == 0) return static_cast<int>(d);
   }
   return -1;
@@ -56,6 +68,7 @@ int64_t Layout::Extent(const std::string& axis) const {
 }
 
 int64_t Layout::Local(const Dim& dim) const {
+  if (!dim.sizes.empty()) return dim.sizes[tensor_rank_];
   int64_t parts = 1;
   for (const std::string& axis : dim.over) parts *= Extent(axis);
   return dim.extent / parts;
@@ -77,6 +90,7 @@ std::string Layout::IndexOf(const Dim& dim, const std::string& local) const {
     return index;
   }
   if (dim.over.empty()) return local;
+  if (!dim.sizes.empty()) return absl::StrCat(StartOf(dim), " + ", local);
   std::string rank = dim.over[0];
   if (dim.shift != 0) {
     const int64_t parts = Extent(rank);
@@ -89,7 +103,12 @@ std::string Layout::IndexOf(const Dim& dim, const std::string& local) const {
 }
 
 std::string Layout::StartOf(const Dim& dim) const {
-  return dim.over.empty() ? "0" : IndexOf(dim, "0");
+  if (dim.over.empty()) return "0";
+  if (!dim.sizes.empty()) {
+    const auto first = dim.sizes.begin();
+    return absl::StrCat(std::accumulate(first, first + tensor_rank_, int64_t{0}));
+  }
+  return IndexOf(dim, "0");
 }
 
 bool IsPlainCut(const Dim& dim) { return dim.digits.empty() && dim.shift == 0; }

@@ -14,7 +14,7 @@ namespace planproof::models {
 // Names of mesh axes, outermost first. Axes of extent 1 are never named: they cut nothing.
 using Axes = std::vector<std::string>;
 
-// One dimension of the logical tensor, cut in equal parts over `over`.
+// One dimension of the logical tensor, cut over `over`: in equal parts unless `sizes` are given.
 struct Dim {
   int64_t extent = 1;
   Axes over;
@@ -23,10 +23,12 @@ struct Dim {
   std::vector<Dim> digits;
   // Rank r of the one axis holds part r - shift, modulo the number of parts.
   int64_t shift = 0;
+  // Extents of the parts on the ranks of the one axis, which then differ.
+  std::vector<int64_t> sizes;
 };
 using Dims = std::vector<Dim>;
 
-// Whether part r of equal parts lies on rank r.
+// Whether part r lies on rank r.
 bool IsPlainCut(const Dim& dim);
 
 // The merge of dimensions in row-major order.
@@ -37,20 +39,21 @@ Dim Merged(const std::vector<Dim>& digits);
 class Layout {
  public:
   Layout() = default;
-  explicit Layout(const Strategy& strategy);
+  // `tensor_rank`: the rank of tp on which tensors lie; needed where ranks hold different extents.
+  explicit Layout(const Strategy& strategy, int tensor_rank = 0);
 
   Dim Batch(int64_t extent) const { return {extent, batch_}; }
   // The sequence within and between tensor-parallel regions.
   Dim Sequence(int64_t extent) const { return {extent, context_}; }
   Dim SequenceOutside(int64_t extent) const { return {extent, sequence_outside_}; }
   // Heads, feed-forward widths, the vocabulary.
-  Dim Tensor(int64_t extent) const { return {extent, tensor_}; }
+  Dim Tensor(int64_t extent) const;
   static Dim Whole(int64_t extent) { return {extent, {}}; }
 
   // Routed experts, and the width of each: experts are cut over tp and computed for all tokens, or
   // cut over ep and sent the tokens that chose them.
-  Dim Experts(int64_t extent) const { return {extent, dispatch_ ? experts_ : tensor_}; }
-  Dim ExpertWidth(int64_t extent) const { return {extent, dispatch_ ? tensor_ : Axes{}}; }
+  Dim Experts(int64_t extent) const { return dispatch_ ? Dim{extent, experts_} : Tensor(extent); }
+  Dim ExpertWidth(int64_t extent) const { return dispatch_ ? Tensor(extent) : Whole(extent); }
 
   const Axes& batch_axes() const { return batch_; }
   const Axes& tensor_axes() const { return tensor_; }
@@ -70,6 +73,10 @@ class Layout {
   // Axes of the mesh with extents above 1, outermost first, without the microbatch.
   const std::vector<std::pair<std::string, int64_t>>& mesh() const { return mesh_; }
   int64_t stages() const { return stages_; }
+  // Whether ranks of tp hold different extents. Each then has a program of its own, and collectives
+  // over tp are between programs.
+  bool TensorRanksDiffer() const { return !tensor_shares_.empty(); }
+  int tensor_rank() const { return tensor_rank_; }
 
   // 1 for axes that are not in the mesh.
   int64_t Extent(const std::string& axis) const;
@@ -86,6 +93,8 @@ class Layout {
   int64_t stages_ = 1;
   Axes batch_;
   Axes tensor_;
+  std::vector<int64_t> tensor_shares_;
+  int tensor_rank_ = 0;
   Axes context_;
   Axes experts_;
   bool dispatch_ = false;

@@ -1,17 +1,25 @@
 #include "frontend/models/strategy.h"
 
 #include <algorithm>
+#include <numeric>
 #include <regex>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "frontend/models/schedule.h"
+#include "frontend/plan/status_macros.h"
 
 namespace planproof::models {
 
 bool Strategy::NeedsWholeSequence(int64_t layer) const {
   return sequence_parallel && std::find(whole_sequence_layers.begin(), whole_sequence_layers.end(),
                                         layer) != whole_sequence_layers.end();
+}
+
+int64_t Strategy::TensorParts() const {
+  return tensor_shares.empty()
+             ? tensor_parallel
+             : std::accumulate(tensor_shares.begin(), tensor_shares.end(), int64_t{0});
 }
 
 absl::StatusOr<std::vector<int64_t>> LayersPerStage(const ModelConfig& model,
@@ -43,6 +51,27 @@ absl::StatusOr<std::vector<int64_t>> LayersPerStage(const ModelConfig& model,
   return layers;
 }
 
+namespace {
+
+absl::Status ValidateShares(const Strategy& strategy) {
+  constexpr int64_t kMostShares = int64_t{1} << 10;
+  if (strategy.tensor_shares.empty()) return absl::OkStatus();
+  if (strategy.tensor_parallel == 1) return absl::InvalidArgumentError("shares of tp: tp is 1");
+  if (strategy.tensor_shares.size() != static_cast<size_t>(strategy.tensor_parallel)) {
+    return absl::InvalidArgumentError(absl::StrCat("shares of tp: ", strategy.tensor_shares.size(),
+                                                   " are given, tp is ", strategy.tensor_parallel));
+  }
+  for (int64_t share : strategy.tensor_shares) {
+    if (share < 1 || share > kMostShares) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("shares of tp: ", share, " is not 1 to ", kMostShares));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status Validate(const ModelConfig& model, const Strategy& strategy) {
   if (absl::Status status = Validate(model); !status.ok()) return status;
   const auto positive = [](const char* what, int64_t value) {
@@ -56,6 +85,9 @@ absl::Status Validate(const ModelConfig& model, const Strategy& strategy) {
                                      what, " ", extent, " does not divide by ", axis, " ", parts));
   };
   const int64_t tp = strategy.tensor_parallel;
+  PLAN_RETURN_IF_ERROR(ValidateShares(strategy));
+  const int64_t parts = strategy.TensorParts();
+  const char* const cut = strategy.tensor_shares.empty() ? "tp" : "the sum of the shares of tp,";
   for (const absl::Status& status :
        {positive("dp", strategy.data_parallel), positive("tp", tp),
         positive("pp", strategy.pipeline_parallel), positive("cp", strategy.context_parallel),
@@ -84,18 +116,18 @@ absl::Status Validate(const ModelConfig& model, const Strategy& strategy) {
   }
   const int64_t cp = strategy.context_parallel;
   for (const absl::Status& status :
-       {divides("heads", model.heads, "tp", tp),
+       {divides("heads", model.heads, cut, parts),
         experts ? strategy.dispatch ? divides("routed experts", model.routed_experts, "ep",
                                               strategy.expert_parallel)
-                                    : divides("routed experts", model.routed_experts, "tp", tp)
-                : divides("key-value heads", model.key_value_heads, "tp", tp),
-        experts && strategy.dispatch ? divides("experts' width", model.expert_width, "tp", tp)
+                                    : divides("routed experts", model.routed_experts, cut, parts)
+                : divides("key-value heads", model.key_value_heads, cut, parts),
+        experts && strategy.dispatch ? divides("experts' width", model.expert_width, cut, parts)
                                      : absl::OkStatus(),
-        experts
-            ? divides("shared experts' width", model.shared_experts * model.expert_width, "tp", tp)
-            : absl::OkStatus(),
-        divides("feed-forward width", model.feed_forward, "tp", tp),
-        divides("vocabulary", model.vocabulary, "tp", tp),
+        experts ? divides("shared experts' width", model.shared_experts * model.expert_width, cut,
+                          parts)
+                : absl::OkStatus(),
+        divides("feed-forward width", model.feed_forward, cut, parts),
+        divides("vocabulary", model.vocabulary, cut, parts),
         strategy.sequence_parallel ? divides("sequence", model.sequence, "cp * tp", cp * tp)
                                    : divides("sequence", model.sequence, "cp", cp)}) {
     if (!status.ok()) return status;

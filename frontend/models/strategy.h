@@ -18,6 +18,9 @@ struct Strategy {
   int64_t pipeline_parallel = 1;
   int64_t microbatches = 1;
   int64_t sequences_per_microbatch = 1;
+  // Rank r of tp holds tensor_shares[r] parts of their sum of every dimension that tp cuts (heads,
+  // widths, the vocabulary, experts). Empty: all hold the same.
+  std::vector<int64_t> tensor_shares;
   // Megatron's sequence parallelism: between tensor-parallel regions each rank of tp holds its part
   // of the sequence (Korthikanti et al., Reducing Activation Recomputation, section 4.2.2).
   bool sequence_parallel = false;
@@ -52,6 +55,8 @@ struct Strategy {
   // 1710.03740, section 3.2).
   std::string loss_scale = "1";
 
+  // Into how many equal parts the dimensions that tp cuts are divided.
+  int64_t TensorParts() const;
   // Sequences of one iteration.
   int64_t Batch() const {
     return data_parallel * expert_parallel * microbatches * sequences_per_microbatch;

@@ -17,9 +17,31 @@ plan::Operator* Trace::Write(int stage, const std::string& op, const std::vector
   return added;
 }
 
+std::string Trace::StageName(int stage, int tensor_rank) const {
+  std::string name = absl::StrCat("stage", stage);
+  if (layout.TensorRanksDiffer()) absl::StrAppend(&name, "_tp", tensor_rank);
+  return name;
+}
+
+plan::Collective* Trace::WriteCollective(int stage, const std::string& op, const Axes& axes,
+                                         const std::string& in, const std::string& out) {
+  std::vector<std::string> operands = {in};
+  const bool between = layout.TensorRanksDiffer() && axes == layout.tensor_axes();
+  if (between) {
+    operands.clear();
+    for (int rank = 0; rank < layout.Extent(axes[0]); ++rank) {
+      operands.push_back(absl::StrCat(StageName(stage, rank), ":", in));
+    }
+  }
+  plan::Collective* collective = Write(stage, op, operands, out)->mutable_collective();
+  if (between) return collective;
+  for (const std::string& axis : axes) collective->add_over(axis);
+  return collective;
+}
+
 void Trace::WriteAllReduce(int stage, const Axes& axes, const std::string& in,
                            const std::string& out, const std::string& reduce) {
-  const Axes ranks = Minus(axes, {"microbatch"});
+  Axes ranks = Minus(axes, {"microbatch"});
   std::string from = in;
   if (ranks.size() < axes.size()) {
     const std::string to = ranks.empty() ? out : absl::StrCat(out, ".accumulated");
@@ -27,16 +49,39 @@ void Trace::WriteAllReduce(int stage, const Axes& axes, const std::string& in,
     from = to;
   }
   if (ranks.empty()) return;
-  plan::Collective* collective = Write(stage, "all_reduce", {from}, out)->mutable_collective();
-  for (const std::string& axis : ranks) collective->add_over(axis);
+  const Axes others = Minus(ranks, layout.tensor_axes());
+  if (layout.TensorRanksDiffer() && !others.empty() && others.size() < ranks.size()) {
+    const std::string to = absl::StrCat(out, ".by_rank");
+    WriteAllReduce(stage, others, from, to, reduce);
+    from = to;
+    ranks = layout.tensor_axes();
+  }
+  plan::Collective* collective = WriteCollective(stage, "all_reduce", ranks, from, out);
   if (reduce != "sum") collective->set_reduce(reduce);
 }
 
 void Trace::WriteAlong(int stage, const std::string& op, const Axes& axes, int dim,
                        const std::string& in, const std::string& out) {
-  plan::Collective* collective = Write(stage, op, {in}, out)->mutable_collective();
-  for (const std::string& axis : axes) collective->add_over(axis);
-  collective->set_dim(dim);
+  if (op == "chunk" && layout.TensorRanksDiffer() && axes == layout.tensor_axes()) {
+    WriteOwnChunk(stage, dim, in, out);
+    return;
+  }
+  WriteCollective(stage, op, axes, in, out)->set_dim(dim);
+}
+
+void Trace::WriteOwnChunk(int stage, int dim, const std::string& in, const std::string& out) {
+  plan::Operator* op = Write(stage, "chunk", {in}, absl::StrCat(out, ".0"));
+  for (int rank = 1; rank <= layout.tensor_rank(); ++rank) {
+    op->add_outputs(absl::StrCat(out, ".", rank));
+  }
+  op->set_outputs(layout.tensor_rank(), out);
+  const std::pair<const char*, int64_t> attributes[] = {
+      {"chunks", layout.Extent(layout.tensor_axes()[0])}, {"dim", dim}};
+  for (const auto& [name, value] : attributes) {
+    plan::Attribute* attribute = op->add_attributes();
+    attribute->set_name(name);
+    attribute->mutable_value()->set_integer(value);
+  }
 }
 
 void Trace::WriteShift(int stage, const std::string& axis, int64_t shift, const std::string& in,
@@ -96,6 +141,7 @@ void Trace::WriteLineage(int stage, const std::string& name, const std::string& 
     plan::ShardedDim* cut = relation->add_dims();
     cut->set_dim(static_cast<int>(d));
     for (const std::string& axis : dims[d].over) cut->add_over(axis);
+    for (int64_t size : dims[d].sizes) cut->add_sizes(size);
   }
 }
 

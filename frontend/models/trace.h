@@ -103,11 +103,13 @@ struct Trace {
   void BeginBackward(Value value) {
     BeginPhase(values[value].stage, "B" + std::to_string(values[value].chunk));
   }
-  std::string StageName(int stage) const { return "stage" + std::to_string(stage); }
+  // The name of this rank's program of a stage.
+  std::string StageName(int stage) const { return StageName(stage, layout.tensor_rank()); }
   // An operator with the one output `out` appended to the stage's program.
   plan::Operator* Write(int stage, const std::string& op, const std::vector<std::string>& in,
                         const std::string& out);
-  // A collective of the stage's ranks over `axes`. The reduction over the axis microbatch is an
+  // A collective of the stage's ranks over `axes`: of one program, or over tp between the programs
+  // of its ranks where these differ. The reduction over the axis microbatch is an
   // accumulation. Without axes the result is a copy only if `in` and `out` differ.
   void WriteAllReduce(int stage, const Axes& axes, const std::string& in, const std::string& out,
                       const std::string& reduce = "sum");
@@ -126,6 +128,15 @@ struct Trace {
   }
   void WriteLineage(int stage, const std::string& name, const std::string& logical,
                     const Dims& dims, const Axes& partial);
+
+ private:
+  std::string StageName(int stage, int tensor_rank) const;
+  // A collective over `axes`; where they are tp and its ranks have programs of their own, between
+  // these.
+  plan::Collective* WriteCollective(int stage, const std::string& op, const Axes& axes,
+                                    const std::string& in, const std::string& out);
+  // This rank's chunk of its own tensor, of as many equal ones as tp has ranks.
+  void WriteOwnChunk(int stage, int dim, const std::string& in, const std::string& out);
 };
 
 }  // namespace planproof::models

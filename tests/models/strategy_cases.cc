@@ -38,6 +38,12 @@ const std::vector<Feature>& Features() {
          Tensor(made);
          made->strategy.sequence_parallel = true;
        }},
+      {"uneven_tp", "tp", false,
+       [](StrategyCase* made) {
+         Tensor(made);
+         made->key_value_heads = 4;
+         made->strategy.tensor_shares = {3, 1};
+       }},
       {"pp", "pp", false, [](StrategyCase* made) { made->strategy.pipeline_parallel = 2; }},
       {"uneven", "pp", false,
        [](StrategyCase* made) {
@@ -77,9 +83,10 @@ StrategyCase Made(const std::string& model, const std::vector<const Feature*>& f
   return made;
 }
 
-StrategyCase Everything(const std::string& model, bool ring, bool dispatch) {
+StrategyCase Everything(const std::string& model, bool ring, bool dispatch, bool uneven = false) {
   StrategyCase made;
-  made.name = absl::StrCat(model, "_everything", ring ? "_ring" : "", dispatch ? "_dispatch" : "");
+  made.name = absl::StrCat(model, "_everything", ring ? "_ring" : "", dispatch ? "_dispatch" : "",
+                           uneven ? "_uneven" : "");
   made.model = model + "-tiny";
   Zero(&made, 3);
   Strategy& strategy = made.strategy;
@@ -89,6 +96,10 @@ StrategyCase Everything(const std::string& model, bool ring, bool dispatch) {
   strategy.ring = ring;
   strategy.dispatch = dispatch;
   if (dispatch) strategy.expert_parallel = 2;
+  if (uneven) {
+    made.key_value_heads = 4;
+    strategy.tensor_shares = {3, 1};
+  }
   return made;
 }
 
@@ -116,12 +127,15 @@ std::vector<StrategyCase> StrategyCases() {
   }
   cases.push_back(Everything("deepseek", false, true));
   cases.push_back(Everything("deepseek", true, true));
+  cases.push_back(Everything("llama", true, false, true));
+  cases.push_back(Everything("deepseek", false, true, true));
   return cases;
 }
 
 absl::StatusOr<lineage::Problem> ProblemOf(const StrategyCase& made) {
   PLAN_ASSIGN_OR_RETURN(ModelConfig model, NamedModel(made.model));
   model.layers = made.layers;
+  if (made.key_value_heads > 0) model.key_value_heads = made.key_value_heads;
   PLAN_ASSIGN_OR_RETURN(const GeneratedPlans plans,
                         Generate(model, TrainingConfig(), made.strategy));
   return plan::BuildProblemFromFiles(

@@ -15,6 +15,7 @@ struct StrategyCase {
   std::string name;
   std::string model;
   int64_t layers = 2;
+  int64_t key_value_heads = 0;  // 0: the model's
   Strategy strategy;
 };
 

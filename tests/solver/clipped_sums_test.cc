@@ -112,6 +112,40 @@ TEST_F(ClippedSumsTest, SumsOverQueriesAreCutWhereMasksBecomeTrivial) {
   EXPECT_FALSE(Equal(whole, arena_.Add(gradient(0, 8, 8), gradient(9, 16, 16))));
 }
 
+// A product over heads, the last of which lies on a rank of its own, whose sum has no index for
+// heads.
+TEST_F(ClippedSumsTest, ASumIsComparedWithOneThatLacksADimension) {
+  constexpr int64_t kHeads = 30, kSize = 50;
+  constexpr uint32_t kMixed = 2, kWeight = 3;
+  const Symbol row = arena_.NewFree(0, 9);
+  const auto element = [&](const Affine& head, const Affine& d, const Affine& column) {
+    return arena_.Mul(arena_.Element(kMixed, {head, d}),
+                      arena_.Element(kWeight, {Affine::Of(row), column}));
+  };
+  const auto heads = [&](int64_t from, int64_t to) {
+    const Symbol h = arena_.NewFree(from, to - 1), d = arena_.NewFree(0, kSize - 1);
+    const Affine head = Affine::Of(h), within = Affine::Of(d);
+    return arena_.SumOver({{h, {from, to}}, {d, {0, kSize}}},
+                          element(head, within, head.Scaled(kSize) + within));
+  };
+  const auto one_head = [&](int64_t head, int64_t column, int64_t size) {
+    const Symbol d = arena_.NewFree(0, size - 1);
+    return arena_.Sum({d, {0, size}},
+                      element(Affine(head), Affine::Of(d), Affine::Of(d) + Affine(column)));
+  };
+  const PolyId whole = heads(0, kHeads);
+  const PolyId others = heads(0, kHeads - 1);
+  const int64_t last = kHeads - 1;
+  EXPECT_TRUE(Equal(whole, arena_.Add(others, one_head(last, last * kSize, kSize))));
+  EXPECT_TRUE(Equal(whole, arena_.Add(heads(1, kHeads), one_head(0, 0, kSize))));
+  // Another head, other columns, one index too few.
+  EXPECT_FALSE(Equal(whole, arena_.Add(others, one_head(last - 1, last * kSize, kSize))));
+  EXPECT_FALSE(Equal(whole, arena_.Add(others, one_head(last, (last - 1) * kSize, kSize))));
+  EXPECT_FALSE(Equal(whole, arena_.Add(others, one_head(last, last * kSize + 1, kSize))));
+  EXPECT_FALSE(Equal(whole, arena_.Add(others, one_head(last, last * kSize, kSize - 1))));
+  EXPECT_FALSE(Equal(whole, arena_.Add(heads(0, kHeads - 2), one_head(last, last * kSize, kSize))));
+}
+
 TEST_F(ClippedSumsTest, TheInverseOfASquareIsTheSquareOfTheInverse) {
   const PolyId a = arena_.Element(2, {Affine(0)}), b = arena_.Element(3, {Affine(0)});
   const PolyId sum = arena_.Add(a, b);
