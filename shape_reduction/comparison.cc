@@ -51,6 +51,9 @@ Difference CompareTensors(const BlockTensor<double>& left, const BlockTensor<dou
     if (a != b) {
       if (std::isnan(a) || std::isnan(b)) {
         result.undefined |= std::isnan(a) != std::isnan(b);
+        if (std::isfinite(a) && result.undefined_right.empty()) {
+          for (size_t d = 0; d < rank; ++d) result.undefined_right.push_back(points[d][at[d]]);
+        }
       } else {
         const double distance = std::fabs(a - b);
         const double size =

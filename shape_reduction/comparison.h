@@ -11,7 +11,9 @@ namespace planproof::shape_reduction {
 
 struct Difference {
   bool found = false;
-  bool undefined = false;      // some element is invalid on exactly one side
+  bool undefined = false;  // some element is invalid on exactly one side
+  // An element that is finite on the left and invalid on the right, if there is one.
+  std::vector<int64_t> undefined_right;
   std::vector<int64_t> index;  // an element (original indices) where the difference is largest
   double left = 0, right = 0;  // its two values
   double size = 0;             // their difference, relative to the larger one

@@ -1,7 +1,9 @@
 #include "shape_reduction/confirmation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <map>
 #include <type_traits>
 
 #include "shape_reduction/domain_interval.h"
@@ -9,6 +11,9 @@
 #include "shape_reduction/problem_evaluation.h"
 
 namespace planproof::shape_reduction {
+
+using sdfg::TensorId;
+
 namespace {
 
 std::string Text(double low, double high) {
@@ -48,6 +53,16 @@ Enclosures Compare(ProblemEvaluation<D>* evaluation, const Spot& spot, int64_t m
   }
   const auto logical = ElementAt<D>(*claimed, spot.index);
   const auto parallel = ElementAt<D>(*evaluation->parallel()[relation.parallel], spot.index);
+  if constexpr (std::is_same_v<D, IntervalDomain>) {
+    result.undefined = D::CertainlyUndefined(parallel) != UndefinedBy::kNothing &&
+                       std::isfinite(logical.lo) && std::isfinite(logical.hi);
+    if (result.undefined) {
+      result.logical_low = logical.lo;
+      result.logical_high = logical.hi;
+      result.logical_text = Text(logical.lo, logical.hi);
+      return result;
+    }
+  }
   if (D::IsInvalid(logical) || D::IsInvalid(parallel)) {
     result.message = "the element is undefined in interval arithmetic";
     result.open_premise = true;
@@ -74,14 +89,15 @@ Enclosures Compare(ProblemEvaluation<D>* evaluation, const Spot& spot, int64_t m
 
 template <typename D>
 Enclosures Enclose(const lineage::Problem& problem, const std::vector<Spot>& spots,
-                   const std::vector<BlockTensorPtr<double>>& inputs, ReducedOptions options,
+                   const std::vector<BlockTensorPtr<double>>& inputs,
+                   const std::vector<TensorId>& proved, ReducedOptions options,
                    ProgramCache* programs, size_t* which) {
   Enclosures result;
   ProblemEvaluation<D> evaluation(problem, programs);
   bool invalid = false;
   options.free_intermediates = true;
   for (const Spot& spot : spots) options.cone_of.push_back(spot.relation->lineage.logical);
-  options.on_produced = [&](sdfg::TensorId id) {
+  options.on_produced = [&](TensorId id) {
     const auto& tensor = *evaluation.logical()[id];
     invalid |= std::any_of(tensor.values.begin(), tensor.values.end(),
                            [](const typename D::Value& x) { return D::IsInvalid(x); });
@@ -96,7 +112,15 @@ Enclosures Enclose(const lineage::Problem& problem, const std::vector<Spot>& spo
   }
   options.cone_of.clear();
   for (const Spot& spot : spots) options.cone_of.push_back(spot.relation->parallel);
+  std::map<TensorId, UndefinedBy> undefined;  // intermediate values are not kept
   options.on_produced = nullptr;
+  if constexpr (std::is_same_v<D, IntervalDomain>) {
+    options.on_produced = [&](TensorId id) {
+      const UndefinedBy by = AnyUndefined(*evaluation.parallel()[id]);
+      if (by != UndefinedBy::kNothing) undefined[id] = by;
+      return true;
+    };
+  }
   if (status.ok()) status = evaluation.EvaluateParallel(options);
   if (!status.ok()) {
     result.message = std::string(status.message());
@@ -107,9 +131,16 @@ Enclosures Enclose(const lineage::Problem& problem, const std::vector<Spot>& spo
     result.open_premise = true;
     return result;
   }
-  for (size_t k = 0; k < spots.size() && !result.disjoint; ++k) {
+  for (size_t k = 0; k < spots.size() && !result.disjoint && !result.undefined; ++k) {
     *which = k;
     result = Compare<D>(&evaluation, spots[k], options.max_elements);
+  }
+  if (result.undefined) {
+    result.origin = FindUndefinedOrigin(
+        problem.parallel, spots[*which].relation->parallel, proved, [&](TensorId id) {
+          const auto at = undefined.find(id);
+          return at == undefined.end() ? UndefinedBy::kNothing : at->second;
+        });
   }
   return result;
 }
@@ -118,18 +149,19 @@ Enclosures Enclose(const lineage::Problem& problem, const std::vector<Spot>& spo
 
 Enclosures ConfirmDifference(const lineage::Problem& problem, const std::vector<Spot>& spots,
                              const std::vector<BlockTensorPtr<double>>& inputs, int bits,
-                             int64_t max_elements, WorkClock::time_point deadline,
-                             ProgramCache* programs, size_t* which) {
+                             const std::vector<TensorId>& proved, int64_t max_elements,
+                             WorkClock::time_point deadline, ProgramCache* programs,
+                             size_t* which) {
   ReducedOptions options;
   options.max_elements = max_elements;
   options.deadline = deadline;
   Enclosures result;
   *which = 0;
   if (bits <= kDoubleBits) {
-    result = Enclose<IntervalDomain>(problem, spots, inputs, options, programs, which);
+    result = Enclose<IntervalDomain>(problem, spots, inputs, proved, options, programs, which);
   } else {
     MpfiDomain::precision = bits;
-    result = Enclose<MpfiDomain>(problem, spots, inputs, options, programs, which);
+    result = Enclose<MpfiDomain>(problem, spots, inputs, proved, options, programs, which);
   }
   result.precision = bits;
   return result;

@@ -8,13 +8,17 @@
 
 #include "lineage/lineage.h"
 #include "shape_reduction/reduced_evaluator.h"
+#include "shape_reduction/undefined_origin.h"
 
 namespace planproof::shape_reduction {
 
 inline constexpr int kDoubleBits = 53;
 
 struct Enclosures {
-  bool disjoint = false;      // and every premise in the cone holds
+  bool disjoint = false;  // and every premise in the cone holds
+  // Or: the parallel element certainly is undefined, the logical one has a finite value.
+  bool undefined = false;
+  UndefinedOrigin origin;     // of the undefined value; none if it comes from `proved` only
   bool open_premise = false;  // a premise in the cone is not decided, or a value is undefined
   double logical_low = 0, logical_high = 0, parallel_low = 0, parallel_high = 0;
   std::string logical_text, parallel_text;
@@ -32,11 +36,11 @@ struct Spot {
 // doubles), and returns those of the first spot where they are disjoint, with its position in
 // *which; else those of the last spot, and why. Only the cones of the tensors are evaluated. On the
 // logical side no element of the cone may be invalid: the inputs lie in the domain of the
-// specification.
+// specification. `proved`: FindUndefinedOrigin.
 Enclosures ConfirmDifference(const lineage::Problem& problem, const std::vector<Spot>& spots,
                              const std::vector<BlockTensorPtr<double>>& inputs, int bits,
-                             int64_t max_elements, WorkClock::time_point deadline,
-                             ProgramCache* programs, size_t* which);
+                             const std::vector<sdfg::TensorId>& proved, int64_t max_elements,
+                             WorkClock::time_point deadline, ProgramCache* programs, size_t* which);
 
 }  // namespace planproof::shape_reduction
 

@@ -11,10 +11,14 @@
 
 namespace planproof::shape_reduction {
 
-// The real value lies in [lo, hi]; NaN in lo: invalid.
+// The real value lies in [lo, hi]; NaN in lo: invalid. Then a number in hi (UndefinedBy) says that
+// there certainly is no value: an operation was applied where it is not defined for any number
+// that its operand can be. NaN in hi: there may be none.
 struct Interval {
   double lo = 0, hi = 0;
 };
+
+enum class UndefinedBy : uint8_t { kNothing, kRootOfNegative, kLogarithm, kDivisionByZero };
 
 struct IntervalDomain {
   using Value = Interval;
@@ -36,13 +40,20 @@ struct IntervalDomain {
   static Interval TwoOverSqrtPi() { return {Down(1.1283791670955126), Up(1.1283791670955126)}; }
   static Interval Invalid() { return {kNaN, kNaN}; }
   static bool IsInvalid(Interval x) { return std::isnan(x.lo); }
+  // What makes the value undefined on all numbers that the intervals enclose. Only select takes the
+  // state away, and a product whose other factor may be 0 (a mask) leaves it open.
+  static UndefinedBy CertainlyUndefined(Interval x) {
+    return std::isnan(x.lo) && !std::isnan(x.hi) ? static_cast<UndefinedBy>(x.hi)
+                                                 : UndefinedBy::kNothing;
+  }
   static double Lower(Interval x) { return x.lo; }
   static double Upper(Interval x) { return x.hi; }
 
   static Interval Add(Interval a, Interval b) {
-    return Valid({SumDown(a.lo, b.lo), SumUp(a.hi, b.hi)});
+    const Interval sum = {SumDown(a.lo, b.lo), SumUp(a.hi, b.hi)};
+    return std::isnan(sum.lo) || std::isnan(sum.hi) ? EitherUndefined(a, b) : sum;
   }
-  static Interval Neg(Interval a) { return {-a.hi, -a.lo}; }
+  static Interval Neg(Interval a) { return IsInvalid(a) ? a : Interval{-a.hi, -a.lo}; }
   static Interval Mul(Interval a, Interval b) {
     if (a.lo >= 0 && b.lo >= 0) return Valid({MulDown(a.lo, b.lo), MulUp(a.hi, b.hi)});
     if (a.lo == a.hi && b.lo == b.hi) return Valid({MulDown(a.lo, b.lo), MulUp(a.lo, b.lo)});
@@ -50,11 +61,15 @@ struct IntervalDomain {
                  d3 = MulDown(a.hi, b.hi);
     const double u0 = MulUp(a.lo, b.lo), u1 = MulUp(a.lo, b.hi), u2 = MulUp(a.hi, b.lo),
                  u3 = MulUp(a.hi, b.hi);
-    if (std::isnan(d0) || std::isnan(d1) || std::isnan(d2) || std::isnan(d3)) return Invalid();
+    if (std::isnan(d0) || std::isnan(d1) || std::isnan(d2) || std::isnan(d3)) {
+      return UndefinedProduct(a, b);
+    }
     return {std::fmin(std::fmin(d0, d1), std::fmin(d2, d3)),
             std::fmax(std::fmax(u0, u1), std::fmax(u2, u3))};
   }
   static Interval Div(Interval a, Interval b) {
+    if (b.lo == 0 && b.hi == 0) return Undefined(UndefinedBy::kDivisionByZero);
+    if (IsInvalid(a) || IsInvalid(b)) return UndefinedProduct(a, b);
     if (!(b.lo > 0 || b.hi < 0)) return Invalid();
     const double q0 = a.lo / b.lo, q1 = a.lo / b.hi, q2 = a.hi / b.lo, q3 = a.hi / b.hi;
     if (std::isnan(q0) || std::isnan(q1) || std::isnan(q2) || std::isnan(q3)) return Invalid();
@@ -71,6 +86,8 @@ struct IntervalDomain {
     return {lo, hi};
   }
   static Interval Log(Interval a) {
+    if (IsInvalid(a)) return a;
+    if (a.hi <= 0) return Undefined(UndefinedBy::kLogarithm);
     if (!(a.lo > 0)) return Invalid();
     return Valid(
         {a.lo == 1 ? 0 : Down(Down(std::log(a.lo))), a.hi == 1 ? 0 : Up(Up(std::log(a.hi)))});
@@ -92,20 +109,23 @@ struct IntervalDomain {
     return IsInvalid(a) ? a : Interval{0, std::fmax(-a.lo, a.hi)};
   }
   static Interval Max(Interval a, Interval b) {
-    if (IsInvalid(a) || IsInvalid(b)) return Invalid();
+    if (IsInvalid(a) || IsInvalid(b)) return EitherUndefined(a, b);
     return {std::fmax(a.lo, b.lo), std::fmax(a.hi, b.hi)};
   }
   static Interval Min(Interval a, Interval b) {
-    if (IsInvalid(a) || IsInvalid(b)) return Invalid();
+    if (IsInvalid(a) || IsInvalid(b)) return EitherUndefined(a, b);
     return {std::fmin(a.lo, b.lo), std::fmin(a.hi, b.hi)};
   }
   static Interval Pow(Interval a, const solver::Rational& exponent) {
-    if (IsInvalid(a)) return a;
     int64_t k;
-    if (exponent.ToInt64(&k)) {
+    const bool whole = exponent.ToInt64(&k);
+    if (IsInvalid(a)) return whole && k == 0 ? Invalid() : a;
+    if (whole) {
       if (k < 0) return Div({1, 1}, IntegerPower(a, k == INT64_MIN ? INT64_MAX : -k));
       return IntegerPower(a, k);
     }
+    if (a.hi < 0) return Undefined(UndefinedBy::kRootOfNegative);
+    if (a.hi == 0 && exponent.Sign() < 0) return Undefined(UndefinedBy::kDivisionByZero);
     if (a.lo < 0 || (a.lo == 0 && exponent.Sign() < 0)) return Invalid();
     const solver::Rational half(1, 2);
     if (exponent == half || exponent == -half) {
@@ -120,8 +140,13 @@ struct IntervalDomain {
     }
     return Exp(Mul(Log(a), FromRational(exponent)));
   }
+  // One of the two, it is not known which.
   static Interval Hull(Interval a, Interval b) {
-    if (IsInvalid(a) || IsInvalid(b)) return Invalid();
+    if (IsInvalid(a) || IsInvalid(b)) {
+      const bool both = CertainlyUndefined(a) != UndefinedBy::kNothing &&
+                        CertainlyUndefined(b) != UndefinedBy::kNothing;
+      return both ? a : Invalid();
+    }
     return {std::fmin(a.lo, b.lo), std::fmax(a.hi, b.hi)};
   }
   static Truth Less(Interval a, Interval b) {
@@ -142,6 +167,19 @@ struct IntervalDomain {
   static constexpr double kInf = std::numeric_limits<double>::infinity();
   static constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
+  static Interval Undefined(UndefinedBy by) { return {kNaN, static_cast<double>(by)}; }
+  // Of an operation that needs both.
+  static Interval EitherUndefined(Interval a, Interval b) {
+    if (CertainlyUndefined(a) != UndefinedBy::kNothing) return a;
+    return CertainlyUndefined(b) != UndefinedBy::kNothing ? b : Invalid();
+  }
+  // The same, but a product with 0 may stand for a choice: nothing is concluded from it.
+  static Interval UndefinedProduct(Interval a, Interval b) {
+    const auto counts = [](Interval x) {
+      return x.lo > 0 || x.hi < 0 || CertainlyUndefined(x) != UndefinedBy::kNothing;
+    };
+    return counts(a) && counts(b) ? EitherUndefined(a, b) : Invalid();
+  }
   static Interval Whole() { return {-kInf, kInf}; }
   static Interval Valid(Interval x) { return std::isnan(x.lo) || std::isnan(x.hi) ? Invalid() : x; }
   // At least one unit in the last place further out.
@@ -195,7 +233,7 @@ struct IntervalDomain {
   template <typename F>
   static Interval Periodic(Interval a, F f) {
     if (IsInvalid(a) || !std::isfinite(a.lo) || !std::isfinite(a.hi)) {
-      return IsInvalid(a) || a.lo == a.hi ? Invalid() : Interval{-1, 1};
+      return IsInvalid(a) ? a : a.lo == a.hi ? Invalid() : Interval{-1, 1};
     }
     const double middle = a.lo + (a.hi - a.lo) / 2;
     const double radius = Up(std::fmax(Up(a.hi - middle), Up(middle - a.lo)));

@@ -29,6 +29,7 @@ using Clock = WorkClock;
 constexpr double kTolerance = 1e-9;
 constexpr size_t kSpotsTried = 12;  // elements compared in one evaluation of intervals
 constexpr size_t kPatience = 6;     // inputs that doubles tell apart, before more bits are tried
+constexpr size_t kUndefinedTried = 3;
 // Inputs and intermediate values are about 1 in size; what differs by less is most likely rounding
 // of something that cancels, and waits for more bits.
 constexpr double kLikelyRounding = 1e-7;
@@ -73,7 +74,8 @@ class Search {
   struct Candidate {
     int required;
     Difference difference;
-    int64_t cone = 0;  // operators that it depends on
+    bool undefined = false;  // of the plan
+    int64_t cone = 0;        // operators that it depends on
     std::pair<int64_t, int> Place() const { return {cone, required}; }
   };
   // Inputs on which doubles differ, not confirmed yet.
@@ -89,6 +91,7 @@ class Search {
   void DropNoise(uint64_t seed, std::vector<Candidate>* candidates);
   std::vector<Candidate> Choose(std::vector<Candidate> candidates) const;
   bool Confirm(const Pending& pending, int bits, Witness* witness);
+  bool ConfirmUndefined(const std::vector<Pending>& pending, Witness* witness);
   bool ConfirmWithMoreBits(std::vector<Pending>* pending, Witness* witness);
   void PreferSmallerCone(Witness* witness);
   void Fill(const Candidate& candidate, uint64_t seed, Witness* witness);
@@ -182,6 +185,11 @@ Search::Attempt Search::EvaluateIn(uint64_t seed, std::vector<Candidate>* candid
     if (difference.undefined) {
       message_ = relation.what + ": undefined on one side for the inputs tried";
     }
+    if (options_.undefined_counts && !difference.undefined_right.empty()) {
+      Difference nothing;
+      nothing.index = difference.undefined_right;
+      candidates->push_back({r, std::move(nothing), /*undefined=*/true});
+    }
     if (difference.found) candidates->push_back({r, std::move(difference)});
   }
   if (!status.ok()) {
@@ -264,9 +272,21 @@ bool Search::Confirm(const Pending& pending, int bits, Witness* witness) {
     spots.push_back({&problem_.required[candidate.required], candidate.difference.index});
   }
   size_t which = 0;
-  const Enclosures result = ConfirmDifference(problem_, spots, inputs, bits, options_.max_elements,
-                                              deadline_, &programs_, &which);
+  const Enclosures result = ConfirmDifference(problem_, spots, inputs, bits, options_.proved,
+                                              options_.max_elements, deadline_, &programs_, &which);
   const Candidate& candidate = pending.candidates[which];
+  if (candidate.undefined && !result.disjoint) {
+    if (result.origin.tensor == sdfg::kNone) return false;
+    Fill(candidate, pending.seed, witness);
+    witness->outcome = Witness::Outcome::kConfirmed;
+    witness->logical_low = result.logical_low;
+    witness->logical_high = result.logical_high;
+    witness->logical_value = result.logical_text;
+    witness->parallel_value = "undefined";
+    witness->undefined = result.origin;
+    witness->precision = result.precision;
+    return true;
+  }
   if (!result.disjoint) {
     message_ = result.message;
     if (witness->outcome == Witness::Outcome::kUnconfirmed) return false;
@@ -304,15 +324,25 @@ bool Search::ConfirmWithMoreBits(std::vector<Pending>* pending, Witness* witness
   return false;
 }
 
+// Inputs on which the plan has no value, a few of them.
+bool Search::ConfirmUndefined(const std::vector<Pending>& pending, Witness* witness) {
+  const auto end =
+      pending.begin() + static_cast<int64_t>(std::min(pending.size(), kUndefinedTried));
+  return std::any_of(pending.begin(), end, [&](const Pending& p) {
+    return !OutOfTime() && Confirm(p, kDoubleBits, witness);
+  });
+}
+
 // An output that depends on less, or comes first, says more about the cause. A few other inputs may
 // tell the two graphs apart there; tried only while that is quick.
 void Search::PreferSmallerCone(Witness* witness) {
   const auto until = std::min(deadline_, Clock::now() + std::chrono::milliseconds(kPreferMs));
-  Candidate best{witness->required, {}};
+  Candidate best{witness->required, {}, false};
   best.cone = ConeSize(problem_.parallel, problem_.required[best.required].parallel);
   for (uint64_t k = 1; k <= kPreferAttempts && Clock::now() < until; ++k) {
     Pending other{witness->seed + k, {}};
     if (Evaluate(other.seed, &other.candidates) != Attempt::kCandidates) continue;
+    std::erase_if(other.candidates, [](const Candidate& c) { return c.undefined; });
     other.candidates = Choose(std::move(other.candidates));
     std::erase_if(other.candidates, [&](const Candidate& c) { return c.Place() >= best.Place(); });
     Witness better = *witness;
@@ -327,7 +357,7 @@ Witness Search::Run() {
   Witness witness;
   uint64_t coarse = 0;
   bool too_fine = false, confirmed = false;
-  std::vector<Pending> pending;
+  std::vector<Pending> pending, undefined;
   const Clock::time_point begin = Clock::now();
   const int tries = 2 * options_.attempts + 4;  // some inputs violate premises
   for (int k = 0; k < tries && witness.attempts < options_.attempts && !OutOfTime(); ++k) {
@@ -346,6 +376,17 @@ Witness Search::Run() {
     if (result == Attempt::kSkipped) continue;
     ++witness.attempts;
     if (result != Attempt::kCandidates) continue;
+    Pending without_value{seed, {}};
+    const auto defined = std::stable_partition(candidates.begin(), candidates.end(),
+                                               [](const Candidate& c) { return c.undefined; });
+    without_value.candidates.assign(candidates.begin(), defined);
+    candidates.erase(candidates.begin(), defined);
+    if (!without_value.candidates.empty() && undefined.size() < kPatience) {
+      without_value.candidates = Choose(std::move(without_value.candidates));
+      undefined.push_back(std::move(without_value));
+      if (undefined.size() == kPatience && ConfirmUndefined(undefined, &witness)) return witness;
+    }
+    if (candidates.empty()) continue;
     const bool large = std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) {
       return !(std::fabs(c.difference.left - c.difference.right) < kLikelyRounding);
     });
@@ -362,6 +403,7 @@ Witness Search::Run() {
     if (options_.localise) witness.first = Localise(problem_.lineage, witness.seed);
     return witness;
   }
+  if (undefined.size() < kPatience && ConfirmUndefined(undefined, &witness)) return witness;
   if (witness.outcome != Witness::Outcome::kNone || witness.attempts == 0) {
     witness.message = message_;
   }
@@ -455,6 +497,7 @@ NumericVerdict NumericEqual(const lineage::Problem& problem, int attempts, uint6
   options.time_budget_s = 60;
   options.seed = seed;
   options.localise = false;
+  options.undefined_counts = false;  // a proof may restrict the plan's domain
   const Witness witness = SearchWitness(problem, options);
   if (witness.outcome == Witness::Outcome::kConfirmed) return NumericVerdict::kDifferent;
   if (witness.outcome != Witness::Outcome::kNone) return NumericVerdict::kUnknown;

@@ -5,7 +5,8 @@
 // inputs in interval arithmetic (doubles first, then multiple precision), where every value and
 // every premise (denominators, logarithms, roots, declared conditions) is enclosed: the two
 // enclosures are disjoint, so the exact values differ. What is confirmed is a difference of the
-// full-size plan.
+// full-size plan. An element that has a value in the model and certainly none in the plan is a
+// difference, too (domain_interval.h); it counts only if no values that differ are found.
 #ifndef PLANPROOF_SHAPE_REDUCTION_WITNESS_H_
 #define PLANPROOF_SHAPE_REDUCTION_WITNESS_H_
 
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "lineage/lineage.h"
+#include "shape_reduction/undefined_origin.h"
 
 namespace planproof::shape_reduction {
 
@@ -30,6 +32,10 @@ struct WitnessOptions {
   // Parallel tensors whose lineage is in doubt, if that is known: all others that do not depend on
   // them need not be evaluated (search_scope.h). Confirmation evaluates everything.
   std::vector<sdfg::TensorId> suspects;
+  // Parallel tensors shown to be what their lineage says wherever they are defined: an undefined
+  // value that comes from them is no counterexample (FindUndefinedOrigin).
+  std::vector<sdfg::TensorId> proved;
+  bool undefined_counts = true;  // an element without a value is looked for, too
   size_t max_printed_values = 16;
 };
 
@@ -47,7 +53,7 @@ struct Deviation {
 struct Witness {
   enum class Outcome : uint8_t {
     kNone,         // no difference was found
-    kConfirmed,    // a difference, by disjoint enclosures
+    kConfirmed,    // a difference, by disjoint enclosures, or an undefined value
     kUnconfirmed,  // double precision differs, intervals did not separate it
     kExhausted,    // the graphs could not be evaluated within the limits
   };
@@ -58,7 +64,10 @@ struct Witness {
   double logical_low = 0, logical_high = 0;  // enclosure of the logical value
   double parallel_low = 0, parallel_high = 0;
   std::string logical_value, parallel_value;  // "0.25", or "[0.2499, 0.2501]" where it is wide
-  int precision = 0;                          // bits of the confirming evaluation; 53: doubles
+  // Where the model's element has a value and the plan's certainly has none: which operator does
+  // not give one, and why.
+  UndefinedOrigin undefined;
+  int precision = 0;  // bits of the confirming evaluation; 53: doubles
   Deviation first;
   uint64_t seed = 0;  // reproduces the inputs with the same binary
   // Set by a focused search: both graphs on the witness, for whoever explains it.

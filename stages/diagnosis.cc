@@ -139,6 +139,10 @@ void Diagnosis::FillInstances(TensorId id, Fault* fault) {
     if (replay_.enclosed() && std::isnan(size)) return true;  // not known
     if (x == y || size <= 1e-8 * largest) return true;
     for (size_t a = 0; a < tensor.axes.size(); ++a) wrong[a].insert(index[a]);
+    if (std::isnan(y) && std::isfinite(x) && fault->tensors[0] == id && fault->example.empty()) {
+      fault->example = absl::StrCat(tensor.name, " at [", absl::StrJoin(index, ", "),
+                                    "] has no value, the model's is ", x);
+    }
     if (size > worst) {
       worst = size;
       if (fault->tensors[0] == id) {

@@ -52,8 +52,29 @@ void FillWitness(const lineage::Problem& problem, const Witness& witness, Violat
   v->witness_inputs = witness.inputs;
   absl::StrAppend(&v->message, v->message.empty() ? "" : "; ", relation.what, " at [",
                   absl::StrJoin(witness.parallel_index, ", "), "]: logical ", v->witness_logical,
-                  ", parallel ", v->witness_parallel, " (enclosures at ", witness.precision,
-                  " bits)");
+                  ", parallel ", v->witness_parallel);
+  if (witness.undefined.tensor != sdfg::kNone) {
+    const sdfg::Tensor& tensor = problem.parallel.tensors[witness.undefined.tensor];
+    absl::StrAppend(&v->message, ": ", shape_reduction::InWords(witness.undefined.by), " in ",
+                    problem.parallel.Describe(tensor.producer));
+  }
+  absl::StrAppend(&v->message, " (enclosures at ", witness.precision, " bits)");
+}
+
+// The plan has no value: the operator that gives none, unless a difference before it is the cause.
+Violation OfUndefined(const lineage::Problem& problem, const Witness& witness) {
+  Violation v;
+  v.verdict = Verdict::kRefuted;
+  v.kind = "value undefined";
+  Claim claim;
+  claim.parallel = witness.undefined.tensor;
+  const bool known = static_cast<size_t>(claim.parallel) < problem.lineage.size() &&
+                     problem.lineage[claim.parallel].kind == lineage::LineageKind::kFull;
+  claim.target =
+      known ? problem.lineage[claim.parallel] : problem.required[witness.required].lineage;
+  DescribePlace(problem, claim, &v);
+  v.cause = absl::StrCat("undefined: ", shape_reduction::InWords(witness.undefined.by));
+  return v;
 }
 
 Violation OfFault(const lineage::Problem& problem, const Fault& fault) {
@@ -152,8 +173,8 @@ bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const
   search.attempts = kSearchAttempts;
   search.localise = false;
   for (size_t c = 0; c < outcomes.size(); ++c) {
-    if (outcomes[c].status == ClaimStatus::kProved && !outcomes[c].unsatisfiable) continue;
-    search.suspects.push_back(table.claims()[c].parallel);
+    const bool proved = outcomes[c].status == ClaimStatus::kProved && !outcomes[c].unsatisfiable;
+    (proved ? search.proved : search.suspects).push_back(table.claims()[c].parallel);
   }
   const Witness witness = FindWitness(problem, table, outcomes, search);
   if (witness.outcome != Witness::Outcome::kConfirmed) {
@@ -172,6 +193,9 @@ bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const
   std::vector<Violation> found;
   for (const Fault& fault : Diagnose(problem, witness, kMaxFaults, kExplainSeconds)) {
     found.push_back(OfFault(problem, fault));
+  }
+  if (found.empty() && witness.undefined.tensor != sdfg::kNone) {
+    found.push_back(OfUndefined(problem, witness));
   }
   if (found.empty()) {
     // Nothing but the output itself: the earliest claim that was not shown.

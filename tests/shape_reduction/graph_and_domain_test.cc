@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
+#include <vector>
 
 #include "shape_reduction/domain_floating.h"
 #include "shape_reduction/domain_interval.h"
@@ -157,6 +159,110 @@ TEST(DomainTest, UndefinedOperationsAreInvalidInEveryDomain) {
   check(LongDoubleDomain());
   check(IntervalDomain());
   check(MpfiDomain());
+}
+
+TEST(DomainTest, ThatAValueIsUndefinedIsKnownOnlyWhereItIsForAllEnclosedNumbers) {
+  using D = IntervalDomain;
+  const solver::Rational half(1, 2);
+  const Interval negative = {-2, -1}, across = {-1, 1}, positive = {1, 2}, zero = {0, 0};
+  const auto by = [](Interval x) { return D::CertainlyUndefined(x); };
+  const Interval root = D::Pow(negative, half);
+  EXPECT_EQ(by(root), UndefinedBy::kRootOfNegative);
+  EXPECT_EQ(by(D::Pow({-1, 0}, half)), UndefinedBy::kNothing);
+  EXPECT_EQ(by(D::Pow({-1, 0}, -half)), UndefinedBy::kDivisionByZero);
+  EXPECT_EQ(by(D::Pow(zero, half)), UndefinedBy::kNothing);
+  EXPECT_EQ(by(D::Log({-1, 0})), UndefinedBy::kLogarithm);
+  EXPECT_EQ(by(D::Div(positive, zero)), UndefinedBy::kDivisionByZero);
+  EXPECT_EQ(by(D::Pow(zero, solver::Rational(-2))), UndefinedBy::kDivisionByZero);
+  // Perhaps undefined.
+  for (const Interval open : {D::Pow(across, half), D::Log(across), D::Div(positive, across),
+                              D::Pow(across, solver::Rational(-1)), D::Invalid()}) {
+    EXPECT_TRUE(D::IsInvalid(open));
+    EXPECT_EQ(by(open), UndefinedBy::kNothing);
+    EXPECT_EQ(by(D::Neg(open)), UndefinedBy::kNothing);
+    EXPECT_EQ(by(D::Mul(open, root)), UndefinedBy::kNothing);
+    EXPECT_EQ(by(D::Hull(open, root)), UndefinedBy::kNothing);
+    EXPECT_EQ(by(D::Add(open, root)), UndefinedBy::kRootOfNegative);
+  }
+  // A factor that may be 0, or one of two branches, may take it away.
+  EXPECT_EQ(by(D::Mul(zero, root)), UndefinedBy::kNothing);
+  EXPECT_EQ(by(D::Mul(root, across)), UndefinedBy::kNothing);
+  EXPECT_EQ(by(D::Div(zero, root)), UndefinedBy::kNothing);
+  EXPECT_EQ(by(D::Hull(positive, root)), UndefinedBy::kNothing);
+  EXPECT_EQ(by(D::Pow(root, solver::Rational(0))), UndefinedBy::kNothing);
+  // Nothing else does.
+  const Interval reached[] = {D::Neg(root),
+                              D::Add(positive, root),
+                              D::Add(root, D::NegInf()),
+                              D::Mul(negative, root),
+                              D::Mul(root, root),
+                              D::Div(root, positive),
+                              D::Div(positive, root),
+                              D::Exp(root),
+                              D::Log(root),
+                              D::Erf(root),
+                              D::Sin(root),
+                              D::Abs(root),
+                              D::Max(root, positive),
+                              D::Min(positive, root),
+                              D::Pow(root, half),
+                              D::Hull(root, root),
+                              D::Max(D::NegInf(), root)};
+  for (const Interval x : reached) {
+    EXPECT_TRUE(D::IsInvalid(x));
+    EXPECT_EQ(by(x), UndefinedBy::kRootOfNegative);
+    EXPECT_EQ(D::Less(x, positive), Truth::kInvalid);
+  }
+}
+
+// Random expressions over intervals against the same over numbers in them.
+TEST(DomainTest, WhatCertainlyIsUndefinedHasNoValueAtAnyPoint) {
+  std::mt19937_64 random(7);
+  const auto number = [&] { return static_cast<double>(random() % 17) / 4 - 2; };
+  const auto apply = []<typename D>(D, uint64_t op, const auto& a, const auto& b) {
+    const solver::Rational half(1, 2);
+    switch (op) {
+      case 0:
+        return D::Add(a, b);
+      case 1:
+        return D::Mul(a, b);
+      case 2:
+        return D::Div(a, b);
+      case 3:
+        return D::Max(a, b);
+      case 4:
+        return D::Neg(a);
+      case 5:
+        return D::Pow(a, half);
+      case 6:
+        return D::Pow(a, -half);
+      case 7:
+        return D::Log(a);
+      default:
+        return D::Hull(a, b);
+    }
+  };
+  int certain = 0;
+  for (int trial = 0; trial < 20000; ++trial) {
+    std::vector<Interval> boxes;
+    std::vector<double> points;
+    for (int k = 0; k < 3; ++k) {
+      const double a = number(), b = number();
+      boxes.push_back({std::fmin(a, b), std::fmax(a, b)});
+      points.push_back(random() % 2 == 0 ? a : b);
+    }
+    for (int step = 0; step < 6; ++step) {
+      const uint64_t op = random() % 9;
+      const size_t i = random() % boxes.size(), j = random() % boxes.size();
+      boxes.push_back(apply(IntervalDomain(), op, boxes[i], boxes[j]));
+      points.push_back(op == 8 ? points[random() % 2 == 0 ? i : j]
+                               : apply(DoubleDomain(), op, points[i], points[j]));
+      if (IntervalDomain::CertainlyUndefined(boxes.back()) == UndefinedBy::kNothing) continue;
+      ++certain;
+      ASSERT_TRUE(std::isnan(points.back())) << trial;
+    }
+  }
+  EXPECT_GT(certain, 1000);
 }
 
 }  // namespace

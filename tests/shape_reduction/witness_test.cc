@@ -81,8 +81,7 @@ TEST(WitnessTest, TheSameSeedGivesTheSameWitness) {
 }
 
 // One function per side, on the same inputs.
-NumericVerdict Judge(const IndexFunction& left, const IndexFunction& right,
-                     std::vector<lineage::Problem::InputPremise> premises = {}, int attempts = 20) {
+SmallProblem Both(const IndexFunction& left, const IndexFunction& right) {
   SmallProblem p;
   std::vector<TensorId> logical, parallel;
   for (const sdfg::FunctionInput& input : left.inputs) {
@@ -93,8 +92,14 @@ NumericVerdict Judge(const IndexFunction& left, const IndexFunction& right,
   const TensorId l = p.Apply(&p.problem.logical, left, logical);
   const TensorId r = p.Apply(&p.problem.parallel, right, parallel, 0);
   p.Require(r, l, std::vector<int64_t>(p.problem.logical.tensors[l].shape.size(), 0));
-  p.problem.premises = std::move(premises);
   p.Check();
+  return p;
+}
+
+NumericVerdict Judge(const IndexFunction& left, const IndexFunction& right,
+                     std::vector<lineage::Problem::InputPremise> premises = {}, int attempts = 20) {
+  SmallProblem p = Both(left, right);
+  p.problem.premises = std::move(premises);
   return NumericEqual(p.problem, attempts);
 }
 
@@ -277,6 +282,54 @@ TEST(WitnessTest, InputsThatViolateAPremiseAreNoWitness) {
   };
   EXPECT_NE(Judge(quotient(true), quotient(false)), NumericVerdict::kDifferent);
   EXPECT_NE(Judge(quotient(false), quotient(true)), NumericVerdict::kDifferent);
+}
+
+// |x| against several ways to write it with roots of x.
+TEST(WitnessTest, WhatHasNoValueInThePlanAloneIsAWitness) {
+  const Rational half(1, 2);
+  const auto x = [](IndexFunctionBuilder* f) { return f->Element(0, {f->Int(0)}); };
+  const auto square_of_root = [&](IndexFunctionBuilder* f, ExprId of) {
+    return f->Pow(f->Pow(of, half), Rational(2));
+  };
+  const auto positive = [&](IndexFunctionBuilder* f) {
+    return f->Binary(Op::kRealLess, f->Real(0), x(f));
+  };
+  const IndexFunction model = Scalar(
+      1, [&](IndexFunctionBuilder* f) { return f->Unary(Op::kAbs, x(f), sdfg::TieRule::kZero); });
+  const IndexFunction root =
+      Scalar(1, [&](IndexFunctionBuilder* f) { return square_of_root(f, x(f)); });
+  const IndexFunction not_selected = Scalar(1, [&](IndexFunctionBuilder* f) {
+    return f->Select(positive(f), square_of_root(f, x(f)), f->Unary(Op::kNeg, x(f)));
+  });
+  // [x > 0] sqrt(x)^2 + [x <= 0] (-x): doubles give no value where x < 0.
+  const IndexFunction masked = Scalar(1, [&](IndexFunctionBuilder* f) {
+    const ExprId is = f->Unary(Op::kIndicator, positive(f));
+    const ExprId rest = f->Unary(Op::kIndicator, f->Unary(Op::kNot, positive(f)));
+    return f->Binary(Op::kAdd, f->Binary(Op::kMul, is, square_of_root(f, x(f))),
+                     f->Binary(Op::kMul, rest, f->Unary(Op::kNeg, x(f))));
+  });
+  WitnessOptions options;
+  options.localise = false;
+  const SmallProblem wrong = Both(model, root);
+  Witness witness = SearchWitness(wrong.problem, options);
+  EXPECT_EQ(witness.outcome, Witness::Outcome::kConfirmed);
+  EXPECT_EQ(witness.undefined.by, UndefinedBy::kRootOfNegative);
+  ASSERT_EQ(witness.undefined.tensor, wrong.problem.required[0].parallel);
+  EXPECT_GT(witness.logical_low, 0);
+
+  // A proof that holds wherever the plan is defined.
+  options.proved = {witness.undefined.tensor};
+  EXPECT_EQ(SearchWitness(wrong.problem, options).outcome, Witness::Outcome::kNone);
+  options.proved.clear();
+
+  for (const IndexFunction& plan : {not_selected, masked}) {
+    EXPECT_EQ(SearchWitness(Both(model, plan).problem, options).outcome, Witness::Outcome::kNone);
+  }
+  // Neither has a value where x < 0.
+  const IndexFunction exp_of_log = Scalar(
+      1, [&](IndexFunctionBuilder* f) { return f->Unary(Op::kExp, f->Unary(Op::kLog, x(f))); });
+  const SmallProblem narrower = Both(exp_of_log, root);
+  EXPECT_EQ(SearchWitness(narrower.problem, options).outcome, Witness::Outcome::kNone);
 }
 
 // Where doubles cancel, only multiple precision tells: x + 2^80 - 2^80 is x, and is not 2 x.

@@ -118,6 +118,28 @@ TEST(Refutation, SwappedShardsAreNamed) {
   EXPECT_THAT(result.violations[0].cause, HasSubstr("shards of ranks 0 and 1 are swapped"));
 }
 
+// |x| as sqrt(x^2), on one rank as sqrt(-x^2).
+TEST(Refutation, AValueThatOnlyThePlanDoesNotHaveIsNamedWithItsRankAndOperator) {
+  SmallProblem plan;
+  const TensorId x = plan.Logical("x", {8});
+  const TensorId y = plan.Apply(&plan.problem.logical, Instantiate("abs", {{8}}), {x});
+  sdfg::Graph* graph = &plan.problem.parallel;
+  for (int rank : {0, 1}) {
+    const TensorId part = plan.Slice(x, {4 * rank}, {4}, rank);
+    TensorId square = plan.Apply(graph, Instantiate("mul", {{4}, {4}}), {part, part}, rank);
+    if (rank == 1) square = plan.Apply(graph, Instantiate("neg", {{4}}), {square}, rank);
+    const TensorId made = plan.Apply(graph, Instantiate("sqrt", {{4}}), {square}, rank);
+    plan.Claim(made, y, {4 * rank});
+    plan.Require(made, y, {4 * rank});
+  }
+  const Result result = Decide(plan);
+  ASSERT_EQ(result.verdict, Verdict::kRefuted);
+  const Violation& v = result.violations[0];
+  EXPECT_THAT(v.devices, ElementsAre(1));
+  EXPECT_THAT(v.message, HasSubstr("root of a negative number in sqrt"));
+  EXPECT_EQ(v.witness_parallel, "undefined");
+}
+
 TEST(Refutation, PremisesThatExcludeEachOtherLeaveThePlanUndecided) {
   SmallProblem plan;
   const TensorId x = plan.Logical("x", {4});
