@@ -1,6 +1,8 @@
 // Every strategy and pair of strategies at small size: verdict, numbers of both graphs, and random
 // single-fault mutants; the counts go to docs/generator.md.
 #include <CLI/CLI.hpp>
+#include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -14,6 +16,14 @@
 namespace planproof::models {
 namespace {
 
+struct Options {
+  std::string only;
+  int mutants = 50;
+  int first = 1;
+  bool list = false;
+  std::string csv = "/dev/null";
+};
+
 struct Counts {
   std::map<stages::Verdict, int> verdicts;
   int false_proofs = 0;
@@ -25,14 +35,20 @@ struct Counts {
 };
 
 // Changes one place of the plan at a time.
-Counts TryMutants(const StrategyCase& made, const lineage::Problem& problem, int mutants,
+Counts TryMutants(const StrategyCase& made, const lineage::Problem& problem, const Options& options,
                   std::ofstream& csv) {
   Counts counts;
-  for (int seed = 1; seed <= mutants; ++seed) {
+  for (int seed = options.first; seed < options.first + options.mutants; ++seed) {
     lineage::Problem mutant = problem;
     const auto changed = mutation::Mutate(mutant, "random", static_cast<uint64_t>(seed));
     if (!changed.ok()) continue;
+    if (options.list) {
+      std::printf("%s %d: %s\n", made.name.c_str(), seed, changed->what.c_str());
+      continue;
+    }
+    const auto begin = std::chrono::steady_clock::now();
     const stages::Result result = stages::Verify(mutant, {});
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     ++counts.verdicts[result.verdict];
     std::string numbers;
     if (result.verdict == stages::Verdict::kProved) {
@@ -41,17 +57,17 @@ Counts TryMutants(const StrategyCase& made, const lineage::Problem& problem, int
       if (!numbers.empty()) ++counts.false_proofs;
     }
     csv << made.name << "," << seed << "," << stages::VerdictName(result.verdict) << ",\""
-        << changed->what << "\",\"" << numbers << "\"" << std::endl;
+        << changed->what << "\",\"" << numbers << "\"," << taken.count() << std::endl;
   }
   return counts;
 }
 
-int Run(const std::string& only, int mutants, const std::string& csv_path) {
-  std::ofstream csv(csv_path);
-  csv << "case,seed,verdict,what,numbers\n";
+int Run(const Options& options) {
+  std::ofstream csv(options.csv);
+  csv << "case,seed,verdict,what,numbers,seconds\n";
   int failed = 0, unknown = 0, count = 0, false_proofs = 0, cases = 0;
   for (const StrategyCase& made : StrategyCases()) {
-    if (made.name.find(only) == std::string::npos) continue;
+    if (made.name.find(options.only) == std::string::npos) continue;
     ++cases;
     const auto problem = ProblemOf(made);
     if (!problem.ok()) {
@@ -60,20 +76,25 @@ int Run(const std::string& only, int mutants, const std::string& csv_path) {
       continue;
     }
     const stages::Result result = stages::Verify(*problem, {});
-    const auto difference = DifferenceInNumbers(*problem, 1);
-    const bool right = result.verdict == stages::Verdict::kProved && difference.ok() &&
-                       difference->empty() && result.operators.covered == result.operators.parallel;
+    const auto numbers = CompareInNumbers(*problem, 1);
+    const bool right = result.verdict == stages::Verdict::kProved && numbers.ok() &&
+                       numbers->different.empty() &&
+                       result.operators.covered == result.operators.parallel;
     failed += right ? 0 : 1;
-    const Counts counts = right ? TryMutants(made, *problem, mutants, csv) : Counts();
+    const Counts counts = right ? TryMutants(made, *problem, options, csv) : Counts();
     using V = stages::Verdict;
     std::printf("%-36s %s, numbers %s; mutants: %d proved, %d refuted, %d malformed, %d unknown",
                 made.name.c_str(), stages::VerdictName(result.verdict),
-                !difference.ok()      ? difference.status().ToString().c_str()
-                : difference->empty() ? "agree"
-                                      : difference->c_str(),
+                !numbers.ok()                ? numbers.status().ToString().c_str()
+                : numbers->different.empty() ? "agree"
+                                             : numbers->different.c_str(),
                 counts.Of(V::kProved), counts.Of(V::kRefuted), counts.Of(V::kMalformed),
                 counts.Of(V::kUnknown));
-    std::printf("%s\n", counts.false_proofs > 0 ? ", FALSE PROVED" : "");
+    std::printf("%s", counts.false_proofs > 0 ? ", FALSE PROVED" : "");
+    if (numbers.ok() && std::isfinite(numbers->margin)) {
+      std::printf("; gate margin %.1e, seed %d", numbers->margin, static_cast<int>(numbers->seed));
+    }
+    std::printf("\n");
     std::fflush(stdout);
     unknown += counts.Of(V::kUnknown);
     false_proofs += counts.false_proofs;
@@ -89,11 +110,12 @@ int Run(const std::string& only, int mutants, const std::string& csv_path) {
 
 int main(int argc, char** argv) {
   CLI::App app{"Generated plans of every strategy, and mutants of them"};
-  std::string only, csv = "/dev/null";
-  int mutants = 50;
-  app.add_option("--only", only, "Cases whose name contains this");
-  app.add_option("--mutants", mutants, "Mutants of each case")->capture_default_str();
-  app.add_option("--csv", csv, "File for one row per mutant");
+  planproof::models::Options options;
+  app.add_option("--only", options.only, "Cases whose name contains this");
+  app.add_option("--mutants", options.mutants, "Mutants of each case")->capture_default_str();
+  app.add_option("--first", options.first, "Seed of the first mutant")->capture_default_str();
+  app.add_flag("--list", options.list, "Say what the mutants change, judge none");
+  app.add_option("--csv", options.csv, "File for one row per mutant");
   CLI11_PARSE(app, argc, argv);
-  return planproof::models::Run(only, mutants, csv);
+  return planproof::models::Run(options);
 }
