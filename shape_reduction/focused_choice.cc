@@ -23,6 +23,7 @@ constexpr int kFar = 64;
 constexpr size_t kOpenBranches = 3;  // of the first attempt
 constexpr int kNearBranch = 24;      // operators
 constexpr size_t kMostMentioned = 4;
+constexpr size_t kMostParts = 64;
 // What an open branch adds is scaled down: at positions that are not told apart its enclosure is
 // wide, and must not reach the exponentials of later layers.
 constexpr double kNarrow = 0x1p-16;
@@ -114,6 +115,36 @@ FocusedChooser::FocusedChooser(const lineage::Problem& problem, const InputChoos
   }
   FindCompared(programs);
   FindBranches();
+  FindEdges();
+}
+
+void FocusedChooser::FindEdges() {
+  std::map<int64_t, std::set<int64_t>> starts;
+  for (size_t t = 0; t < problem_.parallel.tensors.size() && t < problem_.lineage.size(); ++t) {
+    const sdfg::Tensor& tensor = problem_.parallel.tensors[t];
+    const lineage::Lineage& lineage = problem_.lineage[t];
+    if (tensor.producer != sdfg::kNone || lineage.kind != lineage::LineageKind::kFull) continue;
+    const sdfg::Shape& logical = problem_.logical.tensors[lineage.logical].shape;
+    for (size_t d = 0; d < lineage.map.size(); ++d) {
+      std::set<int64_t>& own = starts[logical[d]];
+      if (own.size() < kMostParts) own.insert(lineage.map[d].constant);
+      for (const lineage::IndexTerm& term : lineage.map[d].terms) {
+        if (term.dim >= static_cast<int>(tensor.axes.size()) || term.div != 1 || term.mod != 0) {
+          continue;
+        }
+        for (int64_t k = 0; k < tensor.shape[term.dim] && own.size() < kMostParts; ++k) {
+          own.insert(lineage.map[d].constant + k * term.scale);
+        }
+      }
+    }
+  }
+  for (const auto& [extent, own] : starts) {
+    std::set<int64_t> edges = {0, extent - 1};
+    for (int64_t start : own) {
+      if (start > 0 && start < extent) edges.insert({start - 1, start});
+    }
+    edges_[extent].assign(edges.begin(), edges.end());
+  }
 }
 
 bool FocusedChooser::OnlyAfterLoss(TensorId source) const {
@@ -430,6 +461,10 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
         if (own != place.end() && random() % 2 == 0) {
           const auto [first, end] = own->second;
           value = first + static_cast<int64_t>(random() % static_cast<uint64_t>(end - first));
+        }
+        const auto edges = edges_.find(high);
+        if (edges != edges_.end() && random() % 2 == 0) {
+          value = edges->second[random() % edges->second.size()];
         }
         chosen->ints.push_back(std::clamp(value, low, high - 1));
       }

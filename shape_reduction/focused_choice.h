@@ -45,6 +45,7 @@ class FocusedChooser {
   };
   void FindCompared(ProgramCache* programs);
   void FindBranches();
+  void FindEdges();
   // Read by nothing but what depends on the loss.
   bool OnlyAfterLoss(sdfg::TensorId source) const;
   bool Close(sdfg::TensorId end, int depth, std::set<sdfg::TensorId>* parameters) const;
@@ -62,6 +63,9 @@ class FocusedChooser {
   std::vector<char> backward_;                            // by logical tensor: depends on the loss
   std::set<int64_t> compared_;  // extents of dimensions whose positions are compared
   std::vector<Branch> branches_;
+  // By extent: first and last indices of the parts in which devices hold it. An id that is one of
+  // them shows a part that begins or ends elsewhere.
+  std::map<int64_t, std::vector<int64_t>> edges_;
 };
 
 }  // namespace planproof::shape_reduction

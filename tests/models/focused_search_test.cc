@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 #include <string>
 
 #include "frontend/models/generate.h"
@@ -24,10 +25,12 @@ using shape_reduction::WorkClock;
 // Longer than what is cut at every position.
 constexpr int64_t kSequence = 48;
 
-std::vector<std::pair<std::string, plan::PlanFile>> Files(const std::string& name) {
+std::vector<std::pair<std::string, plan::PlanFile>> Files(const std::string& name,
+                                                          int64_t vocabulary = 0) {
   absl::StatusOr<ModelConfig> model = NamedModel(name);
   EXPECT_TRUE(model.ok()) << model.status();
   model->sequence = kSequence;
+  if (vocabulary > 0) model->vocabulary = vocabulary;
   Strategy strategy;
   strategy.data_parallel = 2;
   strategy.tensor_parallel = 2;
@@ -136,6 +139,27 @@ TEST_P(EnclosureTest, ADeviationIsFoundAtItsPlace) {
     ++found;
   }
   EXPECT_EQ(found, 3);
+}
+
+// A shard of a large vocabulary that begins or ends one row further: only the ids at its edges show
+// it.
+TEST_P(EnclosureTest, ARangeThatIsOffByOneIsFound) {
+  constexpr int64_t kVocabulary = 65536;
+  const lineage::Problem right = Built(Files(GetParam(), kVocabulary));
+  std::set<std::string> places;
+  for (uint64_t seed = 1; seed < 100 && places.size() < 3; ++seed) {
+    auto files = Files(GetParam(), kVocabulary);
+    const auto deviation = mutation::DeviateAtRandom(&files[1].second, right, seed, "wrong offset");
+    ASSERT_TRUE(deviation.ok()) << deviation.status();
+    if (deviation->tensor.find("vocabulary.target_logit") == std::string::npos ||
+        !places.insert(deviation->what).second) {
+      continue;
+    }
+    const lineage::Problem problem = Built(files);
+    const Witness witness = shape_reduction::SearchFocused(problem, {At(problem, "loss")}, {});
+    EXPECT_EQ(witness.outcome, Witness::Outcome::kConfirmed) << deviation->what;
+  }
+  EXPECT_EQ(places.size(), 3u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, EnclosureTest, testing::Values("llama-tiny", "deepseek-tiny"),
