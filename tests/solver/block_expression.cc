@@ -64,7 +64,7 @@ Expression SumOver(int variable, Interval domain, Expression body) {
 }  // namespace
 
 BlockGenerator::BlockGenerator(uint64_t seed) : random_(seed) {
-  form_ = static_cast<int>(Between(0, 5));
+  form_ = static_cast<int>(Between(0, 6));
   exponent_ = Chance(70) ? -1 : -2;
   below_ = SomeRow();
   above_ = Chance(50) ? below_ : SomeRow();
@@ -86,7 +86,7 @@ BlockGenerator::Row BlockGenerator::SomeRow() {
     if (mask.query == 0 && mask.key == 0) mask.key = -1;
     row.masks.push_back(mask);
   }
-  row.kernel = static_cast<int>(Between(0, 6));
+  row.kernel = static_cast<int>(Between(0, 7));
   if (Chance(25)) row.route = static_cast<int>(Between(1, 4));
   if (Chance(30)) row.digit = Between(2, 8);
   if (Chance(20)) row.shift = Between(-3, 3);
@@ -105,8 +105,22 @@ std::vector<Interval> BlockGenerator::Cut(Interval range) {
   return blocks;
 }
 
-Expression BlockGenerator::Kernel(const Row& row, const Linear& query, const Linear& key) const {
-  Linear at = Plus(key, Of(kFreeDigit, row.digit, row.shift));
+Expression BlockGenerator::Largest(const Row& row, const Linear& query) {
+  std::vector<Expression> maxima;
+  for (const Interval& block : Cut(row.keys)) {
+    Expression e;
+    e.kind = Expression::kReduceMax;
+    e.variable = next_variable_++;
+    e.domain = block;
+    const Linear at = Plus(Of(e.variable), Of(kFreeDigit, row.digit, row.shift));
+    e.children = {Element(1, {query, at}), Chain(Expression::kAdd, {})};
+    maxima.push_back(std::move(e));
+  }
+  return Chain(Expression::kMax, std::move(maxima));
+}
+
+Expression BlockGenerator::Kernel(const Row& row, const Linear& query, const Linear& key) {
+  const Linear at = Plus(key, Of(kFreeDigit, row.digit, row.shift));
   switch (row.kernel) {
     case 0:
       return Call(Expression::kExp, {Element(1, {query, at})});
@@ -120,6 +134,12 @@ Expression BlockGenerator::Kernel(const Row& row, const Linear& query, const Lin
       return Power(Element(2, {at}), {2, 1});
     case 5:
       return Call(Expression::kExp, {Element(0, {at})});
+    case 6: {
+      Expression minus;
+      minus.number = Rational(-1);
+      minus = Call(Expression::kMul, {minus, Largest(row, query)});
+      return Call(Expression::kExp, {Call(Expression::kAdd, {Element(1, {query, at}), minus})});
+    }
     default:
       return Chain(Expression::kMul, {});
   }
@@ -191,6 +211,7 @@ Expression BlockGenerator::OverQueries() {
     factors.push_back(Element(0, {Of(q)}));
     if (form_ > 3) factors.push_back(Element(1, {Of(q), Of(kFreeQuery)}));
     factors.push_back(Fraction(query));
+    if (form_ == 6) factors.push_back(Blocks(above_, query));
     sums.push_back(SumOver(q, block, Chain(Expression::kMul, std::move(factors))));
   }
   return Chain(Expression::kAdd, std::move(sums));

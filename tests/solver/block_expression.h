@@ -1,6 +1,6 @@
 // Random expressions like those of masked attention in blocks and of routing: sums over parts of a
 // row, with and without a condition on indices or an id, in numerators and denominators, under sums
-// over queries that are cut, too.
+// over queries that are cut, too, and exponentials less the maximum of the row.
 // Two renderings of one expression cut its rows at different places, and leave out a condition
 // where it holds throughout a block, a block where it never holds.
 #ifndef PLANPROOF_TESTS_SOLVER_BLOCK_EXPRESSION_H_
@@ -44,7 +44,9 @@ class BlockGenerator {
   bool Chance(int percent) { return Between(1, 100) <= percent; }
   Row SomeRow();
   std::vector<Interval> Cut(Interval range);
-  Expression Kernel(const Row& row, const Linear& query, const Linear& key) const;
+  Expression Kernel(const Row& row, const Linear& query, const Linear& key);
+  // The maximum over the row, in blocks.
+  Expression Largest(const Row& row, const Linear& query);
   static Expression Routing(const Row& row, const Query& query, int key);
   // The conditions of the row over a block; false where one of them never holds.
   bool Conditions(const Row& row, const Query& query, int variable, Interval block,

@@ -7,6 +7,8 @@
 namespace planproof::solver {
 namespace {
 
+constexpr long double kMostExponent = 1000;
+
 Linear Scaled(Linear l, int64_t factor) {
   l.constant *= factor;
   for (auto& [v, c] : l.terms) c *= factor;
@@ -296,17 +298,21 @@ Approximate Evaluate(const Expression& e, Environment* environment) {
       return child(0) * child(1);
     case Expression::kPower: {
       Approximate x = child(0);
-      if (e.exponent.den != 1 && x.value < 0)
-        return Of(std::numeric_limits<long double>::quiet_NaN());
+      if (e.exponent.den != 1 && x.value < 0 && !IsZeroValue(x)) return Undefined(x);
       return PowerOf(x, static_cast<long double>(e.exponent.num) / e.exponent.den);
     }
     case Expression::kExp: {
       Approximate x = child(0);
+      if (std::isnan(x.value)) return x;
+      // Beyond what numbers can tell.
+      if (std::fabs(x.value) > kMostExponent)
+        x.scale = std::numeric_limits<long double>::infinity();
       return {std::exp(x.value), std::exp(x.value) * (1 + x.scale)};
     }
     case Expression::kLog: {
       Approximate x = child(0);
-      if (IsZeroValue(x)) return Of(std::numeric_limits<long double>::quiet_NaN());
+      if (std::isnan(x.value)) return x;
+      if (IsZeroValue(x) || x.value < 0) return Undefined(x);
       return {std::log(x.value), std::fabs(std::log(x.value)) + x.scale / std::fabs(x.value)};
     }
     case Expression::kSin: {

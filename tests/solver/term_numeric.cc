@@ -208,9 +208,15 @@ Approximate operator*(Approximate a, Approximate b) {
   return {a.value * b.value, a.scale * b.scale};
 }
 
+Approximate Undefined(Approximate of) {
+  const bool certain = of.scale <= 1e6L;
+  return {kUndefined, certain ? 0 : std::numeric_limits<long double>::infinity()};
+}
+
 Approximate PowerOf(Approximate a, long double exponent) {
+  if (std::isnan(a.value)) return a;
   if (IsZeroValue(a)) {
-    if (exponent < 0 || a.scale > 1e6L) return Of(kUndefined);
+    if (exponent < 0 || a.scale > 1e6L) return Undefined(a);
     return {0, std::pow(a.scale, exponent)};
   }
   long double v = std::pow(a.value, exponent);

@@ -19,6 +19,8 @@ struct Approximate {
 };
 Approximate operator+(Approximate a, Approximate b);
 Approximate operator*(Approximate a, Approximate b);
+// What is not defined at this operand: of finite scale where that is certain.
+Approximate Undefined(Approximate of);
 Approximate PowerOf(Approximate a, long double exponent);
 Approximate Of(long double value);
 bool IsZeroValue(Approximate a);
