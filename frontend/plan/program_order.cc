@@ -105,6 +105,30 @@ const Operator& PlanBuilder::Replaced(const ProgramState& state, const Operator&
   return op;
 }
 
+namespace {
+
+bool SameGroup(const Operator& a, const Operator& b) {
+  const auto &x = a.collective().over(), &y = b.collective().over();
+  return std::equal(x.begin(), x.end(), y.begin(), y.end());
+}
+
+// Both read the same tensors and are the same exchange; what a rank makes of the tensors that it
+// gets (the reduction) may differ.
+bool SameContribution(const Operator& a, const Operator& b) {
+  const auto exchange = [](const Operator& op) {
+    Collective collective = op.collective();
+    collective.clear_reduce();
+    return collective.SerializeAsString();
+  };
+  return exchange(a) == exchange(b) &&
+         std::equal(a.inputs().begin(), a.inputs().end(), b.inputs().begin(), b.inputs().end(),
+                    [](const Operand& x, const Operand& y) {
+                      return x.SerializeAsString() == y.SerializeAsString();
+                    });
+}
+
+}  // namespace
+
 absl::Status PlanBuilder::CheckTakePart(const ProgramState& state, const Operator& replaced,
                                         const Exception& exception,
                                         const Position& position) const {
@@ -118,29 +142,34 @@ absl::Status PlanBuilder::CheckTakePart(const ProgramState& state, const Operato
       split.insert(coordinate.axis());
     }
   }
-  // Between programs the ranks of one coordinate meet.
+  // Between programs the ranks of one coordinate meet; the other programs' have no exception.
   const auto communicates = [&split](const Operator& op) {
     if (!IsCollective(op) || op.op() == "chunk" || op.op() == "accumulate") return false;
-    if (op.collective().over_size() == 0) return op.op() != "move" && !split.empty();
+    if (op.collective().over_size() == 0) return op.op() != "move";
     return std::any_of(op.collective().over().begin(), op.collective().over().end(),
                        [&split](const std::string& axis) { return split.count(axis) > 0; });
   };
-  const auto same = [](const Operator& a, const Operator& b) {
-    return a.op() == b.op() &&
-           std::equal(a.collective().over().begin(), a.collective().over().end(),
-                      b.collective().over().begin(), b.collective().over().end());
+  const auto text = [](const Operator& op) {
+    return absl::StrCat(op.op(), op.collective().over_size() == 0 ? " between programs" : " over ",
+                        absl::StrJoin(op.collective().over(), ", "));
   };
   int taking_part = 0;
   for (const Operator& op : exception.operators()) {
     if (!communicates(op)) continue;
-    if (++taking_part == 1 && communicates(replaced) && same(op, replaced)) continue;
-    return At(position, absl::StrCat("only the ranks that \"at\" names issue ", op.op(), " over ",
-                                     absl::StrJoin(op.collective().over(), ", "),
+    if (++taking_part == 1 && communicates(replaced) && op.op() == replaced.op() &&
+        SameGroup(op, replaced)) {
+      // Ranks of one group share what each of them contributes.
+      if (SameContribution(op, replaced)) continue;
+      return At(position,
+                absl::StrCat("the ranks that \"at\" names call ", text(op), " (",
+                             exception.replace(), ") with other operands, root or partners than ",
+                             "the others; replace what makes its operand instead"));
+    }
+    return At(position, absl::StrCat("only the ranks that \"at\" names issue ", text(op),
                                      "; the others would leave them waiting"));
   }
   if (communicates(replaced) && taking_part == 0) {
-    return At(position, absl::StrCat("the ranks that \"at\" names take no part in ", replaced.op(),
-                                     " over ", absl::StrJoin(replaced.collective().over(), ", "),
+    return At(position, absl::StrCat("the ranks that \"at\" names take no part in ", text(replaced),
                                      ", which they replace; the others would wait for them"));
   }
   return absl::OkStatus();

@@ -128,9 +128,59 @@ TEST(Rendezvous, AnExceptionLeavesNoRankWaiting) {
               HasSubstr("an exception starts nothing"));
   // All ranks of one group leave it out, or all take part.
   EXPECT_EQ(said("dp", R"({"op": "neg", "in": "y", "out": "z"})"), "PROVED");
-  EXPECT_EQ(said("tp", R"([{"op": "neg", "in": "y", "out": "q"},
-                           {"op": "all_reduce", "over": "tp", "in": "q", "out": "z"}])"),
+  EXPECT_EQ(said("tp", R"([{"op": "all_reduce", "over": "tp", "in": "y", "out": "q"},
+                           {"op": "neg", "in": "q", "out": "z"}])"),
             "PROVED");
+}
+
+// All ranks of a group contribute the same tensor of theirs: who calls a collective with another
+// one changes what the others get.
+TEST(Rendezvous, AnExceptionContributesWhatTheOthersDo) {
+  const std::string text = R"json({"planproof": 1,
+    "specification": {"inputs": {"x": [8, 16]}, "parameters": {"w": [32, 16]}, "operators": [
+      {"op": "linear", "in": ["x", "w"], "out": "h"}], "outputs": ["h"]},
+    "plan": {"mesh": {"tp": 2}, "programs": [{
+      "inputs": {"x": {"1": "tp"}, "w": {"1": "tp"}}, "operators": [
+        {"op": "linear", "in": ["x", "w"], "out": "part"},
+        {"op": "permute", "over": "tp", "shift": 1, "in": "part", "out": "other"},
+        {"op": "all_reduce", "over": "tp", "in": "part", "out": "s"},
+        {"op": "broadcast", "over": "tp", "root": 0, "in": "s", "out": "t"},
+        {"op": "permute", "over": "tp", "shift": 1, "in": "t", "out": "h"}],
+      "exceptions": [{"at": {"tp": 0}, "replace": "NAME", "with": WITH}]}]}})json";
+  const auto said = [&](const std::string& name, const std::string& with) {
+    return Said(Replaced(Replaced(text, "NAME", name), "WITH", with));
+  };
+  // The parts of all ranks exchanged have the same sum; that of one rank alone has not.
+  EXPECT_THAT(said("s", R"({"op": "all_reduce", "over": "tp", "in": "other", "out": "s"})"),
+              HasSubstr("call all_reduce over tp (s) with other operands, root or partners than"));
+  EXPECT_THAT(said("t", R"({"op": "broadcast", "over": "tp", "root": 1, "in": "s", "out": "t"})"),
+              HasSubstr("call broadcast over tp (t) with other operands"));
+  EXPECT_THAT(
+      said("h", R"({"op": "permute", "over": "tp", "pairs": [[1, 0]], "in": "t", "out": "h"})"),
+      HasSubstr("call permute over tp (h) with other operands"));
+  EXPECT_EQ(said("s", R"([{"op": "all_reduce", "over": "tp", "in": "part", "out": "q"},
+                          {"op": "identity", "in": "q", "out": "s"}])"),
+            "PROVED");
+}
+
+// The other programs wait for every rank, whatever it runs instead.
+TEST(Rendezvous, AnExceptionOfAllRanksLeavesNoOtherProgramWaiting) {
+  const std::string text = R"json({"planproof": 1,
+    "specification": {"inputs": {"x": [8]}, "operators": [
+      {"op": "mul", "in": ["x", 2], "out": "y"}], "outputs": ["y"]},
+    "plan": {"mesh": {"pp": 2, "tp": 2}, "microbatches": 2, "programs": [
+      {"name": "a", "devices": {"pp": 0}, "inputs": {"x": {}}, "operators": [
+        {"op": "identity", "in": "x", "out": "p"},
+        {"op": "all_reduce", "in": ["a:p", "b:p"], "out": "y"}],
+       "exceptions": [{"at": AT, "replace": "y", "with": {"op": "mul", "in": ["x", 2], "out": "y"}}]},
+      {"name": "b", "devices": {"pp": 1}, "inputs": {"x": {}}, "operators": [
+        {"op": "identity", "in": "x", "out": "p"},
+        {"op": "all_reduce", "in": ["a:p", "b:p"], "out": "y"}]}]}})json";
+  for (const std::string at : {R"({"tp": 0})", R"({"tp": [0, 1]})", R"({"microbatch": 0})"}) {
+    EXPECT_THAT(Said(Replaced(text, "AT", at)),
+                HasSubstr("take no part in all_reduce between programs, which they replace"))
+        << at;
+  }
 }
 
 }  // namespace
