@@ -13,7 +13,8 @@ using solver::Affine;
 
 namespace {
 
-constexpr int kMostDepth = 6;
+// Enough for the root of a norm that is added up in pairs of pairs of a thousand layers.
+constexpr int kMostDepth = 12;
 constexpr int64_t kTermBudget = 20'000;
 
 class Signs {

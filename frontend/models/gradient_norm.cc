@@ -1,6 +1,5 @@
 #include "frontend/models/gradient_norm.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 #include <vector>
@@ -15,34 +14,45 @@ constexpr char kSumOf[] = "sum_of_";
 
 Dims Scalar() { return {Layout::Whole(1)}; }
 
-// The parameters of a layer; one that belongs to no layer is by itself.
-struct Group {
-  std::string sum;  // the tensor that is the sum of their squares
+// The sum of some parameters' squares.
+struct Sum {
+  std::string name;  // in the logical graph
   std::vector<Value> parameters;
 };
 
 class SquaredNorm {
  public:
   SquaredNorm(const std::map<Value, Value>& gradients, Emitter* emitter)
-      : gradients_(gradients), emitter_(*emitter), trace_(*emitter->trace()) {}
+      : gradients_(gradients), emitter_(*emitter), trace_(*emitter->trace()) {
+    Group();
+  }
 
   void WriteLogical() {
-    std::vector<Argument> sums;
-    for (const Group& group : Groups(/*stage=*/0)) {
-      std::vector<Argument> squares;
-      for (Value parameter : group.parameters) squares.push_back(SquareOf(parameter));
-      sums.push_back(squares.size() == 1 ? squares[0] : LogicalSum(squares, group.sum));
+    std::vector<std::string> layers, terms;
+    for (const Sum& layer : layers_) {
+      std::vector<std::string> squares;
+      for (Value parameter : layer.parameters) squares.push_back(SquareOf(parameter));
+      trace_.Write(/*stage=*/0, absl::StrCat(kSumOf, squares.size()), squares, layer.name);
+      layers.push_back(layer.name);
     }
-    LogicalSum(std::move(sums), kSquaredNorm);
+    AddInPairs(/*stage=*/0, std::move(layers), &terms);
+    for (const Sum& other : others_) terms.push_back(SquareOf(other.parameters[0]));
+    trace_.Write(/*stage=*/0, absl::StrCat(kSumOf, terms.size()), terms, kSquaredNorm);
   }
 
   void WriteParallel() {
     const int stages = static_cast<int>(trace_.layout.stages());
     std::vector<std::string> participants;
     for (int stage = 0; stage < stages; ++stage) {
-      std::vector<std::string> sums;
-      for (const Group& group : Groups(stage)) sums.push_back(WholeSum(stage, group));
-      const std::string own = Sum(stage, sums, stages == 1 ? kSquaredNorm : "squares.stage");
+      std::vector<std::string> layers, terms;
+      for (const Sum& layer : layers_) {
+        layers.push_back(IsHeld(stage, layer) ? WholeSum(stage, layer) : "");
+      }
+      AddInPairs(stage, std::move(layers), &terms);
+      for (const Sum& other : others_) {
+        if (IsHeld(stage, other)) terms.push_back(WholeSum(stage, other));
+      }
+      const std::string own = SumOf(stage, terms, stages == 1 ? kSquaredNorm : "squares.stage");
       participants.push_back(absl::StrCat(trace_.StageName(stage), ":", own));
     }
     for (int stage = 0; stage < stages; ++stage) {
@@ -54,79 +64,88 @@ class SquaredNorm {
   }
 
  private:
-  // "layers.3.attention.q.weight" belongs to layer 3.
-  std::vector<Group> Groups(int stage) const {
+  // "layers.3.attention.q.weight" belongs to layer 3. A parameter of no layer is by itself.
+  void Group() {
     constexpr char kLayers[] = "layers.";
-    std::vector<Group> groups;
-    std::map<std::string, size_t> layers;
     for (Value parameter : trace_.parameters) {
       const ValueInfo& info = trace_.values[parameter];
-      if (info.stage != stage || info.counted_elsewhere) continue;
+      if (info.counted_elsewhere) continue;
       if (!absl::StartsWith(info.name, kLayers)) {
-        groups.push_back({absl::StrCat("square.", info.name), {parameter}});
+        others_.push_back({absl::StrCat("square.", info.name), {parameter}});
         continue;
       }
       const std::string layer = info.name.substr(0, info.name.find('.', sizeof(kLayers) - 1));
-      const auto [at, fresh] = layers.emplace(layer, groups.size());
-      if (fresh) groups.push_back({absl::StrCat("squares.", layer), {}});
-      groups[at->second].parameters.push_back(parameter);
+      const std::string name = absl::StrCat("squares.", layer);
+      if (layers_.empty() || layers_.back().name != name) layers_.push_back({name, {}});
+      layers_.back().parameters.push_back(parameter);
     }
-    return groups;
+  }
+
+  bool IsHeld(int stage, const Sum& sum) const {
+    return trace_.values[sum.parameters[0]].stage == stage;
+  }
+
+  // Adds neighbours, then neighbouring sums, where the stage holds both ("" stands for what it does
+  // not hold). `rest` receives what no sum holds then.
+  void AddInPairs(int stage, std::vector<std::string> sums, std::vector<std::string>* rest) {
+    for (size_t layers = 2; sums.size() > 1; layers *= 2) {
+      std::vector<std::string> next;
+      for (size_t i = 0; i < sums.size(); i += 2) {
+        if (i + 1 == sums.size()) {
+          next.push_back(sums[i]);
+        } else if (!sums[i].empty() && !sums[i + 1].empty()) {
+          next.push_back(absl::StrCat("squares.", layers, ".layers.", next.size()));
+          trace_.Write(stage, "add", {sums[i], sums[i + 1]}, next.back());
+          trace_.WriteLineage(stage, next.back(), next.back(), Scalar(), {});
+        } else {
+          if (!sums[i].empty()) rest->push_back(sums[i]);
+          if (!sums[i + 1].empty()) rest->push_back(sums[i + 1]);
+          next.emplace_back();
+        }
+      }
+      sums = std::move(next);
+    }
+    if (!sums.empty() && !sums[0].empty()) rest->push_back(sums[0]);
   }
 
   const Dims& GradientDims(Value parameter) const {
     return emitter_.DimsOf(gradients_.at(parameter));
   }
 
-  Value SquareOf(Value parameter) {
+  // The name of the sum of a gradient's squares, on each rank of what it holds.
+  std::string SquareOf(Value parameter) {
     const ValueInfo info = trace_.values[parameter];
     emitter_.SetStage(info.stage);
-    return emitter_.ApplyTerm({"grad_norm", {gradients_.at(parameter)}},
-                              {absl::StrCat("square.", info.name), Scalar()},
-                              AxesOf(GradientDims(parameter)));
+    const Value square = emitter_.ApplyTerm({"grad_norm", {gradients_.at(parameter)}},
+                                            {absl::StrCat("square.", info.name), Scalar()},
+                                            AxesOf(GradientDims(parameter)));
+    return trace_.values[square].name;
   }
 
-  // A tree of sums: a declaration has a bounded number of operands.
-  Value LogicalSum(std::vector<Argument> terms, const std::string& name) {
-    constexpr size_t kMostTerms = 32;
-    for (int level = 0; terms.size() > kMostTerms; ++level) {
-      std::vector<Argument> sums;
-      for (size_t i = 0; i < terms.size(); i += kMostTerms) {
-        const std::vector<Argument> some(terms.begin() + i,
-                                         terms.begin() + std::min(terms.size(), i + kMostTerms));
-        sums.push_back(
-            emitter_.Apply({absl::StrCat(kSumOf, some.size()), some},
-                           {absl::StrCat(name, ".", level, ".", sums.size()), Scalar()}));
-      }
-      terms = std::move(sums);
-    }
-    return emitter_.Apply({absl::StrCat(kSumOf, terms.size()), terms}, {name, Scalar()});
-  }
-
-  // The name of the group's sum on every rank of the stage. Each rank sums the squares of what it
-  // holds, apart for the axes that cut it: what all ranks of an axis hold counts once.
-  std::string WholeSum(int stage, const Group& group) {
+  // The name of the sum on every rank of the stage. Each rank sums the squares of what it holds,
+  // apart for the axes that cut it: what all ranks of an axis hold counts once.
+  std::string WholeSum(int stage, const Sum& sum) {
     std::map<Axes, std::vector<std::string>> by_cut;
-    for (Value parameter : group.parameters) {
-      by_cut[AxesOf(GradientDims(parameter))].push_back(trace_.values[SquareOf(parameter)].name);
+    for (Value parameter : sum.parameters) {
+      by_cut[AxesOf(GradientDims(parameter))].push_back(SquareOf(parameter));
     }
-    std::vector<std::string> sums;
+    std::vector<std::string> parts;
     for (const auto& [cut, squares] : by_cut) {
-      const bool all = by_cut.size() == 1;  // of the group
-      const std::string name = all ? group.sum : absl::StrCat(group.sum, ".", sums.size());
-      sums.push_back(cut.empty() ? Sum(stage, squares, name) : name);
+      const std::string part =
+          by_cut.size() == 1 ? sum.name : absl::StrCat(sum.name, ".", parts.size());
+      parts.push_back(cut.empty() ? SumOf(stage, squares, part) : part);
       if (cut.empty()) continue;
-      const std::string held = Sum(stage, squares, absl::StrCat(name, ".held"));
-      trace_.WriteAllReduce(stage, cut, held, name);
+      const std::string held = SumOf(stage, squares, absl::StrCat(part, ".held"));
+      trace_.WriteAllReduce(stage, cut, held, part);
     }
-    const std::string sum = Sum(stage, sums, group.sum);
-    const bool written = group.parameters.size() > 1 || !by_cut.begin()->first.empty();
-    if (written) trace_.WriteLineage(stage, sum, group.sum, Scalar(), {});
-    return sum;
+    const std::string whole = SumOf(stage, parts, sum.name);
+    const bool written = sum.parameters.size() > 1 || !by_cut.begin()->first.empty();
+    if (written) trace_.WriteLineage(stage, whole, sum.name, Scalar(), {});
+    return whole;
   }
 
   // One term is its sum.
-  std::string Sum(int stage, const std::vector<std::string>& terms, const std::string& name) {
+  std::string SumOf(int stage, const std::vector<std::string>& terms, const std::string& name) {
     if (terms.size() == 1) return terms[0];
     trace_.WriteSum(stage, terms, name);
     return name;
@@ -135,6 +154,8 @@ class SquaredNorm {
   const std::map<Value, Value>& gradients_;
   Emitter& emitter_;
   Trace& trace_;
+  std::vector<Sum> layers_;  // in their order
+  std::vector<Sum> others_;
 };
 
 }  // namespace

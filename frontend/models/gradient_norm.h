@@ -1,7 +1,8 @@
 // The global norm of the gradients, as torch.nn.utils.clip_grad_norm_ takes it: a sum of squares
-// per layer, then over the layers. Every layer's sum is whole on every rank of its stage before the
-// layers are added up, so that a layer's part of the norm is checked beside the layer, alike for
-// all of them.
+// per layer, then over the layers in pairs, pairs of pairs, and so on. Every layer's sum is whole
+// on every rank of its stage before layers are added up, so that a layer's part of the norm is
+// checked beside the layer, alike for all of them; a pair whose layers a stage holds is checked
+// there, alike for all pairs.
 #ifndef PLANPROOF_FRONTEND_MODELS_GRADIENT_NORM_H_
 #define PLANPROOF_FRONTEND_MODELS_GRADIENT_NORM_H_
 

@@ -50,6 +50,14 @@ TEST(GradientNormTest, MoreLayersAreNoMoreClasses) {
   EXPECT_EQ(many.stages.proved, many.stages.total);
 }
 
+// Its definition says that it is not negative.
+TEST(GradientNormTest, RootOfTheNormNeedsNoPremise) {
+  const stages::Result result = ResultOf(Llama(48));
+  for (const std::string& premise : result.premises) {
+    EXPECT_EQ(premise.find(kSquaredNorm), std::string::npos) << premise;
+  }
+}
+
 TEST(GradientNormTest, ShardsOfALayerThatAreNotAddedUpAreRefuted) {
   GeneratedPlans plans = Llama(4);
   plan::Operator* sum = OperatorOf("squares.layers.1.0", 0, &plans);
@@ -83,6 +91,15 @@ TEST(GradientNormTest, WhatEveryRankHoldsAndAllAddUpIsRefuted) {
   ASSERT_EQ(sum->collective().over_size(), 1);
   ASSERT_EQ(sum->collective().over(0), "dp");
   sum->mutable_collective()->add_over("tp");
+  EXPECT_EQ(ResultOf(plans).verdict, stages::Verdict::kRefuted);
+}
+
+// Layers 2 and 3 are a pair, which the stage adds up.
+TEST(GradientNormTest, PairOfWhichOneCountsTwiceIsRefuted) {
+  GeneratedPlans plans = Llama(8);
+  plan::Operator* pair = OperatorOf("squares.2.layers.1", 0, &plans);
+  ASSERT_NE(pair, nullptr);
+  pair->mutable_inputs(1)->set_tensor(pair->inputs(0).tensor());
   EXPECT_EQ(ResultOf(plans).verdict, stages::Verdict::kRefuted);
 }
 
