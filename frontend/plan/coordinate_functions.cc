@@ -83,13 +83,14 @@ absl::StatusOr<IndexFunction> GatherDrop(const Shape& shape, DType dtype, int ax
 }
 
 absl::StatusOr<IndexFunction> ReduceToRoot(const Shape& shape, DType dtype, int axis_dim,
-                                           int64_t root) {
+                                           int64_t root, const std::string& result) {
   IndexFunctionBuilder builder("reduce");
   const int x = builder.AddInput("x", shape, dtype);
   const int y = builder.AddOutput("y", shape, dtype);
   std::vector<ExprId> indices = Indices(&builder, y);
   const ExprId at_root = builder.Binary(sdfg::Op::kIntEq, indices[axis_dim], builder.Int(root));
-  const ExprId unspecified = builder.Opaque("unspecified(reduce off root)", false, -1, indices);
+  const ExprId unspecified =
+      builder.Opaque(absl::StrCat("unspecified(", result, " off the root)"), false, -1, indices);
   const VarId rank = builder.AddVar("r", shape[axis_dim]);
   indices[axis_dim] = builder.Index(rank);
   const ExprId sum = builder.Reduce(sdfg::Op::kSum, rank, builder.Element(x, indices));

@@ -5,6 +5,7 @@
 #define PLANPROOF_FRONTEND_PLAN_COORDINATE_FUNCTIONS_H_
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,9 +23,11 @@ absl::StatusOr<sdfg::IndexFunction> SelectCoordinate(const sdfg::Shape& shape, s
 // all_gather along `dim` whose result, the same on every rank, drops the coordinate `axis_dim`.
 absl::StatusOr<sdfg::IndexFunction> GatherDrop(const sdfg::Shape& shape, sdfg::DType dtype,
                                                int axis_dim, int dim);
-// reduce: the sum over `axis_dim` on rank `root`, an unspecified value on the others.
+// reduce: the sum over `axis_dim` on rank `root`; on the others an unspecified value, which no
+// other tensor shares: `result` is this one's name.
 absl::StatusOr<sdfg::IndexFunction> ReduceToRoot(const sdfg::Shape& shape, sdfg::DType dtype,
-                                                 int axis_dim, int64_t root);
+                                                 int axis_dim, int64_t root,
+                                                 const std::string& result);
 // y = sum of `count` tensors of one shape.
 absl::StatusOr<sdfg::IndexFunction> AddAll(const sdfg::Shape& shape, sdfg::DType dtype, int count);
 

@@ -90,6 +90,9 @@ class PlanBuilder {
                             const Position& position, Definitions* definitions);
   absl::StatusOr<Definitions> Build(ProgramState* state, const Operator& op,
                                     const Position& position, bool record);
+  // Build without its checks of keys.
+  absl::StatusOr<Definitions> BuildKnown(ProgramState* state, const Operator& op,
+                                         const Position& position, bool record);
   absl::StatusOr<Definitions> BuildLifted(ProgramState* state, const Operator& op,
                                           const Position& position, bool record);
   absl::StatusOr<sdfg::TensorId> Lookup(ProgramState* state, const std::string& name,

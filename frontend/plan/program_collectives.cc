@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "frontend/plan/collective_keys.h"
 #include "frontend/plan/program_builder.h"
 #include "frontend/plan/status_macros.h"
 
@@ -128,6 +129,16 @@ absl::StatusOr<Definitions> PlanBuilder::BuildCollective(ProgramState* state, co
 absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operator& op,
                                                const Position& position, TensorId input,
                                                AxisId axis) {
+  if (op.op() == "reduce") {
+    // Off the root every rank is left with something of its own.
+    for (size_t other = 0; other < problem_.parallel.axes.size(); ++other) {
+      if (problem_.parallel.axes[other].name == "microbatch" ||
+          state->coordinates.fixed[other].has_value()) {
+        continue;
+      }
+      PLAN_ASSIGN_OR_RETURN(input, SpreadOver(state, input, static_cast<AxisId>(other)));
+    }
+  }
   PLAN_ASSIGN_OR_RETURN(const TensorId x, SpreadOver(state, input, axis));
   const sdfg::Tensor tensor = problem_.parallel.tensors[x];
   const int64_t extent = problem_.parallel.axes[axis].extent;
@@ -160,7 +171,8 @@ absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operat
       return absl::InvalidArgumentError(
           absl::StrCat("root ", collective.root(), " of ", extent, " ranks"));
     }
-    function = ReduceToRoot(tensor.shape, tensor.dtype, axis_dim, collective.root());
+    function = ReduceToRoot(tensor.shape, tensor.dtype, axis_dim, collective.root(),
+                            FullName(*state, op.outputs(0)));
   } else if (name == "all_gather") {
     PLAN_ASSIGN_OR_RETURN(int dim, whole_dim(collective.dim()));
     sdfg::Shape gathered = tensor.shape;
@@ -226,7 +238,7 @@ absl::StatusOr<Definitions> PlanBuilder::BuildGroup(ProgramState* state, const O
   std::vector<sdfg::Shape> shapes;
   std::vector<sdfg::Device> devices;
   int own = -1;
-  std::string key = op.op();
+  std::string key = ExchangeText(op);
   for (int i = 0; i < op.inputs_size(); ++i) {
     const std::string& name = op.inputs(i).tensor();
     absl::StatusOr<TensorId> input = Lookup(state, name, true);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "frontend/plan/collective_keys.h"
 #include "frontend/plan/program_builder.h"
 #include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
@@ -143,6 +144,17 @@ absl::StatusOr<Definitions> PlanBuilder::Build(ProgramState* state, const Operat
   if (!op.channel().empty() && op.op() != "move") {
     return At(position, "\"channel\" is for moves");
   }
+  // Whether the operator is known is said first: its name may be another spelling of a collective.
+  const bool collective = op.backward().empty() && IsCollective(op);
+  const absl::Status keys = CheckCollectiveKeys(op, collective);
+  if (collective && !keys.ok()) return At(position, keys);
+  absl::StatusOr<Definitions> built = BuildKnown(state, op, position, record);
+  if (built.ok() && !keys.ok()) return At(position, keys);
+  return built;
+}
+
+absl::StatusOr<Definitions> PlanBuilder::BuildKnown(ProgramState* state, const Operator& op,
+                                                    const Position& position, bool record) {
   if (op.async().empty() && !op.backward().empty()) return BuildBackward(state, op, position);
   if (op.op() == kWait) return BuildWait(state, op, position);
   if (IsCollective(op)) {

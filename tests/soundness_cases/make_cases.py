@@ -435,6 +435,30 @@ def algebra_rows():
              "[i = ids[i]] taken to hold for some i, under a comparison", operators=counts)
 
 
+def off_root_rows():
+    for n in (4, 6):
+        rest = [op("sub", ["s", "t"], "d"), op("mean", "d", "e"), op("silu", "x", "z"),
+                op("add", ["z", "e"], "y")]
+        model = spec([op("silu", "x", "y")], ["y"], inputs={"x": [n, 3]})
+        inputs = {"x": {}, "part": {"of": "x", "0": "tp"}}
+        exchanged = over("permute", "tp", "part", "other", shift=1)
+        case(f"S11_two_reductions_{n}", ["UNKNOWN", "REFUTED"], model,
+             single(inputs, [exchanged, over("reduce", "tp", "part", "s", root=0),
+                             over("reduce", "tp", "other", "t", root=0)] + rest, mesh={"tp": 2}),
+             "what two reductions leave off the root is equal", judge=False)
+        case(f"S11_replicas_{n}", ["UNKNOWN", "REFUTED"], model,
+             single(inputs, [over("reduce", "tp", "part", "s", root=0),
+                             over("permute", "dp", "s", "t", shift=1)] + rest,
+                    mesh={"dp": 2, "tp": 2}),
+             "what a reduction leaves off the root is equal on replicas", judge=False)
+        case(f"S11_from_the_root_{n}", "PROVED", model,
+             single(inputs, [exchanged, over("reduce", "tp", "part", "s1", root=0),
+                             over("reduce", "tp", "other", "t1", root=0),
+                             over("broadcast", "tp", "s1", "s", root=0),
+                             over("broadcast", "tp", "t1", "t", root=0)] + rest, mesh={"tp": 2}),
+             "the same sums, from the root")
+
+
 def lineage_rows():
     for b, n in ((8, 4), (6, 3)):
         model = spec([op("linear", ["x", "w"], "y"), op("mul", ["y", "g"], "z"), op("sum", "z", "l")],
@@ -565,6 +589,7 @@ def main():
     reduction_rows()
     differentiation_rows()
     algebra_rows()
+    off_root_rows()
     lineage_rows()
     with open("manifest.json", "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(entry) for entry in MANIFEST) + "\n]\n")

@@ -1,0 +1,95 @@
+// Keys of collectives that nobody would read, and participants of one collective that mean
+// different ones.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "frontend/plan/read_plan.h"
+
+namespace planproof::plan {
+namespace {
+
+using testing::HasSubstr;
+
+std::string Said(const std::string& plan) {
+  const std::string text =
+      absl::StrCat(R"({"planproof": 1, "specification": {"inputs": {"x": [4, 4]}, "operators": [
+                      {"op": "softmax", "in": "x", "out": "y"}], "outputs": ["y"]}, "plan": )",
+                   plan, "}");
+  absl::StatusOr<PlanFile> file = ParsePlanFile(text, "plan.json");
+  if (!file.ok()) return std::string(file.status().message());
+  std::vector<std::pair<std::string, PlanFile>> files;
+  files.emplace_back("plan.json", *std::move(file));
+  const auto problem = BuildProblemFromFiles(files, sdfg::OperatorLibrary::BuiltIn());
+  return problem.ok() ? "read" : std::string(problem.status().message());
+}
+
+std::string WithOperator(const std::string& keys) {
+  return Said(absl::StrCat(R"({"mesh": {"tp": 2}, "programs": [{"inputs": {"x": {}}, "operators": [
+                              {"in": "x", "out": "z", )",
+                           keys, R"(}, {"op": "softmax", "in": "x", "out": "y"}]}]})"));
+}
+
+TEST(CollectiveKeys, AreRefusedAtOtherOperators) {
+  for (const std::string keys : {R"("op": "softmax", "dim": 0)", R"("op": "sum", "over": "tp")",
+                                 R"("op": "exp", "reduce": "max")"}) {
+    EXPECT_THAT(WithOperator(keys), HasSubstr("is no collective and has no keys such as")) << keys;
+  }
+  EXPECT_EQ(WithOperator(R"("op": "softmax", "attrs": {"dim": 0})"), "read");
+}
+
+TEST(CollectiveKeys, AreThoseOfTheCollective) {
+  EXPECT_THAT(WithOperator(R"("op": "reduce", "over": "tp", "root": 1, "reduce": "max")"),
+              HasSubstr("reduce has no key \"reduce\"; it has root"));
+  EXPECT_EQ(WithOperator(R"("op": "reduce", "over": "tp", "root": 1, "reduce": "sum")"), "read");
+  for (const std::string keys :
+       {R"("op": "all_reduce", "over": "tp", "dim": 1)",
+        R"("op": "broadcast", "over": "tp", "dim": 1)",
+        R"("op": "all_gather", "over": "tp", "reduce": "max")",
+        R"("op": "permute", "over": "tp", "shift": 1, "root": 1)",
+        R"("op": "all_to_all", "over": "tp", "split_dim": 0, "concat_dim": 1, "dim": 1)",
+        R"("op": "chunk", "over": "tp", "split_dim": 1)"}) {
+    EXPECT_THAT(WithOperator(keys), HasSubstr("has no key")) << keys;
+  }
+  for (const std::string keys :
+       {R"("op": "all_reduce", "over": "tp", "reduce": "max")",
+        R"("op": "reduce_scatter", "over": "tp", "dim": 1, "reduce": "avg")",
+        R"("op": "all_to_all", "over": "tp", "split_dim": 0, "concat_dim": 1)",
+        R"("op": "permute", "over": "tp", "pairs": [[0, 1]])",
+        R"("op": "chunk", "over": "tp", "dim": 1)"}) {
+    EXPECT_EQ(WithOperator(keys), "read") << keys;
+  }
+}
+
+// Each participant's result would be computed by its own idea of the collective.
+TEST(CollectiveKeys, AreTheSameInAllPrograms) {
+  const auto said = [](const std::string& first, const std::string& second) {
+    const auto program = [](const char* name, int at, const std::string& keys) {
+      return absl::StrCat(R"({"name": ")", name, R"(", "devices": {"pp": )", at,
+                          R"(}, "inputs": {"x": {}}, "operators": [
+                             {"op": "softmax", "in": "x", "out": "y"},
+                             {"in": ["a:x", "b:x"], "out": "z", )",
+                          keys, "}]}");
+    };
+    return Said(absl::StrCat(R"({"mesh": {"pp": 2}, "programs": [)", program("a", 0, first), ", ",
+                             program("b", 1, second), "]}"));
+  };
+  const std::string sum = R"("op": "all_reduce")", max = R"("op": "all_reduce", "reduce": "max")";
+  EXPECT_EQ(said(sum, sum), "read");
+  EXPECT_EQ(said(sum, R"("op": "all_reduce", "reduce": "sum")"), "read");
+  EXPECT_THAT(said(sum, max), HasSubstr("it would hang"));
+  const std::string scatter = R"("op": "reduce_scatter", "dim": )";
+  EXPECT_EQ(said(scatter + "1", scatter + "1"), "read");
+  EXPECT_THAT(said(scatter + "0", scatter + "1"), HasSubstr("it would hang"));
+  const std::string exchange = R"("op": "all_to_all", "concat_dim": 0, "split_dim": )";
+  EXPECT_THAT(said(exchange + "0", exchange + "1"), HasSubstr("it would hang"));
+  const std::string gather = R"("op": "all_gather", "dim": )";
+  EXPECT_EQ(said(gather + "0", gather + "1"), "read");
+}
+
+}  // namespace
+}  // namespace planproof::plan
