@@ -1,5 +1,6 @@
 // Operators that change the element type only. Values are exact reals, so these are identities,
-// except from numbers to integers, which is refused: truncation is no identity.
+// except from numbers to integers, and to integers of 8 or 16 bits, which are refused: to truncate
+// or to wrap around is no identity.
 #include <cctype>
 #include <string>
 
@@ -7,6 +8,15 @@
 
 namespace planproof::sdfg {
 namespace {
+
+// Numbers that are ids or counts fit into 32 bits; those of 8 and 16 bits wrap around.
+bool MayWrap(DType from, DType to) {
+  const auto small = [](DType type) {
+    return type == DType::kInt16 ? 2 : type == DType::kInt8 || type == DType::kUInt8 ? 1 : 0;
+  };
+  if (!IsInteger(from) || !IsInteger(to) || from == to || small(to) == 0) return false;
+  return small(from) == 0 || small(from) > small(to) || small(to) == 1;
+}
 
 absl::StatusOr<IndexFunction> Converted(const NativeCall& call, const Shape& shape, DType to) {
   DType from = call.operands[0].dtype;
@@ -21,6 +31,10 @@ absl::StatusOr<IndexFunction> Converted(const NativeCall& call, const Shape& sha
   if (!widening || (to == DType::kBool && from != DType::kBool)) {
     return call.Error(std::string("conversion of operand x from ") + DTypeName(from) + " to " +
                       DTypeName(to) + " changes values; expected a floating type");
+  }
+  if (MayWrap(from, to)) {
+    return call.Error(std::string("conversion of operand x from ") + DTypeName(from) + " to " +
+                      DTypeName(to) + " changes values that do not fit; expected int32 or int64");
   }
   IndexFunctionBuilder builder(call.name);
   builder.AddInput("x", shape, from);

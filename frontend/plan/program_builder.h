@@ -108,6 +108,8 @@ class PlanBuilder {
                                               const Position& position);
   absl::StatusOr<Definitions> BuildGroup(ProgramState* state, const Operator& op,
                                          const Position& position);
+  // Ranks of the two programs correspond one to one.
+  static bool SameFixedAxes(const ProgramState& a, const ProgramState& b);
   absl::StatusOr<sdfg::TensorId> OverAxis(ProgramState* state, const Operator& op,
                                           const Position& position, sdfg::TensorId input,
                                           sdfg::AxisId axis);

@@ -232,6 +232,12 @@ absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operat
                      SourceOf(op, position), Texts(op), std::move(devices))[0];
 }
 
+bool PlanBuilder::SameFixedAxes(const ProgramState& a, const ProgramState& b) {
+  return std::equal(a.coordinates.fixed.begin(), a.coordinates.fixed.end(),
+                    b.coordinates.fixed.begin(), b.coordinates.fixed.end(),
+                    [](const auto& x, const auto& y) { return x.has_value() == y.has_value(); });
+}
+
 absl::StatusOr<Definitions> PlanBuilder::BuildGroup(ProgramState* state, const Operator& op,
                                                     const Position& position) {
   std::vector<TensorId> inputs;
@@ -257,6 +263,11 @@ absl::StatusOr<Definitions> PlanBuilder::BuildGroup(ProgramState* state, const O
         return At(position, absl::StrCat("program \"", state->name, "\" takes part twice"));
       }
       own = i;
+    }
+    if (op.op() != "move" && !SameFixedAxes(*owner, *state)) {
+      return At(position, absl::StrCat("the ranks of \"", owner->name, "\" and \"", state->name,
+                                       "\" vary over different axes, so that some would have no ",
+                                       "partner in ", op.op()));
     }
     absl::StrAppend(&key, "\n", owner->name, ":", local);
     inputs.push_back(*input);

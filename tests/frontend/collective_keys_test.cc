@@ -91,5 +91,26 @@ TEST(CollectiveKeys, AreTheSameInAllPrograms) {
   EXPECT_EQ(said(gather + "0", gather + "1"), "read");
 }
 
+// A rank of "a" at tp 1 would wait for one of "b" that does not exist.
+TEST(CollectiveKeys, EveryRankHasItsPartners) {
+  const auto program = [](const char* name, const char* devices, const char* last) {
+    return absl::StrCat(R"({"name": ")", name, R"(", "devices": )", devices,
+                        R"(, "inputs": {"x": {}}, "operators": [
+                           {"op": "softmax", "in": "x", "out": "y"})",
+                        last, "]}");
+  };
+  const char* const sum = R"(, {"op": "all_reduce", "in": ["a:x", "b:x"], "out": "z"})";
+  EXPECT_THAT(Said(absl::StrCat(R"({"mesh": {"pp": 2, "tp": 2}, "programs": [)",
+                                program("a", R"({"pp": 0})", sum), ", ",
+                                program("b", R"({"pp": 1, "tp": 0})", sum), ", ",
+                                program("c", R"({"pp": 1, "tp": 1})", ""), "]}")),
+              HasSubstr("vary over different axes, so that some would have no partner"));
+  EXPECT_EQ(Said(absl::StrCat(R"({"mesh": {"pp": 2, "tp": 2}, "programs": [)",
+                              program("a", R"({"pp": 0, "tp": 0})", sum), ", ",
+                              program("b", R"({"pp": 1, "tp": 0})", sum), ", ",
+                              program("c", R"({"tp": 1})", ""), "]}")),
+            "read");
+}
+
 }  // namespace
 }  // namespace planproof::plan

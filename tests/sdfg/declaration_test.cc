@@ -166,6 +166,24 @@ TEST(Declaration, ElementTypesAgreeWithWhatTheElementsAre) {
               HasSubstr("changes values"));
 }
 
+// An id of 200 is -56 in int8.
+TEST(Declaration, IntegersThatMayWrapAroundAreNotConverted) {
+  const OperatorLibrary& library = OperatorLibrary::BuiltIn();
+  const auto converts = [&](DType from, const char* to) {
+    return library.Instantiate("to", {Tensor({3}, from)}, {{"dtype", std::string(to)}}).ok();
+  };
+  EXPECT_TRUE(converts(DType::kInt64, "int32"));
+  EXPECT_TRUE(converts(DType::kInt16, "int64"));
+  EXPECT_TRUE(converts(DType::kUInt8, "int16"));
+  EXPECT_TRUE(converts(DType::kInt8, "int8"));
+  EXPECT_TRUE(converts(DType::kBool, "int8"));
+  EXPECT_FALSE(converts(DType::kInt64, "int8"));
+  EXPECT_FALSE(converts(DType::kInt32, "int16"));
+  EXPECT_FALSE(converts(DType::kInt16, "uint8"));
+  EXPECT_FALSE(converts(DType::kInt8, "uint8"));
+  EXPECT_FALSE(converts(DType::kUInt8, "int8"));
+}
+
 TEST(Declaration, ErrorsNamePlaceProblemAndExpectation) {
   EXPECT_EQ(ParseError("op f(x[i]) -> y[i] = x[i] +"),
             "my.op:1:28: found the end of the file; expected a number, a name, '(' or '['");
