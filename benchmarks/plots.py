@@ -20,6 +20,10 @@ def draw(sweep, rows, pyplot):
                   if row["way"] == way and row["verdict"] == "PROVED"]
         if points:
             axes.plot(*zip(*points), style, label=label, markersize=4)
+    proving = [(int(row["value"]), float(row["proving_least_s"])) for row in rows
+               if row["way"] == "1 job" and row["verdict"] == "PROVED" and row.get("proving_least_s")]
+    if proving:
+        axes.plot(*zip(*proving), "v-", label="evaluate + decide, 1 job", markersize=4)
     if sweep.theirs:
         axes.plot(*zip(*sweep.theirs.items()), "x-", color="gray", label="TrainVerify, 30 workers",
                   markersize=5)

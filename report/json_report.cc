@@ -71,6 +71,7 @@ std::string JsonReport(const stages::Result& result, const std::vector<std::stri
         {"reduce", result.time_s.reduce},
         {"evaluate", result.time_s.evaluate},
         {"decide", result.time_s.decide},
+        {"workers", result.time_s.workers},
         {"total", result.time_s.total}}},
       {"peak_rss_mb",
        {{"total", result.peak_rss_mb.total}, {"largest", result.peak_rss_mb.largest}}},

@@ -150,9 +150,10 @@ std::string Counts(const Result& result) {
 std::string Resources(const Result& result) {
   std::string text = Format("%.3f s", result.time_s.total);
   if (result.stages.total > 0) {
-    text += Format(" (read %.3f, check %.3f, cut %.3f, reduce %.3f, evaluate %.3f, decide %.3f)",
-                   result.time_s.read, result.time_s.check, result.time_s.cut, result.time_s.reduce,
-                   result.time_s.evaluate, result.time_s.decide);
+    text += Format(
+        " (read %.3f, check %.3f, cut %.3f, reduce %.3f, evaluate %.3f, decide %.3f, workers %.3f)",
+        result.time_s.read, result.time_s.check, result.time_s.cut, result.time_s.reduce,
+        result.time_s.evaluate, result.time_s.decide, result.time_s.workers);
   }
   if (result.peak_rss_mb.total > 0)
     text += Format("; peak memory %.0f MB", result.peak_rss_mb.total);

@@ -43,8 +43,7 @@ std::vector<SmtClaimOutcome> RunClasses(const lineage::Problem& problem,
                                         const VerifyOptions& options, const ClaimTable& table,
                                         const Relations& relations, const Rounds& rounds,
                                         const std::vector<ClaimClass>& classes, bool ask,
-                                        const std::vector<ClaimOutcome>* normal_form,
-                                        bool unfold = false) {
+                                        const ClaimOutcomes* normal_form, bool unfold = false) {
   if (!options.dump_smt_directory.empty()) {
     std::error_code ignored;
     std::filesystem::create_directories(options.dump_smt_directory, ignored);
@@ -106,7 +105,7 @@ std::vector<ClaimClass> AllClasses(const lineage::Problem& problem, const Verify
 bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
                  const Relations& relations, Rounds* rounds, Result* result) {
   const std::vector<ClaimClass> classes = AllClasses(problem, options, *table, relations);
-  std::vector<ClaimOutcome> outcomes(table->claims().size());
+  ClaimOutcomes outcomes(table->claims().size());
   std::vector<SmtClaimOutcome> decided(classes.size());
   if (solver::Z3Missing().empty()) {
     decided = RunClasses(problem, options, *table, relations, *rounds, classes, true, nullptr);
@@ -143,21 +142,20 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
           decided[k].status == Status::kDifferent ? ClaimStatus::kFailed : ClaimStatus::kAbandoned;
       o.reason = absl::StrCat("Z3: ", decided[k].reason);
     }
-    for (int c : classes[k].members) {
-      table->claims()[c].klass = static_cast<int32_t>(k);
-      outcomes[c] = o;
-    }
+    for (int c : classes[k].members) table->claims()[c].klass = static_cast<int32_t>(k);
+    outcomes.Set(classes[k].members, std::move(o));
   }
   for (size_t k = 0; k < failed.size(); ++k) {
-    ClaimOutcome& o = outcomes[failed[k].members[0]];
     if (opened[k].status != Status::kEqual) continue;
-    o = ClaimOutcome{};
+    ClaimOutcome o;
     o.status = opened[k].bound_holds ? ClaimStatus::kProved : ClaimStatus::kAbandoned;
     o.tier = "z3 unfolded";
     o.premises = {kSmtPremise};
-    if (opened[k].bound_holds) continue;
-    ++beyond_bound;
-    o.reason = "equal on representatives, but no bound says that these suffice";
+    if (!opened[k].bound_holds) {
+      ++beyond_bound;
+      o.reason = "equal on representatives, but no bound says that these suffice";
+    }
+    outcomes.Set(failed[k].members, std::move(o));
   }
   if (beyond_bound > 0) {
     result->warnings.push_back(absl::StrCat(

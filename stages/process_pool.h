@@ -73,6 +73,7 @@ struct PoolUsage {
   double peak_total_mb = 0;  // largest sum of resident sets over all processes at a sampled moment
   double peak_largest_mb = 0;  // largest resident set that any one process ever had
   int workers_started = 0;
+  double processes_s = 0;  // that the caller spent on starting and stopping workers
 };
 
 // Runs work(0) .. work(number_of_tasks - 1) in worker processes; on_result is called in this

@@ -31,8 +31,11 @@ double Since(std::chrono::steady_clock::time_point start) {
 
 Rounds::Rounds(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
                Relations* relations)
-    : problem_(problem), options_(options), table_(*table), relations_(*relations) {
-  outcomes_.resize(table_.claims().size());
+    : problem_(problem),
+      options_(options),
+      table_(*table),
+      relations_(*relations),
+      outcomes_(table->claims().size()) {
   claim_of_tensor_.assign(problem.parallel.tensors.size(), -1);
   for (size_t c = 0; c < table_.claims().size(); ++c) {
     const Claim& claim = table_.claims()[c];
@@ -95,6 +98,7 @@ void Rounds::RunTasks(const std::vector<int>& representatives, const std::vector
   usage_.peak_total_mb = std::max(usage_.peak_total_mb, usage.peak_total_mb);
   usage_.peak_largest_mb = std::max(usage_.peak_largest_mb, usage.peak_largest_mb);
   usage_.workers_started += usage.workers_started;
+  usage_.processes_s += usage.processes_s;
 }
 
 bool Rounds::Interrupted() const { return options_.stop != nullptr && options_.stop->requested; }
@@ -176,7 +180,7 @@ void Rounds::Decide(const std::vector<int>& which, bool unfold, int64_t term_bud
   start = std::chrono::steady_clock::now();
   for (size_t k = 0; k < classes.size(); ++k) {
     evaluate_seconds_ += results[k].evaluate_s / std::max(1, options_.jobs);
-    for (int c : classes[k].members) outcomes_[c] = results[k];
+    outcomes_.Set(classes[k].members, std::move(results[k]));
   }
   decide_seconds_ += Since(start);
 }
@@ -190,13 +194,14 @@ void Rounds::UnfoldFailed(const std::vector<int>& failed) {
     for (int c : claims) before.push_back(outcomes_[c]);
     Decide(claims, true, kUnfoldTermBudget);
     for (size_t i = 0; i < claims.size(); ++i) {
-      ClaimOutcome& now = outcomes_[claims[i]];
+      ClaimOutcome now = outcomes_[claims[i]];
       if (now.status != ClaimStatus::kFailed || before[i].difference.empty()) continue;
       // Messages show the terms as they stood before unfolding.
       now.logical_term = before[i].logical_term;
       now.parallel_term = before[i].parallel_term;
       now.difference = before[i].difference;
       now.mentioned = before[i].mentioned;
+      outcomes_.Set({claims[i]}, std::move(now));
     }
   };
   std::vector<int> first, others;
@@ -227,8 +232,8 @@ bool Rounds::First() {
     if (outcomes_[c].status == ClaimStatus::kFailed) failed.push_back(c);
   }
   if (!Interrupted()) UnfoldFailed(failed);
-  return std::all_of(outcomes_.begin(), outcomes_.end(),
-                     [](const ClaimOutcome& o) { return o.status == ClaimStatus::kProved; });
+  return std::all_of(all.begin(), all.end(),
+                     [&](int c) { return outcomes_[c].status == ClaimStatus::kProved; });
 }
 
 bool Rounds::Continue(int max_rounds, int64_t term_budget, double seconds) {
@@ -255,7 +260,7 @@ bool Rounds::Continue(int max_rounds, int64_t term_budget, double seconds) {
     }
     for (TensorId t : released) relations_.SetHeld(t, false);
     if (again.empty()) break;
-    for (int c : again) outcomes_[c] = ClaimOutcome{};
+    for (int c : again) outcomes_.Reset(c);
     Decide(again, true, term_budget);
     if (RequiredProved()) return true;
   }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "stages/claim.h"
+#include "stages/claim_outcomes.h"
 #include "stages/claim_solver.h"
 #include "stages/claim_table.h"
 #include "stages/process_pool.h"
@@ -37,12 +38,12 @@ class Rounds {
   bool Continue(int max_rounds, int64_t term_budget, double seconds);
 
   // Takes outcomes that another engine has found.
-  void Adopt(std::vector<ClaimOutcome> outcomes, int64_t classes) {
+  void Adopt(ClaimOutcomes outcomes, int64_t classes) {
     outcomes_ = std::move(outcomes);
     classes_ = classes;
   }
 
-  const std::vector<ClaimOutcome>& outcomes() const { return outcomes_; }
+  const ClaimOutcomes& outcomes() const { return outcomes_; }
   int64_t classes() const { return classes_; }
   struct MemoryUse {
     bool used = false;
@@ -56,9 +57,10 @@ class Rounds {
   bool RequiredProved() const;
   const PoolUsage& usage() const { return usage_; }
   double key_seconds() const { return key_seconds_; }
-  // Wall-clock time of the workers' rounds, and the share of it that built terms.
-  double decide_seconds() const { return decide_seconds_; }
-  double evaluate_seconds() const { return std::min(evaluate_seconds_, decide_seconds_); }
+  // Wall-clock time of the workers' rounds without starting and stopping the processes, and the
+  // share of it that built terms.
+  double decide_seconds() const { return std::max(0.0, decide_seconds_ - usage_.processes_s); }
+  double evaluate_seconds() const { return std::min(evaluate_seconds_, decide_seconds()); }
   std::string ClaimName(int claim) const;
 
  private:
@@ -77,7 +79,7 @@ class Rounds {
   const VerifyOptions& options_;
   ClaimTable& table_;
   Relations& relations_;
-  std::vector<ClaimOutcome> outcomes_;
+  ClaimOutcomes outcomes_;
   std::vector<int> claim_of_tensor_;
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
   int64_t classes_ = 0;

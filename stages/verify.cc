@@ -115,9 +115,9 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
   result.cache.solved = rounds.memory_use().solved;
   result.served = options.executor != nullptr && !options.executor->Leads();
   if (result.served) return result;
-  std::vector<ClaimOutcome> first = rounds.outcomes();
   bool refuted = false;
   if (!proved && !rounds.Interrupted()) {
+    const std::vector<ClaimOutcome> first = rounds.outcomes().Each();
     // A short attempt to see through false lineages, then numbers, then a longer attempt. Claims
     // that were abandoned with their worker are not tried again.
     const auto failed = std::count_if(first.begin(), first.end(), [](const ClaimOutcome& o) {
@@ -133,6 +133,7 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
   result.time_s.cut += rounds.key_seconds();
   result.time_s.evaluate = rounds.evaluate_seconds();
   result.time_s.decide = rounds.decide_seconds() - rounds.evaluate_seconds();
+  result.time_s.workers = rounds.usage().processes_s;
 
   result.stages.total = static_cast<int64_t>(table.claims().size());
   result.stages.classes = rounds.classes();

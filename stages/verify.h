@@ -96,7 +96,9 @@ struct Result {
   std::vector<std::string> warnings;
   std::vector<std::string> without_effect;  // parallel operators with no effect on required outputs
   struct {
-    double read = 0, check = 0, cut = 0, reduce = 0, evaluate = 0, decide = 0, total = 0;
+    double read = 0, check = 0, cut = 0, reduce = 0, evaluate = 0, decide = 0;
+    double workers = 0;  // starting and stopping the processes that decide
+    double total = 0;
   } time_s;
   struct {
     double total = 0, largest = 0;

@@ -26,6 +26,10 @@ constexpr std::chrono::milliseconds kSamplingPeriod(10);
 constexpr size_t kTasksPerWorker = 2;
 constexpr int kMostIdleDeaths = 8;
 
+double Since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 std::string NoWorker() {
   return std::string("no worker could be started: ") + std::strerror(errno);
 }
@@ -76,6 +80,7 @@ void WorkerPool::StopWorkers() {
 }
 
 bool WorkerPool::StartWorker() {
+  const auto begin = Clock::now();
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return false;
   const pid_t parent = getpid();
@@ -99,6 +104,7 @@ bool WorkerPool::StartWorker() {
   worker.socket = sockets[0];
   workers_.push_back(std::move(worker));
   ++usage_.workers_started;
+  usage_.processes_s += Since(begin);
   return true;
 }
 
@@ -125,8 +131,7 @@ int WorkerPool::PollTimeout(int milliseconds) const {
   if (limits_.task_timeout_s > 0) {
     for (const Worker& worker : workers_) {
       if (worker.tasks.empty()) continue;
-      const double left = limits_.task_timeout_s -
-                          std::chrono::duration<double>(Clock::now() - worker.started).count();
+      const double left = limits_.task_timeout_s - Since(worker.started);
       wait = std::clamp<int64_t>(static_cast<int64_t>(left * 1000) + 1, 0, wait);
     }
   }
@@ -211,8 +216,7 @@ void WorkerPool::StopLateWorkers() {
   if (limits_.task_timeout_s <= 0) return;
   for (size_t i = workers_.size(); i-- > 0;) {
     if (workers_[i].tasks.empty()) continue;
-    const std::chrono::duration<double> elapsed = Clock::now() - workers_[i].started;
-    if (elapsed.count() < limits_.task_timeout_s) continue;
+    if (Since(workers_[i].started) < limits_.task_timeout_s) continue;
     std::deque<int> tasks = std::move(workers_[i].tasks);
     RemoveWorker(i);
     char limit[32];
@@ -235,6 +239,7 @@ void WorkerPool::Replace(std::deque<int> tasks, TaskOutcome outcome) {
 
 // Returns the wait status of the worker.
 int WorkerPool::RemoveWorker(size_t index, bool kill_first) {
+  const auto begin = Clock::now();
   Worker& worker = workers_[index];
   close(worker.socket);
   if (kill_first) kill(worker.process, SIGKILL);
@@ -245,6 +250,7 @@ int WorkerPool::RemoveWorker(size_t index, bool kill_first) {
   usage_.peak_largest_mb = std::max(usage_.peak_largest_mb,
                                     static_cast<double>(usage.ru_maxrss) / kKilobytesPerMegabyte);
   workers_.erase(workers_.begin() + static_cast<std::ptrdiff_t>(index));
+  usage_.processes_s += Since(begin);
   return status;
 }
 

@@ -1,6 +1,7 @@
 #include "stages/worker_process.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -18,6 +19,8 @@
 
 namespace planproof::stages {
 namespace {
+
+constexpr size_t kLeastStack = size_t{8} << 20;  // what the first thread has by default
 
 // False when the other end is gone.
 bool SendAll(int socket, const char* bytes, size_t size) {
@@ -102,10 +105,9 @@ void Misbehave(const std::string& kind, int64_t memory_limit_mb) {
   }
 }
 
-}  // namespace
-
-void ServeTasks(int socket, const WorkerLimits& limits, const std::function<std::string(int)>& work,
-                const std::function<std::string(int)>& task_name) {
+[[noreturn]] void Serve(int socket, const WorkerLimits& limits,
+                        const std::function<std::string(int)>& work,
+                        const std::function<std::string(int)>& task_name) {
   LimitMemory(limits.memory_limit_mb);
   const std::vector<Fault> faults = InjectedFaults();
   int32_t task = 0;
@@ -137,6 +139,40 @@ void ServeTasks(int socket, const WorkerLimits& limits, const std::function<std:
     }
   }
   _exit(0);
+}
+
+struct Service {
+  int socket;
+  const WorkerLimits& limits;
+  const std::function<std::string(int)>& work;
+  const std::function<std::string(int)>& task_name;
+};
+
+void* ServeInThread(void* argument) {
+  // The thread's first allocation reserves address space for more; that is not the tasks'.
+  void* volatile first = std::malloc(1);
+  std::free(first);
+  const auto* service = static_cast<const Service*>(argument);
+  Serve(service->socket, service->limits, service->work, service->task_name);
+}
+
+}  // namespace
+
+void ServeTasks(int socket, const WorkerLimits& limits, const std::function<std::string(int)>& work,
+                const std::function<std::string(int)>& task_name) {
+  // The memory that the parent has freed lies in pieces in pages that both share: a worker that
+  // filled the pieces would copy page after page. glibc gives a further thread fresh memory.
+  Service service{socket, limits, work, task_name};
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  size_t stack = 0;
+  pthread_attr_getstacksize(&attributes, &stack);
+  pthread_attr_setstacksize(&attributes, std::max(stack, kLeastStack));
+  pthread_t thread;
+  if (pthread_create(&thread, &attributes, ServeInThread, &service) == 0) {
+    pthread_join(thread, nullptr);
+  }
+  Serve(socket, limits, work, task_name);  // only if there is no thread to be had
 }
 
 }  // namespace planproof::stages

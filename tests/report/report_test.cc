@@ -160,7 +160,8 @@ TEST(JsonReport, HasEveryPromisedKey) {
   for (const char* key : {"violations", "premises", "assumptions", "restrictions", "warnings"}) {
     EXPECT_TRUE(json[key].is_array()) << key;
   }
-  for (const char* key : {"read", "check", "cut", "reduce", "evaluate", "decide", "total"}) {
+  for (const char* key :
+       {"read", "check", "cut", "reduce", "evaluate", "decide", "workers", "total"}) {
     EXPECT_TRUE(json["time_s"][key].is_number()) << key;
   }
   for (const char* key : {"total", "largest"}) {
