@@ -235,6 +235,7 @@ class ZeroTest {
         }
       }
       boxes.swap(next);
+      if (boxes.size() > static_cast<size_t>(kMostPieces)) break;  // too many in any case
     }
     return boxes;
   }

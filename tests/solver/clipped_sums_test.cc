@@ -146,6 +146,27 @@ TEST_F(ClippedSumsTest, ASumIsComparedWithOneThatLacksADimension) {
   EXPECT_FALSE(Equal(whole, arena_.Add(heads(0, kHeads - 2), one_head(last, last * kSize, kSize))));
 }
 
+// Cuts in many dimensions multiply: the pieces of ten dimensions would fill any memory.
+TEST_F(ClippedSumsTest, PiecesInManyDimensionsAreNotMade) {
+  std::vector<BoundVariable> box;
+  std::vector<Affine> indices;
+  PolyId guarded = arena_.One();
+  for (int d = 0; d < 10; ++d) {
+    const Symbol s = arena_.NewFree(0, 99);
+    if (d > 0) {  // or the sum would fall apart
+      guarded = arena_.Mul(guarded, arena_.Indicator(indices[0] - Affine::Of(s) + Affine(d)));
+    }
+    box.push_back({s, {0, 100}});
+    indices.push_back(Affine::Of(s));
+  }
+  PolyId sum = arena_.SumOver(box, arena_.Mul(guarded, arena_.Element(kScore, indices)));
+  for (uint32_t tag = 2; tag < 18; ++tag) {
+    const Symbol s = arena_.NewFree(5 * tag, 99);
+    sum = arena_.Add(sum, arena_.Sum({s, {5 * tag, 100}}, arena_.Element(tag, {Affine::Of(s)})));
+  }
+  EXPECT_FALSE(arena_.IsZero(sum));
+}
+
 TEST_F(ClippedSumsTest, TheInverseOfASquareIsTheSquareOfTheInverse) {
   const PolyId a = arena_.Element(2, {Affine(0)}), b = arena_.Element(3, {Affine(0)});
   const PolyId sum = arena_.Add(a, b);
