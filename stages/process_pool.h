@@ -46,9 +46,10 @@ class StopWatch {
 inline constexpr char kInterrupted[] = "interrupted";
 
 struct WorkerLimits {
-  int jobs = 1;                 // worker processes at a time; less than 1 counts as 1
-  double task_timeout_s = 0;    // 0: none
-  int64_t memory_limit_mb = 0;  // what a worker may map beyond what it inherited; 0: no limit
+  int jobs = 1;               // worker processes at a time; less than 1 counts as 1
+  double task_timeout_s = 0;  // 0: none
+  // What a worker may map beyond what it inherited and begins with (up to 64 MB); 0: no limit.
+  int64_t memory_limit_mb = 0;
   StopRequest* stop = nullptr;  // when requested, what is not finished fails with kInterrupted
   std::function<void()>
       while_waiting;  // called now and then while results are awaited; may be empty
