@@ -18,7 +18,13 @@ struct Interval {
   double lo = 0, hi = 0;
 };
 
-enum class UndefinedBy : uint8_t { kNothing, kRootOfNegative, kLogarithm, kDivisionByZero };
+enum class UndefinedBy : uint8_t {
+  kNothing,
+  kRootOfNegative,
+  kLogarithm,
+  kDivisionByZero,
+  kMaskTimesZero,  // exactly 0 times exactly -inf, which stands for masked elements
+};
 
 struct IntervalDomain {
   using Value = Interval;
@@ -56,7 +62,10 @@ struct IntervalDomain {
   static Interval Neg(Interval a) { return IsInvalid(a) ? a : Interval{-a.hi, -a.lo}; }
   static Interval Mul(Interval a, Interval b) {
     if (a.lo >= 0 && b.lo >= 0) return Valid({MulDown(a.lo, b.lo), MulUp(a.hi, b.hi)});
-    if (a.lo == a.hi && b.lo == b.hi) return Valid({MulDown(a.lo, b.lo), MulUp(a.lo, b.lo)});
+    if (a.lo == a.hi && b.lo == b.hi) {
+      const Interval product = {MulDown(a.lo, b.lo), MulUp(a.lo, b.lo)};
+      return std::isnan(product.lo) ? Undefined(UndefinedBy::kMaskTimesZero) : product;
+    }
     const double d0 = MulDown(a.lo, b.lo), d1 = MulDown(a.lo, b.hi), d2 = MulDown(a.hi, b.lo),
                  d3 = MulDown(a.hi, b.hi);
     const double u0 = MulUp(a.lo, b.lo), u1 = MulUp(a.lo, b.hi), u2 = MulUp(a.hi, b.lo),

@@ -44,6 +44,8 @@ std::string InWords(UndefinedBy by) {
       return "logarithm of a number that is not positive";
     case UndefinedBy::kDivisionByZero:
       return "division by zero";
+    case UndefinedBy::kMaskTimesZero:
+      return "product of 0 and a mask's -infinity";
     case UndefinedBy::kNothing:
       break;
   }

@@ -30,6 +30,7 @@ constexpr double kTolerance = 1e-9;
 constexpr size_t kSpotsTried = 12;  // elements compared in one evaluation of intervals
 constexpr size_t kPatience = 6;     // inputs that doubles tell apart, before more bits are tried
 constexpr size_t kUndefinedTried = 3;
+constexpr int kEnoughUndefined = 12;  // inputs for which the plan has no value
 // Inputs and intermediate values are about 1 in size; what differs by less is most likely rounding
 // of something that cancels, and waits for more bits.
 constexpr double kLikelyRounding = 1e-7;
@@ -185,7 +186,7 @@ Search::Attempt Search::EvaluateIn(uint64_t seed, std::vector<Candidate>* candid
     if (difference.undefined) {
       message_ = relation.what + ": undefined on one side for the inputs tried";
     }
-    if (options_.undefined_counts && !difference.undefined_right.empty()) {
+    if (!difference.undefined_right.empty()) {
       Difference nothing;
       nothing.index = difference.undefined_right;
       candidates->push_back({r, std::move(nothing), /*undefined=*/true});
@@ -326,6 +327,7 @@ bool Search::ConfirmWithMoreBits(std::vector<Pending>* pending, Witness* witness
 
 // Inputs on which the plan has no value, a few of them.
 bool Search::ConfirmUndefined(const std::vector<Pending>& pending, Witness* witness) {
+  if (!options_.undefined_counts) return false;
   const auto end =
       pending.begin() + static_cast<int64_t>(std::min(pending.size(), kUndefinedTried));
   return std::any_of(pending.begin(), end, [&](const Pending& p) {
@@ -357,6 +359,7 @@ Witness Search::Run() {
   Witness witness;
   uint64_t coarse = 0;
   bool too_fine = false, confirmed = false;
+  int without = 0;
   std::vector<Pending> pending, undefined;
   const Clock::time_point begin = Clock::now();
   const int tries = 2 * options_.attempts + 4;  // some inputs violate premises
@@ -384,8 +387,11 @@ Witness Search::Run() {
     if (!without_value.candidates.empty() && undefined.size() < kPatience) {
       without_value.candidates = Choose(std::move(without_value.candidates));
       undefined.push_back(std::move(without_value));
+      witness.undefined_seen = true;
       if (undefined.size() == kPatience && ConfirmUndefined(undefined, &witness)) return witness;
     }
+    // Where the plan hardly ever has a value, there are no values that differ.
+    if (candidates.empty() && pending.empty() && ++without == kEnoughUndefined) break;
     if (candidates.empty()) continue;
     const bool large = std::any_of(candidates.begin(), candidates.end(), [](const Candidate& c) {
       return !(std::fabs(c.difference.left - c.difference.right) < kLikelyRounding);
@@ -403,7 +409,8 @@ Witness Search::Run() {
     if (options_.localise) witness.first = Localise(problem_.lineage, witness.seed);
     return witness;
   }
-  if (undefined.size() < kPatience && ConfirmUndefined(undefined, &witness)) return witness;
+  if (undefined.size() < kPatience && !OutOfTime() && ConfirmUndefined(undefined, &witness))
+    return witness;
   if (witness.outcome != Witness::Outcome::kNone || witness.attempts == 0) {
     witness.message = message_;
   }
@@ -497,7 +504,6 @@ NumericVerdict NumericEqual(const lineage::Problem& problem, int attempts, uint6
   options.time_budget_s = 60;
   options.seed = seed;
   options.localise = false;
-  options.undefined_counts = false;  // a proof may restrict the plan's domain
   const Witness witness = SearchWitness(problem, options);
   if (witness.outcome == Witness::Outcome::kConfirmed) return NumericVerdict::kDifferent;
   if (witness.outcome != Witness::Outcome::kNone) return NumericVerdict::kUnknown;

@@ -6,7 +6,7 @@
 // every premise (denominators, logarithms, roots, declared conditions) is enclosed: the two
 // enclosures are disjoint, so the exact values differ. What is confirmed is a difference of the
 // full-size plan. An element that has a value in the model and certainly none in the plan is a
-// difference, too (domain_interval.h); it counts only if no values that differ are found.
+// difference, too (domain_interval.h), if it is asked for and no values that differ are found.
 #ifndef PLANPROOF_SHAPE_REDUCTION_WITNESS_H_
 #define PLANPROOF_SHAPE_REDUCTION_WITNESS_H_
 
@@ -35,7 +35,7 @@ struct WitnessOptions {
   // Parallel tensors shown to be what their lineage says wherever they are defined: an undefined
   // value that comes from them is no counterexample (FindUndefinedOrigin).
   std::vector<sdfg::TensorId> proved;
-  bool undefined_counts = true;  // an element without a value is looked for, too
+  bool undefined_counts = false;  // an element without a value is a witness, too
   size_t max_printed_values = 16;
 };
 
@@ -74,6 +74,7 @@ struct Witness {
   std::shared_ptr<FocusedEvaluation> evaluation;
   std::vector<std::string> inputs;  // name, partition and values per block
   int attempts = 0;                 // evaluated without objection
+  bool undefined_seen = false;      // in doubles, some element had a value in the model alone
   std::string message;              // why not, or what was in the way
 };
 

@@ -1,6 +1,7 @@
 #include "stages/refutation.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -29,6 +30,8 @@ constexpr size_t kMaxFocuses = 4;
 constexpr size_t kLargeGraph = 4000;  // operators
 constexpr int64_t kLongDimension = 1024;
 constexpr double kLargeSearchSeconds = 5;
+constexpr double kUndefinedSeconds = 8;
+constexpr int kUndefinedAttempts = 12;
 
 std::string Enclosure(const std::string& text, double low, double high) {
   if (!text.empty()) return text;
@@ -164,32 +167,9 @@ Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
   return last.outcome == Witness::Outcome::kConfirmed ? last : witness;
 }
 
-}  // namespace
-
-bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
-            const std::vector<ClaimOutcome>& outcomes, Result* result) {
-  shape_reduction::WitnessOptions search;
-  search.time_budget_s = std::min(kSearchSeconds, options.stage_timeout_s);
-  search.attempts = kSearchAttempts;
-  search.localise = false;
-  for (size_t c = 0; c < outcomes.size(); ++c) {
-    const bool proved = outcomes[c].status == ClaimStatus::kProved && !outcomes[c].unsatisfiable;
-    (proved ? search.proved : search.suspects).push_back(table.claims()[c].parallel);
-  }
-  const Witness witness = FindWitness(problem, table, outcomes, search);
-  if (witness.outcome != Witness::Outcome::kConfirmed) {
-    if (witness.outcome != Witness::Outcome::kNone) {
-      result->warnings.push_back(
-          absl::StrCat(witness.outcome == Witness::Outcome::kUnconfirmed
-                           ? "doubles differ on some inputs, but intervals did not confirm it"
-                           : "no search for a counterexample",
-                       witness.message.empty() ? "" : ": ", witness.message));
-    } else if (witness.attempts == 0) {
-      result->warnings.push_back(absl::StrCat(
-          "no inputs were compared", witness.message.empty() ? "" : ": ", witness.message));
-    }
-    return false;
-  }
+// The violations of a confirmed difference, the first where the plan first goes wrong.
+void Report(const lineage::Problem& problem, const ClaimTable& table,
+            const std::vector<ClaimOutcome>& outcomes, const Witness& witness, Result* result) {
   std::vector<Violation> found;
   for (const Fault& fault : Diagnose(problem, witness, kMaxFaults, kExplainSeconds)) {
     found.push_back(OfFault(problem, fault));
@@ -216,6 +196,59 @@ bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const
   }
   FillWitness(problem, witness, &found[0]);
   for (Violation& v : found) result->violations.push_back(std::move(v));
+}
+
+}  // namespace
+
+bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
+            const std::vector<ClaimOutcome>& outcomes, Result* result, bool* undefined_seen) {
+  shape_reduction::WitnessOptions search;
+  search.time_budget_s = std::min(kSearchSeconds, options.stage_timeout_s);
+  search.attempts = kSearchAttempts;
+  search.localise = false;
+  for (size_t c = 0; c < outcomes.size(); ++c) {
+    if (outcomes[c].status == ClaimStatus::kProved && !outcomes[c].unsatisfiable) continue;
+    search.suspects.push_back(table.claims()[c].parallel);
+  }
+  const Witness witness = FindWitness(problem, table, outcomes, search);
+  *undefined_seen = witness.undefined_seen;
+  if (witness.outcome != Witness::Outcome::kConfirmed) {
+    if (witness.outcome != Witness::Outcome::kNone) {
+      result->warnings.push_back(
+          absl::StrCat(witness.outcome == Witness::Outcome::kUnconfirmed
+                           ? "doubles differ on some inputs, but intervals did not confirm it"
+                           : "no search for a counterexample",
+                       witness.message.empty() ? "" : ": ", witness.message));
+    } else if (witness.attempts == 0) {
+      result->warnings.push_back(absl::StrCat(
+          "no inputs were compared", witness.message.empty() ? "" : ": ", witness.message));
+    }
+    return false;
+  }
+  Report(problem, table, outcomes, witness, result);
+  return true;
+}
+
+bool RefuteUndefined(const lineage::Problem& problem, const VerifyOptions& options,
+                     const ClaimTable& table, const std::vector<ClaimOutcome>& outcomes,
+                     const std::vector<bool>& shown, Result* result) {
+  shape_reduction::WitnessOptions search;
+  search.time_budget_s = std::min(kUndefinedSeconds, options.stage_timeout_s);
+  search.attempts = kUndefinedAttempts;
+  search.localise = false;
+  search.undefined_counts = true;
+  std::set<sdfg::TensorId> suspects;
+  for (size_t c = 0; c < shown.size(); ++c) {
+    if (!shown[c]) suspects.insert(table.claims()[c].parallel);
+  }
+  search.suspects.assign(suspects.begin(), suspects.end());
+  for (size_t c = 0; c < shown.size(); ++c) {
+    const sdfg::TensorId id = table.claims()[c].parallel;
+    if (suspects.count(id) == 0) search.proved.push_back(id);
+  }
+  const Witness witness = shape_reduction::SearchWitness(problem, search);
+  if (witness.outcome != Witness::Outcome::kConfirmed) return false;
+  Report(problem, table, outcomes, witness, result);
   return true;
 }
 

@@ -282,6 +282,32 @@ bool Rounds::RestsOnAbandoned(int claim) const {
   return false;
 }
 
+std::vector<bool> Rounds::Shown() const {
+  std::vector<bool> shown(outcomes_.size(), true);
+  std::vector<std::vector<int>> rest_on(outcomes_.size());
+  std::vector<int> work;
+  for (int c = 0; c < static_cast<int>(outcomes_.size()); ++c) {
+    bool holds = outcomes_[c].status == ClaimStatus::kProved && !outcomes_[c].unsatisfiable;
+    for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
+      if (problem_.parallel.tensors[t].producer == kNone) continue;  // an input relation
+      const int premise = claim_of_tensor_[t];
+      if (premise >= 0) rest_on[premise].push_back(c);
+      holds = holds && premise >= 0;
+    }
+    shown[c] = holds;
+    if (!holds) work.push_back(c);
+  }
+  while (!work.empty()) {
+    const int c = work.back();
+    work.pop_back();
+    for (int other : rest_on[c]) {
+      if (shown[other]) work.push_back(other);
+      shown[other] = false;
+    }
+  }
+  return shown;
+}
+
 // Every required claim, and every claim that it rests on through held tensors, is proved.
 bool Rounds::RequiredProved() const {
   std::vector<int> work;

@@ -55,6 +55,8 @@ class Rounds {
   // The claim rests, directly or not, on a claim that was abandoned.
   bool RestsOnAbandoned(int claim) const;
   bool RequiredProved() const;
+  // By claim: it and every claim that it rests on through held tensors is proved.
+  std::vector<bool> Shown() const;
   const PoolUsage& usage() const { return usage_; }
   double key_seconds() const { return key_seconds_; }
   // Wall-clock time of the workers' rounds without starting and stopping the processes, and the

@@ -126,9 +126,14 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     if (!smt && failed > 0 && failed <= kFewFailures)
       proved = rounds.Continue(2, kQuickTermBudget, 2);
     const bool explain = !proved && failed > 0 && options.explain;
-    if (explain) refuted = Refute(problem, options, table, first, &result);
+    bool undefined_seen = false;
+    if (explain) refuted = Refute(problem, options, table, first, &result, &undefined_seen);
     if (!smt && explain && !refuted)
       proved = rounds.Continue(16, ClaimLimits{}.term_budget, options.stage_timeout_s);
+    if (undefined_seen && !proved && !refuted && !rounds.Interrupted()) {
+      refuted =
+          RefuteUndefined(problem, options, table, rounds.outcomes(), rounds.Shown(), &result);
+    }
   }
   result.time_s.cut += rounds.key_seconds();
   result.time_s.evaluate = rounds.evaluate_seconds();

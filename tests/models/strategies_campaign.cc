@@ -20,6 +20,7 @@ struct Options {
   std::string only;
   int mutants = 50;
   int first = 1;
+  int shift = 0;
   bool list = false;
   std::string csv = "/dev/null";
 };
@@ -36,9 +37,9 @@ struct Counts {
 
 // Changes one place of the plan at a time.
 Counts TryMutants(const StrategyCase& made, const lineage::Problem& problem, const Options& options,
-                  std::ofstream& csv) {
+                  int first, std::ofstream& csv) {
   Counts counts;
-  for (int seed = options.first; seed < options.first + options.mutants; ++seed) {
+  for (int seed = first; seed < first + options.mutants; ++seed) {
     lineage::Problem mutant = problem;
     const auto changed = mutation::Mutate(mutant, "random", static_cast<uint64_t>(seed));
     if (!changed.ok()) continue;
@@ -68,7 +69,7 @@ int Run(const Options& options) {
   int failed = 0, unknown = 0, count = 0, false_proofs = 0, cases = 0;
   for (const StrategyCase& made : StrategyCases()) {
     if (made.name.find(options.only) == std::string::npos) continue;
-    ++cases;
+    const int first = options.first + options.shift * cases++;
     const auto problem = ProblemOf(made);
     if (!problem.ok()) {
       std::printf("%-36s %s\n", made.name.c_str(), problem.status().ToString().c_str());
@@ -81,7 +82,7 @@ int Run(const Options& options) {
                        numbers->different.empty() &&
                        result.operators.covered == result.operators.parallel;
     failed += right ? 0 : 1;
-    const Counts counts = right ? TryMutants(made, *problem, options, csv) : Counts();
+    const Counts counts = right ? TryMutants(made, *problem, options, first, csv) : Counts();
     using V = stages::Verdict;
     std::printf("%-36s %s, numbers %s; mutants: %d proved, %d refuted, %d malformed, %d unknown",
                 made.name.c_str(), stages::VerdictName(result.verdict),
@@ -114,6 +115,8 @@ int main(int argc, char** argv) {
   app.add_option("--only", options.only, "Cases whose name contains this");
   app.add_option("--mutants", options.mutants, "Mutants of each case")->capture_default_str();
   app.add_option("--first", options.first, "Seed of the first mutant")->capture_default_str();
+  app.add_option("--shift", options.shift, "Added to the first seed with every case")
+      ->capture_default_str();
   app.add_flag("--list", options.list, "Say what the mutants change, judge none");
   app.add_option("--csv", options.csv, "File for one row per mutant");
   CLI11_PARSE(app, argc, argv);

@@ -174,6 +174,9 @@ TEST(DomainTest, ThatAValueIsUndefinedIsKnownOnlyWhereItIsForAllEnclosedNumbers)
   EXPECT_EQ(by(D::Log({-1, 0})), UndefinedBy::kLogarithm);
   EXPECT_EQ(by(D::Div(positive, zero)), UndefinedBy::kDivisionByZero);
   EXPECT_EQ(by(D::Pow(zero, solver::Rational(-2))), UndefinedBy::kDivisionByZero);
+  EXPECT_EQ(by(D::Mul(zero, D::NegInf())), UndefinedBy::kMaskTimesZero);
+  EXPECT_EQ(by(D::Mul({0, 1}, D::NegInf())), UndefinedBy::kNothing);
+  EXPECT_EQ(by(D::Mul(zero, {-HUGE_VAL, 0})), UndefinedBy::kNothing);
   // Perhaps undefined.
   for (const Interval open : {D::Pow(across, half), D::Log(across), D::Div(positive, across),
                               D::Pow(across, solver::Rational(-1)), D::Invalid()}) {

@@ -310,6 +310,8 @@ TEST(WitnessTest, WhatHasNoValueInThePlanAloneIsAWitness) {
   });
   WitnessOptions options;
   options.localise = false;
+  EXPECT_EQ(SearchWitness(Both(model, root).problem, options).outcome, Witness::Outcome::kNone);
+  options.undefined_counts = true;
   const SmallProblem wrong = Both(model, root);
   Witness witness = SearchWitness(wrong.problem, options);
   EXPECT_EQ(witness.outcome, Witness::Outcome::kConfirmed);

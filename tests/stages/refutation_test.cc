@@ -140,6 +140,25 @@ TEST(Refutation, AValueThatOnlyThePlanDoesNotHaveIsNamedWithItsRankAndOperator) 
   EXPECT_EQ(v.witness_parallel, "undefined");
 }
 
+// sqrt(x)^2 for x, where the plan also says something wrong about sqrt(x).
+TEST(Refutation, ADomainThatAProofRestrictsIsNoCounterexample) {
+  SmallProblem plan;
+  const TensorId x = plan.Logical("x", {8});
+  sdfg::Graph* logical = &plan.problem.logical;
+  const TensorId y = plan.Apply(logical, Instantiate("neg", {{8}}), {x});
+  const TensorId other = plan.Apply(logical, Instantiate("exp", {{8}}), {x});
+  sdfg::Graph* graph = &plan.problem.parallel;
+  const TensorId in = plan.Slice(x, {0}, {8}, 0);
+  const TensorId root = plan.Apply(graph, Instantiate("sqrt", {{8}}), {in}, 0);
+  plan.Claim(root, other, {0});
+  const TensorId square = plan.Apply(graph, Instantiate("mul", {{8}, {8}}), {root, root}, 0);
+  const TensorId made = plan.Apply(graph, Instantiate("neg", {{8}}), {square}, 0);
+  plan.Require(made, y, {0});
+  const Result result = Decide(plan);
+  EXPECT_EQ(result.verdict, Verdict::kProved);
+  EXPECT_FALSE(result.restrictions.empty());
+}
+
 TEST(Refutation, PremisesThatExcludeEachOtherLeaveThePlanUndecided) {
   SmallProblem plan;
   const TensorId x = plan.Logical("x", {4});
