@@ -131,8 +131,8 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     if (!smt && explain && !refuted)
       proved = rounds.Continue(16, ClaimLimits{}.term_budget, options.stage_timeout_s);
     if (undefined_seen && !proved && !refuted && !rounds.Interrupted()) {
-      refuted =
-          RefuteUndefined(problem, options, table, rounds.outcomes(), rounds.Shown(), &result);
+      refuted = RefuteUndefined(problem, options, table, rounds.outcomes().Each(), rounds.Shown(),
+                                &result);
     }
   }
   result.time_s.cut += rounds.key_seconds();
