@@ -13,10 +13,10 @@ constexpr size_t kMostTerms = 32;
 
 }  // namespace
 
-PolyId Arena::SumAgain(const Atom& sum) {
+PolyId Arena::SumAgain(const Atom& sum, bool drop_single) {
   SymbolMap opening;
   std::vector<BoundVariable> vars = Rewriter::Open(this, sum, &opening);
-  if (align_digits_) {
+  if (drop_single) {
     for (size_t d = vars.size(); d-- > 0;) {
       if (sum.domain[d].length() != 1) continue;
       opening.pairs[d].second = Affine(sum.domain[d].lo);

@@ -240,8 +240,9 @@ class Arena {
   std::vector<Term> MergeAdjacentSums(std::vector<Term> terms);
   // A sum atom whose box has grown, in normal form again.
   PolyId Renormalised(Atom sum);
-  // The atom's body summed over its box from the start: conditions that the box decides go.
-  PolyId SumAgain(const Atom& sum);
+  // The atom's body summed over its box from the start: conditions that the box decides go, and, as
+  // is asked, dimensions of a single index.
+  PolyId SumAgain(const Atom& sum, bool drop_single = false);
   bool IsGuardedSum(AtomId atom) const;
   std::optional<PolyId> JoinClipped(AtomId guarded, AtomId other);
   PolyId MergeClipped(PolyId p);
@@ -276,9 +277,8 @@ class Arena {
   // The boxes of the binders whose bodies are being rewritten to bound symbols, innermost last.
   std::vector<const std::vector<BoundVariable>*> open_boxes_;
   std::set<std::vector<int64_t>> opened_premises_;
-  // Sums over one digit beside digits that are free start in the first period, and dimensions of
-  // one index go. Aligned sums meet where their forms differ by a shift, or where one of them never
-  // had the dimension; parts of longer sums no longer merge.
+  // Sums over one digit beside digits that are free start in the first period. Aligned sums meet
+  // where their forms differ by a shift; parts of longer sums no longer merge.
   bool align_digits_ = false;
   bool exhausted_ = false;
   int64_t budget_ = int64_t{1} << 60;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kMaxCells = 4096;
 constexpr int64_t kExpandLength = 8;
+constexpr int64_t kShortDimension = 4;
 constexpr size_t kMostCuts = 40;
 constexpr int64_t kMostPieces = 512;
 constexpr int64_t kMostExpanded = 512;
@@ -33,6 +34,8 @@ class ZeroTest {
         const PolyId split = SplitAtCuts(p, by_body);
         if (split == kZeroPoly || (split != p && RefinedIsZero(split))) return !arena_.exhausted();
       }
+      const PolyId spread = SpreadShortDimensions(p);
+      if (spread == kZeroPoly || (spread != p && RefinedIsZero(spread))) return !arena_.exhausted();
       PolyId cleared = ClearDenominators(p);
       if (cleared == kZeroPoly || (cleared != p && RefinedIsZero(cleared)))
         return !arena_.exhausted();
@@ -202,7 +205,9 @@ class ZeroTest {
         pieces += static_cast<int64_t>(boxes.size());
         if (pieces > kMostPieces || arena_.exhausted()) return p;
         PolyId sum = kZeroPoly;
-        for (const Atom& box : boxes) sum = arena_.Add(sum, arena_.SumAgain(box));
+        for (const Atom& box : boxes) {
+          sum = arena_.Add(sum, arena_.SumAgain(box, /*drop_single=*/true));
+        }
         product = arena_.Mul(product, sum);
       }
       if (!rest.empty()) {
@@ -211,6 +216,56 @@ class ZeroTest {
       parts.push_back(product);
     }
     return Total(std::move(parts));
+  }
+
+  // Every sum as the sum of its slices along dimensions of few indices. A slice may have neighbours
+  // that the sum has not: of the blocks 0 and 3 of a row, block 0 joins 1 and 3 joins 2.
+  PolyId SpreadShortDimensions(PolyId p) {
+    const std::vector<Term> terms = arena_.poly(p).terms;
+    std::vector<PolyId> parts;
+    int64_t pieces = 0;
+    bool any = false;
+    for (const Term& t : terms) {
+      PolyId product = arena_.Constant(t.coefficient);
+      Factors rest;
+      for (const Factor& f : arena_.mono(t.mono).factors) {
+        if (!IsPlainSum(f)) {
+          rest.push_back(f);
+          continue;
+        }
+        const std::vector<Atom> slices = Slices(arena_.atom(f.atom));
+        any |= slices.size() > 1;
+        pieces += static_cast<int64_t>(slices.size());
+        if (pieces > kMostPieces || arena_.exhausted()) return p;
+        PolyId sum = kZeroPoly;
+        for (const Atom& slice : slices) {
+          sum = arena_.Add(sum, arena_.SumAgain(slice, /*drop_single=*/true));
+        }
+        product = arena_.Mul(product, sum);
+      }
+      if (!rest.empty()) {
+        product = arena_.Mul(product, arena_.ProductOf(std::move(rest), Rational(1)));
+      }
+      parts.push_back(product);
+    }
+    return any ? Total(std::move(parts)) : p;
+  }
+
+  static std::vector<Atom> Slices(const Atom& sum) {
+    std::vector<Atom> slices = {sum};
+    for (size_t d = 0; d < sum.domain.size(); ++d) {
+      const Interval own = sum.domain[d];
+      if (own.length() > kShortDimension) continue;
+      std::vector<Atom> next;
+      for (const Atom& slice : slices) {
+        for (int64_t at = own.lo; at < own.hi; ++at) {
+          next.push_back(slice);
+          next.back().domain[d] = {at, at + 1};
+        }
+      }
+      slices.swap(next);
+    }
+    return slices;
   }
 
   bool IsPlainSum(const Factor& f) const {

@@ -167,6 +167,37 @@ TEST_F(ClippedSumsTest, PiecesInManyDimensionsAreNotMade) {
   EXPECT_FALSE(arena_.IsZero(sum));
 }
 
+// Blocks 0 and 3 of a row on one rank, 1 and 2 on the other: as one sum over two blocks, far apart,
+// and one over a range.
+TEST_F(ClippedSumsTest, BlocksFarApartJoinTheirNeighbours) {
+  constexpr int64_t kBlock = 40;
+  const Symbol row = arena_.NewFree(0, 9);
+  const auto element = [&](const Affine& at) {
+    return arena_.Mul(arena_.Element(kScore, {Affine::Of(row), at}),
+                      arena_.Element(kGradient, {at, Affine::Of(row)}));
+  };
+  const auto range = [&](int64_t from, int64_t to) {
+    const Symbol k = arena_.NewFree(from, to - 1);
+    return arena_.Sum({k, {from, to}}, element(Affine::Of(k)));
+  };
+  // Blocks `first` and `second`, of this length.
+  const auto pair = [&](int64_t first, int64_t second, int64_t length) {
+    const Symbol j = arena_.NewFree(0, 1), k = arena_.NewFree(0, length - 1);
+    return arena_.SumOver({{j, {0, 2}}, {k, {0, length}}},
+                          element(Affine::Of(j).Scaled((second - first) * kBlock) + Affine::Of(k) +
+                                  Affine(first * kBlock)));
+  };
+  const PolyId whole = range(0, 4 * kBlock);
+  EXPECT_TRUE(Equal(whole, arena_.Add(pair(0, 3, kBlock), range(kBlock, 3 * kBlock))));
+  EXPECT_TRUE(
+      Equal(range(0, 6 * kBlock),
+            arena_.Add(pair(0, 5, kBlock), arena_.Add(pair(1, 4, kBlock), pair(2, 3, kBlock)))));
+  EXPECT_FALSE(Equal(whole, arena_.Add(pair(0, 2, kBlock), range(kBlock, 3 * kBlock))));
+  EXPECT_FALSE(Equal(whole, arena_.Add(pair(0, 3, kBlock - 1), range(kBlock, 3 * kBlock))));
+  EXPECT_FALSE(Equal(whole, arena_.Add(pair(0, 3, kBlock + 1), range(kBlock, 3 * kBlock))));
+  EXPECT_FALSE(Equal(whole, arena_.Add(pair(0, 3, kBlock), range(kBlock, 3 * kBlock - 1))));
+}
+
 TEST_F(ClippedSumsTest, TheInverseOfASquareIsTheSquareOfTheInverse) {
   const PolyId a = arena_.Element(2, {Affine(0)}), b = arena_.Element(3, {Affine(0)});
   const PolyId sum = arena_.Add(a, b);
