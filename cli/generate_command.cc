@@ -126,6 +126,8 @@ void AddGenerateCommand(CLI::App& program, Action& action) {
                     "Megatron's sequence parallelism over tp");
   command->add_flag("--ring", strategy.ring,
                     "With --cp: keys and values travel around the ranks, and are not gathered");
+  command->add_flag("--zigzag", strategy.zigzag,
+                    "With --cp: rank r holds blocks r and 2 cp - 1 - r of the sequence");
   command->add_flag("--dispatch", strategy.dispatch,
                     "Send tokens to the ranks of ep that hold their experts");
   command->add_option("--zero", strategy.zero, "ZeRO stage over dp")->check(CLI::Range(0, 3));

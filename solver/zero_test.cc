@@ -1,6 +1,7 @@
 // Whether a polynomial is identically zero: what the normal form leaves open.
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "absl/cleanup/cleanup.h"
 #include "solver/rewriter.h"
@@ -13,6 +14,7 @@ namespace {
 constexpr size_t kMaxCells = 4096;
 constexpr int64_t kExpandLength = 8;
 constexpr int64_t kShortDimension = 4;
+constexpr int kMostCases = 2;  // symbols whose values are tried one by one
 constexpr size_t kMostCuts = 40;
 constexpr int64_t kMostPieces = 512;
 constexpr int64_t kMostExpanded = 512;
@@ -24,7 +26,12 @@ class ZeroTest {
  public:
   explicit ZeroTest(Arena* arena) : arena_(*arena) {}
 
-  bool Run(PolyId p) {
+  bool Run(PolyId p, int cases = kMostCases) {
+    return Test(p) || (cases > 0 && ZeroInAllCases(p, cases - 1));
+  }
+
+ private:
+  bool Test(PolyId p) {
     for (int round = 0; round < 3; ++round) {
       if (arena_.exhausted()) return false;
       if (p == kZeroPoly) return true;
@@ -46,7 +53,39 @@ class ZeroTest {
     return p == kZeroPoly && !arena_.exhausted();
   }
 
- private:
+  // Zero for each value of a free symbol of few values that stands in a condition.
+  bool ZeroInAllCases(PolyId p, int cases) {
+    const std::optional<Symbol> symbol = SymbolOfFewValues(p);
+    if (!symbol || arena_.exhausted()) return false;
+    const IntRange range = arena_.RangeOf(*symbol);
+    for (int64_t value = range.low; value <= range.high; ++value) {
+      SymbolMap map;
+      map.pairs.emplace_back(*symbol, Affine(value));
+      if (!Run(Rewriter(&arena_, std::move(map)).Poly(p), cases)) return false;
+    }
+    return !arena_.exhausted();
+  }
+
+  std::optional<Symbol> SymbolOfFewValues(PolyId p) const {
+    std::optional<Symbol> best;
+    int64_t fewest = kShortDimension + 1;
+    for (const Term& t : arena_.poly(p).terms) {
+      for (const Factor& f : arena_.mono(t.mono).factors) {
+        const Atom& a = arena_.atom(f.atom);
+        if (a.kind != AtomKind::kIndicator && a.kind != AtomKind::kDelta) continue;
+        for (const auto& [symbol, coefficient] : a.indices[0].terms) {
+          if (KindOf(symbol) != SymbolKind::kFree) continue;
+          const IntRange range = arena_.RangeOf(symbol);
+          if (range.low < -kAffineLimit || range.high > kAffineLimit) continue;
+          if (range.high - range.low >= fewest - 1) continue;
+          fewest = range.high - range.low + 1;
+          best = symbol;
+        }
+      }
+    }
+    return best;
+  }
+
   // [-e - 1 >= 0] = 1 - [e >= 0]; [e == 0] = [e >= 0] - [e - 1 >= 0] where inequalities on e occur.
   PolyId UnifyConditions(PolyId p) {
     std::map<std::vector<std::pair<Symbol, int64_t>>, bool> linear_parts;
@@ -218,8 +257,8 @@ class ZeroTest {
     return Total(std::move(parts));
   }
 
-  // Every sum as the sum of its slices along dimensions of few indices. A slice may have neighbours
-  // that the sum has not: of the blocks 0 and 3 of a row, block 0 joins 1 and 3 joins 2.
+  // Every sum over few blocks that lie apart as the sum over each. A block may have neighbours that
+  // the sum has not: of the blocks 0 and 3 of a row, block 0 joins 1 and 3 joins 2.
   PolyId SpreadShortDimensions(PolyId p) {
     const std::vector<Term> terms = arena_.poly(p).terms;
     std::vector<PolyId> parts;
@@ -251,11 +290,11 @@ class ZeroTest {
     return any ? Total(std::move(parts)) : p;
   }
 
-  static std::vector<Atom> Slices(const Atom& sum) {
+  std::vector<Atom> Slices(const Atom& sum) const {
     std::vector<Atom> slices = {sum};
     for (size_t d = 0; d < sum.domain.size(); ++d) {
       const Interval own = sum.domain[d];
-      if (own.length() > kShortDimension) continue;
+      if (own.length() > kShortDimension || !CountsBlocks(sum, d)) continue;
       std::vector<Atom> next;
       for (const Atom& slice : slices) {
         for (int64_t at = own.lo; at < own.hi; ++at) {
@@ -266,6 +305,29 @@ class ZeroTest {
       slices.swap(next);
     }
     return slices;
+  }
+
+  // Whether dimension d counts blocks that lie apart: in some index a step along d is longer than
+  // what smaller steps of the other dimensions cover.
+  bool CountsBlocks(const Atom& sum, size_t d) const {
+    Colouring colours;
+    for (size_t k = 0; k < sum.domain.size(); ++k) {
+      colours.emplace_back(BoundSymbol(0, static_cast<uint32_t>(k)), 1);
+    }
+    std::vector<Structure::Occurrence> occurrences;
+    for (const Factor& f : arena_.mono(sum.mono).factors) {
+      Structure::CollectOccurrences(arena_, f.atom, colours, &occurrences);
+    }
+    for (const Structure::Occurrence& o : occurrences) {
+      const int64_t step = std::abs(o.expression.Coefficient(colours[d].first));
+      int64_t covered = 1;
+      for (size_t k = 0; k < sum.domain.size(); ++k) {
+        const int64_t other = std::abs(o.expression.Coefficient(colours[k].first));
+        if (other < step) covered += other * (sum.domain[k].length() - 1);
+      }
+      if (covered > 1 && covered < step) return true;
+    }
+    return false;
   }
 
   bool IsPlainSum(const Factor& f) const {

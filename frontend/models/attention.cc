@@ -31,20 +31,72 @@ Call WithStart(Call call, const Dims& scores, const Emitter& emitter) {
   return call;
 }
 
+// Some of the queries, and what is appended to the names of what is computed for them.
+struct Queries {
+  std::vector<Value> values;
+  std::string suffix;
+};
+
+// Tensor by tensor, the block `which` along the positions.
+std::vector<Value> BlockOf(const std::vector<Value>& tensors, int which, const std::string& suffix,
+                           bool local_gradient, Emitter* emitter) {
+  std::vector<Value> blocks;
+  for (Value x : tensors) {
+    const Dim positions = emitter->DimsOf(x)[1];
+    blocks.push_back(emitter->Narrow(x, 1, which * positions.block, suffix,
+                                     Layout::Block(positions, which), local_gradient));
+  }
+  return blocks;
+}
+
+// All queries at once, or in zigzag order block by block.
+std::vector<Queries> Parts(const Attention& attention, Emitter* emitter) {
+  if (!emitter->layout().Zigzag()) return {{attention.queries, ""}};
+  std::vector<Queries> parts;
+  for (const int which : {0, 1}) {
+    const std::string suffix = absl::StrCat("@", which);
+    parts.push_back({BlockOf(attention.queries, which, suffix, false, emitter), suffix});
+  }
+  return parts;
+}
+
+// What a part of the queries makes of the values.
+Out Mixed(const Attention& attention, const Queries& part, const Emitter& emitter) {
+  const std::string name = attention.prefix + "mixed";
+  Out out{name, attention.mixed, false, false, name + part.suffix};
+  out.dims[1] = emitter.DimsOf(part.values[0])[1];
+  return out;
+}
+
+Value Joined(const Attention& attention, const std::vector<Value>& mixed, Emitter* emitter) {
+  if (mixed.size() == 1) return mixed[0];
+  const std::vector<Argument> in(mixed.begin(), mixed.end());
+  return emitter->Apply({"concat", in, {{"dim", int64_t{1}}}},
+                        {attention.prefix + "mixed", attention.mixed});
+}
+
 Value OverAllKeys(const Attention& attention, Emitter* emitter) {
   std::vector<Value> keys;
   for (Value key : attention.keys) keys.push_back(emitter->GatherContext(key, 1));
   const Value values = emitter->GatherContext(attention.values, 1);
-  const Value scores = attention.scores(keys, emitter->DimsOf(values)[1], "");
-  const Value scaled = Scaled(attention, scores, "", emitter);
-  const Dims dims = emitter->DimsOf(scaled);
-  const Value masked = emitter->Apply(WithStart({"causal_mask", {scaled}}, dims, *emitter),
-                                      {attention.prefix + "masked", dims});
-  const Value weights = emitter->Apply({"softmax", {masked}, {{"dim", int64_t{-1}}}},
-                                       {attention.prefix + "weights", dims});
-  return Einsum(absl::StrCat(attention.weights_letters, ",", attention.values_letters, "->",
-                             attention.mixed_letters),
-                {weights, values}, {attention.prefix + "mixed", attention.mixed}, emitter);
+  std::vector<Value> mixed;
+  for (const Queries& part : Parts(attention, emitter)) {
+    const Value scores = attention.scores(part.values, keys, part.suffix);
+    const Value scaled = Scaled(attention, scores, part.suffix, emitter);
+    const Dims dims = emitter->DimsOf(scaled);
+    const auto out = [&](const char* what) {
+      const std::string name = attention.prefix + what;
+      return Out{name, dims, false, false, name + part.suffix};
+    };
+    const Value masked =
+        emitter->Apply(WithStart({"causal_mask", {scaled}}, dims, *emitter), out("masked"));
+    const Value weights =
+        emitter->Apply({"softmax", {masked}, {{"dim", int64_t{-1}}}}, out("weights"));
+    mixed.push_back(Einsum(absl::StrCat(attention.weights_letters, ",", attention.values_letters,
+                                        "->", attention.mixed_letters),
+                           {weights, values}, Mixed(attention, part, *emitter), emitter));
+  }
+  return Joined(attention, mixed, emitter);
 }
 
 // The softmax's denominator and numerator over the blocks that a rank has seen, both relative to
@@ -93,12 +145,12 @@ class OnlineSoftmax {
     mixed_ = emitter_.Apply({"add", {old_mixed, mixed}}, out("new_mixed", sum));
   }
 
-  Value Quotient() {
-    const Value inverse = emitter_.Apply(
-        {"div", {"1", total_}},
-        {attention_.prefix + "inverse", emitter_.DimsOf(total_), false, /*local=*/true});
+  Value Quotient(const Queries& part) {
+    const Value inverse = emitter_.Apply({"div", {"1", total_}},
+                                         {absl::StrCat(attention_.prefix, "inverse", part.suffix),
+                                          emitter_.DimsOf(total_), false, /*local=*/true});
     return Einsum(absl::StrCat(sums_, ",", rows_, "->", attention_.mixed_letters),
-                  {mixed_, inverse}, {attention_.prefix + "mixed", attention_.mixed}, &emitter_);
+                  {mixed_, inverse}, Mixed(attention_, part, emitter_), &emitter_);
   }
 
  private:
@@ -108,8 +160,28 @@ class OnlineSoftmax {
   Value maximum_ = kNoValue, total_ = kNoValue, mixed_ = kNoValue;
 };
 
+// The blocks of keys and values that a rank holds, and what is appended to their names: one, or two
+// in zigzag order.
+struct Block {
+  std::vector<Value> keys;
+  Value values = kNoValue;
+  std::string suffix;
+};
+
+std::vector<Block> Blocks(const std::vector<Value>& keys, Value values, Emitter* emitter) {
+  if (!emitter->layout().Zigzag()) return {{keys, values, ""}};
+  std::vector<Block> blocks;
+  for (const int which : {0, 1}) {
+    const std::string suffix = absl::StrCat("@block", which);
+    blocks.push_back({BlockOf(keys, which, suffix, true, emitter),
+                      BlockOf({values}, which, suffix, true, emitter)[0], suffix});
+  }
+  return blocks;
+}
+
 Value AroundTheRing(const Attention& attention, Emitter* emitter) {
-  OnlineSoftmax softmax(attention, emitter);
+  const std::vector<Queries> parts = Parts(attention, emitter);
+  std::vector<OnlineSoftmax> softmax(parts.size(), OnlineSoftmax(attention, emitter));
   std::vector<Value> keys = attention.keys;
   Value values = attention.values;
   const int64_t ranks = emitter->layout().Extent(emitter->layout().context_axes()[0]);
@@ -118,11 +190,17 @@ Value AroundTheRing(const Attention& attention, Emitter* emitter) {
       for (Value& key : keys) key = emitter->PassOn(key, 1);
       values = emitter->PassOn(values, 1);
     }
-    const std::string suffix = absl::StrCat("@", round);
-    const Value scores = attention.scores(keys, emitter->DimsOf(values)[1], suffix);
-    softmax.Add(Scaled(attention, scores, suffix, emitter), values, suffix);
+    for (const Block& block : Blocks(keys, values, emitter)) {
+      for (size_t p = 0; p < parts.size(); ++p) {
+        const std::string suffix = absl::StrCat(parts[p].suffix, "@", round, block.suffix);
+        const Value scores = attention.scores(parts[p].values, block.keys, suffix);
+        softmax[p].Add(Scaled(attention, scores, suffix, emitter), block.values, suffix);
+      }
+    }
   }
-  return softmax.Quotient();
+  std::vector<Value> mixed;
+  for (size_t p = 0; p < parts.size(); ++p) mixed.push_back(softmax[p].Quotient(parts[p]));
+  return Joined(attention, mixed, emitter);
 }
 
 }  // namespace

@@ -190,28 +190,30 @@ Value LatentAttention(const ModelConfig& model, const std::string& prefix, Value
   Attention attention;
   attention.prefix = prefix;
   attention.head_size = query_size;
+  attention.queries = {q_parts.first, turned[0]};
   attention.keys = {k_plain, turned[1]};
   attention.values = v;
   attention.weights_letters = "bhst";
   attention.values_letters = "bthd";
   attention.mixed_letters = "bshd";
   attention.mixed = emitter->DimsOf(v);
-  attention.scores = [&](const std::vector<Value>& keys, const Dim& positions,
+  attention.scores = [&](const std::vector<Value>& queries, const std::vector<Value>& keys,
                          const std::string& suffix) {
-    const Dims square = {outside[0], heads, sequence, positions};
+    const Dim from = emitter->DimsOf(queries[0])[1], to = emitter->DimsOf(keys[0])[1];
+    const Dims square = {outside[0], heads, from, to};
     const auto out = [&](const std::string& name, const Dims& dims) {
       return Out{prefix + name, dims, false, false, prefix + name + suffix};
     };
     const Value plain =
-        Einsum("bshd,bthd->bhst", {q_parts.first, keys[0]}, out("scores_plain", square), emitter);
-    const Dims rows = {outside[0], positions, rotary};
+        Einsum("bshd,bthd->bhst", {queries[0], keys[0]}, out("scores_plain", square), emitter);
+    const Dims rows = {outside[0], to, rotary};
     std::vector<int64_t> size;
     for (const Dim& dim : rows) size.push_back(layout.Local(dim));
     Out turned_rows = out("k_turned", rows);
     turned_rows.local_gradient = !suffix.empty();  // of this rank's queries only
     const Value k_turned = emitter->Apply({"view", {keys[1]}, {{"size", size}}}, turned_rows);
     const Value turns =
-        Einsum("bshd,btd->bhst", {turned[0], k_turned}, out("scores_rotary", square), emitter);
+        Einsum("bshd,btd->bhst", {queries[1], k_turned}, out("scores_rotary", square), emitter);
     return emitter->Apply({"add", {plain, turns}}, out("scores", square));
   };
   const Value mixed = CausalAttention(attention, emitter);

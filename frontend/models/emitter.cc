@@ -39,7 +39,7 @@ Emitter::Emitter(const Layout& layout, bool logical) {
       program.set_name(trace_.StageName(stage));
     };
     if (layout.stages() > 1) fix("pp", stage);
-    if (layout.TensorRanksDiffer()) fix(layout.tensor_axes()[0], layout.tensor_rank());
+    for (const std::string& axis : layout.Apart()) fix(axis, layout.OwnRank(axis));
     trace_.programs.push_back(std::move(program));
   }
 }
@@ -65,14 +65,7 @@ Value Emitter::Read(const Declaration& declaration) {
   if (!trace_.logical) {
     plan::NamedRelation* input = trace_.programs[stage_].add_inputs();
     input->set_name(declaration.name);
-    plan::Relation* relation = input->mutable_relation();
-    for (size_t d = 0; d < declaration.dims.size(); ++d) {
-      if (declaration.dims[d].over.empty()) continue;
-      plan::ShardedDim* cut = relation->add_dims();
-      cut->set_dim(static_cast<int>(d));
-      for (const std::string& axis : declaration.dims[d].over) cut->add_over(axis);
-      for (int64_t size : declaration.dims[d].sizes) cut->add_sizes(size);
-    }
+    trace_.WriteCuts(declaration.dims, /*input=*/true, input->mutable_relation());
   }
   ValueInfo info;
   info.name = declaration.name;
@@ -283,7 +276,38 @@ Value Emitter::SplitAlike(Value x, int dim) {
 Value Emitter::GatherContext(Value x, int dim) {
   const Axes over = trace_.layout.context_axes();
   if (over.empty() || !IsCut(x, dim, over)) return x;
-  return Gather(Step::Kind::kAllGather, x, over, dim, "@context");
+  if (!trace_.layout.Zigzag()) return Gather(Step::Kind::kAllGather, x, over, dim, "@context");
+  // Blocks come in the order of the ranks that hold them.
+  const ValueInfo own = trace_.values[x];
+  ValueInfo info = Renamed(x, absl::StrCat(own.name, "@blocks"));
+  info.branch_of = x;
+  info.local = true;
+  info.dims[dim] = Layout::Whole(own.dims[dim].extent);
+  info.gradient_partial = Union(own.gradient_partial, over);
+  trace_.WriteAlong(stage_, "all_gather", over, dim, own.name, info.name);
+  Out whole{own.logical, info.dims, false, false, absl::StrCat(own.name, "@context")};
+  const Value blocks = Record(Step::Kind::kAllGather, x, over, dim, std::move(info));
+  const int64_t ranks = trace_.layout.Extent(over[0]), block = own.dims[dim].block;
+  Call join{"concat", {}, {{"dim", int64_t{dim}}}};
+  for (int64_t k = 0; k < 2 * ranks; ++k) {
+    const int64_t at = k < ranks ? 2 * k : 2 * (2 * ranks - 1 - k) + 1;
+    join.in.push_back(Narrow(blocks, dim, at * block, absl::StrCat("@", k), Layout::Whole(block)));
+  }
+  const Value joined = Apply(join, whole);
+  trace_.values[joined].branch_of = x;
+  return joined;
+}
+
+Value Emitter::Narrow(Value x, int dim, int64_t start, const std::string& suffix, const Dim& part,
+                      bool local_gradient) {
+  const ValueInfo from = trace_.values[x];
+  Out out{from.logical, from.dims, false, from.local, absl::StrCat(from.name, suffix)};
+  out.dims[dim] = part;
+  out.local_gradient = local_gradient;
+  return Apply({"narrow",
+                {x},
+                {{"dim", int64_t{dim}}, {"start", start}, {"length", trace_.layout.Local(part)}}},
+               out);
 }
 
 Value Emitter::PassOn(Value x, int dim) {
@@ -291,7 +315,7 @@ Value Emitter::PassOn(Value x, int dim) {
   const ValueInfo own = trace_.values[x];
   const std::string& from = own.name;
   ValueInfo info = Renamed(x, absl::StrCat(own.logical, "@", own.dims[dim].shift + 1));
-  ++info.dims[dim].shift;
+  info.dims[dim] = trace_.layout.PassedOn(own.dims[dim]);
   info.local_gradient = true;  // of what the ranks from here on contribute
   trace_.WriteShift(stage_, over[0], 1, from, info.name);
   trace_.WriteLineage(info);

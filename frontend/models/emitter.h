@@ -108,6 +108,10 @@ class Emitter {
   // Keys or values of all context-parallel ranks along dimension `dim`; each rank uses them for its
   // own queries.
   Value GatherContext(Value x, int dim);
+  // The indices of dimension `dim` from `start` on that `part` says: this rank's tensor
+  // NAME`suffix`.
+  Value Narrow(Value x, int dim, int64_t start, const std::string& suffix, const Dim& part,
+               bool local_gradient = false);
   // The part along `dim` that the rank before in the ring of context-parallel ranks holds.
   Value PassOn(Value x, int dim);
   // Every rank of `over` sends part r of dimension `split` to rank r and joins what it receives

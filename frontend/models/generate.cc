@@ -132,11 +132,12 @@ Value ScaledLoss(const Strategy& strategy, Value loss, Emitter* emitter) {
                             {"scaled_loss", {Layout::Whole(1)}, false, /*local=*/true}, partial);
 }
 
-// The stages' programs, as rank `tensor_rank` of tp runs them.
+// The stages' programs, as these ranks run them.
 std::vector<plan::Program> ProgramsOf(const ModelConfig& model, const TrainingConfig& training,
                                       const Strategy& strategy,
-                                      const std::vector<int64_t>& stage_layers, int tensor_rank) {
-  Emitter emitter(Layout(strategy, tensor_rank), false);
+                                      const std::vector<int64_t>& stage_layers,
+                                      const Layout::Ranks& ranks) {
+  Emitter emitter(Layout(strategy, ranks), false);
   const Value loss = WriteForward(model, strategy, strategy.Batch(), stage_layers, &emitter);
   Trace& trace = *emitter.trace();
   MarkTiedParameters(&trace);
@@ -170,9 +171,8 @@ plan::PlanFile ParallelFile(const ModelConfig& model, const TrainingConfig& trai
     added->set_extent(extent);
   }
   plan.set_microbatches(strategy.microbatches);
-  const auto ranks = layout.TensorRanksDiffer() ? static_cast<int>(strategy.tensor_parallel) : 1;
-  for (int rank = 0; rank < ranks; ++rank) {
-    for (plan::Program& program : ProgramsOf(model, training, strategy, stage_layers, rank)) {
+  for (const Layout::Ranks& ranks : layout.AllApart()) {
+    for (plan::Program& program : ProgramsOf(model, training, strategy, stage_layers, ranks)) {
       plan.add_programs()->Swap(&program);
     }
   }

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace planproof::models {
 
-Layout::Layout(const Strategy& strategy, int tensor_rank)
+Layout::Layout(const Strategy& strategy, Ranks own)
     : stages_(strategy.pipeline_parallel),
       tensor_shares_(strategy.tensor_shares),
-      tensor_rank_(tensor_rank) {
+      zigzag_(strategy.zigzag),
+      own_(std::move(own)) {
   const auto add = [this](const char* axis, int64_t extent) -> Axes {
     if (extent == 1) return {};
     extents_[axis] = extent;
@@ -33,6 +35,8 @@ Layout::Layout(const Strategy& strategy, int tensor_rank)
   tensor_ = add("tp", strategy.tensor_parallel);
   sequence_outside_ = context_;
   if (strategy.sequence_parallel) sequence_outside_ = Union(context_, tensor_);
+  if (zigzag_) apart_ = context_;
+  if (!tensor_shares_.empty()) apart_ = Union(apart_, tensor_);
   dispatch_ = strategy.dispatch;
   ring_ = strategy.ring && strategy.context_parallel > 1;
   zero_ = strategy.zero;
@@ -68,10 +72,11 @@ int64_t Layout::Extent(const std::string& axis) const {
 }
 
 int64_t Layout::Local(const Dim& dim) const {
-  if (!dim.sizes.empty()) return dim.sizes[tensor_rank_];
+  if (!dim.sizes.empty()) return dim.sizes[OwnRank(dim.over[0])];
   int64_t parts = 1;
   for (const std::string& axis : dim.over) parts *= Extent(axis);
-  return dim.extent / parts;
+  if (dim.starts.empty()) return dim.extent / parts;
+  return static_cast<int64_t>(dim.starts.size()) * dim.block * Extent(dim.over[0]) / parts;
 }
 
 std::string Layout::IndexOf(const Dim& dim, const std::string& local) const {
@@ -91,6 +96,7 @@ std::string Layout::IndexOf(const Dim& dim, const std::string& local) const {
   }
   if (dim.over.empty()) return local;
   if (!dim.sizes.empty()) return absl::StrCat(StartOf(dim), " + ", local);
+  if (!dim.starts.empty()) return IndexInBlocks(dim, local);
   std::string rank = dim.over[0];
   if (dim.shift != 0) {
     const int64_t parts = Extent(rank);
@@ -106,12 +112,72 @@ std::string Layout::StartOf(const Dim& dim) const {
   if (dim.over.empty()) return "0";
   if (!dim.sizes.empty()) {
     const auto first = dim.sizes.begin();
-    return absl::StrCat(std::accumulate(first, first + tensor_rank_, int64_t{0}));
+    return absl::StrCat(std::accumulate(first, first + OwnRank(dim.over[0]), int64_t{0}));
   }
+  if (dim.starts.size() == 1) return absl::StrCat(dim.starts[0]);
   return IndexOf(dim, "0");
 }
 
-bool IsPlainCut(const Dim& dim) { return dim.digits.empty() && dim.shift == 0; }
+std::string Layout::IndexInBlocks(const Dim& dim, const std::string& local) const {
+  const int64_t start = dim.starts[0], length = Local(dim);
+  if (dim.starts.size() == 1) return absl::StrCat(start, " + ", local);
+  const int64_t gap = dim.starts[1] - start;
+  if (length == 2 * dim.block) {
+    return absl::StrCat("(", local, ") / ", dim.block, " * ", gap, " + (", local, ") % ", dim.block,
+                        " + ", start);
+  }
+  const int64_t parts = dim.block / length;  // of a block, on ranks of the inner axis
+  return absl::StrCat("(", dim.over[1], " / ", parts, ") * ", gap, " + (", dim.over[1], " % ",
+                      parts, ") * ", length, " + ", local, " + ", start);
+}
+
+Dim Layout::Placed(Dim sequence) const {
+  if (!zigzag_) return sequence;
+  const int64_t ranks = Extent(context_[0]);
+  const int64_t rank = ((OwnRank(context_[0]) - sequence.shift) % ranks + ranks) % ranks;
+  sequence.block = sequence.extent / (2 * ranks);
+  sequence.starts = {rank * sequence.block, (2 * ranks - 1 - rank) * sequence.block};
+  return sequence;
+}
+
+Dim Layout::Block(const Dim& dim, int which) {
+  Dim block = dim;
+  block.starts = {dim.starts[which]};
+  return block;
+}
+
+Dim Layout::PassedOn(Dim dim) const {
+  ++dim.shift;
+  return Placed(std::move(dim));
+}
+
+bool Layout::IsApart(const std::string& axis) const {
+  return std::find(apart_.begin(), apart_.end(), axis) != apart_.end();
+}
+
+int64_t Layout::OwnRank(const std::string& axis) const {
+  const auto found = own_.find(axis);
+  return found == own_.end() ? 0 : found->second;
+}
+
+std::vector<Layout::Ranks> Layout::AllApart() const {
+  std::vector<Ranks> all = {{}};
+  for (const std::string& axis : apart_) {
+    std::vector<Ranks> next;
+    for (const Ranks& ranks : all) {
+      for (int64_t rank = 0; rank < Extent(axis); ++rank) {
+        next.push_back(ranks);
+        next.back()[axis] = rank;
+      }
+    }
+    all = std::move(next);
+  }
+  return all;
+}
+
+bool IsPlainCut(const Dim& dim) {
+  return dim.digits.empty() && dim.shift == 0 && dim.starts.empty();
+}
 
 Dim Merged(const std::vector<Dim>& digits) {
   Dim merged;

@@ -21,10 +21,15 @@ struct Dim {
   // Several dimensions merged in row-major order, outermost first, of which an inner one is cut:
   // a rank holds the merge of its parts. Empty for a dimension that is cut as a whole.
   std::vector<Dim> digits;
-  // Rank r of the one axis holds part r - shift, modulo the number of parts.
+  // Rank r of the one axis holds what rank r - shift holds of the dimension as it was, modulo the
+  // number of ranks.
   int64_t shift = 0;
   // Extents of the parts on the ranks of the one axis, which then differ.
   std::vector<int64_t> sizes;
+  // Where the blocks begin that this rank of the first axis holds, one after the other, if they are
+  // not one part. Further axes cut what it holds.
+  std::vector<int64_t> starts;
+  int64_t block = 0;  // their extent
 };
 using Dims = std::vector<Dim>;
 
@@ -39,13 +44,14 @@ Dim Merged(const std::vector<Dim>& digits);
 class Layout {
  public:
   Layout() = default;
-  // `tensor_rank`: the rank of tp on which tensors lie; needed where ranks hold different extents.
-  explicit Layout(const Strategy& strategy, int tensor_rank = 0);
+  // `own`: of the axes in Apart(), the rank on which tensors lie; 0 if not given.
+  using Ranks = std::map<std::string, int64_t>;
+  explicit Layout(const Strategy& strategy, Ranks own = {});
 
   Dim Batch(int64_t extent) const { return {extent, batch_}; }
   // The sequence within and between tensor-parallel regions.
-  Dim Sequence(int64_t extent) const { return {extent, context_}; }
-  Dim SequenceOutside(int64_t extent) const { return {extent, sequence_outside_}; }
+  Dim Sequence(int64_t extent) const { return Placed({extent, context_}); }
+  Dim SequenceOutside(int64_t extent) const { return Placed({extent, sequence_outside_}); }
   // Heads, feed-forward widths, the vocabulary.
   Dim Tensor(int64_t extent) const;
   static Dim Whole(int64_t extent) { return {extent, {}}; }
@@ -73,10 +79,19 @@ class Layout {
   // Axes of the mesh with extents above 1, outermost first, without the microbatch.
   const std::vector<std::pair<std::string, int64_t>>& mesh() const { return mesh_; }
   int64_t stages() const { return stages_; }
-  // Whether ranks of tp hold different extents. Each then has a program of its own, and collectives
-  // over tp are between programs.
-  bool TensorRanksDiffer() const { return !tensor_shares_.empty(); }
-  int tensor_rank() const { return tensor_rank_; }
+  // Axes whose ranks hold different extents, or blocks that no expression over coordinates gives.
+  // Each rank then has a program of its own, and collectives over the axis are between programs.
+  const Axes& Apart() const { return apart_; }
+  bool IsApart(const std::string& axis) const;
+  int64_t OwnRank(const std::string& axis) const;
+  // All combinations of ranks of these axes, outermost first; one that is empty if there are none.
+  std::vector<Ranks> AllApart() const;
+
+  // Whether sequences lie in zigzag order.
+  bool Zigzag() const { return zigzag_; }
+  // Of a dimension in zigzag order, its block `which` (0 or 1); and what the rank before holds.
+  static Dim Block(const Dim& dim, int which);
+  Dim PassedOn(Dim dim) const;
 
   // 1 for axes that are not in the mesh.
   int64_t Extent(const std::string& axis) const;
@@ -88,13 +103,19 @@ class Layout {
   std::string StartOf(const Dim& dim) const;
 
  private:
+  // With the blocks of zigzag order, if that is how sequences lie.
+  Dim Placed(Dim sequence) const;
+  std::string IndexInBlocks(const Dim& dim, const std::string& local) const;
+
   std::vector<std::pair<std::string, int64_t>> mesh_;
   std::map<std::string, int64_t> extents_;
   int64_t stages_ = 1;
   Axes batch_;
   Axes tensor_;
   std::vector<int64_t> tensor_shares_;
-  int tensor_rank_ = 0;
+  bool zigzag_ = false;
+  Axes apart_;
+  Ranks own_;
   Axes context_;
   Axes experts_;
   bool dispatch_ = false;

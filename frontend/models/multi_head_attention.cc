@@ -19,18 +19,20 @@ Value MultiHeadAttention(const ModelConfig& model, const std::string& prefix, Va
   Attention attention;
   attention.prefix = prefix;
   attention.head_size = model.head_size;
+  attention.queries = {q};
   attention.keys = {k};
   attention.values = v;
   attention.weights_letters = shared ? "bgrst" : "bhst";
   attention.values_letters = shared ? "btgd" : "bthd";
   attention.mixed_letters = shared ? "bsgrd" : "bshd";
   attention.mixed = emitter->DimsOf(q);
-  attention.scores = [&](const std::vector<Value>& keys, const Dim& positions,
+  attention.scores = [&](const std::vector<Value>& queries, const std::vector<Value>& keys,
                          const std::string& suffix) {
-    const Dims square = shared ? Dims{heads[0], groups, members, heads[1], positions}
-                               : Dims{heads[0], heads[2], heads[1], positions};
+    const Dim from = emitter->DimsOf(queries[0])[1], to = emitter->DimsOf(keys[0])[1];
+    const Dims square =
+        shared ? Dims{heads[0], groups, members, from, to} : Dims{heads[0], heads[2], from, to};
     const std::string name = prefix + "scores";
-    return Einsum(shared ? "bsgrd,btgd->bgrst" : "bshd,bthd->bhst", {q, keys[0]},
+    return Einsum(shared ? "bsgrd,btgd->bgrst" : "bshd,bthd->bhst", {queries[0], keys[0]},
                   {name, square, false, false, name + suffix}, emitter);
   };
   return View(prefix + "joined", CausalAttention(attention, emitter),

@@ -70,6 +70,26 @@ absl::Status ValidateShares(const Strategy& strategy) {
   return absl::OkStatus();
 }
 
+absl::Status ValidateZigzag(const ModelConfig& model, const Strategy& strategy) {
+  if (!strategy.zigzag) return absl::OkStatus();
+  const int64_t blocks = 2 * strategy.context_parallel;
+  if (blocks == 2) return absl::InvalidArgumentError("zigzag order: cp is 1");
+  const auto does_not_divide = [&](const char* by, int64_t parts) {
+    return absl::InvalidArgumentError(absl::StrCat("zigzag order: sequence ", model.sequence,
+                                                   " does not divide by ", by, " ", parts));
+  };
+  if (model.sequence % blocks != 0) return does_not_divide("2 cp =", blocks);
+  const int64_t tp = strategy.sequence_parallel ? strategy.tensor_parallel : 2;
+  if (tp == 1) return absl::OkStatus();
+  if (tp % 2 != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("zigzag order with sequence parallelism: tp ", tp, " is odd"));
+  }
+  if (model.sequence % (blocks * (tp / 2)) != 0)
+    return does_not_divide("cp * tp =", blocks / 2 * tp);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status Validate(const ModelConfig& model, const Strategy& strategy) {
@@ -115,6 +135,7 @@ absl::Status Validate(const ModelConfig& model, const Strategy& strategy) {
     }
   }
   const int64_t cp = strategy.context_parallel;
+  PLAN_RETURN_IF_ERROR(ValidateZigzag(model, strategy));
   for (const absl::Status& status :
        {divides("heads", model.heads, cut, parts),
         experts ? strategy.dispatch ? divides("routed experts", model.routed_experts, "ep",

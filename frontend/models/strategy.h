@@ -30,6 +30,10 @@ struct Strategy {
   // Attention, arXiv:2310.01889).
   int64_t context_parallel = 1;
   bool ring = false;
+  // With `zigzag` rank r holds blocks r and 2 cp - 1 - r of 2 cp, so that under a causal mask all
+  // ranks have the same work (Llama 3, section 3.3.2; Brandon et al., Striped Attention,
+  // arXiv:2311.09431, discuss the balance).
+  bool zigzag = false;
   // Mixture of experts. With `dispatch`, every sequence's tokens are sent to the ranks of ep that
   // hold the experts they chose, and the results back; ep counts as data parallelism elsewhere.
   // Otherwise experts are cut over tp and every rank computes its own for all tokens.

@@ -17,26 +17,31 @@ plan::Operator* Trace::Write(int stage, const std::string& op, const std::vector
   return added;
 }
 
-std::string Trace::StageName(int stage, int tensor_rank) const {
+std::string Trace::StageName(int stage, const Layout::Ranks& others) const {
   std::string name = absl::StrCat("stage", stage);
-  if (layout.TensorRanksDiffer()) absl::StrAppend(&name, "_tp", tensor_rank);
+  for (const std::string& axis : layout.Apart()) {
+    const auto other = others.find(axis);
+    absl::StrAppend(&name, "_", axis, other == others.end() ? layout.OwnRank(axis) : other->second);
+  }
   return name;
 }
 
 plan::Collective* Trace::WriteCollective(int stage, const std::string& op, const Axes& axes,
                                          const std::string& in, const std::string& out) {
-  std::vector<std::string> operands = {in};
-  const bool between = layout.TensorRanksDiffer() && axes == layout.tensor_axes();
-  if (between) {
-    operands.clear();
-    for (int rank = 0; rank < layout.Extent(axes[0]); ++rank) {
-      operands.push_back(absl::StrCat(StageName(stage, rank), ":", in));
+  if (axes.empty() || !layout.IsApart(axes[0])) {
+    plan::Collective* collective = Write(stage, op, {in}, out)->mutable_collective();
+    for (const std::string& axis : axes) collective->add_over(axis);
+    return collective;
+  }
+  std::vector<std::string> operands;
+  for (Layout::Ranks ranks : layout.AllApart()) {
+    for (const std::string& axis : Minus(layout.Apart(), axes)) ranks[axis] = layout.OwnRank(axis);
+    const std::string operand = absl::StrCat(StageName(stage, ranks), ":", in);
+    if (std::find(operands.begin(), operands.end(), operand) == operands.end()) {
+      operands.push_back(operand);
     }
   }
-  plan::Collective* collective = Write(stage, op, operands, out)->mutable_collective();
-  if (between) return collective;
-  for (const std::string& axis : axes) collective->add_over(axis);
-  return collective;
+  return Write(stage, op, operands, out)->mutable_collective();
 }
 
 void Trace::WriteAllReduce(int stage, const Axes& axes, const std::string& in,
@@ -49,12 +54,12 @@ void Trace::WriteAllReduce(int stage, const Axes& axes, const std::string& in,
     from = to;
   }
   if (ranks.empty()) return;
-  const Axes others = Minus(ranks, layout.tensor_axes());
-  if (layout.TensorRanksDiffer() && !others.empty() && others.size() < ranks.size()) {
+  const Axes others = Minus(ranks, layout.Apart());
+  if (!others.empty() && others.size() < ranks.size()) {
     const std::string to = absl::StrCat(out, ".by_rank");
     WriteAllReduce(stage, others, from, to, reduce);
     from = to;
-    ranks = layout.tensor_axes();
+    ranks = Minus(ranks, others);
   }
   plan::Collective* collective = WriteCollective(stage, "all_reduce", ranks, from, out);
   if (reduce != "sum") collective->set_reduce(reduce);
@@ -62,21 +67,21 @@ void Trace::WriteAllReduce(int stage, const Axes& axes, const std::string& in,
 
 void Trace::WriteAlong(int stage, const std::string& op, const Axes& axes, int dim,
                        const std::string& in, const std::string& out) {
-  if (op == "chunk" && layout.TensorRanksDiffer() && axes == layout.tensor_axes()) {
-    WriteOwnChunk(stage, dim, in, out);
+  if (op == "chunk" && layout.IsApart(axes[0])) {
+    WriteOwnChunk(stage, axes[0], dim, in, out);
     return;
   }
   WriteCollective(stage, op, axes, in, out)->set_dim(dim);
 }
 
-void Trace::WriteOwnChunk(int stage, int dim, const std::string& in, const std::string& out) {
+void Trace::WriteOwnChunk(int stage, const std::string& axis, int dim, const std::string& in,
+                          const std::string& out) {
+  const auto rank = static_cast<int>(layout.OwnRank(axis));
   plan::Operator* op = Write(stage, "chunk", {in}, absl::StrCat(out, ".0"));
-  for (int rank = 1; rank <= layout.tensor_rank(); ++rank) {
-    op->add_outputs(absl::StrCat(out, ".", rank));
-  }
-  op->set_outputs(layout.tensor_rank(), out);
-  const std::pair<const char*, int64_t> attributes[] = {
-      {"chunks", layout.Extent(layout.tensor_axes()[0])}, {"dim", dim}};
+  for (int other = 1; other <= rank; ++other) op->add_outputs(absl::StrCat(out, ".", other));
+  op->set_outputs(rank, out);
+  const std::pair<const char*, int64_t> attributes[] = {{"chunks", layout.Extent(axis)},
+                                                        {"dim", dim}};
   for (const auto& [name, value] : attributes) {
     plan::Attribute* attribute = op->add_attributes();
     attribute->set_name(name);
@@ -86,6 +91,16 @@ void Trace::WriteOwnChunk(int stage, int dim, const std::string& in, const std::
 
 void Trace::WriteShift(int stage, const std::string& axis, int64_t shift, const std::string& in,
                        const std::string& out) {
+  if (layout.IsApart(axis)) {
+    const int64_t ranks = layout.Extent(axis);
+    const int64_t from = ((layout.OwnRank(axis) - shift) % ranks + ranks) % ranks;
+    plan::Operator* move =
+        Write(stage, "move", {absl::StrCat(StageName(stage, {{axis, from}}), ":", in)}, out);
+    move->mutable_collective();
+    // Between two ranks both directions of the ring are the same.
+    move->set_channel(shift > 0 ? "ring" : "ring.backward");
+    return;
+  }
   plan::Collective* collective = Write(stage, "permute", {in}, out)->mutable_collective();
   collective->add_over(axis);
   collective->set_has_shift(true);
@@ -126,6 +141,10 @@ void Trace::WriteLineage(int stage, const std::string& name, const std::string& 
   if (logical_name != name) relation->set_of(logical_name);
   if (absl::StartsWith(logical_name, "grad.")) relation->set_factor(gradient_factor);
   for (const std::string& axis : partial) relation->add_partial(axis);
+  WriteCuts(dims, /*input=*/false, relation);
+}
+
+void Trace::WriteCuts(const Dims& dims, bool input, plan::Relation* relation) const {
   size_t cuts = 0;
   for (const Dim& dim : dims) cuts += dim.over.size();
   const bool diagonal = AxesOf(dims).size() < cuts;  // one axis cuts two dimensions
@@ -133,7 +152,9 @@ void Trace::WriteLineage(int stage, const std::string& name, const std::string& 
     relation->set_has_map(true);
     for (size_t d = 0; d < dims.size(); ++d) {
       relation->add_map(layout.IndexOf(dims[d], absl::StrCat("i", d)));
+      if (input) relation->add_shape(layout.Local(dims[d]));
     }
+    relation->set_has_shape(input);
     return;
   }
   for (size_t d = 0; d < dims.size(); ++d) {

@@ -104,12 +104,12 @@ struct Trace {
     BeginPhase(values[value].stage, "B" + std::to_string(values[value].chunk));
   }
   // The name of this rank's program of a stage.
-  std::string StageName(int stage) const { return StageName(stage, layout.tensor_rank()); }
+  std::string StageName(int stage) const { return StageName(stage, {}); }
   // An operator with the one output `out` appended to the stage's program.
   plan::Operator* Write(int stage, const std::string& op, const std::vector<std::string>& in,
                         const std::string& out);
-  // A collective of the stage's ranks over `axes`: of one program, or over tp between the programs
-  // of its ranks where these differ. The reduction over the axis microbatch is an
+  // A collective of the stage's ranks over `axes`: of one program, or between the programs of the
+  // ranks that have their own. The reduction over the axis microbatch is an
   // accumulation. Without axes the result is a copy only if `in` and `out` differ.
   void WriteAllReduce(int stage, const Axes& axes, const std::string& in, const std::string& out,
                       const std::string& reduce = "sum");
@@ -128,15 +128,18 @@ struct Trace {
   }
   void WriteLineage(int stage, const std::string& name, const std::string& logical,
                     const Dims& dims, const Axes& partial);
+  // How the dimensions are cut; for an input also what is left, where that must be said.
+  void WriteCuts(const Dims& dims, bool input, plan::Relation* relation) const;
 
  private:
-  std::string StageName(int stage, int tensor_rank) const;
-  // A collective over `axes`; where they are tp and its ranks have programs of their own, between
-  // these.
+  // Of the ranks `others`; of the axes that are not named, of this rank.
+  std::string StageName(int stage, const Layout::Ranks& others) const;
+  // A collective over `axes`; between programs if their ranks have programs of their own.
   plan::Collective* WriteCollective(int stage, const std::string& op, const Axes& axes,
                                     const std::string& in, const std::string& out);
-  // This rank's chunk of its own tensor, of as many equal ones as tp has ranks.
-  void WriteOwnChunk(int stage, int dim, const std::string& in, const std::string& out);
+  // This rank's chunk of its own tensor, of as many equal ones as the axis has ranks.
+  void WriteOwnChunk(int stage, const std::string& axis, int dim, const std::string& in,
+                     const std::string& out);
 };
 
 }  // namespace planproof::models

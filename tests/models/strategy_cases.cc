@@ -57,6 +57,16 @@ const std::vector<Feature>& Features() {
          made->strategy.context_parallel = 2;
          made->strategy.ring = true;
        }},
+      {"cp_zigzag", "cp", false,
+       [](StrategyCase* made) {
+         made->strategy.context_parallel = 2;
+         made->strategy.zigzag = true;
+       }},
+      {"cp_zigzag_ring", "cp", false,
+       [](StrategyCase* made) {
+         made->strategy.context_parallel = 2;
+         made->strategy.zigzag = made->strategy.ring = true;
+       }},
       {"ep_mask", "ep", true, Tensor},
       {"ep_dispatch", "ep", true,
        [](StrategyCase* made) {
@@ -99,6 +109,7 @@ StrategyCase Everything(const std::string& model, bool ring, bool dispatch, bool
   if (uneven) {
     made.key_value_heads = 4;
     strategy.tensor_shares = {3, 1};
+    strategy.zigzag = true;
   }
   return made;
 }

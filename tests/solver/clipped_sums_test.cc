@@ -198,6 +198,32 @@ TEST_F(ClippedSumsTest, BlocksFarApartJoinTheirNeighbours) {
   EXPECT_FALSE(Equal(whole, arena_.Add(pair(0, 3, kBlock), range(kBlock, 3 * kBlock - 1))));
 }
 
+// Blocks of a row one after the other, as a rank holds them: which block an index lies in decides
+// where it comes from.
+TEST_F(ClippedSumsTest, ConditionsOnABlockAreDecidedBlockByBlock) {
+  const Symbol block = arena_.NewFree(0, 1), within = arena_.NewFree(0, 39);
+  const Affine i = Affine::Of(block), j = Affine::Of(within);
+  const Affine local = i.Scaled(40) + j;
+  const auto row = [&](const Affine& at) { return arena_.Element(kScore, {at}); };
+  const auto joined = [&](int64_t gap, int64_t from) {
+    return arena_.Add(arena_.Mul(arena_.Indicator(local - Affine(from)), row(local + Affine(gap))),
+                      arena_.Mul(arena_.Indicator(Affine(from - 1) - local), row(local)));
+  };
+  EXPECT_TRUE(Equal(joined(80, 40), row(i.Scaled(120) + j)));
+  EXPECT_FALSE(Equal(joined(79, 40), row(i.Scaled(120) + j)));
+  EXPECT_FALSE(Equal(joined(80, 41), row(i.Scaled(120) + j)));
+  EXPECT_FALSE(Equal(joined(80, 40), row(i.Scaled(121) + j)));
+  // The other block only.
+  EXPECT_FALSE(Equal(arena_.Mul(arena_.Indicator(local - Affine(40)), row(local + Affine(80))),
+                     row(i.Scaled(120) + j)));
+  // What holds for the values from 0 to 1 need not for 2.
+  const Symbol more = arena_.NewFree(0, 2);
+  const Affine k = Affine::Of(more);
+  EXPECT_FALSE(Equal(arena_.Add(arena_.Mul(arena_.Indicator(k - Affine(1)), row(Affine(7))),
+                                arena_.Mul(arena_.Indicator(-k), row(Affine(0)))),
+                     row(k.Scaled(7))));
+}
+
 TEST_F(ClippedSumsTest, TheInverseOfASquareIsTheSquareOfTheInverse) {
   const PolyId a = arena_.Element(2, {Affine(0)}), b = arena_.Element(3, {Affine(0)});
   const PolyId sum = arena_.Add(a, b);
