@@ -303,6 +303,7 @@ class ZeroTest {
         }
       }
       slices.swap(next);
+      if (slices.size() > static_cast<size_t>(kMostPieces)) break;  // too many in any case
     }
     return slices;
   }
