@@ -52,8 +52,10 @@ class Diagnosis {
  private:
   enum class State : uint8_t { kUnknown, kHolds, kDeviates, kTainted };
   void Classify();
+  bool IsRounding(const sdfg::Operator& op, TensorId output);
   std::vector<OperatorId> StageOf(TensorId tensor) const;
   void FillInstances(TensorId tensor, Fault* fault);
+  bool VariesTo(const sdfg::Tensor& tensor, sdfg::Device device) const;
 
   const lineage::Problem& problem_;
   const sdfg::Graph& graph_;
@@ -63,6 +65,16 @@ class Diagnosis {
   std::vector<State> state_;
   std::vector<TensorId> first_;  // deviate while nothing they are made from does
 };
+
+// A tensor that is zero up to the rounding of what it is made from, on both sides: such as the
+// gradient of a bias that shifts all of a softmax's operands alike.
+bool Diagnosis::IsRounding(const sdfg::Operator& op, TensorId output) {
+  constexpr double kRounding = 1e-13;
+  double operands = 0;
+  for (TensorId input : op.inputs) operands = std::max(operands, Largest(replay_.Parallel(input)));
+  const Values claimed = replay_.Claimed(graph_.tensors[output].shape, lineage_[output]);
+  return std::max(Largest(replay_.Parallel(output)), Largest(claimed)) < kRounding * operands;
+}
 
 void Diagnosis::Classify() {
   state_.assign(graph_.tensors.size(), State::kUnknown);
@@ -76,7 +88,7 @@ void Diagnosis::Classify() {
       state_[id] = tainted ? State::kTainted : State::kHolds;
       if (lineage_[id].kind != LineageKind::kFull) continue;
       if (replay_.Claimed(graph_.tensors[id].shape, lineage_[id]) == nullptr) continue;
-      if (replay_.Holds(id, lineage_[id], Agree)) {
+      if (replay_.Holds(id, lineage_[id], Agree) || IsRounding(op, id)) {
         state_[id] = State::kHolds;
       } else {
         state_[id] = State::kDeviates;
@@ -121,6 +133,18 @@ std::vector<OperatorId> Diagnosis::StageOf(TensorId tensor) const {
   return {stage.begin(), stage.end()};
 }
 
+// Whether the device is one at another coordinate of an axis over which the tensor varies.
+bool Diagnosis::VariesTo(const sdfg::Tensor& tensor, sdfg::Device device) const {
+  for (sdfg::AxisId axis : tensor.axes) {
+    const int64_t stride = axis < static_cast<sdfg::AxisId>(graph_.axis_device_stride.size())
+                               ? graph_.axis_device_stride[axis]
+                               : 0;
+    const int64_t away = device - tensor.device;
+    if (stride > 0 && away > 0 && away / stride % graph_.axes[axis].extent != 0) return true;
+  }
+  return false;
+}
+
 // Adds the devices and microbatches at which the tensor deviates.
 void Diagnosis::FillInstances(TensorId id, Fault* fault) {
   const sdfg::Tensor& tensor = graph_.tensors[id];
@@ -157,7 +181,7 @@ void Diagnosis::FillInstances(TensorId id, Fault* fault) {
   if (tensor.producer != kNone && !graph_.operators[tensor.producer].lifted) {
     // What a collective along an axis makes is on all its participants.
     for (sdfg::Device device : graph_.operators[tensor.producer].devices) {
-      if (device != tensor.device) devices.push_back(device);
+      if (device != tensor.device && !VariesTo(tensor, device)) devices.push_back(device);
     }
   }
   for (size_t a = 0; a < tensor.axes.size(); ++a) {

@@ -56,6 +56,15 @@ void ForEachPair(const Values& left, const Values& right,
   }
 }
 
+double Largest(const Values& tensor) {
+  double largest = 0;
+  for (int64_t i = 0; tensor != nullptr && i < tensor->Blocks(); ++i) {
+    const double size = std::fabs(At(*tensor, i));
+    if (std::isfinite(size)) largest = std::max(largest, size);
+  }
+  return largest;
+}
+
 bool AgreeNumbers(const std::vector<double>& left, const std::vector<double>& right) {
   if (left.size() != right.size()) return false;
   double largest = 0;
@@ -295,6 +304,13 @@ void Experiments::TryScale() {
   Found(text);
 }
 
+namespace {
+
+// Without the program in front: "stage1:y" is "y".
+std::string LocalName(const std::string& name) { return name.substr(name.rfind(':') + 1); }
+
+}  // namespace
+
 // What several replicas hold adds up to the logical value: they are terms.
 void Experiments::TryReplicaSums() {
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
@@ -304,9 +320,9 @@ void Experiments::TryReplicaSums() {
     const lineage::Lineage& l = problem_.lineage[t];
     const sdfg::Tensor& tensor = graph_.tensors[t];
     const Values& value = replay_.Parallel(static_cast<TensorId>(t));
-    if (l.logical != subject_.lineage.logical || value == nullptr || tensor.name != self.name ||
-        tensor.shape != self.shape || tensor.axes != self.axes ||
-        !Agree(replay_.Claimed(self.shape, l), claimed_)) {
+    if (l.logical != subject_.lineage.logical || value == nullptr ||
+        LocalName(tensor.name) != LocalName(self.name) || tensor.shape != self.shape ||
+        tensor.axes != self.axes || !Agree(replay_.Claimed(self.shape, l), claimed_)) {
       continue;
     }
     devices.push_back(tensor.device);

@@ -20,6 +20,8 @@ void ForEachPair(const Values& left, const Values& right,
                  const std::function<bool(const std::vector<int64_t>&, double, double)>& visit);
 
 double ValueAt(const Values& tensor, const std::vector<int64_t>& index);
+// The largest finite absolute value; 0 for null.
+double Largest(const Values& tensor);
 // Equal up to rounding, relative to the largest element.
 bool Agree(const Values& left, const Values& right);
 bool AgreeNumbers(const std::vector<double>& left, const std::vector<double>& right);
@@ -62,9 +64,18 @@ class Experiments {
   void TryScale();
   void TryReplicaSums();
   void TryTerms();
+  void TryScaledTerm(sdfg::TensorId input, const std::vector<double>& term,
+                     const std::vector<double>& missing, sdfg::OperatorId op);
   void TryShards();
   void TryExceptions();
   void TrySlices();
+  void TryModelOperands();
+  void TryUnchanged();
+  void TryRanks();
+  void TryAddedConstants();
+  void TryRows();
+  void TryHoles();
+  void TryOrder();
   void Found(std::string text, sdfg::OperatorId op = sdfg::kNone) {
     causes_.push_back({std::move(text), op});
   }

@@ -31,6 +31,21 @@ bool AllZero(const std::vector<double>& values) {
 
 }  // namespace
 
+// A term is as many times what it should be as an axis has ranks.
+void Experiments::TryScaledTerm(TensorId input, const std::vector<double>& term,
+                                const std::vector<double>& missing, OperatorId op) {
+  const std::vector<double> none(term.size(), 0);
+  for (const sdfg::Axis& axis : graph_.axes) {
+    if (axis.extent < 2) continue;
+    const double right = 1 / static_cast<double>(axis.extent);
+    if (!AgreeNumbers(missing, Combine(none, right - 1, term))) continue;
+    Found(absl::StrCat("contribution of ", Place(input), " scaled by ", axis.extent, " = size of ",
+                       axis.name),
+          op);
+    return;
+  }
+}
+
 // The difference is one of the terms that the stage adds up.
 void Experiments::TryTerms() {
   const std::vector<double> missing = Combine(claimed_at_, -1, actual_at_);
@@ -57,6 +72,8 @@ void Experiments::TryTerms() {
         } else if (AgreeNumbers(Combine(missing, 1, term), std::vector<double>(term.size(), 0)) ||
                    AgreeNumbers(Combine(actual_at_, -1, term), claimed_at_)) {
           Found("contribution of " + Place(input) + " counted once too often", id);
+        } else {
+          TryScaledTerm(input, term, missing, id);
         }
         continue;
       }
@@ -282,6 +299,13 @@ std::vector<Experiments::Cause> Experiments::Run() {
   TryTerms();
   TryShards();
   TrySlices();
+  TryModelOperands();
+  TryUnchanged();
+  if (causes_.empty()) TryRanks();
+  if (causes_.empty()) TryAddedConstants();
+  if (causes_.empty()) TryRows();
+  if (causes_.empty()) TryHoles();
+  if (causes_.empty()) TryOrder();
   TryExceptions();
   return std::move(causes_);
 }

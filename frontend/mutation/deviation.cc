@@ -1,7 +1,6 @@
 #include "frontend/mutation/deviation.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <optional>
 
@@ -9,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/mutation/random.h"
-#include "frontend/plan/read_plan.h"
+#include "frontend/mutation/whole_plan.h"
 #include "solver/rational.h"
 
 namespace planproof::mutation {
@@ -383,25 +382,12 @@ absl::StatusOr<Deviation> DeviateAtRandom(plan::PlanFile* file, const lineage::P
 absl::StatusOr<Deviation> DeviateFiles(const std::vector<std::string>& files,
                                        const lineage::Problem& problem, uint64_t seed,
                                        const std::string& output) {
-  plan::PlanFile whole;
-  for (const std::string& path : files) {
-    absl::StatusOr<plan::PlanFile> file = plan::ReadPlanFile(path);
-    if (!file.ok() || file->has_problem()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(path,
-                       ": a deviation is written as an exception of a plan's program; this "
-                       "file has no programs"));
-    }
-    const std::string declarations = absl::StrCat(whole.operators(), file->operators());
-    whole.MergeFrom(*file);
-    whole.set_operators(declarations);
-  }
-  absl::StatusOr<Deviation> result = DeviateAtRandom(&whole, problem, seed);
+  absl::StatusOr<plan::PlanFile> whole = ReadWholePlan(files);
+  if (!whole.ok()) return whole.status();
+  absl::StatusOr<Deviation> result = DeviateAtRandom(&*whole, problem, seed);
   if (!result.ok()) return result;
-  std::ofstream stream(output, std::ios::binary | std::ios::trunc);
-  if (!stream || !whole.SerializeToOstream(&stream) || !stream.flush()) {
-    return absl::NotFoundError(absl::StrCat(output, ": cannot be written"));
-  }
+  const absl::Status written = WriteWholePlan(*whole, output);
+  if (!written.ok()) return written;
   return result;
 }
 

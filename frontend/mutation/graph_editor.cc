@@ -13,14 +13,26 @@ using sdfg::kNone;
 using sdfg::OperatorId;
 using sdfg::TensorId;
 
-GraphEditor::GraphEditor(lineage::Problem& problem) : problem_(problem) {
-  const sdfg::Graph& graph = problem.parallel;
-  after_loss_.assign(graph.tensors.size(), false);
-  consumed_.assign(graph.tensors.size(), false);
+std::vector<bool> TensorsAfterLoss(const sdfg::Graph& graph) {
+  std::vector<bool> after(graph.tensors.size(), false);
   for (size_t i = 0; i < graph.tensors.size(); ++i) {
-    after_loss_[i] = graph.tensors[i].role == sdfg::TensorRole::kOne;
+    after[i] = graph.tensors[i].role == sdfg::TensorRole::kOne;
   }
   for (const sdfg::Operator& op : graph.operators) {  // in topological order
+    const bool any = std::any_of(op.inputs.begin(), op.inputs.end(),
+                                 [&](TensorId input) { return input >= 0 && after[input]; });
+    for (const TensorId output : op.outputs) {
+      if (output >= 0 && any) after[output] = true;
+    }
+  }
+  return after;
+}
+
+GraphEditor::GraphEditor(lineage::Problem& problem)
+    : problem_(problem), after_loss_(TensorsAfterLoss(problem.parallel)) {
+  const sdfg::Graph& graph = problem.parallel;
+  consumed_.assign(graph.tensors.size(), false);
+  for (const sdfg::Operator& op : graph.operators) {
     bool backward = false;
     for (const TensorId input : op.inputs) {
       if (input < 0) continue;
@@ -28,9 +40,6 @@ GraphEditor::GraphEditor(lineage::Problem& problem) : problem_(problem) {
       consumed_[input] = true;
     }
     backward_.push_back(backward);
-    for (const TensorId output : op.outputs) {
-      if (output >= 0 && backward) after_loss_[output] = true;
-    }
   }
 }
 

@@ -12,6 +12,10 @@
 
 namespace planproof::mutation {
 
+// Which tensors depend on a tensor of ones, the seed of the backward pass: gradients and what is
+// made of them.
+std::vector<bool> TensorsAfterLoss(const sdfg::Graph& graph);
+
 class GraphEditor {
  public:
   explicit GraphEditor(lineage::Problem& problem);

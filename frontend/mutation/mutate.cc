@@ -4,6 +4,7 @@
 
 #include "frontend/mutation/catalogue.h"
 #include "frontend/mutation/graph_editor.h"
+#include "frontend/mutation/plan_faults.h"
 #include "frontend/mutation/random_faults.h"
 #include "frontend/mutation/schedule_faults.h"
 
@@ -23,6 +24,9 @@ absl::StatusOr<Mutation> Mutate(lineage::Problem& problem, const std::string& ki
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
     std::string list;
     for (const std::string& known : kinds) list += (list.empty() ? "" : ", ") + known;
+    for (const std::string& known : PlanKinds()) {
+      if (std::find(kinds.begin(), kinds.end(), known) == kinds.end()) list += ", " + known;
+    }
     return absl::InvalidArgumentError("unknown kind '" + kind + "'; known are " + list);
   }
   if (kind[0] == 'S') return MutateSchedule(problem, kind, seed);

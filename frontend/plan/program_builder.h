@@ -135,7 +135,8 @@ class PlanBuilder {
   absl::Status AddBuffers(ProgramState* state);
 
   // program_outputs.cc
-  absl::Status AddLineage(ProgramState* state);
+  // With `so_far` claims about tensors that are not defined yet are left for later.
+  absl::Status AddLineage(ProgramState* state, bool so_far = false);
   // The logical tensor that holds `factor` times the values of `logical`; added where it is first
   // asked for. InvalidArgument if the factor is 0 or no number, or the values are no real numbers.
   absl::StatusOr<sdfg::TensorId> MultipleOf(sdfg::TensorId logical, const std::string& factor);

@@ -12,12 +12,13 @@ namespace planproof::plan {
 using sdfg::AxisId;
 using sdfg::TensorId;
 
-absl::Status PlanBuilder::AddLineage(ProgramState* state) {
+absl::Status PlanBuilder::AddLineage(ProgramState* state, bool so_far) {
   for (const NamedRelation& named : state->program->lineage()) {
     const Position at{plan_file_, named.relation().line(),
                       absl::StrCat(state->pointer, "/lineage/", named.name())};
     const auto found = state->scope.find(named.name());
     if (found == state->scope.end()) {
+      if (so_far) continue;
       return At(at, absl::StrCat("program \"", state->name, "\" defines no \"", named.name(), "\"",
                                  DidYouMean(named.name(), NamesOf(state->scope))));
     }
@@ -31,7 +32,8 @@ absl::Status PlanBuilder::AddLineage(ProgramState* state) {
     absl::StatusOr<ResolvedRelation> resolved = ResolveRelation(
         named.relation(), named.name(), Logical(), state->coordinates, &tensor.axes, &local);
     if (!resolved.ok()) {
-      return At(at, absl::StrCat(named.name(), ": ", std::string(resolved.status().message())));
+      return At(at, absl::StrCat(named.name(), " of ", problem_.parallel.Describe(tensor.producer),
+                                 ": ", std::string(resolved.status().message())));
     }
     if (!named.relation().factor().empty()) {
       const absl::StatusOr<TensorId> multiple =
