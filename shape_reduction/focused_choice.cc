@@ -31,6 +31,11 @@ constexpr double kNarrow = 0x1p-16;
 // nearly as it is, so that its gradients count beside all others.
 constexpr double kNearlyAll = 0x1p-2;
 constexpr double kLargeBase = 0x1p10;
+// Where the place adds up all gradients, one term must count beside the others, the largest of
+// which is that of the last parameter (a head): a larger head makes all gradients but its own
+// larger.
+constexpr double kModerateBase = 0x1p4;
+constexpr double kLargeHead = 0x1p6;
 
 uint64_t Mix(uint64_t a, uint64_t b) {
   uint64_t z = (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdu;
@@ -115,6 +120,7 @@ FocusedChooser::FocusedChooser(const lineage::Problem& problem, const InputChoos
   }
   FindCompared(programs);
   FindBranches();
+  FindHead();
   FindEdges();
 }
 
@@ -145,6 +151,25 @@ void FocusedChooser::FindEdges() {
     }
     edges_[extent].assign(edges.begin(), edges.end());
   }
+}
+
+void FocusedChooser::FindHead() {
+  const sdfg::Graph& graph = problem_.logical;
+  for (size_t o = 0; o < graph.operators.size(); ++o) {
+    const sdfg::Operator& op = graph.operators[o];
+    if (op.outputs[0] == sdfg::kNone || backward_[op.outputs[0]]) continue;
+    for (TensorId id : op.inputs) {
+      if (graph.tensors[id].role == sdfg::TensorRole::kParameter && inputs_.ScaleOf(id) < 1) {
+        head_ = id;
+      }
+    }
+  }
+}
+
+bool FocusedChooser::AddsUpGradients(TensorId place) const {
+  const sdfg::Shape& shape = problem_.logical.tensors[place].shape;
+  return backward_[place] &&
+         std::all_of(shape.begin(), shape.end(), [](int64_t extent) { return extent == 1; });
 }
 
 bool FocusedChooser::OnlyAfterLoss(TensorId source) const {
@@ -433,6 +458,7 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
     auto& into = k < kOpenBranches + attempt / 2 ? narrow : closed;
     into.insert(parameters.begin(), parameters.end());
   }
+  const bool total = AddsUpGradients(focus.lineage.logical);
   const bool large = attempt % 2 == 1;   // what branches are added to
   const bool fresh = attempt % 4 < 2;    // the optimizer's state is zero: gradients show undamped
   const bool sparse = attempt % 4 != 3;  // real inputs are zero at most positions
@@ -472,9 +498,10 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
       continue;
     }
     double scale = inputs_.ScaleOf(id);
-    if (narrow.count(id) != 0) scale *= large ? kNearlyAll : kNarrow;
+    if (narrow.count(id) != 0) scale *= large || total ? kNearlyAll : kNarrow;
     const bool table = tensor.role == sdfg::TensorRole::kParameter && tensor.shape.size() > 1;
-    if (large && table && scale == 1) scale = kLargeBase;
+    if (table && scale == 1) scale = large ? kLargeBase : total ? kModerateBase : 1;
+    if (total && id == head_) scale *= kLargeHead;
     const bool zero = closed.count(id) != 0 || (fresh && OnlyAfterLoss(id));
     for (int64_t k = 0; k < count; ++k) {
       const double size = static_cast<double>(4 + random() % 9) / 16;

@@ -46,6 +46,9 @@ class FocusedChooser {
   void FindCompared(ProgramCache* programs);
   void FindBranches();
   void FindEdges();
+  void FindHead();
+  // A single number that depends on the loss: a gradient's norm, say.
+  bool AddsUpGradients(sdfg::TensorId place) const;
   // Read by nothing but what depends on the loss.
   bool OnlyAfterLoss(sdfg::TensorId source) const;
   bool Close(sdfg::TensorId end, int depth, std::set<sdfg::TensorId>* parameters) const;
@@ -66,6 +69,7 @@ class FocusedChooser {
   // By extent: first and last indices of the parts in which devices hold it. An id that is one of
   // them shows a part that begins or ends elsewhere.
   std::map<int64_t, std::vector<int64_t>> edges_;
+  sdfg::TensorId head_ = sdfg::kNone;  // the parameter of the last contraction before the loss
 };
 
 }  // namespace planproof::shape_reduction

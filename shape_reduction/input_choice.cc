@@ -134,6 +134,53 @@ void InputChooser::AddBounds(const sdfg::Tensor& tensor, const lineage::Lineage&
   }
 }
 
+namespace {
+
+// By input of a program: the number of its elements that one contraction sums. Where sums are
+// nested in one operator (the layers of an expert), each counts for what it sums directly.
+class FanIns {
+ public:
+  explicit FanIns(const ScalarProgram& program) : program_(program) {
+    Visit(program.body, sdfg::kNone, false);
+  }
+  const std::map<int, double>& by_input() const { return by_input_; }
+
+ private:
+  // `sum`: the innermost one around the node; `next`: there is nothing between.
+  void Visit(sdfg::ExprId id, sdfg::ExprId sum, bool next) {
+    if (!seen_.insert({id, sum}).second) return;
+    const sdfg::Node& node = program_.nodes[id];
+    if (node.op == Op::kElement) {
+      double fan = 1;
+      for (sdfg::ExprId arg : node.args) {
+        for (const DigitTerm& term : program_.forms[arg].terms) {
+          const auto at = sum == sdfg::kNone ? summed_.end() : summed_.find(sum);
+          if (at != summed_.end() && at->second.count(term.var) != 0) {
+            fan *= static_cast<double>(term.extent);
+          }
+        }
+      }
+      double& largest = by_input_[node.input];
+      largest = std::max(largest, fan);
+      return;
+    }
+    const bool sums = node.op == Op::kSum;
+    if (sums) {
+      std::set<int>& variables = summed_[id];
+      if (next) variables = summed_[sum];
+      variables.insert(node.var);
+    }
+    for (sdfg::ExprId arg : node.args) Visit(arg, sums ? id : sum, sums);
+  }
+
+  const ScalarProgram& program_;
+  std::map<sdfg::ExprId, std::set<int>> summed_;  // by sum: its variable, and of those around it
+  std::set<std::pair<sdfg::ExprId, sdfg::ExprId>> seen_;
+  std::map<int, double> by_input_;
+};
+
+}  // namespace
+
 // The number of elements of a tensor that its first contraction sums.
 void InputChooser::FindFanIns(ProgramCache* programs) {
   const sdfg::Graph& graph = problem_.logical;
@@ -143,21 +190,10 @@ void InputChooser::FindFanIns(ProgramCache* programs) {
     for (size_t k = 0; k < op.outputs.size(); ++k) {
       if (op.outputs[k] == sdfg::kNone) continue;
       const ScalarProgram& program = programs->Get(graph, op, static_cast<int>(k));
-      std::vector<char> summed(program.vars.size(), 0);
-      for (const sdfg::Node& node : program.nodes) {
-        if (node.op == Op::kSum) summed[node.var] = 1;
-      }
-      for (const sdfg::Node& node : program.nodes) {
-        if (node.op != Op::kElement) continue;
-        double fan = 1;
-        for (sdfg::ExprId arg : node.args) {
-          for (const DigitTerm& term : program.forms[arg].terms) {
-            if (summed[term.var]) fan *= static_cast<double>(term.extent);
-          }
-        }
-        const bool moved = program.nodes[program.body].op == Op::kElement;
-        const TensorId input = op.inputs[node.input];
-        fan_in_[input] = moved ? fan_in_[op.outputs[k]] : fan;
+      const bool moved = program.nodes[program.body].op == Op::kElement;
+      const FanIns fans(program);
+      for (const auto& [input, fan] : fans.by_input()) {
+        fan_in_[op.inputs[input]] = moved ? fan_in_[op.outputs[k]] : fan;
       }
     }
   }

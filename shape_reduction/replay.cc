@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "shape_reduction/domain_floating.h"
 #include "shape_reduction/domain_interval.h"
 #include "shape_reduction/domain_mpfi.h"
@@ -80,6 +82,10 @@ struct Replay::State {
   virtual Ptr Apply(const sdfg::Operator& op, int output, const std::vector<Ptr>& inputs) = 0;
   virtual bool Holds(TensorId id, const lineage::Lineage& lineage,
                      const std::function<bool(const Ptr&, const Ptr&)>& agree) = 0;
+  virtual bool Same(const Ptr& left, const Ptr& right,
+                    const std::function<bool(const Ptr&, const Ptr&)>& agree) const = 0;
+  // What is known of an element.
+  virtual Interval At(const Ptr& tensor, const std::vector<int64_t>& index) const = 0;
   virtual const Ptr& Logical(TensorId id) const = 0;
   virtual const Ptr& Parallel(TensorId id) const = 0;
   const lineage::Problem& problem;
@@ -126,6 +132,15 @@ class DoubleState : public Replay::State {
     const Ptr claimed = Claimed(problem.parallel.tensors[id].shape, lineage);
     return claimed == nullptr || agree(claimed, Parallel(id));
   }
+  bool Same(const Ptr& left, const Ptr& right,
+            const std::function<bool(const Ptr&, const Ptr&)>& agree) const override {
+    return agree(left, right);
+  }
+  Interval At(const Ptr& tensor, const std::vector<int64_t>& index) const override {
+    const int64_t offset = tensor->Offset(index);
+    return tensor->int_valued ? IntervalDomain::FromInt(tensor->ints[offset])
+                              : IntervalDomain::FromDouble(tensor->values[offset]);
+  }
 
  private:
   ProgramCache programs_;
@@ -158,6 +173,16 @@ class EnclosedState : public Replay::State {
              const std::function<bool(const Ptr&, const Ptr&)>&) override {
     const Enclosure claimed = evaluation_->Claimed(problem.parallel.tensors[id].shape, lineage);
     return claimed == nullptr || FindGap(*claimed, *evaluation_->parallel()[id]).size == 0;
+  }
+  bool Same(const Ptr& left, const Ptr& right,
+            const std::function<bool(const Ptr&, const Ptr&)>&) const override {
+    return FindGap(*Around(left), *Around(right)).size == 0;
+  }
+  Interval At(const Ptr& tensor, const std::vector<int64_t>& index) const override {
+    const Enclosure enclosure = Around(tensor);
+    const int64_t offset = enclosure->Offset(index);
+    return enclosure->int_valued ? IntervalDomain::FromInt(enclosure->ints[offset])
+                                 : enclosure->values[offset];
   }
 
  private:
@@ -225,6 +250,19 @@ Replay::Ptr Replay::Claimed(const sdfg::Shape& shape, const lineage::Lineage& li
 bool Replay::Holds(TensorId id, const lineage::Lineage& lineage,
                    const std::function<bool(const Ptr&, const Ptr&)>& agree) {
   return state_->Holds(id, lineage, agree);
+}
+bool Replay::Same(const Ptr& left, const Ptr& right,
+                  const std::function<bool(const Ptr&, const Ptr&)>& agree) const {
+  return left != nullptr && right != nullptr && state_->Same(left, right, agree);
+}
+bool Replay::Apart(const Ptr& left, const Ptr& right, const std::vector<int64_t>& index) const {
+  return IntervalDomain::Eq(state_->At(left, index), state_->At(right, index)) == Truth::kFalse;
+}
+std::string Replay::Text(const Ptr& tensor, const std::vector<int64_t>& index, int digits) const {
+  const Interval x = state_->At(tensor, index);
+  const std::string low = absl::StrFormat("%.*g", digits, x.lo);
+  const std::string high = absl::StrFormat("%.*g", digits, x.hi);
+  return low == high ? low : absl::StrCat("in [", low, ", ", high, "]");
 }
 
 Replay::Ptr Replay::Apply(const sdfg::Operator& op, int output, const std::vector<Ptr>& inputs) {

@@ -40,6 +40,12 @@ class Replay {
   // everywhere; for doubles, up to rounding (`agree`). True if that cannot be read.
   bool Holds(sdfg::TensorId id, const lineage::Lineage& lineage,
              const std::function<bool(const Ptr&, const Ptr&)>& agree);
+  // Whether two tensors of this replay agree, in the same sense. False if either is null.
+  bool Same(const Ptr& left, const Ptr& right,
+            const std::function<bool(const Ptr&, const Ptr&)>& agree) const;
+  // Of enclosures only: those of one element do not meet; and what is known of an element.
+  bool Apart(const Ptr& left, const Ptr& right, const std::vector<int64_t>& index) const;
+  std::string Text(const Ptr& tensor, const std::vector<int64_t>& index, int digits) const;
   // What the lineage says that a tensor of this shape holds; null if that cannot be read.
   Ptr Claimed(const sdfg::Shape& shape, const lineage::Lineage& lineage);
   // The operator of the parallel graph on other operands; null on failure.

@@ -31,6 +31,22 @@ constexpr int kSeeds = 6;
 
 using Clock = shape_reduction::WorkClock;
 
+// The operators by which a tensor is made from tensors whose lineage is full, in their order.
+std::vector<OperatorId> StageOf(const sdfg::Graph& graph, const std::vector<Lineage>& lineage,
+                                TensorId tensor) {
+  std::set<OperatorId> stage;
+  std::vector<TensorId> work = {tensor};
+  while (!work.empty() && stage.size() < kMaxStageOperators) {
+    const TensorId t = work.back();
+    work.pop_back();
+    const OperatorId producer = graph.tensors[t].producer;
+    if (producer == kNone || (t != tensor && lineage[t].kind == LineageKind::kFull)) continue;
+    if (!stage.insert(producer).second) continue;
+    for (TensorId input : graph.operators[producer].inputs) work.push_back(input);
+  }
+  return {stage.begin(), stage.end()};
+}
+
 class Diagnosis {
  public:
   Diagnosis(const lineage::Problem& problem, const shape_reduction::Witness& witness,
@@ -53,7 +69,8 @@ class Diagnosis {
   enum class State : uint8_t { kUnknown, kHolds, kDeviates, kTainted };
   void Classify();
   bool IsRounding(const sdfg::Operator& op, TensorId output);
-  std::vector<OperatorId> StageOf(TensorId tensor) const;
+  std::string Example(const Values& claimed, const Values& actual, TensorId tensor,
+                      const std::vector<int64_t>& index) const;
   void FillInstances(TensorId tensor, Fault* fault);
   bool VariesTo(const sdfg::Tensor& tensor, sdfg::Device device) const;
 
@@ -119,18 +136,17 @@ void Diagnosis::Classify() {
   }
 }
 
-std::vector<OperatorId> Diagnosis::StageOf(TensorId tensor) const {
-  std::set<OperatorId> stage;
-  std::vector<TensorId> work = {tensor};
-  while (!work.empty() && stage.size() < kMaxStageOperators) {
-    const TensorId t = work.back();
-    work.pop_back();
-    const OperatorId producer = graph_.tensors[t].producer;
-    if (producer == kNone || (t != tensor && lineage_[t].kind == LineageKind::kFull)) continue;
-    if (!stage.insert(producer).second) continue;
-    for (TensorId input : graph_.operators[producer].inputs) work.push_back(input);
+// "x at [0, 3] is 1.5, the model's is 2", with as many digits as tell them apart.
+std::string Diagnosis::Example(const Values& claimed, const Values& actual, TensorId id,
+                               const std::vector<int64_t>& index) const {
+  std::string is, model;
+  for (const int digits : {6, 17}) {
+    is = replay_.Text(actual, index, digits);
+    model = replay_.Text(claimed, index, digits);
+    if (is != model) break;
   }
-  return {stage.begin(), stage.end()};
+  return absl::StrCat(graph_.tensors[id].name, " at [", absl::StrJoin(index, ", "), "] is ", is,
+                      ", the model's is ", model);
 }
 
 // Whether the device is one at another coordinate of an axis over which the tensor varies.
@@ -160,19 +176,18 @@ void Diagnosis::FillInstances(TensorId id, Fault* fault) {
   std::vector<std::set<int64_t>> wrong(tensor.axes.size());
   ForEachPair(claimed, actual, [&](const std::vector<int64_t>& index, double x, double y) {
     const double size = std::fabs(x - y);
-    if (replay_.enclosed() && std::isnan(size)) return true;  // not known
-    if (x == y || size <= 1e-8 * largest) return true;
+    const bool same = replay_.enclosed() ? !replay_.Apart(claimed, actual, index)
+                                         : x == y || size <= 1e-8 * largest;
+    if (same) return true;
     for (size_t a = 0; a < tensor.axes.size(); ++a) wrong[a].insert(index[a]);
-    if (std::isnan(y) && std::isfinite(x) && fault->tensors[0] == id && fault->example.empty()) {
+    if (!replay_.enclosed() && std::isnan(y) && std::isfinite(x) && fault->tensors[0] == id &&
+        fault->example.empty()) {
       fault->example = absl::StrCat(tensor.name, " at [", absl::StrJoin(index, ", "),
                                     "] has no value, the model's is ", x);
     }
-    if (size > worst) {
-      worst = size;
-      if (fault->tensors[0] == id) {
-        fault->example = absl::StrCat(tensor.name, " at [", absl::StrJoin(index, ", "), "] is ", y,
-                                      ", the model's is ", x);
-      }
+    if (size > worst || (replay_.enclosed() && fault->example.empty())) {
+      worst = std::max(worst, size);
+      if (fault->tensors[0] == id) fault->example = Example(claimed, actual, id, index);
     }
     return true;
   });
@@ -235,7 +250,7 @@ std::vector<Fault> Diagnosis::Faults(size_t most) {
   }
   for (Fault& fault : faults) {
     for (TensorId id : fault.tensors) {
-      std::vector<OperatorId> stage = StageOf(id);
+      std::vector<OperatorId> stage = StageOf(graph_, lineage_, id);
       for (size_t o = stage.size(); o-- > 0;) {
         if (std::find(fault.operators.begin(), fault.operators.end(), stage[o]) ==
             fault.operators.end()) {
@@ -253,8 +268,11 @@ std::vector<Fault> Diagnosis::Faults(size_t most) {
 }
 
 bool Diagnosis::Causes(TensorId tensor, std::vector<Experiments::Cause>* causes) {
-  Experiments experiments(problem_, replay_, {tensor, lineage_[tensor], StageOf(tensor)});
-  if (!experiments.usable() || Agree(experiments.actual(), experiments.claimed())) return false;
+  Experiments experiments(problem_, replay_,
+                          {tensor, lineage_[tensor], StageOf(graph_, lineage_, tensor)});
+  if (!experiments.usable() || replay_.Same(experiments.actual(), experiments.claimed(), Agree)) {
+    return false;
+  }
   *causes = experiments.Run();
   return true;
 }
@@ -315,6 +333,36 @@ void NarrowTo(const sdfg::Graph& graph, const sdfg::Operator& op, Fault* fault) 
 }
 
 }  // namespace
+
+Fault SuspectExceptions(const lineage::Problem& problem, TensorId tensor) {
+  Fault suspect;
+  std::set<int> devices;
+  for (OperatorId id : StageOf(problem.parallel, problem.lineage, tensor)) {
+    const sdfg::Operator& op = problem.parallel.operators[id];
+    if (op.name != kException) continue;
+    suspect.operators.push_back(id);
+    NarrowTo(problem.parallel, op, &suspect);
+    devices.insert(suspect.devices.begin(), suspect.devices.end());
+  }
+  suspect.devices.assign(devices.begin(), devices.end());
+  if (suspect.operators.size() != 1) suspect.microbatches.clear();
+  return suspect;
+}
+
+std::vector<TensorId> SuspectOperands(const lineage::Problem& problem, TensorId tensor) {
+  std::set<TensorId> logical;
+  for (OperatorId id : SuspectExceptions(problem, tensor).operators) {
+    for (TensorId output : problem.parallel.operators[id].outputs) {
+      for (OperatorId before : StageOf(problem.parallel, problem.lineage, output)) {
+        for (TensorId input : problem.parallel.operators[before].inputs) {
+          const Lineage& lineage = problem.lineage[input];
+          if (lineage.kind == LineageKind::kFull) logical.insert(lineage.logical);
+        }
+      }
+    }
+  }
+  return {logical.begin(), logical.end()};
+}
 
 std::vector<Fault> Diagnose(const lineage::Problem& problem,
                             const shape_reduction::Witness& witness, size_t most, double seconds) {

@@ -28,6 +28,12 @@ struct Fault {
 std::vector<Fault> Diagnose(const lineage::Problem& problem,
                             const shape_reduction::Witness& witness, size_t most, double seconds);
 
+// Where numbers do not tell: the exceptions of single ranks among the operators by which the tensor
+// is made from tensors of full lineage, and their ranks. Nothing else of the result is set.
+Fault SuspectExceptions(const lineage::Problem& problem, sdfg::TensorId tensor);
+// The logical tensors from which these exceptions, and what they replace, are made.
+std::vector<sdfg::TensorId> SuspectOperands(const lineage::Problem& problem, sdfg::TensorId tensor);
+
 }  // namespace planproof::stages
 
 #endif  // PLANPROOF_STAGES_DIAGNOSIS_H_

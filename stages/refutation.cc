@@ -111,10 +111,9 @@ Violation OfFault(const lineage::Problem& problem, const Fault& fault) {
   return v;
 }
 
-// The places where claims failed, in the order of the plan.
-std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
-                                              const ClaimTable& table,
-                                              const std::vector<ClaimOutcome>& outcomes) {
+// Positions of the claims that failed, in the order of the plan.
+std::vector<int> FailedClaims(const lineage::Problem& problem, const ClaimTable& table,
+                              const std::vector<ClaimOutcome>& outcomes) {
   std::vector<std::pair<sdfg::OperatorId, int>> failed;
   for (size_t c = 0; c < outcomes.size(); ++c) {
     if (outcomes[c].status != ClaimStatus::kFailed) continue;
@@ -122,16 +121,58 @@ std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
     failed.push_back({problem.parallel.tensors[id].producer, static_cast<int>(c)});
   }
   std::sort(failed.begin(), failed.end());
+  std::vector<int> positions;
+  for (const auto& [producer, c] : failed) positions.push_back(c);
+  return positions;
+}
+
+std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
+                                              const ClaimTable& table,
+                                              const std::vector<ClaimOutcome>& outcomes) {
   std::vector<shape_reduction::Focus> focuses;
-  for (const auto& [producer, c] : failed) {
+  for (int c : FailedClaims(problem, table, outcomes)) {
     if (focuses.size() == kMaxFocuses) break;
     focuses.push_back({table.claims()[c].parallel, table.claims()[c].target, outcomes[c].box, {}});
     for (sdfg::TensorId id : outcomes[c].mentioned) {
       const bool known = id >= 0 && static_cast<size_t>(id) < problem.logical.tensors.size();
       if (known) focuses.back().mentioned.push_back(id);
     }
+    // A claim given up has no difference: what single ranks make of it instead may be one.
+    if (focuses.back().mentioned.empty()) {
+      focuses.back().mentioned = SuspectOperands(problem, table.claims()[c].parallel);
+    }
   }
   return focuses;
+}
+
+// What is known where nothing but the output is seen to differ: the earliest claim that was not
+// shown, or else the output, and the exceptions of single ranks in its stage.
+Violation OfClaim(const lineage::Problem& problem, const Witness& witness, const ClaimTable& table,
+                  const std::vector<ClaimOutcome>& outcomes) {
+  Violation v;
+  v.verdict = Verdict::kRefuted;
+  v.kind = "value differs";
+  Claim claim;
+  claim.parallel = problem.required[witness.required].parallel;
+  claim.target = problem.required[witness.required].lineage;
+  const std::vector<int> failed = FailedClaims(problem, table, outcomes);
+  if (!failed.empty()) {
+    claim = table.claims()[failed[0]];
+    v.message = outcomes[failed[0]].reason;
+  }
+  DescribePlace(problem, claim, &v);
+  const Fault suspect = SuspectExceptions(problem, claim.parallel);
+  if (suspect.operators.empty()) return v;
+  std::vector<std::string> names;
+  for (sdfg::OperatorId op : suspect.operators) {
+    if (names.size() < kMostListed) {
+      names.push_back(OperatorName(problem.parallel.operators[op]));
+    }
+  }
+  v.parallel_operators.insert(v.parallel_operators.begin(), names.begin(), names.end());
+  v.devices = suspect.devices;
+  if (!suspect.microbatches.empty()) v.microbatches = suspect.microbatches;
+  return v;
 }
 
 // Some tensor has a long dimension twice (attention scores): cut at every position it is too large.
@@ -153,13 +194,15 @@ Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
   const auto focused = [&] {
     return shape_reduction::SearchFocused(problem, FocusesOf(problem, table, outcomes), search);
   };
-  const bool large =
-      problem.parallel.operators.size() > kLargeGraph || ComparesLongDimensions(problem.logical);
+  const bool too_long = ComparesLongDimensions(problem.logical);
+  const bool large = problem.parallel.operators.size() > kLargeGraph || too_long;
   shape_reduction::WitnessOptions everywhere = search;
   if (large) {
     Witness witness = focused();
     if (witness.outcome == Witness::Outcome::kConfirmed) return witness;
-    everywhere.time_budget_s = std::min(everywhere.time_budget_s, kLargeSearchSeconds);
+    if (too_long) {
+      everywhere.time_budget_s = std::min(everywhere.time_budget_s, kLargeSearchSeconds);
+    }
   }
   Witness witness = shape_reduction::SearchWitness(problem, everywhere);
   if (large || witness.outcome == Witness::Outcome::kConfirmed) return witness;
@@ -177,23 +220,7 @@ void Report(const lineage::Problem& problem, const ClaimTable& table,
   if (found.empty() && witness.undefined.tensor != sdfg::kNone) {
     found.push_back(OfUndefined(problem, witness));
   }
-  if (found.empty()) {
-    // Nothing but the output itself: the earliest claim that was not shown.
-    Violation v;
-    v.verdict = Verdict::kRefuted;
-    v.kind = "value differs";
-    Claim claim;
-    claim.parallel = problem.required[witness.required].parallel;
-    claim.target = problem.required[witness.required].lineage;
-    for (size_t c = 0; c < outcomes.size(); ++c) {
-      if (outcomes[c].status != ClaimStatus::kFailed) continue;
-      claim = table.claims()[c];
-      v.message = outcomes[c].reason;
-      break;
-    }
-    DescribePlace(problem, claim, &v);
-    found.push_back(std::move(v));
-  }
+  if (found.empty()) found.push_back(OfClaim(problem, witness, table, outcomes));
   FillWitness(problem, witness, &found[0]);
   for (Violation& v : found) result->violations.push_back(std::move(v));
 }

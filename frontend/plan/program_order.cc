@@ -165,12 +165,14 @@ absl::Status PlanBuilder::CheckTakePart(const ProgramState& state, const Operato
                              exception.replace(), ") with other operands, root or partners than ",
                              "the others; replace what makes its operand instead"));
     }
-    return At(position, absl::StrCat("only the ranks that \"at\" names issue ", text(op),
+    return At(position, absl::StrCat("in place of \"", exception.replace(),
+                                     "\", only the ranks that \"at\" names issue ", text(op),
                                      "; the others would leave them waiting"));
   }
   if (communicates(replaced) && taking_part == 0) {
     return At(position, absl::StrCat("the ranks that \"at\" names take no part in ", text(replaced),
-                                     ", which they replace; the others would wait for them"));
+                                     ", whose result \"", exception.replace(),
+                                     "\" they replace; the others would wait for them"));
   }
   return absl::OkStatus();
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,7 @@ std::string Quoted(const std::string& text) {
   return "\"" + absl::StrReplaceAll(text, {{"\"", "'"}, {"\n", " "}}) + "\"";
 }
 
-constexpr int kProofs = 3;  // of which the median counts
-
-int Run(const std::vector<std::string>& files, int count, uint64_t seed, double most,
+int Run(const std::vector<std::string>& files, int count, uint64_t seed, int proofs, double most,
         const std::string& csv_path) {
   const std::filesystem::path scratch =
       std::filesystem::temp_directory_path() / ("deviation-" + std::to_string(::getpid()));
@@ -34,7 +33,8 @@ int Run(const std::vector<std::string>& files, int count, uint64_t seed, double 
   double slowest = 0;
   for (int k = 0; k < count; ++k) {
     // The proof just before, since other work on the machine changes all times.
-    const absl::StatusOr<double> proof = trials.ProofSeconds(kProofs);
+    const absl::StatusOr<double> proof =
+        proofs > 0 ? trials.ProofSeconds(proofs) : std::numeric_limits<double>::infinity();
     if (!proof.ok()) {
       std::cerr << proof.status() << "\n";
       return 2;
@@ -73,15 +73,17 @@ int Run(const std::vector<std::string>& files, int count, uint64_t seed, double 
 int main(int argc, char** argv) {
   CLI::App app("Random deviations of single operator instances of a plan");
   std::vector<std::string> files;
-  int count = 20;
+  int count = 20, proofs = 3;
   uint64_t seed = 1;
   double most = 3;
   std::string csv;
   app.add_option("PLAN", files, "One plan file, or LOGICAL PARALLEL")->required()->expected(1, 2);
   app.add_option("--count", count, "How many");
   app.add_option("--seed", seed, "The first seed; the others follow");
+  app.add_option("--proofs", proofs,
+                 "Proofs before each, of which the median counts; 0: times are not compared");
   app.add_option("--most", most, "Largest time allowed, as a multiple of the proof's");
   app.add_option("--csv", csv, "File for one line per deviation");
   CLI11_PARSE(app, argc, argv);
-  return planproof::random_tests::Run(files, count, seed, most, csv);
+  return planproof::random_tests::Run(files, count, seed, proofs, most, csv);
 }

@@ -110,11 +110,12 @@ TEST(Rendezvous, AnExceptionLeavesNoRankWaiting) {
     return Said(Replaced(Replaced(text, "AXIS", axis), "WITH", with));
   };
   EXPECT_THAT(said("tp", R"({"op": "neg", "in": "y", "out": "z"})"),
-              HasSubstr("take no part in all_reduce over tp, which they replace; the others would "
-                        "wait for them"));
+              HasSubstr("take no part in all_reduce over tp, whose result \"z\" they replace; the "
+                        "others would wait for them"));
   EXPECT_THAT(said("tp", R"([{"op": "all_gather", "over": "tp", "in": "y", "out": "q"},
                              {"op": "neg", "in": "y", "out": "z"}])"),
-              HasSubstr("only the ranks that \"at\" names issue all_gather over tp"));
+              HasSubstr("in place of \"z\", only the ranks that \"at\" names issue all_gather over "
+                        "tp"));
   EXPECT_THAT(Said(Replaced(Replaced(Replaced(text, R"("in": "y", "out": "z"}],)",
                                               R"("in": "y", "out": "z", "async": "h"},
                                                  {"op": "wait", "in": "h"}],)"),
@@ -177,8 +178,9 @@ TEST(Rendezvous, AnExceptionOfAllRanksLeavesNoOtherProgramWaiting) {
         {"op": "identity", "in": "x", "out": "p"},
         {"op": "all_reduce", "in": ["a:p", "b:p"], "out": "y"}]}]}})json";
   for (const std::string at : {R"({"tp": 0})", R"({"tp": [0, 1]})", R"({"microbatch": 0})"}) {
-    EXPECT_THAT(Said(Replaced(text, "AT", at)),
-                HasSubstr("take no part in all_reduce between programs, which they replace"))
+    EXPECT_THAT(
+        Said(Replaced(text, "AT", at)),
+        HasSubstr("take no part in all_reduce between programs, whose result \"y\" they replace"))
         << at;
   }
 }

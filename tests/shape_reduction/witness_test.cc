@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "sdfg/collectives.h"
+#include "sdfg/operator_library.h"
+#include "shape_reduction/input_choice.h"
 #include "tests/shape_reduction/small_problem.h"
 
 namespace planproof::shape_reduction {
@@ -381,6 +383,47 @@ TEST(WitnessTest, TransposeOfASquareMatrixDiffers) {
     return function;
   };
   EXPECT_EQ(Judge(read(false), read(true)), NumericVerdict::kDifferent);
+}
+
+// Two layers of an expert in one operator: each parameter is scaled by what its own contraction
+// sums, not by all sums around it, or else the result vanishes beside everything that is added.
+TEST(InputChooserTest, NestedSumsCountOnceEach) {
+  sdfg::OperatorLibrary library = sdfg::OperatorLibrary::CopyOfBuiltIn();
+  ASSERT_TRUE(library
+                  .AddDeclarations("op layers(x[t, k], up[f, k], down[h, f]) -> y[t, h]: like x = "
+                                   "sum(f: exp(sum(k: x[t, k] * up[f, k])) * down[h, f])\n",
+                                   "layers.op")
+                  .ok());
+  const std::vector<Shape> shapes = {{4, 1024}, {256, 1024}, {8, 256}};
+  std::vector<sdfg::Operand> operands(3);
+  for (size_t k = 0; k < 3; ++k) {
+    operands[k].shape = shapes[k];
+    operands[k].dtype = DType::kFloat32;
+  }
+  const auto layers = library.Instantiate("layers", operands, {});
+  ASSERT_TRUE(layers.ok()) << layers.status();
+  SmallProblem p;
+  const TensorId x = p.Logical("x", shapes[0]);
+  const TensorId up = p.Logical("up", shapes[1], TensorRole::kParameter);
+  const TensorId down = p.Logical("down", shapes[2], TensorRole::kParameter);
+  const TensorId y = p.Apply(&p.problem.logical, *layers, {x, up, down});
+  // A contraction over two dimensions at once counts both.
+  const TensorId both = p.Logical("both", {256, 1024}, TensorRole::kParameter);
+  ASSERT_TRUE(library
+                  .AddDeclarations("op whole(x[f, k], w[f, k]) -> y[1]: like x = "
+                                   "sum(f: sum(k: x[f, k] * w[f, k]))\n",
+                                   "whole.op")
+                  .ok());
+  const auto whole = library.Instantiate("whole", {operands[1], operands[1]}, {});
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  const TensorId z = p.Logical("z", {256, 1024});
+  p.Apply(&p.problem.logical, *whole, {z, both});
+  ASSERT_NE(y, sdfg::kNone);
+  ProgramCache programs;
+  const InputChooser chooser(p.problem, &programs);
+  EXPECT_EQ(chooser.ScaleOf(up), 1.0 / 1024);
+  EXPECT_EQ(chooser.ScaleOf(down), 1.0 / 256);
+  EXPECT_EQ(chooser.ScaleOf(both), 1.0 / (256 * 1024));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "sdfg/collectives.h"
+#include "stages/diagnosis.h"
 #include "stages/static_checks.h"
 #include "stages/verify.h"
 #include "tests/shape_reduction/small_problem.h"
@@ -201,6 +202,30 @@ TEST(Residence, ACollectiveReadsAnOperandOfEveryParticipant) {
   EXPECT_EQ(result.verdict, Verdict::kMalformed);
   ASSERT_FALSE(result.violations.empty());
   EXPECT_THAT(result.violations[0].cause, HasSubstr("rank 1"));
+}
+
+// Where numbers do not tell, the operators that single ranks run instead are suspected.
+TEST(Refutation, ExceptionsOfAStageAreSuspected) {
+  SmallProblem small;
+  const TensorId x = small.Logical("x", {8});
+  sdfg::Graph& parallel = small.problem.parallel;
+  parallel.axes = {{"dp", 4}, {"tp", 2}, {"microbatch", 2}};
+  parallel.axis_device_stride = {2, 1, 0};
+  const TensorId held = small.Slice(x, {0}, {8}, 16);
+  const TensorId usual = small.Apply(&parallel, *sdfg::Copy({8}, DType::kFloat32), {held}, 16);
+  const TensorId chosen = small.Apply(&parallel, Instantiate("add", {{8}, {8}}), {held, usual}, 16);
+  parallel.operators.back().name = "exception";
+  parallel.operators.back().attributes = {{"at", "dp=3, tp=1, microbatch=1"}};
+  const TensorId last = small.Apply(&parallel, *sdfg::Copy({8}, DType::kFloat32), {chosen}, 16);
+  small.problem.lineage.resize(parallel.tensors.size());
+  const Fault suspect = SuspectExceptions(small.problem, last);
+  ASSERT_EQ(suspect.operators.size(), 1u);
+  EXPECT_EQ(parallel.operators[suspect.operators[0]].outputs[0], chosen);
+  EXPECT_THAT(suspect.devices, ElementsAre(23));
+  EXPECT_EQ(suspect.microbatches, "1");
+  EXPECT_THAT(SuspectOperands(small.problem, last), ElementsAre(x));
+  // Before it there is none.
+  EXPECT_THAT(SuspectExceptions(small.problem, usual).operators, testing::IsEmpty());
 }
 
 }  // namespace
