@@ -303,12 +303,12 @@ std::vector<Experiments::Cause> Experiments::Run() {
   TrySlices();
   TryModelOperands();
   TryUnchanged();
+  TryExceptions();
   if (causes_.empty()) TryRanks();
   if (causes_.empty()) TryAddedConstants();
   if (causes_.empty()) TryRows();
   if (causes_.empty()) TryHoles();
   if (causes_.empty()) TryOrder();
-  TryExceptions();
   return std::move(causes_);
 }
 

@@ -30,6 +30,7 @@ constexpr size_t kMaxFocuses = 4;
 constexpr size_t kLargeGraph = 4000;  // operators
 constexpr int64_t kLongDimension = 1024;
 constexpr double kLargeSearchSeconds = 5;
+constexpr double kConfirmSeconds = 60;  // of many operators: one evaluation takes seconds
 constexpr double kUndefinedSeconds = 8;
 constexpr int kUndefinedAttempts = 12;
 
@@ -190,21 +191,24 @@ bool ComparesLongDimensions(const sdfg::Graph& graph) {
 // In large graphs, first where claims failed; in small ones, that comes last.
 Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
                     const std::vector<ClaimOutcome>& outcomes,
-                    const shape_reduction::WitnessOptions& search) {
+                    const shape_reduction::WitnessOptions& search, double stage_timeout_s) {
   const auto focused = [&] {
     return shape_reduction::SearchFocused(problem, FocusesOf(problem, table, outcomes), search);
   };
-  const bool too_long = ComparesLongDimensions(problem.logical);
-  const bool large = problem.parallel.operators.size() > kLargeGraph || too_long;
+  const bool large =
+      problem.parallel.operators.size() > kLargeGraph || ComparesLongDimensions(problem.logical);
   shape_reduction::WitnessOptions everywhere = search;
   if (large) {
     Witness witness = focused();
     if (witness.outcome == Witness::Outcome::kConfirmed) return witness;
-    if (too_long) {
-      everywhere.time_budget_s = std::min(everywhere.time_budget_s, kLargeSearchSeconds);
-    }
+    everywhere.time_budget_s = std::min(everywhere.time_budget_s, kLargeSearchSeconds);
   }
   Witness witness = shape_reduction::SearchWitness(problem, everywhere);
+  if (large && witness.outcome == Witness::Outcome::kUnconfirmed) {
+    // It differs in doubles: confirming that is worth the time.
+    everywhere.time_budget_s = std::min(kConfirmSeconds, stage_timeout_s);
+    witness = shape_reduction::SearchWitness(problem, everywhere);
+  }
   if (large || witness.outcome == Witness::Outcome::kConfirmed) return witness;
   Witness last = focused();
   return last.outcome == Witness::Outcome::kConfirmed ? last : witness;
@@ -237,7 +241,7 @@ bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const
     if (outcomes[c].status == ClaimStatus::kProved && !outcomes[c].unsatisfiable) continue;
     search.suspects.push_back(table.claims()[c].parallel);
   }
-  const Witness witness = FindWitness(problem, table, outcomes, search);
+  const Witness witness = FindWitness(problem, table, outcomes, search, options.stage_timeout_s);
   *undefined_seen = witness.undefined_seen;
   if (witness.outcome != Witness::Outcome::kConfirmed) {
     if (witness.outcome != Witness::Outcome::kNone) {
