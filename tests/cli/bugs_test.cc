@@ -104,7 +104,7 @@ const std::vector<Row>& Rows() {
       {"GG2",
        "--model deepseek-tiny --tp 2 --sequence-parallel",
        1,
-       {"scaled by 2 = size of tp", "reduce_scatter (grad.layers.1.ffn_norm.2)", "device 0;"}},
+       {"scaled by 2 = size of tp", "reduce_scatter (grad.layers.1.ffn_norm.2)", "devices 0, 1;"}},
       {"GG5",
        kSequence,
        1,
