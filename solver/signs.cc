@@ -8,29 +8,31 @@ namespace planproof::solver {
 
 // Whether [e == 0] holds for some point of the sum's box, for all values of the other symbols: e
 // has one bound variable of the sum, with coefficient +-1, and its solution lies in the interval.
-// An id at an index of the sum differs from point to point: [v == ids[v]] need not hold anywhere.
+// An id at that variable differs from point to point: [v == ids[v]] need not hold anywhere. Other
+// indices of the sum may stand in ids: [v == ids[k]] has a solution v for any one k.
 bool Arena::SumMeets(const Atom& sum, const Affine& e) const {
   int variables = 0;
   int64_t coefficient = 0;
-  Interval domain;
+  Symbol variable = 0;
   Affine rest(e.constant);
-  const auto bound_here = [](Symbol s) {
-    return KindOf(s) == SymbolKind::kBound && BoundLevel(s) == 0;
-  };
   for (const auto& [s, c] : e.terms) {
-    if (KindOf(s) == SymbolKind::kIntAtom) {
-      const std::vector<Symbol>& inner = atoms_[AtomOfIntAtom(s)].symbols;
-      if (std::any_of(inner.begin(), inner.end(), bound_here)) return false;
-    }
-    if (bound_here(s)) {
+    if (KindOf(s) == SymbolKind::kBound && BoundLevel(s) == 0) {
       ++variables;
       coefficient = c;
-      domain = sum.domain[BoundPosition(s)];
+      variable = s;
     } else {
       rest = rest + Affine::Of(s, c);
     }
   }
   if (variables != 1 || (coefficient != 1 && coefficient != -1) || e.overflow) return false;
+  for (const auto& [s, c] : rest.terms) {
+    if (KindOf(s) != SymbolKind::kIntAtom) continue;
+    // Ids at ids are not looked into.
+    for (Symbol inner : atoms_[AtomOfIntAtom(s)].symbols) {
+      if (inner == variable || KindOf(inner) == SymbolKind::kIntAtom) return false;
+    }
+  }
+  const Interval domain = sum.domain[BoundPosition(variable)];
   // The solution must not depend on other variables bound by this sum; those were counted above.
   const IntRange solution = RangeOf(rest.Scaled(-coefficient));
   return solution.low >= domain.lo && solution.high < domain.hi;
