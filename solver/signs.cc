@@ -27,10 +27,9 @@ bool Arena::SumMeets(const Atom& sum, const Affine& e) const {
   if (variables != 1 || (coefficient != 1 && coefficient != -1) || e.overflow) return false;
   for (const auto& [s, c] : rest.terms) {
     if (KindOf(s) != SymbolKind::kIntAtom) continue;
-    // Ids at ids are not looked into.
-    for (Symbol inner : atoms_[AtomOfIntAtom(s)].symbols) {
-      if (inner == variable || KindOf(inner) == SymbolKind::kIntAtom) return false;
-    }
+    // Symbols of ids at ids are among them.
+    const std::vector<Symbol>& inner = atoms_[AtomOfIntAtom(s)].symbols;
+    if (std::binary_search(inner.begin(), inner.end(), variable)) return false;
   }
   const Interval domain = sum.domain[BoundPosition(variable)];
   // The solution must not depend on other variables bound by this sum; those were counted above.
