@@ -222,48 +222,36 @@ class ZeroTest {
   // with one index in a dimension has no such dimension. Or between the bounds of all sums: within
   // a piece some conditions always hold, or never.
   PolyId SplitAtCuts(PolyId p, bool by_body) {
-    const std::vector<Term> terms = arena_.poly(p).terms;
-    const Cuts cuts = CutsOf(terms, by_body);
+    const Cuts cuts = CutsOf(arena_.poly(p).terms, by_body);
     const auto cut = [](const auto& entry) { return entry.second.size() >= 3; };
     const auto many = [](const auto& entry) { return entry.second.size() > kMostCuts; };
     if (std::none_of(cuts.begin(), cuts.end(), cut)) return p;
     if (std::any_of(cuts.begin(), cuts.end(), many)) return p;
     arena_.align_digits_ = true;
     const absl::Cleanup restore = [this] { arena_.align_digits_ = false; };
-    std::vector<PolyId> parts;
-    int64_t pieces = 0;
-    for (const Term& t : terms) {
-      PolyId product = arena_.Constant(t.coefficient);
-      Factors rest;
-      for (const Factor& f : arena_.mono(t.mono).factors) {
-        if (!IsPlainSum(f)) {
-          rest.push_back(f);
-          continue;
-        }
-        const std::vector<Atom> boxes = Boxes(arena_.atom(f.atom), cuts, by_body);
-        pieces += static_cast<int64_t>(boxes.size());
-        if (pieces > kMostPieces || arena_.exhausted()) return p;
-        PolyId sum = kZeroPoly;
-        for (const Atom& box : boxes) {
-          sum = arena_.Add(sum, arena_.SumAgain(box, /*drop_single=*/true));
-        }
-        product = arena_.Mul(product, sum);
-      }
-      if (!rest.empty()) {
-        product = arena_.Mul(product, arena_.ProductOf(std::move(rest), Rational(1)));
-      }
-      parts.push_back(product);
-    }
-    return Total(std::move(parts));
+    auto parts = InPieces(p, [&](const Atom& sum) { return Boxes(sum, cuts, by_body); });
+    return parts ? Total(*std::move(parts)) : p;
   }
 
   // Every sum over few blocks that lie apart as the sum over each. A block may have neighbours that
   // the sum has not: of the blocks 0 and 3 of a row, block 0 joins 1 and 3 joins 2.
   PolyId SpreadShortDimensions(PolyId p) {
+    bool any = false;
+    auto parts = InPieces(p, [&](const Atom& sum) {
+      std::vector<Atom> slices = Slices(sum);
+      any |= slices.size() > 1;
+      return slices;
+    });
+    return parts && any ? Total(*std::move(parts)) : p;
+  }
+
+  // The terms of p with every plain sum as the sum of its pieces, each summed anew; nothing if
+  // there are too many pieces.
+  template <typename PiecesOf>
+  std::optional<std::vector<PolyId>> InPieces(PolyId p, const PiecesOf& pieces_of) {
     const std::vector<Term> terms = arena_.poly(p).terms;
     std::vector<PolyId> parts;
-    int64_t pieces = 0;
-    bool any = false;
+    int64_t count = 0;
     for (const Term& t : terms) {
       PolyId product = arena_.Constant(t.coefficient);
       Factors rest;
@@ -272,13 +260,12 @@ class ZeroTest {
           rest.push_back(f);
           continue;
         }
-        const std::vector<Atom> slices = Slices(arena_.atom(f.atom));
-        any |= slices.size() > 1;
-        pieces += static_cast<int64_t>(slices.size());
-        if (pieces > kMostPieces || arena_.exhausted()) return p;
+        const std::vector<Atom> pieces = pieces_of(arena_.atom(f.atom));
+        count += static_cast<int64_t>(pieces.size());
+        if (count > kMostPieces || arena_.exhausted()) return std::nullopt;
         PolyId sum = kZeroPoly;
-        for (const Atom& slice : slices) {
-          sum = arena_.Add(sum, arena_.SumAgain(slice, /*drop_single=*/true));
+        for (const Atom& piece : pieces) {
+          sum = arena_.Add(sum, arena_.SumAgain(piece, /*drop_single=*/true));
         }
         product = arena_.Mul(product, sum);
       }
@@ -287,7 +274,7 @@ class ZeroTest {
       }
       parts.push_back(product);
     }
-    return any ? Total(std::move(parts)) : p;
+    return parts;
   }
 
   std::vector<Atom> Slices(const Atom& sum) const {
