@@ -96,6 +96,24 @@ std::vector<int> Downstream(const sdfg::Graph& graph, TensorId place) {
   return distance;
 }
 
+// Calls visit(input, extent of a logical dimension, its map) for every input of the parallel graph
+// that is a part of a logical one, and every dimension of that.
+template <typename Visit>
+void ForEachMapOfInputs(const lineage::Problem& problem, const Visit& visit) {
+  for (size_t t = 0; t < problem.parallel.tensors.size() && t < problem.lineage.size(); ++t) {
+    const sdfg::Tensor& tensor = problem.parallel.tensors[t];
+    const lineage::Lineage& lineage = problem.lineage[t];
+    if (tensor.producer != sdfg::kNone || lineage.kind != lineage::LineageKind::kFull) continue;
+    const sdfg::Shape& logical = problem.logical.tensors[lineage.logical].shape;
+    for (size_t d = 0; d < lineage.map.size(); ++d) visit(tensor, logical[d], lineage.map[d]);
+  }
+}
+
+// Whether the term is a multiple of an index of the tensor, undivided.
+bool IsWhole(const lineage::IndexTerm& term, const sdfg::Tensor& tensor) {
+  return term.dim < static_cast<int>(tensor.axes.size()) && term.div == 1 && term.mod == 0;
+}
+
 }  // namespace
 
 FocusedChooser::FocusedChooser(const lineage::Problem& problem, const InputChooser& inputs,
@@ -126,24 +144,17 @@ FocusedChooser::FocusedChooser(const lineage::Problem& problem, const InputChoos
 
 void FocusedChooser::FindEdges() {
   std::map<int64_t, std::set<int64_t>> starts;
-  for (size_t t = 0; t < problem_.parallel.tensors.size() && t < problem_.lineage.size(); ++t) {
-    const sdfg::Tensor& tensor = problem_.parallel.tensors[t];
-    const lineage::Lineage& lineage = problem_.lineage[t];
-    if (tensor.producer != sdfg::kNone || lineage.kind != lineage::LineageKind::kFull) continue;
-    const sdfg::Shape& logical = problem_.logical.tensors[lineage.logical].shape;
-    for (size_t d = 0; d < lineage.map.size(); ++d) {
-      std::set<int64_t>& own = starts[logical[d]];
-      if (own.size() < kMostParts) own.insert(lineage.map[d].constant);
-      for (const lineage::IndexTerm& term : lineage.map[d].terms) {
-        if (term.dim >= static_cast<int>(tensor.axes.size()) || term.div != 1 || term.mod != 0) {
-          continue;
+  ForEachMapOfInputs(
+      problem_, [&](const sdfg::Tensor& tensor, int64_t extent, const lineage::IndexMap& map) {
+        std::set<int64_t>& own = starts[extent];
+        if (own.size() < kMostParts) own.insert(map.constant);
+        for (const lineage::IndexTerm& term : map.terms) {
+          if (!IsWhole(term, tensor)) continue;
+          for (int64_t k = 0; k < tensor.shape[term.dim] && own.size() < kMostParts; ++k) {
+            own.insert(map.constant + k * term.scale);
+          }
         }
-        for (int64_t k = 0; k < tensor.shape[term.dim] && own.size() < kMostParts; ++k) {
-          own.insert(lineage.map[d].constant + k * term.scale);
-        }
-      }
-    }
-  }
+      });
   for (const auto& [extent, own] : starts) {
     std::set<int64_t> edges = {0, extent - 1};
     for (int64_t start : own) {
@@ -371,30 +382,21 @@ FocusedChooser::Partitions FocusedChooser::Cut(
   };
   // The slices of inputs that these coordinates hold.
   std::set<std::vector<int64_t>> seen;
-  for (size_t t = 0; t < problem_.parallel.tensors.size() && t < problem_.lineage.size(); ++t) {
-    const sdfg::Tensor& tensor = problem_.parallel.tensors[t];
-    const lineage::Lineage& lineage = problem_.lineage[t];
-    if (tensor.producer != sdfg::kNone || lineage.kind != lineage::LineageKind::kFull) continue;
-    const sdfg::Shape& logical = problem_.logical.tensors[lineage.logical].shape;
-    for (size_t d = 0; d < lineage.map.size(); ++d) {
-      for (const lineage::IndexTerm& term : lineage.map[d].terms) {
-        if (term.dim >= static_cast<int>(tensor.axes.size()) || term.div != 1 || term.mod != 0 ||
-            term.scale <= 0) {
-          continue;
+  ForEachMapOfInputs(
+      problem_, [&](const sdfg::Tensor& tensor, int64_t extent, const lineage::IndexMap& map) {
+        for (const lineage::IndexTerm& term : map.terms) {
+          if (!IsWhole(term, tensor) || term.scale <= 0) continue;
+          const auto at = coordinates.find(tensor.axes[term.dim]);
+          if (at == coordinates.end()) continue;
+          const auto [low, high] = at->second;
+          const int64_t axis_extent = tensor.shape[term.dim];
+          if (!seen.insert({extent, term.scale, axis_extent, low, high}).second) continue;
+          refine(extent, DimPartition::WithDigitCuts(extent, term.scale, axis_extent, {low, high}));
+          if (term.scale * axis_extent == extent) {
+            (*place)[extent] = {low * term.scale, high * term.scale};
+          }
         }
-        const auto at = coordinates.find(tensor.axes[term.dim]);
-        if (at == coordinates.end()) continue;
-        const auto [low, high] = at->second;
-        const int64_t axis_extent = tensor.shape[term.dim];
-        if (!seen.insert({logical[d], term.scale, axis_extent, low, high}).second) continue;
-        refine(logical[d],
-               DimPartition::WithDigitCuts(logical[d], term.scale, axis_extent, {low, high}));
-        if (term.scale * axis_extent == logical[d]) {
-          (*place)[logical[d]] = {low * term.scale, high * term.scale};
-        }
-      }
-    }
-  }
+      });
   // The part of the logical tensor that the suspect is at the box.
   for (size_t d = 0; d < focus.lineage.map.size() && !focus.box.empty(); ++d) {
     const lineage::IndexMap& map = focus.lineage.map[d];
