@@ -219,8 +219,9 @@ Approximate PowerOf(Approximate a, long double exponent) {
     if (exponent < 0 || a.scale > 1e6L) return Undefined(a);
     return {0, std::pow(a.scale, exponent)};
   }
-  long double v = std::pow(a.value, exponent);
-  return {v, std::fabs(v) * std::pow(a.scale / std::fabs(a.value), std::fabs(exponent) + 1)};
+  // Written out, a power has the base's magnitudes to that power; so has a power of a power.
+  const long double v = std::pow(a.value, exponent), cancelled = a.scale / std::fabs(a.value);
+  return {v, std::fabs(v) * std::pow(cancelled, std::max(1.0L, std::fabs(exponent)))};
 }
 
 bool IsZeroValue(Approximate a) { return std::fabs(a.value) <= 1e-13L * a.scale; }
