@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "frontend/plan/coordinate_functions.h"
 #include "frontend/plan/status_macros.h"
 
@@ -27,14 +28,22 @@ using Point = std::vector<int64_t>;
 
 bool IsConstant(const Node& node) { return node.op == Op::kIntConst || node.op == Op::kReal; }
 
-// Everything but the values of constants.
+// Everything but the values of constants, and where every node stands: members of a group are
+// compared node by node, and equal expressions may have been built in different order.
 std::string Structure(const IndexFunction& function) {
   IndexFunction copy = function;
+  std::string places;
   for (Node& node : copy.nodes) {
     if (node.op == Op::kIntConst) node.value = 0;
     if (node.op == Op::kReal) node.real = solver::Rational();
+    absl::StrAppend(&places, static_cast<int>(node.op), "(", absl::StrJoin(node.args, ","), ")");
   }
-  return copy.Serialize();
+  for (const sdfg::FunctionOutput& output : copy.outputs)
+    absl::StrAppend(&places, output.body, ";");
+  for (const sdfg::FunctionPremise& premise : copy.premises) {
+    absl::StrAppend(&places, premise.condition, ";");
+  }
+  return absl::StrCat(places, "|", copy.Serialize());
 }
 
 struct Group {
