@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "sdfg/narrow_types.h"
 
 namespace planproof::sdfg {
 namespace {
@@ -37,6 +38,7 @@ class Assembly {
 
   // The reduction of the given terms, at least one.
   absl::StatusOr<ExprId> Reduce(const std::vector<ExprId>& terms, ReduceKind kind) {
+    if (absl::Status status = CheckSum(kind); !status.ok()) return status;
     if (integer_ && kind == ReduceKind::kAvg) {
       return absl::InvalidArgumentError("the average of integers is not an integer");
     }
@@ -49,6 +51,7 @@ class Assembly {
   // The reduction over index `axis` (of `extent` values) of x read at `indices`.
   absl::StatusOr<ExprId> ReduceAxis(int input, std::vector<ExprId> indices, int axis,
                                     int64_t extent, ReduceKind kind) {
+    if (absl::Status status = CheckSum(kind); !status.ok()) return status;
     if (integer_) {  // sums and maxima over an index are real-valued
       std::vector<ExprId> terms;
       for (int64_t i = 0; i < extent; ++i) {
@@ -92,6 +95,14 @@ class Assembly {
   }
 
  private:
+  absl::Status CheckSum(ReduceKind kind) const {
+    if (!IsNarrow(dtype_) || kind == ReduceKind::kMax || kind == ReduceKind::kMin) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("a sum in ", DTypeName(dtype_), " is not the sum of the numbers; ",
+                     "convert them first, e.g. with \"long\" or \"float\""));
+  }
   ExprId Combine(ExprId a, ExprId b, ReduceKind kind) {
     const bool sum = kind == ReduceKind::kSum || kind == ReduceKind::kAvg;
     if (!integer_) {

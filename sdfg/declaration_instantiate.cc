@@ -8,6 +8,7 @@
 #include "sdfg/declaration_instance.h"
 #include "sdfg/declaration_shapes.h"
 #include "sdfg/index_digits.h"
+#include "sdfg/narrow_types.h"
 
 namespace planproof::sdfg {
 namespace {
@@ -68,6 +69,18 @@ class Instantiation {
     if (!value.ok()) return value.status();
     // The sort of the body and the element type agree: integers are read as indices elsewhere.
     DType dtype = ResultType(output);
+    if (output.dtype == DType::kUnknown && IsNarrow(dtype) && !Keeps(dtype, *value)) {
+      // Reductions of one tensor count in 64 bits.
+      const bool reduces = !output.pattern.elementwise && TensorOperands() == 1;
+      if (!reduces && !LiteralPromotes(dtype)) {
+        return instance_.Error(
+            d_.syntax[output.body].position,
+            std::string("the result would be computed in ") + DTypeName(dtype) +
+                (dtype == DType::kBool ? ", where 1 + 1 is 1" : ", which may wrap around") +
+                "; convert an operand first, e.g. with \"long\" or \"float\"");
+      }
+      dtype = DType::kFloat32;
+    }
     bool integer = value->sort == Value::Sort::kInt ||
                    (value->sort == Value::Sort::kConstant && value->constant.IsInteger());
     if (IsInteger(dtype) && !integer) {
@@ -88,6 +101,68 @@ class Instantiation {
     instance_.builder.SetBody(added, *body);
     if (d_.stop_gradient) instance_.builder.SetStopGradient(added);
     return number == 0 ? Premises(added, scope) : absl::OkStatus();
+  }
+
+  size_t TensorOperands() const {
+    return static_cast<size_t>(
+        std::count_if(instance_.operands.begin(), instance_.operands.end(),
+                      [](const Operand& o) { return o.kind == Operand::Kind::kTensor; }));
+  }
+
+  // A number among the operands makes the result of a wider type than the tensors have: any number
+  // beside truth values, a fraction beside integers.
+  bool LiteralPromotes(DType dtype) const {
+    return std::any_of(instance_.operands.begin(), instance_.operands.end(),
+                       [dtype](const Operand& o) {
+                         return o.kind == Operand::Kind::kLiteral &&
+                                (dtype == DType::kBool || !o.literal.IsInteger());
+                       });
+  }
+
+  // Whether every value is one of the operands' elements, or else a truth value: nothing is
+  // computed in the narrow type.
+  bool Keeps(DType dtype, const Value& value) const {
+    switch (value.sort) {
+      case Value::Sort::kTruth:
+      case Value::Sort::kBool:
+        return true;
+      case Value::Sort::kConstant:
+        return dtype != DType::kBool || value.constant.IsZero() || value.constant.IsOne();
+      case Value::Sort::kNegInf:
+        return false;
+      default:
+        return Keeps(dtype, value.id);
+    }
+  }
+
+  bool Keeps(DType dtype, ExprId id) const {
+    const Node& node = instance_.builder.node(id);
+    const auto from = [&](size_t first) {
+      return std::all_of(node.args.begin() + static_cast<std::ptrdiff_t>(first), node.args.end(),
+                         [&](ExprId arg) { return Keeps(dtype, arg); });
+    };
+    switch (node.op) {
+      case Op::kElement:
+      case Op::kIntElement:
+      case Op::kIndicator:
+        return true;
+      case Op::kIntConst:
+        return dtype != DType::kBool || node.value == 0 || node.value == 1;
+      case Op::kReal:
+        return dtype != DType::kBool || node.real.IsZero() || node.real.IsOne();
+      case Op::kPosition:
+      case Op::kMax:
+      case Op::kMin:
+      case Op::kReduceMax:
+      case Op::kReduceMin:
+        return from(0);
+      case Op::kMul:  // of truth values: both
+        return dtype == DType::kBool && from(0);
+      case Op::kSelect:
+        return from(1);
+      default:
+        return false;
+    }
   }
 
   DType ResultType(const OutputDeclaration& output) const {

@@ -8,6 +8,7 @@
 
 #include "sdfg/declaration_instantiate.h"
 #include "sdfg/declaration_shapes.h"
+#include "sdfg/narrow_types.h"
 #include "sdfg/native_operators.h"
 
 namespace planproof::sdfg {
@@ -23,6 +24,9 @@ absl::StatusOr<IndexFunction> Finish(IndexFunctionBuilder* builder) {
 absl::Status NoIntegers(const NativeCall& call) {
   for (const Operand& operand : call.operands) {
     if (IsInteger(operand.dtype)) return call.Error("expected tensors of real numbers");
+  }
+  if (IsNarrow(PromotedType(call.operands))) {
+    return call.Error("expected tensors of real numbers, not of truth values");
   }
   return absl::OkStatus();
 }

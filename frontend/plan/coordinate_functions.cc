@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/status_macros.h"
+#include "sdfg/narrow_types.h"
 
 namespace planproof::plan {
 namespace {
@@ -84,6 +85,10 @@ absl::StatusOr<IndexFunction> GatherDrop(const Shape& shape, DType dtype, int ax
 
 absl::StatusOr<IndexFunction> ReduceToRoot(const Shape& shape, DType dtype, int axis_dim,
                                            int64_t root, const std::string& result) {
+  if (sdfg::IsNarrow(dtype)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a sum in ", sdfg::DTypeName(dtype), " is not the sum of the numbers"));
+  }
   IndexFunctionBuilder builder("reduce");
   const int x = builder.AddInput("x", shape, dtype);
   const int y = builder.AddOutput("y", shape, dtype);

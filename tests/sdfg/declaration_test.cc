@@ -326,5 +326,30 @@ TEST(OperatorLibrary, DataMovementIsDerivedFromTheFunction) {
   EXPECT_FALSE(moves("embedding", {Tensor({2}, DType::kInt64), Tensor({3, 4})}));
 }
 
+// PyTorch computes in the operands' type: 100 + 100 is -56 in int8, and true + true is true.
+TEST(Declaration, NothingIsComputedInANarrowType) {
+  const Operand bytes = Tensor({4}, DType::kInt8), truths = Tensor({4}, DType::kBool);
+  for (const auto& [name, operands] : std::vector<std::pair<std::string, std::vector<Operand>>>{
+           {"add", {bytes, bytes}},
+           {"mul", {bytes, Literal(solver::Rational(3))}},
+           {"square", {Tensor({4}, DType::kUInt8)}},
+           {"neg", {Tensor({4}, DType::kInt16)}},
+           {"linear", {Tensor({2, 4}, DType::kInt8), Tensor({3, 4}, DType::kInt8)}}}) {
+    EXPECT_THAT(Instance("", name, operands), HasSubstr("which may wrap around")) << name;
+  }
+  EXPECT_THAT(Instance("", "add", {truths, truths}), HasSubstr("where 1 + 1 is 1"));
+  EXPECT_THAT(Instance("", "matmul", {Tensor({4, 4}, DType::kBool), Tensor({4, 4}, DType::kBool)}),
+              HasSubstr("not of truth values"));
+  // A wider operand, a fraction, or no computation at all.
+  const Operand wide = Tensor({4}, DType::kInt64), real = Tensor({4});
+  EXPECT_EQ(Instance("", "add", {bytes, wide}), "z[i0] = x[i0] + y[i0]");
+  EXPECT_EQ(Instance("", "mul", {bytes, real}), "z[i0] = real(x[i0]) * y[i0]");
+  EXPECT_THAT(Instance("", "mul", {bytes, Literal(solver::Rational(1, 3))}), HasSubstr("z[i0] ="));
+  EXPECT_EQ(Instance("", "mul", {truths, truths}), "z[i0] = x[i0] * y[i0]");
+  EXPECT_THAT(Instance("", "sub", {Literal(solver::Rational(1)), truths}), HasSubstr("z[i0] ="));
+  EXPECT_EQ(Instance("", "sum", {truths}), "y[d] = sum(r0: x[r0])");
+  EXPECT_THAT(Instance("", "where", {truths, bytes, bytes}), HasSubstr("z[i0] ="));
+}
+
 }  // namespace
 }  // namespace planproof::sdfg

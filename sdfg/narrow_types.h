@@ -1,0 +1,15 @@
+// Element types in which a computed number is not the sum or product of the numbers.
+#ifndef PLANPROOF_SDFG_NARROW_TYPES_H_
+#define PLANPROOF_SDFG_NARROW_TYPES_H_
+
+#include "sdfg/types.h"
+
+namespace planproof::sdfg {
+
+// int8, uint8, int16: integers that wrap around (ids and counts fit into 32 bits). bool: truth
+// values are added by "or".
+inline bool IsNarrow(DType dtype) { return dtype >= DType::kInt16 && dtype <= DType::kBool; }
+
+}  // namespace planproof::sdfg
+
+#endif  // PLANPROOF_SDFG_NARROW_TYPES_H_
