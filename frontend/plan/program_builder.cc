@@ -281,7 +281,12 @@ absl::Status PlanBuilder::AddInputs(ProgramState* state) {
     input_boxes_[resolved->logical].push_back({absl::StrCat("program ", state->name),
                                                resolved->lineage.map, tensor.shape,
                                                resolved->overlap});
-    read_as_[{state, resolved->logical}] = relation;
+    std::vector<ReadAs>& reads = read_as_[{state, resolved->logical}];
+    if (std::none_of(reads.begin(), reads.end(), [&](const ReadAs& read) {
+          return read.axes == resolved->axes && read.map == resolved->lineage.map;
+        })) {
+      reads.push_back({relation, resolved->axes, resolved->lineage.map});
+    }
     const TensorId id = problem_.parallel.AddTensor(std::move(tensor));
     problem_.lineage.resize(id + 1);
     problem_.lineage[id] = std::move(resolved->lineage);

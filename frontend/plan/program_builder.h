@@ -173,8 +173,13 @@ class PlanBuilder {
   std::vector<std::unique_ptr<ProgramState>> programs_;
   std::unordered_map<std::string, ProgramState*> by_name_;
   std::map<sdfg::TensorId, std::vector<CoverBox>> input_boxes_;  // by logical tensor
-  // Per program and logical input: the relation in which it was read.
-  std::map<std::pair<const ProgramState*, sdfg::TensorId>, Relation> read_as_;
+  // Per program and logical input: the relations in which it was read, and what they come to.
+  struct ReadAs {
+    Relation relation;
+    AxisList axes;
+    std::vector<lineage::IndexMap> map;
+  };
+  std::map<std::pair<const ProgramState*, sdfg::TensorId>, std::vector<ReadAs>> read_as_;
   std::map<std::pair<sdfg::TensorId, std::string>, sdfg::TensorId> multiples_;
   int64_t schedule_budget_ = int64_t{1} << 20;  // steps that schedules may still have
   std::vector<std::string> plan_declared_;  // sharded inputs whose relation only the plan states

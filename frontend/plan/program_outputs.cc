@@ -228,11 +228,23 @@ absl::Status PlanBuilder::AddUpdates() {
                                " but holds no updated value \"", update.updated(),
                                "\"; name it under \"outputs\""));
       }
-      Relation relation = read->second;
-      relation.set_of(update.updated());
-      PLAN_RETURN_IF_ERROR(AddClaim(state.get(), update.updated(), local, relation, &boxes));
-      problem_.required.back().what +=
-          absl::StrCat(" (in the relation in which ", update.parameter(), " was read)");
+      // Each of the parameter's slices that the program holds takes part in the next step.
+      for (const ReadAs& as : read->second) {
+        Relation relation = as.relation;
+        relation.set_of(update.updated());
+        const absl::Status claimed =
+            AddClaim(state.get(), update.updated(), local, relation, &boxes);
+        if (!claimed.ok() && read->second.size() > 1) {
+          return At({plan_file_, state->program->line(), state->pointer},
+                    absl::StrCat("program \"", state->name, "\" reads parameter ",
+                                 update.parameter(), " in ", read->second.size(),
+                                 " relations, but holds its new value in one; read it in one and ",
+                                 "cut or gather it in the program"));
+        }
+        PLAN_RETURN_IF_ERROR(claimed);
+        problem_.required.back().what +=
+            absl::StrCat(" (in the relation in which ", update.parameter(), " was read)");
+      }
     }
     if (boxes.empty()) {
       return At(at, absl::StrCat("no program reads parameter \"", update.parameter(), "\""));
