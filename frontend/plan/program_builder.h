@@ -108,6 +108,10 @@ class PlanBuilder {
                                               const Position& position);
   absl::StatusOr<Definitions> BuildGroup(ProgramState* state, const Operator& op,
                                          const Position& position);
+  // The program that holds the tensor which `state` calls `name` ("tensor" or "program:tensor"),
+  // and its name there. The tensor has been looked up.
+  std::pair<const ProgramState*, std::string> OwnerOf(const ProgramState* state,
+                                                      const std::string& name) const;
   // Ranks of the two programs correspond one to one.
   static bool SameFixedAxes(const ProgramState& a, const ProgramState& b);
   absl::StatusOr<sdfg::TensorId> OverAxis(ProgramState* state, const Operator& op,

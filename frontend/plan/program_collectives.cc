@@ -232,6 +232,13 @@ absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operat
                      SourceOf(op, position), Texts(op), std::move(devices))[0];
 }
 
+std::pair<const ProgramState*, std::string> PlanBuilder::OwnerOf(const ProgramState* state,
+                                                                 const std::string& name) const {
+  const size_t colon = name.find(':');
+  if (state->scope.count(name) > 0 || colon == std::string::npos) return {state, name};
+  return {by_name_.at(name.substr(0, colon)), name.substr(colon + 1)};
+}
+
 bool PlanBuilder::SameFixedAxes(const ProgramState& a, const ProgramState& b) {
   return std::equal(a.coordinates.fixed.begin(), a.coordinates.fixed.end(),
                     b.coordinates.fixed.begin(), b.coordinates.fixed.end(),
@@ -251,13 +258,7 @@ absl::StatusOr<Definitions> PlanBuilder::BuildGroup(ProgramState* state, const O
     if (!input.ok()) {
       return At(position, absl::StrCat(op.op(), ": ", std::string(input.status().message())));
     }
-    const ProgramState* owner = state;
-    std::string local = name;
-    const size_t colon = name.find(':');
-    if (state->scope.count(name) == 0 && colon != std::string::npos) {
-      owner = by_name_.at(name.substr(0, colon));
-      local = name.substr(colon + 1);
-    }
+    const auto [owner, local] = OwnerOf(state, name);
     if (owner == state) {
       if (own >= 0 && op.op() != "move") {
         return At(position, absl::StrCat("program \"", state->name, "\" takes part twice"));

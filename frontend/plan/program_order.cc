@@ -58,8 +58,8 @@ absl::StatusOr<Definitions> PlanBuilder::Start(ProgramState* state, const Operat
   problem_.parallel.tensors[id].name = FullName(*state, name + "@started");
   lineage::Flight flight{op.async(), id, {}};
   for (const Operand& operand : op.inputs()) {
-    const auto own = state->scope.find(operand.tensor());
-    if (own != state->scope.end()) flight.sources.push_back(own->second);
+    const auto [owner, local] = OwnerOf(state, operand.tensor());
+    if (owner == state) flight.sources.push_back(state->scope.at(local));
   }
   problem_.schedule.flights.push_back(std::move(flight));
   state->started[op.async()] = {name, id};

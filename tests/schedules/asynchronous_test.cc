@@ -98,6 +98,29 @@ TEST(Buffers, AWriteIntoABufferInFlightNamesBothPlaces) {
               HasSubstr("is written while handle \"sum of p\" writes it"));
 }
 
+// Operands of a collective between programs are named with their program.
+TEST(Buffers, ACollectiveBetweenProgramsReadsItsOwnProgramsOperandUntilItsWait) {
+  const auto plan = [](const std::string& last) {
+    std::string programs;
+    for (const std::string rank : {"0", "1"}) {
+      absl::StrAppend(&programs, programs.empty() ? "" : ", ", R"({"name": "r)", rank,
+                      R"(", "devices": {"r": )", rank, R"(}, "inputs": {"x": {"0": "r"}},
+            "operators": [{"op": "sum", "in": "x", "attrs": {"dim": 0}, "out": "p"},
+              {"op": "all_reduce", "in": ["r0:p", "r1:p"], "out": "y", "async": "h"}, )",
+                      last, R"(], "buffers": {"p": "b", "q": "b"}})");
+    }
+    return absl::StrCat(R"({"planproof": 1, "specification": {"inputs": {"x": [4, 8]},
+      "operators": [{"op": "sum", "in": "x", "attrs": {"dim": 0}, "out": "y"}], "outputs": ["y"]},
+      "plan": {"mesh": {"r": 2}, "programs": [)",
+                        programs, "]}}");
+  };
+  const std::string other = R"({"op": "sum", "in": "x", "attrs": {"dim": 0}, "out": "q"})";
+  EXPECT_EQ(Said(plan(absl::StrCat(R"({"op": "wait", "in": "h"}, )", other))), "PROVED");
+  EXPECT_THAT(Said(plan(absl::StrCat(other, R"(, {"op": "wait", "in": "h"})"))),
+              StartsWith("MALFORMED: buffer in flight: buffer \"b\" of program \"r0\" is written "
+                         "while handle \"h\" reads it"));
+}
+
 TEST(Buffers, ACollectiveInPlaceIsNoConflict) {
   const std::string buffers = R"("buffers": {"p": "workspace", "h": "workspace"})";
   EXPECT_EQ(Said(RowParallel(List({kStart, kWait, kRead}), buffers)), "PROVED");
