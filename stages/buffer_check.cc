@@ -96,21 +96,33 @@ class ProgramBuffers {
   // What the specification requires is still there at the end.
   std::optional<Violation> CheckRequired() {
     for (const lineage::RequiredRelation& required : order_.problem().required) {
-      if (!Owned(required.parallel)) continue;
-      for (int64_t m = 0; m < (order_.Varies(required.parallel) ? order_.microbatches() : 1); ++m) {
+      const TensorId held = HeldAs(required.parallel);
+      if (!Owned(held)) continue;
+      for (int64_t m = 0; m < (order_.Varies(held) ? order_.microbatches() : 1); ++m) {
         if (--budget_ < 0) return std::nullopt;
-        const Slot& slot = SlotOf(required.parallel, m);
-        if (slot.tensor == required.parallel && slot.microbatch == m) continue;
-        const std::string what = order_.TensorText(required.parallel, m);
-        return OrderViolation("buffer overwritten",
-                              absl::StrCat("the required output ", what, " is overwritten in ",
-                                           Buffer(required.parallel)),
-                              absl::StrCat(Text(slot.writer), " writes ",
-                                           order_.TensorText(slot.tensor, slot.microbatch),
-                                           " over ", what, ", which is required"));
+        const Slot& slot = SlotOf(held, m);
+        if (slot.tensor == held && slot.microbatch == m) continue;
+        const std::string what = order_.TensorText(held, m);
+        return OrderViolation(
+            "buffer overwritten",
+            absl::StrCat("the required output ", what, " is overwritten in ", Buffer(held)),
+            absl::StrCat(Text(slot.writer), " writes ",
+                         order_.TensorText(slot.tensor, slot.microbatch), " over ", what,
+                         ", which is required"));
       }
     }
     return std::nullopt;
+  }
+
+  // What is required per rank may be one tensor that is the same on all of them, written out as
+  // "replicate" for the claim's sake: no copy is made.
+  TensorId HeldAs(TensorId tensor) const {
+    while (!Owned(tensor) && graph_.tensors[tensor].producer != kNone) {
+      const sdfg::Operator& op = graph_.operators[graph_.tensors[tensor].producer];
+      if (op.name != "replicate" || op.lifted || op.inputs.size() != 1) break;
+      tensor = op.inputs[0];
+    }
+    return tensor;
   }
 
   Slot& SlotOf(TensorId tensor, int64_t microbatch) {

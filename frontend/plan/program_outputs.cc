@@ -171,8 +171,12 @@ absl::Status PlanBuilder::AddClaim(ProgramState* state, const std::string& logic
   for (const std::string& name : mentioned) {
     const AxisId axis = state->coordinates.Find(name);
     if (axis == sdfg::kNone || state->coordinates.fixed[axis].has_value()) continue;
+    const auto first = static_cast<TensorId>(problem_.parallel.tensors.size());
     absl::StatusOr<TensorId> spread = SpreadOver(state, id, axis);
     if (!spread.ok()) return At(at, spread.status());
+    // It is made where the tensor is; an input, in the first phase.
+    if (state->phases.names.empty()) return At(at, "a program without operators has no schedule");
+    SetPlaces(first, *state, std::max(0, problem_.schedule.places[id].phase));
     id = *spread;
   }
   const sdfg::Tensor& tensor = problem_.parallel.tensors[id];

@@ -137,6 +137,24 @@ TEST(Buffers, ARequiredOutputIsStillThereAtTheEnd) {
               HasSubstr("the required output y is overwritten in buffer \"out\""));
 }
 
+// Each rank is to hold its part of y. What all ranks hold alike is written out per rank for that
+// claim.
+TEST(Buffers, WhatIsRequiredPerRankIsStillThereAtTheEnd) {
+  const auto plan = [](const std::string& relation, const std::string& buffers) {
+    return absl::StrCat(R"({"planproof": 1, "specification": {"inputs": {"x": [4]},
+      "operators": [{"op": "exp", "in": "x", "out": "y"}], "outputs": {"y": )",
+                        relation, R"(}}, "plan": {"mesh": {"dp": 2}, "programs": [{"inputs": ["x"],
+      "operators": [{"op": "exp", "in": "x", "out": "y"}, {"op": "neg", "in": "x", "out": "z"}],
+      "buffers": )",
+                        buffers, "}]}}");
+  };
+  const std::string whole = R"({"map": ["i0 + dp - dp"]})";
+  EXPECT_EQ(Said(plan(whole, "{}")), "PROVED");
+  EXPECT_EQ(Said(plan(whole, R"({"z": "b", "x": "b"})")), "PROVED");
+  EXPECT_THAT(Said(plan(whole, R"({"y": "b", "z": "b"})")),
+              StartsWith("MALFORMED: buffer overwritten"));
+}
+
 TEST(Buffers, SlotsAreReusedByMicrobatches) {
   // Doubles and squares 4 microbatches; `slots` instances of s are kept.
   const auto plan = [](int slots, const std::string& schedule) {
