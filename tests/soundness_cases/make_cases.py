@@ -459,6 +459,65 @@ def off_root_rows():
              "the same sums, from the root")
 
 
+def instance_rows():
+    """One operator that differs by rank, and types in which 1 + 1 is not 2."""
+    # x[i + 2, j + a + 10] with a = 3 on rank 0 and 4 on rank 1. The constant 3 of rank 0 is built
+    # before -3, the constant 4 of rank 1 after it.
+    pick = ["op pick(x[n, m]) {a: int} -> y[i:2, j:2] = x[i + 5 - 3, j + a + 10]"]
+    for n, m in ((16, 24), (9, 19)):
+        for name, verdict, rows, columns in (("wrong", "REFUTED", (2, 5), (13, 7)),
+                                             ("right", "PROVED", (2, 2), (13, 14))):
+            block = []
+            for r in (0, 1):
+                block += [op("slice", "x", f"rows{r}", dim=0, start=rows[r], stop=rows[r] + 2),
+                          op("slice", f"rows{r}", f"block{r}", dim=1, start=columns[r],
+                             stop=columns[r] + 2)]
+            model = spec(block + [op("concat", ["block0", "block1"], "y", dim=0)],
+                         {"y": {"0": "tp"}}, inputs={"x": [n, m]})
+            case(f"S12_constant_by_rank_{name}_{n}", verdict, model,
+                 single({"x": {}}, [op("pick", "x", "y", a="=tp + 3")], mesh={"tp": 2}),
+                 "instances of an operator compared node by node that were built in another order",
+                 operators=pick)
+    for n in (4, 3):
+        signs = [op("lt", ["x", 0], "a"), op("lt", ["z", 0], "b")]
+        sums = [op("float", "a", "a.f"), op("float", "b", "b.f"), op("add", ["a.f", "b.f"], "y")]
+        model = spec(signs + sums, ["y"], inputs={"x": [n], "z": [n]})
+        case(f"S13_truth_values_added_{n}", "MALFORMED", model,
+             single(["x", "z"], signs + [op("add", ["a", "b"], "c"), op("float", "c", "y")]),
+             "the sum of two truth values is their disjunction")
+        case(f"S13_numbers_added_{n}", "PROVED", model, single(["x", "z"], signs + sums),
+             "the same, of numbers")
+        model = spec([op("long", "x", "a"), op("add", ["a", "a"], "b"), op("float", "b", "y")], ["y"],
+                     inputs={"x": f"int8[{n}]"}, premises={"x": [0, 128]})
+        case(f"S13_bytes_added_{n}", "MALFORMED", model,
+             single(["x"], [op("add", ["x", "x"], "b"), op("float", "b", "y")]),
+             "a sum in 8 bits wraps around")
+        model = spec([op("lt", ["x", 0], "a"), op("float", "a", "a.f"), op("sum", "a.f", "y")], ["y"],
+                     inputs={"x": [2 * n]})
+        case(f"S13_truth_values_reduced_{n}", "MALFORMED", model,
+             single({"x": {"0": "tp"}}, [op("lt", ["x", 0], "a"), over("all_reduce", "tp", "a", "c"),
+                                         op("float", "c", "c.f"), op("sum", "c.f", "y")],
+                    mesh={"tp": 2}), "a sum of truth values over ranks is their disjunction")
+        case(f"S13_counts_reduced_{n}", "PROVED", model,
+             single({"x": {"0": "tp"}}, [op("lt", ["x", 0], "a"), op("sum", "a", "p"),
+                                         over("all_reduce", "tp", "p", "y")], mesh={"tp": 2}),
+             "the same, of counts")
+
+
+def per_rank_rows():
+    """Each rank is to hold its part; all ranks hold one and the same tensor."""
+    for n in (4, 6):
+        first = op("slice", "z", "y", dim=0, start=0, stop=n // 2)
+        model = spec([op("exp", "x", "y")], {"y": {"0": "dp"}}, inputs={"x": [n]})
+        case(f"S14_one_part_everywhere_{n}", "REFUTED", model,
+             single(["x"], [op("exp", "x", "z"), first], mesh={"dp": 2}),
+             "all ranks hold the first rank's part")
+        constant = spec([op("mul", ["one", 2], "y")], {"y": {"0": "dp"}}, ones={"one": [n]}, inputs={})
+        case(f"S14_equal_parts_{n}", "PROVED", constant,
+             single(["one"], [op("mul", ["one", 2], "z"), first], mesh={"dp": 2}),
+             "the same where all parts are equal")
+
+
 def lineage_rows():
     for b, n in ((8, 4), (6, 3)):
         model = spec([op("linear", ["x", "w"], "y"), op("mul", ["y", "g"], "z"), op("sum", "z", "l")],
@@ -563,6 +622,10 @@ def lineage_rows():
                      over("chunk", "tp", "W", "wl", dim=0),
                      op("sgd", ["wl", "g"], "w.new", lr=0.5)], mesh={"tp": 2}),
              "read by columns, updated by rows", judge=False)
+        case(f"S9_updated_one_of_two_{n}", "MALFORMED", model,
+             single({"w": {"1": "tp"}, "copy": {"of": "w"}, "g": {"1": "tp"}},
+                    [op("sgd", ["w", "g"], "w.new", lr=0.5)], mesh={"tp": 2}),
+             "two slices of a parameter are read and one is updated", judge=False)
     for microbatches in (4, 3):
         b, n = 2 * microbatches, 3
         model = spec([op("linear", ["x", "w"], "y"), op("mul", ["y", "g"], "z"), op("sum", "z", "l")],
@@ -590,6 +653,8 @@ def main():
     differentiation_rows()
     algebra_rows()
     off_root_rows()
+    instance_rows()
+    per_rank_rows()
     lineage_rows()
     with open("manifest.json", "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(entry) for entry in MANIFEST) + "\n]\n")
