@@ -26,6 +26,7 @@ using sdfg::TensorId;
 namespace {
 
 constexpr size_t kMaxStageOperators = 8192;
+constexpr size_t kMaxOperatorsBefore = 512;
 constexpr int64_t kMaxInstances = 4096;
 constexpr int kSeeds = 6;
 
@@ -45,6 +46,34 @@ std::vector<OperatorId> StageOf(const sdfg::Graph& graph, const std::vector<Line
     for (TensorId input : graph.operators[producer].inputs) work.push_back(input);
   }
   return {stage.begin(), stage.end()};
+}
+
+bool IsException(const sdfg::Graph& graph, OperatorId id) {
+  return graph.operators[id].name == kException;
+}
+
+// The operators before a stage without exceptions, back to the nearest ones: what they give may
+// overlap the model's where enclosures are wide, and first be seen to differ here.
+std::vector<OperatorId> SinceExceptions(const sdfg::Graph& graph,
+                                        const std::vector<OperatorId>& stage, TensorId tensor) {
+  const auto exception = [&](OperatorId id) { return IsException(graph, id); };
+  if (std::any_of(stage.begin(), stage.end(), exception)) return {};
+  std::set<OperatorId> before;
+  std::vector<TensorId> level = {tensor};
+  bool found = false;
+  while (!found && !level.empty() && before.size() < kMaxOperatorsBefore) {
+    std::vector<TensorId> next;
+    for (const TensorId t : level) {
+      const OperatorId producer = graph.tensors[t].producer;
+      if (producer == kNone || !before.insert(producer).second) continue;
+      found |= exception(producer);
+      const auto& inputs = graph.operators[producer].inputs;
+      next.insert(next.end(), inputs.begin(), inputs.end());
+    }
+    level = std::move(next);
+  }
+  if (!found) return {};
+  return {before.begin(), before.end()};
 }
 
 class Diagnosis {
@@ -268,12 +297,17 @@ std::vector<Fault> Diagnosis::Faults(size_t most) {
 }
 
 bool Diagnosis::Causes(TensorId tensor, std::vector<Experiments::Cause>* causes) {
-  Experiments experiments(problem_, replay_,
-                          {tensor, lineage_[tensor], StageOf(graph_, lineage_, tensor)});
+  std::vector<OperatorId> stage = StageOf(graph_, lineage_, tensor);
+  const std::vector<OperatorId> before =
+      replay_.enclosed() ? SinceExceptions(graph_, stage, tensor) : std::vector<OperatorId>{};
+  Experiments experiments(problem_, replay_, {tensor, lineage_[tensor], std::move(stage)});
   if (!experiments.usable() || replay_.Same(experiments.actual(), experiments.claimed(), Agree)) {
     return false;
   }
-  *causes = experiments.Run();
+  if (!before.empty()) {
+    *causes = Experiments(problem_, replay_, {tensor, lineage_[tensor], before}).RunExceptions();
+  }
+  if (causes->empty()) *causes = experiments.Run();
   return true;
 }
 
@@ -339,7 +373,7 @@ Fault SuspectExceptions(const lineage::Problem& problem, TensorId tensor) {
   std::set<int> devices;
   for (OperatorId id : StageOf(problem.parallel, problem.lineage, tensor)) {
     const sdfg::Operator& op = problem.parallel.operators[id];
-    if (op.name != kException) continue;
+    if (!IsException(problem.parallel, id)) continue;
     suspect.operators.push_back(id);
     NarrowTo(problem.parallel, op, &suspect);
     devices.insert(suspect.devices.begin(), suspect.devices.end());
@@ -422,11 +456,12 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
       if (suspect == kNone) suspect = causes[f][c].op;
     }
     for (const Experiments::Cause& cause : causes[f]) {
-      if (cause.op == kNone) continue;
-      const sdfg::Operator& op = problem.parallel.operators[cause.op];
-      if (op.name == kException) NarrowTo(problem.parallel, op, &fault);
+      if (cause.op == kNone || !IsException(problem.parallel, cause.op)) continue;
+      NarrowTo(problem.parallel, problem.parallel.operators[cause.op], &fault);
     }
     if (fault.cause.empty()) fault.cause = AttributesThatDiffer(problem, fault);
+    if (suspect != kNone && std::count(fault.operators.begin(), fault.operators.end(), suspect) == 0)
+      fault.operators.push_back(suspect);
     const auto at = std::find(fault.operators.begin(), fault.operators.end(), suspect);
     if (at != fault.operators.end()) std::rotate(fault.operators.begin(), at, at + 1);
     for (OperatorId op : fault.operators) {

@@ -283,6 +283,7 @@ void Experiments::TryScale() {
   }
   if (text.size() > 2 && text.substr(text.size() - 2) == "/1") text.resize(text.size() - 2);
   if (text.empty()) text = absl::StrCat(ratio);
+  if (text == "1") return;
   text = "scaled by " + text;
   std::vector<std::string> sizes;
   for (const sdfg::Axis& axis : graph_.axes) {

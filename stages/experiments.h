@@ -50,6 +50,8 @@ class Experiments {
     sdfg::OperatorId op = sdfg::kNone;
   };
   std::vector<Cause> Run();
+  // Only those that are single ranks that do otherwise.
+  std::vector<Cause> RunExceptions();
 
  private:
   // The subject when the stage runs with this operator in place of operator `changed`.

@@ -285,6 +285,12 @@ void Experiments::TrySlices() {
   }
 }
 
+std::vector<Experiments::Cause> Experiments::RunExceptions() {
+  causes_.clear();
+  if (usable()) TryExceptions();
+  return std::move(causes_);
+}
+
 std::vector<Experiments::Cause> Experiments::Run() {
   causes_.clear();
   if (!usable()) return {};
