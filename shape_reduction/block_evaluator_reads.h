@@ -308,6 +308,7 @@ absl::Status BlockEvaluator<D>::Opaque(const Node& node, Array* out) {
                      for (int64_t j = 0; j < n; ++j) at[k].push_back(offset[0] + j * step[0]);
                    });
   }
+  std::unordered_map<int64_t, std::optional<Choice>> choices;  // by where the row begins
   std::vector<V> row;
   std::vector<V> reals;
   std::vector<int64_t> ints;
@@ -335,7 +336,7 @@ absl::Status BlockEvaluator<D>::Opaque(const Node& node, Array* out) {
     }
     int64_t integer = kInvalidInt;
     V value = EvaluateOpaque<D>(parsed, node.name, row, reals, ints, row_extent, loose_ != nullptr,
-                                &integer);
+                                &choices[has_row ? at[0][point] : 0], &integer);
     if (node.int_valued) {
       out->i.push_back(integer);
     } else {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "shape_reduction/domain_floating.h"
 #include "solver/rational.h"
@@ -56,6 +57,12 @@ struct IntervalDomain {
   static double Upper(Interval x) { return x.hi; }
 
   static Interval Add(Interval a, Interval b) {
+    const double lo = a.lo + b.lo, hi = a.hi + b.hi;
+    if (Bounded({lo, hi})) {  // without branches: rounding goes either way half of the time
+      const double under = SumError(a.lo, b.lo, lo) < 0 ? Slack(lo) : 0.0;
+      const double over = SumError(a.hi, b.hi, hi) > 0 ? Slack(hi) : 0.0;
+      return {lo - under, hi + over};
+    }
     const Interval sum = {SumDown(a.lo, b.lo), SumUp(a.hi, b.hi)};
     return std::isnan(sum.lo) || std::isnan(sum.hi) ? EitherUndefined(a, b) : sum;
   }
@@ -66,6 +73,7 @@ struct IntervalDomain {
       const Interval product = {MulDown(a.lo, b.lo), MulUp(a.lo, b.lo)};
       return std::isnan(product.lo) ? Undefined(UndefinedBy::kMaskTimesZero) : product;
     }
+    if (Bounded(a) && Bounded(b)) return MulBounded(a, b);
     const double d0 = MulDown(a.lo, b.lo), d1 = MulDown(a.lo, b.hi), d2 = MulDown(a.hi, b.lo),
                  d3 = MulDown(a.hi, b.hi);
     const double u0 = MulUp(a.lo, b.lo), u1 = MulUp(a.lo, b.hi), u2 = MulUp(a.hi, b.lo),
@@ -191,10 +199,27 @@ struct IntervalDomain {
   }
   static Interval Whole() { return {-kInf, kInf}; }
   static Interval Valid(Interval x) { return std::isnan(x.lo) || std::isnan(x.hi) ? Invalid() : x; }
+  static bool Bounded(Interval x) {
+    // False for NaN, too.
+    return std::fabs(x.lo) <= std::numeric_limits<double>::max() &&
+           std::fabs(x.hi) <= std::numeric_limits<double>::max();
+  }
+  // Of bounded intervals, by their signs.
+  static Interval MulBounded(Interval a, Interval b) {
+    if (b.lo >= 0 || (a.lo < 0 && a.hi > 0)) std::swap(a, b);
+    if (a.lo >= 0)
+      return {MulDown(b.lo >= 0 ? a.lo : a.hi, b.lo), MulUp(b.hi >= 0 ? a.hi : a.lo, b.hi)};
+    if (a.hi <= 0)
+      return {MulDown(b.hi >= 0 ? a.lo : a.hi, b.hi), MulUp(b.lo >= 0 ? a.hi : a.lo, b.lo)};
+    return {std::fmin(MulDown(a.lo, b.hi), MulDown(a.hi, b.lo)),
+            std::fmax(MulUp(a.lo, b.lo), MulUp(a.hi, b.hi))};
+  }
+  // At least one unit in the last place.
+  static double Slack(double x) { return std::fabs(x) * 0x1p-52 + 0x1p-1074; }
   // At least one unit in the last place further out.
   static double Down(double x) {
     if (!std::isfinite(x)) return x == kInf ? std::numeric_limits<double>::max() : x;
-    return x - (std::fabs(x) * 0x1p-52 + 0x1p-1074);
+    return x - Slack(x);
   }
   static double Up(double x) { return -Down(-x); }
   // The rounding error of s = a + b is representable (TwoSum) and tells the direction.
@@ -219,7 +244,7 @@ struct IntervalDomain {
     const double p = a * b;
     if (!std::isfinite(p)) return p == kInf ? std::numeric_limits<double>::max() : p;
     if (std::fabs(p) < 1e-280) return a == 0 || b == 0 ? 0 : Down(p);
-    return std::fma(a, b, -p) < 0 ? Down(p) : p;
+    return p - (std::fma(a, b, -p) < 0 ? Slack(p) : 0.0);
   }
   static double MulUp(double a, double b) { return -MulDown(-a, b); }
 

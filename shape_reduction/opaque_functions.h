@@ -100,23 +100,30 @@ typename D::Value EncloseChoice(const std::vector<typename D::Value>& row, int64
   return hull;
 }
 
+// The choice of the largest of a row: nullopt if it is not decided.
+using Choice = std::optional<std::vector<int64_t>>;
+
 // The function's value for one row (empty if it has none) and scalar arguments; for an integer
 // function the value is returned through `int_result`. A choice that the enclosures do not decide
-// is enclosed if `enclose`, else not defined.
+// is enclosed if `enclose`, else not defined. `choice`: that of this row, made when it is first
+// asked for; all positions among the largest rest on it.
 template <typename D>
 typename D::Value EvaluateOpaque(const OpaqueName& parsed, const std::string& name,
                                  const std::vector<typename D::Value>& row,
                                  const std::vector<typename D::Value>& reals,
                                  const std::vector<int64_t>& ints, int64_t row_extent, bool enclose,
-                                 int64_t* int_result) {
+                                 std::optional<Choice>* choice, int64_t* int_result) {
   *int_result = kInvalidInt;
   for (int64_t value : ints) {
     if (!IsKnownInt(value)) return D::Invalid();
   }
   if (parsed.base.rfind("topk", 0) == 0 && !row.empty()) {
     const int64_t k = parsed.Get("k", 1);
-    const auto chosen = TopK<D>(row, k, parsed.Get("groups", 1), parsed.Get("topk_groups", 1),
-                                parsed.Is("group_score", "top2_sum"));
+    if (!choice->has_value()) {
+      *choice = TopK<D>(row, k, parsed.Get("groups", 1), parsed.Get("topk_groups", 1),
+                        parsed.Is("group_score", "top2_sum"));
+    }
+    const Choice& chosen = **choice;
     const int64_t position = ints.empty() ? 0 : ints[0];
     if (position < 0 || position >= k) return D::Invalid();
     // Whatever is chosen, also where there is a tie, lies in the row.

@@ -135,6 +135,42 @@ TEST(DomainTest, IntervalsContainTheValuesOfFinerDomains) {
   }
 }
 
+// Of intervals of all signs: every sum and product of numbers in them is enclosed, and the bounds
+// are those of the corners up to rounding.
+TEST(DomainTest, SumsAndProductsOfAllSigns) {
+  using D = IntervalDomain;
+  const double ends[] = {-7.3, -1e-300, -0.1, 0, 3e-290, 0.3, 1, 1e9, 5e150};
+  std::vector<Interval> all;
+  for (double lo : ends) {
+    for (double hi : ends) {
+      if (lo <= hi) all.push_back({lo, hi});
+    }
+  }
+  for (const Interval a : all) {
+    for (const Interval b : all) {
+      long double low = INFINITY, high = -INFINITY;
+      for (double x : {a.lo, a.hi}) {
+        for (double y : {b.lo, b.hi}) {
+          const long double product = static_cast<long double>(x) * y;
+          low = std::min(low, product);
+          high = std::max(high, product);
+        }
+      }
+      const Interval product = D::Mul(a, b), sum = D::Add(a, b);
+      const long double slack = 4e-16L;
+      EXPECT_TRUE(product.lo <= low && product.hi >= high)
+          << a.lo << " " << a.hi << " times " << b.lo << " " << b.hi;
+      EXPECT_LE(low - product.lo, slack * std::fabs(low) + 1e-290L);
+      EXPECT_LE(product.hi - high, slack * std::fabs(high) + 1e-290L);
+      const long double least = static_cast<long double>(a.lo) + b.lo;
+      const long double most = static_cast<long double>(a.hi) + b.hi;
+      EXPECT_TRUE(sum.lo <= least && sum.hi >= most);
+      EXPECT_LE(least - sum.lo, slack * std::fabs(least));
+      EXPECT_LE(sum.hi - most, slack * std::fabs(most));
+    }
+  }
+}
+
 TEST(DomainTest, ExactOperationsGiveIntervalsOfOnePoint) {
   using D = IntervalDomain;
   const Interval x = D::Add(D::Mul(D::FromInt(3), D::FromDouble(0.125)), D::FromInt(-2));

@@ -78,9 +78,10 @@ absl::StatusOr<double> ConcreteOpaque(const sdfg::OpaqueCall& call) {
     reals = call.scalars;
   }
   int64_t integer = 0;
+  std::optional<Choice> choice;
   const double value = EvaluateOpaque<DoubleDomain>(
       ParseOpaqueName(call.name), call.name, call.row, reals, ints,
-      static_cast<int64_t>(call.row.size()), /*enclose=*/false, &integer);
+      static_cast<int64_t>(call.row.size()), /*enclose=*/false, &choice, &integer);
   return call.int_valued ? static_cast<double>(integer) : value;
 }
 
