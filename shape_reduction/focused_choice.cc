@@ -13,7 +13,10 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr int64_t kPositions = 3;      // that are told apart in a dimension with comparisons
+constexpr int64_t kPositions = 3;  // that are told apart in a dimension with comparisons
+// Of positions that are not told apart, the last sees at most so many times as many as the first:
+// the enclosures of means over what they see grow with that.
+constexpr int64_t kMostKeys = 16;
 constexpr int64_t kShortSequence = 8;  // all positions are
 constexpr int kBranchDepth = 8;        // operators between a branch's last parameter and its end
 constexpr size_t kBranchOperators = 256;
@@ -26,16 +29,19 @@ constexpr size_t kMostMentioned = 4;
 constexpr size_t kMostParts = 64;
 // What an open branch adds is scaled down: at positions that are not told apart its enclosure is
 // wide, and must not reach the exponentials of later layers.
-constexpr double kNarrow = 0x1p-16;
+constexpr double kNarrow = 0x1p-8;
 // Or else what it is added to is large (tables that are only looked up: embeddings), and the branch
 // nearly as it is, so that its gradients count beside all others.
 constexpr double kNearlyAll = 0x1p-2;
 constexpr double kLargeBase = 0x1p10;
 // Where the place adds up all gradients, one term must count beside the others, the largest of
 // which is that of the last parameter (a head): a larger head makes all gradients but its own
-// larger.
-constexpr double kModerateBase = 0x1p4;
+// larger, a larger branch those of its own parameters.
+constexpr double kModerate = 0x1p-5;
 constexpr double kLargeHead = 0x1p6;
+// Between any two values of a bias by which choices are ranked: more than the scores that it is
+// added to differ by, so that a choice is known also where the scores' enclosures are wide.
+constexpr double kRankStep = 8;
 
 uint64_t Mix(uint64_t a, uint64_t b) {
   uint64_t z = (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdu;
@@ -214,8 +220,10 @@ void FocusedChooser::FindCompared(ProgramCache* programs) {
   }
 }
 
-// Parameters that make the tensor zero if they are.
-bool FocusedChooser::Close(TensorId end, int depth, std::set<TensorId>* parameters) const {
+// Parameters that make the tensor zero if they are, and others (inner) that make zero what these
+// are multiplied with.
+bool FocusedChooser::Close(TensorId end, int depth, std::set<TensorId>* parameters,
+                           std::set<TensorId>* inner) const {
   const sdfg::Graph& graph = problem_.logical;
   const OperatorId producer = graph.tensors[end].producer;
   if (producer == sdfg::kNone || depth == 0) return false;
@@ -226,15 +234,20 @@ bool FocusedChooser::Close(TensorId end, int depth, std::set<TensorId>* paramete
     if (graph.tensors[op.inputs[i]].role == sdfg::TensorRole::kParameter &&
         Vanishes(function, body, static_cast<int>(i))) {
       parameters->insert(op.inputs[i]);
+      for (size_t j = 0; inner != nullptr && j < op.inputs.size(); ++j) {
+        if (j == i || !Vanishes(function, body, static_cast<int>(j))) continue;
+        if (Close(op.inputs[j], kBranchDepth, inner, nullptr)) break;
+      }
       return true;
     }
   }
   if (function.nodes[body].op == Op::kAdd && op.inputs.size() == 2) {
-    return Close(op.inputs[0], depth - 1, parameters) && Close(op.inputs[1], depth - 1, parameters);
+    return Close(op.inputs[0], depth - 1, parameters, inner) &&
+           Close(op.inputs[1], depth - 1, parameters, inner);
   }
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (Vanishes(function, body, static_cast<int>(i)) &&
-        Close(op.inputs[i], depth - 1, parameters)) {
+        Close(op.inputs[i], depth - 1, parameters, inner)) {
       return true;
     }
   }
@@ -268,9 +281,9 @@ void FocusedChooser::FindBranches() {
       continue;
     }
     for (const size_t k : {1, 0}) {
-      Branch branch{op.inputs[k], {}};
+      Branch branch{op.inputs[k], {}, {}};
       if (!depends(branch.end, op.inputs[1 - k])) continue;
-      if (!Close(branch.end, kBranchDepth, &branch.parameters)) continue;
+      if (!Close(branch.end, kBranchDepth, &branch.parameters, &branch.inner)) continue;
       branches_.push_back(std::move(branch));
       break;
     }
@@ -382,21 +395,23 @@ FocusedChooser::Partitions FocusedChooser::Cut(
   };
   // The slices of inputs that these coordinates hold.
   std::set<std::vector<int64_t>> seen;
-  ForEachMapOfInputs(
-      problem_, [&](const sdfg::Tensor& tensor, int64_t extent, const lineage::IndexMap& map) {
-        for (const lineage::IndexTerm& term : map.terms) {
-          if (!IsWhole(term, tensor) || term.scale <= 0) continue;
-          const auto at = coordinates.find(tensor.axes[term.dim]);
-          if (at == coordinates.end()) continue;
-          const auto [low, high] = at->second;
-          const int64_t axis_extent = tensor.shape[term.dim];
-          if (!seen.insert({extent, term.scale, axis_extent, low, high}).second) continue;
-          refine(extent, DimPartition::WithDigitCuts(extent, term.scale, axis_extent, {low, high}));
-          if (term.scale * axis_extent == extent) {
-            (*place)[extent] = {low * term.scale, high * term.scale};
-          }
-        }
-      });
+  ForEachMapOfInputs(problem_, [&](const sdfg::Tensor& tensor, int64_t extent,
+                                   const lineage::IndexMap& map) {
+    for (const lineage::IndexTerm& term : map.terms) {
+      if (!IsWhole(term, tensor) || term.scale <= 0) continue;
+      const auto at = coordinates.find(tensor.axes[term.dim]);
+      if (at == coordinates.end()) continue;
+      const auto [low, high] = at->second;
+      const int64_t axis_extent = tensor.shape[term.dim];
+      // Which positions are told apart, inputs say; a weight may by chance be as long.
+      const bool place_of = compared_.count(extent) == 0 || tensor.role == sdfg::TensorRole::kInput;
+      if (!seen.insert({extent, term.scale, axis_extent, low, high, place_of}).second) continue;
+      refine(extent, DimPartition::WithDigitCuts(extent, term.scale, axis_extent, {low, high}));
+      if (place_of && term.scale * axis_extent == extent) {
+        (*place)[extent] = {low * term.scale, high * term.scale};
+      }
+    }
+  });
   // The part of the logical tensor that the suspect is at the box.
   for (size_t d = 0; d < focus.lineage.map.size() && !focus.box.empty(); ++d) {
     const lineage::IndexMap& map = focus.lineage.map[d];
@@ -411,7 +426,9 @@ FocusedChooser::Partitions FocusedChooser::Cut(
       high += (end - 1) * term.scale;
     }
     const int64_t extent = problem_.logical.tensors[focus.lineage.logical].shape[d];
-    if (low > 0 && high < extent && low <= high) place->emplace(extent, std::pair{low, high + 1});
+    if (low > 0 && high < extent && low <= high && compared_.count(extent) == 0) {
+      place->emplace(extent, std::pair{low, high + 1});
+    }
   }
   std::mt19937_64 random(attempt * 0x9e3779b97f4a7c15u + 7);
   std::set<int64_t> extents;
@@ -427,6 +444,7 @@ FocusedChooser::Partitions FocusedChooser::Cut(
       const int64_t first = at == place->end() ? 0 : at->second.first;
       std::vector<int64_t> positions = {1};
       for (int64_t k = 0; k <= kPositions; ++k) positions.push_back(first + k);
+      for (int64_t k = first + kPositions; k < extent; k *= kMostKeys) positions.push_back(k);
       refine(extent, extent <= kShortSequence ? DimPartition::Full(extent)
                                               : DimPartition::WithCuts(extent, positions));
       (*place)[extent] = {first, std::min(first + kPositions, extent)};
@@ -454,13 +472,15 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
   const Partitions partitions = Cut(focus, attempt, &place);
   const std::vector<int> distance = Distances(focus.lineage.logical);
   const std::vector<size_t> nearest = Nearest(focus, distance);
+  const bool total = AddsUpGradients(focus.lineage.logical);
   std::set<TensorId> closed, narrow;
   for (size_t k = 0; k < nearest.size(); ++k) {
-    const auto& parameters = branches_[nearest[k]].parameters;
-    auto& into = k < kOpenBranches + attempt / 2 ? narrow : closed;
-    into.insert(parameters.begin(), parameters.end());
+    const Branch& branch = branches_[nearest[k]];
+    const bool open = k < kOpenBranches + attempt / 2;
+    (open ? narrow : closed).insert(branch.parameters.begin(), branch.parameters.end());
+    // Where gradients are added up, those of closed branches are zero.
+    if (!open && total) closed.insert(branch.inner.begin(), branch.inner.end());
   }
-  const bool total = AddsUpGradients(focus.lineage.logical);
   const bool large = attempt % 2 == 1;   // what branches are added to
   const bool fresh = attempt % 4 < 2;    // the optimizer's state is zero: gradients show undamped
   const bool sparse = attempt % 4 != 3;  // real inputs are zero at most positions
@@ -500,9 +520,9 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
       continue;
     }
     double scale = inputs_.ScaleOf(id);
-    if (narrow.count(id) != 0) scale *= large || total ? kNearlyAll : kNarrow;
+    if (narrow.count(id) != 0) scale *= total ? kModerate : large ? kNearlyAll : kNarrow;
     const bool table = tensor.role == sdfg::TensorRole::kParameter && tensor.shape.size() > 1;
-    if (table && scale == 1) scale = large ? kLargeBase : total ? kModerateBase : 1;
+    if (table && scale == 1) scale = large && !total ? kLargeBase : 1;
     if (total && id == head_) scale *= kLargeHead;
     const bool zero = closed.count(id) != 0 || (fresh && OnlyAfterLoss(id));
     for (int64_t k = 0; k < count; ++k) {
@@ -524,6 +544,12 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
       }
     }
     inputs_.MeetPremises(id, scale, &random, chosen.get());
+    if (tensor.role != sdfg::TensorRole::kInput && tensor.shape.size() == 1 &&
+        inputs_.Untied(id, 0)) {
+      std::iota(chosen->values.begin(), chosen->values.end(), 0);
+      std::shuffle(chosen->values.begin(), chosen->values.end(), random);
+      for (double& value : chosen->values) value *= kRankStep;
+    }
     result[t] = std::move(chosen);
   }
   return result;

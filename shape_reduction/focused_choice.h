@@ -42,6 +42,7 @@ class FocusedChooser {
   struct Branch {
     sdfg::TensorId end = sdfg::kNone;     // f(x)
     std::set<sdfg::TensorId> parameters;  // f(x) = 0 if these are 0
+    std::set<sdfg::TensorId> inner;       // and their gradients, if these are, too
   };
   void FindCompared(ProgramCache* programs);
   void FindBranches();
@@ -51,7 +52,8 @@ class FocusedChooser {
   bool AddsUpGradients(sdfg::TensorId place) const;
   // Read by nothing but what depends on the loss.
   bool OnlyAfterLoss(sdfg::TensorId source) const;
-  bool Close(sdfg::TensorId end, int depth, std::set<sdfg::TensorId>* parameters) const;
+  bool Close(sdfg::TensorId end, int depth, std::set<sdfg::TensorId>* parameters,
+             std::set<sdfg::TensorId>* inner) const;
   std::vector<sdfg::TensorId> ForwardAnchors(sdfg::TensorId place) const;
   std::vector<size_t> Nearest(const Focus& focus, const std::vector<int>& distance) const;
   // By logical tensor: the number of operators between it and the place; -1: far.

@@ -460,8 +460,10 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
       NarrowTo(problem.parallel, problem.parallel.operators[cause.op], &fault);
     }
     if (fault.cause.empty()) fault.cause = AttributesThatDiffer(problem, fault);
-    if (suspect != kNone && std::count(fault.operators.begin(), fault.operators.end(), suspect) == 0)
+    if (suspect != kNone &&
+        std::count(fault.operators.begin(), fault.operators.end(), suspect) == 0) {
       fault.operators.push_back(suspect);
+    }
     const auto at = std::find(fault.operators.begin(), fault.operators.end(), suspect);
     if (at != fault.operators.end()) std::rotate(fault.operators.begin(), at, at + 1);
     for (OperatorId op : fault.operators) {
