@@ -87,6 +87,11 @@ absl::StatusOr<Definitions> PlanBuilder::BuildCollective(ProgramState* state, co
   std::vector<AxisId> over;
   std::vector<std::string> names(op.collective().over().begin(), op.collective().over().end());
   if (names.empty() && op.op() == "accumulate") names.push_back("microbatch");
+  // It communicates nothing, so that no rank waits for another: exceptions rely on that.
+  if (op.op() == "accumulate" && names != std::vector<std::string>{"microbatch"}) {
+    return At(position,
+              "accumulate adds up microbatches; over an axis of the mesh it is all_reduce");
+  }
   if (names.empty()) {
     return At(position, absl::StrCat(op.op(),
                                      ": say over which axis (\"over\": \"tp\"), or list "

@@ -66,6 +66,9 @@ absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exc
       return At(position, absl::StrCat("axis ", coordinate.axis(), " is fixed in program \"",
                                        state->name, "\"; change the program itself"));
     }
+    if (coordinate.values_size() == 0) {
+      return At(position, absl::StrCat("\"at\" names no coordinate of ", coordinate.axis()));
+    }
     for (int64_t value : coordinate.values()) {
       if (value < 0 || value >= problem_.parallel.axes[axis].extent) {
         return At(position, absl::StrCat("coordinate ", value, " of axis ", coordinate.axis(),

@@ -42,6 +42,16 @@ TEST(CollectiveKeys, AreRefusedAtOtherOperators) {
   EXPECT_EQ(WithOperator(R"("op": "softmax", "attrs": {"dim": 0})"), "read");
 }
 
+// An exception may leave out or change what communicates nothing.
+TEST(CollectiveKeys, AccumulateIsOverMicrobatchesOnly) {
+  EXPECT_THAT(WithOperator(R"("op": "accumulate", "over": "tp")"),
+              HasSubstr("over an axis of the mesh it is all_reduce"));
+  EXPECT_THAT(WithOperator(R"("op": "accumulate", "over": ["microbatch", "tp"])"),
+              HasSubstr("over an axis of the mesh it is all_reduce"));
+  EXPECT_EQ(WithOperator(R"("op": "accumulate", "over": "microbatch")"), "read");
+  EXPECT_EQ(WithOperator(R"("op": "accumulate")"), "read");
+}
+
 TEST(CollectiveKeys, AreThoseOfTheCollective) {
   EXPECT_THAT(WithOperator(R"("op": "reduce", "over": "tp", "root": 1, "reduce": "max")"),
               HasSubstr("reduce has no key \"reduce\"; it has root"));
