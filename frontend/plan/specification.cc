@@ -1,6 +1,7 @@
 #include "frontend/plan/specification.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -70,8 +71,8 @@ class LogicalBuilder {
       value = *a;
       exact = *b;
       const double wide = exact.ToDouble();
-      const bool single = static_cast<float>(wide) == static_cast<float>(value.ToDouble());
-      if (!single) {
+      const auto single = static_cast<float>(wide);
+      if (!std::isfinite(single) || single != static_cast<float>(value.ToDouble())) {
         return At(at, absl::StrCat(literal.literal(), " is not the float32 rounding of ",
                                    literal.exact()));
       }
