@@ -217,6 +217,9 @@ absl::Status BlockEvaluator<D>::Evaluate(ExprId id) {
       Map(node, &out, [](const V& a) { return D::Abs(a); });
       break;
     case Op::kSelect:
+      if (arrays_[node.args[1]].r.empty() || arrays_[node.args[2]].r.empty()) {
+        return absl::ResourceExhaustedError("a choice between integers is not evaluated");
+      }
       Select(node, &out);
       break;
     case Op::kReduceMax:

@@ -504,6 +504,18 @@ def instance_rows():
              "the same, of counts")
 
 
+def integer_rows():
+    """The search for a counterexample survives what it cannot evaluate."""
+    for n in (4, 3):
+        model = spec([op("max", "x", "m", dim=0), op("float", "m", "y")], ["y"],
+                     inputs={"x": f"int64[{n}, 5]"}, premises={"x": [0, 16]})
+        case(f"S15_largest_id_{n}", ["PROVED", "UNKNOWN"], model,
+             single({"x": {"0": "dp"}}, [op("select", "x", "own", dim=0, index=0),
+                                         over("all_reduce", "dp", "own", "all", reduce="max"),
+                                         op("float", "all", "y")], mesh={"dp": n}),
+             "the larger of two integers is a choice between them", judge=False)
+
+
 def per_rank_rows():
     """Each rank is to hold its part; all ranks hold one and the same tensor."""
     for n in (4, 6):
@@ -654,6 +666,7 @@ def main():
     algebra_rows()
     off_root_rows()
     instance_rows()
+    integer_rows()
     per_rank_rows()
     lineage_rows()
     with open("manifest.json", "w") as f:
