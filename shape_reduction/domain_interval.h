@@ -24,7 +24,8 @@ enum class UndefinedBy : uint8_t {
   kRootOfNegative,
   kLogarithm,
   kDivisionByZero,
-  kMaskTimesZero,  // exactly 0 times exactly -inf, which stands for masked elements
+  kMaskTimesZero,   // exactly 0 times exactly -inf, which stands for masked elements
+  kBothInfinities,  // exactly inf plus exactly -inf
 };
 
 struct IntervalDomain {
@@ -63,17 +64,21 @@ struct IntervalDomain {
       const double over = SumError(a.hi, b.hi, hi) > 0 ? Slack(hi) : 0.0;
       return {lo - under, hi + over};
     }
+    if (ExactlyInfinite(a) && ExactlyInfinite(b)) {
+      return a.lo == b.lo ? a : Undefined(UndefinedBy::kBothInfinities);
+    }
+    if (ExactlyInfinite(a) && Bounded(b)) return a;
+    if (ExactlyInfinite(b) && Bounded(a)) return b;
     const Interval sum = {SumDown(a.lo, b.lo), SumUp(a.hi, b.hi)};
     return std::isnan(sum.lo) || std::isnan(sum.hi) ? EitherUndefined(a, b) : sum;
   }
   static Interval Neg(Interval a) { return IsInvalid(a) ? a : Interval{-a.hi, -a.lo}; }
   static Interval Mul(Interval a, Interval b) {
-    if (a.lo >= 0 && b.lo >= 0) return Valid({MulDown(a.lo, b.lo), MulUp(a.hi, b.hi)});
-    if (a.lo == a.hi && b.lo == b.hi) {
-      const Interval product = {MulDown(a.lo, b.lo), MulUp(a.lo, b.lo)};
-      return std::isnan(product.lo) ? Undefined(UndefinedBy::kMaskTimesZero) : product;
-    }
     if (Bounded(a) && Bounded(b)) return MulBounded(a, b);
+    if (ExactlyInfinite(a) && IsNotZero(b)) return b.lo > 0 ? a : Neg(a);
+    if (ExactlyInfinite(b) && IsNotZero(a)) return a.lo > 0 ? b : Neg(b);
+    if (a.lo >= 0 && b.lo >= 0) return Valid({MulDown(a.lo, b.lo), MulUp(a.hi, b.hi)});
+    if (a.lo == a.hi && b.lo == b.hi) return Undefined(UndefinedBy::kMaskTimesZero);
     const double d0 = MulDown(a.lo, b.lo), d1 = MulDown(a.lo, b.hi), d2 = MulDown(a.hi, b.lo),
                  d3 = MulDown(a.hi, b.hi);
     const double u0 = MulUp(a.lo, b.lo), u1 = MulUp(a.lo, b.hi), u2 = MulUp(a.hi, b.lo),
@@ -88,6 +93,7 @@ struct IntervalDomain {
     if (b.lo == 0 && b.hi == 0) return Undefined(UndefinedBy::kDivisionByZero);
     if (IsInvalid(a) || IsInvalid(b)) return UndefinedProduct(a, b);
     if (!(b.lo > 0 || b.hi < 0)) return Invalid();
+    if (ExactlyInfinite(a) && Bounded(b)) return b.lo > 0 ? a : Neg(a);
     const double q0 = a.lo / b.lo, q1 = a.lo / b.hi, q2 = a.hi / b.lo, q3 = a.hi / b.hi;
     if (std::isnan(q0) || std::isnan(q1) || std::isnan(q2) || std::isnan(q3)) return Invalid();
     const double lo = std::fmin(std::fmin(q0, q1), std::fmin(q2, q3));
@@ -199,6 +205,9 @@ struct IntervalDomain {
   }
   static Interval Whole() { return {-kInf, kInf}; }
   static Interval Valid(Interval x) { return std::isnan(x.lo) || std::isnan(x.hi) ? Invalid() : x; }
+  // Certainly, and defined.
+  static bool IsNotZero(Interval x) { return x.lo > 0 || x.hi < 0; }
+  static bool ExactlyInfinite(Interval x) { return x.lo == x.hi && std::isinf(x.lo); }
   static bool Bounded(Interval x) {
     // False for NaN, too.
     return std::fabs(x.lo) <= std::numeric_limits<double>::max() &&

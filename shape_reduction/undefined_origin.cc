@@ -46,6 +46,8 @@ std::string InWords(UndefinedBy by) {
       return "division by zero";
     case UndefinedBy::kMaskTimesZero:
       return "product of 0 and a mask's -infinity";
+    case UndefinedBy::kBothInfinities:
+      return "sum of infinities of both signs, which a mask's -infinity has become";
     case UndefinedBy::kNothing:
       break;
   }

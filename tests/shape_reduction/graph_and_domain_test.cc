@@ -213,6 +213,20 @@ TEST(DomainTest, ThatAValueIsUndefinedIsKnownOnlyWhereItIsForAllEnclosedNumbers)
   EXPECT_EQ(by(D::Mul(zero, D::NegInf())), UndefinedBy::kMaskTimesZero);
   EXPECT_EQ(by(D::Mul({0, 1}, D::NegInf())), UndefinedBy::kNothing);
   EXPECT_EQ(by(D::Mul(zero, {-HUGE_VAL, 0})), UndefinedBy::kNothing);
+  const Interval infinite = D::Neg(D::NegInf());
+  EXPECT_EQ(by(D::Add(infinite, D::NegInf())), UndefinedBy::kBothInfinities);
+  EXPECT_EQ(by(D::Add(D::Mul(D::NegInf(), negative), D::Mul(positive, D::NegInf()))),
+            UndefinedBy::kBothInfinities);
+  EXPECT_EQ(by(D::Add(D::Add(infinite, positive), D::NegInf())), UndefinedBy::kBothInfinities);
+  EXPECT_EQ(by(D::Add(D::Div(infinite, positive), D::Div(infinite, negative))),
+            UndefinedBy::kBothInfinities);
+  EXPECT_EQ(by(D::Add({1, HUGE_VAL}, D::NegInf())), UndefinedBy::kNothing);
+  EXPECT_EQ(by(D::Add(infinite, {-HUGE_VAL, 1})), UndefinedBy::kNothing);
+  EXPECT_EQ(by(D::Add(D::NegInf(), D::NegInf())), UndefinedBy::kNothing);
+  EXPECT_EQ(by(D::Add(D::Mul(across, D::NegInf()), infinite)), UndefinedBy::kNothing);
+  // What is only too large for a double is not infinite.
+  const Interval large = D::Mul({1e200, 1e200}, {1e200, 1e200});
+  EXPECT_EQ(by(D::Add(large, D::NegInf())), UndefinedBy::kNothing);
   // Perhaps undefined.
   for (const Interval open : {D::Pow(across, half), D::Log(across), D::Div(positive, across),
                               D::Pow(across, solver::Rational(-1)), D::Invalid()}) {
@@ -290,6 +304,8 @@ TEST(DomainTest, WhatCertainlyIsUndefinedHasNoValueAtAnyPoint) {
       boxes.push_back({std::fmin(a, b), std::fmax(a, b)});
       points.push_back(random() % 2 == 0 ? a : b);
     }
+    boxes.push_back(IntervalDomain::NegInf());
+    points.push_back(-HUGE_VAL);
     for (int step = 0; step < 6; ++step) {
       const uint64_t op = random() % 9;
       const size_t i = random() % boxes.size(), j = random() % boxes.size();
