@@ -33,7 +33,9 @@ absl::Status PlanBuilder::ReadOrder(ProgramState* state) {
 
 void PlanBuilder::AssumeBufferedSends() {
   const auto& programs = problem_.schedule.programs;
-  const bool stated = std::any_of(programs.begin(), programs.end(),
+  // A buffer may be reused as soon as what it held is sent.
+  const bool stated = !problem_.schedule.storage.empty() ||
+                      std::any_of(programs.begin(), programs.end(),
                                   [](const auto& program) { return !program.steps.empty(); });
   const auto& operators = problem_.parallel.operators;
   const bool moves = std::any_of(operators.begin(), operators.end(),

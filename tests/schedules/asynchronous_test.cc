@@ -257,5 +257,26 @@ TEST(Asynchronous, CollectivesOfTheSameProgramsAreIssuedInOneOrder) {
             HasSubstr("all_reduce (sum.a)"), HasSubstr("all_reduce (sum.b)")));
 }
 
+// Without a schedule, too: the sender's buffer may be written before the receiver has come.
+TEST(Buffers, ThatSendsKeepACopyIsAnAssumptionWhereTheyAreReused) {
+  const auto assumptions = [](const std::string& buffers) {
+    return Verified(absl::StrCat(
+                        R"({"planproof": 1, "specification": {"inputs": {"x": [4]},
+      "operators": [{"op": "exp", "in": "x", "out": "h"}, {"op": "neg", "in": "h", "out": "y"}],
+      "outputs": {"y": {}}}, "plan": {"mesh": {"pp": 2}, "programs": [
+      {"name": "a", "devices": {"pp": 0}, "inputs": ["x"], "operators": [
+        {"op": "exp", "in": "x", "out": "h"}, {"op": "neg", "in": "x", "out": "z"}],
+        "buffers": )",
+                        buffers, R"(},
+      {"name": "b", "devices": {"pp": 1}, "operators": [
+        {"op": "move", "in": "a:h", "out": "h"}, {"op": "neg", "in": "h", "out": "y"}]}]}})"),
+                    stages::PipelineSchedule::kAny)
+        .assumptions;
+  };
+  const std::string copies = "sends between programs do not wait for their receivers";
+  EXPECT_THAT(assumptions(R"({"h": "b", "z": "b"})"), testing::Contains(copies));
+  EXPECT_THAT(assumptions("{}"), testing::Not(testing::Contains(copies)));
+}
+
 }  // namespace
 }  // namespace planproof::schedules
