@@ -6,6 +6,7 @@
 #include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
 #include "sdfg/differentiate.h"
+#include "sdfg/narrow_types.h"
 
 namespace planproof::plan {
 
@@ -59,6 +60,13 @@ absl::StatusOr<Definitions> PlanBuilder::BuildBackward(ProgramState* state, cons
         return At(position, absl::StrCat("shape mismatch: ", op.inputs(i).tensor(), " has shape ",
                                          ShapeText(Local(*input)), ", ", forward.input_names[i],
                                          " of the forward operator ", ShapeText(Local(inputs[i]))));
+      }
+      const sdfg::DType given = problem_.parallel.tensors[*input].dtype;
+      const sdfg::DType wanted = problem_.parallel.tensors[inputs[i]].dtype;
+      if (!sdfg::SameArithmetic(given, wanted)) {
+        return At(position, absl::StrCat("element types differ: ", op.inputs(i).tensor(), " holds ",
+                                         sdfg::DTypeName(given), ", ", forward.input_names[i],
+                                         " of the forward operator ", sdfg::DTypeName(wanted)));
       }
       inputs[i] = *input;
     }

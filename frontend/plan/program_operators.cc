@@ -8,6 +8,7 @@
 #include "frontend/plan/program_builder.h"
 #include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
+#include "sdfg/narrow_types.h"
 
 namespace planproof::plan {
 
@@ -122,6 +123,14 @@ absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exc
       return At(position,
                 absl::StrCat("shape mismatch: ", name, " has local shape ", ShapeText(local),
                              ", in the exception ", ShapeText(Local(variant->second))));
+    }
+    // Who reads it computes in one type on all ranks.
+    const sdfg::DType usual = problem_.parallel.tensors[id].dtype;
+    const sdfg::DType other = problem_.parallel.tensors[variant->second].dtype;
+    if (!sdfg::SameArithmetic(usual, other)) {
+      return At(position,
+                absl::StrCat("element types differ: ", name, " holds ", sdfg::DTypeName(usual),
+                             ", in the exception ", sdfg::DTypeName(other)));
     }
     AxisList axes = UnionOfAxes({id, variant->second});
     for (const auto& [axis, values] : box) axes.push_back(axis);

@@ -502,6 +502,13 @@ def instance_rows():
              single({"x": {"0": "tp"}}, [op("lt", ["x", 0], "a"), op("sum", "a", "p"),
                                          over("all_reduce", "tp", "p", "y")], mesh={"tp": 2}),
              "the same, of counts")
+        rest = [op("float", "a", "f"), op("add", ["f", "f"], "y")]
+        model = spec([op("lt", ["x", 0], "a")] + rest, {"y": {"0": "tp"}}, inputs={"x": [2 * n]})
+        for name, verdict, kind in (("other", "MALFORMED", "identity"), ("same", "PROVED", "float")):
+            case(f"S13_{name}_type_on_one_rank_{n}", verdict, model,
+                 single({"x": {"0": "tp"}}, [op("lt", ["x", 0], "a")] + rest, mesh={"tp": 2},
+                        exceptions=[{"at": {"tp": 1}, "replace": "f", "with": op(kind, "a", "f")}]),
+                 "one rank adds truth values where the others add numbers")
 
 
 def integer_rows():
