@@ -16,6 +16,8 @@ using sdfg::TensorId;
 
 namespace {
 
+constexpr int kMostDigits = 136;
+
 std::string Text(double low, double high) {
   char buffer[80];
   if (low == high) {
@@ -75,8 +77,12 @@ Enclosures Compare(ProblemEvaluation<D>* evaluation, const Spot& spot, int64_t m
   result.disjoint =
       D::Less(logical, parallel) == Truth::kTrue || D::Less(parallel, logical) == Truth::kTrue;
   if constexpr (std::is_same_v<D, MpfiDomain>) {
-    result.logical_text = logical.ToString();
-    result.parallel_text = parallel.ToString();
+    // With as many digits as tell them apart.
+    for (int digits = 17; digits <= kMostDigits; digits *= 2) {
+      result.logical_text = logical.ToString(digits);
+      result.parallel_text = parallel.ToString(digits);
+      if (!result.disjoint || result.logical_text != result.parallel_text) break;
+    }
   } else {
     result.logical_text = Text(result.logical_low, result.logical_high);
     result.parallel_text = Text(result.parallel_low, result.parallel_high);

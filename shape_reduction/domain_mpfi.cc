@@ -32,11 +32,11 @@ MpfiValue& MpfiValue::operator=(MpfiValue&& other) noexcept {
 }
 MpfiValue::~MpfiValue() { mpfi_clear(value_); }
 
-std::string MpfiValue::ToString() const {
+std::string MpfiValue::ToString(int digits) const {
   char* low = nullptr;
   char* high = nullptr;
-  mpfr_asprintf(&low, "%.17RDg", &value_->left);
-  mpfr_asprintf(&high, "%.17RUg", &value_->right);
+  mpfr_asprintf(&low, "%.*RDg", digits, &value_->left);
+  mpfr_asprintf(&high, "%.*RUg", digits, &value_->right);
   std::string text = std::string("[") + low + ", " + high + "]";
   mpfr_free_str(low);
   mpfr_free_str(high);

@@ -23,8 +23,8 @@ class MpfiValue {
   ~MpfiValue();
   mpfi_srcptr get() const { return value_; }
   mpfi_ptr get() { return value_; }
-  // "[0.249999999, 0.250000001]" with as many digits as agree and three more.
-  std::string ToString() const;
+  // "[0.249999999, 0.250000001]": an enclosure of the value with so many digits.
+  std::string ToString(int digits = 17) const;
 
  private:
   mpfi_t value_;

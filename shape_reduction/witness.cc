@@ -39,6 +39,8 @@ constexpr uint64_t kPreferAttempts = 6;
 constexpr double kQuickAttempt = 0.2;  // seconds; finer choices cost a multiple
 constexpr int64_t kAlwaysFine = 8;
 constexpr int kFirstPrecision = 128;  // bits
+constexpr uint64_t kNumberAttempts = 4;
+constexpr int kNumberPrecision = 256;  // bits
 
 // The number of operators that the tensor depends on.
 int64_t ConeSize(const sdfg::Graph& graph, TensorId root) {
@@ -94,6 +96,7 @@ class Search {
   bool Confirm(const Pending& pending, int bits, Witness* witness);
   bool ConfirmUndefined(const std::vector<Pending>& pending, Witness* witness);
   bool ConfirmWithMoreBits(std::vector<Pending>* pending, Witness* witness);
+  bool ConfirmNumbers(Witness* witness);
   void PreferSmallerCone(Witness* witness);
   void Fill(const Candidate& candidate, uint64_t seed, Witness* witness);
   ReducedOptions EvaluationOptions(std::vector<TensorId> cone) const {
@@ -335,6 +338,29 @@ bool Search::ConfirmUndefined(const std::vector<Pending>& pending, Witness* witn
   });
 }
 
+// A term of a number (a loss, a norm) can be less than doubles tell beside the others.
+bool Search::ConfirmNumbers(Witness* witness) {
+  Pending numbers{options_.seed, {}};
+  for (const int r : scope_.required) {
+    const sdfg::Shape& shape = problem_.parallel.tensors[problem_.required[r].parallel].shape;
+    if (std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent != 1; })) {
+      continue;
+    }
+    Difference difference;
+    difference.index.assign(shape.size(), 0);
+    numbers.candidates.push_back({r, std::move(difference)});
+  }
+  if (numbers.candidates.empty()) return false;
+  for (uint64_t k = 0; k < kNumberAttempts && !OutOfTime(); ++k) {
+    Witness confirmed = *witness;
+    numbers.seed = options_.seed + k;
+    if (!Confirm(numbers, kNumberPrecision, &confirmed)) continue;
+    *witness = std::move(confirmed);
+    return true;
+  }
+  return false;
+}
+
 // An output that depends on less, or comes first, says more about the cause. A few other inputs may
 // tell the two graphs apart there; tried only while that is quick.
 void Search::PreferSmallerCone(Witness* witness) {
@@ -411,6 +437,10 @@ Witness Search::Run() {
   }
   if (undefined.size() < kPatience && !OutOfTime() && ConfirmUndefined(undefined, &witness))
     return witness;
+  if (pending.empty() && witness.attempts > 0 && ConfirmNumbers(&witness)) {
+    if (options_.localise) witness.first = Localise(problem_.lineage, witness.seed);
+    return witness;
+  }
   if (witness.outcome != Witness::Outcome::kNone || witness.attempts == 0) {
     witness.message = message_;
   }

@@ -353,6 +353,28 @@ TEST(WitnessTest, CancellationIsDecidedAtHigherPrecision) {
 }
 
 // R16: the row of one id against the row of another.
+// A number of which doubles do not see a term, and one that is the same written otherwise.
+TEST(WitnessTest, TermsThatDoublesDoNotSeeAreRefuted) {
+  const auto x = [](IndexFunctionBuilder* f) { return f->Element(0, {f->Int(0)}); };
+  const auto one_more = [&](IndexFunctionBuilder* f) {
+    return f->Binary(Op::kAdd, f->Pow(x(f), Rational(2)), f->Real(1));
+  };
+  const IndexFunction model = Scalar(1, one_more);
+  const IndexFunction otherwise = Scalar(1, [&](IndexFunctionBuilder* f) {
+    const ExprId square = f->Pow(f->Binary(Op::kAdd, x(f), f->Real(1)), Rational(2));
+    return f->Binary(Op::kAdd, square, f->Binary(Op::kMul, f->Real(-2), x(f)));
+  });
+  const IndexFunction wrong = Scalar(1, [&](IndexFunctionBuilder* f) {
+    const Rational tiny = Rational::FromDouble(0x1p-90);
+    return f->Binary(Op::kAdd, one_more(f), f->Binary(Op::kMul, f->Real(tiny), x(f)));
+  });
+  EXPECT_EQ(SearchWitness(Both(model, otherwise).problem, {}).outcome, Witness::Outcome::kNone);
+  const Witness witness = SearchWitness(Both(model, wrong).problem, {});
+  EXPECT_EQ(witness.outcome, Witness::Outcome::kConfirmed);
+  EXPECT_EQ(witness.precision, 256);
+  EXPECT_NE(witness.logical_value, witness.parallel_value);
+}
+
 TEST(WitnessTest, RowsOfDifferentIdsDiffer) {
   auto row = [](int which) {
     IndexFunctionBuilder f("row");
