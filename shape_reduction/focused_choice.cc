@@ -547,7 +547,9 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
     if (tensor.role != sdfg::TensorRole::kInput && tensor.shape.size() == 1 &&
         inputs_.Untied(id, 0)) {
       std::iota(chosen->values.begin(), chosen->values.end(), 0);
-      std::shuffle(chosen->values.begin(), chosen->values.end(), random);
+      for (size_t k = chosen->values.size(); k > 1; --k) {  // the same order everywhere
+        std::swap(chosen->values[k - 1], chosen->values[random() % k]);
+      }
       for (double& value : chosen->values) value *= kRankStep;
     }
     result[t] = std::move(chosen);
