@@ -36,6 +36,10 @@ class FocusedChooser {
   // Positions in Problem::required of relations that the focus can affect: those whose tensors are
   // nearest to it, and those that depend on least; at most `most`.
   std::vector<int> NearestRequired(const Focus& focus, size_t most) const;
+  // Whether the relation at this position is of the forward pass.
+  bool BeforeGradients(int required) const {
+    return backward_[problem_.required[required].lineage.logical] == 0;
+  }
 
  private:
   // x + f(x) in the forward pass.

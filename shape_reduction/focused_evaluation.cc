@@ -64,8 +64,30 @@ bool FocusedEvaluation::Run(const Focus& focus, uint64_t attempt, int64_t max_el
   *message = UnmetPremise(problem_, values_);
   if (!message->empty()) return false;
   required_ = focused_.NearestRequired(focus, kMostRequired);
+  further_.clear();
+  if (!required_.empty() && focused_.BeforeGradients(required_[0])) {
+    further_.assign(required_.begin() + 1, required_.end());
+    required_.resize(1);
+  }
   evaluation_ =
       std::make_unique<ProblemEvaluation<IntervalDomain>>(problem_, &programs_, /*enclose=*/true);
+  return Evaluate(max_elements, deadline, message);
+}
+
+bool FocusedEvaluation::Extend(int64_t max_elements, WorkClock::time_point deadline,
+                               std::string* message) {
+  if (further_.empty()) return false;
+  required_.insert(required_.end(), further_.begin(), further_.end());
+  further_.clear();
+  // What is alive is not evaluated again.
+  const std::vector<BlockTensorPtr<Interval>> logical = evaluation_->logical();
+  const std::vector<BlockTensorPtr<Interval>> parallel = evaluation_->parallel();
+  return Evaluate(max_elements, deadline, message);
+}
+
+// The relations of `required_`.
+bool FocusedEvaluation::Evaluate(int64_t max_elements, WorkClock::time_point deadline,
+                                 std::string* message) {
   ReducedOptions logical, parallel;
   for (ReducedOptions* options : {&logical, &parallel}) {
     options->max_elements = max_elements;

@@ -24,11 +24,14 @@ class FocusedEvaluation {
  public:
   explicit FocusedEvaluation(const lineage::Problem& problem);
 
-  // Chooses inputs and evaluates what the relations nearest to the focus depend on, on both sides.
-  // False, with a message, if an input or a value of the logical graph is not known to lie in the
-  // domain of the specification, if a premise of either graph is not decided, or beyond a limit.
+  // Chooses inputs and evaluates what the relations nearest to the focus depend on, on both sides:
+  // where one of these comes before the gradients (the loss), only that one. False, with a message,
+  // if an input or a value of the logical graph is not known to lie in the domain of the
+  // specification, if a premise of either graph is not decided, or beyond a limit.
   bool Run(const Focus& focus, uint64_t attempt, int64_t max_elements,
            WorkClock::time_point deadline, std::string* message);
+  // Goes on with the other relations, on the same inputs. False if there are none, or as in Run.
+  bool Extend(int64_t max_elements, WorkClock::time_point deadline, std::string* message);
 
   // Of the last run.
   const std::vector<int>& required() const { return required_; }  // relations compared
@@ -42,11 +45,13 @@ class FocusedEvaluation {
                                  const std::vector<BlockTensorPtr<Interval>>& inputs);
 
  private:
+  bool Evaluate(int64_t max_elements, WorkClock::time_point deadline, std::string* message);
+
   const lineage::Problem& problem_;
   ProgramCache programs_;
   InputChooser chooser_;
   FocusedChooser focused_;
-  std::vector<int> required_;
+  std::vector<int> required_, further_;
   std::vector<BlockTensorPtr<double>> values_;
   std::unique_ptr<ProblemEvaluation<IntervalDomain>> evaluation_;
 };

@@ -80,7 +80,10 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
     }
     ++witness.attempts;
     int required = -1;
-    const Gap gap = Compare(problem, evaluation.get(), &required);
+    Gap gap = Compare(problem, evaluation.get(), &required);
+    if (required < 0 && evaluation->Extend(options.max_elements, deadline, &witness.message)) {
+      gap = Compare(problem, evaluation.get(), &required);
+    }
     if (required < 0) continue;
     const lineage::Lineage& lineage = problem.required[required].lineage;
     witness.outcome = Witness::Outcome::kConfirmed;

@@ -42,21 +42,25 @@ void ClaimMemory::SetClaims(const std::vector<const Claim*>& claims) {
 void ClaimMemory::Recall(std::vector<ClaimOutcome>* outcomes) {
   outcomes->assign(contents_.size(), ClaimOutcome{});
   for (verdict_cache::Store* store : stores_) {
-    std::vector<std::string> wanted;
-    std::vector<size_t> claim_of;
-    for (size_t k = 0; k < contents_.size(); ++k) {
-      if (contents_[k].empty() || IsProof((*outcomes)[k])) continue;
-      wanted.push_back(contents_[k]);
-      wanted.push_back(WithNames(contents_[k], names_[k]));
-      claim_of.insert(claim_of.end(), 2, k);
-    }
-    const std::vector<std::optional<std::string>> found = store->Find(wanted);
-    for (size_t i = 0; i < found.size(); ++i) {
-      ClaimOutcome outcome;
-      const bool with_names = i % 2 == 1;
-      if (!found[i] || !FromBytes(*found[i], &outcome) || !IsProof(outcome)) continue;
-      if (NamesMatter(outcome) == with_names) (*outcomes)[claim_of[i]] = std::move(outcome);
-    }
+    for (const bool with_names : {false, true}) RecallFrom(store, with_names, outcomes);
+  }
+}
+
+// Of the claims that are still open: most proofs do not depend on names.
+void ClaimMemory::RecallFrom(verdict_cache::Store* store, bool with_names,
+                             std::vector<ClaimOutcome>* outcomes) {
+  std::vector<std::string> wanted;
+  std::vector<size_t> claim_of;
+  for (size_t k = 0; k < contents_.size(); ++k) {
+    if (contents_[k].empty() || IsProof((*outcomes)[k])) continue;
+    wanted.push_back(with_names ? WithNames(contents_[k], names_[k]) : contents_[k]);
+    claim_of.push_back(k);
+  }
+  const std::vector<std::optional<std::string>> found = store->Find(wanted);
+  for (size_t i = 0; i < found.size(); ++i) {
+    ClaimOutcome outcome;
+    if (!found[i] || !FromBytes(*found[i], &outcome) || !IsProof(outcome)) continue;
+    if (NamesMatter(outcome) == with_names) (*outcomes)[claim_of[i]] = std::move(outcome);
   }
 }
 

@@ -42,6 +42,8 @@ class ClaimMemory {
   std::string Fingerprint() const;
 
  private:
+  void RecallFrom(verdict_cache::Store* store, bool with_names,
+                  std::vector<ClaimOutcome>* outcomes);
   ClassKeys keys_;
   std::vector<verdict_cache::Store*> stores_;
   std::vector<std::string> contents_;  // empty: too deep to write down

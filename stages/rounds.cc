@@ -114,6 +114,10 @@ void Rounds::RunFirst(const std::vector<ClaimClass>& classes,
     std::vector<const Claim*> claims;
     for (int c : representatives) claims.push_back(&table_.claims()[c]);
     memory.SetClaims(claims);
+    // Making keys and opening files is not deciding.
+    for (verdict_cache::Store* store : options_.stores) {
+      if (remember) store->Open();
+    }
     if (options_.executor != nullptr) fingerprint_ = memory.Fingerprint();
     key_seconds_ += Since(start);
     start = std::chrono::steady_clock::now();
