@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "absl/strings/str_cat.h"
 #include "lineage/map_range.h"
+#include "sdfg/index_function_check.h"
 #include "stages/class_key.h"
 
 namespace planproof::stages {
@@ -90,11 +92,25 @@ absl::Status CheckLineage(const lineage::Problem& problem, TensorId parallel,
   return absl::OkStatus();
 }
 
+// Readers check functions as well; a problem may also be made, or changed, in memory. What reads
+// outside of a tensor is wrong even if nothing depends on what it reads.
+absl::Status CheckFunctions(const sdfg::Graph& graph) {
+  std::unordered_set<const sdfg::IndexFunction*> seen;
+  for (const sdfg::Operator& op : graph.operators) {
+    if (!seen.insert(op.function.get()).second) continue;
+    if (auto s = sdfg::CheckIndexFunction(*op.function); !s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckProblem(const lineage::Problem& problem) {
   if (auto s = CheckOrder(problem.logical, "logical"); !s.ok()) return s;
   if (auto s = CheckOrder(problem.parallel, "parallel"); !s.ok()) return s;
+  for (const sdfg::Graph* graph : {&problem.logical, &problem.parallel}) {
+    if (auto s = CheckFunctions(*graph); !s.ok()) return s;
+  }
   if (problem.lineage.size() != problem.parallel.tensors.size()) {
     return absl::InvalidArgumentError("not every parallel tensor has an entry for its lineage");
   }

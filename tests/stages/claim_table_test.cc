@@ -56,6 +56,18 @@ TEST(CheckProblem, RealsAreNoPartOfIntegers) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("element type"));
 }
 
+TEST(CheckProblem, AnOperatorThatReadsOutsideIsRefused) {
+  lineage::Problem problem = Negation(DType::kFloat32, DType::kFloat32);
+  sdfg::IndexFunction function = *problem.parallel.operators[0].function;
+  for (sdfg::Node& node : function.nodes) {
+    if (node.op != sdfg::Op::kElement) continue;
+    function.nodes[node.args[0]] = {.op = sdfg::Op::kIntConst, .value = 8};
+  }
+  problem.parallel.operators[0].function =
+      std::make_shared<const sdfg::IndexFunction>(std::move(function));
+  EXPECT_THAT(std::string(CheckProblem(problem).message()), HasSubstr("whose extent is"));
+}
+
 TEST(CheckProblem, AMapThatLeavesTheLogicalTensorIsNoLineage) {
   lineage::Problem problem = Negation(DType::kFloat32, DType::kFloat32);
   problem.lineage[0].map[0].constant = 1;
