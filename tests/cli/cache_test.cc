@@ -347,11 +347,12 @@ TEST_F(CacheTest, AKilledRunIsGoneOnWithAndEndsWithTheUndisturbedVerdict) {
   const Answer undisturbed = Verify("--no-cache " + right);
   const int classes = undisturbed.report["stages"]["classes"];
   int resumed = 0;
-  for (int trial = 0; trial < 10; ++trial) {
+  // Ten, and on a machine that is slow or busy as many as it takes to meet the work.
+  for (int trial = 0; trial < 10 || (resumed < 4 && trial < 40); ++trial) {
     const bool is_right = trial != 9;
     fs::remove_all(directory_);
     RunCommand(std::string(kSlow) + " " +
-               KilledAfter(150 + (trial * 277) % 500, "KILL",
+               KilledAfter(150 + (trial * 277) % 500 + trial / 10 * 400, "KILL",
                            "--cache " + directory_ + " " + (is_right ? right : wrong)));
     const Answer next = Warm("--resume " + (is_right ? right : "--no-explain " + wrong));
     EXPECT_EQ(next.verdict(), is_right ? "PROVED" : "UNKNOWN") << trial;
@@ -361,7 +362,7 @@ TEST_F(CacheTest, AKilledRunIsGoneOnWithAndEndsWithTheUndisturbedVerdict) {
     for (const char* key : {"stages", "tiers", "premises", "restrictions", "assumptions"})
       EXPECT_EQ(next.report[key], undisturbed.report[key]) << key;
   }
-  EXPECT_GE(resumed, 4) << "most of the kills fell into the middle of the work";
+  EXPECT_GE(resumed, 4) << "few of the kills fell into the middle of the work";
 }
 
 TEST_F(CacheTest, ATerminatedRunReportsWhatItHas) {

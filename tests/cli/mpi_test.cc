@@ -36,6 +36,17 @@ class MpiTest : public testing::Test {
            "--executor mpi " +
            arguments;
   }
+  // Shell commands: until the run of this journal has decided a class, half a minute at most.
+  static std::string WaitForAClass(const std::string& journal) {
+    return "for i in $(seq 300); do " PLANPROOF_PROGRAM " journal " + journal +
+           " 2> /dev/null | grep -q 'decided *[1-9]' && break; sleep 0.1; done; ";
+  }
+  // Shell commands: the rank of this number dies, with no word to the others.
+  static std::string KillRank(const std::string& mpirun, int rank) {
+    return "for p in $(pgrep -P " + mpirun +
+           "); do grep -qxz OMPI_COMM_WORLD_RANK=" + std::to_string(rank) +
+           " /proc/$p/environ && kill -KILL $p; done; ";
+  }
   static json Report(const std::string& path) {
     std::ifstream stream(path);
     return json::parse(stream, nullptr, false);
@@ -67,12 +78,13 @@ TEST_F(MpiTest, ALostRankLeavesAReportAndResumeEndsIt) {
   const std::string journal = TemporaryFile("journal", "");
   for (const bool leader : {false, true}) {
     std::filesystem::remove(journal);
-    // The ranks are mpirun's children, in order.
+    // One class is never decided, so that the run cannot end before the rank is lost; the rank is
+    // lost once others are decided.
     const Finished killed =
         RunCommand(Launch("--journal " + journal + " " + plan,
-                          "PLANPROOF_TEST_WORKER_FAULT=slow: timeout 60") +
-                   " & sleep 0.7; mpirun=$(pgrep -P $!); kill -KILL $(pgrep -P $mpirun | " +
-                   (leader ? "head" : "tail") + " -n 1); wait $!");
+                          "PLANPROOF_TEST_WORKER_FAULT='slow:;sleep:grad.we' timeout 60") +
+                   " & " + WaitForAClass(journal) + KillRank("$(pgrep -P $!)", leader ? 0 : 2) +
+                   "wait $!");
     EXPECT_NE(killed.exit_code, 0);
     if (!leader) {
       EXPECT_THAT(killed.output, HasSubstr("interrupted after")) << killed.errors;
