@@ -80,11 +80,10 @@ TEST_F(MpiTest, ALostRankLeavesAReportAndResumeEndsIt) {
     std::filesystem::remove(journal);
     // One class is never decided, so that the run cannot end before the rank is lost; the rank is
     // lost once others are decided.
-    const Finished killed =
-        RunCommand(Launch("--journal " + journal + " " + plan,
-                          "PLANPROOF_TEST_WORKER_FAULT='slow:;sleep:grad.we' timeout 60") +
-                   " & " + WaitForAClass(journal) + KillRank("$(pgrep -P $!)", leader ? 0 : 2) +
-                   "wait $!");
+    const Finished killed = RunCommand(
+        Launch("--journal " + journal + " " + plan,
+               "PLANPROOF_TEST_WORKER_FAULT='slow:;sleep:grad.we' timeout 60") +
+        " & " + WaitForAClass(journal) + KillRank("$(pgrep -P $!)", leader ? 0 : 2) + "wait $!");
     EXPECT_NE(killed.exit_code, 0);
     if (!leader) {
       EXPECT_THAT(killed.output, HasSubstr("interrupted after")) << killed.errors;
