@@ -189,7 +189,7 @@ class Arena {
   Sign SignOf(PolyId poly);
   bool Mentions(PolyId poly, Symbol s) const;
   // Whether the value is 0 for all inputs, by the normal form: refines sums to common cuts, unifies
-  // complementary indicators, clears denominators. False means "not shown".
+  // complementary indicators, clears denominators, cancels shares of sums. False means "not shown".
   bool IsZero(PolyId poly);
 
   const Atom& atom(AtomId id) const { return atoms_[id]; }
@@ -246,6 +246,11 @@ class Arena {
   bool IsGuardedSum(AtomId atom) const;
   std::optional<PolyId> JoinClipped(AtomId guarded, AtomId other);
   PolyId MergeClipped(PolyId p);
+  std::optional<PolyId> TakeOutShare(const BoundVariable& v, const Term& term);
+  PolyId CancelSharesIn(const Atom& sum);
+  // With sums of shares of a sum as one (shares.cc).
+  PolyId CancelShares(PolyId p);
+  bool HasInverseSum(MonoId mono) const;
   PolyId PowerOfTerm(const Term& term, Exponent e);
   PolyId PowerOfSum(PolyId a, Exponent e);
   PolyId IntegerPower(PolyId a, int32_t n);

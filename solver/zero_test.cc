@@ -501,7 +501,10 @@ class ZeroTest {
 
 bool Arena::IsZero(PolyId p) {
   if (p == kZeroPoly) return !exhausted_;
-  return ZeroTest(this).Run(p);
+  if (ZeroTest(this).Run(p)) return true;
+  const PolyId cancelled = CancelShares(p);
+  if (cancelled == kZeroPoly) return !exhausted_;
+  return cancelled != p && ZeroTest(this).Run(cancelled);
 }
 
 }  // namespace planproof::solver
