@@ -208,6 +208,8 @@ std::optional<MaskedValue> SymbolicEvaluator::Element(TensorRef tensor, const In
     }
     case Representation::Kind::kDefinition:
       return Defined(tensor, indices);
+    case Representation::Kind::kZero:
+      return MaskedValue{};
   }
   return std::nullopt;
 }
@@ -270,6 +272,8 @@ std::optional<Affine> SymbolicEvaluator::IntegerElement(TensorRef tensor, const 
     }
     case Representation::Kind::kDefinition:
       return IntegerDefined(tensor, indices);
+    case Representation::Kind::kZero:
+      break;
   }
   return std::nullopt;
 }

@@ -40,6 +40,7 @@ struct Representation {
     kAtom,        // itself: an unknown value, element `tag` at the index
     kDefinition,  // what its producer computes
     kAlias,       // an element of another tensor (proved or given): `alias` at `map`
+    kZero,        // 0, of a real tensor: what its producer computes has been shown to be that
   } kind = Kind::kDefinition;
   uint32_t tag = 0;
   solver::IntRange int_range;  // kAtom of an integer tensor

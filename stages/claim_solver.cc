@@ -17,6 +17,23 @@ using solver::PolyId;
 
 namespace {
 constexpr size_t kMostMentioned = 64;
+// For claims of which numbers say that they hold.
+constexpr int64_t kDifferenceTermBudget = 40'000;
+constexpr int kZeroUnfoldings = 8;
+
+// The tensor is a quotient by a sum, as a softmax is: sums of it are numbers.
+bool IsShareOfSum(const sdfg::Graph& graph, sdfg::TensorId t) {
+  const sdfg::Tensor& tensor = graph.tensors[t];
+  if (tensor.producer == sdfg::kNone) return false;
+  const sdfg::Operator& op = graph.operators[tensor.producer];
+  const sdfg::IndexFunction& f = *op.function;
+  for (size_t o = 0; o < op.outputs.size() && o < f.outputs.size(); ++o) {
+    if (op.outputs[o] != t || f.outputs[o].body == sdfg::kNoExpr) continue;
+    const sdfg::Node& root = f.nodes[f.outputs[o].body];
+    if (root.op == sdfg::Op::kDiv && f.nodes[root.args[1]].op == sdfg::Op::kSum) return true;
+  }
+  return false;
+}
 }  // namespace
 
 ClaimSolver::ClaimSolver(const lineage::Problem& problem, Relations* relations, ClaimLimits limits)
@@ -144,8 +161,8 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
       if (b->value == itself && b->masked == kZeroPoly) return CellResult::kEqual;
     }
     arena_->ClearPremises();
-    auto a = lt.producer == sdfg::kNone ? evaluator_->Element(l, *mapped)
-                                        : evaluator_->Defined(l, *mapped);
+    const bool itself = lt.producer == sdfg::kNone || relations_.Zero(l.tensor);
+    auto a = itself ? evaluator_->Element(l, *mapped) : evaluator_->Defined(l, *mapped);
     if (!a) return failed();
     if (arena_->exhausted()) return failed();
     TakePremises(true, outcome);
@@ -164,12 +181,25 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
         return CellResult::kEqual;
       }
     }
+    if (relations_.Zero(l.tensor) && b->masked == kZeroPoly && IsMultiple(b->value, l, *mapped)) {
+      TakePremises(true, outcome);
+      return CellResult::kEqual;
+    }
     last_logical_ = a->value;
     last_parallel_ = b->value;
   }
   if (arena_->exhausted()) return failed();
   outcome->reason = "the two terms differ";
   return CellResult::kDifferent;
+}
+
+bool ClaimSolver::IsMultiple(PolyId p, TensorRef zero, const sdfg::Indices& index) {
+  const auto definition = evaluator_->Defined(zero, index);
+  evaluator_->ClearFailure();
+  if (!definition || definition->value == kZeroPoly || p == kZeroPoly) return false;
+  const solver::Rational factor =
+      arena_->poly(p).terms[0].coefficient / arena_->poly(definition->value).terms[0].coefficient;
+  return arena_->IsZero(arena_->Sub(p, arena_->Scale(definition->value, factor)));
 }
 
 void ClaimSolver::CollectTags(PolyId p, std::vector<uint32_t>* tags) const {
@@ -206,28 +236,40 @@ void ClaimSolver::CollectTags(PolyId p, std::vector<uint32_t>* tags) const {
   tags->erase(std::unique(tags->begin(), tags->end()), tags->end());
 }
 
-bool ClaimSolver::UnfoldMore(PolyId logical, PolyId parallel) {
+sdfg::TensorId ClaimSolver::Latest(const std::vector<uint32_t>& tags) const {
+  sdfg::TensorId best = sdfg::kNone;
+  for (uint32_t tag : tags) {
+    const sdfg::Tensor& t = problem_.logical.tensors[tag];
+    if (t.producer == sdfg::kNone) continue;
+    if (best == sdfg::kNone || t.producer > problem_.logical.tensors[best].producer) {
+      best = static_cast<sdfg::TensorId>(tag);
+    }
+  }
+  return best;
+}
+
+sdfg::TensorId ClaimSolver::ToUnfold(PolyId logical, PolyId parallel) const {
   std::vector<uint32_t> a, b, only;
   CollectTags(logical, &a);
   CollectTags(parallel, &b);
   std::set_symmetric_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(only));
-  auto latest = [&](const std::vector<uint32_t>& tags) {
-    sdfg::TensorId best = sdfg::kNone;
-    for (uint32_t tag : tags) {
-      const sdfg::Tensor& t = problem_.logical.tensors[tag];
-      if (t.producer == sdfg::kNone) continue;
-      if (best == sdfg::kNone || t.producer > problem_.logical.tensors[best].producer) {
-        best = static_cast<sdfg::TensorId>(tag);
-      }
-    }
-    return best;
-  };
-  sdfg::TensorId choice = latest(only);
-  if (choice == sdfg::kNone) {
-    std::vector<uint32_t> both;
-    std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
-    choice = latest(both);
+  const sdfg::TensorId choice = Latest(only);
+  if (choice != sdfg::kNone) return choice;
+  std::vector<uint32_t> both;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(both));
+  return Latest(both);
+}
+
+sdfg::TensorId ClaimSolver::ToUnfold(PolyId difference) const {
+  std::vector<uint32_t> tags, shares;
+  CollectTags(difference, &tags);
+  for (const uint32_t tag : tags) {
+    if (IsShareOfSum(problem_.logical, static_cast<sdfg::TensorId>(tag))) shares.push_back(tag);
   }
+  return Latest(shares.empty() ? tags : shares);
+}
+
+bool ClaimSolver::Unfold(sdfg::TensorId choice) {
   if (choice == sdfg::kNone) return false;
   relations_.Unfold(choice);
   evaluator_->Forget();
@@ -280,10 +322,47 @@ ClaimOutcome ClaimSolver::Definedness(sdfg::TensorId logical) {
   return outcome;
 }
 
+bool ClaimSolver::IsZero(sdfg::TensorId logical) {
+  arena_->ResetExhausted(kDifferenceTermBudget);
+  evaluator_->Forget();
+  arena_->ClearPremises();  // and never below: what is remembered does not give them again
+  std::vector<Cell> work = {WholeCell(problem_.logical.tensors[logical].shape)};
+  int cells = 0, unfoldings = 0;
+  bool zero = true;
+  while (zero && !work.empty()) {
+    const Cell cell = std::move(work.back());
+    work.pop_back();
+    evaluator_->ClearFailure();
+    const auto value = evaluator_->Defined({kLogical, logical}, cell.index);
+    if (!value && ++cells < limits_.max_cells && !arena_->exhausted() &&
+        evaluator_->request().kind != SplitRequest::Kind::kNone &&
+        Split(cell, evaluator_->request(), &work)) {
+      continue;
+    }
+    zero = value && !arena_->exhausted() && value->masked == kZeroPoly;
+    if (!zero || arena_->IsZero(value->value)) continue;
+    zero = ++unfoldings <= kZeroUnfoldings && Unfold(ToUnfold(value->value));
+    work.push_back(cell);
+  }
+  zero = zero && !arena_->exhausted() && arena_->premises().empty();
+  relations_.FoldAll();
+  unfolded_any_ = false;
+  Forget();
+  return zero;
+}
+
 ClaimOutcome ClaimSolver::Decide(const Claim& claim) {
+  if (!limits_.open_differences) return Decide(claim, false, limits_.term_budget);
+  ClaimOutcome outcome = Decide(claim, true, std::min(limits_.term_budget, kDifferenceTermBudget));
+  if (outcome.status != ClaimStatus::kProved) outcome = Decide(claim, false, limits_.term_budget);
+  outcome.tier = "unfolded";  // also where it is read from what is known to be zero
+  return outcome;
+}
+
+ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64_t term_budget) {
   ClaimOutcome outcome;
   outcome.tier = "identical";
-  arena_->ResetExhausted(limits_.term_budget);
+  arena_->ResetExhausted(term_budget);
   const sdfg::Tensor& pt = problem_.parallel.tensors[claim.parallel];
   if (std::find(pt.shape.begin(), pt.shape.end(), 0) != pt.shape.end()) {  // nothing to claim
     outcome.status = ClaimStatus::kProved;
@@ -320,7 +399,8 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim) {
       outcome.mentioned.assign(tags.begin(), tags.end());
     }
     if (r == CellResult::kDifferent && ++unfoldings <= limits_.max_unfoldings &&
-        UnfoldMore(last_logical_, last_parallel_)) {
+        Unfold(open_difference ? ToUnfold(arena_->Sub(last_parallel_, last_logical_))
+                               : ToUnfold(last_logical_, last_parallel_))) {
       outcome.tier = "unfolded";
       work.push_back(std::move(cell));
       continue;

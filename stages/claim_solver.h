@@ -17,6 +17,10 @@ struct ClaimLimits {
   int64_t term_budget = 400'000;  // size of intermediate terms, per claim
   int max_cells = 4096;
   int max_unfoldings = 24;  // logical tensors opened per claim before giving up
+  // Opens first what the difference of the two sides mentions, quotients by a sum (softmax) before
+  // others, to see whether the difference is zero for what these tensors are; and only where that
+  // does not help what one side alone mentions.
+  bool open_differences = false;
 };
 
 // Keeps one arena for many claims: what equal subterms share is built once.
@@ -28,10 +32,14 @@ class ClaimSolver {
   ClaimOutcome Decide(const Claim& claim);
   // Evaluates a logical tensor at a generic index for the premises of its definition.
   ClaimOutcome Definedness(sdfg::TensorId logical);
+  // Whether a logical tensor that may be zero (Relations) is, for all inputs and without a premise.
+  // False means "not shown".
+  bool IsZero(sdfg::TensorId logical);
   // Must be called when the relations held have changed.
   void Forget();
 
  private:
+  ClaimOutcome Decide(const Claim& claim, bool open_difference, int64_t term_budget);
   struct Cell {
     sdfg::Indices index;                         // of the parallel tensor, over `symbols`
     std::vector<solver::BoundVariable> symbols;  // free symbols with their intervals
@@ -39,9 +47,15 @@ class ClaimSolver {
   enum class CellResult : uint8_t { kEqual, kSplit, kDifferent, kError };
   CellResult DecideCell(const Claim& claim, const Cell& cell, ClaimOutcome* outcome);
   Cell WholeCell(const sdfg::Shape& shape);
+  // Whether a value is a multiple of what defines a tensor that is known to be zero.
+  bool IsMultiple(solver::PolyId p, sdfg::TensorRef zero, const sdfg::Indices& index);
   bool Split(const Cell& cell, const sdfg::SplitRequest& request, std::vector<Cell>* work);
-  // Chooses logical tensors to unfold from what the two sides mention; false if none is left.
-  bool UnfoldMore(solver::PolyId logical, solver::PolyId parallel);
+  // Chooses a logical tensor to unfold from what the two sides, or their difference, mention;
+  // kNone if none is left.
+  sdfg::TensorId ToUnfold(solver::PolyId logical, solver::PolyId parallel) const;
+  sdfg::TensorId ToUnfold(solver::PolyId difference) const;
+  sdfg::TensorId Latest(const std::vector<uint32_t>& tags) const;
+  bool Unfold(sdfg::TensorId choice);
   void CollectTags(solver::PolyId p, std::vector<uint32_t>* tags) const;
   void TakePremises(bool logical, ClaimOutcome* outcome);
   std::string DescribePremise(const solver::Premise& premise, bool* never) const;

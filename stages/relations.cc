@@ -39,6 +39,7 @@ std::vector<TensorId> UnreadMultiples(const sdfg::Graph& logical) {
 Relations::Relations(const lineage::Problem& problem) : problem_(problem) {
   const size_t logical = problem.logical.tensors.size();
   transparent_.assign(logical, false);
+  zero_.assign(logical, false);
   masked_.assign(logical, false);
   unfolded_.assign(logical, false);
   positive_.assign(logical, false);
@@ -102,6 +103,12 @@ bool Relations::MayBeMasked(const sdfg::Operator& op, sdfg::ExprId body) const {
   return false;
 }
 
+bool Relations::MayBeZero(sdfg::TensorId logical) const {
+  const sdfg::Tensor& t = problem_.logical.tensors[logical];
+  return t.producer != kNone && !sdfg::IsInteger(t.dtype) && !masked_[logical] &&
+         std::find(t.shape.begin(), t.shape.end(), 0) == t.shape.end();
+}
+
 void Relations::FoldAll() { std::fill(unfolded_.begin(), unfolded_.end(), false); }
 
 Representation Relations::Of(sdfg::TensorRef tensor) {
@@ -113,6 +120,10 @@ Representation Relations::Of(sdfg::TensorRef tensor) {
       r.alias = {kLogical, l.logical};
       r.map = &l.map;
     }
+    return r;
+  }
+  if (zero_[tensor.tensor]) {
+    r.kind = Representation::Kind::kZero;
     return r;
   }
   const sdfg::Tensor& t = problem_.logical.tensors[tensor.tensor];

@@ -52,13 +52,18 @@ class Relations : public sdfg::RepresentationPolicy {
     positive_[logical] = positive_[logical] || sign == solver::Sign::kPositive;
     nonnegative_[logical] = nonnegative_[logical] || sign != solver::Sign::kUnknown;
   }
+  // A real tensor with a definition and at least one element, of which no element is a mask's.
+  bool MayBeZero(sdfg::TensorId logical) const;
+  // The definition has been shown to be 0 for all inputs, without a premise: read as 0 from now on.
+  void SetZero(sdfg::TensorId logical) { zero_[logical] = true; }
+  bool Zero(sdfg::TensorId logical) const { return zero_[logical]; }
   const lineage::Problem& problem() const { return problem_; }
 
  private:
   bool MayBeMasked(const sdfg::Operator& op, sdfg::ExprId body) const;
 
   const lineage::Problem& problem_;
-  std::vector<bool> held_, transparent_, masked_, unfolded_, positive_, nonnegative_;
+  std::vector<bool> held_, transparent_, masked_, unfolded_, positive_, nonnegative_, zero_;
   std::vector<solver::IntRange> int_range_;
   std::vector<sdfg::TensorId> multiple_of_;
 };

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "stages/claim_memory.h"
 #include "stages/executor.h"
+#include "stages/logical_zeros.h"
 #include "stages/outcome_bytes.h"
 #include "stages/run_journal.h"
 
@@ -55,6 +56,18 @@ std::string Rounds::ClaimName(int claim) const {
   return name;
 }
 
+WorkerLimits Rounds::Limits() const {
+  WorkerLimits limits;
+  limits.jobs = options_.jobs;
+  limits.task_timeout_s = options_.stage_timeout_s;
+  limits.memory_limit_mb = options_.memory_limit_mb;
+  limits.stop = options_.stop;
+  limits.while_waiting = [this] {
+    for (verdict_cache::Store* store : options_.stores) store->FlushIfDue();
+  };
+  return limits;
+}
+
 void Rounds::RunTasks(const std::vector<int>& representatives, const std::vector<int>& positions,
                       ClaimLimits limits, std::vector<ClaimOutcome>* results) {
   // The solver lives in the worker; it is made on first use there.
@@ -84,14 +97,7 @@ void Rounds::RunTasks(const std::vector<int>& representatives, const std::vector
     if (options_.progress) options_.progress(++done, static_cast<int64_t>(positions.size()));
   };
   tasks.name = [&](int task) { return ClaimName(representatives[task]); };
-  WorkerLimits worker_limits;
-  worker_limits.jobs = options_.jobs;
-  worker_limits.task_timeout_s = options_.stage_timeout_s;
-  worker_limits.memory_limit_mb = options_.memory_limit_mb;
-  worker_limits.stop = options_.stop;
-  worker_limits.while_waiting = [this] {
-    for (verdict_cache::Store* store : options_.stores) store->FlushIfDue();
-  };
+  const WorkerLimits worker_limits = Limits();
   const bool share = first_ && options_.executor != nullptr;
   PoolUsage usage =
       share ? options_.executor->Run(tasks, worker_limits) : RunLocally(tasks, worker_limits);
@@ -156,7 +162,8 @@ void Rounds::RunFirst(const std::vector<ClaimClass>& classes,
   decide_seconds_ += Since(start);
 }
 
-void Rounds::Decide(const std::vector<int>& which, bool unfold, int64_t term_budget) {
+void Rounds::Decide(const std::vector<int>& which, bool unfold, int64_t term_budget,
+                    bool open_differences) {
   auto start = std::chrono::steady_clock::now();
   std::vector<ClaimClass> classes =
       table_.Classes(which, problem_, relations_, options_.use_classes && !unfold);
@@ -176,6 +183,7 @@ void Rounds::Decide(const std::vector<int>& which, bool unfold, int64_t term_bud
     start = std::chrono::steady_clock::now();
     ClaimLimits limits;
     limits.term_budget = term_budget;
+    limits.open_differences = open_differences;
     std::vector<int> all(representatives.size());
     std::iota(all.begin(), all.end(), 0);
     RunTasks(representatives, all, limits, &results);
@@ -265,9 +273,27 @@ bool Rounds::Continue(int max_rounds, int64_t term_budget, double seconds) {
     for (TensorId t : released) relations_.SetHeld(t, false);
     if (again.empty()) break;
     for (int c : again) outcomes_.Reset(c);
-    Decide(again, true, term_budget);
+    Decide(again, true, term_budget, differences_);
     if (RequiredProved()) return true;
   }
+  return RequiredProved();
+}
+
+bool Rounds::OpenDifferences(const std::vector<ClaimOutcome>& first, double seconds) {
+  deadline_ = std::chrono::steady_clock::now() +
+              std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+  std::vector<int> failed;
+  for (size_t c = 0; c < first.size(); ++c) {
+    if (claim_of_tensor_[table_.claims()[c].parallel] == static_cast<int>(c))
+      relations_.SetHeld(table_.claims()[c].parallel, true);
+    outcomes_.Set({static_cast<int>(c)}, first[c]);
+    if (first[c].status == ClaimStatus::kFailed) failed.push_back(static_cast<int>(c));
+  }
+  std::vector<const Claim*> claims;
+  for (int c : failed) claims.push_back(&table_.claims()[c]);
+  InferLogicalZeros(problem_, claims, Limits(), &relations_);
+  differences_ = true;
+  Decide(failed, true, kUnfoldTermBudget, true);
   return RequiredProved();
 }
 

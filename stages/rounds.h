@@ -37,6 +37,10 @@ class Rounds {
   // with this work limit per claim, those that come after `seconds` not at all.
   bool Continue(int max_rounds, int64_t term_budget, double seconds);
 
+  // Begins again with these outcomes of the first round, every lineage held, and tries the claims
+  // that failed by what their differences mention. True if every required claim is proved.
+  bool OpenDifferences(const std::vector<ClaimOutcome>& first, double seconds);
+
   // Takes outcomes that another engine has found.
   void Adopt(ClaimOutcomes outcomes, int64_t classes) {
     outcomes_ = std::move(outcomes);
@@ -68,7 +72,9 @@ class Rounds {
  private:
   void UnfoldFailed(const std::vector<int>& failed);
   // Decides one representative per class, those of the first round also from memory.
-  void Decide(const std::vector<int>& which, bool unfold, int64_t term_budget);
+  void Decide(const std::vector<int>& which, bool unfold, int64_t term_budget,
+              bool open_differences = false);
+  WorkerLimits Limits() const;
   // Decides the representatives at the positions listed.
   void RunTasks(const std::vector<int>& representatives, const std::vector<int>& positions,
                 ClaimLimits limits, std::vector<ClaimOutcome>* results);
@@ -89,6 +95,7 @@ class Rounds {
   MemoryUse memory_use_;
   std::function<void(int, const ClaimOutcome&)> on_decided_;  // position and outcome
   bool first_ = false;                                        // the first round is in work
+  bool differences_ = false;  // numbers agree: what differences mention is opened, too
   std::string fingerprint_;
   double key_seconds_ = 0, decide_seconds_ = 0, evaluate_seconds_ = 0;
 };

@@ -383,6 +383,10 @@ bool SmtEvaluation::Element(bool parallel, TensorId tensor, const std::vector<Sm
     std::vector<SmtIndex> mapped;
     return Map(l.map, index, &mapped) && Element(false, l.logical, mapped, out);
   }
+  if (relations_.Zero(tensor)) {
+    out->term = arena_.Constant(0);
+    return true;
+  }
   const bool open = relations_.Transparent(tensor) || unfolded_.count(tensor) != 0;
   if (t.producer != kNone && open) return Defined(false, tensor, index, out);
   if (sdfg::IsInteger(t.dtype)) {

@@ -128,7 +128,9 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     const bool explain = !proved && failed > 0 && options.explain;
     bool undefined_seen = false;
     if (explain) refuted = Refute(problem, options, table, first, &result, &undefined_seen);
-    if (!smt && explain && !refuted)
+    if (!smt && explain && !refuted && failed <= kFewFailures)
+      proved = rounds.OpenDifferences(first, options.stage_timeout_s);
+    if (!smt && explain && !refuted && !proved)
       proved = rounds.Continue(16, ClaimLimits{}.term_budget, options.stage_timeout_s);
     if (undefined_seen && !proved && !refuted && !rounds.Interrupted()) {
       refuted = RefuteUndefined(problem, options, table, rounds.outcomes().Each(), rounds.Shown(),
