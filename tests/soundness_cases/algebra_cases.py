@@ -345,6 +345,11 @@ def algebra_rows():
         third = spec([op("mul", ["x", {"literal": "1/3"}], "z")], ["z"], inputs={"x": [n]})
         plan = single(["x"], [op("mul", ["x", 0.333333343], "z")])
         case(f"A6_rounded_third_{n}", "REFUTED", third, plan, "rounding literals", judge=False)
+        for name, read, exact in (("other", "0.333333343", "0.34"), ("large", "3.5e38", "4e38"),
+                                  ("small", "-1e39", "-2e39")):
+            case(f"A6_declared_{name}_{n}", "MALFORMED", {**third, "literals": {read: exact}},
+                 plan, "a literal is not the float32 rounding of what it is read as; beyond float32 "
+                 "none is")
         case(f"A6_declared_third_{n}", "PROVED", {**third, "literals": {"0.333333343": "1/3"}}, plan,
              "the premise that the literal is a rounding must be listed",
              premises=["0.333333343"])

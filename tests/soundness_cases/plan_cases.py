@@ -76,6 +76,15 @@ def instance_rows():
                  single({"x": {"0": "tp"}}, [op("lt", ["x", 0], "a")] + rest, mesh={"tp": 2},
                         exceptions=[{"at": {"tp": 1}, "replace": "f", "with": op(kind, "a", "f")}]),
                  "one rank adds truth values where the others add numbers")
+        forward = [op("lt", ["x", 0], "a"), op("float", "a", "f"), op("mul", ["f", "w"], "y")]
+        model = spec(forward + [op("mul", ["y", "g"], "z"), op("sum", "z", "loss")], ["grad.w"],
+                     inputs={"x": [n], "g": [n]}, parameters={"w": [n]},
+                     gradients={"loss": "loss", "of": ["w"]})
+        for name, verdict, read in (("other", "MALFORMED", "a"), ("same", "PROVED", "f")):
+            backward = {"backward": "y", "in": [read, "w"], "grad": {"y": "g"}, "out": {"w": "gw"}}
+            case(f"S13_{name}_type_in_backward_{n}", verdict, model,
+                 single(["x", "w", "g"], forward + [backward], {"grad.w": "gw"}),
+                 "a backward operator reads truth values where the forward one read numbers")
 
 
 def integer_rows():
