@@ -19,6 +19,7 @@ constexpr int64_t kShortExtent = 8;     // cut everywhere by a fine choice
 constexpr int64_t kFineExtent = 64;     // the same, in a small graph
 constexpr int64_t kFineBlocks = 16384;  // of all sources of a small graph together
 constexpr int64_t kMaxRanked = 512;     // elements of a ranked dimension that are told apart
+constexpr double kFaint = 0x1p-8;       // of parameters near zero
 constexpr int64_t kDefaultIdRange = 4;  // of an integer tensor that indexes nothing
 
 int64_t Uniform(std::mt19937_64* random, int64_t low, int64_t high) {
@@ -43,6 +44,7 @@ ChoiceOptions OptionsOfSeed(uint64_t seed) {
   }
   options.derived = seed > kCheapSeeds && coarse == 0;
   options.wild = seed % 8 == 6;
+  options.faint = seed % 16 == 12;
   if (coarse > 0) {
     options.max_bounds = coarse > 1 ? 0 : 1;
     options.random_cuts = 0;
@@ -395,7 +397,8 @@ BlockTensorPtr<double> InputChooser::ChooseTensor(TensorId id, const ChoiceOptio
 void InputChooser::ChooseReals(TensorId id, const ChoiceOptions& options, Random* random,
                                BlockTensor<double>* result) const {
   const sdfg::Tensor& tensor = problem_.logical.tensors[id];
-  const double scale = options.wild ? 1 : ScaleOf(id);
+  const bool faint = options.faint && tensor.role == TensorRole::kParameter;
+  const double scale = options.wild ? 1 : ScaleOf(id) * (faint ? kFaint : 1);
   const int64_t style = Uniform(random, 0, 5);
   // The whole tensor near one literal, or its opposite: what stands for infinity, or a bound.
   double centre = 0;

@@ -31,11 +31,12 @@ struct ChoiceOptions {
   bool literals = false;  // values near literals of the graphs
   uint64_t centre = 0;    // which literal whole tensors lie near
   bool wild = false;      // no scaling of parameters by their fan-in
+  bool faint = false;     // parameters near zero, so that gradients are small: nothing is clipped
 };
 
 // The choice that belongs to a seed: from few cuts and tame values to more cuts, values near
-// literals, and parameters that are not scaled down. The low half counts attempts, the high half
-// makes cuts coarser.
+// literals, and parameters that are not scaled down, or to very little. The low half counts
+// attempts, the high half makes cuts coarser.
 ChoiceOptions OptionsOfSeed(uint64_t seed);
 inline constexpr int kCoarseSeedShift = 32;
 

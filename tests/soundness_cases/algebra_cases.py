@@ -191,6 +191,15 @@ def reduction_rows():
                    op("sum", "q", "y")], ["y"], inputs={"x": [n]}, ones={"one": [1]}),
              single(["one"], [op("mul", ["one", {"literal": f"{n}/{n + 1}"}], "y")]),
              "1 representative")
+    for n in (4096, 1000):
+        ratio = [op("mul", ["w", "w"], "q"), op("sum", "q", "s"), op("sqrt", "s", "norm"),
+                 op("add", ["norm", {"literal": "1/1000"}], "d"), op("reciprocal", "d", "ratio")]
+        clipped = [op("clamp", "ratio", "c", max=1), op("mul", ["w", "c"], "y")]
+        model = spec(ratio + clipped, ["y"], parameters={"w": [n]})
+        case(f"R22_limit_left_out_{n}", "REFUTED", model,
+             single(["w"], ratio + [op("mul", ["w", "ratio"], "y")]),
+             "inputs of one size: a limit for small norms is met by small inputs only", judge=False)
+        case(f"R22_limit_{n}", "PROVED", model, single(["w"], ratio + clipped), "the same, right")
 
 
 def differentiation_rows():
