@@ -323,9 +323,8 @@ ClaimOutcome ClaimSolver::Definedness(sdfg::TensorId logical) {
 }
 
 bool ClaimSolver::IsZero(sdfg::TensorId logical) {
+  Forget();  // what is remembered gives no premises; below, they stay until the end
   arena_->ResetExhausted(kDifferenceTermBudget);
-  evaluator_->Forget();
-  arena_->ClearPremises();  // and never below: what is remembered does not give them again
   std::vector<Cell> work = {WholeCell(problem_.logical.tensors[logical].shape)};
   int cells = 0, unfoldings = 0;
   bool zero = true;
