@@ -69,10 +69,11 @@ class Instantiation {
     if (!value.ok()) return value.status();
     // The sort of the body and the element type agree: integers are read as indices elsewhere.
     DType dtype = ResultType(output);
-    if (output.dtype == DType::kUnknown && IsNarrow(dtype) && !Keeps(dtype, *value)) {
+    if (IsNarrow(dtype) && !Keeps(dtype, *value)) {
       // Reductions of one tensor count in 64 bits.
       const bool reduces = !output.pattern.elementwise && TensorOperands() == 1;
-      if (!reduces && !LiteralPromotes(dtype)) {
+      const bool stated = output.dtype != DType::kUnknown;
+      if (stated || (!reduces && !LiteralPromotes(dtype))) {
         return instance_.Error(
             d_.syntax[output.body].position,
             std::string("the result would be computed in ") + DTypeName(dtype) +
@@ -84,7 +85,7 @@ class Instantiation {
     bool integer = value->sort == Value::Sort::kInt ||
                    (value->sort == Value::Sort::kConstant && value->constant.IsInteger());
     if (IsInteger(dtype) && !integer) {
-      if (output.dtype != DType::kUnknown) {
+      if (output.dtype != DType::kUnknown || !output.dtype_like.empty()) {
         return instance_.Error(d_.syntax[output.body].position,
                                std::string("the elements of output ") + output.pattern.name +
                                    " are real numbers; expected integers for " + DTypeName(dtype));
@@ -119,6 +120,30 @@ class Instantiation {
                        });
   }
 
+  // Whether a narrow type holds the number. A fraction makes the result real, except beside truth
+  // values.
+  static bool Fits(DType dtype, const solver::Rational& number) {
+    const auto within = [&](int64_t low, int64_t high) {
+      return !(number < solver::Rational(low)) && !(solver::Rational(high) < number);
+    };
+    switch (dtype) {
+      case DType::kInt16:
+        return within(-32768, 32767);
+      case DType::kInt8:
+        return within(-128, 127);
+      case DType::kUInt8:
+        return within(0, 255);
+      default:
+        return number.IsZero() || number.IsOne();
+    }
+  }
+
+  // Whether it holds all numbers of the other type.
+  static bool FitsAll(DType dtype, DType other) {
+    return other == dtype || other == DType::kBool ||
+           (dtype == DType::kInt16 && (other == DType::kInt8 || other == DType::kUInt8));
+  }
+
   // Whether every value is one of the operands' elements, or else a truth value: nothing is
   // computed in the narrow type.
   bool Keeps(DType dtype, const Value& value) const {
@@ -127,7 +152,7 @@ class Instantiation {
       case Value::Sort::kBool:
         return true;
       case Value::Sort::kConstant:
-        return dtype != DType::kBool || value.constant.IsZero() || value.constant.IsOne();
+        return Fits(dtype, value.constant);
       case Value::Sort::kNegInf:
         return false;
       default:
@@ -144,12 +169,13 @@ class Instantiation {
     switch (node.op) {
       case Op::kElement:
       case Op::kIntElement:
+        return FitsAll(dtype, instance_.builder.function().inputs[node.input].dtype);
       case Op::kIndicator:
         return true;
       case Op::kIntConst:
-        return dtype != DType::kBool || node.value == 0 || node.value == 1;
+        return Fits(dtype, solver::Rational(node.value));
       case Op::kReal:
-        return dtype != DType::kBool || node.real.IsZero() || node.real.IsOne();
+        return Fits(dtype, node.real);
       case Op::kPosition:
       case Op::kMax:
       case Op::kMin:

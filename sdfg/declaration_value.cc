@@ -114,9 +114,6 @@ absl::StatusOr<Value> ValueArithmetic::Arithmetic(char op, const Value& a, const
     bool other_is_right = &other == &b;
     if (op == '+' && IsNumber(other, 0)) return self;
     if (op == '*' && IsNumber(other, 1)) return self;
-    // An element of a tensor is finite; other factors might be -inf or undefined.
-    bool element = self.sort == Sort::kReal && builder_.node(self.id).op == Op::kElement;
-    if (op == '*' && element && IsNumber(other, 0)) return Constant(0);
     if ((op == '-' || op == '/') && other_is_right && IsNumber(other, op == '-' ? 0 : 1)) {
       return self;
     }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "sdfg/operator_library.h"
 #include "stages/claim_solver.h"
 
 namespace planproof::stages {
@@ -47,6 +48,8 @@ bool DeclaredHoldTogether(const lineage::Problem& problem) {
   using Kind = lineage::Problem::InputPremise::Kind;
   std::map<TensorId, std::pair<int64_t, int64_t>> ranges;
   for (const auto& p : problem.premises) {
+    const sdfg::TensorRole role = problem.logical.tensors[p.tensor].role;
+    if (role == sdfg::TensorRole::kOne || role == sdfg::TensorRole::kZero) return false;
     const bool integer = sdfg::IsInteger(problem.logical.tensors[p.tensor].dtype);
     const bool sign =
         p.kind == Kind::kPositive || p.kind == Kind::kNonNegative || p.kind == Kind::kNonZero;
@@ -77,14 +80,36 @@ bool IsLowerBoundOfIds(const sdfg::IndexFunction& f, sdfg::ExprId condition) {
          f.nodes[n.args[0]].value == 0 && f.nodes[n.args[1]].op == Op::kIntElement;
 }
 
+// The operand that such a condition is about.
+int32_t IdsOf(const sdfg::IndexFunction& f, sdfg::ExprId condition) {
+  return f.nodes[f.nodes[condition].args[1]].input;
+}
+
+// Each index of the ids runs over its whole dimension, whatever the others are.
+bool IsAboutAllIds(const sdfg::IndexFunction& f, sdfg::ExprId condition) {
+  const sdfg::Node& ids = f.nodes[f.nodes[condition].args[1]];
+  std::set<sdfg::VarId> vars;
+  for (size_t d = 0; d < ids.args.size(); ++d) {
+    const sdfg::Node& index = f.nodes[ids.args[d]];
+    if (index.op != Op::kIndex || !vars.insert(index.var).second ||
+        f.vars[index.var].extent != f.inputs[ids.input].shape[d]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 ImpliedPremises CollectImplied(const lineage::Problem& problem, const ClaimTable& table,
-                               Relations* relations) {
+                               const ClaimOutcomes& outcomes, Relations* relations) {
   const sdfg::Graph& g = problem.logical;
   std::vector<bool> evaluated(g.tensors.size(), false), seen(g.tensors.size(), false);
   std::vector<TensorId> work;
-  for (const Claim& c : table.claims()) evaluated[c.target.logical] = true;
+  for (size_t c = 0; c < table.claims().size(); ++c) {  // a proof lists its premises
+    if (outcomes[c].status == ClaimStatus::kProved)
+      evaluated[table.claims()[c].target.logical] = true;
+  }
   for (const auto& r : problem.required) work.push_back(r.lineage.logical);
   ImpliedPremises out;
   std::set<std::string> texts;
@@ -115,6 +140,74 @@ ImpliedPremises CollectImplied(const lineage::Problem& problem, const ClaimTable
   }
   out.texts.assign(texts.begin(), texts.end());
   return out;
+}
+
+std::vector<std::string> CollectRestrictions(const lineage::Problem& problem) {
+  using Kind = lineage::Problem::InputPremise::Kind;
+  std::vector<bool> not_negative(problem.logical.tensors.size(), false);
+  for (const auto& p : problem.premises) {
+    if (p.kind == Kind::kIntegerRange && p.low >= 0) not_negative[p.tensor] = true;
+  }
+  // What the model requires of all of its own ids.
+  std::vector<bool> seen(problem.logical.tensors.size(), false);
+  std::vector<TensorId> work;
+  for (const auto& r : problem.required) work.push_back(r.lineage.logical);
+  while (!work.empty()) {
+    const TensorId t = work.back();
+    work.pop_back();
+    if (t == kNone || seen[t]) continue;
+    seen[t] = true;
+    if (problem.logical.tensors[t].producer == kNone) continue;
+    const sdfg::Operator& op = problem.logical.operators[problem.logical.tensors[t].producer];
+    for (const auto& premise : op.function->premises) {
+      if (!IsLowerBoundOfIds(*op.function, premise.condition) ||
+          !IsAboutAllIds(*op.function, premise.condition)) {
+        continue;
+      }
+      not_negative[op.inputs[IdsOf(*op.function, premise.condition)]] = true;
+    }
+    work.insert(work.end(), op.inputs.begin(), op.inputs.end());
+  }
+  const sdfg::Graph& g = problem.parallel;
+  const auto ids_not_negative = [&](TensorId ids) {
+    std::set<TensorId> reached;
+    work = {ids};
+    while (!work.empty()) {
+      const TensorId t = work.back();
+      work.pop_back();
+      if (!reached.insert(t).second) continue;
+      const sdfg::OperatorId producer = g.tensors[t].producer;
+      if (producer == kNone) {
+        if (!not_negative[problem.lineage[t].logical]) return false;
+      } else if (sdfg::OperatorLibrary::IsDataMovement(*g.operators[producer].function)) {
+        const auto& inputs = g.operators[producer].inputs;
+        work.insert(work.end(), inputs.begin(), inputs.end());
+      } else {
+        return false;
+      }
+    }
+    return true;
+  };
+  std::set<std::string> texts;
+  for (const sdfg::Operator& op : g.operators) {
+    for (const auto& premise : op.function->premises) {
+      // "at another coordinate, or 0 <= ids".
+      const sdfg::IndexFunction& f = *op.function;
+      std::vector<sdfg::ExprId> either = {premise.condition};
+      bool holds = false;
+      while (!either.empty() && !holds) {
+        const sdfg::ExprId condition = either.back();
+        either.pop_back();
+        const sdfg::Node& n = f.nodes[condition];
+        if (n.op == Op::kOr) either.insert(either.end(), n.args.begin(), n.args.end());
+        holds = IsLowerBoundOfIds(f, condition) && ids_not_negative(op.inputs[IdsOf(f, condition)]);
+      }
+      // The model's operators may have the same names.
+      if (!holds)
+        texts.insert(absl::StrCat("in the plan, ", op.name, " (", op.label, "): ", premise.text));
+    }
+  }
+  return {texts.begin(), texts.end()};
 }
 
 }  // namespace planproof::stages

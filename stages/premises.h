@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "stages/claim_outcomes.h"
 #include "stages/claim_table.h"
 #include "stages/relations.h"
 
@@ -32,7 +33,13 @@ struct ImpliedPremises {
   std::string why;
 };
 ImpliedPremises CollectImplied(const lineage::Problem& problem, const ClaimTable& table,
-                               Relations* relations);
+                               const ClaimOutcomes& outcomes, Relations* relations);
+
+// The same of the operators that the plan runs: conditions that they declare, where they are not
+// seen to hold. No id is negative if a range or a premise of the model's says so of the input that
+// it is read from. Also of operators without effect, which run all the same: a derivative does not
+// repeat the conditions of its forward operator.
+std::vector<std::string> CollectRestrictions(const lineage::Problem& problem);
 
 }  // namespace planproof::stages
 

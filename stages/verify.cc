@@ -47,6 +47,19 @@ void CountOperators(const lineage::Problem& problem, const Cone& cone, bool prov
   }
 }
 
+// What the operators of both graphs assume, as far as required outputs depend on it.
+void AddAssumptions(const lineage::Problem& problem, const Cone& cone, Result* result) {
+  std::set<std::string> texts;
+  for (const sdfg::Operator& op : problem.logical.operators)
+    texts.insert(op.function->assumptions.begin(), op.function->assumptions.end());
+  for (size_t i = 0; i < problem.parallel.operators.size(); ++i) {
+    const auto& own = problem.parallel.operators[i].function->assumptions;
+    if (cone.operators[i]) texts.insert(own.begin(), own.end());
+  }
+  for (const std::string& text : result->assumptions) texts.erase(text);
+  result->assumptions.insert(result->assumptions.end(), texts.begin(), texts.end());
+}
+
 // Checks that need no values: where tensors are, and in which order they are made.
 std::vector<Violation> StaticViolations(const lineage::Problem& problem,
                                         const VerifyOptions& options) {
@@ -100,6 +113,7 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
 
   const auto cut_start = std::chrono::steady_clock::now();
   const Cone cone = ConeOfRequired(problem);
+  AddAssumptions(problem, cone, &result);
   ClaimTable table(problem, cone);
   Relations relations(problem);
   InferLogicalSigns(problem, &relations);
@@ -163,9 +177,11 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
   }
   bool need_sample = !premises.empty() || !restrictions.empty() || !DeclaredHoldTogether(problem);
   if (proved) {
-    ImpliedPremises implied = CollectImplied(problem, table, &relations);
+    ImpliedPremises implied = CollectImplied(problem, table, rounds.outcomes(), &relations);
     premises.insert(implied.texts.begin(), implied.texts.end());
-    need_sample |= implied.need_sample;
+    const std::vector<std::string> conditions = CollectRestrictions(problem);
+    restrictions.insert(conditions.begin(), conditions.end());
+    need_sample |= implied.need_sample || !conditions.empty();
     if (!implied.complete) result.warnings.push_back(implied.why);
     if (implied.unsatisfiable) {
       Violation v;

@@ -176,8 +176,10 @@ absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operat
       return absl::InvalidArgumentError(
           absl::StrCat("root ", collective.root(), " of ", extent, " ranks"));
     }
-    function = ReduceToRoot(tensor.shape, tensor.dtype, axis_dim, collective.root(),
-                            FullName(*state, op.outputs(0)));
+    // Temporary names of exceptions occur more than once.
+    function = ReduceToRoot(
+        tensor.shape, tensor.dtype, axis_dim, collective.root(),
+        absl::StrCat(FullName(*state, op.outputs(0)), " #", problem_.parallel.operators.size()));
   } else if (name == "all_gather") {
     PLAN_ASSIGN_OR_RETURN(int dim, whole_dim(collective.dim()));
     sdfg::Shape gathered = tensor.shape;
