@@ -120,74 +120,20 @@ class Instantiation {
                        });
   }
 
-  // Whether a narrow type holds the number. A fraction makes the result real, except beside truth
-  // values.
-  static bool Fits(DType dtype, const solver::Rational& number) {
-    const auto within = [&](int64_t low, int64_t high) {
-      return !(number < solver::Rational(low)) && !(solver::Rational(high) < number);
-    };
-    switch (dtype) {
-      case DType::kInt16:
-        return within(-32768, 32767);
-      case DType::kInt8:
-        return within(-128, 127);
-      case DType::kUInt8:
-        return within(0, 255);
-      default:
-        return number.IsZero() || number.IsOne();
-    }
-  }
-
-  // Whether it holds all numbers of the other type.
-  static bool FitsAll(DType dtype, DType other) {
-    return other == dtype || other == DType::kBool ||
-           (dtype == DType::kInt16 && (other == DType::kInt8 || other == DType::kUInt8));
-  }
-
-  // Whether every value is one of the operands' elements, or else a truth value: nothing is
-  // computed in the narrow type.
+  // Nothing is computed in the narrow type.
   bool Keeps(DType dtype, const Value& value) const {
     switch (value.sort) {
       case Value::Sort::kTruth:
       case Value::Sort::kBool:
         return true;
       case Value::Sort::kConstant:
-        return Fits(dtype, value.constant);
+        return NarrowHolds(dtype, value.constant);
       case Value::Sort::kNegInf:
         return false;
       default:
-        return Keeps(dtype, value.id);
-    }
-  }
-
-  bool Keeps(DType dtype, ExprId id) const {
-    const Node& node = instance_.builder.node(id);
-    const auto from = [&](size_t first) {
-      return std::all_of(node.args.begin() + static_cast<std::ptrdiff_t>(first), node.args.end(),
-                         [&](ExprId arg) { return Keeps(dtype, arg); });
-    };
-    switch (node.op) {
-      case Op::kElement:
-      case Op::kIntElement:
-        return FitsAll(dtype, instance_.builder.function().inputs[node.input].dtype);
-      case Op::kIndicator:
-        return true;
-      case Op::kIntConst:
-        return Fits(dtype, solver::Rational(node.value));
-      case Op::kReal:
-        return Fits(dtype, node.real);
-      case Op::kPosition:
-      case Op::kMax:
-      case Op::kMin:
-      case Op::kReduceMax:
-      case Op::kReduceMin:
-        return from(0);
-      case Op::kMul:  // of truth values: both
-        return dtype == DType::kBool && from(0);
-      case Op::kSelect:
-        return from(1);
-      default:
-        return false;
+        return KeepsNarrow(instance_.builder.function(), value.id, dtype, [this](int input) {
+          return instance_.builder.function().inputs[input].dtype;
+        });
     }
   }
 

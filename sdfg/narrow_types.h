@@ -2,6 +2,9 @@
 #ifndef PLANPROOF_SDFG_NARROW_TYPES_H_
 #define PLANPROOF_SDFG_NARROW_TYPES_H_
 
+#include <functional>
+
+#include "sdfg/index_function.h"
 #include "sdfg/types.h"
 
 namespace planproof::sdfg {
@@ -12,6 +15,16 @@ inline bool IsNarrow(DType dtype) { return dtype >= DType::kInt16 && dtype <= DT
 
 // Whether operators compute alike with elements of both types: all floating types are the reals.
 inline bool SameArithmetic(DType a, DType b) { return a == b || (IsFloating(a) && IsFloating(b)); }
+
+// Whether a narrow type holds the number. A fraction makes the result real, except beside truth
+// values.
+bool NarrowHolds(DType dtype, const solver::Rational& number);
+
+// Whether every value of the expression is one of the operands' elements, a number that the type
+// holds, or a truth value: nothing is computed in the narrow type. `type_of` says the element type
+// of an input.
+bool KeepsNarrow(const IndexFunction& function, ExprId expression, DType dtype,
+                 const std::function<DType(int input)>& type_of);
 
 }  // namespace planproof::sdfg
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "lineage/map_range.h"
 #include "sdfg/index_function_check.h"
+#include "sdfg/narrow_types.h"
 #include "stages/class_key.h"
 
 namespace planproof::stages {
@@ -71,7 +72,10 @@ absl::Status CheckLineage(const lineage::Problem& problem, TensorId parallel,
                                                    " dimensions, ", t.name, " has ",
                                                    t.shape.size()));
   }
-  if (sdfg::IsInteger(p.dtype) != sdfg::IsInteger(t.dtype)) {
+  // An input of a narrow type is not any number; what is computed has been checked to be held.
+  const bool narrowed = p.producer == kNone && sdfg::IsNarrow(p.dtype) && p.dtype != t.dtype &&
+                        !sdfg::IsNarrow(t.dtype);
+  if (sdfg::IsInteger(p.dtype) != sdfg::IsInteger(t.dtype) || narrowed) {
     return absl::InvalidArgumentError(
         absl::StrCat(what, " has element type ", sdfg::DTypeName(p.dtype), ", ", t.name,
                      " of its lineage has ", sdfg::DTypeName(t.dtype)));

@@ -86,8 +86,10 @@ class PlanBuilder {
 
   // program_operators.cc
   absl::Status RunOperator(ProgramState* state, int index);
+  // `given`: where exceptions of the same operator have given each output already.
+  using GivenBoxes = std::map<std::string, std::vector<CoordinateBox>>;
   absl::Status RunException(ProgramState* state, const Exception& exception,
-                            const Position& position, Definitions* definitions);
+                            const Position& position, GivenBoxes* given, Definitions* definitions);
   absl::StatusOr<Definitions> Build(ProgramState* state, const Operator& op,
                                     const Position& position, bool record);
   // Build without its checks of keys.

@@ -17,6 +17,20 @@ using sdfg::TensorId;
 
 namespace {
 constexpr int64_t kMaxVariants = 4096;
+
+// Whether the boxes have coordinates in common; axes not named are all.
+bool Overlap(const CoordinateBox& a, const CoordinateBox& b) {
+  for (const auto& [axis, values] : a) {
+    for (const auto& [other_axis, others] : b) {
+      if (axis == other_axis && std::find_first_of(values.begin(), values.end(), others.begin(),
+                                                   others.end()) == values.end()) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 absl::Status PlanBuilder::RunOperator(ProgramState* state, int index) {
@@ -36,13 +50,14 @@ absl::Status PlanBuilder::RunOperator(ProgramState* state, int index) {
     if (found != state->exceptions.end())
       exceptions.insert(found->second.begin(), found->second.end());
   }
+  GivenBoxes given;
   for (int e : exceptions) {
     const Exception& exception = state->program->exceptions(e);
     const Position where{plan_file_, exception.line(),
                          absl::StrCat(state->pointer, "/exceptions/", e)};
     PLAN_RETURN_IF_ERROR(
         CheckTakePart(*state, Replaced(*state, op, exception.replace()), exception, where));
-    PLAN_RETURN_IF_ERROR(RunException(state, exception, where, &*definitions));
+    PLAN_RETURN_IF_ERROR(RunException(state, exception, where, &given, &*definitions));
   }
   SetPlaces(first, *state, state->phases.of_operator[index]);
   for (auto& [name, id] : *definitions) {
@@ -56,7 +71,8 @@ absl::Status PlanBuilder::RunOperator(ProgramState* state, int index) {
 }
 
 absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exception,
-                                       const Position& position, Definitions* definitions) {
+                                       const Position& position, GivenBoxes* given,
+                                       Definitions* definitions) {
   CoordinateBox box;
   for (const Coordinate& coordinate : exception.at()) {
     const AxisId axis = state->coordinates.Find(coordinate.axis());
@@ -102,7 +118,8 @@ absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exc
           std::any_of(definitions->begin(), definitions->end(),
                       [&name = name](const auto& entry) { return entry.first == name; });
       if (replaces) {
-        variants[name] = id;
+        if (!variants.emplace(name, id).second)
+          status = At(at, absl::StrCat("\"", name, "\" is defined twice in one exception"));
       } else if (state->scope.emplace(name, id).second) {
         temporaries.push_back(name);
       } else {
@@ -118,6 +135,13 @@ absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exc
   for (auto& [name, id] : *definitions) {
     const auto variant = variants.find(name);
     if (variant == variants.end()) continue;
+    std::vector<CoordinateBox>& others = (*given)[name];
+    if (std::any_of(others.begin(), others.end(),
+                    [&](const CoordinateBox& other) { return Overlap(box, other); })) {
+      return At(position, absl::StrCat("another exception gives \"", name,
+                                       "\" at some of the same coordinates"));
+    }
+    others.push_back(box);
     const sdfg::Shape local = Local(id);
     if (Local(variant->second) != local) {
       return At(position,

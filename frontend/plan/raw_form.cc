@@ -12,6 +12,7 @@
 #include "frontend/plan/operator_call.h"
 #include "frontend/plan/raw_schedule.h"
 #include "frontend/plan/status_macros.h"
+#include "sdfg/narrow_types.h"
 
 namespace planproof::plan {
 namespace {
@@ -264,6 +265,10 @@ class Reader {
       PLAN_RETURN_IF_ERROR(CheckVolume(to.shape));
       to.axes.assign(tensor.axes().begin(), tensor.axes().end());
       PLAN_ASSIGN_OR_RETURN(to.dtype, DTypeFromField(tensor.dtype()));
+      if (to.dtype == sdfg::DType::kComplex64 || to.dtype == sdfg::DType::kComplex128) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("tensor ", to.name, " has complex elements; only real ones are known"));
+      }
       switch (tensor.role()) {
         case ROLE_INTERMEDIATE:
           to.role = sdfg::TensorRole::kIntermediate;
@@ -324,7 +329,25 @@ class Reader {
       }
       graph->AddOperator(std::move(to));
     }
-    return graph->Check();
+    PLAN_RETURN_IF_ERROR(graph->Check());
+    for (const sdfg::Operator& op : graph->operators) PLAN_RETURN_IF_ERROR(CheckTypes(*graph, op));
+    return absl::OkStatus();
+  }
+
+  // As in a specification, nothing is computed in a type that wraps around, or in truth values.
+  static absl::Status CheckTypes(const sdfg::Graph& graph, const sdfg::Operator& op) {
+    for (size_t k = 0; k < op.outputs.size(); ++k) {
+      const sdfg::TensorId output = op.outputs[k];
+      if (output == sdfg::kNone || !sdfg::IsNarrow(graph.tensors[output].dtype)) continue;
+      const sdfg::DType dtype = graph.tensors[output].dtype;
+      if (!sdfg::KeepsNarrow(*op.function, op.function->outputs[k].body, dtype,
+                             [&](int input) { return graph.tensors[op.inputs[input]].dtype; })) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("operator ", op.name, " would compute tensor ", graph.tensors[output].name,
+                         " in ", sdfg::DTypeName(dtype), "; give it a type that holds its values"));
+      }
+    }
+    return absl::OkStatus();
   }
 
   absl::StatusOr<lineage::Lineage> ReadLineage(const RawLineage& from, int tensor) const {

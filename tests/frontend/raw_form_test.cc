@@ -62,6 +62,27 @@ TEST(RawForm, AnElementTypeThatDoesNotExistIsNamed) {
               HasSubstr("\"float31\" is no element type"));
 }
 
+// In a type that wraps around, or in truth values, sums and products are not those of numbers.
+TEST(RawForm, NothingIsComputedInANarrowType) {
+  for (const char* dtype : {"bool", "int8", "uint8", "int16"}) {
+    for (const bool logical : {false, true}) {
+      EXPECT_THAT(
+          Refusal([&](RawProblem* p) {
+            RawGraph* graph = logical ? p->mutable_logical() : p->mutable_parallel();
+            const int made = graph->operators(0).outputs(0);
+            graph->mutable_tensors(made)->set_dtype(dtype);
+          }),
+          HasSubstr(std::string(" in ") + dtype + "; give it a type that holds its values"));
+    }
+  }
+  for (const char* dtype : {"complex64", "complex128"}) {
+    EXPECT_THAT(Refusal([&](RawProblem* p) {
+                  p->mutable_parallel()->mutable_tensors(0)->set_dtype(dtype);
+                }),
+                HasSubstr("complex elements"));
+  }
+}
+
 // A premise about a computed value would assume what the program must establish.
 TEST(RawForm, PremisesRestrictInputsOnly) {
   const auto with_premise = [](const std::string& tensor, Premise::Kind kind, int64_t low,

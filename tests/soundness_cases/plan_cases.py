@@ -83,6 +83,14 @@ def instance_rows():
                  single({"x": {"0": "tp"}}, [op("lt", ["x", 0], "a")] + rest, mesh={"tp": 2},
                         exceptions=[{"at": {"tp": 1}, "replace": "f", "with": op(kind, "a", "f")}]),
                  "one rank adds truth values where the others add numbers")
+        model = spec([op("exp", "x", "y")], {"y": {"0": "tp"}}, inputs={"x": [2 * n]})
+        for name, verdict, first, second in (("twice", "MALFORMED", {"tp": [0, 1]}, {"tp": 1}),
+                                             ("once", "REFUTED", {"tp": 0}, {"tp": 1})):
+            given = [{"at": at, "replace": "y", "with": op(kind, "x", "y")}
+                     for at, kind in ((first, "sin"), (second, "exp"))]
+            case(f"S12_exception_{name}_{n}", verdict, model,
+                 single({"x": {"0": "tp"}}, [op("exp", "x", "y")], mesh={"tp": 2},
+                        exceptions=given), "the last of two exceptions for one output wins")
         forward = [op("lt", ["x", 0], "a"), op("float", "a", "f"), op("mul", ["f", "w"], "y")]
         model = spec(forward + [op("mul", ["y", "g"], "z"), op("sum", "z", "loss")], ["grad.w"],
                      inputs={"x": [n], "g": [n]}, parameters={"w": [n]},
