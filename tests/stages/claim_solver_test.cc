@@ -134,6 +134,22 @@ TEST_F(ClaimSolverTest, EveryClaimThatDividesByZeroSaysSo) {
   }
 }
 
+// A multiple of a tensor is the tensor only where that is zero.
+TEST_F(ClaimSolverTest, FalseClaimsStayFalseWhereDifferencesAreOpened) {
+  ClaimLimits limits;
+  limits.open_differences = true;
+  for (const int64_t factor : {int64_t{2}, int64_t{3}, int64_t{-2}}) {
+    problem_ = {};
+    const std::vector<Claim> claims = Build(false, 2, factor);
+    Relations relations(problem_);
+    ClaimSolver solver(problem_, &relations, limits);
+    for (const Claim& claim : claims) {
+      const ClaimOutcome o = solver.Decide(claim);
+      EXPECT_EQ(o.status == ClaimStatus::kProved, factor == 2) << o.reason;
+    }
+  }
+}
+
 TEST_F(ClaimSolverTest, NothingIsProvedPastTheWorkLimit) {
   const std::vector<Claim> claims = Build(false, 2, 3);  // false claims
   Relations relations(problem_);
