@@ -65,17 +65,22 @@ def presets_are_proved(acceptance, line):
 
 
 def times_of(bench, sweep):
-    """{value: (verdict, processor seconds of the command, seconds of deciding)}, medians."""
-    found = {}
-    for value in sweep.values:
-        files, _ = bench.generate([*sweep.base, sweep.option, str(value)])
-        runs = [sweeps.run_once(bench.command(files, "--no-cache", "--jobs", "2"), bench.report)
-                for _ in range(bench.runs)]
-        deciding = statistics.median(
-            run.report["time_s"]["decide"] + run.report["time_s"]["evaluate"] for run in runs)
-        found[value] = ({run.verdict for run in runs},
-                        statistics.median(run.processor_s for run in runs), deciding)
-    return found
+    """{value: (verdict, processor seconds of the command, seconds of deciding)}, medians.
+
+    Each value has its turn in each round: what a machine shared with others does for some seconds
+    falls on all of them.
+    """
+    runs = {value: [] for value in sweep.values}
+    for _ in range(bench.runs):
+        for value in sweep.values:
+            files, _ = bench.generate([*sweep.base, sweep.option, str(value)])
+            runs[value].append(
+                sweeps.run_once(bench.command(files, "--no-cache", "--jobs", "2"), bench.report))
+    return {value: ({run.verdict for run in own},
+                    statistics.median(run.processor_s for run in own),
+                    statistics.median(run.report["time_s"]["decide"] +
+                                      run.report["time_s"]["evaluate"] for run in own))
+            for value, own in runs.items()}
 
 
 def times_grow_as_promised(acceptance, line):
