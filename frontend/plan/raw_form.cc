@@ -12,6 +12,7 @@
 #include "frontend/plan/operator_call.h"
 #include "frontend/plan/raw_schedule.h"
 #include "frontend/plan/status_macros.h"
+#include "sdfg/index_function_check.h"
 #include "sdfg/narrow_types.h"
 
 namespace planproof::plan {
@@ -334,13 +335,21 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // As in a specification, nothing is computed in a type that wraps around, or in truth values.
+  // As in a specification, nothing is computed in a type that wraps around, or in truth values, and
+  // integers are computed as such.
   static absl::Status CheckTypes(const sdfg::Graph& graph, const sdfg::Operator& op) {
     for (size_t k = 0; k < op.outputs.size(); ++k) {
       const sdfg::TensorId output = op.outputs[k];
-      if (output == sdfg::kNone || !sdfg::IsNarrow(graph.tensors[output].dtype)) continue;
+      if (output == sdfg::kNone) continue;
       const sdfg::DType dtype = graph.tensors[output].dtype;
-      if (!sdfg::KeepsNarrow(*op.function, op.function->outputs[k].body, dtype,
+      if (sdfg::IsInteger(dtype) &&
+          sdfg::SortsOf(*op.function)[op.function->outputs[k].body] != sdfg::Sort::kInt) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("operator ", op.name, " gives tensor ", graph.tensors[output].name,
+                         " real numbers, its type is ", sdfg::DTypeName(dtype)));
+      }
+      if (sdfg::IsNarrow(dtype) &&
+          !sdfg::KeepsNarrow(*op.function, op.function->outputs[k].body, dtype,
                              [&](int input) { return graph.tensors[op.inputs[input]].dtype; })) {
         return absl::InvalidArgumentError(
             absl::StrCat("operator ", op.name, " would compute tensor ", graph.tensors[output].name,

@@ -62,17 +62,24 @@ TEST(RawForm, AnElementTypeThatDoesNotExistIsNamed) {
               HasSubstr("\"float31\" is no element type"));
 }
 
-// In a type that wraps around, or in truth values, sums and products are not those of numbers.
-TEST(RawForm, NothingIsComputedInANarrowType) {
-  for (const char* dtype : {"bool", "int8", "uint8", "int16"}) {
+// In a type that wraps around, or in truth values, sums and products are not those of numbers; what
+// is computed as real numbers is not what a tensor of integers holds.
+TEST(RawForm, ElementsAreOfTheTypeThatIsStated) {
+  const std::vector<std::pair<std::string, std::string>> wrong = {
+      {"bool", " in bool; give it a type that holds its values"},
+      {"int8", " real numbers, its type is int8"},
+      {"uint8", " real numbers, its type is uint8"},
+      {"int16", " real numbers, its type is int16"},
+      {"int32", " real numbers, its type is int32"},
+      {"int64", " real numbers, its type is int64"}};
+  for (const auto& [dtype, message] : wrong) {
     for (const bool logical : {false, true}) {
-      EXPECT_THAT(
-          Refusal([&](RawProblem* p) {
-            RawGraph* graph = logical ? p->mutable_logical() : p->mutable_parallel();
-            const int made = graph->operators(0).outputs(0);
-            graph->mutable_tensors(made)->set_dtype(dtype);
-          }),
-          HasSubstr(std::string(" in ") + dtype + "; give it a type that holds its values"));
+      EXPECT_THAT(Refusal([&, type = dtype](RawProblem* p) {
+                    RawGraph* graph = logical ? p->mutable_logical() : p->mutable_parallel();
+                    const int made = graph->operators(0).outputs(0);
+                    graph->mutable_tensors(made)->set_dtype(type);
+                  }),
+                  HasSubstr(message));
     }
   }
   for (const char* dtype : {"complex64", "complex128"}) {
