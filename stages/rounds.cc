@@ -279,15 +279,15 @@ bool Rounds::Continue(int max_rounds, int64_t term_budget, double seconds) {
   return RequiredProved();
 }
 
-bool Rounds::OpenDifferences(const std::vector<ClaimOutcome>& first, double seconds) {
+bool Rounds::OpenDifferences(ClaimOutcomes first, double seconds) {
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+  outcomes_ = std::move(first);
   std::vector<int> failed;
-  for (size_t c = 0; c < first.size(); ++c) {
+  for (size_t c = 0; c < outcomes_.size(); ++c) {
     if (claim_of_tensor_[table_.claims()[c].parallel] == static_cast<int>(c))
       relations_.SetHeld(table_.claims()[c].parallel, true);
-    outcomes_.Set({static_cast<int>(c)}, first[c]);
-    if (first[c].status == ClaimStatus::kFailed) failed.push_back(static_cast<int>(c));
+    if (outcomes_[c].status == ClaimStatus::kFailed) failed.push_back(static_cast<int>(c));
   }
   std::vector<const Claim*> claims;
   for (int c : failed) claims.push_back(&table_.claims()[c]);

@@ -39,7 +39,7 @@ class Rounds {
 
   // Begins again with these outcomes of the first round, every lineage held, and tries the claims
   // that failed by what their differences mention. True if every required claim is proved.
-  bool OpenDifferences(const std::vector<ClaimOutcome>& first, double seconds);
+  bool OpenDifferences(ClaimOutcomes first, double seconds);
 
   // Takes outcomes that another engine has found.
   void Adopt(ClaimOutcomes outcomes, int64_t classes) {

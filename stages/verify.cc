@@ -131,7 +131,8 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
   if (result.served) return result;
   bool refuted = false;
   if (!proved && !rounds.Interrupted()) {
-    const std::vector<ClaimOutcome> first = rounds.outcomes().Each();
+    const ClaimOutcomes at_first = rounds.outcomes();
+    const std::vector<ClaimOutcome> first = at_first.Each();
     // A short attempt to see through false lineages, then numbers, then a longer attempt. Claims
     // that were abandoned with their worker are not tried again.
     const auto failed = std::count_if(first.begin(), first.end(), [](const ClaimOutcome& o) {
@@ -143,7 +144,7 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     bool undefined_seen = false;
     if (explain) refuted = Refute(problem, options, table, first, &result, &undefined_seen);
     if (!smt && explain && !refuted && failed <= kFewFailures)
-      proved = rounds.OpenDifferences(first, options.stage_timeout_s);
+      proved = rounds.OpenDifferences(at_first, options.stage_timeout_s);
     if (!smt && explain && !refuted && !proved)
       proved = rounds.Continue(16, ClaimLimits{}.term_budget, options.stage_timeout_s);
     if (undefined_seen && !proved && !refuted && !rounds.Interrupted()) {
