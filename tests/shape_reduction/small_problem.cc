@@ -41,6 +41,7 @@ TensorId SmallProblem::Slice(TensorId logical, std::vector<int64_t> start, sdfg:
       "@" + std::to_string(device) + "#" + std::to_string(problem.parallel.tensors.size());
   tensor.shape = std::move(shape);
   tensor.device = device;
+  tensor.producer = sdfg::kNone;
   const TensorId id = problem.parallel.AddTensor(std::move(tensor));
   Claim(id, logical, std::move(start));
   return id;

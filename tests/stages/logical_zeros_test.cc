@@ -9,6 +9,7 @@
 
 #include "sdfg/index_function.h"
 #include "stages/claim_solver.h"
+#include "tests/shape_reduction/small_problem.h"
 
 namespace planproof::stages {
 namespace {
@@ -27,22 +28,6 @@ class LogicalZerosTest : public testing::Test {
  protected:
   using Body = std::function<ExprId(IndexFunctionBuilder*, int input, ExprId index)>;
 
-  TensorId Add(sdfg::Graph* g, const std::string& name, int64_t extent, TensorId logical = -1) {
-    sdfg::Tensor t;
-    t.name = name;
-    t.shape = {extent};
-    t.dtype = DType::kFloat32;
-    const TensorId id = g->AddTensor(std::move(t));
-    if (g == &problem_.parallel) {
-      problem_.lineage.resize(id + 1);
-      lineage::Lineage& l = problem_.lineage[id];
-      l.kind = lineage::LineageKind::kFull;
-      l.logical = logical;
-      l.map.resize(1);
-      l.map[0].terms = {{.dim = 0}};
-    }
-    return id;
-  }
   // A tensor of the model, of what `of` is, and one of the plan that is held to be it.
   TensorId Define(const std::string& name, TensorId of, int64_t extent, const Body& body) {
     IndexFunctionBuilder b(name);
@@ -51,19 +36,13 @@ class LogicalZerosTest : public testing::Test {
     b.SetBody(y, body(&b, x, b.Index(b.OutputDims(y)[0])));
     IndexFunction f;
     EXPECT_TRUE(b.Finish(&f).ok());
-    sdfg::Operator op;
-    op.name = name;
-    op.function = problem_.logical.Intern(std::move(f));
-    op.inputs = {of};
-    const TensorId made = Add(&problem_.logical, name, extent);
-    op.outputs = {made};
-    problem_.logical.AddOperator(std::move(op));
-    Add(&problem_.parallel, name + ".p", extent, made);
+    const TensorId made = small_.Apply(&small_.problem.logical, std::move(f), {of});
+    small_.Slice(made, {0}, {extent});
     return made;
   }
   TensorId Input() {
-    const TensorId x = Add(&problem_.logical, "x", kExtent);
-    Add(&problem_.parallel, "xp", kExtent, x);
+    const TensorId x = small_.Logical("x", {kExtent});
+    small_.Slice(x, {0}, {kExtent});
     return x;
   }
   // x[i] - mean of x
@@ -86,7 +65,8 @@ class LogicalZerosTest : public testing::Test {
     return ClaimSolver(problem_, &relations, ClaimLimits{}).IsZero(t);
   }
 
-  lineage::Problem problem_;
+  shape_reduction::SmallProblem small_;
+  lineage::Problem& problem_ = small_.problem;
 };
 
 TEST_F(LogicalZerosTest, DeviationsFromTheMeanAddUpToZero) {
