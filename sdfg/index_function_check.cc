@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "sdfg/guarded_reads.h"
 #include "sdfg/index_range.h"
 
 namespace planproof::sdfg {
@@ -362,6 +363,7 @@ class Checker {
                                   input.shape[i]));
       }
     }
+    if (const auto outside = FindGuardedReadOutside(f_, ranges_)) return Error(*outside);
     return absl::OkStatus();
   }
 

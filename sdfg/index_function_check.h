@@ -20,8 +20,9 @@ std::vector<Sort> SortsOf(const IndexFunction& function);
 // and variable numbers, one index per input dimension, scopes of variables (an output's body uses
 // its own dimensions and variables bound inside; a variable is bound by one node at most), and, as
 // far as intervals over the variables decide it, that every index lies within its dimension.
-// Accesses that occur only under a kSelect are trusted to be guarded by its condition, and an
-// interval that may be wider than the values decides nothing: evaluators check reads themselves.
+// Accesses that occur only under a kSelect are looked at where its condition is one on indices
+// (guarded_reads.h) and trusted to be guarded by it otherwise, and an interval that may be wider
+// than the values decides nothing: evaluators check reads themselves.
 // InvalidArgument, naming the operator, otherwise.
 absl::Status CheckIndexFunction(const IndexFunction& function);
 
