@@ -1,8 +1,6 @@
 #include "tests/cli/command_line.h"
 
-#include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -10,14 +8,14 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/temporary_directory.h"
+
 namespace planproof::cli {
 namespace {
 
-std::string TestDirectory() {
-  const std::string directory =
-      testing::TempDir() + "planproof_cli_" + std::to_string(getpid()) + "/";
-  std::filesystem::create_directories(directory);
-  return directory;
+const std::string& TestDirectory() {
+  static const TemporaryDirectory directory("cli");
+  return directory.path();
 }
 
 std::string Content(const std::string& path) {
@@ -43,11 +41,7 @@ Finished RunCommand(const std::string& command) {
 
 Finished RunProgram(const std::string& arguments, const std::string& environment) {
   // A cache of this test's own, whoever runs it.
-  static const std::string cache = [] {
-    std::string name = TestDirectory() + "cache";
-    std::filesystem::remove_all(name);  // of an earlier process of this number
-    return name;
-  }();
+  static const std::string cache = TestDirectory() + "cache";
   return RunCommand("XDG_CACHE_HOME=" + cache + " " + environment + " " PLANPROOF_PROGRAM " " +
                     arguments);
 }

@@ -10,12 +10,14 @@
 
 #include "frontend/models/generate.h"
 #include "frontend/plan/read_plan.h"
+#include "tests/temporary_directory.h"
 
 namespace planproof::random_tests {
 namespace {
 
 std::vector<std::string> Write(const models::GeneratedPlans& plans, const std::string& name) {
-  const std::filesystem::path directory = std::filesystem::path(testing::TempDir()) / name;
+  static const TemporaryDirectory own("deviations");
+  const std::filesystem::path directory = std::filesystem::path(own.path()) / name;
   std::filesystem::create_directories(directory);
   std::vector<std::string> files = {directory / "logical.plan", directory / "parallel.plan"};
   EXPECT_TRUE(models::WriteBinary(plans.logical, files[0]).ok());

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/temporary_directory.h"
+
 namespace planproof::solver {
 namespace {
 
@@ -82,7 +84,8 @@ TEST_F(Z3Solver, WithoutTimeNothingIsDecided) {
 
 TEST_F(Z3Solver, WritesTheQuestionAsSmtLib) {
   SmtQuestion q = Question(Variable(&left, "x"), Variable(&right, "y"));
-  q.dump_file = testing::TempDir() + "/question.smt2";
+  const TemporaryDirectory directory("z3");
+  q.dump_file = directory.path() + "question.smt2";
   q.comments = {"claim: x"};
   EXPECT_EQ(AskZ3(q).verdict, SmtVerdict::kDifferent);
   std::ifstream in(q.dump_file);
