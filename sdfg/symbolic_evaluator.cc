@@ -199,8 +199,15 @@ std::optional<MaskedValue> SymbolicEvaluator::Element(TensorRef tensor, const In
   if (t.role == TensorRole::kZero) return MaskedValue{};
   Representation r = policy_.Of(tensor);
   switch (r.kind) {
-    case Representation::Kind::kAtom:
-      return MaskedValue{arena_.Element(r.tag, CanonicalIndices(t, indices)), solver::kZeroPoly};
+    case Representation::Kind::kAtom: {
+      solver::PolyId value = arena_.Element(r.tag, CanonicalIndices(t, indices));
+      if (r.zero_unless != nullptr) {
+        auto forms = Map(*r.zero_unless, indices);
+        if (!forms) return std::nullopt;
+        for (const Affine& form : *forms) value = arena_.Mul(arena_.Indicator(form), value);
+      }
+      return MaskedValue{value, solver::kZeroPoly};
+    }
     case Representation::Kind::kAlias: {
       auto mapped = Map(*r.map, indices);
       if (!mapped) return std::nullopt;

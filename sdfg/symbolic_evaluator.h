@@ -44,6 +44,9 @@ struct Representation {
   } kind = Kind::kDefinition;
   uint32_t tag = 0;
   solver::IntRange int_range;  // kAtom of an integer tensor
+  // kAtom of a real tensor: forms of the index; an element is 0 where any of them is negative. May
+  // be null.
+  const std::vector<IndexMap>* zero_unless = nullptr;
   TensorRef alias;
   const std::vector<IndexMap>* map = nullptr;
 };

@@ -20,6 +20,8 @@ constexpr size_t kMostMentioned = 64;
 // For claims of which numbers say that they hold.
 constexpr int64_t kDifferenceTermBudget = 40'000;
 constexpr int kZeroUnfoldings = 8;
+constexpr int64_t kZeroUnlessTermBudget = 5'000;
+constexpr size_t kMostConditions = 4;
 
 // The tensor is a quotient by a sum, as a softmax is: sums of it are numbers.
 bool IsShareOfSum(const sdfg::Graph& graph, sdfg::TensorId t) {
@@ -155,10 +157,10 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
     TakePremises(false, outcome);
     logical_side = true;
     // The parallel side may be a copy of the logical tensor itself, element by element.
-    if (lt.producer != sdfg::kNone && !relations_.Transparent(l.tensor)) {
-      PolyId itself =
-          arena_->Element(static_cast<uint32_t>(l.tensor), {mapped->begin(), mapped->end()});
-      if (b->value == itself && b->masked == kZeroPoly) return CellResult::kEqual;
+    if (lt.producer != sdfg::kNone && relations_.Of(l).kind == sdfg::Representation::Kind::kAtom) {
+      const auto itself = evaluator_->Element(l, *mapped);
+      if (!itself) return failed();
+      if (b->value == itself->value && b->masked == kZeroPoly) return CellResult::kEqual;
     }
     arena_->ClearPremises();
     const bool itself = lt.producer == sdfg::kNone || relations_.Zero(l.tensor);
@@ -348,6 +350,51 @@ bool ClaimSolver::IsZero(sdfg::TensorId logical) {
   unfolded_any_ = false;
   Forget();
   return zero;
+}
+
+// A form over the symbols of a cell as one over the dimensions that they run through.
+std::optional<sdfg::IndexMap> ClaimSolver::OverDimensions(const Affine& form, const Cell& cell) {
+  sdfg::IndexMap map;
+  map.constant = form.constant;
+  for (const auto& [symbol, coefficient] : form.terms) {
+    size_t d = 0;
+    while (d < cell.index.size() && cell.index[d].Coefficient(symbol) == 0) ++d;
+    if (d == cell.index.size()) return std::nullopt;  // of data
+    map.terms.push_back({static_cast<int32_t>(d), coefficient});
+  }
+  return map;
+}
+
+std::vector<sdfg::IndexMap> ClaimSolver::ZeroUnless(sdfg::TensorId logical) {
+  Forget();  // what is remembered gives no premises
+  arena_->ResetExhausted(kZeroUnlessTermBudget);
+  evaluator_->ClearFailure();
+  const Cell cell = WholeCell(problem_.logical.tensors[logical].shape);
+  const auto value = evaluator_->Defined({kLogical, logical}, cell.index);
+  if (!value || arena_->exhausted() || value->masked != kZeroPoly || !arena_->premises().empty() ||
+      value->value == kZeroPoly) {
+    return {};
+  }
+  std::vector<Affine> conditions;
+  for (const solver::Term& term : arena_->poly(value->value).terms) {
+    for (const solver::Factor& factor : arena_->mono(term.mono).factors) {
+      const solver::Atom& atom = arena_->atom(factor.atom);
+      if (atom.kind != solver::AtomKind::kIndicator || conditions.size() == kMostConditions)
+        continue;
+      if (std::find(conditions.begin(), conditions.end(), atom.indices[0]) == conditions.end())
+        conditions.push_back(atom.indices[0]);
+    }
+  }
+  std::vector<sdfg::IndexMap> forms;
+  for (const Affine& condition : conditions) {
+    for (const Affine& form : {condition, -condition - Affine(1)}) {
+      const PolyId where_not = arena_->Indicator(-form - Affine(1));
+      const bool zero = arena_->IsZero(arena_->Mul(where_not, value->value));
+      if (!zero || arena_->exhausted() || !arena_->premises().empty()) continue;
+      if (auto over = OverDimensions(form, cell)) forms.push_back(*std::move(over));
+    }
+  }
+  return forms;
 }
 
 ClaimOutcome ClaimSolver::Decide(const Claim& claim) {

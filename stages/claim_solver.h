@@ -3,6 +3,7 @@
 #define PLANPROOF_STAGES_CLAIM_SOLVER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,10 @@ class ClaimSolver {
   // Whether a logical tensor that may be zero (Relations) is, for all inputs and without a premise.
   // False means "not shown".
   bool IsZero(sdfg::TensorId logical);
+  // Forms of the index of such a tensor at whose negative values it is 0, shown in the same way:
+  // among the conditions that stand in its definition (that of a causal mask). Empty if none is
+  // seen.
+  std::vector<sdfg::IndexMap> ZeroUnless(sdfg::TensorId logical);
   // Must be called when the relations held have changed.
   void Forget();
 
@@ -47,6 +52,7 @@ class ClaimSolver {
   enum class CellResult : uint8_t { kEqual, kSplit, kDifferent, kError };
   CellResult DecideCell(const Claim& claim, const Cell& cell, ClaimOutcome* outcome);
   Cell WholeCell(const sdfg::Shape& shape);
+  static std::optional<sdfg::IndexMap> OverDimensions(const solver::Affine& form, const Cell& cell);
   // Whether a value is a multiple of what defines a tensor that is known to be zero.
   bool IsMultiple(solver::PolyId p, sdfg::TensorRef zero, const sdfg::Indices& index);
   bool Split(const Cell& cell, const sdfg::SplitRequest& request, std::vector<Cell>* work);

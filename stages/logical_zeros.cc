@@ -1,9 +1,14 @@
 #include "stages/logical_zeros.h"
 
+#include <algorithm>
 #include <deque>
+#include <map>
 #include <set>
+#include <sstream>
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "stages/claim_solver.h"
 #include "stages/claim_table.h"
 #include "stages/process_pool.h"
@@ -14,10 +19,9 @@ namespace {
 constexpr size_t kMostCandidates = 256;
 constexpr char kIsZero[] = "0";
 
-// What the definition of a logical tensor reads, what that reads, and so on, nearest first.
-void AddOperands(const lineage::Problem& problem, sdfg::TensorId of,
-                 std::set<sdfg::TensorId>* found) {
-  std::deque<sdfg::TensorId> work = {of};
+// What the definitions of these logical tensors read, what that reads, and so on, nearest first.
+void AddOperands(const lineage::Problem& problem, std::set<sdfg::TensorId>* found) {
+  std::deque<sdfg::TensorId> work(found->begin(), found->end());
   while (!work.empty() && found->size() < kMostCandidates) {
     const sdfg::OperatorId producer = problem.logical.tensors[work.front()].producer;
     work.pop_front();
@@ -37,13 +41,39 @@ std::vector<sdfg::TensorId> Candidates(const lineage::Problem& problem,
     for (const sdfg::TensorId held : HeldInputs(problem, relations, *claim))
       found.insert(problem.lineage[held].logical);
   }
-  for (const Claim* claim : claims) AddOperands(problem, claim->target.logical, &found);
+  AddOperands(problem, &found);
   std::vector<sdfg::TensorId> candidates;
   for (const sdfg::TensorId t : found) {
     if (candidates.size() == kMostCandidates) break;
     if (relations.MayBeZero(t)) candidates.push_back(t);
   }
   return candidates;
+}
+
+// A line per form: the tensor, the constant, and dimensions with their coefficients.
+std::string ToText(sdfg::TensorId tensor, const std::vector<sdfg::IndexMap>& forms) {
+  std::string text;
+  for (const sdfg::IndexMap& form : forms) {
+    absl::StrAppend(&text, tensor, " ", form.constant);
+    for (const sdfg::IndexTerm& term : form.terms)
+      absl::StrAppend(&text, " ", term.dim, " ", term.scale);
+    absl::StrAppend(&text, "\n");
+  }
+  return text;
+}
+
+void FromText(const std::string& text, Relations* relations) {
+  std::map<sdfg::TensorId, std::vector<sdfg::IndexMap>> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream numbers(line);
+    sdfg::TensorId tensor;
+    sdfg::IndexMap form;
+    numbers >> tensor >> form.constant;
+    for (sdfg::IndexTerm term; numbers >> term.dim >> term.scale;) form.terms.push_back(term);
+    found[tensor].push_back(std::move(form));
+  }
+  for (auto& [tensor, forms] : found) relations->SetZeroUnless(tensor, std::move(forms));
 }
 
 }  // namespace
@@ -66,6 +96,30 @@ bool InferLogicalZeros(const lineage::Problem& problem, const std::vector<const 
     any = any || zero[k];
   }
   return any;
+}
+
+void InferZeroRegions(const lineage::Problem& problem, const std::vector<const Claim*>& claims,
+                      const WorkerLimits& limits, Relations* relations) {
+  std::vector<sdfg::TensorId> candidates = Candidates(problem, claims, *relations);
+  // What is known of an operand is used for what is made of it.
+  std::sort(candidates.begin(), candidates.end(), [&](sdfg::TensorId a, sdfg::TensorId b) {
+    return problem.logical.tensors[a].producer < problem.logical.tensors[b].producer;
+  });
+  const auto work = [&](int) {
+    ClaimSolver solver(problem, relations, ClaimLimits{});
+    std::string found;
+    for (const sdfg::TensorId t : candidates) {
+      std::vector<sdfg::IndexMap> forms = solver.ZeroUnless(t);
+      if (forms.empty()) continue;
+      found += ToText(t, forms);
+      relations->SetZeroUnless(t, std::move(forms));
+    }
+    return found;
+  };
+  const auto on_result = [&](int, TaskOutcome outcome) {
+    if (outcome.status == TaskStatus::kDone) FromText(outcome.result, relations);
+  };
+  if (!candidates.empty()) RunInWorkers(1, limits, work, on_result, nullptr);
 }
 
 }  // namespace planproof::stages

@@ -21,6 +21,10 @@ namespace planproof::stages {
 bool InferLogicalZeros(const lineage::Problem& problem, const std::vector<const Claim*>& claims,
                        const WorkerLimits& limits, Relations* relations);
 
+// The same for tensors that are zero at some indices: gradients of scores that a mask hides.
+void InferZeroRegions(const lineage::Problem& problem, const std::vector<const Claim*>& claims,
+                      const WorkerLimits& limits, Relations* relations);
+
 }  // namespace planproof::stages
 
 #endif  // PLANPROOF_STAGES_LOGICAL_ZEROS_H_

@@ -131,6 +131,7 @@ Representation Relations::Of(sdfg::TensorRef tensor) {
   r.kind = Representation::Kind::kAtom;
   r.tag = static_cast<uint32_t>(tensor.tensor);
   r.int_range = int_range_[tensor.tensor];
+  r.zero_unless = ZeroUnless(tensor.tensor);
   return r;
 }
 

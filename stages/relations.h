@@ -13,6 +13,8 @@
 #ifndef PLANPROOF_STAGES_RELATIONS_H_
 #define PLANPROOF_STAGES_RELATIONS_H_
 
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "lineage/lineage.h"
@@ -57,6 +59,15 @@ class Relations : public sdfg::RepresentationPolicy {
   // The definition has been shown to be 0 for all inputs, without a premise: read as 0 from now on.
   void SetZero(sdfg::TensorId logical) { zero_[logical] = true; }
   bool Zero(sdfg::TensorId logical) const { return zero_[logical]; }
+  // It has been shown in the same way to be 0 at every index at which one of these forms is
+  // negative.
+  void SetZeroUnless(sdfg::TensorId logical, std::vector<sdfg::IndexMap> forms) {
+    zero_unless_[logical] = std::move(forms);
+  }
+  const std::vector<sdfg::IndexMap>* ZeroUnless(sdfg::TensorId logical) const {
+    const auto found = zero_unless_.find(logical);
+    return found == zero_unless_.end() ? nullptr : &found->second;
+  }
   const lineage::Problem& problem() const { return problem_; }
 
  private:
@@ -66,6 +77,7 @@ class Relations : public sdfg::RepresentationPolicy {
   std::vector<bool> held_, transparent_, masked_, unfolded_, positive_, nonnegative_, zero_;
   std::vector<solver::IntRange> int_range_;
   std::vector<sdfg::TensorId> multiple_of_;
+  std::map<sdfg::TensorId, std::vector<sdfg::IndexMap>> zero_unless_;
 };
 
 }  // namespace planproof::stages

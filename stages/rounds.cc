@@ -292,6 +292,7 @@ bool Rounds::OpenDifferences(ClaimOutcomes first, double seconds) {
   std::vector<const Claim*> claims;
   for (int c : failed) claims.push_back(&table_.claims()[c]);
   InferLogicalZeros(problem_, claims, Limits(), &relations_);
+  InferZeroRegions(problem_, claims, Limits(), &relations_);
   differences_ = true;
   Decide(failed, true, kUnfoldTermBudget, true);
   return RequiredProved();

@@ -24,25 +24,40 @@ using solver::Interval;
 
 constexpr int kIds = 1;  // the input tensor of integers
 
+using ZeroUnless = std::map<TensorId, std::vector<IndexMap>>;
+
 // Inputs are unknown values, everything else is what its producer computes.
 class Inputs : public RepresentationPolicy {
  public:
-  explicit Inputs(const Graph& graph) : graph_(graph) {}
+  explicit Inputs(const Graph& graph, const ZeroUnless& zero_unless = {})
+      : graph_(graph), zero_unless_(zero_unless) {}
   Representation Of(TensorRef t) override {
     Representation r;
     if (graph_.tensors[t.tensor].producer != kNone) return r;
     r.kind = Representation::Kind::kAtom;
     r.tag = TagOf(t.tensor);
     r.int_range = {0, solver::kIntegerTagMax};
+    const auto found = zero_unless_.find(t.tensor);
+    if (found != zero_unless_.end()) r.zero_unless = &found->second;
     return r;
   }
   uint32_t TagOf(TensorId t) const {
     return IsInteger(graph_.tensors[t].dtype) ? solver::kIntegerTag
                                               : static_cast<uint32_t>(std::min(t, 9));
   }
+  bool IsZero(TensorId t, const std::vector<int64_t>& at) const {
+    const auto found = zero_unless_.find(t);
+    return found != zero_unless_.end() &&
+           std::any_of(found->second.begin(), found->second.end(), [&](const IndexMap& form) {
+             int64_t value = form.constant;
+             for (const IndexTerm& term : form.terms) value += term.scale * at[term.dim];
+             return value < 0;
+           });
+  }
 
  private:
   const Graph& graph_;
+  const ZeroUnless zero_unless_;
 };
 
 struct Cell {
@@ -53,6 +68,7 @@ struct Cell {
 class EvaluatedGraph {
  public:
   Graph graph;
+  ZeroUnless zero_unless;  // of inputs
   std::string trace;
 
   TensorId Input(Shape shape, DType dtype = DType::kFloat32) {
@@ -96,16 +112,18 @@ class EvaluatedGraph {
   // Compares every element of the tensor. False if the evaluator gave up.
   bool Check(TensorId tensor, int* compared, int* cells_seen) {
     EXPECT_TRUE(graph.Check().ok());
-    Inputs policy(graph);
+    Inputs policy(graph, zero_unless);
     std::map<TensorId, DenseTensor> inputs;
     for (TensorId t = 0; t < static_cast<TensorId>(graph.tensors.size()); ++t) {
       if (graph.tensors[t].producer != kNone) continue;
       DenseTensor value;
       value.shape = graph.tensors[t].shape;
       ForEach(value.shape, [&](const std::vector<int64_t>& at) {
-        value.data.push_back(IsInteger(graph.tensors[t].dtype)
-                                 ? static_cast<double>(solver::IntegerValue(policy.TagOf(t), at))
-                                 : static_cast<double>(solver::ElementValue(policy.TagOf(t), at)));
+        const uint32_t tag = policy.TagOf(t);
+        value.data.push_back(
+            IsInteger(graph.tensors[t].dtype) ? static_cast<double>(solver::IntegerValue(tag, at))
+            : policy.IsZero(t, at)            ? 0
+                                              : static_cast<double>(solver::ElementValue(tag, at)));
       });
       inputs[t] = std::move(value);
     }
@@ -359,6 +377,34 @@ TEST_F(SymbolicEvaluatorTest, RandomGraphsAgreeWithDenseEvaluation) {
   EXPECT_GT(compared, 10'000);
   EXPECT_GT(cells, graphs);  // some are split
   EXPECT_LT(gave_up, graphs / 20);
+}
+
+// What is known to be zero in a part is read so at whatever index.
+TEST_F(SymbolicEvaluatorTest, PartsThatAreZeroAreReadAsZero) {
+  int compared = 0, cells = 0, zeros = 0;
+  for (int round = 0; round < 200; ++round) {
+    EvaluatedGraph g;
+    const TensorId x = g.Input({4, 6}), w = g.Input({6, 3});
+    for (int64_t forms = 1 + Pick(2); forms > 0; --forms) {
+      IndexMap form;
+      form.constant = Pick(5) - 2;
+      for (const int32_t d : {0, 1}) form.terms.push_back({d, Pick(5) - 2});
+      g.zero_unless[x].push_back(form);
+    }
+    TensorId y = x;
+    if (Pick(2) == 0) y = g.Apply("mul", {y, y});
+    if (Pick(2) == 0) y = g.Apply("matmul", {y, w});
+    if (Pick(2) == 0) y = g.Apply("transpose", {y}, {{"dim0", int64_t{0}}, {"dim1", int64_t{1}}});
+    if (Pick(3) == 0) y = g.Apply("sum", {y}, {{"dim", int64_t{0}}});
+    ASSERT_NE(y, kNone);
+    EXPECT_TRUE(g.Check(y, &compared, &cells)) << g.last_error;
+    ASSERT_FALSE(HasFailure()) << "round " << round;
+    Inputs policy(g.graph, g.zero_unless);
+    for (int64_t e = 0; e < 24; ++e) zeros += policy.IsZero(x, {e / 6, e % 6}) ? 1 : 0;
+  }
+  EXPECT_GT(compared, 2000);
+  EXPECT_GT(zeros, 1000);
+  EXPECT_LT(zeros, 4000);
 }
 
 // Reads at an index that is data, with and without a guard.

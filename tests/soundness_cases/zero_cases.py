@@ -73,6 +73,36 @@ def deviation_rows():
              "x z / z - x is zero where z is not", premises=["z[i0] != 0"], judge=False)
 
 
+def hidden_block_rows():
+    """What a causal mask hides may be multiplied by anything; the diagonal is not hidden."""
+    for s in (4, 6):
+        h = s // 2
+        shares = [op("causal_mask", "S", "m"), op("softmax", "m", "p", dim=-1)]
+        right = spec(shares + [op("matmul", ["p", "V"], "y")], ["y"],
+                     inputs={"S": [s, s], "V": [s, 3], "W": [s, 3]})
+
+        def plan(cut):
+            """Rows before h take columns from `cut` on times W."""
+            return shares + [
+                op("slice", "p", "early", dim=0, start=0, stop=h),
+                op("slice", "p", "late", dim=0, start=h, stop=s),
+                op("slice", "early", "seen", dim=1, start=0, stop=cut),
+                op("slice", "early", "hidden", dim=1, start=cut, stop=s),
+                op("slice", "V", "V0", dim=0, start=0, stop=cut),
+                op("slice", "W", "W1", dim=0, start=cut, stop=s),
+                op("matmul", ["seen", "V0"], "a"), op("matmul", ["hidden", "W1"], "b"),
+                op("add", ["a", "b"], "y0"), op("matmul", ["late", "V"], "y1"),
+                op("concat", ["y0", "y1"], "y", dim=0)]
+
+        lineage = {"p": {"of": "p"}}
+        case(f"S16_hidden_block_{s}", "PROVED", right,
+             single(["S", "V", "W"], plan(h), lineage=lineage),
+             "shares that a mask hides are zero", judge=False)
+        case(f"S16_hidden_block_and_diagonal_{s}", "REFUTED", right,
+             single(["S", "V", "W"], plan(h - 1), lineage=lineage), "one of them is not hidden")
+
+
 def write_rows():
     key_bias_rows()
     deviation_rows()
+    hidden_block_rows()
