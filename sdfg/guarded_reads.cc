@@ -91,9 +91,9 @@ class GuardedReads {
       std::string where;
       for (const auto& [v, values] : choices)
         absl::StrAppend(&where, where.empty() ? "at " : ", ", f_.vars[v].name, " = ", value_[v]);
-      found_ = absl::StrCat(where, where.empty() ? "" : " ", "reads input ", input.name,
-                            " at index ", index, " of dimension ", i, ", whose extent is ",
-                            input.shape[i]);
+      found_ =
+          absl::StrCat(where, where.empty() ? "" : " ", "reads input ", input.name, " at index ",
+                       index, " of dimension ", i, ", whose extent is ", input.shape[i]);
     }
   }
 

@@ -24,8 +24,9 @@ enum class UndefinedBy : uint8_t {
   kRootOfNegative,
   kLogarithm,
   kDivisionByZero,
-  kMaskTimesZero,   // exactly 0 times exactly -inf, which stands for masked elements
-  kBothInfinities,  // exactly inf plus exactly -inf
+  kMaskTimesZero,       // exactly 0 times exactly -inf, which stands for masked elements, or inf
+  kBothInfinities,      // exactly inf plus exactly -inf
+  kInfinityByInfinity,  // their quotient
 };
 
 struct IntervalDomain {
@@ -77,8 +78,9 @@ struct IntervalDomain {
     if (Bounded(a) && Bounded(b)) return MulBounded(a, b);
     if (ExactlyInfinite(a) && IsNotZero(b)) return b.lo > 0 ? a : Neg(a);
     if (ExactlyInfinite(b) && IsNotZero(a)) return a.lo > 0 ? b : Neg(b);
+    if ((ExactlyInfinite(a) && ExactlyZero(b)) || (ExactlyZero(a) && ExactlyInfinite(b)))
+      return Undefined(UndefinedBy::kMaskTimesZero);
     if (a.lo >= 0 && b.lo >= 0) return Valid({MulDown(a.lo, b.lo), MulUp(a.hi, b.hi)});
-    if (a.lo == a.hi && b.lo == b.hi) return Undefined(UndefinedBy::kMaskTimesZero);
     const double d0 = MulDown(a.lo, b.lo), d1 = MulDown(a.lo, b.hi), d2 = MulDown(a.hi, b.lo),
                  d3 = MulDown(a.hi, b.hi);
     const double u0 = MulUp(a.lo, b.lo), u1 = MulUp(a.lo, b.hi), u2 = MulUp(a.hi, b.lo),
@@ -90,10 +92,13 @@ struct IntervalDomain {
             std::fmax(std::fmax(u0, u1), std::fmax(u2, u3))};
   }
   static Interval Div(Interval a, Interval b) {
-    if (b.lo == 0 && b.hi == 0) return Undefined(UndefinedBy::kDivisionByZero);
+    if (ExactlyZero(b)) return Undefined(UndefinedBy::kDivisionByZero);
     if (IsInvalid(a) || IsInvalid(b)) return UndefinedProduct(a, b);
     if (!(b.lo > 0 || b.hi < 0)) return Invalid();
     if (ExactlyInfinite(a) && Bounded(b)) return b.lo > 0 ? a : Neg(a);
+    if (ExactlyInfinite(a) && ExactlyInfinite(b))
+      return Undefined(UndefinedBy::kInfinityByInfinity);
+    if (Bounded(a) && ExactlyInfinite(b)) return {0, 0};
     const double q0 = a.lo / b.lo, q1 = a.lo / b.hi, q2 = a.hi / b.lo, q3 = a.hi / b.hi;
     if (std::isnan(q0) || std::isnan(q1) || std::isnan(q2) || std::isnan(q3)) return Invalid();
     const double lo = std::fmin(std::fmin(q0, q1), std::fmin(q2, q3));
@@ -103,7 +108,7 @@ struct IntervalDomain {
   }
   // The C library's exp, log, erf are off by less than one unit in the last place; two are added.
   static Interval Exp(Interval a) {
-    if (IsInvalid(a)) return a;
+    if (IsInvalid(a) || (ExactlyInfinite(a) && a.lo > 0)) return a;
     const double lo = a.lo == 0 ? 1 : std::fmax(0.0, Down(Down(std::exp(a.lo))));
     const double hi = a.hi == -kInf ? 0 : a.hi == 0 ? 1 : Up(Up(std::exp(a.hi)));
     return {lo, hi};
@@ -207,6 +212,7 @@ struct IntervalDomain {
   static Interval Valid(Interval x) { return std::isnan(x.lo) || std::isnan(x.hi) ? Invalid() : x; }
   // Certainly, and defined.
   static bool IsNotZero(Interval x) { return x.lo > 0 || x.hi < 0; }
+  static bool ExactlyZero(Interval x) { return x.lo == 0 && x.hi == 0; }
   static bool ExactlyInfinite(Interval x) { return x.lo == x.hi && std::isinf(x.lo); }
   static bool Bounded(Interval x) {
     // False for NaN, too.

@@ -48,6 +48,8 @@ std::string InWords(UndefinedBy by) {
       return "product of 0 and a mask's -infinity";
     case UndefinedBy::kBothInfinities:
       return "sum of infinities of both signs, which a mask's -infinity has become";
+    case UndefinedBy::kInfinityByInfinity:
+      return "quotient of infinities, which a mask's -infinity has become";
     case UndefinedBy::kNothing:
       break;
   }

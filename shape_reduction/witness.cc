@@ -29,7 +29,7 @@ using Clock = WorkClock;
 constexpr double kTolerance = 1e-9;
 constexpr size_t kSpotsTried = 12;  // elements compared in one evaluation of intervals
 constexpr size_t kPatience = 6;     // inputs that doubles tell apart, before more bits are tried
-constexpr size_t kUndefinedTried = 3;
+constexpr size_t kUndefinedTried = 6;
 constexpr int kEnoughUndefined = 12;  // inputs for which the plan has no value
 // Inputs and intermediate values are about 1 in size; what differs by less is most likely rounding
 // of something that cancels, and waits for more bits.

@@ -30,8 +30,7 @@ std::string Message(int64_t extent, const Body& body) {
 Body Placed(int64_t from, int64_t to) {
   return [from, to](IndexFunctionBuilder* b, int x, ExprId i) {
     const ExprId read = b->Element(x, {b->IntAdd(i, b->Int(-from))});
-    const ExprId before_end =
-        b->Select(b->Binary(Op::kIntLess, i, b->Int(to)), read, b->Real(0));
+    const ExprId before_end = b->Select(b->Binary(Op::kIntLess, i, b->Int(to)), read, b->Real(0));
     return b->Select(b->Binary(Op::kIntLess, i, b->Int(from)), b->Real(0), before_end);
   };
 }
@@ -65,9 +64,9 @@ TEST(GuardedReadsTest, ConditionsOfSeveralIndicesAreTakenTogether) {
     return [bound](IndexFunctionBuilder* b, int x, ExprId i) {
       const VarId v = b->AddVar("v", 4);
       const ExprId sum = b->IntAdd(i, b->Index(v));
-      return b->Reduce(Op::kSum, v,
-                       b->Select(b->Binary(Op::kIntLess, sum, b->Int(bound)),
-                                 b->Element(x, {sum}), b->Real(0)));
+      return b->Reduce(
+          Op::kSum, v,
+          b->Select(b->Binary(Op::kIntLess, sum, b->Int(bound)), b->Element(x, {sum}), b->Real(0)));
     };
   };
   EXPECT_EQ(Message(4, body(2)), "");
@@ -75,14 +74,13 @@ TEST(GuardedReadsTest, ConditionsOfSeveralIndicesAreTakenTogether) {
 }
 
 TEST(GuardedReadsTest, ConditionsOnDataAreTrusted) {
-  EXPECT_EQ(Message(2,
-                    [](IndexFunctionBuilder* b, int x, ExprId i) {
-                      const ExprId positive =
-                          b->Binary(Op::kRealLess, b->Real(0), b->Element(x, {i}));
-                      return b->Select(positive, b->Element(x, {b->IntAdd(i, b->Int(1))}),
-                                       b->Real(0));
-                    }),
-            "");
+  EXPECT_EQ(
+      Message(2,
+              [](IndexFunctionBuilder* b, int x, ExprId i) {
+                const ExprId positive = b->Binary(Op::kRealLess, b->Real(0), b->Element(x, {i}));
+                return b->Select(positive, b->Element(x, {b->IntAdd(i, b->Int(1))}), b->Real(0));
+              }),
+      "");
 }
 
 TEST(GuardedReadsTest, WhatIsNeverReachedIsNotRead) {

@@ -224,7 +224,12 @@ TEST(DomainTest, ThatAValueIsUndefinedIsKnownOnlyWhereItIsForAllEnclosedNumbers)
   EXPECT_EQ(by(D::Add(infinite, {-HUGE_VAL, 1})), UndefinedBy::kNothing);
   EXPECT_EQ(by(D::Add(D::NegInf(), D::NegInf())), UndefinedBy::kNothing);
   EXPECT_EQ(by(D::Add(D::Mul(across, D::NegInf()), infinite)), UndefinedBy::kNothing);
+  EXPECT_EQ(by(D::Div(infinite, D::NegInf())), UndefinedBy::kInfinityByInfinity);
+  EXPECT_EQ(by(D::Div(D::Exp(infinite), infinite)), UndefinedBy::kInfinityByInfinity);
+  EXPECT_EQ(by(D::Div(infinite, {1, HUGE_VAL})), UndefinedBy::kNothing);
+  EXPECT_EQ(by(D::Mul(D::Div(positive, infinite), infinite)), UndefinedBy::kMaskTimesZero);
   // What is only too large for a double is not infinite.
+  EXPECT_EQ(by(D::Div(D::Exp({1e300, 1e300}), infinite)), UndefinedBy::kNothing);
   const Interval large = D::Mul({1e200, 1e200}, {1e200, 1e200});
   EXPECT_EQ(by(D::Add(large, D::NegInf())), UndefinedBy::kNothing);
   // Perhaps undefined.

@@ -346,6 +346,19 @@ def algebra_rows():
         case(f"A4_large_negative_{n}", "REFUTED", model,
              single(["x", "m"], [op("keep_big", ["x", "m"], "s"), op("softmax", "s", "y", dim=-1)]),
              "-10000 in place of -inf (differs for x near -10000)", operators=masks, judge=False)
+        lowest = ["op hide(x[i.., j]) -> y[i.., j] = where(j < 6, -inf, x[i.., j])",
+                  "op lower(a, b) ties even -> y = min(a, b)"]
+        stable = [op("max", "x", "m0", dim=-1, keepdim=True), op("hide", "m0", "m1")]
+        shares = [op("sub", ["x", "m"], "d"), op("exp", "d", "e"),
+                  op("sum", "e", "s", dim=-1, keepdim=True), op("div", ["e", "s"], "y")]
+        model = spec([op("softmax", "x", "y", dim=-1)], ["y"], inputs={"x": [n, 6]})
+        case(f"A4_minimum_with_hidden_{n}", "REFUTED", model,
+             single(["x"], stable + [op("lower", ["m0", "m1"], "m")] + shares),
+             "what is subtracted from scores cancels, unless it is infinite", operators=lowest,
+             judge=False)
+        case(f"A4_maximum_with_hidden_{n}", "PROVED", model,
+             single(["x"], stable + [op("maximum", ["m0", "m1"], "m")] + shares),
+             "a row that is hidden altogether leaves the maximum as it is", operators=lowest)
         case(f"A5_zero_over_y_{n}", "PROVED",
              spec([op("reciprocal", "y", "r"), op("mul", ["r", 0], "z")], ["z"],
                   inputs={"y": [n]}, zeros={"zero": [n]}),
