@@ -136,6 +136,20 @@ void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violatio
   v->lineage = DescribeLineage(problem, claim.parallel, claim.target);
 }
 
+std::vector<int> FailedClaims(const lineage::Problem& problem, const ClaimTable& table,
+                              const std::vector<ClaimOutcome>& outcomes) {
+  std::vector<std::pair<sdfg::OperatorId, int>> failed;
+  for (size_t c = 0; c < outcomes.size(); ++c) {
+    if (outcomes[c].status != ClaimStatus::kFailed) continue;
+    const sdfg::TensorId id = table.claims()[c].parallel;
+    failed.push_back({problem.parallel.tensors[id].producer, static_cast<int>(c)});
+  }
+  std::sort(failed.begin(), failed.end());
+  std::vector<int> positions;
+  for (const auto& [producer, c] : failed) positions.push_back(c);
+  return positions;
+}
+
 void ListInterrupted(bool remembered, Result* result) {
   Violation v;
   v.verdict = Verdict::kUnknown;
@@ -149,24 +163,34 @@ void ListInterrupted(bool remembered, Result* result) {
 
 void ListUndecided(const lineage::Problem& problem, const ClaimTable& table, const Rounds& rounds,
                    Result* result) {
-  const auto& outcomes = rounds.outcomes();
-  for (size_t c = 0; c < outcomes.size() && result->violations.size() < kMaxListed; ++c) {
+  const std::vector<ClaimOutcome> outcomes = rounds.outcomes().Each();
+  const auto list = [&](int c) {
+    if (result->violations.size() >= kMaxListed) return;
     const ClaimOutcome& o = outcomes[c];
-    if (o.status == ClaimStatus::kProved && !o.unsatisfiable) continue;
     const Claim& claim = table.claims()[c];
-    const bool required = claim.required >= 0;
     const bool vacuous = o.unsatisfiable && o.status == ClaimStatus::kProved;
-    if (o.status != ClaimStatus::kAbandoned && !required && !vacuous) continue;
     Violation v;
     v.verdict = Verdict::kUnknown;
     v.kind = vacuous                               ? "premises that never hold"
              : o.status == ClaimStatus::kAbandoned ? "not decided"
                                                    : "not proved";
     DescribePlace(problem, claim, &v);
-    v.message = absl::StrCat(rounds.ClaimName(static_cast<int>(c)), ": ", v.kind,
-                             o.reason.empty() ? "" : ": ", o.reason);
+    v.message =
+        absl::StrCat(rounds.ClaimName(c), ": ", v.kind, o.reason.empty() ? "" : ": ", o.reason);
+    if (o.unsatisfiable && !vacuous) v.message += "; an operator here is undefined for all inputs";
     if (!o.difference.empty()) v.cause = absl::StrCat("terms differ by ", o.difference);
     result->violations.push_back(std::move(v));
+  };
+  const std::vector<int> failed = FailedClaims(problem, table, outcomes);
+  const int first = failed.empty() ? -1 : failed[0];
+  if (first >= 0) list(first);
+  for (int c = 0; c < static_cast<int>(outcomes.size()); ++c) {
+    const ClaimOutcome& o = outcomes[c];
+    const bool vacuous = o.unsatisfiable && o.status == ClaimStatus::kProved;
+    const bool holds = o.status == ClaimStatus::kProved && !vacuous;
+    const bool counts =
+        o.status == ClaimStatus::kAbandoned || table.claims()[c].required >= 0 || vacuous;
+    if (c != first && !holds && counts) list(c);
   }
 }
 

@@ -19,9 +19,13 @@ std::string DescribeLineage(const lineage::Problem& problem, sdfg::TensorId para
 std::vector<std::string> DescribeRequired(const lineage::Problem& problem);
 // Fills stage, operators, sources, devices, microbatches and lineage of the claim into v.
 void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violation* v);
+// Positions of the claims that failed, in the order of the plan.
+std::vector<int> FailedClaims(const lineage::Problem& problem, const ClaimTable& table,
+                              const std::vector<ClaimOutcome>& outcomes);
 // One violation that says how far an interrupted run came, and whether it can be resumed.
 void ListInterrupted(bool remembered, Result* result);
-// One violation per undecided claim that a required output rests on (the first few by position).
+// One violation for the first claim of the plan that failed, the others may only follow from it;
+// then one per required output that is not proved and per claim that was abandoned, the first few.
 void ListUndecided(const lineage::Problem& problem, const ClaimTable& table, const Rounds& rounds,
                    Result* result);
 

@@ -112,21 +112,6 @@ Violation OfFault(const lineage::Problem& problem, const Fault& fault) {
   return v;
 }
 
-// Positions of the claims that failed, in the order of the plan.
-std::vector<int> FailedClaims(const lineage::Problem& problem, const ClaimTable& table,
-                              const std::vector<ClaimOutcome>& outcomes) {
-  std::vector<std::pair<sdfg::OperatorId, int>> failed;
-  for (size_t c = 0; c < outcomes.size(); ++c) {
-    if (outcomes[c].status != ClaimStatus::kFailed) continue;
-    const sdfg::TensorId id = table.claims()[c].parallel;
-    failed.push_back({problem.parallel.tensors[id].producer, static_cast<int>(c)});
-  }
-  std::sort(failed.begin(), failed.end());
-  std::vector<int> positions;
-  for (const auto& [producer, c] : failed) positions.push_back(c);
-  return positions;
-}
-
 std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
                                               const ClaimTable& table,
                                               const std::vector<ClaimOutcome>& outcomes) {

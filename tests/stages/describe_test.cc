@@ -4,6 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
+
+#include "sdfg/index_function.h"
+#include "tests/shape_reduction/small_problem.h"
+
 namespace planproof::stages {
 namespace {
 
@@ -61,6 +67,63 @@ TEST(Describe, ADeviceIsNamedWhereThereAreSeveralGroups) {
   problem.parallel.AddTensor(elsewhere);
   EXPECT_THAT(DescribeRequired(problem),
               ElementsAre("y: part on device 0 = y[0:4, 8 tp:8 tp + 8]"));
+}
+
+// z = f(x), w = z + 1, where the plan does something else than f. No numbers are known of f and g.
+class UndecidedTest : public testing::Test {
+ protected:
+  using Body = std::function<sdfg::ExprId(sdfg::IndexFunctionBuilder*, sdfg::ExprId element)>;
+
+  static sdfg::IndexFunction Function(const std::string& name, const Body& body) {
+    sdfg::IndexFunctionBuilder b(name);
+    const int x = b.AddInput("x", {4}, sdfg::DType::kFloat32);
+    const int y = b.AddOutput("y", sdfg::Shape{4}, sdfg::DType::kFloat32);
+    b.SetBody(y, body(&b, b.Element(x, {b.Index(b.OutputDims(y)[0])})));
+    sdfg::IndexFunction f;
+    EXPECT_TRUE(b.Finish(&f).ok());
+    return f;
+  }
+  static sdfg::ExprId F(sdfg::IndexFunctionBuilder* b, sdfg::ExprId e) {
+    return b->Opaque("f", false, -1, {e});
+  }
+  static Result OfPlan(const Body& in_place_of_f) {
+    shape_reduction::SmallProblem small;
+    const auto plus_one = [](sdfg::IndexFunctionBuilder* b, sdfg::ExprId e) {
+      return b->Binary(sdfg::Op::kAdd, e, b->Real(1));
+    };
+    sdfg::Graph *logical = &small.problem.logical, *parallel = &small.problem.parallel;
+    const sdfg::TensorId x = small.Logical("x", {4});
+    const sdfg::TensorId z = small.Apply(logical, Function("z", F), {x});
+    const sdfg::TensorId w = small.Apply(logical, Function("w", plus_one), {z});
+    const sdfg::TensorId own_x = small.Slice(x, {0}, {4});
+    const sdfg::TensorId own_z =
+        small.Apply(parallel, Function("first", in_place_of_f), {own_x}, 0);
+    const sdfg::TensorId own_w = small.Apply(parallel, Function("second", plus_one), {own_z}, 0);
+    small.Claim(own_z, z, {0});
+    small.Claim(own_w, w, {0});
+    small.Require(own_w, w, {0});
+    small.Check();
+    return Verify(small.problem, {});
+  }
+};
+
+TEST_F(UndecidedTest, TheFirstThatFailedComesBeforeTheOutputs) {
+  const Result result = OfPlan(
+      [](sdfg::IndexFunctionBuilder* b, sdfg::ExprId e) { return b->Opaque("g", false, -1, {e}); });
+  ASSERT_EQ(result.verdict, Verdict::kUnknown);
+  ASSERT_EQ(result.violations.size(), 2);
+  EXPECT_THAT(result.violations[0].parallel_operators, ElementsAre("first"));
+  EXPECT_THAT(result.violations[0].message, testing::HasSubstr("z.1 on device 0: not proved"));
+  EXPECT_THAT(result.violations[1].message, testing::HasSubstr("w.2 on device 0: not proved"));
+}
+
+TEST_F(UndecidedTest, WhatIsUndefinedForAllInputsIsSaid) {
+  const Result result = OfPlan([](sdfg::IndexFunctionBuilder* b, sdfg::ExprId e) {
+    const sdfg::ExprId other = b->Opaque("g", false, -1, {e});
+    return b->Binary(sdfg::Op::kAdd, other, b->Binary(sdfg::Op::kDiv, b->Real(1), b->Real(0)));
+  });
+  ASSERT_EQ(result.verdict, Verdict::kUnknown);
+  EXPECT_THAT(result.violations[0].message, testing::HasSubstr("undefined for all inputs"));
 }
 
 }  // namespace
