@@ -177,7 +177,6 @@ void ListUndecided(const lineage::Problem& problem, const ClaimTable& table, con
     DescribePlace(problem, claim, &v);
     v.message =
         absl::StrCat(rounds.ClaimName(c), ": ", v.kind, o.reason.empty() ? "" : ": ", o.reason);
-    if (o.unsatisfiable && !vacuous) v.message += "; an operator here is undefined for all inputs";
     if (!o.difference.empty()) v.cause = absl::StrCat("terms differ by ", o.difference);
     result->violations.push_back(std::move(v));
   };

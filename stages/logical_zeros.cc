@@ -1,7 +1,6 @@
 #include "stages/logical_zeros.h"
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <set>
 #include <sstream>
@@ -16,35 +15,48 @@
 namespace planproof::stages {
 namespace {
 
-constexpr size_t kMostCandidates = 256;
 constexpr char kIsZero[] = "0";
 
+// How far from the claims tensors are looked for.
+struct Reach {
+  size_t tensors;  // at most
+  int steps;       // from a tensor to what its definition reads
+};
+constexpr Reach kOfZeros = {256, 256};
+// Enough for the gradients of scores: what masks them is near.
+constexpr Reach kOfRegions = {2048, 3};
+
 // What the definitions of these logical tensors read, what that reads, and so on, nearest first.
-void AddOperands(const lineage::Problem& problem, std::set<sdfg::TensorId>* found) {
-  std::deque<sdfg::TensorId> work(found->begin(), found->end());
-  while (!work.empty() && found->size() < kMostCandidates) {
-    const sdfg::OperatorId producer = problem.logical.tensors[work.front()].producer;
-    work.pop_front();
-    if (producer == sdfg::kNone) continue;
-    for (const sdfg::TensorId t : problem.logical.operators[producer].inputs) {
-      if (t != sdfg::kNone && found->insert(t).second) work.push_back(t);
+void AddOperands(const lineage::Problem& problem, const Reach& reach,
+                 std::set<sdfg::TensorId>* found) {
+  std::vector<sdfg::TensorId> last(found->begin(), found->end());
+  for (int step = 0; step < reach.steps && !last.empty(); ++step) {
+    std::vector<sdfg::TensorId> next;
+    for (const sdfg::TensorId reader : last) {
+      const sdfg::OperatorId producer = problem.logical.tensors[reader].producer;
+      if (producer == sdfg::kNone) continue;
+      for (const sdfg::TensorId t : problem.logical.operators[producer].inputs) {
+        if (found->size() >= reach.tensors) return;
+        if (t != sdfg::kNone && found->insert(t).second) next.push_back(t);
+      }
     }
+    last = std::move(next);
   }
 }
 
 std::vector<sdfg::TensorId> Candidates(const lineage::Problem& problem,
                                        const std::vector<const Claim*>& claims,
-                                       const Relations& relations) {
+                                       const Relations& relations, const Reach& reach) {
   std::set<sdfg::TensorId> found;
   for (const Claim* claim : claims) {
     found.insert(claim->target.logical);
     for (const sdfg::TensorId held : HeldInputs(problem, relations, *claim))
       found.insert(problem.lineage[held].logical);
   }
-  AddOperands(problem, &found);
+  AddOperands(problem, reach, &found);
   std::vector<sdfg::TensorId> candidates;
   for (const sdfg::TensorId t : found) {
-    if (candidates.size() == kMostCandidates) break;
+    if (candidates.size() == reach.tensors) break;
     if (relations.MayBeZero(t)) candidates.push_back(t);
   }
   return candidates;
@@ -80,7 +92,7 @@ void FromText(const std::string& text, Relations* relations) {
 
 bool InferLogicalZeros(const lineage::Problem& problem, const std::vector<const Claim*>& claims,
                        const WorkerLimits& limits, Relations* relations) {
-  const std::vector<sdfg::TensorId> candidates = Candidates(problem, claims, *relations);
+  const std::vector<sdfg::TensorId> candidates = Candidates(problem, claims, *relations, kOfZeros);
   std::vector<bool> zero(candidates.size(), false);
   const auto work = [&](int k) {
     ClaimSolver solver(problem, relations, ClaimLimits{});
@@ -100,7 +112,7 @@ bool InferLogicalZeros(const lineage::Problem& problem, const std::vector<const 
 
 void InferZeroRegions(const lineage::Problem& problem, const std::vector<const Claim*>& claims,
                       const WorkerLimits& limits, Relations* relations) {
-  std::vector<sdfg::TensorId> candidates = Candidates(problem, claims, *relations);
+  std::vector<sdfg::TensorId> candidates = Candidates(problem, claims, *relations, kOfRegions);
   // What is known of an operand is used for what is made of it.
   std::sort(candidates.begin(), candidates.end(), [&](sdfg::TensorId a, sdfg::TensorId b) {
     return problem.logical.tensors[a].producer < problem.logical.tensors[b].producer;

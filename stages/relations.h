@@ -13,6 +13,7 @@
 #ifndef PLANPROOF_STAGES_RELATIONS_H_
 #define PLANPROOF_STAGES_RELATIONS_H_
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -63,6 +64,10 @@ class Relations : public sdfg::RepresentationPolicy {
   // negative.
   void SetZeroUnless(sdfg::TensorId logical, std::vector<sdfg::IndexMap> forms) {
     zero_unless_[logical] = std::move(forms);
+  }
+  void ForgetZeroRegions() { zero_unless_.clear(); }
+  bool KnowsZeros() const {
+    return !zero_unless_.empty() || std::find(zero_.begin(), zero_.end(), true) != zero_.end();
   }
   const std::vector<sdfg::IndexMap>* ZeroUnless(sdfg::TensorId logical) const {
     const auto found = zero_unless_.find(logical);

@@ -162,8 +162,7 @@ void Rounds::RunFirst(const std::vector<ClaimClass>& classes,
   decide_seconds_ += Since(start);
 }
 
-void Rounds::Decide(const std::vector<int>& which, bool unfold, int64_t term_budget,
-                    bool open_differences) {
+void Rounds::Decide(const std::vector<int>& which, bool unfold, const ClaimLimits& limits) {
   auto start = std::chrono::steady_clock::now();
   std::vector<ClaimClass> classes =
       table_.Classes(which, problem_, relations_, options_.use_classes && !unfold);
@@ -181,9 +180,6 @@ void Rounds::Decide(const std::vector<int>& which, bool unfold, int64_t term_bud
     RunFirst(classes, representatives, &results);
   } else {
     start = std::chrono::steady_clock::now();
-    ClaimLimits limits;
-    limits.term_budget = term_budget;
-    limits.open_differences = open_differences;
     std::vector<int> all(representatives.size());
     std::iota(all.begin(), all.end(), 0);
     RunTasks(representatives, all, limits, &results);
@@ -192,19 +188,26 @@ void Rounds::Decide(const std::vector<int>& which, bool unfold, int64_t term_bud
   start = std::chrono::steady_clock::now();
   for (size_t k = 0; k < classes.size(); ++k) {
     evaluate_seconds_ += results[k].evaluate_s / std::max(1, options_.jobs);
+    if (relations_.KnowsZeros()) results[k].tier = "unfolded";
     outcomes_.Set(classes[k].members, std::move(results[k]));
   }
   decide_seconds_ += Since(start);
 }
 
-// Tries failed claims again with logical definitions unfolded: first one of each class, then, where
-// that helped, the others (what unfolding meets is not part of the class). With many failures the
-// plan is most likely wrong, and numbers tell that sooner.
-void Rounds::UnfoldFailed(const std::vector<int>& failed) {
+std::vector<const Claim*> Rounds::ClaimsAt(const std::vector<int>& positions) const {
+  std::vector<const Claim*> claims;
+  for (const int c : positions) claims.push_back(&table_.claims()[c]);
+  return claims;
+}
+
+// Tries failed claims again: first one of each class, then, where that helped, the others (what
+// unfolding meets is not part of the class). With many failures the plan is most likely wrong, and
+// numbers tell that sooner.
+void Rounds::Retry(const std::vector<int>& failed, const ClaimLimits& limits) {
   auto retry = [&](const std::vector<int>& claims) {
     std::vector<ClaimOutcome> before;
     for (int c : claims) before.push_back(outcomes_[c]);
-    Decide(claims, true, kUnfoldTermBudget);
+    Decide(claims, true, limits);
     for (size_t i = 0; i < claims.size(); ++i) {
       ClaimOutcome now = outcomes_[claims[i]];
       if (now.status != ClaimStatus::kFailed || before[i].difference.empty()) continue;
@@ -234,16 +237,35 @@ void Rounds::UnfoldFailed(const std::vector<int>& failed) {
   if (!others.empty()) retry(others);
 }
 
+std::vector<int> Rounds::Failed() const {
+  std::vector<int> failed;
+  for (size_t c = 0; c < outcomes_.size(); ++c) {
+    if (outcomes_[c].status == ClaimStatus::kFailed) failed.push_back(static_cast<int>(c));
+  }
+  return failed;
+}
+
+// What a mask hides of a logical tensor matters to plans that leave hidden blocks out. Conditions
+// in terms can also be in the way: then it is unfolding without them that helps.
+void Rounds::RetryFailed() {
+  ClaimLimits limits;
+  limits.term_budget = kUnfoldTermBudget;
+  if (std::vector<int> failed = Failed(); !failed.empty()) {
+    InferZeroRegions(problem_, ClaimsAt(failed), Limits(), &relations_);
+    ClaimLimits as_they_are = limits;
+    as_they_are.max_unfoldings = 0;
+    if (relations_.KnowsZeros()) Retry(failed, as_they_are);
+    relations_.ForgetZeroRegions();
+  }
+  Retry(Failed(), limits);
+}
+
 bool Rounds::First() {
   std::vector<int> all(table_.claims().size());
   for (size_t c = 0; c < all.size(); ++c) all[c] = static_cast<int>(c);
-  Decide(all, false, ClaimLimits{}.term_budget);
+  Decide(all, false, ClaimLimits{});
   if (options_.executor != nullptr && !options_.executor->Leads()) return false;
-  std::vector<int> failed;
-  for (int c : all) {
-    if (outcomes_[c].status == ClaimStatus::kFailed) failed.push_back(c);
-  }
-  if (!Interrupted()) UnfoldFailed(failed);
+  if (!Interrupted()) RetryFailed();
   return std::all_of(all.begin(), all.end(),
                      [&](int c) { return outcomes_[c].status == ClaimStatus::kProved; });
 }
@@ -273,7 +295,10 @@ bool Rounds::Continue(int max_rounds, int64_t term_budget, double seconds) {
     for (TensorId t : released) relations_.SetHeld(t, false);
     if (again.empty()) break;
     for (int c : again) outcomes_.Reset(c);
-    Decide(again, true, term_budget, differences_);
+    ClaimLimits limits;
+    limits.term_budget = term_budget;
+    limits.open_differences = differences_;
+    Decide(again, true, limits);
     if (RequiredProved()) return true;
   }
   return RequiredProved();
@@ -283,18 +308,18 @@ bool Rounds::OpenDifferences(ClaimOutcomes first, double seconds) {
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
   outcomes_ = std::move(first);
-  std::vector<int> failed;
   for (size_t c = 0; c < outcomes_.size(); ++c) {
     if (claim_of_tensor_[table_.claims()[c].parallel] == static_cast<int>(c))
       relations_.SetHeld(table_.claims()[c].parallel, true);
-    if (outcomes_[c].status == ClaimStatus::kFailed) failed.push_back(static_cast<int>(c));
   }
-  std::vector<const Claim*> claims;
-  for (int c : failed) claims.push_back(&table_.claims()[c]);
-  InferLogicalZeros(problem_, claims, Limits(), &relations_);
-  InferZeroRegions(problem_, claims, Limits(), &relations_);
+  const std::vector<int> failed = Failed();
+  InferLogicalZeros(problem_, ClaimsAt(failed), Limits(), &relations_);
+  InferZeroRegions(problem_, ClaimsAt(failed), Limits(), &relations_);
   differences_ = true;
-  Decide(failed, true, kUnfoldTermBudget, true);
+  ClaimLimits limits;
+  limits.term_budget = kUnfoldTermBudget;
+  limits.open_differences = true;
+  Decide(failed, true, limits);
   return RequiredProved();
 }
 

@@ -70,10 +70,13 @@ class Rounds {
   std::string ClaimName(int claim) const;
 
  private:
-  void UnfoldFailed(const std::vector<int>& failed);
-  // Decides one representative per class, those of the first round also from memory.
-  void Decide(const std::vector<int>& which, bool unfold, int64_t term_budget,
-              bool open_differences = false);
+  std::vector<const Claim*> ClaimsAt(const std::vector<int>& positions) const;
+  std::vector<int> Failed() const;
+  void RetryFailed();
+  void Retry(const std::vector<int>& failed, const ClaimLimits& limits);
+  // Decides one representative per class, in the first round also from memory; each claim by
+  // itself, within these limits, if it may meet what is not part of its class.
+  void Decide(const std::vector<int>& which, bool unfold, const ClaimLimits& limits);
   WorkerLimits Limits() const;
   // Decides the representatives at the positions listed.
   void RunTasks(const std::vector<int>& representatives, const std::vector<int>& positions,

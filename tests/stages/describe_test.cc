@@ -117,14 +117,5 @@ TEST_F(UndecidedTest, TheFirstThatFailedComesBeforeTheOutputs) {
   EXPECT_THAT(result.violations[1].message, testing::HasSubstr("w.2 on device 0: not proved"));
 }
 
-TEST_F(UndecidedTest, WhatIsUndefinedForAllInputsIsSaid) {
-  const Result result = OfPlan([](sdfg::IndexFunctionBuilder* b, sdfg::ExprId e) {
-    const sdfg::ExprId other = b->Opaque("g", false, -1, {e});
-    return b->Binary(sdfg::Op::kAdd, other, b->Binary(sdfg::Op::kDiv, b->Real(1), b->Real(0)));
-  });
-  ASSERT_EQ(result.verdict, Verdict::kUnknown);
-  EXPECT_THAT(result.violations[0].message, testing::HasSubstr("undefined for all inputs"));
-}
-
 }  // namespace
 }  // namespace planproof::stages
