@@ -160,23 +160,25 @@ class OnlineSoftmax {
   Value maximum_ = kNoValue, total_ = kNoValue, mixed_ = kNoValue;
 };
 
-// The blocks of keys and values that a rank holds, and what is appended to their names: one, or two
-// in zigzag order.
+// A block of the keys and values that a rank holds, and what is appended to their names.
 struct Block {
   std::vector<Value> keys;
   Value values = kNoValue;
   std::string suffix;
 };
 
-std::vector<Block> Blocks(const std::vector<Value>& keys, Value values, Emitter* emitter) {
-  if (!emitter->layout().Zigzag()) return {{keys, values, ""}};
-  std::vector<Block> blocks;
-  for (const int which : {0, 1}) {
-    const std::string suffix = absl::StrCat("@block", which);
-    blocks.push_back({BlockOf(keys, which, suffix, true, emitter),
-                      BlockOf({values}, which, suffix, true, emitter)[0], suffix});
-  }
-  return blocks;
+// All of them, or in zigzag order one of two.
+Block BlockAt(const std::vector<Value>& keys, Value values, int which, Emitter* emitter) {
+  if (!emitter->layout().Zigzag()) return {keys, values, ""};
+  const std::string suffix = absl::StrCat("@block", which);
+  return {BlockOf(keys, which, suffix, true, emitter),
+          BlockOf({values}, which, suffix, true, emitter)[0], suffix};
+}
+
+// In zigzag order, where it is known which blocks a rank holds: whether the mask hides all these
+// keys from all these queries.
+bool Hidden(const Dim& queries, const Dim& keys, const Layout& layout) {
+  return layout.Zigzag() && keys.starts[0] >= queries.starts[0] + layout.Local(queries);
 }
 
 Value AroundTheRing(const Attention& attention, Emitter* emitter) {
@@ -184,14 +186,23 @@ Value AroundTheRing(const Attention& attention, Emitter* emitter) {
   std::vector<OnlineSoftmax> softmax(parts.size(), OnlineSoftmax(attention, emitter));
   std::vector<Value> keys = attention.keys;
   Value values = attention.values;
-  const int64_t ranks = emitter->layout().Extent(emitter->layout().context_axes()[0]);
+  const Layout& layout = emitter->layout();
+  const int64_t ranks = layout.Extent(layout.context_axes()[0]);
   for (int64_t round = 0; round < ranks; ++round) {
     if (round > 0) {
       for (Value& key : keys) key = emitter->PassOn(key, 1);
       values = emitter->PassOn(values, 1);
     }
-    for (const Block& block : Blocks(keys, values, emitter)) {
+    const Dim held = emitter->DimsOf(keys[0])[1];
+    for (int which = 0; which < (layout.Zigzag() ? 2 : 1); ++which) {
+      const Dim positions = layout.Zigzag() ? Layout::Block(held, which) : held;
+      std::vector<size_t> seeing;
       for (size_t p = 0; p < parts.size(); ++p) {
+        if (!Hidden(emitter->DimsOf(parts[p].values[0])[1], positions, layout)) seeing.push_back(p);
+      }
+      if (seeing.empty()) continue;
+      const Block block = BlockAt(keys, values, which, emitter);
+      for (const size_t p : seeing) {
         const std::string suffix = absl::StrCat(parts[p].suffix, "@", round, block.suffix);
         const Value scores = attention.scores(parts[p].values, block.keys, suffix);
         softmax[p].Add(Scaled(attention, scores, suffix, emitter), block.values, suffix);
