@@ -1,5 +1,7 @@
 #include "stages/relations.h"
 
+#include <algorithm>
+
 #include "sdfg/operator_library.h"
 
 namespace planproof::stages {

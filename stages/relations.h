@@ -13,7 +13,6 @@
 #ifndef PLANPROOF_STAGES_RELATIONS_H_
 #define PLANPROOF_STAGES_RELATIONS_H_
 
-#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -58,7 +57,7 @@ class Relations : public sdfg::RepresentationPolicy {
   // A real tensor with a definition and at least one element, of which no element is a mask's.
   bool MayBeZero(sdfg::TensorId logical) const;
   // The definition has been shown to be 0 for all inputs, without a premise: read as 0 from now on.
-  void SetZero(sdfg::TensorId logical) { zero_[logical] = true; }
+  void SetZero(sdfg::TensorId logical) { zero_[logical] = any_zero_ = true; }
   bool Zero(sdfg::TensorId logical) const { return zero_[logical]; }
   // It has been shown in the same way to be 0 at every index at which one of these forms is
   // negative.
@@ -66,9 +65,7 @@ class Relations : public sdfg::RepresentationPolicy {
     zero_unless_[logical] = std::move(forms);
   }
   void ForgetZeroRegions() { zero_unless_.clear(); }
-  bool KnowsZeros() const {
-    return !zero_unless_.empty() || std::find(zero_.begin(), zero_.end(), true) != zero_.end();
-  }
+  bool KnowsZeros() const { return any_zero_ || !zero_unless_.empty(); }
   const std::vector<sdfg::IndexMap>* ZeroUnless(sdfg::TensorId logical) const {
     const auto found = zero_unless_.find(logical);
     return found == zero_unless_.end() ? nullptr : &found->second;
@@ -80,6 +77,7 @@ class Relations : public sdfg::RepresentationPolicy {
 
   const lineage::Problem& problem_;
   std::vector<bool> held_, transparent_, masked_, unfolded_, positive_, nonnegative_, zero_;
+  bool any_zero_ = false;
   std::vector<solver::IntRange> int_range_;
   std::vector<sdfg::TensorId> multiple_of_;
   std::map<sdfg::TensorId, std::vector<sdfg::IndexMap>> zero_unless_;
