@@ -210,6 +210,10 @@ void Rounds::Retry(const std::vector<int>& failed, const ClaimLimits& limits) {
     Decide(claims, true, limits);
     for (size_t i = 0; i < claims.size(); ++i) {
       ClaimOutcome now = outcomes_[claims[i]];
+      if (limits.max_unfoldings == 0 && now.status != ClaimStatus::kProved) {
+        outcomes_.Set({claims[i]}, before[i]);  // unfolding is still to come
+        continue;
+      }
       if (now.status != ClaimStatus::kFailed || before[i].difference.empty()) continue;
       // Messages show the terms as they stood before unfolding.
       now.logical_term = before[i].logical_term;
@@ -251,7 +255,9 @@ void Rounds::RetryFailed() {
   ClaimLimits limits;
   limits.term_budget = kUnfoldTermBudget;
   if (std::vector<int> failed = Failed(); !failed.empty()) {
+    const auto start = std::chrono::steady_clock::now();
     InferZeroRegions(problem_, ClaimsAt(failed), Limits(), &relations_);
+    decide_seconds_ += Since(start);
     ClaimLimits as_they_are = limits;
     as_they_are.max_unfoldings = 0;
     if (relations_.KnowsZeros()) Retry(failed, as_they_are);
@@ -313,8 +319,10 @@ bool Rounds::OpenDifferences(ClaimOutcomes first, double seconds) {
       relations_.SetHeld(table_.claims()[c].parallel, true);
   }
   const std::vector<int> failed = Failed();
+  const auto start = std::chrono::steady_clock::now();
   InferLogicalZeros(problem_, ClaimsAt(failed), Limits(), &relations_);
   InferZeroRegions(problem_, ClaimsAt(failed), Limits(), &relations_);
+  decide_seconds_ += Since(start);
   differences_ = true;
   ClaimLimits limits;
   limits.term_budget = kUnfoldTermBudget;
