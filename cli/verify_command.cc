@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -15,6 +13,7 @@
 #include "cli/load_problem.h"
 #include "cli/progress_bar.h"
 #include "cli/proof_stores.h"
+#include "cli/terminal.h"
 #include "cluster/mpi_port.h"
 #include "cluster/shared_executor.h"
 #include "report/json_report.h"
@@ -31,6 +30,7 @@ struct VerifyArguments {
   std::vector<std::string> files;
   std::string json_file;
   bool quiet = false;
+  bool verbose = false;
   bool no_classes = false;
   bool no_explain = false;
   std::string engine = "hybrid";
@@ -138,7 +138,9 @@ int RunVerify(const VerifyArguments& arguments) {
   }
   if (arguments.json_file != "-") {
     report::TextOptions text;
-    text.color = isatty(STDOUT_FILENO) != 0;
+    text.color = ColorOnOutput();
+    if (!arguments.quiet) text.columns = OutputColumns();  // the first line stays one
+    text.verbose = arguments.verbose;
     const absl::StatusOr<FileFormat> format = DetectFormat(arguments.files.back());
     text.lineage_can_be_claimed = format.ok() && *format == FileFormat::kPlanJson;
     std::string report = report::TextReport(result, text);
@@ -164,6 +166,8 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
   command->add_option("--json", arguments->json_file,
                       "Write the report as JSON to this file (-: standard output)");
   command->add_flag("-q,--quiet", arguments->quiet, "Print the first line of the report only");
+  command->add_flag("-v,--verbose", arguments->verbose,
+                    "Print the values of a counterexample in full, and all its inputs");
   command->add_option("-j,--jobs", arguments->verify.jobs, "Worker processes (default: cores)")
       ->check(CLI::Range(1, 1024));
   command
