@@ -35,15 +35,14 @@ std::vector<TensorId> Between(const lineage::Problem& problem, TensorId claimed)
     const sdfg::OperatorId producer = g.tensors[t].producer;
     if (producer == kNone) continue;
     for (const TensorId input : g.operators[producer].inputs) {
-      const bool open = g.tensors[input].producer != kNone &&
-                        problem.lineage[input].kind == LineageKind::kNone;
+      const bool open =
+          g.tensors[input].producer != kNone && problem.lineage[input].kind == LineageKind::kNone;
       if (open && found.insert(input).second) work.push_back(input);
     }
   }
   std::vector<TensorId> tensors(found.begin(), found.end());
-  std::sort(tensors.begin(), tensors.end(), [&](TensorId a, TensorId b) {
-    return g.tensors[a].producer < g.tensors[b].producer;
-  });
+  std::sort(tensors.begin(), tensors.end(),
+            [&](TensorId a, TensorId b) { return g.tensors[a].producer < g.tensors[b].producer; });
   return tensors;
 }
 
@@ -51,7 +50,8 @@ std::vector<TensorId> Between(const lineage::Problem& problem, TensorId claimed)
 std::string LocalName(const std::string& name) { return name.substr(name.rfind(':') + 1); }
 
 // One way to cut the logical tensor: per axis of the parallel one the dimension that it cuts, or -1
-// for an axis on whose ranks all is the same; of several axes at one dimension, the first is outermost.
+// for an axis on whose ranks all is the same; of several axes at one dimension, the first is
+// outermost.
 struct Cut {
   std::vector<int> dimension_of_axis;
 };
@@ -92,7 +92,8 @@ std::string RelationText(const lineage::Problem& problem, const sdfg::Tensor& pa
                       problem.parallel.axes[parallel.axes[a]].name, "\"");
       ++axes;
     }
-    if (axes > 0) add(absl::StrCat("\"", d, "\": ", axes > 1 ? "[" : "", over, axes > 1 ? "]" : ""));
+    if (axes > 0)
+      add(absl::StrCat("\"", d, "\": ", axes > 1 ? "[" : "", over, axes > 1 ? "]" : ""));
   }
   return absl::StrCat("{", text, "}");
 }
@@ -124,7 +125,8 @@ std::vector<Candidate> CandidatesFor(const lineage::Problem& problem, TensorId i
           candidates.push_back(std::move(candidate));
         }
         size_t a = 0;
-        while (a < p.axes.size() && ++cut.dimension_of_axis[a] == rank) cut.dimension_of_axis[a++] = -1;
+        while (a < p.axes.size() && ++cut.dimension_of_axis[a] == rank)
+          cut.dimension_of_axis[a++] = -1;
         if (a == p.axes.size()) break;
       }
     }

@@ -13,7 +13,8 @@ namespace planproof::stages {
 struct LineageAdvice {
   sdfg::TensorId parallel = sdfg::kNone;  // nothing is known of it so far
   lineage::Lineage lineage;               // full; it holds on the inputs tried
-  // As a plan file says it, without the tensor's name: {"0": "tp"} or {"of": "h", "1": ["dp", "tp"]}.
+  // As a plan file says it, without the tensor's name: {"0": "tp"} or {"of": "h", "1": ["dp",
+  // "tp"]}.
   std::string relation;
 };
 
