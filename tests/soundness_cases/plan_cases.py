@@ -76,6 +76,10 @@ def instance_rows():
         case(f"S13_truth_values_added_{n}", "MALFORMED", model,
              single(["x", "z"], signs + [op("add", ["a", "b"], "c"), op("float", "c", "y")]),
              "the sum of two truth values is their disjunction")
+        case(f"S13_required_as_truth_value_{n}", "MALFORMED",
+             spec([op("lt", ["x", "z"], "a"), op("float", "a", "y")], ["y"],
+                  inputs={"x": [n], "z": [n]}), single(["x", "z"], [op("lt", ["x", "z"], "y")]),
+             "what reads the output adds truth values where the model adds numbers", judge=False)
         case(f"S13_numbers_added_{n}", "PROVED", model, single(["x", "z"], signs + sums),
              "the same, of numbers")
         model = spec([op("long", "x", "a"), op("add", ["a", "a"], "b"), op("float", "b", "y")], ["y"],
