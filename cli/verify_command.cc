@@ -1,9 +1,14 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -69,8 +74,23 @@ bool WriteJson(const std::string& path, const std::string& text) {
   return written;
 }
 
+// Makes the directory that files go to; false (with a message) if nothing can be written there.
+bool MakeDirectory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error && access(path.c_str(), W_OK | X_OK) != 0)
+    error = std::error_code(errno, std::generic_category());
+  if (!error && !std::filesystem::is_directory(path, error))
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (!error) return true;
+  std::fprintf(stderr, "planproof: --dump-smt %s: %s\n", path.c_str(), error.message().c_str());
+  return false;
+}
+
 int RunVerify(const VerifyArguments& arguments) {
   const Clock::time_point start = Clock::now();
+  const std::string& dump = arguments.verify.dump_smt_directory;
+  if (!dump.empty() && !MakeDirectory(dump)) return kUsageError;
   std::unique_ptr<cluster::SharedExecutor> executor;
   if (arguments.executor == "mpi") {
     if (arguments.engine != "hybrid") {
