@@ -114,8 +114,7 @@ class ProgramBuffers {
       for (int64_t m = 0; m < (order_.Varies(tensor) ? order_.microbatches() : 1); ++m) {
         if (--budget_ < 0) return std::nullopt;
         Slot& slot = SlotOf(tensor, m);
-        const bool stated = order_.problem().schedule.storage.count(tensor) > 0;
-        if (!slot.holds.empty() && stated) return TwoInputs(tensor, slot.holds[0].tensor);
+        if (!slot.holds.empty()) return TwoInputs({tensor, m}, slot.holds[0]);
         slot.holds.push_back({tensor, m});
       }
     }
@@ -272,10 +271,11 @@ class ProgramBuffers {
                         " instead, or leave \"inplace\" out");
   }
 
-  Violation TwoInputs(TensorId a, TensorId b) const {
-    return OrderViolation("buffer overwritten", absl::StrCat(NameOf(a), " holds two inputs"),
-                          absl::StrCat(order_.TensorText(a, 0), " and ", order_.TensorText(b, 0),
-                                       " lie in ", NameOf(a), " from the start"));
+  Violation TwoInputs(const Instance& a, const Instance& b) const {
+    const std::string& where = NameOf(a.tensor);
+    return OrderViolation(
+        "buffer overwritten", absl::StrCat(where, " holds two inputs"),
+        absl::StrCat(TextOf(b), " and ", TextOf(a), " lie in ", where, " from the start"));
   }
 
   Violation TwoOutputs(TensorId a, TensorId b, const Event& event) const {

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "stages/communications.h"
+#include "stages/shared_memory.h"
 
 namespace planproof::stages {
 namespace {
@@ -50,6 +51,7 @@ class Walk {
   Walk(const StepOrder& order, const Communications& communications)
       : order_(order),
         all_(communications),
+        memory_(order),
         programs_(order.problem().schedule.programs.size()),
         waiters_(programs_.size()),
         queued_(programs_.size(), false) {
@@ -211,13 +213,19 @@ class Walk {
 
   // A program sends what it has computed at once: in the order of steps, within a step in that of
   // operators, of one operator in that of its outputs, of one output in that of microbatches.
+  // Inputs that are overwritten some time are sent before anything runs.
   SendOrder SentWhen(const RemoteTensor& remote, int64_t microbatch) const {
     const sdfg::Tensor& tensor = order_.problem().parallel.tensors[remote.tensor];
+    if (tensor.producer == sdfg::kNone) {
+      const bool one = remote.same && order_.Varies(remote.tensor);
+      return {-1, sdfg::kNone, remote.tensor, one ? microbatch : 0};
+    }
     const auto [step, instance] = Sent(remote, microbatch);
     return {step, tensor.producer, tensor.producer_output, instance};
   }
 
   std::string SentText(int sender, const Message& message) const {
+    if (message.sent.op == sdfg::kNone) return "the start (an input)";
     return absl::StrCat(order_.OperatorText(order_.problem().parallel.operators[message.sent.op]),
                         " in ", order_.StepText(sender, message.sent.step));
   }
@@ -225,8 +233,8 @@ class Walk {
   void CheckMessages(int p, const Communication& c, int64_t microbatch) {
     for (const RemoteTensor& remote : c.remote) {
       const Place place = order_.PlaceOf(remote.tensor);
-      // When an input is sent is left to the runtime, which keeps to the receiver's order.
-      if (place.phase == sdfg::kNone) continue;
+      // When any other input is sent is left to the runtime, which keeps to the receiver's order.
+      if (place.phase == sdfg::kNone && memory_.RegionOf(remote.tensor) == nullptr) continue;
       const Message message{SentWhen(remote, microbatch), &c, microbatch, programs_[p].step};
       const auto [last, fresh] = messages_.try_emplace({place.program, p, c.channel}, message);
       if (!fresh && message.sent < last->second.sent && !violation_) {
@@ -347,6 +355,7 @@ class Walk {
 
   const StepOrder& order_;
   const Communications& all_;
+  const SharedMemory memory_;
   std::vector<Progress> programs_;
   std::vector<std::vector<int>> waiters_;  // by the program that they wait for
   std::vector<bool> queued_;

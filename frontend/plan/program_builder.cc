@@ -40,6 +40,7 @@ absl::StatusOr<lineage::Problem> PlanBuilder::Run() {
   PLAN_RETURN_IF_ERROR(CheckGroupCollectives());
   for (auto& state : programs_) PLAN_RETURN_IF_ERROR(AddBuffers(state.get()));
   AssumeBufferedSends();
+  AssumeOrderOfInputs();
   problem_.lineage.resize(problem_.parallel.tensors.size());
   for (auto& state : programs_) PLAN_RETURN_IF_ERROR(AddLineage(state.get()));
   PLAN_RETURN_IF_ERROR(AddRequired());

@@ -134,6 +134,7 @@ class PlanBuilder {
   // program_order.cc: phases, steps, what is in flight, buffers.
   absl::Status ReadOrder(ProgramState* state);
   void AssumeBufferedSends();
+  void AssumeOrderOfInputs();
   // Of all tensors from `first` on: computed by operator `entry` of the program's list, if any.
   void SetPlaces(sdfg::TensorId first, const ProgramState& state, int32_t phase,
                  int32_t entry = sdfg::kNone);

@@ -1,6 +1,7 @@
 // The order of a plan's programs: phases and steps, collectives in flight, buffers.
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -29,6 +30,34 @@ absl::Status PlanBuilder::ReadOrder(ProgramState* state) {
       StepsOf(program, state->phases, problem_.parallel.axes.back().extent, at, &schedule_budget_));
   problem_.schedule.programs.push_back(std::move(schedule));
   return absl::OkStatus();
+}
+
+void PlanBuilder::AssumeOrderOfInputs() {
+  // By receiver, channel and sender: messages, and those of them that are inputs.
+  std::map<std::tuple<int32_t, std::string, int32_t>, std::pair<int, int>> messages;
+  for (const sdfg::Operator& op : problem_.parallel.operators) {
+    if (op.name != "move") continue;
+    TensorId sent = op.inputs[0];
+    const int32_t receiver = problem_.schedule.places[op.outputs[0]].program;
+    for (sdfg::OperatorId producer = problem_.parallel.tensors[sent].producer;
+         producer != sdfg::kNone && problem_.parallel.operators[producer].name == "instance";
+         producer = problem_.parallel.tensors[sent].producer) {
+      sent = problem_.parallel.operators[producer].inputs[0];
+    }
+    const auto channel = problem_.schedule.channels.find(op.outputs[0]);
+    auto& [all, inputs] =
+        messages[{receiver, channel == problem_.schedule.channels.end() ? "" : channel->second,
+                  problem_.schedule.places[sent].program}];
+    ++all;
+    inputs += problem_.schedule.places[sent].phase == sdfg::kNone ? 1 : 0;
+  }
+  if (std::none_of(messages.begin(), messages.end(), [](const auto& entry) {
+        return entry.second.first > 1 && entry.second.second > 0;
+      })) {
+    return;
+  }
+  problem_.assumptions.emplace_back(
+      "inputs that a program sends to another one are sent in the order in which they are received");
 }
 
 void PlanBuilder::AssumeBufferedSends() {
