@@ -41,10 +41,10 @@ void SharedMemory::Join(TensorId a, TensorId b) { parent_[Root(b)] = Root(a); }
 
 void SharedMemory::JoinOverwritten(const StepOrder& order) {
   const sdfg::Graph& graph = order.problem().parallel;
-  std::map<TensorId, const sdfg::Operator*> overwriting;  // by operand
+  std::vector<const sdfg::Operator*> overwriting;
   for (const sdfg::Operator& op : graph.operators) {
     if (op.memory.overwrites == kNone || order.PlaceOf(op).program == kNone) continue;
-    overwriting[op.inputs[op.memory.overwrites]] = &op;
+    overwriting.push_back(&op);
   }
   if (overwriting.empty()) return;
   for (const sdfg::Operator& op : graph.operators) {
@@ -53,18 +53,19 @@ void SharedMemory::JoinOverwritten(const StepOrder& order) {
       for (TensorId input : op.inputs) Join(input, output);
     }
   }
-  for (const auto& [operand, op] : overwriting) {
+  const auto operand_of = [](const sdfg::Operator& op) { return op.inputs[op.memory.overwrites]; };
+  for (const sdfg::Operator* op : overwriting) {
     for (TensorId output : op->outputs) {
-      if (output != kNone) Join(operand, output);
+      if (output != kNone) Join(operand_of(*op), output);
     }
   }
   std::map<TensorId, std::vector<TensorId>> groups;
   for (const auto& [tensor, parent] : parent_) groups[Root(tensor)].push_back(tensor);
-  std::set<TensorId> overwritten;  // roots
-  for (const auto& [operand, op] : overwriting) overwritten.insert(Root(operand));
-  for (const auto& [operand, op] : overwriting) {
+  std::set<TensorId> done;  // roots
+  for (const sdfg::Operator* op : overwriting) {
+    const TensorId operand = operand_of(*op);
     const std::vector<TensorId>& group = groups[Root(operand)];
-    if (overwritten.erase(Root(operand)) == 0) continue;
+    if (!done.insert(Root(operand)).second) continue;
     Region* region = nullptr;
     TensorId example = kNone;
     bool varies = false;
