@@ -8,8 +8,8 @@ namespace planproof::sdfg {
 namespace {
 
 // torch.Tensor: these return a new tensor, whatever their operand is.
-constexpr const char* kCopies[] = {"cat",    "clone",  "concat", "flip", "pad",
-                                   "repeat", "repeat_interleave", "roll", "stack"};
+constexpr const char* kCopies[] = {
+    "cat", "clone", "concat", "flip", "pad", "repeat", "repeat_interleave", "roll", "stack"};
 
 }  // namespace
 

@@ -222,12 +222,13 @@ std::string InPlace::FindConflict(OperatorId op, TensorId written, TensorId ther
           conflict = absl::StrCat(step.name, " reads other elements of ", name(there),
                                   " than the one that it overwrites");
         } else if (wanted > 1 && !step.memory.one_pass && step.outputs[o] != written) {
-          conflict = absl::StrCat(name(step.outputs[o]), " is computed from ", name(there), ", too");
+          conflict =
+              absl::StrCat(name(step.outputs[o]), " is computed from ", name(there), ", too");
         }
       }
-      const bool meets = std::any_of(
-          step.inputs.begin(), step.inputs.end(),
-          [&](TensorId input) { return order_.PlaceOf(input).program != program; });
+      const bool meets = std::any_of(step.inputs.begin(), step.inputs.end(), [&](TensorId input) {
+        return order_.PlaceOf(input).program != program;
+      });
       if (read && meets && conflict.empty() && !MayRunInPlace(step)) {
         conflict = absl::StrCat("other ranks read ", name(there), " in the same ", step.name);
       }

@@ -3,9 +3,9 @@
 // place.
 //
 // What rearranges a tensor (a view, a slice, a transpose) may give another tensor or another name
-// for the same memory, which depends on the framework. So where an operator overwrites a tensor, all
-// tensors that are the same memory by then are overwritten with it, unless the plan gives them a
-// buffer of their own.
+// for the same memory, which depends on the framework. So where an operator overwrites a tensor,
+// all tensors that are the same memory by then are overwritten with it, unless the plan gives them
+// a buffer of their own.
 #ifndef PLANPROOF_STAGES_SHARED_MEMORY_H_
 #define PLANPROOF_STAGES_SHARED_MEMORY_H_
 

@@ -57,7 +57,8 @@ void PlanBuilder::AssumeOrderOfInputs() {
     return;
   }
   problem_.assumptions.emplace_back(
-      "inputs that a program sends to another one are sent in the order in which they are received");
+      "inputs that a program sends to another one are sent in the order in which they are "
+      "received");
 }
 
 void PlanBuilder::AssumeBufferedSends() {
