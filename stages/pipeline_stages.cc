@@ -19,9 +19,9 @@ using sdfg::TensorId;
 // Only says where values go: no part of a pass.
 bool Communicates(const sdfg::Operator& op, bool reads_others) {
   static constexpr const char* kAlways[] = {"move", "wait", "instance", "replicate"};
-  static constexpr const char* kCollectives[] = {"accumulate",     "all_gather", "all_reduce",
-                                                 "all_to_all",     "broadcast",  "chunk",
-                                                 "permute",        "reduce",     "reduce_scatter"};
+  static constexpr const char* kCollectives[] = {"accumulate", "all_gather", "all_reduce",
+                                                 "all_to_all", "broadcast",  "chunk",
+                                                 "permute",    "reduce",     "reduce_scatter"};
   const auto named = [&op](const char* name) { return op.name == name; };
   if (std::any_of(std::begin(kAlways), std::end(kAlways), named)) return true;
   return (!op.lifted || reads_others) &&
@@ -124,7 +124,8 @@ bool PipelineStages::CheckPasses(size_t program) {
   }
   if (chunks_ == 0) chunks_ = chunks;
   if (chunks == chunks_) return true;
-  return Fail(program, absl::StrCat("has ", chunks, " chunks of layers, another program ", chunks_));
+  return Fail(program,
+              absl::StrCat("has ", chunks, " chunks of layers, another program ", chunks_));
 }
 
 // What is computed per microbatch is part of a pass, unless it is of the batch alone (how many
@@ -147,9 +148,9 @@ bool PipelineStages::CheckContents() {
       if (output != kNone && trained) of_model[output] = true;
     }
     if (pass || !trained) continue;
-    const bool reads_others = std::any_of(
-        op.inputs.begin(), op.inputs.end(),
-        [&](TensorId input) { return order_.PlaceOf(input).program != place.program; });
+    const bool reads_others = std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId input) {
+      return order_.PlaceOf(input).program != place.program;
+    });
     const bool of_microbatch = std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
       if (id == kNone) return false;
       const std::vector<sdfg::AxisId>& axes = graph_.tensors[id].axes;
@@ -160,8 +161,8 @@ bool PipelineStages::CheckContents() {
     if (!of_microbatch || Communicates(op, reads_others)) continue;
     const lineage::ProgramSchedule& program = order_.problem().schedule.programs[place.program];
     return Fail(place.program,
-                absl::StrCat("computes ", order_.OperatorText(op), " of each microbatch in phase \"",
-                             program.phases[place.phase],
+                absl::StrCat("computes ", order_.OperatorText(op),
+                             " of each microbatch in phase \"", program.phases[place.phase],
                              "\", which is no pass; name forward passes F0, F1, ... and backward "
                              "passes B0, B1, ..."));
   }
@@ -224,8 +225,8 @@ void PipelineStages::FindFlows() {
     bool own = false;
     for (TensorId input : op.inputs) {
       from.insert(computed_[input].begin(), computed_[input].end());
-      const bool mine = order_.PlaceOf(SentTensor(order_, input, place.program)).program ==
-                        place.program;
+      const bool mine =
+          order_.PlaceOf(SentTensor(order_, input, place.program)).program == place.program;
       (mine ? own : others) = true;
     }
     const bool meets = own && others;
@@ -286,8 +287,8 @@ bool PipelineStages::NumberStages() {
 bool PipelineStages::CheckFlows() {
   for (const auto& [flow, op] : flows_) {
     const auto& [from, to] = flow;
-    if (Component(from.first) == Component(to.first) && from.second.backward == to.second.backward &&
-        from.second.chunk == to.second.chunk) {
+    if (Component(from.first) == Component(to.first) &&
+        from.second.backward == to.second.backward && from.second.chunk == to.second.chunk) {
       continue;
     }
     const int64_t a = Rank(from);
@@ -299,18 +300,17 @@ bool PipelineStages::CheckFlows() {
       right = to.second.backward && a > b;
     }
     if (right) continue;
-    const char* remedy =
-        !from.second.backward && to.second.backward
-            ? "; what a forward pass needs of another one, it receives itself"
-            : "";
-    return Fail(to.first,
-                absl::StrCat("reads in its phase ", TextOf(to.second), " (",
-                             order_.OperatorText(graph_.operators[op]), ") what program ",
-                             Quoted(from.first), " computes in its phase ", TextOf(from.second),
-                             ", which does not come from the ",
-                             to.second.backward ? "next" : "previous", " stages of a pipeline (",
-                             stages_, stages_ == 1 ? " stage" : " stages", " by what F0 reads)",
-                             remedy));
+    const char* remedy = !from.second.backward && to.second.backward
+                             ? "; what a forward pass needs of another one, it receives itself"
+                             : "";
+    return Fail(
+        to.first,
+        absl::StrCat("reads in its phase ", TextOf(to.second), " (",
+                     order_.OperatorText(graph_.operators[op]), ") what program ",
+                     Quoted(from.first), " computes in its phase ", TextOf(from.second),
+                     ", which does not come from the ", to.second.backward ? "next" : "previous",
+                     " stages of a pipeline (", stages_, stages_ == 1 ? " stage" : " stages",
+                     " by what F0 reads)", remedy));
   }
   return true;
 }
