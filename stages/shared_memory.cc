@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "stages/in_place.h"
 
 namespace planproof::stages {
 
@@ -48,9 +49,13 @@ void SharedMemory::JoinOverwritten(const StepOrder& order) {
   }
   if (overwriting.empty()) return;
   for (const sdfg::Operator& op : graph.operators) {
+    if (!op.memory.view) continue;
+    const std::vector<bool> read = InputsRead(op);
     for (TensorId output : op.outputs) {
-      if (!op.memory.view || output == kNone || region_of_.count(output) > 0) continue;
-      for (TensorId input : op.inputs) Join(input, output);
+      if (output == kNone || region_of_.count(output) > 0) continue;
+      for (size_t i = 0; i < op.inputs.size(); ++i) {
+        if (read[i]) Join(op.inputs[i], output);
+      }
     }
   }
   const auto operand_of = [](const sdfg::Operator& op) { return op.inputs[op.memory.overwrites]; };

@@ -80,10 +80,11 @@ class Reader {
 
   absl::Status ReadPlaces() {
     for (const RawPlace& place : raw_.places()) {
+      if (place.phase() < 0 || place.entry() < 0) return Bad("a place is out of range");
       const int32_t phase = place.phase() - 1;
       const int32_t entry = place.entry() - 1;
-      if (place.program() < 0 || place.program() >= raw_.programs_size() || phase < sdfg::kNone ||
-          phase >= raw_.programs(place.program()).phases_size() || entry < sdfg::kNone) {
+      if (place.program() < 0 || place.program() >= raw_.programs_size() ||
+          phase >= raw_.programs(place.program()).phases_size()) {
         return Bad("a place is out of range");
       }
       if (place.count() < 1 || place.count() + out_.places.size() > graph_.tensors.size()) {

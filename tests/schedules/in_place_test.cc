@@ -31,37 +31,39 @@ std::string Same(const std::string& operators, const std::string& buffers,
 constexpr char kOver[] = R"({"x": "b", "y": "b"})";
 
 TEST(InPlace, ElementwiseOperatorsMayOverwriteAnOperand) {
-  for (const std::string op :
-       {R"({"op": "exp", "in": "x", "out": "y"})", R"({"op": "mul", "in": ["x", "x"], "out": "y"})",
-        R"({"op": "add", "in": ["z", "x"], "out": "y"})",
-        R"({"op": "add", "in": ["x", "v"], "out": "y"})",
-        R"({"op": "where", "in": ["x", "z", "x"], "out": "y"})",
-        R"({"op": "identity", "in": "x", "out": "y"})",
-        R"({"op": "clamp", "in": "x", "out": "y", "attrs": {"min": 0.5}})",
-        // The same elements in the same order, in another shape.
-        R"({"op": "view", "in": "x", "out": "y", "attrs": {"size": [2, 8]}})",
-        R"({"op": "flatten", "in": "x", "out": "y"})",
-        // The first rows stay where they are.
-        R"({"op": "narrow", "in": "x", "out": "y", "attrs": {"dim": 0, "start": 0, "length": 2}})"}) {
+  for (
+      const std::string op :
+      {R"({"op": "exp", "in": "x", "out": "y"})", R"({"op": "mul", "in": ["x", "x"], "out": "y"})",
+       R"({"op": "add", "in": ["z", "x"], "out": "y"})",
+       R"({"op": "add", "in": ["x", "v"], "out": "y"})",
+       R"({"op": "where", "in": ["x", "z", "x"], "out": "y"})",
+       R"({"op": "identity", "in": "x", "out": "y"})",
+       R"({"op": "clamp", "in": "x", "out": "y", "attrs": {"min": 0.5}})",
+       // The same elements in the same order, in another shape.
+       R"({"op": "view", "in": "x", "out": "y", "attrs": {"size": [2, 8]}})",
+       R"({"op": "flatten", "in": "x", "out": "y"})",
+       // The first rows stay where they are.
+       R"({"op": "narrow", "in": "x", "out": "y", "attrs": {"dim": 0, "start": 0, "length": 2}})"}) {
     EXPECT_EQ(Said(Same(op, kOver)), "PROVED") << op;
   }
 }
 
 TEST(InPlace, WhatReadsOtherElementsMayNotOverwriteThem) {
-  for (const std::string op :
-       {R"({"op": "linear", "in": ["x", "w"], "out": "y"})",
-        R"({"op": "linear", "in": ["w", "x"], "out": "y"})",
-        R"({"op": "matmul", "in": ["x", "w"], "out": "y"})",
-        R"({"op": "flip", "in": "x", "out": "y", "attrs": {"dims": [0]}})",
-        R"({"op": "transpose", "in": "x", "out": "y", "attrs": {"dim0": 0, "dim1": 1}})",
-        R"({"op": "permute", "in": "x", "out": "y", "attrs": {"dims": [1, 0]}})",
-        R"({"op": "roll", "in": "x", "out": "y", "attrs": {"shifts": 1, "dims": 0}})",
-        R"({"op": "softmax", "in": "x", "out": "y", "attrs": {"dim": 1}})",
-        R"({"op": "rms_norm", "in": ["x", "v"], "out": "y"})",
-        R"({"op": "sum", "in": "x", "out": "y", "attrs": {"dim": 1}})",
-        R"({"op": "cumsum", "in": "x", "out": "y", "attrs": {"dim": 0}})",
-        R"({"op": "narrow", "in": "x", "out": "y", "attrs": {"dim": 0, "start": 1, "length": 2}})",
-        R"({"op": "narrow", "in": "x", "out": "y", "attrs": {"dim": 1, "start": 0, "length": 2}})"}) {
+  for (
+      const std::string op :
+      {R"({"op": "linear", "in": ["x", "w"], "out": "y"})",
+       R"({"op": "linear", "in": ["w", "x"], "out": "y"})",
+       R"({"op": "matmul", "in": ["x", "w"], "out": "y"})",
+       R"({"op": "flip", "in": "x", "out": "y", "attrs": {"dims": [0]}})",
+       R"({"op": "transpose", "in": "x", "out": "y", "attrs": {"dim0": 0, "dim1": 1}})",
+       R"({"op": "permute", "in": "x", "out": "y", "attrs": {"dims": [1, 0]}})",
+       R"({"op": "roll", "in": "x", "out": "y", "attrs": {"shifts": 1, "dims": 0}})",
+       R"({"op": "softmax", "in": "x", "out": "y", "attrs": {"dim": 1}})",
+       R"({"op": "rms_norm", "in": ["x", "v"], "out": "y"})",
+       R"({"op": "sum", "in": "x", "out": "y", "attrs": {"dim": 1}})",
+       R"({"op": "cumsum", "in": "x", "out": "y", "attrs": {"dim": 0}})",
+       R"({"op": "narrow", "in": "x", "out": "y", "attrs": {"dim": 0, "start": 1, "length": 2}})",
+       R"({"op": "narrow", "in": "x", "out": "y", "attrs": {"dim": 1, "start": 0, "length": 2}})"}) {
     const std::string said = Said(Same(op, kOver));
     if (said.find("is not declared") != std::string::npos) continue;
     EXPECT_THAT(said, AllOf(StartsWith("MALFORMED: operand overwritten while it is read"),
@@ -70,8 +72,9 @@ TEST(InPlace, WhatReadsOtherElementsMayNotOverwriteThem) {
         << op;
   }
   // The vector is broadcast: each of its elements is read for four of the result's.
-  EXPECT_THAT(Said(Same(R"({"op": "add", "in": ["x", "v"], "out": "y"})", R"({"v": "b", "y": "b"})")),
-              HasSubstr("add (y) writes y over v in buffer \"b\""));
+  EXPECT_THAT(
+      Said(Same(R"({"op": "add", "in": ["x", "v"], "out": "y"})", R"({"v": "b", "y": "b"})")),
+      HasSubstr("add (y) writes y over v in buffer \"b\""));
   // An element of another type does not lie in the same place.
   EXPECT_THAT(Said(Same(R"({"op": "gt", "in": ["x", "z"], "out": "m"},
                            {"op": "where", "in": ["m", "x", "z"], "out": "y"})",
@@ -86,10 +89,11 @@ TEST(InPlace, OnlyWhatIsStillReadCounts) {
                       kOver)),
             "PROVED");
   // Two steps of which the second one reads what the first one made, in memory of its own.
-  EXPECT_EQ(Said(Same(R"({"op": "transpose", "in": "x", "out": "t", "attrs": {"dim0": 0, "dim1": 1}},
+  EXPECT_EQ(
+      Said(Same(R"({"op": "transpose", "in": "x", "out": "t", "attrs": {"dim0": 0, "dim1": 1}},
                          {"op": "exp", "in": "t", "out": "y"})",
-                      kOver)),
-            "PROVED");
+                kOver)),
+      "PROVED");
 }
 
 TEST(InPlace, TwoResultsOfOneOperatorDoNotShareABuffer) {
@@ -179,18 +183,19 @@ std::string Collective(const std::string& operators, const std::string& buffers,
 TEST(InPlace, NoRankOverwritesWhatOthersReadInTheSameCollective) {
   const std::string cut = R"({"0": "tp"})";
   const auto said = [](const std::string& operators, const std::string& relation) {
-    return Said(Replaced(Collective(operators, R"({"x": "b", "z": "b", "y": "c"})"), "RELATION",
-                         relation));
+    return Said(
+        Replaced(Collective(operators, R"({"x": "b", "z": "b", "y": "c"})"), "RELATION", relation));
   };
   const std::string swap = R"({"op": "permute", "over": "tp", "pairs": [[0, 1], [1, 0]], )";
-  for (const std::string& operators : std::vector<std::string>{
-           swap + R"("in": "x", "out": "z"}, )" + swap + R"("in": "z", "out": "y"})",
-           R"({"op": "all_to_all", "over": "tp", "split_dim": 0, "concat_dim": 0, "in": "x",
+  for (
+      const std::string& operators : std::vector<std::string>{
+          swap + R"("in": "x", "out": "z"}, )" + swap + R"("in": "z", "out": "y"})",
+          R"({"op": "all_to_all", "over": "tp", "split_dim": 0, "concat_dim": 0, "in": "x",
                "out": "z"}, {"op": "all_to_all", "over": "tp", "split_dim": 0, "concat_dim": 0,
                "in": "z", "out": "y"})",
-           R"({"op": "all_gather", "over": "tp", "dim": 0, "in": "x", "out": "z"},
+          R"({"op": "all_gather", "over": "tp", "dim": 0, "in": "x", "out": "z"},
               {"op": "chunk", "over": "tp", "dim": 0, "in": "z", "out": "y"})",
-           R"({"op": "reduce_scatter", "over": "dp", "dim": 0, "reduce": "avg", "in": "x", "out": "z"},
+          R"({"op": "reduce_scatter", "over": "dp", "dim": 0, "reduce": "avg", "in": "x", "out": "z"},
               {"op": "all_gather", "over": "dp", "dim": 0, "in": "z", "out": "y"})"}) {
     EXPECT_THAT(said(operators, cut), StartsWith("MALFORMED: operand overwritten while it is read"))
         << operators;
@@ -204,8 +209,8 @@ TEST(InPlace, NoRankOverwritesWhatOthersReadInTheSameCollective) {
 
 TEST(InPlace, AReductionOrABroadcastMayRunInPlace) {
   const auto said = [](const std::string& operators) {
-    return Said(Replaced(Collective(operators, R"({"x": "b", "z": "b"})"), "RELATION",
-                         R"({"0": "tp"})"));
+    return Said(
+        Replaced(Collective(operators, R"({"x": "b", "z": "b"})"), "RELATION", R"({"0": "tp"})"));
   };
   const std::string divided = R"(, {"op": "div", "in": ["z", 2], "out": "y"})";
   EXPECT_EQ(said(R"({"op": "all_reduce", "over": "dp", "in": "x", "out": "z"})" + divided),
@@ -238,11 +243,10 @@ TEST(InPlace, ACollectiveOverSeveralAxesIsJudgedAsOne) {
 
 TEST(InPlace, StartedCollectivesAreJudgedAtTheirStart) {
   const auto said = [](const std::string& start) {
-    return Said(Replaced(
-        Collective(absl::StrCat(start, R"(, {"op": "wait", "in": "h"},
+    return Said(Replaced(Collective(absl::StrCat(start, R"(, {"op": "wait", "in": "h"},
                                 {"op": "identity", "in": "z", "out": "y"})"),
-                   R"({"x": "b", "z": "b"})"),
-        "RELATION", R"({"0": "tp"})"));
+                                    R"({"x": "b", "z": "b"})"),
+                         "RELATION", R"({"0": "tp"})"));
   };
   EXPECT_EQ(said(R"({"op": "all_reduce", "over": "dp", "reduce": "avg", "in": "x", "out": "z",
                      "async": "h"})"),
@@ -272,10 +276,11 @@ TEST(InPlace, BetweenProgramsOnlyAnAllReduceMayRunInPlace) {
                       R"({"op": "div", "in": ["z", 2], "out": "y"})")),
             "PROVED");
   const std::string copy = R"({"op": "identity", "in": "x", "out": "y"})";
-  for (const std::string collective :
-       {R"({"op": "all_to_all", "split_dim": 0, "concat_dim": 0, "in": ["r0:p", "r1:p"], "out": "z"})",
-        R"({"op": "all_gather", "dim": 0, "in": ["r0:p", "r1:p"], "out": "z"})",
-        R"({"op": "reduce_scatter", "dim": 0, "in": ["r0:p", "r1:p"], "out": "z"})"}) {
+  for (
+      const std::string collective :
+      {R"({"op": "all_to_all", "split_dim": 0, "concat_dim": 0, "in": ["r0:p", "r1:p"], "out": "z"})",
+       R"({"op": "all_gather", "dim": 0, "in": ["r0:p", "r1:p"], "out": "z"})",
+       R"({"op": "reduce_scatter", "dim": 0, "in": ["r0:p", "r1:p"], "out": "z"})"}) {
     EXPECT_THAT(Said(plan(collective, copy)),
                 StartsWith("MALFORMED: operand overwritten while it is read"))
         << collective;
@@ -286,11 +291,11 @@ TEST(InPlace, SomeRanksOnlyIsRefused) {
   const auto said = [](const std::string& regular, const std::string& with) {
     const std::string exceptions =
         absl::StrCat(R"([{"at": {"dp": 1}, "replace": "z", "with": )", with, "}]");
-    return Said(Replaced(Collective(absl::StrCat(R"({"op": "identity", "in": "x", "out": "x2"}, )",
-                                                 regular,
-                                                 R"(, {"op": "identity", "in": "x2", "out": "y"})"),
-                                    R"({"x": "b", "z": "b"})", exceptions),
-                         "RELATION", R"({"0": "tp"})"));
+    return Said(
+        Replaced(Collective(absl::StrCat(R"({"op": "identity", "in": "x", "out": "x2"}, )", regular,
+                                         R"(, {"op": "identity", "in": "x2", "out": "y"})"),
+                            R"({"x": "b", "z": "b"})", exceptions),
+                 "RELATION", R"({"0": "tp"})"));
   };
   const std::string elementwise = R"({"op": "exp", "in": "x", "out": "z"})";
   const std::string other = R"({"op": "flip", "in": "x", "out": "z", "attrs": {"dims": [0]}})";
@@ -314,7 +319,8 @@ TEST(InPlace, EachMicrobatchHasItsOwnSlot) {
   const std::string turns = R"([{"for": "i", "from": 0, "to": 4, "do": ["F:i", "G:i"]}])";
   EXPECT_EQ(Said(plan(copy, 1, turns)), "PROVED");
   EXPECT_EQ(Said(plan(copy, 4, R"(["F:0..4", "G"])")), "PROVED");
-  EXPECT_THAT(Said(plan(copy, 2, R"(["F:0..4", "G"])")), StartsWith("MALFORMED: buffer overwritten"));
+  EXPECT_THAT(Said(plan(copy, 2, R"(["F:0..4", "G"])")),
+              StartsWith("MALFORMED: buffer overwritten"));
   EXPECT_EQ(Said(plan(flips, 1, turns)), "PROVED");
 }
 

@@ -29,7 +29,8 @@ std::string OfH(const std::string& operators, const std::string& keys = "") {
         "inputs": {"x": {"0": "microbatch"}, "w": {}}, )",
                       keys, keys.empty() ? "" : ", ", R"("operators": [
         {"op": "linear", "in": ["x", "w"], "out": "h", "phase": "H"}, )",
-                      operators, R"(, {"op": "add", "in": ["r", "e"], "out": "y", "phase": "Y"}]}]}})");
+                      operators,
+                      R"(, {"op": "add", "in": ["r", "e"], "out": "y", "phase": "Y"}]}]}})");
 }
 constexpr char kExp[] = R"({"op": "exp", "in": "h", "out": "e", "phase": "E"})";
 
@@ -63,14 +64,15 @@ TEST(InplaceAttribute, TheOrderIsThatOfTheSteps) {
 // A view may be the same memory under another name.
 TEST(InplaceAttribute, ViewsOfTheOperandAreOverwrittenWithIt) {
   const std::string late = R"({"op": "exp", "in": "v", "out": "e"})";
-  for (const std::string view :
-       {R"({"op": "identity", "in": "h", "out": "v"})",
-        R"({"op": "contiguous", "in": "h", "out": "v"})",
-        R"({"op": "view", "in": "h", "out": "u", "attrs": {"size": [8]}},
+  for (
+      const std::string view :
+      {R"({"op": "identity", "in": "h", "out": "v"})",
+       R"({"op": "contiguous", "in": "h", "out": "v"})",
+       R"({"op": "view", "in": "h", "out": "u", "attrs": {"size": [8]}},
            {"op": "view", "in": "u", "out": "v", "attrs": {"size": [1, 8]}})",
-        R"({"op": "transpose", "in": "h", "out": "u", "attrs": {"dim0": 0, "dim1": 1}},
+       R"({"op": "transpose", "in": "h", "out": "u", "attrs": {"dim0": 0, "dim1": 1}},
            {"op": "transpose", "in": "u", "out": "v", "attrs": {"dim0": 0, "dim1": 1}})",
-        R"({"op": "narrow", "in": "h", "out": "v", "attrs": {"dim": 1, "start": 0, "length": 8}})"}) {
+       R"({"op": "narrow", "in": "h", "out": "v", "attrs": {"dim": 1, "start": 0, "length": 8}})"}) {
     EXPECT_EQ(Said(OfH(absl::StrCat(view, ", ", late, ", ", kRelu))), "PROVED") << view;
     EXPECT_THAT(Said(OfH(absl::StrCat(view, ", ", kRelu, ", ", late))),
                 AllOf(StartsWith("MALFORMED: buffer overwritten"), HasSubstr("is read after")))
@@ -84,18 +86,19 @@ TEST(InplaceAttribute, ViewsOfTheOperandAreOverwrittenWithIt) {
   // A copy is not.
   const std::string copy = R"({"op": "clone", "in": "h", "out": "v"}, )";
   EXPECT_EQ(Said(OfH(absl::StrCat(copy, kRelu, ", ", late))), "PROVED");
-  EXPECT_EQ(Said(OfH(absl::StrCat(R"({"op": "identity", "in": "h", "out": "v"}, )", kRelu, ", ",
-                                  late),
-                     R"("buffers": {"v": {"name": "copy", "slots": 4}})")),
-            "PROVED");
+  EXPECT_EQ(
+      Said(OfH(absl::StrCat(R"({"op": "identity", "in": "h", "out": "v"}, )", kRelu, ", ", late),
+               R"("buffers": {"v": {"name": "copy", "slots": 4}})")),
+      "PROVED");
 }
 
 TEST(InplaceAttribute, OperandAndResultAreOneBuffer) {
   const std::string operators = absl::StrCat(kExp, ", ", kRelu);
   EXPECT_EQ(Said(OfH(operators, R"("buffers": {"r": {"name": "b", "slots": 4}})")), "PROVED");
-  EXPECT_THAT(Said(OfH(operators, R"("buffers": {"r": {"name": "b", "slots": 2}})")),
-              HasSubstr("h of microbatch 0 is read after buffer \"b\" of program \"program0\" got h of "
-                        "microbatch 2"));
+  EXPECT_THAT(
+      Said(OfH(operators, R"("buffers": {"r": {"name": "b", "slots": 2}})")),
+      HasSubstr("h of microbatch 0 is read after buffer \"b\" of program \"program0\" got h of "
+                "microbatch 2"));
   const std::string turns = R"(, "schedule": [{"for": "i", "from": 0, "to": 4,
                                                 "do": ["H:i", "E:i", "R:i", "Y:i"]}])";
   EXPECT_EQ(Said(OfH(operators, R"("buffers": {"h": "b"})" + turns)), "PROVED");
@@ -119,7 +122,8 @@ TEST(InplaceAttribute, WhatIsRequiredIsStillThereAtTheEnd) {
                         inplace, "}}]}]}}");
   };
   EXPECT_EQ(Said(plan("false")), "PROVED");
-  EXPECT_THAT(Said(plan("true")), HasSubstr("the required output h is overwritten in the memory of h"));
+  EXPECT_THAT(Said(plan("true")),
+              HasSubstr("the required output h is overwritten in the memory of h"));
 }
 
 // The derivative of relu may be computed from its result as well, which is then there.
@@ -153,8 +157,7 @@ TEST(InplaceAttribute, ACollectiveInFlightReadsUntilItsWait) {
                         operators, R"(, {"op": "add", "in": ["s", "r"], "out": "y"}]}]}})");
   };
   const std::string wait = R"({"op": "wait", "in": "a"})";
-  const std::string relu =
-      R"({"op": "relu", "in": "h", "out": "r", "attrs": {"inplace": true}})";
+  const std::string relu = R"({"op": "relu", "in": "h", "out": "r", "attrs": {"inplace": true}})";
   EXPECT_EQ(Said(plan(absl::StrCat(wait, ", ", relu))), "PROVED");
   EXPECT_THAT(Said(plan(absl::StrCat(relu, ", ", wait))),
               StartsWith("MALFORMED: buffer in flight: the memory of h is written while"));
@@ -209,23 +212,24 @@ TEST(InplaceAttribute, InASpecificationNothingElseReadsTheOperand) {
       "operators": [{"op": "exp", "in": "x", "out": "h"}, )",
                              plan, "]}]}}"));
   };
-  const std::string relu =
-      R"({"op": "relu", "in": "h", "out": "r", "attrs": {"inplace": true}})";
+  const std::string relu = R"({"op": "relu", "in": "h", "out": "r", "attrs": {"inplace": true}})";
   const std::string both = R"({"op": "add", "in": ["r", "h"], "out": "y"})";
   const std::string alone = R"({"op": "neg", "in": "r", "out": "y"})";
   EXPECT_EQ(said(absl::StrCat(relu, ", ", alone)), "PROVED");
-  EXPECT_THAT(said(absl::StrCat(relu, ", ", both)),
-              AllOf(HasSubstr("/specification/operators/1: relu (r) overwrites h (\"inplace\"), but "
-                              "add at plan.json"),
-                    HasSubstr("/specification/operators/2 reads it or a view of it, and a "
-                              "specification does not say which comes first; leave \"inplace\" out")));
+  EXPECT_THAT(
+      said(absl::StrCat(relu, ", ", both)),
+      AllOf(HasSubstr("/specification/operators/1: relu (r) overwrites h (\"inplace\"), but "
+                      "add at plan.json"),
+            HasSubstr("/specification/operators/2 reads it or a view of it, and a "
+                      "specification does not say which comes first; leave \"inplace\" out")));
   EXPECT_THAT(said(absl::StrCat(R"({"op": "neg", "in": "h", "out": "n"}, )", relu,
                                 R"(, {"op": "add", "in": ["r", "n"], "out": "y"})")),
               HasSubstr("relu (r) overwrites h"));
-  EXPECT_THAT(said(absl::StrCat(R"({"op": "view", "in": "h", "out": "v", "attrs": {"size": [2, 2]}}, )",
-                                relu, R"(, {"op": "sum", "in": "v", "out": "t"},
+  EXPECT_THAT(
+      said(absl::StrCat(R"({"op": "view", "in": "h", "out": "v", "attrs": {"size": [2, 2]}}, )",
+                        relu, R"(, {"op": "sum", "in": "v", "out": "t"},
                                 {"op": "add", "in": ["r", "t"], "out": "y"})")),
-              HasSubstr("reads it or a view of it"));
+      HasSubstr("reads it or a view of it"));
   EXPECT_THAT(said(relu, "h"), HasSubstr("\"h\" is required"));
   // Reading through a view only is no second reader.
   EXPECT_EQ(said(R"({"op": "view", "in": "h", "out": "v", "attrs": {"size": [2, 2]}},

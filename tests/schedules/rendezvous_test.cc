@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "sdfg/collectives.h"
 #include "tests/schedules/pipeline_plan.h"
 
 namespace planproof::schedules {
@@ -322,6 +323,33 @@ TEST(Rendezvous, CollectivesOfTheSameTensorsAreListedInTheSameOrder) {
       Said(plan("sm", "ms")),
       HasSubstr("programs \"r0\" and \"r1\" issue all_reduce (sum) and all_reduce (max) of the "
                 "same tensors in different order"));
+}
+
+// The raw form has no keys; what the participants compute is told by their functions.
+TEST(Rendezvous, ParticipantsReduceAlikeInAnyForm) {
+  const std::string program = R"json({"name": "rRANK", "devices": {"r": RANK}, "inputs": ["x"],
+      "operators": [{"op": "identity", "in": "x", "out": "p"},
+        {"op": "all_reduce", "in": ["r0:p", "r1:p"], "reduce": "avg", "out": "y"}]})json";
+  const auto of = [&program](const std::string& rank) {
+    return Replaced(Replaced(program, "RANK", rank), "RANK", rank);
+  };
+  auto problem = ReadText(absl::StrCat(R"({"planproof": 1, "specification": {"inputs": {"x": [4]},
+      "operators": [{"op": "identity", "in": "x", "out": "y"}], "outputs": ["y"]},
+      "plan": {"mesh": {"r": 2}, "programs": [)",
+                                       of("0"), ", ", of("1"), "]}}"));
+  ASSERT_TRUE(problem.ok()) << problem.status();
+  stages::VerifyOptions options;
+  options.jobs = 1;
+  EXPECT_EQ(stages::Verify(*problem, options).verdict, stages::Verdict::kProved);
+  for (sdfg::Operator& op : problem->parallel.operators) {
+    if (op.name != "all_reduce" || problem->schedule.places[op.outputs[0]].program != 1) continue;
+    auto sum = sdfg::AllReduce({4}, sdfg::DType::kFloat32, 2, sdfg::ReduceKind::kSum);
+    ASSERT_TRUE(sum.ok());
+    op.function = problem->parallel.Intern(*std::move(sum));
+  }
+  const stages::Result result = stages::Verify(*problem, options);
+  ASSERT_EQ(result.verdict, stages::Verdict::kMalformed);
+  EXPECT_EQ(result.violations[0].kind, "participants disagree");
 }
 
 // What nobody would read is an error.
