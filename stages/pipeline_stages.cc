@@ -242,7 +242,7 @@ void PipelineStages::FindFlows() {
         if (origin.first == place.program || meets) continue;
         flows_.try_emplace({origin, made[0]}, static_cast<sdfg::OperatorId>(id));
       }
-    } else if (Communicates(op, others)) {
+    } else {
       for (const Origin& origin : from) {
         if (!meets || origin.first == place.program) made.push_back(origin);
       }
