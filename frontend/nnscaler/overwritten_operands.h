@@ -9,9 +9,9 @@
 namespace planproof::frontend::nnscaler {
 
 // In the order in which each device executes, nothing reads a tensor after an operator has
-// overwritten it, nor a tensor that may lie in the same memory (a view, another output of multiref):
-// InvalidArgument with both operators. The backward of relu counts as a reader of its result, and
-// that of dropout as none, as in the framework.
+// overwritten it, nor a tensor that may lie in the same memory (a view, another output of
+// multiref): InvalidArgument with both operators. The backward of relu counts as a reader of its
+// result, and that of dropout as none, as in the framework.
 absl::Status CheckOverwrittenOperands(const Plan& plan, const sdfg::OperatorLibrary& operators);
 
 }  // namespace planproof::frontend::nnscaler
