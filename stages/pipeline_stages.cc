@@ -18,14 +18,14 @@ using sdfg::TensorId;
 
 // Only says where values go: no part of a pass.
 bool Communicates(const sdfg::Operator& op, bool reads_others) {
-  static constexpr const char* kAlways[] = {"move", "wait", "instance", "replicate"};
-  static constexpr const char* kCollectives[] = {"accumulate", "all_gather", "all_reduce",
-                                                 "all_to_all", "broadcast",  "chunk",
-                                                 "permute",    "reduce",     "reduce_scatter"};
-  const auto named = [&op](const char* name) { return op.name == name; };
-  if (std::any_of(std::begin(kAlways), std::end(kAlways), named)) return true;
+  if (op.name == "move" || op.name == "wait") return true;
+  static constexpr const char* kCollectives[] = {
+      "accumulate", "all_gather", "all_reduce", "all_to_all", "broadcast",     "chunk",
+      "instance",   "permute",    "reduce",     "replicate",  "reduce_scatter"};
+  // An operator on its own rank's tensors may have one of these names, too.
   return (!op.lifted || reads_others) &&
-         std::any_of(std::begin(kCollectives), std::end(kCollectives), named);
+         std::any_of(std::begin(kCollectives), std::end(kCollectives),
+                     [&op](const char* name) { return op.name == name; });
 }
 
 std::string TextOf(const Pass& pass) { return absl::StrCat(pass.backward ? "B" : "F", pass.chunk); }
