@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Random plans of one kind against a judge that shares no code with planproof.
+
+    run.py --planproof build/cli/planproof --kind index_functions --first 1 --count 1000 --jobs 2
+
+Every seed makes one plan, right or wrong. The judge (judge.py) evaluates model and plan at random inputs and says which it is; planproof must
+not PROVE a plan that differs, nor REFUTE one that does not. Offending files stay in --keep. Exit code 1 if there are any.
+"""
+import argparse
+import csv
+import importlib
+import json
+import multiprocessing
+import os
+import random
+import re
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from dataclasses import dataclass
+from fractions import Fraction
+
+import judge
+import mutations
+import verdicts
+
+KINDS = ("index_functions", "gradients", "collectives", "memory", "domains")
+VERDICTS = ("PROVED", "REFUTED", "MALFORMED", "UNKNOWN")
+
+
+@dataclass
+class Row:
+    seed: int
+    truth: str
+    verdict: str
+    finding: str = ""  # what is wrong with the verdict
+    why: str = ""
+    line: str = ""
+    path: str = ""
+
+
+def make(kind, seed):
+    """The plan of a seed, as the content of a file."""
+    own = random.Random(f"{kind}:{seed}")
+    content = importlib.import_module("generate_" + kind).plan(own)
+    if own.random() < .5:
+        content = mutations.mutated(content, own)
+    return content
+
+
+def write(content, path):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file, parse_float=Fraction)
+
+
+def judged(options, seed):
+    path = os.path.join(options.directory, f"{options.kind}-{seed}.json")
+    try:
+        write(make(options.kind, seed), path)
+        content = read(path)
+        truth = judge.truth(content, random.Random(seed), options.inputs)
+        verdict = verdicts.verify(options.planproof, path, options.timeout)
+        finding = finding_of(content, truth, verdict, seed)
+    except Exception:  # pylint: disable=broad-except
+        return Row(seed, "failed", "", "the judge failed", traceback.format_exc(), "", path)
+    row = Row(seed, truth.word, verdict.word, finding, truth.why, verdict.line, path)
+    if not finding:
+        os.remove(path)
+    return row
+
+
+def finding_of(content, truth, verdict, seed):
+    if verdict.word in ("crash", "timeout"):
+        return verdict.word
+    if verdict.word == "PROVED" and truth.word in (judge.DIFFERENT, judge.MALFORMED, judge.UNDEFINED_PLAN):
+        return "false PROVED" if truth.word != judge.UNDEFINED_PLAN else "PROVED where the plan is undefined"
+    if verdict.word == "REFUTED" and truth.word in (judge.EQUAL, judge.MALFORMED):
+        if truth.word == judge.EQUAL and witness_differs(content, verdict, seed):
+            truth.word = judge.DIFFERENT  # a difference that the judge's own inputs did not show
+            return ""
+        return "false REFUTED" if truth.word == judge.EQUAL else "REFUTED in place of MALFORMED"
+    if verdict.word == "MALFORMED" and truth.word in (judge.EQUAL, judge.DIFFERENT, judge.UNDEFINED_PLAN) and not truth.doubts:
+        return "false MALFORMED"
+    return ""
+
+
+def witness_differs(content, verdict, seed):
+    """Whether the judge finds the difference at the inputs that the report prints."""
+    own = judge.Judge(content)
+    leaves = verdicts.witness_inputs(verdict.report, own.model)
+    result = leaves and own.at(leaves, random.Random(seed))
+    return bool(result) and result[0] in (judge.DIFFERENT, judge.UNDEFINED_PLAN)
+
+
+def reason(line):
+    """What an UNKNOWN says, without names and numbers."""
+    return re.sub(r"[\w./-]*\d[\w./-]*", "#", line)[:110]
+
+
+def print_table(rows):
+    truths = sorted({row.truth for row in rows})
+    print(f"{len(rows)} plans    " + "".join(f"{v:>11}" for v in VERDICTS))
+    for truth in truths:
+        counts = Counter(row.verdict for row in rows if row.truth == truth)
+        print(f"{truth:<13}" + "".join(f"{counts[v]:>11}" for v in VERDICTS))
+    unknown = Counter(reason(row.line) for row in rows if row.verdict == "UNKNOWN")
+    for line, count in unknown.most_common(8):
+        print(f"{count:6} {line}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--planproof", required=True)
+    parser.add_argument("--kind", choices=KINDS, required=True)
+    parser.add_argument("--first", type=int, default=1, help="first seed")
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--inputs", type=int, default=10, help="inputs tried per plan")
+    parser.add_argument("--timeout", type=float, default=20, help="seconds for one plan")
+    parser.add_argument("--csv", help="one line per plan")
+    parser.add_argument("--keep", help="where offending files stay (default: a new temporary folder)")
+    parser.add_argument("--print", action="store_true", help="print the plan of the first seed, and do nothing else")
+    options = parser.parse_args()
+    if options.print:
+        json.dump(make(options.kind, options.first), sys.stdout, indent=1)
+        return
+    options.directory = options.keep or tempfile.mkdtemp(prefix="judged-")
+    os.makedirs(options.directory, exist_ok=True)
+    seeds = range(options.first, options.first + options.count)
+    with multiprocessing.Pool(options.jobs) as pool:
+        rows = list(pool.imap(Call(options), seeds, chunksize=4))
+    if options.csv:
+        with open(options.csv, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["kind", "seed", "truth", "verdict", "finding", "why", "line"])
+            writer.writerows([options.kind, r.seed, r.truth, r.verdict, r.finding, r.why, r.line] for r in rows)
+    print_table(rows)
+    for row in rows:
+        if row.finding:
+            print(f"{row.finding}: seed {row.seed}: {row.truth} ({row.why[-300:]}); {row.line}\n  {row.path}")
+    wrong = [row for row in rows if row.finding and row.finding != "false MALFORMED"]
+    if wrong:
+        print(f"{len(wrong)} findings; one plan again: run.py --planproof {options.planproof} --kind {options.kind} "
+              f"--first {wrong[0].seed} --count 1")
+    sys.exit(1 if wrong else 0)
+
+
+class Call:
+    """`judged` with options, as worker processes can be sent it."""
+
+    def __init__(self, options):
+        self.options = options
+
+    def __call__(self, seed):
+        return judged(self.options, seed)
+
+
+if __name__ == "__main__":
+    main()
