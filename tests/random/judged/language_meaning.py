@@ -242,10 +242,17 @@ class Writer:
         self.environment = environment
         self.top = environment
         self.position = position  # of the output's element, for elementwise operands
+        self.under_data = False  # within a branch that data chooses
 
     def within(self, environment):
         result = Writer(self.binding, environment, self.position)
-        result.top = self.top
+        result.top, result.under_data = self.top, self.under_data
+        return result
+
+    def branches(self):
+        """Writes what a condition on data guards: whether a read stays inside shows when it is chosen."""
+        result = self.within(self.environment)
+        result.under_data = True
         return result
 
     def is_index(self, e):
@@ -282,7 +289,8 @@ class Writer:
             condition, pure = self.condition(e[1])
             if pure:
                 return f"({self.real(e[2])} if {condition} else {self.real(e[3])})"
-            return f"choose({condition}, lambda: {self.real(e[2])}, lambda: {self.real(e[3])})"
+            inner = self.branches()
+            return f"choose({condition}, lambda: {inner.real(e[2])}, lambda: {inner.real(e[3])})"
         if kind == "reduce":
             return self.reduce(e)
         if kind == "call":
@@ -324,7 +332,7 @@ class Writer:
             self.place_entries(own, entries, declared)
         else:
             self.place_entries(own, entries + at_entries, declared)
-        read = "at" if any("t_" in text for text in own) else "inside"
+        read = "at" if self.under_data or any("t_" in text for text in own) else "inside"
         return f"t_{name}.{read}({', '.join(own)})"
 
     def place_entries(self, own, entries, declared):
@@ -350,13 +358,19 @@ class Writer:
 
     def call(self, e):
         _, function, arguments = e
-        ties = repr(self.binding.declaration.ties)
+        ties = self.ties(function)
         texts = [self.real(argument) for argument in arguments]
         if function in ("max", "min"):
             return f"{'largest' if function == 'max' else 'smallest'}([{', '.join(texts)}], {ties})"
         if function == "abs":
             return f"absolute({texts[0]}, {ties})"
         return f"{function}({texts[0]})"
+
+    def ties(self, function):
+        """The tie rule, which an operator with a kink has."""
+        if self.binding.declaration.ties is None and function in ("max", "min", "abs"):
+            raise Malformed(f"{function} without a tie rule")
+        return repr(self.binding.declaration.ties)
 
     def reduce(self, e):
         _, kind, binders, body = e
@@ -371,8 +385,10 @@ class Writer:
                 loops.append(f"for {own} in range({extent})")
                 count *= extent
         text = self.within(environment).real(body)
+        if count == 0 and kind != "sum":
+            raise Malformed(f"the {kind} of no elements")
         items = f"[{text} {' '.join(loops)}]" if loops else f"[{text}]"
-        ties = repr(self.binding.declaration.ties)
+        ties = self.ties(kind)
         return {"sum": f"sum({items})", "mean": f"divide(sum({items}), {count})",
                 "max": f"largest({items}, {ties})", "min": f"smallest({items}, {ties})"}[kind]
 

@@ -116,7 +116,7 @@ def _narrow(operands, attributes):
     k = dimension(values["dim"], len(x.shape))
     start, length = whole(values["start"]), whole(values["length"])
     if start < 0:
-        start += x.shape[k]  # as PyTorch
+        raise Malformed("range of narrow")
     if length < 0 or not 0 <= start <= x.shape[k] - length:
         raise Malformed("range of narrow")
     return [part(x, k, start, length)]

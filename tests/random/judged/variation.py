@@ -99,6 +99,8 @@ def _own_axes(program, operator, temporary):
         over = operator.over
         if len(set(over)) < len(over) or not over:
             raise Malformed("axes of a collective")
+        if len(over) > 1 and operator.content["op"] in ("permute", "broadcast", "reduce", "all_to_all"):
+            raise Malformed(f"{operator.content['op']} runs over one axis")
         for axis in over:
             program.plan.extent(axis)
             if axis in program.fixed:
