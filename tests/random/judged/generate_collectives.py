@@ -155,7 +155,7 @@ class Maker:
             content["root"] = r.randrange(count)
         elif op == "permute":
             if r.random() < .5:
-                content["shift"] = r.randint(1, count - 1)
+                content["shift"] = r.randint(1, max(count - 1, 1))
             else:
                 targets = r.sample(range(count), count)
                 pairs = [[a, b] for a, b in enumerate(targets)]

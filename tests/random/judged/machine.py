@@ -39,6 +39,7 @@ class Machine:
         self.receivers = {}  # (sender, tensor): [(receiver, operator)]
         self.meetings = {}  # (participants, microbatch): {program: {device: Tensor} or None until it is read}
         self.issued = {}  # participants: {program: order}
+        self.sent_inputs = {}  # copies of inputs, which may be received at any time
         self.wrong_order = None  # within one step, which the documents leave open
         for program in plan.programs.values():
             self._fill(program, logical)
@@ -53,7 +54,9 @@ class Machine:
             for m in everything if "microbatch" in program.varies[name] else [None]:
                 for device in program.devices:
                     place = program.place(device, m or 0)
-                    memory.write(device, name, m, relation.slice_of(logical[relation.of], place))
+                    value = relation.slice_of(logical[relation.of], place)
+                    memory.write(device, name, m, value)
+                    self.sent_inputs[(program.name, device, name, m)] = value
 
     # Progress.
 
@@ -116,18 +119,15 @@ class Machine:
         (result,) = operator.outputs
         program.varies.setdefault(result, operator.axes)
         memory.claim(result, m)
-        for name in [result] + (operator.operands() if operator.kind != "move" else []):
-            for k in self._read_by(program, operator, name, m):
-                slot = memory.slot_name(name, k)
-                if slot is not None:
-                    memory.in_flight.setdefault(slot, set()).add((operator.handle, m))
-        for name in operator.operands() if operator.kind != "move" else []:
-            for k in self._read_by(program, operator, name, m):
-                memory.read(program.devices[0], name, k)  # it is there
-        overlaps = memory.slot_name(result, m) is not None and any(
-            memory.slot_name(result, m) == memory.slot_name(n, k)
-            for n in operator.operands() for k in self._read_by(program, operator, n, m))
-        if not overlaps:
+        read = [(n, k) for n in operator.operands() for k in self._read_by(program, operator, n, m)]
+        for name, k in read:
+            memory.read(program.devices[0], name, k)  # it is there
+        for name, k in read + [(result, m)]:
+            slot = memory.slot_name(name, k)
+            if slot is not None:
+                memory.in_flight.setdefault(slot, set()).add((operator.handle, m))
+        own = memory.slot_name(result, m)
+        if own not in [memory.slot_name(name, k) for name, k in read]:
             memory.forget(result, m)
         if operator.kind == "between":
             self._issue(program, operator, m)
@@ -181,8 +181,8 @@ class Machine:
     def _receive(self, program, operator, m):
         sender, memory = operator.sender, self.memories[program.name]
         if operator.sent in sender.inputs:
-            source = self.memories[sender.name]
-            copies = {d: source.read(d, operator.sent, m) for d in sender.devices}
+            instance = self.memories[sender.name].instance(operator.sent, m)
+            copies = {d: self.sent_inputs[(sender.name, d, operator.sent, instance)] for d in sender.devices}
         else:
             copies = self._next_message(program, operator, m)
             if copies is None:
@@ -347,10 +347,12 @@ class Machine:
         for inner in self._effective(program, operator, device, m):
             self._evaluate(program, inner, device, m, context)
         outputs = program.outputs_of(operator)
-        if any(name not in context for name in outputs):
+        if operator.exceptions:
             regular = {}
             self._evaluate(program, operator, device, m, regular)
             context = {**regular, **context}
+            if any(context[n].shape != regular[n].shape for n in outputs):
+                raise Malformed("an exception changes a shape")
         return {name: context[name] for name in outputs}
 
     def _evaluate(self, program, operator, device, m, context):

@@ -130,9 +130,8 @@ class Model:
                 if f"grad.{name}" in values:
                     raise Undecided("a gradient of two losses")
                 values[f"grad.{name}"] = total(parts)
-        for name in of:
-            if name not in found:
-                values[f"grad.{name}"] = Tensor(values[name].shape, [0] * len(values[name].flat))
+        if any(name not in found for name in of):
+            raise Malformed("the loss does not depend on what it is differentiated by")
 
 
 def total(tensors):

@@ -229,10 +229,22 @@ class Plan:
             if program.name in self.programs:
                 raise Malformed("two programs have one name")
             self.programs[program.name] = program
+            self._check_inputs(program)
         self._check_groups()
         for program in self.programs.values():
             program.add_operators()
         variation.find(self)
+
+    def _check_inputs(self, program):
+        """Inputs are there at the start, all of them."""
+        taken = []
+        for name in program.inputs:
+            if name in program.buffers:
+                buffer, slots = program.buffers[name]
+                varies = "microbatch" in program.varies[name]
+                taken += [(buffer, m % slots) for m in (range(self.microbatches) if varies else [0])]
+        if len(taken) > len(set(taken)):
+            raise Malformed("a slot of a buffer holds two inputs")
 
     def _check_groups(self):
         devices = [d for p in self.programs.values() for d in p.devices]
