@@ -65,6 +65,8 @@ def elementwise(name, operands, attributes):
     count, defaults, function = ELEMENTWISE[name]
     if len(operands) != count:
         raise Malformed(f"{name} has {count} operands")
+    if name in ("where", "masked_fill") and not isinstance(operands[int(name != "where")], Tensor):
+        raise Malformed("a number is no condition")
     values = with_defaults(defaults, attributes)
     kind = "bool" if name in COMPARISONS else result_kind(name, operands)
     shape = broadcast_shape([t.shape for t in operands if isinstance(t, Tensor)])

@@ -376,7 +376,7 @@ class Maker:
                 again = {**earlier, "out": self.fresh("r")}
                 self.backward.append(again)
                 names.append(again["out"])
-            else:
+            elif isinstance(own, str):
                 names.append(own)
         return names
 

@@ -4,7 +4,8 @@ from fractions import Fraction
 from reals import compare
 from tensors import INTEGER_TYPES, Tensor, Undecided, indices, size_of
 
-STYLES = ("generic", "small", "ties", "fractions", "equal", "zeros", "ones", "negative", "sparse", "large", "generic")
+STYLES = ("generic", "small", "ties", "fractions", "positive", "separated", "equal", "zeros", "negative", "sparse", "generic", "large",
+          "separated", "ones")
 
 
 class Inputs:
@@ -15,9 +16,14 @@ class Inputs:
 
     def draw(self, style):
         """Values of all leaves whose premises hold, by name."""
-        shared = self._real(style)
-        return {name: self._tensor(name, shape, kind, style, shared)
+        return {name: self._tensor(name, shape, kind, style, self._shared(style))
                 for name, (role, shape, kind) in self.model.leaves.items() if role not in ("ones", "zeros")}
+
+    def _shared(self, style):
+        """What all elements of a tensor have in common."""
+        if style == "separated":
+            return self.random.choice([-10, -3, 0, 3, 10])
+        return self._real(style) if style == "equal" else 0
 
     def _tensor(self, name, shape, kind, style, shared):
         premises = self.model.premises.get(name, [])
@@ -34,7 +40,7 @@ class Inputs:
             return r.choice({"zeros": [0], "ones": [1]}.get(style, [0, 1]))
         if kind in INTEGER_TYPES:
             return self._whole(premises, style)
-        value = shared if style == "equal" else self._real(style)
+        value = shared if style == "equal" else shared + self._real(style)
         if "positive" in premises:
             value = abs(value) or r.choice([1, 2, Fraction(1, 3)])
         elif "nonnegative" in premises:
@@ -62,7 +68,8 @@ class Inputs:
         r = self.random
         return {"generic": lambda: r.randint(-9, 9), "small": lambda: r.choice([-1, 0, 1]),
                 "ties": lambda: r.choice([-1, 2]), "fractions": lambda: Fraction(r.randint(-12, 12), r.choice([2, 3, 4])),
-                "equal": lambda: r.randint(-3, 3), "zeros": lambda: 0, "ones": lambda: 1,
+                "equal": lambda: r.randint(-3, 3), "positive": lambda: r.randint(1, 7),
+                "separated": lambda: Fraction(r.randint(-4, 4), 4), "zeros": lambda: 0, "ones": lambda: 1,
                 "negative": lambda: -r.randint(1, 6), "sparse": lambda: r.choice([0, 0, 0, r.randint(-3, 3)]),
                 "large": lambda: r.choice([-1, 1]) * r.randint(1, 1000)}[style]()
 

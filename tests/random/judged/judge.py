@@ -165,6 +165,8 @@ class Judge:
             for m in everything if "microbatch" in over else [0]:
                 own = machine.memories[program.name].read(device, tensor, m)
                 wanted = relation.slice_of(logical, program.place(device, m), own.shape)
+                if wanted.kind != own.kind:
+                    raise Malformed(f"{tensor} has another element type than {relation.of}")
                 if wanted.shape != own.shape:
                     raise Malformed(f"{tensor} has shape {own.shape}, {wanted.shape} is required")
                 for at, (a, b) in enumerate(zip(wanted.flat, own.flat)):

@@ -295,7 +295,9 @@ class Writer:
             return self.reduce(e)
         if kind == "call":
             return self.call(e)
-        return f"indicator({self.condition(e if kind != 'indicator' else e[1])[0]})"
+        if kind != "indicator":
+            raise Malformed("a condition stands where a number does")
+        return f"indicator({self.condition(e[1])[0]})"
 
     def named(self, name):
         if name in self.environment:

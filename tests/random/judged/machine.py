@@ -376,12 +376,17 @@ class Machine:
         forward = operator.forward
         operands = [tensor(n) if isinstance(n, str) else operand_number(n) for n in operator.backward_operands]
         gradients = [tensor(name) for name in operator.gradient_names]
+        if "in" in operator.content:
+            for read, own in zip(operands, as_list(forward.content["in"])):
+                form = self.memories[program.name].shapes.get(own) if isinstance(own, str) else None
+                if form is not None and (read.shape, read.kind) != form:
+                    raise Malformed("a backward operator reads another shape or type than the forward one")
         found = self.plan.operators.gradients(forward.content["op"], operands,
                                               _attributes(forward.content, place), gradients)
         for target, positions in operator.targets:
             parts = [found[k] for k in positions if found[k] is not None]
-            if not parts:
-                raise Malformed("a gradient of what is not real")
+            if not parts or any(p.shape != parts[0].shape for p in parts):
+                raise Malformed("a gradient of what is not real, or of different shapes")
             context[target] = Tensor(parts[0].shape, [sum(es) for es in zip(*(p.flat for p in parts))], parts[0].kind)
 
 

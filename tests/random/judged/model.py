@@ -105,6 +105,8 @@ class Model:
 
     def _differentiate(self, gradient, values):
         loss, of = gradient["loss"], gradient["of"]
+        if any(name not in values for name in [loss, *of]):
+            raise Malformed("a gradient of what nothing defines")
         needed = set(of)
         for operator in self.steps:
             if needed & {n for n in as_list(operator["in"]) if isinstance(n, str)}:

@@ -96,6 +96,7 @@ class Program:
         self.inputs = {}  # tensor: Relation
         self.operators = []
         self.defined_by = {}  # tensor: position of its operator
+        self.position = -1  # how far names are known
         self.handles = {}  # handle: the operator that starts it
         self.buffers = self._buffers(content.get("buffers", {}))
         for name, relation in named_relations(content.get("inputs", {})).items():
@@ -176,6 +177,8 @@ class Program:
                         and o.kind == "local"), None)
         if forward is None:
             raise Malformed(f"no local operator {operator.content['backward']}")
+        if self.operators.index(forward) >= self.position and self.position >= 0:
+            raise Malformed("a backward operator comes before the forward one")
         operator.forward = forward
         self._set_targets(operator)
         return [target for target, _ in operator.targets]
@@ -207,7 +210,15 @@ class Program:
         if set(given) - set(forward.outputs):
             raise Malformed("`grad` names outputs of the forward operator")
         operator.gradient_names = [given.get(n, f"grad.{n}") for n in forward.outputs]
-        operator.backward_operands = as_list(content["in"]) if "in" in content else names
+        operator.backward_operands = self._read_instead(content["in"], names) if "in" in content else names
+
+    def _read_instead(self, given, names):
+        """The forward operator's operands with other tensors in place of its own; numbers stay."""
+        given = as_list(given)
+        if len(given) != sum(isinstance(n, str) for n in names):
+            raise Malformed("`in` of a backward operator has another number of tensors")
+        given = iter(given)
+        return [next(given) if isinstance(n, str) else n for n in names]
 
     def place(self, device, microbatch):
         return {**dict(zip(self.plan.mesh, device)), "microbatch": microbatch}

@@ -89,7 +89,9 @@ def finding_of(content, truth, verdict, seed):
     if verdict.word in ("crash", "timeout"):
         return verdict.word
     if verdict.word == "PROVED" and truth.word in (judge.DIFFERENT, judge.MALFORMED, judge.UNDEFINED_PLAN):
-        return "false PROVED" if truth.word != judge.UNDEFINED_PLAN else "PROVED where the plan is undefined"
+        if truth.word == judge.UNDEFINED_PLAN and verdict.report.get("restrictions"):
+            return "PROVED with restrictions"
+        return "false PROVED"
     if verdict.word == "REFUTED" and truth.word in (judge.EQUAL, judge.MALFORMED):
         if truth.word == judge.EQUAL and (witness_differs(content, verdict, seed) or judge.truth(
                 content, random.Random(-seed), 300).word == judge.DIFFERENT):
@@ -132,7 +134,7 @@ def main():
     parser.add_argument("--first", type=int, default=1, help="first seed")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--inputs", type=int, default=10, help="inputs tried per plan")
+    parser.add_argument("--inputs", type=int, default=12, help="inputs tried per plan")
     parser.add_argument("--timeout", type=float, default=20, help="seconds for one plan")
     parser.add_argument("--csv", help="one line per plan")
     parser.add_argument("--keep", help="where offending files stay (default: a new temporary folder)")

@@ -12,6 +12,7 @@ def find(plan):
         moved = False
         for program in plan.programs.values():
             while position[program.name] < len(program.operators):
+                program.position = position[program.name]
                 if not _define(program, program.operators[position[program.name]], position[program.name]):
                     break
                 position[program.name] += 1
@@ -19,6 +20,7 @@ def find(plan):
     if any(position[p.name] < len(p.operators) for p in plan.programs.values()):
         raise Malformed("programs read what nothing defines, or wait for each other")
     for program in plan.programs.values():
+        program.position = -1
         left = [h for h, o in program.handles.items() if not o.waited]
         if left:
             raise Malformed(f"handle {left[0]} is never waited for")
