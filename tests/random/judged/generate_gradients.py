@@ -5,7 +5,14 @@ cut letter need a collective in the forward pass, gradients of tensors without t
 """
 import copy
 
-KINKS = ("relu", "abs", "clamp", "maximum", "minimum", "max", "min", "where", "declared")
+# Forms with the same values, whose derivatives at the kink may differ.
+DISGUISES = {
+    "relu": ["max(x, 0)", "max(0, x)", "where(x > 0, x, 0)", "where(x >= 0, x, 0)", "(x + abs(x)) / 2"],
+    "abs": ["abs(x)", "max(x, -x)", "max(-x, x)", "where(x > 0, x, -x)", "max(x, 0) + max(-x, 0)"],
+    "maximum": ["max(x, y)", "max(y, x)", "where(x > y, x, y)", "where(x >= y, x, y)", "(x + y + abs(x - y)) / 2",
+                "y + max(x - y, 0)"],
+    "minimum": ["min(x, y)", "where(x < y, x, y)", "where(x <= y, x, y)", "-max(-x, -y)", "x - max(x - y, 0)"],
+}
 
 
 def plan(random):
@@ -267,6 +274,8 @@ class Maker:
             content = copy.deepcopy(step.content)
             if hasattr(step, "local"):
                 content["attrs"] = step.local
+            if content["op"] in DISGUISES and self.random.random() < .35:
+                self.disguise(content)
             axes = self.axes(step.reduced or "")
             if not axes:
                 self.forward.append(content)
@@ -280,6 +289,17 @@ class Maker:
                                       "partial": axes[0] if len(axes) == 1 else axes}
             self.reduce(part, axes, {"mean": "avg"}.get(step.how, step.how), step.output.name, self.forward)
             self.claim(step.output.name, step.output)
+
+    def disguise(self, content):
+        """An operator of its own in place of a built-in one, whose tie rule may be another."""
+        r = self.random
+        name = self.fresh("f")
+        operands = "x, y" if len(content["in"]) == 2 else "x"
+        ties = r.choice({"relu": ["zero"], "abs": ["zero", "even"]}.get(content["op"], ["even"]) * 3 + [
+            "first", "even", "zero", "all"])
+        self.declared += [f"op {name}({operands})", f"  ties {ties}",
+                          f"  -> z = {r.choice(DISGUISES[content['op']])}"]
+        content["op"] = name
 
     def claim(self, name, tensor):
         if tensor.real:

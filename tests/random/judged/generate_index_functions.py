@@ -63,7 +63,7 @@ class Maker:
         if operand.integer or r.random() < .7:
             return operand.name
         if r.random() < .5:
-            moved, lines = movement_identities.somewhere_and_back(r, operand.name, operand.shape, "m.")
+            moved, lines = movement_identities.somewhere_and_back(r, operand.name, operand.shape, f"{operand.name}.m.")
             self.model += moved
             self.lines += lines
             return moved[-1]["out"]

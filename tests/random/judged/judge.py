@@ -126,7 +126,9 @@ class Judge:
                 relation = Relation(name, content, self.plan.mesh, self.plan.microbatches)
                 if relation.of not in logical:
                     raise Malformed(f"lineage of {name}: no logical tensor {relation.of}")
-                shape = machine.memories[program.name].shapes[name][0]
+                shape, kind = machine.memories[program.name].shapes[name]
+                if kind != logical[relation.of].kind:
+                    raise Malformed(f"lineage of {name}: another element type")
                 place = program.place(program.devices[0], 0)
                 if relation.local_shape(logical[relation.of].shape, place, shape) != shape:
                     raise Malformed(f"lineage of {name} asks for another shape")

@@ -159,6 +159,8 @@ class Binding:
             raise Undecided(f"{expression[1]} is no attribute")
         if kind == "negative":
             return -self.constant(expression[1])
+        if kind not in ("+", "-", "*", "//", "%", "/", "power"):
+            raise Malformed("no constant")
         a, b = self.constant(expression[1]), self.constant(expression[2])
         if kind in ("//", "%") and b == 0:
             raise Malformed("division by 0")
@@ -277,6 +279,8 @@ class Writer:
             return str(self.binding.extents[e[1]])
         if kind == "read":
             return self.read(e)
+        if kind in ("//", "%") and self.binding.whole(e[2]) < 1:
+            raise Malformed("indices are divided by a positive whole number")
         if kind in ("+", "-", "*", "//", "%"):
             return f"({self.real(e[1])} {kind} {self.real(e[2])})"
         if kind == "/":
@@ -334,8 +338,10 @@ class Writer:
             self.place_entries(own, entries, declared)
         else:
             self.place_entries(own, entries + at_entries, declared)
-        read = "at" if self.under_data or any("t_" in text for text in own) else "inside"
-        return f"t_{name}.{read}({', '.join(own)})"
+        if self.under_data:
+            return f"t_{name}.at({', '.join(own)})"
+        plain = tuple(k for k, text in enumerate(own) if "t_" not in text)
+        return f"t_{name}.inside({plain}, {', '.join(own)})"
 
     def place_entries(self, own, entries, declared):
         if len(entries) != len(declared):

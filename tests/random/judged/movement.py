@@ -232,6 +232,8 @@ def _repeat_interleave(operands, attributes):
     values = with_defaults({"repeats": REQUIRED, "dim": REQUIRED}, attributes)
     (x,) = operands
     k, times = dimension(values["dim"], len(x.shape)), whole(values["repeats"])
+    if times < 0:
+        raise Malformed("repeats")
     shape = list(x.shape)
     shape[k] *= times
     return [Tensor.build(shape, lambda index: x.at(*index[:k], index[k] // times, *index[k + 1:]), x.kind)]

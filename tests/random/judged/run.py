@@ -25,7 +25,7 @@ import judge
 import mutations
 import verdicts
 
-KINDS = ("index_functions", "gradients", "collectives", "memory", "domains")
+KINDS = ("index_functions", "index_gradients", "gradients", "collectives", "memory", "domains")
 VERDICTS = ("PROVED", "REFUTED", "MALFORMED", "UNKNOWN")
 
 

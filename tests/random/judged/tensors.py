@@ -50,10 +50,11 @@ class Tensor:
             offset = offset * extent + position
         return self.flat[offset]
 
-    def inside(self, *index):
-        """The element at an index that depends on no data; that it is in the tensor is a rule."""
-        if any(not 0 <= position < extent for position, extent in zip(index, self.shape)):
-            raise Malformed(f"a read at {list(index)} of a tensor of shape {list(self.shape)}")
+    def inside(self, plain, *index):
+        """The element; that the index lies in the tensor in the dimensions `plain`, where it depends on no data, is a rule."""
+        for k in plain:
+            if not 0 <= index[k] < self.shape[k]:
+                raise Malformed(f"a read at {list(index)} of a tensor of shape {list(self.shape)}")
         return self.at(*index)
 
     def is_real(self):
