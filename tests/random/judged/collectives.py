@@ -87,7 +87,7 @@ def _permuted(operator, tensors, rank):
         pairs = [[r, (r + operator["shift"]) % count] for r in range(count)]
     else:
         pairs = operator["pairs"]
-        if any(not 0 <= r < count for pair in pairs for r in pair) or any(
+        if not pairs or any(not 0 <= r < count for pair in pairs for r in pair) or any(
                 len({pair[side] for pair in pairs}) < len(pairs) for side in (0, 1)):
             raise Malformed("pairs of a permute")
     for source, target in pairs:

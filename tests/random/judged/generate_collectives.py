@@ -27,7 +27,24 @@ class Maker:
             self.step()
         self.require()
         self.lineage()
-        return self.plan.content()
+        return self.restated(self.plan.content())
+
+    def restated(self, content):
+        """The same with other words: roles of inputs, relations that the specification prescribes, lists in place of objects."""
+        r = self.random
+        model, programs = content["specification"], content["plan"]["programs"]
+        for name in list(model["inputs"]):
+            role = r.choice(["inputs", "inputs", "inputs", "parameters", "buffers"])
+            if role != "inputs":
+                model.setdefault(role, {})[name] = model["inputs"].pop(name)
+        if r.random() < .15 and all(p["inputs"] == programs[0]["inputs"] for p in programs):
+            model["relations"] = programs[0]["inputs"]
+            for program in programs:
+                if r.random() < .7:
+                    program["inputs"] = list(program["inputs"])
+        if len(programs) == 1 and r.random() < .3 and all(relation == {} for relation in model["outputs"].values()):
+            model["outputs"] = list(model["outputs"])
+        return content
 
     def programs(self, mesh):
         """One program, or one for each coordinate of an axis, of which one may be divided further."""
@@ -65,6 +82,10 @@ class Maker:
         own.leaves["w"] = [r.choice([2, 3, 4]), r.choice([2, 3])]
         for program in own.programs:
             own.input(program, "w", "w", own.leaves["w"], {})
+        if r.random() < .15:
+            own.constants = r.choice(["ones", "zeros"])
+            for program in own.programs:
+                own.input(program, "o", "o", own.leaves["w"], {})
 
     def step(self):
         r = self.random

@@ -5,6 +5,8 @@ cut letter need a collective in the forward pass, gradients of tensors without t
 """
 import copy
 
+import stages
+
 # Forms with the same values, whose derivatives at the kink may differ.
 DISGUISES = {
     "relu": ["max(x, 0)", "max(0, x)", "where(x > 0, x, 0)", "where(x >= 0, x, 0)", "(x + abs(x)) / 2"],
@@ -16,7 +18,8 @@ DISGUISES = {
 
 
 def plan(random):
-    return Maker(random).make()
+    content = Maker(random).make()
+    return stages.split(content, random) if random.random() < .2 else content
 
 
 class Tensor:

@@ -2,13 +2,14 @@
 import copy
 
 import movement_identities
+import pack_plans
 from declarations import name, number, reads_of, rebuilt, substituted
 from random_bodies import Operand, random_operator
 from rewriting import Rewriter
 
 
 def plan(random):
-    return Maker(random).make()
+    return pack_plans.plan(random) if random.random() < .15 else Maker(random).make()
 
 
 class Maker:

@@ -151,7 +151,12 @@ class Machine:
         """Does what a started operator does; False if it cannot yet."""
         operator, m = pending.operator, pending.microbatch
         if operator.kind == "move":
-            done = self._receive(program, operator, m)
+            for earlier in self.pending[program.name].values():
+                if earlier is pending:
+                    break
+                if not earlier.done and self._channel(earlier.operator) == self._channel(operator):
+                    self._finish(program, earlier, needed)
+            done = pending.done or self._receive(program, operator, m)
         elif operator.kind == "between":
             done = self._meet(program, operator, m, needed)
         else:
@@ -159,6 +164,10 @@ class Machine:
             done = True
         pending.done = done
         return done
+
+    def _channel(self, operator):
+        """Moves of one channel are received in the order of their starts."""
+        return operator.kind == "move" and (operator.sender.name, operator.content.get("channel"))
 
     def _land(self, program, pending):
         del self.pending[program.name][(pending.operator.handle, pending.microbatch)]

@@ -347,7 +347,7 @@ def another_step(content, random):
 def another_lineage(content, random):
     """A claim that is false, or one that is added."""
     program = random.choice(programs(content))
-    logical = list(content["specification"]["inputs"]) + [
+    logical = [n for role in ("inputs", "parameters", "buffers") for n in content["specification"].get(role, {})] + [
         n for o in content["specification"]["operators"] for n in listed(o["out"])]
     own = program.setdefault("lineage", {})
     computed = [n for n in names_of(content, random) if n not in program.get("inputs", {})]

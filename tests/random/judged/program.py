@@ -120,10 +120,18 @@ class Program:
             own = Relation(relation.of, prescribed[relation.of], self.plan.mesh, self.plan.microbatches)
             if listed:
                 relation = own
+            elif not self._agrees(relation, own):
+                raise Malformed(f"{name} is not held as the specification prescribes")
         if relation.partial or relation.factor != 1:
             raise Malformed("an input is no partial term")
         self.inputs[name] = relation
         self.define(name, relation.axes() - set(self.fixed), -1)
+
+    def _agrees(self, relation, prescribed):
+        """Whether two relations of one logical tensor say the same on every rank."""
+        shape = self.plan.model.leaves[relation.of][1]
+        return all(relation.positions(shape, self.place(d, m)) == prescribed.positions(shape, self.place(d, m))
+                   for d in self.devices for m in range(self.plan.microbatches))
 
     def define(self, name, axes, at):
         if not isinstance(name, str) or not name:

@@ -51,6 +51,7 @@ class Plan:
         self.microbatches = microbatches
         self.programs = []
         self.leaves = {}
+        self.constants = None  # "ones" or "zeros": the role of a leaf o of the shape of w
         self.model = []
         self.required = {}
         self.count = 0
@@ -136,8 +137,9 @@ class Plan:
         return self.add("concat", parts, dim=0), {"0": axes[0] if len(axes) == 1 else axes}
 
     def content(self):
+        constants = {self.constants: {"o": self.leaves["w"]}} if self.constants else {}
         return {"planproof": 1,
-                "specification": {"inputs": self.leaves, "operators": self.model, "outputs": self.required},
+                "specification": {"inputs": self.leaves, **constants, "operators": self.model, "outputs": self.required},
                 "plan": {"mesh": self.mesh, **({"microbatches": self.microbatches} if self.microbatches > 1 else {}),
                          "programs": [p.content(len(self.programs) == 1) for p in self.programs]}}
 
