@@ -67,6 +67,8 @@ def elementwise(name, operands, attributes):
         raise Malformed(f"{name} has {count} operands")
     if name in ("where", "masked_fill") and not isinstance(operands[int(name != "where")], Tensor):
         raise Malformed("a number is no condition")
+    if name == "pow" and isinstance(operands[1], Tensor):
+        raise Malformed("the exponent is a constant")
     values = with_defaults(defaults, attributes)
     kind = "bool" if name in COMPARISONS else result_kind(name, operands)
     shape = broadcast_shape([t.shape for t in operands if isinstance(t, Tensor)])

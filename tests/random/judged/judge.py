@@ -11,7 +11,7 @@ from operators import Operators
 from program import Plan
 from reals import MINUS_INFINITY, TooClose, UNDEFINED, same
 from relations import Relation, named_relations
-from tensors import Malformed, Undecided
+from tensors import Malformed, REAL_TYPES, Undecided
 
 EQUAL, DIFFERENT, UNDEFINED_PLAN, MALFORMED, OPEN = "equal", "different", "undefined", "malformed", "open"
 
@@ -127,8 +127,7 @@ class Judge:
                 if relation.of not in logical:
                     raise Malformed(f"lineage of {name}: no logical tensor {relation.of}")
                 shape, kind = machine.memories[program.name].shapes[name]
-                if kind != logical[relation.of].kind:
-                    raise Malformed(f"lineage of {name}: another element type")
+                self._check_kinds(name, kind, logical[relation.of].kind)
                 place = program.place(program.devices[0], 0)
                 if relation.local_shape(logical[relation.of].shape, place, shape) != shape:
                     raise Malformed(f"lineage of {name} asks for another shape")
@@ -136,6 +135,14 @@ class Judge:
                     relation.positions(logical[relation.of].shape, program.place(device, 0), shape)
                 if relation.axes() - program.varies[name] - set(program.fixed):
                     self.doubts.append(f"lineage of {name} names an axis over which it does not vary")
+
+    def _check_kinds(self, name, own, wanted):
+        """Real numbers of any precision stand for each other; of truth values in place of numbers the documents say nothing."""
+        if (own in REAL_TYPES and wanted in REAL_TYPES) or own == wanted:
+            return
+        if "bool" not in (own, wanted):
+            raise Malformed(f"{name} has the element type {own}, {wanted} is wanted")
+        self.doubts.append(f"{name} has the element type {own}, {wanted} is wanted")
 
     def compare(self, leaves, random):
         """None if the model is undefined at these inputs, else (word, why)."""
@@ -167,8 +174,7 @@ class Judge:
             for m in everything if "microbatch" in over else [0]:
                 own = machine.memories[program.name].read(device, tensor, m)
                 wanted = relation.slice_of(logical, program.place(device, m), own.shape)
-                if wanted.kind != own.kind:
-                    raise Malformed(f"{tensor} has another element type than {relation.of}")
+                self._check_kinds(tensor, own.kind, wanted.kind)
                 if wanted.shape != own.shape:
                     raise Malformed(f"{tensor} has shape {own.shape}, {wanted.shape} is required")
                 for at, (a, b) in enumerate(zip(wanted.flat, own.flat)):
