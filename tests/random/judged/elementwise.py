@@ -135,8 +135,9 @@ def _reduced(x, attributes, combine, kind=None):
 
 def _sum(operands, attributes):
     (x,) = operands
-    # Truth values and narrow integers are counted in int64.
-    return [_reduced(x, attributes, sum, x.kind if x.kind in REAL_TYPES else "int64")]
+    if x.kind not in REAL_TYPES + ("int64", "int32"):
+        raise Undecided("the element type of a sum of truth values or narrow integers")
+    return [_reduced(x, attributes, sum)]
 
 
 def _mean(operands, attributes):

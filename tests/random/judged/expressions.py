@@ -1,4 +1,6 @@
-"""Integer expressions over coordinates (docs/plan-format.md): + - * / %, parentheses, integers and names; / rounds down."""
+"""Integer expressions over coordinates (docs/plan-format.md): + - * / %, parentheses, integers and names; / rounds
+down.
+"""
 import functools
 import re
 

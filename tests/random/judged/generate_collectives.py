@@ -1,4 +1,6 @@
-"""Plans of collectives over one or several axes, within and between programs, with single ranks that do something else."""
+"""Plans of collectives over one or several axes, within and between programs, with single ranks that do something
+else.
+"""
 from unrolled import Communication, Plan, Program, Tensor
 
 
@@ -30,7 +32,9 @@ class Maker:
         return self.restated(self.plan.content())
 
     def restated(self, content):
-        """The same with other words: roles of inputs, relations that the specification prescribes, lists in place of objects."""
+        """The same with other words: roles of inputs, relations that the specification prescribes, lists in place of
+        objects.
+        """
         r = self.random
         model, programs = content["specification"], content["plan"]["programs"]
         for name in list(model["inputs"]):
@@ -161,7 +165,8 @@ class Maker:
         divisible = [k for k, e in enumerate(shape) if e % count == 0]
         kinds = ["all_reduce", "all_reduce", "all_gather"] + (["reduce_scatter", "all_to_all"] if divisible else [])
         if not between:
-            kinds += ["broadcast", "permute", "permute"] + (["chunk"] if divisible else []) + ["reduce"] * (r.random() < .4)
+            kinds += ["broadcast", "permute", "permute"] + ["chunk"] * bool(divisible)
+            kinds += ["reduce"] * (r.random() < .4)
         op = r.choice(kinds)
         content = {"op": op}
         if op in ("all_reduce", "reduce_scatter") and r.random() < .6:
@@ -267,8 +272,11 @@ class Maker:
         if not free or any(e["replace"] == out for e in program.exceptions) or operator["op"] in ("move",) or (
                 ":" in str(operator["in"])):
             return
-        at = {axis: r.randrange(own.extent(axis)) if r.random() < .7 else sorted(r.sample(
-            range(own.extent(axis)), r.randint(1, own.extent(axis)))) for axis in r.sample(free, r.randint(1, len(free)))}
+        at = {}
+        for axis in r.sample(free, r.randint(1, len(free))):
+            extent = own.extent(axis)
+            some = sorted(r.sample(range(extent), r.randint(1, extent)))
+            at[axis] = r.randrange(extent) if r.random() < .7 else some
         if "over" in operator or operator["op"] == "accumulate":
             return
         self.replaced(program, operator, tensor, at)

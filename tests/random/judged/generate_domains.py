@@ -1,6 +1,7 @@
 """Divisions, roots and logarithms, guarded or not, under premises or not, and the same in another form in the plan.
 
-Many of the forms agree wherever both are defined, but one is defined at more inputs: then the plan is right only if it is the plan.
+Many of the forms agree wherever both are defined, but one is defined at more inputs: then the plan is right only if
+it is the plan.
 """
 
 POSITIVE, ANY = "positive", "any"
@@ -18,15 +19,18 @@ ELEMENTWISE = [
     [("div", ("sqrt", "u"), ("sqrt", "v")), ("sqrt", ("div", "u", "v")), ("mul", ("sqrt", "u"), ("rsqrt", "v"))],
     [("rsqrt", "u"), ("reciprocal", ("sqrt", "u")), ("pow", "u", -0.5), ("sqrt", ("reciprocal", "u"))],
     [("mul", "u", ("rsqrt", "u")), ("sqrt", "u"), ("pow", "u", 0.5)],
-    [("where", ("gt", "u", 0), ("log", "u"), 0), ("where", ("gt", "u", 0), ("log", ("where", ("gt", "u", 0), "u", 1)), 0),
+    [("where", ("gt", "u", 0), ("log", "u"), 0),
+     ("where", ("gt", "u", 0), ("log", ("where", ("gt", "u", 0), "u", 1)), 0),
      ("log", ("where", ("gt", "u", 0), "u", 1)), ("mul", ("float", ("gt", "u", 0)), ("log", "u"))],
-    [("where", ("ne", "v", 0), ("div", "u", "v"), 0), ("mul", ("float", ("ne", "v", 0)), ("div", "u", ("where", ("ne", "v", 0), "v", 1))),
+    [("where", ("ne", "v", 0), ("div", "u", "v"), 0),
+     ("mul", ("float", ("ne", "v", 0)), ("div", "u", ("where", ("ne", "v", 0), "v", 1))),
      ("mul", ("float", ("ne", "v", 0)), ("div", "u", "v")), ("div", ("where", ("ne", "v", 0), "u", 0), "v")],
     [("pow", "u", 3), ("mul", "u", ("square", "u"))],
     [("pow", "u", -2), ("reciprocal", ("square", "u")), ("square", ("reciprocal", "u"))],
     [("exp", ("add", "u", "v")), ("mul", ("exp", "u"), ("exp", "v"))],
     [("exp", ("neg", "u")), ("reciprocal", ("exp", "u"))],
-    [("sigmoid", "u"), ("div", ("exp", "u"), ("add", ("exp", "u"), 1)), ("reciprocal", ("add", ("exp", ("neg", "u")), 1)),
+    [("sigmoid", "u"), ("div", ("exp", "u"), ("add", ("exp", "u"), 1)),
+     ("reciprocal", ("add", ("exp", ("neg", "u")), 1)),
      ("mul", ("add", ("tanh", ("mul", "u", 0.5)), 1), 0.5)],
     [("div", "u", "u"), ("add", ("mul", "u", 0), 1)],
     [("reciprocal", ("reciprocal", "u")), "u"],
@@ -51,7 +55,8 @@ ROWS = [
     [("log_softmax", "u"), ("sub", "u", ("log", ("sum", ("exp", "u")))), ("log", ("softmax", "u"))],
     [("logsumexp", "u"), ("log", ("sum", ("exp", "u"))),
      ("add", ("max", "u"), ("log", ("sum", ("exp", ("sub", "u", ("max", "u"))))))],
-    [("div", "u", ("sum", "u")), ("mul", "u", ("reciprocal", ("sum", "u"))), ("div", ("div", "u", 2), ("sum", ("div", "u", 2)))],
+    [("div", "u", ("sum", "u")), ("mul", "u", ("reciprocal", ("sum", "u"))),
+     ("div", ("div", "u", 2), ("sum", ("div", "u", 2)))],
     [("sum", ("div", "u", ("max", "u"))), ("div", ("sum", "u"), ("max", "u"))],
     [("rms_norm", "u"), ("mul", "u", ("rsqrt", ("add", ("mean", ("square", "u")), 0.000001))),
      ("div", "u", ("sqrt", ("add", ("mean", ("square", "u")), 0.000001)))],
@@ -61,7 +66,8 @@ ROWS = [
 ]
 NAMES = {"sum", "max", "mean", "softmax", "log_softmax", "logsumexp", "rms_norm"}
 IN_TEXT = {"add": "({0} + {1})", "sub": "({0} - {1})", "mul": "({0} * {1})", "div": "({0} / {1})", "neg": "(-{0})",
-           "reciprocal": "(1 / {0})", "square": "({0} ^ 2)", "abs": "abs({0})", "maximum": "max({0}, {1})", "relu": "max({0}, 0)",
+           "reciprocal": "(1 / {0})", "square": "({0} ^ 2)", "abs": "abs({0})", "maximum": "max({0}, {1})",
+           "relu": "max({0}, 0)",
            "where": "where({0}, {1}, {2})", "gt": "{0} > {1}", "ge": "{0} >= {1}", "ne": "{0} != {1}", "float": "[{0}]",
            "clamp": "max({0}, 1)", "pow": "({0} ^ {1})"}
 
@@ -109,7 +115,8 @@ class Maker:
         relation = {"0": "dp"} if kept else self.cut
         if r.random() < .3:
             lineage = {operators[-1]["out"]: {"of": "y.out", **relation}}
-        premises = {name: p for name in ("x", "y") for p in [r.choice([None, None, "positive", "nonzero", "nonnegative"])] if p}
+        words = {name: r.choice([None, None, "positive", "nonzero", "nonnegative"]) for name in ("x", "y")}
+        premises = {name: word for name, word in words.items() if word}
         return {"planproof": 1, "operators": self.declared,
                 "specification": {"inputs": {"x": self.shape, "y": self.shape}, "operators": specification,
                                   "premises": premises, "outputs": {"y.out": relation}},
@@ -120,8 +127,9 @@ class Maker:
         """An expression of one input, of any or of a certain sign."""
         r = self.random
         other = "y" if own == "x" else "x"
-        return r.choice([own, own, own, ("square", own), ("add", ("square", own), 1), ("abs", own), ("relu", own), ("neg", own),
-                         ("exp", own), ("sub", own, other), ("add", own, 1), ("add", ("abs", own), 0.5), ("mul", own, other)])
+        return r.choice([own, own, own, ("square", own), ("add", ("square", own), 1), ("abs", own), ("relu", own),
+                         ("neg", own), ("exp", own), ("sub", own, other), ("add", own, 1),
+                         ("add", ("abs", own), 0.5), ("mul", own, other)])
 
     def filled(self, e, inner):
         if isinstance(e, str):
@@ -164,7 +172,8 @@ class Maker:
             if op in ("sum", "max", "mean"):
                 part = self.fresh()
                 into.append({**content, "out": part})
-                into.append({"op": "all_reduce", "over": "tp", "reduce": "avg" if op == "mean" else op, "in": part, "out": out})
+                into.append({"op": "all_reduce", "over": "tp", "reduce": "avg" if op == "mean" else op, "in": part,
+                             "out": out})
                 return
             whole, done = self.fresh(), self.fresh()
             into.append({"op": "all_gather", "over": "tp", "dim": 1, "in": operands[0], "out": whole})
@@ -209,8 +218,8 @@ class Maker:
         shift = r.choice([0, 0, 1])
         forms = {
             "guarded": [f"op guarded(id[t]: int, w[v, h]) -> y[t, h] = sum(v: [id[t] - {shift} == v] * w[v, h])"],
-            "chosen": ["op chosen(id[t]: int, w[v, h])",
-                       f"  -> y[t, h] = where(0 <= id[t] - {shift} and id[t] - {shift} < {rows}, w[id[t] - {shift}, h], 0)"],
+            "chosen": ["op chosen(id[t]: int, w[v, h])", f"  let row[t2] = id[t2] - {shift}",
+                       f"  -> y[t, h] = where(0 <= row[t] and row[t] < {rows}, w[row[t], h], 0)"],
             "plain": ["op plain(id[t]: int, w[v, h])", '  premise 0 <= id[t] "not negative"',
                       f"  -> y[t, h] = sum(v: [id[t] - {shift} == v] * w[v, h])"],
         }
@@ -228,6 +237,7 @@ class Maker:
                 inputs["w"] = {"0": "dp"}
                 after = [{"op": "all_reduce", "over": "dp", "in": "part", "out": "y"}]
         return {"planproof": 1, "operators": declared,
-                "specification": {"inputs": {"id": f"int64[{count}]"}, "parameters": {"w": [rows, 2]}, "premises": premises,
+                "specification": {"inputs": {"id": f"int64[{count}]"}, "parameters": {"w": [rows, 2]},
+                                  "premises": premises,
                                   "operators": [{"op": first, "in": ["id", "w"], "out": "y"}], "outputs": {"y": {}}},
                 "plan": {"mesh": mesh, "programs": [{"inputs": inputs, "operators": [operator] + after}]}}

@@ -1,7 +1,8 @@
 """Models with kinks and ties, their gradients, and plans that differentiate operator by operator on cut tensors.
 
-Every dimension has a letter. An axis of the mesh, or the microbatch, cuts one letter, wherever it stands. Reductions over a
-cut letter need a collective in the forward pass, gradients of tensors without the letter one in the backward pass.
+Every dimension has a letter. An axis of the mesh, or the microbatch, cuts one letter, wherever it stands. Reductions
+over a cut letter need a collective in the forward pass, gradients of tensors without the letter one in the backward
+pass.
 """
 import copy
 
@@ -75,7 +76,8 @@ class Maker:
         """Extents of the letters, and the axes that cut them."""
         r = self.random
         self.mesh, self.cuts, self.microbatches = {}, {}, 1
-        self.extents = {"b": r.choice([2, 3, 4]), "f": r.choice([2, 3, 4]), "g": r.choice([2, 3]), "v": r.choice([2, 3, 4])}
+        self.extents = {"b": r.choice([2, 3, 4]), "f": r.choice([2, 3, 4]), "g": r.choice([2, 3]),
+                        "v": r.choice([2, 3, 4])}
         for axis, letters in (("dp", "b"), ("tp", "fgv")):
             if r.random() < .75 or not self.mesh:
                 letter = r.choice(letters)
@@ -136,7 +138,8 @@ class Maker:
         content = {"op": op, "in": [o.name if isinstance(o, Tensor) else o for o in operands], "out": out.name}
         if attrs:
             content["attrs"] = attrs
-        everything = {letter for o in operands if isinstance(o, Tensor) for letter in o.letters} | set(letters) | set(over or "")
+        read = {letter for o in operands if isinstance(o, Tensor) for letter in o.letters}
+        everything = read | set(letters) | set(over or "")
         self.steps.append(Operator(content, operands, out, everything, reduced, how))
         self.tensors.append(out)
         return out
@@ -145,8 +148,8 @@ class Maker:
 
     def step(self):
         r = self.random
-        kind = r.choice(["relu", "abs", "clamp", "square", "neg", "scaled", "binary", "binary", "binary", "reduction", "reduction",
-                         "where", "linear", "embedding", "declared", "declared", "masked", "smooth"])
+        kind = r.choice(["relu", "abs", "clamp", "square", "neg", "scaled", "binary", "binary", "binary", "reduction",
+                         "reduction", "where", "linear", "embedding", "declared", "declared", "masked", "smooth"])
         x = self.pick()
         if kind in ("relu", "abs", "square", "neg"):
             self.add(kind, [x], x.letters)
@@ -193,8 +196,9 @@ class Maker:
         r = self.random
         other = r.choice([0, 1, self.pick(x.letters) or 0])
         test = Tensor(self.fresh(), x.letters, False)
-        self.steps.append(Operator({"op": r.choice(["lt", "le", "gt", "ge", "eq"]), "in": [x.name, other.name if isinstance(
-            other, Tensor) else other], "out": test.name}, [x, other], test, set(x.letters)))
+        content = {"op": r.choice(["lt", "le", "gt", "ge", "eq"]), "out": test.name,
+                   "in": [x.name, other.name if isinstance(other, Tensor) else other]}
+        self.steps.append(Operator(content, [x, other], test, set(x.letters)))
         self.tensors.append(test)
         y = self.pick(x.letters) or x
         operands = [test, x, y] if r.random() < .5 else [test, y, r.choice([0, x])]
@@ -261,7 +265,8 @@ class Maker:
             x = self.add("mul", [x, x], x.letters)
         elif r.random() < .5:
             names = set(self.leaves["inputs"]) | set(self.leaves["parameters"])
-            fitting = [t for t in self.tensors if t.real and t.name in names and t.letters and x.letters.endswith(t.letters)]
+            fitting = [t for t in self.tensors if t.real and t.name in names and t.letters
+                       and x.letters.endswith(t.letters)]
             if fitting:
                 x = self.add("mul", [x, r.choice(fitting)], x.letters)
         while len(x.letters) > 1:
@@ -306,7 +311,8 @@ class Maker:
 
     def claim(self, name, tensor):
         if tensor.real:
-            self.lineage[name] = {**({} if name == tensor.name else {"of": tensor.name}), **self.relation(tensor.letters)}
+            self.lineage[name] = {**({} if name == tensor.name else {"of": tensor.name}),
+                                  **self.relation(tensor.letters)}
 
     def reduce(self, name, axes, how, out, into):
         """All-reduces over several axes, in one or several operators."""
@@ -394,7 +400,8 @@ class Maker:
         """The operands, of which some are computed anew."""
         names = []
         for own in step.content["in"]:
-            earlier = next((s for s in self.forward if s.get("out") == own and "over" not in s and s["op"] != "accumulate"), None)
+            earlier = next((s for s in self.forward if s.get("out") == own and "over" not in s
+                            and s["op"] != "accumulate"), None)
             if isinstance(own, str) and earlier and self.random.random() < .7:
                 again = {**earlier, "out": self.fresh("r")}
                 self.backward.append(again)

@@ -44,7 +44,8 @@ class Maker(generate_index_functions.Maker):
         program = {"inputs": inputs, "operators": operators, "outputs": claims}
         if self.lineage and r.random() < .5:
             program["lineage"] = self.lineage
-        specification = {"inputs": self.leaves, "parameters": parameters, "operators": self.model, "premises": self.premises,
+        specification = {"inputs": self.leaves, "parameters": parameters, "operators": self.model,
+                         "premises": self.premises,
                          "gradients": {"loss": "loss", "of": of}, "outputs": self.outputs}
         return {"planproof": 1, "operators": self.lines, "specification": specification,
                 "plan": {"mesh": self.mesh or {"a": 1}, "programs": [program]}}
@@ -53,7 +54,8 @@ class Maker(generate_index_functions.Maker):
         """Cuts outermost digits of the output over axes, and g alike."""
         r = self.random
         attributes, axes = {}, []
-        places = [(d, own.outputs[0].dims[d][0][1]) for d in range(len(own.outputs[0].dims)) if own.outputs[0].dims[d][0][1] > 1]
+        dims = own.outputs[0].dims
+        places = [(d, dim[0][1]) for d, dim in enumerate(dims) if dim[0][1] > 1]
         for axis, (d, extent) in zip("ab", r.sample(places, min(len(places), r.choice([0, 1, 1, 1, 2])))):
             parts = r.choice([p for p in (2, 3, 4) if extent % p == 0] or [extent])
             self.mesh[axis] = parts
@@ -71,7 +73,8 @@ class Maker(generate_index_functions.Maker):
         operators = [{"op": "sum", "in": "z", "out": "loss.part" if axes else "loss"}]
         name = operators[0]["out"]
         if axes:
-            operators.append({"op": "all_reduce", "over": axes if len(axes) > 1 else axes[0], "in": name, "out": "loss"})
+            operators.append({"op": "all_reduce", "over": axes if len(axes) > 1 else axes[0], "in": name,
+                              "out": "loss"})
         return operators + [{"backward": name, "grad": {name: "grad.loss"}, "out": {"z": "grad.z"}},
                             {"backward": "z", "out": {"y": "grad.y"}}]
 
@@ -85,11 +88,13 @@ class Maker(generate_index_functions.Maker):
             own = outs[given]
             early = bool(axes) and self.random.random() < .5
             if early:
-                operators.append({"op": "all_reduce", "over": axes if len(axes) > 1 else axes[0], "in": own, "out": f"sum.{own}"})
+                operators.append({"op": "all_reduce", "over": axes if len(axes) > 1 else axes[0], "in": own,
+                                  "out": f"sum.{own}"})
                 own = f"sum.{own}"
             own = self.through(operators, before, source, given, own)
             if axes and not early:
-                operators.append({"op": "all_reduce", "over": axes if len(axes) > 1 else axes[0], "in": own, "out": f"sum.{own}"})
+                operators.append({"op": "all_reduce", "over": axes if len(axes) > 1 else axes[0], "in": own,
+                                  "out": f"sum.{own}"})
                 own = f"sum.{own}"
             claims[f"grad.{source}"] = own
         return claims

@@ -1,7 +1,8 @@
-"""Plans that run by a schedule, in buffers: phases, steps, microbatches, collectives in flight, results written over operands.
+"""Plans that run by a schedule, in buffers: phases, steps, microbatches, collectives in flight, results written over
+operands.
 
-The operators are those of generate_collectives.py. Buffers are mostly shared by tensors whose lives do not overlap in the order
-listed, so that many plans are right; whether one is, with its schedule, is for the machine to find out.
+The operators are those of generate_collectives.py. Buffers are mostly shared by tensors whose lives do not overlap in
+the order listed, so that many plans are right; whether one is, with its schedule, is for the machine to find out.
 """
 import generate_collectives
 from model import as_list
@@ -71,8 +72,8 @@ class Maker(generate_collectives.Maker):
         r, own = self.random, self.plan
         name = self.pick(program)
         shape = list(program.tensors[name].shape)
-        kind = r.choice(["unary", "unary", "scaled", "binary", "binary", "flip", "transpose", "linear", "reshape", "sum",
-                         "softmax", "expand"])
+        kind = r.choice(["unary", "unary", "scaled", "binary", "binary", "flip", "transpose", "linear", "reshape",
+                         "sum", "softmax", "expand"])
         if kind == "linear" and shape[-1] == own.leaves["w"][1]:
             own.local(program, "linear", [name, "w"], shape=shape)
         elif kind == "softmax" and r.random() < .3:
@@ -216,7 +217,8 @@ class Maker(generate_collectives.Maker):
                 if begins >= free_from and r.random() < .75 or r.random() < .03:
                     members.append(name)
                     free_from = max(free_from, ends)
-            slots = r.choice([1, self.plan.microbatches, self.plan.microbatches, 2]) if phases else self.plan.microbatches
+            count = self.plan.microbatches
+            slots = r.choice([1, count, count, 2]) if phases else count
             for name in members:
                 buffers[name] = f"buffer{number}" if slots == 1 and r.random() < .5 else {
                     "name": f"buffer{number}", "slots": slots}

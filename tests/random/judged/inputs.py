@@ -4,8 +4,8 @@ from fractions import Fraction
 from reals import compare
 from tensors import INTEGER_TYPES, Tensor, Undecided, indices, size_of
 
-STYLES = ("generic", "small", "ties", "fractions", "positive", "separated", "equal", "zeros", "negative", "sparse", "generic", "large",
-          "separated", "ones")
+STYLES = ("generic", "small", "ties", "fractions", "positive", "separated", "equal", "zeros", "negative", "sparse",
+          "generic", "large", "separated", "ones")
 
 
 class Inputs:
@@ -66,8 +66,9 @@ class Inputs:
 
     def _real(self, style):
         r = self.random
+        fraction = lambda: Fraction(r.randint(-12, 12), r.choice([2, 3, 4]))
         return {"generic": lambda: r.randint(-9, 9), "small": lambda: r.choice([-1, 0, 1]),
-                "ties": lambda: r.choice([-1, 2]), "fractions": lambda: Fraction(r.randint(-12, 12), r.choice([2, 3, 4])),
+                "ties": lambda: r.choice([-1, 2]), "fractions": fraction,
                 "equal": lambda: r.randint(-3, 3), "positive": lambda: r.randint(1, 7),
                 "separated": lambda: Fraction(r.randint(-4, 4), 4), "zeros": lambda: 0, "ones": lambda: 1,
                 "negative": lambda: -r.randint(1, 6), "sparse": lambda: r.choice([0, 0, 0, r.randint(-3, 3)]),

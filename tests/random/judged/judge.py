@@ -76,7 +76,9 @@ class Judge:
         return tensor
 
     def check_cover(self):
-        """Slices of a logical tensor cover it. That they are copies or disjoint is not asked across inputs of several names."""
+        """Slices of a logical tensor cover it. That they are copies or disjoint is not asked across inputs of several
+        names.
+        """
         held, overlapping = {}, set()
         for program in self.plan.programs.values():
             for relation in program.inputs.values():
@@ -137,7 +139,9 @@ class Judge:
                     self.doubts.append(f"lineage of {name} names an axis over which it does not vary")
 
     def _check_kinds(self, name, own, wanted):
-        """Real numbers of any precision stand for each other; of truth values in place of numbers the documents say nothing."""
+        """Real numbers of any precision stand for each other; of truth values in place of numbers the documents say
+        nothing.
+        """
         if (own in REAL_TYPES and wanted in REAL_TYPES) or own == wanted:
             return
         if "bool" not in (own, wanted):

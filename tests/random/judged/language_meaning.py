@@ -1,4 +1,5 @@
-"""What a declaration in the operator language computes: shapes are bound, and each output becomes a Python function of its indices.
+"""What a declaration in the operator language computes: shapes are bound, and each output becomes a Python function
+of its indices.
 
 The functions work on plain scalars and on tape.Var alike, so that a derivative needs nothing further.
 """

@@ -7,8 +7,8 @@ Expressions are tuples whose first entry says what they are:
   ("call", function, [arguments])       ("reduce", kind, binders, body)
   ("where", condition, a, b)            ("indicator", condition)
   ("compare", order, a, b)  ("and", a, b)  ("or", a, b)  ("not", a)
-Entries of indices are expressions, ("pack", name) or ("digits", [entries]). In the dimensions of operands and outputs an entry
-may also be ("sized", entry, extent). Binders are (name, is a pack, bound or None).
+Entries of indices are expressions, ("pack", name) or ("digits", [entries]). In the dimensions of operands and outputs
+an entry may also be ("sized", entry, extent). Binders are (name, is a pack, bound or None).
 """
 import re
 from dataclasses import dataclass, field

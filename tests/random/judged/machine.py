@@ -1,9 +1,9 @@
 """Runs a plan on values: every device of every program, in one of the orders that the plan allows.
 
-Devices of one program run the same instances, so they go in step; programs run independently, one instance at a time, in
-a random order. An operator whose result lies in memory that it reads writes element by element in a random order, each computed from
-what the memory holds at that moment. A collective that was started reads and writes at some moment up to its wait. What the
-documents call MALFORMED raises `Malformed`.
+Devices of one program run the same instances, so they go in step; programs run independently, one instance at a time,
+in a random order. An operator whose result lies in memory that it reads writes element by element in a random order,
+each computed from what the memory holds at that moment. A collective that was started reads and writes at some moment
+up to its wait. What the documents call MALFORMED raises `Malformed`.
 """
 import collectives
 import schedules

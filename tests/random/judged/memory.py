@@ -1,4 +1,6 @@
-"""What the devices of one program hold: a tensor of its own in a cell of its own, tensors of one buffer in the buffer's slots."""
+"""What the devices of one program hold: a tensor of its own in a cell of its own, tensors of one buffer in the
+buffer's slots.
+"""
 from tensors import Malformed, Tensor
 
 

@@ -1,4 +1,6 @@
-"""Built-in operators that move elements or change their type, from docs/operators.md (PyTorch's functions of these names)."""
+"""Built-in operators that move elements or change their type, from docs/operators.md (PyTorch's functions of these
+names).
+"""
 from tensors import INTEGER_TYPES, Malformed, REAL_TYPES, Tensor, Undecided, indices, promoted, size_of
 from elementwise import REQUIRED, dimension, with_defaults
 

@@ -2,8 +2,9 @@
 
 
 def somewhere_and_back(random, tensor, shape, prefix):
-    """Operators that give the tensor of the same shape again, moved about: a roll, a flip, a transposition, ... Returns them
-    and declarations."""
+    """Operators that give the tensor of the same shape again, moved about: a roll, a flip, a transposition, ...
+    Returns them and declarations.
+    """
     k = random.randrange(len(shape))
     extent = shape[k]
     rank = len(shape)

@@ -1,4 +1,5 @@
-"""One small fault, anywhere in a plan file: another number, operand, operator, axis, relation, order, piece of a declaration.
+"""One small fault, anywhere in a plan file: another number, operand, operator, axis, relation, order, piece of a
+declaration.
 
 A mutated plan may still be right, or be no plan at all; the judge says which.
 """
@@ -8,7 +9,8 @@ import re
 from collectives import WITHIN
 
 TOKEN = re.compile(r"->|\.\.|//|==|!=|<=|>=|[A-Za-z_][\w.]*|\d+(?:\.\d+)?|\S")
-ALIKE = (("add", "sub", "mul", "maximum", "minimum"), ("relu", "abs", "neg", "identity", "square"), ("sum", "max", "min", "mean"),
+ALIKE = (("add", "sub", "mul", "maximum", "minimum"), ("relu", "abs", "neg", "identity", "square"),
+         ("sum", "max", "min", "mean"),
          ("exp", "silu", "tanh", "sigmoid"), ("lt", "le", "gt", "ge", "eq", "ne"), ("flip", "identity"),
          ("all_reduce", "broadcast", "permute"), ("all_gather", "all_to_all"), ("reduce_scatter", "chunk"))
 SYMBOLS = {"+": ["-"], "-": ["+"], "*": ["+"], "<": ["<=", ">"], "<=": ["<", ">="], ">": [">=", "<"], ">=": [">", "<="],
@@ -21,9 +23,9 @@ def mutated(content, random):
     """A copy with a fault; where one cannot be placed, another is tried."""
     content = copy.deepcopy(content)
     before = copy.deepcopy(content)
-    faults = [another_number, another_number, another_operand, another_operand, swapped_operands, another_operator, bypassed,
-              another_key, another_key, another_relation, another_relation, another_token, another_token, another_token,
-              another_exception, another_order, another_step, removed_exception, another_lineage, other_pieces]
+    faults = [another_number, another_number, another_operand, another_operand, swapped_operands, another_operator,
+              bypassed, another_key, another_key, another_relation, another_relation, another_token, another_token,
+              another_token, another_exception, another_order, another_step, removed_exception, another_lineage, other_pieces]
     for _ in range(40):
         random.choice(faults)(content, random)
         if content != before:
@@ -126,7 +128,8 @@ def another_operand(content, random):
 
 
 def swapped_operands(content, random):
-    operator = pick(random, [o for o in operators(content, random) if isinstance(o.get("in"), list) and len(o["in"]) > 1])
+    operator = pick(random, [o for o in operators(content, random)
+                             if isinstance(o.get("in"), list) and len(o["in"]) > 1])
     if operator is not None:
         a, b = random.sample(range(len(operator["in"])), 2)
         own = operator["in"] = list(operator["in"])
@@ -146,7 +149,8 @@ def another_operator(content, random):
 def _fit_collective(operator, random):
     """Keys that the collective has, and no others."""
     keys = {"broadcast": {"root": 0}, "permute": {"shift": 1}, "all_reduce": {}, "all_gather": {"dim": 0},
-            "all_to_all": {"split_dim": 0, "concat_dim": 0}, "reduce_scatter": {"dim": 0}, "chunk": {"dim": 0}}.get(operator["op"])
+            "all_to_all": {"split_dim": 0, "concat_dim": 0}, "reduce_scatter": {"dim": 0},
+            "chunk": {"dim": 0}}.get(operator["op"])
     if keys is None or ("over" not in operator and operator["op"] != "all_reduce"):
         return
     for key in ("root", "shift", "pairs", "dim", "reduce", "split_dim", "concat_dim"):
@@ -313,7 +317,8 @@ def another_exception(content, random):
             own["reduce"] = random.choice(["sum", "avg", "max"])
         with_ = own if random.random() < .5 else [{**own, "out": "t.0"}, {"op": "neg", "in": "t.0", "out": own["out"]}]
     else:
-        operator, attrs = {"neg": ("neg", {}), "identity": ("identity", {}), "double": ("mul", {}), "zero": ("mul", {})}[kind]
+        operator, attrs = {"neg": ("neg", {}), "identity": ("identity", {}), "double": ("mul", {}),
+                           "zero": ("mul", {})}[kind]
         with_ = {"op": operator, "in": operand if operator != "mul" else [operand, 2 if kind == "double" else 0],
                  "out": replaced["out"], **({"attrs": attrs} if attrs else {})}
     program.setdefault("exceptions", []).append({"at": at, "replace": replaced["out"], "with": with_})

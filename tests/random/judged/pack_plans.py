@@ -1,4 +1,6 @@
-"""Declared operators over packs and over dimensions that an attribute names, and plans that cut or turn the other dimensions."""
+"""Declared operators over packs and over dimensions that an attribute names, and plans that cut or turn the other
+dimensions.
+"""
 
 # Bodies over x[i.. | j]; {w} is a weight of the same dimension.
 BODIES = [
@@ -15,12 +17,15 @@ BODIES = [
     "sum(j2, j3: [j2 + j3 == j] * x[i.. | j2] * x[i.. | j3])",
 ]
 # Bodies that reduce x[i.. | r..]; the dimensions may be kept.
-REDUCED = ["sum(r..: x[i.. | r..])", "mean(r..: x[i.. | r..] ^ 2)", "max(r..: x[i.. | r..])", "min(r..: abs(x[i.. | r..]))",
+REDUCED = ["sum(r..: x[i.. | r..])", "mean(r..: x[i.. | r..] ^ 2)", "max(r..: x[i.. | r..])",
+           "min(r..: abs(x[i.. | r..]))",
            "sum(r..: max(x[i.. | r..], 0)) - 1", "sum(r..: x[i.. | r..]) * max(r..: x[i.. | r..])"]
 
 
 def plan(random):
-    """One operator over a tensor of two or three dimensions, of which the plan cuts some that the operator leaves alone."""
+    """One operator over a tensor of two or three dimensions, of which the plan cuts some that the operator leaves
+    alone.
+    """
     rank = random.choice([1, 2, 2, 3])
     shape = [random.choice([1, 2, 3, 4]) for _ in range(rank)]
     reduced = random.random() < .4
@@ -54,11 +59,13 @@ def plan(random):
 
 def declaration(name, body, ties, reduced, whole=False):
     if not reduced:
-        return [f"op {name}(x[i.. | j]) {{dim = -1}}", "  where j at dim", f"  ties {ties}", f"  -> y[i.. | j] = {body}"]
+        return [f"op {name}(x[i.. | j]) {{dim = -1}}", "  where j at dim", f"  ties {ties}",
+                f"  -> y[i.. | j] = {body}"]
     if whole:  # nothing is left of the dimensions
         plain = body.replace("i.. | ", "")
         return [f"op {name}(x[r..]) {{dim = none, keepdim = false}} ties {ties}", f"  -> y[1] = {plain}"]
-    return [f"op {name}(x[i.. | r..]) {{dim = none, keepdim = false}}", "  where r.. at dim, kept if keepdim", f"  ties {ties}",
+    return [f"op {name}(x[i.. | r..]) {{dim = none, keepdim = false}}", "  where r.. at dim, kept if keepdim",
+            f"  ties {ties}",
             f"  -> y[i..] = {body}"]
 
 

@@ -55,7 +55,8 @@ class Body:
         r = self.random
         if depth <= 0:
             return self.leaf(scope)
-        kind = r.choice(["read", "read", "sum", "product", "product", "where", "indicator", "reduce", "reduce", "extreme",
+        kind = r.choice(["read", "read", "sum", "product", "product", "where", "indicator", "reduce", "reduce",
+                         "extreme",
                          "scaled", "difference", "id", "square"])
         if kind == "read":
             return self.leaf(scope)

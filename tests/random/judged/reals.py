@@ -1,10 +1,10 @@
 """The numbers that the judge computes with.
 
-A value is an int or a Fraction as long as it is rational; results of roots, exponentials and the like are `Near`, decimal
-numbers of 60 digits. Beside them stand UNDEFINED (a quotient by 0, a logarithm of what is not positive, a read outside of a
-tensor), which spreads through everything computed from it, also through products with 0, and MINUS_INFINITY, as masks use it.
-Two values of which one is `Near` and that differ in their last digits only cannot be told apart: comparing them raises
-`TooClose`, and the inputs that led there decide nothing.
+A value is an int or a Fraction as long as it is rational; results of roots, exponentials and the like are `Near`,
+decimal numbers of 60 digits. Beside them stand UNDEFINED (a quotient by 0, a logarithm of what is not positive, a
+read outside of a tensor), which spreads through everything computed from it, also through products with 0, and
+MINUS_INFINITY, as masks use it. Two values of which one is `Near` and that differ in their last digits only cannot be
+told apart: comparing them raises `TooClose`, and the inputs that led there decide nothing.
 """
 import decimal
 from decimal import Decimal

@@ -1,7 +1,7 @@
 """Rewrites expressions of the operator language into others of the same value, by random laws of arithmetic.
 
-Laws that would evaluate a read outside of the condition that guards it are left out. Whether two declarations really agree is
-for the judge to say; a plan whose rewriting is wrong is a wrong plan, no more.
+Laws that would evaluate a read outside of the condition that guards it are left out. Whether two declarations really
+agree is for the judge to say; a plan whose rewriting is wrong is a wrong plan, no more.
 """
 from fractions import Fraction
 

@@ -3,8 +3,9 @@
 
     run.py --planproof build/cli/planproof --kind index_functions --first 1 --count 1000 --jobs 2
 
-Every seed makes one plan, right or wrong. The judge (judge.py) evaluates model and plan at random inputs and says which it is; planproof must
-not PROVE a plan that differs, nor REFUTE one that does not. Offending files stay in --keep. Exit code 1 if there are any.
+Every seed makes one plan, right or wrong. The judge (judge.py) evaluates model and plan at random inputs and says
+which it is; planproof must not PROVE a plan that differs, nor REFUTE one that does not. Offending files stay in
+--keep. Exit code 1 if there are any.
 """
 import argparse
 import csv
@@ -98,7 +99,8 @@ def finding_of(content, truth, verdict, seed):
             truth.word = judge.DIFFERENT  # a difference that the judge's own inputs did not show
             return ""
         return "false REFUTED" if truth.word == judge.EQUAL else "REFUTED in place of MALFORMED"
-    if verdict.word == "MALFORMED" and truth.word in (judge.EQUAL, judge.DIFFERENT, judge.UNDEFINED_PLAN) and not truth.doubts:
+    runs = truth.word in (judge.EQUAL, judge.DIFFERENT, judge.UNDEFINED_PLAN)
+    if verdict.word == "MALFORMED" and runs and not truth.doubts:
         return "false MALFORMED"
     return ""
 

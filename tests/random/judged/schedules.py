@@ -1,4 +1,6 @@
-"""The order of a program's instances: (operator, microbatch or None, step), from its list of operators and its schedule."""
+"""The order of a program's instances: (operator, microbatch or None, step), from its list of operators and its
+schedule.
+"""
 import re
 
 import expressions

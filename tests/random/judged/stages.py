@@ -38,7 +38,7 @@ def split(content, random):
 
 
 def names_read_back(operators, operator):
-    """What a backward operator reads: gradients, and the forward operator's operands or those that stand in for them."""
+    """What a backward operator reads: gradients, and the forward operator's operands or what stands in for them."""
     forward = next(o for o in operators if operator["backward"] in names_defined(o))
     return names_read(operator) if "in" in operator else names_read(operator) + names_read(forward)
 

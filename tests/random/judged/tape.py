@@ -1,8 +1,9 @@
 """Scalars that remember how they were computed, for reverse-mode derivatives.
 
-Every operator is one Python function over scalars. Called with plain values it computes the result; called with `Var`s it also
-records, for each result, its operands and the partial derivatives, which `backward` sums up from the results to the
-operands. Where a maximum, minimum or absolute value has a kink, the tie rule decides (docs/operator-language.md, "Clauses").
+Every operator is one Python function over scalars. Called with plain values it computes the result; called with
+`Var`s it also records, for each result, its operands and the partial derivatives, which `backward` sums up from the
+results to the operands. Where a maximum, minimum or absolute value has a kink, the tie rule decides (docs/operator-
+language.md, "Clauses").
 """
 import itertools
 

@@ -51,7 +51,9 @@ class Tensor:
         return self.flat[offset]
 
     def inside(self, plain, *index):
-        """The element; that the index lies in the tensor in the dimensions `plain`, where it depends on no data, is a rule."""
+        """The element; that the index lies in the tensor in the dimensions `plain`, where it depends on no data, is a
+        rule.
+        """
         for k in plain:
             if not 0 <= index[k] < self.shape[k]:
                 raise Malformed(f"a read at {list(index)} of a tensor of shape {list(self.shape)}")

@@ -1,7 +1,7 @@
 """A plan and, beside it, a model that computes every rank's every tensor by itself, without any communication.
 
-Whatever collectives, moves and exceptions a plan has, its model is then right by construction: a tensor of the plan has one logical
-tensor for each combination of coordinates over which it varies.
+Whatever collectives, moves and exceptions a plan has, its model is then right by construction: a tensor of the plan
+has one logical tensor for each combination of coordinates over which it varies.
 """
 import itertools
 
@@ -139,7 +139,8 @@ class Plan:
     def content(self):
         constants = {self.constants: {"o": self.leaves["w"]}} if self.constants else {}
         return {"planproof": 1,
-                "specification": {"inputs": self.leaves, **constants, "operators": self.model, "outputs": self.required},
+                "specification": {"inputs": self.leaves, **constants, "operators": self.model,
+                                  "outputs": self.required},
                 "plan": {"mesh": self.mesh, **({"microbatches": self.microbatches} if self.microbatches > 1 else {}),
                          "programs": [p.content(len(self.programs) == 1) for p in self.programs]}}
 

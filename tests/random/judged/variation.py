@@ -1,4 +1,6 @@
-"""Over which axes tensors vary (docs/plan-format.md, "Programs"), and what must hold of names in the lists of operators."""
+"""Over which axes tensors vary (docs/plan-format.md, "Programs"), and what must hold of names in the lists of
+operators.
+"""
 import expressions
 from model import as_list
 from tensors import Malformed, Undecided

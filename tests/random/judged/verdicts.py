@@ -23,7 +23,8 @@ class Verdict:
 def verify(planproof, path, timeout, options=()):
     """The verdict; `crash` and `timeout` count as words, too."""
     report = path + ".report"
-    command = [planproof, "verify", "--no-cache", "--jobs", "1", "--stage-timeout", "3", "--json", report, *options, path]
+    command = [planproof, "verify", "--no-cache", "--jobs", "1", "--stage-timeout", "3", "--json", report, *options,
+               path]
     try:
         ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
     except subprocess.TimeoutExpired:
