@@ -81,7 +81,7 @@ class Maker:
             own.leaves[name] = shape
             for program in own.programs:
                 own.input(program, name, name, shape, cuts)
-                if len({tuple(p.fixed) for p in own.programs}) > 1 and r.random() < .9:
+                if len({tuple(p.fixed) for p in own.programs}) > 1 and r.random() < .4:
                     program.inputs[name]["overlap"] = True
         own.leaves["w"] = [r.choice([2, 3, 4]), r.choice([2, 3])]
         for program in own.programs:

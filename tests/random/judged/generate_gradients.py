@@ -7,16 +7,7 @@ pass.
 import copy
 
 import stages
-
-# Forms with the same values, whose derivatives at the kink may differ.
-DISGUISES = {
-    "relu": ["max(x, 0)", "max(0, x)", "where(x > 0, x, 0)", "where(x >= 0, x, 0)", "(x + abs(x)) / 2"],
-    "abs": ["abs(x)", "max(x, -x)", "max(-x, x)", "where(x > 0, x, -x)", "max(x, 0) + max(-x, 0)"],
-    "maximum": ["max(x, y)", "max(y, x)", "where(x > y, x, y)", "where(x >= y, x, y)", "(x + y + abs(x - y)) / 2",
-                "y + max(x - y, 0)"],
-    "minimum": ["min(x, y)", "where(x < y, x, y)", "where(x <= y, x, y)", "-max(-x, -y)", "x - max(x - y, 0)"],
-}
-
+from kinks import DISGUISES, ROWS, SINGLE
 
 def plan(random):
     content = Maker(random).make()
@@ -221,41 +212,35 @@ class Maker:
         return out
 
     def declare(self, x):
-        """An operator of its own along rows, with kinks and a tie rule."""
+        """An operator of its own along rows, with kinks and a tie rule; the plan may declare it in another form."""
         r = self.random
         rank = len(x.letters)
         whole = [k for k, letter in enumerate(x.letters) if letter not in self.cuts]
-        name = self.fresh("f")
-        ties = r.choice(["even", "first", "all", "zero"])
         dims = [f"i{k}" for k in range(rank)]
-        factor = r.choice(["2", "(-1)", "3"])
-        inner = r.choice(["abs({x})", "max({x}, 0)", "min({x}, 1)", "max({x}, -{x})", "max({x}, {x})", "{x} ^ 2", "{x}",
-                          "where({x} > 0, {x}, 0)", "max({x}, 1 - {x}, 0)", "max(min({x}, 1), -1)", "[{x} > 0] * {x}",
-                          f"where({{x}} >= 1, {factor} * {{x}}, {{x}})"])
-        read = f"x[{', '.join(dims)}]"
+        place = f"x[{', '.join(dims)}]"
+        out, letters, along = dims, x.letters, place
         if whole and r.random() < .6:
             k = r.choice(whole)
-            row = dims[:k] + ["j"] + dims[k + 1:]
-            along = f"x[{', '.join(row)}]"
-            kind = r.choice(["max", "min", "sum", "max"])
-            if kind != "sum" and ("max" in inner or "min" in inner):
-                inner = "{x}"  # how nested maxima share is another question
-            if r.random() < .5:
-                out = dims[:k] + dims[k + 1:]
-                letters = x.letters[:k] + x.letters[k + 1:]
-                if not out:
-                    return
-                body = f"{kind}(j: {inner.format(x=along)})"
-            else:
-                out, letters = dims, x.letters
-                body = f"{read} * {kind}(j: {inner.format(x=along)})"
-                if r.random() < .3:
-                    body = f"{kind}(j: {inner.format(x=along)} - {read})"
+            forms = r.choice(ROWS)
+            along = f"x[{', '.join(dims[:k] + ['j'] + dims[k + 1:])}]"
+            if not any("{y}" in form for form in forms) and rank > 1:
+                out, letters = dims[:k] + dims[k + 1:], x.letters[:k] + x.letters[k + 1:]
         else:
-            out, letters = dims, x.letters
-            body = f"{inner.format(x=read)} + {factor} * {read}" if r.random() < .4 else inner.format(x=read)
-        self.declared += [f"op {name}(x[{', '.join(dims)}])", f"  ties {ties}", f"  -> y[{', '.join(out)}] = {body}"]
+            forms = r.choice(SINGLE)
+        ties = r.choice(["even", "even", "first", "all", "zero"])
+        first, second = r.choice(forms), r.choice(forms)
+        more = r.choice(["", "", f" + 2 * {place}"]) if out == dims else ""
+        head = f"(x[{', '.join(dims)}])"
+        name = self.declared_operator(head, ties, out, first.format(x=along, y=place) + more)
         self.add(name, [x], letters)
+        if r.random() < .4:
+            other = ties if r.random() < .7 else r.choice(["even", "first", "all", "zero"])
+            self.steps[-1].other_form = self.declared_operator(head, other, out, second.format(x=along, y=place) + more)
+
+    def declared_operator(self, head, ties, out, body):
+        name = self.fresh("f")
+        self.declared += [f"op {name}{head}", f"  ties {ties}", f"  -> y[{', '.join(out)}] = {body}"]
+        return name
 
     def close(self):
         """The loss: what has letters left is summed up, perhaps after a weight."""
@@ -282,6 +267,7 @@ class Maker:
             content = copy.deepcopy(step.content)
             if hasattr(step, "local"):
                 content["attrs"] = step.local
+            content["op"] = getattr(step, "other_form", content["op"])
             if content["op"] in DISGUISES and self.random.random() < .35:
                 self.disguise(content)
             axes = self.axes(step.reduced or "")

@@ -3,10 +3,11 @@ import random as randoms
 from dataclasses import dataclass
 
 import tape
+from cover import Holding, check_holdings
 from inputs import Inputs, STYLES, meets
 from language_parser import LanguageError
 from machine import Machine
-from model import Model
+from model import Model, as_list
 from operators import Operators
 from program import Plan
 from reals import MINUS_INFINITY, TooClose, UNDEFINED, same
@@ -45,24 +46,47 @@ class Judge:
         result = []
         wanted = model.get("outputs", {})
         for name, content in named_relations(wanted).items():
-            claims = [(p, t) for p in plan.programs.values() for t in [self._claim(p, name)] if t is not None]
-            parameter = name[5:] if name.startswith("grad.") else None
+            asked = self._asked(name, content, isinstance(wanted, list))
+            relation = {key: value for key, value in content.items() if key != "on"}
+            claims = 0
             for program in plan.programs.values():
-                reads = plan.is_parameter(parameter) and parameter in {r.of for r in program.inputs.values()}
-                if (reads or isinstance(wanted, list)) and program not in [p for p, _ in claims]:
+                tensor = self._claim(program, name)
+                if tensor is None and program in asked:
                     raise Malformed(f"{program.name} does not claim {name}")
+                if tensor is not None:
+                    result.append((program, tensor, name, Relation(name, relation, plan.mesh, plan.microbatches)))
+                    claims += 1
             if not claims:
                 raise Malformed(f"nothing claims {name}")
-            result += [(p, t, name, Relation(name, content, plan.mesh, plan.microbatches)) for p, t in claims]
         for parameter, name in model.get("updates", {}).items():
-            for program in plan.programs.values():
-                relations = [r for r in program.inputs.values() if r.of == parameter]
-                for relation in relations:
-                    tensor = self._claim(program, name)
-                    if tensor is None:
-                        raise Malformed(f"{program.name} does not claim {name}")
-                    own = Relation(name, {**relation.content, "of": name}, plan.mesh, plan.microbatches)
-                    result.append((program, tensor, name, own))
+            result += self._updated(parameter, name)
+        return result
+
+    def _asked(self, name, content, is_list):
+        """Programs that must claim an output."""
+        programs = self.plan.programs.values()
+        if name.startswith("grad.") and self.plan.is_parameter(name[5:]):
+            return [p for p in programs if name[5:] in {r.of for r in p.inputs.values()}]
+        if is_list:
+            return list(programs)
+        if "on" not in content:
+            return []
+        on = {axis: as_list(own) for axis, own in content["on"].items()}
+        if set(on) - set(self.plan.mesh) or any(not 0 <= c < self.plan.mesh[a] for a, own in on.items() for c in own):
+            raise Malformed("`on` names no device")
+        return [p for p in programs if any(all(p.place(d, 0)[a] in own for a, own in on.items()) for d in p.devices)]
+
+    def _updated(self, parameter, name):
+        plan, result = self.plan, []
+        for program in plan.programs.values():
+            relations = [r for r in program.inputs.values() if r.of == parameter]
+            tensor = self._claim(program, name)
+            if tensor is None and relations:
+                raise Malformed(f"{program.name} does not claim {name}")
+            if tensor is not None and not relations:
+                raise Malformed(f"{program.name} binds the new value of a parameter that it does not read")
+            result += [(program, tensor, name, Relation(name, {**r.content, "of": name}, plan.mesh, plan.microbatches))
+                       for r in relations]
         return result
 
     def _claim(self, program, name):
@@ -76,48 +100,29 @@ class Judge:
         return tensor
 
     def check_cover(self):
-        """Slices of a logical tensor cover it. That they are copies or disjoint is not asked across inputs of several
-        names.
-        """
-        held, overlapping = {}, set()
+        """What is held of a logical tensor covers it, and overlaps only where it is said."""
+        held = {}
         for program in self.plan.programs.values():
-            for relation in program.inputs.values():
-                role, shape, _ = self.model.leaves.get(relation.of, (None, (), None))
-                if role is None and not relation.of.startswith("grad."):
+            for name, relation in program.inputs.items():
+                if relation.of in self.model.leaves:
+                    shape = self.model.leaves[relation.of][1]
+                    held.setdefault(relation.of, []).append(Holding(program, name, relation, shape, None))
+                elif not relation.of.startswith("grad."):
                     raise Malformed(f"{relation.of} is no input")
-                if role is None:
-                    continue
-                if relation.content.get("overlap"):
-                    overlapping.add(relation.of)
-                for device in program.devices:
-                    for m in range(self.plan.microbatches):
-                        _, positions = relation.positions(shape, program.place(device, m))
-                        held.setdefault(relation.of, set()).add(frozenset(positions))
-        for name, slices in held.items():
-            everything = frozenset().union(*slices)
-            size = 1
-            for extent in self.model.leaves[name][1]:
-                size *= extent
-            if len(everything) < size:
-                raise Malformed(f"{name} is not covered")
-            if name not in overlapping and sum(map(len, slices)) > size:
-                self.doubts.append(f"slices of {name} overlap")
+        for name, holdings in held.items():
+            check_holdings(name, holdings, self.model.leaves[name][1])
 
     def all_doubts(self):
         return self.doubts + [d for o in self.operators.declared.values() for d in o.doubts]
 
     def check_required(self, logical, machine):
-        """What is required lies within the logical tensor, and all of it is held somewhere."""
+        """The same of what is required."""
         held = {}
         for program, tensor, name, relation in self.required:
             shape = machine.memories[program.name].shapes[tensor][0]
-            for device in program.devices:
-                for m in range(self.plan.microbatches):
-                    _, positions = relation.positions(logical[name].shape, program.place(device, m), shape)
-                    held.setdefault(name, set()).update(positions)
-        for name, positions in held.items():
-            if len(positions) < len(logical[name].flat):
-                raise Malformed(f"nobody holds all of {name}")
+            held.setdefault(name, []).append(Holding(program, tensor, relation, logical[name].shape, shape))
+        for name, holdings in held.items():
+            check_holdings(name, holdings, logical[name].shape)
 
     def check_lineage(self, logical, machine):
         """That claims could be true by their shapes; whether they are does not matter."""
@@ -166,6 +171,7 @@ class Judge:
             found = self._difference(machine, program, tensor, logical[name], relation)
             if found is not None and (word == EQUAL or found[0] == DIFFERENT):
                 word, why = found
+        self.doubts += machine.doubts
         if machine.wrong_order and word != DIFFERENT:
             return OPEN, machine.wrong_order
         return word, why

@@ -8,7 +8,7 @@ from tensors import Malformed, Undecided, broadcast_at
 HELPERS = {
     "exp": tape.exp, "log": tape.log, "sqrt": tape.sqrt, "rsqrt": tape.rsqrt, "erf": tape.erf, "tanh": tape.tanh,
     "sigmoid": tape.sigmoid, "sin": tape.sin, "cos": tape.cos, "absolute": tape.absolute, "divide": tape.divide,
-    "power": tape.power, "largest": tape.largest, "smallest": tape.smallest, "choose": tape.choose,
+    "power": tape.power, "largest": tape.largest, "smallest": tape.smallest, "choose": tape.choose, "apart": tape.apart,
     "indicator": tape.indicator, "holds": tape.holds, "is_true": tape.is_true, "Fraction": Fraction,
     "MINUS_INFINITY": reals.MINUS_INFINITY, "broadcast_at": broadcast_at,
     "both": lambda a, b: a if a is None or not a else b(),
@@ -73,7 +73,7 @@ class Writer:
         if kind == "where":
             condition, pure = self.condition(e[1])
             if pure:
-                return f"({self.real(e[2])} if {condition} else {self.real(e[3])})"
+                return f"apart({self.real(e[2])} if {condition} else {self.real(e[3])})"
             inner = self.branches()
             return f"choose({condition}, lambda: {inner.real(e[2])}, lambda: {inner.real(e[3])})"
         if kind == "reduce":

@@ -7,12 +7,13 @@ up to its wait. What the documents call MALFORMED raises `Malformed`.
 """
 import collectives
 import schedules
+from elementwise import ELEMENTWISE
 from expressions import attribute
 from memory import Memory
 from model import as_list, operand_number
 from tensors import Malformed, Tensor
 
-# Every rank reads and writes the same element: one after the other, or as one step, makes no difference.
+# Of the collectives these may run in place.
 SAFE_IN_PLACE = ("all_reduce", "accumulate", "broadcast", "reduce")
 
 
@@ -39,8 +40,9 @@ class Machine:
         self.receivers = {}  # (sender, tensor): [(receiver, operator)]
         self.meetings = {}  # (participants, microbatch): {program: {device: Tensor} or None until it is read}
         self.issued = {}  # participants: {program: order}
+        self.doubts = []  # for which MALFORMED is a right answer, too
         self.sent_inputs = {}  # copies of inputs, which may be received at any time
-        self.wrong_order = None  # within one step, which the documents leave open
+        self.wrong_order = None  # of messages, where the documents leave it open
         for program in plan.programs.values():
             self._fill(program, logical)
             for operator in program.operators:
@@ -184,12 +186,13 @@ class Machine:
             for receiver, move in self.receivers.get((program.name, name), []):
                 copies = {d: memory.read(d, name, m) for d in program.devices}
                 queue = self.queues.setdefault((program.name, receiver.name, move.content.get("channel")), [])
-                step = self.events[program.name][self.position[program.name]][2]
-                queue.append((id(move), instance, step, copies))
+                queue.append((id(move), (name, instance), copies))
 
     def _receive(self, program, operator, m):
         sender, memory = operator.sender, self.memories[program.name]
         if operator.sent in sender.inputs:
+            if operator.sent in sender.buffers:
+                self.doubts.append("when an input is sent that lies in a buffer")
             instance = self.memories[sender.name].instance(operator.sent, m)
             copies = {d: self.sent_inputs[(sender.name, d, operator.sent, instance)] for d in sender.devices}
         else:
@@ -205,12 +208,12 @@ class Machine:
 
     def _next_message(self, program, operator, m):
         queue = self.queues.get((operator.sender.name, program.name, operator.content.get("channel")), [])
-        for at, (move, instance, step, copies) in enumerate(queue):
-            if (move, instance) == (id(operator), m):
-                if queue[0][2] < step:
+        for at, (move, sent, copies) in enumerate(queue):
+            if (move, sent) == (id(operator), (operator.sent, m)):
+                if queue[0][1] != sent and queue[0][1][0] != operator.sent:
                     raise Malformed("messages cross")
-                if at:
-                    self.wrong_order = "messages of one step are received in another order than they are sent"
+                if queue[0][1] != sent:
+                    self.wrong_order = "a tensor is received by two moves, for several microbatches"
                 del queue[at]
                 return copies
         return None
@@ -249,6 +252,10 @@ class Machine:
                                                     for d in self.plan.programs[name].devices})
         memory = self.memories[program.name]
         memory.claim(operator.outputs[0], m, (operator.handle, m) if operator.handle else None)
+        own = memory.slot_name(operator.outputs[0], m)
+        read = memory.slot_name(operator.own_operand, m)
+        if own is not None and own == read and operator.content["op"] != "all_reduce":
+            raise Malformed(f"{operator.content['op']} is not computed in place")
         rank = [name for name, _ in participants].index(program.name)
         for device in program.devices:
             tensors = [meeting[name][1][self._counterpart(program, self.plan.programs[name], device)]
@@ -267,14 +274,11 @@ class Machine:
         results = self._within(program, operator, m)
         cells = {memory.slot_name(n, m) for n in operator.outputs} - {None}
         read = {memory.slot_name(n, k) for n in operator.operands() for k in self._read_by(program, operator, n, m)}
-        if cells & read and operator.content["op"] not in SAFE_IN_PLACE:
-            places = [(device, name, e) for device in program.devices for name, value in results[device].items()
-                      for e in range(len(value.flat))]
-            self.random.shuffle(places)
-            for device, name, e in places:
-                memory.poke(device, name, m, e, self._within(program, operator, m)[device][name].flat[e])
-            results = {device: {n: Tensor(v.shape, memory.slots[(device, *memory.slot_name(n, m))].elements[
-                :len(v.flat)], v.kind) for n, v in own.items()} for device, own in results.items()}
+        if cells & read and (operator.content["op"] not in SAFE_IN_PLACE or operator.exceptions):
+            if all(self.plan.extent(axis) == 1 for axis in operator.over):
+                self.doubts.append("in place, in groups of one rank")
+            else:
+                raise Malformed(f"{operator.content['op']} is not computed in place")
         for device, own in results.items():
             for name, value in own.items():
                 memory.write(device, name, m, value)
@@ -339,17 +343,40 @@ class Machine:
         for inner in self._effective(program, operator, device, m):
             read |= {memory.slot_name(n, m) for n in inner.operands() if n in program.varies}
         if written & read:
-            places = [(name, e) for name, value in results.items() for e in range(len(value.flat))
-                      if memory.slot_name(name, m) is not None]
-            self.random.shuffle(places)
-            for name, e in places:
-                memory.poke(device, name, m, e, self._local(program, operator, device, m)[name].flat[e])
+            self._write_in_place(program, operator, device, m, results)
             for name, value in results.items():
                 if memory.slot_name(name, m) is not None:
                     elements = memory.slots[(device, *memory.slot_name(name, m))].elements
                     results[name] = Tensor(value.shape, elements[:len(value.flat)], value.kind)
         for name, value in results.items():
             memory.write(device, name, m, value)
+
+    def _write_in_place(self, program, operator, device, m, results):
+        """Element by element, each from what memory holds then.
+
+        A kernel with several results writes an element of all of them at once; a backward operator computes each
+        gradient by itself.
+        """
+        if operator.exceptions:
+            raise Malformed("an operator with exceptions is not computed in place")
+        memory = self.memories[program.name]
+        shared = {name: value for name, value in results.items() if memory.slot_name(name, m) is not None}
+        for name in operator.operands():
+            for own, value in shared.items():
+                if memory.slot_name(name, m) == memory.slot_name(own, m) and memory.shapes[name][1] != value.kind:
+                    raise Malformed("a result of another element type is written over an operand")
+        if operator.kind == "backward" or operator.content["op"] not in ELEMENTWISE:
+            self.doubts.append("in place, and not elementwise by its name")
+        groups = [[name] for name in shared] if operator.kind == "backward" else [list(shared)]
+        self.random.shuffle(groups)
+        for names in groups:
+            places = list(range(max(len(shared[name].flat) for name in names)))
+            self.random.shuffle(places)
+            for e in places:
+                now = self._local(program, operator, device, m)
+                for name in names:
+                    if e < len(shared[name].flat):
+                        memory.poke(device, name, m, e, now[name].flat[e])
 
     def _local(self, program, operator, device, m):
         context = {}

@@ -25,7 +25,8 @@ def mutated(content, random):
     before = copy.deepcopy(content)
     faults = [another_number, another_number, another_operand, another_operand, swapped_operands, another_operator,
               bypassed, another_key, another_key, another_relation, another_relation, another_token, another_token,
-              another_token, another_exception, another_order, another_step, removed_exception, another_lineage, other_pieces]
+              another_token, another_exception, another_order, another_step, removed_exception, another_lineage,
+              other_pieces]
     for _ in range(40):
         random.choice(faults)(content, random)
         if content != before:

@@ -173,6 +173,12 @@ class Program:
             operators.append(operator)
         replaced[0].exceptions.append((at, operators))
 
+    def check_results(self, operator):
+        """No buffer gets two results of one operator."""
+        taken = [self.buffers[name][0] for name in self.outputs_of(operator) if name in self.buffers]
+        if len(taken) > len(set(taken)):
+            raise Malformed("a buffer gets two results of one operator")
+
     def outputs_of(self, operator):
         if operator.kind == "backward":
             return self.backward_outputs(operator)

@@ -19,12 +19,13 @@ class KinkWithoutRule(Exception):
 
 class Var:
     """A value, and the partial derivatives to the Vars that it was computed from."""
-    __slots__ = ("value", "parents", "number")
+    __slots__ = ("value", "parents", "number", "group")
 
-    def __init__(self, value, parents=()):
+    def __init__(self, value, parents=(), group=None):
         self.value = value
         self.parents = parents
         self.number = next(_serial)
+        self.group = group  # of a maximum or minimum: its sign and operands
 
     def __add__(self, other):
         return Var(self.value + value_of(other), _parents((self, 1), (other, 1)))
@@ -122,7 +123,14 @@ def choose(condition, yes, no):
     """The branch (a function) that the condition chooses; only that one is computed."""
     if condition is None:
         return UNDEFINED
-    return yes() if condition else no()
+    return apart(yes() if condition else no())
+
+
+def apart(scalar):
+    """The same value; a maximum stops being an operand of the maximum around it."""
+    if isinstance(scalar, Var) and scalar.group is not None:
+        return Var(scalar.value, ((scalar, 1),))
+    return scalar
 
 
 def indicator(condition):
@@ -138,8 +146,11 @@ def smallest(operands, ties):
 
 
 def _extreme(operands, ties, sign):
-    """The largest (sign 1) or smallest operand; equal ones share the derivative by the rule."""
-    operands = list(operands)
+    """The largest (sign 1) or smallest operand; equal ones share the derivative by the rule.
+
+    Maxima that are operands of maxima count as one maximum, however they are grouped; so do minima.
+    """
+    operands = [inner for operand in operands for inner in _ungrouped(operand, sign)]
     values = [value_of(operand) for operand in operands]
     if not values or any(value is UNDEFINED for value in values):
         return UNDEFINED
@@ -152,7 +163,14 @@ def _extreme(operands, ties, sign):
     if not any(isinstance(operand, Var) for operand in operands):
         return best
     at = [k for k, value in enumerate(values) if compare(value, best) == 0]
-    return Var(best, _parents(*((operands[k], share) for k, share in zip(at, shares(len(at), ties)))))
+    return Var(best, _parents(*((operands[k], share) for k, share in zip(at, shares(len(at), ties)))),
+               (sign, operands))
+
+
+def _ungrouped(operand, sign):
+    if isinstance(operand, Var) and operand.group is not None and operand.group[0] == sign:
+        return operand.group[1]
+    return [operand]
 
 
 def shares(count, ties):

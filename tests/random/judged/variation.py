@@ -58,6 +58,7 @@ def _define(program, operator, at):
         return True
     for name in program.outputs_of(operator):
         program.define(name, axes, at)
+    program.check_results(operator)
     return True
 
 
