@@ -121,7 +121,8 @@ class Maker:
         if kind == "unary":
             own.local(program, r.choice(["neg", "relu", "square", "abs"]), [name], shape=shape)
         elif kind == "scaled":
-            own.local(program, r.choice(["mul", "add", "sub"]), [name, r.choice([2, 3, -1, 0.5])], shape=shape)
+            own.local(program, r.choice(["mul", "add", "sub"]), [name, r.choice([2, 3, -1, 0.5, {"literal": "1/3"}])],
+                      shape=shape)
         elif kind == "binary":
             others = [n for n in self.usable(program) if list(program.tensors[n].shape) == shape]
             own.local(program, r.choice(["add", "mul", "sub", "maximum"]), [name, r.choice(others)], shape=shape)

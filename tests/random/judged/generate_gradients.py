@@ -419,6 +419,19 @@ class Maker:
         self.backward.append({"op": "div", "in": [spread, total], "out": share})
         self.backward.append({"op": "mul", "in": [number, share], "out": outs[x.name]})
 
+    def updated(self, grads, program):
+        """A step of every parameter that has a gradient; returns the names of the new values."""
+        updates, self.after = {}, []
+        for name, own in grads.items():
+            if name in self.leaves["parameters"]:
+                rate = self.random.choice([0.5, 0.1, 2])
+                for operators, gradient in ((self.after, f"grad.{name}"), (program["operators"], own)):
+                    operators.append({"op": "mul", "in": [gradient, rate], "out": f"{name}.step"})
+                    operators.append({"op": "sub", "in": [name, f"{name}.step"], "out": f"{name}.new"})
+                program["outputs"][f"{name}.new"] = f"{name}.new"
+                updates[name] = f"{name}.new"
+        return updates
+
     def content(self, loss, of, grads):
         r = self.random
         inputs = {}
@@ -436,9 +449,13 @@ class Maker:
         lineage = {n: claim for n, claim in self.lineage.items() if n in defined and r.random() < .6}
         if lineage and r.random() < .5:
             program["lineage"] = lineage
+        updates = self.updated(grads, program) if r.random() < .2 else {}
         specification = {**{role: own for role, own in self.leaves.items() if own},
                          "operators": [s.content for s in self.steps], "outputs": outputs,
                          "gradients": {"loss": loss.name, "of": list(grads)}}
+        if updates:
+            specification["updates"] = updates
+            specification["operators"] = specification["operators"] + self.after
         if self.premises:
             specification["premises"] = self.premises
         if not grads:

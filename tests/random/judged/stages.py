@@ -53,9 +53,11 @@ def assembled(content, program, operators, where, stage_of, random):
                 stages[stage]["inputs"][name] = program["inputs"][name]
             elif stage_of[name] != stage:
                 wanted[stage].add(name)
+    updates = {name: parameter for parameter, name in content["specification"].get("updates", {}).items()}
     for required, name in claims.items():
+        parameter = required[5:] if required.startswith("grad.") else updates.get(required)
         for stage in range(2):
-            if required.startswith("grad.") and required[5:] in stages[stage]["inputs"] and stage_of.get(name) != stage:
+            if parameter in stages[stage]["inputs"] and stage_of.get(name) != stage:
                 wanted[stage].add(name)
     for stage, operator in zip(where, operators):
         stages[stage]["operators"].append(operator)
