@@ -46,6 +46,11 @@ class Maker:
             for program in programs:
                 if r.random() < .7:
                     program["inputs"] = list(program["inputs"])
+        for program in programs:
+            for name in program.get("outputs", {}):
+                if r.random() < .15:
+                    on = {axis: [c] if r.random() < .5 else c for axis, c in program.get("devices", {}).items()}
+                    model["outputs"][name] = {**model["outputs"][name], "on": on}
         if len(programs) == 1 and r.random() < .3 and all(relation == {} for relation in model["outputs"].values()):
             model["outputs"] = list(model["outputs"])
         return content

@@ -38,7 +38,7 @@ class Judge:
         self.plan = Plan(content["plan"], self.model, self.operators)
         self.required = self._required()
         self.checked = False
-        self.doubts = []  # for which MALFORMED is a right answer, too
+        self.doubts = set()  # for which MALFORMED is a right answer, too
 
     def _required(self):
         """[(program, tensor, logical name, Relation)]."""
@@ -113,7 +113,7 @@ class Judge:
             check_holdings(name, holdings, self.model.leaves[name][1])
 
     def all_doubts(self):
-        return self.doubts + [d for o in self.operators.declared.values() for d in o.doubts]
+        return list(self.doubts) + [d for o in self.operators.declared.values() for d in o.doubts]
 
     def check_required(self, logical, machine):
         """The same of what is required."""
@@ -141,7 +141,7 @@ class Judge:
                 for device in program.devices:
                     relation.positions(logical[relation.of].shape, program.place(device, 0), shape)
                 if relation.axes() - program.varies[name] - set(program.fixed):
-                    self.doubts.append(f"lineage of {name} names an axis over which it does not vary")
+                    self.doubts.add(f"lineage of {name} names an axis over which it does not vary")
 
     def _check_kinds(self, name, own, wanted):
         """Real numbers of any precision stand for each other; of truth values in place of numbers the documents say
@@ -151,7 +151,7 @@ class Judge:
             return
         if "bool" not in (own, wanted):
             raise Malformed(f"{name} has the element type {own}, {wanted} is wanted")
-        self.doubts.append(f"{name} has the element type {own}, {wanted} is wanted")
+        self.doubts.add(f"{name} has the element type {own}, {wanted} is wanted")
 
     def compare(self, leaves, random):
         """None if the model is undefined at these inputs, else (word, why)."""
@@ -171,7 +171,7 @@ class Judge:
             found = self._difference(machine, program, tensor, logical[name], relation)
             if found is not None and (word == EQUAL or found[0] == DIFFERENT):
                 word, why = found
-        self.doubts += machine.doubts
+        self.doubts |= machine.doubts
         if machine.wrong_order and word != DIFFERENT:
             return OPEN, machine.wrong_order
         return word, why

@@ -30,7 +30,7 @@ class Binding:
             if tensor is None:
                 continue
             if operand.integer and isinstance(tensor, Tensor) and tensor.kind not in INTEGER_TYPES:
-                doubts.append(f"operand {operand.name} holds integers")
+                doubts.add(f"operand {operand.name} holds integers")
             if operand.entries is not None:
                 if not isinstance(tensor, Tensor):
                     raise Malformed(f"operand {operand.name} is no number")
@@ -231,7 +231,7 @@ class DeclaredOperator:
     def __init__(self, declarations):
         self.declarations = declarations
         self.bindings = {}
-        self.doubts = []
+        self.doubts = set()
 
     def evaluate(self, operands, attributes):
         key = (tuple(o.shape + (o.kind,) if isinstance(o, Tensor) else o for o in operands),

@@ -40,7 +40,7 @@ class Machine:
         self.receivers = {}  # (sender, tensor): [(receiver, operator)]
         self.meetings = {}  # (participants, microbatch): {program: {device: Tensor} or None until it is read}
         self.issued = {}  # participants: {program: order}
-        self.doubts = []  # for which MALFORMED is a right answer, too
+        self.doubts = set()  # for which MALFORMED is a right answer, too
         self.sent_inputs = {}  # copies of inputs, which may be received at any time
         self.wrong_order = None  # of messages, where the documents leave it open
         for program in plan.programs.values():
@@ -92,7 +92,7 @@ class Machine:
         elif operator.handle is not None:
             self._start(program, operator, m)
         elif operator.kind == "move":
-            if not self._receive(program, operator, m):
+            if not self._earlier_arrived(program, operator, None) or not self._receive(program, operator, m):
                 return False
         elif operator.kind == "between":
             self._issue(program, operator, m)
@@ -153,12 +153,7 @@ class Machine:
         """Does what a started operator does; False if it cannot yet."""
         operator, m = pending.operator, pending.microbatch
         if operator.kind == "move":
-            for earlier in self.pending[program.name].values():
-                if earlier is pending:
-                    break
-                if not earlier.done and self._channel(earlier.operator) == self._channel(operator):
-                    self._finish(program, earlier, needed)
-            done = pending.done or self._receive(program, operator, m)
+            done = self._earlier_arrived(program, operator, pending) and self._receive(program, operator, m)
         elif operator.kind == "between":
             done = self._meet(program, operator, m, needed)
         else:
@@ -167,8 +162,17 @@ class Machine:
         pending.done = done
         return done
 
+    def _earlier_arrived(self, program, operator, last):
+        """Receives what was started before on the same channel, up to `last`; False if that is not there yet."""
+        for earlier in self.pending[program.name].values():
+            if earlier is last:
+                break
+            same = self._channel(earlier.operator) == self._channel(operator)
+            if same and not earlier.done and not self._finish(program, earlier, True):
+                return False
+        return True
+
     def _channel(self, operator):
-        """Moves of one channel are received in the order of their starts."""
         return operator.kind == "move" and (operator.sender.name, operator.content.get("channel"))
 
     def _land(self, program, pending):
@@ -192,7 +196,7 @@ class Machine:
         sender, memory = operator.sender, self.memories[program.name]
         if operator.sent in sender.inputs:
             if operator.sent in sender.buffers:
-                self.doubts.append("when an input is sent that lies in a buffer")
+                self.doubts.add("when an input is sent that lies in a buffer")
             instance = self.memories[sender.name].instance(operator.sent, m)
             copies = {d: self.sent_inputs[(sender.name, d, operator.sent, instance)] for d in sender.devices}
         else:
@@ -210,10 +214,12 @@ class Machine:
         queue = self.queues.get((operator.sender.name, program.name, operator.content.get("channel")), [])
         for at, (move, sent, copies) in enumerate(queue):
             if (move, sent) == (id(operator), (operator.sent, m)):
-                if queue[0][1] != sent and queue[0][1][0] != operator.sent:
+                (first, (tensor, _), _) = queue[0]
+                if at and (first == move or tensor != operator.sent):
                     raise Malformed("messages cross")
-                if queue[0][1] != sent:
+                if at:
                     self.wrong_order = "a tensor is received by two moves, for several microbatches"
+                    self.doubts.add(self.wrong_order)
                 del queue[at]
                 return copies
         return None
@@ -274,14 +280,27 @@ class Machine:
         results = self._within(program, operator, m)
         cells = {memory.slot_name(n, m) for n in operator.outputs} - {None}
         read = {memory.slot_name(n, k) for n in operator.operands() for k in self._read_by(program, operator, n, m)}
-        if cells & read and (operator.content["op"] not in SAFE_IN_PLACE or operator.exceptions):
-            if all(self.plan.extent(axis) == 1 for axis in operator.over):
-                self.doubts.append("in place, in groups of one rank")
-            else:
-                raise Malformed(f"{operator.content['op']} is not computed in place")
+        if cells & read and operator.exceptions:
+            raise Malformed("an operator with exceptions is not computed in place")
+        if cells & read and operator.content["op"] not in SAFE_IN_PLACE:
+            self._write_in_any_order(program, operator, m, results)
         for device, own in results.items():
             for name, value in own.items():
                 memory.write(device, name, m, value)
+
+    def _write_in_any_order(self, program, operator, m, results):
+        """A collective that is not to run in place: ranks overwrite what others still read, if they do."""
+        self.doubts.add(f"{operator.content['op']} in place")
+        memory = self.memories[program.name]
+        places = [(device, name, e) for device in program.devices for name, value in results[device].items()
+                  for e in range(len(value.flat))]
+        self.random.shuffle(places)
+        for device, name, e in places:
+            memory.poke(device, name, m, e, self._within(program, operator, m)[device][name].flat[e])
+        for device, own in results.items():
+            for name, value in own.items():
+                elements = memory.slots[(device, *memory.slot_name(name, m))].elements
+                own[name] = Tensor(value.shape, elements[:len(value.flat)], value.kind)
 
     def _within(self, program, operator, m):
         """{device: {output: value}}, from what memory holds now."""
@@ -366,7 +385,7 @@ class Machine:
                 if memory.slot_name(name, m) == memory.slot_name(own, m) and memory.shapes[name][1] != value.kind:
                     raise Malformed("a result of another element type is written over an operand")
         if operator.kind == "backward" or operator.content["op"] not in ELEMENTWISE:
-            self.doubts.append("in place, and not elementwise by its name")
+            self.doubts.add("in place, and not elementwise by its name")
         groups = [[name] for name in shared] if operator.kind == "backward" else [list(shared)]
         self.random.shuffle(groups)
         for names in groups:

@@ -122,6 +122,8 @@ def _check_exception(program, operator, at, replacing):
     def splits(axes):
         return any(len(at.get(a, range(program.plan.extent(a)))) < program.plan.extent(a) for a in axes)
     own = [o for o in replacing if o.kind == "within" and splits(o.over)]
+    if operator.kind == "within" and operator.content["op"] in ("accumulate", "chunk") and splits(operator.over):
+        raise Undecided("an exception at some of the microbatches or ranks of what communicates nothing")
     if operator.kind == "within" and splits(operator.over):
         same = [o for o in own if o.content["op"] == operator.content["op"] and o.over == operator.over
                 and o.operands() == operator.operands()]
