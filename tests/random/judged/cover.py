@@ -1,4 +1,4 @@
-"""Whether slices of a logical tensor cover it and overlap only where that is declared (docs/plan-format.md, "Cover")."""
+"""Whether slices of a logical tensor cover it, and overlap only where declared (docs/plan-format.md, "Cover")."""
 from tensors import Malformed, size_of
 
 

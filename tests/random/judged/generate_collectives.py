@@ -15,7 +15,8 @@ class Maker:
     def make(self):
         r = self.random
         while True:
-            mesh = {axis: r.choice([2, 2, 2, 3, 4]) for axis in r.sample(["dp", "tp", "pp"], r.choice([1, 2, 2, 3]))}
+            axes = r.sample(["dp", "tp", "pp"], r.choice([1, 2, 2, 3]))
+            mesh = {axis: r.choice([2, 2, 2, 3, 4, 5, 6]) for axis in axes}
             total = 1
             for extent in mesh.values():
                 total *= extent

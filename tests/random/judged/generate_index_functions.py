@@ -126,7 +126,7 @@ class Maker:
         inputs = {n: {} for n in self.leaves}
         for axis, (k, d, j) in zip("ab", chosen):
             before = own.outputs[k].dims[d][j][1]
-            parts = r.choice([p for p in (2, 3, 4) if before % p == 0] or [before])
+            parts = r.choice([p for p in (2, 3, 4, 5, 6) if before % p == 0] or [before])
             self.mesh[axis] = parts
             shared = self.share_operands(own, k, d, j, axis, parts, names, inputs, len(operator.outputs))
             extent = self.cut(own, k, d, j, axis, parts)
@@ -219,7 +219,7 @@ class Maker:
         k = r.randrange(len(binders))
         variable, _, bound = binders[k]
         extent = bound[1]
-        parts = r.choice([p for p in (2, 3, 4) if extent % p == 0] or [extent])
+        parts = r.choice([p for p in (2, 3, 4, 5, 6) if extent % p == 0] or [extent])
         self.mesh = {"a": parts}
         if r.random() < .3:
             self.mesh = {"b": 2, "a": parts}

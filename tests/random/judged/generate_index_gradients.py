@@ -18,7 +18,8 @@ class Maker(generate_index_functions.Maker):
         for operand in operands:
             if operand.integer and operand.name not in self.premises:
                 self.premises[operand.name] = [0, 4]
-        operator = random_operator(r, "f", operands, 1, r.choice([1, 2, 2, 3]))
+        self.wide = r.choice([5, 6, 7, 8]) if r.random() < .3 else None  # an axis of as many ranks
+        operator = random_operator(r, "f", operands, 1, r.choice([1, 2, 2, 3]) if not self.wide else 1, self.wide)
         self.lines += operator.write()
         names = [self.prepared(o) for o in operands]
         before = copy.deepcopy(self.model)
@@ -56,8 +57,11 @@ class Maker(generate_index_functions.Maker):
         attributes, axes = {}, []
         dims = own.outputs[0].dims
         places = [(d, dim[0][1]) for d, dim in enumerate(dims) if dim[0][1] > 1]
-        for axis, (d, extent) in zip("ab", r.sample(places, min(len(places), r.choice([0, 1, 1, 1, 2])))):
-            parts = r.choice([p for p in (2, 3, 4) if extent % p == 0] or [extent])
+        chosen = r.sample(places, min(len(places), r.choice([0, 1, 1, 1, 2])))
+        if self.wide:
+            chosen = [(0, self.wide)]
+        for axis, (d, extent) in zip("ab", chosen):
+            parts = extent if self.wide else r.choice([p for p in (2, 3, 4, 5, 6) if extent % p == 0] or [extent])
             self.mesh[axis] = parts
             self.cut(own, 0, d, 0, axis, parts)
             attributes[f"start_{axis}"] = f"={axis} * {extent // parts}"

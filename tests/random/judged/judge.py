@@ -1,4 +1,5 @@
 """What is true of a plan file: equal, different, undefined (where the model is defined) or malformed."""
+import decimal
 import random as randoms
 from dataclasses import dataclass
 
@@ -201,7 +202,7 @@ class Judge:
         """As `compare`, for one input; what the documents leave open is OPEN."""
         try:
             return self.compare(leaves, random)
-        except TooClose:
+        except (TooClose, decimal.Overflow):
             return None
         except Undecided as error:
             return OPEN, str(error)

@@ -243,8 +243,8 @@ class Operator:
         return lines
 
 
-def random_operator(random, own, operands, outputs=1, depth=3):
-    """A random operator over given operands."""
+def random_operator(random, own, operands, outputs=1, depth=3, first=None):
+    """A random operator over given operands; `first` is the extent of the first output's first digit."""
     ties = random.choice([None, None, "even", "first", "all", "zero"])
     maker = Body(random, operands, ties)
     lets = {}
@@ -258,7 +258,8 @@ def random_operator(random, own, operands, outputs=1, depth=3):
             digits = []
             for _ in range(1 if random.random() < .75 else 2):
                 count += 1
-                digits.append((f"i{count}", random.choice([2, 2, 3, 4] if count < 3 else [1, 2, 2, 3])))
+                extent = random.choice([2, 2, 3, 4, 5, 6] if count < 2 else [1, 2, 2, 3, 4])
+                digits.append((f"i{count}", first if first and count == 1 else extent))
             dims.append(digits)
         scope = [pair for dim in dims for pair in dim]
         body = maker.real(scope, depth)
