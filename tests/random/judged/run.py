@@ -3,9 +3,9 @@
 
     run.py --planproof build/cli/planproof --kind index_functions --first 1 --count 1000 --jobs 2
 
-Every seed makes one plan, right or wrong. The judge (judge.py) evaluates model and plan at random inputs and says
-which it is; planproof must not PROVE a plan that differs, nor REFUTE one that does not. Offending files stay in
---keep. Exit code 1 if there are any.
+Every seed makes one plan, right or wrong; `--kind all` makes one of each kind. The judge (judge.py) evaluates model and
+plan at random inputs and says which it is; planproof must not PROVE a plan that differs, nor REFUTE one that does not.
+Offending files stay in --keep. Exit code 1 if there are any.
 """
 import argparse
 import csv
@@ -129,41 +129,56 @@ def print_table(rows):
         print(f"{count:6} {line}")
 
 
-def main():
+def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--planproof", required=True)
-    parser.add_argument("--kind", choices=KINDS, required=True)
+    parser.add_argument("--kind", choices=KINDS + ("all",), required=True)
     parser.add_argument("--first", type=int, default=1, help="first seed")
-    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--count", type=int, default=100, help="plans of each kind")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--inputs", type=int, default=12, help="inputs tried per plan")
     parser.add_argument("--timeout", type=float, default=20, help="seconds for one plan")
     parser.add_argument("--csv", help="one line per plan")
     parser.add_argument("--keep", help="where offending files stay (default: a new temporary folder)")
     parser.add_argument("--print", action="store_true", help="print the plan of the first seed, and do nothing else")
-    options = parser.parse_args()
-    if options.print:
-        json.dump(make(options.kind, options.first), sys.stdout, indent=1)
-        return
-    options.directory = options.keep or tempfile.mkdtemp(prefix="judged-")
-    os.makedirs(options.directory, exist_ok=True)
-    seeds = range(options.first, options.first + options.count)
+    return parser.parse_args()
+
+
+def run_kind(options, kind):
+    """Judges all plans of a kind; True if there is nothing wrong."""
+    options.kind = kind
     with multiprocessing.Pool(options.jobs) as pool:
-        rows = list(pool.imap(Call(options), seeds, chunksize=4))
+        rows = list(pool.imap(Call(options), range(options.first, options.first + options.count), chunksize=4))
     if options.csv:
-        with open(options.csv, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["kind", "seed", "truth", "verdict", "finding", "why", "line"])
-            writer.writerows([options.kind, r.seed, r.truth, r.verdict, r.finding, r.why, r.line] for r in rows)
+        with open(options.csv, "a", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([kind, r.seed, r.truth, r.verdict, r.finding, r.why, r.line] for r in rows)
+    print(f"{kind}, seeds {options.first} to {options.first + options.count - 1}")
     print_table(rows)
     for row in rows:
         if row.finding:
             print(f"{row.finding}: seed {row.seed}: {row.truth} ({row.why[-300:]}); {row.line}\n  {row.path}")
     wrong = [row for row in rows if row.finding and not row.finding.endswith("MALFORMED")]
     if wrong:
-        print(f"{len(wrong)} findings; one plan again: run.py --planproof {options.planproof} --kind {options.kind} "
+        print(f"{len(wrong)} findings; one plan again: run.py --planproof {options.planproof} --kind {kind} "
               f"--first {wrong[0].seed} --count 1")
-    sys.exit(1 if wrong else 0)
+    return not wrong
+
+
+def main():
+    options = parse_options()
+    if options.print:
+        json.dump(make(options.kind, options.first), sys.stdout, indent=1)
+        return
+    options.directory = options.keep or tempfile.mkdtemp(prefix="judged-")
+    os.makedirs(options.directory, exist_ok=True)
+    if options.csv:
+        with open(options.csv, "w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerow(["kind", "seed", "truth", "verdict", "finding", "why", "line"])
+    kinds = KINDS if options.kind == "all" else (options.kind,)
+    good = [run_kind(options, kind) for kind in kinds]
+    if not os.listdir(options.directory):
+        os.rmdir(options.directory)
+    sys.exit(0 if all(good) else 1)
 
 
 class Call:
