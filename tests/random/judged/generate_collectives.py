@@ -122,8 +122,8 @@ class Maker:
         r, own = self.random, self.plan
         name = self.pick(program)
         shape = list(program.tensors[name].shape)
-        kind = r.choice(["unary", "unary", "scaled", "binary", "binary", "sliced", "flip", "transpose", "sum", "linear",
-                         "reshape"])
+        kind = r.choice(["unary", "unary", "scaled", "binary", "binary", "sliced", "by rank", "flip",
+                         "transpose", "sum", "linear", "reshape"])
         if kind == "unary":
             own.local(program, r.choice(["neg", "relu", "square", "abs"]), [name], shape=shape)
         elif kind == "scaled":
@@ -134,6 +134,8 @@ class Maker:
             own.local(program, r.choice(["add", "mul", "sub", "maximum"]), [name, r.choice(others)], shape=shape)
         elif kind == "sliced":
             self.sliced(program, name, shape)
+        elif kind == "by rank":
+            self.by_rank(program, name, shape)
         elif kind == "flip":
             own.local(program, "flip", [name], {"dims": [r.randrange(len(shape))]}, shape=shape)
         elif kind == "transpose" and len(shape) == 2:
@@ -146,6 +148,36 @@ class Maker:
             own.local(program, "linear", [name, "w"], shape=shape[:-1] + [own.leaves["w"][0]])
         elif kind == "reshape" and len(shape) == 2:
             own.local(program, "reshape", [name], {"shape": [shape[0] * shape[1]]}, shape=[shape[0] * shape[1]])
+
+    def by_rank(self, program, name, shape):
+        """An operator whose attribute is an expression of the coordinates."""
+        r, own = self.random, self.plan
+        axes = [a for a in program.free() if a != "microbatch" or r.random() < .5]
+        if not axes:
+            return
+        axis, other = r.choice(axes), r.choice(axes)
+        k = r.randrange(len(shape))
+        modulus = r.choice([2, 2, 3])
+        whole = r.choice([axis, f"{axis} * 2 - {other}", f"{axis} % {modulus}", f"({axis} + 1) % {modulus}",
+                          f"{axis} / 2", f"{axis} * {other}"])
+        kind = r.choice(["alpha", "alpha", "clamp", "flip", "transpose", "narrow", "narrow", "pad"])
+        if kind == "alpha":
+            operands = [name, r.choice([n for n in self.usable(program) if list(program.tensors[n].shape) == shape])]
+            own.local(program, r.choice(["add", "sub"]), operands, {"alpha": "=" + whole}, shape=shape)
+        elif kind == "clamp":
+            own.local(program, "clamp", [name], {r.choice(["min", "max"]): "=" + whole}, shape=shape)
+        elif kind == "flip":
+            own.local(program, "flip", [name], {"dims": [f"={axis} % {len(shape)}"]}, shape=shape)
+        elif kind == "transpose" and len(shape) == 2 and shape[0] == shape[1]:
+            own.local(program, "transpose", [name], {"dim0": f"={axis} % 2", "dim1": 1}, shape=shape)
+        elif kind == "pad":
+            wide = shape[:-1] + [shape[-1] + modulus]
+            pad = [f"={axis} % {modulus}", f"={modulus} - {axis} % {modulus}"]
+            own.local(program, "pad", [name], {"pad": pad}, shape=wide)
+        elif kind == "narrow" and shape[k] > 1:
+            local = shape[:k] + [1] + shape[k + 1:]
+            start = f"=({axis} + {r.randrange(3)}) % {shape[k]}"
+            own.local(program, "narrow", [name], {"dim": k, "start": start, "length": 1}, shape=local)
 
     def sliced(self, program, name, shape):
         """A slice whose place is an expression of the coordinates."""
