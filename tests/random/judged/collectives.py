@@ -3,7 +3,7 @@ from fractions import Fraction
 
 from movement import concatenated, part
 from tape import divide, largest, smallest
-from tensors import Malformed, REAL_TYPES, Tensor
+from tensors import Malformed, REAL_TYPES, Tensor, size_of
 
 REDUCING = ("all_reduce", "reduce_scatter", "reduce", "accumulate")
 WITHIN = ("all_reduce", "accumulate", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "permute",
@@ -52,8 +52,20 @@ def piece(x, k, rank, count):
     return part(x, k, rank * size, size)
 
 
-def result(operator, tensors, rank, unspecified):
-    """The result on `rank`, a position in the group; `unspecified()` gives a number that nobody else has."""
+def sources(operator, count, rank):
+    """The ranks whose tensors the result on `rank` is made of."""
+    if operator["op"] == "chunk":
+        return [rank]
+    if operator["op"] == "permute":
+        return [source for source, target in _pairs(operator, count) if target == rank]
+    return list(range(count))
+
+
+def result(operator, tensors, rank, unspecified, form=None):
+    """The result on `rank`, a position in the group; `unspecified()` gives a number that nobody else has.
+
+    Tensors of ranks that are no sources may be None; `form` is then the shape and the element type of each.
+    """
     name, count, own = operator["op"], len(tensors), tensors[rank]
     if name == "accumulate":
         return reduced(tensors, "sum")
@@ -69,7 +81,7 @@ def result(operator, tensors, rank, unspecified):
     if name == "chunk":
         return piece(own, operator["dim"], rank, count)
     if name == "permute":
-        return _permuted(operator, tensors, rank)
+        return _permuted(operator, tensors, rank, form or (own.shape, own.kind))
     root = operator["root"]
     if not isinstance(root, int) or not 0 <= root < count:
         raise Malformed("root is no rank")
@@ -79,21 +91,23 @@ def result(operator, tensors, rank, unspecified):
     return total if rank == root else Tensor(total.shape, [unspecified() for _ in total.flat], total.kind)
 
 
-def _permuted(operator, tensors, rank):
-    own, count = tensors[rank], len(tensors)
+def _pairs(operator, count):
+    """[(sender, receiver)] of a permute."""
     if ("pairs" in operator) == ("shift" in operator):
         raise Malformed("permute has pairs or a shift")
     if "shift" in operator:
-        pairs = [[r, (r + operator["shift"]) % count] for r in range(count)]
-    else:
-        pairs = operator["pairs"]
-        if not pairs or any(not 0 <= r < count for pair in pairs for r in pair) or any(
-                len({pair[side] for pair in pairs}) < len(pairs) for side in (0, 1)):
-            raise Malformed("pairs of a permute")
-    for source, target in pairs:
-        if target == rank:
-            return Tensor(own.shape, list(tensors[source].flat), own.kind)
-    return Tensor(own.shape, [0] * len(own.flat), own.kind)
+        return [(r, (r + operator["shift"]) % count) for r in range(count)]
+    pairs = operator["pairs"]
+    if not pairs or any(not 0 <= r < count for pair in pairs for r in pair) or any(
+            len({pair[side] for pair in pairs}) < len(pairs) for side in (0, 1)):
+        raise Malformed("pairs of a permute")
+    return [tuple(pair) for pair in pairs]
+
+
+def _permuted(operator, tensors, rank, form):
+    for source in sources(operator, len(tensors), rank):
+        return Tensor(form[0], list(tensors[source].flat), form[1])
+    return Tensor(form[0], [0] * size_of(form[0]), form[1])
 
 
 class Unspecified:

@@ -136,12 +136,16 @@ class Machine:
         self.pending[program.name][(operator.handle, m)] = Pending(operator, m)
 
     def _read_by(self, program, operator, name, m):
-        """The microbatches of which the instance reads a tensor."""
-        if "microbatch" not in program.varies[name]:
-            return [None]
+        """The microbatches of which the instance reads a tensor; None for one that does not vary over them."""
+        everything = list(range(self.plan.microbatches))
+        read = [m]
         if m is None or "microbatch" in operator.over:
-            return range(self.plan.microbatches)
-        return [m]
+            read = everything
+        if m is not None and operator.over == ["microbatch"]:
+            read = collectives.sources(operator.content, self.plan.microbatches, m)
+        if "microbatch" in program.varies[name]:
+            return read
+        return [None] if read else []
 
     def _complete_some(self):
         for name, program in self.plan.programs.items():
@@ -176,14 +180,18 @@ class Machine:
         return operator.kind == "move" and (operator.sender.name, operator.content.get("channel"))
 
     def _land(self, program, pending):
+        """The wait: what was started is there, and what others receive of it is sent."""
+        self._send(program, pending.operator, pending.microbatch, True)
         del self.pending[program.name][(pending.operator.handle, pending.microbatch)]
         for handles in self.memories[program.name].in_flight.values():
             handles.discard((pending.operator.handle, pending.microbatch))
 
     # Messages.
 
-    def _send(self, program, operator, m):
-        """Copies of what was computed, to all that receive it."""
+    def _send(self, program, operator, m, waited=False):
+        """Copies of what was computed, to all that receive it; of what was started when it is waited for."""
+        if operator.handle is not None and not waited:
+            return
         memory = self.memories[program.name]
         for name in program.outputs_of(operator) if operator.kind != "wait" else []:
             instance = memory.instance(name, m)
@@ -319,10 +327,15 @@ class Machine:
             if None in others or not collectives.agreed([o.content for o in others]):
                 raise Malformed("ranks of a collective disagree")
             (name,) = inner.operands()
-            tensors = [contexts[d][name] if name in contexts[d] else self.memories[program.name].read(d, name, k)
-                       for d, k in group]
+            read = collectives.sources(inner.content, len(group), rank)
+            tensors = [self._operand(program, contexts[d], d, name, k) if r in read else None
+                       for r, (d, k) in enumerate(group)]
+            own = contexts[device].get(name)
+            form = (own.shape, own.kind) if own else self.memories[program.name].shapes.get(name)
+            if form is None:
+                raise Malformed(f"{name} is read before it is computed")
             contexts[device] = {**contexts[device], inner.outputs[0]: collectives.result(
-                inner.content, tensors, rank, self.unspecified)}
+                inner.content, tensors, rank, self.unspecified, form)}
         for device, own in lists.items():
             after = own[own.index(collective[device]) + 1:] if device in collective else []
             for inner in after:
@@ -331,6 +344,9 @@ class Machine:
             if any(n not in contexts[device] for n in operator.outputs):
                 raise Malformed("an exception does not define what it replaces")
         return {d: {n: contexts[d][n] for n in operator.outputs} for d in program.devices}
+
+    def _operand(self, program, context, device, name, m):
+        return context[name] if name in context else self.memories[program.name].read(device, name, m)
 
     def _group(self, program, operator, device, m):
         """[(device, microbatch)] of the ranks, outermost axis first, and the position of this one."""
