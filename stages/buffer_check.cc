@@ -66,7 +66,11 @@ class ProgramBuffers {
 
   void Add(OperatorId op, int phase) {
     const sdfg::Operator& user = graph_.operators[op];
-    of_phase_[phase].push_back({op, order_.ReadsSameMicrobatch(user), InputsRead(user)});
+    User added{op, order_.ReadsSameMicrobatch(user), InputsRead(user), {}};
+    for (size_t i = 0; i < user.inputs.size(); ++i) {
+      if (added.reads[i]) AddSources(user.inputs[i], added.same[i], &added.sources);
+    }
+    of_phase_[phase].push_back(std::move(added));
   }
 
   std::optional<Violation> Run() {
@@ -104,7 +108,14 @@ class ProgramBuffers {
     OperatorId op = kNone;
     std::vector<bool> same;
     std::vector<bool> reads;
+    // What it reads through operands that are no copies (HeldAs), whether for its own microbatch.
+    std::vector<std::pair<TensorId, bool>> sources;
   };
+
+  void AddSources(TensorId operand, bool same, std::vector<std::pair<TensorId, bool>>* sources) {
+    const TensorId held = HeldAs(operand);
+    if (held != operand && Owned(held)) sources->emplace_back(held, same);
+  }
 
   // What is there from the start.
   std::optional<Violation> PlaceInputs() {
@@ -181,6 +192,12 @@ class ProgramBuffers {
       Instances(op.inputs[i], user.same[i], event, [&](const Slot& slot, int64_t m) {
         if (violation || slot.Holds({op.inputs[i], m})) return;
         violation = Overwritten(op.inputs[i], m, slot, event);
+      });
+    }
+    for (const auto& [source, same] : user.sources) {
+      Instances(source, same, event, [&, source = source](const Slot& slot, int64_t m) {
+        if (violation || slot.Holds({source, m})) return;
+        violation = Overwritten(source, m, slot, event);
       });
     }
     for (size_t o = 0; o < op.outputs.size() && !violation; ++o) {

@@ -82,6 +82,21 @@ TEST(InPlace, WhatReadsOtherElementsMayNotOverwriteThem) {
               StartsWith("MALFORMED: operand overwritten while it is read"));
 }
 
+// w is one for all microbatches: that of the first overwrites what the second receives.
+TEST(InPlace, WhatAllMicrobatchesReadIsNotOverwrittenByOne) {
+  const auto shifted = [](const std::string& slot) {
+    return R"({"planproof": 1, "specification": {"inputs": {"w": [2, 2]}, "operators": [
+      {"op": "mul", "in": ["w", 0], "out": "z"}, {"op": "concat", "in": ["z", "w"], "out": "t"}],
+      "outputs": {"t": {"0": "microbatch"}}},
+      "plan": {"mesh": {"a": 1}, "microbatches": 2, "programs": [{"inputs": {"w": {}},
+        "operators": [{"op": "permute", "over": "microbatch", "pairs": [[0, 1]], "in": "w", "out": "t"}],
+        "buffers": {"w": {"name": "b", "slots": 2}, "t": {"name": ")" +
+           slot + R"(", "slots": 2}}}]}})";
+  };
+  EXPECT_EQ(Said(shifted("c")), "PROVED");
+  EXPECT_THAT(Said(shifted("b")), HasSubstr("w is read after buffer"));
+}
+
 TEST(InPlace, OnlyWhatIsStillReadCounts) {
   // x has been read before: another operator may write anything there.
   EXPECT_EQ(Said(Same(R"({"op": "exp", "in": "x", "out": "t"},
