@@ -1,6 +1,8 @@
 #include "frontend/plan/json_cursor.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
 
 namespace planproof::plan {
@@ -15,19 +17,28 @@ absl::Status JsonCursor::WrongKind(const JsonValue& at, const std::string& expec
   return Error(at, absl::StrCat("is ", KindName(at.kind), "; ", expected, " is expected"));
 }
 
-absl::Status JsonCursor::Object(const JsonValue& value,
-                                std::initializer_list<const char*> known) const {
+absl::Status JsonCursor::Object(const JsonValue& value, std::initializer_list<const char*> known,
+                                const std::string& remedy) const {
   PLAN_RETURN_IF_ERROR(IsObject(value));
   for (size_t i = 0; i < value.keys.size(); ++i) {
-    bool found = false;
+    bool found = value.keys[i] == kNote;
     for (const char* key : known) found = found || value.keys[i] == key;
-    if (found) continue;
-    std::string list;
-    for (const char* key : known) absl::StrAppend(&list, list.empty() ? "" : ", ", key);
-    return Error(value.items[i],
-                 absl::StrCat("key \"", value.keys[i], "\" is not known; keys here are ", list));
+    if (!found) {
+      return UnknownKey(value.items[i], value.keys[i], {known.begin(), known.end()}, remedy);
+    }
   }
   return absl::OkStatus();
+}
+
+absl::Status JsonCursor::UnknownKey(const JsonValue& at, const std::string& key,
+                                    const std::vector<std::string>& known,
+                                    const std::string& remedy) const {
+  const std::string near = DidYouMean(key, known);
+  return Error(
+      at, absl::StrCat(
+              "key \"", key, "\" is not known",
+              near.empty() ? absl::StrCat("; keys here are ", absl::StrJoin(known, ", ")) : near,
+              remedy));
 }
 
 absl::Status JsonCursor::IsObject(const JsonValue& value) const {

@@ -13,6 +13,9 @@
 
 namespace planproof::plan {
 
+// The key that takes text for people; every object has it, except where names are keys.
+inline constexpr char kNote[] = "note";
+
 class JsonCursor {
  public:
   JsonCursor(const JsonValue& root, std::string file) : root_(root), file_(std::move(file)) {}
@@ -20,8 +23,13 @@ class JsonCursor {
   // "FILE:LINE: POINTER: message".
   absl::Status Error(const JsonValue& at, const std::string& message) const;
   absl::Status WrongKind(const JsonValue& at, const std::string& expected) const;
-  // `value` is an object all of whose keys are among `known`.
-  absl::Status Object(const JsonValue& value, std::initializer_list<const char*> known) const;
+  // `value` is an object all of whose keys are among `known`, or kNote. `remedy` ends the message
+  // about another key.
+  absl::Status Object(const JsonValue& value, std::initializer_list<const char*> known,
+                      const std::string& remedy = "") const;
+  // "key "ovr" is not known; did you mean "over"?", or which keys there are, and `remedy`.
+  absl::Status UnknownKey(const JsonValue& at, const std::string& key,
+                          const std::vector<std::string>& known, const std::string& remedy) const;
   absl::Status IsObject(const JsonValue& value) const;
   absl::Status IsArray(const JsonValue& value) const;
 

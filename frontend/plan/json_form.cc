@@ -171,13 +171,7 @@ absl::Status ReadSpecification(const JsonCursor& json, const JsonValue& value, S
     }
   }
   if (const JsonValue* outputs = value.Find("outputs")) {
-    google::protobuf::RepeatedPtrField<NamedRelation> relations;
-    PLAN_RETURN_IF_ERROR(ReadNamedRelations(json, *outputs, &relations));
-    for (NamedRelation& relation : relations) {
-      RequiredOutput* output = out->add_outputs();
-      output->set_name(relation.name());
-      *output->mutable_relation() = std::move(*relation.mutable_relation());
-    }
+    PLAN_RETURN_IF_ERROR(ReadRequiredOutputs(json, *outputs, out->mutable_outputs()));
   }
   if (const JsonValue* updates = value.Find("updates")) {
     PLAN_RETURN_IF_ERROR(json.IsObject(*updates));

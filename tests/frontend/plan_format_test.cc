@@ -139,7 +139,8 @@ TEST(PlanFormat, AnOperatorReadsOnlyItsOwnDevices) {
   const std::string two = R"({
     "planproof": 1,
     "specification": {"inputs": {"x": [4]}, "operators": [
-      {"op": "exp", "in": "x", "out": "h"}, {"op": "neg", "in": "h", "out": "y"}], "outputs": ["y"]},
+      {"op": "exp", "in": "x", "out": "h"}, {"op": "neg", "in": "h", "out": "y"}],
+      "outputs": {"y": {"on": {"pp": 1}}}},
     "plan": {"mesh": {"pp": 2}, "programs": [
       {"name": "a", "devices": {"pp": 0}, "inputs": ["x"],
        "operators": [{"op": "exp", "in": "x", "out": "h"}]},

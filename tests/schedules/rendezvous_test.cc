@@ -47,7 +47,7 @@ std::string TwoMessages(const std::string& channel) {
   return absl::StrCat(R"json({"planproof": 1,
     "specification": {"inputs": {"x": [4]}, "operators": [
       {"op": "exp", "in": "x", "out": "a"}, {"op": "neg", "in": "x", "out": "b"},
-      {"op": "add", "in": ["a", "b"], "out": "y"}], "outputs": ["y"]},
+      {"op": "add", "in": ["a", "b"], "out": "y"}], "outputs": {"y": {}}},
     "plan": {"mesh": {"pp": 2}, "programs": [
       {"name": "s0", "devices": {"pp": 0}, "inputs": ["x"], "schedule": ["A", "B"], "operators": [
         {"op": "exp", "in": "x", "out": "a", "phase": "A"},

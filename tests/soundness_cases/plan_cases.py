@@ -214,7 +214,8 @@ def lineage_rows():
                              "lineage": {"t": {"of": "x", "partial": "rank"}}, "outputs": outputs})
         case(f"S2_swapped_terms_{n}", "REFUTED",
              spec([op("add", ["x1", "x2"], "x"), op("square", "x1", "q1"), op("square", "x2", "q2"),
-                   op("add", ["q1", "q2"], "y")], ["y"], inputs={"x1": [n], "x2": [n]}),
+                   op("add", ["q1", "q2"], "y")], {"y": {"on": {"replica": 0}}},
+                  inputs={"x1": [n], "x2": [n]}),
              {"mesh": {"replica": 2, "rank": 2}, "programs": programs},
              "replicas equal in total and not term by term")
         case(f"S3_partial_maxima_{n}", "PROVED",
