@@ -278,9 +278,9 @@ absl::Status PlanBuilder::AddInputs(ProgramState* state) {
     tensor.role = model.role;
     tensor.device = state->device;
     tensor.source = {plan_file_, input.relation().line(), ""};
-    input_boxes_[resolved->logical].push_back({absl::StrCat("program ", state->name),
-                                               resolved->lineage.map, tensor.shape,
-                                               resolved->overlap});
+    input_boxes_[resolved->logical].push_back(
+        {absl::StrCat("program ", state->name), resolved->lineage.map, tensor.shape,
+         static_cast<int>(tensor.axes.size()), resolved->overlap});
     std::vector<ReadAs>& reads = read_as_[{state, resolved->logical}];
     if (std::none_of(reads.begin(), reads.end(), [&](const ReadAs& read) {
           return read.axes == resolved->axes && read.map == resolved->lineage.map;

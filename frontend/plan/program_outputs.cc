@@ -286,7 +286,7 @@ absl::Status PlanBuilder::AddClaim(ProgramState* state, const std::string& logic
   required.what =
       programs_.size() == 1 ? logical : absl::StrCat(logical, " of program ", state->name);
   boxes->push_back({absl::StrCat("program ", state->name), resolved->lineage.map, tensor.shape,
-                    resolved->overlap});
+                    static_cast<int>(tensor.axes.size()), resolved->overlap});
   problem_.required.push_back(std::move(required));
   return absl::OkStatus();
 }

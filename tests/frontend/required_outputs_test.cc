@@ -112,9 +112,9 @@ constexpr char kNothing[] = R"("operators": [])";
 TEST(RequiredOutputs, TheGradientOfAParameterIsAskedOfThoseWhoHoldTheParameter) {
   for (const char* outputs : {R"("outputs": ["grad.w"])", R"("outputs": {"grad.w": {}})"}) {
     EXPECT_EQ(Said(Stages(outputs, kNothing)), "read") << outputs;
-    for (const char* holder : {R"("inputs": ["w"], "operators": [])",
-                               R"("inputs": {"v": {"of": "w"}}, "operators": [])",
-                               R"("inputs": {"v": {"of": "w", "0": [0, 4]}}, "operators": [])"}) {
+    for (const char* holder :
+         {R"("inputs": ["w"], "operators": [])", R"("inputs": {"v": {"of": "w"}}, "operators": [])",
+          R"("inputs": {"v": {"of": "w", "0": [0, 4]}}, "operators": [])"}) {
       EXPECT_THAT(Said(Stages(outputs, holder)),
                   HasSubstr("program \"c\" claims no \"grad.w\", but reads the parameter"))
           << holder;
@@ -123,7 +123,8 @@ TEST(RequiredOutputs, TheGradientOfAParameterIsAskedOfThoseWhoHoldTheParameter) 
 }
 
 TEST(RequiredOutputs, AnUpdatedParameterIsAskedOfThoseWhoHoldTheParameter) {
-  const std::string updates = R"("outputs": {"loss": {"on": {"pp": 1}}}, "updates": {"w": "w.new"})";
+  const std::string updates =
+      R"("outputs": {"loss": {"on": {"pp": 1}}}, "updates": {"w": "w.new"})";
   EXPECT_EQ(Said(Stages(updates, kNothing)), "read");
   for (const char* holder : {R"("inputs": ["w"], "operators": [])",
                              R"("inputs": {"v": {"of": "w"}}, "operators": [])"}) {
