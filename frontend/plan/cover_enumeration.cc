@@ -168,7 +168,8 @@ bool Overlap(const Held& a, const Held& b) {
     if (y <= x) ++j;
   }
   return std::any_of(common.begin(), common.end(), [&](const auto& entry) {
-    return a.sizes[entry.first.first] != entry.second || b.sizes[entry.first.second] != entry.second;
+    return a.sizes[entry.first.first] != entry.second ||
+           b.sizes[entry.first.second] != entry.second;
   });
 }
 
@@ -201,7 +202,8 @@ absl::Status CheckCoverByEnumeration(const sdfg::Shape& logical,
 
 absl::Status OverlapError(const CoverBox& a, const CoverBox& b) {
   return absl::InvalidArgumentError(absl::StrCat(
-      "overlap: ", a.holder, a.holder == b.holder ? " holds" : absl::StrCat(" and ", b.holder, " hold"),
+      "overlap: ", a.holder,
+      a.holder == b.holder ? " holds" : absl::StrCat(" and ", b.holder, " hold"),
       " overlapping slices that are not equal; if that is meant, say \"overlap\": true"));
 }
 

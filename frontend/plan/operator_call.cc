@@ -44,6 +44,7 @@ absl::StatusOr<solver::Rational> ParseLiteral(const std::string& text,
     return absl::InvalidArgumentError(
         absl::StrCat("\"", text.substr(0, 40), "\" is no number; 12, 0.5, 1e-5 or 1/3 are"));
   }
+  if (!IsDecimal(text)) return value;
   for (const auto& [literal, exact] : rounded) {
     if (literal == value) return exact;
   }

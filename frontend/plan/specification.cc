@@ -1,7 +1,6 @@
 #include "frontend/plan/specification.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "frontend/plan/relation.h"
 #include "frontend/plan/remedies.h"
 #include "frontend/plan/reverse_mode.h"
+#include "frontend/plan/rounded_literal.h"
 #include "frontend/plan/status_macros.h"
 
 namespace planproof::plan {
@@ -18,6 +18,7 @@ namespace {
 using sdfg::TensorId;
 
 constexpr int kMaxOperators = 2'000'000;
+constexpr int kMaxLiterals = 4096;
 
 sdfg::TensorRole RoleOf(Role role) {
   switch (role) {
@@ -60,23 +61,20 @@ class LogicalBuilder {
   }
 
   absl::Status AddLiterals() {
+    if (specification_.literals_size() > kMaxLiterals) {
+      return At({file_, 0, "/specification/literals"},
+                absl::StrCat("more than ", kMaxLiterals, " literals"));
+    }
     for (const RoundedLiteral& literal : specification_.literals()) {
-      const Position at{file_, literal.line(), "/specification/literals"};
-      solver::Rational value;
-      solver::Rational exact;
-      const absl::StatusOr<solver::Rational> a = ParseLiteral(literal.literal(), {});
-      const absl::StatusOr<solver::Rational> b = ParseLiteral(literal.exact(), {});
-      if (!a.ok()) return At(at, a.status());
-      if (!b.ok()) return At(at, b.status());
-      value = *a;
-      exact = *b;
-      const double wide = exact.ToDouble();
-      const auto single = static_cast<float>(wide);
-      if (!std::isfinite(single) || single != static_cast<float>(value.ToDouble())) {
-        return At(at, absl::StrCat(literal.literal(), " is not the float32 rounding of ",
-                                   literal.exact()));
+      const Position at{file_, literal.line(),
+                        absl::StrCat("/specification/literals/", literal.literal())};
+      const auto pair = ReadRoundedLiteral(literal.literal(), literal.exact());
+      if (!pair.ok()) return At(at, pair.status());
+      for (const auto& [value, exact] : out_.literals) {
+        if (value == pair->first) return At(at, "stands for two numbers; keep one");
       }
-      out_.literals.emplace_back(value, exact);
+      out_.literals.push_back(*pair);
+      if (pair->first == pair->second) continue;
       out_.assumptions.push_back(absl::StrCat("literal ", literal.literal(),
                                               " is the float32 rounding of ", literal.exact()));
     }

@@ -291,7 +291,8 @@ TEST(Cover, AgreesWithSetsOnRandomMaps) {
     std::vector<const CoverBox*> pointers;
     for (const CoverBox& box : boxes) pointers.push_back(&box);
     covered += covers ? 1 : 0;
-    ASSERT_EQ(CheckCoverOf(logical, boxes).ok(), covers) << TextOf(logical, boxes) << ": " << Verdict(logical, boxes);
+    ASSERT_EQ(CheckCoverOf(logical, boxes).ok(), covers)
+        << TextOf(logical, boxes) << ": " << Verdict(logical, boxes);
     ASSERT_EQ(CheckCoverByEnumeration(logical, pointers).ok(), covers)
         << TextOf(logical, boxes) << ": " << CheckCoverByEnumeration(logical, pointers);
   }
