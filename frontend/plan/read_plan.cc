@@ -2,10 +2,12 @@
 
 #include <cstdio>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "frontend/plan/json_form.h"
 #include "frontend/plan/program.h"
 #include "frontend/plan/raw_form.h"
@@ -91,6 +93,94 @@ absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path) {
   return ParsePlanFile(content, path);
 }
 
+namespace {
+
+using NamedFile = std::pair<std::string, PlanFile>;
+
+// The files that have the roles; one file may have both.
+struct Roles {
+  const NamedFile* specification = nullptr;
+  const NamedFile* plan = nullptr;
+};
+
+absl::StatusOr<Roles> FindRoles(const std::vector<NamedFile>& files) {
+  Roles roles;
+  for (const NamedFile& file : files) {
+    if (file.second.has_problem()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file.first, ": a raw problem is complete and stands alone"));
+    }
+    if (file.second.has_specification()) {
+      if (roles.specification != nullptr) {
+        return absl::InvalidArgumentError(absl::StrCat(file.first, ": a second specification; ",
+                                                       roles.specification->first, " has one"));
+      }
+      roles.specification = &file;
+    }
+    if (file.second.has_plan()) {
+      if (roles.plan != nullptr) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(file.first, ": a second plan; ", roles.plan->first, " has one"));
+      }
+      roles.plan = &file;
+    }
+  }
+  const std::string first = files.empty() ? "no file" : files[0].first;
+  if (roles.specification == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(first, ": no \"specification\"; give the file that has it too"));
+  }
+  if (roles.plan == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(first, ": no \"plan\"; give the file that has it too"));
+  }
+  return roles;
+}
+
+// `library` and what the file declares.
+absl::StatusOr<sdfg::OperatorLibrary> WithDeclarationsOf(const NamedFile& file,
+                                                         const sdfg::OperatorLibrary& library) {
+  sdfg::OperatorLibrary extended = library.Copy();
+  if (file.second.operators().empty()) return extended;
+  PLAN_RETURN_IF_ERROR(
+      extended.AddDeclarations(file.second.operators(), absl::StrCat(file.first, "/operators")));
+  return extended;
+}
+
+// Operators of the plan that `extended` knows and `library` does not.
+std::set<std::string> UsedOfThePlan(const Plan& plan, const sdfg::OperatorLibrary& library,
+                                    const sdfg::OperatorLibrary& extended) {
+  std::set<std::string> used;
+  const auto add = [&](const Operator& op) {
+    if (extended.Contains(op.op()) && !library.Contains(op.op())) used.insert(op.op());
+  };
+  for (const Program& program : plan.programs()) {
+    for (const Operator& op : program.operators()) add(op);
+    for (const Exception& exception : program.exceptions()) {
+      for (const Operator& op : exception.operators()) add(op);
+    }
+  }
+  return used;
+}
+
+// A plan that defined what the specification says would be its own judge.
+absl::Status CheckOwnDefinitions(const Roles& roles, const sdfg::OperatorLibrary& own,
+                                 const sdfg::OperatorLibrary& of_plan) {
+  const Specification& specification = roles.specification->second.specification();
+  for (int i = 0; i < specification.operators_size(); ++i) {
+    const Operator& op = specification.operators(i);
+    if (own.Contains(op.op()) || !of_plan.Contains(op.op())) continue;
+    return At(
+        {roles.specification->first, op.line(), absl::StrCat("/specification/operators/", i)},
+        absl::UnimplementedError(absl::StrCat(
+            "operator '", op.op(), "' is declared by the plan's file, ", roles.plan->first,
+            "; what the specification uses is declared in its own file or with --operators")));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<lineage::Problem> BuildProblemFromFiles(
     const std::vector<std::pair<std::string, PlanFile>>& files,
     const sdfg::OperatorLibrary& library) {
@@ -101,52 +191,31 @@ absl::StatusOr<lineage::Problem> BuildProblemFromFiles(
         problem.status().code(),
         absl::StrCat(files[0].first, ": ", std::string(problem.status().message())));
   }
-  const std::pair<std::string, PlanFile>* specification = nullptr;
-  const std::pair<std::string, PlanFile>* plan = nullptr;
-  const sdfg::OperatorLibrary* operators = &library;
-  sdfg::OperatorLibrary extended;
-  for (const auto& file : files) {
-    if (file.second.has_problem()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(file.first, ": a raw problem is complete and stands alone"));
-    }
-    if (file.second.has_specification()) {
-      if (specification != nullptr) {
-        return absl::InvalidArgumentError(absl::StrCat(file.first, ": a second specification; ",
-                                                       specification->first, " has one"));
-      }
-      specification = &file;
-    }
-    if (file.second.has_plan()) {
-      if (plan != nullptr) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(file.first, ": a second plan; ", plan->first, " has one"));
-      }
-      plan = &file;
-    }
-    if (!file.second.operators().empty()) {
-      if (operators == &library) {
-        extended = library.Copy();
-        operators = &extended;
-      }
-      PLAN_RETURN_IF_ERROR(extended.AddDeclarations(file.second.operators(),
-                                                    absl::StrCat(file.first, "/operators")));
-    }
-  }
-  const std::string first = files.empty() ? "no file" : files[0].first;
-  if (specification == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(first, ": no \"specification\"; give the file that has it too"));
-  }
-  if (plan == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(first, ": no \"plan\"; give the file that has it too"));
+  PLAN_ASSIGN_OR_RETURN(const Roles roles, FindRoles(files));
+  const auto& [specification_file, specification] = *roles.specification;
+  const auto& [plan_file, plan] = *roles.plan;
+  const bool one_file = roles.specification == roles.plan;
+  PLAN_ASSIGN_OR_RETURN(const sdfg::OperatorLibrary of_specification,
+                        WithDeclarationsOf(*roles.specification, library));
+  sdfg::OperatorLibrary of_plan = of_specification.Copy();
+  if (!one_file) {
+    PLAN_ASSIGN_OR_RETURN(of_plan, WithDeclarationsOf(*roles.plan, of_specification));
+    PLAN_RETURN_IF_ERROR(CheckOwnDefinitions(roles, of_specification, of_plan));
   }
   PLAN_ASSIGN_OR_RETURN(
       LogicalModel logical,
-      BuildLogicalModel(specification->second.specification(), specification->first, *operators));
-  return BuildProblem(std::move(logical), specification->second.specification(),
-                      specification->first, plan->second.plan(), plan->first, *operators);
+      BuildLogicalModel(specification.specification(), specification_file, of_specification));
+  PLAN_ASSIGN_OR_RETURN(lineage::Problem problem,
+                        BuildProblem(std::move(logical), specification.specification(),
+                                     specification_file, plan.plan(), plan_file, of_plan));
+  const std::set<std::string> declared =
+      UsedOfThePlan(plan.plan(), one_file ? library : of_specification, of_plan);
+  if (!declared.empty()) {
+    problem.assumptions.push_back(absl::StrCat(plan_file, " declares operators of the plan",
+                                               one_file ? " and of the specification: " : ": ",
+                                               absl::StrJoin(declared, ", ")));
+  }
+  return problem;
 }
 
 absl::StatusOr<lineage::Problem> ReadPlan(const std::vector<std::string>& paths,

@@ -86,8 +86,9 @@ absl::StatusOr<std::pair<Rational, Rational>> ReadRoundedLiteral(const std::stri
   PLAN_ASSIGN_OR_RETURN(const Rational value, ParseLiteral(exact, {}));
   if (!IsDecimal(literal)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(literal, " stands for itself, as integers and fractions do; only a decimal "
-                              "such as 16777216.0 can be a rounding"));
+        absl::StrCat(literal,
+                     " stands for itself, as integers and fractions do; only a decimal "
+                     "such as 16777216.0 can be a rounding"));
   }
   const std::optional<Rational> single = NearestFloat32(value);
   if (!single.has_value() || (single->IsZero() && !value.IsZero())) {

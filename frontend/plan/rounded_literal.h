@@ -24,8 +24,8 @@ std::optional<solver::Rational> NearestFloat32(const solver::Rational& value);
 bool IsDecimal(const std::string& text);
 
 // The pair (value of `literal`, value of `exact`). InvalidArgument unless `literal` is the decimal
-// that a program prints for the float32 nearest to `exact`: its exact value, or that value rounded to
-// some number of digits which still tells it from its neighbours.
+// that a program prints for the float32 nearest to `exact`: its exact value, or that value rounded
+// to some number of digits which still tells it from its neighbours.
 absl::StatusOr<std::pair<solver::Rational, solver::Rational>> ReadRoundedLiteral(
     const std::string& literal, const std::string& exact);
 
