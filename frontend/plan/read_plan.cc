@@ -137,13 +137,13 @@ absl::StatusOr<Roles> FindRoles(const std::vector<NamedFile>& files) {
   return roles;
 }
 
-// `library` and what the file declares.
-absl::StatusOr<sdfg::OperatorLibrary> WithDeclarationsOf(const NamedFile& file,
-                                                         const sdfg::OperatorLibrary& library) {
-  sdfg::OperatorLibrary extended = library.Copy();
-  if (file.second.operators().empty()) return extended;
+// `library`, or `extended` with what the file declares as well.
+absl::StatusOr<const sdfg::OperatorLibrary*> WithDeclarationsOf(
+    const NamedFile& file, const sdfg::OperatorLibrary& library, sdfg::OperatorLibrary* extended) {
+  if (file.second.operators().empty()) return &library;
+  *extended = library.Copy();
   PLAN_RETURN_IF_ERROR(
-      extended.AddDeclarations(file.second.operators(), absl::StrCat(file.first, "/operators")));
+      extended->AddDeclarations(file.second.operators(), absl::StrCat(file.first, "/operators")));
   return extended;
 }
 
@@ -195,21 +195,23 @@ absl::StatusOr<lineage::Problem> BuildProblemFromFiles(
   const auto& [specification_file, specification] = *roles.specification;
   const auto& [plan_file, plan] = *roles.plan;
   const bool one_file = roles.specification == roles.plan;
-  PLAN_ASSIGN_OR_RETURN(const sdfg::OperatorLibrary of_specification,
-                        WithDeclarationsOf(*roles.specification, library));
-  sdfg::OperatorLibrary of_plan = of_specification.Copy();
+  sdfg::OperatorLibrary extended, extended_by_plan;
+  PLAN_ASSIGN_OR_RETURN(const sdfg::OperatorLibrary* of_specification,
+                        WithDeclarationsOf(*roles.specification, library, &extended));
+  const sdfg::OperatorLibrary* of_plan = of_specification;
   if (!one_file) {
-    PLAN_ASSIGN_OR_RETURN(of_plan, WithDeclarationsOf(*roles.plan, of_specification));
-    PLAN_RETURN_IF_ERROR(CheckOwnDefinitions(roles, of_specification, of_plan));
+    PLAN_ASSIGN_OR_RETURN(of_plan,
+                          WithDeclarationsOf(*roles.plan, *of_specification, &extended_by_plan));
+    PLAN_RETURN_IF_ERROR(CheckOwnDefinitions(roles, *of_specification, *of_plan));
   }
   PLAN_ASSIGN_OR_RETURN(
       LogicalModel logical,
-      BuildLogicalModel(specification.specification(), specification_file, of_specification));
+      BuildLogicalModel(specification.specification(), specification_file, *of_specification));
   PLAN_ASSIGN_OR_RETURN(lineage::Problem problem,
                         BuildProblem(std::move(logical), specification.specification(),
-                                     specification_file, plan.plan(), plan_file, of_plan));
+                                     specification_file, plan.plan(), plan_file, *of_plan));
   const std::set<std::string> declared =
-      UsedOfThePlan(plan.plan(), one_file ? library : of_specification, of_plan);
+      UsedOfThePlan(plan.plan(), one_file ? library : *of_specification, *of_plan);
   if (!declared.empty()) {
     problem.assumptions.push_back(absl::StrCat(plan_file, " declares operators of the plan",
                                                one_file ? " and of the specification: " : ": ",

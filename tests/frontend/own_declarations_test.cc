@@ -50,13 +50,13 @@ absl::StatusOr<lineage::Problem> Read(const std::string& specification, const st
 
 TEST(OwnDeclarations, ThePlanDoesNotDefineWhatTheSpecificationSays) {
   for (const bool binary : {false, true}) {
-    const absl::Status status =
-        Read(Specification("", "f"), Plan(kTwice, "f"), binary).status();
+    const absl::Status status = Read(Specification("", "f"), Plan(kTwice, "f"), binary).status();
     EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
-    EXPECT_THAT(std::string(status.message()),
-                HasSubstr("/specification/operators/0: operator 'f' is declared by the plan's file, "
-                          "plan.json; what the specification uses is declared in its own file or "
-                          "with --operators"));
+    EXPECT_THAT(
+        std::string(status.message()),
+        HasSubstr("/specification/operators/0: operator 'f' is declared by the plan's file, "
+                  "plan.json; what the specification uses is declared in its own file or "
+                  "with --operators"));
   }
 }
 
@@ -105,8 +105,7 @@ TEST(OwnDeclarations, OneFileDeclaresForBoth) {
 
 TEST(OwnDeclarations, ADeclarationOfTheSpecificationIsNotReplaced) {
   const absl::Status status =
-      Read(Specification(kTwice, "f"),
-           Plan(R"("operators": "op f(x) -> y = 3 * x",)", "f"))
+      Read(Specification(kTwice, "f"), Plan(R"("operators": "op f(x) -> y = 3 * x",)", "f"))
           .status();
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("plan.json/operators:1:1: operator 'f' is already declared at "
