@@ -23,14 +23,16 @@ class JsonCursor {
   // "FILE:LINE: POINTER: message".
   absl::Status Error(const JsonValue& at, const std::string& message) const;
   absl::Status WrongKind(const JsonValue& at, const std::string& expected) const;
-  // `value` is an object all of whose keys are among `known`, or kNote. `remedy` ends the message
-  // about another key.
+  // `value` is an object all of whose keys are among `known`, or kNote. The message about another
+  // key names the nearest one; if none is near, it ends with `otherwise`, or lists those known.
   absl::Status Object(const JsonValue& value, std::initializer_list<const char*> known,
-                      const std::string& remedy = "") const;
-  // "key "ovr" is not known; did you mean "over"?", or which keys there are, and `remedy`.
+                      const std::string& otherwise = "") const;
+  absl::Status Keys(const JsonValue& object, const std::vector<std::string>& known,
+                    const std::string& otherwise = "") const;
   absl::Status UnknownKey(const JsonValue& at, const std::string& key,
-                          const std::vector<std::string>& known, const std::string& remedy) const;
-  absl::Status IsObject(const JsonValue& value) const;
+                          const std::vector<std::string>& known,
+                          const std::string& otherwise = "") const;
+  absl::Status IsObject(const JsonValue& value, const std::string& expected = "an object") const;
   absl::Status IsArray(const JsonValue& value) const;
 
   absl::StatusOr<std::string> String(const JsonValue& value) const;

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "frontend/plan/json_form_internal.h"
 #include "frontend/plan/status_macros.h"
 
@@ -39,6 +40,9 @@ absl::Status ReadShard(const JsonCursor& json, const JsonValue& value, ShardedDi
     out->set_start(start);
     out->set_stop(stop);
     return absl::OkStatus();
+  }
+  if (value.kind != JsonValue::Kind::kString && value.kind != JsonValue::Kind::kArray) {
+    return json.WrongKind(value, "the name of an axis, a list of axes or a range [start, stop]");
   }
   PLAN_ASSIGN_OR_RETURN(std::vector<std::string> axes, json.Names(value));
   if (axes.empty()) return json.Error(value, "at least one axis is expected");
@@ -109,7 +113,9 @@ absl::Status UnknownRelationKey(const JsonCursor& json, const std::string& key,
   }
   std::vector<std::string> known = {"of", "map", "shape", "partial", "overlap", "factor"};
   if (required) known.insert(known.begin(), "on");
-  return json.UnknownKey(item, key, known, ", and dimensions \"0\", \"1\", ...");
+  return json.UnknownKey(
+      item, key, known,
+      absl::StrCat("keys here are dimensions \"0\", \"1\", ... and ", absl::StrJoin(known, ", ")));
 }
 
 // `on`: where the devices of a required output go; nullptr for other relations.
@@ -192,7 +198,7 @@ absl::Status ReadNamedRelations(const JsonCursor& json, const JsonValue& value,
 
 absl::Status ReadCoordinates(const JsonCursor& json, const JsonValue& value,
                              google::protobuf::RepeatedPtrField<Coordinate>* out) {
-  PLAN_RETURN_IF_ERROR(json.IsObject(value));
+  PLAN_RETURN_IF_ERROR(json.IsObject(value, "an object of coordinates, such as {\"pp\": 0},"));
   for (size_t i = 0; i < value.items.size(); ++i) {
     Coordinate* coordinate = out->Add();
     coordinate->set_axis(value.keys[i]);

@@ -59,6 +59,7 @@ absl::StatusOr<lineage::Problem> PlanBuilder::Run() {
         absl::StrCat("devices hold the slices of inputs that the plan declares: ",
                      absl::StrJoin(plan_declared_, ", ")));
   }
+  WarnOfUnread();
   if (absl::Status status = problem_.logical.Check(); !status.ok()) {
     return At({specification_file_, 0, "/specification"}, status);
   }

@@ -101,6 +101,8 @@ class PlanBuilder {
                                           const Position& position, bool record);
   absl::StatusOr<sdfg::TensorId> Lookup(ProgramState* state, const std::string& name,
                                         bool remote_allowed);
+  // A backward operator further down that makes the gradient `name`; or empty.
+  std::string MadeLater(const ProgramState& state, const std::string& name) const;
   // What to do about a name that is not defined in the program: "; did you mean ...".
   std::string RemedyFor(const ProgramState& state, const std::string& name) const;
   // program_backward.cc
@@ -170,6 +172,9 @@ class PlanBuilder {
   absl::Status CheckInputCover(sdfg::TensorId logical, const std::vector<CoverBox>& boxes) const;
   absl::Status CheckCover(const std::string& what, sdfg::TensorId logical,
                           const std::vector<CoverBox>& boxes) const;
+
+  // program_unread.cc: warns of inputs that nothing reads.
+  void WarnOfUnread();
 
   // Common.
   Position WhereOperator(const ProgramState& state, int index) const;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "frontend/plan/collective_keys.h"
 #include "frontend/plan/program_builder.h"
+#include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
 
 namespace planproof::plan {
@@ -78,6 +79,11 @@ absl::StatusOr<Definitions> PlanBuilder::BuildCollective(ProgramState* state, co
   }
   if (op.inputs_size() == 0 || op.outputs_size() != 1) {
     return At(position, absl::StrCat(op.op(), " has one output and at least one input"));
+  }
+  if (op.op() == "move" && op.inputs(0).tensor().find(':') == std::string::npos) {
+    return At(position,
+              absl::StrCat("move receives another program's tensor: \"PROGRAM:",
+                           op.inputs(0).tensor(), "\"", Known("programs", NamesOf(by_name_))));
   }
   if (remote) return BuildGroup(state, op, position);
   absl::StatusOr<TensorId> input = Lookup(state, op.inputs(0).tensor(), false);

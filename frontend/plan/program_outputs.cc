@@ -181,8 +181,9 @@ absl::Status PlanBuilder::AddClaims(const RequiredOutput& output, const Position
     if (boxes.size() > before) holders.push_back(state->name);
   }
   if (boxes.empty()) {
-    return At(at, absl::StrCat("no program claims the required output \"", output.name(),
-                               "\"; name the tensor that holds it under \"outputs\""));
+    return At(at,
+              absl::StrCat("no program claims the required output \"", output.name(),
+                           "\"; name the tensor that holds it under \"outputs\" of its program"));
   }
   if (holders.size() < programs_.size()) {
     for (const auto& state : programs_) {

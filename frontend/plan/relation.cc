@@ -34,9 +34,12 @@ class Resolver {
     const std::string& of = relation_.of().empty() ? default_of : relation_.of();
     const auto found = logical_.names->find(of);
     if (found == logical_.names->end()) {
-      return absl::InvalidArgumentError(absl::StrCat("the specification has no tensor \"", of,
-                                                     "\"; say which one with \"of\"",
-                                                     DidYouMean(of, NamesOf(*logical_.names))));
+      const std::string near = DidYouMean(of, NamesOf(*logical_.names));
+      const char* remedy = of.rfind("grad.", 0) == 0 && near.empty()
+                               ? "it derives gradients by its \"gradients\""
+                               : "say which one with \"of\"";
+      return absl::InvalidArgumentError(
+          absl::StrCat("the specification has no tensor \"", of, "\"; ", remedy, near));
     }
     out_.logical = found->second;
     out_.overlap = relation_.overlap();

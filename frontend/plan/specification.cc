@@ -37,6 +37,24 @@ sdfg::TensorRole RoleOf(Role role) {
   }
 }
 
+// The key under which the JSON form has tensors of this role.
+const char* PartOf(Role role) {
+  switch (role) {
+    case ROLE_INPUT:
+      return "inputs";
+    case ROLE_PARAMETER:
+      return "parameters";
+    case ROLE_BUFFER:
+      return "buffers";
+    case ROLE_ONE:
+      return "ones";
+    case ROLE_ZERO:
+      return "zeros";
+    default:
+      return "tensors";
+  }
+}
+
 class LogicalBuilder {
  public:
   LogicalBuilder(const Specification& specification, const std::string& file,
@@ -84,7 +102,9 @@ class LogicalBuilder {
   absl::Status AddInputs() {
     for (int i = 0; i < specification_.tensors_size(); ++i) {
       const TensorDeclaration& declaration = specification_.tensors(i);
-      const Position at = Where("tensors", i, declaration.line());
+      const Position at{
+          file_, declaration.line(),
+          absl::StrCat("/specification/", PartOf(declaration.role()), "/", declaration.name())};
       sdfg::Tensor tensor;
       tensor.name = declaration.name();
       tensor.role = RoleOf(declaration.role());

@@ -112,7 +112,7 @@ TEST(Rendezvous, AnExceptionLeavesNoRankWaiting) {
   EXPECT_THAT(said("tp", R"({"op": "neg", "in": "y", "out": "z"})"),
               HasSubstr("take no part in all_reduce over tp, whose result \"z\" they replace; the "
                         "others would wait for them"));
-  EXPECT_THAT(said("tp", R"([{"op": "all_gather", "over": "tp", "in": "y", "out": "q"},
+  EXPECT_THAT(said("tp", R"([{"op": "all_gather", "over": "tp", "dim": 0, "in": "y", "out": "q"},
                              {"op": "neg", "in": "y", "out": "z"}])"),
               HasSubstr("in place of \"z\", only the ranks that \"at\" names issue all_gather over "
                         "tp"));

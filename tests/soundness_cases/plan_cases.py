@@ -269,7 +269,7 @@ def lineage_rows():
         half = n // 2
         model = spec([op("sgd", ["w", "g"], "w.new", lr=0.5)], [], inputs={"g": [n, n]},
                      parameters={"w": [n, n]}, updates={"w": "w.new"})
-        gathered = [over("all_gather", "b", "w", "wb", dim=1), over("all_gather", "a", "wb", "W")]
+        gathered = [over("all_gather", "b", "w", "wb", dim=1), over("all_gather", "a", "wb", "W", dim=0)]
         def block(name, out, row, column):
             return [op("slice", name, out + ".r", dim=0, start=f"={row} * {half}",
                        stop=f"={row} * {half} + {half}"),
