@@ -257,8 +257,29 @@ absl::Status ReadProgram(const JsonCursor& json, const JsonValue& value, Program
   return absl::OkStatus();
 }
 
+// Text, or a list of lines.
+absl::Status ReadDeclarations(const JsonCursor& json, const JsonValue& value, std::string* out) {
+  if (value.kind == JsonValue::Kind::kString) {
+    *out = value.text;
+    return absl::OkStatus();
+  }
+  if (value.kind != JsonValue::Kind::kArray) {
+    return json.WrongKind(value, "declarations of operators, a text or a list of lines,");
+  }
+  for (const JsonValue& item : value.items) {
+    if (item.kind != JsonValue::Kind::kString) {
+      return json.WrongKind(item, "a line of a declaration, such as \"op f(x) -> y = 2 * x\",");
+    }
+    absl::StrAppend(out, item.text, "\n");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadPlanRole(const JsonCursor& json, const JsonValue& value, Plan* out) {
-  PLAN_RETURN_IF_ERROR(json.Object(value, {"mesh", "microbatches", "programs"}));
+  PLAN_RETURN_IF_ERROR(json.Object(value, {"mesh", "microbatches", "programs", "declarations"}));
+  if (const JsonValue* declarations = value.Find("declarations")) {
+    PLAN_RETURN_IF_ERROR(ReadDeclarations(json, *declarations, out->mutable_declarations()));
+  }
   if (const JsonValue* mesh = value.Find("mesh")) {
     PLAN_RETURN_IF_ERROR(
         json.IsObject(*mesh, "an object {axis: extent}, such as {\"dp\": 2, \"tp\": 4},"));
@@ -306,14 +327,7 @@ absl::StatusOr<PlanFile> ReadJsonForm(std::string_view text, const std::string& 
   out.set_magic("planproof-plan");
   out.set_version(kVersion);
   if (const JsonValue* operators = root.Find("operators")) {
-    if (operators->kind == JsonValue::Kind::kArray) {
-      for (const JsonValue& item : operators->items) {
-        PLAN_ASSIGN_OR_RETURN(std::string declaration, json.String(item));
-        absl::StrAppend(out.mutable_operators(), declaration, "\n");
-      }
-    } else {
-      PLAN_ASSIGN_OR_RETURN(*out.mutable_operators(), json.String(*operators));
-    }
+    PLAN_RETURN_IF_ERROR(ReadDeclarations(json, *operators, out.mutable_operators()));
   }
   if (const JsonValue* problem = root.Find("problem")) {
     PLAN_RETURN_IF_ERROR(json.IsObject(*problem));

@@ -137,13 +137,14 @@ absl::StatusOr<Roles> FindRoles(const std::vector<NamedFile>& files) {
   return roles;
 }
 
-// `library`, or `extended` with what the file declares as well.
-absl::StatusOr<const sdfg::OperatorLibrary*> WithDeclarationsOf(
-    const NamedFile& file, const sdfg::OperatorLibrary& library, sdfg::OperatorLibrary* extended) {
-  if (file.second.operators().empty()) return &library;
+// `library`, or `extended` with these declarations as well.
+absl::StatusOr<const sdfg::OperatorLibrary*> With(const std::string& declarations,
+                                                  const std::string& where,
+                                                  const sdfg::OperatorLibrary& library,
+                                                  sdfg::OperatorLibrary* extended) {
+  if (declarations.empty()) return &library;
   *extended = library.Copy();
-  PLAN_RETURN_IF_ERROR(
-      extended->AddDeclarations(file.second.operators(), absl::StrCat(file.first, "/operators")));
+  PLAN_RETURN_IF_ERROR(extended->AddDeclarations(declarations, where));
   return extended;
 }
 
@@ -173,7 +174,7 @@ absl::Status CheckOwnDefinitions(const Roles& roles, const sdfg::OperatorLibrary
     return At(
         {roles.specification->first, op.line(), absl::StrCat("/specification/operators/", i)},
         absl::UnimplementedError(absl::StrCat(
-            "operator '", op.op(), "' is declared by the plan's file, ", roles.plan->first,
+            "operator '", op.op(), "' is declared for the plan alone, by ", roles.plan->first,
             "; what the specification uses is declared in its own file or with --operators")));
   }
   return absl::OkStatus();
@@ -195,13 +196,19 @@ absl::StatusOr<lineage::Problem> BuildProblemFromFiles(
   const auto& [specification_file, specification] = *roles.specification;
   const auto& [plan_file, plan] = *roles.plan;
   const bool one_file = roles.specification == roles.plan;
-  sdfg::OperatorLibrary extended, extended_by_plan;
+  // What the plan alone may use: the operators of its file, if that is another, and its own.
+  const std::string of_file = one_file ? "" : plan.operators();
+  sdfg::OperatorLibrary extended, extended_by_file, extended_by_plan;
   PLAN_ASSIGN_OR_RETURN(const sdfg::OperatorLibrary* of_specification,
-                        WithDeclarationsOf(*roles.specification, library, &extended));
-  const sdfg::OperatorLibrary* of_plan = of_specification;
-  if (!one_file) {
-    PLAN_ASSIGN_OR_RETURN(of_plan,
-                          WithDeclarationsOf(*roles.plan, *of_specification, &extended_by_plan));
+                        With(specification.operators(),
+                             absl::StrCat(specification_file, "/operators"), library, &extended));
+  PLAN_ASSIGN_OR_RETURN(
+      const sdfg::OperatorLibrary* of_plan,
+      With(of_file, absl::StrCat(plan_file, "/operators"), *of_specification, &extended_by_file));
+  PLAN_ASSIGN_OR_RETURN(
+      of_plan, With(plan.plan().declarations(), absl::StrCat(plan_file, "/plan/declarations"),
+                    *of_plan, &extended_by_plan));
+  if (of_plan != of_specification) {
     PLAN_RETURN_IF_ERROR(CheckOwnDefinitions(roles, *of_specification, *of_plan));
   }
   PLAN_ASSIGN_OR_RETURN(
@@ -210,14 +217,30 @@ absl::StatusOr<lineage::Problem> BuildProblemFromFiles(
   PLAN_ASSIGN_OR_RETURN(lineage::Problem problem,
                         BuildProblem(std::move(logical), specification.specification(),
                                      specification_file, plan.plan(), plan_file, *of_plan));
-  const std::set<std::string> declared =
-      UsedOfThePlan(plan.plan(), one_file ? library : *of_specification, *of_plan);
-  if (!declared.empty()) {
-    problem.assumptions.push_back(absl::StrCat(plan_file, " declares operators of the plan",
-                                               one_file ? " and of the specification: " : ": ",
-                                               absl::StrJoin(declared, ", ")));
+  for (const auto& [used, whose] :
+       {std::pair{UsedOfThePlan(plan.plan(), *of_specification, *of_plan), "the plan"},
+        {one_file ? UsedOfThePlan(plan.plan(), library, *of_specification)
+                  : std::set<std::string>(),
+         "the plan and of the specification"}}) {
+    if (used.empty()) continue;
+    problem.assumptions.push_back(
+        absl::StrCat(plan_file, " declares operators of ", whose, ": ", absl::StrJoin(used, ", ")));
   }
   return problem;
+}
+
+absl::StatusOr<PlanFile> MergePlanFiles(
+    const std::vector<std::pair<std::string, PlanFile>>& files) {
+  PLAN_ASSIGN_OR_RETURN(const Roles roles, FindRoles(files));
+  PlanFile whole = roles.specification->second;
+  if (roles.plan == roles.specification) return whole;
+  const PlanFile& plan = roles.plan->second;
+  *whole.mutable_plan() = plan.plan();
+  whole.mutable_plan()->set_declarations(
+      plan.operators().empty() || plan.plan().declarations().empty()
+          ? absl::StrCat(plan.operators(), plan.plan().declarations())
+          : absl::StrCat(plan.operators(), "\n", plan.plan().declarations()));
+  return whole;
 }
 
 absl::StatusOr<lineage::Problem> ReadPlan(const std::vector<std::string>& paths,

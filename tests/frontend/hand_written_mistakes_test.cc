@@ -109,20 +109,23 @@ TEST(HandWrittenMistakes, AMistypedKeyIsMatchedWithTheNearestOne) {
   ASSERT_TRUE(whole.ok()) << whole.status();
   int keys = 0;
   for (const char* key :
-       {"planproof", "specification", "inputs", "shape", "dtype", "parameters", "buffers", "ones",
-        "zeros", "operators", "gradients", "loss", "premises", "literals", "outputs", "updates",
-        "relations", "plan", "mesh", "microbatches", "programs", "name", "devices", "map", "overlap",
-        "sizes", "partial", "factor", "lineage", "slots", "schedule", "exceptions", "replace",
-        "with", "attrs", "phase", "source", "backward", "grad", "channel", "async", "over",
-        "split_dim", "concat_dim", "root", "reduce", "shift", "pairs", "from"}) {
+       {"planproof", "specification", "inputs",   "shape",     "dtype",     "parameters",
+        "buffers",   "ones",          "zeros",    "operators", "gradients", "loss",
+        "premises",  "literals",      "outputs",  "updates",   "relations", "plan",
+        "mesh",      "microbatches",  "programs", "name",      "devices",   "map",
+        "overlap",   "sizes",         "partial",  "factor",    "lineage",   "slots",
+        "schedule",  "exceptions",    "replace",  "with",      "attrs",     "phase",
+        "source",    "backward",      "grad",     "channel",   "async",     "over",
+        "split_dim", "concat_dim",    "root",     "reduce",    "shift",     "pairs",
+        "from"}) {
     const std::string quoted = absl::StrCat("\"", key, "\": ");
     for (size_t at = text.find(quoted); at != std::string::npos; at = text.find(quoted, at + 1)) {
       const std::string longer = absl::StrCat("\"", key, "q\": ");
       const std::string mistyped = std::string(text).replace(at, quoted.size(), longer);
       const absl::StatusOr<PlanFile> file = ParsePlanFile(mistyped, "plan.json");
-      EXPECT_THAT(std::string(file.status().message()),
-                  HasSubstr(absl::StrCat("key \"", key, "q\" is not known; did you mean \"", key,
-                                         "\"?")));
+      EXPECT_THAT(
+          std::string(file.status().message()),
+          HasSubstr(absl::StrCat("key \"", key, "q\" is not known; did you mean \"", key, "\"?")));
       ++keys;
     }
   }
@@ -226,21 +229,22 @@ TEST(HandWrittenMistakes, OtherPrograms) {
 
 TEST(HandWrittenMistakes, NamesAndNumbers) {
   ExpectMessages(
-      kFirst, {{R"("in": ["d", "d"], "out": "sq"},
+      kFirst,
+      {{R"("in": ["d", "d"], "out": "sq"},
         {"op")",
-                R"("in": ["d", "2"], "out": "sq"},
+        R"("in": ["d", "2"], "out": "sq"},
         {"op")",
-                R"("2" is not defined in program "program0"; a number stands without quotes)"},
-               {R"(, "t": [8, 32]})", "}", "no input, parameter or output of an operator has that "},
-               {R"({"op": "linear", "in": ["x", "w"], "out": "part"})",
-                R"({"op": "torch.nn.functional.linear", "in": ["x", "w"], "out": "part"})",
-                "did you mean 'linear'?"},
-               {R"("x": [8, 16])", R"("x": "fp32[8, 16]")",
-                R"(plan.json:5: /specification/inputs/x: tensor x: "fp32" is no element type)"},
-               {kSum, R"({"op": "sum", "in": "sq", "out": "loss", "attrs": {"keepdim": True}},)",
-                "JSON writes true, false and null"}});
-  EXPECT_THAT(Said(Replaced(Example(kFirst), R"(, "t": [8, 32]})", "}")),
-              EndsWith("has that name")) << "any one-letter name would be near";
+        R"("2" is not defined in program "program0"; a number stands without quotes)"},
+       {R"(, "t": [8, 32]})", "}", "no input, parameter or output of an operator has that "},
+       {R"({"op": "linear", "in": ["x", "w"], "out": "part"})",
+        R"({"op": "torch.nn.functional.linear", "in": ["x", "w"], "out": "part"})",
+        "did you mean 'linear'?"},
+       {R"("x": [8, 16])", R"("x": "fp32[8, 16]")",
+        R"(plan.json:5: /specification/inputs/x: tensor x: "fp32" is no element type)"},
+       {kSum, R"({"op": "sum", "in": "sq", "out": "loss", "attrs": {"keepdim": True}},)",
+        "JSON writes true, false and null"}});
+  EXPECT_THAT(Said(Replaced(Example(kFirst), R"(, "t": [8, 32]})", "}")), EndsWith("has that name"))
+      << "any one-letter name would be near";
 }
 
 std::vector<std::string> Warnings(const std::string& text) {
@@ -254,12 +258,12 @@ TEST(HandWrittenMistakes, WhatNothingReadsIsWarnedOf) {
   EXPECT_THAT(Warnings(text), IsEmpty());
   EXPECT_THAT(Warnings(Replaced(text, R"({"w": [32, 16]})", R"({"w": [32, 16], "b": [32]})")),
               Contains("no operator of the specification reads b"));
-  const std::string listed = Replaced(Replaced(text, R"({"w": [32, 16]})",
-                                               R"({"w": [32, 16]}, "buffers": {"b": [32], "c": [8]})"),
-                                      R"("t": {}, "grad)", R"("t": {}, "b": {}, "c": {}, "grad)");
-  EXPECT_THAT(Warnings(listed), testing::ElementsAre(
-                                    "no operator of the specification reads b, c",
-                                    R"(no operator of program "program0" reads b, c)"));
+  const std::string listed = Replaced(
+      Replaced(text, R"({"w": [32, 16]})", R"({"w": [32, 16]}, "buffers": {"b": [32], "c": [8]})"),
+      R"("t": {}, "grad)", R"("t": {}, "b": {}, "c": {}, "grad)");
+  EXPECT_THAT(Warnings(listed),
+              testing::ElementsAre("no operator of the specification reads b, c",
+                                   R"(no operator of program "program0" reads b, c)"));
 }
 
 TEST(HandWrittenMistakes, WhatIsRequiredOrUpdatedOrSentIsRead) {

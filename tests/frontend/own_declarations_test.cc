@@ -54,7 +54,7 @@ TEST(OwnDeclarations, ThePlanDoesNotDefineWhatTheSpecificationSays) {
     EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
     EXPECT_THAT(
         std::string(status.message()),
-        HasSubstr("/specification/operators/0: operator 'f' is declared by the plan's file, "
+        HasSubstr("/specification/operators/0: operator 'f' is declared for the plan alone, by "
                   "plan.json; what the specification uses is declared in its own file or "
                   "with --operators"));
   }
