@@ -1,11 +1,11 @@
 #include "frontend/mutation/whole_plan.h"
 
-#include <fstream>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/read_plan.h"
+#include "frontend/plan/write_file.h"
 
 namespace planproof::mutation {
 
@@ -23,11 +23,7 @@ absl::StatusOr<plan::PlanFile> ReadWholePlan(const std::vector<std::string>& fil
 }
 
 absl::Status WriteWholePlan(const plan::PlanFile& whole, const std::string& output) {
-  std::ofstream stream(output, std::ios::binary | std::ios::trunc);
-  if (!stream || !whole.SerializeToOstream(&stream) || !stream.flush()) {
-    return absl::NotFoundError(absl::StrCat(output, ": cannot be written"));
-  }
-  return absl::OkStatus();
+  return plan::WriteFile(output, whole.SerializeAsString());
 }
 
 }  // namespace planproof::mutation

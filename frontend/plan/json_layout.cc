@@ -14,8 +14,8 @@ constexpr size_t kIndent = 2;
 }  // namespace
 
 JsonText JsonText::String(const std::string& text) {
-  return JsonText(Kind::kAtom, nlohmann::json(text).dump(
-                                   -1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return JsonText(Kind::kAtom, nlohmann::json(text).dump(-1, ' ', false,
+                                                         nlohmann::json::error_handler_t::replace));
 }
 
 JsonText& JsonText::Add(const std::string& key, JsonText value) {

@@ -13,6 +13,7 @@
 #include "frontend/plan/raw_form.h"
 #include "frontend/plan/specification.h"
 #include "frontend/plan/status_macros.h"
+#include "frontend/plan/write_file.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/stubs/logging.h"
 #include "google/protobuf/util/json_util.h"
@@ -217,14 +218,13 @@ absl::StatusOr<lineage::Problem> BuildProblemFromFiles(
   PLAN_ASSIGN_OR_RETURN(lineage::Problem problem,
                         BuildProblem(std::move(logical), specification.specification(),
                                      specification_file, plan.plan(), plan_file, *of_plan));
-  for (const auto& [used, whose] :
-       {std::pair{UsedOfThePlan(plan.plan(), *of_specification, *of_plan), "the plan"},
-        {one_file ? UsedOfThePlan(plan.plan(), library, *of_specification)
-                  : std::set<std::string>(),
-         "the plan and of the specification"}}) {
-    if (used.empty()) continue;
+  // In one file what the specification does not use is there for the plan.
+  std::set<std::string> used =
+      UsedOfThePlan(plan.plan(), one_file ? library : *of_specification, *of_plan);
+  for (const Operator& op : specification.specification().operators()) used.erase(op.op());
+  if (!used.empty()) {
     problem.assumptions.push_back(
-        absl::StrCat(plan_file, " declares operators of ", whose, ": ", absl::StrJoin(used, ", ")));
+        absl::StrCat(plan_file, " declares operators of the plan: ", absl::StrJoin(used, ", ")));
   }
   return problem;
 }
@@ -278,11 +278,7 @@ absl::StatusOr<std::string> SerializePlan(const lineage::Problem& problem, PlanF
 absl::Status WritePlan(const lineage::Problem& problem, const std::string& path,
                        PlanFormat format) {
   PLAN_ASSIGN_OR_RETURN(std::string content, SerializePlan(problem, format));
-  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
-  stream.write(content.data(), static_cast<std::streamsize>(content.size()));
-  stream.close();
-  if (!stream) return absl::NotFoundError(absl::StrCat(path, ": cannot be written"));
-  return absl::OkStatus();
+  return WriteFile(path, content);
 }
 
 }  // namespace planproof::plan

@@ -177,7 +177,8 @@ JsonText ProgramText(const Program& program) {
   if (!program.operators().empty()) out.Add("operators", OperatorsText(program.operators()));
   if (!program.exceptions().empty()) {
     JsonText exceptions = JsonText::List();
-    for (const Exception& exception : program.exceptions()) exceptions.Add(ExceptionText(exception));
+    for (const Exception& exception : program.exceptions())
+      exceptions.Add(ExceptionText(exception));
     out.Add("exceptions", std::move(exceptions));
   }
   if (!program.lineage().empty()) out.Add("lineage", NamedRelationsText(program.lineage()));
@@ -223,7 +224,8 @@ std::string FirstDifference(const PlanFile& wanted, const PlanFile& read) {
 absl::StatusOr<std::string> WriteReadableForm(const PlanFile& file) {
   if (file.has_problem()) {
     return absl::InvalidArgumentError(
-        "a raw problem has no readable form: its operators are index functions; convert the plan of "
+        "a raw problem has no readable form: its operators are index functions; convert the plan "
+        "of "
         "which it was made, or list its operators with planproof show --operators");
   }
   const PlanFile wanted = InJsonOrder(file);
@@ -232,8 +234,9 @@ absl::StatusOr<std::string> WriteReadableForm(const PlanFile& file) {
   if (!read.ok()) return read.status();
   const PlanFile again = InJsonOrder(*read);
   if (!google::protobuf::util::MessageDifferencer::Equals(again, wanted)) {
-    return absl::InvalidArgumentError(absl::StrCat("the JSON form has no words for all that the file says (",
-                                                   FirstDifference(wanted, again), ")"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the JSON form has no words for all that the file says (",
+                     FirstDifference(wanted, again), ")"));
   }
   return text;
 }

@@ -23,8 +23,8 @@ bool IsJsonNumber(const std::string& text) {
   if (!IsDigits(text, start, point) || (text[start] == '0' && point > start + 1)) return false;
   if (point < exponent && !IsDigits(text, point + 1, exponent)) return false;
   if (exponent == text.size()) return text != "-0";
-  const bool sign = exponent + 1 < text.size() &&
-                    (text[exponent + 1] == '+' || text[exponent + 1] == '-');
+  const bool sign =
+      exponent + 1 < text.size() && (text[exponent + 1] == '+' || text[exponent + 1] == '-');
   return IsDigits(text, exponent + (sign ? 2 : 1), text.size());
 }
 
@@ -65,7 +65,8 @@ JsonText AttributeText(const AttributeValue& value) {
       return JsonText::String(absl::StrCat("=", value.expression()));
     case AttributeValue::kList: {
       JsonText list = JsonText::List();
-      for (const AttributeValue& element : value.list().elements()) list.Add(AttributeText(element));
+      for (const AttributeValue& element : value.list().elements())
+        list.Add(AttributeText(element));
       return list;
     }
     default:
@@ -157,8 +158,8 @@ JsonText OperatorText(const Operator& op) {
     }
     out.Add("attrs", std::move(attributes));
   }
-  for (const auto& [key, value] : {std::pair{"phase", &op.phase()}, {"async", &op.async()},
-                                   {"channel", &op.channel()}}) {
+  for (const auto& [key, value] :
+       {std::pair{"phase", &op.phase()}, {"async", &op.async()}, {"channel", &op.channel()}}) {
     if (!value->empty()) out.Add(key, JsonText::String(*value));
   }
   if (op.has_source()) out.Add("source", JsonText::String(SourceText(op.source())));
@@ -242,9 +243,9 @@ JsonText ScheduleText(const google::protobuf::RepeatedPtrField<ScheduleItem>& sc
       out.Add(std::move(loop));
       continue;
     }
-    out.Add(JsonText::String(
-        absl::StrCat(item.phase(), item.microbatch().empty() ? "" : ":", item.microbatch(),
-                     item.until().empty() ? "" : "..", item.until())));
+    out.Add(JsonText::String(absl::StrCat(item.phase(), item.microbatch().empty() ? "" : ":",
+                                          item.microbatch(), item.until().empty() ? "" : "..",
+                                          item.until())));
   }
   return out;
 }

@@ -93,14 +93,38 @@ TEST(OwnDeclarations, AnExceptionUsesThemToo) {
   EXPECT_THAT(problem->assumptions, Contains("plan.json declares operators of the plan: f"));
 }
 
-TEST(OwnDeclarations, OneFileDeclaresForBoth) {
-  std::string both = Specification(kTwice, "f");
-  both.pop_back();
-  const std::string plan = Plan("", "f");
-  const auto problem = ReadText(absl::StrCat(both, ", ", plan.substr(plan.find("\"plan\":"))));
-  ASSERT_TRUE(problem.ok()) << problem.status();
-  EXPECT_THAT(problem->assumptions,
-              Contains("plan.json declares operators of the plan and of the specification: f"));
+std::string OneFile(const std::string& specification, const std::string& plan) {
+  return absl::StrCat(specification.substr(0, specification.size() - 1), ", ",
+                      plan.substr(plan.find("\"plan\":")));
+}
+
+TEST(OwnDeclarations, OneFileDeclaresForBothAndWhatOnlyThePlanUsesIsListed) {
+  const auto both = ReadText(OneFile(Specification(kTwice, "f"), Plan("", "f")));
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_THAT(both->assumptions, IsEmpty());
+  const auto plan_only = ReadText(OneFile(Specification(kTwice, "exp"), Plan("", "f")));
+  ASSERT_TRUE(plan_only.ok()) << plan_only.status();
+  EXPECT_THAT(plan_only->assumptions, Contains("plan.json declares operators of the plan: f"));
+}
+
+TEST(OwnDeclarations, APlanHasDeclarationsOfItsOwnInOneFile) {
+  const std::string own = R"("plan": {"declarations": ["op f(x) -> y = 2 * x"], )";
+  const auto with = [&](const std::string& op) {
+    return Replaced(OneFile(Specification("", op), Plan("", "f")), R"("plan": {)", own);
+  };
+  const auto listed = ReadText(with("exp"));
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  EXPECT_THAT(listed->assumptions, Contains("plan.json declares operators of the plan: f"));
+  EXPECT_THAT(Said(with("f")), HasSubstr("operator 'f' is declared for the plan alone"));
+}
+
+TEST(OwnDeclarations, TwoFilesAreMergedAsTheyAre) {
+  const PlanFile specification = *ParsePlanFile(Specification("", "f"), "spec.json");
+  const PlanFile plan = *ParsePlanFile(Plan(kTwice, "f"), "plan.json");
+  const absl::StatusOr<PlanFile> whole = MergePlanFiles({{"s", specification}, {"p", plan}});
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_THAT(Said(whole->SerializeAsString()),
+              HasSubstr("operator 'f' is declared for the plan alone"));
 }
 
 TEST(OwnDeclarations, ADeclarationOfTheSpecificationIsNotReplaced) {
