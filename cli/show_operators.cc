@@ -25,11 +25,10 @@ std::string TensorText(const Tensor& tensor, const std::string& program) {
   std::string name = tensor.name;
   if (!program.empty() && name.rfind(program + ":", 0) == 0) name = name.substr(program.size() + 1);
   const bool other_type = tensor.dtype != sdfg::DType::kFloat32;
-  return absl::StrCat(
-      name, other_type ? absl::StrCat(" ", sdfg::DTypeName(tensor.dtype)) : "", "[",
-      absl::StrJoin(tensor.shape.begin() + static_cast<int64_t>(tensor.axes.size()),
-                    tensor.shape.end(), ", "),
-      "]");
+  return absl::StrCat(name, other_type ? absl::StrCat(" ", sdfg::DTypeName(tensor.dtype)) : "", "[",
+                      absl::StrJoin(tensor.shape.begin() + static_cast<int64_t>(tensor.axes.size()),
+                                    tensor.shape.end(), ", "),
+                      "]");
 }
 
 class Lister {
@@ -43,8 +42,8 @@ class Lister {
     size_t width = 0;
     for (const sdfg::Operator& op : graph_.operators) width = std::max(width, Where(op).size());
     for (const sdfg::Operator& op : graph_.operators) {
-      std::printf("  %-*s%s%s\n", static_cast<int>(width), Where(op).c_str(),
-                  width > 0 ? "  " : "", OneLine(Line(op), kMostBytes).c_str());
+      std::printf("  %-*s%s%s\n", static_cast<int>(width), Where(op).c_str(), width > 0 ? "  " : "",
+                  OneLine(Line(op), kMostBytes).c_str());
     }
   }
 
@@ -74,17 +73,17 @@ class Lister {
     const lineage::ProgramSchedule* program = ProgramOf(op);
     if (program == nullptr) {
       const std::set<int> devices = DevicesOf(graph_, graph_.tensors[output]);
-      return devices.empty() ? ""
-                             : OneLine(absl::StrCat(devices.size() == 1 ? "device " : "devices ",
-                                                    report::Ranges({devices.begin(), devices.end()})),
-                                       40);
+      return devices.empty()
+                 ? ""
+                 : OneLine(absl::StrCat(devices.size() == 1 ? "device " : "devices ",
+                                        report::Ranges({devices.begin(), devices.end()})),
+                           40);
     }
     const int32_t phase = problem_.schedule.places[output].phase;
     const bool named = phase >= 0 && phase < static_cast<int32_t>(program->phases.size()) &&
                        !program->phases[phase].empty();
-    return OneLine(absl::StrCat(program->name, named ? " " : "",
-                                named ? program->phases[phase] : ""),
-                   40);
+    return OneLine(
+        absl::StrCat(program->name, named ? " " : "", named ? program->phases[phase] : ""), 40);
   }
 
   std::string Line(const sdfg::Operator& op) const {
@@ -101,9 +100,10 @@ class Lister {
       }
       operands.push_back(TensorText(graph_.tensors[input], own));
     }
-    for (const auto& [key, value] : op.attributes) operands.push_back(absl::StrCat(key, "=", value));
-    std::string line =
-        absl::StrCat(absl::StrJoin(results, ", "), " = ", op.name, "(", absl::StrJoin(operands, ", "), ")");
+    for (const auto& [key, value] : op.attributes)
+      operands.push_back(absl::StrCat(key, "=", value));
+    std::string line = absl::StrCat(absl::StrJoin(results, ", "), " = ", op.name, "(",
+                                    absl::StrJoin(operands, ", "), ")");
     const bool named = std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId output) {
       return output != sdfg::kNone && graph_.tensors[output].name.ends_with(op.label);
     });

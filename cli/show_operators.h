@@ -12,8 +12,8 @@ namespace planproof::cli {
 std::set<int> DevicesOf(const sdfg::Graph& graph, const sdfg::Tensor& tensor);
 
 // Prints the operators of both graphs in order: where it runs (program and phase, or devices), its
-// results with local shapes, name, operands and attributes, the axes over which it varies, and where
-// it stands in the user's program.
+// results with local shapes, name, operands and attributes, the axes over which it varies, and
+// where it stands in the user's program.
 void PrintOperators(const lineage::Problem& problem);
 
 }  // namespace planproof::cli

@@ -62,7 +62,9 @@ absl::Status ReadLoop(const JsonCursor& json, const JsonValue& value, int depth,
 
 absl::Status ReadItems(const JsonCursor& json, const JsonValue& value, int depth,
                        google::protobuf::RepeatedPtrField<ScheduleItem>* out) {
-  PLAN_RETURN_IF_ERROR(json.IsArray(value));
+  if (value.kind != JsonValue::Kind::kArray) {
+    return json.WrongKind(value, "a list of steps, such as [\"F0:0\", \"B0:0\"],");
+  }
   if (value.items.empty()) return json.Error(value, "is empty; steps are expected");
   for (const JsonValue& item : value.items) {
     ScheduleItem* step = out->Add();

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/plan/program.h"
+#include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
 
 namespace planproof::plan {
@@ -134,7 +135,7 @@ absl::Status PlanBuilder::AddPrograms() {
     for (const Coordinate& coordinate : program.devices()) {
       const AxisId axis = state->coordinates.Find(coordinate.axis());
       if (axis == sdfg::kNone || coordinate.axis() == kMicrobatch) {
-        return At(at, absl::StrCat("\"", coordinate.axis(), "\" is no axis of the mesh"));
+        return At(at, state->coordinates.NotInTheMesh(coordinate.axis()));
       }
       const int64_t extent = problem_.parallel.axes[axis].extent;
       if (coordinate.values_size() != 1 || coordinate.values(0) < 0 ||
@@ -258,8 +259,10 @@ absl::Status PlanBuilder::AddInputs(ProgramState* state) {
           *prescribed, of, Logical(), state->coordinates, &resolved->axes, &resolved->local);
       if (!wanted.ok() || wanted->axes != resolved->axes ||
           wanted->lineage.map != resolved->lineage.map) {
-        return At(at, absl::StrCat("program \"", state->name, "\" reads ", of,
-                                   " in another relation than the specification prescribes"));
+        return At(at, absl::StrCat(
+                          "program \"", state->name, "\" reads ", of,
+                          " in another relation than the specification prescribes; list the name ",
+                          "alone to take that"));
       }
     }
     if (prescribed == nullptr && (relation.dims_size() > 0 || relation.has_map())) {
@@ -357,8 +360,10 @@ absl::Status PlanBuilder::Schedule() {
                                            [&](const Binding& b) { return b.value() == name; });
                       });
       if (!operator_output) {
-        return At(at, absl::StrCat("\"replace\": no operator of program \"", state->name,
-                                   "\" names an output \"", name, "\""));
+        return At(
+            at, absl::StrCat("\"replace\": no operator of program \"", state->name,
+                             "\" names an output \"", name, "\"",
+                             DidYouMean(name, {state->all_names.begin(), state->all_names.end()})));
       }
     }
   }

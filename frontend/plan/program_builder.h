@@ -151,6 +151,8 @@ class PlanBuilder {
   // asked for. InvalidArgument if the factor is 0 or no number, or the values are no real numbers.
   absl::StatusOr<sdfg::TensorId> MultipleOf(sdfg::TensorId logical, const std::string& factor);
   absl::Status AddRequired();
+  // Programs bind what the specification requires, and nothing else.
+  absl::Status CheckBindings() const;
   // What the specification says about one output by itself.
   absl::Status CheckRequired(const RequiredOutput& output, const Position& at) const;
   // The claims of all programs, which are those that must, and that they cover the output.

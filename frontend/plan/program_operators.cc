@@ -225,7 +225,9 @@ std::string PlanBuilder::MadeLater(const ProgramState& state, const std::string&
 
 std::string PlanBuilder::RemedyFor(const ProgramState& state, const std::string& name) const {
   if (solver::Rational number; solver::Rational::Parse(name, &number)) {
-    return "; a number stands without quotes";
+    return name.find('/') == std::string::npos
+               ? "; a number stands without quotes"
+               : absl::StrCat("; an exact number is written {\"literal\": \"", name, "\"}");
   }
   if (const size_t colon = name.find(':'); colon != std::string::npos) {
     return absl::StrCat("; no program is named \"", name.substr(0, colon), "\"",

@@ -197,7 +197,26 @@ absl::Status PlanBuilder::AddClaims(const RequiredOutput& output, const Position
   return CheckCover("required output", logical_.names.at(output.name()), boxes);
 }
 
+absl::Status PlanBuilder::CheckBindings() const {
+  std::set<std::string> known;
+  for (const RequiredOutput& output : specification_.outputs()) known.insert(output.name());
+  for (const ParameterUpdate& update : specification_.updates()) known.insert(update.updated());
+  for (const auto& state : programs_) {
+    for (const Binding& binding : state->program->outputs()) {
+      if (known.count(binding.key()) > 0) continue;
+      return At({plan_file_, state->program->line(), state->pointer + "/outputs"},
+                absl::StrCat("the specification requires no output \"", binding.key(), "\"",
+                             known.count(binding.value()) > 0
+                                 ? absl::StrCat("; the required one comes first, {\"",
+                                                binding.value(), "\": \"", binding.key(), "\"}")
+                                 : DidYouMean(binding.key(), {known.begin(), known.end()})));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status PlanBuilder::AddRequired() {
+  PLAN_RETURN_IF_ERROR(CheckBindings());
   for (const RequiredOutput& output : specification_.outputs()) {
     const Position at{specification_file_,
                       output.line() > 0 ? output.line() : output.relation().line(),
@@ -207,16 +226,6 @@ absl::Status PlanBuilder::AddRequired() {
       return At(at, absl::StrCat("output \"", output.name(), "\" is required twice"));
     }
     PLAN_RETURN_IF_ERROR(AddClaims(output, at));
-  }
-  std::set<std::string> known = required_;
-  for (const ParameterUpdate& update : specification_.updates()) known.insert(update.updated());
-  for (const auto& state : programs_) {
-    for (const Binding& binding : state->program->outputs()) {
-      if (known.count(binding.key()) > 0) continue;
-      return At({plan_file_, state->program->line(), state->pointer + "/outputs"},
-                absl::StrCat("the specification requires no output \"", binding.key(), "\"",
-                             DidYouMean(binding.key(), {known.begin(), known.end()})));
-    }
   }
   AssumeHolders();
   return absl::OkStatus();
@@ -322,8 +331,14 @@ absl::Status PlanBuilder::AddUpdates() {
     for (const auto& [name, entry] :
          {std::pair{&update.parameter(), parameter}, std::pair{&update.updated(), updated}}) {
       if (entry == logical_.names.end()) {
-        return At(at, absl::StrCat("\"", *name, "\" is not defined"));
+        return At(at, absl::StrCat("\"", *name, "\" is not defined",
+                                   DidYouMean(*name, NamesOf(logical_.names))));
       }
+    }
+    if (problem_.logical.tensors[parameter->second].producer != sdfg::kNone) {
+      return At(at, absl::StrCat("\"", update.parameter(),
+                                 "\" is computed; \"updates\" maps what is read to its new value, ",
+                                 "{\"w\": \"w.new\"}"));
     }
     if (problem_.logical.tensors[parameter->second].shape !=
         problem_.logical.tensors[updated->second].shape) {

@@ -344,10 +344,12 @@ class LogicalBuilder {
     using Kind = lineage::Problem::InputPremise::Kind;
     for (int i = 0; i < specification_.premises_size(); ++i) {
       const Premise& premise = specification_.premises(i);
-      const Position at = Where("premises", i, premise.line());
+      const Position at{file_, premise.line(),
+                        absl::StrCat("/specification/premises/", premise.tensor())};
       const auto found = out_.names.find(premise.tensor());
       if (found == out_.names.end()) {
-        return At(at, absl::StrCat("\"", premise.tensor(), "\" is not defined"));
+        return At(at, absl::StrCat("\"", premise.tensor(), "\" is not defined",
+                                   DidYouMean(premise.tensor(), NamesOf(out_.names))));
       }
       if (out_.graph.tensors[found->second].producer != sdfg::kNone) {
         return At(at, absl::StrCat("\"", premise.tensor(),

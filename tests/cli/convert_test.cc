@@ -62,9 +62,9 @@ TEST(Convert, APathThatCannotBeWrittenIsAUsageErrorOfOneLine) {
 TEST(Convert, AFileThatIsThereStaysWhenTheInputIsWrong) {
   const std::string directory = Directory("stays");
   std::ofstream(directory + "/out.plan") << "before";
-  const Finished finished = RunProgram(
-      "convert " + RepositoryPath("examples/first_plan/wrong_name.json") + " -o " + directory +
-      "/out.plan");
+  const Finished finished =
+      RunProgram("convert " + RepositoryPath("examples/first_plan/wrong_name.json") + " -o " +
+                 directory + "/out.plan");
   EXPECT_EQ(finished.exit_code, 2);
   EXPECT_EQ(Content(directory + "/out.plan"), "before");
 }
@@ -73,10 +73,9 @@ TEST(Convert, AFileThatIsThereStaysWhenTheInputIsWrong) {
 TEST(Convert, AFileThatIsThereStaysWhenTheDiskIsFull) {
   const std::string directory = Directory("full");
   std::ofstream(directory + "/out.plan") << "before";
-  const Finished finished =
-      RunCommand("ulimit -f 8; trap '' XFSZ; " PLANPROOF_PROGRAM " convert " +
-                 RepositoryPath("examples/llama_dp2_pp2_tp2_mb2.json") + " -o " + directory +
-                 "/out.plan");
+  const Finished finished = RunCommand("ulimit -f 8; trap '' XFSZ; " PLANPROOF_PROGRAM " convert " +
+                                       RepositoryPath("examples/llama_dp2_pp2_tp2_mb2.json") +
+                                       " -o " + directory + "/out.plan");
   EXPECT_EQ(finished.exit_code, 64) << finished.output << finished.errors;
   EXPECT_EQ(LineCount(finished.errors), 1) << finished.errors;
   EXPECT_EQ(Content(directory + "/out.plan"), "before");
@@ -99,9 +98,9 @@ TEST(Convert, ReplacesAFileAndKeepsItsModeAndItsLinks) {
 }
 
 TEST(Convert, WritesToAPipe) {
-  const Finished finished = RunCommand(PLANPROOF_PROGRAM " convert --readable " +
-                                       RepositoryPath("examples/mlp_tp2.json") +
-                                       " -o /dev/stdout | head -1");
+  const Finished finished =
+      RunCommand(PLANPROOF_PROGRAM " convert --readable " +
+                 RepositoryPath("examples/mlp_tp2.json") + " -o /dev/stdout | head -1");
   EXPECT_EQ(finished.output, "{\n") << finished.errors;
 }
 
@@ -146,9 +145,10 @@ TEST(ShowOperators, ListsEveryOperatorOnALine) {
   EXPECT_EQ(LineCount(finished.output), 2 + 6 + 13);
   EXPECT_THAT(finished.output,
               HasSubstr("\n  h[8, 16] = linear(x[8, 8], w[16, 8]); at model.py:3: h = x @ w.T\n"));
-  EXPECT_THAT(finished.output,
-              ContainsRegex("\n  stage1 F0      h\\[1, 16\\] = move\\(stage0:h\\[1, 16\\]\\); varies "
-                            "over dp, microbatch; at .*pipeline_1f1b.json:37\n"));
+  EXPECT_THAT(
+      finished.output,
+      ContainsRegex("\n  stage1 F0      h\\[1, 16\\] = move\\(stage0:h\\[1, 16\\]\\); varies "
+                    "over dp, microbatch; at .*pipeline_1f1b.json:37\n"));
   EXPECT_THAT(finished.output, HasSubstr("all_reduce(grad.w.sum[16, 8], over=dp); at "));
   EXPECT_THAT(finished.output, HasSubstr("; named y.backward; varies over dp, microbatch; at "));
 }
@@ -164,7 +164,8 @@ TEST(ShowOperators, TakesDeclarationsInBothWays) {
     EXPECT_EQ(finished.exit_code, 0) << finished.errors;
     EXPECT_THAT(finished.output, HasSubstr("required outputs: ")) << arguments;
   }
-  const Finished listed = RunProgram("show --operators --declarations " + declarations + " " + plan);
+  const Finished listed =
+      RunProgram("show --operators --declarations " + declarations + " " + plan);
   EXPECT_EQ(listed.exit_code, 0) << listed.errors;
   EXPECT_THAT(listed.output, HasSubstr(" = squared_relu_linear("));
 }

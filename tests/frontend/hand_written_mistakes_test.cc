@@ -247,6 +247,59 @@ TEST(HandWrittenMistakes, NamesAndNumbers) {
       << "any one-letter name would be near";
 }
 
+TEST(HandWrittenMistakes, SchedulesAndPrograms) {
+  ExpectMessages(
+      "pipeline_1f1b.json",
+      {{R"("F0:i+1")", R"("F0:j+1")",
+        R"("j" is not known here; names are coordinates, in a map also i0, i1, ..., in a schedule )"
+        "variables of loops"},
+       {R"("schedule": ["F0:0", {"for": "i", "from": 0, "to": 3, "do": ["F0:i+1", "B0:i"]}, )"
+        R"("B0:3", "update"])",
+        R"("schedule": "1f1b")", R"(a list of steps, such as ["F0:0", "B0:0"], is expected)"},
+       {R"("devices": {"pp": 0})", R"("devices": {"ppp": 0})",
+        R"(axis "ppp" is not in the mesh; axes are dp, microbatch, pp)"}});
+}
+
+// y = x w^T, w.new = w - 0.1 g; rows of x over dp.
+constexpr char kUpdate[] = R"({
+  "planproof": 1,
+  "specification": {
+    "inputs": {"x": [8, 4], "g": [4, 4]}, "parameters": {"w": [4, 4]},
+    "operators": [{"op": "linear", "in": ["x", "w"], "out": "y"},
+                  {"op": "mul", "in": ["g", 0.1], "out": "step"},
+                  {"op": "sub", "in": ["w", "step"], "out": "w.new"}],
+    "outputs": {"y": {"0": "dp"}}, "updates": {"w": "w.new"}, "relations": {"x": {"0": "dp"}}},
+  "plan": {"mesh": {"dp": 2}, "programs": [{
+    "inputs": {"x": {"0": "dp"}, "w": {}, "g": {}},
+    "operators": [{"op": "linear", "in": ["x", "w"], "out": "out"},
+                  {"op": "mul", "in": ["g", 0.100], "out": "step"},
+                  {"op": "sub", "in": ["w", "step"], "out": "w.new"}],
+    "exceptions": [{"at": {"dp": 1}, "replace": "step",
+                    "with": {"op": "mul", "in": ["g", 0.1], "out": "step"}}],
+    "outputs": {"y": "out"}}]}})";
+
+TEST(HandWrittenMistakes, OutputsUpdatesAndExceptions) {
+  EXPECT_EQ(Said(kUpdate), "read");
+  for (const Mistake& mistake : std::vector<Mistake>{
+           {R"("outputs": {"y": "out"})", R"("outputs": {"out": "y"})",
+            R"(the specification requires no output "out"; the required one comes first, )"
+            R"({"y": "out"})"},
+           {R"("updates": {"w": "w.new"})", R"("updates": {"w": "w_new"})",
+            R"(/specification/updates/w: "w_new" is not defined; did you mean "w.new"?)"},
+           {R"("updates": {"w": "w.new"})", R"("updates": {"w.new": "w"})",
+            R"("w.new" is computed; "updates" maps what is read to its new value, {"w": "w.new"})"},
+           {R"("x": {"0": "dp"}, "w")", R"("x": {}, "w")",
+            "reads x in another relation than the specification prescribes; list the name alone"},
+           {R"("replace": "step")", R"("replace": "stpe")",
+            R"(names an output "stpe"; did you mean "step"?)"},
+           {R"(["g", 0.100])", R"(["g", "1/10"])",
+            R"(an exact number is written {"literal": "1/10"})"},
+           {R"("updates")", R"("premises": {"y": "positive"}, "updates")",
+            R"(/specification/premises/y: "y" is computed; a premise restricts an input)"}}) {
+    EXPECT_THAT(Said(Replaced(kUpdate, mistake.from, mistake.to)), HasSubstr(mistake.says));
+  }
+}
+
 std::vector<std::string> Warnings(const std::string& text) {
   const absl::StatusOr<lineage::Problem> problem = ReadText(text);
   EXPECT_TRUE(problem.ok()) << problem.status();

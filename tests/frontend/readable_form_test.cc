@@ -48,8 +48,8 @@ std::string RawOf(const std::string& text) {
 
 TEST(ReadableForm, ExamplesReadBackToTheSameMessage) {
   int files = 0;
-  for (const char* directory : {"examples", "examples/first_plan", "examples/bugs",
-                                "tests/soundness_cases/cases"}) {
+  for (const char* directory :
+       {"examples", "examples/first_plan", "examples/bugs", "tests/soundness_cases/cases"}) {
     for (const auto& entry : std::filesystem::directory_iterator(
              std::filesystem::path(PLANPROOF_SOURCE_DIR) / directory)) {
       if (entry.path().extension() != ".json") continue;
@@ -66,7 +66,8 @@ TEST(ReadableForm, ExamplesReadBackToTheSameMessage) {
 }
 
 TEST(ReadableForm, IsItsOwnReadableForm) {
-  for (const char* name : {"pipeline_1f1b.json", "moe_dp2_ep2.json", "llama_dp2_pp2_tp2_mb2.json"}) {
+  for (const char* name :
+       {"pipeline_1f1b.json", "moe_dp2_ep2.json", "llama_dp2_pp2_tp2_mb2.json"}) {
     const std::string once =
         Rewritten(Content(std::filesystem::path(PLANPROOF_SOURCE_DIR) / "examples" / name));
     EXPECT_EQ(Rewritten(once), once) << name;
@@ -95,8 +96,10 @@ TEST(ReadableForm, GeneratedPlansReadBackToTheSameMessage) {
   ring.context_parallel = 2;
   ring.ring = true;
   ring.zigzag = true;
-  for (const auto& [model, how] : {std::pair{"llama-tiny", strategy}, {"gpt-tiny", strategy},
-                                   {"qwen-tiny", ring}, {"deepseek-tiny", models::Strategy()}}) {
+  for (const auto& [model, how] : {std::pair{"llama-tiny", strategy},
+                                   {"gpt-tiny", strategy},
+                                   {"qwen-tiny", ring},
+                                   {"deepseek-tiny", models::Strategy()}}) {
     const models::GeneratedPlans plans = Generated(model, how);
     for (const PlanFile& file : {plans.logical, plans.parallel}) {
       const absl::StatusOr<PlanFile> again = ParsePlanFile(Readable(file), "plan.json");
