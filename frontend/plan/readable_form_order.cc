@@ -58,6 +58,9 @@ void Order(Specification* specification) {
                      return first.at(a.tensor()) < first.at(b.tensor());
                    });
   ClearEmptyCollectives(specification->mutable_operators());
+  for (RequiredOutput& output : *specification->mutable_outputs()) {
+    if (output.has_on()) output.mutable_relation();
+  }
 }
 
 void WriteDefaults(Plan* plan) {

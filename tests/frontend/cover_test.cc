@@ -130,6 +130,21 @@ TEST(Cover, IsCheckedInAPlanAndDeclared) {
             "read");
 }
 
+// x is [3]; the plan's y[i, j] is element i + j of the model's.
+TEST(Cover, OverlapOfARequiredOutputIsDeclaredToo) {
+  const auto plan = [](const std::string& rest) {
+    return absl::StrCat(R"({"planproof": 1, "specification": {"inputs": {"x": [3]},
+      "operators": [{"op": "exp", "in": "x", "out": "y"}],
+      "outputs": {"y": {"map": ["i0 + i1"])",
+                        rest, R"(}}}, "plan": {"mesh": {}, "programs": [{
+        "inputs": {"x": {"map": ["i0 + i1"], "shape": [2, 2], "overlap": true}},
+        "operators": [{"op": "exp", "in": "x", "out": "y"}]}]}})");
+  };
+  EXPECT_THAT(Said(plan("")), HasSubstr("required output y[3]: overlap: the slices of program "
+                                        "program0 overlap along dimension 0"));
+  EXPECT_EQ(Said(plan(R"(, "overlap": true)")), "read");
+}
+
 // ---- Against sets ----
 
 struct Slices {
