@@ -101,6 +101,9 @@ absl::Status PlanBuilder::CheckRequired(const RequiredOutput& output, const Posi
       return At(at, absl::StrCat("\"on\" names axes of the plan\'s mesh; \"", coordinate.axis(),
                                  "\" is none"));
     }
+    if (coordinate.values_size() == 0) {
+      return At(at, absl::StrCat("\"on\" names no coordinate of ", coordinate.axis()));
+    }
     for (const int64_t value : coordinate.values()) {
       if (value >= 0 && value < problem_.parallel.axes[axis].extent) continue;
       return At(at, absl::StrCat("\"on\": coordinate ", value, " of axis ", coordinate.axis(),

@@ -75,6 +75,14 @@ TEST(RequiredOutputs, OnNamesAxesOfTheMesh) {
               HasSubstr("stands under \"outputs\" of the specification"));
 }
 
+// Which JSON cannot say, and which would ask nobody.
+TEST(RequiredOutputs, OnNamesACoordinateInTheBinaryForm) {
+  PlanFile file = *ParsePlanFile(TwoPrograms(R"({"y": {"on": {"dp": 0}}})", kOther), "plan.json");
+  EXPECT_EQ(Said(file.SerializeAsString()), "read");
+  file.mutable_specification()->mutable_outputs(0)->mutable_on()->mutable_at(0)->clear_values();
+  EXPECT_THAT(Said(file.SerializeAsString()), HasSubstr("\"on\" names no coordinate of dp"));
+}
+
 TEST(RequiredOutputs, ARelationAsksThoseWhoClaimAndTheVerdictSaysSo) {
   const absl::StatusOr<lineage::Problem> some = ReadText(TwoPrograms(R"({"y": {}})", kOther));
   ASSERT_TRUE(some.ok()) << some.status();
