@@ -99,14 +99,18 @@ absl::StatusOr<Definitions> PlanBuilder::BuildBackward(ProgramState* state, cons
     }
     absl::StatusOr<TensorId> gradient = Lookup(state, name, false);
     if (!gradient.ok()) {
-      const bool guessed = name == absl::StrCat("grad.", forward.output_names[o]);
+      // A gradient of another name, unless the one of this name is only missing or late.
+      const auto model_has = logical_.names.find(name);
+      const bool seed = model_has != logical_.names.end() &&
+                        problem_.logical.tensors[model_has->second].producer == sdfg::kNone;
+      const bool other = name == absl::StrCat("grad.", forward.output_names[o]) && !seed &&
+                         state->all_names.count(name) == 0 && MadeLater(*state, name).empty();
       return At(position,
-                absl::StrCat(
-                    "backward of ", op.backward(), ": ", std::string(gradient.status().message()),
-                    guessed && state->all_names.count(name) == 0 && MadeLater(*state, name).empty()
-                        ? absl::StrCat("; another is named by \"grad\": {\"",
-                                       forward.output_names[o], "\": \"NAME\"}")
-                        : ""));
+                absl::StrCat("backward of ", op.backward(), ": ",
+                             std::string(gradient.status().message()),
+                             other ? absl::StrCat("; another is named by \"grad\": {\"",
+                                                  forward.output_names[o], "\": \"NAME\"}")
+                                   : ""));
     }
     const sdfg::Shape wanted = model.outputs[o].shape(model.vars);
     if (Local(*gradient) != wanted) {
