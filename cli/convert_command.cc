@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 #include "cli/exit_codes.h"
 #include "cli/load_problem.h"
 #include "cli/readers.h"
+#include "frontend/plan/write_file.h"
 
 namespace planproof::cli {
 namespace {
@@ -15,14 +17,40 @@ namespace {
 struct ConvertArguments {
   std::vector<std::string> files;
   std::string output;
+  bool readable = false;
   LoadOptions load;
 };
 
+int RunReadable(const ConvertArguments& arguments) {
+  for (const std::string& file : arguments.files) {
+    const absl::StatusOr<FileFormat> format = DetectFormat(file);
+    if (!format.ok()) return ReportError(format.status(), arguments.files);
+    if (*format != FileFormat::kPickle) continue;
+    return ReportError(
+        UsageError(absl::StatusCode::kInvalidArgument,
+                   file + ": --readable is for plans of programs; what is read from pickles is "
+                          "graphs, which planproof show --operators lists"),
+        arguments.files);
+  }
+  const absl::StatusOr<std::string> text = ReadableForm(arguments.files);
+  if (!text.ok()) return ReportError(text.status(), arguments.files);
+  const absl::Status written = plan::WriteFile(arguments.output, *text);
+  if (!written.ok()) {
+    return ReportError(UsageError(written.code(), std::string(written.message())), arguments.files);
+  }
+  std::printf("%s: %zu lines\n", arguments.output.c_str(),
+              static_cast<size_t>(std::count(text->begin(), text->end(), '\n')));
+  return kSuccess;
+}
+
 int RunConvert(const ConvertArguments& arguments) {
+  if (arguments.readable) return RunReadable(arguments);
   const absl::StatusOr<lineage::Problem> problem = LoadProblem(arguments.files, arguments.load);
   if (!problem.ok()) return ReportError(problem.status(), arguments.files);
   const absl::Status written = WritePlanFile(*problem, arguments.output);
-  if (!written.ok()) return ReportError(written, arguments.files);
+  if (!written.ok()) {
+    return ReportError(UsageError(written.code(), std::string(written.message())), arguments.files);
+  }
   std::printf("%s: %zu logical and %zu parallel operators, %zu required outputs\n",
               arguments.output.c_str(), problem->logical.operators.size(),
               problem->parallel.operators.size(), problem->required.size());
@@ -42,12 +70,16 @@ void AddConvertCommand(CLI::App& program, Action& action) {
       ->add_option("-o,--output", arguments->output,
                    "File to write: JSON if its name ends in .json, else binary")
       ->required();
+  command->add_flag("--readable", arguments->readable,
+                    "Write the plan's own words as JSON for people, one operator per line; for "
+                    "plan files only, whichever form they have");
   command->add_option("--operators", arguments->load.operators_file,
                       "Declarations of further operators");
   command->footer(
       "Example:\n"
       "  planproof convert single_device.pkl dp2_pp2_tp2.pkl -o llama.plan\n"
-      "  planproof verify llama.plan");
+      "  planproof verify llama.plan\n"
+      "  planproof convert --readable logical.plan parallel.plan -o llama.json");
   command->callback(
       [arguments, &action] { action = [arguments] { return RunConvert(*arguments); }; });
 }

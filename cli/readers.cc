@@ -1,9 +1,12 @@
 #include "cli/readers.h"
 
 #include <string_view>
+#include <utility>
 
+#include "cli/load_problem.h"
 #include "frontend/nnscaler/reader.h"
 #include "frontend/plan/read_plan.h"
+#include "frontend/plan/readable_form.h"
 
 namespace planproof::cli {
 
@@ -33,6 +36,23 @@ absl::StatusOr<lineage::Problem> ReadPlanFiles(const std::vector<std::string>& f
     return absl::UnimplementedError(problem.status().message());
   }
   return problem;
+}
+
+absl::StatusOr<std::string> ReadableForm(const std::vector<std::string>& files) {
+  std::vector<std::pair<std::string, plan::PlanFile>> read;
+  for (const std::string& file : files) {
+    absl::StatusOr<plan::PlanFile> content = plan::ReadPlanFile(file);
+    if (!content.ok()) return content.status();
+    read.emplace_back(file, *std::move(content));
+  }
+  if (read.size() > 1) {
+    absl::StatusOr<plan::PlanFile> whole = plan::MergePlanFiles(read);
+    if (!whole.ok()) return whole.status();
+    read = {{files[0], *std::move(whole)}};
+  }
+  absl::StatusOr<std::string> text = plan::WriteReadableForm(read[0].second);
+  if (text.ok()) return text;
+  return UsageError(text.status().code(), files[0] + ": " + std::string(text.status().message()));
 }
 
 absl::Status WritePlanFile(const lineage::Problem& problem, const std::string& path) {

@@ -22,6 +22,10 @@ absl::StatusOr<lineage::Problem> ReadNnscalerPair(const std::string& logical,
 absl::StatusOr<lineage::Problem> ReadPlanFiles(const std::vector<std::string>& files,
                                                const sdfg::OperatorLibrary& operators);
 
+// Plan files as JSON that a person can read: one file with the roles that they have. Files with a
+// raw problem have no such form (a usage error, as is what JSON has no words for).
+absl::StatusOr<std::string> ReadableForm(const std::vector<std::string>& files);
+
 // Writes a problem in plan format: JSON if the path ends in ".json", else binary.
 absl::Status WritePlanFile(const lineage::Problem& problem, const std::string& path);
 

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/load_problem.h"
+#include "cli/show_operators.h"
 #include "cli/show_pickle.h"
 #include "report/text_layout.h"
 
@@ -58,23 +59,7 @@ const char* RoleName(sdfg::TensorRole role) {
 // All devices that some instance of an operator or tensor is on.
 std::set<int> Devices(const Graph& graph) {
   std::set<int> devices;
-  for (const sdfg::Tensor& tensor : graph.tensors) {
-    if (tensor.device < 0) continue;
-    std::set<int> here = {tensor.device};
-    for (const sdfg::AxisId axis : tensor.axes) {
-      if (axis >= static_cast<int>(graph.axis_device_stride.size())) continue;
-      const int64_t stride = graph.axis_device_stride[axis];
-      if (stride == 0) continue;
-      std::set<int> shifted;
-      for (const int device : here) {
-        for (int64_t i = 0; i < graph.axes[axis].extent; ++i) {
-          shifted.insert(static_cast<int>(device + i * stride));
-        }
-      }
-      here = std::move(shifted);
-    }
-    devices.insert(here.begin(), here.end());
-  }
+  for (const sdfg::Tensor& tensor : graph.tensors) devices.merge(DevicesOf(graph, tensor));
   return devices;
 }
 
@@ -151,13 +136,45 @@ void PrintSchedule(const lineage::Schedule& schedule) {
   }
 }
 
-int RunShow(const std::vector<std::string>& files, const LoadOptions& options) {
+struct ShowArguments {
+  std::vector<std::string> files;
+  bool operators = false;
+  LoadOptions load;
+};
+
+// Files that are no plans are declarations, which "--operators FILE" gives as it does elsewhere.
+void TakeDeclarations(ShowArguments* arguments) {
+  std::vector<std::string>& files = arguments->files;
+  for (size_t i = 0; i < files.size() && files.size() > 1; ++i) {
+    const absl::StatusOr<FileFormat> format = DetectFormat(files[i]);
+    if (!format.ok() || *format != FileFormat::kUnknown) continue;
+    arguments->load.operators_file = files[i];
+    arguments->operators = false;
+    files.erase(files.begin() + static_cast<int64_t>(i));
+    return;
+  }
+}
+
+int RunShow(ShowArguments arguments) {
+  if (arguments.operators && arguments.load.operators_file.empty()) TakeDeclarations(&arguments);
+  const std::vector<std::string>& files = arguments.files;
+  if (files.size() > 2) {
+    std::fprintf(stderr, "planproof: show takes one plan file, or LOGICAL PARALLEL\n");
+    return kUsageError;
+  }
   const absl::StatusOr<FileFormat> format = DetectFormat(files[0]);
   if (files.size() == 1 && format.ok() && *format == FileFormat::kPickle) {
-    return ShowPickle(files[0]);
+    if (!arguments.operators) return ShowPickle(files[0]);
+    std::fprintf(stderr, "planproof: %s: give both pickles, LOGICAL PARALLEL, to list operators\n",
+                 files[0].c_str());
+    return kUsageError;
   }
-  const absl::StatusOr<lineage::Problem> problem = LoadProblem(files, options);
+  const absl::StatusOr<lineage::Problem> problem = LoadProblem(files, arguments.load);
   if (!problem.ok()) return ReportError(problem.status(), files);
+  if (arguments.operators) {
+    PrintOperators(*problem);
+    return kSuccess;
+  }
   PrintGraph("logical", problem->logical);
   PrintParameters(problem->logical);
   PrintGraph("parallel", problem->parallel);
@@ -187,20 +204,24 @@ int RunShow(const std::vector<std::string>& files, const LoadOptions& options) {
 void AddShowCommand(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand(
       "show", "What is in a plan: devices, axes, operators, sizes, required outputs");
-  auto files = std::make_shared<std::vector<std::string>>();
-  auto options = std::make_shared<LoadOptions>();
-  command->add_option("FILES", *files, "One plan file or nnScaler pickle, or LOGICAL PARALLEL")
+  auto arguments = std::make_shared<ShowArguments>();
+  command
+      ->add_option("FILES", arguments->files,
+                   "One plan file or nnScaler pickle, or LOGICAL PARALLEL")
       ->required()
-      ->expected(1, 2);
-  command->add_option("--operators", options->operators_file, "Declarations of further operators");
+      ->expected(1, 3);
+  command->add_flag("--operators", arguments->operators,
+                    "List the operators, one on a line (with a file of declarations among FILES: "
+                    "as --declarations)");
+  command->add_option("--declarations", arguments->load.operators_file,
+                      "Declarations of further operators (--operators of other commands)");
   command->footer(
       "Examples:\n"
       "  planproof show examples/mlp_tp2.json\n"
+      "  planproof show --operators examples/mlp_tp2.json\n"
       "  planproof show dp2_pp2_tp2.pkl\n"
       "  planproof show single_device.pkl dp2_pp2_tp2.pkl");
-  command->callback([files, options, &action] {
-    action = [files, options] { return RunShow(*files, *options); };
-  });
+  command->callback([arguments, &action] { action = [arguments] { return RunShow(*arguments); }; });
 }
 
 }  // namespace planproof::cli

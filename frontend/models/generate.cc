@@ -1,6 +1,5 @@
 #include "frontend/models/generate.h"
 
-#include <fstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +13,7 @@
 #include "frontend/models/tied.h"
 #include "frontend/models/update.h"
 #include "frontend/plan/status_macros.h"
+#include "frontend/plan/write_file.h"
 
 namespace planproof::models {
 namespace {
@@ -214,11 +214,7 @@ const std::vector<Preset>& Presets() {
 }
 
 absl::Status WriteBinary(const plan::PlanFile& file, const std::string& path) {
-  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
-  if (!stream || !file.SerializeToOstream(&stream) || !stream.flush()) {
-    return absl::NotFoundError(absl::StrCat(path, ": cannot be written"));
-  }
-  return absl::OkStatus();
+  return plan::WriteFile(path, file.SerializeAsString());
 }
 
 }  // namespace planproof::models

@@ -36,7 +36,9 @@ absl::StatusOr<Mutation> ExchangeCollective(PlanEditor& editor, const std::strin
   if (!at.ok()) return at.status();
   const Mutation done = editor.Done(kind, {*at}, absl::StrCat("runs as ", to));
   editor.op(*at).set_op(to);
-  editor.op(*at).mutable_collective()->set_dim(kind == "BR3" ? -1 : 0);
+  plan::Collective& collective = *editor.op(*at).mutable_collective();
+  collective.clear_dim();
+  if (kind == "BR3") collective.set_dim(-1);
   return done;
 }
 

@@ -1,33 +1,29 @@
 #include "frontend/mutation/whole_plan.h"
 
-#include <fstream>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/read_plan.h"
+#include "frontend/plan/write_file.h"
 
 namespace planproof::mutation {
 
 absl::StatusOr<plan::PlanFile> ReadWholePlan(const std::vector<std::string>& files) {
-  plan::PlanFile whole;
+  std::vector<std::pair<std::string, plan::PlanFile>> read;
   for (const std::string& path : files) {
     absl::StatusOr<plan::PlanFile> file = plan::ReadPlanFile(path);
     if (!file.ok() || file->has_problem()) {
       return absl::FailedPreconditionError(absl::StrCat(
           path, ": this fault is written into a plan's programs; this file has no programs"));
     }
-    const std::string declarations = absl::StrCat(whole.operators(), file->operators());
-    whole.MergeFrom(*file);
-    whole.set_operators(declarations);
+    read.emplace_back(path, *std::move(file));
   }
-  return whole;
+  return plan::MergePlanFiles(read);
 }
 
 absl::Status WriteWholePlan(const plan::PlanFile& whole, const std::string& output) {
-  std::ofstream stream(output, std::ios::binary | std::ios::trunc);
-  if (!stream || !whole.SerializeToOstream(&stream) || !stream.flush()) {
-    return absl::NotFoundError(absl::StrCat(output, ": cannot be written"));
-  }
-  return absl::OkStatus();
+  return plan::WriteFile(output, whole.SerializeAsString());
 }
 
 }  // namespace planproof::mutation

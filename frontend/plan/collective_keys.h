@@ -1,6 +1,6 @@
-// Which keys of a collective an operator has. One that it does not have would be read by nobody:
-// "dim" beside softmax, where it belongs under "attrs", or "reduce": "max" at an operator that
-// sums.
+// Which keys of a collective an operator has, and needs. One that it does not have would be read by
+// nobody: "dim" beside softmax, where it belongs under "attrs", or "reduce": "max" at an operator
+// that sums. One that is missing would be guessed.
 #ifndef PLANPROOF_FRONTEND_PLAN_COLLECTIVE_KEYS_H_
 #define PLANPROOF_FRONTEND_PLAN_COLLECTIVE_KEYS_H_
 
@@ -11,8 +11,8 @@
 
 namespace planproof::plan {
 
-// InvalidArgument with the key and what the operator has instead. `collective`: the operator is
-// one; any other has none of these keys.
+// InvalidArgument with the key and what the operator has instead, or that it needs. `collective`:
+// the operator is one; any other has none of these keys.
 absl::Status CheckCollectiveKeys(const Operator& op, bool collective);
 
 // What all participants of a collective between programs must agree on, beside its operands:

@@ -4,7 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "frontend/plan/status_macros.h"
 
 namespace planproof::plan {
 namespace {
@@ -43,6 +45,7 @@ bool Independent(const CoverBox& box) {
   std::map<int32_t, std::vector<std::pair<int64_t, int64_t>>> digits;  // dim -> [div, div * mod)
   for (const IndexMap& map : box.map) {
     for (const IndexTerm& term : map.terms) {
+      if (term.scale == 0) continue;
       int64_t end = 0;  // 0: the rest
       if (term.mod > 0 && __builtin_mul_overflow(term.div, term.mod, &end)) return false;
       digits[term.dim].emplace_back(term.div, end);
@@ -61,25 +64,25 @@ bool Independent(const CoverBox& box) {
   return true;
 }
 
-// The set of values of one dimension's map. False if it is too large to enumerate.
-bool ImageOf(const IndexMap& map, const sdfg::Shape& extents, Image* image, bool* injective) {
-  std::vector<std::pair<int64_t, int64_t>> steps;  // scale, range
-  int64_t low = map.constant;
+struct Digit {
+  int64_t scale = 0;  // positive
+  int64_t range = 0;
+};
+
+// All sums of digits, from `low` on. False if they are too many to enumerate. `injective`: no sum
+// occurs twice.
+bool Sums(int64_t low, std::vector<Digit> digits, Image* image, bool* injective) {
+  std::sort(digits.begin(), digits.end(), [](const Digit& a, const Digit& b) {
+    return std::pair(a.scale, a.range) < std::pair(b.scale, b.range);
+  });
   __int128 combinations = 1;
-  for (const IndexTerm& term : map.terms) {
-    const int64_t range = RangeOf(term, extents);
-    if (range <= 1) continue;
-    combinations *= range;
-    if (combinations > (static_cast<__int128>(1) << 62)) return false;
-    if (term.scale < 0) low += term.scale * (range - 1);
-    steps.emplace_back(term.scale < 0 ? -term.scale : term.scale, range);
-  }
-  std::sort(steps.begin(), steps.end());
   int64_t filled = 1;
   bool exact = true;
-  for (const auto& [scale, range] : steps) {
-    exact = exact && scale == filled;
-    if (exact) filled *= range;
+  for (const Digit& digit : digits) {
+    combinations *= digit.range;
+    if (combinations > (static_cast<__int128>(1) << 62)) return false;
+    exact = exact && digit.scale == filled;
+    if (exact) filled *= digit.range;
   }
   *injective = true;
   if (exact) {
@@ -88,11 +91,11 @@ bool ImageOf(const IndexMap& map, const sdfg::Shape& extents, Image* image, bool
   }
   if (combinations > kMaxEnumerated) return false;
   std::vector<int64_t> values{low};
-  for (const auto& [scale, range] : steps) {
+  for (const Digit& digit : digits) {
     std::vector<int64_t> next;
-    next.reserve(values.size() * range);
-    for (int64_t i = 0; i < range; ++i) {
-      for (int64_t value : values) next.push_back(value + i * scale);
+    next.reserve(values.size() * digit.range);
+    for (int64_t i = 0; i < digit.range; ++i) {
+      for (int64_t value : values) next.push_back(value + i * digit.scale);
     }
     values = std::move(next);
   }
@@ -110,6 +113,93 @@ bool ImageOf(const IndexMap& map, const sdfg::Shape& extents, Image* image, bool
   return true;
 }
 
+int64_t SizeOf(const Image& image) {
+  int64_t size = 0;
+  for (const Interval& interval : image) size += interval.second - interval.first;
+  return size;
+}
+
+int64_t CommonSize(const Image& a, const Image& b) {
+  int64_t size = 0;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    size +=
+        std::max<int64_t>(0, std::min(a[i].second, b[j].second) - std::max(a[i].first, b[j].first));
+    a[i].second < b[j].second ? ++i : ++j;
+  }
+  return size;
+}
+
+// How the slices of a box lie in one dimension: translates of one block, disjoint if the map is
+// injective.
+struct Blocks {
+  Image image;  // of all of them
+  Image block;  // of the one that starts at 0
+  int64_t start = 0;
+  std::vector<Digit> starts;  // the coordinates' digits, which move the block from `start` on
+};
+
+absl::Status TooIrregular() {
+  return absl::UnimplementedError("the cover of so irregular a map is not decided");
+}
+
+absl::StatusOr<Blocks> BlocksOf(const CoverBox& box, size_t dim) {
+  Blocks blocks;
+  std::vector<Digit> all, local;
+  blocks.start = box.map[dim].constant;
+  for (const IndexTerm& term : box.map[dim].terms) {
+    const int64_t range = RangeOf(term, box.extents);
+    if (range <= 1 || term.scale == 0) continue;
+    if (term.scale < 0) blocks.start += term.scale * (range - 1);
+    const Digit digit{term.scale < 0 ? -term.scale : term.scale, range};
+    all.push_back(digit);
+    (term.dim < box.axes ? blocks.starts : local).push_back(digit);
+  }
+  bool injective = true;
+  bool any = true;
+  if (!Sums(0, std::move(local), &blocks.block, &any) ||
+      !Sums(blocks.start, std::move(all), &blocks.image, &injective)) {
+    return TooIrregular();
+  }
+  if (!injective && !box.overlap) {
+    return absl::InvalidArgumentError(absl::StrCat("overlap: the slices of ", box.holder,
+                                                   " overlap along dimension ", dim,
+                                                   "; if that is meant, say \"overlap\": true"));
+  }
+  return blocks;
+}
+
+// How the blocks of two boxes meet in one dimension.
+enum class Meeting : uint8_t { kNowhere, kEqual, kOtherwise };
+
+absl::StatusOr<Meeting> MeetingOf(const Blocks& a, const Blocks& b) {
+  const int64_t common = CommonSize(a.image, b.image);
+  if (common == 0) return Meeting::kNowhere;
+  if (a.block != b.block) return Meeting::kOtherwise;
+  // A set is cut into translates of one block in one way only: its least element starts one.
+  if (a.image == b.image) return Meeting::kEqual;
+  Image starts_a, starts_b;
+  bool any = true;
+  if (!Sums(a.start, a.starts, &starts_a, &any) || !Sums(b.start, b.starts, &starts_b, &any)) {
+    return TooIrregular();
+  }
+  return CommonSize(starts_a, starts_b) * SizeOf(a.block) == common ? Meeting::kEqual
+                                                                    : Meeting::kOtherwise;
+}
+
+// Slices are products of blocks: two of them meet if their blocks do in every dimension, and are
+// equal if these are. Boxes that hold the same part of the tensor may cut it as they like.
+absl::StatusOr<bool> Overlap(const std::vector<Blocks>& a, const std::vector<Blocks>& b) {
+  bool same_part = true;
+  bool otherwise = false;
+  for (size_t d = 0; d < a.size(); ++d) {
+    PLAN_ASSIGN_OR_RETURN(const Meeting meeting, MeetingOf(a[d], b[d]));
+    if (meeting == Meeting::kNowhere) return false;
+    otherwise |= meeting == Meeting::kOtherwise;
+    same_part &= a[d].image == b[d].image;
+  }
+  return otherwise && !same_part;
+}
+
 bool Contains(const Image& image, int64_t value) {
   auto after = std::upper_bound(image.begin(), image.end(), value,
                                 [](int64_t v, const Interval& i) { return v < i.first; });
@@ -120,76 +210,15 @@ std::string RangeText(size_t dim, int64_t from, int64_t to) {
   return absl::StrCat("[", from, ", ", to, ") of dimension ", dim);
 }
 
-// Marks every element that some box holds; for maps whose digits are not independent.
-absl::Status CoverByEnumeration(const sdfg::Shape& logical, const std::vector<CoverBox>& boxes) {
-  __int128 volume = 1;
-  for (int64_t extent : logical) volume *= extent;
-  for (const CoverBox& box : boxes) {
-    __int128 elements = 1;
-    for (int64_t extent : box.extents) elements *= extent;
-    if (elements > kMaxEnumerated) volume = static_cast<__int128>(kMaxEnumerated) + 1;
-  }
-  if (volume > kMaxEnumerated) {
-    return absl::UnimplementedError("the cover of so irregular a map is not decided");
-  }
-  std::vector<bool> held(static_cast<size_t>(volume), false);
-  for (const CoverBox& box : boxes) {
-    sdfg::Shape at(box.extents.size(), 0);
-    if (std::find(box.extents.begin(), box.extents.end(), 0) != box.extents.end()) continue;
-    while (true) {
-      int64_t flat = 0;
-      for (size_t d = 0; d < logical.size(); ++d) {
-        int64_t index = box.map[d].constant;
-        for (const IndexTerm& term : box.map[d].terms) {
-          index += term.scale * term.At(at[term.dim]);
-        }
-        flat = flat * logical[d] + index;
-      }
-      held[flat] = true;
-      size_t d = at.size();
-      while (d > 0 && ++at[d - 1] == box.extents[d - 1]) at[--d] = 0;
-      if (d == 0) break;
-    }
-  }
-  const auto hole = std::find(held.begin(), held.end(), false);
-  if (hole == held.end()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("hole: nobody holds element ", hole - held.begin(), " (row-major)"));
-}
-
-}  // namespace
-
-absl::Status CheckCoverOf(const sdfg::Shape& logical, const std::vector<CoverBox>& boxes) {
-  for (int64_t extent : logical) {
-    if (extent == 0) return absl::OkStatus();
-  }
-  std::vector<std::vector<Image>> images;
-  std::vector<const CoverBox*> holders;
-  for (const CoverBox& box : boxes) {
-    if (std::find(box.extents.begin(), box.extents.end(), 0) != box.extents.end()) continue;
-    if (!Independent(box)) return CoverByEnumeration(logical, boxes);
-    std::vector<Image> image(logical.size());
-    for (size_t d = 0; d < logical.size(); ++d) {
-      bool injective = true;
-      if (!ImageOf(box.map[d], box.extents, &image[d], &injective)) {
-        return absl::UnimplementedError("the cover of so irregular a map is not decided");
-      }
-      if (!injective && !box.overlap) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("overlap: the slices of ", box.holder, " overlap along dimension ", d,
-                         "; if that is meant, say \"overlap\": true"));
-      }
-    }
-    images.push_back(std::move(image));
-    holders.push_back(&box);
-  }
-  // Cells between all bounds of all images.
+// The bounds of all images in each dimension; none if there are too many cells between them.
+std::vector<std::vector<int64_t>> Cuts(const sdfg::Shape& logical,
+                                       const std::vector<std::vector<Blocks>>& boxes) {
   std::vector<std::vector<int64_t>> cuts(logical.size());
   int64_t cells = 1;
   for (size_t d = 0; d < logical.size(); ++d) {
     cuts[d] = {0, logical[d]};
-    for (const std::vector<Image>& image : images) {
-      for (const Interval& interval : image[d]) {
+    for (const std::vector<Blocks>& box : boxes) {
+      for (const Interval& interval : box[d].image) {
         cuts[d].push_back(interval.first);
         cuts[d].push_back(interval.second);
       }
@@ -197,29 +226,24 @@ absl::Status CheckCoverOf(const sdfg::Shape& logical, const std::vector<CoverBox
     std::sort(cuts[d].begin(), cuts[d].end());
     cuts[d].erase(std::unique(cuts[d].begin(), cuts[d].end()), cuts[d].end());
     cells *= static_cast<int64_t>(cuts[d].size()) - 1;
-    if (cells > kMaxCells) return CoverByEnumeration(logical, boxes);
+    if (cells > kMaxCells) return {};
   }
-  std::vector<size_t> at(logical.size(), 0);
-  for (int64_t cell = 0; cell < cells; ++cell) {
-    int first = -1;
-    for (size_t b = 0; b < images.size(); ++b) {
-      bool inside = true;
-      for (size_t d = 0; inside && d < logical.size(); ++d) {
-        inside = Contains(images[b][d], cuts[d][at[d]]);
+  return cuts;
+}
+
+absl::Status CheckHoles(const std::vector<std::vector<int64_t>>& cuts,
+                        const std::vector<std::vector<Blocks>>& boxes) {
+  std::vector<size_t> at(cuts.size(), 0);
+  while (true) {
+    const bool held = std::any_of(boxes.begin(), boxes.end(), [&](const std::vector<Blocks>& box) {
+      for (size_t d = 0; d < cuts.size(); ++d) {
+        if (!Contains(box[d].image, cuts[d][at[d]])) return false;
       }
-      if (!inside) continue;
-      if (first < 0) {
-        first = static_cast<int>(b);
-      } else if (images[b] != images[first] && !holders[b]->overlap && !holders[first]->overlap) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("overlap: ", holders[first]->holder, " and ", holders[b]->holder,
-                         " hold overlapping slices that are not equal; if that is meant, say "
-                         "\"overlap\": true"));
-      }
-    }
-    if (first < 0) {
+      return true;
+    });
+    if (!held) {
       std::string where;
-      for (size_t d = 0; d < logical.size(); ++d) {
+      for (size_t d = 0; d < cuts.size(); ++d) {
         if (cuts[d].size() == 2) continue;  // the whole dimension
         absl::StrAppend(&where, where.empty() ? "" : ", ",
                         RangeText(d, cuts[d][at[d]], cuts[d][at[d] + 1]));
@@ -227,12 +251,44 @@ absl::Status CheckCoverOf(const sdfg::Shape& logical, const std::vector<CoverBox
       return absl::InvalidArgumentError(
           absl::StrCat("hole: nobody holds ", where.empty() ? "it" : where));
     }
-    for (size_t d = logical.size(); d-- > 0;) {
-      if (++at[d] + 1 < cuts[d].size()) break;
-      at[d] = 0;
+    size_t d = cuts.size();
+    while (d > 0 && ++at[d - 1] + 1 >= cuts[d - 1].size()) at[--d] = 0;
+    if (d == 0) return absl::OkStatus();
+  }
+}
+
+}  // namespace
+
+absl::Status CheckCoverOf(const sdfg::Shape& logical, const std::vector<CoverBox>& boxes) {
+  if (std::find(logical.begin(), logical.end(), 0) != logical.end()) return absl::OkStatus();
+  std::vector<const CoverBox*> distinct;
+  for (const CoverBox& box : boxes) {
+    if (std::find(box.extents.begin(), box.extents.end(), 0) != box.extents.end()) continue;
+    const bool known = std::any_of(distinct.begin(), distinct.end(), [&](const CoverBox* other) {
+      return other->map == box.map && other->extents == box.extents && other->axes == box.axes &&
+             other->overlap == box.overlap;
+    });
+    if (!known) distinct.push_back(&box);
+  }
+  std::vector<std::vector<Blocks>> blocks;
+  for (const CoverBox* box : distinct) {
+    if (!Independent(*box)) return CheckCoverByEnumeration(logical, distinct);
+    blocks.emplace_back();
+    for (size_t d = 0; d < logical.size(); ++d) {
+      PLAN_ASSIGN_OR_RETURN(Blocks of_dim, BlocksOf(*box, d));
+      blocks.back().push_back(std::move(of_dim));
     }
   }
-  return absl::OkStatus();
+  for (size_t b = 0; b < distinct.size(); ++b) {
+    for (size_t a = 0; a < b && !distinct[b]->overlap; ++a) {
+      if (distinct[a]->overlap) continue;
+      PLAN_ASSIGN_OR_RETURN(const bool overlap, Overlap(blocks[a], blocks[b]));
+      if (overlap) return OverlapError(*distinct[a], *distinct[b]);
+    }
+  }
+  const std::vector<std::vector<int64_t>> cuts = Cuts(logical, blocks);
+  if (cuts.empty() && !logical.empty()) return CheckCoverByEnumeration(logical, distinct);
+  return CheckHoles(cuts, blocks);
 }
 
 }  // namespace planproof::plan

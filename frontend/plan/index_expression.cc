@@ -111,8 +111,8 @@ class Parser {
     if (!meaning.has_value()) {
       at_ = start;
       return Error(absl::StrCat("\"", name,
-                                "\" is not known here; names are coordinates and, in "
-                                "a map, local indices i0, i1, ..."));
+                                "\" is not known here; names are coordinates, in a map also "
+                                "i0, i1, ..., in a schedule variables of loops"));
     }
     if (meaning->dim < 0) {
       value.constant = meaning->value;

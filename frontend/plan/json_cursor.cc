@@ -1,9 +1,51 @@
 #include "frontend/plan/json_cursor.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
 
 namespace planproof::plan {
+namespace {
+
+// Other words for a key, from frameworks and from other parts of the format.
+constexpr std::pair<const char*, const char*> kOtherWords[] = {{"input", "in"},
+                                                               {"inputs", "in"},
+                                                               {"args", "in"},
+                                                               {"operands", "in"},
+                                                               {"output", "out"},
+                                                               {"outputs", "out"},
+                                                               {"attributes", "attrs"},
+                                                               {"attr", "attrs"},
+                                                               {"kwargs", "attrs"},
+                                                               {"axis", "over"},
+                                                               {"axes", "over"},
+                                                               {"group", "over"},
+                                                               {"type", "op"},
+                                                               {"operator", "op"},
+                                                               {"ops", "operators"},
+                                                               {"nodes", "operators"},
+                                                               {"wrt", "of"},
+                                                               {"params", "parameters"},
+                                                               {"weights", "parameters"},
+                                                               {"axes", "mesh"},
+                                                               {"model", "specification"},
+                                                               {"spec", "specification"},
+                                                               {"version", "planproof"},
+                                                               {"handle", "async"}};
+
+// The key that was probably meant, or empty.
+std::string Meant(const std::string& key, const std::vector<std::string>& known) {
+  for (const auto& [word, meant] : kOtherWords) {
+    if (key == word && std::find(known.begin(), known.end(), meant) != known.end()) return meant;
+  }
+  return "";
+}
+
+}  // namespace
 
 absl::Status JsonCursor::Error(const JsonValue& at, const std::string& message) const {
   const std::string pointer = PointerOf(root_, at);
@@ -15,24 +57,41 @@ absl::Status JsonCursor::WrongKind(const JsonValue& at, const std::string& expec
   return Error(at, absl::StrCat("is ", KindName(at.kind), "; ", expected, " is expected"));
 }
 
-absl::Status JsonCursor::Object(const JsonValue& value,
-                                std::initializer_list<const char*> known) const {
+absl::Status JsonCursor::Object(const JsonValue& value, std::initializer_list<const char*> known,
+                                const std::string& otherwise) const {
   PLAN_RETURN_IF_ERROR(IsObject(value));
+  return Keys(value, {known.begin(), known.end()}, otherwise);
+}
+
+absl::Status JsonCursor::Keys(const JsonValue& value, const std::vector<std::string>& known,
+                              const std::string& otherwise) const {
   for (size_t i = 0; i < value.keys.size(); ++i) {
-    bool found = false;
-    for (const char* key : known) found = found || value.keys[i] == key;
-    if (found) continue;
-    std::string list;
-    for (const char* key : known) absl::StrAppend(&list, list.empty() ? "" : ", ", key);
-    return Error(value.items[i],
-                 absl::StrCat("key \"", value.keys[i], "\" is not known; keys here are ", list));
+    if (value.keys[i] == kNote ||
+        std::find(known.begin(), known.end(), value.keys[i]) != known.end()) {
+      continue;
+    }
+    return UnknownKey(value.items[i], value.keys[i], known, otherwise);
   }
   return absl::OkStatus();
 }
 
-absl::Status JsonCursor::IsObject(const JsonValue& value) const {
+absl::Status JsonCursor::UnknownKey(const JsonValue& at, const std::string& key,
+                                    const std::vector<std::string>& known,
+                                    const std::string& otherwise) const {
+  const std::string meant = Meant(key, known);
+  std::string remedy =
+      meant.empty() ? DidYouMean(key, known) : absl::StrCat("; did you mean \"", meant, "\"?");
+  if (remedy.empty()) {
+    remedy = absl::StrCat("; ", otherwise.empty()
+                                    ? absl::StrCat("keys here are ", absl::StrJoin(known, ", "))
+                                    : otherwise);
+  }
+  return Error(at, absl::StrCat("key \"", key, "\" is not known", remedy));
+}
+
+absl::Status JsonCursor::IsObject(const JsonValue& value, const std::string& expected) const {
   if (value.kind == JsonValue::Kind::kObject) return absl::OkStatus();
-  return WrongKind(value, "an object");
+  return WrongKind(value, expected);
 }
 
 absl::Status JsonCursor::IsArray(const JsonValue& value) const {

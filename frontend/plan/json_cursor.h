@@ -13,6 +13,9 @@
 
 namespace planproof::plan {
 
+// The key that takes text for people; every object has it, except where names are keys.
+inline constexpr char kNote[] = "note";
+
 class JsonCursor {
  public:
   JsonCursor(const JsonValue& root, std::string file) : root_(root), file_(std::move(file)) {}
@@ -20,9 +23,16 @@ class JsonCursor {
   // "FILE:LINE: POINTER: message".
   absl::Status Error(const JsonValue& at, const std::string& message) const;
   absl::Status WrongKind(const JsonValue& at, const std::string& expected) const;
-  // `value` is an object all of whose keys are among `known`.
-  absl::Status Object(const JsonValue& value, std::initializer_list<const char*> known) const;
-  absl::Status IsObject(const JsonValue& value) const;
+  // `value` is an object all of whose keys are among `known`, or kNote. The message about another
+  // key names the nearest one; if none is near, it ends with `otherwise`, or lists those known.
+  absl::Status Object(const JsonValue& value, std::initializer_list<const char*> known,
+                      const std::string& otherwise = "") const;
+  absl::Status Keys(const JsonValue& object, const std::vector<std::string>& known,
+                    const std::string& otherwise = "") const;
+  absl::Status UnknownKey(const JsonValue& at, const std::string& key,
+                          const std::vector<std::string>& known,
+                          const std::string& otherwise = "") const;
+  absl::Status IsObject(const JsonValue& value, const std::string& expected = "an object") const;
   absl::Status IsArray(const JsonValue& value) const;
 
   absl::StatusOr<std::string> String(const JsonValue& value) const;

@@ -47,7 +47,9 @@ absl::Status ReadTensor(const JsonCursor& json, const std::string& name, Role ro
   }
   const JsonValue* shape = &value;
   if (value.kind == JsonValue::Kind::kObject) {
-    PLAN_RETURN_IF_ERROR(json.Object(value, {"shape", "dtype"}));
+    PLAN_RETURN_IF_ERROR(
+        json.Object(value, {"shape", "dtype"},
+                    "how devices hold a tensor stands under \"inputs\" of the plan's programs"));
     shape = value.Find("shape");
     if (shape == nullptr) return json.Error(value, "the key \"shape\" is expected");
     if (const JsonValue* dtype = value.Find("dtype")) {
@@ -84,7 +86,7 @@ absl::Status ReadPremise(const JsonCursor& json, const std::string& tensor, cons
   }
   PLAN_RETURN_IF_ERROR(json.IsArray(value));
   if (!value.items.empty() && value.items[0].kind == JsonValue::Kind::kInteger) {
-    if (value.items.size() != 2) return json.Error(value, "a range [low, high] is expected");
+    if (value.items.size() != 2) return json.Error(value, "a range [low, high] has two integers");
     Premise* premise = out->add_premises();
     premise->set_tensor(tensor);
     premise->set_kind(Premise::INTEGER_RANGE);
@@ -114,6 +116,7 @@ absl::Status ReadGradients(const JsonCursor& json, const JsonValue& value, Speci
     }
     return absl::OkStatus();
   }
+  PLAN_RETURN_IF_ERROR(json.IsObject(value, "{\"loss\": NAME, \"of\": [NAMES]}"));
   PLAN_RETURN_IF_ERROR(json.Object(value, {"loss", "of"}));
   const JsonValue* loss = value.Find("loss");
   const JsonValue* of = value.Find("of");
@@ -129,9 +132,9 @@ absl::Status ReadGradients(const JsonCursor& json, const JsonValue& value, Speci
 }
 
 absl::Status ReadSpecification(const JsonCursor& json, const JsonValue& value, Specification* out) {
-  PLAN_RETURN_IF_ERROR(json.Object(
-      value, {"inputs", "parameters", "buffers", "ones", "zeros", "operators", "gradients",
-              "premises", "literals", "outputs", "updates", "relations", "note"}));
+  PLAN_RETURN_IF_ERROR(
+      json.Object(value, {"inputs", "parameters", "buffers", "ones", "zeros", "operators",
+                          "gradients", "premises", "literals", "outputs", "updates", "relations"}));
   static const std::pair<const char*, Role> kRoles[] = {{"inputs", ROLE_INPUT},
                                                         {"parameters", ROLE_PARAMETER},
                                                         {"buffers", ROLE_BUFFER},
@@ -140,7 +143,7 @@ absl::Status ReadSpecification(const JsonCursor& json, const JsonValue& value, S
   for (const auto& [key, role] : kRoles) {
     const JsonValue* tensors = value.Find(key);
     if (tensors == nullptr) continue;
-    PLAN_RETURN_IF_ERROR(json.IsObject(*tensors));
+    PLAN_RETURN_IF_ERROR(json.IsObject(*tensors, "an object {name: type}"));
     for (size_t i = 0; i < tensors->items.size(); ++i) {
       PLAN_RETURN_IF_ERROR(
           ReadTensor(json, tensors->keys[i], role, tensors->items[i], out->add_tensors()));
@@ -156,31 +159,29 @@ absl::Status ReadSpecification(const JsonCursor& json, const JsonValue& value, S
     PLAN_RETURN_IF_ERROR(ReadGradients(json, *gradients, out));
   }
   if (const JsonValue* premises = value.Find("premises")) {
-    PLAN_RETURN_IF_ERROR(json.IsObject(*premises));
+    PLAN_RETURN_IF_ERROR(json.IsObject(*premises, "an object {input: premise}"));
     for (size_t i = 0; i < premises->items.size(); ++i) {
       PLAN_RETURN_IF_ERROR(ReadPremise(json, premises->keys[i], premises->items[i], out));
     }
   }
   if (const JsonValue* literals = value.Find("literals")) {
-    PLAN_RETURN_IF_ERROR(json.IsObject(*literals));
+    PLAN_RETURN_IF_ERROR(json.IsObject(*literals, "an object {\"0.333333343\": \"1/3\"}"));
     for (size_t i = 0; i < literals->items.size(); ++i) {
       RoundedLiteral* literal = out->add_literals();
       literal->set_literal(literals->keys[i]);
       literal->set_line(literals->items[i].line);
-      PLAN_ASSIGN_OR_RETURN(*literal->mutable_exact(), json.String(literals->items[i]));
+      const JsonValue& exact = literals->items[i];
+      if (exact.kind != JsonValue::Kind::kString) {
+        return json.WrongKind(exact, "an exact number as a string, such as \"1/3\",");
+      }
+      literal->set_exact(exact.text);
     }
   }
   if (const JsonValue* outputs = value.Find("outputs")) {
-    google::protobuf::RepeatedPtrField<NamedRelation> relations;
-    PLAN_RETURN_IF_ERROR(ReadNamedRelations(json, *outputs, &relations));
-    for (NamedRelation& relation : relations) {
-      RequiredOutput* output = out->add_outputs();
-      output->set_name(relation.name());
-      *output->mutable_relation() = std::move(*relation.mutable_relation());
-    }
+    PLAN_RETURN_IF_ERROR(ReadRequiredOutputs(json, *outputs, out->mutable_outputs()));
   }
   if (const JsonValue* updates = value.Find("updates")) {
-    PLAN_RETURN_IF_ERROR(json.IsObject(*updates));
+    PLAN_RETURN_IF_ERROR(json.IsObject(*updates, "an object {parameter: its new value}"));
     for (size_t i = 0; i < updates->items.size(); ++i) {
       ParameterUpdate* update = out->add_updates();
       update->set_parameter(updates->keys[i]);
@@ -189,14 +190,14 @@ absl::Status ReadSpecification(const JsonCursor& json, const JsonValue& value, S
     }
   }
   if (const JsonValue* relations = value.Find("relations")) {
-    PLAN_RETURN_IF_ERROR(json.IsObject(*relations));
+    PLAN_RETURN_IF_ERROR(json.IsObject(*relations, "an object {input: relation}"));
     PLAN_RETURN_IF_ERROR(ReadNamedRelations(json, *relations, out->mutable_relations()));
   }
   return absl::OkStatus();
 }
 
 absl::Status ReadException(const JsonCursor& json, const JsonValue& value, Exception* out) {
-  PLAN_RETURN_IF_ERROR(json.Object(value, {"at", "replace", "with", "note"}));
+  PLAN_RETURN_IF_ERROR(json.Object(value, {"at", "replace", "with"}));
   out->set_line(value.line);
   const JsonValue* at = value.Find("at");
   const JsonValue* replace = value.Find("replace");
@@ -217,9 +218,8 @@ absl::Status ReadException(const JsonCursor& json, const JsonValue& value, Excep
 }
 
 absl::Status ReadProgram(const JsonCursor& json, const JsonValue& value, Program* out) {
-  PLAN_RETURN_IF_ERROR(
-      json.Object(value, {"name", "devices", "inputs", "operators", "lineage", "outputs",
-                          "exceptions", "schedule", "buffers", "note"}));
+  PLAN_RETURN_IF_ERROR(json.Object(value, {"name", "devices", "inputs", "operators", "lineage",
+                                           "outputs", "exceptions", "schedule", "buffers"}));
   out->set_line(value.line);
   if (const JsonValue* name = value.Find("name")) {
     PLAN_ASSIGN_OR_RETURN(*out->mutable_name(), json.Name(*name));
@@ -257,10 +257,32 @@ absl::Status ReadProgram(const JsonCursor& json, const JsonValue& value, Program
   return absl::OkStatus();
 }
 
+// Text, or a list of lines.
+absl::Status ReadDeclarations(const JsonCursor& json, const JsonValue& value, std::string* out) {
+  if (value.kind == JsonValue::Kind::kString) {
+    *out = value.text;
+    return absl::OkStatus();
+  }
+  if (value.kind != JsonValue::Kind::kArray) {
+    return json.WrongKind(value, "declarations of operators, a text or a list of lines,");
+  }
+  for (const JsonValue& item : value.items) {
+    if (item.kind != JsonValue::Kind::kString) {
+      return json.WrongKind(item, "a line of a declaration, such as \"op f(x) -> y = 2 * x\",");
+    }
+    absl::StrAppend(out, item.text, "\n");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadPlanRole(const JsonCursor& json, const JsonValue& value, Plan* out) {
-  PLAN_RETURN_IF_ERROR(json.Object(value, {"mesh", "microbatches", "programs", "note"}));
+  PLAN_RETURN_IF_ERROR(json.Object(value, {"mesh", "microbatches", "programs", "declarations"}));
+  if (const JsonValue* declarations = value.Find("declarations")) {
+    PLAN_RETURN_IF_ERROR(ReadDeclarations(json, *declarations, out->mutable_declarations()));
+  }
   if (const JsonValue* mesh = value.Find("mesh")) {
-    PLAN_RETURN_IF_ERROR(json.IsObject(*mesh));
+    PLAN_RETURN_IF_ERROR(
+        json.IsObject(*mesh, "an object {axis: extent}, such as {\"dp\": 2, \"tp\": 4},"));
     for (size_t i = 0; i < mesh->items.size(); ++i) {
       MeshAxis* axis = out->add_mesh();
       axis->set_name(mesh->keys[i]);
@@ -288,12 +310,16 @@ absl::StatusOr<PlanFile> ReadJsonForm(std::string_view text, const std::string& 
   PLAN_ASSIGN_OR_RETURN(JsonValue root, ParseJson(text, file));
   const JsonCursor json(root, file);
   PLAN_RETURN_IF_ERROR(
-      json.Object(root, {"planproof", "specification", "plan", "operators", "problem", "note"}));
+      json.Object(root, {"planproof", "specification", "plan", "operators", "problem"}));
   const JsonValue* version = root.Find("planproof");
   if (version == nullptr) {
-    return json.Error(root, "the key \"planproof\" (the version, 1) is expected first");
+    return json.Error(root, "the version is missing: begin with \"planproof\": 1");
   }
-  if (version->kind != JsonValue::Kind::kInteger || version->integer != kVersion) {
+  if (version->kind != JsonValue::Kind::kInteger) {
+    return json.Error(*version, absl::StrCat("the version is ", KindName(version->kind),
+                                             "; write the number ", kVersion));
+  }
+  if (version->integer != kVersion) {
     return json.Error(*version, absl::StrCat("version ", version->text,
                                              " is not known; this program reads version 1"));
   }
@@ -301,23 +327,21 @@ absl::StatusOr<PlanFile> ReadJsonForm(std::string_view text, const std::string& 
   out.set_magic("planproof-plan");
   out.set_version(kVersion);
   if (const JsonValue* operators = root.Find("operators")) {
-    if (operators->kind == JsonValue::Kind::kArray) {
-      for (const JsonValue& item : operators->items) {
-        PLAN_ASSIGN_OR_RETURN(std::string declaration, json.String(item));
-        absl::StrAppend(out.mutable_operators(), declaration, "\n");
-      }
-    } else {
-      PLAN_ASSIGN_OR_RETURN(*out.mutable_operators(), json.String(*operators));
-    }
+    PLAN_RETURN_IF_ERROR(ReadDeclarations(json, *operators, out.mutable_operators()));
   }
   if (const JsonValue* problem = root.Find("problem")) {
     PLAN_RETURN_IF_ERROR(json.IsObject(*problem));
-    // The raw form uses protobuf's own JSON mapping; limits were enforced by ParseJson.
-    google::protobuf::util::JsonParseOptions options;
-    options.ignore_unknown_fields = true;  // "planproof", checked above
+    for (const char* other : {"specification", "plan", "operators"}) {
+      if (root.Find(other) == nullptr) continue;
+      return json.Error(
+          *problem,
+          absl::StrCat("a raw problem is complete and stands alone; take \"", other, "\" out"));
+    }
+    // The raw form uses protobuf's own JSON mapping, in which an unknown key is an error; limits
+    // were enforced by ParseJson.
     PlanFile raw;
     const auto parsed = google::protobuf::util::JsonStringToMessage(
-        google::protobuf::StringPiece(text.data(), text.size()), &raw, options);
+        google::protobuf::StringPiece(text.data(), text.size()), &raw);
     if (!parsed.ok()) {
       return json.Error(*problem, absl::StrCat("is not in the raw form: ", parsed.ToString()));
     }

@@ -10,6 +10,9 @@ namespace planproof::plan {
 
 absl::Status ReadOperator(const JsonCursor& json, const JsonValue& value, Operator* out);
 absl::Status ReadRelation(const JsonCursor& json, const JsonValue& value, Relation* out);
+// {"name": relation, ...}, or a list of names. These relations may say "on" which devices.
+absl::Status ReadRequiredOutputs(const JsonCursor& json, const JsonValue& value,
+                                 google::protobuf::RepeatedPtrField<RequiredOutput>* out);
 // {"name": relation, ...}, or a list of names, which leaves the relations unset.
 absl::Status ReadNamedRelations(const JsonCursor& json, const JsonValue& value,
                                 google::protobuf::RepeatedPtrField<NamedRelation>* out);

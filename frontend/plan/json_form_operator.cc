@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/json_form_internal.h"
@@ -43,9 +44,13 @@ absl::Status ReadOperand(const JsonCursor& json, const JsonValue& value, Operand
       out->set_absent(true);
       return absl::OkStatus();
     case JsonValue::Kind::kObject: {
-      PLAN_RETURN_IF_ERROR(json.Object(value, {"literal"}));
       const JsonValue* literal = value.Find("literal");
-      if (literal == nullptr) return json.Error(value, "the key \"literal\" is expected");
+      if (literal == nullptr) {
+        return json.Error(value,
+                          "operands are a list in the order of the operator's declaration; an "
+                          "object is a number, {\"literal\": \"1/3\"}");
+      }
+      PLAN_RETURN_IF_ERROR(json.Object(value, {"literal"}));
       if (literal->kind != JsonValue::Kind::kString && literal->kind != JsonValue::Kind::kInteger &&
           literal->kind != JsonValue::Kind::kReal) {
         return json.WrongKind(*literal, "a number, or a string such as \"1/3\",");
@@ -147,13 +152,21 @@ absl::Status ReadCollective(const JsonCursor& json, const JsonValue& value, Coll
   return absl::OkStatus();
 }
 
+absl::Status CheckOperatorKeys(const JsonCursor& json, const JsonValue& value) {
+  static const std::vector<std::string> kKeys = {
+      "op",    "name",  "in",    "out",       "attrs",      "source", "backward",
+      "grad",  "over",  "dim",   "split_dim", "concat_dim", "reduce", "root",
+      "shift", "pairs", "phase", "async",     "channel"};
+  PLAN_RETURN_IF_ERROR(
+      json.IsObject(value, "an operator, {\"op\": NAME, \"in\": [NAMES], \"out\": NAME},"));
+  // What is no key of an operator is probably an attribute.
+  return json.Keys(value, kKeys, "attributes of the operator stand under \"attrs\"");
+}
+
 }  // namespace
 
 absl::Status ReadOperator(const JsonCursor& json, const JsonValue& value, Operator* out) {
-  PLAN_RETURN_IF_ERROR(json.Object(
-      value, {"op",    "name",  "in",    "out",       "attrs",      "source", "backward",
-              "grad",  "over",  "dim",   "split_dim", "concat_dim", "reduce", "root",
-              "shift", "pairs", "phase", "async",     "channel",    "note"}));
+  PLAN_RETURN_IF_ERROR(CheckOperatorKeys(json, value));
   out->set_line(value.line);
   const JsonValue* op = value.Find("op");
   const JsonValue* backward = value.Find("backward");
@@ -193,23 +206,26 @@ absl::Status ReadOperator(const JsonCursor& json, const JsonValue& value, Operat
   } else if (backward != nullptr) {
     if (outputs != nullptr) {
       if (outputs->kind != JsonValue::Kind::kObject) {
-        return json.WrongKind(*outputs,
-                              "an object {input: gradient} (this is a backward operator)");
+        return json.WrongKind(
+            *outputs,
+            "an object {operand: its gradient}, such as {\"w\": \"grad.w\"} (this "
+            "is a backward operator),");
       }
       PLAN_RETURN_IF_ERROR(ReadBindings(json, *outputs, out->mutable_produces()));
     }
     if (const JsonValue* grad = value.Find("grad")) {
-      PLAN_RETURN_IF_ERROR(json.IsObject(*grad));
+      PLAN_RETURN_IF_ERROR(
+          json.IsObject(*grad, "an object {output: its gradient}, such as {\"y\": \"grad.y\"},"));
       PLAN_RETURN_IF_ERROR(ReadBindings(json, *grad, out->mutable_gradients()));
     }
   } else {
-    if (outputs == nullptr) return json.Error(value, "the key \"out\" is expected");
+    if (outputs == nullptr) return json.Error(value, "name the result: \"out\": \"NAME\"");
     PLAN_ASSIGN_OR_RETURN(std::vector<std::string> names, json.Names(*outputs));
     if (names.empty()) return json.Error(*outputs, "at least one output is expected");
     for (std::string& name : names) out->add_outputs(std::move(name));
   }
   if (const JsonValue* attributes = value.Find("attrs")) {
-    PLAN_RETURN_IF_ERROR(json.IsObject(*attributes));
+    PLAN_RETURN_IF_ERROR(json.IsObject(*attributes, "an object {attribute: value}"));
     for (size_t i = 0; i < attributes->items.size(); ++i) {
       Attribute* attribute = out->add_attributes();
       attribute->set_name(attributes->keys[i]);
@@ -241,7 +257,7 @@ absl::Status ReadBindings(const JsonCursor& json, const JsonValue& value,
     }
     return absl::OkStatus();
   }
-  PLAN_RETURN_IF_ERROR(json.IsObject(value));
+  PLAN_RETURN_IF_ERROR(json.IsObject(value, "an object {name: name} or a list of names"));
   for (size_t i = 0; i < value.items.size(); ++i) {
     Binding* binding = out->Add();
     binding->set_key(value.keys[i]);

@@ -1,6 +1,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "frontend/plan/json_form_internal.h"
 #include "frontend/plan/status_macros.h"
 
@@ -40,6 +41,9 @@ absl::Status ReadShard(const JsonCursor& json, const JsonValue& value, ShardedDi
     out->set_stop(stop);
     return absl::OkStatus();
   }
+  if (value.kind != JsonValue::Kind::kString && value.kind != JsonValue::Kind::kArray) {
+    return json.WrongKind(value, "the name of an axis, a list of axes or a range [start, stop]");
+  }
   PLAN_ASSIGN_OR_RETURN(std::vector<std::string> axes, json.Names(value));
   if (axes.empty()) return json.Error(value, "at least one axis is expected");
   for (std::string& axis : axes) out->add_over(std::move(axis));
@@ -64,10 +68,65 @@ absl::Status ReadPartial(const JsonCursor& json, const JsonValue& value, Relatio
   return absl::OkStatus();
 }
 
-}  // namespace
+// A key of a relation that names no dimension and not the devices.
+absl::Status ReadRelationKey(const JsonCursor& json, const std::string& key, const JsonValue& item,
+                             Relation* out) {
+  if (key == "of") {
+    PLAN_ASSIGN_OR_RETURN(*out->mutable_of(), json.Name(item));
+  } else if (key == "map") {
+    PLAN_RETURN_IF_ERROR(json.IsArray(item));
+    if (item.items.size() > 16) return json.Error(item, "has more than 16 dimensions");
+    out->set_has_map(true);
+    for (const JsonValue& expression : item.items) {
+      if (expression.kind == JsonValue::Kind::kInteger) {
+        out->add_map(expression.text);
+        continue;
+      }
+      PLAN_ASSIGN_OR_RETURN(std::string text, json.String(expression));
+      out->add_map(std::move(text));
+    }
+  } else if (key == "shape") {
+    PLAN_ASSIGN_OR_RETURN(std::vector<int64_t> shape, json.Extents(item));
+    out->set_has_shape(true);
+    for (int64_t extent : shape) out->add_shape(extent);
+  } else if (key == "partial") {
+    PLAN_RETURN_IF_ERROR(ReadPartial(json, item, out));
+  } else if (key == "overlap") {
+    PLAN_ASSIGN_OR_RETURN(bool overlap, json.Boolean(item));
+    out->set_overlap(overlap);
+  } else if (key == "factor") {
+    if (item.kind == JsonValue::Kind::kInteger || item.kind == JsonValue::Kind::kReal) {
+      out->set_factor(item.text);
+      return absl::OkStatus();
+    }
+    PLAN_ASSIGN_OR_RETURN(*out->mutable_factor(), json.String(item));
+  }
+  return absl::OkStatus();
+}
 
-absl::Status ReadRelation(const JsonCursor& json, const JsonValue& value, Relation* out) {
-  PLAN_RETURN_IF_ERROR(json.IsObject(value));
+absl::Status UnknownRelationKey(const JsonCursor& json, const std::string& key,
+                                const JsonValue& item, bool required) {
+  if (key == "on") {
+    return json.Error(item,
+                      "\"on\" says which devices hold a required output; it stands under "
+                      "\"outputs\" of the specification");
+  }
+  std::vector<std::string> known = {"of", "map", "shape", "partial", "overlap", "factor"};
+  if (required) known.insert(known.begin(), "on");
+  return json.UnknownKey(
+      item, key, known,
+      absl::StrCat("keys here are dimensions \"0\", \"1\", ... and ", absl::StrJoin(known, ", ")));
+}
+
+// `on`: where the devices of a required output go; nullptr for other relations.
+absl::Status ReadRelationOf(const JsonCursor& json, const JsonValue& value, Relation* out,
+                            RequiredOutput* required) {
+  if (value.kind != JsonValue::Kind::kObject) {
+    return json.WrongKind(
+        value,
+        "a relation, {} for the whole tensor or {\"0\": \"AXIS\"} for one that is "
+        "cut,");
+  }
   out->set_line(value.line);
   for (size_t i = 0; i < value.items.size(); ++i) {
     const std::string& key = value.keys[i];
@@ -76,44 +135,45 @@ absl::Status ReadRelation(const JsonCursor& json, const JsonValue& value, Relati
       ShardedDim* dim = out->add_dims();
       dim->set_dim(std::atoi(key.c_str()));
       PLAN_RETURN_IF_ERROR(ReadShard(json, item, dim));
-    } else if (key == "of") {
-      PLAN_ASSIGN_OR_RETURN(*out->mutable_of(), json.Name(item));
-    } else if (key == "map") {
-      PLAN_RETURN_IF_ERROR(json.IsArray(item));
-      if (item.items.size() > 16) return json.Error(item, "has more than 16 dimensions");
-      out->set_has_map(true);
-      for (const JsonValue& expression : item.items) {
-        if (expression.kind == JsonValue::Kind::kInteger) {
-          out->add_map(expression.text);
-          continue;
-        }
-        PLAN_ASSIGN_OR_RETURN(std::string text, json.String(expression));
-        out->add_map(std::move(text));
-      }
-    } else if (key == "shape") {
-      PLAN_ASSIGN_OR_RETURN(std::vector<int64_t> shape, json.Extents(item));
-      out->set_has_shape(true);
-      for (int64_t extent : shape) out->add_shape(extent);
-    } else if (key == "partial") {
-      PLAN_RETURN_IF_ERROR(ReadPartial(json, item, out));
-    } else if (key == "overlap") {
-      PLAN_ASSIGN_OR_RETURN(bool overlap, json.Boolean(item));
-      out->set_overlap(overlap);
-    } else if (key == "factor") {
-      if (item.kind == JsonValue::Kind::kInteger || item.kind == JsonValue::Kind::kReal) {
-        out->set_factor(item.text);
-        continue;
-      }
-      PLAN_ASSIGN_OR_RETURN(*out->mutable_factor(), json.String(item));
-    } else {
-      return json.Error(item,
-                        absl::StrCat("key \"", key,
-                                     "\" is not known; keys here are of, map, shape, "
-                                     "partial, overlap, factor and dimensions \"0\", \"1\", ..."));
+    } else if (key == "on" && required != nullptr) {
+      PLAN_RETURN_IF_ERROR(ReadCoordinates(json, item, required->mutable_on()->mutable_at()));
+    } else if (key == "of" || key == "map" || key == "shape" || key == "partial" ||
+               key == "overlap" || key == "factor") {
+      PLAN_RETURN_IF_ERROR(ReadRelationKey(json, key, item, out));
+    } else if (key != kNote) {
+      return UnknownRelationKey(json, key, item, required != nullptr);
     }
   }
   if (out->has_map() && out->dims_size() > 0) {
     return json.Error(value, "has both \"map\" and sharded dimensions; one of them is expected");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ReadRelation(const JsonCursor& json, const JsonValue& value, Relation* out) {
+  return ReadRelationOf(json, value, out, nullptr);
+}
+
+absl::Status ReadRequiredOutputs(const JsonCursor& json, const JsonValue& value,
+                                 google::protobuf::RepeatedPtrField<RequiredOutput>* out) {
+  if (value.kind == JsonValue::Kind::kArray) {
+    for (const JsonValue& item : value.items) {
+      RequiredOutput* output = out->Add();
+      output->set_line(item.line);
+      PLAN_ASSIGN_OR_RETURN(*output->mutable_name(), json.Name(item));
+    }
+    return absl::OkStatus();
+  }
+  if (value.kind != JsonValue::Kind::kObject) {
+    return json.WrongKind(value, "a list of names or an object {name: relation}");
+  }
+  for (size_t i = 0; i < value.items.size(); ++i) {
+    RequiredOutput* output = out->Add();
+    output->set_name(value.keys[i]);
+    output->set_line(value.items[i].line);
+    PLAN_RETURN_IF_ERROR(ReadRelationOf(json, value.items[i], output->mutable_relation(), output));
   }
   return absl::OkStatus();
 }
@@ -138,7 +198,7 @@ absl::Status ReadNamedRelations(const JsonCursor& json, const JsonValue& value,
 
 absl::Status ReadCoordinates(const JsonCursor& json, const JsonValue& value,
                              google::protobuf::RepeatedPtrField<Coordinate>* out) {
-  PLAN_RETURN_IF_ERROR(json.IsObject(value));
+  PLAN_RETURN_IF_ERROR(json.IsObject(value, "an object of coordinates, such as {\"pp\": 0},"));
   for (size_t i = 0; i < value.items.size(); ++i) {
     Coordinate* coordinate = out->Add();
     coordinate->set_axis(value.keys[i]);

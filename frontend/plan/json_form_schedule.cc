@@ -35,7 +35,7 @@ absl::Status ReadItems(const JsonCursor& json, const JsonValue& value, int depth
 
 absl::Status ReadLoop(const JsonCursor& json, const JsonValue& value, int depth,
                       ScheduleItem* out) {
-  PLAN_RETURN_IF_ERROR(json.Object(value, {"for", "from", "to", "do", "note"}));
+  PLAN_RETURN_IF_ERROR(json.Object(value, {"for", "from", "to", "do"}));
   const auto bound = [&](const char* key, std::string* text) -> absl::Status {
     const JsonValue* item = value.Find(key);
     if (item == nullptr) {
@@ -62,7 +62,9 @@ absl::Status ReadLoop(const JsonCursor& json, const JsonValue& value, int depth,
 
 absl::Status ReadItems(const JsonCursor& json, const JsonValue& value, int depth,
                        google::protobuf::RepeatedPtrField<ScheduleItem>* out) {
-  PLAN_RETURN_IF_ERROR(json.IsArray(value));
+  if (value.kind != JsonValue::Kind::kArray) {
+    return json.WrongKind(value, "a list of steps, such as [\"F0:0\", \"B0:0\"],");
+  }
   if (value.items.empty()) return json.Error(value, "is empty; steps are expected");
   for (const JsonValue& item : value.items) {
     ScheduleItem* step = out->Add();
@@ -96,7 +98,7 @@ absl::Status ReadBuffers(const JsonCursor& json, const JsonValue& value,
     buffer->set_line(item.line);
     const JsonValue* name = &item;
     if (item.kind == JsonValue::Kind::kObject) {
-      PLAN_RETURN_IF_ERROR(json.Object(item, {"name", "slots", "note"}));
+      PLAN_RETURN_IF_ERROR(json.Object(item, {"name", "slots"}));
       name = item.Find("name");
       if (name == nullptr) return json.Error(item, "the key \"name\" is expected");
       if (const JsonValue* slots = item.Find("slots")) {

@@ -71,6 +71,9 @@ std::string SyntaxRemedy(const std::string& what, const std::string& near) {
     if (!near.empty() && (near.back() == '/' || near.back() == '#')) {
       return "JSON has no comments; a key \"note\" takes text";
     }
+    if (!near.empty() && (near.back() == 'T' || near.back() == 'F' || near.back() == 'N')) {
+      return "JSON writes true, false and null";
+    }
     return "";
   }
   const size_t at = what.find("unexpected ");

@@ -45,6 +45,7 @@ absl::StatusOr<solver::Rational> ParseLiteral(const std::string& text,
     return absl::InvalidArgumentError(
         absl::StrCat("\"", text.substr(0, 40), "\" is no number; 12, 0.5, 1e-5 or 1/3 are"));
   }
+  if (!IsDecimal(text)) return value;
   for (const auto& [literal, exact] : rounded) {
     if (literal == value) return exact;
   }
@@ -166,6 +167,28 @@ std::vector<std::string> NamesInAttributes(const Operator& op) {
   return names;
 }
 
+namespace {
+
+// A text where a number was meant.
+absl::Status WithTextRemedy(const absl::Status& status, const Operator& op,
+                            const NameResolver& resolve) {
+  for (const Attribute& attribute : op.attributes()) {
+    if (attribute.value().kind_case() != AttributeValue::kText) continue;
+    const std::string& text = attribute.value().text();
+    if (!Evaluate(text, resolve).ok()) continue;
+    return absl::Status(
+        status.code(),
+        absl::StrCat(
+            std::string(status.message()), "; ",
+            NamesIn(text).empty()
+                ? "a number stands without quotes"
+                : absl::StrCat("an expression over coordinates begins with =, \"=", text, "\"")));
+  }
+  return status;
+}
+
+}  // namespace
+
 absl::StatusOr<sdfg::IndexFunction> Instantiate(const sdfg::OperatorLibrary& library,
                                                 const Operator& op,
                                                 const std::vector<sdfg::Shape>& shapes,
@@ -197,6 +220,11 @@ absl::StatusOr<sdfg::IndexFunction> Instantiate(const sdfg::OperatorLibrary& lib
   }
   absl::StatusOr<sdfg::IndexFunction> instance = library.Instantiate(op.op(), operands, attributes);
   if (absl::IsNotFound(instance.status())) {  // what is not declared is unknown, not malformed
+    const std::string last = op.op().substr(op.op().find_last_of(".:") + 1);
+    if (last != op.op() && library.Contains(last)) {
+      return absl::UnimplementedError(
+          absl::StrCat("operator '", op.op(), "' is not declared; did you mean '", last, "'?"));
+    }
     return absl::UnimplementedError(instance.status().message());
   }
   if (!instance.ok()) {
@@ -204,7 +232,7 @@ absl::StatusOr<sdfg::IndexFunction> Instantiate(const sdfg::OperatorLibrary& lib
     for (const Operand& operand : op.inputs()) {
       if (operand.kind_case() == Operand::kTensor) names.push_back(operand.tensor());
     }
-    return WithGiven(instance.status(), op.op(), names, shapes);
+    return WithGiven(WithTextRemedy(instance.status(), op, resolve), op.op(), names, shapes);
   }
   sdfg::IndexFunction function = *std::move(instance);
   for (const sdfg::FunctionOutput& output : function.outputs) {

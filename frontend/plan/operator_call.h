@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "frontend/plan/index_expression.h"
 #include "frontend/plan/plan.pb.h"
+#include "frontend/plan/rounded_literal.h"
 #include "sdfg/graph.h"
 #include "sdfg/operator_library.h"
 
@@ -31,10 +32,8 @@ struct Position {
 absl::Status At(const Position& position, const absl::Status& status);
 absl::Status At(const Position& position, const std::string& message);
 
-// Literals that the specification declares to be the rounding of a rational: value -> what it
-// stands for.
-using RoundedLiterals = std::vector<std::pair<solver::Rational, solver::Rational>>;
-
+// The number that the text denotes; a decimal of which the specification says that it is rounded is
+// the number for which it stands.
 absl::StatusOr<solver::Rational> ParseLiteral(const std::string& text,
                                               const RoundedLiterals& rounded);
 

@@ -39,9 +39,16 @@ absl::StatusOr<Definitions> PlanBuilder::BuildBackward(ProgramState* state, cons
                                                        const Position& position) {
   const auto record = state->forward.find(op.backward());
   if (record == state->forward.end()) {
+    for (const Operator& other : state->program->operators()) {
+      if (NameOf(other) != op.backward() || !IsCollective(other)) continue;
+      return At(
+          position,
+          absl::StrCat("\"", op.backward(), "\" comes from ", other.op(),
+                       ": the backward of a collective is not derived; write the collective ",
+                       "that it runs, or none where all ranks use \"", op.backward(), "\" alike"));
+    }
     return At(position, absl::StrCat("\"backward\": program \"", state->name,
-                                     "\" has run no local operator named \"", op.backward(),
-                                     "\"; for a collective write its adjoint collective",
+                                     "\" has run no local operator named \"", op.backward(), "\"",
                                      DidYouMean(op.backward(), NamesOf(state->forward))));
   }
   const ForwardRecord& forward = record->second;
@@ -93,8 +100,18 @@ absl::StatusOr<Definitions> PlanBuilder::BuildBackward(ProgramState* state, cons
     }
     absl::StatusOr<TensorId> gradient = Lookup(state, name, false);
     if (!gradient.ok()) {
-      return At(position, absl::StrCat("backward of ", op.backward(), ": ",
-                                       std::string(gradient.status().message())));
+      // A gradient of another name, unless the one of this name is only missing or late.
+      const auto model_has = logical_.names.find(name);
+      const bool seed = model_has != logical_.names.end() &&
+                        problem_.logical.tensors[model_has->second].producer == sdfg::kNone;
+      const bool other = name == absl::StrCat("grad.", forward.output_names[o]) && !seed &&
+                         state->all_names.count(name) == 0 && MadeLater(*state, name).empty();
+      return At(position,
+                absl::StrCat("backward of ", op.backward(), ": ",
+                             std::string(gradient.status().message()),
+                             other ? absl::StrCat("; another is named by \"grad\": {\"",
+                                                  forward.output_names[o], "\": \"NAME\"}")
+                                   : ""));
     }
     const sdfg::Shape wanted = model.outputs[o].shape(model.vars);
     if (Local(*gradient) != wanted) {

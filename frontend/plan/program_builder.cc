@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/plan/program.h"
+#include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
 
 namespace planproof::plan {
@@ -60,6 +61,7 @@ absl::StatusOr<lineage::Problem> PlanBuilder::Run() {
         absl::StrCat("devices hold the slices of inputs that the plan declares: ",
                      absl::StrJoin(plan_declared_, ", ")));
   }
+  WarnOfUnread();
   if (absl::Status status = problem_.logical.Check(); !status.ok()) {
     return At({specification_file_, 0, "/specification"}, status);
   }
@@ -134,7 +136,7 @@ absl::Status PlanBuilder::AddPrograms() {
     for (const Coordinate& coordinate : program.devices()) {
       const AxisId axis = state->coordinates.Find(coordinate.axis());
       if (axis == sdfg::kNone || coordinate.axis() == kMicrobatch) {
-        return At(at, absl::StrCat("\"", coordinate.axis(), "\" is no axis of the mesh"));
+        return At(at, state->coordinates.NotInTheMesh(coordinate.axis()));
       }
       const int64_t extent = problem_.parallel.axes[axis].extent;
       if (coordinate.values_size() != 1 || coordinate.values(0) < 0 ||
@@ -258,8 +260,10 @@ absl::Status PlanBuilder::AddInputs(ProgramState* state) {
           *prescribed, of, Logical(), state->coordinates, &resolved->axes, &resolved->local);
       if (!wanted.ok() || wanted->axes != resolved->axes ||
           wanted->lineage.map != resolved->lineage.map) {
-        return At(at, absl::StrCat("program \"", state->name, "\" reads ", of,
-                                   " in another relation than the specification prescribes"));
+        return At(at, absl::StrCat(
+                          "program \"", state->name, "\" reads ", of,
+                          " in another relation than the specification prescribes; list the name ",
+                          "alone to take that"));
       }
     }
     if (prescribed == nullptr && (relation.dims_size() > 0 || relation.has_map())) {
@@ -279,9 +283,9 @@ absl::Status PlanBuilder::AddInputs(ProgramState* state) {
     tensor.role = model.role;
     tensor.device = state->device;
     tensor.source = {plan_file_, input.relation().line(), ""};
-    input_boxes_[resolved->logical].push_back({absl::StrCat("program ", state->name),
-                                               resolved->lineage.map, tensor.shape,
-                                               resolved->overlap});
+    input_boxes_[resolved->logical].push_back(
+        {absl::StrCat("program ", state->name), resolved->lineage.map, tensor.shape,
+         static_cast<int>(tensor.axes.size()), resolved->overlap});
     std::vector<ReadAs>& reads = read_as_[{state, resolved->logical}];
     if (std::none_of(reads.begin(), reads.end(), [&](const ReadAs& read) {
           return read.axes == resolved->axes && read.map == resolved->lineage.map;
@@ -357,8 +361,10 @@ absl::Status PlanBuilder::Schedule() {
                                            [&](const Binding& b) { return b.value() == name; });
                       });
       if (!operator_output) {
-        return At(at, absl::StrCat("\"replace\": no operator of program \"", state->name,
-                                   "\" names an output \"", name, "\""));
+        return At(
+            at, absl::StrCat("\"replace\": no operator of program \"", state->name,
+                             "\" names an output \"", name, "\"",
+                             DidYouMean(name, {state->all_names.begin(), state->all_names.end()})));
       }
     }
   }

@@ -9,6 +9,8 @@
 #include <compare>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -108,6 +110,8 @@ class PlanBuilder {
                                           const Position& position, bool record);
   absl::StatusOr<sdfg::TensorId> Lookup(ProgramState* state, const std::string& name,
                                         bool remote_allowed);
+  // A backward operator further down that makes the gradient `name`; or empty.
+  std::string MadeLater(const ProgramState& state, const std::string& name) const;
   // What to do about a name that is not defined in the program: "; did you mean ...".
   std::string RemedyFor(const ProgramState& state, const std::string& name) const;
   // program_backward.cc
@@ -159,12 +163,32 @@ class PlanBuilder {
   // asked for. InvalidArgument if the factor is 0 or no number, or the values are no real numbers.
   absl::StatusOr<sdfg::TensorId> MultipleOf(sdfg::TensorId logical, const std::string& factor);
   absl::Status AddRequired();
+  // Programs bind what the specification requires, and nothing else.
+  absl::Status CheckBindings() const;
+  // What the specification says about one output by itself.
+  absl::Status CheckRequired(const RequiredOutput& output, const Position& at) const;
+  // The claims of all programs, which are those that must, and that they cover the output.
+  absl::Status AddClaims(const RequiredOutput& output, const Position& at);
+  // Why a program must claim a required output.
+  enum class Asked : uint8_t { kNo, kHoldsParameter, kNamedDevices, kEveryDevice };
+  Asked WhetherAsked(const RequiredOutput& output, const ProgramState& state) const;
+  // That a program which does not claim the output need not.
+  absl::Status CheckExcused(const RequiredOutput& output, const ProgramState& state) const;
+  // The parameter of which the output is the gradient, if it is one.
+  std::optional<sdfg::TensorId> ParameterOfGradient(const std::string& output) const;
+  // Lists outputs that some programs claim and others need not.
+  void AssumeHolders();
   absl::Status AddClaim(ProgramState* state, const std::string& logical, const std::string& local,
                         const Relation& relation, std::vector<CoverBox>* boxes);
   absl::Status AddUpdates();
+  // No program claims a new value that is not asked of it.
+  absl::Status CheckClaimsOfUpdates(const ProgramState& state) const;
   absl::Status CheckInputCover(sdfg::TensorId logical, const std::vector<CoverBox>& boxes) const;
   absl::Status CheckCover(const std::string& what, sdfg::TensorId logical,
                           const std::vector<CoverBox>& boxes) const;
+
+  // program_unread.cc: warns of inputs that nothing reads.
+  void WarnOfUnread();
 
   // Common.
   Position WhereOperator(const ProgramState& state, int index) const;
@@ -200,6 +224,8 @@ class PlanBuilder {
   std::map<std::pair<const ProgramState*, sdfg::TensorId>, std::vector<ReadAs>> read_as_;
   std::map<std::pair<sdfg::TensorId, std::string>, sdfg::TensorId> multiples_;
   int64_t schedule_budget_ = int64_t{1} << 20;  // steps that schedules may still have
+  std::set<std::string> required_;              // outputs
+  std::vector<std::pair<std::string, std::vector<std::string>>> not_everywhere_;  // output, holders
   std::vector<std::string> plan_declared_;  // sharded inputs whose relation only the plan states
 };
 

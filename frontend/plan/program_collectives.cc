@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "frontend/plan/collective_keys.h"
 #include "frontend/plan/program_builder.h"
+#include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
 
 namespace planproof::plan {
@@ -90,6 +91,11 @@ absl::StatusOr<Definitions> PlanBuilder::BuildCollective(ProgramState* state, co
               absl::StrCat(op.op(), " reads tensors of other programs and has no \"over\"; ",
                            op.op() == "move" ? "leave it out"
                                              : "what runs over an axis is another operator"));
+  }
+  if (op.op() == "move" && op.inputs(0).tensor().find(':') == std::string::npos) {
+    return At(position,
+              absl::StrCat("move receives another program's tensor: \"PROGRAM:",
+                           op.inputs(0).tensor(), "\"", Known("programs", NamesOf(by_name_))));
   }
   if (remote) return BuildGroup(state, op, position);
   absl::StatusOr<TensorId> input = Lookup(state, op.inputs(0).tensor(), false);

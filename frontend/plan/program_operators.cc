@@ -225,7 +225,33 @@ absl::StatusOr<Definitions> PlanBuilder::BuildKnown(ProgramState* state, const O
   return BuildLifted(state, op, position, record);
 }
 
+std::string PlanBuilder::MadeLater(const ProgramState& state, const std::string& name) const {
+  constexpr std::string_view kPrefix = "grad.";
+  if (name.compare(0, kPrefix.size(), kPrefix) != 0) return "";
+  const std::string tensor = name.substr(kPrefix.size());
+  for (int i = state.next + 1; i < state.program->operators_size(); ++i) {
+    const Operator& op = state.program->operators(i);
+    const auto forward = state.forward.find(op.backward());
+    if (op.backward().empty() || op.produces_size() > 0 || forward == state.forward.end()) continue;
+    const std::vector<std::string>& read = forward->second.input_names;
+    if (std::find(read.begin(), read.end(), tensor) == read.end()) continue;
+    return absl::StrCat("; operator ", i, ", the backward of ", op.backward(),
+                        ", makes it and must come first");
+  }
+  return "";
+}
+
 std::string PlanBuilder::RemedyFor(const ProgramState& state, const std::string& name) const {
+  if (solver::Rational number; solver::Rational::Parse(name, &number)) {
+    return name.find('/') == std::string::npos
+               ? "; a number stands without quotes"
+               : absl::StrCat("; an exact number is written {\"literal\": \"", name, "\"}");
+  }
+  if (const size_t colon = name.find(':'); colon != std::string::npos) {
+    return absl::StrCat("; no program is named \"", name.substr(0, colon), "\"",
+                        Known("programs", NamesOf(by_name_)));
+  }
+  if (std::string later = MadeLater(state, name); !later.empty()) return later;
   const auto model = logical_.names.find(name);
   if (model != logical_.names.end() &&
       problem_.logical.tensors[model->second].producer == sdfg::kNone) {
@@ -277,8 +303,9 @@ absl::StatusOr<TensorId> PlanBuilder::Lookup(ProgramState* state, const std::str
   }
   if (from == state) return found->second;
   if (!remote_allowed) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", name, "\" is on other devices; only a collective or move can read it"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", name, "\" is on other devices; only a collective or a move reads it: ",
+        "{\"op\": \"move\", \"in\": \"", name, "\", \"out\": \"", name.substr(colon + 1), "\"}"));
   }
   // An axis that varies there and is fixed here: the instance on the matching devices.
   TensorId id = found->second;
@@ -344,6 +371,8 @@ absl::StatusOr<Definitions> PlanBuilder::BuildLifted(ProgramState* state, const 
         return NameMeaning{*state->coordinates.fixed[axis], -1};
       }
       const auto at = std::find(forward.special.begin(), forward.special.end(), axis);
+      // Any coordinate will do for a text that is no expression and should have been one.
+      if (at == forward.special.end()) return NameMeaning{0, -1};
       return NameMeaning{point[at - forward.special.begin()], -1};
     };
     absl::StatusOr<sdfg::IndexFunction> function =

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "frontend/plan/program_builder.h"
 #include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
@@ -81,71 +82,175 @@ absl::StatusOr<TensorId> PlanBuilder::MultipleOf(TensorId logical, const std::st
   return at->second;
 }
 
-absl::Status PlanBuilder::AddRequired() {
-  std::set<std::string> required;
-  for (int i = 0; i < specification_.outputs_size(); ++i) {
-    const RequiredOutput& output = specification_.outputs(i);
-    const Position at{specification_file_, output.relation().line(),
-                      absl::StrCat("/specification/outputs/", output.name())};
-    const auto logical = logical_.names.find(output.name());
-    if (logical == logical_.names.end()) {
-      return At(at, absl::StrCat("\"", output.name(), "\" is not defined in the specification",
-                                 DidYouMean(output.name(), NamesOf(logical_.names))));
-    }
-    if (!required.insert(output.name()).second) {
-      return At(at, absl::StrCat("output \"", output.name(), "\" is required twice"));
-    }
-    if (output.relation().partial_size() > 0 ||
-        (!output.relation().of().empty() && output.relation().of() != output.name())) {
-      return At(at, "a required output is the tensor itself, and never partial");
-    }
-    if (!output.relation().factor().empty()) {
-      return At(at, "a required output is the tensor itself, and no multiple of it");
-    }
-    std::vector<CoverBox> boxes;
-    for (auto& state : programs_) {
-      bool bound = false;
-      for (const Binding& binding : state->program->outputs()) {
-        if (binding.key() != output.name()) continue;
-        PLAN_RETURN_IF_ERROR(
-            AddClaim(state.get(), output.name(), binding.value(), output.relation(), &boxes));
-        bound = true;
-      }
-      if (!bound && state->scope.count(output.name()) > 0) {
-        PLAN_RETURN_IF_ERROR(
-            AddClaim(state.get(), output.name(), output.name(), output.relation(), &boxes));
-        bound = true;
-      }
-      // Whoever holds a parameter holds its gradient.
-      const std::string prefix = "grad.";
-      if (bound || output.name().compare(0, prefix.size(), prefix) != 0) continue;
-      const auto parameter = logical_.names.find(output.name().substr(prefix.size()));
-      if (parameter == logical_.names.end() ||
-          read_as_.count({state.get(), parameter->second}) == 0 ||
-          problem_.logical.tensors[parameter->second].role != sdfg::TensorRole::kParameter) {
-        continue;
-      }
-      return At({plan_file_, state->program->line(), state->pointer},
-                absl::StrCat("program \"", state->name, "\" reads parameter ",
-                             output.name().substr(prefix.size()), " but claims no gradient \"",
-                             output.name(), "\"; name the tensor that holds it under \"outputs\""));
-    }
-    if (boxes.empty()) {
-      return At(at, absl::StrCat("no program claims the required output \"", output.name(),
-                                 "\"; name the tensor that holds it under \"outputs\""));
-    }
-    PLAN_RETURN_IF_ERROR(CheckCover("required output", logical->second, boxes));
+absl::Status PlanBuilder::CheckRequired(const RequiredOutput& output, const Position& at) const {
+  if (logical_.names.count(output.name()) == 0) {
+    return At(at, absl::StrCat("\"", output.name(), "\" is not defined in the specification",
+                               DidYouMean(output.name(), NamesOf(logical_.names))));
   }
-  for (const ParameterUpdate& update : specification_.updates()) required.insert(update.updated());
-  for (const auto& state : programs_) {
-    for (const Binding& binding : state->program->outputs()) {
-      if (required.count(binding.key()) > 0) continue;
-      return At({plan_file_, state->program->line(), state->pointer + "/outputs"},
-                absl::StrCat("the specification requires no output \"", binding.key(), "\"",
-                             DidYouMean(binding.key(), {required.begin(), required.end()})));
+  const Relation& relation = output.relation();
+  if (relation.partial_size() > 0 || (!relation.of().empty() && relation.of() != output.name())) {
+    return At(at, "a required output is the tensor itself, and never partial");
+  }
+  if (!relation.factor().empty()) {
+    return At(at, "a required output is the tensor itself, and no multiple of it");
+  }
+  for (const Coordinate& coordinate : output.on().at()) {
+    const AxisId axis =
+        programs_.empty() ? sdfg::kNone : programs_[0]->coordinates.Find(coordinate.axis());
+    if (axis == sdfg::kNone || problem_.parallel.axis_device_stride[axis] == 0) {
+      return At(at, absl::StrCat("\"on\" names axes of the plan\'s mesh; \"", coordinate.axis(),
+                                 "\" is none"));
+    }
+    if (coordinate.values_size() == 0) {
+      return At(at, absl::StrCat("\"on\" names no coordinate of ", coordinate.axis()));
+    }
+    for (const int64_t value : coordinate.values()) {
+      if (value >= 0 && value < problem_.parallel.axes[axis].extent) continue;
+      return At(at, absl::StrCat("\"on\": coordinate ", value, " of axis ", coordinate.axis(),
+                                 " of extent ", problem_.parallel.axes[axis].extent));
     }
   }
   return absl::OkStatus();
+}
+
+std::optional<TensorId> PlanBuilder::ParameterOfGradient(const std::string& output) const {
+  constexpr std::string_view kPrefix = "grad.";
+  if (output.compare(0, kPrefix.size(), kPrefix) != 0) return std::nullopt;
+  const auto parameter = logical_.names.find(output.substr(kPrefix.size()));
+  if (parameter == logical_.names.end() ||
+      problem_.logical.tensors[parameter->second].role != sdfg::TensorRole::kParameter) {
+    return std::nullopt;
+  }
+  return parameter->second;
+}
+
+PlanBuilder::Asked PlanBuilder::WhetherAsked(const RequiredOutput& output,
+                                             const ProgramState& state) const {
+  const std::optional<TensorId> parameter = ParameterOfGradient(output.name());
+  if (parameter.has_value() && read_as_.count({&state, *parameter}) > 0) {
+    return Asked::kHoldsParameter;
+  }
+  if (!output.has_on()) {
+    return output.has_relation() || parameter.has_value() ? Asked::kNo : Asked::kEveryDevice;
+  }
+  for (const Coordinate& coordinate : output.on().at()) {
+    const std::optional<int64_t>& fixed =
+        state.coordinates.fixed[state.coordinates.Find(coordinate.axis())];
+    if (fixed.has_value() && std::find(coordinate.values().begin(), coordinate.values().end(),
+                                       *fixed) == coordinate.values().end()) {
+      return Asked::kNo;
+    }
+  }
+  return Asked::kNamedDevices;
+}
+
+absl::Status PlanBuilder::CheckExcused(const RequiredOutput& output,
+                                       const ProgramState& state) const {
+  const Position at{plan_file_, state.program->line(), state.pointer};
+  const auto refuse = [&](const std::string& why, const std::string& instead) {
+    return At(at,
+              absl::StrCat("program \"", state.name, "\" claims no \"", output.name(), "\", but ",
+                           why, "; name the tensor that holds it under \"outputs\"", instead));
+  };
+  switch (WhetherAsked(output, state)) {
+    case Asked::kNo:
+      break;
+    case Asked::kHoldsParameter:
+      return refuse("reads the parameter", "");
+    case Asked::kNamedDevices:
+      return refuse("the specification has it \"on\" these devices", "");
+    case Asked::kEveryDevice:
+      return refuse("a list of outputs asks every device for it",
+                    absl::StrCat(", or its devices in the specification: {\"", output.name(),
+                                 "\": {\"on\": {\"AXIS\": 0}}}"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanBuilder::AddClaims(const RequiredOutput& output, const Position& at) {
+  std::vector<CoverBox> boxes;
+  std::vector<std::string> holders;
+  for (auto& state : programs_) {
+    const size_t before = boxes.size();
+    for (const Binding& binding : state->program->outputs()) {
+      if (binding.key() != output.name()) continue;
+      PLAN_RETURN_IF_ERROR(
+          AddClaim(state.get(), output.name(), binding.value(), output.relation(), &boxes));
+    }
+    if (boxes.size() == before && state->scope.count(output.name()) > 0) {
+      PLAN_RETURN_IF_ERROR(
+          AddClaim(state.get(), output.name(), output.name(), output.relation(), &boxes));
+    }
+    if (boxes.size() > before) holders.push_back(state->name);
+  }
+  if (boxes.empty()) {
+    return At(at,
+              absl::StrCat("no program claims the required output \"", output.name(),
+                           "\"; name the tensor that holds it under \"outputs\" of its program"));
+  }
+  if (holders.size() < programs_.size()) {
+    for (const auto& state : programs_) {
+      if (std::find(holders.begin(), holders.end(), state->name) != holders.end()) continue;
+      PLAN_RETURN_IF_ERROR(CheckExcused(output, *state));
+    }
+    if (!output.has_on() && !ParameterOfGradient(output.name()).has_value()) {
+      not_everywhere_.emplace_back(output.name(), std::move(holders));
+    }
+  }
+  return CheckCover("required output", logical_.names.at(output.name()), boxes);
+}
+
+absl::Status PlanBuilder::CheckBindings() const {
+  std::set<std::string> known;
+  for (const RequiredOutput& output : specification_.outputs()) known.insert(output.name());
+  for (const ParameterUpdate& update : specification_.updates()) known.insert(update.updated());
+  for (const auto& state : programs_) {
+    for (const Binding& binding : state->program->outputs()) {
+      if (known.count(binding.key()) > 0) continue;
+      return At({plan_file_, state->program->line(), state->pointer + "/outputs"},
+                absl::StrCat("the specification requires no output \"", binding.key(), "\"",
+                             known.count(binding.value()) > 0
+                                 ? absl::StrCat("; the required one comes first, {\"",
+                                                binding.value(), "\": \"", binding.key(), "\"}")
+                                 : DidYouMean(binding.key(), {known.begin(), known.end()})));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanBuilder::AddRequired() {
+  PLAN_RETURN_IF_ERROR(CheckBindings());
+  for (const RequiredOutput& output : specification_.outputs()) {
+    const Position at{specification_file_,
+                      output.line() > 0 ? output.line() : output.relation().line(),
+                      absl::StrCat("/specification/outputs/", output.name())};
+    PLAN_RETURN_IF_ERROR(CheckRequired(output, at));
+    if (!required_.insert(output.name()).second) {
+      return At(at, absl::StrCat("output \"", output.name(), "\" is required twice"));
+    }
+    PLAN_RETURN_IF_ERROR(AddClaims(output, at));
+  }
+  AssumeHolders();
+  return absl::OkStatus();
+}
+
+void PlanBuilder::AssumeHolders() {
+  constexpr size_t kMost = 4;
+  std::vector<std::string> texts;
+  for (const auto& [output, holders] : not_everywhere_) {
+    if (texts.size() == kMost) {
+      texts.push_back(absl::StrCat("... (", not_everywhere_.size() - kMost, " more)"));
+      break;
+    }
+    const size_t shown = std::min(kMost, holders.size());
+    texts.push_back(absl::StrCat(
+        output, " (", absl::StrJoin(holders.begin(), holders.begin() + shown, ", "),
+        shown < holders.size() ? absl::StrCat(", ... ", holders.size() - shown, " more") : "",
+        ")"));
+  }
+  if (texts.empty()) return;
+  problem_.assumptions.push_back(absl::StrCat(
+      "outputs are needed only where a program claims them: ", absl::StrJoin(texts, ", ")));
 }
 
 absl::Status PlanBuilder::AddClaim(ProgramState* state, const std::string& logical,
@@ -194,12 +299,33 @@ absl::Status PlanBuilder::AddClaim(ProgramState* state, const std::string& logic
   required.what =
       programs_.size() == 1 ? logical : absl::StrCat(logical, " of program ", state->name);
   boxes->push_back({absl::StrCat("program ", state->name), resolved->lineage.map, tensor.shape,
-                    /*overlap=*/true});
+                    static_cast<int>(tensor.axes.size()), resolved->overlap});
   problem_.required.push_back(std::move(required));
   return absl::OkStatus();
 }
 
+absl::Status PlanBuilder::CheckClaimsOfUpdates(const ProgramState& state) const {
+  for (const Binding& binding : state.program->outputs()) {
+    std::string parameter;  // of which the program claims the new value
+    bool asked = required_.count(binding.key()) > 0;
+    for (const ParameterUpdate& update : specification_.updates()) {
+      if (update.updated() != binding.key()) continue;
+      const auto id = logical_.names.find(update.parameter());
+      asked |= id != logical_.names.end() && read_as_.count({&state, id->second}) > 0;
+      parameter = update.parameter();
+    }
+    if (asked) continue;
+    return At(
+        {plan_file_, state.program->line(), state.pointer + "/outputs"},
+        absl::StrCat("program \"", state.name, "\" claims \"", binding.key(),
+                     "\", but does not read ", parameter,
+                     ": a new value is required in the relation in which the old one is read"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status PlanBuilder::AddUpdates() {
+  for (const auto& state : programs_) PLAN_RETURN_IF_ERROR(CheckClaimsOfUpdates(*state));
   for (const ParameterUpdate& update : specification_.updates()) {
     const Position at{specification_file_, update.line(),
                       absl::StrCat("/specification/updates/", update.parameter())};
@@ -208,8 +334,14 @@ absl::Status PlanBuilder::AddUpdates() {
     for (const auto& [name, entry] :
          {std::pair{&update.parameter(), parameter}, std::pair{&update.updated(), updated}}) {
       if (entry == logical_.names.end()) {
-        return At(at, absl::StrCat("\"", *name, "\" is not defined"));
+        return At(at, absl::StrCat("\"", *name, "\" is not defined",
+                                   DidYouMean(*name, NamesOf(logical_.names))));
       }
+    }
+    if (problem_.logical.tensors[parameter->second].producer != sdfg::kNone) {
+      return At(at, absl::StrCat("\"", update.parameter(),
+                                 "\" is computed; \"updates\" maps what is read to its new value, ",
+                                 "{\"w\": \"w.new\"}"));
     }
     if (problem_.logical.tensors[parameter->second].shape !=
         problem_.logical.tensors[updated->second].shape) {

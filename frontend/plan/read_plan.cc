@@ -2,15 +2,18 @@
 
 #include <cstdio>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "frontend/plan/json_form.h"
 #include "frontend/plan/program.h"
 #include "frontend/plan/raw_form.h"
 #include "frontend/plan/specification.h"
 #include "frontend/plan/status_macros.h"
+#include "frontend/plan/write_file.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/stubs/logging.h"
 #include "google/protobuf/util/json_util.h"
@@ -91,6 +94,95 @@ absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path) {
   return ParsePlanFile(content, path);
 }
 
+namespace {
+
+using NamedFile = std::pair<std::string, PlanFile>;
+
+// The files that have the roles; one file may have both.
+struct Roles {
+  const NamedFile* specification = nullptr;
+  const NamedFile* plan = nullptr;
+};
+
+absl::StatusOr<Roles> FindRoles(const std::vector<NamedFile>& files) {
+  Roles roles;
+  for (const NamedFile& file : files) {
+    if (file.second.has_problem()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(file.first, ": a raw problem is complete and stands alone"));
+    }
+    if (file.second.has_specification()) {
+      if (roles.specification != nullptr) {
+        return absl::InvalidArgumentError(absl::StrCat(file.first, ": a second specification; ",
+                                                       roles.specification->first, " has one"));
+      }
+      roles.specification = &file;
+    }
+    if (file.second.has_plan()) {
+      if (roles.plan != nullptr) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(file.first, ": a second plan; ", roles.plan->first, " has one"));
+      }
+      roles.plan = &file;
+    }
+  }
+  const std::string first = files.empty() ? "no file" : files[0].first;
+  if (roles.specification == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(first, ": no \"specification\"; give the file that has it too"));
+  }
+  if (roles.plan == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(first, ": no \"plan\"; give the file that has it too"));
+  }
+  return roles;
+}
+
+// `library`, or `extended` with these declarations as well.
+absl::StatusOr<const sdfg::OperatorLibrary*> With(const std::string& declarations,
+                                                  const std::string& where,
+                                                  const sdfg::OperatorLibrary& library,
+                                                  sdfg::OperatorLibrary* extended) {
+  if (declarations.empty()) return &library;
+  *extended = library.Copy();
+  PLAN_RETURN_IF_ERROR(extended->AddDeclarations(declarations, where));
+  return extended;
+}
+
+// Operators of the plan that `extended` knows and `library` does not.
+std::set<std::string> UsedOfThePlan(const Plan& plan, const sdfg::OperatorLibrary& library,
+                                    const sdfg::OperatorLibrary& extended) {
+  std::set<std::string> used;
+  const auto add = [&](const Operator& op) {
+    if (extended.Contains(op.op()) && !library.Contains(op.op())) used.insert(op.op());
+  };
+  for (const Program& program : plan.programs()) {
+    for (const Operator& op : program.operators()) add(op);
+    for (const Exception& exception : program.exceptions()) {
+      for (const Operator& op : exception.operators()) add(op);
+    }
+  }
+  return used;
+}
+
+// A plan that defined what the specification says would be its own judge.
+absl::Status CheckOwnDefinitions(const Roles& roles, const sdfg::OperatorLibrary& own,
+                                 const sdfg::OperatorLibrary& of_plan) {
+  const Specification& specification = roles.specification->second.specification();
+  for (int i = 0; i < specification.operators_size(); ++i) {
+    const Operator& op = specification.operators(i);
+    if (own.Contains(op.op()) || !of_plan.Contains(op.op())) continue;
+    return At(
+        {roles.specification->first, op.line(), absl::StrCat("/specification/operators/", i)},
+        absl::UnimplementedError(absl::StrCat(
+            "operator '", op.op(), "' is declared for the plan alone, by ", roles.plan->first,
+            "; what the specification uses is declared in its own file or with --operators")));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::StatusOr<lineage::Problem> BuildProblemFromFiles(
     const std::vector<std::pair<std::string, PlanFile>>& files,
     const sdfg::OperatorLibrary& library) {
@@ -101,52 +193,54 @@ absl::StatusOr<lineage::Problem> BuildProblemFromFiles(
         problem.status().code(),
         absl::StrCat(files[0].first, ": ", std::string(problem.status().message())));
   }
-  const std::pair<std::string, PlanFile>* specification = nullptr;
-  const std::pair<std::string, PlanFile>* plan = nullptr;
-  const sdfg::OperatorLibrary* operators = &library;
-  sdfg::OperatorLibrary extended;
-  for (const auto& file : files) {
-    if (file.second.has_problem()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(file.first, ": a raw problem is complete and stands alone"));
-    }
-    if (file.second.has_specification()) {
-      if (specification != nullptr) {
-        return absl::InvalidArgumentError(absl::StrCat(file.first, ": a second specification; ",
-                                                       specification->first, " has one"));
-      }
-      specification = &file;
-    }
-    if (file.second.has_plan()) {
-      if (plan != nullptr) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(file.first, ": a second plan; ", plan->first, " has one"));
-      }
-      plan = &file;
-    }
-    if (!file.second.operators().empty()) {
-      if (operators == &library) {
-        extended = library.Copy();
-        operators = &extended;
-      }
-      PLAN_RETURN_IF_ERROR(extended.AddDeclarations(file.second.operators(),
-                                                    absl::StrCat(file.first, "/operators")));
-    }
-  }
-  const std::string first = files.empty() ? "no file" : files[0].first;
-  if (specification == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(first, ": no \"specification\"; give the file that has it too"));
-  }
-  if (plan == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(first, ": no \"plan\"; give the file that has it too"));
+  PLAN_ASSIGN_OR_RETURN(const Roles roles, FindRoles(files));
+  const auto& [specification_file, specification] = *roles.specification;
+  const auto& [plan_file, plan] = *roles.plan;
+  const bool one_file = roles.specification == roles.plan;
+  // What the plan alone may use: the operators of its file, if that is another, and its own.
+  const std::string of_file = one_file ? "" : plan.operators();
+  sdfg::OperatorLibrary extended, extended_by_file, extended_by_plan;
+  PLAN_ASSIGN_OR_RETURN(const sdfg::OperatorLibrary* of_specification,
+                        With(specification.operators(),
+                             absl::StrCat(specification_file, "/operators"), library, &extended));
+  PLAN_ASSIGN_OR_RETURN(
+      const sdfg::OperatorLibrary* of_plan,
+      With(of_file, absl::StrCat(plan_file, "/operators"), *of_specification, &extended_by_file));
+  PLAN_ASSIGN_OR_RETURN(
+      of_plan, With(plan.plan().declarations(), absl::StrCat(plan_file, "/plan/declarations"),
+                    *of_plan, &extended_by_plan));
+  if (of_plan != of_specification) {
+    PLAN_RETURN_IF_ERROR(CheckOwnDefinitions(roles, *of_specification, *of_plan));
   }
   PLAN_ASSIGN_OR_RETURN(
       LogicalModel logical,
-      BuildLogicalModel(specification->second.specification(), specification->first, *operators));
-  return BuildProblem(std::move(logical), specification->second.specification(),
-                      specification->first, plan->second.plan(), plan->first, *operators);
+      BuildLogicalModel(specification.specification(), specification_file, *of_specification));
+  PLAN_ASSIGN_OR_RETURN(lineage::Problem problem,
+                        BuildProblem(std::move(logical), specification.specification(),
+                                     specification_file, plan.plan(), plan_file, *of_plan));
+  // In one file what the specification does not use is there for the plan.
+  std::set<std::string> used =
+      UsedOfThePlan(plan.plan(), one_file ? library : *of_specification, *of_plan);
+  for (const Operator& op : specification.specification().operators()) used.erase(op.op());
+  if (!used.empty()) {
+    problem.assumptions.push_back(
+        absl::StrCat(plan_file, " declares operators of the plan: ", absl::StrJoin(used, ", ")));
+  }
+  return problem;
+}
+
+absl::StatusOr<PlanFile> MergePlanFiles(
+    const std::vector<std::pair<std::string, PlanFile>>& files) {
+  PLAN_ASSIGN_OR_RETURN(const Roles roles, FindRoles(files));
+  PlanFile whole = roles.specification->second;
+  if (roles.plan == roles.specification) return whole;
+  const PlanFile& plan = roles.plan->second;
+  *whole.mutable_plan() = plan.plan();
+  whole.mutable_plan()->set_declarations(
+      plan.operators().empty() || plan.plan().declarations().empty()
+          ? absl::StrCat(plan.operators(), plan.plan().declarations())
+          : absl::StrCat(plan.operators(), "\n", plan.plan().declarations()));
+  return whole;
 }
 
 absl::StatusOr<lineage::Problem> ReadPlan(const std::vector<std::string>& paths,
@@ -184,11 +278,7 @@ absl::StatusOr<std::string> SerializePlan(const lineage::Problem& problem, PlanF
 absl::Status WritePlan(const lineage::Problem& problem, const std::string& path,
                        PlanFormat format) {
   PLAN_ASSIGN_OR_RETURN(std::string content, SerializePlan(problem, format));
-  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
-  stream.write(content.data(), static_cast<std::streamsize>(content.size()));
-  stream.close();
-  if (!stream) return absl::NotFoundError(absl::StrCat(path, ": cannot be written"));
-  return absl::OkStatus();
+  return WriteFile(path, content);
 }
 
 }  // namespace planproof::plan

@@ -28,6 +28,10 @@ absl::StatusOr<lineage::Problem> BuildProblemFromFiles(
     const std::vector<std::pair<std::string, PlanFile>>& files,
     const sdfg::OperatorLibrary& library);
 
+// Specification and plan, from one file or two, as one file. What the plan's file declares stays
+// the plan's own. InvalidArgument if a role is missing or there twice.
+absl::StatusOr<PlanFile> MergePlanFiles(const std::vector<std::pair<std::string, PlanFile>>& files);
+
 // True if the content looks like a plan file of either form (to choose a reader).
 bool LooksLikePlanFile(const std::string& content);
 

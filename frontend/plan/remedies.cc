@@ -25,6 +25,7 @@ std::string Short(const std::string& name) {
 }  // namespace
 
 std::string DidYouMean(const std::string& name, std::vector<std::string> known) {
+  if (name.size() < 2) return "";  // any other letter would be near
   std::sort(known.begin(), known.end());
   const std::string near = sdfg::Nearest(name, known);
   return near.empty() ? "" : absl::StrCat("; did you mean \"", near, "\"?");

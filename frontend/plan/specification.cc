@@ -1,7 +1,6 @@
 #include "frontend/plan/specification.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "frontend/plan/relation.h"
 #include "frontend/plan/remedies.h"
 #include "frontend/plan/reverse_mode.h"
+#include "frontend/plan/rounded_literal.h"
 #include "frontend/plan/status_macros.h"
 
 namespace planproof::plan {
@@ -19,6 +19,7 @@ namespace {
 using sdfg::TensorId;
 
 constexpr int kMaxOperators = 2'000'000;
+constexpr int kMaxLiterals = 4096;
 
 sdfg::TensorRole RoleOf(Role role) {
   switch (role) {
@@ -34,6 +35,24 @@ sdfg::TensorRole RoleOf(Role role) {
       return sdfg::TensorRole::kZero;
     default:
       return sdfg::TensorRole::kIntermediate;
+  }
+}
+
+// The key under which the JSON form has tensors of this role.
+const char* PartOf(Role role) {
+  switch (role) {
+    case ROLE_INPUT:
+      return "inputs";
+    case ROLE_PARAMETER:
+      return "parameters";
+    case ROLE_BUFFER:
+      return "buffers";
+    case ROLE_ONE:
+      return "ones";
+    case ROLE_ZERO:
+      return "zeros";
+    default:
+      return "tensors";
   }
 }
 
@@ -62,23 +81,20 @@ class LogicalBuilder {
   }
 
   absl::Status AddLiterals() {
+    if (specification_.literals_size() > kMaxLiterals) {
+      return At({file_, 0, "/specification/literals"},
+                absl::StrCat("more than ", kMaxLiterals, " literals"));
+    }
     for (const RoundedLiteral& literal : specification_.literals()) {
-      const Position at{file_, literal.line(), "/specification/literals"};
-      solver::Rational value;
-      solver::Rational exact;
-      const absl::StatusOr<solver::Rational> a = ParseLiteral(literal.literal(), {});
-      const absl::StatusOr<solver::Rational> b = ParseLiteral(literal.exact(), {});
-      if (!a.ok()) return At(at, a.status());
-      if (!b.ok()) return At(at, b.status());
-      value = *a;
-      exact = *b;
-      const double wide = exact.ToDouble();
-      const auto single = static_cast<float>(wide);
-      if (!std::isfinite(single) || single != static_cast<float>(value.ToDouble())) {
-        return At(at, absl::StrCat(literal.literal(), " is not the float32 rounding of ",
-                                   literal.exact()));
+      const Position at{file_, literal.line(),
+                        absl::StrCat("/specification/literals/", literal.literal())};
+      const auto pair = ReadRoundedLiteral(literal.literal(), literal.exact());
+      if (!pair.ok()) return At(at, pair.status());
+      for (const auto& [value, exact] : out_.literals) {
+        if (value == pair->first) return At(at, "stands for two numbers; keep one");
       }
-      out_.literals.emplace_back(value, exact);
+      out_.literals.push_back(*pair);
+      if (pair->first == pair->second) continue;
       out_.assumptions.push_back(absl::StrCat("literal ", literal.literal(),
                                               " is the float32 rounding of ", literal.exact()));
     }
@@ -88,7 +104,9 @@ class LogicalBuilder {
   absl::Status AddInputs() {
     for (int i = 0; i < specification_.tensors_size(); ++i) {
       const TensorDeclaration& declaration = specification_.tensors(i);
-      const Position at = Where("tensors", i, declaration.line());
+      const Position at{
+          file_, declaration.line(),
+          absl::StrCat("/specification/", PartOf(declaration.role()), "/", declaration.name())};
       sdfg::Tensor tensor;
       tensor.name = declaration.name();
       tensor.role = RoleOf(declaration.role());
@@ -328,10 +346,12 @@ class LogicalBuilder {
     using Kind = lineage::Problem::InputPremise::Kind;
     for (int i = 0; i < specification_.premises_size(); ++i) {
       const Premise& premise = specification_.premises(i);
-      const Position at = Where("premises", i, premise.line());
+      const Position at{file_, premise.line(),
+                        absl::StrCat("/specification/premises/", premise.tensor())};
       const auto found = out_.names.find(premise.tensor());
       if (found == out_.names.end()) {
-        return At(at, absl::StrCat("\"", premise.tensor(), "\" is not defined"));
+        return At(at, absl::StrCat("\"", premise.tensor(), "\" is not defined",
+                                   DidYouMean(premise.tensor(), NamesOf(out_.names))));
       }
       if (out_.graph.tensors[found->second].producer != sdfg::kNone) {
         return At(at, absl::StrCat("\"", premise.tensor(),

@@ -35,10 +35,12 @@ std::string WithOperator(const std::string& keys) {
 }
 
 TEST(CollectiveKeys, AreRefusedAtOtherOperators) {
-  for (const std::string keys : {R"("op": "softmax", "dim": 0)", R"("op": "sum", "over": "tp")",
-                                 R"("op": "exp", "reduce": "max")"}) {
-    EXPECT_THAT(WithOperator(keys), HasSubstr("is no collective and has no keys such as")) << keys;
-  }
+  EXPECT_THAT(WithOperator(R"("op": "softmax", "dim": 0)"),
+              HasSubstr(R"("dim" is an attribute of softmax: write "attrs": {"dim": 0})"));
+  EXPECT_THAT(WithOperator(R"("op": "exp", "reduce": "max")"),
+              HasSubstr(R"("reduce" is an attribute of exp: write "attrs": {"reduce": "max"})"));
+  EXPECT_THAT(WithOperator(R"("op": "sum", "over": "tp")"),
+              HasSubstr(R"(sum is no collective and has no "over"; all_reduce, all_gather, )"));
   EXPECT_EQ(WithOperator(R"("op": "softmax", "attrs": {"dim": 0})"), "read");
 }
 
@@ -59,7 +61,8 @@ TEST(CollectiveKeys, AreThoseOfTheCollective) {
   for (const std::string keys :
        {R"("op": "all_reduce", "over": "tp", "dim": 1)",
         R"("op": "broadcast", "over": "tp", "dim": 1)",
-        R"("op": "all_gather", "over": "tp", "reduce": "max")",
+        R"("op": "all_gather", "over": "tp", "dim": 0, "reduce": "max")",
+        R"("op": "all_reduce", "over": "tp", "dim": 0)",
         R"("op": "permute", "over": "tp", "shift": 1, "root": 1)",
         R"("op": "all_to_all", "over": "tp", "split_dim": 0, "concat_dim": 1, "dim": 1)",
         R"("op": "chunk", "over": "tp", "split_dim": 1)"}) {
@@ -73,6 +76,37 @@ TEST(CollectiveKeys, AreThoseOfTheCollective) {
         R"("op": "chunk", "over": "tp", "dim": 1)"}) {
     EXPECT_EQ(WithOperator(keys), "read") << keys;
   }
+}
+
+// A dimension that nobody states is none.
+TEST(CollectiveKeys, AreThereWhereTheyAreNeeded) {
+  for (const auto& [keys, needed] : std::vector<std::pair<std::string, std::string>>{
+           {R"("op": "all_gather", "over": "tp")", "all_gather needs the key \"dim\""},
+           {R"("op": "reduce_scatter", "over": "tp")", "reduce_scatter needs the key \"dim\""},
+           {R"("op": "chunk", "over": "tp")", "chunk needs the key \"dim\""},
+           {R"("op": "all_to_all", "over": "tp", "concat_dim": 0)",
+            "all_to_all needs the key \"split_dim\""},
+           {R"("op": "all_to_all", "over": "tp", "split_dim": 0)",
+            "all_to_all needs the key \"concat_dim\": a dimension of its tensor, as in "
+            "\"concat_dim\": 0"},
+           {R"("op": "broadcast", "over": "tp")", "broadcast needs the key \"root\""},
+           {R"("op": "reduce", "over": "tp")",
+            "reduce needs the key \"root\": the number of a rank of the axis, as in \"root\": "
+            "0"}}) {
+    EXPECT_THAT(WithOperator(keys), HasSubstr(needed));
+  }
+}
+
+// The binary form tells a 0 from nothing.
+TEST(CollectiveKeys, AreNeededInTheBinaryFormToo) {
+  const std::string text = R"({"planproof": 1, "plan": {"mesh": {"tp": 2}, "programs": [{
+      "operators": [{"op": "all_gather", "over": "tp", "in": "x", "out": "y", "dim": 0}]}]}})";
+  PlanFile file = *ParsePlanFile(text, "plan.json");
+  PlanFile again = *ParsePlanFile(file.SerializeAsString(), "plan");
+  EXPECT_TRUE(again.plan().programs(0).operators(0).collective().has_dim());
+  file.mutable_plan()->mutable_programs(0)->mutable_operators(0)->mutable_collective()->clear_dim();
+  again = *ParsePlanFile(file.SerializeAsString(), "plan");
+  EXPECT_FALSE(again.plan().programs(0).operators(0).collective().has_dim());
 }
 
 // Each participant's result would be computed by its own idea of the collective.

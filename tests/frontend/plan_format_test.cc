@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/plan/cover.h"
 #include "frontend/plan/index_expression.h"
 #include "frontend/plan/json_tree.h"
 #include "frontend/plan/raw_form.h"
@@ -139,7 +138,8 @@ TEST(PlanFormat, AnOperatorReadsOnlyItsOwnDevices) {
   const std::string two = R"({
     "planproof": 1,
     "specification": {"inputs": {"x": [4]}, "operators": [
-      {"op": "exp", "in": "x", "out": "h"}, {"op": "neg", "in": "h", "out": "y"}], "outputs": ["y"]},
+      {"op": "exp", "in": "x", "out": "h"}, {"op": "neg", "in": "h", "out": "y"}],
+      "outputs": {"y": {"on": {"pp": 1}}}},
     "plan": {"mesh": {"pp": 2}, "programs": [
       {"name": "a", "devices": {"pp": 0}, "inputs": ["x"],
        "operators": [{"op": "exp", "in": "x", "out": "h"}]},
@@ -230,29 +230,6 @@ TEST(PlanFormat, HostileFilesAreBounded) {
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     EXPECT_LT(MessageOf(status).size(), 600);
   }
-}
-
-CoverBox Range(int64_t start, int64_t stop) {
-  return {"program r", {{start, {{0, 1, 1, 0}}}}, {stop - start}, false};
-}
-
-TEST(Cover, HolesAndUnequalOverlapsAreRefused) {
-  EXPECT_TRUE(CheckCoverOf({8}, {Range(0, 3), Range(3, 8)}).ok());
-  EXPECT_TRUE(CheckCoverOf({8}, {Range(0, 3), Range(0, 3), Range(3, 8)}).ok()) << "copies";
-  EXPECT_THAT(MessageOf(CheckCoverOf({8}, {Range(0, 3), Range(4, 8)})),
-              HasSubstr("hole: nobody holds [3, 4) of dimension 0"));
-  EXPECT_THAT(MessageOf(CheckCoverOf({8}, {Range(0, 4), Range(3, 8)})), HasSubstr("overlap"));
-  CoverBox halo = Range(3, 8);
-  halo.overlap = true;
-  EXPECT_TRUE(CheckCoverOf({8}, {Range(0, 4), halo}).ok());
-}
-
-TEST(Cover, StridedShardsTile) {
-  // tp * 4 + i / 4 * 8 + i % 4 over tp < 2, i < 16 is [0, 32).
-  const CoverBox strided{"p", {{0, {{0, 4, 1, 0}, {1, 8, 4, 0}, {1, 1, 1, 4}}}}, {2, 16}, false};
-  EXPECT_TRUE(CheckCoverOf({32}, {strided}).ok()) << CheckCoverOf({32}, {strided});
-  const CoverBox wrong{"p", {{0, {{0, 2, 1, 0}, {1, 8, 4, 0}, {1, 1, 1, 4}}}}, {2, 16}, false};
-  EXPECT_FALSE(CheckCoverOf({32}, {wrong}).ok());
 }
 
 TEST(JsonTree, KeepsLinesAndExactNumbers) {

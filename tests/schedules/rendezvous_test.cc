@@ -127,7 +127,7 @@ std::string TwoMessages(const std::string& channel) {
   return absl::StrCat(R"json({"planproof": 1,
     "specification": {"inputs": {"x": [4]}, "operators": [
       {"op": "exp", "in": "x", "out": "a"}, {"op": "neg", "in": "x", "out": "b"},
-      {"op": "add", "in": ["a", "b"], "out": "y"}], "outputs": ["y"]},
+      {"op": "add", "in": ["a", "b"], "out": "y"}], "outputs": {"y": {}}},
     "plan": {"mesh": {"pp": 2}, "programs": [
       {"name": "s0", "devices": {"pp": 0}, "inputs": ["x"], "schedule": ["A", "B"], "operators": [
         {"op": "exp", "in": "x", "out": "a", "phase": "A"},
@@ -192,7 +192,7 @@ TEST(Rendezvous, AnExceptionLeavesNoRankWaiting) {
   EXPECT_THAT(said("tp", R"({"op": "neg", "in": "y", "out": "z"})"),
               HasSubstr("take no part in all_reduce over tp, whose result \"z\" they replace; the "
                         "others would wait for them"));
-  EXPECT_THAT(said("tp", R"([{"op": "all_gather", "over": "tp", "in": "y", "out": "q"},
+  EXPECT_THAT(said("tp", R"([{"op": "all_gather", "over": "tp", "dim": 0, "in": "y", "out": "q"},
                              {"op": "neg", "in": "y", "out": "z"}])"),
               HasSubstr("in place of \"z\", only the ranks that \"at\" names issue all_gather over "
                         "tp"));

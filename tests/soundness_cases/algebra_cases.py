@@ -368,7 +368,8 @@ def algebra_rows():
         plan = single(["x"], [op("mul", ["x", 0.333333343], "z")])
         case(f"A6_rounded_third_{n}", "REFUTED", third, plan, "rounding literals", judge=False)
         for name, read, exact in (("other", "0.333333343", "0.34"), ("large", "3.5e38", "4e38"),
-                                  ("small", "-1e39", "-2e39")):
+                                  ("small", "-1e39", "-2e39"), ("integer", "16777217", "16777216"),
+                                  ("between", "16777217.0", "16777216")):
             case(f"A6_declared_{name}_{n}", "MALFORMED", {**third, "literals": {read: exact}},
                  plan, "a literal is not the float32 rounding of what it is read as; beyond float32 "
                  "none is")

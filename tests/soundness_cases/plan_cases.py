@@ -194,7 +194,8 @@ def lineage_rows():
                              "lineage": {"t": {"of": "x", "partial": "rank"}}, "outputs": outputs})
         case(f"S2_swapped_terms_{n}", "REFUTED",
              spec([op("add", ["x1", "x2"], "x"), op("square", "x1", "q1"), op("square", "x2", "q2"),
-                   op("add", ["q1", "q2"], "y")], ["y"], inputs={"x1": [n], "x2": [n]}),
+                   op("add", ["q1", "q2"], "y")], {"y": {"on": {"replica": 0}}},
+                  inputs={"x1": [n], "x2": [n]}),
              {"mesh": {"replica": 2, "rank": 2}, "programs": programs},
              "replicas equal in total and not term by term")
         case(f"S3_partial_maxima_{n}", "PROVED",
@@ -248,7 +249,7 @@ def lineage_rows():
         half = n // 2
         model = spec([op("sgd", ["w", "g"], "w.new", lr=0.5)], [], inputs={"g": [n, n]},
                      parameters={"w": [n, n]}, updates={"w": "w.new"})
-        gathered = [over("all_gather", "b", "w", "wb", dim=1), over("all_gather", "a", "wb", "W")]
+        gathered = [over("all_gather", "b", "w", "wb", dim=1), over("all_gather", "a", "wb", "W", dim=0)]
         def block(name, out, row, column):
             return [op("slice", name, out + ".r", dim=0, start=f"={row} * {half}",
                        stop=f"={row} * {half} + {half}"),
