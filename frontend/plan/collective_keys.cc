@@ -46,6 +46,11 @@ absl::Status CheckCollectiveKeys(const Operator& op, bool collective) {
                      " is no collective and has no keys such as \"over\" and \"dim\"; attributes "
                      "stand under \"attrs\""));
   }
+  const std::string& reduce = op.collective().reduce();
+  if (!reduce.empty() && reduce != "sum" && reduce != "max" && reduce != "min" && reduce != "avg") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(op.op(), ": \"reduce\" is \"", reduce, "\"; expected sum, max, min or avg"));
+  }
   const std::vector<std::string> known = KeysOf(op.op());
   for (const std::string& key : KeysIn(op)) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;

@@ -102,7 +102,7 @@ op f(x) {mode = "b"} when mode = "b" -> y = x + 2
   EXPECT_EQ(Instance(text, "f", {Tensor({1})}), "y[i0] = x[i0] + 1");
   EXPECT_EQ(Instance(text, "f", {Tensor({1})}, {{"mode", std::string("b")}}), "y[i0] = x[i0] + 2");
   EXPECT_THAT(Instance(text, "f", {Tensor({1})}, {{"mode", std::string("c")}}),
-              HasSubstr("no declaration fits"));
+              HasSubstr("expected \"a\" or \"b\""));
 }
 
 TEST(Declaration, DefinitionsAreSharedAndTakeIndices) {
