@@ -108,7 +108,8 @@ absl::Status AttributeParser::Choices(AttributeDeclaration* attribute) {
   if (!status.ok()) return status;
   if (attribute->type != AttributeType::kInt && attribute->type != AttributeType::kReal &&
       attribute->type != AttributeType::kInts) {
-    return cursor_.Error("an interval is of numbers; expected ': int', ': real' or ': ints' before");
+    return cursor_.Error(
+        "an interval is of numbers; expected ': int', ': real' or ': ints' before");
   }
   NumberInterval interval;
   absl::StatusOr<solver::Rational> low = SignedNumber();

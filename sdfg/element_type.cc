@@ -15,22 +15,50 @@ namespace {
 
 // Types of PyTorch that nothing here computes with.
 constexpr std::array<const char*, 38> kWithoutArithmetic = {
-    "uint16",      "uint32",        "uint64",          "uint1",
-    "uint2",       "uint3",         "uint4",           "uint5",
-    "uint6",       "uint7",         "int1",            "int2",
-    "int3",        "int4",          "int5",            "int6",
-    "int7",        "qint8",         "quint8",          "qint32",
-    "quint4x2",    "quint2x4",      "bits1x8",         "bits2x4",
-    "bits4x2",     "bits8",         "bits16",          "complex32",
-    "chalf",       "complex64",     "cfloat",          "complex128",
-    "cdouble",     "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu",
-    "float4_e2m1fn_x2", "complex",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint1",
+    "uint2",
+    "uint3",
+    "uint4",
+    "uint5",
+    "uint6",
+    "uint7",
+    "int1",
+    "int2",
+    "int3",
+    "int4",
+    "int5",
+    "int6",
+    "int7",
+    "qint8",
+    "quint8",
+    "qint32",
+    "quint4x2",
+    "quint2x4",
+    "bits1x8",
+    "bits2x4",
+    "bits4x2",
+    "bits8",
+    "bits16",
+    "complex32",
+    "chalf",
+    "complex64",
+    "cfloat",
+    "complex128",
+    "cdouble",
+    "float8_e4m3fnuz",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+    "float4_e2m1fn_x2",
+    "complex",
 };
 
 constexpr std::array<const char*, 23> kDevices = {
-    "cpu",    "cuda", "meta", "xpu", "mps", "xla",  "hpu",  "npu",    "mtia", "ipu", "hip", "ve",
-    "vulkan", "lazy", "maia", "fpga", "ort", "ideep", "mkldnn", "opencl", "opengl", "metal",
-    "privateuseone",
+    "cpu",  "cuda",  "meta",   "xpu",    "mps",    "xla",   "hpu",           "npu",
+    "mtia", "ipu",   "hip",    "ve",     "vulkan", "lazy",  "maia",          "fpga",
+    "ort",  "ideep", "mkldnn", "opencl", "opengl", "metal", "privateuseone",
 };
 
 // Python's own types, as torch.Tensor.to takes them.
@@ -128,8 +156,8 @@ absl::StatusOr<DType> ElementTypeFromText(const std::string& text, const std::st
     return absl::UnimplementedError("element type " + text + " is not known");
   }
   if (const DType type = DTypeFromName(name); type != DType::kUnknown) return type;
-  std::string message = "\"" + text.substr(0, 80) +
-                        "\" is no " + what + "; expected float32, bfloat16, int64, bool, ...";
+  std::string message = "\"" + text.substr(0, 80) + "\" is no " + what +
+                        "; expected float32, bfloat16, int64, bool, ...";
   const std::string near = NearestType(name);
   if (!near.empty()) message += "; did you mean \"" + near + "\"?";
   return absl::InvalidArgumentError(message);

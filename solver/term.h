@@ -257,6 +257,7 @@ class Arena {
   bool PerfectSquareRoot(PolyId a, PolyId* root);
   PolyId NumberPower(const Rational& value, Exponent e);
   bool SumMeets(const Atom& sum, const Affine& e) const;
+  bool CountsMaximum(const Atom& sum);
   std::vector<bool> CoveredSquares(PolyId poly);
   Sign SignOfMono(MonoId mono);
   Sign SignOfAtom(AtomId atom, Exponent e);

@@ -102,14 +102,13 @@ TEST(AttributeValues, WordsOfABinaryPlanAreCheckedAsWell) {
                                      })
                               .message()),
               HasSubstr("attribute keepdim has no value"));
-  EXPECT_THAT(std::string(ReadBinary(text,
-                                     [&](PlanFile* file) {
-                                       file->mutable_specification()
-                                           ->mutable_operators(0)
-                                           ->add_inputs();
-                                     })
-                              .message()),
-              HasSubstr("neither a tensor"));
+  EXPECT_THAT(
+      std::string(ReadBinary(text,
+                             [&](PlanFile* file) {
+                               file->mutable_specification()->mutable_operators(0)->add_inputs();
+                             })
+                      .message()),
+      HasSubstr("neither a tensor"));
   EXPECT_TRUE(absl::IsUnimplemented(ReadBinary(text, [](PlanFile* file) {
     file->mutable_specification()->mutable_tensors(0)->set_dtype("uint32");
   })));

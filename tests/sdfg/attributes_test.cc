@@ -127,7 +127,8 @@ TEST(Attributes, NoBuiltInOperatorTakesAnyValue) {
     const std::string page = library.Page(name);
     for (const auto& [attribute, values] : AttributesOnPage(page)) {
       if (values.find("any;") == std::string::npos) continue;
-      EXPECT_THAT(page, HasSubstr("| `" + attribute + "` | any | none | no other value is declared"))
+      EXPECT_THAT(page,
+                  HasSubstr("| `" + attribute + "` | any | none | no other value is declared"))
           << name;
     }
   }
@@ -143,8 +144,8 @@ std::vector<Operand> OperandsOf(const json& golden) {
       operand.kind = Operand::Kind::kLiteral;
       operand.literal = solver::Rational(2);
     } else {
-      operand = Tensor(value["shape"].get<Shape>(),
-                       DTypeFromName(value["dtype"].get<std::string>()));
+      operand =
+          Tensor(value["shape"].get<Shape>(), DTypeFromName(value["dtype"].get<std::string>()));
     }
     operands.push_back(operand);
   }
@@ -203,16 +204,15 @@ TEST(Attributes, AReductionOverAnEmptyListOfDimensionsIsAnError) {
 }
 
 TEST(Attributes, DimensionsLieWithinTheOperand) {
-  for (const int64_t dim : {int64_t{2}, int64_t{-3}, int64_t{1} << 32, (int64_t{1} << 32) + 1,
-                            INT64_MIN, INT64_MAX}) {
+  for (const int64_t dim :
+       {int64_t{2}, int64_t{-3}, int64_t{1} << 32, (int64_t{1} << 32) + 1, INT64_MIN, INT64_MAX}) {
     for (const char* name : {"softmax", "log_softmax", "sum", "mean", "max", "min", "concat", "cat",
                              "slice", "squeeze", "logsumexp"}) {
       EXPECT_FALSE(Call(name, {Tensor({2, 3})}, {{"dim", dim}}).ok()) << name << " " << dim;
     }
     EXPECT_FALSE(Call("permute", {Tensor({2, 3})}, {{"dims", List({0, dim})}}).ok()) << dim;
     EXPECT_FALSE(Call("flip", {Tensor({2, 3})}, {{"dims", List({dim})}}).ok()) << dim;
-    EXPECT_FALSE(
-        Call("transpose", {Tensor({2, 3})}, {{"dim0", int64_t{0}}, {"dim1", dim}}).ok());
+    EXPECT_FALSE(Call("transpose", {Tensor({2, 3})}, {{"dim0", int64_t{0}}, {"dim1", dim}}).ok());
     EXPECT_FALSE(Call("flatten", {Tensor({2, 3})}, {{"end_dim", dim}}).ok()) << dim;
     EXPECT_FALSE(Call("chunk", {Tensor({2, 3})}, {{"chunks", int64_t{1}}, {"dim", dim}}).ok());
     EXPECT_FALSE(Call("select", {Tensor({2, 3})}, {{"dim", dim}, {"index", int64_t{0}}}).ok());
@@ -232,9 +232,9 @@ TEST(Attributes, TextsAreThoseOfTheFrameworkToTheLetter) {
             "operator mse_loss: attribute reduction is 1; expected \"mean\", \"sum\" or \"none\"");
   EXPECT_EQ(Message("sum", {Tensor({2})}, {{"keepdim", int64_t{2}}}),
             "operator sum: attribute keepdim is 2; expected a value of type bool");
-  EXPECT_THAT(Message("masked_fill", {Tensor({2}), Tensor({2}, DType::kBool)},
-                      {{"value", Text("inf")}}),
-              HasSubstr("expected a value of type real"));
+  EXPECT_THAT(
+      Message("masked_fill", {Tensor({2}), Tensor({2}, DType::kBool)}, {{"value", Text("inf")}}),
+      HasSubstr("expected a value of type real"));
 }
 
 TEST(Attributes, AValueThatTheFrameworkHasButNoDeclarationIsUnknown) {
@@ -278,8 +278,8 @@ TEST(Attributes, ProbabilitiesAreProbabilitiesAndDropoutOfEverythingIsZero) {
 
 TEST(Attributes, ConversionsThatRoundAreListedOncePerType) {
   const auto assumptions = [](DType from, const char* to) {
-    absl::StatusOr<IndexFunction> function = OperatorLibrary::BuiltIn().Instantiate(
-        "to", {Tensor({2}, from)}, {{"dtype", Text(to)}});
+    absl::StatusOr<IndexFunction> function =
+        OperatorLibrary::BuiltIn().Instantiate("to", {Tensor({2}, from)}, {{"dtype", Text(to)}});
     return function.ok() ? function->assumptions : std::vector<std::string>{"error"};
   };
   const std::string bfloat16 = "conversions to bfloat16 are taken as exact (real arithmetic)";
