@@ -202,8 +202,8 @@ absl::StatusOr<std::vector<ExprId>> LocalAdjoints(AdjointExpressions* e,
       break;
     }
     case Op::kSelect:
-      parts[1] = e->Select(args[0], adjoint, e->Zero());
-      parts[2] = e->Select(args[0], e->Zero(), adjoint);
+      parts[1] = e->Where(args[0], true, adjoint);
+      parts[2] = e->Where(args[0], false, adjoint);
       break;
     case Op::kSum:
       parts = {adjoint};

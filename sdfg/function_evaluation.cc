@@ -64,6 +64,19 @@ std::optional<Affine> FunctionEvaluation::IntegerOutput(int output, const Indice
   return value;
 }
 
+PolyId FunctionEvaluation::Reached() {
+  PolyId reached = arena_.One();
+  for (PolyId guard : e_.guards_) reached = arena_.Mul(reached, guard);
+  return reached;
+}
+
+PolyId FunctionEvaluation::Operand(solver::PremiseKind premise, PolyId value) {
+  if (e_.guards_.empty() || arena_.HoldsAlways(premise, value)) return value;
+  e_.premises_in_branches_ = true;
+  if (!e_.exact_branches_) return value;
+  return arena_.Add(arena_.One(), arena_.Mul(Reached(), arena_.Sub(value, arena_.One())));
+}
+
 // Whether the enclosing selections exclude every index outside [0, extent).
 bool FunctionEvaluation::GuardedInRange(const Affine& index, int64_t extent) {
   for (PolyId outside :
@@ -249,6 +262,14 @@ bool FunctionEvaluation::NotMasked(ExprId id, PolyId* out) {
   return true;
 }
 
+// A condition that matters only where another one holds.
+bool FunctionEvaluation::ConditionWhere(PolyId guard, ExprId id, PolyId* out) {
+  e_.guards_.push_back(guard);
+  const bool ok = Condition(id, out);
+  e_.guards_.pop_back();
+  return ok;
+}
+
 bool FunctionEvaluation::Condition(ExprId id, PolyId* out) {
   const Node& n = f_.nodes[id];
   switch (n.op) {
@@ -300,7 +321,7 @@ bool FunctionEvaluation::Condition(ExprId id, PolyId* out) {
         *out = kZeroPoly;
         return true;
       }
-      if (!Condition(n.args[1], &b)) return false;
+      if (!ConditionWhere(a, n.args[1], &b)) return false;
       *out = arena_.Mul(a, b);
       return true;
     }
@@ -311,7 +332,7 @@ bool FunctionEvaluation::Condition(ExprId id, PolyId* out) {
         *out = a;
         return true;
       }
-      if (!Condition(n.args[1], &b)) return false;
+      if (!ConditionWhere(arena_.Sub(arena_.One(), a), n.args[1], &b)) return false;
       *out = arena_.Sub(arena_.Add(a, b), arena_.Mul(a, b));
       return true;
     }

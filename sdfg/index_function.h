@@ -71,7 +71,7 @@ enum class Op : uint8_t {
   kRealEq,   // B: comparisons of two R
   kNonzero,  // B: args[0] (R or I) != 0, for boolean masks
   kAnd,
-  kOr,
+  kOr,  // B: the second operand has to be defined only where the first does not decide
   kNot,
 };
 

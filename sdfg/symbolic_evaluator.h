@@ -99,6 +99,16 @@ class SymbolicEvaluator {
   // Forgets remembered elements (needed when the policy's answers change).
   void Forget();
 
+  // Of a selection only the branch taken has to be defined. Where its condition is not decided, an
+  // operation in a branch that is not defined everywhere records its premise as if the branch were
+  // always taken (`premises_in_branches` then says so), which asks for too much; or, in exact
+  // branches, it is applied to 1 + c (x - 1) instead of x, c being the condition: x where the
+  // branch is taken, and 1, for which every operation is defined, where it is not. The value is
+  // multiplied by c in both cases. Call Forget after a change.
+  void SetExactBranches(bool exact) { exact_branches_ = exact; }
+  bool premises_in_branches() const { return premises_in_branches_; }
+  void ClearPremisesInBranches() { premises_in_branches_ = false; }
+
  private:
   friend class FunctionEvaluation;
   struct Key {
@@ -133,6 +143,8 @@ class SymbolicEvaluator {
   SplitRequest request_;
   std::string error_;
   int depth_ = 0;
+  bool exact_branches_ = false;
+  bool premises_in_branches_ = false;
   // Conditions of the enclosing undecided selections; a read outside its tensor is allowed only
   // where they exclude it, its value is then multiplied by 0.
   std::vector<solver::PolyId> guards_;

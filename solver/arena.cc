@@ -239,7 +239,7 @@ void Arena::RecordPremise(PremiseKind kind, PolyId p) {
   if (open_boxes_.empty() || std::none_of(symbols.begin(), symbols.end(), bound)) {
     return RecordClosed(kind, p);
   }
-  if (SignOf(p) == Sign::kPositive) return;  // whatever the indices are
+  if (HoldsAlways(kind, p)) return;  // whatever the indices are
   const std::vector<BoundVariable>& box = *open_boxes_.back();
   open_boxes_.pop_back();
   SymbolMap map;
@@ -261,17 +261,7 @@ void Arena::RecordPremise(PremiseKind kind, PolyId p) {
 void Arena::RecordClosed(PremiseKind kind, PolyId p) {
   if (!premise_set_.insert((static_cast<uint64_t>(p) << 2) | static_cast<uint64_t>(kind)).second)
     return;
-  Sign sign = SignOf(p);
-  if (sign == Sign::kPositive) return;
-  if (sign == Sign::kNonNegative && kind == PremiseKind::kNonNegative) return;
-  Rational c;
-  if (kind == PremiseKind::kNonZero && IsConstant(p, &c) && !c.IsZero()) return;
-  if (kind == PremiseKind::kNonZero) {
-    // |c * m| != 0 does not depend on c; keep one premise per monomial product.
-    PolyId negated = Scale(p, Rational(-1));
-    if (SignOf(negated) == Sign::kPositive) return;
-  }
-  premises_.push_back({kind, p});
+  if (!HoldsAlways(kind, p)) premises_.push_back({kind, p});
 }
 
 }  // namespace planproof::solver

@@ -280,6 +280,7 @@ PolyId Arena::Delta(const Affine& e) {
 PolyId Arena::RealPositive(PolyId p) {
   Rational c;
   if (IsConstant(p, &c)) return c.Sign() > 0 ? one_ : kZeroPoly;
+  if (IsTruthValue(p)) return p;
   if (SignOf(p) == Sign::kPositive) return one_;
   if (SignOf(Scale(p, Rational(-1))) != Sign::kUnknown) return kZeroPoly;
   Rational lead = polys_[p].terms[0].coefficient;
@@ -292,6 +293,7 @@ PolyId Arena::RealPositive(PolyId p) {
 PolyId Arena::RealZero(PolyId p) {
   Rational c;
   if (IsConstant(p, &c)) return c.IsZero() ? one_ : kZeroPoly;
+  if (IsTruthValue(p)) return Sub(one_, p);
   if (SignOf(p) == Sign::kPositive || SignOf(Scale(p, Rational(-1))) == Sign::kPositive)
     return kZeroPoly;
   Atom a;

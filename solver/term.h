@@ -204,6 +204,9 @@ class Arena {
   const std::vector<Premise>& premises() const { return premises_; }
   void ClearPremises();
   void RecordPremise(PremiseKind kind, PolyId poly);
+  // Whether the premise is seen to hold for all inputs: by signs, and by cases of the conditions
+  // that stand in the polynomial. False means "not seen".
+  bool HoldsAlways(PremiseKind kind, PolyId poly);
 
   // Inputs known to be positive (premise of the specification), by tag.
   void SetTagPositive(uint32_t tag) { positive_tags_.insert(tag); }
@@ -262,6 +265,18 @@ class Arena {
   Sign SignOfMono(MonoId mono);
   Sign SignOfAtom(AtomId atom, Exponent e);
   bool Charge(int64_t cost);
+  // A condition that is taken to hold, or not to (condition_cases.cc).
+  struct KnownCondition {
+    AtomId condition;
+    bool holds;
+  };
+  bool FindCondition(PolyId p, AtomId* condition) const;
+  PolyId WhereCondition(PolyId p, AtomId condition, bool holds);
+  bool FollowsFrom(const KnownCondition& known, PremiseKind kind, PolyId p);
+  std::optional<Rational> LeadingQuotient(PolyId p, PolyId q) const;
+  bool HoldsBySign(PremiseKind kind, PolyId p);
+  bool HoldsUnder(PremiseKind kind, PolyId p, std::vector<KnownCondition>* known);
+  bool IsTruthValue(PolyId p);  // 0 or 1, by its form
 
   struct FreeInfo {
     IntRange range;

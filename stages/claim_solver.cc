@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 
 namespace planproof::stages {
@@ -297,6 +298,8 @@ ClaimOutcome ClaimSolver::Definedness(sdfg::TensorId logical) {
   ClaimOutcome outcome;
   arena_->ResetExhausted(limits_.term_budget);
   evaluator_->Forget();
+  evaluator_->SetExactBranches(true);
+  const absl::Cleanup inexact = [this] { evaluator_->SetExactBranches(false); };
   const sdfg::Tensor& t = problem_.logical.tensors[logical];
   std::vector<Cell> work;
   if (std::find(t.shape.begin(), t.shape.end(), 0) == t.shape.end())
@@ -397,7 +400,28 @@ std::vector<sdfg::IndexMap> ClaimSolver::ZeroUnless(sdfg::TensorId logical) {
   return forms;
 }
 
+// A premise that arose in a branch that is not always taken is asked for too often: if there is
+// one, the claim is decided with branches taken exactly. Where that fails, what only the first
+// attempt asks of the model is no part of the model's own domain, but a restriction of the proof.
 ClaimOutcome ClaimSolver::Decide(const Claim& claim) {
+  evaluator_->ClearPremisesInBranches();
+  ClaimOutcome outcome = DecideOnce(claim);
+  if (outcome.status != ClaimStatus::kProved || !evaluator_->premises_in_branches()) return outcome;
+  evaluator_->SetExactBranches(true);
+  ClaimOutcome exact = DecideOnce(claim);
+  evaluator_->SetExactBranches(false);
+  if (exact.status == ClaimStatus::kProved) return exact;
+  const auto own = std::stable_partition(
+      outcome.premises.begin(), outcome.premises.end(), [&](const std::string& premise) {
+        return std::find(exact.premises.begin(), exact.premises.end(), premise) !=
+               exact.premises.end();
+      });
+  outcome.restrictions.insert(outcome.restrictions.end(), own, outcome.premises.end());
+  outcome.premises.erase(own, outcome.premises.end());
+  return outcome;
+}
+
+ClaimOutcome ClaimSolver::DecideOnce(const Claim& claim) {
   if (!limits_.open_differences) return Decide(claim, false, limits_.term_budget);
   ClaimOutcome outcome = Decide(claim, true, std::min(limits_.term_budget, kDifferenceTermBudget));
   if (outcome.status != ClaimStatus::kProved) outcome = Decide(claim, false, limits_.term_budget);

@@ -44,6 +44,7 @@ class ClaimSolver {
   void Forget();
 
  private:
+  ClaimOutcome DecideOnce(const Claim& claim);
   ClaimOutcome Decide(const Claim& claim, bool open_difference, int64_t term_budget);
   struct Cell {
     sdfg::Indices index;                         // of the parallel tensor, over `symbols`

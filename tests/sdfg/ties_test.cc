@@ -70,8 +70,8 @@ const DenseTensor kRows{{3, 3}, {5, 1, 2, 5, 5, 0, 3, 4, 2}};
 TEST(Ties, NestedReductionsAreOneReduction) {
   const double third = 1.0 / 3;
   const std::vector<double> joint = {third, 0, 0, third, third, 0, 0, 0, 0};
-  for (const char* body : {"max(i, j: x[i, j])", "max(i: max(j: x[i, j]))",
-                           "max(j: max(i: x[i, j]))"}) {
+  for (const char* body :
+       {"max(i, j: x[i, j])", "max(i: max(j: x[i, j]))", "max(j: max(i: x[i, j]))"}) {
     EXPECT_THAT(GradientOf(std::string("op f(x[i, j]) ties even -> y[1] = ") + body, kRows),
                 Near(joint))
         << body;
@@ -81,8 +81,7 @@ TEST(Ties, NestedReductionsAreOneReduction) {
                          "-> y[1] = max(i: row[i])",
                          kRows),
               Near(joint));
-  EXPECT_THAT(GradientOf("op f(x[r..]) ties even -> y[1] = max(r..: x[r..])", kRows),
-              Near(joint));
+  EXPECT_THAT(GradientOf("op f(x[r..]) ties even -> y[1] = max(r..: x[r..])", kRows), Near(joint));
 }
 
 TEST(Ties, FirstIsTheFirstInTheOrderOfTheIndicesHoweverTheyAreNested) {
@@ -120,9 +119,8 @@ TEST(Ties, AMaximumOfSeveralValuesIsOneMaximum) {
       const double third = 1.0 / 3;
       EXPECT_THAT(GradientOf(text, tied), Near({third, third, third})) << body;
       const bool max = name == "max";
-      EXPECT_THAT(GradientOf(text, two),
-                  ElementsAreArray(max ? std::vector<double>{0.5, 0, 0.5}
-                                       : std::vector<double>{0, 1, 0}))
+      EXPECT_THAT(GradientOf(text, two), ElementsAreArray(max ? std::vector<double>{0.5, 0, 0.5}
+                                                              : std::vector<double>{0, 1, 0}))
           << body;
     }
   }
@@ -154,24 +152,24 @@ TEST(Ties, ReductionsAndMaximaOfTwoCountEveryOperand) {
 
 TEST(Ties, AMinimumWithinAMaximumIsNoPartOfIt) {
   // max(min(a, b), c): the minimum has half of the maximum, a and b half of that.
-  EXPECT_THAT(GradientOf("op f(x[3]) ties even -> y[1] = max(min(x[0], x[1]), x[2])",
-                         {{3}, {2, 2, 2}}),
-              ElementsAre(0.25, 0.25, 0.5));
+  EXPECT_THAT(
+      GradientOf("op f(x[3]) ties even -> y[1] = max(min(x[0], x[1]), x[2])", {{3}, {2, 2, 2}}),
+      ElementsAre(0.25, 0.25, 0.5));
   // Nor is a maximum under a sum, a product or a sign.
   EXPECT_THAT(GradientOf("op f(x[3]) ties even -> y[1] = max(1 * max(x[0], x[1]) + 0 * x[0], x[2])",
                          {{3}, {2, 2, 2}})[2],
               0.5);
-  EXPECT_THAT(GradientOf("op f(x[3]) ties even -> y[1] = max(-min(-x[0], -x[1]), x[2])",
-                         {{3}, {2, 2, 2}}),
-              ElementsAre(0.25, 0.25, 0.5));
+  EXPECT_THAT(
+      GradientOf("op f(x[3]) ties even -> y[1] = max(-min(-x[0], -x[1]), x[2])", {{3}, {2, 2, 2}}),
+      ElementsAre(0.25, 0.25, 0.5));
 }
 
 // The inner maximum also has a use of its own.
 TEST(Ties, WhatIsReadElsewhereAsWellCountsThereByItself) {
-  const Gradients gradients =
-      GradientsOf("op f(x[i, j]) ties even let row[k] = max(j: x[k, j]) "
-                  "-> y[1] = max(i: row[i]) + 10 * sum(i2: row[i2])",
-                  {{{2, 2}, {5, 5, 5, 1}}});
+  const Gradients gradients = GradientsOf(
+      "op f(x[i, j]) ties even let row[k] = max(j: x[k, j]) "
+      "-> y[1] = max(i: row[i]) + 10 * sum(i2: row[i2])",
+      {{{2, 2}, {5, 5, 5, 1}}});
   const double third = 1.0 / 3;
   EXPECT_THAT(gradients[0], Near({third + 5, third + 5, third + 10, 0.0}));
 }
@@ -181,9 +179,8 @@ TEST(Ties, WithoutTiesTheDerivativeIsThatOfTheLargest) {
   for (const char* rule : {"first", "even", "all", "zero"}) {
     for (const char* body : {"max(i: max(j: x[i, j]))", "max(max(i: x[i, 0]), max(i: x[i, 1]))",
                              "max(i: max(x[i, 0], x[i, 1], x[i, 2]))"}) {
-      EXPECT_THAT(
-          GradientOf(std::string("op f(x[i, j]) ties ") + rule + " -> y[1] = " + body, x),
-          ElementsAre(0, 1, 0, 0, 0, 0))
+      EXPECT_THAT(GradientOf(std::string("op f(x[i, j]) ties ") + rule + " -> y[1] = " + body, x),
+                  ElementsAre(0, 1, 0, 0, 0, 0))
           << rule << " " << body;
     }
   }
