@@ -64,6 +64,11 @@ std::optional<Affine> FunctionEvaluation::IntegerOutput(int output, const Indice
   return value;
 }
 
+bool FunctionEvaluation::Premise(int premise, const Indices& local, PolyId* holds) {
+  const FunctionPremise& p = f_.premises[premise];
+  return Bind(p.output, local) && Condition(p.condition, holds);
+}
+
 PolyId FunctionEvaluation::Reached() {
   PolyId reached = arena_.One();
   for (PolyId guard : e_.guards_) reached = arena_.Mul(reached, guard);
@@ -71,7 +76,7 @@ PolyId FunctionEvaluation::Reached() {
 }
 
 PolyId FunctionEvaluation::Operand(solver::PremiseKind premise, PolyId value) {
-  if (e_.guards_.empty() || arena_.HoldsAlways(premise, value)) return value;
+  if (e_.guards_.empty() || arena_.AlwaysHolds(premise, value)) return value;
   e_.premises_in_branches_ = true;
   if (!e_.exact_branches_) return value;
   return arena_.Add(arena_.One(), arena_.Mul(Reached(), arena_.Sub(value, arena_.One())));

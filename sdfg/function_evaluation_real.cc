@@ -340,7 +340,7 @@ bool FunctionEvaluation::Reduce(const Node& n, MaskedValue* out) {
       return false;
     }
     e_.premises_in_branches_ |=
-        !e_.guards_.empty() && !arena_.HoldsAlways(PremiseKind::kNonZero, unmasked_count);
+        !e_.guards_.empty() && !arena_.AlwaysHolds(PremiseKind::kNonZero, unmasked_count);
     arena_.RecordPremise(PremiseKind::kNonZero, unmasked_count);
   }
   *out = {minimum ? arena_.Scale(*best, Rational(-1)) : *best, kZeroPoly};

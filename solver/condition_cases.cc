@@ -1,5 +1,5 @@
-// Premises by cases: a polynomial is positive (not negative, not 0) if it is so for both values of a
-// condition that stands in it, where the condition says what it does. So 1 + [x > 0] (x - 1), the
+// Premises by cases: a polynomial is positive (not negative, not 0) if it is so for both values of
+// a condition that stands in it, where the condition says what it does. So 1 + [x > 0] (x - 1), the
 // operand of a logarithm that is read where x > 0 only, is positive.
 #include <algorithm>
 #include <optional>
@@ -137,7 +137,7 @@ bool Arena::HoldsUnder(PremiseKind kind, PolyId p, std::vector<KnownCondition>* 
   return true;
 }
 
-bool Arena::HoldsAlways(PremiseKind kind, PolyId p) {
+bool Arena::AlwaysHolds(PremiseKind kind, PolyId p) {
   std::vector<KnownCondition> known;
   return HoldsUnder(kind, p, &known) && !exhausted_;
 }

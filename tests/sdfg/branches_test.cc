@@ -49,7 +49,8 @@ class Unknowns : public RepresentationPolicy {
 // operation that counts is not defined. Conditions are 0 and 1.
 class Reference {
  public:
-  Reference(const IndexFunction& function, const std::map<TensorId, DenseTensor>& inputs, int64_t at)
+  Reference(const IndexFunction& function, const std::map<TensorId, DenseTensor>& inputs,
+            int64_t at)
       : f_(function), inputs_(inputs), at_(at) {}
 
   std::optional<double> At(ExprId id) const {
@@ -91,7 +92,7 @@ class Reference {
         return one([](double a) { return a > 0 ? std::optional(std::log(a)) : kNothing; });
       case Op::kPow:
         return one([&](double a) {
-          const bool defined = n.real.IsInteger() ? n.real.Sign() > 0 || a != 0
+          const bool defined = n.real.IsInteger()  ? n.real.Sign() > 0 || a != 0
                                : n.real.Sign() > 0 ? a >= 0
                                                    : a > 0;
           return defined ? std::optional(std::pow(a, n.real.ToDouble())) : kNothing;
@@ -181,13 +182,14 @@ Outcome Check(const IndexFunction& function) {
   if (!value || arena.exhausted()) return outcome;
   outcome.value = arena.ToString(value->value, 2000);
   for (const solver::Premise& p : arena.premises()) {
-    outcome.premises.push_back(arena.ToString(p.poly) +
-                               (p.kind == PremiseKind::kNonZero    ? " != 0"
-                                : p.kind == PremiseKind::kPositive ? " > 0"
-                                                                   : " >= 0"));
+    outcome.premises.push_back(arena.ToString(p.poly) + (p.kind == PremiseKind::kNonZero ? " != 0"
+                                                         : p.kind == PremiseKind::kPositive
+                                                             ? " > 0"
+                                                             : " >= 0"));
   }
   for (int64_t at = 0; at < kExtent; ++at) {
-    const std::optional<double> truth = Reference(function, inputs, at).At(function.outputs[0].body);
+    const std::optional<double> truth =
+        Reference(function, inputs, at).At(function.outputs[0].body);
     bool holds = true, close = false;
     for (const solver::Premise& p : arena.premises()) {
       const solver::Approximate left = solver::Evaluate(arena, p.poly, {{i, at}});
@@ -230,9 +232,8 @@ IndexFunction Declared(const std::string& body) {
           body,
       "my.op");
   EXPECT_TRUE(status.ok()) << status << "\n" << body;
-  const auto function =
-      library.Instantiate("f", {Vector(DType::kFloat32), Vector(DType::kFloat32),
-                                Vector(DType::kInt64)}, {});
+  const auto function = library.Instantiate(
+      "f", {Vector(DType::kFloat32), Vector(DType::kFloat32), Vector(DType::kInt64)}, {});
   // A constant expression may divide by zero.
   EXPECT_TRUE(function.ok() || absl::IsInvalidArgument(function.status())) << function.status();
   return function.ok() ? *function : IndexFunction();
@@ -270,8 +271,8 @@ TEST(Branches, WhatItsConditionDoesNotMakeDefinedKeepsItsPremise) {
        {"where(vx > 0, log(vy), 0)", "where(vx < 0, log(vx), 0)", "where(vx >= 0, log(vx), 0)",
         "where(vx > -1, log(vx), 0)", "where(vx != 0, log(vx), 0)", "where(vx > 0, 0, log(vx))",
         "where(vx > 0 or vy > 0, log(vx), 0)", "where(vn != 1, vx / vn, 0)",
-        "where(vx > 0, log(vx), log(vy))", "where(vx > 0, 1, 0) * log(vx)",
-        "[vx > 0] * log(vx)", "log(where(vx > 0, vx, vy))", "where(vx > 0, log(vx - 1), 0)"}) {
+        "where(vx > 0, log(vx), log(vy))", "where(vx > 0, 1, 0) * log(vx)", "[vx > 0] * log(vx)",
+        "log(where(vx > 0, vx, vy))", "where(vx > 0, log(vx - 1), 0)"}) {
     const Outcome outcome = Check(Declared(body));
     EXPECT_FALSE(outcome.premises.empty()) << body;
     // Both kinds of points have been compared; elements that are exactly 0 are none.
@@ -360,8 +361,8 @@ TEST_F(RandomBranches, PremisesHoldWhereTheBranchTakenIsDefinedAndNowhereElse) {
     const Outcome outcome = Check(function);
     defined += outcome.defined;
     undefined += outcome.undefined;
-    without += outcome.defined > 0 && outcome.premises.empty() &&
-               body.find("log") != std::string::npos;
+    without +=
+        outcome.defined > 0 && outcome.premises.empty() && body.find("log") != std::string::npos;
     if (HasFailure()) return;
   }
   EXPECT_GT(defined, 20000);

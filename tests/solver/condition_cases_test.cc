@@ -31,9 +31,9 @@ class ConditionCases : public testing::Test {
   PolyId Where(PolyId c, PolyId p) {
     return arena_->Add(one_, arena_->Mul(c, arena_->Sub(p, one_)));
   }
-  bool Positive(PolyId p) { return arena_->HoldsAlways(PremiseKind::kPositive, p); }
-  bool NonNegative(PolyId p) { return arena_->HoldsAlways(PremiseKind::kNonNegative, p); }
-  bool NonZero(PolyId p) { return arena_->HoldsAlways(PremiseKind::kNonZero, p); }
+  bool Positive(PolyId p) { return arena_->AlwaysHolds(PremiseKind::kPositive, p); }
+  bool NonNegative(PolyId p) { return arena_->AlwaysHolds(PremiseKind::kNonNegative, p); }
+  bool NonZero(PolyId p) { return arena_->AlwaysHolds(PremiseKind::kNonZero, p); }
 
   std::unique_ptr<Arena> arena_;
   Symbol index_ = 0;
@@ -71,8 +71,7 @@ TEST_F(ConditionCases, AndNothingElse) {
   EXPECT_FALSE(NonZero(Where(arena_->RealZero(x_), x_)));
   EXPECT_FALSE(NonZero(Where(Not(arena_->RealZero(x_)), arena_->Add(x_, one_))));
   EXPECT_FALSE(Positive(Where(positive, arena_->Mul(x_, y_))));
-  const PolyId either =
-      Not(arena_->Mul(Not(positive), Not(arena_->RealPositive(y_))));
+  const PolyId either = Not(arena_->Mul(Not(positive), Not(arena_->RealPositive(y_))));
   EXPECT_FALSE(Positive(Where(either, x_)));
   EXPECT_FALSE(NonZero(Where(Not(arena_->Delta(n_ - Affine(1))), arena_->Position(n_))));
   // [x > 0] x is 0 where x is not positive.
@@ -131,7 +130,7 @@ TEST_F(ConditionCases, WhatHoldsAlwaysHoldsAtEverySample) {
     if (pick(4) == 0) whole = arena_->Add(whole, arena_->Mul(condition(), linear()));
     for (const PremiseKind kind :
          {PremiseKind::kPositive, PremiseKind::kNonNegative, PremiseKind::kNonZero}) {
-      if (!arena_->HoldsAlways(kind, whole)) continue;
+      if (!arena_->AlwaysHolds(kind, whole)) continue;
       Rational constant;
       recognised += !arena_->IsConstant(whole, &constant);
       for (int64_t at = 0; at < 100; at += 1 + pick(5)) {
