@@ -1,5 +1,7 @@
 #include "sdfg/adjoint_expressions.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -56,13 +58,37 @@ ExprId AdjointExpressions::Where(ExprId condition, bool holds, ExprId a) {
   return holds ? Select(condition, a, Zero()) : Select(condition, Zero(), a);
 }
 
+ExprId AdjointExpressions::WhereAll(std::vector<ExprId> conditions, ExprId value) {
+  // Outermost last. What says that an index lies within its tensor reads less deeply than what
+  // reads at that index.
+  std::stable_sort(conditions.begin(), conditions.end(),
+                   [&](ExprId a, ExprId b) { return TraitsOf(a).reads > TraitsOf(b).reads; });
+  for (ExprId condition : conditions) value = Where(condition, true, value);
+  return value;
+}
+
+// Indices that are read from tensors are within theirs by premises.
+bool AdjointExpressions::MayReadOutside(const Node& read) {
+  const Shape& shape = b_.function().inputs[read.input].shape;
+  for (size_t d = 0; d < read.args.size(); ++d) {
+    const std::optional<IntRange> range = index_.Range(read.args[d]);
+    if (range && (range->low < 0 || range->high >= shape[d])) return true;
+  }
+  return false;
+}
+
 AdjointExpressions::Traits AdjointExpressions::TraitsOf(ExprId id) {
   for (ExprId next = static_cast<ExprId>(traits_.size()); next <= id; ++next) {
     const Node& node = b_.node(next);
     Traits traits;
     const bool reads = node.op == Op::kElement || node.op == Op::kIntElement;
     for (ExprId arg : node.args) {
-      traits.can_be_undefined |= !reads && traits_[arg].can_be_undefined;
+      traits.can_be_undefined |= traits_[arg].can_be_undefined;
+      traits.reads = std::max(traits.reads, traits_[arg].reads);
+    }
+    if (reads) {
+      ++traits.reads;
+      traits.can_be_undefined |= MayReadOutside(node);
     }
     switch (node.op) {
       case Op::kDiv:

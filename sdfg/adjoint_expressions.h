@@ -25,6 +25,9 @@ class AdjointExpressions {
   IndexFunctionBuilder& builder() { return b_; }
   IndexAlgebra& index() { return index_; }
 
+  // Whether a condition chooses it: a selection, or a sum, negation or product of such.
+  bool IsChoice(ExprId id) { return TraitsOf(id).is_choice; }
+
   ExprId Zero() { return b_.Real(0); }
   bool IsZero(ExprId id) const { return IsReal(id, 0); }
 
@@ -39,6 +42,9 @@ class AdjointExpressions {
   ExprId Select(ExprId condition, ExprId a, ExprId b);
   // condition ? a : 0, or condition ? 0 : a, likewise within the choices that a consists of.
   ExprId Where(ExprId condition, bool holds, ExprId a);
+  // value where all conditions hold, else 0. An index that is read from a tensor is read where the
+  // conditions on its own indices hold.
+  ExprId WhereAll(std::vector<ExprId> conditions, ExprId value);
   // 1 where the condition holds, else 0.
   ExprId Indicator(ExprId condition);
 
@@ -57,10 +63,13 @@ class AdjointExpressions {
  private:
   bool IsReal(ExprId id, int64_t value) const;
   struct Traits {
-    bool can_be_undefined = false;  // it divides, or takes a logarithm or a root
-    bool is_choice = false;         // a selection, or a sum, negation or product of such
+    // It divides, takes a logarithm or a root, or may read outside of a tensor.
+    bool can_be_undefined = false;
+    int reads = 0;           // within reads
+    bool is_choice = false;  // a selection, or a sum, negation or product of such
   };
   Traits TraitsOf(ExprId id);
+  bool MayReadOutside(const Node& read);
   // A linear function of `choice`, applied to the branches that it consists of.
   ExprId Within(ExprId choice, const std::function<ExprId(ExprId)>& linear, int depth = 0);
   ExprId SubstituteNested(ExprId root, const Substitution& substitution, int depth);

@@ -252,10 +252,10 @@ class Differentiator {
     if (e_.failed()) return e_.Zero();
     ExprId value = e_.Substitute(adjoint_[read], solution.values);
     for (ExprId equation : solution.equations) {
-      value = e_.Multiply(e_.Indicator(equation), value);
+      const ExprId holds = e_.Indicator(equation);
+      value = e_.IsChoice(value) ? e_.Multiply(value, holds) : e_.Multiply(holds, value);
     }
-    for (ExprId guard : solution.guards) value = e_.Select(guard, value, e_.Zero());
-    return e_.SumOver(solution.summed, value);
+    return e_.SumOver(solution.summed, e_.WhereAll(solution.guards, value));
   }
 
   const IndexFunction& f_;

@@ -89,10 +89,10 @@ TEST(Branches, AWrongValueInABranchIsStillRefuted) {
 
 // The gradient of where(x > 0, log x, 0) is where(x > 0, 1 / x, 0): no premise, on either side.
 TEST(Branches, GradientsAreDefinedWhereTheFunctionIs) {
-  const std::string file = TemporaryFile(
-      "branch_gradient.json",
-      absl::StrCat(R"({"planproof": 1, "operators": [)", kOperators,
-                   R"(], "specification": {"parameters": {"x": [4, 6]}, "operators": [
+  const std::string file =
+      TemporaryFile("branch_gradient.json",
+                    absl::StrCat(R"({"planproof": 1, "operators": [)", kOperators,
+                                 R"(], "specification": {"parameters": {"x": [4, 6]}, "operators": [
                      {"op": "row_log", "in": "x", "out": "y"},
                      {"op": "sum", "in": "y", "out": "loss"}],
                    "gradients": {"loss": "loss", "of": ["x"]},
