@@ -167,6 +167,22 @@ bool FunctionEvaluation::Integer(ExprId id, Affine* out) {
       *out = *value;
       return true;
     }
+    case Op::kWhole: {
+      PolyId value;
+      if (!NotMasked(n.args[0], &value)) return false;
+      *out = arena_.WholeNumber(value);
+      return true;
+    }
+    case Op::kSelect: {
+      PolyId c;
+      if (!Condition(n.args[0], &c)) return false;
+      if (c == arena_.One()) return Integer(n.args[1], out);
+      if (c == kZeroPoly) return Integer(n.args[2], out);
+      MaskedValue value;
+      if (!RealUncached(id, &value)) return false;
+      *out = arena_.WholeNumber(value.value);
+      return true;
+    }
     case Op::kOpaque: {
       solver::AtomId atom;
       if (!Opaque(n, &atom)) return false;
@@ -305,7 +321,7 @@ bool FunctionEvaluation::Condition(ExprId id, PolyId* out) {
       const Op arg = f_.nodes[n.args[0]].op;
       const bool integer = arg == Op::kIntConst || arg == Op::kIndex || arg == Op::kIntAdd ||
                            arg == Op::kIntScale || arg == Op::kIntDiv || arg == Op::kIntMod ||
-                           arg == Op::kIntElement ||
+                           arg == Op::kWhole || arg == Op::kIntElement ||
                            (arg == Op::kOpaque && f_.nodes[n.args[0]].int_valued);
       PolyId zero;
       if (integer) {
@@ -395,7 +411,7 @@ bool FunctionEvaluation::Opaque(const Node& n, solver::AtomId* atom) {
   for (size_t i = first; i < n.args.size(); ++i) {
     const Op op = f_.nodes[n.args[i]].op;
     if (op == Op::kIntConst || op == Op::kIndex || op == Op::kIntAdd || op == Op::kIntScale ||
-        op == Op::kIntDiv || op == Op::kIntMod || op == Op::kIntElement) {
+        op == Op::kIntDiv || op == Op::kIntMod || op == Op::kWhole || op == Op::kIntElement) {
       Affine e;
       if (!Integer(n.args[i], &e)) return false;
       indices.push_back(std::move(e));

@@ -195,6 +195,7 @@ bool FunctionEvaluation::RealUncached(ExprId id, MaskedValue* out) {
     case Op::kIntScale:
     case Op::kIntDiv:
     case Op::kIntMod:
+    case Op::kWhole:
     case Op::kIntElement: {
       Affine e;
       if (!Integer(id, &e)) return false;

@@ -36,6 +36,7 @@ enum class Op : uint8_t {
   kIntScale,    // I: value * args[0]
   kIntDiv,      // I: floor(args[0] / value), value > 0
   kIntMod,      // I: args[0] - value * floor(args[0] / value), value > 0
+  kWhole,       // I: the real args[0], which is a whole number by its form (whole_numbers.h)
   kIntElement,  // I: element of the integer input `input` at indices args
   // Real expressions
   kReal,       // R: constant `real`

@@ -222,10 +222,36 @@ PolyId Arena::Max(PolyId a, PolyId b) {
   return OfAtom(InternAtom(std::move(m)));
 }
 
+Affine Arena::WholeNumber(PolyId value) {
+  Affine sum;
+  bool affine = true;
+  for (const Term& term : polys_[value].terms) {
+    int64_t coefficient = 0;
+    const Factors& factors = monos_[term.mono].factors;
+    affine = affine && term.coefficient.ToInt64(&coefficient);
+    if (affine && term.mono == kUnitMono) {
+      sum = sum + Affine(coefficient);
+      continue;
+    }
+    affine = affine && factors.size() == 1 && factors[0].exponent == Exponent{} &&
+             atoms_[factors[0].atom].kind == AtomKind::kPosition;
+    if (!affine) break;
+    sum = sum + atoms_[factors[0].atom].indices[0].Scaled(coefficient);
+  }
+  if (affine) return sum;
+  IntRange range;
+  if (SignOf(value) != Sign::kUnknown) range.low = 0;
+  return Affine::Of(IntAtom(OpaqueAtom(kWholeNumberTag, {}, {value}), range));
+}
+
 PolyId Arena::Position(const Affine& e) {
   PolyId result = Constant(Rational(e.constant));
   if (e.overflow) exhausted_ = true;
   for (const auto& [s, c] : e.terms) {
+    if (KindOf(s) == SymbolKind::kIntAtom && atoms_[AtomOfIntAtom(s)].tag == kWholeNumberTag) {
+      result = Add(result, Scale(atoms_[AtomOfIntAtom(s)].polys[0], Rational(c)));
+      continue;
+    }
     Atom a;
     a.kind = AtomKind::kPosition;
     a.indices = {Affine::Of(s)};

@@ -34,6 +34,8 @@ using MonoId = uint32_t;
 using PolyId = uint32_t;
 inline constexpr MonoId kUnitMono = 0;
 inline constexpr PolyId kZeroPoly = 0;
+// The tag of the opaque function that a whole number is an id of.
+inline constexpr uint32_t kWholeNumberTag = 0xffffffffu;
 
 // A small rational exponent in lowest terms, positive denominator.
 struct Exponent {
@@ -171,6 +173,9 @@ class Arena {
   PolyId Abs(PolyId a);
   PolyId Max(PolyId a, PolyId b);
   PolyId Position(const Affine& e);
+  // A value that is a whole number as an integer: a sum of indices and ids where it is one, else an
+  // id of its own, whose position is the value.
+  Affine WholeNumber(PolyId value);
   PolyId Indicator(const Affine& e);  // [e >= 0]
   PolyId Delta(const Affine& e);      // [e == 0]
   PolyId RealPositive(PolyId a);      // [a > 0]

@@ -100,6 +100,10 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
     if (*a == *b && !a->overflow) return CellResult::kEqual;
     last_logical_ = arena_->Position(*a);
     last_parallel_ = arena_->Position(*b);
+    if (arena_->IsZero(arena_->Sub(last_logical_, last_parallel_))) {
+      if (outcome->tier == "identical") outcome->tier = "normal form";
+      return CellResult::kEqual;
+    }
   } else {
     auto b = pt.producer == sdfg::kNone ? evaluator_->Element(p, cell.index)
                                         : evaluator_->Defined(p, cell.index);

@@ -41,11 +41,15 @@ bool PlanReader::IsSubTensor(ValueId object) const {
 
 sdfg::DType PlanReader::ReadDType(ValueId object) {
   const ValueId value = access_.Get(object, Field::kDtype, false);
-  if (value == kNoValue || pickle_.Is(value, ValueKind::kNone)) {
-    access_.Fail(absl::UnimplementedError(absl::StrCat(
-        access_.Describe(object), " has no element type, so that its arithmetic is not known")));
-    return sdfg::DType::kUnknown;
+  if (value != kNoValue && !pickle_.Is(value, ValueKind::kNone)) {
+    return ReadDTypeValue(object, value);
   }
+  access_.Fail(absl::UnimplementedError(absl::StrCat(
+      access_.Describe(object), " has no element type, so that its arithmetic is not known")));
+  return sdfg::DType::kUnknown;
+}
+
+sdfg::DType PlanReader::ReadDTypeValue(ValueId object, ValueId value) {
   const bool text = pickle_.Is(value, ValueKind::kString);
   if (!text && !pickle_.Is(value, ValueKind::kGlobal)) {
     access_.Expect(object, Field::kDtype, value, "a torch.dtype");

@@ -24,6 +24,7 @@ constexpr OpName kOps[] = {
     {Op::kIntScale, "int_scale"},
     {Op::kIntDiv, "int_div"},
     {Op::kIntMod, "int_mod"},
+    {Op::kWhole, "whole"},
     {Op::kIntElement, "int_element"},
     {Op::kReal, "real"},
     {Op::kNegInf, "neg_inf"},

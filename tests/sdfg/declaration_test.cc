@@ -347,7 +347,7 @@ TEST(Declaration, NothingIsComputedInANarrowType) {
   EXPECT_THAT(Instance("", "mul", {bytes, Literal(solver::Rational(1, 3))}), HasSubstr("z[i0] ="));
   EXPECT_EQ(Instance("", "mul", {truths, truths}), "z[i0] = x[i0] * y[i0]");
   EXPECT_THAT(Instance("", "sub", {Literal(solver::Rational(1)), truths}), HasSubstr("z[i0] ="));
-  EXPECT_EQ(Instance("", "sum", {truths}), "y[d] = sum(r0: x[r0])");
+  EXPECT_EQ(Instance("", "sum", {truths}), "y[d] = whole(sum(r0: x[r0]))");
   EXPECT_THAT(Instance("", "where", {truths, bytes, bytes}), HasSubstr("z[i0] ="));
 }
 

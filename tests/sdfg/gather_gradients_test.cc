@@ -33,8 +33,8 @@ absl::StatusOr<IndexFunction> Declared(const std::string& body) {
 // ids in [0, kColumns), so that they may be read at ids.
 const std::vector<DenseTensor> kInputs = {
     {{kRows, kColumns},
-     {0.5, -1.2, 2.1, 0.7, 1.1, -0.4, 0.3, 0.9, -2.0, 1.6, 0.2, -0.8, 1.3, 0.6,
-      -0.1, 0.4, 1.9, -1.5, 0.8, 2.2, -0.6, 1.0, 0.1, -0.9, 1.7, -0.3, 1.4, 0.55}},
+     {0.5,  -1.2, 2.1, 0.7,  1.1, -0.4, 0.3,  0.9, -2.0, 1.6,  0.2, -0.8, 1.3, 0.6,
+      -0.1, 0.4,  1.9, -1.5, 0.8, 2.2,  -0.6, 1.0, 0.1,  -0.9, 1.7, -0.3, 1.4, 0.55}},
     {{kIds}, {3, 0, 3, 2, 1}},
     {{kColumns}, {1, 1, 3, 0}}};
 
@@ -51,9 +51,9 @@ TEST(GatherGradients, AnIndexReadFromATensorIsReadWithinIt) {
   }
   // Without a condition: the last index is determined by another read alone.
   OperatorLibrary library = OperatorLibrary::CopyOfBuiltIn();
-  ASSERT_TRUE(library
-                  .AddDeclarations("op f(x[v, h], id[n]: int) -> y[n] = x[id[n], n // 2]", "my.op")
-                  .ok());
+  ASSERT_TRUE(
+      library.AddDeclarations("op f(x[v, h], id[n]: int) -> y[n] = x[id[n], n // 2]", "my.op")
+          .ok());
   Operand x, id;
   x.shape = {kRows, 3};
   x.dtype = kReal;
@@ -92,8 +92,8 @@ class RandomGathers : public testing::Test {
     }
   }
   std::string Condition() {
-    static const char* const kForms[] = {"k < ",     "l < ",     "k + l < ", "k >= ",
-                                         "k // 2 < ", "2 * k - l < "};
+    static const char* const kForms[] = {"k < ",  "l < ",      "k + l < ",
+                                         "k >= ", "k // 2 < ", "2 * k - l < "};
     const std::string one = kForms[Pick(6)] + std::to_string(1 + Pick(5));
     return Pick(4) == 0 ? one + " and " + kForms[Pick(3)] + std::to_string(1 + Pick(4)) : one;
   }
