@@ -19,7 +19,8 @@ bool AnyValue(const IndexFunction& function, ExprId expression,
     seen[id] = true;
     const Node& node = function.nodes[id];
     if (has(node)) return true;
-    if (node.op == Op::kElement || node.op == Op::kIntElement || node.op == Op::kIndicator) continue;
+    if (node.op == Op::kElement || node.op == Op::kIntElement || node.op == Op::kIndicator)
+      continue;
     work.insert(work.end(), node.args.begin() + (node.op == Op::kSelect ? 1 : 0), node.args.end());
   }
   return false;
@@ -60,7 +61,8 @@ bool IsWholeNode(const IndexFunction& function, ExprId id, const std::vector<boo
     case Op::kSum:
     case Op::kReduceMax:
     case Op::kReduceMin:
-      return std::all_of(node.args.begin(), node.args.end(), [&](ExprId arg) { return whole[arg]; });
+      return std::all_of(node.args.begin(), node.args.end(),
+                         [&](ExprId arg) { return whole[arg]; });
     case Op::kOpaque:
       return node.int_valued;
     default:

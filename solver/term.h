@@ -289,6 +289,9 @@ class Arena {
   Sign SignOfMono(MonoId mono);
   Sign SignOfAtom(AtomId atom, Exponent e);
   bool Charge(int64_t cost);
+  // Bounds of a value that is a whole number; an end at the limit of affine forms means none.
+  IntRange BoundsOf(PolyId p, int depth);
+  IntRange BoundsOfAtom(AtomId atom, int depth);
   // A condition that is taken to hold, or not to (condition_cases.cc).
   struct KnownCondition {
     AtomId condition;
