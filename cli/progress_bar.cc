@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
+
+#include "cli/terminal.h"
 
 namespace planproof::cli {
 namespace {
@@ -17,11 +17,7 @@ constexpr int64_t kWidth = 40;
 
 }  // namespace
 
-ProgressBar::ProgressBar() : next_(Clock::now() + kFirst) {
-  const char* terminal = std::getenv("TERM");
-  enabled_ =
-      isatty(STDERR_FILENO) != 0 && terminal != nullptr && std::strcmp(terminal, "dumb") != 0;
-}
+ProgressBar::ProgressBar() : next_(Clock::now() + kFirst) { enabled_ = CursorMoves(STDERR_FILENO); }
 
 void ProgressBar::Update(int64_t done, int64_t total) {
   if (!enabled_ || total <= 0 || Clock::now() < next_) return;

@@ -2,10 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -15,6 +18,7 @@
 #include "cli/load_problem.h"
 #include "cli/progress_bar.h"
 #include "cli/proof_stores.h"
+#include "cli/terminal.h"
 #include "cluster/mpi_port.h"
 #include "cluster/shared_executor.h"
 #include "report/json_report.h"
@@ -31,6 +35,7 @@ struct VerifyArguments {
   std::vector<std::string> files;
   std::string json_file;
   bool quiet = false;
+  bool verbose = false;
   bool no_classes = false;
   bool no_explain = false;
   std::string engine = "hybrid";
@@ -69,8 +74,23 @@ bool WriteJson(const std::string& path, const std::string& text) {
   return written;
 }
 
+// Makes the directory that files go to; false (with a message) if nothing can be written there.
+bool MakeDirectory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error && access(path.c_str(), W_OK | X_OK) != 0)
+    error = std::error_code(errno, std::generic_category());
+  if (!error && !std::filesystem::is_directory(path, error))
+    error = std::make_error_code(std::errc::not_a_directory);
+  if (!error) return true;
+  std::fprintf(stderr, "planproof: --dump-smt %s: %s\n", path.c_str(), error.message().c_str());
+  return false;
+}
+
 int RunVerify(const VerifyArguments& arguments) {
   const Clock::time_point start = Clock::now();
+  const std::string& dump = arguments.verify.dump_smt_directory;
+  if (!dump.empty() && !MakeDirectory(dump)) return kUsageError;
   std::unique_ptr<cluster::SharedExecutor> executor;
   if (arguments.executor == "mpi") {
     if (arguments.engine != "hybrid") {
@@ -138,7 +158,9 @@ int RunVerify(const VerifyArguments& arguments) {
   }
   if (arguments.json_file != "-") {
     report::TextOptions text;
-    text.color = isatty(STDOUT_FILENO) != 0;
+    text.color = ColorOnOutput();
+    if (!arguments.quiet) text.columns = OutputColumns();  // the first line stays one
+    text.verbose = arguments.verbose;
     const absl::StatusOr<FileFormat> format = DetectFormat(arguments.files.back());
     text.lineage_can_be_claimed = format.ok() && *format == FileFormat::kPlanJson;
     std::string report = report::TextReport(result, text);
@@ -164,6 +186,8 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
   command->add_option("--json", arguments->json_file,
                       "Write the report as JSON to this file (-: standard output)");
   command->add_flag("-q,--quiet", arguments->quiet, "Print the first line of the report only");
+  command->add_flag("-v,--verbose", arguments->verbose,
+                    "Print the values of a counterexample in full, and all its inputs");
   command->add_option("-j,--jobs", arguments->verify.jobs, "Worker processes (default: cores)")
       ->check(CLI::Range(1, 1024));
   command

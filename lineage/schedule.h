@@ -38,6 +38,9 @@ struct ProgramSchedule {
 struct Place {
   int32_t program = sdfg::kNone;  // in Schedule::programs
   int32_t phase = sdfg::kNone;    // in its phases; kNone: there at the start
+  // The operator of the program's list that computes it. Where readers write one out as several
+  // (a collective over two axes, an exception), these share its number; kNone: it is none of them.
+  int32_t entry = sdfg::kNone;
 };
 
 // A buffer that several tensors share: a value is lost when the next one is written. With several

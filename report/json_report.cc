@@ -21,8 +21,10 @@ Json ToJson(const stages::Violation& violation) {
       {"microbatches", violation.microbatches},
       {"lineage", violation.lineage},
       {"witness",
-       {{"logical", violation.witness_logical},
+       {{"place", violation.witness_place},
+        {"logical", violation.witness_logical},
         {"parallel", violation.witness_parallel},
+        {"precision_bits", violation.witness_precision},
         {"inputs", violation.witness_inputs}}},
   };
 }

@@ -54,6 +54,23 @@ std::string FirstOf(const std::vector<std::string>& items, size_t most,
   return text;
 }
 
+std::string Wrapped(const std::string& text, size_t columns, size_t indent, size_t invisible) {
+  std::string out;
+  size_t width = columns + invisible;  // of the line at hand
+  for (size_t begin = 0; begin < text.size();) {
+    if (text.size() - begin <= width) return out + text.substr(begin);
+    // The last space that fits, beyond what the line begins with; else the first one after it.
+    const size_t margin = out.empty() ? indent : 0;
+    size_t end = text.rfind(' ', begin + width);
+    if (end == std::string::npos || end <= begin + margin) end = text.find(' ', begin + width);
+    if (end == std::string::npos) return out + text.substr(begin);
+    out += text.substr(begin, end - begin) + "\n" + std::string(indent, ' ');
+    begin = end + 1;
+    width = columns > indent ? columns - indent : 1;
+  }
+  return out;
+}
+
 std::string Grouped(long long number) {
   std::string digits = std::to_string(number);
   for (size_t at = digits.size(); at > 3 && digits[at - 4] != '-';) {

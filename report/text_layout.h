@@ -20,6 +20,10 @@ std::string Ranges(std::vector<int> numbers);
 std::string FirstOf(const std::vector<std::string>& items, size_t most,
                     const std::string& separator = ", ");
 
+// Broken at spaces into lines of at most `columns` (a longer word stays whole), all but the first
+// indented. `invisible`: bytes at its beginning that take no room.
+std::string Wrapped(const std::string& text, size_t columns, size_t indent, size_t invisible = 0);
+
 // "1,234,567".
 std::string Grouped(long long number);
 

@@ -14,6 +14,9 @@ using stages::Result;
 using stages::Verdict;
 using stages::Violation;
 
+constexpr size_t kLabel = 13;  // columns of a row's label, its margins included
+constexpr size_t kExamples = 3;
+
 std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
 std::string Format(const char* format, ...) {
   char text[256];
@@ -22,14 +25,6 @@ std::string Format(const char* format, ...) {
   std::vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
   return text;
-}
-
-// "  label      text\n", nothing for an empty text.
-std::string Row(const std::string& label, const std::string& text) {
-  if (text.empty()) return "";
-  std::string row = "  " + label;
-  row.resize(std::max<size_t>(row.size() + 1, 13), ' ');
-  return row + text + "\n";
 }
 
 std::string PaintedVerdict(Verdict verdict, bool color) {
@@ -71,10 +66,19 @@ std::string ParallelSide(const Violation& violation) {
   return text;
 }
 
-std::string WitnessValues(const Violation& violation) {
-  if (violation.witness_logical.empty() && violation.witness_parallel.empty()) return "";
-  return "logical " + OneLine(violation.witness_logical, 80) + ", parallel " +
-         OneLine(violation.witness_parallel, 80);
+std::string WitnessValues(const Violation& violation, bool exactly) {
+  const bool in_short = !exactly && !violation.witness_logical_short.empty();
+  const std::string& logical =
+      in_short ? violation.witness_logical_short : violation.witness_logical;
+  const std::string& parallel =
+      in_short ? violation.witness_parallel_short : violation.witness_parallel;
+  if (logical.empty() && parallel.empty()) return "";
+  std::string text;
+  if (!violation.witness_place.empty()) text = OneLine(violation.witness_place, 120) + ": ";
+  text += "logical " + OneLine(logical, 80) + ", parallel " + OneLine(parallel, 80);
+  if (exactly && violation.witness_precision > 0)
+    text += Format(" (enclosures at %d bits)", violation.witness_precision);
+  return text;
 }
 
 // A stage reaches back to tensors whose lineage is known, so claims in between shorten it.
@@ -85,36 +89,67 @@ std::string Advice(const Violation& violation, const TextOptions& options) {
   return "claim \"lineage\" of tensors in between (docs/first-plan.md): the stage gets shorter";
 }
 
-// What goes under the headline: at most four rows that matter most, then details.
-std::string Body(const Violation& violation, size_t most_inputs) {
-  std::string text;
-  text += Row("logical", LogicalSide(violation));
-  text += Row("parallel", ParallelSide(violation));
-  text += Row("lineage", OneLine(violation.lineage, 240));
-  text += Row("witness", WitnessValues(violation));
-  if (!violation.message.empty() && violation.message != violation.cause) {
-    text += Row("that is", OneLine(violation.message, 400));
-  }
-  for (size_t i = 0; i < std::min(most_inputs, violation.witness_inputs.size()); ++i) {
-    text += Row(i == 0 ? "inputs" : "", OneLine(violation.witness_inputs[i]));
-  }
-  if (violation.witness_inputs.size() > most_inputs) {
-    text += Row("", Format("and %zu more", violation.witness_inputs.size() - most_inputs));
-  }
-  return text;
-}
+// Builds the report row by row; long lines are wrapped to the columns of a terminal.
+class Page {
+ public:
+  explicit Page(const TextOptions& options) : options_(options) {}
 
-std::string List(const std::string& label, const std::vector<std::string>& items, size_t most) {
-  std::string text;
-  for (size_t i = 0; i < std::min(items.size(), most); ++i) {
-    text += Row(i == 0 ? label : "", OneLine(items[i], 240));
+  // "  label      text\n", nothing for an empty text.
+  void Row(const std::string& label, const std::string& text) {
+    if (text.empty()) return;
+    std::string row = "  " + label;
+    row.resize(std::max<size_t>(row.size() + 1, kLabel), ' ');
+    Line(row + text, kLabel);
   }
-  if (items.size() > most) text += Row("", Format("and %zu more", items.size() - most));
-  return text;
-}
 
-std::string Counts(const Result& result) {
-  std::string text;
+  // Further lines are indented. `invisible`: bytes of it that take no room.
+  void Line(const std::string& text, size_t indent, size_t invisible = 0) {
+    text_ += options_.columns == 0 ? text : Wrapped(text, options_.columns, indent, invisible);
+    text_ += "\n";
+  }
+
+  void VerdictLine(Verdict verdict, const std::string& rest) {
+    const std::string painted = PaintedVerdict(verdict, options_.color);
+    const size_t invisible = painted.size() - std::string(stages::VerdictName(verdict)).size();
+    Line(painted + rest, 2, invisible);
+  }
+
+  void List(const std::string& label, const std::vector<std::string>& items, size_t most,
+            size_t longest = 240) {
+    for (size_t i = 0; i < std::min(items.size(), most); ++i)
+      Row(i == 0 ? label : "", OneLine(items[i], longest));
+    if (items.size() > most) Row("", Format("and %zu more", items.size() - most));
+  }
+
+  // What goes under the headline: the place, then values that show it, then details.
+  void Body(const Violation& violation, size_t most_inputs) {
+    Row("logical", LogicalSide(violation));
+    Row("parallel", ParallelSide(violation));
+    Row("lineage", OneLine(violation.lineage, 240));
+    Row("witness", WitnessValues(violation, options_.verbose));
+    if (!violation.message.empty() && violation.message != violation.cause)
+      Row("that is", OneLine(violation.message, 400));
+    if (options_.verbose) {
+      List("inputs", violation.witness_inputs, most_inputs, 2000);
+    } else if (!violation.witness_example.empty()) {
+      List("inputs", violation.witness_example, std::min(most_inputs, kExamples));
+    } else if (!violation.witness_inputs.empty()) {
+      Row("inputs",
+          Format("%zu, found at full size; --verbose lists them", violation.witness_inputs.size()));
+    }
+  }
+
+  void Blank() { text_ += "\n"; }
+  void Counts(const Result& result);
+  void Resources(const Result& result);
+  std::string Take() { return std::move(text_); }
+
+ private:
+  const TextOptions& options_;
+  std::string text_;
+};
+
+void Page::Counts(const Result& result) {
   if (result.stages.total > 0) {
     std::string stages = Grouped(result.stages.total) + " in " + Grouped(result.stages.classes) +
                          " classes: " + Grouped(result.stages.proved) + " proved";
@@ -124,12 +159,11 @@ std::string Counts(const Result& result) {
     for (const auto& [tier, count] : result.tiers) {
       tiers += (tiers.empty() ? " (" : ", ") + OneLine(tier) + " " + Grouped(count);
     }
-    text += Row("stages", stages + (tiers.empty() ? "" : tiers + ")"));
+    Row("stages", stages + (tiers.empty() ? "" : tiers + ")"));
   }
   if (result.cache.hits > 0) {
-    text +=
-        Row("remembered", Grouped(result.cache.hits) + " classes were proved by earlier runs, " +
-                              Grouped(result.cache.solved) + " decided now");
+    Row("remembered", Grouped(result.cache.hits) + " classes were proved by earlier runs, " +
+                          Grouped(result.cache.solved) + " decided now");
   }
   if (result.operators.parallel > 0) {
     std::string operators = Grouped(result.operators.parallel) + " parallel, " +
@@ -138,16 +172,15 @@ std::string Counts(const Result& result) {
       operators += ", " + Grouped(static_cast<long long>(result.without_effect.size())) +
                    " listed without effect on a required output";
     }
-    text += Row("operators", operators + "; " + Grouped(result.operators.logical) + " logical");
+    Row("operators", operators + "; " + Grouped(result.operators.logical) + " logical");
   }
   if (result.outputs.required > 0) {
-    text += Row("outputs", Grouped(result.outputs.required) + " required, " +
-                               Grouped(result.outputs.claimed) + " claimed");
+    Row("outputs", Grouped(result.outputs.required) + " required, " +
+                       Grouped(result.outputs.claimed) + " claimed");
   }
-  return text;
 }
 
-std::string Resources(const Result& result) {
+void Page::Resources(const Result& result) {
   std::string text = Format("%.3f s", result.time_s.total);
   if (result.stages.total > 0) {
     text += Format(
@@ -157,7 +190,7 @@ std::string Resources(const Result& result) {
   }
   if (result.peak_rss_mb.total > 0)
     text += Format("; peak memory %.0f MB", result.peak_rss_mb.total);
-  return Row("time", text);
+  Row("time", text);
 }
 
 }  // namespace
@@ -168,39 +201,39 @@ std::string TextReport(const Result& result, const TextOptions& options) {
   std::stable_sort(violations.begin(), violations.end(),
                    [](const Violation* a, const Violation* b) { return a->verdict > b->verdict; });
 
-  std::string text = PaintedVerdict(result.verdict, options.color);
+  Page page(options);
   if (result.verdict == Verdict::kProved) {
-    text +=
-        ": every required output equals the logical graph's, for all inputs that satisfy the"
-        " premises\n";
+    page.VerdictLine(result.verdict,
+                     ": every required output equals the logical graph's, for all inputs that "
+                     "satisfy the premises");
   } else if (violations.empty()) {
-    text += "\n";
+    page.VerdictLine(result.verdict, "");
   } else {
-    text += ": " + Headline(*violations.front()) + "\n";
-    text += Body(*violations.front(), options.most_list_entries);
-    text += Row("narrow it", Advice(*violations.front(), options));
+    page.VerdictLine(result.verdict, ": " + Headline(*violations.front()));
+    page.Body(*violations.front(), options.most_list_entries);
+    page.Row("narrow it", Advice(*violations.front(), options));
     if (violations.size() > 1) {
-      text += Format("\nfurther findings (%zu):\n", violations.size() - 1);
+      page.Blank();
+      page.Line(Format("further findings (%zu):", violations.size() - 1), 2);
       for (size_t i = 1; i < std::min(violations.size(), options.most_violations); ++i) {
-        text += PaintedVerdict(violations[i]->verdict, options.color) + ": " +
-                Headline(*violations[i]) + "\n" + Body(*violations[i], 3);
+        page.VerdictLine(violations[i]->verdict, ": " + Headline(*violations[i]));
+        page.Body(*violations[i], 3);
       }
-      if (violations.size() > options.most_violations) {
-        text += Format("and %zu more findings\n", violations.size() - options.most_violations);
-      }
+      if (violations.size() > options.most_violations)
+        page.Line(Format("and %zu more findings", violations.size() - options.most_violations), 2);
     }
-    text += "\n";
+    page.Blank();
   }
   const size_t most = options.most_list_entries;
-  text += List("required", result.relations, most);
-  text += Counts(result);
-  text += List("premises", result.premises, most);
-  text += List("restricts", result.restrictions, most);
-  text += List("assumes", result.assumptions, most);
-  text += List("warning", result.warnings, most);
-  text += List("no effect", result.without_effect, most);
-  if (result.time_s.total > 0) text += Resources(result);
-  return text;
+  page.List("required", result.relations, most);
+  page.Counts(result);
+  page.List("premises", result.premises, most);
+  page.List("restricts", result.restrictions, most);
+  page.List("assumes", result.assumptions, most);
+  page.List("warning", result.warnings, most);
+  page.List("no effect", result.without_effect, most);
+  if (result.time_s.total > 0) page.Resources(result);
+  return page.Take();
 }
 
 }  // namespace planproof::report

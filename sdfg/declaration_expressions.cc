@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "sdfg/index_digits.h"
+#include "sdfg/index_range.h"
 #include "sdfg/whole_numbers.h"
 
 namespace planproof::sdfg {
@@ -248,8 +249,25 @@ absl::Status ExpressionEvaluator::Item(const IndexItem& item, const DimensionPat
       sizes.push_back(it->second);
     }
   }
+  for (size_t k = 0; k < parts.size(); ++k) {
+    if (sizes[k] == 1 && !IsAlwaysZero(parts[k])) {
+      return instance_.Error(item.position, "part " + std::to_string(k) +
+                                                " of this composite index has extent 1 and is not "
+                                                "always 0; expected an index of that extent");
+    }
+  }
   indices->push_back(JoinDigits(&instance_.builder, parts, sizes));
   return absl::OkStatus();
+}
+
+// For all values of the variables, as far as intervals tell.
+bool ExpressionEvaluator::IsAlwaysZero(ExprId index) const {
+  const IndexFunction& function = instance_.builder.function();
+  std::vector<std::optional<IntRange>> ranges(index + 1);
+  for (ExprId id = 0; id <= index; ++id) {
+    if (!IntRangeOf(function.nodes[id], function.vars, ranges, &ranges[id])) return false;
+  }
+  return ranges[index].has_value() && ranges[index]->low == 0 && ranges[index]->high == 0;
 }
 
 // The value of definition `number` at these arguments; evaluated in the scope of the output,

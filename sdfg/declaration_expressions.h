@@ -39,6 +39,7 @@ class ExpressionEvaluator {
   Values Read(const Syntax& node, const Scope& scope);
   absl::Status MixedIndices(const Syntax& node, const TensorPattern& pattern, const Scope& scope,
                             std::vector<ExprId>* indices);
+  bool IsAlwaysZero(ExprId index) const;
   absl::Status Item(const IndexItem& item, const DimensionPattern* dim, const Scope& scope,
                     std::vector<ExprId>* indices);
   Values Definition(int number, const std::vector<ExprId>& arguments);

@@ -71,6 +71,15 @@ struct Operator {
   std::vector<std::pair<std::string, std::string>> attributes;  // for reports
   SourceLocation source;
   std::string label;  // id in the source file ("cell 123"), for reports
+  // What is known of memory. Values do not depend on it (stages/buffer_check.h).
+  struct Memory {
+    int32_t overwrites = kNone;  // the input whose memory then holds the output ("inplace")
+    bool view = false;           // outputs may lie in the memory of the inputs, unchanged
+    // Element i of all outputs is computed before element i of any is written; otherwise each
+    // output is computed by itself.
+    bool one_pass = false;
+  };
+  Memory memory;
 };
 
 class Graph {

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "shape_reduction/focused_evaluation.h"
+#include "shape_reduction/input_text.h"
 
 namespace planproof::shape_reduction {
 namespace {

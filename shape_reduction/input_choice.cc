@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 namespace planproof::shape_reduction {
@@ -490,27 +489,6 @@ void InputChooser::ChooseIntegers(TensorId id, Random* random, BlockTensor<doubl
     if (kind == 2 && k > 0) value = result->ints[Uniform(random, 0, k - 1)];
     result->ints.push_back(std::clamp(value, low, high - 1));
   }
-}
-
-std::string DescribeInput(const std::string& name, const BlockTensor<double>& tensor,
-                          size_t max_values) {
-  std::string text = name + " [";
-  for (size_t d = 0; d < tensor.dims.size(); ++d) {
-    text += (d == 0 ? "" : " ; ") + tensor.dims[d]->ToString();
-  }
-  text += "]:";
-  const size_t count = tensor.int_valued ? tensor.ints.size() : tensor.values.size();
-  for (size_t k = 0; k < std::min(count, max_values); ++k) {
-    if (tensor.int_valued) {
-      text += " " + std::to_string(tensor.ints[k]);
-    } else {
-      char buffer[32];
-      std::snprintf(buffer, sizeof(buffer), " %.17g", tensor.values[k]);
-      text += buffer;
-    }
-  }
-  if (count > max_values) text += " ... (" + std::to_string(count) + " blocks)";
-  return text;
 }
 
 }  // namespace planproof::shape_reduction

@@ -88,10 +88,6 @@ class InputChooser {
   std::set<std::pair<sdfg::TensorId, size_t>> ranked_;
 };
 
-// "tokens [512={0,128} x 128={0}]: 3 1": partition and values per block, at most `max_values`.
-std::string DescribeInput(const std::string& name, const BlockTensor<double>& tensor,
-                          size_t max_values);
-
 }  // namespace planproof::shape_reduction
 
 #endif  // PLANPROOF_SHAPE_REDUCTION_INPUT_CHOICE_H_

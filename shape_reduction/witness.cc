@@ -13,6 +13,7 @@
 #include "shape_reduction/domain_floating.h"
 #include "shape_reduction/input_choice.h"
 #include "shape_reduction/input_premises.h"
+#include "shape_reduction/input_text.h"
 #include "shape_reduction/problem_evaluation.h"
 #include "shape_reduction/search_scope.h"
 
@@ -219,11 +220,13 @@ void Search::Fill(const Candidate& candidate, uint64_t seed, Witness* witness) {
   witness->parallel_index = candidate.difference.index;
   witness->logical_index = LogicalIndex(relation.lineage, candidate.difference.index);
   witness->inputs.clear();
+  witness->example.clear();
   const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
   for (size_t id = 0; id < inputs.size(); ++id) {
     if (inputs[id] == nullptr) continue;
     witness->inputs.push_back(
         DescribeInput(problem_.logical.tensors[id].name, *inputs[id], options_.max_printed_values));
+    witness->example.push_back(WriteOut(problem_.logical.tensors[id].name, *inputs[id]));
   }
 }
 

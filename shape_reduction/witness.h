@@ -72,10 +72,11 @@ struct Witness {
   uint64_t seed = 0;  // reproduces the inputs with the same binary
   // Set by a focused search: both graphs on the witness, for whoever explains it.
   std::shared_ptr<FocusedEvaluation> evaluation;
-  std::vector<std::string> inputs;  // name, partition and values per block
-  int attempts = 0;                 // evaluated without objection
-  bool undefined_seen = false;      // in doubles, some element had a value in the model alone
-  std::string message;              // why not, or what was in the way
+  std::vector<std::string> inputs;   // name, partition and values per block
+  std::vector<std::string> example;  // the same for people, if short: "x = [1, 2]"
+  int attempts = 0;                  // evaluated without objection
+  bool undefined_seen = false;       // in doubles, some element had a value in the model alone
+  std::string message;               // why not, or what was in the way
 };
 
 // Where the lineage's map leads from an index of the parallel tensor.

@@ -373,12 +373,27 @@ PolyId Arena::Delta(const Affine& e) {
   return OfAtom(InternAtom(std::move(a)));
 }
 
+PolyId Arena::PositiveWith(PolyId p) const {
+  const std::vector<Term>& terms = polys_[p].terms;
+  if (terms.size() != 1 || terms[0].coefficient.Sign() < 0) return p;
+  const Factors& factors = monos_[terms[0].mono].factors;
+  if (factors.size() != 1 || !(factors[0].exponent == Exponent{})) return p;
+  const Atom& max = atoms_[factors[0].atom];
+  if (max.kind != AtomKind::kMax || max.polys.size() != 2) return p;
+  for (size_t i = 0; i < 2; ++i) {
+    Rational c;
+    if (IsConstant(max.polys[i], &c) && c.Sign() <= 0) return max.polys[1 - i];
+  }
+  return p;
+}
+
 PolyId Arena::RealPositive(PolyId p) {
   Rational c;
   if (IsConstant(p, &c)) return c.Sign() > 0 ? one_ : kZeroPoly;
   if (IsTruthValue(p)) return p;
   if (SignOf(p) == Sign::kPositive) return one_;
   if (SignOf(Scale(p, Rational(-1))) != Sign::kUnknown) return kZeroPoly;
+  if (const PolyId same = PositiveWith(p); same != p) return RealPositive(same);
   Rational lead = polys_[p].terms[0].coefficient;
   Atom a;
   a.kind = AtomKind::kRealPositive;

@@ -178,35 +178,62 @@ bool Implication::FollowsAsInstance(PremiseKind kind, PolyId poly) {
   return false;
 }
 
+// The value of the only symbol of the expression that has none yet, if the expression is to be the
+// other one; `symbol` is set where there is one such symbol.
+std::optional<Affine> Implication::ValueFor(const Affine& expression, const Affine& other,
+                                            const Fact& fact, const Binding& binding,
+                                            std::optional<Symbol>* symbol) const {
+  Affine rest(other - Affine(expression.constant));
+  int64_t coefficient = 0;
+  for (const auto& [s, c] : expression.terms) {
+    const auto at = std::find_if(binding.begin(), binding.end(),
+                                 [s = s](const auto& pair) { return pair.first == s; });
+    if (at != binding.end()) {
+      rest = rest - at->second.Scaled(c);
+    } else if (std::find(fact.free.begin(), fact.free.end(), s) == fact.free.end()) {
+      rest = rest - Affine::Of(s, c);  // bound in both, or data
+    } else if (coefficient != 0) {
+      return std::nullopt;
+    } else {
+      *symbol = s;
+      coefficient = c;
+    }
+  }
+  if (coefficient == 0 || rest.overflow || rest.constant % coefficient != 0) return std::nullopt;
+  Affine value(rest.constant / coefficient);
+  for (const auto& [s, c] : rest.terms) {
+    if (KindOf(s) == SymbolKind::kBound || c % coefficient != 0) return std::nullopt;
+    value = value + Affine::Of(s, c / coefficient);
+  }
+  const IntRange range = arena_.RangeOf(**symbol), values = arena_.RangeOf(value);
+  if (value.overflow || values.low < range.low || values.high > range.high) return std::nullopt;
+  return value;
+}
+
 bool Implication::Instantiate(const Fact& fact, const std::vector<IndexAt>& indices,
                               PremiseKind kind, PolyId poly, Binding* binding) {
-  const auto bound = [&](Symbol s) {
-    return std::any_of(binding->begin(), binding->end(),
-                       [s](const auto& pair) { return pair.first == s; });
-  };
   if (binding->size() == fact.free.size()) return IsInstance(fact, *binding, kind, poly);
-  for (const IndexAt& at : fact.indices) {
-    // s + k, or k - s, with one symbol that has no value yet.
-    if (at.expression.terms.size() != 1) continue;
-    const auto [symbol, coefficient] = at.expression.terms[0];
-    if (KindOf(symbol) != SymbolKind::kFree || std::abs(coefficient) != 1 || bound(symbol))
-      continue;
-    for (const IndexAt& other : indices) {
-      const bool comparable =
-          other.kind == at.kind && other.tag == at.tag && other.position == at.position;
-      if (!comparable) continue;
-      const bool closed =
-          std::none_of(other.expression.terms.begin(), other.expression.terms.end(),
-                       [](const auto& term) { return KindOf(term.first) == SymbolKind::kBound; });
-      const Affine value = (other.expression - Affine(at.expression.constant)).Scaled(coefficient);
-      const IntRange range = arena_.RangeOf(symbol), values = arena_.RangeOf(value);
-      if (!closed || value.overflow || values.low < range.low || values.high > range.high) continue;
-      if (++attempts_ > kMostAttempts) return false;
-      binding->emplace_back(symbol, value);
-      if (Instantiate(fact, indices, kind, poly, binding)) return true;
-      binding->pop_back();
-    }
-    return false;  // this symbol gets its value here or nowhere
+  const auto open = [&](const IndexAt& at) {
+    return std::count_if(
+        at.expression.terms.begin(), at.expression.terms.end(), [&](const auto& t) {
+          return std::find(fact.free.begin(), fact.free.end(), t.first) != fact.free.end() &&
+                 std::none_of(binding->begin(), binding->end(),
+                              [&](const auto& pair) { return pair.first == t.first; });
+        });
+  };
+  const auto at = std::find_if(fact.indices.begin(), fact.indices.end(),
+                               [&](const IndexAt& index) { return open(index) == 1; });
+  if (at == fact.indices.end()) return false;
+  for (const IndexAt& other : indices) {
+    if (other.kind != at->kind || other.tag != at->tag || other.position != at->position) continue;
+    std::optional<Symbol> symbol;
+    const std::optional<Affine> value =
+        ValueFor(at->expression, other.expression, fact, *binding, &symbol);
+    if (!value) continue;
+    if (++attempts_ > kMostAttempts) return false;
+    binding->emplace_back(*symbol, *value);
+    if (Instantiate(fact, indices, kind, poly, binding)) return true;
+    binding->pop_back();
   }
   return false;
 }

@@ -6,6 +6,7 @@
 #ifndef PLANPROOF_SOLVER_IMPLICATION_H_
 #define PLANPROOF_SOLVER_IMPLICATION_H_
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,7 +40,7 @@ class Implication {
     PremiseKind kind;
     PolyId poly;
     std::vector<Symbol> free;
-    std::vector<IndexAt> indices;  // those from which a value of a free symbol can be read off
+    std::vector<IndexAt> indices;
   };
 
   bool Shown(PremiseKind kind, PolyId poly, int depth);
@@ -49,6 +50,8 @@ class Implication {
   // Extends the binding until it binds all free symbols of the fact; true if an instance shows it.
   bool Instantiate(const Fact& fact, const std::vector<IndexAt>& indices, PremiseKind kind,
                    PolyId poly, Binding* binding);
+  std::optional<Affine> ValueFor(const Affine& expression, const Affine& other, const Fact& fact,
+                                 const Binding& binding, std::optional<Symbol>* symbol) const;
   bool IsInstance(const Fact& fact, const Binding& binding, PremiseKind kind, PolyId poly);
   bool SameUpToFactor(PolyId fact, PolyId poly, bool any_sign) const;
   PolyId BaseOf(AtomId atom);

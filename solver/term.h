@@ -278,6 +278,8 @@ class Arena {
   // With sums of shares of a sum as one (shares.cc).
   PolyId CancelShares(PolyId p);
   bool HasInverseSum(MonoId mono) const;
+  // What is positive where p is: u for p = k max(c, u), k > 0, c <= 0; or p itself.
+  PolyId PositiveWith(PolyId p) const;
   PolyId PowerOfTerm(const Term& term, Exponent e);
   PolyId PowerOfSum(PolyId a, Exponent e);
   PolyId IntegerPower(PolyId a, int32_t n);

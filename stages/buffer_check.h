@@ -1,5 +1,6 @@
-// Tensors that share a buffer (lineage::Storage): nothing is read after it has been overwritten,
-// and nothing is written into a buffer that a collective in flight reads or writes.
+// Tensors that share memory (stages/shared_memory.h): nothing is read after it has been
+// overwritten, or while it is (stages/in_place.h), and nothing is written into memory that a
+// collective in flight reads or writes.
 //
 // Only a program's own operators count: a send to another program has its own copy.
 #ifndef PLANPROOF_STAGES_BUFFER_CHECK_H_
@@ -11,7 +12,7 @@
 
 namespace planproof::stages {
 
-// The first violation, with both places; UNKNOWN if more than 2^24 instances use shared buffers.
+// The first violation, with both places; UNKNOWN if more than 2^24 instances use shared memory.
 // `order` has passed CheckOnce, and everything is computed before it is read.
 std::optional<Violation> CheckBuffers(const StepOrder& order);
 

@@ -96,6 +96,34 @@ absl::Status CheckLineage(const lineage::Problem& problem, TensorId parallel,
   return absl::OkStatus();
 }
 
+enum class NumberKind : uint8_t { kUnknown, kReal, kInteger, kTruth, kComplex };
+
+NumberKind KindOf(sdfg::DType dtype) {
+  if (sdfg::IsFloating(dtype)) return NumberKind::kReal;
+  if (sdfg::IsInteger(dtype)) return NumberKind::kInteger;
+  switch (dtype) {
+    case sdfg::DType::kBool:
+      return NumberKind::kTruth;
+    case sdfg::DType::kComplex64:
+    case sdfg::DType::kComplex128:
+      return NumberKind::kComplex;
+    default:
+      return NumberKind::kUnknown;
+  }
+}
+
+// Who reads a required output computes with it as with the model's: truth values, integers and real
+// numbers do not stand for each other, even where they are equal.
+absl::Status CheckKind(const lineage::Problem& problem, const lineage::RequiredRelation& required) {
+  const sdfg::DType given = problem.parallel.tensors[required.parallel].dtype;
+  const sdfg::Tensor& wanted = problem.logical.tensors[required.lineage.logical];
+  const NumberKind a = KindOf(given), b = KindOf(wanted.dtype);
+  if (a == b || a == NumberKind::kUnknown || b == NumberKind::kUnknown) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "required output ", required.what, " has element type ", sdfg::DTypeName(given), ", ",
+      wanted.name, " of the model has ", sdfg::DTypeName(wanted.dtype), "; convert it"));
+}
+
 // Readers check functions as well; a problem may also be made, or changed, in memory. What reads
 // outside of a tensor is wrong even if nothing depends on what it reads.
 absl::Status CheckFunctions(const sdfg::Graph& graph) {
@@ -144,6 +172,7 @@ absl::Status CheckProblem(const lineage::Problem& problem) {
           absl::StrCat("required output ", r.what, " does not exist"));
     }
     auto s = CheckLineage(problem, r.parallel, r.lineage, absl::StrCat("required output ", r.what));
+    if (s.ok()) s = CheckKind(problem, r);
     if (!s.ok()) return s;
   }
   return absl::OkStatus();

@@ -8,7 +8,44 @@ namespace planproof::stages {
 
 using lineage::Place;
 using sdfg::kNone;
+using sdfg::OperatorId;
 using sdfg::TensorId;
+
+namespace {
+
+// What the function computes from the elements that it reads, whichever they are: the participants
+// of one collective agree in it, although each has a result of its own.
+std::vector<std::pair<sdfg::Op, solver::Rational>> Arithmetic(const sdfg::IndexFunction& function) {
+  std::vector<std::pair<sdfg::Op, solver::Rational>> found;
+  for (const sdfg::Node& node : function.nodes) {
+    switch (node.op) {
+      case sdfg::Op::kElement:
+      case sdfg::Op::kSelect:
+      case sdfg::Op::kIndex:
+      case sdfg::Op::kIntConst:
+      case sdfg::Op::kIntAdd:
+      case sdfg::Op::kIntScale:
+      case sdfg::Op::kIntDiv:
+      case sdfg::Op::kIntMod:
+      case sdfg::Op::kIntElement:
+      case sdfg::Op::kIntLess:
+      case sdfg::Op::kIntLessEq:
+      case sdfg::Op::kIntEq:
+      case sdfg::Op::kAnd:
+      case sdfg::Op::kOr:
+      case sdfg::Op::kNot:
+        break;  // where elements go
+      default:
+        found.emplace_back(node.op, node.real);
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second < b.second;
+  });
+  return found;
+}
+
+}  // namespace
 
 TensorId SentTensor(const StepOrder& order, TensorId tensor, int program) {
   const sdfg::Graph& graph = order.problem().parallel;
@@ -102,6 +139,19 @@ void Communications::Add(const StepOrder& order, sdfg::OperatorId id) {
     std::sort(programs.begin(), programs.end());
     programs.erase(std::unique(programs.begin(), programs.end()), programs.end());
     meetings.push_back({std::move(programs), id});
+  } else {
+    const OperatorId example = meetings[at->second].example;
+    const sdfg::Operator& other = order.problem().parallel.operators[example];
+    if (Arithmetic(*op.function) != Arithmetic(*other.function)) {
+      violation = OrderViolation(
+          "participants disagree",
+          absl::StrCat("programs \"", order.ProgramName(place.program), "\" and \"",
+                       order.ProgramName(order.PlaceOf(other).program), "\" take part in one ",
+                       op.name, " and compute another function of its operands"),
+          absl::StrCat(order.OperatorText(op), " and ", order.OperatorText(other),
+                       " are one collective with different reductions"));
+      return;
+    }
   }
   c.meeting = at->second;
   of_phase[place.program][place.phase].push_back(std::move(c));

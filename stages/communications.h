@@ -56,7 +56,8 @@ struct Communications {
   // By program and phase, in the order of the graph.
   std::vector<std::vector<std::vector<Communication>>> of_phase;
   std::vector<Meeting> meetings;
-  // A participant does not issue a collective, or a result is read although nobody waited for it.
+  // A participant does not issue a collective or reduces in another way, or a result is read
+  // although nobody waited for it.
   std::optional<Violation> violation;
 
  private:

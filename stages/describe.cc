@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace planproof::stages {
 
@@ -89,6 +90,24 @@ std::string DescribeHeld(const lineage::Problem& problem, TensorId parallel,
 std::string DescribeLineage(const lineage::Problem& problem, TensorId parallel,
                             const lineage::Lineage& l) {
   return DescribeHeld(problem, parallel, l, OneGroup(problem.parallel));
+}
+
+std::string DescribeElement(const sdfg::Graph& parallel, TensorId tensor,
+                            const std::vector<int64_t>& index) {
+  const sdfg::Tensor& t = parallel.tensors[tensor];
+  const auto local = index.begin() + static_cast<std::ptrdiff_t>(t.axes.size());
+  std::string text = absl::StrCat(t.name, "[", absl::StrJoin(local, index.end(), ","), "]");
+  bool first = true;
+  for (size_t a = 0; a < t.axes.size(); ++a) {
+    // Ranks have devices, microbatches follow each other on one.
+    const bool in_time = parallel.axis_device_stride[t.axes[a]] == 0;
+    absl::StrAppend(&text, first ? " on " : ", ", parallel.axes[t.axes[a]].name,
+                    in_time ? " " : "=", index[a]);
+    first = false;
+  }
+  if (first && t.device >= 0 && !OneGroup(parallel))
+    absl::StrAppend(&text, " on device ", t.device);
+  return text;
 }
 
 std::vector<std::string> DescribeRequired(const lineage::Problem& problem) {

@@ -16,6 +16,10 @@ namespace planproof::stages {
 // the tensor) only where there are several groups.
 std::string DescribeLineage(const lineage::Problem& problem, sdfg::TensorId parallel,
                             const lineage::Lineage& l);
+// "y[0,2] on dp=1, tp=0, microbatch 3" for the full index of a parallel tensor, coordinates first;
+// the device where it has no coordinates and there are several.
+std::string DescribeElement(const sdfg::Graph& parallel, sdfg::TensorId tensor,
+                            const std::vector<int64_t>& index);
 // The required relations, each with what it is about.
 std::vector<std::string> DescribeRequired(const lineage::Problem& problem);
 // Fills stage, operators, sources, devices, microbatches and lineage of the claim into v.

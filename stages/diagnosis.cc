@@ -13,6 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "shape_reduction/input_choice.h"
+#include "stages/describe.h"
 #include "stages/experiments.h"
 
 namespace planproof::stages {
@@ -165,7 +166,7 @@ void Diagnosis::Classify() {
   }
 }
 
-// "x at [0, 3] is 1.5, the model's is 2", with as many digits as tell them apart.
+// "x[3] on tp=0 is 1.5, the model's is 2", with as many digits as tell them apart.
 std::string Diagnosis::Example(const Values& claimed, const Values& actual, TensorId id,
                                const std::vector<int64_t>& index) const {
   std::string is, model;
@@ -174,8 +175,7 @@ std::string Diagnosis::Example(const Values& claimed, const Values& actual, Tens
     model = replay_.Text(claimed, index, digits);
     if (is != model) break;
   }
-  return absl::StrCat(graph_.tensors[id].name, " at [", absl::StrJoin(index, ", "), "] is ", is,
-                      ", the model's is ", model);
+  return absl::StrCat(DescribeElement(graph_, id, index), " is ", is, ", the model's is ", model);
 }
 
 // Whether the device is one at another coordinate of an axis over which the tensor varies.
@@ -211,8 +211,8 @@ void Diagnosis::FillInstances(TensorId id, Fault* fault) {
     for (size_t a = 0; a < tensor.axes.size(); ++a) wrong[a].insert(index[a]);
     if (!replay_.enclosed() && std::isnan(y) && std::isfinite(x) && fault->tensors[0] == id &&
         fault->example.empty()) {
-      fault->example = absl::StrCat(tensor.name, " at [", absl::StrJoin(index, ", "),
-                                    "] has no value, the model's is ", x);
+      fault->example =
+          absl::StrCat(DescribeElement(graph_, id, index), " has no value, the model's is ", x);
     }
     if (size > worst || (replay_.enclosed() && fault->example.empty())) {
       worst = std::max(worst, size);

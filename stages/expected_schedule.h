@@ -1,9 +1,7 @@
 // Whether a plan follows a published pipeline schedule (lineage/pipeline_schedule.h).
 //
-// A program is one pipeline stage. Its phases F0, F1, ... are the forward passes and B0, B1, ...
-// the backward passes of its chunks of layers ("F" and "B" if it has one chunk); others, such as
-// the update or a wait, do not matter. A stage's number is how many programs its phase F0 is behind
-// the first one, along what the phases F0 receive.
+// Which programs are which stages, and which phases are passes: stages/pipeline_stages.h. A plan
+// for which that cannot be told follows no schedule.
 #ifndef PLANPROOF_STAGES_EXPECTED_SCHEDULE_H_
 #define PLANPROOF_STAGES_EXPECTED_SCHEDULE_H_
 

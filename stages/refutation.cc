@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "absl/strings/str_format.h"
 #include "shape_reduction/focused_search.h"
 #include "shape_reduction/replay.h"
 #include "shape_reduction/witness.h"
@@ -39,6 +41,18 @@ std::string Enclosure(const std::string& text, double low, double high) {
   return low == high ? absl::StrCat(low) : absl::StrCat("[", low, ", ", high, "]");
 }
 
+// The middle of the enclosures, in as many digits as tell them apart.
+std::pair<std::string, std::string> FewDigits(const Witness& witness) {
+  const double logical = witness.logical_low / 2 + witness.logical_high / 2;
+  const double parallel = witness.parallel_low / 2 + witness.parallel_high / 2;
+  for (const int digits : {6, 9, 17}) {
+    std::string a = absl::StrFormat("%.*g", digits, logical);
+    std::string b = absl::StrFormat("%.*g", digits, parallel);
+    if (a != b || digits == 17) return {std::move(a), std::move(b)};
+  }
+  return {};
+}
+
 std::string OperatorName(const sdfg::Operator& op) {
   std::string name = op.label.empty() ? op.name : absl::StrCat(op.name, " (", op.label, ")");
   for (const auto& [key, value] : op.attributes) {
@@ -50,19 +64,21 @@ std::string OperatorName(const sdfg::Operator& op) {
 
 void FillWitness(const lineage::Problem& problem, const Witness& witness, Violation* v) {
   const lineage::RequiredRelation& relation = problem.required[witness.required];
+  v->witness_place = DescribeElement(problem.parallel, relation.parallel, witness.parallel_index);
   v->witness_logical = Enclosure(witness.logical_value, witness.logical_low, witness.logical_high);
   v->witness_parallel =
       Enclosure(witness.parallel_value, witness.parallel_low, witness.parallel_high);
+  std::tie(v->witness_logical_short, v->witness_parallel_short) = FewDigits(witness);
+  v->witness_precision = witness.precision;
   v->witness_inputs = witness.inputs;
-  absl::StrAppend(&v->message, v->message.empty() ? "" : "; ", relation.what, " at [",
-                  absl::StrJoin(witness.parallel_index, ", "), "]: logical ", v->witness_logical,
-                  ", parallel ", v->witness_parallel);
+  v->witness_example = witness.example;
   if (witness.undefined.tensor != sdfg::kNone) {
+    v->witness_parallel_short = v->witness_parallel;
     const sdfg::Tensor& tensor = problem.parallel.tensors[witness.undefined.tensor];
-    absl::StrAppend(&v->message, ": ", shape_reduction::InWords(witness.undefined.by), " in ",
+    absl::StrAppend(&v->message, v->message.empty() ? "" : "; ",
+                    shape_reduction::InWords(witness.undefined.by), " in ",
                     problem.parallel.Describe(tensor.producer));
   }
-  absl::StrAppend(&v->message, " (enclosures at ", witness.precision, " bits)");
 }
 
 // The plan has no value: the operator that gives none, unless a difference before it is the cause.

@@ -1,6 +1,7 @@
 #include "stages/rendezvous.h"
 
 #include <algorithm>
+#include <compare>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -8,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "stages/communications.h"
+#include "stages/shared_memory.h"
 
 namespace planproof::stages {
 namespace {
@@ -28,11 +30,28 @@ struct Progress {
   bool finished = false;
 };
 
+// When a message is sent, among those of its sender.
+struct SendOrder {
+  int64_t step = 0;
+  sdfg::OperatorId op = sdfg::kNone;  // that computes the tensor
+  int32_t output = 0;
+  int64_t instance = 0;  // the microbatch, in a step for all of them
+  friend auto operator<=>(const SendOrder&, const SendOrder&) = default;
+};
+
+struct Message {
+  SendOrder sent;
+  const Communication* receive = nullptr;
+  int64_t microbatch = -1;
+  int64_t step = 0;  // of the receiver
+};
+
 class Walk {
  public:
   Walk(const StepOrder& order, const Communications& communications)
       : order_(order),
         all_(communications),
+        memory_(order),
         programs_(order.problem().schedule.programs.size()),
         waiters_(programs_.size()),
         queued_(programs_.size(), false) {
@@ -192,33 +211,56 @@ class Walk {
                         order_.StepText(p, step));
   }
 
+  // A program sends what it has computed at once: in the order of steps, within a step in that of
+  // operators, of one operator in that of its outputs, of one output in that of microbatches.
+  // Inputs that are overwritten some time are sent before anything runs.
+  SendOrder SentWhen(const RemoteTensor& remote, int64_t microbatch) const {
+    const sdfg::Tensor& tensor = order_.problem().parallel.tensors[remote.tensor];
+    if (tensor.producer == sdfg::kNone) {
+      const bool one = remote.same && order_.Varies(remote.tensor);
+      return {-1, sdfg::kNone, remote.tensor, one ? microbatch : 0};
+    }
+    const auto [step, instance] = Sent(remote, microbatch);
+    return {step, tensor.producer, tensor.producer_output, instance};
+  }
+
+  std::string SentText(int sender, const Message& message) const {
+    if (message.sent.op == sdfg::kNone) return "the start (an input)";
+    return absl::StrCat(order_.OperatorText(order_.problem().parallel.operators[message.sent.op]),
+                        " in ", order_.StepText(sender, message.sent.step));
+  }
+
   void CheckMessages(int p, const Communication& c, int64_t microbatch) {
     for (const RemoteTensor& remote : c.remote) {
       const Place place = order_.PlaceOf(remote.tensor);
-      if (place.phase == sdfg::kNone) continue;
-      const Message message{Sent(remote, microbatch).first, &c, microbatch, programs_[p].step};
+      // When any other input is sent is left to the runtime, which keeps to the receiver's order.
+      if (place.phase == sdfg::kNone && memory_.RegionOf(remote.tensor) == nullptr) continue;
+      const Message message{SentWhen(remote, microbatch), &c, microbatch, programs_[p].step};
       const auto [last, fresh] = messages_.try_emplace({place.program, p, c.channel}, message);
       if (!fresh && message.sent < last->second.sent && !violation_) {
-        violation_ = OrderViolation(
-            "messages cross",
-            absl::StrCat("program \"", order_.ProgramName(p), "\" receives messages of \"",
-                         order_.ProgramName(place.program), "\" in another order than they are",
-                         " sent"),
-            absl::StrCat(
-                What(p, *last->second.receive, last->second.microbatch, last->second.step),
-                " is received before ", What(p, c, microbatch, programs_[p].step),
-                ", but sent after it, in ", order_.StepText(place.program, last->second.sent),
-                " and ", order_.StepText(place.program, message.sent),
-                last->second.receive->op == c.op
-                    ? ""
-                    : "; give the moves different channels if their messages are kept apart"));
-        Concerns(OperatorOf(c), &*violation_);
-        if (last->second.receive->op != c.op) {
-          Concerns(OperatorOf(*last->second.receive), &*violation_);
-        }
+        Cross(p, place.program, last->second, message);
       }
       last->second = message;
     }
+  }
+
+  void Cross(int p, int sender, const Message& first, const Message& second) {
+    const sdfg::Operator& a = OperatorOf(*first.receive);
+    const sdfg::Operator& b = OperatorOf(*second.receive);
+    const bool same = first.receive->op == second.receive->op;
+    violation_ = OrderViolation(
+        "messages cross",
+        absl::StrCat("program \"", order_.ProgramName(p), "\" receives messages of \"",
+                     order_.ProgramName(sender), "\" in another order than they are sent"),
+        absl::StrCat(What(p, *first.receive, first.microbatch, first.step), " is received before ",
+                     What(p, *second.receive, second.microbatch, second.step),
+                     ", but sent after it, by ", SentText(sender, first), " and ",
+                     SentText(sender, second),
+                     same ? ""
+                          : "; receive them in the other order, or give the moves different "
+                            "channels if their messages are kept apart"));
+    Concerns(b, &*violation_);
+    if (!same) Concerns(a, &*violation_);
   }
 
   // For whom the program waits.
@@ -311,15 +353,9 @@ class Walk {
     return std::nullopt;
   }
 
-  struct Message {
-    int64_t sent = 0;  // step of the sender
-    const Communication* receive = nullptr;
-    int64_t microbatch = -1;
-    int64_t step = 0;  // of the receiver
-  };
-
   const StepOrder& order_;
   const Communications& all_;
+  const SharedMemory memory_;
   std::vector<Progress> programs_;
   std::vector<std::vector<int>> waiters_;  // by the program that they wait for
   std::vector<bool> queued_;

@@ -5,8 +5,9 @@
 // programs is a collective among them: everyone waits until all have issued it. Where the operator
 // is only started, the operator "wait" does the waiting.
 //
-// Messages from one program to another arrive in the order of the steps that send them, unless
-// they use different channels; collectives of one set of programs are issued in one order.
+// Messages from one program to another arrive in the order in which they are sent, unless they use
+// different channels: in that of the sender's steps, within a step in that of the operators which
+// compute them. Collectives of one set of programs are issued in one order.
 #ifndef PLANPROOF_STAGES_RENDEZVOUS_H_
 #define PLANPROOF_STAGES_RENDEZVOUS_H_
 

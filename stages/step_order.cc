@@ -32,7 +32,10 @@ void Concerns(const sdfg::Operator& op, Violation* violation) {
 
 StepOrder::StepOrder(const lineage::Problem& problem) : problem_(problem) {
   const sdfg::Graph& graph = problem.parallel;
-  bool stated = !problem.schedule.storage.empty();  // which instances share
+  // Which instances share memory.
+  bool stated = !problem.schedule.storage.empty() ||
+                std::any_of(graph.operators.begin(), graph.operators.end(),
+                            [](const auto& op) { return op.memory.overwrites != kNone; });
   for (const lineage::ProgramSchedule& program : problem.schedule.programs) {
     Program& to = programs_.emplace_back();
     to.steps = program.steps;

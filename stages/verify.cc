@@ -98,7 +98,7 @@ class Verification {
       Violation v;
       v.verdict = Verdict::kMalformed;
       v.kind = "malformed plan";
-      v.message = std::string(s.message());
+      v.message = v.cause = std::string(s.message());
       result_.violations.push_back(std::move(v));
     } else {
       result_.violations = StaticViolations(problem_, options_);

@@ -61,13 +61,20 @@ struct Violation {
   std::string logical_source;                   // file:line and source text
   std::vector<std::string> parallel_operators;  // "all_reduce (cell 123)"
   std::vector<int> devices;
-  std::string microbatches;     // "all", "0-1", "3"
-  std::string lineage;          // the lineage that fails, in words
-  std::string cause;            // suspected cause: "sum over tp missing", "scaled by 2"
-  std::string witness_logical;  // value with enclosure, "3.25"
+  std::string microbatches;  // "all", "0-1", "3"
+  std::string lineage;       // the lineage that fails, in words
+  std::string cause;         // suspected cause: "sum over tp missing", "scaled by 2"
+  // An element of a required output that differs: where ("loss[0] on tp=0"), and its two values,
+  // "3.25" or the enclosure "[3.2499, 3.2501]" at so many bits.
+  std::string witness_place;
+  std::string witness_logical;
   std::string witness_parallel;
-  std::vector<std::string> witness_inputs;  // how to reproduce: inputs and their values
-  std::string message;                      // one line that says it all
+  // The same in few digits, as many as tell them apart.
+  std::string witness_logical_short, witness_parallel_short;
+  int witness_precision = 0;
+  std::vector<std::string> witness_inputs;   // to reproduce it: inputs and their values by blocks
+  std::vector<std::string> witness_example;  // inputs that can be written out
+  std::string message;                       // one line that says it all
 };
 
 struct Result {

@@ -147,7 +147,7 @@ class Backward {
         trace_.WriteAllToAll(stage, step.over, step.concat, step.dim, gradient, Contribute(input));
         break;
       case Step::Kind::kShift:
-        trace_.WriteShift(stage, step.over[0], -1, gradient, Contribute(input));
+        trace_.WriteShift(stage, step.over[0], -1, input, gradient, Contribute(input));
         break;
       case Step::Kind::kMove: {
         trace_.BeginBackward(input);

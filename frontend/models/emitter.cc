@@ -317,7 +317,7 @@ Value Emitter::PassOn(Value x, int dim) {
   ValueInfo info = Renamed(x, absl::StrCat(own.logical, "@", own.dims[dim].shift + 1));
   info.dims[dim] = trace_.layout.PassedOn(own.dims[dim]);
   info.local_gradient = true;  // of what the ranks from here on contribute
-  trace_.WriteShift(stage_, over[0], 1, from, info.name);
+  trace_.WriteShift(stage_, over[0], 1, x, from, info.name);
   trace_.WriteLineage(info);
   return Record(Step::Kind::kShift, x, over, dim, std::move(info));
 }

@@ -89,16 +89,19 @@ void Trace::WriteOwnChunk(int stage, const std::string& axis, int dim, const std
   }
 }
 
-void Trace::WriteShift(int stage, const std::string& axis, int64_t shift, const std::string& in,
-                       const std::string& out) {
+void Trace::WriteShift(int stage, const std::string& axis, int64_t shift, Value of,
+                       const std::string& in, const std::string& out) {
   if (layout.IsApart(axis)) {
     const int64_t ranks = layout.Extent(axis);
     const int64_t from = ((layout.OwnRank(axis) - shift) % ranks + ranks) % ranks;
     plan::Operator* move =
         Write(stage, "move", {absl::StrCat(StageName(stage, {{axis, from}}), ":", in)}, out);
     move->mutable_collective();
-    // Between two ranks both directions of the ring are the same.
-    move->set_channel(shift > 0 ? "ring" : "ring.backward");
+    // Between two ranks both directions of the ring are the same; keys and values are computed in
+    // one order and passed on in another.
+    const std::string& logical = values[of].logical;
+    move->set_channel(absl::StrCat(shift > 0 ? "ring." : "ring.backward.",
+                                   logical.substr(logical.rfind('.') + 1)));
     return;
   }
   plan::Collective* collective = Write(stage, "permute", {in}, out)->mutable_collective();

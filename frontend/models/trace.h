@@ -116,9 +116,10 @@ struct Trace {
   // all_gather or reduce_scatter.
   void WriteAlong(int stage, const std::string& op, const Axes& axes, int dim,
                   const std::string& in, const std::string& out);
-  // Every rank of the axis sends to the one `shift` ranks further, around the ring.
-  void WriteShift(int stage, const std::string& axis, int64_t shift, const std::string& in,
-                  const std::string& out);
+  // Every rank of the axis sends `of` or its gradient to the one `shift` ranks further, around the
+  // ring.
+  void WriteShift(int stage, const std::string& axis, int64_t shift, Value of,
+                  const std::string& in, const std::string& out);
   void WriteAllToAll(int stage, const Axes& axes, int split, int concat, const std::string& in,
                      const std::string& out);
   // out = sum of `terms`, which are at least one.

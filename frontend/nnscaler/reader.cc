@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "frontend/nnscaler/alignment.h"
 #include "frontend/nnscaler/logical_graph.h"
+#include "frontend/nnscaler/overwritten_operands.h"
 #include "frontend/nnscaler/parallel_builder.h"
 #include "frontend/nnscaler/schedule.h"
 
@@ -41,6 +42,10 @@ absl::StatusOr<lineage::Problem> BuildProblem(const Plan& logical, const Plan& p
   ParallelBuilder builder(parallel, logical, *graph, *alignment, *schedule, options, operators,
                           &problem);
   absl::Status status = builder.Run();
+  if (!status.ok()) return In("parallel plan: ", status);
+  status = CheckOverwrittenOperands(logical, operators);
+  if (!status.ok()) return In("logical plan: ", status);
+  status = CheckOverwrittenOperands(parallel, operators);
   if (!status.ok()) return In("parallel plan: ", status);
   std::set<std::string> assumptions = graph->assumptions;
   assumptions.insert(builder.assumptions().begin(), builder.assumptions().end());

@@ -47,7 +47,13 @@ std::string Structure(const IndexFunction& function) {
 }
 
 struct Group {
-  std::vector<int> members;  // into variants
+  std::vector<int> members;   // into variants; they agree but for constants
+  std::vector<int> absorbed;  // those of smaller groups that what fits the members reproduces
+  std::vector<int> All() const {
+    std::vector<int> all = members;
+    all.insert(all.end(), absorbed.begin(), absorbed.end());
+    return all;
+  }
 };
 
 // Rebuilds one expression of `source` in `builder`.
@@ -231,10 +237,11 @@ class Combiner {
     for (size_t big = 0; big < groups_.size(); ++big) {
       if (groups_[big].members.size() < 2) continue;
       for (size_t small = big + 1; small < groups_.size();) {
-        const std::vector<int>& members = groups_[small].members;
+        const std::vector<int> members = groups_[small].All();
         const bool absorbed = std::all_of(members.begin(), members.end(),
                                           [&](int member) { return Reproduces(big, member); });
         if (absorbed) {
+          groups_[big].absorbed.insert(groups_[big].absorbed.end(), members.begin(), members.end());
           groups_.erase(groups_.begin() + small);
         } else {
           ++small;
@@ -378,7 +385,7 @@ class Combiner {
       std::vector<AffineConstant> constants;
       if (AffineConstants(group, &constants)) {
         const bool only = groups_.size() == 1;
-        add(variants_[group.members[0]], constants, only ? kNoExpr : inside_of(group.members));
+        add(variants_[group.members[0]], constants, only ? kNoExpr : inside_of(group.All()));
         continue;
       }
       for (int member : group.members) {

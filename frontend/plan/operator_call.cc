@@ -7,6 +7,7 @@
 #include "frontend/plan/relation.h"
 #include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
+#include "sdfg/operator_memory.h"
 
 namespace planproof::plan {
 
@@ -235,6 +236,28 @@ std::vector<std::pair<std::string, std::string>> AttributeTexts(const Operator& 
     texts.emplace_back(attribute.name(), ValueText(attribute.value()));
   }
   return texts;
+}
+
+bool ComputesInPlace(const Operator& op) {
+  sdfg::Attributes attributes;
+  for (const Attribute& attribute : op.attributes()) {
+    const AttributeValue& value = attribute.value();
+    sdfg::AttributeValue& to = attributes[attribute.name()];
+    switch (value.kind_case()) {
+      case AttributeValue::kNone:
+      case AttributeValue::KIND_NOT_SET:
+        break;
+      case AttributeValue::kBoolean:
+        to = value.boolean();
+        break;
+      case AttributeValue::kInteger:
+        to = value.integer();
+        break;
+      default:
+        to = ValueText(value);
+    }
+  }
+  return sdfg::ComputesInPlace(attributes);
 }
 
 std::string NameOf(const Operator& op) {

@@ -57,6 +57,8 @@ absl::StatusOr<sdfg::IndexFunction> Instantiate(const sdfg::OperatorLibrary& lib
 sdfg::SourceLocation SourceOf(const Operator& op, const Position& position);
 // Attributes as text, for reports.
 std::vector<std::pair<std::string, std::string>> AttributeTexts(const Operator& op);
+// The attributes say that the result is written over the first operand ("inplace").
+bool ComputesInPlace(const Operator& op);
 // The name under which other operators refer to this one.
 std::string NameOf(const Operator& op);
 

@@ -7,6 +7,7 @@
 #include "frontend/plan/status_macros.h"
 #include "sdfg/differentiate.h"
 #include "sdfg/narrow_types.h"
+#include "sdfg/operator_memory.h"
 
 namespace planproof::plan {
 
@@ -182,6 +183,8 @@ absl::StatusOr<Definitions> PlanBuilder::BuildBackward(ProgramState* state, cons
   const std::vector<TensorId> ids =
       AddOperator(*state, absl::StrCat(forward.op, ".backward"), label, std::move(function),
                   forward.special.empty(), axes, operands, names, source, AttributeTexts(op), {});
+  problem_.parallel.operators.back().memory.view =
+      sdfg::MayBeView(problem_.parallel.operators.back().name, derivatives[0]);
   Definitions definitions;
   size_t next = 0;
   for (const auto& [name, list] : wanted) {

@@ -40,6 +40,7 @@ absl::StatusOr<lineage::Problem> PlanBuilder::Run() {
   PLAN_RETURN_IF_ERROR(CheckGroupCollectives());
   for (auto& state : programs_) PLAN_RETURN_IF_ERROR(AddBuffers(state.get()));
   AssumeBufferedSends();
+  AssumeOrderOfInputs();
   problem_.lineage.resize(problem_.parallel.tensors.size());
   for (auto& state : programs_) PLAN_RETURN_IF_ERROR(AddLineage(state.get()));
   PLAN_RETURN_IF_ERROR(AddRequired());
@@ -377,37 +378,43 @@ absl::Status PlanBuilder::Stuck() const {
   return At(at, absl::StrCat("wait cycle: ", absl::StrJoin(waits, ", ")));
 }
 
-// Every participant of a group collective issues it. The order is checked with the schedule
-// (stages/schedule_check.h).
+// Every participant of a group collective issues it, and lists those with the same operands in the
+// same order, so that the first of one program is the first of the others. The order in which they
+// run is checked with the schedule (stages/schedule_check.h).
 absl::Status PlanBuilder::CheckGroupCollectives() const {
-  std::map<std::string, std::vector<const ProgramState*>> issued;
+  std::map<GroupCollective, std::map<int32_t, int>> issued;
+  using Listed = std::map<int32_t, std::vector<std::string>>;
+  std::map<decltype(GroupCollective::operands), Listed> listed;
   for (const auto& state : programs_) {
-    for (const std::string& key : state->group_collectives) issued[key].push_back(state.get());
+    for (const GroupCollective& collective : state->group_collectives) {
+      ++issued[collective][state->index];
+      listed[collective.operands][state->index].push_back(collective.exchange);
+    }
   }
-  for (const auto& [key, states] : issued) {
-    // The key ends with its participants' names, one per line.
-    const std::vector<std::string> lines = [&key = key] {
-      std::vector<std::string> parts;
-      size_t start = 0;
-      while (start < key.size()) {
-        const size_t end = key.find('\n', start);
-        parts.push_back(key.substr(start, end - start));
-        if (end == std::string::npos) break;
-        start = end + 1;
+  for (const auto& state : programs_) {
+    for (const GroupCollective& collective : state->group_collectives) {
+      std::map<int32_t, int>& count = issued[collective];
+      for (const auto& [other, tensor] : collective.operands) {
+        if (count[other] == count[state->index]) continue;
+        const ProgramState& missing = *programs_[other];
+        return At({plan_file_, missing.program->line(), missing.pointer},
+                  absl::StrCat("program \"", state->name, "\" issues ", collective.exchange,
+                               " with \"", missing.name, "\", which issues it ", count[other],
+                               " times, not ", count[state->index], ": it would hang"));
       }
-      return parts;
-    }();
-    for (size_t i = 1; i < lines.size(); ++i) {
-      const std::string program = lines[i].substr(0, lines[i].find(':'));
-      const ProgramState* wanted = by_name_.at(program);
-      const auto count = [&states = states](const ProgramState* who) {
-        return std::count(states.begin(), states.end(), who);
-      };
-      if (count(wanted) == count(states[0])) continue;
-      return At({plan_file_, wanted->program->line(), wanted->pointer},
-                absl::StrCat("program \"", states[0]->name, "\" issues ", lines[0], " with \"",
-                             program, "\", which issues it ", count(wanted), " times, not ",
-                             count(states[0]), ": it would hang"));
+    }
+  }
+  for (const auto& [operands, orders] : listed) {
+    const auto& [first, order] = *orders.begin();
+    for (const auto& [program, other] : orders) {
+      const auto [a, b] = std::mismatch(order.begin(), order.end(), other.begin(), other.end());
+      if (a == order.end()) continue;
+      const ProgramState& state = *programs_[program];
+      return At(
+          {plan_file_, state.program->line(), state.pointer},
+          absl::StrCat("programs \"", programs_[first]->name, "\" and \"", state.name, "\" issue ",
+                       *a, " and ", *b, " of the same tensors in different order; what they ",
+                       "send each other would be mixed up"));
     }
   }
   return absl::OkStatus();

@@ -6,6 +6,7 @@
 #ifndef PLANPROOF_FRONTEND_PLAN_PROGRAM_BUILDER_H_
 #define PLANPROOF_FRONTEND_PLAN_PROGRAM_BUILDER_H_
 
+#include <compare>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,6 +45,14 @@ struct StartedCollective {
   sdfg::TensorId result = sdfg::kNone;
 };
 
+// A collective between programs, as its participants know it.
+struct GroupCollective {
+  // The participants' programs and the tensors that they take part with, in group order.
+  std::vector<std::pair<int32_t, std::string>> operands;
+  std::string exchange;  // ExchangeText
+  friend auto operator<=>(const GroupCollective&, const GroupCollective&) = default;
+};
+
 struct ProgramState {
   const Program* program = nullptr;
   int32_t index = 0;
@@ -55,7 +64,7 @@ struct ProgramState {
   std::unordered_set<std::string> all_names;  // that the program ever defines
   std::unordered_map<std::string, ForwardRecord> forward;
   std::unordered_map<std::string, std::vector<int>> exceptions;  // by replaced tensor
-  std::vector<std::string> group_collectives;                    // keys, in order of issue
+  std::vector<GroupCollective> group_collectives;                // in the order of the list
   ProgramPhases phases;
   std::map<std::string, HandleUse> handles;
   std::map<std::string, StartedCollective> started;  // by handle
@@ -125,7 +134,10 @@ class PlanBuilder {
   // program_order.cc: phases, steps, what is in flight, buffers.
   absl::Status ReadOrder(ProgramState* state);
   void AssumeBufferedSends();
-  void SetPlaces(sdfg::TensorId first, const ProgramState& state, int32_t phase);
+  void AssumeOrderOfInputs();
+  // Of all tensors from `first` on: computed by operator `entry` of the program's list, if any.
+  void SetPlaces(sdfg::TensorId first, const ProgramState& state, int32_t phase,
+                 int32_t entry = sdfg::kNone);
   absl::StatusOr<Definitions> Start(ProgramState* state, const Operator& op,
                                     const Position& position, const Definitions& definitions);
   absl::StatusOr<Definitions> BuildWait(ProgramState* state, const Operator& op,

@@ -61,12 +61,18 @@ absl::StatusOr<TensorId> PlanBuilder::SpreadOver(ProgramState* state, TensorId i
   const std::string name =
       tensor.name.substr(tensor.name.find(':') + 1) + "@" + problem_.parallel.axes[axis].name;
   const sdfg::SourceLocation source = tensor.source;
-  return AddOperator(*state, "replicate", name, std::move(spread), false, axes, {input}, {name},
-                     source, {}, {})[0];
+  const TensorId id = AddOperator(*state, "replicate", name, std::move(spread), false, axes,
+                                  {input}, {name}, source, {}, {})[0];
+  problem_.parallel.operators.back().memory.view = true;
+  return id;
 }
 
 absl::StatusOr<Definitions> PlanBuilder::BuildCollective(ProgramState* state, const Operator& op,
                                                          const Position& position) {
+  if (op.attributes_size() > 0) {
+    return At(position, absl::StrCat(op.op(), " has no attribute \"", op.attributes(0).name(),
+                                     "\"; the keys of a collective stand beside \"op\""));
+  }
   bool remote = op.op() == "move" || op.inputs_size() > 1;
   for (const Operand& operand : op.inputs()) {
     if (operand.kind_case() != Operand::kTensor) {
@@ -78,6 +84,12 @@ absl::StatusOr<Definitions> PlanBuilder::BuildCollective(ProgramState* state, co
   }
   if (op.inputs_size() == 0 || op.outputs_size() != 1) {
     return At(position, absl::StrCat(op.op(), " has one output and at least one input"));
+  }
+  if (remote && op.collective().over_size() > 0) {
+    return At(position,
+              absl::StrCat(op.op(), " reads tensors of other programs and has no \"over\"; ",
+                           op.op() == "move" ? "leave it out"
+                                             : "what runs over an axis is another operator"));
   }
   if (remote) return BuildGroup(state, op, position);
   absl::StatusOr<TensorId> input = Lookup(state, op.inputs(0).tensor(), false);
@@ -234,9 +246,12 @@ absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operat
   for (int64_t r = 0; r < std::min<int64_t>(extent, 65536) && stride > 0; ++r) {
     devices.push_back(state->device + static_cast<sdfg::Device>(r * stride));
   }
-  return AddOperator(*state, name, NameOf(op), *std::move(function), false, axes, {x},
-                     {absl::StrCat(op.outputs(0), "@", problem_.parallel.axes[axis].name)},
-                     SourceOf(op, position), Texts(op), std::move(devices))[0];
+  const TensorId result =
+      AddOperator(*state, name, NameOf(op), *std::move(function), false, axes, {x},
+                  {absl::StrCat(op.outputs(0), "@", problem_.parallel.axes[axis].name)},
+                  SourceOf(op, position), Texts(op), std::move(devices))[0];
+  problem_.parallel.operators.back().memory.view = name == "chunk";
+  return result;
 }
 
 std::pair<const ProgramState*, std::string> PlanBuilder::OwnerOf(const ProgramState* state,
@@ -258,7 +273,7 @@ absl::StatusOr<Definitions> PlanBuilder::BuildGroup(ProgramState* state, const O
   std::vector<sdfg::Shape> shapes;
   std::vector<sdfg::Device> devices;
   int own = -1;
-  std::string key = ExchangeText(op);
+  GroupCollective exchange{{}, ExchangeText(op)};
   for (int i = 0; i < op.inputs_size(); ++i) {
     const std::string& name = op.inputs(i).tensor();
     absl::StatusOr<TensorId> input = Lookup(state, name, true);
@@ -277,7 +292,7 @@ absl::StatusOr<Definitions> PlanBuilder::BuildGroup(ProgramState* state, const O
                                        "\" vary over different axes, so that some would have no ",
                                        "partner in ", op.op()));
     }
-    absl::StrAppend(&key, "\n", owner->name, ":", local);
+    exchange.operands.emplace_back(owner->index, local);
     inputs.push_back(*input);
     shapes.push_back(Local(*input));
     devices.push_back(owner->device);
@@ -335,9 +350,7 @@ absl::StatusOr<Definitions> PlanBuilder::BuildGroup(ProgramState* state, const O
                                      "all_gather, reduce_scatter, all_to_all and move are"));
   }
   if (!function.ok()) return At(position, function.status());
-  if (op.op() != "move") {
-    state->group_collectives.push_back(key);
-  }
+  if (op.op() != "move") state->group_collectives.push_back(std::move(exchange));
   const TensorId id =
       AddOperator(*state, op.op(), NameOf(op), *std::move(function), true, UnionOfAxes(inputs),
                   inputs, {op.outputs(0)}, SourceOf(op, position), Texts(op), devices)[0];

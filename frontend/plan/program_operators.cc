@@ -9,6 +9,7 @@
 #include "frontend/plan/remedies.h"
 #include "frontend/plan/status_macros.h"
 #include "sdfg/narrow_types.h"
+#include "sdfg/operator_memory.h"
 
 namespace planproof::plan {
 
@@ -29,6 +30,14 @@ bool Overlap(const CoordinateBox& a, const CoordinateBox& b) {
     }
   }
   return true;
+}
+
+// What is overwritten would be another thing on these ranks than on the others.
+std::string InPlaceOnSomeRanks(const Operator& op) {
+  return absl::StrCat(op.op(), " (", NameOf(op),
+                      ") computes in place (\"inplace\") on some of its ",
+                      "ranks only; leave \"inplace\" out of an operator with an exception and of ",
+                      "what runs instead");
 }
 
 }  // namespace
@@ -55,11 +64,12 @@ absl::Status PlanBuilder::RunOperator(ProgramState* state, int index) {
     const Exception& exception = state->program->exceptions(e);
     const Position where{plan_file_, exception.line(),
                          absl::StrCat(state->pointer, "/exceptions/", e)};
+    if (ComputesInPlace(op)) return At(where, InPlaceOnSomeRanks(op));
     PLAN_RETURN_IF_ERROR(
         CheckTakePart(*state, Replaced(*state, op, exception.replace()), exception, where));
     PLAN_RETURN_IF_ERROR(RunException(state, exception, where, &given, &*definitions));
   }
-  SetPlaces(first, *state, state->phases.of_operator[index]);
+  SetPlaces(first, *state, state->phases.of_operator[index], index);
   for (auto& [name, id] : *definitions) {
     if (!state->scope.emplace(name, id).second) {
       return At(at, absl::StrCat("\"", name, "\" is defined twice in program \"", state->name,
@@ -107,6 +117,9 @@ absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exc
     }
     if (!exception.operators(i).phase().empty()) {
       return At(at, "an exception runs in the phase of what it replaces; leave \"phase\" out");
+    }
+    if (ComputesInPlace(exception.operators(i))) {
+      return At(at, InPlaceOnSomeRanks(exception.operators(i)));
     }
     absl::StatusOr<Definitions> built = Build(state, exception.operators(i), at, false);
     if (!built.ok()) {
@@ -176,6 +189,7 @@ absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exc
     id = AddOperator(*state, "exception", name, *std::move(select), false, axes,
                      {variant->second, id}, {name}, source, {{"at", absl::StrJoin(where, ", ")}},
                      {})[0];
+    problem_.parallel.operators.back().memory.view = true;
   }
   return absl::OkStatus();
 }
@@ -184,6 +198,10 @@ absl::StatusOr<Definitions> PlanBuilder::Build(ProgramState* state, const Operat
                                                const Position& position, bool record) {
   if (!op.channel().empty() && op.op() != "move") {
     return At(position, "\"channel\" is for moves");
+  }
+  if ((!op.backward().empty() || op.op() == kWait) && op.attributes_size() > 0) {
+    return At(position, absl::StrCat(op.backward().empty() ? "a wait" : "a backward operator",
+                                     " has no attributes (\"", op.attributes(0).name(), "\")"));
   }
   // Whether the operator is known is said first: its name may be another spelling of a collective.
   const bool collective = op.backward().empty() && IsCollective(op);
@@ -367,6 +385,10 @@ absl::StatusOr<Definitions> PlanBuilder::BuildLifted(ProgramState* state, const 
   const std::vector<TensorId> ids = AddOperator(
       *state, op.op(), NameOf(op), std::move(function), forward.special.empty(), axes,
       forward.inputs, forward.output_names, SourceOf(op, position), AttributeTexts(op), {});
+  sdfg::Operator::Memory& memory = problem_.parallel.operators.back().memory;
+  memory.one_pass = true;  // one declaration for all outputs is one kernel
+  if (ComputesInPlace(op) && !forward.inputs.empty()) memory.overwrites = 0;
+  memory.view = memory.overwrites == sdfg::kNone && sdfg::MayBeView(op.op(), forward.variants[0]);
   Definitions definitions;
   for (size_t o = 0; o < forward.output_names.size(); ++o) {
     definitions.emplace_back(forward.output_names[o], ids[o]);

@@ -1,6 +1,7 @@
 // The order of a plan's programs: phases and steps, collectives in flight, buffers.
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -31,23 +32,56 @@ absl::Status PlanBuilder::ReadOrder(ProgramState* state) {
   return absl::OkStatus();
 }
 
+void PlanBuilder::AssumeOrderOfInputs() {
+  // By receiver, channel and sender: messages, and those of them that are inputs.
+  std::map<std::tuple<int32_t, std::string, int32_t>, std::pair<int, int>> messages;
+  for (const sdfg::Operator& op : problem_.parallel.operators) {
+    if (op.name != "move") continue;
+    TensorId sent = op.inputs[0];
+    const int32_t receiver = problem_.schedule.places[op.outputs[0]].program;
+    for (sdfg::OperatorId producer = problem_.parallel.tensors[sent].producer;
+         producer != sdfg::kNone && problem_.parallel.operators[producer].name == "instance";
+         producer = problem_.parallel.tensors[sent].producer) {
+      sent = problem_.parallel.operators[producer].inputs[0];
+    }
+    const auto channel = problem_.schedule.channels.find(op.outputs[0]);
+    auto& [all, inputs] =
+        messages[{receiver, channel == problem_.schedule.channels.end() ? "" : channel->second,
+                  problem_.schedule.places[sent].program}];
+    ++all;
+    inputs += problem_.schedule.places[sent].phase == sdfg::kNone ? 1 : 0;
+  }
+  if (std::none_of(messages.begin(), messages.end(), [](const auto& entry) {
+        return entry.second.first > 1 && entry.second.second > 0;
+      })) {
+    return;
+  }
+  problem_.assumptions.emplace_back(
+      "inputs that a program sends to another one are sent in the order in which they are "
+      "received");
+}
+
 void PlanBuilder::AssumeBufferedSends() {
   const auto& programs = problem_.schedule.programs;
   // A buffer may be reused as soon as what it held is sent.
+  const auto& operators = problem_.parallel.operators;
   const bool stated = !problem_.schedule.storage.empty() ||
                       std::any_of(programs.begin(), programs.end(),
-                                  [](const auto& program) { return !program.steps.empty(); });
-  const auto& operators = problem_.parallel.operators;
+                                  [](const auto& program) { return !program.steps.empty(); }) ||
+                      std::any_of(operators.begin(), operators.end(), [](const auto& op) {
+                        return op.memory.overwrites != sdfg::kNone;
+                      });
   const bool moves = std::any_of(operators.begin(), operators.end(),
                                  [](const sdfg::Operator& op) { return op.name == "move"; });
   if (!stated || !moves) return;
   problem_.assumptions.emplace_back("sends between programs do not wait for their receivers");
 }
 
-void PlanBuilder::SetPlaces(TensorId first, const ProgramState& state, int32_t phase) {
+void PlanBuilder::SetPlaces(TensorId first, const ProgramState& state, int32_t phase,
+                            int32_t entry) {
   std::vector<lineage::Place>& places = problem_.schedule.places;
   places.resize(problem_.parallel.tensors.size());
-  for (size_t id = first; id < places.size(); ++id) places[id] = {state.index, phase};
+  for (size_t id = first; id < places.size(); ++id) places[id] = {state.index, phase, entry};
 }
 
 absl::StatusOr<Definitions> PlanBuilder::Start(ProgramState* state, const Operator& op,
@@ -81,6 +115,7 @@ absl::StatusOr<Definitions> PlanBuilder::BuildWait(ProgramState* state, const Op
     const TensorId id =
         AddOperator(*state, kWait, operand.tensor(), *std::move(copy), true, tensor.axes,
                     {started.result}, {started.output}, SourceOf(op, position), {}, {})[0];
+    problem_.parallel.operators.back().memory.view = true;
     definitions.emplace_back(started.output, id);
   }
   return definitions;
@@ -114,19 +149,26 @@ bool SameGroup(const Operator& a, const Operator& b) {
   return std::equal(x.begin(), x.end(), y.begin(), y.end());
 }
 
-// Both read the same tensors and are the same exchange; what a rank makes of the tensors that it
-// gets (the reduction) may differ.
-bool SameContribution(const Operator& a, const Operator& b) {
-  const auto exchange = [](const Operator& op) {
-    Collective collective = op.collective();
-    collective.clear_reduce();
-    return collective.SerializeAsString();
-  };
-  return exchange(a) == exchange(b) &&
-         std::equal(a.inputs().begin(), a.inputs().end(), b.inputs().begin(), b.inputs().end(),
-                    [](const Operand& x, const Operand& y) {
-                      return x.SerializeAsString() == y.SerializeAsString();
-                    });
+// The key by which the two are not one exchange, or empty: all ranks of a group read the same
+// tensor of theirs and do the same with what they get.
+std::string DifferentKey(const Operator& a, const Operator& b) {
+  const bool same_operands = std::equal(a.inputs().begin(), a.inputs().end(), b.inputs().begin(),
+                                        b.inputs().end(), [](const Operand& x, const Operand& y) {
+                                          return x.SerializeAsString() == y.SerializeAsString();
+                                        });
+  if (!same_operands) return "in";
+  const Collective &x = a.collective(), &y = b.collective();
+  const auto reduce = [](const Collective& c) { return c.reduce().empty() ? "sum" : c.reduce(); };
+  if (reduce(x) != reduce(y)) return "reduce";
+  if (x.dim() != y.dim()) return "dim";
+  if (x.split_dim() != y.split_dim()) return "split_dim";
+  if (x.concat_dim() != y.concat_dim()) return "concat_dim";
+  if (x.root() != y.root()) return "root";
+  if (x.has_shift() != y.has_shift() || x.shift() != y.shift()) return "shift";
+  const bool same_pairs = std::equal(
+      x.pairs().begin(), x.pairs().end(), y.pairs().begin(), y.pairs().end(),
+      [](const Pair& p, const Pair& q) { return p.from() == q.from() && p.to() == q.to(); });
+  return same_pairs ? "" : "pairs";
 }
 
 }  // namespace
@@ -160,12 +202,13 @@ absl::Status PlanBuilder::CheckTakePart(const ProgramState& state, const Operato
     if (!communicates(op)) continue;
     if (++taking_part == 1 && communicates(replaced) && op.op() == replaced.op() &&
         SameGroup(op, replaced)) {
-      // Ranks of one group share what each of them contributes.
-      if (SameContribution(op, replaced)) continue;
+      const std::string key = DifferentKey(op, replaced);
+      if (key.empty()) continue;
       return At(position,
                 absl::StrCat("the ranks that \"at\" names call ", text(op), " (",
-                             exception.replace(), ") with other operands, root or partners than ",
-                             "the others; replace what makes its operand instead"));
+                             exception.replace(), ") with another \"", key, "\" than the others ",
+                             "of their group: it would hang or mix up what they send; replace ",
+                             "what makes its operand, or what reads its result, instead"));
     }
     return At(position, absl::StrCat("in place of \"", exception.replace(),
                                      "\", only the ranks that \"at\" names issue ", text(op),

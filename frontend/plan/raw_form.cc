@@ -162,6 +162,9 @@ class Writer {
       }
       WriteSource(op.source, to->mutable_source());
       to->set_label(op.label);
+      to->set_overwrites(op.memory.overwrites + 1);
+      to->set_view(op.memory.view);
+      to->set_one_pass(op.memory.one_pass);
     }
     return absl::OkStatus();
   }
@@ -321,6 +324,11 @@ class Reader {
       }
       PLAN_ASSIGN_OR_RETURN(to.source, ReadSource(op.source()));
       to.label = op.label();
+      if (op.overwrites() < 0 || op.overwrites() > op.inputs_size()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("operator ", op.name(), " overwrites an operand that it does not have"));
+      }
+      to.memory = {op.overwrites() - 1, op.view(), op.one_pass()};
       for (sdfg::TensorId output : to.outputs) {
         if (output == sdfg::kNone) continue;
         if (output < 0 || output >= static_cast<int>(graph->tensors.size())) {

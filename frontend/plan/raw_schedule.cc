@@ -80,15 +80,17 @@ class Reader {
 
   absl::Status ReadPlaces() {
     for (const RawPlace& place : raw_.places()) {
+      if (place.phase() < 0 || place.entry() < 0) return Bad("a place is out of range");
       const int32_t phase = place.phase() - 1;
-      if (place.program() < 0 || place.program() >= raw_.programs_size() || phase < sdfg::kNone ||
+      const int32_t entry = place.entry() - 1;
+      if (place.program() < 0 || place.program() >= raw_.programs_size() ||
           phase >= raw_.programs(place.program()).phases_size()) {
         return Bad("a place is out of range");
       }
       if (place.count() < 1 || place.count() + out_.places.size() > graph_.tensors.size()) {
         return Bad("there are more places than tensors");
       }
-      out_.places.insert(out_.places.end(), place.count(), {place.program(), phase});
+      out_.places.insert(out_.places.end(), place.count(), {place.program(), phase, entry});
     }
     if (out_.places.size() != graph_.tensors.size()) return Bad("a tensor has no place");
     for (size_t id = 0; id < graph_.tensors.size(); ++id) {
@@ -121,7 +123,8 @@ void WriteRawSchedule(const lineage::Schedule& schedule, RawSchedule* out) {
   for (const lineage::Place& place : schedule.places) {
     if (out->places_size() > 0) {
       RawPlace* last = out->mutable_places(out->places_size() - 1);
-      if (last->program() == place.program && last->phase() == place.phase + 1) {
+      if (last->program() == place.program && last->phase() == place.phase + 1 &&
+          last->entry() == place.entry + 1) {
         last->set_count(last->count() + 1);
         continue;
       }
@@ -130,6 +133,7 @@ void WriteRawSchedule(const lineage::Schedule& schedule, RawSchedule* out) {
     to->set_count(1);
     to->set_program(place.program);
     to->set_phase(place.phase + 1);
+    to->set_entry(place.entry + 1);
   }
   for (const auto& [tensor, storage] : schedule.storage) {
     RawStorage* to = out->add_storage();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "frontend/plan/overwritten_operands.h"
 #include "frontend/plan/relation.h"
 #include "frontend/plan/remedies.h"
 #include "frontend/plan/reverse_mode.h"
@@ -48,6 +49,7 @@ class LogicalBuilder {
     PLAN_RETURN_IF_ERROR(AddInputs());
     PLAN_RETURN_IF_ERROR(CheckNames());
     PLAN_RETURN_IF_ERROR(AddOperators());
+    PLAN_RETURN_IF_ERROR(CheckOverwrittenOperands(specification_, out_, file_));
     PLAN_RETURN_IF_ERROR(AddPremises());
     return std::move(out_);
   }

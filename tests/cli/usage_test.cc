@@ -55,6 +55,37 @@ TEST(Usage, MissingFileIsAUsageErrorThatNamesTheFile) {
   }
 }
 
+TEST(Usage, WhatCannotBeWrittenIsAUsageErrorThatNamesThePath) {
+  const std::string file = TemporaryFile("file", "");
+  for (const std::string& option : std::vector<std::string>{
+           "--dump-smt /proc/none", "--dump-smt " + file, "--json /nonexistent/report.json"}) {
+    const Finished finished =
+        RunProgram("verify " + RepositoryPath("examples/mlp_tp2.json") + " " + option);
+    EXPECT_EQ(finished.exit_code, 64) << option;
+    EXPECT_THAT(finished.errors, HasSubstr(option.substr(option.find(' ') + 1)));
+  }
+}
+
+TEST(Usage, AMistypedCommandOrOptionNamesTheNearest) {
+  EXPECT_THAT(RunProgram("verfiy x").errors, HasSubstr("did you mean 'verify'?"));
+  EXPECT_THAT(RunProgram("verify x --engin smt").errors, HasSubstr("did you mean '--engine'"));
+  EXPECT_THAT(RunProgram("generate --microbatch 2").errors,
+              HasSubstr("did you mean '--microbatches'"));
+}
+
+TEST(Usage, TheManualPageAndCompletionsListEveryOption) {
+  const std::string manual = RunProgram("manual").output;
+  EXPECT_THAT(manual, StartsWith(".TH PLANPROOF 1"));
+  for (const std::string& command : kCommands) EXPECT_THAT(manual, HasSubstr(command));
+  EXPECT_THAT(manual, HasSubstr("accept\\-restrictions"));
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
+    const std::string script = RunProgram("completion " + shell).output;
+    EXPECT_THAT(script, HasSubstr("expect-schedule")) << shell;
+    EXPECT_THAT(script, HasSubstr("gpipe 1f1b interleaved")) << shell;
+  }
+  EXPECT_EQ(RunProgram("completion tcsh").exit_code, 64);
+}
+
 TEST(Usage, DirectoryIsAUsageError) { EXPECT_EQ(RunProgram("verify /tmp").exit_code, 64); }
 
 TEST(Usage, FileOfNoKnownFormatIsMalformedWithOneLine) {

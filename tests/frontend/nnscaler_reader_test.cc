@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -180,6 +181,31 @@ TEST_F(SmallPlanTest, StaticFaultsAreMalformedAndNamed) {
   ExpectError("dp2nm2", "dangling_gradient", malformed, "dangling tensor");
   ExpectError("pp2nm2", "wrong_rank", malformed, "unmatched communication");
   ExpectError("pp2nm2", "crossed_moves", malformed, "wait cycle: device 0 waits in MovePrim");
+}
+
+// Devices execute in the order of their cells.
+TEST_F(SmallPlanTest, WhatIsOverwrittenIsReadByNothingAfterwards) {
+  for (const std::string plan : {"single", "tp2", "dp2nm2"}) {
+    ExpectEquivalent(plan, "inplace", "inplace");
+    const auto error = [&plan](const std::string& fault, const std::string& logical_fault) {
+      return std::string(ReadSmall(plan, fault, logical_fault).status().message());
+    };
+    EXPECT_THAT(
+        error("inplace_read", "accumulated"),
+        testing::AllOf(testing::StartsWith("parallel plan: overwritten operand: relu, cell"),
+                       testing::HasSubstr("at model.py:6 computes in place (inplace) and "
+                                          "overwrites linear#"),
+                       testing::HasSubstr("after which add, cell"),
+                       testing::HasSubstr("at model.py:7 reads linear#"),
+                       testing::HasSubstr("on device 0")));
+    EXPECT_THAT(error("inplace_view", "inplace_view"),
+                testing::AllOf(testing::StartsWith("logical plan: overwritten operand: relu"),
+                               testing::HasSubstr("reads view#"),
+                               testing::HasSubstr("which may lie in the same memory")));
+    EXPECT_THAT(error("inplace_backward", "inplace_backward"),
+                testing::AllOf(testing::StartsWith("logical plan: overwritten operand: silu"),
+                               testing::HasSubstr("after which backward, cell")));
+  }
 }
 
 TEST_F(SmallPlanTest, AnUndeclaredOperatorIsUnknownNotMalformed) {

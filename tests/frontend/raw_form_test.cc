@@ -123,5 +123,22 @@ TEST(RawForm, NumbersAtTheEndsOfTheirTypesAreRefused) {
   }
 }
 
+TEST(RawForm, WhatIsOverwrittenAndWhereItIsComputedExist) {
+  for (const int32_t operand : {INT32_MIN, -1, 100}) {
+    EXPECT_THAT(Refusal([&](RawProblem* p) {
+                  p->mutable_parallel()->mutable_operators(0)->set_overwrites(operand);
+                }),
+                HasSubstr("overwrites an operand that it does not have"));
+  }
+  for (const int32_t out : {INT32_MIN, -1}) {
+    EXPECT_THAT(
+        Refusal([&](RawProblem* p) { p->mutable_schedule()->mutable_places(0)->set_entry(out); }),
+        HasSubstr("a place is out of range"));
+    EXPECT_THAT(
+        Refusal([&](RawProblem* p) { p->mutable_schedule()->mutable_places(0)->set_phase(out); }),
+        HasSubstr("a place is out of range"));
+  }
+}
+
 }  // namespace
 }  // namespace planproof::plan

@@ -41,6 +41,10 @@ FAULTS = {
     'shuffled': 'single: operators in another order; equivalent all the same',
     'unknown_operator': 'any: an operator that nothing declares',
     'accumulated': 'any: a gradient is written twice, once by each of two uses; equivalent',
+    'inplace': 'any: a relu overwrites its operand, which nothing reads any more; equivalent',
+    'inplace_read': 'any: a relu overwrites its operand, which an addition reads afterwards',
+    'inplace_view': 'any: the same through a view of the operand',
+    'inplace_backward': 'any: a silu overwrites its operand, which its backward reads',
     'multiref': 'any: the data is copied for two layers side by side; equivalent. In tp2 the copies'
                 ' gradients are partial, whatever their value maps say',
     'local_ids': 'tp2: two adapters pass a tensor of one id between their own primitives; equivalent',
@@ -240,6 +244,21 @@ def layers(b, device, batch, pieces=None, fault=''):
         nodes.append(b.operator('to', [device], [use['linear']], [converted], 7,
                                 dtype_or_device=CONVERSIONS[fault]))
         use['linear'] = converted
+    if fault.startswith('inplace'):
+        name = 'silu' if fault == 'inplace_backward' else 'relu'
+        relu = b.full(name, h._shape)
+        pieces_of_h = use['linear']._indmap._indices
+        if fault == 'inplace_view':
+            view = with_gradient(b, b.full('view', h._shape), pieces_of_h)
+            nodes.append(b.operator('identity', [device], [use['linear']], [view], 6))
+        result = with_gradient(b, relu, pieces_of_h)
+        nodes.append(b.operator(name, [device], [use['linear']], [result], 6, inplace=True))
+        use['linear'], before = result, use['linear']
+        if fault in ('inplace_read', 'inplace_view'):
+            total = with_gradient(b, b.full('add', h._shape), pieces_of_h)
+            nodes.append(b.operator('add', [device], [result, before if fault == 'inplace_read' else view],
+                                    [total], 7, alpha=1))
+            use['linear'] = total
     nodes.append(b.operator('linear', [device], [use['linear'], use['layers.1.weight']],
                             [use['linear_1']], 8, bias=None))
     nodes.append(b.operator('sum', [device], [use['linear_1']], [use['sum_1']], 9))

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -77,6 +78,56 @@ TEST(TextReport, FirstFiveLinesOfARefutationSayWhereToLook) {
             "  parallel   linear (cell 17), identity (cell 18); devices 4-6, 12; microbatches 0-1");
   EXPECT_EQ(lines[3], "  lineage    full [0:8, 0:1024] of layers.0.attention.wo");
   EXPECT_EQ(lines[4], "  witness    logical 3.25, parallel 1.5");
+}
+
+TEST(TextReport, ValuesAreShortAndInputsReadableUnlessAskedOtherwise) {
+  Result result = Refuted();
+  Violation& v = result.violations[0];
+  v.witness_place = "loss[0] on dp=1";
+  v.witness_logical = "[3.2500000000000001, 3.2500000000000004]";
+  v.witness_logical_short = "3.25";
+  v.witness_parallel_short = "1.5";
+  v.witness_precision = 53;
+  v.witness_inputs = {"x [2 = 2x{0,1}]: 1 2"};
+  v.witness_example = {"x = [1, 2]"};
+  const std::string text = TextReport(result);
+  EXPECT_THAT(text,
+              testing::HasSubstr("  witness    loss[0] on dp=1: logical 3.25, parallel 1.5\n"));
+  EXPECT_THAT(text, testing::HasSubstr("  inputs     x = [1, 2]\n"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("2x{0,1}")));
+  TextOptions options;
+  options.verbose = true;
+  const std::string all = TextReport(result, options);
+  EXPECT_THAT(all, testing::HasSubstr("logical [3.2500000000000001, 3.2500000000000004], parallel "
+                                      "1.5 (enclosures at 53 bits)"));
+  EXPECT_THAT(all, testing::HasSubstr("x [2 = 2x{0,1}]: 1 2"));
+}
+
+TEST(TextReport, LongLinesAreWrappedToTheTerminalAndNothingIsLost) {
+  Result result = Refuted();
+  TextOptions options;
+  options.columns = 60;
+  const std::vector<std::string> lines = Lines(TextReport(result, options));
+  std::string joined;
+  for (const std::string& line : lines) {
+    EXPECT_LE(line.size(), 60u) << line;
+    joined += line;
+  }
+  const auto without_blanks = [](std::string text) {
+    text.erase(
+        std::remove_if(text.begin(), text.end(), [](char c) { return c == ' ' || c == '\n'; }),
+        text.end());
+    return text;
+  };
+  EXPECT_EQ(without_blanks(joined), without_blanks(TextReport(result)));
+  EXPECT_EQ(lines[2].substr(0, 13), "             ");
+}
+
+TEST(TextLayout, WrappedLinesKeepLongWordsAndDoNotCountColours) {
+  EXPECT_EQ(Wrapped("a bb ccc", 4, 1), "a bb\n ccc");
+  EXPECT_EQ(Wrapped("aaaaaaaa b", 4, 1), "aaaaaaaa\n b");
+  EXPECT_EQ(Wrapped("short", 10, 2), "short");
+  EXPECT_EQ(Wrapped("\033[1mab\033[0m cd", 5, 0, 8), "\033[1mab\033[0m cd");
 }
 
 TEST(TextReport, AVagueRefutationOfAPlanFileSaysHowToNarrowIt) {

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Random plans with schedules, collectives in flight and shared buffers, against a simulation.
+"""Random plans with schedules, collectives in flight and shared memory, against a simulation.
 
-A plan of one to three programs gets random operators, phases, steps and buffers. Its programs are simulated
+A plan of one to three programs gets random operators, phases, steps and buffers, operators that overwrite their
+operand, and views of tensors. Its programs are simulated
 step by step by the rules of docs/plan-format.md, "Order of execution"; the verdict must be PROVED where the simulation
 ends and MALFORMED where it does not. Values play no part: the required output does not depend on the rest.
 
@@ -17,6 +18,9 @@ import tempfile
 from collections import Counter
 
 VARIES, ONCE = "varies over the microbatch", "is one for all microbatches"
+COMMUNICATE = ("move", "group", "reduce", "permute", "all_to_all")
+# These read other elements of an operand than the one that they would overwrite; no rank may overwrite what others read.
+NOT_IN_PLACE = ("flip", "permute", "all_to_all")
 
 
 class Program:
@@ -63,7 +67,7 @@ class Plan:
 
     def define(self, program, operator):
         """Appends the operator, which may be started only."""
-        if operator["kind"] in ("move", "group", "reduce") and self.random.random() < .33:
+        if operator["kind"] in COMMUNICATE and self.random.random() < .33:
             operator["async"] = "h" + operator["out"]
             self.in_flight.append((program, operator))
         else:
@@ -81,7 +85,8 @@ class Plan:
         if self.in_flight and r.random() < .4:
             return self.add_wait(r.randrange(len(self.in_flight)))
         program = r.choice(self.programs)
-        kind = r.choice(["silu", "silu", "add", "accumulate", "move", "move", "group", "reduce"])
+        kind = r.choice(["silu", "flip", "add", "accumulate", "move", "move", "group", "reduce", "permute",
+                         "all_to_all", "inplace" if r.random() < .5 else "silu", "view", "clone"])
         names = list(program.tensors)
         others = [p for p in self.programs if p is not program]
         if kind in ("move", "group") and not others:
@@ -144,11 +149,15 @@ class Plan:
     def add_buffers(self, program):
         r = self.random
         names = [op["out"] for op in program.operators if op["kind"] != "wait"]
-        if not names or r.random() < .5:
+        if not names or r.random() < .4:
             return
         for buffer in range(r.choice([1, 1, 2])):
             slots = r.choice([1, 1, 2, self.microbatches])
-            for tensor in r.sample(names, min(len(names), r.choice([1, 1, 2, 3]))):
+            chosen = r.sample(names, min(len(names), r.choice([1, 1, 2, 3])))
+            if r.random() < .5:  # a result and what it is computed from
+                made = r.choice([op for op in program.operators if op["kind"] != "wait"])
+                chosen = [made["out"]] + made["in"][:1]
+            for tensor in chosen:
                 program.buffers.setdefault(tensor, (f"buffer{buffer}", slots))
 
     def json(self):
@@ -157,14 +166,18 @@ class Plan:
             operators, phase = [], None
             for op in program.operators:
                 kind = op["kind"]
-                text = {"op": {"group": "all_reduce", "reduce": "all_reduce"}.get(kind, kind)}
+                text = {"op": {"group": "all_reduce", "reduce": "all_reduce", "inplace": "relu",
+                               "view": "identity"}.get(kind, kind)}
                 text["in"] = {"wait": lambda: op["handle"], "move": lambda: f"{op['sender'].name}:{op['sent']}",
                               "group": lambda: [f"{p}:{t}" for p, t in op["meeting"]]}.get(
                                   kind, lambda: op["in"])()
                 if kind != "wait":
                     text["out"] = op["out"]
-                if kind == "reduce":
+                if kind in ("reduce", "permute", "all_to_all"):
                     text["over"] = "tp"
+                text.update({"permute": {"shift": 1}, "all_to_all": {"split_dim": 1, "concat_dim": 1},
+                             "flip": {"attrs": {"dims": [1]}},
+                             "inplace": {"attrs": {"inplace": True}}}.get(kind, {}))
                 for key in ("async", "channel"):
                     if key in op:
                         text[key] = op[key]
@@ -197,6 +210,7 @@ class Simulation:
         self.plan = plan
         self.all = range(plan.microbatches)
         self.inputs = {("x", m) for m in self.all} | {("c", None)}
+        self.memory = {p.name: self.memory_of(p) for p in plan.programs}
         self.events = {p.name: self.events_of(p) for p in plan.programs}  # operator, microbatch, step
 
     def run(self):
@@ -228,6 +242,31 @@ class Simulation:
             begun.add(phase)
         return events
 
+    def memory_of(self, program):
+        """Tensor: (memory, slots, whether it is a view), for those that share memory."""
+        same = {}
+
+        def root(tensor):
+            while same.setdefault(tensor, tensor) != tensor:
+                tensor = same[tensor]
+            return tensor
+
+        overwritten = [op["in"][0] for op in program.operators if op["kind"] == "inplace"]
+        views = {op["out"] for op in program.operators
+                 if op["kind"] == "view" and op["out"] not in program.buffers}
+        for op in program.operators:
+            if op["kind"] == "inplace" or op["out"] in views:
+                same[root(op["out"])] = root(op["in"][0])
+        memory = {t: (*where, False) for t, where in program.buffers.items()}
+        for tensor in overwritten:
+            group = [t for t in list(same) if root(t) == root(tensor)]
+            stated = {program.buffers[t] for t in group if t in program.buffers}
+            if len(stated) > 1:
+                raise Fault("one memory, two buffers")
+            where = stated.pop() if stated else ("memory of " + root(tensor), self.plan.microbatches)
+            memory.update((t, (*where, t in views)) for t in group)
+        return memory
+
     def read(self, program, op, m):
         """What the instance reads of its own program."""
         for tensor in op["in"]:
@@ -239,9 +278,11 @@ class Simulation:
                 yield from ((tensor, k) for k in self.all)
 
     def check_reads(self, program):
-        """The step of every instance."""
-        there, begun = dict.fromkeys(self.inputs, -1), set()
+        """When every instance is there, and sent: step, place in the list, microbatch within the step."""
+        there, begun = {(t, m): (-1, "xc".index(t), m or 0) for t, m in self.inputs}, set()
+        listed = {id(op): number for number, op in enumerate(program.operators)}
         for op, m, step in self.events[program.name]:
+            one = program.steps is not None and program.steps[step][1] is not None
             if any(instance not in there for instance in self.read(program, op, m)):
                 raise Fault("read before it is computed")
             if op["kind"] == "wait" and (op["handle"], m) not in begun:
@@ -249,7 +290,7 @@ class Simulation:
             if "async" in op:
                 begun.add((op["async"], m))
             else:
-                there[(op["out"], m)] = step
+                there[(op["out"], m)] = (step, listed[id(op)], 0 if one else m or 0)
         return there
 
     def check_progress(self):
@@ -289,11 +330,13 @@ class Simulation:
         last = {}
         for name, events in self.events.items():
             for op, m, _ in events:
-                if op["kind"] != "move" or op["sent"] in ("x", "c"):
+                if op["kind"] != "move":
                     continue
+                if op["sent"] in ("x", "c") and op["sent"] not in self.memory[op["sender"].name]:
+                    continue  # sent when it is asked for
                 sent = computed[op["sender"].name][(op["sent"], m)]
                 key = (op["sender"].name, name, op.get("channel"))
-                if sent < last.get(key, 0):
+                if sent < last.get(key, sent):
                     raise Fault("messages cross")
                 last[key] = sent
 
@@ -308,30 +351,42 @@ class Simulation:
             raise Fault("collectives in different order")
 
     def check_buffers(self, program):
+        memory = self.memory[program.name]
         holds, in_flight = {}, {}
 
         def slot(tensor, m):
-            buffer, slots = program.buffers[tensor]
-            return buffer, 0 if m is None else m % slots
+            name, slots, _ = memory[tensor]
+            return name, 0 if m is None else m % slots
 
+        for tensor, m in sorted(self.inputs, key=str):
+            if tensor in memory:
+                if slot(tensor, m) in holds:
+                    raise Fault("two inputs in one buffer")
+                holds[slot(tensor, m)] = {(tensor, m)}
         for op, m, _ in self.events[program.name]:
-            owned = [i for i in self.read(program, op, m) if i[0] in program.buffers]
-            if any(holds.get(slot(*instance)) != instance for instance in owned):
+            owned = [i for i in self.read(program, op, m) if i[0] in memory]
+            if any(i not in holds.get(slot(*i), ()) for i in owned):
                 raise Fault("read after it is overwritten")
             result = (op["out"], m)
-            mine = slot(*result) if op["out"] in program.buffers else None
+            mine = slot(*result) if op["out"] in memory else None
             if op["kind"] == "wait":
                 for flights in in_flight.values():
                     flights.discard((op["handle"], m))
+            elif mine is not None and memory[op["out"]][2]:
+                holds[mine].add(result)
+                continue
             elif mine is not None and in_flight.get(mine):
                 raise Fault("written in flight")
+            elif mine is not None and op["kind"] in NOT_IN_PLACE:
+                if any(i in holds.get(mine, ()) for i in owned):
+                    raise Fault("overwritten while it is read")
             if mine is not None:
-                holds[mine] = result if "async" not in op else None
+                holds[mine] = {result} if "async" not in op else set()
             if "async" in op:
                 for used in [slot(*i) for i in owned] + ([mine] if mine else []):
                     in_flight.setdefault(used, set()).add((op["async"], m))
-        if program.name == "p0" and "y" in program.buffers:
-            if any(holds.get(slot("y", m)) != ("y", m) for m in self.all):
+        if program.name == "p0" and "y" in memory:
+            if any(("y", m) not in holds.get(slot("y", m), ()) for m in self.all):
                 raise Fault("required output overwritten")
 
 

@@ -94,6 +94,13 @@ TEST(Declaration, CompositeDimensionsAreDigits) {
             "operator f: operand x has extent 7 in dimension 1; expected a multiple of 2");
 }
 
+// A digit of extent 1 has the value 0: another one would be an element that does not exist.
+TEST(Declaration, APartOfExtentOneOfACompositeIndexIsZero) {
+  EXPECT_THAT(Instance("op f(x[(a b:2)]) -> y[i:2] = x[(i i)]", "f", {Tensor({2})}),
+              HasSubstr("part 0 of this composite index has extent 1 and is not always 0"));
+  EXPECT_EQ(Instance("op f(x[(a b:2)]) -> y[i:2] = x[(0 i)]", "f", {Tensor({2})}), "y[i] = x[i]");
+}
+
 TEST(Declaration, AlternativesAreChosenByAttributes) {
   std::string text = R"(
 op f(x) {mode = "a"} when mode = "a" -> y = x + 1

@@ -136,6 +136,19 @@ TEST_F(ImplicationTest, AnInstanceGivesEachSymbolOneValue) {
   EXPECT_FALSE(Follows(PremiseKind::kNonZero, arena_.Add(X(j), Element(kY, Affine(0)))));
 }
 
+// The value of a symbol is read off an index beside a bound one, and off its multiples.
+TEST_F(ImplicationTest, InstanceOfASumOverStrides) {
+  const auto sum = [&](const Affine& start) {
+    const Symbol k = Index(0, 1);
+    return arena_.Sum({k, {0, 2}}, Element(kX, start + Affine::Of(k)));
+  };
+  implication_.Assume(PremiseKind::kNonZero, sum(Affine::Of(Index(0, 3), 2)));
+  EXPECT_TRUE(Follows(PremiseKind::kNonZero, sum(Affine::Of(Index(1, 2), 2))));
+  EXPECT_FALSE(Follows(PremiseKind::kNonZero, sum(Affine(3))));
+  EXPECT_FALSE(Follows(PremiseKind::kNonZero, sum(Affine::Of(Index(0, 2), 2) + Affine(1))));
+  EXPECT_FALSE(Follows(PremiseKind::kNonZero, sum(Affine::Of(Index(0, 6)))));
+}
+
 // The symbols of the premise may be those of the fact, in other places.
 TEST_F(ImplicationTest, SymbolsOfFactAndPremiseMayBeTheSame) {
   const Symbol i = Index(), j = Index();

@@ -311,5 +311,22 @@ TEST_F(TermRulesTest, RootsAndLogarithms) {
       arena_->Sub(arena_->Log(arena_->Mul(x, y)), arena_->Add(arena_->Log(x), arena_->Log(y)))));
 }
 
+// The derivative of relu computed from its result is that computed from its operand.
+TEST_F(TermRulesTest, AMaximumWithANumberThatIsNotPositiveIsPositiveWhereTheOtherIs) {
+  const PolyId u = Element(0, Affine(0), Affine(0));
+  const PolyId v = Element(1, Affine(0), Affine(0));
+  const auto max = [this](const Rational& c, PolyId p) {
+    return arena_->Max(arena_->Constant(c), p);
+  };
+  const PolyId positive = arena_->RealPositive(u);
+  EXPECT_EQ(arena_->RealPositive(max(0, u)), positive);
+  EXPECT_EQ(arena_->RealPositive(arena_->Scale(max(Rational(-1, 2), u), 3)), positive);
+  EXPECT_EQ(arena_->RealPositive(arena_->Scale(max(0, u), -1)), kZeroPoly);
+  EXPECT_EQ(arena_->RealPositive(max(Rational(1, 2), u)), arena_->Constant(1));
+  EXPECT_NE(arena_->RealPositive(arena_->Max(u, v)), positive);
+  EXPECT_NE(arena_->RealPositive(arena_->Add(max(0, u), v)), positive);
+  EXPECT_NE(arena_->RealPositive(arena_->Add(max(0, u), arena_->Constant(-1))), positive);
+}
+
 }  // namespace
 }  // namespace planproof::solver

@@ -52,6 +52,23 @@ def instance_rows():
                  single({"x": {}}, [op("pick", "x", "y", a="=tp + 3")], mesh={"tp": 2}),
                  "instances of an operator compared node by node that were built in another order",
                  operators=pick)
+    # On rank r the element r mod 2: the derivatives of ranks 0 and 2 to 4 have three forms, of which
+    # one reproduces another.
+    rotated = ["op whole(x[p]) -> y[i:{n}] = x[i % 2]",
+               "op whole_but_first(x[p]) -> y[i:{n}] = where(i == 0, x[1], x[i % 2])",
+               "op one(x[p]) {{s: int}} -> y[i:1] = x[(i + s) % 2]"]
+    for n in (5, 7):
+        for name, model_op, verdict in (("right", "whole", "PROVED"),
+                                        ("wrong", "whole_but_first", "REFUTED")):
+            model = spec([op(model_op, "x", "y"), op("mul", ["y", "g"], "z"), op("sum", "z", "l")],
+                         ["grad.x"], inputs={"x": [2], "g": [n]}, gradients={"loss": "l", "of": ["x"]})
+            case(f"S12_derivative_by_rank_{name}_{n}", verdict, model,
+                 single({"x": {}, "g": {"0": "a"}},
+                        [op("one", "x", "y", s="=a"),
+                         {"backward": "y", "grad": {"y": "g"}, "out": {"x": "px"}},
+                         over("all_reduce", "a", "px", "grad.x")], mesh={"a": n}),
+                 "ranks that another form reproduces get the default form", operators=[
+                     text.format(n=n) for text in rotated])
     for n in (4, 3):
         signs = [op("lt", ["x", 0], "a"), op("lt", ["z", 0], "b")]
         sums = [op("float", "a", "a.f"), op("float", "b", "b.f"), op("add", ["a.f", "b.f"], "y")]
@@ -59,6 +76,10 @@ def instance_rows():
         case(f"S13_truth_values_added_{n}", "MALFORMED", model,
              single(["x", "z"], signs + [op("add", ["a", "b"], "c"), op("float", "c", "y")]),
              "the sum of two truth values is their disjunction")
+        case(f"S13_required_as_truth_value_{n}", "MALFORMED",
+             spec([op("lt", ["x", "z"], "a"), op("float", "a", "y")], ["y"],
+                  inputs={"x": [n], "z": [n]}), single(["x", "z"], [op("lt", ["x", "z"], "y")]),
+             "what reads the output adds truth values where the model adds numbers", judge=False)
         case(f"S13_numbers_added_{n}", "PROVED", model, single(["x", "z"], signs + sums),
              "the same, of numbers")
         model = spec([op("long", "x", "a"), op("add", ["a", "a"], "b"), op("float", "b", "y")], ["y"],
