@@ -1,5 +1,7 @@
 #include "sdfg/adjoint_expressions.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -35,12 +37,122 @@ ExprId AdjointExpressions::Multiply(ExprId a, ExprId b) {
   const Node& left = b_.node(a);
   const Node& right = b_.node(b);
   if (left.op == Op::kReal && right.op == Op::kReal) return b_.Real(left.real * right.real);
+  if (TraitsOf(a).is_choice && TraitsOf(b).can_be_undefined) {
+    return Within(a, [&](ExprId branch) { return Multiply(branch, b); });
+  }
   return b_.Binary(Op::kMul, a, b);
 }
 
 ExprId AdjointExpressions::Divide(ExprId a, ExprId b) {
   if (IsReal(a, 0) || IsReal(b, 1)) return a;
+  if (TraitsOf(a).is_choice) {
+    return Within(a, [&](ExprId branch) { return Divide(branch, b); });
+  }
   return b_.Binary(Op::kDiv, a, b);
+}
+
+ExprId AdjointExpressions::Where(ExprId condition, bool holds, ExprId a) {
+  if (TraitsOf(a).is_choice && TraitsOf(condition).can_be_undefined) {
+    return Within(a, [&](ExprId branch) { return Where(condition, holds, branch); });
+  }
+  return holds ? Select(condition, a, Zero()) : Select(condition, Zero(), a);
+}
+
+ExprId AdjointExpressions::WhereAll(std::vector<ExprId> conditions, ExprId value) {
+  // Outermost last. What says that an index lies within its tensor reads less deeply than what
+  // reads at that index.
+  std::stable_sort(conditions.begin(), conditions.end(),
+                   [&](ExprId a, ExprId b) { return TraitsOf(a).reads > TraitsOf(b).reads; });
+  for (ExprId condition : conditions) value = Where(condition, true, value);
+  return value;
+}
+
+// Indices that are read from tensors are within theirs by premises.
+bool AdjointExpressions::MayReadOutside(const Node& read) {
+  const Shape& shape = b_.function().inputs[read.input].shape;
+  for (size_t d = 0; d < read.args.size(); ++d) {
+    const std::optional<IntRange> range = index_.Range(read.args[d]);
+    if (range && (range->low < 0 || range->high >= shape[d])) return true;
+  }
+  return false;
+}
+
+AdjointExpressions::Traits AdjointExpressions::TraitsOf(ExprId id) {
+  for (ExprId next = static_cast<ExprId>(traits_.size()); next <= id; ++next) {
+    const Node& node = b_.node(next);
+    Traits traits;
+    const bool reads = node.op == Op::kElement || node.op == Op::kIntElement;
+    for (ExprId arg : node.args) {
+      traits.can_be_undefined |= traits_[arg].can_be_undefined;
+      traits.reads = std::max(traits.reads, traits_[arg].reads);
+    }
+    if (reads) {
+      ++traits.reads;
+      traits.can_be_undefined |= MayReadOutside(node);
+    }
+    switch (node.op) {
+      case Op::kDiv:
+      case Op::kLog:
+        traits.can_be_undefined = true;
+        break;
+      case Op::kPow:
+        traits.can_be_undefined |= !node.real.IsInteger() || node.real.Sign() < 0;
+        break;
+      case Op::kSelect:
+        traits.is_choice = true;
+        break;
+      case Op::kAdd:
+      case Op::kMul:
+      case Op::kNeg:
+      case Op::kSum:
+        for (ExprId arg : node.args) traits.is_choice |= traits_[arg].is_choice;
+        break;
+      default:
+        break;
+    }
+    traits_.push_back(traits);
+  }
+  return traits_[id];
+}
+
+ExprId AdjointExpressions::Within(ExprId choice, const std::function<ExprId(ExprId)>& linear,
+                                  int depth) {
+  if (depth > kMaxNesting) too_deep_ = true;
+  if (failed()) return choice;
+  if (!TraitsOf(choice).is_choice) return linear(choice);
+  const Node node = b_.node(choice);  // a copy: building moves the nodes
+  const auto inner = [&](ExprId arg) { return Within(arg, linear, depth + 1); };
+  switch (node.op) {
+    case Op::kSelect: {
+      const ExprId a = inner(node.args[1]);
+      return Select(node.args[0], a, inner(node.args[2]));
+    }
+    case Op::kAdd: {
+      ExprId sum = Zero();
+      ExprId rest = choice;  // a chain of summands, which may be long
+      while (b_.node(rest).op == Op::kAdd && TraitsOf(rest).is_choice) {
+        const ExprId left = b_.node(rest).args[0];
+        sum = Add(inner(b_.node(rest).args[1]), sum);
+        rest = left;
+      }
+      return Add(inner(rest), sum);
+    }
+    case Op::kNeg:
+      return Negate(inner(node.args[0]));
+    case Op::kMul: {
+      const bool first = TraitsOf(node.args[0]).is_choice;
+      const ExprId factor = node.args[first ? 1 : 0];
+      return Within(
+          node.args[first ? 0 : 1], [&](ExprId branch) { return linear(Multiply(branch, factor)); },
+          depth + 1);
+    }
+    default: {  // kSum
+      const IndexVariable variable = b_.function().vars[node.var];
+      const VarId fresh = b_.AddVar(variable.name, variable.extent);
+      const ExprId body = Substitute(node.args[0], {{node.var, b_.Index(fresh)}});
+      return b_.Reduce(Op::kSum, fresh, inner(body));
+    }
+  }
 }
 
 ExprId AdjointExpressions::Negate(ExprId a) {

@@ -41,30 +41,23 @@ absl::StatusOr<std::pair<ExprId, ExprId>> TieWeights(AdjointExpressions* e, bool
 }
 
 // Weight of the body's value at one index in the derivative of a maximum or minimum over the
-// indices `vars`.
-absl::StatusOr<ExprId> ReductionWeight(AdjointExpressions* e, TieRule tie,
-                                       const std::vector<VarId>& vars, ExprId body, ExprId value) {
+// index `var`.
+absl::StatusOr<ExprId> ReductionWeight(AdjointExpressions* e, TieRule tie, VarId var, ExprId body,
+                                       ExprId value) {
   IndexFunctionBuilder& f = e->builder();
   const ExprId attains = e->Indicator(f.Binary(Op::kRealEq, body, value));
   if (tie == TieRule::kAll) return attains;
   // Values at other indices that attain the extremum as well, earlier ones for kFirst.
-  std::vector<VarId> others;
-  Substitution to_others;
-  for (VarId var : vars) {
-    const IndexVariable variable = f.function().vars[var];
-    others.push_back(f.AddVar(variable.name, variable.extent));
-    to_others[var] = f.Index(others.back());
-  }
-  ExprId counted = e->Indicator(f.Binary(Op::kRealEq, e->Substitute(body, to_others), value));
+  const IndexVariable variable = f.function().vars[var];
+  const VarId other = f.AddVar(variable.name, variable.extent);
+  ExprId counted =
+      e->Indicator(f.Binary(Op::kRealEq, e->Substitute(body, {{var, f.Index(other)}}), value));
   if (tie == TieRule::kFirst) {
-    if (vars.size() != 1) return absl::InternalError("joint reduction with the tie rule first");
-    const ExprId earlier = f.Binary(Op::kIntLess, f.Index(others[0]), f.Index(vars[0]));
+    const ExprId earlier = f.Binary(Op::kIntLess, f.Index(other), f.Index(var));
     counted = e->Multiply(e->Indicator(earlier), counted);
   }
-  for (VarId other : others) counted = f.Reduce(Op::kSum, other, counted);
+  counted = f.Reduce(Op::kSum, other, counted);
   switch (tie) {
-    case TieRule::kEven:
-      return e->Divide(attains, counted);
     case TieRule::kFirst:
       return e->Multiply(attains, e->Indicator(f.Binary(Op::kRealEq, counted, f.Real(0))));
     case TieRule::kZero:
@@ -118,6 +111,29 @@ std::vector<int> DifferentiableArguments(const Node& node) {
     default:
       return {};
   }
+}
+
+std::vector<ExprId> EvenWeights(AdjointExpressions* e, const std::vector<TiedOperand>& operands,
+                                ExprId value) {
+  IndexFunctionBuilder& f = e->builder();
+  std::vector<ExprId> attains;
+  ExprId count = e->Zero();
+  for (const TiedOperand& operand : operands) {
+    attains.push_back(e->Indicator(f.Binary(Op::kRealEq, operand.body, value)));
+    std::vector<VarId> others;
+    Substitution to_others;
+    for (VarId var : operand.vars) {
+      const IndexVariable variable = f.function().vars[var];
+      others.push_back(f.AddVar(variable.name, variable.extent));
+      to_others[var] = f.Index(others.back());
+    }
+    ExprId counted =
+        e->Indicator(f.Binary(Op::kRealEq, e->Substitute(operand.body, to_others), value));
+    for (VarId other : others) counted = f.Reduce(Op::kSum, other, counted);
+    count = e->Add(count, counted);
+  }
+  for (ExprId& weight : attains) weight = e->Divide(weight, count);
+  return attains;
 }
 
 absl::StatusOr<std::vector<ExprId>> LocalAdjoints(AdjointExpressions* e,
@@ -186,8 +202,8 @@ absl::StatusOr<std::vector<ExprId>> LocalAdjoints(AdjointExpressions* e,
       break;
     }
     case Op::kSelect:
-      parts[1] = e->Select(args[0], adjoint, e->Zero());
-      parts[2] = e->Select(args[0], e->Zero(), adjoint);
+      parts[1] = e->Where(args[0], true, adjoint);
+      parts[2] = e->Where(args[0], false, adjoint);
       break;
     case Op::kSum:
       parts = {adjoint};
@@ -195,7 +211,7 @@ absl::StatusOr<std::vector<ExprId>> LocalAdjoints(AdjointExpressions* e,
     case Op::kReduceMax:
     case Op::kReduceMin: {
       const absl::StatusOr<ExprId> weight =
-          ReductionWeight(e, node.tie, local.reduced, args[0], local.value);
+          ReductionWeight(e, node.tie, node.var, args[0], local.value);
       if (!weight.ok()) return weight.status();
       parts = {scaled(*weight)};
       break;

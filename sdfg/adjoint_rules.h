@@ -20,9 +20,6 @@ struct LocalDerivative {
   const std::vector<bool>& wanted;  // arguments whose adjoint is asked for
   ExprId value;                     // forward value of the node
   ExprId adjoint;                   // adjoint of the node
-  // Variables that a maximum or minimum reduces over: node.var, and those of the same reduction
-  // directly below, when args[0] is the innermost body.
-  const std::vector<VarId>& reduced;
 };
 
 // What the node contributes to the adjoint of each argument, kNoExpr for nothing. For reductions it
@@ -30,6 +27,17 @@ struct LocalDerivative {
 // one is needed, Unimplemented for opaque functions.
 absl::StatusOr<std::vector<ExprId>> LocalAdjoints(AdjointExpressions* e,
                                                   const LocalDerivative& local);
+
+// One operand of a maximum or minimum of several, at each value of `vars`.
+struct TiedOperand {
+  ExprId body = kNoExpr;
+  std::vector<VarId> vars;
+};
+
+// The share of each operand in the derivative of the maximum (or minimum) of all of them, whose
+// value is `value`, by the tie rule kEven: 1 / n for each of the n values that are equal to it.
+std::vector<ExprId> EvenWeights(AdjointExpressions* e, const std::vector<TiedOperand>& operands,
+                                ExprId value);
 
 }  // namespace planproof::sdfg
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sdfg/narrow_types.h"
+#include "sdfg/whole_numbers.h"
 
 namespace planproof::sdfg {
 namespace {
@@ -39,8 +40,9 @@ class Assembly {
   // The reduction of the given terms, at least one.
   absl::StatusOr<ExprId> Reduce(const std::vector<ExprId>& terms, ReduceKind kind) {
     if (absl::Status status = CheckSum(kind); !status.ok()) return status;
-    if (integer_ && kind == ReduceKind::kAvg) {
-      return absl::InvalidArgumentError("the average of integers is not an integer");
+    if (integer_ && kind == ReduceKind::kAvg) return NoAverage();
+    if (integer_ && kind == ReduceKind::kSum && terms.size() > 1) {
+      builder_.AddAssumption(kNoOverflow);
     }
     ExprId result = terms[0];
     for (size_t i = 1; i < terms.size(); ++i) result = Combine(result, terms[i], kind);
@@ -52,24 +54,19 @@ class Assembly {
   absl::StatusOr<ExprId> ReduceAxis(int input, std::vector<ExprId> indices, int axis,
                                     int64_t extent, ReduceKind kind) {
     if (absl::Status status = CheckSum(kind); !status.ok()) return status;
-    if (integer_) {  // sums and maxima over an index are real-valued
-      std::vector<ExprId> terms;
-      for (int64_t i = 0; i < extent; ++i) {
-        indices[axis] = builder_.Int(i);
-        terms.push_back(Read(input, indices));
-      }
-      return Reduce(terms, kind);
-    }
+    if (integer_ && kind == ReduceKind::kAvg) return NoAverage();
     const VarId var = builder_.AddVar("r", extent);
     indices[axis] = builder_.Index(var);
-    const ExprId body = Read(input, indices);
+    ExprId body = Read(input, indices);
+    if (integer_) body = builder_.Unary(Op::kPosition, body);
     switch (kind) {
       case ReduceKind::kMax:
-        return builder_.Reduce(Op::kReduceMax, var, body);
+        return OfType(builder_.Reduce(Op::kReduceMax, var, body));
       case ReduceKind::kMin:
-        return builder_.Reduce(Op::kReduceMin, var, body);
+        return OfType(builder_.Reduce(Op::kReduceMin, var, body));
       case ReduceKind::kSum:
-        return builder_.Reduce(Op::kSum, var, body);
+        if (integer_) builder_.AddAssumption(kNoOverflow);
+        return OfType(builder_.Reduce(Op::kSum, var, body));
       case ReduceKind::kAvg:
         return Scale(builder_.Reduce(Op::kSum, var, body), extent);
     }
@@ -110,8 +107,14 @@ class Assembly {
                              b);
     }
     if (sum) return builder_.IntAdd(a, b);
-    const ExprId less = builder_.Binary(Op::kIntLess, a, b);
-    return kind == ReduceKind::kMax ? builder_.Select(less, b, a) : builder_.Select(less, a, b);
+    return OfType(builder_.Binary(kind == ReduceKind::kMax ? Op::kMax : Op::kMin,
+                                  builder_.Unary(Op::kPosition, a),
+                                  builder_.Unary(Op::kPosition, b)));
+  }
+  // A value that is a whole number as one of the function's type.
+  ExprId OfType(ExprId value) { return integer_ ? builder_.Unary(Op::kWhole, value) : value; }
+  static absl::Status NoAverage() {
+    return absl::InvalidArgumentError("the average of integers is not an integer");
   }
   ExprId Scale(ExprId value, int64_t count) {
     return builder_.Binary(Op::kMul, builder_.Real(Rational(1, count)), value);

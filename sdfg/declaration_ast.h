@@ -7,6 +7,7 @@
 #define PLANPROOF_SDFG_DECLARATION_AST_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -99,7 +100,25 @@ struct OutputDeclaration {
   SyntaxId body = kNoSyntax;
 };
 
-enum class AttributeType : uint8_t { kAny, kInt, kReal, kBool, kString, kInts };
+enum class AttributeType : uint8_t {
+  kAny,
+  kInt,
+  kReal,
+  kBool,
+  kString,
+  kInts,       // a single integer counts as a list of one
+  kIntOrInts,  // a single integer is something else than a list of one
+  kDType,      // the name of an element type; its value is DTypeName's
+  kDevice,     // "cuda", "cuda:3", 3
+  kDTypeOrDevice,
+};
+
+// low <= number, and number <= high if it ends `with_high`, else number < high.
+struct NumberInterval {
+  solver::Rational low;
+  std::optional<solver::Rational> high;
+  bool with_high = false;
+};
 
 struct AttributeDeclaration {
   enum class Kind : uint8_t {
@@ -109,8 +128,10 @@ struct AttributeDeclaration {
   } kind = Kind::kValue;
   std::string name;
   AttributeType type = AttributeType::kAny;
+  std::vector<AttributeValue> choices;     // a closed list; empty: every value of the type
+  std::optional<NumberInterval> interval;  // of every number
   bool required = false;
-  AttributeValue fallback;
+  AttributeValue fallback;  // always accepted
   TextPosition position;
 };
 

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "sdfg/index_digits.h"
 #include "sdfg/index_range.h"
+#include "sdfg/whole_numbers.h"
 
 namespace planproof::sdfg {
 namespace {
@@ -372,6 +373,12 @@ ExpressionEvaluator::Values ExpressionEvaluator::Reduce(const Syntax& node, cons
                                       op == Op::kSum ? TieRule::kNone : declaration_.tie);
   }
   if (node.name == "mean") {
+    const IndexFunction& function = instance_.builder.function();
+    if (IsWhole(function, *term) && ReadsIntegers(function, *term)) {
+      return instance_.Error(node.position,
+                             "the mean of integers is not taken; convert them first, e.g. with "
+                             "\"float\"");
+    }
     if (count == 0) return instance_.Error(node.position, "the mean of no elements is undefined");
     return arithmetic_.Binary("*", ValueArithmetic::Real(result),
                               ValueArithmetic::Constant(solver::Rational(1, count)));

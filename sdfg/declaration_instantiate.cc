@@ -9,6 +9,7 @@
 #include "sdfg/declaration_shapes.h"
 #include "sdfg/index_digits.h"
 #include "sdfg/narrow_types.h"
+#include "sdfg/whole_numbers.h"
 
 namespace planproof::sdfg {
 namespace {
@@ -67,41 +68,69 @@ class Instantiation {
     expressions_.StartOutput(number, scope);
     absl::StatusOr<Value> value = expressions_.Evaluate(output.body, scope);
     if (!value.ok()) return value.status();
+    const absl::StatusOr<DType> type = TypeOf(output, *value);
+    if (!type.ok()) return type.status();
     // The sort of the body and the element type agree: integers are read as indices elsewhere.
-    DType dtype = ResultType(output);
-    if (IsNarrow(dtype) && !Keeps(dtype, *value)) {
-      // Reductions of one tensor count in 64 bits.
-      const bool reduces = !output.pattern.elementwise && TensorOperands() == 1;
-      const bool stated = output.dtype != DType::kUnknown;
-      if (stated || (!reduces && !LiteralPromotes(dtype))) {
+    const DType dtype = *type;
+    bool keep = IsInteger(dtype) || (dtype == DType::kUnknown && value->sort == Value::Sort::kInt);
+    absl::StatusOr<ExprId> body = keep && value->sort == Value::Sort::kReal
+                                      ? instance_.builder.Unary(Op::kWhole, value->id)
+                                  : keep ? expressions_.arithmetic().ToInt(*value)
+                                         : expressions_.arithmetic().ToReal(*value);
+    if (!body.ok()) {
+      return instance_.Error(d_.syntax[output.body].position, std::string(body.status().message()));
+    }
+    if (IsInteger(dtype) && !Keeps(dtype, *value) &&
+        ReadsIntegers(instance_.builder.function(), *body)) {
+      instance_.builder.AddAssumption(kNoOverflow);
+    }
+    int added = instance_.builder.AddOutput(output.pattern.name, dims, dtype);
+    instance_.builder.SetBody(added, *body);
+    if (d_.stop_gradient) instance_.builder.SetStopGradient(added);
+    return number == 0 ? Premises(added, scope) : absl::OkStatus();
+  }
+
+  // The element type of the output, whose elements are this: what is stated, or that of the
+  // operands as PyTorch promotes it.
+  absl::StatusOr<DType> TypeOf(const OutputDeclaration& output, const Value& value) const {
+    const DType dtype = ResultType(output);
+    const bool whole = IsWholeValue(value);
+    const bool stated = output.dtype != DType::kUnknown || !output.dtype_like.empty();
+    // Reductions of one tensor count in 64 bits.
+    const bool reduces = !output.pattern.elementwise && TensorOperands() == 1;
+    if (IsNarrow(dtype) && !Keeps(dtype, value)) {
+      if (output.dtype != DType::kUnknown || (!reduces && !LiteralPromotes(dtype))) {
         return instance_.Error(
             d_.syntax[output.body].position,
             std::string("the result would be computed in ") + DTypeName(dtype) +
                 (dtype == DType::kBool ? ", where 1 + 1 is 1" : ", which may wrap around") +
                 "; convert an operand first, e.g. with \"long\" or \"float\"");
       }
-      dtype = DType::kFloat32;
+      return whole ? DType::kInt64 : DType::kFloat32;
     }
-    bool integer = value->sort == Value::Sort::kInt ||
-                   (value->sort == Value::Sort::kConstant && value->constant.IsInteger());
-    if (IsInteger(dtype) && !integer) {
-      if (output.dtype != DType::kUnknown || !output.dtype_like.empty()) {
-        return instance_.Error(d_.syntax[output.body].position,
-                               std::string("the elements of output ") + output.pattern.name +
-                                   " are real numbers; expected integers for " + DTypeName(dtype));
-      }
-      dtype = DType::kFloat32;  // as PyTorch divides integers
+    if (!IsInteger(dtype)) return dtype;
+    if (!whole && stated) {
+      return instance_.Error(d_.syntax[output.body].position,
+                             std::string("the elements of output ") + output.pattern.name +
+                                 " are real numbers; expected integers for " + DTypeName(dtype));
     }
-    bool keep = IsInteger(dtype) || (dtype == DType::kUnknown && value->sort == Value::Sort::kInt);
-    absl::StatusOr<ExprId> body =
-        keep ? expressions_.arithmetic().ToInt(*value) : expressions_.arithmetic().ToReal(*value);
-    if (!body.ok()) {
-      return instance_.Error(d_.syntax[output.body].position, std::string(body.status().message()));
+    if (!whole) return DType::kFloat32;  // as PyTorch divides integers
+    const bool counts = !stated && reduces && value.sort == Value::Sort::kReal &&
+                        AddsUp(instance_.builder.function(), value.id);
+    return counts ? DType::kInt64 : dtype;
+  }
+
+  bool IsWholeValue(const Value& value) const {
+    switch (value.sort) {
+      case Value::Sort::kInt:
+        return true;
+      case Value::Sort::kConstant:
+        return value.constant.IsInteger();
+      case Value::Sort::kReal:
+        return IsWhole(instance_.builder.function(), value.id);
+      default:
+        return false;
     }
-    int added = instance_.builder.AddOutput(output.pattern.name, dims, dtype);
-    instance_.builder.SetBody(added, *body);
-    if (d_.stop_gradient) instance_.builder.SetStopGradient(added);
-    return number == 0 ? Premises(added, scope) : absl::OkStatus();
   }
 
   size_t TensorOperands() const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "sdfg/attribute_parser.h"
 #include "sdfg/declaration_expression_parser.h"
 #include "sdfg/declaration_lexer.h"
 
@@ -57,8 +58,10 @@ class Parser {
     absl::Status status = Operands();
     if (!status.ok()) return status;
     if (cursor_.TakeSymbol("{")) {
-      status = AttributeList();
-      if (!status.ok()) return status;
+      absl::StatusOr<std::vector<AttributeDeclaration>> attributes =
+          AttributeParser(&cursor_).List();
+      if (!attributes.ok()) return attributes.status();
+      current_.attributes = *std::move(attributes);
     }
     while (!cursor_.IsSymbol("->")) {
       status = Clause();
@@ -208,95 +211,6 @@ class Parser {
     return absl::OkStatus();
   }
 
-  absl::Status AttributeList() {
-    do {
-      AttributeDeclaration attribute;
-      attribute.position = cursor_.Peek().position;
-      bool two_words = cursor_.Peek(1).kind == Token::Kind::kName;
-      if (two_words && cursor_.TakeKeyword("ignore")) {
-        attribute.kind = AttributeDeclaration::Kind::kIgnore;
-      } else if (two_words && cursor_.TakeKeyword("only")) {
-        attribute.kind = AttributeDeclaration::Kind::kOnly;
-      }
-      absl::StatusOr<std::string> name = cursor_.ExpectName("an attribute's name");
-      if (!name.ok()) return name.status();
-      attribute.name = *name;
-      bool typed = cursor_.TakeSymbol(":");
-      if (typed) {
-        absl::Status status = Type(&attribute.type);
-        if (!status.ok()) return status;
-      }
-      attribute.required = !cursor_.TakeSymbol("=");
-      if (!attribute.required) {
-        absl::StatusOr<AttributeValue> value = Value();
-        if (!value.ok()) return value.status();
-        attribute.fallback = std::move(*value);
-        if (!typed) attribute.type = TypeOf(attribute.fallback);
-      } else if (attribute.kind == AttributeDeclaration::Kind::kOnly) {
-        return cursor_.Unexpected("'=' and the only value of attribute '" + attribute.name + "'");
-      }
-      current_.attributes.push_back(std::move(attribute));
-    } while (current_.attributes.size() < kMaxList && cursor_.TakeSymbol(","));
-    return cursor_.ExpectSymbol("}", "or ',' after an attribute");
-  }
-
-  static AttributeType TypeOf(const AttributeValue& value) {
-    static constexpr AttributeType kTypes[] = {AttributeType::kAny,    AttributeType::kBool,
-                                               AttributeType::kInt,    AttributeType::kReal,
-                                               AttributeType::kString, AttributeType::kInts};
-    return kTypes[value.index()];
-  }
-
-  absl::Status Type(AttributeType* type) {
-    static const std::pair<const char*, AttributeType> kTypes[] = {
-        {"int", AttributeType::kInt},   {"real", AttributeType::kReal},
-        {"bool", AttributeType::kBool}, {"string", AttributeType::kString},
-        {"ints", AttributeType::kInts}, {"any", AttributeType::kAny},
-    };
-    for (const auto& [name, value] : kTypes) {
-      if (cursor_.TakeKeyword(name)) {
-        *type = value;
-        return absl::OkStatus();
-      }
-    }
-    return cursor_.Unexpected("a type: int, real, bool, string, ints or any");
-  }
-
-  absl::StatusOr<AttributeValue> Value() {
-    if (cursor_.Peek().kind == Token::Kind::kString) return AttributeValue(cursor_.Take().text);
-    if (cursor_.TakeKeyword("true")) return AttributeValue(true);
-    if (cursor_.TakeKeyword("false")) return AttributeValue(false);
-    if (cursor_.TakeKeyword("none")) return AttributeValue();
-    if (cursor_.TakeSymbol("(")) {
-      std::vector<int64_t> list;
-      while (!cursor_.IsSymbol(")") && list.size() < kMaxList) {
-        absl::StatusOr<solver::Rational> number = SignedNumber();
-        if (!number.ok()) return number.status();
-        int64_t value = 0;
-        if (!number->ToInt64(&value)) return cursor_.Error("expected integers in a list");
-        list.push_back(value);
-        if (!cursor_.TakeSymbol(",")) break;
-      }
-      absl::Status status = cursor_.ExpectSymbol(")", "to close the list");
-      if (!status.ok()) return status;
-      return AttributeValue(list);
-    }
-    absl::StatusOr<solver::Rational> number = SignedNumber();
-    if (!number.ok()) return number.status();
-    int64_t value = 0;
-    if (number->ToInt64(&value)) return AttributeValue(value);
-    return AttributeValue(*number);
-  }
-
-  absl::StatusOr<solver::Rational> SignedNumber() {
-    bool negative = cursor_.TakeSymbol("-");
-    if (cursor_.Peek().kind != Token::Kind::kNumber) {
-      return cursor_.Unexpected("a value: a number, a string, true, false, none or (1, 2)");
-    }
-    solver::Rational number = cursor_.Take().number;
-    return negative ? -number : number;
-  }
-
   absl::Status Clause() {
     TextPosition position = cursor_.Peek().position;
     if (current_.placements.size() + current_.definitions.size() + current_.premises.size() +
@@ -387,7 +301,7 @@ class Parser {
       if (!name.ok()) return name.status();
       absl::Status status = cursor_.ExpectSymbol("=", "and a value");
       if (!status.ok()) return status;
-      absl::StatusOr<AttributeValue> value = Value();
+      absl::StatusOr<AttributeValue> value = AttributeParser(&cursor_).Value();
       if (!value.ok()) return value.status();
       current_.when.emplace_back(*name, *value);
     } while (current_.when.size() < kMaxList && cursor_.TakeSymbol(","));

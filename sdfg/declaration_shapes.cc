@@ -219,6 +219,12 @@ class ShapeBinder {
     absl::StatusOr<std::vector<int>> positions =
         DimensionNumbers(declaration_.name, clause->attribute, value, rank);
     if (!positions.ok()) return positions.status();
+    // PyTorch takes an empty list for all dimensions.
+    const auto* list = std::get_if<std::vector<int64_t>>(&value);
+    if (clause->pack && list != nullptr && list->empty()) {
+      return Error("attribute " + clause->attribute +
+                   " names no dimension; expected dimensions, or none for all");
+    }
     if (!clause->pack && positions->size() != 1) {
       return Error("attribute " + clause->attribute + " is " + AttributeText(value) +
                    "; expected one dimension");

@@ -119,8 +119,9 @@ absl::StatusOr<Value> ValueArithmetic::Arithmetic(char op, const Value& a, const
     }
     if (op == '-' && !other_is_right && IsNumber(other, 0)) return Negate(self);
   }
-  if (op == '/' && IsConstant(b)) {
-    if (b.constant.IsZero()) return Error("division by zero");
+  if (op == '/' && IsConstant(b) && b.constant.IsZero()) return Error("division by zero");
+  // A quotient of integers is no integer, whatever its value.
+  if (op == '/' && IsConstant(b) && a.sort != Sort::kInt) {
     return Arithmetic('*', a, Constant(b.constant.Inverse()));
   }
   absl::StatusOr<ExprId> left = ToReal(a);

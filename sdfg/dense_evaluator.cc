@@ -195,6 +195,9 @@ class Evaluation {
         integer = value - node.value * FloorDiv(value, node.value);
         break;
       }
+      case Op::kWhole:
+        integer = std::llround(Real(node, 0));
+        break;
       case Op::kIntElement:
         integer = std::llround(ReadElement(node));
         break;

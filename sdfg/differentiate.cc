@@ -14,6 +14,8 @@
 namespace planproof::sdfg {
 namespace {
 
+constexpr size_t kMaxTied = 64;  // operands of one maximum
+
 // The adjoint of a node is an expression over the node's free variables: the derivative of the sum
 // over all outputs (each times its gradient) by the node's value at one point. A variable that a
 // node does not depend on is summed over as soon as the adjoint passes from a parent that does.
@@ -145,16 +147,17 @@ class Differentiator {
 
   absl::Status PropagateFrom(ExprId id) {
     const Node& node = f_.nodes[id];
+    if (IsEvenExtremum(node)) {
+      std::vector<TiedOperand> operands;
+      CollectTied(id, {}, &operands);
+      const bool nested = operands.size() != node.args.size() || operands[0].body != node.args[0] ||
+                          operands.back().body != node.args.back();
+      // A maximum of two that are none has a form of its own.
+      if (node.var >= 0 || nested) return PropagateEvenly(id, operands);
+    }
     std::vector<ExprId> targets(node.args.begin(), node.args.end());
     std::vector<VarId> bound;
     if (BoundVariable(node) >= 0) bound.push_back(node.var);
-    // max(i: max(j: x)) is one maximum: the values that tie share evenly, not the rows.
-    if (IsEvenReduction(node)) {
-      while (f_.nodes[targets[0]].op == node.op && IsEvenReduction(f_.nodes[targets[0]])) {
-        bound.push_back(f_.nodes[targets[0]].var);
-        targets[0] = f_.nodes[targets[0]].args[0];
-      }
-    }
     std::vector<ExprId> args;
     std::vector<bool> wanted;
     VarSet scope = free_[id];
@@ -164,7 +167,7 @@ class Differentiator {
       wanted.push_back(wanted_[target]);
     }
     const absl::StatusOr<std::vector<ExprId>> parts =
-        LocalAdjoints(&e_, {node, args, wanted, forward_[id], adjoint_[id], bound});
+        LocalAdjoints(&e_, {node, args, wanted, forward_[id], adjoint_[id]});
     if (!parts.ok()) {
       return absl::Status(parts.status().code(),
                           absl::StrCat("derivative of operator ", f_.operator_name, ": ",
@@ -177,8 +180,44 @@ class Differentiator {
     return absl::OkStatus();
   }
 
-  static bool IsEvenReduction(const Node& node) {
-    return (node.op == Op::kReduceMax || node.op == Op::kReduceMin) && node.tie == TieRule::kEven;
+  // max(i: max(j: x)) and max(max(a, b), c) are one maximum: the values that tie share evenly,
+  // however they are grouped. The operands of all of them, with the variables that bind each.
+  void CollectTied(ExprId id, std::vector<VarId> bound, std::vector<TiedOperand>* operands) const {
+    const Node& node = f_.nodes[id];
+    if (node.var >= 0) bound.push_back(node.var);
+    for (ExprId arg : node.args) {
+      if (operands->size() > kMaxTied) return;
+      const Node& inner = f_.nodes[arg];
+      if (IsEvenExtremum(inner) && IsMaximum(inner) == IsMaximum(node)) {
+        CollectTied(arg, bound, operands);
+      } else {
+        operands->push_back({arg, bound});
+      }
+    }
+  }
+
+  absl::Status PropagateEvenly(ExprId id, const std::vector<TiedOperand>& operands) {
+    if (operands.size() > kMaxTied) return Error("the derivative is too large");
+    std::vector<TiedOperand> copies = operands;
+    for (TiedOperand& operand : copies) operand.body = forward_[operand.body];
+    const std::vector<ExprId> weights = EvenWeights(&e_, copies, forward_[id]);
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const ExprId target = operands[i].body;
+      if (!wanted_[target]) continue;
+      VarSet scope = free_[id];
+      for (VarId var : operands[i].vars) scope = UnionOf(scope, {var});
+      Contribute(target,
+                 e_.SumOver(Without(scope, free_[target]), e_.Multiply(adjoint_[id], weights[i])));
+    }
+    return absl::OkStatus();
+  }
+
+  static bool IsMaximum(const Node& node) {
+    return node.op == Op::kMax || node.op == Op::kReduceMax;
+  }
+  static bool IsEvenExtremum(const Node& node) {
+    const bool minimum = node.op == Op::kMin || node.op == Op::kReduceMin;
+    return node.tie == TieRule::kEven && (minimum || IsMaximum(node));
   }
 
   // The output for wrt_[number]: the sum over all reads of that input.
@@ -213,10 +252,10 @@ class Differentiator {
     if (e_.failed()) return e_.Zero();
     ExprId value = e_.Substitute(adjoint_[read], solution.values);
     for (ExprId equation : solution.equations) {
-      value = e_.Multiply(e_.Indicator(equation), value);
+      const ExprId holds = e_.Indicator(equation);
+      value = e_.IsChoice(value) ? e_.Multiply(value, holds) : e_.Multiply(holds, value);
     }
-    for (ExprId guard : solution.guards) value = e_.Select(guard, value, e_.Zero());
-    return e_.SumOver(solution.summed, value);
+    return e_.SumOver(solution.summed, e_.WhereAll(solution.guards, value));
   }
 
   const IndexFunction& f_;

@@ -69,6 +69,19 @@ bool FunctionEvaluation::Premise(int premise, const Indices& local, PolyId* hold
   return Bind(p.output, local) && Condition(p.condition, holds);
 }
 
+PolyId FunctionEvaluation::Reached() {
+  PolyId reached = arena_.One();
+  for (PolyId guard : e_.guards_) reached = arena_.Mul(reached, guard);
+  return reached;
+}
+
+PolyId FunctionEvaluation::Operand(solver::PremiseKind premise, PolyId value) {
+  if (e_.guards_.empty() || arena_.AlwaysHolds(premise, value)) return value;
+  e_.premises_in_branches_ = true;
+  if (!e_.exact_branches_) return value;
+  return arena_.Add(arena_.One(), arena_.Mul(Reached(), arena_.Sub(value, arena_.One())));
+}
+
 // Whether the enclosing selections exclude every index outside [0, extent).
 bool FunctionEvaluation::GuardedInRange(const Affine& index, int64_t extent) {
   for (PolyId outside :
@@ -152,6 +165,22 @@ bool FunctionEvaluation::Integer(ExprId id, Affine* out) {
       auto value = e_.IntegerElement(tensor, indices);
       if (!value) return false;
       *out = *value;
+      return true;
+    }
+    case Op::kWhole: {
+      PolyId value;
+      if (!NotMasked(n.args[0], &value)) return false;
+      *out = arena_.WholeNumber(value);
+      return true;
+    }
+    case Op::kSelect: {
+      PolyId c;
+      if (!Condition(n.args[0], &c)) return false;
+      if (c == arena_.One()) return Integer(n.args[1], out);
+      if (c == kZeroPoly) return Integer(n.args[2], out);
+      MaskedValue value;
+      if (!RealUncached(id, &value)) return false;
+      *out = arena_.WholeNumber(value.value);
       return true;
     }
     case Op::kOpaque: {
@@ -254,6 +283,14 @@ bool FunctionEvaluation::NotMasked(ExprId id, PolyId* out) {
   return true;
 }
 
+// A condition that matters only where another one holds.
+bool FunctionEvaluation::ConditionWhere(PolyId guard, ExprId id, PolyId* out) {
+  e_.guards_.push_back(guard);
+  const bool ok = Condition(id, out);
+  e_.guards_.pop_back();
+  return ok;
+}
+
 bool FunctionEvaluation::Condition(ExprId id, PolyId* out) {
   const Node& n = f_.nodes[id];
   switch (n.op) {
@@ -284,7 +321,7 @@ bool FunctionEvaluation::Condition(ExprId id, PolyId* out) {
       const Op arg = f_.nodes[n.args[0]].op;
       const bool integer = arg == Op::kIntConst || arg == Op::kIndex || arg == Op::kIntAdd ||
                            arg == Op::kIntScale || arg == Op::kIntDiv || arg == Op::kIntMod ||
-                           arg == Op::kIntElement ||
+                           arg == Op::kWhole || arg == Op::kIntElement ||
                            (arg == Op::kOpaque && f_.nodes[n.args[0]].int_valued);
       PolyId zero;
       if (integer) {
@@ -305,7 +342,7 @@ bool FunctionEvaluation::Condition(ExprId id, PolyId* out) {
         *out = kZeroPoly;
         return true;
       }
-      if (!Condition(n.args[1], &b)) return false;
+      if (!ConditionWhere(a, n.args[1], &b)) return false;
       *out = arena_.Mul(a, b);
       return true;
     }
@@ -316,7 +353,7 @@ bool FunctionEvaluation::Condition(ExprId id, PolyId* out) {
         *out = a;
         return true;
       }
-      if (!Condition(n.args[1], &b)) return false;
+      if (!ConditionWhere(arena_.Sub(arena_.One(), a), n.args[1], &b)) return false;
       *out = arena_.Sub(arena_.Add(a, b), arena_.Mul(a, b));
       return true;
     }
@@ -374,7 +411,7 @@ bool FunctionEvaluation::Opaque(const Node& n, solver::AtomId* atom) {
   for (size_t i = first; i < n.args.size(); ++i) {
     const Op op = f_.nodes[n.args[i]].op;
     if (op == Op::kIntConst || op == Op::kIndex || op == Op::kIntAdd || op == Op::kIntScale ||
-        op == Op::kIntDiv || op == Op::kIntMod || op == Op::kIntElement) {
+        op == Op::kIntDiv || op == Op::kIntMod || op == Op::kWhole || op == Op::kIntElement) {
       Affine e;
       if (!Integer(n.args[i], &e)) return false;
       indices.push_back(std::move(e));

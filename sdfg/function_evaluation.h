@@ -29,8 +29,13 @@ class FunctionEvaluation {
   bool RealUncached(ExprId id, MaskedValue* out);
   bool Integer(ExprId id, solver::Affine* out);
   bool Condition(ExprId id, solver::PolyId* out);
+  bool ConditionWhere(solver::PolyId guard, ExprId id, solver::PolyId* out);
   bool NotMasked(ExprId id, solver::PolyId* out);
   bool InputIndices(const Node& node, size_t first, TensorRef* tensor, Indices* out);
+  // Whether the enclosing selections hold: the product of their conditions.
+  solver::PolyId Reached();
+  // The operand of an operation that has this premise on it.
+  solver::PolyId Operand(solver::PremiseKind premise, solver::PolyId value);
   bool GuardedInRange(const solver::Affine& index, int64_t extent);
   bool Compare(const solver::Affine& difference, bool equality, solver::PolyId* out);
   bool DeltaOf(const solver::Affine& e, solver::PolyId* out);

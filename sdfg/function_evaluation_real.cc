@@ -13,6 +13,7 @@ using solver::Exponent;
 using solver::Interval;
 using solver::kZeroPoly;
 using solver::PolyId;
+using solver::PremiseKind;
 using solver::Rational;
 using solver::Symbol;
 
@@ -79,8 +80,9 @@ bool FunctionEvaluation::RealUncached(ExprId id, MaskedValue* out) {
             absl::StrCat("operator ", op_.name, ": -infinity times a value that is not positive"));
         return false;
       }
-      out->value =
-          n.op == Op::kMul ? arena_.Mul(x.value, y.value) : arena_.Divide(x.value, y.value);
+      out->value = n.op == Op::kMul
+                       ? arena_.Mul(x.value, y.value)
+                       : arena_.Divide(x.value, Operand(PremiseKind::kNonZero, y.value));
       out->masked = x.masked;
       return true;
     }
@@ -96,6 +98,12 @@ bool FunctionEvaluation::RealUncached(ExprId id, MaskedValue* out) {
         return false;
       }
       if (!NotMasked(n.args[0], &a)) return false;
+      if (!e.IsInteger() || e.num < 0) {
+        a = Operand(e.IsInteger() ? PremiseKind::kNonZero
+                    : e.num < 0   ? PremiseKind::kPositive
+                                  : PremiseKind::kNonNegative,
+                    a);
+      }
       out->value = arena_.Power(a, e);
       return true;
     }
@@ -107,7 +115,7 @@ bool FunctionEvaluation::RealUncached(ExprId id, MaskedValue* out) {
     }
     case Op::kLog:
       if (!NotMasked(n.args[0], &a)) return false;
-      out->value = arena_.Log(a);
+      out->value = arena_.Log(Operand(PremiseKind::kPositive, a));
       return true;
     case Op::kErf:
     case Op::kSin:
@@ -187,6 +195,7 @@ bool FunctionEvaluation::RealUncached(ExprId id, MaskedValue* out) {
     case Op::kIntScale:
     case Op::kIntDiv:
     case Op::kIntMod:
+    case Op::kWhole:
     case Op::kIntElement: {
       Affine e;
       if (!Integer(id, &e)) return false;
@@ -298,6 +307,13 @@ bool FunctionEvaluation::Reduce(const Node& n, MaskedValue* out) {
     return true;
   }
   const bool minimum = n.op == Op::kReduceMin;
+  // In a branch that is not taken nothing needs to be unmasked: there nothing counts as masked.
+  const bool exact = e_.exact_branches_ && !e_.guards_.empty();
+  if (exact) {
+    for (auto& [box, value] : pieces) {
+      if (value.masked != arena_.One()) value.masked = arena_.Mul(Reached(), value.masked);
+    }
+  }
   std::optional<PolyId> best;
   PolyId unmasked_count = kZeroPoly;
   bool partly_masked = false;
@@ -324,7 +340,9 @@ bool FunctionEvaluation::Reduce(const Node& n, MaskedValue* out) {
       e_.Fail(absl::StrCat("operator ", op_.name, ": maximum over a row masked in several pieces"));
       return false;
     }
-    arena_.RecordPremise(solver::PremiseKind::kNonZero, unmasked_count);
+    e_.premises_in_branches_ |=
+        !e_.guards_.empty() && !arena_.AlwaysHolds(PremiseKind::kNonZero, unmasked_count);
+    arena_.RecordPremise(PremiseKind::kNonZero, unmasked_count);
   }
   *out = {minimum ? arena_.Scale(*best, Rational(-1)) : *best, kZeroPoly};
   return true;

@@ -36,6 +36,7 @@ enum class Op : uint8_t {
   kIntScale,    // I: value * args[0]
   kIntDiv,      // I: floor(args[0] / value), value > 0
   kIntMod,      // I: args[0] - value * floor(args[0] / value), value > 0
+  kWhole,       // I: the real args[0], which is a whole number by its form (whole_numbers.h)
   kIntElement,  // I: element of the integer input `input` at indices args
   // Real expressions
   kReal,       // R: constant `real`
@@ -71,7 +72,7 @@ enum class Op : uint8_t {
   kRealEq,   // B: comparisons of two R
   kNonzero,  // B: args[0] (R or I) != 0, for boolean masks
   kAnd,
-  kOr,
+  kOr,  // B: the second operand has to be defined only where the first does not decide
   kNot,
 };
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "sdfg/guarded_reads.h"
 #include "sdfg/index_range.h"
+#include "sdfg/whole_numbers.h"
 
 namespace planproof::sdfg {
 namespace {
@@ -43,6 +44,7 @@ Sort ResultSort(const Node& node, const std::vector<Sort>& sorts) {
     case Op::kIntScale:
     case Op::kIntDiv:
     case Op::kIntMod:
+    case Op::kWhole:
     case Op::kIntElement:
       return Sort::kInt;
     case Op::kOpaque:
@@ -90,6 +92,7 @@ std::optional<std::pair<size_t, Sort>> ArgumentSorts(Op op) {
     case Op::kAnd:
     case Op::kOr:
       return std::make_pair(2, Sort::kBool);
+    case Op::kWhole:
     case Op::kNeg:
     case Op::kPow:
     case Op::kExp:
@@ -181,6 +184,10 @@ class Checker {
     }
     if (absl::Status status = CheckArguments(id, node); !status.ok()) return status;
     sorts_.push_back(ResultSort(node, sorts_));
+    whole_.push_back(IsWholeNode(f_, id, whole_));
+    if (node.op == Op::kWhole && !whole_[node.args[0]]) {
+      return NodeError(id, "a real number that may have a fraction is read as an integer");
+    }
     if (absl::Status status = CheckVariables(id, node); !status.ok()) return status;
     return ComputeRange(id, node);
   }
@@ -369,6 +376,7 @@ class Checker {
 
   const IndexFunction& f_;
   std::vector<Sort> sorts_;
+  std::vector<bool> whole_;
   std::vector<VarSet> free_;
   std::vector<bool> empty_;
   std::vector<std::optional<IntRange>> ranges_;

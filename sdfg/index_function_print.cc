@@ -117,6 +117,8 @@ class Printer {
         return {"-inf", kSum};
       case Op::kPosition:
         return Call("real", node);
+      case Op::kWhole:
+        return Call("whole", node);
       case Op::kIndicator:
         return {absl::StrCat("[", Arg(node, 0), "]"), kAtom};
       case Op::kMul:

@@ -1,23 +1,19 @@
 #include "sdfg/narrow_types.h"
 
+#include <cstdint>
 #include <vector>
 
+#include "sdfg/element_type.h"
+
 namespace planproof::sdfg {
-namespace {
-
-// Whether it holds all numbers of the other type.
-bool HoldsAll(DType dtype, DType other) {
-  return other == dtype || other == DType::kBool ||
-         (dtype == DType::kInt16 && (other == DType::kInt8 || other == DType::kUInt8));
-}
-
-}  // namespace
-
 bool NarrowHolds(DType dtype, const solver::Rational& number) {
   const auto within = [&](int64_t low, int64_t high) {
     return !(number < solver::Rational(low)) && !(solver::Rational(high) < number);
   };
   switch (dtype) {
+    case DType::kInt64:
+    case DType::kInt32:
+      return within(INT32_MIN, INT32_MAX);
     case DType::kInt16:
       return within(-32768, 32767);
     case DType::kInt8:
@@ -43,7 +39,7 @@ bool KeepsNarrow(const IndexFunction& function, ExprId expression, DType dtype,
     switch (node.op) {
       case Op::kElement:
       case Op::kIntElement:
-        if (!HoldsAll(dtype, type_of(node.input))) return false;
+        if (!HoldsAllNumbersOf(dtype, type_of(node.input))) return false;
         continue;  // its operands are indices
       case Op::kIndicator:
         continue;
@@ -60,6 +56,7 @@ bool KeepsNarrow(const IndexFunction& function, ExprId expression, DType dtype,
         if (dtype != DType::kBool) return false;
         break;
       case Op::kPosition:
+      case Op::kWhole:
       case Op::kMax:
       case Op::kMin:
       case Op::kReduceMax:

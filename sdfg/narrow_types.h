@@ -16,8 +16,8 @@ inline bool IsNarrow(DType dtype) { return dtype >= DType::kInt16 && dtype <= DT
 // Whether operators compute alike with elements of both types: all floating types are the reals.
 inline bool SameArithmetic(DType a, DType b) { return a == b || (IsFloating(a) && IsFloating(b)); }
 
-// Whether a narrow type holds the number. A fraction makes the result real, except beside truth
-// values.
+// Whether a type of integers, or of truth values, holds the number; ids and counts fit into 32
+// bits. A fraction makes the result real, except beside truth values.
 bool NarrowHolds(DType dtype, const solver::Rational& number);
 
 // Whether every value of the expression is one of the operands' elements, a number that the type

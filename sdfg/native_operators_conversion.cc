@@ -1,40 +1,30 @@
 // Operators that change the element type only. Values are exact reals, so these are identities,
 // except from numbers to integers, and to integers of 8 or 16 bits, which are refused: to truncate
 // or to wrap around is no identity.
-#include <cctype>
 #include <string>
 
+#include "absl/status/status.h"
+#include "sdfg/element_type.h"
 #include "sdfg/native_operators.h"
 
 namespace planproof::sdfg {
 namespace {
 
-// Numbers that are ids or counts fit into 32 bits; those of 8 and 16 bits wrap around.
-bool MayWrap(DType from, DType to) {
-  const auto small = [](DType type) {
-    return type == DType::kInt16 ? 2 : type == DType::kInt8 || type == DType::kUInt8 ? 1 : 0;
-  };
-  if (!IsInteger(from) || !IsInteger(to) || from == to || small(to) == 0) return false;
-  return small(from) == 0 || small(from) > small(to) || small(to) == 1;
-}
-
 absl::StatusOr<IndexFunction> Converted(const NativeCall& call, const Shape& shape, DType to) {
   DType from = call.operands[0].dtype;
-  auto is_complex = [](DType type) {
-    return type == DType::kComplex64 || type == DType::kComplex128;
-  };
-  if (is_complex(from) != is_complex(to)) {
-    return call.Error(std::string("conversion of operand x from ") + DTypeName(from) + " to " +
-                      DTypeName(to) + " changes the number of parts");
+  if (to == DType::kUnknown && from != to) {
+    return absl::UnimplementedError("operator " + call.name +
+                                    ": the element type to convert to is not known");
   }
-  bool widening = from == to || !IsInteger(to) || IsInteger(from) || from == DType::kBool;
-  if (!widening || (to == DType::kBool && from != DType::kBool)) {
-    return call.Error(std::string("conversion of operand x from ") + DTypeName(from) + " to " +
-                      DTypeName(to) + " changes values; expected a floating type");
+  const std::string conversion =
+      std::string("conversion of operand x from ") + DTypeName(from) + " to " + DTypeName(to);
+  if (to == DType::kBool && from != DType::kBool) {
+    return call.Error(conversion + " changes values; expected a floating type");
   }
-  if (MayWrap(from, to)) {
-    return call.Error(std::string("conversion of operand x from ") + DTypeName(from) + " to " +
-                      DTypeName(to) + " changes values that do not fit; expected int32 or int64");
+  if (IsInteger(to) && !HoldsAllNumbersOf(to, from)) {
+    return call.Error(conversion + " changes values" +
+                      (IsInteger(from) ? " that do not fit; expected int32 or int64"
+                                       : "; expected a floating type"));
   }
   IndexFunctionBuilder builder(call.name);
   builder.AddInput("x", shape, from);
@@ -51,34 +41,32 @@ absl::StatusOr<IndexFunction> Converted(const NativeCall& call, const Shape& sha
     if (call.operands[k].kind != Operand::Kind::kTensor) continue;
     builder.AddInput("other", call.operands[k].shape, call.operands[k].dtype);
   }
+  if (IsFloating(to) && !HoldsAllNumbersOf(to, from)) {
+    builder.AddAssumption(std::string("conversions to ") + DTypeName(to) +
+                          " are taken as exact (real arithmetic)");
+  }
   IndexFunction function;
   absl::Status status = builder.Finish(&function);
   if (!status.ok()) return status;
   return function;
 }
 
-// The element type in texts such as "torch.float32" and "<class 'torch.float32'>"; unknown if it
-// names a device.
-DType TypeInText(const std::string& text) {
-  size_t begin = text.find("torch.");
-  begin = begin == std::string::npos ? 0 : begin + 6;
-  size_t end = begin;
-  while (end < text.size() &&
-         (std::isalnum(static_cast<unsigned char>(text[end])) != 0 || text[end] == '_')) {
-    ++end;
-  }
-  return DTypeFromName(text.substr(begin, end - begin));
-}
-
 absl::StatusOr<IndexFunction> To(const NativeCall& call) {
   absl::StatusOr<Shape> shape = call.TensorShape(0, "x");
   if (!shape.ok()) return shape.status();
-  DType to = call.operands[0].dtype;
+  DType to = DType::kUnknown;
   for (const char* attribute : {"dtype_or_device", "dtype"}) {
     const auto* text = std::get_if<std::string>(&call.attributes.at(attribute));
-    if (text != nullptr && TypeInText(*text) != DType::kUnknown) to = TypeInText(*text);
+    const DType type = text == nullptr ? DType::kUnknown : DTypeFromName(*text);
+    if (type == DType::kUnknown) continue;  // nothing, or a device
+    if (to != DType::kUnknown && to != type) {
+      return call.Error(
+          std::string("attributes dtype_or_device and dtype name two element types, ") +
+          DTypeName(to) + " and " + DTypeName(type));
+    }
+    to = type;
   }
-  return Converted(call, *shape, to);
+  return Converted(call, *shape, to == DType::kUnknown ? call.operands[0].dtype : to);
 }
 
 absl::StatusOr<IndexFunction> TypeAs(const NativeCall& call) {
@@ -87,6 +75,12 @@ absl::StatusOr<IndexFunction> TypeAs(const NativeCall& call) {
   absl::StatusOr<Shape> other = call.TensorShape(1, "other");
   if (!other.ok()) return other.status();
   return Converted(call, *shape, call.operands[1].dtype);
+}
+
+// How the elements lie in memory: no business of their values.
+std::string MemoryFormat() {
+  return "ignore memory_format in (none, \"torch.contiguous_format\", \"torch.preserve_format\", "
+         "\"torch.channels_last\", \"torch.channels_last_3d\") = none";
 }
 
 }  // namespace
@@ -103,7 +97,7 @@ void AddConversionOperators(std::vector<NativeOperator>* operators) {
     operators->push_back({named.name, std::string(named.name) + "(x)",
                           std::string("The same values as ") + DTypeName(type) +
                               ". Source: torch.Tensor." + named.name + ".",
-                          1, 1, ParseAttributes("ignore memory_format = none"),
+                          1, 1, ParseAttributes(MemoryFormat()),
                           [type](const NativeCall& call) -> absl::StatusOr<IndexFunction> {
                             absl::StatusOr<Shape> shape = call.TensorShape(0, "x");
                             if (!shape.ok()) return shape.status();
@@ -111,12 +105,13 @@ void AddConversionOperators(std::vector<NativeOperator>* operators) {
                           }});
   }
   operators->push_back(
-      {"to", "to(x) {dtype_or_device = none, dtype = none}",
+      {"to", "to(x) {dtype_or_device: dtype or device = none, dtype: dtype = none}",
        "The same values in another element type, or on another device. Source: torch.Tensor.to.", 1,
        1,
-       ParseAttributes("dtype_or_device = none, dtype = none, ignore device = none, "
-                       "ignore non_blocking = false, ignore copy = false, "
-                       "ignore memory_format = none"),
+       ParseAttributes("dtype_or_device: dtype or device = none, dtype: dtype = none, "
+                       "ignore device: device = none, ignore non_blocking = false, "
+                       "ignore copy = false, " +
+                       MemoryFormat()),
        To});
   operators->push_back({"type_as",
                         "type_as(x, other)",

@@ -163,7 +163,10 @@ absl::StatusOr<IndexFunction> Pad(const NativeCall& call) {
     indices.push_back(index);
   }
   ExprId body = builder.Element(0, indices);
-  if (inside != kNoExpr) body = builder.Select(inside, body, builder.Real(call.Real("value")));
+  if (inside != kNoExpr) {
+    solver::Rational value = call.IsNone("value") ? solver::Rational(0) : call.Real("value");
+    body = builder.Select(inside, body, builder.Real(value));
+  }
   builder.SetBody(output, body);
   return Finish(&builder);
 }
@@ -180,10 +183,16 @@ void AddJoinOperators(std::vector<NativeOperator>* operators) {
                         "Tensors of one shape along a new dimension. Source: torch.stack.", 1, 4096,
                         ParseAttributes("dim = 0"), Stack});
   operators->push_back(
-      {"pad", "pad(x) {pad: ints, only mode = \"constant\", value: real = 0}",
-       "Margins filled with a number: pairs (before, after), the last dimension first. Source: "
+      {"pad", "pad(x) {pad: ints, only mode = \"constant\", value: real = none}",
+       "Margins filled with a number, 0 if none is given: pairs (before, after), the last "
+       "dimension "
+       "first. Source: "
        "torch.nn.functional.pad.",
-       1, 1, ParseAttributes("pad: ints, only mode = \"constant\", value: real = 0"), Pad});
+       1, 1,
+       ParseAttributes("pad: ints, "
+                       "only mode in (\"constant\", \"reflect\", \"replicate\", \"circular\") = "
+                       "\"constant\", value: real = none"),
+       Pad});
 }
 
 }  // namespace planproof::sdfg

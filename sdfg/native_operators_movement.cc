@@ -91,17 +91,16 @@ absl::StatusOr<IndexFunction> Permute(const NativeCall& call) {
   absl::StatusOr<Shape> shape = call.TensorShape(0, "x");
   if (!shape.ok()) return shape.status();
   int rank = static_cast<int>(shape->size());
-  std::vector<int> order;
-  for (int64_t dim : call.Ints("dims"))
-    order.push_back(static_cast<int>(dim < 0 ? dim + rank : dim));
-  std::vector<int> sorted = order;
-  std::sort(sorted.begin(), sorted.end());
-  bool permutation = static_cast<int>(sorted.size()) == rank;
-  for (int k = 0; permutation && k < rank; ++k) permutation = sorted[k] == k;
-  if (!permutation) {
+  const std::vector<int64_t> dims = call.Ints("dims");
+  absl::StatusOr<std::vector<int>> each =
+      DimensionNumbers(call.name, "dims", call.attributes.at("dims"), rank);
+  if (!each.ok()) return each.status();
+  if (static_cast<int>(dims.size()) != rank) {
     return call.Error("attribute dims is " + AttributeText(call.attributes.at("dims")) +
                       "; expected a permutation of the " + std::to_string(rank) + " dimensions");
   }
+  std::vector<int> order;
+  for (int64_t dim : dims) order.push_back(static_cast<int>(dim < 0 ? dim + rank : dim));
   return Permuted(call, *shape, order);
 }
 
@@ -129,12 +128,7 @@ absl::StatusOr<IndexFunction> Slice(const NativeCall& call) {
   if (!shape.ok()) return shape.status();
   absl::StatusOr<int> dim = OneDimension(call, "dim", static_cast<int>(shape->size()));
   if (!dim.ok()) return dim.status();
-  int64_t stop = INT64_MAX;
-  if (!call.IsNone("stop")) {
-    const int64_t* given = std::get_if<int64_t>(&call.attributes.at("stop"));
-    if (given == nullptr) return call.Error("attribute stop must be an integer");
-    stop = *given;
-  }
+  int64_t stop = call.IsNone("stop") ? INT64_MAX : call.Int("stop");
   return SliceRange(call, *shape, *dim, call.Int("start"), stop, call.Int("step"));
 }
 
@@ -146,6 +140,7 @@ absl::StatusOr<IndexFunction> Narrow(const NativeCall& call) {
   int64_t start = call.Int("start");
   int64_t length = call.Int("length");
   int64_t extent = (*shape)[*dim];
+  if (start < 0) start += extent;  // from the end
   if (start < 0 || length < 0 || start > extent || length > extent - start) {
     return call.Error("range of " + std::to_string(length) + " from " + std::to_string(start) +
                       " exceeds extent " + std::to_string(extent));
@@ -242,10 +237,9 @@ absl::StatusOr<IndexFunction> Split(const NativeCall& call) {
     if (*size < 1) return call.Error("the size of a piece is " + std::to_string(*size));
     return Pieces(call, *shape, *dim, EqualPieces(extent, *size));
   }
-  const auto* sections = std::get_if<std::vector<int64_t>>(&value);
-  if (sections == nullptr) return call.Error("split_size_or_sections must be integers");
+  const std::vector<int64_t> sections = call.Ints("split_size_or_sections");
   int64_t total = 0;
-  for (int64_t section : *sections) {
+  for (int64_t section : sections) {
     if (section < 0 || __builtin_add_overflow(total, section, &total)) {
       return call.Error("a section is negative");
     }
@@ -254,7 +248,7 @@ absl::StatusOr<IndexFunction> Split(const NativeCall& call) {
     return call.Error("the sections have " + std::to_string(total) + " elements, but dimension " +
                       std::to_string(*dim) + " of operand x has extent " + std::to_string(extent));
   }
-  return Pieces(call, *shape, *dim, *sections);
+  return Pieces(call, *shape, *dim, sections);
 }
 
 absl::StatusOr<IndexFunction> MultiRef(const NativeCall& call) {
@@ -285,9 +279,9 @@ void AddMovementOperators(std::vector<NativeOperator>* operators) {
   add("permute", "permute(x) {dims: ints}",
       "Dimension k of the result is dimension dims[k] of x. Source: torch.permute.", "dims: ints",
       Permute);
-  add("slice", "slice(x) {dim = 0, start = 0, stop = none, step = 1}",
+  add("slice", "slice(x) {dim = 0, start = 0, stop: int = none, step = 1}",
       "Elements start, start + step, ... below stop of one dimension, counted as in Python.",
-      "dim = 0, start = 0, stop = none, step = 1", Slice);
+      "dim = 0, start = 0, stop: int = none, step = 1", Slice);
   add("narrow", "narrow(x) {dim: int, start: int, length: int}",
       "A range of one dimension. Source: torch.narrow.", "dim: int, start: int, length: int",
       Narrow);
@@ -301,7 +295,7 @@ void AddMovementOperators(std::vector<NativeOperator>* operators) {
       "chunks: int, dim = 0", Chunk);
   add("split", "split(x) {split_size_or_sections: int or ints, dim = 0} -> y, y1, ...",
       "Pieces of the given size or sizes. Source: torch.split.",
-      "split_size_or_sections: any, dim = 0", Split);
+      "split_size_or_sections: int or ints, dim = 0", Split);
   add("multiref", "multiref(x) {times: int} -> y, y1, ...",
       "Copies for several consumers; the gradients of the copies add up. Source: "
       "nnscaler.runtime.function.multiref.",

@@ -343,9 +343,9 @@ void AddReshapeOperators(std::vector<NativeOperator>* operators) {
   add("flatten", "flatten(x) {start_dim = 0, end_dim = -1}",
       "Dimensions start_dim to end_dim merged into one. Source: torch.flatten.",
       "start_dim = 0, end_dim = -1", Flatten);
-  add("squeeze", "squeeze(x) {dim = none}",
-      "Dimensions of extent 1 dropped: those named, or all. Source: torch.squeeze.", "dim = none",
-      Squeeze);
+  add("squeeze", "squeeze(x) {dim: ints = none}",
+      "Dimensions of extent 1 dropped: those named, or all. Source: torch.squeeze.",
+      "dim: ints = none", Squeeze);
   add("unsqueeze", "unsqueeze(x) {dim: int}",
       "A new dimension of extent 1 at position dim. Source: torch.unsqueeze.", "dim: int",
       Unsqueeze);

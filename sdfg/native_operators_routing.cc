@@ -55,10 +55,6 @@ class Gate {
       builder_.AddInput("bias", *bias, call_.operands[2].dtype);
     }
     sigmoid_ = call_.Text("score_func") == "sigmoid";
-    if (!sigmoid_ && call_.Text("score_func") != "softmax") {
-      return call_.Error("attribute score_func is \"" + call_.Text("score_func") +
-                         "\"; expected \"softmax\" or \"sigmoid\"");
-    }
     topk_ = call_.Int("topk");
     int64_t groups = call_.Int("n_groups");
     int64_t topk_groups = call_.Int("topk_groups");
@@ -144,7 +140,8 @@ class Gate {
 
 void AddRoutingOperators(std::vector<NativeOperator>* operators) {
   std::string attributes =
-      "score_func = \"softmax\", only bias = none, n_groups = 1, topk_groups = 1, topk: int, "
+      "score_func in (\"softmax\", \"sigmoid\") = \"softmax\", only bias = none, n_groups = 1, "
+      "topk_groups = 1, topk: int, "
       "route_scale: real = 1";
   operators->push_back(
       {"gate_fw",

@@ -60,20 +60,45 @@ AttributeValue ValueOf(const Declaration& declaration, const std::string& name,
   return {};
 }
 
+// No alternative fits: the attribute by which they are chosen, and the values that it may have.
+absl::Status NoneFits(const std::vector<Declaration>& alternatives, const Attributes& given) {
+  const std::string& name = alternatives[0].name;
+  std::map<std::string, std::vector<AttributeValue>> values;
+  for (const Declaration& declaration : alternatives) {
+    for (const auto& [attribute, value] : declaration.when) {
+      std::vector<AttributeValue>& known = values[attribute];
+      const bool listed = std::any_of(known.begin(), known.end(), [&, &v = value](const auto& k) {
+        return SameAttribute(k, v);
+      });
+      if (!listed) known.push_back(value);
+    }
+  }
+  std::string expected;
+  for (const auto& [attribute, known] : values) {
+    for (const AttributeDeclaration& declared : alternatives[0].attributes) {
+      const auto it = given.find(attribute);
+      if (declared.name != attribute || it == given.end()) continue;
+      AttributeDeclaration closed = declared;
+      if (values.size() == 1) closed.choices = known;
+      const absl::StatusOr<AttributeValue> typed = TypedAttribute(name, closed, it->second);
+      if (!typed.ok()) return typed.status();
+    }
+    expected += (expected.empty() ? "" : ", ") + attribute + " = " + ListOfValues(known);
+  }
+  return absl::InvalidArgumentError("operator " + name +
+                                    ": no declaration fits these attributes; expected " + expected);
+}
+
 absl::StatusOr<const Declaration*> Choose(const std::vector<Declaration>& alternatives,
                                           const Attributes& given) {
-  std::string conditions;
   for (const Declaration& declaration : alternatives) {
-    bool fits = true;
-    for (const auto& [name, value] : declaration.when) {
-      fits = fits && SameAttribute(ValueOf(declaration, name, given), value);
-      conditions += (conditions.empty() ? "" : "; ") + name + " = " + AttributeText(value);
-    }
+    const bool fits =
+        std::all_of(declaration.when.begin(), declaration.when.end(), [&](const auto& condition) {
+          return SameAttribute(ValueOf(declaration, condition.first, given), condition.second);
+        });
     if (fits) return &declaration;
   }
-  return absl::InvalidArgumentError(
-      "operator " + alternatives[0].name +
-      ": no declaration fits these attributes; expected one of: " + conditions);
+  return NoneFits(alternatives, given);
 }
 
 std::string Describe(const std::vector<std::string>& names) {

@@ -9,15 +9,15 @@ namespace {
 
 void AddAttributes(const std::vector<AttributeDeclaration>& attributes, std::string* page) {
   if (attributes.empty()) return;
-  *page += "\n| attribute | type | default | |\n| --- | --- | --- | --- |\n";
+  *page += "\n| attribute | values | default | |\n| --- | --- | --- | --- |\n";
   for (const AttributeDeclaration& attribute : attributes) {
     std::string note;
     if (attribute.kind == AttributeDeclaration::Kind::kIgnore) note = "no influence on the result";
     if (attribute.kind == AttributeDeclaration::Kind::kOnly) note = "no other value is declared";
     std::string fallback = attribute.required ? "required" : AttributeText(attribute.fallback);
     if (attribute.kind == AttributeDeclaration::Kind::kIgnore) fallback = "";
-    *page += "| `" + attribute.name + "` | " + AttributeTypeName(attribute.type) + " | " +
-             fallback + " | " + note + " |\n";
+    *page += "| `" + attribute.name + "` | " + AttributeExpectation(attribute) + " | " + fallback +
+             " | " + note + " |\n";
   }
 }
 

@@ -107,6 +107,17 @@ class SymbolicEvaluator {
   // Forgets remembered elements (needed when the policy's answers change).
   void Forget();
 
+  // Of a selection only the branch taken has to be defined. Where its condition is not decided, an
+  // operation in a branch that is not defined everywhere records its premise as if the branch were
+  // always taken (`premises_in_branches` then says so), which asks for too much; or, in exact
+  // branches, it is applied to 1 + c (x - 1) instead of x, c being the condition: x where the
+  // branch is taken, and 1, for which every operation is defined, where it is not. The value is
+  // multiplied by c in both cases. Call Forget after a change.
+  void SetExactBranches(bool exact) { exact_branches_ = exact; }
+  bool exact_branches() const { return exact_branches_; }
+  bool premises_in_branches() const { return premises_in_branches_; }
+  void ClearPremisesInBranches() { premises_in_branches_ = false; }
+
  private:
   friend class FunctionEvaluation;
   // Premises are met by a tensor's definition until the end of the scope.
@@ -143,9 +154,31 @@ class SymbolicEvaluator {
   SplitRequest request_;
   std::string error_;
   int depth_ = 0;
+  bool exact_branches_ = false;
+  bool premises_in_branches_ = false;
   // Conditions of the enclosing undecided selections; a read outside its tensor is allowed only
   // where they exclude it, its value is then multiplied by 0.
   std::vector<solver::PolyId> guards_;
+};
+
+// Takes branches exactly within a scope, and remembers nothing beyond it.
+class ExactBranches {
+ public:
+  explicit ExactBranches(SymbolicEvaluator* evaluator)
+      : evaluator_(*evaluator), before_(evaluator->exact_branches()) {
+    Set(true);
+  }
+  ~ExactBranches() { Set(before_); }
+  ExactBranches(const ExactBranches&) = delete;
+  ExactBranches& operator=(const ExactBranches&) = delete;
+
+ private:
+  void Set(bool exact) {
+    evaluator_.SetExactBranches(exact);
+    evaluator_.Forget();
+  }
+  SymbolicEvaluator& evaluator_;
+  const bool before_;
 };
 
 }  // namespace planproof::sdfg

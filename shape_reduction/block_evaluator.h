@@ -97,6 +97,8 @@ class BlockEvaluator {
   void Release(ExprId id);
   // The array of an operand that is read for the last time, or a copy.
   Array Take(ExprId id);
+  void SelectInteger(const Node& node, Array* out);
+  static int64_t WholeNumber(const V& value);
   bool IsInteger(ExprId id) const {
     const Node& node = program_.nodes[id];
     return node.op <= Op::kIntElement || (node.op == Op::kOpaque && node.int_valued);

@@ -159,6 +159,9 @@ absl::Status BlockEvaluator<D>::Evaluate(ExprId id) {
     case Op::kIntElement:
       Gather(node, &out);
       break;
+    case Op::kWhole:
+      for (const V& value : arrays_[node.args[0]].r) out.i.push_back(WholeNumber(value));
+      break;
     case Op::kReal:
       out.r.assign(1, D::FromRational(node.real));
       break;
@@ -218,9 +221,10 @@ absl::Status BlockEvaluator<D>::Evaluate(ExprId id) {
       break;
     case Op::kSelect:
       if (arrays_[node.args[1]].r.empty() || arrays_[node.args[2]].r.empty()) {
-        return absl::ResourceExhaustedError("a choice between integers is not evaluated");
+        SelectInteger(node, &out);
+      } else {
+        Select(node, &out);
       }
-      Select(node, &out);
       break;
     case Op::kReduceMax:
     case Op::kReduceMin:
@@ -305,6 +309,38 @@ void BlockEvaluator<D>::Select(const Node& node, Array* out) {
                                                               : D::Invalid();
                    }
                  });
+}
+
+template <typename D>
+void BlockEvaluator<D>::SelectInteger(const Node& node, Array* out) {
+  const Array& c = arrays_[node.args[0]];
+  const Array& a = arrays_[node.args[1]];
+  const Array& b = arrays_[node.args[2]];
+  out->i.reserve(space_.Size(out->mask));
+  space_.Walk<3>(out->mask, {c.mask, a.mask, b.mask},
+                 [&](int64_t n, const auto& at, const auto& step) {
+                   for (int64_t k = 0; k < n; ++k) {
+                     const Truth truth = c.b[at[0] + k * step[0]];
+                     const int64_t x = a.i[at[1] + k * step[1]], y = b.i[at[2] + k * step[2]];
+                     out->i.push_back(truth == Truth::kTrue              ? x
+                                      : truth == Truth::kFalse           ? y
+                                      : truth == Truth::kInvalid         ? kInvalidInt
+                                      : x == y                           ? x
+                                      : !IsKnownInt(x) || !IsKnownInt(y) ? std::min(x, y)
+                                                                         : kUnknownInt);
+                   }
+                 });
+}
+
+// The one whole number that the value can be.
+template <typename D>
+int64_t BlockEvaluator<D>::WholeNumber(const V& value) {
+  constexpr double kExactlyRepresented = 9007199254740992.0;
+  if (D::IsInvalid(value)) return kInvalidInt;
+  double low = std::ceil(D::Lower(value)), high = std::floor(D::Upper(value));
+  if (!D::kExact) low = high = std::round(D::Lower(value));
+  if (!(std::fabs(low) <= kExactlyRepresented) || low != high) return kUnknownInt;
+  return static_cast<int64_t>(low);
 }
 
 // From the order of the variables' ranks to the order of the output's dimensions.

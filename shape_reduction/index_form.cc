@@ -228,6 +228,7 @@ IndexForm FormOf(const Node& node, ExprId id, const std::vector<IndexForm>& form
       form = node.op == Op::kIntDiv ? quotient : remainder;
       break;
     }
+    case Op::kWhole:
     case Op::kIntElement:
       return AtomForm(id);
     case Op::kOpaque:

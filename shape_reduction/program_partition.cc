@@ -114,7 +114,7 @@ class Derivation {
       const Node& node = program_.nodes[open.back()];
       open.pop_back();
       // Elements and opaque values are constant on blocks already, by their own arguments.
-      if (node.op == Op::kIntElement || node.op == Op::kOpaque) continue;
+      if (node.op == Op::kIntElement || node.op == Op::kWhole || node.op == Op::kOpaque) continue;
       for (ExprId arg : node.args) {
         partitions_.PullExact(Form(arg));
         for (const auto& inner : Form(arg).atoms) open.push_back(inner.second);

@@ -258,8 +258,12 @@ ScalarProgram BuildProgram(const sdfg::IndexFunction& function, int output,
     case Op::kIntScale:
     case Op::kIntDiv:
     case Op::kIntMod:
+    case Op::kWhole:
     case Op::kIntElement:
       program.int_valued = true;
+      break;
+    case Op::kSelect:
+      program.int_valued = sdfg::IsInteger(out.dtype);
       break;
     default:
       program.int_valued = body.op == Op::kOpaque && body.int_valued;

@@ -247,7 +247,7 @@ void Arena::RecordPremise(PremiseKind kind, PolyId p) {
   if (open_boxes_.empty() || std::none_of(symbols.begin(), symbols.end(), bound)) {
     return RecordClosed(kind, p);
   }
-  if (SignOf(p) == Sign::kPositive) return;  // whatever the indices are
+  if (AlwaysHolds(kind, p)) return;  // whatever the indices are
   const std::vector<BoundVariable>& box = *open_boxes_.back();
   open_boxes_.pop_back();
   SymbolMap map;
@@ -311,16 +311,6 @@ void Arena::RecordClosed(PremiseKind kind, PolyId p) {
   if (at->second < 0) return;
   Premise& premise = premises_[at->second];
   (premise_source_.granted ? premise.granted : premise.needed) = true;
-}
-
-bool Arena::AlwaysHolds(PremiseKind kind, PolyId p) {
-  const Sign sign = SignOf(p);
-  if (sign == Sign::kPositive) return true;
-  if (sign == Sign::kNonNegative && kind == PremiseKind::kNonNegative) return true;
-  if (kind != PremiseKind::kNonZero) return false;
-  Rational c;
-  if (IsConstant(p, &c)) return !c.IsZero();
-  return SignOf(Scale(p, Rational(-1))) == Sign::kPositive;
 }
 
 }  // namespace planproof::solver

@@ -1,6 +1,7 @@
 // Exp, log, max and conditions in normal form.
 #include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include "solver/term.h"
 
@@ -222,10 +223,105 @@ PolyId Arena::Max(PolyId a, PolyId b) {
   return OfAtom(InternAtom(std::move(m)));
 }
 
+Affine Arena::WholeNumber(PolyId value) {
+  Affine sum;
+  bool affine = true;
+  for (const Term& term : polys_[value].terms) {
+    int64_t coefficient = 0;
+    const Factors& factors = monos_[term.mono].factors;
+    affine = affine && term.coefficient.ToInt64(&coefficient);
+    if (affine && term.mono == kUnitMono) {
+      sum = sum + Affine(coefficient);
+      continue;
+    }
+    affine = affine && factors.size() == 1 && factors[0].exponent == Exponent{} &&
+             atoms_[factors[0].atom].kind == AtomKind::kPosition;
+    if (!affine) break;
+    sum = sum + atoms_[factors[0].atom].indices[0].Scaled(coefficient);
+  }
+  if (affine) return sum;
+  IntRange range = BoundsOf(value, 0);
+  if (SignOf(value) != Sign::kUnknown) range.low = std::max<int64_t>(range.low, 0);
+  return Affine::Of(IntAtom(OpaqueAtom(kWholeNumberTag, {}, {value}), range));
+}
+
+namespace {
+
+constexpr int kMostNestedBounds = 16;
+
+int64_t Saturated(__int128 value) {
+  return static_cast<int64_t>(
+      std::clamp<__int128>(value, -kAffineLimit, kAffineLimit));  // the ends mean: not bounded
+}
+
+IntRange TimesBounds(const IntRange& a, const IntRange& b) {
+  IntRange product{kAffineLimit, -kAffineLimit};
+  for (const int64_t x : {a.low, a.high}) {
+    for (const int64_t y : {b.low, b.high}) {
+      const int64_t xy = Saturated(static_cast<__int128>(x) * y);
+      product.low = std::min(product.low, xy);
+      product.high = std::max(product.high, xy);
+    }
+  }
+  return product;
+}
+
+}  // namespace
+
+IntRange Arena::BoundsOf(PolyId p, int depth) {
+  const std::vector<Term> terms = polys_[p].terms;
+  __int128 low = 0, high = 0;
+  for (const Term& term : terms) {
+    int64_t coefficient = 0;
+    if (!term.coefficient.ToInt64(&coefficient) || depth > kMostNestedBounds) return IntRange{};
+    IntRange product{1, 1};
+    for (const Factor& factor : Factors(monos_[term.mono].factors)) {
+      if (!factor.exponent.IsInteger() || factor.exponent.num < 1 || factor.exponent.num > 8) {
+        return IntRange{};
+      }
+      const IntRange bounds = BoundsOfAtom(factor.atom, depth);
+      for (int k = 0; k < factor.exponent.num; ++k) product = TimesBounds(product, bounds);
+    }
+    product = TimesBounds(product, {coefficient, coefficient});
+    low = product.low <= -kAffineLimit || low <= -kAffineLimit ? -kAffineLimit : low + product.low;
+    high =
+        product.high >= kAffineLimit || high >= kAffineLimit ? kAffineLimit : high + product.high;
+  }
+  return {Saturated(low), Saturated(high)};
+}
+
+IntRange Arena::BoundsOfAtom(AtomId id, int depth) {
+  const Atom atom = atoms_[id];
+  switch (atom.kind) {
+    case AtomKind::kPosition:
+      return RangeOf(atom.indices[0]);
+    case AtomKind::kIndicator:
+    case AtomKind::kDelta:
+    case AtomKind::kRealPositive:
+    case AtomKind::kRealZero:
+      return {0, 1};
+    case AtomKind::kMax: {
+      IntRange bounds{-kAffineLimit, -kAffineLimit};
+      for (PolyId operand : atom.polys) {
+        const IntRange of = BoundsOf(operand, depth + 1);
+        bounds.low = std::max(bounds.low, of.low);
+        bounds.high = std::max(bounds.high, of.high);
+      }
+      return bounds;
+    }
+    default:
+      return IntRange{};
+  }
+}
+
 PolyId Arena::Position(const Affine& e) {
   PolyId result = Constant(Rational(e.constant));
   if (e.overflow) exhausted_ = true;
   for (const auto& [s, c] : e.terms) {
+    if (KindOf(s) == SymbolKind::kIntAtom && atoms_[AtomOfIntAtom(s)].tag == kWholeNumberTag) {
+      result = Add(result, Scale(atoms_[AtomOfIntAtom(s)].polys[0], Rational(c)));
+      continue;
+    }
     Atom a;
     a.kind = AtomKind::kPosition;
     a.indices = {Affine::Of(s)};
@@ -294,6 +390,7 @@ PolyId Arena::PositiveWith(PolyId p) const {
 PolyId Arena::RealPositive(PolyId p) {
   Rational c;
   if (IsConstant(p, &c)) return c.Sign() > 0 ? one_ : kZeroPoly;
+  if (IsTruthValue(p)) return p;
   if (SignOf(p) == Sign::kPositive) return one_;
   if (SignOf(Scale(p, Rational(-1))) != Sign::kUnknown) return kZeroPoly;
   if (const PolyId same = PositiveWith(p); same != p) return RealPositive(same);
@@ -307,6 +404,7 @@ PolyId Arena::RealPositive(PolyId p) {
 PolyId Arena::RealZero(PolyId p) {
   Rational c;
   if (IsConstant(p, &c)) return c.IsZero() ? one_ : kZeroPoly;
+  if (IsTruthValue(p)) return Sub(one_, p);
   if (SignOf(p) == Sign::kPositive || SignOf(Scale(p, Rational(-1))) == Sign::kPositive)
     return kZeroPoly;
   Atom a;

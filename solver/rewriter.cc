@@ -31,6 +31,10 @@ Affine Rewriter::OfAffine(const Affine& e) {
       out = out + Affine::Of(BoundSymbol(BoundLevel(s) + map_.shift_bound, BoundPosition(s)), c);
     } else if (KindOf(s) == SymbolKind::kIntAtom) {
       AtomId atom = arena_.AtomOfIntAtom(s);
+      if (arena_.atom(atom).tag == kWholeNumberTag) {
+        out = out + arena_.WholeNumber(Poly(arena_.atom(atom).polys[0])).Scaled(c);
+        continue;
+      }
       IntRange range = arena_.RangeOf(s);
       PolyId rewritten = OfAtom(atom);
       const Polynomial& p = arena_.poly(rewritten);

@@ -37,6 +37,33 @@ bool Arena::SumMeets(const Atom& sum, const Affine& e) const {
   return solution.low >= domain.lo && solution.high < domain.hi;
 }
 
+// Whether the sum counts the points at which a maximum over its own box is attained: sum over v of
+// [f(v) = max over v of f(v)]. There is at least one.
+bool Arena::CountsMaximum(const Atom& sum) {
+  const Factors factors = monos_[sum.mono].factors;
+  if (factors.size() != 1 || !(factors[0].exponent == Exponent{})) return false;
+  const Atom zero = atoms_[factors[0].atom];
+  if (zero.kind != AtomKind::kRealZero) return false;
+  const std::vector<Term> terms = polys_[zero.polys[0]].terms;
+  for (const Term& term : terms) {
+    const Factors& f = monos_[term.mono].factors;
+    if (f.size() != 1 || !(f[0].exponent == Exponent{})) continue;
+    const Atom& maximum = atoms_[f[0].atom];
+    if (maximum.kind != AtomKind::kReduceMax || maximum.domain != sum.domain) continue;
+    const PolyId body = maximum.polys[0];
+    // A symbol that is bound further out has another number within the maximum.
+    const std::vector<Symbol>& symbols = polys_[body].symbols;
+    if (std::any_of(symbols.begin(), symbols.end(), [](Symbol s) {
+          return KindOf(s) == SymbolKind::kBound && BoundLevel(s) > 0;
+        })) {
+      continue;
+    }
+    const PolyId rest = Sub(zero.polys[0], OfMono(term.mono, term.coefficient));
+    if (rest == Scale(body, -term.coefficient)) return true;
+  }
+  return false;
+}
+
 Sign Arena::SignOfAtom(AtomId id, Exponent e) {
   const Atom& a = atoms_[id];
   const bool even = e.IsInteger() && e.num % 2 == 0;
@@ -84,6 +111,7 @@ Sign Arena::SignOfAtom(AtomId id, Exponent e) {
     case AtomKind::kSum: {
       Sign body = SignOfMono(a.mono);
       if (body == Sign::kPositive) return Sign::kPositive;  // the box is not empty
+      if (CountsMaximum(a)) return Sign::kPositive;
       if (body == Sign::kNonNegative) {
         // Positive if one corner of the box satisfies all conditions and the rest is positive.
         bool rest_positive = true, has_delta = false;

@@ -34,6 +34,8 @@ using MonoId = uint32_t;
 using PolyId = uint32_t;
 inline constexpr MonoId kUnitMono = 0;
 inline constexpr PolyId kZeroPoly = 0;
+// The tag of the opaque function that a whole number is an id of.
+inline constexpr uint32_t kWholeNumberTag = 0xffffffffu;
 
 // A small rational exponent in lowest terms, positive denominator.
 struct Exponent {
@@ -171,6 +173,9 @@ class Arena {
   PolyId Abs(PolyId a);
   PolyId Max(PolyId a, PolyId b);
   PolyId Position(const Affine& e);
+  // A value that is a whole number as an integer: a sum of indices and ids where it is one, else an
+  // id of its own, whose position is the value.
+  Affine WholeNumber(PolyId value);
   PolyId Indicator(const Affine& e);  // [e >= 0]
   PolyId Delta(const Affine& e);      // [e == 0]
   PolyId RealPositive(PolyId a);      // [a > 0]
@@ -215,6 +220,9 @@ class Arena {
   // Forgets those recorded after the first `count`.
   void RewindPremises(size_t count);
   void RecordPremise(PremiseKind kind, PolyId poly);
+  // Whether the premise is seen to hold for all inputs: by signs, and by cases of the conditions
+  // that stand in the polynomial. False means "not seen".
+  bool AlwaysHolds(PremiseKind kind, PolyId poly);
   // Of an indicator, 0 or 1: the premise that it is 1.
   void RecordCondition(PolyId indicator);
   // The form that is not negative if the premise, of an indicator, holds; nullopt for others.
@@ -246,8 +254,6 @@ class Arena {
   friend class Implication;
 
   void RecordClosed(PremiseKind kind, PolyId p);
-  // Seen from its sign, for all inputs.
-  bool AlwaysHolds(PremiseKind kind, PolyId p);
   AtomId InternAtom(Atom atom);
   friend class TermPrinter;
   MonoId InternMono(Factors factors);
@@ -280,10 +286,26 @@ class Arena {
   bool PerfectSquareRoot(PolyId a, PolyId* root);
   PolyId NumberPower(const Rational& value, Exponent e);
   bool SumMeets(const Atom& sum, const Affine& e) const;
+  bool CountsMaximum(const Atom& sum);
   std::vector<bool> CoveredSquares(PolyId poly);
   Sign SignOfMono(MonoId mono);
   Sign SignOfAtom(AtomId atom, Exponent e);
   bool Charge(int64_t cost);
+  // Bounds of a value that is a whole number; an end at the limit of affine forms means none.
+  IntRange BoundsOf(PolyId p, int depth);
+  IntRange BoundsOfAtom(AtomId atom, int depth);
+  // A condition that is taken to hold, or not to (condition_cases.cc).
+  struct KnownCondition {
+    AtomId condition;
+    bool holds;
+  };
+  bool FindCondition(PolyId p, AtomId* condition) const;
+  PolyId WhereCondition(PolyId p, AtomId condition, bool holds);
+  bool FollowsFrom(const KnownCondition& known, PremiseKind kind, PolyId p);
+  std::optional<Rational> LeadingQuotient(PolyId p, PolyId q) const;
+  bool HoldsBySign(PremiseKind kind, PolyId p);
+  bool HoldsUnder(PremiseKind kind, PolyId p, std::vector<KnownCondition>* known);
+  bool IsTruthValue(PolyId p);  // 0 or 1, by its form
 
   struct FreeInfo {
     IntRange range;

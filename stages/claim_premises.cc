@@ -86,6 +86,24 @@ void ClaimSolver::TakePremises(ClaimOutcome* outcome) {
   for (const Premise& premise : open_) outcome->restrictions.push_back(Describe(premise));
 }
 
+bool ClaimSolver::HoldsWithBranches(const Claim& claim, ClaimOutcome* outcome) {
+  std::vector<Premise> met = granted_;
+  met.insert(met.end(), open_.begin(), open_.end());
+  ModelDomain domain(problem_, relations_, arena_.get(), evaluator_.get());
+  const std::vector<Premise> model = domain.AssumeDefinitionOf(claim.target.logical);
+  domain.Discharge(&met);
+  if (arena_->exhausted()) return false;
+  outcome->premises.clear();
+  outcome->restrictions.clear();
+  outcome->unsatisfiable = false;
+  for (const Premise& premise : model) {
+    outcome->unsatisfiable |= NeverHolds(premise);
+    outcome->premises.push_back(Describe(premise));
+  }
+  for (const Premise& premise : met) outcome->restrictions.push_back(Describe(premise));
+  return met.empty();
+}
+
 // Drops open conditions that follow from the rest of the model.
 void ClaimSolver::DischargeInModel() {
   std::vector<uint32_t> tags;
@@ -174,7 +192,7 @@ ClaimOutcome ClaimSolver::Conditions(sdfg::OperatorId parallel) {
 ClaimOutcome ClaimSolver::Definedness(sdfg::TensorId logical) {
   ClaimOutcome outcome;
   arena_->ResetExhausted(limits_.term_budget);
-  evaluator_->Forget();
+  const sdfg::ExactBranches exact(evaluator_.get());
   arena_->ClearPremises();
   const sdfg::Tensor& t = problem_.logical.tensors[logical];
   std::vector<Cell> work;

@@ -63,6 +63,7 @@ void ClaimSolver::Forget() {
   evaluator_ = std::make_unique<sdfg::SymbolicEvaluator>(
       arena_.get(), std::vector<const sdfg::Graph*>{&problem_.logical, &problem_.parallel},
       &relations_);
+  evaluator_->SetExactBranches(exact_branches_);
 }
 
 ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& cell,
@@ -99,6 +100,10 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
     if (*a == *b && !a->overflow) return CellResult::kEqual;
     last_logical_ = arena_->Position(*a);
     last_parallel_ = arena_->Position(*b);
+    if (arena_->IsZero(arena_->Sub(last_logical_, last_parallel_))) {
+      if (outcome->tier == "identical") outcome->tier = "normal form";
+      return CellResult::kEqual;
+    }
   } else {
     auto b = pt.producer == sdfg::kNone ? evaluator_->Element(p, cell.index)
                                         : evaluator_->Defined(p, cell.index);
@@ -296,7 +301,31 @@ std::vector<sdfg::IndexMap> ClaimSolver::ZeroUnless(sdfg::TensorId logical) {
   return forms;
 }
 
+void ClaimSolver::SetExactBranches(bool exact) {
+  exact_branches_ = exact;
+  evaluator_->SetExactBranches(exact);
+  evaluator_->Forget();
+}
+
+// A premise that was met in a branch that is not always taken is asked for too often, and the
+// model may be defined where it does not hold. If there is one, nothing that was met is granted: it
+// has to hold wherever the model is defined, its branches taken exactly; or the claim is shown with
+// branches taken exactly on both sides.
 ClaimOutcome ClaimSolver::Decide(const Claim& claim) {
+  evaluator_->ClearPremisesInBranches();
+  ClaimOutcome outcome = DecideOnce(claim);
+  if (outcome.status != ClaimStatus::kProved || !evaluator_->premises_in_branches()) return outcome;
+  outcome.restrictions.insert(outcome.restrictions.end(), outcome.premises.begin(),
+                              outcome.premises.end());
+  outcome.premises.clear();
+  if (HoldsWithBranches(claim, &outcome)) return outcome;
+  SetExactBranches(true);
+  ClaimOutcome exact = DecideOnce(claim);
+  SetExactBranches(false);
+  return exact.status == ClaimStatus::kProved ? exact : outcome;
+}
+
+ClaimOutcome ClaimSolver::DecideOnce(const Claim& claim) {
   if (limits_.whole_model) return DecideInModel(claim);
   if (!limits_.open_differences) return Decide(claim, false, limits_.term_budget);
   ClaimOutcome outcome = Decide(claim, true, std::min(limits_.term_budget, kDifferenceTermBudget));

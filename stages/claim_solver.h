@@ -52,6 +52,11 @@ class ClaimSolver {
   void Forget();
 
  private:
+  ClaimOutcome DecideOnce(const Claim& claim);
+  void SetExactBranches(bool exact);
+  // Of a claim that was shown: whether all that it rests on, granted or not, holds wherever the
+  // model is defined.
+  bool HoldsWithBranches(const Claim& claim, ClaimOutcome* outcome);
   ClaimOutcome Decide(const Claim& claim, bool open_difference, int64_t term_budget);
   enum class CellResult : uint8_t { kEqual, kSplit, kDifferent, kError };
   CellResult DecideCell(const Claim& claim, const Cell& cell, ClaimOutcome* outcome);
@@ -82,6 +87,7 @@ class ClaimSolver {
   std::vector<solver::Premise> granted_, open_;  // of the last claim that was shown
   std::vector<sdfg::TensorId> opened_;           // from the start of a claim
   bool unfolded_any_ = false;
+  bool exact_branches_ = false;  // of the evaluator, also of the next one
 };
 
 }  // namespace planproof::stages

@@ -94,7 +94,7 @@ void ModelDomain::AssumeDeclared(TensorId tensor) {
   }
 }
 
-void ModelDomain::AssumeDefined(OperatorId id) {
+std::vector<solver::Premise> ModelDomain::AssumeDefined(OperatorId id) {
   const sdfg::Graph& g = problem_.logical;
   const sdfg::Operator& op = g.operators[id];
   arena_.ClearPremises();
@@ -114,18 +114,27 @@ void ModelDomain::AssumeDefined(OperatorId id) {
                     return evaluator_.RecordCondition(kLogical, id, premise, index);
                   });
   }
-  const std::vector<solver::Premise> met = arena_.premises();
-  for (const solver::Premise& premise : met) {
-    if (premise.granted) Assume(premise);
+  std::vector<solver::Premise> granted;
+  for (const solver::Premise& premise : arena_.premises()) {
+    if (premise.granted) granted.push_back(premise);
   }
+  for (const solver::Premise& premise : granted) Assume(premise);
   arena_.ClearPremises();
+  return granted;
+}
+
+std::vector<solver::Premise> ModelDomain::AssumeDefinitionOf(TensorId tensor) {
+  const OperatorId producer = problem_.logical.tensors[tensor].producer;
+  if (producer == kNone) return {};
+  const sdfg::ExactBranches exact(&evaluator_);
+  return AssumeDefined(producer);
 }
 
 void ModelDomain::AssumeReadersOf(const std::vector<uint32_t>& tensors) {
   for (uint32_t t : tensors) {
     if (t < problem_.logical.tensors.size()) AssumeDeclared(static_cast<TensorId>(t));
   }
-  evaluator_.Forget();  // what is remembered meets no premises
+  const sdfg::ExactBranches exact(&evaluator_);  // what is remembered meets no premises
   for (OperatorId id : ReadersOf(tensors)) {
     if (arena_.exhausted()) return;
     AssumeDefined(id);

@@ -30,11 +30,14 @@ class ModelDomain {
   // read them are defined, as far as required outputs depend on them; also the operators that read
   // what is read through. Clears the arena's premises.
   void AssumeReadersOf(const std::vector<uint32_t>& tensors);
+  // Assumes where the operator that makes this logical tensor is defined, and says where that is.
+  // Clears the arena's premises.
+  std::vector<solver::Premise> AssumeDefinitionOf(sdfg::TensorId tensor);
 
  private:
   std::set<sdfg::OperatorId> ReadersOf(const std::vector<uint32_t>& tensors) const;
   void AssumeDeclared(sdfg::TensorId tensor);
-  void AssumeDefined(sdfg::OperatorId op);
+  std::vector<solver::Premise> AssumeDefined(sdfg::OperatorId op);
 
   const lineage::Problem& problem_;
   const Relations& relations_;

@@ -38,6 +38,14 @@ bool SmtApplication::EvalInteger(ExprId id, SmtIndex* out) {
       return EvalInteger(n.args[0], &a) && e_.DivMod(a, n.value, out, &b);
     case Op::kIntMod:
       return EvalInteger(n.args[0], &a) && e_.DivMod(a, n.value, &b, out);
+    case Op::kWhole: {
+      SmtValue value;
+      if (!Eval(n.args[0], &value)) return false;
+      const solver::RawTerm& term = e_.arena_[value.term];
+      if (value.masked || term.op != RawOp::kToReal) return e_.Fail("arithmetic of integers");
+      *out = e_.Symbolic(term.args[0]);
+      return true;
+    }
     case Op::kIntElement: {
       std::vector<SmtIndex> index;
       return InputIndex(n, &index) && e_.IntegerElement(parallel_, op_.inputs[n.input], index, out);

@@ -117,7 +117,7 @@ std::vector<int> ParallelBuilder::PieceOrder(const Meeting& meeting, const std::
 
 absl::Status ParallelBuilder::RunLocalPrim(const Event& event) {
   const Node& node = plan_.nodes[event.node];
-  absl::StatusOr<ResolvedPrim> prim = ResolvePrim(node, node.prims[event.prim]);
+  absl::StatusOr<ResolvedPrim> prim = ResolvePrim(node, event.prim);
   if (!prim.ok()) return prim.status();
   absl::StatusOr<TensorId> input = AdapterRead(event, prim->inputs[0]);
   if (!input.ok()) return input.status();
@@ -164,9 +164,9 @@ absl::Status ParallelBuilder::RunLocalPrim(const Event& event) {
 absl::Status ParallelBuilder::Transfer(const Event& from, const Event& to) {
   const Node& sender = plan_.nodes[from.node];
   const Node& receiver = plan_.nodes[to.node];
-  absl::StatusOr<ResolvedPrim> source = ResolvePrim(sender, sender.prims[from.prim]);
+  absl::StatusOr<ResolvedPrim> source = ResolvePrim(sender, from.prim);
   if (!source.ok()) return source.status();
-  absl::StatusOr<ResolvedPrim> target = ResolvePrim(receiver, receiver.prims[to.prim]);
+  absl::StatusOr<ResolvedPrim> target = ResolvePrim(receiver, to.prim);
   if (!target.ok()) return target.status();
   if (source->inputs.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("unmatched communication: ", sender.Label(),
@@ -200,7 +200,7 @@ absl::Status ParallelBuilder::RunMeeting(const Meeting& meeting) {
   std::vector<ResolvedPrim> prims;
   for (const Event& event : meeting.arrivals) {
     const Node& node = plan_.nodes[event.node];
-    absl::StatusOr<ResolvedPrim> prim = ResolvePrim(node, node.prims[event.prim]);
+    absl::StatusOr<ResolvedPrim> prim = ResolvePrim(node, event.prim);
     if (!prim.ok()) return prim.status();
     prims.push_back(*std::move(prim));
   }

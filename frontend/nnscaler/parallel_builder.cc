@@ -196,6 +196,10 @@ absl::Status ParallelBuilder::Emit(sdfg::Operator op, const Event& event,
 bool ParallelBuilder::IsWhole(const Event& event, int sub, bool accumulated) const {
   const Node& node = plan_.nodes[event.node];
   if (incomplete_[event.device][sub]) return false;
+  // Within a backward adapter a forward tensor stands for its gradient (prims.h).
+  if (node.kind == NodeKind::kAdapter && !node.forward && !plan_.FullOf(sub).is_gradient) {
+    return false;
+  }
   if (!plan_.FullOf(sub).is_gradient || IsParameterGradient(sub)) return true;
   if (node.kind == NodeKind::kAdapter && !accumulated) {
     for (const NodeOperand& input : node.inputs) {

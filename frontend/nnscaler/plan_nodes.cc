@@ -56,6 +56,7 @@ constexpr PrimClass kPrimClasses[] = {
     {"ReduceScatterAllGatherPrim", PrimKind::kReduceScatterAllGather},
     {"AllGatherReduceScatterPrim", PrimKind::kAllGatherReduceScatter},
     {"AllToAllAllToAllPrim", PrimKind::kAllToAllAllToAll},
+    {"AllReduceAllReducePrim", PrimKind::kAllReduceAllReduce},
 };
 
 bool NodeKindOf(std::string_view class_name, NodeKind* kind) {
@@ -180,6 +181,42 @@ void PlanReader::ReadPrimNumber(ValueId prim, ValueId kwargs, std::string_view n
   *out = static_cast<int>(pickle_.Int(value));
 }
 
+// A receiver makes room for what is sent by these. Other keywords could mean anything.
+void PlanReader::CheckPrimKeywords(ValueId object, ValueId kwargs, const Prim& prim) {
+  static constexpr std::string_view kKnown[] = {"dim", "idim",  "odim",  "src",
+                                                "dst", "ranks", "shape", "dtype"};
+  const absl::Span<const ValueId> items = pickle_.Items(kwargs);
+  if (!access_.Spend(items.size())) return;
+  for (size_t i = 0; i + 1 < items.size() && ok(); i += 2) {
+    const bool text = pickle_.Is(items[i], ValueKind::kString);
+    const std::string_view name = text ? pickle_.Text(items[i]) : std::string_view();
+    if (std::find(std::begin(kKnown), std::end(kKnown), name) == std::end(kKnown)) {
+      access_.Fail(absl::UnimplementedError(
+          absl::StrCat(access_.Describe(object), ": keyword ", View(name), " is not known")));
+      return;
+    }
+    const ValueId value = items[i + 1];
+    const int tensor = !prim.inputs.empty()    ? prim.inputs[0]
+                       : !prim.outputs.empty() ? prim.outputs[0]
+                                               : kNoIndex;
+    if (pickle_.Is(value, ValueKind::kNone) || tensor == kNoIndex) continue;
+    const SubTensor& sub = plan_.subs[tensor];
+    if (name == "dtype") {
+      const sdfg::DType type = ReadDTypeValue(object, value);
+      if (ok() && type != sub.dtype) {
+        Malformed(absl::StrCat(access_.Describe(object), ": sends ", plan_.TensorName(tensor),
+                               " of type ", sdfg::DTypeName(sub.dtype), " as ",
+                               sdfg::DTypeName(type)));
+      }
+    }
+    std::vector<int64_t> shape;
+    if (name == "shape" && (!access_.Ints(value, 0, INT64_MAX, &shape) || shape != sub.shape())) {
+      Malformed(absl::StrCat(access_.Describe(object), ": its shape is not that of ",
+                             plan_.TensorName(tensor)));
+    }
+  }
+}
+
 Prim PlanReader::ReadPrim(ValueId object) {
   Prim prim;
   prim.class_name = std::string(pickle_.ClassName(object));
@@ -221,6 +258,7 @@ Prim PlanReader::ReadPrim(ValueId object) {
     Malformed(absl::StrCat(access_.Describe(object), ", ranks: expected a list of ranks"));
   }
   prim.ranks.assign(numbers.begin(), numbers.end());
+  if (ok()) CheckPrimKeywords(object, kwargs, prim);
   std::sort(numbers.begin(), numbers.end());
   const auto twice = std::adjacent_find(numbers.begin(), numbers.end());
   if (twice != numbers.end()) {

@@ -69,6 +69,7 @@ enum class PrimKind : uint8_t {
   kReduceScatterAllGather,
   kAllGatherReduceScatter,
   kAllToAllAllToAll,
+  kAllReduceAllReduce,
 };
 
 // A communication primitive of an adapter, as one device sees it.

@@ -31,6 +31,7 @@ class PlanReader {
   sdfg::AttributeValue ReadLiteral(ValueId owner, std::string_view what, ValueId value);
   void ReadAttributes(ValueId object, Node* node);
   Prim ReadPrim(ValueId object);
+  void CheckPrimKeywords(ValueId object, ValueId kwargs, const Prim& prim);
   void ReadPrimNumber(ValueId prim, ValueId kwargs, std::string_view name, int* out);
   // Tensors: plan_tensors.cc.
   bool IsSubTensor(ValueId object) const;
@@ -38,6 +39,7 @@ class PlanReader {
   int ReadFullTensor(ValueId object);
   void ReadFullGradients();
   sdfg::DType ReadDType(ValueId object);
+  sdfg::DType ReadDTypeValue(ValueId object, ValueId value);
   sdfg::Shape ReadShape(ValueId object, Field field);
 
   const Pickle& pickle_;

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "frontend/nnscaler/operator_functions.h"
 #include "frontend/nnscaler/plan_reader.h"
+#include "sdfg/element_type.h"
 
 namespace planproof::frontend::nnscaler {
 namespace {
@@ -39,12 +41,28 @@ bool PlanReader::IsSubTensor(ValueId object) const {
 
 sdfg::DType PlanReader::ReadDType(ValueId object) {
   const ValueId value = access_.Get(object, Field::kDtype, false);
-  if (pickle_.Is(value, ValueKind::kGlobal)) {
-    return sdfg::DTypeFromName(std::string(pickle_.Name(value)));
+  if (value != kNoValue && !pickle_.Is(value, ValueKind::kNone)) {
+    return ReadDTypeValue(object, value);
   }
-  if (pickle_.Is(value, ValueKind::kString)) {
-    return sdfg::DTypeFromName(std::string(pickle_.Text(value)));
+  access_.Fail(absl::UnimplementedError(absl::StrCat(
+      access_.Describe(object), " has no element type, so that its arithmetic is not known")));
+  return sdfg::DType::kUnknown;
+}
+
+sdfg::DType PlanReader::ReadDTypeValue(ValueId object, ValueId value) {
+  const bool text = pickle_.Is(value, ValueKind::kString);
+  if (!text && !pickle_.Is(value, ValueKind::kGlobal)) {
+    access_.Expect(object, Field::kDtype, value, "a torch.dtype");
+    return sdfg::DType::kUnknown;
   }
+  const std::string name(text ? pickle_.Text(value) : pickle_.Name(value));
+  const sdfg::DType complex = sdfg::DTypeFromName(name);
+  if (IsComplex(complex)) return complex;
+  const absl::StatusOr<sdfg::DType> type = sdfg::ElementTypeFromText(name);
+  if (type.ok()) return *type;
+  access_.Fail(absl::Status(
+      type.status().code(),
+      absl::StrCat(access_.Describe(object), ": ", std::string(type.status().message()))));
   return sdfg::DType::kUnknown;
 }
 

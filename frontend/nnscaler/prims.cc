@@ -1,6 +1,7 @@
 #include "frontend/nnscaler/prims.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 
@@ -18,7 +19,49 @@ constexpr Fused kFused[] = {
     {PrimKind::kReduceScatterAllGather, PrimKind::kReduceScatter, PrimKind::kAllGather},
     {PrimKind::kAllGatherReduceScatter, PrimKind::kAllGather, PrimKind::kReduceScatter},
     {PrimKind::kAllToAllAllToAll, PrimKind::kAllToAll, PrimKind::kAllToAll},
+    {PrimKind::kAllReduceAllReduce, PrimKind::kAllReduce, PrimKind::kAllReduce},
 };
+
+const Fused* FusedOf(PrimKind kind) {
+  for (const Fused& fused : kFused) {
+    if (fused.fused == kind) return &fused;
+  }
+  return nullptr;
+}
+
+// It has the primitives of its forward adapter.
+bool HasForwardPrims(const Node& adapter) {
+  return !adapter.forward &&
+         std::any_of(adapter.prims.begin(), adapter.prims.end(),
+                     [](const Prim& prim) { return FusedOf(prim.kind) != nullptr; });
+}
+
+// The tensors between which primitive number `number` of such an adapter runs backward.
+absl::Status RunBackward(const Node& adapter, int number, ResolvedPrim* resolved) {
+  const Prim& prim = adapter.prims[number];
+  const auto unknown = [&](const std::string& what) {
+    return absl::UnimplementedError(
+        absl::StrCat(prim.class_name, " of ", adapter.Label(), ", backward: ", what));
+  };
+  if (FusedOf(prim.kind) == nullptr && prim.kind != PrimKind::kIdentity) {
+    return unknown("what it is in the backward direction, beside fused primitives, is not known");
+  }
+  if (adapter.inputs.size() != 1 || adapter.outputs.size() != 1 ||
+      adapter.inputs[0].tensor == kNoIndex) {
+    return unknown("only an adapter with one input and one output is supported");
+  }
+  if (prim.inputs.size() != 1 || prim.outputs.size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(prim.class_name, " of ", adapter.Label(), ": must have one input and output"));
+  }
+  const int last = static_cast<int>(adapter.prims.size()) - 1;
+  if (number < last && adapter.prims[number + 1].inputs != prim.outputs) {
+    return unknown("its output is not what the next primitive reads; only chains are supported");
+  }
+  resolved->inputs = {number == last ? adapter.inputs[0].tensor : prim.outputs[0]};
+  resolved->outputs = {number == 0 ? adapter.outputs[0].tensor : prim.inputs[0]};
+  return absl::OkStatus();
+}
 
 void AddRank(int rank, std::vector<int>* group) {
   if (std::find(group->begin(), group->end(), rank) == group->end()) group->push_back(rank);
@@ -49,7 +92,15 @@ const char* PrimName(PrimKind kind) {
   }
 }
 
-absl::StatusOr<ResolvedPrim> ResolvePrim(const Node& adapter, const Prim& prim) {
+std::vector<int> RunningOrder(const Node& adapter) {
+  std::vector<int> order(adapter.prims.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (HasForwardPrims(adapter)) std::reverse(order.begin(), order.end());
+  return order;
+}
+
+absl::StatusOr<ResolvedPrim> ResolvePrim(const Node& adapter, int number) {
+  const Prim& prim = adapter.prims[number];
   ResolvedPrim resolved;
   resolved.kind = prim.kind;
   resolved.inputs = prim.inputs;
@@ -61,21 +112,13 @@ absl::StatusOr<ResolvedPrim> ResolvePrim(const Node& adapter, const Prim& prim) 
     return absl::InvalidArgumentError(
         absl::StrCat(prim.class_name, " of ", adapter.Label(), ": ", what));
   };
-  for (const Fused& fused : kFused) {
-    if (fused.fused != prim.kind) continue;
-    resolved.kind = adapter.forward ? fused.forward : fused.backward;
-    if (adapter.forward) break;
+  if (const Fused* fused = FusedOf(prim.kind)) {
+    resolved.kind = adapter.forward ? fused->forward : fused->backward;
+  }
+  if (HasForwardPrims(adapter)) {
     std::swap(resolved.split_dim, resolved.concat_dim);
-    if (adapter.prims.size() != 1 || adapter.inputs.size() != 1 || adapter.outputs.size() != 1 ||
-        adapter.inputs[0].tensor == kNoIndex) {
-      return absl::UnimplementedError(
-          absl::StrCat(prim.class_name, " of ", adapter.Label(),
-                       ": in the backward direction only a single primitive with one input and "
-                       "output is supported"));
-    }
-    resolved.inputs = {adapter.inputs[0].tensor};
-    resolved.outputs = {adapter.outputs[0].tensor};
-    break;
+    absl::Status status = RunBackward(adapter, number, &resolved);
+    if (!status.ok()) return status;
   }
   if (resolved.inputs.size() > 1 || resolved.outputs.size() > 1) {
     return error("has more than one tensor");

@@ -11,8 +11,9 @@
 namespace planproof::frontend::nnscaler {
 
 // A fused primitive is one collective forward and its dual backward; resolved, only the plain kinds
-// are left. In a backward adapter a fused primitive stands between the adapter's own input and
-// output; the tensors it names are the forward ones.
+// are left. A backward adapter with fused primitives has the list of its forward adapter: its
+// primitives name the forward tensors, and run from the last to the first, each as its dual, from
+// the adapter's own input to its own output. In between, a forward tensor stands for its gradient.
 struct ResolvedPrim {
   PrimKind kind = PrimKind::kIdentity;
   std::vector<int> inputs, outputs;                 // in Plan::subs
@@ -22,8 +23,12 @@ struct ResolvedPrim {
   std::vector<int> participants;
 };
 
-// InvalidArgument for missing or contradicting parameters.
-absl::StatusOr<ResolvedPrim> ResolvePrim(const Node& adapter, const Prim& prim);
+// Primitive number `prim` of the adapter. InvalidArgument for missing or contradicting parameters,
+// Unimplemented for a list whose backward direction is not known.
+absl::StatusOr<ResolvedPrim> ResolvePrim(const Node& adapter, int prim);
+
+// The numbers of the adapter's primitives in the order in which they run.
+std::vector<int> RunningOrder(const Node& adapter);
 
 // "all_reduce", "move", ...
 const char* PrimName(PrimKind kind);

@@ -120,11 +120,11 @@ class Scheduler {
         program.push_back(event);
         if (node.kind != NodeKind::kAdapter) continue;
         program.pop_back();
-        for (size_t p = 0; p < node.prims.size(); ++p) {
+        for (int p : RunningOrder(node)) {
           const Prim& prim = node.prims[p];
-          event.prim = static_cast<int>(p);
+          event.prim = p;
           event.meeting = kNoIndex;
-          absl::StatusOr<ResolvedPrim> resolved = ResolvePrim(node, prim);
+          absl::StatusOr<ResolvedPrim> resolved = ResolvePrim(node, p);
           if (!resolved.ok()) return resolved.status();
           const bool local =
               resolved->kind == PrimKind::kChunk || resolved->kind == PrimKind::kIdentity;

@@ -65,6 +65,11 @@ absl::Status KeysOutsideAttributes(const Operator& op) {
 
 absl::Status CheckCollectiveKeys(const Operator& op, bool collective) {
   if (!collective) return KeysOutsideAttributes(op);
+  const std::string& reduce = op.collective().reduce();
+  if (!reduce.empty() && reduce != "sum" && reduce != "max" && reduce != "min" && reduce != "avg") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(op.op(), ": \"reduce\" is \"", reduce, "\"; expected sum, max, min or avg"));
+  }
   const KnownKeys known = KeysOf(op.op());
   std::vector<std::string> all = known.needed;
   all.insert(all.end(), known.optional.begin(), known.optional.end());

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/status_macros.h"
+#include "sdfg/element_type.h"
 #include "sdfg/index_function_check.h"
 
 namespace planproof::plan {
@@ -23,6 +24,7 @@ constexpr OpName kOps[] = {
     {Op::kIntScale, "int_scale"},
     {Op::kIntDiv, "int_div"},
     {Op::kIntMod, "int_mod"},
+    {Op::kWhole, "whole"},
     {Op::kIntElement, "int_element"},
     {Op::kReal, "real"},
     {Op::kNegInf, "neg_inf"},
@@ -179,11 +181,8 @@ void FunctionToProto(const sdfg::IndexFunction& function, RawFunction* out) {
 
 absl::StatusOr<sdfg::DType> DTypeFromField(const std::string& name) {
   const sdfg::DType dtype = sdfg::DTypeFromName(name);
-  if (dtype == sdfg::DType::kUnknown && !name.empty() && name != sdfg::DTypeName(dtype)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", name, "\" is no element type; write float32, int64, bool, ..."));
-  }
-  return dtype;
+  if (name.empty() || name == sdfg::DTypeName(dtype)) return dtype;
+  return sdfg::ElementTypeFromText(name);
 }
 
 absl::StatusOr<sdfg::IndexFunction> FunctionFromProto(const RawFunction& raw) {

@@ -140,7 +140,8 @@ absl::StatusOr<sdfg::Attributes> ResolveAttributes(const Operator& op,
         break;
       }
       case AttributeValue::KIND_NOT_SET:
-        break;
+        return absl::InvalidArgumentError(
+            absl::StrCat("attribute ", attribute.name(), " has no value"));
     }
     if (!attributes.emplace(attribute.name(), std::move(out)).second) {
       return absl::InvalidArgumentError(
@@ -212,9 +213,12 @@ absl::StatusOr<sdfg::IndexFunction> Instantiate(const sdfg::OperatorLibrary& lib
         PLAN_ASSIGN_OR_RETURN(out.literal, ParseLiteral(operand.literal(), rounded));
         break;
       }
-      default:
+      case Operand::kAbsent:
         out.kind = sdfg::Operand::Kind::kAbsent;
         break;
+      case Operand::KIND_NOT_SET:
+        return absl::InvalidArgumentError(
+            "an operand is neither a tensor, nor a literal, nor absent");
     }
     operands.push_back(std::move(out));
   }

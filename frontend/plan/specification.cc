@@ -12,6 +12,7 @@
 #include "frontend/plan/reverse_mode.h"
 #include "frontend/plan/rounded_literal.h"
 #include "frontend/plan/status_macros.h"
+#include "sdfg/element_type.h"
 
 namespace planproof::plan {
 namespace {
@@ -110,18 +111,19 @@ class LogicalBuilder {
       sdfg::Tensor tensor;
       tensor.name = declaration.name();
       tensor.role = RoleOf(declaration.role());
-      tensor.dtype = sdfg::DTypeFromName(declaration.dtype());
       tensor.shape.assign(declaration.shape().begin(), declaration.shape().end());
       tensor.source = {file_, declaration.line(), ""};
       if (tensor.name.empty()) return At(at, "a tensor has no name");
       if (tensor.role == sdfg::TensorRole::kIntermediate) {
         return At(at, absl::StrCat("tensor ", tensor.name, " has no role"));
       }
-      if (tensor.dtype == sdfg::DType::kUnknown) {
-        return At(at,
-                  absl::StrCat("tensor ", tensor.name, ": \"", declaration.dtype(),
-                               "\" is no element type; float32, bfloat16, int64, bool, ... are"));
+      const absl::StatusOr<sdfg::DType> dtype = sdfg::ElementTypeFromText(declaration.dtype());
+      if (!dtype.ok()) {
+        return At(at, absl::Status(dtype.status().code(),
+                                   absl::StrCat("tensor ", tensor.name, ": ",
+                                                std::string(dtype.status().message()))));
       }
+      tensor.dtype = *dtype;
       if (absl::Status status = CheckVolume(tensor.shape); !status.ok()) return At(at, status);
       if (!out_.names.emplace(tensor.name, static_cast<TensorId>(out_.graph.tensors.size()))
                .second) {

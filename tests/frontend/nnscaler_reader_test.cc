@@ -100,6 +100,50 @@ TEST_F(SmallPlanTest, MicrobatchesThatRunDifferentCellsAreSpelledOut) {
   EXPECT_EQ(problem->parallel.axes.size(), 1);
 }
 
+// Forward and backward add up: what both halves compute and what both read of it.
+TEST_F(SmallPlanTest, AFusedAllReduceAddsUpInBothDirections) {
+  ExpectEquivalent("tp2in");
+  ExpectDifferent("tp2in", "allreduce_identity", "layers.0.weight");
+  ExpectDifferent("tp2in", "identity_allreduce", "");
+}
+
+// reduce-scatter, all-gather; backward reduce-scatter of the last one's gradient first.
+TEST_F(SmallPlanTest, SeveralFusedPrimitivesRunBackwardFromTheLastToTheFirst) {
+  ExpectEquivalent("tp2in", "chain");
+  ExpectDifferent("tp2in", "chain_split", "layers.0.weight");
+  const auto unknown = absl::StatusCode::kUnimplemented;
+  ExpectError("tp2in", "chain_plain", unknown, "AllGatherPrim");
+  ExpectError("tp2in", "chain_apart", unknown, "only chains are supported");
+}
+
+TEST_F(SmallPlanTest, AKeywordOfAPrimitiveIsKnownOrAnError) {
+  ExpectError("tp2in", "keyword", absl::StatusCode::kUnimplemented, "keyword op is not known");
+  ExpectError("pp2nm2", "move_type", absl::StatusCode::kInvalidArgument,
+              "of type float32 as int32");
+  ExpectError("pp2nm2", "move_shape", absl::StatusCode::kInvalidArgument,
+              "its shape is not that of");
+}
+
+TEST_F(SmallPlanTest, AnUnknownElementTypeIsNoTypeOfReals) {
+  const auto unknown = absl::StatusCode::kUnimplemented;
+  for (const char* plan : {"single", "tp2", "tp2in", "dp2nm2", "pp2nm2"}) {
+    ExpectError(plan, "unknown_type", unknown, "element type uint16 is not known");
+    ExpectError(plan, "no_type", unknown, "has no element type");
+  }
+}
+
+// A conversion is in the single-device plan as it is in the other one: read, or refused, in either.
+TEST_F(SmallPlanTest, AConversionToAnUnknownElementTypeIsNoIdentity) {
+  const auto status = [](const std::string& fault) {
+    return ReadPair(SmallPlan("single", fault), SmallPlan("single", fault)).status();
+  };
+  EXPECT_TRUE(status("conversion").ok()) << status("conversion");
+  EXPECT_TRUE(absl::IsUnimplemented(status("unknown_conversion"))) << status("unknown_conversion");
+  EXPECT_NE(std::string(status("unknown_conversion").message()).find("torch.uint16 is not known"),
+            std::string::npos);
+  EXPECT_TRUE(absl::IsInvalidArgument(status("no_conversion"))) << status("no_conversion");
+}
+
 TEST_F(SmallPlanTest, FaultyPlansComputeSomethingElse) {
   ExpectDifferent("tp2", "no_all_reduce", "loss");
   ExpectDifferent("tp2", "wrong_slice", "");

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes small execution plans in nnScaler's pickle format, with the standard library only.
 
-    write_nnscaler_plan.py OUT.pkl --plan single|tp2|dp2nm2|pp2nm2 [--fault FAULT] [--seed N]
+    write_nnscaler_plan.py OUT.pkl --plan single|tp2|tp2in|dp2nm2|pp2nm2 [--fault FAULT] [--seed N]
 
 The model is an MLP, loss = sum(linear(linear(x))). The plans use the class names and attributes that
 a reader of such files relies on, and nothing else of nnScaler. FAULT is one of FAULTS below; each
@@ -52,6 +52,20 @@ FAULTS = {
     'cyclic_segment': 'tp2: a segment that contains itself',
     'cyclic_tensor': 'tp2: a gradient that is its own gradient, of a tensor that is its own full tensor',
     'wrong_type': 'tp2: the outputs of an operator are a number',
+    'allreduce_identity': 'tp2in: the gradient behind the all-reduce is not added up',
+    'identity_allreduce': 'tp2in: the partial products are not added up',
+    'chain': 'tp2in: a reduce-scatter and an all-gather for the all-reduce; equivalent',
+    'chain_split': 'tp2in: the same, but the gather is a split backward, which drops the other half',
+    'chain_plain': 'tp2in: a fused and a plain primitive in one backward adapter',
+    'chain_apart': 'tp2in: two fused primitives that do not read one another',
+    'keyword': 'tp2in: a primitive with a keyword that is not known',
+    'unknown_type': 'any: a tensor of a type that nothing here computes with',
+    'no_type': 'any: a tensor without a type',
+    'conversion': 'single: a conversion to float32; equivalent',
+    'unknown_conversion': 'single: a conversion to a type that nothing here computes with',
+    'no_conversion': 'single: a conversion to what is no type',
+    'move_type': 'pp2nm2: a tensor is received as another type',
+    'move_shape': 'pp2nm2: a tensor is received in another shape',
 }
 
 
@@ -84,6 +98,7 @@ Sub = define('nnscaler.ir.tensor', 'IRSubTensor')
 IndexMap = define('nnscaler.ir.tensor', 'IndexMap')
 ValueMap = define('nnscaler.ir.tensor', 'ValueMap')
 Float32 = define('torch', 'float32')
+UInt16 = define('torch', 'uint16')
 
 
 def make(cls, **state):
@@ -201,6 +216,14 @@ def two_uses(b, device, use):
     return nodes, total
 
 
+def retype(nodes, fault):
+    if fault in ('unknown_type', 'no_type'):
+        nodes[0]._outputs[0]._dtype = UInt16 if fault == 'unknown_type' else None
+
+
+CONVERSIONS = {'conversion': Float32, 'unknown_conversion': UInt16, 'no_conversion': 'bananas'}
+
+
 def layers(b, device, batch, pieces=None, fault=''):
     """Forward operators of the whole model; `pieces` overrides tensors by name."""
     x, w0, h, w1, y, loss = tensors(b, batch)
@@ -216,6 +239,11 @@ def layers(b, device, batch, pieces=None, fault=''):
         nodes.append(b.operator('add', [device], [with_gradient(b, relu), use['linear']],
                                 [with_gradient(b, add)], 7, alpha=1))
         use['linear'] = with_gradient(b, add)
+    if fault in CONVERSIONS:
+        converted = with_gradient(b, b.full('to', h._shape))
+        nodes.append(b.operator('to', [device], [use['linear']], [converted], 7,
+                                dtype_or_device=CONVERSIONS[fault]))
+        use['linear'] = converted
     if fault.startswith('inplace'):
         name = 'silu' if fault == 'inplace_backward' else 'relu'
         relu = b.full(name, h._shape)
@@ -258,6 +286,7 @@ def single(fault, rng):
         rng.shuffle(nodes)
     if fault == 'big_shape':
         nodes[0]._outputs[0]._full_tensor._shape = (1 << 40, 1 << 40)
+    retype(nodes, fault)
     return module({0: [data_cell(b, 0, BATCH), b.segment(nodes), b.segment(back)]})
 
 
@@ -348,6 +377,62 @@ def tp2(fault, rng):
             whole._full_tensor = whole
         if fault == 'wrong_type':
             nodes[0]._outputs = 7
+        retype(nodes, fault)
+        sequences[rank] = [data_cell(b, rank, BATCH, ids['data']), b.segment(forward),
+                           b.segment(backward)]
+    return module(sequences)
+
+
+def tp2in(fault, rng):
+    """The first layer cut along its input, the second along its output: what lies between them is
+    added up forward, and its gradient backward."""
+    b = Builder()
+    x, w0, h, w1, y, loss = tensors(b, BATCH)
+    half = WIDTH // 2
+    ids = {k: b.new_id() for k in ('data', 'in', 'middle', 'out', 'back_in', 'back_middle', 'back_out')}
+    sequences = {}
+    for rank in (0, 1):
+        own, ranks = (rank * half, rank * half + half), [0, 1]
+        rows = (rank * BATCH // 2, (rank + 1) * BATCH // 2)
+        x_piece = with_gradient(b, x, ((0, BATCH), own))
+        h_part = b.sub(h, term=(rank, 2), grad=b.sub(h._grad))
+        h_whole = b.sub(h, grad=b.sub(h._grad, term=(rank, 2)))
+        y_piece = with_gradient(b, y, ((0, BATCH), own))
+        pieces = {'data': x_piece, 'linear': h_part, 'linear_1': y_piece,
+                  'layers.0.weight': with_gradient(b, w0, ((0, HIDDEN), own)),
+                  'layers.1.weight': with_gradient(b, w1, (own, (0, HIDDEN)))}
+        nodes, _ = layers(b, rank, BATCH, pieces, fault)
+        nodes[1]._inputs[0] = h_whole
+        nodes[2]._inputs = [with_gradient(b, y)]
+        names = {'allreduce_identity': 'AllReduceIdentityPrim', 'identity_allreduce': 'IdentityAllreducePrim'}
+        more = {'op': 'max'} if fault == 'keyword' else {}
+        middle = [prim(names.get(fault, 'AllReduceAllReducePrim'), rank, [h_part], [h_whole],
+                       ranks=ranks, **more)]
+        if fault.startswith('chain'):
+            chunk = b.sub(h, (rows, (0, HIDDEN)))
+            other = b.sub(h, (rows, (0, HIDDEN)), tag='other') if fault == 'chain_apart' else chunk
+            gather = {'chain_split': 'AllGatherSplitPrim', 'chain_plain': 'AllGatherPrim'}
+            middle = [prim('ReduceScatterAllGatherPrim', rank, [h_part], [chunk], dim=0, ranks=ranks),
+                      prim(gather.get(fault, 'AllGatherReduceScatterPrim'), rank, [other], [h_whole],
+                           dim=0, ranks=ranks)]
+        enter = [prim('SplitAllGatherPrim', rank, [b.sub(x)], [x_piece], dim=1, ranks=ranks)]
+        leave = [prim('AllGatherSplitPrim', rank, [y_piece], [b.sub(y)], dim=1, ranks=ranks)]
+        forward = [b.adapter(rank, [b.sub(x)], [x_piece], enter, True, ids['in']), nodes[0],
+                   b.adapter(rank, [h_part], [h_whole], middle, True, ids['middle']), nodes[1],
+                   b.adapter(rank, [y_piece], [b.sub(y)], leave, True, ids['out']), nodes[2]]
+        back = backwards(b, nodes)
+        backward = [back[0],
+                    b.adapter(rank, [b.sub(y._grad)], [y_piece._grad], leave, False, ids['back_out']),
+                    back[1],
+                    b.adapter(rank, [h_whole._grad], [h_part._grad], middle, False, ids['back_middle']),
+                    back[2],
+                    b.adapter(rank, [x_piece._grad], [b.sub(x._grad)], enter, False, ids['back_in'])]
+        retype(nodes, fault)
+        if fault == 'unknown_operator':
+            nodes[0].name = 'frobnicate'
+        if fault == 'dangling_gradient':
+            backward.remove(back[0])
+            backward[0]._inputs = [b.sub(y._grad, tag='never')]
         sequences[rank] = [data_cell(b, rank, BATCH, ids['data']), b.segment(forward),
                            b.segment(backward)]
     return module(sequences)
@@ -363,6 +448,7 @@ def dp2nm2(fault, rng):
         back.pop(0)
     if fault == 'unknown_operator':
         nodes[0].name = 'frobnicate'
+    retype(nodes, fault)
     backward = b.segment(back)
     reducer = b.cell(Reducer, 'reducer', [0], [use[name] for name in use if name.endswith('weight')], [])
     cells = [data, forward, backward] * 2
@@ -389,6 +475,7 @@ def pp2nm2(fault, rng):
     batch = BATCH // 2
     nodes, use = layers(b, 0, batch)
     nodes[1]._device = nodes[2]._device = (1,)
+    retype(nodes, fault)
     back = backwards(b, nodes)
     h, gh = use['linear'], use['linear']._grad
     loss = b.sub(tensors(b, batch)[5])
@@ -400,8 +487,13 @@ def pp2nm2(fault, rng):
         named = target
         if fault == 'wrong_rank' and sends and cell_id == ids['send']:
             named = 0
+        dtype = 'torch.float32'
+        if not sends and fault == 'move_type':
+            dtype = 'torch.int32'
+        if not sends and fault == 'move_shape':
+            shape = tuple(reversed(shape)) + (1,)
         step = prim('MovePrim', device, [tensor] if sends else [], [] if sends else [tensor],
-                    shape=shape, dtype='torch.float32', src=source, dst=named)
+                    shape=shape, dtype=dtype, src=source, dst=named)
         return b.reuse(b.adapter(device, [tensor] if sends else [], [] if sends else [tensor],
                                  [step], not tensor._is_grad, cell_id))
 
@@ -453,7 +545,7 @@ def write_corpus(directory):
             out.write(pickle.dumps(plan('', random.Random(0)), 4))
 
 
-PLANS = {'single': single, 'tp2': tp2, 'dp2nm2': dp2nm2, 'pp2nm2': pp2nm2}
+PLANS = {'single': single, 'tp2': tp2, 'tp2in': tp2in, 'dp2nm2': dp2nm2, 'pp2nm2': pp2nm2}
 
 
 def main():

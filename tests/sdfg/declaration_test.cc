@@ -109,7 +109,7 @@ op f(x) {mode = "b"} when mode = "b" -> y = x + 2
   EXPECT_EQ(Instance(text, "f", {Tensor({1})}), "y[i0] = x[i0] + 1");
   EXPECT_EQ(Instance(text, "f", {Tensor({1})}, {{"mode", std::string("b")}}), "y[i0] = x[i0] + 2");
   EXPECT_THAT(Instance(text, "f", {Tensor({1})}, {{"mode", std::string("c")}}),
-              HasSubstr("no declaration fits"));
+              HasSubstr("expected \"a\" or \"b\""));
 }
 
 TEST(Declaration, DefinitionsAreSharedAndTakeIndices) {
@@ -354,7 +354,7 @@ TEST(Declaration, NothingIsComputedInANarrowType) {
   EXPECT_THAT(Instance("", "mul", {bytes, Literal(solver::Rational(1, 3))}), HasSubstr("z[i0] ="));
   EXPECT_EQ(Instance("", "mul", {truths, truths}), "z[i0] = x[i0] * y[i0]");
   EXPECT_THAT(Instance("", "sub", {Literal(solver::Rational(1)), truths}), HasSubstr("z[i0] ="));
-  EXPECT_EQ(Instance("", "sum", {truths}), "y[d] = sum(r0: x[r0])");
+  EXPECT_EQ(Instance("", "sum", {truths}), "y[d] = whole(sum(r0: x[r0]))");
   EXPECT_THAT(Instance("", "where", {truths, bytes, bytes}), HasSubstr("z[i0] ="));
 }
 

@@ -274,5 +274,50 @@ TEST_F(SignsTest, WhatIsPositiveIsPositiveForAllIds) {
             << "\n";
 }
 
+// At least one value is the largest.
+TEST_F(SignsTest, TheNumberOfPlacesOfAMaximumOverTheSameBoxIsPositive) {
+  constexpr uint32_t kX = 1, kY = 2;
+  const auto at = [&](uint32_t tag, const BoundVariable& v) {
+    return arena_->Element(tag, {Affine::Of(v.symbol)});
+  };
+  // The number of v in `box` with c x[v] + d = max over w in `other` of y[w].
+  const auto sign = [&](Interval box, Interval other, uint32_t y, int64_t c, int64_t d) {
+    const BoundVariable v = Variable(box), w = Variable(other);
+    const PolyId body =
+        arena_->Add(arena_->Scale(at(kX, v), Rational(c)), arena_->Constant(Rational(d)));
+    const PolyId maximum = arena_->ReduceMax(w, at(y, w), kZeroPoly);
+    return arena_->SignOf(arena_->Sum(v, arena_->RealZero(arena_->Sub(body, maximum))));
+  };
+  EXPECT_EQ(sign({0, 4}, {0, 4}, kX, 1, 0), Sign::kPositive);
+  EXPECT_EQ(sign({0, 4}, {0, 5}, kX, 1, 0), Sign::kNonNegative);
+  EXPECT_EQ(sign({0, 4}, {1, 5}, kX, 1, 0), Sign::kNonNegative);
+  EXPECT_EQ(sign({0, 4}, {0, 4}, kY, 1, 0), Sign::kNonNegative);
+  EXPECT_EQ(sign({0, 4}, {0, 4}, kX, 2, 0), Sign::kNonNegative);
+  EXPECT_EQ(sign({0, 4}, {0, 4}, kX, 1, 1), Sign::kNonNegative);
+  // A minimum, which is a negated maximum.
+  const BoundVariable v = Variable({0, 3}), w = Variable({0, 3});
+  const PolyId minimum = arena_->Scale(
+      arena_->ReduceMax(w, arena_->Scale(at(kX, w), Rational(-1)), kZeroPoly), Rational(-1));
+  EXPECT_EQ(arena_->SignOf(arena_->Sum(v, arena_->RealZero(arena_->Sub(at(kX, v), minimum)))),
+            Sign::kPositive);
+}
+
+// Within a sum over u: [z[v, u] = max over w of z[w, v]] may hold for no v.
+TEST_F(SignsTest, AMaximumOverAnotherRowCountsNothing) {
+  constexpr uint32_t kZ = 3;
+  const BoundVariable u = Variable({0, 2}), v = Variable({0, 2}), w = Variable({0, 2});
+  const auto z = [&](const BoundVariable& a, const BoundVariable& b) {
+    return arena_->Element(kZ, {Affine::Of(a.symbol), Affine::Of(b.symbol)});
+  };
+  const auto count = [&](PolyId maximum) {
+    return arena_->Sum(v, arena_->RealZero(arena_->Sub(z(v, u), maximum)));
+  };
+  const PolyId of_other = count(arena_->ReduceMax(w, z(w, v), kZeroPoly));
+  EXPECT_NE(arena_->SignOf(of_other), Sign::kPositive);
+  EXPECT_NE(arena_->SignOf(arena_->Sum(u, arena_->Power(of_other, {2, 1}))), Sign::kPositive);
+  const PolyId of_own = count(arena_->ReduceMax(w, z(w, u), kZeroPoly));
+  EXPECT_EQ(arena_->SignOf(of_own), Sign::kPositive);
+}
+
 }  // namespace
 }  // namespace planproof::solver

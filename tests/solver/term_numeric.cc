@@ -81,6 +81,7 @@ class Evaluator {
       }
       case SymbolKind::kIntAtom: {
         const Atom& a = arena_.atom(arena_.AtomOfIntAtom(s));
+        if (a.tag == kWholeNumberTag) return std::llround(Poly(a.polys[0]).value);
         return IntegerValue(a.tag, Indices(a));
       }
     }

@@ -448,6 +448,31 @@ case("combine_tokens",
      lambda y, idx, w: jnp.einsum("bsae,bsa,besah->bsh", jax.nn.one_hot(idx, 4), w, y),
      tensor(2, 4, 2, 2, 3), routed, tensor(2, 2, 2))
 
+# --- integers ------------------------------------------------------------------------------------
+ids = np.array([[3, 0, 2], [5, 1, 4]])
+more = np.array([[1, 0, 7], [2, 6, 4]])
+case("add", lambda x, y: x + 3 * y, ids, more, label="integers", alpha=3)
+case("sub", lambda x, y: x - y, ids, more, label="integers")
+case("mul", lambda x, y: x * y, ids, more, label="integers")
+case("mul", lambda x: x * 4, ids, Literal(4), label="integers and a number")
+case("div", lambda x, y: x / y, ids, more + 1, label="integers", rounding_mode=None)
+case("neg", lambda x: -x, ids, label="integers")
+case("abs", jnp.abs, ids - 3, label="integers")
+case("pow", lambda x: x ** 3, ids, Literal(3), label="integers")
+case("square", jnp.square, ids, label="integers")
+case("relu", lambda x: jnp.maximum(x, 0), ids - 3, label="integers")
+case("maximum", jnp.maximum, ids, more, label="integers")
+case("minimum", jnp.minimum, ids, more, label="integers")
+case("clamp", lambda x: jnp.clip(x, 1, 4), ids, label="integers", min=1, max=4)
+case("where", lambda c, x, y: jnp.where(c, x, y), ids > 2, ids, more, label="integers")
+case("masked_fill", lambda x, m: jnp.where(m, 9, x), ids, ids > 2, label="integers", value=9)
+case("sum", lambda x: jnp.sum(x).reshape(1), ids, label="integers")
+case("sum", lambda x: jnp.sum(x, 1), ids, label="integers, one", dim=1)
+case("sum", lambda x: jnp.sum(x, 0), ids > 2, label="truth values", dim=0)
+case("max", lambda x: jnp.max(x, 1), ids, label="integers", dim=1)
+case("min", lambda x: jnp.min(x, 0), ids, label="integers", dim=0)
+case("concat", lambda x, y: jnp.concatenate([x, y], 1), ids, more, label="integers", dim=1)
+
 
 def main():
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "operators.json")

@@ -1,0 +1,156 @@
+// Premises by cases: a polynomial is positive (not negative, not 0) if it is so for both values of
+// a condition that stands in it, where the condition says what it does. So 1 + [x > 0] (x - 1), the
+// operand of a logarithm that is read where x > 0 only, is positive.
+#include <algorithm>
+#include <optional>
+
+#include "solver/term.h"
+
+namespace planproof::solver {
+namespace {
+
+constexpr size_t kMostCases = 4;   // conditions that are taken apart
+constexpr size_t kMostTerms = 64;  // of a polynomial that is looked at
+
+bool IsCondition(AtomKind kind) {
+  return kind == AtomKind::kRealPositive || kind == AtomKind::kRealZero ||
+         kind == AtomKind::kIndicator || kind == AtomKind::kDelta;
+}
+
+}  // namespace
+
+// The first condition that is a factor of a term; none: false.
+bool Arena::FindCondition(PolyId p, AtomId* condition) const {
+  if (polys_[p].terms.size() > kMostTerms) return false;
+  for (const Term& t : polys_[p].terms) {
+    for (const Factor& f : monos_[t.mono].factors) {
+      if (!IsCondition(atoms_[f.atom].kind) || f.exponent.num <= 0) continue;
+      *condition = f.atom;
+      return true;
+    }
+  }
+  return false;
+}
+
+// p where the condition holds, or does not.
+PolyId Arena::WhereCondition(PolyId p, AtomId condition, bool holds) {
+  const std::vector<Term> terms = polys_[p].terms;
+  PolyId result = kZeroPoly;
+  for (const Term& t : terms) {
+    Factors factors = monos_[t.mono].factors;
+    const auto at = std::find_if(factors.begin(), factors.end(),
+                                 [&](const Factor& f) { return f.atom == condition; });
+    if (at != factors.end()) {
+      if (!holds) continue;
+      factors.erase(at);
+    }
+    result = Add(result, OfMono(InternMono(std::move(factors)), t.coefficient));
+  }
+  return result;
+}
+
+// Whether the one condition, known to hold or not to, gives the premise.
+bool Arena::FollowsFrom(const KnownCondition& known, PremiseKind kind, PolyId p) {
+  const Atom& atom = atoms_[known.condition];
+  PolyId q = kZeroPoly;  // what is known of it: not 0, or at least 0, and more than 0 if `strict`
+  bool strict = known.holds;
+  switch (atom.kind) {
+    case AtomKind::kRealPositive:
+      q = known.holds ? atom.polys[0] : Scale(atom.polys[0], Rational(-1));
+      break;
+    case AtomKind::kIndicator:  // of integers: t >= 0, or -t - 1 >= 0
+      q = Position(known.holds ? atom.indices[0] : -atom.indices[0] - Affine(1));
+      strict = false;
+      break;
+    case AtomKind::kRealZero:
+    case AtomKind::kDelta: {
+      if (known.holds || kind != PremiseKind::kNonZero) return false;
+      q = atom.kind == AtomKind::kDelta ? Position(atom.indices[0]) : atom.polys[0];
+      const std::optional<Rational> factor = LeadingQuotient(p, q);
+      return factor.has_value() && p == Scale(q, *factor);
+    }
+    default:
+      return false;
+  }
+  // p >= f q with f > 0.
+  const auto at_least = [&](PolyId value) {
+    const std::optional<Rational> factor = LeadingQuotient(value, q);
+    if (!factor.has_value() || factor->Sign() <= 0) return false;
+    const Sign rest = SignOf(Sub(value, Scale(q, *factor)));
+    if (rest == Sign::kUnknown) return false;
+    return strict || rest == Sign::kPositive || kind == PremiseKind::kNonNegative;
+  };
+  return at_least(p) || (kind == PremiseKind::kNonZero && at_least(Scale(p, Rational(-1))));
+}
+
+// The quotient of the coefficients of q's first term that is no number.
+std::optional<Rational> Arena::LeadingQuotient(PolyId p, PolyId q) const {
+  for (const Term& of : polys_[q].terms) {
+    if (of.mono == kUnitMono) continue;
+    for (const Term& t : polys_[p].terms) {
+      if (t.mono == of.mono) return t.coefficient / of.coefficient;
+    }
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool Arena::HoldsBySign(PremiseKind kind, PolyId p) {
+  const Sign sign = SignOf(p);
+  if (sign == Sign::kPositive) return true;
+  if (kind == PremiseKind::kNonNegative) return sign == Sign::kNonNegative;
+  if (kind != PremiseKind::kNonZero) return false;
+  Rational c;
+  if (IsConstant(p, &c)) return !c.IsZero();
+  return SignOf(Scale(p, Rational(-1))) == Sign::kPositive;
+}
+
+bool Arena::HoldsUnder(PremiseKind kind, PolyId p, std::vector<KnownCondition>* known) {
+  if (HoldsBySign(kind, p)) return true;
+  const auto follows = [&](PremiseKind what, PolyId value) {
+    return HoldsBySign(what, value) ||
+           std::any_of(known->begin(), known->end(), [&](const KnownCondition& condition) {
+             return FollowsFrom(condition, what, value);
+           });
+  };
+  if (follows(kind, p)) return true;
+  // A product: of factors that are not 0, or are positive.
+  if (polys_[p].terms.size() == 1 && !known->empty()) {
+    const Term term = polys_[p].terms[0];
+    const PremiseKind each =
+        kind == PremiseKind::kNonZero ? PremiseKind::kNonZero : PremiseKind::kPositive;
+    const Factors factors = monos_[term.mono].factors;
+    if (!factors.empty() && (kind == PremiseKind::kNonZero || term.coefficient.Sign() > 0) &&
+        std::all_of(factors.begin(), factors.end(),
+                    [&](const Factor& f) { return follows(each, OfAtom(f.atom)); })) {
+      return true;
+    }
+  }
+  AtomId condition;
+  if (known->size() == kMostCases || !FindCondition(p, &condition)) return false;
+  for (const bool holds : {true, false}) {
+    known->push_back({condition, holds});
+    const bool follows_here = HoldsUnder(kind, WhereCondition(p, condition, holds), known);
+    known->pop_back();
+    if (!follows_here) return false;
+  }
+  return true;
+}
+
+bool Arena::AlwaysHolds(PremiseKind kind, PolyId p) {
+  std::vector<KnownCondition> known;
+  return HoldsUnder(kind, p, &known) && !exhausted_;
+}
+
+bool Arena::IsTruthValue(PolyId p) {
+  const std::vector<Term> terms = polys_[p].terms;
+  if (terms.size() > 8) return false;
+  for (const Term& t : terms) {
+    for (const Factor& f : monos_[t.mono].factors) {
+      if (!IsCondition(atoms_[f.atom].kind)) return false;
+    }
+  }
+  return Mul(p, p) == p;
+}
+
+}  // namespace planproof::solver
