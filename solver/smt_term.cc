@@ -186,6 +186,25 @@ RawNumber EvaluateRaw(const RawArena& arena, RawId root, const RawValues& values
   return out;
 }
 
+namespace {
+
+// One word for every name, and different words for different names.
+std::string Escaped(const std::string& name) {
+  if (name.empty()) return "-";
+  std::string out;
+  for (char c : name) {
+    const bool plain = static_cast<unsigned char>(c) > ' ' && c != '|' && c != '\\' && c != '%';
+    if (plain) {
+      out += c;
+    } else {
+      absl::StrAppend(&out, "%", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string RawText(const RawArena& arena, const std::vector<RawId>& roots, int first_id,
                     std::vector<int>* ids, int* next_id) {
   std::vector<int> renamed(arena.size(), -1);
@@ -193,12 +212,8 @@ std::string RawText(const RawArena& arena, const std::vector<RawId>& roots, int 
   for (RawId id : Below(arena, roots)) {
     const RawTerm& t = arena[id];
     renamed[id] = first_id++;
-    std::string name = t.name.empty() ? "-" : t.name;
-    for (char& c : name) {
-      if (c == ' ' || c == '\n' || c == '|' || c == '\\') c = '_';
-    }
     absl::StrAppend(&out, static_cast<int>(t.op), " ", t.low, " ", t.high, " ", t.value.ToString(),
-                    " ", name, " ", t.args.size());
+                    " ", Escaped(t.name), " ", t.args.size());
     for (RawId a : t.args) absl::StrAppend(&out, " ", renamed[a]);
     out += "\n";
   }

@@ -20,18 +20,21 @@ constexpr double kClassSeconds = 40;  // of one worker's task, all cells togethe
 constexpr int kUnfoldLevels = 3;
 constexpr char kSmtPremise[] =
     "every operator is defined on the inputs considered (asserted to Z3 as premises)";
+constexpr char kSmtRestriction[] =
+    "the plan's operators are defined (Z3 does not show it wherever the model's are)";
 
 std::string ToBytes(const SmtClaimOutcome& o) {
   return absl::StrCat(static_cast<int>(o.status), " ", o.identical ? 1 : 0, " ",
-                      o.expressed ? 1 : 0, " ", o.bound_holds ? 1 : 0, " ", o.representatives, " ",
-                      o.questions, " ", o.reason);
+                      o.expressed ? 1 : 0, " ", o.bound_holds ? 1 : 0, " ", o.restricted ? 1 : 0,
+                      " ", o.representatives, " ", o.questions, " ", o.reason);
 }
 
 SmtClaimOutcome FromBytes(const std::string& bytes) {
   SmtClaimOutcome o;
   std::istringstream in(bytes);
   int status = static_cast<int>(Status::kUnknown);
-  in >> status >> o.identical >> o.expressed >> o.bound_holds >> o.representatives >> o.questions;
+  in >> status >> o.identical >> o.expressed >> o.bound_holds >> o.restricted >>
+      o.representatives >> o.questions;
   in >> std::ws;
   std::getline(in, o.reason);
   o.status = static_cast<Status>(status);
@@ -54,6 +57,7 @@ std::vector<SmtClaimOutcome> RunClasses(const lineage::Problem& problem,
     const Claim& claim = table.claims()[c];
     SmtClaimOptions smt;
     smt.timeout_s = ask ? kQuestionSeconds : 0;
+    smt.ask_domain = options.engine == Engine::kSmt;
     if (unfold) smt.unfold_levels = kUnfoldLevels;
     if (normal_form != nullptr && (*normal_form)[c].tier == "unfolded") {
       smt.unfold_levels = kUnfoldLevels;
@@ -133,6 +137,7 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
       o.status = ClaimStatus::kProved;
       o.tier = decided[k].identical ? "identical" : "z3";
       if (!decided[k].identical) o.premises = {kSmtPremise};
+      if (decided[k].restricted) o.restrictions = {kSmtRestriction};
     } else if (decided[k].status == Status::kEqual) {
       ++beyond_bound;
       o.status = ClaimStatus::kAbandoned;
@@ -151,6 +156,7 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
     o.status = opened[k].bound_holds ? ClaimStatus::kProved : ClaimStatus::kAbandoned;
     o.tier = "z3 unfolded";
     o.premises = {kSmtPremise};
+    if (opened[k].restricted) o.restrictions = {kSmtRestriction};
     if (!opened[k].bound_holds) {
       ++beyond_bound;
       o.reason = "equal on representatives, but no bound says that these suffice";

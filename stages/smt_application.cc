@@ -51,9 +51,12 @@ bool SmtApplication::Bind(int output) {
 }
 
 bool SmtApplication::Premises(int output) {
-  if (e_.guards_ > 0) return true;  // holds only where the branch is taken
   for (const sdfg::FunctionPremise& p : f_.premises) {
     if (p.output != output) continue;
+    if (e_.guards_ > 0) {  // it holds only where the branch is taken
+      e_.skips_premises_ = true;
+      return true;
+    }
     Truth truth;
     if (!EvalTruth(p.condition, &truth)) return false;
     if (truth.decided && !truth.value) return e_.Fail("a premise never holds: " + p.text);

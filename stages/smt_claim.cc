@@ -18,6 +18,7 @@ namespace {
 constexpr int kMaxRepresentatives = 8;
 // Beyond polynomials no number of representatives is known to suffice; few keep Z3 quick.
 constexpr int kRepresentativesOfFunctions = 3;
+constexpr int64_t kFarEnough = 1000;  // integers that are tried
 constexpr size_t kMaxTuples = 16;
 
 // Where indices of a group may coincide, by group: for each index of the parallel tensor in it, the
@@ -137,7 +138,9 @@ bool HasSample(const solver::SmtQuestion& q) {
       if (t.op == solver::RawOp::kVariable) {
         values->try_emplace(t.name, t.low == 1 || t.low == 2 ? std::abs(x) + 0.01 : x);
       } else if (t.op == solver::RawOp::kIntVariable) {
-        values->try_emplace(t.name, std::uniform_int_distribution<int64_t>(t.low, t.high)(random));
+        values->try_emplace(t.name, std::uniform_int_distribution<int64_t>(
+                                        std::clamp(-kFarEnough, t.low, t.high),
+                                        std::clamp(kFarEnough, t.low, t.high))(random));
       }
     }
   };
@@ -245,6 +248,7 @@ class Decision {
     q.left_premises = left.premises();
     q.right_premises = right.premises();
     q.timeout_s = options_.timeout_s;
+    q.ask_domain = options_.ask_domain && out_.bound_holds;
     if (!options_.dump_prefix.empty()) {
       q.dump_file = absl::StrCat(options_.dump_prefix, "_", dumped_++, ".smt2");
       q.comments = options_.comments;
@@ -262,6 +266,7 @@ class Decision {
     if (answer.verdict == solver::SmtVerdict::kUnknown)
       return Give(Status::kUnknown, answer.reason);
     out_.reason = answer.reason;
+    out_.restricted |= !answer.defined || right.skips_premises();
     if (!polynomial && !HasSample(q)) {
       Give(Status::kUnknown, "no values were found for which the premises hold");
     }

@@ -18,6 +18,7 @@ struct SmtClaimOptions {
   int representatives = 0;
   int max_cells = 12;       // cells at which the claim is compared
   int unfold_levels = 0;    // if the claim fails, open the definitions of what it mentions
+  bool ask_domain = false;  // ... to find out `restricted`
   std::string dump_prefix;  // files PREFIX_0.smt2, PREFIX_1.smt2, ...; empty: none
   std::vector<std::string> comments;
   SmtLimits limits;
@@ -29,6 +30,8 @@ struct SmtClaimOutcome {
   bool expressed = false;  // raw terms were found for every cell looked at
   // What was decided on representatives holds for the full shapes (docs/engines.md).
   bool bound_holds = false;
+  // kEqual, where the plan's side was not shown to have a value wherever the model's has one.
+  bool restricted = false;
   int representatives = 0;  // of an interval that is long enough
   int questions = 0;        // asked of Z3
   std::string reason;       // kUnknown: why; else how; kDifferent: the two values

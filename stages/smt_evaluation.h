@@ -101,6 +101,8 @@ class SmtEvaluation {
 
   solver::RawArena& arena() { return arena_; }
   const std::vector<solver::RawId>& premises() const { return premises_; }
+  // Some operator in a branch that may not be taken has a premise, which is not among them.
+  bool skips_premises() const { return skips_premises_; }
   const std::string& error() const { return error_; }
   // Every term is polynomial in the unknown values (no division by them, no functions).
   bool polynomial() const { return polynomial_; }
@@ -164,7 +166,7 @@ class SmtEvaluation {
   int guards_ = 0;  // enclosing selections whose condition is not decided
   int maxima_ = 0, runs_ = 0;
   bool polynomial_ = true, aligned_ = true, unreduced_ = true, reads_integers_ = false;
-  bool binds_ = false;
+  bool binds_ = false, skips_premises_ = false;
 };
 
 }  // namespace planproof::stages

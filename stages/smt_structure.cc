@@ -100,8 +100,7 @@ class Pass {
     SmtSide l, p;
     if (!EvaluateSide(view_, true, index_, &evaluation_, &p)) return false;
     if (structure_.cells.empty()) {
-      structure_.mentions_target =
-          evaluation_.unknowns().count(view_.claim.target.logical) != 0;
+      structure_.mentions_target = evaluation_.unknowns().count(view_.claim.target.logical) != 0;
     }
     if (!EvaluateSide(view_, false, index_, &evaluation_, &l)) return false;
     structure_.sums = std::max({structure_.sums, l.sums, p.sums});
@@ -147,8 +146,7 @@ class Pass {
       SmtCell::Index index;
       index.low = evaluation_.Value(loops_[d]);
       index.length = evaluation_.End(loops_[d]) - index.low;
-      const Orientation::Root root =
-          orientation.Find(node(&run_nodes, evaluation_.Run(loops_[d])));
+      const Orientation::Root root = orientation.Find(node(&run_nodes, evaluation_.Run(loops_[d])));
       index.group = group(root.node, index.length);
       index.reversed = root.reversed;
       if (index.length > 1) cell.groups[index.group].free.push_back(static_cast<int>(d));
@@ -242,7 +240,8 @@ SmtStructure FindSmtStructure(const SmtClaimView& view, const SmtLimits& limits)
     const bool usable = s.error.empty() && s.complete;
     if (!usable && k > 0) break;
     const SmtAlignment& found = pass.alignment();
-    const bool divided = Divide(view.problem, pass.settled() ? pass.mirrors() : found.cuts, &starts);
+    const bool divided =
+        Divide(view.problem, pass.settled() ? pass.mirrors() : found.cuts, &starts);
     s.starts = starts;
     if (!usable) return s;
     if (pass.settled() && !divided) {

@@ -1,10 +1,10 @@
 // How a claim divides its indices into intervals whose indices are interchangeable.
 //
-// Both sides are evaluated on whole intervals, again and again, until every run of a loop is exactly
-// one interval of each dimension that is read in it, and every constant index is an interval of its
-// own. Then the claim at an index of the parallel tensor depends only on which intervals its
-// coordinates lie in and which of them coincide, and sums run over whole intervals: the premises of
-// the theorem on weighted representatives (docs/soundness.md).
+// Both sides are evaluated on whole intervals, again and again, until every run of a loop is
+// exactly one interval of each dimension that is read in it, and every constant index is an
+// interval of its own. Then the claim at an index of the parallel tensor depends only on which
+// intervals its coordinates lie in and which of them coincide, and sums run over whole intervals:
+// the premises of the theorem on weighted representatives (docs/soundness.md).
 #ifndef PLANPROOF_STAGES_SMT_STRUCTURE_H_
 #define PLANPROOF_STAGES_SMT_STRUCTURE_H_
 
@@ -39,9 +39,9 @@ struct SmtSide {
 bool EvaluateSide(const SmtClaimView& view, bool parallel, const std::vector<SmtIndex>& index,
                   SmtEvaluation* evaluation, SmtSide* out);
 
-// A box of indices of the parallel tensor within which nothing is decided differently. Intervals that
-// are read at one index belong to one group: they have one length, and what is said of an index of one
-// is said of the same one (counted from the other end if `reversed`) of all.
+// A box of indices of the parallel tensor within which nothing is decided differently. Intervals
+// that are read at one index belong to one group: they have one length, and what is said of an
+// index of one is said of the same one (counted from the other end if `reversed`) of all.
 struct SmtCell {
   struct Index {
     int64_t low = 0, length = 0;
@@ -78,9 +78,9 @@ struct SmtStructure {
 
 SmtStructure FindSmtStructure(const SmtClaimView& view, const SmtLimits& limits);
 
-// In each interval that the cell reads, so many representatives (by group): single indices, from the
-// end where the group counts, and one block for the rest. Intervals that it is not known to read have
-// `otherwise` representatives.
+// In each interval that the cell reads, so many representatives (by group): single indices, from
+// the end where the group counts, and one block for the rest. Intervals that it is not known to
+// read have `otherwise` representatives.
 BlockStarts ChooseBlocks(const lineage::Problem& problem, const SmtStructure& structure,
                          const SmtCell& cell, const std::vector<int>& representatives,
                          int otherwise);

@@ -49,6 +49,48 @@ TEST_F(Z3Solver, DivisionInABranchThatIsNotTakenIsNoPremise) {
   EXPECT_NE(AskZ3(Question(l, Variable(&right, "x"))).verdict, SmtVerdict::kEqual);
 }
 
+TEST_F(Z3Solver, WhereTheRightSideHasNoValueThoughTheLeftSideHasOneIsFoundOut) {
+  auto defined = [&](RawId l, RawId r) {
+    SmtQuestion q = Question(l, r);
+    q.ask_domain = true;
+    const SmtAnswer answer = AskZ3(q);
+    EXPECT_EQ(answer.verdict, SmtVerdict::kEqual) << answer.reason;
+    return answer.defined;
+  };
+  auto cancelled = [](RawArena* a, bool exponential) {
+    const RawId x = Variable(a, "x"), y = Variable(a, "y");
+    const RawId divisor = exponential ? a->Make(RawOp::kExp, {y}) : y;
+    return a->Make(RawOp::kDiv, {a->Make(RawOp::kMul, {x, divisor}), divisor});
+  };
+  const RawId l = Variable(&left, "x"), r = Variable(&right, "x");
+  EXPECT_FALSE(defined(l, cancelled(&right, false)));
+  EXPECT_TRUE(defined(cancelled(&left, false), r));
+  EXPECT_TRUE(defined(cancelled(&left, false), cancelled(&right, false)));
+  EXPECT_TRUE(defined(l, cancelled(&right, true)));  // exp(y) is not 0
+  // In a branch: y = 0 ? x : x * y / y, and log y in a branch that does not exclude y <= 0.
+  const RawId y = Variable(&right, "y"), zero = right.Constant(0);
+  const RawId is_zero = right.Make(RawOp::kEq, {y, zero});
+  EXPECT_TRUE(defined(l, right.Make(RawOp::kIte, {is_zero, r, cancelled(&right, false)})));
+  const RawId log = right.Make(RawOp::kLog, {y});
+  const RawId there_and_back = right.Make(RawOp::kAdd, {r, log, right.Make(RawOp::kNeg, {log})});
+  const RawId x_positive = right.Make(RawOp::kLess, {zero, r});
+  const RawId y_positive = right.Make(RawOp::kLess, {zero, y});
+  EXPECT_FALSE(defined(l, right.Make(RawOp::kIte, {x_positive, there_and_back, r})));
+  EXPECT_TRUE(defined(l, right.Make(RawOp::kIte, {y_positive, there_and_back, r})));
+}
+
+TEST_F(Z3Solver, OpaqueFunctionsOfDifferentNamesDiffer) {
+  auto apply = [](RawArena* a, const char* name) {
+    return a->Add({RawOp::kApply, {}, name, 0, 0, {}});
+  };
+  EXPECT_EQ(AskZ3(Question(apply(&left, "a b"), apply(&right, "a b"))).verdict, SmtVerdict::kEqual);
+  for (const char* other : {"a_b", "a|b", "a%20b", "a\\b", "ab"}) {
+    EXPECT_NE(AskZ3(Question(apply(&left, "a b"), apply(&right, other))).verdict,
+              SmtVerdict::kEqual)
+        << other;
+  }
+}
+
 TEST_F(Z3Solver, RootOfASquareIsNotTheArgumentButItsAbsoluteValue) {
   const RawId x = Variable(&left, "x");
   const RawId square = left.Make(RawOp::kMul, {x, x});
