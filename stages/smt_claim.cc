@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "solver/z3_solver.h"
@@ -309,16 +310,24 @@ SmtClaimOutcome DecideClaimBySmt(const lineage::Problem& problem, const Relation
     if (mentions_target && out.status == Status::kEqual) return out;
     if (mentions_target) unfolded.insert(claim.target.logical);
   }
-  for (int level = 0; level <= options.unfold_levels; ++level) {
+  // A claim about a multiple is one about the definition of what it is a multiple of. The parallel
+  // side may read that tensor, too: then nothing needs to be opened.
+  TensorId multiple_of = relations.MultipleOf(claim.target.logical);
+  for (int level = 0; level <= options.unfold_levels;) {
     SmtClaimOutcome out = Decision({problem, relations, claim, unfolded, false}, options)
                               .Run(&unknowns, &mentions_target);
     if (level == 0) first = out;
     if (out.status == Status::kEqual) return out;
     const size_t before = unfolded.size();
+    if (multiple_of != sdfg::kNone) {
+      unfolded.insert(std::exchange(multiple_of, sdfg::kNone));
+      continue;
+    }
     for (TensorId t : unknowns) {
       if (problem.logical.tensors[t].producer != sdfg::kNone) unfolded.insert(t);
     }
     if (unfolded.size() == before) break;
+    ++level;
   }
   return first;
 }

@@ -115,8 +115,8 @@ class SmtEvaluation {
   // Every run had length 1: the term is that of the full shapes.
   bool unreduced() const { return unreduced_; }
   bool reads_integers() const { return reads_integers_; }
-  // Logical tensors that were read as unknown values.
-  const std::set<sdfg::TensorId>& unknowns() const { return unknowns_; }
+  // Logical tensors that were read as unknown values since this was asked last.
+  std::set<sdfg::TensorId> TakeUnknowns() { return std::exchange(unknowns_, {}); }
 
  private:
   friend class SmtApplication;

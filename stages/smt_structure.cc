@@ -64,7 +64,7 @@ class Pass {
 
   SmtStructure Run() {
     if (!Visit(0)) structure_.error = evaluation_.error();
-    structure_.unknowns = evaluation_.unknowns();
+    structure_.unknowns.merge(evaluation_.TakeUnknowns());
     structure_.polynomial = evaluation_.polynomial();
     structure_.binds = evaluation_.binds();
     structure_.maxima = std::min(evaluation_.maxima(), 2);
@@ -99,10 +99,11 @@ class Pass {
     alignment_.links.clear();
     SmtSide l, p;
     if (!EvaluateSide(view_, true, index_, &evaluation_, &p)) return false;
-    if (structure_.cells.empty()) {
-      structure_.mentions_target = evaluation_.unknowns().count(view_.claim.target.logical) != 0;
-    }
+    const std::set<TensorId> of_plan = evaluation_.TakeUnknowns();
+    structure_.mentions_target |= of_plan.count(view_.claim.target.logical) != 0;
     if (!EvaluateSide(view_, false, index_, &evaluation_, &l)) return false;
+    structure_.unknowns.merge(evaluation_.TakeUnknowns());
+    structure_.unknowns.insert(of_plan.begin(), of_plan.end());
     structure_.sums = std::max({structure_.sums, l.sums, p.sums});
     structure_.cells.push_back(MakeCell());
     return true;

@@ -73,7 +73,7 @@ struct SmtStructure {
   int sums = 0;  // largest number of sums in one monomial
   int maxima = 0;
   bool polynomial = true, binds = false;  // as SmtEvaluation has them
-  bool mentions_target = false;           // the parallel side reads the claimed tensor itself
+  bool mentions_target = false;           // somewhere the parallel side reads the claimed tensor
 };
 
 SmtStructure FindSmtStructure(const SmtClaimView& view, const SmtLimits& limits);
