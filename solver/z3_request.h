@@ -19,7 +19,8 @@ struct Z3Request {
     std::vector<int> args;  // smaller positions
   };
   unsigned timeout_ms = 5000;
-  bool domain = false;  // also ask whether the right side has a value wherever the left side has one
+  bool domain =
+      false;  // also ask whether the right side has a value wherever the left side has one
   std::string dump;
   std::vector<std::string> comments;
   std::vector<Node> nodes;
