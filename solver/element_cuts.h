@@ -18,8 +18,8 @@ class ElementCuts {
   ElementCuts(const Arena& arena, PolyId p);
 
   bool empty() const { return indices_.empty(); }
-  // By dimension of the sum's box, ascending: where the elements that its body reads one after another
-  // meet those indices, and the place after each.
+  // By dimension of the sum's box, ascending: where the elements that its body reads one after
+  // another meet those indices, and the place after each.
   std::vector<std::vector<int64_t>> Of(const Atom& sum) const;
 
  private:

@@ -25,15 +25,16 @@ constexpr char kSmtRestriction[] =
 
 std::string ToBytes(const SmtClaimOutcome& o) {
   return absl::StrCat(static_cast<int>(o.status), " ", o.identical ? 1 : 0, " ",
-                      o.expressed ? 1 : 0, " ", o.bound_holds ? 1 : 0, " ", o.restricted ? 1 : 0,
-                      " ", o.representatives, " ", o.questions, " ", o.reason);
+                      o.expressed ? 1 : 0, " ", o.bound_holds ? 1 : 0, " ", o.presupposes ? 1 : 0,
+                      " ", o.restricted ? 1 : 0, " ", o.representatives, " ", o.questions, " ",
+                      o.reason);
 }
 
 SmtClaimOutcome FromBytes(const std::string& bytes) {
   SmtClaimOutcome o;
   std::istringstream in(bytes);
   int status = static_cast<int>(Status::kUnknown);
-  in >> status >> o.identical >> o.expressed >> o.bound_holds >> o.restricted >>
+  in >> status >> o.identical >> o.expressed >> o.bound_holds >> o.presupposes >> o.restricted >>
       o.representatives >> o.questions;
   in >> std::ws;
   std::getline(in, o.reason);
@@ -136,7 +137,7 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
     if (decided[k].status == Status::kEqual && decided[k].bound_holds) {
       o.status = ClaimStatus::kProved;
       o.tier = decided[k].identical ? "identical" : "z3";
-      if (!decided[k].identical) o.premises = {kSmtPremise};
+      if (decided[k].presupposes) o.premises = {kSmtPremise};
       if (decided[k].restricted) o.restrictions = {kSmtRestriction};
     } else if (decided[k].status == Status::kEqual) {
       ++beyond_bound;
@@ -155,7 +156,7 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
     ClaimOutcome o;
     o.status = opened[k].bound_holds ? ClaimStatus::kProved : ClaimStatus::kAbandoned;
     o.tier = "z3 unfolded";
-    o.premises = {kSmtPremise};
+    if (opened[k].presupposes) o.premises = {kSmtPremise};
     if (opened[k].restricted) o.restrictions = {kSmtRestriction};
     if (!opened[k].bound_holds) {
       ++beyond_bound;

@@ -229,6 +229,7 @@ class Decision {
     }
     const bool polynomial = left.polynomial() && right.polynomial();
     const bool unreduced = left.unreduced() && right.unreduced();
+    out_.presupposes |= !polynomial;
     // A term that is polynomial on whole intervals only is looked at too briefly.
     out_.bound_holds = out_.bound_holds && left.aligned() && right.aligned() &&
                        !left.reads_integers() && !right.reads_integers() &&

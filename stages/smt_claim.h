@@ -30,6 +30,7 @@ struct SmtClaimOutcome {
   bool expressed = false;  // raw terms were found for every cell looked at
   // What was decided on representatives holds for the full shapes (docs/engines.md).
   bool bound_holds = false;
+  bool presupposes = false;  // some operator is not defined for all values
   // kEqual, where the plan's side was not shown to have a value wherever the model's has one.
   bool restricted = false;
   int representatives = 0;  // of an interval that is long enough

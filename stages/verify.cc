@@ -140,14 +140,16 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     });
     if (!smt && failed > 0 && failed <= kFewFailures)
       proved = rounds.Continue(2, kQuickTermBudget, 2);
-    const bool explain = !proved && failed > 0 && options.explain;
+    // Where Z3 has no answer, numbers may.
+    const bool explain = !proved && (failed > 0 || smt) && options.explain;
     bool undefined_seen = false;
     if (explain) refuted = Refute(problem, options, table, first, &result, &undefined_seen);
     if (!smt && explain && !refuted && failed <= kFewFailures)
       proved = rounds.OpenDifferences(at_first, options.stage_timeout_s);
     if (!smt && explain && !refuted && !proved)
       proved = rounds.Continue(16, ClaimLimits{}.term_budget, options.stage_timeout_s);
-    if (undefined_seen && !proved && !refuted && !rounds.Interrupted()) {
+    // What Z3 leaves open may be right wherever the plan has a value.
+    if (undefined_seen && !smt && !proved && !refuted && !rounds.Interrupted()) {
       refuted = RefuteUndefined(problem, options, table, rounds.outcomes().Each(), rounds.Shown(),
                                 &result);
     }

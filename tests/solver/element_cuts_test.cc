@@ -1,5 +1,5 @@
-// Sums from which single elements were taken out, against whole sums: alone, in products and powers,
-// read backwards, in two dimensions; and what must not be shown equal.
+// Sums from which single elements were taken out, against whole sums: alone, in products and
+// powers, read backwards, in two dimensions; and what must not be shown equal.
 #include <gtest/gtest.h>
 
 #include "solver/term.h"
@@ -15,8 +15,7 @@ class ElementCutsTest : public testing::Test {
   // sum over i in [from, to) of x[sign i + offset].
   PolyId Sum(int64_t from, int64_t to, int64_t sign = 1, int64_t offset = 0) {
     const Symbol i = arena_.NewFree(from, to - 1);
-    return arena_.Sum({i, {from, to}},
-                      arena_.Element(kX, {Affine::Of(i, sign) + Affine(offset)}));
+    return arena_.Sum({i, {from, to}}, arena_.Element(kX, {Affine::Of(i, sign) + Affine(offset)}));
   }
   // sum over [a, b) x [c, d) of y[i, j].
   PolyId Square(int64_t a, int64_t b, int64_t c, int64_t d) {
