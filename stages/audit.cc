@@ -42,12 +42,19 @@ SmtClaimOutcome FromBytes(const std::string& bytes) {
   return o;
 }
 
+struct Asking {
+  bool z3 = true;  // otherwise questions are written only
+  bool domain = false;
+  bool unfold = false;
+  const ClaimOutcomes* normal_form = nullptr;  // what it has unfolded is unfolded, too
+};
+
 // The outcomes of the classes' first members, in order.
 std::vector<SmtClaimOutcome> RunClasses(const lineage::Problem& problem,
                                         const VerifyOptions& options, const ClaimTable& table,
                                         const Relations& relations, const Rounds& rounds,
-                                        const std::vector<ClaimClass>& classes, bool ask,
-                                        const ClaimOutcomes* normal_form, bool unfold = false) {
+                                        const std::vector<ClaimClass>& classes,
+                                        const Asking& asking) {
   if (!options.dump_smt_directory.empty()) {
     std::error_code ignored;
     std::filesystem::create_directories(options.dump_smt_directory, ignored);
@@ -57,10 +64,10 @@ std::vector<SmtClaimOutcome> RunClasses(const lineage::Problem& problem,
     const int c = classes[k].members[0];
     const Claim& claim = table.claims()[c];
     SmtClaimOptions smt;
-    smt.timeout_s = ask ? kQuestionSeconds : 0;
-    smt.ask_domain = options.engine == Engine::kSmt;
-    if (unfold) smt.unfold_levels = kUnfoldLevels;
-    if (normal_form != nullptr && (*normal_form)[c].tier == "unfolded") {
+    smt.timeout_s = asking.z3 ? kQuestionSeconds : 0;
+    smt.ask_domain = asking.domain;
+    if (asking.unfold) smt.unfold_levels = kUnfoldLevels;
+    if (asking.normal_form != nullptr && (*asking.normal_form)[c].tier == "unfolded") {
       smt.unfold_levels = kUnfoldLevels;
     }
     if (!options.dump_smt_directory.empty()) {
@@ -113,7 +120,7 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
   ClaimOutcomes outcomes(table->claims().size());
   std::vector<SmtClaimOutcome> decided(classes.size());
   if (solver::Z3Missing().empty()) {
-    decided = RunClasses(problem, options, *table, relations, *rounds, classes, true, nullptr);
+    decided = RunClasses(problem, options, *table, relations, *rounds, classes, {.domain = true});
   } else {
     for (SmtClaimOutcome& o : decided) o.reason = solver::Z3Missing();
     result->warnings.push_back(solver::Z3Missing());
@@ -129,7 +136,8 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
   if (!failed.empty()) {
     VerifyOptions again = options;
     again.dump_smt_directory.clear();
-    opened = RunClasses(problem, again, *table, relations, *rounds, failed, true, nullptr, true);
+    opened = RunClasses(problem, again, *table, relations, *rounds, failed,
+                        {.domain = true, .unfold = true});
   }
   int64_t beyond_bound = 0;
   for (size_t k = 0; k < classes.size(); ++k) {
@@ -198,15 +206,19 @@ void Audit(const lineage::Problem& problem, const VerifyOptions& options, const 
   }
   const std::vector<ClaimClass> classes = AllClasses(problem, options, table, relations);
   const std::vector<SmtClaimOutcome> smt =
-      RunClasses(problem, options, table, relations, rounds, classes, audit, &rounds.outcomes());
+      RunClasses(problem, options, table, relations, rounds, classes,
+                 {.z3 = audit,
+                  .domain = result->verdict == Verdict::kRefuted,
+                  .normal_form = &rounds.outcomes()});
   if (!audit) return;
-  int64_t identical = 0, differing = 0, equal = 0, different = 0, bounded = 0;
+  int64_t identical = 0, differing = 0, equal = 0, different = 0, bounded = 0, whole = 0;
   std::vector<Violation> contradictions;
   std::set<std::string> reasons;
   for (size_t k = 0; k < classes.size(); ++k) {
     const int c = classes[k].members[0];
     const SmtClaimOutcome& o = smt[k];
     bounded += o.status == Status::kEqual && o.bound_holds;
+    whole += o.status == Status::kEqual && o.bound_holds && !o.restricted;
     if (o.identical) {
       ++identical;
     } else {
@@ -227,7 +239,8 @@ void Audit(const lineage::Problem& problem, const VerifyOptions& options, const 
                              "), Z3 refutes it: ", o.reason);
     contradictions.push_back(std::move(v));
   }
-  if (result->verdict == Verdict::kRefuted && bounded == static_cast<int64_t>(classes.size())) {
+  // A plan that has no value somewhere is refuted, though it is right wherever it has one.
+  if (result->verdict == Verdict::kRefuted && whole == static_cast<int64_t>(classes.size())) {
     Violation v;
     v.verdict = Verdict::kUnknown;
     v.kind = "engines contradict";
