@@ -43,6 +43,8 @@ class Model:
             rank = rng.choice([1, 1, 2, 2, 2, 3])
             extents = {1: [2, 3, 5, 6, 9, 12, 20], 2: [1, 2, 3, 4, 5, 6, 7, 9], 3: [1, 2, 3, 4]}[rank]
             self.inputs[name] = tuple(rng.choice(extents) for _ in range(rank))
+            if rng.random() < .3:  # indices of one dimension that are those of another
+                self.inputs[name] = self.inputs[name][:1] * rank
         self.graph.shapes.update(self.inputs)
         self.steps = []  # (kind, inputs, output, what it needs to know)
         steps = rng.randint(2, 5)
@@ -72,7 +74,7 @@ class Model:
         for extent in shape:
             small *= extent
         if kind == "unary":
-            how = rng.choice(["mul", "mul", "neg", "square", "add", "relu"])
+            how = rng.choice(["mul", "mul", "mul", "neg", "neg", "square", "square", "add", "add", "relu", "abs"])
             if how in ("mul", "add"):
                 self.step(how, [t, rng.choice([2, 3, -1, 5])], shape)
             else:
@@ -80,7 +82,8 @@ class Model:
         elif kind == "binary":
             others = [o for o in shapes if shapes[o] == shape] + [
                 o for o in shapes if shapes[o] == shape[1:] or shapes[o] == changed(shape, d, 1)]
-            self.step(rng.choice(["mul", "add", "sub", "mul"]), [t, rng.choice(others)], shape)
+            how = rng.choice(["mul"] * 5 + ["add", "add", "add", "sub", "sub", "maximum"])
+            self.step(how, [t, rng.choice(others)], shape)
         elif kind == "slice" and n > 1:
             start = rng.choice([0, 0, rng.randrange(n)])
             stop = rng.choice([start + 1, rng.randint(start + 1, n)])
@@ -394,7 +397,7 @@ class Plan:
         shape = self.model.graph.shapes[out]
         way = self.rng.random()
         method = getattr(self, "make_" + kind, None)
-        if kind in ("mul", "add", "sub", "neg", "square", "relu"):
+        if kind in ("mul", "add", "sub", "maximum", "neg", "square", "relu", "abs"):
             return self.make_elementwise(kind, operands_, shape, out)
         if method is None or way < .3:
             return self.graph.add(kind, operands_, shape, **self.mistaken(kind, attrs, operands_))

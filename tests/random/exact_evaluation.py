@@ -91,14 +91,15 @@ def matmul(x, y):
 def apply(op, x, attrs):
     """An operator of one result; x: its operands."""
     a = x[0]
-    if op in ("add", "sub", "mul"):
+    if op in ("add", "sub", "mul", "maximum"):
         shape = broadcast_shape(x[0].shape, x[1].shape)
         left, right = (broadcast(t, shape).values for t in x)
-        function = {"add": lambda p, q: p + q, "sub": lambda p, q: p - q, "mul": lambda p, q: p * q}[op]
+        function = {"add": lambda p, q: p + q, "sub": lambda p, q: p - q, "mul": lambda p, q: p * q,
+                    "maximum": max}[op]
         return Array(shape, [function(p, q) for p, q in zip(left, right)])
-    if op in ("identity", "neg", "square", "relu"):
+    if op in ("identity", "neg", "square", "relu", "abs"):
         function = {"identity": lambda p: p, "neg": lambda p: -p, "square": lambda p: p * p,
-                    "relu": lambda p: max(p, 0)}[op]
+                    "relu": lambda p: max(p, 0), "abs": abs}[op]
         return Array(a.shape, [function(p) for p in a.values])
     if op == "slice":
         return cut(a, attrs["dim"], attrs["start"], attrs["stop"])

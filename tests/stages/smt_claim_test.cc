@@ -378,6 +378,17 @@ TEST_F(SmtClaim, WhatIsReducedByAMaximumIsNotCoveredByTheBound) {
   EXPECT_EQ(Pair(64, {}, most(0), most(1)).Decide().status, Status::kDifferent);
 }
 
+TEST_F(SmtClaim, IntegersOfAnOpaqueFunctionAreNotCoveredByTheBound) {
+  auto count = [](IndexFunctionBuilder* b, int64_t n) {
+    const sdfg::VarId i = b->AddVar("i", n);
+    const ExprId rank = b->Opaque("rank", true, -1, {b->Element(0, {b->Index(i)})});
+    return b->Reduce(Op::kSum, i, b->AddNode({.op = Op::kPosition, .args = {rank}}));
+  };
+  const SmtClaimOutcome out = Pair(64, {}, count, count).Decide();
+  EXPECT_EQ(out.status, Status::kEqual) << out.reason;
+  EXPECT_FALSE(out.bound_holds);
+}
+
 TEST_F(SmtClaim, ADivisionByZeroProvesNothing) {
   auto over_zero = [](int64_t factor) {
     return [factor](IndexFunctionBuilder* b, int64_t) {
