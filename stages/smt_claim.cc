@@ -191,10 +191,10 @@ class Decision {
       }
     }
     out_.bound_holds = s.interchangeable && (s.polynomial || !s.binds || exact);
-    const size_t step = out_.bound_holds
-                            ? 1
-                            : std::max<size_t>(1, (s.cells.size() + options_.max_cells - 1) /
-                                                      std::max(options_.max_cells, 1));
+    const bool all = out_.bound_holds && options_.timeout_s > 0;
+    const size_t most = std::max(options_.max_cells, 1);
+    const size_t step = all ? 1 : std::max<size_t>(1, (s.cells.size() + most - 1) / most);
+    out_.bound_holds = out_.bound_holds && step == 1;
     for (size_t c = 0; c < s.cells.size() && Undecided(); c += step) {
       const Look& look = of_cell[c];
       out_.representatives = std::max(out_.representatives, look.most);

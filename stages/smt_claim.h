@@ -16,7 +16,9 @@ struct SmtClaimOptions {
   double timeout_s = 5;  // of one question; 0: no question is asked, files are still written
   // Representatives of each interval; 0: as many as the bound asks for.
   int representatives = 0;
-  int max_cells = 12;       // cells at which the claim is compared
+  // Cells at which the claim is compared, if no bound can hold or no question is asked; else all
+  // are.
+  int max_cells = 12;
   int unfold_levels = 0;    // if the claim fails, open the definitions of what it mentions
   bool ask_domain = false;  // ... to find out `restricted`
   std::string dump_prefix;  // files PREFIX_0.smt2, PREFIX_1.smt2, ...; empty: none

@@ -229,6 +229,34 @@ TEST_F(SmtClaim, OneElementInPlaceOfAllIsDifferentWhicheverItIs) {
   }
 }
 
+TEST_F(SmtClaim, OneElementInPlaceOfAllIsDifferentInEachOfTwoDimensionsOfOneTensor) {
+  for (int64_t n : {2, 3, 50}) {
+    for (int64_t at : {int64_t{0}, int64_t{1}, n - 1}) {
+      for (size_t dim : {0, 1}) {
+        const Pair pair(
+            n, {n, n},
+            [](IndexFunctionBuilder* b, int64_t) {
+              return b->Binary(Op::kMul, At(b, 0, 1, 0, 0), At(b, 0, 1, 0, 1));
+            },
+            [=](IndexFunctionBuilder* b, int64_t) {
+              return b->Binary(Op::kMul, At(b, 0, 1, 0, dim), b->Element(0, {b->Int(at)}));
+            });
+        EXPECT_EQ(pair.Decide().status, Status::kDifferent) << n << " " << at << " " << dim;
+      }
+    }
+  }
+  // x_i x_j against x_i x_i: equal on the diagonal only.
+  const Pair diagonal(
+      50, {50, 50},
+      [](IndexFunctionBuilder* b, int64_t) {
+        return b->Binary(Op::kMul, At(b, 0, 1, 0, 0), At(b, 0, 1, 0, 1));
+      },
+      [](IndexFunctionBuilder* b, int64_t) {
+        return b->Binary(Op::kMul, At(b, 0, 1, 0, 0), At(b, 0, 1, 0, 0));
+      });
+  EXPECT_EQ(diagonal.Decide().status, Status::kDifferent);
+}
+
 TEST_F(SmtClaim, AnElementBesideASumIsAPointOfItsOwn) {
   // x_i sum(y) against x_i (sum(y) - y_k + y_i): equal at i = k only.
   for (int64_t k : {0, 3, 99}) {

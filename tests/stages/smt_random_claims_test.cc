@@ -1,6 +1,7 @@
-// Random claims, decided by Z3 within the bound, against the sums written out: shifted, reversed and
-// constant indices, strides and digits, comparisons of indices with each other and with numbers, sums
-// within sums. PLANPROOF_CLAIMS=N in the environment: that many; PLANPROOF_FIRST=K: from the Kth on.
+// Random claims, decided by Z3 within the bound, against the sums written out: shifted, reversed
+// and constant indices, strides and digits, comparisons of indices with each other and with
+// numbers, sums within sums. PLANPROOF_CLAIMS=N in the environment: that many; PLANPROOF_FIRST=K:
+// from the Kth on.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -33,12 +34,12 @@ struct Index {
 struct Expression {
   enum class Kind { kElement, kNumber, kAdd, kMultiply, kNegate, kPower, kSum, kWhere, kMaximum };
   Kind kind = Kind::kNumber;
-  int tensor = 0;                // kElement
-  Index index, other;            // kElement; kWhere: index < other, or index = other
-  bool equal = false;            // kWhere
-  int64_t number = 0;            // kNumber, kPower
-  int variable = -1;             // kSum
-  int64_t extent = 0;            // kSum
+  int tensor = 0;      // kElement
+  Index index, other;  // kElement; kWhere: index < other, or index = other
+  bool equal = false;  // kWhere
+  int64_t number = 0;  // kNumber, kPower
+  int variable = -1;   // kSum
+  int64_t extent = 0;  // kSum
   std::vector<std::shared_ptr<Expression>> parts;
 };
 using Tree = std::shared_ptr<Expression>;
@@ -67,7 +68,8 @@ class Generator {
     Tree copy = Copy(tree);
     std::vector<std::pair<Expression*, std::vector<int64_t>>> nodes;
     Collect(copy.get(), shape_, &nodes);
-    auto& [node, extents] = nodes[static_cast<size_t>(Pick(0, static_cast<int64_t>(nodes.size()) - 1))];
+    auto& [node, extents] =
+        nodes[static_cast<size_t>(Pick(0, static_cast<int64_t>(nodes.size()) - 1))];
     extents_ = extents;
     switch (node->kind) {
       case Expression::Kind::kElement:
@@ -117,7 +119,7 @@ class Generator {
       return index;
     }
     index.variable = static_cast<int>(Pick(0, variables - 1));
-    const int64_t last = extents_[static_cast<size_t>(index.variable)] - 1;  
+    const int64_t last = extents_[static_cast<size_t>(index.variable)] - 1;
     switch (Pick(0, 9)) {
       case 0:
         index.offset = Pick(1, 3);
@@ -210,8 +212,8 @@ class Writer {
         return b_->Reduce(Op::kSum, own, body);
       }
       case Kind::kWhere: {
-        const ExprId condition = b_->AddNode({.op = e.equal ? Op::kIntEq : Op::kIntLess,
-                                              .args = {Write(e.index), Write(e.other)}});
+        const ExprId condition = b_->AddNode(
+            {.op = e.equal ? Op::kIntEq : Op::kIntLess, .args = {Write(e.index), Write(e.other)}});
         const ExprId yes = Write(*e.parts[0]), no = Write(*e.parts[1]);
         return b_->Select(condition, yes, no);
       }
