@@ -119,12 +119,10 @@ double ValueOf(const RawTerm& t, const std::vector<double>& a, const RawValues& 
       return std::floor(a[0] / static_cast<double>(t.low));
     case RawOp::kIntMod:
       return a[0] - static_cast<double>(t.low) * std::floor(a[0] / static_cast<double>(t.low));
-    case RawOp::kAnd:  // a decisive operand decides, whatever the other is
-      if (a[0] == 0 || a[1] == 0) return 0;
+    case RawOp::kAnd:  // both operands need a value; only branches that are not taken need none
       return a[0] * a[1];
     case RawOp::kOr:
-      if (a[0] == 1 || a[1] == 1) return 1;
-      return a[0] + a[1];
+      return std::isnan(a[0]) || std::isnan(a[1]) ? kUndefined : std::max(a[0], a[1]);
     case RawOp::kTrue:
       return 1;
     default:
