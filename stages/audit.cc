@@ -18,6 +18,8 @@ namespace {
 constexpr double kQuestionSeconds = 5;
 constexpr double kClassSeconds = 40;  // of one worker's task, all cells together
 constexpr int kUnfoldLevels = 3;
+constexpr int kMostRounds = 4;  // in which lineages are given up, if few claims fail
+constexpr size_t kFewFailures = 12;
 constexpr char kSmtPremise[] =
     "every operator is defined on the inputs considered (asserted to Z3 as premises)";
 constexpr char kSmtRestriction[] =
@@ -114,70 +116,89 @@ std::vector<ClaimClass> AllClasses(const lineage::Problem& problem, const Verify
 
 }  // namespace
 
-bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
-                 const Relations& relations, Rounds* rounds, Result* result) {
-  const std::vector<ClaimClass> classes = AllClasses(problem, options, *table, relations);
-  ClaimOutcomes outcomes(table->claims().size());
-  std::vector<SmtClaimOutcome> decided(classes.size());
-  if (solver::Z3Missing().empty()) {
-    decided = RunClasses(problem, options, *table, relations, *rounds, classes, {.domain = true});
+namespace {
+
+// What --engine smt says of a claim that Z3 was asked about.
+ClaimOutcome OfSmt(const SmtClaimOutcome& o, bool opened) {
+  ClaimOutcome out;
+  if (o.status == Status::kEqual && o.bound_holds) {
+    out.status = ClaimStatus::kProved;
+    out.tier = opened ? "z3 unfolded" : o.identical ? "identical" : "z3";
+    if (o.presupposes) out.premises = {kSmtPremise};
+    if (o.restricted) out.restrictions = {kSmtRestriction};
+  } else if (o.status == Status::kEqual) {
+    out.status = ClaimStatus::kAbandoned;
+    out.reason = "equal on representatives, but no bound says that these suffice";
   } else {
-    for (SmtClaimOutcome& o : decided) o.reason = solver::Z3Missing();
-    result->warnings.push_back(solver::Z3Missing());
+    out.status = o.status == Status::kDifferent ? ClaimStatus::kFailed : ClaimStatus::kAbandoned;
+    out.reason = absl::StrCat("Z3: ", o.reason);
   }
+  return out;
+}
+
+// Decides these claims, under the hypothesis that the lineages that `relations` holds do hold.
+// Returns how many classes were equal without a bound.
+int64_t DecideClaims(const lineage::Problem& problem, const VerifyOptions& options,
+                     const std::vector<ClaimClass>& classes, const ClaimTable& table,
+                     const Relations& relations, Rounds* rounds) {
+  int64_t beyond_bound = 0;
+  auto adopt = [&](const std::vector<int>& claims, const SmtClaimOutcome& o, bool opened) {
+    beyond_bound += o.status == Status::kEqual && !o.bound_holds;
+    rounds->Adopt(claims, OfSmt(o, opened));
+  };
+  const std::vector<SmtClaimOutcome> decided =
+      RunClasses(problem, options, table, relations, *rounds, classes, {.domain = true});
   // Claims that fail are asked again with definitions opened, one by one: what is opened is not
   // part of a class's content.
   std::vector<ClaimClass> failed;
   for (size_t k = 0; k < classes.size(); ++k) {
+    adopt(classes[k].members, decided[k], false);
     if (decided[k].status != Status::kDifferent) continue;
     for (int c : classes[k].members) failed.push_back({{c}});
   }
-  std::vector<SmtClaimOutcome> opened;
-  if (!failed.empty()) {
-    VerifyOptions again = options;
-    again.dump_smt_directory.clear();
-    opened = RunClasses(problem, again, *table, relations, *rounds, failed,
-                        {.domain = true, .unfold = true});
-  }
-  int64_t beyond_bound = 0;
-  for (size_t k = 0; k < classes.size(); ++k) {
-    ClaimOutcome o;
-    if (decided[k].status == Status::kEqual && decided[k].bound_holds) {
-      o.status = ClaimStatus::kProved;
-      o.tier = decided[k].identical ? "identical" : "z3";
-      if (decided[k].presupposes) o.premises = {kSmtPremise};
-      if (decided[k].restricted) o.restrictions = {kSmtRestriction};
-    } else if (decided[k].status == Status::kEqual) {
-      ++beyond_bound;
-      o.status = ClaimStatus::kAbandoned;
-      o.reason = "equal on representatives, but no bound says that these suffice";
-    } else {
-      o.status =
-          decided[k].status == Status::kDifferent ? ClaimStatus::kFailed : ClaimStatus::kAbandoned;
-      o.reason = absl::StrCat("Z3: ", decided[k].reason);
-    }
-    for (int c : classes[k].members) table->claims()[c].klass = static_cast<int32_t>(k);
-    outcomes.Set(classes[k].members, std::move(o));
-  }
+  if (failed.empty()) return beyond_bound;
+  VerifyOptions again = options;
+  again.dump_smt_directory.clear();
+  const std::vector<SmtClaimOutcome> opened = RunClasses(problem, again, table, relations, *rounds,
+                                                         failed, {.domain = true, .unfold = true});
   for (size_t k = 0; k < failed.size(); ++k) {
-    if (opened[k].status != Status::kEqual) continue;
-    ClaimOutcome o;
-    o.status = opened[k].bound_holds ? ClaimStatus::kProved : ClaimStatus::kAbandoned;
-    o.tier = "z3 unfolded";
-    if (opened[k].presupposes) o.premises = {kSmtPremise};
-    if (opened[k].restricted) o.restrictions = {kSmtRestriction};
-    if (!opened[k].bound_holds) {
-      ++beyond_bound;
-      o.reason = "equal on representatives, but no bound says that these suffice";
-    }
-    outcomes.Set(failed[k].members, std::move(o));
+    if (opened[k].status == Status::kEqual) adopt(failed[k].members, opened[k], true);
+  }
+  return beyond_bound;
+}
+
+}  // namespace
+
+bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
+                 const Relations& relations, Rounds* rounds, Result* result) {
+  std::vector<ClaimClass> classes = AllClasses(problem, options, *table, relations);
+  rounds->SetClasses(static_cast<int64_t>(classes.size()));
+  for (size_t k = 0; k < classes.size(); ++k) {
+    for (int c : classes[k].members) table->claims()[c].klass = static_cast<int32_t>(k);
+  }
+  if (!solver::Z3Missing().empty()) {
+    SmtClaimOutcome missing;
+    missing.reason = solver::Z3Missing();
+    for (const ClaimClass& c : classes) rounds->Adopt(c.members, OfSmt(missing, false));
+    result->warnings.push_back(solver::Z3Missing());
+    return false;
+  }
+  VerifyOptions own = options;
+  int64_t beyond_bound = DecideClaims(problem, own, classes, *table, relations, rounds);
+  // A lineage that Z3 refutes need not be one of a plan that is wrong.
+  own.dump_smt_directory.clear();
+  for (int round = 0; round < kMostRounds && !rounds->RequiredProved(); ++round) {
+    if (rounds->FailedClaims() > kFewFailures) break;
+    const std::vector<int> again = rounds->GiveUpFailed();
+    if (again.empty()) break;
+    classes = table->Classes(again, problem, relations, options.use_classes);
+    beyond_bound += DecideClaims(problem, own, classes, *table, relations, rounds);
   }
   if (beyond_bound > 0) {
     result->warnings.push_back(absl::StrCat(
         "smt: ", beyond_bound,
         " classes are equal on representatives, but no bound says that these suffice"));
   }
-  rounds->Adopt(std::move(outcomes), static_cast<int64_t>(classes.size()));
   return rounds->RequiredProved();
 }
 

@@ -11,8 +11,9 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMostCellsAtFirst = 64;
 constexpr size_t kMostCells = 256;
+constexpr size_t kMostCellsOfFunctions =
+    64;                           // of terms that no bound covers unless nothing is reduced
 constexpr size_t kMostCuts = 64;  // of one dimension
 constexpr int kMostPasses = 16;
 // A dimension that is still divided after so many passes is cut at every index, if it is short.
@@ -54,10 +55,8 @@ class Orientation {
 // One evaluation of both sides at every cell.
 class Pass {
  public:
-  Pass(const SmtClaimView& view, const BlockStarts& starts, size_t most_cells,
-       const SmtLimits& limits)
+  Pass(const SmtClaimView& view, const BlockStarts& starts, const SmtLimits& limits)
       : view_(view),
-        most_cells_(most_cells),
         shape_(view.problem.parallel.tensors[view.claim.parallel].shape),
         evaluation_(view.problem, view.relations, view.unfolded, starts, &alignment_, limits),
         index_(shape_.size()) {}
@@ -92,7 +91,8 @@ class Pass {
   }
 
   bool AddCell() {
-    if (structure_.cells.size() >= most_cells_) {
+    const bool functions = !evaluation_.polynomial() && evaluation_.binds();
+    if (structure_.cells.size() >= (functions ? kMostCellsOfFunctions : kMostCells)) {
       structure_.complete = false;
       return true;
     }
@@ -157,7 +157,6 @@ class Pass {
   }
 
   const SmtClaimView& view_;
-  const size_t most_cells_;
   const sdfg::Shape& shape_;
   SmtAlignment alignment_;
   SmtEvaluation evaluation_;
@@ -236,7 +235,7 @@ SmtStructure FindSmtStructure(const SmtClaimView& view, const SmtLimits& limits)
   BlockStarts starts;
   SmtStructure for_search;
   for (int k = 0; k < kMostPasses; ++k) {
-    Pass pass(view, starts, k == 0 ? kMostCellsAtFirst : kMostCells, generous);
+    Pass pass(view, starts, generous);
     SmtStructure s = pass.Run();
     const bool usable = s.error.empty() && s.complete;
     if (!usable && k > 0) break;

@@ -360,7 +360,7 @@ int64_t FromEnvironment(const char* name, int64_t otherwise) {
 
 TEST(SmtRandomClaims, WhatIsEqualWithinTheBoundIsEqualWrittenOut) {
   if (!solver::Z3Missing().empty()) GTEST_SKIP() << solver::Z3Missing();
-  const int64_t count = FromEnvironment("PLANPROOF_CLAIMS", 400);
+  const int64_t count = FromEnvironment("PLANPROOF_CLAIMS", 250);
   const int64_t first = FromEnvironment("PLANPROOF_FIRST", 1);
   int64_t equal = 0, shown = 0, different = 0, refuted = 0;
   for (int64_t seed = first; seed < first + count; ++seed) {
