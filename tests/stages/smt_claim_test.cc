@@ -383,6 +383,39 @@ TEST_F(SmtClaim, IndicesThatCoincideAreACaseOfTheirOwnWhereDifferentOnesDoNotSuf
   EXPECT_TRUE(right.bound_holds);
 }
 
+TEST_F(SmtClaim, WhatIsNotLookedAtIsNotCoveredByTheBound) {
+  // The number of each index counts: every index is a cell.
+  auto numbered = [](IndexFunctionBuilder* b, int64_t) {
+    ExprId product = At(b, 0, 1, 0, 0);
+    for (size_t d : {0, 1}) {
+      const ExprId number =
+          b->AddNode({.op = Op::kPosition, .args = {b->Index(b->OutputDims(0)[d])}});
+      product = b->Binary(Op::kMul, product, number);
+    }
+    return product;
+  };
+  const SmtClaimOutcome few = Pair(12, {12, 12}, numbered, numbered).Decide();
+  EXPECT_EQ(few.status, Status::kEqual) << few.reason;
+  EXPECT_TRUE(few.bound_holds);
+  const SmtClaimOutcome many = Pair(20, {20, 20}, numbered, numbered).Decide();
+  EXPECT_EQ(many.status, Status::kEqual) << many.reason;
+  EXPECT_FALSE(many.bound_holds);
+  // Free indices in a dimension of 3: 5 ways in which 3 of them coincide, 41 for 5 of them.
+  auto product = [](IndexFunctionBuilder* b, int64_t) {
+    ExprId all = At(b, 0, 1, 0, 0);
+    for (size_t d = 1; d < b->OutputDims(0).size(); ++d) {
+      all = b->Binary(Op::kMul, all, At(b, 0, 1, 0, d));
+    }
+    return b->Unary(Op::kAbs, b->Binary(Op::kAdd, all, Total(b, 3, 1)));
+  };
+  const SmtClaimOutcome three = Pair(3, {3, 3, 3}, product, product).Decide();
+  EXPECT_EQ(three.status, Status::kEqual) << three.reason;
+  EXPECT_TRUE(three.bound_holds);
+  const SmtClaimOutcome five = Pair(3, {3, 3, 3, 3, 3}, product, product).Decide();
+  EXPECT_EQ(five.status, Status::kEqual) << five.reason;
+  EXPECT_FALSE(five.bound_holds);
+}
+
 TEST_F(SmtClaim, EveryThirdElementIsCoveredOnlyWhereAllIndicesAreTaken) {
   auto third = [](IndexFunctionBuilder* b, int64_t) { return At(b, 0, 3, 0); };
   const SmtClaimOutcome few = Pair(9, {3}, third, third).Decide();
