@@ -114,10 +114,6 @@ std::vector<ClaimClass> AllClasses(const lineage::Problem& problem, const Verify
   return table.Classes(all, problem, relations, options.use_classes);
 }
 
-}  // namespace
-
-namespace {
-
 // What --engine smt says of a claim that Z3 was asked about.
 ClaimOutcome OfSmt(const SmtClaimOutcome& o, bool opened) {
   ClaimOutcome out;
