@@ -60,5 +60,22 @@ TEST_F(ElementCutsTest, RowsTakenOutOfASquareAreCutsInOneDimension) {
   EXPECT_FALSE(Equal(Power(twice, 2), Power(Square(0, 40, 0, 50), 2)));
 }
 
+// Blocks of a sum in the order of the ranks, or against it.
+TEST_F(ElementCutsTest, BlocksAgainstTheirOrderAreTheWholeSum) {
+  const auto blocks = [&](int64_t count, int64_t length, int64_t stride, int64_t offset) {
+    const Symbol rank = arena_.NewFree(0, count - 1), i = arena_.NewFree(0, length - 1);
+    return arena_.SumOver(
+        {{rank, {0, count}}, {i, {0, length}}},
+        arena_.Element(kX, {Affine::Of(rank, stride) + Affine::Of(i) + Affine(offset)}));
+  };
+  EXPECT_TRUE(Equal(blocks(3, 4, 4, 0), Sum(0, 12)));
+  EXPECT_TRUE(Equal(blocks(3, 4, -4, 8), Sum(0, 12)));
+  EXPECT_TRUE(Equal(Power(blocks(3, 4, -4, 8), 2), Power(Sum(0, 12), 2)));
+  EXPECT_FALSE(Equal(blocks(3, 4, -4, 9), Sum(0, 12)));
+  EXPECT_FALSE(Equal(blocks(3, 4, -3, 8), Sum(0, 12)));
+  EXPECT_FALSE(Equal(blocks(3, 3, -4, 8), Sum(0, 12)));
+  EXPECT_FALSE(Equal(blocks(4, 4, -4, 8), Sum(0, 12)));
+}
+
 }  // namespace
 }  // namespace planproof::solver
