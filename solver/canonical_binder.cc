@@ -78,21 +78,20 @@ bool Summation::FindDigits(const Vars& vars, const Parts& parts, size_t* high, s
     const int64_t length = vars[j].domain.length();
     for (size_t i = 0; i < vars.size(); ++i) {
       if (i == j) continue;
-      bool ok = true, seen = false;
+      bool forwards = true, backwards = true, seen = false;
       for (const auto& o : occurrences) {
         const int64_t ci = o.expression.Coefficient(vars[i].symbol);
         const int64_t cj = o.expression.Coefficient(vars[j].symbol);
         if (ci == 0 && cj == 0) continue;
         seen = true;
-        if (cj == 0 || ci != length * cj) {
-          ok = false;
-          break;
-        }
+        forwards &= cj != 0 && ci == length * cj;
+        backwards &= cj != 0 && ci == -length * cj;
+        if (!forwards && !backwards) break;
       }
-      if (ok && seen) {
+      if (seen && (forwards || backwards)) {
         *high = i;
         *low = j;
-        *stride = length;
+        *stride = forwards ? length : -length;
         return true;
       }
     }

@@ -119,12 +119,10 @@ double ValueOf(const RawTerm& t, const std::vector<double>& a, const RawValues& 
       return std::floor(a[0] / static_cast<double>(t.low));
     case RawOp::kIntMod:
       return a[0] - static_cast<double>(t.low) * std::floor(a[0] / static_cast<double>(t.low));
-    case RawOp::kAnd:  // a decisive operand decides, whatever the other is
-      if (a[0] == 0 || a[1] == 0) return 0;
+    case RawOp::kAnd:  // both operands need a value; only branches that are not taken need none
       return a[0] * a[1];
     case RawOp::kOr:
-      if (a[0] == 1 || a[1] == 1) return 1;
-      return a[0] + a[1];
+      return std::isnan(a[0]) || std::isnan(a[1]) ? kUndefined : std::max(a[0], a[1]);
     case RawOp::kTrue:
       return 1;
     default:
@@ -186,6 +184,25 @@ RawNumber EvaluateRaw(const RawArena& arena, RawId root, const RawValues& values
   return out;
 }
 
+namespace {
+
+// One word for every name, and different words for different names.
+std::string Escaped(const std::string& name) {
+  if (name.empty()) return "-";
+  std::string out;
+  for (char c : name) {
+    const bool plain = static_cast<unsigned char>(c) > ' ' && c != '|' && c != '\\' && c != '%';
+    if (plain) {
+      out += c;
+    } else {
+      absl::StrAppend(&out, "%", absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string RawText(const RawArena& arena, const std::vector<RawId>& roots, int first_id,
                     std::vector<int>* ids, int* next_id) {
   std::vector<int> renamed(arena.size(), -1);
@@ -193,12 +210,8 @@ std::string RawText(const RawArena& arena, const std::vector<RawId>& roots, int 
   for (RawId id : Below(arena, roots)) {
     const RawTerm& t = arena[id];
     renamed[id] = first_id++;
-    std::string name = t.name.empty() ? "-" : t.name;
-    for (char& c : name) {
-      if (c == ' ' || c == '\n' || c == '|' || c == '\\') c = '_';
-    }
     absl::StrAppend(&out, static_cast<int>(t.op), " ", t.low, " ", t.high, " ", t.value.ToString(),
-                    " ", name, " ", t.args.size());
+                    " ", Escaped(t.name), " ", t.args.size());
     for (RawId a : t.args) absl::StrAppend(&out, " ", renamed[a]);
     out += "\n";
   }

@@ -254,6 +254,13 @@ bool Summation::Clip(const Vars& vars, const Factors& factors, PolyId* result) {
   return false;
 }
 
+// The values of stride * h + l, which has each of them once: the stride is the length of l, or
+// minus that.
+Interval Summation::Fused(const Interval& h, const Interval& l, int64_t stride) {
+  const int64_t first = stride * h.lo, last = stride * (h.hi - 1);
+  return {std::min(first, last) + l.lo, std::max(first, last) + l.hi};
+}
+
 bool Summation::FuseDigits(const Vars& vars, const Factors& factors, PolyId* result) {
   if (vars.size() < 2) return false;
   Parts parts;
@@ -262,7 +269,7 @@ bool Summation::FuseDigits(const Vars& vars, const Factors& factors, PolyId* res
   int64_t stride;
   if (!FindDigits(vars, parts, &high, &low, &stride)) return false;
   const Interval h = vars[high].domain, l = vars[low].domain;
-  Interval d{stride * h.lo + l.lo, stride * (h.hi - 1) + l.hi};
+  Interval d = Fused(h, l, stride);
   Symbol fused = arena_.NewFree(d.lo, d.hi - 1);
   Vars rest;
   for (size_t i = 0; i < vars.size(); ++i) {
@@ -360,7 +367,7 @@ PolyId Summation::Maximum(Vars vars, PolyId body, PolyId guard) {
   int64_t stride;
   if (vars.size() > 1 && FindDigits(vars, parts, &high, &low, &stride)) {
     const Interval h = vars[high].domain, l = vars[low].domain;
-    Interval d{stride * h.lo + l.lo, stride * (h.hi - 1) + l.hi};
+    Interval d = Fused(h, l, stride);
     Symbol fused = arena_.NewFree(d.lo, d.hi - 1);
     SymbolMap map;
     map.pairs.emplace_back(vars[low].symbol,

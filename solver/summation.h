@@ -18,7 +18,8 @@ namespace planproof::solver {
 //   data-delta        [id == v] f(id) = [id == v] f(v)
 //   clip              a condition on one variable alone shrinks its interval
 //   empty, count      sum over nothing is 0; sum of 1 is the length
-//   fuse              digits i, j that occur only as s i + j with j of length s are one variable
+//   fuse              digits i, j that occur only as s i + j, or only as -s i + j, with j of
+//                     length s are one variable
 //   separate          sum_{i,j} f_i g_j = (sum_i f_i)(sum_j g_j)
 //   shift, reflect    v -> v + c, v -> -v to make the first occurrence canonical
 //   label             bound variables are numbered by structure, not by name
@@ -40,6 +41,7 @@ class Summation {
   bool EliminateDelta(const Vars& vars, const Factors& factors, PolyId* result);
   bool UseDataDelta(const Vars& vars, const Factors& factors, PolyId* result);
   bool Clip(const Vars& vars, const Factors& factors, PolyId* result);
+  static Interval Fused(const Interval& h, const Interval& l, int64_t stride);
   bool FuseDigits(const Vars& vars, const Factors& factors, PolyId* result);
   PolyId Component(Vars vars, const Factors& factors);
   bool CountConditions(const BoundVariable& v, const Factors& factors, PolyId* result);

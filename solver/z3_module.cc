@@ -7,90 +7,47 @@
 // constants, everything else with nothing but "equal arguments give equal values". Denominators,
 // logarithms and roots assert their premises; those inside a branch of a selection do not (there
 // the fact holds only where the premise does).
+//
+// Where both sides are equal under the premises of both, a second question is whether the left
+// side's premises imply the right side's, each taken where its operator's value is needed.
 #include <z3++.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <sstream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "solver/smt_term.h"
+#include "solver/z3_request.h"
 
 namespace {
 
+using planproof::solver::ParseZ3Request;
 using planproof::solver::RawOp;
-
-struct Line {
-  RawOp op = RawOp::kTrue;
-  int64_t low = 0, high = 0;
-  std::string value, name;
-  std::vector<int> args;
-};
-
-struct Request {
-  unsigned timeout_ms = 5000;
-  std::string dump;
-  std::vector<std::string> comments;
-  std::vector<Line> nodes;
-  int left = 0, right = 0;
-  std::vector<int> premises;
-};
-
-bool Parse(const char* text, Request* request) {
-  std::istringstream in(text);
-  std::string word;
-  while (in >> word) {
-    if (word == "timeout_ms") {
-      in >> request->timeout_ms;
-    } else if (word == "dump") {
-      in >> std::ws;
-      std::getline(in, request->dump);
-    } else if (word == "comment") {
-      in >> std::ws;
-      std::getline(in, request->comments.emplace_back());
-    } else if (word == "nodes") {
-      int count = 0;
-      in >> count;
-      for (int n = 0; n < count; ++n) {
-        Line line;
-        int op = 0, args = 0;
-        in >> op >> line.low >> line.high >> line.value >> line.name >> args;
-        line.op = static_cast<RawOp>(op);
-        for (int k = 0; k < args; ++k) {
-          int a = -1;
-          in >> a;
-          if (a < 0 || a >= n) return false;
-          line.args.push_back(a);
-        }
-        request->nodes.push_back(std::move(line));
-      }
-    } else if (word == "compare") {
-      in >> request->left >> request->right;
-    } else if (word == "premise") {
-      in >> request->premises.emplace_back();
-    } else if (word == "end") {
-      return !in.fail();
-    } else {
-      return false;
-    }
-  }
-  return false;
-}
+using Request = planproof::solver::Z3Request;
+using Line = Request::Node;
 
 class Encoder {
  public:
   explicit Encoder(const Request& request)
-      : request_(request), solver_(c_), terms_(c_), facts_(c_), simplify_(c_), pinned_(c_) {
+      : request_(request),
+        solver_(c_),
+        terms_(c_),
+        facts_(c_),
+        definitions_(c_),
+        simplify_(c_),
+        pinned_(c_) {
     simplify_.set("som", true);
   }
 
   std::string Decide() {
     FindConditional();
     for (size_t n = 0; n < request_.nodes.size(); ++n) {
+      node_now_ = n;
       conditional_now_ = conditional_[n];
       terms_.push_back(Encode(request_.nodes[n]));
     }
@@ -103,7 +60,9 @@ class Encoder {
     if (request_.timeout_ms == 0) return "unknown\nnot asked\n";
     if (left.is_arith()) {
       const z3::expr difference = Simplified(left - right);
-      if (difference.is_numeral() && IsZero(difference)) return "equal\nby simplification\n";
+      if (difference.is_numeral() && IsZero(difference)) {
+        return "equal\nby simplification\n" + Domain();
+      }
       z3::solver again(c_);
       for (unsigned k = 0; k < facts_.size(); ++k) again.add(facts_[k]);
       again.add(difference != 0);
@@ -122,14 +81,78 @@ class Encoder {
     const std::string name = std::string(stem) + "!" + std::to_string(fresh_++);
     return c_.real_const(name.c_str());
   }
+  // Asserts what holds of constants by their definition.
+  void Define(const z3::expr& fact) {
+    facts_.push_back(fact);
+    definitions_.push_back(fact);
+  }
   // Asserts the fact where `premise` holds; the premise itself too unless it is conditional.
   void Fact(const z3::expr& premise, const z3::expr& fact) {
+    definitions_.push_back(!premise || fact);
     if (conditional_now_) {
       facts_.push_back(!premise || fact);
     } else {
       facts_.push_back(premise);
       facts_.push_back(fact);
     }
+  }
+  // The operator at hand has a value only where this holds.
+  void Require(const z3::expr& premise) { required_.emplace_back(node_now_, premise); }
+
+  // Where each node's value is needed: below a selection, where its branch is taken.
+  std::vector<z3::expr> Needs() {
+    const z3::expr never = c_.bool_val(false), always = c_.bool_val(true);
+    std::vector<z3::expr> needs(request_.nodes.size(), never);
+    needs[request_.left] = needs[request_.right] = always;
+    for (int p : request_.premises) needs[p] = always;
+    auto add = [&](int node, const z3::expr& where) {
+      if (needs[node].is_true() || where.is_true()) {
+        needs[node] = always;
+      } else {
+        needs[node] = needs[node].is_false() ? where : needs[node] || where;
+      }
+    };
+    for (size_t n = request_.nodes.size(); n-- > 0;) {
+      const Line& line = request_.nodes[n];
+      const bool selects = line.op == RawOp::kIte || line.op == RawOp::kIntIte;
+      for (size_t k = 0; k < line.args.size(); ++k) {
+        if (!selects || k == 0) {
+          add(line.args[k], needs[n]);
+        } else {
+          const z3::expr& condition = terms_[line.args[0]];
+          const z3::expr taken = k == 1 ? condition : !condition;
+          add(line.args[k], needs[n].is_true() ? taken : needs[n] && taken);
+        }
+      }
+    }
+    return needs;
+  }
+
+  // If that is asked: "defined" if the right side has a value wherever the left side has one.
+  std::string Domain() {
+    if (!request_.domain) return "";
+    const std::vector<z3::expr> needs = Needs();
+    z3::expr_vector left(c_), right(c_);
+    std::set<unsigned> of_left;
+    auto add = [&](size_t node, const z3::expr& premise) {
+      const z3::expr p = (!needs[node] || premise).simplify();
+      if (p.is_true()) return;
+      if (node < request_.left_nodes) {
+        left.push_back(p);
+        of_left.insert(Z3_get_ast_id(c_, p));
+      } else if (of_left.count(Z3_get_ast_id(c_, p)) == 0) {
+        right.push_back(p);
+      }
+    };
+    for (const auto& [node, premise] : required_) add(node, premise);
+    for (int p : request_.premises) add(static_cast<size_t>(p), terms_[p]);
+    if (right.empty()) return "defined\n";
+    z3::solver solver(c_);
+    for (unsigned k = 0; k < definitions_.size(); ++k) solver.add(definitions_[k]);
+    for (unsigned k = 0; k < left.size(); ++k) solver.add(left[k]);
+    solver.add(!z3::mk_and(right));
+    Limit(&solver);
+    return solver.check() == z3::unsat ? "defined\n" : "restricted\n";
   }
 
   // Nodes that only branches of selections use.
@@ -169,6 +192,7 @@ class Encoder {
   z3::expr Inverse(const z3::expr& of) {
     const z3::expr s = Simplified(of);
     if (s.is_numeral() && !IsZero(s)) return Simplified(c_.real_val(1) / s);
+    Require(s != 0);
     bool is_new;
     z3::expr inverse = Constant(conditional_now_ ? "inverse?" : "inverse", {s}, false, &is_new);
     if (is_new) Fact(s != 0, s * inverse == 1);
@@ -183,6 +207,7 @@ class Encoder {
 
   z3::expr Root(const z3::expr& of, int64_t q) {
     const z3::expr s = Simplified(of);
+    Require(s >= 0);
     bool is_new;
     z3::expr root =
         Constant((conditional_now_ ? "root?" : "root") + std::to_string(q), {s}, false, &is_new);
@@ -195,6 +220,7 @@ class Encoder {
     const int64_t p = std::atoll(exponent.c_str());
     const int64_t q = slash == std::string::npos ? 1 : std::atoll(exponent.c_str() + slash + 1);
     if (std::llabs(p) > 64 || q > 16 || q < 1) {
+      if (q != 1 || p < 0) Require(base > 0);
       bool is_new;
       return Constant("power" + exponent, {Simplified(base)}, false, &is_new);
     }
@@ -207,14 +233,14 @@ class Encoder {
     bool is_new;
     z3::expr e = Constant("exp/" + std::to_string(den), {rest}, false, &is_new);
     if (is_new) {
-      facts_.push_back(e > 0);
-      if (den > 1 && den <= 16) facts_.push_back(Power(e, den) == ExpOfMonomial(rest, 1, 1));
+      Define(e > 0);
+      if (den > 1 && den <= 16) Define(Power(e, den) == ExpOfMonomial(rest, 1, 1));
     }
     if (num > 0) return Power(e, num);
     z3::expr inverse = Constant("exp-/" + std::to_string(den), {rest}, false, &is_new);
     if (is_new) {
-      facts_.push_back(inverse > 0);
-      facts_.push_back(e * inverse == 1);
+      Define(inverse > 0);
+      Define(e * inverse == 1);
     }
     return Power(inverse, -num);
   }
@@ -248,7 +274,7 @@ class Encoder {
       } else {
         bool is_new;
         factor = Constant("exp", {m}, false, &is_new);
-        if (is_new) facts_.push_back(factor > 0);
+        if (is_new) Define(factor > 0);
       }
       out = out * factor;
     }
@@ -260,8 +286,8 @@ class Encoder {
     bool is_new;
     z3::expr m = Constant(max ? "max" : "min", {x, y}, false, &is_new);
     if (is_new) {
-      facts_.push_back(max ? m >= x && m >= y : m <= x && m <= y);
-      facts_.push_back(m == x || m == y);
+      Define(max ? m >= x && m >= y : m <= x && m <= y);
+      Define(m == x || m == y);
     }
     return m;
   }
@@ -277,9 +303,9 @@ class Encoder {
         return c_.real_val(n.value.c_str());
       case RawOp::kVariable: {
         z3::expr v = c_.real_const(n.name.c_str());
-        if (n.low == 1) facts_.push_back(v > 0);
-        if (n.low == 2) facts_.push_back(v >= 0);
-        if (n.low == 3) facts_.push_back(v != 0);
+        if (n.low == 1) Define(v > 0);
+        if (n.low == 2) Define(v >= 0);
+        if (n.low == 3) Define(v != 0);
         return v;
       }
       case RawOp::kToReal:
@@ -302,6 +328,7 @@ class Encoder {
         return Exp(arg(0));
       case RawOp::kLog: {
         z3::expr log = function("log");
+        Require(Simplified(arg(0)) > 0);
         if (!conditional_now_) facts_.push_back(arg(0) > 0);
         return log;
       }
@@ -327,7 +354,7 @@ class Encoder {
         const bool integer = n.op == RawOp::kIntApply;
         z3::expr f = Constant("apply." + n.name, args, integer, &is_new);
         if (is_new && integer) {
-          facts_.push_back(f >= c_.int_val(n.low) && f <= c_.int_val(n.high));
+          Define(f >= c_.int_val(n.low) && f <= c_.int_val(n.high));
         }
         return f;
       }
@@ -335,7 +362,7 @@ class Encoder {
         return c_.int_val(n.low);
       case RawOp::kIntVariable: {
         z3::expr v = c_.int_const(n.name.c_str());
-        facts_.push_back(v >= c_.int_val(n.low) && v <= c_.int_val(n.high));
+        Define(v >= c_.int_val(n.low) && v <= c_.int_val(n.high));
         return v;
       }
       case RawOp::kIntAdd:
@@ -384,18 +411,22 @@ class Encoder {
           if (!comparable) continue;
           equal = Simplified(equal);
           if (equal.is_false()) continue;
-          facts_.push_back(!equal || pinned_[uses[i].first] == pinned_[uses[j].first]);
+          Define(!equal || pinned_[uses[i].first] == pinned_[uses[j].first]);
         }
       }
     }
   }
 
-  std::string Check(z3::solver* solver) {
+  void Limit(z3::solver* solver) {
     z3::params p(c_);
     p.set("timeout", request_.timeout_ms);
     solver->set(p);
+  }
+
+  std::string Check(z3::solver* solver) {
+    Limit(solver);
     const z3::check_result result = solver->check();
-    if (result == z3::unsat) return "equal\nby search\n";
+    if (result == z3::unsat) return "equal\nby search\n" + Domain();
     if (result == z3::unknown) return "unknown\n" + solver->reason_unknown() + "\n";
     std::string answer = "different\n";
     z3::model model = solver->get_model();
@@ -420,7 +451,9 @@ class Encoder {
   const Request& request_;
   z3::context c_;
   z3::solver solver_;
-  z3::expr_vector terms_, facts_;
+  // All that is asserted; what of it defines constants and their ranges, and presupposes nothing.
+  z3::expr_vector terms_, facts_, definitions_;
+  std::vector<std::pair<size_t, z3::expr>> required_;  // node, premise
   z3::params simplify_;
   z3::expr_vector pinned_;
   std::vector<z3::expr> terms_kept_;
@@ -428,12 +461,13 @@ class Encoder {
   std::map<std::string, std::vector<std::pair<int, std::vector<z3::expr>>>> applications_;
   std::vector<char> conditional_;
   bool conditional_now_ = false;
+  size_t node_now_ = 0;
   int fresh_ = 0;
 };
 
 std::string Answer(const char* text) {
   Request request;
-  if (!Parse(text, &request)) return "unknown\nthe request is not readable\n";
+  if (!ParseZ3Request(text, &request)) return "unknown\nthe request is not readable\n";
   try {
     return Encoder(request).Decide();
   } catch (const z3::exception& e) {

@@ -1,5 +1,6 @@
 #include "solver/z3_solver.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <random>
@@ -57,6 +58,9 @@ bool Confirmed(const SmtQuestion& q, const RawValues& values, SmtAnswer* answer)
   return true;
 }
 
+// Integers that are tried: what is computed from them is exact in floating point.
+constexpr int64_t kFarEnough = 1000;
+
 // The model's values first; then other values, as a model may be right about the difference and
 // wrong about functions of which Z3 knows little.
 bool Confirm(const SmtQuestion& q, const RawValues& model, SmtAnswer* answer) {
@@ -69,7 +73,8 @@ bool Confirm(const SmtQuestion& q, const RawValues& model, SmtAnswer* answer) {
     RawValues values;
     for (const RawTerm& v : variables) {
       if (v.op == RawOp::kIntVariable) {
-        values[v.name] = std::uniform_int_distribution<int64_t>(v.low, v.high)(random);
+        values[v.name] = std::uniform_int_distribution<int64_t>(
+            std::clamp(-kFarEnough, v.low, v.high), std::clamp(kFarEnough, v.low, v.high))(random);
       } else {
         const double x = std::uniform_real_distribution<double>(-2, 2)(random);
         values[v.name] = v.low == 1 || v.low == 2 ? std::fabs(x) + 0.01 : x;
@@ -87,8 +92,10 @@ std::string RequestText(const SmtQuestion& q) {
   std::vector<int> left, right;
   int count = 0;
   std::string nodes = RawText(*q.left_arena, left_roots, 0, &left, &count);
+  const int left_count = count;
   nodes += RawText(*q.right_arena, right_roots, count, &right, &count);
   std::string out = absl::StrCat("timeout_ms ", static_cast<int64_t>(q.timeout_s * 1000), "\n");
+  if (q.ask_domain) out += "domain\n";
   if (!q.dump_file.empty()) absl::StrAppend(&out, "dump ", q.dump_file, "\n");
   for (std::string comment : q.comments) {
     for (char& c : comment) {
@@ -96,7 +103,8 @@ std::string RequestText(const SmtQuestion& q) {
     }
     absl::StrAppend(&out, "comment ", comment, "\n");
   }
-  absl::StrAppend(&out, "nodes ", count, "\n", nodes, "compare ", left[0], " ", right[0], "\n");
+  absl::StrAppend(&out, "nodes ", count, " ", left_count, "\n", nodes, "compare ", left[0], " ",
+                  right[0], "\n");
   for (size_t k = 1; k < left.size(); ++k) absl::StrAppend(&out, "premise ", left[k], "\n");
   for (size_t k = 1; k < right.size(); ++k) absl::StrAppend(&out, "premise ", right[k], "\n");
   return out + "end\n";
@@ -121,6 +129,9 @@ SmtAnswer AskZ3(const SmtQuestion& question) {
   if (verdict == "equal") {
     answer.verdict = SmtVerdict::kEqual;
     std::getline(in, answer.reason);
+    std::string domain;
+    std::getline(in, domain);
+    answer.defined = domain == "defined";
   } else if (verdict == "different") {
     RawValues model;
     std::string name, value;

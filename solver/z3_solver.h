@@ -18,6 +18,7 @@ struct SmtQuestion {
   const RawArena* right_arena = nullptr;
   RawId left = 0, right = 0;
   std::vector<RawId> left_premises, right_premises;  // booleans that may be assumed
+  bool ask_domain = false;  // whether the right term has a value wherever the left one has
   double timeout_s = 5;
   std::string dump_file;              // SMT-LIB 2, written when not empty
   std::vector<std::string> comments;  // first lines of that file
@@ -28,7 +29,10 @@ enum class SmtVerdict : uint8_t { kEqual, kDifferent, kUnknown };
 struct SmtAnswer {
   SmtVerdict verdict = SmtVerdict::kUnknown;
   std::string reason;  // kUnknown: why; kEqual: how
-  RawValues model;     // kDifferent: values of the variables, confirmed numerically
+  // kEqual, which presupposes that both terms have a value, and the domain was asked for: the right
+  // one was shown to have a value wherever the left one has.
+  bool defined = false;
+  RawValues model;  // kDifferent: values of the variables, confirmed numerically
   double left = 0, right = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/cleanup/cleanup.h"
+#include "solver/element_cuts.h"
 #include "solver/rewriter.h"
 #include "solver/summation.h"
 #include "solver/term.h"
@@ -18,6 +19,7 @@ constexpr int kMostCases = 2;  // symbols whose values are tried one by one
 constexpr size_t kMostCuts = 40;
 constexpr int64_t kMostPieces = 512;
 constexpr int64_t kMostExpanded = 512;
+constexpr int32_t kMostCopies = 4;      // of a sum that is cut, in a product
 constexpr int64_t kMostCleared = 1024;  // terms after denominators are cleared
 
 }  // namespace
@@ -41,6 +43,8 @@ class ZeroTest {
         const PolyId split = SplitAtCuts(p, by_body);
         if (split == kZeroPoly || (split != p && RefinedIsZero(split))) return !arena_.exhausted();
       }
+      const PolyId apart = SplitAtElements(p);
+      if (apart == kZeroPoly || (apart != p && RefinedIsZero(apart))) return !arena_.exhausted();
       const PolyId spread = SpreadShortDimensions(p);
       if (spread == kZeroPoly || (spread != p && RefinedIsZero(spread))) return !arena_.exhausted();
       PolyId cleared = ClearDenominators(p);
@@ -229,8 +233,28 @@ class ZeroTest {
     if (std::any_of(cuts.begin(), cuts.end(), many)) return p;
     arena_.align_digits_ = true;
     const absl::Cleanup restore = [this] { arena_.align_digits_ = false; };
-    auto parts = InPieces(p, [&](const Atom& sum) { return Boxes(sum, cuts, by_body); });
+    auto parts = InPieces(p, [&](const Atom& sum) {
+      std::vector<std::vector<int64_t>> own;
+      for (size_t d = 0; d < sum.domain.size(); ++d) own.push_back(cuts.at(KeyOf(sum, d, by_body)));
+      return Boxes(sum, own);
+    });
     return parts ? Total(*std::move(parts)) : p;
+  }
+
+  // Every sum in pieces between the constant indices at which what it sums is read elsewhere.
+  PolyId SplitAtElements(PolyId p) {
+    const ElementCuts cuts(arena_, p);
+    if (cuts.empty()) return p;
+    bool any = false;
+    auto parts = InPieces(
+        p,
+        [&](const Atom& sum) {
+          std::vector<Atom> boxes = Boxes(sum, cuts.Of(sum));
+          any |= boxes.size() > 1;
+          return boxes;
+        },
+        kMostCopies);
+    return parts && any ? Total(*std::move(parts)) : p;
   }
 
   // Every sum over few blocks that lie apart as the sum over each. A block may have neighbours that
@@ -245,10 +269,11 @@ class ZeroTest {
     return parts && any ? Total(*std::move(parts)) : p;
   }
 
-  // The terms of p with every plain sum as the sum of its pieces, each summed anew; nothing if
-  // there are too many pieces.
+  // The terms of p with every sum as the sum of its pieces, each summed anew, up to this power of a
+  // sum; nothing if there are too many pieces.
   template <typename PiecesOf>
-  std::optional<std::vector<PolyId>> InPieces(PolyId p, const PiecesOf& pieces_of) {
+  std::optional<std::vector<PolyId>> InPieces(PolyId p, const PiecesOf& pieces_of,
+                                              int32_t most_copies = 1) {
     const std::vector<Term> terms = arena_.poly(p).terms;
     std::vector<PolyId> parts;
     int64_t count = 0;
@@ -256,18 +281,23 @@ class ZeroTest {
       PolyId product = arena_.Constant(t.coefficient);
       Factors rest;
       for (const Factor& f : arena_.mono(t.mono).factors) {
-        if (!IsPlainSum(f)) {
+        if (arena_.atom(f.atom).kind != AtomKind::kSum || !f.exponent.IsInteger() ||
+            f.exponent.num < 1 || f.exponent.num > most_copies) {
           rest.push_back(f);
           continue;
         }
         const std::vector<Atom> pieces = pieces_of(arena_.atom(f.atom));
-        count += static_cast<int64_t>(pieces.size());
+        int64_t size = 1;
+        for (int32_t copy = 0; copy < f.exponent.num; ++copy) {
+          size = std::min(size * static_cast<int64_t>(pieces.size()), kMostPieces + 1);
+        }
+        count += size;
         if (count > kMostPieces || arena_.exhausted()) return std::nullopt;
         PolyId sum = kZeroPoly;
         for (const Atom& piece : pieces) {
           sum = arena_.Add(sum, arena_.SumAgain(piece, /*drop_single=*/true));
         }
-        product = arena_.Mul(product, sum);
+        product = arena_.Mul(product, arena_.IntegerPower(sum, f.exponent.num));
       }
       if (!rest.empty()) {
         product = arena_.Mul(product, arena_.ProductOf(std::move(rest), Rational(1)));
@@ -322,11 +352,11 @@ class ZeroTest {
     return arena_.atom(f.atom).kind == AtomKind::kSum && f.exponent == Exponent{};
   }
 
-  // The sum's box cut at `cuts` in every dimension.
-  static std::vector<Atom> Boxes(const Atom& sum, const Cuts& all, bool by_body) {
+  // The sum's box cut at these places, ascending by dimension.
+  static std::vector<Atom> Boxes(const Atom& sum, const std::vector<std::vector<int64_t>>& all) {
     std::vector<Atom> boxes = {sum};
     for (size_t d = 0; d < sum.domain.size(); ++d) {
-      const std::vector<int64_t>& cuts = all.at(KeyOf(sum, d, by_body));
+      const std::vector<int64_t>& cuts = all[d];
       std::vector<Atom> next;
       for (const Atom& box : boxes) {
         int64_t from = box.domain[d].lo;

@@ -18,32 +18,52 @@ namespace {
 constexpr double kQuestionSeconds = 5;
 constexpr double kClassSeconds = 40;  // of one worker's task, all cells together
 constexpr int kUnfoldLevels = 3;
+constexpr int kMostRounds = 4;  // in which lineages are given up, if few claims fail
+constexpr size_t kFewFailures = 12;
 constexpr char kSmtPremise[] =
     "every operator is defined on the inputs considered (asserted to Z3 as premises)";
+constexpr char kSmtRestriction[] =
+    "the plan's operators are defined (Z3 does not show it wherever the model's are)";
+
+// Z3 is given all conditions at once, and does not say which of them it needs.
+Condition OfAllOperators(const char* words) {
+  Condition condition;
+  condition.declared = words;
+  return condition;
+}
 
 std::string ToBytes(const SmtClaimOutcome& o) {
   return absl::StrCat(static_cast<int>(o.status), " ", o.identical ? 1 : 0, " ",
-                      o.expressed ? 1 : 0, " ", o.bound_holds ? 1 : 0, " ", o.representatives, " ",
-                      o.questions, " ", o.reason);
+                      o.expressed ? 1 : 0, " ", o.bound_holds ? 1 : 0, " ", o.presupposes ? 1 : 0,
+                      " ", o.restricted ? 1 : 0, " ", o.representatives, " ", o.questions, " ",
+                      o.reason);
 }
 
 SmtClaimOutcome FromBytes(const std::string& bytes) {
   SmtClaimOutcome o;
   std::istringstream in(bytes);
   int status = static_cast<int>(Status::kUnknown);
-  in >> status >> o.identical >> o.expressed >> o.bound_holds >> o.representatives >> o.questions;
+  in >> status >> o.identical >> o.expressed >> o.bound_holds >> o.presupposes >> o.restricted >>
+      o.representatives >> o.questions;
   in >> std::ws;
   std::getline(in, o.reason);
   o.status = static_cast<Status>(status);
   return o;
 }
 
+struct Asking {
+  bool z3 = true;  // otherwise questions are written only
+  bool domain = false;
+  bool unfold = false;
+  const ClaimOutcomes* normal_form = nullptr;  // what it has unfolded is unfolded, too
+};
+
 // The outcomes of the classes' first members, in order.
 std::vector<SmtClaimOutcome> RunClasses(const lineage::Problem& problem,
                                         const VerifyOptions& options, const ClaimTable& table,
                                         const Relations& relations, const Rounds& rounds,
-                                        const std::vector<ClaimClass>& classes, bool ask,
-                                        const ClaimOutcomes* normal_form, bool unfold = false) {
+                                        const std::vector<ClaimClass>& classes,
+                                        const Asking& asking) {
   if (!options.dump_smt_directory.empty()) {
     std::error_code ignored;
     std::filesystem::create_directories(options.dump_smt_directory, ignored);
@@ -53,9 +73,10 @@ std::vector<SmtClaimOutcome> RunClasses(const lineage::Problem& problem,
     const int c = classes[k].members[0];
     const Claim& claim = table.claims()[c];
     SmtClaimOptions smt;
-    smt.timeout_s = ask ? kQuestionSeconds : 0;
-    if (unfold) smt.unfold_levels = kUnfoldLevels;
-    if (normal_form != nullptr && (*normal_form)[c].tier == "unfolded") {
+    smt.timeout_s = asking.z3 ? kQuestionSeconds : 0;
+    smt.ask_domain = asking.domain;
+    if (asking.unfold) smt.unfold_levels = kUnfoldLevels;
+    if (asking.normal_form != nullptr && (*asking.normal_form)[c].tier == "unfolded") {
       smt.unfold_levels = kUnfoldLevels;
     }
     if (!options.dump_smt_directory.empty()) {
@@ -100,71 +121,87 @@ std::vector<ClaimClass> AllClasses(const lineage::Problem& problem, const Verify
   return table.Classes(all, problem, relations, options.use_classes);
 }
 
-}  // namespace
-
-bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
-                 const Relations& relations, Rounds* rounds, Result* result) {
-  const std::vector<ClaimClass> classes = AllClasses(problem, options, *table, relations);
-  ClaimOutcomes outcomes(table->claims().size());
-  std::vector<SmtClaimOutcome> decided(classes.size());
-  if (solver::Z3Missing().empty()) {
-    decided = RunClasses(problem, options, *table, relations, *rounds, classes, true, nullptr);
+// What --engine smt says of a claim that Z3 was asked about.
+ClaimOutcome OfSmt(const SmtClaimOutcome& o, bool opened) {
+  ClaimOutcome out;
+  if (o.status == Status::kEqual && o.bound_holds) {
+    out.status = ClaimStatus::kProved;
+    out.tier = opened ? "z3 unfolded" : o.identical ? "identical" : "z3";
+    if (o.presupposes) out.premises = {OfAllOperators(kSmtPremise)};
+    if (o.restricted) out.restrictions = {OfAllOperators(kSmtRestriction)};
+  } else if (o.status == Status::kEqual) {
+    out.status = ClaimStatus::kAbandoned;
+    out.reason = "equal on representatives, but no bound says that these suffice";
   } else {
-    for (SmtClaimOutcome& o : decided) o.reason = solver::Z3Missing();
-    result->warnings.push_back(solver::Z3Missing());
+    out.status = o.status == Status::kDifferent ? ClaimStatus::kFailed : ClaimStatus::kAbandoned;
+    out.reason = absl::StrCat("Z3: ", o.reason);
   }
+  return out;
+}
+
+// Decides these claims, under the hypothesis that the lineages that `relations` holds do hold.
+// Returns how many classes were equal without a bound.
+int64_t DecideClaims(const lineage::Problem& problem, const VerifyOptions& options,
+                     const std::vector<ClaimClass>& classes, const ClaimTable& table,
+                     const Relations& relations, Rounds* rounds) {
+  int64_t beyond_bound = 0;
+  auto adopt = [&](const std::vector<int>& claims, const SmtClaimOutcome& o, bool opened) {
+    beyond_bound += o.status == Status::kEqual && !o.bound_holds;
+    rounds->Adopt(claims, OfSmt(o, opened));
+  };
+  const std::vector<SmtClaimOutcome> decided =
+      RunClasses(problem, options, table, relations, *rounds, classes, {.domain = true});
   // Claims that fail are asked again with definitions opened, one by one: what is opened is not
   // part of a class's content.
   std::vector<ClaimClass> failed;
   for (size_t k = 0; k < classes.size(); ++k) {
+    adopt(classes[k].members, decided[k], false);
     if (decided[k].status != Status::kDifferent) continue;
     for (int c : classes[k].members) failed.push_back({{c}});
   }
-  std::vector<SmtClaimOutcome> opened;
-  if (!failed.empty()) {
-    VerifyOptions again = options;
-    again.dump_smt_directory.clear();
-    opened = RunClasses(problem, again, *table, relations, *rounds, failed, true, nullptr, true);
-  }
-  int64_t beyond_bound = 0;
-  bool defined_only = false;
-  for (size_t k = 0; k < classes.size(); ++k) {
-    ClaimOutcome o;
-    if (decided[k].status == Status::kEqual && decided[k].bound_holds) {
-      o.status = ClaimStatus::kProved;
-      o.tier = decided[k].identical ? "identical" : "z3";
-      defined_only |= !decided[k].identical;
-    } else if (decided[k].status == Status::kEqual) {
-      ++beyond_bound;
-      o.status = ClaimStatus::kAbandoned;
-      o.reason = "equal on representatives, but no bound says that these suffice";
-    } else {
-      o.status =
-          decided[k].status == Status::kDifferent ? ClaimStatus::kFailed : ClaimStatus::kAbandoned;
-      o.reason = absl::StrCat("Z3: ", decided[k].reason);
-    }
-    for (int c : classes[k].members) table->claims()[c].klass = static_cast<int32_t>(k);
-    outcomes.Set(classes[k].members, std::move(o));
-  }
+  if (failed.empty()) return beyond_bound;
+  VerifyOptions again = options;
+  again.dump_smt_directory.clear();
+  const std::vector<SmtClaimOutcome> opened = RunClasses(problem, again, table, relations, *rounds,
+                                                         failed, {.domain = true, .unfold = true});
   for (size_t k = 0; k < failed.size(); ++k) {
-    if (opened[k].status != Status::kEqual) continue;
-    ClaimOutcome o;
-    o.status = opened[k].bound_holds ? ClaimStatus::kProved : ClaimStatus::kAbandoned;
-    o.tier = "z3 unfolded";
-    defined_only = true;
-    if (!opened[k].bound_holds) {
-      ++beyond_bound;
-      o.reason = "equal on representatives, but no bound says that these suffice";
-    }
-    outcomes.Set(failed[k].members, std::move(o));
+    if (opened[k].status == Status::kEqual) adopt(failed[k].members, opened[k], true);
   }
-  if (defined_only) result->assumptions.emplace_back(kSmtPremise);
+  return beyond_bound;
+}
+
+}  // namespace
+
+bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
+                 const Relations& relations, Rounds* rounds, Result* result) {
+  std::vector<ClaimClass> classes = AllClasses(problem, options, *table, relations);
+  rounds->SetClasses(static_cast<int64_t>(classes.size()));
+  for (size_t k = 0; k < classes.size(); ++k) {
+    for (int c : classes[k].members) table->claims()[c].klass = static_cast<int32_t>(k);
+  }
+  if (!solver::Z3Missing().empty()) {
+    SmtClaimOutcome missing;
+    missing.reason = solver::Z3Missing();
+    for (const ClaimClass& c : classes) rounds->Adopt(c.members, OfSmt(missing, false));
+    result->warnings.push_back(solver::Z3Missing());
+    return false;
+  }
+  VerifyOptions own = options;
+  int64_t beyond_bound = DecideClaims(problem, own, classes, *table, relations, rounds);
+  // A lineage that Z3 refutes need not be one of a plan that is wrong.
+  own.dump_smt_directory.clear();
+  for (int round = 0; round < kMostRounds && !rounds->RequiredProved(); ++round) {
+    if (rounds->FailedClaims() > kFewFailures) break;
+    const std::vector<int> again = rounds->GiveUpFailed();
+    if (again.empty()) break;
+    classes = table->Classes(again, problem, relations, options.use_classes);
+    beyond_bound += DecideClaims(problem, own, classes, *table, relations, rounds);
+  }
   if (beyond_bound > 0) {
     result->warnings.push_back(absl::StrCat(
         "smt: ", beyond_bound,
         " classes are equal on representatives, but no bound says that these suffice"));
   }
-  rounds->Adopt(std::move(outcomes), static_cast<int64_t>(classes.size()));
   return rounds->RequiredProved();
 }
 
@@ -193,15 +230,19 @@ void Audit(const lineage::Problem& problem, const VerifyOptions& options, const 
   }
   const std::vector<ClaimClass> classes = AllClasses(problem, options, table, relations);
   const std::vector<SmtClaimOutcome> smt =
-      RunClasses(problem, options, table, relations, rounds, classes, audit, &rounds.outcomes());
+      RunClasses(problem, options, table, relations, rounds, classes,
+                 {.z3 = audit,
+                  .domain = result->verdict == Verdict::kRefuted,
+                  .normal_form = &rounds.outcomes()});
   if (!audit) return;
-  int64_t identical = 0, differing = 0, equal = 0, different = 0, bounded = 0;
+  int64_t identical = 0, differing = 0, equal = 0, different = 0, bounded = 0, whole = 0;
   std::vector<Violation> contradictions;
   std::set<std::string> reasons;
   for (size_t k = 0; k < classes.size(); ++k) {
     const int c = classes[k].members[0];
     const SmtClaimOutcome& o = smt[k];
     bounded += o.status == Status::kEqual && o.bound_holds;
+    whole += o.status == Status::kEqual && o.bound_holds && !o.restricted;
     if (o.identical) {
       ++identical;
     } else {
@@ -222,7 +263,8 @@ void Audit(const lineage::Problem& problem, const VerifyOptions& options, const 
                              "), Z3 refutes it: ", o.reason);
     contradictions.push_back(std::move(v));
   }
-  if (result->verdict == Verdict::kRefuted && bounded == static_cast<int64_t>(classes.size())) {
+  // A plan that has no value somewhere is refuted, though it is right wherever it has one.
+  if (result->verdict == Verdict::kRefuted && whole == static_cast<int64_t>(classes.size())) {
     Violation v;
     v.verdict = Verdict::kUnknown;
     v.kind = "engines contradict";

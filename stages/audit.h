@@ -14,7 +14,8 @@
 namespace planproof::stages {
 
 // --engine smt: every claim is decided by Z3 alone, under the hypothesis that all full lineages
-// hold, and `rounds` gets the outcomes. A claim counts as proved only if the bound on
+// hold, and `rounds` gets the outcomes. Lineages that fail are given up, and what rested on them is
+// decided again. A claim counts as proved only if the bound on
 // representatives covers it. Returns whether every required claim is proved.
 bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
                  const Relations& relations, Rounds* rounds, Result* result);

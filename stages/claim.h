@@ -22,7 +22,8 @@ struct Claim {
 struct Condition {
   solver::PremiseKind kind = solver::PremiseKind::kNonZero;
   std::string operator_name;  // of the operator that has no value otherwise: "div"; may be empty
-  std::string term;           // over elements of logical tensors: "y[i0]"
+  std::string term;           // over elements of logical tensors: "y[i0]"; empty where only
+                              // `declared` says what must hold
   bool never = false;         // it holds for no inputs
   std::string declared;       // what the operator's declaration calls it: "an id is not negative"
   friend bool operator==(const Condition&, const Condition&) = default;

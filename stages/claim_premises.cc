@@ -32,6 +32,7 @@ std::string InWords(const Condition& condition) {
                     ", which never holds");
     return text;
   }
+  if (condition.term.empty()) return text + condition.declared;
   absl::StrAppend(&text, condition.term, relation);
   if (!condition.declared.empty()) absl::StrAppend(&text, " (", condition.declared, ")");
   return text;

@@ -276,31 +276,36 @@ bool Rounds::First() {
                      [&](int c) { return outcomes_[c].status == ClaimStatus::kProved; });
 }
 
+std::vector<int> Rounds::GiveUpFailed() {
+  std::unordered_set<TensorId> released;
+  for (size_t c = 0; c < outcomes_.size(); ++c) {
+    const TensorId t = table_.claims()[c].parallel;
+    if (outcomes_[c].status == ClaimStatus::kFailed && claim_of_tensor_[t] == static_cast<int>(c) &&
+        relations_.Held(t)) {
+      released.insert(t);
+    }
+  }
+  std::vector<int> again;
+  if (released.empty()) return again;
+  for (size_t c = 0; c < outcomes_.size(); ++c) {
+    for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
+      if (released.count(t) != 0) {
+        again.push_back(static_cast<int>(c));
+        break;
+      }
+    }
+  }
+  for (TensorId t : released) relations_.SetHeld(t, false);
+  for (int c : again) outcomes_.Reset(c);
+  return again;
+}
+
 bool Rounds::Continue(int max_rounds, int64_t term_budget, double seconds) {
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
   for (int round = 0; round < max_rounds; ++round) {
-    std::unordered_set<TensorId> released;
-    for (size_t c = 0; c < outcomes_.size(); ++c) {
-      const TensorId t = table_.claims()[c].parallel;
-      if (outcomes_[c].status == ClaimStatus::kFailed &&
-          claim_of_tensor_[t] == static_cast<int>(c) && relations_.Held(t)) {
-        released.insert(t);
-      }
-    }
-    if (released.empty()) break;
-    std::vector<int> again;
-    for (size_t c = 0; c < outcomes_.size(); ++c) {
-      for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
-        if (released.count(t) != 0) {
-          again.push_back(static_cast<int>(c));
-          break;
-        }
-      }
-    }
-    for (TensorId t : released) relations_.SetHeld(t, false);
+    const std::vector<int> again = GiveUpFailed();
     if (again.empty()) break;
-    for (int c : again) outcomes_.Reset(c);
     ClaimLimits limits;
     limits.term_budget = term_budget;
     limits.open_differences = differences_;

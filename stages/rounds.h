@@ -32,6 +32,9 @@ class Rounds {
 
   // Decides all claims under the full hypothesis. True if every claim was proved.
   bool First();
+  size_t FailedClaims() const { return Failed().size(); }
+  // Gives up the lineages that failed; the claims that rested on them, undecided again.
+  std::vector<int> GiveUpFailed();
   // Gives up the lineages that failed and decides again what rested on them, until nothing changes.
   // Stops after `max_rounds`. True if every required claim is proved. Claims are decided
   // with this work limit per claim, those that come after `seconds` not at all.
@@ -41,11 +44,11 @@ class Rounds {
   // that failed by what their differences mention. True if every required claim is proved.
   bool OpenDifferences(ClaimOutcomes first, double seconds);
 
-  // Takes outcomes that another engine has found.
-  void Adopt(ClaimOutcomes outcomes, int64_t classes) {
-    outcomes_ = std::move(outcomes);
-    classes_ = classes;
+  // Takes outcomes of claims that another engine has found.
+  void Adopt(const std::vector<int>& claims, const ClaimOutcome& outcome) {
+    outcomes_.Set(claims, outcome);
   }
+  void SetClasses(int64_t classes) { classes_ = classes; }
 
   const ClaimOutcomes& outcomes() const { return outcomes_; }
   int64_t classes() const { return classes_; }

@@ -17,6 +17,7 @@ namespace {
 constexpr int kMaxNesting = 3000;
 constexpr int64_t kMaxRow = 512;
 constexpr int64_t kFar = int64_t{1} << 60;
+constexpr int kManySums = 1000;  // counted no further
 
 }  // namespace
 
@@ -50,9 +51,12 @@ bool SmtApplication::Bind(int output) {
 }
 
 bool SmtApplication::Premises(int output) {
-  if (e_.guards_ > 0) return true;  // holds only where the branch is taken
   for (const sdfg::FunctionPremise& p : f_.premises) {
     if (p.output != output) continue;
+    if (e_.guards_ > 0) {  // it holds only where the branch is taken
+      e_.skips_premises_ = true;
+      return true;
+    }
     Truth truth;
     if (!EvalTruth(p.condition, &truth)) return false;
     if (truth.decided && !truth.value) return e_.Fail("a premise never holds: " + p.text);
@@ -177,9 +181,12 @@ bool SmtApplication::EvalUncached(const Node& n, SmtValue* out) {
         return (t.op == RawOp::kRational && t.value.Sign() > 0) ||
                e_.Fail("-infinity over a value that may be negative");
       }
-      if (e_.arena_[b.term].op != RawOp::kRational) e_.polynomial_ = false;
+      if (const solver::RawTerm& t = e_.arena_[b.term];
+          t.op != RawOp::kRational || t.value.IsZero()) {
+        e_.polynomial_ = false;
+      }
       out->term = e_.arena_.Make(RawOp::kDiv, {a.term, b.term});
-      out->sums = a.sums + b.sums;
+      out->sums = std::min(a.sums + b.sums, kManySums);
       return true;
     case Op::kPow: {
       if (!Eval(n.args[0], &a)) return false;
@@ -190,7 +197,7 @@ bool SmtApplication::EvalUncached(const Node& n, SmtValue* out) {
         k = 1;
       }
       out->term = e_.arena_.Add({RawOp::kPow, n.real, "", 0, 0, {a.term}});
-      out->sums = static_cast<int>(k) * a.sums;
+      out->sums = std::min(static_cast<int>(k) * a.sums, kManySums);
       return true;
     }
     case Op::kExp:
@@ -216,7 +223,6 @@ bool SmtApplication::EvalUncached(const Node& n, SmtValue* out) {
     case Op::kReduceMin:
       return Reduce(n, out);
     case Op::kOpaque:
-      e_.polynomial_ = false;
       return Opaque(n, &out->term);
     default:
       return e_.Fail("a real expression of an unknown kind");
@@ -244,7 +250,7 @@ bool SmtApplication::Product(const Node& n, SmtValue* out) {
            e_.Fail("-infinity times a value that may not be positive");
   }
   out->term = e_.arena_.Make(RawOp::kMul, {a.term, b.term});
-  out->sums = a.sums + b.sums;
+  out->sums = std::min(a.sums + b.sums, kManySums);
   return true;
 }
 
@@ -280,6 +286,7 @@ bool SmtApplication::Extreme(SmtValue a, SmtValue b, bool max, SmtValue* out) {
 bool SmtApplication::ForEachRun(sdfg::VarId var, const std::function<bool()>& visit,
                                 const std::function<bool(int64_t)>& closed) {
   const int64_t extent = f_.vars[var].extent;
+  if (extent > 1) e_.binds_ = true;
   for (int64_t value = 0; value < extent;) {
     const int loop = e_.Open(value, extent);
     Set(var, e_.LoopIndex(loop));
@@ -354,11 +361,12 @@ bool SmtApplication::Sum(const Node& n, SmtValue* out) {
       });
   if (!ok) return false;
   out->term = summands.empty() ? e_.arena_.Constant(0) : e_.arena_.Make(RawOp::kAdd, summands);
-  out->sums = sums + 1;
+  out->sums = std::min(sums + 1, kManySums);
   return true;
 }
 
 bool SmtApplication::Reduce(const Node& n, SmtValue* out) {
+  if (f_.vars[n.var].extent > 1) e_.polynomial_ = false;
   SmtValue body;
   bool first = true;
   const bool ok = ForEachRun(
@@ -380,9 +388,11 @@ bool SmtApplication::Reduce(const Node& n, SmtValue* out) {
 }
 
 bool SmtApplication::Opaque(const Node& n, RawId* out) {
+  e_.polynomial_ = false;
   solver::RawTerm apply;
   const bool row = n.var >= 0;
   const int64_t extent = row ? f_.vars[n.var].extent : 0;
+  if (extent > 1) e_.binds_ = true;
   apply.op = n.int_valued ? RawOp::kIntApply : RawOp::kApply;
   apply.name = row ? absl::StrCat(n.name, ".", extent) : n.name;
   if (n.int_valued) apply.high = row ? std::max<int64_t>(extent - 1, 0) : kFar;

@@ -1,11 +1,12 @@
 #include "stages/smt_claim.h"
 
 #include <algorithm>
-#include <functional>
 #include <random>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "solver/z3_solver.h"
+#include "stages/smt_structure.h"
 
 namespace planproof::stages {
 
@@ -15,156 +16,118 @@ using Status = SmtClaimOutcome::Status;
 
 namespace {
 
-constexpr int kMaxStructureCells = 64;
 constexpr int kMaxRepresentatives = 8;
 // Beyond polynomials no number of representatives is known to suffice; few keep Z3 quick.
 constexpr int kRepresentativesOfFunctions = 3;
-constexpr int kMaxTuples = 8;
+constexpr int64_t kFarEnough = 1000;  // integers that are tried
+constexpr size_t kMaxTuples = 16;
 
-struct Cell {
-  std::vector<int64_t> low, length;  // of the indices of the parallel tensor
+// Where indices of a group may coincide, by group: for each index of the parallel tensor in it, the
+// position that it takes; equal positions coincide. All ways of coinciding, in a group of this
+// length.
+std::vector<std::vector<int>> Coincidences(size_t indices, int64_t length) {
+  std::vector<std::vector<int>> found = {{}};
+  for (size_t k = 0; k < indices; ++k) {
+    std::vector<std::vector<int>> longer;
+    for (const std::vector<int>& positions : found) {
+      const int next =
+          positions.empty() ? 0 : *std::max_element(positions.begin(), positions.end()) + 1;
+      for (int p = 0; p <= next && p < length; ++p) {
+        longer.push_back(positions);
+        longer.back().push_back(p);
+      }
+      if (longer.size() > kMaxTuples) return longer;
+    }
+    found = std::move(longer);
+  }
+  return found;
+}
+
+int64_t IndexAt(const SmtCell::Index& index, int64_t position) {
+  position = std::min(position, index.length - 1);
+  return index.low + (index.reversed ? index.length - 1 - position : position);
+}
+
+// How a cell is looked at.
+struct Look {
+  std::vector<int> representatives;  // by group
+  int most = 1;                      // of them
+  std::vector<std::vector<int64_t>> tuples;
+  // These tuples stand for all indices of the cell, and these representatives for all of a group if
+  // the terms are polynomial.
+  bool enough = true;
 };
 
-// What an evaluation that cuts nothing finds out.
-struct Structure {
-  std::vector<Cell> cells;
-  bool complete = true;  // all cells were found
-  BlockStarts cuts;
-  std::set<TensorId> unknowns;
-  int sums = 0, free = 0, maxima = 0;
-  bool polynomial = true;
-  bool mentions_target = false;  // the parallel side reads the claimed logical tensor itself
-  std::string error;
+class Looks {
+ public:
+  Looks(const SmtStructure& s, int asked) : s_(s), asked_(asked) {
+    for (const SmtCell& cell : s.cells) {
+      int open = 0;
+      for (const SmtCell::Index& index : cell.indices) open += index.length > 1;
+      free_ = std::max(free_, open);
+    }
+  }
+
+  Look At(const SmtCell& cell) const {
+    Look look;
+    for (const SmtCell::Group& group : cell.groups) {
+      const int r = Representatives(group);
+      look.representatives.push_back(r);
+      look.most = std::max(look.most, static_cast<int>(std::min<int64_t>(r, group.length)));
+      look.enough = look.enough && (group.length <= r || !s_.polynomial || r >= Needed(group));
+    }
+    look.tuples = {std::vector<int64_t>(cell.indices.size())};
+    for (size_t d = 0; d < cell.indices.size(); ++d) look.tuples[0][d] = cell.indices[d].low;
+    for (const SmtCell::Group& group : cell.groups) Multiply(cell, group, &look);
+    return look;
+  }
+
+ private:
+  // Of a long interval, for polynomial terms: the free indices and, beside them, as many as a
+  // monomial may have sums; one of the latter is the block.
+  int64_t Needed(const SmtCell::Group& group) const {
+    return std::max(s_.sums, 1) + static_cast<int64_t>(group.free.size());
+  }
+
+  int Representatives(const SmtCell::Group& group) const {
+    if (asked_ > 0) return asked_;
+    if (s_.polynomial || !s_.binds) {
+      return static_cast<int>(std::min<int64_t>(Needed(group), kMaxRepresentatives));
+    }
+    return std::min(s_.sums + free_ + s_.maxima + 1, kRepresentativesOfFunctions);
+  }
+
+  // Whether what holds for free indices that differ holds for those that coincide.
+  bool DifferentOnesSuffice(const SmtCell::Group& group) const {
+    const int64_t free = static_cast<int64_t>(group.free.size());
+    return s_.polynomial ? group.length >= s_.sums + free : !s_.binds && group.length >= free;
+  }
+
+  void Multiply(const SmtCell& cell, const SmtCell::Group& group, Look* look) const {
+    const size_t n = group.free.size();
+    std::vector<std::vector<int>> ways;
+    if (!DifferentOnesSuffice(group)) ways = Coincidences(n, group.length);
+    if (ways.empty() || ways.size() * look->tuples.size() > kMaxTuples) {
+      look->enough = look->enough && ways.empty();
+      ways.assign(1, {});
+      for (size_t k = 0; k < n; ++k) ways[0].push_back(static_cast<int>(k));
+    }
+    std::vector<std::vector<int64_t>> tuples;
+    for (const auto& tuple : look->tuples) {
+      for (const auto& way : ways) {
+        tuples.push_back(tuple);
+        for (size_t k = 0; k < n; ++k) {
+          tuples.back()[group.free[k]] = IndexAt(cell.indices[group.free[k]], way[k]);
+        }
+      }
+    }
+    look->tuples = std::move(tuples);
+  }
+
+  const SmtStructure& s_;
+  const int asked_;
+  int free_ = 0;
 };
-
-// Both sides at one index of the parallel tensor. Integer tensors give an integer term.
-struct Side {
-  bool masked = false;
-  RawId term = 0;
-  int sums = 0;
-};
-
-bool EvaluateSide(SmtEvaluation* e, const lineage::Problem& problem, const Claim& claim,
-                  bool parallel, bool itself, const std::vector<SmtIndex>& index, Side* out) {
-  std::vector<SmtIndex> at = index;
-  TensorId tensor = claim.parallel;
-  if (!parallel) {
-    at.clear();
-    tensor = claim.target.logical;
-    if (!e->Map(claim.target.map, index, &at)) return false;
-  }
-  if (sdfg::IsInteger(problem.logical.tensors[claim.target.logical].dtype)) {
-    SmtIndex value;
-    const bool ok = itself && !parallel ? e->IntegerElement(parallel, tensor, at, &value)
-                                        : e->IntegerDefined(parallel, tensor, at, &value);
-    if (!ok) return false;
-    out->term = e->IntegerTerm(value);
-    return true;
-  }
-  SmtValue value;
-  const bool ok = itself && !parallel ? e->Element(parallel, tensor, at, &value)
-                                      : e->Defined(parallel, tensor, at, &value);
-  if (!ok) return false;
-  *out = {value.masked, value.term, value.sums};
-  return true;
-}
-
-Structure FindStructure(const lineage::Problem& problem, const Relations& relations,
-                        const Claim& claim, const std::set<TensorId>& unfolded, bool itself,
-                        SmtLimits limits) {
-  Structure s;
-  limits.max_terms *= 10;
-  SmtEvaluation e(problem, relations, unfolded, nullptr, &s.cuts, limits);
-  const sdfg::Shape& shape = problem.parallel.tensors[claim.parallel].shape;
-  std::vector<SmtIndex> index(shape.size());
-  std::vector<int> loops;
-  std::function<bool(size_t)> visit = [&](size_t d) {
-    if (d == shape.size()) {
-      if (static_cast<int>(s.cells.size()) >= kMaxStructureCells) {
-        s.complete = false;
-        return true;
-      }
-      Side l, p;
-      if (!EvaluateSide(&e, problem, claim, true, itself, index, &p)) return false;
-      if (s.cells.empty()) s.mentions_target = e.unknowns().count(claim.target.logical) != 0;
-      if (!EvaluateSide(&e, problem, claim, false, itself, index, &l)) return false;
-      s.sums = std::max({s.sums, l.sums, p.sums});
-      Cell cell;
-      for (int loop : loops) {
-        cell.low.push_back(e.Value(loop));
-        cell.length.push_back(e.End(loop) - e.Value(loop));
-      }
-      s.cells.push_back(std::move(cell));
-      return true;
-    }
-    for (int64_t value = 0; value < shape[d] && s.complete;) {
-      const int loop = e.Open(value, shape[d]);
-      loops.push_back(loop);
-      index[d] = e.LoopIndex(loop);
-      if (!visit(d + 1)) return false;
-      value = e.End(loop);
-      e.Close();
-      loops.pop_back();
-    }
-    return true;
-  };
-  if (!visit(0)) s.error = e.error();
-  for (int64_t extent : shape) s.free += extent > 1;
-  s.unknowns = e.unknowns();
-  s.polynomial = e.polynomial();
-  s.maxima = std::min(e.maxima(), 2);
-  return s;
-}
-
-// Each interval between cuts keeps single indices at its start, the rest is one block.
-BlockStarts ChooseBlocks(const lineage::Problem& problem, const Structure& s, int representatives) {
-  BlockStarts blocks;
-  for (TensorId t : s.unknowns) {
-    const sdfg::Shape& shape = problem.logical.tensors[t].shape;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      std::set<int64_t> starts = {0};
-      auto it = s.cuts.find({t, static_cast<int>(d)});
-      if (it != s.cuts.end()) starts.insert(it->second.begin(), it->second.end());
-      auto& out = blocks[{t, static_cast<int>(d)}];
-      for (auto at = starts.begin(); at != starts.end(); ++at) {
-        const int64_t end = std::next(at) == starts.end() ? shape[d] : *std::next(at);
-        for (int64_t i = *at; i < std::min(end, *at + representatives); ++i) out.insert(i);
-      }
-    }
-  }
-  return blocks;
-}
-
-// Indices of the cell to look at: pairwise different ones, and all of a dimension that is shorter
-// than the bound.
-std::vector<std::vector<int64_t>> Tuples(const Cell& cell, int bound, bool* complete) {
-  std::vector<std::vector<int64_t>> tuples = {{}};
-  int64_t offset = 0;
-  int open = 0;
-  for (int64_t length : cell.length) open += length > 1;
-  for (size_t d = 0; d < cell.low.size(); ++d) {
-    const int64_t length = cell.length[d];
-    std::vector<int64_t> values = {cell.low[d] + std::min(offset, length - 1)};
-    if (length > 1) ++offset;
-    if (length > 1 && length < bound && open > 1) {
-      if (static_cast<int64_t>(tuples.size()) * length <= kMaxTuples) {
-        values.clear();
-        for (int64_t i = 0; i < length; ++i) values.push_back(cell.low[d] + i);
-      } else {
-        *complete = false;
-      }
-    }
-    std::vector<std::vector<int64_t>> next;
-    for (const auto& tuple : tuples) {
-      for (int64_t v : values) {
-        next.push_back(tuple);
-        next.back().push_back(v);
-      }
-    }
-    tuples = std::move(next);
-  }
-  return tuples;
-}
 
 // Whether some values give both sides a number: premises that contradict each other prove anything.
 bool HasSample(const solver::SmtQuestion& q) {
@@ -176,7 +139,9 @@ bool HasSample(const solver::SmtQuestion& q) {
       if (t.op == solver::RawOp::kVariable) {
         values->try_emplace(t.name, t.low == 1 || t.low == 2 ? std::abs(x) + 0.01 : x);
       } else if (t.op == solver::RawOp::kIntVariable) {
-        values->try_emplace(t.name, std::uniform_int_distribution<int64_t>(t.low, t.high)(random));
+        values->try_emplace(t.name, std::uniform_int_distribution<int64_t>(
+                                        std::clamp(-kFarEnough, t.low, t.high),
+                                        std::clamp(kFarEnough, t.low, t.high))(random));
       }
     }
   };
@@ -198,48 +163,46 @@ bool HasSample(const solver::SmtQuestion& q) {
 
 class Decision {
  public:
-  Decision(const lineage::Problem& problem, const Relations& relations, const Claim& claim,
-           const SmtClaimOptions& options, const std::set<TensorId>& unfolded, bool itself)
-      : problem_(problem),
-        relations_(relations),
-        claim_(claim),
-        options_(options),
-        unfolded_(unfolded),
-        itself_(itself) {}
+  Decision(const SmtClaimView& view, const SmtClaimOptions& options)
+      : view_(view), options_(options) {}
 
   // With `itself` the logical side is an unknown value; the answer is of use only if the parallel
   // side mentions it.
   SmtClaimOutcome Run(std::set<TensorId>* unknowns, bool* mentions_target) {
-    const Structure s =
-        FindStructure(problem_, relations_, claim_, unfolded_, itself_, options_.limits);
+    structure_ = FindSmtStructure(view_, options_.limits);
+    const SmtStructure& s = structure_;
     *mentions_target = s.mentions_target;
-    if (itself_ && !s.mentions_target) return out_;
+    if (view_.itself && !s.mentions_target) return out_;
     *unknowns = s.unknowns;
     if (!s.error.empty()) {
       out_.reason = s.error;
       return out_;
     }
-    // One more than the bound, so that free indices never stand for more than themselves.
-    const int bound = s.sums + s.free + s.maxima;
-    const int most =
-        s.polynomial || s.sums == 0 ? kMaxRepresentatives : kRepresentativesOfFunctions;
-    out_.representatives =
-        options_.representatives > 0 ? options_.representatives : std::min(bound + 1, most);
-    bool complete = s.complete && (out_.representatives > bound || !s.polynomial);
-    blocks_ = ChooseBlocks(problem_, s, out_.representatives);
     out_.status = Status::kEqual;
-    out_.identical = out_.expressed = out_.bound_holds = true;
+    out_.identical = out_.expressed = true;
     out_.reason = "identical";
-    const size_t step = std::max<size_t>(
-        1, (s.cells.size() + options_.max_cells - 1) / std::max(options_.max_cells, 1));
-    complete = complete && step == 1;
-    for (size_t c = 0; c < s.cells.size() && Undecided(); c += step) {
-      for (const auto& tuple : Tuples(s.cells[c], bound, &complete)) {
-        Compare(tuple);
-        if (!Undecided()) break;
+    const Looks looks(s, options_.representatives);
+    std::vector<Look> of_cell;
+    bool exact = true;  // nothing is reduced
+    for (const SmtCell& cell : s.cells) {
+      of_cell.push_back(looks.At(cell));
+      for (size_t g = 0; g < cell.groups.size(); ++g) {
+        exact = exact && cell.groups[g].length <= of_cell.back().representatives[g];
       }
     }
-    out_.bound_holds = out_.bound_holds && complete;
+    out_.bound_holds = s.interchangeable && (s.polynomial || !s.binds || exact);
+    const bool all = out_.bound_holds && options_.timeout_s > 0;
+    const size_t most = std::max(options_.max_cells, 1);
+    const size_t step = all ? 1 : std::max<size_t>(1, (s.cells.size() + most - 1) / most);
+    out_.bound_holds = out_.bound_holds && step == 1;
+    for (size_t c = 0; c < s.cells.size() && Undecided(); c += step) {
+      const Look& look = of_cell[c];
+      out_.representatives = std::max(out_.representatives, look.most);
+      out_.bound_holds = out_.bound_holds && look.enough;
+      blocks_ = ChooseBlocks(view_.problem, s, s.cells[c], look.representatives,
+                             s.interchangeable ? 1 : look.most);
+      for (size_t k = 0; k < look.tuples.size() && Undecided(); ++k) Compare(look.tuples[k]);
+    }
     return out_;
   }
 
@@ -254,18 +217,23 @@ class Decision {
   void Compare(const std::vector<int64_t>& tuple) {
     std::vector<SmtIndex> index(tuple.size());
     for (size_t d = 0; d < tuple.size(); ++d) index[d].constant = tuple[d];
-    SmtEvaluation left(problem_, relations_, unfolded_, &blocks_, nullptr, options_.limits);
-    SmtEvaluation right(problem_, relations_, unfolded_, &blocks_, nullptr, options_.limits);
-    Side l, p;
-    if (!EvaluateSide(&left, problem_, claim_, false, itself_, index, &l) ||
-        !EvaluateSide(&right, problem_, claim_, true, itself_, index, &p)) {
+    SmtEvaluation left(view_.problem, view_.relations, view_.unfolded, blocks_, nullptr,
+                       options_.limits);
+    SmtEvaluation right(view_.problem, view_.relations, view_.unfolded, blocks_, nullptr,
+                        options_.limits);
+    SmtSide l, p;
+    if (!EvaluateSide(view_, false, index, &left, &l) ||
+        !EvaluateSide(view_, true, index, &right, &p)) {
       out_.identical = out_.expressed = false;
       return Give(Status::kUnknown, left.error().empty() ? right.error() : left.error());
     }
+    const bool polynomial = left.polynomial() && right.polynomial();
     const bool unreduced = left.unreduced() && right.unreduced();
+    out_.presupposes |= !polynomial;
+    // A term that is polynomial on whole intervals only is looked at too briefly.
     out_.bound_holds = out_.bound_holds && left.aligned() && right.aligned() &&
                        !left.reads_integers() && !right.reads_integers() &&
-                       (unreduced || (left.polynomial() && right.polynomial()));
+                       (structure_.polynomial ? polynomial : unreduced);
     if (l.masked || p.masked) {
       if (l.masked == p.masked) return;
       out_.identical = false;
@@ -282,6 +250,7 @@ class Decision {
     q.left_premises = left.premises();
     q.right_premises = right.premises();
     q.timeout_s = options_.timeout_s;
+    q.ask_domain = options_.ask_domain && out_.bound_holds;
     if (!options_.dump_prefix.empty()) {
       q.dump_file = absl::StrCat(options_.dump_prefix, "_", dumped_++, ".smt2");
       q.comments = options_.comments;
@@ -299,7 +268,8 @@ class Decision {
     if (answer.verdict == solver::SmtVerdict::kUnknown)
       return Give(Status::kUnknown, answer.reason);
     out_.reason = answer.reason;
-    if (!(left.polynomial() && right.polynomial()) && !HasSample(q)) {
+    out_.restricted |= !answer.defined || right.skips_premises();
+    if (!polynomial && !HasSample(q)) {
       Give(Status::kUnknown, "no values were found for which the premises hold");
     }
   }
@@ -310,12 +280,9 @@ class Decision {
     return out + "]";
   }
 
-  const lineage::Problem& problem_;
-  const Relations& relations_;
-  const Claim& claim_;
+  const SmtClaimView view_;
   const SmtClaimOptions& options_;
-  const std::set<TensorId>& unfolded_;
-  const bool itself_;
+  SmtStructure structure_;
   BlockStarts blocks_;
   SmtClaimOutcome out_;
   int dumped_ = 0;
@@ -339,21 +306,29 @@ SmtClaimOutcome DecideClaimBySmt(const lineage::Problem& problem, const Relation
   if (problem.logical.tensors[claim.target.logical].producer != sdfg::kNone) {
     // The parallel side may be the logical tensor itself, moved about. Otherwise it is opened on
     // both sides.
-    SmtClaimOutcome out = Decision(problem, relations, claim, options, unfolded, true)
+    SmtClaimOutcome out = Decision({problem, relations, claim, unfolded, true}, options)
                               .Run(&unknowns, &mentions_target);
     if (mentions_target && out.status == Status::kEqual) return out;
     if (mentions_target) unfolded.insert(claim.target.logical);
   }
-  for (int level = 0; level <= options.unfold_levels; ++level) {
-    SmtClaimOutcome out = Decision(problem, relations, claim, options, unfolded, false)
+  // A claim about a multiple is one about the definition of what it is a multiple of. The parallel
+  // side may read that tensor, too: then nothing needs to be opened.
+  TensorId multiple_of = relations.MultipleOf(claim.target.logical);
+  for (int level = 0; level <= options.unfold_levels;) {
+    SmtClaimOutcome out = Decision({problem, relations, claim, unfolded, false}, options)
                               .Run(&unknowns, &mentions_target);
     if (level == 0) first = out;
     if (out.status == Status::kEqual) return out;
     const size_t before = unfolded.size();
+    if (multiple_of != sdfg::kNone) {
+      unfolded.insert(std::exchange(multiple_of, sdfg::kNone));
+      continue;
+    }
     for (TensorId t : unknowns) {
       if (problem.logical.tensors[t].producer != sdfg::kNone) unfolded.insert(t);
     }
     if (unfolded.size() == before) break;
+    ++level;
   }
   return first;
 }

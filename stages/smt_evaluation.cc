@@ -34,13 +34,13 @@ std::string VariableName(const sdfg::Tensor& t, TensorId id) {
 }  // namespace
 
 SmtEvaluation::SmtEvaluation(const lineage::Problem& problem, const Relations& relations,
-                             const std::set<TensorId>& unfolded, const BlockStarts* blocks,
-                             BlockStarts* cuts, const SmtLimits& limits)
+                             const std::set<TensorId>& unfolded, const BlockStarts& blocks,
+                             SmtAlignment* alignment, const SmtLimits& limits)
     : problem_(problem),
       relations_(relations),
       unfolded_(unfolded),
       blocks_(blocks),
-      cuts_(cuts),
+      alignment_(alignment),
       limits_(limits) {
   using Kind = lineage::Problem::InputPremise::Kind;
   for (const auto& premise : problem.premises) {
@@ -58,7 +58,7 @@ bool SmtEvaluation::Fail(std::string message) {
 }
 
 int SmtEvaluation::Open(int64_t value, int64_t extent) {
-  loops_.push_back({value, extent, extent, {}});
+  loops_.push_back({runs_++, value, extent, {}});
   return static_cast<int>(loops_.size()) - 1;
 }
 
@@ -68,14 +68,13 @@ void SmtEvaluation::Close() {
   const int64_t length = loop.end - loop.value;
   if (length != 1) unreduced_ = false;
   for (const Loop::Read& read : loop.reads) {
-    if (blocks_ != nullptr) {
-      aligned_ &= read.block_length == length;
-    } else if (loop.end - loop.value < loop.extent) {
-      // Something was decided at the ends of this run: the unknown tensor is cut there.
-      auto& cuts = (*cuts_)[{read.tensor, read.dim}];
-      cuts.insert(read.low);
-      cuts.insert(read.low + length);
-    }
+    if (read.block_length == length) continue;
+    aligned_ = false;
+    if (alignment_ == nullptr) continue;
+    const int64_t first = read.reversed ? read.at - (length - 1) : read.at;
+    auto& cuts = alignment_->cuts[{read.tensor, read.dim}];
+    cuts.insert(first);
+    cuts.insert(first + length);
   }
 }
 
@@ -229,43 +228,39 @@ bool SmtEvaluation::Map(const std::vector<sdfg::IndexMap>& map, const std::vecto
   return true;
 }
 
-// The first index of the block that the element lies in.
-void SmtEvaluation::ReadAt(TensorId tensor, int dim, const SmtIndex& e, int64_t* block) {
-  const int64_t extent = problem_.logical.tensors[tensor].shape[dim];
-  int64_t first = 0, last = extent;
-  if (blocks_ != nullptr) {
-    auto it = blocks_->find({tensor, dim});
-    if (it != blocks_->end()) {
-      auto next = it->second.upper_bound(Low(e));
-      if (next != it->second.end()) last = *next;
-      if (next != it->second.begin()) first = std::max(first, *std::prev(next));
-    }
-    Guard(e, first, last);
-  } else {
-    // Digits and coordinates: one value at a time, the loop of smallest stride stays whole.
-    int64_t values = 1, smallest = kFar;
-    int widest = -1;
-    for (const auto& [loop, c] : e.terms) {
-      const int64_t length = loops_[loop].end - loops_[loop].value;
-      if (length <= 1) continue;
-      values *= length;
-      if (std::abs(c) < smallest) {
-        smallest = std::abs(c);
-        widest = loop;
-      }
-    }
-    if (widest >= 0 && values / (loops_[widest].end - loops_[widest].value) <= kMaxEnumerated) {
-      for (const auto& [loop, c] : e.terms) {
-        if (loop != widest) loops_[loop].end = loops_[loop].value + 1;
-      }
-    }
-    int64_t least, most;
-    Bounds(e, &least, &most);
-    auto& cuts = (*cuts_)[{tensor, dim}];
-    if (least > 0) cuts.insert(least);
-    if (most + 1 < extent) cuts.insert(most + 1);
+// For an index with several open loops: all of them one value at a time but the one of smallest
+// stride, and that one, too, if it skips indices. So blocks align with a digit or a coordinate.
+void SmtEvaluation::TakeDigitsOneByOne(const SmtIndex& e) {
+  int whole = -1;
+  int64_t stride = 0;
+  for (const auto& [loop, c] : e.terms) {
+    if (loops_[loop].end - loops_[loop].value <= 1) continue;
+    if (whole >= 0 && std::abs(c) >= stride) continue;
+    whole = loop;
+    stride = std::abs(c);
   }
-  *block = first;
+  int64_t values = 1;
+  for (const auto& [loop, c] : e.terms) {
+    if (loop == whole && stride == 1) continue;
+    const int64_t length = loops_[loop].end - loops_[loop].value;
+    if (length > kMaxEnumerated / values) return;
+    values *= length;
+  }
+  for (const auto& [loop, c] : e.terms) {
+    if (loop != whole || stride != 1) loops_[loop].end = loops_[loop].value + 1;
+  }
+}
+
+// The first index of the block that the element lies in.
+int64_t SmtEvaluation::ReadAt(TensorId tensor, int dim, const SmtIndex& e) {
+  if (alignment_ != nullptr) TakeDigitsOneByOne(e);
+  int64_t first = 0, last = problem_.logical.tensors[tensor].shape[dim];
+  if (auto it = blocks_.find({tensor, dim}); it != blocks_.end()) {
+    auto next = it->second.upper_bound(Low(e));
+    if (next != it->second.end()) last = *next;
+    if (next != it->second.begin()) first = std::max(first, *std::prev(next));
+  }
+  Guard(e, first, last);
   int open = 0;
   int64_t coefficient = 0;
   int inner = -1;
@@ -275,15 +270,24 @@ void SmtEvaluation::ReadAt(TensorId tensor, int dim, const SmtIndex& e, int64_t*
     inner = loop;
     coefficient = c;
   }
-  if (open == 0) {
-    aligned_ &= blocks_ == nullptr || last - first == 1;
-  } else if (open > 1 || std::abs(coefficient) != 1) {
-    aligned_ = aligned_ && blocks_ == nullptr;
-  } else if (coefficient == 1) {
-    loops_[inner].reads.push_back({last - first, Low(e), 0, tensor, dim});
-  } else if (blocks_ != nullptr) {
+  if (open == 1 && std::abs(coefficient) == 1) {
+    const bool reversed = coefficient < 0;
+    loops_[inner].reads.push_back({last - first, Low(e), reversed, tensor, dim});
+    if (alignment_ != nullptr && last - first > 1) {
+      alignment_->links.push_back({loops_[inner].run, tensor, dim, first, last - first, reversed});
+    }
+  } else if (open > 0) {
     aligned_ = false;
+    if (alignment_ != nullptr) alignment_->scattered.insert({tensor, dim});
+  } else if (last - first > 1) {
+    aligned_ = false;
+    if (alignment_ != nullptr) {
+      auto& cuts = alignment_->cuts[{tensor, dim}];
+      cuts.insert(Low(e));
+      cuts.insert(Low(e) + 1);
+    }
   }
+  return first;
 }
 
 bool SmtEvaluation::Unknown(TensorId tensor, const std::vector<SmtIndex>& index, bool integer,
@@ -304,16 +308,13 @@ bool SmtEvaluation::Unknown(TensorId tensor, const std::vector<SmtIndex>& index,
         return true;
       }
       Guard(e, 0, t.shape[d]);
-      int64_t block;
-      ReadAt(tensor, static_cast<int>(d), e, &block);
-      choices.push_back({{block, -1}});
+      choices.push_back({{ReadAt(tensor, static_cast<int>(d), e), -1}});
       continue;
     }
     reads_integers_ = true;
     std::set<int64_t> starts = {0};
-    if (blocks_ != nullptr) {
-      auto it = blocks_->find({tensor, static_cast<int>(d)});
-      if (it != blocks_->end()) starts.insert(it->second.begin(), it->second.end());
+    if (auto it = blocks_.find({tensor, static_cast<int>(d)}); it != blocks_.end()) {
+      starts.insert(it->second.begin(), it->second.end());
     }
     std::vector<std::pair<int64_t, RawId>> blocks;
     for (int64_t start : starts) {

@@ -27,6 +27,24 @@ namespace planproof::stages {
 // Where blocks of logical tensors start, by tensor and dimension; absent: one block.
 using BlockStarts = std::map<std::pair<sdfg::TensorId, int>, std::set<int64_t>>;
 
+// How the runs of loops meet the blocks that are read in them.
+struct SmtAlignment {
+  // Index by index, a run stands for a block of a dimension, maybe backwards.
+  struct Link {
+    int run;
+    sdfg::TensorId tensor;
+    int dim;
+    int64_t start, length;
+    bool reversed;
+  };
+  std::vector<Link> links;  // in the order of the reads
+  // Where blocks are to be divided for every run to be a whole block of what is read in it, and
+  // every constant index a block of its own.
+  BlockStarts cuts;
+  // Dimensions read at an index of several open loops, or at one that skips values.
+  std::set<std::pair<sdfg::TensorId, int>> scattered;
+};
+
 struct SmtLimits {
   size_t max_terms = 300'000;      // of one side
   int64_t max_steps = 20'000'000;  // nodes visited, per side
@@ -49,11 +67,11 @@ struct SmtValue {
 
 class SmtEvaluation {
  public:
-  // Without `blocks` unknown tensors are not cut and the places where something is decided are
-  // added to `cuts`; terms are then of no use. `unfolded`: logical tensors read by definition.
+  // `unfolded`: logical tensors read by definition. With `alignment` it is noted there how reads
+  // meet the blocks, and digits of an index are taken one by one to that end; else it may be null.
   SmtEvaluation(const lineage::Problem& problem, const Relations& relations,
-                const std::set<sdfg::TensorId>& unfolded, const BlockStarts* blocks,
-                BlockStarts* cuts, const SmtLimits& limits);
+                const std::set<sdfg::TensorId>& unfolded, const BlockStarts& blocks,
+                SmtAlignment* alignment, const SmtLimits& limits);
   ~SmtEvaluation();
 
   // A loop over [0, extent), entered at `value`; returns its number. Loops end in reverse order.
@@ -61,6 +79,8 @@ class SmtEvaluation {
   int64_t Value(int loop) const { return loops_[loop].value; }
   // The first index after the run that starts at the loop's value.
   int64_t End(int loop) const { return loops_[loop].end; }
+  // The number of the loop's run, by which links name it.
+  int Run(int loop) const { return loops_[loop].run; }
   // Ends the loop's run (checks how reads align with it).
   void Close();
   SmtIndex LoopIndex(int loop) const;
@@ -81,25 +101,32 @@ class SmtEvaluation {
 
   solver::RawArena& arena() { return arena_; }
   const std::vector<solver::RawId>& premises() const { return premises_; }
+  // Some operator in a branch that may not be taken has a premise, which is not among them.
+  bool skips_premises() const { return skips_premises_; }
   const std::string& error() const { return error_; }
   // Every term is polynomial in the unknown values (no division by them, no functions).
   bool polynomial() const { return polynomial_; }
   int maxima() const { return maxima_; }
-  // Every run is one whole block of what is read in it: the condition under which representatives
-  // of an interval are interchangeable.
+  // Some operator binds an index of more than one value.
+  bool binds() const { return binds_; }
+  // Every run is one whole block of what is read in it, and every constant index a block of its
+  // own: the condition under which the indices of a block are interchangeable.
   bool aligned() const { return aligned_; }
   // Every run had length 1: the term is that of the full shapes.
   bool unreduced() const { return unreduced_; }
   bool reads_integers() const { return reads_integers_; }
-  // Logical tensors that were read as unknown values.
-  const std::set<sdfg::TensorId>& unknowns() const { return unknowns_; }
+  // Logical tensors that were read as unknown values since this was asked last.
+  std::set<sdfg::TensorId> TakeUnknowns() { return std::exchange(unknowns_, {}); }
 
  private:
   friend class SmtApplication;
   struct Loop {
-    int64_t value = 0, end = 0, extent = 0;
+    int run = 0;
+    int64_t value = 0, end = 0;
     struct Read {
-      int64_t block_length, low, high;  // the run must cover the block
+      int64_t block_length;  // the run must cover the block
+      int64_t at;            // index read at the run's first value
+      bool reversed;
       sdfg::TensorId tensor;
       int dim;
     };
@@ -117,14 +144,15 @@ class SmtEvaluation {
   SmtIndex Symbolic(solver::RawId term) const;
   bool Unknown(sdfg::TensorId tensor, const std::vector<SmtIndex>& index, bool integer,
                solver::RawId* out);
-  void ReadAt(sdfg::TensorId tensor, int dim, const SmtIndex& e, int64_t* block);
+  int64_t ReadAt(sdfg::TensorId tensor, int dim, const SmtIndex& e);
+  void TakeDigitsOneByOne(const SmtIndex& e);
   const std::vector<std::vector<sdfg::VarId>>& Dependencies(const sdfg::IndexFunction& function);
 
   const lineage::Problem& problem_;
   const Relations& relations_;
   const std::set<sdfg::TensorId>& unfolded_;
-  const BlockStarts* blocks_;
-  BlockStarts* cuts_;
+  const BlockStarts& blocks_;
+  SmtAlignment* const alignment_;  // may be null
   const SmtLimits limits_;
   solver::RawArena arena_;
   std::vector<Loop> loops_;
@@ -136,8 +164,9 @@ class SmtEvaluation {
   int64_t steps_ = 0;
   int depth_ = 0, nesting_ = 0;
   int guards_ = 0;  // enclosing selections whose condition is not decided
-  int maxima_ = 0;
+  int maxima_ = 0, runs_ = 0;
   bool polynomial_ = true, aligned_ = true, unreduced_ = true, reads_integers_ = false;
+  bool binds_ = false, skips_premises_ = false;
 };
 
 }  // namespace planproof::stages

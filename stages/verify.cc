@@ -160,14 +160,16 @@ class Verification {
     });
     if (!smt_ && failed > 0 && failed <= kFewFailures)
       proved_ = rounds->Continue(2, kQuickTermBudget, 2);
-    const bool explain = !proved_ && failed > 0 && options_.explain;
+    // Where Z3 has no answer, numbers may.
+    const bool explain = !proved_ && (failed > 0 || smt_) && options_.explain;
     bool undefined_seen = false;
     if (explain) refuted_ = Refute(problem_, options_, table, first, &result_, &undefined_seen);
     if (!smt_ && explain && !refuted_ && failed <= kFewFailures)
       proved_ = rounds->OpenDifferences(at_first, options_.stage_timeout_s);
     if (!smt_ && explain && !refuted_ && !proved_)
       proved_ = rounds->Continue(16, ClaimLimits{}.term_budget, options_.stage_timeout_s);
-    if (undefined_seen && !proved_ && !refuted_ && !rounds->Interrupted()) {
+    // What Z3 leaves open may be right wherever the plan has a value.
+    if (undefined_seen && !smt_ && !proved_ && !refuted_ && !rounds->Interrupted()) {
       refuted_ = RefuteUndefined(problem_, options_, table, rounds->outcomes().Each(),
                                  rounds->Shown(), &result_);
     }
@@ -178,7 +180,7 @@ class Verification {
   void CheckConditions(const ClaimTable& table, Relations* relations, Rounds* rounds,
                        std::vector<OpenCondition>* open) {
     if (const std::vector<int> restricted = rounds->Restricted(); !restricted.empty()) {
-      rounds->Discharge(restricted);
+      if (!smt_) rounds->Discharge(restricted);  // it asks the normal form
       for (const int c : rounds->Restricted()) {
         for (const Condition& condition : rounds->outcomes()[c].restrictions)
           open->push_back({.claim = c, .condition = condition});

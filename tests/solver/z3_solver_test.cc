@@ -6,7 +6,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <random>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 #include "tests/temporary_directory.h"
 
@@ -47,6 +50,163 @@ TEST_F(Z3Solver, DivisionInABranchThatIsNotTakenIsNoPremise) {
   const RawId other = left.Make(RawOp::kAdd, {x, left.Constant(1)});
   const RawId l = left.Make(RawOp::kIte, {zero, other, quotient});
   EXPECT_NE(AskZ3(Question(l, Variable(&right, "x"))).verdict, SmtVerdict::kEqual);
+}
+
+TEST_F(Z3Solver, WhereTheRightSideHasNoValueThoughTheLeftSideHasOneIsFoundOut) {
+  auto defined = [&](RawId l, RawId r) {
+    SmtQuestion q = Question(l, r);
+    q.ask_domain = true;
+    const SmtAnswer answer = AskZ3(q);
+    EXPECT_EQ(answer.verdict, SmtVerdict::kEqual) << answer.reason;
+    return answer.defined;
+  };
+  auto cancelled = [](RawArena* a, bool exponential) {
+    const RawId x = Variable(a, "x"), y = Variable(a, "y");
+    const RawId divisor = exponential ? a->Make(RawOp::kExp, {y}) : y;
+    return a->Make(RawOp::kDiv, {a->Make(RawOp::kMul, {x, divisor}), divisor});
+  };
+  const RawId l = Variable(&left, "x"), r = Variable(&right, "x");
+  EXPECT_FALSE(defined(l, cancelled(&right, false)));
+  EXPECT_TRUE(defined(cancelled(&left, false), r));
+  EXPECT_TRUE(defined(cancelled(&left, false), cancelled(&right, false)));
+  EXPECT_TRUE(defined(l, cancelled(&right, true)));  // exp(y) is not 0
+  // In a branch: y = 0 ? x : x * y / y, and log y in a branch that does not exclude y <= 0.
+  const RawId y = Variable(&right, "y"), zero = right.Constant(0);
+  const RawId is_zero = right.Make(RawOp::kEq, {y, zero});
+  EXPECT_TRUE(defined(l, right.Make(RawOp::kIte, {is_zero, r, cancelled(&right, false)})));
+  const RawId log = right.Make(RawOp::kLog, {y});
+  const RawId there_and_back = right.Make(RawOp::kAdd, {r, log, right.Make(RawOp::kNeg, {log})});
+  const RawId x_positive = right.Make(RawOp::kLess, {zero, r});
+  const RawId y_positive = right.Make(RawOp::kLess, {zero, y});
+  EXPECT_FALSE(defined(l, right.Make(RawOp::kIte, {x_positive, there_and_back, r})));
+  EXPECT_TRUE(defined(l, right.Make(RawOp::kIte, {y_positive, there_and_back, r})));
+}
+
+TEST_F(Z3Solver, OpaqueFunctionsOfDifferentNamesDiffer) {
+  auto apply = [](RawArena* a, const char* name) {
+    return a->Add({RawOp::kApply, {}, name, 0, 0, {}});
+  };
+  EXPECT_EQ(AskZ3(Question(apply(&left, "a b"), apply(&right, "a b"))).verdict, SmtVerdict::kEqual);
+  for (const char* other : {"a_b", "a|b", "a%20b", "a\\b", "ab"}) {
+    EXPECT_NE(AskZ3(Question(apply(&left, "a b"), apply(&right, other))).verdict,
+              SmtVerdict::kEqual)
+        << other;
+  }
+}
+
+// Random terms over x, y and z, and copies in which one node is another one.
+class RandomRawTerm {
+ public:
+  explicit RandomRawTerm(uint64_t seed) : random_(seed) {}
+  int64_t Pick(int64_t below) {
+    return static_cast<int64_t>(random_() % static_cast<uint64_t>(below));
+  }
+
+  RawId Make(RawArena* a, int depth) {
+    static const char* const kNames[] = {"x", "y", "z"};
+    auto part = [&] { return Make(a, depth - 1); };
+    switch (depth == 0 ? Pick(2) : Pick(15)) {
+      case 0:
+        return a->Add({RawOp::kVariable, {}, kNames[Pick(3)], 0, 0, {}});
+      case 1:
+        return Pick(2) == 0 ? a->Constant(Rational(Pick(4) - 1))
+                            : a->Add({RawOp::kVariable, {}, kNames[Pick(3)], 0, 0, {}});
+      case 2:
+      case 3:
+        return a->Make(RawOp::kAdd, {part(), part()});
+      case 4:
+      case 5:
+        return a->Make(RawOp::kMul, {part(), part()});
+      case 6:
+      case 7:
+        return a->Make(RawOp::kDiv, {part(), part()});
+      case 8:
+        return a->Make(RawOp::kNeg, {part()});
+      case 9:
+        return a->Add(
+            {RawOp::kPow, Pick(2) == 0 ? Rational(1, 2) : Rational(-1), "", 0, 0, {part()}});
+      case 10:
+        return a->Make(Pick(2) == 0 ? RawOp::kLog : RawOp::kExp, {part()});
+      case 11:
+        return a->Make(Pick(2) == 0 ? RawOp::kMax : RawOp::kMin, {part(), part()});
+      case 12:
+        return a->Make(RawOp::kAbs, {part()});
+      default: {
+        const RawId condition = a->Make(Pick(2) == 0 ? RawOp::kLess : RawOp::kEq, {part(), part()});
+        return a->Make(RawOp::kIte, {condition, part(), part()});
+      }
+    }
+  }
+
+  // The term in another arena, with a real node replaced.
+  RawId Changed(const RawArena& from, RawId root, RawArena* to) {
+    RawId at = static_cast<RawId>(Pick(root + 1));
+    while (!IsReal(from[at])) --at;
+    std::vector<RawId> image;
+    for (RawId id = 0; id <= root; ++id) {
+      RawTerm t = from[id];
+      for (RawId& arg : t.args) arg = image[static_cast<size_t>(arg)];
+      if (id != at) {
+        image.push_back(to->Add(std::move(t)));
+      } else if (t.args.size() == 2 && Pick(2) == 0) {
+        std::swap(t.args[0], t.args[1]);
+        image.push_back(to->Add(std::move(t)));
+      } else if (Pick(3) == 0) {
+        // (t u) / u
+        const RawId same = to->Add(std::move(t)), other = Make(to, 1);
+        image.push_back(to->Make(RawOp::kDiv, {to->Make(RawOp::kMul, {same, other}), other}));
+      } else if (Pick(2) == 0) {
+        const RawId same = to->Add(std::move(t)), log = to->Make(RawOp::kLog, {Make(to, 1)});
+        image.push_back(to->Make(
+            RawOp::kAdd, {to->Make(RawOp::kAdd, {same, log}), to->Make(RawOp::kNeg, {log})}));
+      } else {
+        image.push_back(Make(to, 1));
+      }
+    }
+    return image[static_cast<size_t>(root)];
+  }
+
+  RawValues Values() {
+    RawValues values;
+    for (const char* name : {"x", "y", "z"}) {
+      values[name] = Pick(2) == 0 ? static_cast<double>(Pick(5) - 2)
+                                  : static_cast<double>(Pick(4001) - 2000) / 1000;
+    }
+    return values;
+  }
+
+ private:
+  std::mt19937_64 random_;
+};
+
+TEST_F(Z3Solver, RandomTermsThatAreEqualAreSoInNumbersAndDefinedWhereThatIsSaid) {
+  int64_t equal = 0, defined = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    RandomRawTerm random(seed);
+    RawArena l, r;
+    SmtQuestion q;
+    q.left_arena = &l;
+    q.right_arena = &r;
+    q.left = random.Make(&l, 3);
+    q.right = random.Changed(l, q.left, &r);
+    q.timeout_s = .3;
+    q.ask_domain = true;
+    const SmtAnswer answer = AskZ3(q);
+    if (answer.verdict != SmtVerdict::kEqual) continue;
+    ++equal;
+    defined += answer.defined;
+    for (int sample = 0; sample < 200; ++sample) {
+      const RawValues values = random.Values();
+      const RawNumber x = EvaluateRaw(l, q.left, values), y = EvaluateRaw(r, q.right, values);
+      if (!x.defined || x.magnitude > 1e9 || y.magnitude > 1e9) continue;
+      EXPECT_TRUE(y.defined || !answer.defined) << "seed " << seed;
+      if (!y.defined) continue;
+      EXPECT_NEAR(x.value, y.value, 1e-6 * (1 + x.magnitude + y.magnitude)) << "seed " << seed;
+    }
+  }
+  EXPECT_GT(equal, 50);
+  EXPECT_GT(defined, 20);
+  EXPECT_LT(defined, equal);
 }
 
 TEST_F(Z3Solver, RootOfASquareIsNotTheArgumentButItsAbsoluteValue) {

@@ -10,6 +10,7 @@ import os
 
 import algebra_cases
 import domain_cases
+import index_cases
 import plan_cases
 import zero_cases
 from case_files import MANIFEST
@@ -23,6 +24,7 @@ def main():
     plan_cases.write_rows()
     domain_cases.write_rows()
     zero_cases.write_rows()
+    index_cases.write_rows()
     with open("manifest.json", "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(entry) for entry in MANIFEST) + "\n]\n")
 

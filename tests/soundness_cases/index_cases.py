@@ -1,0 +1,66 @@
+"""Rows about indices that a generic one must not stand for: constants, and free ones that coincide."""
+from case_files import case, op, single, spec
+
+
+def constant_rows():
+    for n in (5, 100):
+        model = spec([op("mul", ["z", 2], "y")], ["y"], inputs={"z": [n]})
+        for name, at in (("first", 0), ("second", 1), ("last", n - 1)):
+            case(f"R23_{name}_for_all_{n}", "REFUTED", model,
+                 single(["z"], [op("slice", "z", "one", dim=0, start=at, stop=at + 1),
+                                op("expand", "one", "all", size=[n]), op("mul", ["all", 2], "y")]),
+                 "a claim tested at an index that the plan reads as a constant")
+        # The same by the relation of an input, and on one rank only.
+        case(f"R23_input_of_one_index_{n}", "REFUTED", model,
+             single({"z": {"overlap": True},
+                     "all": {"of": "z", "map": ["0"], "shape": [n], "overlap": True}},
+                    [op("mul", ["all", 2], "y")]),
+             "the constant stands in an input relation")
+        case(f"R23_one_rank_{n}", "REFUTED", model,
+             single(["z"], [op("slice", "z", "one", dim=0, start=0, stop=1),
+                            op("expand", "one", "all", size=[n]), op("mul", ["z", 2], "y")],
+                    mesh={"tp": 2},
+                    exceptions=[{"at": {"tp": 1}, "replace": "y",
+                                 "with": op("add", ["z", "all"], "y")}]),
+             "the constant is read on one rank")
+        case(f"R23_rest_and_first_{n}", "PROVED", model,
+             single(["z"], [op("slice", "z", "one", dim=0, start=0, stop=1),
+                            op("slice", "z", "rest", dim=0, start=1, stop=n),
+                            op("add", ["one", "one"], "y0"), op("mul", ["rest", 2], "y1"),
+                            op("concat", ["y0", "y1"], "y", dim=0)]),
+             "the first element beside the rest")
+    for n in (4, 60):
+        outer = [op("unsqueeze", "z", "row", dim=0), op("unsqueeze", "z", "column", dim=1)]
+        model = spec(outer + [op("mul", ["row", "column"], "y")], ["y"], inputs={"z": [n]})
+        case(f"R24_constant_row_{n}", "REFUTED", model,
+             single(["z"], outer + [op("slice", "column", "one", dim=0, start=1, stop=2),
+                                    op("mul", ["row", "one"], "y1"),
+                                    op("expand", "y1", "y", size=[n, n])]),
+             "two indices tested at 0 and 1, of which the plan reads 1 as a constant")
+        case(f"R24_squared_sum_{n}", "PROVED",
+             spec([op("sum", "z", "s"), op("square", "s", "y")], ["y"], inputs={"z": [n]}),
+             single(["z"], [op("slice", "z", "one", dim=0, start=0, stop=1),
+                            op("slice", "z", "rest", dim=0, start=1, stop=n), op("sum", "one", "a"),
+                            op("sum", "rest", "b"), op("add", ["a", "b"], "s"),
+                            op("square", "s", "y")]),
+             "the square of a sum from which an element was taken")
+
+
+def coincidence_rows():
+    # f(x_i) + f(x_j) + f(sum - x_i - x_j) is the sum of f over three elements where i and j differ.
+    for n in (3, 4):
+        for name, f in (("exp", "exp"), ("square", "square")):
+            outer = [op("unsqueeze", "x", "row", dim=0), op("unsqueeze", "x", "column", dim=1),
+                     op("sum", "x", "s"), op("sub", ["s", "row"], "s1"),
+                     op("sub", ["s1", "column"], "s2"), op(f, "row", "a"), op(f, "column", "b"),
+                     op(f, "s2", "c"), op("add", ["a", "b"], "ab"), op("add", ["ab", "c"], "y")]
+            case(f"R25_{name}_of_three_{n}", "REFUTED",
+                 spec(outer, ["y"], inputs={"x": [n]}),
+                 single(["x"], [op(f, "x", "e"), op("sum", "e", "t"), op("unsqueeze", "t", "u", dim=0),
+                                op("expand", "u", "y", size=[n, n])]),
+                 "two free indices that are only tested where they differ")
+
+
+def write_rows():
+    constant_rows()
+    coincidence_rows()
