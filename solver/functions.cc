@@ -224,7 +224,7 @@ PolyId Arena::Max(PolyId a, PolyId b) {
 
 PolyId Arena::Position(const Affine& e) {
   PolyId result = Constant(Rational(e.constant));
-  if (e.overflow) exhausted_ = true;
+  if (e.overflow) Overflow();
   for (const auto& [s, c] : e.terms) {
     Atom a;
     a.kind = AtomKind::kPosition;
@@ -236,7 +236,7 @@ PolyId Arena::Position(const Affine& e) {
 
 PolyId Arena::Indicator(const Affine& e) {
   if (e.overflow) {
-    exhausted_ = true;
+    Overflow();
     return kZeroPoly;
   }
   IntRange r = RangeOf(e);
@@ -257,7 +257,7 @@ PolyId Arena::Indicator(const Affine& e) {
 
 PolyId Arena::Delta(const Affine& e) {
   if (e.overflow) {
-    exhausted_ = true;
+    Overflow();
     return kZeroPoly;
   }
   IntRange r = RangeOf(e);

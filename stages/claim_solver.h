@@ -63,6 +63,7 @@ class ClaimSolver {
   sdfg::TensorId Latest(const std::vector<uint32_t>& tags) const;
   bool Unfold(sdfg::TensorId choice);
   void CollectTags(solver::PolyId p, std::vector<uint32_t>* tags) const;
+  const char* LimitReached() const;  // which one, where the arena is exhausted
   void TakePremises(bool logical, ClaimOutcome* outcome);
   std::string DescribePremise(const solver::Premise& premise, bool* never) const;
 
