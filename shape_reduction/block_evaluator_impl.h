@@ -217,10 +217,11 @@ absl::Status BlockEvaluator<D>::Evaluate(ExprId id) {
       Map(node, &out, [](const V& a) { return D::Abs(a); });
       break;
     case Op::kSelect:
-      if (arrays_[node.args[1]].r.empty() || arrays_[node.args[2]].r.empty()) {
-        return absl::ResourceExhaustedError("a choice between integers is not evaluated");
+      if (IsInteger(id)) {
+        SelectInteger(node, &out);
+      } else {
+        Select(node, &out);
       }
-      Select(node, &out);
       break;
     case Op::kReduceMax:
     case Op::kReduceMin:
@@ -303,6 +304,26 @@ void BlockEvaluator<D>::Select(const Node& node, Array* out) {
                                  : truth == Truth::kFalse     ? y
                                  : truth == Truth::kUndecided ? D::Hull(x, y)
                                                               : D::Invalid();
+                   }
+                 });
+}
+
+// Integers are known or not: where it is not decided which of two, the result is not.
+template <typename D>
+void BlockEvaluator<D>::SelectInteger(const Node& node, Array* out) {
+  const Array& c = arrays_[node.args[0]];
+  const Array& a = arrays_[node.args[1]];
+  const Array& b = arrays_[node.args[2]];
+  out->i.reserve(space_.Size(out->mask));
+  space_.Walk<3>(out->mask, {c.mask, a.mask, b.mask},
+                 [&](int64_t n, const auto& at, const auto& step) {
+                   for (int64_t k = 0; k < n; ++k) {
+                     const Truth truth = c.b[at[0] + k * step[0]];
+                     const int64_t x = a.i[at[1] + k * step[1]], y = b.i[at[2] + k * step[2]];
+                     const bool same = truth == Truth::kUndecided && x == y && IsKnownInt(x);
+                     out->i.push_back(truth == Truth::kTrue || same ? x
+                                      : truth == Truth::kFalse      ? y
+                                                                    : kInvalidInt);
                    }
                  });
 }

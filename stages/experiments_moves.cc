@@ -301,7 +301,8 @@ std::vector<Experiments::Cause> Experiments::Run() {
     return std::move(causes_);
   }
   TryConstants();
-  TryScale();
+  TryQuotients();
+  if (causes_.empty()) TryScale();
   TryOperands();
   TryReplicaSums();
   TryTerms();

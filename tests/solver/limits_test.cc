@@ -1,4 +1,5 @@
-// Indices of any length: where 64 bits or the limits of affine arithmetic end, nothing is concluded.
+// Indices of any length: where 64 bits or the limits of affine arithmetic end, nothing is
+// concluded.
 #include <gtest/gtest.h>
 
 #include "solver/term.h"
@@ -23,8 +24,8 @@ TEST(Limits, ASumOverABoxWhoseVolumeExceeds64BitsIsNotZero) {
     for (const int64_t other : {8, 1 << 10, 1 << 19, 1 << 20, 1 << 30}) {
       for (const bool swapped : {false, true}) {
         Arena arena;
-        const PolyId sum = swapped ? PositiveSum(&arena, 3, other, length)
-                                   : PositiveSum(&arena, 3, length, other);
+        const PolyId sum =
+            swapped ? PositiveSum(&arena, 3, other, length) : PositiveSum(&arena, 3, length, other);
         EXPECT_FALSE(arena.IsZero(sum)) << length << " " << other;
         EXPECT_FALSE(arena.exhausted()) << length << " " << other;
       }
@@ -67,8 +68,7 @@ TEST(Limits, AnIdWithoutBoundsIsNotCountedInALongRange) {
   const int64_t length = kAffineLimit + 5;
   const Symbol v = arena.NewFree(0, length - 1);
   const Symbol id = arena.IntAtom(arena.ElementAtom(0, {Affine(0)}), {0, int64_t{1} << 55});
-  const PolyId count =
-      arena.Sum({v, {0, length}}, arena.Delta(Affine::Of(v) - Affine::Of(id)));
+  const PolyId count = arena.Sum({v, {0, length}}, arena.Delta(Affine::Of(v) - Affine::Of(id)));
   EXPECT_FALSE(arena.IsZero(arena.Sub(count, arena.One())));
 }
 
