@@ -17,9 +17,9 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMostValues = 64;       // of one kind, of one tensor
-constexpr int kMostVisits = 256;         // of expressions, per value followed
-constexpr double kLargest = 0x1p40;      // of reals
+constexpr size_t kMostValues = 64;   // of one kind, of one tensor
+constexpr int kMostVisits = 256;     // of expressions, per value followed
+constexpr double kLargest = 0x1p40;  // of reals
 constexpr int64_t kFarthest = int64_t{1} << 40;
 
 template <typename T>
@@ -47,7 +47,8 @@ class FunctionValues {
   void Follow(int output, const ComparedValues& values, std::vector<ComparedValues>* inputs) {
     into_ = inputs;
     const ExprId body = f_.outputs[output].body;
-    for (const int64_t value : values.integers) Start(body, static_cast<double>(value), value, false);
+    for (const int64_t value : values.integers)
+      Start(body, static_cast<double>(value), value, false);
     for (const int64_t value : values.edges) Start(body, static_cast<double>(value), value, true);
     for (const double value : values.reals) {
       const int64_t below = static_cast<int64_t>(std::floor(value));
@@ -78,8 +79,7 @@ class FunctionValues {
       case Op::kIntLess:
       case Op::kIntLessEq:
       case Op::kIntEq: {
-        IndexForm difference =
-            AddForms(forms_[node.args[0]], forms_[node.args[1]], -1, f_.vars);
+        IndexForm difference = AddForms(forms_[node.args[0]], forms_[node.args[1]], -1, f_.vars);
         if (difference.overflow || difference.atoms.size() != 1) return;
         // Where the difference is 0; of an inequality also where it is not yet.
         Form(difference, 0, false);

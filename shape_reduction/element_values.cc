@@ -46,8 +46,8 @@ ElementDomain DomainOf(const lineage::Problem& problem, sdfg::TensorId tensor) {
   const sdfg::DType dtype = problem.logical.tensors[tensor].dtype;
   const std::optional<Range> values = ValuesOf(dtype);
   if (!values) return domain;
-  domain.kind = dtype == sdfg::DType::kBool ? ElementDomain::Kind::kTruth
-                                            : ElementDomain::Kind::kInteger;
+  domain.kind =
+      dtype == sdfg::DType::kBool ? ElementDomain::Kind::kTruth : ElementDomain::Kind::kInteger;
   domain.low = values->first;
   domain.high = values->second;
   bool ranged = false;

@@ -94,8 +94,8 @@ InputRanges::Asked InputRanges::FindAsked(ProgramCache* programs) const {
         if (node.op == Op::kAnd) {
           conditions.insert(conditions.end(), node.args.begin(), node.args.end());
         } else if (node.op == Op::kIntLess || node.op == Op::kIntLessEq) {
-          const IndexForm difference = AddForms(program.forms[node.args[1]],
-                                                program.forms[node.args[0]], -1, program.vars);
+          const IndexForm difference =
+              AddForms(program.forms[node.args[1]], program.forms[node.args[0]], -1, program.vars);
           narrow(difference, {node.op == Op::kIntLess ? 1 : 0, kFar / 2}, &asked.allowed);
         }
       }

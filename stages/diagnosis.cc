@@ -93,7 +93,9 @@ class Diagnosis {
   std::vector<Fault> Faults(size_t most);
   // False if the tensor is right on these inputs.
   bool Causes(TensorId tensor, std::vector<Experiments::Cause>* causes);
-  Lineage LineageOf(TensorId tensor) const { return lineage_[tensor]; }
+  // The instances that are wrong on the inputs of the last run, too: on some inputs the values of
+  // two ranks are equal by chance.
+  void AddInstances(Fault* fault);
 
  private:
   enum class State : uint8_t { kUnknown, kHolds, kDeviates, kTainted };
@@ -255,8 +257,8 @@ void Diagnosis::FillInstances(TensorId id, Fault* fault) {
       devices = std::move(shifted);
     }
     if (graph_.axes[axis].name.find("microbatch") != std::string::npos) {
-      fault->microbatches =
-          static_cast<int64_t>(all.size()) == tensor.shape[a] ? "all" : absl::StrJoin(all, ", ");
+      fault->at_microbatches.insert(all.begin(), all.end());
+      fault->of_microbatches = tensor.shape[a];
     }
   }
   for (int64_t device : devices) fault->devices.push_back(static_cast<int>(device));
@@ -289,12 +291,25 @@ std::vector<Fault> Diagnosis::Faults(size_t most) {
       }
       FillInstances(id, &fault);
     }
-    if (fault.microbatches.empty()) fault.microbatches = "all";
     std::sort(fault.devices.begin(), fault.devices.end());
     fault.devices.erase(std::unique(fault.devices.begin(), fault.devices.end()),
                         fault.devices.end());
   }
   return faults;
+}
+
+void Diagnosis::AddInstances(Fault* fault) {
+  Fault other = *fault;
+  other.devices.clear();
+  for (const TensorId id : fault->tensors) {
+    const bool known = replay_.Parallel(id) != nullptr &&
+                       replay_.Claimed(graph_.tensors[id].shape, lineage_[id]) != nullptr;
+    if (known && !replay_.Holds(id, lineage_[id], Agree)) FillInstances(id, &other);
+  }
+  std::set<int> devices(fault->devices.begin(), fault->devices.end());
+  devices.insert(other.devices.begin(), other.devices.end());
+  fault->devices.assign(devices.begin(), devices.end());
+  fault->at_microbatches.insert(other.at_microbatches.begin(), other.at_microbatches.end());
 }
 
 bool Diagnosis::Causes(TensorId tensor, std::vector<Experiments::Cause>* causes) {
@@ -426,6 +441,7 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
       std::vector<Experiments::Cause> found;
       if (!diagnosis.Causes(faults[f].tensors[0], &found)) continue;
       ++deviates[f];
+      diagnosis.AddInstances(&faults[f]);
       for (Experiments::Cause& cause : found) {
         if (++fits[f][cause.text] == 1) causes[f].push_back(std::move(cause));
       }
@@ -464,6 +480,8 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
              (c.of_one_number && ratios > 1);  // another factor on other inputs: it is none
     });
     Fault& fault = faults[f];
+    const bool all = static_cast<int64_t>(fault.at_microbatches.size()) == fault.of_microbatches;
+    fault.microbatches = all ? "all" : absl::StrJoin(fault.at_microbatches, ", ");
     OperatorId suspect = kNone;
     for (size_t c = 0; c < causes[f].size() && c < 2; ++c) {
       absl::StrAppend(&fault.cause, c == 0 ? "" : "; ", causes[f][c].text);

@@ -64,7 +64,7 @@ class Experiments {
 
   void TryConstants();
   void TryOperands();
-  void TryQuotients();
+  bool TryQuotients();  // whether it is that
   void TryScale();
   void TryReplicaSums();
   void TryTerms();

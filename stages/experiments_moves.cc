@@ -301,8 +301,7 @@ std::vector<Experiments::Cause> Experiments::Run() {
     return std::move(causes_);
   }
   TryConstants();
-  TryQuotients();
-  if (causes_.empty()) TryScale();
+  if (!TryQuotients()) TryScale();
   TryOperands();
   TryReplicaSums();
   TryTerms();

@@ -40,7 +40,7 @@ bool Varies(const shape_reduction::BlockTensor<double>& tensor) {
 
 // Each rank divides by what it counts itself, and the counts differ: a mean of means. What the
 // numerators become, over what the denominators become in the same way, would be right.
-void Experiments::TryQuotients() {
+bool Experiments::TryQuotients() {
   for (const OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
     const auto parts = PartsOfQuotient(op);
@@ -60,8 +60,9 @@ void Experiments::TryQuotients() {
                        " divides by the count of each rank, and the counts differ; add up sums and "
                        "counts over the ranks, and divide then"),
           id);
-    return;
+    return true;
   }
+  return false;
 }
 
 }  // namespace planproof::stages

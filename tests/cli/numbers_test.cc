@@ -22,12 +22,12 @@ struct Pair {
 };
 
 Finished Verify(const Pair& pair, const std::string& options = "") {
-  const std::string text =
-      "{\"planproof\": 1, \"operators\": " + pair.declarations +
-      ",\n\"specification\": {\"inputs\": " + pair.inputs + ", \"operators\": " + pair.model +
-      ", \"outputs\": " + pair.outputs + pair.more + "},\n\"plan\": {\"mesh\": " + pair.mesh +
-      ", \"programs\": [{\"inputs\": " + pair.program_inputs + ", \"operators\": " + pair.program +
-      "}]}}\n";
+  const std::string text = "{\"planproof\": 1, \"operators\": " + pair.declarations +
+                           ",\n\"specification\": {\"inputs\": " + pair.inputs +
+                           ", \"operators\": " + pair.model + ", \"outputs\": " + pair.outputs +
+                           pair.more + "},\n\"plan\": {\"mesh\": " + pair.mesh +
+                           ", \"programs\": [{\"inputs\": " + pair.program_inputs +
+                           ", \"operators\": " + pair.program + "}]}}\n";
   return RunProgram("verify --no-cache " + options + " " + TemporaryFile("pair.json", text));
 }
 
@@ -126,7 +126,8 @@ TEST(Numbers, AVocabularyPartThatBeginsTooLateIsRefuted) {
   pair.mesh = R"({"tp": 2})";
   pair.program_inputs = R"({"id": {}, "w": {"0": "tp"}})";
   const auto program = [](const std::string& start) {
-    return R"([{"op": "embedding", "in": ["id", "w"], "out": "part", "attrs": {"start": ")" + start +
+    return R"([{"op": "embedding", "in": ["id", "w"], "out": "part", "attrs": {"start": ")" +
+           start +
            R"(", "stop": "=tp * 2500 + 2500"}},
                {"op": "all_reduce", "over": "tp", "in": "part", "out": "y"}])";
   };
@@ -151,13 +152,14 @@ TEST(Numbers, SumsOverEnormousRangesGiveNoWrongVerdict) {
   pair.program_inputs = R"({"x": {}})";
   const auto with = [&](const std::string& body, const std::string& k, const std::string& factor) {
     pair.declarations = R"(["op series(x[n]) {k: int, l: int} -> y[n] = )" + body + "\"]";
-    pair.model = R"([{"op": "series", "in": "x", "out": "y", "attrs": {"k": )" + k + R"(, "l": 16}}])";
+    pair.model =
+        R"([{"op": "series", "in": "x", "out": "y", "attrs": {"k": )" + k + R"(, "l": 16}}])";
     pair.program = R"([{"op": "mul", "in": ["x", )" + factor + R"(], "out": "y"}])";
     return Verify(pair).exit_code;
   };
   const std::string one = " * (sin(x[n]) ^ 2 + cos(x[n]) ^ 2)";  // that is not seen
-  for (const std::string k : {"1099511627776", "1152921504606846976", "2305843009213693952",
-                              "9223372036854775807"}) {
+  for (const std::string k :
+       {"1099511627776", "1152921504606846976", "2305843009213693952", "9223372036854775807"}) {
     EXPECT_NE(with("sum(j < k: [j < 5] * x[n])" + one, k, "5"), 1) << k;
     EXPECT_NE(with("sum(j < k: [j < 5] * x[n])", k, "4"), 0) << k;
     EXPECT_NE(with("sum(j < k: x[n])" + one, k, k), 1) << k;

@@ -1,5 +1,5 @@
-// Inputs are chosen among the values that their element types and premises leave, and among those at
-// which operators change what they do.
+// Inputs are chosen among the values that their element types and premises leave, and among those
+// at which operators change what they do.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -94,8 +94,8 @@ TEST(InputValuesTest, EveryElementIsOneOfItsTypeThatMeetsThePremises) {
   const std::vector<Premise::Kind> kinds = {Premise::Kind::kPositive, Premise::Kind::kNonNegative,
                                             Premise::Kind::kNonZero,  Premise::Kind::kIntegerRange,
                                             Premise::Kind::kNoTie,    Premise::Kind::kRowUnmasked};
-  for (const DType dtype : {DType::kBool, DType::kUInt8, DType::kInt8, DType::kInt16, DType::kInt32,
-                            DType::kInt64}) {
+  for (const DType dtype :
+       {DType::kBool, DType::kUInt8, DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64}) {
     for (size_t set = 0; set < 1u << kinds.size(); ++set) {
       const TensorRole role = set % 2 == 0 ? TensorRole::kInput : TensorRole::kBuffer;
       const int64_t row = dtype == DType::kBool ? 2 : 5;
@@ -132,8 +132,8 @@ TEST(InputValuesTest, EveryElementIsOneOfItsTypeThatMeetsThePremises) {
       focus.lineage = p.problem.required[0].lineage;
       for (uint64_t seed = 0; seed < 24; ++seed) {
         for (const bool far : {false, true}) {
-          const auto inputs = far ? focused.Choose(focus, seed)
-                                  : chooser.Choose(seed, OptionsOfSeed(seed));
+          const auto inputs =
+              far ? focused.Choose(focus, seed) : chooser.Choose(seed, OptionsOfSeed(seed));
           ASSERT_EQ(UnmetPremise(p.problem, inputs).empty(), !contradictory)
               << sdfg::DTypeName(dtype) << " " << set << ": " << UnmetPremise(p.problem, inputs);
           if (contradictory) continue;
@@ -183,8 +183,7 @@ ComparedValues ComparedWith(const std::string& declaration, DType dtype = DType:
 
 TEST(ComparedValuesTest, ConstantsOfComparisonsAreFollowedToInputs) {
   using Integers = std::set<int64_t>;
-  EXPECT_EQ(ComparedWith("(x[i]: int) -> y[i]: float32 = [x[i] == -100]").integers,
-            Integers{-100});
+  EXPECT_EQ(ComparedWith("(x[i]: int) -> y[i]: float32 = [x[i] == -100]").integers, Integers{-100});
   EXPECT_EQ(ComparedWith("(x[i]: int) -> y[i]: float32 = [2 * x[i] + 6 == 0]").integers,
             Integers{-3});
   EXPECT_EQ(ComparedWith("(x[i]: int) -> y[i]: float32 = [x[i] - 7 < 3]").integers,
@@ -211,10 +210,10 @@ TEST(ComparedValuesTest, ConstantsAreFollowedThroughOperators) {
       graph, Declared("(x[i]: int) -> y[i]: int64 = x[i] - 1000", {{{8}, DType::kInt64}}), {held});
   const TensorId row = p.Apply(
       graph, Declared("(x[i]: int) -> y[2, i]: int64 = x[i]", {{{8}, DType::kInt64}}), {moved});
-  p.Apply(graph,
-          Declared("(x[j, i]: int) -> y[j, i]: float32 = [x[j, i] == -7]",
-                   {{{2, 8}, DType::kInt64}}),
-          {row});
+  p.Apply(
+      graph,
+      Declared("(x[j, i]: int) -> y[j, i]: float32 = [x[j, i] == -7]", {{{2, 8}, DType::kInt64}}),
+      {row});
   EXPECT_EQ(FindComparedValues(p.problem)[x].integers, std::set<int64_t>{993});
 }
 
