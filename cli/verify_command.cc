@@ -192,6 +192,9 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
                     "Decide every claim by itself, also where an equal one is decided");
   command->add_flag("--no-explain", arguments->no_explain,
                     "Do not look for a counterexample: a wrong plan is UNKNOWN, but soon");
+  command->add_flag("--accept-restrictions", arguments->verify.accept_restrictions,
+                    "Prove also a plan that has no value on some inputs on which the model has one "
+                    "(a division by zero of its own); the conditions are listed");
   command
       ->add_option("--expect-schedule", arguments->expect_schedule,
                    "Check that the pipeline's order of microbatches is gpipe, 1f1b or interleaved")

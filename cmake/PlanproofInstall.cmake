@@ -26,4 +26,13 @@ install(FILES ${PROJECT_BINARY_DIR}/planproofConfig.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/planproof)
 if(TARGET planproof_program)
   install(TARGETS planproof_program DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(NOT CMAKE_CROSSCOMPILING)  # cli/CMakeLists.txt: the program writes them
+    set(shell_files ${PROJECT_BINARY_DIR}/share)
+    install(FILES ${shell_files}/planproof.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${shell_files}/planproof
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${shell_files}/_planproof DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${shell_files}/planproof.fish
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  endif()
 endif()

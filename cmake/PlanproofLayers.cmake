@@ -9,7 +9,7 @@ endfunction()
 
 function(planproof_library name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
-  list(FILTER sources EXCLUDE REGEX "main\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
   if(NOT sources)  # a layer of headers only
     set(sources ${CMAKE_CURRENT_BINARY_DIR}/empty.cc)
     file(WRITE ${sources} "")

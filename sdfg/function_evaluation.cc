@@ -64,6 +64,11 @@ std::optional<Affine> FunctionEvaluation::IntegerOutput(int output, const Indice
   return value;
 }
 
+bool FunctionEvaluation::Premise(int premise, const Indices& local, PolyId* holds) {
+  const FunctionPremise& p = f_.premises[premise];
+  return Bind(p.output, local) && Condition(p.condition, holds);
+}
+
 // Whether the enclosing selections exclude every index outside [0, extent).
 bool FunctionEvaluation::GuardedInRange(const Affine& index, int64_t extent) {
   for (PolyId outside :

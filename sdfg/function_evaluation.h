@@ -19,6 +19,8 @@ class FunctionEvaluation {
 
   std::optional<MaskedValue> Output(int output, const Indices& local);
   std::optional<solver::Affine> IntegerOutput(int output, const Indices& local);
+  // The condition of a declared premise as an indicator, at an index of the output it is about.
+  bool Premise(int premise, const Indices& local, solver::PolyId* holds);
 
  private:
   using Box = std::vector<solver::BoundVariable>;

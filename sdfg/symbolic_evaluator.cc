@@ -236,7 +236,62 @@ std::vector<std::pair<AxisId, Affine>> CoordinatesOf(const Tensor& t, const Indi
   return out;
 }
 
+// The coordinates over which a lifted operator's instances vary are those of each output.
+TensorId AnyOutput(const Operator& op) {
+  for (TensorId t : op.outputs) {
+    if (t != kNone) return t;
+  }
+  return kNone;
+}
+
 }  // namespace
+
+class SymbolicEvaluator::Meeting {
+ public:
+  Meeting(SymbolicEvaluator* evaluator, TensorRef tensor)
+      : arena_(evaluator->arena_), before_(arena_.premise_source()) {
+    arena_.SetPremiseSource(evaluator->policy_.SourceOf(tensor));
+  }
+  ~Meeting() { arena_.SetPremiseSource(before_); }
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+
+ private:
+  solver::Arena& arena_;
+  const solver::PremiseSource before_;
+};
+
+Shape SymbolicEvaluator::ConditionShape(const Graph& graph, OperatorId id, int premise) {
+  const Operator& op = graph.operators[id];
+  const IndexFunction& f = *op.function;
+  Shape shape;
+  if (op.lifted) {
+    const Tensor& output = graph.tensors[AnyOutput(op)];
+    shape.assign(output.shape.begin(), output.shape.begin() + output.axes.size());
+  }
+  const Shape local = f.outputs[f.premises[premise].output].shape(f.vars);
+  shape.insert(shape.end(), local.begin(), local.end());
+  return shape;
+}
+
+bool SymbolicEvaluator::RecordCondition(int32_t graph, OperatorId id, int premise,
+                                        const Indices& indices) {
+  const Operator& op = graphs_[graph]->operators[id];
+  const TensorId output = AnyOutput(op);
+  const Meeting meeting(this, {graph, output});
+  std::vector<std::pair<AxisId, Affine>> coordinates;
+  Indices local = indices;
+  if (op.lifted) {
+    const Tensor& t = graphs_[graph]->tensors[output];
+    coordinates = CoordinatesOf(t, indices);
+    local.erase(local.begin(), local.begin() + t.axes.size());
+  }
+  FunctionEvaluation application(this, graph, op, std::move(coordinates));
+  solver::PolyId holds;
+  if (!application.Premise(premise, local, &holds)) return false;
+  arena_.RecordCondition(holds);
+  return true;
+}
 
 std::optional<MaskedValue> SymbolicEvaluator::Defined(TensorRef tensor, const Indices& indices) {
   Key key{tensor, indices};
@@ -261,6 +316,7 @@ std::optional<MaskedValue> SymbolicEvaluator::Defined(TensorRef tensor, const In
     coordinates = CoordinatesOf(t, indices);
     local.erase(local.begin(), local.begin() + t.axes.size());
   }
+  const Meeting meeting(this, tensor);
   FunctionEvaluation application(this, tensor.graph, op, std::move(coordinates));
   std::optional<MaskedValue> value = application.Output(t.producer_output, local);
   --depth_;
@@ -310,6 +366,7 @@ std::optional<Affine> SymbolicEvaluator::IntegerDefined(TensorRef tensor, const 
     coordinates = CoordinatesOf(t, indices);
     local.erase(local.begin(), local.begin() + t.axes.size());
   }
+  const Meeting meeting(this, tensor);
   FunctionEvaluation application(this, tensor.graph, op, std::move(coordinates));
   std::optional<Affine> value = application.IntegerOutput(t.producer_output, local);
   --depth_;

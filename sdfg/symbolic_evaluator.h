@@ -55,6 +55,8 @@ class RepresentationPolicy {
  public:
   virtual ~RepresentationPolicy() = default;
   virtual Representation Of(TensorRef tensor) = 0;
+  // Who meets the premises of the tensor's definition.
+  virtual solver::PremiseSource SourceOf(TensorRef /*tensor*/) const { return {}; }
 };
 
 // A value that may be -infinity (a mask): -infinity where `masked` is 1, else `value`.
@@ -89,6 +91,12 @@ class SymbolicEvaluator {
   // The element of a tensor by its definition, whatever the policy says of the tensor itself.
   std::optional<MaskedValue> Defined(TensorRef tensor, const Indices& indices);
   std::optional<solver::Affine> IntegerDefined(TensorRef tensor, const Indices& indices);
+  // Records the condition that an operator declares (number `premise` of its function) as a
+  // premise, at an index of the output that it is about: coordinates first, if the operator is
+  // lifted. False: see request() and error().
+  bool RecordCondition(int32_t graph, OperatorId op, int premise, const Indices& indices);
+  // The extents over which these indices run.
+  static Shape ConditionShape(const Graph& graph, OperatorId op, int premise);
   // Applies an index map to an index (divisions may request splits).
   std::optional<Indices> Map(const std::vector<IndexMap>& map, const Indices& indices);
 
@@ -101,6 +109,8 @@ class SymbolicEvaluator {
 
  private:
   friend class FunctionEvaluation;
+  // Premises are met by a tensor's definition until the end of the scope.
+  class Meeting;
   struct Key {
     TensorRef tensor;
     Indices indices;

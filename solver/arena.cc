@@ -228,7 +228,15 @@ bool Arena::IsConstant(PolyId p, Rational* value) const {
 
 void Arena::ClearPremises() {
   premises_.clear();
-  premise_set_.clear();
+  premise_at_.clear();
+  opened_premises_.clear();
+}
+
+void Arena::RewindPremises(size_t count) {
+  for (; premises_.size() > count; premises_.pop_back()) {
+    const Premise& last = premises_.back();
+    premise_at_.erase((static_cast<uint64_t>(last.poly) << 2) | static_cast<uint64_t>(last.kind));
+  }
   opened_premises_.clear();
 }
 
@@ -245,7 +253,7 @@ void Arena::RecordPremise(PremiseKind kind, PolyId p) {
   open_boxes_.pop_back();
   SymbolMap map;
   map.shift_bound = -1;
-  std::vector<int64_t> key = {static_cast<int64_t>(kind), p};
+  std::vector<int64_t> key = {static_cast<int64_t>(kind), p, premise_source_.granted};
   for (size_t i = 0; i < box.size(); ++i) {
     const Symbol symbol = BoundSymbol(0, static_cast<uint32_t>(i));
     if (!Mentions(p, symbol)) continue;
@@ -259,20 +267,61 @@ void Arena::RecordPremise(PremiseKind kind, PolyId p) {
   open_boxes_.push_back(&box);
 }
 
-void Arena::RecordClosed(PremiseKind kind, PolyId p) {
-  if (!premise_set_.insert((static_cast<uint64_t>(p) << 2) | static_cast<uint64_t>(kind)).second)
+// A comparison with 0 is recorded as what it compares, so that it can be recognised there.
+void Arena::RecordCondition(PolyId indicator) {
+  const std::vector<Term> terms = polys_[indicator].terms;
+  const auto lone_atom = [this](const Term& term) -> const Atom* {
+    const Factors& factors = monos_[term.mono].factors;
+    return factors.size() == 1 ? &atoms_[factors[0].atom] : nullptr;
+  };
+  if (terms.size() == 1 && terms[0].coefficient.IsOne() && terms[0].mono != kUnitMono) {
+    for (const Factor& factor : Factors(monos_[terms[0].mono].factors)) {
+      const Atom& atom = atoms_[factor.atom];
+      const bool positive = atom.kind == AtomKind::kRealPositive;
+      RecordPremise(PremiseKind::kPositive, positive ? atom.polys[0] : OfAtom(factor.atom));
+    }
     return;
-  Sign sign = SignOf(p);
-  if (sign == Sign::kPositive) return;
-  if (sign == Sign::kNonNegative && kind == PremiseKind::kNonNegative) return;
-  Rational c;
-  if (kind == PremiseKind::kNonZero && IsConstant(p, &c) && !c.IsZero()) return;
-  if (kind == PremiseKind::kNonZero) {
-    // |c * m| != 0 does not depend on c; keep one premise per monomial product.
-    PolyId negated = Scale(p, Rational(-1));
-    if (SignOf(negated) == Sign::kPositive) return;
   }
-  premises_.push_back({kind, p});
+  if (terms.size() == 2 && terms[0].mono == kUnitMono && terms[0].coefficient.IsOne() &&
+      (-terms[1].coefficient).IsOne()) {
+    const Atom* atom = lone_atom(terms[1]);
+    if (atom != nullptr && atom->kind == AtomKind::kRealPositive)
+      return RecordPremise(PremiseKind::kNonNegative, Scale(atom->polys[0], Rational(-1)));
+    if (atom != nullptr && atom->kind == AtomKind::kRealZero)
+      return RecordPremise(PremiseKind::kNonZero, atom->polys[0]);
+  }
+  RecordPremise(PremiseKind::kPositive, indicator);
+}
+
+std::optional<Affine> Arena::AsCondition(const Premise& premise) const {
+  const std::vector<Term>& terms = polys_[premise.poly].terms;
+  if (premise.kind != PremiseKind::kPositive || terms.size() != 1) return std::nullopt;
+  const Factors& factors = monos_[terms[0].mono].factors;
+  if (factors.size() != 1 || atoms_[factors[0].atom].kind != AtomKind::kIndicator)
+    return std::nullopt;
+  return atoms_[factors[0].atom].indices[0];
+}
+
+void Arena::RecordClosed(PremiseKind kind, PolyId p) {
+  const uint64_t key = (static_cast<uint64_t>(p) << 2) | static_cast<uint64_t>(kind);
+  const auto [at, fresh] = premise_at_.try_emplace(key, -1);
+  if (fresh && !AlwaysHolds(kind, p)) {
+    at->second = static_cast<int32_t>(premises_.size());
+    premises_.push_back({.kind = kind, .poly = p, .number = premise_source_.number});
+  }
+  if (at->second < 0) return;
+  Premise& premise = premises_[at->second];
+  (premise_source_.granted ? premise.granted : premise.needed) = true;
+}
+
+bool Arena::AlwaysHolds(PremiseKind kind, PolyId p) {
+  const Sign sign = SignOf(p);
+  if (sign == Sign::kPositive) return true;
+  if (sign == Sign::kNonNegative && kind == PremiseKind::kNonNegative) return true;
+  if (kind != PremiseKind::kNonZero) return false;
+  Rational c;
+  if (IsConstant(p, &c)) return !c.IsZero();
+  return SignOf(Scale(p, Rational(-1))) == Sign::kPositive;
 }
 
 }  // namespace planproof::solver

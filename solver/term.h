@@ -113,9 +113,18 @@ struct Polynomial {
 };
 
 enum class PremiseKind : uint8_t { kNonZero, kPositive, kNonNegative };
+// Whose evaluation met a premise, in the caller's terms. What is `granted` may be taken for granted
+// (where a specification is defined); everything else has to follow from that.
+struct PremiseSource {
+  bool granted = false;
+  int32_t number = -1;
+};
 struct Premise {
   PremiseKind kind;
   PolyId poly;
+  bool granted = false;  // by one of the sources that met it
+  bool needed = false;   // by a source that does not grant it
+  int32_t number = -1;   // of the source that met it first
 };
 
 // Sign of a value for all admissible inputs.
@@ -203,7 +212,16 @@ class Arena {
   // Premises recorded since the last Clear, without those that hold for all inputs.
   const std::vector<Premise>& premises() const { return premises_; }
   void ClearPremises();
+  // Forgets those recorded after the first `count`.
+  void RewindPremises(size_t count);
   void RecordPremise(PremiseKind kind, PolyId poly);
+  // Of an indicator, 0 or 1: the premise that it is 1.
+  void RecordCondition(PolyId indicator);
+  // The form that is not negative if the premise, of an indicator, holds; nullopt for others.
+  std::optional<Affine> AsCondition(const Premise& premise) const;
+  // Of the premises recorded from now on.
+  void SetPremiseSource(PremiseSource source) { premise_source_ = source; }
+  PremiseSource premise_source() const { return premise_source_; }
 
   // Inputs known to be positive (premise of the specification), by tag.
   void SetTagPositive(uint32_t tag) { positive_tags_.insert(tag); }
@@ -227,8 +245,11 @@ class Arena {
   friend class Rewriter;
   friend class Structure;
   friend class ZeroTest;
+  friend class Implication;
 
   void RecordClosed(PremiseKind kind, PolyId p);
+  // Seen from its sign, for all inputs.
+  bool AlwaysHolds(PremiseKind kind, PolyId p);
   AtomId InternAtom(Atom atom);
   friend class TermPrinter;
   MonoId InternMono(Factors factors);
@@ -278,7 +299,8 @@ class Arena {
   absl::flat_hash_map<AtomId, uint32_t> int_atom_of_;
   PolyId one_ = 0;
   std::vector<Premise> premises_;
-  absl::flat_hash_set<uint64_t> premise_set_;
+  PremiseSource premise_source_;
+  absl::flat_hash_map<uint64_t, int32_t> premise_at_;  // in premises_; -1: it always holds
   absl::flat_hash_set<uint32_t> positive_tags_, nonnegative_tags_;
   absl::flat_hash_map<PolyId, Sign> sign_cache_;
   absl::flat_hash_map<std::pair<PolyId, PolyId>, PolyId> mul_cache_;

@@ -127,12 +127,13 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
     opened = RunClasses(problem, again, *table, relations, *rounds, failed, true, nullptr, true);
   }
   int64_t beyond_bound = 0;
+  bool defined_only = false;
   for (size_t k = 0; k < classes.size(); ++k) {
     ClaimOutcome o;
     if (decided[k].status == Status::kEqual && decided[k].bound_holds) {
       o.status = ClaimStatus::kProved;
       o.tier = decided[k].identical ? "identical" : "z3";
-      if (!decided[k].identical) o.premises = {kSmtPremise};
+      defined_only |= !decided[k].identical;
     } else if (decided[k].status == Status::kEqual) {
       ++beyond_bound;
       o.status = ClaimStatus::kAbandoned;
@@ -150,13 +151,14 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
     ClaimOutcome o;
     o.status = opened[k].bound_holds ? ClaimStatus::kProved : ClaimStatus::kAbandoned;
     o.tier = "z3 unfolded";
-    o.premises = {kSmtPremise};
+    defined_only = true;
     if (!opened[k].bound_holds) {
       ++beyond_bound;
       o.reason = "equal on representatives, but no bound says that these suffice";
     }
     outcomes.Set(failed[k].members, std::move(o));
   }
+  if (defined_only) result->assumptions.emplace_back(kSmtPremise);
   if (beyond_bound > 0) {
     result->warnings.push_back(absl::StrCat(
         "smt: ", beyond_bound,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lineage/lineage.h"
+#include "solver/term.h"
 
 namespace planproof::stages {
 
@@ -16,6 +17,18 @@ struct Claim {
   int64_t required = -1;    // position in Problem::required, or -1: from the plan's lineage
   int32_t klass = -1;       // class of equal claims
 };
+
+// A condition under which an operator has a value, for reports: nothing is decided by its words.
+struct Condition {
+  solver::PremiseKind kind = solver::PremiseKind::kNonZero;
+  std::string operator_name;  // of the operator that has no value otherwise: "div"; may be empty
+  std::string term;           // over elements of logical tensors: "y[i0]"
+  bool never = false;         // it holds for no inputs
+  std::string declared;       // what the operator's declaration calls it: "an id is not negative"
+  friend bool operator==(const Condition&, const Condition&) = default;
+};
+// "div: y[i0] != 0", "embedding: ids[i0]-3 >= 0 (an id is not negative)".
+std::string InWords(const Condition& condition);
 
 enum class ClaimStatus : uint8_t {
   kUndecided,
@@ -29,9 +42,10 @@ struct ClaimOutcome {
   std::string tier;    // what decided it: "identical", "normal form", "unfolded"
   std::string reason;  // why not proved
   std::string logical_term, parallel_term, difference;  // of the first cell that differs
-  std::vector<std::string> premises;                    // of the logical side
-  std::vector<std::string> restrictions;                // that arose on the parallel side only
-  bool unsatisfiable = false;                           // some premise can never hold
+  std::vector<Condition> premises;                      // where the model is defined
+  std::vector<Condition>
+      restrictions;            // of the plan, not seen to hold wherever the model is defined
+  bool unsatisfiable = false;  // some premise can never hold
   // Of the first cell that was not shown: low <= index < high by dimension of the parallel tensor.
   std::vector<std::pair<int64_t, int64_t>> box;
   // Logical tensors that the difference of the two terms mentions, a few of them.

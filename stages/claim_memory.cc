@@ -10,16 +10,16 @@ namespace planproof::stages {
 namespace {
 
 // What the bytes mean; another meaning is another content.
-constexpr char kMeaning[] = "claim proved without unfolding, by normal form, 1";
+constexpr char kMeaning[] = "claim proved without unfolding, by normal form, 2";
 
 // Premises are texts with names of tensors in them: they are taken over only where the names are
 // the same.
-bool NamesMatter(const ClaimOutcome& outcome) {
-  return !outcome.premises.empty() || !outcome.restrictions.empty();
-}
+bool NamesMatter(const ClaimOutcome& outcome) { return !outcome.premises.empty(); }
 
+// With conditions of the plan that do not follow from the claim it is none in every model.
 bool IsProof(const ClaimOutcome& outcome) {
-  return outcome.status == ClaimStatus::kProved && !outcome.unsatisfiable;
+  return outcome.status == ClaimStatus::kProved && !outcome.unsatisfiable &&
+         outcome.restrictions.empty();
 }
 
 std::string WithNames(const std::string& content, const std::string& names) {

@@ -46,6 +46,8 @@ ClaimSolver::ClaimSolver(const lineage::Problem& problem, Relations* relations, 
 ClaimSolver::~ClaimSolver() = default;
 
 void ClaimSolver::Forget() {
+  granted_.clear();
+  open_.clear();
   arena_ = std::make_unique<solver::Arena>();
   arena_->tag_name = [this](uint32_t tag) {
     return tag < problem_.logical.tensors.size() ? problem_.logical.tensors[tag].name
@@ -63,57 +65,11 @@ void ClaimSolver::Forget() {
       &relations_);
 }
 
-bool ClaimSolver::Split(const Cell& cell, const SplitRequest& request, std::vector<Cell>* work) {
-  size_t at = 0;
-  while (at < cell.symbols.size() && cell.symbols[at].symbol != request.symbol) ++at;
-  if (at == cell.symbols.size()) return false;
-  const Interval d = cell.symbols[at].domain;
-  auto push = [&](const std::vector<std::pair<Interval, int64_t>>& digits) {
-    Cell next = cell;
-    next.symbols.erase(next.symbols.begin() + at);
-    Affine replacement;
-    for (const auto& [domain, stride] : digits) {
-      if (domain.length() == 1) {
-        replacement = replacement + Affine(domain.lo * stride);
-        continue;
-      }
-      solver::Symbol s = arena_->NewFree(domain.lo, domain.hi - 1);
-      next.symbols.push_back({s, domain});
-      replacement = replacement + Affine::Of(s, stride);
-    }
-    for (Affine& e : next.index) {
-      const int64_t c = e.Coefficient(request.symbol);
-      if (c != 0) e = e - Affine::Of(request.symbol, c) + replacement.Scaled(c);
-    }
-    work->push_back(std::move(next));
-  };
-  if (request.kind == SplitRequest::Kind::kCut) {
-    push({{Interval{d.lo, request.at}, 1}});
-    push({{Interval{request.at, d.hi}, 1}});
-    return true;
-  }
-  const int64_t s = request.at;
-  const int64_t first = solver::CeilDiv(d.lo, s), last = solver::FloorDiv(d.hi, s);
-  if (first >= last) {
-    push({{Interval{d.lo, first * s}, 1}});
-    push({{Interval{first * s, d.hi}, 1}});
-    return true;
-  }
-  if (d.lo < first * s) push({{Interval{d.lo, first * s}, 1}});
-  if (last * s < d.hi) push({{Interval{last * s, d.hi}, 1}});
-  push({{Interval{first, last}, s}, {Interval{0, s}, 1}});
-  return true;
-}
-
 ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& cell,
                                                 ClaimOutcome* outcome) {
   const auto start = std::chrono::steady_clock::now();
   evaluator_->ClearFailure();
-  bool logical_side = false;
   auto failed = [&] {
-    // What was evaluated before the failure is remembered and not evaluated again: its premises
-    // are those of this claim.
-    TakePremises(logical_side, outcome);
     if (evaluator_->request().kind != SplitRequest::Kind::kNone) return CellResult::kSplit;
     outcome->reason = arena_->exhausted() ? LimitReached() : evaluator_->error();
     return CellResult::kError;
@@ -121,7 +77,6 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
   const TensorRef p{kParallel, claim.parallel}, l{kLogical, claim.target.logical};
   const sdfg::Tensor& lt = problem_.logical.tensors[l.tensor];
   const sdfg::Tensor& pt = problem_.parallel.tensors[p.tensor];
-  arena_->ClearPremises();
   auto mapped = evaluator_->Map(claim.target.map, cell.index);
   if (!mapped) return failed();
   for (size_t d = 0; d < mapped->size(); ++d) {
@@ -133,40 +88,30 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
   }
   const bool integer = sdfg::IsInteger(lt.dtype);
   if (integer) {
-    arena_->ClearPremises();
     auto b = pt.producer == sdfg::kNone ? evaluator_->IntegerElement(p, cell.index)
                                         : evaluator_->IntegerDefined(p, cell.index);
     if (!b || arena_->exhausted()) return failed();
-    TakePremises(false, outcome);
-    logical_side = true;
-    arena_->ClearPremises();
     auto a = lt.producer == sdfg::kNone ? evaluator_->IntegerElement(l, *mapped)
                                         : evaluator_->IntegerDefined(l, *mapped);
     if (!a) return failed();
     if (arena_->exhausted()) return failed();
-    TakePremises(true, outcome);
     if (*a == *b && !a->overflow) return CellResult::kEqual;
     last_logical_ = arena_->Position(*a);
     last_parallel_ = arena_->Position(*b);
   } else {
-    arena_->ClearPremises();
     auto b = pt.producer == sdfg::kNone ? evaluator_->Element(p, cell.index)
                                         : evaluator_->Defined(p, cell.index);
     if (!b || arena_->exhausted()) return failed();
-    TakePremises(false, outcome);
-    logical_side = true;
     // The parallel side may be a copy of the logical tensor itself, element by element.
     if (lt.producer != sdfg::kNone && relations_.Of(l).kind == sdfg::Representation::Kind::kAtom) {
       const auto itself = evaluator_->Element(l, *mapped);
       if (!itself) return failed();
       if (b->value == itself->value && b->masked == kZeroPoly) return CellResult::kEqual;
     }
-    arena_->ClearPremises();
     const bool itself = lt.producer == sdfg::kNone || relations_.Zero(l.tensor);
     auto a = itself ? evaluator_->Element(l, *mapped) : evaluator_->Defined(l, *mapped);
     if (!a) return failed();
     if (arena_->exhausted()) return failed();
-    TakePremises(true, outcome);
     if (a->masked != kZeroPoly && !relations_.Masked(l.tensor)) {
       outcome->reason = absl::StrCat("the logical tensor ", lt.name, " may be -infinity");
       return CellResult::kError;
@@ -183,7 +128,6 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
       }
     }
     if (relations_.Zero(l.tensor) && b->masked == kZeroPoly && IsMultiple(b->value, l, *mapped)) {
-      TakePremises(true, outcome);
       return CellResult::kEqual;
     }
     last_logical_ = a->value;
@@ -278,55 +222,10 @@ bool ClaimSolver::Unfold(sdfg::TensorId choice) {
   return true;
 }
 
-ClaimSolver::Cell ClaimSolver::WholeCell(const sdfg::Shape& shape) {
-  Cell whole;
-  for (int64_t extent : shape) {
-    if (extent == 1) {
-      whole.index.push_back(Affine(0));
-      continue;
-    }
-    solver::Symbol s = arena_->NewFree(0, extent - 1);
-    whole.symbols.push_back({s, {0, extent}});
-    whole.index.push_back(Affine::Of(s));
-  }
-  return whole;
-}
-
-ClaimOutcome ClaimSolver::Definedness(sdfg::TensorId logical) {
-  ClaimOutcome outcome;
-  arena_->ResetExhausted(limits_.term_budget);
-  evaluator_->Forget();
-  const sdfg::Tensor& t = problem_.logical.tensors[logical];
-  std::vector<Cell> work;
-  if (std::find(t.shape.begin(), t.shape.end(), 0) == t.shape.end())
-    work.push_back(WholeCell(t.shape));
-  while (!work.empty()) {
-    Cell cell = std::move(work.back());
-    work.pop_back();
-    evaluator_->ClearFailure();
-    arena_->ClearPremises();
-    const TensorRef l{kLogical, logical};
-    const bool ok = sdfg::IsInteger(t.dtype) ? evaluator_->IntegerDefined(l, cell.index).has_value()
-                                             : evaluator_->Defined(l, cell.index).has_value();
-    TakePremises(true, &outcome);
-    if (ok && !arena_->exhausted()) continue;
-    if (++outcome.cells < limits_.max_cells && !arena_->exhausted() &&
-        evaluator_->request().kind != SplitRequest::Kind::kNone &&
-        Split(cell, evaluator_->request(), &work)) {
-      continue;
-    }
-    outcome.status = ClaimStatus::kFailed;
-    outcome.reason = arena_->exhausted() ? LimitReached() : evaluator_->error();
-    return outcome;
-  }
-  outcome.status = ClaimStatus::kProved;
-  return outcome;
-}
-
 bool ClaimSolver::IsZero(sdfg::TensorId logical) {
   Forget();  // what is remembered gives no premises; below, they stay until the end
   arena_->ResetExhausted(kDifferenceTermBudget);
-  std::vector<Cell> work = {WholeCell(problem_.logical.tensors[logical].shape)};
+  std::vector<Cell> work = {WholeCell(arena_.get(), problem_.logical.tensors[logical].shape)};
   int cells = 0, unfoldings = 0;
   bool zero = true;
   while (zero && !work.empty()) {
@@ -336,7 +235,7 @@ bool ClaimSolver::IsZero(sdfg::TensorId logical) {
     const auto value = evaluator_->Defined({kLogical, logical}, cell.index);
     if (!value && ++cells < limits_.max_cells && !arena_->exhausted() &&
         evaluator_->request().kind != SplitRequest::Kind::kNone &&
-        Split(cell, evaluator_->request(), &work)) {
+        Split(arena_.get(), cell, evaluator_->request(), &work)) {
       continue;
     }
     zero = value && !arena_->exhausted() && value->masked == kZeroPoly;
@@ -368,7 +267,7 @@ std::vector<sdfg::IndexMap> ClaimSolver::ZeroUnless(sdfg::TensorId logical) {
   Forget();  // what is remembered gives no premises
   arena_->ResetExhausted(kZeroUnlessTermBudget);
   evaluator_->ClearFailure();
-  const Cell cell = WholeCell(problem_.logical.tensors[logical].shape);
+  const Cell cell = WholeCell(arena_.get(), problem_.logical.tensors[logical].shape);
   const auto value = evaluator_->Defined({kLogical, logical}, cell.index);
   if (!value || arena_->exhausted() || value->masked != kZeroPoly || !arena_->premises().empty() ||
       value->value == kZeroPoly) {
@@ -397,6 +296,7 @@ std::vector<sdfg::IndexMap> ClaimSolver::ZeroUnless(sdfg::TensorId logical) {
 }
 
 ClaimOutcome ClaimSolver::Decide(const Claim& claim) {
+  if (limits_.whole_model) return DecideInModel(claim);
   if (!limits_.open_differences) return Decide(claim, false, limits_.term_budget);
   ClaimOutcome outcome = Decide(claim, true, std::min(limits_.term_budget, kDifferenceTermBudget));
   if (outcome.status != ClaimStatus::kProved) outcome = Decide(claim, false, limits_.term_budget);
@@ -417,9 +317,15 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
     relations_.Unfold(of);
     unfolded_any_ = true;
   }
-  // Elements remembered from other claims carry premises that this claim would not list.
+  for (const sdfg::TensorId t : opened_) {
+    relations_.Unfold(t);
+    unfolded_any_ = true;
+  }
+  // Elements remembered from other claims met premises that this claim would not list. From here on
+  // none is forgotten: what is remembered of one cell is read in others.
   evaluator_->Forget();
-  const Cell whole = WholeCell(pt.shape);
+  arena_->ClearPremises();
+  const Cell whole = WholeCell(arena_.get(), pt.shape);
   std::vector<Cell> work = {whole};
   int unfoldings = 0;
   while (!work.empty()) {
@@ -430,9 +336,11 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
       outcome.status = ClaimStatus::kFailed;
       break;
     }
+    const size_t met = arena_->premises().size();
     CellResult r = DecideCell(claim, cell, &outcome);
     if (r == CellResult::kEqual) continue;
-    if (r == CellResult::kSplit && Split(cell, evaluator_->request(), &work)) continue;
+    if (r == CellResult::kSplit && Split(arena_.get(), cell, evaluator_->request(), &work))
+      continue;
     if (r == CellResult::kDifferent && outcome.difference.empty()) {
       outcome.logical_term = arena_->ToString(last_logical_);
       outcome.parallel_term = arena_->ToString(last_parallel_);
@@ -447,6 +355,7 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
         Unfold(open_difference ? ToUnfold(arena_->Sub(last_parallel_, last_logical_))
                                : ToUnfold(last_logical_, last_parallel_))) {
       outcome.tier = "unfolded";
+      arena_->RewindPremises(met);  // all that the cell reads is evaluated again
       work.push_back(std::move(cell));
       continue;
     }
@@ -470,6 +379,7 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
     outcome.parallel_term.clear();
     outcome.difference.clear();
     outcome.mentioned.clear();
+    TakePremises(&outcome);
   }
   if (unfolded_any_) {
     relations_.FoldAll();
@@ -483,27 +393,6 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
 const char* ClaimSolver::LimitReached() const {
   return arena_->overflown() ? "an index or a sum of this claim runs beyond 2^46"
                              : "the terms of this claim exceed the work limit";
-}
-
-std::string ClaimSolver::DescribePremise(const solver::Premise& premise, bool* never) const {
-  solver::Rational c;
-  *never = arena_->IsConstant(premise.poly, &c) &&
-           ((premise.kind == solver::PremiseKind::kNonZero && c.IsZero()) ||
-            (premise.kind == solver::PremiseKind::kPositive && c.Sign() <= 0) ||
-            (premise.kind == solver::PremiseKind::kNonNegative && c.Sign() < 0));
-  const char* relation = premise.kind == solver::PremiseKind::kNonZero    ? " != 0"
-                         : premise.kind == solver::PremiseKind::kPositive ? " > 0"
-                                                                          : " >= 0";
-  return arena_->ToString(premise.poly, 160) + relation;
-}
-
-void ClaimSolver::TakePremises(bool logical, ClaimOutcome* outcome) {
-  for (const solver::Premise& premise : arena_->premises()) {
-    bool never = false;
-    std::string text = DescribePremise(premise, &never);
-    outcome->unsatisfiable |= never;
-    (logical ? outcome->premises : outcome->restrictions).push_back(std::move(text));
-  }
 }
 
 }  // namespace planproof::stages

@@ -9,6 +9,7 @@
 
 #include "sdfg/symbolic_evaluator.h"
 #include "solver/term.h"
+#include "stages/cells.h"
 #include "stages/claim.h"
 #include "stages/relations.h"
 
@@ -22,6 +23,10 @@ struct ClaimLimits {
   // others, to see whether the difference is zero for what these tensors are; and only where that
   // does not help what one side alone mentions.
   bool open_differences = false;
+  // Where the plan has conditions that do not follow from the claim's own premises: looks at the
+  // rest of the model, and unfolds up to so many logical tensors that the conditions mention.
+  bool whole_model = false;
+  int restriction_unfoldings = 6;
 };
 
 // Keeps one arena for many claims: what equal subterms share is built once.
@@ -31,6 +36,9 @@ class ClaimSolver {
   ~ClaimSolver();
 
   ClaimOutcome Decide(const Claim& claim);
+  // The conditions that operators of the plan declare, where they are not seen to hold wherever the
+  // model is defined. kFailed if a condition could not be evaluated.
+  ClaimOutcome Conditions(sdfg::OperatorId parallel);
   // Evaluates a logical tensor at a generic index for the premises of its definition.
   ClaimOutcome Definedness(sdfg::TensorId logical);
   // Whether a logical tensor that may be zero (Relations) is, for all inputs and without a premise.
@@ -45,17 +53,11 @@ class ClaimSolver {
 
  private:
   ClaimOutcome Decide(const Claim& claim, bool open_difference, int64_t term_budget);
-  struct Cell {
-    sdfg::Indices index;                         // of the parallel tensor, over `symbols`
-    std::vector<solver::BoundVariable> symbols;  // free symbols with their intervals
-  };
   enum class CellResult : uint8_t { kEqual, kSplit, kDifferent, kError };
   CellResult DecideCell(const Claim& claim, const Cell& cell, ClaimOutcome* outcome);
-  Cell WholeCell(const sdfg::Shape& shape);
   static std::optional<sdfg::IndexMap> OverDimensions(const solver::Affine& form, const Cell& cell);
   // Whether a value is a multiple of what defines a tensor that is known to be zero.
   bool IsMultiple(solver::PolyId p, sdfg::TensorRef zero, const sdfg::Indices& index);
-  bool Split(const Cell& cell, const sdfg::SplitRequest& request, std::vector<Cell>* work);
   // Chooses a logical tensor to unfold from what the two sides, or their difference, mention;
   // kNone if none is left.
   sdfg::TensorId ToUnfold(solver::PolyId logical, solver::PolyId parallel) const;
@@ -64,8 +66,13 @@ class ClaimSolver {
   bool Unfold(sdfg::TensorId choice);
   void CollectTags(solver::PolyId p, std::vector<uint32_t>* tags) const;
   const char* LimitReached() const;  // which one, where the arena is exhausted
-  void TakePremises(bool logical, ClaimOutcome* outcome);
-  std::string DescribePremise(const solver::Premise& premise, bool* never) const;
+  // claim_premises.cc: of the claim that was shown, what it rests on.
+  void TakePremises(ClaimOutcome* outcome);
+  ClaimOutcome DecideInModel(const Claim& claim);
+  bool NeverHolds(const solver::Premise& premise) const;
+  Condition Describe(const solver::Premise& premise) const;
+  void DischargeInModel();
+  bool RecordCondition(sdfg::OperatorId parallel, int premise, ClaimOutcome* outcome);
 
   const lineage::Problem& problem_;
   Relations& relations_;
@@ -73,6 +80,8 @@ class ClaimSolver {
   std::unique_ptr<solver::Arena> arena_;
   std::unique_ptr<sdfg::SymbolicEvaluator> evaluator_;
   solver::PolyId last_logical_ = 0, last_parallel_ = 0;
+  std::vector<solver::Premise> granted_, open_;  // of the last claim that was shown
+  std::vector<sdfg::TensorId> opened_;           // from the start of a claim
   bool unfolded_any_ = false;
 };
 

@@ -69,6 +69,7 @@ void ClassKeys::PutLogical(sdfg::TensorId t, int depth) {
   Put(relations_.Positive(t));
   Put(relations_.NonNegative(t));
   Put(relations_.Zero(t));
+  Put(relations_.InModelCone(t));
   const solver::IntRange range = relations_.IntRangeOf(t);
   Put(range.low);
   Put(range.high);

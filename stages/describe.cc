@@ -193,4 +193,29 @@ void ListUndecided(const lineage::Problem& problem, const ClaimTable& table, con
   }
 }
 
+void ListRestricted(const lineage::Problem& problem, const ClaimTable& table,
+                    const std::vector<OpenCondition>& conditions, Result* result) {
+  for (const OpenCondition& open : conditions) {
+    if (result->violations.size() >= kMaxListed) return;
+    Violation v;
+    v.verdict = Verdict::kUnknown;
+    v.kind = "undefined in the plan";
+    if (open.claim >= 0) {
+      DescribePlace(problem, table.claims()[open.claim], &v);
+    } else {
+      const sdfg::Operator& op = problem.parallel.operators[open.op];
+      v.parallel_operators = {OperatorName(op)};
+      v.devices.assign(op.devices.begin(), op.devices.end());
+      v.microbatches = "all";
+    }
+    v.cause = absl::StrCat("the plan has no value unless ", InWords(open.condition));
+    v.message = open.condition.never
+                    ? "the values are equal wherever the plan has one, but it never has one"
+                    : "the values are equal wherever the plan has one, but the specification has "
+                      "values elsewhere, too: state the condition in its \"premises\", or pass "
+                      "--accept-restrictions";
+    result->violations.push_back(std::move(v));
+  }
+}
+
 }  // namespace planproof::stages

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stages/claim_table.h"
+#include "stages/premises.h"
 #include "stages/rounds.h"
 #include "stages/verify.h"
 
@@ -28,6 +29,10 @@ void ListInterrupted(bool remembered, Result* result);
 // then one per required output that is not proved and per claim that was abandoned, the first few.
 void ListUndecided(const lineage::Problem& problem, const ClaimTable& table, const Rounds& rounds,
                    Result* result);
+
+// One violation per condition of the plan that the model does not grant, the first few.
+void ListRestricted(const lineage::Problem& problem, const ClaimTable& table,
+                    const std::vector<OpenCondition>& conditions, Result* result);
 
 }  // namespace planproof::stages
 

@@ -4,6 +4,9 @@
 #include <cstring>
 
 namespace planproof::stages {
+
+using solver::PremiseKind;
+
 namespace {
 
 void PutInt(int64_t v, std::string* out) {
@@ -33,12 +36,20 @@ class Reader {
     at_ += static_cast<size_t>(n);
     return true;
   }
-  bool Texts(std::vector<std::string>* out) {
+  bool Conditions(std::vector<Condition>* out) {
     int64_t n;
     if (!Int(&n) || n < 0 || static_cast<uint64_t>(n) > bytes_.size()) return false;
     out->resize(static_cast<size_t>(n));
-    for (std::string& s : *out) {
-      if (!Text(&s)) return false;
+    for (Condition& c : *out) {
+      int64_t kind, never;
+      if (!Int(&kind) || kind < 0 || kind > static_cast<int64_t>(PremiseKind::kNonNegative)) {
+        return false;
+      }
+      c.kind = static_cast<PremiseKind>(kind);
+      if (!Text(&c.operator_name) || !Text(&c.term) || !Int(&never) || !Text(&c.declared)) {
+        return false;
+      }
+      c.never = never != 0;
     }
     return true;
   }
@@ -63,7 +74,13 @@ std::string ToBytes(const ClaimOutcome& o) {
   }
   for (const auto* list : {&o.premises, &o.restrictions}) {
     PutInt(static_cast<int64_t>(list->size()), &out);
-    for (const std::string& s : *list) PutText(s, &out);
+    for (const Condition& c : *list) {
+      PutInt(static_cast<int64_t>(c.kind), &out);
+      PutText(c.operator_name, &out);
+      PutText(c.term, &out);
+      PutInt(c.never, &out);
+      PutText(c.declared, &out);
+    }
   }
   PutInt(static_cast<int64_t>(o.box.size()), &out);
   for (const auto& [low, high] : o.box) {
@@ -90,8 +107,8 @@ bool FromBytes(const std::string& bytes, ClaimOutcome* o) {
     if (!in.Text(s)) return false;
   }
   int64_t dims;
-  if (!in.Texts(&o->premises) || !in.Texts(&o->restrictions) || !in.Int(&dims) || dims < 0 ||
-      static_cast<uint64_t>(dims) > bytes.size()) {
+  if (!in.Conditions(&o->premises) || !in.Conditions(&o->restrictions) || !in.Int(&dims) ||
+      dims < 0 || static_cast<uint64_t>(dims) > bytes.size()) {
     return false;
   }
   o->box.resize(static_cast<size_t>(dims));

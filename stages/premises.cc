@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "sdfg/operator_library.h"
 #include "stages/claim_solver.h"
 
 namespace planproof::stages {
@@ -14,6 +14,12 @@ namespace planproof::stages {
 using sdfg::kNone;
 using sdfg::Op;
 using sdfg::TensorId;
+
+namespace {
+// Conditions are comparisons of single elements.
+constexpr int64_t kConditionTermBudget = 20'000;
+constexpr int kConditionCells = 256;
+}  // namespace
 
 std::vector<std::string> DeclaredPremises(const lineage::Problem& problem) {
   using Kind = lineage::Problem::InputPremise::Kind;
@@ -80,25 +86,6 @@ bool IsLowerBoundOfIds(const sdfg::IndexFunction& f, sdfg::ExprId condition) {
          f.nodes[n.args[0]].value == 0 && f.nodes[n.args[1]].op == Op::kIntElement;
 }
 
-// The operand that such a condition is about.
-int32_t IdsOf(const sdfg::IndexFunction& f, sdfg::ExprId condition) {
-  return f.nodes[f.nodes[condition].args[1]].input;
-}
-
-// Each index of the ids runs over its whole dimension, whatever the others are.
-bool IsAboutAllIds(const sdfg::IndexFunction& f, sdfg::ExprId condition) {
-  const sdfg::Node& ids = f.nodes[f.nodes[condition].args[1]];
-  std::set<sdfg::VarId> vars;
-  for (size_t d = 0; d < ids.args.size(); ++d) {
-    const sdfg::Node& index = f.nodes[ids.args[d]];
-    if (index.op != Op::kIndex || !vars.insert(index.var).second ||
-        f.vars[index.var].extent != f.inputs[ids.input].shape[d]) {
-      return false;
-    }
-  }
-  return true;
-}
-
 }  // namespace
 
 ImpliedPremises CollectImplied(const lineage::Problem& problem, const ClaimTable& table,
@@ -129,7 +116,7 @@ ImpliedPremises CollectImplied(const lineage::Problem& problem, const ClaimTable
     work.insert(work.end(), op.inputs.begin(), op.inputs.end());
     if (evaluated[t] || !CanBeUndefined(*op.function)) continue;
     ClaimOutcome o = solver.Definedness(t);
-    texts.insert(o.premises.begin(), o.premises.end());
+    for (const Condition& condition : o.premises) texts.insert(InWords(condition));
     out.need_sample |= !o.premises.empty();
     out.unsatisfiable |= o.unsatisfiable;
     if (o.status != ClaimStatus::kProved && out.complete) {
@@ -142,72 +129,28 @@ ImpliedPremises CollectImplied(const lineage::Problem& problem, const ClaimTable
   return out;
 }
 
-std::vector<std::string> CollectRestrictions(const lineage::Problem& problem) {
-  using Kind = lineage::Problem::InputPremise::Kind;
-  std::vector<bool> not_negative(problem.logical.tensors.size(), false);
-  for (const auto& p : problem.premises) {
-    if (p.kind == Kind::kIntegerRange && p.low >= 0) not_negative[p.tensor] = true;
+std::vector<OpenCondition> OpenConditions(const lineage::Problem& problem, Relations* relations) {
+  ClaimLimits limits;
+  limits.term_budget = kConditionTermBudget;
+  limits.max_cells = kConditionCells;
+  std::unique_ptr<ClaimSolver> solver;
+  std::vector<OpenCondition> open;
+  for (size_t op = 0; op < problem.parallel.operators.size(); ++op) {
+    const sdfg::IndexFunction& f = *problem.parallel.operators[op].function;
+    if (f.premises.empty()) continue;
+    if (!solver) solver = std::make_unique<ClaimSolver>(problem, relations, limits);
+    const auto id = static_cast<sdfg::OperatorId>(op);
+    ClaimOutcome o = solver->Conditions(id);
+    for (Condition& condition : o.restrictions)
+      open.push_back({.op = id, .condition = std::move(condition)});
+    if (o.status == ClaimStatus::kProved) continue;
+    Condition not_evaluated;
+    not_evaluated.operator_name = f.operator_name;
+    not_evaluated.declared = f.premises[0].text;
+    not_evaluated.term = absl::StrCat("a condition that could not be evaluated (", o.reason, ")");
+    open.push_back({.op = id, .condition = std::move(not_evaluated)});
   }
-  // What the model requires of all of its own ids.
-  std::vector<bool> seen(problem.logical.tensors.size(), false);
-  std::vector<TensorId> work;
-  for (const auto& r : problem.required) work.push_back(r.lineage.logical);
-  while (!work.empty()) {
-    const TensorId t = work.back();
-    work.pop_back();
-    if (t == kNone || seen[t]) continue;
-    seen[t] = true;
-    if (problem.logical.tensors[t].producer == kNone) continue;
-    const sdfg::Operator& op = problem.logical.operators[problem.logical.tensors[t].producer];
-    for (const auto& premise : op.function->premises) {
-      if (!IsLowerBoundOfIds(*op.function, premise.condition) ||
-          !IsAboutAllIds(*op.function, premise.condition)) {
-        continue;
-      }
-      not_negative[op.inputs[IdsOf(*op.function, premise.condition)]] = true;
-    }
-    work.insert(work.end(), op.inputs.begin(), op.inputs.end());
-  }
-  const sdfg::Graph& g = problem.parallel;
-  const auto ids_not_negative = [&](TensorId ids) {
-    std::set<TensorId> reached;
-    work = {ids};
-    while (!work.empty()) {
-      const TensorId t = work.back();
-      work.pop_back();
-      if (!reached.insert(t).second) continue;
-      const sdfg::OperatorId producer = g.tensors[t].producer;
-      if (producer == kNone) {
-        if (!not_negative[problem.lineage[t].logical]) return false;
-      } else if (sdfg::OperatorLibrary::IsDataMovement(*g.operators[producer].function)) {
-        const auto& inputs = g.operators[producer].inputs;
-        work.insert(work.end(), inputs.begin(), inputs.end());
-      } else {
-        return false;
-      }
-    }
-    return true;
-  };
-  std::set<std::string> texts;
-  for (const sdfg::Operator& op : g.operators) {
-    for (const auto& premise : op.function->premises) {
-      // "at another coordinate, or 0 <= ids".
-      const sdfg::IndexFunction& f = *op.function;
-      std::vector<sdfg::ExprId> either = {premise.condition};
-      bool holds = false;
-      while (!either.empty() && !holds) {
-        const sdfg::ExprId condition = either.back();
-        either.pop_back();
-        const sdfg::Node& n = f.nodes[condition];
-        if (n.op == Op::kOr) either.insert(either.end(), n.args.begin(), n.args.end());
-        holds = IsLowerBoundOfIds(f, condition) && ids_not_negative(op.inputs[IdsOf(f, condition)]);
-      }
-      // The model's operators may have the same names.
-      if (!holds)
-        texts.insert(absl::StrCat("in the plan, ", op.name, " (", op.label, "): ", premise.text));
-    }
-  }
-  return {texts.begin(), texts.end()};
+  return open;
 }
 
 }  // namespace planproof::stages

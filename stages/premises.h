@@ -35,11 +35,15 @@ struct ImpliedPremises {
 ImpliedPremises CollectImplied(const lineage::Problem& problem, const ClaimTable& table,
                                const ClaimOutcomes& outcomes, Relations* relations);
 
-// The same of the operators that the plan runs: conditions that they declare, where they are not
-// seen to hold. No id is negative if a range or a premise of the model's says so of the input that
-// it is read from. Also of operators without effect, which run all the same: a derivative does not
-// repeat the conditions of its forward operator.
-std::vector<std::string> CollectRestrictions(const lineage::Problem& problem);
+// Conditions that operators of the plan declare and that are not seen to hold wherever the model is
+// defined. Also of operators without effect, which run all the same: a derivative does not repeat
+// the conditions of its forward operator.
+struct OpenCondition {
+  sdfg::OperatorId op = sdfg::kNone;  // of the parallel graph, that declares it
+  int claim = -1;                     // or that met it
+  Condition condition;
+};
+std::vector<OpenCondition> OpenConditions(const lineage::Problem& problem, Relations* relations);
 
 }  // namespace planproof::stages
 

@@ -199,12 +199,16 @@ Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
   return last.outcome == Witness::Outcome::kConfirmed ? last : witness;
 }
 
-// The violations of a confirmed difference, the first where the plan first goes wrong.
+// The violations of a confirmed difference, the first where the plan first goes wrong. Where all
+// values that the plan has are right, there is nothing to diagnose.
 void Report(const lineage::Problem& problem, const ClaimTable& table,
-            const std::vector<ClaimOutcome>& outcomes, const Witness& witness, Result* result) {
+            const std::vector<ClaimOutcome>& outcomes, const Witness& witness, bool values_right,
+            Result* result) {
   std::vector<Violation> found;
-  for (const Fault& fault : Diagnose(problem, witness, kMaxFaults, kExplainSeconds)) {
-    found.push_back(OfFault(problem, fault));
+  if (!values_right) {
+    for (const Fault& fault : Diagnose(problem, witness, kMaxFaults, kExplainSeconds)) {
+      found.push_back(OfFault(problem, fault));
+    }
   }
   if (found.empty() && witness.undefined.tensor != sdfg::kNone) {
     found.push_back(OfUndefined(problem, witness));
@@ -241,7 +245,7 @@ bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const
     }
     return false;
   }
-  Report(problem, table, outcomes, witness, result);
+  Report(problem, table, outcomes, witness, /*values_right=*/false, result);
   return true;
 }
 
@@ -264,7 +268,10 @@ bool RefuteUndefined(const lineage::Problem& problem, const VerifyOptions& optio
   }
   const Witness witness = shape_reduction::SearchWitness(problem, search);
   if (witness.outcome != Witness::Outcome::kConfirmed) return false;
-  Report(problem, table, outcomes, witness, result);
+  const bool values_right = std::all_of(
+      outcomes.begin(), outcomes.end(),
+      [](const ClaimOutcome& outcome) { return outcome.status == ClaimStatus::kProved; });
+  Report(problem, table, outcomes, witness, values_right, result);
   return true;
 }
 

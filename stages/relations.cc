@@ -36,9 +36,27 @@ std::vector<TensorId> UnreadMultiples(const sdfg::Graph& logical) {
   return of;
 }
 
+std::vector<bool> ModelCone(const lineage::Problem& problem) {
+  const sdfg::Graph& g = problem.logical;
+  std::vector<bool> cone(g.tensors.size(), false);
+  std::vector<TensorId> work;
+  for (const auto& required : problem.required) work.push_back(required.lineage.logical);
+  while (!work.empty()) {
+    const TensorId t = work.back();
+    work.pop_back();
+    if (t == kNone || cone[t]) continue;
+    cone[t] = true;
+    if (g.tensors[t].producer == kNone) continue;
+    const auto& inputs = g.operators[g.tensors[t].producer].inputs;
+    work.insert(work.end(), inputs.begin(), inputs.end());
+  }
+  return cone;
+}
+
 }  // namespace
 
-Relations::Relations(const lineage::Problem& problem) : problem_(problem) {
+Relations::Relations(const lineage::Problem& problem)
+    : problem_(problem), in_model_cone_(ModelCone(problem)) {
   const size_t logical = problem.logical.tensors.size();
   transparent_.assign(logical, false);
   zero_.assign(logical, false);
@@ -112,6 +130,13 @@ bool Relations::MayBeZero(sdfg::TensorId logical) const {
 }
 
 void Relations::FoldAll() { std::fill(unfolded_.begin(), unfolded_.end(), false); }
+
+solver::PremiseSource Relations::SourceOf(sdfg::TensorRef tensor) const {
+  const sdfg::Graph& g = tensor.graph == kParallel ? problem_.parallel : problem_.logical;
+  const sdfg::OperatorId producer = g.tensors[tensor.tensor].producer;
+  return {tensor.graph == kLogical && in_model_cone_[tensor.tensor],
+          producer == kNone ? -1 : PremiseNumber(tensor.graph, producer)};
+}
 
 Representation Relations::Of(sdfg::TensorRef tensor) {
   Representation r;

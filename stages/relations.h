@@ -25,11 +25,21 @@ namespace planproof::stages {
 inline constexpr int32_t kLogical = 0;
 inline constexpr int32_t kParallel = 1;
 
+// The number under which premises of an operator are recorded.
+inline int32_t PremiseNumber(int32_t graph, sdfg::OperatorId op) { return 2 * op + graph; }
+inline int32_t GraphOfPremise(int32_t number) { return number % 2; }
+inline sdfg::OperatorId OperatorOfPremise(int32_t number) { return number / 2; }
+
 class Relations : public sdfg::RepresentationPolicy {
  public:
   explicit Relations(const lineage::Problem& problem);
 
   sdfg::Representation Of(sdfg::TensorRef tensor) override;
+  // Granted are the premises of logical operators on which a required output depends: the model has
+  // no value where they do not hold. The number is the operator's, by graph.
+  solver::PremiseSource SourceOf(sdfg::TensorRef tensor) const override;
+  // A required output of the model depends on the tensor.
+  bool InModelCone(sdfg::TensorId logical) const { return in_model_cone_[logical]; }
 
   // Whether the parallel tensor is read through its lineage.
   bool Held(sdfg::TensorId parallel) const { return held_[parallel]; }
@@ -78,6 +88,7 @@ class Relations : public sdfg::RepresentationPolicy {
   const lineage::Problem& problem_;
   std::vector<bool> held_, transparent_, masked_, unfolded_, positive_, nonnegative_, zero_;
   bool any_zero_ = false;
+  std::vector<bool> in_model_cone_;
   std::vector<solver::IntRange> int_range_;
   std::vector<sdfg::TensorId> multiple_of_;
   std::map<sdfg::TensorId, std::vector<sdfg::IndexMap>> zero_unless_;

@@ -351,7 +351,8 @@ std::vector<bool> Rounds::Shown() const {
   std::vector<std::vector<int>> rest_on(outcomes_.size());
   std::vector<int> work;
   for (int c = 0; c < static_cast<int>(outcomes_.size()); ++c) {
-    bool holds = outcomes_[c].status == ClaimStatus::kProved && !outcomes_[c].unsatisfiable;
+    bool holds = outcomes_[c].status == ClaimStatus::kProved && !outcomes_[c].unsatisfiable &&
+                 outcomes_[c].restrictions.empty();
     for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
       if (problem_.parallel.tensors[t].producer == kNone) continue;  // an input relation
       const int premise = claim_of_tensor_[t];
@@ -372,8 +373,7 @@ std::vector<bool> Rounds::Shown() const {
   return shown;
 }
 
-// Every required claim, and every claim that it rests on through held tensors, is proved.
-bool Rounds::RequiredProved() const {
+bool Rounds::BehindRequired(std::vector<int>* claims) const {
   std::vector<int> work;
   std::vector<bool> seen(outcomes_.size(), false);
   for (size_t r = 0; r < problem_.required.size(); ++r) {
@@ -384,7 +384,7 @@ bool Rounds::RequiredProved() const {
     work.pop_back();
     if (seen[c]) continue;
     seen[c] = true;
-    if (outcomes_[c].status != ClaimStatus::kProved || outcomes_[c].unsatisfiable) return false;
+    claims->push_back(c);
     for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
       if (problem_.parallel.tensors[t].producer == kNone) continue;  // an input relation
       const int premise = claim_of_tensor_[t];
@@ -393,6 +393,34 @@ bool Rounds::RequiredProved() const {
     }
   }
   return true;
+}
+
+bool Rounds::RequiredProved() const {
+  std::vector<int> claims;
+  return BehindRequired(&claims) && std::all_of(claims.begin(), claims.end(), [this](int c) {
+           return outcomes_[c].status == ClaimStatus::kProved && !outcomes_[c].unsatisfiable;
+         });
+}
+
+std::vector<int> Rounds::Restricted() const {
+  std::vector<int> claims, restricted;
+  BehindRequired(&claims);
+  std::sort(claims.begin(), claims.end());
+  for (int c : claims) {
+    if (!outcomes_[c].restrictions.empty()) restricted.push_back(c);
+  }
+  return restricted;
+}
+
+void Rounds::Discharge(const std::vector<int>& restricted) {
+  deadline_ = std::chrono::steady_clock::time_point::max();
+  const ClaimOutcomes before = outcomes_;
+  ClaimLimits limits;
+  limits.whole_model = true;
+  Decide(restricted, true, limits);
+  for (int c : restricted) {
+    if (outcomes_[c].status != ClaimStatus::kProved) outcomes_.Set({c}, before[c]);
+  }
 }
 
 }  // namespace planproof::stages

@@ -59,7 +59,13 @@ class Rounds {
   // The claim rests, directly or not, on a claim that was abandoned.
   bool RestsOnAbandoned(int claim) const;
   bool RequiredProved() const;
-  // By claim: it and every claim that it rests on through held tensors is proved.
+  // Of the claims on which required outputs rest, those whose plan has conditions that do not
+  // follow from where the model is defined.
+  std::vector<int> Restricted() const;
+  // Looks at the whole model for the conditions of these claims.
+  void Discharge(const std::vector<int>& restricted);
+  // By claim: it and every claim that it rests on through held tensors is proved, and the plan is
+  // defined there.
   std::vector<bool> Shown() const;
   const PoolUsage& usage() const { return usage_; }
   double key_seconds() const { return key_seconds_; }
@@ -70,6 +76,8 @@ class Rounds {
   std::string ClaimName(int claim) const;
 
  private:
+  // Required claims, and those that they rest on through held tensors; false if one is no claim.
+  bool BehindRequired(std::vector<int>* claims) const;
   std::vector<const Claim*> ClaimsAt(const std::vector<int>& positions) const;
   std::vector<int> Failed() const;
   void RetryFailed();

@@ -73,153 +73,217 @@ std::vector<Violation> StaticViolations(const lineage::Problem& problem,
   return found;
 }
 
-}  // namespace
+// The steps of a run, in order.
+class Verification {
+ public:
+  Verification(const lineage::Problem& problem, const VerifyOptions& options)
+      : problem_(problem), options_(options), smt_(options.engine == Engine::kSmt) {}
 
-Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
-  Result result;
-  result.engine = options.engine == Engine::kHybrid ? "hybrid"
-                  : options.engine == Engine::kSmt  ? "smt"
-                                                    : "audit";
-  result.assumptions = problem.assumptions;
-  result.warnings = problem.warnings;
-  result.outputs.required = static_cast<int64_t>(problem.required.size());
-  if (absl::Status s = CheckProblem(problem); !s.ok()) {
-    Violation v;
-    v.verdict = Verdict::kMalformed;
-    v.kind = "malformed plan";
-    v.message = std::string(s.message());
-    result.verdict = Verdict::kMalformed;
-    result.violations.push_back(std::move(v));
-    result.time_s.check = result.time_s.total = Since(start);
-    return result;
+  Result Run() {
+    result_.engine = options_.engine == Engine::kHybrid ? "hybrid"
+                     : options_.engine == Engine::kSmt  ? "smt"
+                                                        : "audit";
+    result_.assumptions = problem_.assumptions;
+    result_.warnings = problem_.warnings;
+    result_.outputs.required = static_cast<int64_t>(problem_.required.size());
+    if (Check()) Decide();
+    result_.time_s.total = Since(start_);
+    return std::move(result_);
   }
-  if (auto wrong = StaticViolations(problem, options); !wrong.empty()) {
-    result.verdict = wrong[0].verdict;
-    result.violations = std::move(wrong);
-    result.time_s.check = result.time_s.total = Since(start);
-    return result;
-  }
-  if (problem.required.empty()) {
-    Violation v;
-    v.verdict = Verdict::kUnknown;
-    v.kind = "nothing required";
-    v.message = "the specification requires no output; there is nothing to prove";
-    result.violations.push_back(std::move(v));
-    result.verdict = Verdict::kUnknown;
-    return result;
-  }
-  result.time_s.check = Since(start);
 
-  const auto cut_start = std::chrono::steady_clock::now();
-  const Cone cone = ConeOfRequired(problem);
-  AddAssumptions(problem, cone, &result);
-  ClaimTable table(problem, cone);
-  Relations relations(problem);
-  InferLogicalSigns(problem, &relations);
-  result.time_s.cut = Since(cut_start);
+ private:
+  // Whether the plan is one; otherwise the verdict is known.
+  bool Check() {
+    if (absl::Status s = CheckProblem(problem_); !s.ok()) {
+      Violation v;
+      v.verdict = Verdict::kMalformed;
+      v.kind = "malformed plan";
+      v.message = std::string(s.message());
+      result_.violations.push_back(std::move(v));
+    } else {
+      result_.violations = StaticViolations(problem_, options_);
+    }
+    if (result_.violations.empty() && problem_.required.empty()) {
+      Violation v;
+      v.verdict = Verdict::kUnknown;
+      v.kind = "nothing required";
+      v.message = "the specification requires no output; there is nothing to prove";
+      result_.violations.push_back(std::move(v));
+    }
+    if (!result_.violations.empty()) result_.verdict = result_.violations[0].verdict;
+    result_.time_s.check = Since(start_);
+    return result_.violations.empty();
+  }
 
-  Rounds rounds(problem, options, &table, &relations);
-  const bool smt = options.engine == Engine::kSmt;
-  bool proved = smt ? DecideBySmt(problem, options, &table, relations, &rounds, &result)
-                    : rounds.First() && rounds.RequiredProved();
-  result.cache.used = rounds.memory_use().used;
-  result.cache.hits = rounds.memory_use().hits;
-  result.cache.misses = rounds.memory_use().misses;
-  result.cache.solved = rounds.memory_use().solved;
-  result.served = options.executor != nullptr && !options.executor->Leads();
-  if (result.served) return result;
-  bool refuted = false;
-  if (!proved && !rounds.Interrupted()) {
-    const ClaimOutcomes at_first = rounds.outcomes();
+  void Decide() {
+    const auto cut_start = std::chrono::steady_clock::now();
+    const Cone cone = ConeOfRequired(problem_);
+    AddAssumptions(problem_, cone, &result_);
+    ClaimTable table(problem_, cone);
+    Relations relations(problem_);
+    InferLogicalSigns(problem_, &relations);
+    result_.time_s.cut = Since(cut_start);
+
+    Rounds rounds(problem_, options_, &table, &relations);
+    proved_ = smt_ ? DecideBySmt(problem_, options_, &table, relations, &rounds, &result_)
+                   : rounds.First() && rounds.RequiredProved();
+    result_.cache.used = rounds.memory_use().used;
+    result_.cache.hits = rounds.memory_use().hits;
+    result_.cache.misses = rounds.memory_use().misses;
+    result_.cache.solved = rounds.memory_use().solved;
+    result_.served = options_.executor != nullptr && !options_.executor->Leads();
+    if (result_.served) return;
+    if (!proved_ && !rounds.Interrupted()) TryFurther(table, &rounds);
+    std::vector<OpenCondition> conditions;
+    if (proved_) CheckConditions(table, &relations, &rounds, &conditions);
+    TakeTimes(rounds);
+    CountStages(table, rounds);
+    ListPremises(table, rounds, conditions, &relations);
+    result_.relations = DescribeRequired(problem_);
+    result_.outputs.claimed = static_cast<int64_t>(problem_.required.size());
+    CountOperators(problem_, cone, proved_, &result_);
+    Conclude(table, rounds, conditions);
+    if (options_.engine == Engine::kAudit || (!smt_ && !options_.dump_smt_directory.empty())) {
+      Audit(problem_, options_, table, relations, rounds, &result_);
+    }
+    result_.peak_rss_mb.total = std::max(rounds.usage().peak_total_mb, PeakResidentMegabytes());
+    result_.peak_rss_mb.largest = std::max(rounds.usage().peak_largest_mb, PeakResidentMegabytes());
+  }
+
+  // A short attempt to see through false lineages, then numbers, then a longer attempt. Claims that
+  // were abandoned with their worker are not tried again.
+  void TryFurther(const ClaimTable& table, Rounds* rounds) {
+    const ClaimOutcomes at_first = rounds->outcomes();
     const std::vector<ClaimOutcome> first = at_first.Each();
-    // A short attempt to see through false lineages, then numbers, then a longer attempt. Claims
-    // that were abandoned with their worker are not tried again.
     const auto failed = std::count_if(first.begin(), first.end(), [](const ClaimOutcome& o) {
       return o.status == ClaimStatus::kFailed;
     });
-    if (!smt && failed > 0 && failed <= kFewFailures)
-      proved = rounds.Continue(2, kQuickTermBudget, 2);
-    const bool explain = !proved && failed > 0 && options.explain;
+    if (!smt_ && failed > 0 && failed <= kFewFailures)
+      proved_ = rounds->Continue(2, kQuickTermBudget, 2);
+    const bool explain = !proved_ && failed > 0 && options_.explain;
     bool undefined_seen = false;
-    if (explain) refuted = Refute(problem, options, table, first, &result, &undefined_seen);
-    if (!smt && explain && !refuted && failed <= kFewFailures)
-      proved = rounds.OpenDifferences(at_first, options.stage_timeout_s);
-    if (!smt && explain && !refuted && !proved)
-      proved = rounds.Continue(16, ClaimLimits{}.term_budget, options.stage_timeout_s);
-    if (undefined_seen && !proved && !refuted && !rounds.Interrupted()) {
-      refuted = RefuteUndefined(problem, options, table, rounds.outcomes().Each(), rounds.Shown(),
-                                &result);
+    if (explain) refuted_ = Refute(problem_, options_, table, first, &result_, &undefined_seen);
+    if (!smt_ && explain && !refuted_ && failed <= kFewFailures)
+      proved_ = rounds->OpenDifferences(at_first, options_.stage_timeout_s);
+    if (!smt_ && explain && !refuted_ && !proved_)
+      proved_ = rounds->Continue(16, ClaimLimits{}.term_budget, options_.stage_timeout_s);
+    if (undefined_seen && !proved_ && !refuted_ && !rounds->Interrupted()) {
+      refuted_ = RefuteUndefined(problem_, options_, table, rounds->outcomes().Each(),
+                                 rounds->Shown(), &result_);
     }
   }
-  result.time_s.cut += rounds.key_seconds();
-  result.time_s.evaluate = rounds.evaluate_seconds();
-  result.time_s.decide = rounds.decide_seconds() - rounds.evaluate_seconds();
-  result.time_s.workers = rounds.usage().processes_s;
 
-  result.stages.total = static_cast<int64_t>(table.claims().size());
-  result.stages.classes = rounds.classes();
-  std::map<std::string, int64_t> tiers;
-  std::set<std::string> premises, restrictions;
-  std::set<int32_t> counted;
-  for (size_t c = 0; c < rounds.outcomes().size(); ++c) {
-    const ClaimOutcome& o = rounds.outcomes()[c];
-    if (o.status == ClaimStatus::kProved) {
-      ++result.stages.proved;
-      if (counted.insert(table.claims()[c].klass).second) ++tiers[o.tier];
-    } else if (refuted) {
-      ++result.stages.refuted;
+  // The values are equal wherever the plan has one. Whether it has one wherever the model does:
+  // otherwise it is no substitute.
+  void CheckConditions(const ClaimTable& table, Relations* relations, Rounds* rounds,
+                       std::vector<OpenCondition>* open) {
+    if (const std::vector<int> restricted = rounds->Restricted(); !restricted.empty()) {
+      rounds->Discharge(restricted);
+      for (const int c : rounds->Restricted()) {
+        for (const Condition& condition : rounds->outcomes()[c].restrictions)
+          open->push_back({.claim = c, .condition = condition});
+      }
+    }
+    for (OpenCondition& condition : OpenConditions(problem_, relations))
+      open->push_back(std::move(condition));
+    if (open->empty()) return;
+    const bool never = std::any_of(open->begin(), open->end(),
+                                   [](const OpenCondition& o) { return o.condition.never; });
+    if (options_.accept_restrictions && !never) return;
+    proved_ = false;
+    refuted_ = options_.explain && !rounds->Interrupted() &&
+               RefuteUndefined(problem_, options_, table, rounds->outcomes().Each(),
+                               rounds->Shown(), &result_);
+  }
+
+  void TakeTimes(const Rounds& rounds) {
+    result_.time_s.cut += rounds.key_seconds();
+    result_.time_s.evaluate = rounds.evaluate_seconds();
+    result_.time_s.decide = rounds.decide_seconds() - rounds.evaluate_seconds();
+    result_.time_s.workers = rounds.usage().processes_s;
+  }
+
+  void CountStages(const ClaimTable& table, const Rounds& rounds) {
+    result_.stages.total = static_cast<int64_t>(table.claims().size());
+    result_.stages.classes = rounds.classes();
+    std::map<std::string, int64_t> tiers;
+    std::set<int32_t> counted;
+    for (size_t c = 0; c < rounds.outcomes().size(); ++c) {
+      const ClaimOutcome& o = rounds.outcomes()[c];
+      const bool defined = o.restrictions.empty() || options_.accept_restrictions;
+      if (o.status == ClaimStatus::kProved && defined) {
+        ++result_.stages.proved;
+        if (counted.insert(table.claims()[c].klass).second) ++tiers[o.tier];
+      } else if (refuted_) {
+        ++result_.stages.refuted;
+      } else {
+        ++result_.stages.unknown;
+      }
+    }
+    result_.tiers.assign(tiers.begin(), tiers.end());
+  }
+
+  // Also says whether inputs must be found for which all of them hold.
+  void ListPremises(const ClaimTable& table, const Rounds& rounds,
+                    const std::vector<OpenCondition>& conditions, Relations* relations) {
+    std::set<std::string> premises, restrictions;
+    for (size_t c = 0; c < rounds.outcomes().size(); ++c) {
+      const ClaimOutcome& o = rounds.outcomes()[c];
+      if (o.status != ClaimStatus::kProved) continue;  // its premises are premises of nothing
+      for (const Condition& condition : o.premises) premises.insert(InWords(condition));
+    }
+    for (const OpenCondition& open : conditions) {
+      restrictions.insert(
+          absl::StrCat(open.op == sdfg::kNone ? "" : "in the plan, ", InWords(open.condition)));
+    }
+    need_sample_ = !premises.empty() || !conditions.empty() || !DeclaredHoldTogether(problem_);
+    if (proved_) {
+      ImpliedPremises implied = CollectImplied(problem_, table, rounds.outcomes(), relations);
+      premises.insert(implied.texts.begin(), implied.texts.end());
+      // What could not be listed might clash with the rest.
+      need_sample_ |= implied.need_sample || !implied.complete;
+      if (!implied.complete) result_.warnings.push_back(implied.why);
+      if (implied.unsatisfiable) {
+        Violation v;
+        v.kind = "premises that never hold";
+        v.message =
+            "the specification is defined nowhere: some operator is undefined for all inputs";
+        result_.violations.push_back(std::move(v));
+        proved_ = false;
+      }
+    }
+    for (std::string& p : DeclaredPremises(problem_)) premises.insert(std::move(p));
+    result_.premises.assign(premises.begin(), premises.end());
+    result_.restrictions.assign(restrictions.begin(), restrictions.end());
+  }
+
+  void Conclude(const ClaimTable& table, const Rounds& rounds,
+                const std::vector<OpenCondition>& conditions) {
+    if (refuted_) {
+      result_.verdict = Verdict::kRefuted;
+    } else if (proved_) {
+      result_.verdict = Verdict::kProved;
+      if (need_sample_ && !HasFiniteSample(problem_, &result_)) result_.verdict = Verdict::kUnknown;
     } else {
-      ++result.stages.unknown;
-    }
-    if (o.status != ClaimStatus::kProved) continue;  // its premises are premises of nothing
-    premises.insert(o.premises.begin(), o.premises.end());
-    restrictions.insert(o.restrictions.begin(), o.restrictions.end());
-  }
-  bool need_sample = !premises.empty() || !restrictions.empty() || !DeclaredHoldTogether(problem);
-  if (proved) {
-    ImpliedPremises implied = CollectImplied(problem, table, rounds.outcomes(), &relations);
-    premises.insert(implied.texts.begin(), implied.texts.end());
-    const std::vector<std::string> conditions = CollectRestrictions(problem);
-    restrictions.insert(conditions.begin(), conditions.end());
-    need_sample |= implied.need_sample || !conditions.empty();
-    if (!implied.complete) result.warnings.push_back(implied.why);
-    if (implied.unsatisfiable) {
-      Violation v;
-      v.kind = "premises that never hold";
-      v.message = "the specification is defined nowhere: some operator is undefined for all inputs";
-      result.violations.push_back(std::move(v));
-      proved = false;
+      result_.verdict = Verdict::kUnknown;
+      if (rounds.Interrupted()) ListInterrupted(!options_.stores.empty(), &result_);
+      ListRestricted(problem_, table, conditions, &result_);
+      if (conditions.empty()) ListUndecided(problem_, table, rounds, &result_);
     }
   }
-  for (const std::string& p : premises) restrictions.erase(p);
-  for (std::string& p : DeclaredPremises(problem)) premises.insert(std::move(p));
-  result.premises.assign(premises.begin(), premises.end());
-  result.restrictions.assign(restrictions.begin(), restrictions.end());
-  result.tiers.assign(tiers.begin(), tiers.end());
-  result.relations = DescribeRequired(problem);
-  result.outputs.claimed = static_cast<int64_t>(problem.required.size());
-  CountOperators(problem, cone, proved, &result);
 
-  if (proved && !refuted) {
-    result.verdict = Verdict::kProved;
-    if (need_sample && !HasFiniteSample(problem, &result)) {
-      result.verdict = Verdict::kUnknown;
-    }
-  } else if (refuted) {
-    result.verdict = Verdict::kRefuted;
-  } else {
-    result.verdict = Verdict::kUnknown;
-    if (rounds.Interrupted()) ListInterrupted(!options.stores.empty(), &result);
-    ListUndecided(problem, table, rounds, &result);
-  }
-  if (options.engine == Engine::kAudit || (!smt && !options.dump_smt_directory.empty())) {
-    Audit(problem, options, table, relations, rounds, &result);
-  }
-  result.peak_rss_mb.total = std::max(rounds.usage().peak_total_mb, PeakResidentMegabytes());
-  result.peak_rss_mb.largest = std::max(rounds.usage().peak_largest_mb, PeakResidentMegabytes());
-  result.time_s.total = Since(start);
-  return result;
+  const lineage::Problem& problem_;
+  const VerifyOptions& options_;
+  const bool smt_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Result result_;
+  bool proved_ = false, refuted_ = false, need_sample_ = false;
+};
+
+}  // namespace
+
+Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
+  return Verification(problem, options).Run();
 }
 
 }  // namespace planproof::stages

@@ -35,6 +35,9 @@ struct VerifyOptions {
   // Look for a counterexample, and unfold deeper, where claims fail. Without it the answer comes
   // soon and a wrong plan is UNKNOWN: enough for a gate, or to see whether a change shows.
   bool explain = true;
+  // Prove also what holds only where the plan is defined, although the model is defined elsewhere,
+  // too; the conditions are listed with the verdict.
+  bool accept_restrictions = false;
   // The order of microbatches that the plan claims to follow (stages/expected_schedule.h).
   PipelineSchedule expect_schedule = PipelineSchedule::kAny;
   std::string dump_smt_directory;  // empty: none
@@ -90,8 +93,9 @@ struct Result {
   std::vector<std::pair<std::string, int64_t>> tiers;
   std::vector<std::string> relations;  // required relations, as printed with the verdict
   std::vector<Violation> violations;
-  std::vector<std::string> premises;      // of the specification's domain
-  std::vector<std::string> restrictions;  // premises that arise only on the parallel side
+  std::vector<std::string> premises;  // of the specification's domain
+  // Conditions of the plan that do not follow from where the model is defined.
+  std::vector<std::string> restrictions;
   std::vector<std::string> assumptions;
   std::vector<std::string> warnings;
   std::vector<std::string> without_effect;  // parallel operators with no effect on required outputs

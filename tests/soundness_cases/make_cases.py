@@ -9,6 +9,7 @@ import json
 import os
 
 import algebra_cases
+import domain_cases
 import plan_cases
 import zero_cases
 from case_files import MANIFEST
@@ -20,6 +21,7 @@ def main():
         os.remove(os.path.join("cases", old))
     algebra_cases.write_rows()
     plan_cases.write_rows()
+    domain_cases.write_rows()
     zero_cases.write_rows()
     with open("manifest.json", "w") as f:
         f.write("[\n" + ",\n".join(json.dumps(entry) for entry in MANIFEST) + "\n]\n")

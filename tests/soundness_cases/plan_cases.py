@@ -116,47 +116,6 @@ def instance_rows():
              "a tensor of integers is filled with 2.5, which becomes 2")
 
 
-def domain_rows():
-    for n in (4, 3):
-        model = spec([op("mul", ["x", 0], "y")], ["y"], inputs={"x": [n, n]})
-        case(f"S17_zero_times_logarithm_{n}", "PROVED", model,
-             single(["x"], [op("log", "x", "u"), op("mul", ["u", 0], "y")]),
-             "a product with the number 0 loses where the other factor is defined",
-             premises=["x[i0,i1] > 0"], judge=False)
-        case(f"S17_zero_times_mask_{n}", ["REFUTED", "UNKNOWN"], model,
-             single(["x"], [op("causal_mask", ["x"], "u"), op("mul", ["u", 0], "y")]),
-             "0 times minus infinity is no number", judge=False)
-        for name, total, verdict in (("defined", "z", "PROVED"), ("nowhere", "d", "UNKNOWN")):
-            centred = [op("mean", "z", "m", dim=0, keepdim=True), op("sub", ["z", "m"], "d")]
-            model = spec(centred + [op("sum", total, "t"), op("reciprocal", "t", "u"),
-                                    op("sub", ["u", "u"], "w"), op("add", ["x", "w"], "y")], ["y"],
-                         inputs={"x": [n], "z": [n]})
-            case(f"S17_false_lineage_{name}_{n}", verdict, model,
-                 single(["x", "z"], [op("sum", "z", "v"), op("sub", ["v", "v"], "w"),
-                                     op("add", ["x", "w"], "y")], lineage={"v": {"of": "u"}}),
-                 "a claim that failed hides where the model is defined", judge=False,
-                 premises=[f"sum{{k1_0 in 0:{n}}}(z[k1_0]) != 0"] if verdict == "PROVED" else [])
-        lookup = ["op lookup(id[t]: int, w[v, h]) -> y[t, h] = sum(v: [id[t] - 3 == v] * w[v, h])",
-                  "op shift(id[t]: int) -> y[t]: int64 = id[t] - 3"]
-        rows = [op("shift", "ids", "moved"), op("embedding", ["moved", "w"], "y")]
-        for name, high, verdict in (("some", 8, "PROVED"), ("none", 3, "UNKNOWN")):
-            model = spec([op("lookup", ["ids", "w"], "y")], ["y"],
-                         inputs={"ids": f"int64[{n}]", "w": [5, 2]}, premises={"ids": [0, high]})
-            case(f"S17_plan_reads_rows_of_{name}_{n}", verdict, model, single(["ids", "w"], rows),
-                 "a condition that an operator of the plan declares is lost", operators=lookup,
-                 judge=False, premises=["in the plan, embedding (y): an id is not negative"]
-                 if verdict == "PROVED" else [])
-        case(f"S17_dropout_in_the_plan_{n}", "PROVED",
-             spec([op("identity", "x", "y")], ["y"], inputs={"x": [n]}),
-             single(["x"], [op("dropout", "x", "y", p=0.5)]),
-             "what an operator of the plan assumes is not said", judge=False,
-             premises=["dropout is the identity"])
-        case(f"S17_zero_that_is_positive_{n}", "UNKNOWN",
-             spec([op("add", ["x", "z"], "y")], ["y"], inputs={"x": [n]}, zeros={"z": [n]},
-                  premises={"z": "positive"}), single(["x", "z"], [op("add", ["x", "z"], "y")]),
-             "a premise that a constant never meets", judge=False)
-
-
 def integer_rows():
     """The search for a counterexample survives what it cannot evaluate."""
     for n in (4, 3):
@@ -313,7 +272,6 @@ def lineage_rows():
 def write_rows():
     off_root_rows()
     instance_rows()
-    domain_rows()
     integer_rows()
     per_rank_rows()
     lineage_rows()

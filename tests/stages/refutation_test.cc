@@ -142,7 +142,7 @@ TEST(Refutation, AValueThatOnlyThePlanDoesNotHaveIsNamedWithItsRankAndOperator) 
 }
 
 // sqrt(x)^2 for x, where the plan also says something wrong about sqrt(x).
-TEST(Refutation, ADomainThatAProofRestrictsIsNoCounterexample) {
+SmallProblem SquareOfRoot() {
   SmallProblem plan;
   const TensorId x = plan.Logical("x", {8});
   sdfg::Graph* logical = &plan.problem.logical;
@@ -155,9 +155,26 @@ TEST(Refutation, ADomainThatAProofRestrictsIsNoCounterexample) {
   const TensorId square = plan.Apply(graph, Instantiate("mul", {{8}, {8}}), {root, root}, 0);
   const TensorId made = plan.Apply(graph, Instantiate("neg", {{8}}), {square}, 0);
   plan.Require(made, y, {0});
+  return plan;
+}
+
+TEST(Refutation, APlanWithoutAValueWhereTheModelHasOneIsNoSubstitute) {
+  SmallProblem plan = SquareOfRoot();
   const Result result = Decide(plan);
+  ASSERT_EQ(result.verdict, Verdict::kRefuted);
+  EXPECT_THAT(result.violations[0].message, HasSubstr("root of a negative number in sqrt"));
+}
+
+TEST(Refutation, AcceptedRestrictionsAreListedWithTheProof) {
+  SmallProblem plan = SquareOfRoot();
+  plan.Check();
+  VerifyOptions options;
+  options.jobs = 1;
+  options.accept_restrictions = true;
+  const Result result = Verify(plan.problem, options);
   EXPECT_EQ(result.verdict, Verdict::kProved);
-  EXPECT_FALSE(result.restrictions.empty());
+  ASSERT_EQ(result.restrictions.size(), 1u);
+  EXPECT_EQ(result.restrictions[0], "sqrt: x[i0] >= 0");
 }
 
 TEST(Refutation, PremisesThatExcludeEachOtherLeaveThePlanUndecided) {

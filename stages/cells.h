@@ -1,0 +1,27 @@
+// Cells: boxes of indices of a tensor over which an element is evaluated as one symbolic term.
+#ifndef PLANPROOF_STAGES_CELLS_H_
+#define PLANPROOF_STAGES_CELLS_H_
+
+#include <vector>
+
+#include "sdfg/symbolic_evaluator.h"
+#include "solver/term.h"
+
+namespace planproof::stages {
+
+struct Cell {
+  sdfg::Indices index;                         // of the tensor, over `symbols`
+  std::vector<solver::BoundVariable> symbols;  // free symbols with their intervals
+};
+
+// All indices of a tensor that has elements.
+Cell WholeCell(solver::Arena* arena, const sdfg::Shape& shape);
+
+// Adds the parts into which the request divides the cell to `work`; they are disjoint and cover it.
+// False, and nothing is added, if the request is about no symbol of the cell.
+bool Split(solver::Arena* arena, const Cell& cell, const sdfg::SplitRequest& request,
+           std::vector<Cell>* work);
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_CELLS_H_
