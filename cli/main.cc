@@ -61,7 +61,8 @@ std::string NearestOption(const CLI::App& program, int argc, char** argv) {
         continue;
       }
       const std::string near = sdfg::Nearest(given, known);
-      if (!near.empty()) return "; did you mean '" + near + "' for '" + report::OneLine(given, 60) + "'?";
+      if (!near.empty())
+        return "; did you mean '" + near + "' for '" + report::OneLine(given, 60) + "'?";
     }
   }
   return "";

@@ -78,7 +78,8 @@ void AddOption(const CLI::Option& option, std::string* page) {
   *page += ".TP\n\\fB" + Roff(Joined(names, ", ")) + "\\fR";
   if (TakesValue(option)) *page += " \\fI" + Roff(ValueName(option)) + "\\fR";
   *page += "\n" + Roff(option.get_description());
-  if (!option.get_default_str().empty()) *page += " (default: " + Roff(option.get_default_str()) + ")";
+  if (!option.get_default_str().empty())
+    *page += " (default: " + Roff(option.get_default_str()) + ")";
   *page += "\n";
 }
 
@@ -101,8 +102,8 @@ std::string BashCompletion(const CLI::App& program) {
   std::string commands, cases, values;
   for (const CLI::App* command : CommandsOf(program)) {
     commands += (commands.empty() ? "" : " ") + command->get_name();
-    cases += "    " + command->get_name() + ") words=\"" + Joined(LongNames(*command), " ") +
-             "\" ;;\n";
+    cases +=
+        "    " + command->get_name() + ") words=\"" + Joined(LongNames(*command), " ") + "\" ;;\n";
     for (const CLI::Option* option : OptionsOf(*command, false)) {
       const std::vector<std::string> choices = ChoicesOf(*option);
       for (const std::string& name : option->get_lnames()) {
@@ -184,8 +185,7 @@ std::string FishCompletion(const CLI::App& program) {
   for (const CLI::App* command : CommandsOf(program)) {
     script += "complete -c planproof -f -n __fish_use_subcommand -a " + command->get_name() +
               " -d " + Quoted(command->get_description()) + "\n";
-    const std::string seen =
-        " -n " + Quoted("__fish_seen_subcommand_from " + command->get_name());
+    const std::string seen = " -n " + Quoted("__fish_seen_subcommand_from " + command->get_name());
     script += "complete -c planproof" + seen + " -F\n";
     for (const CLI::Option* option : OptionsOf(*command, false)) {
       for (const std::string& name : option->get_lnames()) {
@@ -222,7 +222,8 @@ std::string ManualPage(const CLI::App& program) {
               Roff(option->get_description()) + "\n";
     }
     for (const CLI::Option* option : OptionsOf(*command, false)) AddOption(*option, &page);
-    if (!command->get_footer().empty()) page += ".PP\n.nf\n" + Roff(command->get_footer()) + "\n.fi\n";
+    if (!command->get_footer().empty())
+      page += ".PP\n.nf\n" + Roff(command->get_footer()) + "\n.fi\n";
   }
   page +=
       ".SH EXIT STATUS\n"

@@ -6,12 +6,12 @@
 
 namespace planproof::cli {
 
-// Colours: on a terminal that has them (TERM is neither unset nor "dumb"), unless NO_COLOR is set to
-// anything (no-color.org).
+// Colours: on a terminal that has them (TERM is neither unset nor "dumb"), unless NO_COLOR is set
+// to anything (no-color.org).
 bool ColorOnOutput();
 
-// Columns of the terminal that standard output is; 0 where it is none, so that nothing is wrapped in
-// a file or a pipe.
+// Columns of the terminal that standard output is; 0 where it is none, so that nothing is wrapped
+// in a file or a pipe.
 size_t OutputColumns();
 
 // Whether a stream's terminal can move its cursor: for a progress bar.

@@ -101,7 +101,7 @@ int RunVerify(const VerifyArguments& arguments) {
     options.explain = !arguments.no_explain;
     options.engine = EngineNamed(arguments.engine);
     options.expect_schedule = ScheduleNamed(arguments.expect_schedule);
-    options.progress = [&bar](int64_t done, int64_t total) { bar.Update(done, total); };
+    options.progress = [&bar](const stages::Progress& progress) { bar.Update(progress); };
     options.executor = executor.get();
     if (leads) {
       options.stop = StopOnSignals();

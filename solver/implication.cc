@@ -51,8 +51,7 @@ bool Implication::Shown(PremiseKind kind, PolyId poly, int depth) {
   if (arena_.exhausted() || depth > kMostDepth) return false;
   if (const auto at = decided_.find(KeyOf(kind, poly)); at != decided_.end()) return at->second;
   const auto by_fact = [&](const Fact& fact) {
-    return Gives(fact.kind, kind) &&
-           SameUpToFactor(fact.poly, poly, kind == PremiseKind::kNonZero);
+    return Gives(fact.kind, kind) && SameUpToFactor(fact.poly, poly, kind == PremiseKind::kNonZero);
   };
   bool shown = arena_.AlwaysHolds(kind, poly) ||
                std::any_of(facts_.begin(), facts_.end(), by_fact) ||
@@ -190,16 +189,16 @@ bool Implication::Instantiate(const Fact& fact, const std::vector<IndexAt>& indi
     // s + k, or k - s, with one symbol that has no value yet.
     if (at.expression.terms.size() != 1) continue;
     const auto [symbol, coefficient] = at.expression.terms[0];
-    if (KindOf(symbol) != SymbolKind::kFree || std::abs(coefficient) != 1 || bound(symbol)) continue;
+    if (KindOf(symbol) != SymbolKind::kFree || std::abs(coefficient) != 1 || bound(symbol))
+      continue;
     for (const IndexAt& other : indices) {
       const bool comparable =
           other.kind == at.kind && other.tag == at.tag && other.position == at.position;
       if (!comparable) continue;
-      const bool closed = std::none_of(
-          other.expression.terms.begin(), other.expression.terms.end(),
-          [](const auto& term) { return KindOf(term.first) == SymbolKind::kBound; });
-      const Affine value =
-          (other.expression - Affine(at.expression.constant)).Scaled(coefficient);
+      const bool closed =
+          std::none_of(other.expression.terms.begin(), other.expression.terms.end(),
+                       [](const auto& term) { return KindOf(term.first) == SymbolKind::kBound; });
+      const Affine value = (other.expression - Affine(at.expression.constant)).Scaled(coefficient);
       const IntRange range = arena_.RangeOf(symbol), values = arena_.RangeOf(value);
       if (!closed || value.overflow || values.low < range.low || values.high > range.high) continue;
       if (++attempts_ > kMostAttempts) return false;

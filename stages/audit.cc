@@ -83,7 +83,7 @@ std::vector<SmtClaimOutcome> RunClasses(const lineage::Problem& problem,
     } else {
       outcomes[k].reason = outcome.reason;
     }
-    if (options.progress) options.progress(++done, static_cast<int64_t>(classes.size()));
+    if (options.progress) options.progress({"", ++done, static_cast<int64_t>(classes.size())});
   };
   WorkerLimits limits;
   limits.jobs = options.jobs;

@@ -27,8 +27,8 @@ std::string InWords(const Condition& condition) {
   std::string text = condition.operator_name;
   if (!text.empty()) text += ": ";
   if (condition.never) {
-    absl::StrAppend(&text, condition.declared.empty() ? condition.term + relation
-                                                      : condition.declared,
+    absl::StrAppend(&text,
+                    condition.declared.empty() ? condition.term + relation : condition.declared,
                     ", which never holds");
     return text;
   }
@@ -63,7 +63,8 @@ Condition ClaimSolver::Describe(const Premise& premise) const {
   if (premise.number >= 0) {
     const bool parallel = GraphOfPremise(premise.number) == kParallel;
     const sdfg::Graph& g = parallel ? problem_.parallel : problem_.logical;
-    condition.operator_name = g.operators[OperatorOfPremise(premise.number)].function->operator_name;
+    condition.operator_name =
+        g.operators[OperatorOfPremise(premise.number)].function->operator_name;
   }
   return condition;
 }

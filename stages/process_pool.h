@@ -46,8 +46,9 @@ class StopWatch {
 inline constexpr char kInterrupted[] = "interrupted";
 
 struct WorkerLimits {
-  int jobs = 1;               // worker processes at a time; less than 1 counts as 1
-  double task_timeout_s = 0;  // 0: none
+  int jobs = 1;                           // worker processes at a time; less than 1 counts as 1
+  double task_timeout_s = 0;              // 0: none
+  std::function<double(int)> timeout_of;  // of single tasks, in its place; may be empty
   // What a worker may map beyond what it inherited and begins with (up to 64 MB); 0: no limit.
   int64_t memory_limit_mb = 0;
   StopRequest* stop = nullptr;  // when requested, what is not finished fails with kInterrupted

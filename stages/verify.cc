@@ -146,8 +146,10 @@ class Verification {
     if (options_.engine == Engine::kAudit || (!smt_ && !options_.dump_smt_directory.empty())) {
       Audit(problem_, options_, table, relations, rounds, &result_);
     }
-    result_.peak_rss_mb.total = std::max(rounds.usage().peak_total_mb, PeakResidentMegabytes());
-    result_.peak_rss_mb.largest = std::max(rounds.usage().peak_largest_mb, PeakResidentMegabytes());
+    double& total = result_.peak_rss_mb.total;
+    double& largest = result_.peak_rss_mb.largest;
+    total = std::max({total, rounds.usage().peak_total_mb, PeakResidentMegabytes()});
+    largest = std::max({largest, rounds.usage().peak_largest_mb, PeakResidentMegabytes()});
   }
 
   // A short attempt to see through false lineages, then numbers, then a longer attempt. Claims that
@@ -200,7 +202,7 @@ class Verification {
     result_.time_s.cut += rounds.key_seconds();
     result_.time_s.evaluate = rounds.evaluate_seconds();
     result_.time_s.decide = rounds.decide_seconds() - rounds.evaluate_seconds();
-    result_.time_s.workers = rounds.usage().processes_s;
+    result_.time_s.workers += rounds.usage().processes_s;
   }
 
   void CountStages(const ClaimTable& table, const Rounds& rounds) {
@@ -263,7 +265,8 @@ class Verification {
       result_.verdict = Verdict::kRefuted;
     } else if (proved_) {
       result_.verdict = Verdict::kProved;
-      if (need_sample_ && !HasFiniteSample(problem_, &result_)) result_.verdict = Verdict::kUnknown;
+      if (need_sample_ && !HasFiniteSample(problem_, options_, &result_))
+        result_.verdict = Verdict::kUnknown;
     } else {
       result_.verdict = Verdict::kUnknown;
       if (rounds.Interrupted()) ListInterrupted(!options_.stores.empty(), &result_);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -157,6 +158,17 @@ void* ServeInThread(void* argument) {
 }
 
 }  // namespace
+
+void LimitProcessorTime(double seconds) {
+  rusage usage{};
+  rlimit limit{};
+  if (getrusage(RUSAGE_SELF, &usage) != 0 || getrlimit(RLIMIT_CPU, &limit) != 0) return;
+  const double used = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                      static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+  const auto wanted = static_cast<rlim_t>(std::ceil(used + seconds));
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  setrlimit(RLIMIT_CPU, &limit);
+}
 
 void ServeTasks(int socket, const WorkerLimits& limits, const std::function<std::string(int)>& work,
                 const std::function<std::string(int)>& task_name) {
