@@ -41,18 +41,20 @@ int64_t ElementDomain::Nearest(int64_t value) const {
   return high > 1 ? 1 : -1;
 }
 
-ElementDomain DomainOf(const lineage::Problem& problem, sdfg::TensorId tensor) {
-  ElementDomain domain;
-  const sdfg::DType dtype = problem.logical.tensors[tensor].dtype;
-  const std::optional<Range> values = ValuesOf(dtype);
-  if (!values) return domain;
-  domain.kind =
-      dtype == sdfg::DType::kBool ? ElementDomain::Kind::kTruth : ElementDomain::Kind::kInteger;
-  domain.low = values->first;
-  domain.high = values->second;
-  bool ranged = false;
+std::vector<ElementDomain> DomainsOf(const lineage::Problem& problem) {
+  const std::vector<sdfg::Tensor>& tensors = problem.logical.tensors;
+  std::vector<ElementDomain> domains(tensors.size());
+  for (size_t t = 0; t < tensors.size(); ++t) {
+    const std::optional<Range> values = ValuesOf(tensors[t].dtype);
+    if (!values) continue;
+    domains[t].kind = tensors[t].dtype == sdfg::DType::kBool ? ElementDomain::Kind::kTruth
+                                                             : ElementDomain::Kind::kInteger;
+    domains[t].low = values->first;
+    domains[t].high = values->second;
+  }
+  std::vector<char> ranged(tensors.size(), 0);
   for (const Premise& premise : problem.premises) {
-    if (premise.tensor != tensor) continue;
+    ElementDomain& domain = domains[premise.tensor];
     switch (premise.kind) {
       case Premise::Kind::kPositive:
         domain.low = std::max<int64_t>(domain.low, 1);
@@ -64,7 +66,7 @@ ElementDomain DomainOf(const lineage::Problem& problem, sdfg::TensorId tensor) {
         domain.nonzero = true;
         break;
       case Premise::Kind::kIntegerRange:
-        ranged = true;
+        ranged[premise.tensor] = 1;
         domain.low = std::max(domain.low, premise.low);
         domain.high = std::min(domain.high, premise.high);
         break;
@@ -73,12 +75,13 @@ ElementDomain DomainOf(const lineage::Problem& problem, sdfg::TensorId tensor) {
         break;  // of rows
     }
   }
-  if (!ranged) {
-    const Range small = *ValuesOf(sdfg::DType::kInt32);
-    domain.low = std::max(domain.low, small.first);
-    domain.high = std::min(domain.high, small.second);
+  const Range small = *ValuesOf(sdfg::DType::kInt32);
+  for (size_t t = 0; t < tensors.size(); ++t) {
+    if (ranged[t]) continue;
+    domains[t].low = std::max(domains[t].low, small.first);
+    domains[t].high = std::min(domains[t].high, small.second);
   }
-  return domain;
+  return domains;
 }
 
 }  // namespace planproof::shape_reduction

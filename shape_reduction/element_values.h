@@ -3,6 +3,7 @@
 #define PLANPROOF_SHAPE_REDUCTION_ELEMENT_VALUES_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "lineage/lineage.h"
 
@@ -27,8 +28,8 @@ struct ElementDomain {
   int64_t Nearest(int64_t value) const;
 };
 
-// Of a tensor of the logical graph.
-ElementDomain DomainOf(const lineage::Problem& problem, sdfg::TensorId tensor);
+// Of the tensors of the logical graph, as if none were computed.
+std::vector<ElementDomain> DomainsOf(const lineage::Problem& problem);
 
 }  // namespace planproof::shape_reduction
 

@@ -263,9 +263,10 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
     // Where gradients are added up, those of closed branches are zero.
     if (!open && total) closed.insert(branch.inner.begin(), branch.inner.end());
   }
-  const bool large = attempt % 2 == 1;   // what branches are added to
-  const bool fresh = attempt % 4 < 2;    // the optimizer's state is zero: gradients show undamped
-  const bool sparse = attempt % 4 != 3;  // real inputs are zero at most positions
+  const bool large = attempt % 2 == 1;    // what branches are added to
+  const bool fresh = attempt % 4 < 2;     // the optimizer's state is zero: gradients show undamped
+  const bool sparse = attempt % 4 != 3;   // real inputs are zero at most positions
+  const bool compare = attempt % 4 == 3;  // integers with which operators compare
   std::vector<BlockTensorPtr<double>> result(graph.tensors.size());
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
     const TensorId id = static_cast<TensorId>(t);
@@ -298,7 +299,7 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
           value = edges->second[random() % edges->second.size()];
         }
         value = std::clamp(value, low, high - 1);
-        if (attempt % 2 == 1 && !compared.empty() && random() % 4 == 0) {
+        if (compare && !compared.empty() && random() % 4 == 0) {
           value = compared[random() % compared.size()];
         }
         chosen->ints.push_back(value);

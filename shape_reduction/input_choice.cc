@@ -66,14 +66,14 @@ bool InputChooser::Untied(TensorId id, size_t dim) const {
 }
 
 bool InputChooser::IsDeclared(TensorId id, lineage::Problem::InputPremise::Kind kind) const {
-  return std::any_of(problem_.premises.begin(), problem_.premises.end(),
-                     [&](const lineage::Problem::InputPremise& premise) {
-                       return premise.tensor == id && premise.kind == kind;
-                     });
+  return (declared_[id] >> static_cast<int>(kind) & 1) != 0;
 }
 
 InputChooser::InputChooser(const lineage::Problem& problem, ProgramCache* programs)
-    : problem_(problem), ranges_(problem, programs) {
+    : problem_(problem), ranges_(problem, programs), declared_(problem.logical.tensors.size(), 0) {
+  for (const lineage::Problem::InputPremise& premise : problem.premises) {
+    declared_[premise.tensor] |= 1u << static_cast<int>(premise.kind);
+  }
   FindBounds();
   FindFanIns(programs);
   FindLiterals();
@@ -405,15 +405,15 @@ void InputChooser::MeetPremises(TensorId id, double scale, Random* random,
     const int64_t row = result->dims.back()->blocks();
     for (int64_t k = 0; k < count; k += std::max<int64_t>(row, 1)) result->values[k] = 1;
   }
-  for (const lineage::Problem::InputPremise& premise : problem_.premises) {
-    if (premise.tensor != id) continue;
-    for (int64_t k = 0; k < count; ++k) {
-      double& value = result->values[k];
-      if (premise.kind == Kind::kPositive) value = value == 0 ? scale : std::fabs(value);
-      if (premise.kind == Kind::kNonNegative) value = std::fabs(value);
-      if (premise.kind == Kind::kNonZero && value == 0) value = scale;
-      if (premise.kind == Kind::kNoTie) value += std::exp2(-10) * scale * static_cast<double>(k);
-    }
+  if (declared_[id] == 0) return;
+  const bool positive = IsDeclared(id, Kind::kPositive), untied = IsDeclared(id, Kind::kNoTie);
+  const bool nonzero = positive || IsDeclared(id, Kind::kNonZero);
+  const bool nonnegative = positive || IsDeclared(id, Kind::kNonNegative);
+  for (int64_t k = 0; k < count; ++k) {
+    double& value = result->values[k];
+    if (nonnegative) value = std::fabs(value);
+    if (nonzero && value == 0) value = scale;
+    if (untied) value += std::exp2(-10) * scale * static_cast<double>(k);
   }
 }
 

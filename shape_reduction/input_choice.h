@@ -90,7 +90,8 @@ class InputChooser {
   // By extent: of the plan's inputs; of these and of all produced and required tensors.
   std::map<int64_t, std::set<int64_t>> bounds_, all_bounds_;
   const InputRanges ranges_;
-  std::vector<double> fan_in_;  // by logical tensor
+  std::vector<uint32_t> declared_;  // by logical tensor: kinds of premises, as bits
+  std::vector<double> fan_in_;      // by logical tensor
   std::vector<double> literals_;
   // Dimensions of logical inputs whose elements a top-k choice compares.
   std::set<std::pair<sdfg::TensorId, size_t>> ranked_;

@@ -71,14 +71,13 @@ std::string UnmetPremise(const lineage::Problem& problem,
   const auto not_met = [&](sdfg::TensorId id) {
     return "a premise on " + problem.logical.tensors[id].name + " is not met by the inputs tried";
   };
+  const std::vector<ElementDomain> domains = DomainsOf(problem);
   for (size_t id = 0; id < inputs.size(); ++id) {
     if (inputs[id] == nullptr) continue;
-    const sdfg::TensorId tensor = static_cast<sdfg::TensorId>(id);
-    const ElementDomain domain = DomainOf(problem, tensor);
-    if (domain.IsEmpty()) {
+    if (domains[id].IsEmpty()) {
       return "no element of " + problem.logical.tensors[id].name + " meets its premises";
     }
-    if (!HasType(domain, *inputs[id])) return not_met(tensor);
+    if (!HasType(domains[id], *inputs[id])) return not_met(static_cast<sdfg::TensorId>(id));
   }
   for (const Premise& premise : problem.premises) {
     const auto& tensor = inputs[premise.tensor];

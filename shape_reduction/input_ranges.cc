@@ -43,14 +43,6 @@ void Narrow(std::pair<int64_t, int64_t> by, std::pair<int64_t, int64_t>* range) 
   range->second = std::min(range->second, by.second);
 }
 
-bool HasRange(const lineage::Problem& problem, TensorId tensor) {
-  return std::any_of(problem.premises.begin(), problem.premises.end(),
-                     [tensor](const lineage::Problem::InputPremise& premise) {
-                       return premise.tensor == tensor &&
-                              premise.kind == lineage::Problem::InputPremise::Kind::kIntegerRange;
-                     });
-}
-
 }  // namespace
 
 // From the operators' reads and conditions back to what they read, through what copies, shifts or
@@ -109,14 +101,19 @@ InputRanges::InputRanges(const lineage::Problem& problem, ProgramCache* programs
   const sdfg::Graph& graph = problem.logical;
   const Asked asked = FindAsked(programs);
   const std::vector<ComparedValues> compared = FindComparedValues(problem);
-  domains_.resize(graph.tensors.size());
+  domains_ = DomainsOf(problem);
+  std::vector<char> ranged(graph.tensors.size(), 0);
+  for (const lineage::Problem::InputPremise& premise : problem.premises) {
+    if (premise.kind == lineage::Problem::InputPremise::Kind::kIntegerRange) {
+      ranged[premise.tensor] = 1;
+    }
+  }
   usual_.assign(graph.tensors.size(), {0, kDefaultRange});
   integers_.resize(graph.tensors.size());
   reals_.resize(graph.tensors.size());
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
     if (graph.tensors[t].producer != sdfg::kNone) continue;
     ElementDomain& domain = domains_[t];
-    domain = DomainOf(problem, static_cast<TensorId>(t));
     if (domain.kind == ElementDomain::Kind::kReal) {
       reals_[t].assign(compared[t].reals.begin(), compared[t].reals.end());
       continue;
@@ -129,7 +126,7 @@ InputRanges::InputRanges(const lineage::Problem& problem, ProgramCache* programs
     const bool indexes = usual != kAny;
     Narrow({domain.low, domain.high}, &usual);
     if (usual.first >= usual.second) usual = {domain.low, domain.high};
-    if (!indexes && !HasRange(problem, static_cast<TensorId>(t))) {
+    if (!indexes && !ranged[t]) {
       usual.first = domain.Nearest(0);
       usual.second = std::min(domain.high, usual.first + kDefaultRange);
     }

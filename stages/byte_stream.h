@@ -92,7 +92,8 @@ class ByteReader {
   // A length of so many pieces of at least `size` bytes each.
   bool Length(size_t size, size_t* n) {
     int64_t v;
-    if (!Eight(&v) || v < 0 || static_cast<uint64_t>(v) > (bytes_.size() - at_) / size) return false;
+    if (!Eight(&v) || v < 0 || static_cast<uint64_t>(v) > (bytes_.size() - at_) / size)
+      return false;
     *n = static_cast<size_t>(v);
     return true;
   }

@@ -1,5 +1,5 @@
-// What a search for a counterexample and its diagnosis found, as bytes, for the way from a worker to
-// its parent.
+// What a search for a counterexample and its diagnosis found, as bytes, for the way from a worker
+// to its parent.
 #ifndef PLANPROOF_STAGES_WITNESS_BYTES_H_
 #define PLANPROOF_STAGES_WITNESS_BYTES_H_
 
