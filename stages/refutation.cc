@@ -13,7 +13,6 @@
 #include "stages/explanation.h"
 #include "stages/process_pool.h"
 #include "stages/witness_bytes.h"
-#include "stages/worker_process.h"
 
 namespace planproof::stages {
 
@@ -114,16 +113,14 @@ std::vector<TaskOutcome> RunAside(const VerifyOptions& options, const std::vecto
   limits.jobs = 1;
   limits.memory_limit_mb = options.memory_limit_mb;
   limits.stop = options.stop;
+  limits.processor_time_of = limit;
   limits.timeout_of = [&](int k) { return kBusy * limit(k); };
   limits.while_waiting = [&] {
     if (options.progress && done < tasks.size()) options.progress({tasks[done].name});
   };
   const PoolUsage usage = RunInWorkers(
       static_cast<int>(tasks.size()), limits,
-      [&](int k) {
-        LimitProcessorTime(limit(k));
-        return tasks[static_cast<size_t>(k)].work();
-      },
+      [&](int k) { return tasks[static_cast<size_t>(k)].work(); },
       [&](int k, TaskOutcome outcome) {
         outcomes[static_cast<size_t>(k)] = std::move(outcome);
         ++done;
@@ -197,7 +194,8 @@ bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const
   }
   const size_t warnings = result->warnings.size();
   const Witness witness = SearchAndExplain(
-      problem, options, table, outcomes, 2 * search.time_budget_s + kConfirmSeconds,
+      problem, options, table, outcomes,
+      2 * search.time_budget_s + std::min(kConfirmSeconds, options.stage_timeout_s),
       [&] { return FindWitness(problem, table, outcomes, search, options.stage_timeout_s); },
       /*values_right=*/false, result);
   *undefined_seen = witness.undefined_seen;
@@ -244,10 +242,10 @@ bool RefuteUndefined(const lineage::Problem& problem, const VerifyOptions& optio
 
 bool HasFiniteSample(const lineage::Problem& problem, const VerifyOptions& options,
                      Result* result) {
+  const double seconds = std::min(kSampleSeconds, options.stage_timeout_s);
   const Aside searching{
-      "search for a sample", kSampleSeconds, [&] {
-        return ToBytes(shape_reduction::FindSample(problem, kSampleAttempts, kSampleSeconds));
-      }};
+      "search for a sample", seconds,
+      [&] { return ToBytes(shape_reduction::FindSample(problem, kSampleAttempts, seconds)); }};
   const std::vector<TaskOutcome> done = RunAside(options, {searching}, result);
   Sample sample;
   if (!Take(done[0], "the search for a sample", options, &sample, result)) {

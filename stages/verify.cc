@@ -121,10 +121,11 @@ class Verification {
     AddAssumptions(problem_, cone, &result_);
     ClaimTable table(problem_, cone);
     Relations relations(problem_);
-    InferLogicalSigns(problem_, &relations);
-    result_.time_s.cut = Since(cut_start);
-
     Rounds rounds(problem_, options_, &table, &relations);
+    const std::string missing = InferLogicalSignsInWorker(problem_, rounds.Limits(), &relations);
+    if (!missing.empty() && !rounds.Interrupted())
+      result_.warnings.push_back(absl::StrCat("signs of logical tensors are not known: ", missing));
+    result_.time_s.cut = Since(cut_start);
     proved_ = smt_ ? DecideBySmt(problem_, options_, &table, relations, &rounds, &result_)
                    : rounds.First() && rounds.RequiredProved();
     result_.cache.used = rounds.memory_use().used;
@@ -186,7 +187,7 @@ class Verification {
           open->push_back({.claim = c, .condition = condition});
       }
     }
-    for (OpenCondition& condition : OpenConditions(problem_, relations))
+    for (OpenCondition& condition : OpenConditions(problem_, rounds->Limits(), relations))
       open->push_back(std::move(condition));
     if (open->empty()) return;
     const bool never = std::any_of(open->begin(), open->end(),
@@ -240,7 +241,8 @@ class Verification {
     }
     need_sample_ = !premises.empty() || !conditions.empty() || !DeclaredHoldTogether(problem_);
     if (proved_) {
-      ImpliedPremises implied = CollectImplied(problem_, table, rounds.outcomes(), relations);
+      ImpliedPremises implied =
+          CollectImplied(problem_, table, rounds.outcomes(), rounds.Limits(), relations);
       premises.insert(implied.texts.begin(), implied.texts.end());
       // What could not be listed might clash with the rest.
       need_sample_ |= implied.need_sample || !implied.complete;

@@ -26,10 +26,6 @@ inline constexpr int kOutOfMemoryExit = 86;
                              const std::function<std::string(int)>& work,
                              const std::function<std::string(int)>& task_name);
 
-// In a worker: from here on this process may use so much processor time (in whole seconds, rounded
-// up); then a signal ends it.
-void LimitProcessorTime(double seconds);
-
 }  // namespace planproof::stages
 
 #endif  // PLANPROOF_STAGES_WORKER_PROCESS_H_
