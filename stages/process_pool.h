@@ -25,14 +25,15 @@ struct StopRequest {
   std::atomic<bool> watched = false;  // somebody looks at `requested` soon
 };
 
-// Looks at a request (or at none) while it lives.
+// Looks at a request (or at none) while it lives; inside another one, too.
 class StopWatch {
  public:
-  explicit StopWatch(StopRequest* request) : request_(request) {
+  explicit StopWatch(StopRequest* request)
+      : request_(request), watched_before_(request != nullptr && request->watched) {
     if (request_ != nullptr) request_->watched = true;
   }
   ~StopWatch() {
-    if (request_ != nullptr) request_->watched = false;
+    if (request_ != nullptr) request_->watched = watched_before_;
   }
   StopWatch(const StopWatch&) = delete;
   StopWatch& operator=(const StopWatch&) = delete;
@@ -40,6 +41,7 @@ class StopWatch {
 
  private:
   StopRequest* request_;
+  const bool watched_before_;
 };
 
 // The reason why tasks fail when a stop was requested.

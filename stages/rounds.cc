@@ -283,7 +283,7 @@ bool Rounds::First() {
 bool Rounds::Continue(int max_rounds, int64_t term_budget, double seconds) {
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-  for (int round = 0; round < max_rounds; ++round) {
+  for (int round = 0; round < max_rounds && !Interrupted(); ++round) {
     std::unordered_set<TensorId> released;
     for (size_t c = 0; c < outcomes_.size(); ++c) {
       const TensorId t = table_.claims()[c].parallel;

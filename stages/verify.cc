@@ -12,6 +12,7 @@
 #include "stages/expected_schedule.h"
 #include "stages/logical_signs.h"
 #include "stages/premises.h"
+#include "stages/process_pool.h"
 #include "stages/refutation.h"
 #include "stages/rounds.h"
 #include "stages/schedule_check.h"
@@ -80,6 +81,7 @@ class Verification {
       : problem_(problem), options_(options), smt_(options.engine == Engine::kSmt) {}
 
   Result Run() {
+    const StopWatch watch(options_.stop);
     result_.engine = options_.engine == Engine::kHybrid ? "hybrid"
                      : options_.engine == Engine::kSmt  ? "smt"
                                                         : "audit";
@@ -102,6 +104,12 @@ class Verification {
       result_.violations.push_back(std::move(v));
     } else {
       result_.violations = StaticViolations(problem_, options_);
+    }
+    if (result_.violations.empty() && Stopped()) {
+      Violation v;
+      v.kind = "interrupted";
+      v.message = "interrupted before any class was decided";
+      result_.violations.push_back(std::move(v));
     }
     if (result_.violations.empty() && problem_.required.empty()) {
       Violation v;
@@ -144,7 +152,8 @@ class Verification {
     result_.outputs.claimed = static_cast<int64_t>(problem_.required.size());
     CountOperators(problem_, cone, proved_, &result_);
     Conclude(table, rounds, conditions);
-    if (options_.engine == Engine::kAudit || (!smt_ && !options_.dump_smt_directory.empty())) {
+    const bool audit = options_.engine == Engine::kAudit;
+    if (audit || (!smt_ && !options_.dump_smt_directory.empty() && !Stopped())) {
       Audit(problem_, options_, table, relations, rounds, &result_);
     }
     double& total = result_.peak_rss_mb.total;
@@ -163,12 +172,13 @@ class Verification {
     });
     if (!smt_ && failed > 0 && failed <= kFewFailures)
       proved_ = rounds->Continue(2, kQuickTermBudget, 2);
-    const bool explain = !proved_ && failed > 0 && options_.explain;
+    const bool explain = !proved_ && failed > 0 && options_.explain && !Stopped();
     bool undefined_seen = false;
     if (explain) refuted_ = Refute(problem_, options_, table, first, &result_, &undefined_seen);
+    if (Stopped()) return;
     if (!smt_ && explain && !refuted_ && failed <= kFewFailures)
       proved_ = rounds->OpenDifferences(at_first, options_.stage_timeout_s);
-    if (!smt_ && explain && !refuted_ && !proved_)
+    if (!smt_ && explain && !refuted_ && !proved_ && !Stopped())
       proved_ = rounds->Continue(16, ClaimLimits{}.term_budget, options_.stage_timeout_s);
     if (undefined_seen && !proved_ && !refuted_ && !rounds->Interrupted()) {
       refuted_ = RefuteUndefined(problem_, options_, table, rounds->outcomes().Each(),
@@ -189,7 +199,8 @@ class Verification {
     }
     for (OpenCondition& condition : OpenConditions(problem_, rounds->Limits(), relations))
       open->push_back(std::move(condition));
-    if (open->empty()) return;
+    if (Stopped()) proved_ = false;  // not everything was looked at, perhaps
+    if (open->empty() || Stopped()) return;
     const bool never = std::any_of(open->begin(), open->end(),
                                    [](const OpenCondition& o) { return o.condition.never; });
     if (options_.accept_restrictions && !never) return;
@@ -271,11 +282,14 @@ class Verification {
         result_.verdict = Verdict::kUnknown;
     } else {
       result_.verdict = Verdict::kUnknown;
-      if (rounds.Interrupted()) ListInterrupted(!options_.stores.empty(), &result_);
+      if (Stopped()) ListInterrupted(table, rounds, !options_.stores.empty(), &result_);
       ListRestricted(problem_, table, conditions, &result_);
       if (conditions.empty()) ListUndecided(problem_, table, rounds, &result_);
     }
   }
+
+  // What is known then is reported, and nothing more is looked for.
+  bool Stopped() const { return options_.stop != nullptr && options_.stop->requested; }
 
   const lineage::Problem& problem_;
   const VerifyOptions& options_;

@@ -39,7 +39,8 @@ std::string DividingPlan(const std::string& factor) {
     "plan": {"mesh": {"dp": 2}, "programs": [{"inputs": {"x": {"0": "dp"}, "z": {"0": "dp"}},
       "operators": [
         {"op": "mul", "in": ["x", "x"], "out": "square"},
-        {"op": "add", "in": ["square", )" + factor + R"(], "out": "sum"},
+        {"op": "add", "in": ["square", )" + factor +
+                                            R"(], "out": "sum"},
         {"op": "rsqrt", "in": "sum", "out": "root"},
         {"op": "div", "in": ["x", "z"], "out": "part"},
         {"op": "mul", "in": ["root", "part"], "out": "y"}]}]}})");
