@@ -1,28 +1,85 @@
 #include "cli/interruption.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <utility>
 
 namespace planproof::cli {
 namespace {
 
+constexpr unsigned kPatienceSeconds = 2;
+
 stages::StopRequest request;
+pid_t owner = 0;
+std::unique_ptr<LastWords> kept;
+std::atomic<const LastWords*> last_words = nullptr;
+
+// Everything below runs in signal handlers: async-signal-safe calls only.
+
+void WriteAll(int file, const std::string& text) {
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t written = write(file, text.data() + at, text.size() - at);
+    if (written <= 0) return;
+    at += static_cast<size_t>(written);
+  }
+}
+
+void SayLastWords() {
+  const LastWords* words = last_words;
+  if (words == nullptr) return;
+  if (!words->file.empty()) {
+    const int file = open(words->file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file >= 0) WriteAll(file, words->content);
+  }
+  WriteAll(STDOUT_FILENO, words->output);
+  _exit(words->exit_code);  // workers end with their parent
+}
 
 void OnSignal(int signal_number) {
-  if (request.watched && !request.requested) {
-    request.requested = true;
+  if (getpid() != owner) return;
+  if (request.requested || last_words == nullptr) {
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
     return;
   }
-  signal(signal_number, SIG_DFL);
-  raise(signal_number);
+  request.requested = true;
+  if (!request.watched) SayLastWords();
+  alarm(kPatienceSeconds);
+}
+
+void OnAlarm(int) {
+  if (getpid() == owner) SayLastWords();
+}
+
+void Install(int signal_number, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  sigaction(signal_number, &action, nullptr);
 }
 
 }  // namespace
 
-stages::StopRequest* StopOnSignals() {
-  struct sigaction action {};
-  action.sa_handler = OnSignal;
-  for (const int signal_number : {SIGINT, SIGTERM}) sigaction(signal_number, &action, nullptr);
+stages::StopRequest* StopOnSignals(LastWords words) {
+  owner = getpid();
+  SetLastWords(std::move(words));
+  Install(SIGALRM, OnAlarm);
+  for (const int signal_number : {SIGINT, SIGTERM}) Install(signal_number, OnSignal);
   return &request;
+}
+
+void SetLastWords(LastWords words) {
+  auto next = std::make_unique<LastWords>(std::move(words));
+  last_words = next.get();
+  kept = std::move(next);  // the old ones are not said any more
+}
+
+void ForgetLastWords() {
+  last_words = nullptr;
+  alarm(0);
 }
 
 void IgnoreTermination() {

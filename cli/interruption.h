@@ -1,15 +1,30 @@
-// SIGINT and SIGTERM while a plan is verified.
+// SIGINT and SIGTERM while a plan is verified: the run ends with what is known.
 #ifndef PLANPROOF_CLI_INTERRUPTION_H_
 #define PLANPROOF_CLI_INTERRUPTION_H_
+
+#include <string>
 
 #include "stages/process_pool.h"
 
 namespace planproof::cli {
 
-// While claims are decided the first signal asks the run to stop, so that it reports what it has;
-// at any other time, and the second time, the signal ends the program as usual. For the rest of the
-// program's life.
-stages::StopRequest* StopOnSignals();
+// What is printed, and how the program ends, if it is interrupted and does not report by itself in
+// time: while it reads files, or where it does not look at the request soon.
+struct LastWords {
+  std::string output;         // to standard output
+  std::string file, content;  // written to this file; empty: to none
+  int exit_code = 0;
+};
+
+// From now on the first signal asks the run to stop; if nobody looks at the request (StopWatch), or
+// no report has begun within two seconds, the last words are said. The second signal ends the
+// program as usual. Only where there are last words, and not in worker processes, which their
+// parent ends.
+stages::StopRequest* StopOnSignals(LastWords words);
+// Others, for the next part of the run.
+void SetLastWords(LastWords words);
+// The program reports now: from here on a signal ends it as usual.
+void ForgetLastWords();
 
 // For a process that works for one that leads: it stays until that one lets it go. (mpirun ends a
 // job by SIGTERM to all and waits a second before SIGKILL, but no longer than until the first one

@@ -3,7 +3,8 @@
 #define PLANPROOF_CLI_PROGRESS_BAR_H_
 
 #include <chrono>
-#include <cstdint>
+
+#include "stages/verify.h"
 
 namespace planproof::cli {
 
@@ -15,13 +16,15 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  void Update(int64_t done, int64_t total);
+  // Also says for how long the run has lasted: it is alive, whatever one claim takes.
+  void Update(const stages::Progress& progress);
   void Clear();
 
  private:
   using Clock = std::chrono::steady_clock;
   bool enabled_ = false;
   bool drawn_ = false;
+  const Clock::time_point start_ = Clock::now();
   Clock::time_point next_;
 };
 

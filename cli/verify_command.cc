@@ -87,6 +87,29 @@ bool MakeDirectory(const std::string& path) {
   return false;
 }
 
+// For a run that is interrupted while it does this.
+LastWords WordsIfInterrupted(const VerifyArguments& arguments, const std::string& doing) {
+  stages::Result result;
+  stages::Violation violation;
+  violation.kind = "interrupted";
+  violation.message = "interrupted while " + doing;
+  result.violations.push_back(std::move(violation));
+  result.verdict = stages::Verdict::kUnknown;
+  result.engine = arguments.engine;
+  LastWords words;
+  words.exit_code = stages::VerdictExitCode(result.verdict);
+  words.output = report::TextReport(result, {});
+  if (arguments.quiet) words.output.resize(words.output.find('\n') + 1);
+  if (arguments.json_file.empty()) return words;
+  words.content = report::JsonReport(result, arguments.files);
+  if (arguments.json_file == "-") {
+    words.output = std::move(words.content);
+  } else {
+    words.file = arguments.json_file;
+  }
+  return words;
+}
+
 int RunVerify(const VerifyArguments& arguments) {
   const Clock::time_point start = Clock::now();
   const std::string& dump = arguments.verify.dump_smt_directory;
@@ -109,27 +132,31 @@ int RunVerify(const VerifyArguments& arguments) {
   absl::StatusOr<ProofStores> stores;
   if (leads) stores = ProofStores::Open(arguments.stores, arguments.files);
   if (leads && !stores.ok()) return ReportError(stores.status(), arguments.files);
+  stages::StopRequest* stop = nullptr;
+  if (leads) stop = StopOnSignals(WordsIfInterrupted(arguments, "the plan was read"));
   LoadOptions load = arguments.load;
   load.collective_by_rank = arguments.collective_order == "rank";
   absl::StatusOr<lineage::Problem> problem = LoadProblem(arguments.files, load);
+  if (leads && !problem.ok()) ForgetLastWords();
   const double read_s = SecondsSince(start);
   stages::Result result;
+  const stages::StopWatch watch(stop);
   if (problem.ok()) {
+    if (leads) SetLastWords(WordsIfInterrupted(arguments, "the plan was verified"));
     ProgressBar bar;
     stages::VerifyOptions options = arguments.verify;
     options.use_classes = !arguments.no_classes;
     options.explain = !arguments.no_explain;
     options.engine = EngineNamed(arguments.engine);
     options.expect_schedule = ScheduleNamed(arguments.expect_schedule);
-    options.progress = [&bar](int64_t done, int64_t total) { bar.Update(done, total); };
+    options.progress = [&bar](const stages::Progress& progress) { bar.Update(progress); };
     options.executor = executor.get();
-    if (leads) {
-      options.stop = StopOnSignals();
-      stores->SetOptions(&options);
-    }
+    options.stop = stop;
+    if (leads) stores->SetOptions(&options);
     result = stages::Verify(*problem, options);
     if (result.served) return kSuccess;  // whoever leads reports
-    if (leads) stores->Close(!options.stop->requested, &result);
+    if (leads) ForgetLastWords();
+    if (leads) stores->Close(!stop->requested, &result);
     if (executor) {
       result.warnings.insert(result.warnings.end(), executor->warnings().begin(),
                              executor->warnings().end());

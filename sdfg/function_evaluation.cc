@@ -115,7 +115,8 @@ bool FunctionEvaluation::InputIndices(const Node& node, size_t first, TensorRef*
     Affine index;
     if (!Integer(node.args[i], &index)) return false;
     IntRange r = arena_.RangeOf(index);
-    if ((r.low < 0 || r.high >= shape[i - first]) && !GuardedInRange(index, shape[i - first])) {
+    const bool inside = r.IsBounded() && r.low >= 0 && r.high < shape[i - first];
+    if (!inside && !GuardedInRange(index, shape[i - first])) {
       e_.Fail(absl::StrCat("operator ", op_.name, " may read input ", f_.inputs[node.input].name,
                            " out of range in dimension ", i - first,
                            "; where the index is data, declare its range as a premise"));

@@ -124,6 +124,9 @@ std::optional<std::pair<size_t, Sort>> ArgumentSorts(Op op) {
   return std::nullopt;
 }
 
+// As of a tensor's elements: evaluators add and multiply indices by small numbers in 64 bits.
+constexpr int64_t kMaxExtent = int64_t{1} << 60;
+
 class Checker {
  public:
   explicit Checker(const IndexFunction& function) : f_(function) {}
@@ -155,6 +158,11 @@ class Checker {
     for (const IndexVariable& var : f_.vars) {
       if (var.extent < 0)
         return Error(absl::StrCat("index ", var.name, " has extent ", var.extent));
+      if (var.extent > kMaxExtent) {
+        return absl::ResourceExhaustedError(absl::StrCat("operator ", f_.operator_name, ": index ",
+                                                         var.name, " has extent ", var.extent,
+                                                         "; at most 2^60 is supported"));
+      }
     }
     owner_.assign(f_.vars.size(), -1);
     for (size_t o = 0; o < f_.outputs.size(); ++o) {

@@ -120,8 +120,14 @@ bool SymbolicEvaluator::DivMod(const Affine& e, int64_t divisor, Affine* quotien
       IntRange rs = arena_.RangeOf(s);
       if (rs.low == rs.high) continue;
       IntRange rest = arena_.RangeOf(v - Affine::Of(s, c));
-      int64_t boundary = solver::FloorDiv(rest.low + c * rs.low, divisor) * divisor + divisor;
-      int64_t at = solver::CeilDiv(boundary - rest.low, c);
+      int64_t least, boundary, at;
+      if (__builtin_mul_overflow(c, rs.low, &least) ||
+          __builtin_add_overflow(least, rest.low, &least) ||
+          __builtin_mul_overflow(solver::FloorDiv(least, divisor) + 1, divisor, &boundary) ||
+          __builtin_sub_overflow(boundary, rest.low, &at)) {
+        continue;
+      }
+      at = solver::CeilDiv(at, c);
       if (at > rs.low && at <= rs.high) {
         RequestCut(s, at);
         return false;

@@ -86,6 +86,7 @@ class BlockEvaluator {
   V AnyElement(const BlockTensor<V>& input) const;
   void Boolean(const Node& node, Array* out);
   void Select(const Node& node, Array* out);
+  void SelectInteger(const Node& node, Array* out);
   absl::Status Contract(const Array& a, const Array& b, VarMask out_mask, Array* out);
   absl::Status SumNode(ExprId id, Array* out);
   void ReduceExtreme(const Node& node, Array* out);
@@ -99,10 +100,7 @@ class BlockEvaluator {
   Array Take(ExprId id);
   void SelectInteger(const Node& node, Array* out);
   static int64_t WholeNumber(const V& value);
-  bool IsInteger(ExprId id) const {
-    const Node& node = program_.nodes[id];
-    return node.op <= Op::kIntElement || (node.op == Op::kOpaque && node.int_valued);
-  }
+  bool IsInteger(ExprId id) const { return program_.integer[id] != 0; }
   void Store(BlockTensor<V>* output);
 
   const ScalarProgram& program_;

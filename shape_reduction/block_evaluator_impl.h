@@ -220,7 +220,7 @@ absl::Status BlockEvaluator<D>::Evaluate(ExprId id) {
       Map(node, &out, [](const V& a) { return D::Abs(a); });
       break;
     case Op::kSelect:
-      if (arrays_[node.args[1]].r.empty() || arrays_[node.args[2]].r.empty()) {
+      if (IsInteger(id)) {
         SelectInteger(node, &out);
       } else {
         Select(node, &out);
@@ -311,6 +311,7 @@ void BlockEvaluator<D>::Select(const Node& node, Array* out) {
                  });
 }
 
+// Integers are known or not: where it is not decided which of two, the result is not.
 template <typename D>
 void BlockEvaluator<D>::SelectInteger(const Node& node, Array* out) {
   const Array& c = arrays_[node.args[0]];

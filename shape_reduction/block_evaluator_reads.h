@@ -60,12 +60,16 @@ std::vector<int64_t> BlockEvaluator<D>::Offsets(const Node& node, VarMask* mask)
   for (size_t d = node.args.size(); d-- > 0;) {
     const Array& arg = arrays_[node.args[d]];
     const DimPartition& dim = *input.dims[d];
+    // What is read outside is not defined, and only matters where it is not selected. Where indices
+    // alone decide that, it was checked that nothing outside is selected: 0 does, also where
+    // enclosures leave the selection open.
+    const int64_t outside = program_.from_data[node.args[d]] ? kBadIndex : kOutside;
     std::vector<int64_t> part(arg.i.size());
     for (size_t k = 0; k < part.size(); ++k) {
       const int64_t index = arg.i[k];
       part[k] = index == kInvalidInt                 ? kBadIndex
                 : index == kUnknownInt               ? kAnyIndex
-                : index < 0 || index >= dim.extent() ? kOutside
+                : index < 0 || index >= dim.extent() ? outside
                                                      : dim.BlockOf(index) * stride;
     }
     stride *= dim.blocks();

@@ -8,6 +8,7 @@
 
 #include "shape_reduction/domain_interval.h"
 #include "shape_reduction/domain_mpfi.h"
+#include "shape_reduction/input_premises.h"
 #include "shape_reduction/problem_evaluation.h"
 
 namespace planproof::shape_reduction {
@@ -34,7 +35,7 @@ typename D::Value ElementAt(const BlockTensor<typename D::Value>& tensor,
   const int64_t offset = tensor.Offset(index);
   if (!tensor.int_valued) return tensor.values[offset];
   const int64_t value = tensor.ints[offset];
-  return value == kInvalidInt ? D::Invalid() : D::FromInt(value);
+  return IsKnownInt(value) ? D::FromInt(value) : D::Invalid();
 }
 
 // The enclosures of one element, both graphs evaluated.
@@ -163,6 +164,8 @@ Enclosures ConfirmDifference(const lineage::Problem& problem, const std::vector<
   options.deadline = deadline;
   Enclosures result;
   *which = 0;
+  result.message = UnmetPremise(problem, inputs);
+  if (!result.message.empty()) return result;
   if (bits <= kDoubleBits) {
     result = Enclose<IntervalDomain>(problem, spots, inputs, proved, options, programs, which);
   } else {

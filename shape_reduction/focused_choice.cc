@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <numeric>
 
 namespace planproof::shape_reduction {
@@ -18,14 +17,8 @@ constexpr int64_t kPositions = 3;  // that are told apart in a dimension with co
 // the enclosures of means over what they see grow with that.
 constexpr int64_t kMostKeys = 16;
 constexpr int64_t kShortSequence = 8;  // all positions are
-constexpr int kBranchDepth = 8;        // operators between a branch's last parameter and its end
-constexpr size_t kBranchOperators = 256;
-constexpr size_t kHub = 32;  // tensors with more consumers connect everything
-constexpr int kNear = 5;     // operators from the place: parameters of their own values
-constexpr int kFar = 64;
-constexpr size_t kOpenBranches = 3;  // of the first attempt
-constexpr int kNearBranch = 24;      // operators
-constexpr size_t kMostMentioned = 4;
+constexpr int kNear = 5;               // operators from the place: parameters of their own values
+constexpr size_t kOpenBranches = 3;    // of the first attempt
 constexpr size_t kMostParts = 64;
 // What an open branch adds is scaled down: at positions that are not told apart its enclosure is
 // wide, and must not reach the exponentials of later layers.
@@ -46,60 +39,6 @@ constexpr double kRankStep = 8;
 uint64_t Mix(uint64_t a, uint64_t b) {
   uint64_t z = (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdu;
   return z ^ (z >> 32);
-}
-
-// The expression is zero wherever the elements of input `input` are.
-bool Vanishes(const sdfg::IndexFunction& function, sdfg::ExprId root, int input) {
-  std::vector<char> zero(function.nodes.size(), 0);
-  for (sdfg::ExprId id = 0; id <= root; ++id) {
-    const sdfg::Node& node = function.nodes[id];
-    const auto arg = [&](size_t k) { return zero[node.args[k]] != 0; };
-    switch (node.op) {
-      case Op::kElement:
-        zero[id] = node.input == input;
-        break;
-      case Op::kMul:
-        zero[id] = arg(0) || arg(1);
-        break;
-      case Op::kAdd:
-      case Op::kMax:
-      case Op::kMin:
-        zero[id] = arg(0) && arg(1);
-        break;
-      case Op::kDiv:
-      case Op::kNeg:
-      case Op::kAbs:
-      case Op::kSum:
-        zero[id] = arg(0);
-        break;
-      case Op::kSelect:
-        zero[id] = arg(1) && arg(2);
-        break;
-      case Op::kReal:
-        zero[id] = node.real.IsZero();
-        break;
-      default:
-        break;
-    }
-  }
-  return zero[root] != 0;
-}
-
-// By tensor: the least number of operators by which it is computed from the place; -1: it is not.
-std::vector<int> Downstream(const sdfg::Graph& graph, TensorId place) {
-  std::vector<int> distance(graph.tensors.size(), -1);
-  distance[place] = 0;
-  for (const sdfg::Operator& op : graph.operators) {
-    int least = -1;
-    for (TensorId id : op.inputs) {
-      if (distance[id] >= 0 && (least < 0 || distance[id] < least)) least = distance[id];
-    }
-    if (least < 0) continue;
-    for (TensorId id : op.outputs) {
-      if (id != sdfg::kNone && distance[id] < 0) distance[id] = least + 1;
-    }
-  }
-  return distance;
 }
 
 // Calls visit(input, extent of a logical dimension, its map) for every input of the parallel graph
@@ -220,163 +159,6 @@ void FocusedChooser::FindCompared(ProgramCache* programs) {
   }
 }
 
-// Parameters that make the tensor zero if they are, and others (inner) that make zero what these
-// are multiplied with.
-bool FocusedChooser::Close(TensorId end, int depth, std::set<TensorId>* parameters,
-                           std::set<TensorId>* inner) const {
-  const sdfg::Graph& graph = problem_.logical;
-  const OperatorId producer = graph.tensors[end].producer;
-  if (producer == sdfg::kNone || depth == 0) return false;
-  const sdfg::Operator& op = graph.operators[producer];
-  const sdfg::IndexFunction& function = *op.function;
-  const sdfg::ExprId body = function.outputs[graph.tensors[end].producer_output].body;
-  for (size_t i = op.inputs.size(); i-- > 0;) {
-    if (graph.tensors[op.inputs[i]].role == sdfg::TensorRole::kParameter &&
-        Vanishes(function, body, static_cast<int>(i))) {
-      parameters->insert(op.inputs[i]);
-      for (size_t j = 0; inner != nullptr && j < op.inputs.size(); ++j) {
-        if (j == i || !Vanishes(function, body, static_cast<int>(j))) continue;
-        if (Close(op.inputs[j], kBranchDepth, inner, nullptr)) break;
-      }
-      return true;
-    }
-  }
-  if (function.nodes[body].op == Op::kAdd && op.inputs.size() == 2) {
-    return Close(op.inputs[0], depth - 1, parameters, inner) &&
-           Close(op.inputs[1], depth - 1, parameters, inner);
-  }
-  for (size_t i = 0; i < op.inputs.size(); ++i) {
-    if (Vanishes(function, body, static_cast<int>(i)) &&
-        Close(op.inputs[i], depth - 1, parameters, inner)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-void FocusedChooser::FindBranches() {
-  const sdfg::Graph& graph = problem_.logical;
-  // Whether `from` is computed from `to`.
-  const auto depends = [&](TensorId from, TensorId to) {
-    const OperatorId earliest = graph.tensors[to].producer;
-    std::vector<TensorId> work = {from};
-    std::set<OperatorId> seen;
-    while (!work.empty() && seen.size() < kBranchOperators) {
-      const TensorId t = work.back();
-      work.pop_back();
-      if (t == to) return true;
-      const OperatorId producer = graph.tensors[t].producer;
-      if (producer <= earliest || !seen.insert(producer).second) continue;
-      const auto& inputs = graph.operators[producer].inputs;
-      work.insert(work.end(), inputs.begin(), inputs.end());
-    }
-    return false;
-  };
-  for (const sdfg::Operator& op : graph.operators) {
-    if (op.inputs.size() != 2 || op.outputs[0] == sdfg::kNone || backward_[op.outputs[0]]) continue;
-    const sdfg::IndexFunction& function = *op.function;
-    const sdfg::Node& body = function.nodes[function.outputs[0].body];
-    if (body.op != Op::kAdd || function.nodes[body.args[0]].op != Op::kElement ||
-        function.nodes[body.args[1]].op != Op::kElement) {
-      continue;
-    }
-    for (const size_t k : {1, 0}) {
-      Branch branch{op.inputs[k], {}, {}};
-      if (!depends(branch.end, op.inputs[1 - k])) continue;
-      if (!Close(branch.end, kBranchDepth, &branch.parameters, &branch.inner)) continue;
-      branches_.push_back(std::move(branch));
-      break;
-    }
-  }
-}
-
-// Tensors of the forward pass from which it can be said which branch the place belongs to: itself,
-// or what the gradient there is computed from.
-std::vector<TensorId> FocusedChooser::ForwardAnchors(TensorId place) const {
-  const sdfg::Graph& graph = problem_.logical;
-  if (!backward_[place]) return {place};
-  std::vector<TensorId> level = {place}, anchors;
-  std::set<TensorId> seen = {place};
-  for (int depth = 0; depth < kNearBranch && anchors.empty() && !level.empty(); ++depth) {
-    std::vector<TensorId> next;
-    for (TensorId id : level) {
-      if (graph.tensors[id].producer == sdfg::kNone) continue;
-      for (TensorId input : graph.operators[graph.tensors[id].producer].inputs) {
-        if (!seen.insert(input).second) continue;
-        const bool forward = !backward_[input] && graph.tensors[input].producer != sdfg::kNone;
-        if (forward && consumers_[input].size() <= kHub) anchors.push_back(input);
-        if (backward_[input] && next.size() < kHub) next.push_back(input);
-      }
-    }
-    level = std::move(next);
-  }
-  if (anchors.size() > kMostMentioned) anchors.resize(kMostMentioned);
-  return anchors;
-}
-
-// The branches to keep open: those of what the difference is made of, that into which the place
-// runs, and then those around the place, nearest first.
-std::vector<size_t> FocusedChooser::Nearest(const Focus& focus,
-                                            const std::vector<int>& distance) const {
-  std::vector<size_t> result;
-  const auto add = [&](size_t branch) {
-    if (std::find(result.begin(), result.end(), branch) == result.end()) result.push_back(branch);
-  };
-  std::vector<TensorId> places = focus.mentioned;
-  if (places.size() > kMostMentioned) places.resize(kMostMentioned);
-  places.push_back(focus.lineage.logical);
-  for (TensorId place : places) {
-    for (TensorId anchor : ForwardAnchors(place)) {
-      const std::vector<int> downstream = Downstream(problem_.logical, anchor);
-      std::pair<int, size_t> best{kNearBranch + 1, 0};
-      for (size_t b = 0; b < branches_.size(); ++b) {
-        const int d = downstream[branches_[b].end];
-        if (d >= 0) best = std::min(best, {d, b});
-      }
-      if (best.first <= kNearBranch) add(best.second);
-    }
-  }
-  std::vector<std::pair<int, size_t>> around;
-  for (size_t b = 0; b < branches_.size(); ++b) {
-    const int d = distance[branches_[b].end];
-    around.push_back({d < 0 ? kFar + 1 : d, b});
-  }
-  std::sort(around.begin(), around.end());
-  for (const auto& [d, b] : around) add(b);
-  return result;
-}
-
-std::vector<int> FocusedChooser::Distances(TensorId from) const {
-  const sdfg::Graph& graph = problem_.logical;
-  std::vector<int> distance(graph.tensors.size(), -1);
-  std::vector<char> seen(graph.operators.size(), 0);
-  std::deque<TensorId> work = {from};
-  distance[from] = 0;
-  while (!work.empty()) {
-    const TensorId t = work.front();
-    work.pop_front();
-    std::vector<OperatorId> around;
-    // From tensors without producer only at the start: what all layers read is no neighbourhood.
-    if ((t == from || graph.tensors[t].producer != sdfg::kNone) && consumers_[t].size() <= kHub) {
-      around = consumers_[t];
-    }
-    if (graph.tensors[t].producer != sdfg::kNone) around.push_back(graph.tensors[t].producer);
-    for (OperatorId o : around) {
-      const sdfg::Operator& op = graph.operators[o];
-      if (distance[t] >= kFar || op.inputs.size() > kHub || seen[o]) continue;
-      seen[o] = 1;
-      for (const auto* side : {&op.inputs, &op.outputs}) {
-        for (TensorId next : *side) {
-          if (next == sdfg::kNone || distance[next] >= 0) continue;
-          distance[next] = distance[t] + 1;
-          work.push_back(next);
-        }
-      }
-    }
-  }
-  return distance;
-}
-
 // Cuts of every extent. `place`: of some extents, the part that belongs to the focus.
 FocusedChooser::Partitions FocusedChooser::Cut(
     const Focus& focus, uint64_t attempt,
@@ -481,9 +263,10 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
     // Where gradients are added up, those of closed branches are zero.
     if (!open && total) closed.insert(branch.inner.begin(), branch.inner.end());
   }
-  const bool large = attempt % 2 == 1;   // what branches are added to
-  const bool fresh = attempt % 4 < 2;    // the optimizer's state is zero: gradients show undamped
-  const bool sparse = attempt % 4 != 3;  // real inputs are zero at most positions
+  const bool large = attempt % 2 == 1;    // what branches are added to
+  const bool fresh = attempt % 4 < 2;     // the optimizer's state is zero: gradients show undamped
+  const bool sparse = attempt % 4 != 3;   // real inputs are zero at most positions
+  const bool compare = attempt % 4 == 3;  // integers with which operators compare
   std::vector<BlockTensorPtr<double>> result(graph.tensors.size());
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
     const TensorId id = static_cast<TensorId>(t);
@@ -502,7 +285,8 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
     chosen->int_valued = sdfg::IsInteger(tensor.dtype);
     const int64_t count = chosen->Blocks();
     if (chosen->int_valued) {
-      const auto [low, high] = inputs_.IdRange(id);
+      const auto [low, high] = inputs_.ranges().Usual(id);
+      const std::vector<int64_t>& compared = inputs_.ranges().ComparedIntegers(id);
       const auto own = place.find(high);
       for (int64_t k = 0; k < count; ++k) {
         int64_t value = low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low));
@@ -514,7 +298,14 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
         if (edges != edges_.end() && random() % 2 == 0) {
           value = edges->second[random() % edges->second.size()];
         }
-        chosen->ints.push_back(std::clamp(value, low, high - 1));
+        value = std::clamp(value, low, high - 1);
+        if (compare && !compared.empty() && random() % 4 == 0) {
+          value = compared[random() % compared.size()];
+        }
+        chosen->ints.push_back(value);
+      }
+      if (!inputs_.ranges().Domain(id).IsEmpty()) {
+        inputs_.MeetRowPremises(id, &random, chosen->dims, &chosen->ints);
       }
       result[t] = std::move(chosen);
       continue;
@@ -545,7 +336,7 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
     }
     inputs_.MeetPremises(id, scale, &random, chosen.get());
     if (tensor.role != sdfg::TensorRole::kInput && tensor.shape.size() == 1 &&
-        inputs_.Untied(id, 0)) {
+        tensor.dtype != sdfg::DType::kBool && inputs_.Untied(id, 0)) {
       std::iota(chosen->values.begin(), chosen->values.end(), 0);
       for (size_t k = chosen->values.size(); k > 1; --k) {  // the same order everywhere
         std::swap(chosen->values[k - 1], chosen->values[random() % k]);

@@ -60,6 +60,8 @@ class FocusedChooser {
              std::set<sdfg::TensorId>* inner) const;
   std::vector<sdfg::TensorId> ForwardAnchors(sdfg::TensorId place) const;
   std::vector<size_t> Nearest(const Focus& focus, const std::vector<int>& distance) const;
+  // By tensor: the least number of operators by which it is computed from the place; -1: it is not.
+  static std::vector<int> Downstream(const sdfg::Graph& graph, sdfg::TensorId place);
   // By logical tensor: the number of operators between it and the place; -1: far.
   std::vector<int> Distances(sdfg::TensorId from) const;
   using Partitions = std::map<int64_t, PartitionPtr>;  // by extent

@@ -14,6 +14,14 @@ namespace {
 
 // Numbers in forms stay below this, so that sums and products of two of them do not overflow.
 constexpr int64_t kHuge = int64_t{1} << 60;
+// Bounds of what forms are compared with.
+constexpr int64_t kFar = int64_t{1} << 62;
+
+// *sum += a * b; false if it does not fit.
+bool AddProduct(int64_t a, int64_t b, int64_t* sum) {
+  int64_t product;
+  return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(*sum, product, sum);
+}
 
 int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
@@ -37,11 +45,12 @@ bool SplitTerm(const DigitTerm& t, int64_t q, const std::vector<IndexVariable>& 
   return true;
 }
 
-// Adds up terms of the same digit and joins neighbouring digits: 4 (v div 4) + v mod 4 = v.
-void MergeTerms(std::vector<DigitTerm>* terms, const std::vector<IndexVariable>& vars) {
+// Adds up terms of the same digit and joins neighbouring digits: 4 (v div 4) + v mod 4 = v. False
+// if a scale does not fit.
+bool MergeTerms(std::vector<DigitTerm>* terms, const std::vector<IndexVariable>& vars) {
   if (terms->size() < 2) {
     if (terms->size() == 1 && ((*terms)[0].scale == 0 || (*terms)[0].extent <= 1)) terms->clear();
-    return;
+    return true;
   }
   // Split overlapping digits of one variable at each other's bounds.
   for (size_t round = 0; round < 64; ++round) {
@@ -72,7 +81,7 @@ void MergeTerms(std::vector<DigitTerm>* terms, const std::vector<IndexVariable>&
   for (const DigitTerm& t : *terms) {
     if (!merged.empty() && merged.back().var == t.var && merged.back().div == t.div &&
         merged.back().extent == t.extent) {
-      merged.back().scale += t.scale;
+      if (!AddProduct(t.scale, 1, &merged.back().scale)) return false;
       if (merged.back().scale == 0) merged.pop_back();
     } else if (t.scale != 0 && t.extent > 1) {
       merged.push_back(t);
@@ -92,10 +101,11 @@ void MergeTerms(std::vector<DigitTerm>* terms, const std::vector<IndexVariable>&
       terms->push_back(t);
     }
   }
+  return true;
 }
 
 bool TooLarge(const IndexForm& e) {
-  if (e.constant > kHuge || e.constant < -kHuge) return true;
+  if (e.overflow || e.constant > kHuge || e.constant < -kHuge) return true;
   for (const DigitTerm& t : e.terms) {
     int64_t reach;
     if (__builtin_mul_overflow(t.scale, t.extent, &reach) || reach > kHuge || reach < -kHuge) {
@@ -126,21 +136,19 @@ IndexForm VariableForm(VarId var, const std::vector<IndexVariable>& vars) {
 IndexForm AddForms(const IndexForm& a, const IndexForm& b, int64_t b_scale,
                    const std::vector<IndexVariable>& vars) {
   IndexForm sum = a;
-  sum.constant += b.constant * b_scale;
+  sum.overflow |= b.overflow || !AddProduct(b.constant, b_scale, &sum.constant);
   for (DigitTerm t : b.terms) {
-    t.scale *= b_scale;
+    sum.overflow |= __builtin_mul_overflow(t.scale, b_scale, &t.scale);
     sum.terms.push_back(t);
   }
-  if (!b.terms.empty()) MergeTerms(&sum.terms, vars);
+  if (sum.overflow) return sum;
+  if (!b.terms.empty()) sum.overflow |= !MergeTerms(&sum.terms, vars);
   for (const auto& [scale, atom] : b.atoms) {
     auto same = std::find_if(sum.atoms.begin(), sum.atoms.end(),
                              [&, id = atom](const auto& x) { return x.second == id; });
-    if (same == sum.atoms.end()) {
-      sum.atoms.push_back({scale * b_scale, atom});
-    } else {
-      same->first += scale * b_scale;
-      if (same->first == 0) sum.atoms.erase(same);
-    }
+    if (same == sum.atoms.end()) same = sum.atoms.insert(same, {0, atom});
+    sum.overflow |= !AddProduct(scale, b_scale, &same->first);
+    if (same->first == 0) sum.atoms.erase(same);
   }
   return sum;
 }
@@ -149,6 +157,7 @@ bool DivideForm(const IndexForm& e, int64_t c, const std::vector<IndexVariable>&
                 IndexForm* quotient, IndexForm* remainder) {
   *quotient = IndexForm();
   *remainder = IndexForm();
+  if (e.overflow) return false;
   quotient->constant = FloorDiv(e.constant, c);
   remainder->constant = e.constant - c * quotient->constant;
   for (const auto& [scale, atom] : e.atoms) {
@@ -163,7 +172,7 @@ bool DivideForm(const IndexForm& e, int64_t c, const std::vector<IndexVariable>&
       quotient->terms.push_back(high);
       continue;
     }
-    if (t.scale > 0 && c % t.scale == 0 && t.scale * (t.extent - 1) >= c &&
+    if (t.scale > 0 && c % t.scale == 0 && t.extent - 1 >= c / t.scale &&
         SplitTerm(t, c / t.scale, vars, &high, &low)) {
       high.scale /= c;
       quotient->terms.push_back(high);
@@ -177,17 +186,17 @@ bool DivideForm(const IndexForm& e, int64_t c, const std::vector<IndexVariable>&
   if (high - shift * c >= c) return false;
   quotient->constant += shift;
   remainder->constant -= shift * c;
-  MergeTerms(&quotient->terms, vars);
-  MergeTerms(&remainder->terms, vars);
-  return true;
+  return MergeTerms(&quotient->terms, vars) && MergeTerms(&remainder->terms, vars);
 }
 
 bool FormRange(const IndexForm& e, int64_t* low, int64_t* high) {
-  *low = *high = e.constant;
+  __int128 least = e.constant, most = e.constant;
   for (const DigitTerm& t : e.terms) {
-    (t.scale > 0 ? *high : *low) += t.scale * (t.extent - 1);
+    (t.scale > 0 ? most : least) += static_cast<__int128>(t.scale) * (t.extent - 1);
   }
-  return e.atoms.empty();
+  *low = static_cast<int64_t>(std::clamp<__int128>(least, -kFar, kFar));
+  *high = static_cast<int64_t>(std::clamp<__int128>(most, -kFar, kFar));
+  return e.atoms.empty() && !e.overflow && least >= -kFar && most <= kFar;
 }
 
 IndexForm FormOf(const Node& node, ExprId id, const std::vector<IndexForm>& forms,
@@ -203,21 +212,10 @@ IndexForm FormOf(const Node& node, ExprId id, const std::vector<IndexForm>& form
     case Op::kIntAdd:
       form = AddForms(forms[node.args[0]], forms[node.args[1]], 1, vars);
       break;
-    case Op::kIntScale: {
+    case Op::kIntScale:
       if (node.value > kHuge || node.value < -kHuge) return AtomForm(id);
-      const IndexForm& arg = forms[node.args[0]];
-      int64_t unused;
-      bool overflow = __builtin_mul_overflow(arg.constant, node.value, &unused);
-      for (const DigitTerm& t : arg.terms) {
-        overflow |= __builtin_mul_overflow(t.scale, node.value, &unused);
-      }
-      for (const auto& atom : arg.atoms) {
-        overflow |= __builtin_mul_overflow(atom.first, node.value, &unused);
-      }
-      if (overflow) return AtomForm(id);
-      form = AddForms(IndexForm(), arg, node.value, vars);
+      form = AddForms(IndexForm(), forms[node.args[0]], node.value, vars);
       break;
-    }
     case Op::kIntDiv:
     case Op::kIntMod: {
       IndexForm quotient, remainder;
@@ -230,6 +228,7 @@ IndexForm FormOf(const Node& node, ExprId id, const std::vector<IndexForm>& form
     }
     case Op::kWhole:
     case Op::kIntElement:
+    case Op::kSelect:  // of integers; of reals nobody asks
       return AtomForm(id);
     case Op::kOpaque:
       return node.int_valued ? AtomForm(id) : IndexForm();
@@ -268,7 +267,15 @@ void VariablePartitions::PullCuts(const IndexForm& e, const std::vector<int64_t>
   if (e.terms.empty() || cuts.empty()) return;
   std::vector<DigitTerm> terms = e.terms;
   int64_t constant = e.constant;
-  std::vector<int64_t> points = cuts;
+  std::vector<int64_t> points;
+  int64_t least = 0, most = 0;
+  IndexForm alone = e;
+  alone.atoms.clear();
+  if (!FormRange(alone, &least, &most)) return PullExact(e);
+  for (const int64_t c : cuts) {
+    if (c > least && c <= most) points.push_back(c);  // what is left needs no more than 62 bits
+  }
+  if (points.empty()) return;
   const bool negative =
       std::all_of(terms.begin(), terms.end(), [](const DigitTerm& t) { return t.scale < 0; });
   if (negative) {  // e >= c if and only if not(-e >= 1 - c)
@@ -288,9 +295,6 @@ void VariablePartitions::PullCuts(const IndexForm& e, const std::vector<int64_t>
   IndexForm bare;
   bare.terms = terms;
   FormRange(bare, &low, &high);
-  bool matters = false;
-  for (int64_t c : points) matters |= c - constant > low && c - constant <= high;
-  if (!matters) return;
   if (!nested) {
     PullExact(bare);
     return;
@@ -344,7 +348,7 @@ void VariablePartitions::PullDigits(const IndexForm& e, const DimPartition& dim,
 
 void VariablePartitions::PullBlock(const IndexForm& e, const DimPartition& dim,
                                    const std::function<void(ExprId)>& exact_atom) {
-  int64_t low, high;
+  int64_t low = 0, high = 0;
   const bool bounded = FormRange(e, &low, &high);
   const bool inside = bounded && low >= 0 && high < dim.extent();
   if (dim.IsWhole() && inside) return;

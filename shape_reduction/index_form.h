@@ -32,18 +32,21 @@ struct IndexForm {
   int64_t constant = 0;
   std::vector<DigitTerm> terms;
   std::vector<std::pair<int64_t, sdfg::ExprId>> atoms;  // scale, expression
+  bool overflow = false;  // some number did not fit: nothing follows from the form
 
   bool IsConstant() const { return terms.empty() && atoms.empty(); }
   bool Uses(sdfg::VarId var) const;
 };
 
+// a + b_scale b.
 IndexForm AddForms(const IndexForm& a, const IndexForm& b, int64_t b_scale,
                    const std::vector<sdfg::IndexVariable>& vars);
 // Splits e = c * quotient + remainder, 0 <= remainder < c, digit by digit. False if the digits of e
 // do not split at c.
 bool DivideForm(const IndexForm& e, int64_t c, const std::vector<sdfg::IndexVariable>& vars,
                 IndexForm* quotient, IndexForm* remainder);
-// Bounds of the form's value; false if it has atoms.
+// Bounds of the form's value without its atoms, at most 2^62 in size; false if it has atoms or goes
+// beyond.
 bool FormRange(const IndexForm& e, int64_t* low, int64_t* high);
 // The form of an index variable.
 IndexForm VariableForm(sdfg::VarId var, const std::vector<sdfg::IndexVariable>& vars);

@@ -19,15 +19,12 @@ constexpr int64_t kFineExtent = 64;     // the same, in a small graph
 constexpr int64_t kFineBlocks = 16384;  // of all sources of a small graph together
 constexpr int64_t kMaxRanked = 512;     // elements of a ranked dimension that are told apart
 constexpr double kFaint = 0x1p-8;       // of parameters near zero
-constexpr int64_t kDefaultIdRange = 4;  // of an integer tensor that indexes nothing
 
 int64_t Uniform(std::mt19937_64* random, int64_t low, int64_t high) {
   // Not std::uniform_int_distribution: the same seed must give the same inputs everywhere.
   const uint64_t span = static_cast<uint64_t>(high - low) + 1;
   return low + static_cast<int64_t>((*random)() % span);
 }
-
-bool IsIntegerTensor(sdfg::DType dtype) { return sdfg::IsInteger(dtype); }
 
 }  // namespace
 
@@ -37,6 +34,7 @@ ChoiceOptions OptionsOfSeed(uint64_t seed) {
   options.max_bounds = seed % 4 == 1 ? 2 : seed % 4 == 0 ? 4 : 3;
   options.random_cuts = seed % 4 == 1 ? 0 : 1;
   options.literals = seed % 4 == 3;
+  options.compared = seed % 4 >= 2;
   options.centre = (seed & 0xffffffffu) / 4;
   if (coarse == 0 && (seed % 8 == 5 || (seed % 8 == 2 && seed > kCheapSeeds))) {
     options.fine = seed > kCheapSeeds ? kFineExtent : kShortExtent;
@@ -62,19 +60,21 @@ double InputChooser::ScaleOf(TensorId id) const {
 }
 
 bool InputChooser::Untied(TensorId id, size_t dim) const {
-  if (ranked_.count({id, dim}) != 0) return true;
-  return std::any_of(problem_.premises.begin(), problem_.premises.end(),
-                     [id](const lineage::Problem::InputPremise& premise) {
-                       return premise.tensor == id &&
-                              premise.kind == lineage::Problem::InputPremise::Kind::kNoTie;
-                     });
+  return ranked_.count({id, dim}) != 0 ||
+         IsDeclared(id, lineage::Problem::InputPremise::Kind::kNoTie);
+}
+
+bool InputChooser::IsDeclared(TensorId id, lineage::Problem::InputPremise::Kind kind) const {
+  return (declared_[id] >> static_cast<int>(kind) & 1) != 0;
 }
 
 InputChooser::InputChooser(const lineage::Problem& problem, ProgramCache* programs)
-    : problem_(problem) {
+    : problem_(problem), ranges_(problem, programs), declared_(problem.logical.tensors.size(), 0) {
+  for (const lineage::Problem::InputPremise& premise : problem.premises) {
+    declared_[premise.tensor] |= 1u << static_cast<int>(premise.kind);
+  }
   FindBounds();
   FindFanIns(programs);
-  FindIdRanges(programs);
   FindLiterals();
   FindRanked(programs);
 }
@@ -197,57 +197,6 @@ void InputChooser::FindFanIns(ProgramCache* programs) {
         fan_in_[op.inputs[input]] = moved ? fan_in_[op.outputs[k]] : fan;
       }
     }
-  }
-}
-
-// Where an integer tensor indexes a dimension, its values lie in it.
-void InputChooser::FindIdRanges(ProgramCache* programs) {
-  const sdfg::Graph& graph = problem_.logical;
-  const std::pair<int64_t, int64_t> any = {std::numeric_limits<int64_t>::min(),
-                                           std::numeric_limits<int64_t>::max()};
-  id_range_.assign(graph.tensors.size(), any);
-  auto narrow = [&](TensorId id, int64_t low, int64_t high) {
-    id_range_[id].first = std::max(id_range_[id].first, low);
-    id_range_[id].second = std::min(id_range_[id].second, high);
-  };
-  for (size_t o = graph.operators.size(); o-- > 0;) {
-    const sdfg::Operator& op = graph.operators[o];
-    for (size_t k = 0; k < op.outputs.size(); ++k) {
-      if (op.outputs[k] == sdfg::kNone) continue;
-      const ScalarProgram& program = programs->Get(graph, op, static_cast<int>(k));
-      const sdfg::Node& body = program.nodes[program.body];
-      if (body.op == Op::kIntElement) {  // copies ids
-        const auto range = id_range_[op.outputs[k]];
-        narrow(op.inputs[body.input], range.first, range.second);
-      }
-      for (const sdfg::Node& node : program.nodes) {
-        if (node.op != Op::kElement && node.op != Op::kIntElement) continue;
-        const sdfg::Tensor& read = graph.tensors[op.inputs[node.input]];
-        for (size_t d = 0; d < node.args.size(); ++d) {
-          const IndexForm& form = program.forms[node.args[d]];
-          if (form.atoms.size() != 1 || form.atoms[0].first <= 0) continue;
-          const sdfg::Node& atom = program.nodes[form.atoms[0].second];
-          if (atom.op != Op::kIntElement) continue;
-          // 0 <= scale id + rest < extent for every value of the rest.
-          IndexForm rest = form;
-          rest.atoms.clear();
-          int64_t low, high;
-          FormRange(rest, &low, &high);
-          const int64_t scale = form.atoms[0].first;
-          narrow(op.inputs[atom.input], low < 0 ? (-low + scale - 1) / scale : -(low / scale),
-                 high < read.shape[d] ? (read.shape[d] - 1 - high) / scale + 1
-                                      : -((high - read.shape[d]) / scale));
-        }
-      }
-    }
-  }
-  for (const lineage::Problem::InputPremise& premise : problem_.premises) {
-    if (premise.kind != lineage::Problem::InputPremise::Kind::kIntegerRange) continue;
-    if (premise.tensor < 0 || premise.tensor >= static_cast<TensorId>(id_range_.size())) continue;
-    narrow(premise.tensor, premise.low, premise.high);
-  }
-  for (auto& range : id_range_) {
-    if (range == any || range.first >= range.second) range = {0, kDefaultIdRange};
   }
 }
 
@@ -384,9 +333,9 @@ BlockTensorPtr<double> InputChooser::ChooseTensor(TensorId id, const ChoiceOptio
                                ? std::make_shared<const DimPartition>(DimPartition::Full(extent))
                                : partitions.at(extent));
   }
-  result->int_valued = IsIntegerTensor(tensor.dtype);
+  result->int_valued = sdfg::IsInteger(tensor.dtype);
   if (result->int_valued) {
-    ChooseIntegers(id, random, result.get(), partitions);
+    ChooseIntegers(id, options, random, result.get(), partitions);
   } else {
     ChooseReals(id, options, random, result.get());
   }
@@ -406,6 +355,7 @@ void InputChooser::ChooseReals(TensorId id, const ChoiceOptions& options, Random
     centre = literals_[options.centre % literals_.size()];
     if (Uniform(random, 0, 3) == 0) centre = -centre;
   }
+  const std::vector<double>& compared = ranges_.ComparedReals(id);
   const int64_t count = result->Blocks();
   for (int64_t k = 0; k < count; ++k) {
     double value;
@@ -424,11 +374,14 @@ void InputChooser::ChooseReals(TensorId id, const ChoiceOptions& options, Random
       const double c = literals_[Uniform(random, 0, static_cast<int64_t>(literals_.size()) - 1)];
       const double near[] = {c, -c, c + 1, c - 1, -c + 1, -c - 1};
       result->values.push_back(near[Uniform(random, 0, 5)]);
+    } else if (options.literals && !compared.empty() && Uniform(random, 0, 2) == 0) {
+      const double c = compared[Uniform(random, 0, static_cast<int64_t>(compared.size()) - 1)];
+      result->values.push_back(c + static_cast<double>(Uniform(random, -1, 1)) / 8);
     } else {
       result->values.push_back(value * scale);
     }
   }
-  if (tensor.dtype == sdfg::DType::kBool) {
+  if (ranges_.Domain(id).kind == ElementDomain::Kind::kTruth) {
     for (double& value : result->values) value = static_cast<double>(Uniform(random, 0, 1));
   }
   MeetPremises(id, scale, random, result);
@@ -438,6 +391,7 @@ void InputChooser::MeetPremises(TensorId id, double scale, Random* random,
                                 BlockTensor<double>* result) const {
   using Kind = lineage::Problem::InputPremise::Kind;
   const sdfg::Tensor& tensor = problem_.logical.tensors[id];
+  if (ranges_.Domain(id).kind == ElementDomain::Kind::kTruth) return MeetTruths(id, random, result);
   const int64_t count = result->Blocks();
   for (size_t d = 0; d < tensor.shape.size(); ++d) {
     if (ranked_.count({id, d}) == 0) continue;
@@ -446,25 +400,59 @@ void InputChooser::MeetPremises(TensorId id, double scale, Random* random,
     }
     break;
   }
-  for (const lineage::Problem::InputPremise& premise : problem_.premises) {
-    if (premise.tensor != id) continue;
-    if (premise.kind == Kind::kRowUnmasked && !result->dims.empty()) {
-      const int64_t row = result->dims.back()->blocks();
-      for (int64_t k = 0; k < count; k += std::max<int64_t>(row, 1)) result->values[k] = 1;
-    }
-    for (int64_t k = 0; k < count; ++k) {
-      double& value = result->values[k];
-      if (premise.kind == Kind::kPositive) value = value == 0 ? scale : std::fabs(value);
-      if (premise.kind == Kind::kNonNegative) value = std::fabs(value);
-      if (premise.kind == Kind::kNonZero && value == 0) value = scale;
-      if (premise.kind == Kind::kNoTie) value += std::exp2(-10) * scale * static_cast<double>(k);
+  if (IsDeclared(id, Kind::kRowUnmasked) && !result->dims.empty()) {
+    const int64_t row = result->dims.back()->blocks();
+    for (int64_t k = 0; k < count; k += std::max<int64_t>(row, 1)) result->values[k] = 1;
+  }
+  if (declared_[id] == 0) return;
+  const bool positive = IsDeclared(id, Kind::kPositive), untied = IsDeclared(id, Kind::kNoTie);
+  const bool nonzero = positive || IsDeclared(id, Kind::kNonZero);
+  const bool nonnegative = positive || IsDeclared(id, Kind::kNonNegative);
+  for (int64_t k = 0; k < count; ++k) {
+    double& value = result->values[k];
+    if (nonnegative) value = std::fabs(value);
+    if (nonzero && value == 0) value = scale;
+    if (untied) value += std::exp2(-10) * scale * static_cast<double>(k);
+  }
+}
+
+// Positive numbers become true.
+void InputChooser::MeetTruths(TensorId id, Random* random, BlockTensor<double>* result) const {
+  std::vector<int64_t> truths;
+  for (const double value : result->values) truths.push_back(value > 0 ? 1 : 0);
+  if (!ranges_.Domain(id).IsEmpty()) MeetRowPremises(id, random, result->dims, &truths);
+  result->values.assign(truths.begin(), truths.end());
+}
+
+// What is declared of rows and single elements, for whole numbers. Where it cannot be met the
+// inputs are refused later (UnmetPremise).
+void InputChooser::MeetRowPremises(TensorId id, Random* random,
+                                   const std::vector<PartitionPtr>& dims,
+                                   std::vector<int64_t>* values) const {
+  using Kind = lineage::Problem::InputPremise::Kind;
+  const ElementDomain& domain = ranges_.Domain(id);
+  for (int64_t& value : *values) value = domain.Nearest(value);
+  if (dims.empty()) return;
+  const int64_t row = std::max<int64_t>(dims.back()->blocks(), 1);
+  const bool unmasked = IsDeclared(id, Kind::kRowUnmasked), untied = IsDeclared(id, Kind::kNoTie);
+  for (auto begin = values->begin(); begin != values->end(); begin += row) {
+    if (unmasked) *begin = domain.Nearest(1);
+    if (!untied) continue;
+    // As many neighbours, in another order.
+    int64_t next =
+        std::max(std::min(*begin, domain.high - row - (domain.nonzero ? 1 : 0)), domain.low);
+    for (int64_t i = 0; i < row; ++i, ++next) {
+      if (domain.nonzero && next == 0) ++next;
+      begin[i] = next;
+      std::swap(begin[i], begin[Uniform(random, 0, i)]);
     }
   }
 }
 
-void InputChooser::ChooseIntegers(TensorId id, Random* random, BlockTensor<double>* result,
+void InputChooser::ChooseIntegers(TensorId id, const ChoiceOptions& options, Random* random,
+                                  BlockTensor<double>* result,
                                   const std::map<int64_t, PartitionPtr>& partitions) const {
-  const auto [low, high] = id_range_[id];
+  const auto [low, high] = ranges_.Usual(id);
   std::vector<int64_t> special = {low, high - 1};
   const auto edges = partitions.find(high);
   if (edges != partitions.end()) {  // block edges of the dimension that is indexed
@@ -481,14 +469,21 @@ void InputChooser::ChooseIntegers(TensorId id, Random* random, BlockTensor<doubl
       special.push_back(bound - 1);
     }
   }
+  const std::vector<int64_t>& compared = ranges_.ComparedIntegers(id);
+  const bool compare = options.compared && !compared.empty();
   const int64_t count = result->Blocks();
   for (int64_t k = 0; k < count; ++k) {
     int64_t value = Uniform(random, low, high - 1);
     const int64_t kind = Uniform(random, 0, 3);
     if (kind < 2) value = special[Uniform(random, 0, static_cast<int64_t>(special.size()) - 1)];
     if (kind == 2 && k > 0) value = result->ints[Uniform(random, 0, k - 1)];
-    result->ints.push_back(std::clamp(value, low, high - 1));
+    if (kind != 2 || k == 0) value = std::clamp(value, low, high - 1);
+    if (compare && Uniform(random, 0, 2) == 0) {
+      value = compared[Uniform(random, 0, static_cast<int64_t>(compared.size()) - 1)];
+    }
+    result->ints.push_back(value);
   }
+  if (!ranges_.Domain(id).IsEmpty()) MeetRowPremises(id, random, result->dims, &result->ints);
 }
 
 }  // namespace planproof::shape_reduction

@@ -5,7 +5,8 @@
 // plans from right ones: dimensions are cut at the shard bounds of the plan (a few of them where
 // there are many) and at random places, values are small, mixed in sign, sometimes zero or near a
 // literal of the graphs, and parameters are scaled so that contractions over thousands of equal
-// elements stay moderate. All values are exact in double precision.
+// elements stay moderate. All values are exact in double precision, and such as the element type
+// has (element_values.h).
 #ifndef PLANPROOF_SHAPE_REDUCTION_INPUT_CHOICE_H_
 #define PLANPROOF_SHAPE_REDUCTION_INPUT_CHOICE_H_
 
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "lineage/lineage.h"
+#include "shape_reduction/input_ranges.h"
 #include "shape_reduction/reduced_evaluator.h"
 
 namespace planproof::shape_reduction {
@@ -29,6 +31,7 @@ struct ChoiceOptions {
   bool derived = false;   // also at the bounds of produced and required tensors
   int64_t fine = 0;       // extents up to this are cut everywhere, where that gives few blocks
   bool literals = false;  // values near literals of the graphs
+  bool compared = false;  // integers with which operators compare (compared_values.h)
   uint64_t centre = 0;    // which literal whole tensors lie near
   bool wild = false;      // no scaling of parameters by their fan-in
   bool faint = false;     // parameters near zero, so that gradients are small: nothing is clipped
@@ -53,20 +56,22 @@ class InputChooser {
   static bool IsSource(const sdfg::Tensor& tensor);  // its value is chosen
   // The power of two by which a parameter is scaled down, so that contractions stay moderate.
   double ScaleOf(sdfg::TensorId id) const;
-  // Integers of the tensor lie in [first, second).
-  std::pair<int64_t, int64_t> IdRange(sdfg::TensorId id) const { return id_range_[id]; }
+  const InputRanges& ranges() const { return ranges_; }
   // Equal elements along the dimension may be a tie.
   bool Untied(sdfg::TensorId id, size_t dim) const;
-  // Changes the values chosen for a real tensor to meet its premises and to avoid ties.
+  // Changes the values chosen for a real tensor to meet its premises and to avoid ties; where truth
+  // values are meant, positive numbers become true.
   void MeetPremises(sdfg::TensorId id, double scale, Random* random,
                     BlockTensor<double>* tensor) const;
+  // The same for the values chosen for integers.
+  void MeetRowPremises(sdfg::TensorId id, Random* random, const std::vector<PartitionPtr>& dims,
+                       std::vector<int64_t>* values) const;
 
  private:
   using SlicesSeen = std::set<std::vector<int64_t>>;
   void FindBounds();
   void AddBounds(const sdfg::Tensor& tensor, const lineage::Lineage& lineage, SlicesSeen* seen);
   void FindFanIns(ProgramCache* programs);
-  void FindIdRanges(ProgramCache* programs);
   void FindLiterals();
   void FindRanked(ProgramCache* programs);
   int64_t BlocksIfFine(int64_t fine) const;
@@ -75,14 +80,18 @@ class InputChooser {
                                       Random* random) const;
   void ChooseReals(sdfg::TensorId id, const ChoiceOptions& options, Random* random,
                    BlockTensor<double>* tensor) const;
-  void ChooseIntegers(sdfg::TensorId id, Random* random, BlockTensor<double>* tensor,
+  bool IsDeclared(sdfg::TensorId id, lineage::Problem::InputPremise::Kind kind) const;
+  void MeetTruths(sdfg::TensorId id, Random* random, BlockTensor<double>* tensor) const;
+  void ChooseIntegers(sdfg::TensorId id, const ChoiceOptions& options, Random* random,
+                      BlockTensor<double>* tensor,
                       const std::map<int64_t, PartitionPtr>& partitions) const;
 
   const lineage::Problem& problem_;
   // By extent: of the plan's inputs; of these and of all produced and required tensors.
   std::map<int64_t, std::set<int64_t>> bounds_, all_bounds_;
-  std::vector<double> fan_in_;                         // by logical tensor
-  std::vector<std::pair<int64_t, int64_t>> id_range_;  // by logical tensor: low <= id < high
+  const InputRanges ranges_;
+  std::vector<uint32_t> declared_;  // by logical tensor: kinds of premises, as bits
+  std::vector<double> fan_in_;      // by logical tensor
   std::vector<double> literals_;
   // Dimensions of logical inputs whose elements a top-k choice compares.
   std::set<std::pair<sdfg::TensorId, size_t>> ranked_;

@@ -3,43 +3,43 @@
 #include <algorithm>
 #include <set>
 
+#include "shape_reduction/element_values.h"
+
 namespace planproof::shape_reduction {
 namespace {
 
 using Premise = lineage::Problem::InputPremise;
 using Kind = Premise::Kind;
 
-bool Holds(const Premise& premise, const BlockTensor<double>& tensor) {
-  std::vector<double> values = tensor.values;
-  if (tensor.int_valued) values.assign(tensor.ints.begin(), tensor.ints.end());
+// V: double or int64_t.
+template <typename V>
+bool Holds(const Premise& premise, const std::vector<PartitionPtr>& dims,
+           const std::vector<V>& values) {
   const auto all = [&](auto test) { return std::all_of(values.begin(), values.end(), test); };
-  const size_t row = tensor.dims.empty() ? 1 : tensor.dims.back()->blocks();
+  const size_t row = std::max<size_t>(dims.empty() ? 1 : dims.back()->blocks(), 1);
   switch (premise.kind) {
     case Kind::kPositive:
-      return all([](double x) { return x > 0; });
+      return all([](V x) { return x > 0; });
     case Kind::kNonNegative:
-      return all([](double x) { return x >= 0; });
+      return all([](V x) { return x >= 0; });
     case Kind::kNonZero:
-      return all([](double x) { return x != 0; });
+      return all([](V x) { return x != 0; });
     case Kind::kIntegerRange:
-      return all([&](double x) {
-        return x >= static_cast<double>(premise.low) && x < static_cast<double>(premise.high);
+      return all([&](V x) {
+        return x >= static_cast<V>(premise.low) && x < static_cast<V>(premise.high);
       });
     case Kind::kNoTie:
-      if (!tensor.dims.empty() && tensor.dims.back()->blocks() != tensor.dims.back()->extent()) {
-        return false;
-      }
-      for (size_t k = 0; k < values.size(); k += std::max<size_t>(row, 1)) {
+      if (!dims.empty() && dims.back()->blocks() != dims.back()->extent()) return false;
+      for (size_t k = 0; k < values.size(); k += row) {
         const auto begin = values.begin() + static_cast<int64_t>(k);
-        const std::set<double> different(begin, begin + static_cast<int64_t>(row));
+        const std::set<V> different(begin, begin + static_cast<int64_t>(row));
         if (different.size() != row) return false;
       }
       return true;
     case Kind::kRowUnmasked:
-      for (size_t k = 0; k < values.size(); k += std::max<size_t>(row, 1)) {
+      for (size_t k = 0; k < values.size(); k += row) {
         const auto begin = values.begin() + static_cast<int64_t>(k);
-        if (std::all_of(begin, begin + static_cast<int64_t>(row),
-                        [](double x) { return x == 0; })) {
+        if (std::all_of(begin, begin + static_cast<int64_t>(row), [](V x) { return x == 0; })) {
           return false;
         }
       }
@@ -48,15 +48,43 @@ bool Holds(const Premise& premise, const BlockTensor<double>& tensor) {
   return false;
 }
 
+// Whether each element is one that the tensor's type has.
+bool HasType(const ElementDomain& domain, const BlockTensor<double>& tensor) {
+  switch (domain.kind) {
+    case ElementDomain::Kind::kReal:
+      return !tensor.int_valued;
+    case ElementDomain::Kind::kTruth:
+      return !tensor.int_valued && std::all_of(tensor.values.begin(), tensor.values.end(),
+                                               [](double x) { return x == 0 || x == 1; });
+    case ElementDomain::Kind::kInteger:
+      return tensor.int_valued &&
+             std::all_of(tensor.ints.begin(), tensor.ints.end(),
+                         [&](int64_t x) { return IsKnownInt(x) && domain.Contains(x); });
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string UnmetPremise(const lineage::Problem& problem,
                          const std::vector<BlockTensorPtr<double>>& inputs) {
+  const auto not_met = [&](sdfg::TensorId id) {
+    return "a premise on " + problem.logical.tensors[id].name + " is not met by the inputs tried";
+  };
+  const std::vector<ElementDomain> domains = DomainsOf(problem);
+  for (size_t id = 0; id < inputs.size(); ++id) {
+    if (inputs[id] == nullptr) continue;
+    if (domains[id].IsEmpty()) {
+      return "no element of " + problem.logical.tensors[id].name + " meets its premises";
+    }
+    if (!HasType(domains[id], *inputs[id])) return not_met(static_cast<sdfg::TensorId>(id));
+  }
   for (const Premise& premise : problem.premises) {
     const auto& tensor = inputs[premise.tensor];
-    if (tensor != nullptr && Holds(premise, *tensor)) continue;
-    return "a premise on " + problem.logical.tensors[premise.tensor].name +
-           " is not met by the inputs tried";
+    const bool holds =
+        tensor != nullptr && (tensor->int_valued ? Holds(premise, tensor->dims, tensor->ints)
+                                                 : Holds(premise, tensor->dims, tensor->values));
+    if (!holds) return not_met(premise.tensor);
   }
   return "";
 }

@@ -62,7 +62,7 @@ class Eliminator {
       progress |= Simplify(&nest);
       nests.push_back(std::move(nest));
     }
-    if (!progress) return pool_.Add(std::move(original));
+    if (!progress || overflow_) return pool_.Add(std::move(original));
     ExprId total = sdfg::kNoExpr;
     for (const Nest& nest : nests) {
       if (nest.never) continue;
@@ -170,13 +170,16 @@ class Eliminator {
           ParseOpaqueName(node.name).base != "topk_index") {
         return false;
       }
-      const int64_t last = scale * (pool_.vars[node.var].extent - 1);
-      (last < 0 ? *low : *high) += last;
+      int64_t last;
+      if (__builtin_mul_overflow(scale, pool_.vars[node.var].extent - 1, &last)) return false;
+      int64_t& end = last < 0 ? *low : *high;
+      if (__builtin_add_overflow(end, last, &end)) return false;
     }
     return true;
   }
 
   void AddCondition(Condition condition, Nest* nest) {
+    overflow_ |= condition.form.overflow;
     int64_t low, high;
     if (RangeOf(condition.form, &low, &high)) {
       if (high < 0 || (condition.equality && low > 0)) nest->never = true;
@@ -272,7 +275,8 @@ class Eliminator {
       for (const Condition& upper : nest.conditions) {
         if (upper.equality) continue;
         const IndexForm width = AddForms(lower.form, upper.form, 1, pool_.vars);
-        if (width.IsConstant() && width.constant >= 0 && width.constant < -term.scale) {
+        if (!width.overflow && width.IsConstant() && width.constant >= 0 &&
+            width.constant < -term.scale) {
           return Quotient(rest, -term.scale);
         }
       }
@@ -309,6 +313,7 @@ class Eliminator {
   }
 
   IndexForm Quotient(const IndexForm& form, int64_t divisor) {
+    if (form.overflow) return form;
     IndexForm quotient, remainder;
     if (DivideForm(form, divisor, pool_.vars, &quotient, &remainder)) return quotient;
     return pool_.form(Divided(Op::kIntDiv, form, divisor));
@@ -349,6 +354,8 @@ class Eliminator {
   }
 
   void Substitute(VarId var, const IndexForm& value, Nest* nest) {
+    overflow_ |= value.overflow;
+    if (overflow_) return;
     const ExprId node = pool_.FromForm(value);
     std::vector<Condition> conditions = std::move(nest->conditions);
     nest->conditions.clear();
@@ -417,6 +424,7 @@ class Eliminator {
   }
 
   NodePool& pool_;
+  bool overflow_ = false;  // of some form: nothing is gained
 };
 
 }  // namespace

@@ -175,8 +175,12 @@ void DimPartition::AddCutsTo(const std::vector<int64_t>& strides, DimPartition* 
       const int64_t own_low = own[j];
       const int64_t own_high = j == 0 ? extent_ : own[j - 1];
       if (own_high <= low || own_low >= high || digits_[j].starts.size() <= 1) continue;
-      if (own_low > low || own_high < high) {
-        digit.starts = AllValues(digit.extent);  // only part of the digit is ours: every value
+      if (own_low > low || own_high < high) {  // only part of the digit is ours: every value
+        if (digit.extent > kMaxBlocks) {
+          out->too_fine_ = true;
+          return;
+        }
+        digit.starts = AllValues(digit.extent);
         break;
       }
       for (size_t c = 1; c < digits_[j].starts.size(); ++c) {
@@ -210,26 +214,16 @@ DimPartition DimPartition::Refine(const DimPartition& other) const {
   result.digits_.clear();
   int64_t high = extent_;
   for (int64_t stride : kept) {
-    if (high / stride > kMaxBlocks * 64) {
-      // Cuts of a digit this large are still few; only AllValues would be too long.
-      for (const DimPartition* p : {this, &other}) {
-        const std::vector<int64_t> own = p->Strides();
-        for (int64_t s : own) {
-          if (s > stride && s < high) {
-            DimPartition fine(extent_);
-            fine.too_fine_ = true;
-            return fine;
-          }
-        }
-      }
-    }
     result.digits_.push_back({high / stride, {0}});
     high = stride;
   }
   AddCutsTo(kept, &result);
   other.AddCutsTo(kept, &result);
   result.CountBlocks();
-  return result;
+  if (!result.too_fine_) return result;
+  DimPartition fine(extent_);
+  fine.too_fine_ = true;
+  return fine;
 }
 
 std::string DimPartition::ToString() const {

@@ -52,7 +52,9 @@ class Derivation {
     if (loose_ == nullptr || (node.op != Op::kIntLess && node.op != Op::kIntLessEq)) return false;
     const IndexForm difference =
         AddForms(Form(node.args[0]), Form(node.args[1]), -1, program_.vars);
-    if (!difference.atoms.empty() || difference.terms.size() < 2) return false;
+    if (difference.overflow || !difference.atoms.empty() || difference.terms.size() < 2) {
+      return false;
+    }
     int64_t points = 1;
     bool several = false;
     for (const DigitTerm& term : difference.terms) {
@@ -103,16 +105,16 @@ class Derivation {
 
   const IndexForm& Form(ExprId id) const { return (*forms_)[id]; }
 
-  bool IsInteger(ExprId id) const {
-    const Op op = program_.nodes[id].op;
-    return op <= Op::kIntElement || (op == Op::kOpaque && program_.nodes[id].int_valued);
-  }
+  bool IsInteger(ExprId id) const { return program_.integer[id] != 0; }
 
   void ExactAtom(ExprId atom) {
     std::vector<ExprId> open = {atom};
     while (!open.empty()) {
       const Node& node = program_.nodes[open.back()];
       open.pop_back();
+      if (node.op == Op::kIndex) {  // of an extent that has no form
+        partitions_.RefineVariable(node.var, DimPartition::Full(program_.vars[node.var].extent));
+      }
       // Elements and opaque values are constant on blocks already, by their own arguments.
       if (node.op == Op::kIntElement || node.op == Op::kWhole || node.op == Op::kOpaque) continue;
       for (ExprId arg : node.args) {
@@ -147,6 +149,11 @@ class Derivation {
     IndexForm difference = Form(a);
     if (b != sdfg::kNoExpr) {
       difference = AddForms(difference, Form(b), -1, program_.vars);
+    }
+    if (difference.overflow) {
+      Exact(Form(a));
+      if (b != sdfg::kNoExpr) Exact(Form(b));
+      return;
     }
     if (difference.atoms.empty()) return partitions_.PullCuts(difference, cuts);
     for (const auto& atom : difference.atoms) ExactAtom(atom.second);

@@ -96,6 +96,12 @@ template <typename D>
 absl::Status ReducedEvaluator<D>::Apply(const ScalarProgram& program,
                                         const std::vector<Ptr>& inputs, int64_t max_elements,
                                         Ptr* result, PremiseCheck* premises) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (i >= program.input_ranks.size() ||
+        inputs[i]->dims.size() != static_cast<size_t>(program.input_ranks[i])) {
+      return absl::InternalError("an operand has not as many dimensions as the operator reads");
+    }
+  }
   if (IsIdentity(program)) {
     const Ptr& input = inputs[program.nodes[program.body].input];
     bool same = input->int_valued == program.int_valued;

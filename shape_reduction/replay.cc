@@ -40,7 +40,7 @@ bool AllFinite(const BlockTensorPtr<typename D::Value>& tensor) {
   for (const auto& x : tensor->values) {
     if (D::IsInvalid(x) || !std::isfinite(D::Lower(x)) || !std::isfinite(D::Upper(x))) return false;
   }
-  return true;
+  return std::all_of(tensor->ints.begin(), tensor->ints.end(), IsKnownInt);
 }
 
 // Evaluates both graphs' cones of the required outputs in one domain.
@@ -265,8 +265,47 @@ std::string Replay::Text(const Ptr& tensor, const std::vector<int64_t>& index, i
   return low == high ? low : absl::StrCat("in [", low, ", ", high, "]");
 }
 
+namespace {
+
+bool HasShape(const BlockTensor<double>& value, const sdfg::Shape& shape) {
+  return value.dims.size() == shape.size() &&
+         std::equal(
+             shape.begin(), shape.end(), value.dims.begin(),
+             [](int64_t extent, const PartitionPtr& dim) { return dim->extent() == extent; });
+}
+
+// Whether the operator reads its operands as the tensors that they are: equal shapes may be
+// coordinates and extents of one and extents alone of the other.
+bool FitsOperands(const sdfg::Graph& graph, const sdfg::Operator& op, int output) {
+  const sdfg::IndexFunction& function = *op.function;
+  if (op.inputs.size() != function.inputs.size()) return false;
+  const std::vector<sdfg::AxisId>& axes = graph.tensors[op.outputs[output]].axes;
+  for (size_t k = 0; k < op.inputs.size(); ++k) {
+    const sdfg::Tensor& input = graph.tensors[op.inputs[k]];
+    sdfg::Shape expected;
+    if (op.lifted) {
+      if (!std::includes(axes.begin(), axes.end(), input.axes.begin(), input.axes.end())) {
+        return false;
+      }
+      expected.assign(input.shape.begin(),
+                      input.shape.begin() + static_cast<int64_t>(input.axes.size()));
+    }
+    const sdfg::Shape& local = function.inputs[k].shape;
+    expected.insert(expected.end(), local.begin(), local.end());
+    if (input.shape != expected) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Replay::Ptr Replay::Apply(const sdfg::Operator& op, int output, const std::vector<Ptr>& inputs) {
   if (std::find(inputs.begin(), inputs.end(), nullptr) != inputs.end()) return nullptr;
+  const sdfg::Graph& graph = state_->problem.parallel;
+  if (inputs.size() != op.inputs.size() || !FitsOperands(graph, op, output)) return nullptr;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (!HasShape(*inputs[k], graph.tensors[op.inputs[k]].shape)) return nullptr;
+  }
   for (size_t k = 0; k < inputs.size(); ++k) {
     const Ptr& usual = Parallel(op.inputs[k]);
     if (usual != nullptr && usual->int_valued != inputs[k]->int_valued) return nullptr;

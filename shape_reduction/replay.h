@@ -48,7 +48,8 @@ class Replay {
   std::string Text(const Ptr& tensor, const std::vector<int64_t>& index, int digits) const;
   // What the lineage says that a tensor of this shape holds; null if that cannot be read.
   Ptr Claimed(const sdfg::Shape& shape, const lineage::Lineage& lineage);
-  // The operator of the parallel graph on other operands; null on failure.
+  // The operator of the parallel graph on other operands; null on failure, such as operands that
+  // are no such tensors as the operator reads.
   Ptr Apply(const sdfg::Operator& op, int output, const std::vector<Ptr>& inputs);
 
   struct State;

@@ -242,6 +242,13 @@ ScalarProgram BuildProgram(const sdfg::IndexFunction& function, int output,
     Node node = pool[static_cast<ExprId>(id)];
     for (ExprId& arg : node.args) arg = compact[arg];
     program.forms.push_back(FormOf(node, compact[id], program.forms, program.vars));
+    program.from_data.push_back(node.op == Op::kElement || node.op == Op::kIntElement ||
+                                node.op == Op::kOpaque);
+    for (ExprId arg : node.args) program.from_data.back() |= program.from_data[arg];
+    program.integer.push_back(node.op == Op::kSelect
+                                  ? program.integer[node.args[1]]
+                                  : node.op <= Op::kIntElement ||
+                                        (node.op == Op::kOpaque && node.int_valued));
     program.nodes.push_back(std::move(node));
   }
   SplitCarries(&program);
@@ -250,24 +257,7 @@ ScalarProgram BuildProgram(const sdfg::IndexFunction& function, int output,
     if (function.premises[k].output != output) continue;
     program.premises.push_back({compact[roots[i++]], function.premises[k].text});
   }
-  const Node& body = program.nodes[program.body];
-  switch (body.op) {
-    case Op::kIntConst:
-    case Op::kIndex:
-    case Op::kIntAdd:
-    case Op::kIntScale:
-    case Op::kIntDiv:
-    case Op::kIntMod:
-    case Op::kWhole:
-    case Op::kIntElement:
-      program.int_valued = true;
-      break;
-    case Op::kSelect:
-      program.int_valued = sdfg::IsInteger(out.dtype);
-      break;
-    default:
-      program.int_valued = body.op == Op::kOpaque && body.int_valued;
-  }
+  program.int_valued = program.integer[program.body] != 0;
   return program;
 }
 

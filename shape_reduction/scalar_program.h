@@ -47,6 +47,8 @@ struct ScalarProgram {
   std::vector<sdfg::IndexVariable> vars;
   std::vector<sdfg::Node> nodes;
   std::vector<IndexForm> forms;  // of integer nodes, by id
+  std::vector<char> from_data;   // by id: depends on elements of inputs
+  std::vector<char> integer;     // by id: of sort I
   // Divisions with a carry, such as (j + 1) div 2, split along no digits. Where cutting off a small
   // digit of the variables involved decides the carry, these are the digits (variable, modulus)
   // and, for each combination of their values, the forms of all nodes.

@@ -26,8 +26,9 @@ inline Symbol BoundSymbol(uint32_t level, uint32_t position) {
 inline uint32_t BoundLevel(Symbol s) { return IndexOf(s) >> 12; }
 inline uint32_t BoundPosition(Symbol s) { return s & 0xfffu; }
 
-// Largest magnitude of any coefficient, constant or bound. Arithmetic that leaves it marks the
-// expression as overflown; nothing is concluded from an overflown expression.
+// Largest magnitude of any coefficient, constant or bound of a variable. Arithmetic that leaves it
+// marks the expression as overflown; nothing is concluded from an overflown expression, nor from a
+// longer variable (Arena::NewFree).
 inline constexpr int64_t kAffineLimit = int64_t{1} << 46;
 
 struct Affine {

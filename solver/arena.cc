@@ -65,11 +65,12 @@ bool Arena::Charge(int64_t cost) {
 }
 
 void Arena::ResetExhausted(int64_t term_budget) {
-  exhausted_ = false;
+  exhausted_ = overflown_ = false;
   budget_ = term_budget;
 }
 
 Symbol Arena::NewFree(int64_t low, int64_t high) {
+  if (low <= -kAffineLimit || high >= kAffineLimit) Overflow();  // these mean: no bound
   free_.push_back({IntRange{low, high}});
   return FreeSymbol(static_cast<uint32_t>(free_.size() - 1));
 }
@@ -121,6 +122,9 @@ Symbol Arena::IntAtom(AtomId atom, IntRange range) {
 }
 
 AtomId Arena::InternAtom(Atom atom) {
+  for (const Affine& e : atom.indices) {
+    if (e.overflow) Overflow();
+  }
   uint64_t h = Mix(static_cast<uint64_t>(atom.kind), atom.tag);
   for (const Affine& e : atom.indices) h = Mix(h, absl::HashOf(e));
   h = Mix(h, 0x11);
@@ -138,9 +142,6 @@ AtomId Arena::InternAtom(Atom atom) {
     }
   }
   Structure::CollectSymbols(*this, &atom);
-  for (const Affine& e : atom.indices) {
-    if (e.overflow) exhausted_ = true;
-  }
   Charge(4);
   AtomId id = static_cast<AtomId>(atoms_.size());
   atoms_.push_back(std::move(atom));

@@ -84,8 +84,9 @@ bool Summation::FindDigits(const Vars& vars, const Parts& parts, size_t* high, s
         const int64_t cj = o.expression.Coefficient(vars[j].symbol);
         if (ci == 0 && cj == 0) continue;
         seen = true;
-        forwards &= cj != 0 && ci == length * cj;
-        backwards &= cj != 0 && ci == -length * cj;
+        const __int128 scaled = static_cast<__int128>(length) * cj;
+        forwards &= cj != 0 && ci == scaled;
+        backwards &= cj != 0 && ci == -scaled;
         if (!forwards && !backwards) break;
       }
       if (seen && (forwards || backwards)) {
@@ -132,10 +133,13 @@ void Summation::Canonicalise(Vars* vars, const Parts& parts, SymbolMap* map) {
       const int64_t c = o.expression.Coefficient(s);
       if (c == 0) continue;
       if (o.is_position) pinned = true;
-      int64_t constant = o.expression.constant;
+      __int128 shifted = o.expression.constant;
       for (size_t k = 0; k < n; ++k) {
-        constant -= o.expression.Coefficient((*vars)[k].symbol) * sign[k] * shift[k];
+        shifted -=
+            static_cast<__int128>(o.expression.Coefficient((*vars)[k].symbol)) * sign[k] * shift[k];
       }
+      if (shifted < -kAffineLimit || shifted > kAffineLimit) continue;  // no place to begin
+      int64_t constant = static_cast<int64_t>(shifted);
       // What is a whole multiple of a larger stride belongs to the digit of that stride.
       int64_t larger = 0;
       bool bound_digit = false;

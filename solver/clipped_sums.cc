@@ -43,8 +43,10 @@ std::optional<PolyId> Arena::JoinClipped(AtomId guarded, AtomId other) {
     const int64_t across = others / own.length();  // of the box in the other dimensions
     if (volume % across != 0) continue;
     const int64_t length = volume / across;
+    if (length >= kAffineLimit) continue;
     for (const Interval& beside :
          {Interval{own.lo - length, own.lo}, Interval{own.hi, own.hi + length}}) {
+      if (beside.lo <= -kAffineLimit || beside.hi > kAffineLimit) continue;
       Atom neighbour = sum;
       neighbour.domain[d] = beside;
       if (SumAgain(neighbour) != wanted) continue;

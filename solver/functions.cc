@@ -316,7 +316,7 @@ IntRange Arena::BoundsOfAtom(AtomId id, int depth) {
 
 PolyId Arena::Position(const Affine& e) {
   PolyId result = Constant(Rational(e.constant));
-  if (e.overflow) exhausted_ = true;
+  if (e.overflow) Overflow();
   for (const auto& [s, c] : e.terms) {
     if (KindOf(s) == SymbolKind::kIntAtom && atoms_[AtomOfIntAtom(s)].tag == kWholeNumberTag) {
       result = Add(result, Scale(atoms_[AtomOfIntAtom(s)].polys[0], Rational(c)));
@@ -332,7 +332,7 @@ PolyId Arena::Position(const Affine& e) {
 
 PolyId Arena::Indicator(const Affine& e) {
   if (e.overflow) {
-    exhausted_ = true;
+    Overflow();
     return kZeroPoly;
   }
   IntRange r = RangeOf(e);
@@ -353,7 +353,7 @@ PolyId Arena::Indicator(const Affine& e) {
 
 PolyId Arena::Delta(const Affine& e) {
   if (e.overflow) {
-    exhausted_ = true;
+    Overflow();
     return kZeroPoly;
   }
   IntRange r = RangeOf(e);

@@ -34,7 +34,7 @@ bool Arena::SumMeets(const Atom& sum, const Affine& e) const {
   const Interval domain = sum.domain[BoundPosition(variable)];
   // The solution must not depend on other variables bound by this sum; those were counted above.
   const IntRange solution = RangeOf(rest.Scaled(-coefficient));
-  return solution.low >= domain.lo && solution.high < domain.hi;
+  return solution.IsBounded() && solution.low >= domain.lo && solution.high < domain.hi;
 }
 
 // Whether the sum counts the points at which a maximum over its own box is attained: sum over v of
@@ -136,7 +136,7 @@ Sign Arena::SignOfAtom(AtomId id, Exponent e) {
               if (KindOf(s) == SymbolKind::kBound) {
                 if (BoundLevel(s) == 0) {
                   const Interval& d = a.domain[BoundPosition(s)];
-                  at = at + Affine(k * (corner == 0 ? d.lo : d.hi - 1));
+                  at = at + Affine(corner == 0 ? d.lo : d.hi - 1).Scaled(k);
                 } else {
                   at = at + Affine::Of(s, k);
                 }

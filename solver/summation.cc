@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 namespace planproof::solver {
 namespace {
@@ -11,6 +12,17 @@ bool MentionsAny(const std::vector<Symbol>& symbols, const std::vector<BoundVari
     if (std::binary_search(symbols.begin(), symbols.end(), v.symbol)) return true;
   }
   return false;
+}
+
+// The values of stride * high + low, which has each of them once: the stride is the length of low,
+// or minus that. Nothing if they leave the limits: then the two stay apart.
+std::optional<Interval> FusedDomain(int64_t stride, Interval high, Interval low) {
+  const __int128 first = static_cast<__int128>(stride) * high.lo;
+  const __int128 last = static_cast<__int128>(stride) * (high.hi - 1);
+  const __int128 lo = std::min(first, last) + low.lo;
+  const __int128 hi = std::max(first, last) + low.hi;
+  if (lo <= -kAffineLimit || hi > kAffineLimit) return std::nullopt;
+  return Interval{static_cast<int64_t>(lo), static_cast<int64_t>(hi)};
 }
 
 }  // namespace
@@ -144,7 +156,7 @@ bool Summation::CountsOne(const BoundVariable& v, const Factors& factors, size_t
     if (j != k && std::binary_search(symbols.begin(), symbols.end(), v.symbol)) return false;
   }
   const IntRange range = arena_.RangeOf(solution);
-  return range.low >= v.domain.lo && range.high < v.domain.hi;
+  return range.IsBounded() && range.low >= v.domain.lo && range.high < v.domain.hi;
 }
 
 bool Summation::EliminateDelta(const Vars& vars, const Factors& factors, PolyId* result) {
@@ -254,13 +266,6 @@ bool Summation::Clip(const Vars& vars, const Factors& factors, PolyId* result) {
   return false;
 }
 
-// The values of stride * h + l, which has each of them once: the stride is the length of l, or
-// minus that.
-Interval Summation::Fused(const Interval& h, const Interval& l, int64_t stride) {
-  const int64_t first = stride * h.lo, last = stride * (h.hi - 1);
-  return {std::min(first, last) + l.lo, std::max(first, last) + l.hi};
-}
-
 bool Summation::FuseDigits(const Vars& vars, const Factors& factors, PolyId* result) {
   if (vars.size() < 2) return false;
   Parts parts;
@@ -268,14 +273,14 @@ bool Summation::FuseDigits(const Vars& vars, const Factors& factors, PolyId* res
   size_t high, low;
   int64_t stride;
   if (!FindDigits(vars, parts, &high, &low, &stride)) return false;
-  const Interval h = vars[high].domain, l = vars[low].domain;
-  Interval d = Fused(h, l, stride);
-  Symbol fused = arena_.NewFree(d.lo, d.hi - 1);
+  const std::optional<Interval> d = FusedDomain(stride, vars[high].domain, vars[low].domain);
+  if (!d) return false;
+  Symbol fused = arena_.NewFree(d->lo, d->hi - 1);
   Vars rest;
   for (size_t i = 0; i < vars.size(); ++i) {
     if (i != high && i != low) rest.push_back(vars[i]);
   }
-  rest.push_back({fused, d});
+  rest.push_back({fused, *d});
   *result = SubstituteAndSum(rest, factors, vars[low].symbol,
                              Affine::Of(fused) - Affine::Of(vars[high].symbol, stride));
   return true;
@@ -295,7 +300,7 @@ bool Summation::CountConditions(const BoundVariable& v, const Factors& factors, 
   // c = -1: lo <= v <= rest; c = 1: -rest <= v < hi.
   Affine count = c < 0 ? rest - Affine(v.domain.lo - 1) : rest + Affine(v.domain.hi);
   IntRange r = arena_.RangeOf(count);
-  if (r.low < 0 || r.high > v.domain.length()) return false;
+  if (!r.IsBounded() || r.low < 0 || r.high > v.domain.length()) return false;
   *result = arena_.Position(count);
   return true;
 }
@@ -365,10 +370,12 @@ PolyId Summation::Maximum(Vars vars, PolyId body, PolyId guard) {
   parts.polys = {inside, guard};
   size_t high, low;
   int64_t stride;
+  std::optional<Interval> d;
   if (vars.size() > 1 && FindDigits(vars, parts, &high, &low, &stride)) {
-    const Interval h = vars[high].domain, l = vars[low].domain;
-    Interval d = Fused(h, l, stride);
-    Symbol fused = arena_.NewFree(d.lo, d.hi - 1);
+    d = FusedDomain(stride, vars[high].domain, vars[low].domain);
+  }
+  if (d) {
+    Symbol fused = arena_.NewFree(d->lo, d->hi - 1);
     SymbolMap map;
     map.pairs.emplace_back(vars[low].symbol,
                            Affine::Of(fused) - Affine::Of(vars[high].symbol, stride));
@@ -377,7 +384,7 @@ PolyId Summation::Maximum(Vars vars, PolyId body, PolyId guard) {
     for (size_t i = 0; i < vars.size(); ++i) {
       if (i != high && i != low) rest.push_back(vars[i]);
     }
-    rest.push_back({fused, d});
+    rest.push_back({fused, *d});
     return arena_.Add(outside,
                       Maximum(std::move(rest), rewriter.Poly(inside), rewriter.Poly(guard)));
   }

@@ -41,7 +41,6 @@ class Summation {
   bool EliminateDelta(const Vars& vars, const Factors& factors, PolyId* result);
   bool UseDataDelta(const Vars& vars, const Factors& factors, PolyId* result);
   bool Clip(const Vars& vars, const Factors& factors, PolyId* result);
-  static Interval Fused(const Interval& h, const Interval& l, int64_t stride);
   bool FuseDigits(const Vars& vars, const Factors& factors, PolyId* result);
   PolyId Component(Vars vars, const Factors& factors);
   bool CountConditions(const BoundVariable& v, const Factors& factors, PolyId* result);

@@ -144,7 +144,7 @@ class Arena {
 
   // --- Symbols -----------------------------------------------------------------------------
   // A fresh free index variable with values in [low, high]. Ranges never change: conclusions that
-  // were drawn from them are cached.
+  // were drawn from them are cached. Bounds not within +-kAffineLimit overflow.
   Symbol NewFree(int64_t low, int64_t high);
   IntRange RangeOf(Symbol s) const;
   IntRange RangeOf(const Affine& e) const;
@@ -238,6 +238,8 @@ class Arena {
   // Work limit: set when the sizes of intermediate results pass a bound; results are then
   // meaningless and the caller must answer UNKNOWN.
   bool exhausted() const { return exhausted_; }
+  // Exhausted because an index left the limits of affine arithmetic: no work limit helps.
+  bool overflown() const { return overflown_; }
   void ResetExhausted(int64_t term_budget);
   void MarkExhausted() { exhausted_ = true; }
 
@@ -306,6 +308,7 @@ class Arena {
   bool HoldsBySign(PremiseKind kind, PolyId p);
   bool HoldsUnder(PremiseKind kind, PolyId p, std::vector<KnownCondition>* known);
   bool IsTruthValue(PolyId p);  // 0 or 1, by its form
+  void Overflow() { exhausted_ = overflown_ = true; }
 
   struct FreeInfo {
     IntRange range;
@@ -331,7 +334,7 @@ class Arena {
   // Sums over one digit beside digits that are free start in the first period. Aligned sums meet
   // where their forms differ by a shift; parts of longer sums no longer merge.
   bool align_digits_ = false;
-  bool exhausted_ = false;
+  bool exhausted_ = false, overflown_ = false;
   int64_t budget_ = int64_t{1} << 60;
 };
 

@@ -338,10 +338,10 @@ class ZeroTest {
     }
     for (const Structure::Occurrence& o : occurrences) {
       const int64_t step = std::abs(o.expression.Coefficient(colours[d].first));
-      int64_t covered = 1;
+      __int128 covered = 1;
       for (size_t k = 0; k < sum.domain.size(); ++k) {
         const int64_t other = std::abs(o.expression.Coefficient(colours[k].first));
-        if (other < step) covered += other * (sum.domain[k].length() - 1);
+        if (other < step) covered += static_cast<__int128>(other) * (sum.domain[k].length() - 1);
       }
       if (covered > 1 && covered < step) return true;
     }
@@ -471,6 +471,15 @@ class ZeroTest {
     return p;
   }
 
+  // `size` times the number of points of the atom's box, which may be any number; at most 2^20.
+  static int64_t TimesVolume(int64_t size, const Atom& a) {
+    constexpr int64_t kMany = 1 << 20;
+    for (const Interval& d : a.domain) {
+      size = d.length() >= kMany ? kMany : std::min(size * d.length(), kMany);
+    }
+    return size;
+  }
+
   // Sums over a few indices are written out.
   PolyId ExpandShortSums(PolyId p) {
     std::vector<PolyId> products;
@@ -483,11 +492,10 @@ class ZeroTest {
       for (const Factor& f : arena_.mono(t.mono).factors) {
         const Atom& a = arena_.atom(f.atom);
         if (a.kind != AtomKind::kSum || !f.exponent.IsInteger()) continue;
-        int64_t volume = 1;
-        for (const Interval& d : a.domain) volume = std::min<int64_t>(volume * d.length(), 1 << 20);
+        const int64_t volume = TimesVolume(1, a);
         any |= volume <= kExpandLength && f.exponent.num > 0;
         for (int32_t e = 0; e < f.exponent.num && size <= kMostExpanded; ++e) {
-          for (const Interval& d : a.domain) size = std::min<int64_t>(size * d.length(), 1 << 20);
+          size = TimesVolume(size, a);
         }
       }
       total += size;
@@ -498,8 +506,7 @@ class ZeroTest {
       Factors rest;
       for (const Factor& f : arena_.mono(t.mono).factors) {
         const Atom a = arena_.atom(f.atom);
-        int64_t volume = 1;
-        for (const Interval& d : a.domain) volume = std::min<int64_t>(volume * d.length(), 1 << 20);
+        const int64_t volume = TimesVolume(1, a);
         if (a.kind != AtomKind::kSum || !f.exponent.IsInteger() || f.exponent.num <= 0 ||
             volume > kExpandLength) {
           rest.push_back(f);

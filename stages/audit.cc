@@ -104,12 +104,16 @@ std::vector<SmtClaimOutcome> RunClasses(const lineage::Problem& problem,
     } else {
       outcomes[k].reason = outcome.reason;
     }
-    if (options.progress) options.progress(++done, static_cast<int64_t>(classes.size()));
+    if (options.progress) options.progress({"", ++done, static_cast<int64_t>(classes.size())});
   };
   WorkerLimits limits;
   limits.jobs = options.jobs;
   limits.task_timeout_s = std::min(options.stage_timeout_s, kClassSeconds);
   limits.memory_limit_mb = options.memory_limit_mb;
+  limits.stop = options.stop;
+  limits.while_waiting = [&] {
+    if (options.progress) options.progress({"", done, static_cast<int64_t>(classes.size())});
+  };
   RunInWorkers(static_cast<int>(classes.size()), limits, work, on_result, name);
   return outcomes;
 }
@@ -217,24 +221,33 @@ Agreement Compare(const ClaimOutcome& normal_form, const SmtClaimOutcome& smt) {
 void Audit(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
            const Relations& relations, const Rounds& rounds, Result* result) {
   const bool audit = options.engine == Engine::kAudit;
-  if (!solver::Z3Missing().empty()) {
-    result->warnings.push_back(solver::Z3Missing());
-    if (!audit) return;
+  const auto not_audited = [&](const std::string& why) {
     Violation v;
     v.verdict = Verdict::kUnknown;
     v.kind = "not audited";
-    v.message = absl::StrCat("not audited: ", solver::Z3Missing());
+    v.message = absl::StrCat("not audited: ", why);
     result->violations.push_back(std::move(v));
     if (result->verdict == Verdict::kProved) result->verdict = Verdict::kUnknown;
+  };
+  const auto stopped = [&] { return options.stop != nullptr && options.stop->requested; };
+  if (!solver::Z3Missing().empty()) {
+    result->warnings.push_back(solver::Z3Missing());
+    if (audit) not_audited(solver::Z3Missing());
     return;
   }
+  if (audit && stopped()) return not_audited(kInterrupted);
   const std::vector<ClaimClass> classes = AllClasses(problem, options, table, relations);
   const std::vector<SmtClaimOutcome> smt =
       RunClasses(problem, options, table, relations, rounds, classes,
                  {.z3 = audit,
                   .domain = result->verdict == Verdict::kRefuted,
                   .normal_form = &rounds.outcomes()});
-  if (!audit) return;
+  if (audit && stopped()) return not_audited(kInterrupted);
+  if (!audit) {
+    if (stopped())
+      result->warnings.push_back("not every claim was written as SMT-LIB: interrupted");
+    return;
+  }
   int64_t identical = 0, differing = 0, equal = 0, different = 0, bounded = 0, whole = 0;
   std::vector<Violation> contradictions;
   std::set<std::string> reasons;

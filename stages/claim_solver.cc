@@ -72,8 +72,7 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
   evaluator_->ClearFailure();
   auto failed = [&] {
     if (evaluator_->request().kind != SplitRequest::Kind::kNone) return CellResult::kSplit;
-    outcome->reason =
-        arena_->exhausted() ? "the terms of this claim exceed the work limit" : evaluator_->error();
+    outcome->reason = arena_->exhausted() ? LimitReached() : evaluator_->error();
     return CellResult::kError;
   };
   const TensorRef p{kParallel, claim.parallel}, l{kLogical, claim.target.logical};
@@ -83,7 +82,7 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
   if (!mapped) return failed();
   for (size_t d = 0; d < mapped->size(); ++d) {
     solver::IntRange r = arena_->RangeOf((*mapped)[d]);
-    if (r.low < 0 || r.high >= lt.shape[d]) {
+    if (!r.IsBounded() || r.low < 0 || r.high >= lt.shape[d]) {
       outcome->reason = absl::StrCat("the lineage leaves dimension ", d, " of ", lt.name);
       return CellResult::kError;
     }
@@ -400,7 +399,7 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
   }
   if (outcome.status == ClaimStatus::kUndecided && arena_->exhausted()) {
     outcome.status = ClaimStatus::kFailed;
-    outcome.reason = "the terms of this claim exceed the work limit";
+    outcome.reason = LimitReached();
   }
   if (outcome.status == ClaimStatus::kUndecided) {
     outcome.status = ClaimStatus::kProved;
@@ -418,6 +417,11 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
   }
   if (arena_->exhausted()) Forget();
   return outcome;
+}
+
+const char* ClaimSolver::LimitReached() const {
+  return arena_->overflown() ? "an index or a sum of this claim runs beyond 2^46"
+                             : "the terms of this claim exceed the work limit";
 }
 
 }  // namespace planproof::stages

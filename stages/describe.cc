@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -169,13 +170,21 @@ std::vector<int> FailedClaims(const lineage::Problem& problem, const ClaimTable&
   return positions;
 }
 
-void ListInterrupted(bool remembered, Result* result) {
+void ListInterrupted(const ClaimTable& table, const Rounds& rounds, bool remembered,
+                     Result* result) {
+  std::set<int32_t> decided;  // classes
+  for (size_t c = 0; c < rounds.outcomes().size(); ++c) {
+    const ClaimStatus status = rounds.outcomes()[c].status;
+    if (status == ClaimStatus::kProved || status == ClaimStatus::kFailed) {
+      decided.insert(table.claims()[c].klass);
+    }
+  }
   Violation v;
   v.verdict = Verdict::kUnknown;
   v.kind = "interrupted";
-  v.message = absl::StrCat("interrupted after ", result->cache.hits + result->cache.solved, " of ",
-                           result->stages.classes, " classes were decided, ", result->stages.proved,
-                           " of ", result->stages.total, " stages proved",
+  v.message = absl::StrCat("interrupted after ", decided.size(), " of ", result->stages.classes,
+                           " classes were decided, ", result->stages.proved, " of ",
+                           result->stages.total, " stages proved",
                            remembered ? "; the same command with --resume goes on from there" : "");
   result->violations.push_back(std::move(v));
 }

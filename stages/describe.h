@@ -28,7 +28,8 @@ void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violatio
 std::vector<int> FailedClaims(const lineage::Problem& problem, const ClaimTable& table,
                               const std::vector<ClaimOutcome>& outcomes);
 // One violation that says how far an interrupted run came, and whether it can be resumed.
-void ListInterrupted(bool remembered, Result* result);
+void ListInterrupted(const ClaimTable& table, const Rounds& rounds, bool remembered,
+                     Result* result);
 // One violation for the first claim of the plan that failed, the others may only follow from it;
 // then one per required output that is not proved and per claim that was abandoned, the first few.
 void ListUndecided(const lineage::Problem& problem, const ClaimTable& table, const Rounds& rounds,

@@ -216,7 +216,10 @@ void Experiments::TryOperands() {
       for (size_t j = i + 1; j < op.inputs.size() && j < 8; ++j) {
         if (op.inputs[i] == op.inputs[j]) continue;
         const sdfg::Tensor &x = graph_.tensors[op.inputs[i]], &y = graph_.tensors[op.inputs[j]];
-        if (x.shape != y.shape || sdfg::IsInteger(x.dtype) || sdfg::IsInteger(y.dtype)) continue;
+        if (x.shape != y.shape || x.axes != y.axes || sdfg::IsInteger(x.dtype) ||
+            sdfg::IsInteger(y.dtype)) {
+          continue;
+        }
         sdfg::Operator changed = op;
         std::swap(changed.inputs[i], changed.inputs[j]);
         if (!Agree(With(id, changed), claimed_)) continue;
@@ -267,13 +270,16 @@ void Experiments::TryScale() {
     values.insert(claimed_at_[i]);
   }
   if (ratio == 0 || !std::isfinite(ratio) || values.empty()) return;
+  // Between one pair of numbers there is always some ratio: only a simple one says something.
+  const int64_t most = values.size() > 1 ? 4096 : 64;
   std::string text;
   int64_t whole = 0;
-  for (int64_t d = 1; d <= 4096 && text.empty(); ++d) {
+  for (int64_t d = 1; d <= most && text.empty(); ++d) {
     for (const bool inverse : {false, true}) {
       const double n = std::round((inverse ? 1 / ratio : ratio) * static_cast<double>(d));
       const double is = inverse ? static_cast<double>(d) / n : n / static_cast<double>(d);
-      if (n == 0 || std::fabs(n) > 4096 || std::fabs(is - ratio) > 1e-7 * std::fabs(ratio))
+      if (n == 0 || std::fabs(n) > static_cast<double>(most) ||
+          std::fabs(is - ratio) > 1e-7 * std::fabs(ratio))
         continue;
       const int64_t a = static_cast<int64_t>(n);
       text = inverse ? absl::StrCat(d, "/", a) : d == 1 ? absl::StrCat(a) : absl::StrCat(a, "/", d);
@@ -282,6 +288,7 @@ void Experiments::TryScale() {
     }
   }
   if (text.size() > 2 && text.substr(text.size() - 2) == "/1") text.resize(text.size() - 2);
+  if (text.empty() && values.size() == 1) return;
   if (text.empty()) text = absl::StrCat(ratio);
   if (text == "1") return;
   text = "scaled by " + text;
@@ -303,6 +310,7 @@ void Experiments::TryScale() {
   }
   if (!sizes.empty()) absl::StrAppend(&text, " = size of ", absl::StrJoin(sizes, " or "));
   Found(text);
+  causes_.back().of_one_number = values.size() == 1;
 }
 
 namespace {

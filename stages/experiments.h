@@ -48,6 +48,7 @@ class Experiments {
   struct Cause {
     std::string text;
     sdfg::OperatorId op = sdfg::kNone;
+    bool of_one_number = false;  // a factor between one pair of numbers: there is always one
   };
   std::vector<Cause> Run();
   // Only those that are single ranks that do otherwise.
@@ -63,6 +64,7 @@ class Experiments {
 
   void TryConstants();
   void TryOperands();
+  bool TryQuotients();  // whether it is that
   void TryScale();
   void TryReplicaSums();
   void TryTerms();

@@ -301,7 +301,7 @@ std::vector<Experiments::Cause> Experiments::Run() {
     return std::move(causes_);
   }
   TryConstants();
-  TryScale();
+  if (!TryQuotients()) TryScale();
   TryOperands();
   TryReplicaSums();
   TryTerms();

@@ -1,8 +1,10 @@
 #include "stages/logical_signs.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "sdfg/symbolic_evaluator.h"
+#include "stages/byte_stream.h"
 #include "stages/premises.h"
 
 namespace planproof::stages {
@@ -45,9 +47,15 @@ class Signs {
     // One cell for the whole tensor, or nothing is said.
     auto value = evaluator_.Defined({kLogical, t}, index);
     if (!value || arena_.exhausted() || value->masked != solver::kZeroPoly) return;
-    relations_.SetSign(t, arena_.SignOf(value->value));
+    const solver::Sign sign = arena_.SignOf(value->value);
+    relations_.SetSign(t, sign);
+    PutInt(t, &found_);
+    PutInt(static_cast<int64_t>(sign), &found_);
     Tell(t);
   }
+
+  // Tensors and signs.
+  const std::string& found() const { return found_; }
 
  private:
   void Tell(TensorId t) {
@@ -63,20 +71,54 @@ class Signs {
   solver::Arena arena_;
   sdfg::SymbolicEvaluator evaluator_;
   std::vector<bool> done_;
+  std::string found_;
 };
 
-}  // namespace
+constexpr char kTaskName[] = "signs of logical tensors";
 
-void InferLogicalSigns(const lineage::Problem& problem, Relations* relations) {
-  Signs signs(problem, relations);
+std::vector<TensorId> Operands(const lineage::Problem& problem) {
+  std::vector<TensorId> operands;
   for (const sdfg::Operator& op : problem.logical.operators) {
     if (!CanBeUndefined(*op.function)) continue;
     // Derivatives repeat the forward operator's operands; those are inferred there.
     if (op.name.size() > 9 && op.name.compare(op.name.size() - 9, 9, ".backward") == 0) continue;
     for (TensorId t : op.inputs) {
-      if (t != kNone) signs.Infer(t, 0);
+      const bool known = t == kNone || problem.logical.tensors[t].producer == kNone;
+      if (!known) operands.push_back(t);
     }
   }
+  return operands;
+}
+
+std::string FindSigns(const lineage::Problem& problem, const std::vector<TensorId>& operands,
+                      Relations* relations) {
+  Signs signs(problem, relations);
+  for (const TensorId t : operands) signs.Infer(t, 0);
+  return signs.found();
+}
+
+}  // namespace
+
+void InferLogicalSigns(const lineage::Problem& problem, Relations* relations) {
+  FindSigns(problem, Operands(problem), relations);
+}
+
+std::string InferLogicalSignsInWorker(const lineage::Problem& problem, WorkerLimits limits,
+                                      Relations* relations) {
+  const std::vector<TensorId> operands = Operands(problem);
+  if (operands.empty()) return "";
+  limits.jobs = 1;
+  std::string missing;
+  const auto work = [&](int) { return FindSigns(problem, operands, relations); };
+  const auto on_result = [&](int, TaskOutcome outcome) {
+    if (outcome.status != TaskStatus::kDone) missing = outcome.reason;
+    ByteReader in(outcome.result);
+    TensorId t;
+    solver::Sign sign;
+    while (in.Int(&t) && in.Int(&sign)) relations->SetSign(t, sign);
+  };
+  RunInWorkers(1, limits, work, on_result, [](int) { return std::string(kTaskName); });
+  return missing;
 }
 
 }  // namespace planproof::stages

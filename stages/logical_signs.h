@@ -7,12 +7,19 @@
 #ifndef PLANPROOF_STAGES_LOGICAL_SIGNS_H_
 #define PLANPROOF_STAGES_LOGICAL_SIGNS_H_
 
+#include <string>
+
+#include "stages/process_pool.h"
 #include "stages/relations.h"
 
 namespace planproof::stages {
 
 // For the operands of roots, logarithms, divisions and negative powers, and what they are made of.
 void InferLogicalSigns(const lineage::Problem& problem, Relations* relations);
+// The same in a worker, if there are such operands. Returns why signs are missing; empty if none
+// are.
+std::string InferLogicalSignsInWorker(const lineage::Problem& problem, WorkerLimits limits,
+                                      Relations* relations);
 
 }  // namespace planproof::stages
 

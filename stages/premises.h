@@ -7,6 +7,7 @@
 
 #include "stages/claim_outcomes.h"
 #include "stages/claim_table.h"
+#include "stages/process_pool.h"
 #include "stages/relations.h"
 
 namespace planproof::stages {
@@ -32,18 +33,21 @@ struct ImpliedPremises {
   bool complete = true;
   std::string why;
 };
+// Definitions are evaluated in one worker.
 ImpliedPremises CollectImplied(const lineage::Problem& problem, const ClaimTable& table,
-                               const ClaimOutcomes& outcomes, Relations* relations);
+                               const ClaimOutcomes& outcomes, const WorkerLimits& limits,
+                               Relations* relations);
 
 // Conditions that operators of the plan declare and that are not seen to hold wherever the model is
 // defined. Also of operators without effect, which run all the same: a derivative does not repeat
-// the conditions of its forward operator.
+// the conditions of its forward operator. They are evaluated in one worker.
 struct OpenCondition {
   sdfg::OperatorId op = sdfg::kNone;  // of the parallel graph, that declares it
   int claim = -1;                     // or that met it
   Condition condition;
 };
-std::vector<OpenCondition> OpenConditions(const lineage::Problem& problem, Relations* relations);
+std::vector<OpenCondition> OpenConditions(const lineage::Problem& problem,
+                                          const WorkerLimits& limits, Relations* relations);
 
 }  // namespace planproof::stages
 

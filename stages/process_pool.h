@@ -25,14 +25,15 @@ struct StopRequest {
   std::atomic<bool> watched = false;  // somebody looks at `requested` soon
 };
 
-// Looks at a request (or at none) while it lives.
+// Looks at a request (or at none) while it lives; inside another one, too.
 class StopWatch {
  public:
-  explicit StopWatch(StopRequest* request) : request_(request) {
+  explicit StopWatch(StopRequest* request)
+      : request_(request), watched_before_(request != nullptr && request->watched) {
     if (request_ != nullptr) request_->watched = true;
   }
   ~StopWatch() {
-    if (request_ != nullptr) request_->watched = false;
+    if (request_ != nullptr) request_->watched = watched_before_;
   }
   StopWatch(const StopWatch&) = delete;
   StopWatch& operator=(const StopWatch&) = delete;
@@ -40,14 +41,19 @@ class StopWatch {
 
  private:
   StopRequest* request_;
+  const bool watched_before_;
 };
 
 // The reason why tasks fail when a stop was requested.
 inline constexpr char kInterrupted[] = "interrupted";
 
 struct WorkerLimits {
-  int jobs = 1;               // worker processes at a time; less than 1 counts as 1
-  double task_timeout_s = 0;  // 0: none
+  int jobs = 1;                           // worker processes at a time; less than 1 counts as 1
+  double task_timeout_s = 0;              // 0: none
+  std::function<double(int)> timeout_of;  // of single tasks, in its place; may be empty
+  // Processor time that a task may use, in seconds (rounded up); may be empty. It tells an endless
+  // loop from a busy machine.
+  std::function<double(int)> processor_time_of;
   // What a worker may map beyond what it inherited and begins with (up to 64 MB); 0: no limit.
   int64_t memory_limit_mb = 0;
   StopRequest* stop = nullptr;  // when requested, what is not finished fails with kInterrupted
@@ -59,7 +65,7 @@ enum class TaskStatus : uint8_t {
   kDone,
   kFailed,       // the work threw an exception, or no worker could be started
   kCrashed,      // the worker ended by a signal or an exit of its own
-  kTimedOut,     // killed after task_timeout_s
+  kTimedOut,     // killed after task_timeout_s, or when its processor time was used up
   kOutOfMemory,  // went past memory_limit_mb
 };
 
@@ -82,8 +88,9 @@ struct PoolUsage {
 // worker, only when the fault injection of tests is on: with
 // PLANPROOF_TEST_WORKER_FAULT="KIND:TEXT" (several are separated by ';') in the environment, a
 // worker misbehaves when it starts a task whose name contains TEXT. KIND is `kill` (SIGKILL to
-// itself), `abort`, `sleep` (for ever), `alloc` (memory until the limit) or `slow` (20 ms more than
-// it takes, so that a run can be interrupted in the middle). It exists for tests only.
+// itself), `abort`, `sleep` (for ever), `spin` (the same, busily), `alloc` (memory until the limit)
+// or `slow` (20 ms more than it takes, so that a run can be interrupted in the middle). It exists
+// for tests only.
 PoolUsage RunInWorkers(int number_of_tasks, const WorkerLimits& limits,
                        const std::function<std::string(int task)>& work,
                        const std::function<void(int task, TaskOutcome outcome)>& on_result,

@@ -1,33 +1,32 @@
 #include "stages/refutation.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "shape_reduction/focused_search.h"
 #include "shape_reduction/replay.h"
 #include "shape_reduction/witness.h"
 #include "stages/describe.h"
 #include "stages/diagnosis.h"
-#include "stages/experiments.h"
+#include "stages/explanation.h"
+#include "stages/process_pool.h"
+#include "stages/witness_bytes.h"
 
 namespace planproof::stages {
 
+using shape_reduction::Sample;
 using shape_reduction::Witness;
+using shape_reduction::WitnessOptions;
 
 namespace {
 
 constexpr double kSearchSeconds = 20;
-constexpr double kExplainSeconds = 6;
 constexpr int kSearchAttempts = 48;
 constexpr double kSampleSeconds = 15;
 constexpr int kSampleAttempts = 16;
-constexpr size_t kMaxFaults = 8;
-constexpr size_t kManyOperators = 8;
-constexpr size_t kMostListed = 64;
 constexpr size_t kMaxFocuses = 4;
 constexpr size_t kLargeGraph = 4000;  // operators
 constexpr int64_t kLongDimension = 1024;
@@ -35,98 +34,8 @@ constexpr double kLargeSearchSeconds = 5;
 constexpr double kConfirmSeconds = 60;  // of many operators: one evaluation takes seconds
 constexpr double kUndefinedSeconds = 8;
 constexpr int kUndefinedAttempts = 12;
-
-std::string Enclosure(const std::string& text, double low, double high) {
-  if (!text.empty()) return text;
-  return low == high ? absl::StrCat(low) : absl::StrCat("[", low, ", ", high, "]");
-}
-
-// The middle of the enclosures, in as many digits as tell them apart.
-std::pair<std::string, std::string> FewDigits(const Witness& witness) {
-  const double logical = witness.logical_low / 2 + witness.logical_high / 2;
-  const double parallel = witness.parallel_low / 2 + witness.parallel_high / 2;
-  for (const int digits : {6, 9, 17}) {
-    std::string a = absl::StrFormat("%.*g", digits, logical);
-    std::string b = absl::StrFormat("%.*g", digits, parallel);
-    if (a != b || digits == 17) return {std::move(a), std::move(b)};
-  }
-  return {};
-}
-
-std::string OperatorName(const sdfg::Operator& op) {
-  std::string name = op.label.empty() ? op.name : absl::StrCat(op.name, " (", op.label, ")");
-  for (const auto& [key, value] : op.attributes) {
-    if (key == "ranks") absl::StrAppend(&name, " of ranks ", value);
-    if (key == "at" && op.name == kException) absl::StrAppend(&name, " at ", value);
-  }
-  return name;
-}
-
-void FillWitness(const lineage::Problem& problem, const Witness& witness, Violation* v) {
-  const lineage::RequiredRelation& relation = problem.required[witness.required];
-  v->witness_place = DescribeElement(problem.parallel, relation.parallel, witness.parallel_index);
-  v->witness_logical = Enclosure(witness.logical_value, witness.logical_low, witness.logical_high);
-  v->witness_parallel =
-      Enclosure(witness.parallel_value, witness.parallel_low, witness.parallel_high);
-  std::tie(v->witness_logical_short, v->witness_parallel_short) = FewDigits(witness);
-  v->witness_precision = witness.precision;
-  v->witness_inputs = witness.inputs;
-  v->witness_example = witness.example;
-  if (witness.undefined.tensor != sdfg::kNone) {
-    v->witness_parallel_short = v->witness_parallel;
-    const sdfg::Tensor& tensor = problem.parallel.tensors[witness.undefined.tensor];
-    absl::StrAppend(&v->message, v->message.empty() ? "" : "; ",
-                    shape_reduction::InWords(witness.undefined.by), " in ",
-                    problem.parallel.Describe(tensor.producer));
-  }
-}
-
-// The plan has no value: the operator that gives none, unless a difference before it is the cause.
-Violation OfUndefined(const lineage::Problem& problem, const Witness& witness) {
-  Violation v;
-  v.verdict = Verdict::kRefuted;
-  v.kind = "value undefined";
-  Claim claim;
-  claim.parallel = witness.undefined.tensor;
-  const bool known = static_cast<size_t>(claim.parallel) < problem.lineage.size() &&
-                     problem.lineage[claim.parallel].kind == lineage::LineageKind::kFull;
-  claim.target =
-      known ? problem.lineage[claim.parallel] : problem.required[witness.required].lineage;
-  DescribePlace(problem, claim, &v);
-  v.cause = absl::StrCat("undefined: ", shape_reduction::InWords(witness.undefined.by));
-  return v;
-}
-
-Violation OfFault(const lineage::Problem& problem, const Fault& fault) {
-  Violation v;
-  v.verdict = Verdict::kRefuted;
-  v.kind = "value differs";
-  Claim claim;
-  claim.parallel = fault.tensors[0];
-  claim.target = fault.lineages[0];
-  DescribePlace(problem, claim, &v);
-  v.parallel_operators.clear();
-  // Where single ranks do otherwise stands among many operators, that comes first.
-  std::vector<sdfg::OperatorId> operators = fault.operators;
-  if (operators.size() > kManyOperators) {
-    std::stable_partition(operators.begin(), operators.end(), [&](sdfg::OperatorId op) {
-      return problem.parallel.operators[op].name == kException;
-    });
-  }
-  if (operators.size() > kMostListed) operators.resize(kMostListed);
-  for (sdfg::OperatorId op : operators) {
-    const std::string name = OperatorName(problem.parallel.operators[op]);
-    if (std::find(v.parallel_operators.begin(), v.parallel_operators.end(), name) ==
-        v.parallel_operators.end()) {
-      v.parallel_operators.push_back(name);
-    }
-  }
-  v.devices = fault.devices;
-  v.microbatches = fault.microbatches;
-  v.cause = fault.cause;
-  v.message = fault.example;
-  return v;
-}
+// What is left of a processor, at worst, on a machine that is busy.
+constexpr double kBusy = 5;
 
 std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
                                               const ClaimTable& table,
@@ -145,36 +54,6 @@ std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
     }
   }
   return focuses;
-}
-
-// What is known where nothing but the output is seen to differ: the earliest claim that was not
-// shown, or else the output, and the exceptions of single ranks in its stage.
-Violation OfClaim(const lineage::Problem& problem, const Witness& witness, const ClaimTable& table,
-                  const std::vector<ClaimOutcome>& outcomes) {
-  Violation v;
-  v.verdict = Verdict::kRefuted;
-  v.kind = "value differs";
-  Claim claim;
-  claim.parallel = problem.required[witness.required].parallel;
-  claim.target = problem.required[witness.required].lineage;
-  const std::vector<int> failed = FailedClaims(problem, table, outcomes);
-  if (!failed.empty()) {
-    claim = table.claims()[failed[0]];
-    v.message = outcomes[failed[0]].reason;
-  }
-  DescribePlace(problem, claim, &v);
-  const Fault suspect = SuspectExceptions(problem, claim.parallel);
-  if (suspect.operators.empty()) return v;
-  std::vector<std::string> names;
-  for (sdfg::OperatorId op : suspect.operators) {
-    if (names.size() < kMostListed) {
-      names.push_back(OperatorName(problem.parallel.operators[op]));
-    }
-  }
-  v.parallel_operators.insert(v.parallel_operators.begin(), names.begin(), names.end());
-  v.devices = suspect.devices;
-  if (!suspect.microbatches.empty()) v.microbatches = suspect.microbatches;
-  return v;
 }
 
 // Some tensor has a long dimension twice (attention scores): cut at every position it is too large.
@@ -215,30 +94,98 @@ Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
   return last.outcome == Witness::Outcome::kConfirmed ? last : witness;
 }
 
-// The violations of a confirmed difference, the first where the plan first goes wrong. Where all
-// values that the plan has are right, there is nothing to diagnose.
-void Report(const lineage::Problem& problem, const ClaimTable& table,
-            const std::vector<ClaimOutcome>& outcomes, const Witness& witness, bool values_right,
-            Result* result) {
-  std::vector<Violation> found;
-  if (!values_right) {
-    for (const Fault& fault : Diagnose(problem, witness, kMaxFaults, kExplainSeconds)) {
-      found.push_back(OfFault(problem, fault));
-    }
+// Work of so much processor time in a worker of its own: whatever goes wrong there costs this work.
+// Every task gets the time of one claim beyond its own limits, which it looks at.
+struct Aside {
+  std::string name;  // for the fault injection of tests, and for people who wait
+  double seconds;
+  std::function<std::string()> work;
+};
+
+// Outcomes in order. Tasks that come later find what earlier ones left in memory.
+std::vector<TaskOutcome> RunAside(const VerifyOptions& options, const std::vector<Aside>& tasks,
+                                  Result* result) {
+  std::vector<TaskOutcome> outcomes(tasks.size());
+  const auto limit = [&](int k) {
+    return tasks[static_cast<size_t>(k)].seconds + options.stage_timeout_s;
+  };
+  size_t done = 0;
+  WorkerLimits limits;
+  limits.jobs = 1;
+  limits.memory_limit_mb = options.memory_limit_mb;
+  limits.stop = options.stop;
+  limits.processor_time_of = limit;
+  limits.timeout_of = [&](int k) { return kBusy * limit(k); };
+  limits.while_waiting = [&] {
+    if (options.progress && done < tasks.size()) options.progress({tasks[done].name});
+  };
+  const PoolUsage usage = RunInWorkers(
+      static_cast<int>(tasks.size()), limits,
+      [&](int k) { return tasks[static_cast<size_t>(k)].work(); },
+      [&](int k, TaskOutcome outcome) {
+        outcomes[static_cast<size_t>(k)] = std::move(outcome);
+        ++done;
+      },
+      [&](int k) { return tasks[static_cast<size_t>(k)].name; });
+  result->peak_rss_mb.total = std::max(result->peak_rss_mb.total, usage.peak_total_mb);
+  result->peak_rss_mb.largest = std::max(result->peak_rss_mb.largest, usage.peak_largest_mb);
+  result->time_s.workers += usage.processes_s;
+  return outcomes;
+}
+
+bool Stopped(const VerifyOptions& options) {
+  return options.stop != nullptr && options.stop->requested;
+}
+
+// What a worker made of a task; false, with a warning, if that is lost.
+template <typename T>
+bool Take(const TaskOutcome& outcome, const char* what, const VerifyOptions& options, T* value,
+          Result* result) {
+  if (outcome.status == TaskStatus::kDone && FromBytes(outcome.result, value)) return true;
+  if (Stopped(options)) return false;  // the report says so
+  result->warnings.push_back(absl::StrCat(
+      what, " failed: ",
+      outcome.reason.empty() ? "the worker's answer was not readable" : outcome.reason));
+  return false;
+}
+
+// Searches and, if a counterexample is confirmed, appends its violations.
+Witness SearchAndExplain(const lineage::Problem& problem, const VerifyOptions& options,
+                         const ClaimTable& table, const std::vector<ClaimOutcome>& outcomes,
+                         double seconds, const std::function<Witness()>& search, bool values_right,
+                         Result* result) {
+  Witness found;  // in the worker
+  const auto confirmed = [](const Witness& witness) {
+    return witness.outcome == Witness::Outcome::kConfirmed;
+  };
+  const Aside searching{"search for a counterexample", seconds, [&] {
+                          found = search();
+                          return ToBytes(found);
+                        }};
+  const Aside explaining{"diagnosis", 0, [&] {
+                           std::vector<Violation> violations;
+                           if (confirmed(found)) {
+                             violations = Explain(problem, table, outcomes, found, values_right);
+                           }
+                           return ToBytes(violations);
+                         }};
+  const std::vector<TaskOutcome> done = RunAside(options, {searching, explaining}, result);
+  Witness witness;
+  if (!Take(done[0], "the search for a counterexample", options, &witness, result)) return {};
+  if (!confirmed(witness)) return witness;
+  std::vector<Violation> violations;
+  if (!Take(done[1], "the diagnosis", options, &violations, result) || violations.empty()) {
+    violations = WithoutExplanation(problem, table, outcomes, witness);
   }
-  if (found.empty() && witness.undefined.tensor != sdfg::kNone) {
-    found.push_back(OfUndefined(problem, witness));
-  }
-  if (found.empty()) found.push_back(OfClaim(problem, witness, table, outcomes));
-  FillWitness(problem, witness, &found[0]);
-  for (Violation& v : found) result->violations.push_back(std::move(v));
+  for (Violation& v : violations) result->violations.push_back(std::move(v));
+  return witness;
 }
 
 }  // namespace
 
 bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
             const std::vector<ClaimOutcome>& outcomes, Result* result, bool* undefined_seen) {
-  shape_reduction::WitnessOptions search;
+  WitnessOptions search;
   search.time_budget_s = std::min(kSearchSeconds, options.stage_timeout_s);
   search.attempts = kSearchAttempts;
   search.localise = false;
@@ -246,29 +193,32 @@ bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const
     if (outcomes[c].status == ClaimStatus::kProved && !outcomes[c].unsatisfiable) continue;
     search.suspects.push_back(table.claims()[c].parallel);
   }
-  const Witness witness = FindWitness(problem, table, outcomes, search, options.stage_timeout_s);
+  const size_t warnings = result->warnings.size();
+  const Witness witness = SearchAndExplain(
+      problem, options, table, outcomes,
+      2 * search.time_budget_s + std::min(kConfirmSeconds, options.stage_timeout_s),
+      [&] { return FindWitness(problem, table, outcomes, search, options.stage_timeout_s); },
+      /*values_right=*/false, result);
   *undefined_seen = witness.undefined_seen;
-  if (witness.outcome != Witness::Outcome::kConfirmed) {
-    if (witness.outcome != Witness::Outcome::kNone) {
-      result->warnings.push_back(
-          absl::StrCat(witness.outcome == Witness::Outcome::kUnconfirmed
-                           ? "doubles differ on some inputs, but intervals did not confirm it"
-                           : "no search for a counterexample",
-                       witness.message.empty() ? "" : ": ", witness.message));
-    } else if (witness.attempts == 0) {
-      result->warnings.push_back(absl::StrCat(
-          "no inputs were compared", witness.message.empty() ? "" : ": ", witness.message));
-    }
-    return false;
+  if (witness.outcome == Witness::Outcome::kConfirmed) return true;
+  if (Stopped(options) || result->warnings.size() > warnings) return false;
+  const std::string why = witness.message.empty() ? "" : absl::StrCat(": ", witness.message);
+  if (witness.outcome != Witness::Outcome::kNone) {
+    result->warnings.push_back(
+        absl::StrCat(witness.outcome == Witness::Outcome::kUnconfirmed
+                         ? "doubles differ on some inputs, but intervals did not confirm it"
+                         : "no search for a counterexample",
+                     why));
+  } else if (witness.attempts == 0) {
+    result->warnings.push_back(absl::StrCat("no inputs were compared", why));
   }
-  Report(problem, table, outcomes, witness, /*values_right=*/false, result);
-  return true;
+  return false;
 }
 
 bool RefuteUndefined(const lineage::Problem& problem, const VerifyOptions& options,
                      const ClaimTable& table, const std::vector<ClaimOutcome>& outcomes,
                      const std::vector<bool>& shown, Result* result) {
-  shape_reduction::WitnessOptions search;
+  WitnessOptions search;
   search.time_budget_s = std::min(kUndefinedSeconds, options.stage_timeout_s);
   search.attempts = kUndefinedAttempts;
   search.localise = false;
@@ -282,25 +232,33 @@ bool RefuteUndefined(const lineage::Problem& problem, const VerifyOptions& optio
     const sdfg::TensorId id = table.claims()[c].parallel;
     if (suspects.count(id) == 0) search.proved.push_back(id);
   }
-  const Witness witness = shape_reduction::SearchWitness(problem, search);
-  if (witness.outcome != Witness::Outcome::kConfirmed) return false;
   const bool values_right = std::all_of(
       outcomes.begin(), outcomes.end(),
       [](const ClaimOutcome& outcome) { return outcome.status == ClaimStatus::kProved; });
-  Report(problem, table, outcomes, witness, values_right, result);
-  return true;
+  const Witness witness = SearchAndExplain(
+      problem, options, table, outcomes, search.time_budget_s,
+      [&] { return shape_reduction::SearchWitness(problem, search); }, values_right, result);
+  return witness.outcome == Witness::Outcome::kConfirmed;
 }
 
-bool HasFiniteSample(const lineage::Problem& problem, Result* result) {
-  using Outcome = shape_reduction::Sample::Outcome;
-  const shape_reduction::Sample sample =
-      shape_reduction::FindSample(problem, kSampleAttempts, kSampleSeconds);
-  if (sample.outcome == Outcome::kFound) return true;
+bool HasFiniteSample(const lineage::Problem& problem, const VerifyOptions& options,
+                     Result* result) {
+  const double seconds = std::min(kSampleSeconds, options.stage_timeout_s);
+  const Aside searching{
+      "search for a sample", seconds,
+      [&] { return ToBytes(shape_reduction::FindSample(problem, kSampleAttempts, seconds)); }};
+  const std::vector<TaskOutcome> done = RunAside(options, {searching}, result);
+  Sample sample;
+  if (!Take(done[0], "the search for a sample", options, &sample, result)) {
+    sample.outcome = Sample::Outcome::kExhausted;
+    sample.message = done[0].reason;
+  }
+  if (sample.outcome == Sample::Outcome::kFound) return true;
   Violation v;
   v.verdict = Verdict::kUnknown;
   v.kind = "premises have no common sample";
   v.message = absl::StrCat(
-      sample.outcome == Outcome::kExhausted
+      sample.outcome == Sample::Outcome::kExhausted
           ? "every claim is shown, but whether the premises can hold together was not tested"
           : "every claim is shown, but no inputs were found for which all premises hold and all "
             "required outputs are finite",

@@ -1,4 +1,8 @@
 // Refuting by numbers, and the sample that shows the premises of a proof can hold together.
+//
+// All of it is done in worker processes: a crash, a time-out or exhausted memory costs what was
+// looked for (a warning says so), and nothing else. Where only the diagnosis fails, the
+// counterexample that it should explain counts all the same.
 #ifndef PLANPROOF_STAGES_REFUTATION_H_
 #define PLANPROOF_STAGES_REFUTATION_H_
 
@@ -24,7 +28,7 @@ bool RefuteUndefined(const lineage::Problem& problem, const VerifyOptions& optio
 
 // Whether some inputs exist for which all premises hold and both graphs are finite. Appends a
 // violation of kind UNKNOWN otherwise.
-bool HasFiniteSample(const lineage::Problem& problem, Result* result);
+bool HasFiniteSample(const lineage::Problem& problem, const VerifyOptions& options, Result* result);
 
 }  // namespace planproof::stages
 

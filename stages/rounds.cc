@@ -94,10 +94,14 @@ void Rounds::RunTasks(const std::vector<int>& representatives, const std::vector
       o.reason = outcome.reason.empty() ? "the worker's answer was not readable" : outcome.reason;
     }
     if (on_decided_) on_decided_(task, o);
-    if (options_.progress) options_.progress(++done, static_cast<int64_t>(positions.size()));
+    if (options_.progress) options_.progress({"", ++done, static_cast<int64_t>(positions.size())});
   };
   tasks.name = [&](int task) { return ClaimName(representatives[task]); };
-  const WorkerLimits worker_limits = Limits();
+  WorkerLimits worker_limits = Limits();
+  worker_limits.while_waiting = [&, flush = worker_limits.while_waiting] {
+    flush();
+    if (options_.progress) options_.progress({"", done, static_cast<int64_t>(positions.size())});
+  };
   const bool share = first_ && options_.executor != nullptr;
   PoolUsage usage =
       share ? options_.executor->Run(tasks, worker_limits) : RunLocally(tasks, worker_limits);
@@ -303,7 +307,7 @@ std::vector<int> Rounds::GiveUpFailed() {
 bool Rounds::Continue(int max_rounds, int64_t term_budget, double seconds) {
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-  for (int round = 0; round < max_rounds; ++round) {
+  for (int round = 0; round < max_rounds && !Interrupted(); ++round) {
     const std::vector<int> again = GiveUpFailed();
     if (again.empty()) break;
     ClaimLimits limits;

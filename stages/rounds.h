@@ -70,6 +70,8 @@ class Rounds {
   // By claim: it and every claim that it rests on through held tensors is proved, and the plan is
   // defined there.
   std::vector<bool> Shown() const;
+  // Of the workers of this run.
+  WorkerLimits Limits() const;
   const PoolUsage& usage() const { return usage_; }
   double key_seconds() const { return key_seconds_; }
   // Wall-clock time of the workers' rounds without starting and stopping the processes, and the
@@ -88,7 +90,6 @@ class Rounds {
   // Decides one representative per class, in the first round also from memory; each claim by
   // itself, within these limits, if it may meet what is not part of its class.
   void Decide(const std::vector<int>& which, bool unfold, const ClaimLimits& limits);
-  WorkerLimits Limits() const;
   // Decides the representatives at the positions listed.
   void RunTasks(const std::vector<int>& representatives, const std::vector<int>& positions,
                 ClaimLimits limits, std::vector<ClaimOutcome>* results);

@@ -12,6 +12,7 @@
 #include "stages/expected_schedule.h"
 #include "stages/logical_signs.h"
 #include "stages/premises.h"
+#include "stages/process_pool.h"
 #include "stages/refutation.h"
 #include "stages/rounds.h"
 #include "stages/schedule_check.h"
@@ -80,6 +81,7 @@ class Verification {
       : problem_(problem), options_(options), smt_(options.engine == Engine::kSmt) {}
 
   Result Run() {
+    const StopWatch watch(options_.stop);
     result_.engine = options_.engine == Engine::kHybrid ? "hybrid"
                      : options_.engine == Engine::kSmt  ? "smt"
                                                         : "audit";
@@ -103,6 +105,12 @@ class Verification {
     } else {
       result_.violations = StaticViolations(problem_, options_);
     }
+    if (result_.violations.empty() && Stopped()) {
+      Violation v;
+      v.kind = "interrupted";
+      v.message = "interrupted before any class was decided";
+      result_.violations.push_back(std::move(v));
+    }
     if (result_.violations.empty() && problem_.required.empty()) {
       Violation v;
       v.verdict = Verdict::kUnknown;
@@ -121,10 +129,11 @@ class Verification {
     AddAssumptions(problem_, cone, &result_);
     ClaimTable table(problem_, cone);
     Relations relations(problem_);
-    InferLogicalSigns(problem_, &relations);
-    result_.time_s.cut = Since(cut_start);
-
     Rounds rounds(problem_, options_, &table, &relations);
+    const std::string missing = InferLogicalSignsInWorker(problem_, rounds.Limits(), &relations);
+    if (!missing.empty() && !rounds.Interrupted())
+      result_.warnings.push_back(absl::StrCat("signs of logical tensors are not known: ", missing));
+    result_.time_s.cut = Since(cut_start);
     proved_ = smt_ ? DecideBySmt(problem_, options_, &table, relations, &rounds, &result_)
                    : rounds.First() && rounds.RequiredProved();
     result_.cache.used = rounds.memory_use().used;
@@ -143,11 +152,14 @@ class Verification {
     result_.outputs.claimed = static_cast<int64_t>(problem_.required.size());
     CountOperators(problem_, cone, proved_, &result_);
     Conclude(table, rounds, conditions);
-    if (options_.engine == Engine::kAudit || (!smt_ && !options_.dump_smt_directory.empty())) {
+    const bool audit = options_.engine == Engine::kAudit;
+    if (audit || (!smt_ && !options_.dump_smt_directory.empty() && !Stopped())) {
       Audit(problem_, options_, table, relations, rounds, &result_);
     }
-    result_.peak_rss_mb.total = std::max(rounds.usage().peak_total_mb, PeakResidentMegabytes());
-    result_.peak_rss_mb.largest = std::max(rounds.usage().peak_largest_mb, PeakResidentMegabytes());
+    double& total = result_.peak_rss_mb.total;
+    double& largest = result_.peak_rss_mb.largest;
+    total = std::max({total, rounds.usage().peak_total_mb, PeakResidentMegabytes()});
+    largest = std::max({largest, rounds.usage().peak_largest_mb, PeakResidentMegabytes()});
   }
 
   // A short attempt to see through false lineages, then numbers, then a longer attempt. Claims that
@@ -161,12 +173,13 @@ class Verification {
     if (!smt_ && failed > 0 && failed <= kFewFailures)
       proved_ = rounds->Continue(2, kQuickTermBudget, 2);
     // Where Z3 has no answer, numbers may.
-    const bool explain = !proved_ && (failed > 0 || smt_) && options_.explain;
+    const bool explain = !proved_ && (failed > 0 || smt_) && options_.explain && !Stopped();
     bool undefined_seen = false;
     if (explain) refuted_ = Refute(problem_, options_, table, first, &result_, &undefined_seen);
+    if (Stopped()) return;
     if (!smt_ && explain && !refuted_ && failed <= kFewFailures)
       proved_ = rounds->OpenDifferences(at_first, options_.stage_timeout_s);
-    if (!smt_ && explain && !refuted_ && !proved_)
+    if (!smt_ && explain && !refuted_ && !proved_ && !Stopped())
       proved_ = rounds->Continue(16, ClaimLimits{}.term_budget, options_.stage_timeout_s);
     // What Z3 leaves open may be right wherever the plan has a value.
     if (undefined_seen && !smt_ && !proved_ && !refuted_ && !rounds->Interrupted()) {
@@ -186,9 +199,10 @@ class Verification {
           open->push_back({.claim = c, .condition = condition});
       }
     }
-    for (OpenCondition& condition : OpenConditions(problem_, relations))
+    for (OpenCondition& condition : OpenConditions(problem_, rounds->Limits(), relations))
       open->push_back(std::move(condition));
-    if (open->empty()) return;
+    if (Stopped()) proved_ = false;  // not everything was looked at, perhaps
+    if (open->empty() || Stopped()) return;
     const bool never = std::any_of(open->begin(), open->end(),
                                    [](const OpenCondition& o) { return o.condition.never; });
     if (options_.accept_restrictions && !never) return;
@@ -202,7 +216,7 @@ class Verification {
     result_.time_s.cut += rounds.key_seconds();
     result_.time_s.evaluate = rounds.evaluate_seconds();
     result_.time_s.decide = rounds.decide_seconds() - rounds.evaluate_seconds();
-    result_.time_s.workers = rounds.usage().processes_s;
+    result_.time_s.workers += rounds.usage().processes_s;
   }
 
   void CountStages(const ClaimTable& table, const Rounds& rounds) {
@@ -240,7 +254,8 @@ class Verification {
     }
     need_sample_ = !premises.empty() || !conditions.empty() || !DeclaredHoldTogether(problem_);
     if (proved_) {
-      ImpliedPremises implied = CollectImplied(problem_, table, rounds.outcomes(), relations);
+      ImpliedPremises implied =
+          CollectImplied(problem_, table, rounds.outcomes(), rounds.Limits(), relations);
       premises.insert(implied.texts.begin(), implied.texts.end());
       // What could not be listed might clash with the rest.
       need_sample_ |= implied.need_sample || !implied.complete;
@@ -265,14 +280,18 @@ class Verification {
       result_.verdict = Verdict::kRefuted;
     } else if (proved_) {
       result_.verdict = Verdict::kProved;
-      if (need_sample_ && !HasFiniteSample(problem_, &result_)) result_.verdict = Verdict::kUnknown;
+      if (need_sample_ && !HasFiniteSample(problem_, options_, &result_))
+        result_.verdict = Verdict::kUnknown;
     } else {
       result_.verdict = Verdict::kUnknown;
-      if (rounds.Interrupted()) ListInterrupted(!options_.stores.empty(), &result_);
+      if (Stopped()) ListInterrupted(table, rounds, !options_.stores.empty(), &result_);
       ListRestricted(problem_, table, conditions, &result_);
       if (conditions.empty()) ListUndecided(problem_, table, rounds, &result_);
     }
   }
+
+  // What is known then is reported, and nothing more is looked for.
+  bool Stopped() const { return options_.stop != nullptr && options_.stop->requested; }
 
   const lineage::Problem& problem_;
   const VerifyOptions& options_;

@@ -26,6 +26,12 @@ int VerdictExitCode(Verdict verdict);                                      // 0,
 enum class Engine : uint8_t { kHybrid, kSmt, kAudit };
 using lineage::PipelineSchedule;
 
+// What a run is doing: claims decided, of so many, or something that has no number.
+struct Progress {
+  std::string doing;  // empty: claims
+  int64_t done = 0, total = 0;
+};
+
 struct VerifyOptions {
   Engine engine = Engine::kHybrid;
   int jobs = 2;
@@ -48,8 +54,8 @@ struct VerifyOptions {
   verdict_cache::Store* journal = nullptr;
   Executor* executor = nullptr;  // of the first round; null: worker processes here
   StopRequest* stop = nullptr;   // when requested, what is not decided stays so
-  // Called now and then with (claims decided, claims in all); may be empty.
-  std::function<void(int64_t, int64_t)> progress;
+  // Called now and then; may be empty.
+  std::function<void(const Progress&)> progress;
 };
 
 // One thing that is wrong, or not established.

@@ -126,14 +126,18 @@ void WorkerPool::Finish(int task, TaskOutcome outcome) {
   on_result_(task, std::move(outcome));
 }
 
+double WorkerPool::TimeoutOf(const Worker& worker) const {
+  if (worker.tasks.empty()) return 0;
+  return limits_.timeout_of ? limits_.timeout_of(worker.tasks.front()) : limits_.task_timeout_s;
+}
+
 int WorkerPool::PollTimeout(int milliseconds) const {
   int64_t wait = milliseconds;
-  if (limits_.task_timeout_s > 0) {
-    for (const Worker& worker : workers_) {
-      if (worker.tasks.empty()) continue;
-      const double left = limits_.task_timeout_s - Since(worker.started);
-      wait = std::clamp<int64_t>(static_cast<int64_t>(left * 1000) + 1, 0, wait);
-    }
+  for (const Worker& worker : workers_) {
+    const double timeout = TimeoutOf(worker);
+    if (timeout <= 0) continue;
+    const double left = timeout - Since(worker.started);
+    wait = std::clamp<int64_t>(static_cast<int64_t>(left * 1000) + 1, 0, wait);
   }
   return static_cast<int>(wait);
 }
@@ -199,7 +203,10 @@ void WorkerPool::Bury(size_t index) {
   }
   TaskOutcome outcome;
   outcome.status = TaskStatus::kCrashed;
-  if (WIFSIGNALED(status)) {
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) {
+    outcome.status = TaskStatus::kTimedOut;
+    outcome.reason = "worker went over its limit of processor time";
+  } else if (WIFSIGNALED(status)) {
     outcome.reason = "worker killed by signal " + std::to_string(WTERMSIG(status)) + " (" +
                      strsignal(WTERMSIG(status)) + ")";
   } else if (WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemoryExit) {
@@ -213,14 +220,13 @@ void WorkerPool::Bury(size_t index) {
 }
 
 void WorkerPool::StopLateWorkers() {
-  if (limits_.task_timeout_s <= 0) return;
   for (size_t i = workers_.size(); i-- > 0;) {
-    if (workers_[i].tasks.empty()) continue;
-    if (Since(workers_[i].started) < limits_.task_timeout_s) continue;
+    const double timeout = TimeoutOf(workers_[i]);
+    if (timeout <= 0 || Since(workers_[i].started) < timeout) continue;
     std::deque<int> tasks = std::move(workers_[i].tasks);
     RemoveWorker(i);
     char limit[32];
-    std::snprintf(limit, sizeof(limit), "%g", limits_.task_timeout_s);
+    std::snprintf(limit, sizeof(limit), "%g", timeout);
     TaskOutcome outcome;
     outcome.status = TaskStatus::kTimedOut;
     outcome.reason = std::string("worker went over its time limit of ") + limit + " s";

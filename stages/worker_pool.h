@@ -47,6 +47,7 @@ class WorkerPool {
   bool StartWorker();
   void Feed(Worker& worker, size_t most);
   void Finish(int task, TaskOutcome outcome);
+  double TimeoutOf(const Worker& worker) const;  // of the task in work; 0: none
   int PollTimeout(int milliseconds) const;
   void WaitForReplies(int milliseconds);
   bool Receive(Worker& worker);

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -67,6 +69,18 @@ void LimitMemory(int64_t megabytes) {
   std::set_new_handler([] { _exit(kOutOfMemoryExit); });
 }
 
+// From here on this process may use so much more processor time.
+void LimitProcessorTime(double seconds) {
+  rusage usage{};
+  rlimit limit{};
+  if (getrusage(RUSAGE_SELF, &usage) != 0 || getrlimit(RLIMIT_CPU, &limit) != 0) return;
+  const double used = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                      static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+  const auto wanted = static_cast<rlim_t>(std::ceil(used + seconds));
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  setrlimit(RLIMIT_CPU, &limit);
+}
+
 // One "KIND:TEXT" of the environment variable.
 struct Fault {
   std::string kind;
@@ -94,6 +108,10 @@ void Misbehave(const std::string& kind, int64_t memory_limit_mb) {
   if (kind == "kill") raise(SIGKILL);
   if (kind == "abort") std::abort();
   while (kind == "sleep") pause();
+  if (kind == "spin") {
+    for (std::atomic<int64_t> turns = 0;; ++turns) {
+    }
+  }
   if (kind == "slow") usleep(20'000);
   if (kind == "alloc" && memory_limit_mb > 0) {
     std::vector<std::unique_ptr<char[]>> blocks;
@@ -117,6 +135,7 @@ void Misbehave(const std::string& kind, int64_t memory_limit_mb) {
     std::string bytes;
     // The work is ours and throws nothing, but libraries below it may.
     try {
+      if (limits.processor_time_of) LimitProcessorTime(limits.processor_time_of(task));
       if (!faults.empty() && task_name) {
         const std::string name = task_name(task);
         for (const Fault& fault : faults) {

@@ -40,14 +40,15 @@ std::string OnBoth(const std::string& operators, const std::string& more = "") {
 }
 
 TEST(Integers, WhatIsComputedFromIdsIsAnIndex) {
-  for (const char* make :
-       {R"({"op": "mul", "in": ["id", "id"], "out": "s"})",
-        R"({"op": "add", "in": ["id", 1], "out": "s"})",
-        R"({"op": "pow", "in": ["id", 3], "out": "s"})",
-        R"({"op": "maximum", "in": ["id", 3], "out": "s"})",
-        R"({"op": "clamp", "in": "id", "attrs": {"min": 0, "max": 7}, "out": "s"})",
-        R"({"op": "lt", "in": ["id", 5], "out": "c"}, {"op": "where", "in": ["c", "id", 0], "out": "s"})",
-        R"({"op": "mul", "in": ["id", "id"], "out": "t"}, {"op": "long", "in": "t", "out": "s"})"}) {
+  for (
+      const char* make :
+      {R"({"op": "mul", "in": ["id", "id"], "out": "s"})",
+       R"({"op": "add", "in": ["id", 1], "out": "s"})",
+       R"({"op": "pow", "in": ["id", 3], "out": "s"})",
+       R"({"op": "maximum", "in": ["id", 3], "out": "s"})",
+       R"({"op": "clamp", "in": "id", "attrs": {"min": 0, "max": 7}, "out": "s"})",
+       R"({"op": "lt", "in": ["id", 5], "out": "c"}, {"op": "where", "in": ["c", "id", 0], "out": "s"})",
+       R"({"op": "mul", "in": ["id", "id"], "out": "t"}, {"op": "long", "in": "t", "out": "s"})"}) {
     EXPECT_THAT(OnBoth(absl::StrCat(make, ", ", kEmbed)), StartsWith("PROVED")) << make;
   }
 }
@@ -66,8 +67,8 @@ TEST(Integers, AnotherIndexIsRefuted) {
 TEST(Integers, SumsAndMaximaOverDevices) {
   const auto reduced = [](const std::string& op, const std::string& reduce, bool gathered = true) {
     const std::string one = absl::StrCat(R"({"op": ")", op, R"(", "in": "id", "out": ")");
-    const std::string all = absl::StrCat(
-        R"({"op": "all_reduce", "reduce": ")", reduce, R"(", "over": "tp", "in": "p", "out": "y"})");
+    const std::string all = absl::StrCat(R"({"op": "all_reduce", "reduce": ")", reduce,
+                                         R"(", "over": "tp", "in": "p", "out": "y"})");
     return Verify(one + R"(y"})", gathered ? one + R"(p"}, )" + all : one + R"(y"})",
                   R"({"y": {}})");
   };
@@ -80,7 +81,8 @@ TEST(Integers, SumsAndMaximaOverDevices) {
 }
 
 TEST(Integers, TruthValuesAreCountedAsIntegers) {
-  const std::string count = R"({"op": "gt", "in": ["x", 0], "out": "c"}, {"op": "sum", "in": "c", "out": ")";
+  const std::string count =
+      R"({"op": "gt", "in": ["x", 0], "out": "c"}, {"op": "sum", "in": "c", "out": ")";
   EXPECT_THAT(Verify(count + R"(y"})",
                      count + R"(p"}, {"op": "all_reduce", "over": "tp", "in": "p", "out": "y"})",
                      R"({"y": {}})"),
@@ -89,9 +91,10 @@ TEST(Integers, TruthValuesAreCountedAsIntegers) {
 
 TEST(Integers, ProductsOfIntegersAreTheProductsOfTheirNumbers) {
   EXPECT_THAT(
-      Verify(R"({"op": "mul", "in": ["id", "id"], "out": "s"}, {"op": "float", "in": "s", "out": "y"})",
-             R"({"op": "float", "in": "id", "out": "f"}, {"op": "mul", "in": ["f", "f"], "out": "y"})",
-             R"({"y": {"0": "tp"}})"),
+      Verify(
+          R"({"op": "mul", "in": ["id", "id"], "out": "s"}, {"op": "float", "in": "s", "out": "y"})",
+          R"({"op": "float", "in": "id", "out": "f"}, {"op": "mul", "in": ["f", "f"], "out": "y"})",
+          R"({"y": {"0": "tp"}})"),
       StartsWith("PROVED"));
 }
 

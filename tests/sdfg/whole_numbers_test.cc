@@ -139,7 +139,8 @@ TEST(WholeNumbers, CollectivesOfIntegersAreIntegers) {
   EXPECT_FALSE(AllReduce({3}, DType::kInt64, 2, ReduceKind::kAvg).ok());
 }
 
-// --- Integers at a symbolic index -----------------------------------------------------------------
+// --- Integers at a symbolic index
+// -----------------------------------------------------------------
 
 constexpr int64_t kExtent = 24;
 
@@ -241,8 +242,7 @@ TEST_F(RandomIntegers, HaveTheValueAndTheBoundsThatDenseEvaluationGives) {
       const auto value = evaluator.IntegerElement({0, made}, {Affine(low)});
       if (!value || value->overflow || arena.exhausted()) break;
       const double truth = (*dense).at(made).data[low];
-      const solver::Approximate found =
-          solver::Evaluate(arena, arena.Position(*value), {{s, low}});
+      const solver::Approximate found = solver::Evaluate(arena, arena.Position(*value), {{s, low}});
       ASSERT_NEAR(static_cast<double>(found.value), truth, 1e-6 * (1 + std::abs(truth)))
           << "at " << low << ": " << arena.ToString(*value);
       const solver::IntRange range = arena.RangeOf(*value);

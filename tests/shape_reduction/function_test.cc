@@ -2,6 +2,7 @@
 
 #include "sdfg/collectives.h"
 #include "sdfg/operator_library.h"
+#include "shape_reduction/domain_interval.h"
 #include "tests/shape_reduction/reduced_testing.h"
 
 namespace planproof::shape_reduction {
@@ -169,6 +170,67 @@ TEST(ReducedFunctionTest, PositionsAreExactAtEveryIndex) {
   const ExprId i = f.Index(f.OutputDims(y)[0]);
   f.SetBody(y, f.Binary(Op::kMul, f.Unary(Op::kPosition, f.IntDiv(i, 3)), f.Element(0, {i})));
   ExpectReducedEqualsDense(Finish(&f), 20);
+}
+
+TEST(ReducedFunctionTest, ChoicesBetweenIntegers) {
+  IndexFunctionBuilder f("choice");
+  f.AddInput("ids", {12}, DType::kInt64);
+  f.AddInput("x", {12}, DType::kFloat32);
+  const int y = f.AddOutput("y", Shape{12}, DType::kFloat32);
+  const int z = f.AddOutput("z", Shape{12}, DType::kInt64);
+  const ExprId i = f.Index(f.OutputDims(y)[0]), j = f.Index(f.OutputDims(z)[0]);
+  // The next element, or that with the number of the id, where the id is small; else the first.
+  const auto choice = [&](ExprId at) {
+    const ExprId id = f.IntElement(0, {at});
+    return f.Select(f.Binary(Op::kIntLess, id, f.Int(2)),
+                    f.Select(f.Unary(Op::kNonzero, f.Element(1, {at})),
+                             f.IntMod(f.IntAdd(at, f.Int(1)), 12), id),
+                    f.Int(0));
+  };
+  f.SetBody(y, f.Binary(Op::kAdd, f.Element(1, {choice(i)}), f.Unary(Op::kPosition, choice(i))));
+  f.SetBody(z, choice(j));
+  ExpectReducedEqualsDense(Finish(&f), 40);
+}
+
+// sum over j of [a j + b < c] * x, whatever the number of indices: exact, or refused.
+TEST(ReducedFunctionTest, RangesOfAnyLengthAreSummedOrRefused) {
+  int summed = 0;
+  for (const int bits : {10, 40, 52, 53, 59, 60}) {
+    const int64_t extent = int64_t{1} << bits;
+    for (const int64_t scale : {1, 2, 8, 1 << 20}) {
+      for (const int64_t bound :
+           {int64_t{5}, extent / 2, extent - 1, extent, 3 * (extent / 4) + 1}) {
+        IndexFunctionBuilder f("count");
+        f.AddInput("x", {1}, DType::kFloat32);
+        const int y = f.AddOutput("y", Shape{1}, DType::kFloat32);
+        const VarId j = f.AddVar("j", extent);
+        f.SetBody(
+            y,
+            f.Reduce(Op::kSum, j,
+                     f.Select(f.Binary(Op::kIntLess, f.IntScale(scale, f.Index(j)), f.Int(bound)),
+                              f.Element(0, {f.Int(0)}), f.Real(solver::Rational(0)))));
+        IndexFunction function;
+        if (!f.Finish(&function).ok()) continue;  // its indices leave 64 bits
+        auto x = std::make_shared<BlockTensor<Interval>>();
+        x->dims.push_back(std::make_shared<DimPartition>(1));
+        x->values = {IntervalDomain::FromInt(1)};
+        ProgramCache cache;
+        ReducedEvaluator<IntervalDomain> evaluator(&cache);
+        BlockTensorPtr<Interval> result;
+        PremiseCheck premises;
+        const absl::Status status =
+            evaluator.Apply(BuildProgram(function, 0, {}, {}), {x}, 100, &result, &premises);
+        if (absl::IsResourceExhausted(status)) continue;
+        ASSERT_TRUE(status.ok()) << status;
+        ++summed;
+        const int64_t exact = std::min(extent, (bound + scale - 1) / scale);
+        const Interval expected = IntervalDomain::FromInt(exact);
+        EXPECT_LE(result->values[0].lo, expected.hi) << bits << " " << scale << " " << bound;
+        EXPECT_GE(result->values[0].hi, expected.lo) << bits << " " << scale << " " << bound;
+      }
+    }
+  }
+  EXPECT_GT(summed, 60);
 }
 
 IndexFunction Embedding(int64_t start, int64_t rows) {

@@ -74,5 +74,14 @@ TEST(PartitionTest, TooManyBlocksAreReportedNotStored) {
       DimPartition(int64_t{1} << 40).Refine(DimPartition::Full(int64_t{1} << 40)).too_fine());
 }
 
+// A long digit of which only a part is cut is refused before its values are listed.
+TEST(PartitionTest, LongDigitsThatDoNotFitTogetherAreTooFine) {
+  const int64_t extent = int64_t{3} << 40;
+  const DimPartition a = DimPartition::WithDigitCuts(extent, 3, int64_t{1} << 30, {5});
+  const DimPartition b = DimPartition::WithDigitCuts(extent, 2, int64_t{3} << 30, {7});
+  EXPECT_TRUE(a.Refine(b).too_fine());
+  EXPECT_TRUE(b.Refine(a).too_fine());
+}
+
 }  // namespace
 }  // namespace planproof::shape_reduction

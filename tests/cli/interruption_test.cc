@@ -1,0 +1,224 @@
+// A signal ends a run with what is known, whatever the run is doing.
+#include "cli/interruption.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/cli/command_line.h"
+#include "tests/cli/plans.h"
+
+namespace planproof::cli {
+namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+using Clock = std::chrono::steady_clock;
+
+double Since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct Interrupted {
+  Finished finished;
+  double seconds = 0;  // after the signal
+};
+
+// Runs the program with this signal after so many seconds, while workers sleep in tasks of this
+// name.
+Interrupted Interrupt(const std::string& arguments, const std::string& asleep,
+                      const std::string& signal = "INT", double after = 1) {
+  static const std::string cache = TemporaryFile("interruption.cache", "") + ".d";
+  const Clock::time_point start = Clock::now();
+  Interrupted result;
+  result.finished =
+      RunCommand("XDG_CACHE_HOME=" + cache + " PLANPROOF_TEST_WORKER_FAULT='sleep:" + asleep +
+                 "' timeout --preserve-status -s " + signal + " " + std::to_string(after) +
+                 " " PLANPROOF_PROGRAM " " + arguments);
+  result.seconds = Since(start) - after;
+  return result;
+}
+
+// The report comes soon, even on a machine that is busy.
+void ExpectSoon(const Interrupted& run) {
+  EXPECT_GT(run.seconds, -0.1) << run.finished.output << run.finished.errors;
+  EXPECT_LT(run.seconds, 2.5) << run.finished.output << run.finished.errors;
+}
+
+std::string WrongPlan() { return RepositoryPath("examples/first_plan/missing_sum.json"); }
+std::string RightPlan() { return RepositoryPath("examples/first_plan/plan.json"); }
+
+class Engines : public testing::TestWithParam<const char*> {};
+
+TEST_P(Engines, AreInterruptedWhileTheyProve) {
+  for (const char* signal : {"INT", "TERM"}) {
+    const Interrupted run = Interrupt(
+        "verify --no-cache --engine " + std::string(GetParam()) + " " + RightPlan(), "y", signal);
+    ExpectSoon(run);
+    EXPECT_EQ(run.finished.exit_code, 3) << run.finished.output << run.finished.errors;
+    EXPECT_THAT(run.finished.output, HasSubstr("interrupted"));
+    EXPECT_THAT(run.finished.output, HasSubstr("stages     4 in 4 classes"));
+  }
+}
+
+TEST_P(Engines, AreInterruptedWhileTheySearchForACounterexample) {
+  const Interrupted run =
+      Interrupt("verify --no-cache --engine " + std::string(GetParam()) + " " + WrongPlan(),
+                "search for a counterexample");
+  ExpectSoon(run);
+  EXPECT_EQ(run.finished.exit_code, 3) << run.finished.output << run.finished.errors;
+  EXPECT_THAT(run.finished.output, StartsWith("UNKNOWN: interrupted after 4 of 4 classes"));
+}
+
+TEST_P(Engines, ReportACounterexampleThatIsConfirmed) {
+  const Interrupted run = Interrupt(
+      "verify --no-cache --engine " + std::string(GetParam()) + " " + WrongPlan(), "diagnosis");
+  ExpectSoon(run);
+  if (GetParam() == std::string("audit")) {  // which is not audited then
+    EXPECT_THAT(run.finished.output, HasSubstr("not audited: interrupted"));
+  }
+  EXPECT_EQ(run.finished.exit_code, 1) << run.finished.output << run.finished.errors;
+  EXPECT_THAT(run.finished.output, StartsWith("REFUTED: stage y"));
+  EXPECT_THAT(run.finished.output, HasSubstr("witness    logical"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Interruption, Engines, testing::Values("hybrid", "smt", "audit"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+TEST(Interruption, SignsAndSamplesAreGivenUp) {
+  const std::string plan = TemporaryFile("sample.json", R"({"planproof": 1,
+    "specification": {"inputs": {"x": [8], "z": [8]}, "operators": [
+        {"op": "div", "in": ["x", "z"], "out": "part"}, {"op": "exp", "in": "part", "out": "e"},
+        {"op": "log", "in": "e", "out": "y"}], "outputs": {"y": {}}},
+    "plan": {"mesh": {"dp": 1}, "programs": [{"inputs": {"x": {}, "z": {}},
+      "operators": [{"op": "div", "in": ["x", "z"], "out": "y"}]}]}})");
+  for (const char* task : {"signs of logical tensors", "search for a sample"}) {
+    const Interrupted run = Interrupt("verify --no-cache " + plan, task);
+    ExpectSoon(run);
+    EXPECT_EQ(run.finished.exit_code, 3) << task << run.finished.output << run.finished.errors;
+    EXPECT_THAT(run.finished.output, HasSubstr("interrupted")) << task;
+  }
+}
+
+TEST(Interruption, AnAuditThatIsInterruptedAuditsNothing) {
+  // What is proved first is asked again, under the same names.
+  const Interrupted run =
+      Interrupt("verify --no-cache --engine audit " + RightPlan(), "y", "INT", 1.5);
+  ExpectSoon(run);
+  EXPECT_EQ(run.finished.exit_code, 3) << run.finished.output << run.finished.errors;
+  EXPECT_THAT(run.finished.output, HasSubstr("not audited: interrupted"));
+}
+
+// Nothing is known of a plan that is not read.
+TEST(Interruption, AReportIsWrittenWhereThePlanWasNotReadYet) {
+  const std::string plan = TemporaryFile("pipe.json", "");
+  const std::string report = TemporaryFile("report.json", "");
+  ASSERT_EQ(std::system(("rm " + plan + "; mkfifo " + plan).c_str()), 0);
+  const Interrupted run = Interrupt("verify --json " + report + " " + plan, "nothing");
+  ExpectSoon(run);
+  EXPECT_EQ(run.finished.exit_code, 3) << run.finished.output << run.finished.errors;
+  EXPECT_THAT(run.finished.output, StartsWith("UNKNOWN: interrupted while the plan was read"));
+  std::ifstream stream(report);
+  const nlohmann::json json = nlohmann::json::parse(stream, nullptr, false);
+  EXPECT_EQ(json["verdict"], "UNKNOWN");
+}
+
+// What a program does that is interrupted, in a process of its own: its exit status and output.
+std::pair<int, std::string> RunInChild(void (*program)()) {
+  int ends[2];
+  EXPECT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    program();
+    _exit(99);
+  }
+  close(ends[1]);
+  std::string output;
+  char bytes[256];
+  for (ssize_t got; (got = read(ends[0], bytes, sizeof(bytes))) > 0;) {
+    output.append(bytes, static_cast<size_t>(got));
+  }
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {status, output};
+}
+
+LastWords Words() { return {.output = "last words\n", .file = "", .content = "", .exit_code = 3}; }
+
+void Sleep(double seconds) {
+  const Clock::time_point start = Clock::now();
+  while (Since(start) < seconds) usleep(10'000);  // also where a signal wakes it
+}
+
+TEST(Interruption, LastWordsAreSaidWhereNobodyLooksAtTheRequestInTime) {
+  const Clock::time_point start = Clock::now();
+  const auto [status, output] = RunInChild([] {
+    stages::StopRequest* request = StopOnSignals(Words());
+    const stages::StopWatch watch(request);
+    raise(SIGINT);
+    Sleep(60);
+  });
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_EQ(output, "last words\n");
+  EXPECT_LT(Since(start), 6);
+}
+
+TEST(Interruption, TheSecondSignalEndsTheProgramAtOnce) {
+  const auto [status, output] = RunInChild([] {
+    stages::StopRequest* request = StopOnSignals(Words());
+    const stages::StopWatch watch(request);
+    raise(SIGTERM);
+    if (!watch.Requested()) _exit(98);
+    raise(SIGTERM);
+  });
+  ASSERT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGTERM);
+  EXPECT_EQ(output, "");
+}
+
+TEST(Interruption, AReportThatHasBegunIsNotReplaced) {
+  const auto [status, output] = RunInChild([] {
+    stages::StopRequest* request = StopOnSignals(Words());
+    const stages::StopWatch watch(request);
+    raise(SIGINT);
+    ForgetLastWords();
+    Sleep(3);
+    _exit(0);
+  });
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(output, "");
+}
+
+// A terminal sends its signal to all processes of the run.
+TEST(Interruption, WorkersSayNothing) {
+  const auto [status, output] = RunInChild([] {
+    StopOnSignals(Words());
+    const pid_t worker = fork();
+    if (worker == 0) {
+      raise(SIGINT);
+      _exit(7);
+    }
+    int worker_status = 0;
+    waitpid(worker, &worker_status, 0);
+    _exit(WIFEXITED(worker_status) ? WEXITSTATUS(worker_status) : 98);
+  });
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_EQ(output, "");
+}
+
+}  // namespace
+}  // namespace planproof::cli
