@@ -16,9 +16,9 @@ class DefinedInputs {
  public:
   DefinedInputs(const lineage::Problem& problem, ProgramCache* programs);
 
-  // False if, in floating point, some operator of the model has no value at these inputs, or a premise of
-  // one is not known to hold. True also where the model is too large to be evaluated in a short
-  // time, or by `deadline`: it is not asked again then.
+  // False if, in floating point, some operator of the model has no value at these inputs, or a
+  // premise of one is not known to hold. True also where the model is too large to be evaluated in
+  // a short time, or by `deadline`: it is not asked again then.
   bool Contain(const std::vector<BlockTensorPtr<double>>& inputs, int64_t max_elements,
                WorkClock::time_point deadline);
 

@@ -44,10 +44,8 @@ std::string InProgram(const std::string& tensor, const std::string& relation) {
 
 std::string ClaimLineage(const lineage::Problem& problem, const Claim& claim) {
   std::vector<std::string> entries;
-  for (const LineageAdvice& advice :
-       AdviseLineage(problem, claim, kMostAdvised, kAdviceSeconds)) {
-    entries.push_back(
-        InProgram(problem.parallel.tensors[advice.parallel].name, advice.relation));
+  for (const LineageAdvice& advice : AdviseLineage(problem, claim, kMostAdvised, kAdviceSeconds)) {
+    entries.push_back(InProgram(problem.parallel.tensors[advice.parallel].name, advice.relation));
   }
   if (entries.empty()) return "";
   return absl::StrCat("claim \"lineage\": {", absl::StrJoin(entries, ", "),

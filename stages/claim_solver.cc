@@ -10,7 +10,6 @@ namespace planproof::stages {
 using sdfg::SplitRequest;
 using sdfg::TensorRef;
 using solver::Affine;
-using solver::Interval;
 using solver::KindOf;
 using solver::kZeroPoly;
 using solver::PolyId;
