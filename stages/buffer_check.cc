@@ -225,7 +225,8 @@ class ProgramBuffers {
           std::find(op.outputs.begin(), before, there.tensor) != before) {
         return TwoOutputs(there.tensor, output, event);
       }
-      const std::string& conflict = in_place_.Conflict(event.op, output, there.tensor);
+      const std::string& conflict = in_place_.Conflict(event.op, output, there.tensor,
+                                                       memory_.SamePlaces(output, there.tensor));
       if (!conflict.empty()) return ReadWhileWritten(output, there, conflict, event);
     }
     slot.holds = {{output, event.microbatch}};
@@ -361,9 +362,9 @@ class ProgramBuffers {
 
 }  // namespace
 
-std::optional<Violation> CheckBuffers(const StepOrder& order) {
+std::optional<Violation> CheckBuffers(const StepOrder& order, Views views) {
   const lineage::Problem& problem = order.problem();
-  const SharedMemory memory(order);
+  const SharedMemory memory(order, views);
   if (memory.violation().has_value()) return memory.violation();
   if (memory.empty()) return std::nullopt;
   InPlace in_place(order);

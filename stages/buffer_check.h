@@ -8,13 +8,14 @@
 
 #include <optional>
 
+#include "stages/shared_memory.h"
 #include "stages/step_order.h"
 
 namespace planproof::stages {
 
 // The first violation, with both places; UNKNOWN if more than 2^24 instances use shared memory.
 // `order` has passed CheckOnce, and everything is computed before it is read.
-std::optional<Violation> CheckBuffers(const StepOrder& order);
+std::optional<Violation> CheckBuffers(const StepOrder& order, Views views = Views::kAsStated);
 
 }  // namespace planproof::stages
 

@@ -108,4 +108,16 @@ std::vector<Violation> CheckSchedule(const lineage::Problem& problem, size_t mos
   return {};
 }
 
+std::string AssumedOfViews(const lineage::Problem& problem) {
+  if (problem.schedule.storage.empty()) return "";
+  StepOrder order(problem);
+  if (order.CheckOnce().has_value()) return "";
+  const auto violation = CheckBuffers(order, Views::kOfBuffers);
+  if (!violation.has_value()) return "";
+  return absl::StrCat(
+      "what is cut or rearranged from a tensor in a buffer is a copy, unless it has "
+      "a buffer, too; else ",
+      violation->cause);
+}
+
 }  // namespace planproof::stages

@@ -6,6 +6,7 @@
 #ifndef PLANPROOF_STAGES_SCHEDULE_CHECK_H_
 #define PLANPROOF_STAGES_SCHEDULE_CHECK_H_
 
+#include <string>
 #include <vector>
 
 #include "lineage/lineage.h"
@@ -17,6 +18,10 @@ namespace planproof::stages {
 // `most`. None for a problem without schedule. Every number in the schedule is in range (readers
 // see to that).
 std::vector<Violation> CheckSchedule(const lineage::Problem& problem, size_t most);
+
+// What the order of a problem that has passed CheckSchedule rests on, for the report: that views of
+// tensors in buffers are copies, if the plan is not right otherwise. Empty: nothing.
+std::string AssumedOfViews(const lineage::Problem& problem);
 
 }  // namespace planproof::stages
 

@@ -105,6 +105,11 @@ class Verification {
     } else {
       result_.violations = StaticViolations(problem_, options_);
     }
+    if (result_.violations.empty()) {
+      if (std::string assumed = AssumedOfViews(problem_); !assumed.empty()) {
+        result_.assumptions.push_back(std::move(assumed));
+      }
+    }
     if (result_.violations.empty() && Stopped()) {
       Violation v;
       v.kind = "interrupted";
