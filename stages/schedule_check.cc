@@ -1,5 +1,6 @@
 #include "stages/schedule_check.h"
 
+#include <algorithm>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -108,16 +109,22 @@ std::vector<Violation> CheckSchedule(const lineage::Problem& problem, size_t mos
   return {};
 }
 
-std::string AssumedOfViews(const lineage::Problem& problem) {
-  if (problem.schedule.storage.empty()) return "";
+MemoryRemarks RemarksOnMemory(const lineage::Problem& problem) {
+  MemoryRemarks remarks;
+  const auto& operators = problem.parallel.operators;
+  const bool in_place = std::any_of(operators.begin(), operators.end(),
+                                    [](const auto& op) { return op.memory.overwrites != kNone; });
+  if (problem.schedule.storage.empty() && !in_place) return remarks;
   StepOrder order(problem);
-  if (order.CheckOnce().has_value()) return "";
-  const auto violation = CheckBuffers(order, Views::kOfBuffers);
-  if (!violation.has_value()) return "";
-  return absl::StrCat(
-      "what is cut or rearranged from a tensor in a buffer is a copy, unless it has "
-      "a buffer, too; else ",
-      violation->cause);
+  if (problem.schedule.programs.empty() || order.CheckOnce().has_value()) return remarks;
+  if (const auto violation = CheckBuffers(order, Views::kOfBuffers)) {
+    remarks.assumptions.push_back(
+        absl::StrCat("what is cut or rearranged from a tensor in a buffer is a copy, unless it has "
+                     "a buffer, too; else ",
+                     violation->cause));
+  }
+  remarks.warnings = LostConstants(order);
+  return remarks;
 }
 
 }  // namespace planproof::stages

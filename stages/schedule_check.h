@@ -19,9 +19,14 @@ namespace planproof::stages {
 // see to that).
 std::vector<Violation> CheckSchedule(const lineage::Problem& problem, size_t most);
 
-// What the order of a problem that has passed CheckSchedule rests on, for the report: that views of
-// tensors in buffers are copies, if the plan is not right otherwise. Empty: nothing.
-std::string AssumedOfViews(const lineage::Problem& problem);
+// What is to be said about the memory of a problem that has passed CheckSchedule, for people.
+struct MemoryRemarks {
+  // That views of tensors in buffers are copies, if the plan is not right otherwise.
+  std::vector<std::string> assumptions;
+  // Parameters and constants that are overwritten though nothing is required of them.
+  std::vector<std::string> warnings;
+};
+MemoryRemarks RemarksOnMemory(const lineage::Problem& problem);
 
 }  // namespace planproof::stages
 

@@ -106,9 +106,9 @@ class Verification {
       result_.violations = StaticViolations(problem_, options_);
     }
     if (result_.violations.empty()) {
-      if (std::string assumed = AssumedOfViews(problem_); !assumed.empty()) {
-        result_.assumptions.push_back(std::move(assumed));
-      }
+      const MemoryRemarks remarks = RemarksOnMemory(problem_);
+      for (const std::string& text : remarks.assumptions) result_.assumptions.push_back(text);
+      for (const std::string& text : remarks.warnings) result_.warnings.push_back(text);
     }
     if (result_.violations.empty() && Stopped()) {
       Violation v;

@@ -14,6 +14,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 // One program on two ranks of tp that runs what the specification runs, `operators`, with buffers.
@@ -203,6 +204,32 @@ std::string WithBackward(const std::string& backward, const std::string& buffers
         {"op": "linear", "in": ["x", "w"], "out": "h"}, {"op": "mul", "in": ["h", "u"], "out": "y"},
         {"op": "sum", "in": "y", "out": "loss"}, {"backward": "loss"}, )",
                       backward, R"(], "buffers": )", buffers, "}]}}");
+}
+
+// What the next step reads in place of a parameter is required, or there is a warning.
+TEST(InPlace, AParameterThatIsLostIsWarnedOf) {
+  const auto warnings = [](const std::string& operators, const std::string& buffers) {
+    const stages::Result result =
+        Verified(Same(operators, buffers), stages::PipelineSchedule::kAny);
+    EXPECT_EQ(result.verdict, stages::Verdict::kProved) << operators;
+    return absl::StrJoin(result.warnings, "; ");
+  };
+  const std::string read = R"({"op": "linear", "in": ["x", "w"], "out": "y"})";
+  const std::string other = R"({"op": "exp", "in": "z", "out": "e"})";
+  const std::string lost =
+      "overwrites w, and nothing is required of what the next step reads there";
+  EXPECT_THAT(warnings(absl::StrCat(read, ", ", other), R"({"w": "b", "e": "b"})"),
+              HasSubstr(lost));
+  EXPECT_THAT(warnings(R"({"op": "relu", "in": "w", "out": "r", "attrs": {"inplace": true}},
+                          {"op": "linear", "in": ["x", "r"], "out": "y"})",
+                       "{}"),
+              HasSubstr(lost));
+  EXPECT_THAT(warnings(R"({"op": "add", "in": ["w", "x"], "out": "y"})", R"({"w": "b", "y": "b"})"),
+              Not(HasSubstr(lost)))
+      << "it is required";
+  EXPECT_THAT(warnings(absl::StrCat(read, ", ", other), R"({"z": "b", "e": "b"})"),
+              Not(HasSubstr("overwrites")))
+      << "the next step has other data";
 }
 
 // Each gradient is computed by itself, in an order that is not known.
