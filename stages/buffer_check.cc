@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -99,6 +100,28 @@ class ProgramBuffers {
       }
     }
     return CheckRequired();
+  }
+
+  // Once it has run.
+  void ListLost(std::vector<std::string>* lost) {
+    std::set<TensorId> required;
+    for (const lineage::RequiredRelation& relation : order_.problem().required) {
+      required.insert(HeldAs(relation.parallel));
+    }
+    for (const auto& [tensor, region] : memory_.tensors()) {
+      const sdfg::Tensor& constant = graph_.tensors[tensor];
+      if (constant.role != sdfg::TensorRole::kParameter &&
+          constant.role != sdfg::TensorRole::kBuffer) {
+        continue;
+      }
+      if (order_.PlaceOf(tensor).program != program_) continue;
+      const Slot& slot = SlotOf(tensor, 0);
+      if (slot.Holds({tensor, 0}) || slot.writer.op == kNone) continue;
+      if (required.count(slot.holds[0].tensor) > 0) continue;
+      lost->push_back(absl::StrCat(order_.OperatorText(graph_.operators[slot.writer.op]),
+                                   " overwrites ", constant.name,
+                                   ", and nothing is required of what the next step reads there"));
+    }
   }
 
  private:
@@ -225,7 +248,8 @@ class ProgramBuffers {
           std::find(op.outputs.begin(), before, there.tensor) != before) {
         return TwoOutputs(there.tensor, output, event);
       }
-      const std::string& conflict = in_place_.Conflict(event.op, output, there.tensor);
+      const std::string& conflict = in_place_.Conflict(event.op, output, there.tensor,
+                                                       memory_.SamePlaces(output, there.tensor));
       if (!conflict.empty()) return ReadWhileWritten(output, there, conflict, event);
     }
     slot.holds = {{output, event.microbatch}};
@@ -359,11 +383,10 @@ class ProgramBuffers {
   std::map<std::pair<const Region*, int64_t>, Slot> slots_;
 };
 
-}  // namespace
-
-std::optional<Violation> CheckBuffers(const StepOrder& order) {
+std::optional<Violation> RunPrograms(const StepOrder& order, Views views,
+                                     std::vector<std::string>* lost) {
   const lineage::Problem& problem = order.problem();
-  const SharedMemory memory(order);
+  const SharedMemory memory(order, views);
   if (memory.violation().has_value()) return memory.violation();
   if (memory.empty()) return std::nullopt;
   InPlace in_place(order);
@@ -388,6 +411,7 @@ std::optional<Violation> CheckBuffers(const StepOrder& order) {
   }
   for (ProgramBuffers& program : programs) {
     if (auto violation = program.Run()) return violation;
+    if (lost != nullptr && budget >= 0) program.ListLost(lost);
   }
   if (budget >= 0) return std::nullopt;
   Violation violation;
@@ -395,6 +419,18 @@ std::optional<Violation> CheckBuffers(const StepOrder& order) {
   violation.cause = "more than 2^24 instances use shared buffers; their order was not checked";
   violation.message = violation.cause;
   return violation;
+}
+
+}  // namespace
+
+std::optional<Violation> CheckBuffers(const StepOrder& order, Views views) {
+  return RunPrograms(order, views, nullptr);
+}
+
+std::vector<std::string> LostConstants(const StepOrder& order) {
+  std::vector<std::string> lost;
+  if (RunPrograms(order, Views::kAsStated, &lost).has_value()) return {};
+  return lost;
 }
 
 }  // namespace planproof::stages

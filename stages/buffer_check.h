@@ -7,14 +7,21 @@
 #define PLANPROOF_STAGES_BUFFER_CHECK_H_
 
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "stages/shared_memory.h"
 #include "stages/step_order.h"
 
 namespace planproof::stages {
 
 // The first violation, with both places; UNKNOWN if more than 2^24 instances use shared memory.
 // `order` has passed CheckOnce, and everything is computed before it is read.
-std::optional<Violation> CheckBuffers(const StepOrder& order);
+std::optional<Violation> CheckBuffers(const StepOrder& order, Views views = Views::kAsStated);
+
+// Parameters and constants of the model whose memory holds something else at the end that nothing
+// is required of: the next step would read that. For people. `order` has passed CheckBuffers.
+std::vector<std::string> LostConstants(const StepOrder& order);
 
 }  // namespace planproof::stages
 

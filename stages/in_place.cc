@@ -192,13 +192,15 @@ std::vector<OperatorId> InPlace::EntryOf(OperatorId op) const {
   return entry == entries_.end() ? std::vector<OperatorId>{op} : entry->second;
 }
 
-const std::string& InPlace::Conflict(OperatorId op, TensorId written, TensorId there) {
+const std::string& InPlace::Conflict(OperatorId op, TensorId written, TensorId there,
+                                     bool same_places) {
   const auto [at, fresh] = known_.try_emplace({op, written, there});
-  if (fresh) at->second = FindConflict(op, written, there);
+  if (fresh) at->second = FindConflict(op, written, there, same_places);
   return at->second;
 }
 
-std::string InPlace::FindConflict(OperatorId op, TensorId written, TensorId there) const {
+std::string InPlace::FindConflict(OperatorId op, TensorId written, TensorId there,
+                                  bool same_places) const {
   const int program = order_.PlaceOf(graph_.operators[op]).program;
   const auto name = [this](TensorId tensor) { return graph_.tensors[tensor].name; };
   std::set<TensorId> from = {there};  // computed from it, element by element
@@ -218,7 +220,10 @@ std::string InPlace::FindConflict(OperatorId op, TensorId written, TensorId ther
         if (!reads[o][i].any) continue;
         read = true;
         from.insert(step.outputs[o]);
-        if (!reads[o][i].own_element) {
+        if (!same_places) {
+          conflict = absl::StrCat(step.name, " reads ", name(there),
+                                  ", whose elements lie at other places of that memory");
+        } else if (!reads[o][i].own_element) {
           conflict = absl::StrCat(step.name, " reads other elements of ", name(there),
                                   " than the one that it overwrites");
         } else if (wanted > 1 && !step.memory.one_pass && step.outputs[o] != written) {

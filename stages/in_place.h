@@ -38,13 +38,16 @@ class InPlace {
  public:
   explicit InPlace(const StepOrder& order);
 
-  // Why `op` may not write its output `written` to where `there` lies, or empty: `there` is not
-  // read at the time, or at its own place only. What else the same entry of the program's list
+  // Why `op` may not write its output `written` into the memory where `there` lies, or empty:
+  // `there` is not read at the time, or, if the elements of both lie at the same places, each for
+  // its own element only. What else the same entry of the program's list
   // (lineage::Place::entry) computes from `there` on the way counts as read by `op`.
-  const std::string& Conflict(sdfg::OperatorId op, sdfg::TensorId written, sdfg::TensorId there);
+  const std::string& Conflict(sdfg::OperatorId op, sdfg::TensorId written, sdfg::TensorId there,
+                              bool same_places);
 
  private:
-  std::string FindConflict(sdfg::OperatorId op, sdfg::TensorId written, sdfg::TensorId there) const;
+  std::string FindConflict(sdfg::OperatorId op, sdfg::TensorId written, sdfg::TensorId there,
+                           bool same_places) const;
   std::vector<sdfg::OperatorId> EntryOf(sdfg::OperatorId op) const;
 
   const StepOrder& order_;

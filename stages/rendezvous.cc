@@ -51,7 +51,7 @@ class Walk {
   Walk(const StepOrder& order, const Communications& communications)
       : order_(order),
         all_(communications),
-        memory_(order),
+        memory_(order, Views::kAsStated),
         programs_(order.problem().schedule.programs.size()),
         waiters_(programs_.size()),
         queued_(programs_.size(), false) {

@@ -1,5 +1,6 @@
 #include "stages/schedule_check.h"
 
+#include <algorithm>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -106,6 +107,24 @@ std::vector<Violation> CheckSchedule(const lineage::Problem& problem, size_t mos
   if (auto violation = CheckRendezvous(order)) return {*std::move(violation)};
   if (auto violation = CheckBuffers(order)) return {*std::move(violation)};
   return {};
+}
+
+MemoryRemarks RemarksOnMemory(const lineage::Problem& problem) {
+  MemoryRemarks remarks;
+  const auto& operators = problem.parallel.operators;
+  const bool in_place = std::any_of(operators.begin(), operators.end(),
+                                    [](const auto& op) { return op.memory.overwrites != kNone; });
+  if (problem.schedule.storage.empty() && !in_place) return remarks;
+  StepOrder order(problem);
+  if (problem.schedule.programs.empty() || order.CheckOnce().has_value()) return remarks;
+  if (const auto violation = CheckBuffers(order, Views::kOfBuffers)) {
+    remarks.assumptions.push_back(
+        absl::StrCat("what is cut or rearranged from a tensor in a buffer is a copy, unless it has "
+                     "a buffer, too; else ",
+                     violation->cause));
+  }
+  remarks.warnings = LostConstants(order);
+  return remarks;
 }
 
 }  // namespace planproof::stages

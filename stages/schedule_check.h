@@ -6,6 +6,7 @@
 #ifndef PLANPROOF_STAGES_SCHEDULE_CHECK_H_
 #define PLANPROOF_STAGES_SCHEDULE_CHECK_H_
 
+#include <string>
 #include <vector>
 
 #include "lineage/lineage.h"
@@ -17,6 +18,15 @@ namespace planproof::stages {
 // `most`. None for a problem without schedule. Every number in the schedule is in range (readers
 // see to that).
 std::vector<Violation> CheckSchedule(const lineage::Problem& problem, size_t most);
+
+// What is to be said about the memory of a problem that has passed CheckSchedule, for people.
+struct MemoryRemarks {
+  // That views of tensors in buffers are copies, if the plan is not right otherwise.
+  std::vector<std::string> assumptions;
+  // Parameters and constants that are overwritten though nothing is required of them.
+  std::vector<std::string> warnings;
+};
+MemoryRemarks RemarksOnMemory(const lineage::Problem& problem);
 
 }  // namespace planproof::stages
 

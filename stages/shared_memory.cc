@@ -12,7 +12,7 @@ namespace planproof::stages {
 using sdfg::kNone;
 using sdfg::TensorId;
 
-SharedMemory::SharedMemory(const StepOrder& order) {
+SharedMemory::SharedMemory(const StepOrder& order, Views views) {
   for (const auto& [tensor, storage] : order.problem().schedule.storage) {
     const int32_t program = order.PlaceOf(tensor).program;
     Region& region = buffers_[{program, storage.buffer}];
@@ -22,6 +22,8 @@ SharedMemory::SharedMemory(const StepOrder& order) {
     region_of_[tensor] = &region;
   }
   JoinOverwritten(order);
+  if (views == Views::kOfBuffers) AddViewsOfBuffers(order);
+  JoinPlaces(order);
 }
 
 const Region* SharedMemory::RegionOf(TensorId tensor) const {
@@ -29,7 +31,7 @@ const Region* SharedMemory::RegionOf(TensorId tensor) const {
   return found == region_of_.end() ? nullptr : found->second;
 }
 
-TensorId SharedMemory::Root(TensorId tensor) {
+TensorId SharedMemory::Groups::Root(TensorId tensor) {
   while (parent_.try_emplace(tensor, tensor).first->second != tensor) {
     TensorId& parent = parent_[tensor];
     parent = parent_[parent];
@@ -38,10 +40,21 @@ TensorId SharedMemory::Root(TensorId tensor) {
   return tensor;
 }
 
-void SharedMemory::Join(TensorId a, TensorId b) { parent_[Root(b)] = Root(a); }
+std::map<TensorId, std::vector<TensorId>> SharedMemory::Groups::Members() {
+  std::map<TensorId, std::vector<TensorId>> members;
+  for (const auto& [tensor, parent] : parent_) members[Root(tensor)].push_back(tensor);
+  return members;
+}
+
+bool SharedMemory::SamePlaces(TensorId a, TensorId b) const {
+  const auto first = places_.find(a), second = places_.find(b);
+  return a == b ||
+         (first != places_.end() && second != places_.end() && first->second == second->second);
+}
 
 void SharedMemory::JoinOverwritten(const StepOrder& order) {
   const sdfg::Graph& graph = order.problem().parallel;
+  Groups one_memory;
   std::vector<const sdfg::Operator*> overwriting;
   for (const sdfg::Operator& op : graph.operators) {
     if (op.memory.overwrites == kNone || order.PlaceOf(op).program == kNone) continue;
@@ -54,23 +67,23 @@ void SharedMemory::JoinOverwritten(const StepOrder& order) {
     for (TensorId output : op.outputs) {
       if (output == kNone || region_of_.count(output) > 0) continue;
       for (size_t i = 0; i < op.inputs.size(); ++i) {
-        if (read[i]) Join(op.inputs[i], output);
+        if (read[i]) one_memory.Join(op.inputs[i], output);
       }
     }
   }
   const auto operand_of = [](const sdfg::Operator& op) { return op.inputs[op.memory.overwrites]; };
   for (const sdfg::Operator* op : overwriting) {
     for (TensorId output : op->outputs) {
-      if (output != kNone) Join(operand_of(*op), output);
+      if (output != kNone) one_memory.Join(operand_of(*op), output);
     }
   }
-  std::map<TensorId, std::vector<TensorId>> groups;
-  for (const auto& [tensor, parent] : parent_) groups[Root(tensor)].push_back(tensor);
+  const std::map<TensorId, std::vector<TensorId>> groups = one_memory.Members();
   std::set<TensorId> done;  // roots
   for (const sdfg::Operator* op : overwriting) {
     const TensorId operand = operand_of(*op);
-    const std::vector<TensorId>& group = groups[Root(operand)];
-    if (!done.insert(Root(operand)).second) continue;
+    const TensorId root = one_memory.Root(operand);
+    const std::vector<TensorId>& group = groups.at(root);
+    if (!done.insert(root).second) continue;
     Region* region = nullptr;
     TensorId example = kNone;
     bool varies = false;
@@ -111,6 +124,51 @@ void SharedMemory::JoinOverwritten(const StepOrder& order) {
         views_.insert(tensor);
       }
     }
+  }
+}
+
+// Operators come after those that make their operands, so that views of views are met in order.
+void SharedMemory::AddViewsOfBuffers(const StepOrder& order) {
+  for (const sdfg::Operator& op : order.problem().parallel.operators) {
+    if (!op.memory.view) continue;
+    const std::vector<bool> read = InputsRead(op);
+    for (TensorId output : op.outputs) {
+      if (output == kNone) continue;
+      for (size_t i = 0; i < op.inputs.size() && region_of_.count(output) == 0; ++i) {
+        const auto source = region_of_.find(op.inputs[i]);
+        if (!read[i] || source == region_of_.end()) continue;
+        if (order.PlaceOf(op.inputs[i]).program != order.PlaceOf(output).program) continue;
+        region_of_[output] = source->second;
+        views_.insert(output);
+      }
+    }
+  }
+}
+
+// What the plan puts into a buffer lies there from the start of the slot on. A view that keeps the
+// order of the elements lies where its operand does, and a result in place where the operand was.
+void SharedMemory::JoinPlaces(const StepOrder& order) {
+  const sdfg::Graph& graph = order.problem().parallel;
+  Groups same;
+  std::map<const Region*, TensorId> first;
+  for (const auto& [tensor, storage] : order.problem().schedule.storage) {
+    same.Join(first.try_emplace(region_of_.at(tensor), tensor).first->second, tensor);
+  }
+  for (const sdfg::Operator& op : graph.operators) {
+    const bool in_place = op.memory.overwrites != kNone;
+    for (size_t o = 0; o < op.outputs.size(); ++o) {
+      const TensorId output = op.outputs[o];
+      if (output == kNone || region_of_.count(output) == 0) continue;
+      if (in_place) same.Join(op.inputs[op.memory.overwrites], output);
+      if (!IsView(output)) continue;
+      const std::vector<InputReads> reads = ReadsOf(graph, op)[o];
+      for (size_t i = 0; i < reads.size(); ++i) {
+        if (reads[i].any && reads[i].own_element) same.Join(op.inputs[i], output);
+      }
+    }
+  }
+  for (const auto& [root, members] : same.Members()) {
+    for (TensorId tensor : members) places_[tensor] = root;
   }
 }
 

@@ -6,6 +6,9 @@
 // for the same memory, which depends on the framework. So where an operator overwrites a tensor,
 // all tensors that are the same memory by then are overwritten with it, unless the plan gives them
 // a buffer of their own.
+//
+// Around a tensor that merely lies in a buffer, a tensor without a buffer has memory of its own.
+// Views::kOfBuffers asks what if it had not.
 #ifndef PLANPROOF_STAGES_SHARED_MEMORY_H_
 #define PLANPROOF_STAGES_SHARED_MEMORY_H_
 
@@ -14,6 +17,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "stages/step_order.h"
 
@@ -24,30 +29,46 @@ struct Region {
   int32_t slots = 1;
 };
 
+enum class Views { kAsStated, kOfBuffers };
+
 class SharedMemory {
  public:
-  explicit SharedMemory(const StepOrder& order);
+  SharedMemory(const StepOrder& order, Views views);
 
   bool empty() const { return region_of_.empty(); }
   // Null: the tensor has memory of its own.
   const Region* RegionOf(sdfg::TensorId tensor) const;
   // The tensor lies where the operands of its producer lie, and leaves them as they are.
   bool IsView(sdfg::TensorId tensor) const { return views_.count(tensor) > 0; }
+  // Element i of both, in row-major order, lies at one place. Otherwise, in one memory, nothing is
+  // known: a transposed view, or a part.
+  bool SamePlaces(sdfg::TensorId a, sdfg::TensorId b) const;
   // Tensors with a region, ascending.
   const std::map<sdfg::TensorId, const Region*>& tensors() const { return region_of_; }
   // The plan puts an operator's operand and result, which are one memory, into two buffers.
   const std::optional<Violation>& violation() const { return violation_; }
 
  private:
-  sdfg::TensorId Root(sdfg::TensorId tensor);
-  void Join(sdfg::TensorId a, sdfg::TensorId b);
+  // Sets of tensors.
+  class Groups {
+   public:
+    sdfg::TensorId Root(sdfg::TensorId tensor);
+    void Join(sdfg::TensorId a, sdfg::TensorId b) { parent_[Root(b)] = Root(a); }
+    std::map<sdfg::TensorId, std::vector<sdfg::TensorId>> Members();
+
+   private:
+    std::map<sdfg::TensorId, sdfg::TensorId> parent_;
+  };
+
   void JoinOverwritten(const StepOrder& order);
+  void AddViewsOfBuffers(const StepOrder& order);
+  void JoinPlaces(const StepOrder& order);
 
   std::map<std::pair<int32_t, std::string>, Region> buffers_;  // by program and name
   std::map<sdfg::TensorId, Region> regions_;                   // by first tensor
   std::map<sdfg::TensorId, const Region*> region_of_;
   std::set<sdfg::TensorId> views_;
-  std::map<sdfg::TensorId, sdfg::TensorId> parent_;  // of tensors that are one memory
+  std::map<sdfg::TensorId, sdfg::TensorId> places_;  // with one number: at the same places
   std::optional<Violation> violation_;
 };
 

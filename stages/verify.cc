@@ -105,6 +105,11 @@ class Verification {
     } else {
       result_.violations = StaticViolations(problem_, options_);
     }
+    if (result_.violations.empty()) {
+      const MemoryRemarks remarks = RemarksOnMemory(problem_);
+      for (const std::string& text : remarks.assumptions) result_.assumptions.push_back(text);
+      for (const std::string& text : remarks.warnings) result_.warnings.push_back(text);
+    }
     if (result_.violations.empty() && Stopped()) {
       Violation v;
       v.kind = "interrupted";

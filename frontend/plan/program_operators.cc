@@ -161,13 +161,13 @@ absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exc
                 absl::StrCat("shape mismatch: ", name, " has local shape ", ShapeText(local),
                              ", in the exception ", ShapeText(Local(variant->second))));
     }
-    // Who reads it computes in one type on all ranks.
+    // Who reads it computes, and communicates, in one type on all ranks.
     const sdfg::DType usual = problem_.parallel.tensors[id].dtype;
     const sdfg::DType other = problem_.parallel.tensors[variant->second].dtype;
-    if (!sdfg::SameArithmetic(usual, other)) {
+    if (usual != other) {
       return At(position,
                 absl::StrCat("element types differ: ", name, " holds ", sdfg::DTypeName(usual),
-                             ", in the exception ", sdfg::DTypeName(other)));
+                             ", in the exception ", sdfg::DTypeName(other), "; convert it back"));
     }
     AxisList axes = UnionOfAxes({id, variant->second});
     for (const auto& [axis, values] : box) axes.push_back(axis);

@@ -74,7 +74,8 @@ void PlanBuilder::AssumeBufferedSends() {
   const bool moves = std::any_of(operators.begin(), operators.end(),
                                  [](const sdfg::Operator& op) { return op.name == "move"; });
   if (!stated || !moves) return;
-  problem_.assumptions.emplace_back("sends between programs do not wait for their receivers");
+  problem_.assumptions.emplace_back(
+      "sends between programs copy what they send, and do not wait for their receivers");
 }
 
 void PlanBuilder::SetPlaces(TensorId first, const ProgramState& state, int32_t phase,

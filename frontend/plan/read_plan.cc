@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -14,8 +15,11 @@
 #include "frontend/plan/specification.h"
 #include "frontend/plan/status_macros.h"
 #include "frontend/plan/write_file.h"
+#include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/message.h"
 #include "google/protobuf/stubs/logging.h"
+#include "google/protobuf/unknown_field_set.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace planproof::plan {
@@ -27,6 +31,33 @@ constexpr int64_t kMaxFileBytes = int64_t{1} << 30;
 // The first byte of a serialised PlanFile: field 15 (magic) is written last, field 1 (version)
 // first.
 constexpr char kVersionTag = 0x08;
+
+// A field that this program does not know would be lost, and with it what it says. Nothing if all
+// are known; else its number and message.
+std::string UnknownField(const google::protobuf::Message& message) {
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  const google::protobuf::UnknownFieldSet& unknown = reflection.GetUnknownFields(message);
+  if (!unknown.empty()) {
+    return absl::StrCat("field ", unknown.field(0).number(), " of ",
+                        message.GetDescriptor()->name());
+  }
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  std::string found;
+  for (const google::protobuf::FieldDescriptor* field : fields) {
+    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    if (!field->is_repeated()) {
+      found = UnknownField(reflection.GetMessage(message, field));
+    } else {
+      const int size = reflection.FieldSize(message, field);
+      for (int i = 0; i < size && found.empty(); ++i) {
+        found = UnknownField(reflection.GetRepeatedMessage(message, field, i));
+      }
+    }
+    if (!found.empty()) break;
+  }
+  return found;
+}
 
 absl::Status CheckStrings(const PlanFile& file, const std::string& name) {
   if (file.magic() != kMagic) {
@@ -71,6 +102,10 @@ absl::StatusOr<PlanFile> ParsePlanFile(const std::string& content, const std::st
     if (!file.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
       return absl::InvalidArgumentError(absl::StrCat(
           name, ": no plan file: neither JSON that starts with { nor the binary form"));
+    }
+    if (const std::string unknown = UnknownField(file); !unknown.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          name, ": ", unknown, " is not known, or has another type, in version 1 of the format"));
     }
   }
   PLAN_RETURN_IF_ERROR(CheckStrings(file, name));

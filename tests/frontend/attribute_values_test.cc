@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -112,6 +113,28 @@ TEST(AttributeValues, WordsOfABinaryPlanAreCheckedAsWell) {
   EXPECT_TRUE(absl::IsUnimplemented(ReadBinary(text, [](PlanFile* file) {
     file->mutable_specification()->mutable_tensors(0)->set_dtype("uint32");
   })));
+}
+
+// What a later version, or another program, says in a field of its own is not dropped.
+TEST(AttributeValues, AFieldOfABinaryPlanThatIsNotKnownIsAnError) {
+  const std::string text =
+      R"({"planproof": 1, "specification": {"inputs": {"x": [4]}, "operators": [
+      {"op": "exp", "in": "x", "out": "y"}], "outputs": ["y"]},
+      "plan": {"mesh": {"tp": 2}, "programs": [{"inputs": ["x"], "operators": [
+      {"op": "exp", "in": "x", "out": "y"}]}]}})";
+  const auto said = [&](const std::function<google::protobuf::Message*(PlanFile*)>& message_of) {
+    return std::string(ReadBinary(text, [&](PlanFile* file) {
+                         google::protobuf::Message* message = message_of(file);
+                         message->GetReflection()->MutableUnknownFields(message)->AddVarint(1500,
+                                                                                            1);
+                       }).message());
+  };
+  EXPECT_THAT(said([](PlanFile* file) { return file; }),
+              HasSubstr("field 1500 of PlanFile is not known"));
+  EXPECT_THAT(said([](PlanFile* file) {
+                return file->mutable_plan()->mutable_programs(0)->mutable_operators(0);
+              }),
+              HasSubstr("field 1500 of Operator is not known"));
 }
 
 }  // namespace

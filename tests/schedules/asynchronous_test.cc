@@ -273,7 +273,8 @@ TEST(Buffers, ThatSendsKeepACopyIsAnAssumptionWhereTheyAreReused) {
                     stages::PipelineSchedule::kAny)
         .assumptions;
   };
-  const std::string copies = "sends between programs do not wait for their receivers";
+  const std::string copies =
+      "sends between programs copy what they send, and do not wait for their receivers";
   EXPECT_THAT(assumptions(R"({"h": "b", "z": "b"})"), testing::Contains(copies));
   EXPECT_THAT(assumptions("{}"), testing::Not(testing::Contains(copies)));
 }

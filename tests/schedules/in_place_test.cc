@@ -14,6 +14,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 // One program on two ranks of tp that runs what the specification runs, `operators`, with buffers.
@@ -97,6 +98,61 @@ TEST(InPlace, WhatAllMicrobatchesReadIsNotOverwrittenByOne) {
   EXPECT_THAT(Said(shifted("b")), HasSubstr("w is read after buffer"));
 }
 
+// Of h, which relu overwrites with r, a view; y is computed from it into the same buffer.
+TEST(InPlace, TheElementsOfAViewLieWhereTheyLay) {
+  const auto said = [](const std::string& view, const std::string& from = R"("s")") {
+    return Said(Same(absl::StrCat(R"({"op": "exp", "in": "x", "out": "h"},
+        {"op": "relu", "in": "h", "out": "r", "attrs": {"inplace": true}}, )",
+                                  view, R"(, {"op": "add", "in": [)", from, R"(, 1], "out": "y"})"),
+                     R"({"h": "b", "y": "b"})"));
+  };
+  for (
+      const std::string view :
+      {R"({"op": "identity", "in": "r", "out": "s"})",
+       R"({"op": "view", "in": "r", "out": "s", "attrs": {"size": [2, 8]}})",
+       R"({"op": "narrow", "in": "r", "out": "s", "attrs": {"dim": 0, "start": 0, "length": 2}})"}) {
+    EXPECT_EQ(said(view), "PROVED") << view;
+  }
+  for (const std::string view :
+       {R"({"op": "transpose", "in": "r", "out": "s", "attrs": {"dim0": 0, "dim1": 1}})",
+        R"({"op": "narrow", "in": "r", "out": "s", "attrs": {"dim": 0, "start": 2, "length": 2}})",
+        R"({"op": "transpose", "in": "r", "out": "u", "attrs": {"dim0": 0, "dim1": 1}},
+          {"op": "view", "in": "u", "out": "s", "attrs": {"size": [16]}})",
+        R"({"op": "select", "in": "r", "out": "s", "attrs": {"dim": 0, "index": 1}})"}) {
+    EXPECT_THAT(said(view), AllOf(StartsWith("MALFORMED: operand overwritten while it is read"),
+                                  HasSubstr("s, whose elements lie at other places")))
+        << view;
+    // That s lies there does not matter where r is read.
+    EXPECT_EQ(said(view, R"("r")"), "PROVED") << view;
+  }
+  EXPECT_EQ(said(R"({"op": "flip", "in": "r", "out": "s", "attrs": {"dims": [0]}})"), "PROVED")
+      << "a copy";
+}
+
+// Without a buffer of its own a view of a tensor in a buffer counts as a copy. If it is none, ...
+TEST(InPlace, ThatViewsOfBuffersAreCopiesIsAnAssumptionWhereItMatters) {
+  const auto assumed = [](const std::string& operators, const std::string& buffers) {
+    const stages::Result result =
+        Verified(Same(operators, buffers), stages::PipelineSchedule::kAny);
+    EXPECT_EQ(result.verdict, stages::Verdict::kProved) << operators;
+    return absl::StrJoin(result.assumptions, "; ");
+  };
+  const std::string made = R"({"op": "exp", "in": "x", "out": "h"},
+      {"op": "transpose", "in": "h", "out": "u", "attrs": {"dim0": 0, "dim1": 1}},
+      {"op": "view", "in": "u", "out": "s", "attrs": {"size": [16]}}, )";
+  const std::string other = R"({"op": "neg", "in": "z", "out": "k"})";
+  const std::string read = R"({"op": "sin", "in": "s", "out": "y"})";
+  constexpr char kShared[] = R"({"h": "b", "k": "b"})";
+  EXPECT_THAT(assumed(absl::StrCat(made, other, ", ", read), kShared),
+              HasSubstr("from a tensor in a buffer is a copy, unless it has a buffer, too; else s "
+                        "is read after buffer \"b\" of program \"program0\" got k"));
+  EXPECT_THAT(assumed(absl::StrCat(made, read), R"({"h": "b", "y": "b"})"),
+              HasSubstr("else sin (y) writes y over s"));
+  EXPECT_EQ(assumed(absl::StrCat(made, read, ", ", other), kShared), "");
+  EXPECT_EQ(assumed(absl::StrCat(made, other, ", ", read), R"({"h": "b", "k": "b", "u": "c"})"),
+            "");
+}
+
 TEST(InPlace, OnlyWhatIsStillReadCounts) {
   // x has been read before: another operator may write anything there.
   EXPECT_EQ(Said(Same(R"({"op": "exp", "in": "x", "out": "t"},
@@ -148,6 +204,32 @@ std::string WithBackward(const std::string& backward, const std::string& buffers
         {"op": "linear", "in": ["x", "w"], "out": "h"}, {"op": "mul", "in": ["h", "u"], "out": "y"},
         {"op": "sum", "in": "y", "out": "loss"}, {"backward": "loss"}, )",
                       backward, R"(], "buffers": )", buffers, "}]}}");
+}
+
+// What the next step reads in place of a parameter is required, or there is a warning.
+TEST(InPlace, AParameterThatIsLostIsWarnedOf) {
+  const auto warnings = [](const std::string& operators, const std::string& buffers) {
+    const stages::Result result =
+        Verified(Same(operators, buffers), stages::PipelineSchedule::kAny);
+    EXPECT_EQ(result.verdict, stages::Verdict::kProved) << operators;
+    return absl::StrJoin(result.warnings, "; ");
+  };
+  const std::string read = R"({"op": "linear", "in": ["x", "w"], "out": "y"})";
+  const std::string other = R"({"op": "exp", "in": "z", "out": "e"})";
+  const std::string lost =
+      "overwrites w, and nothing is required of what the next step reads there";
+  EXPECT_THAT(warnings(absl::StrCat(read, ", ", other), R"({"w": "b", "e": "b"})"),
+              HasSubstr(lost));
+  EXPECT_THAT(warnings(R"({"op": "relu", "in": "w", "out": "r", "attrs": {"inplace": true}},
+                          {"op": "linear", "in": ["x", "r"], "out": "y"})",
+                       "{}"),
+              HasSubstr(lost));
+  EXPECT_THAT(warnings(R"({"op": "add", "in": ["w", "x"], "out": "y"})", R"({"w": "b", "y": "b"})"),
+              Not(HasSubstr(lost)))
+      << "it is required";
+  EXPECT_THAT(warnings(absl::StrCat(read, ", ", other), R"({"z": "b", "e": "b"})"),
+              Not(HasSubstr("overwrites")))
+      << "the next step has other data";
 }
 
 // Each gradient is computed by itself, in an order that is not known.

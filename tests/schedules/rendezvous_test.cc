@@ -242,6 +242,13 @@ TEST(Rendezvous, AnExceptionContributesWhatTheOthersDo) {
   EXPECT_EQ(said("s", R"([{"op": "all_reduce", "over": "tp", "in": "part", "out": "q"},
                           {"op": "identity", "in": "q", "out": "s"}])"),
             "PROVED");
+  // Numbers of two types are no operands of one collective, directly or through what computes from
+  // them.
+  const std::string half =
+      R"([{"op": "linear", "in": ["x", "w"], "out": "q"}, {"op": "half", "in": "q", "out": "r"})";
+  EXPECT_THAT(said("part", half + R"(, {"op": "identity", "in": "r", "out": "part"}])"),
+              HasSubstr("element types differ: part holds float32, in the exception float16"));
+  EXPECT_THAT(said("part", half + R"(, {"op": "float", "in": "r", "out": "part"}])"), "PROVED");
 }
 
 // Who reduces in another way than the rest of its group gets something that no library defines,
