@@ -119,26 +119,40 @@ std::string Experiments::Name(OperatorId id) const {
   return op.label.empty() ? op.name : absl::StrCat(op.name, " (", op.label, ")");
 }
 
-Values Experiments::RunStage(OperatorId changed, const sdfg::Operator& op, int operand,
-                             const Values& value) {
+Values Experiments::RunStage(const Changes& changes) {
   std::map<TensorId, Values> made;
-  for (OperatorId id : subject_.operators) {
-    if (id < changed) continue;
-    const sdfg::Operator& run = id == changed ? op : graph_.operators[id];
-    std::vector<Values> inputs;
-    bool touched = id == changed;
-    for (size_t k = 0; k < run.inputs.size(); ++k) {
-      const auto found = made.find(run.inputs[k]);
-      touched |= found != made.end();
-      inputs.push_back(found != made.end() ? found->second : replay_.Parallel(run.inputs[k]));
-      if (id == changed && static_cast<int>(k) == operand) inputs.back() = value;
+  for (const auto& [tensor, change] : changes.tensors) {
+    const OperatorId producer = graph_.tensors[tensor].producer;
+    if (std::binary_search(subject_.operators.begin(), subject_.operators.end(), producer)) {
+      continue;
     }
-    if (!touched) continue;
+    const Values& usual = replay_.Parallel(tensor);
+    if (usual == nullptr || (made[tensor] = change(usual)) == nullptr) return nullptr;
+  }
+  for (OperatorId id : subject_.operators) {
+    const auto other = changes.operators.find(id);
+    const sdfg::Operator& run =
+        other != changes.operators.end() ? other->second : graph_.operators[id];
+    bool touched = other != changes.operators.end();
+    std::vector<Values> inputs;
+    for (size_t k = 0; k < run.inputs.size(); ++k) {
+      const auto given = changes.operands.find({id, static_cast<int>(k)});
+      const auto found = made.find(run.inputs[k]);
+      touched |= given != changes.operands.end() || found != made.end();
+      inputs.push_back(given != changes.operands.end() ? given->second
+                       : found != made.end()           ? found->second
+                                                       : replay_.Parallel(run.inputs[k]));
+    }
     for (size_t k = 0; k < run.outputs.size(); ++k) {
       const TensorId output = run.outputs[k];
       if (output == kNone || replay_.Parallel(output) == nullptr) continue;
-      made[output] = replay_.Apply(run, static_cast<int>(k), inputs);
-      if (made[output] == nullptr) return nullptr;
+      const auto change = changes.tensors.find(output);
+      if (!touched && change == changes.tensors.end()) continue;
+      Values value =
+          touched ? replay_.Apply(run, static_cast<int>(k), inputs) : replay_.Parallel(output);
+      if (value != nullptr && change != changes.tensors.end()) value = change->second(value);
+      if (value == nullptr) return nullptr;
+      made[output] = std::move(value);
     }
   }
   const auto found = made.find(subject_.tensor);
@@ -146,11 +160,11 @@ Values Experiments::RunStage(OperatorId changed, const sdfg::Operator& op, int o
 }
 
 Values Experiments::With(OperatorId changed, const sdfg::Operator& op) {
-  return RunStage(changed, op, -1, nullptr);
+  return RunStage({.operators = {{changed, op}}});
 }
 
 Values Experiments::WithOperand(OperatorId changed, int operand, const Values& value) {
-  return RunStage(changed, graph_.operators[changed], operand, value);
+  return RunStage({.operands = {{{changed, operand}, value}}});
 }
 
 namespace {

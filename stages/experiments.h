@@ -3,6 +3,7 @@
 #define PLANPROOF_STAGES_EXPERIMENTS_H_
 
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,12 +56,20 @@ class Experiments {
   std::vector<Cause> RunExceptions();
 
  private:
-  // The subject when the stage runs with this operator in place of operator `changed`.
+  // What is otherwise when the stage runs again.
+  struct Changes {
+    std::map<sdfg::OperatorId, sdfg::Operator> operators;         // others with the same outputs
+    std::map<std::pair<sdfg::OperatorId, int>, Values> operands;  // of one operator only
+    // What all operators of the stage read in place of what the tensor is in that run.
+    std::map<sdfg::TensorId, std::function<Values(const Values&)>> tensors;
+  };
+  // The subject when the stage runs with these changes; null if it cannot, or if they do not reach
+  // the subject.
+  Values RunStage(const Changes& changes);
+  // With this operator in place of operator `changed`.
   Values With(sdfg::OperatorId changed, const sdfg::Operator& op);
-  // The same with other values for one operand.
+  // With other values for one operand.
   Values WithOperand(sdfg::OperatorId changed, int operand, const Values& value);
-  Values RunStage(sdfg::OperatorId changed, const sdfg::Operator& op, int operand,
-                  const Values& value);
 
   void TryConstants();
   void TryOperands();
