@@ -181,6 +181,21 @@ std::vector<size_t> DifferentLiterals(const sdfg::IndexFunction& a, const sdfg::
   return different;
 }
 
+// A mean's 1/count: the constants differ because the functions add up different numbers of
+// elements.
+bool Counts(const sdfg::IndexFunction& a, const sdfg::IndexFunction& b, size_t node) {
+  const auto added = [](const sdfg::IndexFunction& function) {
+    double count = 1;
+    for (const sdfg::Node& n : function.nodes) {
+      if (n.op == sdfg::Op::kSum) count *= static_cast<double>(function.vars[n.var].extent);
+    }
+    return count;
+  };
+  const double here = added(a), there = added(b);
+  return here != there && std::fabs(a.nodes[node].real.ToDouble() * here -
+                                    b.nodes[node].real.ToDouble() * there) < kTolerance;
+}
+
 std::string Short(const solver::Rational& value) {
   const std::string exact = value.ToString();
   return exact.size() <= 12 ? exact : absl::StrCat(value.ToDouble());
@@ -199,6 +214,7 @@ void Experiments::TryConstants() {
         if (model.name != op.name || tried >= kMaxCandidates) continue;
         if (!seen.insert(model.function.get()).second) continue;
         for (size_t node : DifferentLiterals(*op.function, *model.function)) {
+          if (Counts(*op.function, *model.function, node)) continue;
           ++tried;
           sdfg::IndexFunction function = *op.function;
           function.nodes[node].real = model.function->nodes[node].real;
@@ -269,70 +285,21 @@ void Experiments::TryOperands() {
   }
 }
 
-void Experiments::TryScale() {
-  double ratio = 0, largest = 0;
-  for (double x : claimed_at_) largest = std::max(largest, std::fabs(x));
-  std::set<double> values;
-  for (size_t i = 0; i < points_.size(); ++i) {
-    if (std::fabs(claimed_at_[i]) < 1e-6 * largest) {
-      if (std::fabs(actual_at_[i]) > 1e-5 * largest) return;
-      continue;
-    }
-    const double r = actual_at_[i] / claimed_at_[i];
-    if (ratio == 0) ratio = r;
-    if (!(std::fabs(r - ratio) <= 1e-7 * std::fabs(ratio))) return;
-    values.insert(claimed_at_[i]);
-  }
-  if (ratio == 0 || !std::isfinite(ratio) || values.empty()) return;
-  // Between one pair of numbers there is always some ratio: only a simple one says something.
-  const int64_t most = values.size() > 1 ? 4096 : 64;
-  std::string text;
-  int64_t whole = 0;
-  for (int64_t d = 1; d <= most && text.empty(); ++d) {
-    for (const bool inverse : {false, true}) {
-      const double n = std::round((inverse ? 1 / ratio : ratio) * static_cast<double>(d));
-      const double is = inverse ? static_cast<double>(d) / n : n / static_cast<double>(d);
-      if (n == 0 || std::fabs(n) > static_cast<double>(most) ||
-          std::fabs(is - ratio) > 1e-7 * std::fabs(ratio))
-        continue;
-      const int64_t a = static_cast<int64_t>(n);
-      text = inverse ? absl::StrCat(d, "/", a) : d == 1 ? absl::StrCat(a) : absl::StrCat(a, "/", d);
-      if (d == 1) whole = a;
-      break;
-    }
-  }
-  if (text.size() > 2 && text.substr(text.size() - 2) == "/1") text.resize(text.size() - 2);
-  if (text.empty() && values.size() == 1) return;
-  if (text.empty()) text = absl::StrCat(ratio);
-  if (text == "1") return;
-  text = "scaled by " + text;
-  std::vector<std::string> sizes;
-  for (const sdfg::Axis& axis : graph_.axes) {
-    if (!causes_.empty()) break;  // a constant explains it
-    if (whole > 1 && axis.extent == whole) sizes.push_back(axis.name);
-  }
-  for (OperatorId id : subject_.operators) {
-    if (!causes_.empty()) break;
-    for (const auto& [name, value] : graph_.operators[id].attributes) {
-      const int64_t n = 1 + std::count(value.begin(), value.end(), ',');
-      const std::string group = "the group of ranks " + value;
-      if (name == "ranks" && whole > 1 && n == whole &&
-          std::find(sizes.begin(), sizes.end(), group) == sizes.end()) {
-        sizes.push_back(group);
-      }
-    }
-  }
-  if (!sizes.empty()) absl::StrAppend(&text, " = size of ", absl::StrJoin(sizes, " or "));
-  Found(text);
-  causes_.back().of_one_number = values.size() == 1;
-}
-
 namespace {
 
 // Without the program in front: "stage1:y" is "y".
 std::string LocalName(const std::string& name) { return name.substr(name.rfind(':') + 1); }
 
 }  // namespace
+
+// Whether the claim is this sum of `count` terms or their average.
+const char* Experiments::MissingReduction(const std::vector<double>& sum, int64_t count) const {
+  if (AgreeNumbers(sum, claimed_at_)) return "sum";
+  const std::vector<double> none(sum.size(), 0);
+  const bool average =
+      AgreeNumbers(Combine(none, 1 / static_cast<double>(count), sum), claimed_at_);
+  return average ? "average" : nullptr;
+}
 
 // What several replicas hold adds up to the logical value: they are terms.
 void Experiments::TryReplicaSums() {
@@ -351,21 +318,50 @@ void Experiments::TryReplicaSums() {
     devices.push_back(tensor.device);
     for (size_t i = 0; i < points_.size(); ++i) sum[i] += ValueAt(value, points_[i]);
   }
-  if (devices.size() > 1 && AgreeNumbers(sum, claimed_at_)) {
-    std::sort(devices.begin(), devices.end());
-    Found(absl::StrCat("sum over ranks ", absl::StrJoin(devices, ", "), " missing"));
-  }
-  for (size_t a = 0; a < self.axes.size(); ++a) {
-    const int64_t extent = self.shape[a];
-    if (extent < 2 || extent > 1024) continue;
-    std::vector<double> total(points_.size(), 0);
-    for (size_t i = 0; i < points_.size(); ++i) {
-      std::vector<int64_t> index = points_[i];
-      for (index[a] = 0; index[a] < extent; ++index[a]) total[i] += ValueAt(actual_, index);
+  if (devices.size() < 2) return;
+  const char* const missing = MissingReduction(sum, static_cast<int64_t>(devices.size()));
+  if (missing == nullptr) return;
+  std::sort(devices.begin(), devices.end());
+  Found(absl::StrCat(missing, " over ranks ", absl::StrJoin(devices, ", "), " missing"));
+}
+
+// What the ranks of an axis hold, or of several, adds up to the logical value, or on average is it.
+void Experiments::TryAxisSums() {
+  constexpr int64_t kMostTerms = 1024;
+  constexpr size_t kMostAxes = 4;
+  const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
+  const size_t subsets = size_t{1} << std::min(self.axes.size(), kMostAxes);
+  for (size_t most = 1; most <= kMostAxes; ++most) {
+    bool found = false;
+    for (size_t mask = 1; mask < subsets; ++mask) {
+      std::vector<size_t> along;
+      std::vector<std::string> names;
+      int64_t count = 1;
+      for (size_t a = 0; a < self.axes.size() && a < kMostAxes; ++a) {
+        if ((mask >> a & 1) == 0) continue;
+        along.push_back(a);
+        names.push_back(graph_.axes[self.axes[a]].name);
+        count = std::min(count * self.shape[a], kMostTerms + 1);
+      }
+      if (along.size() != most || count < 2 || count > kMostTerms) continue;
+      std::vector<double> total(points_.size(), 0);
+      for (size_t i = 0; i < points_.size(); ++i) {
+        std::vector<int64_t> index = points_[i];
+        for (int64_t n = 0; n < count; ++n) {
+          int64_t rest = n;
+          for (const size_t a : along) {
+            index[a] = rest % self.shape[a];
+            rest /= self.shape[a];
+          }
+          total[i] += ValueAt(actual_, index);
+        }
+      }
+      const char* const missing = MissingReduction(total, count);
+      if (missing == nullptr) continue;
+      Found(absl::StrCat(missing, " over ", absl::StrJoin(names, ", "), " missing"));
+      found = true;
     }
-    if (AgreeNumbers(total, claimed_at_)) {
-      Found(absl::StrCat("sum over ", graph_.axes[self.axes[a]].name, " missing"));
-    }
+    if (found) return;
   }
 }
 

@@ -10,6 +10,8 @@
 
 #include "lineage/lineage.h"
 #include "shape_reduction/replay.h"
+#include "shape_reduction/work_clock.h"
+#include "stages/collective_forms.h"
 
 namespace planproof::stages {
 
@@ -26,6 +28,11 @@ double Largest(const Values& tensor);
 // Equal up to rounding, relative to the largest element.
 bool Agree(const Values& left, const Values& right);
 bool AgreeNumbers(const std::vector<double>& left, const std::vector<double>& right);
+// left + factor * right.
+std::vector<double> Combine(const std::vector<double>& left, double factor,
+                            const std::vector<double>& right);
+// The fraction that a ratio is up to rounding, of numbers up to `most`; 0/1 if there is none.
+std::pair<int64_t, int64_t> SimpleFraction(double ratio, int64_t most);
 
 // A parallel tensor that is not what its lineage says although what it is made from is.
 struct Subject {
@@ -56,6 +63,21 @@ class Experiments {
   std::vector<Cause> RunExceptions();
 
  private:
+  // An operator of the stage, and what it is along its axis.
+  struct Collective {
+    sdfg::OperatorId op = sdfg::kNone;
+    CollectiveForm form;
+  };
+  // What one line of a plan makes: one operator for each axis of its group.
+  struct CollectiveUnit {
+    std::vector<Collective> members;
+  };
+  struct CollectiveCause {
+    std::string text;
+    sdfg::OperatorId op = sdfg::kNone;
+    std::vector<sdfg::AxisId> axes;
+  };
+
   // What is otherwise when the stage runs again.
   struct Changes {
     std::map<sdfg::OperatorId, sdfg::Operator> operators;         // others with the same outputs
@@ -74,11 +96,34 @@ class Experiments {
   void TryConstants();
   void TryOperands();
   bool TryQuotients();  // whether it is that
-  void TryScale();
+  // A factor, and the collective that is the reason for it, or such a collective alone; `constant`:
+  // a constant explains it already. Whether a number of ranks or a collective is the reason.
+  bool TryFactor(bool constant);
+  std::vector<CollectiveCause> CollectiveCauses();
+  // Whether the subject is right with these left out: every rank keeps what it holds itself.
+  bool RightWithout(const std::vector<Collective>& left_out);
+  std::vector<CollectiveUnit> CollectiveUnits() const;
+  std::string Names(const std::vector<CollectiveUnit>& units) const;
+  std::string AxesOf(const CollectiveUnit& unit) const;
+  void TryOtherKinds(const std::vector<CollectiveUnit>& units, std::vector<CollectiveCause>* found);
+  void TryFewerAxes(const std::vector<CollectiveUnit>& units, std::vector<CollectiveCause>* found);
+  void TryInsertions();
+  bool RightReduced(const std::vector<sdfg::TensorId>& tensors,
+                    const std::vector<sdfg::AxisId>& axes, CollectiveKind kind);
+  bool TryWiderGroups(const std::vector<CollectiveUnit>& units);
   void TryReplicaSums();
+  void TryAxisSums();
+  const char* MissingReduction(const std::vector<double>& sum, int64_t count) const;
   void TryTerms();
-  void TryScaledTerm(sdfg::TensorId input, const std::vector<double>& term,
-                     const std::vector<double>& missing, sdfg::OperatorId op);
+  void TryContributions();
+  void TryForgottenTerms();
+  void TryLaterOperands();
+  std::string Term(sdfg::TensorId tensor) const;  // with the device where others have the name, too
+  // "size of tp", "number of microbatches".
+  std::string SizeOf(sdfg::AxisId axis) const;
+  // " = size of dp or tp"; empty if none has this many ranks.
+  std::string SizesThatAre(int64_t count) const;
+  bool Late() const;  // no more experiments of many runs
   void TryShards();
   void TryExceptions();
   void TrySlices();
@@ -106,6 +151,7 @@ class Experiments {
   std::vector<std::vector<int64_t>> points_;    // elements that are compared
   std::vector<double> actual_at_, claimed_at_;  // their values
   std::vector<Cause> causes_;
+  shape_reduction::WorkClock::time_point start_ = shape_reduction::WorkClock::now();
 };
 
 }  // namespace planproof::stages

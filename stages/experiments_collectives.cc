@@ -1,0 +1,466 @@
+// Experiments about collectives: of another kind, over other axes, one too many, one missing.
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "sdfg/collectives.h"
+#include "stages/experiments.h"
+
+namespace planproof::stages {
+
+using sdfg::AxisId;
+using sdfg::kNone;
+using sdfg::OperatorId;
+using sdfg::TensorId;
+
+namespace {
+
+constexpr int64_t kMostCoordinates = 8;  // of an axis at which ranks keep what they hold
+constexpr size_t kMostCombinations = 16;
+constexpr size_t kMostCandidates = 24;      // tensors after which a collective may be missing
+constexpr size_t kMostPairCandidates = 10;  // of which pairs are tried
+constexpr double kMostSeconds = 0.5;        // of one run
+
+bool IsReduction(CollectiveKind kind) {
+  return kind == CollectiveKind::kSum || kind == CollectiveKind::kAverage ||
+         kind == CollectiveKind::kMaximum || kind == CollectiveKind::kMinimum;
+}
+
+// What is needed in place of what an operator does.
+std::string Needed(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kSum:
+      return "a sum";
+    case CollectiveKind::kAverage:
+      return "an average";
+    case CollectiveKind::kMaximum:
+      return "a maximum";
+    case CollectiveKind::kMinimum:
+      return "a minimum";
+    default:
+      return "";
+  }
+}
+
+// "adds", and of several operators "add".
+std::string Does(CollectiveKind kind, bool several) {
+  const std::string s = several ? "" : "s";
+  switch (kind) {
+    case CollectiveKind::kSum:
+    case CollectiveKind::kScatter:
+      return "add" + s;
+    case CollectiveKind::kAverage:
+    case CollectiveKind::kScatterAverage:
+      return "average" + s;
+    case CollectiveKind::kMaximum:
+      return "take" + s + " the maximum";
+    case CollectiveKind::kMinimum:
+      return "take" + s + " the minimum";
+    default:
+      return "";
+  }
+}
+
+// The shift by `place` of `ranks`, the shorter way round.
+int64_t ShiftOf(int64_t place, int64_t ranks) { return 2 * place > ranks ? place - ranks : place; }
+
+// What is wrong with operators of one kind for which another would be right.
+std::string Mismatch(const sdfg::Graph& graph, const CollectiveForm& is,
+                     const CollectiveForm& other, bool several) {
+  using Kind = CollectiveKind;
+  const std::string axis = is.axis == kNone ? "" : graph.axes[is.axis].name;
+  switch (other.kind) {
+    case Kind::kPart:
+      if (is.kind == Kind::kPart) break;
+      return absl::StrCat(Does(is.kind, several), " over ", axis,
+                          " what every rank has whole: a chunk would be right");
+    case Kind::kScatter:
+    case Kind::kScatterAverage:
+      if (is.kind == Kind::kPart) {
+        return absl::StrCat(several ? "keep their own parts" : "keeps its own part",
+                            ": a reduce_scatter over ", axis,
+                            other.kind == Kind::kScatter ? "" : " that averages",
+                            " would be right");
+      }
+      if (is.kind == other.kind) break;
+      return absl::StrCat(Does(is.kind, several), " where ",
+                          other.kind == Kind::kScatter ? "a sum" : "an average", " is needed");
+    case Kind::kOne:
+      if (is.kind == Kind::kOne) {
+        return absl::StrCat(several ? "give what " : "gives what ", axis, " ", is.place,
+                            " holds where that of ", axis, " ", other.place, " is needed");
+      }
+      return absl::StrCat(Does(is.kind, several), " where only what ", axis, " ", other.place,
+                          " holds is needed");
+    case Kind::kShift: {
+      const int64_t ranks = graph.axes[is.axis].extent;
+      if (is.kind != Kind::kShift) return "";
+      return absl::StrCat(several ? "shift by " : "shifts by ", ShiftOf(is.place, ranks),
+                          " where a shift by ", ShiftOf(other.place, ranks), " over ", axis,
+                          " is needed");
+    }
+    default:
+      if (is.kind == Kind::kOne) {
+        return absl::StrCat(several ? "keep what " : "keeps what ", axis, " ", is.place,
+                            " holds where ", Needed(other.kind), " over ", axis, " is needed");
+      }
+      if (is.kind == Kind::kShift) return "";
+      return absl::StrCat(Does(is.kind, several), " where ", Needed(other.kind), " is needed");
+  }
+  return several ? "cut another dimension than the one that would be right"
+                 : "cuts another dimension than the one that would be right";
+}
+
+// All nonempty subsets, small ones first.
+std::vector<std::vector<AxisId>> Subsets(const std::vector<AxisId>& axes) {
+  std::vector<std::vector<AxisId>> subsets;
+  for (size_t mask = 1; mask < (size_t{1} << std::min<size_t>(axes.size(), 4)); ++mask) {
+    subsets.emplace_back();
+    for (size_t a = 0; a < std::min<size_t>(axes.size(), 4); ++a) {
+      if ((mask >> a & 1) != 0) subsets.back().push_back(axes[a]);
+    }
+  }
+  std::stable_sort(subsets.begin(), subsets.end(),
+                   [](const auto& x, const auto& y) { return x.size() < y.size(); });
+  return subsets;
+}
+
+}  // namespace
+
+bool Experiments::Late() const {
+  const std::chrono::duration<double> spent = shape_reduction::WorkClock::now() - start_;
+  return spent.count() > kMostSeconds;
+}
+
+// Operators along several axes that stand for one line, and those of single axes.
+std::vector<Experiments::CollectiveUnit> Experiments::CollectiveUnits() const {
+  std::vector<CollectiveUnit> units;
+  for (const OperatorId id : subject_.operators) {
+    const sdfg::Operator& op = graph_.operators[id];
+    std::optional<CollectiveForm> form = FormOf(graph_, op);
+    if (!form || sdfg::IsInteger(graph_.tensors[op.outputs[0]].dtype)) continue;
+    const OperatorId before = graph_.tensors[op.inputs[0]].producer;
+    const auto joined = std::find_if(units.begin(), units.end(), [&](const CollectiveUnit& unit) {
+      const Collective& last = unit.members.back();
+      const sdfg::Operator& previous = graph_.operators[last.op];
+      return last.op == before && last.form.kind == form->kind && !op.label.empty() &&
+             previous.label == op.label && previous.name == op.name;
+    });
+    if (joined != units.end()) {
+      joined->members.push_back({id, *std::move(form)});
+    } else {
+      units.push_back({{{id, *std::move(form)}}});
+    }
+  }
+  return units;
+}
+
+std::string Experiments::Names(const std::vector<CollectiveUnit>& units) const {
+  std::vector<std::string> names;
+  for (const CollectiveUnit& unit : units) names.push_back(Name(unit.members[0].op));
+  return absl::StrJoin(names, ", ");
+}
+
+std::string Experiments::AxesOf(const CollectiveUnit& unit) const {
+  std::vector<std::string> names;
+  for (const Collective& member : unit.members) {
+    if (member.form.axis != kNone) {
+      names.push_back(graph_.axes[member.form.axis].name);
+      continue;
+    }
+    std::vector<int> devices;
+    for (const TensorId input : graph_.operators[member.op].inputs) {
+      devices.push_back(graph_.tensors[input].device);
+    }
+    names.push_back(absl::StrCat("ranks ", absl::StrJoin(devices, ", ")));
+  }
+  return absl::StrJoin(names, ", ");
+}
+
+bool Experiments::RightWithout(const std::vector<Collective>& left_out) {
+  const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
+  Changes changes;
+  std::vector<std::pair<const Collective*, size_t>> dropping;  // and the dimension of its axis
+  std::vector<AxisId> axes;
+  for (const Collective& member : left_out) {
+    sdfg::Operator& op = changes.operators[member.op] = graph_.operators[member.op];
+    const sdfg::Tensor& out = graph_.tensors[op.outputs[0]];
+    if (member.form.axis == kNone) {
+      // Between programs: the operand of its own device.
+      const auto own = std::find_if(op.inputs.begin(), op.inputs.end(), [&](TensorId input) {
+        return graph_.tensors[input].device == out.device;
+      });
+      absl::StatusOr<sdfg::IndexFunction> copy =
+          sdfg::Copy(op.function->inputs[0].shape, out.dtype);
+      if (own == op.inputs.end() || !copy.ok()) return false;
+      op.inputs = {*own};
+      op.function = std::make_shared<const sdfg::IndexFunction>(*std::move(copy));
+      continue;
+    }
+    const sdfg::Tensor& in = graph_.tensors[op.inputs[0]];
+    if (in.shape == out.shape) {
+      absl::StatusOr<sdfg::IndexFunction> copy = sdfg::Copy(in.shape, out.dtype);
+      if (!copy.ok()) return false;
+      op.function = std::make_shared<const sdfg::IndexFunction>(*std::move(copy));
+      continue;
+    }
+    if (out.axes.size() + 1 != in.axes.size()) return false;
+    const size_t dim = std::find(in.axes.begin(), in.axes.end(), member.form.axis) - in.axes.begin();
+    dropping.emplace_back(&member, dim);
+    if (std::find(axes.begin(), axes.end(), member.form.axis) == axes.end()) {
+      axes.push_back(member.form.axis);
+    }
+  }
+  // At each coordinate all of them give what is held there.
+  std::vector<std::vector<int64_t>> combinations = {{}};
+  for (const AxisId axis : axes) {
+    std::vector<std::vector<int64_t>> longer;
+    for (const std::vector<int64_t>& start : combinations) {
+      for (int64_t c = 0; c < std::min(graph_.axes[axis].extent, kMostCoordinates); ++c) {
+        longer.push_back(start);
+        longer.back().push_back(c);
+      }
+    }
+    combinations = std::move(longer);
+  }
+  if (combinations.size() > kMostCombinations) return false;
+  size_t compared = 0;
+  for (const std::vector<int64_t>& at : combinations) {
+    const auto coordinate = [&](AxisId axis) {
+      return at[std::find(axes.begin(), axes.end(), axis) - axes.begin()];
+    };
+    for (const auto& [member, dim] : dropping) {
+      sdfg::Operator& op = changes.operators[member->op];
+      op.function =
+          Selection(graph_.tensors[op.inputs[0]], dim, coordinate(member->form.axis));
+      if (op.function == nullptr) return false;
+    }
+    const Values value = RunStage(changes);
+    if (value == nullptr) return false;
+    std::vector<double> here, there;
+    for (size_t i = 0; i < points_.size(); ++i) {
+      bool held = true;
+      for (size_t a = 0; a < self.axes.size(); ++a) {
+        const bool known = std::find(axes.begin(), axes.end(), self.axes[a]) != axes.end();
+        held = held && (!known || coordinate(self.axes[a]) == points_[i][a]);
+      }
+      if (!held) continue;
+      here.push_back(ValueAt(value, points_[i]));
+      there.push_back(claimed_at_[i]);
+    }
+    if (!AgreeNumbers(here, there)) return false;
+    compared += here.size();
+  }
+  return compared > 0;
+}
+
+// Left out, or of another kind, all of them at once.
+void Experiments::TryOtherKinds(const std::vector<CollectiveUnit>& units,
+                                std::vector<CollectiveCause>* found) {
+  std::vector<Collective> members;
+  for (const CollectiveUnit& unit : units) {
+    members.insert(members.end(), unit.members.begin(), unit.members.end());
+  }
+  const CollectiveForm& is = members[0].form;
+  const bool several = units.size() > 1;
+  CollectiveCause cause{"", members[0].op, {}};
+  for (const Collective& member : units[0].members) cause.axes.push_back(member.form.axis);
+  if ((IsReduction(is.kind) || is.kind == CollectiveKind::kShift) && RightWithout(members)) {
+    cause.text = absl::StrCat(Names(units), " over ", AxesOf(units[0]),
+                              several ? " are too many" : " is one too many");
+    found->push_back(std::move(cause));
+    return;
+  }
+  for (const CollectiveForm& other : OtherForms(graph_, graph_.operators[members[0].op], is)) {
+    Changes changes;
+    for (const Collective& member : members) {
+      sdfg::Operator op = graph_.operators[member.op];
+      std::vector<CollectiveForm> forms = OtherForms(graph_, op, member.form);
+      const auto same = std::find_if(forms.begin(), forms.end(), [&](const CollectiveForm& form) {
+        return form.kind == other.kind && form.place == other.place;
+      });
+      if (same == forms.end()) break;
+      op.function = same->function;
+      changes.operators[member.op] = std::move(op);
+    }
+    if (changes.operators.size() < members.size()) continue;
+    const std::string text = Mismatch(graph_, is, other, several);
+    if (text.empty() || !Agree(RunStage(changes), claimed_)) continue;
+    cause.text = absl::StrCat(Names(units), " ", text);
+    found->push_back(std::move(cause));
+    return;
+  }
+}
+
+// Over some of their axes only, all of them at once.
+void Experiments::TryFewerAxes(const std::vector<CollectiveUnit>& units,
+                               std::vector<CollectiveCause>* found) {
+  const std::vector<Collective>& first = units[0].members;
+  if (first.size() < 2 || !IsReduction(first[0].form.kind)) return;
+  std::vector<AxisId> axes;
+  for (const Collective& member : first) axes.push_back(member.form.axis);
+  for (const std::vector<AxisId>& without : Subsets(axes)) {
+    if (without.size() == axes.size()) continue;
+    std::vector<Collective> left_out;
+    std::vector<std::string> kept;
+    for (const CollectiveUnit& unit : units) {
+      for (const Collective& member : unit.members) {
+        if (std::count(without.begin(), without.end(), member.form.axis) > 0) {
+          left_out.push_back(member);
+        } else if (&unit == &units[0]) {
+          kept.push_back(graph_.axes[member.form.axis].name);
+        }
+      }
+    }
+    if (!RightWithout(left_out)) continue;
+    found->push_back({absl::StrCat(Names(units), units.size() > 1 ? " run over " : " runs over ",
+                                   AxesOf(units[0]), ": over ", absl::StrJoin(kept, ", "),
+                                   " would be right"),
+                      first[0].op, without});
+    return;
+  }
+}
+
+namespace {
+
+// Units of one kind over the same axes, where there are several.
+template <typename Unit>
+std::vector<std::vector<Unit>> Alike(const std::vector<Unit>& units) {
+  std::vector<std::vector<Unit>> groups;
+  for (const Unit& unit : units) {
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const std::vector<Unit>& g) {
+      return std::equal(g[0].members.begin(), g[0].members.end(), unit.members.begin(),
+                        unit.members.end(), [](const auto& a, const auto& b) {
+                          return a.form.kind == b.form.kind && a.form.axis == b.form.axis &&
+                                 a.form.place == b.form.place;
+                        });
+    });
+    if (same != groups.end()) {
+      same->push_back(unit);
+    } else {
+      groups.push_back({unit});
+    }
+  }
+  std::erase_if(groups, [](const std::vector<Unit>& group) { return group.size() < 2; });
+  return groups;
+}
+
+}  // namespace
+
+std::vector<Experiments::CollectiveCause> Experiments::CollectiveCauses() {
+  const std::vector<CollectiveUnit> units = CollectiveUnits();
+  std::vector<CollectiveCause> found;
+  std::vector<std::vector<CollectiveUnit>> sets;
+  for (size_t u = units.size(); u-- > 0;) sets.push_back({units[u]});
+  for (std::vector<CollectiveUnit>& group : Alike(units)) sets.push_back(std::move(group));
+  for (const std::vector<CollectiveUnit>& set : sets) {
+    if (set.size() > 1 && !found.empty()) break;
+    if (Late()) break;
+    const size_t before = found.size();
+    TryOtherKinds(set, &found);
+    if (found.size() == before) TryFewerAxes(set, &found);
+  }
+  return found;
+}
+
+bool Experiments::RightReduced(const std::vector<TensorId>& tensors,
+                               const std::vector<AxisId>& axes, CollectiveKind kind) {
+  Changes changes;
+  for (const TensorId id : tensors) {
+    const sdfg::Tensor& tensor = graph_.tensors[id];
+    std::vector<sdfg::Operator> reductions;
+    for (const AxisId axis : axes) {
+      const size_t dim =
+          std::find(tensor.axes.begin(), tensor.axes.end(), axis) - tensor.axes.begin();
+      if (dim == tensor.axes.size()) return false;
+      sdfg::Operator op;
+      op.function = Reduction(tensor, dim, kind);
+      op.lifted = false;
+      op.inputs = {id};
+      op.outputs = {id};
+      if (op.function == nullptr) return false;
+      reductions.push_back(std::move(op));
+    }
+    changes.tensors[id] = [this, reductions](Values value) {
+      for (const sdfg::Operator& op : reductions) {
+        if (value != nullptr) value = replay_.Apply(op, 0, {value});
+      }
+      return value;
+    };
+  }
+  return Agree(RunStage(changes), claimed_);
+}
+
+// The same collectives over further axes.
+bool Experiments::TryWiderGroups(const std::vector<CollectiveUnit>& units) {
+  std::vector<TensorId> tensors;
+  for (const CollectiveUnit& unit : units) {
+    tensors.push_back(graph_.operators[unit.members.back().op].outputs[0]);
+  }
+  const sdfg::Tensor& first = graph_.tensors[tensors[0]];
+  const CollectiveKind kind = units[0].members[0].form.kind;
+  if (!IsReduction(kind) || units[0].members[0].form.axis == kNone) return false;
+  for (const std::vector<AxisId>& axes : Subsets(first.axes)) {
+    if (!RightReduced(tensors, axes, kind)) continue;
+    std::vector<std::string> names;
+    for (const AxisId axis : axes) names.push_back(graph_.axes[axis].name);
+    const std::string is = AxesOf(units[0]);
+    Found(absl::StrCat(Names(units), units.size() > 1 ? " run over " : " runs over ", is,
+                       ": over ", is, ", ", absl::StrJoin(names, ", "), " would be right"),
+          units[0].members[0].op);
+    return true;
+  }
+  return false;
+}
+
+// A collective is missing somewhere in the stage, or runs over too few axes.
+void Experiments::TryInsertions() {
+  const std::vector<CollectiveUnit> units = CollectiveUnits();
+  for (const CollectiveUnit& unit : units) {
+    if (Late() || TryWiderGroups({unit})) return;
+  }
+  for (const std::vector<CollectiveUnit>& group : Alike(units)) {
+    if (Late() || TryWiderGroups(group)) return;
+  }
+  std::vector<TensorId> candidates;
+  for (size_t o = subject_.operators.size(); o-- > 0;) {
+    for (const TensorId output : graph_.operators[subject_.operators[o]].outputs) {
+      if (output == kNone || output == subject_.tensor || candidates.size() >= kMostCandidates) {
+        continue;
+      }
+      const sdfg::Tensor& tensor = graph_.tensors[output];
+      if (tensor.axes.empty() || sdfg::IsInteger(tensor.dtype)) continue;
+      candidates.push_back(output);
+    }
+  }
+  const auto found = [&](const std::vector<TensorId>& tensors) {
+    for (const std::vector<AxisId>& axes : Subsets(graph_.tensors[tensors[0]].axes)) {
+      for (const CollectiveKind kind : {CollectiveKind::kSum, CollectiveKind::kAverage}) {
+        if (Late() || !RightReduced(tensors, axes, kind)) continue;
+        std::vector<std::string> names, after;
+        for (const AxisId axis : axes) names.push_back(graph_.axes[axis].name);
+        for (const TensorId tensor : tensors) {
+          after.insert(after.begin(), Name(graph_.tensors[tensor].producer));
+        }
+        Found(absl::StrCat(kind == CollectiveKind::kSum ? "sum" : "average", " over ",
+                           absl::StrJoin(names, ", "), " missing after ",
+                           absl::StrJoin(after, ", ")),
+              graph_.tensors[tensors[0]].producer);
+        return true;
+      }
+    }
+    return false;
+  };
+  for (const TensorId tensor : candidates) {
+    if (found({tensor})) return;
+  }
+  if (candidates.size() > kMostPairCandidates) return;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    for (size_t j = i + 1; j < candidates.size(); ++j) {
+      if (Late() || found({candidates[i], candidates[j]})) return;
+    }
+  }
+}
+
+}  // namespace planproof::stages
