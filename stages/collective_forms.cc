@@ -103,12 +103,10 @@ void FormsAlong(const Tensor& in, const Tensor& out, size_t a, Forms* forms) {
     const int dim = static_cast<int>(d);
     forms->Add(CollectiveKind::kPart, axis, dim,
                sdfg::AxisChunk(in.shape, in.dtype, axis_dim, dim));
-    forms->Add(
-        CollectiveKind::kScatterAverage, axis, dim,
-        sdfg::AxisReduceScatter(in.shape, in.dtype, axis_dim, dim, sdfg::ReduceKind::kAvg));
-    forms->Add(
-        CollectiveKind::kScatter, axis, dim,
-        sdfg::AxisReduceScatter(in.shape, in.dtype, axis_dim, dim, sdfg::ReduceKind::kSum));
+    forms->Add(CollectiveKind::kScatterAverage, axis, dim,
+               sdfg::AxisReduceScatter(in.shape, in.dtype, axis_dim, dim, sdfg::ReduceKind::kAvg));
+    forms->Add(CollectiveKind::kScatter, axis, dim,
+               sdfg::AxisReduceScatter(in.shape, in.dtype, axis_dim, dim, sdfg::ReduceKind::kSum));
   }
 }
 
@@ -172,8 +170,8 @@ std::shared_ptr<const IndexFunction> Reduction(const Tensor& tensor, size_t axis
                                                CollectiveKind kind) {
   for (const auto& [known, reduction] : kReductions) {
     if (known != kind) continue;
-    absl::StatusOr<IndexFunction> function = sdfg::AxisAllReduce(
-        tensor.shape, tensor.dtype, static_cast<int>(axis_dim), reduction);
+    absl::StatusOr<IndexFunction> function =
+        sdfg::AxisAllReduce(tensor.shape, tensor.dtype, static_cast<int>(axis_dim), reduction);
     if (function.ok()) return std::make_shared<const IndexFunction>(*std::move(function));
   }
   return nullptr;

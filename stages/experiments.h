@@ -57,6 +57,8 @@ class Experiments {
     std::string text;
     sdfg::OperatorId op = sdfg::kNone;
     bool of_one_number = false;  // a factor between one pair of numbers: there is always one
+    // How much is changed at once. What changes less and fits as many inputs is preferred.
+    int changes = 0;
   };
   std::vector<Cause> Run();
   // Only those that are single ranks that do otherwise.
@@ -76,6 +78,7 @@ class Experiments {
     std::string text;
     sdfg::OperatorId op = sdfg::kNone;
     std::vector<sdfg::AxisId> axes;
+    int changes = 0;
   };
 
   // What is otherwise when the stage runs again.
@@ -108,6 +111,7 @@ class Experiments {
   void TryOtherKinds(const std::vector<CollectiveUnit>& units, std::vector<CollectiveCause>* found);
   void TryFewerAxes(const std::vector<CollectiveUnit>& units, std::vector<CollectiveCause>* found);
   void TryInsertions();
+  void TryMissingAfter(const std::vector<sdfg::TensorId>& tensors);
   bool RightReduced(const std::vector<sdfg::TensorId>& tensors,
                     const std::vector<sdfg::AxisId>& axes, CollectiveKind kind);
   bool TryWiderGroups(const std::vector<CollectiveUnit>& units);
@@ -134,8 +138,8 @@ class Experiments {
   void TryRows();
   void TryHoles();
   void TryOrder();
-  void Found(std::string text, sdfg::OperatorId op = sdfg::kNone) {
-    causes_.push_back({std::move(text), op});
+  void Found(std::string text, sdfg::OperatorId op = sdfg::kNone, int changes = 0) {
+    causes_.push_back({std::move(text), op, false, changes});
   }
 
   std::string Place(sdfg::TensorId tensor) const;  // "x on device 3"

@@ -78,10 +78,9 @@ std::string Mismatch(const sdfg::Graph& graph, const CollectiveForm& is,
     case Kind::kScatter:
     case Kind::kScatterAverage:
       if (is.kind == Kind::kPart) {
-        return absl::StrCat(several ? "keep their own parts" : "keeps its own part",
-                            ": a reduce_scatter over ", axis,
-                            other.kind == Kind::kScatter ? "" : " that averages",
-                            " would be right");
+        return absl::StrCat(
+            several ? "keep their own parts" : "keeps its own part", ": a reduce_scatter over ",
+            axis, other.kind == Kind::kScatter ? "" : " that averages", " would be right");
       }
       if (is.kind == other.kind) break;
       return absl::StrCat(Does(is.kind, several), " where ",
@@ -206,7 +205,8 @@ bool Experiments::RightWithout(const std::vector<Collective>& left_out) {
       continue;
     }
     if (out.axes.size() + 1 != in.axes.size()) return false;
-    const size_t dim = std::find(in.axes.begin(), in.axes.end(), member.form.axis) - in.axes.begin();
+    const size_t dim =
+        std::find(in.axes.begin(), in.axes.end(), member.form.axis) - in.axes.begin();
     dropping.emplace_back(&member, dim);
     if (std::find(axes.begin(), axes.end(), member.form.axis) == axes.end()) {
       axes.push_back(member.form.axis);
@@ -232,8 +232,7 @@ bool Experiments::RightWithout(const std::vector<Collective>& left_out) {
     };
     for (const auto& [member, dim] : dropping) {
       sdfg::Operator& op = changes.operators[member->op];
-      op.function =
-          Selection(graph_.tensors[op.inputs[0]], dim, coordinate(member->form.axis));
+      op.function = Selection(graph_.tensors[op.inputs[0]], dim, coordinate(member->form.axis));
       if (op.function == nullptr) return false;
     }
     const Values value = RunStage(changes);
@@ -264,7 +263,7 @@ void Experiments::TryOtherKinds(const std::vector<CollectiveUnit>& units,
   }
   const CollectiveForm& is = members[0].form;
   const bool several = units.size() > 1;
-  CollectiveCause cause{"", members[0].op, {}};
+  CollectiveCause cause{"", members[0].op, {}, several ? 1 : 0};
   for (const Collective& member : units[0].members) cause.axes.push_back(member.form.axis);
   if ((IsReduction(is.kind) || is.kind == CollectiveKind::kShift) && RightWithout(members)) {
     cause.text = absl::StrCat(Names(units), " over ", AxesOf(units[0]),
@@ -314,10 +313,10 @@ void Experiments::TryFewerAxes(const std::vector<CollectiveUnit>& units,
       }
     }
     if (!RightWithout(left_out)) continue;
-    found->push_back({absl::StrCat(Names(units), units.size() > 1 ? " run over " : " runs over ",
-                                   AxesOf(units[0]), ": over ", absl::StrJoin(kept, ", "),
-                                   " would be right"),
-                      first[0].op, without});
+    found->push_back(
+        {absl::StrCat(Names(units), units.size() > 1 ? " run over " : " runs over ",
+                      AxesOf(units[0]), ": over ", absl::StrJoin(kept, ", "), " would be right"),
+         first[0].op, without, units.size() > 1 ? 1 : 0});
     return;
   }
 }
@@ -355,7 +354,6 @@ std::vector<Experiments::CollectiveCause> Experiments::CollectiveCauses() {
   for (size_t u = units.size(); u-- > 0;) sets.push_back({units[u]});
   for (std::vector<CollectiveUnit>& group : Alike(units)) sets.push_back(std::move(group));
   for (const std::vector<CollectiveUnit>& set : sets) {
-    if (set.size() > 1 && !found.empty()) break;
     if (Late()) break;
     const size_t before = found.size();
     TryOtherKinds(set, &found);
@@ -406,9 +404,9 @@ bool Experiments::TryWiderGroups(const std::vector<CollectiveUnit>& units) {
     std::vector<std::string> names;
     for (const AxisId axis : axes) names.push_back(graph_.axes[axis].name);
     const std::string is = AxesOf(units[0]);
-    Found(absl::StrCat(Names(units), units.size() > 1 ? " run over " : " runs over ", is,
-                       ": over ", is, ", ", absl::StrJoin(names, ", "), " would be right"),
-          units[0].members[0].op);
+    Found(absl::StrCat(Names(units), units.size() > 1 ? " run over " : " runs over ", is, ": over ",
+                       is, ", ", absl::StrJoin(names, ", "), " would be right"),
+          units[0].members[0].op, static_cast<int>(units.size()));
     return true;
   }
   return false;
@@ -417,12 +415,12 @@ bool Experiments::TryWiderGroups(const std::vector<CollectiveUnit>& units) {
 // A collective is missing somewhere in the stage, or runs over too few axes.
 void Experiments::TryInsertions() {
   const std::vector<CollectiveUnit> units = CollectiveUnits();
-  for (const CollectiveUnit& unit : units) {
-    if (Late() || TryWiderGroups({unit})) return;
-  }
+  bool wider = false;
+  for (const CollectiveUnit& unit : units) wider |= !Late() && TryWiderGroups({unit});
   for (const std::vector<CollectiveUnit>& group : Alike(units)) {
-    if (Late() || TryWiderGroups(group)) return;
+    wider |= !Late() && TryWiderGroups(group);
   }
+  if (wider) return;
   std::vector<TensorId> candidates;
   for (size_t o = subject_.operators.size(); o-- > 0;) {
     for (const TensorId output : graph_.operators[subject_.operators[o]].outputs) {
@@ -434,31 +432,29 @@ void Experiments::TryInsertions() {
       candidates.push_back(output);
     }
   }
-  const auto found = [&](const std::vector<TensorId>& tensors) {
-    for (const std::vector<AxisId>& axes : Subsets(graph_.tensors[tensors[0]].axes)) {
-      for (const CollectiveKind kind : {CollectiveKind::kSum, CollectiveKind::kAverage}) {
-        if (Late() || !RightReduced(tensors, axes, kind)) continue;
-        std::vector<std::string> names, after;
-        for (const AxisId axis : axes) names.push_back(graph_.axes[axis].name);
-        for (const TensorId tensor : tensors) {
-          after.insert(after.begin(), Name(graph_.tensors[tensor].producer));
-        }
-        Found(absl::StrCat(kind == CollectiveKind::kSum ? "sum" : "average", " over ",
-                           absl::StrJoin(names, ", "), " missing after ",
-                           absl::StrJoin(after, ", ")),
-              graph_.tensors[tensors[0]].producer);
-        return true;
-      }
-    }
-    return false;
-  };
-  for (const TensorId tensor : candidates) {
-    if (found({tensor})) return;
-  }
+  for (const TensorId tensor : candidates) TryMissingAfter({tensor});
   if (candidates.size() > kMostPairCandidates) return;
   for (size_t i = 0; i < candidates.size(); ++i) {
     for (size_t j = i + 1; j < candidates.size(); ++j) {
-      if (Late() || found({candidates[i], candidates[j]})) return;
+      TryMissingAfter({candidates[i], candidates[j]});
+    }
+  }
+}
+
+// The same reduction is missing after all of these.
+void Experiments::TryMissingAfter(const std::vector<TensorId>& tensors) {
+  for (const std::vector<AxisId>& axes : Subsets(graph_.tensors[tensors[0]].axes)) {
+    for (const CollectiveKind kind : {CollectiveKind::kSum, CollectiveKind::kAverage}) {
+      if (Late() || !RightReduced(tensors, axes, kind)) continue;
+      std::vector<std::string> names, after;
+      for (const AxisId axis : axes) names.push_back(graph_.axes[axis].name);
+      for (const TensorId tensor : tensors) {
+        after.insert(after.begin(), Name(graph_.tensors[tensor].producer));
+      }
+      Found(absl::StrCat(kind == CollectiveKind::kSum ? "sum" : "average", " over ",
+                         absl::StrJoin(names, ", "), " missing after ", absl::StrJoin(after, ", ")),
+            graph_.tensors[tensors[0]].producer, static_cast<int>(tensors.size()));
+      return;
     }
   }
 }

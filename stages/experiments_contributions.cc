@@ -2,6 +2,7 @@
 // the wrong place.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -42,7 +43,8 @@ std::shared_ptr<const sdfg::IndexFunction> Sum(const sdfg::Tensor& tensor) {
   for (const sdfg::VarId var : std::vector<sdfg::VarId>(builder.OutputDims(sum))) {
     at.push_back(builder.Index(var));
   }
-  builder.SetBody(sum, builder.Binary(sdfg::Op::kAdd, builder.Element(x, at), builder.Element(y, at)));
+  builder.SetBody(sum,
+                  builder.Binary(sdfg::Op::kAdd, builder.Element(x, at), builder.Element(y, at)));
   sdfg::IndexFunction function;
   if (!builder.Finish(&function).ok()) return nullptr;
   return std::make_shared<const sdfg::IndexFunction>(std::move(function));
@@ -75,13 +77,15 @@ void Experiments::TryContributions() {
       const double size = LargestOf(is), all = LargestOf(actual_at_);
       // Without it nothing is left: a factor of the whole; or it adds nothing.
       if (!(size > 1e-6 * all) || !(LargestOf(rest) > 1e-6 * all)) continue;
-      const size_t most = std::max_element(is.begin(), is.end(), [](double a, double b) {
-                            return std::fabs(a) < std::fabs(b);
-                          }) - is.begin();
+      const size_t most =
+          std::max_element(is.begin(), is.end(),
+                           [](double a, double b) { return std::fabs(a) < std::fabs(b); }) -
+          is.begin();
       const double ratio = wanted[most] / is[most];
       const std::set<double> different(is.begin(), is.end());
       const bool gone = std::fabs(ratio) < 1e-7;
-      const auto [above, below] = gone ? std::pair<int64_t, int64_t>{0, 1} : SimpleFraction(ratio, 64);
+      const auto [above, below] =
+          gone ? std::pair<int64_t, int64_t>{0, 1} : SimpleFraction(ratio, 64);
       if ((above == 0 && !gone) || above == below || different.size() < 2) continue;
       const double factor = static_cast<double>(above) / static_cast<double>(below);
       if (!AgreeNumbers(Combine(rest, factor, is), claimed_at_)) continue;
@@ -119,8 +123,7 @@ void Experiments::TryForgottenTerms() {
     for (size_t o = subject_.operators.size(); o-- > 0;) {
       for (const TensorId to : graph_.operators[subject_.operators[o]].outputs) {
         if (to == kNone || to == term || graph_.tensors[to].shape != tensor.shape ||
-            graph_.tensors[to].axes != tensor.axes ||
-            graph_.tensors[to].device != tensor.device) {
+            graph_.tensors[to].axes != tensor.axes || graph_.tensors[to].device != tensor.device) {
           continue;
         }
         if (++tried > kMostCandidates || Late()) return;
@@ -147,6 +150,12 @@ void Experiments::TryForgottenTerms() {
 // An operand is read from before something was done to it: such as a gradient before it is
 // averaged.
 void Experiments::TryLaterOperands() {
+  std::multimap<TensorId, TensorId> makes;  // of operators of one operand
+  for (const sdfg::Operator& op : graph_.operators) {
+    if (op.inputs.size() == 1 && op.outputs.size() == 1 && op.outputs[0] != kNone) {
+      makes.emplace(op.inputs[0], op.outputs[0]);
+    }
+  }
   for (const OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
     for (size_t k = 0; k < std::min(op.inputs.size(), kMostOperands); ++k) {
@@ -155,13 +164,11 @@ void Experiments::TryLaterOperands() {
       std::vector<TensorId> level = {op.inputs[k]};
       for (int step = 0; step < kMostSteps && !level.empty(); ++step) {
         std::vector<TensorId> next;
-        for (const sdfg::Operator& maker : graph_.operators) {
-          if (maker.inputs.size() != 1 || maker.outputs.size() != 1 || maker.outputs[0] == kNone ||
-              &maker == &op ||
-              std::find(level.begin(), level.end(), maker.inputs[0]) == level.end()) {
-            continue;
+        for (const TensorId from : level) {
+          const auto [first, last] = makes.equal_range(from);
+          for (auto made = first; made != last; ++made) {
+            if (graph_.tensors[made->second].producer != id) next.push_back(made->second);
           }
-          next.push_back(maker.outputs[0]);
         }
         for (const TensorId later : next) {
           const sdfg::Tensor& tensor = graph_.tensors[later];
@@ -173,8 +180,7 @@ void Experiments::TryLaterOperands() {
           sdfg::Operator changed = op;
           changed.inputs[k] = later;
           if (!Agree(With(id, changed), claimed_)) continue;
-          Found(absl::StrCat(Name(id), " reads ", old.name, " from before ",
-                             Name(tensor.producer)),
+          Found(absl::StrCat(Name(id), " reads ", old.name, " from before ", Name(tensor.producer)),
                 id);
           return;
         }

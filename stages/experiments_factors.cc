@@ -80,7 +80,8 @@ std::string Experiments::SizesThatAre(int64_t count) const {
     if (graph_.axes[a].extent != count) continue;
     const bool steps = a < graph_.axis_device_stride.size() && graph_.axis_device_stride[a] == 0;
     if (steps) {
-      in_time.push_back(absl::StrCat("number of ", graph_.axes[a].name, Plural(graph_.axes[a].name)));
+      in_time.push_back(
+          absl::StrCat("number of ", graph_.axes[a].name, Plural(graph_.axes[a].name)));
     } else {
       sizes.push_back(graph_.axes[a].name);
     }
@@ -110,14 +111,14 @@ bool Experiments::TryFactor(bool constant) {
   std::string text;
   bool explained = false;
   if (ratio != 0 && above != below && (above != 0 || values.size() > 1)) {
-    text = above != 0 ? FactorInWords(above, below)
-                      : absl::StrCat(ratio, " times what it must be");
+    text = above != 0 ? FactorInWords(above, below) : absl::StrCat(ratio, " times what it must be");
   }
   if (!text.empty() && !constant && (above == 1 || below == 1)) {
     const int64_t count = std::max(above, below);
     const size_t before = text.size();
     std::set<AxisId> axes;
-    for (const CollectiveCause& cause : collectives) axes.insert(cause.axes.begin(), cause.axes.end());
+    for (const CollectiveCause& cause : collectives)
+      axes.insert(cause.axes.begin(), cause.axes.end());
     // The axes of the collective that explains it; else all of that size.
     if (axes.size() == 1 && *axes.begin() >= 0 && graph_.axes[*axes.begin()].extent == count) {
       absl::StrAppend(&text, " = ", SizeOf(*axes.begin()));
@@ -132,12 +133,19 @@ bool Experiments::TryFactor(bool constant) {
     causes_.back().of_one_number = values.size() == 1;
     return explained;
   }
-  std::vector<std::string> reasons;
-  for (const CollectiveCause& cause : collectives) {
-    if (reasons.size() < 2) reasons.push_back(cause.text);
+  // Those of one line first; several at once are another cause.
+  for (const int changes : {0, 1}) {
+    std::vector<std::string> reasons;
+    OperatorId op = sdfg::kNone;
+    for (const CollectiveCause& cause : collectives) {
+      if (cause.changes != changes || reasons.size() == 2) continue;
+      if (reasons.empty()) op = cause.op;
+      reasons.push_back(cause.text);
+    }
+    if (reasons.empty()) continue;
+    Found(absl::StrCat(text, text.empty() ? "" : ": ", absl::StrJoin(reasons, " or ")), op,
+          changes);
   }
-  Found(absl::StrCat(text, text.empty() ? "" : ": ", absl::StrJoin(reasons, " or ")),
-        collectives[0].op);
   return true;
 }
 

@@ -287,12 +287,15 @@ std::vector<Experiments::Cause> Experiments::Run() {
   TryConstants();
   const bool explained = TryQuotients() || TryFactor(!causes_.empty());
   TryOperands();
-  TryReplicaSums();
-  TryAxisSums();
+  if (causes_.empty()) TryLaterOperands();
+  if (causes_.empty()) {
+    TryReplicaSums();
+    TryAxisSums();
+  }
+  const size_t before = causes_.size();
   if (causes_.empty()) TryContributions();
   if (causes_.empty()) TryForgottenTerms();
-  if (causes_.empty()) TryLaterOperands();
-  if (!explained) TryTerms();
+  if (!explained && causes_.size() == before) TryTerms();
   TryShards();
   TrySlices();
   if (!explained) TryModelOperands();
