@@ -139,7 +139,15 @@ std::vector<Experiments::CollectiveUnit> Experiments::CollectiveUnits() const {
     const sdfg::Operator& op = graph_.operators[id];
     std::optional<CollectiveForm> form = FormOf(graph_, op);
     if (!form || sdfg::IsInteger(graph_.tensors[op.outputs[0]].dtype)) continue;
-    const OperatorId before = graph_.tensors[op.inputs[0]].producer;
+    OperatorId before = graph_.tensors[op.inputs[0]].producer;
+    // What is the same at all ranks is written out per rank in between.
+    if (before != kNone && graph_.operators[before].memory.view &&
+        graph_.operators[before].inputs.size() == 1) {
+      const TensorId from = graph_.operators[before].inputs[0];
+      const bool spread =
+          graph_.tensors[from].axes.size() < graph_.tensors[op.inputs[0]].axes.size();
+      if (spread) before = graph_.tensors[from].producer;
+    }
     const auto joined = std::find_if(units.begin(), units.end(), [&](const CollectiveUnit& unit) {
       const Collective& last = unit.members.back();
       const sdfg::Operator& previous = graph_.operators[last.op];

@@ -62,14 +62,14 @@ void Experiments::TryModelOperands() {
         // A multiple of a tensor may have its name: that it is read in place of it says nothing.
         const std::string& wanted_name = problem_.logical.tensors[wanted].name;
         const std::string& read_name = problem_.logical.tensors[read.logical].name;
-        if (wanted_name == read_name) continue;
+        const std::string& name = graph_.tensors[op.inputs[k]].name;
+        if (wanted_name == read_name && wanted_name == name) continue;
         lineage::Lineage other = read;
         other.logical = wanted;
         const Values value = replay_.Claimed(graph_.tensors[op.inputs[k]].shape, other);
         if (value == nullptr || !Agree(WithOperand(id, static_cast<int>(k), value), claimed_)) {
           continue;
         }
-        const std::string& name = graph_.tensors[op.inputs[k]].name;
         Found(absl::StrCat(Name(id), " reads ", name,
                            name == wanted_name ? absl::StrCat(", which is ", read_name, ",") : "",
                            " in place of ", wanted_name),

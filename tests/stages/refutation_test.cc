@@ -99,8 +99,9 @@ TEST(Refutation, AFactorIsNamedWithTheGroupOfThatSize) {
   plan.Finish(0, plan.Reduce(0, 2, {sum, same}));
   const Result result = Decide(plan);
   ASSERT_EQ(result.verdict, Verdict::kRefuted);
-  EXPECT_THAT(result.violations[0].cause, HasSubstr("scaled by 2"));
-  EXPECT_THAT(result.violations[0].cause, HasSubstr("ranks 0,1"));
+  EXPECT_THAT(result.violations[0].cause,
+              HasSubstr("2 times too large = size of the group of ranks 0,1"));
+  EXPECT_THAT(result.violations[0].cause, HasSubstr("all_reduce over ranks 0, 1 is one too many"));
 }
 
 TEST(Refutation, SwappedShardsAreNamed) {
