@@ -181,19 +181,28 @@ std::vector<size_t> DifferentLiterals(const sdfg::IndexFunction& a, const sdfg::
   return different;
 }
 
-// A mean's 1/count: the constants differ because the functions add up different numbers of
-// elements.
+// A mean's 1/count, in its backward operator, too: the constants differ because the operands have
+// different numbers of elements, or the functions add up different numbers of them.
 bool Counts(const sdfg::IndexFunction& a, const sdfg::IndexFunction& b, size_t node) {
-  const auto added = [](const sdfg::IndexFunction& function) {
-    double count = 1;
+  const auto counts = [](const sdfg::IndexFunction& function) {
+    std::vector<double> counts = {1};
     for (const sdfg::Node& n : function.nodes) {
-      if (n.op == sdfg::Op::kSum) count *= static_cast<double>(function.vars[n.var].extent);
+      if (n.op == sdfg::Op::kSum) counts[0] *= static_cast<double>(function.vars[n.var].extent);
     }
-    return count;
+    for (const sdfg::FunctionInput& input : function.inputs) {
+      counts.push_back(1);
+      for (int64_t extent : input.shape) counts.back() *= static_cast<double>(extent);
+    }
+    return counts;
   };
-  const double here = added(a), there = added(b);
-  return here != there && std::fabs(a.nodes[node].real.ToDouble() * here -
-                                    b.nodes[node].real.ToDouble() * there) < kTolerance;
+  const std::vector<double> here = counts(a), there = counts(b);
+  for (size_t k = 0; k < here.size(); ++k) {
+    if (here[k] == there[k]) continue;
+    const double x = a.nodes[node].real.ToDouble() * here[k];
+    const double y = b.nodes[node].real.ToDouble() * there[k];
+    if (std::fabs(x - 1) < kTolerance && std::fabs(y - 1) < kTolerance) return true;
+  }
+  return false;
 }
 
 std::string Short(const solver::Rational& value) {

@@ -19,7 +19,8 @@ namespace {
 
 constexpr size_t kMostCandidates = 64;
 constexpr size_t kMostOperands = 8;
-constexpr int kMostSteps = 3;  // from what is read to what should be read
+constexpr int64_t kMostOfFraction = 8;  // of the smaller of its numbers
+constexpr int kMostSteps = 3;           // from what is read to what should be read
 
 Values ZerosLike(const Values& value) {
   auto zeros = std::make_shared<shape_reduction::BlockTensor<double>>(*value);
@@ -86,7 +87,8 @@ void Experiments::TryContributions() {
       const bool gone = std::fabs(ratio) < 1e-7;
       const auto [above, below] =
           gone ? std::pair<int64_t, int64_t>{0, 1} : SimpleFraction(ratio, 64);
-      if ((above == 0 && !gone) || above == below || different.size() < 2) continue;
+      const bool simple = std::min(std::abs(above), below) <= kMostOfFraction;
+      if ((above == 0 && !gone) || above == below || different.size() < 2 || !simple) continue;
       const double factor = static_cast<double>(above) / static_cast<double>(below);
       if (!AgreeNumbers(Combine(rest, factor, is), claimed_at_)) continue;
       const std::string name = Term(op.inputs[k]);
@@ -95,12 +97,15 @@ void Experiments::TryContributions() {
         Found(absl::StrCat("contribution of ", name, " counted once too often"), id);
       } else if (above == -1 && below == 1) {
         Found(absl::StrCat(name, " counts with the wrong sign"), id);
-      } else if (above == 1) {
-        Found(absl::StrCat(name, sizes.empty() ? " counts " : " is added ", below, " times",
-                           sizes.empty() ? " what it must" : sizes),
-              id);
+      } else if (!sizes.empty()) {
+        Found(absl::StrCat(name, " is added ", below, " times", sizes), id);
       } else {
-        Found(absl::StrCat(name, " counts ", below, "/", above, " of what it must"), id);
+        const std::string part = above == 1    ? absl::StrCat(below)
+                                 : above > 0   ? absl::StrCat(below, "/", above)
+                                 : above == -1 ? absl::StrCat(-below)
+                                               : absl::StrCat(-below, "/", -above);
+        const bool more = below >= std::abs(above);
+        Found(absl::StrCat(name, " counts ", part, more ? " times" : " of", " what it must"), id);
       }
       return;
     }

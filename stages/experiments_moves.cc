@@ -287,6 +287,7 @@ std::vector<Experiments::Cause> Experiments::Run() {
   TryConstants();
   const bool explained = TryQuotients() || TryFactor(!causes_.empty());
   TryOperands();
+  TryExceptions();
   if (causes_.empty()) TryLaterOperands();
   if (causes_.empty()) {
     TryReplicaSums();
@@ -300,7 +301,6 @@ std::vector<Experiments::Cause> Experiments::Run() {
   TrySlices();
   if (!explained) TryModelOperands();
   TryUnchanged();
-  TryExceptions();
   if (causes_.empty()) TryRanks();
   if (causes_.empty()) TryAddedConstants();
   if (causes_.empty()) TryInsertions();
