@@ -23,14 +23,18 @@ enum class CollectiveKind : uint8_t {
   kPart,            // each rank keeps its own part of what it holds
   kScatter,         // each rank gets its part of the sum
   kScatterAverage,  // of the mean
+  kGather,          // the parts of all ranks, one after another
   kShift,           // each rank gets what the rank `place` before it holds
 };
+
+// A sum, an average, a maximum or a minimum, of which every rank gets the whole.
+bool IsReduction(CollectiveKind kind);
 
 // One function along one axis.
 struct CollectiveForm {
   CollectiveKind kind = CollectiveKind::kSum;
   sdfg::AxisId axis = sdfg::kNone;  // kNone: between programs, whose tensors are the operands
-  int64_t place = 0;
+  int64_t place = 0;                // of parts and gathers the dimension, coordinates counted
   std::shared_ptr<const sdfg::IndexFunction> function;
 };
 
@@ -42,6 +46,14 @@ std::optional<CollectiveForm> FormOf(const sdfg::Graph& graph, const sdfg::Opera
 // along the same axis.
 std::vector<CollectiveForm> OtherForms(const sdfg::Graph& graph, const sdfg::Operator& op,
                                        const CollectiveForm& form);
+
+// Two operators in a row that cut, or gather, one dimension along different axes: the function from
+// the first one's operand to the second one's result in which the other axis is the outer one. Null
+// if they are not two such.
+std::shared_ptr<const sdfg::IndexFunction> InOtherOrder(const sdfg::Tensor& in,
+                                                        const sdfg::Tensor& out,
+                                                        const CollectiveForm& first,
+                                                        const CollectiveForm& second);
 
 // The element of one coordinate of the axis, whose dimension is dropped; null if that fails.
 std::shared_ptr<const sdfg::IndexFunction> Selection(const sdfg::Tensor& tensor, size_t axis_dim,

@@ -302,12 +302,13 @@ std::string LocalName(const std::string& name) { return name.substr(name.rfind('
 }  // namespace
 
 // Whether the claim is this sum of `count` terms or their average.
-const char* Experiments::MissingReduction(const std::vector<double>& sum, int64_t count) const {
-  if (AgreeNumbers(sum, claimed_at_)) return "sum";
+std::optional<CollectiveKind> Experiments::MissingReduction(const std::vector<double>& sum,
+                                                            int64_t count) const {
+  if (AgreeNumbers(sum, claimed_at_)) return CollectiveKind::kSum;
   const std::vector<double> none(sum.size(), 0);
   const bool average =
       AgreeNumbers(Combine(none, 1 / static_cast<double>(count), sum), claimed_at_);
-  return average ? "average" : nullptr;
+  return average ? std::optional(CollectiveKind::kAverage) : std::nullopt;
 }
 
 // What several replicas hold adds up to the logical value: they are terms.
@@ -328,10 +329,11 @@ void Experiments::TryReplicaSums() {
     for (size_t i = 0; i < points_.size(); ++i) sum[i] += ValueAt(value, points_[i]);
   }
   if (devices.size() < 2) return;
-  const char* const missing = MissingReduction(sum, static_cast<int64_t>(devices.size()));
-  if (missing == nullptr) return;
+  const auto missing = MissingReduction(sum, static_cast<int64_t>(devices.size()));
+  if (!missing) return;
   std::sort(devices.begin(), devices.end());
-  Found(absl::StrCat(missing, " over ranks ", absl::StrJoin(devices, ", "), " missing"));
+  Found(absl::StrCat(ReductionName(*missing), " over ranks ", absl::StrJoin(devices, ", "),
+                     " missing"));
 }
 
 // What the ranks of an axis hold, or of several, adds up to the logical value, or on average is it.
@@ -365,9 +367,9 @@ void Experiments::TryAxisSums() {
           total[i] += ValueAt(actual_, index);
         }
       }
-      const char* const missing = MissingReduction(total, count);
-      if (missing == nullptr) continue;
-      Found(absl::StrCat(missing, " over ", absl::StrJoin(names, ", "), " missing"));
+      const auto missing = MissingReduction(total, count);
+      if (!missing) continue;
+      FoundMissing(*missing, names);
       found = true;
     }
     if (found) return;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,10 @@ using Values = shape_reduction::Replay::Ptr;
 void ForEachPair(const Values& left, const Values& right,
                  const std::function<bool(const std::vector<int64_t>&, double, double)>& visit);
 
+// All nonempty sets of (the first few of) the axes, small ones first.
+std::vector<std::vector<sdfg::AxisId>> AxisSubsets(const std::vector<sdfg::AxisId>& axes);
+// "sum", "average".
+const char* ReductionName(CollectiveKind kind);
 double ValueAt(const Values& tensor, const std::vector<int64_t>& index);
 // The largest finite absolute value; 0 for null.
 double Largest(const Values& tensor);
@@ -106,10 +111,13 @@ class Experiments {
   // Whether the subject is right with these left out: every rank keeps what it holds itself.
   bool RightWithout(const std::vector<Collective>& left_out);
   std::vector<CollectiveUnit> CollectiveUnits() const;
+  // Those of one kind over the same axes, where there are several.
+  static std::vector<std::vector<CollectiveUnit>> Alike(const std::vector<CollectiveUnit>& units);
   std::string Names(const std::vector<CollectiveUnit>& units) const;
   std::string AxesOf(const CollectiveUnit& unit) const;
   void TryOtherKinds(const std::vector<CollectiveUnit>& units, std::vector<CollectiveCause>* found);
   void TryFewerAxes(const std::vector<CollectiveUnit>& units, std::vector<CollectiveCause>* found);
+  void TryAxisOrder(const CollectiveUnit& unit, std::vector<CollectiveCause>* found);
   void TryInsertions();
   void TryMissingAfter(const std::vector<sdfg::TensorId>& tensors);
   bool RightReduced(const std::vector<sdfg::TensorId>& tensors,
@@ -117,7 +125,9 @@ class Experiments {
   bool TryWiderGroups(const std::vector<CollectiveUnit>& units);
   void TryReplicaSums();
   void TryAxisSums();
-  const char* MissingReduction(const std::vector<double>& sum, int64_t count) const;
+  void FoundMissing(CollectiveKind reduction, const std::vector<std::string>& axes);
+  std::optional<CollectiveKind> MissingReduction(const std::vector<double>& sum,
+                                                 int64_t count) const;
   void TryTerms();
   void TryContributions();
   void TryForgottenTerms();

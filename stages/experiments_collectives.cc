@@ -18,14 +18,7 @@ namespace {
 
 constexpr int64_t kMostCoordinates = 8;  // of an axis at which ranks keep what they hold
 constexpr size_t kMostCombinations = 16;
-constexpr size_t kMostCandidates = 24;      // tensors after which a collective may be missing
-constexpr size_t kMostPairCandidates = 10;  // of which pairs are tried
-constexpr double kMostSeconds = 0.5;        // of one run
-
-bool IsReduction(CollectiveKind kind) {
-  return kind == CollectiveKind::kSum || kind == CollectiveKind::kAverage ||
-         kind == CollectiveKind::kMaximum || kind == CollectiveKind::kMinimum;
-}
+constexpr double kMostSeconds = 0.5;  // of one run
 
 // What is needed in place of what an operator does.
 std::string Needed(CollectiveKind kind) {
@@ -92,6 +85,9 @@ std::string Mismatch(const sdfg::Graph& graph, const CollectiveForm& is,
       }
       return absl::StrCat(Does(is.kind, several), " where only what ", axis, " ", other.place,
                           " holds is needed");
+    case Kind::kGather:
+      return absl::StrCat(several ? "gather" : "gathers",
+                          " along another dimension than the one that would be right");
     case Kind::kShift: {
       const int64_t ranks = graph.axes[is.axis].extent;
       if (is.kind != Kind::kShift) return "";
@@ -111,8 +107,9 @@ std::string Mismatch(const sdfg::Graph& graph, const CollectiveForm& is,
                  : "cuts another dimension than the one that would be right";
 }
 
-// All nonempty subsets, small ones first.
-std::vector<std::vector<AxisId>> Subsets(const std::vector<AxisId>& axes) {
+}  // namespace
+
+std::vector<std::vector<AxisId>> AxisSubsets(const std::vector<AxisId>& axes) {
   std::vector<std::vector<AxisId>> subsets;
   for (size_t mask = 1; mask < (size_t{1} << std::min<size_t>(axes.size(), 4)); ++mask) {
     subsets.emplace_back();
@@ -125,7 +122,9 @@ std::vector<std::vector<AxisId>> Subsets(const std::vector<AxisId>& axes) {
   return subsets;
 }
 
-}  // namespace
+const char* ReductionName(CollectiveKind kind) {
+  return kind == CollectiveKind::kAverage ? "average" : "sum";
+}
 
 bool Experiments::Late() const {
   const std::chrono::duration<double> spent = shape_reduction::WorkClock::now() - start_;
@@ -307,7 +306,7 @@ void Experiments::TryFewerAxes(const std::vector<CollectiveUnit>& units,
   if (first.size() < 2 || !IsReduction(first[0].form.kind)) return;
   std::vector<AxisId> axes;
   for (const Collective& member : first) axes.push_back(member.form.axis);
-  for (const std::vector<AxisId>& without : Subsets(axes)) {
+  for (const std::vector<AxisId>& without : AxisSubsets(axes)) {
     if (without.size() == axes.size()) continue;
     std::vector<Collective> left_out;
     std::vector<std::string> kept;
@@ -329,11 +328,28 @@ void Experiments::TryFewerAxes(const std::vector<CollectiveUnit>& units,
   }
 }
 
-namespace {
+// Along the same axes, of which the other one is the outer one.
+void Experiments::TryAxisOrder(const CollectiveUnit& unit, std::vector<CollectiveCause>* found) {
+  if (unit.members.size() != 2) return;
+  const Collective &first = unit.members[0], &second = unit.members[1];
+  sdfg::Operator op = graph_.operators[second.op];
+  op.inputs = graph_.operators[first.op].inputs;
+  op.function = InOtherOrder(graph_.tensors[op.inputs[0]], graph_.tensors[op.outputs[0]],
+                             first.form, second.form);
+  if (op.function == nullptr || !Agree(With(second.op, op), claimed_)) return;
+  // As a plan lists them, the outer one first: what gathers begins with the inner one.
+  std::string outer = graph_.axes[first.form.axis].name, inner = graph_.axes[second.form.axis].name;
+  if (first.form.kind == CollectiveKind::kGather) std::swap(outer, inner);
+  found->push_back({absl::StrCat(Name(first.op), " runs over ", outer, ", ", inner, ": over ",
+                                 inner, ", ", outer, " would be right"),
+                    first.op,
+                    {first.form.axis, second.form.axis}});
+}
 
 // Units of one kind over the same axes, where there are several.
-template <typename Unit>
-std::vector<std::vector<Unit>> Alike(const std::vector<Unit>& units) {
+std::vector<std::vector<Experiments::CollectiveUnit>> Experiments::Alike(
+    const std::vector<CollectiveUnit>& units) {
+  using Unit = CollectiveUnit;
   std::vector<std::vector<Unit>> groups;
   for (const Unit& unit : units) {
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const std::vector<Unit>& g) {
@@ -353,8 +369,6 @@ std::vector<std::vector<Unit>> Alike(const std::vector<Unit>& units) {
   return groups;
 }
 
-}  // namespace
-
 std::vector<Experiments::CollectiveCause> Experiments::CollectiveCauses() {
   const std::vector<CollectiveUnit> units = CollectiveUnits();
   std::vector<CollectiveCause> found;
@@ -366,105 +380,9 @@ std::vector<Experiments::CollectiveCause> Experiments::CollectiveCauses() {
     const size_t before = found.size();
     TryOtherKinds(set, &found);
     if (found.size() == before) TryFewerAxes(set, &found);
+    if (found.size() == before && set.size() == 1) TryAxisOrder(set[0], &found);
   }
   return found;
-}
-
-bool Experiments::RightReduced(const std::vector<TensorId>& tensors,
-                               const std::vector<AxisId>& axes, CollectiveKind kind) {
-  Changes changes;
-  for (const TensorId id : tensors) {
-    const sdfg::Tensor& tensor = graph_.tensors[id];
-    std::vector<sdfg::Operator> reductions;
-    for (const AxisId axis : axes) {
-      const size_t dim =
-          std::find(tensor.axes.begin(), tensor.axes.end(), axis) - tensor.axes.begin();
-      if (dim == tensor.axes.size()) return false;
-      sdfg::Operator op;
-      op.function = Reduction(tensor, dim, kind);
-      op.lifted = false;
-      op.inputs = {id};
-      op.outputs = {id};
-      if (op.function == nullptr) return false;
-      reductions.push_back(std::move(op));
-    }
-    changes.tensors[id] = [this, reductions](Values value) {
-      for (const sdfg::Operator& op : reductions) {
-        if (value != nullptr) value = replay_.Apply(op, 0, {value});
-      }
-      return value;
-    };
-  }
-  return Agree(RunStage(changes), claimed_);
-}
-
-// The same collectives over further axes.
-bool Experiments::TryWiderGroups(const std::vector<CollectiveUnit>& units) {
-  std::vector<TensorId> tensors;
-  for (const CollectiveUnit& unit : units) {
-    tensors.push_back(graph_.operators[unit.members.back().op].outputs[0]);
-  }
-  const sdfg::Tensor& first = graph_.tensors[tensors[0]];
-  const CollectiveKind kind = units[0].members[0].form.kind;
-  if (!IsReduction(kind) || units[0].members[0].form.axis == kNone) return false;
-  for (const std::vector<AxisId>& axes : Subsets(first.axes)) {
-    if (!RightReduced(tensors, axes, kind)) continue;
-    std::vector<std::string> names;
-    for (const AxisId axis : axes) names.push_back(graph_.axes[axis].name);
-    const std::string is = AxesOf(units[0]);
-    Found(absl::StrCat(Names(units), units.size() > 1 ? " run over " : " runs over ", is, ": over ",
-                       is, ", ", absl::StrJoin(names, ", "), " would be right"),
-          units[0].members[0].op, static_cast<int>(units.size()));
-    return true;
-  }
-  return false;
-}
-
-// A collective is missing somewhere in the stage, or runs over too few axes.
-void Experiments::TryInsertions() {
-  const std::vector<CollectiveUnit> units = CollectiveUnits();
-  bool wider = false;
-  for (const CollectiveUnit& unit : units) wider |= !Late() && TryWiderGroups({unit});
-  for (const std::vector<CollectiveUnit>& group : Alike(units)) {
-    wider |= !Late() && TryWiderGroups(group);
-  }
-  if (wider) return;
-  std::vector<TensorId> candidates;
-  for (size_t o = subject_.operators.size(); o-- > 0;) {
-    for (const TensorId output : graph_.operators[subject_.operators[o]].outputs) {
-      if (output == kNone || output == subject_.tensor || candidates.size() >= kMostCandidates) {
-        continue;
-      }
-      const sdfg::Tensor& tensor = graph_.tensors[output];
-      if (tensor.axes.empty() || sdfg::IsInteger(tensor.dtype)) continue;
-      candidates.push_back(output);
-    }
-  }
-  for (const TensorId tensor : candidates) TryMissingAfter({tensor});
-  if (candidates.size() > kMostPairCandidates) return;
-  for (size_t i = 0; i < candidates.size(); ++i) {
-    for (size_t j = i + 1; j < candidates.size(); ++j) {
-      TryMissingAfter({candidates[i], candidates[j]});
-    }
-  }
-}
-
-// The same reduction is missing after all of these.
-void Experiments::TryMissingAfter(const std::vector<TensorId>& tensors) {
-  for (const std::vector<AxisId>& axes : Subsets(graph_.tensors[tensors[0]].axes)) {
-    for (const CollectiveKind kind : {CollectiveKind::kSum, CollectiveKind::kAverage}) {
-      if (Late() || !RightReduced(tensors, axes, kind)) continue;
-      std::vector<std::string> names, after;
-      for (const AxisId axis : axes) names.push_back(graph_.axes[axis].name);
-      for (const TensorId tensor : tensors) {
-        after.insert(after.begin(), Name(graph_.tensors[tensor].producer));
-      }
-      Found(absl::StrCat(kind == CollectiveKind::kSum ? "sum" : "average", " over ",
-                         absl::StrJoin(names, ", "), " missing after ", absl::StrJoin(after, ", ")),
-            graph_.tensors[tensors[0]].producer, static_cast<int>(tensors.size()));
-      return;
-    }
-  }
 }
 
 }  // namespace planproof::stages

@@ -285,7 +285,8 @@ std::vector<Experiments::Cause> Experiments::Run() {
   }
   start_ = shape_reduction::WorkClock::now();
   TryConstants();
-  const bool explained = TryQuotients() || TryFactor(!causes_.empty());
+  const bool constant = !causes_.empty();
+  const bool explained = TryQuotients() || TryFactor(constant);
   TryOperands();
   TryExceptions();
   if (causes_.empty()) TryLaterOperands();
@@ -296,7 +297,7 @@ std::vector<Experiments::Cause> Experiments::Run() {
   const size_t before = causes_.size();
   if (causes_.empty()) TryContributions();
   if (causes_.empty()) TryForgottenTerms();
-  if (!explained && causes_.size() == before) TryTerms();
+  if (!explained && !constant && causes_.size() == before) TryTerms();
   TryShards();
   TrySlices();
   if (!explained) TryModelOperands();

@@ -26,11 +26,11 @@ struct Plan {
 
 std::string FirstLine(const Plan& plan) {
   static int number = 0;
-  const std::string text =
-      R"({"planproof": 1, "operators": [)" + plan.declarations + R"(], "specification": {)" +
-      plan.model + R"(}, "plan": {"mesh": {)" + plan.mesh + R"(}, "programs": [{"inputs": {)" +
-      plan.inputs + R"(}, "operators": [)" + plan.operators + R"(], "lineage": {)" + plan.lineage +
-      "}}]}}";
+  const std::string text = R"({"planproof": 1, "operators": [)" + plan.declarations +
+                           R"(], "specification": {)" + plan.model + R"(}, "plan": {"mesh": {)" +
+                           plan.mesh + R"(}, "programs": [{"inputs": {)" + plan.inputs +
+                           R"(}, "operators": [)" + plan.operators + R"(], "lineage": {)" +
+                           plan.lineage + "}}]}}";
   const std::string file =
       TemporaryFile("collective_cause" + std::to_string(++number) + ".json", text);
   const Finished finished = RunProgram("verify --no-cache -j 1 " + file);
@@ -63,15 +63,18 @@ std::string Gradient(const std::string& end, const std::string& reduction = "mea
 
 TEST(CollectiveCauses, ASumWhereAnAverageIsNeeded) {
   EXPECT_THAT(
-      Gradient(R"({"op": "all_reduce", "over": "dp", "reduce": "avg", "in": "d.w", "out": "grad.w"})"),
+      Gradient(
+          R"({"op": "all_reduce", "over": "dp", "reduce": "avg", "in": "d.w", "out": "grad.w"})"),
       HasSubstr(kProved));
   EXPECT_THAT(Gradient(R"({"op": "all_reduce", "over": "dp", "in": "d.w", "out": "grad.w"})"),
               HasSubstr("stage grad.w: 4 times too large = size of dp: all_reduce (grad.w) adds "
                         "where an average is needed"));
   EXPECT_THAT(
-      Gradient(R"({"op": "all_reduce", "over": "dp", "reduce": "avg", "in": "d.w", "out": "grad.w"})",
-               "sum"),
-      HasSubstr("4 times too small = size of dp: all_reduce (grad.w) averages where a sum is needed"));
+      Gradient(
+          R"({"op": "all_reduce", "over": "dp", "reduce": "avg", "in": "d.w", "out": "grad.w"})",
+          "sum"),
+      HasSubstr(
+          "4 times too small = size of dp: all_reduce (grad.w) averages where a sum is needed"));
   // A factor that no collective is the reason for.
   const std::string scaled = Gradient(R"({"op": "mul", "in": ["d.w", 4], "out": "s.w"},
       {"op": "all_reduce", "over": "dp", "reduce": "avg", "in": "s.w", "out": "grad.w"})");
@@ -86,11 +89,13 @@ TEST(CollectiveCauses, AMissingAverageIsNoMissingSum) {
 }
 
 TEST(CollectiveCauses, WhatOneRankHoldsWhereAReductionIsNeeded) {
-  const std::string last = R"({"op": "broadcast", "over": "dp", "root": 3, "in": "d.w", "out": "grad.w"})";
+  const std::string last =
+      R"({"op": "broadcast", "over": "dp", "root": 3, "in": "d.w", "out": "grad.w"})";
   EXPECT_THAT(Gradient(last, "sum"),
               HasSubstr("broadcast (grad.w) keeps what dp 3 holds where a sum over dp is needed"));
-  EXPECT_THAT(Gradient(last),
-              HasSubstr("broadcast (grad.w) keeps what dp 3 holds where an average over dp is needed"));
+  EXPECT_THAT(
+      Gradient(last),
+      HasSubstr("broadcast (grad.w) keeps what dp 3 holds where an average over dp is needed"));
 }
 
 TEST(CollectiveCauses, ARankThatKeepsItsOwnPart) {
@@ -99,8 +104,9 @@ TEST(CollectiveCauses, ARankThatKeepsItsOwnPart) {
   };
   const std::string shards = R"({"0": "dp"})";
   EXPECT_THAT(Gradient(cut("reduce_scatter"), "sum", shards), HasSubstr(kProved));
-  EXPECT_THAT(Gradient(cut("chunk"), "sum", shards),
-              HasSubstr("chunk (grad.w) keeps its own part: a reduce_scatter over dp would be right"));
+  EXPECT_THAT(
+      Gradient(cut("chunk"), "sum", shards),
+      HasSubstr("chunk (grad.w) keeps its own part: a reduce_scatter over dp would be right"));
   EXPECT_THAT(Gradient(cut("chunk"), "mean", shards),
               HasSubstr("a reduce_scatter over dp that averages would be right"));
   EXPECT_THAT(Gradient(cut("reduce_scatter"), "mean", shards),
@@ -108,17 +114,21 @@ TEST(CollectiveCauses, ARankThatKeepsItsOwnPart) {
                         "average is needed"));
   // Every rank has the whole gradient already.
   EXPECT_THAT(
-      Gradient(R"({"op": "all_reduce", "over": "dp", "in": "d.w", "out": "whole"},)" +
-                   std::string(R"({"op": "reduce_scatter", "over": "dp", "dim": 0, "in": "whole", "out": "grad.w"})"),
-               "sum", shards),
-      HasSubstr("reduce_scatter (grad.w) adds over dp what every rank has whole: a chunk would be right"));
+      Gradient(
+          R"({"op": "all_reduce", "over": "dp", "in": "d.w", "out": "whole"},)" +
+              std::string(
+                  R"({"op": "reduce_scatter", "over": "dp", "dim": 0, "in": "whole", "out": "grad.w"})"),
+          "sum", shards),
+      HasSubstr("reduce_scatter (grad.w) adds over dp what every rank has whole: a chunk would be "
+                "right"));
 }
 
 TEST(CollectiveCauses, OneTooMany) {
-  EXPECT_THAT(Gradient(R"({"op": "all_reduce", "over": "dp", "in": "d.w", "out": "once"},
+  EXPECT_THAT(
+      Gradient(R"({"op": "all_reduce", "over": "dp", "in": "d.w", "out": "once"},
                           {"op": "all_reduce", "over": "dp", "in": "once", "out": "grad.w"})",
-                       "sum"),
-              HasSubstr("4 times too large = size of dp: all_reduce (grad.w) over dp is one too many"));
+               "sum"),
+      HasSubstr("4 times too large = size of dp: all_reduce (grad.w) over dp is one too many"));
 }
 
 // The layer norm of a hidden dimension that is cut over tp, of tokens cut over dp.
@@ -148,8 +158,10 @@ TEST(CollectiveCauses, GroupsThatAreTooSmall) {
   const std::string whole = R"("op": "all_reduce", "reduce": "avg", "over": ["tp", "sp"])";
   const std::string half = R"("op": "all_reduce", "reduce": "avg", "over": "tp")";
   EXPECT_THAT(Normalised(whole, whole), HasSubstr(kProved));
-  EXPECT_THAT(Normalised(half, half),
-              HasSubstr("all_reduce (center), all_reduce (variance) run over tp: over tp, sp would be right"));
+  EXPECT_THAT(
+      Normalised(half, half),
+      HasSubstr(
+          "all_reduce (center), all_reduce (variance) run over tp: over tp, sp would be right"));
   const std::string one = Normalised(half, whole);
   EXPECT_THAT(one, HasSubstr("all_reduce (center) runs over tp: over tp, sp would be right"));
   EXPECT_THAT(one, Not(HasSubstr("(variance)")));
@@ -161,8 +173,9 @@ TEST(CollectiveCauses, GroupsThatAreTooSmall) {
 TEST(CollectiveCauses, ReductionsThatAreMissingWithinAStage) {
   const std::string whole = R"("op": "all_reduce", "reduce": "avg", "over": ["tp", "sp"])";
   const std::string none = R"("op": "identity")";
-  EXPECT_THAT(Normalised(none, none),
-              HasSubstr("average over tp, sp missing after identity (center), identity (variance)"));
+  EXPECT_THAT(
+      Normalised(none, none),
+      HasSubstr("average over tp, sp missing after identity (center), identity (variance)"));
   EXPECT_THAT(Normalised(whole, none),
               HasSubstr("average over tp, sp missing after identity (variance)"));
 }
@@ -170,8 +183,9 @@ TEST(CollectiveCauses, ReductionsThatAreMissingWithinAStage) {
 TEST(CollectiveCauses, SumsOfSeveralStatisticsWhereAveragesAreNeeded) {
   const std::string average = R"("op": "all_reduce", "reduce": "avg", "over": ["tp", "sp"])";
   const std::string sum = R"("op": "all_reduce", "over": ["tp", "sp"])";
-  EXPECT_THAT(Normalised(sum, sum),
-              HasSubstr("all_reduce (center), all_reduce (variance) add where an average is needed"));
+  EXPECT_THAT(
+      Normalised(sum, sum),
+      HasSubstr("all_reduce (center), all_reduce (variance) add where an average is needed"));
   const std::string one = Normalised(average, sum);
   EXPECT_THAT(one, HasSubstr("all_reduce (variance) adds where an average is needed"));
   EXPECT_THAT(one, Not(HasSubstr("(center)")));
@@ -231,44 +245,91 @@ TEST(CollectiveCauses, ATermThatNothingReads) {
 
 TEST(CollectiveCauses, AnOperandFromBeforeTheCollective) {
   const auto plan = [](const std::string& gradient, const std::string& reads) {
-    return FirstLine({.declarations = R"("op momentum(m[a], g[a]) -> n[a] = 0.875 * m[a] + g[a]")",
-                      .model = R"("inputs": {"x": [4, 8], "m": [8]}, "operators": [
+    return FirstLine(
+        {.declarations = R"("op momentum(m[a], g[a]) -> n[a] = 0.875 * m[a] + g[a]")",
+         .model = R"("inputs": {"x": [4, 8], "m": [8]}, "operators": [
            {"op": "mean", "in": "x", "out": "g", "attrs": {"dim": 0}},
            {"op": "momentum", "in": ["m", "g"], "out": "n"}], "outputs": {"n": {}, "g": {}})",
-                      .mesh = R"("dp": 2)",
-                      .inputs = R"("x": {"0": "dp"}, "m": {})",
-                      .operators = R"({"op": "mean", "in": "x", "out": "d", "attrs": {"dim": 0}},)" +
-                                   gradient + R"({"op": "momentum", "in": ["m", ")" + reads +
-                                   R"("], "out": "n"})"});
+         .mesh = R"("dp": 2)",
+         .inputs = R"("x": {"0": "dp"}, "m": {})",
+         .operators = R"({"op": "mean", "in": "x", "out": "d", "attrs": {"dim": 0}},)" + gradient +
+                      R"({"op": "momentum", "in": ["m", ")" + reads + R"("], "out": "n"})"});
   };
-  const std::string averaged = R"({"op": "all_reduce", "over": "dp", "reduce": "avg", "in": "d", "out": "g"},)";
+  const std::string averaged =
+      R"({"op": "all_reduce", "over": "dp", "reduce": "avg", "in": "d", "out": "g"},)";
   EXPECT_THAT(plan(averaged, "g"), HasSubstr(kProved));
   EXPECT_THAT(plan(averaged, "d"), HasSubstr("momentum (n) reads d from before all_reduce (g)"));
 }
 
 TEST(CollectiveCauses, AMeanOfMeansIsNoWrongConstant) {
   const auto plan = [](const std::string& reduce) {
-    return FirstLine({.declarations = R"json("op mean_square(x[a, b]) -> y[b] = mean(a: x[a, b] ^ 2)")json",
-                      .model = R"("inputs": {"x": [8, 4]}, "operators": [
+    return FirstLine(
+        {.declarations = R"json("op mean_square(x[a, b]) -> y[b] = mean(a: x[a, b] ^ 2)")json",
+         .model = R"("inputs": {"x": [8, 4]}, "operators": [
            {"op": "mean_square", "in": "x", "out": "y"}], "outputs": {"y": {}})",
-                      .mesh = R"("dp": 4)",
-                      .inputs = R"("x": {"0": "dp"})",
-                      .operators = R"({"op": "mean_square", "in": "x", "out": "part"},
-           {"op": "all_reduce", "over": "dp", "reduce": ")" + reduce +
-                                   R"(", "in": "part", "out": "y"})"});
+         .mesh = R"("dp": 4)",
+         .inputs = R"("x": {"0": "dp"})",
+         .operators = R"({"op": "mean_square", "in": "x", "out": "part"},
+           {"op": "all_reduce", "over": "dp", "reduce": ")" +
+                      reduce + R"(", "in": "part", "out": "y"})"});
   };
   EXPECT_THAT(plan("avg"), HasSubstr(kProved));
-  EXPECT_THAT(plan("sum"), HasSubstr("stage y: 4 times too large = size of dp: all_reduce (y) adds"));
+  EXPECT_THAT(plan("sum"),
+              HasSubstr("stage y: 4 times too large = size of dp: all_reduce (y) adds"));
 }
 
 // The constant is twice the model's where the operand has half of its elements.
 TEST(CollectiveCauses, AWrongConstantOfAPartIsNoCount) {
-  const std::string line = FirstLine({.model = R"("inputs": {"x": [8, 4]}, "operators": [
+  const std::string line =
+      FirstLine({.model = R"("inputs": {"x": [8, 4]}, "operators": [
       {"op": "mul", "in": ["x", 0.125], "out": "y"}], "outputs": {"y": {"0": "dp"}})",
-                                      .mesh = R"("dp": 2)",
-                                      .inputs = R"("x": {"0": "dp"})",
-                                      .operators = R"({"op": "mul", "in": ["x", 0.25], "out": "y"})"});
+                 .mesh = R"("dp": 2)",
+                 .inputs = R"("x": {"0": "dp"})",
+                 .operators = R"({"op": "mul", "in": ["x", 0.25], "out": "y"})"});
   EXPECT_THAT(line, HasSubstr("a constant of mul (y) is 1/4, in the model it is 1/8"));
+}
+
+// One tensor that is cut over two axes, gathered; and one that every rank has, cut.
+std::string Reordered(const std::string& held, const std::string& op, const std::string& required) {
+  return FirstLine({.model = R"("inputs": {"x": [12, 4]}, "operators": [
+           {"op": "silu", "in": "x", "out": "y"}], "outputs": {"y": )" +
+                             required + "}",
+                    .mesh = R"("a": 2, "b": 3)",
+                    .inputs = R"("x": )" + held,
+                    .operators = R"({"op": "silu", "in": "x", "out": "z"}, )" + op});
+}
+
+TEST(CollectiveCauses, AxesInTheOtherOrder) {
+  const auto run = [](const std::string& op, const std::string& over) {
+    return R"({"op": ")" + op + R"(", "dim": 0, "over": )" + over + R"(, "in": "z", "out": "y"})";
+  };
+  const std::string ab = R"(["a", "b"])", ba = R"(["b", "a"])";
+  EXPECT_THAT(Reordered(R"({"0": ["a", "b"]})", run("all_gather", ab), "{}"), HasSubstr(kProved));
+  EXPECT_THAT(Reordered(R"({"0": ["a", "b"]})", run("all_gather", ba), "{}"),
+              HasSubstr("all_gather (y) runs over b, a: over a, b would be right"));
+  EXPECT_THAT(Reordered("{}", run("chunk", ab), R"({"0": ["a", "b"]})"), HasSubstr(kProved));
+  EXPECT_THAT(Reordered("{}", run("chunk", ab), R"({"0": ["b", "a"]})"),
+              HasSubstr("chunk (y) runs over a, b: over b, a would be right"));
+  // Other rows, but not those of another order.
+  EXPECT_THAT(Reordered(R"({"map": ["(i0 + 2 * b + 6 * a + 1) % 12", "i1"], "shape": [2, 4]})",
+                        run("all_gather", ba), "{}"),
+              Not(HasSubstr("would be right")));
+}
+
+// Columns are cut over tp, tokens over dp: the scatter's own sum is over one of them.
+TEST(CollectiveCauses, AReductionOverTooFewAxes) {
+  const auto plan = [](const std::string& over) {
+    return FirstLine({.model = R"("inputs": {"x": [8, 6]}, "operators": [
+           {"op": "sum", "in": "x", "out": "y", "attrs": {"dim": 0}}], "outputs": {"y": {}})",
+                      .mesh = R"("dp": 2, "sp": 2)",
+                      .inputs = R"("x": {"0": ["dp", "sp"]})",
+                      .operators = R"({"op": "sum", "in": "x", "out": "part", "attrs": {"dim": 0}},
+           {"op": "all_reduce", "over": )" +
+                                   over + R"(, "in": "part", "out": "y"})"});
+  };
+  EXPECT_THAT(plan(R"(["dp", "sp"])"), HasSubstr(kProved));
+  EXPECT_THAT(plan(R"("sp")"),
+              HasSubstr("stage y: all_reduce (y) runs over sp: over sp, dp would be right"));
 }
 
 TEST(CollectiveCauses, AShiftTheOtherWay) {
