@@ -116,15 +116,20 @@ bool Experiments::TryFactor(bool constant) {
   if (!text.empty() && !constant && (above == 1 || below == 1)) {
     const int64_t count = std::max(above, below);
     const size_t before = text.size();
-    std::set<AxisId> axes;
-    for (const CollectiveCause& cause : collectives)
-      axes.insert(cause.axes.begin(), cause.axes.end());
     // The axes of the collective that explains it; else all of that size.
-    if (axes.size() == 1 && *axes.begin() >= 0 && graph_.axes[*axes.begin()].extent == count) {
-      absl::StrAppend(&text, " = ", SizeOf(*axes.begin()));
-    } else {
-      absl::StrAppend(&text, SizesThatAre(count));
+    std::vector<std::string> sizes;
+    int64_t ranks = 1;
+    const bool one_group =
+        !collectives.empty() &&
+        std::all_of(collectives.begin(), collectives.end(),
+                    [&](const CollectiveCause& c) { return c.axes == collectives[0].axes; });
+    for (const AxisId axis : one_group ? collectives[0].axes : std::vector<AxisId>{}) {
+      if (axis == sdfg::kNone) continue;
+      sizes.push_back(SizeOf(axis));
+      ranks *= graph_.axes[axis].extent;
     }
+    absl::StrAppend(&text, ranks == count ? absl::StrCat(" = ", absl::StrJoin(sizes, " times "))
+                                          : SizesThatAre(count));
     explained = text.size() > before;
   }
   if (collectives.empty()) {

@@ -42,7 +42,7 @@ constexpr char kProved[] = "PROVED";
 // A linear layer with data parallelism, whose loss is the mean over all tokens. `end` makes
 // "grad.w", as `outputs` wants it, from the gradient "d.w" of a rank's own mean.
 std::string Gradient(const std::string& end, const std::string& reduction = "mean",
-                     const std::string& output = "{}") {
+                     const std::string& output = "{}", const std::string& lineage = "") {
   return FirstLine(
       {.model = R"("inputs": {"x": [8, 6], "t": [8, 4]}, "parameters": {"w": [4, 6]}, "operators": [
          {"op": "linear", "in": ["x", "w"], "out": "y"},
@@ -58,7 +58,7 @@ std::string Gradient(const std::string& end, const std::string& reduction = "mea
          {"backward": "loss", "out": {"y": "grad.y"}},
          {"backward": "y", "out": {"w": "d.w"}},)" +
                     end,
-       .lineage = R"("y": {"0": "dp"})"});
+       .lineage = R"("y": {"0": "dp"})" + lineage});
 }
 
 TEST(CollectiveCauses, ASumWhereAnAverageIsNeeded) {
@@ -80,6 +80,25 @@ TEST(CollectiveCauses, ASumWhereAnAverageIsNeeded) {
       {"op": "all_reduce", "over": "dp", "reduce": "avg", "in": "s.w", "out": "grad.w"})");
   EXPECT_THAT(scaled, HasSubstr("4 times too large = size of dp"));
   EXPECT_THAT(scaled, Not(HasSubstr("all_reduce")));
+}
+
+TEST(CollectiveCauses, AMultipleOfATensorIsNotReadInPlaceOfIt) {
+  const std::string line =
+      Gradient(R"({"op": "all_reduce", "over": "dp", "in": "d.w", "out": "grad.w"})", "mean", "{}",
+               R"(, "grad.y": {"0": "dp", "factor": 4})");
+  EXPECT_THAT(line, HasSubstr("4 times too large = size of dp: all_reduce (grad.w) adds"));
+  EXPECT_THAT(line, Not(HasSubstr("in place of")));
+}
+
+TEST(CollectiveCauses, AnotherTensorUnderTheSameNameIsToldApart) {
+  const std::string line = FirstLine({.model = R"("inputs": {"a": [4], "b": [4]}, "operators": [
+      {"op": "silu", "in": "a", "out": "y"}, {"op": "silu", "in": "b", "out": "z"}],
+      "outputs": {"y": {}, "z": {}})",
+                                      .mesh = R"("dp": 2)",
+                                      .inputs = R"("a": {"of": "b"}, "b": {})",
+                                      .operators = R"({"op": "silu", "in": "a", "out": "y"},
+      {"op": "silu", "in": "b", "out": "z"})"});
+  EXPECT_THAT(line, HasSubstr("stage y: silu (y) reads a, which is b, in place of a"));
 }
 
 TEST(CollectiveCauses, AMissingAverageIsNoMissingSum) {
@@ -178,6 +197,17 @@ TEST(CollectiveCauses, ReductionsThatAreMissingWithinAStage) {
       HasSubstr("average over tp, sp missing after identity (center), identity (variance)"));
   EXPECT_THAT(Normalised(whole, none),
               HasSubstr("average over tp, sp missing after identity (variance)"));
+}
+
+TEST(CollectiveCauses, AFactorOfSeveralAxesNamesThem) {
+  EXPECT_THAT(
+      FirstLine({.model = R"("inputs": {"x": [8, 6]}, "operators": [
+           {"op": "sum", "in": "x", "out": "y", "attrs": {"dim": 0}}], "outputs": {"y": {}})",
+                 .mesh = R"("dp": 2, "sp": 4)",
+                 .inputs = R"("x": {"0": ["dp", "sp"]})",
+                 .operators = R"({"op": "sum", "in": "x", "out": "part", "attrs": {"dim": 0}},
+           {"op": "all_reduce", "over": ["dp", "sp"], "reduce": "avg", "in": "part", "out": "y"})"}),
+      HasSubstr("8 times too small = size of dp times size of sp: all_reduce (y) averages"));
 }
 
 TEST(CollectiveCauses, SumsOfSeveralStatisticsWhereAveragesAreNeeded) {
