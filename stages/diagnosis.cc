@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -479,6 +480,11 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
       return fits[f][c.text] < best || 3 * best < 2 * deviates[f] ||
              (c.of_one_number && ratios > 1);  // another factor on other inputs: it is none
     });
+    // Of those that change more at once only one, and only where nothing simpler fits.
+    int least = std::numeric_limits<int>::max();
+    for (const Experiments::Cause& c : causes[f]) least = std::min(least, c.changes);
+    std::erase_if(causes[f], [&](const Experiments::Cause& c) { return c.changes > least; });
+    if (least > 0 && causes[f].size() > 1) causes[f].resize(1);
     Fault& fault = faults[f];
     const bool all = static_cast<int64_t>(fault.at_microbatches.size()) == fault.of_microbatches;
     fault.microbatches = all ? "all" : absl::StrJoin(fault.at_microbatches, ", ");

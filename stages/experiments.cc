@@ -119,26 +119,40 @@ std::string Experiments::Name(OperatorId id) const {
   return op.label.empty() ? op.name : absl::StrCat(op.name, " (", op.label, ")");
 }
 
-Values Experiments::RunStage(OperatorId changed, const sdfg::Operator& op, int operand,
-                             const Values& value) {
+Values Experiments::RunStage(const Changes& changes) {
   std::map<TensorId, Values> made;
-  for (OperatorId id : subject_.operators) {
-    if (id < changed) continue;
-    const sdfg::Operator& run = id == changed ? op : graph_.operators[id];
-    std::vector<Values> inputs;
-    bool touched = id == changed;
-    for (size_t k = 0; k < run.inputs.size(); ++k) {
-      const auto found = made.find(run.inputs[k]);
-      touched |= found != made.end();
-      inputs.push_back(found != made.end() ? found->second : replay_.Parallel(run.inputs[k]));
-      if (id == changed && static_cast<int>(k) == operand) inputs.back() = value;
+  for (const auto& [tensor, change] : changes.tensors) {
+    const OperatorId producer = graph_.tensors[tensor].producer;
+    if (std::binary_search(subject_.operators.begin(), subject_.operators.end(), producer)) {
+      continue;
     }
-    if (!touched) continue;
+    const Values& usual = replay_.Parallel(tensor);
+    if (usual == nullptr || (made[tensor] = change(usual)) == nullptr) return nullptr;
+  }
+  for (OperatorId id : subject_.operators) {
+    const auto other = changes.operators.find(id);
+    const sdfg::Operator& run =
+        other != changes.operators.end() ? other->second : graph_.operators[id];
+    bool touched = other != changes.operators.end();
+    std::vector<Values> inputs;
+    for (size_t k = 0; k < run.inputs.size(); ++k) {
+      const auto given = changes.operands.find({id, static_cast<int>(k)});
+      const auto found = made.find(run.inputs[k]);
+      touched |= given != changes.operands.end() || found != made.end();
+      inputs.push_back(given != changes.operands.end() ? given->second
+                       : found != made.end()           ? found->second
+                                                       : replay_.Parallel(run.inputs[k]));
+    }
     for (size_t k = 0; k < run.outputs.size(); ++k) {
       const TensorId output = run.outputs[k];
       if (output == kNone || replay_.Parallel(output) == nullptr) continue;
-      made[output] = replay_.Apply(run, static_cast<int>(k), inputs);
-      if (made[output] == nullptr) return nullptr;
+      const auto change = changes.tensors.find(output);
+      if (!touched && change == changes.tensors.end()) continue;
+      Values value =
+          touched ? replay_.Apply(run, static_cast<int>(k), inputs) : replay_.Parallel(output);
+      if (value != nullptr && change != changes.tensors.end()) value = change->second(value);
+      if (value == nullptr) return nullptr;
+      made[output] = std::move(value);
     }
   }
   const auto found = made.find(subject_.tensor);
@@ -146,11 +160,11 @@ Values Experiments::RunStage(OperatorId changed, const sdfg::Operator& op, int o
 }
 
 Values Experiments::With(OperatorId changed, const sdfg::Operator& op) {
-  return RunStage(changed, op, -1, nullptr);
+  return RunStage({.operators = {{changed, op}}});
 }
 
 Values Experiments::WithOperand(OperatorId changed, int operand, const Values& value) {
-  return RunStage(changed, graph_.operators[changed], operand, value);
+  return RunStage({.operands = {{{changed, operand}, value}}});
 }
 
 namespace {
@@ -165,6 +179,30 @@ std::vector<size_t> DifferentLiterals(const sdfg::IndexFunction& a, const sdfg::
     if (!(x.real == y.real)) different.push_back(i);
   }
   return different;
+}
+
+// A mean's 1/count, in its backward operator, too: the constants differ because the operands have
+// different numbers of elements, or the functions add up different numbers of them.
+bool Counts(const sdfg::IndexFunction& a, const sdfg::IndexFunction& b, size_t node) {
+  const auto counts = [](const sdfg::IndexFunction& function) {
+    std::vector<double> counts = {1};
+    for (const sdfg::Node& n : function.nodes) {
+      if (n.op == sdfg::Op::kSum) counts[0] *= static_cast<double>(function.vars[n.var].extent);
+    }
+    for (const sdfg::FunctionInput& input : function.inputs) {
+      counts.push_back(1);
+      for (int64_t extent : input.shape) counts.back() *= static_cast<double>(extent);
+    }
+    return counts;
+  };
+  const std::vector<double> here = counts(a), there = counts(b);
+  for (size_t k = 0; k < here.size(); ++k) {
+    if (here[k] == there[k]) continue;
+    const double x = a.nodes[node].real.ToDouble() * here[k];
+    const double y = b.nodes[node].real.ToDouble() * there[k];
+    if (std::fabs(x - 1) < kTolerance && std::fabs(y - 1) < kTolerance) return true;
+  }
+  return false;
 }
 
 std::string Short(const solver::Rational& value) {
@@ -185,6 +223,7 @@ void Experiments::TryConstants() {
         if (model.name != op.name || tried >= kMaxCandidates) continue;
         if (!seen.insert(model.function.get()).second) continue;
         for (size_t node : DifferentLiterals(*op.function, *model.function)) {
+          if (Counts(*op.function, *model.function, node)) continue;
           ++tried;
           sdfg::IndexFunction function = *op.function;
           function.nodes[node].real = model.function->nodes[node].real;
@@ -255,70 +294,22 @@ void Experiments::TryOperands() {
   }
 }
 
-void Experiments::TryScale() {
-  double ratio = 0, largest = 0;
-  for (double x : claimed_at_) largest = std::max(largest, std::fabs(x));
-  std::set<double> values;
-  for (size_t i = 0; i < points_.size(); ++i) {
-    if (std::fabs(claimed_at_[i]) < 1e-6 * largest) {
-      if (std::fabs(actual_at_[i]) > 1e-5 * largest) return;
-      continue;
-    }
-    const double r = actual_at_[i] / claimed_at_[i];
-    if (ratio == 0) ratio = r;
-    if (!(std::fabs(r - ratio) <= 1e-7 * std::fabs(ratio))) return;
-    values.insert(claimed_at_[i]);
-  }
-  if (ratio == 0 || !std::isfinite(ratio) || values.empty()) return;
-  // Between one pair of numbers there is always some ratio: only a simple one says something.
-  const int64_t most = values.size() > 1 ? 4096 : 64;
-  std::string text;
-  int64_t whole = 0;
-  for (int64_t d = 1; d <= most && text.empty(); ++d) {
-    for (const bool inverse : {false, true}) {
-      const double n = std::round((inverse ? 1 / ratio : ratio) * static_cast<double>(d));
-      const double is = inverse ? static_cast<double>(d) / n : n / static_cast<double>(d);
-      if (n == 0 || std::fabs(n) > static_cast<double>(most) ||
-          std::fabs(is - ratio) > 1e-7 * std::fabs(ratio))
-        continue;
-      const int64_t a = static_cast<int64_t>(n);
-      text = inverse ? absl::StrCat(d, "/", a) : d == 1 ? absl::StrCat(a) : absl::StrCat(a, "/", d);
-      if (d == 1) whole = a;
-      break;
-    }
-  }
-  if (text.size() > 2 && text.substr(text.size() - 2) == "/1") text.resize(text.size() - 2);
-  if (text.empty() && values.size() == 1) return;
-  if (text.empty()) text = absl::StrCat(ratio);
-  if (text == "1") return;
-  text = "scaled by " + text;
-  std::vector<std::string> sizes;
-  for (const sdfg::Axis& axis : graph_.axes) {
-    if (!causes_.empty()) break;  // a constant explains it
-    if (whole > 1 && axis.extent == whole) sizes.push_back(axis.name);
-  }
-  for (OperatorId id : subject_.operators) {
-    if (!causes_.empty()) break;
-    for (const auto& [name, value] : graph_.operators[id].attributes) {
-      const int64_t n = 1 + std::count(value.begin(), value.end(), ',');
-      const std::string group = "the group of ranks " + value;
-      if (name == "ranks" && whole > 1 && n == whole &&
-          std::find(sizes.begin(), sizes.end(), group) == sizes.end()) {
-        sizes.push_back(group);
-      }
-    }
-  }
-  if (!sizes.empty()) absl::StrAppend(&text, " = size of ", absl::StrJoin(sizes, " or "));
-  Found(text);
-  causes_.back().of_one_number = values.size() == 1;
-}
-
 namespace {
 
 // Without the program in front: "stage1:y" is "y".
 std::string LocalName(const std::string& name) { return name.substr(name.rfind(':') + 1); }
 
 }  // namespace
+
+// Whether the claim is this sum of `count` terms or their average.
+std::optional<CollectiveKind> Experiments::MissingReduction(const std::vector<double>& sum,
+                                                            int64_t count) const {
+  if (AgreeNumbers(sum, claimed_at_)) return CollectiveKind::kSum;
+  const std::vector<double> none(sum.size(), 0);
+  const bool average =
+      AgreeNumbers(Combine(none, 1 / static_cast<double>(count), sum), claimed_at_);
+  return average ? std::optional(CollectiveKind::kAverage) : std::nullopt;
+}
 
 // What several replicas hold adds up to the logical value: they are terms.
 void Experiments::TryReplicaSums() {
@@ -337,21 +328,51 @@ void Experiments::TryReplicaSums() {
     devices.push_back(tensor.device);
     for (size_t i = 0; i < points_.size(); ++i) sum[i] += ValueAt(value, points_[i]);
   }
-  if (devices.size() > 1 && AgreeNumbers(sum, claimed_at_)) {
-    std::sort(devices.begin(), devices.end());
-    Found(absl::StrCat("sum over ranks ", absl::StrJoin(devices, ", "), " missing"));
-  }
-  for (size_t a = 0; a < self.axes.size(); ++a) {
-    const int64_t extent = self.shape[a];
-    if (extent < 2 || extent > 1024) continue;
-    std::vector<double> total(points_.size(), 0);
-    for (size_t i = 0; i < points_.size(); ++i) {
-      std::vector<int64_t> index = points_[i];
-      for (index[a] = 0; index[a] < extent; ++index[a]) total[i] += ValueAt(actual_, index);
+  if (devices.size() < 2) return;
+  const auto missing = MissingReduction(sum, static_cast<int64_t>(devices.size()));
+  if (!missing) return;
+  std::sort(devices.begin(), devices.end());
+  Found(absl::StrCat(ReductionName(*missing), " over ranks ", absl::StrJoin(devices, ", "),
+                     " missing"));
+}
+
+// What the ranks of an axis hold, or of several, adds up to the logical value, or on average is it.
+void Experiments::TryAxisSums() {
+  constexpr int64_t kMostTerms = 1024;
+  constexpr size_t kMostAxes = 4;
+  const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
+  const size_t subsets = size_t{1} << std::min(self.axes.size(), kMostAxes);
+  for (size_t most = 1; most <= kMostAxes; ++most) {
+    bool found = false;
+    for (size_t mask = 1; mask < subsets; ++mask) {
+      std::vector<size_t> along;
+      std::vector<std::string> names;
+      int64_t count = 1;
+      for (size_t a = 0; a < self.axes.size() && a < kMostAxes; ++a) {
+        if ((mask >> a & 1) == 0) continue;
+        along.push_back(a);
+        names.push_back(graph_.axes[self.axes[a]].name);
+        count = std::min(count * self.shape[a], kMostTerms + 1);
+      }
+      if (along.size() != most || count < 2 || count > kMostTerms) continue;
+      std::vector<double> total(points_.size(), 0);
+      for (size_t i = 0; i < points_.size(); ++i) {
+        std::vector<int64_t> index = points_[i];
+        for (int64_t n = 0; n < count; ++n) {
+          int64_t rest = n;
+          for (const size_t a : along) {
+            index[a] = rest % self.shape[a];
+            rest /= self.shape[a];
+          }
+          total[i] += ValueAt(actual_, index);
+        }
+      }
+      const auto missing = MissingReduction(total, count);
+      if (!missing) continue;
+      FoundMissing(*missing, names);
+      found = true;
     }
-    if (AgreeNumbers(total, claimed_at_)) {
-      Found(absl::StrCat("sum over ", graph_.axes[self.axes[a]].name, " missing"));
-    }
+    if (found) return;
   }
 }
 

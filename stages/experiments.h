@@ -3,12 +3,16 @@
 #define PLANPROOF_STAGES_EXPERIMENTS_H_
 
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "lineage/lineage.h"
 #include "shape_reduction/replay.h"
+#include "shape_reduction/work_clock.h"
+#include "stages/collective_forms.h"
 
 namespace planproof::stages {
 
@@ -19,12 +23,21 @@ using Values = shape_reduction::Replay::Ptr;
 void ForEachPair(const Values& left, const Values& right,
                  const std::function<bool(const std::vector<int64_t>&, double, double)>& visit);
 
+// All nonempty sets of (the first few of) the axes, small ones first.
+std::vector<std::vector<sdfg::AxisId>> AxisSubsets(const std::vector<sdfg::AxisId>& axes);
+// "sum", "average".
+const char* ReductionName(CollectiveKind kind);
 double ValueAt(const Values& tensor, const std::vector<int64_t>& index);
 // The largest finite absolute value; 0 for null.
 double Largest(const Values& tensor);
 // Equal up to rounding, relative to the largest element.
 bool Agree(const Values& left, const Values& right);
 bool AgreeNumbers(const std::vector<double>& left, const std::vector<double>& right);
+// left + factor * right.
+std::vector<double> Combine(const std::vector<double>& left, double factor,
+                            const std::vector<double>& right);
+// The fraction that a ratio is up to rounding, of numbers up to `most`; 0/1 if there is none.
+std::pair<int64_t, int64_t> SimpleFraction(double ratio, int64_t most);
 
 // A parallel tensor that is not what its lineage says although what it is made from is.
 struct Subject {
@@ -49,27 +62,82 @@ class Experiments {
     std::string text;
     sdfg::OperatorId op = sdfg::kNone;
     bool of_one_number = false;  // a factor between one pair of numbers: there is always one
+    // How much is changed at once. What changes less and fits as many inputs is preferred.
+    int changes = 0;
   };
   std::vector<Cause> Run();
   // Only those that are single ranks that do otherwise.
   std::vector<Cause> RunExceptions();
 
  private:
-  // The subject when the stage runs with this operator in place of operator `changed`.
+  // An operator of the stage, and what it is along its axis.
+  struct Collective {
+    sdfg::OperatorId op = sdfg::kNone;
+    CollectiveForm form;
+  };
+  // What one line of a plan makes: one operator for each axis of its group.
+  struct CollectiveUnit {
+    std::vector<Collective> members;
+  };
+  struct CollectiveCause {
+    std::string text;
+    sdfg::OperatorId op = sdfg::kNone;
+    std::vector<sdfg::AxisId> axes;
+    int changes = 0;
+  };
+
+  // What is otherwise when the stage runs again.
+  struct Changes {
+    std::map<sdfg::OperatorId, sdfg::Operator> operators;         // others with the same outputs
+    std::map<std::pair<sdfg::OperatorId, int>, Values> operands;  // of one operator only
+    // What all operators of the stage read in place of what the tensor is in that run.
+    std::map<sdfg::TensorId, std::function<Values(const Values&)>> tensors;
+  };
+  // The subject when the stage runs with these changes; null if it cannot, or if they do not reach
+  // the subject.
+  Values RunStage(const Changes& changes);
+  // With this operator in place of operator `changed`.
   Values With(sdfg::OperatorId changed, const sdfg::Operator& op);
-  // The same with other values for one operand.
+  // With other values for one operand.
   Values WithOperand(sdfg::OperatorId changed, int operand, const Values& value);
-  Values RunStage(sdfg::OperatorId changed, const sdfg::Operator& op, int operand,
-                  const Values& value);
 
   void TryConstants();
   void TryOperands();
   bool TryQuotients();  // whether it is that
-  void TryScale();
+  // A factor, and the collective that is the reason for it, or such a collective alone; `constant`:
+  // a constant explains it already. Whether a number of ranks or a collective is the reason.
+  bool TryFactor(bool constant);
+  std::vector<CollectiveCause> CollectiveCauses();
+  // Whether the subject is right with these left out: every rank keeps what it holds itself.
+  bool RightWithout(const std::vector<Collective>& left_out);
+  std::vector<CollectiveUnit> CollectiveUnits() const;
+  // Those of one kind over the same axes, where there are several.
+  static std::vector<std::vector<CollectiveUnit>> Alike(const std::vector<CollectiveUnit>& units);
+  std::string Names(const std::vector<CollectiveUnit>& units) const;
+  std::string AxesOf(const CollectiveUnit& unit) const;
+  void TryOtherKinds(const std::vector<CollectiveUnit>& units, std::vector<CollectiveCause>* found);
+  void TryFewerAxes(const std::vector<CollectiveUnit>& units, std::vector<CollectiveCause>* found);
+  void TryAxisOrder(const CollectiveUnit& unit, std::vector<CollectiveCause>* found);
+  void TryInsertions();
+  void TryMissingAfter(const std::vector<sdfg::TensorId>& tensors);
+  bool RightReduced(const std::vector<sdfg::TensorId>& tensors,
+                    const std::vector<sdfg::AxisId>& axes, CollectiveKind kind);
+  bool TryWiderGroups(const std::vector<CollectiveUnit>& units);
   void TryReplicaSums();
+  void TryAxisSums();
+  void FoundMissing(CollectiveKind reduction, const std::vector<std::string>& axes);
+  std::optional<CollectiveKind> MissingReduction(const std::vector<double>& sum,
+                                                 int64_t count) const;
   void TryTerms();
-  void TryScaledTerm(sdfg::TensorId input, const std::vector<double>& term,
-                     const std::vector<double>& missing, sdfg::OperatorId op);
+  void TryContributions();
+  void TryForgottenTerms();
+  void TryLaterOperands();
+  std::string Term(sdfg::TensorId tensor) const;  // with the device where others have the name, too
+  // "size of tp", "number of microbatches".
+  std::string SizeOf(sdfg::AxisId axis) const;
+  // " = size of dp or tp"; empty if none has this many ranks.
+  std::string SizesThatAre(int64_t count) const;
+  bool Late() const;  // no more experiments of many runs
   void TryShards();
   void TryExceptions();
   void TrySlices();
@@ -80,8 +148,8 @@ class Experiments {
   void TryRows();
   void TryHoles();
   void TryOrder();
-  void Found(std::string text, sdfg::OperatorId op = sdfg::kNone) {
-    causes_.push_back({std::move(text), op});
+  void Found(std::string text, sdfg::OperatorId op = sdfg::kNone, int changes = 0) {
+    causes_.push_back({std::move(text), op, false, changes});
   }
 
   std::string Place(sdfg::TensorId tensor) const;  // "x on device 3"
@@ -97,6 +165,7 @@ class Experiments {
   std::vector<std::vector<int64_t>> points_;    // elements that are compared
   std::vector<double> actual_at_, claimed_at_;  // their values
   std::vector<Cause> causes_;
+  shape_reduction::WorkClock::time_point start_ = shape_reduction::WorkClock::now();
 };
 
 }  // namespace planproof::stages

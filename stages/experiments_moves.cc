@@ -18,32 +18,17 @@ namespace {
 constexpr int64_t kMaxShifts = 64;
 constexpr size_t kLargeStage = 64;  // operators
 
-std::vector<double> Combine(const std::vector<double>& a, double factor,
-                            const std::vector<double>& b) {
-  std::vector<double> result(a.size());
-  for (size_t i = 0; i < a.size(); ++i) result[i] = a[i] + factor * b[i];
-  return result;
-}
-
 bool AllZero(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double x) { return x == 0; });
 }
 
 }  // namespace
 
-// A term is as many times what it should be as an axis has ranks.
-void Experiments::TryScaledTerm(TensorId input, const std::vector<double>& term,
-                                const std::vector<double>& missing, OperatorId op) {
-  const std::vector<double> none(term.size(), 0);
-  for (const sdfg::Axis& axis : graph_.axes) {
-    if (axis.extent < 2) continue;
-    const double right = 1 / static_cast<double>(axis.extent);
-    if (!AgreeNumbers(missing, Combine(none, right - 1, term))) continue;
-    Found(absl::StrCat("contribution of ", Place(input), " scaled by ", axis.extent, " = size of ",
-                       axis.name),
-          op);
-    return;
-  }
+std::vector<double> Combine(const std::vector<double>& left, double factor,
+                            const std::vector<double>& right) {
+  std::vector<double> result(left.size());
+  for (size_t i = 0; i < left.size(); ++i) result[i] = left[i] + factor * right[i];
+  return result;
 }
 
 // The difference is one of the terms that the stage adds up.
@@ -68,12 +53,10 @@ void Experiments::TryTerms() {
         for (const auto& index : points_) term.push_back(ValueAt(replay_.Parallel(input), index));
         if (AllZero(term)) continue;
         if (AgreeNumbers(missing, term)) {
-          Found("contribution of " + Place(input) + " missing", id);
+          Found("contribution of " + Term(input) + " missing", id);
         } else if (AgreeNumbers(Combine(missing, 1, term), std::vector<double>(term.size(), 0)) ||
                    AgreeNumbers(Combine(actual_at_, -1, term), claimed_at_)) {
-          Found("contribution of " + Place(input) + " counted once too often", id);
-        } else {
-          TryScaledTerm(input, term, missing, id);
+          Found("contribution of " + Term(input) + " counted once too often", id);
         }
         continue;
       }
@@ -300,18 +283,28 @@ std::vector<Experiments::Cause> Experiments::Run() {
     TryExceptions();
     return std::move(causes_);
   }
+  start_ = shape_reduction::WorkClock::now();
   TryConstants();
-  if (!TryQuotients()) TryScale();
+  const bool constant = !causes_.empty();
+  const bool explained = TryQuotients() || TryFactor(constant);
   TryOperands();
-  TryReplicaSums();
-  TryTerms();
+  TryExceptions();
+  if (causes_.empty()) TryLaterOperands();
+  if (causes_.empty()) {
+    TryReplicaSums();
+    TryAxisSums();
+  }
+  const size_t before = causes_.size();
+  if (causes_.empty()) TryContributions();
+  if (causes_.empty()) TryForgottenTerms();
+  if (!explained && !constant && causes_.size() == before) TryTerms();
   TryShards();
   TrySlices();
-  TryModelOperands();
+  if (!explained) TryModelOperands();
   TryUnchanged();
-  TryExceptions();
   if (causes_.empty()) TryRanks();
   if (causes_.empty()) TryAddedConstants();
+  if (causes_.empty()) TryInsertions();
   if (causes_.empty()) TryRows();
   if (causes_.empty()) TryHoles();
   if (causes_.empty()) TryOrder();

@@ -59,14 +59,20 @@ void Experiments::TryModelOperands() {
                                           problem_.logical.tensors[read.logical].shape) {
           continue;
         }
+        // A multiple of a tensor may have its name: that it is read in place of it says nothing.
+        const std::string& wanted_name = problem_.logical.tensors[wanted].name;
+        const std::string& read_name = problem_.logical.tensors[read.logical].name;
+        const std::string& name = graph_.tensors[op.inputs[k]].name;
+        if (wanted_name == read_name && wanted_name == name) continue;
         lineage::Lineage other = read;
         other.logical = wanted;
         const Values value = replay_.Claimed(graph_.tensors[op.inputs[k]].shape, other);
         if (value == nullptr || !Agree(WithOperand(id, static_cast<int>(k), value), claimed_)) {
           continue;
         }
-        Found(absl::StrCat(Name(id), " reads ", graph_.tensors[op.inputs[k]].name, " in place of ",
-                           problem_.logical.tensors[wanted].name),
+        Found(absl::StrCat(Name(id), " reads ", name,
+                           name == wanted_name ? absl::StrCat(", which is ", read_name, ",") : "",
+                           " in place of ", wanted_name),
               id);
         return;
       }

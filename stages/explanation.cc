@@ -153,6 +153,11 @@ std::vector<Violation> Explain(const lineage::Problem& problem, const ClaimTable
   if (!values_right) {
     for (const Fault& fault : Diagnose(problem, witness, kMaxFaults, kExplainSeconds)) {
       found.push_back(OfFault(problem, fault));
+      // The witness is an element of this tensor itself.
+      const bool first = found.size() == 1;
+      if (first && fault.tensors[0] == problem.required[witness.required].parallel) {
+        found[0].message.clear();
+      }
     }
   }
   if (found.empty() && witness.undefined.tensor != sdfg::kNone) {

@@ -72,7 +72,7 @@ struct Violation {
   std::vector<int> devices;
   std::string microbatches;  // "all", "0-1", "3"
   std::string lineage;       // the lineage that fails, in words
-  std::string cause;         // suspected cause: "sum over tp missing", "scaled by 2"
+  std::string cause;         // suspected cause: "sum over tp missing", "2 times too large"
   // An element of a required output that differs: where ("loss[0] on tp=0"), and its two values,
   // "3.25" or the enclosure "[3.2499, 3.2501]" at so many bits.
   std::string witness_place;

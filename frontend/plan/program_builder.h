@@ -12,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -52,7 +53,9 @@ struct GroupCollective {
   // The participants' programs and the tensors that they take part with, in group order.
   std::vector<std::pair<int32_t, std::string>> operands;
   std::string exchange;  // ExchangeText
-  friend auto operator<=>(const GroupCollective&, const GroupCollective&) = default;
+  friend bool operator<(const GroupCollective& a, const GroupCollective& b) {
+    return std::tie(a.operands, a.exchange) < std::tie(b.operands, b.exchange);
+  }
 };
 
 struct ProgramState {

@@ -34,15 +34,17 @@ TEST(FirstPlan, EveryTwinIsCaughtAndSaysWhatToMend) {
     int exit_code;
     const char* says;
   };
-  for (const Twin& twin : {Twin{"missing_sum", 1, "REFUTED: stage y: sum over tp missing\n"},
-                           Twin{"missing_sum_no_lineage", 1, "narrow it  claim \"lineage\""},
-                           Twin{"same_slice", 1, "REFUTED: stage y: "},
-                           Twin{"sum_twice", 1, "REFUTED: stage grad.w: scaled by 2 = size of tp"},
-                           Twin{"same_range", 2, "nobody holds [8, 16) of dimension 1"},
-                           Twin{"wrong_shape", 2, "given sub(y[8, 32], t[8, 31])"},
-                           Twin{"wrong_name", 2, "did you mean \"part\"?"},
-                           Twin{"no_seed", 2, "list it under \"inputs\""},
-                           Twin{"missing_comma", 2, "a comma is missing"}}) {
+  for (const Twin& twin :
+       {Twin{"missing_sum", 1, "REFUTED: stage y: sum over tp missing\n"},
+        Twin{"missing_sum_no_lineage", 1, "sum over tp missing after identity (y)"},
+        Twin{"same_slice", 1, "REFUTED: stage y: "},
+        Twin{"sum_twice", 1,
+             "REFUTED: stage grad.w: 2 times too large = size of tp: all_reduce (g) "},
+        Twin{"same_range", 2, "nobody holds [8, 16) of dimension 1"},
+        Twin{"wrong_shape", 2, "given sub(y[8, 32], t[8, 31])"},
+        Twin{"wrong_name", 2, "did you mean \"part\"?"},
+        Twin{"no_seed", 2, "list it under \"inputs\""},
+        Twin{"missing_comma", 2, "a comma is missing"}}) {
     const Finished finished = Verify(twin.name);
     EXPECT_EQ(finished.exit_code, twin.exit_code) << twin.name;
     EXPECT_THAT(finished.output, HasSubstr(twin.says)) << twin.name;

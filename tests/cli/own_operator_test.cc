@@ -58,7 +58,7 @@ TEST(OwnOperator, IsNamedInARefutation) {
   const Finished finished =
       VerifyWith(Example("tp2_broken.json"), Example("squared_relu_linear.op"));
   EXPECT_EQ(finished.exit_code, 1) << finished.output << finished.errors;
-  EXPECT_THAT(finished.output, StartsWith("REFUTED: stage y: scaled by 1/2"));
+  EXPECT_THAT(finished.output, StartsWith("REFUTED: stage y: 2 times too small"));
   EXPECT_THAT(finished.output, HasSubstr("squared_relu_linear (y), at primer.py:9"));
 }
 

@@ -84,6 +84,25 @@ TEST(Refutation, AMissingSumIsNamedWithItsRanks) {
   EXPECT_FALSE(v.witness_inputs.empty());
 }
 
+// The average of two tensors, of which each rank gives its own.
+TEST(Refutation, AMissingAverageIsNamedWithItsRanks) {
+  SmallProblem plan;
+  const std::vector<TensorId> x = {plan.Logical("a", {8}), plan.Logical("b", {8})};
+  const TensorId y = plan.Apply(
+      &plan.problem.logical, *sdfg::AllReduce({8}, DType::kFloat32, 2, sdfg::ReduceKind::kAvg), x);
+  for (int rank : {0, 1}) {
+    const TensorId held = plan.Slice(x[rank], {0}, {8}, rank);
+    const TensorId same =
+        plan.Apply(&plan.problem.parallel, *sdfg::Copy({8}, DType::kFloat32), {held}, rank);
+    plan.Claim(same, y, {0});
+    plan.Require(same, y, {0});
+    plan.problem.parallel.tensors[same].name = "y";
+  }
+  const Result result = Decide(plan);
+  ASSERT_EQ(result.verdict, Verdict::kRefuted);
+  EXPECT_THAT(result.violations[0].cause, HasSubstr("average over ranks 0, 1 missing"));
+}
+
 TEST(Refutation, ATermAddedTwiceIsNamed) {
   RowParallel plan;
   plan.Finish(0, plan.Reduce(0, 3, {plan.terms[0], plan.terms[1], plan.terms[1]}));
@@ -99,8 +118,9 @@ TEST(Refutation, AFactorIsNamedWithTheGroupOfThatSize) {
   plan.Finish(0, plan.Reduce(0, 2, {sum, same}));
   const Result result = Decide(plan);
   ASSERT_EQ(result.verdict, Verdict::kRefuted);
-  EXPECT_THAT(result.violations[0].cause, HasSubstr("scaled by 2"));
-  EXPECT_THAT(result.violations[0].cause, HasSubstr("ranks 0,1"));
+  EXPECT_THAT(result.violations[0].cause,
+              HasSubstr("2 times too large = size of the group of ranks 0,1"));
+  EXPECT_THAT(result.violations[0].cause, HasSubstr("all_reduce over ranks 0, 1 is one too many"));
 }
 
 TEST(Refutation, SwappedShardsAreNamed) {
