@@ -98,7 +98,6 @@ class BlockEvaluator {
   void Release(ExprId id);
   // The array of an operand that is read for the last time, or a copy.
   Array Take(ExprId id);
-  void SelectInteger(const Node& node, Array* out);
   static int64_t WholeNumber(const V& value);
   bool IsInteger(ExprId id) const { return program_.integer[id] != 0; }
   void Store(BlockTensor<V>* output);
