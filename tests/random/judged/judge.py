@@ -38,6 +38,7 @@ class Judge:
         self.model = Model(content["specification"], self.operators)
         self.plan = Plan(content["plan"], self.model, self.operators)
         self.required = self._required()
+        self.domain = self.model.depends_on([name for _, _, name, _ in self.required])
         self.checked = False
         self.doubts = set()  # for which MALFORMED is a right answer, too
 
@@ -159,7 +160,7 @@ class Judge:
         if not all(meets(leaves[name], self.model.premises.get(name, [])) for name in leaves):
             return None
         logical = self.model.evaluate(leaves)
-        if any(v is UNDEFINED for t in logical.values() for v in t.flat):
+        if any(v is UNDEFINED for name in self.domain if name in logical for v in logical[name].flat):
             return None
         machine = Machine(self.plan, logical, random)
         machine.run()
