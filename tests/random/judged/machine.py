@@ -144,6 +144,9 @@ class Machine:
             read = everything
         if m is not None and operator.over == ["microbatch"]:
             read = collectives.sources(operator.content, self.plan.microbatches, m)
+            there = self.memories[program.name].computed
+            if operator.content["op"] == "permute" and any((name, k) not in there for k in everything):
+                self.doubts.add("a collective over the microbatch, which reads all of them, before they are there")
         if "microbatch" in program.varies[name]:
             return read
         return [None] if read else []
