@@ -92,7 +92,7 @@ LastWords WordsIfInterrupted(const VerifyArguments& arguments, const std::string
   stages::Result result;
   stages::Violation violation;
   violation.kind = "interrupted";
-  violation.message = "interrupted while " + doing;
+  violation.message = violation.cause = "interrupted while " + doing;
   result.violations.push_back(std::move(violation));
   result.verdict = stages::Verdict::kUnknown;
   result.engine = arguments.engine;
@@ -108,6 +108,12 @@ LastWords WordsIfInterrupted(const VerifyArguments& arguments, const std::string
     words.file = arguments.json_file;
   }
   return words;
+}
+
+// People write these plans, and claim relations in them.
+bool LineageCanBeClaimed(const std::vector<std::string>& files) {
+  const absl::StatusOr<FileFormat> format = DetectFormat(files.back());
+  return format.ok() && *format == FileFormat::kPlanJson;
 }
 
 int RunVerify(const VerifyArguments& arguments) {
@@ -150,6 +156,7 @@ int RunVerify(const VerifyArguments& arguments) {
     options.engine = EngineNamed(arguments.engine);
     options.expect_schedule = ScheduleNamed(arguments.expect_schedule);
     options.progress = [&bar](const stages::Progress& progress) { bar.Update(progress); };
+    options.advise_lineage = leads && LineageCanBeClaimed(arguments.files);
     options.executor = executor.get();
     options.stop = stop;
     if (leads) stores->SetOptions(&options);
@@ -188,8 +195,7 @@ int RunVerify(const VerifyArguments& arguments) {
     text.color = ColorOnOutput();
     if (!arguments.quiet) text.columns = OutputColumns();  // the first line stays one
     text.verbose = arguments.verbose;
-    const absl::StatusOr<FileFormat> format = DetectFormat(arguments.files.back());
-    text.lineage_can_be_claimed = format.ok() && *format == FileFormat::kPlanJson;
+    text.lineage_can_be_claimed = LineageCanBeClaimed(arguments.files);
     std::string report = report::TextReport(result, text);
     if (arguments.quiet) report.resize(report.find('\n') + 1);
     std::fputs(report.c_str(), stdout);
@@ -226,6 +232,11 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
       ->add_option("--memory-limit", arguments->verify.memory_limit_mb,
                    "Memory of one worker, in MB; beyond it the claim is UNKNOWN")
       ->check(CLI::Range(16, 1 << 24))
+      ->capture_default_str();
+  command
+      ->add_option("--work-limit", arguments->verify.work_limit,
+                   "Work on one claim, as a multiple of the usual; then it is UNKNOWN")
+      ->check(CLI::Range(0.01, 1e4))
       ->capture_default_str();
   command
       ->add_option("--engine", arguments->engine,

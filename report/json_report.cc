@@ -12,6 +12,7 @@ Json ToJson(const stages::Violation& violation) {
       {"verdict", stages::VerdictName(violation.verdict)},
       {"kind", violation.kind},
       {"stage", violation.stage},
+      {"advice", violation.advice},
       {"cause", violation.cause},
       {"message", violation.message},
       {"logical_operator", violation.logical_operator},

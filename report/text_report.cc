@@ -129,6 +129,7 @@ class Page {
     Row("witness", WitnessValues(violation, options_.verbose));
     if (!violation.message.empty() && violation.message != violation.cause)
       Row("that is", OneLine(violation.message, 400));
+    Row("try", OneLine(violation.advice, 600));
     if (options_.verbose) {
       List("inputs", violation.witness_inputs, most_inputs, 2000);
     } else if (!violation.witness_example.empty()) {

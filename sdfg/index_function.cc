@@ -1,5 +1,6 @@
 #include "sdfg/index_function.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/base/internal/raw_logging.h"
@@ -281,6 +282,13 @@ absl::Status IndexFunctionBuilder::Finish(IndexFunction* out) {
   function_ = IndexFunction();
   sharing_ = std::make_shared<Sharing>();
   return absl::OkStatus();
+}
+
+bool CanBeUndefined(const IndexFunction& function) {
+  return std::any_of(function.nodes.begin(), function.nodes.end(), [](const Node& n) {
+    const bool root = n.op == Op::kPow && (!n.real.IsInteger() || n.real.Sign() < 0);
+    return n.op == Op::kDiv || n.op == Op::kLog || root;
+  });
 }
 
 }  // namespace planproof::sdfg

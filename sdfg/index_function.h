@@ -188,6 +188,9 @@ class IndexFunctionBuilder {
   std::shared_ptr<Sharing> sharing_;
 };
 
+// Whether some node is undefined for some operand values: a division, a logarithm, a root.
+bool CanBeUndefined(const IndexFunction& function);
+
 // Human-readable form, for reports and tests: "y[b, n] = sum(k: x[b, k] * w[n, k])".
 std::string ToString(const IndexFunction& function);
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "shape_reduction/defined_inputs.h"
 #include "shape_reduction/focused_evaluation.h"
 #include "shape_reduction/input_text.h"
 
@@ -50,6 +51,8 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
       WorkClock::now() + std::chrono::duration_cast<WorkClock::duration>(
                              std::chrono::duration<double>(options.time_budget_s));
   const auto evaluation = std::make_shared<FocusedEvaluation>(problem);
+  ProgramCache programs;
+  DefinedInputs defined(problem, &programs);
   const uint64_t round = kPerFocus * focuses.size();
   for (int k = 0; k < options.attempts && WorkClock::now() < deadline; ++k) {
     const Focus& focus = focuses[k % round / kPerFocus];
@@ -64,6 +67,10 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
       gap = Compare(problem, evaluation.get(), &required);
     }
     if (required < 0) continue;
+    if (!defined.Contain(evaluation->inputs(), options.max_elements, deadline)) {
+      witness.message = "the inputs tried violate a premise of the logical graph";
+      continue;
+    }
     const lineage::Lineage& lineage = problem.required[required].lineage;
     witness.outcome = Witness::Outcome::kConfirmed;
     witness.required = required;

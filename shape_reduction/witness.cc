@@ -10,6 +10,7 @@
 
 #include "shape_reduction/comparison.h"
 #include "shape_reduction/confirmation.h"
+#include "shape_reduction/defined_inputs.h"
 #include "shape_reduction/domain_floating.h"
 #include "shape_reduction/input_choice.h"
 #include "shape_reduction/input_premises.h"
@@ -42,6 +43,7 @@ constexpr int64_t kAlwaysFine = 8;
 constexpr int kFirstPrecision = 128;  // bits
 constexpr uint64_t kNumberAttempts = 4;
 constexpr int kNumberPrecision = 256;  // bits
+constexpr char kOutside[] = "the inputs tried violate a premise of the logical graph";
 
 // The number of operators that the tensor depends on.
 int64_t ConeSize(const sdfg::Graph& graph, TensorId root) {
@@ -65,7 +67,8 @@ class Search {
       : problem_(problem),
         options_(options),
         scope_(ScopeOfSuspects(problem, options.suspects)),
-        chooser_(problem, &programs_) {
+        chooser_(problem, &programs_),
+        defined_(problem, &programs_) {
     const auto budget = std::chrono::duration<double>(options.time_budget_s);
     deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(budget);
   }
@@ -115,6 +118,7 @@ class Search {
   const SearchScope scope_;
   ProgramCache programs_;
   InputChooser chooser_;
+  DefinedInputs defined_;
   Clock::time_point deadline_;
   std::string message_;
 };
@@ -161,7 +165,7 @@ Search::Attempt Search::EvaluateIn(uint64_t seed, std::vector<Candidate>* candid
   absl::Status status = evaluation.EvaluateLogical(inputs, options);
   if (status.ok() && undefined) {
     *undefined_result = true;
-    message_ = "the inputs tried violate a premise of the logical graph";
+    message_ = kOutside;
     return Attempt::kSkipped;
   }
   if (status.ok()) {
@@ -210,7 +214,13 @@ Search::Attempt Search::EvaluateIn(uint64_t seed, std::vector<Candidate>* candid
     candidates->clear();
     return Attempt::kSkipped;
   }
-  return candidates->empty() ? Attempt::kEqual : Attempt::kCandidates;
+  if (candidates->empty()) return Attempt::kEqual;
+  if (!defined_.Contain(inputs, options_.max_elements, deadline_)) {
+    message_ = kOutside;
+    candidates->clear();
+    return Attempt::kSkipped;
+  }
+  return Attempt::kCandidates;
 }
 
 void Search::Fill(const Candidate& candidate, uint64_t seed, Witness* witness) {
@@ -355,6 +365,8 @@ bool Search::ConfirmNumbers(Witness* witness) {
   for (uint64_t k = 0; k < kNumberAttempts && !OutOfTime(); ++k) {
     Witness confirmed = *witness;
     numbers.seed = options_.seed + k;
+    const auto inputs = chooser_.Choose(numbers.seed, OptionsOfSeed(numbers.seed));
+    if (!defined_.Contain(inputs, options_.max_elements, deadline_)) continue;
     if (!Confirm(numbers, kNumberPrecision, &confirmed)) continue;
     *witness = std::move(confirmed);
     return true;

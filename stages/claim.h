@@ -38,10 +38,14 @@ enum class ClaimStatus : uint8_t {
   kAbandoned,  // the worker died or a limit was reached
 };
 
+// A limit that ended the work on a claim; with a higher one it may be decided.
+enum class Limit : uint8_t { kNone, kWork, kTime, kMemory };
+
 struct ClaimOutcome {
   ClaimStatus status = ClaimStatus::kUndecided;
   std::string tier;    // what decided it: "identical", "normal form", "unfolded"
   std::string reason;  // why not proved
+  Limit limit = Limit::kNone;
   std::string logical_term, parallel_term, difference;  // of the first cell that differs
   std::vector<Condition> premises;                      // where the model is defined
   std::vector<Condition>

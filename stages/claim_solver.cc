@@ -72,7 +72,8 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
   evaluator_->ClearFailure();
   auto failed = [&] {
     if (evaluator_->request().kind != SplitRequest::Kind::kNone) return CellResult::kSplit;
-    outcome->reason = arena_->exhausted() ? LimitReached() : evaluator_->error();
+    outcome->reason = evaluator_->error();
+    if (arena_->exhausted()) GiveLimit(outcome);
     return CellResult::kError;
   };
   const TensorRef p{kParallel, claim.parallel}, l{kLogical, claim.target.logical};
@@ -362,6 +363,7 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
     work.pop_back();
     if (++outcome.cells > limits_.max_cells) {
       outcome.reason = "the claim splits into too many cells";
+      outcome.limit = Limit::kWork;
       outcome.status = ClaimStatus::kFailed;
       break;
     }
@@ -399,11 +401,12 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
   }
   if (outcome.status == ClaimStatus::kUndecided && arena_->exhausted()) {
     outcome.status = ClaimStatus::kFailed;
-    outcome.reason = LimitReached();
+    GiveLimit(&outcome);
   }
   if (outcome.status == ClaimStatus::kUndecided) {
     outcome.status = ClaimStatus::kProved;
     outcome.reason.clear();
+    outcome.limit = Limit::kNone;
     outcome.logical_term.clear();
     outcome.parallel_term.clear();
     outcome.difference.clear();
@@ -419,9 +422,10 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
   return outcome;
 }
 
-const char* ClaimSolver::LimitReached() const {
-  return arena_->overflown() ? "an index or a sum of this claim runs beyond 2^46"
-                             : "the terms of this claim exceed the work limit";
+void ClaimSolver::GiveLimit(ClaimOutcome* outcome) const {
+  outcome->reason = arena_->overflown() ? "an index or a sum of this claim runs beyond 2^46"
+                                        : "the terms of this claim exceed the work limit";
+  if (!arena_->overflown()) outcome->limit = Limit::kWork;
 }
 
 }  // namespace planproof::stages

@@ -70,7 +70,8 @@ class ClaimSolver {
   sdfg::TensorId Latest(const std::vector<uint32_t>& tags) const;
   bool Unfold(sdfg::TensorId choice);
   void CollectTags(solver::PolyId p, std::vector<uint32_t>* tags) const;
-  const char* LimitReached() const;  // which one, where the arena is exhausted
+  void GiveLimit(ClaimOutcome* outcome)
+      const;  // why terms could not be built  // which one, where the arena is exhausted
   // claim_premises.cc: of the claim that was shown, what it rests on.
   void TakePremises(ClaimOutcome* outcome);
   ClaimOutcome DecideInModel(const Claim& claim);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "stages/advice.h"
 
 namespace planproof::stages {
 
@@ -182,16 +183,17 @@ void ListInterrupted(const ClaimTable& table, const Rounds& rounds, bool remembe
   Violation v;
   v.verdict = Verdict::kUnknown;
   v.kind = "interrupted";
-  v.message = absl::StrCat("interrupted after ", decided.size(), " of ", result->stages.classes,
-                           " classes were decided, ", result->stages.proved, " of ",
-                           result->stages.total, " stages proved",
-                           remembered ? "; the same command with --resume goes on from there" : "");
+  v.message = v.cause = absl::StrCat(
+      "interrupted after ", decided.size(), " of ", result->stages.classes,
+      " classes were decided, ", result->stages.proved, " of ", result->stages.total,
+      " stages proved", remembered ? "; the same command with --resume goes on from there" : "");
   result->violations.push_back(std::move(v));
 }
 
-void ListUndecided(const lineage::Problem& problem, const ClaimTable& table, const Rounds& rounds,
-                   Result* result) {
+void ListUndecided(const lineage::Problem& problem, const VerifyOptions& options,
+                   const ClaimTable& table, const Rounds& rounds, Result* result) {
   const std::vector<ClaimOutcome> outcomes = rounds.outcomes().Each();
+  bool advised = false;
   const auto list = [&](int c) {
     if (result->violations.size() >= kMaxListed) return;
     const ClaimOutcome& o = outcomes[c];
@@ -206,6 +208,10 @@ void ListUndecided(const lineage::Problem& problem, const ClaimTable& table, con
     v.message =
         absl::StrCat(rounds.ClaimName(c), ": ", v.kind, o.reason.empty() ? "" : ": ", o.reason);
     if (!o.difference.empty()) v.cause = absl::StrCat("terms differ by ", o.difference);
+    // Of the first one: others may rest on it.
+    if (!advised && !vacuous && !rounds.Interrupted())
+      v.advice = AdviceFor(problem, options, rounds.Limits(), claim, o);
+    advised = true;
     result->violations.push_back(std::move(v));
   };
   const std::vector<int> failed = FailedClaims(problem, table, outcomes);

@@ -32,8 +32,8 @@ void ListInterrupted(const ClaimTable& table, const Rounds& rounds, bool remembe
                      Result* result);
 // One violation for the first claim of the plan that failed, the others may only follow from it;
 // then one per required output that is not proved and per claim that was abandoned, the first few.
-void ListUndecided(const lineage::Problem& problem, const ClaimTable& table, const Rounds& rounds,
-                   Result* result);
+void ListUndecided(const lineage::Problem& problem, const VerifyOptions& options,
+                   const ClaimTable& table, const Rounds& rounds, Result* result);
 
 // One violation per condition of the plan that the model does not grant, the first few.
 void ListRestricted(const lineage::Problem& problem, const ClaimTable& table,

@@ -79,7 +79,7 @@ constexpr char kTaskName[] = "signs of logical tensors";
 std::vector<TensorId> Operands(const lineage::Problem& problem) {
   std::vector<TensorId> operands;
   for (const sdfg::Operator& op : problem.logical.operators) {
-    if (!CanBeUndefined(*op.function)) continue;
+    if (!sdfg::CanBeUndefined(*op.function)) continue;
     // Derivatives repeat the forward operator's operands; those are inferred there.
     if (op.name.size() > 9 && op.name.compare(op.name.size() - 9, 9, ".backward") == 0) continue;
     for (TensorId t : op.inputs) {

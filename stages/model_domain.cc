@@ -73,7 +73,7 @@ std::set<OperatorId> ModelDomain::ReadersOf(const std::vector<uint32_t>& tensors
       counts = counts || relations_.InModelCone(t);
       read[t] = read[t] || relations_.Transparent(t);  // operators are in topological order
     }
-    if (counts && (CanBeUndefined(*op.function) || !op.function->premises.empty()))
+    if (counts && (sdfg::CanBeUndefined(*op.function) || !op.function->premises.empty()))
       readers.insert(static_cast<OperatorId>(id));
   }
   return readers;

@@ -71,14 +71,6 @@ bool DeclaredHoldTogether(const lineage::Problem& problem) {
   return true;
 }
 
-bool CanBeUndefined(const sdfg::IndexFunction& f) {
-  for (const sdfg::Node& n : f.nodes) {
-    if (n.op == Op::kDiv || n.op == Op::kLog) return true;
-    if (n.op == Op::kPow && (!n.real.IsInteger() || n.real.Sign() < 0)) return true;
-  }
-  return false;
-}
-
 namespace {
 
 // "0 <= ids": conditions of this form hold together, whatever else is required of real inputs.
@@ -142,7 +134,7 @@ ImpliedPremises CollectImplied(const lineage::Problem& problem, const ClaimTable
       texts.insert(absl::StrCat(op.name, " (", g.tensors[t].name, "): ", premise.text));
     }
     work.insert(work.end(), op.inputs.begin(), op.inputs.end());
-    if (!evaluated[t] && CanBeUndefined(*op.function)) open.push_back(t);
+    if (!evaluated[t] && sdfg::CanBeUndefined(*op.function)) open.push_back(t);
   }
   const auto name = [&](int k) {
     const sdfg::Tensor& tensor = g.tensors[open[static_cast<size_t>(k)]];

@@ -12,9 +12,6 @@
 
 namespace planproof::stages {
 
-// Whether some node of the function is undefined for some operand values.
-bool CanBeUndefined(const sdfg::IndexFunction& function);
-
 // "y > 0", "0 <= ids < 1024", one per declared premise.
 std::vector<std::string> DeclaredPremises(const lineage::Problem& problem);
 

@@ -33,7 +33,7 @@ constexpr int64_t kLongDimension = 1024;
 constexpr double kLargeSearchSeconds = 5;
 constexpr double kConfirmSeconds = 60;  // of many operators: one evaluation takes seconds
 constexpr double kUndefinedSeconds = 8;
-constexpr int kUndefinedAttempts = 12;
+constexpr int kUndefinedAttempts = 40;
 // What is left of a processor, at worst, on a machine that is busy.
 constexpr double kBusy = 5;
 

@@ -70,6 +70,8 @@ WorkerLimits Rounds::Limits() const {
 
 void Rounds::RunTasks(const std::vector<int>& representatives, const std::vector<int>& positions,
                       ClaimLimits limits, std::vector<ClaimOutcome>* results) {
+  limits.term_budget = static_cast<int64_t>(limits.term_budget * options_.work_limit);
+  limits.max_cells = static_cast<int>(limits.max_cells * options_.work_limit);
   // The solver lives in the worker; it is made on first use there.
   std::unique_ptr<ClaimSolver> solver;
   TaskSet tasks;
@@ -80,6 +82,7 @@ void Rounds::RunTasks(const std::vector<int>& representatives, const std::vector
       ClaimOutcome late;
       late.status = ClaimStatus::kFailed;
       late.reason = "the time for unfolding ran out";
+      late.limit = Limit::kTime;
       return ToBytes(late);
     }
     if (!solver) solver = std::make_unique<ClaimSolver>(problem_, &relations_, limits);
@@ -92,6 +95,9 @@ void Rounds::RunTasks(const std::vector<int>& representatives, const std::vector
       o = ClaimOutcome{};
       o.status = ClaimStatus::kAbandoned;
       o.reason = outcome.reason.empty() ? "the worker's answer was not readable" : outcome.reason;
+      o.limit = outcome.status == TaskStatus::kTimedOut      ? Limit::kTime
+                : outcome.status == TaskStatus::kOutOfMemory ? Limit::kMemory
+                                                             : Limit::kNone;
     }
     if (on_decided_) on_decided_(task, o);
     if (options_.progress) options_.progress({"", ++done, static_cast<int64_t>(positions.size())});

@@ -108,7 +108,7 @@ class Verification {
     if (result_.violations.empty() && Stopped()) {
       Violation v;
       v.kind = "interrupted";
-      v.message = "interrupted before any class was decided";
+      v.message = v.cause = "interrupted before any class was decided";
       result_.violations.push_back(std::move(v));
     }
     if (result_.violations.empty() && problem_.required.empty()) {
@@ -286,7 +286,7 @@ class Verification {
       result_.verdict = Verdict::kUnknown;
       if (Stopped()) ListInterrupted(table, rounds, !options_.stores.empty(), &result_);
       ListRestricted(problem_, table, conditions, &result_);
-      if (conditions.empty()) ListUndecided(problem_, table, rounds, &result_);
+      if (conditions.empty()) ListUndecided(problem_, options_, table, rounds, &result_);
     }
   }
 

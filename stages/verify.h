@@ -37,6 +37,7 @@ struct VerifyOptions {
   int jobs = 2;
   double stage_timeout_s = 60;
   int64_t memory_limit_mb = 4096;  // of one worker
+  double work_limit = 1;           // of one claim, as a multiple of the usual: 0.01 to 1e4
   bool use_classes = true;
   // Look for a counterexample, and unfold deeper, where claims fail. Without it the answer comes
   // soon and a wrong plan is UNKNOWN: enough for a gate, or to see whether a change shows.
@@ -44,6 +45,8 @@ struct VerifyOptions {
   // Prove also what holds only where the plan is defined, although the model is defined elsewhere,
   // too; the conditions are listed with the verdict.
   bool accept_restrictions = false;
+  // Look for relations to claim where a claim was not shown: of plans in which people claim them.
+  bool advise_lineage = false;
   // The order of microbatches that the plan claims to follow (stages/expected_schedule.h).
   PipelineSchedule expect_schedule = PipelineSchedule::kAny;
   std::string dump_smt_directory;  // empty: none
@@ -81,6 +84,7 @@ struct Violation {
   std::vector<std::string> witness_inputs;   // to reproduce it: inputs and their values by blocks
   std::vector<std::string> witness_example;  // inputs that can be written out
   std::string message;                       // one line that says it all
+  std::string advice;                        // UNKNOWN: what may help
 };
 
 struct Result {

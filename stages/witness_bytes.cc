@@ -55,11 +55,11 @@ std::string ToBytes(const std::vector<Violation>& violations) {
   for (const Violation& violation : violations) {
     const auto& [verdict, kind, stage, logical_operator, logical_source, parallel_operators,
                  devices, microbatches, lineage, cause, place, logical, parallel, logical_short,
-                 parallel_short, precision, inputs, example, message] = violation;
+                 parallel_short, precision, inputs, example, message, advice] = violation;
     PutInt(static_cast<int64_t>(verdict), &out);
     for (const std::string* text :
          {&kind, &stage, &logical_operator, &logical_source, &microbatches, &lineage, &cause,
-          &place, &logical, &parallel, &logical_short, &parallel_short, &message}) {
+          &place, &logical, &parallel, &logical_short, &parallel_short, &message, &advice}) {
       PutText(*text, &out);
     }
     PutTexts(parallel_operators, &out);
@@ -81,7 +81,7 @@ bool FromBytes(const std::string& bytes, std::vector<Violation>* violations) {
     for (std::string* text :
          {&v.kind, &v.stage, &v.logical_operator, &v.logical_source, &v.microbatches, &v.lineage,
           &v.cause, &v.witness_place, &v.witness_logical, &v.witness_parallel,
-          &v.witness_logical_short, &v.witness_parallel_short, &v.message}) {
+          &v.witness_logical_short, &v.witness_parallel_short, &v.message, &v.advice}) {
       if (!in.Text(text)) return false;
     }
     if (!in.Texts(&v.parallel_operators) || !in.Int(&v.witness_precision) ||

@@ -60,8 +60,8 @@ TEST_P(Fault, InTheDiagnosisCostsTheCauseOnly) {
   const Finished finished = VerifyWithFault(plan, GetParam(), "diagnosis");
   EXPECT_EQ(finished.exit_code, 1) << finished.output << finished.errors;
   EXPECT_THAT(finished.output, StartsWith("REFUTED: stage y"));
-  EXPECT_THAT(finished.output, HasSubstr("witness    logical"));
-  EXPECT_THAT(finished.output, HasSubstr("inputs     x ["));
+  EXPECT_THAT(finished.output, HasSubstr("witness    loss[0] on tp=0: logical"));
+  EXPECT_THAT(finished.output, HasSubstr("inputs     x = "));
   EXPECT_THAT(finished.output, HasSubstr("the diagnosis failed: worker "));
 }
 

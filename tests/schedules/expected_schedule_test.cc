@@ -277,7 +277,7 @@ TEST(ExpectedSchedule, AProgramWithoutPassesIsNamed) {
   // Stage 1 only updates: there is nothing to compare.
   const std::string text = R"json({"planproof": 1,
     "specification": {"inputs": {"x": [4]}, "operators": [{"op": "exp", "in": "x", "out": "y"}],
-      "outputs": ["y"]},
+      "outputs": {"y": {"on": {"r": 0}}}},
     "plan": {"mesh": {"r": 2}, "programs": [
       {"name": "a", "devices": {"r": 0}, "inputs": ["x"], "schedule": ["update"], "operators": [
         {"op": "exp", "in": "x", "out": "y", "phase": "update"}]},

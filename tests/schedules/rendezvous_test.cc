@@ -64,7 +64,7 @@ std::string InOneStep(const std::vector<std::string>& made,
                                    "\"", name == received[0] ? keys : "", "}"));
   }
   return absl::StrCat(R"({"planproof": 1, "specification": {"inputs": {"x": [4], "x2": [8]},
-      "operators": [{"op": "exp", "in": "x", "out": "y"}], "outputs": ["y"]},
+      "operators": [{"op": "exp", "in": "x", "out": "y"}], "outputs": {"y": {"on": {"r": 1}}}},
       "plan": {"mesh": {"r": 2}, "programs": [
         {"name": "a", "devices": {"r": 0}, "inputs": ["x", "x2"], "operators": [)",
                       absl::StrJoin(make, ", "), R"(]},

@@ -146,7 +146,7 @@ def reduction_rows():
                "1 - (1 - [a[i] == b[i]]) * (1 - [b[i] == c[i]]) * (1 - [a[i] == c[i]])")
     for vocabulary in (1024, 5):
         case(f"R15_pigeonhole_{vocabulary}", "REFUTED",
-             spec([op("collision", ["a", "b", "c"], "y")], ["y"],
+             spec([op("collision", ["a", "b", "c"], "n"), op("float", "n", "y")], ["y"],
                   inputs={"a": "int64[1]", "b": "int64[1]", "c": "int64[1]"}, ones={"one": [1]},
                   premises={t: [0, vocabulary] for t in "abc"}),
              single(["one"], [op("identity", "one", "y")]), "a vocabulary of 2 representatives",

@@ -60,6 +60,14 @@ def quotient_rows():
                  single(["x", "y"], quotient + (inverse if "r" in outputs else [])),
                  "an operator that no output depends on says where the model is defined",
                  judge=False)
+        # Elsewhere the plan does otherwise: where the model divides by y, it has no value there.
+        other = [op("eq", ["y", 0], "b"), op("add", ["x", 1], "x1"), op("where", ["b", "x1", "x"], "z")]
+        for name, outputs, verdict in (("undefined", ["z", "r"], ["PROVED", "UNKNOWN"]),
+                                       ("defined", ["z"], "REFUTED")):
+            case(f"S18_differs_where_the_model_is_{name}_{n}", verdict,
+                 spec(identity + inverse, outputs, inputs=vectors),
+                 single(["x", "y"], other + (inverse if "r" in outputs else [])),
+                 "a counterexample at which another output of the model has no value", judge=False)
         part = [op("slice", "y", "h", dim=0, start=0, stop=n - 1), op("reciprocal", "h", "r")]
         case(f"S18_the_model_divides_by_some_{n}", "REFUTED",
              spec(identity + part, ["z", "r"], inputs=vectors), single(["x", "y"], quotient + part),

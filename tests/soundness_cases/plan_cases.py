@@ -95,8 +95,8 @@ def instance_rows():
                     mesh={"tp": 2}), "a sum of truth values over ranks is their disjunction")
         case(f"S13_counts_reduced_{n}", "PROVED", model,
              single({"x": {"0": "tp"}}, [op("lt", ["x", 0], "a"), op("sum", "a", "p"),
-                                         over("all_reduce", "tp", "p", "y")], mesh={"tp": 2}),
-             "the same, of counts")
+                                         over("all_reduce", "tp", "p", "n"), op("float", "n", "y")],
+                    mesh={"tp": 2}), "the same, of counts")
         rest = [op("float", "a", "f"), op("add", ["f", "f"], "y")]
         model = spec([op("lt", ["x", 0], "a")] + rest, {"y": {"0": "tp"}}, inputs={"x": [2 * n]})
         for name, verdict, kind in (("other", "MALFORMED", "identity"), ("same", "PROVED", "float")):

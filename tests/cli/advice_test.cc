@@ -1,0 +1,92 @@
+// What an UNKNOWN says may help: the limit to raise, the lineage to claim.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/cli/command_line.h"
+#include "tests/cli/plans.h"
+
+namespace planproof::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+// Two layers of a tensor-parallel perceptron, without lineage, or with `lineage`.
+std::string Perceptron(const std::string& lineage) {
+  return R"json({
+  "planproof": 1,
+  "specification": {
+    "inputs": {"x": [8, 16]},
+    "parameters": {"a0": [32, 16], "b0": [16, 32], "a1": [32, 16], "b1": [16, 32]},
+    "operators": [
+      {"op": "linear", "in": ["x", "a0"], "out": "h0"},
+      {"op": "gelu", "in": "h0", "out": "g0"},
+      {"op": "linear", "in": ["g0", "b0"], "out": "y0"},
+      {"op": "linear", "in": ["y0", "a1"], "out": "h1"},
+      {"op": "gelu", "in": "h1", "out": "g1"},
+      {"op": "linear", "in": ["g1", "b1"], "out": "y1"}],
+    "outputs": ["y1"]},
+  "plan": {"mesh": {"tp": 4}, "programs": [{
+    "inputs": {"x": {}, "a0": {"0": "tp"}, "b0": {"1": "tp"}, "a1": {"0": "tp"}, "b1": {"1": "tp"}},
+    "operators": [
+      {"op": "linear", "in": ["x", "a0"], "out": "h0"},
+      {"op": "gelu", "in": "h0", "out": "g0"},
+      {"op": "linear", "in": ["g0", "b0"], "out": "p0"},
+      {"op": "all_reduce", "over": "tp", "in": "p0", "out": "y0"},
+      {"op": "linear", "in": ["y0", "a1"], "out": "h1"},
+      {"op": "gelu", "in": "h1", "out": "g1"},
+      {"op": "linear", "in": ["g1", "b1"], "out": "p1"},
+      {"op": "all_reduce", "over": "tp", "in": "p1", "out": "y1"}])json" +
+         lineage + "}]}}\n";
+}
+
+Finished Verify(const std::string& name, const std::string& plan, const std::string& options) {
+  return RunProgram("verify --no-cache " + options + " " + TemporaryFile(name, plan));
+}
+
+TEST(Advice, RelationsThatNumbersSupportAreNamedAsThePlanWouldClaimThem) {
+  const Finished without = Verify("advice.json", Perceptron(""), "--work-limit 0.01");
+  EXPECT_EQ(without.exit_code, 3);
+  EXPECT_THAT(without.output,
+              AllOf(HasSubstr("exceed the work limit"), HasSubstr("--work-limit 0.1"),
+                    HasSubstr(R"(claim "lineage": {"h0": {"1": "tp"}, "g0": {"1": "tp"}, )"
+                              R"("y0": {}, "h1": {"1": "tp"}, "g1": {"1": "tp"}})")));
+  // p0 is a part of a sum, no slice of anything.
+  EXPECT_THAT(without.output, Not(HasSubstr("\"p0\":")));
+  const std::string claims =
+      R"(, "lineage": {"h0": {"1": "tp"}, "g0": {"1": "tp"}, "y0": {}, "h1": {"1": "tp"}, "g1": {"1": "tp"}})";
+  EXPECT_THAT(Verify("advised.json", Perceptron(claims), "--work-limit 0.01").output,
+              StartsWith("PROVED"));
+}
+
+TEST(Advice, ARaisedLimitHelps) {
+  EXPECT_THAT(Verify("advice.json", Perceptron(""), "").output, StartsWith("PROVED"));
+}
+
+TEST(Advice, OfAnotherFormatNoLineageIsAdvised) {
+  const std::string plan = TemporaryFile("advice.json", Perceptron(""));
+  const std::string binary = plan + ".plan";
+  ASSERT_EQ(RunProgram("convert " + plan + " -o " + binary).exit_code, 0);
+  const Finished finished = RunProgram("verify --no-cache --work-limit 0.01 " + binary);
+  EXPECT_THAT(finished.output,
+              AllOf(HasSubstr("--work-limit 0.1"), Not(HasSubstr("claim \"lineage\""))));
+}
+
+TEST(Advice, TheLimitThatEndedAClaimIsTheOneToRaise) {
+  const std::string plan = TemporaryFile("limited.json", RowParallelPlan());
+  const Finished slow = RunProgram("verify --no-cache --no-explain --stage-timeout 0.5 " + plan,
+                                   "PLANPROOF_TEST_WORKER_FAULT=sleep:y ");
+  EXPECT_THAT(slow.output, AllOf(StartsWith("UNKNOWN"), HasSubstr("--stage-timeout 5 "),
+                                 Not(HasSubstr("--memory-limit"))));
+  const Finished large = RunProgram("verify --no-cache --no-explain --memory-limit 64 " + plan,
+                                    "PLANPROOF_TEST_WORKER_FAULT=alloc:y ");
+  EXPECT_THAT(large.output, AllOf(StartsWith("UNKNOWN"), HasSubstr("--memory-limit 256 "),
+                                  Not(HasSubstr("--stage-timeout"))));
+}
+
+}  // namespace
+}  // namespace planproof::cli
