@@ -99,7 +99,8 @@ class Instantiation {
     // Reductions of one tensor count in 64 bits.
     const bool reduces = !output.pattern.elementwise && TensorOperands() == 1;
     if (IsNarrow(dtype) && !Keeps(dtype, value)) {
-      if (output.dtype != DType::kUnknown || (!reduces && !LiteralPromotes(dtype))) {
+      if (output.dtype != DType::kUnknown ||
+          (!reduces && !LiteralPromotes(dtype) && (stated || !Leaves(dtype, value)))) {
         return instance_.Error(
             d_.syntax[output.body].position,
             std::string("the result would be computed in ") + DTypeName(dtype) +
@@ -164,6 +165,14 @@ class Instantiation {
           return instance_.builder.function().inputs[input].dtype;
         });
     }
+  }
+
+  // What is computed is computed in real numbers.
+  bool Leaves(DType dtype, const Value& value) const {
+    return value.sort == Value::Sort::kReal &&
+           LeavesNarrow(instance_.builder.function(), value.id, dtype, [this](int input) {
+             return instance_.builder.function().inputs[input].dtype;
+           });
   }
 
   DType ResultType(const OutputDeclaration& output) const {

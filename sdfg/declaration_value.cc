@@ -54,6 +54,9 @@ absl::StatusOr<ExprId> ValueArithmetic::ToReal(const Value& value) {
 }
 
 absl::StatusOr<ExprId> ValueArithmetic::ToBool(const Value& value) {
+  const auto known = [this](bool truth) {
+    return builder_.Binary(Op::kIntEq, builder_.Int(truth ? 0 : 1), builder_.Int(0));
+  };
   switch (value.sort) {
     case Sort::kBool:
       return value.id;
@@ -61,9 +64,11 @@ absl::StatusOr<ExprId> ValueArithmetic::ToBool(const Value& value) {
     case Sort::kReal:
       return builder_.Unary(Op::kNonzero, value.id);
     case Sort::kTruth:
-      return builder_.Binary(Op::kIntEq, builder_.Int(value.truth ? 0 : 1), builder_.Int(0));
+      return known(value.truth);
+    case Sort::kConstant:
+      return known(!value.constant.IsZero());
     default:
-      return Error("found a number; expected a condition");
+      return Error("found -inf; expected a condition");
   }
 }
 
@@ -187,7 +192,11 @@ absl::StatusOr<Value> ValueArithmetic::Logic(bool conjunction, const Value& a, c
   for (const Value* fixed : {&a, &b}) {
     if (fixed->sort != Sort::kTruth) continue;
     if (fixed->truth != conjunction) return *fixed;
-    return fixed == &a ? b : a;
+    const Value& other = fixed == &a ? b : a;
+    if (other.sort == Sort::kTruth) return other;
+    absl::StatusOr<ExprId> condition = ToBool(other);
+    if (!condition.ok()) return condition.status();
+    return Bool(*condition);
   }
   absl::StatusOr<ExprId> left = ToBool(a);
   absl::StatusOr<ExprId> right = ToBool(b);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sdfg/element_type.h"
+#include "sdfg/whole_numbers.h"
 
 namespace planproof::sdfg {
 bool NarrowHolds(DType dtype, const solver::Rational& number) {
@@ -67,6 +68,28 @@ bool KeepsNarrow(const IndexFunction& function, ExprId expression, DType dtype,
     }
     work.insert(work.end(), node.args.begin() + static_cast<std::ptrdiff_t>(first),
                 node.args.end());
+  }
+  return true;
+}
+
+bool LeavesNarrow(const IndexFunction& function, ExprId expression, DType dtype,
+                  const std::function<DType(int input)>& type_of) {
+  if (IsWhole(function, expression)) return false;
+  std::vector<bool> seen(function.nodes.size(), false);
+  std::vector<ExprId> work = {expression};
+  while (!work.empty()) {
+    const ExprId id = work.back();
+    work.pop_back();
+    if (seen[id]) continue;
+    seen[id] = true;
+    const Node& node = function.nodes[id];
+    if (node.op == Op::kIndicator) continue;
+    if (IsWhole(function, id)) {
+      if (ReadsIntegers(function, id) && !KeepsNarrow(function, id, dtype, type_of)) return false;
+      continue;
+    }
+    if (node.op == Op::kElement || node.op == Op::kIntElement) continue;
+    work.insert(work.end(), node.args.begin() + (node.op == Op::kSelect ? 1 : 0), node.args.end());
   }
   return true;
 }

@@ -26,6 +26,12 @@ bool NarrowHolds(DType dtype, const solver::Rational& number);
 bool KeepsNarrow(const IndexFunction& function, ExprId expression, DType dtype,
                  const std::function<DType(int input)>& type_of);
 
+// Whether the expression is no whole number by its form (a root, an exponential, a quotient), and
+// what is whole within it keeps the type: PyTorch then converts the operands and computes in
+// float32.
+bool LeavesNarrow(const IndexFunction& function, ExprId expression, DType dtype,
+                  const std::function<DType(int input)>& type_of);
+
 }  // namespace planproof::sdfg
 
 #endif  // PLANPROOF_SDFG_NARROW_TYPES_H_

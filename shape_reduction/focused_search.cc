@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
-#include <unordered_set>
 
 #include "shape_reduction/defined_inputs.h"
 #include "shape_reduction/focused_evaluation.h"
@@ -14,7 +13,6 @@ namespace planproof::shape_reduction {
 namespace {
 
 constexpr uint64_t kPerFocus = 2;  // attempts at one place before the next one
-constexpr size_t kPrintedInputs = 24;
 
 std::string Text(const Interval& x) {
   char buffer[80];
@@ -41,26 +39,6 @@ Gap Compare(const lineage::Problem& problem, FocusedEvaluation* evaluation, int*
     *required = r;
   }
   return widest;
-}
-
-// The inputs, equal values once.
-std::vector<std::string> Describe(const lineage::Problem& problem,
-                                  const std::vector<BlockTensorPtr<double>>& inputs,
-                                  size_t max_values) {
-  std::vector<std::string> texts;
-  std::unordered_set<std::string> seen;
-  size_t others = 0;
-  for (size_t id = 0; id < inputs.size(); ++id) {
-    if (inputs[id] == nullptr) continue;
-    if (texts.size() >= kPrintedInputs ||
-        !seen.insert(DescribeInput("", *inputs[id], SIZE_MAX)).second) {
-      ++others;
-      continue;
-    }
-    texts.push_back(DescribeInput(problem.logical.tensors[id].name, *inputs[id], max_values));
-  }
-  if (others > 0) texts.push_back("and " + std::to_string(others) + " more, many equal to these");
-  return texts;
 }
 
 }  // namespace
@@ -107,7 +85,7 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
     witness.precision = 53;
     witness.seed = attempt;
     witness.evaluation = evaluation;
-    witness.inputs = Describe(problem, evaluation->inputs(), options.max_printed_values);
+    witness.inputs = DescribeInputs(problem, evaluation->inputs(), options.max_printed_values);
     witness.message.clear();
     return witness;
   }

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kMostElements = 16;
 constexpr int64_t kMostBlocks = 4;
+constexpr size_t kInputsInFull = 16;
 
 std::string Number(const BlockTensor<double>& tensor, int64_t block) {
   if (tensor.int_valued) return std::to_string(tensor.ints[block]);
@@ -74,6 +75,24 @@ std::string DescribeInput(const std::string& name, const BlockTensor<double>& te
   }
   if (count > max_values) text += " ... (" + std::to_string(count) + " blocks)";
   return text;
+}
+
+std::vector<std::string> DescribeInputs(const lineage::Problem& problem,
+                                        const std::vector<BlockTensorPtr<double>>& inputs,
+                                        size_t max_values) {
+  std::vector<std::string> texts;
+  size_t values = 0, others = 0;
+  for (size_t id = 0; id < inputs.size(); ++id) {
+    if (inputs[id] == nullptr) continue;
+    if (values >= kInputsInFull * max_values) {
+      ++others;
+      continue;
+    }
+    texts.push_back(DescribeInput(problem.logical.tensors[id].name, *inputs[id], max_values));
+    values += std::min<size_t>(inputs[id]->Blocks(), max_values);
+  }
+  if (others > 0) texts.push_back("and " + std::to_string(others) + " more inputs");
+  return texts;
 }
 
 std::string WriteOut(const std::string& name, const BlockTensor<double>& tensor) {

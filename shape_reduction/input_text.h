@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
-#include "shape_reduction/block_tensor.h"
+#include "lineage/lineage.h"
+#include "shape_reduction/reduced_evaluator.h"
 
 namespace planproof::shape_reduction {
 
@@ -13,6 +15,12 @@ namespace planproof::shape_reduction {
 // `max_values`.
 std::string DescribeInput(const std::string& name, const BlockTensor<double>& tensor,
                           size_t max_values);
+
+// The same of all inputs of a counterexample (null: not read), which whoever evaluates it again
+// needs in full. After 16 * `max_values` values the other inputs are only counted.
+std::vector<std::string> DescribeInputs(const lineage::Problem& problem,
+                                        const std::vector<BlockTensorPtr<double>>& inputs,
+                                        size_t max_values);
 
 // To read it: "x = [[1, 2], [3, 4]]" for a few elements, "x = 0.5" for one value everywhere,
 // "x = 1 in [0:2, :], 3 in [2:8, :]" for a few blocks; for more, how many.

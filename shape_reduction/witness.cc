@@ -229,13 +229,11 @@ void Search::Fill(const Candidate& candidate, uint64_t seed, Witness* witness) {
   witness->seed = seed;
   witness->parallel_index = candidate.difference.index;
   witness->logical_index = LogicalIndex(relation.lineage, candidate.difference.index);
-  witness->inputs.clear();
   witness->example.clear();
   const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
+  witness->inputs = DescribeInputs(problem_, inputs, options_.max_printed_values);
   for (size_t id = 0; id < inputs.size(); ++id) {
     if (inputs[id] == nullptr) continue;
-    witness->inputs.push_back(
-        DescribeInput(problem_.logical.tensors[id].name, *inputs[id], options_.max_printed_values));
     witness->example.push_back(WriteOut(problem_.logical.tensors[id].name, *inputs[id]));
   }
 }

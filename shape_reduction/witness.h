@@ -35,8 +35,8 @@ struct WitnessOptions {
   // Parallel tensors shown to be what their lineage says wherever they are defined: an undefined
   // value that comes from them is no counterexample (FindUndefinedOrigin).
   std::vector<sdfg::TensorId> proved;
-  bool undefined_counts = false;  // an element without a value is a witness, too
-  size_t max_printed_values = 16;
+  bool undefined_counts = false;     // an element without a value is a witness, too
+  size_t max_printed_values = 4096;  // of one input (DescribeInputs)
 };
 
 // The first parallel tensor, in topological order, that is not what its full lineage says.

@@ -138,6 +138,10 @@ absl::Status ReadCollective(const JsonCursor& json, const JsonValue& value, Coll
   }
   if (const JsonValue* pairs = value.Find("pairs")) {
     PLAN_RETURN_IF_ERROR(json.IsArray(*pairs));
+    // The binary form cannot tell an empty list from none.
+    if (pairs->items.empty()) {
+      return json.Error(*pairs, "no rank sends: at least one pair [from, to] is expected");
+    }
     for (const JsonValue& item : pairs->items) {
       if (item.kind != JsonValue::Kind::kArray || item.items.size() != 2) {
         return json.Error(item, "a pair [from, to] is expected");

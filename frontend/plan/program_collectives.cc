@@ -242,7 +242,8 @@ absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operat
       source[pair.to()] = pair.from();
     }
     if (!collective.has_shift() && collective.pairs_size() == 0) {
-      return absl::InvalidArgumentError("give \"pairs\" or \"shift\"");
+      return absl::InvalidArgumentError(
+          "needs \"shift\", as in \"shift\": 1, or \"pairs\", as in \"pairs\": [[0, 1]]");
     }
     function = sdfg::AxisPermute(tensor.shape, tensor.dtype, axis_dim, source);
   }

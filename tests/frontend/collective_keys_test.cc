@@ -89,6 +89,12 @@ TEST(CollectiveKeys, AreThereWhereTheyAreNeeded) {
            {R"("op": "all_to_all", "over": "tp", "split_dim": 0)",
             "all_to_all needs the key \"concat_dim\": a dimension of its tensor, as in "
             "\"concat_dim\": 0"},
+           {R"("op": "permute", "over": "tp")",
+            "permute: needs \"shift\", as in \"shift\": 1, or \"pairs\", as in \"pairs\": [[0, "
+            "1]]"},
+           {R"("op": "permute", "over": "tp", "pairs": [])",
+            "no rank sends: at least one pair [from, to] is expected"},
+           {R"("op": "all_reduce", "over": "tp", "pairs": [])", "at least one pair [from, to]"},
            {R"("op": "broadcast", "over": "tp")", "broadcast needs the key \"root\""},
            {R"("op": "reduce", "over": "tp")",
             "reduce needs the key \"root\": the number of a rank of the axis, as in \"root\": "

@@ -104,7 +104,7 @@ TEST(HandWrittenMistakes, AMistypedKeyIsMatchedWithTheNearestOne) {
                      "attrs": {"a": {"real": 2}}, "source": "a.py:1"},
                     {"backward": "y", "grad": {}, "channel": "c", "async": "h"},
                     {"op": "all_to_all", "over": "tp", "split_dim": 0, "concat_dim": 0, "dim": 0,
-                     "root": 0, "reduce": "sum", "shift": 1, "pairs": [], "in": "x", "out": "y"}]}]}})";
+                     "root": 0, "reduce": "sum", "shift": 1, "pairs": [[0, 1]], "in": "x", "out": "y"}]}]}})";
   const absl::StatusOr<PlanFile> whole = ParsePlanFile(text, "plan.json");
   ASSERT_TRUE(whole.ok()) << whole.status();
   int keys = 0;

@@ -358,5 +358,28 @@ TEST(Declaration, NothingIsComputedInANarrowType) {
   EXPECT_THAT(Instance("", "where", {truths, bytes, bytes}), HasSubstr("z[i0] ="));
 }
 
+// Not 0 is true, as of an element.
+TEST(Declaration, AConditionMayBeANumber) {
+  const Operand x = Tensor({4}), y = Tensor({4});
+  EXPECT_EQ(Instance("", "where", {Literal(2), x, y}), "z[i0] = where(0 == 0, x[i0], y[i0])");
+  EXPECT_EQ(Instance("", "where", {Literal(0), x, y}), "z[i0] = where(1 == 0, x[i0], y[i0])");
+  EXPECT_EQ(Instance("op f(x, m) -> y = where(not m or x > 1, x, 0)", "f", {x, Literal(3)}),
+            Instance("op f(x, m) -> y = where(not m or x > 1, x, 0)", "f",
+                     {x, Literal(solver::Rational(1, 3))}));
+  // The index of a dimension of one element is a number, too.
+  const std::string index = "op f(x[i, j]) -> y[i, j] = where(i or j, x[i, j], 0)";
+  EXPECT_THAT(Instance(index, "f", {Tensor({1, 3})}), HasSubstr("where("));
+  EXPECT_THAT(Instance("op f(x) -> y = where(-inf, x, 0)", "f", {x}),
+              HasSubstr("found -inf; expected a condition"));
+}
+
+TEST(Declaration, WhatAndAndOrGiveIsAConditionAlsoWhereOneSideIsKnown) {
+  const std::string text = "op f(x) {k = true} -> y = k and x";
+  EXPECT_THAT(Instance(text, "f", {Tensor({4})}),
+              HasSubstr("found a condition; expected a number"));
+  EXPECT_EQ(Instance("op f(x) {k = true} -> y = [k and x]", "f", {Tensor({4})}),
+            "y[i0] = [x[i0] != 0]");
+}
+
 }  // namespace
 }  // namespace planproof::sdfg

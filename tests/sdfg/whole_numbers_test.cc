@@ -83,6 +83,21 @@ TEST(WholeNumbers, ResultsHaveTheTypesOfPyTorch) {
   EXPECT_EQ(TypeOf("cat", {i64, i64}), "int64");
 }
 
+// torch.sqrt(torch.ones(4, dtype=torch.bool)).dtype is float32.
+TEST(WholeNumbers, WhatIsRealByItsFormIsComputedInFloat32AlsoOfNarrowTypes) {
+  for (const DType dtype : {DType::kBool, DType::kInt8, DType::kUInt8, DType::kInt16}) {
+    for (const char* name : {"sqrt", "rsqrt", "exp", "log", "sin", "cos", "reciprocal"}) {
+      EXPECT_EQ(TypeOf(name, {Tensor(dtype)}), "float32") << name;
+    }
+    EXPECT_EQ(TypeOf("div", {Tensor(dtype), Tensor(dtype)}), "float32");
+    // What is a whole number on the way would be computed in the narrow type.
+    OperatorLibrary library = OperatorLibrary::CopyOfBuiltIn();
+    ASSERT_TRUE(
+        library.AddDeclarations("op root_of_sum(x, y) -> z = (x + y) ^ (1 / 2)", "my.op").ok());
+    EXPECT_FALSE(library.Instantiate("root_of_sum", {Tensor(dtype), Tensor(dtype)}, {}).ok());
+  }
+}
+
 TEST(WholeNumbers, WhatPyTorchRefusesIsRefused) {
   for (const DType dtype : {DType::kInt64, DType::kInt32, DType::kBool}) {
     EXPECT_THAT(TypeOf("mean", {Tensor(dtype)}), HasSubstr("the mean of integers is not taken"));

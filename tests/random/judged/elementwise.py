@@ -65,8 +65,6 @@ def elementwise(name, operands, attributes):
     count, defaults, function = ELEMENTWISE[name]
     if len(operands) != count:
         raise Malformed(f"{name} has {count} operands")
-    if name in ("where", "masked_fill") and not isinstance(operands[int(name != "where")], Tensor):
-        raise Malformed("a number is no condition")
     if name == "pow" and isinstance(operands[1], Tensor):
         raise Malformed("the exponent is a constant")
     values = with_defaults(defaults, attributes)

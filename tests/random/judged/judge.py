@@ -38,6 +38,7 @@ class Judge:
         self.model = Model(content["specification"], self.operators)
         self.plan = Plan(content["plan"], self.model, self.operators)
         self.required = self._required()
+        self.domain = self.model.depends_on([name for _, _, name, _ in self.required])
         self.checked = False
         self.doubts = set()  # for which MALFORMED is a right answer, too
 
@@ -159,7 +160,7 @@ class Judge:
         if not all(meets(leaves[name], self.model.premises.get(name, [])) for name in leaves):
             return None
         logical = self.model.evaluate(leaves)
-        if any(v is UNDEFINED for t in logical.values() for v in t.flat):
+        if any(v is UNDEFINED for name in self.domain if name in logical for v in logical[name].flat):
             return None
         machine = Machine(self.plan, logical, random)
         machine.run()
@@ -183,19 +184,16 @@ class Judge:
         result = None
         for device in program.devices:
             for m in everything if "microbatch" in over else [0]:
-                own = machine.memories[program.name].read(device, tensor, m)
+                own = machine.memories[program.name].read(device, tensor, m)  # all of them must be there
                 wanted = relation.slice_of(logical, program.place(device, m), own.shape)
                 self._check_kinds(tensor, own.kind, wanted.kind)
                 if wanted.shape != own.shape:
                     raise Malformed(f"{tensor} has shape {own.shape}, {wanted.shape} is required")
                 for at, (a, b) in enumerate(zip(wanted.flat, own.flat)):
-                    if a is MINUS_INFINITY or same(a, b):
+                    if (result and result[0] == DIFFERENT) or a is MINUS_INFINITY or same(a, b):
                         continue
                     why = f"{tensor} of {program.name} at {device}, microbatch {m}, element {at}: {a} and {b}"
-                    if b is UNDEFINED:
-                        result = (UNDEFINED_PLAN, why)
-                    else:
-                        return DIFFERENT, why
+                    result = (UNDEFINED_PLAN if b is UNDEFINED else DIFFERENT, why)
         return result
 
     def at(self, leaves, random):

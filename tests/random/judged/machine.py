@@ -37,6 +37,7 @@ class Machine:
         self.position = dict.fromkeys(plan.programs, 0)
         self.pending = {name: {} for name in plan.programs}  # (handle, microbatch): Pending
         self.queues = {}  # (sender, receiver, channel): messages
+        self.held = {name: [] for name in plan.programs}  # messages of a step that are sent after others of it
         self.receivers = {}  # (sender, tensor): [(receiver, operator)]
         self.meetings = {}  # (participants, microbatch): {program: {device: Tensor} or None until it is read}
         self.issued = {}  # participants: {program: order}
@@ -143,6 +144,9 @@ class Machine:
             read = everything
         if m is not None and operator.over == ["microbatch"]:
             read = collectives.sources(operator.content, self.plan.microbatches, m)
+            there = self.memories[program.name].computed
+            if operator.content["op"] == "permute" and any((name, k) not in there for k in everything):
+                self.doubts.add("a collective over the microbatch, which reads all of them, before they are there")
         if "microbatch" in program.varies[name]:
             return read
         return [None] if read else []
@@ -197,8 +201,24 @@ class Machine:
             instance = memory.instance(name, m)
             for receiver, move in self.receivers.get((program.name, name), []):
                 copies = {d: memory.read(d, name, m) for d in program.devices}
-                queue = self.queues.setdefault((program.name, receiver.name, move.content.get("channel")), [])
-                queue.append((id(move), (name, instance), copies))
+                self.held[program.name].append((program.outputs_of(operator).index(name), receiver, move,
+                                                (name, instance), copies))
+        if not self._runs_again(program, operator):
+            self._post(program)
+
+    def _runs_again(self, program, operator):
+        """Whether the step runs an operator with several results for a further microbatch: in a step for all
+        microbatches each tensor is sent for all of them before the next tensor.
+        """
+        at, events = self.position[program.name], self.events[program.name]
+        return (len(program.outputs_of(operator)) > 1 and events[at][0] is operator and at + 1 < len(events)
+                and events[at + 1][0] is operator and events[at + 1][2] == events[at][2])
+
+    def _post(self, program):
+        for _, receiver, move, sent, copies in sorted(self.held[program.name], key=lambda message: message[0]):
+            queue = self.queues.setdefault((program.name, receiver.name, move.content.get("channel")), [])
+            queue.append((id(move), sent, copies))
+        self.held[program.name] = []
 
     def _receive(self, program, operator, m):
         sender, memory = operator.sender, self.memories[program.name]

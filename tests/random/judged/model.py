@@ -90,6 +90,24 @@ class Model:
             self._run(operator, values)
         return values
 
+    def depends_on(self, outputs):
+        """Names of the tensors on which these depend: where their operators are defined, the model is."""
+        found, waiting = set(), list(outputs)
+        makers = {name: o for o in self.steps for name in as_list(o.get("out"))}
+        while waiting:
+            name = waiting.pop()
+            if name in found:
+                continue
+            found.add(name)
+            operator = makers.get(name, {})
+            waiting += as_list(operator.get("out"))  # an operator is defined, or it is not
+            waiting += [n for n in as_list(operator.get("in")) if isinstance(n, str)]
+            if not operator and name.startswith("grad."):
+                waiting += [gradient["loss"] for gradient in self.gradients]
+        if any(name.startswith("grad.") for name in found):
+            found |= {f"grad.{name}" for name in found}
+        return found
+
     def _run(self, operator, values):
         if not self.operators.knows(operator["op"]):
             raise Undecided(f"operator {operator['op']} is not known")
