@@ -269,8 +269,13 @@ absl::StatusOr<SyntaxId> ExpressionParser::Named() {
     if (!argument.ok()) return argument;
     node.children.push_back(*argument);
   } while (node.children.size() < kMaxItems && cursor_.TakeSymbol(","));
+  // What stands before a colon was meant to be an index with its extent.
+  const std::string bound =
+      !*reduction && cursor_.IsSymbol(":")
+          ? "; the extent of a reduction's index is a number or a name, or stands in parentheses"
+          : "";
   absl::Status status =
-      cursor_.ExpectSymbol(")", "or ',' after an argument of '" + node.name + "'");
+      cursor_.ExpectSymbol(")", "or ',' after an argument of '" + node.name + "'" + bound);
   if (!status.ok()) return status;
   return Add(std::move(node));
 }

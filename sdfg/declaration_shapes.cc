@@ -184,7 +184,9 @@ class ShapeBinder {
           continue;
         } else {
           return Error("operand " + pattern.name + ": the extents of " + unknown->name + " and " +
-                       part.name + " in dimension " + std::to_string(at) + " are both unknown");
+                       part.name + " in dimension " + std::to_string(at) +
+                       " are both unknown; one is given, as (" + unknown->name + ":4 " + part.name +
+                       ") or by an attribute, or by an operand before this one");
         }
         if (size < 1) {
           return Error("index " + part.name + " has extent " + std::to_string(size) +

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "sdfg/adjustable_operator.h"
 #include "sdfg/index_function.h"
 #include "sdfg/types.h"
 
@@ -80,6 +81,8 @@ struct Operator {
     bool one_pass = false;
   };
   Memory memory;
+  // For explanations; null where it is not known (collectives, derivatives, the raw form).
+  std::shared_ptr<const AdjustableOperator> adjustable;
 };
 
 class Graph {

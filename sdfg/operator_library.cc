@@ -165,7 +165,7 @@ absl::Status CheckOperands(const std::string& name, const std::vector<Operand>& 
 
 }  // namespace
 
-OperatorLibrary::OperatorLibrary() : impl_(std::make_unique<Impl>()) {}
+OperatorLibrary::OperatorLibrary() : impl_(std::make_shared<Impl>()) {}
 OperatorLibrary::~OperatorLibrary() = default;
 OperatorLibrary::OperatorLibrary(OperatorLibrary&&) = default;
 OperatorLibrary& OperatorLibrary::operator=(OperatorLibrary&&) = default;
@@ -197,7 +197,7 @@ OperatorLibrary OperatorLibrary::CopyOfBuiltIn() { return BuiltIn().Copy(); }
 
 OperatorLibrary OperatorLibrary::Copy() const {
   OperatorLibrary copy;
-  *copy.impl_ = *impl_;
+  copy.impl_ = impl_;
   return copy;
 }
 
@@ -217,6 +217,7 @@ absl::Status OperatorLibrary::AddDeclarations(const std::string& text, const std
                                         "; expected another name");
     }
   }
+  if (impl_.use_count() > 1) impl_ = std::make_shared<Impl>(*impl_);
   for (auto& [name, alternatives] : *declared) {
     impl_->declared.emplace(name, std::move(alternatives));
   }
@@ -260,6 +261,34 @@ absl::StatusOr<IndexFunction> OperatorLibrary::Instantiate(const std::string& na
   std::string near = Nearest(name, Names());
   message += near.empty() ? "; declare" : "; did you mean '" + near + "'? Otherwise declare";
   return absl::NotFoundError(message + " it in a file given with --operators");
+}
+
+std::vector<OperatorLibrary::NumericAttribute> OperatorLibrary::NumericAttributes(
+    const std::string& name, const Attributes& attributes) const {
+  const std::vector<AttributeDeclaration>* declared = nullptr;
+  if (auto it = impl_->declared.find(name); it != impl_->declared.end()) {
+    absl::StatusOr<const Declaration*> declaration = Choose(it->second, attributes);
+    if (declaration.ok()) declared = &(*declaration)->attributes;
+  } else if (auto native = impl_->native.find(name); native != impl_->native.end()) {
+    declared = &native->second.attributes;
+  }
+  std::vector<NumericAttribute> numbers;
+  if (declared == nullptr) return numbers;
+  for (const AttributeDeclaration& attribute : *declared) {
+    const bool whole = attribute.type == AttributeType::kInt;
+    if (attribute.kind != AttributeDeclaration::Kind::kValue ||
+        (!whole && attribute.type != AttributeType::kReal)) {
+      continue;
+    }
+    NumericAttribute number{attribute.name, whole, std::nullopt};
+    if (const auto* integer = std::get_if<int64_t>(&attribute.fallback)) {
+      number.fallback = solver::Rational(*integer);
+    } else if (const auto* real = std::get_if<solver::Rational>(&attribute.fallback)) {
+      number.fallback = *real;
+    }
+    numbers.push_back(std::move(number));
+  }
+  return numbers;
 }
 
 bool OperatorLibrary::IsDataMovement(const IndexFunction& function) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -66,13 +67,23 @@ class OperatorLibrary {
                                             const std::vector<Operand>& operands,
                                             const Attributes& attributes) const;
 
+  // The attributes whose values are single numbers, of the declaration that these attributes
+  // choose; empty if there is none.
+  struct NumericAttribute {
+    std::string name;
+    bool whole = true;                         // an integer
+    std::optional<solver::Rational> fallback;  // if it may be left out
+  };
+  std::vector<NumericAttribute> NumericAttributes(const std::string& name,
+                                                  const Attributes& attributes) const;
+
   // True for operators that only rename, rearrange or copy elements of one input (identity,
   // transpose, view, slice): derived from the instantiated function, not declared.
   static bool IsDataMovement(const IndexFunction& function);
 
  private:
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::shared_ptr<Impl> impl_;  // shared by copies until one of them changes
 };
 
 }  // namespace planproof::sdfg

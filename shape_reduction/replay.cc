@@ -274,12 +274,23 @@ bool HasShape(const BlockTensor<double>& value, const sdfg::Shape& shape) {
              [](int64_t extent, const PartitionPtr& dim) { return dim->extent() == extent; });
 }
 
-// Whether the operator reads its operands as the tensors that they are: equal shapes may be
-// coordinates and extents of one and extents alone of the other.
-bool FitsOperands(const sdfg::Graph& graph, const sdfg::Operator& op, int output) {
+// Whether the operator reads its operands, and makes its result, as the tensors that they are:
+// equal shapes may be coordinates and extents of one and extents alone of the other.
+bool FitsTensors(const sdfg::Graph& graph, const sdfg::Operator& op, int output) {
   const sdfg::IndexFunction& function = *op.function;
-  if (op.inputs.size() != function.inputs.size()) return false;
-  const std::vector<sdfg::AxisId>& axes = graph.tensors[op.outputs[output]].axes;
+  if (op.inputs.size() != function.inputs.size() ||
+      static_cast<size_t>(output) >= function.outputs.size()) {
+    return false;
+  }
+  const sdfg::Tensor& made = graph.tensors[op.outputs[output]];
+  const std::vector<sdfg::AxisId>& axes = made.axes;
+  sdfg::Shape result;
+  if (op.lifted) {
+    result.assign(made.shape.begin(), made.shape.begin() + static_cast<int64_t>(axes.size()));
+  }
+  const sdfg::Shape whole = function.outputs[output].shape(function.vars);
+  result.insert(result.end(), whole.begin(), whole.end());
+  if (made.shape != result) return false;
   for (size_t k = 0; k < op.inputs.size(); ++k) {
     const sdfg::Tensor& input = graph.tensors[op.inputs[k]];
     sdfg::Shape expected;
@@ -302,7 +313,7 @@ bool FitsOperands(const sdfg::Graph& graph, const sdfg::Operator& op, int output
 Replay::Ptr Replay::Apply(const sdfg::Operator& op, int output, const std::vector<Ptr>& inputs) {
   if (std::find(inputs.begin(), inputs.end(), nullptr) != inputs.end()) return nullptr;
   const sdfg::Graph& graph = state_->problem.parallel;
-  if (inputs.size() != op.inputs.size() || !FitsOperands(graph, op, output)) return nullptr;
+  if (inputs.size() != op.inputs.size() || !FitsTensors(graph, op, output)) return nullptr;
   for (size_t k = 0; k < inputs.size(); ++k) {
     if (!HasShape(*inputs[k], graph.tensors[op.inputs[k]].shape)) return nullptr;
   }

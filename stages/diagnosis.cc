@@ -15,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "shape_reduction/input_choice.h"
 #include "stages/describe.h"
+#include "stages/differing_attributes.h"
 #include "stages/experiments.h"
 
 namespace planproof::stages {
@@ -328,31 +329,6 @@ bool Diagnosis::Causes(TensorId tensor, std::vector<Experiments::Cause>* causes)
   return true;
 }
 
-// Attributes of the stage's operators that are not those of the model's operator: where nothing
-// else explains a difference, they are worth a look.
-std::string AttributesThatDiffer(const lineage::Problem& problem, const Fault& fault) {
-  const OperatorId producer = problem.logical.tensors[fault.logical].producer;
-  if (producer == kNone) return "";
-  const sdfg::Operator& model = problem.logical.operators[producer];
-  std::vector<std::string> different;
-  for (OperatorId id : fault.operators) {
-    const sdfg::Operator& op = problem.parallel.operators[id];
-    if (op.name != model.name) continue;
-    for (const auto& [name, value] : op.attributes) {
-      for (const auto& [model_name, model_value] : model.attributes) {
-        if (name != model_name || value == model_value || different.size() >= 4) continue;
-        different.push_back(absl::StrCat(name, " is ", value, ", in the model ", model_value));
-      }
-    }
-    if (!different.empty()) {
-      return absl::StrCat("value differs, perhaps by an attribute of ", op.name,
-                          op.label.empty() ? "" : absl::StrCat(" (", op.label, ")"), ": ",
-                          absl::StrJoin(different, "; "));
-    }
-  }
-  return "";
-}
-
 // The ranks and microbatches of an exception, if that is what is wrong.
 void NarrowTo(const sdfg::Graph& graph, const sdfg::Operator& op, Fault* fault) {
   const sdfg::Tensor& tensor = graph.tensors[op.outputs[0]];
@@ -480,6 +456,10 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
       return fits[f][c.text] < best || 3 * best < 2 * deviates[f] ||
              (c.of_one_number && ratios > 1);  // another factor on other inputs: it is none
     });
+    std::set<std::string> named;
+    std::erase_if(causes[f], [&](const Experiments::Cause& c) {
+      return !c.about.empty() && !named.insert(c.about).second;
+    });
     // Of those that change more at once only one, and only where nothing simpler fits.
     int least = std::numeric_limits<int>::max();
     for (const Experiments::Cause& c : causes[f]) least = std::min(least, c.changes);
@@ -497,7 +477,8 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
       if (cause.op == kNone || !IsException(problem.parallel, cause.op)) continue;
       NarrowTo(problem.parallel, problem.parallel.operators[cause.op], &fault);
     }
-    if (fault.cause.empty()) fault.cause = AttributesThatDiffer(problem, fault);
+    if (fault.cause.empty())
+      fault.cause = AttributesThatDiffer(problem, fault.logical, fault.operators);
     if (suspect != kNone &&
         std::count(fault.operators.begin(), fault.operators.end(), suspect) == 0) {
       fault.operators.push_back(suspect);

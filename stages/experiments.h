@@ -64,6 +64,8 @@ class Experiments {
     bool of_one_number = false;  // a factor between one pair of numbers: there is always one
     // How much is changed at once. What changes less and fits as many inputs is preferred.
     int changes = 0;
+    // Of causes about one thing only the first is named: other numbers of one attribute.
+    std::string about;
   };
   std::vector<Cause> Run();
   // Only those that are single ranks that do otherwise.
@@ -148,8 +150,22 @@ class Experiments {
   void TryRows();
   void TryHoles();
   void TryOrder();
+  // experiments_attributes.cc
+  bool TryAttributes();  // whether it is that
+  // Whether these values of the subject are right, for each coordinate of its axis.
+  std::map<int64_t, bool> RightAlong(const Values& value, size_t axis) const;
+  Values WithAttribute(const std::vector<sdfg::OperatorId>& operators, const std::string& attribute,
+                       const sdfg::AdjustableOperator::Affine& value);
+  void TryAttributeOfFew(const std::string& what, sdfg::OperatorId op, size_t axis,
+                         const std::vector<solver::Rational>& values,
+                         const std::map<int64_t, std::vector<solver::Rational>>& right);
+  // experiments_inputs.cc
+  void TryLayouts();
+  void TryNearOperands();
+  void TryExchangedSteps();
+  void TryUnread();
   void Found(std::string text, sdfg::OperatorId op = sdfg::kNone, int changes = 0) {
-    causes_.push_back({std::move(text), op, false, changes});
+    causes_.push_back({std::move(text), op, false, changes, ""});
   }
 
   std::string Place(sdfg::TensorId tensor) const;  // "x on device 3"
@@ -165,6 +181,7 @@ class Experiments {
   std::vector<std::vector<int64_t>> points_;    // elements that are compared
   std::vector<double> actual_at_, claimed_at_;  // their values
   std::vector<Cause> causes_;
+  std::vector<Cause> of_few_;  // attributes that are wrong on few ranks
   shape_reduction::WorkClock::time_point start_ = shape_reduction::WorkClock::now();
 };
 

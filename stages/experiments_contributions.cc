@@ -22,10 +22,10 @@ constexpr size_t kMostOperands = 8;
 constexpr int64_t kMostOfFraction = 8;  // of the smaller of its numbers
 constexpr int kMostSteps = 3;           // from what is read to what should be read
 
-Values ZerosLike(const Values& value) {
-  auto zeros = std::make_shared<shape_reduction::BlockTensor<double>>(*value);
-  std::fill(zeros->values.begin(), zeros->values.end(), 0.0);
-  return zeros;
+Values Times(double factor, const Values& value) {
+  auto product = std::make_shared<shape_reduction::BlockTensor<double>>(*value);
+  for (double& x : product->values) x = factor == 0 ? 0 : factor * x;
+  return product;
 }
 
 double LargestOf(const std::vector<double>& values) {
@@ -69,7 +69,7 @@ void Experiments::TryContributions() {
     for (size_t k = 0; k < std::min(op.inputs.size(), kMostOperands); ++k) {
       const Values& value = replay_.Parallel(op.inputs[k]);
       if (Late() || value == nullptr || value->int_valued) continue;
-      const Values without = WithOperand(id, static_cast<int>(k), ZerosLike(value));
+      const Values without = WithOperand(id, static_cast<int>(k), Times(0, value));
       if (without == nullptr) continue;
       std::vector<double> rest;
       for (const auto& index : points_) rest.push_back(ValueAt(without, index));
@@ -91,6 +91,12 @@ void Experiments::TryContributions() {
       if ((above == 0 && !gone) || above == below || different.size() < 2 || !simple) continue;
       const double factor = static_cast<double>(above) / static_cast<double>(below);
       if (!AgreeNumbers(Combine(rest, factor, is), claimed_at_)) continue;
+      // What is added is halved with the operand; a maximum, or an exponent, is not.
+      const Values halved = WithOperand(id, static_cast<int>(k), Times(0.5, value));
+      if (halved == nullptr) continue;
+      std::vector<double> with_half;
+      for (const auto& index : points_) with_half.push_back(ValueAt(halved, index));
+      if (!AgreeNumbers(Combine(rest, 0.5, is), with_half)) continue;
       const std::string name = Term(op.inputs[k]);
       const std::string sizes = above == 1 ? SizesThatAre(below) : "";
       if (gone) {

@@ -285,7 +285,8 @@ std::vector<Experiments::Cause> Experiments::Run() {
   }
   start_ = shape_reduction::WorkClock::now();
   TryConstants();
-  const bool constant = !causes_.empty();
+  const bool attribute = causes_.empty() && TryAttributes();
+  const bool constant = !causes_.empty();  // or an attribute
   const bool explained = TryQuotients() || TryFactor(constant);
   TryOperands();
   TryExceptions();
@@ -298,13 +299,24 @@ std::vector<Experiments::Cause> Experiments::Run() {
   if (causes_.empty()) TryContributions();
   if (causes_.empty()) TryForgottenTerms();
   if (!explained && !constant && causes_.size() == before) TryTerms();
-  TryShards();
-  TrySlices();
+  // What is right on few ranks with another number may be so by another operand, too.
+  if (causes_.empty() && !of_few_.empty()) {
+    TryNearOperands();
+    causes_.insert(causes_.end(), of_few_.begin(), of_few_.end());
+  }
+  if (!attribute && of_few_.empty()) {
+    TryShards();
+    TrySlices();
+  }
   if (!explained) TryModelOperands();
   TryUnchanged();
+  if (causes_.empty()) TryLayouts();
   if (causes_.empty()) TryRanks();
   if (causes_.empty()) TryAddedConstants();
   if (causes_.empty()) TryInsertions();
+  if (causes_.empty()) TryNearOperands();
+  if (causes_.empty()) TryExchangedSteps();
+  if (causes_.empty()) TryUnread();
   if (causes_.empty()) TryRows();
   if (causes_.empty()) TryHoles();
   if (causes_.empty()) TryOrder();

@@ -183,25 +183,41 @@ void Experiments::TryRows() {
     }
     std::set<int64_t> lost;
     for (const auto& [row, values] : there) lost.insert(row);
+    std::vector<int64_t> zero, wrong;
     std::vector<std::string> parts;
     for (const auto& [row, values] : here) {
       const auto at = moved.find(row);
       if (at == moved.end()) {
-        const bool zero =
+        const bool is_zero =
             std::all_of(values.begin(), values.end(), [](double x) { return x == 0; });
-        parts.push_back(absl::StrCat(row, zero ? " is zero" : " is wrong"));
+        (is_zero ? zero : wrong).push_back(row);
         continue;
       }
       lost.erase(at->second);
-      if (at->second != row) parts.push_back(absl::StrCat(row, " is the model's ", at->second));
+      if (at->second != row && parts.size() < 4) {
+        parts.push_back(absl::StrCat("index ", row, " is the model's ", at->second));
+      }
     }
     if (2 * moved.size() < here.size()) continue;
-    if (parts.size() > 4) parts.resize(4);
+    for (const int64_t row : zero) lost.erase(row);
+    for (const int64_t row : wrong) lost.erase(row);
+    const auto list = [](const std::vector<int64_t>& rows, const std::string& is) {
+      if (rows.size() == 1) return absl::StrCat("index ", rows[0], " is ", is);
+      const size_t last = std::min<size_t>(rows.size(), 5) - 1;
+      std::string text = "indices ";
+      for (size_t i = 0; i <= last; ++i) {
+        absl::StrAppend(&text, i == 0 ? "" : i < last ? ", " : " and ", rows[i]);
+      }
+      if (rows.size() > 5) absl::StrAppend(&text, " and ", rows.size() - 5, " more");
+      return absl::StrCat(text, " are ", is);
+    };
+    if (!zero.empty()) parts.push_back(list(zero, "zero"));
+    if (!wrong.empty()) parts.push_back(list(wrong, "wrong"));
     std::string text = absl::StrCat("along dimension ", d - self.axes.size(), ": ",
                                     absl::StrJoin(parts, ", "), "; the others are right");
     if (!lost.empty()) absl::StrAppend(&text, "; ", absl::StrJoin(lost, ", "), " is lost");
     Found(text);
-    return;
+    causes_.back().about = "rows";
   }
 }
 

@@ -29,7 +29,8 @@ PlanBuilder::PlanBuilder(LogicalModel logical, const Specification& specificatio
       plan_(plan),
       specification_file_(std::move(specification_file)),
       plan_file_(std::move(plan_file)),
-      library_(library) {}
+      library_(library),
+      adjustable_(library, logical_.literals) {}
 
 absl::StatusOr<lineage::Problem> PlanBuilder::Run() {
   problem_.logical = std::move(logical_.graph);

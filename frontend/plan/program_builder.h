@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "frontend/plan/adjustable_call.h"
 #include "frontend/plan/coordinate_functions.h"
 #include "frontend/plan/cover.h"
 #include "frontend/plan/operator_call.h"
@@ -214,6 +215,7 @@ class PlanBuilder {
   std::string specification_file_;
   std::string plan_file_;
   const sdfg::OperatorLibrary& library_;
+  AdjustableCalls adjustable_;
   lineage::Problem problem_;
   std::vector<std::unique_ptr<ProgramState>> programs_;
   std::unordered_map<std::string, ProgramState*> by_name_;

@@ -40,6 +40,23 @@ std::string InPlaceOnSomeRanks(const Operator& op) {
                       "what runs instead");
 }
 
+// Shapes, types and axes are still to be set.
+CallSite SiteOf(const Operator& op, const ProgramCoordinates& coordinates,
+                const AxisList& special) {
+  CallSite site;
+  site.special = special;
+  for (const std::string& name : NamesInAttributes(op)) {
+    const AxisId axis = coordinates.Find(name);
+    if (axis == sdfg::kNone) continue;
+    if (coordinates.fixed[axis].has_value()) {
+      site.fixed.emplace_back(name, *coordinates.fixed[axis]);
+    } else {
+      site.varying.emplace_back(name, axis);
+    }
+  }
+  return site;
+}
+
 }  // namespace
 
 absl::Status PlanBuilder::RunOperator(ProgramState* state, int index) {
@@ -395,25 +412,30 @@ absl::StatusOr<Definitions> PlanBuilder::BuildLifted(ProgramState* state, const 
               absl::StrCat(op.op(), " has ", outputs, " outputs, not ", op.outputs_size()));
   }
   forward.output_names.assign(op.outputs().begin(), op.outputs().end());
+  CallSite site = SiteOf(op, state->coordinates, forward.special);
+  site.shapes = std::move(shapes);
+  site.dtypes = std::move(dtypes);
+  for (TensorId input : forward.inputs) {
+    site.input_axes.push_back(problem_.parallel.tensors[input].axes);
+  }
   AxisList axes = UnionOfAxes(forward.inputs);
   sdfg::IndexFunction function = forward.variants[0];
   if (!forward.special.empty()) {
     axes.insert(axes.end(), forward.special.begin(), forward.special.end());
     std::sort(axes.begin(), axes.end());
     axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-    std::vector<AxisList> input_axes;
-    for (TensorId input : forward.inputs) {
-      input_axes.push_back(problem_.parallel.tensors[input].axes);
-    }
-    absl::StatusOr<sdfg::IndexFunction> combined =
-        CombineByCoordinate(forward.variants, problem_.parallel.axes, forward.special, input_axes,
-                            axes, sdfg::OperatorLibrary::IsDataMovement(forward.variants[0]));
+    absl::StatusOr<sdfg::IndexFunction> combined = CombineByCoordinate(
+        forward.variants, problem_.parallel.axes, forward.special, site.input_axes, axes,
+        sdfg::OperatorLibrary::IsDataMovement(forward.variants[0]));
     if (!combined.ok()) return At(position, combined.status());
     function = *std::move(combined);
   }
+  site.output_axes = axes;
   const std::vector<TensorId> ids = AddOperator(
       *state, op.op(), NameOf(op), std::move(function), forward.special.empty(), axes,
       forward.inputs, forward.output_names, SourceOf(op, position), AttributeTexts(op), {});
+  problem_.parallel.operators.back().adjustable =
+      adjustable_.Of(op, std::move(site), problem_.parallel.axes);
   sdfg::Operator::Memory& memory = problem_.parallel.operators.back().memory;
   memory.one_pass = true;  // one declaration for all outputs is one kernel
   if (ComputesInPlace(op) && !forward.inputs.empty()) memory.overwrites = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "frontend/plan/adjustable_call.h"
 #include "frontend/plan/overwritten_operands.h"
 #include "frontend/plan/relation.h"
 #include "frontend/plan/remedies.h"
@@ -65,6 +66,7 @@ class LogicalBuilder {
 
   absl::StatusOr<LogicalModel> Run() {
     PLAN_RETURN_IF_ERROR(AddLiterals());
+    adjustable_.emplace(library_, out_.literals);
     PLAN_RETURN_IF_ERROR(AddInputs());
     PLAN_RETURN_IF_ERROR(CheckNames());
     PLAN_RETURN_IF_ERROR(AddOperators());
@@ -306,6 +308,8 @@ class LogicalBuilder {
       added.outputs.push_back(id);
     }
     added.function = out_.graph.Intern(*std::move(function));
+    added.adjustable = adjustable_->Of(
+        op, {std::move(shapes), std::move(dtypes), {}, {}, {}, {}, {}}, out_.graph.axes);
     out_.graph.AddOperator(std::move(added));
     return absl::OkStatus();
   }
@@ -396,6 +400,7 @@ class LogicalBuilder {
   const Specification& specification_;
   const std::string& file_;
   const sdfg::OperatorLibrary& library_;
+  std::optional<AdjustableCalls> adjustable_;
   LogicalModel out_;
   std::unordered_map<std::string, int> defined_;  // output -> operator
 };

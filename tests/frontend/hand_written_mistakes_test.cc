@@ -306,6 +306,22 @@ std::vector<std::string> Warnings(const std::string& text) {
   return problem.ok() ? problem->warnings : std::vector<std::string>();
 }
 
+TEST(HandWrittenMistakes, Declarations) {
+  ExpectMessages(
+      "daily/muon.json",
+      {{"sum(l: g[i, l]", "sum(l < extent(k): g[i, l]",
+        "found ':'; expected ')' or ',' after an argument of 'sum'; the extent of a reduction's "
+        "index is a number or a name, or stands in parentheses"}});
+  EXPECT_THAT(Said(R"plan({"planproof": 1,
+                "operators": "op center(x[(g c)], m[g]) -> y[(g c)] = x[(g c)] - m[g]",
+                "specification": {"inputs": {"x": [8], "m": [2]}, "operators": [
+                  {"op": "center", "in": ["x", "m"], "out": "y"}], "outputs": ["y"]},
+                "plan": {"mesh": {}, "programs": [{"inputs": ["x", "m"], "operators": [
+                  {"op": "center", "in": ["x", "m"], "out": "y"}]}]}})plan"),
+              HasSubstr("operand x: the extents of g and c in dimension 0 are both unknown; one is "
+                        "given, as (g:4 c) or by an attribute, or by an operand before this one"));
+}
+
 TEST(HandWrittenMistakes, WhatNothingReadsIsWarnedOf) {
   const std::string text = Example(kFirst);
   EXPECT_THAT(Warnings(text), IsEmpty());
