@@ -1,6 +1,5 @@
 #include "stages/differing_attributes.h"
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -41,14 +40,9 @@ std::string AttributesThatDiffer(const lineage::Problem& problem, TensorId logic
   for (OperatorId id : operators) {
     const sdfg::Operator& op = problem.parallel.operators[id];
     if (!InTheSameRole(problem, op, model)) continue;
-    std::set<std::string> tried;
-    if (op.adjustable != nullptr) {
-      for (const auto& number : op.adjustable->Numbers()) tried.insert(number.name);
-    }
     for (const auto& [name, value] : op.attributes) {
       for (const auto& [model_name, model_value] : model.attributes) {
         if (name != model_name || value == model_value || different.size() >= 4) continue;
-        if (tried.count(name) > 0) continue;
         different.push_back(absl::StrCat(name, " is ", value, ", in the model ", model_value));
       }
     }

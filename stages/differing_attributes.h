@@ -9,10 +9,9 @@
 
 namespace planproof::stages {
 
-// "value differs, perhaps by an attribute of pad (y): ...", or empty. Attributes of a stage's
-// operators that are not those of the model's operator: where nothing else explains a difference,
-// they are worth a look. Of attributes that are numbers the experiments have said that they are not
-// it.
+// "value differs, perhaps by an attribute of pad (y): ...", or empty. Of operators that do with
+// slices of the model's operands what the model does with them; experiments have changed one number
+// at a time, and what takes two (the start and the end of a range) is worth a look.
 std::string AttributesThatDiffer(const lineage::Problem& problem, sdfg::TensorId logical,
                                  const std::vector<sdfg::OperatorId>& operators);
 
