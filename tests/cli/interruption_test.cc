@@ -51,10 +51,10 @@ Interrupted Interrupt(const std::string& arguments, const std::string& asleep,
 // On a busy machine the run may not have come to the sleeping task yet: then later, as long as the
 // report does not say what it says there.
 Interrupted InterruptAt(const std::string& asleep, const std::string& said,
-                        const std::string& arguments) {
+                        const std::string& arguments, const std::string& signal = "INT") {
   Interrupted run;
-  for (const double after : {1., 4., 16.}) {
-    run = Interrupt(arguments, asleep, "INT", after);
+  for (const double after : {1.5, 4., 16.}) {
+    run = Interrupt(arguments, asleep, signal, after);
     if (run.finished.output.find(said) != std::string::npos) break;
   }
   return run;
@@ -73,8 +73,9 @@ class Engines : public testing::TestWithParam<const char*> {};
 
 TEST_P(Engines, AreInterruptedWhileTheyProve) {
   for (const char* signal : {"INT", "TERM"}) {
-    const Interrupted run = Interrupt(
-        "verify --no-cache --engine " + std::string(GetParam()) + " " + RightPlan(), "y", signal);
+    const Interrupted run = InterruptAt(
+        "y", "stages     4 in 4 classes",
+        "verify --no-cache --engine " + std::string(GetParam()) + " " + RightPlan(), signal);
     ExpectSoon(run);
     EXPECT_EQ(run.finished.exit_code, 3) << run.finished.output << run.finished.errors;
     EXPECT_THAT(run.finished.output, HasSubstr("interrupted"));
@@ -115,7 +116,7 @@ TEST(Interruption, SignsAndSamplesAreGivenUp) {
     "plan": {"mesh": {"dp": 1}, "programs": [{"inputs": {"x": {}, "z": {}},
       "operators": [{"op": "div", "in": ["x", "z"], "out": "y"}]}]}})");
   for (const char* task : {"signs of logical tensors", "search for a sample"}) {
-    const Interrupted run = Interrupt("verify --no-cache " + plan, task);
+    const Interrupted run = InterruptAt(task, "interrupted", "verify --no-cache " + plan);
     ExpectSoon(run);
     EXPECT_EQ(run.finished.exit_code, 3) << task << run.finished.output << run.finished.errors;
     EXPECT_THAT(run.finished.output, HasSubstr("interrupted")) << task;
@@ -124,8 +125,8 @@ TEST(Interruption, SignsAndSamplesAreGivenUp) {
 
 TEST(Interruption, AnAuditThatIsInterruptedAuditsNothing) {
   // What is proved first is asked again, under the same names.
-  const Interrupted run =
-      Interrupt("verify --no-cache --engine audit " + RightPlan(), "y", "INT", 1.5);
+  const Interrupted run = InterruptAt("y", "not audited: interrupted",
+                                      "verify --no-cache --engine audit " + RightPlan());
   ExpectSoon(run);
   EXPECT_EQ(run.finished.exit_code, 3) << run.finished.output << run.finished.errors;
   EXPECT_THAT(run.finished.output, HasSubstr("not audited: interrupted"));
@@ -136,7 +137,8 @@ TEST(Interruption, AReportIsWrittenWhereThePlanWasNotReadYet) {
   const std::string plan = TemporaryFile("pipe.json", "");
   const std::string report = TemporaryFile("report.json", "");
   ASSERT_EQ(std::system(("rm " + plan + "; mkfifo " + plan).c_str()), 0);
-  const Interrupted run = Interrupt("verify --json " + report + " " + plan, "nothing");
+  const Interrupted run = InterruptAt("nothing", "interrupted while the plan was read",
+                                      "verify --json " + report + " " + plan);
   ExpectSoon(run);
   EXPECT_EQ(run.finished.exit_code, 3) << run.finished.output << run.finished.errors;
   EXPECT_THAT(run.finished.output, StartsWith("UNKNOWN: interrupted while the plan was read"));
