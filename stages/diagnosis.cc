@@ -333,6 +333,7 @@ bool Diagnosis::Causes(TensorId tensor, std::vector<Experiments::Cause>* causes)
 void NarrowTo(const sdfg::Graph& graph, const sdfg::Operator& op, Fault* fault) {
   const sdfg::Tensor& tensor = graph.tensors[op.outputs[0]];
   std::vector<int> devices = {tensor.device};
+  std::set<size_t> named;
   for (const auto& [key, text] : op.attributes) {
     if (key != "at") continue;
     for (absl::string_view part : absl::StrSplit(text, ", ")) {  // "tp=0|3"
@@ -343,6 +344,7 @@ void NarrowTo(const sdfg::Graph& graph, const sdfg::Operator& op, Fault* fault) 
       }
       for (size_t a = 0; a < graph.axis_device_stride.size(); ++a) {
         if (graph.axes[a].name != axis.first) continue;
+        named.insert(a);
         std::vector<int> next;
         for (absl::string_view value : absl::StrSplit(axis.second, '|')) {
           int coordinate = 0;
@@ -354,6 +356,16 @@ void NarrowTo(const sdfg::Graph& graph, const sdfg::Operator& op, Fault* fault) 
         devices = std::move(next);
       }
     }
+  }
+  // At every coordinate of the axes that it does not name.
+  for (const sdfg::AxisId axis : tensor.axes) {
+    const int64_t stride = graph.axis_device_stride[axis];
+    if (stride == 0 || named.count(static_cast<size_t>(axis)) != 0) continue;
+    std::vector<int> next;
+    for (int64_t c = 0; c < std::min(graph.axes[axis].extent, kMaxInstances); ++c) {
+      for (const int device : devices) next.push_back(device + static_cast<int>(c * stride));
+    }
+    if (next.size() <= static_cast<size_t>(kMaxInstances)) devices = std::move(next);
   }
   std::sort(devices.begin(), devices.end());
   fault->devices = std::move(devices);

@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,10 @@ namespace planproof::stages {
 struct Pass {
   bool backward = false;
   int64_t chunk = 0;
-  friend auto operator<=>(const Pass&, const Pass&) = default;
+  friend bool operator==(const Pass&, const Pass&) = default;
+  friend bool operator<(const Pass& a, const Pass& b) {
+    return std::tie(a.backward, a.chunk) < std::tie(b.backward, b.chunk);
+  }
 };
 // The pass whose phase has this name, if any.
 std::optional<Pass> PassNamed(const std::string& phase);

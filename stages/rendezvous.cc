@@ -1,7 +1,6 @@
 #include "stages/rendezvous.h"
 
 #include <algorithm>
-#include <compare>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -36,7 +35,10 @@ struct SendOrder {
   sdfg::OperatorId op = sdfg::kNone;  // that computes the tensor
   int32_t output = 0;
   int64_t instance = 0;  // the microbatch, in a step for all of them
-  friend auto operator<=>(const SendOrder&, const SendOrder&) = default;
+  friend bool operator<(const SendOrder& a, const SendOrder& b) {
+    return std::tie(a.step, a.op, a.output, a.instance) <
+           std::tie(b.step, b.op, b.output, b.instance);
+  }
 };
 
 struct Message {
