@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "stages/process_pool.h"
+#include "stages/workers/process_pool.h"
 
 namespace planproof::stages {
 namespace {

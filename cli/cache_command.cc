@@ -9,7 +9,7 @@
 #include "cli/exit_codes.h"
 #include "cli/proof_stores.h"
 #include "report/text_layout.h"
-#include "stages/run_journal.h"
+#include "stages/workers/run_journal.h"
 
 namespace planproof::cli {
 namespace {

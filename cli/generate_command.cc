@@ -9,8 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "frontend/models/generate.h"
-#include "frontend/models/schedule.h"
+#include "generator/generate.h"
+#include "generator/schedule.h"
 
 namespace planproof::cli {
 namespace {
@@ -19,9 +19,9 @@ struct GenerateArguments {
   std::string preset;
   std::string model;
   std::string output;
-  models::ModelSizes sizes;
-  models::Strategy strategy;
-  models::TrainingConfig training;
+  generator::ModelSizes sizes;
+  generator::Strategy strategy;
+  generator::TrainingConfig training;
 };
 
 int UsageError(const std::string& message) {
@@ -31,11 +31,11 @@ int UsageError(const std::string& message) {
 
 int RunGenerate(const GenerateArguments& arguments) {
   std::string name = arguments.model;
-  models::Strategy strategy = arguments.strategy;
+  generator::Strategy strategy = arguments.strategy;
   if (!arguments.preset.empty()) {
-    const models::Preset* chosen = nullptr;
+    const generator::Preset* chosen = nullptr;
     std::vector<std::string> known;
-    for (const models::Preset& preset : models::Presets()) {
+    for (const generator::Preset& preset : generator::Presets()) {
       known.push_back(preset.name);
       if (preset.name == arguments.preset) chosen = &preset;
     }
@@ -54,18 +54,18 @@ int RunGenerate(const GenerateArguments& arguments) {
     }
   }
   if (name.empty()) return UsageError("give --preset or --model");
-  absl::StatusOr<models::ModelConfig> model = models::NamedModel(name);
+  absl::StatusOr<generator::ModelConfig> model = generator::NamedModel(name);
   if (!model.ok()) return UsageError(std::string(model.status().message()));
-  model = models::Resized(*model, arguments.sizes);
+  model = generator::Resized(*model, arguments.sizes);
   if (!model.ok()) return UsageError(std::string(model.status().message()));
-  const absl::StatusOr<models::GeneratedPlans> plans =
-      models::Generate(*model, arguments.training, strategy);
+  const absl::StatusOr<generator::GeneratedPlans> plans =
+      generator::Generate(*model, arguments.training, strategy);
   if (!plans.ok()) return UsageError(std::string(plans.status().message()));
   std::error_code error;
   std::filesystem::create_directories(arguments.output, error);
   for (const auto& [file, path] :
        {std::pair{&plans->logical, "/logical.plan"}, {&plans->parallel, "/parallel.plan"}}) {
-    const absl::Status written = models::WriteBinary(*file, arguments.output + path);
+    const absl::Status written = generator::WriteBinary(*file, arguments.output + path);
     if (!written.ok()) return UsageError(std::string(written.message()));
   }
   std::printf("%s/logical.plan: %d operators before differentiation\n", arguments.output.c_str(),
@@ -86,16 +86,16 @@ void AddGenerateCommand(CLI::App& program, Action& action) {
       "generate",
       "Write the logical graph of a model and a parallel plan for it (docs/generator.md)");
   auto arguments = std::make_shared<GenerateArguments>();
-  models::Strategy& strategy = arguments->strategy;
+  generator::Strategy& strategy = arguments->strategy;
   command->add_option("--output", arguments->output, "Directory for logical.plan and parallel.plan")
       ->required();
   CLI::Option* preset =
       command->add_option("--preset", arguments->preset, "A published run: L1, L2, L3, D1, D2, D3");
   command
       ->add_option("--model", arguments->model,
-                   absl::StrCat("One of ", absl::StrJoin(models::ModelNames(), ", ")))
+                   absl::StrCat("One of ", absl::StrJoin(generator::ModelNames(), ", ")))
       ->excludes(preset);
-  models::ModelSizes& sizes = arguments->sizes;
+  generator::ModelSizes& sizes = arguments->sizes;
   for (auto& [option, value, what] :
        {std::tuple{"--layers", &sizes.layers, "Number of layers"},
         {"--hidden", &sizes.hidden, "Hidden size, which heads share"},
@@ -149,7 +149,7 @@ void AddGenerateCommand(CLI::App& program, Action& action) {
       ->add_option_function<std::string>(
           "--schedule",
           [arguments](const std::string& name) {
-            arguments->strategy.schedule = *models::ScheduleNamed(name);
+            arguments->strategy.schedule = *generator::ScheduleNamed(name);
           },
           "Order of microbatches that the plan states: gpipe, 1f1b or interleaved")
       ->check(CLI::IsMember({"gpipe", "1f1b", "interleaved"}));

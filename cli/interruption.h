@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "stages/process_pool.h"
+#include "stages/workers/process_pool.h"
 
 namespace planproof::cli {
 

@@ -9,9 +9,9 @@
 #include "cli/exit_codes.h"
 #include "cli/load_problem.h"
 #include "cli/readers.h"
-#include "frontend/mutation/deviation.h"
-#include "frontend/mutation/mutate.h"
-#include "frontend/mutation/plan_faults.h"
+#include "mutation/deviation.h"
+#include "mutation/mutate.h"
+#include "mutation/plan_faults.h"
 #include "report/text_layout.h"
 
 namespace planproof::cli {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/load_problem.h"
 #include "stages/engine_version.h"
-#include "stages/run_journal.h"
+#include "stages/workers/run_journal.h"
 
 namespace planproof::cli {
 namespace {

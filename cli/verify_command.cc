@@ -23,8 +23,8 @@
 #include "cluster/shared_executor.h"
 #include "report/json_report.h"
 #include "report/text_report.h"
-#include "stages/process_pool.h"
 #include "stages/verify.h"
+#include "stages/workers/process_pool.h"
 
 namespace planproof::cli {
 namespace {

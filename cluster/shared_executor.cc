@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "stages/worker_pool.h"
+#include "stages/workers/worker_pool.h"
 
 namespace planproof::cluster {
 namespace {

@@ -5,9 +5,9 @@
 // instead would mean sending the graphs around each of them, which are most of the plan.) Before a
 // process is given work, its fingerprint of all classes and of the program's version is compared.
 //
-// Each process has its own workers (stages/worker_pool.h), so that a claim that crashes or runs out
-// of time costs a worker. A process that is silent for too long is lost: its classes are given to
-// others.
+// Each process has its own workers (stages/workers/worker_pool.h), so that a claim that crashes or
+// runs out of time costs a worker. A process that is silent for too long is lost: its classes are
+// given to others.
 #ifndef PLANPROOF_CLUSTER_SHARED_EXECUTOR_H_
 #define PLANPROOF_CLUSTER_SHARED_EXECUTOR_H_
 
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "cluster/message_port.h"
-#include "stages/executor.h"
+#include "stages/workers/executor.h"
 
 namespace planproof::cluster {
 

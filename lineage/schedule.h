@@ -4,7 +4,7 @@
 // A phase is a part of a program's operators; a step runs the operators of one phase, in their
 // order in the graph, for one microbatch or (a phase that runs once) for all of them. Values do not
 // depend on any of this: every tensor of one microbatch is assigned once (docs/soundness.md). What
-// depends on it is whether the plan can run, which stages/schedule_check.h decides.
+// depends on it is whether the plan can run, which stages/schedule/schedule_check.h decides.
 #ifndef PLANPROOF_LINEAGE_SCHEDULE_H_
 #define PLANPROOF_LINEAGE_SCHEDULE_H_
 

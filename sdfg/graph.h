@@ -72,7 +72,7 @@ struct Operator {
   std::vector<std::pair<std::string, std::string>> attributes;  // for reports
   SourceLocation source;
   std::string label;  // id in the source file ("cell 123"), for reports
-  // What is known of memory. Values do not depend on it (stages/buffer_check.h).
+  // What is known of memory. Values do not depend on it (stages/schedule/buffer_check.h).
   struct Memory {
     int32_t overwrites = kNone;  // the input whose memory then holds the output ("inplace")
     bool view = false;           // outputs may lie in the memory of the inputs, unchanged

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "solver/z3_solver.h"
-#include "stages/process_pool.h"
+#include "stages/workers/process_pool.h"
 
 namespace planproof::stages {
 

@@ -8,7 +8,7 @@
 #include "stages/claim_table.h"
 #include "stages/relations.h"
 #include "stages/rounds.h"
-#include "stages/smt_claim.h"
+#include "stages/smt/claim.h"
 #include "stages/verify.h"
 
 namespace planproof::stages {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "stages/engine_version.h"
-#include "stages/outcome_bytes.h"
+#include "stages/workers/outcome_bytes.h"
 #include "verdict_cache/fingerprint.h"
 
 namespace planproof::stages {

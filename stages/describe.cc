@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "stages/advice.h"
+#include "stages/diagnosis/advice.h"
 
 namespace planproof::stages {
 

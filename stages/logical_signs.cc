@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "sdfg/symbolic_evaluator.h"
-#include "stages/byte_stream.h"
 #include "stages/premises.h"
+#include "stages/workers/byte_stream.h"
 
 namespace planproof::stages {
 

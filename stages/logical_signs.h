@@ -9,8 +9,8 @@
 
 #include <string>
 
-#include "stages/process_pool.h"
 #include "stages/relations.h"
+#include "stages/workers/process_pool.h"
 
 namespace planproof::stages {
 

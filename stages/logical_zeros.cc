@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "stages/claim_solver.h"
 #include "stages/claim_table.h"
-#include "stages/process_pool.h"
+#include "stages/workers/process_pool.h"
 
 namespace planproof::stages {
 namespace {

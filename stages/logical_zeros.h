@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "stages/claim.h"
-#include "stages/process_pool.h"
 #include "stages/relations.h"
+#include "stages/workers/process_pool.h"
 
 namespace planproof::stages {
 

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "stages/claim_solver.h"
-#include "stages/outcome_bytes.h"
+#include "stages/workers/outcome_bytes.h"
 
 namespace planproof::stages {
 

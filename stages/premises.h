@@ -7,8 +7,8 @@
 
 #include "stages/claim_outcomes.h"
 #include "stages/claim_table.h"
-#include "stages/process_pool.h"
 #include "stages/relations.h"
+#include "stages/workers/process_pool.h"
 
 namespace planproof::stages {
 

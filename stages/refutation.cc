@@ -10,10 +10,10 @@
 #include "shape_reduction/replay.h"
 #include "shape_reduction/witness.h"
 #include "stages/describe.h"
-#include "stages/diagnosis.h"
-#include "stages/explanation.h"
-#include "stages/process_pool.h"
-#include "stages/witness_bytes.h"
+#include "stages/diagnosis/diagnosis.h"
+#include "stages/diagnosis/explanation.h"
+#include "stages/workers/process_pool.h"
+#include "stages/workers/witness_bytes.h"
 
 namespace planproof::stages {
 

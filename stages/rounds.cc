@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "stages/claim_memory.h"
-#include "stages/executor.h"
 #include "stages/logical_zeros.h"
-#include "stages/outcome_bytes.h"
-#include "stages/run_journal.h"
+#include "stages/workers/executor.h"
+#include "stages/workers/outcome_bytes.h"
+#include "stages/workers/run_journal.h"
 
 namespace planproof::stages {
 

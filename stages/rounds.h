@@ -20,8 +20,8 @@
 #include "stages/claim_outcomes.h"
 #include "stages/claim_solver.h"
 #include "stages/claim_table.h"
-#include "stages/process_pool.h"
 #include "stages/verify.h"
+#include "stages/workers/process_pool.h"
 
 namespace planproof::stages {
 

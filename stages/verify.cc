@@ -8,15 +8,15 @@
 #include "stages/audit.h"
 #include "stages/claim_table.h"
 #include "stages/describe.h"
-#include "stages/executor.h"
-#include "stages/expected_schedule.h"
 #include "stages/logical_signs.h"
 #include "stages/premises.h"
-#include "stages/process_pool.h"
 #include "stages/refutation.h"
 #include "stages/rounds.h"
-#include "stages/schedule_check.h"
+#include "stages/schedule/expected_schedule.h"
+#include "stages/schedule/schedule_check.h"
 #include "stages/static_checks.h"
+#include "stages/workers/executor.h"
+#include "stages/workers/process_pool.h"
 
 namespace planproof::stages {
 

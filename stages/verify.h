@@ -47,7 +47,7 @@ struct VerifyOptions {
   bool accept_restrictions = false;
   // Look for relations to claim where a claim was not shown: of plans in which people claim them.
   bool advise_lineage = false;
-  // The order of microbatches that the plan claims to follow (stages/expected_schedule.h).
+  // The order of microbatches that the plan claims to follow (stages/schedule/expected_schedule.h).
   PipelineSchedule expect_schedule = PipelineSchedule::kAny;
   std::string dump_smt_directory;  // empty: none
   // Where proofs of claims are remembered between runs, asked in this order (claim_memory.h). Only

@@ -387,7 +387,7 @@ absl::Status PlanBuilder::Stuck() const {
 
 // Every participant of a group collective issues it, and lists those with the same operands in the
 // same order, so that the first of one program is the first of the others. The order in which they
-// run is checked with the schedule (stages/schedule_check.h).
+// run is checked with the schedule (stages/schedule/schedule_check.h).
 absl::Status PlanBuilder::CheckGroupCollectives() const {
   std::map<GroupCollective, std::map<int32_t, int>> issued;
   using Listed = std::map<int32_t, std::vector<std::string>>;

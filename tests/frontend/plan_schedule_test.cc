@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/mutation/mutate.h"
 #include "frontend/plan/raw_form.h"
 #include "frontend/plan/read_plan.h"
+#include "mutation/mutate.h"
 
 namespace planproof::plan {
 namespace {

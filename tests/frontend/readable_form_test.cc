@@ -10,8 +10,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "frontend/models/generate.h"
 #include "frontend/plan/raw_form.h"
+#include "generator/generate.h"
 #include "tests/frontend/plan_texts.h"
 
 namespace planproof::plan {
@@ -75,15 +75,15 @@ TEST(ReadableForm, IsItsOwnReadableForm) {
   }
 }
 
-models::GeneratedPlans Generated(const std::string& model, const models::Strategy& strategy) {
-  absl::StatusOr<models::GeneratedPlans> plans =
-      models::Generate(*models::NamedModel(model), {}, strategy);
+generator::GeneratedPlans Generated(const std::string& model, const generator::Strategy& strategy) {
+  absl::StatusOr<generator::GeneratedPlans> plans =
+      generator::Generate(*generator::NamedModel(model), {}, strategy);
   EXPECT_TRUE(plans.ok()) << plans.status();
   return *std::move(plans);
 }
 
 TEST(ReadableForm, GeneratedPlansReadBackToTheSameMessage) {
-  models::Strategy strategy;
+  generator::Strategy strategy;
   strategy.data_parallel = 2;
   strategy.tensor_parallel = 2;
   strategy.pipeline_parallel = 2;
@@ -92,15 +92,15 @@ TEST(ReadableForm, GeneratedPlansReadBackToTheSameMessage) {
   strategy.recompute = true;
   strategy.loss_scale = "1024";
   strategy.schedule = lineage::PipelineSchedule::k1F1B;
-  models::Strategy ring;
+  generator::Strategy ring;
   ring.context_parallel = 2;
   ring.ring = true;
   ring.zigzag = true;
   for (const auto& [model, how] : {std::pair{"llama-tiny", strategy},
                                    {"gpt-tiny", strategy},
                                    {"qwen-tiny", ring},
-                                   {"deepseek-tiny", models::Strategy()}}) {
-    const models::GeneratedPlans plans = Generated(model, how);
+                                   {"deepseek-tiny", generator::Strategy()}}) {
+    const generator::GeneratedPlans plans = Generated(model, how);
     for (const PlanFile& file : {plans.logical, plans.parallel}) {
       const absl::StatusOr<PlanFile> again = ParsePlanFile(Readable(file), "plan.json");
       ASSERT_TRUE(again.ok()) << model << again.status();
@@ -120,7 +120,7 @@ TEST(ReadableForm, GeneratedPlansReadBackToTheSameMessage) {
 }
 
 TEST(ReadableForm, HasOneOperatorPerLine) {
-  const models::GeneratedPlans plans = Generated("llama-tiny", models::Strategy());
+  const generator::GeneratedPlans plans = Generated("llama-tiny", generator::Strategy());
   std::istringstream lines(Readable(plans.parallel));
   int operators = 0;
   for (std::string line; std::getline(lines, line);) {

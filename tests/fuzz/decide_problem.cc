@@ -13,7 +13,7 @@
 #include "stages/claim_table.h"
 #include "stages/logical_signs.h"
 #include "stages/relations.h"
-#include "stages/schedule_check.h"
+#include "stages/schedule/schedule_check.h"
 #include "stages/static_checks.h"
 
 namespace planproof::fuzz {

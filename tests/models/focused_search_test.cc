@@ -7,14 +7,14 @@
 #include <set>
 #include <string>
 
-#include "frontend/models/generate.h"
-#include "frontend/mutation/deviation.h"
 #include "frontend/plan/read_plan.h"
+#include "generator/generate.h"
+#include "mutation/deviation.h"
 #include "shape_reduction/domain_floating.h"
 #include "shape_reduction/focused_evaluation.h"
 #include "shape_reduction/problem_evaluation.h"
 
-namespace planproof::models {
+namespace planproof::generator {
 namespace {
 
 using shape_reduction::Focus;
@@ -169,4 +169,4 @@ INSTANTIATE_TEST_SUITE_P(Models, EnclosureTest, testing::Values("llama-tiny", "d
                          });
 
 }  // namespace
-}  // namespace planproof::models
+}  // namespace planproof::generator

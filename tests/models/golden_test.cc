@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "frontend/models/generate.h"
 #include "frontend/plan/specification.h"
+#include "generator/generate.h"
 #include "nlohmann/json.hpp"
 #include "sdfg/dense_evaluator.h"
 #include "tests/models/numbers.h"
 
-namespace planproof::models {
+namespace planproof::generator {
 namespace {
 
 using sdfg::DenseTensor;
@@ -189,4 +189,4 @@ TEST(ModelsGoldenTest, DispatchedDeepSeekMatchesJax) {
 }
 
 }  // namespace
-}  // namespace planproof::models
+}  // namespace planproof::generator

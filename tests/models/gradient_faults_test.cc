@@ -5,11 +5,11 @@
 
 #include <string>
 
-#include "frontend/models/generate.h"
 #include "frontend/plan/read_plan.h"
+#include "generator/generate.h"
 #include "stages/verify.h"
 
-namespace planproof::models {
+namespace planproof::generator {
 namespace {
 
 GeneratedPlans Gpt(int64_t tp, int64_t pp, bool sequence_parallel) {
@@ -92,4 +92,4 @@ INSTANTIATE_TEST_SUITE_P(Parameters, PartOfTheSequenceTest,
                          });
 
 }  // namespace
-}  // namespace planproof::models
+}  // namespace planproof::generator

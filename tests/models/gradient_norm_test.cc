@@ -1,16 +1,16 @@
 // The global norm of the gradients: layers are alike in it, however many there are, and what is
 // left out or counted twice is refuted.
-#include "frontend/models/gradient_norm.h"
+#include "generator/gradient_norm.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "frontend/models/generate.h"
 #include "frontend/plan/read_plan.h"
+#include "generator/generate.h"
 #include "stages/verify.h"
 
-namespace planproof::models {
+namespace planproof::generator {
 namespace {
 
 GeneratedPlans Llama(int64_t layers) {
@@ -104,4 +104,4 @@ TEST(GradientNormTest, PairOfWhichOneCountsTwiceIsRefuted) {
 }
 
 }  // namespace
-}  // namespace planproof::models
+}  // namespace planproof::generator

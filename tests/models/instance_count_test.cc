@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "frontend/models/generate.h"
 #include "frontend/plan/read_plan.h"
+#include "generator/generate.h"
 #include "stages/verify.h"
 
-namespace planproof::models {
+namespace planproof::generator {
 namespace {
 
 // What the script prints: a number, or what went wrong.
@@ -78,4 +78,4 @@ INSTANTIATE_TEST_SUITE_P(Models, InstanceCountTest,
                          });
 
 }  // namespace
-}  // namespace planproof::models
+}  // namespace planproof::generator

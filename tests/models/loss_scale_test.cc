@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "frontend/models/generate.h"
 #include "frontend/plan/read_plan.h"
+#include "generator/generate.h"
 #include "sdfg/operator_library.h"
 #include "stages/verify.h"
 #include "tests/models/numbers.h"
 
-namespace planproof::models {
+namespace planproof::generator {
 namespace {
 
 GeneratedPlans Scaled(const std::string& model, const std::string& scale, int zero) {
@@ -115,4 +115,4 @@ TEST(LossScaleFaultsTest, ScalesThatAreNoPositiveNumbersAreErrors) {
 }
 
 }  // namespace
-}  // namespace planproof::models
+}  // namespace planproof::generator

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace planproof::models {
+namespace planproof::generator {
 namespace {
 
 using sdfg::DenseTensor;
@@ -177,4 +177,4 @@ absl::StatusOr<std::string> DifferenceInNumbers(const lineage::Problem& problem,
   return result->different;
 }
 
-}  // namespace planproof::models
+}  // namespace planproof::generator

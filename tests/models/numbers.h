@@ -10,7 +10,7 @@
 #include "lineage/lineage.h"
 #include "sdfg/dense_evaluator.h"
 
-namespace planproof::models {
+namespace planproof::generator {
 
 // The choice of experts from the paper: the `active` largest scores, after all but the best groups
 // are left out; a group counts by the sum of its two largest. `name` is
@@ -39,6 +39,6 @@ absl::StatusOr<Comparison> CompareInNumbers(const lineage::Problem& problem, uin
 // The same; gives what differs first, or nothing.
 absl::StatusOr<std::string> DifferenceInNumbers(const lineage::Problem& problem, uint64_t seed);
 
-}  // namespace planproof::models
+}  // namespace planproof::generator
 
 #endif  // PLANPROOF_TESTS_MODELS_NUMBERS_H_

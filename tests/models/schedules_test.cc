@@ -4,13 +4,13 @@
 
 #include <string>
 
-#include "frontend/models/generate.h"
-#include "frontend/models/schedule.h"
-#include "frontend/mutation/mutate.h"
 #include "frontend/plan/read_plan.h"
+#include "generator/generate.h"
+#include "generator/schedule.h"
+#include "mutation/mutate.h"
 #include "stages/verify.h"
 
-namespace planproof::models {
+namespace planproof::generator {
 namespace {
 
 using lineage::PipelineSchedule;
@@ -123,4 +123,4 @@ TEST(ScheduleTest, WhatDoesNotFitIsNamed) {
 }
 
 }  // namespace
-}  // namespace planproof::models
+}  // namespace planproof::generator

@@ -9,12 +9,12 @@
 #include <map>
 #include <string>
 
-#include "frontend/mutation/mutate.h"
+#include "mutation/mutate.h"
 #include "stages/verify.h"
 #include "tests/models/numbers.h"
 #include "tests/models/strategy_cases.h"
 
-namespace planproof::models {
+namespace planproof::generator {
 namespace {
 
 struct Options {
@@ -113,11 +113,11 @@ int Run(const Options& options) {
 }
 
 }  // namespace
-}  // namespace planproof::models
+}  // namespace planproof::generator
 
 int main(int argc, char** argv) {
   CLI::App app{"Generated plans of every strategy, and mutants of them"};
-  planproof::models::Options options;
+  planproof::generator::Options options;
   app.add_option("--only", options.only, "Cases whose name contains this");
   app.add_option("--mutants", options.mutants, "Mutants of each case")->capture_default_str();
   app.add_option("--first", options.first, "Seed of the first mutant")->capture_default_str();
@@ -126,5 +126,5 @@ int main(int argc, char** argv) {
   app.add_flag("--list", options.list, "Say what the mutants change, judge none");
   app.add_option("--csv", options.csv, "File for one row per mutant");
   CLI11_PARSE(app, argc, argv);
-  return planproof::models::Run(options);
+  return planproof::generator::Run(options);
 }

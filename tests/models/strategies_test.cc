@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "frontend/models/generate.h"
-#include "frontend/mutation/mutate.h"
 #include "frontend/plan/read_plan.h"
+#include "generator/generate.h"
+#include "mutation/mutate.h"
 #include "sdfg/operator_library.h"
 #include "stages/verify.h"
 #include "tests/models/numbers.h"
 #include "tests/models/strategy_cases.h"
 
-namespace planproof::models {
+namespace planproof::generator {
 namespace {
 
 constexpr int kMutants = 2;  // strategies_campaign tries more
@@ -118,4 +118,4 @@ TEST(PlanSizeTest, DegreesDoNotChangeTheNumberOfOperators) {
 }
 
 }  // namespace
-}  // namespace planproof::models
+}  // namespace planproof::generator

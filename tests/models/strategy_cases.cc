@@ -4,12 +4,12 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "frontend/models/generate.h"
 #include "frontend/plan/read_plan.h"
 #include "frontend/plan/status_macros.h"
+#include "generator/generate.h"
 #include "sdfg/operator_library.h"
 
-namespace planproof::models {
+namespace planproof::generator {
 namespace {
 
 struct Feature {
@@ -154,4 +154,4 @@ absl::StatusOr<lineage::Problem> ProblemOf(const StrategyCase& made) {
       sdfg::OperatorLibrary::BuiltIn());
 }
 
-}  // namespace planproof::models
+}  // namespace planproof::generator

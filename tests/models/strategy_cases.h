@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "frontend/models/strategy.h"
+#include "generator/strategy.h"
 #include "lineage/lineage.h"
 
-namespace planproof::models {
+namespace planproof::generator {
 
 struct StrategyCase {
   std::string name;
@@ -26,6 +26,6 @@ std::vector<StrategyCase> StrategyCases();
 // The generated plan, as a problem.
 absl::StatusOr<lineage::Problem> ProblemOf(const StrategyCase& made);
 
-}  // namespace planproof::models
+}  // namespace planproof::generator
 
 #endif  // PLANPROOF_TESTS_MODELS_STRATEGY_CASES_H_

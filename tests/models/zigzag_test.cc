@@ -1,12 +1,12 @@
 // Ring attention in zigzag order computes the blocks that a causal mask leaves visible, no others.
 #include <gtest/gtest.h>
 
-#include "frontend/models/generate.h"
 #include "frontend/plan/read_plan.h"
+#include "generator/generate.h"
 #include "sdfg/operator_library.h"
 #include "stages/verify.h"
 
-namespace planproof::models {
+namespace planproof::generator {
 namespace {
 
 class ZigzagRingTest : public testing::TestWithParam<const char*> {};
@@ -40,4 +40,4 @@ TEST_P(ZigzagRingTest, HiddenBlocksAreLeftOut) {
 INSTANTIATE_TEST_SUITE_P(Models, ZigzagRingTest, testing::Values("llama-tiny", "deepseek-tiny"));
 
 }  // namespace
-}  // namespace planproof::models
+}  // namespace planproof::generator

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "frontend/mutation/deviation.h"
+#include "mutation/deviation.h"
 #include "stages/verify.h"
 
 namespace planproof::random_tests {

@@ -8,36 +8,36 @@
 #include <set>
 #include <string>
 
-#include "frontend/models/generate.h"
 #include "frontend/plan/read_plan.h"
+#include "generator/generate.h"
 #include "tests/temporary_directory.h"
 
 namespace planproof::random_tests {
 namespace {
 
-std::vector<std::string> Write(const models::GeneratedPlans& plans, const std::string& name) {
+std::vector<std::string> Write(const generator::GeneratedPlans& plans, const std::string& name) {
   static const TemporaryDirectory own("deviations");
   const std::filesystem::path directory = std::filesystem::path(own.path()) / name;
   std::filesystem::create_directories(directory);
   std::vector<std::string> files = {directory / "logical.plan", directory / "parallel.plan"};
-  EXPECT_TRUE(models::WriteBinary(plans.logical, files[0]).ok());
-  EXPECT_TRUE(models::WriteBinary(plans.parallel, files[1]).ok());
+  EXPECT_TRUE(generator::WriteBinary(plans.logical, files[0]).ok());
+  EXPECT_TRUE(generator::WriteBinary(plans.parallel, files[1]).ok());
   return files;
 }
 
 // Files of a plan with 2 or more layers, in the test's own directory.
 std::vector<std::string> Written(const std::string& name, int64_t layers, int64_t tp,
                                  bool long_sequence = false) {
-  absl::StatusOr<models::ModelConfig> model = models::NamedModel(name);
+  absl::StatusOr<generator::ModelConfig> model = generator::NamedModel(name);
   EXPECT_TRUE(model.ok()) << model.status();
   model->layers = layers;
   if (long_sequence) model->sequence = model->heads * model->value_size;
-  models::Strategy strategy;
+  generator::Strategy strategy;
   strategy.data_parallel = 4;
   strategy.tensor_parallel = tp;
   strategy.pipeline_parallel = 2;
   strategy.microbatches = 4;
-  const auto plans = models::Generate(*model, models::TrainingConfig(), strategy);
+  const auto plans = generator::Generate(*model, generator::TrainingConfig(), strategy);
   EXPECT_TRUE(plans.ok()) << plans.status();
   return Write(*plans, name + (long_sequence ? "-long" : ""));
 }
@@ -74,11 +74,11 @@ TEST(DeviationsTest, SequenceAsLongAsADimensionOfAWeight) {
 // What deviates at one microbatch differs by less than enclosures are wide there, and is seen later
 // only, where other causes would fit as well: the exception before it is named.
 TEST(DeviationsTest, WhatOverlapsAtFirstIsNamed) {
-  for (const models::Preset& preset : models::Presets()) {
+  for (const generator::Preset& preset : generator::Presets()) {
     if (preset.name != "L3") continue;
-    const auto model = models::NamedModel(preset.model);
+    const auto model = generator::NamedModel(preset.model);
     ASSERT_TRUE(model.ok()) << model.status();
-    const auto plans = models::Generate(*model, models::TrainingConfig(), preset.strategy);
+    const auto plans = generator::Generate(*model, generator::TrainingConfig(), preset.strategy);
     ASSERT_TRUE(plans.ok()) << plans.status();
     const std::vector<std::string> files = Write(*plans, preset.name);
     DeviationTrials trials(files, files[1] + ".deviating");

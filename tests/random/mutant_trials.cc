@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "frontend/mutation/mutate.h"
+#include "mutation/mutate.h"
 #include "sdfg/index_function_check.h"
 #include "shape_reduction/witness.h"
 

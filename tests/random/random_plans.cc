@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "frontend/mutation/mutate.h"
+#include "mutation/mutate.h"
 #include "tests/random/plan_builder.h"
 
 namespace planproof::random_tests {

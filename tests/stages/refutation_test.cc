@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "sdfg/collectives.h"
-#include "stages/diagnosis.h"
+#include "stages/diagnosis/diagnosis.h"
 #include "stages/static_checks.h"
 #include "stages/verify.h"
 #include "tests/shape_reduction/small_problem.h"

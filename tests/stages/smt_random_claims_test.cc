@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "solver/z3_solver.h"
-#include "stages/smt_claim.h"
+#include "stages/smt/claim.h"
 
 namespace planproof::stages {
 namespace {

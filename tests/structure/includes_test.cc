@@ -25,6 +25,8 @@ const std::map<std::string, std::set<std::string>>& MayInclude() {
       {"verdict_cache", {}},
       {"stages", {"solver", "sdfg", "lineage", "shape_reduction", "verdict_cache"}},
       {"frontend", {"solver", "sdfg", "lineage"}},
+      {"generator", {"solver", "sdfg", "lineage", "frontend"}},
+      {"mutation", {"solver", "sdfg", "lineage", "frontend"}},
       {"runtime_check", {"solver", "sdfg", "lineage"}},
       {"cluster", {"solver", "sdfg", "lineage", "shape_reduction", "verdict_cache", "stages"}},
       {"report",
@@ -32,7 +34,7 @@ const std::map<std::string, std::set<std::string>>& MayInclude() {
         "runtime_check"}},
       {"cli",
        {"solver", "sdfg", "lineage", "shape_reduction", "verdict_cache", "stages", "frontend",
-        "runtime_check", "cluster", "report"}},
+        "generator", "mutation", "runtime_check", "cluster", "report"}},
   };
   return table;
 }

@@ -1,0 +1,512 @@
+#include "stages/diagnosis/diagnosis.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "shape_reduction/input_choice.h"
+#include "stages/describe.h"
+#include "stages/diagnosis/differing_attributes.h"
+#include "stages/diagnosis/experiments.h"
+
+namespace planproof::stages {
+
+using lineage::Lineage;
+using lineage::LineageKind;
+using sdfg::kNone;
+using sdfg::OperatorId;
+using sdfg::TensorId;
+
+namespace {
+
+constexpr size_t kMaxStageOperators = 8192;
+constexpr size_t kMaxOperatorsBefore = 512;
+constexpr int64_t kMaxInstances = 4096;
+constexpr int kSeeds = 6;
+constexpr int kEnoughSeen = 3;  // inputs on which a tensor deviates
+
+using Clock = shape_reduction::WorkClock;
+
+// The operators by which a tensor is made from tensors whose lineage is full, in their order.
+std::vector<OperatorId> StageOf(const sdfg::Graph& graph, const std::vector<Lineage>& lineage,
+                                TensorId tensor) {
+  std::set<OperatorId> stage;
+  std::vector<TensorId> work = {tensor};
+  while (!work.empty() && stage.size() < kMaxStageOperators) {
+    const TensorId t = work.back();
+    work.pop_back();
+    const OperatorId producer = graph.tensors[t].producer;
+    if (producer == kNone || (t != tensor && lineage[t].kind == LineageKind::kFull)) continue;
+    if (!stage.insert(producer).second) continue;
+    for (TensorId input : graph.operators[producer].inputs) work.push_back(input);
+  }
+  return {stage.begin(), stage.end()};
+}
+
+bool IsException(const sdfg::Graph& graph, OperatorId id) {
+  return graph.operators[id].name == kException;
+}
+
+// The operators before a stage without exceptions, back to the nearest ones: what they give may
+// overlap the model's where enclosures are wide, and first be seen to differ here.
+std::vector<OperatorId> SinceExceptions(const sdfg::Graph& graph,
+                                        const std::vector<OperatorId>& stage, TensorId tensor) {
+  const auto exception = [&](OperatorId id) { return IsException(graph, id); };
+  if (std::any_of(stage.begin(), stage.end(), exception)) return {};
+  std::set<OperatorId> before;
+  std::vector<TensorId> level = {tensor};
+  bool found = false;
+  while (!found && !level.empty() && before.size() < kMaxOperatorsBefore) {
+    std::vector<TensorId> next;
+    for (const TensorId t : level) {
+      const OperatorId producer = graph.tensors[t].producer;
+      if (producer == kNone || !before.insert(producer).second) continue;
+      found |= exception(producer);
+      const auto& inputs = graph.operators[producer].inputs;
+      next.insert(next.end(), inputs.begin(), inputs.end());
+    }
+    level = std::move(next);
+  }
+  if (!found) return {};
+  return {before.begin(), before.end()};
+}
+
+class Diagnosis {
+ public:
+  Diagnosis(const lineage::Problem& problem, const shape_reduction::Witness& witness,
+            shape_reduction::Replay& replay)
+      : problem_(problem),
+        graph_(problem.parallel),
+        replay_(replay),
+        lineage_(problem.lineage),
+        root_(problem.required[witness.required].parallel) {
+    lineage_.resize(graph_.tensors.size());
+    lineage_[root_] = problem.required[witness.required].lineage;
+  }
+
+  std::vector<Fault> Faults(size_t most);
+  // False if the tensor is right on these inputs.
+  bool Causes(TensorId tensor, std::vector<Experiments::Cause>* causes);
+  // The instances that are wrong on the inputs of the last run, too: on some inputs the values of
+  // two ranks are equal by chance.
+  void AddInstances(Fault* fault);
+
+ private:
+  enum class State : uint8_t { kUnknown, kHolds, kDeviates, kTainted };
+  void Classify();
+  bool IsRounding(const sdfg::Operator& op, TensorId output);
+  std::string Example(const Values& claimed, const Values& actual, TensorId tensor,
+                      const std::vector<int64_t>& index) const;
+  void FillInstances(TensorId tensor, Fault* fault);
+  bool VariesTo(const sdfg::Tensor& tensor, sdfg::Device device) const;
+
+  const lineage::Problem& problem_;
+  const sdfg::Graph& graph_;
+  shape_reduction::Replay& replay_;
+  std::vector<Lineage> lineage_;
+  TensorId root_;
+  std::vector<State> state_;
+  std::vector<TensorId> first_;  // deviate while nothing they are made from does
+};
+
+// A tensor that is zero up to the rounding of what it is made from, on both sides: such as the
+// gradient of a bias that shifts all of a softmax's operands alike.
+bool Diagnosis::IsRounding(const sdfg::Operator& op, TensorId output) {
+  constexpr double kRounding = 1e-13;
+  double operands = 0;
+  for (TensorId input : op.inputs) operands = std::max(operands, Largest(replay_.Parallel(input)));
+  const Values claimed = replay_.Claimed(graph_.tensors[output].shape, lineage_[output]);
+  return std::max(Largest(replay_.Parallel(output)), Largest(claimed)) < kRounding * operands;
+}
+
+void Diagnosis::Classify() {
+  state_.assign(graph_.tensors.size(), State::kUnknown);
+  std::vector<TensorId> candidates;
+  for (const sdfg::Operator& op : graph_.operators) {
+    const bool tainted = std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) {
+      return state_[t] == State::kDeviates || state_[t] == State::kTainted;
+    });
+    for (TensorId id : op.outputs) {
+      if (id == kNone || replay_.Parallel(id) == nullptr) continue;
+      state_[id] = tainted ? State::kTainted : State::kHolds;
+      if (lineage_[id].kind != LineageKind::kFull) continue;
+      if (replay_.Claimed(graph_.tensors[id].shape, lineage_[id]) == nullptr) continue;
+      if (replay_.Holds(id, lineage_[id], Agree) || IsRounding(op, id)) {
+        state_[id] = State::kHolds;
+      } else {
+        state_[id] = State::kDeviates;
+        if (!tainted) candidates.push_back(id);
+      }
+    }
+  }
+  // Only what reaches the refuted output through values that are wrong.
+  std::vector<bool> reached(graph_.tensors.size(), false);
+  reached[root_] = true;
+  for (size_t o = graph_.operators.size(); o-- > 0;) {
+    const sdfg::Operator& op = graph_.operators[o];
+    if (!std::any_of(op.outputs.begin(), op.outputs.end(),
+                     [&](TensorId t) { return t != kNone && reached[t]; })) {
+      continue;
+    }
+    for (TensorId t : op.inputs) {
+      reached[t] = reached[t] || state_[t] == State::kDeviates || state_[t] == State::kTainted;
+    }
+  }
+  // Replicas of a wrong tensor are wrong alike, also where another output rests on them.
+  std::set<TensorId> logical;
+  for (TensorId id : candidates) {
+    if (reached[id]) logical.insert(lineage_[id].logical);
+  }
+  for (TensorId id : candidates) {
+    if (logical.count(lineage_[id].logical) > 0) first_.push_back(id);
+  }
+}
+
+// "x[3] on tp=0 is 1.5, the model's is 2", with as many digits as tell them apart.
+std::string Diagnosis::Example(const Values& claimed, const Values& actual, TensorId id,
+                               const std::vector<int64_t>& index) const {
+  std::string is, model;
+  for (const int digits : {6, 17}) {
+    is = replay_.Text(actual, index, digits);
+    model = replay_.Text(claimed, index, digits);
+    if (is != model) break;
+  }
+  return absl::StrCat(DescribeElement(graph_, id, index), " is ", is, ", the model's is ", model);
+}
+
+// Whether the device is one at another coordinate of an axis over which the tensor varies.
+bool Diagnosis::VariesTo(const sdfg::Tensor& tensor, sdfg::Device device) const {
+  for (sdfg::AxisId axis : tensor.axes) {
+    const int64_t stride = axis < static_cast<sdfg::AxisId>(graph_.axis_device_stride.size())
+                               ? graph_.axis_device_stride[axis]
+                               : 0;
+    const int64_t away = device - tensor.device;
+    if (stride > 0 && away > 0 && away / stride % graph_.axes[axis].extent != 0) return true;
+  }
+  return false;
+}
+
+// Adds the devices and microbatches at which the tensor deviates.
+void Diagnosis::FillInstances(TensorId id, Fault* fault) {
+  const sdfg::Tensor& tensor = graph_.tensors[id];
+  const Values claimed = replay_.Claimed(tensor.shape, lineage_[id]);
+  const Values& actual = replay_.Parallel(id);
+  double largest = 0;
+  ForEachPair(claimed, actual, [&](const auto&, double x, double y) {
+    if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
+    if (std::isfinite(y)) largest = std::max(largest, std::fabs(y));
+    return true;
+  });
+  double worst = 0;
+  std::vector<std::set<int64_t>> wrong(tensor.axes.size());
+  ForEachPair(claimed, actual, [&](const std::vector<int64_t>& index, double x, double y) {
+    const double size = std::fabs(x - y);
+    const bool same = replay_.enclosed() ? !replay_.Apart(claimed, actual, index)
+                                         : x == y || size <= 1e-8 * largest;
+    if (same) return true;
+    for (size_t a = 0; a < tensor.axes.size(); ++a) wrong[a].insert(index[a]);
+    if (!replay_.enclosed() && std::isnan(y) && std::isfinite(x) && fault->tensors[0] == id &&
+        fault->example.empty()) {
+      fault->example =
+          absl::StrCat(DescribeElement(graph_, id, index), " has no value, the model's is ", x);
+    }
+    if (size > worst || (replay_.enclosed() && fault->example.empty())) {
+      worst = std::max(worst, size);
+      if (fault->tensors[0] == id) fault->example = Example(claimed, actual, id, index);
+    }
+    return true;
+  });
+  std::vector<int64_t> devices;
+  if (tensor.device >= 0) devices.push_back(tensor.device);
+  if (tensor.producer != kNone && !graph_.operators[tensor.producer].lifted) {
+    // What a collective along an axis makes is on all its participants.
+    for (sdfg::Device device : graph_.operators[tensor.producer].devices) {
+      if (device != tensor.device && !VariesTo(tensor, device)) devices.push_back(device);
+    }
+  }
+  for (size_t a = 0; a < tensor.axes.size(); ++a) {
+    // A block that is wrong stands for all of its coordinates.
+    std::set<int64_t> all;
+    for (int64_t c = 0; c < std::min(tensor.shape[a], kMaxInstances); ++c) {
+      for (int64_t w : wrong[a]) {
+        if (claimed->dims[a]->BlockOf(c) == claimed->dims[a]->BlockOf(w) &&
+            actual->dims[a]->BlockOf(c) == actual->dims[a]->BlockOf(w)) {
+          all.insert(c);
+        }
+      }
+    }
+    const sdfg::AxisId axis = tensor.axes[a];
+    const int64_t stride = axis < static_cast<sdfg::AxisId>(graph_.axis_device_stride.size())
+                               ? graph_.axis_device_stride[axis]
+                               : 0;
+    if (stride != 0 && !devices.empty()) {
+      std::vector<int64_t> shifted;
+      for (int64_t c : all) {
+        for (int64_t device : devices) {
+          if (shifted.size() < static_cast<size_t>(kMaxInstances))
+            shifted.push_back(device + c * stride);
+        }
+      }
+      devices = std::move(shifted);
+    }
+    if (graph_.axes[axis].name.find("microbatch") != std::string::npos) {
+      fault->at_microbatches.insert(all.begin(), all.end());
+      fault->of_microbatches = tensor.shape[a];
+    }
+  }
+  for (int64_t device : devices) fault->devices.push_back(static_cast<int>(device));
+}
+
+std::vector<Fault> Diagnosis::Faults(size_t most) {
+  Classify();
+  std::vector<Fault> faults;
+  for (TensorId id : first_) {
+    const TensorId logical = lineage_[id].logical;
+    auto same = std::find_if(faults.begin(), faults.end(),
+                             [&](const Fault& f) { return f.logical == logical; });
+    if (same == faults.end()) {
+      if (faults.size() == most) continue;
+      faults.emplace_back();
+      same = faults.end() - 1;
+      same->logical = logical;
+    }
+    same->tensors.push_back(id);
+    same->lineages.push_back(lineage_[id]);
+  }
+  for (Fault& fault : faults) {
+    for (TensorId id : fault.tensors) {
+      std::vector<OperatorId> stage = StageOf(graph_, lineage_, id);
+      for (size_t o = stage.size(); o-- > 0;) {
+        if (std::find(fault.operators.begin(), fault.operators.end(), stage[o]) ==
+            fault.operators.end()) {
+          fault.operators.push_back(stage[o]);
+        }
+      }
+      FillInstances(id, &fault);
+    }
+    std::sort(fault.devices.begin(), fault.devices.end());
+    fault.devices.erase(std::unique(fault.devices.begin(), fault.devices.end()),
+                        fault.devices.end());
+  }
+  return faults;
+}
+
+void Diagnosis::AddInstances(Fault* fault) {
+  Fault other = *fault;
+  other.devices.clear();
+  for (const TensorId id : fault->tensors) {
+    const bool known = replay_.Parallel(id) != nullptr &&
+                       replay_.Claimed(graph_.tensors[id].shape, lineage_[id]) != nullptr;
+    if (known && !replay_.Holds(id, lineage_[id], Agree)) FillInstances(id, &other);
+  }
+  std::set<int> devices(fault->devices.begin(), fault->devices.end());
+  devices.insert(other.devices.begin(), other.devices.end());
+  fault->devices.assign(devices.begin(), devices.end());
+  fault->at_microbatches.insert(other.at_microbatches.begin(), other.at_microbatches.end());
+}
+
+bool Diagnosis::Causes(TensorId tensor, std::vector<Experiments::Cause>* causes) {
+  std::vector<OperatorId> stage = StageOf(graph_, lineage_, tensor);
+  const std::vector<OperatorId> before =
+      replay_.enclosed() ? SinceExceptions(graph_, stage, tensor) : std::vector<OperatorId>{};
+  Experiments experiments(problem_, replay_, {tensor, lineage_[tensor], std::move(stage)});
+  if (!experiments.usable() || replay_.Same(experiments.actual(), experiments.claimed(), Agree)) {
+    return false;
+  }
+  if (!before.empty()) {
+    *causes = Experiments(problem_, replay_, {tensor, lineage_[tensor], before}).RunExceptions();
+  }
+  if (causes->empty()) *causes = experiments.Run();
+  return true;
+}
+
+// The ranks and microbatches of an exception, if that is what is wrong.
+void NarrowTo(const sdfg::Graph& graph, const sdfg::Operator& op, Fault* fault) {
+  const sdfg::Tensor& tensor = graph.tensors[op.outputs[0]];
+  std::vector<int> devices = {tensor.device};
+  std::set<size_t> named;
+  for (const auto& [key, text] : op.attributes) {
+    if (key != "at") continue;
+    for (absl::string_view part : absl::StrSplit(text, ", ")) {  // "tp=0|3"
+      const std::pair<absl::string_view, absl::string_view> axis = absl::StrSplit(part, '=');
+      if (axis.first == "microbatch") {
+        fault->microbatches = absl::StrReplaceAll(axis.second, {{"|", ", "}});
+        continue;
+      }
+      for (size_t a = 0; a < graph.axis_device_stride.size(); ++a) {
+        if (graph.axes[a].name != axis.first) continue;
+        named.insert(a);
+        std::vector<int> next;
+        for (absl::string_view value : absl::StrSplit(axis.second, '|')) {
+          int coordinate = 0;
+          if (!absl::SimpleAtoi(value, &coordinate)) return;
+          for (int device : devices) {
+            next.push_back(device + coordinate * static_cast<int>(graph.axis_device_stride[a]));
+          }
+        }
+        devices = std::move(next);
+      }
+    }
+  }
+  // At every coordinate of the axes that it does not name.
+  for (const sdfg::AxisId axis : tensor.axes) {
+    const int64_t stride = graph.axis_device_stride[axis];
+    if (stride == 0 || named.count(static_cast<size_t>(axis)) != 0) continue;
+    std::vector<int> next;
+    for (int64_t c = 0; c < std::min(graph.axes[axis].extent, kMaxInstances); ++c) {
+      for (const int device : devices) next.push_back(device + static_cast<int>(c * stride));
+    }
+    if (next.size() <= static_cast<size_t>(kMaxInstances)) devices = std::move(next);
+  }
+  std::sort(devices.begin(), devices.end());
+  fault->devices = std::move(devices);
+}
+
+}  // namespace
+
+Fault SuspectExceptions(const lineage::Problem& problem, TensorId tensor) {
+  Fault suspect;
+  std::set<int> devices;
+  for (OperatorId id : StageOf(problem.parallel, problem.lineage, tensor)) {
+    const sdfg::Operator& op = problem.parallel.operators[id];
+    if (!IsException(problem.parallel, id)) continue;
+    suspect.operators.push_back(id);
+    NarrowTo(problem.parallel, op, &suspect);
+    devices.insert(suspect.devices.begin(), suspect.devices.end());
+  }
+  suspect.devices.assign(devices.begin(), devices.end());
+  if (suspect.operators.size() != 1) suspect.microbatches.clear();
+  return suspect;
+}
+
+std::vector<TensorId> SuspectOperands(const lineage::Problem& problem, TensorId tensor) {
+  std::set<TensorId> logical;
+  for (OperatorId id : SuspectExceptions(problem, tensor).operators) {
+    for (TensorId output : problem.parallel.operators[id].outputs) {
+      for (OperatorId before : StageOf(problem.parallel, problem.lineage, output)) {
+        for (TensorId input : problem.parallel.operators[before].inputs) {
+          const Lineage& lineage = problem.lineage[input];
+          if (lineage.kind == LineageKind::kFull) logical.insert(lineage.logical);
+        }
+      }
+    }
+  }
+  return {logical.begin(), logical.end()};
+}
+
+std::vector<Fault> Diagnose(const lineage::Problem& problem,
+                            const shape_reduction::Witness& witness, size_t most, double seconds) {
+  std::optional<shape_reduction::Replay> made;
+  if (witness.evaluation != nullptr) {
+    made.emplace(problem, witness.evaluation);
+  } else {
+    made.emplace(problem);
+  }
+  shape_reduction::Replay& replay = *made;
+  // Everything, also what nothing reads: it may have been forgotten.
+  if (!replay.Run(witness.seed, {}, seconds).ok() &&
+      !replay.Run(witness.seed, {problem.required[witness.required].parallel}, seconds).ok()) {
+    return {};
+  }
+  Diagnosis diagnosis(problem, witness, replay);
+  std::vector<Fault> faults = diagnosis.Faults(most);
+  // What fits by chance does not fit other inputs: only what fits most of them is
+  // named.
+  std::vector<std::vector<Experiments::Cause>> causes(faults.size());
+  std::vector<std::map<std::string, int>> fits(faults.size());
+  std::vector<int> deviates(faults.size(), 0);
+  const Clock::time_point start = Clock::now();
+  const auto experiment = [&] {
+    for (size_t f = 0; f < faults.size(); ++f) {
+      std::vector<Experiments::Cause> found;
+      if (!diagnosis.Causes(faults[f].tensors[0], &found)) continue;
+      ++deviates[f];
+      diagnosis.AddInstances(&faults[f]);
+      for (Experiments::Cause& cause : found) {
+        if (++fits[f][cause.text] == 1) causes[f].push_back(std::move(cause));
+      }
+    }
+  };
+  // Tame inputs, under which rounding stays far from the differences.
+  uint64_t seed = witness.seed;
+  for (int k = 0; k < (replay.enclosed() ? 1 : kSeeds); ++seed) {
+    if (std::chrono::duration<double>(Clock::now() - start).count() > seconds) break;
+    const shape_reduction::ChoiceOptions choice = shape_reduction::OptionsOfSeed(seed);
+    if (!replay.enclosed() && (choice.literals || choice.wild)) continue;
+    if (!replay.Run(seed, {}, seconds).ok()) break;
+    ++k;
+    experiment();
+  }
+  // Where few of them tell the two apart, the witness and others of its kind.
+  const auto seen = [&] {
+    return deviates.empty() ? kEnoughSeen : *std::max_element(deviates.begin(), deviates.end());
+  };
+  constexpr uint64_t kKinds = 4;  // OptionsOfSeed
+  for (uint64_t k = 0; k <= kSeeds && seen() < kEnoughSeen; ++k) {
+    const bool late = std::chrono::duration<double>(Clock::now() - start).count() > seconds;
+    if ((late && k > 0) || (replay.enclosed() && seen() > 0)) break;
+    if (!replay.Run(witness.seed + kKinds * k, {}, seconds).ok()) break;
+    experiment();
+    if (replay.enclosed()) break;
+  }
+  for (size_t f = 0; f < faults.size(); ++f) {
+    // On some inputs a tensor is noise about zero, where nothing fits.
+    int best = 0;
+    for (const auto& [text, count] : fits[f]) best = std::max(best, count);
+    const auto ratios = std::count_if(causes[f].begin(), causes[f].end(),
+                                      [](const Experiments::Cause& c) { return c.of_one_number; });
+    std::erase_if(causes[f], [&](const Experiments::Cause& c) {
+      return fits[f][c.text] < best || 3 * best < 2 * deviates[f] ||
+             (c.of_one_number && ratios > 1);  // another factor on other inputs: it is none
+    });
+    std::set<std::string> named;
+    std::erase_if(causes[f], [&](const Experiments::Cause& c) {
+      return !c.about.empty() && !named.insert(c.about).second;
+    });
+    // Of those that change more at once only one, and only where nothing simpler fits.
+    int least = std::numeric_limits<int>::max();
+    for (const Experiments::Cause& c : causes[f]) least = std::min(least, c.changes);
+    std::erase_if(causes[f], [&](const Experiments::Cause& c) { return c.changes > least; });
+    if (least > 0 && causes[f].size() > 1) causes[f].resize(1);
+    Fault& fault = faults[f];
+    const bool all = static_cast<int64_t>(fault.at_microbatches.size()) == fault.of_microbatches;
+    fault.microbatches = all ? "all" : absl::StrJoin(fault.at_microbatches, ", ");
+    OperatorId suspect = kNone;
+    for (size_t c = 0; c < causes[f].size() && c < 2; ++c) {
+      absl::StrAppend(&fault.cause, c == 0 ? "" : "; ", causes[f][c].text);
+      if (suspect == kNone) suspect = causes[f][c].op;
+    }
+    for (const Experiments::Cause& cause : causes[f]) {
+      if (cause.op == kNone || !IsException(problem.parallel, cause.op)) continue;
+      NarrowTo(problem.parallel, problem.parallel.operators[cause.op], &fault);
+    }
+    if (fault.cause.empty())
+      fault.cause = AttributesThatDiffer(problem, fault.logical, fault.operators);
+    if (suspect != kNone &&
+        std::count(fault.operators.begin(), fault.operators.end(), suspect) == 0) {
+      fault.operators.push_back(suspect);
+    }
+    const auto at = std::find(fault.operators.begin(), fault.operators.end(), suspect);
+    if (at != fault.operators.end()) std::rotate(fault.operators.begin(), at, at + 1);
+    for (OperatorId op : fault.operators) {
+      for (const auto& [name, value] : problem.parallel.operators[op].attributes) {
+        if (name == "ranks" &&
+            std::find(fault.group.begin(), fault.group.end(), value) == fault.group.end()) {
+          fault.group.push_back(value);
+        }
+      }
+    }
+  }
+  return faults;
+}
+
+}  // namespace planproof::stages

@@ -1,0 +1,416 @@
+#include "stages/diagnosis/experiments.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace planproof::stages {
+
+using sdfg::kNone;
+using sdfg::OperatorId;
+using sdfg::TensorId;
+
+namespace {
+
+constexpr double kTolerance = 1e-8;
+constexpr size_t kMaxPoints = 20000;
+constexpr size_t kMaxCandidates = 64;
+
+double At(const shape_reduction::BlockTensor<double>& tensor, int64_t offset) {
+  return tensor.int_valued ? static_cast<double>(tensor.ints[offset]) : tensor.values[offset];
+}
+
+}  // namespace
+
+double ValueAt(const Values& tensor, const std::vector<int64_t>& index) {
+  return At(*tensor, tensor->Offset(index));
+}
+
+void ForEachPair(const Values& left, const Values& right,
+                 const std::function<bool(const std::vector<int64_t>&, double, double)>& visit) {
+  const size_t rank = left->dims.size();
+  if (right->dims.size() != rank) return;
+  std::vector<std::vector<int64_t>> points(rank);
+  std::vector<int64_t> index(rank);
+  for (size_t d = 0; d < rank; ++d) {
+    if (left->dims[d]->extent() != right->dims[d]->extent()) return;
+    points[d] = left->dims[d]->Refine(*right->dims[d]).Representatives();
+    if (points[d].empty()) return;
+    index[d] = points[d][0];
+  }
+  std::vector<size_t> at(rank, 0);
+  while (true) {
+    if (!visit(index, ValueAt(left, index), ValueAt(right, index))) return;
+    size_t d = rank;
+    while (d > 0 && ++at[d - 1] == points[d - 1].size()) {
+      --d;
+      at[d] = 0;
+      index[d] = points[d][0];
+    }
+    if (d == 0) return;
+    index[d - 1] = points[d - 1][at[d - 1]];
+  }
+}
+
+double Largest(const Values& tensor) {
+  double largest = 0;
+  for (int64_t i = 0; tensor != nullptr && i < tensor->Blocks(); ++i) {
+    const double size = std::fabs(At(*tensor, i));
+    if (std::isfinite(size)) largest = std::max(largest, size);
+  }
+  return largest;
+}
+
+bool AgreeNumbers(const std::vector<double>& left, const std::vector<double>& right) {
+  if (left.size() != right.size()) return false;
+  double largest = 0;
+  for (const std::vector<double>* side : {&left, &right}) {
+    for (double x : *side) {
+      if (std::isfinite(x)) largest = std::max(largest, std::fabs(x));
+    }
+  }
+  for (size_t i = 0; i < left.size(); ++i) {
+    if (left[i] == right[i]) continue;  // infinite masks, too
+    if (std::isnan(left[i]) && std::isnan(right[i])) continue;
+    // A comparison with NaN is false.
+    if (!(std::fabs(left[i] - right[i]) <= kTolerance * largest)) return false;
+  }
+  return true;
+}
+
+bool Agree(const Values& left, const Values& right) {
+  if (left == nullptr || right == nullptr) return false;
+  if (left == right) return true;
+  std::vector<double> a, b;
+  ForEachPair(left, right, [&](const std::vector<int64_t>&, double x, double y) {
+    a.push_back(x);
+    b.push_back(y);
+    return a.size() < kMaxPoints;
+  });
+  return !a.empty() && AgreeNumbers(a, b);
+}
+
+Experiments::Experiments(const lineage::Problem& problem, shape_reduction::Replay& replay,
+                         Subject subject)
+    : problem_(problem), graph_(problem.parallel), replay_(replay), subject_(std::move(subject)) {
+  actual_ = replay.Parallel(subject_.tensor);
+  claimed_ = replay.Claimed(graph_.tensors[subject_.tensor].shape, subject_.lineage);
+  if (!usable()) return;
+  ForEachPair(claimed_, actual_, [&](const std::vector<int64_t>& index, double l, double p) {
+    if (replay.enclosed() && (std::isnan(l) || std::isnan(p))) return true;
+    points_.push_back(index);
+    claimed_at_.push_back(l);
+    actual_at_.push_back(p);
+    return points_.size() < kMaxPoints;
+  });
+}
+
+std::string Experiments::Place(TensorId tensor) const {
+  const sdfg::Tensor& t = graph_.tensors[tensor];
+  return t.device >= 0 ? absl::StrCat(t.name, " on device ", t.device) : t.name;
+}
+
+std::string Experiments::Name(OperatorId id) const {
+  const sdfg::Operator& op = graph_.operators[id];
+  return op.label.empty() ? op.name : absl::StrCat(op.name, " (", op.label, ")");
+}
+
+Values Experiments::RunStage(const Changes& changes) {
+  std::map<TensorId, Values> made;
+  for (const auto& [tensor, change] : changes.tensors) {
+    const OperatorId producer = graph_.tensors[tensor].producer;
+    if (std::binary_search(subject_.operators.begin(), subject_.operators.end(), producer)) {
+      continue;
+    }
+    const Values& usual = replay_.Parallel(tensor);
+    if (usual == nullptr || (made[tensor] = change(usual)) == nullptr) return nullptr;
+  }
+  for (OperatorId id : subject_.operators) {
+    const auto other = changes.operators.find(id);
+    const sdfg::Operator& run =
+        other != changes.operators.end() ? other->second : graph_.operators[id];
+    bool touched = other != changes.operators.end();
+    std::vector<Values> inputs;
+    for (size_t k = 0; k < run.inputs.size(); ++k) {
+      const auto given = changes.operands.find({id, static_cast<int>(k)});
+      const auto found = made.find(run.inputs[k]);
+      touched |= given != changes.operands.end() || found != made.end();
+      inputs.push_back(given != changes.operands.end() ? given->second
+                       : found != made.end()           ? found->second
+                                                       : replay_.Parallel(run.inputs[k]));
+    }
+    for (size_t k = 0; k < run.outputs.size(); ++k) {
+      const TensorId output = run.outputs[k];
+      if (output == kNone || replay_.Parallel(output) == nullptr) continue;
+      const auto change = changes.tensors.find(output);
+      if (!touched && change == changes.tensors.end()) continue;
+      Values value =
+          touched ? replay_.Apply(run, static_cast<int>(k), inputs) : replay_.Parallel(output);
+      if (value != nullptr && change != changes.tensors.end()) value = change->second(value);
+      if (value == nullptr) return nullptr;
+      made[output] = std::move(value);
+    }
+  }
+  const auto found = made.find(subject_.tensor);
+  return found == made.end() ? nullptr : found->second;
+}
+
+Values Experiments::With(OperatorId changed, const sdfg::Operator& op) {
+  return RunStage({.operators = {{changed, op}}});
+}
+
+Values Experiments::WithOperand(OperatorId changed, int operand, const Values& value) {
+  return RunStage({.operands = {{{changed, operand}, value}}});
+}
+
+namespace {
+
+// Positions of real literals in which two functions of one structure differ.
+std::vector<size_t> DifferentLiterals(const sdfg::IndexFunction& a, const sdfg::IndexFunction& b) {
+  std::vector<size_t> different;
+  if (a.nodes.size() != b.nodes.size() || a.inputs.size() != b.inputs.size()) return different;
+  for (size_t i = 0; i < a.nodes.size(); ++i) {
+    const sdfg::Node &x = a.nodes[i], &y = b.nodes[i];
+    if (x.op != y.op || x.args != y.args || x.input != y.input) return {};
+    if (!(x.real == y.real)) different.push_back(i);
+  }
+  return different;
+}
+
+// A mean's 1/count, in its backward operator, too: the constants differ because the operands have
+// different numbers of elements, or the functions add up different numbers of them.
+bool Counts(const sdfg::IndexFunction& a, const sdfg::IndexFunction& b, size_t node) {
+  const auto counts = [](const sdfg::IndexFunction& function) {
+    std::vector<double> counts = {1};
+    for (const sdfg::Node& n : function.nodes) {
+      if (n.op == sdfg::Op::kSum) counts[0] *= static_cast<double>(function.vars[n.var].extent);
+    }
+    for (const sdfg::FunctionInput& input : function.inputs) {
+      counts.push_back(1);
+      for (int64_t extent : input.shape) counts.back() *= static_cast<double>(extent);
+    }
+    return counts;
+  };
+  const std::vector<double> here = counts(a), there = counts(b);
+  for (size_t k = 0; k < here.size(); ++k) {
+    if (here[k] == there[k]) continue;
+    const double x = a.nodes[node].real.ToDouble() * here[k];
+    const double y = b.nodes[node].real.ToDouble() * there[k];
+    if (std::fabs(x - 1) < kTolerance && std::fabs(y - 1) < kTolerance) return true;
+  }
+  return false;
+}
+
+std::string Short(const solver::Rational& value) {
+  const std::string exact = value.ToString();
+  return exact.size() <= 12 ? exact : absl::StrCat(value.ToDouble());
+}
+
+}  // namespace
+
+// A literal of an operator is not the model's.
+void Experiments::TryConstants() {
+  for (OperatorId id : subject_.operators) {
+    const sdfg::Operator& op = graph_.operators[id];
+    size_t tried = 0;
+    std::set<const sdfg::IndexFunction*> seen = {op.function.get()};
+    for (const sdfg::Graph* other : {&problem_.logical, &graph_}) {
+      for (const sdfg::Operator& model : other->operators) {
+        if (model.name != op.name || tried >= kMaxCandidates) continue;
+        if (!seen.insert(model.function.get()).second) continue;
+        for (size_t node : DifferentLiterals(*op.function, *model.function)) {
+          if (Counts(*op.function, *model.function, node)) continue;
+          ++tried;
+          sdfg::IndexFunction function = *op.function;
+          function.nodes[node].real = model.function->nodes[node].real;
+          sdfg::Operator changed = op;
+          changed.function = std::make_shared<const sdfg::IndexFunction>(std::move(function));
+          if (!Agree(With(id, changed), claimed_)) continue;
+          Found(
+              absl::StrCat("a constant of ", Name(id), " is ", Short(op.function->nodes[node].real),
+                           ", in the model it is ", Short(model.function->nodes[node].real)),
+              id);
+          return;
+        }
+      }
+    }
+  }
+}
+
+// Operands exchanged, or another tensor in place of one.
+void Experiments::TryOperands() {
+  std::vector<int> consumers(graph_.tensors.size(), 0);
+  for (const sdfg::Operator& op : graph_.operators) {
+    for (TensorId input : op.inputs) ++consumers[input];
+  }
+  std::set<TensorId> required;
+  for (const auto& r : problem_.required) required.insert(r.parallel);
+  for (OperatorId id : subject_.operators) {
+    const sdfg::Operator& op = graph_.operators[id];
+    for (size_t i = 0; i < op.inputs.size() && i < 8; ++i) {
+      for (size_t j = i + 1; j < op.inputs.size() && j < 8; ++j) {
+        if (op.inputs[i] == op.inputs[j]) continue;
+        const sdfg::Tensor &x = graph_.tensors[op.inputs[i]], &y = graph_.tensors[op.inputs[j]];
+        if (x.shape != y.shape || x.axes != y.axes || sdfg::IsInteger(x.dtype) ||
+            sdfg::IsInteger(y.dtype)) {
+          continue;
+        }
+        sdfg::Operator changed = op;
+        std::swap(changed.inputs[i], changed.inputs[j]);
+        if (!Agree(With(id, changed), claimed_)) continue;
+        Found(absl::StrCat("operands ", graph_.tensors[op.inputs[i]].name, " and ",
+                           graph_.tensors[op.inputs[j]].name, " of ", Name(id), " are exchanged"),
+              id);
+        return;
+      }
+    }
+    // A tensor that nothing reads is one that was forgotten.
+    size_t tried = 0;
+    for (size_t t = 0; t < graph_.tensors.size() && tried < kMaxCandidates; ++t) {
+      const TensorId candidate = static_cast<TensorId>(t);
+      const sdfg::Tensor& tensor = graph_.tensors[t];
+      if (consumers[t] > 0 || required.count(candidate) > 0 || tensor.producer == kNone) continue;
+      for (size_t k = 0; k < op.inputs.size() && k < 8; ++k) {
+        const sdfg::Tensor& old = graph_.tensors[op.inputs[k]];
+        if (old.shape != tensor.shape || old.axes != tensor.axes || old.device != tensor.device ||
+            sdfg::IsInteger(old.dtype) || sdfg::IsInteger(tensor.dtype)) {
+          continue;
+        }
+        ++tried;
+        const Values& value = replay_.Parallel(candidate);
+        if (value == nullptr || !Agree(WithOperand(id, static_cast<int>(k), value), claimed_)) {
+          continue;
+        }
+        Found(absl::StrCat(Name(id), " reads ", old.name, " in place of ", tensor.name,
+                           ", which nothing reads"),
+              id);
+        return;
+      }
+    }
+  }
+}
+
+namespace {
+
+// Without the program in front: "stage1:y" is "y".
+std::string LocalName(const std::string& name) { return name.substr(name.rfind(':') + 1); }
+
+}  // namespace
+
+// Whether the claim is this sum of `count` terms or their average.
+std::optional<CollectiveKind> Experiments::MissingReduction(const std::vector<double>& sum,
+                                                            int64_t count) const {
+  if (AgreeNumbers(sum, claimed_at_)) return CollectiveKind::kSum;
+  const std::vector<double> none(sum.size(), 0);
+  const bool average =
+      AgreeNumbers(Combine(none, 1 / static_cast<double>(count), sum), claimed_at_);
+  return average ? std::optional(CollectiveKind::kAverage) : std::nullopt;
+}
+
+// What several replicas hold adds up to the logical value: they are terms.
+void Experiments::TryReplicaSums() {
+  const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
+  std::vector<int> devices;
+  std::vector<double> sum(points_.size(), 0);
+  for (size_t t = 0; t < problem_.lineage.size() && devices.size() < kMaxCandidates; ++t) {
+    const lineage::Lineage& l = problem_.lineage[t];
+    const sdfg::Tensor& tensor = graph_.tensors[t];
+    const Values& value = replay_.Parallel(static_cast<TensorId>(t));
+    if (l.logical != subject_.lineage.logical || value == nullptr ||
+        LocalName(tensor.name) != LocalName(self.name) || tensor.shape != self.shape ||
+        tensor.axes != self.axes || !Agree(replay_.Claimed(self.shape, l), claimed_)) {
+      continue;
+    }
+    devices.push_back(tensor.device);
+    for (size_t i = 0; i < points_.size(); ++i) sum[i] += ValueAt(value, points_[i]);
+  }
+  if (devices.size() < 2) return;
+  const auto missing = MissingReduction(sum, static_cast<int64_t>(devices.size()));
+  if (!missing) return;
+  std::sort(devices.begin(), devices.end());
+  Found(absl::StrCat(ReductionName(*missing), " over ranks ", absl::StrJoin(devices, ", "),
+                     " missing"));
+}
+
+// What the ranks of an axis hold, or of several, adds up to the logical value, or on average is it.
+void Experiments::TryAxisSums() {
+  constexpr int64_t kMostTerms = 1024;
+  constexpr size_t kMostAxes = 4;
+  const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
+  const size_t subsets = size_t{1} << std::min(self.axes.size(), kMostAxes);
+  for (size_t most = 1; most <= kMostAxes; ++most) {
+    bool found = false;
+    for (size_t mask = 1; mask < subsets; ++mask) {
+      std::vector<size_t> along;
+      std::vector<std::string> names;
+      int64_t count = 1;
+      for (size_t a = 0; a < self.axes.size() && a < kMostAxes; ++a) {
+        if ((mask >> a & 1) == 0) continue;
+        along.push_back(a);
+        names.push_back(graph_.axes[self.axes[a]].name);
+        count = std::min(count * self.shape[a], kMostTerms + 1);
+      }
+      if (along.size() != most || count < 2 || count > kMostTerms) continue;
+      std::vector<double> total(points_.size(), 0);
+      for (size_t i = 0; i < points_.size(); ++i) {
+        std::vector<int64_t> index = points_[i];
+        for (int64_t n = 0; n < count; ++n) {
+          int64_t rest = n;
+          for (const size_t a : along) {
+            index[a] = rest % self.shape[a];
+            rest /= self.shape[a];
+          }
+          total[i] += ValueAt(actual_, index);
+        }
+      }
+      const auto missing = MissingReduction(total, count);
+      if (!missing) continue;
+      FoundMissing(*missing, names);
+      found = true;
+    }
+    if (found) return;
+  }
+}
+
+bool Experiments::TermsAlong(TensorId tensor, size_t axis,
+                             std::vector<std::vector<double>>* terms) {
+  const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
+  const sdfg::Tensor& t = graph_.tensors[tensor];
+  const Values& value = replay_.Parallel(tensor);
+  std::vector<int64_t> from(t.axes.size(), -1);  // coordinate of the subject, or -1
+  int64_t combinations = 1;
+  for (size_t a = 0; a < t.axes.size(); ++a) {
+    const auto at = std::find(self.axes.begin(), self.axes.end(), t.axes[a]);
+    if (at != self.axes.end())
+      from[a] = at - self.axes.begin();
+    else if (a != axis)
+      combinations *= t.shape[a];
+  }
+  const int64_t extent = t.shape[axis];
+  if (combinations * extent * static_cast<int64_t>(points_.size()) > 2000000) return false;
+  terms->assign(extent, std::vector<double>(points_.size(), 0));
+  std::vector<int64_t> index(t.shape.size(), 0);
+  for (size_t i = 0; i < points_.size(); ++i) {
+    for (size_t a = 0; a < t.axes.size(); ++a) index[a] = from[a] >= 0 ? points_[i][from[a]] : 0;
+    std::copy(points_[i].begin() + self.axes.size(), points_[i].end(),
+              index.begin() + t.axes.size());
+    for (int64_t n = 0; n < combinations; ++n) {
+      int64_t rest = n;
+      for (size_t a = 0; a < t.axes.size(); ++a) {
+        if (from[a] >= 0 || a == axis) continue;
+        index[a] = rest % t.shape[a];
+        rest /= t.shape[a];
+      }
+      for (index[axis] = 0; index[axis] < extent; ++index[axis]) {
+        (*terms)[index[axis]][i] += ValueAt(value, index);
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace planproof::stages

@@ -1,0 +1,204 @@
+// Experiments about terms: what is added is missing, counts too much or too little, or comes from
+// the wrong place.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "stages/diagnosis/experiments.h"
+
+namespace planproof::stages {
+
+using sdfg::kNone;
+using sdfg::OperatorId;
+using sdfg::TensorId;
+
+namespace {
+
+constexpr size_t kMostCandidates = 64;
+constexpr size_t kMostOperands = 8;
+constexpr int64_t kMostOfFraction = 8;  // of the smaller of its numbers
+constexpr int kMostSteps = 3;           // from what is read to what should be read
+
+Values Times(double factor, const Values& value) {
+  auto product = std::make_shared<shape_reduction::BlockTensor<double>>(*value);
+  for (double& x : product->values) x = factor == 0 ? 0 : factor * x;
+  return product;
+}
+
+double LargestOf(const std::vector<double>& values) {
+  double largest = 0;
+  for (double x : values) largest = std::max(largest, std::fabs(x));
+  return largest;
+}
+
+// x + y of whole tensors, or null.
+std::shared_ptr<const sdfg::IndexFunction> Sum(const sdfg::Tensor& tensor) {
+  sdfg::IndexFunctionBuilder builder("add");
+  const int x = builder.AddInput("x", tensor.shape, tensor.dtype);
+  const int y = builder.AddInput("y", tensor.shape, tensor.dtype);
+  const int sum = builder.AddOutput("sum", tensor.shape, tensor.dtype);
+  std::vector<sdfg::ExprId> at;
+  for (const sdfg::VarId var : std::vector<sdfg::VarId>(builder.OutputDims(sum))) {
+    at.push_back(builder.Index(var));
+  }
+  builder.SetBody(sum,
+                  builder.Binary(sdfg::Op::kAdd, builder.Element(x, at), builder.Element(y, at)));
+  sdfg::IndexFunction function;
+  if (!builder.Finish(&function).ok()) return nullptr;
+  return std::make_shared<const sdfg::IndexFunction>(std::move(function));
+}
+
+}  // namespace
+
+std::string Experiments::Term(TensorId tensor) const {
+  const sdfg::Tensor& t = graph_.tensors[tensor];
+  const bool others = std::any_of(graph_.tensors.begin(), graph_.tensors.end(), [&](const auto& o) {
+    return o.device != t.device && o.name == t.name;
+  });
+  return others ? Place(tensor) : t.name;
+}
+
+// An operand adds something to the result, and a multiple of that would be right.
+void Experiments::TryContributions() {
+  for (size_t o = subject_.operators.size(); o-- > 0;) {
+    const OperatorId id = subject_.operators[o];
+    const sdfg::Operator& op = graph_.operators[id];
+    for (size_t k = 0; k < std::min(op.inputs.size(), kMostOperands); ++k) {
+      const Values& value = replay_.Parallel(op.inputs[k]);
+      if (Late() || value == nullptr || value->int_valued) continue;
+      const Values without = WithOperand(id, static_cast<int>(k), Times(0, value));
+      if (without == nullptr) continue;
+      std::vector<double> rest;
+      for (const auto& index : points_) rest.push_back(ValueAt(without, index));
+      const std::vector<double> is = Combine(actual_at_, -1, rest);
+      const std::vector<double> wanted = Combine(claimed_at_, -1, rest);
+      const double size = LargestOf(is), all = LargestOf(actual_at_);
+      // Without it nothing is left: a factor of the whole; or it adds nothing.
+      if (!(size > 1e-6 * all) || !(LargestOf(rest) > 1e-6 * all)) continue;
+      const size_t most =
+          std::max_element(is.begin(), is.end(),
+                           [](double a, double b) { return std::fabs(a) < std::fabs(b); }) -
+          is.begin();
+      const double ratio = wanted[most] / is[most];
+      const std::set<double> different(is.begin(), is.end());
+      const bool gone = std::fabs(ratio) < 1e-7;
+      const auto [above, below] =
+          gone ? std::pair<int64_t, int64_t>{0, 1} : SimpleFraction(ratio, 64);
+      const bool simple = std::min(std::abs(above), below) <= kMostOfFraction;
+      if ((above == 0 && !gone) || above == below || different.size() < 2 || !simple) continue;
+      const double factor = static_cast<double>(above) / static_cast<double>(below);
+      if (!AgreeNumbers(Combine(rest, factor, is), claimed_at_)) continue;
+      // What is added is halved with the operand; a maximum, or an exponent, is not.
+      const Values halved = WithOperand(id, static_cast<int>(k), Times(0.5, value));
+      if (halved == nullptr) continue;
+      std::vector<double> with_half;
+      for (const auto& index : points_) with_half.push_back(ValueAt(halved, index));
+      if (!AgreeNumbers(Combine(rest, 0.5, is), with_half)) continue;
+      const std::string name = Term(op.inputs[k]);
+      const std::string sizes = above == 1 ? SizesThatAre(below) : "";
+      if (gone) {
+        Found(absl::StrCat("contribution of ", name, " counted once too often"), id);
+      } else if (above == -1 && below == 1) {
+        Found(absl::StrCat(name, " counts with the wrong sign"), id);
+      } else if (!sizes.empty()) {
+        Found(absl::StrCat(name, " is added ", below, " times", sizes), id);
+      } else {
+        const std::string part = above == 1    ? absl::StrCat(below)
+                                 : above > 0   ? absl::StrCat(below, "/", above)
+                                 : above == -1 ? absl::StrCat(-below)
+                                               : absl::StrCat(-below, "/", -above);
+        const bool more = below >= std::abs(above);
+        Found(absl::StrCat(name, " counts ", part, more ? " times" : " of", " what it must"), id);
+      }
+      return;
+    }
+  }
+}
+
+// A tensor that nothing reads, added, makes the result right.
+void Experiments::TryForgottenTerms() {
+  std::vector<bool> read(graph_.tensors.size(), false);
+  for (const sdfg::Operator& op : graph_.operators) {
+    for (const TensorId input : op.inputs) read[input] = true;
+  }
+  for (const auto& required : problem_.required) read[required.parallel] = true;
+  size_t tried = 0;
+  for (size_t t = 0; t < graph_.tensors.size(); ++t) {
+    const TensorId term = static_cast<TensorId>(t);
+    const sdfg::Tensor& tensor = graph_.tensors[t];
+    const Values& value = replay_.Parallel(term);
+    if (read[t] || tensor.producer == kNone || value == nullptr || value->int_valued) continue;
+    for (size_t o = subject_.operators.size(); o-- > 0;) {
+      for (const TensorId to : graph_.operators[subject_.operators[o]].outputs) {
+        if (to == kNone || to == term || graph_.tensors[to].shape != tensor.shape ||
+            graph_.tensors[to].axes != tensor.axes || graph_.tensors[to].device != tensor.device) {
+          continue;
+        }
+        if (++tried > kMostCandidates || Late()) return;
+        sdfg::Operator add;
+        add.function = Sum(tensor);
+        add.lifted = false;
+        add.inputs = {to, term};
+        add.outputs = {to};
+        if (add.function == nullptr) continue;
+        const Values sum = RunStage({.tensors = {{to, [&](const Values& is) {
+                                                    return replay_.Apply(add, 0, {is, value});
+                                                  }}}});
+        if (!Agree(sum, claimed_)) continue;
+        Found(absl::StrCat(tensor.name, ", which nothing reads, is not added",
+                           to == subject_.tensor ? "" : " to ",
+                           to == subject_.tensor ? "" : graph_.tensors[to].name),
+              graph_.tensors[to].producer);
+        return;
+      }
+    }
+  }
+}
+
+// An operand is read from before something was done to it: such as a gradient before it is
+// averaged.
+void Experiments::TryLaterOperands() {
+  std::multimap<TensorId, TensorId> makes;  // of operators of one operand
+  for (const sdfg::Operator& op : graph_.operators) {
+    if (op.inputs.size() == 1 && op.outputs.size() == 1 && op.outputs[0] != kNone) {
+      makes.emplace(op.inputs[0], op.outputs[0]);
+    }
+  }
+  for (const OperatorId id : subject_.operators) {
+    const sdfg::Operator& op = graph_.operators[id];
+    for (size_t k = 0; k < std::min(op.inputs.size(), kMostOperands); ++k) {
+      const sdfg::Tensor& old = graph_.tensors[op.inputs[k]];
+      if (sdfg::IsInteger(old.dtype)) continue;
+      std::vector<TensorId> level = {op.inputs[k]};
+      for (int step = 0; step < kMostSteps && !level.empty(); ++step) {
+        std::vector<TensorId> next;
+        for (const TensorId from : level) {
+          const auto [first, last] = makes.equal_range(from);
+          for (auto made = first; made != last; ++made) {
+            if (graph_.tensors[made->second].producer != id) next.push_back(made->second);
+          }
+        }
+        for (const TensorId later : next) {
+          const sdfg::Tensor& tensor = graph_.tensors[later];
+          if (Late() || tensor.local_rank() != old.local_rank() ||
+              !std::equal(tensor.shape.end() - tensor.local_rank(), tensor.shape.end(),
+                          old.shape.end() - old.local_rank())) {
+            continue;
+          }
+          sdfg::Operator changed = op;
+          changed.inputs[k] = later;
+          if (!Agree(With(id, changed), claimed_)) continue;
+          Found(absl::StrCat(Name(id), " reads ", old.name, " from before ", Name(tensor.producer)),
+                id);
+          return;
+        }
+        level = std::move(next);
+      }
+    }
+  }
+}
+
+}  // namespace planproof::stages

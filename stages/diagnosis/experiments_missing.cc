@@ -1,0 +1,137 @@
+// Experiments about collectives that are missing, or run over too few axes.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "stages/diagnosis/experiments.h"
+
+namespace planproof::stages {
+
+using sdfg::AxisId;
+using sdfg::kNone;
+using sdfg::TensorId;
+
+namespace {
+
+constexpr size_t kMostCandidates = 24;      // tensors after which a collective may be missing
+constexpr size_t kMostPairCandidates = 10;  // of which pairs are tried
+
+}  // namespace
+
+bool Experiments::RightReduced(const std::vector<TensorId>& tensors,
+                               const std::vector<AxisId>& axes, CollectiveKind kind) {
+  Changes changes;
+  for (const TensorId id : tensors) {
+    const sdfg::Tensor& tensor = graph_.tensors[id];
+    std::vector<sdfg::Operator> reductions;
+    for (const AxisId axis : axes) {
+      const size_t dim =
+          std::find(tensor.axes.begin(), tensor.axes.end(), axis) - tensor.axes.begin();
+      if (dim == tensor.axes.size()) return false;
+      sdfg::Operator op;
+      op.function = Reduction(tensor, dim, kind);
+      op.lifted = false;
+      op.inputs = {id};
+      op.outputs = {id};
+      if (op.function == nullptr) return false;
+      reductions.push_back(std::move(op));
+    }
+    changes.tensors[id] = [this, reductions](Values value) {
+      for (const sdfg::Operator& op : reductions) {
+        if (value != nullptr) value = replay_.Apply(op, 0, {value});
+      }
+      return value;
+    };
+  }
+  return Agree(RunStage(changes), claimed_);
+}
+
+// The same collectives over further axes.
+bool Experiments::TryWiderGroups(const std::vector<CollectiveUnit>& units) {
+  std::vector<TensorId> tensors;
+  for (const CollectiveUnit& unit : units) {
+    tensors.push_back(graph_.operators[unit.members.back().op].outputs[0]);
+  }
+  const sdfg::Tensor& first = graph_.tensors[tensors[0]];
+  const CollectiveKind kind = units[0].members[0].form.kind;
+  if (!IsReduction(kind) || units[0].members[0].form.axis == kNone) return false;
+  for (const std::vector<AxisId>& axes : AxisSubsets(first.axes)) {
+    if (!RightReduced(tensors, axes, kind)) continue;
+    std::vector<std::string> names;
+    for (const AxisId axis : axes) names.push_back(graph_.axes[axis].name);
+    const std::string is = AxesOf(units[0]);
+    Found(absl::StrCat(Names(units), units.size() > 1 ? " run over " : " runs over ", is, ": over ",
+                       is, ", ", absl::StrJoin(names, ", "), " would be right"),
+          units[0].members[0].op, static_cast<int>(units.size()));
+    return true;
+  }
+  return false;
+}
+
+// The reduction is missing after the subject; if that is made by one over other axes, that is too
+// narrow.
+void Experiments::FoundMissing(CollectiveKind reduction, const std::vector<std::string>& axes) {
+  const std::string missing = absl::StrJoin(axes, ", ");
+  for (const CollectiveUnit& unit : CollectiveUnits()) {
+    const Collective& last = unit.members.back();
+    if (last.op != graph_.tensors[subject_.tensor].producer || last.form.kind != reduction ||
+        last.form.axis == kNone) {
+      continue;
+    }
+    const std::string is = AxesOf(unit);
+    Found(absl::StrCat(Name(last.op), " runs over ", is, ": over ", is, ", ", missing,
+                       " would be right"),
+          last.op);
+    return;
+  }
+  Found(absl::StrCat(ReductionName(reduction), " over ", missing, " missing"));
+}
+
+// A collective is missing somewhere in the stage, or runs over too few axes.
+void Experiments::TryInsertions() {
+  const std::vector<CollectiveUnit> units = CollectiveUnits();
+  bool wider = false;
+  for (const CollectiveUnit& unit : units) wider |= !Late() && TryWiderGroups({unit});
+  for (const std::vector<CollectiveUnit>& group : Alike(units)) {
+    wider |= !Late() && TryWiderGroups(group);
+  }
+  if (wider) return;
+  std::vector<TensorId> candidates;
+  for (size_t o = subject_.operators.size(); o-- > 0;) {
+    for (const TensorId output : graph_.operators[subject_.operators[o]].outputs) {
+      if (output == kNone || output == subject_.tensor || candidates.size() >= kMostCandidates) {
+        continue;
+      }
+      const sdfg::Tensor& tensor = graph_.tensors[output];
+      if (tensor.axes.empty() || sdfg::IsInteger(tensor.dtype)) continue;
+      candidates.push_back(output);
+    }
+  }
+  for (const TensorId tensor : candidates) TryMissingAfter({tensor});
+  if (candidates.size() > kMostPairCandidates) return;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    for (size_t j = i + 1; j < candidates.size(); ++j) {
+      TryMissingAfter({candidates[i], candidates[j]});
+    }
+  }
+}
+
+// The same reduction is missing after all of these.
+void Experiments::TryMissingAfter(const std::vector<TensorId>& tensors) {
+  for (const std::vector<AxisId>& axes : AxisSubsets(graph_.tensors[tensors[0]].axes)) {
+    for (const CollectiveKind kind : {CollectiveKind::kSum, CollectiveKind::kAverage}) {
+      if (Late() || !RightReduced(tensors, axes, kind)) continue;
+      std::vector<std::string> names, after;
+      for (const AxisId axis : axes) names.push_back(graph_.axes[axis].name);
+      for (const TensorId tensor : tensors) {
+        after.insert(after.begin(), Name(graph_.tensors[tensor].producer));
+      }
+      Found(absl::StrCat(ReductionName(kind), " over ", absl::StrJoin(names, ", "),
+                         " missing after ", absl::StrJoin(after, ", ")),
+            graph_.tensors[tensors[0]].producer, static_cast<int>(tensors.size()));
+      return;
+    }
+  }
+}
+
+}  // namespace planproof::stages

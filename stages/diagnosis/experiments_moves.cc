@@ -1,0 +1,326 @@
+// Experiments about terms that are missing and about elements that lie elsewhere.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "sdfg/collectives.h"
+#include "stages/diagnosis/experiments.h"
+
+namespace planproof::stages {
+
+using sdfg::OperatorId;
+using sdfg::TensorId;
+
+namespace {
+
+constexpr int64_t kMaxShifts = 64;
+constexpr size_t kLargeStage = 64;  // operators
+
+bool AllZero(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double x) { return x == 0; });
+}
+
+}  // namespace
+
+std::vector<double> Combine(const std::vector<double>& left, double factor,
+                            const std::vector<double>& right) {
+  std::vector<double> result(left.size());
+  for (size_t i = 0; i < left.size(); ++i) result[i] = left[i] + factor * right[i];
+  return result;
+}
+
+// The difference is one of the terms that the stage adds up.
+void Experiments::TryTerms() {
+  const std::vector<double> missing = Combine(claimed_at_, -1, actual_at_);
+  const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
+  const size_t local = self.shape.size() - self.axes.size();
+  std::set<TensorId> seen;
+  for (size_t o = subject_.operators.size(); o-- > 0;) {
+    const OperatorId id = subject_.operators[o];
+    const sdfg::Operator& op = graph_.operators[id];
+    for (TensorId input : op.inputs) {
+      const sdfg::Tensor& tensor = graph_.tensors[input];
+      if (replay_.Parallel(input) == nullptr || !seen.insert(input).second) continue;
+      if (tensor.shape.size() - tensor.axes.size() != local) continue;
+      if (!std::equal(tensor.shape.begin() + tensor.axes.size(), tensor.shape.end(),
+                      self.shape.begin() + self.axes.size())) {
+        continue;
+      }
+      if (tensor.shape == self.shape && tensor.axes == self.axes) {
+        std::vector<double> term;
+        for (const auto& index : points_) term.push_back(ValueAt(replay_.Parallel(input), index));
+        if (AllZero(term)) continue;
+        if (AgreeNumbers(missing, term)) {
+          Found("contribution of " + Term(input) + " missing", id);
+        } else if (AgreeNumbers(Combine(missing, 1, term), std::vector<double>(term.size(), 0)) ||
+                   AgreeNumbers(Combine(actual_at_, -1, term), claimed_at_)) {
+          Found("contribution of " + Term(input) + " counted once too often", id);
+        }
+        continue;
+      }
+      for (size_t a = 0; a < tensor.axes.size(); ++a) {
+        const std::string& axis = graph_.axes[tensor.axes[a]].name;
+        const bool shared =
+            std::find(self.axes.begin(), self.axes.end(), tensor.axes[a]) != self.axes.end();
+        std::vector<std::vector<double>> terms;
+        if (shared || tensor.shape[a] < 2 || !TermsAlong(input, a, &terms)) continue;
+        std::vector<double> total(points_.size(), 0);
+        for (const auto& term : terms) total = Combine(total, 1, term);
+        for (size_t c = 0; c < terms.size(); ++c) {
+          if (AllZero(terms[c])) continue;
+          const std::string which = absl::StrCat(axis, " ", c, " (", tensor.name, ")");
+          if (AgreeNumbers(missing, terms[c])) {
+            Found("contribution of " + which + " missing", id);
+          } else if (AgreeNumbers(Combine(actual_at_, -1, terms[c]), claimed_at_)) {
+            Found("contribution of " + which + " counted once too often", id);
+          } else if (AgreeNumbers(actual_at_, terms[c]) && AgreeNumbers(total, claimed_at_)) {
+            Found(
+                absl::StrCat("sum over ", axis, " missing: only the term of ", which, " is there"),
+                id);
+          }
+        }
+      }
+    }
+  }
+}
+
+// Single ranks do otherwise, and what the others do would be right there too.
+void Experiments::TryExceptions() {
+  for (OperatorId id : subject_.operators) {
+    const sdfg::Operator& op = graph_.operators[id];
+    if (op.name != kException || op.inputs.size() != 2) continue;
+    const sdfg::Tensor& usual = graph_.tensors[op.inputs[1]];
+    absl::StatusOr<sdfg::IndexFunction> copy = sdfg::Copy(
+        {usual.shape.begin() + static_cast<int64_t>(usual.axes.size()), usual.shape.end()},
+        usual.dtype);
+    if (!copy.ok()) continue;
+    sdfg::Operator regular = op;
+    regular.function = std::make_shared<const sdfg::IndexFunction>(*std::move(copy));
+    regular.lifted = true;
+    regular.inputs = {op.inputs[1]};
+    if (!replay_.Same(With(id, regular), claimed_, Agree)) continue;
+    std::string where;
+    for (const auto& [key, value] : op.attributes) {
+      if (key == "at") where = value;
+    }
+    Found(absl::StrCat("what runs at ", where, " in place of ", op.label, "; without it ",
+                       graph_.tensors[subject_.tensor].name, " is right"),
+          id);
+  }
+}
+
+// The elements are those of another shard.
+void Experiments::TryShards() {
+  const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
+  for (size_t t = 0; t < problem_.lineage.size(); ++t) {
+    const lineage::Lineage& l = problem_.lineage[t];
+    const sdfg::Tensor& tensor = graph_.tensors[t];
+    if (l.kind != lineage::LineageKind::kFull || l.logical != subject_.lineage.logical ||
+        tensor.shape != self.shape || tensor.axes != self.axes || tensor.device == self.device) {
+      continue;
+    }
+    const Values other = replay_.Claimed(self.shape, l);
+    if (other == nullptr || Agree(other, claimed_) || !Agree(other, actual_)) continue;
+    const Values& there = replay_.Parallel(static_cast<TensorId>(t));
+    const bool exchanged = there != nullptr && Agree(there, claimed_);
+    Found(exchanged
+              ? absl::StrCat("shards of ranks ", std::min(self.device, tensor.device), " and ",
+                             std::max(self.device, tensor.device), " are swapped")
+              : absl::StrCat("device ", self.device, " holds the shard of device ", tensor.device));
+    break;
+  }
+  // Along an axis: the shard at coordinate c is the one of coordinate moved[c].
+  for (size_t a = 0; a < self.axes.size(); ++a) {
+    const int64_t extent = self.shape[a];
+    if (extent < 2 || extent > kMaxShifts) continue;
+    std::vector<int64_t> moved(extent, -1);
+    bool all = true;
+    for (int64_t c = 0; all && c < extent; ++c) {
+      for (int64_t k = 0; k < extent && moved[c] < 0; ++k) {
+        const int64_t from = k == 0 ? c : k <= c ? k - 1 : k;
+        std::vector<double> here, there;
+        for (std::vector<int64_t> index : points_) {
+          index[a] = c;
+          here.push_back(ValueAt(actual_, index));
+          index[a] = from;
+          there.push_back(ValueAt(claimed_, index));
+        }
+        if (AgreeNumbers(here, there)) moved[c] = from;
+      }
+      all = moved[c] >= 0;
+    }
+    if (!all) continue;
+    std::vector<std::string> parts;
+    for (int64_t c = 0; c < extent && parts.size() < 4; ++c) {
+      if (moved[c] == c) continue;
+      if (moved[moved[c]] == c) {
+        if (moved[c] > c)
+          parts.push_back(absl::StrCat("shards ", c, " and ", moved[c], " swapped"));
+      } else {
+        parts.push_back(absl::StrCat("shard ", c, " is shard ", moved[c]));
+      }
+    }
+    if (!parts.empty()) {
+      Found(
+          absl::StrCat("along ", graph_.axes[self.axes[a]].name, ": ", absl::StrJoin(parts, ", ")));
+    }
+  }
+  // Another start along a dimension.
+  for (size_t d = 0; d < subject_.lineage.map.size(); ++d) {
+    int64_t length = 0;
+    std::vector<lineage::IndexTerm> kept;
+    for (const lineage::IndexTerm& term : subject_.lineage.map[d].terms) {
+      if (term.dim < static_cast<int32_t>(self.axes.size())) continue;
+      kept.push_back(term);
+      length = self.shape[term.dim];
+    }
+    const int64_t extent = problem_.logical.tensors[subject_.lineage.logical].shape[d];
+    if (kept.size() != 1 || length == 0 || length >= extent || extent / length > kMaxShifts)
+      continue;
+    for (int64_t start = 0; start + length <= extent; start += length) {
+      lineage::Lineage other = subject_.lineage;
+      other.map[d].constant = start;
+      other.map[d].terms = kept;
+      const Values value = replay_.Claimed(self.shape, other);
+      if (value == nullptr || Agree(value, claimed_) || !Agree(value, actual_)) continue;
+      Found(absl::StrCat("the slice of dimension ", d, " starts at ", start,
+                         " everywhere, lineage says otherwise"));
+      return;
+    }
+  }
+}
+
+// An operand is read at the wrong place: with another slice of the same logical tensor the result
+// would be right, at the coordinates at which it is most wrong.
+void Experiments::TrySlices() {
+  const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
+  std::vector<int64_t> worst;
+  double size = 0;
+  for (size_t i = 0; i < points_.size(); ++i) {
+    const double d = std::fabs(actual_at_[i] - claimed_at_[i]);
+    if (d > size) {
+      size = d;
+      worst = points_[i];
+    }
+  }
+  if (worst.empty()) return;
+  const auto agrees = [&](const Values& value) {
+    if (value == nullptr) return false;
+    std::vector<double> a, b;
+    ForEachPair(value, claimed_, [&](const std::vector<int64_t>& index, double x, double y) {
+      if (!std::equal(index.begin(), index.begin() + self.axes.size(), worst.begin())) return true;
+      a.push_back(x);
+      b.push_back(y);
+      return a.size() < 20000;
+    });
+    return !a.empty() && AgreeNumbers(a, b);
+  };
+  for (size_t o = subject_.operators.size(); o-- > 0;) {
+    const OperatorId id = subject_.operators[o];
+    const sdfg::Operator& op = graph_.operators[id];
+    for (size_t k = 0; k < op.inputs.size() && k < 8; ++k) {
+      const TensorId input = op.inputs[k];
+      const lineage::Lineage& l = problem_.lineage[input];
+      if (l.kind != lineage::LineageKind::kFull) continue;
+      if (sdfg::IsInteger(graph_.tensors[input].dtype)) continue;
+      const sdfg::Shape& logical = problem_.logical.tensors[l.logical].shape;
+      const sdfg::Tensor& tensor = graph_.tensors[input];
+      for (size_t d = 0; d < l.map.size(); ++d) {
+        std::vector<lineage::IndexTerm> kept;
+        int64_t now = l.map[d].constant, length = 0;
+        for (const lineage::IndexTerm& term : l.map[d].terms) {
+          if (term.dim >= static_cast<int32_t>(tensor.axes.size())) {
+            kept.push_back(term);
+            length = tensor.shape[term.dim];
+            continue;
+          }
+          const auto at = std::find(self.axes.begin(), self.axes.end(), tensor.axes[term.dim]);
+          if (at != self.axes.end()) {
+            now += term.scale * term.At(worst[at - self.axes.begin()]);
+          }
+        }
+        if (kept.size() != 1 || kept[0].div != 1 || kept[0].offset != 0 || length == 0 ||
+            length >= logical[d] || logical[d] / length > kMaxShifts) {
+          continue;
+        }
+        for (int64_t start = 0; start + length <= logical[d]; start += length) {
+          if (start == now) continue;
+          lineage::Lineage other = l;
+          other.map[d].constant = start;
+          other.map[d].terms = kept;
+          if (!agrees(WithOperand(id, static_cast<int>(k), replay_.Claimed(tensor.shape, other)))) {
+            continue;
+          }
+          std::string place;
+          for (size_t a = 0; a < self.axes.size(); ++a) {
+            absl::StrAppend(&place, a == 0 ? " at " : ", ", graph_.axes[self.axes[a]].name, " ",
+                            worst[a]);
+          }
+          Found(absl::StrCat("the slice of ", Place(input), place, " starts at ", now, ", with ",
+                             start, " ", Name(id), " would be right"),
+                id);
+          return;
+        }
+      }
+    }
+  }
+}
+
+std::vector<Experiments::Cause> Experiments::RunExceptions() {
+  causes_.clear();
+  if (usable()) TryExceptions();
+  return std::move(causes_);
+}
+
+std::vector<Experiments::Cause> Experiments::Run() {
+  causes_.clear();
+  if (!usable()) return {};
+  // The others try every pair, and compare numbers: where enclosures are wide, or differ by less
+  // than numbers would, there is nothing to compare.
+  if (subject_.operators.size() > kLargeStage || points_.empty() || Agree(actual_, claimed_)) {
+    TryExceptions();
+    return std::move(causes_);
+  }
+  start_ = shape_reduction::WorkClock::now();
+  TryConstants();
+  const bool attribute = causes_.empty() && TryAttributes();
+  const bool constant = !causes_.empty();  // or an attribute
+  const bool explained = TryQuotients() || TryFactor(constant);
+  TryOperands();
+  TryExceptions();
+  if (causes_.empty()) TryLaterOperands();
+  if (causes_.empty()) {
+    TryReplicaSums();
+    TryAxisSums();
+  }
+  const size_t before = causes_.size();
+  if (causes_.empty()) TryContributions();
+  if (causes_.empty()) TryForgottenTerms();
+  if (!explained && !constant && causes_.size() == before) TryTerms();
+  // What is right on few ranks with another number may be so by another operand, too.
+  if (causes_.empty() && !of_few_.empty()) {
+    TryNearOperands();
+    causes_.insert(causes_.end(), of_few_.begin(), of_few_.end());
+  }
+  if (!attribute && of_few_.empty()) {
+    TryShards();
+    TrySlices();
+  }
+  if (!explained) TryModelOperands();
+  TryUnchanged();
+  if (causes_.empty()) TryLayouts();
+  if (causes_.empty()) TryRanks();
+  if (causes_.empty()) TryAddedConstants();
+  if (causes_.empty()) TryInsertions();
+  if (causes_.empty()) TryNearOperands();
+  if (causes_.empty()) TryExchangedSteps();
+  if (causes_.empty()) TryUnread();
+  if (causes_.empty()) TryRows();
+  if (causes_.empty()) TryHoles();
+  if (causes_.empty()) TryOrder();
+  return std::move(causes_);
+}
+
+}  // namespace planproof::stages

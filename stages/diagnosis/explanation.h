@@ -1,0 +1,27 @@
+// A counterexample as violations, for the report.
+#ifndef PLANPROOF_STAGES_DIAGNOSIS_EXPLANATION_H_
+#define PLANPROOF_STAGES_DIAGNOSIS_EXPLANATION_H_
+
+#include <vector>
+
+#include "shape_reduction/witness.h"
+#include "stages/claim_table.h"
+#include "stages/verify.h"
+
+namespace planproof::stages {
+
+// The violations of a confirmed difference, the first where the plan first goes wrong.
+// `values_right`: all values that the plan has are right, so that there is nothing to diagnose.
+std::vector<Violation> Explain(const lineage::Problem& problem, const ClaimTable& table,
+                               const std::vector<ClaimOutcome>& outcomes,
+                               const shape_reduction::Witness& witness, bool values_right);
+
+// What is known without any further evaluation: the first claim that was not shown, and the
+// counterexample.
+std::vector<Violation> WithoutExplanation(const lineage::Problem& problem, const ClaimTable& table,
+                                          const std::vector<ClaimOutcome>& outcomes,
+                                          const shape_reduction::Witness& witness);
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_DIAGNOSIS_EXPLANATION_H_
