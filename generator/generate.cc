@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "frontend/plan/status_macros.h"
 #include "frontend/plan/write_file.h"
 #include "generator/backward.h"
 #include "generator/blocks.h"
@@ -14,6 +13,7 @@
 #include "generator/llama.h"
 #include "generator/tied.h"
 #include "generator/update.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::generator {
 namespace {

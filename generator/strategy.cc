@@ -6,8 +6,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "frontend/plan/status_macros.h"
 #include "generator/schedule.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::generator {
 

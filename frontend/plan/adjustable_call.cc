@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "frontend/plan/status_macros.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 
@@ -107,8 +107,9 @@ class AdjustableCalls::Call : public sdfg::AdjustableOperator {
     if (site.special.empty()) return Adjusted{std::move(variants[0]), true};
     PLAN_ASSIGN_OR_RETURN(
         sdfg::IndexFunction combined,
-        CombineByCoordinate(variants, shared_->axes, site.special, site.input_axes,
-                            site.output_axes, sdfg::OperatorLibrary::IsDataMovement(variants[0])));
+        sdfg::CombineByCoordinate(variants, shared_->axes, site.special, site.input_axes,
+                                  site.output_axes,
+                                  sdfg::OperatorLibrary::IsDataMovement(variants[0])));
     return Adjusted{std::move(combined), false};
   }
 

@@ -8,13 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "frontend/plan/coordinate_functions.h"
 #include "frontend/plan/operator_call.h"
 #include "frontend/plan/plan.pb.h"
 #include "sdfg/adjustable_operator.h"
+#include "sdfg/coordinate_functions.h"
 #include "sdfg/operator_library.h"
 
 namespace planproof::plan {
+
+using sdfg::AxisList;
 
 // What an operator's function is made from besides what the file says of it.
 struct CallSite {

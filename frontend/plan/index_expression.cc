@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "frontend/plan/status_macros.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 namespace {

@@ -3,9 +3,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "frontend/plan/status_macros.h"
 #include "sdfg/element_type.h"
 #include "sdfg/index_function_check.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 namespace {

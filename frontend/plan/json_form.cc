@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/json_form_internal.h"
-#include "frontend/plan/status_macros.h"
 #include "google/protobuf/util/json_util.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 namespace {

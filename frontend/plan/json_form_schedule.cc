@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/json_form_internal.h"
-#include "frontend/plan/status_macros.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 namespace {

@@ -6,8 +6,8 @@
 #include "absl/strings/str_join.h"
 #include "frontend/plan/relation.h"
 #include "frontend/plan/remedies.h"
-#include "frontend/plan/status_macros.h"
 #include "sdfg/operator_memory.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 

@@ -4,10 +4,10 @@
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/program_builder.h"
 #include "frontend/plan/remedies.h"
-#include "frontend/plan/status_macros.h"
 #include "sdfg/differentiate.h"
 #include "sdfg/narrow_types.h"
 #include "sdfg/operator_memory.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 
@@ -184,8 +184,8 @@ absl::StatusOr<Definitions> PlanBuilder::BuildBackward(ProgramState* state, cons
       input_axes.push_back(problem_.parallel.tensors[operand].axes);
     }
     absl::StatusOr<sdfg::IndexFunction> combined =
-        CombineByCoordinate(derivatives, problem_.parallel.axes, forward.special, input_axes, axes,
-                            sdfg::OperatorLibrary::IsDataMovement(forward.variants[0]));
+        sdfg::CombineByCoordinate(derivatives, problem_.parallel.axes, forward.special, input_axes,
+                                  axes, sdfg::OperatorLibrary::IsDataMovement(forward.variants[0]));
     if (!combined.ok()) return At(position, combined.status());
     function = *std::move(combined);
   }
@@ -208,8 +208,8 @@ absl::StatusOr<Definitions> PlanBuilder::BuildBackward(ProgramState* state, cons
     TensorId id = ids[next];
     if (list.size() > 1) {
       const std::vector<TensorId> parts(ids.begin() + next, ids.begin() + next + list.size());
-      absl::StatusOr<sdfg::IndexFunction> sum =
-          AddAll(Local(id), problem_.parallel.tensors[id].dtype, static_cast<int>(list.size()));
+      absl::StatusOr<sdfg::IndexFunction> sum = sdfg::AddAll(
+          Local(id), problem_.parallel.tensors[id].dtype, static_cast<int>(list.size()));
       if (!sum.ok()) return At(position, sum.status());
       id = AddOperator(*state, "add", name, *std::move(sum), true, UnionOfAxes(parts), parts,
                        {name}, source, {}, {})[0];

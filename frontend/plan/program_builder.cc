@@ -7,7 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "frontend/plan/program.h"
 #include "frontend/plan/remedies.h"
-#include "frontend/plan/status_macros.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 

@@ -20,18 +20,22 @@
 
 #include "absl/status/statusor.h"
 #include "frontend/plan/adjustable_call.h"
-#include "frontend/plan/coordinate_functions.h"
-#include "frontend/plan/cover.h"
 #include "frontend/plan/operator_call.h"
 #include "frontend/plan/plan.pb.h"
 #include "frontend/plan/program_schedule.h"
 #include "frontend/plan/relation.h"
 #include "frontend/plan/specification.h"
+#include "lineage/cover.h"
 #include "lineage/lineage.h"
 #include "sdfg/collectives.h"
+#include "sdfg/coordinate_functions.h"
 #include "sdfg/operator_library.h"
 
 namespace planproof::plan {
+
+using lineage::CoverBox;
+using sdfg::AxisList;
+using sdfg::CoordinateBox;
 
 // What a later backward operator needs to know of a forward one.
 struct ForwardRecord {

@@ -6,7 +6,7 @@
 #include "frontend/plan/collective_keys.h"
 #include "frontend/plan/program_builder.h"
 #include "frontend/plan/remedies.h"
-#include "frontend/plan/status_macros.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 
@@ -55,8 +55,9 @@ absl::StatusOr<TensorId> PlanBuilder::SpreadOver(ProgramState* state, TensorId i
   const auto at = std::lower_bound(tensor.axes.begin(), tensor.axes.end(), axis);
   if (at != tensor.axes.end() && *at == axis) return input;
   const int position = static_cast<int>(at - tensor.axes.begin());
-  PLAN_ASSIGN_OR_RETURN(sdfg::IndexFunction spread, Spread(tensor.shape, tensor.dtype, position,
-                                                           problem_.parallel.axes[axis].extent));
+  PLAN_ASSIGN_OR_RETURN(
+      sdfg::IndexFunction spread,
+      sdfg::Spread(tensor.shape, tensor.dtype, position, problem_.parallel.axes[axis].extent));
   AxisList axes = tensor.axes;
   axes.insert(axes.begin() + position, axis);
   const std::string name =
@@ -187,7 +188,7 @@ absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operat
       return absl::InvalidArgumentError(
           absl::StrCat("root ", collective.root(), " of ", extent, " ranks"));
     }
-    function = SelectCoordinate(tensor.shape, tensor.dtype, axis_dim, collective.root());
+    function = sdfg::SelectCoordinate(tensor.shape, tensor.dtype, axis_dim, collective.root());
     axes = dropped;
   } else if (name == "reduce") {
     if (collective.root() < 0 || collective.root() >= extent) {
@@ -195,7 +196,7 @@ absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operat
           absl::StrCat("root ", collective.root(), " of ", extent, " ranks"));
     }
     // Temporary names of exceptions occur more than once.
-    function = ReduceToRoot(
+    function = sdfg::ReduceToRoot(
         tensor.shape, tensor.dtype, axis_dim, collective.root(),
         absl::StrCat(FullName(*state, op.outputs(0)), " #", problem_.parallel.operators.size()));
   } else if (name == "all_gather") {
@@ -203,7 +204,7 @@ absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operat
     sdfg::Shape gathered = tensor.shape;
     gathered[dim] *= extent;
     PLAN_RETURN_IF_ERROR(CheckVolume(gathered));
-    function = GatherDrop(tensor.shape, tensor.dtype, axis_dim, dim);
+    function = sdfg::GatherDrop(tensor.shape, tensor.dtype, axis_dim, dim);
     axes = dropped;
   } else if (name == "reduce_scatter" || name == "chunk") {
     PLAN_ASSIGN_OR_RETURN(int dim, whole_dim(collective.dim()));

@@ -7,9 +7,9 @@
 #include "frontend/plan/collective_keys.h"
 #include "frontend/plan/program_builder.h"
 #include "frontend/plan/remedies.h"
-#include "frontend/plan/status_macros.h"
 #include "sdfg/narrow_types.h"
 #include "sdfg/operator_memory.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 
@@ -192,8 +192,8 @@ absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exc
     axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
     const sdfg::Tensor& regular = problem_.parallel.tensors[id];
     absl::StatusOr<sdfg::IndexFunction> select =
-        SelectInBox(problem_.parallel.axes, problem_.parallel.tensors[variant->second].axes,
-                    regular.axes, axes, box, local, regular.dtype);
+        sdfg::SelectInBox(problem_.parallel.axes, problem_.parallel.tensors[variant->second].axes,
+                          regular.axes, axes, box, local, regular.dtype);
     if (!select.ok()) return At(position, select.status());
     std::vector<std::string> where;
     for (const auto& [axis, values] : box) {
@@ -334,8 +334,8 @@ absl::StatusOr<TensorId> PlanBuilder::Lookup(ProgramState* state, const std::str
     }
     const sdfg::Tensor& tensor = problem_.parallel.tensors[id];
     PLAN_ASSIGN_OR_RETURN(sdfg::IndexFunction instance,
-                          SelectCoordinate(tensor.shape, tensor.dtype, static_cast<int>(d),
-                                           *state->coordinates.fixed[axis]));
+                          sdfg::SelectCoordinate(tensor.shape, tensor.dtype, static_cast<int>(d),
+                                                 *state->coordinates.fixed[axis]));
     AxisList axes = tensor.axes;
     axes.erase(axes.begin() + d);
     const sdfg::SourceLocation source = tensor.source;
@@ -424,7 +424,7 @@ absl::StatusOr<Definitions> PlanBuilder::BuildLifted(ProgramState* state, const 
     axes.insert(axes.end(), forward.special.begin(), forward.special.end());
     std::sort(axes.begin(), axes.end());
     axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-    absl::StatusOr<sdfg::IndexFunction> combined = CombineByCoordinate(
+    absl::StatusOr<sdfg::IndexFunction> combined = sdfg::CombineByCoordinate(
         forward.variants, problem_.parallel.axes, forward.special, site.input_axes, axes,
         sdfg::OperatorLibrary::IsDataMovement(forward.variants[0]));
     if (!combined.ok()) return At(position, combined.status());

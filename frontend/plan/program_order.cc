@@ -8,7 +8,7 @@
 #include "frontend/plan/program_builder.h"
 #include "frontend/plan/program_schedule.h"
 #include "frontend/plan/remedies.h"
-#include "frontend/plan/status_macros.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 

@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "frontend/plan/program_builder.h"
 #include "frontend/plan/remedies.h"
-#include "frontend/plan/status_macros.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 
@@ -397,7 +397,7 @@ absl::Status PlanBuilder::AddUpdates() {
 absl::Status PlanBuilder::CheckInputCover(TensorId logical,
                                           const std::vector<CoverBox>& boxes) const {
   const sdfg::Tensor& tensor = problem_.logical.tensors[logical];
-  const absl::Status status = CheckCoverOf(tensor.shape, boxes);
+  const absl::Status status = lineage::CheckCoverOf(tensor.shape, boxes);
   if (status.ok()) return status;
   // At the first program that reads it.
   Position at{plan_file_, 0, "/plan"};
@@ -425,7 +425,7 @@ absl::Status PlanBuilder::CheckInputCover(TensorId logical,
 absl::Status PlanBuilder::CheckCover(const std::string& what, TensorId logical,
                                      const std::vector<CoverBox>& boxes) const {
   const sdfg::Tensor& tensor = problem_.logical.tensors[logical];
-  const absl::Status status = CheckCoverOf(tensor.shape, boxes);
+  const absl::Status status = lineage::CheckCoverOf(tensor.shape, boxes);
   if (status.ok()) return status;
   return At(
       {plan_file_, 0, "/plan"},

@@ -11,9 +11,9 @@
 #include "frontend/plan/index_function_proto.h"
 #include "frontend/plan/operator_call.h"
 #include "frontend/plan/raw_schedule.h"
-#include "frontend/plan/status_macros.h"
 #include "sdfg/index_function_check.h"
 #include "sdfg/narrow_types.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 namespace {

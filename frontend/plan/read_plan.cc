@@ -13,7 +13,6 @@
 #include "frontend/plan/program.h"
 #include "frontend/plan/raw_form.h"
 #include "frontend/plan/specification.h"
-#include "frontend/plan/status_macros.h"
 #include "frontend/plan/write_file.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/coded_stream.h"
@@ -21,6 +20,7 @@
 #include "google/protobuf/stubs/logging.h"
 #include "google/protobuf/unknown_field_set.h"
 #include "google/protobuf/util/json_util.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 namespace {

@@ -12,8 +12,8 @@
 #include "frontend/plan/json_form.h"
 #include "frontend/plan/json_layout.h"
 #include "frontend/plan/readable_form_internal.h"
-#include "frontend/plan/status_macros.h"
 #include "google/protobuf/util/message_differencer.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 namespace {

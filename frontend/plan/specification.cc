@@ -10,10 +10,10 @@
 #include "frontend/plan/overwritten_operands.h"
 #include "frontend/plan/relation.h"
 #include "frontend/plan/remedies.h"
-#include "frontend/plan/reverse_mode.h"
 #include "frontend/plan/rounded_literal.h"
-#include "frontend/plan/status_macros.h"
 #include "sdfg/element_type.h"
+#include "sdfg/reverse_mode.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 namespace {
@@ -341,7 +341,7 @@ class LogicalBuilder {
       if (tensor == out_.names.end()) return false;
       of.push_back(tensor->second);
     }
-    if (absl::Status status = AddGradients(&out_.graph, &out_.names, loss->second, of);
+    if (absl::Status status = sdfg::AddGradients(&out_.graph, &out_.names, loss->second, of);
         !status.ok()) {
       return At(Where("gradients", g, gradients.line()), status);
     }

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/read_plan.h"
-#include "frontend/plan/status_macros.h"
 #include "generator/generate.h"
 #include "sdfg/operator_library.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::generator {
 namespace {

@@ -1,5 +1,5 @@
 // Holes and undeclared overlap of the slices that devices hold.
-#include "frontend/plan/cover.h"
+#include "lineage/cover.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,13 +12,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tests/frontend/plan_texts.h"
 
-namespace planproof::plan {
+namespace planproof::lineage {
 namespace {
 
-using lineage::IndexMap;
-using lineage::IndexTerm;
 using testing::HasSubstr;
 
 std::string Verdict(const sdfg::Shape& logical, const std::vector<CoverBox>& boxes) {
@@ -112,37 +109,6 @@ TEST(Cover, EmptySlicesHoldNothing) {
   EXPECT_EQ(Verdict({6}, {Irregular(0, 0), Range(0, 6)}), "covers");
   EXPECT_EQ(Verdict({0}, {}), "covers");
   EXPECT_THAT(Verdict({8}, {}), HasSubstr("hole"));
-}
-
-TEST(Cover, IsCheckedInAPlanAndDeclared) {
-  const auto plan = [](const std::string& rest) {
-    return absl::StrCat(R"({"planproof": 1, "specification": {"inputs": {"x": [6]},
-      "operators": [{"op": "sum", "in": "x", "out": "y"}], "outputs": ["y"]},
-      "plan": {"mesh": {"tp": 2}, "programs": [{
-        "inputs": {"v": {"of": "x", "map": ["i0/2*2+i0%3"], "shape": [5])",
-                        rest, R"(}, "w": {"of": "x", "0": [2, 4]}, "x": {}},
-        "operators": [{"op": "sum", "in": "x", "out": "y"}]}]}})");
-  };
-  EXPECT_THAT(Said(plan("")), HasSubstr("input x[6]: overlap: program program0 holds overlapping"));
-  EXPECT_THAT(Said(plan(R"(, "overlap": true)")), HasSubstr("overlap")) << "w and x do, too";
-  EXPECT_EQ(Said(Replaced(plan(R"(, "overlap": true)"), R"("0": [2, 4])",
-                          R"("0": [2, 4], "overlap": true)")),
-            "read");
-}
-
-// x is [3]; the plan's y[i, j] is element i + j of the model's.
-TEST(Cover, OverlapOfARequiredOutputIsDeclaredToo) {
-  const auto plan = [](const std::string& rest) {
-    return absl::StrCat(R"({"planproof": 1, "specification": {"inputs": {"x": [3]},
-      "operators": [{"op": "exp", "in": "x", "out": "y"}],
-      "outputs": {"y": {"map": ["i0 + i1"])",
-                        rest, R"(}}}, "plan": {"mesh": {}, "programs": [{
-        "inputs": {"x": {"map": ["i0 + i1"], "shape": [2, 2], "overlap": true}},
-        "operators": [{"op": "exp", "in": "x", "out": "y"}]}]}})");
-  };
-  EXPECT_THAT(Said(plan("")), HasSubstr("required output y[3]: overlap: the slices of program "
-                                        "program0 overlap along dimension 0"));
-  EXPECT_EQ(Said(plan(R"(, "overlap": true)")), "read");
 }
 
 // ---- Against sets ----
@@ -315,4 +281,4 @@ TEST(Cover, AgreesWithSetsOnRandomMaps) {
 }
 
 }  // namespace
-}  // namespace planproof::plan
+}  // namespace planproof::lineage

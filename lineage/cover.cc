@@ -1,4 +1,4 @@
-#include "frontend/plan/cover.h"
+#include "lineage/cover.h"
 
 #include <algorithm>
 #include <map>
@@ -6,13 +6,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "frontend/plan/status_macros.h"
+#include "sdfg/status_macros.h"
 
-namespace planproof::plan {
+namespace planproof::lineage {
 namespace {
 
-using lineage::IndexMap;
-using lineage::IndexTerm;
 using Interval = std::pair<int64_t, int64_t>;  // [first, second)
 using Image = std::vector<Interval>;           // disjoint, ascending
 
@@ -291,4 +289,4 @@ absl::Status CheckCoverOf(const sdfg::Shape& logical, const std::vector<CoverBox
   return CheckHoles(cuts, blocks);
 }
 
-}  // namespace planproof::plan
+}  // namespace planproof::lineage

@@ -10,20 +10,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "frontend/plan/coordinate_functions.h"
-#include "frontend/plan/status_macros.h"
+#include "sdfg/coordinate_functions.h"
+#include "sdfg/status_macros.h"
 
-namespace planproof::plan {
+namespace planproof::sdfg {
 namespace {
 
-using sdfg::ExprId;
-using sdfg::IndexFunction;
-using sdfg::IndexFunctionBuilder;
-using sdfg::kNoExpr;
-using sdfg::Node;
-using sdfg::Op;
-using sdfg::Shape;
-using sdfg::VarId;
 using Point = std::vector<int64_t>;
 
 bool IsConstant(const Node& node) { return node.op == Op::kIntConst || node.op == Op::kReal; }
@@ -38,9 +30,8 @@ std::string Structure(const IndexFunction& function) {
     if (node.op == Op::kReal) node.real = solver::Rational();
     absl::StrAppend(&places, static_cast<int>(node.op), "(", absl::StrJoin(node.args, ","), ")");
   }
-  for (const sdfg::FunctionOutput& output : copy.outputs)
-    absl::StrAppend(&places, output.body, ";");
-  for (const sdfg::FunctionPremise& premise : copy.premises) {
+  for (const FunctionOutput& output : copy.outputs) absl::StrAppend(&places, output.body, ";");
+  for (const FunctionPremise& premise : copy.premises) {
     absl::StrAppend(&places, premise.condition, ";");
   }
   return absl::StrCat(places, "|", copy.Serialize());
@@ -90,7 +81,7 @@ class Copier {
     for (ExprId& arg : node.args) arg = done[arg];
     if (node.var >= 0) {
       if (vars_[node.var] < 0) {
-        const sdfg::IndexVariable& var = source_.vars[node.var];
+        const IndexVariable& var = source_.vars[node.var];
         vars_[node.var] = builder_->AddVar(var.name, var.extent);
       }
       node.var = vars_[node.var];
@@ -151,7 +142,7 @@ bool FitAffine(const std::vector<Point>& points, const std::vector<int64_t>& val
 
 class Combiner {
  public:
-  Combiner(const std::vector<IndexFunction>& variants, const std::vector<sdfg::Axis>& axes,
+  Combiner(const std::vector<IndexFunction>& variants, const std::vector<Axis>& axes,
            const AxisList& special, const std::vector<AxisList>& input_axes,
            const AxisList& output_axes, bool affine)
       : variants_(variants),
@@ -172,7 +163,7 @@ class Combiner {
       shape.insert(shape.end(), first.inputs[i].shape.begin(), first.inputs[i].shape.end());
       builder.AddInput(first.inputs[i].name, std::move(shape), first.inputs[i].dtype);
     }
-    for (const sdfg::FunctionOutput& output : first.outputs) {
+    for (const FunctionOutput& output : first.outputs) {
       Shape shape = Extents(output_axes_);
       const Shape local = output.shape(first.vars);
       shape.insert(shape.end(), local.begin(), local.end());
@@ -188,7 +179,7 @@ class Combiner {
  private:
   Shape Extents(const AxisList& list) const {
     Shape shape;
-    for (sdfg::AxisId axis : list) shape.push_back(axes_[axis].extent);
+    for (AxisId axis : list) shape.push_back(axes_[axis].extent);
     return shape;
   }
 
@@ -285,10 +276,10 @@ class Combiner {
   std::string Rebuild(const IndexFunction& source,
                       const std::map<ExprId, int64_t>& constants) const {
     IndexFunctionBuilder builder(source.operator_name);
-    for (const sdfg::FunctionInput& input : source.inputs) {
+    for (const FunctionInput& input : source.inputs) {
       builder.AddInput(input.name, input.shape, input.dtype);
     }
-    for (const sdfg::FunctionOutput& output : source.outputs) {
+    for (const FunctionOutput& output : source.outputs) {
       builder.AddOutput(output.name, output.shape(source.vars), output.dtype);
     }
     std::vector<Copier> copiers;
@@ -299,7 +290,7 @@ class Combiner {
       for (const auto& [node, value] : constants) copier.Override(node, builder.Int(value));
       builder.SetBody(static_cast<int>(o), copier.Copy(source.outputs[o].body));
     }
-    for (const sdfg::FunctionPremise& premise : source.premises) {
+    for (const FunctionPremise& premise : source.premises) {
       builder.AddPremise(premise.output, copiers[premise.output].Copy(premise.condition),
                          premise.text);
     }
@@ -328,15 +319,15 @@ class Combiner {
     const std::vector<VarId> dims = builder->OutputDims(o);
     std::vector<ExprId> coordinate;  // per output axis
     for (size_t a = 0; a < output_axes_.size(); ++a) coordinate.push_back(builder->Index(dims[a]));
-    const auto of_axis = [&](sdfg::AxisId axis) {
+    const auto of_axis = [&](AxisId axis) {
       const auto at = std::find(output_axes_.begin(), output_axes_.end(), axis);
       return coordinate[at - output_axes_.begin()];
     };
     std::vector<ExprId> special;
-    for (sdfg::AxisId axis : special_) special.push_back(of_axis(axis));
+    for (AxisId axis : special_) special.push_back(of_axis(axis));
     std::vector<std::vector<ExprId>> input_coordinates(input_axes_.size());
     for (size_t i = 0; i < input_axes_.size(); ++i) {
-      for (sdfg::AxisId axis : input_axes_[i]) input_coordinates[i].push_back(of_axis(axis));
+      for (AxisId axis : input_axes_[i]) input_coordinates[i].push_back(of_axis(axis));
     }
     // Groups from the last (smallest) to the first; the first needs no condition.
     struct Part {
@@ -359,7 +350,7 @@ class Combiner {
         copier.Override(constant.node, value);
       }
       parts.push_back({inside, copier.Copy(source.outputs[o].body)});
-      for (const sdfg::FunctionPremise& premise : source.premises) {
+      for (const FunctionPremise& premise : source.premises) {
         if (premise.output != o) continue;
         ExprId condition = copier.Copy(premise.condition);
         if (inside != kNoExpr) {
@@ -400,7 +391,7 @@ class Combiner {
   }
 
   const std::vector<IndexFunction>& variants_;
-  const std::vector<sdfg::Axis>& axes_;
+  const std::vector<Axis>& axes_;
   const AxisList& special_;
   const std::vector<AxisList>& input_axes_;
   const AxisList& output_axes_;
@@ -412,7 +403,7 @@ class Combiner {
 }  // namespace
 
 absl::StatusOr<IndexFunction> CombineByCoordinate(const std::vector<IndexFunction>& variants,
-                                                  const std::vector<sdfg::Axis>& axes,
+                                                  const std::vector<Axis>& axes,
                                                   const AxisList& special,
                                                   const std::vector<AxisList>& input_axes,
                                                   const AxisList& output_axes, bool affine) {
@@ -420,4 +411,4 @@ absl::StatusOr<IndexFunction> CombineByCoordinate(const std::vector<IndexFunctio
   return Combiner(variants, axes, special, input_axes, output_axes, affine).Run();
 }
 
-}  // namespace planproof::plan
+}  // namespace planproof::sdfg

@@ -1,6 +1,6 @@
 // Early return on an absl::Status that is not OK.
-#ifndef PLANPROOF_FRONTEND_PLAN_STATUS_MACROS_H_
-#define PLANPROOF_FRONTEND_PLAN_STATUS_MACROS_H_
+#ifndef PLANPROOF_SDFG_STATUS_MACROS_H_
+#define PLANPROOF_SDFG_STATUS_MACROS_H_
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,4 +19,4 @@
   if (!or_name.ok()) return or_name.status();                   \
   target = *std::move(or_name)
 
-#endif  // PLANPROOF_FRONTEND_PLAN_STATUS_MACROS_H_
+#endif  // PLANPROOF_SDFG_STATUS_MACROS_H_

@@ -1,21 +1,14 @@
-#include "frontend/plan/coordinate_functions.h"
+#include "sdfg/coordinate_functions.h"
 
 #include <algorithm>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "frontend/plan/status_macros.h"
 #include "sdfg/narrow_types.h"
+#include "sdfg/status_macros.h"
 
-namespace planproof::plan {
+namespace planproof::sdfg {
 namespace {
-
-using sdfg::DType;
-using sdfg::ExprId;
-using sdfg::IndexFunction;
-using sdfg::IndexFunctionBuilder;
-using sdfg::Shape;
-using sdfg::VarId;
 
 absl::StatusOr<IndexFunction> Finish(IndexFunctionBuilder* builder) {
   IndexFunction function;
@@ -26,8 +19,7 @@ absl::StatusOr<IndexFunction> Finish(IndexFunctionBuilder* builder) {
 // The element of input `input` at `indices`, of the sort that its dtype asks for.
 ExprId Read(IndexFunctionBuilder* builder, DType dtype, int input,
             const std::vector<ExprId>& indices) {
-  return sdfg::IsInteger(dtype) ? builder->IntElement(input, indices)
-                                : builder->Element(input, indices);
+  return IsInteger(dtype) ? builder->IntElement(input, indices) : builder->Element(input, indices);
 }
 
 std::vector<ExprId> Indices(IndexFunctionBuilder* builder, int output) {
@@ -85,20 +77,20 @@ absl::StatusOr<IndexFunction> GatherDrop(const Shape& shape, DType dtype, int ax
 
 absl::StatusOr<IndexFunction> ReduceToRoot(const Shape& shape, DType dtype, int axis_dim,
                                            int64_t root, const std::string& result) {
-  if (sdfg::IsNarrow(dtype)) {
+  if (IsNarrow(dtype)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a sum in ", sdfg::DTypeName(dtype), " is not the sum of the numbers"));
+        absl::StrCat("a sum in ", DTypeName(dtype), " is not the sum of the numbers"));
   }
   IndexFunctionBuilder builder("reduce");
   const int x = builder.AddInput("x", shape, dtype);
   const int y = builder.AddOutput("y", shape, dtype);
   std::vector<ExprId> indices = Indices(&builder, y);
-  const ExprId at_root = builder.Binary(sdfg::Op::kIntEq, indices[axis_dim], builder.Int(root));
+  const ExprId at_root = builder.Binary(Op::kIntEq, indices[axis_dim], builder.Int(root));
   const ExprId unspecified =
       builder.Opaque(absl::StrCat("unspecified(", result, " off the root)"), false, -1, indices);
   const VarId rank = builder.AddVar("r", shape[axis_dim]);
   indices[axis_dim] = builder.Index(rank);
-  const ExprId sum = builder.Reduce(sdfg::Op::kSum, rank, builder.Element(x, indices));
+  const ExprId sum = builder.Reduce(Op::kSum, rank, builder.Element(x, indices));
   builder.SetBody(y, builder.Select(at_root, sum, unspecified));
   return Finish(&builder);
 }
@@ -110,13 +102,13 @@ absl::StatusOr<IndexFunction> AddAll(const Shape& shape, DType dtype, int count)
   const std::vector<ExprId> indices = Indices(&builder, y);
   ExprId sum = builder.Element(0, indices);
   for (int i = 1; i < count; ++i) {
-    sum = builder.Binary(sdfg::Op::kAdd, sum, builder.Element(i, indices));
+    sum = builder.Binary(Op::kAdd, sum, builder.Element(i, indices));
   }
   builder.SetBody(y, sum);
   return Finish(&builder);
 }
 
-absl::StatusOr<IndexFunction> SelectInBox(const std::vector<sdfg::Axis>& axes,
+absl::StatusOr<IndexFunction> SelectInBox(const std::vector<Axis>& axes,
                                           const AxisList& variant_axes,
                                           const AxisList& regular_axes, const AxisList& output_axes,
                                           const CoordinateBox& box, const Shape& local,
@@ -124,7 +116,7 @@ absl::StatusOr<IndexFunction> SelectInBox(const std::vector<sdfg::Axis>& axes,
   IndexFunctionBuilder builder("exception");
   const auto whole = [&](const AxisList& list) {
     Shape shape;
-    for (sdfg::AxisId axis : list) shape.push_back(axes[axis].extent);
+    for (AxisId axis : list) shape.push_back(axes[axis].extent);
     shape.insert(shape.end(), local.begin(), local.end());
     return shape;
   };
@@ -132,29 +124,29 @@ absl::StatusOr<IndexFunction> SelectInBox(const std::vector<sdfg::Axis>& axes,
   const int regular = builder.AddInput("regular", whole(regular_axes), dtype);
   const int y = builder.AddOutput("y", whole(output_axes), dtype);
   const std::vector<ExprId> indices = Indices(&builder, y);
-  const auto coordinate = [&](sdfg::AxisId axis) {
+  const auto coordinate = [&](AxisId axis) {
     const auto at = std::find(output_axes.begin(), output_axes.end(), axis);
     return indices[at - output_axes.begin()];
   };
   const auto operand = [&](int input, const AxisList& list) {
     std::vector<ExprId> at;
-    for (sdfg::AxisId axis : list) at.push_back(coordinate(axis));
+    for (AxisId axis : list) at.push_back(coordinate(axis));
     at.insert(at.end(), indices.begin() + output_axes.size(), indices.end());
     return Read(&builder, dtype, input, at);
   };
-  ExprId inside = sdfg::kNoExpr;
+  ExprId inside = kNoExpr;
   for (const auto& [axis, values] : box) {
-    ExprId any = sdfg::kNoExpr;
+    ExprId any = kNoExpr;
     for (int64_t value : values) {
-      const ExprId equal = builder.Binary(sdfg::Op::kIntEq, coordinate(axis), builder.Int(value));
-      any = any == sdfg::kNoExpr ? equal : builder.Binary(sdfg::Op::kOr, any, equal);
+      const ExprId equal = builder.Binary(Op::kIntEq, coordinate(axis), builder.Int(value));
+      any = any == kNoExpr ? equal : builder.Binary(Op::kOr, any, equal);
     }
-    inside = inside == sdfg::kNoExpr ? any : builder.Binary(sdfg::Op::kAnd, inside, any);
+    inside = inside == kNoExpr ? any : builder.Binary(Op::kAnd, inside, any);
   }
-  if (inside == sdfg::kNoExpr) return absl::InvalidArgumentError("the box is empty");
+  if (inside == kNoExpr) return absl::InvalidArgumentError("the box is empty");
   builder.SetBody(
       y, builder.Select(inside, operand(variant, variant_axes), operand(regular, regular_axes)));
   return Finish(&builder);
 }
 
-}  // namespace planproof::plan
+}  // namespace planproof::sdfg

@@ -1,21 +1,18 @@
-#include "frontend/plan/reverse_mode.h"
+#include "sdfg/reverse_mode.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "frontend/plan/coordinate_functions.h"
-#include "frontend/plan/status_macros.h"
+#include "sdfg/coordinate_functions.h"
 #include "sdfg/differentiate.h"
+#include "sdfg/status_macros.h"
 
-namespace planproof::plan {
+namespace planproof::sdfg {
 namespace {
-
-using sdfg::OperatorId;
-using sdfg::TensorId;
 
 class Reverse {
  public:
-  Reverse(sdfg::Graph* graph, std::unordered_map<std::string, TensorId>* names)
+  Reverse(Graph* graph, std::unordered_map<std::string, TensorId>* names)
       : graph_(*graph), names_(*names) {}
 
   absl::Status Run(TensorId loss, const std::vector<TensorId>& of) {
@@ -24,28 +21,28 @@ class Reverse {
     depends_.assign(tensors, false);
     for (TensorId tensor : of) depends_[tensor] = true;
     for (OperatorId id = 0; id < operators; ++id) {
-      const sdfg::Operator& op = graph_.operators[id];
+      const Operator& op = graph_.operators[id];
       for (TensorId input : op.inputs) {
         if (!depends_[input]) continue;
         for (TensorId output : op.outputs) {
-          if (output != sdfg::kNone && IsReal(output)) depends_[output] = true;
+          if (output != kNone && IsReal(output)) depends_[output] = true;
         }
         break;
       }
     }
     contributions_.resize(tensors);
-    gradient_.assign(tensors, sdfg::kNone);
-    sdfg::Tensor seed;
+    gradient_.assign(tensors, kNone);
+    Tensor seed;
     seed.shape = graph_.tensors[loss].shape;
     seed.dtype = graph_.tensors[loss].dtype;
-    seed.role = sdfg::TensorRole::kOne;
+    seed.role = TensorRole::kOne;
     seed.source = graph_.tensors[loss].source;
     PLAN_ASSIGN_OR_RETURN(TensorId one, Add(GradientName(loss), std::move(seed)));
     gradient_[loss] = one;
     for (OperatorId id = operators; id-- > 0;) PLAN_RETURN_IF_ERROR(Visit(id));
     for (TensorId tensor : of) {
       PLAN_RETURN_IF_ERROR(Collect(tensor));
-      if (gradient_[tensor] == sdfg::kNone) {
+      if (gradient_[tensor] == kNone) {
         return absl::InvalidArgumentError(
             absl::StrCat("\"", graph_.tensors[loss].name, "\" does not depend on \"",
                          graph_.tensors[tensor].name, "\", so it has no gradient"));
@@ -56,14 +53,14 @@ class Reverse {
 
  private:
   bool IsReal(TensorId tensor) const {
-    const sdfg::DType dtype = graph_.tensors[tensor].dtype;
-    return !sdfg::IsInteger(dtype) && dtype != sdfg::DType::kBool;
+    const DType dtype = graph_.tensors[tensor].dtype;
+    return !IsInteger(dtype) && dtype != DType::kBool;
   }
   std::string GradientName(TensorId tensor) const {
     return absl::StrCat("grad.", graph_.tensors[tensor].name);
   }
 
-  absl::StatusOr<TensorId> Add(const std::string& name, sdfg::Tensor tensor) {
+  absl::StatusOr<TensorId> Add(const std::string& name, Tensor tensor) {
     tensor.name = name;
     const TensorId id = static_cast<TensorId>(graph_.tensors.size());
     if (!names_.emplace(name, id).second) {
@@ -76,7 +73,7 @@ class Reverse {
   // Sums the contributions to `tensor`, once all its consumers have been visited.
   absl::Status Collect(TensorId tensor) {
     std::vector<TensorId>& parts = contributions_[tensor];
-    if (parts.empty() || gradient_[tensor] != sdfg::kNone) return absl::OkStatus();
+    if (parts.empty() || gradient_[tensor] != kNone) return absl::OkStatus();
     if (parts.size() == 1) {
       const std::string name = GradientName(tensor);
       if (!names_.emplace(name, parts[0]).second) {
@@ -91,14 +88,14 @@ class Reverse {
       graph_.tensors[parts[i]].name = absl::StrCat(GradientName(tensor), ".", i + 1);
       names_.emplace(graph_.tensors[parts[i]].name, parts[i]);
     }
-    sdfg::Tensor total;
+    Tensor total;
     total.shape = graph_.tensors[tensor].shape;
     total.dtype = graph_.tensors[tensor].dtype;
     total.source = graph_.tensors[tensor].source;
-    PLAN_ASSIGN_OR_RETURN(sdfg::IndexFunction sum,
+    PLAN_ASSIGN_OR_RETURN(IndexFunction sum,
                           AddAll(total.shape, total.dtype, static_cast<int>(parts.size())));
     PLAN_ASSIGN_OR_RETURN(TensorId id, Add(GradientName(tensor), std::move(total)));
-    sdfg::Operator add;
+    Operator add;
     add.name = "add";
     add.label = GradientName(tensor);
     add.function = graph_.Intern(std::move(sum));
@@ -111,14 +108,14 @@ class Reverse {
   }
 
   absl::Status Visit(OperatorId id) {
-    const sdfg::Operator op = graph_.operators[id];
+    const Operator op = graph_.operators[id];
     std::vector<int> output_gradients;
     std::vector<TensorId> gradients;
     for (size_t o = 0; o < op.outputs.size(); ++o) {
       const TensorId output = op.outputs[o];
-      if (output == sdfg::kNone) continue;
+      if (output == kNone) continue;
       PLAN_RETURN_IF_ERROR(Collect(output));
-      if (gradient_[output] == sdfg::kNone) continue;
+      if (gradient_[output] == kNone) continue;
       output_gradients.push_back(static_cast<int>(o));
       gradients.push_back(gradient_[output]);
     }
@@ -127,14 +124,13 @@ class Reverse {
       if (depends_[op.inputs[i]] && IsReal(op.inputs[i])) wrt.push_back(static_cast<int>(i));
     }
     if (gradients.empty() || wrt.empty()) return absl::OkStatus();
-    absl::StatusOr<sdfg::IndexFunction> derivative =
-        sdfg::Differentiate(*op.function, wrt, output_gradients);
+    absl::StatusOr<IndexFunction> derivative = Differentiate(*op.function, wrt, output_gradients);
     if (!derivative.ok()) {
       return absl::Status(derivative.status().code(),
                           absl::StrCat("derivative of ", op.name, " (", op.label,
                                        "): ", std::string(derivative.status().message())));
     }
-    sdfg::Operator backward;
+    Operator backward;
     backward.name = absl::StrCat(op.name, ".backward");
     backward.label = absl::StrCat(op.label, ".backward");
     backward.source = op.source;
@@ -142,7 +138,7 @@ class Reverse {
     backward.inputs = op.inputs;
     backward.inputs.insert(backward.inputs.end(), gradients.begin(), gradients.end());
     for (int input : wrt) {
-      sdfg::Tensor part;
+      Tensor part;
       part.name = GradientName(op.inputs[input]);
       part.shape = graph_.tensors[op.inputs[input]].shape;
       part.dtype = graph_.tensors[op.inputs[input]].dtype;
@@ -156,7 +152,7 @@ class Reverse {
     return absl::OkStatus();
   }
 
-  sdfg::Graph& graph_;
+  Graph& graph_;
   std::unordered_map<std::string, TensorId>& names_;
   std::vector<bool> depends_;
   std::vector<std::vector<TensorId>> contributions_;
@@ -165,9 +161,9 @@ class Reverse {
 
 }  // namespace
 
-absl::Status AddGradients(sdfg::Graph* graph, std::unordered_map<std::string, TensorId>* names,
+absl::Status AddGradients(Graph* graph, std::unordered_map<std::string, TensorId>* names,
                           TensorId loss, const std::vector<TensorId>& of) {
   return Reverse(graph, names).Run(loss, of);
 }
 
-}  // namespace planproof::plan
+}  // namespace planproof::sdfg

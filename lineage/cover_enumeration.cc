@@ -5,14 +5,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "frontend/plan/cover.h"
-#include "frontend/plan/status_macros.h"
+#include "lineage/cover.h"
+#include "sdfg/status_macros.h"
 
-namespace planproof::plan {
+namespace planproof::lineage {
 namespace {
-
-using lineage::IndexMap;
-using lineage::IndexTerm;
 
 constexpr int64_t kMost = int64_t{1} << 24;
 constexpr int32_t kNobody = -1;
@@ -207,4 +204,4 @@ absl::Status OverlapError(const CoverBox& a, const CoverBox& b) {
       " overlapping slices that are not equal; if that is meant, say \"overlap\": true"));
 }
 
-}  // namespace planproof::plan
+}  // namespace planproof::lineage

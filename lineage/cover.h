@@ -1,6 +1,6 @@
 // Do the slices that devices hold cover the logical tensor, without unexplained overlap?
-#ifndef PLANPROOF_FRONTEND_PLAN_COVER_H_
-#define PLANPROOF_FRONTEND_PLAN_COVER_H_
+#ifndef PLANPROOF_LINEAGE_COVER_H_
+#define PLANPROOF_LINEAGE_COVER_H_
 
 #include <string>
 #include <vector>
@@ -8,15 +8,15 @@
 #include "absl/status/status.h"
 #include "lineage/lineage.h"
 
-namespace planproof::plan {
+namespace planproof::lineage {
 
 // The slices of all instances of one parallel tensor: one slice per coordinate of its axes.
 struct CoverBox {
-  std::string holder;                  // for messages: "program stage0"
-  std::vector<lineage::IndexMap> map;  // per logical dimension
-  sdfg::Shape extents;                 // of the parallel tensor, coordinates included
-  int axes = 0;                        // leading dimensions that are coordinates
-  bool overlap = false;                // partial overlap is declared
+  std::string holder;         // for messages: "program stage0"
+  std::vector<IndexMap> map;  // per logical dimension
+  sdfg::Shape extents;        // of the parallel tensor, coordinates included
+  int axes = 0;               // leading dimensions that are coordinates
+  bool overlap = false;       // partial overlap is declared
 };
 
 // The slices of one box are equal or disjoint, and hold each element once, but for copies by
@@ -35,6 +35,6 @@ absl::Status CheckCoverByEnumeration(const sdfg::Shape& logical,
 // Of two boxes, which may be one.
 absl::Status OverlapError(const CoverBox& a, const CoverBox& b);
 
-}  // namespace planproof::plan
+}  // namespace planproof::lineage
 
-#endif  // PLANPROOF_FRONTEND_PLAN_COVER_H_
+#endif  // PLANPROOF_LINEAGE_COVER_H_
