@@ -91,12 +91,13 @@ class PlanBuilder {
   absl::StatusOr<lineage::Problem> Run();
 
  private:
-  // program_builder.cc: mesh, programs, schedule.
+  // program_groups.cc: mesh, programs, what they hold at first.
   absl::Status AddAxes();
   absl::Status AddPrograms();
   absl::Status CheckGroups() const;
   absl::Status AddInputs(ProgramState* state);
   absl::Status CollectNames(ProgramState* state);
+  // program_builder.cc: the programs side by side.
   absl::Status Schedule();
   absl::Status Stuck() const;
   absl::Status CheckGroupCollectives() const;
