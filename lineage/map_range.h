@@ -2,6 +2,9 @@
 #ifndef PLANPROOF_LINEAGE_MAP_RANGE_H_
 #define PLANPROOF_LINEAGE_MAP_RANGE_H_
 
+#include <vector>
+
+#include "absl/status/status.h"
 #include "lineage/lineage.h"
 
 namespace planproof::lineage {
@@ -10,6 +13,11 @@ namespace planproof::lineage {
 // has no empty dimension. False for a map that is not well formed, or that adds several terms of
 // one dimension which is too long to be looked at index by index.
 bool RangeOfMap(const IndexMap& map, const sdfg::Shape& shape, __int128* low, __int128* high);
+
+// That the maps, one for each dimension of a tensor of shape `to`, are well formed and stay inside
+// it at all indices of a tensor of shape `from`. InvalidArgument with the index that does not.
+absl::Status CheckInside(const std::vector<IndexMap>& maps, const sdfg::Shape& from,
+                         const sdfg::Shape& to);
 
 }  // namespace planproof::lineage
 

@@ -19,7 +19,8 @@ constexpr int64_t kMaxCells = int64_t{1} << 29;
 ParallelBuilder::ParallelBuilder(const Plan& plan, const Plan& logical_plan, LogicalGraph& logical,
                                  const Alignment& alignment, const Schedule& schedule,
                                  const ReaderOptions& options,
-                                 const sdfg::OperatorLibrary& operators, lineage::Problem* problem)
+                                 const sdfg::OperatorLibrary& operators,
+                                 lineage::ProblemBuilder* problem)
     : plan_(plan),
       logical_plan_(logical_plan),
       logical_(logical),
@@ -50,8 +51,21 @@ absl::Status ParallelBuilder::Run() {
     if (!status.ok()) return status;
   }
   absl::Status status = RunGradients();
+  if (status.ok()) status = RelateInputs();
   if (status.ok()) status = RequireGradients();
   return status;
+}
+
+absl::Status ParallelBuilder::RelateInputs() {
+  for (size_t t = 0; t < graph().tensors.size(); ++t) {
+    const sdfg::Tensor& tensor = graph().tensors[t];
+    if (tensor.producer != kNone) continue;
+    const TensorId id = static_cast<TensorId>(t);
+    absl::Status related = problem_->RelateInput(id, problem_->LineageOf(id),
+                                                 {absl::StrCat("device ", tensor.device)});
+    if (!related.ok()) return related;
+  }
+  return absl::OkStatus();
 }
 
 void ParallelBuilder::MakeAxes() {

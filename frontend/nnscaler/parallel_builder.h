@@ -22,7 +22,7 @@
 #include "frontend/nnscaler/prims.h"
 #include "frontend/nnscaler/reader.h"
 #include "frontend/nnscaler/schedule.h"
-#include "lineage/lineage.h"
+#include "lineage/problem_builder.h"
 
 namespace planproof::frontend::nnscaler {
 
@@ -31,8 +31,8 @@ class ParallelBuilder {
   ParallelBuilder(const Plan& plan, const Plan& logical_plan, LogicalGraph& logical,
                   const Alignment& alignment, const Schedule& schedule,
                   const ReaderOptions& options, const sdfg::OperatorLibrary& operators,
-                  lineage::Problem* problem);
-  // Fills problem->parallel, lineage, required, warnings; adds the loss terms to logical.graph.
+                  lineage::ProblemBuilder* problem);
+  // Fills the problem, whose logical graph is there; adds the loss terms to it.
   absl::Status Run();
   const std::set<std::string>& assumptions() const { return functions_.assumptions(); }
 
@@ -60,6 +60,8 @@ class ParallelBuilder {
   // Lanes and operators: parallel_builder.cc.
   void MakeAxes();
   absl::Status RunLane(int microbatch);
+  // What no operator makes holds what the model reads.
+  absl::Status RelateInputs();
   absl::Status RunNode(const Event& event);
   absl::Status RunForward(const Event& event);
   absl::Status RunBackward(const Event& event);
@@ -125,7 +127,7 @@ class ParallelBuilder {
   const Alignment& alignment_;
   const Schedule& schedule_;
   const ReaderOptions& options_;
-  lineage::Problem* problem_;
+  lineage::ProblemBuilder* problem_;
   FunctionCache functions_;
   std::vector<bool> differentiated_;
   std::vector<bool> partial_;  // per sub tensor: one term of a sum, multiref's value maps mended

@@ -99,8 +99,9 @@ sdfg::Shape ParallelBuilder::LocalShape(TensorId tensor) {
 }
 
 ParallelBuilder::TensorId ParallelBuilder::AddTensor(sdfg::Tensor tensor, Lineage lineage) {
-  problem_->lineage.push_back(std::move(lineage));
-  return graph().AddTensor(std::move(tensor));
+  const TensorId id = graph().AddTensor(std::move(tensor));
+  problem_->Claim(id, std::move(lineage));
+  return id;
 }
 
 ParallelBuilder::TensorId ParallelBuilder::AddPiece(int device, int sub,
@@ -179,7 +180,9 @@ ParallelBuilder::TensorId ParallelBuilder::Source(int device, int sub) {
         same->second =
             AddPiece(device, sub, {},
                      trained ? sdfg::TensorRole::kParameter : sdfg::TensorRole::kBuffer, true);
-        problem_->lineage[same->second].kind = LineageKind::kFull;
+        Lineage whole = problem_->LineageOf(same->second);
+        whole.kind = LineageKind::kFull;
+        problem_->Claim(same->second, std::move(whole));
       }
     }
     if (trained) held_.try_emplace({device, {piece.full, piece.index}}, sub);
@@ -190,10 +193,11 @@ ParallelBuilder::TensorId ParallelBuilder::Source(int device, int sub) {
       logical_gradient != kNoIndex && full.shape == sdfg::Shape{1} &&
       logical_.tensor_of_full[logical_gradient] != kNone) {
     const TensorId tensor = AddPiece(device, sub, {}, sdfg::TensorRole::kOne, false);
-    Lineage& lineage = problem_->lineage[tensor];
+    Lineage lineage;
     lineage.kind = LineageKind::kFull;
     lineage.logical = logical_.tensor_of_full[logical_gradient];
     lineage.map = {{0, {{0, 1, 1, 0}}}};
+    problem_->Claim(tensor, std::move(lineage));
     return sources_[{device, sub}] = tensor;
   }
   sources_.erase({device, sub});

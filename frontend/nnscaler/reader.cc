@@ -9,6 +9,7 @@
 #include "frontend/nnscaler/overwritten_operands.h"
 #include "frontend/nnscaler/parallel_builder.h"
 #include "frontend/nnscaler/schedule.h"
+#include "lineage/problem_builder.h"
 
 namespace planproof::frontend::nnscaler {
 namespace {
@@ -38,7 +39,8 @@ absl::StatusOr<lineage::Problem> BuildProblem(const Plan& logical, const Plan& p
   absl::StatusOr<Alignment> alignment =
       Align(logical, parallel, parallel.copies * schedule->microbatches);
   if (!alignment.ok()) return alignment.status();
-  lineage::Problem problem;
+  lineage::ProblemBuilder problem;
+  problem.logical = std::move(graph->graph);
   ParallelBuilder builder(parallel, logical, *graph, *alignment, *schedule, options, operators,
                           &problem);
   absl::Status status = builder.Run();
@@ -50,12 +52,10 @@ absl::StatusOr<lineage::Problem> BuildProblem(const Plan& logical, const Plan& p
   std::set<std::string> assumptions = graph->assumptions;
   assumptions.insert(builder.assumptions().begin(), builder.assumptions().end());
   problem.assumptions.assign(assumptions.begin(), assumptions.end());
-  problem.logical = std::move(graph->graph);
-  status = problem.logical.Check();
-  if (!status.ok()) return In("logical plan: ", status);
-  status = problem.parallel.Check();
-  if (!status.ok()) return In("parallel plan: ", status);
-  return problem;
+  using Subject = lineage::ProblemBuilder::Subject;
+  return problem.Build([](const Subject& subject, const absl::Status& error) {
+    return In(subject.kind == Subject::Kind::kModel ? "logical plan: " : "parallel plan: ", error);
+  });
 }
 
 absl::StatusOr<lineage::Problem> ReadPair(const std::string& logical_path,

@@ -9,8 +9,8 @@
 namespace planproof::frontend::nnscaler {
 
 using lineage::IndexMap;
+using lineage::Lineage;
 using lineage::LineageKind;
-using lineage::RequiredRelation;
 using sdfg::kNone;
 
 namespace {
@@ -76,7 +76,7 @@ absl::StatusOr<ParallelBuilder::TensorId> ParallelBuilder::LossTerms() {
                      ShapeText(summed.shape), " (copies times microbatches)"));
   }
   const TensorId input = logical_.tensor_of_full[logical_.summed];
-  const sdfg::Tensor x = logical_.graph.tensors[input];
+  const sdfg::Tensor x = problem_->logical.tensors[input];
   absl::StatusOr<sdfg::IndexFunction> function =
       LossTermsFunction(x.shape, x.dtype, dim, plan_.copies, schedule_.microbatches);
   if (!function.ok()) return function.status();
@@ -84,20 +84,21 @@ absl::StatusOr<ParallelBuilder::TensorId> ParallelBuilder::LossTerms() {
   terms.name = "loss of each copy and microbatch";
   terms.shape = {plan_.copies, schedule_.microbatches};
   terms.dtype = x.dtype;
-  loss_terms_ = logical_.graph.AddTensor(std::move(terms));
+  loss_terms_ = problem_->logical.AddTensor(std::move(terms));
   sdfg::Operator op;
   op.name = "sum of a block of rows";
-  op.function = logical_.graph.Intern(*std::move(function));
+  op.function = problem_->logical.Intern(*std::move(function));
   op.inputs = {input};
   op.outputs = {loss_terms_};
   const sdfg::TensorId whole = logical_.tensor_of_full[logical_.loss];
-  if (whole != kNone && logical_.graph.tensors[whole].producer != kNone) {
-    const sdfg::Operator& sum = logical_.graph.operators[logical_.graph.tensors[whole].producer];
+  if (whole != kNone && problem_->logical.tensors[whole].producer != kNone) {
+    const sdfg::Operator& sum =
+        problem_->logical.operators[problem_->logical.tensors[whole].producer];
     op.name = sum.name;
     op.source = sum.source;
     op.label = sum.label;
   }
-  logical_.graph.AddOperator(std::move(op));
+  problem_->logical.AddOperator(std::move(op));
   return loss_terms_;
 }
 
@@ -114,22 +115,23 @@ absl::Status ParallelBuilder::RequireLosses(int microbatch) {
       return absl::InvalidArgumentError(
           absl::StrCat("the loss on device ", device, " does not depend on the data"));
     }
-    RequiredRelation relation;
-    relation.parallel = tensor;
-    relation.lineage.kind = LineageKind::kFull;
-    relation.lineage.logical = *terms;
+    Lineage lineage;
+    lineage.kind = LineageKind::kFull;
+    lineage.logical = *terms;
     IndexMap copy, block;
     for (size_t a = 0; a < loss.axes.size(); ++a) {
       (loss.axes[a] == 0 ? copy : block).terms.push_back({static_cast<int32_t>(a), 1, 1, 0});
     }
     if (!schedule_.uniform) block.constant = microbatch;
-    relation.lineage.map = {copy, block};
-    relation.what =
+    lineage.map = {copy, block};
+    problem_->Claim(tensor, lineage);
+    absl::Status required = problem_->RequireOutput(
+        tensor, std::move(lineage),
         schedule_.uniform
             ? absl::StrCat("loss of each copy and microbatch on device ", device)
-            : absl::StrCat("loss of each copy in microbatch ", microbatch, " on device ", device);
-    problem_->lineage[tensor] = relation.lineage;
-    problem_->required.push_back(std::move(relation));
+            : absl::StrCat("loss of each copy in microbatch ", microbatch, " on device ", device),
+        {absl::StrCat("device ", device)});
+    if (!required.ok()) return required;
   }
   if (!any) {
     return absl::InvalidArgumentError(absl::StrCat("dangling tensor: no device has the loss, ",
@@ -165,18 +167,22 @@ absl::Status ParallelBuilder::RequireGradients() {
                                                      " holds the parameter ", plan_.TensorName(sub),
                                                      ", nothing makes its gradient there"));
     }
-    RequiredRelation relation;
-    relation.parallel = tensor;
-    relation.lineage.kind = LineageKind::kFull;
-    relation.lineage.logical = logical;
-    const int first = static_cast<int>(graph().tensors[tensor].axes.size());
-    for (size_t d = 0; d < piece.index.size(); ++d) {
-      relation.lineage.map.push_back(
-          {piece.index[d].first, {{first + static_cast<int32_t>(d), 1, 1, 0}}});
+    const TensorId parameter = source_pieces_.at({device, {piece.full, piece.index}});
+    if (parameter == kNone) {
+      return absl::InvalidArgumentError(absl::StrCat("the logical plan makes a gradient of ",
+                                                     full.name, ", which it does not read"));
     }
-    relation.what = absl::StrCat("gradient of ", full.name, " on device ", device);
-    problem_->lineage[tensor] = relation.lineage;
-    problem_->required.push_back(std::move(relation));
+    absl::Status required = problem_->RequireAsHeld(
+        tensor, logical, parameter, absl::StrCat("gradient of ", full.name, " on device ", device),
+        {absl::StrCat("device ", device)});
+    if (!required.ok()) return required;
+    problem_->Claim(tensor, problem_->required().back().lineage);
+  }
+  // A parameter that no device holds, or of which devices hold a part, is not trained as a whole.
+  for (const FullTensor& full : logical_plan_.fulls) {
+    if (!full.is_attribute || full.is_gradient || full.gradient == kNoIndex) continue;
+    const TensorId gradient = logical_.tensor_of_full[full.gradient];
+    if (gradient != kNone) problem_->MustBeRequired(gradient);
   }
   return absl::OkStatus();
 }

@@ -36,15 +36,9 @@ absl::StatusOr<lineage::Problem> PlanBuilder::Run() {
   for (auto& state : programs_) PLAN_RETURN_IF_ERROR(AddBuffers(state.get()));
   AssumeBufferedSends();
   AssumeOrderOfInputs();
-  problem_.lineage.resize(problem_.parallel.tensors.size());
   for (auto& state : programs_) PLAN_RETURN_IF_ERROR(AddLineage(state.get()));
   PLAN_RETURN_IF_ERROR(AddRequired());
-  problem_.lineage.resize(problem_.parallel.tensors.size());
   PLAN_RETURN_IF_ERROR(AddUpdates());
-  problem_.lineage.resize(problem_.parallel.tensors.size());
-  for (const auto& [tensor, boxes] : input_boxes_) {
-    PLAN_RETURN_IF_ERROR(CheckInputCover(tensor, boxes));
-  }
   if (!plan_declared_.empty()) {
     if (plan_declared_.size() > 6) {
       const size_t more = plan_declared_.size() - 5;
@@ -56,13 +50,8 @@ absl::StatusOr<lineage::Problem> PlanBuilder::Run() {
                      absl::StrJoin(plan_declared_, ", ")));
   }
   WarnOfUnread();
-  if (absl::Status status = problem_.logical.Check(); !status.ok()) {
-    return At({specification_file_, 0, "/specification"}, status);
-  }
-  if (absl::Status status = problem_.parallel.Check(); !status.ok()) {
-    return At({plan_file_, 0, "/plan"}, status);
-  }
-  return std::move(problem_);
+  return problem_.Build([this](const lineage::ProblemBuilder::Subject& subject,
+                               const absl::Status& status) { return Locate(subject, status); });
 }
 
 std::string PlanBuilder::WaitsFor(const ProgramState& state) const {

@@ -25,15 +25,14 @@
 #include "frontend/plan/program_schedule.h"
 #include "frontend/plan/relation.h"
 #include "frontend/plan/specification.h"
-#include "lineage/cover.h"
 #include "lineage/lineage.h"
+#include "lineage/problem_builder.h"
 #include "sdfg/collectives.h"
 #include "sdfg/coordinate_functions.h"
 #include "sdfg/operator_library.h"
 
 namespace planproof::plan {
 
-using lineage::CoverBox;
 using sdfg::AxisList;
 using sdfg::CoordinateBox;
 
@@ -188,13 +187,21 @@ class PlanBuilder {
   // Lists outputs that some programs claim and others need not.
   void AssumeHolders();
   absl::Status AddClaim(ProgramState* state, const std::string& logical, const std::string& local,
-                        const Relation& relation, std::vector<CoverBox>* boxes);
+                        const Relation& relation);
+  // The tensor that the program calls `local`, written out over `axes` where it does not vary.
+  absl::StatusOr<sdfg::TensorId> ClaimedTensor(ProgramState* state, const std::string& local,
+                                               const AxisList& axes, const Position& at);
   absl::Status AddUpdates();
+  struct ReadAs;
+  // The new value that the program calls `local`, in the relation `as`.
+  absl::Status AddUpdateAsRead(ProgramState* state, const ParameterUpdate& update,
+                               const std::string& local, const ReadAs& as);
   // No program claims a new value that is not asked of it.
   absl::Status CheckClaimsOfUpdates(const ProgramState& state) const;
-  absl::Status CheckInputCover(sdfg::TensorId logical, const std::vector<CoverBox>& boxes) const;
-  absl::Status CheckCover(const std::string& what, sdfg::TensorId logical,
-                          const std::vector<CoverBox>& boxes) const;
+  // Where an error of the whole problem stands in the files.
+  absl::Status Locate(const lineage::ProblemBuilder::Subject& subject,
+                      const absl::Status& status) const;
+  absl::Status LocateInput(const std::string& logical, const absl::Status& status) const;
 
   // program_unread.cc: warns of inputs that nothing reads.
   void WarnOfUnread();
@@ -221,15 +228,13 @@ class PlanBuilder {
   std::string plan_file_;
   const sdfg::OperatorLibrary& library_;
   AdjustableCalls adjustable_;
-  lineage::Problem problem_;
+  lineage::ProblemBuilder problem_;
   std::vector<std::unique_ptr<ProgramState>> programs_;
   std::unordered_map<std::string, ProgramState*> by_name_;
-  std::map<sdfg::TensorId, std::vector<CoverBox>> input_boxes_;  // by logical tensor
-  // Per program and logical input: the relations in which it was read, and what they come to.
+  // Per program and logical input: a tensor for each of the relations in which it was read.
   struct ReadAs {
-    Relation relation;
-    AxisList axes;
-    std::vector<lineage::IndexMap> map;
+    sdfg::TensorId tensor = sdfg::kNone;
+    bool overlap = false;
   };
   std::map<std::pair<const ProgramState*, sdfg::TensorId>, std::vector<ReadAs>> read_as_;
   std::map<std::pair<sdfg::TensorId, std::string>, sdfg::TensorId> multiples_;

@@ -191,11 +191,6 @@ absl::Status PlanBuilder::AddInputs(ProgramState* state) {
       return At(at, absl::StrCat(input.name(), ": ", std::string(resolved.status().message())));
     }
     const sdfg::Tensor& model = problem_.logical.tensors[resolved->logical];
-    if (model.producer != sdfg::kNone) {
-      return At(at, absl::StrCat("\"", model.name,
-                                 "\" is computed by the model; a program reads "
-                                 "inputs, parameters and buffers only"));
-    }
     if (resolved->lineage.kind != lineage::LineageKind::kFull) {
       return At(at, absl::StrCat(input.name(), ": an input cannot be partial"));
     }
@@ -231,18 +226,20 @@ absl::Status PlanBuilder::AddInputs(ProgramState* state) {
     tensor.role = model.role;
     tensor.device = state->device;
     tensor.source = {plan_file_, input.relation().line(), ""};
-    input_boxes_[resolved->logical].push_back(
-        {absl::StrCat("program ", state->name), resolved->lineage.map, tensor.shape,
-         static_cast<int>(tensor.axes.size()), resolved->overlap});
+    const TensorId id = problem_.parallel.AddTensor(std::move(tensor));
     std::vector<ReadAs>& reads = read_as_[{state, resolved->logical}];
     if (std::none_of(reads.begin(), reads.end(), [&](const ReadAs& read) {
-          return read.axes == resolved->axes && read.map == resolved->lineage.map;
+          return problem_.parallel.tensors[read.tensor].axes == resolved->axes &&
+                 problem_.LineageOf(read.tensor).map == resolved->lineage.map;
         })) {
-      reads.push_back({relation, resolved->axes, resolved->lineage.map});
+      reads.push_back({id, resolved->overlap});
     }
-    const TensorId id = problem_.parallel.AddTensor(std::move(tensor));
-    problem_.lineage.resize(id + 1);
-    problem_.lineage[id] = std::move(resolved->lineage);
+    if (absl::Status status =
+            problem_.RelateInput(id, std::move(resolved->lineage),
+                                 {absl::StrCat("program ", state->name), resolved->overlap});
+        !status.ok()) {
+      return At(at, status);
+    }
     SetPlaces(id, *state, sdfg::kNone);
     state->scope.emplace(input.name(), id);
   }

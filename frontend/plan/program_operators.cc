@@ -66,7 +66,6 @@ absl::Status PlanBuilder::RunOperator(ProgramState* state, int index) {
   absl::StatusOr<Definitions> definitions = Build(state, op, at, true);
   if (absl::IsInvalidArgument(definitions.status())) {
     // What is claimed of an earlier tensor and cannot be is nearer to the mistake.
-    problem_.lineage.resize(problem_.parallel.tensors.size());
     PLAN_RETURN_IF_ERROR(AddLineage(state, /*so_far=*/true));
   }
   if (!definitions.ok()) return definitions.status();

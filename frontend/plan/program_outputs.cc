@@ -42,7 +42,7 @@ absl::Status PlanBuilder::AddLineage(ProgramState* state, bool so_far) {
       if (!multiple.ok()) return At(at, multiple.status());
       resolved->lineage.logical = *multiple;
     }
-    problem_.lineage[id] = std::move(resolved->lineage);
+    problem_.Claim(id, std::move(resolved->lineage));
   }
   return absl::OkStatus();
 }
@@ -168,22 +168,20 @@ absl::Status PlanBuilder::CheckExcused(const RequiredOutput& output,
 }
 
 absl::Status PlanBuilder::AddClaims(const RequiredOutput& output, const Position& at) {
-  std::vector<CoverBox> boxes;
   std::vector<std::string> holders;
   for (auto& state : programs_) {
-    const size_t before = boxes.size();
+    const size_t before = problem_.required().size();
     for (const Binding& binding : state->program->outputs()) {
       if (binding.key() != output.name()) continue;
       PLAN_RETURN_IF_ERROR(
-          AddClaim(state.get(), output.name(), binding.value(), output.relation(), &boxes));
+          AddClaim(state.get(), output.name(), binding.value(), output.relation()));
     }
-    if (boxes.size() == before && state->scope.count(output.name()) > 0) {
-      PLAN_RETURN_IF_ERROR(
-          AddClaim(state.get(), output.name(), output.name(), output.relation(), &boxes));
+    if (problem_.required().size() == before && state->scope.count(output.name()) > 0) {
+      PLAN_RETURN_IF_ERROR(AddClaim(state.get(), output.name(), output.name(), output.relation()));
     }
-    if (boxes.size() > before) holders.push_back(state->name);
+    if (problem_.required().size() > before) holders.push_back(state->name);
   }
-  if (boxes.empty()) {
+  if (holders.empty()) {
     return At(at,
               absl::StrCat("no program claims the required output \"", output.name(),
                            "\"; name the tensor that holds it under \"outputs\" of its program"));
@@ -197,7 +195,7 @@ absl::Status PlanBuilder::AddClaims(const RequiredOutput& output, const Position
       not_everywhere_.emplace_back(output.name(), std::move(holders));
     }
   }
-  return CheckCover("required output", logical_.names.at(output.name()), boxes);
+  return absl::OkStatus();
 }
 
 absl::Status PlanBuilder::CheckBindings() const {
@@ -253,29 +251,17 @@ void PlanBuilder::AssumeHolders() {
       "outputs are needed only where a program claims them: ", absl::StrJoin(texts, ", ")));
 }
 
-absl::Status PlanBuilder::AddClaim(ProgramState* state, const std::string& logical,
-                                   const std::string& local, const Relation& relation,
-                                   std::vector<CoverBox>* boxes) {
-  const Position at{plan_file_, state->program->line(),
-                    absl::StrCat(state->pointer, "/outputs/", logical)};
+// A tensor that is the same on all ranks may be required to be sharded; that is decided by values,
+// so it is written out per rank.
+absl::StatusOr<TensorId> PlanBuilder::ClaimedTensor(ProgramState* state, const std::string& local,
+                                                    const AxisList& axes, const Position& at) {
   const auto found = state->scope.find(local);
   if (found == state->scope.end()) {
     return At(at, absl::StrCat("program \"", state->name, "\" defines no \"", local, "\"",
                                DidYouMean(local, NamesOf(state->scope))));
   }
-  // A tensor that is the same on all ranks may be required to be sharded; that is decided by
-  // values, so it is written out per rank.
   TensorId id = found->second;
-  std::vector<std::string> mentioned;
-  for (const ShardedDim& dim : relation.dims()) {
-    mentioned.insert(mentioned.end(), dim.over().begin(), dim.over().end());
-  }
-  for (const std::string& expression : relation.map()) {
-    for (std::string& name : NamesIn(expression)) mentioned.push_back(std::move(name));
-  }
-  for (const std::string& name : mentioned) {
-    const AxisId axis = state->coordinates.Find(name);
-    if (axis == sdfg::kNone || state->coordinates.fixed[axis].has_value()) continue;
+  for (AxisId axis : axes) {
     const auto first = static_cast<TensorId>(problem_.parallel.tensors.size());
     absl::StatusOr<TensorId> spread = SpreadOver(state, id, axis);
     if (!spread.ok()) return At(at, spread.status());
@@ -284,24 +270,40 @@ absl::Status PlanBuilder::AddClaim(ProgramState* state, const std::string& logic
     SetPlaces(first, *state, std::max(0, problem_.schedule.places[id].phase));
     id = *spread;
   }
-  const sdfg::Tensor& tensor = problem_.parallel.tensors[id];
+  return id;
+}
+
+absl::Status PlanBuilder::AddClaim(ProgramState* state, const std::string& logical,
+                                   const std::string& local, const Relation& relation) {
+  const Position at{plan_file_, state->program->line(),
+                    absl::StrCat(state->pointer, "/outputs/", logical)};
+  std::vector<std::string> mentioned;
+  for (const ShardedDim& dim : relation.dims()) {
+    mentioned.insert(mentioned.end(), dim.over().begin(), dim.over().end());
+  }
+  for (const std::string& expression : relation.map()) {
+    for (std::string& name : NamesIn(expression)) mentioned.push_back(std::move(name));
+  }
+  AxisList axes;
+  for (const std::string& name : mentioned) {
+    const AxisId axis = state->coordinates.Find(name);
+    if (axis != sdfg::kNone && !state->coordinates.fixed[axis].has_value()) axes.push_back(axis);
+  }
+  PLAN_ASSIGN_OR_RETURN(const TensorId id, ClaimedTensor(state, local, axes, at));
   const sdfg::Shape shape = Local(id);
   absl::StatusOr<ResolvedRelation> resolved =
-      ResolveRelation(relation, logical, Logical(), state->coordinates, &tensor.axes, &shape);
+      ResolveRelation(relation, logical, Logical(), state->coordinates,
+                      &problem_.parallel.tensors[id].axes, &shape);
   if (!resolved.ok()) {
     return At(at, absl::StrCat(logical == local ? "" : absl::StrCat(logical, " as "), local, ": ",
                                std::string(resolved.status().message()),
                                "; the specification requires this relation"));
   }
-  lineage::RequiredRelation required;
-  required.parallel = id;
-  required.lineage = resolved->lineage;
-  required.what =
-      programs_.size() == 1 ? logical : absl::StrCat(logical, " of program ", state->name);
-  boxes->push_back({absl::StrCat("program ", state->name), resolved->lineage.map, tensor.shape,
-                    static_cast<int>(tensor.axes.size()), resolved->overlap});
-  problem_.required.push_back(std::move(required));
-  return absl::OkStatus();
+  const absl::Status required = problem_.RequireOutput(
+      id, std::move(resolved->lineage),
+      programs_.size() == 1 ? logical : absl::StrCat(logical, " of program ", state->name),
+      {absl::StrCat("program ", state->name), resolved->overlap});
+  return required.ok() ? required : At(at, required);
 }
 
 absl::Status PlanBuilder::CheckClaimsOfUpdates(const ProgramState& state) const {
@@ -322,6 +324,24 @@ absl::Status PlanBuilder::CheckClaimsOfUpdates(const ProgramState& state) const 
                      ": a new value is required in the relation in which the old one is read"));
   }
   return absl::OkStatus();
+}
+
+absl::Status PlanBuilder::AddUpdateAsRead(ProgramState* state, const ParameterUpdate& update,
+                                          const std::string& local, const ReadAs& as) {
+  const std::string& name = update.updated();
+  const Position at{plan_file_, state->program->line(),
+                    absl::StrCat(state->pointer, "/outputs/", name)};
+  const AxisList axes = problem_.parallel.tensors[as.tensor].axes;
+  PLAN_ASSIGN_OR_RETURN(const TensorId id, ClaimedTensor(state, local, axes, at));
+  const absl::Status required = problem_.RequireAsHeld(
+      id, logical_.names.at(name), as.tensor,
+      absl::StrCat(name, programs_.size() == 1 ? "" : absl::StrCat(" of program ", state->name),
+                   " (in the relation in which ", update.parameter(), " was read)"),
+      {absl::StrCat("program ", state->name), as.overlap});
+  if (required.ok()) return required;
+  return At(at, absl::StrCat(name == local ? "" : absl::StrCat(name, " as "), local, ": ",
+                             std::string(required.message()),
+                             "; the specification requires this relation"));
 }
 
 absl::Status PlanBuilder::AddUpdates() {
@@ -350,10 +370,11 @@ absl::Status PlanBuilder::AddUpdates() {
                                  update.updated(), " is ",
                                  ShapeText(problem_.logical.tensors[updated->second].shape)));
     }
-    std::vector<CoverBox> boxes;
+    bool any = false;
     for (auto& state : programs_) {
       const auto read = read_as_.find({state.get(), parameter->second});
       if (read == read_as_.end()) continue;
+      any = true;
       std::string local = update.updated();
       for (const Binding& binding : state->program->outputs()) {
         if (binding.key() == update.updated()) local = binding.value();
@@ -366,10 +387,7 @@ absl::Status PlanBuilder::AddUpdates() {
       }
       // Each of the parameter's slices that the program holds takes part in the next step.
       for (const ReadAs& as : read->second) {
-        Relation relation = as.relation;
-        relation.set_of(update.updated());
-        const absl::Status claimed =
-            AddClaim(state.get(), update.updated(), local, relation, &boxes);
+        const absl::Status claimed = AddUpdateAsRead(state.get(), update, local, as);
         if (!claimed.ok() && read->second.size() > 1) {
           return At({plan_file_, state->program->line(), state->pointer},
                     absl::StrCat("program \"", state->name, "\" reads parameter ",
@@ -378,34 +396,28 @@ absl::Status PlanBuilder::AddUpdates() {
                                  "cut or gather it in the program"));
         }
         PLAN_RETURN_IF_ERROR(claimed);
-        problem_.required.back().what +=
-            absl::StrCat(" (in the relation in which ", update.parameter(), " was read)");
       }
     }
-    if (boxes.empty()) {
+    if (!any) {
       return At(at, absl::StrCat("no program reads parameter \"", update.parameter(), "\""));
     }
-    PLAN_RETURN_IF_ERROR(CheckCover("updated parameter", updated->second, boxes));
   }
-  if (problem_.required.empty()) {
+  if (problem_.required().empty()) {
     return At({specification_file_, 0, "/specification"},
               "nothing is required; name the outputs under \"outputs\" or \"updates\"");
   }
   return absl::OkStatus();
 }
 
-absl::Status PlanBuilder::CheckInputCover(TensorId logical,
-                                          const std::vector<CoverBox>& boxes) const {
-  const sdfg::Tensor& tensor = problem_.logical.tensors[logical];
-  const absl::Status status = lineage::CheckCoverOf(tensor.shape, boxes);
-  if (status.ok()) return status;
-  // At the first program that reads it.
+// At the first program that reads it.
+absl::Status PlanBuilder::LocateInput(const std::string& logical,
+                                      const absl::Status& status) const {
   Position at{plan_file_, 0, "/plan"};
   bool range = false;
   for (const auto& state : programs_) {
     for (const NamedRelation& input : state->program->inputs()) {
       const std::string& of = input.relation().of();
-      if ((of.empty() ? input.name() : of) != tensor.name) continue;
+      if ((of.empty() ? input.name() : of) != logical) continue;
       if (at.line == 0) {
         at = {plan_file_, input.relation().line(),
               absl::StrCat(state->pointer, "/inputs/", input.name())};
@@ -415,22 +427,25 @@ absl::Status PlanBuilder::CheckInputCover(TensorId logical,
   }
   return At(at, absl::Status(
                     status.code(),
-                    absl::StrCat("input ", tensor.name, ShapeText(tensor.shape), ": ",
-                                 std::string(status.message()),
+                    absl::StrCat(std::string(status.message()),
                                  range ? "; a range is the same on every device of a program, the "
                                          "name of an axis cuts a dimension into parts"
                                        : "")));
 }
 
-absl::Status PlanBuilder::CheckCover(const std::string& what, TensorId logical,
-                                     const std::vector<CoverBox>& boxes) const {
-  const sdfg::Tensor& tensor = problem_.logical.tensors[logical];
-  const absl::Status status = lineage::CheckCoverOf(tensor.shape, boxes);
-  if (status.ok()) return status;
-  return At(
-      {plan_file_, 0, "/plan"},
-      absl::Status(status.code(), absl::StrCat(what, " ", tensor.name, ShapeText(tensor.shape),
-                                               ": ", std::string(status.message()))));
+absl::Status PlanBuilder::Locate(const lineage::ProblemBuilder::Subject& subject,
+                                 const absl::Status& status) const {
+  using Kind = lineage::ProblemBuilder::Subject::Kind;
+  switch (subject.kind) {
+    case Kind::kModel:
+      return At({specification_file_, 0, "/specification"}, status);
+    case Kind::kInput:
+      return LocateInput(problem_.logical.tensors[subject.logical].name, status);
+    case Kind::kPlan:
+    case Kind::kOutput:
+      break;
+  }
+  return At({plan_file_, 0, "/plan"}, status);
 }
 
 }  // namespace planproof::plan

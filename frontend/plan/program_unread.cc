@@ -31,7 +31,7 @@ std::string ListOf(const std::vector<std::string>& names) {
 
 void PlanBuilder::WarnOfUnread() {
   std::unordered_set<TensorId> read = ReadIn(problem_.logical);
-  for (const lineage::RequiredRelation& required : problem_.required) {
+  for (const lineage::RequiredRelation& required : problem_.required()) {
     read.insert(required.lineage.logical);
   }
   std::vector<std::string> unread;
@@ -45,7 +45,7 @@ void PlanBuilder::WarnOfUnread() {
         absl::StrCat("no operator of the specification reads ", ListOf(unread)));
   }
   read = ReadIn(problem_.parallel);
-  for (const lineage::RequiredRelation& required : problem_.required) {
+  for (const lineage::RequiredRelation& required : problem_.required()) {
     read.insert(required.parallel);
   }
   for (const auto& state : programs_) {

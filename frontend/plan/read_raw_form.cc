@@ -8,6 +8,7 @@
 #include "frontend/plan/operator_call.h"
 #include "frontend/plan/raw_form.h"
 #include "frontend/plan/raw_schedule.h"
+#include "lineage/problem_builder.h"
 #include "sdfg/index_function_check.h"
 #include "sdfg/narrow_types.h"
 #include "sdfg/status_macros.h"
@@ -37,33 +38,35 @@ class Reader {
     }
     for (int i = 0; i < raw_.lineage_size(); ++i) {
       PLAN_ASSIGN_OR_RETURN(lineage::Lineage lineage, ReadLineage(raw_.lineage(i), i));
-      out_.lineage.push_back(std::move(lineage));
+      out_.Claim(i, std::move(lineage));
     }
-    out_.lineage.resize(out_.parallel.tensors.size());
-    PLAN_RETURN_IF_ERROR(CheckInputs());
+    const lineage::ProblemBuilder::Holding holding = {"the plan"};
+    for (size_t i = 0; i < out_.parallel.tensors.size(); ++i) {
+      if (out_.parallel.tensors[i].producer != sdfg::kNone) continue;
+      const auto id = static_cast<sdfg::TensorId>(i);
+      PLAN_RETURN_IF_ERROR(out_.RelateInput(id, out_.LineageOf(id), holding));
+    }
     for (const RawRequired& required : raw_.required()) {
       if (required.parallel() < 0 ||
           required.parallel() >= static_cast<int>(out_.parallel.tensors.size())) {
         return absl::InvalidArgumentError("a required relation names no tensor");
       }
-      lineage::RequiredRelation to;
-      to.parallel = required.parallel();
-      to.what = required.what();
-      PLAN_ASSIGN_OR_RETURN(to.lineage, ReadLineage(required.lineage(), required.parallel()));
-      if (to.lineage.kind != LineageKind::kFull) {
+      PLAN_ASSIGN_OR_RETURN(lineage::Lineage lineage,
+                            ReadLineage(required.lineage(), required.parallel()));
+      if (lineage.kind != LineageKind::kFull) {
         return absl::InvalidArgumentError(
-            absl::StrCat("required relation \"", to.what, "\" is not full"));
+            absl::StrCat("required relation \"", required.what(), "\" is not full"));
       }
-      out_.required.push_back(std::move(to));
+      PLAN_RETURN_IF_ERROR(
+          out_.RequireOutput(required.parallel(), std::move(lineage), required.what(), holding));
     }
-    if (out_.required.empty()) return absl::InvalidArgumentError("nothing is required");
     PLAN_RETURN_IF_ERROR(ReadPremises());
     out_.assumptions.assign(raw_.assumptions().begin(), raw_.assumptions().end());
     out_.warnings.assign(raw_.warnings().begin(), raw_.warnings().end());
     if (raw_.has_schedule()) {
       PLAN_ASSIGN_OR_RETURN(out_.schedule, ReadRawSchedule(raw_.schedule(), out_.parallel));
     }
-    return std::move(out_);
+    return out_.Rebuild();
   }
 
  private:
@@ -248,30 +251,6 @@ class Reader {
   }
 
   // A tensor that nothing produces is related to a logical one that nothing produces.
-  absl::Status CheckInputs() const {
-    for (size_t i = 0; i < out_.parallel.tensors.size(); ++i) {
-      const sdfg::Tensor& tensor = out_.parallel.tensors[i];
-      if (tensor.producer != sdfg::kNone) continue;
-      const lineage::Lineage& lineage = out_.lineage[i];
-      if (lineage.kind != LineageKind::kFull) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("input ", tensor.name, " has no full lineage"));
-      }
-      const sdfg::Tensor& logical = out_.logical.tensors[lineage.logical];
-      if (logical.producer != sdfg::kNone) {
-        return absl::InvalidArgumentError(absl::StrCat("input ", tensor.name, " is a slice of ",
-                                                       logical.name, ", which is computed"));
-      }
-      const auto constant = [](sdfg::TensorRole role) {
-        return role == sdfg::TensorRole::kOne || role == sdfg::TensorRole::kZero;
-      };
-      if (logical.role != tensor.role && (constant(logical.role) || constant(tensor.role))) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("input ", tensor.name, " and ", logical.name, " have different roles"));
-      }
-    }
-    return absl::OkStatus();
-  }
 
   absl::Status ReadPremises() {
     for (const RawPremise& premise : raw_.premises()) {
@@ -321,7 +300,7 @@ class Reader {
 
   const RawProblem& raw_;
   std::vector<sdfg::IndexFunction> functions_;
-  Problem out_;
+  lineage::ProblemBuilder out_;
 };
 
 }  // namespace

@@ -1,22 +1,20 @@
 #include "frontend/plan/relation.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/plan/index_expression.h"
 #include "frontend/plan/remedies.h"
+#include "lineage/map_range.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::plan {
 namespace {
 
 using lineage::IndexMap;
-using lineage::IndexTerm;
 using sdfg::AxisId;
 
 class Resolver {
@@ -249,52 +247,7 @@ class Resolver {
     sdfg::Shape extents;
     for (AxisId axis : dims_) extents.push_back(ExtentOf(axis));
     extents.insert(extents.end(), out_.local.begin(), out_.local.end());
-    for (int64_t extent : extents) {
-      if (extent == 0) return absl::OkStatus();  // no element, no index
-    }
-    for (size_t d = 0; d < shape_.size(); ++d) {
-      auto [low, high] = Reach(out_.lineage.map[d], extents, /*exact=*/false);
-      if (low >= 0 && high < shape_[d]) continue;
-      std::tie(low, high) = Reach(out_.lineage.map[d], extents, /*exact=*/true);
-      if (low >= 0 && high < shape_[d]) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("its relation reaches index ", static_cast<int64_t>(low < 0 ? low : high),
-                       " of dimension ", d, ", which has extent ", shape_[d]));
-    }
-    return absl::OkStatus();
-  }
-
-  // The least and the largest index: bounds, or with `exact` what is reached, unless a dimension is
-  // too long to go through.
-  static std::pair<__int128, __int128> Reach(const IndexMap& map, const sdfg::Shape& extents,
-                                             bool exact) {
-    constexpr int64_t kMostIndices = int64_t{1} << 24;
-    __int128 low = map.constant;
-    __int128 high = low;
-    std::map<int32_t, std::vector<const IndexTerm*>> digits;  // by dimension
-    for (const IndexTerm& term : map.terms) digits[term.dim].push_back(&term);
-    for (const auto& [dim, terms] : digits) {
-      __int128 least = 0;
-      __int128 most = 0;
-      if (exact && extents[dim] <= kMostIndices) {
-        for (int64_t i = 0; i < extents[dim]; ++i) {
-          __int128 sum = 0;
-          for (const IndexTerm* term : terms) {
-            sum += static_cast<__int128>(term->scale) * term->At(i);
-          }
-          least = i == 0 ? sum : std::min(least, sum);
-          most = i == 0 ? sum : std::max(most, sum);
-        }
-      } else {
-        for (const IndexTerm* term : terms) {
-          const __int128 reach = static_cast<__int128>(term->scale) * term->Most(extents[dim]);
-          (reach < 0 ? least : most) += reach;
-        }
-      }
-      low += least;
-      high += most;
-    }
-    return {low, high};
+    return lineage::CheckInside(out_.lineage.map, extents, shape_);
   }
 
   absl::Status FindPartial() {

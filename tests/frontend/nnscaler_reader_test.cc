@@ -144,9 +144,15 @@ TEST_F(SmallPlanTest, AConversionToAnUnknownElementTypeIsNoIdentity) {
   EXPECT_TRUE(absl::IsInvalidArgument(status("no_conversion"))) << status("no_conversion");
 }
 
+// As in a plan of our own: what devices hold of a parameter is all of it.
+TEST_F(SmallPlanTest, WhatNoDeviceHoldsOfAParameterIsAHole) {
+  ExpectError(
+      "tp2", "wrong_slice", absl::StatusCode::kInvalidArgument,
+      "parallel plan: input layers.0.weight[4, 6]: hole: nobody holds [2, 4) of dimension 0");
+}
+
 TEST_F(SmallPlanTest, FaultyPlansComputeSomethingElse) {
   ExpectDifferent("tp2", "no_all_reduce", "loss");
-  ExpectDifferent("tp2", "wrong_slice", "");
   ExpectDifferent("dp2nm2", "no_reducer", "gradient");
   ExpectDifferent("dp2nm2", "early_reducer", "gradient");
   ExpectDifferent("dp2nm2", "double_reducer", "gradient");
