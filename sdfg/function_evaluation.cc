@@ -376,7 +376,7 @@ bool FunctionEvaluation::Real(ExprId id, MaskedValue* out) {
     if (bits & 1) stamp = std::max(stamp, epoch_[v]);
   }
   Cached& c = cache_[id];
-  if (c.valid && c.stamp == stamp && e_.guards_.empty()) {
+  if (c.valid && c.stamp == stamp && c.guards == e_.guards_) {
     *out = c.value;
     return true;
   }
@@ -386,9 +386,7 @@ bool FunctionEvaluation::Real(ExprId id, MaskedValue* out) {
   }
   const bool ok = RealUncached(id, out);
   --depth_;
-  if (ok && e_.guards_.empty()) {
-    cache_[id] = {stamp, true, *out};
-  }
+  if (ok) cache_[id] = {stamp, true, *out, e_.guards_};
   return ok;
 }
 
@@ -401,7 +399,8 @@ bool FunctionEvaluation::Opaque(const Node& n, solver::AtomId* atom) {
   PolyId body = kZeroPoly;
   if (n.var >= 0) {
     const int64_t extent = f_.vars[n.var].extent;
-    row = {arena_.NewFree(0, extent - 1), {0, extent}};
+    const SymbolicEvaluator::Binding binding(&e_, {0, extent});
+    row = binding.variable();
     e_.pinned_.push_back(row.symbol);
     SetVar(n.var, Affine::Of(row.symbol));
     const bool ok = NotMasked(n.args[0], &body);

@@ -60,6 +60,7 @@ class FunctionEvaluation {
     uint64_t stamp = 0;
     bool valid = false;
     MaskedValue value;
+    SymbolicEvaluator::Guards guards;
   };
   std::vector<Cached> cache_;
   int depth_ = 0;

@@ -241,37 +241,12 @@ bool FunctionEvaluation::ReducePiece(const Node& node, const Box& box, const Aff
     const Interval d = current[at].domain;
     const Symbol old = current[at].symbol;
     const int64_t coefficient = index.Coefficient(old);
-    auto push = [&, &current = current,
-                 &index = index](std::vector<std::pair<Interval, int64_t>> digits) {
-      // Replaces `old` by the sum of stride * fresh symbol.
+    for (SplitPart& part : e_.symbols_.Split(request, d)) {
       Box next = current;
       next.erase(next.begin() + at);
-      Affine replaced = index - Affine::Of(old, coefficient);
-      for (const auto& [domain, stride] : digits) {
-        if (domain.hi - domain.lo == 1) {  // one value is no variable
-          replaced = replaced + Affine(stride * coefficient * domain.lo);
-          continue;
-        }
-        BoundVariable v{arena_.NewFree(domain.lo, domain.hi - 1), domain};
-        replaced = replaced + Affine::Of(v.symbol, stride * coefficient);
-        next.push_back(v);
-      }
-      work.emplace_back(std::move(next), std::move(replaced));
-    };
-    if (request.kind == SplitRequest::Kind::kCut) {
-      push({{Interval{d.lo, request.at}, 1}});
-      push({{Interval{request.at, d.hi}, 1}});
-    } else {
-      const int64_t s = request.at;
-      const int64_t first = solver::CeilDiv(d.lo, s), last = solver::FloorDiv(d.hi, s);
-      if (first >= last) {
-        push({{Interval{d.lo, first * s}, 1}});
-        push({{Interval{first * s, d.hi}, 1}});
-        continue;
-      }
-      if (d.lo < first * s) push({{Interval{d.lo, first * s}, 1}});
-      if (last * s < d.hi) push({{Interval{last * s, d.hi}, 1}});
-      push({{Interval{first, last}, s}, {Interval{0, s}, 1}});
+      next.insert(next.end(), part.variables.begin(), part.variables.end());
+      work.emplace_back(std::move(next), index - Affine::Of(old, coefficient) +
+                                             part.replacement.Scaled(coefficient));
     }
   }
   return true;
@@ -291,9 +266,12 @@ bool FunctionEvaluation::Reduce(const Node& n, MaskedValue* out) {
     *out = {};
     return true;
   }
-  BoundVariable v{arena_.NewFree(0, extent - 1), {0, extent}};
   std::vector<std::pair<Box, MaskedValue>> pieces;
-  if (!ReducePiece(n, {v}, Affine::Of(v.symbol), &pieces)) return false;
+  {
+    const SymbolicEvaluator::Binding binding(&e_, {0, extent});
+    const BoundVariable& v = binding.variable();
+    if (!ReducePiece(n, {v}, Affine::Of(v.symbol), &pieces)) return false;
+  }
   if (n.op == Op::kSum) {
     PolyId total = kZeroPoly;
     for (const auto& [box, value] : pieces) {

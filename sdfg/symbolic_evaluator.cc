@@ -22,9 +22,15 @@ constexpr uint32_t kOpaqueTagBit = 0x80000000u;
 
 SymbolicEvaluator::SymbolicEvaluator(solver::Arena* arena, std::vector<const Graph*> graphs,
                                      RepresentationPolicy* policy)
-    : arena_(*arena), graphs_(std::move(graphs)), policy_(*policy) {}
+    : arena_(*arena), graphs_(std::move(graphs)), policy_(*policy), symbols_(arena) {}
 
 SymbolicEvaluator::~SymbolicEvaluator() = default;
+
+SymbolicEvaluator::Binding::Binding(SymbolicEvaluator* evaluator, solver::Interval range)
+    : evaluator_(*evaluator),
+      variable_{evaluator->symbols_.OfBinder(evaluator->binders_, range), range} {
+  ++evaluator_.binders_;
+}
 
 void SymbolicEvaluator::ClearFailure() {
   request_ = {};
@@ -294,11 +300,8 @@ bool SymbolicEvaluator::RecordCondition(int32_t graph, OperatorId id, int premis
 }
 
 std::optional<MaskedValue> SymbolicEvaluator::Defined(TensorRef tensor, const Indices& indices) {
-  Key key{tensor, indices};
-  if (guards_.empty()) {
-    auto it = memo_.find(key);
-    if (it != memo_.end()) return it->second;
-  }
+  Key key{tensor, indices, guards_};
+  if (auto it = memo_.find(key); it != memo_.end()) return it->second;
   const Graph& graph = *graphs_[tensor.graph];
   const Tensor& t = graph.tensors[tensor.tensor];
   if (t.producer == kNone) {
@@ -320,7 +323,7 @@ std::optional<MaskedValue> SymbolicEvaluator::Defined(TensorRef tensor, const In
   FunctionEvaluation application(this, tensor.graph, op, std::move(coordinates));
   std::optional<MaskedValue> value = application.Output(t.producer_output, local);
   --depth_;
-  if (value && guards_.empty()) memo_.emplace(std::move(key), *value);
+  if (value) memo_.emplace(std::move(key), *value);
   return value;
 }
 
@@ -348,11 +351,8 @@ std::optional<Affine> SymbolicEvaluator::IntegerElement(TensorRef tensor, const 
 }
 
 std::optional<Affine> SymbolicEvaluator::IntegerDefined(TensorRef tensor, const Indices& indices) {
-  Key key{tensor, indices};
-  if (guards_.empty()) {
-    auto it = int_memo_.find(key);
-    if (it != int_memo_.end()) return it->second;
-  }
+  Key key{tensor, indices, guards_};
+  if (auto it = int_memo_.find(key); it != int_memo_.end()) return it->second;
   const Graph& graph = *graphs_[tensor.graph];
   const Tensor& t = graph.tensors[tensor.tensor];
   if (t.producer == kNone || ++depth_ > kMaxTensorDepth || arena_.exhausted()) {
@@ -370,7 +370,7 @@ std::optional<Affine> SymbolicEvaluator::IntegerDefined(TensorRef tensor, const 
   FunctionEvaluation application(this, tensor.graph, op, std::move(coordinates));
   std::optional<Affine> value = application.IntegerOutput(t.producer_output, local);
   --depth_;
-  if (value && guards_.empty()) int_memo_.emplace(std::move(key), *value);
+  if (value) int_memo_.emplace(std::move(key), *value);
   return value;
 }
 

@@ -19,6 +19,7 @@
 #include "absl/container/node_hash_map.h"
 #include "sdfg/graph.h"
 #include "sdfg/index_map.h"
+#include "sdfg/index_symbols.h"
 #include "solver/term.h"
 
 namespace planproof::sdfg {
@@ -65,17 +66,6 @@ struct MaskedValue {
   solver::PolyId masked = solver::kZeroPoly;
 };
 
-// A decision that needs a narrower range of a symbol.
-struct SplitRequest {
-  enum class Kind : uint8_t {
-    kNone,
-    kCut,    // split the range at `at`: [low, at) and [at, high]
-    kDigit,  // write the symbol as at * high_digit + low_digit
-  } kind = Kind::kNone;
-  solver::Symbol symbol = 0;
-  int64_t at = 0;
-};
-
 using Indices = absl::InlinedVector<solver::Affine, 5>;
 
 class SymbolicEvaluator {
@@ -106,6 +96,8 @@ class SymbolicEvaluator {
   void ClearFailure();
   // Forgets remembered elements (needed when the policy's answers change).
   void Forget();
+  // The variables over which indices run; those of equal cells should be equal.
+  IndexSymbols* symbols() { return &symbols_; }
 
   // Of a selection only the branch taken has to be defined. Where its condition is not decided, an
   // operation in a branch that is not defined everywhere records its premise as if the branch were
@@ -122,15 +114,33 @@ class SymbolicEvaluator {
   friend class FunctionEvaluation;
   // Premises are met by a tensor's definition until the end of the scope.
   class Meeting;
+  // An index variable is bound until the end of the scope.
+  class Binding {
+   public:
+    Binding(SymbolicEvaluator* evaluator, solver::Interval range);
+    ~Binding() { --evaluator_.binders_; }
+    Binding(const Binding&) = delete;
+    Binding& operator=(const Binding&) = delete;
+    const solver::BoundVariable& variable() const { return variable_; }
+
+   private:
+    SymbolicEvaluator& evaluator_;
+    solver::BoundVariable variable_;
+  };
+  // Conditions of the enclosing undecided selections, outermost first.
+  using Guards = absl::InlinedVector<solver::PolyId, 2>;
+  // What an element is remembered by. Which reads are allowed and, where branches are taken
+  // exactly, the value itself depend on the guards.
   struct Key {
     TensorRef tensor;
     Indices indices;
+    Guards guards;
     friend bool operator==(const Key&, const Key&) = default;
     template <typename H>
     friend H AbslHashValue(H h, const Key& k) {
       h = H::combine(std::move(h), k.tensor, k.indices.size());
       for (const auto& e : k.indices) h = H::combine(std::move(h), e);
-      return h;
+      return H::combine(std::move(h), k.guards);
     }
   };
   void Fail(std::string message);
@@ -146,6 +156,8 @@ class SymbolicEvaluator {
   solver::Arena& arena_;
   std::vector<const Graph*> graphs_;
   RepresentationPolicy& policy_;
+  IndexSymbols symbols_;
+  int binders_ = 0;  // around what is evaluated
   absl::flat_hash_map<Key, MaskedValue> memo_;
   absl::flat_hash_map<Key, solver::Affine> int_memo_;
   absl::node_hash_map<const IndexFunction*, std::vector<uint64_t>> dependencies_;  // stable values
@@ -156,9 +168,9 @@ class SymbolicEvaluator {
   int depth_ = 0;
   bool exact_branches_ = false;
   bool premises_in_branches_ = false;
-  // Conditions of the enclosing undecided selections; a read outside its tensor is allowed only
-  // where they exclude it, its value is then multiplied by 0.
-  std::vector<solver::PolyId> guards_;
+  // A read outside its tensor is allowed only where these exclude it; its value is then multiplied
+  // by 0.
+  Guards guards_;
 };
 
 // Takes branches exactly within a scope, and remembers nothing beyond it.

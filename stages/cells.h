@@ -15,11 +15,11 @@ struct Cell {
 };
 
 // All indices of a tensor that has elements.
-Cell WholeCell(solver::Arena* arena, const sdfg::Shape& shape);
+Cell WholeCell(sdfg::IndexSymbols* symbols, const sdfg::Shape& shape);
 
 // Adds the parts into which the request divides the cell to `work`; they are disjoint and cover it.
 // False, and nothing is added, if the request is about no symbol of the cell.
-bool Split(solver::Arena* arena, const Cell& cell, const sdfg::SplitRequest& request,
+bool Split(sdfg::IndexSymbols* symbols, const Cell& cell, const sdfg::SplitRequest& request,
            std::vector<Cell>* work);
 
 }  // namespace planproof::stages

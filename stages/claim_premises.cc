@@ -149,7 +149,7 @@ bool ClaimSolver::RecordCondition(sdfg::OperatorId parallel, int premise, ClaimO
   const sdfg::Shape shape =
       sdfg::SymbolicEvaluator::ConditionShape(problem_.parallel, parallel, premise);
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return true;
-  std::vector<Cell> work = {WholeCell(arena_.get(), shape)};
+  std::vector<Cell> work = {WholeCell(evaluator_->symbols(), shape)};
   while (!work.empty()) {
     const Cell cell = std::move(work.back());
     work.pop_back();
@@ -157,7 +157,7 @@ bool ClaimSolver::RecordCondition(sdfg::OperatorId parallel, int premise, ClaimO
     if (evaluator_->RecordCondition(kParallel, parallel, premise, cell.index)) continue;
     if (++outcome->cells < limits_.max_cells && !arena_->exhausted() &&
         evaluator_->request().kind != SplitRequest::Kind::kNone &&
-        Split(arena_.get(), cell, evaluator_->request(), &work)) {
+        Split(evaluator_->symbols(), cell, evaluator_->request(), &work)) {
       continue;
     }
     outcome->reason = evaluator_->error();
@@ -198,7 +198,7 @@ ClaimOutcome ClaimSolver::Definedness(sdfg::TensorId logical) {
   const sdfg::Tensor& t = problem_.logical.tensors[logical];
   std::vector<Cell> work;
   if (std::find(t.shape.begin(), t.shape.end(), 0) == t.shape.end())
-    work.push_back(WholeCell(arena_.get(), t.shape));
+    work.push_back(WholeCell(evaluator_->symbols(), t.shape));
   outcome.status = ClaimStatus::kProved;
   while (!work.empty() && outcome.status == ClaimStatus::kProved) {
     const Cell cell = std::move(work.back());
@@ -210,7 +210,7 @@ ClaimOutcome ClaimSolver::Definedness(sdfg::TensorId logical) {
     if (ok && !arena_->exhausted()) continue;
     if (++outcome.cells < limits_.max_cells && !arena_->exhausted() &&
         evaluator_->request().kind != SplitRequest::Kind::kNone &&
-        Split(arena_.get(), cell, evaluator_->request(), &work)) {
+        Split(evaluator_->symbols(), cell, evaluator_->request(), &work)) {
       continue;
     }
     outcome.status = ClaimStatus::kFailed;

@@ -230,7 +230,8 @@ bool ClaimSolver::Unfold(sdfg::TensorId choice) {
 bool ClaimSolver::IsZero(sdfg::TensorId logical) {
   Forget();  // what is remembered gives no premises; below, they stay until the end
   arena_->ResetExhausted(kDifferenceTermBudget);
-  std::vector<Cell> work = {WholeCell(arena_.get(), problem_.logical.tensors[logical].shape)};
+  std::vector<Cell> work = {
+      WholeCell(evaluator_->symbols(), problem_.logical.tensors[logical].shape)};
   int cells = 0, unfoldings = 0;
   bool zero = true;
   while (zero && !work.empty()) {
@@ -240,7 +241,7 @@ bool ClaimSolver::IsZero(sdfg::TensorId logical) {
     const auto value = evaluator_->Defined({kLogical, logical}, cell.index);
     if (!value && ++cells < limits_.max_cells && !arena_->exhausted() &&
         evaluator_->request().kind != SplitRequest::Kind::kNone &&
-        Split(arena_.get(), cell, evaluator_->request(), &work)) {
+        Split(evaluator_->symbols(), cell, evaluator_->request(), &work)) {
       continue;
     }
     zero = value && !arena_->exhausted() && value->masked == kZeroPoly;
@@ -272,7 +273,7 @@ std::vector<sdfg::IndexMap> ClaimSolver::ZeroUnless(sdfg::TensorId logical) {
   Forget();  // what is remembered gives no premises
   arena_->ResetExhausted(kZeroUnlessTermBudget);
   evaluator_->ClearFailure();
-  const Cell cell = WholeCell(arena_.get(), problem_.logical.tensors[logical].shape);
+  const Cell cell = WholeCell(evaluator_->symbols(), problem_.logical.tensors[logical].shape);
   const auto value = evaluator_->Defined({kLogical, logical}, cell.index);
   if (!value || arena_->exhausted() || value->masked != kZeroPoly || !arena_->premises().empty() ||
       value->value == kZeroPoly) {
@@ -354,7 +355,7 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
   // none is forgotten: what is remembered of one cell is read in others.
   evaluator_->Forget();
   arena_->ClearPremises();
-  const Cell whole = WholeCell(arena_.get(), pt.shape);
+  const Cell whole = WholeCell(evaluator_->symbols(), pt.shape);
   std::vector<Cell> work = {whole};
   int unfoldings = 0;
   while (!work.empty()) {
@@ -369,7 +370,7 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
     const size_t met = arena_->premises().size();
     CellResult r = DecideCell(claim, cell, &outcome);
     if (r == CellResult::kEqual) continue;
-    if (r == CellResult::kSplit && Split(arena_.get(), cell, evaluator_->request(), &work))
+    if (r == CellResult::kSplit && Split(evaluator_->symbols(), cell, evaluator_->request(), &work))
       continue;
     if (r == CellResult::kDifferent && outcome.difference.empty()) {
       outcome.logical_term = arena_->ToString(last_logical_);

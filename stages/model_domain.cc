@@ -24,7 +24,7 @@ void EvaluateCells(solver::Arena* arena, sdfg::SymbolicEvaluator* evaluator,
                    const sdfg::Shape& shape,
                    const std::function<bool(const sdfg::Indices& index)>& evaluate) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return;
-  std::vector<Cell> work = {WholeCell(arena, shape)};
+  std::vector<Cell> work = {WholeCell(evaluator->symbols(), shape)};
   int cells = 0;
   while (!work.empty()) {
     const Cell cell = std::move(work.back());
@@ -32,7 +32,7 @@ void EvaluateCells(solver::Arena* arena, sdfg::SymbolicEvaluator* evaluator,
     evaluator->ClearFailure();
     if (evaluate(cell.index) || ++cells > kMostCells || arena->exhausted()) continue;
     if (evaluator->request().kind != SplitRequest::Kind::kNone)
-      Split(arena, cell, evaluator->request(), &work);
+      Split(evaluator->symbols(), cell, evaluator->request(), &work);
   }
   evaluator->ClearFailure();
 }

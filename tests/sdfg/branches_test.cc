@@ -292,6 +292,62 @@ TEST(Branches, TheUseOutsideABranchIsAPremiseAgain) {
   EXPECT_EQ(outcome.premises, std::vector<std::string>{"t0[i0] > 0"}) << outcome.value;
 }
 
+// One tensor is read in two branches: what it is in the first is not what it is in the second.
+TEST(Branches, WhatIsRememberedInABranchIsNotTakenInAnother) {
+  const OperatorLibrary& library = OperatorLibrary::BuiltIn();
+  OperatorLibrary own = OperatorLibrary::CopyOfBuiltIn();
+  ASSERT_TRUE(own.AddDeclarations("op pick(x[i], y[i], t[i]) ties even -> z[i]: like x = "
+                                  "where(x[i] > 0, t[i], 0) + where(y[i] > 0, t[i], 0)",
+                                  "my.op")
+                  .ok());
+  Graph graph;
+  const auto add = [&](TensorRole role) {
+    Tensor t;
+    t.shape = {kExtent};
+    t.dtype = DType::kFloat32;
+    t.role = role;
+    return graph.AddTensor(std::move(t));
+  };
+  const auto apply = [&](const IndexFunction& f, std::vector<TensorId> inputs) {
+    Operator op;
+    op.inputs = std::move(inputs);
+    op.outputs = {add(TensorRole::kIntermediate)};
+    op.function = graph.Intern(f);
+    const TensorId result = op.outputs[0];
+    graph.AddOperator(std::move(op));
+    return result;
+  };
+  const TensorId x = add(TensorRole::kInput), y = add(TensorRole::kInput);
+  const Operand v = Vector(DType::kFloat32);
+  const TensorId logarithm = apply(*library.Instantiate("log", {v}, {}), {x});
+  const TensorId sum = apply(*own.Instantiate("pick", {v, v, v}, {}), {x, y, logarithm});
+  Unknowns policy(graph);
+  solver::Arena arena;
+  arena.ResetExhausted(300'000);
+  SymbolicEvaluator evaluator(&arena, {&graph}, &policy);
+  evaluator.SetExactBranches(true);
+  const solver::Symbol i = evaluator.symbols()->OfDimension(0, {0, kExtent});
+  const auto value = evaluator.Element({0, sum}, {Affine::Of(i)});
+  ASSERT_TRUE(value.has_value());
+  // log x is defined where x > 0, but not where y > 0 alone.
+  int met = 0, not_met = 0;
+  for (int64_t at = 0; at < kExtent; ++at) {
+    const double vx = static_cast<double>(solver::ElementValue(policy.TagOf(x), {at})),
+                 vy = static_cast<double>(solver::ElementValue(policy.TagOf(y), {at}));
+    bool holds = true;
+    for (const solver::Premise& p : arena.premises())
+      holds = holds && solver::Evaluate(arena, p.poly, {{i, at}}).value > 0;
+    EXPECT_EQ(holds, vx > 0 || vy <= 0) << at;
+    ++(holds ? met : not_met);
+    if (!holds) continue;
+    const double truth = ((vx > 0) + (vy > 0)) * (vx > 0 ? std::log(vx) : 0);
+    EXPECT_NEAR(static_cast<double>(solver::Evaluate(arena, value->value, {{i, at}}).value), truth,
+                1e-9);
+  }
+  EXPECT_GT(met, 0);
+  EXPECT_GT(not_met, 0);
+}
+
 class RandomBranches : public testing::Test {
  protected:
   int Pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }

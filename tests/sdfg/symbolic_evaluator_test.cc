@@ -136,7 +136,7 @@ class EvaluatedGraph {
     SymbolicEvaluator evaluator(&arena, {&graph}, &policy);
     Cell whole;
     for (int64_t extent : expected.shape) {
-      solver::Symbol s = arena.NewFree(0, extent - 1);
+      solver::Symbol s = evaluator.symbols()->OfDimension(whole.index.size(), {0, extent});
       whole.symbols.push_back({s, {0, extent}});
       whole.index.push_back(Affine::Of(s));
     }
@@ -154,7 +154,7 @@ class EvaluatedGraph {
           last_error = evaluator.error();
           return false;
         }
-        Split(&arena, cell, evaluator.request(), &work);
+        Split(evaluator.symbols(), cell, evaluator.request(), &work);
         continue;
       }
       if (arena.exhausted()) return false;
@@ -210,37 +210,20 @@ class EvaluatedGraph {
     }
   }
 
-  static void Split(solver::Arena* arena, const Cell& cell, const SplitRequest& request,
+  static void Split(IndexSymbols* symbols, const Cell& cell, const SplitRequest& request,
                     std::vector<Cell>* work) {
     size_t at = 0;
     while (cell.symbols.at(at).symbol != request.symbol) ++at;
-    const Interval d = cell.symbols[at].domain;
-    auto replace = [&](std::vector<std::pair<Interval, int64_t>> digits) {
+    for (const SplitPart& part : symbols->Split(request, cell.symbols[at].domain)) {
       Cell next = cell;
       next.symbols.erase(next.symbols.begin() + at);
-      Affine sum;
-      for (const auto& [domain, stride] : digits) {
-        if (domain.length() <= 0) return;
-        solver::Symbol s = arena->NewFree(domain.lo, domain.hi - 1);
-        next.symbols.push_back({s, domain});
-        sum = sum + Affine::Of(s, stride);
-      }
+      next.symbols.insert(next.symbols.end(), part.variables.begin(), part.variables.end());
       for (Affine& e : next.index) {
         const int64_t c = e.Coefficient(request.symbol);
-        if (c != 0) e = e - Affine::Of(request.symbol, c) + sum.Scaled(c);
+        if (c != 0) e = e - Affine::Of(request.symbol, c) + part.replacement.Scaled(c);
       }
       work->push_back(std::move(next));
-    };
-    if (request.kind == SplitRequest::Kind::kCut) {
-      replace({{{d.lo, request.at}, 1}});
-      replace({{{request.at, d.hi}, 1}});
-      return;
     }
-    const int64_t s = request.at;
-    const int64_t first = solver::CeilDiv(d.lo, s), last = solver::FloorDiv(d.hi, s);
-    replace({{{d.lo, std::min(first * s, d.hi)}, 1}});
-    if (first < last) replace({{{first, last}, s}, {{0, s}, 1}});
-    replace({{{std::max(last * s, first * s), d.hi}, 1}});
   }
 };
 
