@@ -296,11 +296,12 @@ bool FunctionEvaluation::Reduce(const Node& n, MaskedValue* out) {
   PolyId unmasked_count = kZeroPoly;
   bool partly_masked = false;
   for (const auto& [box, value] : pieces) {
-    if (value.masked == arena_.One()) continue;
+    // Also where a whole piece is: what is -infinity is the least of all.
     if (minimum && value.masked != kZeroPoly) {
       e_.Fail(absl::StrCat("operator ", op_.name, ": -infinity under a minimum"));
       return false;
     }
+    if (value.masked == arena_.One()) continue;
     PolyId m = arena_.ReduceMaxOver(
         box, minimum ? arena_.Scale(value.value, Rational(-1)) : value.value, value.masked);
     partly_masked |= value.masked != kZeroPoly;

@@ -51,13 +51,16 @@ bool Arena::CountsMaximum(const Atom& sum) {
     const Atom& maximum = atoms_[f[0].atom];
     if (maximum.kind != AtomKind::kReduceMax || maximum.domain != sum.domain) continue;
     const PolyId body = maximum.polys[0];
-    // A symbol that is bound further out has another number within the maximum.
-    const std::vector<Symbol>& symbols = polys_[body].symbols;
-    if (std::any_of(symbols.begin(), symbols.end(), [](Symbol s) {
-          return KindOf(s) == SymbolKind::kBound && BoundLevel(s) > 0;
-        })) {
-      continue;
-    }
+    // Within the maximum, symbols that are bound further out have other numbers: 1 for the sum's.
+    const auto mentions_level = [this](PolyId p, uint32_t least, uint32_t most) {
+      const std::vector<Symbol>& symbols = polys_[p].symbols;
+      return std::any_of(symbols.begin(), symbols.end(), [&](Symbol s) {
+        return KindOf(s) == SymbolKind::kBound && BoundLevel(s) >= least && BoundLevel(s) <= most;
+      });
+    };
+    if (mentions_level(body, 1, UINT32_MAX)) continue;
+    // What is masked must be the same at every point: max over k != v of f(k) is attained at k.
+    if (mentions_level(maximum.polys[1], 1, 1)) continue;
     const PolyId rest = Sub(zero.polys[0], OfMono(term.mono, term.coefficient));
     if (rest == Scale(body, -term.coefficient)) return true;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <random>
@@ -317,6 +318,27 @@ TEST_F(SignsTest, AMaximumOverAnotherRowCountsNothing) {
   EXPECT_NE(arena_->SignOf(arena_->Sum(u, arena_->Power(of_other, {2, 1}))), Sign::kPositive);
   const PolyId of_own = count(arena_->ReduceMax(w, z(w, u), kZeroPoly));
   EXPECT_EQ(arena_->SignOf(of_own), Sign::kPositive);
+}
+
+// [x[v] = max over w != v of x[w]] holds for no v where the largest element is alone: what is masked
+// may not depend on the point.
+TEST_F(SignsTest, AMaximumThatIsMaskedByThePointCountsNothing) {
+  constexpr uint32_t kX = 1;
+  const auto count = [&](const std::function<PolyId(const Affine& v, const Affine& w)>& masked) {
+    const BoundVariable v = Variable({0, 4}), w = Variable({0, 4});
+    const Affine at_v = Affine::Of(v.symbol), at_w = Affine::Of(w.symbol);
+    const PolyId maximum =
+        arena_->ReduceMax(w, arena_->Element(kX, {at_w}), masked(at_v, at_w));
+    return arena_->Sum(
+        v, arena_->RealZero(arena_->Sub(arena_->Element(kX, {at_v}), maximum)));
+  };
+  const PolyId others =
+      count([&](const Affine& v, const Affine& w) { return arena_->Delta(v - w); });
+  EXPECT_NE(arena_->SignOf(others), Sign::kPositive);
+  EXPECT_FALSE(arena_->AlwaysHolds(PremiseKind::kNonZero, others));
+  const PolyId first_two =
+      count([&](const Affine&, const Affine& w) { return arena_->Indicator(w - Affine(2)); });
+  EXPECT_EQ(arena_->SignOf(first_two), Sign::kPositive);
 }
 
 }  // namespace

@@ -139,8 +139,26 @@ def declared_rows():
                     mesh={"dp": 2}), "x > 0 where the model takes its logarithm", operators=safe)
 
 
+def masked_rows():
+    least = ["op least(x[i, k]) ties none -> y[i] = min(k: where(k < 2, -inf, x[i, k]))",
+             "op count(x[k]) ties none -> y[1] = sum(v: [x[v] == max(k: where(k == v, -inf, x[k]))])"]
+    for n in (5, 6):
+        tail = [op("narrow", "x", "t", dim=1, start=2, length=n - 2), op("min", "t", "y", dim=[1])]
+        case(f"S19_least_of_masked_{n}", ["UNKNOWN", "REFUTED"],
+             spec([op("least", "x", "y")], {"y": {"0": "dp"}}, inputs={"x": [4, n]}),
+             single({"x": {"0": "dp"}}, tail, mesh={"dp": 2}),
+             "a masked piece is left out of a minimum, of which it is the least", operators=least,
+             judge=False)
+        shares = [op("count", "x", "c"), op("div", ["x", "c"], "q"), op("mul", ["q", "c"], "y")]
+        case(f"S19_count_of_masked_maximum_{n}", ["UNKNOWN", "REFUTED"],
+             spec([op("identity", "x", "y")], ["y"], inputs={"x": [n]}),
+             single(["x"], shares), "a maximum over the others is attained nowhere", operators=least,
+             judge=False)
+
+
 def write_rows():
     domain_rows()
+    masked_rows()
     quotient_rows()
     variance_rows()
     declared_rows()
