@@ -72,8 +72,9 @@ tidy: $(PLANPROOF)
 	scripts/clang_tidy.sh $(BUILD)
 
 docs: $(BUILD)/build.ninja
-	cmake --build $(BUILD) -j $(JOBS) --target sdfg_tests
+	cmake --build $(BUILD) -j $(JOBS) --target sdfg_tests structure_tests
 	PLANPROOF_WRITE_DOCS=1 $(BUILD)/tests/sdfg/sdfg_tests --gtest_filter='*ReferenceDocument*'
+	PLANPROOF_WRITE_DOCS=1 $(BUILD)/tests/structure/structure_tests --gtest_filter='*ListIsCurrent*'
 
 install: $(PLANPROOF)
 	cmake --install $(BUILD) --prefix $(PREFIX)

@@ -12,7 +12,6 @@
 #include "sdfg/declaration_parser.h"
 #include "sdfg/native_operators.h"
 #include "sdfg/operator_attributes.h"
-#include "sdfg/operator_page.h"
 
 namespace planproof::sdfg {
 
@@ -236,12 +235,14 @@ std::vector<std::string> OperatorLibrary::Names() const {
   return names;
 }
 
-std::string OperatorLibrary::Page(const std::string& name) const {
-  if (auto it = impl_->declared.find(name); it != impl_->declared.end()) {
-    return DeclaredPage(it->second);
-  }
-  if (auto it = impl_->native.find(name); it != impl_->native.end()) return NativePage(it->second);
-  return "";
+const std::vector<Declaration>* OperatorLibrary::DeclarationsOf(const std::string& name) const {
+  const auto found = impl_->declared.find(name);
+  return found == impl_->declared.end() ? nullptr : &found->second;
+}
+
+const NativeOperator* OperatorLibrary::NativeOf(const std::string& name) const {
+  const auto found = impl_->native.find(name);
+  return found == impl_->native.end() ? nullptr : &found->second;
 }
 
 absl::StatusOr<IndexFunction> OperatorLibrary::Instantiate(const std::string& name,

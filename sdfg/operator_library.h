@@ -23,6 +23,9 @@
 
 namespace planproof::sdfg {
 
+struct Declaration;
+struct NativeOperator;
+
 // An attribute of an operator instance. Real numbers are exact.
 using AttributeValue = std::variant<std::monostate, bool, int64_t, solver::Rational, std::string,
                                     std::vector<int64_t>>;
@@ -82,6 +85,10 @@ class OperatorLibrary {
   static bool IsDataMovement(const IndexFunction& function);
 
  private:
+  // Null if there is none.
+  const std::vector<Declaration>* DeclarationsOf(const std::string& name) const;
+  const NativeOperator* NativeOf(const std::string& name) const;
+
   struct Impl;
   std::shared_ptr<Impl> impl_;  // shared by copies until one of them changes
 };

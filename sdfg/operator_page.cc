@@ -1,8 +1,12 @@
-#include "sdfg/operator_page.h"
-
+// Reference pages of operators, in Markdown.
 #include <set>
+#include <string>
+#include <vector>
 
+#include "sdfg/declaration_ast.h"
+#include "sdfg/native_operators.h"
 #include "sdfg/operator_attributes.h"
+#include "sdfg/operator_library.h"
 
 namespace planproof::sdfg {
 namespace {
@@ -32,8 +36,6 @@ void AddOperands(const std::vector<OperandDeclaration>& operands, std::string* p
     *page += "\n";
   }
 }
-
-}  // namespace
 
 std::string DeclaredPage(const std::vector<Declaration>& alternatives) {
   const Declaration& first = alternatives.front();
@@ -71,6 +73,14 @@ std::string NativePage(const NativeOperator& native) {
   page += "\nDerivative: by reverse-mode differentiation of the index function.\n\n";
   page += "Instantiated by C++ (sdfg/native_operators*.cc).\n";
   return page;
+}
+
+}  // namespace
+
+std::string OperatorLibrary::Page(const std::string& name) const {
+  if (const auto* declarations = DeclarationsOf(name)) return DeclaredPage(*declarations);
+  if (const NativeOperator* native = NativeOf(name)) return NativePage(*native);
+  return "";
 }
 
 }  // namespace planproof::sdfg

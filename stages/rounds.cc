@@ -10,7 +10,6 @@
 #include "stages/logical_zeros.h"
 #include "stages/workers/executor.h"
 #include "stages/workers/outcome_bytes.h"
-#include "stages/workers/run_journal.h"
 
 namespace planproof::stages {
 
@@ -139,10 +138,11 @@ void Rounds::RunFirst(const std::vector<ClaimClass>& classes,
     start = std::chrono::steady_clock::now();
     memory.Recall(results);
   }
-  JournalOfRun journal(options_.journal);
-  journal.Begin(static_cast<int64_t>(classes.size()), static_cast<int64_t>(outcomes_.size()));
+  if (observer_ != nullptr)
+    observer_->Begin(static_cast<int64_t>(classes.size()), static_cast<int64_t>(outcomes_.size()));
   const auto list = [&](int k) {
-    journal.Decided(k, static_cast<int64_t>(classes[k].members.size()),
+    if (observer_ == nullptr) return;
+    observer_->Decided(k, static_cast<int64_t>(classes[k].members.size()),
                     ClaimName(representatives[k]), (*results)[k]);
   };
   std::vector<int> open;

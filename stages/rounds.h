@@ -25,11 +25,22 @@
 
 namespace planproof::stages {
 
+// Hears what the first round decides, class by class. Nothing depends on what it makes of it.
+class FirstRoundObserver {
+ public:
+  virtual ~FirstRoundObserver() = default;
+  virtual void Begin(int64_t classes, int64_t claims) = 0;
+  virtual void Decided(int klass, int64_t members, const std::string& stage,
+                       const ClaimOutcome& outcome) = 0;
+};
+
 class Rounds {
  public:
   Rounds(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
          Relations* relations);
 
+  // May be null; must outlive the first round.
+  void Observe(FirstRoundObserver* observer) { observer_ = observer; }
   // Decides all claims under the full hypothesis. True if every claim was proved.
   bool First();
   size_t FailedClaims() const { return Failed().size(); }
@@ -108,6 +119,7 @@ class Rounds {
   int64_t classes_ = 0;
   PoolUsage usage_;
   MemoryUse memory_use_;
+  FirstRoundObserver* observer_ = nullptr;
   std::function<void(int, const ClaimOutcome&)> on_decided_;  // position and outcome
   bool first_ = false;                                        // the first round is in work
   bool differences_ = false;  // numbers agree: what differences mention is opened, too

@@ -17,6 +17,7 @@
 #include "stages/static_checks.h"
 #include "stages/workers/executor.h"
 #include "stages/workers/process_pool.h"
+#include "stages/workers/run_journal.h"
 
 namespace planproof::stages {
 
@@ -135,6 +136,8 @@ class Verification {
     ClaimTable table(problem_, cone);
     Relations relations(problem_);
     Rounds rounds(problem_, options_, &table, &relations);
+    JournalOfRun journal(options_.journal);
+    rounds.Observe(&journal);
     const std::string missing = InferLogicalSignsInWorker(problem_, rounds.Limits(), &relations);
     if (!missing.empty() && !rounds.Interrupted())
       result_.warnings.push_back(absl::StrCat("signs of logical tensors are not known: ", missing));

@@ -6,10 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "sdfg/index_algebra.h"
-#include "stages/diagnosis/experiments.h"
 
 namespace planproof::stages {
 namespace {
+
+// The operator that gives some ranks another result of a step.
+constexpr char kException[] = "exception";
 
 using sdfg::ExprId;
 using sdfg::kNone;

@@ -6,19 +6,20 @@
 #include <cstdint>
 #include <string>
 
-#include "stages/claim.h"
+#include "stages/rounds.h"
 #include "stages/verify.h"
 #include "verdict_cache/store.h"
 
 namespace planproof::stages {
 
-class JournalOfRun {
+class JournalOfRun : public FirstRoundObserver {
  public:
   // With a null store nothing is written.
   explicit JournalOfRun(verdict_cache::Store* store) : store_(store) {}
 
-  void Begin(int64_t classes, int64_t claims);
-  void Decided(int klass, int64_t members, const std::string& stage, const ClaimOutcome& outcome);
+  void Begin(int64_t classes, int64_t claims) override;
+  void Decided(int klass, int64_t members, const std::string& stage,
+               const ClaimOutcome& outcome) override;
 
  private:
   verdict_cache::Store* store_;

@@ -320,17 +320,15 @@ TEST_F(SignsTest, AMaximumOverAnotherRowCountsNothing) {
   EXPECT_EQ(arena_->SignOf(of_own), Sign::kPositive);
 }
 
-// [x[v] = max over w != v of x[w]] holds for no v where the largest element is alone: what is masked
-// may not depend on the point.
+// [x[v] = max over w != v of x[w]] holds for no v where the largest element is alone: what is
+// masked may not depend on the point.
 TEST_F(SignsTest, AMaximumThatIsMaskedByThePointCountsNothing) {
   constexpr uint32_t kX = 1;
   const auto count = [&](const std::function<PolyId(const Affine& v, const Affine& w)>& masked) {
     const BoundVariable v = Variable({0, 4}), w = Variable({0, 4});
     const Affine at_v = Affine::Of(v.symbol), at_w = Affine::Of(w.symbol);
-    const PolyId maximum =
-        arena_->ReduceMax(w, arena_->Element(kX, {at_w}), masked(at_v, at_w));
-    return arena_->Sum(
-        v, arena_->RealZero(arena_->Sub(arena_->Element(kX, {at_v}), maximum)));
+    const PolyId maximum = arena_->ReduceMax(w, arena_->Element(kX, {at_w}), masked(at_v, at_w));
+    return arena_->Sum(v, arena_->RealZero(arena_->Sub(arena_->Element(kX, {at_v}), maximum)));
   };
   const PolyId others =
       count([&](const Affine& v, const Affine& w) { return arena_->Delta(v - w); });

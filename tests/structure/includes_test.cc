@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "tests/structure/source_tree.h"
+
+namespace planproof::structure {
 namespace {
 
 namespace fs = std::filesystem;
@@ -39,49 +41,11 @@ const std::map<std::string, std::set<std::string>>& MayInclude() {
   return table;
 }
 
-struct SourceFile {
-  std::string path;   // from the root
-  std::string layer;  // first component
-  std::vector<std::string> lines;
-};
-
-std::vector<SourceFile> Sources(const std::set<std::string>& directories) {
-  const fs::path root = PLANPROOF_SOURCE_DIR;
-  std::vector<SourceFile> files;
-  for (const std::string& directory : directories) {
-    if (!fs::exists(root / directory)) continue;
-    for (const auto& entry : fs::recursive_directory_iterator(root / directory)) {
-      const std::string extension = entry.path().extension().string();
-      if (!entry.is_regular_file() || (extension != ".cc" && extension != ".h")) continue;
-      SourceFile file{fs::relative(entry.path(), root).string(), directory, {}};
-      std::ifstream stream(entry.path());
-      for (std::string line; std::getline(stream, line);) file.lines.push_back(line);
-      files.push_back(std::move(file));
-    }
-  }
-  return files;
-}
-
 std::vector<SourceFile> LayerSources() {
   std::set<std::string> layers;
   for (const auto& [layer, below] : MayInclude()) layers.insert(layer);
   return Sources(layers);
 }
-
-// The path of `#include "path"` or `#include <path>`; empty for other lines. `quoted` says which.
-std::string IncludedPath(const std::string& line, bool* quoted) {
-  size_t at = line.find_first_not_of(" \t");
-  if (at == std::string::npos || line[at] != '#') return "";
-  at = line.find_first_not_of(" \t", at + 1);
-  if (at == std::string::npos || line.compare(at, 7, "include") != 0) return "";
-  const size_t open = line.find_first_of("<\"", at);
-  if (open == std::string::npos) return "";
-  *quoted = line[open] == '"';
-  const size_t close = line.find(*quoted ? '"' : '>', open + 1);
-  return close == std::string::npos ? "" : line.substr(open + 1, close - open - 1);
-}
-
-std::string FirstComponent(const std::string& path) { return path.substr(0, path.find('/')); }
 
 TEST(Structure, EveryLayerWithSourcesIsInTheTable) {
   EXPECT_GE(LayerSources().size(), 10u);
@@ -177,3 +141,4 @@ TEST(Structure, EveryLayerHasAReadme) {
 }
 
 }  // namespace
+}  // namespace planproof::structure
