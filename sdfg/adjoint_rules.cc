@@ -136,9 +136,45 @@ std::vector<ExprId> EvenWeights(AdjointExpressions* e, const std::vector<TiedOpe
   return attains;
 }
 
+namespace {
+
+// The part of the operand of a smooth function of one operand.
+ExprId PartOfOperand(AdjointExpressions* e, const LocalDerivative& local) {
+  IndexFunctionBuilder& f = e->builder();
+  const Node& node = local.node;
+  const ExprId operand = local.args[0];
+  const auto scaled = [&](ExprId factor) { return e->Multiply(local.adjoint, factor); };
+  switch (node.op) {
+    case Op::kPow: {
+      const Rational rest = node.real - Rational(1);
+      if (node.real.IsZero()) return kNoExpr;
+      const ExprId power = rest.IsZero()  ? f.Real(1)
+                           : rest.IsOne() ? operand
+                                          : f.Pow(operand, rest);
+      return scaled(e->Multiply(f.Real(node.real), power));
+    }
+    case Op::kExp:
+      return scaled(local.value);
+    case Op::kLog:
+      return e->Divide(local.adjoint, operand);
+    case Op::kErf: {
+      const ExprId bell = f.Unary(Op::kExp, e->Negate(e->Multiply(operand, operand)));
+      const ExprId constant = f.Opaque(kTwoOverSqrtPi, false, -1, {});
+      return scaled(e->Multiply(constant, bell));
+    }
+    case Op::kSin:
+      return scaled(f.Unary(Op::kCos, operand));
+    case Op::kCos:
+      return e->Negate(scaled(f.Unary(Op::kSin, operand)));
+    default:
+      return kNoExpr;
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<std::vector<ExprId>> LocalAdjoints(AdjointExpressions* e,
                                                   const LocalDerivative& local) {
-  IndexFunctionBuilder& f = e->builder();
   const Node& node = local.node;
   const std::vector<ExprId>& args = local.args;
   const ExprId adjoint = local.adjoint;
@@ -160,32 +196,13 @@ absl::StatusOr<std::vector<ExprId>> LocalAdjoints(AdjointExpressions* e,
         parts[1] = e->Negate(e->Divide(scaled(args[0]), e->Multiply(args[1], args[1])));
       }
       break;
-    case Op::kPow: {
-      const Rational rest = node.real - Rational(1);
-      if (node.real.IsZero()) break;
-      const ExprId power = rest.IsZero()  ? f.Real(1)
-                           : rest.IsOne() ? args[0]
-                                          : f.Pow(args[0], rest);
-      parts = {scaled(e->Multiply(f.Real(node.real), power))};
-      break;
-    }
+    case Op::kPow:
     case Op::kExp:
-      parts = {scaled(local.value)};
-      break;
     case Op::kLog:
-      parts = {e->Divide(adjoint, args[0])};
-      break;
-    case Op::kErf: {
-      const ExprId bell = f.Unary(Op::kExp, e->Negate(e->Multiply(args[0], args[0])));
-      const ExprId constant = f.Opaque(kTwoOverSqrtPi, false, -1, {});
-      parts = {scaled(e->Multiply(constant, bell))};
-      break;
-    }
+    case Op::kErf:
     case Op::kSin:
-      parts = {scaled(f.Unary(Op::kCos, args[0]))};
-      break;
     case Op::kCos:
-      parts = {e->Negate(scaled(f.Unary(Op::kSin, args[0])))};
+      parts = {PartOfOperand(e, local)};
       break;
     case Op::kAbs: {
       const absl::StatusOr<ExprId> weight = AbsWeight(e, node.tie, args[0]);

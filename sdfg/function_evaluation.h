@@ -27,6 +27,13 @@ class FunctionEvaluation {
   bool Bind(int output, const Indices& local);
   bool Real(ExprId id, MaskedValue* out);
   bool RealUncached(ExprId id, MaskedValue* out);
+  bool Product(const Node& node, MaskedValue* out);
+  bool Power(const Node& node, solver::PolyId* out);
+  bool Function(const Node& node, solver::PolyId* out);
+  bool Maximum(const Node& node, MaskedValue* out);
+  bool Minimum(const Node& node, solver::PolyId* out);
+  bool Choice(const Node& node, MaskedValue* out);
+  bool OfInteger(ExprId id, solver::PolyId* out);
   bool Integer(ExprId id, solver::Affine* out);
   bool Condition(ExprId id, solver::PolyId* out);
   bool ConditionWhere(solver::PolyId guard, ExprId id, solver::PolyId* out);

@@ -32,12 +32,145 @@ bool ToExponent(const Rational& r, Exponent* out) {
   return true;
 }
 
+// Of the integer sort whatever its operands are (a choice has the sort of its branches).
+bool IsIntegerNode(const Node& n) {
+  switch (n.op) {
+    case Op::kIntConst:
+    case Op::kIndex:
+    case Op::kIntAdd:
+    case Op::kIntScale:
+    case Op::kIntDiv:
+    case Op::kIntMod:
+    case Op::kWhole:
+    case Op::kIntElement:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
+
+// A quotient, or a product. Minus infinity is legal times what is positive.
+bool FunctionEvaluation::Product(const Node& n, MaskedValue* out) {
+  MaskedValue x, y;
+  if (!Real(n.args[0], &x) || !Real(n.args[1], &y)) return false;
+  if (n.op == Op::kMul && x.masked == kZeroPoly) std::swap(x, y);
+  if (y.masked != kZeroPoly ||
+      (x.masked != kZeroPoly && arena_.SignOf(y.value) != solver::Sign::kPositive)) {
+    e_.Fail(absl::StrCat("operator ", op_.name, ": -infinity times a value that is not positive"));
+    return false;
+  }
+  out->value = n.op == Op::kMul ? arena_.Mul(x.value, y.value)
+                                : arena_.Divide(x.value, Operand(PremiseKind::kNonZero, y.value));
+  out->masked = x.masked;
+  return true;
+}
+
+bool FunctionEvaluation::Power(const Node& n, PolyId* out) {
+  Exponent e;
+  if (!ToExponent(n.real, &e)) {
+    e_.Fail(absl::StrCat("operator ", op_.name, ": exponent ", n.real.ToString(),
+                         " is not a small rational"));
+    return false;
+  }
+  PolyId a;
+  if (!NotMasked(n.args[0], &a)) return false;
+  if (!e.IsInteger() || e.num < 0) {
+    a = Operand(e.IsInteger() ? PremiseKind::kNonZero
+                : e.num < 0   ? PremiseKind::kPositive
+                              : PremiseKind::kNonNegative,
+                a);
+  }
+  *out = arena_.Power(a, e);
+  return true;
+}
+
+// A function of one operand that is a number.
+bool FunctionEvaluation::Function(const Node& n, PolyId* out) {
+  PolyId a;
+  if (!NotMasked(n.args[0], &a)) return false;
+  switch (n.op) {
+    case Op::kNeg:
+      *out = arena_.Scale(a, Rational(-1));
+      return true;
+    case Op::kLog:
+      *out = arena_.Log(Operand(PremiseKind::kPositive, a));
+      return true;
+    case Op::kErf:
+      *out = arena_.Unary(AtomKind::kErf, a);
+      return true;
+    case Op::kSin:
+      *out = arena_.Unary(AtomKind::kSin, a);
+      return true;
+    case Op::kCos:
+      *out = arena_.Unary(AtomKind::kCos, a);
+      return true;
+    default:
+      *out = arena_.Abs(a);
+      return true;
+  }
+}
+
+bool FunctionEvaluation::Maximum(const Node& n, MaskedValue* out) {
+  MaskedValue x, y;
+  if (!Real(n.args[0], &x) || !Real(n.args[1], &y)) return false;
+  PolyId both = arena_.Max(x.value, y.value);
+  if (x.masked != kZeroPoly || y.masked != kZeroPoly) {
+    PolyId one = arena_.One();
+    PolyId only_x = arena_.Mul(arena_.Sub(one, x.masked), y.masked);
+    PolyId neither = arena_.Mul(arena_.Sub(one, x.masked), arena_.Sub(one, y.masked));
+    both = arena_.Add(arena_.Mul(x.masked, y.value),
+                      arena_.Add(arena_.Mul(only_x, x.value), arena_.Mul(neither, both)));
+  }
+  *out = {both, arena_.Mul(x.masked, y.masked)};
+  return true;
+}
+
+bool FunctionEvaluation::Minimum(const Node& n, PolyId* out) {
+  PolyId a, b;
+  if (!NotMasked(n.args[0], &a) || !NotMasked(n.args[1], &b)) return false;
+  *out = arena_.Scale(arena_.Max(arena_.Scale(a, Rational(-1)), arena_.Scale(b, Rational(-1))),
+                      Rational(-1));
+  return true;
+}
+
+bool FunctionEvaluation::Choice(const Node& n, MaskedValue* out) {
+  PolyId c;
+  if (!Condition(n.args[0], &c)) return false;
+  if (c == arena_.One()) return Real(n.args[1], out);
+  if (c == kZeroPoly) return Real(n.args[2], out);
+  MaskedValue x, y;
+  const PolyId not_c = arena_.Sub(arena_.One(), c);
+  e_.guards_.push_back(c);
+  bool ok = Real(n.args[1], &x);
+  e_.guards_.back() = not_c;
+  ok = ok && Real(n.args[2], &y);
+  e_.guards_.pop_back();
+  if (!ok) return false;
+  // Where a side is -infinity its finite part does not matter.
+  if (x.masked == arena_.One()) {
+    out->value = y.value;
+  } else if (y.masked == arena_.One()) {
+    out->value = x.value;
+  } else {
+    out->value = arena_.Add(arena_.Mul(c, x.value), arena_.Mul(not_c, y.value));
+  }
+  out->masked = arena_.Add(arena_.Mul(c, x.masked), arena_.Mul(not_c, y.masked));
+  return true;
+}
+
+// An integer expression as a real number.
+bool FunctionEvaluation::OfInteger(ExprId id, PolyId* out) {
+  Affine e;
+  if (!Integer(id, &e)) return false;
+  *out = arena_.Position(e);
+  return true;
+}
 
 bool FunctionEvaluation::RealUncached(ExprId id, MaskedValue* out) {
   const Node& n = f_.nodes[id];
   out->masked = kZeroPoly;
-  PolyId a, b;
   switch (n.op) {
     case Op::kReal:
       out->value = arena_.Constant(n.real);
@@ -54,12 +187,8 @@ bool FunctionEvaluation::RealUncached(ExprId id, MaskedValue* out) {
       *out = *value;
       return true;
     }
-    case Op::kPosition: {
-      Affine e;
-      if (!Integer(n.args[0], &e)) return false;
-      out->value = arena_.Position(e);
-      return true;
-    }
+    case Op::kPosition:
+      return OfInteger(n.args[0], &out->value);
     case Op::kIndicator:
       return Condition(n.args[0], &out->value);
     case Op::kAdd: {
@@ -70,140 +199,42 @@ bool FunctionEvaluation::RealUncached(ExprId id, MaskedValue* out) {
       return true;
     }
     case Op::kMul:
-    case Op::kDiv: {
-      MaskedValue x, y;
-      if (!Real(n.args[0], &x) || !Real(n.args[1], &y)) return false;
-      if (n.op == Op::kMul && x.masked == kZeroPoly) std::swap(x, y);
-      if (y.masked != kZeroPoly ||
-          (x.masked != kZeroPoly && arena_.SignOf(y.value) != solver::Sign::kPositive)) {
-        e_.Fail(
-            absl::StrCat("operator ", op_.name, ": -infinity times a value that is not positive"));
-        return false;
-      }
-      out->value = n.op == Op::kMul
-                       ? arena_.Mul(x.value, y.value)
-                       : arena_.Divide(x.value, Operand(PremiseKind::kNonZero, y.value));
-      out->masked = x.masked;
-      return true;
-    }
-    case Op::kNeg:
-      if (!NotMasked(n.args[0], &a)) return false;
-      out->value = arena_.Scale(a, Rational(-1));
-      return true;
-    case Op::kPow: {
-      Exponent e;
-      if (!ToExponent(n.real, &e)) {
-        e_.Fail(absl::StrCat("operator ", op_.name, ": exponent ", n.real.ToString(),
-                             " is not a small rational"));
-        return false;
-      }
-      if (!NotMasked(n.args[0], &a)) return false;
-      if (!e.IsInteger() || e.num < 0) {
-        a = Operand(e.IsInteger() ? PremiseKind::kNonZero
-                    : e.num < 0   ? PremiseKind::kPositive
-                                  : PremiseKind::kNonNegative,
-                    a);
-      }
-      out->value = arena_.Power(a, e);
-      return true;
-    }
+    case Op::kDiv:
+      return Product(n, out);
+    case Op::kPow:
+      return Power(n, &out->value);
     case Op::kExp: {
       MaskedValue x;
       if (!Real(n.args[0], &x)) return false;
       out->value = arena_.Mul(arena_.Sub(arena_.One(), x.masked), arena_.Exp(x.value));
       return true;
     }
+    case Op::kNeg:
     case Op::kLog:
-      if (!NotMasked(n.args[0], &a)) return false;
-      out->value = arena_.Log(Operand(PremiseKind::kPositive, a));
-      return true;
     case Op::kErf:
     case Op::kSin:
     case Op::kCos:
-      if (!NotMasked(n.args[0], &a)) return false;
-      out->value = arena_.Unary(n.op == Op::kErf   ? AtomKind::kErf
-                                : n.op == Op::kSin ? AtomKind::kSin
-                                                   : AtomKind::kCos,
-                                a);
-      return true;
     case Op::kAbs:
-      if (!NotMasked(n.args[0], &a)) return false;
-      out->value = arena_.Abs(a);
-      return true;
-    case Op::kMax: {
-      MaskedValue x, y;
-      if (!Real(n.args[0], &x) || !Real(n.args[1], &y)) return false;
-      PolyId both = arena_.Max(x.value, y.value);
-      if (x.masked != kZeroPoly || y.masked != kZeroPoly) {
-        PolyId one = arena_.One();
-        PolyId only_x = arena_.Mul(arena_.Sub(one, x.masked), y.masked);
-        PolyId neither = arena_.Mul(arena_.Sub(one, x.masked), arena_.Sub(one, y.masked));
-        both = arena_.Add(arena_.Mul(x.masked, y.value),
-                          arena_.Add(arena_.Mul(only_x, x.value), arena_.Mul(neither, both)));
-      }
-      *out = {both, arena_.Mul(x.masked, y.masked)};
-      return true;
-    }
+      return Function(n, &out->value);
+    case Op::kMax:
+      return Maximum(n, out);
     case Op::kMin:
-      if (!NotMasked(n.args[0], &a) || !NotMasked(n.args[1], &b)) return false;
-      out->value = arena_.Scale(
-          arena_.Max(arena_.Scale(a, Rational(-1)), arena_.Scale(b, Rational(-1))), Rational(-1));
-      return true;
-    case Op::kSelect: {
-      PolyId c;
-      if (!Condition(n.args[0], &c)) return false;
-      if (c == arena_.One()) return Real(n.args[1], out);
-      if (c == kZeroPoly) return Real(n.args[2], out);
-      MaskedValue x, y;
-      const PolyId not_c = arena_.Sub(arena_.One(), c);
-      e_.guards_.push_back(c);
-      bool ok = Real(n.args[1], &x);
-      e_.guards_.back() = not_c;
-      ok = ok && Real(n.args[2], &y);
-      e_.guards_.pop_back();
-      if (!ok) return false;
-      // Where a side is -infinity its finite part does not matter.
-      if (x.masked == arena_.One()) {
-        out->value = y.value;
-      } else if (y.masked == arena_.One()) {
-        out->value = x.value;
-      } else {
-        out->value = arena_.Add(arena_.Mul(c, x.value), arena_.Mul(not_c, y.value));
-      }
-      out->masked = arena_.Add(arena_.Mul(c, x.masked), arena_.Mul(not_c, y.masked));
-      return true;
-    }
+      return Minimum(n, &out->value);
+    case Op::kSelect:
+      return Choice(n, out);
     case Op::kSum:
     case Op::kReduceMax:
     case Op::kReduceMin:
       return Reduce(n, out);
     case Op::kOpaque: {
-      if (n.int_valued) {
-        Affine e;
-        if (!Integer(id, &e)) return false;
-        out->value = arena_.Position(e);
-        return true;
-      }
+      if (n.int_valued) return OfInteger(id, &out->value);
       solver::AtomId atom;
       if (!Opaque(n, &atom)) return false;
       out->value = arena_.OfAtom(atom);
       return true;
     }
-    case Op::kIntConst:
-    case Op::kIndex:
-    case Op::kIntAdd:
-    case Op::kIntScale:
-    case Op::kIntDiv:
-    case Op::kIntMod:
-    case Op::kWhole:
-    case Op::kIntElement: {
-      Affine e;
-      if (!Integer(id, &e)) return false;
-      out->value = arena_.Position(e);
-      return true;
-    }
     default:
-      return Condition(id, &out->value);
+      return IsIntegerNode(n) ? OfInteger(id, &out->value) : Condition(id, &out->value);
   }
 }
 

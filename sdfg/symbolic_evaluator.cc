@@ -142,8 +142,7 @@ bool SymbolicEvaluator::DivMod(const Affine& e, int64_t divisor, Affine* quotien
     Fail("a quotient of an index depends on data");
     return false;
   }
-  // v = c s + rest with c | divisor.
-  const int64_t stride = divisor / best_coefficient;
+  const int64_t stride = divisor / best_coefficient;  // v = c s + rest with c | divisor
   IntRange rs = arena_.RangeOf(best);
   if (rs.high - rs.low >= stride) {
     RequestDigit(best, stride);

@@ -1,6 +1,7 @@
 // Order, shift, sign and digits of bound variables, decided by structure alone.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "solver/summation.h"
 
@@ -100,8 +101,97 @@ bool Summation::FindDigits(const Vars& vars, const Parts& parts, size_t* high, s
   return false;
 }
 
+namespace {
+
+constexpr size_t kMostVariables = 4096;  // of one binder: positions of bound symbols have 12 bits
+
+// In which order the variables' starts and signs are chosen, and numbered.
+void PutInOrder(const std::vector<BoundVariable>& vars, const Colouring& colours,
+                std::vector<size_t>* order) {
+  std::sort(order->begin(), order->end(), [&](size_t a, size_t b) {
+    if (colours[a].second != colours[b].second) return colours[a].second < colours[b].second;
+    return vars[a].domain < vars[b].domain;
+  });
+}
+
+// A variable is sign * (bound - shift).
+struct Gauge {
+  int64_t shift = 0;
+  int sign = 1;
+};
+
+// Where a variable begins by one of its occurrences.
+struct Start {
+  uint64_t path = 0;
+  bool forwards = false;
+  int64_t at = 0;
+  int64_t period = 0;  // of a digit beside larger ones that are free; 0: none
+
+  bool Before(const Start& other) const {
+    if (path != other.path) return path < other.path;
+    if (forwards != other.forwards) return forwards;
+    return at != other.at ? at < other.at : period > other.period;
+  }
+};
+
+// Nothing where the occurrence is too far out.
+std::optional<Start> StartBy(const Structure::Occurrence& occurrence, Symbol symbol,
+                             const std::vector<BoundVariable>& vars,
+                             const std::vector<Gauge>& gauges) {
+  const int64_t c = occurrence.expression.Coefficient(symbol);
+  __int128 shifted = occurrence.expression.constant;
+  for (size_t k = 0; k < vars.size(); ++k) {
+    shifted -= static_cast<__int128>(occurrence.expression.Coefficient(vars[k].symbol)) *
+               gauges[k].sign * gauges[k].shift;
+  }
+  if (shifted < -kAffineLimit || shifted > kAffineLimit) return std::nullopt;
+  int64_t constant = static_cast<int64_t>(shifted);
+  // What is a whole multiple of a larger stride belongs to the digit of that stride.
+  int64_t larger = 0;
+  bool bound_digit = false;
+  for (const auto& [other, k] : occurrence.expression.terms) {
+    if (other == symbol || std::abs(k) <= std::abs(c)) continue;
+    larger = std::gcd(larger, std::abs(k));
+    bound_digit |= std::any_of(vars.begin(), vars.end(),
+                               [other = other](const auto& v) { return v.symbol == other; });
+  }
+  if (larger > 0) constant = FloorMod(constant, larger);
+  const bool periodic = !bound_digit && larger % std::abs(c) == 0;
+  return Start{.path = occurrence.path,
+               .forwards = c > 0,
+               .at = FloorDiv(constant, std::abs(c)),
+               .period = periodic ? larger / std::abs(c) : 0};
+}
+
+// The chosen occurrence becomes |c| * bound + (constant mod |c|). A variable that stands as a
+// number stays as it is.
+Gauge GaugeOf(const BoundVariable& variable, const std::vector<BoundVariable>& vars,
+              const std::vector<Structure::Occurrence>& occurrences,
+              const std::vector<Gauge>& gauges, bool align_digits) {
+  std::optional<Start> best;
+  for (const Structure::Occurrence& occurrence : occurrences) {
+    if (occurrence.expression.Coefficient(variable.symbol) == 0) continue;
+    if (occurrence.is_position) return {};
+    const std::optional<Start> start = StartBy(occurrence, variable.symbol, vars, gauges);
+    if (start && (!best || start->Before(*best))) best = start;
+  }
+  if (!best) return {};
+  Gauge gauge{.shift = best->at, .sign = best->forwards ? 1 : -1};
+  // A digit beside digits that are free lies within the first of its periods.
+  const Interval& d = variable.domain;
+  if (!align_digits || best->period == 0 || d.length() > best->period) return gauge;
+  const int64_t start = (gauge.sign < 0 ? -(d.hi - 1) : d.lo) + gauge.shift;
+  const int64_t first = FloorDiv(start, best->period);
+  if (first == FloorDiv(start + d.length() - 1, best->period)) gauge.shift -= first * best->period;
+  return gauge;
+}
+
+}  // namespace
+
+// Rules shift, reflect and label.
 void Summation::Canonicalise(Vars* vars, const Parts& parts, SymbolMap* map) {
   const size_t n = vars->size();
+  if (n > kMostVariables) arena_.exhausted_ = true;
   Colouring colours;
   for (const BoundVariable& v : *vars) colours.emplace_back(v.symbol, 1);
   for (int round = 0; n > 1 && round < 3; ++round) {
@@ -113,85 +203,27 @@ void Summation::Canonicalise(Vars* vars, const Parts& parts, SymbolMap* map) {
     }
     colours = refined;
   }
-  // Shift and sign, variables in order of colour.
-  std::vector<size_t> order(n);
-  for (size_t i = 0; i < n; ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    if (colours[a].second != colours[b].second) return colours[a].second < colours[b].second;
-    return (*vars)[a].domain < (*vars)[b].domain;
-  });
   const auto occurrences = Occurrences(parts, colours);
-  std::vector<int64_t> shift(n, 0);
-  std::vector<int> sign(n, 1);
-  for (size_t i : order) {
-    const Symbol s = (*vars)[i].symbol;
-    bool pinned = false;
-    const Structure::Occurrence* best = nullptr;
-    int64_t best_constant = 0;
-    int64_t period = 0;
-    for (const auto& o : occurrences) {
-      const int64_t c = o.expression.Coefficient(s);
-      if (c == 0) continue;
-      if (o.is_position) pinned = true;
-      __int128 shifted = o.expression.constant;
-      for (size_t k = 0; k < n; ++k) {
-        shifted -=
-            static_cast<__int128>(o.expression.Coefficient((*vars)[k].symbol)) * sign[k] * shift[k];
-      }
-      if (shifted < -kAffineLimit || shifted > kAffineLimit) continue;  // no place to begin
-      int64_t constant = static_cast<int64_t>(shifted);
-      // What is a whole multiple of a larger stride belongs to the digit of that stride.
-      int64_t larger = 0;
-      bool bound_digit = false;
-      for (const auto& [other, k] : o.expression.terms) {
-        if (other == s || std::abs(k) <= std::abs(c)) continue;
-        larger = std::gcd(larger, std::abs(k));
-        bound_digit |= std::any_of(vars->begin(), vars->end(),
-                                   [other = other](const auto& v) { return v.symbol == other; });
-      }
-      if (larger > 0) constant = FloorMod(constant, larger);
-      const int64_t start = FloorDiv(constant, std::abs(c));
-      const int64_t own_period =
-          bound_digit || larger % std::abs(c) != 0 ? 0 : larger / std::abs(c);
-      const bool better =
-          best == nullptr || o.path < best->path ||
-          (o.path == best->path && (c > 0) > (best->expression.Coefficient(s) > 0)) ||
-          (o.path == best->path && (c > 0) == (best->expression.Coefficient(s) > 0) &&
-           (start != best_constant ? start < best_constant : own_period > period));
-      if (better) {
-        best = &o;
-        best_constant = start;
-        period = own_period;
-      }
-    }
-    if (pinned || best == nullptr) continue;
-    // s = sign * (bound - shift): the chosen occurrence becomes |c| * bound + (constant mod |c|).
-    sign[i] = best->expression.Coefficient(s) > 0 ? 1 : -1;
-    shift[i] = best_constant;
-    // A digit beside digits that are free lies within the first of its periods.
-    const Interval& d = (*vars)[i].domain;
-    if (!arena_.align_digits_ || period == 0 || d.length() > period) continue;
-    const int64_t start = (sign[i] < 0 ? -(d.hi - 1) : d.lo) + shift[i];
-    const int64_t first = FloorDiv(start, period);
-    if (first == FloorDiv(start + d.length() - 1, period)) shift[i] -= first * period;
-  }
+  std::vector<size_t> order(n);
+  std::iota(order.begin(), order.end(), size_t{0});
+  PutInOrder(*vars, colours, &order);
+  std::vector<Gauge> gauges(n);
+  for (size_t i : order)
+    gauges[i] = GaugeOf((*vars)[i], *vars, occurrences, gauges, arena_.align_digits_);
   for (size_t i = 0; i < n; ++i) {
     Interval& d = (*vars)[i].domain;
-    if (sign[i] < 0) d = Interval{-(d.hi - 1), -d.lo + 1};
-    d.lo += shift[i];
-    d.hi += shift[i];
+    if (gauges[i].sign < 0) d = Interval{-(d.hi - 1), -d.lo + 1};
+    d.lo += gauges[i].shift;
+    d.hi += gauges[i].shift;
   }
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    if (colours[a].second != colours[b].second) return colours[a].second < colours[b].second;
-    return (*vars)[a].domain < (*vars)[b].domain;
-  });
+  PutInOrder(*vars, colours, &order);
   Vars sorted;
   map->shift_bound = 1;
-  for (size_t label = 0; label < n; ++label) {
-    const size_t i = order[label];
+  for (const size_t i : order) {
+    const Affine bound = Affine::Of(BoundSymbol(0, static_cast<uint32_t>(sorted.size())));
+    map->pairs.emplace_back((*vars)[i].symbol,
+                            (bound - Affine(gauges[i].shift)).Scaled(gauges[i].sign));
     sorted.push_back((*vars)[i]);
-    Affine bound = Affine::Of(BoundSymbol(0, static_cast<uint32_t>(label)));
-    map->pairs.emplace_back((*vars)[i].symbol, (bound - Affine(shift[i])).Scaled(sign[i]));
   }
   *vars = std::move(sorted);
 }

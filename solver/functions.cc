@@ -1,6 +1,8 @@
 // Exp, log, max and conditions in normal form.
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "solver/term.h"
@@ -117,83 +119,105 @@ PolyId Arena::Abs(PolyId p) {
   return OfAtom(InternAtom(std::move(a)));
 }
 
-PolyId Arena::Max(PolyId a, PolyId b) {
-  if (a == b) return a;
-  // The one atom of this kind that stands in the sum by itself, with coefficient 1.
-  auto alone = [&](PolyId p, AtomKind kind) -> const Term* {
-    const Term* found = nullptr;
-    for (const Term& t : polys_[p].terms) {
-      const Factors& f = monos_[t.mono].factors;
-      if (f.size() != 1 || atoms_[f[0].atom].kind != kind) continue;
-      if (!(f[0].exponent == Exponent{}) || !t.coefficient.IsOne() || found != nullptr) {
-        return nullptr;
-      }
-      found = &t;
+namespace {
+
+// The one atom of this kind that stands in the sum by itself, with coefficient 1; null if there is
+// none, or are several.
+const AtomId* LoneAtom(const Arena& arena, PolyId p, AtomKind kind) {
+  const AtomId* found = nullptr;
+  for (const Term& t : arena.poly(p).terms) {
+    const Factors& f = arena.mono(t.mono).factors;
+    if (f.size() != 1 || arena.atom(f[0].atom).kind != kind) continue;
+    if (!(f[0].exponent == Exponent{}) || !t.coefficient.IsOne() || found != nullptr) {
+      return nullptr;
     }
-    return found;
-  };
-  auto without = [&](PolyId p, MonoId mono) {
-    std::vector<Term> rest = polys_[p].terms;
-    std::erase_if(rest, [&](const Term& t) { return t.mono == mono; });
-    return InternPoly(std::move(rest));
-  };
-  // max(c + max(f, g), h) = max(c + f, c + g, h).
-  std::vector<PolyId> set;
+    found = &f[0].atom;
+  }
+  return found;
+}
+
+// Rule max-shared, inwards: max(c + max(f, g), h) = max(c + f, c + g, h).
+std::vector<PolyId> OperandsOfMaximum(Arena* arena, PolyId a, PolyId b) {
+  std::vector<PolyId> operands;
   for (PolyId p : {a, b}) {
-    const Term* inner = alone(p, AtomKind::kMax);
+    const AtomId* inner = LoneAtom(*arena, p, AtomKind::kMax);
     if (inner == nullptr) {
-      set.push_back(p);
+      operands.push_back(p);
       continue;
     }
-    const MonoId mono = inner->mono;
-    const PolyId rest = without(p, mono);
-    const std::vector<PolyId> operands = atoms_[monos_[mono].factors[0].atom].polys;
-    for (PolyId q : operands) set.push_back(Add(rest, q));
+    const AtomId maximum = *inner;
+    const PolyId rest = arena->Sub(p, arena->OfAtom(maximum));
+    const std::vector<PolyId> of_inner = arena->atom(maximum).polys;
+    for (PolyId q : of_inner) operands.push_back(arena->Add(rest, q));
   }
-  // Maxima over adjacent intervals of one body are one maximum, also with one summand beside them.
-  for (bool changed = true; changed && !exhausted_;) {
-    changed = false;
-    for (size_t i = 0; i < set.size() && !changed; ++i) {
-      for (size_t j = i + 1; j < set.size() && !changed; ++j) {
-        const Term* s = alone(set[i], AtomKind::kReduceMax);
-        const Term* t = alone(set[j], AtomKind::kReduceMax);
-        if (s == nullptr || t == nullptr) continue;
-        const MonoId s_mono = s->mono, t_mono = t->mono;
-        const Atom &x = atoms_[monos_[s_mono].factors[0].atom],
-                   &y = atoms_[monos_[t_mono].factors[0].atom];
-        if (x.polys != y.polys) continue;
-        int differing = -1;
-        bool ok = x.domain.size() == y.domain.size();
-        for (size_t d = 0; ok && d < x.domain.size(); ++d) {
-          if (x.domain[d] == y.domain[d]) continue;
-          ok =
-              differing < 0 && x.domain[d].lo <= y.domain[d].hi && y.domain[d].lo <= x.domain[d].hi;
-          differing = static_cast<int>(d);
-        }
-        const PolyId rest = without(set[i], s_mono);
-        if (!ok || rest != without(set[j], t_mono)) continue;
-        Atom merged = x;
-        if (differing >= 0) {
-          merged.domain[differing].lo = std::min(x.domain[differing].lo, y.domain[differing].lo);
-          merged.domain[differing].hi = std::max(x.domain[differing].hi, y.domain[differing].hi);
-        }
-        set[i] = Add(rest, OfAtom(InternAtom(std::move(merged))));
-        set.erase(set.begin() + j);
-        changed = true;
-      }
-    }
+  return operands;
+}
+
+// The box that both cover, if they differ in one dimension at most and overlap or touch there.
+std::optional<std::vector<Interval>> UnionOfBoxes(const std::vector<Interval>& x,
+                                                  const std::vector<Interval>& y) {
+  if (x.size() != y.size()) return std::nullopt;
+  std::vector<Interval> box = x;
+  int differing = 0;
+  for (size_t d = 0; d < x.size(); ++d) {
+    if (x[d] == y[d]) continue;
+    if (++differing > 1 || x[d].lo > y[d].hi || y[d].lo > x[d].hi) return std::nullopt;
+    box[d] = {std::min(x[d].lo, y[d].lo), std::max(x[d].hi, y[d].hi)};
   }
-  // max(c + f, c + g) = c + max(f, g): terms that all operands share stand outside.
-  std::vector<Term> shared = polys_[set[0]].terms;
-  for (PolyId p : set) {
-    const auto& terms = polys_[p].terms;
+  return box;
+}
+
+// Rule merge-maxima: maxima over adjacent boxes of one body are one maximum, also with one summand
+// beside them. What both are, with the box of the two; nothing if they are none.
+std::optional<std::pair<PolyId, Atom>> MergedMaxima(Arena* arena, PolyId p, PolyId q) {
+  const AtomId* of_p = LoneAtom(*arena, p, AtomKind::kReduceMax);
+  const AtomId* of_q = LoneAtom(*arena, q, AtomKind::kReduceMax);
+  if (of_p == nullptr || of_q == nullptr) return std::nullopt;
+  const AtomId x = *of_p, y = *of_q;
+  if (arena->atom(x).polys != arena->atom(y).polys) return std::nullopt;
+  std::optional<std::vector<Interval>> box =
+      UnionOfBoxes(arena->atom(x).domain, arena->atom(y).domain);
+  if (!box) return std::nullopt;
+  const PolyId rest = arena->Sub(p, arena->OfAtom(x));
+  if (rest != arena->Sub(q, arena->OfAtom(y))) return std::nullopt;
+  Atom merged = arena->atom(x);
+  merged.domain = *std::move(box);
+  return std::pair{rest, std::move(merged)};
+}
+
+// The terms that all have.
+std::vector<Term> SharedTerms(const Arena& arena, const std::vector<PolyId>& polys) {
+  std::vector<Term> shared = arena.poly(polys[0]).terms;
+  for (PolyId p : polys) {
+    const std::vector<Term>& terms = arena.poly(p).terms;
     std::erase_if(shared, [&](const Term& t) {
       return std::none_of(terms.begin(), terms.end(), [&](const Term& u) {
         return u.mono == t.mono && u.coefficient == t.coefficient;
       });
     });
   }
-  const PolyId common = InternPoly(std::move(shared));
+  return shared;
+}
+
+}  // namespace
+
+PolyId Arena::Max(PolyId a, PolyId b) {
+  if (a == b) return a;
+  std::vector<PolyId> set = OperandsOfMaximum(this, a, b);
+  for (bool changed = true; changed && !exhausted_;) {
+    changed = false;
+    for (size_t i = 0; i < set.size() && !changed; ++i) {
+      for (size_t j = i + 1; j < set.size() && !changed; ++j) {
+        std::optional<std::pair<PolyId, Atom>> merged = MergedMaxima(this, set[i], set[j]);
+        if (!merged) continue;
+        set[i] = Add(merged->first, OfAtom(InternAtom(std::move(merged->second))));
+        set.erase(set.begin() + static_cast<std::ptrdiff_t>(j));
+        changed = true;
+      }
+    }
+  }
+  // Rule max-shared: max(c + f, c + g) = c + max(f, g).
+  const PolyId common = InternPoly(SharedTerms(*this, set));
   if (common != kZeroPoly && !exhausted_) {
     PolyId largest_rest = Sub(set[0], common);
     for (size_t i = 1; i < set.size(); ++i) largest_rest = Max(largest_rest, Sub(set[i], common));

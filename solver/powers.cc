@@ -75,7 +75,81 @@ PolyId Arena::PowerOfTerm(const Term& term, Exponent e) {
   return Mul(result, ProductOf(std::move(f), Rational(1)));
 }
 
-// Takes the content (what divides every term) out of a sum before it becomes a base.
+namespace {
+
+bool IsCondition(AtomKind k) {
+  return k == AtomKind::kIndicator || k == AtomKind::kDelta || k == AtomKind::kRealPositive ||
+         k == AtomKind::kRealZero;
+}
+
+// The least exponent of each atom over all terms, where that divides every term and the root or
+// inverse may be taken by itself: of a condition an inverse, which is 1 by the premise; of a
+// fractional exponent only of what `is_positive`.
+template <typename IsPositive>
+Factors MonomialContent(const Arena& arena, const std::vector<Term>& terms, Exponent e,
+                        const IsPositive& is_positive) {
+  absl::flat_hash_map<AtomId, std::pair<Exponent, size_t>> least;
+  for (const Term& t : terms) {
+    for (const Factor& f : arena.mono(t.mono).factors) {
+      if (arena.atom(f.atom).kind == AtomKind::kExp) continue;
+      auto [it, inserted] = least.try_emplace(f.atom, f.exponent, 0);
+      Exponent diff = f.exponent + Exponent{-it->second.first.num, it->second.first.den};
+      if (diff.num < 0) it->second.first = f.exponent;
+      ++it->second.second;
+    }
+  }
+  Factors content;
+  for (const auto& [atom, info] : least) {
+    const auto& [exponent, occurrences] = info;
+    if (occurrences < terms.size() && exponent.num > 0) continue;
+    if (IsCondition(arena.atom(atom).kind)) {
+      if (e.IsInteger() && e.num < 0) content.push_back({atom, exponent});
+      continue;
+    }
+    if (!e.IsInteger() && !is_positive(atom)) continue;
+    content.push_back({atom, exponent});
+  }
+  return content;
+}
+
+// The same of exponentials: for each exponent monomial the least coefficient.
+std::vector<Atom> ExponentialContent(const Arena& arena, const std::vector<Term>& terms) {
+  absl::flat_hash_map<MonoId, std::pair<Rational, size_t>> least;
+  for (const Term& t : terms) {
+    for (const Factor& f : arena.mono(t.mono).factors) {
+      const Atom& a = arena.atom(f.atom);
+      if (a.kind != AtomKind::kExp) continue;
+      auto [it, inserted] = least.try_emplace(a.mono, a.number, 0);
+      if (a.number < it->second.first) it->second.first = a.number;
+      ++it->second.second;
+    }
+  }
+  std::vector<Atom> content;
+  for (const auto& [mono, info] : least) {
+    if (info.second < terms.size() && info.first.Sign() > 0) continue;
+    content.emplace_back();
+    content.back().kind = AtomKind::kExp;
+    content.back().mono = mono;
+    content.back().number = info.first;
+  }
+  return content;
+}
+
+// The factors without the conditions of the content.
+Factors WithoutConditions(const Arena& arena, Factors factors, const Factors& content) {
+  for (const Factor& c : content) {
+    if (!IsCondition(arena.atom(c.atom).kind)) continue;
+    factors.erase(std::remove_if(factors.begin(), factors.end(),
+                                 [&](const Factor& f) { return f.atom == c.atom; }),
+                  factors.end());
+  }
+  return factors;
+}
+
+}  // namespace
+
+// Rules perfect-square, content and condition-content: takes what divides every term out of a sum
+// before it becomes a base.
 PolyId Arena::PowerOfSum(PolyId p, Exponent e) {
   PolyId root;
   if (!e.IsInteger() && e.den % 2 == 0 && PerfectSquareRoot(p, &root)) {
@@ -85,85 +159,33 @@ PolyId Arena::PowerOfSum(PolyId p, Exponent e) {
     return Power(root, e * Exponent{2, 1});
   }
   const std::vector<Term> terms = polys_[p].terms;
-  // Monomial content: the least exponent of each atom over all terms.
-  Factors content;
-  absl::flat_hash_map<AtomId, std::pair<Exponent, size_t>> least;
-  for (const Term& t : terms) {
-    for (const Factor& f : monos_[t.mono].factors) {
-      if (atoms_[f.atom].kind == AtomKind::kExp) continue;
-      auto [it, inserted] = least.try_emplace(f.atom, f.exponent, 0);
-      Exponent diff = f.exponent + Exponent{-it->second.first.num, it->second.first.den};
-      if (diff.num < 0) it->second.first = f.exponent;
-      ++it->second.second;
-    }
-  }
-  for (const auto& [atom, info] : least) {
-    Exponent x = info.first;
-    if (info.second < terms.size() && x.num > 0) continue;
-    const AtomKind k = atoms_[atom].kind;
-    if (k == AtomKind::kIndicator || k == AtomKind::kDelta || k == AtomKind::kRealPositive ||
-        k == AtomKind::kRealZero) {
-      if (e.IsInteger() && e.num < 0) content.push_back({atom, x});  // 1 by the premise
-      continue;
-    }
-    if (!e.IsInteger() && SignOfAtom(atom, Exponent{}) != Sign::kPositive) continue;
-    content.push_back({atom, x});
-  }
-  // Exponentials: for each exponent monomial the least coefficient.
-  absl::flat_hash_map<MonoId, std::pair<Rational, size_t>> exps;
-  for (const Term& t : terms) {
-    for (const Factor& f : monos_[t.mono].factors) {
-      const Atom& a = atoms_[f.atom];
-      if (a.kind != AtomKind::kExp) continue;
-      auto [it, inserted] = exps.try_emplace(a.mono, a.number, 0);
-      if (a.number < it->second.first) it->second.first = a.number;
-      ++it->second.second;
-    }
-  }
-  for (const auto& [mono, info] : exps) {
-    if (info.second < terms.size() && info.first.Sign() > 0) continue;
-    Atom a;
-    a.kind = AtomKind::kExp;
-    a.mono = mono;
-    a.number = info.first;
+  Factors content = MonomialContent(*this, terms, e, [this](AtomId atom) {
+    return SignOfAtom(atom, Exponent{}) == Sign::kPositive;
+  });
+  for (Atom& a : ExponentialContent(*this, terms))
     content.push_back({InternAtom(std::move(a)), Exponent{}});
-  }
   // Rational content: make the coefficient of the first monomial +-1.
   Rational scale = terms[0].coefficient;
   if (!e.IsInteger() && scale.Sign() < 0) scale = -scale;
-  PolyId content_poly = ProductOf(content, scale);
+  const PolyId content_poly = ProductOf(content, scale);
   if (polys_[content_poly].terms.size() != 1) {
     exhausted_ = true;  // the content is one monomial as long as the work limit holds
     return kZeroPoly;
   }
-  Term content_term = polys_[content_poly].terms[0];
-  bool has_condition = false;
-  for (Factor& f : content) {
-    const AtomKind k = atoms_[f.atom].kind;
-    has_condition |= k == AtomKind::kIndicator || k == AtomKind::kDelta ||
-                     k == AtomKind::kRealPositive || k == AtomKind::kRealZero;
-  }
-  PolyId primitive;
+  const Term content_term = polys_[content_poly].terms[0];
+  const bool has_condition = std::any_of(content.begin(), content.end(), [this](const Factor& f) {
+    return IsCondition(atoms_[f.atom].kind);
+  });
   if (has_condition) {
     // Every term carries the condition, which is 1 by the premise: drop it from the terms.
-    std::vector<Term> stripped;
-    primitive = kZeroPoly;
+    PolyId stripped = kZeroPoly;
     for (const Term& t : terms) {
-      Factors f = monos_[t.mono].factors;
-      for (const Factor& c : content) {
-        const AtomKind k = atoms_[c.atom].kind;
-        if (k == AtomKind::kIndicator || k == AtomKind::kDelta || k == AtomKind::kRealPositive ||
-            k == AtomKind::kRealZero) {
-          f.erase(
-              std::remove_if(f.begin(), f.end(), [&](const Factor& x) { return x.atom == c.atom; }),
-              f.end());
-        }
-      }
-      primitive = Add(primitive, ProductOf(std::move(f), t.coefficient));
+      stripped = Add(stripped, ProductOf(WithoutConditions(*this, monos_[t.mono].factors, content),
+                                         t.coefficient));
     }
-    return Power(primitive, e);
+    return Power(stripped, e);
   }
-  primitive = Mul(p, PowerOfTerm(content_term, Exponent{-1, 1}));
+  const PolyId primitive = Mul(p, PowerOfTerm(content_term, Exponent{-1, 1}));
   if (polys_[primitive].terms.size() < 2) {
     exhausted_ = true;  // nor does it lose terms
     return kZeroPoly;

@@ -67,6 +67,53 @@ bool Arena::CountsMaximum(const Atom& sum) {
   return false;
 }
 
+namespace {
+
+// Whether the inequality holds at the corner of the sum's box where every variable is smallest, or
+// largest, for all values of the other symbols.
+bool HoldsAtCorner(const Arena& arena, const Atom& sum, const Affine& condition, bool largest) {
+  Affine at(condition.constant);
+  for (const auto& [s, k] : condition.terms) {
+    if (KindOf(s) == SymbolKind::kBound && BoundLevel(s) == 0) {
+      const Interval& d = sum.domain[BoundPosition(s)];
+      at = at + Affine(largest ? d.hi - 1 : d.lo).Scaled(k);
+    } else {
+      at = at + Affine::Of(s, k);
+    }
+  }
+  return !condition.overflow && !at.overflow && arena.RangeOf(at).low >= 0;
+}
+
+// Whether a body of conditions and factors that are positive is so at some point of the box: where
+// one corner fulfils all inequalities, or its one equality has a solution (`meets`).
+template <typename IsPositive, typename Meets>
+bool IsPositiveSomewhere(const Arena& arena, const Atom& sum, const IsPositive& is_positive,
+                         const Meets& meets) {
+  std::vector<const Affine*> inequalities, equalities;
+  for (const Factor& f : arena.mono(sum.mono).factors) {
+    const Atom& factor = arena.atom(f.atom);
+    if (factor.kind == AtomKind::kIndicator) {
+      inequalities.push_back(&factor.indices[0]);
+    } else if (factor.kind == AtomKind::kDelta) {
+      equalities.push_back(&factor.indices[0]);
+    } else if (!is_positive(f)) {
+      return false;
+    }
+  }
+  if (!equalities.empty())
+    return equalities.size() == 1 && inequalities.empty() && meets(*equalities[0]);
+  for (const bool largest : {false, true}) {
+    if (std::all_of(inequalities.begin(), inequalities.end(), [&](const Affine* condition) {
+          return HoldsAtCorner(arena, sum, *condition, largest);
+        })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 Sign Arena::SignOfAtom(AtomId id, Exponent e) {
   const Atom& a = atoms_[id];
   const bool even = e.IsInteger() && e.num % 2 == 0;
@@ -112,48 +159,16 @@ Sign Arena::SignOfAtom(AtomId id, Exponent e) {
     case AtomKind::kRealZero:
       return Sign::kNonNegative;
     case AtomKind::kSum: {
-      Sign body = SignOfMono(a.mono);
-      if (body == Sign::kPositive) return Sign::kPositive;  // the box is not empty
+      const Sign body = SignOfMono(a.mono);
+      if (body == Sign::kPositive) return body;  // the box is not empty
       if (CountsMaximum(a)) return Sign::kPositive;
-      if (body == Sign::kNonNegative) {
-        // Positive if one corner of the box satisfies all conditions and the rest is positive.
-        bool rest_positive = true, has_delta = false;
-        int deltas = 0;
-        std::vector<const Affine*> conditions;
-        for (const Factor& f : monos_[a.mono].factors) {
-          const Atom& b = atoms_[f.atom];
-          if (b.kind == AtomKind::kIndicator) {
-            conditions.push_back(&b.indices[0]);
-          } else if (b.kind == AtomKind::kDelta && ++deltas == 1 && SumMeets(a, b.indices[0])) {
-            has_delta = true;
-          } else if (SignOfAtom(f.atom, f.exponent) != Sign::kPositive) {
-            rest_positive = false;
-          }
-        }
-        if (has_delta && deltas == 1 && rest_positive && conditions.empty()) return Sign::kPositive;
-        for (int corner = 0; rest_positive && !has_delta && corner < 2; ++corner) {
-          bool holds = true;
-          for (const Affine* c : conditions) {
-            Affine at = c->constant;
-            for (const auto& [s, k] : c->terms) {
-              if (KindOf(s) == SymbolKind::kBound) {
-                if (BoundLevel(s) == 0) {
-                  const Interval& d = a.domain[BoundPosition(s)];
-                  at = at + Affine(corner == 0 ? d.lo : d.hi - 1).Scaled(k);
-                } else {
-                  at = at + Affine::Of(s, k);
-                }
-              } else {
-                at = at + Affine::Of(s, k);
-              }
-            }
-            holds = holds && !at.overflow && RangeOf(at).low >= 0;
-          }
-          if (holds) return Sign::kPositive;
-        }
-        return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
-      }
-      break;
+      if (body == Sign::kUnknown) break;
+      const auto is_positive = [this](const Factor& f) {
+        return SignOfAtom(f.atom, f.exponent) == Sign::kPositive;
+      };
+      const auto meets = [&](const Affine& delta) { return SumMeets(a, delta); };
+      if (IsPositiveSomewhere(*this, a, is_positive, meets)) return Sign::kPositive;
+      return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
     }
     default:
       break;

@@ -334,6 +334,17 @@ ClaimOutcome ClaimSolver::DecideOnce(const Claim& claim) {
   return outcome;
 }
 
+void ClaimSolver::NoteDifference(ClaimOutcome* outcome) {
+  outcome->logical_term = arena_->ToString(last_logical_);
+  outcome->parallel_term = arena_->ToString(last_parallel_);
+  const PolyId difference = arena_->Sub(last_parallel_, last_logical_);
+  outcome->difference = arena_->ToString(difference);
+  std::vector<uint32_t> tags;
+  CollectTags(difference, &tags);
+  if (tags.size() > kMostMentioned) tags.resize(kMostMentioned);
+  outcome->mentioned.assign(tags.begin(), tags.end());
+}
+
 ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64_t term_budget) {
   ClaimOutcome outcome;
   outcome.tier = "identical";
@@ -372,16 +383,7 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
     if (r == CellResult::kEqual) continue;
     if (r == CellResult::kSplit && Split(evaluator_->symbols(), cell, evaluator_->request(), &work))
       continue;
-    if (r == CellResult::kDifferent && outcome.difference.empty()) {
-      outcome.logical_term = arena_->ToString(last_logical_);
-      outcome.parallel_term = arena_->ToString(last_parallel_);
-      const PolyId difference = arena_->Sub(last_parallel_, last_logical_);
-      outcome.difference = arena_->ToString(difference);
-      std::vector<uint32_t> tags;
-      CollectTags(difference, &tags);
-      if (tags.size() > kMostMentioned) tags.resize(kMostMentioned);
-      outcome.mentioned.assign(tags.begin(), tags.end());
-    }
+    if (r == CellResult::kDifferent && outcome.difference.empty()) NoteDifference(&outcome);
     if (r == CellResult::kDifferent && ++unfoldings <= limits_.max_unfoldings &&
         Unfold(open_difference ? ToUnfold(arena_->Sub(last_parallel_, last_logical_))
                                : ToUnfold(last_logical_, last_parallel_))) {

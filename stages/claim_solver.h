@@ -58,6 +58,8 @@ class ClaimSolver {
   // model is defined.
   bool HoldsWithBranches(const Claim& claim, ClaimOutcome* outcome);
   ClaimOutcome Decide(const Claim& claim, bool open_difference, int64_t term_budget);
+  // Of the last cell, for reports and for what is unfolded.
+  void NoteDifference(ClaimOutcome* outcome);
   enum class CellResult : uint8_t { kEqual, kSplit, kDifferent, kError };
   CellResult DecideCell(const Claim& claim, const Cell& cell, ClaimOutcome* outcome);
   static std::optional<sdfg::IndexMap> OverDimensions(const solver::Affine& form, const Cell& cell);

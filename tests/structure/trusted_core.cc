@@ -53,6 +53,7 @@ const std::vector<Outsider>& Outsiders() {
       {"stages/schedule/expected_schedule", "another question, `--expect-schedule`"},
       {"stages/schedule/pipeline_stages", "the same"},
       {"stages/smt/", "Z3, with `--engine smt` only"},
+      {"stages/verify.cc", "the order of the steps; each says itself what it has shown"},
       {"stages/workers/run_journal", "text about a run"},
       {"stages/workers/witness_bytes", "carries counterexamples"},
   };
@@ -61,6 +62,7 @@ const std::vector<Outsider>& Outsiders() {
 
 bool IsOutside(const std::string& path) {
   return std::any_of(Outsiders().begin(), Outsiders().end(), [&](const Outsider& outsider) {
+    if (path == outsider.path) return true;
     if (!path.starts_with(outsider.path)) return false;
     if (outsider.path.ends_with('/') || outsider.path.ends_with('_')) return true;
     return path[outsider.path.size()] == '.';  // its .h and .cc
@@ -130,7 +132,8 @@ std::string TrustedCoreTables() {
   text += "In all " + std::to_string(total) + " lines.\n\n### Outside, though in these rooms\n\n" +
           "| file | why a mistake there makes no false PROVED |\n| --- | --- |\n";
   for (const Outsider& outsider : Outsiders())
-    text += "| `" + outsider.path + (outsider.path.ends_with('/') ? "" : "*") + "` | " +
+    text += "| `" + outsider.path +
+            (outsider.path.ends_with('/') || outsider.path.ends_with(".cc") ? "" : "*") + "` | " +
             outsider.why + " |\n";
   return text;
 }

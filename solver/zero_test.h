@@ -1,0 +1,61 @@
+// Whether a polynomial is identically zero: what the normal form leaves open. Internal to
+// Arena::IsZero.
+#ifndef PLANPROOF_SOLVER_ZERO_TEST_H_
+#define PLANPROOF_SOLVER_ZERO_TEST_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "solver/term.h"
+
+namespace planproof::solver {
+
+class ZeroTest {
+ public:
+  explicit ZeroTest(Arena* arena) : arena_(*arena) {}
+
+  // True: it is zero. Of so many symbols of few values each value is tried by itself.
+  bool Run(PolyId p, int cases = 2);
+
+ private:
+  // Bounds of sums, in order: those with one body, by dimension; or all of them, in one list.
+  using Cuts = std::map<std::pair<MonoId, size_t>, std::vector<int64_t>>;
+  // zero_test.cc
+  bool Test(PolyId p);
+  bool ZeroInAllCases(PolyId p, int cases);
+  std::optional<Symbol> SymbolOfFewValues(PolyId p) const;
+  PolyId UnifyConditions(PolyId p);
+  bool RefinedIsZero(PolyId p);
+  static void AddFactor(AtomId atom, Factors* factors);
+  std::vector<AtomId> Cells(const Atom& a, const Cuts& cuts);
+  PolyId Total(std::vector<PolyId> parts);
+
+  // Sums in pieces (zero_test_pieces.cc).
+  using PiecesOf = std::function<std::vector<Atom>(const Atom& sum)>;
+  static std::pair<MonoId, size_t> KeyOf(const Atom& sum, size_t dim, bool by_body);
+  Cuts CutsOf(const std::vector<Term>& terms, bool by_body) const;
+  PolyId SplitAtCuts(PolyId p, bool by_body);
+  PolyId SplitAtElements(PolyId p);
+  PolyId SpreadShortDimensions(PolyId p);
+  std::optional<std::vector<PolyId>> InPieces(PolyId p, const PiecesOf& pieces_of,
+                                              int32_t most_copies = 1);
+  std::vector<Atom> Slices(const Atom& sum) const;
+  bool CountsBlocks(const Atom& sum, size_t d) const;
+  bool IsPlainSum(const Factor& f) const;
+  static std::vector<Atom> Boxes(const Atom& sum, const std::vector<std::vector<int64_t>>& all);
+
+  // Products written out (zero_test_products.cc).
+  int64_t SizeCleared(const std::vector<Term>& terms, AtomId base, int32_t raise);
+  PolyId ClearDenominators(PolyId p);
+  static int64_t TimesVolume(int64_t size, const Atom& a);
+  PolyId ExpandShortSums(PolyId p);
+
+  Arena& arena_;
+};
+
+}  // namespace planproof::solver
+
+#endif  // PLANPROOF_SOLVER_ZERO_TEST_H_

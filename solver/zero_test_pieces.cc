@@ -1,0 +1,196 @@
+// Rules cut, elements apart and blocks apart: every sum as the sum over the pieces of its box.
+#include <algorithm>
+#include <optional>
+
+#include "absl/cleanup/cleanup.h"
+#include "solver/element_cuts.h"
+#include "solver/structure.h"
+#include "solver/zero_test.h"
+
+namespace planproof::solver {
+namespace {
+
+constexpr int64_t kShortDimension = 4;
+constexpr size_t kMostCuts = 40;
+constexpr int64_t kMostPieces = 512;
+constexpr int32_t kMostCopies = 4;  // of a sum that is cut, in a product
+
+}  // namespace
+
+std::pair<MonoId, size_t> ZeroTest::KeyOf(const Atom& sum, size_t dim, bool by_body) {
+  return by_body ? std::pair{sum.mono, dim} : std::pair{MonoId{}, size_t{0}};
+}
+
+ZeroTest::Cuts ZeroTest::CutsOf(const std::vector<Term>& terms, bool by_body) const {
+  Cuts cuts;
+  for (const Term& t : terms) {
+    for (const Factor& f : arena_.mono(t.mono).factors) {
+      if (!IsPlainSum(f)) continue;
+      const Atom& sum = arena_.atom(f.atom);
+      for (size_t d = 0; d < sum.domain.size(); ++d) {
+        std::vector<int64_t>& own = cuts[KeyOf(sum, d, by_body)];
+        own.push_back(sum.domain[d].lo);
+        own.push_back(sum.domain[d].hi);
+      }
+    }
+  }
+  for (auto& [key, own] : cuts) {
+    std::sort(own.begin(), own.end());
+    own.erase(std::unique(own.begin(), own.end()), own.end());
+  }
+  return cuts;
+}
+
+// Every sum in pieces between the bounds of the sums with its body, each summed anew: a piece
+// with one index in a dimension has no such dimension. Or between the bounds of all sums: within
+// a piece some conditions always hold, or never.
+PolyId ZeroTest::SplitAtCuts(PolyId p, bool by_body) {
+  const Cuts cuts = CutsOf(arena_.poly(p).terms, by_body);
+  const auto cut = [](const auto& entry) { return entry.second.size() >= 3; };
+  const auto many = [](const auto& entry) { return entry.second.size() > kMostCuts; };
+  if (std::none_of(cuts.begin(), cuts.end(), cut)) return p;
+  if (std::any_of(cuts.begin(), cuts.end(), many)) return p;
+  arena_.align_digits_ = true;
+  const absl::Cleanup restore = [this] { arena_.align_digits_ = false; };
+  auto parts = InPieces(p, [&](const Atom& sum) {
+    std::vector<std::vector<int64_t>> own;
+    for (size_t d = 0; d < sum.domain.size(); ++d) own.push_back(cuts.at(KeyOf(sum, d, by_body)));
+    return Boxes(sum, own);
+  });
+  return parts ? Total(*std::move(parts)) : p;
+}
+
+// Every sum in pieces between the constant indices at which what it sums is read elsewhere.
+PolyId ZeroTest::SplitAtElements(PolyId p) {
+  const ElementCuts cuts(arena_, p);
+  if (cuts.empty()) return p;
+  bool any = false;
+  auto parts = InPieces(
+      p,
+      [&](const Atom& sum) {
+        std::vector<Atom> boxes = Boxes(sum, cuts.Of(sum));
+        any |= boxes.size() > 1;
+        return boxes;
+      },
+      kMostCopies);
+  return parts && any ? Total(*std::move(parts)) : p;
+}
+
+// Every sum over few blocks that lie apart as the sum over each. A block may have neighbours that
+// the sum has not: of the blocks 0 and 3 of a row, block 0 joins 1 and 3 joins 2.
+PolyId ZeroTest::SpreadShortDimensions(PolyId p) {
+  bool any = false;
+  auto parts = InPieces(p, [&](const Atom& sum) {
+    std::vector<Atom> slices = Slices(sum);
+    any |= slices.size() > 1;
+    return slices;
+  });
+  return parts && any ? Total(*std::move(parts)) : p;
+}
+
+// The terms of p with every sum as the sum of its pieces, each summed anew, up to this power of a
+// sum; nothing if there are too many pieces.
+std::optional<std::vector<PolyId>> ZeroTest::InPieces(PolyId p, const PiecesOf& pieces_of,
+                                                      int32_t most_copies) {
+  const std::vector<Term> terms = arena_.poly(p).terms;
+  std::vector<PolyId> parts;
+  int64_t count = 0;
+  for (const Term& t : terms) {
+    PolyId product = arena_.Constant(t.coefficient);
+    Factors rest;
+    for (const Factor& f : arena_.mono(t.mono).factors) {
+      if (arena_.atom(f.atom).kind != AtomKind::kSum || !f.exponent.IsInteger() ||
+          f.exponent.num < 1 || f.exponent.num > most_copies) {
+        rest.push_back(f);
+        continue;
+      }
+      const std::vector<Atom> pieces = pieces_of(arena_.atom(f.atom));
+      int64_t size = 1;
+      for (int32_t copy = 0; copy < f.exponent.num; ++copy) {
+        size = std::min(size * static_cast<int64_t>(pieces.size()), kMostPieces + 1);
+      }
+      count += size;
+      if (count > kMostPieces || arena_.exhausted()) return std::nullopt;
+      PolyId sum = kZeroPoly;
+      for (const Atom& piece : pieces) {
+        sum = arena_.Add(sum, arena_.SumAgain(piece, /*drop_single=*/true));
+      }
+      product = arena_.Mul(product, arena_.IntegerPower(sum, f.exponent.num));
+    }
+    if (!rest.empty()) {
+      product = arena_.Mul(product, arena_.ProductOf(std::move(rest), Rational(1)));
+    }
+    parts.push_back(product);
+  }
+  return parts;
+}
+
+std::vector<Atom> ZeroTest::Slices(const Atom& sum) const {
+  std::vector<Atom> slices = {sum};
+  for (size_t d = 0; d < sum.domain.size(); ++d) {
+    const Interval own = sum.domain[d];
+    if (own.length() > kShortDimension || !CountsBlocks(sum, d)) continue;
+    std::vector<Atom> next;
+    for (const Atom& slice : slices) {
+      for (int64_t at = own.lo; at < own.hi; ++at) {
+        next.push_back(slice);
+        next.back().domain[d] = {at, at + 1};
+      }
+    }
+    slices.swap(next);
+    if (slices.size() > static_cast<size_t>(kMostPieces)) break;  // too many in any case
+  }
+  return slices;
+}
+
+// Whether dimension d counts blocks that lie apart: in some index a step along d is longer than
+// what smaller steps of the other dimensions cover.
+bool ZeroTest::CountsBlocks(const Atom& sum, size_t d) const {
+  Colouring colours;
+  for (size_t k = 0; k < sum.domain.size(); ++k) {
+    colours.emplace_back(BoundSymbol(0, static_cast<uint32_t>(k)), 1);
+  }
+  std::vector<Structure::Occurrence> occurrences;
+  for (const Factor& f : arena_.mono(sum.mono).factors) {
+    Structure::CollectOccurrences(arena_, f.atom, colours, &occurrences);
+  }
+  for (const Structure::Occurrence& o : occurrences) {
+    const int64_t step = std::abs(o.expression.Coefficient(colours[d].first));
+    __int128 covered = 1;
+    for (size_t k = 0; k < sum.domain.size(); ++k) {
+      const int64_t other = std::abs(o.expression.Coefficient(colours[k].first));
+      if (other < step) covered += static_cast<__int128>(other) * (sum.domain[k].length() - 1);
+    }
+    if (covered > 1 && covered < step) return true;
+  }
+  return false;
+}
+
+bool ZeroTest::IsPlainSum(const Factor& f) const {
+  return arena_.atom(f.atom).kind == AtomKind::kSum && f.exponent == Exponent{};
+}
+
+// The sum's box cut at these places, ascending by dimension.
+std::vector<Atom> ZeroTest::Boxes(const Atom& sum, const std::vector<std::vector<int64_t>>& all) {
+  std::vector<Atom> boxes = {sum};
+  for (size_t d = 0; d < sum.domain.size(); ++d) {
+    const std::vector<int64_t>& cuts = all[d];
+    std::vector<Atom> next;
+    for (const Atom& box : boxes) {
+      int64_t from = box.domain[d].lo;
+      auto cut = std::upper_bound(cuts.begin(), cuts.end(), from);
+      while (from < box.domain[d].hi) {
+        const int64_t to =
+            cut == cuts.end() ? box.domain[d].hi : std::min(*cut++, box.domain[d].hi);
+        next.push_back(box);
+        next.back().domain[d] = {from, to};
+        from = to;
+      }
+    }
+    boxes.swap(next);
+    if (boxes.size() > static_cast<size_t>(kMostPieces)) break;  // too many in any case
+  }
+  return boxes;
+}
+
+}  // namespace planproof::solver

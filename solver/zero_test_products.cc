@@ -1,0 +1,131 @@
+// Rules clear-denominators and expand-short.
+#include <algorithm>
+
+#include "solver/rewriter.h"
+#include "solver/zero_test.h"
+
+namespace planproof::solver {
+namespace {
+
+constexpr int64_t kExpandLength = 8;
+constexpr int64_t kMostExpanded = 512;
+constexpr int64_t kMostCleared = 1024;  // terms after denominators are cleared
+
+}  // namespace
+
+// How many terms the product with base^raise has at most, each written out.
+int64_t ZeroTest::SizeCleared(const std::vector<Term>& terms, AtomId base, int32_t raise) {
+  const int64_t length = static_cast<int64_t>(arena_.poly(arena_.atom(base).polys[0]).terms.size());
+  int64_t total = 0;
+  for (const Term& t : terms) {
+    Exponent e{raise, 1};
+    for (const Factor& f : arena_.mono(t.mono).factors) {
+      if (f.atom == base) e = e + f.exponent;
+    }
+    int64_t size = 1;
+    for (int64_t w = FloorDiv(e.num, e.den); w > 0 && size <= kMostCleared; --w) size *= length;
+    total += size;
+  }
+  return total;
+}
+
+// Multiplies by powers of bases until none has a negative exponent. Each base is nonzero by a
+// recorded premise, so the product is zero exactly when p is. What would grow beyond
+// kMostCleared terms stays as it is.
+PolyId ZeroTest::ClearDenominators(PolyId p) {
+  for (int step = 0; step < 16; ++step) {
+    if (arena_.exhausted()) return p;
+    AtomId base = 0;
+    Exponent least{0, 1};
+    const std::vector<Term> terms = arena_.poly(p).terms;
+    for (const Term& t : terms) {
+      for (const Factor& f : arena_.mono(t.mono).factors) {
+        const Atom& a = arena_.atom(f.atom);
+        if (a.kind != AtomKind::kBase || f.exponent.num >= 0) continue;
+        if (base == 0 || a.polys[0] > arena_.atom(base).polys[0]) {
+          base = f.atom;
+          least = f.exponent;
+        } else if (base == f.atom && (f.exponent + Exponent{-least.num, least.den}).num < 0) {
+          least = f.exponent;
+        }
+      }
+    }
+    if (base == 0) return p;
+    // All exponents of this base may differ by fractions: multiply by the integer part.
+    int32_t raise = static_cast<int32_t>(-FloorDiv(least.num, least.den));
+    if (SizeCleared(terms, base, raise) > kMostCleared) return p;
+    std::vector<PolyId> products;
+    for (const Term& t : terms) {
+      Factors f = arena_.mono(t.mono).factors;
+      f.push_back({base, Exponent{raise, 1}});
+      products.push_back(arena_.ProductOf(std::move(f), t.coefficient));
+    }
+    p = Total(std::move(products));
+    if (p == kZeroPoly) return p;
+  }
+  return p;
+}
+
+// `size` times the number of points of the atom's box, which may be any number; at most 2^20.
+int64_t ZeroTest::TimesVolume(int64_t size, const Atom& a) {
+  constexpr int64_t kMany = 1 << 20;
+  for (const Interval& d : a.domain) {
+    size = d.length() >= kMany ? kMany : std::min(size * d.length(), kMany);
+  }
+  return size;
+}
+
+// Sums over a few indices are written out.
+PolyId ZeroTest::ExpandShortSums(PolyId p) {
+  std::vector<PolyId> products;
+  const std::vector<Term> terms = arena_.poly(p).terms;
+  // Written out, the sums must stay few: the product of their sizes is what it costs.
+  int64_t total = 0;
+  bool any = false;
+  for (const Term& t : terms) {
+    int64_t size = 1;
+    for (const Factor& f : arena_.mono(t.mono).factors) {
+      const Atom& a = arena_.atom(f.atom);
+      if (a.kind != AtomKind::kSum || !f.exponent.IsInteger()) continue;
+      const int64_t volume = TimesVolume(1, a);
+      any |= volume <= kExpandLength && f.exponent.num > 0;
+      for (int32_t e = 0; e < f.exponent.num && size <= kMostExpanded; ++e) {
+        size = TimesVolume(size, a);
+      }
+    }
+    total += size;
+  }
+  if (!any || total > kMostExpanded) return p;
+  for (const Term& t : terms) {
+    PolyId product = arena_.Constant(t.coefficient);
+    Factors rest;
+    for (const Factor& f : arena_.mono(t.mono).factors) {
+      const Atom a = arena_.atom(f.atom);
+      const int64_t volume = TimesVolume(1, a);
+      if (a.kind != AtomKind::kSum || !f.exponent.IsInteger() || f.exponent.num <= 0 ||
+          volume > kExpandLength) {
+        rest.push_back(f);
+        continue;
+      }
+      PolyId sum = kZeroPoly;
+      for (int64_t k = 0; k < volume; ++k) {
+        SymbolMap map;
+        map.shift_bound = -1;
+        int64_t index = k;
+        for (size_t d = 0; d < a.domain.size(); ++d) {
+          map.pairs.emplace_back(BoundSymbol(0, static_cast<uint32_t>(d)),
+                                 Affine(a.domain[d].lo + index % a.domain[d].length()));
+          index /= a.domain[d].length();
+        }
+        sum = arena_.Add(sum, Rewriter(&arena_, std::move(map)).Mono(a.mono));
+      }
+      product = arena_.Mul(product, arena_.IntegerPower(sum, f.exponent.num));
+    }
+    if (!rest.empty())
+      product = arena_.Mul(product, arena_.ProductOf(std::move(rest), Rational(1)));
+    products.push_back(product);
+  }
+  return Total(std::move(products));
+}
+
+}  // namespace planproof::solver
