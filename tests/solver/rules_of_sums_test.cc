@@ -1,0 +1,233 @@
+// One test per rule about sums and maxima over boxes, and of the zero test.
+#include "tests/solver/rules.h"
+
+namespace planproof::solver {
+namespace {
+
+TEST_F(Rule, MergeAdjacent) {
+  const auto x = [&](const Affine& v) { return X(v); };
+  EXPECT_EQ(Plus(Times(Y(), Sum(0, 3, x)), Times(Y(), Sum(3, 8, x))), Times(Y(), Sum(0, 8, x)));
+  EXPECT_NE(Plus(Sum(0, 3, x), Sum(4, 8, x)), Sum(0, 8, x));
+  EXPECT_NE(Plus(Sum(0, 4, x), Sum(3, 8, x)), Sum(0, 8, x));
+  EXPECT_NE(Plus(Sum(0, 3, x), arena_.Scale(Sum(3, 8, x), Rational(2))), Sum(0, 8, x));
+}
+
+TEST_F(Rule, Distribute) {
+  EXPECT_EQ(Sum(0, 8, [&](const Affine& v) { return Plus(Times(Y(), X(v)), P(v)); }),
+            Plus(Times(Y(), Sum(0, 8, [&](const Affine& v) { return X(v); })),
+                 Sum(0, 8, [&](const Affine& v) { return P(v); })));
+  EXPECT_NE(Sum(0, 8, [&](const Affine& v) { return Times(Y(v), X(v)); }),
+            Times(Sum(0, 8, [&](const Affine& v) { return X(v); }),
+                  Sum(0, 8, [&](const Affine& v) { return Y(v); })));
+}
+
+TEST_F(Rule, Flatten) {
+  const BoundVariable i = Variable(0, 3), j = Variable(0, 5);
+  const PolyId pair = arena_.Element(kY, {At(i), At(j)});
+  EXPECT_EQ(arena_.Sum(i, Times(X(At(i)), arena_.Sum(j, pair))),
+            arena_.SumOver({i, j}, Times(X(At(i)), pair)));
+  // A square is a sum over two variables, not one of squares.
+  const PolyId row = arena_.Sum(j, pair);
+  EXPECT_NE(arena_.Sum(i, Power(row, 2)), arena_.SumOver({i, j}, Power(pair, 2)));
+}
+
+TEST_F(Rule, DeltaInSum) {
+  const Affine e = Free(0, 8), far = Free(0, 9);
+  const auto picked = [&](const Affine& at) {
+    return Sum(0, 8, [&](const Affine& v) { return Times(arena_.Delta(v - at), X(v)); });
+  };
+  EXPECT_EQ(picked(e), X(e));
+  EXPECT_EQ(picked(far), Times(arena_.Indicator(Affine(7) - far), X(far)));
+  EXPECT_EQ(picked(Affine(8)), kZeroPoly);
+}
+
+TEST_F(Rule, CountOne) {
+  const auto count = [&](const Affine& id) {
+    return Sum(0, 8, [&](const Affine& v) { return arena_.Delta(v - id); });
+  };
+  EXPECT_EQ(count(Id(0, 0, 7)), Number(1));
+  EXPECT_NE(count(Id(1, 0, 8)), Number(1));
+  EXPECT_NE(Sum(0, 8, [&](const Affine& v) { return arena_.Delta(v - Id(v, 0, 7)); }), Number(1));
+}
+
+TEST_F(Rule, DataDelta) {
+  const Affine id = Id(0, 0, 7);
+  const auto sum = [&](bool at_id) {
+    return Sum(0, 8, [&](const Affine& v) {
+      return Times(arena_.Delta(v - id), arena_.Element(kX, {at_id ? id : v, v}));
+    });
+  };
+  EXPECT_EQ(sum(true), sum(false));
+  EXPECT_NE(Sum(0, 8,
+                [&](const Affine& v) {
+                  return arena_.Element(kX, {id, v});
+                }),
+            Sum(0, 8, [&](const Affine& v) {
+              return arena_.Element(kX, {v, v});
+            }));
+}
+
+TEST_F(Rule, Clip) {
+  const auto x = [&](const Affine& v) { return X(v); };
+  const auto from = [&](const Affine& least) {
+    return Sum(0, 8, [&](const Affine& v) { return Times(arena_.Indicator(v - least), X(v)); });
+  };
+  EXPECT_EQ(from(Affine(3)), Sum(3, 8, x));
+  EXPECT_NE(from(Affine(3)), Sum(4, 8, x));
+  EXPECT_EQ(from(Affine(8)), kZeroPoly);
+  // With a free bound the condition stays.
+  const Affine q = Free(2, 4);
+  EXPECT_NE(from(q), Sum(2, 8, x));
+}
+
+TEST_F(Rule, Empty) {
+  const BoundVariable none{arena_.NewFree(0, 0), {0, 0}};
+  EXPECT_EQ(arena_.Sum(none, X(At(none))), kZeroPoly);
+}
+
+TEST_F(Rule, Count) {
+  EXPECT_EQ(Sum(2, 8, [&](const Affine&) { return X(); }), arena_.Scale(X(), Rational(6)));
+  const Affine q = Free(0, 8), beyond = Free(0, 12);
+  const auto up_to = [&](const Affine& e) {
+    return Sum(0, 8, [&](const Affine& v) { return arena_.Indicator(e - v); });
+  };
+  EXPECT_EQ(up_to(q), arena_.Position(q + Affine(1)));
+  EXPECT_NE(up_to(beyond), arena_.Position(beyond + Affine(1)));
+}
+
+TEST_F(Rule, Fuse) {
+  const auto digits = [&](int64_t stride, int64_t low) {
+    const BoundVariable i = Variable(0, 3), j = Variable(0, low);
+    return arena_.SumOver({i, j}, X(At(i).Scaled(stride) + At(j)));
+  };
+  const auto x = [&](const Affine& v) { return X(v); };
+  EXPECT_EQ(digits(4, 4), Sum(0, 12, x));
+  EXPECT_EQ(digits(-4, 4), Sum(-8, 4, x));
+  EXPECT_NE(digits(4, 3), Sum(0, 12, x));  // 3, 7 and 11 are not met
+  EXPECT_NE(digits(3, 4), Sum(0, 12, x));  // 3 is met twice
+}
+
+TEST_F(Rule, Separate) {
+  const BoundVariable i = Variable(0, 3), j = Variable(0, 5);
+  EXPECT_EQ(arena_.SumOver({i, j}, Times(X(At(i)), Y(At(j)))),
+            Times(arena_.Sum(i, X(At(i))), arena_.Sum(j, Y(At(j)))));
+  EXPECT_NE(arena_.SumOver({i, j}, Times(X(At(i)), Y(At(j) + At(i)))),
+            Times(arena_.Sum(i, X(At(i))), arena_.Sum(j, Y(At(j)))));
+}
+
+TEST_F(Rule, ShiftReflectLabel) {
+  EXPECT_EQ(Sum(0, 8, [&](const Affine& v) { return X(Affine(9) - v); }),
+            Sum(2, 10, [&](const Affine& v) { return X(v); }));
+  const BoundVariable i = Variable(0, 3), j = Variable(0, 5);
+  EXPECT_EQ(arena_.SumOver({i, j}, arena_.Element(kX, {At(i), At(j)})),
+            arena_.SumOver({j, i}, arena_.Element(kX, {At(i), At(j)})));
+  EXPECT_NE(arena_.SumOver({i, j}, arena_.Element(kX, {At(i), At(j)})),
+            arena_.SumOver({i, j}, arena_.Element(kX, {At(j), At(i)})));
+  EXPECT_NE(Sum(0, 8, [&](const Affine& v) { return Times(arena_.Position(v), X(v)); }),
+            Sum(1, 9, [&](const Affine& v) { return Times(arena_.Position(v), X(v)); }));
+}
+
+TEST_F(Rule, MergeClipped) {
+  const Affine q = Free(4, 8);
+  const auto row = [&](int64_t lo, int64_t hi) {
+    return Sum(lo, hi, [&](const Affine& v) { return Times(arena_.Indicator(q - v), P(v)); });
+  };
+  // Over [0, 4) the condition always holds and is gone.
+  EXPECT_EQ(Power(Plus(row(0, 4), row(4, 8)), -1), Power(row(0, 8), -1));
+  EXPECT_NE(Power(Plus(row(0, 3), row(4, 8)), -1), Power(row(0, 8), -1));
+}
+
+TEST_F(Rule, MaxShift) {
+  EXPECT_EQ(Largest(0, 8, [&](const Affine& v) { return Plus(Y(), X(v)); }),
+            Plus(Y(), Largest(0, 8, [&](const Affine& v) { return X(v); })));
+  EXPECT_NE(Largest(0, 8, [&](const Affine& v) { return Plus(Y(v), X(v)); }),
+            Plus(Y(), Largest(0, 8, [&](const Affine& v) { return X(v); })));
+}
+
+TEST_F(Rule, MaxFlatten) {
+  const BoundVariable i = Variable(0, 3), j = Variable(0, 5);
+  const PolyId pair = arena_.Element(kX, {At(i), At(j)});
+  const PolyId below = arena_.Indicator(At(i) - At(j) - Affine(1));  // masked where j < i
+  EXPECT_EQ(arena_.ReduceMax(i, arena_.ReduceMax(j, pair, below), kZeroPoly),
+            arena_.ReduceMaxOver({i, j}, pair, below));
+  EXPECT_NE(arena_.ReduceMax(i, arena_.ReduceMax(j, pair, below), kZeroPoly),
+            arena_.ReduceMaxOver({i, j}, pair, kZeroPoly));
+}
+
+TEST_F(Rule, ComplementaryConditions) {
+  const Affine t = Free(0, 9);
+  const PolyId least = arena_.Indicator(t - Affine(4)), below = arena_.Indicator(Affine(3) - t);
+  EXPECT_TRUE(Zero(Minus(Plus(least, below), Number(1))));
+  EXPECT_FALSE(Zero(Minus(Plus(least, arena_.Indicator(Affine(4) - t)), Number(1))));
+  EXPECT_TRUE(
+      Zero(Minus(arena_.Delta(t - Affine(4)), Minus(least, arena_.Indicator(t - Affine(5))))));
+}
+
+TEST_F(Rule, Refine) {
+  const auto x = [&](const Affine& v) { return X(v); };
+  EXPECT_TRUE(Zero(Minus(Plus(Sum(0, 5, x), Sum(3, 8, x)), Plus(Sum(0, 8, x), Sum(3, 5, x)))));
+  EXPECT_FALSE(Zero(Minus(Plus(Sum(0, 5, x), Sum(3, 8, x)), Plus(Sum(0, 8, x), Sum(3, 6, x)))));
+}
+
+TEST_F(Rule, ClearDenominators) {
+  const PolyId a = Plus(X(), Number(1)), b = Plus(Y(), Number(1));
+  const PolyId left = Plus(Power(a, -1), Power(b, -1));
+  EXPECT_TRUE(Zero(Minus(left, Times(Plus(a, b), Power(Times(a, b), -1)))));
+  EXPECT_FALSE(Zero(Minus(left, Times(Minus(a, b), Power(Times(a, b), -1)))));
+  EXPECT_TRUE(Recorded(PremiseKind::kNonZero, a));
+}
+
+TEST_F(Rule, Cut) {
+  const Affine q = Free(4, 6);
+  const auto masked = [&](int64_t lo, int64_t hi) {
+    return Sum(lo, hi, [&](const Affine& v) { return Times(arena_.Indicator(q - v), X(v)); });
+  };
+  const PolyId open = Sum(0, 4, [&](const Affine& v) { return X(v); });
+  EXPECT_TRUE(Zero(Minus(masked(0, 8), Plus(open, masked(4, 8)))));
+  EXPECT_FALSE(Zero(Minus(masked(0, 8), Plus(open, masked(5, 8)))));
+}
+
+TEST_F(Rule, BlocksApart) {
+  const BoundVariable block = Variable(0, 2), i = Variable(0, 4);
+  const PolyId apart = arena_.SumOver({block, i}, X(At(block).Scaled(12) + At(i)));
+  const auto x = [&](const Affine& v) { return X(v); };
+  EXPECT_TRUE(Zero(Minus(Plus(apart, Sum(4, 12, x)), Sum(0, 16, x))));
+  EXPECT_FALSE(Zero(Minus(Plus(apart, Sum(4, 11, x)), Sum(0, 16, x))));
+}
+
+TEST_F(Rule, Cases) {
+  const Affine t = Free(0, 2);
+  const PolyId chosen = arena_.Element(kX, {t});
+  const PolyId written =
+      Plus(Times(arena_.Delta(t), X(0)), Times(arena_.Delta(t - Affine(1)), X(1)));
+  EXPECT_TRUE(Zero(Minus(chosen, written)));
+  EXPECT_FALSE(Zero(Minus(chosen, Times(arena_.Delta(t), X(0)))));
+}
+
+TEST_F(Rule, ElementsApart) {
+  const auto x = [&](const Affine& v) { return X(v); };
+  EXPECT_TRUE(Zero(Minus(Sum(0, 8, x), Plus(X(0), Sum(1, 8, x)))));
+  EXPECT_FALSE(Zero(Minus(Sum(0, 8, x), Plus(X(1), Sum(1, 8, x)))));
+}
+
+TEST_F(Rule, Shares) {
+  const BoundVariable i = Variable(0, 3), l = Variable(0, 5), k = Variable(0, 5);
+  const auto f = [&](const BoundVariable& at) {
+    return arena_.Element(kPositive, {At(i), At(at)});
+  };
+  const PolyId inverse = Power(arena_.Sum(k, f(k)), -1);
+  const PolyId shares = arena_.SumOver({i, l}, Times(X(At(i)), Times(f(l), inverse)));
+  EXPECT_TRUE(Zero(Minus(shares, arena_.Sum(i, X(At(i))))));
+  const PolyId squared = arena_.SumOver({i, l}, Times(X(At(i)), Times(Power(f(l), 2), inverse)));
+  EXPECT_FALSE(Zero(Minus(squared, arena_.Sum(i, X(At(i))))));
+}
+
+TEST_F(Rule, ExpandShort) {
+  const PolyId sum = Sum(0, 3, [&](const Affine& v) { return Times(X(v), Y(v)); });
+  const PolyId written = Plus(Times(X(0), Y(0)), Plus(Times(X(1), Y(1)), Times(X(2), Y(2))));
+  EXPECT_TRUE(Zero(Minus(sum, written)));
+  EXPECT_FALSE(Zero(Minus(sum, Times(X(0), Y(0)))));
+}
+
+}  // namespace
+}  // namespace planproof::solver

@@ -1,0 +1,242 @@
+// One test per rule about products, powers, functions, maxima, conditions and signs.
+#include "tests/solver/rules.h"
+
+namespace planproof::solver {
+namespace {
+
+TEST_F(Rule, FoldExp) {
+  EXPECT_EQ(Times(arena_.Exp(X()), arena_.Exp(Y())), arena_.Exp(Plus(X(), Y())));
+  EXPECT_EQ(Times(arena_.Exp(X()), arena_.Exp(Minus(kZeroPoly, X()))), Number(1));
+  EXPECT_NE(Times(arena_.Exp(X()), arena_.Exp(X())), arena_.Exp(X()));
+}
+
+TEST_F(Rule, FoldNumber) {
+  EXPECT_EQ(Times(Power(Number(8), 1, 2), Power(Number(2), 1, 2)), Number(4));
+  EXPECT_NE(Times(Power(Number(2), 1, 2), Power(Number(3), 1, 2)), Number(6));
+}
+
+TEST_F(Rule, ExpandBase) {
+  const PolyId sum = Plus(X(), Y());
+  EXPECT_EQ(Times(Power(sum, 1, 2), Power(sum, 1, 2)), sum);
+  EXPECT_TRUE(Recorded(PremiseKind::kNonNegative, sum));
+  EXPECT_NE(Times(Power(sum, 1, 2), Power(sum, 1, 3)), sum);
+}
+
+TEST_F(Rule, IdempotentCondition) {
+  const PolyId c = arena_.Indicator(Free(0, 9) - Affine(4));
+  EXPECT_EQ(Times(c, c), c);
+  EXPECT_NE(Times(X(), X()), X());
+}
+
+TEST_F(Rule, SquareOfAbs) {
+  EXPECT_EQ(Power(arena_.Abs(X()), 4), Power(X(), 4));
+  EXPECT_EQ(Power(arena_.Abs(X()), 3), Times(Power(X(), 2), arena_.Abs(X())));
+  EXPECT_NE(Power(arena_.Abs(X()), 3), Power(X(), 3));
+}
+
+TEST_F(Rule, ContradictoryConditions) {
+  const Affine t = Free(0, 9);
+  const auto at_least = [&](int64_t n) { return arena_.Indicator(t - Affine(n)); };
+  const auto below = [&](int64_t n) { return arena_.Indicator(Affine(n - 1) - t); };
+  const auto is = [&](int64_t n) { return arena_.Delta(t - Affine(n)); };
+  EXPECT_EQ(Times(at_least(3), at_least(5)), at_least(5));
+  EXPECT_EQ(Times(at_least(5), below(5)), kZeroPoly);
+  EXPECT_NE(Times(at_least(4), below(5)), kZeroPoly);
+  EXPECT_EQ(Times(is(3), is(4)), kZeroPoly);
+  EXPECT_EQ(Times(is(3), at_least(3)), is(3));
+  EXPECT_EQ(Times(is(3), at_least(4)), kZeroPoly);
+  EXPECT_NE(Times(is(3), arena_.Delta(Free(0, 9) - Affine(4))), kZeroPoly);  // of another symbol
+}
+
+TEST_F(Rule, PremiseBeforeCancelling) {
+  EXPECT_EQ(Times(X(), Power(X(), -1)), Number(1));
+  EXPECT_TRUE(Recorded(PremiseKind::kNonZero, X()));
+  EXPECT_EQ(Times(kZeroPoly, arena_.Log(Y())), kZeroPoly);
+  EXPECT_TRUE(Recorded(PremiseKind::kPositive, Y()));
+  Power(Minus(X(), Y()), -1, 2);
+  EXPECT_TRUE(Recorded(PremiseKind::kPositive, Minus(X(), Y())));
+  Power(kZeroPoly, -1);
+  EXPECT_TRUE(Recorded(PremiseKind::kNonZero, kZeroPoly));
+}
+
+TEST_F(Rule, PowerOfProduct) {
+  EXPECT_EQ(Power(arena_.Scale(Times(X(), Y()), Rational(2)), -2),
+            arena_.Scale(Times(Power(X(), -2), Power(Y(), -2)), Rational(1, 4)));
+  const PolyId c = arena_.Indicator(Free(0, 9) - Affine(4));
+  EXPECT_EQ(Power(Times(c, X()), -1), Power(X(), -1));
+  EXPECT_TRUE(Recorded(PremiseKind::kNonZero, Times(c, X())));
+  EXPECT_NE(Power(Times(X(), Y()), 1, 2), Times(Power(X(), 1, 2), Power(Y(), 1, 2)));
+}
+
+TEST_F(Rule, SplitPositiveRoots) {
+  EXPECT_EQ(Power(Times(P(), X()), 1, 2), Times(Power(P(), 1, 2), Power(X(), 1, 2)));
+  EXPECT_NE(Power(Times(N(), X()), 1, 3), Times(Power(N(), 1, 3), Power(X(), 1, 3)));
+}
+
+TEST_F(Rule, RootOfEvenPower) {
+  EXPECT_EQ(Power(Power(X(), 2), 1, 2), arena_.Abs(X()));
+  EXPECT_NE(Power(Power(X(), 2), 1, 2), X());
+  EXPECT_EQ(Power(Power(P(), 2), 1, 2), P());
+}
+
+TEST_F(Rule, Content) {
+  const PolyId sum = Plus(X(), Y());
+  EXPECT_EQ(Power(Times(Power(X(), 2), sum), -1), Times(Power(X(), -2), Power(sum, -1)));
+  // Under a root only what is positive is taken out.
+  EXPECT_EQ(Power(Times(P(), sum), 1, 2), Times(Power(P(), 1, 2), Power(sum, 1, 2)));
+  EXPECT_NE(Power(Times(X(1), sum), 1, 2), Times(Power(X(1), 1, 2), Power(sum, 1, 2)));
+}
+
+TEST_F(Rule, ConditionContent) {
+  const PolyId c = arena_.Indicator(Free(0, 9) - Affine(4)), sum = Plus(X(), Y());
+  EXPECT_EQ(Power(Times(c, sum), -1), Power(sum, -1));
+  EXPECT_TRUE(Recorded(PremiseKind::kNonZero, Times(c, sum)));
+  EXPECT_NE(Power(Plus(Times(c, X()), Y()), -1), Power(sum, -1));
+}
+
+TEST_F(Rule, PerfectSquare) {
+  const PolyId sum = Plus(X(), Y());
+  EXPECT_EQ(Power(Power(sum, 2), 1, 2), arena_.Abs(sum));
+  EXPECT_EQ(Power(Power(sum, 2), -1), Power(sum, -2));
+  EXPECT_NE(Power(Plus(Power(sum, 2), Number(1)), 1, 2), arena_.Abs(sum));
+}
+
+TEST_F(Rule, ExpOfSum) {
+  const PolyId sum = Plus(arena_.Scale(X(), Rational(2)), Y());
+  EXPECT_EQ(arena_.Exp(sum), Times(Power(arena_.Exp(X()), 2), arena_.Exp(Y())));
+  EXPECT_NE(arena_.Exp(Times(X(), Y())), Times(arena_.Exp(X()), arena_.Exp(Y())));
+}
+
+TEST_F(Rule, LogOfProduct) {
+  EXPECT_EQ(arena_.Log(Times(P(), X())), Plus(arena_.Log(P()), arena_.Log(X())));
+  EXPECT_NE(arena_.Log(Times(X(), Y())), Plus(arena_.Log(X()), arena_.Log(Y())));
+  EXPECT_EQ(arena_.Log(arena_.Exp(X())), X());
+}
+
+TEST_F(Rule, OddAndEvenFunctions) {
+  const PolyId u = Minus(X(), Y()), negated = Minus(Y(), X());
+  for (const AtomKind odd : {AtomKind::kSin, AtomKind::kErf})
+    EXPECT_EQ(arena_.Unary(odd, negated), arena_.Scale(arena_.Unary(odd, u), Rational(-1)));
+  EXPECT_EQ(arena_.Unary(AtomKind::kCos, negated), arena_.Unary(AtomKind::kCos, u));
+  EXPECT_EQ(arena_.Abs(negated), arena_.Abs(u));
+  EXPECT_NE(arena_.Unary(AtomKind::kSin, negated), arena_.Unary(AtomKind::kSin, u));
+}
+
+TEST_F(Rule, Max) {
+  const PolyId xy = arena_.Max(X(), Y());
+  EXPECT_EQ(arena_.Max(Y(), arena_.Max(Y(), X())), xy);
+  EXPECT_EQ(arena_.Max(Number(-1), arena_.Max(N(), Number(-2))), N());
+  EXPECT_NE(arena_.Max(Number(1), N()), N());
+  EXPECT_NE(arena_.Max(Number(-1), X()), X());
+}
+
+TEST_F(Rule, MaxShared) {
+  EXPECT_EQ(arena_.Max(Plus(P(), X()), Plus(P(), Y())), Plus(P(), arena_.Max(X(), Y())));
+  EXPECT_EQ(arena_.Max(Plus(P(), arena_.Max(X(), Y())), N()),
+            arena_.Max(arena_.Max(Plus(P(), X()), Plus(P(), Y())), N()));
+  EXPECT_NE(arena_.Max(Times(P(), X()), Times(P(), Y())), Plus(P(), arena_.Max(X(), Y())));
+}
+
+TEST_F(Rule, MergeMaxima) {
+  const auto x = [&](const Affine& v) { return X(v); };
+  EXPECT_EQ(arena_.Max(Largest(0, 3, x), Largest(2, 8, x)), Largest(0, 8, x));
+  EXPECT_NE(arena_.Max(Largest(0, 3, x), Largest(4, 8, x)), Largest(0, 8, x));  // 3 is missing
+  EXPECT_EQ(arena_.Max(Plus(Y(), Largest(0, 3, x)), Plus(Y(), Largest(3, 8, x))),
+            Plus(Y(), Largest(0, 8, x)));
+  EXPECT_NE(arena_.Max(Plus(Y(), Largest(0, 3, x)), Plus(P(), Largest(3, 8, x))),
+            Plus(Y(), Largest(0, 8, x)));
+}
+
+TEST_F(Rule, PositiveOfMax) {
+  EXPECT_EQ(arena_.RealPositive(arena_.Max(X(), Number(-1))), arena_.RealPositive(X()));
+  EXPECT_EQ(arena_.RealPositive(arena_.Max(X(), Number(1))), Number(1));
+}
+
+TEST_F(Rule, Indicator) {
+  const Affine t = Free(0, 9);
+  EXPECT_EQ(arena_.Indicator(t), Number(1));
+  EXPECT_EQ(arena_.Indicator(t - Affine(9)), kZeroPoly);
+  EXPECT_EQ(arena_.Indicator(t.Scaled(2) - Affine(7)), arena_.Indicator(t - Affine(4)));
+  EXPECT_NE(arena_.Indicator(t.Scaled(2) - Affine(7)), arena_.Indicator(t - Affine(3)));
+}
+
+TEST_F(Rule, Delta) {
+  const Affine t = Free(0, 9);
+  EXPECT_EQ(arena_.Delta(t.Scaled(2) - Affine(7)), kZeroPoly);
+  EXPECT_EQ(arena_.Delta(t.Scaled(2) - Affine(8)), arena_.Delta(Affine(4) - t));
+  EXPECT_EQ(arena_.Delta(t - Affine(9)), kZeroPoly);
+  EXPECT_NE(arena_.Delta(t - Affine(8)), kZeroPoly);
+}
+
+TEST_F(Rule, WholeNumber) {
+  const Affine t = Free(0, 9), id = Id(0, 0, 5);
+  EXPECT_EQ(arena_.WholeNumber(arena_.Position(t.Scaled(2) + id - Affine(3))),
+            t.Scaled(2) + id - Affine(3));
+  const PolyId product = Times(arena_.Position(t), arena_.Position(id));
+  const Affine whole = arena_.WholeNumber(product);
+  EXPECT_EQ(arena_.Position(whole), product);
+  EXPECT_EQ(arena_.RangeOf(whole).low, 0);
+  EXPECT_EQ(arena_.RangeOf(whole).high, 40);
+}
+
+TEST_F(Rule, SignOfSum) {
+  EXPECT_EQ(arena_.SignOf(Plus(N(), P())), Sign::kPositive);
+  EXPECT_EQ(arena_.SignOf(Plus(N(), Power(X(), 2))), Sign::kNonNegative);
+  EXPECT_EQ(arena_.SignOf(Minus(P(), N())), Sign::kUnknown);
+}
+
+TEST_F(Rule, SignOfProduct) {
+  EXPECT_EQ(arena_.SignOf(Times(P(), arena_.Exp(X()))), Sign::kPositive);
+  EXPECT_EQ(arena_.SignOf(Times(P(), N())), Sign::kNonNegative);
+  EXPECT_EQ(arena_.SignOf(Times(P(), X())), Sign::kUnknown);
+}
+
+TEST_F(Rule, SignOfFunctions) {
+  EXPECT_EQ(arena_.SignOf(arena_.Max(X(), P())), Sign::kPositive);
+  EXPECT_EQ(arena_.SignOf(arena_.Max(X(), N())), Sign::kNonNegative);
+  EXPECT_EQ(arena_.SignOf(arena_.Max(X(), Y())), Sign::kUnknown);
+  EXPECT_EQ(arena_.SignOf(arena_.Abs(X())), Sign::kNonNegative);
+  EXPECT_EQ(arena_.SignOf(Power(Plus(X(), Y()), 1, 2)), Sign::kNonNegative);
+  EXPECT_EQ(arena_.SignOf(arena_.Log(P())), Sign::kUnknown);
+}
+
+TEST_F(Rule, PositiveAtCorner) {
+  const auto masked = [&](const Affine& form_constant, int64_t step) {
+    return Sum(0, 8, [&](const Affine& v) {
+      return Times(arena_.Indicator(v.Scaled(step) + form_constant), P(v));
+    });
+  };
+  const Affine q = Free(0, 8);
+  EXPECT_EQ(arena_.SignOf(masked(q, -1)), Sign::kPositive);                 // v <= q: at v = 0
+  EXPECT_EQ(arena_.SignOf(masked(q - Affine(1), -1)), Sign::kNonNegative);  // v < q: q may be 0
+}
+
+TEST_F(Rule, MetByAnId) {
+  const auto routed = [&](int64_t place, int64_t high) {
+    const Affine id = Id(place, 0, high);
+    return Sum(0, 8, [&](const Affine& v) { return Times(arena_.Delta(v - id), P(v)); });
+  };
+  EXPECT_EQ(arena_.SignOf(routed(0, 7)), Sign::kPositive);
+  EXPECT_EQ(arena_.SignOf(routed(1, 8)), Sign::kNonNegative);
+}
+
+TEST_F(Rule, AttainedMaximum) {
+  const auto count = [&](int64_t hi) {
+    const PolyId most = Largest(0, hi, [&](const Affine& w) { return X(w); });
+    return Sum(0, 4, [&](const Affine& v) { return arena_.RealZero(Minus(X(v), most)); });
+  };
+  EXPECT_EQ(arena_.SignOf(count(4)), Sign::kPositive);
+  EXPECT_EQ(arena_.SignOf(count(5)), Sign::kNonNegative);
+}
+
+TEST_F(Rule, SquareOfSum) {
+  const PolyId sum = Sum(0, 4, [&](const Affine& v) { return X(v); });
+  const PolyId squares = Sum(0, 4, [&](const Affine& v) { return Power(X(v), 2); });
+  EXPECT_EQ(arena_.SignOf(Minus(arena_.Scale(squares, Rational(4)), Power(sum, 2))),
+            Sign::kNonNegative);
+  EXPECT_EQ(arena_.SignOf(Minus(arena_.Scale(squares, Rational(3)), Power(sum, 2))),
+            Sign::kUnknown);
+}
+
+}  // namespace
+}  // namespace planproof::solver
