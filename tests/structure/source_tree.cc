@@ -130,7 +130,7 @@ class Scopes {
         continue;
       }
       if (parentheses > 0) continue;
-      if (text == ";" || text == "}") {
+      if (text == ";" || text == "}" || (text == ":" && IsAccess(first))) {
         ++at_;
         return;
       }
@@ -166,6 +166,12 @@ class Scopes {
     return std::any_of(tokens_.begin() + static_cast<std::ptrdiff_t>(first),
                        tokens_.begin() + static_cast<std::ptrdiff_t>(at_),
                        [&](const Token& t) { return t.text == word; });
+  }
+
+  // The words of the declaration are "public", "protected" or "private".
+  bool IsAccess(size_t first) const {
+    return at_ == first + 1 &&
+           (Text(first) == "public" || Text(first) == "protected" || Text(first) == "private");
   }
 
   bool IsScope(size_t first) const {
