@@ -25,6 +25,7 @@
 #include "report/text_report.h"
 #include "stages/verify.h"
 #include "stages/workers/process_pool.h"
+#include "witness/witness_file.h"
 
 namespace planproof::cli {
 namespace {
@@ -34,6 +35,7 @@ using Clock = std::chrono::steady_clock;
 struct VerifyArguments {
   std::vector<std::string> files;
   std::string json_file;
+  std::string witness_file;
   bool quiet = false;
   bool verbose = false;
   bool no_classes = false;
@@ -72,6 +74,19 @@ bool WriteJson(const std::string& path, const std::string& text) {
   if (file != nullptr && std::fclose(file) != 0) written = false;
   if (!written) std::fprintf(stderr, "planproof: cannot write %s\n", path.c_str());
   return written;
+}
+
+// Writes the counterexample, if there is one; false (with a message) if that fails.
+bool WriteWitness(const std::string& path, const stages::Result& result) {
+  if (result.witness == nullptr) {
+    std::fprintf(stderr, "planproof: --witness-out: no counterexample, %s is not written\n",
+                 path.c_str());
+    return true;
+  }
+  const absl::Status status = witness::WriteFile(path, *result.witness);
+  if (!status.ok())
+    std::fprintf(stderr, "planproof: --witness-out: %s\n", std::string(status.message()).c_str());
+  return status.ok();
 }
 
 // Makes the directory that files go to; false (with a message) if nothing can be written there.
@@ -155,6 +170,7 @@ int RunVerify(const VerifyArguments& arguments) {
     options.explain = !arguments.no_explain;
     options.engine = EngineNamed(arguments.engine);
     options.expect_schedule = ScheduleNamed(arguments.expect_schedule);
+    options.keep_witness = !arguments.witness_file.empty();
     options.progress = [&bar](const stages::Progress& progress) { bar.Update(progress); };
     options.advise_lineage = leads && LineageCanBeClaimed(arguments.files);
     options.executor = executor.get();
@@ -190,6 +206,8 @@ int RunVerify(const VerifyArguments& arguments) {
       !WriteJson(arguments.json_file, report::JsonReport(result, arguments.files))) {
     return kUsageError;
   }
+  if (!arguments.witness_file.empty() && !WriteWitness(arguments.witness_file, result))
+    return kUsageError;
   if (arguments.json_file != "-") {
     report::TextOptions text;
     text.color = ColorOnOutput();
@@ -261,6 +279,9 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
       ->add_option("--expect-schedule", arguments->expect_schedule,
                    "Check that the pipeline's order of microbatches is gpipe, 1f1b or interleaved")
       ->check(CLI::IsMember({"gpipe", "1f1b", "interleaved"}));
+  command->add_option("--witness-out", arguments->witness_file,
+                      "Write the counterexample, if there is one, as data into this file"
+                      " (docs/witness-format.md)");
   command->add_option("--dump-smt", arguments->verify.dump_smt_directory,
                       "Write every claim as SMT-LIB 2 into this directory");
   AddStoreOptions(command, &arguments->stores);

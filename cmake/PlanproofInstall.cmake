@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 
 set(installed_layers)
-foreach(layer solver sdfg lineage shape_reduction verdict_cache stages frontend generator mutation runtime_check cluster report)
+foreach(layer solver sdfg lineage witness shape_reduction verdict_cache stages frontend generator mutation runtime_check cluster report)
   if(TARGET planproof_${layer})
     list(APPEND installed_layers planproof_${layer})
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}

@@ -4,12 +4,16 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "shape_reduction/domain_interval.h"
 #include "shape_reduction/domain_mpfi.h"
 #include "shape_reduction/input_premises.h"
+#include "shape_reduction/input_text.h"
 #include "shape_reduction/problem_evaluation.h"
+#include "shape_reduction/witness_data.h"
 
 namespace planproof::shape_reduction {
 
@@ -153,6 +157,52 @@ Enclosures Enclose(const lineage::Problem& problem, const std::vector<Spot>& spo
 }
 
 }  // namespace
+
+bool Confirm(const lineage::Problem& problem, int required, const std::vector<int64_t>& index,
+             const Enclosures& enclosures, const std::vector<BlockTensorPtr<double>>& inputs,
+             const WitnessOptions& options, Witness* witness) {
+  const bool apart = enclosures.disjoint && (enclosures.logical_high < enclosures.parallel_low ||
+                                             enclosures.parallel_high < enclosures.logical_low ||
+                                             enclosures.precision > kDoubleBits);
+  const bool undefined = !apart && enclosures.undefined && enclosures.origin.tensor != sdfg::kNone;
+  if (!apart && !undefined) return false;
+  const lineage::RequiredRelation& relation = problem.required[required];
+  witness->outcome = Witness::Outcome::kConfirmed;
+  witness->required = required;
+  witness->parallel_index = index;
+  witness->logical_index = LogicalIndex(relation.lineage, index);
+  witness->logical_low = enclosures.logical_low;
+  witness->logical_high = enclosures.logical_high;
+  witness->logical_value = enclosures.logical_text;
+  witness->precision = enclosures.precision;
+  if (undefined) {
+    witness->parallel_value = "undefined";
+    witness->undefined = enclosures.origin;
+  } else {
+    witness->parallel_low = enclosures.parallel_low;
+    witness->parallel_high = enclosures.parallel_high;
+    witness->parallel_value = enclosures.parallel_text;
+  }
+  witness->inputs = DescribeInputs(problem, inputs, options.max_printed_values);
+  witness->data = nullptr;
+  if (!options.keep_data) return true;
+  auto data = std::make_shared<witness::Witness>();
+  data->inputs = ToData(problem, inputs);
+  data->difference = {.what = relation.what,
+                      .logical_tensor = problem.logical.tensors[relation.lineage.logical].name,
+                      .parallel_tensor = problem.parallel.tensors[relation.parallel].name,
+                      .logical_index = witness->logical_index,
+                      .parallel_index = witness->parallel_index,
+                      .logical = {witness->logical_low, witness->logical_high},
+                      .undefined = undefined,
+                      .parallel = {witness->parallel_low, witness->parallel_high},
+                      .logical_value = witness->logical_value,
+                      .parallel_value = witness->parallel_value,
+                      .precision = witness->precision};
+  if (undefined) data->difference.parallel = {};
+  witness->data = std::move(data);
+  return true;
+}
 
 Enclosures ConfirmDifference(const lineage::Problem& problem, const std::vector<Spot>& spots,
                              const std::vector<BlockTensorPtr<double>>& inputs, int bits,

@@ -9,6 +9,7 @@
 #include "lineage/lineage.h"
 #include "shape_reduction/reduced_evaluator.h"
 #include "shape_reduction/undefined_origin.h"
+#include "shape_reduction/witness.h"
 
 namespace planproof::shape_reduction {
 
@@ -41,6 +42,13 @@ Enclosures ConfirmDifference(const lineage::Problem& problem, const std::vector<
                              const std::vector<BlockTensorPtr<double>>& inputs, int bits,
                              const std::vector<sdfg::TensorId>& proved, int64_t max_elements,
                              WorkClock::time_point deadline, ProgramCache* programs, size_t* which);
+
+// The one place where a difference becomes a counterexample: only if the enclosures are disjoint,
+// or only the model's element has a value. Fills in the element, its values and, if the options ask
+// for them, the inputs as data. False: it is none, and `witness` is as it was.
+bool Confirm(const lineage::Problem& problem, int required, const std::vector<int64_t>& index,
+             const Enclosures& enclosures, const std::vector<BlockTensorPtr<double>>& inputs,
+             const WitnessOptions& options, Witness* witness);
 
 }  // namespace planproof::shape_reduction
 

@@ -5,9 +5,9 @@
 #include <cstdio>
 #include <memory>
 
+#include "shape_reduction/confirmation.h"
 #include "shape_reduction/defined_inputs.h"
 #include "shape_reduction/focused_evaluation.h"
-#include "shape_reduction/input_text.h"
 
 namespace planproof::shape_reduction {
 namespace {
@@ -71,21 +71,19 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
       witness.message = "the inputs tried violate a premise of the logical graph";
       continue;
     }
-    const lineage::Lineage& lineage = problem.required[required].lineage;
-    witness.outcome = Witness::Outcome::kConfirmed;
-    witness.required = required;
-    witness.parallel_index = gap.index;
-    witness.logical_index = LogicalIndex(lineage, gap.index);
-    witness.logical_low = gap.left.lo;
-    witness.logical_high = gap.left.hi;
-    witness.parallel_low = gap.right.lo;
-    witness.parallel_high = gap.right.hi;
-    witness.logical_value = Text(gap.left);
-    witness.parallel_value = Text(gap.right);
-    witness.precision = 53;
+    const Enclosures enclosures{
+        .disjoint = gap.left.hi < gap.right.lo || gap.right.hi < gap.left.lo,
+        .logical_low = gap.left.lo,
+        .logical_high = gap.left.hi,
+        .parallel_low = gap.right.lo,
+        .parallel_high = gap.right.hi,
+        .logical_text = Text(gap.left),
+        .parallel_text = Text(gap.right),
+        .precision = kDoubleBits};
+    if (!Confirm(problem, required, gap.index, enclosures, evaluation->inputs(), options, &witness))
+      continue;
     witness.seed = attempt;
     witness.evaluation = evaluation;
-    witness.inputs = DescribeInputs(problem, evaluation->inputs(), options.max_printed_values);
     witness.message.clear();
     return witness;
   }

@@ -97,12 +97,14 @@ class Search {
   Attempt Evaluate(uint64_t seed, std::vector<Candidate>* candidates);
   void DropNoise(uint64_t seed, std::vector<Candidate>* candidates);
   std::vector<Candidate> Choose(std::vector<Candidate> candidates) const;
-  bool Confirm(const Pending& pending, int bits, Witness* witness);
+  bool ConfirmAt(const Pending& pending, int bits, Witness* witness);
   bool ConfirmUndefined(const std::vector<Pending>& pending, Witness* witness);
   bool ConfirmWithMoreBits(std::vector<Pending>* pending, Witness* witness);
   bool ConfirmNumbers(Witness* witness);
   void PreferSmallerCone(Witness* witness);
-  void Fill(const Candidate& candidate, uint64_t seed, Witness* witness);
+  // What reproduces the inputs, and tells people what they are.
+  void Describe(uint64_t seed, const std::vector<BlockTensorPtr<double>>& inputs,
+                Witness* witness) const;
   ReducedOptions EvaluationOptions(std::vector<TensorId> cone) const {
     ReducedOptions options;
     options.max_elements = options_.max_elements;
@@ -223,15 +225,10 @@ Search::Attempt Search::EvaluateIn(uint64_t seed, std::vector<Candidate>* candid
   return Attempt::kCandidates;
 }
 
-void Search::Fill(const Candidate& candidate, uint64_t seed, Witness* witness) {
-  const RequiredRelation& relation = problem_.required[candidate.required];
-  witness->required = candidate.required;
+void Search::Describe(uint64_t seed, const std::vector<BlockTensorPtr<double>>& inputs,
+                      Witness* witness) const {
   witness->seed = seed;
-  witness->parallel_index = candidate.difference.index;
-  witness->logical_index = LogicalIndex(relation.lineage, candidate.difference.index);
   witness->example.clear();
-  const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
-  witness->inputs = DescribeInputs(problem_, inputs, options_.max_printed_values);
   for (size_t id = 0; id < inputs.size(); ++id) {
     if (inputs[id] == nullptr) continue;
     witness->example.push_back(WriteOut(problem_.logical.tensors[id].name, *inputs[id]));
@@ -280,47 +277,35 @@ std::vector<Search::Candidate> Search::Choose(std::vector<Candidate> candidates)
   return chosen;
 }
 
-bool Search::Confirm(const Pending& pending, int bits, Witness* witness) {
+bool Search::ConfirmAt(const Pending& pending, int bits, Witness* witness) {
   const auto inputs = chooser_.Choose(pending.seed, OptionsOfSeed(pending.seed));
   std::vector<Spot> spots;
   for (const Candidate& candidate : pending.candidates) {
     spots.push_back({&problem_.required[candidate.required], candidate.difference.index});
   }
   size_t which = 0;
-  const Enclosures result = ConfirmDifference(problem_, spots, inputs, bits, options_.proved,
-                                              options_.max_elements, deadline_, &programs_, &which);
+  Enclosures result = ConfirmDifference(problem_, spots, inputs, bits, options_.proved,
+                                        options_.max_elements, deadline_, &programs_, &which);
   const Candidate& candidate = pending.candidates[which];
-  if (candidate.undefined && !result.disjoint) {
-    if (result.origin.tensor == sdfg::kNone) return false;
-    Fill(candidate, pending.seed, witness);
-    witness->outcome = Witness::Outcome::kConfirmed;
-    witness->logical_low = result.logical_low;
-    witness->logical_high = result.logical_high;
-    witness->logical_value = result.logical_text;
-    witness->parallel_value = "undefined";
-    witness->undefined = result.origin;
-    witness->precision = result.precision;
+  result.undefined = result.undefined && candidate.undefined;  // else values were asked for
+  if (Confirm(problem_, candidate.required, candidate.difference.index, result, inputs, options_,
+              witness)) {
+    Describe(pending.seed, inputs, witness);
     return true;
   }
-  if (!result.disjoint) {
-    message_ = result.message;
-    if (witness->outcome == Witness::Outcome::kUnconfirmed) return false;
-    Fill(candidate, pending.seed, witness);
-    witness->outcome = Witness::Outcome::kUnconfirmed;
-    witness->logical_low = witness->logical_high = candidate.difference.left;
-    witness->parallel_low = witness->parallel_high = candidate.difference.right;
-    return false;
-  }
-  Fill(candidate, pending.seed, witness);
-  witness->outcome = Witness::Outcome::kConfirmed;
-  witness->logical_low = result.logical_low;
-  witness->logical_high = result.logical_high;
-  witness->parallel_low = result.parallel_low;
-  witness->parallel_high = result.parallel_high;
-  witness->logical_value = result.logical_text;
-  witness->parallel_value = result.parallel_text;
-  witness->precision = result.precision;
-  return true;
+  if (candidate.undefined) return false;
+  message_ = result.message;
+  if (witness->outcome == Witness::Outcome::kUnconfirmed) return false;
+  witness->outcome = Witness::Outcome::kUnconfirmed;
+  witness->required = candidate.required;
+  witness->parallel_index = candidate.difference.index;
+  witness->logical_index =
+      LogicalIndex(problem_.required[candidate.required].lineage, candidate.difference.index);
+  witness->logical_low = witness->logical_high = candidate.difference.left;
+  witness->parallel_low = witness->parallel_high = candidate.difference.right;
+  witness->inputs = DescribeInputs(problem_, inputs, options_.max_printed_values);
+  Describe(pending.seed, inputs, witness);
+  return false;
 }
 
 // Doubles told these inputs apart, intervals of doubles did not: most are rounding, which extended
@@ -333,7 +318,7 @@ bool Search::ConfirmWithMoreBits(std::vector<Pending>* pending, Witness* witness
   for (int bits = kFirstPrecision; bits <= options_.max_precision; bits *= 2) {
     for (const Pending& p : *pending) {
       if (OutOfTime()) return false;
-      if (Confirm(p, bits, witness)) return true;
+      if (ConfirmAt(p, bits, witness)) return true;
     }
   }
   return false;
@@ -345,7 +330,7 @@ bool Search::ConfirmUndefined(const std::vector<Pending>& pending, Witness* witn
   const auto end =
       pending.begin() + static_cast<int64_t>(std::min(pending.size(), kUndefinedTried));
   return std::any_of(pending.begin(), end, [&](const Pending& p) {
-    return !OutOfTime() && Confirm(p, kDoubleBits, witness);
+    return !OutOfTime() && ConfirmAt(p, kDoubleBits, witness);
   });
 }
 
@@ -367,7 +352,7 @@ bool Search::ConfirmNumbers(Witness* witness) {
     numbers.seed = options_.seed + k;
     const auto inputs = chooser_.Choose(numbers.seed, OptionsOfSeed(numbers.seed));
     if (!defined_.Contain(inputs, options_.max_elements, deadline_)) continue;
-    if (!Confirm(numbers, kNumberPrecision, &confirmed)) continue;
+    if (!ConfirmAt(numbers, kNumberPrecision, &confirmed)) continue;
     *witness = std::move(confirmed);
     return true;
   }
@@ -387,7 +372,7 @@ void Search::PreferSmallerCone(Witness* witness) {
     other.candidates = Choose(std::move(other.candidates));
     std::erase_if(other.candidates, [&](const Candidate& c) { return c.Place() >= best.Place(); });
     Witness better = *witness;
-    if (other.candidates.empty() || !Confirm(other, kDoubleBits, &better)) continue;
+    if (other.candidates.empty() || !ConfirmAt(other, kDoubleBits, &better)) continue;
     *witness = std::move(better);
     best.required = witness->required;
     best.cone = ConeSize(problem_.parallel, problem_.required[best.required].parallel);
@@ -436,7 +421,7 @@ Witness Search::Run() {
       return !(std::fabs(c.difference.left - c.difference.right) < kLikelyRounding);
     });
     pending.push_back({seed, Choose(std::move(candidates))});
-    confirmed = large && Confirm(pending.back(), kDoubleBits, &witness);
+    confirmed = large && ConfirmAt(pending.back(), kDoubleBits, &witness);
     if (confirmed) break;
     if (pending.size() < kPatience) continue;
     confirmed = ConfirmWithMoreBits(&pending, &witness);

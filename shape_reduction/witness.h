@@ -17,6 +17,7 @@
 
 #include "lineage/lineage.h"
 #include "shape_reduction/undefined_origin.h"
+#include "witness/witness.h"
 
 namespace planproof::shape_reduction {
 
@@ -37,6 +38,7 @@ struct WitnessOptions {
   std::vector<sdfg::TensorId> proved;
   bool undefined_counts = false;     // an element without a value is a witness, too
   size_t max_printed_values = 4096;  // of one input (DescribeInputs)
+  bool keep_data = false;            // a counterexample comes as data, too
 };
 
 // The first parallel tensor, in topological order, that is not what its full lineage says.
@@ -72,11 +74,12 @@ struct Witness {
   uint64_t seed = 0;  // reproduces the inputs with the same binary
   // Set by a focused search: both graphs on the witness, for whoever explains it.
   std::shared_ptr<FocusedEvaluation> evaluation;
-  std::vector<std::string> inputs;   // name, partition and values per block
-  std::vector<std::string> example;  // the same for people, if short: "x = [1, 2]"
-  int attempts = 0;                  // evaluated without objection
-  bool undefined_seen = false;       // in doubles, some element had a value in the model alone
-  std::string message;               // why not, or what was in the way
+  std::vector<std::string> inputs;               // name, partition and values per block
+  std::shared_ptr<const witness::Witness> data;  // of a confirmed one, if it is asked for
+  std::vector<std::string> example;              // the same for people, if short: "x = [1, 2]"
+  int attempts = 0;                              // evaluated without objection
+  bool undefined_seen = false;  // in doubles, some element had a value in the model alone
+  std::string message;          // why not, or what was in the way
 };
 
 // Where the lineage's map leads from an index of the parallel tensor.

@@ -173,6 +173,9 @@ Witness SearchAndExplain(const lineage::Problem& problem, const VerifyOptions& o
   Witness witness;
   if (!Take(done[0], "the search for a counterexample", options, &witness, result)) return {};
   if (!confirmed(witness)) return witness;
+  result->witness = witness.data;
+  if (options.keep_witness && witness.data == nullptr)
+    result->warnings.push_back("the counterexample is too large to be kept as data");
   std::vector<Violation> violations;
   if (!Take(done[1], "the diagnosis", options, &violations, result) || violations.empty()) {
     violations = WithoutExplanation(problem, table, outcomes, witness);
@@ -189,6 +192,7 @@ bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const
   search.time_budget_s = std::min(kSearchSeconds, options.stage_timeout_s);
   search.attempts = kSearchAttempts;
   search.localise = false;
+  search.keep_data = options.keep_witness;
   for (size_t c = 0; c < outcomes.size(); ++c) {
     if (outcomes[c].status == ClaimStatus::kProved && !outcomes[c].unsatisfiable) continue;
     search.suspects.push_back(table.claims()[c].parallel);
@@ -223,6 +227,7 @@ bool RefuteUndefined(const lineage::Problem& problem, const VerifyOptions& optio
   search.attempts = kUndefinedAttempts;
   search.localise = false;
   search.undefined_counts = true;
+  search.keep_data = options.keep_witness;
   std::set<sdfg::TensorId> suspects;
   for (size_t c = 0; c < shown.size(); ++c) {
     if (!shown[c]) suspects.insert(table.claims()[c].parallel);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@
 
 namespace planproof::verdict_cache {
 class Store;
+}
+namespace planproof::witness {
+struct Witness;
 }
 
 namespace planproof::stages {
@@ -45,6 +49,8 @@ struct VerifyOptions {
   // Prove also what holds only where the plan is defined, although the model is defined elsewhere,
   // too; the conditions are listed with the verdict.
   bool accept_restrictions = false;
+  // A counterexample comes with the result as data.
+  bool keep_witness = false;
   // Look for relations to claim where a claim was not shown: of plans in which people claim them.
   bool advise_lineage = false;
   // The order of microbatches that the plan claims to follow (stages/schedule/expected_schedule.h).
@@ -124,6 +130,8 @@ struct Result {
   struct {
     double total = 0, largest = 0;
   } peak_rss_mb;
+  // Of a plan that numbers refute, if it is asked for.
+  std::shared_ptr<const witness::Witness> witness;
   std::string engine;
   bool served = false;  // this process only worked for the one that leads; there is no verdict
 };

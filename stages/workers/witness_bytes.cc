@@ -1,18 +1,43 @@
 #include "stages/workers/witness_bytes.h"
 
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
 #include "stages/workers/byte_stream.h"
+#include "witness/witness_file.h"
 
 namespace planproof::stages {
 
 using shape_reduction::Sample;
 using shape_reduction::Witness;
 
+namespace {
+
+// Empty where there is none, or none that can be written.
+std::string AsFile(const witness::Witness* data) {
+  if (data == nullptr) return "";
+  absl::StatusOr<std::string> bytes = witness::ToBytes(*data);
+  return bytes.ok() ? *std::move(bytes) : "";
+}
+
+bool TakeData(const std::string& file, std::shared_ptr<const witness::Witness>* data) {
+  if (file.empty()) return true;
+  absl::StatusOr<witness::Witness> read = witness::FromBytes(file);
+  if (!read.ok()) return false;
+  *data = std::make_shared<const witness::Witness>(*std::move(read));
+  return true;
+}
+
+}  // namespace
+
 // The structured bindings do not compile when a member is added that is not carried.
 
 std::string ToBytes(const Witness& witness) {
   const auto& [outcome, required, parallel_index, logical_index, logical_low, logical_high,
                parallel_low, parallel_high, logical_value, parallel_value, undefined, precision,
-               first, seed, evaluation, inputs, example, attempts, undefined_seen, message] =
+               first, seed, evaluation, inputs, data, example, attempts, undefined_seen, message] =
       witness;
   std::string out;
   PutInt(static_cast<int64_t>(outcome), &out);
@@ -33,11 +58,13 @@ std::string ToBytes(const Witness& witness) {
   PutInt(attempts, &out);
   PutInt(undefined_seen ? 1 : 0, &out);
   PutText(message, &out);
+  PutText(AsFile(data.get()), &out);
   return out;
 }
 
 bool FromBytes(const std::string& bytes, Witness* witness) {
   ByteReader in(bytes);
+  std::string file;
   return in.Int(&witness->outcome) && in.Int(&witness->required) &&
          in.Ints(&witness->parallel_index) && in.Ints(&witness->logical_index) &&
          in.Real(&witness->logical_low) && in.Real(&witness->logical_high) &&
@@ -46,7 +73,8 @@ bool FromBytes(const std::string& bytes, Witness* witness) {
          in.Int(&witness->undefined.tensor) && in.Int(&witness->undefined.by) &&
          in.Int(&witness->precision) && in.Int(&witness->seed) && in.Texts(&witness->inputs) &&
          in.Texts(&witness->example) && in.Int(&witness->attempts) &&
-         in.Int(&witness->undefined_seen) && in.Text(&witness->message) && in.AtEnd();
+         in.Int(&witness->undefined_seen) && in.Text(&witness->message) && in.Text(&file) &&
+         TakeData(file, &witness->data) && in.AtEnd();
 }
 
 std::string ToBytes(const std::vector<Violation>& violations) {
