@@ -28,7 +28,7 @@ void AddJournalCommand(CLI::App& program, Action& action);
 
 // For commands that give no verdict: prints "planproof: MESSAGE" and returns the exit code that
 // fits (usage error, internal error, or that of the verdict that the error amounts to).
-int ReportError(const absl::Status& error, const std::vector<std::string>& files);
+int ReportError(const absl::Status& error);
 
 }  // namespace planproof::cli
 

@@ -7,9 +7,10 @@
 
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/load_problem.h"
-#include "cli/readers.h"
+#include "frontend/load_problem.h"
+#include "frontend/plan/plan_output.h"
 #include "frontend/plan/write_file.h"
+#include "frontend/registry.h"
 
 namespace planproof::cli {
 namespace {
@@ -18,25 +19,24 @@ struct ConvertArguments {
   std::vector<std::string> files;
   std::string output;
   bool readable = false;
-  LoadOptions load;
+  frontend::LoadOptions load;
 };
 
 int RunReadable(const ConvertArguments& arguments) {
   for (const std::string& file : arguments.files) {
-    const absl::StatusOr<FileFormat> format = DetectFormat(file);
-    if (!format.ok()) return ReportError(format.status(), arguments.files);
-    if (*format != FileFormat::kPickle) continue;
-    return ReportError(
-        UsageError(absl::StatusCode::kInvalidArgument,
-                   file + ": --readable is for plans of programs; what is read from pickles is "
-                          "graphs, which planproof show --operators lists"),
-        arguments.files);
+    const absl::StatusOr<frontend::InputFile> input = frontend::OpenInput(file);
+    if (!input.ok()) return ReportError(input.status());
+    if (frontend::ReaderOf(*input) != &frontend::nnscaler::PicklePairs()) continue;
+    return ReportError(frontend::UsageError(
+        absl::StatusCode::kInvalidArgument,
+        file + ": --readable is for plans of programs; what is read from pickles is "
+               "graphs, which planproof show --operators lists"));
   }
-  const absl::StatusOr<std::string> text = ReadableForm(arguments.files);
-  if (!text.ok()) return ReportError(text.status(), arguments.files);
+  const absl::StatusOr<std::string> text = plan::ReadableForm(arguments.files);
+  if (!text.ok()) return ReportError(text.status());
   const absl::Status written = plan::WriteFile(arguments.output, *text);
   if (!written.ok()) {
-    return ReportError(UsageError(written.code(), std::string(written.message())), arguments.files);
+    return ReportError(frontend::UsageError(written.code(), std::string(written.message())));
   }
   std::printf("%s: %zu lines\n", arguments.output.c_str(),
               static_cast<size_t>(std::count(text->begin(), text->end(), '\n')));
@@ -45,11 +45,12 @@ int RunReadable(const ConvertArguments& arguments) {
 
 int RunConvert(const ConvertArguments& arguments) {
   if (arguments.readable) return RunReadable(arguments);
-  const absl::StatusOr<lineage::Problem> problem = LoadProblem(arguments.files, arguments.load);
-  if (!problem.ok()) return ReportError(problem.status(), arguments.files);
-  const absl::Status written = WritePlanFile(*problem, arguments.output);
+  const absl::StatusOr<lineage::Problem> problem =
+      frontend::LoadProblem(arguments.files, arguments.load);
+  if (!problem.ok()) return ReportError(problem.status());
+  const absl::Status written = plan::WritePlanFile(*problem, arguments.output);
   if (!written.ok()) {
-    return ReportError(UsageError(written.code(), std::string(written.message())), arguments.files);
+    return ReportError(frontend::UsageError(written.code(), std::string(written.message())));
   }
   std::printf("%s: %zu logical and %zu parallel operators, %zu required outputs\n",
               arguments.output.c_str(), problem->logical.operators.size(),

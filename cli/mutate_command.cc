@@ -7,8 +7,8 @@
 
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/load_problem.h"
-#include "cli/readers.h"
+#include "frontend/load_problem.h"
+#include "frontend/plan/plan_output.h"
 #include "mutation/deviation.h"
 #include "mutation/mutate.h"
 #include "mutation/plan_faults.h"
@@ -22,7 +22,7 @@ struct MutateArguments {
   std::string kind = "random";
   uint64_t seed = 0;
   std::string output;
-  LoadOptions load;
+  frontend::LoadOptions load;
 };
 
 // One operator instance deviates; the plan stays a plan of programs.
@@ -50,7 +50,7 @@ absl::StatusOr<mutation::Mutation> MutateGraph(const MutateArguments& arguments,
   absl::StatusOr<mutation::Mutation> changed =
       mutation::Mutate(*problem, arguments.kind, arguments.seed);
   if (!changed.ok()) return changed;
-  const absl::Status written = WritePlanFile(*problem, arguments.output);
+  const absl::Status written = plan::WritePlanFile(*problem, arguments.output);
   if (!written.ok()) return written;
   return changed;
 }
@@ -73,8 +73,8 @@ absl::StatusOr<mutation::Mutation> MutateAsKindSays(const MutateArguments& argum
 }
 
 int RunMutate(const MutateArguments& arguments) {
-  absl::StatusOr<lineage::Problem> problem = LoadProblem(arguments.files, arguments.load);
-  if (!problem.ok()) return ReportError(problem.status(), arguments.files);
+  absl::StatusOr<lineage::Problem> problem = frontend::LoadProblem(arguments.files, arguments.load);
+  if (!problem.ok()) return ReportError(problem.status());
   if (arguments.kind == "deviation") return RunDeviate(arguments, *problem);
   const absl::StatusOr<mutation::Mutation> changed = MutateAsKindSays(arguments, &*problem);
   if (!changed.ok()) {

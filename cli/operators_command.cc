@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/load_problem.h"
+#include "frontend/load_problem.h"
 #include "frontend/plan/remedies.h"
 #include "report/text_layout.h"
 #include "sdfg/declaration_ast.h"
@@ -38,8 +38,9 @@ std::string Remedy(const std::string& name, const std::vector<std::string>& decl
 }
 
 int RunOperators(const OperatorsArguments& arguments) {
-  const absl::StatusOr<sdfg::OperatorLibrary> library = LoadOperators(arguments.operators_file);
-  if (!library.ok()) return ReportError(library.status(), {});
+  const absl::StatusOr<sdfg::OperatorLibrary> library =
+      frontend::LoadOperators(arguments.operators_file);
+  if (!library.ok()) return ReportError(library.status());
   if (!arguments.name.empty()) {
     if (!library->Contains(arguments.name)) {
       std::fprintf(stderr, "planproof: no operator '%s' is declared; %s\n",

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/load_problem.h"
+#include "frontend/load_problem.h"
 #include "stages/engine_version.h"
 #include "stages/workers/run_journal.h"
 
@@ -53,7 +53,7 @@ absl::StatusOr<ProofStores> ProofStores::Open(const StoreArguments& arguments,
     stores.cache_ = CacheIn(arguments.cache_directory, arguments.cache_megabytes);
   if (arguments.journal.empty()) {
     if (arguments.resume && !stores.cache_)
-      return UsageError(
+      return frontend::UsageError(
           absl::StatusCode::kNotFound,
           "--resume has nothing to go on from: name the run's --journal FILE, or leave out "
           "--no-cache");
@@ -61,13 +61,14 @@ absl::StatusOr<ProofStores> ProofStores::Open(const StoreArguments& arguments,
   }
   const bool exists = std::filesystem::exists(arguments.journal);
   if (arguments.resume && !exists)
-    return UsageError(
+    return frontend::UsageError(
         absl::StatusCode::kNotFound,
         absl::StrCat(arguments.journal,
                      ": no such journal; leave out --resume to begin a run that writes it"));
   stores.journal_ = JournalIn(arguments.journal);
   if (!stores.journal_->Open())
-    return UsageError(absl::StatusCode::kFailedPrecondition, stores.journal_->warnings().back());
+    return frontend::UsageError(absl::StatusCode::kFailedPrecondition,
+                                stores.journal_->warnings().back());
   if (exists && !arguments.resume) stores.journal_->Clear();
   stages::NoteFiles(stores.journal_.get(), absl::StrJoin(files, " "));
   return stores;

@@ -10,9 +10,10 @@
 
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/load_problem.h"
 #include "cli/show_operators.h"
 #include "cli/show_pickle.h"
+#include "frontend/load_problem.h"
+#include "frontend/registry.h"
 #include "report/text_layout.h"
 
 namespace planproof::cli {
@@ -139,15 +140,15 @@ void PrintSchedule(const lineage::Schedule& schedule) {
 struct ShowArguments {
   std::vector<std::string> files;
   bool operators = false;
-  LoadOptions load;
+  frontend::LoadOptions load;
 };
 
 // Files that are no plans are declarations, which "--operators FILE" gives as it does elsewhere.
 void TakeDeclarations(ShowArguments* arguments) {
   std::vector<std::string>& files = arguments->files;
   for (size_t i = 0; i < files.size() && files.size() > 1; ++i) {
-    const absl::StatusOr<FileFormat> format = DetectFormat(files[i]);
-    if (!format.ok() || *format != FileFormat::kUnknown) continue;
+    const absl::StatusOr<frontend::InputFile> file = frontend::OpenInput(files[i]);
+    if (!file.ok() || frontend::ReaderOf(*file) != nullptr) continue;
     arguments->load.operators_file = files[i];
     arguments->operators = false;
     files.erase(files.begin() + static_cast<int64_t>(i));
@@ -162,15 +163,16 @@ int RunShow(ShowArguments arguments) {
     std::fprintf(stderr, "planproof: show takes one plan file, or LOGICAL PARALLEL\n");
     return kUsageError;
   }
-  const absl::StatusOr<FileFormat> format = DetectFormat(files[0]);
-  if (files.size() == 1 && format.ok() && *format == FileFormat::kPickle) {
+  const absl::StatusOr<frontend::InputFile> first = frontend::OpenInput(files[0]);
+  if (files.size() == 1 && first.ok() &&
+      frontend::ReaderOf(*first) == &frontend::nnscaler::PicklePairs()) {
     if (!arguments.operators) return ShowPickle(files[0]);
     std::fprintf(stderr, "planproof: %s: give both pickles, LOGICAL PARALLEL, to list operators\n",
                  files[0].c_str());
     return kUsageError;
   }
-  const absl::StatusOr<lineage::Problem> problem = LoadProblem(files, arguments.load);
-  if (!problem.ok()) return ReportError(problem.status(), files);
+  const absl::StatusOr<lineage::Problem> problem = frontend::LoadProblem(files, arguments.load);
+  if (!problem.ok()) return ReportError(problem.status());
   if (arguments.operators) {
     PrintOperators(*problem);
     return kSuccess;

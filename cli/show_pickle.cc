@@ -41,12 +41,11 @@ std::string KindOf(const Plan& plan, const Node& node) {
 
 int ShowPickle(const std::string& path) {
   absl::StatusOr<frontend::nnscaler::Pickle> pickle = frontend::nnscaler::Pickle::ReadFile(path);
-  if (!pickle.ok()) return ReportError(pickle.status(), {path});
+  if (!pickle.ok()) return ReportError(pickle.status());
   absl::StatusOr<Plan> plan = frontend::nnscaler::ReadPlan(*pickle);
   if (!plan.ok()) {
     return ReportError(
-        absl::Status(plan.status().code(), path + ": " + std::string(plan.status().message())),
-        {path});
+        absl::Status(plan.status().code(), path + ": " + std::string(plan.status().message())));
   }
 
   std::printf("nnScaler plan: %zu devices, %lld copies of them at run time\n", plan->devices.size(),

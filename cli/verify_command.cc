@@ -15,14 +15,16 @@
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/interruption.h"
-#include "cli/load_problem.h"
 #include "cli/progress_bar.h"
 #include "cli/proof_stores.h"
 #include "cli/terminal.h"
 #include "cluster/mpi_port.h"
 #include "cluster/shared_executor.h"
+#include "frontend/load_problem.h"
+#include "frontend/registry.h"
 #include "report/json_report.h"
 #include "report/text_report.h"
+#include "stages/reader_error.h"
 #include "stages/verify.h"
 #include "stages/workers/process_pool.h"
 #include "witness/witness_file.h"
@@ -44,7 +46,7 @@ struct VerifyArguments {
   std::string executor = "local";
   std::string collective_order = "index-map";
   std::string expect_schedule;  // empty: any
-  LoadOptions load;
+  frontend::LoadOptions load;
   StoreArguments stores;
   stages::VerifyOptions verify;
 };
@@ -127,8 +129,9 @@ LastWords WordsIfInterrupted(const VerifyArguments& arguments, const std::string
 
 // People write these plans, and claim relations in them.
 bool LineageCanBeClaimed(const std::vector<std::string>& files) {
-  const absl::StatusOr<FileFormat> format = DetectFormat(files.back());
-  return format.ok() && *format == FileFormat::kPlanJson;
+  const absl::StatusOr<frontend::InputFile> file = frontend::OpenInput(files.back());
+  const frontend::Reader* reader = file.ok() ? frontend::ReaderOf(*file) : nullptr;
+  return reader != nullptr && reader->LineageCanBeClaimed(*file);
 }
 
 int RunVerify(const VerifyArguments& arguments) {
@@ -152,12 +155,12 @@ int RunVerify(const VerifyArguments& arguments) {
   if (!leads) IgnoreTermination();
   absl::StatusOr<ProofStores> stores;
   if (leads) stores = ProofStores::Open(arguments.stores, arguments.files);
-  if (leads && !stores.ok()) return ReportError(stores.status(), arguments.files);
+  if (leads && !stores.ok()) return ReportError(stores.status());
   stages::StopRequest* stop = nullptr;
   if (leads) stop = StopOnSignals(WordsIfInterrupted(arguments, "the plan was read"));
-  LoadOptions load = arguments.load;
+  frontend::LoadOptions load = arguments.load;
   load.collective_by_rank = arguments.collective_order == "rank";
-  absl::StatusOr<lineage::Problem> problem = LoadProblem(arguments.files, load);
+  absl::StatusOr<lineage::Problem> problem = frontend::LoadProblem(arguments.files, load);
   if (leads && !problem.ok()) ForgetLastWords();
   const double read_s = SecondsSince(start);
   stages::Result result;
@@ -189,10 +192,11 @@ int RunVerify(const VerifyArguments& arguments) {
     std::fprintf(stderr, "planproof: a process that helps: %s\n",
                  std::string(problem.status().message()).c_str());
     return kSuccess;
-  } else if (IsUsageError(problem.status()) || IsInternalError(problem.status())) {
-    return ReportError(problem.status(), arguments.files);
+  } else if (frontend::IsUsageError(problem.status()) ||
+             frontend::IsInternalError(problem.status())) {
+    return ReportError(problem.status());
   } else {
-    result = ResultOfReaderError(problem.status(), arguments.files);
+    result = stages::ResultOfReaderError(problem.status());
   }
   if (!leads) return kSuccess;  // it found what the one that leads finds
   result.time_s.read = read_s;

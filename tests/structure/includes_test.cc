@@ -33,6 +33,9 @@ const std::map<std::string, std::set<std::string>>& MayInclude() {
       {"runtime_check", {"solver", "sdfg", "lineage", "witness", "shape_reduction"}},
       {"cluster",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages"}},
+      {"planproof",
+       {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages",
+        "frontend", "report"}},
       {"report",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages",
         "frontend", "runtime_check"}},
@@ -71,6 +74,30 @@ TEST(Structure, IncludesPointOneWay) {
       if (!MayInclude().contains(layer) || layer == file.layer) continue;
       EXPECT_TRUE(MayInclude().at(file.layer).contains(layer))
           << file.path << " includes " << path << ", which " << file.layer << " must not know";
+    }
+  }
+}
+
+// What is installed can be used without what is not, and shows nothing of it.
+TEST(Structure, PublicHeadersIncludeOnlyPublicOnes) {
+  for (const SourceFile& file : Sources({"planproof"})) {
+    if (!file.path.ends_with(".h")) continue;
+    for (const std::string& line : file.lines) {
+      bool quoted = false;
+      const std::string path = IncludedPath(line, &quoted);
+      EXPECT_TRUE(!quoted || path.empty() || FirstComponent(path) == "planproof" ||
+                  path.rfind("absl/status/", 0) == 0)
+          << file.path << " includes " << path;
+    }
+  }
+}
+
+// A reader says what is required by lineage::ProblemBuilder, which knows where that may come from.
+TEST(Structure, OnlyTheBuilderMakesRequiredRelations) {
+  for (const SourceFile& file : LayerSources()) {
+    if (file.layer != "frontend") continue;
+    for (const std::string& line : file.lines) {
+      EXPECT_EQ(line.find("required.push_back"), std::string::npos) << file.path << ": " << line;
     }
   }
 }
