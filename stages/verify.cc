@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "lineage/folding/fold.h"
 #include "stages/audit.h"
 #include "stages/claim_table.h"
 #include "stages/describe.h"
@@ -89,7 +91,14 @@ class Verification {
     result_.assumptions = problem_.assumptions;
     result_.warnings = problem_.warnings;
     result_.outputs.required = static_cast<int64_t>(problem_.required.size());
-    if (Check()) Decide();
+    if (Check()) {
+      const std::optional<lineage::Problem> folded = Folded();
+      if (folded.has_value()) {
+        DecideInstead(*folded);
+      } else {
+        Decide();
+      }
+    }
     result_.time_s.total = Since(start_);
     return std::move(result_);
   }
@@ -127,6 +136,30 @@ class Verification {
     if (!result_.violations.empty()) result_.verdict = result_.violations[0].verdict;
     result_.time_s.check = Since(start_);
     return result_.violations.empty();
+  }
+
+  // The problem with ranks folded, if there are ranks to fold.
+  std::optional<lineage::Problem> Folded() {
+    if (!options_.fold_ranks || options_.engine != Engine::kHybrid) return std::nullopt;
+    absl::StatusOr<std::optional<lineage::Problem>> folded =
+        lineage::folding::FoldChecked(problem_);
+    if (!folded.ok()) {
+      result_.warnings.push_back(
+          absl::StrCat("ranks are not folded: ", std::string(folded.status().message())));
+      return std::nullopt;
+    }
+    if (folded->has_value() && !CheckProblem(**folded).ok()) return std::nullopt;
+    result_.time_s.check = Since(start_);
+    return *std::move(folded);
+  }
+
+  // What was read has been checked; claims are about `folded`.
+  void DecideInstead(const lineage::Problem& folded) {
+    Verification inner(folded, options_);
+    inner.result_ = std::move(result_);
+    inner.result_.outputs.required = static_cast<int64_t>(folded.required.size());
+    inner.Decide();
+    result_ = std::move(inner.result_);
   }
 
   void Decide() {
