@@ -128,8 +128,8 @@ absl::Status ParallelBuilder::RequireLosses(int microbatch) {
     absl::Status required = problem_->RequireOutput(
         tensor, std::move(lineage),
         schedule_.uniform
-            ? absl::StrCat("loss of each copy and microbatch on device ", device)
-            : absl::StrCat("loss of each copy in microbatch ", microbatch, " on device ", device),
+            ? std::string("loss of each copy and microbatch")
+            : absl::StrCat("loss of each copy in microbatch ", microbatch),
         {absl::StrCat("device ", device)});
     if (!required.ok()) return required;
   }
@@ -173,7 +173,7 @@ absl::Status ParallelBuilder::RequireGradients() {
                                                      full.name, ", which it does not read"));
     }
     absl::Status required = problem_->RequireAsHeld(
-        tensor, logical, parameter, absl::StrCat("gradient of ", full.name, " on device ", device),
+        tensor, logical, parameter, absl::StrCat("gradient of ", full.name),
         {absl::StrCat("device ", device)});
     if (!required.ok()) return required;
     problem_->Claim(tensor, problem_->required().back().lineage);

@@ -290,6 +290,16 @@ absl::StatusOr<std::optional<Problem>> FoldChecked(const Problem& problem) {
     std::optional<Folding> folding = Fold(from);
     if (!folding.has_value()) break;
     if (absl::Status s = CheckFolding(from, *folding); !s.ok()) return s;
+    if (getenv("FOLDDBG")) {
+      int k[5] = {};
+      for (auto& o : folding->origins) ++k[o.index()];
+      fprintf(stderr, "explicit %d lifted %d ranked %d collective %d connection %d required %zu of %zu tensors %zu\n", k[0], k[1], k[2], k[3], k[4], folding->problem.required.size(), from.required.size(), folding->problem.parallel.tensors.size());
+      for (size_t i = 0; i < folding->origins.size(); ++i) {
+        auto& op = folding->problem.parallel.operators[i];
+        if (folding->origins[i].index() == 0 || folding->origins[i].index() == 4) fprintf(stderr, "  %d %s\n", (int)folding->origins[i].index(), folding->problem.parallel.Describe(i).c_str());
+        (void)op;
+      }
+    }
     folded = std::move(folding->problem);
   }
   return folded;
