@@ -156,6 +156,7 @@ class Verification {
   // What was read has been checked; claims are about `folded`.
   void DecideInstead(const lineage::Problem& folded) {
     Verification inner(folded, options_);
+    inner.read_ = &problem_;
     inner.result_ = std::move(result_);
     inner.result_.outputs.required = static_cast<int64_t>(folded.required.size());
     inner.Decide();
@@ -191,7 +192,11 @@ class Verification {
     ListPremises(table, rounds, conditions, &relations);
     result_.relations = DescribeRequired(problem_);
     result_.outputs.claimed = static_cast<int64_t>(problem_.required.size());
-    CountOperators(problem_, cone, proved_, &result_);
+    if (read_ == nullptr) {
+      CountOperators(problem_, cone, proved_, &result_);
+    } else {
+      CountOperators(*read_, ConeOfRequired(*read_), proved_, &result_);
+    }
     Conclude(table, rounds, conditions);
     const bool audit = options_.engine == Engine::kAudit;
     if (audit || (!smt_ && !options_.dump_smt_directory.empty() && !Stopped())) {
@@ -335,6 +340,7 @@ class Verification {
   bool Stopped() const { return options_.stop != nullptr && options_.stop->requested; }
 
   const lineage::Problem& problem_;
+  const lineage::Problem* read_ = nullptr;  // of which `problem_` is the folded form
   const VerifyOptions& options_;
   const bool smt_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

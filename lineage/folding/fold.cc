@@ -122,20 +122,22 @@ class Folder {
   }
 
   // Whether the functions differ in constants that fit, wherever the other coordinates go.
-  bool FitsRanks(const Aligned& aligned) const {
+  bool FitsRanks(const Aligned& aligned) {
     const std::vector<const IndexFunction*> functions = FunctionsOf(aligned);
+    const auto [found, fresh] = fits_.try_emplace(functions, false);
+    if (!fresh) return found->second;
     CoordinateLayout layout;
     layout.extents = {static_cast<int64_t>(functions.size())};
     layout.output = {0};
     layout.inputs.assign(functions[0]->inputs.size(), {{0, 0}});
-    return FoldRanks(functions, layout).has_value();
+    return found->second = FoldRanks(functions, layout).has_value();
   }
 
   bool PlanCollective(const Aligned& aligned, const Group& group, Plan* plan) {
     std::vector<bool> taken(group.size, false);
     for (int32_t r = 0; r < group.size; ++r) {
       const Operator& op = graph_.operators[aligned.members[r]];
-      const auto [found, fresh] = recognized_.try_emplace({op.function.get(), group.size, r});
+      const auto [found, fresh] = recognized_.try_emplace({op.function.get(), group.size});
       if (fresh) found->second = RecognizeGroupForm(*op.function, group.size, r);
       const std::optional<Participation>& own = found->second;
       if (!own.has_value()) return false;
@@ -610,8 +612,8 @@ class Folder {
   std::vector<int> class_of_;  // by operator that was read
   std::vector<Plan> plans_;    // by class
   std::vector<AxisId> axis_of_;  // by group
-  std::map<std::tuple<const IndexFunction*, int32_t, int32_t>, std::optional<Participation>>
-      recognized_;
+  std::map<std::pair<const IndexFunction*, int32_t>, std::optional<Participation>> recognized_;
+  std::map<std::vector<const IndexFunction*>, bool> fits_;
   std::map<std::vector<int64_t>, TensorId> connections_;
   Folding out_;
 };

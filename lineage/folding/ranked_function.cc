@@ -20,6 +20,8 @@ using sdfg::VarId;
 
 namespace {
 
+constexpr int kMostTried = 16;
+
 // Copies expressions of one function into another one, from the leaves up.
 class Copier {
  public:
@@ -142,8 +144,7 @@ class InstanceCopier : public Copier {
     if (node.op != Op::kIndex) return std::nullopt;
     const auto found = std::find(coordinates_.begin(), coordinates_.end(), node.var);
     if (found == coordinates_.end()) return std::nullopt;
-    if (found + 1 == coordinates_.end()) return builder_.Int(rank_);
-    return kNoExpr;
+    return found + 1 == coordinates_.end() ? builder_.Int(rank_) : kNoExpr;
   }
   bool Indices(const Node& node, const std::vector<ExprId>& done,
                absl::InlinedVector<ExprId, 3>* args) override {
@@ -235,37 +236,34 @@ bool SameStructure(const IndexFunction& a, const IndexFunction& b) {
   return true;
 }
 
-// Constants that differ among the variants, by what they are at each rank. Variants of another
-// structure than the model are left out: building a function simplifies what is 0.
+// What a constant is at a rank whose variant has another structure than the model: building a
+// function simplifies what is 0.
+enum class Missing : uint8_t { kGoesOn, kZero };
+
+// Constants that differ among the variants of the model's structure, by what they are at each rank.
 std::optional<std::map<ExprId, IndexMap>> FitConstants(
-    const std::vector<const IndexFunction*>& variants, const IndexFunction& model) {
-  std::vector<int64_t> known;
-  for (size_t r = 0; r < variants.size(); ++r) {
-    if (SameStructure(*variants[r], model)) known.push_back(static_cast<int64_t>(r));
-  }
+    const std::vector<const IndexFunction*>& variants, const IndexFunction& model,
+    const std::vector<int64_t>& known, Missing missing) {
   std::map<ExprId, IndexMap> constants;
   for (size_t id = 0; id < model.nodes.size(); ++id) {
     if (model.nodes[id].op != Op::kIntConst) continue;
-    const bool same = std::all_of(known.begin(), known.end(), [&](int64_t r) {
-      return variants[r]->nodes[id].value == model.nodes[id].value;
-    });
-    if (same) continue;
-    std::vector<int64_t> values(variants.size());
-    // Where it is not known it goes on as at the first two ranks where it is.
-    const int64_t a = known[0], b = known[1];
-    int64_t step = 0;
-    if (__builtin_sub_overflow(variants[b]->nodes[id].value, variants[a]->nodes[id].value, &step) ||
-        step % (b - a) != 0) {
-      step = 0;
+    const auto at = [&](int64_t r) { return variants[r]->nodes[id].value; };
+    const int64_t first = known[0], second = known[1];
+    if (std::all_of(known.begin(), known.end(), [&](int64_t r) { return at(r) == at(first); })) {
+      continue;
     }
-    step /= b - a;
+    int64_t step = 0;
+    if (__builtin_sub_overflow(at(second), at(first), &step)) return std::nullopt;
+    step /= second - first;
+    std::vector<int64_t> values(variants.size(), 0);
     for (size_t r = 0; r < variants.size(); ++r) {
-      const bool has = std::binary_search(known.begin(), known.end(), static_cast<int64_t>(r));
+      const auto rank = static_cast<int64_t>(r);
       int64_t distance = 0;
-      if (has) {
-        values[r] = variants[r]->nodes[id].value;
-      } else if (__builtin_mul_overflow(step, static_cast<int64_t>(r) - a, &distance) ||
-                 __builtin_add_overflow(variants[a]->nodes[id].value, distance, &values[r])) {
+      if (std::binary_search(known.begin(), known.end(), rank)) {
+        values[r] = at(rank);
+      } else if (missing == Missing::kGoesOn &&
+                 (__builtin_mul_overflow(step, rank - first, &distance) ||
+                  __builtin_add_overflow(at(first), distance, &values[r]))) {
         return std::nullopt;
       }
     }
@@ -276,10 +274,31 @@ std::optional<std::map<ExprId, IndexMap>> FitConstants(
   return constants;
 }
 
+// Whether the index `var` stands anywhere but at a coordinate's position of an element.
+bool StandsElsewhere(const IndexFunction& function, const CoordinateLayout& layout, VarId var) {
+  const auto is_var = [&](ExprId id) {
+    return function.nodes[id].op == Op::kIndex && function.nodes[id].var == var;
+  };
+  for (const Node& node : function.nodes) {
+    const bool element = node.op == Op::kElement || node.op == Op::kIntElement;
+    for (size_t i = 0; i < node.args.size(); ++i) {
+      if (!is_var(node.args[i])) continue;
+      const bool coordinate =
+          element && std::any_of(layout.inputs[node.input].begin(), layout.inputs[node.input].end(),
+                                 [&](const auto& at) { return at.first == static_cast<int>(i); });
+      if (!coordinate) return true;
+    }
+  }
+  return std::any_of(function.outputs.begin(), function.outputs.end(),
+                     [&](const auto& output) { return is_var(output.body); });
+}
+
 bool GivesBack(const IndexFunction& folded, const std::vector<const IndexFunction*>& variants,
                const CoordinateLayout& layout) {
   std::map<const IndexFunction*, std::string> expected;
+  bool any_rank = false;
   for (size_t r = 0; r < variants.size(); ++r) {
+    if (any_rank && variants[r] == variants[r - 1]) continue;
     std::string& wanted = expected[variants[r]];
     if (wanted.empty()) {
       const absl::StatusOr<IndexFunction> plain = Rebuilt(*variants[r]);
@@ -287,7 +306,7 @@ bool GivesBack(const IndexFunction& folded, const std::vector<const IndexFunctio
       wanted = plain->Serialize();
     }
     const absl::StatusOr<IndexFunction> instance =
-        InstanceOf(folded, layout, static_cast<int64_t>(r));
+        InstanceOf(folded, layout, static_cast<int64_t>(r), &any_rank);
     if (!instance.ok() || instance->Serialize() != wanted) return false;
   }
   return true;
@@ -297,30 +316,51 @@ bool GivesBack(const IndexFunction& folded, const std::vector<const IndexFunctio
 
 std::optional<IndexFunction> FoldRanks(const std::vector<const IndexFunction*>& variants,
                                        const CoordinateLayout& layout) {
-  // The largest structure that several variants have: 0 drops out of a sum.
   const IndexFunction* model = variants[0];
   for (const IndexFunction* variant : variants) {
     if (variant->nodes.size() > model->nodes.size()) model = variant;
   }
-  std::map<ExprId, IndexMap> constants;
-  const bool differ = std::any_of(variants.begin(), variants.end(),
-                                  [&](const IndexFunction* f) { return f != model; });
-  if (differ) {
-    const auto alike = std::count_if(variants.begin(), variants.end(), [&](const auto* variant) {
-      return SameStructure(*variant, *model);
-    });
-    if (alike < 2) return std::nullopt;
-    std::optional<std::map<ExprId, IndexMap>> fitted = FitConstants(variants, *model);
-    if (!fitted.has_value()) return std::nullopt;
-    constants = *std::move(fitted);
+  const auto fold = [&](const std::map<ExprId, IndexMap>& constants) {
+    absl::StatusOr<IndexFunction> folded = Ranked(*model, layout, constants);
+    const bool right = folded.ok() && GivesBack(*folded, variants, layout);
+    return right ? std::optional<IndexFunction>(*std::move(folded)) : std::nullopt;
+  };
+  std::vector<int64_t> known;
+  for (size_t r = 0; r < variants.size(); ++r) {
+    if (variants[r]->outputs.size() != model->outputs.size() ||
+        variants[r]->inputs.size() != model->inputs.size()) {
+      return std::nullopt;
+    }
+    if (SameStructure(*variants[r], *model)) known.push_back(static_cast<int64_t>(r));
   }
-  absl::StatusOr<IndexFunction> folded = Ranked(*model, layout, constants);
-  if (!folded.ok() || !GivesBack(*folded, variants, layout)) return std::nullopt;
-  return *std::move(folded);
+  if (known.size() > 1) {
+    for (Missing missing : {Missing::kGoesOn, Missing::kZero}) {
+      const auto constants = FitConstants(variants, *model, known, missing);
+      if (!constants.has_value()) continue;
+      if (std::optional<IndexFunction> folded = fold(*constants)) return folded;
+      if (known.size() == variants.size()) break;
+    }
+    return std::nullopt;
+  }
+  // One variant alone has this structure: some constant of it is 0 at the other ranks.
+  int tried = 0;
+  for (size_t id = 0; id < model->nodes.size() && tried < kMostTried; ++id) {
+    if (model->nodes[id].op != Op::kIntConst || model->nodes[id].value == 0) continue;
+    std::vector<int64_t> values(variants.size(), 0);
+    values[known[0]] = model->nodes[id].value;
+    const std::optional<IndexMap> form = FitDigits(values, 0);
+    if (!form.has_value()) return std::nullopt;
+    ++tried;
+    if (std::optional<IndexFunction> folded = fold({{static_cast<ExprId>(id), *form}})) {
+      return folded;
+    }
+  }
+  return std::nullopt;
 }
 
 absl::StatusOr<IndexFunction> InstanceOf(const IndexFunction& folded,
-                                         const CoordinateLayout& layout, int64_t rank) {
+                                         const CoordinateLayout& layout, int64_t rank,
+                                         bool* any_rank) {
   IndexFunctionBuilder builder(folded.operator_name);
   if (folded.inputs.size() != layout.inputs.size()) return Mismatch();
   for (size_t i = 0; i < folded.inputs.size(); ++i) {
@@ -352,6 +392,11 @@ absl::StatusOr<IndexFunction> InstanceOf(const IndexFunction& folded,
     builder.AddOutput(output.name, shape, output.dtype);
     kept.push_back(std::move(dims));
     dropped.push_back(std::move(coordinates));
+  }
+  if (any_rank != nullptr) {
+    *any_rank = std::none_of(dropped.begin(), dropped.end(), [&](const auto& coordinates) {
+      return StandsElsewhere(folded, layout, coordinates.back());
+    });
   }
   return CopyAll(folded, &builder, [&](int o) {
     auto copier = std::make_unique<InstanceCopier>(folded, &builder, layout, dropped[o], rank);

@@ -29,9 +29,11 @@ std::optional<sdfg::IndexFunction> FoldRanks(const std::vector<const sdfg::Index
                                              const CoordinateLayout& layout);
 
 // The function at one rank, without coordinates. InvalidArgument if it reads anything elsewhere
-// than at its own coordinates.
+// than at its own coordinates. `any_rank` (if not null) becomes true if the rank stands nowhere but
+// in these, so that the function is the same at every rank.
 absl::StatusOr<sdfg::IndexFunction> InstanceOf(const sdfg::IndexFunction& folded,
-                                               const CoordinateLayout& layout, int64_t rank);
+                                               const CoordinateLayout& layout, int64_t rank,
+                                               bool* any_rank = nullptr);
 
 // The same function, with the simplifications that building it makes: what InstanceOf gives is
 // compared with this.

@@ -117,7 +117,7 @@ class Unfolder {
   struct Regenerated {
     OperatorId original = kNone;
     int32_t rank = kNone;
-    std::string function;  // serialized; empty: the same object
+    const std::string* function = nullptr;  // serialized; null: the same object
     std::vector<Instance> inputs;
     bool lifted = true;
   };
@@ -134,8 +134,8 @@ class Unfolder {
         read.inputs.size() != made.inputs.size() || read.outputs.size() != op.outputs.size()) {
       return Differs(what);
     }
-    if (made.function.empty() ? op.function != read.function
-                              : made.function != SerializedOf(*read.function)) {
+    if (made.function == nullptr ? op.function != read.function
+                                 : *made.function != SerializedOf(*read.function)) {
       return Differs(what + ": its function");
     }
     for (size_t i = 0; i < read.inputs.size(); ++i) {
@@ -173,7 +173,7 @@ class Unfolder {
     const Origin& origin = folding_.origins[id];
     if (std::holds_alternative<Connection>(origin)) return absl::OkStatus();  // see Resolve
     if (const auto* one = std::get_if<Explicit>(&origin)) {
-      return Compare(op, {one->original, kNone, "", InputsAt(op, kNone), op.lifted});
+      return Compare(op, {one->original, kNone, nullptr, InputsAt(op, kNone), op.lifted});
     }
     // Instances at every rank of the group, each with its operands.
     for (TensorId input : op.inputs) {
@@ -182,7 +182,7 @@ class Unfolder {
     if (const auto* same = std::get_if<Lifted>(&origin)) {
       for (size_t r = 0; r < same->originals.size(); ++r) {
         const auto rank = static_cast<int32_t>(r);
-        absl::Status s = Compare(op, {same->originals[r], rank, "", InputsAt(op, rank), true});
+        absl::Status s = Compare(op, {same->originals[r], rank, nullptr, InputsAt(op, rank), true});
         if (!s.ok() || !op.lifted) return op.lifted ? s : Differs(op.name);
       }
       return absl::OkStatus();
@@ -193,17 +193,37 @@ class Unfolder {
 
   absl::Status CheckRanked(const Operator& op, const RankedForm& form) {
     if (op.lifted) return Differs(op.name);
+    std::string bytes;
+    bool any_rank = false;
     for (size_t r = 0; r < form.originals.size(); ++r) {
-      const absl::StatusOr<IndexFunction> instance =
-          InstanceOf(*op.function, form.layout, static_cast<int64_t>(r));
-      if (!instance.ok()) return instance.status();
       const auto rank = static_cast<int32_t>(r);
+      if (!any_rank) {
+        const absl::StatusOr<IndexFunction> instance =
+            InstanceOf(*op.function, form.layout, rank, &any_rank);
+        if (!instance.ok()) return instance.status();
+        bytes = instance->Serialize();
+      }
       const bool lifted = in_.parallel.operators[form.originals[r]].lifted;
-      absl::Status s = Compare(
-          op, {form.originals[r], rank, instance->Serialize(), InputsAt(op, rank), lifted});
+      absl::Status s =
+          Compare(op, {form.originals[r], rank, &bytes, InputsAt(op, rank), lifted});
       if (!s.ok()) return s;
     }
     return absl::OkStatus();
+  }
+
+  // Rebuilt and serialized; empty if there is none.
+  const std::string& GroupFormOf(const GroupCollective& c, const sdfg::Shape& local,
+                                 sdfg::DType dtype, int32_t position) {
+    std::vector<int64_t> key = {static_cast<int64_t>(c.kind), static_cast<int64_t>(c.reduce), c.dim,
+                                c.concat_dim, c.size, static_cast<int64_t>(dtype), position};
+    key.insert(key.end(), local.begin(), local.end());
+    const auto [found, fresh] = group_forms_.try_emplace(std::move(key));
+    if (!fresh) return found->second;
+    const absl::StatusOr<IndexFunction> form = GroupForm(c, local, dtype, position);
+    if (!form.ok()) return found->second;
+    const absl::StatusOr<IndexFunction> plain = Rebuilt(*form);
+    if (plain.ok()) found->second = plain->Serialize();
+    return found->second;
   }
 
   absl::Status CheckCollective(const Operator& op, const CollectiveForm& form) {
@@ -222,12 +242,8 @@ class Unfolder {
     const sdfg::Shape local(operand.shape.begin() + axis_dim + 1, operand.shape.end());
     const bool chunk = form.collective.kind == CollectiveKind::kChunk;
     for (int32_t r = 0; r < form.collective.size; ++r) {
-      const absl::StatusOr<IndexFunction> group_form =
-          GroupForm(form.collective, local, operand.dtype, r);
-      if (!group_form.ok()) return group_form.status();
-      const absl::StatusOr<IndexFunction> plain = Rebuilt(*group_form);
-      if (!plain.ok()) return plain.status();
-      Regenerated made{form.originals[r], r, plain->Serialize(), {}, true};
+      Regenerated made{
+          form.originals[r], r, &GroupFormOf(form.collective, local, operand.dtype, r), {}, true};
       for (int32_t other = 0; other < form.collective.size; ++other) {
         if (!chunk || other == r) made.inputs.push_back({op.inputs[0], other});
       }
@@ -274,6 +290,7 @@ class Unfolder {
   std::vector<bool> seen_;  // operators that were read
   std::map<std::pair<TensorId, int32_t>, TensorId> holds_;
   std::map<const IndexFunction*, std::string> serialized_;
+  std::map<std::vector<int64_t>, std::string> group_forms_;
 };
 
 }  // namespace
@@ -287,10 +304,13 @@ absl::StatusOr<std::optional<Problem>> FoldChecked(const Problem& problem) {
   std::optional<Problem> folded;
   for (int i = 0; i < kMostCoordinates; ++i) {
     const Problem& from = folded.has_value() ? *folded : problem;
+    if (getenv("FOLDDBG")) fprintf(stderr, "clock %f\n", clock() / 1e6);
     std::optional<Folding> folding = Fold(from);
+    if (getenv("FOLDDBG")) fprintf(stderr, "clock %f\n", clock() / 1e6);
     if (!folding.has_value()) break;
     if (absl::Status s = CheckFolding(from, *folding); !s.ok()) return s;
     if (getenv("FOLDDBG")) {
+      fprintf(stderr, "clock %f\n", clock() / 1e6);
       int k[5] = {};
       for (auto& o : folding->origins) ++k[o.index()];
       fprintf(stderr, "explicit %d lifted %d ranked %d collective %d connection %d required %zu of %zu tensors %zu\n", k[0], k[1], k[2], k[3], k[4], folding->problem.required.size(), from.required.size(), folding->problem.parallel.tensors.size());
