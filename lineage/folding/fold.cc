@@ -159,9 +159,7 @@ class Folder {
   }
 
   // Nodes of the folded graph: classes, then operators.
-  int NodeOf(OperatorId op) const {
-    return Folded(class_of_[op]) ? class_of_[op] : Classes() + op;
-  }
+  int NodeOf(OperatorId op) const { return Folded(class_of_[op]) ? class_of_[op] : Classes() + op; }
 
   struct Dependencies {
     std::vector<std::vector<int>> readers;
@@ -252,7 +250,8 @@ class Folder {
     out_.places.resize(graph_.tensors.size());
     std::map<std::pair<int32_t, int32_t>, AxisId> axes;  // groups of one form share an axis
     for (const Group& group : groups_.groups) {
-      const auto [found, fresh] = axes.try_emplace({group.size, group.stride}, p.parallel.axes.size());
+      const auto [found, fresh] =
+          axes.try_emplace({group.size, group.stride}, p.parallel.axes.size());
       axis_of_.push_back(found->second);
       if (!fresh) continue;
       p.parallel.axes.push_back({AxisName(group.size), group.size});
@@ -381,8 +380,8 @@ class Folder {
     for (size_t i = 0; i < (collective ? 1 : first.inputs.size()); ++i) {
       std::vector<Instance> instances;
       for (int32_t r = 0; r < group.size; ++r) {
-        const TensorId operand = collective ? first.inputs[r]
-                                            : graph_.operators[aligned.members[r]].inputs[i];
+        const TensorId operand =
+            collective ? first.inputs[r] : graph_.operators[aligned.members[r]].inputs[i];
         instances.push_back(out_.places[operand]);
       }
       op.inputs.push_back(Operand(instances, axis_of_[aligned.group], group.first));
@@ -511,7 +510,8 @@ class Folder {
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       for (AxisId axis : g.tensors[op.inputs[i]].axes) {
         const auto at = std::find(axes.begin(), axes.end(), axis) - axes.begin();
-        layout.inputs[i].push_back({static_cast<int>(layout.inputs[i].size()), static_cast<int>(at)});
+        layout.inputs[i].push_back(
+            {static_cast<int>(layout.inputs[i].size()), static_cast<int>(at)});
       }
     }
     return layout;
@@ -596,7 +596,8 @@ class Folder {
   bool Sort() {
     sdfg::Graph& g = out_.problem.parallel;
     std::vector<TensorId> first_output;
-    for (const Operator& op : g.operators) first_output.push_back(op.outputs.empty() ? kNone : op.outputs[0]);
+    for (const Operator& op : g.operators)
+      first_output.push_back(op.outputs.empty() ? kNone : op.outputs[0]);
     if (!g.Check().ok()) return false;
     for (size_t i = 0; i < g.operators.size(); ++i) {
       const Operator& op = g.operators[i];
@@ -609,8 +610,8 @@ class Folder {
   const sdfg::Graph& graph_;
   const Groups groups_;
   Alignment alignment_;
-  std::vector<int> class_of_;  // by operator that was read
-  std::vector<Plan> plans_;    // by class
+  std::vector<int> class_of_;    // by operator that was read
+  std::vector<Plan> plans_;      // by class
   std::vector<AxisId> axis_of_;  // by group
   std::map<std::pair<const IndexFunction*, int32_t>, std::optional<Participation>> recognized_;
   std::map<std::vector<const IndexFunction*>, bool> fits_;

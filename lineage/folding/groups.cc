@@ -63,11 +63,11 @@ Groups FindGroups(const sdfg::Graph& graph) {
   });
   Groups found;
   for (const auto& [devices, times] : candidates) {
-    const bool fits = Spaced(devices) &&
-                      std::all_of(devices.begin(), devices.end(), [&](Device device) {
-                        return found.of_device.count(device) == 0 &&
-                               Alike(programs[device], programs[devices[0]]);
-                      });
+    const bool fits =
+        Spaced(devices) && std::all_of(devices.begin(), devices.end(), [&](Device device) {
+          return found.of_device.count(device) == 0 &&
+                 Alike(programs[device], programs[devices[0]]);
+        });
     if (!fits) continue;
     const int group = static_cast<int>(found.groups.size());
     found.groups.push_back(

@@ -51,9 +51,8 @@ std::vector<Piece> PiecesOf(const std::vector<Instance>& instances,
     }
     for (size_t i = 0; i < ranks.size(); ++i) pieces.push_back({source, {ranks[i]}, {at[i], {}}});
   }
-  std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
-    return a.ranks.size() > b.ranks.size();
-  });
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const Piece& a, const Piece& b) { return a.ranks.size() > b.ranks.size(); });
   return pieces;
 }
 
@@ -76,9 +75,8 @@ absl::StatusOr<InstanceFunction> MakeInstances(const sdfg::Graph& graph,
         t.dtype != first.dtype) {
       return absl::InvalidArgumentError("instances differ in shape or type");
     }
-    const bool listed = std::any_of(made.sources.begin(), made.sources.end(), [&](const auto& s) {
-      return s.tensor == instances[i].tensor;
-    });
+    const bool listed = std::any_of(made.sources.begin(), made.sources.end(),
+                                    [&](const auto& s) { return s.tensor == instances[i].tensor; });
     if (listed) continue;
     InstanceSource source{instances[i].tensor, -1};
     for (size_t a = 0; a < t.axes.size(); ++a) {

@@ -37,8 +37,7 @@ struct InstanceFunction {
 absl::StatusOr<InstanceFunction> MakeInstances(const sdfg::Graph& graph,
                                                const std::vector<Instance>& instances,
                                                const std::vector<sdfg::AxisId>& rank_axes,
-                                               sdfg::AxisId axis,
-                                               std::vector<sdfg::AxisId>* axes);
+                                               sdfg::AxisId axis, std::vector<sdfg::AxisId>* axes);
 
 // The one element that an instance function reads at `rank`, all other indices being those of the
 // result, a tensor of these axes; nothing if it is not of that form. For checks.

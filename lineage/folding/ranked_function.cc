@@ -220,8 +220,8 @@ absl::StatusOr<IndexFunction> Ranked(const IndexFunction& model, const Coordinat
     std::vector<ExprId> coordinates;
     for (int position : layout.output) coordinates.push_back(builder.Index(dims[position]));
     for (size_t c = layout.output.size(); c-- > 0;) dims.erase(dims.begin() + layout.output[c]);
-    auto copier = std::make_unique<RankedCopier>(model, &builder, layout, std::move(coordinates),
-                                                 constants);
+    auto copier =
+        std::make_unique<RankedCopier>(model, &builder, layout, std::move(coordinates), constants);
     for (size_t d = 0; d < dims.size(); ++d) copier->MapVar(model.outputs[o].dims[d], dims[d]);
     return copier;
   });

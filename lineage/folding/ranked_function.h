@@ -25,8 +25,8 @@ struct CoordinateLayout {
 // variants[r] at every rank r; they differ in integer constants at most. Nothing if they differ
 // otherwise, or constants do not fit (digits.h). What comes out has been checked: InstanceOf gives
 // each variant back.
-std::optional<sdfg::IndexFunction> FoldRanks(const std::vector<const sdfg::IndexFunction*>& variants,
-                                             const CoordinateLayout& layout);
+std::optional<sdfg::IndexFunction> FoldRanks(
+    const std::vector<const sdfg::IndexFunction*>& variants, const CoordinateLayout& layout);
 
 // The function at one rank, without coordinates. InvalidArgument if it reads anything elsewhere
 // than at its own coordinates. `any_rank` (if not null) becomes true if the rank stands nowhere but

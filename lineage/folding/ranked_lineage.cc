@@ -5,8 +5,8 @@
 namespace planproof::lineage::folding {
 
 bool SameLineage(const Lineage& a, const Lineage& b) {
-  return a.kind == b.kind && (a.kind == LineageKind::kNone ||
-                              (a.logical == b.logical && a.map == b.map));
+  return a.kind == b.kind &&
+         (a.kind == LineageKind::kNone || (a.logical == b.logical && a.map == b.map));
 }
 
 std::optional<Lineage> FoldLineage(const std::vector<const Lineage*>& members, int rank_dim) {

@@ -204,8 +204,7 @@ class Unfolder {
         bytes = instance->Serialize();
       }
       const bool lifted = in_.parallel.operators[form.originals[r]].lifted;
-      absl::Status s =
-          Compare(op, {form.originals[r], rank, &bytes, InputsAt(op, rank), lifted});
+      absl::Status s = Compare(op, {form.originals[r], rank, &bytes, InputsAt(op, rank), lifted});
       if (!s.ok()) return s;
     }
     return absl::OkStatus();
@@ -214,8 +213,13 @@ class Unfolder {
   // Rebuilt and serialized; empty if there is none.
   const std::string& GroupFormOf(const GroupCollective& c, const sdfg::Shape& local,
                                  sdfg::DType dtype, int32_t position) {
-    std::vector<int64_t> key = {static_cast<int64_t>(c.kind), static_cast<int64_t>(c.reduce), c.dim,
-                                c.concat_dim, c.size, static_cast<int64_t>(dtype), position};
+    std::vector<int64_t> key = {static_cast<int64_t>(c.kind),
+                                static_cast<int64_t>(c.reduce),
+                                c.dim,
+                                c.concat_dim,
+                                c.size,
+                                static_cast<int64_t>(dtype),
+                                position};
     key.insert(key.end(), local.begin(), local.end());
     const auto [found, fresh] = group_forms_.try_emplace(std::move(key));
     if (!fresh) return found->second;
@@ -304,22 +308,9 @@ absl::StatusOr<std::optional<Problem>> FoldChecked(const Problem& problem) {
   std::optional<Problem> folded;
   for (int i = 0; i < kMostCoordinates; ++i) {
     const Problem& from = folded.has_value() ? *folded : problem;
-    if (getenv("FOLDDBG")) fprintf(stderr, "clock %f\n", clock() / 1e6);
     std::optional<Folding> folding = Fold(from);
-    if (getenv("FOLDDBG")) fprintf(stderr, "clock %f\n", clock() / 1e6);
     if (!folding.has_value()) break;
     if (absl::Status s = CheckFolding(from, *folding); !s.ok()) return s;
-    if (getenv("FOLDDBG")) {
-      fprintf(stderr, "clock %f\n", clock() / 1e6);
-      int k[5] = {};
-      for (auto& o : folding->origins) ++k[o.index()];
-      fprintf(stderr, "explicit %d lifted %d ranked %d collective %d connection %d required %zu of %zu tensors %zu\n", k[0], k[1], k[2], k[3], k[4], folding->problem.required.size(), from.required.size(), folding->problem.parallel.tensors.size());
-      for (size_t i = 0; i < folding->origins.size(); ++i) {
-        auto& op = folding->problem.parallel.operators[i];
-        if (folding->origins[i].index() == 0 || folding->origins[i].index() == 4) fprintf(stderr, "  %d %s\n", (int)folding->origins[i].index(), folding->problem.parallel.Describe(i).c_str());
-        (void)op;
-      }
-    }
     folded = std::move(folding->problem);
   }
   return folded;
