@@ -1,14 +1,11 @@
 #include "lineage/folding/fold.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <queue>
-#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "lineage/folding/alignment.h"
+#include "lineage/folding/fold_plan.h"
 #include "lineage/folding/ranked_lineage.h"
 
 namespace planproof::lineage::folding {
@@ -25,218 +22,22 @@ namespace {
 
 constexpr size_t kMaxLabels = 4;
 
-// How the operators of one class can be one.
-struct Plan {
-  enum class Kind : uint8_t { kExplicit, kSame, kRanked, kCollective } kind = Kind::kExplicit;
-  GroupCollective collective;
-  std::vector<int> positions;  // kCollective: by rank
-};
-
 class Folder {
  public:
-  explicit Folder(const Problem& problem)
-      : in_(problem), graph_(problem.parallel), groups_(FindGroups(graph_)) {}
+  Folder(const Problem& problem, const Groups& groups, FoldPlan plan)
+      : in_(problem), graph_(problem.parallel), groups_(groups), plan_(std::move(plan)) {}
 
   std::optional<Folding> Run() {
-    if (!in_.schedule.programs.empty() || !in_.schedule.storage.empty() ||
-        !in_.schedule.flights.empty() || groups_.groups.empty()) {
-      return std::nullopt;
-    }
-    alignment_ = Align(in_, groups_);
-    class_of_.assign(graph_.operators.size(), kNone);
-    bool any = false;
-    for (size_t c = 0; c < alignment_.operators.size(); ++c) {
-      plans_.push_back(PlanOf(alignment_.operators[c]));
-      any = any || plans_.back().kind != Plan::Kind::kExplicit;
-      for (OperatorId member : alignment_.operators[c].members) {
-        class_of_[member] = static_cast<int>(c);
-      }
-    }
-    if (!any) return std::nullopt;
-    BreakCycles();
     Start();
-    for (int node : Order()) {
-      const bool emitted = node < Classes() ? EmitClass(node) : EmitExplicit(node - Classes());
-      if (!emitted) return std::nullopt;
+    const int classes = static_cast<int>(plan_.classes().size());
+    for (int node : plan_.Order()) {
+      if (!(node < classes ? EmitClass(node) : EmitExplicit(node - classes))) return std::nullopt;
     }
     if (!EmitRequired() || !Sort()) return std::nullopt;
     return std::move(out_);
   }
 
  private:
-  int Classes() const { return static_cast<int>(alignment_.operators.size()); }
-  bool Folded(int c) const { return c != kNone && plans_[c].kind != Plan::Kind::kExplicit; }
-
-  // Whether the tensors can be the instances of one, and its lineage.
-  std::optional<Lineage> AlikeTensors(const Group& group, const std::vector<TensorId>& members) {
-    const Tensor& first = graph_.tensors[members[0]];
-    std::vector<const Lineage*> lineages;
-    for (size_t r = 0; r < members.size(); ++r) {
-      const Tensor& t = graph_.tensors[members[r]];
-      if (t.shape != first.shape || t.axes != first.axes || t.dtype != first.dtype ||
-          t.role != first.role || t.device != group.device(static_cast<int32_t>(r))) {
-        return std::nullopt;
-      }
-      lineages.push_back(&in_.lineage[members[r]]);
-    }
-    return FoldLineage(lineages, static_cast<int>(first.axes.size()));
-  }
-
-  Plan PlanOf(const Aligned& aligned) {
-    Plan plan;
-    const Group& group = groups_.groups[aligned.group];
-    const Operator& first = graph_.operators[aligned.members[0]];
-    bool same = true;
-    for (OperatorId member : aligned.members) {
-      const Operator& op = graph_.operators[member];
-      if (op.lifted != first.lifted || op.inputs.size() != first.inputs.size() ||
-          op.outputs.size() != first.outputs.size()) {
-        return plan;
-      }
-      same = same && op.function == first.function;
-    }
-    for (size_t o = 0; o < first.outputs.size(); ++o) {
-      std::vector<TensorId> outputs;
-      for (OperatorId member : aligned.members) {
-        outputs.push_back(graph_.operators[member].outputs[o]);
-      }
-      const auto missing = std::count(outputs.begin(), outputs.end(), kNone);
-      if (missing == static_cast<int64_t>(outputs.size())) continue;
-      if (missing > 0 || !AlikeTensors(group, outputs).has_value()) return plan;
-    }
-    if (first.lifted && PlanCollective(aligned, group, &plan)) return plan;
-    if (same) {
-      plan.kind = Plan::Kind::kSame;
-    } else if (FitsRanks(aligned)) {
-      plan.kind = Plan::Kind::kRanked;
-    }
-    return plan;
-  }
-
-  std::vector<const IndexFunction*> FunctionsOf(const Aligned& aligned) const {
-    std::vector<const IndexFunction*> functions;
-    for (OperatorId member : aligned.members) {
-      functions.push_back(graph_.operators[member].function.get());
-    }
-    return functions;
-  }
-
-  // Whether the functions differ in constants that fit, wherever the other coordinates go.
-  bool FitsRanks(const Aligned& aligned) {
-    const std::vector<const IndexFunction*> functions = FunctionsOf(aligned);
-    const auto [found, fresh] = fits_.try_emplace(functions, false);
-    if (!fresh) return found->second;
-    CoordinateLayout layout;
-    layout.extents = {static_cast<int64_t>(functions.size())};
-    layout.output = {0};
-    layout.inputs.assign(functions[0]->inputs.size(), {{0, 0}});
-    return found->second = FoldRanks(functions, layout).has_value();
-  }
-
-  bool PlanCollective(const Aligned& aligned, const Group& group, Plan* plan) {
-    std::vector<bool> taken(group.size, false);
-    for (int32_t r = 0; r < group.size; ++r) {
-      const Operator& op = graph_.operators[aligned.members[r]];
-      const auto [found, fresh] = recognized_.try_emplace({op.function.get(), group.size});
-      if (fresh) found->second = RecognizeGroupForm(*op.function, group.size, r);
-      const std::optional<Participation>& own = found->second;
-      if (!own.has_value()) return false;
-      const bool chunk = own->collective.kind == CollectiveKind::kChunk;
-      if (r > 0 && !(own->collective == plan->collective)) return false;
-      // A collective of the whole group reads the same everywhere.
-      if (!chunk && op.inputs != graph_.operators[aligned.members[0]].inputs) return false;
-      if (chunk && own->position != r) return false;
-      const bool placed = own->collective.kind == CollectiveKind::kReduceScatter ||
-                          own->collective.kind == CollectiveKind::kAllToAll;
-      const int position = placed ? own->position : r;
-      if (taken[position]) return false;
-      taken[position] = true;
-      plan->collective = own->collective;
-      plan->positions.push_back(position);
-    }
-    plan->kind = Plan::Kind::kCollective;
-    return true;
-  }
-
-  // Nodes of the folded graph: classes, then operators.
-  int NodeOf(OperatorId op) const { return Folded(class_of_[op]) ? class_of_[op] : Classes() + op; }
-
-  struct Dependencies {
-    std::vector<std::vector<int>> readers;
-    std::vector<int> waiting;
-  };
-  Dependencies Depend() const {
-    Dependencies d;
-    d.readers.resize(Classes() + graph_.operators.size());
-    d.waiting.assign(d.readers.size(), 0);
-    for (OperatorId op = 0; op < static_cast<OperatorId>(graph_.operators.size()); ++op) {
-      for (TensorId input : graph_.operators[op].inputs) {
-        const OperatorId producer = graph_.tensors[input].producer;
-        if (producer == kNone) continue;
-        d.readers[NodeOf(producer)].push_back(NodeOf(op));
-        ++d.waiting[NodeOf(op)];
-      }
-    }
-    return d;
-  }
-  bool Exists(int node) const {
-    return node < Classes() ? Folded(node) : !Folded(class_of_[node - Classes()]);
-  }
-  int FirstOperator(int node) const {
-    return node < Classes() ? alignment_.operators[node].members[0] : node - Classes();
-  }
-
-  // Nodes in an order in which each comes after what it reads; those in cycles are missing.
-  std::vector<int> Order() const {
-    Dependencies d = Depend();
-    using Ready = std::pair<int, int>;
-    std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
-    for (int node = 0; node < static_cast<int>(d.waiting.size()); ++node) {
-      if (Exists(node) && d.waiting[node] == 0) ready.push({FirstOperator(node), node});
-    }
-    std::vector<int> order;
-    while (!ready.empty()) {
-      const int node = ready.top().second;
-      ready.pop();
-      order.push_back(node);
-      for (int reader : d.readers[node]) {
-        if (--d.waiting[reader] == 0) ready.push({FirstOperator(reader), reader});
-      }
-    }
-    return order;
-  }
-
-  // A class of which one instance reads another one, or whose instances come before and after those
-  // of a second class, is not one operator.
-  void BreakCycles() {
-    while (true) {
-      std::vector<bool> left(Classes() + graph_.operators.size(), false);
-      for (int node = 0; node < static_cast<int>(left.size()); ++node) left[node] = Exists(node);
-      for (int node : Order()) left[node] = false;
-      // Of what is left, what nothing left reads is only behind the cycles.
-      const Dependencies d = Depend();
-      for (bool changed = true; changed;) {
-        changed = false;
-        for (int node = static_cast<int>(left.size()) - 1; node >= 0; --node) {
-          const auto& readers = d.readers[node];
-          if (!left[node] ||
-              std::any_of(readers.begin(), readers.end(), [&](int r) { return left[r]; })) {
-            continue;
-          }
-          left[node] = false;
-          changed = true;
-        }
-      }
-      bool any = false;
-      for (int c = 0; c < Classes(); ++c) {
-        if (!left[c]) continue;
-        plans_[c].kind = Plan::Kind::kExplicit;
-        any = true;
-      }
-      if (!any) return;
-    }
-  }
-
   void Start() {
     Problem& p = out_.problem;
     p.logical = in_.logical;
@@ -259,9 +60,9 @@ class Folder {
       p.parallel.axis_device_stride.back() = group.stride;
     }
     std::vector<bool> folded(graph_.tensors.size(), false);
-    for (const Aligned& source : alignment_.sources) {
+    for (const Aligned& source : plan_.sources()) {
       const Group& group = groups_.groups[source.group];
-      std::optional<Lineage> lineage = AlikeTensors(group, source.members);
+      std::optional<Lineage> lineage = plan_.AlikeTensors(group, source.members);
       if (!lineage.has_value()) continue;
       FoldTensor(source.group, source.members, *std::move(lineage));
       for (TensorId member : source.members) folded[member] = true;
@@ -369,14 +170,14 @@ class Folder {
   }
 
   bool EmitClass(int c) {
-    const Aligned& aligned = alignment_.operators[c];
+    const Aligned& aligned = plan_.classes()[c];
     const Group& group = groups_.groups[aligned.group];
     const Operator& first = graph_.operators[aligned.members[0]];
     Operator op = first;
     Describe(aligned, &op);
     op.inputs.clear();
-    const bool collective = plans_[c].kind == Plan::Kind::kCollective &&
-                            plans_[c].collective.kind != CollectiveKind::kChunk;
+    const bool collective = plan_.Of(c).kind == ClassPlan::Kind::kCollective &&
+                            plan_.Of(c).collective.kind != CollectiveKind::kChunk;
     for (size_t i = 0; i < (collective ? 1 : first.inputs.size()); ++i) {
       std::vector<Instance> instances;
       for (int32_t r = 0; r < group.size; ++r) {
@@ -387,14 +188,15 @@ class Folder {
       op.inputs.push_back(Operand(instances, axis_of_[aligned.group], group.first));
       if (op.inputs.back() == kNone) return false;
     }
-    if (collective) return EmitCollective(aligned, plans_[c], std::move(op));
+    if (collective) return EmitCollective(aligned, plan_.Of(c), std::move(op));
     Origin origin = Lifted{aligned.members};
-    if (plans_[c].kind == Plan::Kind::kCollective) {
-      origin = CollectiveForm{aligned.members, plans_[c].collective};
-      if (!UseAxisForm(plans_[c].collective, aligned.group, &op)) return false;
-    } else if (plans_[c].kind == Plan::Kind::kRanked || !first.lifted || first.inputs.empty()) {
+    if (plan_.Of(c).kind == ClassPlan::Kind::kCollective) {
+      origin = CollectiveForm{aligned.members, plan_.Of(c).collective};
+      if (!UseAxisForm(plan_.Of(c).collective, aligned.group, &op)) return false;
+    } else if (plan_.Of(c).kind == ClassPlan::Kind::kRanked || !first.lifted ||
+               first.inputs.empty()) {
       RankedForm form{aligned.members, LayoutOf(aligned, first, op)};
-      std::optional<IndexFunction> function = FoldRanks(FunctionsOf(aligned), form.layout);
+      std::optional<IndexFunction> function = FoldRanks(plan_.FunctionsOf(aligned), form.layout);
       if (!function.has_value()) return KeepExplicit(c);
       op.function = out_.problem.parallel.Intern(*std::move(function));
       op.lifted = false;
@@ -408,8 +210,7 @@ class Folder {
 
   // What turned out not to fit stays as it was read.
   bool KeepExplicit(int c) {
-    plans_[c].kind = Plan::Kind::kExplicit;
-    for (OperatorId member : alignment_.operators[c].members) {
+    for (OperatorId member : plan_.classes()[c].members) {
       if (!EmitExplicit(member)) return false;
     }
     return true;
@@ -422,7 +223,7 @@ class Folder {
       for (OperatorId member : aligned.members) {
         members.push_back(graph_.operators[member].outputs[o]);
       }
-      std::optional<Lineage> lineage = AlikeTensors(groups_.groups[aligned.group], members);
+      std::optional<Lineage> lineage = plan_.AlikeTensors(groups_.groups[aligned.group], members);
       op->outputs[o] = FoldTensor(aligned.group, members, *std::move(lineage));
     }
   }
@@ -445,7 +246,7 @@ class Folder {
     return true;
   }
 
-  bool EmitCollective(const Aligned& aligned, const Plan& plan, Operator op) {
+  bool EmitCollective(const Aligned& aligned, const ClassPlan& plan, Operator op) {
     if (!UseAxisForm(plan.collective, aligned.group, &op)) return false;
     std::vector<OperatorId> by_position(aligned.members.size());
     bool in_order = true;
@@ -464,7 +265,7 @@ class Folder {
     for (OperatorId member : aligned.members) {
       results.push_back(graph_.operators[member].outputs[0]);
     }
-    std::optional<Lineage> lineage = AlikeTensors(groups_.groups[aligned.group], results);
+    std::optional<Lineage> lineage = plan_.AlikeTensors(groups_.groups[aligned.group], results);
     const AxisId axis = axis_of_[aligned.group];
     const TensorId by = FoldTensor(aligned.group, results, Lineage{});
     op.outputs = {by};
@@ -608,19 +409,25 @@ class Folder {
 
   const Problem& in_;
   const sdfg::Graph& graph_;
-  const Groups groups_;
-  Alignment alignment_;
-  std::vector<int> class_of_;    // by operator that was read
-  std::vector<Plan> plans_;      // by class
+  const Groups& groups_;
+  const FoldPlan plan_;
   std::vector<AxisId> axis_of_;  // by group
-  std::map<std::pair<const IndexFunction*, int32_t>, std::optional<Participation>> recognized_;
-  std::map<std::vector<const IndexFunction*>, bool> fits_;
   std::map<std::vector<int64_t>, TensorId> connections_;
   Folding out_;
 };
 
 }  // namespace
 
-std::optional<Folding> Fold(const Problem& problem) { return Folder(problem).Run(); }
+std::optional<Folding> Fold(const Problem& problem) {
+  if (!problem.schedule.programs.empty() || !problem.schedule.storage.empty() ||
+      !problem.schedule.flights.empty()) {
+    return std::nullopt;
+  }
+  const Groups groups = FindGroups(problem.parallel);
+  if (groups.groups.empty()) return std::nullopt;
+  FoldPlan plan(problem, groups);
+  if (!plan.Any()) return std::nullopt;
+  return Folder(problem, groups, std::move(plan)).Run();
+}
 
 }  // namespace planproof::lineage::folding
