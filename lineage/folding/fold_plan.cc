@@ -30,14 +30,13 @@ FoldPlan::FoldPlan(const Problem& problem, const Groups& groups)
 }
 
 bool FoldPlan::Any() const {
-  return std::any_of(plans_.begin(), plans_.end(), [](const ClassPlan& plan) {
-    return plan.kind != ClassPlan::Kind::kExplicit;
-  });
+  return std::any_of(plans_.begin(), plans_.end(),
+                     [](const ClassPlan& plan) { return plan.kind != ClassPlan::Kind::kExplicit; });
 }
 
 // Whether the tensors can be the instances of one, and its lineage.
 std::optional<Lineage> FoldPlan::AlikeTensors(const Group& group,
-    const std::vector<TensorId>& members) const {
+                                              const std::vector<TensorId>& members) const {
   const Tensor& first = graph_.tensors[members[0]];
   std::vector<const Lineage*> lineages;
   for (size_t r = 0; r < members.size(); ++r) {
@@ -128,7 +127,9 @@ bool FoldPlan::PlanCollective(const Aligned& aligned, const Group& group, ClassP
 }
 
 // Nodes of the folded graph: classes, then operators.
-int FoldPlan::NodeOf(OperatorId op) const { return Folded(class_of_[op]) ? class_of_[op] : Classes() + op; }
+int FoldPlan::NodeOf(OperatorId op) const {
+  return Folded(class_of_[op]) ? class_of_[op] : Classes() + op;
+}
 
 FoldPlan::Dependencies FoldPlan::Depend() const {
   Dependencies d;

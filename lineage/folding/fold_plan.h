@@ -66,8 +66,8 @@ class FoldPlan {
   const sdfg::Graph& graph_;
   const Groups& groups_;
   Alignment alignment_;
-  std::vector<int> class_of_;      // by operator that was read
-  std::vector<ClassPlan> plans_;   // by class
+  std::vector<int> class_of_;     // by operator that was read
+  std::vector<ClassPlan> plans_;  // by class
   std::map<std::pair<const sdfg::IndexFunction*, int32_t>, std::optional<Participation>>
       recognized_;
   std::map<std::vector<const sdfg::IndexFunction*>, bool> fits_;

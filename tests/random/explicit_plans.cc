@@ -171,7 +171,8 @@ class Maker {
   }
 
   // A parameter cut along `dim` (-1: whole), a slice per rank.
-  std::pair<TensorId, std::vector<TensorId>> Parameter(const Value& v, const Shape& shape, int dim) {
+  std::pair<TensorId, std::vector<TensorId>> Parameter(const Value& v, const Shape& shape,
+                                                       int dim) {
     const TensorId logical = AddLogical(absl::StrCat("w", Logical().tensors.size()), shape,
                                         sdfg::TensorRole::kParameter);
     std::vector<TensorId> held;
@@ -203,9 +204,8 @@ class Maker {
   TensorId RunParallel(const std::string& name, const IndexFunction& f,
                        std::vector<TensorId> inputs, sdfg::Device device, Lineage l,
                        std::vector<sdfg::Device> participants = {}) {
-    const bool axes = std::any_of(inputs.begin(), inputs.end(), [&](TensorId t) {
-      return !Parallel().tensors[t].axes.empty();
-    });
+    const bool axes = std::any_of(inputs.begin(), inputs.end(),
+                                  [&](TensorId t) { return !Parallel().tensors[t].axes.empty(); });
     const TensorId y = AddParallel(name, f.outputs[0].shape(f.vars), axes,
                                    sdfg::TensorRole::kIntermediate, device, std::move(l));
     sdfg::Operator op;
@@ -289,7 +289,9 @@ class Maker {
         [&](int) {
           return Instance("mul", {OfShape(LocalOf(v->cut)), OfShape(LocalOf(v->cut))});
         },
-        [&](int r) { return std::vector<TensorId>{v->held[r], v->held[r]}; });
+        [&](int r) {
+          return std::vector<TensorId>{v->held[r], v->held[r]};
+        });
   }
 
   void Bias(Value* v) {
@@ -300,18 +302,22 @@ class Maker {
     const Shape local = LocalOf(v->cut);
     Everywhere(
         "add", v,
-        [&](int) { return Instance("add", {OfShape(local), OfShape({local[1]})}); },
-        [&, &held = held](int r) { return std::vector<TensorId>{v->held[r], held[r]}; });
+        [&](int) {
+          return Instance("add", {OfShape(local), OfShape({local[1]})});
+        },
+        [&, &held = held](int r) {
+          return std::vector<TensorId>{v->held[r], held[r]};
+        });
   }
 
   void Linear(Value* v) {
     if (v->cut == Cut::kPartial) return Recut(v);
     const bool columns = v->cut == Cut::kColumns;
     const bool split = v->cut == Cut::kWhole && Below(3) > 0;
-    const auto [logical, held] =
-        Parameter(*v, {width_, width_}, columns ? 1 : split ? 0 : -1);
-    v->logical = RunLogical("linear", Instance("linear", {OfShape(Whole()), OfShape({width_, width_})}),
-                            {v->logical, logical});
+    const auto [logical, held] = Parameter(*v, {width_, width_}, columns ? 1 : split ? 0 : -1);
+    v->logical =
+        RunLogical("linear", Instance("linear", {OfShape(Whole()), OfShape({width_, width_})}),
+                   {v->logical, logical});
     const Shape in = LocalOf(v->cut);
     if (columns) v->cut = Cut::kPartial;
     if (split) v->cut = Cut::kColumns;
@@ -320,7 +326,9 @@ class Maker {
         [&, &held = held](int r) {
           return Instance("linear", {OfShape(in), OfShape(Parallel().tensors[held[r]].shape)});
         },
-        [&, &held = held](int r) { return std::vector<TensorId>{v->held[r], held[r]}; });
+        [&, &held = held](int r) {
+          return std::vector<TensorId>{v->held[r], held[r]};
+        });
   }
 
   // Operands of a collective in the order of the pieces, as a file declares them.
@@ -446,15 +454,12 @@ FoldTrial TryExplicitPlan(const ExplicitPlan& plan) {
 }
 
 void FoldSummary::Add(const ExplicitPlan& plan, const FoldTrial& trial) {
-  const std::string kind = plan.deviation.empty()
-                               ? "none"
-                               : plan.deviation.substr(0, plan.deviation.find(' '));
+  const std::string kind =
+      plan.deviation.empty() ? "none" : plan.deviation.substr(0, plan.deviation.find(' '));
   std::map<std::string, int>& row = counts[kind];
   ++row[stages::VerdictName(trial.with)];
   ++row[trial.Agrees() ? "agrees" : "DIFFERS"];
-  ++row[!trial.folded              ? "not folded"
-        : trial.explicit_left == 0 ? "folded"
-                                   : "folded in part"];
+  ++row[!trial.folded ? "not folded" : trial.explicit_left == 0 ? "folded" : "folded in part"];
 }
 
 std::string FoldSummary::Table() const {

@@ -25,11 +25,11 @@ ExplicitPlan MakeExplicitPlan(uint64_t seed, bool deviate);
 
 // The verdicts with and without folding, and how the plan was folded.
 struct FoldTrial {
-  bool folded = false;       // anything was
+  bool folded = false;        // anything was
   int64_t explicit_left = 0;  // operators that stay as they were read
-  std::string difference;    // what the folded form does not give back; empty: all
+  std::string difference;     // what the folded form does not give back; empty: all
   stages::Verdict with = stages::Verdict::kUnknown, without = stages::Verdict::kUnknown;
-  std::string reason;        // of the verdict with folding
+  std::string reason;  // of the verdict with folding
   bool Agrees() const { return difference.empty() && with == without; }
 };
 FoldTrial TryExplicitPlan(const ExplicitPlan& plan);

@@ -7,7 +7,8 @@
 
 int main(int argc, char** argv) {
   using namespace planproof;
-  CLI::App app("Random plans that spell ranks out, every second one with an instance that deviates");
+  CLI::App app(
+      "Random plans that spell ranks out, every second one with an instance that deviates");
   int count = 2000;
   uint64_t seed = 1;
   app.add_option("--count", count, "Plans");
@@ -20,12 +21,11 @@ int main(int argc, char** argv) {
         random_tests::MakeExplicitPlan(seed + k, (seed + k) % 2 == 1);
     const random_tests::FoldTrial trial = random_tests::TryExplicitPlan(plan);
     summary.Add(plan, trial);
-    const bool wrong =
-        plan.deviation.empty() && trial.with != stages::Verdict::kProved;
+    const bool wrong = plan.deviation.empty() && trial.with != stages::Verdict::kProved;
     if (trial.Agrees() && !wrong) continue;
     ++differ;
-    std::cout << "seed " << plan.seed << ", " << plan.ranks << " ranks: "
-              << stages::VerdictName(trial.with) << ", without folding "
+    std::cout << "seed " << plan.seed << ", " << plan.ranks
+              << " ranks: " << stages::VerdictName(trial.with) << ", without folding "
               << stages::VerdictName(trial.without) << ": " << plan.steps << "; " << plan.deviation
               << "\n  " << trial.reason << "\n  " << trial.difference << std::endl;
   }

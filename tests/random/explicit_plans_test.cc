@@ -1,4 +1,5 @@
-// A sample of the random plans that spell ranks out (docs/random-suites.md has the counts of 2,000).
+// A sample of the random plans that spell ranks out (docs/random-suites.md has the counts of
+// 2,000).
 #include "tests/random/explicit_plans.h"
 
 #include <gtest/gtest.h>

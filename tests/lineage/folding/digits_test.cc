@@ -45,8 +45,7 @@ TEST(FitDigits, TheExpressionHasTheValueAtEveryRank) {
   ASSERT_TRUE(form.has_value());
   for (size_t r = 0; r < values.size(); ++r) {
     sdfg::IndexFunctionBuilder builder("f");
-    const sdfg::ExprId value =
-        Express(*form, builder.Int(static_cast<int64_t>(r)), &builder);
+    const sdfg::ExprId value = Express(*form, builder.Int(static_cast<int64_t>(r)), &builder);
     ASSERT_EQ(builder.node(value).op, sdfg::Op::kIntConst);  // constants are folded
     EXPECT_EQ(builder.node(value).value, values[r]);
   }

@@ -61,11 +61,8 @@ class ColumnParallel {
   }
 
   static Lineage Full(TensorId logical, int64_t row, int64_t column) {
-    return {LineageKind::kFull,
-            logical,
-            {{row, {{0, 1, 1, 0, 0}}}, {column, {{1, 1, 1, 0, 0}}}},
-            0,
-            1};
+    return {
+        LineageKind::kFull, logical, {{row, {{0, 1, 1, 0, 0}}}, {column, {{1, 1, 1, 0, 0}}}}, 0, 1};
   }
   static TensorId Add(sdfg::Graph* g, const char* name, Shape shape, sdfg::TensorRole role,
                       sdfg::Device device) {
@@ -98,7 +95,8 @@ class ColumnParallel {
 template <typename Kind>
 int Count(const Folding& folding) {
   int count = 0;
-  for (const Origin& origin : folding.origins) count += std::holds_alternative<Kind>(origin) ? 1 : 0;
+  for (const Origin& origin : folding.origins)
+    count += std::holds_alternative<Kind>(origin) ? 1 : 0;
   return count;
 }
 
@@ -124,8 +122,10 @@ TEST(CheckFolding, NoticesEveryDeviationOfOneInstance) {
       {"logical tensor", [](auto* p) { p->problem.lineage[p->hs[1]].kind = LineageKind::kNone; }},
       {"operand", [](auto* p) { p->Producer(p->hs[3]).inputs[1] = p->ws[2]; }},
       {"group", [](auto* p) { p->Producer(p->ys[1]).inputs[0] = p->hs[1]; }},
-      {"order", [](auto* p) { std::swap(p->Producer(p->ys[0]).inputs[1],
-                                        p->Producer(p->ys[0]).inputs[2]); }},
+      {"order",
+       [](auto* p) {
+         std::swap(p->Producer(p->ys[0]).inputs[1], p->Producer(p->ys[0]).inputs[2]);
+       }},
       {"function",
        [](auto* p) {
          sdfg::IndexFunction f = *p->Producer(p->hs[2]).function;
@@ -135,7 +135,8 @@ TEST(CheckFolding, NoticesEveryDeviationOfOneInstance) {
          p->Producer(p->hs[2]).function = p->problem.parallel.Intern(std::move(f));
        }},
       {"device", [](auto* p) { p->problem.parallel.tensors[p->hs[1]].device = 2; }},
-      {"type", [](auto* p) { p->problem.parallel.tensors[p->xs[1]].dtype = sdfg::DType::kFloat16; }},
+      {"type",
+       [](auto* p) { p->problem.parallel.tensors[p->xs[1]].dtype = sdfg::DType::kFloat16; }},
       {"role",
        [](auto* p) { p->problem.parallel.tensors[p->xs[3]].role = sdfg::TensorRole::kBuffer; }},
       {"requirement", [](auto* p) { p->problem.required[2].lineage.map[1].constant = 1; }},
@@ -195,7 +196,7 @@ TEST(Fold, ADeviatingRankStaysExplicitAndTheRestIsFolded) {
   const std::optional<Folding> folding = Fold(plan.problem);
   ASSERT_TRUE(folding.has_value());
   EXPECT_TRUE(CheckFolding(plan.problem, *folding).ok());
-  EXPECT_EQ(Count<Lifted>(*folding), 1);          // of weights that are put together
+  EXPECT_EQ(Count<Lifted>(*folding), 1);  // of weights that are put together
   EXPECT_EQ(Count<Connection>(*folding), 1);
   EXPECT_EQ(Count<CollectiveForm>(*folding), 1);
 }

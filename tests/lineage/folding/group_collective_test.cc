@@ -51,8 +51,9 @@ TEST(GroupCollective, TheAxisFormAtEachRankIsTheGroupFormAtThatPosition) {
       for (int32_t r = 0; r < size; ++r) {
         const auto group_form = GroupForm(c, local, kFloat, r);
         ASSERT_TRUE(group_form.ok()) << group_form.status();
-        const auto own = sdfg::EvaluateDense(
-            *group_form, c.kind == CollectiveKind::kChunk ? std::vector<DenseTensor>{held[r]} : held);
+        const auto own = sdfg::EvaluateDense(*group_form, c.kind == CollectiveKind::kChunk
+                                                              ? std::vector<DenseTensor>{held[r]}
+                                                              : held);
         ASSERT_TRUE(own.ok()) << own.status();
         const size_t count = (*own)[0].data.size();
         for (size_t i = 0; i < count; ++i) {
@@ -74,8 +75,8 @@ TEST(GroupCollective, IsRecognizedWithItsPosition) {
         const auto found = RecognizeGroupForm(*function, size, 0);
         ASSERT_TRUE(found.has_value());
         EXPECT_TRUE(found->collective == c);
-        const bool placed = c.kind != CollectiveKind::kAllReduce &&
-                            c.kind != CollectiveKind::kAllGather;
+        const bool placed =
+            c.kind != CollectiveKind::kAllReduce && c.kind != CollectiveKind::kAllGather;
         EXPECT_EQ(found->position, placed ? position : 0);
       }
     }

@@ -57,9 +57,9 @@ TEST(FoldRanks, OffsetsBecomeDigitsOfTheRank) {
 TEST(FoldRanks, OneRankWithAnotherOffsetDoesNotFold) {
   for (const std::vector<int>& positions :
        {std::vector<int>{0, 1, 1, 3}, {0, 1, 3, 2}, {0, 0, 2, 3, 4}}) {
-    EXPECT_FALSE(FoldRanks(Pointers(Chunks(positions)),
-                           InFront(static_cast<int64_t>(positions.size()), 1))
-                     .has_value());
+    EXPECT_FALSE(
+        FoldRanks(Pointers(Chunks(positions)), InFront(static_cast<int64_t>(positions.size()), 1))
+            .has_value());
   }
 }
 
