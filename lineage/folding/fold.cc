@@ -40,11 +40,6 @@ class Folder {
  private:
   void Start() {
     Problem& p = out_.problem;
-    p.logical = in_.logical;
-    p.premises = in_.premises;
-    p.assumptions = in_.assumptions;
-    p.warnings = in_.warnings;
-    p.schedule = in_.schedule;
     p.parallel = graph_;
     p.parallel.tensors.clear();
     p.parallel.operators.clear();

@@ -49,7 +49,7 @@ struct Connection {  // no operator was read: connects instances (instances.h)
 using Origin = std::variant<Explicit, Lifted, RankedForm, CollectiveForm, Connection>;
 
 struct Folding {
-  Problem problem;
+  Problem problem;  // the parallel graph and what is said of it; FoldChecked adds the rest
   std::vector<Instance> places;         // by tensor that was read
   std::vector<Origin> origins;          // by operator of the folded graph
   std::vector<sdfg::AxisId> rank_axis;  // by tensor of the folded graph: of its group; or kNone

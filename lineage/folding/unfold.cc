@@ -32,8 +32,7 @@ class Unfolder {
     if (folding_.places.size() != in_.parallel.tensors.size() ||
         folding_.origins.size() != graph_.operators.size() ||
         folding_.rank_axis.size() != graph_.tensors.size() ||
-        folding_.required.size() != in_.required.size() ||
-        in_.logical.tensors.size() != folding_.problem.logical.tensors.size()) {
+        folding_.required.size() != in_.required.size()) {
       return Differs("the sizes of the problem");
     }
     for (TensorId t = 0; t < static_cast<TensorId>(folding_.places.size()); ++t) {
@@ -311,7 +310,13 @@ absl::StatusOr<std::optional<Problem>> FoldChecked(const Problem& problem) {
     std::optional<Folding> folding = Fold(from);
     if (!folding.has_value()) break;
     if (absl::Status s = CheckFolding(from, *folding); !s.ok()) return s;
-    folded = std::move(folding->problem);
+    Problem& made = folding->problem;
+    made.logical = problem.logical;
+    made.premises = problem.premises;
+    made.schedule = problem.schedule;
+    made.assumptions = problem.assumptions;
+    made.warnings = problem.warnings;
+    folded = std::move(made);
   }
   return folded;
 }

@@ -240,7 +240,14 @@ def deviate(plan, kind, rng):
         cut = next(d for d, (low, high) in enumerate(mine._indices) if (low, high) != (0, shape[d]))
         width = mine._indices[cut][1] - mine._indices[cut][0]
         low = (mine._indices[cut][0] + width) % shape[cut]
-        mine._indices = mine._indices[:cut] + ((low, low + width),) + mine._indices[cut + 1:]
+        moved = mine._indices[:cut] + ((low, low + width),) + mine._indices[cut + 1:]
+        name = node._inputs[operand].name
+        for other in nodes:  # the parameter wherever the device reads it, and its gradient
+            for tensor in list(other._inputs) + list(other._outputs):
+                if kind_of(tensor) != 'IRSubTensor' or tensor._indmap._indices != mine._indices:
+                    continue
+                if tensor._is_attr and tensor.name in (name, node._inputs[operand]._grad.name):
+                    tensor._indmap = w.make(w.IndexMap, _indices=moved, _shape=shape)
     elif kind == 'group':
         count = len(sequences)
         identity = rng.choice([n._id for n in nodes if kind_of(n) == 'IRAdapter'
