@@ -220,6 +220,42 @@ TEST(Fold, AChainThroughTheRanksIsNoCoordinate) {
   EXPECT_EQ(Count<Explicit>(*folding), kRanks);
 }
 
+TEST(Fold, RanksOfTwoCoordinatesAreFoldedTwice) {
+  // Four devices as two by two: sums over {0, 1}, {2, 3}, then over {0, 2}, {1, 3}.
+  Problem problem;
+  sdfg::Graph& l = problem.logical;
+  const TensorId lx = ColumnParallel::Add(&l, "x", {24, 3}, sdfg::TensorRole::kInput, -1);
+  sdfg::Graph& p = problem.parallel;
+  const sdfg::IndexFunction sum = *sdfg::AllReduce({6, 3}, kFloat, 2, sdfg::ReduceKind::kSum);
+  std::vector<TensorId> values;
+  for (int r = 0; r < kRanks; ++r) {
+    values.push_back(ColumnParallel::Add(&p, "x", {6, 3}, sdfg::TensorRole::kInput, r));
+    problem.lineage.push_back(ColumnParallel::Full(lx, 6 * r, 0));
+  }
+  for (int bit : {1, 2}) {
+    std::vector<TensorId> sums;
+    for (int r = 0; r < kRanks; ++r) {
+      sums.push_back(ColumnParallel::Add(&p, "y", {6, 3}, sdfg::TensorRole::kIntermediate, r));
+      problem.lineage.emplace_back();
+    }
+    for (int r = 0; r < kRanks; ++r) {
+      const int low = r & ~bit;
+      ColumnParallel::Run(&p, "all_reduce", sum, {values[low], values[low | bit]}, sums[r], r);
+    }
+    values = sums;
+  }
+  ASSERT_TRUE(l.Check().ok());
+  ASSERT_TRUE(p.Check().ok());
+  const absl::StatusOr<std::optional<Problem>> folded = FoldChecked(problem);
+  ASSERT_TRUE(folded.ok()) << folded.status();
+  ASSERT_TRUE(folded->has_value());
+  const sdfg::Graph& g = (*folded)->parallel;
+  EXPECT_EQ(g.axes.size(), 2u);
+  EXPECT_EQ(g.operators.size(), 2u);
+  ASSERT_EQ(g.tensors.size(), 3u);
+  EXPECT_EQ(g.tensors[0].shape, (Shape{2, 2, 6, 3}));
+}
+
 TEST(Fold, WhatHasAnOrderOrSharesMemoryIsLeftAlone) {
   ColumnParallel plan;
   plan.problem.schedule.programs.push_back({"p", {"phase"}, {}, {}});
