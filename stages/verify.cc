@@ -93,11 +93,13 @@ class Verification {
     result_.outputs.required = static_cast<int64_t>(problem_.required.size());
     if (Check()) {
       const std::optional<lineage::Problem> folded = Folded();
-      if (folded.has_value()) {
-        DecideInstead(*folded);
-      } else {
-        Decide();
-      }
+      const Result checked = result_;
+      if (folded.has_value()) DecideInstead(*folded);
+      // Folding is to save work, never to lose an answer.
+      const bool again = folded.has_value() && result_.verdict == Verdict::kUnknown &&
+                         options_.executor == nullptr && !Stopped();
+      if (again) result_ = checked;
+      if (!folded.has_value() || again) Decide();
     }
     result_.time_s.total = Since(start_);
     return std::move(result_);

@@ -180,6 +180,11 @@ class Folder {
             collective ? first.inputs[r] : graph_.operators[aligned.members[r]].inputs[i];
         instances.push_back(out_.places[operand]);
       }
+      if (collective && IsReduction(plan_.Of(c).collective.kind)) {  // in any order: by rank
+        std::sort(instances.begin(), instances.end(), [](const Instance& a, const Instance& b) {
+          return std::pair(a.tensor, a.rank) < std::pair(b.tensor, b.rank);
+        });
+      }
       op.inputs.push_back(Operand(instances, axis_of_[aligned.group], group.first));
       if (op.inputs.back() == kNone) return false;
     }

@@ -101,6 +101,16 @@ bool FoldPlan::FitsRanks(const Aligned& aligned) {
   return found->second = FoldRanks(functions, layout).has_value();
 }
 
+namespace {
+
+bool SameOperands(const GroupCollective& collective, const Operator& a, const Operator& b) {
+  if (!IsReduction(collective.kind)) return a.inputs == b.inputs;
+  return a.inputs.size() == b.inputs.size() &&
+         std::is_permutation(a.inputs.begin(), a.inputs.end(), b.inputs.begin());
+}
+
+}  // namespace
+
 bool FoldPlan::PlanCollective(const Aligned& aligned, const Group& group, ClassPlan* plan) {
   std::vector<bool> taken(group.size, false);
   for (int32_t r = 0; r < group.size; ++r) {
@@ -111,8 +121,10 @@ bool FoldPlan::PlanCollective(const Aligned& aligned, const Group& group, ClassP
     if (!own.has_value()) return false;
     const bool chunk = own->collective.kind == CollectiveKind::kChunk;
     if (r > 0 && !(own->collective == plan->collective)) return false;
-    // A collective of the whole group reads the same everywhere.
-    if (!chunk && op.inputs != graph_.operators[aligned.members[0]].inputs) return false;
+    // A collective of the whole group reads the same everywhere; what is reduced, in any order.
+    if (!chunk && !SameOperands(own->collective, op, graph_.operators[aligned.members[0]])) {
+      return false;
+    }
     if (chunk && own->position != r) return false;
     const bool placed = own->collective.kind == CollectiveKind::kReduceScatter ||
                         own->collective.kind == CollectiveKind::kAllToAll;

@@ -13,6 +13,12 @@ namespace planproof::lineage::folding {
 
 enum class CollectiveKind : uint8_t { kAllReduce, kAllGather, kReduceScatter, kAllToAll, kChunk };
 
+// Whether the participants' tensors are reduced to one: their order says nothing then, since sums,
+// maxima and minima are commutative.
+inline bool IsReduction(CollectiveKind kind) {
+  return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter;
+}
+
 // One collective of a group of `size`, as each of its participants runs it.
 struct GroupCollective {
   CollectiveKind kind = CollectiveKind::kAllReduce;

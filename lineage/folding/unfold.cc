@@ -81,6 +81,23 @@ class Unfolder {
     return a.has_value() && b.has_value() && *a == *b;
   }
 
+  bool SameInstances(const std::vector<Instance>& made, const std::vector<TensorId>& originals,
+                     bool any_order) const {
+    std::vector<std::pair<TensorId, int32_t>> a, b;
+    for (size_t i = 0; i < made.size(); ++i) {
+      const std::optional<Instance> one = Resolve(made[i]);
+      const std::optional<Instance> other = Resolve(folding_.places[originals[i]]);
+      if (!one.has_value() || !other.has_value()) return false;
+      a.push_back({one->tensor, one->rank});
+      b.push_back({other->tensor, other->rank});
+    }
+    if (any_order) {
+      std::sort(a.begin(), a.end());
+      std::sort(b.begin(), b.end());
+    }
+    return a == b;
+  }
+
   absl::Status CheckTensor(TensorId original) {
     const Tensor& read = in_.parallel.tensors[original];
     const Instance place = folding_.places[original];
@@ -119,6 +136,7 @@ class Unfolder {
     const std::string* function = nullptr;  // serialized; null: the same object
     std::vector<Instance> inputs;
     bool lifted = true;
+    bool any_order = false;  // of the inputs
   };
 
   absl::Status Compare(const Operator& op, const Regenerated& made) {
@@ -137,8 +155,8 @@ class Unfolder {
                                  : *made.function != SerializedOf(*read.function)) {
       return Differs(what + ": its function");
     }
-    for (size_t i = 0; i < read.inputs.size(); ++i) {
-      if (!SameInstance(made.inputs[i], read.inputs[i])) return Differs(what + ": an operand");
+    if (!SameInstances(made.inputs, read.inputs, made.any_order)) {
+      return Differs(what + ": its operands");
     }
     for (size_t o = 0; o < read.outputs.size(); ++o) {
       const bool both = read.outputs[o] != kNone && op.outputs[o] != kNone;
@@ -245,8 +263,12 @@ class Unfolder {
     const sdfg::Shape local(operand.shape.begin() + axis_dim + 1, operand.shape.end());
     const bool chunk = form.collective.kind == CollectiveKind::kChunk;
     for (int32_t r = 0; r < form.collective.size; ++r) {
-      Regenerated made{
-          form.originals[r], r, &GroupFormOf(form.collective, local, operand.dtype, r), {}, true};
+      Regenerated made{form.originals[r],
+                       r,
+                       &GroupFormOf(form.collective, local, operand.dtype, r),
+                       {},
+                       true,
+                       IsReduction(form.collective.kind)};
       for (int32_t other = 0; other < form.collective.size; ++other) {
         if (!chunk || other == r) made.inputs.push_back({op.inputs[0], other});
       }

@@ -201,6 +201,28 @@ TEST(Fold, ADeviatingRankStaysExplicitAndTheRestIsFolded) {
   EXPECT_EQ(Count<CollectiveForm>(*folding), 1);
 }
 
+TEST(Fold, TheOrderOfOperandsMattersToAGatherAndNotToASum) {
+  for (const bool sum : {false, true}) {
+    ColumnParallel plan;
+    if (sum) {
+      for (int r = 0; r < kRanks; ++r) {
+        plan.problem.parallel.tensors[plan.ys[r]].shape = {6, 2};
+        plan.problem.lineage[plan.ys[r]] = {};
+        plan.Producer(plan.ys[r]).name = "all_reduce";
+        plan.Producer(plan.ys[r]).function = plan.problem.parallel.Intern(
+            *sdfg::AllReduce({6, 2}, kFloat, kRanks, sdfg::ReduceKind::kSum));
+      }
+      plan.problem.required.clear();
+      plan.Check();
+    }
+    std::swap(plan.Producer(plan.ys[1]).inputs[0], plan.Producer(plan.ys[1]).inputs[2]);
+    const std::optional<Folding> folding = Fold(plan.problem);
+    ASSERT_TRUE(folding.has_value());
+    EXPECT_TRUE(CheckFolding(plan.problem, *folding).ok());
+    EXPECT_EQ(Count<CollectiveForm>(*folding), sum ? 1 : 0);
+  }
+}
+
 TEST(Fold, AChainThroughTheRanksIsNoCoordinate) {
   // z on rank r reads z on rank r - 1: one operator would read its own result.
   ColumnParallel plan;
