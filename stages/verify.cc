@@ -28,6 +28,8 @@ namespace {
 // Up to so many failed claims may be lineages that do not hold in a plan that is right.
 constexpr int64_t kFewFailures = 12;
 constexpr int64_t kQuickTermBudget = 40'000;
+// So many ranks spelled out make terms that many times as large.
+constexpr int64_t kManyRanks = 8;
 
 double Since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -93,13 +95,11 @@ class Verification {
     result_.outputs.required = static_cast<int64_t>(problem_.required.size());
     if (Check()) {
       const std::optional<lineage::Problem> folded = Folded();
-      const Result checked = result_;
-      if (folded.has_value()) DecideInstead(*folded);
-      // Folding is to save work, never to lose an answer.
-      const bool again = folded.has_value() && result_.verdict == Verdict::kUnknown &&
-                         options_.executor == nullptr && !Stopped();
-      if (again) result_ = checked;
-      if (!folded.has_value() || again) Decide();
+      if (folded.has_value()) {
+        DecideFolded(*folded);
+      } else {
+        Decide();
+      }
     }
     result_.time_s.total = Since(start_);
     return std::move(result_);
@@ -142,7 +142,10 @@ class Verification {
 
   // The problem with ranks folded, if there are ranks to fold.
   std::optional<lineage::Problem> Folded() {
-    if (!options_.fold_ranks || options_.engine != Engine::kHybrid) return std::nullopt;
+    if (!options_.fold_ranks || options_.engine != Engine::kHybrid ||
+        options_.executor != nullptr || !options_.dump_smt_directory.empty()) {
+      return std::nullopt;
+    }
     absl::StatusOr<std::optional<lineage::Problem>> folded =
         lineage::folding::FoldChecked(problem_);
     if (!folded.ok()) {
@@ -155,14 +158,31 @@ class Verification {
     return *std::move(folded);
   }
 
-  // What was read has been checked; claims are about `folded`.
-  void DecideInstead(const lineage::Problem& folded) {
-    Verification inner(folded, options_);
+  // Folding is to save work, never to lose an answer: what it does not prove is decided as it was
+  // read, and explained in the file's own operators. Only where that would be many times the work
+  // is a counterexample looked for in the folded form.
+  void DecideFolded(const lineage::Problem& folded) {
+    const Result checked = result_;
+    VerifyOptions options = options_;
+    options.explain = options_.explain && RanksFolded(folded) >= kManyRanks;
+    Verification inner(folded, options);
     inner.read_ = &problem_;
     inner.result_ = std::move(result_);
     inner.result_.outputs.required = static_cast<int64_t>(folded.required.size());
     inner.Decide();
     result_ = std::move(inner.result_);
+    if (result_.verdict != Verdict::kUnknown || Stopped()) return;
+    result_ = checked;
+    Decide();
+  }
+
+  // The largest extent of the coordinates that folding added.
+  int64_t RanksFolded(const lineage::Problem& folded) const {
+    int64_t ranks = 1;
+    for (size_t a = problem_.parallel.axes.size(); a < folded.parallel.axes.size(); ++a) {
+      ranks = std::max(ranks, folded.parallel.axes[a].extent);
+    }
+    return ranks;
   }
 
   void Decide() {
