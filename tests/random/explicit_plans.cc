@@ -357,7 +357,10 @@ class Maker {
     for (int r : RanksInAnyOrder()) {
       const int at = static_cast<int>(v->piece[r]);
       std::vector<TensorId> operands = all;
+      std::vector<sdfg::Device> participants = group;
       if (from != Cut::kWhole && Deviates(Deviation::kGroup, r)) {
+        // A group that leaves one rank out and counts its own operand twice.
+        std::erase(participants, Parallel().tensors[operands[(at + 1) % ranks_]].device);
         operands[(at + 1) % ranks_] = operands[at];
       } else if (from != Cut::kWhole && Deviates(Deviation::kOrder, r)) {
         std::swap(operands[0], operands[ranks_ - 1]);
@@ -376,7 +379,8 @@ class Maker {
         f = sdfg::AllToAll(in, kFloat, ranks_, at, to_dim, from_dim);
       }
       Must(f.status());
-      made[r] = RunParallel(name, *f, std::move(operands), group[r], LineageOf(*v, r), group);
+      made[r] =
+          RunParallel(name, *f, std::move(operands), group[r], LineageOf(*v, r), participants);
     }
     v->held = std::move(made);
   }
