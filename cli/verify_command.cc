@@ -42,6 +42,7 @@ struct VerifyArguments {
   bool verbose = false;
   bool no_classes = false;
   bool no_explain = false;
+  bool no_fold = false;
   std::string engine = "hybrid";
   std::string executor = "local";
   std::string collective_order = "index-map";
@@ -171,6 +172,7 @@ int RunVerify(const VerifyArguments& arguments) {
     stages::VerifyOptions options = arguments.verify;
     options.use_classes = !arguments.no_classes;
     options.explain = !arguments.no_explain;
+    options.fold_ranks = !arguments.no_fold;
     options.engine = EngineNamed(arguments.engine);
     options.expect_schedule = ScheduleNamed(arguments.expect_schedule);
     options.keep_witness = !arguments.witness_file.empty();
@@ -274,6 +276,9 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
       ->capture_default_str();
   command->add_flag("--no-classes", arguments->no_classes,
                     "Decide every claim by itself, also where an equal one is decided");
+  command->add_flag("--no-fold", arguments->no_fold,
+                    "Decide a plan that spells every rank out as it is, without a coordinate for "
+                    "ranks that do the same");
   command->add_flag("--no-explain", arguments->no_explain,
                     "Do not look for a counterexample: a wrong plan is UNKNOWN, but soon");
   command->add_flag("--accept-restrictions", arguments->verify.accept_restrictions,

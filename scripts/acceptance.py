@@ -21,6 +21,7 @@ from collections import Counter
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import acceptance_at_scale  # noqa: E402
+import acceptance_folding  # noqa: E402
 from acceptance_line import Line  # noqa: E402
 from measure_memory import peak_mebibytes  # noqa: E402
 
@@ -36,6 +37,7 @@ class Acceptance:
     def __init__(self, build, full):
         self.build = os.path.abspath(build)
         self.full = full
+        self.data = DATA
         self.planproof = os.path.join(self.build, "cli", "planproof")
         self.scratch = tempfile.mkdtemp(prefix="planproof_acceptance_")
 
@@ -460,7 +462,7 @@ LINES = [Acceptance.new_machine, Acceptance.published_plans, Acceptance.budgets,
          Acceptance.hostile_input, Acceptance.workers, Acceptance.new_user,
          Acceptance.warm_cache, Acceptance.several_machines, Acceptance.killed_runs,
          *acceptance_at_scale.LINES, Acceptance.deviations,
-         Acceptance.strategies, Acceptance.generated_bugs]
+         Acceptance.strategies, Acceptance.generated_bugs, *acceptance_folding.LINES]
 
 
 def main():

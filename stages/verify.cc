@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "lineage/folding/fold.h"
 #include "stages/audit.h"
 #include "stages/claim_table.h"
 #include "stages/describe.h"
@@ -26,6 +28,8 @@ namespace {
 // Up to so many failed claims may be lineages that do not hold in a plan that is right.
 constexpr int64_t kFewFailures = 12;
 constexpr int64_t kQuickTermBudget = 40'000;
+// So many ranks spelled out make terms that many times as large.
+constexpr int64_t kManyRanks = 8;
 
 double Since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -89,7 +93,14 @@ class Verification {
     result_.assumptions = problem_.assumptions;
     result_.warnings = problem_.warnings;
     result_.outputs.required = static_cast<int64_t>(problem_.required.size());
-    if (Check()) Decide();
+    if (Check()) {
+      const std::optional<lineage::Problem> folded = Folded();
+      if (folded.has_value()) {
+        DecideFolded(*folded);
+      } else {
+        Decide();
+      }
+    }
     result_.time_s.total = Since(start_);
     return std::move(result_);
   }
@@ -129,6 +140,51 @@ class Verification {
     return result_.violations.empty();
   }
 
+  // The problem with ranks folded, if there are ranks to fold.
+  std::optional<lineage::Problem> Folded() {
+    if (!options_.fold_ranks || options_.engine != Engine::kHybrid ||
+        options_.executor != nullptr || !options_.dump_smt_directory.empty()) {
+      return std::nullopt;
+    }
+    absl::StatusOr<std::optional<lineage::Problem>> folded =
+        lineage::folding::FoldChecked(problem_);
+    if (!folded.ok()) {
+      result_.warnings.push_back(
+          absl::StrCat("ranks are not folded: ", std::string(folded.status().message())));
+      return std::nullopt;
+    }
+    if (folded->has_value() && !CheckProblem(**folded).ok()) return std::nullopt;
+    result_.time_s.check = Since(start_);
+    return *std::move(folded);
+  }
+
+  // Folding is to save work, never to lose an answer: what it does not prove is decided as it was
+  // read, and explained in the file's own operators. Only where that would be many times the work
+  // is a counterexample looked for in the folded form.
+  void DecideFolded(const lineage::Problem& folded) {
+    const Result checked = result_;
+    VerifyOptions options = options_;
+    options.explain = options_.explain && RanksFolded(folded) >= kManyRanks;
+    Verification inner(folded, options);
+    inner.read_ = &problem_;
+    inner.result_ = std::move(result_);
+    inner.result_.outputs.required = static_cast<int64_t>(folded.required.size());
+    inner.Decide();
+    result_ = std::move(inner.result_);
+    if (result_.verdict != Verdict::kUnknown || Stopped()) return;
+    result_ = checked;
+    Decide();
+  }
+
+  // The largest extent of the coordinates that folding added.
+  int64_t RanksFolded(const lineage::Problem& folded) const {
+    int64_t ranks = 1;
+    for (size_t a = problem_.parallel.axes.size(); a < folded.parallel.axes.size(); ++a) {
+      ranks = std::max(ranks, folded.parallel.axes[a].extent);
+    }
+    return ranks;
+  }
+
   void Decide() {
     const auto cut_start = std::chrono::steady_clock::now();
     const Cone cone = ConeOfRequired(problem_);
@@ -158,7 +214,11 @@ class Verification {
     ListPremises(table, rounds, conditions, &relations);
     result_.relations = DescribeRequired(problem_);
     result_.outputs.claimed = static_cast<int64_t>(problem_.required.size());
-    CountOperators(problem_, cone, proved_, &result_);
+    if (read_ == nullptr) {
+      CountOperators(problem_, cone, proved_, &result_);
+    } else {
+      CountOperators(*read_, ConeOfRequired(*read_), proved_, &result_);
+    }
     Conclude(table, rounds, conditions);
     const bool audit = options_.engine == Engine::kAudit;
     if (audit || (!smt_ && !options_.dump_smt_directory.empty() && !Stopped())) {
@@ -302,6 +362,7 @@ class Verification {
   bool Stopped() const { return options_.stop != nullptr && options_.stop->requested; }
 
   const lineage::Problem& problem_;
+  const lineage::Problem* read_ = nullptr;  // of which `problem_` is the folded form
   const VerifyOptions& options_;
   const bool smt_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

@@ -43,6 +43,9 @@ struct VerifyOptions {
   int64_t memory_limit_mb = 4096;  // of one worker
   double work_limit = 1;           // of one claim, as a multiple of the usual: 0.01 to 1e4
   bool use_classes = true;
+  // Decide a plan that spells ranks out with a coordinate for them (lineage/folding/fold.h). The
+  // SMT engines decide what was read.
+  bool fold_ranks = true;
   // Look for a counterexample, and unfold deeper, where claims fail. Without it the answer comes
   // soon and a wrong plan is UNKNOWN: enough for a gate, or to see whether a change shows.
   bool explain = true;

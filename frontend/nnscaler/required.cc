@@ -127,9 +127,8 @@ absl::Status ParallelBuilder::RequireLosses(int microbatch) {
     problem_->Claim(tensor, lineage);
     absl::Status required = problem_->RequireOutput(
         tensor, std::move(lineage),
-        schedule_.uniform
-            ? absl::StrCat("loss of each copy and microbatch on device ", device)
-            : absl::StrCat("loss of each copy in microbatch ", microbatch, " on device ", device),
+        schedule_.uniform ? std::string("loss of each copy and microbatch")
+                          : absl::StrCat("loss of each copy in microbatch ", microbatch),
         {absl::StrCat("device ", device)});
     if (!required.ok()) return required;
   }
@@ -172,9 +171,9 @@ absl::Status ParallelBuilder::RequireGradients() {
       return absl::InvalidArgumentError(absl::StrCat("the logical plan makes a gradient of ",
                                                      full.name, ", which it does not read"));
     }
-    absl::Status required = problem_->RequireAsHeld(
-        tensor, logical, parameter, absl::StrCat("gradient of ", full.name, " on device ", device),
-        {absl::StrCat("device ", device)});
+    absl::Status required =
+        problem_->RequireAsHeld(tensor, logical, parameter, absl::StrCat("gradient of ", full.name),
+                                {absl::StrCat("device ", device)});
     if (!required.ok()) return required;
     problem_->Claim(tensor, problem_->required().back().lineage);
   }

@@ -1,0 +1,288 @@
+#include "lineage/folding/fold.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "sdfg/collectives.h"
+#include "sdfg/operator_library.h"
+
+namespace planproof::lineage::folding {
+namespace {
+
+using sdfg::kNone;
+using sdfg::Operand;
+using sdfg::Shape;
+using sdfg::TensorId;
+
+constexpr sdfg::DType kFloat = sdfg::DType::kFloat32;
+constexpr int kRanks = 4;
+
+// y = x w^T with the rows of w over four devices, gathered: h on each device, then y.
+class ColumnParallel {
+ public:
+  ColumnParallel() {
+    const Operand x{Operand::Kind::kTensor, {6, 3}, kFloat, {}};
+    const auto linear = [&](int64_t rows) {
+      return *sdfg::OperatorLibrary::BuiltIn().Instantiate(
+          "linear", {x, {Operand::Kind::kTensor, {rows, 3}, kFloat, {}}}, {});
+    };
+    sdfg::Graph& l = problem.logical;
+    const TensorId lx = Add(&l, "x", {6, 3}, sdfg::TensorRole::kInput, -1);
+    const TensorId lw = Add(&l, "w", {8, 3}, sdfg::TensorRole::kParameter, -1);
+    const TensorId ly = Add(&l, "y", {6, 8}, sdfg::TensorRole::kIntermediate, -1);
+    Run(&l, "linear", linear(8), {lx, lw}, ly, -1);
+    sdfg::Graph& p = problem.parallel;
+    for (int r = 0; r < kRanks; ++r) {
+      xs.push_back(Add(&p, "x", {6, 3}, sdfg::TensorRole::kInput, r));
+      ws.push_back(Add(&p, "w", {2, 3}, sdfg::TensorRole::kParameter, r));
+      hs.push_back(Add(&p, "h", {6, 2}, sdfg::TensorRole::kIntermediate, r));
+      ys.push_back(Add(&p, "y", {6, 8}, sdfg::TensorRole::kIntermediate, r));
+    }
+    problem.lineage.resize(p.tensors.size());
+    for (int r = 0; r < kRanks; ++r) {
+      problem.lineage[xs[r]] = Full(lx, 0, 0);
+      problem.lineage[ws[r]] = Full(lw, 2 * r, 0);
+      problem.lineage[hs[r]] = Full(ly, 0, 2 * r);
+      problem.lineage[ys[r]] = Full(ly, 0, 0);
+    }
+    for (int r = 0; r < kRanks; ++r) Run(&p, "linear", linear(2), {xs[r], ws[r]}, hs[r], r);
+    for (int r = 0; r < kRanks; ++r) {
+      Run(&p, "all_gather", *sdfg::AllGather(std::vector<Shape>(kRanks, {6, 2}), kFloat, 1), hs,
+          ys[r], r);
+      problem.required.push_back({ys[r], Full(ly, 0, 0), "y"});
+    }
+    Check();
+  }
+
+  void Check() {
+    EXPECT_TRUE(problem.logical.Check().ok());
+    EXPECT_TRUE(problem.parallel.Check().ok());
+  }
+
+  static Lineage Full(TensorId logical, int64_t row, int64_t column) {
+    return {
+        LineageKind::kFull, logical, {{row, {{0, 1, 1, 0, 0}}}, {column, {{1, 1, 1, 0, 0}}}}, 0, 1};
+  }
+  static TensorId Add(sdfg::Graph* g, const char* name, Shape shape, sdfg::TensorRole role,
+                      sdfg::Device device) {
+    sdfg::Tensor t;
+    t.name = name;
+    t.shape = std::move(shape);
+    t.dtype = kFloat;
+    t.role = role;
+    t.device = device;
+    return g->AddTensor(std::move(t));
+  }
+  static void Run(sdfg::Graph* g, const char* name, const sdfg::IndexFunction& f,
+                  std::vector<TensorId> inputs, TensorId output, sdfg::Device device) {
+    sdfg::Operator op;
+    op.name = name;
+    op.function = g->Intern(f);
+    op.inputs = std::move(inputs);
+    op.outputs = {output};
+    op.devices = {device};
+    g->AddOperator(std::move(op));
+  }
+  sdfg::Operator& Producer(TensorId tensor) {
+    return problem.parallel.operators[problem.parallel.tensors[tensor].producer];
+  }
+
+  Problem problem;
+  std::vector<TensorId> xs, ws, hs, ys;  // by rank
+};
+
+template <typename Kind>
+int Count(const Folding& folding) {
+  int count = 0;
+  for (const Origin& origin : folding.origins)
+    count += std::holds_alternative<Kind>(origin) ? 1 : 0;
+  return count;
+}
+
+TEST(Fold, RanksThatDoTheSameAreOneCoordinate) {
+  const ColumnParallel plan;
+  const std::optional<Folding> folding = Fold(plan.problem);
+  ASSERT_TRUE(folding.has_value());
+  EXPECT_TRUE(CheckFolding(plan.problem, *folding).ok());
+  EXPECT_EQ(Count<Lifted>(*folding), 1);
+  EXPECT_EQ(Count<CollectiveForm>(*folding), 1);
+  EXPECT_EQ(folding->origins.size(), 2u);
+  EXPECT_EQ(folding->problem.parallel.tensors.size(), 4u);
+  EXPECT_EQ(folding->problem.required.size(), 1u);
+  ASSERT_EQ(folding->problem.parallel.axes.size(), 1u);
+  EXPECT_EQ(folding->problem.parallel.axes[0].extent, kRanks);
+}
+
+// A folding of one problem is checked against another one, which deviates on one rank.
+TEST(CheckFolding, NoticesEveryDeviationOfOneInstance) {
+  using Change = std::function<void(ColumnParallel*)>;
+  const std::vector<std::pair<const char*, Change>> changes = {
+      {"slice", [](auto* p) { p->problem.lineage[p->ws[2]].map[0].constant = 2; }},
+      {"logical tensor", [](auto* p) { p->problem.lineage[p->hs[1]].kind = LineageKind::kNone; }},
+      {"operand", [](auto* p) { p->Producer(p->hs[3]).inputs[1] = p->ws[2]; }},
+      {"group", [](auto* p) { p->Producer(p->ys[1]).inputs[0] = p->hs[1]; }},
+      {"order",
+       [](auto* p) {
+         std::swap(p->Producer(p->ys[0]).inputs[1], p->Producer(p->ys[0]).inputs[2]);
+       }},
+      {"function",
+       [](auto* p) {
+         sdfg::IndexFunction f = *p->Producer(p->hs[2]).function;
+         for (sdfg::Node& node : f.nodes) {
+           if (node.op == sdfg::Op::kMul) node.op = sdfg::Op::kAdd;
+         }
+         p->Producer(p->hs[2]).function = p->problem.parallel.Intern(std::move(f));
+       }},
+      {"device", [](auto* p) { p->problem.parallel.tensors[p->hs[1]].device = 2; }},
+      {"type",
+       [](auto* p) { p->problem.parallel.tensors[p->xs[1]].dtype = sdfg::DType::kFloat16; }},
+      {"role",
+       [](auto* p) { p->problem.parallel.tensors[p->xs[3]].role = sdfg::TensorRole::kBuffer; }},
+      {"requirement", [](auto* p) { p->problem.required[2].lineage.map[1].constant = 1; }},
+      {"required tensor", [](auto* p) { p->problem.required[2].parallel = p->ys[1]; }},
+      {"fewer requirements", [](auto* p) { p->problem.required.pop_back(); }},
+  };
+  const ColumnParallel right;
+  const std::optional<Folding> folding = Fold(right.problem);
+  ASSERT_TRUE(folding.has_value());
+  for (const auto& [what, change] : changes) {
+    ColumnParallel plan;
+    change(&plan);
+    EXPECT_FALSE(CheckFolding(plan.problem, *folding).ok()) << what;
+    // What is folded anew is folded rightly, or not at all.
+    const std::optional<Folding> own = Fold(plan.problem);
+    if (own.has_value()) {
+      EXPECT_TRUE(CheckFolding(plan.problem, *own).ok()) << what;
+    }
+  }
+}
+
+// The reverse: what is folded is changed, so that it stands for another problem.
+TEST(CheckFolding, NoticesEveryChangeOfTheFoldedForm) {
+  const ColumnParallel plan;
+  using Change = std::function<void(Folding*)>;
+  const std::vector<std::pair<const char*, Change>> changes = {
+      {"place", [](Folding* f) { std::swap(f->places[1], f->places[5]); }},
+      {"lineage", [](Folding* f) { f->problem.lineage[1].map[0].terms.back().scale += 1; }},
+      {"members",
+       [](Folding* f) {
+         auto& form = std::get<CollectiveForm>(f->origins[1]);
+         std::swap(form.originals[0], form.originals[1]);
+       }},
+      {"collective",
+       [](Folding* f) {
+         sdfg::Operator& op = f->problem.parallel.operators[1];
+         op.function = f->problem.parallel.Intern(*sdfg::AxisBroadcast({4, 6, 8}, kFloat, 0, 0));
+       }},
+      {"origin", [](Folding* f) { f->origins[0] = Explicit{0}; }},
+      {"requirement", [](Folding* f) { f->problem.required[0].lineage.map[1].constant = 1; }},
+      {"one more requirement",
+       [](Folding* f) { f->problem.required.push_back(f->problem.required[0]); }},
+      {"stride", [](Folding* f) { f->problem.parallel.axis_device_stride[0] = 2; }},
+  };
+  for (const auto& [what, change] : changes) {
+    std::optional<Folding> folding = Fold(plan.problem);
+    ASSERT_TRUE(folding.has_value());
+    ASSERT_TRUE(CheckFolding(plan.problem, *folding).ok());
+    change(&*folding);
+    EXPECT_FALSE(CheckFolding(plan.problem, *folding).ok()) << what;
+  }
+}
+
+TEST(Fold, ADeviatingRankStaysExplicitAndTheRestIsFolded) {
+  ColumnParallel plan;
+  plan.problem.lineage[plan.ws[2]] = ColumnParallel::Full(1, 2, 0);  // the slice of rank 1
+  const std::optional<Folding> folding = Fold(plan.problem);
+  ASSERT_TRUE(folding.has_value());
+  EXPECT_TRUE(CheckFolding(plan.problem, *folding).ok());
+  EXPECT_EQ(Count<Lifted>(*folding), 1);  // of weights that are put together
+  EXPECT_EQ(Count<Connection>(*folding), 1);
+  EXPECT_EQ(Count<CollectiveForm>(*folding), 1);
+}
+
+TEST(Fold, TheOrderOfOperandsMattersToAGatherAndNotToASum) {
+  for (const bool sum : {false, true}) {
+    ColumnParallel plan;
+    if (sum) {
+      for (int r = 0; r < kRanks; ++r) {
+        plan.problem.parallel.tensors[plan.ys[r]].shape = {6, 2};
+        plan.problem.lineage[plan.ys[r]] = {};
+        plan.Producer(plan.ys[r]).name = "all_reduce";
+        plan.Producer(plan.ys[r]).function = plan.problem.parallel.Intern(
+            *sdfg::AllReduce({6, 2}, kFloat, kRanks, sdfg::ReduceKind::kSum));
+      }
+      plan.problem.required.clear();
+      plan.Check();
+    }
+    std::swap(plan.Producer(plan.ys[1]).inputs[0], plan.Producer(plan.ys[1]).inputs[2]);
+    const std::optional<Folding> folding = Fold(plan.problem);
+    ASSERT_TRUE(folding.has_value());
+    EXPECT_TRUE(CheckFolding(plan.problem, *folding).ok());
+    EXPECT_EQ(Count<CollectiveForm>(*folding), sum ? 1 : 0);
+  }
+}
+
+TEST(Fold, AChainThroughTheRanksIsNoCoordinate) {
+  // z on rank r reads z on rank r - 1: one operator would read its own result.
+  ColumnParallel plan;
+  sdfg::Graph& p = plan.problem.parallel;
+  const sdfg::IndexFunction add = *sdfg::AllReduce({6, 8}, kFloat, 2, sdfg::ReduceKind::kSum);
+  TensorId last = plan.ys[0];
+  for (int r = 0; r < kRanks; ++r) {
+    const TensorId z = ColumnParallel::Add(&p, "z", {6, 8}, sdfg::TensorRole::kIntermediate, r);
+    ColumnParallel::Run(&p, "add", add, {last, plan.ys[r]}, z, r);
+    plan.problem.lineage.emplace_back();
+    last = z;
+  }
+  plan.Check();
+  const std::optional<Folding> folding = Fold(plan.problem);
+  ASSERT_TRUE(folding.has_value());
+  EXPECT_TRUE(CheckFolding(plan.problem, *folding).ok());
+  EXPECT_EQ(Count<Explicit>(*folding), kRanks);
+}
+
+TEST(Fold, RanksOfTwoCoordinatesAreFoldedTwice) {
+  // Four devices as two by two: sums over {0, 1}, {2, 3}, then over {0, 2}, {1, 3}.
+  Problem problem;
+  sdfg::Graph& l = problem.logical;
+  const TensorId lx = ColumnParallel::Add(&l, "x", {24, 3}, sdfg::TensorRole::kInput, -1);
+  sdfg::Graph& p = problem.parallel;
+  const sdfg::IndexFunction sum = *sdfg::AllReduce({6, 3}, kFloat, 2, sdfg::ReduceKind::kSum);
+  std::vector<TensorId> values;
+  for (int r = 0; r < kRanks; ++r) {
+    values.push_back(ColumnParallel::Add(&p, "x", {6, 3}, sdfg::TensorRole::kInput, r));
+    problem.lineage.push_back(ColumnParallel::Full(lx, 6 * r, 0));
+  }
+  for (int bit : {1, 2}) {
+    std::vector<TensorId> sums;
+    for (int r = 0; r < kRanks; ++r) {
+      sums.push_back(ColumnParallel::Add(&p, "y", {6, 3}, sdfg::TensorRole::kIntermediate, r));
+      problem.lineage.emplace_back();
+    }
+    for (int r = 0; r < kRanks; ++r) {
+      const int low = r & ~bit;
+      ColumnParallel::Run(&p, "all_reduce", sum, {values[low], values[low | bit]}, sums[r], r);
+    }
+    values = sums;
+  }
+  ASSERT_TRUE(l.Check().ok());
+  ASSERT_TRUE(p.Check().ok());
+  const absl::StatusOr<std::optional<Problem>> folded = FoldChecked(problem);
+  ASSERT_TRUE(folded.ok()) << folded.status();
+  ASSERT_TRUE(folded->has_value());
+  const sdfg::Graph& g = (*folded)->parallel;
+  EXPECT_EQ(g.axes.size(), 2u);
+  EXPECT_EQ(g.operators.size(), 2u);
+  ASSERT_EQ(g.tensors.size(), 3u);
+  EXPECT_EQ(g.tensors[0].shape, (Shape{2, 2, 6, 3}));
+}
+
+TEST(Fold, WhatHasAnOrderOrSharesMemoryIsLeftAlone) {
+  ColumnParallel plan;
+  plan.problem.schedule.programs.push_back({"p", {"phase"}, {}, {}});
+  EXPECT_FALSE(Fold(plan.problem).has_value());
+}
+
+}  // namespace
+}  // namespace planproof::lineage::folding
