@@ -11,7 +11,7 @@
 namespace planproof::lineage {
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 24;
+constexpr int64_t kMax = int64_t{1} << 24;
 constexpr int32_t kNobody = -1;
 
 absl::Status TooIrregular() {
@@ -176,13 +176,13 @@ absl::Status CheckCoverByEnumeration(const sdfg::Shape& logical,
                                      const std::vector<const CoverBox*>& boxes) {
   __int128 volume = 1;
   for (int64_t extent : logical) volume *= extent;
-  if (volume > kMost) return TooIrregular();
+  if (volume > kMax) return TooIrregular();
   std::vector<bool> anywhere(static_cast<size_t>(volume), false);
   std::vector<int32_t> owner(static_cast<size_t>(volume), kNobody);
   std::vector<std::pair<const CoverBox*, Held>> undeclared;
-  int64_t room = 2 * kMost;  // elements that are kept for comparison
+  int64_t room = 2 * kMax;  // elements that are kept for comparison
   for (const CoverBox* box : boxes) {
-    PLAN_ASSIGN_OR_RETURN(Held held, Visitor(logical, *box, &owner).Run(std::min(kMost, room)));
+    PLAN_ASSIGN_OR_RETURN(Held held, Visitor(logical, *box, &owner).Run(std::min(kMax, room)));
     for (const auto& [element, slice] : held.elements) anywhere[element] = true;
     if (box->overlap) continue;
     for (const auto& [other, others] : undeclared) {

@@ -19,7 +19,7 @@ using plan::Operator;
 using sdfg::TensorId;
 using solver::Rational;
 
-constexpr int kMostDraws = 20000;
+constexpr int kMaxDraws = 20000;
 constexpr char kRaw[] = ".before";  // temporary tensors of an exception
 
 // The operator that deviates, and what makes its output elsewhere.
@@ -310,7 +310,7 @@ std::optional<Place> Deviator::Draw() {
 }
 
 absl::StatusOr<Deviation> Deviator::Run(const std::string& kind) {
-  for (int draw = 0; draw < kMostDraws; ++draw) {
+  for (int draw = 0; draw < kMaxDraws; ++draw) {
     const Kind& drawn = Kinds()[random_.Below(Kinds().size())];
     if (!kind.empty() && kind != drawn.name) continue;
     const std::optional<Place> place = Draw();

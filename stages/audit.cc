@@ -18,7 +18,7 @@ namespace {
 constexpr double kQuestionSeconds = 5;
 constexpr double kClassSeconds = 40;  // of one worker's task, all cells together
 constexpr int kUnfoldLevels = 3;
-constexpr int kMostRounds = 4;  // in which lineages are given up, if few claims fail
+constexpr int kMaxRounds = 4;  // in which lineages are given up, if few claims fail
 constexpr size_t kFewFailures = 12;
 constexpr char kSmtPremise[] =
     "every operator is defined on the inputs considered (asserted to Z3 as premises)";
@@ -194,7 +194,7 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
   int64_t beyond_bound = DecideClaims(problem, own, classes, *table, relations, rounds);
   // A lineage that Z3 refutes need not be one of a plan that is wrong.
   own.dump_smt_directory.clear();
-  for (int round = 0; round < kMostRounds && !rounds->RequiredProved(); ++round) {
+  for (int round = 0; round < kMaxRounds && !rounds->RequiredProved(); ++round) {
     if (rounds->FailedClaims() > kFewFailures) break;
     const std::vector<int> again = rounds->GiveUpFailed();
     if (again.empty()) break;

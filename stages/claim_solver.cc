@@ -15,12 +15,12 @@ using solver::kZeroPoly;
 using solver::PolyId;
 
 namespace {
-constexpr size_t kMostMentioned = 64;
+constexpr size_t kMaxMentioned = 64;
 // For claims of which numbers say that they hold.
 constexpr int64_t kDifferenceTermBudget = 40'000;
 constexpr int kZeroUnfoldings = 8;
 constexpr int64_t kZeroUnlessTermBudget = 5'000;
-constexpr size_t kMostConditions = 4;
+constexpr size_t kMaxConditions = 4;
 
 // The tensor is a quotient by a sum, as a softmax is: sums of it are numbers.
 bool IsShareOfSum(const sdfg::Graph& graph, sdfg::TensorId t) {
@@ -283,7 +283,7 @@ std::vector<sdfg::IndexMap> ClaimSolver::ZeroUnless(sdfg::TensorId logical) {
   for (const solver::Term& term : arena_->poly(value->value).terms) {
     for (const solver::Factor& factor : arena_->mono(term.mono).factors) {
       const solver::Atom& atom = arena_->atom(factor.atom);
-      if (atom.kind != solver::AtomKind::kIndicator || conditions.size() == kMostConditions)
+      if (atom.kind != solver::AtomKind::kIndicator || conditions.size() == kMaxConditions)
         continue;
       if (std::find(conditions.begin(), conditions.end(), atom.indices[0]) == conditions.end())
         conditions.push_back(atom.indices[0]);
@@ -341,7 +341,7 @@ void ClaimSolver::NoteDifference(ClaimOutcome* outcome) {
   outcome->difference = arena_->ToString(difference);
   std::vector<uint32_t> tags;
   CollectTags(difference, &tags);
-  if (tags.size() > kMostMentioned) tags.resize(kMostMentioned);
+  if (tags.size() > kMaxMentioned) tags.resize(kMaxMentioned);
   outcome->mentioned.assign(tags.begin(), tags.end());
 }
 

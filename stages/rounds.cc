@@ -21,7 +21,7 @@ namespace {
 // Work limit of the first attempt with unfolding, per claim.
 constexpr int64_t kUnfoldTermBudget = 100'000;
 // Classes of failed claims that are tried with unfolding.
-constexpr size_t kMostUnfolded = 32;
+constexpr size_t kMaxUnfolded = 32;
 
 double Since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -143,7 +143,7 @@ void Rounds::RunFirst(const std::vector<ClaimClass>& classes,
   const auto list = [&](int k) {
     if (observer_ == nullptr) return;
     observer_->Decided(k, static_cast<int64_t>(classes[k].members.size()),
-                    ClaimName(representatives[k]), (*results)[k]);
+                       ClaimName(representatives[k]), (*results)[k]);
   };
   std::vector<int> open;
   for (size_t k = 0; k < results->size(); ++k) {
@@ -238,7 +238,7 @@ void Rounds::Retry(const std::vector<int>& failed, const ClaimLimits& limits) {
   for (int c : failed) {
     (seen.insert(table_.claims()[c].klass).second ? first : others).push_back(c);
   }
-  if (first.size() > kMostUnfolded) first.resize(kMostUnfolded);
+  if (first.size() > kMaxUnfolded) first.resize(kMaxUnfolded);
   if (first.empty()) return;
   retry(first);
   std::unordered_set<int32_t> helped;

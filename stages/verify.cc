@@ -65,9 +65,9 @@ void AddAssumptions(const lineage::Problem& problem, const Cone& cone, Result* r
 // Checks that need no values: where tensors are, and in which order they are made.
 std::vector<Violation> StaticViolations(const lineage::Problem& problem,
                                         const VerifyOptions& options) {
-  constexpr size_t kMost = 20;
-  std::vector<Violation> found = CheckResidence(problem.parallel, kMost);
-  if (found.empty()) found = CheckSchedule(problem, kMost);
+  constexpr size_t kMax = 20;
+  std::vector<Violation> found = CheckResidence(problem.parallel, kMax);
+  if (found.empty()) found = CheckSchedule(problem, kMax);
   if (!found.empty() || options.expect_schedule == PipelineSchedule::kAny) return found;
   if (auto deviation = CheckExpectedSchedule(problem, options.expect_schedule)) {
     found.push_back(*std::move(deviation));

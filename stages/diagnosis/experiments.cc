@@ -338,23 +338,23 @@ void Experiments::TryReplicaSums() {
 
 // What the ranks of an axis hold, or of several, adds up to the logical value, or on average is it.
 void Experiments::TryAxisSums() {
-  constexpr int64_t kMostTerms = 1024;
-  constexpr size_t kMostAxes = 4;
+  constexpr int64_t kMaxTerms = 1024;
+  constexpr size_t kMaxAxes = 4;
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
-  const size_t subsets = size_t{1} << std::min(self.axes.size(), kMostAxes);
-  for (size_t most = 1; most <= kMostAxes; ++most) {
+  const size_t subsets = size_t{1} << std::min(self.axes.size(), kMaxAxes);
+  for (size_t most = 1; most <= kMaxAxes; ++most) {
     bool found = false;
     for (size_t mask = 1; mask < subsets; ++mask) {
       std::vector<size_t> along;
       std::vector<std::string> names;
       int64_t count = 1;
-      for (size_t a = 0; a < self.axes.size() && a < kMostAxes; ++a) {
+      for (size_t a = 0; a < self.axes.size() && a < kMaxAxes; ++a) {
         if ((mask >> a & 1) == 0) continue;
         along.push_back(a);
         names.push_back(graph_.axes[self.axes[a]].name);
-        count = std::min(count * self.shape[a], kMostTerms + 1);
+        count = std::min(count * self.shape[a], kMaxTerms + 1);
       }
-      if (along.size() != most || count < 2 || count > kMostTerms) continue;
+      if (along.size() != most || count < 2 || count > kMaxTerms) continue;
       std::vector<double> total(points_.size(), 0);
       for (size_t i = 0; i < points_.size(); ++i) {
         std::vector<int64_t> index = points_[i];

@@ -16,9 +16,9 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr int64_t kMostCoordinates = 8;  // of an axis at which ranks keep what they hold
-constexpr size_t kMostCombinations = 16;
-constexpr double kMostSeconds = 0.5;  // of one run
+constexpr int64_t kMaxCoordinates = 8;  // of an axis at which ranks keep what they hold
+constexpr size_t kMaxCombinations = 16;
+constexpr double kMaxSeconds = 0.5;  // of one run
 
 // What is needed in place of what an operator does.
 std::string Needed(CollectiveKind kind) {
@@ -128,7 +128,7 @@ const char* ReductionName(CollectiveKind kind) {
 
 bool Experiments::Late() const {
   const std::chrono::duration<double> spent = shape_reduction::WorkClock::now() - start_;
-  return spent.count() > kMostSeconds;
+  return spent.count() > kMaxSeconds;
 }
 
 // Operators along several axes that stand for one line, and those of single axes.
@@ -224,14 +224,14 @@ bool Experiments::RightWithout(const std::vector<Collective>& left_out) {
   for (const AxisId axis : axes) {
     std::vector<std::vector<int64_t>> longer;
     for (const std::vector<int64_t>& start : combinations) {
-      for (int64_t c = 0; c < std::min(graph_.axes[axis].extent, kMostCoordinates); ++c) {
+      for (int64_t c = 0; c < std::min(graph_.axes[axis].extent, kMaxCoordinates); ++c) {
         longer.push_back(start);
         longer.back().push_back(c);
       }
     }
     combinations = std::move(longer);
   }
-  if (combinations.size() > kMostCombinations) return false;
+  if (combinations.size() > kMaxCombinations) return false;
   size_t compared = 0;
   for (const std::vector<int64_t>& at : combinations) {
     const auto coordinate = [&](AxisId axis) {

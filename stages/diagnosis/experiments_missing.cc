@@ -13,8 +13,8 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMostCandidates = 24;      // tensors after which a collective may be missing
-constexpr size_t kMostPairCandidates = 10;  // of which pairs are tried
+constexpr size_t kMaxCandidates = 24;      // tensors after which a collective may be missing
+constexpr size_t kMaxPairCandidates = 10;  // of which pairs are tried
 
 }  // namespace
 
@@ -99,7 +99,7 @@ void Experiments::TryInsertions() {
   std::vector<TensorId> candidates;
   for (size_t o = subject_.operators.size(); o-- > 0;) {
     for (const TensorId output : graph_.operators[subject_.operators[o]].outputs) {
-      if (output == kNone || output == subject_.tensor || candidates.size() >= kMostCandidates) {
+      if (output == kNone || output == subject_.tensor || candidates.size() >= kMaxCandidates) {
         continue;
       }
       const sdfg::Tensor& tensor = graph_.tensors[output];
@@ -108,7 +108,7 @@ void Experiments::TryInsertions() {
     }
   }
   for (const TensorId tensor : candidates) TryMissingAfter({tensor});
-  if (candidates.size() > kMostPairCandidates) return;
+  if (candidates.size() > kMaxPairCandidates) return;
   for (size_t i = 0; i < candidates.size(); ++i) {
     for (size_t j = i + 1; j < candidates.size(); ++j) {
       TryMissingAfter({candidates[i], candidates[j]});

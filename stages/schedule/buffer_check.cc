@@ -21,7 +21,7 @@ using sdfg::kNone;
 using sdfg::OperatorId;
 using sdfg::TensorId;
 
-constexpr int64_t kMostInstances = int64_t{1} << 24;
+constexpr int64_t kMaxInstances = int64_t{1} << 24;
 
 // An operator's instance in one step.
 struct Event {
@@ -392,7 +392,7 @@ std::optional<Violation> RunPrograms(const StepOrder& order, Views views,
   InPlace in_place(order);
   std::map<TensorId, const Flight*> flights;
   for (const Flight& flight : problem.schedule.flights) flights[flight.result] = &flight;
-  int64_t budget = kMostInstances;
+  int64_t budget = kMaxInstances;
   std::vector<ProgramBuffers> programs;
   for (size_t p = 0; p < problem.schedule.programs.size(); ++p) {
     programs.emplace_back(order, memory, &in_place, static_cast<int>(p), flights, &budget);

@@ -16,9 +16,9 @@ namespace {
 using lineage::Place;
 using sdfg::TensorId;
 
-constexpr int64_t kMostEvents = int64_t{1} << 24;
+constexpr int64_t kMaxEvents = int64_t{1} << 24;
 constexpr int kNobody = -1;
-constexpr size_t kMostPrinted = 6;
+constexpr size_t kMaxPrinted = 6;
 
 // Where a program is: it has run everything before communication `next` of step `step`, of which
 // `instance` microbatches are done if the phase runs once.
@@ -299,7 +299,7 @@ class Walk {
     if (!ends) path.erase(path.begin(), std::find(path.begin(), path.end(), p));
     std::string programs;
     std::string text;
-    for (size_t i = 0; i < path.size() && i < kMostPrinted; ++i) {
+    for (size_t i = 0; i < path.size() && i < kMaxPrinted; ++i) {
       const int next = WaitsFor(path[i], &what);
       absl::StrAppend(&programs, i == 0 ? "" : ", ", "\"", order_.ProgramName(path[i]), "\"");
       absl::StrAppend(
@@ -307,9 +307,9 @@ class Walk {
           what, " for ",
           next == kNobody ? "nobody" : absl::StrCat("\"", order_.ProgramName(next), "\""));
     }
-    if (path.size() > kMostPrinted) {
-      absl::StrAppend(&text, "; and ", path.size() - kMostPrinted, " more");
-      absl::StrAppend(&programs, " and ", path.size() - kMostPrinted, " more");
+    if (path.size() > kMaxPrinted) {
+      absl::StrAppend(&text, "; and ", path.size() - kMaxPrinted, " more");
+      absl::StrAppend(&programs, " and ", path.size() - kMaxPrinted, " more");
     }
     if (ends) absl::StrAppend(&text, ", which ends without taking part");
     Violation violation =
@@ -379,7 +379,7 @@ int64_t CountEvents(const StepOrder& order, const Communications& communications
       const auto count = static_cast<int64_t>(communications.of_phase[p][step.phase].size());
       const bool all = step.microbatch == lineage::kAllMicrobatches;
       events += 1 + count * (all ? order.microbatches() : 1);
-      if (events > kMostEvents) return events;
+      if (events > kMaxEvents) return events;
     }
   }
   return events + static_cast<int64_t>(communications.meetings.size()) * order.microbatches();
@@ -390,7 +390,7 @@ int64_t CountEvents(const StepOrder& order, const Communications& communications
 std::optional<Violation> CheckRendezvous(const StepOrder& order) {
   Communications communications(order);
   if (communications.violation.has_value()) return communications.violation;
-  if (CountEvents(order, communications) > kMostEvents) {
+  if (CountEvents(order, communications) > kMaxEvents) {
     Violation violation;
     violation.kind = "over a limit";
     violation.cause = "more than 2^24 communications between programs; their order was not checked";
