@@ -181,7 +181,7 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
   std::vector<ClaimClass> classes = AllClasses(problem, options, *table, relations);
   rounds->SetClasses(static_cast<int64_t>(classes.size()));
   for (size_t k = 0; k < classes.size(); ++k) {
-    for (int c : classes[k].members) table->claims()[c].klass = static_cast<int32_t>(k);
+    for (int c : classes[k].members) table->claims()[c].class_id = static_cast<int32_t>(k);
   }
   if (!solver::Z3Missing().empty()) {
     SmtClaimOutcome missing;

@@ -15,7 +15,7 @@ struct Claim {
   sdfg::TensorId parallel = sdfg::kNone;
   lineage::Lineage target;  // kind kFull
   int64_t required = -1;    // position in Problem::required, or -1: from the plan's lineage
-  int32_t klass = -1;       // class of equal claims
+  int32_t class_id = -1;    // class of equal claims
 };
 
 // A condition under which an operator has a value, for reports: nothing is decided by its words.

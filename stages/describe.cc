@@ -177,7 +177,7 @@ void ListInterrupted(const ClaimTable& table, const Rounds& rounds, bool remembe
   for (size_t c = 0; c < rounds.outcomes().size(); ++c) {
     const ClaimStatus status = rounds.outcomes()[c].status;
     if (status == ClaimStatus::kProved || status == ClaimStatus::kFailed) {
-      decided.insert(table.claims()[c].klass);
+      decided.insert(table.claims()[c].class_id);
     }
   }
   Violation v;

@@ -182,7 +182,7 @@ void Rounds::Decide(const std::vector<int>& which, bool unfold, const ClaimLimit
   for (size_t k = 0; k < classes.size(); ++k) {
     representatives.push_back(classes[k].members[0]);
     if (!unfold) {
-      for (int c : classes[k].members) table_.claims()[c].klass = static_cast<int32_t>(k);
+      for (int c : classes[k].members) table_.claims()[c].class_id = static_cast<int32_t>(k);
     }
   }
   std::vector<ClaimOutcome> results(representatives.size());
@@ -236,18 +236,19 @@ void Rounds::Retry(const std::vector<int>& failed, const ClaimLimits& limits) {
   std::vector<int> first, others;
   std::unordered_set<int32_t> seen;
   for (int c : failed) {
-    (seen.insert(table_.claims()[c].klass).second ? first : others).push_back(c);
+    (seen.insert(table_.claims()[c].class_id).second ? first : others).push_back(c);
   }
   if (first.size() > kMaxUnfolded) first.resize(kMaxUnfolded);
   if (first.empty()) return;
   retry(first);
   std::unordered_set<int32_t> helped;
   for (int c : first) {
-    if (outcomes_[c].status == ClaimStatus::kProved) helped.insert(table_.claims()[c].klass);
+    if (outcomes_[c].status == ClaimStatus::kProved) helped.insert(table_.claims()[c].class_id);
   }
-  others.erase(std::remove_if(others.begin(), others.end(),
-                              [&](int c) { return helped.count(table_.claims()[c].klass) == 0; }),
-               others.end());
+  others.erase(
+      std::remove_if(others.begin(), others.end(),
+                     [&](int c) { return helped.count(table_.claims()[c].class_id) == 0; }),
+      others.end());
   if (!others.empty()) retry(others);
 }
 

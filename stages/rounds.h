@@ -30,7 +30,7 @@ class FirstRoundObserver {
  public:
   virtual ~FirstRoundObserver() = default;
   virtual void Begin(int64_t classes, int64_t claims) = 0;
-  virtual void Decided(int klass, int64_t members, const std::string& stage,
+  virtual void Decided(int class_id, int64_t members, const std::string& stage,
                        const ClaimOutcome& outcome) = 0;
 };
 

@@ -148,8 +148,8 @@ class Verification {
     result_.cache.hits = rounds.memory_use().hits;
     result_.cache.misses = rounds.memory_use().misses;
     result_.cache.solved = rounds.memory_use().solved;
-    result_.served = options_.executor != nullptr && !options_.executor->Leads();
-    if (result_.served) return;
+    result_.worker_only = options_.executor != nullptr && !options_.executor->Leads();
+    if (result_.worker_only) return;
     if (!proved_ && !rounds.Interrupted()) TryFurther(table, &rounds);
     std::vector<OpenCondition> conditions;
     if (proved_) CheckConditions(table, &relations, &rounds, &conditions);
@@ -237,7 +237,7 @@ class Verification {
       const bool defined = o.restrictions.empty() || options_.accept_restrictions;
       if (o.status == ClaimStatus::kProved && defined) {
         ++result_.stages.proved;
-        if (counted.insert(table.claims()[c].klass).second) ++tiers[o.tier];
+        if (counted.insert(table.claims()[c].class_id).second) ++tiers[o.tier];
       } else if (refuted_) {
         ++result_.stages.refuted;
       } else {

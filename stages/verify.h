@@ -125,7 +125,7 @@ struct Result {
     double total = 0, largest = 0;
   } peak_rss_mb;
   std::string engine;
-  bool served = false;  // this process only worked for the one that leads; there is no verdict
+  bool worker_only = false;  // this process only worked for the one that leads; there is no verdict
 };
 
 Result Verify(const lineage::Problem& problem, const VerifyOptions& options);

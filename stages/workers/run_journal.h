@@ -18,7 +18,7 @@ class JournalOfRun : public FirstRoundObserver {
   explicit JournalOfRun(verdict_cache::Store* store) : store_(store) {}
 
   void Begin(int64_t classes, int64_t claims) override;
-  void Decided(int klass, int64_t members, const std::string& stage,
+  void Decided(int class_id, int64_t members, const std::string& stage,
                const ClaimOutcome& outcome) override;
 
  private:
