@@ -1,6 +1,6 @@
 // Numeric experiments on the operators between related tensors: what would make them right?
-#ifndef PLANPROOF_STAGES_DIAGNOSIS_EXPERIMENTS_H_
-#define PLANPROOF_STAGES_DIAGNOSIS_EXPERIMENTS_H_
+#ifndef PLANPROOF_STAGES_DIAGNOSIS_REPAIR_SEARCH_H_
+#define PLANPROOF_STAGES_DIAGNOSIS_REPAIR_SEARCH_H_
 
 #include <functional>
 #include <map>
@@ -187,4 +187,4 @@ class Experiments {
 
 }  // namespace planproof::stages
 
-#endif  // PLANPROOF_STAGES_DIAGNOSIS_EXPERIMENTS_H_
+#endif  // PLANPROOF_STAGES_DIAGNOSIS_REPAIR_SEARCH_H_

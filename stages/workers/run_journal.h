@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "stages/rounds.h"
+#include "stages/proof_search.h"
 #include "stages/verify.h"
 #include "verdict_cache/store.h"
 

@@ -1,4 +1,4 @@
-#include "stages/rounds.h"
+#include "stages/proof_search.h"
 
 #include <algorithm>
 #include <chrono>
@@ -29,8 +29,8 @@ double Since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-Rounds::Rounds(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
-               Relations* relations)
+ProofSearch::ProofSearch(const lineage::Problem& problem, const VerifyOptions& options,
+                         ClaimTable* table, Relations* relations)
     : problem_(problem),
       options_(options),
       table_(*table),
@@ -47,7 +47,7 @@ Rounds::Rounds(const lineage::Problem& problem, const VerifyOptions& options, Cl
   }
 }
 
-std::string Rounds::ClaimName(int claim) const {
+std::string ProofSearch::ClaimName(int claim) const {
   const Claim& c = table_.claims()[claim];
   const sdfg::Tensor& p = problem_.parallel.tensors[c.parallel];
   std::string name = absl::StrCat(problem_.logical.tensors[c.target.logical].name);
@@ -55,7 +55,7 @@ std::string Rounds::ClaimName(int claim) const {
   return name;
 }
 
-WorkerLimits Rounds::Limits() const {
+WorkerLimits ProofSearch::Limits() const {
   WorkerLimits limits;
   limits.jobs = options_.jobs;
   limits.task_timeout_s = options_.stage_timeout_s;
@@ -67,8 +67,9 @@ WorkerLimits Rounds::Limits() const {
   return limits;
 }
 
-void Rounds::RunTasks(const std::vector<int>& representatives, const std::vector<int>& positions,
-                      ClaimLimits limits, std::vector<ClaimOutcome>* results) {
+void ProofSearch::RunTasks(const std::vector<int>& representatives,
+                           const std::vector<int>& positions, ClaimLimits limits,
+                           std::vector<ClaimOutcome>* results) {
   limits.term_budget = static_cast<int64_t>(limits.term_budget * options_.work_limit);
   limits.max_cells = static_cast<int>(limits.max_cells * options_.work_limit);
   // The solver lives in the worker; it is made on first use there.
@@ -116,10 +117,13 @@ void Rounds::RunTasks(const std::vector<int>& representatives, const std::vector
   usage_.processes_s += usage.processes_s;
 }
 
-bool Rounds::Interrupted() const { return options_.stop != nullptr && options_.stop->requested; }
+bool ProofSearch::Interrupted() const {
+  return options_.stop != nullptr && options_.stop->requested;
+}
 
-void Rounds::RunFirst(const std::vector<ClaimClass>& classes,
-                      const std::vector<int>& representatives, std::vector<ClaimOutcome>* results) {
+void ProofSearch::RunFirst(const std::vector<ClaimClass>& classes,
+                           const std::vector<int>& representatives,
+                           std::vector<ClaimOutcome>* results) {
   auto start = std::chrono::steady_clock::now();
   const bool remember =
       !options_.stores.empty() && options_.use_classes && options_.engine == Engine::kHybrid;
@@ -172,7 +176,7 @@ void Rounds::RunFirst(const std::vector<ClaimClass>& classes,
   decide_seconds_ += Since(start);
 }
 
-void Rounds::Decide(const std::vector<int>& which, bool unfold, const ClaimLimits& limits) {
+void ProofSearch::Decide(const std::vector<int>& which, bool unfold, const ClaimLimits& limits) {
   auto start = std::chrono::steady_clock::now();
   std::vector<ClaimClass> classes =
       table_.Classes(which, problem_, relations_, options_.use_classes && !unfold);
@@ -204,7 +208,7 @@ void Rounds::Decide(const std::vector<int>& which, bool unfold, const ClaimLimit
   decide_seconds_ += Since(start);
 }
 
-std::vector<const Claim*> Rounds::ClaimsAt(const std::vector<int>& positions) const {
+std::vector<const Claim*> ProofSearch::ClaimsAt(const std::vector<int>& positions) const {
   std::vector<const Claim*> claims;
   for (const int c : positions) claims.push_back(&table_.claims()[c]);
   return claims;
@@ -213,7 +217,7 @@ std::vector<const Claim*> Rounds::ClaimsAt(const std::vector<int>& positions) co
 // Tries failed claims again: first one of each class, then, where that helped, the others (what
 // unfolding meets is not part of the class). With many failures the plan is most likely wrong, and
 // numbers tell that sooner.
-void Rounds::Retry(const std::vector<int>& failed, const ClaimLimits& limits) {
+void ProofSearch::Retry(const std::vector<int>& failed, const ClaimLimits& limits) {
   auto retry = [&](const std::vector<int>& claims) {
     std::vector<ClaimOutcome> before;
     for (int c : claims) before.push_back(outcomes_[c]);
@@ -252,7 +256,7 @@ void Rounds::Retry(const std::vector<int>& failed, const ClaimLimits& limits) {
   if (!others.empty()) retry(others);
 }
 
-std::vector<int> Rounds::Failed() const {
+std::vector<int> ProofSearch::Failed() const {
   std::vector<int> failed;
   for (size_t c = 0; c < outcomes_.size(); ++c) {
     if (outcomes_[c].status == ClaimStatus::kFailed) failed.push_back(static_cast<int>(c));
@@ -262,7 +266,7 @@ std::vector<int> Rounds::Failed() const {
 
 // What a mask hides of a logical tensor matters to plans that leave hidden blocks out. Conditions
 // in terms can also be in the way: then it is unfolding without them that helps.
-void Rounds::RetryFailed() {
+void ProofSearch::RetryFailed() {
   ClaimLimits limits;
   limits.term_budget = kUnfoldTermBudget;
   if (std::vector<int> failed = Failed(); !failed.empty()) {
@@ -277,7 +281,7 @@ void Rounds::RetryFailed() {
   Retry(Failed(), limits);
 }
 
-bool Rounds::First() {
+bool ProofSearch::DecideAll() {
   std::vector<int> all(table_.claims().size());
   for (size_t c = 0; c < all.size(); ++c) all[c] = static_cast<int>(c);
   Decide(all, false, ClaimLimits{});
@@ -287,7 +291,7 @@ bool Rounds::First() {
                      [&](int c) { return outcomes_[c].status == ClaimStatus::kProved; });
 }
 
-std::vector<int> Rounds::GiveUpFailed() {
+std::vector<int> ProofSearch::GiveUpFailed() {
   std::unordered_set<TensorId> released;
   for (size_t c = 0; c < outcomes_.size(); ++c) {
     const TensorId t = table_.claims()[c].parallel;
@@ -311,7 +315,7 @@ std::vector<int> Rounds::GiveUpFailed() {
   return again;
 }
 
-bool Rounds::Continue(int max_rounds, int64_t term_budget, double seconds) {
+bool ProofSearch::Continue(int max_rounds, int64_t term_budget, double seconds) {
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
   for (int round = 0; round < max_rounds && !Interrupted(); ++round) {
@@ -326,7 +330,7 @@ bool Rounds::Continue(int max_rounds, int64_t term_budget, double seconds) {
   return RequiredProved();
 }
 
-bool Rounds::OpenDifferences(ClaimOutcomes first, double seconds) {
+bool ProofSearch::OpenDifferences(ClaimOutcomes first, double seconds) {
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
   outcomes_ = std::move(first);
@@ -347,7 +351,7 @@ bool Rounds::OpenDifferences(ClaimOutcomes first, double seconds) {
   return RequiredProved();
 }
 
-bool Rounds::RestsOnAbandoned(int claim) const {
+bool ProofSearch::RestsOnAbandoned(int claim) const {
   std::vector<int> work = {claim};
   std::unordered_set<int> seen;
   while (!work.empty()) {
@@ -362,7 +366,7 @@ bool Rounds::RestsOnAbandoned(int claim) const {
   return false;
 }
 
-std::vector<bool> Rounds::Shown() const {
+std::vector<bool> ProofSearch::ProvedClaims() const {
   std::vector<bool> shown(outcomes_.size(), true);
   std::vector<std::vector<int>> rest_on(outcomes_.size());
   std::vector<int> work;
@@ -389,7 +393,7 @@ std::vector<bool> Rounds::Shown() const {
   return shown;
 }
 
-bool Rounds::BehindRequired(std::vector<int>* claims) const {
+bool ProofSearch::BehindRequired(std::vector<int>* claims) const {
   std::vector<int> work;
   std::vector<bool> seen(outcomes_.size(), false);
   for (size_t r = 0; r < problem_.required.size(); ++r) {
@@ -411,14 +415,14 @@ bool Rounds::BehindRequired(std::vector<int>* claims) const {
   return true;
 }
 
-bool Rounds::RequiredProved() const {
+bool ProofSearch::RequiredProved() const {
   std::vector<int> claims;
   return BehindRequired(&claims) && std::all_of(claims.begin(), claims.end(), [this](int c) {
            return outcomes_[c].status == ClaimStatus::kProved && !outcomes_[c].unsatisfiable;
          });
 }
 
-std::vector<int> Rounds::Restricted() const {
+std::vector<int> ProofSearch::Restricted() const {
   std::vector<int> claims, restricted;
   BehindRequired(&claims);
   std::sort(claims.begin(), claims.end());
@@ -428,7 +432,7 @@ std::vector<int> Rounds::Restricted() const {
   return restricted;
 }
 
-void Rounds::Discharge(const std::vector<int>& restricted) {
+void ProofSearch::Discharge(const std::vector<int>& restricted) {
   deadline_ = std::chrono::steady_clock::time_point::max();
   const ClaimOutcomes before = outcomes_;
   ClaimLimits limits;
