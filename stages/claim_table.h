@@ -45,8 +45,8 @@ class ClaimTable {
 };
 
 // Parallel tensors that are held and on which the claim rests directly.
-std::vector<sdfg::TensorId> HeldInputs(const lineage::Problem& problem, const Relations& relations,
-                                       const Claim& claim);
+std::vector<sdfg::TensorId> RelatedInputs(const lineage::Problem& problem,
+                                          const Relations& relations, const Claim& claim);
 
 }  // namespace planproof::stages
 

@@ -73,7 +73,7 @@ void ClassKeys::PutLogical(sdfg::TensorId t, int depth) {
   const solver::IntRange range = relations_.IntRangeOf(t);
   Put(range.low);
   Put(range.high);
-  const bool through = relations_.Transparent(t) && tensor.producer != sdfg::kNone;
+  const bool through = relations_.Inlined(t) && tensor.producer != sdfg::kNone;
   Put(through);
   if (through) PutLogicalDefinition(t, depth + 1);
 }
@@ -104,7 +104,7 @@ void ClassKeys::PutParallel(sdfg::TensorId t, int depth) {
   for (int64_t extent : tensor.shape) Put(extent);
   Put(static_cast<int64_t>(tensor.axes.size()));
   for (sdfg::AxisId axis : tensor.axes) Put(axis);
-  const bool held = relations_.Held(t);
+  const bool held = relations_.Related(t);
   Put(held);
   if (held) {
     const lineage::Lineage& l = problem_.lineage[t];

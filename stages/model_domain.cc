@@ -71,7 +71,7 @@ std::set<OperatorId> ModelDomain::ReadersOf(const std::vector<uint32_t>& tensors
     for (TensorId t : op.outputs) {
       if (t == kNone) continue;
       counts = counts || relations_.InModelCone(t);
-      read[t] = read[t] || relations_.Transparent(t);  // operators are in topological order
+      read[t] = read[t] || relations_.Inlined(t);  // operators are in topological order
     }
     if (counts && (sdfg::CanBeUndefined(*op.function) || !op.function->premises.empty()))
       readers.insert(static_cast<OperatorId>(id));

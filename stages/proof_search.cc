@@ -296,21 +296,21 @@ std::vector<int> ProofSearch::GiveUpFailed() {
   for (size_t c = 0; c < outcomes_.size(); ++c) {
     const TensorId t = table_.claims()[c].parallel;
     if (outcomes_[c].status == ClaimStatus::kFailed && claim_of_tensor_[t] == static_cast<int>(c) &&
-        relations_.Held(t)) {
+        relations_.Related(t)) {
       released.insert(t);
     }
   }
   std::vector<int> again;
   if (released.empty()) return again;
   for (size_t c = 0; c < outcomes_.size(); ++c) {
-    for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
+    for (TensorId t : RelatedInputs(problem_, relations_, table_.claims()[c])) {
       if (released.count(t) != 0) {
         again.push_back(static_cast<int>(c));
         break;
       }
     }
   }
-  for (TensorId t : released) relations_.SetHeld(t, false);
+  for (TensorId t : released) relations_.SetRelated(t, false);
   for (int c : again) outcomes_.Reset(c);
   return again;
 }
@@ -336,7 +336,7 @@ bool ProofSearch::OpenDifferences(ClaimOutcomes first, double seconds) {
   outcomes_ = std::move(first);
   for (size_t c = 0; c < outcomes_.size(); ++c) {
     if (claim_of_tensor_[table_.claims()[c].parallel] == static_cast<int>(c))
-      relations_.SetHeld(table_.claims()[c].parallel, true);
+      relations_.SetRelated(table_.claims()[c].parallel, true);
   }
   const std::vector<int> failed = Failed();
   const auto start = std::chrono::steady_clock::now();
@@ -359,7 +359,7 @@ bool ProofSearch::RestsOnAbandoned(int claim) const {
     work.pop_back();
     if (!seen.insert(c).second) continue;
     if (outcomes_[c].status == ClaimStatus::kAbandoned) return true;
-    for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
+    for (TensorId t : RelatedInputs(problem_, relations_, table_.claims()[c])) {
       if (claim_of_tensor_[t] >= 0 && claim_of_tensor_[t] != c) work.push_back(claim_of_tensor_[t]);
     }
   }
@@ -373,7 +373,7 @@ std::vector<bool> ProofSearch::ProvedClaims() const {
   for (int c = 0; c < static_cast<int>(outcomes_.size()); ++c) {
     bool holds = outcomes_[c].status == ClaimStatus::kProved && !outcomes_[c].unsatisfiable &&
                  outcomes_[c].restrictions.empty();
-    for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
+    for (TensorId t : RelatedInputs(problem_, relations_, table_.claims()[c])) {
       if (problem_.parallel.tensors[t].producer == kNone) continue;  // an input relation
       const int premise = claim_of_tensor_[t];
       if (premise >= 0) rest_on[premise].push_back(c);
@@ -405,7 +405,7 @@ bool ProofSearch::BehindRequired(std::vector<int>* claims) const {
     if (seen[c]) continue;
     seen[c] = true;
     claims->push_back(c);
-    for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
+    for (TensorId t : RelatedInputs(problem_, relations_, table_.claims()[c])) {
       if (problem_.parallel.tensors[t].producer == kNone) continue;  // an input relation
       const int premise = claim_of_tensor_[t];
       if (premise < 0) return false;

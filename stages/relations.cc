@@ -58,7 +58,7 @@ std::vector<bool> ModelCone(const lineage::Problem& problem) {
 Relations::Relations(const lineage::Problem& problem)
     : problem_(problem), in_model_cone_(ModelCone(problem)) {
   const size_t logical = problem.logical.tensors.size();
-  transparent_.assign(logical, false);
+  inlined_.assign(logical, false);
   zero_.assign(logical, false);
   masked_.assign(logical, false);
   unfolded_.assign(logical, false);
@@ -80,26 +80,26 @@ Relations::Relations(const lineage::Problem& problem)
       const TensorId t = op.outputs[k];
       if (t == kNone) continue;
       masked_[t] = MayBeMasked(op, op.function->outputs[k].body);
-      transparent_[t] = masked_[t] || moves;
+      inlined_[t] = masked_[t] || moves;
     }
   }
   multiple_of_ = UnreadMultiples(problem.logical);
-  held_.assign(problem.parallel.tensors.size(), false);
+  related_.assign(problem.parallel.tensors.size(), false);
   std::vector<bool> meant(logical, false);
-  for (size_t t = 0; t < held_.size(); ++t) {
-    held_[t] = problem.lineage[t].kind == lineage::LineageKind::kFull;
-    if (held_[t]) meant[problem.lineage[t].logical] = true;
+  for (size_t t = 0; t < related_.size(); ++t) {
+    related_[t] = problem.lineage[t].kind == lineage::LineageKind::kFull;
+    if (related_[t]) meant[problem.lineage[t].logical] = true;
   }
   // What is held to be a multiple of a tensor is written in terms of that tensor.
   for (size_t t = 0; t < logical; ++t) {
     if (multiple_of_[t] == kNone) continue;
-    transparent_[t] = true;
+    inlined_[t] = true;
     if (meant[t]) meant[multiple_of_[t]] = true;
   }
   // What no parallel tensor is held to be occurs on the logical side only: as an unknown value it
   // could not be matched.
   for (size_t t = 0; t < logical; ++t) {
-    if (!meant[t] && problem.logical.tensors[t].producer != kNone) transparent_[t] = true;
+    if (!meant[t] && problem.logical.tensors[t].producer != kNone) inlined_[t] = true;
   }
 }
 
@@ -141,7 +141,7 @@ solver::PremiseSource Relations::SourceOf(sdfg::TensorRef tensor) const {
 Representation Relations::Of(sdfg::TensorRef tensor) {
   Representation r;
   if (tensor.graph == kParallel) {
-    if (held_[tensor.tensor]) {
+    if (related_[tensor.tensor]) {
       const lineage::Lineage& l = problem_.lineage[tensor.tensor];
       r.kind = Representation::Kind::kAlias;
       r.alias = {kLogical, l.logical};
@@ -154,7 +154,7 @@ Representation Relations::Of(sdfg::TensorRef tensor) {
     return r;
   }
   const sdfg::Tensor& t = problem_.logical.tensors[tensor.tensor];
-  if (t.producer != kNone && (transparent_[tensor.tensor] || unfolded_[tensor.tensor])) return r;
+  if (t.producer != kNone && (inlined_[tensor.tensor] || unfolded_[tensor.tensor])) return r;
   r.kind = Representation::Kind::kAtom;
   r.tag = static_cast<uint32_t>(tensor.tensor);
   r.int_range = int_range_[tensor.tensor];

@@ -42,12 +42,12 @@ class Relations : public sdfg::RepresentationPolicy {
   bool InModelCone(sdfg::TensorId logical) const { return in_model_cone_[logical]; }
 
   // Whether the parallel tensor is read through its lineage.
-  bool Held(sdfg::TensorId parallel) const { return held_[parallel]; }
-  void SetHeld(sdfg::TensorId parallel, bool held) { held_[parallel] = held; }
+  bool Related(sdfg::TensorId parallel) const { return related_[parallel]; }
+  void SetRelated(sdfg::TensorId parallel, bool related) { related_[parallel] = related; }
 
   // Logical tensors that are rearrangements, masks, multiples for lineage, or no parallel tensor's
   // lineage: never unknown values.
-  bool Transparent(sdfg::TensorId logical) const { return transparent_[logical]; }
+  bool Inlined(sdfg::TensorId logical) const { return inlined_[logical]; }
   bool Masked(sdfg::TensorId logical) const { return masked_[logical]; }
   // The tensor of which a multiple for lineage is one; kNone for other tensors. A claim about the
   // multiple is one about that tensor's definition.
@@ -86,7 +86,7 @@ class Relations : public sdfg::RepresentationPolicy {
   bool MayBeMasked(const sdfg::Operator& op, sdfg::ExprId body) const;
 
   const lineage::Problem& problem_;
-  std::vector<bool> held_, transparent_, masked_, unfolded_, positive_, nonnegative_, zero_;
+  std::vector<bool> related_, inlined_, masked_, unfolded_, positive_, nonnegative_, zero_;
   bool any_zero_ = false;
   std::vector<bool> in_model_cone_;
   std::vector<solver::IntRange> int_range_;

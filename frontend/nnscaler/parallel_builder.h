@@ -153,7 +153,7 @@ class ParallelBuilder {
       gradient_writes_;  // ((device, node), lane)
   using PieceKey = std::pair<int, std::vector<std::pair<int64_t, int64_t>>>;  // (full, index)
   std::map<std::pair<int, PieceKey>, Accumulator> accumulators_;
-  std::map<std::pair<int, PieceKey>, int> held_;  // parameter pieces: a sub tensor
+  std::map<std::pair<int, PieceKey>, int> parameter_pieces_;  // parameter pieces: a sub tensor
   std::set<std::string> warned_;
   TensorId loss_terms_ = sdfg::kNone;
 };

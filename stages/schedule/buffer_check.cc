@@ -106,7 +106,7 @@ class ProgramBuffers {
   void ListLost(std::vector<std::string>* lost) {
     std::set<TensorId> required;
     for (const lineage::RequiredRelation& relation : order_.problem().required) {
-      required.insert(HeldAs(relation.parallel));
+      required.insert(StoredAs(relation.parallel));
     }
     for (const auto& [tensor, region] : memory_.tensors()) {
       const sdfg::Tensor& constant = graph_.tensors[tensor];
@@ -131,12 +131,12 @@ class ProgramBuffers {
     OperatorId op = kNone;
     std::vector<bool> same;
     std::vector<bool> reads;
-    // What it reads through operands that are no copies (HeldAs), whether for its own microbatch.
+    // What it reads through operands that are no copies (StoredAs), whether for its own microbatch.
     std::vector<std::pair<TensorId, bool>> sources;
   };
 
   void AddSources(TensorId operand, bool same, std::vector<std::pair<TensorId, bool>>* sources) {
-    const TensorId held = HeldAs(operand);
+    const TensorId held = StoredAs(operand);
     if (held != operand && Owned(held)) sources->emplace_back(held, same);
   }
 
@@ -158,7 +158,7 @@ class ProgramBuffers {
   // What the specification requires is still there at the end.
   std::optional<Violation> CheckRequired() {
     for (const lineage::RequiredRelation& required : order_.problem().required) {
-      const TensorId held = HeldAs(required.parallel);
+      const TensorId held = StoredAs(required.parallel);
       if (!Owned(held)) continue;
       for (int64_t m = 0; m < (order_.Varies(held) ? order_.microbatches() : 1); ++m) {
         if (--budget_ < 0) return std::nullopt;
@@ -177,7 +177,7 @@ class ProgramBuffers {
 
   // What is required per rank may be one tensor that is the same on all of them, written out as
   // "replicate" for the claim's sake: no copy is made.
-  TensorId HeldAs(TensorId tensor) const {
+  TensorId StoredAs(TensorId tensor) const {
     while (!Owned(tensor) && graph_.tensors[tensor].producer != kNone) {
       const sdfg::Operator& op = graph_.operators[graph_.tensors[tensor].producer];
       if (op.name != "replicate" || op.lifted || op.inputs.size() != 1) break;
