@@ -16,7 +16,7 @@
 #include "shape_reduction/input_choice.h"
 #include "stages/describe.h"
 #include "stages/diagnosis/differing_attributes.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -95,7 +95,7 @@ class Diagnosis {
 
   std::vector<Fault> Faults(size_t most);
   // False if the tensor is right on these inputs.
-  bool Causes(TensorId tensor, std::vector<Experiments::Cause>* causes);
+  bool Causes(TensorId tensor, std::vector<RepairSearch::Cause>* causes);
   // The instances that are wrong on the inputs of the last run, too: on some inputs the values of
   // two ranks are equal by chance.
   void AddInstances(Fault* fault);
@@ -314,18 +314,18 @@ void Diagnosis::AddInstances(Fault* fault) {
   fault->at_microbatches.insert(other.at_microbatches.begin(), other.at_microbatches.end());
 }
 
-bool Diagnosis::Causes(TensorId tensor, std::vector<Experiments::Cause>* causes) {
+bool Diagnosis::Causes(TensorId tensor, std::vector<RepairSearch::Cause>* causes) {
   std::vector<OperatorId> stage = StageOf(graph_, lineage_, tensor);
   const std::vector<OperatorId> before =
       replay_.enclosed() ? SinceExceptions(graph_, stage, tensor) : std::vector<OperatorId>{};
-  Experiments experiments(problem_, replay_, {tensor, lineage_[tensor], std::move(stage)});
-  if (!experiments.usable() || replay_.Same(experiments.actual(), experiments.claimed(), Agree)) {
+  RepairSearch repairs(problem_, replay_, {tensor, lineage_[tensor], std::move(stage)});
+  if (!repairs.usable() || replay_.Same(repairs.actual(), repairs.claimed(), Agree)) {
     return false;
   }
   if (!before.empty()) {
-    *causes = Experiments(problem_, replay_, {tensor, lineage_[tensor], before}).RunExceptions();
+    *causes = RepairSearch(problem_, replay_, {tensor, lineage_[tensor], before}).RunExceptions();
   }
-  if (causes->empty()) *causes = experiments.Run();
+  if (causes->empty()) *causes = repairs.Run();
   return true;
 }
 
@@ -421,17 +421,17 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
   std::vector<Fault> faults = diagnosis.Faults(most);
   // What fits by chance does not fit other inputs: only what fits most of them is
   // named.
-  std::vector<std::vector<Experiments::Cause>> causes(faults.size());
+  std::vector<std::vector<RepairSearch::Cause>> causes(faults.size());
   std::vector<std::map<std::string, int>> fits(faults.size());
   std::vector<int> deviates(faults.size(), 0);
   const Clock::time_point start = Clock::now();
   const auto experiment = [&] {
     for (size_t f = 0; f < faults.size(); ++f) {
-      std::vector<Experiments::Cause> found;
+      std::vector<RepairSearch::Cause> found;
       if (!diagnosis.Causes(faults[f].tensors[0], &found)) continue;
       ++deviates[f];
       diagnosis.AddInstances(&faults[f]);
-      for (Experiments::Cause& cause : found) {
+      for (RepairSearch::Cause& cause : found) {
         if (++fits[f][cause.text] == 1) causes[f].push_back(std::move(cause));
       }
     }
@@ -463,19 +463,19 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
     int best = 0;
     for (const auto& [text, count] : fits[f]) best = std::max(best, count);
     const auto ratios = std::count_if(causes[f].begin(), causes[f].end(),
-                                      [](const Experiments::Cause& c) { return c.of_one_number; });
-    std::erase_if(causes[f], [&](const Experiments::Cause& c) {
+                                      [](const RepairSearch::Cause& c) { return c.of_one_number; });
+    std::erase_if(causes[f], [&](const RepairSearch::Cause& c) {
       return fits[f][c.text] < best || 3 * best < 2 * deviates[f] ||
              (c.of_one_number && ratios > 1);  // another factor on other inputs: it is none
     });
     std::set<std::string> named;
-    std::erase_if(causes[f], [&](const Experiments::Cause& c) {
+    std::erase_if(causes[f], [&](const RepairSearch::Cause& c) {
       return !c.about.empty() && !named.insert(c.about).second;
     });
     // Of those that change more at once only one, and only where nothing simpler fits.
     int least = std::numeric_limits<int>::max();
-    for (const Experiments::Cause& c : causes[f]) least = std::min(least, c.changes);
-    std::erase_if(causes[f], [&](const Experiments::Cause& c) { return c.changes > least; });
+    for (const RepairSearch::Cause& c : causes[f]) least = std::min(least, c.changes);
+    std::erase_if(causes[f], [&](const RepairSearch::Cause& c) { return c.changes > least; });
     if (least > 0 && causes[f].size() > 1) causes[f].resize(1);
     Fault& fault = faults[f];
     const bool all = static_cast<int64_t>(fault.at_microbatches.size()) == fault.of_microbatches;
@@ -485,7 +485,7 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
       absl::StrAppend(&fault.cause, c == 0 ? "" : "; ", causes[f][c].text);
       if (suspect == kNone) suspect = causes[f][c].op;
     }
-    for (const Experiments::Cause& cause : causes[f]) {
+    for (const RepairSearch::Cause& cause : causes[f]) {
       if (cause.op == kNone || !IsException(problem.parallel, cause.op)) continue;
       NarrowTo(problem.parallel, problem.parallel.operators[cause.op], &fault);
     }

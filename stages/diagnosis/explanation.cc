@@ -8,7 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "stages/describe.h"
 #include "stages/diagnosis/diagnosis.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 

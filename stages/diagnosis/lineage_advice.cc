@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "shape_reduction/replay.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 

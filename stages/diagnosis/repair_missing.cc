@@ -1,9 +1,9 @@
-// Experiments about collectives that are missing, or run over too few axes.
+// Repairs about collectives that are missing, or run over too few axes.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -18,8 +18,8 @@ constexpr size_t kMaxPairCandidates = 10;  // of which pairs are tried
 
 }  // namespace
 
-bool Experiments::RightReduced(const std::vector<TensorId>& tensors,
-                               const std::vector<AxisId>& axes, CollectiveKind kind) {
+bool RepairSearch::RightReduced(const std::vector<TensorId>& tensors,
+                                const std::vector<AxisId>& axes, CollectiveKind kind) {
   Changes changes;
   for (const TensorId id : tensors) {
     const sdfg::Tensor& tensor = graph_.tensors[id];
@@ -47,7 +47,7 @@ bool Experiments::RightReduced(const std::vector<TensorId>& tensors,
 }
 
 // The same collectives over further axes.
-bool Experiments::TryWiderGroups(const std::vector<CollectiveUnit>& units) {
+bool RepairSearch::TryWiderGroups(const std::vector<CollectiveUnit>& units) {
   std::vector<TensorId> tensors;
   for (const CollectiveUnit& unit : units) {
     tensors.push_back(graph_.operators[unit.members.back().op].outputs[0]);
@@ -70,7 +70,7 @@ bool Experiments::TryWiderGroups(const std::vector<CollectiveUnit>& units) {
 
 // The reduction is missing after the subject; if that is made by one over other axes, that is too
 // narrow.
-void Experiments::FoundMissing(CollectiveKind reduction, const std::vector<std::string>& axes) {
+void RepairSearch::FoundMissing(CollectiveKind reduction, const std::vector<std::string>& axes) {
   const std::string missing = absl::StrJoin(axes, ", ");
   for (const CollectiveUnit& unit : CollectiveUnits()) {
     const Collective& last = unit.members.back();
@@ -88,7 +88,7 @@ void Experiments::FoundMissing(CollectiveKind reduction, const std::vector<std::
 }
 
 // A collective is missing somewhere in the stage, or runs over too few axes.
-void Experiments::TryInsertions() {
+void RepairSearch::TryInsertions() {
   const std::vector<CollectiveUnit> units = CollectiveUnits();
   bool wider = false;
   for (const CollectiveUnit& unit : units) wider |= !Late() && TryWiderGroups({unit});
@@ -117,7 +117,7 @@ void Experiments::TryInsertions() {
 }
 
 // The same reduction is missing after all of these.
-void Experiments::TryMissingAfter(const std::vector<TensorId>& tensors) {
+void RepairSearch::TryMissingAfter(const std::vector<TensorId>& tensors) {
   for (const std::vector<AxisId>& axes : AxisSubsets(graph_.tensors[tensors[0]].axes)) {
     for (const CollectiveKind kind : {CollectiveKind::kSum, CollectiveKind::kAverage}) {
       if (Late() || !RightReduced(tensors, axes, kind)) continue;

@@ -1,4 +1,4 @@
-// Experiments about terms: what is added is missing, counts too much or too little, or comes from
+// Repairs about terms: what is added is missing, counts too much or too little, or comes from
 // the wrong place.
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -53,7 +53,7 @@ std::shared_ptr<const sdfg::IndexFunction> Sum(const sdfg::Tensor& tensor) {
 
 }  // namespace
 
-std::string Experiments::Term(TensorId tensor) const {
+std::string RepairSearch::Term(TensorId tensor) const {
   const sdfg::Tensor& t = graph_.tensors[tensor];
   const bool others = std::any_of(graph_.tensors.begin(), graph_.tensors.end(), [&](const auto& o) {
     return o.device != t.device && o.name == t.name;
@@ -62,7 +62,7 @@ std::string Experiments::Term(TensorId tensor) const {
 }
 
 // An operand adds something to the result, and a multiple of that would be right.
-void Experiments::TryContributions() {
+void RepairSearch::TryContributions() {
   for (size_t o = subject_.operators.size(); o-- > 0;) {
     const OperatorId id = subject_.operators[o];
     const sdfg::Operator& op = graph_.operators[id];
@@ -119,7 +119,7 @@ void Experiments::TryContributions() {
 }
 
 // A tensor that nothing reads, added, makes the result right.
-void Experiments::TryForgottenTerms() {
+void RepairSearch::TryForgottenTerms() {
   std::vector<bool> read(graph_.tensors.size(), false);
   for (const sdfg::Operator& op : graph_.operators) {
     for (const TensorId input : op.inputs) read[input] = true;
@@ -160,7 +160,7 @@ void Experiments::TryForgottenTerms() {
 
 // An operand is read from before something was done to it: such as a gradient before it is
 // averaged.
-void Experiments::TryLaterOperands() {
+void RepairSearch::TryLaterOperands() {
   std::multimap<TensorId, TensorId> makes;  // of operators of one operand
   for (const sdfg::Operator& op : graph_.operators) {
     if (op.inputs.size() == 1 && op.outputs.size() == 1 && op.outputs[0] != kNone) {

@@ -1,11 +1,11 @@
-// Experiments about what the model reads where the plan reads something else.
+// Repairs about what the model reads where the plan reads something else.
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -44,7 +44,7 @@ void MarkHeld(const sdfg::Shape& local, const lineage::Lineage& lineage, const s
 
 // An operand is a slice of one logical tensor, and with the same slice of another one, which the
 // model's operator reads, the result would be right.
-void Experiments::TryModelOperands() {
+void RepairSearch::TryModelOperands() {
   const OperatorId producer = problem_.logical.tensors[subject_.lineage.logical].producer;
   if (producer == kNone) return;
   const std::vector<TensorId> model(problem_.logical.operators[producer].inputs.begin(),
@@ -81,7 +81,7 @@ void Experiments::TryModelOperands() {
 }
 
 // The tensor is one that the stage reads, of another logical tensor: nothing was done to it.
-void Experiments::TryUnchanged() {
+void RepairSearch::TryUnchanged() {
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   std::set<TensorId> made;
   for (const OperatorId id : subject_.operators) {
@@ -102,7 +102,7 @@ void Experiments::TryUnchanged() {
 }
 
 // On every rank of an axis an operand is the slice of the rank some places on.
-void Experiments::TryRanks() {
+void RepairSearch::TryRanks() {
   constexpr int64_t kMaxRanks = 8;
   for (const OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
@@ -136,7 +136,7 @@ void Experiments::TryRanks() {
 }
 
 // A constant that an operator adds is there once for each rank of an axis.
-void Experiments::TryAddedConstants() {
+void RepairSearch::TryAddedConstants() {
   for (const OperatorId id : subject_.operators) {
     const sdfg::IndexFunction& function = *graph_.operators[id].function;
     for (const sdfg::Node& node : function.nodes) {
@@ -161,7 +161,7 @@ void Experiments::TryAddedConstants() {
 }
 
 // Along a dimension the parts are the model's, but elsewhere: some are lost.
-void Experiments::TryRows() {
+void RepairSearch::TryRows() {
   constexpr size_t kMaxRows = 64;
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   for (size_t d = self.axes.size(); d < self.shape.size(); ++d) {
@@ -222,7 +222,7 @@ void Experiments::TryRows() {
 }
 
 // Of what the model's operator reads some elements are on no rank at all.
-void Experiments::TryHoles() {
+void RepairSearch::TryHoles() {
   constexpr int64_t kMaxElements = 1 << 18;
   std::set<TensorId> seen;
   for (const OperatorId id : subject_.operators) {
@@ -257,7 +257,7 @@ void Experiments::TryHoles() {
 }
 
 // The elements are the model's, in another order.
-void Experiments::TryOrder() {
+void RepairSearch::TryOrder() {
   std::vector<double> here = actual_at_, there = claimed_at_;
   std::sort(here.begin(), here.end());
   std::sort(there.begin(), there.end());

@@ -49,9 +49,9 @@ struct Subject {
 // Name of the operator by which single ranks of a program do otherwise.
 inline constexpr char kException[] = "exception";
 
-class Experiments {
+class RepairSearch {
  public:
-  Experiments(const lineage::Problem& problem, shape_reduction::Replay& replay, Subject subject);
+  RepairSearch(const lineage::Problem& problem, shape_reduction::Replay& replay, Subject subject);
 
   bool usable() const { return actual_ != nullptr && claimed_ != nullptr; }
   const Values& actual() const { return actual_; }
@@ -150,7 +150,7 @@ class Experiments {
   void TryRows();
   void TryHoles();
   void TryOrder();
-  // experiments_attributes.cc
+  // repair_attributes.cc
   bool TryAttributes();  // whether it is that
   // Whether these values of the subject are right, for each coordinate of its axis.
   std::map<int64_t, bool> RightAlong(const Values& value, size_t axis) const;
@@ -159,7 +159,7 @@ class Experiments {
   void TryAttributeOfFew(const std::string& what, sdfg::OperatorId op, size_t axis,
                          const std::vector<solver::Rational>& values,
                          const std::map<int64_t, std::vector<solver::Rational>>& right);
-  // experiments_inputs.cc
+  // repair_inputs.cc
   void TryLayouts();
   void TryNearOperands();
   void TryExchangedSteps();

@@ -1,11 +1,11 @@
-// Experiments about factors: of the whole tensor, and in words.
+// Repairs about factors: of the whole tensor, and in words.
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -67,14 +67,14 @@ std::pair<int64_t, int64_t> SimpleFraction(double ratio, int64_t most) {
   return {0, 1};
 }
 
-std::string Experiments::SizeOf(AxisId axis) const {
+std::string RepairSearch::SizeOf(AxisId axis) const {
   const bool in_time = axis < static_cast<AxisId>(graph_.axis_device_stride.size()) &&
                        graph_.axis_device_stride[axis] == 0;
   const std::string& name = graph_.axes[axis].name;
   return in_time ? absl::StrCat("number of ", name, Plural(name)) : absl::StrCat("size of ", name);
 }
 
-std::string Experiments::SizesThatAre(int64_t count) const {
+std::string RepairSearch::SizesThatAre(int64_t count) const {
   std::vector<std::string> in_time, sizes;
   for (size_t a = 0; a < graph_.axes.size() && count > 1; ++a) {
     if (graph_.axes[a].extent != count) continue;
@@ -100,7 +100,7 @@ std::string Experiments::SizesThatAre(int64_t count) const {
   return in_time.empty() ? "" : absl::StrCat(" = ", absl::StrJoin(in_time, " or "));
 }
 
-bool Experiments::TryFactor(bool constant) {
+bool RepairSearch::TryFactor(bool constant) {
   const std::vector<CollectiveCause> collectives =
       constant ? std::vector<CollectiveCause>{} : CollectiveCauses();
   std::set<double> values;

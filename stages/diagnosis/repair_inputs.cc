@@ -1,4 +1,4 @@
-// Experiments about what a stage reads: inputs held in another layout than is needed, a tensor in
+// Repairs about what a stage reads: inputs held in another layout than is needed, a tensor in
 // place of one that is near, steps in the wrong order, results that nothing reads.
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "shape_reduction/work_clock.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -78,7 +78,7 @@ std::string LayoutText(const CutDimension& cut, int64_t blocks) {
 
 // Inputs that the plan's devices hold are cut in another way than the stage needs, one or all that
 // are cut alike.
-void Experiments::TryLayouts() {
+void RepairSearch::TryLayouts() {
   constexpr int64_t kMaxLength = 4096;
   const Clock::time_point deadline = Deadline();
   std::set<TensorId> inputs;
@@ -157,7 +157,7 @@ void Experiments::TryLayouts() {
 }
 
 // An operator reads a tensor in place of one that is made near it.
-void Experiments::TryNearOperands() {
+void RepairSearch::TryNearOperands() {
   const Clock::time_point deadline = Deadline();
   for (size_t o = subject_.operators.size(); o-- > 0;) {
     const OperatorId id = subject_.operators[o];
@@ -196,7 +196,7 @@ void Experiments::TryNearOperands() {
 }
 
 // Two steps, of which the second reads the first's result, should run the other way round.
-void Experiments::TryExchangedSteps() {
+void RepairSearch::TryExchangedSteps() {
   const Clock::time_point deadline = Deadline();
   for (const OperatorId second : subject_.operators) {
     const sdfg::Operator& after = graph_.operators[second];
@@ -239,7 +239,7 @@ void Experiments::TryExchangedSteps() {
 }
 
 // What is computed and read by nothing is what is missing.
-void Experiments::TryUnread() {
+void RepairSearch::TryUnread() {
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   std::vector<bool> read(graph_.tensors.size(), false);
   for (const sdfg::Operator& op : graph_.operators) {

@@ -1,4 +1,4 @@
-// Experiments about attributes: with another number the stage would be right.
+// Repairs about attributes: with another number the stage would be right.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "shape_reduction/work_clock.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -171,7 +171,7 @@ std::vector<Adjustment> AdjustmentsOf(const sdfg::Graph& graph,
 
 }  // namespace
 
-std::map<int64_t, bool> Experiments::RightAlong(const Values& value, size_t axis) const {
+std::map<int64_t, bool> RepairSearch::RightAlong(const Values& value, size_t axis) const {
   std::map<int64_t, std::pair<std::vector<double>, std::vector<double>>> parts;
   for (size_t i = 0; i < points_.size(); ++i) {
     auto& [is, wanted] = parts[points_[i][axis]];
@@ -184,9 +184,9 @@ std::map<int64_t, bool> Experiments::RightAlong(const Values& value, size_t axis
 }
 
 // With this value of the attribute in all operators of the adjustment; null if one takes it not.
-Values Experiments::WithAttribute(const std::vector<OperatorId>& operators,
-                                  const std::string& attribute,
-                                  const AdjustableOperator::Affine& value) {
+Values RepairSearch::WithAttribute(const std::vector<OperatorId>& operators,
+                                   const std::string& attribute,
+                                   const AdjustableOperator::Affine& value) {
   Changes changes;
   for (const OperatorId id : operators) {
     sdfg::Operator op = graph_.operators[id];
@@ -201,9 +201,9 @@ Values Experiments::WithAttribute(const std::vector<OperatorId>& operators,
 
 // A number that is wrong on few ranks of an axis of the subject. `right`: for each coordinate the
 // numbers with which it is right.
-void Experiments::TryAttributeOfFew(const std::string& what, OperatorId op, size_t axis,
-                                    const std::vector<Rational>& values,
-                                    const std::map<int64_t, std::vector<Rational>>& right) {
+void RepairSearch::TryAttributeOfFew(const std::string& what, OperatorId op, size_t axis,
+                                     const std::vector<Rational>& values,
+                                     const std::map<int64_t, std::vector<Rational>>& right) {
   std::vector<std::string> places, are, better;
   const std::map<int64_t, bool> now = RightAlong(actual_, axis);
   for (const auto& [c, is_right] : now) {
@@ -223,7 +223,7 @@ void Experiments::TryAttributeOfFew(const std::string& what, OperatorId op, size
                      op, false, 1, what});
 }
 
-bool Experiments::TryAttributes() {
+bool RepairSearch::TryAttributes() {
   constexpr size_t kMaxTexts = 4;  // of one attribute
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   const Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
