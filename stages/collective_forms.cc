@@ -102,7 +102,7 @@ void FormsAlong(const Tensor& in, const Tensor& out, size_t a, Forms* forms) {
   dropped.erase(dropped.begin() + axis_dim);
   if (out.axes.size() + 1 == leading && out.shape == dropped) {
     for (const auto& [kind, reduction] : kReductions) {
-      forms->Add(kind, axis, 0, sdfg::AxisReduceDrop(in.shape, in.dtype, axis_dim, reduction));
+      forms->Add(kind, axis, 0, sdfg::AxisReduce(in.shape, in.dtype, axis_dim, reduction));
     }
     for (int64_t place = 0; place < std::min(ranks, kMaxPlaces); ++place) {
       forms->Add(CollectiveKind::kOne, axis, place, OneOf(in, a, place));

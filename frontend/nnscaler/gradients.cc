@@ -113,7 +113,7 @@ absl::StatusOr<ParallelBuilder::TensorId> ParallelBuilder::OverMicrobatches(
     absl::StatusOr<Function> function = functions_.Other(
         absl::StrCat("microbatches ", ShapeKey(t), " ", dim, " ", first, " ", count),
         [&]() -> absl::StatusOr<sdfg::IndexFunction> {
-          if (all) return sdfg::AxisReduceDrop(t.shape, t.dtype, dim, sdfg::ReduceKind::kSum);
+          if (all) return sdfg::AxisReduce(t.shape, t.dtype, dim, sdfg::ReduceKind::kSum);
           return SumRangeFunction(t.shape, t.dtype, dim, first, count);
         });
     if (!function.ok()) return function.status();
@@ -137,7 +137,7 @@ absl::StatusOr<ParallelBuilder::TensorId> ParallelBuilder::OverCopies(TensorId t
     return Scaled(tensor, plan_.copies, "reducer over copies");
   }
   absl::StatusOr<Function> function = functions_.Other(absl::StrCat("copies ", ShapeKey(t)), [&] {
-    return sdfg::AxisReduceDrop(t.shape, t.dtype, 0, sdfg::ReduceKind::kSum);
+    return sdfg::AxisReduce(t.shape, t.dtype, 0, sdfg::ReduceKind::kSum);
   });
   if (!function.ok()) return function.status();
   sdfg::Tensor summed = t;

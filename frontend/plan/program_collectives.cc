@@ -181,7 +181,7 @@ absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operat
   absl::StatusOr<sdfg::IndexFunction> function = absl::InternalError("no such collective");
   const std::string& name = op.op();
   if (name == "all_reduce" || name == "accumulate") {
-    function = sdfg::AxisReduceDrop(tensor.shape, tensor.dtype, axis_dim, KindOf(op));
+    function = sdfg::AxisReduce(tensor.shape, tensor.dtype, axis_dim, KindOf(op));
     axes = dropped;
   } else if (name == "broadcast") {
     if (collective.root() < 0 || collective.root() >= extent) {
