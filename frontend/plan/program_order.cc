@@ -93,12 +93,12 @@ absl::StatusOr<Definitions> PlanBuilder::Start(ProgramState* state, const Operat
   }
   const auto& [name, id] = definitions[0];
   problem_.parallel.tensors[id].name = FullName(*state, name + "@started");
-  lineage::Flight flight{op.async(), id, {}};
+  lineage::AsyncOperation async{op.async(), id, {}};
   for (const Operand& operand : op.inputs()) {
     const auto [owner, local] = OwnerOf(state, operand.tensor());
-    if (owner == state) flight.sources.push_back(state->scope.at(local));
+    if (owner == state) async.sources.push_back(state->scope.at(local));
   }
-  problem_.schedule.flights.push_back(std::move(flight));
+  problem_.schedule.async_operations.push_back(std::move(async));
   state->started[op.async()] = {name, id};
   return Definitions{};
 }

@@ -67,7 +67,8 @@ Communications::Communications(const StepOrder& order) {
   for (const lineage::ProgramSchedule& program : problem.schedule.programs) {
     of_phase.emplace_back(program.phases.size());
   }
-  for (const lineage::Flight& flight : problem.schedule.flights) flights_[flight.result] = &flight;
+  for (const lineage::AsyncOperation& async : problem.schedule.async_operations)
+    async_operations_[async.result] = &async;
   const size_t count = problem.parallel.operators.size();
   for (size_t id = 0; id < count && !violation; ++id) {
     Add(order, static_cast<sdfg::OperatorId>(id));
@@ -87,22 +88,21 @@ void Communications::Add(const StepOrder& order, sdfg::OperatorId id) {
   std::vector<int> programs;
   const std::vector<bool> same = order.ReadsSameMicrobatch(op);
   for (size_t i = 0; i < op.inputs.size(); ++i) {
-    const bool in_flight = flights_.count(op.inputs[i]) > 0;
-    if (in_flight && op.name != "wait") {
-      const lineage::Flight& flight = *flights_.at(op.inputs[i]);
+    const bool pending = async_operations_.count(op.inputs[i]) > 0;
+    if (pending && op.name != "wait") {
+      const lineage::AsyncOperation& async = *async_operations_.at(op.inputs[i]);
       violation = OrderViolation(
           "read before its wait",
-          absl::StrCat("\"", flight.handle, "\" is read before it is waited for"),
+          absl::StrCat("\"", async.handle, "\" is read before it is waited for"),
           absl::StrCat(
               order.OperatorText(op), " reads what ",
               order.OperatorText(
                   order.problem()
-                      .parallel
-                      .operators[order.problem().parallel.tensors[flight.result].producer]),
+                      .parallel.operators[order.problem().parallel.tensors[async.result].producer]),
               " only started"));
       return;
     }
-    if (in_flight) c.kind = Communication::Kind::kWait;
+    if (pending) c.kind = Communication::Kind::kWait;
     const TensorId sent = SentTensor(order, op.inputs[i], place.program);
     operands.push_back(sent);
     programs.push_back(order.PlaceOf(sent).program);
@@ -110,7 +110,7 @@ void Communications::Add(const StepOrder& order, sdfg::OperatorId id) {
       c.remote.push_back({sent, same[i]});
     }
   }
-  for (TensorId output : op.outputs) c.started = c.started || flights_.count(output) > 0;
+  for (TensorId output : op.outputs) c.started = c.started || async_operations_.count(output) > 0;
   if (c.kind == Communication::Kind::kWait) {
     of_phase[place.program][place.phase].push_back(std::move(c));
     return;
@@ -175,11 +175,11 @@ void Communications::LinkWaits(const StepOrder& order) {
       if (c.kind == Communication::Kind::kWait) ++waited[graph.operators[c.op].inputs[0]];
     }
   });
-  for (const auto& [result, flight] : flights_) {
+  for (const auto& [result, async] : async_operations_) {
     if (waited[result] == 1) continue;
     const std::string what = waited[result] == 0 ? "never waited for" : "waited for twice";
     violation = OrderViolation(
-        "handle", absl::StrCat("handle \"", flight->handle, "\" is ", what),
+        "handle", absl::StrCat("handle \"", async->handle, "\" is ", what),
         absl::StrCat(order.OperatorText(graph.operators[graph.tensors[result].producer]), " is ",
                      what));
     return;

@@ -69,7 +69,7 @@ struct Communications {
   using Key = std::pair<std::string, std::vector<sdfg::TensorId>>;
   std::map<std::pair<Key, int>, int> numbers_;  // of meetings: a key's first, second, ...
   std::map<std::pair<Key, int>, int> issued_;   // by key and program: how often so far
-  std::map<sdfg::TensorId, const lineage::Flight*> flights_;  // by result
+  std::map<sdfg::TensorId, const lineage::AsyncOperation*> async_operations_;  // by result
 };
 
 }  // namespace planproof::stages

@@ -79,9 +79,9 @@ TEST(PlanSchedule, RangesAndLoopsAreWrittenOut) {
   EXPECT_THAT(StepsOf(schedule.programs[1]),
               ElementsAre("R:0", "R:1", "G:0", "R:2", "G:1", "R:3", "G:2", "G:3"));
   ASSERT_EQ(schedule.places.size(), problem->parallel.tensors.size());
-  ASSERT_EQ(schedule.flights.size(), 1u);
-  EXPECT_EQ(schedule.flights[0].handle, "arrival");
-  EXPECT_EQ(problem->parallel.tensors[schedule.flights[0].result].name, "b:h@started");
+  ASSERT_EQ(schedule.async_operations.size(), 1u);
+  EXPECT_EQ(schedule.async_operations[0].handle, "arrival");
+  EXPECT_EQ(problem->parallel.tensors[schedule.async_operations[0].result].name, "b:h@started");
   EXPECT_EQ(schedule.channels.size(), 1u);
   EXPECT_EQ(schedule.storage.size(), 2u);  // what is in flight and what has arrived
 }
