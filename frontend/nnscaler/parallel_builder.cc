@@ -43,7 +43,7 @@ absl::Status ParallelBuilder::Run() {
   for (const Event& event : schedule_.events) {
     if (event.microbatch < lanes) lane_events_[event.microbatch].push_back(event);
   }
-  arrived_.assign(schedule_.meetings.size(), 0);
+  arrived_.assign(schedule_.communications.size(), 0);
   FindIncomplete();
   for (int lane = 0; lane < lanes; ++lane) {
     absl::Status status = RunLane(lane);

@@ -58,7 +58,7 @@ TensorId SentTensor(const StepOrder& order, TensorId tensor, int program) {
   return order.PlaceOf(sent).program == program ? tensor : sent;
 }
 
-size_t Meeting::Participant(int program) const {
+size_t ProgramCollective::Participant(int program) const {
   return std::lower_bound(programs.begin(), programs.end(), program) - programs.begin();
 }
 
@@ -130,17 +130,18 @@ void Communications::Add(const StepOrder& order, sdfg::OperatorId id) {
         absl::StrCat(order.OperatorText(op), " reads tensors of other programs only"));
     return;
   }
-  c.kind = Communication::Kind::kMeet;
+  c.kind = Communication::Kind::kCollective;
   c.remote.clear();
   const Key key{op.name, std::move(operands)};
   const int ordinal = issued_[{key, place.program}]++;
-  const auto [at, fresh] = numbers_.try_emplace({key, ordinal}, static_cast<int>(meetings.size()));
+  const auto [at, fresh] =
+      numbers_.try_emplace({key, ordinal}, static_cast<int>(collectives.size()));
   if (fresh) {
     std::sort(programs.begin(), programs.end());
     programs.erase(std::unique(programs.begin(), programs.end()), programs.end());
-    meetings.push_back({std::move(programs), id});
+    collectives.push_back({std::move(programs), id});
   } else {
-    const OperatorId example = meetings[at->second].example;
+    const OperatorId example = collectives[at->second].example;
     const sdfg::Operator& other = order.problem().parallel.operators[example];
     if (Arithmetic(*op.function) != Arithmetic(*other.function)) {
       violation = OrderViolation(
@@ -153,7 +154,7 @@ void Communications::Add(const StepOrder& order, sdfg::OperatorId id) {
       return;
     }
   }
-  c.meeting = at->second;
+  c.collective = at->second;
   of_phase[place.program][place.phase].push_back(std::move(c));
 }
 
@@ -204,16 +205,17 @@ void Communications::LinkWaits(const StepOrder& order) {
 }
 
 void Communications::CheckIssued(const StepOrder& order) {
-  std::vector<std::vector<int>> issuers(meetings.size());
+  std::vector<std::vector<int>> issuers(collectives.size());
   for (size_t p = 0; p < of_phase.size(); ++p) {
     for (const auto& phase : of_phase[p]) {
       for (const Communication& c : phase) {
-        if (c.kind == Communication::Kind::kMeet) issuers[c.meeting].push_back(static_cast<int>(p));
+        if (c.kind == Communication::Kind::kCollective)
+          issuers[c.collective].push_back(static_cast<int>(p));
       }
     }
   }
-  for (size_t m = 0; m < meetings.size(); ++m) {
-    for (int program : meetings[m].programs) {
+  for (size_t m = 0; m < collectives.size(); ++m) {
+    for (int program : collectives[m].programs) {
       const auto& who = issuers[m];
       if (std::find(who.begin(), who.end(), program) != who.end()) continue;
       const std::string cause =
@@ -221,9 +223,9 @@ void Communications::CheckIssued(const StepOrder& order) {
                        "\" does not issue a collective in which it takes part: it would hang");
       violation = OrderViolation(
           "wait cycle", cause,
-          absl::StrCat(order.OperatorText(order.problem().parallel.operators[meetings[m].example]),
-                       " waits for program \"", order.ProgramName(program),
-                       "\", which does not issue it"));
+          absl::StrCat(
+              order.OperatorText(order.problem().parallel.operators[collectives[m].example]),
+              " waits for program \"", order.ProgramName(program), "\", which does not issue it"));
       return;
     }
   }
