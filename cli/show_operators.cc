@@ -102,6 +102,8 @@ class Lister {
     }
     for (const auto& [key, value] : op.attributes)
       operands.push_back(absl::StrCat(key, "=", value));
+    if (!op.group.empty()) operands.push_back("ranks=" + absl::StrJoin(op.group, ","));
+    if (!op.override_at.empty()) operands.push_back("at=" + graph_.Describe(op.override_at));
     std::string line = absl::StrCat(absl::StrJoin(results, ", "), " = ", op.name, "(",
                                     absl::StrJoin(operands, ", "), ")");
     const bool named = std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId output) {

@@ -76,7 +76,8 @@ std::vector<SmtClaimOutcome> RunClasses(const lineage::Problem& problem,
     smt.timeout_s = asking.z3 ? kQuestionSeconds : 0;
     smt.ask_domain = asking.domain;
     if (asking.unfold) smt.unfold_levels = kUnfoldLevels;
-    if (asking.normal_form != nullptr && (*asking.normal_form)[c].tier == "unfolded") {
+    if (asking.normal_form != nullptr &&
+        (*asking.normal_form)[c].method == ProofMethod::kUnfolded) {
       smt.unfold_levels = kUnfoldLevels;
     }
     if (!options.dump_smt_directory.empty()) {
@@ -130,7 +131,9 @@ ClaimOutcome OfSmt(const SmtClaimOutcome& o, bool opened) {
   ClaimOutcome out;
   if (o.status == Status::kEqual && o.bound_holds) {
     out.status = ClaimStatus::kProved;
-    out.tier = opened ? "z3 unfolded" : o.identical ? "identical" : "z3";
+    out.method = opened        ? ProofMethod::kZ3Unfolded
+                 : o.identical ? ProofMethod::kZ3Identical
+                               : ProofMethod::kZ3;
     if (o.presupposes) out.premises = {OfAllOperators(kSmtPremise)};
     if (o.restricted) out.restrictions = {OfAllOperators(kSmtRestriction)};
   } else if (o.status == Status::kEqual) {
@@ -215,7 +218,8 @@ Agreement Compare(const ClaimOutcome& normal_form, const SmtClaimOutcome& smt) {
     return Agreement::kAgree;
   }
   // Proved with definitions opened further than Z3 was shown: the claims are not the same.
-  return normal_form.tier == "unfolded" ? Agreement::kIndefinite : Agreement::kContradiction;
+  return normal_form.method == ProofMethod::kUnfolded ? Agreement::kIndefinite
+                                                      : Agreement::kContradiction;
 }
 
 void Audit(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,

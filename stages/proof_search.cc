@@ -202,7 +202,7 @@ void ProofSearch::Decide(const std::vector<int>& which, bool unfold, const Claim
   start = std::chrono::steady_clock::now();
   for (size_t k = 0; k < classes.size(); ++k) {
     evaluate_seconds_ += results[k].evaluate_s / std::max(1, options_.jobs);
-    if (relations_.KnowsZeros()) results[k].tier = "unfolded";
+    if (relations_.KnowsZeros()) results[k].method = ProofMethod::kUnfolded;
     outcomes_.Set(classes[k].members, std::move(results[k]));
   }
   decide_seconds_ += Since(start);

@@ -13,25 +13,11 @@ using sdfg::TensorId;
 
 namespace {
 
-// Per logical tensor: the tensor of which it is a constant multiple, if no operator reads it. Such
-// tensors are there to be the target of lineage.
-std::vector<TensorId> UnreadMultiples(const sdfg::Graph& logical) {
+// Per logical tensor: the tensor of which it is a multiple for lineage; kNone for other tensors.
+std::vector<TensorId> Multiples(const sdfg::Graph& logical) {
   std::vector<TensorId> of(logical.tensors.size(), kNone);
   for (const sdfg::Operator& op : logical.operators) {
-    if (op.inputs.size() != 1 || op.outputs.size() != 1 || op.outputs[0] == kNone) continue;
-    const sdfg::IndexFunction& f = *op.function;
-    const sdfg::Node& body = f.nodes[f.outputs[0].body];
-    if (body.op != Op::kMul) continue;
-    const Op first = f.nodes[body.args[0]].op, second = f.nodes[body.args[1]].op;
-    if ((first == Op::kElement && second == Op::kReal) ||
-        (first == Op::kReal && second == Op::kElement)) {
-      of[op.outputs[0]] = op.inputs[0];
-    }
-  }
-  for (const sdfg::Operator& op : logical.operators) {
-    for (TensorId input : op.inputs) {
-      if (input != kNone) of[input] = kNone;
-    }
+    if (op.kind == sdfg::OperatorKind::kMultiple) of[op.outputs[0]] = op.inputs[0];
   }
   return of;
 }
@@ -83,7 +69,7 @@ Relations::Relations(const lineage::Problem& problem)
       inlined_[t] = masked_[t] || moves;
     }
   }
-  multiple_of_ = UnreadMultiples(problem.logical);
+  multiple_of_ = Multiples(problem.logical);
   related_.assign(problem.parallel.tensors.size(), false);
   std::vector<bool> meant(logical, false);
   for (size_t t = 0; t < related_.size(); ++t) {

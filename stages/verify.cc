@@ -230,20 +230,22 @@ class Verification {
   void CountStages(const ClaimTable& table, const ProofSearch& search) {
     result_.stages.total = static_cast<int64_t>(table.claims().size());
     result_.stages.classes = search.classes();
-    std::map<std::string, int64_t> tiers;
+    std::map<ProofMethod, int64_t> methods;
     std::set<int32_t> counted;
     for (size_t c = 0; c < search.outcomes().size(); ++c) {
       const ClaimOutcome& o = search.outcomes()[c];
       const bool defined = o.restrictions.empty() || options_.accept_restrictions;
       if (o.status == ClaimStatus::kProved && defined) {
         ++result_.stages.proved;
-        if (counted.insert(table.claims()[c].class_id).second) ++tiers[o.tier];
+        if (counted.insert(table.claims()[c].class_id).second) ++methods[o.method];
       } else if (refuted_) {
         ++result_.stages.refuted;
       } else {
         ++result_.stages.unknown;
       }
     }
+    std::map<std::string, int64_t> tiers;
+    for (const auto& [method, count] : methods) tiers[ProofMethodName(method)] += count;
     result_.tiers.assign(tiers.begin(), tiers.end());
   }
 

@@ -151,10 +151,11 @@ absl::Status ParallelBuilder::RunLocalPrim(const Event& event) {
                        [&] { return sdfg::Chunk(shape, dtype, size, *position, prim->dim); });
   if (!function.ok()) return function.status();
   sdfg::Operator op;
-  op.name = "chunk";
+  op.name = PrimName(PrimKind::kChunk);
+  op.kind = PrimOperatorKind(PrimKind::kChunk);
   op.function = *std::move(function);
   op.inputs = {*input};
-  op.attributes = {{"ranks", absl::StrJoin(group, ",")}};
+  op.group = group;
   std::vector<TensorId> outputs;
   absl::Status status = Emit(std::move(op), event, {prim->outputs[0]}, &outputs);
   if (status.ok()) local[prim->outputs[0]] = outputs[0];
@@ -187,9 +188,10 @@ absl::Status ParallelBuilder::Transfer(const Event& from, const Event& to) {
   if (!function.ok()) return function.status();
   sdfg::Operator op;
   op.name = PrimName(source->kind);
+  op.kind = PrimOperatorKind(source->kind);
   op.function = *std::move(function);
   op.inputs = {*input};
-  op.attributes = {{"ranks", absl::StrCat(from.device, ",", to.device)}};
+  op.group = {from.device, to.device};
   std::vector<TensorId> outputs;
   absl::Status status = Emit(std::move(op), to, {target->outputs[0]}, &outputs);
   if (status.ok()) adapter_local_[to.device][target->outputs[0]] = outputs[0];
@@ -293,9 +295,10 @@ absl::Status ParallelBuilder::RunCollective(const Communication& communication,
     }
     sdfg::Operator op;
     op.name = PrimName(kind);
+    op.kind = PrimOperatorKind(kind);
     op.function = *std::move(function);
     op.inputs = inputs;
-    op.attributes = {{"ranks", absl::StrJoin(communication.participants, ",")}};
+    op.group = communication.participants;
     std::vector<TensorId> outputs;
     absl::Status status = Emit(std::move(op), event, {prim.outputs[0]}, &outputs);
     if (!status.ok()) return status;

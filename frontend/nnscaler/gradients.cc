@@ -216,8 +216,9 @@ absl::Status ParallelBuilder::Reduce(const Communication& communication) {
       absl::StatusOr<TensorId> sum =
           Plain("reducer over devices", *function, true, terms, total, &node);
       if (!sum.ok()) return sum.status();
-      graph().operators[graph().tensors[*sum].producer].attributes = {
-          {"ranks", absl::StrJoin(communication.participants, ",")}};
+      sdfg::Operator& reducer = graph().operators[graph().tensors[*sum].producer];
+      reducer.kind = sdfg::OperatorKind::kAllReduce;
+      reducer.group = communication.participants;
       accumulator.reduced = *sum;
     }
   }

@@ -32,6 +32,7 @@ std::vector<int> RunningOrder(const Node& adapter);
 
 // "all_reduce", "move", ...
 const char* PrimName(PrimKind kind);
+sdfg::OperatorKind PrimOperatorKind(PrimKind kind);
 
 }  // namespace planproof::frontend::nnscaler
 

@@ -72,6 +72,7 @@ absl::StatusOr<TensorId> PlanBuilder::MultipleOf(TensorId logical, const std::st
   multiple.source = source.source;
   sdfg::Operator added;
   added.name = "multiple";
+  added.kind = sdfg::OperatorKind::kMultiple;
   added.label = multiple.name;
   added.source = source.source;
   added.inputs = {logical};

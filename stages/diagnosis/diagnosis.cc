@@ -8,11 +8,8 @@
 #include <optional>
 #include <set>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "shape_reduction/input_choice.h"
 #include "stages/describe.h"
 #include "stages/diagnosis/differing_attributes.h"
@@ -22,6 +19,7 @@ namespace planproof::stages {
 
 using lineage::Lineage;
 using lineage::LineageKind;
+using sdfg::AxisId;
 using sdfg::kNone;
 using sdfg::OperatorId;
 using sdfg::TensorId;
@@ -53,7 +51,7 @@ std::vector<OperatorId> StageOf(const sdfg::Graph& graph, const std::vector<Line
 }
 
 bool IsException(const sdfg::Graph& graph, OperatorId id) {
-  return graph.operators[id].name == kException;
+  return graph.operators[id].kind == sdfg::OperatorKind::kRankOverride;
 }
 
 // The operators before a stage without exceptions, back to the nearest ones: what they give may
@@ -258,7 +256,7 @@ void Diagnosis::FillInstances(TensorId id, Fault* fault) {
       }
       devices = std::move(shifted);
     }
-    if (graph_.axes[axis].name.find("microbatch") != std::string::npos) {
+    if (graph_.axes[axis].kind == sdfg::AxisKind::kMicrobatch) {
       fault->at_microbatches.insert(all.begin(), all.end());
       fault->of_microbatches = tensor.shape[a];
     }
@@ -334,28 +332,20 @@ void NarrowTo(const sdfg::Graph& graph, const sdfg::Operator& op, Fault* fault) 
   const sdfg::Tensor& tensor = graph.tensors[op.outputs[0]];
   std::vector<int> devices = {tensor.device};
   std::set<size_t> named;
-  for (const auto& [key, text] : op.attributes) {
-    if (key != "at") continue;
-    for (absl::string_view part : absl::StrSplit(text, ", ")) {  // "tp=0|3"
-      const std::pair<absl::string_view, absl::string_view> axis = absl::StrSplit(part, '=');
-      if (axis.first == "microbatch") {
-        fault->microbatches = absl::StrReplaceAll(axis.second, {{"|", ", "}});
-        continue;
-      }
-      for (size_t a = 0; a < graph.axis_device_stride.size(); ++a) {
-        if (graph.axes[a].name != axis.first) continue;
-        named.insert(a);
-        std::vector<int> next;
-        for (absl::string_view value : absl::StrSplit(axis.second, '|')) {
-          int coordinate = 0;
-          if (!absl::SimpleAtoi(value, &coordinate)) return;
-          for (int device : devices) {
-            next.push_back(device + coordinate * static_cast<int>(graph.axis_device_stride[a]));
-          }
-        }
-        devices = std::move(next);
+  for (const auto& [axis, coordinates] : op.override_at) {
+    if (graph.axes[axis].kind == sdfg::AxisKind::kMicrobatch) {
+      fault->microbatches = absl::StrJoin(coordinates, ", ");
+      continue;
+    }
+    if (axis >= static_cast<AxisId>(graph.axis_device_stride.size())) continue;
+    named.insert(axis);
+    std::vector<int> next;
+    for (const int64_t coordinate : coordinates) {
+      for (int device : devices) {
+        next.push_back(device + static_cast<int>(coordinate * graph.axis_device_stride[axis]));
       }
     }
+    devices = std::move(next);
   }
   // At every coordinate of the axes that it does not name.
   for (const sdfg::AxisId axis : tensor.axes) {
@@ -497,14 +487,6 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
     }
     const auto at = std::find(fault.operators.begin(), fault.operators.end(), suspect);
     if (at != fault.operators.end()) std::rotate(fault.operators.begin(), at, at + 1);
-    for (OperatorId op : fault.operators) {
-      for (const auto& [name, value] : problem.parallel.operators[op].attributes) {
-        if (name == "ranks" &&
-            std::find(fault.group.begin(), fault.group.end(), value) == fault.group.end()) {
-          fault.group.push_back(value);
-        }
-      }
-    }
   }
   return faults;
 }

@@ -87,13 +87,11 @@ std::string RepairSearch::SizesThatAre(int64_t count) const {
     }
   }
   for (OperatorId id : subject_.operators) {
-    for (const auto& [name, value] : graph_.operators[id].attributes) {
-      const int64_t n = 1 + std::count(value.begin(), value.end(), ',');
-      const std::string group = "the group of ranks " + value;
-      if (name == "ranks" && count > 1 && n == count &&
-          std::find(sizes.begin(), sizes.end(), group) == sizes.end()) {
-        sizes.push_back(group);
-      }
+    const std::vector<sdfg::Device>& ranks = graph_.operators[id].group;
+    if (count < 2 || static_cast<int64_t>(ranks.size()) != count) continue;
+    std::string group = "the group of ranks " + absl::StrJoin(ranks, ",");
+    if (std::find(sizes.begin(), sizes.end(), group) == sizes.end()) {
+      sizes.push_back(std::move(group));
     }
   }
   if (!sizes.empty()) in_time.push_back(absl::StrCat("size of ", absl::StrJoin(sizes, " or ")));

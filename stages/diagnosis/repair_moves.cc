@@ -90,7 +90,7 @@ void RepairSearch::TryTerms() {
 void RepairSearch::TryExceptions() {
   for (OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
-    if (op.name != kException || op.inputs.size() != 2) continue;
+    if (op.kind != sdfg::OperatorKind::kRankOverride || op.inputs.size() != 2) continue;
     const sdfg::Tensor& usual = graph_.tensors[op.inputs[1]];
     absl::StatusOr<sdfg::IndexFunction> copy = sdfg::Copy(
         {usual.shape.begin() + static_cast<int64_t>(usual.axes.size()), usual.shape.end()},
@@ -101,12 +101,8 @@ void RepairSearch::TryExceptions() {
     regular.lifted = true;
     regular.inputs = {op.inputs[1]};
     if (!replay_.Same(With(id, regular), claimed_, Agree)) continue;
-    std::string where;
-    for (const auto& [key, value] : op.attributes) {
-      if (key == "at") where = value;
-    }
-    Found(absl::StrCat("what runs at ", where, " in place of ", op.label, "; without it ",
-                       graph_.tensors[subject_.tensor].name, " is right"),
+    Found(absl::StrCat("what runs at ", graph_.Describe(op.override_at), " in place of ", op.label,
+                       "; without it ", graph_.tensors[subject_.tensor].name, " is right"),
           id);
   }
 }

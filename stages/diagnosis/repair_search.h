@@ -46,9 +46,6 @@ struct Subject {
   std::vector<sdfg::OperatorId> operators;  // of its stage, in topological order
 };
 
-// Name of the operator by which single ranks of a program do otherwise.
-inline constexpr char kException[] = "exception";
-
 class RepairSearch {
  public:
   RepairSearch(const lineage::Problem& problem, shape_reduction::Replay& replay, Subject subject);

@@ -180,7 +180,7 @@ class ProgramBuffers {
   TensorId StoredAs(TensorId tensor) const {
     while (!Owned(tensor) && graph_.tensors[tensor].producer != kNone) {
       const sdfg::Operator& op = graph_.operators[graph_.tensors[tensor].producer];
-      if (op.name != "replicate" || op.lifted || op.inputs.size() != 1) break;
+      if (op.kind != sdfg::OperatorKind::kReplicate || op.lifted || op.inputs.size() != 1) break;
       tensor = op.inputs[0];
     }
     return tensor;
@@ -205,7 +205,7 @@ class ProgramBuffers {
 
   std::optional<Violation> Perform(const Event& event, const User& user) {
     const sdfg::Operator& op = graph_.operators[event.op];
-    if (op.name == "wait" && async_operations_.count(op.inputs[0]) > 0) {
+    if (op.kind == sdfg::OperatorKind::kWait && async_operations_.count(op.inputs[0]) > 0) {
       End(*async_operations_.at(op.inputs[0]), event);
       return std::nullopt;
     }
@@ -404,7 +404,7 @@ std::optional<Violation> RunPrograms(const StepOrder& order, Views views,
     const Place place = order.PlaceOf(op);
     if (place.program == kNone) continue;
     // A started collective reads its sources until its wait.
-    bool uses = op.name == "wait";
+    bool uses = op.kind == sdfg::OperatorKind::kWait;
     for (TensorId tensor : op.inputs) uses = uses || memory.RegionOf(tensor) != nullptr;
     for (TensorId tensor : op.outputs) {
       uses = uses || async_operations.count(tensor) > 0 || memory.RegionOf(tensor) != nullptr;

@@ -9,6 +9,7 @@ namespace planproof::stages {
 using lineage::Place;
 using sdfg::kNone;
 using sdfg::OperatorId;
+using sdfg::OperatorKind;
 using sdfg::TensorId;
 
 namespace {
@@ -52,7 +53,8 @@ TensorId SentTensor(const StepOrder& order, TensorId tensor, int program) {
   TensorId sent = tensor;
   while (graph.tensors[sent].producer != kNone && order.PlaceOf(sent).program == program) {
     const sdfg::Operator& op = graph.operators[graph.tensors[sent].producer];
-    if (op.name != "instance" || op.inputs.size() != 1) return tensor;  // it is the program's own
+    if (op.kind != OperatorKind::kSelectInstance || op.inputs.size() != 1)
+      return tensor;  // it is the program's own
     sent = op.inputs[0];
   }
   return order.PlaceOf(sent).program == program ? tensor : sent;
@@ -80,7 +82,7 @@ Communications::Communications(const StepOrder& order) {
 void Communications::Add(const StepOrder& order, sdfg::OperatorId id) {
   const sdfg::Operator& op = order.problem().parallel.operators[id];
   const Place place = order.PlaceOf(op);
-  if (place.program == kNone || op.name == "instance") return;
+  if (place.program == kNone || op.kind == OperatorKind::kSelectInstance) return;
   Communication c;
   c.op = id;
   c.varies = order.VariesOperator(op);
@@ -89,7 +91,7 @@ void Communications::Add(const StepOrder& order, sdfg::OperatorId id) {
   const std::vector<bool> same = order.ReadsSameMicrobatch(op);
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     const bool pending = async_operations_.count(op.inputs[i]) > 0;
-    if (pending && op.name != "wait") {
+    if (pending && op.kind != OperatorKind::kWait) {
       const lineage::AsyncOperation& async = *async_operations_.at(op.inputs[i]);
       violation = OrderViolation(
           "read before its wait",
@@ -116,7 +118,7 @@ void Communications::Add(const StepOrder& order, sdfg::OperatorId id) {
     return;
   }
   if (c.remote.empty()) return;
-  if (op.name == "move") {
+  if (op.kind == OperatorKind::kMove) {
     const auto channel = order.problem().schedule.channels.find(op.outputs[0]);
     if (channel != order.problem().schedule.channels.end()) c.channel = channel->second;
     of_phase[place.program][place.phase].push_back(std::move(c));
