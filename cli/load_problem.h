@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "lineage/lineage.h"
 #include "sdfg/operator_library.h"
-#include "stages/verify.h"
+#include "stages/result.h"
 
 namespace planproof::cli {
 

@@ -5,11 +5,13 @@
 #ifndef PLANPROOF_STAGES_AUDIT_H_
 #define PLANPROOF_STAGES_AUDIT_H_
 
+#include "lineage/lineage.h"
 #include "stages/claim_table.h"
+#include "stages/options.h"
 #include "stages/proof_search.h"
 #include "stages/relations.h"
+#include "stages/result.h"
 #include "stages/smt/claim.h"
-#include "stages/verify.h"
 
 namespace planproof::stages {
 

@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "lineage/lineage.h"
 #include "stages/claim_table.h"
+#include "stages/options.h"
 #include "stages/premises.h"
 #include "stages/proof_search.h"
-#include "stages/verify.h"
+#include "stages/result.h"
 
 namespace planproof::stages {
 

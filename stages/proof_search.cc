@@ -310,7 +310,7 @@ std::vector<int> ProofSearch::GiveUpFailed() {
       }
     }
   }
-  for (TensorId t : released) relations_.SetRelated(t, false);
+  for (TensorId t : released) relations_.GiveUp(t);
   for (int c : again) outcomes_.Reset(c);
   return again;
 }
@@ -336,7 +336,7 @@ bool ProofSearch::OpenDifferences(ClaimOutcomes first, double seconds) {
   outcomes_ = std::move(first);
   for (size_t c = 0; c < outcomes_.size(); ++c) {
     if (claim_of_tensor_[table_.claims()[c].parallel] == static_cast<int>(c))
-      relations_.SetRelated(table_.claims()[c].parallel, true);
+      relations_.Assume(table_.claims()[c].parallel);
   }
   const std::vector<int> failed = Failed();
   const auto start = std::chrono::steady_clock::now();
@@ -417,9 +417,15 @@ bool ProofSearch::BehindRequired(std::vector<int>* claims) const {
 
 bool ProofSearch::RequiredProved() const {
   std::vector<int> claims;
-  return BehindRequired(&claims) && std::all_of(claims.begin(), claims.end(), [this](int c) {
-           return outcomes_[c].status == ClaimStatus::kProved && !outcomes_[c].unsatisfiable;
-         });
+  if (!BehindRequired(&claims)) return false;
+  for (int c : claims) {
+    if (outcomes_[c].status != ClaimStatus::kProved || outcomes_[c].unsatisfiable) return false;
+  }
+  for (int c : claims) {
+    const TensorId t = table_.claims()[c].parallel;
+    if (claim_of_tensor_[t] == c && relations_.Related(t)) relations_.MarkProved(t);
+  }
+  return true;
 }
 
 std::vector<int> ProofSearch::Restricted() const {

@@ -16,11 +16,12 @@
 #include <utility>
 #include <vector>
 
+#include "lineage/lineage.h"
 #include "stages/claim.h"
 #include "stages/claim_outcomes.h"
 #include "stages/claim_solver.h"
 #include "stages/claim_table.h"
-#include "stages/verify.h"
+#include "stages/options.h"
 #include "stages/workers/process_pool.h"
 
 namespace planproof::stages {

@@ -70,19 +70,21 @@ Relations::Relations(const lineage::Problem& problem)
     }
   }
   multiple_of_ = Multiples(problem.logical);
-  related_.assign(problem.parallel.tensors.size(), false);
+  state_.assign(problem.parallel.tensors.size(), RelationState::kNone);
   std::vector<bool> meant(logical, false);
-  for (size_t t = 0; t < related_.size(); ++t) {
-    related_[t] = problem.lineage[t].kind == lineage::LineageKind::kFull;
-    if (related_[t]) meant[problem.lineage[t].logical] = true;
+  for (size_t t = 0; t < state_.size(); ++t) {
+    if (problem.lineage[t].kind != lineage::LineageKind::kFull) continue;
+    state_[t] = problem.parallel.tensors[t].producer == kNone ? RelationState::kGiven
+                                                              : RelationState::kAssumed;
+    meant[problem.lineage[t].logical] = true;
   }
-  // What is held to be a multiple of a tensor is written in terms of that tensor.
+  // What is said to be a multiple of a tensor is written in terms of that tensor.
   for (size_t t = 0; t < logical; ++t) {
     if (multiple_of_[t] == kNone) continue;
     inlined_[t] = true;
     if (meant[t]) meant[multiple_of_[t]] = true;
   }
-  // What no parallel tensor is held to be occurs on the logical side only: as an unknown value it
+  // What no parallel tensor is said to be occurs on the logical side only: as an unknown value it
   // could not be matched.
   for (size_t t = 0; t < logical; ++t) {
     if (!meant[t] && problem.logical.tensors[t].producer != kNone) inlined_[t] = true;
@@ -127,7 +129,7 @@ solver::PremiseSource Relations::SourceOf(sdfg::TensorRef tensor) const {
 Representation Relations::Of(sdfg::TensorRef tensor) {
   Representation r;
   if (tensor.graph == kParallel) {
-    if (related_[tensor.tensor]) {
+    if (Related(tensor.tensor)) {
       const lineage::Lineage& l = problem_.lineage[tensor.tensor];
       r.kind = Representation::Kind::kAlias;
       r.alias = {kLogical, l.logical};

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "stages/proof_search.h"
-#include "stages/verify.h"
+#include "stages/result.h"
 #include "verdict_cache/store.h"
 
 namespace planproof::stages {
