@@ -13,6 +13,11 @@ namespace {
 using sdfg::AxisKind;
 using sdfg::OperatorKind;
 
+// The numbers of the file are those of the types, plus 1.
+static_assert(static_cast<int>(AxisKind::kMicrobatch) + 1 == AXIS_MICROBATCH);
+static_assert(static_cast<int>(OperatorKind::kAccumulate) + 1 == KIND_ACCUMULATE);
+static_assert(static_cast<int>(sdfg::kLastOperatorKind) + 1 == RawOperatorKind_MAX);
+
 OperatorKind KindFromName(const std::string& name) {
   if (name == "exception") return OperatorKind::kRankOverride;
   if (name == "instance") return OperatorKind::kSelectInstance;
@@ -46,7 +51,7 @@ bool IsOneToOne(const sdfg::Operator& op) {
 }  // namespace
 
 absl::StatusOr<AxisKind> ReadAxisKind(const RawAxis& from) {
-  if (from.kind() < 0 || from.kind() > static_cast<int>(AxisKind::kMicrobatch) + 1) {
+  if (from.kind() < 0 || from.kind() > RawAxisKind_MAX) {
     return absl::InvalidArgumentError(absl::StrCat("axis ", from.name(), " has an unknown kind"));
   }
   if (from.kind() > 0) return static_cast<AxisKind>(from.kind() - 1);
@@ -57,7 +62,7 @@ absl::StatusOr<AxisKind> ReadAxisKind(const RawAxis& from) {
 
 absl::Status ReadOperatorKind(const RawOperator& from, const sdfg::Graph& graph,
                               sdfg::Operator* to) {
-  if (from.kind() < 0 || from.kind() > static_cast<int>(sdfg::kLastOperatorKind) + 1) {
+  if (from.kind() < 0 || from.kind() > RawOperatorKind_MAX) {
     return Bad(from, "has an unknown kind");
   }
   to->kind =

@@ -180,7 +180,7 @@ TEST(PlanSchedule, ARawScheduleIsChecked) {
               HasSubstr("is computed in no phase"));
   EXPECT_THAT(message([](RawSchedule* s) { s->mutable_places(0)->set_program(7); }),
               HasSubstr("a place is out of range"));
-  EXPECT_THAT(message([](RawSchedule* s) { s->mutable_flights(0)->set_result(1 << 20); }),
+  EXPECT_THAT(message([](RawSchedule* s) { s->mutable_async_operations(0)->set_result(1 << 20); }),
               HasSubstr("a tensor that does not exist"));
   EXPECT_THAT(message([](RawSchedule* s) { s->mutable_storage(0)->set_slots(0); }),
               HasSubstr("no slots"));
