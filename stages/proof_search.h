@@ -79,7 +79,7 @@ class ProofSearch {
   std::vector<int> Restricted() const;
   // Looks at the whole model for the conditions of these claims.
   void Discharge(const std::vector<int>& restricted);
-  // By claim: it and every claim that it rests on through held tensors is proved, and the plan is
+  // By claim: it and every claim that it rests on through related ones is proved, and the plan is
   // defined there.
   std::vector<bool> ProvedClaims() const;
   // Of the workers of this run.
@@ -93,7 +93,7 @@ class ProofSearch {
   std::string ClaimName(int claim) const;
 
  private:
-  // Required claims, and those that they rest on through held tensors; false if one is no claim.
+  // Required claims, and those that they rest on through related ones; false if one is no claim.
   bool BehindRequired(std::vector<int>* claims) const;
   std::vector<const Claim*> ClaimsAt(const std::vector<int>& positions) const;
   std::vector<int> Failed() const;

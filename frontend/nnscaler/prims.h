@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "frontend/nnscaler/plan_objects.h"
+#include "sdfg/operator_kind.h"
 
 namespace planproof::frontend::nnscaler {
 
