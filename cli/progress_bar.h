@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "stages/verify.h"
+#include "stages/options.h"
 
 namespace planproof::cli {
 

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "stages/verify.h"
+#include "stages/options.h"
+#include "stages/result.h"
 #include "verdict_cache/store.h"
 
 namespace CLI {

@@ -23,7 +23,7 @@ using report::Grouped;
 using report::OneLine;
 using sdfg::Graph;
 
-constexpr size_t kMostParameters = 40;
+constexpr size_t kMaxParameters = 40;
 
 int64_t Elements(const sdfg::Tensor& tensor) {
   int64_t elements = 1;
@@ -108,28 +108,28 @@ void PrintParameters(const Graph& graph) {
     if (tensor.role != sdfg::TensorRole::kParameter && tensor.role != sdfg::TensorRole::kInput) {
       continue;
     }
-    if (printed++ >= kMostParameters) continue;
+    if (printed++ >= kMaxParameters) continue;
     std::printf("  %-11s %s %s %s\n",
                 tensor.role == sdfg::TensorRole::kParameter ? "parameter" : "input",
                 OneLine(tensor.name, 100).c_str(), ShapeText(tensor).c_str(),
                 sdfg::DTypeName(tensor.dtype));
   }
-  if (printed > kMostParameters) std::printf("  and %zu more\n", printed - kMostParameters);
+  if (printed > kMaxParameters) std::printf("  and %zu more\n", printed - kMaxParameters);
 }
 
 // The steps of each program, as the plan file would say them, or their number if there are many.
 void PrintSchedule(const lineage::Schedule& schedule) {
-  constexpr size_t kMostSteps = 24;
+  constexpr size_t kMaxSteps = 24;
   for (const lineage::ProgramSchedule& program : schedule.programs) {
     if (program.steps.empty()) continue;
     std::string text;
-    for (size_t i = 0; i < std::min(program.steps.size(), kMostSteps); ++i) {
+    for (size_t i = 0; i < std::min(program.steps.size(), kMaxSteps); ++i) {
       const lineage::ScheduleStep& step = program.steps[i];
       text += (i > 0 ? " " : "") + program.phases[step.phase];
       if (step.microbatch >= 0) text += ":" + std::to_string(step.microbatch);
     }
-    if (program.steps.size() > kMostSteps) {
-      text += " and " + std::to_string(program.steps.size() - kMostSteps) + " more";
+    if (program.steps.size() > kMaxSteps) {
+      text += " and " + std::to_string(program.steps.size() - kMaxSteps) + " more";
     }
     std::printf("  schedule    %s: %zu steps in %zu phases: %s\n",
                 OneLine(program.name, 60).c_str(), program.steps.size(), program.phases.size(),
@@ -186,12 +186,12 @@ int RunShow(ShowArguments arguments) {
   std::printf("required outputs: %zu\n", problem->required.size());
   size_t printed = 0;
   for (const auto& [what, count] : required) {
-    if (printed++ < kMostParameters) {
+    if (printed++ < kMaxParameters) {
       std::printf("  required    %s%s\n", OneLine(what).c_str(),
                   count > 1 ? (" (" + std::to_string(count) + ")").c_str() : "");
     }
   }
-  if (printed > kMostParameters) std::printf("  and %zu more\n", printed - kMostParameters);
+  if (printed > kMaxParameters) std::printf("  and %zu more\n", printed - kMaxParameters);
   for (const std::string& assumption : problem->assumptions) {
     std::printf("  assumes     %s\n", OneLine(assumption).c_str());
   }

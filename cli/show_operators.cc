@@ -17,8 +17,8 @@ using sdfg::Graph;
 using sdfg::Tensor;
 using sdfg::TensorId;
 
-constexpr size_t kMostOperands = 12;
-constexpr size_t kMostBytes = 600;  // of a line
+constexpr size_t kMaxOperands = 12;
+constexpr size_t kMaxBytes = 600;  // of a line
 
 // "h[2, 16]", "ids int64[8]".
 std::string TensorText(const Tensor& tensor, const std::string& program) {
@@ -43,7 +43,7 @@ class Lister {
     for (const sdfg::Operator& op : graph_.operators) width = std::max(width, Where(op).size());
     for (const sdfg::Operator& op : graph_.operators) {
       std::printf("  %-*s%s%s\n", static_cast<int>(width), Where(op).c_str(), width > 0 ? "  " : "",
-                  OneLine(Line(op), kMostBytes).c_str());
+                  OneLine(Line(op), kMaxBytes).c_str());
     }
   }
 
@@ -94,14 +94,16 @@ class Lister {
       if (output != sdfg::kNone) results.push_back(TensorText(graph_.tensors[output], own));
     }
     for (const TensorId input : op.inputs) {
-      if (operands.size() == kMostOperands) {
-        operands.push_back(absl::StrCat("and ", op.inputs.size() - kMostOperands, " more"));
+      if (operands.size() == kMaxOperands) {
+        operands.push_back(absl::StrCat("and ", op.inputs.size() - kMaxOperands, " more"));
         break;
       }
       operands.push_back(TensorText(graph_.tensors[input], own));
     }
     for (const auto& [key, value] : op.attributes)
       operands.push_back(absl::StrCat(key, "=", value));
+    if (!op.group.empty()) operands.push_back("ranks=" + absl::StrJoin(op.group, ","));
+    if (!op.override_at.empty()) operands.push_back("at=" + graph_.Describe(op.override_at));
     std::string line = absl::StrCat(absl::StrJoin(results, ", "), " = ", op.name, "(",
                                     absl::StrJoin(operands, ", "), ")");
     const bool named = std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId output) {

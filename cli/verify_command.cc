@@ -182,7 +182,7 @@ int RunVerify(const VerifyArguments& arguments) {
     options.stop = stop;
     if (leads) stores->SetOptions(&options);
     result = stages::Verify(*problem, options);
-    if (result.served) return kSuccess;  // whoever leads reports
+    if (result.worker_only) return kSuccess;  // whoever leads reports
     if (leads) ForgetLastWords();
     if (leads) stores->Close(!stop->requested, &result);
     if (executor) {

@@ -130,14 +130,14 @@ class Backward {
         trace_.values[input].contributions.push_back(gradient);
         break;
       case Step::Kind::kReduceScatter:
-      case Step::Kind::kSplitAlike:
+      case Step::Kind::kSplitReplicated:
         trace_.WriteAlong(stage, "all_gather", step.over, step.dim, gradient, Contribute(input));
         break;
       case Step::Kind::kAllGather:
         trace_.WriteAlong(stage, "reduce_scatter", step.over, step.dim, gradient,
                           Contribute(input));
         break;
-      case Step::Kind::kGatherAlike:
+      case Step::Kind::kGatherReplicated:
         trace_.WriteAlong(stage, "chunk", step.over, step.dim, gradient, Contribute(input));
         break;
       case Step::Kind::kCopy:

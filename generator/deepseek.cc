@@ -54,7 +54,7 @@ std::vector<Value> Gate(const ModelConfig& model, const std::string& prefix, Val
 // The choice for the tokens of this rank's sequences: all ranks of tp choose alike.
 std::vector<Value> ChooseExperts(const ModelConfig& model, const std::string& prefix, Value normed,
                                  const Dim& tokens, Emitter* emitter) {
-  const Value rows = View(prefix + "router_tokens", emitter->GatherAlike(normed, 1),
+  const Value rows = View(prefix + "router_tokens", emitter->GatherReplicated(normed, 1),
                           {tokens, Layout::Whole(model.hidden)}, emitter);
   return Gate(model, prefix, rows, emitter);
 }

@@ -255,13 +255,13 @@ Value Emitter::EnterTensorParallel(Value x, int dim) {
   return inside;
 }
 
-Value Emitter::GatherAlike(Value x, int dim) {
+Value Emitter::GatherReplicated(Value x, int dim) {
   const Axes over = trace_.layout.tensor_axes();
   if (over.empty() || !IsCut(x, dim, over)) return x;
-  return Gather(Step::Kind::kGatherAlike, x, over, dim, "@alike");
+  return Gather(Step::Kind::kGatherReplicated, x, over, dim, "@alike");
 }
 
-Value Emitter::SplitAlike(Value x, int dim) {
+Value Emitter::SplitReplicated(Value x, int dim) {
   const Axes over = trace_.layout.tensor_axes();
   if (over.empty()) return x;
   const std::string whole = trace_.values[x].name;
@@ -270,7 +270,7 @@ Value Emitter::SplitAlike(Value x, int dim) {
   info.dims[dim].over = Union(info.dims[dim].over, over);
   trace_.WriteAlong(stage_, "chunk", over, dim, whole, info.name);
   trace_.WriteLineage(info);
-  return Record(Step::Kind::kSplitAlike, x, over, dim, std::move(info));
+  return Record(Step::Kind::kSplitReplicated, x, over, dim, std::move(info));
 }
 
 Value Emitter::GatherContext(Value x, int dim) {

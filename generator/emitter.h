@@ -101,9 +101,9 @@ class Emitter {
   Value EnterTensorParallel(Value x, int dim);
   // The whole sequence for what every rank of tp computes alike: the gradient is the same on all of
   // them (gather_from_sequence_parallel_region with tensor_parallel_output_grad=False).
-  Value GatherAlike(Value x, int dim);
+  Value GatherReplicated(Value x, int dim);
   // The inverse: what every rank of tp has computed alike, its part of dimension `dim`.
-  Value SplitAlike(Value x, int dim);
+  Value SplitReplicated(Value x, int dim);
   Value ApplyAndLeave(const Call& call, const Out& out, int dim);
   // Keys or values of all context-parallel ranks along dimension `dim`; each rank uses them for its
   // own queries.

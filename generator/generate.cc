@@ -61,9 +61,9 @@ Value WriteForward(const ModelConfig& model, const Strategy& strategy, int64_t s
       const std::string prefix = absl::StrCat("layers.", layer, ".");
       const bool whole_sequence = strategy.NeedsWholeSequence(layer);
       if (strategy.recompute) emitter->BeginRecomputed();
-      if (whole_sequence) x = emitter->GatherAlike(x, 1);
+      if (whole_sequence) x = emitter->GatherReplicated(x, 1);
       x = Layer(model, prefix, layer, x, emitter);
-      if (whole_sequence) x = emitter->SplitAlike(x, 1);
+      if (whole_sequence) x = emitter->SplitReplicated(x, 1);
       if (strategy.recompute) emitter->EndRecomputed();
     }
   }

@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<int64_t>> LayersPerStage(const ModelConfig& model,
 namespace {
 
 absl::Status ValidateShares(const Strategy& strategy) {
-  constexpr int64_t kMostShares = int64_t{1} << 10;
+  constexpr int64_t kMaxShares = int64_t{1} << 10;
   if (strategy.tensor_shares.empty()) return absl::OkStatus();
   if (strategy.tensor_parallel == 1) return absl::InvalidArgumentError("shares of tp: tp is 1");
   if (strategy.tensor_shares.size() != static_cast<size_t>(strategy.tensor_parallel)) {
@@ -62,9 +62,9 @@ absl::Status ValidateShares(const Strategy& strategy) {
                                                    " are given, tp is ", strategy.tensor_parallel));
   }
   for (int64_t share : strategy.tensor_shares) {
-    if (share < 1 || share > kMostShares) {
+    if (share < 1 || share > kMaxShares) {
       return absl::InvalidArgumentError(
-          absl::StrCat("shares of tp: ", share, " is not 1 to ", kMostShares));
+          absl::StrCat("shares of tp: ", share, " is not 1 to ", kMaxShares));
     }
   }
   return absl::OkStatus();

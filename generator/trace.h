@@ -45,15 +45,15 @@ struct ValueInfo {
 struct Step {
   enum class Kind : uint8_t {
     kOperator,
-    kAllReduce,      // backward: nothing, all ranks use the sum alike
-    kReduceScatter,  // backward: all_gather
-    kAllGather,      // backward: reduce_scatter, each rank uses the whole in its own way
-    kGatherAlike,    // backward: chunk, all ranks use the whole alike
-    kSplitAlike,     // backward: all_gather
-    kCopy,           // no operator; ranks use their copies differently; backward: all_reduce
-    kAllToAll,       // backward: all_to_all with the dimensions exchanged
-    kShift,          // to the next rank of the ring; backward: to the one before
-    kMove            // to another stage; backward: move back
+    kAllReduce,         // backward: nothing, all ranks use the sum alike
+    kReduceScatter,     // backward: all_gather
+    kAllGather,         // backward: reduce_scatter, each rank uses the whole in its own way
+    kGatherReplicated,  // backward: chunk, all ranks use the whole alike
+    kSplitReplicated,   // backward: all_gather
+    kCopy,              // no operator; ranks use their copies differently; backward: all_reduce
+    kAllToAll,          // backward: all_to_all with the dimensions exchanged
+    kShift,             // to the next rank of the ring; backward: to the one before
+    kMove               // to another stage; backward: move back
   };
   Kind kind = Kind::kOperator;
   std::vector<Value> inputs;  // tensor operands, in order

@@ -167,21 +167,21 @@ absl::StatusOr<Blocks> BlocksOf(const CoverBox& box, size_t dim) {
 }
 
 // How the blocks of two boxes meet in one dimension.
-enum class Meeting : uint8_t { kNowhere, kEqual, kOtherwise };
+enum class BlockOverlap : uint8_t { kNone, kEqual, kPartial };
 
-absl::StatusOr<Meeting> MeetingOf(const Blocks& a, const Blocks& b) {
+absl::StatusOr<BlockOverlap> OverlapOf(const Blocks& a, const Blocks& b) {
   const int64_t common = CommonSize(a.image, b.image);
-  if (common == 0) return Meeting::kNowhere;
-  if (a.block != b.block) return Meeting::kOtherwise;
+  if (common == 0) return BlockOverlap::kNone;
+  if (a.block != b.block) return BlockOverlap::kPartial;
   // A set is cut into translates of one block in one way only: its least element starts one.
-  if (a.image == b.image) return Meeting::kEqual;
+  if (a.image == b.image) return BlockOverlap::kEqual;
   Image starts_a, starts_b;
   bool any = true;
   if (!Sums(a.start, a.starts, &starts_a, &any) || !Sums(b.start, b.starts, &starts_b, &any)) {
     return TooIrregular();
   }
-  return CommonSize(starts_a, starts_b) * SizeOf(a.block) == common ? Meeting::kEqual
-                                                                    : Meeting::kOtherwise;
+  return CommonSize(starts_a, starts_b) * SizeOf(a.block) == common ? BlockOverlap::kEqual
+                                                                    : BlockOverlap::kPartial;
 }
 
 // Slices are products of blocks: two of them meet if their blocks do in every dimension, and are
@@ -190,9 +190,9 @@ absl::StatusOr<bool> Overlap(const std::vector<Blocks>& a, const std::vector<Blo
   bool same_part = true;
   bool otherwise = false;
   for (size_t d = 0; d < a.size(); ++d) {
-    PLAN_ASSIGN_OR_RETURN(const Meeting meeting, MeetingOf(a[d], b[d]));
-    if (meeting == Meeting::kNowhere) return false;
-    otherwise |= meeting == Meeting::kOtherwise;
+    PLAN_ASSIGN_OR_RETURN(const BlockOverlap overlap, OverlapOf(a[d], b[d]));
+    if (overlap == BlockOverlap::kNone) return false;
+    otherwise |= overlap == BlockOverlap::kPartial;
     same_part &= a[d].image == b[d].image;
   }
   return otherwise && !same_part;

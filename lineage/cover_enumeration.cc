@@ -11,7 +11,7 @@
 namespace planproof::lineage {
 namespace {
 
-constexpr int64_t kMost = int64_t{1} << 24;
+constexpr int64_t kMax = int64_t{1} << 24;
 constexpr int32_t kNobody = -1;
 
 absl::Status TooIrregular() {
@@ -60,7 +60,7 @@ class Odometer {
 };
 
 // What a box holds: its elements in row-major order, each with its slice.
-struct Held {
+struct BoxElements {
   std::vector<std::pair<int32_t, int32_t>> elements;  // element, slice
   std::vector<int32_t> sizes;                         // of the slices
 };
@@ -73,7 +73,7 @@ class Visitor {
       : logical_(logical), box_(box), owner_(*owner) {}
 
   // At most `most` elements.
-  absl::StatusOr<Held> Run(int64_t most) {
+  absl::StatusOr<BoxElements> Run(int64_t most) {
     std::vector<std::vector<int64_t>> coordinates, local;
     __int128 elements = 1;
     for (size_t d = 0; d < box_.extents.size(); ++d) {
@@ -91,9 +91,9 @@ class Visitor {
       } while (index.Next());
       PLAN_RETURN_IF_ERROR(Take(std::move(slice)));
     } while (rank.Next());
-    std::sort(held_.elements.begin(), held_.elements.end());
-    for (const auto& [element, slice] : held_.elements) owner_[element] = kNobody;
-    return std::move(held_);
+    std::sort(found_.elements.begin(), found_.elements.end());
+    for (const auto& [element, slice] : found_.elements) owner_[element] = kNobody;
+    return std::move(found_);
   }
 
  private:
@@ -126,18 +126,18 @@ class Visitor {
           absl::StrCat("overlap: a slice of ", box_.holder, " holds element ", *twice,
                        " (row-major) twice; if that is meant, say \"overlap\": true"));
     }
-    const auto fresh = static_cast<int32_t>(held_.sizes.size());
+    const auto fresh = static_cast<int32_t>(found_.sizes.size());
     const int32_t expected = owner_[slice[0]] == kNobody ? fresh : owner_[slice[0]];
     for (int32_t element : slice) {
       if (owner_[element] == kNobody) {
         owner_[element] = fresh;
-        held_.elements.emplace_back(element, fresh);
+        found_.elements.emplace_back(element, fresh);
       }
       if (owner_[element] != expected && !box_.overlap) return OverlapError(box_, box_);
     }
     if (expected == fresh) {
-      held_.sizes.push_back(static_cast<int32_t>(slice.size()));
-    } else if (held_.sizes[expected] != static_cast<int32_t>(slice.size()) && !box_.overlap) {
+      found_.sizes.push_back(static_cast<int32_t>(slice.size()));
+    } else if (found_.sizes[expected] != static_cast<int32_t>(slice.size()) && !box_.overlap) {
       return OverlapError(box_, box_);
     }
     return absl::OkStatus();
@@ -146,11 +146,11 @@ class Visitor {
   const sdfg::Shape& logical_;
   const CoverBox& box_;
   std::vector<int32_t>& owner_;  // element -> slice
-  Held held_;
+  BoxElements found_;
 };
 
 // Neither the same part nor slices that are equal or disjoint.
-bool Overlap(const Held& a, const Held& b) {
+bool Overlap(const BoxElements& a, const BoxElements& b) {
   const auto element = [](const std::pair<int32_t, int32_t>& entry) { return entry.first; };
   const bool same_part =
       std::equal(a.elements.begin(), a.elements.end(), b.elements.begin(), b.elements.end(),
@@ -176,13 +176,14 @@ absl::Status CheckCoverByEnumeration(const sdfg::Shape& logical,
                                      const std::vector<const CoverBox*>& boxes) {
   __int128 volume = 1;
   for (int64_t extent : logical) volume *= extent;
-  if (volume > kMost) return TooIrregular();
+  if (volume > kMax) return TooIrregular();
   std::vector<bool> anywhere(static_cast<size_t>(volume), false);
   std::vector<int32_t> owner(static_cast<size_t>(volume), kNobody);
-  std::vector<std::pair<const CoverBox*, Held>> undeclared;
-  int64_t room = 2 * kMost;  // elements that are kept for comparison
+  std::vector<std::pair<const CoverBox*, BoxElements>> undeclared;
+  int64_t room = 2 * kMax;  // elements that are kept for comparison
   for (const CoverBox* box : boxes) {
-    PLAN_ASSIGN_OR_RETURN(Held held, Visitor(logical, *box, &owner).Run(std::min(kMost, room)));
+    PLAN_ASSIGN_OR_RETURN(BoxElements held,
+                          Visitor(logical, *box, &owner).Run(std::min(kMax, room)));
     for (const auto& [element, slice] : held.elements) anywhere[element] = true;
     if (box->overlap) continue;
     for (const auto& [other, others] : undeclared) {

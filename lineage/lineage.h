@@ -24,8 +24,16 @@ using sdfg::IndexTerm;
 
 enum class LineageKind : uint8_t { kNone, kFull, kPartialSum, kPartialMax };
 
+// Who says so. Whether it is true is another question (stages/relations.h): whatever its
+// provenance, a lineage of a computed tensor is a claim.
+enum class Provenance : uint8_t {
+  kGiven,     // the files: the specification for inputs and outputs, the plan for the rest
+  kInferred,  // a guess of ours, from names or numbers
+};
+
 struct Lineage {
   LineageKind kind = LineageKind::kNone;
+  Provenance provenance = Provenance::kGiven;
   sdfg::TensorId logical = sdfg::kNone;
   std::vector<IndexMap> map;  // one per logical dimension
   // Partial kinds: which term of how many, as the file declares it (for messages).

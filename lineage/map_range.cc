@@ -11,8 +11,8 @@
 namespace planproof::lineage {
 namespace {
 
-constexpr int64_t kMostEnumerated = int64_t{1} << 20;
-constexpr int64_t kMostVisited = int64_t{1} << 24;
+constexpr int64_t kMaxEnumerated = int64_t{1} << 20;
+constexpr int64_t kMaxVisited = int64_t{1} << 24;
 
 bool WellFormed(const IndexTerm& term, const sdfg::Shape& shape) {
   return term.dim >= 0 && static_cast<size_t>(term.dim) < shape.size() && term.div >= 1 &&
@@ -29,7 +29,7 @@ std::pair<__int128, __int128> Reach(const IndexMap& map, const sdfg::Shape& exte
   for (const auto& [dim, terms] : digits) {
     __int128 least = 0;
     __int128 most = 0;
-    if (exact && extents[dim] <= kMostVisited) {
+    if (exact && extents[dim] <= kMaxVisited) {
       for (int64_t i = 0; i < extents[dim]; ++i) {
         __int128 sum = 0;
         for (const IndexTerm* term : terms) {
@@ -67,7 +67,7 @@ bool RangeOfMap(const IndexMap& map, const sdfg::Shape& shape, __int128* low, __
       (terms[0]->scale > 0 ? *high : *low) += most * terms[0]->scale;
       continue;
     }
-    if (shape[dim] > kMostEnumerated) return false;
+    if (shape[dim] > kMaxEnumerated) return false;
     __int128 least = 0, most = 0;
     for (int64_t index = 0; index < shape[dim]; ++index) {
       __int128 value = 0;

@@ -52,7 +52,7 @@ struct Storage {
 
 // A collective or move that was started: `result` is its value, which only the operator "wait"
 // reads; until then it may read `sources` and write its result.
-struct Flight {
+struct AsyncOperation {
   std::string handle;
   sdfg::TensorId result = sdfg::kNone;
   std::vector<sdfg::TensorId> sources;
@@ -63,7 +63,7 @@ struct Schedule {
   std::vector<Place> places;              // by parallel tensor
   std::map<sdfg::TensorId, Storage> storage;
   std::map<sdfg::TensorId, std::string> channels;  // of moves, by result; others use channel ""
-  std::vector<Flight> flights;
+  std::vector<AsyncOperation> async_operations;
 };
 
 }  // namespace planproof::lineage

@@ -165,7 +165,9 @@ absl::StatusOr<Mutation> ExchangeCollective(GraphEditor& editor, const std::stri
                                     sdfg::ReduceKind::kSum);
     if (!function.ok()) return absl::FailedPreconditionError(function.status().message());
     editor.SetFunction(id, *std::move(function), op.inputs);
-    editor.graph().operators[id].name = to_gather ? "all_gather" : "all_reduce";
+    sdfg::Operator& changed = editor.graph().operators[id];
+    changed.name = to_gather ? "all_gather" : "all_reduce";
+    changed.kind = to_gather ? sdfg::OperatorKind::kAllGather : sdfg::OperatorKind::kAllReduce;
   }
   return mutation;
 }
@@ -173,7 +175,7 @@ absl::StatusOr<Mutation> ExchangeCollective(GraphEditor& editor, const std::stri
 absl::StatusOr<Mutation> WrongReceiver(GraphEditor& editor, uint64_t seed) {
   absl::StatusOr<OperatorId> place =
       Choose(editor, seed, "a move between devices", [&](OperatorId id) {
-        return editor.op(id).name == "move" && !editor.op(id).outputs.empty() &&
+        return editor.op(id).kind == sdfg::OperatorKind::kMove && !editor.op(id).outputs.empty() &&
                editor.op(id).outputs[0] >= 0 && editor.HasConsumer(editor.op(id).outputs[0]);
       });
   if (!place.ok()) return place.status();

@@ -19,7 +19,7 @@ using plan::Operator;
 using sdfg::TensorId;
 using solver::Rational;
 
-constexpr int kMostDraws = 20000;
+constexpr int kMaxDraws = 20000;
 constexpr char kRaw[] = ".before";  // temporary tensors of an exception
 
 // The operator that deviates, and what makes its output elsewhere.
@@ -310,7 +310,7 @@ std::optional<Place> Deviator::Draw() {
 }
 
 absl::StatusOr<Deviation> Deviator::Run(const std::string& kind) {
-  for (int draw = 0; draw < kMostDraws; ++draw) {
+  for (int draw = 0; draw < kMaxDraws; ++draw) {
     const Kind& drawn = Kinds()[random_.Below(Kinds().size())];
     if (!kind.empty() && kind != drawn.name) continue;
     const std::optional<Place> place = Draw();
@@ -339,14 +339,14 @@ absl::StatusOr<Deviation> Deviator::Run(const std::string& kind) {
       const auto& fixed = place->program->devices();
       const bool varies = std::find(tensor.axes.begin(), tensor.axes.end(),
                                     static_cast<sdfg::AxisId>(a)) != tensor.axes.end();
-      if (axis.extent < 2 || (axis.name == "microbatch" && !varies) ||
+      if (axis.extent < 2 || (axis.kind == sdfg::AxisKind::kMicrobatch && !varies) ||
           std::any_of(fixed.begin(), fixed.end(),
                       [&](const plan::Coordinate& c) { return c.axis() == axis.name; })) {
         continue;
       }
       const int64_t value = static_cast<int64_t>(random_.Below(static_cast<uint64_t>(axis.extent)));
       add(axis.name, value);
-      if (axis.name == "microbatch") result.microbatch = value;
+      if (axis.kind == sdfg::AxisKind::kMicrobatch) result.microbatch = value;
       if (a < graph_.axis_device_stride.size()) {
         result.device += static_cast<int>(graph_.axis_device_stride[a] * value);
       }

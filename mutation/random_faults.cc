@@ -18,7 +18,7 @@ using sdfg::OperatorId;
 using sdfg::TensorId;
 using solver::Rational;
 
-constexpr int kMostAttempts = 10000;
+constexpr int kMaxAttempts = 10000;
 
 // A fault that fits the operator is put there, and described; otherwise nothing happens.
 using Fault = std::optional<std::string> (*)(GraphEditor&, OperatorId, Random&);
@@ -261,7 +261,7 @@ absl::StatusOr<Mutation> MutateAtRandom(GraphEditor& editor, uint64_t seed) {
   Random random(seed);
   int weights = 0;
   for (const NamedFault& fault : kFaults) weights += fault.weight;
-  for (int attempt = 0; editor.size() > 0 && attempt < kMostAttempts; ++attempt) {
+  for (int attempt = 0; editor.size() > 0 && attempt < kMaxAttempts; ++attempt) {
     const OperatorId id = static_cast<OperatorId>(random.Below(editor.size()));
     int drawn = static_cast<int>(random.Below(weights));
     size_t which = 0;

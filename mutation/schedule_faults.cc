@@ -16,8 +16,9 @@ using sdfg::TensorId;
 
 bool VariesOverMicrobatch(const sdfg::Graph& graph, TensorId tensor) {
   const std::vector<sdfg::AxisId>& axes = graph.tensors[tensor].axes;
-  return std::any_of(axes.begin(), axes.end(),
-                     [&graph](sdfg::AxisId axis) { return graph.axes[axis].name == "microbatch"; });
+  return std::any_of(axes.begin(), axes.end(), [&graph](sdfg::AxisId axis) {
+    return graph.axes[axis].kind == sdfg::AxisKind::kMicrobatch;
+  });
 }
 
 // Pairs of phases of one program of which the second reads, for the same microbatch or for all,

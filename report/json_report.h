@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stages/verify.h"
+#include "stages/result.h"
 
 namespace planproof::report {
 

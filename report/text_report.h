@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <string>
 
-#include "stages/verify.h"
+#include "stages/result.h"
 
 namespace planproof::report {
 

@@ -297,8 +297,8 @@ absl::StatusOr<IndexFunction> AxisAllReduce(const Shape& shape, DType dtype, int
   return assembly.Finish(*body);
 }
 
-absl::StatusOr<IndexFunction> AxisReduceDrop(const Shape& shape, DType dtype, int axis_dim,
-                                             ReduceKind kind) {
+absl::StatusOr<IndexFunction> AxisReduce(const Shape& shape, DType dtype, int axis_dim,
+                                         ReduceKind kind) {
   absl::Status status = CheckAxis("reduce", shape, axis_dim);
   if (!status.ok()) return status;
   Assembly assembly("reduce", dtype);

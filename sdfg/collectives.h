@@ -40,8 +40,8 @@ absl::StatusOr<IndexFunction> Copy(const Shape& local, DType dtype);
 absl::StatusOr<IndexFunction> AxisAllReduce(const Shape& shape, DType dtype, int axis_dim,
                                             ReduceKind kind);
 // As AxisAllReduce but the result no longer varies over the axis: the dimension is dropped.
-absl::StatusOr<IndexFunction> AxisReduceDrop(const Shape& shape, DType dtype, int axis_dim,
-                                             ReduceKind kind);
+absl::StatusOr<IndexFunction> AxisReduce(const Shape& shape, DType dtype, int axis_dim,
+                                         ReduceKind kind);
 // `dim` counts whole-tensor dimensions (coordinates included), dim > axis_dim, a local dimension.
 absl::StatusOr<IndexFunction> AxisAllGather(const Shape& shape, DType dtype, int axis_dim, int dim);
 absl::StatusOr<IndexFunction> AxisReduceScatter(const Shape& shape, DType dtype, int axis_dim,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "sdfg/graph_check.h"
 
 namespace planproof::sdfg {
@@ -67,6 +68,14 @@ int64_t Graph::InstanceCount(const Operator& op) const {
     coordinates = std::max(coordinates, count);
   }
   return SaturatingProduct(coordinates, std::max<int64_t>(1, participants));
+}
+
+std::string Graph::Describe(const std::vector<AxisCoordinates>& at) const {
+  std::vector<std::string> texts;
+  for (const AxisCoordinates& part : at) {
+    texts.push_back(absl::StrCat(axes[part.axis].name, "=", absl::StrJoin(part.coordinates, "|")));
+  }
+  return absl::StrJoin(texts, ", ");
 }
 
 std::string Graph::Describe(OperatorId id) const {

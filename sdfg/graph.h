@@ -23,6 +23,7 @@
 #include "absl/status/status.h"
 #include "sdfg/adjustable_operator.h"
 #include "sdfg/index_function.h"
+#include "sdfg/operator_kind.h"
 #include "sdfg/types.h"
 
 namespace planproof::sdfg {
@@ -32,10 +33,24 @@ using OperatorId = int32_t;
 using AxisId = int32_t;
 inline constexpr int32_t kNone = -1;
 
-// A coordinate over which instances vary: a mesh axis or the microbatch.
+// What the coordinates of an axis are.
+enum class AxisKind : uint8_t {
+  kMesh,        // ranks of the device mesh
+  kCopy,        // copies of a whole plan, each on devices of its own
+  kMicrobatch,  // parts of a batch, one after another on the same devices
+};
+
+// A coordinate over which instances vary.
 struct Axis {
-  std::string name;  // "dp", "microbatch", ...
+  std::string name;  // for people: "dp", "microbatch", ...
   int64_t extent = 1;
+  AxisKind kind = AxisKind::kMesh;
+};
+
+// Coordinates of one axis.
+struct AxisCoordinates {
+  AxisId axis = kNone;
+  std::vector<int64_t> coordinates;
 };
 
 enum class TensorRole : uint8_t {
@@ -64,11 +79,16 @@ struct Tensor {
 
 struct Operator {
   std::string name;  // for people: "linear", "all_reduce", "linear.backward"
+  OperatorKind kind = OperatorKind::kCompute;
   std::shared_ptr<const IndexFunction> function;  // interned: equal functions share one object
   bool lifted = true;
   std::vector<TensorId> inputs;   // order of function->inputs
   std::vector<TensorId> outputs;  // order of function->outputs; kNone: not wanted
-  std::vector<Device> devices;    // participants, instance at coordinate 0
+  std::vector<Device> devices;    // that run it, instance at coordinate 0
+  // The ranks of a collective or move that is written out rank by rank, in the group's order.
+  std::vector<Device> group;
+  // Of a kRankOverride: where the first operand is taken, in all of these axes.
+  std::vector<AxisCoordinates> override_at;
   std::vector<std::pair<std::string, std::string>> attributes;  // for reports
   SourceLocation source;
   std::string label;  // id in the source file ("cell 123"), for reports
@@ -105,6 +125,8 @@ class Graph {
   absl::Status Check();
   // Name for people: "linear.7 on device 3".
   std::string Describe(OperatorId op) const;
+  // For people: "tp=0|3, microbatch=1".
+  std::string Describe(const std::vector<AxisCoordinates>& at) const;
 
  private:
   std::map<std::string, std::shared_ptr<const IndexFunction>> interned_;

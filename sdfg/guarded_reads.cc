@@ -10,8 +10,8 @@
 namespace planproof::sdfg {
 namespace {
 
-constexpr int kMostVisits = 2000;
-constexpr int64_t kMostAssignments = 1024;
+constexpr int kMaxVisits = 2000;
+constexpr int64_t kMaxAssignments = 1024;
 constexpr int64_t kShortExtent = 16;  // all indices are tried
 
 class GuardedReads {
@@ -41,7 +41,7 @@ class GuardedReads {
   };
 
   void Visit(ExprId id) {
-    if (found_ || ++visits_ > kMostVisits) return;
+    if (found_ || ++visits_ > kMaxVisits) return;
     const Node& node = f_.nodes[id];
     const bool binds = node.op != Op::kIndex && node.var >= 0;
     if (binds && f_.vars[node.var].extent == 0) return;
@@ -74,7 +74,7 @@ class GuardedReads {
     for (const VarId v : parts.vars) {
       choices.emplace_back(v, ValuesToTry(f_.vars[v].extent, parts.constants));
       assignments *= static_cast<int64_t>(choices.back().second.size());
-      if (assignments > kMostAssignments) return;
+      if (assignments > kMaxAssignments) return;
     }
     for (int64_t a = 0; a < assignments && !found_; ++a) {
       int64_t rest = a;
@@ -137,7 +137,7 @@ class GuardedReads {
       case Op::kAnd:
       case Op::kOr:
       case Op::kNot:
-        if (++visits_ > kMostVisits) break;
+        if (++visits_ > kMaxVisits) break;
         for (const ExprId arg : node.args) Collect(arg, parts);
         return;
       default:

@@ -251,15 +251,15 @@ TensorId AnyOutput(const Operator& op) {
 
 }  // namespace
 
-class SymbolicEvaluator::Meeting {
+class SymbolicEvaluator::PremiseScope {
  public:
-  Meeting(SymbolicEvaluator* evaluator, TensorRef tensor)
+  PremiseScope(SymbolicEvaluator* evaluator, TensorRef tensor)
       : arena_(evaluator->arena_), before_(arena_.premise_source()) {
     arena_.SetPremiseSource(evaluator->policy_.SourceOf(tensor));
   }
-  ~Meeting() { arena_.SetPremiseSource(before_); }
-  Meeting(const Meeting&) = delete;
-  Meeting& operator=(const Meeting&) = delete;
+  ~PremiseScope() { arena_.SetPremiseSource(before_); }
+  PremiseScope(const PremiseScope&) = delete;
+  PremiseScope& operator=(const PremiseScope&) = delete;
 
  private:
   solver::Arena& arena_;
@@ -283,7 +283,7 @@ bool SymbolicEvaluator::RecordCondition(int32_t graph, OperatorId id, int premis
                                         const Indices& indices) {
   const Operator& op = graphs_[graph]->operators[id];
   const TensorId output = AnyOutput(op);
-  const Meeting meeting(this, {graph, output});
+  const PremiseScope scope(this, {graph, output});
   std::vector<std::pair<AxisId, Affine>> coordinates;
   Indices local = indices;
   if (op.lifted) {
@@ -318,7 +318,7 @@ std::optional<MaskedValue> SymbolicEvaluator::Defined(TensorRef tensor, const In
     coordinates = CoordinatesOf(t, indices);
     local.erase(local.begin(), local.begin() + t.axes.size());
   }
-  const Meeting meeting(this, tensor);
+  const PremiseScope scope(this, tensor);
   FunctionEvaluation application(this, tensor.graph, op, std::move(coordinates));
   std::optional<MaskedValue> value = application.Output(t.producer_output, local);
   --depth_;
@@ -365,7 +365,7 @@ std::optional<Affine> SymbolicEvaluator::IntegerDefined(TensorRef tensor, const 
     coordinates = CoordinatesOf(t, indices);
     local.erase(local.begin(), local.begin() + t.axes.size());
   }
-  const Meeting meeting(this, tensor);
+  const PremiseScope scope(this, tensor);
   FunctionEvaluation application(this, tensor.graph, op, std::move(coordinates));
   std::optional<Affine> value = application.IntegerOutput(t.producer_output, local);
   --depth_;

@@ -113,7 +113,7 @@ class SymbolicEvaluator {
  private:
   friend class FunctionEvaluation;
   // Premises are met by a tensor's definition until the end of the scope.
-  class Meeting;
+  class PremiseScope;
   // An index variable is bound until the end of the scope.
   class Binding {
    public:

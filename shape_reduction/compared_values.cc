@@ -17,14 +17,14 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMostValues = 64;   // of one kind, of one tensor
-constexpr int kMostVisits = 256;     // of expressions, per value followed
+constexpr size_t kMaxValues = 64;    // of one kind, of one tensor
+constexpr int kMaxVisits = 256;      // of expressions, per value followed
 constexpr double kLargest = 0x1p40;  // of reals
 constexpr int64_t kFarthest = int64_t{1} << 40;
 
 template <typename T>
 void Insert(T value, std::set<T>* values) {
-  if (values->size() < kMostValues) values->insert(value);
+  if (values->size() < kMaxValues) values->insert(value);
 }
 
 int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
@@ -110,7 +110,7 @@ class FunctionValues {
 
   // form = value.
   void Form(const IndexForm& form, int64_t value, bool edge) {
-    if (form.overflow || form.atoms.size() != 1 || ++visits_ > kMostVisits) return;
+    if (form.overflow || form.atoms.size() != 1 || ++visits_ > kMaxVisits) return;
     const auto [scale, atom] = form.atoms[0];
     IndexForm rest = form;
     rest.atoms.clear();
@@ -135,7 +135,7 @@ class FunctionValues {
   }
 
   void Atom(ExprId id, int64_t value, bool edge) {
-    if (++visits_ > kMostVisits || value > kFarthest || value < -kFarthest) return;
+    if (++visits_ > kMaxVisits || value > kFarthest || value < -kFarthest) return;
     const Node& node = f_.nodes[id];
     switch (node.op) {
       case Op::kIntElement: {
@@ -166,7 +166,7 @@ class FunctionValues {
 
   // The expression has the value; nothing is lost where it has it elsewhere, too.
   void Real(ExprId id, double value) {
-    if (++visits_ > kMostVisits || !(std::fabs(value) <= kLargest)) return;
+    if (++visits_ > kMaxVisits || !(std::fabs(value) <= kLargest)) return;
     const Node& node = f_.nodes[id];
     const auto constant = [&](int k) -> const Node* {
       const Node& arg = f_.nodes[node.args[k]];

@@ -21,7 +21,7 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr int kMostDigits = 136;
+constexpr int kMaxDigits = 136;
 
 std::string Text(double low, double high) {
   char buffer[80];
@@ -83,7 +83,7 @@ Enclosures Compare(ProblemEvaluation<D>* evaluation, const Spot& spot, int64_t m
       D::Less(logical, parallel) == Truth::kTrue || D::Less(parallel, logical) == Truth::kTrue;
   if constexpr (std::is_same_v<D, MpfiDomain>) {
     // With as many digits as tell them apart.
-    for (int digits = 17; digits <= kMostDigits; digits *= 2) {
+    for (int digits = 17; digits <= kMaxDigits; digits *= 2) {
       result.logical_text = logical.ToString(digits);
       result.parallel_text = parallel.ToString(digits);
       if (!result.disjoint || result.logical_text != result.parallel_text) break;

@@ -17,7 +17,7 @@ constexpr size_t kBranchOperators = 256;
 constexpr size_t kHub = 32;  // tensors with more consumers connect everything
 constexpr int kFar = 64;
 constexpr int kNearBranch = 24;  // operators
-constexpr size_t kMostMentioned = 4;
+constexpr size_t kMaxMentioned = 4;
 
 // The expression is zero wherever the elements of input `input` are.
 bool Vanishes(const sdfg::IndexFunction& function, sdfg::ExprId root, int input) {
@@ -165,7 +165,7 @@ std::vector<TensorId> FocusedChooser::ForwardAnchors(TensorId place) const {
     }
     level = std::move(next);
   }
-  if (anchors.size() > kMostMentioned) anchors.resize(kMostMentioned);
+  if (anchors.size() > kMaxMentioned) anchors.resize(kMaxMentioned);
   return anchors;
 }
 
@@ -178,7 +178,7 @@ std::vector<size_t> FocusedChooser::Nearest(const Focus& focus,
     if (std::find(result.begin(), result.end(), branch) == result.end()) result.push_back(branch);
   };
   std::vector<TensorId> places = focus.mentioned;
-  if (places.size() > kMostMentioned) places.resize(kMostMentioned);
+  if (places.size() > kMaxMentioned) places.resize(kMaxMentioned);
   places.push_back(focus.lineage.logical);
   for (TensorId place : places) {
     for (TensorId anchor : ForwardAnchors(place)) {

@@ -15,11 +15,11 @@ namespace {
 constexpr int64_t kPositions = 3;  // that are told apart in a dimension with comparisons
 // Of positions that are not told apart, the last sees at most so many times as many as the first:
 // the enclosures of means over what they see grow with that.
-constexpr int64_t kMostKeys = 16;
+constexpr int64_t kMaxKeys = 16;
 constexpr int64_t kShortSequence = 8;  // all positions are
 constexpr int kNear = 5;               // operators from the place: parameters of their own values
 constexpr size_t kOpenBranches = 3;    // of the first attempt
-constexpr size_t kMostParts = 64;
+constexpr size_t kMaxParts = 64;
 // What an open branch adds is scaled down: at positions that are not told apart its enclosure is
 // wide, and must not reach the exponentials of later layers.
 constexpr double kNarrow = 0x1p-8;
@@ -92,10 +92,10 @@ void FocusedChooser::FindEdges() {
   ForEachMapOfInputs(
       problem_, [&](const sdfg::Tensor& tensor, int64_t extent, const lineage::IndexMap& map) {
         std::set<int64_t>& own = starts[extent];
-        if (own.size() < kMostParts) own.insert(map.constant);
+        if (own.size() < kMaxParts) own.insert(map.constant);
         for (const lineage::IndexTerm& term : map.terms) {
           if (!IsWhole(term, tensor)) continue;
-          for (int64_t k = 0; k < tensor.shape[term.dim] && own.size() < kMostParts; ++k) {
+          for (int64_t k = 0; k < tensor.shape[term.dim] && own.size() < kMaxParts; ++k) {
             own.insert(map.constant + k * term.scale);
           }
         }
@@ -226,7 +226,7 @@ FocusedChooser::Partitions FocusedChooser::Cut(
       const int64_t first = at == place->end() ? 0 : at->second.first;
       std::vector<int64_t> positions = {1};
       for (int64_t k = 0; k <= kPositions; ++k) positions.push_back(first + k);
-      for (int64_t k = first + kPositions; k < extent; k *= kMostKeys) positions.push_back(k);
+      for (int64_t k = first + kPositions; k < extent; k *= kMaxKeys) positions.push_back(k);
       refine(extent, extent <= kShortSequence ? DimPartition::Full(extent)
                                               : DimPartition::WithCuts(extent, positions));
       (*place)[extent] = {first, std::min(first + kPositions, extent)};

@@ -12,7 +12,7 @@ using sdfg::TensorId;
 using Tensor = BlockTensor<Interval>;
 
 namespace {
-constexpr size_t kMostRequired = 8;  // relations compared
+constexpr size_t kMaxRequired = 8;  // relations compared
 constexpr int64_t kMaxElements = int64_t{1} << 20;
 }  // namespace
 
@@ -63,7 +63,7 @@ bool FocusedEvaluation::Run(const Focus& focus, uint64_t attempt, int64_t max_el
   values_ = focused_.Choose(focus, attempt);
   *message = UnmetPremise(problem_, values_);
   if (!message->empty()) return false;
-  required_ = focused_.NearestRequired(focus, kMostRequired);
+  required_ = focused_.NearestRequired(focus, kMaxRequired);
   further_.clear();
   if (!required_.empty() && focused_.BeforeGradients(required_[0])) {
     further_.assign(required_.begin() + 1, required_.end());

@@ -8,8 +8,8 @@
 namespace planproof::shape_reduction {
 namespace {
 
-constexpr int64_t kMostElements = 16;
-constexpr int64_t kMostBlocks = 4;
+constexpr int64_t kMaxElements = 16;
+constexpr int64_t kMaxBlocks = 4;
 constexpr size_t kInputsInFull = 16;
 
 std::string Number(const BlockTensor<double>& tensor, int64_t block) {
@@ -101,13 +101,13 @@ std::string WriteOut(const std::string& name, const BlockTensor<double>& tensor)
   if (blocks == 1) return name + " = " + Number(tensor, 0);
   int64_t elements = 1;
   for (const PartitionPtr& dim : tensor.dims) {
-    elements = std::min(elements, kMostElements + 1) * std::min(dim->extent(), kMostElements + 1);
+    elements = std::min(elements, kMaxElements + 1) * std::min(dim->extent(), kMaxElements + 1);
   }
-  if (elements <= kMostElements) return name + " = " + Elements(tensor);
+  if (elements <= kMaxElements) return name + " = " + Elements(tensor);
   std::string text = name + " = ";
-  for (int64_t block = 0; block < std::min(blocks, kMostBlocks + 1); ++block) {
+  for (int64_t block = 0; block < std::min(blocks, kMaxBlocks + 1); ++block) {
     const std::string box = BoxOf(tensor, block);
-    if (block == kMostBlocks || box.empty())
+    if (block == kMaxBlocks || box.empty())
       return name + " in " + std::to_string(blocks) + " blocks of equal values";
     text += (block == 0 ? "" : ", ") + Number(tensor, block) + " in " + box;
   }

@@ -103,7 +103,7 @@ bool Summation::FindDigits(const Vars& vars, const Parts& parts, size_t* high, s
 
 namespace {
 
-constexpr size_t kMostVariables = 4096;  // of one binder: positions of bound symbols have 12 bits
+constexpr size_t kMaxVariables = 4096;  // of one binder: positions of bound symbols have 12 bits
 
 // In which order the variables' starts and signs are chosen, and numbered.
 void PutInOrder(const std::vector<BoundVariable>& vars, const Colouring& colours,
@@ -191,7 +191,7 @@ Gauge GaugeOf(const BoundVariable& variable, const std::vector<BoundVariable>& v
 // Rules shift, reflect and label.
 void Summation::Canonicalise(Vars* vars, const Parts& parts, SymbolMap* map) {
   const size_t n = vars->size();
-  if (n > kMostVariables) arena_.exhausted_ = true;
+  if (n > kMaxVariables) arena_.exhausted_ = true;
   Colouring colours;
   for (const BoundVariable& v : *vars) colours.emplace_back(v.symbol, 1);
   for (int round = 0; n > 1 && round < 3; ++round) {

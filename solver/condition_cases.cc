@@ -9,8 +9,8 @@
 namespace planproof::solver {
 namespace {
 
-constexpr size_t kMostCases = 4;   // conditions that are taken apart
-constexpr size_t kMostTerms = 64;  // of a polynomial that is looked at
+constexpr size_t kMaxCases = 4;   // conditions that are taken apart
+constexpr size_t kMaxTerms = 64;  // of a polynomial that is looked at
 
 bool IsCondition(AtomKind kind) {
   return kind == AtomKind::kRealPositive || kind == AtomKind::kRealZero ||
@@ -21,7 +21,7 @@ bool IsCondition(AtomKind kind) {
 
 // The first condition that is a factor of a term; none: false.
 bool Arena::FindCondition(PolyId p, AtomId* condition) const {
-  if (polys_[p].terms.size() > kMostTerms) return false;
+  if (polys_[p].terms.size() > kMaxTerms) return false;
   for (const Term& t : polys_[p].terms) {
     for (const Factor& f : monos_[t.mono].factors) {
       if (!IsCondition(atoms_[f.atom].kind) || f.exponent.num <= 0) continue;
@@ -127,7 +127,7 @@ bool Arena::HoldsUnder(PremiseKind kind, PolyId p, std::vector<KnownCondition>* 
     }
   }
   AtomId condition;
-  if (known->size() == kMostCases || !FindCondition(p, &condition)) return false;
+  if (known->size() == kMaxCases || !FindCondition(p, &condition)) return false;
   for (const bool holds : {true, false}) {
     known->push_back({condition, holds});
     const bool follows_here = HoldsUnder(kind, WhereCondition(p, condition, holds), known);

@@ -271,7 +271,7 @@ Affine Arena::WholeNumber(PolyId value) {
 
 namespace {
 
-constexpr int kMostNestedBounds = 16;
+constexpr int kMaxNestedBounds = 16;
 
 int64_t Saturated(__int128 value) {
   return static_cast<int64_t>(
@@ -297,7 +297,7 @@ IntRange Arena::BoundsOf(PolyId p, int depth) {
   __int128 low = 0, high = 0;
   for (const Term& term : terms) {
     int64_t coefficient = 0;
-    if (!term.coefficient.ToInt64(&coefficient) || depth > kMostNestedBounds) return IntRange{};
+    if (!term.coefficient.ToInt64(&coefficient) || depth > kMaxNestedBounds) return IntRange{};
     IntRange product{1, 1};
     for (const Factor& factor : Factors(monos_[term.mono].factors)) {
       if (!factor.exponent.IsInteger() || factor.exponent.num < 1 || factor.exponent.num > 8) {

@@ -5,10 +5,10 @@
 namespace planproof::solver {
 namespace {
 
-constexpr int kMostDepth = 6;
-constexpr int kMostAttempts = 512;  // instances looked at for one premise
-constexpr size_t kMostSummands = 64;
-constexpr size_t kMostIndices = 256;
+constexpr int kMaxDepth = 6;
+constexpr int kMaxAttempts = 512;  // instances looked at for one premise
+constexpr size_t kMaxSummands = 64;
+constexpr size_t kMaxIndices = 256;
 
 // Rule weaken: u > 0 gives u != 0 and u >= 0.
 bool Gives(PremiseKind known, PremiseKind wanted) {
@@ -48,7 +48,7 @@ bool Implication::Follows(PremiseKind kind, PolyId poly) {
 }
 
 bool Implication::Shown(PremiseKind kind, PolyId poly, int depth) {
-  if (arena_.exhausted() || depth > kMostDepth) return false;
+  if (arena_.exhausted() || depth > kMaxDepth) return false;
   if (const auto at = decided_.find(KeyOf(kind, poly)); at != decided_.end()) return at->second;
   const auto by_fact = [&](const Fact& fact) {
     return Gives(fact.kind, kind) && SameUpToFactor(fact.poly, poly, kind == PremiseKind::kNonZero);
@@ -95,7 +95,7 @@ bool Implication::FollowsAsProduct(PremiseKind kind, const Term& term, int depth
 // Rule summands: summands that are not negative, one of them positive.
 bool Implication::FollowsAsSum(PremiseKind kind, PolyId poly, int depth) {
   const std::vector<Term> terms = arena_.polys_[poly].terms;
-  if (terms.size() < 2 || terms.size() > kMostSummands) return false;
+  if (terms.size() < 2 || terms.size() > kMaxSummands) return false;
   bool positive = kind == PremiseKind::kNonNegative;
   for (const Term& term : terms) {
     const PolyId summand = arena_.OfMono(term.mono, term.coefficient);
@@ -137,7 +137,7 @@ std::vector<Implication::IndexAt> Implication::IndicesOf(PolyId poly) const {
   std::vector<AtomId> atoms;
   absl::flat_hash_set<PolyId> seen_polys;
   absl::flat_hash_set<AtomId> seen_atoms;
-  while ((!polys.empty() || !monos.empty() || !atoms.empty()) && out.size() < kMostIndices) {
+  while ((!polys.empty() || !monos.empty() || !atoms.empty()) && out.size() < kMaxIndices) {
     if (!polys.empty()) {
       const PolyId p = polys.back();
       polys.pop_back();
@@ -230,7 +230,7 @@ bool Implication::Instantiate(const Fact& fact, const std::vector<IndexAt>& indi
     const std::optional<Affine> value =
         ValueFor(at->expression, other.expression, fact, *binding, &symbol);
     if (!value) continue;
-    if (++attempts_ > kMostAttempts) return false;
+    if (++attempts_ > kMaxAttempts) return false;
     binding->emplace_back(*symbol, *value);
     if (Instantiate(fact, indices, kind, poly, binding)) return true;
     binding->pop_back();

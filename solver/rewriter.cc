@@ -5,7 +5,7 @@
 namespace planproof::solver {
 namespace {
 
-constexpr uint32_t kMostLevels = (1u << 18) - 2;  // of nested binders, as bound symbols count them
+constexpr uint32_t kMaxLevels = (1u << 18) - 2;  // of nested binders, as bound symbols count them
 
 }  // namespace
 
@@ -33,7 +33,7 @@ Affine Rewriter::OfAffine(const Affine& e) {
     }
     if (replaced) continue;
     if (KindOf(s) == SymbolKind::kBound && map_.shift_bound != 0) {
-      if (map_.shift_bound > 0 && BoundLevel(s) >= kMostLevels) arena_.exhausted_ = true;
+      if (map_.shift_bound > 0 && BoundLevel(s) >= kMaxLevels) arena_.exhausted_ = true;
       out = out + Affine::Of(BoundSymbol(BoundLevel(s) + map_.shift_bound, BoundPosition(s)), c);
     } else if (KindOf(s) == SymbolKind::kIntAtom) {
       AtomId atom = arena_.AtomOfIntAtom(s);

@@ -11,9 +11,9 @@ namespace planproof::solver {
 namespace {
 
 constexpr int64_t kShortDimension = 4;
-constexpr size_t kMostCuts = 40;
-constexpr int64_t kMostPieces = 512;
-constexpr int32_t kMostCopies = 4;  // of a sum that is cut, in a product
+constexpr size_t kMaxCuts = 40;
+constexpr int64_t kMaxPieces = 512;
+constexpr int32_t kMaxCopies = 4;  // of a sum that is cut, in a product
 
 }  // namespace
 
@@ -47,7 +47,7 @@ ZeroTest::Cuts ZeroTest::CutsOf(const std::vector<Term>& terms, bool by_body) co
 PolyId ZeroTest::SplitAtCuts(PolyId p, bool by_body) {
   const Cuts cuts = CutsOf(arena_.poly(p).terms, by_body);
   const auto cut = [](const auto& entry) { return entry.second.size() >= 3; };
-  const auto many = [](const auto& entry) { return entry.second.size() > kMostCuts; };
+  const auto many = [](const auto& entry) { return entry.second.size() > kMaxCuts; };
   if (std::none_of(cuts.begin(), cuts.end(), cut)) return p;
   if (std::any_of(cuts.begin(), cuts.end(), many)) return p;
   arena_.align_digits_ = true;
@@ -72,7 +72,7 @@ PolyId ZeroTest::SplitAtElements(PolyId p) {
         any |= boxes.size() > 1;
         return boxes;
       },
-      kMostCopies);
+      kMaxCopies);
   return parts && any ? Total(*std::move(parts)) : p;
 }
 
@@ -107,10 +107,10 @@ std::optional<std::vector<PolyId>> ZeroTest::InPieces(PolyId p, const PiecesOf& 
       const std::vector<Atom> pieces = pieces_of(arena_.atom(f.atom));
       int64_t size = 1;
       for (int32_t copy = 0; copy < f.exponent.num; ++copy) {
-        size = std::min(size * static_cast<int64_t>(pieces.size()), kMostPieces + 1);
+        size = std::min(size * static_cast<int64_t>(pieces.size()), kMaxPieces + 1);
       }
       count += size;
-      if (count > kMostPieces || arena_.exhausted()) return std::nullopt;
+      if (count > kMaxPieces || arena_.exhausted()) return std::nullopt;
       PolyId sum = kZeroPoly;
       for (const Atom& piece : pieces) {
         sum = arena_.Add(sum, arena_.SumAgain(piece, /*drop_single=*/true));
@@ -138,7 +138,7 @@ std::vector<Atom> ZeroTest::Slices(const Atom& sum) const {
       }
     }
     slices.swap(next);
-    if (slices.size() > static_cast<size_t>(kMostPieces)) break;  // too many in any case
+    if (slices.size() > static_cast<size_t>(kMaxPieces)) break;  // too many in any case
   }
   return slices;
 }
@@ -188,7 +188,7 @@ std::vector<Atom> ZeroTest::Boxes(const Atom& sum, const std::vector<std::vector
       }
     }
     boxes.swap(next);
-    if (boxes.size() > static_cast<size_t>(kMostPieces)) break;  // too many in any case
+    if (boxes.size() > static_cast<size_t>(kMaxPieces)) break;  // too many in any case
   }
   return boxes;
 }

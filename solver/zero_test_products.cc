@@ -8,8 +8,8 @@ namespace planproof::solver {
 namespace {
 
 constexpr int64_t kExpandLength = 8;
-constexpr int64_t kMostExpanded = 512;
-constexpr int64_t kMostCleared = 1024;  // terms after denominators are cleared
+constexpr int64_t kMaxExpanded = 512;
+constexpr int64_t kMaxCleared = 1024;  // terms after denominators are cleared
 
 }  // namespace
 
@@ -23,7 +23,7 @@ int64_t ZeroTest::SizeCleared(const std::vector<Term>& terms, AtomId base, int32
       if (f.atom == base) e = e + f.exponent;
     }
     int64_t size = 1;
-    for (int64_t w = FloorDiv(e.num, e.den); w > 0 && size <= kMostCleared; --w) size *= length;
+    for (int64_t w = FloorDiv(e.num, e.den); w > 0 && size <= kMaxCleared; --w) size *= length;
     total += size;
   }
   return total;
@@ -31,7 +31,7 @@ int64_t ZeroTest::SizeCleared(const std::vector<Term>& terms, AtomId base, int32
 
 // Multiplies by powers of bases until none has a negative exponent. Each base is nonzero by a
 // recorded premise, so the product is zero exactly when p is. What would grow beyond
-// kMostCleared terms stays as it is.
+// kMaxCleared terms stays as it is.
 PolyId ZeroTest::ClearDenominators(PolyId p) {
   for (int step = 0; step < 16; ++step) {
     if (arena_.exhausted()) return p;
@@ -53,7 +53,7 @@ PolyId ZeroTest::ClearDenominators(PolyId p) {
     if (base == 0) return p;
     // All exponents of this base may differ by fractions: multiply by the integer part.
     int32_t raise = static_cast<int32_t>(-FloorDiv(least.num, least.den));
-    if (SizeCleared(terms, base, raise) > kMostCleared) return p;
+    if (SizeCleared(terms, base, raise) > kMaxCleared) return p;
     std::vector<PolyId> products;
     for (const Term& t : terms) {
       Factors f = arena_.mono(t.mono).factors;
@@ -89,13 +89,13 @@ PolyId ZeroTest::ExpandShortSums(PolyId p) {
       if (a.kind != AtomKind::kSum || !f.exponent.IsInteger()) continue;
       const int64_t volume = TimesVolume(1, a);
       any |= volume <= kExpandLength && f.exponent.num > 0;
-      for (int32_t e = 0; e < f.exponent.num && size <= kMostExpanded; ++e) {
+      for (int32_t e = 0; e < f.exponent.num && size <= kMaxExpanded; ++e) {
         size = TimesVolume(size, a);
       }
     }
     total += size;
   }
-  if (!any || total > kMostExpanded) return p;
+  if (!any || total > kMaxExpanded) return p;
   for (const Term& t : terms) {
     PolyId product = arena_.Constant(t.coefficient);
     Factors rest;

@@ -18,7 +18,7 @@ namespace {
 constexpr double kQuestionSeconds = 5;
 constexpr double kClassSeconds = 40;  // of one worker's task, all cells together
 constexpr int kUnfoldLevels = 3;
-constexpr int kMostRounds = 4;  // in which lineages are given up, if few claims fail
+constexpr int kMaxRounds = 4;  // in which lineages are given up, if few claims fail
 constexpr size_t kFewFailures = 12;
 constexpr char kSmtPremise[] =
     "every operator is defined on the inputs considered (asserted to Z3 as premises)";
@@ -61,14 +61,14 @@ struct Asking {
 // The outcomes of the classes' first members, in order.
 std::vector<SmtClaimOutcome> RunClasses(const lineage::Problem& problem,
                                         const VerifyOptions& options, const ClaimTable& table,
-                                        const Relations& relations, const Rounds& rounds,
+                                        const Relations& relations, const ProofSearch& search,
                                         const std::vector<ClaimClass>& classes,
                                         const Asking& asking) {
   if (!options.dump_smt_directory.empty()) {
     std::error_code ignored;
     std::filesystem::create_directories(options.dump_smt_directory, ignored);
   }
-  auto name = [&](int k) { return rounds.ClaimName(classes[k].members[0]); };
+  auto name = [&](int k) { return search.ClaimName(classes[k].members[0]); };
   auto work = [&](int k) {
     const int c = classes[k].members[0];
     const Claim& claim = table.claims()[c];
@@ -76,7 +76,8 @@ std::vector<SmtClaimOutcome> RunClasses(const lineage::Problem& problem,
     smt.timeout_s = asking.z3 ? kQuestionSeconds : 0;
     smt.ask_domain = asking.domain;
     if (asking.unfold) smt.unfold_levels = kUnfoldLevels;
-    if (asking.normal_form != nullptr && (*asking.normal_form)[c].tier == "unfolded") {
+    if (asking.normal_form != nullptr &&
+        (*asking.normal_form)[c].method == ProofMethod::kUnfolded) {
       smt.unfold_levels = kUnfoldLevels;
     }
     if (!options.dump_smt_directory.empty()) {
@@ -130,7 +131,9 @@ ClaimOutcome OfSmt(const SmtClaimOutcome& o, bool opened) {
   ClaimOutcome out;
   if (o.status == Status::kEqual && o.bound_holds) {
     out.status = ClaimStatus::kProved;
-    out.tier = opened ? "z3 unfolded" : o.identical ? "identical" : "z3";
+    out.method = opened        ? ProofMethod::kZ3Unfolded
+                 : o.identical ? ProofMethod::kZ3Identical
+                               : ProofMethod::kZ3;
     if (o.presupposes) out.premises = {OfAllOperators(kSmtPremise)};
     if (o.restricted) out.restrictions = {OfAllOperators(kSmtRestriction)};
   } else if (o.status == Status::kEqual) {
@@ -147,14 +150,14 @@ ClaimOutcome OfSmt(const SmtClaimOutcome& o, bool opened) {
 // Returns how many classes were equal without a bound.
 int64_t DecideClaims(const lineage::Problem& problem, const VerifyOptions& options,
                      const std::vector<ClaimClass>& classes, const ClaimTable& table,
-                     const Relations& relations, Rounds* rounds) {
+                     const Relations& relations, ProofSearch* search) {
   int64_t beyond_bound = 0;
   auto adopt = [&](const std::vector<int>& claims, const SmtClaimOutcome& o, bool opened) {
     beyond_bound += o.status == Status::kEqual && !o.bound_holds;
-    rounds->Adopt(claims, OfSmt(o, opened));
+    search->SetOutcome(claims, OfSmt(o, opened));
   };
   const std::vector<SmtClaimOutcome> decided =
-      RunClasses(problem, options, table, relations, *rounds, classes, {.domain = true});
+      RunClasses(problem, options, table, relations, *search, classes, {.domain = true});
   // Claims that fail are asked again with definitions opened, one by one: what is opened is not
   // part of a class's content.
   std::vector<ClaimClass> failed;
@@ -166,7 +169,7 @@ int64_t DecideClaims(const lineage::Problem& problem, const VerifyOptions& optio
   if (failed.empty()) return beyond_bound;
   VerifyOptions again = options;
   again.dump_smt_directory.clear();
-  const std::vector<SmtClaimOutcome> opened = RunClasses(problem, again, table, relations, *rounds,
+  const std::vector<SmtClaimOutcome> opened = RunClasses(problem, again, table, relations, *search,
                                                          failed, {.domain = true, .unfold = true});
   for (size_t k = 0; k < failed.size(); ++k) {
     if (opened[k].status == Status::kEqual) adopt(failed[k].members, opened[k], true);
@@ -177,36 +180,36 @@ int64_t DecideClaims(const lineage::Problem& problem, const VerifyOptions& optio
 }  // namespace
 
 bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
-                 const Relations& relations, Rounds* rounds, Result* result) {
+                 const Relations& relations, ProofSearch* search, Result* result) {
   std::vector<ClaimClass> classes = AllClasses(problem, options, *table, relations);
-  rounds->SetClasses(static_cast<int64_t>(classes.size()));
+  search->SetClasses(static_cast<int64_t>(classes.size()));
   for (size_t k = 0; k < classes.size(); ++k) {
-    for (int c : classes[k].members) table->claims()[c].klass = static_cast<int32_t>(k);
+    for (int c : classes[k].members) table->claims()[c].class_id = static_cast<int32_t>(k);
   }
   if (!solver::Z3Missing().empty()) {
     SmtClaimOutcome missing;
     missing.reason = solver::Z3Missing();
-    for (const ClaimClass& c : classes) rounds->Adopt(c.members, OfSmt(missing, false));
+    for (const ClaimClass& c : classes) search->SetOutcome(c.members, OfSmt(missing, false));
     result->warnings.push_back(solver::Z3Missing());
     return false;
   }
   VerifyOptions own = options;
-  int64_t beyond_bound = DecideClaims(problem, own, classes, *table, relations, rounds);
+  int64_t beyond_bound = DecideClaims(problem, own, classes, *table, relations, search);
   // A lineage that Z3 refutes need not be one of a plan that is wrong.
   own.dump_smt_directory.clear();
-  for (int round = 0; round < kMostRounds && !rounds->RequiredProved(); ++round) {
-    if (rounds->FailedClaims() > kFewFailures) break;
-    const std::vector<int> again = rounds->GiveUpFailed();
+  for (int round = 0; round < kMaxRounds && !search->RequiredProved(); ++round) {
+    if (search->FailedClaims() > kFewFailures) break;
+    const std::vector<int> again = search->GiveUpFailed();
     if (again.empty()) break;
     classes = table->Classes(again, problem, relations, options.use_classes);
-    beyond_bound += DecideClaims(problem, own, classes, *table, relations, rounds);
+    beyond_bound += DecideClaims(problem, own, classes, *table, relations, search);
   }
   if (beyond_bound > 0) {
     result->warnings.push_back(absl::StrCat(
         "smt: ", beyond_bound,
         " classes are equal on representatives, but no bound says that these suffice"));
   }
-  return rounds->RequiredProved();
+  return search->RequiredProved();
 }
 
 Agreement Compare(const ClaimOutcome& normal_form, const SmtClaimOutcome& smt) {
@@ -215,11 +218,12 @@ Agreement Compare(const ClaimOutcome& normal_form, const SmtClaimOutcome& smt) {
     return Agreement::kAgree;
   }
   // Proved with definitions opened further than Z3 was shown: the claims are not the same.
-  return normal_form.tier == "unfolded" ? Agreement::kIndefinite : Agreement::kContradiction;
+  return normal_form.method == ProofMethod::kUnfolded ? Agreement::kIndefinite
+                                                      : Agreement::kContradiction;
 }
 
 void Audit(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
-           const Relations& relations, const Rounds& rounds, Result* result) {
+           const Relations& relations, const ProofSearch& search, Result* result) {
   const bool audit = options.engine == Engine::kAudit;
   const auto not_audited = [&](const std::string& why) {
     Violation v;
@@ -238,10 +242,10 @@ void Audit(const lineage::Problem& problem, const VerifyOptions& options, const 
   if (audit && stopped()) return not_audited(kInterrupted);
   const std::vector<ClaimClass> classes = AllClasses(problem, options, table, relations);
   const std::vector<SmtClaimOutcome> smt =
-      RunClasses(problem, options, table, relations, rounds, classes,
+      RunClasses(problem, options, table, relations, search, classes,
                  {.z3 = audit,
                   .domain = result->verdict == Verdict::kRefuted,
-                  .normal_form = &rounds.outcomes()});
+                  .normal_form = &search.outcomes()});
   if (audit && stopped()) return not_audited(kInterrupted);
   if (!audit) {
     if (stopped())
@@ -263,15 +267,15 @@ void Audit(const lineage::Problem& problem, const VerifyOptions& options, const 
       equal += o.status == Status::kEqual;
       different += o.status == Status::kDifferent;
     }
-    const Agreement agreement = Compare(rounds.outcomes()[c], o);
+    const Agreement agreement = Compare(search.outcomes()[c], o);
     if (agreement == Agreement::kIndefinite) {
-      reasons.insert(absl::StrCat(rounds.ClaimName(c), ": ", o.reason));
+      reasons.insert(absl::StrCat(search.ClaimName(c), ": ", o.reason));
     }
     if (agreement != Agreement::kContradiction) continue;
     Violation v;
     v.verdict = Verdict::kUnknown;
     v.kind = "engines contradict";
-    v.stage = rounds.ClaimName(c);
+    v.stage = search.ClaimName(c);
     v.message = absl::StrCat("the normal form proves ", v.stage, " (class ", k,
                              "), Z3 refutes it: ", o.reason);
     contradictions.push_back(std::move(v));

@@ -5,27 +5,29 @@
 #ifndef PLANPROOF_STAGES_AUDIT_H_
 #define PLANPROOF_STAGES_AUDIT_H_
 
+#include "lineage/lineage.h"
 #include "stages/claim_table.h"
+#include "stages/options.h"
+#include "stages/proof_search.h"
 #include "stages/relations.h"
-#include "stages/rounds.h"
+#include "stages/result.h"
 #include "stages/smt/claim.h"
-#include "stages/verify.h"
 
 namespace planproof::stages {
 
 // --engine smt: every claim is decided by Z3 alone, under the hypothesis that all full lineages
-// hold, and `rounds` gets the outcomes. Lineages that fail are given up, and what rested on them is
+// hold, and `search` gets the outcomes. Lineages that fail are given up, and what rested on them is
 // decided again. A claim counts as proved only if the bound on
 // representatives covers it. Returns whether every required claim is proved.
 bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
-                 const Relations& relations, Rounds* rounds, Result* result);
+                 const Relations& relations, ProofSearch* search, Result* result);
 
-// --engine audit: asks Z3 about every class that `rounds` has decided, and compares. Appends the
+// --engine audit: asks Z3 about every class that `search` has decided, and compares. Appends the
 // counts to `result`; definite answers that contradict one another make the verdict UNKNOWN with a
 // violation of kind "engines contradict". Also writes the files of --dump-smt; for other engines
 // than audit it does only that.
 void Audit(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
-           const Relations& relations, const Rounds& rounds, Result* result);
+           const Relations& relations, const ProofSearch& search, Result* result);
 
 // The audit's judgement of one class, for tests.
 enum class Agreement : uint8_t {

@@ -15,7 +15,7 @@ struct Claim {
   sdfg::TensorId parallel = sdfg::kNone;
   lineage::Lineage target;  // kind kFull
   int64_t required = -1;    // position in Problem::required, or -1: from the plan's lineage
-  int32_t klass = -1;       // class of equal claims
+  int32_t class_id = -1;    // class of equal claims
 };
 
 // A condition under which an operator has a value, for reports: nothing is decided by its words.
@@ -31,6 +31,19 @@ struct Condition {
 // "div: y[i0] != 0", "embedding: ids[i0]-3 >= 0 (an id is not negative)".
 std::string InWords(const Condition& condition);
 
+// How a claim was decided. Text is made for people only (ProofMethodName).
+enum class ProofMethod : uint8_t {
+  kNone,
+  kIdentical,    // both terms are the same
+  kNormalForm,   // their difference has the normal form 0
+  kUnfolded,     // the same, after definitions that are not part of the claim's class were opened:
+                 // never remembered, and not to be compared with what others say of the class
+  kZ3Identical,  // asked of Z3, which had nothing to do
+  kZ3,
+  kZ3Unfolded,
+};
+const char* ProofMethodName(ProofMethod method);  // "identical", "normal form", "z3", ...
+
 enum class ClaimStatus : uint8_t {
   kUndecided,
   kProved,
@@ -43,7 +56,7 @@ enum class Limit : uint8_t { kNone, kWork, kTime, kMemory };
 
 struct ClaimOutcome {
   ClaimStatus status = ClaimStatus::kUndecided;
-  std::string tier;    // what decided it: "identical", "normal form", "unfolded"
+  ProofMethod method = ProofMethod::kNone;
   std::string reason;  // why not proved
   Limit limit = Limit::kNone;
   std::string logical_term, parallel_term, difference;  // of the first cell that differs

@@ -65,7 +65,8 @@ void ClaimMemory::RecallFrom(verdict_cache::Store* store, bool with_names,
 }
 
 void ClaimMemory::Remember(size_t claim, const ClaimOutcome& outcome) {
-  if (contents_[claim].empty() || !IsProof(outcome) || outcome.tier == "unfolded") return;
+  if (contents_[claim].empty() || !IsProof(outcome) || outcome.method == ProofMethod::kUnfolded)
+    return;
   ClaimOutcome proof = outcome;
   proof.evaluate_s = 0;
   const std::string& content = contents_[claim];

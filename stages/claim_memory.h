@@ -1,6 +1,6 @@
 // Proofs of claims, remembered between runs.
 //
-// What is stored is a statement: "for all values of the logical tensors, if the held inputs are
+// What is stored is a statement: "for all values of the logical tensors, if the related inputs are
 // what their lineages say, this definition equals that one, under these premises". The content of a
 // class (class_key.h) says all of it up to names, and the statement stays true in whatever plan it
 // is met again. What makes a claim useful is not stored and is established in every run anew: which

@@ -15,12 +15,12 @@ using solver::kZeroPoly;
 using solver::PolyId;
 
 namespace {
-constexpr size_t kMostMentioned = 64;
+constexpr size_t kMaxMentioned = 64;
 // For claims of which numbers say that they hold.
 constexpr int64_t kDifferenceTermBudget = 40'000;
 constexpr int kZeroUnfoldings = 8;
 constexpr int64_t kZeroUnlessTermBudget = 5'000;
-constexpr size_t kMostConditions = 4;
+constexpr size_t kMaxConditions = 4;
 
 // The tensor is a quotient by a sum, as a softmax is: sums of it are numbers.
 bool IsShareOfSum(const sdfg::Graph& graph, sdfg::TensorId t) {
@@ -100,7 +100,7 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
     last_logical_ = arena_->Position(*a);
     last_parallel_ = arena_->Position(*b);
     if (arena_->IsZero(arena_->Sub(last_logical_, last_parallel_))) {
-      if (outcome->tier == "identical") outcome->tier = "normal form";
+      if (outcome->method == ProofMethod::kIdentical) outcome->method = ProofMethod::kNormalForm;
       return CellResult::kEqual;
     }
   } else {
@@ -128,7 +128,7 @@ ClaimSolver::CellResult ClaimSolver::DecideCell(const Claim& claim, const Cell& 
       PolyId unmasked = arena_->Sub(arena_->One(), a->masked);
       PolyId difference = arena_->Mul(unmasked, arena_->Sub(a->value, b->value));
       if (arena_->IsZero(difference)) {
-        if (outcome->tier == "identical") outcome->tier = "normal form";
+        if (outcome->method == ProofMethod::kIdentical) outcome->method = ProofMethod::kNormalForm;
         return CellResult::kEqual;
       }
     }
@@ -283,7 +283,7 @@ std::vector<sdfg::IndexMap> ClaimSolver::ZeroUnless(sdfg::TensorId logical) {
   for (const solver::Term& term : arena_->poly(value->value).terms) {
     for (const solver::Factor& factor : arena_->mono(term.mono).factors) {
       const solver::Atom& atom = arena_->atom(factor.atom);
-      if (atom.kind != solver::AtomKind::kIndicator || conditions.size() == kMostConditions)
+      if (atom.kind != solver::AtomKind::kIndicator || conditions.size() == kMaxConditions)
         continue;
       if (std::find(conditions.begin(), conditions.end(), atom.indices[0]) == conditions.end())
         conditions.push_back(atom.indices[0]);
@@ -330,7 +330,7 @@ ClaimOutcome ClaimSolver::DecideOnce(const Claim& claim) {
   if (!limits_.open_differences) return Decide(claim, false, limits_.term_budget);
   ClaimOutcome outcome = Decide(claim, true, std::min(limits_.term_budget, kDifferenceTermBudget));
   if (outcome.status != ClaimStatus::kProved) outcome = Decide(claim, false, limits_.term_budget);
-  outcome.tier = "unfolded";  // also where it is read from what is known to be zero
+  outcome.method = ProofMethod::kUnfolded;  // also where it is read from what is known to be zero
   return outcome;
 }
 
@@ -341,13 +341,13 @@ void ClaimSolver::NoteDifference(ClaimOutcome* outcome) {
   outcome->difference = arena_->ToString(difference);
   std::vector<uint32_t> tags;
   CollectTags(difference, &tags);
-  if (tags.size() > kMostMentioned) tags.resize(kMostMentioned);
+  if (tags.size() > kMaxMentioned) tags.resize(kMaxMentioned);
   outcome->mentioned.assign(tags.begin(), tags.end());
 }
 
 ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64_t term_budget) {
   ClaimOutcome outcome;
-  outcome.tier = "identical";
+  outcome.method = ProofMethod::kIdentical;
   arena_->ResetExhausted(term_budget);
   const sdfg::Tensor& pt = problem_.parallel.tensors[claim.parallel];
   if (std::find(pt.shape.begin(), pt.shape.end(), 0) != pt.shape.end()) {  // nothing to claim
@@ -387,7 +387,7 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
     if (r == CellResult::kDifferent && ++unfoldings <= limits_.max_unfoldings &&
         Unfold(open_difference ? ToUnfold(arena_->Sub(last_parallel_, last_logical_))
                                : ToUnfold(last_logical_, last_parallel_))) {
-      outcome.tier = "unfolded";
+      outcome.method = ProofMethod::kUnfolded;
       arena_->RewindPremises(met);  // all that the cell reads is evaluated again
       work.push_back(std::move(cell));
       continue;

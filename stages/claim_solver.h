@@ -48,7 +48,7 @@ class ClaimSolver {
   // among the conditions that stand in its definition (that of a causal mask). Empty if none is
   // seen.
   std::vector<sdfg::IndexMap> ZeroUnless(sdfg::TensorId logical);
-  // Must be called when the relations held have changed.
+  // Must be called when the relations in use have changed.
   void Forget();
 
  private:

@@ -230,8 +230,8 @@ std::vector<ClaimClass> ClaimTable::Classes(const std::vector<int>& which,
   return classes;
 }
 
-std::vector<TensorId> HeldInputs(const lineage::Problem& problem, const Relations& relations,
-                                 const Claim& claim) {
+std::vector<TensorId> RelatedInputs(const lineage::Problem& problem, const Relations& relations,
+                                    const Claim& claim) {
   const sdfg::Graph& g = problem.parallel;
   std::vector<TensorId> held, work;
   std::unordered_map<TensorId, bool> seen;
@@ -243,7 +243,7 @@ std::vector<TensorId> HeldInputs(const lineage::Problem& problem, const Relation
     work.pop_back();
     if (seen[t]) continue;
     seen[t] = true;
-    if (relations.Held(t)) {
+    if (relations.Related(t)) {
       held.push_back(t);
     } else if (g.tensors[t].producer != kNone) {
       const auto& inputs = g.operators[g.tensors[t].producer].inputs;

@@ -44,9 +44,9 @@ class ClaimTable {
   std::vector<int> of_required_;
 };
 
-// Parallel tensors that are held and on which the claim rests directly.
-std::vector<sdfg::TensorId> HeldInputs(const lineage::Problem& problem, const Relations& relations,
-                                       const Claim& claim);
+// Parallel tensors that are related and on which the claim rests directly.
+std::vector<sdfg::TensorId> RelatedInputs(const lineage::Problem& problem,
+                                          const Relations& relations, const Claim& claim);
 
 }  // namespace planproof::stages
 

@@ -73,7 +73,7 @@ void ClassKeys::PutLogical(sdfg::TensorId t, int depth) {
   const solver::IntRange range = relations_.IntRangeOf(t);
   Put(range.low);
   Put(range.high);
-  const bool through = relations_.Transparent(t) && tensor.producer != sdfg::kNone;
+  const bool through = relations_.Inlined(t) && tensor.producer != sdfg::kNone;
   Put(through);
   if (through) PutLogicalDefinition(t, depth + 1);
 }
@@ -104,9 +104,9 @@ void ClassKeys::PutParallel(sdfg::TensorId t, int depth) {
   for (int64_t extent : tensor.shape) Put(extent);
   Put(static_cast<int64_t>(tensor.axes.size()));
   for (sdfg::AxisId axis : tensor.axes) Put(axis);
-  const bool held = relations_.Held(t);
-  Put(held);
-  if (held) {
+  const bool related = relations_.Related(t);
+  Put(related);
+  if (related) {
     const lineage::Lineage& l = problem_.lineage[t];
     PutMap(l.map);
     PutLogical(l.logical, depth + 1);
@@ -172,7 +172,7 @@ void ClassKeys::PutClaim(const Claim& claim) {
   const sdfg::TensorId of = relations_.MultipleOf(claim.target.logical);
   Put(of != sdfg::kNone);
   if (of != sdfg::kNone) PutLogicalDefinition(of, 0);
-  // The claimed tensor by its definition; a tensor without producer by what it is held to be.
+  // The claimed tensor by its definition; a tensor without producer by what it is said to be.
   if (p.producer == sdfg::kNone) {
     PutParallel(claim.parallel, 0);
   } else {

@@ -11,7 +11,7 @@
 
 namespace planproof::stages {
 
-// Serialises, from the claimed tensor backwards: the parallel definition down to held tensors, the
+// Serialises, from the claimed tensor backwards: the parallel definition down to related ones, the
 // logical definition of the target down to unknown values, and the index maps that relate them.
 // Logical and parallel tensors are numbered in order of first appearance (so x * x is not x * y);
 // functions, extents, axes, map constants, dtypes, roles and premises of inputs enter as they are.

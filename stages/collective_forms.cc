@@ -17,7 +17,7 @@ using sdfg::Tensor;
 
 namespace {
 
-constexpr int64_t kMostPlaces = 32;  // roots and shifts that are tried
+constexpr int64_t kMaxPlaces = 32;  // roots and shifts that are tried
 
 constexpr std::pair<CollectiveKind, ReduceKind> kReductions[] = {
     {CollectiveKind::kAverage, ReduceKind::kAvg},
@@ -102,9 +102,9 @@ void FormsAlong(const Tensor& in, const Tensor& out, size_t a, Forms* forms) {
   dropped.erase(dropped.begin() + axis_dim);
   if (out.axes.size() + 1 == leading && out.shape == dropped) {
     for (const auto& [kind, reduction] : kReductions) {
-      forms->Add(kind, axis, 0, sdfg::AxisReduceDrop(in.shape, in.dtype, axis_dim, reduction));
+      forms->Add(kind, axis, 0, sdfg::AxisReduce(in.shape, in.dtype, axis_dim, reduction));
     }
-    for (int64_t place = 0; place < std::min(ranks, kMostPlaces); ++place) {
+    for (int64_t place = 0; place < std::min(ranks, kMaxPlaces); ++place) {
       forms->Add(CollectiveKind::kOne, axis, place, OneOf(in, a, place));
     }
   }
@@ -119,7 +119,7 @@ void FormsAlong(const Tensor& in, const Tensor& out, size_t a, Forms* forms) {
     for (const auto& [kind, reduction] : kReductions) {
       forms->Add(kind, axis, 0, sdfg::AxisAllReduce(in.shape, in.dtype, axis_dim, reduction));
     }
-    for (int64_t place = 0; place < std::min(ranks, kMostPlaces); ++place) {
+    for (int64_t place = 0; place < std::min(ranks, kMaxPlaces); ++place) {
       std::vector<int64_t> source(static_cast<size_t>(ranks));
       for (int64_t r = 0; r < ranks; ++r) source[r] = (r + ranks - place) % ranks;
       forms->Add(CollectiveKind::kShift, axis, place,

@@ -171,13 +171,13 @@ std::vector<int> FailedClaims(const lineage::Problem& problem, const ClaimTable&
   return positions;
 }
 
-void ListInterrupted(const ClaimTable& table, const Rounds& rounds, bool remembered,
+void ListInterrupted(const ClaimTable& table, const ProofSearch& search, bool remembered,
                      Result* result) {
   std::set<int32_t> decided;  // classes
-  for (size_t c = 0; c < rounds.outcomes().size(); ++c) {
-    const ClaimStatus status = rounds.outcomes()[c].status;
+  for (size_t c = 0; c < search.outcomes().size(); ++c) {
+    const ClaimStatus status = search.outcomes()[c].status;
     if (status == ClaimStatus::kProved || status == ClaimStatus::kFailed) {
-      decided.insert(table.claims()[c].klass);
+      decided.insert(table.claims()[c].class_id);
     }
   }
   Violation v;
@@ -191,8 +191,8 @@ void ListInterrupted(const ClaimTable& table, const Rounds& rounds, bool remembe
 }
 
 void ListUndecided(const lineage::Problem& problem, const VerifyOptions& options,
-                   const ClaimTable& table, const Rounds& rounds, Result* result) {
-  const std::vector<ClaimOutcome> outcomes = rounds.outcomes().Each();
+                   const ClaimTable& table, const ProofSearch& search, Result* result) {
+  const std::vector<ClaimOutcome> outcomes = search.outcomes().Each();
   bool advised = false;
   const auto list = [&](int c) {
     if (result->violations.size() >= kMaxListed) return;
@@ -206,11 +206,11 @@ void ListUndecided(const lineage::Problem& problem, const VerifyOptions& options
                                                    : "not proved";
     DescribePlace(problem, claim, &v);
     v.message =
-        absl::StrCat(rounds.ClaimName(c), ": ", v.kind, o.reason.empty() ? "" : ": ", o.reason);
+        absl::StrCat(search.ClaimName(c), ": ", v.kind, o.reason.empty() ? "" : ": ", o.reason);
     if (!o.difference.empty()) v.cause = absl::StrCat("terms differ by ", o.difference);
     // Of the first one: others may rest on it.
-    if (!advised && !vacuous && !rounds.Interrupted())
-      v.advice = AdviceFor(problem, options, rounds.Limits(), claim, o);
+    if (!advised && !vacuous && !search.Interrupted())
+      v.advice = AdviceFor(problem, options, search.Limits(), claim, o);
     advised = true;
     result->violations.push_back(std::move(v));
   };

@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "lineage/lineage.h"
 #include "stages/claim_table.h"
+#include "stages/options.h"
 #include "stages/premises.h"
-#include "stages/rounds.h"
-#include "stages/verify.h"
+#include "stages/proof_search.h"
+#include "stages/result.h"
 
 namespace planproof::stages {
 
@@ -28,12 +30,12 @@ void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violatio
 std::vector<int> FailedClaims(const lineage::Problem& problem, const ClaimTable& table,
                               const std::vector<ClaimOutcome>& outcomes);
 // One violation that says how far an interrupted run came, and whether it can be resumed.
-void ListInterrupted(const ClaimTable& table, const Rounds& rounds, bool remembered,
+void ListInterrupted(const ClaimTable& table, const ProofSearch& search, bool remembered,
                      Result* result);
 // One violation for the first claim of the plan that failed, the others may only follow from it;
 // then one per required output that is not proved and per claim that was abandoned, the first few.
 void ListUndecided(const lineage::Problem& problem, const VerifyOptions& options,
-                   const ClaimTable& table, const Rounds& rounds, Result* result);
+                   const ClaimTable& table, const ProofSearch& search, Result* result);
 
 // One violation per condition of the plan that the model does not grant, the first few.
 void ListRestricted(const lineage::Problem& problem, const ClaimTable& table,

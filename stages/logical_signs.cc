@@ -16,7 +16,7 @@ using solver::Affine;
 namespace {
 
 // Enough for the root of a norm that is added up in pairs of pairs of a thousand layers.
-constexpr int kMostDepth = 12;
+constexpr int kMaxDepth = 12;
 constexpr int64_t kTermBudget = 20'000;
 
 class Signs {
@@ -31,7 +31,7 @@ class Signs {
 
   void Infer(TensorId t, int depth) {
     const sdfg::Tensor& tensor = problem_.logical.tensors[t];
-    if (done_[t] || tensor.producer == kNone || depth > kMostDepth) return;
+    if (done_[t] || tensor.producer == kNone || depth > kMaxDepth) return;
     done_[t] = true;
     if (relations_.Masked(t) || sdfg::IsInteger(tensor.dtype)) return;
     for (TensorId input : problem_.logical.operators[tensor.producer].inputs) {

@@ -50,7 +50,7 @@ std::vector<sdfg::TensorId> Candidates(const lineage::Problem& problem,
   std::set<sdfg::TensorId> found;
   for (const Claim* claim : claims) {
     found.insert(claim->target.logical);
-    for (const sdfg::TensorId held : HeldInputs(problem, relations, *claim))
+    for (const sdfg::TensorId held : RelatedInputs(problem, relations, *claim))
       found.insert(problem.lineage[held].logical);
   }
   AddOperands(problem, reach, &found);

@@ -16,8 +16,8 @@ using solver::PremiseKind;
 
 namespace {
 
-constexpr size_t kMostReaders = 64;
-constexpr int kMostCells = 64;  // of one operator's definition
+constexpr size_t kMaxReaders = 64;
+constexpr int kMaxCells = 64;  // of one operator's definition
 
 // Evaluates at a generic index of each cell; what is met in cells that fail is met all the same.
 void EvaluateCells(solver::Arena* arena, sdfg::SymbolicEvaluator* evaluator,
@@ -30,7 +30,7 @@ void EvaluateCells(solver::Arena* arena, sdfg::SymbolicEvaluator* evaluator,
     const Cell cell = std::move(work.back());
     work.pop_back();
     evaluator->ClearFailure();
-    if (evaluate(cell.index) || ++cells > kMostCells || arena->exhausted()) continue;
+    if (evaluate(cell.index) || ++cells > kMaxCells || arena->exhausted()) continue;
     if (evaluator->request().kind != SplitRequest::Kind::kNone)
       Split(evaluator->symbols(), cell, evaluator->request(), &work);
   }
@@ -62,7 +62,7 @@ std::set<OperatorId> ModelDomain::ReadersOf(const std::vector<uint32_t>& tensors
     if (t < read.size()) read[t] = true;
   }
   std::set<OperatorId> readers;
-  for (size_t id = 0; id < g.operators.size() && readers.size() < kMostReaders; ++id) {
+  for (size_t id = 0; id < g.operators.size() && readers.size() < kMaxReaders; ++id) {
     const sdfg::Operator& op = g.operators[id];
     const bool reads = std::any_of(op.inputs.begin(), op.inputs.end(),
                                    [&](TensorId t) { return t != kNone && read[t]; });
@@ -71,7 +71,7 @@ std::set<OperatorId> ModelDomain::ReadersOf(const std::vector<uint32_t>& tensors
     for (TensorId t : op.outputs) {
       if (t == kNone) continue;
       counts = counts || relations_.InModelCone(t);
-      read[t] = read[t] || relations_.Transparent(t);  // operators are in topological order
+      read[t] = read[t] || relations_.Inlined(t);  // operators are in topological order
     }
     if (counts && (sdfg::CanBeUndefined(*op.function) || !op.function->premises.empty()))
       readers.insert(static_cast<OperatorId>(id));

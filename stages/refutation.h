@@ -8,8 +8,10 @@
 
 #include <vector>
 
+#include "lineage/lineage.h"
 #include "stages/claim_table.h"
-#include "stages/verify.h"
+#include "stages/options.h"
+#include "stages/result.h"
 
 namespace planproof::stages {
 

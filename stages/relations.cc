@@ -13,25 +13,11 @@ using sdfg::TensorId;
 
 namespace {
 
-// Per logical tensor: the tensor of which it is a constant multiple, if no operator reads it. Such
-// tensors are there to be the target of lineage.
-std::vector<TensorId> UnreadMultiples(const sdfg::Graph& logical) {
+// Per logical tensor: the tensor of which it is a multiple for lineage; kNone for other tensors.
+std::vector<TensorId> Multiples(const sdfg::Graph& logical) {
   std::vector<TensorId> of(logical.tensors.size(), kNone);
   for (const sdfg::Operator& op : logical.operators) {
-    if (op.inputs.size() != 1 || op.outputs.size() != 1 || op.outputs[0] == kNone) continue;
-    const sdfg::IndexFunction& f = *op.function;
-    const sdfg::Node& body = f.nodes[f.outputs[0].body];
-    if (body.op != Op::kMul) continue;
-    const Op first = f.nodes[body.args[0]].op, second = f.nodes[body.args[1]].op;
-    if ((first == Op::kElement && second == Op::kReal) ||
-        (first == Op::kReal && second == Op::kElement)) {
-      of[op.outputs[0]] = op.inputs[0];
-    }
-  }
-  for (const sdfg::Operator& op : logical.operators) {
-    for (TensorId input : op.inputs) {
-      if (input != kNone) of[input] = kNone;
-    }
+    if (op.kind == sdfg::OperatorKind::kMultiple) of[op.outputs[0]] = op.inputs[0];
   }
   return of;
 }
@@ -58,7 +44,7 @@ std::vector<bool> ModelCone(const lineage::Problem& problem) {
 Relations::Relations(const lineage::Problem& problem)
     : problem_(problem), in_model_cone_(ModelCone(problem)) {
   const size_t logical = problem.logical.tensors.size();
-  transparent_.assign(logical, false);
+  inlined_.assign(logical, false);
   zero_.assign(logical, false);
   masked_.assign(logical, false);
   unfolded_.assign(logical, false);
@@ -80,26 +66,28 @@ Relations::Relations(const lineage::Problem& problem)
       const TensorId t = op.outputs[k];
       if (t == kNone) continue;
       masked_[t] = MayBeMasked(op, op.function->outputs[k].body);
-      transparent_[t] = masked_[t] || moves;
+      inlined_[t] = masked_[t] || moves;
     }
   }
-  multiple_of_ = UnreadMultiples(problem.logical);
-  held_.assign(problem.parallel.tensors.size(), false);
+  multiple_of_ = Multiples(problem.logical);
+  state_.assign(problem.parallel.tensors.size(), RelationState::kNone);
   std::vector<bool> meant(logical, false);
-  for (size_t t = 0; t < held_.size(); ++t) {
-    held_[t] = problem.lineage[t].kind == lineage::LineageKind::kFull;
-    if (held_[t]) meant[problem.lineage[t].logical] = true;
+  for (size_t t = 0; t < state_.size(); ++t) {
+    if (problem.lineage[t].kind != lineage::LineageKind::kFull) continue;
+    state_[t] = problem.parallel.tensors[t].producer == kNone ? RelationState::kGiven
+                                                              : RelationState::kAssumed;
+    meant[problem.lineage[t].logical] = true;
   }
-  // What is held to be a multiple of a tensor is written in terms of that tensor.
+  // What is said to be a multiple of a tensor is written in terms of that tensor.
   for (size_t t = 0; t < logical; ++t) {
     if (multiple_of_[t] == kNone) continue;
-    transparent_[t] = true;
+    inlined_[t] = true;
     if (meant[t]) meant[multiple_of_[t]] = true;
   }
-  // What no parallel tensor is held to be occurs on the logical side only: as an unknown value it
+  // What no parallel tensor is said to be occurs on the logical side only: as an unknown value it
   // could not be matched.
   for (size_t t = 0; t < logical; ++t) {
-    if (!meant[t] && problem.logical.tensors[t].producer != kNone) transparent_[t] = true;
+    if (!meant[t] && problem.logical.tensors[t].producer != kNone) inlined_[t] = true;
   }
 }
 
@@ -141,7 +129,7 @@ solver::PremiseSource Relations::SourceOf(sdfg::TensorRef tensor) const {
 Representation Relations::Of(sdfg::TensorRef tensor) {
   Representation r;
   if (tensor.graph == kParallel) {
-    if (held_[tensor.tensor]) {
+    if (Related(tensor.tensor)) {
       const lineage::Lineage& l = problem_.lineage[tensor.tensor];
       r.kind = Representation::Kind::kAlias;
       r.alias = {kLogical, l.logical};
@@ -154,7 +142,7 @@ Representation Relations::Of(sdfg::TensorRef tensor) {
     return r;
   }
   const sdfg::Tensor& t = problem_.logical.tensors[tensor.tensor];
-  if (t.producer != kNone && (transparent_[tensor.tensor] || unfolded_[tensor.tensor])) return r;
+  if (t.producer != kNone && (inlined_[tensor.tensor] || unfolded_[tensor.tensor])) return r;
   r.kind = Representation::Kind::kAtom;
   r.tag = static_cast<uint32_t>(tensor.tensor);
   r.int_range = int_range_[tensor.tensor];

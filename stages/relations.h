@@ -1,14 +1,14 @@
 // What each tensor stands for while claims are decided.
 //
-// A parallel tensor with a full lineage that is *held* (given as input relation, or claimed and not
-// failed) is read as the logical element at its lineage. Every other parallel tensor is read as its
-// producer defines it. A logical tensor is an unknown value, except that rearrangements, masks,
+// A parallel tensor that is *related* (by an input relation, or by a full lineage whose claim has
+// not failed) is read as the logical element at its lineage. Every other parallel tensor is read as
+// its producer defines it. A logical tensor is an unknown value, except that rearrangements, masks,
 // constant multiples that only lineage mentions and tensors that no lineage mentions are always
 // read through, and that a claim may unfold some tensors into their definitions.
 //
-// Why this is sound: a claim "P = L at the map, if the held inputs are" is decided for arbitrary
+// Why this is sound: a claim "P = L at the map, if the related inputs are" is decided for arbitrary
 // values of the logical tensors it mentions; claims depend on earlier operators of the parallel
-// graph only, so by induction over its topological order all held relations hold when every claim
+// graph only, so by induction over its topological order all relations in use hold when every claim
 // does.
 #ifndef PLANPROOF_STAGES_RELATIONS_H_
 #define PLANPROOF_STAGES_RELATIONS_H_
@@ -30,6 +30,16 @@ inline int32_t PremiseNumber(int32_t graph, sdfg::OperatorId op) { return 2 * op
 inline int32_t GraphOfPremise(int32_t number) { return number % 2; }
 inline sdfg::OperatorId OperatorOfPremise(int32_t number) { return number / 2; }
 
+// What is known of the relation between a parallel tensor and a logical one. Where its lineage
+// comes from, the plan or a guess, is lineage::Provenance and makes no difference here.
+enum class RelationState : uint8_t {
+  kNone,     // there is none: the tensor is read by its definition
+  kGiven,    // part of the specification: an input's or a parameter's; nothing to prove
+  kAssumed,  // what a lineage claims: a hypothesis of the claims that read the tensor
+  kProved,   // the same, and its claim is proved with all on which a required output rests
+  kGivenUp,  // its claim failed: the tensor is read by its definition
+};
+
 class Relations : public sdfg::RepresentationPolicy {
  public:
   explicit Relations(const lineage::Problem& problem);
@@ -42,12 +52,19 @@ class Relations : public sdfg::RepresentationPolicy {
   bool InModelCone(sdfg::TensorId logical) const { return in_model_cone_[logical]; }
 
   // Whether the parallel tensor is read through its lineage.
-  bool Held(sdfg::TensorId parallel) const { return held_[parallel]; }
-  void SetHeld(sdfg::TensorId parallel, bool held) { held_[parallel] = held; }
+  bool Related(sdfg::TensorId parallel) const {
+    const RelationState state = state_[parallel];
+    return state != RelationState::kNone && state != RelationState::kGivenUp;
+  }
+  RelationState StateOf(sdfg::TensorId parallel) const { return state_[parallel]; }
+  // Of tensors that a lineage claims to be something.
+  void Assume(sdfg::TensorId parallel) { state_[parallel] = RelationState::kAssumed; }
+  void GiveUp(sdfg::TensorId parallel) { state_[parallel] = RelationState::kGivenUp; }
+  void MarkProved(sdfg::TensorId parallel) { state_[parallel] = RelationState::kProved; }
 
   // Logical tensors that are rearrangements, masks, multiples for lineage, or no parallel tensor's
   // lineage: never unknown values.
-  bool Transparent(sdfg::TensorId logical) const { return transparent_[logical]; }
+  bool Inlined(sdfg::TensorId logical) const { return inlined_[logical]; }
   bool Masked(sdfg::TensorId logical) const { return masked_[logical]; }
   // The tensor of which a multiple for lineage is one; kNone for other tensors. A claim about the
   // multiple is one about that tensor's definition.
@@ -86,7 +103,8 @@ class Relations : public sdfg::RepresentationPolicy {
   bool MayBeMasked(const sdfg::Operator& op, sdfg::ExprId body) const;
 
   const lineage::Problem& problem_;
-  std::vector<bool> held_, transparent_, masked_, unfolded_, positive_, nonnegative_, zero_;
+  std::vector<RelationState> state_;  // by parallel tensor
+  std::vector<bool> inlined_, masked_, unfolded_, positive_, nonnegative_, zero_;
   bool any_zero_ = false;
   std::vector<bool> in_model_cone_;
   std::vector<solver::IntRange> int_range_;

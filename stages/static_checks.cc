@@ -4,9 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 
 namespace planproof::stages {
 
@@ -19,13 +17,7 @@ namespace {
 // The devices that take part at coordinate 0, ascending.
 std::vector<Device> Participants(const sdfg::Operator& op) {
   std::vector<Device> devices = op.devices;
-  for (const auto& [name, value] : op.attributes) {
-    if (name != "ranks") continue;
-    for (absl::string_view part : absl::StrSplit(value, ',')) {
-      int rank = 0;
-      if (absl::SimpleAtoi(part, &rank)) devices.push_back(rank);
-    }
-  }
+  devices.insert(devices.end(), op.group.begin(), op.group.end());
   std::sort(devices.begin(), devices.end());
   devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
   return devices;

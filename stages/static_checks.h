@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sdfg/graph.h"
-#include "stages/verify.h"
+#include "stages/result.h"
 
 namespace planproof::stages {
 

@@ -1,4 +1,4 @@
-#include "stages/verify.h"
+#include "stages/verdict.h"
 
 namespace planproof::stages {
 

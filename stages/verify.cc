@@ -12,8 +12,8 @@
 #include "stages/describe.h"
 #include "stages/logical_signs.h"
 #include "stages/premises.h"
+#include "stages/proof_search.h"
 #include "stages/refutation.h"
-#include "stages/rounds.h"
 #include "stages/schedule/expected_schedule.h"
 #include "stages/schedule/schedule_check.h"
 #include "stages/static_checks.h"
@@ -69,9 +69,9 @@ void AddAssumptions(const lineage::Problem& problem, const Cone& cone, Result* r
 // Checks that need no values: where tensors are, and in which order they are made.
 std::vector<Violation> StaticViolations(const lineage::Problem& problem,
                                         const VerifyOptions& options) {
-  constexpr size_t kMost = 20;
-  std::vector<Violation> found = CheckResidence(problem.parallel, kMost);
-  if (found.empty()) found = CheckSchedule(problem, kMost);
+  constexpr size_t kMax = 20;
+  std::vector<Violation> found = CheckResidence(problem.parallel, kMax);
+  if (found.empty()) found = CheckSchedule(problem, kMax);
   if (!found.empty() || options.expect_schedule == PipelineSchedule::kAny) return found;
   if (auto deviation = CheckExpectedSchedule(problem, options.expect_schedule)) {
     found.push_back(*std::move(deviation));
@@ -191,27 +191,27 @@ class Verification {
     AddAssumptions(problem_, cone, &result_);
     ClaimTable table(problem_, cone);
     Relations relations(problem_);
-    Rounds rounds(problem_, options_, &table, &relations);
+    ProofSearch search(problem_, options_, &table, &relations);
     JournalOfRun journal(options_.journal);
-    rounds.Observe(&journal);
-    const std::string missing = InferLogicalSignsInWorker(problem_, rounds.Limits(), &relations);
-    if (!missing.empty() && !rounds.Interrupted())
+    search.Observe(&journal);
+    const std::string missing = InferLogicalSignsInWorker(problem_, search.Limits(), &relations);
+    if (!missing.empty() && !search.Interrupted())
       result_.warnings.push_back(absl::StrCat("signs of logical tensors are not known: ", missing));
     result_.time_s.cut = Since(cut_start);
-    proved_ = smt_ ? DecideBySmt(problem_, options_, &table, relations, &rounds, &result_)
-                   : rounds.First() && rounds.RequiredProved();
-    result_.cache.used = rounds.memory_use().used;
-    result_.cache.hits = rounds.memory_use().hits;
-    result_.cache.misses = rounds.memory_use().misses;
-    result_.cache.solved = rounds.memory_use().solved;
-    result_.served = options_.executor != nullptr && !options_.executor->Leads();
-    if (result_.served) return;
-    if (!proved_ && !rounds.Interrupted()) TryFurther(table, &rounds);
+    proved_ = smt_ ? DecideBySmt(problem_, options_, &table, relations, &search, &result_)
+                   : search.DecideAll() && search.RequiredProved();
+    result_.cache.used = search.memory_use().used;
+    result_.cache.hits = search.memory_use().hits;
+    result_.cache.misses = search.memory_use().misses;
+    result_.cache.solved = search.memory_use().solved;
+    result_.worker_only = options_.executor != nullptr && !options_.executor->Leads();
+    if (result_.worker_only) return;
+    if (!proved_ && !search.Interrupted()) TryFurther(table, &search);
     std::vector<OpenCondition> conditions;
-    if (proved_) CheckConditions(table, &relations, &rounds, &conditions);
-    TakeTimes(rounds);
-    CountStages(table, rounds);
-    ListPremises(table, rounds, conditions, &relations);
+    if (proved_) CheckConditions(table, &relations, &search, &conditions);
+    TakeTimes(search);
+    CountStages(table, search);
+    ListPremises(table, search, conditions, &relations);
     result_.relations = DescribeRequired(problem_);
     result_.outputs.claimed = static_cast<int64_t>(problem_.required.size());
     if (read_ == nullptr) {
@@ -219,55 +219,55 @@ class Verification {
     } else {
       CountOperators(*read_, ConeOfRequired(*read_), proved_, &result_);
     }
-    Conclude(table, rounds, conditions);
+    Conclude(table, search, conditions);
     const bool audit = options_.engine == Engine::kAudit;
     if (audit || (!smt_ && !options_.dump_smt_directory.empty() && !Stopped())) {
-      Audit(problem_, options_, table, relations, rounds, &result_);
+      Audit(problem_, options_, table, relations, search, &result_);
     }
     double& total = result_.peak_rss_mb.total;
     double& largest = result_.peak_rss_mb.largest;
-    total = std::max({total, rounds.usage().peak_total_mb, PeakResidentMegabytes()});
-    largest = std::max({largest, rounds.usage().peak_largest_mb, PeakResidentMegabytes()});
+    total = std::max({total, search.usage().peak_total_mb, PeakResidentMegabytes()});
+    largest = std::max({largest, search.usage().peak_largest_mb, PeakResidentMegabytes()});
   }
 
   // A short attempt to see through false lineages, then numbers, then a longer attempt. Claims that
   // were abandoned with their worker are not tried again.
-  void TryFurther(const ClaimTable& table, Rounds* rounds) {
-    const ClaimOutcomes at_first = rounds->outcomes();
+  void TryFurther(const ClaimTable& table, ProofSearch* search) {
+    const ClaimOutcomes at_first = search->outcomes();
     const std::vector<ClaimOutcome> first = at_first.Each();
     const auto failed = std::count_if(first.begin(), first.end(), [](const ClaimOutcome& o) {
       return o.status == ClaimStatus::kFailed;
     });
     if (!smt_ && failed > 0 && failed <= kFewFailures)
-      proved_ = rounds->Continue(2, kQuickTermBudget, 2);
+      proved_ = search->Continue(2, kQuickTermBudget, 2);
     // Where Z3 has no answer, numbers may.
     const bool explain = !proved_ && (failed > 0 || smt_) && options_.explain && !Stopped();
     bool undefined_seen = false;
     if (explain) refuted_ = Refute(problem_, options_, table, first, &result_, &undefined_seen);
     if (Stopped()) return;
     if (!smt_ && explain && !refuted_ && failed <= kFewFailures)
-      proved_ = rounds->OpenDifferences(at_first, options_.stage_timeout_s);
+      proved_ = search->OpenDifferences(at_first, options_.stage_timeout_s);
     if (!smt_ && explain && !refuted_ && !proved_ && !Stopped())
-      proved_ = rounds->Continue(16, ClaimLimits{}.term_budget, options_.stage_timeout_s);
+      proved_ = search->Continue(16, ClaimLimits{}.term_budget, options_.stage_timeout_s);
     // What Z3 leaves open may be right wherever the plan has a value.
-    if (undefined_seen && !smt_ && !proved_ && !refuted_ && !rounds->Interrupted()) {
-      refuted_ = RefuteUndefined(problem_, options_, table, rounds->outcomes().Each(),
-                                 rounds->Shown(), &result_);
+    if (undefined_seen && !smt_ && !proved_ && !refuted_ && !search->Interrupted()) {
+      refuted_ = RefuteUndefined(problem_, options_, table, search->outcomes().Each(),
+                                 search->ProvedClaims(), &result_);
     }
   }
 
   // The values are equal wherever the plan has one. Whether it has one wherever the model does:
   // otherwise it is no substitute.
-  void CheckConditions(const ClaimTable& table, Relations* relations, Rounds* rounds,
+  void CheckConditions(const ClaimTable& table, Relations* relations, ProofSearch* search,
                        std::vector<OpenCondition>* open) {
-    if (const std::vector<int> restricted = rounds->Restricted(); !restricted.empty()) {
-      if (!smt_) rounds->Discharge(restricted);  // it asks the normal form
-      for (const int c : rounds->Restricted()) {
-        for (const Condition& condition : rounds->outcomes()[c].restrictions)
+    if (const std::vector<int> restricted = search->Restricted(); !restricted.empty()) {
+      if (!smt_) search->Discharge(restricted);  // it asks the normal form
+      for (const int c : search->Restricted()) {
+        for (const Condition& condition : search->outcomes()[c].restrictions)
           open->push_back({.claim = c, .condition = condition});
       }
     }
-    for (OpenCondition& condition : OpenConditions(problem_, rounds->Limits(), relations))
+    for (OpenCondition& condition : OpenConditions(problem_, search->Limits(), relations))
       open->push_back(std::move(condition));
     if (Stopped()) proved_ = false;  // not everything was looked at, perhaps
     if (open->empty() || Stopped()) return;
@@ -275,44 +275,46 @@ class Verification {
                                    [](const OpenCondition& o) { return o.condition.never; });
     if (options_.accept_restrictions && !never) return;
     proved_ = false;
-    refuted_ = options_.explain && !rounds->Interrupted() &&
-               RefuteUndefined(problem_, options_, table, rounds->outcomes().Each(),
-                               rounds->Shown(), &result_);
+    refuted_ = options_.explain && !search->Interrupted() &&
+               RefuteUndefined(problem_, options_, table, search->outcomes().Each(),
+                               search->ProvedClaims(), &result_);
   }
 
-  void TakeTimes(const Rounds& rounds) {
-    result_.time_s.cut += rounds.key_seconds();
-    result_.time_s.evaluate = rounds.evaluate_seconds();
-    result_.time_s.decide = rounds.decide_seconds() - rounds.evaluate_seconds();
-    result_.time_s.workers += rounds.usage().processes_s;
+  void TakeTimes(const ProofSearch& search) {
+    result_.time_s.cut += search.key_seconds();
+    result_.time_s.evaluate = search.evaluate_seconds();
+    result_.time_s.decide = search.decide_seconds() - search.evaluate_seconds();
+    result_.time_s.workers += search.usage().processes_s;
   }
 
-  void CountStages(const ClaimTable& table, const Rounds& rounds) {
+  void CountStages(const ClaimTable& table, const ProofSearch& search) {
     result_.stages.total = static_cast<int64_t>(table.claims().size());
-    result_.stages.classes = rounds.classes();
-    std::map<std::string, int64_t> tiers;
+    result_.stages.classes = search.classes();
+    std::map<ProofMethod, int64_t> methods;
     std::set<int32_t> counted;
-    for (size_t c = 0; c < rounds.outcomes().size(); ++c) {
-      const ClaimOutcome& o = rounds.outcomes()[c];
+    for (size_t c = 0; c < search.outcomes().size(); ++c) {
+      const ClaimOutcome& o = search.outcomes()[c];
       const bool defined = o.restrictions.empty() || options_.accept_restrictions;
       if (o.status == ClaimStatus::kProved && defined) {
         ++result_.stages.proved;
-        if (counted.insert(table.claims()[c].klass).second) ++tiers[o.tier];
+        if (counted.insert(table.claims()[c].class_id).second) ++methods[o.method];
       } else if (refuted_) {
         ++result_.stages.refuted;
       } else {
         ++result_.stages.unknown;
       }
     }
+    std::map<std::string, int64_t> tiers;
+    for (const auto& [method, count] : methods) tiers[ProofMethodName(method)] += count;
     result_.tiers.assign(tiers.begin(), tiers.end());
   }
 
   // Also says whether inputs must be found for which all of them hold.
-  void ListPremises(const ClaimTable& table, const Rounds& rounds,
+  void ListPremises(const ClaimTable& table, const ProofSearch& search,
                     const std::vector<OpenCondition>& conditions, Relations* relations) {
     std::set<std::string> premises, restrictions;
-    for (size_t c = 0; c < rounds.outcomes().size(); ++c) {
-      const ClaimOutcome& o = rounds.outcomes()[c];
+    for (size_t c = 0; c < search.outcomes().size(); ++c) {
+      const ClaimOutcome& o = search.outcomes()[c];
       if (o.status != ClaimStatus::kProved) continue;  // its premises are premises of nothing
       for (const Condition& condition : o.premises) premises.insert(InWords(condition));
     }
@@ -323,7 +325,7 @@ class Verification {
     need_sample_ = !premises.empty() || !conditions.empty() || !DeclaredHoldTogether(problem_);
     if (proved_) {
       ImpliedPremises implied =
-          CollectImplied(problem_, table, rounds.outcomes(), rounds.Limits(), relations);
+          CollectImplied(problem_, table, search.outcomes(), search.Limits(), relations);
       premises.insert(implied.texts.begin(), implied.texts.end());
       // What could not be listed might clash with the rest.
       need_sample_ |= implied.need_sample || !implied.complete;
@@ -342,7 +344,7 @@ class Verification {
     result_.restrictions.assign(restrictions.begin(), restrictions.end());
   }
 
-  void Conclude(const ClaimTable& table, const Rounds& rounds,
+  void Conclude(const ClaimTable& table, const ProofSearch& search,
                 const std::vector<OpenCondition>& conditions) {
     if (refuted_) {
       result_.verdict = Verdict::kRefuted;
@@ -352,9 +354,9 @@ class Verification {
         result_.verdict = Verdict::kUnknown;
     } else {
       result_.verdict = Verdict::kUnknown;
-      if (Stopped()) ListInterrupted(table, rounds, !options_.stores.empty(), &result_);
+      if (Stopped()) ListInterrupted(table, search, !options_.stores.empty(), &result_);
       ListRestricted(problem_, table, conditions, &result_);
-      if (conditions.empty()) ListUndecided(problem_, options_, table, rounds, &result_);
+      if (conditions.empty()) ListUndecided(problem_, options_, table, search, &result_);
     }
   }
 

@@ -18,12 +18,12 @@ std::string ShapeKey(const sdfg::Shape& shape) { return absl::StrJoin(shape, ","
 absl::Status ParallelBuilder::RunAdapterStep(const Event& event) {
   const Node& node = plan_.nodes[event.node];
   if (event.prim == static_cast<int>(node.prims.size())) return FinishAdapter(event);
-  if (event.meeting == kNoIndex) return RunLocalPrim(event);
-  const Meeting& meeting = schedule_.meetings[event.meeting];
-  if (++arrived_[event.meeting] < static_cast<int>(meeting.participants.size())) {
+  if (event.communication == kNoIndex) return RunLocalPrim(event);
+  const Communication& communication = schedule_.communications[event.communication];
+  if (++arrived_[event.communication] < static_cast<int>(communication.participants.size())) {
     return absl::OkStatus();
   }
-  return RunMeeting(meeting);
+  return RunCommunication(communication);
 }
 
 // Tensors that pass between the primitives of one adapter are not visible outside.
@@ -99,8 +99,8 @@ absl::StatusOr<int> ParallelBuilder::ChunkPosition(const Event& event, int whole
   return options_.collective_order == CollectiveOrder::kRank ? rank : position;
 }
 
-std::vector<int> ParallelBuilder::PieceOrder(const Meeting& meeting, const std::vector<int>& subs,
-                                             int dim) {
+std::vector<int> ParallelBuilder::PieceOrder(const Communication& communication,
+                                             const std::vector<int>& subs, int dim) {
   std::vector<int> order(subs.size());
   std::iota(order.begin(), order.end(), 0);
   std::vector<int> sorted = order;
@@ -108,7 +108,7 @@ std::vector<int> ParallelBuilder::PieceOrder(const Meeting& meeting, const std::
     return plan_.subs[subs[a]].index[dim].first < plan_.subs[subs[b]].index[dim].first;
   });
   if (sorted != order) {
-    WarnOrder(meeting.arrivals[0],
+    WarnOrder(communication.arrivals[0],
               absl::StrCat("the devices of the group hold the pieces of dimension ", dim,
                            " in another order than their ranks"));
   }
@@ -151,10 +151,11 @@ absl::Status ParallelBuilder::RunLocalPrim(const Event& event) {
                        [&] { return sdfg::Chunk(shape, dtype, size, *position, prim->dim); });
   if (!function.ok()) return function.status();
   sdfg::Operator op;
-  op.name = "chunk";
+  op.name = PrimName(PrimKind::kChunk);
+  op.kind = PrimOperatorKind(PrimKind::kChunk);
   op.function = *std::move(function);
   op.inputs = {*input};
-  op.attributes = {{"ranks", absl::StrJoin(group, ",")}};
+  op.group = group;
   std::vector<TensorId> outputs;
   absl::Status status = Emit(std::move(op), event, {prim->outputs[0]}, &outputs);
   if (status.ok()) local[prim->outputs[0]] = outputs[0];
@@ -187,38 +188,42 @@ absl::Status ParallelBuilder::Transfer(const Event& from, const Event& to) {
   if (!function.ok()) return function.status();
   sdfg::Operator op;
   op.name = PrimName(source->kind);
+  op.kind = PrimOperatorKind(source->kind);
   op.function = *std::move(function);
   op.inputs = {*input};
-  op.attributes = {{"ranks", absl::StrCat(from.device, ",", to.device)}};
+  op.group = {from.device, to.device};
   std::vector<TensorId> outputs;
   absl::Status status = Emit(std::move(op), to, {target->outputs[0]}, &outputs);
   if (status.ok()) adapter_local_[to.device][target->outputs[0]] = outputs[0];
   return status;
 }
 
-absl::Status ParallelBuilder::RunMeeting(const Meeting& meeting) {
+absl::Status ParallelBuilder::RunCommunication(const Communication& communication) {
   std::vector<ResolvedPrim> prims;
-  for (const Event& event : meeting.arrivals) {
+  for (const Event& event : communication.arrivals) {
     const Node& node = plan_.nodes[event.node];
     absl::StatusOr<ResolvedPrim> prim = ResolvePrim(node, event.prim);
     if (!prim.ok()) return prim.status();
     prims.push_back(*std::move(prim));
   }
   const PrimKind kind = prims[0].kind;
-  if (kind != PrimKind::kMove && kind != PrimKind::kBroadcast) return RunCollective(meeting, prims);
-  const Event& first = meeting.arrivals[0];
+  if (kind != PrimKind::kMove && kind != PrimKind::kBroadcast)
+    return RunCollective(communication, prims);
+  const Event& first = communication.arrivals[0];
   const int root = plan_.nodes[first.node].prims[first.prim].source;
-  const auto from = std::find(meeting.participants.begin(), meeting.participants.end(), root);
-  for (const Event& to : meeting.arrivals) {
+  const auto from =
+      std::find(communication.participants.begin(), communication.participants.end(), root);
+  for (const Event& to : communication.arrivals) {
     const bool self = to.device == root;
-    if (self && meeting.participants.size() > 1 && kind == PrimKind::kMove) continue;
-    absl::Status status = Transfer(meeting.arrivals[from - meeting.participants.begin()], to);
+    if (self && communication.participants.size() > 1 && kind == PrimKind::kMove) continue;
+    absl::Status status =
+        Transfer(communication.arrivals[from - communication.participants.begin()], to);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
-absl::Status ParallelBuilder::RunCollective(const Meeting& meeting,
+absl::Status ParallelBuilder::RunCollective(const Communication& communication,
                                             const std::vector<ResolvedPrim>& prims) {
   const PrimKind kind = prims[0].kind;
   const int size = static_cast<int>(prims.size());
@@ -226,7 +231,7 @@ absl::Status ParallelBuilder::RunCollective(const Meeting& meeting,
   std::vector<TensorId> inputs;
   for (int i = 0; i < size; ++i) {
     pieces.push_back(prims[i].inputs[0]);
-    absl::StatusOr<TensorId> input = AdapterRead(meeting.arrivals[i], pieces.back());
+    absl::StatusOr<TensorId> input = AdapterRead(communication.arrivals[i], pieces.back());
     if (!input.ok()) return input.status();
     inputs.push_back(*input);
   }
@@ -236,12 +241,12 @@ absl::Status ParallelBuilder::RunCollective(const Meeting& meeting,
   if (order_dim != kNoIndex) {
     for (int piece : pieces) {
       if (order_dim >= static_cast<int>(plan_.subs[piece].index.size())) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(PrimName(kind), " of ", plan_.nodes[meeting.arrivals[0].node].Label(),
-                         ": dimension ", order_dim, " does not exist"));
+        return absl::InvalidArgumentError(absl::StrCat(
+            PrimName(kind), " of ", plan_.nodes[communication.arrivals[0].node].Label(),
+            ": dimension ", order_dim, " does not exist"));
       }
     }
-    const std::vector<int> order = PieceOrder(meeting, pieces, order_dim);
+    const std::vector<int> order = PieceOrder(communication, pieces, order_dim);
     std::vector<TensorId> sorted;
     for (int i : order) sorted.push_back(inputs[i]);
     inputs = std::move(sorted);
@@ -253,7 +258,7 @@ absl::Status ParallelBuilder::RunCollective(const Meeting& meeting,
   for (const sdfg::Shape& shape : shapes) absl::StrAppend(&shapes_key, ShapeKey(shape), ";");
   for (int i = 0; i < size; ++i) {
     const ResolvedPrim& prim = prims[i];
-    const Event& event = meeting.arrivals[i];
+    const Event& event = communication.arrivals[i];
     if (prim.outputs.empty()) continue;
     const Prim& plain = plan_.nodes[event.node].prims[event.prim];
     if (kind == PrimKind::kReduce && event.device != plain.destination) continue;
@@ -290,9 +295,10 @@ absl::Status ParallelBuilder::RunCollective(const Meeting& meeting,
     }
     sdfg::Operator op;
     op.name = PrimName(kind);
+    op.kind = PrimOperatorKind(kind);
     op.function = *std::move(function);
     op.inputs = inputs;
-    op.attributes = {{"ranks", absl::StrJoin(meeting.participants, ",")}};
+    op.group = communication.participants;
     std::vector<TensorId> outputs;
     absl::Status status = Emit(std::move(op), event, {prim.outputs[0]}, &outputs);
     if (!status.ok()) return status;

@@ -113,7 +113,7 @@ absl::StatusOr<ParallelBuilder::TensorId> ParallelBuilder::OverMicrobatches(
     absl::StatusOr<Function> function = functions_.Other(
         absl::StrCat("microbatches ", ShapeKey(t), " ", dim, " ", first, " ", count),
         [&]() -> absl::StatusOr<sdfg::IndexFunction> {
-          if (all) return sdfg::AxisReduceDrop(t.shape, t.dtype, dim, sdfg::ReduceKind::kSum);
+          if (all) return sdfg::AxisReduce(t.shape, t.dtype, dim, sdfg::ReduceKind::kSum);
           return SumRangeFunction(t.shape, t.dtype, dim, first, count);
         });
     if (!function.ok()) return function.status();
@@ -137,7 +137,7 @@ absl::StatusOr<ParallelBuilder::TensorId> ParallelBuilder::OverCopies(TensorId t
     return Scaled(tensor, plan_.copies, "reducer over copies");
   }
   absl::StatusOr<Function> function = functions_.Other(absl::StrCat("copies ", ShapeKey(t)), [&] {
-    return sdfg::AxisReduceDrop(t.shape, t.dtype, 0, sdfg::ReduceKind::kSum);
+    return sdfg::AxisReduce(t.shape, t.dtype, 0, sdfg::ReduceKind::kSum);
   });
   if (!function.ok()) return function.status();
   sdfg::Tensor summed = t;
@@ -176,8 +176,8 @@ absl::StatusOr<ParallelBuilder::TensorId> ParallelBuilder::SumOf(Accumulator& ac
   return Plain("accumulate", *add, true, terms, total, nullptr);
 }
 
-absl::Status ParallelBuilder::Reduce(const Meeting& meeting) {
-  const Node& node = plan_.nodes[meeting.arrivals[0].node];
+absl::Status ParallelBuilder::Reduce(const Communication& communication) {
+  const Node& node = plan_.nodes[communication.arrivals[0].node];
   for (const NodeOperand& operand : node.inputs) {
     if (operand.tensor == kNoIndex) continue;
     const SubTensor& piece = plan_.subs[operand.tensor];
@@ -188,7 +188,7 @@ absl::Status ParallelBuilder::Reduce(const Meeting& meeting) {
                                                      " is no parameter with a gradient"));
     }
     std::vector<TensorId> terms;
-    for (int device : meeting.participants) {
+    for (int device : communication.participants) {
       Source(device, operand.tensor);  // the device holds the parameter
       absl::StatusOr<TensorId> local =
           SumOf(accumulators_[{device, {gradient, piece.index}}], device, operand.tensor);
@@ -202,7 +202,7 @@ absl::Status ParallelBuilder::Reduce(const Meeting& meeting) {
     const sdfg::DType dtype = graph().tensors[terms[0]].dtype;
     const sdfg::Shape shape = LocalShape(terms[0]);
     const int count = static_cast<int>(terms.size());
-    for (int device : meeting.participants) {
+    for (int device : communication.participants) {
       Accumulator& accumulator = accumulators_[{device, {gradient, piece.index}}];
       accumulator.pending.clear();
       accumulator.reduced = terms[0];
@@ -216,8 +216,9 @@ absl::Status ParallelBuilder::Reduce(const Meeting& meeting) {
       absl::StatusOr<TensorId> sum =
           Plain("reducer over devices", *function, true, terms, total, &node);
       if (!sum.ok()) return sum.status();
-      graph().operators[graph().tensors[*sum].producer].attributes = {
-          {"ranks", absl::StrJoin(meeting.participants, ",")}};
+      sdfg::Operator& reducer = graph().operators[graph().tensors[*sum].producer];
+      reducer.kind = sdfg::OperatorKind::kAllReduce;
+      reducer.group = communication.participants;
       accumulator.reduced = *sum;
     }
   }
@@ -225,13 +226,14 @@ absl::Status ParallelBuilder::Reduce(const Meeting& meeting) {
 }
 
 absl::Status ParallelBuilder::RunGradients() {
-  std::vector<int> arrived(schedule_.meetings.size(), 0);
+  std::vector<int> arrived(schedule_.communications.size(), 0);
   for (const Event& event : schedule_.events) {
     const Node& node = plan_.nodes[event.node];
     if (node.kind == NodeKind::kReducer) {
-      const Meeting& meeting = schedule_.meetings[event.meeting];
-      if (++arrived[event.meeting] < static_cast<int>(meeting.participants.size())) continue;
-      absl::Status status = Reduce(meeting);
+      const Communication& communication = schedule_.communications[event.communication];
+      if (++arrived[event.communication] < static_cast<int>(communication.participants.size()))
+        continue;
+      absl::Status status = Reduce(communication);
       if (!status.ok()) return status;
       continue;
     }

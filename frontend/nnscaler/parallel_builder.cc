@@ -43,7 +43,7 @@ absl::Status ParallelBuilder::Run() {
   for (const Event& event : schedule_.events) {
     if (event.microbatch < lanes) lane_events_[event.microbatch].push_back(event);
   }
-  arrived_.assign(schedule_.meetings.size(), 0);
+  arrived_.assign(schedule_.communications.size(), 0);
   FindIncomplete();
   for (int lane = 0; lane < lanes; ++lane) {
     absl::Status status = RunLane(lane);
@@ -69,11 +69,11 @@ absl::Status ParallelBuilder::RelateInputs() {
 }
 
 void ParallelBuilder::MakeAxes() {
-  graph().axes.push_back({"copy", plan_.copies});
+  graph().axes.push_back({"copy", plan_.copies, sdfg::AxisKind::kCopy});
   graph().axis_device_stride.push_back(Devices());
   lane_axes_ = {0};
   if (schedule_.uniform) {
-    graph().axes.push_back({"microbatch", schedule_.microbatches});
+    graph().axes.push_back({"microbatch", schedule_.microbatches, sdfg::AxisKind::kMicrobatch});
     graph().axis_device_stride.push_back(0);
     lane_axes_.push_back(1);
   }

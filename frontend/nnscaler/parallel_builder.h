@@ -93,13 +93,15 @@ class ParallelBuilder {
   absl::Status RunAdapterStep(const Event& event);
   absl::Status FinishAdapter(const Event& event);
   absl::Status RunLocalPrim(const Event& event);
-  absl::Status RunMeeting(const Meeting& meeting);
+  absl::Status RunCommunication(const Communication& communication);
   absl::StatusOr<TensorId> AdapterRead(const Event& event, int sub);
   absl::Status Transfer(const Event& from, const Event& to);
-  absl::Status RunCollective(const Meeting& meeting, const std::vector<ResolvedPrim>& prims);
+  absl::Status RunCollective(const Communication& communication,
+                             const std::vector<ResolvedPrim>& prims);
   // Members of the group ordered by the start of their pieces along `dim`, or as they are; a
   // warning where the two differ.
-  std::vector<int> PieceOrder(const Meeting& meeting, const std::vector<int>& subs, int dim);
+  std::vector<int> PieceOrder(const Communication& communication, const std::vector<int>& subs,
+                              int dim);
   absl::StatusOr<int> ChunkPosition(const Event& event, int whole, int part, int dim, int size,
                                     int rank);
   void WarnOrder(const Event& event, const std::string& what);
@@ -107,7 +109,7 @@ class ParallelBuilder {
   // Parameters' gradients: gradients.cc.
   struct Accumulator;
   absl::Status RunGradients();
-  absl::Status Reduce(const Meeting& meeting);
+  absl::Status Reduce(const Communication& communication);
   absl::StatusOr<TensorId> SumOf(Accumulator& accumulator, int device, int sub);
   absl::StatusOr<TensorId> OverMicrobatches(TensorId tensor, const std::vector<int>& microbatches);
   absl::StatusOr<TensorId> OverCopies(TensorId tensor, const Node& reducer);
@@ -143,7 +145,7 @@ class ParallelBuilder {
   absl::flat_hash_map<std::pair<int, int>, ForwardRecord> forwards_;  // (device, node)
   absl::flat_hash_map<std::pair<int, int64_t>, int> forward_ids_;     // (device, cell id) -> node
   std::vector<std::pair<TensorId, int>> loss_;                        // per device: tensor, sub
-  std::vector<int> arrived_;                                          // per meeting
+  std::vector<int> arrived_;                                          // per communication
 
   // Of the whole plan.
   std::map<std::pair<int, int>, TensorId> sources_;  // (device, sub), attributes and ones
@@ -153,7 +155,7 @@ class ParallelBuilder {
       gradient_writes_;  // ((device, node), lane)
   using PieceKey = std::pair<int, std::vector<std::pair<int64_t, int64_t>>>;  // (full, index)
   std::map<std::pair<int, PieceKey>, Accumulator> accumulators_;
-  std::map<std::pair<int, PieceKey>, int> held_;  // parameter pieces: a sub tensor
+  std::map<std::pair<int, PieceKey>, int> parameter_pieces_;  // parameter pieces: a sub tensor
   std::set<std::string> warned_;
   TensorId loss_terms_ = sdfg::kNone;
 };

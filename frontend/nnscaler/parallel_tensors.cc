@@ -185,7 +185,7 @@ ParallelBuilder::TensorId ParallelBuilder::Source(int device, int sub) {
         problem_->Claim(same->second, std::move(whole));
       }
     }
-    if (trained) held_.try_emplace({device, {piece.full, piece.index}}, sub);
+    if (trained) parameter_pieces_.try_emplace({device, {piece.full, piece.index}}, sub);
     return sources_[{device, sub}] = same->second;
   }
   const int logical_gradient = logical_plan_.fulls[logical_.loss].gradient;

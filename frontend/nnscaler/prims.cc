@@ -69,6 +69,30 @@ void AddRank(int rank, std::vector<int>* group) {
 
 }  // namespace
 
+sdfg::OperatorKind PrimOperatorKind(PrimKind kind) {
+  using sdfg::OperatorKind;
+  switch (kind) {
+    case PrimKind::kMove:
+      return OperatorKind::kMove;
+    case PrimKind::kBroadcast:
+      return OperatorKind::kBroadcast;
+    case PrimKind::kReduce:
+      return OperatorKind::kReduce;
+    case PrimKind::kAllReduce:
+      return OperatorKind::kAllReduce;
+    case PrimKind::kAllGather:
+      return OperatorKind::kAllGather;
+    case PrimKind::kReduceScatter:
+      return OperatorKind::kReduceScatter;
+    case PrimKind::kAllToAll:
+      return OperatorKind::kAllToAll;
+    case PrimKind::kChunk:
+      return OperatorKind::kChunk;
+    default:
+      return OperatorKind::kCompute;
+  }
+}
+
 const char* PrimName(PrimKind kind) {
   switch (kind) {
     case PrimKind::kMove:

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "frontend/nnscaler/plan_objects.h"
+#include "sdfg/operator_kind.h"
 
 namespace planproof::frontend::nnscaler {
 
@@ -32,6 +33,7 @@ std::vector<int> RunningOrder(const Node& adapter);
 
 // "all_reduce", "move", ...
 const char* PrimName(PrimKind kind);
+sdfg::OperatorKind PrimOperatorKind(PrimKind kind);
 
 }  // namespace planproof::frontend::nnscaler
 

@@ -141,7 +141,7 @@ absl::Status ParallelBuilder::RequireLosses(int microbatch) {
 }
 
 absl::Status ParallelBuilder::RequireGradients() {
-  for (const auto& [key, sub] : held_) {
+  for (const auto& [key, sub] : parameter_pieces_) {
     const int device = key.first;
     const SubTensor& piece = plan_.subs[sub];
     const FullTensor& full = plan_.fulls[piece.full];

@@ -12,17 +12,17 @@
 namespace planproof::frontend::nnscaler {
 namespace {
 
-// What the participants of one meeting agree on. `ordinal` counts equal meetings of one device in
-// one microbatch.
-struct MeetingKey {
+// What the participants of one communication agree on. `ordinal` counts equal communications of one
+// device in one microbatch.
+struct CommunicationKey {
   int64_t what = 0;  // adapter's or reducer's cell id; tensor id of a move
   bool move = false;
   int microbatch = 0;
   int ordinal = 0;
   std::vector<int> participants;
-  friend bool operator==(const MeetingKey&, const MeetingKey&) = default;
+  friend bool operator==(const CommunicationKey&, const CommunicationKey&) = default;
   template <typename H>
-  friend H AbslHashValue(H h, const MeetingKey& key) {
+  friend H AbslHashValue(H h, const CommunicationKey& key) {
     return H::combine(std::move(h), key.what, key.move, key.microbatch, key.ordinal,
                       key.participants);
   }
@@ -99,7 +99,7 @@ class Scheduler {
   absl::Status Unroll(int d) {
     const int device = plan_.sequences[d].device;
     std::vector<Event>& program = programs_.emplace_back();
-    absl::flat_hash_map<MeetingKey, int> ordinals;
+    absl::flat_hash_map<CommunicationKey, int> ordinals;
     for (size_t c = 0; c < plan_.sequences[d].cells.size(); ++c) {
       for (int n : plan_.bodies[plan_.sequences[d].cells[c].body]) {
         const Node& node = plan_.nodes[n];
@@ -111,7 +111,7 @@ class Scheduler {
         }
         if (++steps_ > kMaxSteps) return TooLong();
         Event event{device, occurrence_[d][c], n, kNoIndex, kNoIndex};
-        MeetingKey key{node.id, false, event.microbatch, 0, {}};
+        CommunicationKey key{node.id, false, event.microbatch, 0, {}};
         if (node.kind == NodeKind::kReducer) {
           key.participants = node.devices;
           absl::Status status = Join(key, event, node.name, ordinals);
@@ -123,7 +123,7 @@ class Scheduler {
         for (int p : RunningOrder(node)) {
           const Prim& prim = node.prims[p];
           event.prim = p;
-          event.meeting = kNoIndex;
+          event.communication = kNoIndex;
           absl::StatusOr<ResolvedPrim> resolved = ResolvePrim(node, p);
           if (!resolved.ok()) return resolved.status();
           const bool local =
@@ -142,7 +142,7 @@ class Scheduler {
           program.push_back(event);
         }
         event.prim = static_cast<int>(node.prims.size());
-        event.meeting = kNoIndex;
+        event.communication = kNoIndex;
         program.push_back(event);
       }
     }
@@ -154,8 +154,8 @@ class Scheduler {
         absl::StrCat("the plan has more than ", kMaxSteps, " steps"));
   }
 
-  absl::Status Join(MeetingKey key, Event& event, const std::string& what,
-                    absl::flat_hash_map<MeetingKey, int>& ordinals) {
+  absl::Status Join(CommunicationKey key, Event& event, const std::string& what,
+                    absl::flat_hash_map<CommunicationKey, int>& ordinals) {
     steps_ += static_cast<int64_t>(key.participants.size());
     if (steps_ > kMaxSteps) return TooLong();
     const auto self = std::find(key.participants.begin(), key.participants.end(), event.device);
@@ -166,27 +166,28 @@ class Scheduler {
     }
     const size_t position = self - key.participants.begin();
     key.ordinal = ordinals[key]++;
-    const auto [it, fresh] = meetings_.try_emplace(key, static_cast<int>(result_.meetings.size()));
+    const auto [it, fresh] =
+        communications_.try_emplace(key, static_cast<int>(result_.communications.size()));
     if (fresh) {
-      result_.meetings.push_back({key.participants, {}});
-      result_.meetings.back().arrivals.resize(key.participants.size());
+      result_.communications.push_back({key.participants, {}});
+      result_.communications.back().arrivals.resize(key.participants.size());
     }
-    event.meeting = it->second;
-    result_.meetings[event.meeting].arrivals[position] = event;
+    event.communication = it->second;
+    result_.communications[event.communication].arrivals[position] = event;
     return absl::OkStatus();
   }
 
   // Every participant must have the step in its program at all, in whatever order.
   absl::Status CheckMatched() {
-    for (const Meeting& meeting : result_.meetings) {
-      for (size_t i = 0; i < meeting.participants.size(); ++i) {
-        if (meeting.arrivals[i].node != kNoIndex) continue;
-        for (const Event& event : meeting.arrivals) {
+    for (const Communication& communication : result_.communications) {
+      for (size_t i = 0; i < communication.participants.size(); ++i) {
+        if (communication.arrivals[i].node != kNoIndex) continue;
+        for (const Event& event : communication.arrivals) {
           if (event.node == kNoIndex) continue;
           return absl::InvalidArgumentError(
               absl::StrCat("unmatched communication: device ", event.device, " runs ", Where(event),
-                           " among devices ", absl::StrJoin(meeting.participants, ", "),
-                           ", device ", meeting.participants[i], " has no matching step"));
+                           " among devices ", absl::StrJoin(communication.participants, ", "),
+                           ", device ", communication.participants[i], " has no matching step"));
         }
       }
     }
@@ -195,7 +196,7 @@ class Scheduler {
 
   // Devices run until they wait; the last participant to arrive releases the others.
   absl::Status Walk() {
-    std::vector<int> arrived(result_.meetings.size(), 0);
+    std::vector<int> arrived(result_.communications.size(), 0);
     std::vector<size_t> next(programs_.size(), 0);
     std::vector<bool> waiting(programs_.size(), false);
     std::vector<int> ready(programs_.size());
@@ -206,18 +207,18 @@ class Scheduler {
       while (next[d] < programs_[d].size()) {
         const Event& event = programs_[d][next[d]];
         result_.events.push_back(event);
-        if (event.meeting == kNoIndex) {
+        if (event.communication == kNoIndex) {
           ++next[d];
           continue;
         }
-        const Meeting& meeting = result_.meetings[event.meeting];
-        if (++arrived[event.meeting] < static_cast<int>(meeting.participants.size())) {
+        const Communication& communication = result_.communications[event.communication];
+        if (++arrived[event.communication] < static_cast<int>(communication.participants.size())) {
           waiting[d] = true;
           break;
         }
-        absl::Status status = CheckAgreement(meeting);
+        absl::Status status = CheckAgreement(communication);
         if (!status.ok()) return status;
-        for (int participant : meeting.participants) {
+        for (int participant : communication.participants) {
           ++next[participant];
           if (participant == d) continue;
           waiting[participant] = false;
@@ -231,11 +232,11 @@ class Scheduler {
     return absl::OkStatus();
   }
 
-  absl::Status CheckAgreement(const Meeting& meeting) {
-    const Event& first = meeting.arrivals[0];
+  absl::Status CheckAgreement(const Communication& communication) {
+    const Event& first = communication.arrivals[0];
     if (first.prim == kNoIndex) return absl::OkStatus();
     const Prim& a = plan_.nodes[first.node].prims[first.prim];
-    for (const Event& event : meeting.arrivals) {
+    for (const Event& event : communication.arrivals) {
       const Prim& b = plan_.nodes[event.node].prims[event.prim];
       const char* what = nullptr;
       if (a.kind != b.kind) what = "kind";
@@ -272,11 +273,12 @@ class Scheduler {
     while (std::find(path.begin(), path.end(), d) == path.end()) {
       path.push_back(d);
       const Event& event = programs_[d][next[d]];
-      const Meeting& meeting = result_.meetings[event.meeting];
+      const Communication& communication = result_.communications[event.communication];
       int missing = kNoIndex;
-      for (int participant : meeting.participants) {
-        const bool here = next[participant] < programs_[participant].size() &&
-                          programs_[participant][next[participant]].meeting == event.meeting;
+      for (int participant : communication.participants) {
+        const bool here =
+            next[participant] < programs_[participant].size() &&
+            programs_[participant][next[participant]].communication == event.communication;
         if (!here && missing == kNoIndex) missing = participant;
       }
       absl::StrAppend(&text, text.empty() ? "" : "; ", "device ", d, " waits in ", Where(event),
@@ -285,7 +287,7 @@ class Scheduler {
       if (next[missing] >= programs_[missing].size()) {
         return absl::InvalidArgumentError(absl::StrCat(
             "unmatched communication: ", text, ", which ends without taking part; participants: ",
-            absl::StrJoin(meeting.participants, ", ")));
+            absl::StrJoin(communication.participants, ", ")));
       }
       d = missing;
     }
@@ -297,7 +299,7 @@ class Scheduler {
   int64_t steps_ = 0;
   std::vector<std::vector<int>> occurrence_;  // per device, per cell
   std::vector<std::vector<Event>> programs_;  // per device
-  absl::flat_hash_map<MeetingKey, int> meetings_;
+  absl::flat_hash_map<CommunicationKey, int> communications_;
 };
 
 }  // namespace

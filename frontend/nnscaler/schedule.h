@@ -16,14 +16,14 @@ namespace planproof::frontend::nnscaler {
 
 struct Event {
   int device = 0;
-  int microbatch = 0;      // how often the cell ran on this device before
-  int node = kNoIndex;     // in Plan::nodes
-  int prim = kNoIndex;     // of an adapter; prims.size() marks the adapter's end
-  int meeting = kNoIndex;  // in Schedule::meetings; this device's arrival
+  int microbatch = 0;            // how often the cell ran on this device before
+  int node = kNoIndex;           // in Plan::nodes
+  int prim = kNoIndex;           // of an adapter; prims.size() marks the adapter's end
+  int communication = kNoIndex;  // in Schedule::communications; this device's arrival
 };
 
 // One execution of a collective, a move or a weight reducer.
-struct Meeting {
+struct Communication {
   std::vector<int> participants;  // devices in the order of the group
   std::vector<Event> arrivals;    // one per participant, same order
 };
@@ -32,9 +32,9 @@ struct Schedule {
   int microbatches = 1;
   // Every device executes the same cells, in the same order, for each microbatch.
   bool uniform = true;
-  // A meeting's effects hold after its last arrival.
+  // A communication's effects hold after its last arrival.
   std::vector<Event> events;
-  std::vector<Meeting> meetings;
+  std::vector<Communication> communications;
 };
 
 // InvalidArgument: a participant is missing or disagrees, a device waits in a cycle, ranks that the

@@ -65,6 +65,7 @@ absl::StatusOr<TensorId> PlanBuilder::SpreadOver(ProgramState* state, TensorId i
   const sdfg::SourceLocation source = tensor.source;
   const TensorId id = AddOperator(*state, "replicate", name, std::move(spread), false, axes,
                                   {input}, {name}, source, {}, {})[0];
+  problem_.parallel.operators.back().kind = sdfg::OperatorKind::kReplicate;
   problem_.parallel.operators.back().memory.view = true;
   return id;
 }
@@ -156,7 +157,7 @@ absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operat
   if (op.op() == "reduce") {
     // Off the root every rank is left with something of its own.
     for (size_t other = 0; other < problem_.parallel.axes.size(); ++other) {
-      if (problem_.parallel.axes[other].name == "microbatch" ||
+      if (problem_.parallel.axes[other].kind == sdfg::AxisKind::kMicrobatch ||
           state->coordinates.fixed[other].has_value()) {
         continue;
       }
@@ -181,7 +182,7 @@ absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operat
   absl::StatusOr<sdfg::IndexFunction> function = absl::InternalError("no such collective");
   const std::string& name = op.op();
   if (name == "all_reduce" || name == "accumulate") {
-    function = sdfg::AxisReduceDrop(tensor.shape, tensor.dtype, axis_dim, KindOf(op));
+    function = sdfg::AxisReduce(tensor.shape, tensor.dtype, axis_dim, KindOf(op));
     axes = dropped;
   } else if (name == "broadcast") {
     if (collective.root() < 0 || collective.root() >= extent) {
@@ -258,7 +259,9 @@ absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operat
       AddOperator(*state, name, NameOf(op), *std::move(function), false, axes, {x},
                   {absl::StrCat(op.outputs(0), "@", problem_.parallel.axes[axis].name)},
                   SourceOf(op, position), Texts(op), std::move(devices))[0];
-  problem_.parallel.operators.back().memory.view = name == "chunk";
+  sdfg::Operator& added = problem_.parallel.operators.back();
+  added.kind = *sdfg::CommunicationFromName(name);
+  added.memory.view = added.kind == sdfg::OperatorKind::kChunk;
   return result;
 }
 
@@ -362,6 +365,7 @@ absl::StatusOr<Definitions> PlanBuilder::BuildGroup(ProgramState* state, const O
   const TensorId id =
       AddOperator(*state, op.op(), NameOf(op), *std::move(function), true, UnionOfAxes(inputs),
                   inputs, {op.outputs(0)}, SourceOf(op, position), Texts(op), devices)[0];
+  problem_.parallel.operators.back().kind = *sdfg::CommunicationFromName(op.op());
   if (!op.channel().empty()) problem_.schedule.channels[id] = op.channel();
   return Definitions{{op.outputs(0), id}};
 }

@@ -56,7 +56,8 @@ absl::Status PlanBuilder::AddAxes() {
   if (plan_.microbatches() < 0 || plan_.microbatches() > kMaxDevices) {
     return At({plan_file_, 0, "/plan/microbatches"}, "1 to 2^24 microbatches are expected");
   }
-  graph.axes.push_back({kMicrobatch, std::max<int64_t>(1, plan_.microbatches())});
+  graph.axes.push_back(
+      {kMicrobatch, std::max<int64_t>(1, plan_.microbatches()), sdfg::AxisKind::kMicrobatch});
   graph.axis_device_stride.push_back(0);
   return absl::OkStatus();
 }

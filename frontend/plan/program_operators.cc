@@ -194,18 +194,19 @@ absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exc
         sdfg::SelectInBox(problem_.parallel.axes, problem_.parallel.tensors[variant->second].axes,
                           regular.axes, axes, box, local, regular.dtype);
     if (!select.ok()) return At(position, select.status());
-    std::vector<std::string> where;
+    std::vector<sdfg::AxisCoordinates> where;
     for (const auto& [axis, values] : box) {
-      where.push_back(
-          absl::StrCat(problem_.parallel.axes[axis].name, "=", absl::StrJoin(values, "|")));
+      where.push_back({axis, {values.begin(), values.end()}});
     }
     const sdfg::SourceLocation source{position.file, position.line, ""};
     problem_.parallel.tensors[id].name = FullName(*state, name + "@regular");
     problem_.parallel.tensors[variant->second].name = FullName(*state, name + "@exception");
     id = AddOperator(*state, "exception", name, *std::move(select), false, axes,
-                     {variant->second, id}, {name}, source, {{"at", absl::StrJoin(where, ", ")}},
-                     {})[0];
-    problem_.parallel.operators.back().memory.view = true;
+                     {variant->second, id}, {name}, source, {}, {})[0];
+    sdfg::Operator& added = problem_.parallel.operators.back();
+    added.kind = sdfg::OperatorKind::kRankOverride;
+    added.override_at = std::move(where);
+    added.memory.view = true;
   }
   return absl::OkStatus();
 }
@@ -343,6 +344,7 @@ absl::StatusOr<TensorId> PlanBuilder::Lookup(ProgramState* state, const std::str
                      *state->coordinates.fixed[axis]);
     id = AddOperator(*from, "instance", label, std::move(instance), false, axes, {id},
                      {absl::StrCat(label, "@", state->name)}, source, {}, {})[0];
+    problem_.parallel.operators.back().kind = sdfg::OperatorKind::kSelectInstance;
   }
   return id;
 }

@@ -36,11 +36,12 @@ void PlanBuilder::AssumeOrderOfInputs() {
   // By receiver, channel and sender: messages, and those of them that are inputs.
   std::map<std::tuple<int32_t, std::string, int32_t>, std::pair<int, int>> messages;
   for (const sdfg::Operator& op : problem_.parallel.operators) {
-    if (op.name != "move") continue;
+    if (op.kind != sdfg::OperatorKind::kMove) continue;
     TensorId sent = op.inputs[0];
     const int32_t receiver = problem_.schedule.places[op.outputs[0]].program;
     for (sdfg::OperatorId producer = problem_.parallel.tensors[sent].producer;
-         producer != sdfg::kNone && problem_.parallel.operators[producer].name == "instance";
+         producer != sdfg::kNone &&
+         problem_.parallel.operators[producer].kind == sdfg::OperatorKind::kSelectInstance;
          producer = problem_.parallel.tensors[sent].producer) {
       sent = problem_.parallel.operators[producer].inputs[0];
     }
@@ -71,8 +72,9 @@ void PlanBuilder::AssumeBufferedSends() {
                       std::any_of(operators.begin(), operators.end(), [](const auto& op) {
                         return op.memory.overwrites != sdfg::kNone;
                       });
-  const bool moves = std::any_of(operators.begin(), operators.end(),
-                                 [](const sdfg::Operator& op) { return op.name == "move"; });
+  const bool moves = std::any_of(operators.begin(), operators.end(), [](const sdfg::Operator& op) {
+    return op.kind == sdfg::OperatorKind::kMove;
+  });
   if (!stated || !moves) return;
   problem_.assumptions.emplace_back(
       "sends between programs copy what they send, and do not wait for their receivers");
@@ -93,12 +95,12 @@ absl::StatusOr<Definitions> PlanBuilder::Start(ProgramState* state, const Operat
   }
   const auto& [name, id] = definitions[0];
   problem_.parallel.tensors[id].name = FullName(*state, name + "@started");
-  lineage::Flight flight{op.async(), id, {}};
+  lineage::AsyncOperation async{op.async(), id, {}};
   for (const Operand& operand : op.inputs()) {
     const auto [owner, local] = OwnerOf(state, operand.tensor());
-    if (owner == state) flight.sources.push_back(state->scope.at(local));
+    if (owner == state) async.sources.push_back(state->scope.at(local));
   }
-  problem_.schedule.flights.push_back(std::move(flight));
+  problem_.schedule.async_operations.push_back(std::move(async));
   state->started[op.async()] = {name, id};
   return Definitions{};
 }
@@ -116,6 +118,7 @@ absl::StatusOr<Definitions> PlanBuilder::BuildWait(ProgramState* state, const Op
     const TensorId id =
         AddOperator(*state, kWait, operand.tensor(), *std::move(copy), true, tensor.axes,
                     {started.result}, {started.output}, SourceOf(op, position), {}, {})[0];
+    problem_.parallel.operators.back().kind = sdfg::OperatorKind::kWait;
     problem_.parallel.operators.back().memory.view = true;
     definitions.emplace_back(started.output, id);
   }
@@ -181,7 +184,8 @@ absl::Status PlanBuilder::CheckTakePart(const ProgramState& state, const Operato
   std::set<std::string> split;
   for (const Coordinate& coordinate : exception.at()) {
     const sdfg::AxisId axis = state.coordinates.Find(coordinate.axis());
-    if (axis == sdfg::kNone || problem_.parallel.axes[axis].name == "microbatch") continue;
+    if (axis == sdfg::kNone || problem_.parallel.axes[axis].kind == sdfg::AxisKind::kMicrobatch)
+      continue;
     const std::set<int64_t> values(coordinate.values().begin(), coordinate.values().end());
     if (static_cast<int64_t>(values.size()) < problem_.parallel.axes[axis].extent) {
       split.insert(coordinate.axis());

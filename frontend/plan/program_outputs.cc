@@ -72,6 +72,7 @@ absl::StatusOr<TensorId> PlanBuilder::MultipleOf(TensorId logical, const std::st
   multiple.source = source.source;
   sdfg::Operator added;
   added.name = "multiple";
+  added.kind = sdfg::OperatorKind::kMultiple;
   added.label = multiple.name;
   added.source = source.source;
   added.inputs = {logical};
@@ -233,14 +234,14 @@ absl::Status PlanBuilder::AddRequired() {
 }
 
 void PlanBuilder::AssumeHolders() {
-  constexpr size_t kMost = 4;
+  constexpr size_t kMax = 4;
   std::vector<std::string> texts;
   for (const auto& [output, holders] : not_everywhere_) {
-    if (texts.size() == kMost) {
-      texts.push_back(absl::StrCat("... (", not_everywhere_.size() - kMost, " more)"));
+    if (texts.size() == kMax) {
+      texts.push_back(absl::StrCat("... (", not_everywhere_.size() - kMax, " more)"));
       break;
     }
-    const size_t shown = std::min(kMost, holders.size());
+    const size_t shown = std::min(kMax, holders.size());
     texts.push_back(absl::StrCat(
         output, " (", absl::StrJoin(holders.begin(), holders.begin() + shown, ", "),
         shown < holders.size() ? absl::StrCat(", ... ", holders.size() - shown, " more") : "",

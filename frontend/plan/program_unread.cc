@@ -12,7 +12,7 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMostNames = 6;
+constexpr size_t kMaxNames = 6;
 
 std::unordered_set<TensorId> ReadIn(const sdfg::Graph& graph) {
   std::unordered_set<TensorId> read;
@@ -21,7 +21,7 @@ std::unordered_set<TensorId> ReadIn(const sdfg::Graph& graph) {
 }
 
 std::string ListOf(const std::vector<std::string>& names) {
-  const size_t shown = std::min(kMostNames, names.size());
+  const size_t shown = std::min(kMaxNames, names.size());
   std::string text = absl::StrJoin(names.begin(), names.begin() + shown, ", ");
   if (shown < names.size()) absl::StrAppend(&text, " and ", names.size() - shown, " more");
   return text;

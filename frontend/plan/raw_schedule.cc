@@ -29,15 +29,15 @@ class Reader {
       out_.channels[channel.tensor()] = channel.name();
     }
     std::set<sdfg::TensorId> results;
-    for (const RawFlight& flight : raw_.flights()) {
-      PLAN_RETURN_IF_ERROR(CheckTensor(flight.result()));
-      if (graph_.tensors[flight.result()].producer == sdfg::kNone) {
+    for (const RawAsyncOperation& async : raw_.async_operations()) {
+      PLAN_RETURN_IF_ERROR(CheckTensor(async.result()));
+      if (graph_.tensors[async.result()].producer == sdfg::kNone) {
         return Bad("a handle has a result that nothing computes");
       }
-      if (!results.insert(flight.result()).second) return Bad("a result has two handles");
-      for (int32_t source : flight.sources()) PLAN_RETURN_IF_ERROR(CheckTensor(source));
-      out_.flights.push_back(
-          {flight.handle(), flight.result(), {flight.sources().begin(), flight.sources().end()}});
+      if (!results.insert(async.result()).second) return Bad("a result has two handles");
+      for (int32_t source : async.sources()) PLAN_RETURN_IF_ERROR(CheckTensor(source));
+      out_.async_operations.push_back(
+          {async.handle(), async.result(), {async.sources().begin(), async.sources().end()}});
     }
     return std::move(out_);
   }
@@ -146,11 +146,11 @@ void WriteRawSchedule(const lineage::Schedule& schedule, RawSchedule* out) {
     to->set_tensor(tensor);
     to->set_name(name);
   }
-  for (const lineage::Flight& flight : schedule.flights) {
-    RawFlight* to = out->add_flights();
-    to->set_handle(flight.handle);
-    to->set_result(flight.result);
-    for (sdfg::TensorId source : flight.sources) to->add_sources(source);
+  for (const lineage::AsyncOperation& async : schedule.async_operations) {
+    RawAsyncOperation* to = out->add_async_operations();
+    to->set_handle(async.handle);
+    to->set_result(async.result);
+    for (sdfg::TensorId source : async.sources) to->add_sources(source);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "frontend/plan/index_function_proto.h"
 #include "frontend/plan/operator_call.h"
 #include "frontend/plan/raw_form.h"
+#include "frontend/plan/raw_kinds.h"
 #include "frontend/plan/raw_schedule.h"
 #include "lineage/problem_builder.h"
 #include "sdfg/index_function_check.h"
@@ -89,7 +90,8 @@ class Reader {
           axis.device_stride() > (1 << 24)) {
         return absl::InvalidArgumentError(absl::StrCat("axis ", axis.name(), " is out of range"));
       }
-      graph->axes.push_back({axis.name(), axis.extent()});
+      PLAN_ASSIGN_OR_RETURN(const sdfg::AxisKind kind, ReadAxisKind(axis));
+      graph->axes.push_back({axis.name(), axis.extent(), kind});
       graph->axis_device_stride.push_back(axis.device_stride());
     }
     for (const RawTensor& tensor : from.tensors()) {
@@ -158,6 +160,7 @@ class Reader {
         return absl::InvalidArgumentError(
             absl::StrCat("operator ", op.name(), " overwrites an operand that it does not have"));
       }
+      PLAN_RETURN_IF_ERROR(ReadOperatorKind(op, *graph, &to));
       to.memory = {op.overwrites() - 1, op.view(), op.one_pass()};
       for (sdfg::TensorId output : to.outputs) {
         if (output == sdfg::kNone) continue;

@@ -15,9 +15,9 @@ constexpr int kMantissaBits = 24;
 constexpr int kLeastExponent = -149;  // of the smallest denormal
 constexpr int kOverflow = 128;        // 2^128 is no float32
 // Nobody prints a float32 with more digits, but for its exact value.
-constexpr int kMostDigits = 17;
-constexpr int kLeastDecimal = -45 - kMostDigits;
-constexpr int kMostDecimal = 38;
+constexpr int kMaxDigits = 17;
+constexpr int kLeastDecimal = -45 - kMaxDigits;
+constexpr int kMaxDecimal = 38;
 
 Rational PowerOfTwo(int exponent) { return Rational(2).Power(exponent); }
 
@@ -37,7 +37,7 @@ int BinaryExponent(const Rational& value) {
 // The last decimal place of the value: the largest k for which it is a multiple of 10^k. Nothing if
 // it has digits further down than a float32 is printed with.
 std::optional<int> LastPlace(const Rational& value) {
-  for (int place = kMostDecimal; place >= kLeastDecimal; --place) {
+  for (int place = kMaxDecimal; place >= kLeastDecimal; --place) {
     if ((value / Rational(10).Power(place)).IsInteger()) return place;
   }
   return std::nullopt;
@@ -51,7 +51,7 @@ bool IsPrintOf(const Rational& decimal, const Rational& single) {
   const std::optional<Rational> back = NearestFloat32(decimal);
   return !(half < Magnitude(decimal - single)) && back.has_value() && *back == single &&
          !(Magnitude(decimal) < Rational(10).Power(*place)) &&
-         Magnitude(decimal) < Rational(10).Power(*place + kMostDigits);
+         Magnitude(decimal) < Rational(10).Power(*place + kMaxDigits);
 }
 
 }  // namespace

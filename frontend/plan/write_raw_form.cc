@@ -104,6 +104,7 @@ class Writer {
       RawAxis* to = out->add_axes();
       to->set_name(graph.axes[i].name);
       to->set_extent(graph.axes[i].extent);
+      to->set_kind(static_cast<RawAxisKind>(static_cast<int>(graph.axes[i].kind) + 1));
       if (i < graph.axis_device_stride.size()) {
         to->set_device_stride(graph.axis_device_stride[i]);
       }
@@ -156,6 +157,13 @@ class Writer {
       to->set_overwrites(op.memory.overwrites + 1);
       to->set_view(op.memory.view);
       to->set_one_pass(op.memory.one_pass);
+      to->set_kind(static_cast<RawOperatorKind>(static_cast<int>(op.kind) + 1));
+      for (sdfg::Device rank : op.group) to->add_group(rank);
+      for (const sdfg::AxisCoordinates& at : op.override_at) {
+        RawAxisCoordinates* part = to->add_override_at();
+        part->set_axis(at.axis);
+        for (int64_t coordinate : at.coordinates) part->add_coordinates(coordinate);
+      }
     }
     return absl::OkStatus();
   }

@@ -12,7 +12,7 @@ namespace planproof::stages {
 namespace {
 
 constexpr double kAdviceSeconds = 5;
-constexpr size_t kMostAdvised = 6;
+constexpr size_t kMaxAdvised = 6;
 constexpr int kMoreOfIt = 10;
 
 std::string RaiseLimit(const VerifyOptions& options, Limit limit) {
@@ -44,7 +44,7 @@ std::string InProgram(const std::string& tensor, const std::string& relation) {
 
 std::string ClaimLineage(const lineage::Problem& problem, const Claim& claim) {
   std::vector<std::string> entries;
-  for (const LineageAdvice& advice : AdviseLineage(problem, claim, kMostAdvised, kAdviceSeconds)) {
+  for (const LineageAdvice& advice : AdviseLineage(problem, claim, kMaxAdvised, kAdviceSeconds)) {
     entries.push_back(InProgram(problem.parallel.tensors[advice.parallel].name, advice.relation));
   }
   if (entries.empty()) return "";

@@ -6,7 +6,7 @@
 
 #include "lineage/lineage.h"
 #include "stages/claim.h"
-#include "stages/verify.h"
+#include "stages/options.h"
 #include "stages/workers/process_pool.h"
 
 namespace planproof::stages {

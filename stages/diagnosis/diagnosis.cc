@@ -8,20 +8,18 @@
 #include <optional>
 #include <set>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "shape_reduction/input_choice.h"
 #include "stages/describe.h"
 #include "stages/diagnosis/differing_attributes.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
 using lineage::Lineage;
 using lineage::LineageKind;
+using sdfg::AxisId;
 using sdfg::kNone;
 using sdfg::OperatorId;
 using sdfg::TensorId;
@@ -53,7 +51,7 @@ std::vector<OperatorId> StageOf(const sdfg::Graph& graph, const std::vector<Line
 }
 
 bool IsException(const sdfg::Graph& graph, OperatorId id) {
-  return graph.operators[id].name == kException;
+  return graph.operators[id].kind == sdfg::OperatorKind::kRankOverride;
 }
 
 // The operators before a stage without exceptions, back to the nearest ones: what they give may
@@ -95,7 +93,7 @@ class Diagnosis {
 
   std::vector<Fault> Faults(size_t most);
   // False if the tensor is right on these inputs.
-  bool Causes(TensorId tensor, std::vector<Experiments::Cause>* causes);
+  bool Causes(TensorId tensor, std::vector<RepairSearch::Cause>* causes);
   // The instances that are wrong on the inputs of the last run, too: on some inputs the values of
   // two ranks are equal by chance.
   void AddInstances(Fault* fault);
@@ -258,7 +256,7 @@ void Diagnosis::FillInstances(TensorId id, Fault* fault) {
       }
       devices = std::move(shifted);
     }
-    if (graph_.axes[axis].name.find("microbatch") != std::string::npos) {
+    if (graph_.axes[axis].kind == sdfg::AxisKind::kMicrobatch) {
       fault->at_microbatches.insert(all.begin(), all.end());
       fault->of_microbatches = tensor.shape[a];
     }
@@ -314,18 +312,18 @@ void Diagnosis::AddInstances(Fault* fault) {
   fault->at_microbatches.insert(other.at_microbatches.begin(), other.at_microbatches.end());
 }
 
-bool Diagnosis::Causes(TensorId tensor, std::vector<Experiments::Cause>* causes) {
+bool Diagnosis::Causes(TensorId tensor, std::vector<RepairSearch::Cause>* causes) {
   std::vector<OperatorId> stage = StageOf(graph_, lineage_, tensor);
   const std::vector<OperatorId> before =
       replay_.enclosed() ? SinceExceptions(graph_, stage, tensor) : std::vector<OperatorId>{};
-  Experiments experiments(problem_, replay_, {tensor, lineage_[tensor], std::move(stage)});
-  if (!experiments.usable() || replay_.Same(experiments.actual(), experiments.claimed(), Agree)) {
+  RepairSearch repairs(problem_, replay_, {tensor, lineage_[tensor], std::move(stage)});
+  if (!repairs.usable() || replay_.Same(repairs.actual(), repairs.claimed(), Agree)) {
     return false;
   }
   if (!before.empty()) {
-    *causes = Experiments(problem_, replay_, {tensor, lineage_[tensor], before}).RunExceptions();
+    *causes = RepairSearch(problem_, replay_, {tensor, lineage_[tensor], before}).RunExceptions();
   }
-  if (causes->empty()) *causes = experiments.Run();
+  if (causes->empty()) *causes = repairs.Run();
   return true;
 }
 
@@ -334,28 +332,20 @@ void NarrowTo(const sdfg::Graph& graph, const sdfg::Operator& op, Fault* fault) 
   const sdfg::Tensor& tensor = graph.tensors[op.outputs[0]];
   std::vector<int> devices = {tensor.device};
   std::set<size_t> named;
-  for (const auto& [key, text] : op.attributes) {
-    if (key != "at") continue;
-    for (absl::string_view part : absl::StrSplit(text, ", ")) {  // "tp=0|3"
-      const std::pair<absl::string_view, absl::string_view> axis = absl::StrSplit(part, '=');
-      if (axis.first == "microbatch") {
-        fault->microbatches = absl::StrReplaceAll(axis.second, {{"|", ", "}});
-        continue;
-      }
-      for (size_t a = 0; a < graph.axis_device_stride.size(); ++a) {
-        if (graph.axes[a].name != axis.first) continue;
-        named.insert(a);
-        std::vector<int> next;
-        for (absl::string_view value : absl::StrSplit(axis.second, '|')) {
-          int coordinate = 0;
-          if (!absl::SimpleAtoi(value, &coordinate)) return;
-          for (int device : devices) {
-            next.push_back(device + coordinate * static_cast<int>(graph.axis_device_stride[a]));
-          }
-        }
-        devices = std::move(next);
+  for (const auto& [axis, coordinates] : op.override_at) {
+    if (graph.axes[axis].kind == sdfg::AxisKind::kMicrobatch) {
+      fault->microbatches = absl::StrJoin(coordinates, ", ");
+      continue;
+    }
+    if (axis >= static_cast<AxisId>(graph.axis_device_stride.size())) continue;
+    named.insert(axis);
+    std::vector<int> next;
+    for (const int64_t coordinate : coordinates) {
+      for (int device : devices) {
+        next.push_back(device + static_cast<int>(coordinate * graph.axis_device_stride[axis]));
       }
     }
+    devices = std::move(next);
   }
   // At every coordinate of the axes that it does not name.
   for (const sdfg::AxisId axis : tensor.axes) {
@@ -421,17 +411,17 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
   std::vector<Fault> faults = diagnosis.Faults(most);
   // What fits by chance does not fit other inputs: only what fits most of them is
   // named.
-  std::vector<std::vector<Experiments::Cause>> causes(faults.size());
+  std::vector<std::vector<RepairSearch::Cause>> causes(faults.size());
   std::vector<std::map<std::string, int>> fits(faults.size());
   std::vector<int> deviates(faults.size(), 0);
   const Clock::time_point start = Clock::now();
   const auto experiment = [&] {
     for (size_t f = 0; f < faults.size(); ++f) {
-      std::vector<Experiments::Cause> found;
+      std::vector<RepairSearch::Cause> found;
       if (!diagnosis.Causes(faults[f].tensors[0], &found)) continue;
       ++deviates[f];
       diagnosis.AddInstances(&faults[f]);
-      for (Experiments::Cause& cause : found) {
+      for (RepairSearch::Cause& cause : found) {
         if (++fits[f][cause.text] == 1) causes[f].push_back(std::move(cause));
       }
     }
@@ -463,19 +453,19 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
     int best = 0;
     for (const auto& [text, count] : fits[f]) best = std::max(best, count);
     const auto ratios = std::count_if(causes[f].begin(), causes[f].end(),
-                                      [](const Experiments::Cause& c) { return c.of_one_number; });
-    std::erase_if(causes[f], [&](const Experiments::Cause& c) {
+                                      [](const RepairSearch::Cause& c) { return c.of_one_number; });
+    std::erase_if(causes[f], [&](const RepairSearch::Cause& c) {
       return fits[f][c.text] < best || 3 * best < 2 * deviates[f] ||
              (c.of_one_number && ratios > 1);  // another factor on other inputs: it is none
     });
     std::set<std::string> named;
-    std::erase_if(causes[f], [&](const Experiments::Cause& c) {
+    std::erase_if(causes[f], [&](const RepairSearch::Cause& c) {
       return !c.about.empty() && !named.insert(c.about).second;
     });
     // Of those that change more at once only one, and only where nothing simpler fits.
     int least = std::numeric_limits<int>::max();
-    for (const Experiments::Cause& c : causes[f]) least = std::min(least, c.changes);
-    std::erase_if(causes[f], [&](const Experiments::Cause& c) { return c.changes > least; });
+    for (const RepairSearch::Cause& c : causes[f]) least = std::min(least, c.changes);
+    std::erase_if(causes[f], [&](const RepairSearch::Cause& c) { return c.changes > least; });
     if (least > 0 && causes[f].size() > 1) causes[f].resize(1);
     Fault& fault = faults[f];
     const bool all = static_cast<int64_t>(fault.at_microbatches.size()) == fault.of_microbatches;
@@ -485,7 +475,7 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
       absl::StrAppend(&fault.cause, c == 0 ? "" : "; ", causes[f][c].text);
       if (suspect == kNone) suspect = causes[f][c].op;
     }
-    for (const Experiments::Cause& cause : causes[f]) {
+    for (const RepairSearch::Cause& cause : causes[f]) {
       if (cause.op == kNone || !IsException(problem.parallel, cause.op)) continue;
       NarrowTo(problem.parallel, problem.parallel.operators[cause.op], &fault);
     }
@@ -497,14 +487,6 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
     }
     const auto at = std::find(fault.operators.begin(), fault.operators.end(), suspect);
     if (at != fault.operators.end()) std::rotate(fault.operators.begin(), at, at + 1);
-    for (OperatorId op : fault.operators) {
-      for (const auto& [name, value] : problem.parallel.operators[op].attributes) {
-        if (name == "ranks" &&
-            std::find(fault.group.begin(), fault.group.end(), value) == fault.group.end()) {
-          fault.group.push_back(value);
-        }
-      }
-    }
   }
   return faults;
 }

@@ -6,9 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "stages/describe.h"
 #include "stages/diagnosis/diagnosis.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -19,7 +20,7 @@ namespace {
 constexpr double kExplainSeconds = 6;
 constexpr size_t kMaxFaults = 8;
 constexpr size_t kManyOperators = 8;
-constexpr size_t kMostListed = 64;
+constexpr size_t kMaxListed = 64;
 
 std::string Enclosure(const std::string& text, double low, double high) {
   if (!text.empty()) return text;
@@ -38,12 +39,10 @@ std::pair<std::string, std::string> FewDigits(const Witness& witness) {
   return {};
 }
 
-std::string OperatorName(const sdfg::Operator& op) {
+std::string OperatorName(const sdfg::Graph& graph, const sdfg::Operator& op) {
   std::string name = op.label.empty() ? op.name : absl::StrCat(op.name, " (", op.label, ")");
-  for (const auto& [key, value] : op.attributes) {
-    if (key == "ranks") absl::StrAppend(&name, " of ranks ", value);
-    if (key == "at" && op.name == kException) absl::StrAppend(&name, " at ", value);
-  }
+  if (!op.group.empty()) absl::StrAppend(&name, " of ranks ", absl::StrJoin(op.group, ","));
+  if (!op.override_at.empty()) absl::StrAppend(&name, " at ", graph.Describe(op.override_at));
   return name;
 }
 
@@ -95,12 +94,12 @@ Violation OfFault(const lineage::Problem& problem, const Fault& fault) {
   std::vector<sdfg::OperatorId> operators = fault.operators;
   if (operators.size() > kManyOperators) {
     std::stable_partition(operators.begin(), operators.end(), [&](sdfg::OperatorId op) {
-      return problem.parallel.operators[op].name == kException;
+      return problem.parallel.operators[op].kind == sdfg::OperatorKind::kRankOverride;
     });
   }
-  if (operators.size() > kMostListed) operators.resize(kMostListed);
+  if (operators.size() > kMaxListed) operators.resize(kMaxListed);
   for (sdfg::OperatorId op : operators) {
-    const std::string name = OperatorName(problem.parallel.operators[op]);
+    const std::string name = OperatorName(problem.parallel, problem.parallel.operators[op]);
     if (std::find(v.parallel_operators.begin(), v.parallel_operators.end(), name) ==
         v.parallel_operators.end()) {
       v.parallel_operators.push_back(name);
@@ -134,8 +133,8 @@ Violation OfClaim(const lineage::Problem& problem, const Witness& witness, const
   if (suspect.operators.empty()) return v;
   std::vector<std::string> names;
   for (sdfg::OperatorId op : suspect.operators) {
-    if (names.size() < kMostListed) {
-      names.push_back(OperatorName(problem.parallel.operators[op]));
+    if (names.size() < kMaxListed) {
+      names.push_back(OperatorName(problem.parallel, problem.parallel.operators[op]));
     }
   }
   v.parallel_operators.insert(v.parallel_operators.begin(), names.begin(), names.end());

@@ -4,9 +4,10 @@
 
 #include <vector>
 
+#include "lineage/lineage.h"
 #include "shape_reduction/witness.h"
 #include "stages/claim_table.h"
-#include "stages/verify.h"
+#include "stages/result.h"
 
 namespace planproof::stages {
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "shape_reduction/replay.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -18,8 +18,8 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMostTensors = 64;      // of a stage
-constexpr size_t kMostCandidates = 256;  // relations of one tensor that are tried
+constexpr size_t kMaxTensors = 64;      // of a stage
+constexpr size_t kMaxCandidates = 256;  // relations of one tensor that are tried
 constexpr uint64_t kSeeds[] = {2, 7, 12};
 
 using Clock = shape_reduction::WorkClock;
@@ -29,7 +29,7 @@ std::vector<TensorId> Between(const lineage::Problem& problem, TensorId claimed)
   const sdfg::Graph& g = problem.parallel;
   std::set<TensorId> found;
   std::vector<TensorId> work = {claimed};
-  while (!work.empty() && found.size() < kMostTensors) {
+  while (!work.empty() && found.size() < kMaxTensors) {
     const TensorId t = work.back();
     work.pop_back();
     const sdfg::OperatorId producer = g.tensors[t].producer;
@@ -118,7 +118,7 @@ std::vector<Candidate> CandidatesFor(const lineage::Problem& problem, TensorId i
         continue;
       }
       Cut cut{std::vector<int>(p.axes.size(), -1)};
-      while (candidates.size() < kMostCandidates) {
+      while (candidates.size() < kMaxCandidates) {
         Candidate candidate{{}, cut, same_name};
         if (MapOf(p, logical.shape, cut, &candidate.lineage)) {
           candidate.lineage.logical = static_cast<TensorId>(l);

@@ -14,14 +14,14 @@
 namespace planproof::stages {
 namespace {
 
-using lineage::Flight;
+using lineage::AsyncOperation;
 using lineage::kAllMicrobatches;
 using lineage::Place;
 using sdfg::kNone;
 using sdfg::OperatorId;
 using sdfg::TensorId;
 
-constexpr int64_t kMostInstances = int64_t{1} << 24;
+constexpr int64_t kMaxInstances = int64_t{1} << 24;
 
 // An operator's instance in one step.
 struct Event {
@@ -30,8 +30,8 @@ struct Event {
   int64_t microbatch = 0;  // 0 for what does not vary
 };
 
-struct InFlight {
-  const Flight* flight = nullptr;
+struct PendingAccess {
+  const AsyncOperation* async = nullptr;
   Event start;
   bool writes = false;
 };
@@ -45,7 +45,7 @@ struct Instance {
 struct Slot {
   std::vector<Instance> holds;  // a tensor and its views
   Event writer;
-  std::vector<InFlight> in_flight;
+  std::vector<PendingAccess> pending;
 
   bool Holds(const Instance& instance) const {
     return std::find(holds.begin(), holds.end(), instance) != holds.end();
@@ -55,13 +55,13 @@ struct Slot {
 class ProgramBuffers {
  public:
   ProgramBuffers(const StepOrder& order, const SharedMemory& memory, InPlace* in_place, int program,
-                 const std::map<TensorId, const Flight*>& flights, int64_t* budget)
+                 const std::map<TensorId, const AsyncOperation*>& async_operations, int64_t* budget)
       : order_(order),
         graph_(order.problem().parallel),
         memory_(memory),
         in_place_(*in_place),
         program_(program),
-        flights_(flights),
+        async_operations_(async_operations),
         of_phase_(order.problem().schedule.programs[program].phases.size()),
         budget_(*budget) {}
 
@@ -106,7 +106,7 @@ class ProgramBuffers {
   void ListLost(std::vector<std::string>* lost) {
     std::set<TensorId> required;
     for (const lineage::RequiredRelation& relation : order_.problem().required) {
-      required.insert(HeldAs(relation.parallel));
+      required.insert(StoredAs(relation.parallel));
     }
     for (const auto& [tensor, region] : memory_.tensors()) {
       const sdfg::Tensor& constant = graph_.tensors[tensor];
@@ -131,12 +131,12 @@ class ProgramBuffers {
     OperatorId op = kNone;
     std::vector<bool> same;
     std::vector<bool> reads;
-    // What it reads through operands that are no copies (HeldAs), whether for its own microbatch.
+    // What it reads through operands that are no copies (StoredAs), whether for its own microbatch.
     std::vector<std::pair<TensorId, bool>> sources;
   };
 
   void AddSources(TensorId operand, bool same, std::vector<std::pair<TensorId, bool>>* sources) {
-    const TensorId held = HeldAs(operand);
+    const TensorId held = StoredAs(operand);
     if (held != operand && Owned(held)) sources->emplace_back(held, same);
   }
 
@@ -158,7 +158,7 @@ class ProgramBuffers {
   // What the specification requires is still there at the end.
   std::optional<Violation> CheckRequired() {
     for (const lineage::RequiredRelation& required : order_.problem().required) {
-      const TensorId held = HeldAs(required.parallel);
+      const TensorId held = StoredAs(required.parallel);
       if (!Owned(held)) continue;
       for (int64_t m = 0; m < (order_.Varies(held) ? order_.microbatches() : 1); ++m) {
         if (--budget_ < 0) return std::nullopt;
@@ -177,10 +177,10 @@ class ProgramBuffers {
 
   // What is required per rank may be one tensor that is the same on all of them, written out as
   // "replicate" for the claim's sake: no copy is made.
-  TensorId HeldAs(TensorId tensor) const {
+  TensorId StoredAs(TensorId tensor) const {
     while (!Owned(tensor) && graph_.tensors[tensor].producer != kNone) {
       const sdfg::Operator& op = graph_.operators[graph_.tensors[tensor].producer];
-      if (op.name != "replicate" || op.lifted || op.inputs.size() != 1) break;
+      if (op.kind != sdfg::OperatorKind::kReplicate || op.lifted || op.inputs.size() != 1) break;
       tensor = op.inputs[0];
     }
     return tensor;
@@ -205,8 +205,8 @@ class ProgramBuffers {
 
   std::optional<Violation> Perform(const Event& event, const User& user) {
     const sdfg::Operator& op = graph_.operators[event.op];
-    if (op.name == "wait" && flights_.count(op.inputs[0]) > 0) {
-      End(*flights_.at(op.inputs[0]), event);
+    if (op.kind == sdfg::OperatorKind::kWait && async_operations_.count(op.inputs[0]) > 0) {
+      End(*async_operations_.at(op.inputs[0]), event);
       return std::nullopt;
     }
     std::optional<Violation> violation;
@@ -228,8 +228,8 @@ class ProgramBuffers {
     }
     if (violation) return violation;
     for (TensorId output : op.outputs) {
-      const auto flight = flights_.find(output);
-      if (flight != flights_.end()) Begin(*flight->second, event);
+      const auto async = async_operations_.find(output);
+      if (async != async_operations_.end()) Begin(*async->second, event);
     }
     return std::nullopt;
   }
@@ -241,7 +241,7 @@ class ProgramBuffers {
       slot.holds.push_back({output, event.microbatch});
       return std::nullopt;
     }
-    if (!slot.in_flight.empty()) return WrittenInFlight(output, slot.in_flight[0], event);
+    if (!slot.pending.empty()) return WrittenWhilePending(output, slot.pending[0], event);
     for (const Instance& there : slot.holds) {
       const auto before = op.outputs.begin() + static_cast<std::ptrdiff_t>(o);
       if (there.microbatch == event.microbatch &&
@@ -261,33 +261,33 @@ class ProgramBuffers {
     return memory_.RegionOf(tensor) != nullptr && order_.PlaceOf(tensor).program == program_;
   }
 
-  void Begin(const Flight& flight, const Event& event) {
-    for (TensorId source : flight.sources) {
+  void Begin(const AsyncOperation& async, const Event& event) {
+    for (TensorId source : async.sources) {
       if (!Owned(source)) continue;
       Instances(source, true, event, [&](Slot& slot, int64_t) {
-        slot.in_flight.push_back({&flight, event, false});
+        slot.pending.push_back({&async, event, false});
       });
     }
-    if (!Owned(flight.result)) return;
-    SlotOf(flight.result, event.microbatch).in_flight.push_back({&flight, event, true});
+    if (!Owned(async.result)) return;
+    SlotOf(async.result, event.microbatch).pending.push_back({&async, event, true});
   }
 
-  void End(const Flight& flight, const Event& event) {
-    for (TensorId source : flight.sources) {
+  void End(const AsyncOperation& async, const Event& event) {
+    for (TensorId source : async.sources) {
       if (!Owned(source)) continue;
-      Instances(source, true, event, [&](Slot& slot, int64_t) { Land(flight, event, &slot); });
+      Instances(source, true, event, [&](Slot& slot, int64_t) { Land(async, event, &slot); });
     }
-    if (!Owned(flight.result)) return;
-    Slot& slot = SlotOf(flight.result, event.microbatch);
-    Land(flight, event, &slot);
+    if (!Owned(async.result)) return;
+    Slot& slot = SlotOf(async.result, event.microbatch);
+    Land(async, event, &slot);
     slot.holds = {{graph_.operators[event.op].outputs[0], event.microbatch}};
   }
 
-  static void Land(const Flight& flight, const Event& event, Slot* slot) {
-    for (size_t i = slot->in_flight.size(); i-- > 0;) {
-      if (slot->in_flight[i].flight != &flight) continue;
-      if (slot->in_flight[i].start.microbatch != event.microbatch) continue;
-      slot->in_flight.erase(slot->in_flight.begin() + static_cast<std::ptrdiff_t>(i));
+  static void Land(const AsyncOperation& async, const Event& event, Slot* slot) {
+    for (size_t i = slot->pending.size(); i-- > 0;) {
+      if (slot->pending[i].async != &async) continue;
+      if (slot->pending[i].start.microbatch != event.microbatch) continue;
+      slot->pending.erase(slot->pending.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
 
@@ -358,17 +358,18 @@ class ProgramBuffers {
     return violation;
   }
 
-  Violation WrittenInFlight(TensorId tensor, const InFlight& in_flight, const Event& event) const {
+  Violation WrittenWhilePending(TensorId tensor, const PendingAccess& pending,
+                                const Event& event) const {
     const std::string what = order_.TensorText(tensor, event.microbatch);
     Violation violation = OrderViolation(
         "buffer in flight",
-        absl::StrCat(NameOf(tensor), " is written while handle \"", in_flight.flight->handle, "\" ",
-                     in_flight.writes ? "writes" : "reads", " it"),
+        absl::StrCat(NameOf(tensor), " is written while handle \"", pending.async->handle, "\" ",
+                     pending.writes ? "writes" : "reads", " it"),
         absl::StrCat(Text(event), " writes ", what, " into ", NameOf(tensor), ", which ",
-                     Text(in_flight.start), in_flight.writes ? " writes" : " reads",
-                     " until handle \"", in_flight.flight->handle, "\" is waited for"));
+                     Text(pending.start), pending.writes ? " writes" : " reads", " until handle \"",
+                     pending.async->handle, "\" is waited for"));
     Concerns(graph_.operators[event.op], &violation);
-    Concerns(graph_.operators[in_flight.start.op], &violation);
+    Concerns(graph_.operators[pending.start.op], &violation);
     return violation;
   }
 
@@ -377,7 +378,7 @@ class ProgramBuffers {
   const SharedMemory& memory_;
   InPlace& in_place_;
   const int program_;
-  const std::map<TensorId, const Flight*>& flights_;
+  const std::map<TensorId, const AsyncOperation*>& async_operations_;
   std::vector<std::vector<User>> of_phase_;
   int64_t& budget_;  // instances that may still be looked at
   std::map<std::pair<const Region*, int64_t>, Slot> slots_;
@@ -390,22 +391,23 @@ std::optional<Violation> RunPrograms(const StepOrder& order, Views views,
   if (memory.violation().has_value()) return memory.violation();
   if (memory.empty()) return std::nullopt;
   InPlace in_place(order);
-  std::map<TensorId, const Flight*> flights;
-  for (const Flight& flight : problem.schedule.flights) flights[flight.result] = &flight;
-  int64_t budget = kMostInstances;
+  std::map<TensorId, const AsyncOperation*> async_operations;
+  for (const AsyncOperation& async : problem.schedule.async_operations)
+    async_operations[async.result] = &async;
+  int64_t budget = kMaxInstances;
   std::vector<ProgramBuffers> programs;
   for (size_t p = 0; p < problem.schedule.programs.size(); ++p) {
-    programs.emplace_back(order, memory, &in_place, static_cast<int>(p), flights, &budget);
+    programs.emplace_back(order, memory, &in_place, static_cast<int>(p), async_operations, &budget);
   }
   for (size_t id = 0; id < problem.parallel.operators.size(); ++id) {
     const sdfg::Operator& op = problem.parallel.operators[id];
     const Place place = order.PlaceOf(op);
     if (place.program == kNone) continue;
     // A started collective reads its sources until its wait.
-    bool uses = op.name == "wait";
+    bool uses = op.kind == sdfg::OperatorKind::kWait;
     for (TensorId tensor : op.inputs) uses = uses || memory.RegionOf(tensor) != nullptr;
     for (TensorId tensor : op.outputs) {
-      uses = uses || flights.count(tensor) > 0 || memory.RegionOf(tensor) != nullptr;
+      uses = uses || async_operations.count(tensor) > 0 || memory.RegionOf(tensor) != nullptr;
     }
     if (uses) programs[place.program].Add(static_cast<OperatorId>(id), place.phase);
   }

@@ -9,6 +9,7 @@ namespace planproof::stages {
 using lineage::Place;
 using sdfg::kNone;
 using sdfg::OperatorId;
+using sdfg::OperatorKind;
 using sdfg::TensorId;
 
 namespace {
@@ -52,13 +53,14 @@ TensorId SentTensor(const StepOrder& order, TensorId tensor, int program) {
   TensorId sent = tensor;
   while (graph.tensors[sent].producer != kNone && order.PlaceOf(sent).program == program) {
     const sdfg::Operator& op = graph.operators[graph.tensors[sent].producer];
-    if (op.name != "instance" || op.inputs.size() != 1) return tensor;  // it is the program's own
+    if (op.kind != OperatorKind::kSelectInstance || op.inputs.size() != 1)
+      return tensor;  // it is the program's own
     sent = op.inputs[0];
   }
   return order.PlaceOf(sent).program == program ? tensor : sent;
 }
 
-size_t Meeting::Participant(int program) const {
+size_t ProgramCollective::Participant(int program) const {
   return std::lower_bound(programs.begin(), programs.end(), program) - programs.begin();
 }
 
@@ -67,7 +69,8 @@ Communications::Communications(const StepOrder& order) {
   for (const lineage::ProgramSchedule& program : problem.schedule.programs) {
     of_phase.emplace_back(program.phases.size());
   }
-  for (const lineage::Flight& flight : problem.schedule.flights) flights_[flight.result] = &flight;
+  for (const lineage::AsyncOperation& async : problem.schedule.async_operations)
+    async_operations_[async.result] = &async;
   const size_t count = problem.parallel.operators.size();
   for (size_t id = 0; id < count && !violation; ++id) {
     Add(order, static_cast<sdfg::OperatorId>(id));
@@ -79,7 +82,7 @@ Communications::Communications(const StepOrder& order) {
 void Communications::Add(const StepOrder& order, sdfg::OperatorId id) {
   const sdfg::Operator& op = order.problem().parallel.operators[id];
   const Place place = order.PlaceOf(op);
-  if (place.program == kNone || op.name == "instance") return;
+  if (place.program == kNone || op.kind == OperatorKind::kSelectInstance) return;
   Communication c;
   c.op = id;
   c.varies = order.VariesOperator(op);
@@ -87,22 +90,21 @@ void Communications::Add(const StepOrder& order, sdfg::OperatorId id) {
   std::vector<int> programs;
   const std::vector<bool> same = order.ReadsSameMicrobatch(op);
   for (size_t i = 0; i < op.inputs.size(); ++i) {
-    const bool in_flight = flights_.count(op.inputs[i]) > 0;
-    if (in_flight && op.name != "wait") {
-      const lineage::Flight& flight = *flights_.at(op.inputs[i]);
+    const bool pending = async_operations_.count(op.inputs[i]) > 0;
+    if (pending && op.kind != OperatorKind::kWait) {
+      const lineage::AsyncOperation& async = *async_operations_.at(op.inputs[i]);
       violation = OrderViolation(
           "read before its wait",
-          absl::StrCat("\"", flight.handle, "\" is read before it is waited for"),
+          absl::StrCat("\"", async.handle, "\" is read before it is waited for"),
           absl::StrCat(
               order.OperatorText(op), " reads what ",
               order.OperatorText(
                   order.problem()
-                      .parallel
-                      .operators[order.problem().parallel.tensors[flight.result].producer]),
+                      .parallel.operators[order.problem().parallel.tensors[async.result].producer]),
               " only started"));
       return;
     }
-    if (in_flight) c.kind = Communication::Kind::kWait;
+    if (pending) c.kind = Communication::Kind::kWait;
     const TensorId sent = SentTensor(order, op.inputs[i], place.program);
     operands.push_back(sent);
     programs.push_back(order.PlaceOf(sent).program);
@@ -110,13 +112,13 @@ void Communications::Add(const StepOrder& order, sdfg::OperatorId id) {
       c.remote.push_back({sent, same[i]});
     }
   }
-  for (TensorId output : op.outputs) c.started = c.started || flights_.count(output) > 0;
+  for (TensorId output : op.outputs) c.started = c.started || async_operations_.count(output) > 0;
   if (c.kind == Communication::Kind::kWait) {
     of_phase[place.program][place.phase].push_back(std::move(c));
     return;
   }
   if (c.remote.empty()) return;
-  if (op.name == "move") {
+  if (op.kind == OperatorKind::kMove) {
     const auto channel = order.problem().schedule.channels.find(op.outputs[0]);
     if (channel != order.problem().schedule.channels.end()) c.channel = channel->second;
     of_phase[place.program][place.phase].push_back(std::move(c));
@@ -130,17 +132,18 @@ void Communications::Add(const StepOrder& order, sdfg::OperatorId id) {
         absl::StrCat(order.OperatorText(op), " reads tensors of other programs only"));
     return;
   }
-  c.kind = Communication::Kind::kMeet;
+  c.kind = Communication::Kind::kCollective;
   c.remote.clear();
   const Key key{op.name, std::move(operands)};
   const int ordinal = issued_[{key, place.program}]++;
-  const auto [at, fresh] = numbers_.try_emplace({key, ordinal}, static_cast<int>(meetings.size()));
+  const auto [at, fresh] =
+      numbers_.try_emplace({key, ordinal}, static_cast<int>(collectives.size()));
   if (fresh) {
     std::sort(programs.begin(), programs.end());
     programs.erase(std::unique(programs.begin(), programs.end()), programs.end());
-    meetings.push_back({std::move(programs), id});
+    collectives.push_back({std::move(programs), id});
   } else {
-    const OperatorId example = meetings[at->second].example;
+    const OperatorId example = collectives[at->second].example;
     const sdfg::Operator& other = order.problem().parallel.operators[example];
     if (Arithmetic(*op.function) != Arithmetic(*other.function)) {
       violation = OrderViolation(
@@ -153,7 +156,7 @@ void Communications::Add(const StepOrder& order, sdfg::OperatorId id) {
       return;
     }
   }
-  c.meeting = at->second;
+  c.collective = at->second;
   of_phase[place.program][place.phase].push_back(std::move(c));
 }
 
@@ -175,11 +178,11 @@ void Communications::LinkWaits(const StepOrder& order) {
       if (c.kind == Communication::Kind::kWait) ++waited[graph.operators[c.op].inputs[0]];
     }
   });
-  for (const auto& [result, flight] : flights_) {
+  for (const auto& [result, async] : async_operations_) {
     if (waited[result] == 1) continue;
     const std::string what = waited[result] == 0 ? "never waited for" : "waited for twice";
     violation = OrderViolation(
-        "handle", absl::StrCat("handle \"", flight->handle, "\" is ", what),
+        "handle", absl::StrCat("handle \"", async->handle, "\" is ", what),
         absl::StrCat(order.OperatorText(graph.operators[graph.tensors[result].producer]), " is ",
                      what));
     return;
@@ -204,16 +207,17 @@ void Communications::LinkWaits(const StepOrder& order) {
 }
 
 void Communications::CheckIssued(const StepOrder& order) {
-  std::vector<std::vector<int>> issuers(meetings.size());
+  std::vector<std::vector<int>> issuers(collectives.size());
   for (size_t p = 0; p < of_phase.size(); ++p) {
     for (const auto& phase : of_phase[p]) {
       for (const Communication& c : phase) {
-        if (c.kind == Communication::Kind::kMeet) issuers[c.meeting].push_back(static_cast<int>(p));
+        if (c.kind == Communication::Kind::kCollective)
+          issuers[c.collective].push_back(static_cast<int>(p));
       }
     }
   }
-  for (size_t m = 0; m < meetings.size(); ++m) {
-    for (int program : meetings[m].programs) {
+  for (size_t m = 0; m < collectives.size(); ++m) {
+    for (int program : collectives[m].programs) {
       const auto& who = issuers[m];
       if (std::find(who.begin(), who.end(), program) != who.end()) continue;
       const std::string cause =
@@ -221,9 +225,9 @@ void Communications::CheckIssued(const StepOrder& order) {
                        "\" does not issue a collective in which it takes part: it would hang");
       violation = OrderViolation(
           "wait cycle", cause,
-          absl::StrCat(order.OperatorText(order.problem().parallel.operators[meetings[m].example]),
-                       " waits for program \"", order.ProgramName(program),
-                       "\", which does not issue it"));
+          absl::StrCat(
+              order.OperatorText(order.problem().parallel.operators[collectives[m].example]),
+              " waits for program \"", order.ProgramName(program), "\", which does not issue it"));
       return;
     }
   }

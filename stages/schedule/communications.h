@@ -24,7 +24,7 @@ struct RemoteTensor {
 };
 
 // A collective that several programs issue.
-struct Meeting {
+struct ProgramCollective {
   std::vector<int> programs;  // ascending
   sdfg::OperatorId example = sdfg::kNone;
   size_t Participant(int program) const;
@@ -33,15 +33,15 @@ struct Meeting {
 // One operator by which a program may come to wait for another one.
 struct Communication {
   enum class Kind : uint8_t {
-    kReceive,  // "move"
-    kMeet,     // a collective between programs
-    kWait      // for `ends`, which was started
+    kReceive,     // "move"
+    kCollective,  // a collective between programs
+    kWait         // for `ends`, which was started
   };
   Kind kind = Kind::kReceive;
   sdfg::OperatorId op = sdfg::kNone;
   bool varies = false;   // over the microbatch
   bool started = false;  // waits for nobody; a kWait does
-  int meeting = -1;
+  int collective = -1;
   std::vector<RemoteTensor> remote;  // that a kReceive receives
   std::string channel;
   const Communication* ends = nullptr;
@@ -55,7 +55,7 @@ struct Communications {
 
   // By program and phase, in the order of the graph.
   std::vector<std::vector<std::vector<Communication>>> of_phase;
-  std::vector<Meeting> meetings;
+  std::vector<ProgramCollective> collectives;
   // A participant does not issue a collective or reduces in another way, or a result is read
   // although nobody waited for it.
   std::optional<Violation> violation;
@@ -67,9 +67,9 @@ struct Communications {
 
   // A collective as its participants know it: operator and operands.
   using Key = std::pair<std::string, std::vector<sdfg::TensorId>>;
-  std::map<std::pair<Key, int>, int> numbers_;  // of meetings: a key's first, second, ...
+  std::map<std::pair<Key, int>, int> numbers_;  // of collectives: a key's first, second, ...
   std::map<std::pair<Key, int>, int> issued_;   // by key and program: how often so far
-  std::map<sdfg::TensorId, const lineage::Flight*> flights_;  // by result
+  std::map<sdfg::TensorId, const lineage::AsyncOperation*> async_operations_;  // by result
 };
 
 }  // namespace planproof::stages

@@ -8,7 +8,8 @@
 #include <optional>
 
 #include "lineage/lineage.h"
-#include "stages/verify.h"
+#include "stages/options.h"
+#include "stages/result.h"
 
 namespace planproof::stages {
 

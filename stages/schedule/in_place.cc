@@ -138,7 +138,8 @@ class ReadCheck {
     for (size_t d = 0; d < from_axes.size(); ++d) {
       // Which microbatch is read is no question of places (ProgramBuffers tells them apart).
       const sdfg::Axis& axis = graph_.axes[from_axes[d]];
-      if (axis.extent == 1 || axis.name == "microbatch" || MayRunInPlace(op_)) continue;
+      if (axis.extent == 1 || axis.kind == sdfg::AxisKind::kMicrobatch || MayRunInPlace(op_))
+        continue;
       const auto own = std::find(to_axes.begin(), to_axes.end(), from_axes[d]);
       const Node& index = function_.nodes[read.args[d]];
       if (own == to_axes.end() || index.op != Op::kIndex ||
@@ -176,8 +177,7 @@ std::vector<bool> InputsRead(const sdfg::Operator& op) {
 }
 
 bool MayRunInPlace(const sdfg::Operator& collective) {
-  const std::string& name = collective.name;
-  return name == "all_reduce" || name == "accumulate" || name == "broadcast" || name == "reduce";
+  return sdfg::ReducesInPlace(collective.kind);
 }
 
 InPlace::InPlace(const StepOrder& order) : order_(order), graph_(order.problem().parallel) {
@@ -210,7 +210,7 @@ std::string InPlace::FindConflict(OperatorId op, TensorId written, TensorId ther
   std::string conflict;
   for (OperatorId id : EntryOf(op)) {
     const sdfg::Operator& step = graph_.operators[id];
-    varies_by_rank = varies_by_rank || step.name == kException;
+    varies_by_rank = varies_by_rank || step.kind == sdfg::OperatorKind::kRankOverride;
     std::vector<std::vector<InputReads>> reads;
     for (size_t i = 0; i < step.inputs.size() && conflict.empty(); ++i) {
       if (from.count(step.inputs[i]) == 0) continue;

@@ -1,7 +1,6 @@
 #include "stages/schedule/pipeline_stages.h"
 
 #include <algorithm>
-#include <iterator>
 #include <numeric>
 
 #include "absl/strings/numbers.h"
@@ -18,14 +17,8 @@ using sdfg::TensorId;
 
 // Only says where values go: no part of a pass.
 bool Communicates(const sdfg::Operator& op, bool reads_others) {
-  if (op.name == "move" || op.name == "wait") return true;
-  static constexpr const char* kCollectives[] = {
-      "accumulate", "all_gather", "all_reduce", "all_to_all", "broadcast",     "chunk",
-      "instance",   "permute",    "reduce",     "replicate",  "reduce_scatter"};
-  // An operator on its own rank's tensors may have one of these names, too.
-  return (!op.lifted || reads_others) &&
-         std::any_of(std::begin(kCollectives), std::end(kCollectives),
-                     [&op](const char* name) { return op.name == name; });
+  if (op.kind == sdfg::OperatorKind::kMove || op.kind == sdfg::OperatorKind::kWait) return true;
+  return (!op.lifted || reads_others) && sdfg::IsCommunication(op.kind);
 }
 
 std::string TextOf(const Pass& pass) { return absl::StrCat(pass.backward ? "B" : "F", pass.chunk); }
@@ -155,7 +148,7 @@ bool PipelineStages::CheckContents() {
       if (id == kNone) return false;
       const std::vector<sdfg::AxisId>& axes = graph_.tensors[id].axes;
       return std::any_of(axes.begin(), axes.end(), [this](sdfg::AxisId axis) {
-        return graph_.axes[axis].name == "microbatch";
+        return graph_.axes[axis].kind == sdfg::AxisKind::kMicrobatch;
       });
     });
     if (!of_microbatch || Communicates(op, reads_others)) continue;

@@ -16,9 +16,9 @@ namespace {
 using lineage::Place;
 using sdfg::TensorId;
 
-constexpr int64_t kMostEvents = int64_t{1} << 24;
+constexpr int64_t kMaxEvents = int64_t{1} << 24;
 constexpr int kNobody = -1;
-constexpr size_t kMostPrinted = 6;
+constexpr size_t kMaxPrinted = 6;
 
 // Where a program is: it has run everything before communication `next` of step `step`, of which
 // `instance` microbatches are done if the phase runs once.
@@ -58,8 +58,8 @@ class Walk {
         waiters_(programs_.size()),
         queued_(programs_.size(), false) {
     const int64_t instances = order.microbatches() + 1;
-    for (const Meeting& meeting : all_.meetings) {
-      arrived_.emplace_back(instances * meeting.programs.size(), false);
+    for (const ProgramCollective& collective : all_.collectives) {
+      arrived_.emplace_back(instances * collective.programs.size(), false);
       count_.emplace_back(instances, 0);
     }
   }
@@ -135,7 +135,7 @@ class Walk {
 
   // False: the program waits.
   bool Perform(int p, const Communication& c, int64_t microbatch) {
-    if (c.kind == Communication::Kind::kMeet) {
+    if (c.kind == Communication::Kind::kCollective) {
       Arrive(p, c, microbatch);
       return c.started || HaveMet(c, microbatch);
     }
@@ -144,8 +144,8 @@ class Walk {
       CheckMessages(p, c, microbatch);
       return true;
     }
-    return c.ends->kind == Communication::Kind::kMeet ? HaveMet(*c.ends, microbatch)
-                                                      : WaitForSender(p, *c.ends, microbatch);
+    return c.ends->kind == Communication::Kind::kCollective ? HaveMet(*c.ends, microbatch)
+                                                            : WaitForSender(p, *c.ends, microbatch);
   }
 
   // The last step and microbatch in which what the communication reads is computed.
@@ -182,25 +182,26 @@ class Walk {
   }
 
   size_t Slot(const Communication& c, size_t participant, int64_t microbatch) const {
-    return (microbatch + 1) * all_.meetings[c.meeting].programs.size() + participant;
+    return (microbatch + 1) * all_.collectives[c.collective].programs.size() + participant;
   }
 
   void Arrive(int p, const Communication& c, int64_t microbatch) {
-    const Meeting& meeting = all_.meetings[c.meeting];
-    const size_t participant = meeting.Participant(p);
-    if (arrived_[c.meeting][Slot(c, participant, microbatch)]) return;
-    arrived_[c.meeting][Slot(c, participant, microbatch)] = true;
-    issued_[{meeting.programs, p}].emplace_back(c.meeting, microbatch);
-    if (++count_[c.meeting][microbatch + 1] < static_cast<int>(meeting.programs.size())) return;
-    for (int other : meeting.programs) {
+    const ProgramCollective& collective = all_.collectives[c.collective];
+    const size_t participant = collective.Participant(p);
+    if (arrived_[c.collective][Slot(c, participant, microbatch)]) return;
+    arrived_[c.collective][Slot(c, participant, microbatch)] = true;
+    issued_[{collective.programs, p}].emplace_back(c.collective, microbatch);
+    if (++count_[c.collective][microbatch + 1] < static_cast<int>(collective.programs.size()))
+      return;
+    for (int other : collective.programs) {
       if (other != p) Enqueue(other);
     }
   }
 
   // The last one to arrive wakes the others.
   bool HaveMet(const Communication& c, int64_t microbatch) const {
-    return count_[c.meeting][microbatch + 1] ==
-           static_cast<int>(all_.meetings[c.meeting].programs.size());
+    return count_[c.collective][microbatch + 1] ==
+           static_cast<int>(all_.collectives[c.collective].programs.size());
   }
 
   const sdfg::Operator& OperatorOf(const Communication& c) const {
@@ -279,9 +280,9 @@ class Walk {
       }
       return kNobody;
     }
-    const Meeting& meeting = all_.meetings[waited.meeting];
-    for (size_t i = 0; i < meeting.programs.size(); ++i) {
-      if (!arrived_[waited.meeting][Slot(waited, i, microbatch)]) return meeting.programs[i];
+    const ProgramCollective& collective = all_.collectives[waited.collective];
+    for (size_t i = 0; i < collective.programs.size(); ++i) {
+      if (!arrived_[waited.collective][Slot(waited, i, microbatch)]) return collective.programs[i];
     }
     return kNobody;
   }
@@ -299,7 +300,7 @@ class Walk {
     if (!ends) path.erase(path.begin(), std::find(path.begin(), path.end(), p));
     std::string programs;
     std::string text;
-    for (size_t i = 0; i < path.size() && i < kMostPrinted; ++i) {
+    for (size_t i = 0; i < path.size() && i < kMaxPrinted; ++i) {
       const int next = WaitsFor(path[i], &what);
       absl::StrAppend(&programs, i == 0 ? "" : ", ", "\"", order_.ProgramName(path[i]), "\"");
       absl::StrAppend(
@@ -307,9 +308,9 @@ class Walk {
           what, " for ",
           next == kNobody ? "nobody" : absl::StrCat("\"", order_.ProgramName(next), "\""));
     }
-    if (path.size() > kMostPrinted) {
-      absl::StrAppend(&text, "; and ", path.size() - kMostPrinted, " more");
-      absl::StrAppend(&programs, " and ", path.size() - kMostPrinted, " more");
+    if (path.size() > kMaxPrinted) {
+      absl::StrAppend(&text, "; and ", path.size() - kMaxPrinted, " more");
+      absl::StrAppend(&programs, " and ", path.size() - kMaxPrinted, " more");
     }
     if (ends) absl::StrAppend(&text, ", which ends without taking part");
     Violation violation =
@@ -335,13 +336,14 @@ class Walk {
       const auto [a, b] =
           std::mismatch(first->begin(), first->end(), sequence.begin(), sequence.end());
       if (a == first->end() || b == sequence.end()) continue;
-      const auto example = [this](const std::pair<int, int64_t>& meeting) -> const sdfg::Operator& {
-        return order_.problem().parallel.operators[all_.meetings[meeting.first].example];
+      const auto example =
+          [this](const std::pair<int, int64_t>& collective) -> const sdfg::Operator& {
+        return order_.problem().parallel.operators[all_.collectives[collective.first].example];
       };
-      const auto text = [&](const std::pair<int, int64_t>& meeting) {
-        return absl::StrCat(order_.OperatorText(example(meeting)),
-                            meeting.second < 0 ? "" : " of microbatch ",
-                            meeting.second < 0 ? "" : absl::StrCat(meeting.second));
+      const auto text = [&](const std::pair<int, int64_t>& collective) {
+        return absl::StrCat(order_.OperatorText(example(collective)),
+                            collective.second < 0 ? "" : " of microbatch ",
+                            collective.second < 0 ? "" : absl::StrCat(collective.second));
       };
       const std::string who = absl::StrCat("programs \"", order_.ProgramName((*programs)[0]),
                                            "\" and \"", order_.ProgramName(key.second), "\"");
@@ -362,11 +364,12 @@ class Walk {
   std::vector<std::vector<int>> waiters_;  // by the program that they wait for
   std::vector<bool> queued_;
   std::vector<int> queue_;
-  // By meeting: whether a participant has issued it for a microbatch (0: none), and how many have.
+  // By collective: whether a participant has issued it for a microbatch (0: none), and how many
+  // have.
   std::vector<std::vector<bool>> arrived_;
   std::vector<std::vector<int>> count_;
   std::map<std::tuple<int, int, std::string>, Message> messages_;  // last one received
-  // By participants and one of them: meetings and microbatches in order of issue.
+  // By participants and one of them: collectives and microbatches in order of issue.
   std::map<std::pair<std::vector<int>, int>, std::vector<std::pair<int, int64_t>>> issued_;
   std::optional<Violation> violation_;
 };
@@ -379,10 +382,10 @@ int64_t CountEvents(const StepOrder& order, const Communications& communications
       const auto count = static_cast<int64_t>(communications.of_phase[p][step.phase].size());
       const bool all = step.microbatch == lineage::kAllMicrobatches;
       events += 1 + count * (all ? order.microbatches() : 1);
-      if (events > kMostEvents) return events;
+      if (events > kMaxEvents) return events;
     }
   }
-  return events + static_cast<int64_t>(communications.meetings.size()) * order.microbatches();
+  return events + static_cast<int64_t>(communications.collectives.size()) * order.microbatches();
 }
 
 }  // namespace
@@ -390,7 +393,7 @@ int64_t CountEvents(const StepOrder& order, const Communications& communications
 std::optional<Violation> CheckRendezvous(const StepOrder& order) {
   Communications communications(order);
   if (communications.violation.has_value()) return communications.violation;
-  if (CountEvents(order, communications) > kMostEvents) {
+  if (CountEvents(order, communications) > kMaxEvents) {
     Violation violation;
     violation.kind = "over a limit";
     violation.cause = "more than 2^24 communications between programs; their order was not checked";

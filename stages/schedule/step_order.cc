@@ -46,7 +46,8 @@ StepOrder::StepOrder(const lineage::Problem& problem) : problem_(problem) {
     to.phases.resize(program.phases.size());
   }
   for (size_t axis = 0; axis < graph.axes.size(); ++axis) {
-    if (graph.axes[axis].name == "microbatch") axis_ = static_cast<sdfg::AxisId>(axis);
+    if (graph.axes[axis].kind == sdfg::AxisKind::kMicrobatch)
+      axis_ = static_cast<sdfg::AxisId>(axis);
   }
   if (stated && axis_ != kNone) microbatches_ = graph.axes[axis_].extent;
   varies_.resize(graph.tensors.size());

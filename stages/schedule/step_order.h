@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "lineage/lineage.h"
-#include "stages/verify.h"
+#include "stages/result.h"
 
 namespace planproof::stages {
 

@@ -379,7 +379,7 @@ bool SmtEvaluation::Element(bool parallel, TensorId tensor, const std::vector<Sm
     return true;
   }
   if (parallel) {
-    if (!relations_.Held(tensor)) return Defined(true, tensor, index, out);
+    if (!relations_.Related(tensor)) return Defined(true, tensor, index, out);
     const lineage::Lineage& l = problem_.lineage[tensor];
     std::vector<SmtIndex> mapped;
     return Map(l.map, index, &mapped) && Element(false, l.logical, mapped, out);
@@ -388,7 +388,7 @@ bool SmtEvaluation::Element(bool parallel, TensorId tensor, const std::vector<Sm
     out->term = arena_.Constant(0);
     return true;
   }
-  const bool open = relations_.Transparent(tensor) || unfolded_.count(tensor) != 0;
+  const bool open = relations_.Inlined(tensor) || unfolded_.count(tensor) != 0;
   if (t.producer != kNone && open) return Defined(false, tensor, index, out);
   if (sdfg::IsInteger(t.dtype)) {
     RawId integer;
@@ -409,12 +409,12 @@ bool SmtEvaluation::IntegerElement(bool parallel, TensorId tensor,
     return true;
   }
   if (parallel) {
-    if (!relations_.Held(tensor)) return IntegerDefined(true, tensor, index, out);
+    if (!relations_.Related(tensor)) return IntegerDefined(true, tensor, index, out);
     const lineage::Lineage& l = problem_.lineage[tensor];
     std::vector<SmtIndex> mapped;
     return Map(l.map, index, &mapped) && IntegerElement(false, l.logical, mapped, out);
   }
-  const bool open = relations_.Transparent(tensor) || unfolded_.count(tensor) != 0;
+  const bool open = relations_.Inlined(tensor) || unfolded_.count(tensor) != 0;
   if (t.producer != kNone && open) return IntegerDefined(false, tensor, index, out);
   RawId term;
   if (!Unknown(tensor, index, true, &term)) return false;
@@ -427,7 +427,7 @@ bool SmtEvaluation::Defined(bool parallel, TensorId tensor, const std::vector<Sm
   const sdfg::Graph& graph = parallel ? problem_.parallel : problem_.logical;
   const sdfg::Tensor& t = graph.tensors[tensor];
   if (t.producer == kNone) {
-    if (parallel && !relations_.Held(tensor)) return Fail("a tensor has no definition");
+    if (parallel && !relations_.Related(tensor)) return Fail("a tensor has no definition");
     return Element(parallel, tensor, index, out);
   }
   if (++depth_ > kMaxDepth) return Fail("definitions are nested too deeply");
@@ -442,7 +442,7 @@ bool SmtEvaluation::IntegerDefined(bool parallel, TensorId tensor,
   const sdfg::Graph& graph = parallel ? problem_.parallel : problem_.logical;
   const sdfg::Tensor& t = graph.tensors[tensor];
   if (t.producer == kNone) {
-    if (parallel && !relations_.Held(tensor)) return Fail("a tensor has no definition");
+    if (parallel && !relations_.Related(tensor)) return Fail("a tensor has no definition");
     return IntegerElement(parallel, tensor, index, out);
   }
   if (++depth_ > kMaxDepth) return Fail("definitions are nested too deeply");

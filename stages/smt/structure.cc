@@ -11,11 +11,11 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMostCells = 256;
-constexpr size_t kMostCellsOfFunctions =
-    64;                           // of terms that no bound covers unless nothing is reduced
-constexpr size_t kMostCuts = 64;  // of one dimension
-constexpr int kMostPasses = 16;
+constexpr size_t kMaxCells = 256;
+constexpr size_t kMaxCellsOfFunctions =
+    64;                          // of terms that no bound covers unless nothing is reduced
+constexpr size_t kMaxCuts = 64;  // of one dimension
+constexpr int kMaxPasses = 16;
 // A dimension that is still divided after so many passes is cut at every index, if it is short.
 constexpr int kPatience = 4;
 constexpr int64_t kShort = 32;
@@ -92,7 +92,7 @@ class Pass {
 
   bool AddCell() {
     const bool functions = !evaluation_.polynomial() && evaluation_.binds();
-    if (structure_.cells.size() >= (functions ? kMostCellsOfFunctions : kMostCells)) {
+    if (structure_.cells.size() >= (functions ? kMaxCellsOfFunctions : kMaxCells)) {
       structure_.complete = false;
       return true;
     }
@@ -193,7 +193,7 @@ bool DivideEverywhere(const lineage::Problem& problem, const std::pair<TensorId,
 
 bool TooManyCuts(const BlockStarts& starts) {
   for (const auto& [dimension, at] : starts) {
-    if (at.size() > kMostCuts) return true;
+    if (at.size() > kMaxCuts) return true;
   }
   return false;
 }
@@ -234,7 +234,7 @@ SmtStructure FindSmtStructure(const SmtClaimView& view, const SmtLimits& limits)
   generous.max_terms *= 10;
   BlockStarts starts;
   SmtStructure for_search;
-  for (int k = 0; k < kMostPasses; ++k) {
+  for (int k = 0; k < kMaxPasses; ++k) {
     Pass pass(view, starts, generous);
     SmtStructure s = pass.Run();
     const bool usable = s.error.empty() && s.complete;

@@ -65,12 +65,12 @@ class Reader {
 std::string ToBytes(const ClaimOutcome& o) {
   std::string out;
   PutInt(static_cast<int64_t>(o.status), &out);
+  PutInt(static_cast<int64_t>(o.method), &out);
   PutInt(static_cast<int64_t>(o.limit), &out);
   PutInt(o.unsatisfiable, &out);
   PutInt(o.cells, &out);
   PutInt(static_cast<int64_t>(o.evaluate_s * 1e9), &out);
-  for (const std::string* s :
-       {&o.tier, &o.reason, &o.logical_term, &o.parallel_term, &o.difference}) {
+  for (const std::string* s : {&o.reason, &o.logical_term, &o.parallel_term, &o.difference}) {
     PutText(*s, &out);
   }
   for (const auto* list : {&o.premises, &o.restrictions}) {
@@ -95,19 +95,20 @@ std::string ToBytes(const ClaimOutcome& o) {
 
 bool FromBytes(const std::string& bytes, ClaimOutcome* o) {
   Reader in(bytes);
-  int64_t status, limit, unsatisfiable, nanoseconds;
-  if (!in.Int(&status) || !in.Int(&limit) || !in.Int(&unsatisfiable) || !in.Int(&o->cells) ||
-      !in.Int(&nanoseconds)) {
+  int64_t status, method, limit, unsatisfiable, nanoseconds;
+  if (!in.Int(&status) || !in.Int(&method) || !in.Int(&limit) || !in.Int(&unsatisfiable) ||
+      !in.Int(&o->cells) || !in.Int(&nanoseconds)) {
     return false;
   }
   o->evaluate_s = static_cast<double>(nanoseconds) * 1e-9;
   if (status < 0 || status > static_cast<int64_t>(ClaimStatus::kAbandoned)) return false;
   o->status = static_cast<ClaimStatus>(status);
+  if (method < 0 || method > static_cast<int64_t>(ProofMethod::kZ3Unfolded)) return false;
+  o->method = static_cast<ProofMethod>(method);
   if (limit < 0 || limit > static_cast<int64_t>(Limit::kMemory)) return false;
   o->limit = static_cast<Limit>(limit);
   o->unsatisfiable = unsatisfiable != 0;
-  for (std::string* s :
-       {&o->tier, &o->reason, &o->logical_term, &o->parallel_term, &o->difference}) {
+  for (std::string* s : {&o->reason, &o->logical_term, &o->parallel_term, &o->difference}) {
     if (!in.Text(s)) return false;
   }
   int64_t dims;

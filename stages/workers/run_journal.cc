@@ -18,10 +18,11 @@ void JournalOfRun::Begin(int64_t classes, int64_t claims) {
   store_->SetNote(kClaims, std::to_string(claims));
 }
 
-void JournalOfRun::Decided(int klass, int64_t members, const std::string& stage,
+void JournalOfRun::Decided(int class_id, int64_t members, const std::string& stage,
                            const ClaimOutcome& outcome) {
   if (store_ == nullptr || outcome.status == ClaimStatus::kAbandoned) return;
-  store_->Decided({klass, members, outcome.status == ClaimStatus::kProved, stage, outcome.reason});
+  store_->Decided(
+      {class_id, members, outcome.status == ClaimStatus::kProved, stage, outcome.reason});
 }
 
 void NoteFiles(verdict_cache::Store* store, const std::string& files) {

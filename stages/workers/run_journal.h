@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "stages/rounds.h"
-#include "stages/verify.h"
+#include "stages/proof_search.h"
+#include "stages/result.h"
 #include "verdict_cache/store.h"
 
 namespace planproof::stages {
@@ -18,7 +18,7 @@ class JournalOfRun : public FirstRoundObserver {
   explicit JournalOfRun(verdict_cache::Store* store) : store_(store) {}
 
   void Begin(int64_t classes, int64_t claims) override;
-  void Decided(int klass, int64_t members, const std::string& stage,
+  void Decided(int class_id, int64_t members, const std::string& stage,
                const ClaimOutcome& outcome) override;
 
  private:

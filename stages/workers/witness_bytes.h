@@ -8,7 +8,7 @@
 
 #include "shape_reduction/replay.h"
 #include "shape_reduction/witness.h"
-#include "stages/verify.h"
+#include "stages/result.h"
 
 namespace planproof::stages {
 

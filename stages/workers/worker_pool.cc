@@ -24,7 +24,7 @@ constexpr double kKilobytesPerMegabyte = 1024;
 constexpr std::chrono::milliseconds kSamplingPeriod(10);
 // The task in work and one that waits behind it, so that a worker never idles for a round trip.
 constexpr size_t kTasksPerWorker = 2;
-constexpr int kMostIdleDeaths = 8;
+constexpr int kMaxIdleDeaths = 8;
 
 double Since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -197,7 +197,7 @@ void WorkerPool::TakeReplies(Worker& worker) {
 void WorkerPool::Bury(size_t index) {
   std::deque<int> tasks = std::move(workers_[index].tasks);
   const int status = RemoveWorker(index, /*kill_first=*/false);
-  if (tasks.empty() && ++died_idle_ > kMostIdleDeaths) {
+  if (tasks.empty() && ++died_idle_ > kMaxIdleDeaths) {
     FailWaiting(NoWorker());
     return;
   }

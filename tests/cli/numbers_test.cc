@@ -173,7 +173,7 @@ TEST(Numbers, SumsOverEnormousRangesGiveNoWrongVerdict) {
 }
 
 // Operands of one shape, one of which is cut over ranks: to exchange them is no explanation.
-TEST(Numbers, OperandsThatAreCutInAnotherWayAreNotExchangedInExperiments) {
+TEST(Numbers, OperandsThatAreCutInAnotherWayAreNotExchangedInRepairs) {
   Pair pair;
   const auto declaration = [](const std::string& name, const std::string& factor) {
     return "\"op " + name +

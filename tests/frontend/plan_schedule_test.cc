@@ -79,9 +79,9 @@ TEST(PlanSchedule, RangesAndLoopsAreWrittenOut) {
   EXPECT_THAT(StepsOf(schedule.programs[1]),
               ElementsAre("R:0", "R:1", "G:0", "R:2", "G:1", "R:3", "G:2", "G:3"));
   ASSERT_EQ(schedule.places.size(), problem->parallel.tensors.size());
-  ASSERT_EQ(schedule.flights.size(), 1u);
-  EXPECT_EQ(schedule.flights[0].handle, "arrival");
-  EXPECT_EQ(problem->parallel.tensors[schedule.flights[0].result].name, "b:h@started");
+  ASSERT_EQ(schedule.async_operations.size(), 1u);
+  EXPECT_EQ(schedule.async_operations[0].handle, "arrival");
+  EXPECT_EQ(problem->parallel.tensors[schedule.async_operations[0].result].name, "b:h@started");
   EXPECT_EQ(schedule.channels.size(), 1u);
   EXPECT_EQ(schedule.storage.size(), 2u);  // what is in flight and what has arrived
 }
@@ -180,7 +180,7 @@ TEST(PlanSchedule, ARawScheduleIsChecked) {
               HasSubstr("is computed in no phase"));
   EXPECT_THAT(message([](RawSchedule* s) { s->mutable_places(0)->set_program(7); }),
               HasSubstr("a place is out of range"));
-  EXPECT_THAT(message([](RawSchedule* s) { s->mutable_flights(0)->set_result(1 << 20); }),
+  EXPECT_THAT(message([](RawSchedule* s) { s->mutable_async_operations(0)->set_result(1 << 20); }),
               HasSubstr("a tensor that does not exist"));
   EXPECT_THAT(message([](RawSchedule* s) { s->mutable_storage(0)->set_slots(0); }),
               HasSubstr("no slots"));

@@ -19,8 +19,8 @@
 namespace planproof::fuzz {
 namespace {
 
-constexpr size_t kMostOperators = 64;
-constexpr size_t kMostClaims = 4;
+constexpr size_t kMaxOperators = 64;
+constexpr size_t kMaxClaims = 4;
 
 void RequireRoundTrip(const lineage::Problem& problem) {
   const absl::StatusOr<std::string> bytes = plan::SerializePlan(problem, plan::PlanFormat::kBinary);
@@ -44,7 +44,7 @@ void DecideProblem(const lineage::Problem& problem) {
   if (!stages::CheckProblem(problem).ok()) return;
   if (!stages::CheckResidence(problem.parallel, 20).empty()) return;
   if (!stages::CheckSchedule(problem, 20).empty()) return;
-  if (problem.logical.operators.size() + problem.parallel.operators.size() > kMostOperators) return;
+  if (problem.logical.operators.size() + problem.parallel.operators.size() > kMaxOperators) return;
   RequireRoundTrip(problem);
   const stages::Cone cone = stages::ConeOfRequired(problem);
   const stages::ClaimTable table(problem, cone);
@@ -58,7 +58,7 @@ void DecideProblem(const lineage::Problem& problem) {
   limits.max_cells = 32;
   limits.max_unfoldings = 2;
   stages::ClaimSolver solver(problem, &relations, limits);
-  for (size_t i = 0; i < std::min(classes.size(), kMostClaims); ++i) {
+  for (size_t i = 0; i < std::min(classes.size(), kMaxClaims); ++i) {
     (void)solver.Decide(table.claims()[classes[i].members[0]]);
   }
 }

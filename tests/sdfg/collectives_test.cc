@@ -142,7 +142,7 @@ TEST(CollectivesTest, AllReduceReducesElementwiseInBothForms) {
       const Shape shape = Stacked(x).shape;
       ExpectEqual(Apply(AxisAllReduce(shape, dtype, 0, kind), {Stacked(x)}),
                   Stacked(std::vector<DenseTensor>(kSize, expected)));
-      ExpectEqual(Apply(AxisReduceDrop(shape, dtype, 0, kind), {Stacked(x)}), expected);
+      ExpectEqual(Apply(AxisReduce(shape, dtype, 0, kind), {Stacked(x)}), expected);
     }
   }
 }
@@ -252,8 +252,8 @@ TEST(CollectivesTest, OtherCoordinatesStayApart) {
   const DType f32 = DType::kFloat32;
   ExpectEqual(Apply(AxisAllReduce(x.shape, f32, 1, ReduceKind::kSum), {x}),
               per_copy(AxisAllReduce({3, 6}, f32, 0, ReduceKind::kSum)));
-  ExpectEqual(Apply(AxisReduceDrop(x.shape, f32, 1, ReduceKind::kAvg), {x}),
-              per_copy(AxisReduceDrop({3, 6}, f32, 0, ReduceKind::kAvg)));
+  ExpectEqual(Apply(AxisReduce(x.shape, f32, 1, ReduceKind::kAvg), {x}),
+              per_copy(AxisReduce({3, 6}, f32, 0, ReduceKind::kAvg)));
   ExpectEqual(Apply(AxisAllGather(x.shape, f32, 1, 2), {x}),
               per_copy(AxisAllGather({3, 6}, f32, 0, 1)));
   ExpectEqual(Apply(AxisReduceScatter(x.shape, f32, 1, 2, ReduceKind::kMax), {x}),

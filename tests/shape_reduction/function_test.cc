@@ -366,7 +366,7 @@ TEST(ReducedFunctionTest, CollectivesAlongACoordinate) {
   const DType dtype = DType::kFloat32;
   for (const auto& function :
        {sdfg::AxisAllReduce(shape, dtype, 0, sdfg::ReduceKind::kSum),
-        sdfg::AxisReduceDrop(shape, dtype, 0, sdfg::ReduceKind::kMax),
+        sdfg::AxisReduce(shape, dtype, 0, sdfg::ReduceKind::kMax),
         sdfg::AxisAllGather(shape, dtype, 0, 3),
         sdfg::AxisReduceScatter(shape, dtype, 0, 2, sdfg::ReduceKind::kSum),
         sdfg::AxisAllToAll(shape, dtype, 0, 2, 3), sdfg::AxisChunk(shape, dtype, 0, 2),

@@ -7,7 +7,7 @@
 namespace planproof::solver {
 namespace {
 
-constexpr long double kMostExponent = 1000;
+constexpr long double kMaxExponent = 1000;
 
 Linear Scaled(Linear l, int64_t factor) {
   l.constant *= factor;
@@ -305,8 +305,7 @@ Approximate Evaluate(const Expression& e, Environment* environment) {
       Approximate x = child(0);
       if (std::isnan(x.value)) return x;
       // Beyond what numbers can tell.
-      if (std::fabs(x.value) > kMostExponent)
-        x.scale = std::numeric_limits<long double>::infinity();
+      if (std::fabs(x.value) > kMaxExponent) x.scale = std::numeric_limits<long double>::infinity();
       return {std::exp(x.value), std::exp(x.value) * (1 + x.scale)};
     }
     case Expression::kLog: {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kBudget = 60'000;
 constexpr int kFreeVariables = 2, kSamples = 4;
-constexpr int64_t kMostPoints = 4096;
+constexpr int64_t kMaxPoints = 4096;
 
 // Whether the premise fails for some values of its symbols beside those given.
 bool Violated(const Arena& arena, const Premise& premise, FreeValues values) {
@@ -23,7 +23,7 @@ bool Violated(const Arena& arena, const Premise& premise, FreeValues values) {
     const IntRange range = arena.RangeOf(s);
     if (range.high < range.low) return false;
     points *= range.high - range.low + 1;
-    if (points > kMostPoints) return true;  // too many to say
+    if (points > kMaxPoints) return true;  // too many to say
     values[s] = range.low;
     others.push_back(s);
   }

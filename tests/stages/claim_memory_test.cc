@@ -67,7 +67,7 @@ class ClaimMemoryTest : public testing::Test {
   static ClaimOutcome Proof() {
     ClaimOutcome o;
     o.status = ClaimStatus::kProved;
-    o.tier = "normal form";
+    o.method = ProofMethod::kNormalForm;
     return o;
   }
   // What is recalled for the instance, after `remembered` was stored for `first`.
@@ -97,7 +97,7 @@ class ClaimMemoryTest : public testing::Test {
 TEST_F(ClaimMemoryTest, AProofIsRecalledInAnotherProblem) {
   const ClaimOutcome recalled = Recalled(Reciprocal("a."), Proof(), Reciprocal("b."));
   EXPECT_EQ(recalled.status, ClaimStatus::kProved);
-  EXPECT_EQ(recalled.tier, "normal form");
+  EXPECT_EQ(recalled.method, ProofMethod::kNormalForm);
 }
 
 TEST_F(ClaimMemoryTest, AnotherEngineRecallsNothing) {
@@ -125,7 +125,7 @@ TEST_F(ClaimMemoryTest, OnlyProofsWithoutUnfoldingAreRemembered) {
   EXPECT_FALSE(is_recalled([](ClaimOutcome* o) { o->status = ClaimStatus::kFailed; }));
   EXPECT_FALSE(is_recalled([](ClaimOutcome* o) { o->status = ClaimStatus::kAbandoned; }));
   EXPECT_FALSE(is_recalled([](ClaimOutcome* o) { o->unsatisfiable = true; }));
-  EXPECT_FALSE(is_recalled([](ClaimOutcome* o) { o->tier = "unfolded"; }));
+  EXPECT_FALSE(is_recalled([](ClaimOutcome* o) { o->method = ProofMethod::kUnfolded; }));
   // Whether the condition holds depends on the rest of the model.
   EXPECT_FALSE(is_recalled([](ClaimOutcome* o) { o->restrictions.emplace_back(); }));
 }

@@ -55,7 +55,7 @@ struct RowParallel : SmallProblem {
     const TensorId sum = Apply(
         &problem.parallel, *sdfg::AllReduce({8, 4}, DType::kFloat32, count, sdfg::ReduceKind::kSum),
         inputs, rank);
-    problem.parallel.operators.back().attributes = {{"ranks", "0,1"}};
+    problem.parallel.operators.back().group = {0, 1};
     return sum;
   }
 };
@@ -228,7 +228,7 @@ TEST(Residence, AnOperandOfAnotherDeviceIsMalformedUnlessTheOperatorMovesIt) {
   EXPECT_EQ(result.verdict, Verdict::kMalformed);
   ASSERT_FALSE(result.violations.empty());
   EXPECT_THAT(result.violations[0].cause, HasSubstr("used on device 0 but held on device 1"));
-  plan.problem.parallel.operators[0].attributes = {{"ranks", "1,0"}};
+  plan.problem.parallel.operators[0].group = {1, 0};
   EXPECT_TRUE(CheckResidence(plan.problem.parallel, 9).empty());
 }
 
@@ -246,13 +246,13 @@ TEST(Refutation, ExceptionsOfAStageAreSuspected) {
   SmallProblem small;
   const TensorId x = small.Logical("x", {8});
   sdfg::Graph& parallel = small.problem.parallel;
-  parallel.axes = {{"dp", 4}, {"tp", 2}, {"microbatch", 2}};
+  parallel.axes = {{"dp", 4}, {"tp", 2}, {"microbatch", 2, sdfg::AxisKind::kMicrobatch}};
   parallel.axis_device_stride = {2, 1, 0};
   const TensorId held = small.Slice(x, {0}, {8}, 16);
   const TensorId usual = small.Apply(&parallel, *sdfg::Copy({8}, DType::kFloat32), {held}, 16);
   const TensorId chosen = small.Apply(&parallel, Instantiate("add", {{8}, {8}}), {held, usual}, 16);
-  parallel.operators.back().name = "exception";
-  parallel.operators.back().attributes = {{"at", "dp=3, tp=1, microbatch=1"}};
+  parallel.operators.back().kind = sdfg::OperatorKind::kRankOverride;
+  parallel.operators.back().override_at = {{0, {3}}, {1, {1}}, {2, {1}}};
   const TensorId last = small.Apply(&parallel, *sdfg::Copy({8}, DType::kFloat32), {chosen}, 16);
   small.problem.lineage.resize(parallel.tensors.size());
   const Fault suspect = SuspectExceptions(small.problem, last);

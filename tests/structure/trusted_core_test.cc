@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostLinesOfFile = 500;
-constexpr int kMostLinesOfFunction = 80;
+constexpr size_t kMaxLinesOfFile = 500;
+constexpr int kMaxLinesOfFunction = 80;
 constexpr char kDocument[] = "docs/trusted-core.md";
 constexpr char kBegin[] = "<!-- generated: make docs -->\n";
 constexpr char kEnd[] = "<!-- end of what is generated -->\n";
@@ -104,10 +104,10 @@ TEST(TrustedCore, FilesAndFunctionsAreShort) {
   int functions = 0;
   for (const CorePart& part : TrustedCore()) {
     for (const SourceFile& file : part.files) {
-      EXPECT_LE(file.lines.size(), kMostLinesOfFile) << file.path;
+      EXPECT_LE(file.lines.size(), kMaxLinesOfFile) << file.path;
       for (const FunctionDefinition& function : FunctionsOf(file.lines)) {
         ++functions;
-        EXPECT_LE(function.Lines(), kMostLinesOfFunction)
+        EXPECT_LE(function.Lines(), kMaxLinesOfFunction)
             << file.path << ":" << function.first_line << ": " << function.name
             << " holds more than one idea";
       }

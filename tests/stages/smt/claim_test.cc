@@ -463,7 +463,7 @@ TEST_F(SmtClaim, ADivisionByZeroProvesNothing) {
 TEST(Audit, DefiniteAnswersThatDifferContradict) {
   ClaimOutcome proved;
   proved.status = ClaimStatus::kProved;
-  proved.tier = "normal form";
+  proved.method = ProofMethod::kNormalForm;
   SmtClaimOutcome smt;
   EXPECT_EQ(Compare(proved, smt), Agreement::kIndefinite);
   smt.status = Status::kEqual;

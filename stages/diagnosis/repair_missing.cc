@@ -1,9 +1,9 @@
-// Experiments about collectives that are missing, or run over too few axes.
+// Repairs about collectives that are missing, or run over too few axes.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -13,13 +13,13 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMostCandidates = 24;      // tensors after which a collective may be missing
-constexpr size_t kMostPairCandidates = 10;  // of which pairs are tried
+constexpr size_t kMaxCandidates = 24;      // tensors after which a collective may be missing
+constexpr size_t kMaxPairCandidates = 10;  // of which pairs are tried
 
 }  // namespace
 
-bool Experiments::RightReduced(const std::vector<TensorId>& tensors,
-                               const std::vector<AxisId>& axes, CollectiveKind kind) {
+bool RepairSearch::RightReduced(const std::vector<TensorId>& tensors,
+                                const std::vector<AxisId>& axes, CollectiveKind kind) {
   Changes changes;
   for (const TensorId id : tensors) {
     const sdfg::Tensor& tensor = graph_.tensors[id];
@@ -47,7 +47,7 @@ bool Experiments::RightReduced(const std::vector<TensorId>& tensors,
 }
 
 // The same collectives over further axes.
-bool Experiments::TryWiderGroups(const std::vector<CollectiveUnit>& units) {
+bool RepairSearch::TryWiderGroups(const std::vector<CollectiveUnit>& units) {
   std::vector<TensorId> tensors;
   for (const CollectiveUnit& unit : units) {
     tensors.push_back(graph_.operators[unit.members.back().op].outputs[0]);
@@ -70,7 +70,7 @@ bool Experiments::TryWiderGroups(const std::vector<CollectiveUnit>& units) {
 
 // The reduction is missing after the subject; if that is made by one over other axes, that is too
 // narrow.
-void Experiments::FoundMissing(CollectiveKind reduction, const std::vector<std::string>& axes) {
+void RepairSearch::FoundMissing(CollectiveKind reduction, const std::vector<std::string>& axes) {
   const std::string missing = absl::StrJoin(axes, ", ");
   for (const CollectiveUnit& unit : CollectiveUnits()) {
     const Collective& last = unit.members.back();
@@ -88,7 +88,7 @@ void Experiments::FoundMissing(CollectiveKind reduction, const std::vector<std::
 }
 
 // A collective is missing somewhere in the stage, or runs over too few axes.
-void Experiments::TryInsertions() {
+void RepairSearch::TryInsertions() {
   const std::vector<CollectiveUnit> units = CollectiveUnits();
   bool wider = false;
   for (const CollectiveUnit& unit : units) wider |= !Late() && TryWiderGroups({unit});
@@ -99,7 +99,7 @@ void Experiments::TryInsertions() {
   std::vector<TensorId> candidates;
   for (size_t o = subject_.operators.size(); o-- > 0;) {
     for (const TensorId output : graph_.operators[subject_.operators[o]].outputs) {
-      if (output == kNone || output == subject_.tensor || candidates.size() >= kMostCandidates) {
+      if (output == kNone || output == subject_.tensor || candidates.size() >= kMaxCandidates) {
         continue;
       }
       const sdfg::Tensor& tensor = graph_.tensors[output];
@@ -108,7 +108,7 @@ void Experiments::TryInsertions() {
     }
   }
   for (const TensorId tensor : candidates) TryMissingAfter({tensor});
-  if (candidates.size() > kMostPairCandidates) return;
+  if (candidates.size() > kMaxPairCandidates) return;
   for (size_t i = 0; i < candidates.size(); ++i) {
     for (size_t j = i + 1; j < candidates.size(); ++j) {
       TryMissingAfter({candidates[i], candidates[j]});
@@ -117,7 +117,7 @@ void Experiments::TryInsertions() {
 }
 
 // The same reduction is missing after all of these.
-void Experiments::TryMissingAfter(const std::vector<TensorId>& tensors) {
+void RepairSearch::TryMissingAfter(const std::vector<TensorId>& tensors) {
   for (const std::vector<AxisId>& axes : AxisSubsets(graph_.tensors[tensors[0]].axes)) {
     for (const CollectiveKind kind : {CollectiveKind::kSum, CollectiveKind::kAverage}) {
       if (Late() || !RightReduced(tensors, axes, kind)) continue;

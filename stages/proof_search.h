@@ -1,4 +1,4 @@
-// Deciding all claims of a problem, in rounds.
+// Deciding all claims of a problem, in search.
 //
 // Round 1 decides every claim under the hypothesis that all full lineages hold; claims are then
 // independent of one another and are decided class by class in worker processes. A claim that fails
@@ -6,8 +6,8 @@
 // tensor is read by its definition from then on, and the claims that rested on it are decided
 // again. At the end every claim that counts rests on claims that were proved (relations.h has the
 // induction).
-#ifndef PLANPROOF_STAGES_ROUNDS_H_
-#define PLANPROOF_STAGES_ROUNDS_H_
+#ifndef PLANPROOF_STAGES_PROOF_SEARCH_H_
+#define PLANPROOF_STAGES_PROOF_SEARCH_H_
 
 #include <algorithm>
 #include <chrono>
@@ -16,11 +16,12 @@
 #include <utility>
 #include <vector>
 
+#include "lineage/lineage.h"
 #include "stages/claim.h"
 #include "stages/claim_outcomes.h"
 #include "stages/claim_solver.h"
 #include "stages/claim_table.h"
-#include "stages/verify.h"
+#include "stages/options.h"
 #include "stages/workers/process_pool.h"
 
 namespace planproof::stages {
@@ -30,19 +31,19 @@ class FirstRoundObserver {
  public:
   virtual ~FirstRoundObserver() = default;
   virtual void Begin(int64_t classes, int64_t claims) = 0;
-  virtual void Decided(int klass, int64_t members, const std::string& stage,
+  virtual void Decided(int class_id, int64_t members, const std::string& stage,
                        const ClaimOutcome& outcome) = 0;
 };
 
-class Rounds {
+class ProofSearch {
  public:
-  Rounds(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
-         Relations* relations);
+  ProofSearch(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
+              Relations* relations);
 
   // May be null; must outlive the first round.
   void Observe(FirstRoundObserver* observer) { observer_ = observer; }
   // Decides all claims under the full hypothesis. True if every claim was proved.
-  bool First();
+  bool DecideAll();
   size_t FailedClaims() const { return Failed().size(); }
   // Gives up the lineages that failed; the claims that rested on them, undecided again.
   std::vector<int> GiveUpFailed();
@@ -56,7 +57,7 @@ class Rounds {
   bool OpenDifferences(ClaimOutcomes first, double seconds);
 
   // Takes outcomes of claims that another engine has found.
-  void Adopt(const std::vector<int>& claims, const ClaimOutcome& outcome) {
+  void SetOutcome(const std::vector<int>& claims, const ClaimOutcome& outcome) {
     outcomes_.Set(claims, outcome);
   }
   void SetClasses(int64_t classes) { classes_ = classes; }
@@ -78,9 +79,9 @@ class Rounds {
   std::vector<int> Restricted() const;
   // Looks at the whole model for the conditions of these claims.
   void Discharge(const std::vector<int>& restricted);
-  // By claim: it and every claim that it rests on through held tensors is proved, and the plan is
+  // By claim: it and every claim that it rests on through related ones is proved, and the plan is
   // defined there.
-  std::vector<bool> Shown() const;
+  std::vector<bool> ProvedClaims() const;
   // Of the workers of this run.
   WorkerLimits Limits() const;
   const PoolUsage& usage() const { return usage_; }
@@ -92,7 +93,7 @@ class Rounds {
   std::string ClaimName(int claim) const;
 
  private:
-  // Required claims, and those that they rest on through held tensors; false if one is no claim.
+  // Required claims, and those that they rest on through related ones; false if one is no claim.
   bool BehindRequired(std::vector<int>* claims) const;
   std::vector<const Claim*> ClaimsAt(const std::vector<int>& positions) const;
   std::vector<int> Failed() const;
@@ -129,4 +130,4 @@ class Rounds {
 
 }  // namespace planproof::stages
 
-#endif  // PLANPROOF_STAGES_ROUNDS_H_
+#endif  // PLANPROOF_STAGES_PROOF_SEARCH_H_

@@ -1,4 +1,4 @@
-// Experiments about terms: what is added is missing, counts too much or too little, or comes from
+// Repairs about terms: what is added is missing, counts too much or too little, or comes from
 // the wrong place.
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -17,10 +17,10 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMostCandidates = 64;
-constexpr size_t kMostOperands = 8;
-constexpr int64_t kMostOfFraction = 8;  // of the smaller of its numbers
-constexpr int kMostSteps = 3;           // from what is read to what should be read
+constexpr size_t kMaxCandidates = 64;
+constexpr size_t kMaxOperands = 8;
+constexpr int64_t kMaxOfFraction = 8;  // of the smaller of its numbers
+constexpr int kMaxSteps = 3;           // from what is read to what should be read
 
 Values Times(double factor, const Values& value) {
   auto product = std::make_shared<shape_reduction::BlockTensor<double>>(*value);
@@ -53,7 +53,7 @@ std::shared_ptr<const sdfg::IndexFunction> Sum(const sdfg::Tensor& tensor) {
 
 }  // namespace
 
-std::string Experiments::Term(TensorId tensor) const {
+std::string RepairSearch::Term(TensorId tensor) const {
   const sdfg::Tensor& t = graph_.tensors[tensor];
   const bool others = std::any_of(graph_.tensors.begin(), graph_.tensors.end(), [&](const auto& o) {
     return o.device != t.device && o.name == t.name;
@@ -62,11 +62,11 @@ std::string Experiments::Term(TensorId tensor) const {
 }
 
 // An operand adds something to the result, and a multiple of that would be right.
-void Experiments::TryContributions() {
+void RepairSearch::TryContributions() {
   for (size_t o = subject_.operators.size(); o-- > 0;) {
     const OperatorId id = subject_.operators[o];
     const sdfg::Operator& op = graph_.operators[id];
-    for (size_t k = 0; k < std::min(op.inputs.size(), kMostOperands); ++k) {
+    for (size_t k = 0; k < std::min(op.inputs.size(), kMaxOperands); ++k) {
       const Values& value = replay_.Parallel(op.inputs[k]);
       if (Late() || value == nullptr || value->int_valued) continue;
       const Values without = WithOperand(id, static_cast<int>(k), Times(0, value));
@@ -87,7 +87,7 @@ void Experiments::TryContributions() {
       const bool gone = std::fabs(ratio) < 1e-7;
       const auto [above, below] =
           gone ? std::pair<int64_t, int64_t>{0, 1} : SimpleFraction(ratio, 64);
-      const bool simple = std::min(std::abs(above), below) <= kMostOfFraction;
+      const bool simple = std::min(std::abs(above), below) <= kMaxOfFraction;
       if ((above == 0 && !gone) || above == below || different.size() < 2 || !simple) continue;
       const double factor = static_cast<double>(above) / static_cast<double>(below);
       if (!AgreeNumbers(Combine(rest, factor, is), claimed_at_)) continue;
@@ -119,7 +119,7 @@ void Experiments::TryContributions() {
 }
 
 // A tensor that nothing reads, added, makes the result right.
-void Experiments::TryForgottenTerms() {
+void RepairSearch::TryForgottenTerms() {
   std::vector<bool> read(graph_.tensors.size(), false);
   for (const sdfg::Operator& op : graph_.operators) {
     for (const TensorId input : op.inputs) read[input] = true;
@@ -137,7 +137,7 @@ void Experiments::TryForgottenTerms() {
             graph_.tensors[to].axes != tensor.axes || graph_.tensors[to].device != tensor.device) {
           continue;
         }
-        if (++tried > kMostCandidates || Late()) return;
+        if (++tried > kMaxCandidates || Late()) return;
         sdfg::Operator add;
         add.function = Sum(tensor);
         add.lifted = false;
@@ -160,7 +160,7 @@ void Experiments::TryForgottenTerms() {
 
 // An operand is read from before something was done to it: such as a gradient before it is
 // averaged.
-void Experiments::TryLaterOperands() {
+void RepairSearch::TryLaterOperands() {
   std::multimap<TensorId, TensorId> makes;  // of operators of one operand
   for (const sdfg::Operator& op : graph_.operators) {
     if (op.inputs.size() == 1 && op.outputs.size() == 1 && op.outputs[0] != kNone) {
@@ -169,11 +169,11 @@ void Experiments::TryLaterOperands() {
   }
   for (const OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
-    for (size_t k = 0; k < std::min(op.inputs.size(), kMostOperands); ++k) {
+    for (size_t k = 0; k < std::min(op.inputs.size(), kMaxOperands); ++k) {
       const sdfg::Tensor& old = graph_.tensors[op.inputs[k]];
       if (sdfg::IsInteger(old.dtype)) continue;
       std::vector<TensorId> level = {op.inputs[k]};
-      for (int step = 0; step < kMostSteps && !level.empty(); ++step) {
+      for (int step = 0; step < kMaxSteps && !level.empty(); ++step) {
         std::vector<TensorId> next;
         for (const TensorId from : level) {
           const auto [first, last] = makes.equal_range(from);

@@ -1,11 +1,11 @@
-// Experiments about what the model reads where the plan reads something else.
+// Repairs about what the model reads where the plan reads something else.
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -16,7 +16,7 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMostOperands = 8;
+constexpr size_t kMaxOperands = 8;
 
 // Marks the elements of the logical tensor, row-major, that a tensor with this lineage holds.
 void MarkHeld(const sdfg::Shape& local, const lineage::Lineage& lineage, const sdfg::Shape& logical,
@@ -44,14 +44,14 @@ void MarkHeld(const sdfg::Shape& local, const lineage::Lineage& lineage, const s
 
 // An operand is a slice of one logical tensor, and with the same slice of another one, which the
 // model's operator reads, the result would be right.
-void Experiments::TryModelOperands() {
+void RepairSearch::TryModelOperands() {
   const OperatorId producer = problem_.logical.tensors[subject_.lineage.logical].producer;
   if (producer == kNone) return;
   const std::vector<TensorId> model(problem_.logical.operators[producer].inputs.begin(),
                                     problem_.logical.operators[producer].inputs.end());
   for (const OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
-    for (size_t k = 0; k < std::min(op.inputs.size(), kMostOperands); ++k) {
+    for (size_t k = 0; k < std::min(op.inputs.size(), kMaxOperands); ++k) {
       const lineage::Lineage& read = problem_.lineage[op.inputs[k]];
       if (read.kind != LineageKind::kFull) continue;
       for (const TensorId wanted : std::set<TensorId>(model.begin(), model.end())) {
@@ -81,7 +81,7 @@ void Experiments::TryModelOperands() {
 }
 
 // The tensor is one that the stage reads, of another logical tensor: nothing was done to it.
-void Experiments::TryUnchanged() {
+void RepairSearch::TryUnchanged() {
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   std::set<TensorId> made;
   for (const OperatorId id : subject_.operators) {
@@ -102,11 +102,11 @@ void Experiments::TryUnchanged() {
 }
 
 // On every rank of an axis an operand is the slice of the rank some places on.
-void Experiments::TryRanks() {
-  constexpr int64_t kMostRanks = 8;
+void RepairSearch::TryRanks() {
+  constexpr int64_t kMaxRanks = 8;
   for (const OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
-    for (size_t k = 0; k < std::min(op.inputs.size(), kMostOperands); ++k) {
+    for (size_t k = 0; k < std::min(op.inputs.size(), kMaxOperands); ++k) {
       const sdfg::Tensor& tensor = graph_.tensors[op.inputs[k]];
       const lineage::Lineage& read = problem_.lineage[op.inputs[k]];
       if (read.kind != LineageKind::kFull || sdfg::IsInteger(tensor.dtype)) continue;
@@ -115,7 +115,7 @@ void Experiments::TryRanks() {
           const lineage::IndexTerm& term = read.map[d].terms[t];
           if (term.dim >= static_cast<int32_t>(tensor.axes.size()) || term.div != 1) continue;
           const int64_t ranks = tensor.shape[term.dim];
-          for (int64_t by = 1; by < std::min(ranks, kMostRanks); ++by) {
+          for (int64_t by = 1; by < std::min(ranks, kMaxRanks); ++by) {
             lineage::Lineage other = read;
             other.map[d].terms[t].offset += by;
             other.map[d].terms[t].mod = ranks;
@@ -136,7 +136,7 @@ void Experiments::TryRanks() {
 }
 
 // A constant that an operator adds is there once for each rank of an axis.
-void Experiments::TryAddedConstants() {
+void RepairSearch::TryAddedConstants() {
   for (const OperatorId id : subject_.operators) {
     const sdfg::IndexFunction& function = *graph_.operators[id].function;
     for (const sdfg::Node& node : function.nodes) {
@@ -161,8 +161,8 @@ void Experiments::TryAddedConstants() {
 }
 
 // Along a dimension the parts are the model's, but elsewhere: some are lost.
-void Experiments::TryRows() {
-  constexpr size_t kMostRows = 64;
+void RepairSearch::TryRows() {
+  constexpr size_t kMaxRows = 64;
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   for (size_t d = self.axes.size(); d < self.shape.size(); ++d) {
     std::map<int64_t, std::vector<double>> here, there;
@@ -170,7 +170,7 @@ void Experiments::TryRows() {
       here[points_[i][d]].push_back(actual_at_[i]);
       there[points_[i][d]].push_back(claimed_at_[i]);
     }
-    if (here.size() < 2 || here.size() > kMostRows) continue;
+    if (here.size() < 2 || here.size() > kMaxRows) continue;
     std::map<int64_t, int64_t> moved;  // row of the tensor to row of the model
     for (const auto& [row, values] : here) {
       if (AgreeNumbers(values, there[row])) {
@@ -222,8 +222,8 @@ void Experiments::TryRows() {
 }
 
 // Of what the model's operator reads some elements are on no rank at all.
-void Experiments::TryHoles() {
-  constexpr int64_t kMostElements = 1 << 18;
+void RepairSearch::TryHoles() {
+  constexpr int64_t kMaxElements = 1 << 18;
   std::set<TensorId> seen;
   for (const OperatorId id : subject_.operators) {
     for (const TensorId input : graph_.operators[id].inputs) {
@@ -231,8 +231,8 @@ void Experiments::TryHoles() {
       if (read.kind != LineageKind::kFull || !seen.insert(read.logical).second) continue;
       const sdfg::Shape& shape = problem_.logical.tensors[read.logical].shape;
       int64_t elements = 1;
-      for (const int64_t extent : shape) elements = std::min(elements * extent, kMostElements + 1);
-      if (elements > kMostElements) continue;
+      for (const int64_t extent : shape) elements = std::min(elements * extent, kMaxElements + 1);
+      if (elements > kMaxElements) continue;
       std::vector<bool> held(static_cast<size_t>(elements), false);
       for (size_t t = 0; t < problem_.lineage.size(); ++t) {
         const lineage::Lineage& l = problem_.lineage[t];
@@ -257,7 +257,7 @@ void Experiments::TryHoles() {
 }
 
 // The elements are the model's, in another order.
-void Experiments::TryOrder() {
+void RepairSearch::TryOrder() {
   std::vector<double> here = actual_at_, there = claimed_at_;
   std::sort(here.begin(), here.end());
   std::sort(there.begin(), there.end());

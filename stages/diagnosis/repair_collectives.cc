@@ -1,11 +1,11 @@
-// Experiments about collectives: of another kind, over other axes, one too many, one missing.
+// Repairs about collectives: of another kind, over other axes, one too many, one missing.
 #include <algorithm>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "sdfg/collectives.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -16,9 +16,9 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr int64_t kMostCoordinates = 8;  // of an axis at which ranks keep what they hold
-constexpr size_t kMostCombinations = 16;
-constexpr double kMostSeconds = 0.5;  // of one run
+constexpr int64_t kMaxCoordinates = 8;  // of an axis at which ranks keep what they hold
+constexpr size_t kMaxCombinations = 16;
+constexpr double kMaxSeconds = 0.5;  // of one run
 
 // What is needed in place of what an operator does.
 std::string Needed(CollectiveKind kind) {
@@ -126,13 +126,13 @@ const char* ReductionName(CollectiveKind kind) {
   return kind == CollectiveKind::kAverage ? "average" : "sum";
 }
 
-bool Experiments::Late() const {
+bool RepairSearch::Late() const {
   const std::chrono::duration<double> spent = shape_reduction::WorkClock::now() - start_;
-  return spent.count() > kMostSeconds;
+  return spent.count() > kMaxSeconds;
 }
 
 // Operators along several axes that stand for one line, and those of single axes.
-std::vector<Experiments::CollectiveUnit> Experiments::CollectiveUnits() const {
+std::vector<RepairSearch::CollectiveUnit> RepairSearch::CollectiveUnits() const {
   std::vector<CollectiveUnit> units;
   for (const OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
@@ -162,13 +162,13 @@ std::vector<Experiments::CollectiveUnit> Experiments::CollectiveUnits() const {
   return units;
 }
 
-std::string Experiments::Names(const std::vector<CollectiveUnit>& units) const {
+std::string RepairSearch::Names(const std::vector<CollectiveUnit>& units) const {
   std::vector<std::string> names;
   for (const CollectiveUnit& unit : units) names.push_back(Name(unit.members[0].op));
   return absl::StrJoin(names, ", ");
 }
 
-std::string Experiments::AxesOf(const CollectiveUnit& unit) const {
+std::string RepairSearch::AxesOf(const CollectiveUnit& unit) const {
   std::vector<std::string> names;
   for (const Collective& member : unit.members) {
     if (member.form.axis != kNone) {
@@ -184,7 +184,7 @@ std::string Experiments::AxesOf(const CollectiveUnit& unit) const {
   return absl::StrJoin(names, ", ");
 }
 
-bool Experiments::RightWithout(const std::vector<Collective>& left_out) {
+bool RepairSearch::RightWithout(const std::vector<Collective>& left_out) {
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   Changes changes;
   std::vector<std::pair<const Collective*, size_t>> dropping;  // and the dimension of its axis
@@ -224,14 +224,14 @@ bool Experiments::RightWithout(const std::vector<Collective>& left_out) {
   for (const AxisId axis : axes) {
     std::vector<std::vector<int64_t>> longer;
     for (const std::vector<int64_t>& start : combinations) {
-      for (int64_t c = 0; c < std::min(graph_.axes[axis].extent, kMostCoordinates); ++c) {
+      for (int64_t c = 0; c < std::min(graph_.axes[axis].extent, kMaxCoordinates); ++c) {
         longer.push_back(start);
         longer.back().push_back(c);
       }
     }
     combinations = std::move(longer);
   }
-  if (combinations.size() > kMostCombinations) return false;
+  if (combinations.size() > kMaxCombinations) return false;
   size_t compared = 0;
   for (const std::vector<int64_t>& at : combinations) {
     const auto coordinate = [&](AxisId axis) {
@@ -262,8 +262,8 @@ bool Experiments::RightWithout(const std::vector<Collective>& left_out) {
 }
 
 // Left out, or of another kind, all of them at once.
-void Experiments::TryOtherKinds(const std::vector<CollectiveUnit>& units,
-                                std::vector<CollectiveCause>* found) {
+void RepairSearch::TryOtherKinds(const std::vector<CollectiveUnit>& units,
+                                 std::vector<CollectiveCause>* found) {
   std::vector<Collective> members;
   for (const CollectiveUnit& unit : units) {
     members.insert(members.end(), unit.members.begin(), unit.members.end());
@@ -300,8 +300,8 @@ void Experiments::TryOtherKinds(const std::vector<CollectiveUnit>& units,
 }
 
 // Over some of their axes only, all of them at once.
-void Experiments::TryFewerAxes(const std::vector<CollectiveUnit>& units,
-                               std::vector<CollectiveCause>* found) {
+void RepairSearch::TryFewerAxes(const std::vector<CollectiveUnit>& units,
+                                std::vector<CollectiveCause>* found) {
   const std::vector<Collective>& first = units[0].members;
   if (first.size() < 2 || !IsReduction(first[0].form.kind)) return;
   std::vector<AxisId> axes;
@@ -329,7 +329,7 @@ void Experiments::TryFewerAxes(const std::vector<CollectiveUnit>& units,
 }
 
 // Along the same axes, of which the other one is the outer one.
-void Experiments::TryAxisOrder(const CollectiveUnit& unit, std::vector<CollectiveCause>* found) {
+void RepairSearch::TryAxisOrder(const CollectiveUnit& unit, std::vector<CollectiveCause>* found) {
   if (unit.members.size() != 2) return;
   const Collective &first = unit.members[0], &second = unit.members[1];
   sdfg::Operator op = graph_.operators[second.op];
@@ -347,7 +347,7 @@ void Experiments::TryAxisOrder(const CollectiveUnit& unit, std::vector<Collectiv
 }
 
 // Units of one kind over the same axes, where there are several.
-std::vector<std::vector<Experiments::CollectiveUnit>> Experiments::Alike(
+std::vector<std::vector<RepairSearch::CollectiveUnit>> RepairSearch::Alike(
     const std::vector<CollectiveUnit>& units) {
   using Unit = CollectiveUnit;
   std::vector<std::vector<Unit>> groups;
@@ -369,7 +369,7 @@ std::vector<std::vector<Experiments::CollectiveUnit>> Experiments::Alike(
   return groups;
 }
 
-std::vector<Experiments::CollectiveCause> Experiments::CollectiveCauses() {
+std::vector<RepairSearch::CollectiveCause> RepairSearch::CollectiveCauses() {
   const std::vector<CollectiveUnit> units = CollectiveUnits();
   std::vector<CollectiveCause> found;
   std::vector<std::vector<CollectiveUnit>> sets;

@@ -1,11 +1,11 @@
-// Experiments about quotients of what single ranks hold.
+// Repairs about quotients of what single ranks hold.
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -40,7 +40,7 @@ bool Varies(const shape_reduction::BlockTensor<double>& tensor) {
 
 // Each rank divides by what it counts itself, and the counts differ: a mean of means. What the
 // numerators become, over what the denominators become in the same way, would be right.
-bool Experiments::TryQuotients() {
+bool RepairSearch::TryQuotients() {
   for (const OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
     const auto parts = PartsOfQuotient(op);

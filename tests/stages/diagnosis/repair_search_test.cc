@@ -1,7 +1,7 @@
 // What is named as the cause of a difference: an attribute, an input's layout, an operand, the
 // order of two steps, a result that nothing reads. Each has a neighbour, similar but for another
 // cause.
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,25 +50,25 @@ std::string BandCause(const std::string& attributes, const std::string& more = "
       kBand);
 }
 
-TEST(Experiments, ARightPlanHasNoCause) {
+TEST(RepairSearch, ARightPlanHasNoCause) {
   EXPECT_EQ(BandCause(R"("width": 4, "start": "=cp * 4")"), "not refuted");
 }
 
-TEST(Experiments, AnAttributeIsNamedWithTheNumberThatWouldBeRight) {
+TEST(RepairSearch, AnAttributeIsNamedWithTheNumberThatWouldBeRight) {
   EXPECT_EQ(BandCause(R"("width": 3, "start": "=cp * 4")"),
             "width of band (y) is 3; with 4 it would be right");
 }
 
-TEST(Experiments, AnAttributeThatDependsOnTheRankIsNamedAsAnExpressionOfTheRank) {
+TEST(RepairSearch, AnAttributeThatDependsOnTheRankIsNamedAsAnExpressionOfTheRank) {
   EXPECT_EQ(BandCause(R"("width": 4, "start": "=cp * 2")"),
             "start of band (y) is 2 cp; with 4 cp it would be right");
 }
 
-TEST(Experiments, AnAttributeThatWasLeftOutIsNamedWithItsDefault) {
+TEST(RepairSearch, AnAttributeThatWasLeftOutIsNamedWithItsDefault) {
   EXPECT_EQ(BandCause(R"("width": 4)"), "start of band (y) is 0; with 4 cp it would be right");
 }
 
-TEST(Experiments, AFactorIsNoFaultOfTheAttributesBeforeIt) {
+TEST(RepairSearch, AFactorIsNoFaultOfTheAttributesBeforeIt) {
   const std::string cause = BandCause(R"("width": 4, "start": "=cp * 4")",
                                       R"(, {"op": "mul", "in": ["h", 3], "out": "y"})", "h");
   EXPECT_THAT(cause, HasSubstr("3 times too large"));
@@ -88,7 +88,7 @@ std::string SliceCause(const std::string& start) {
                      {"op": "exp", "in": "shard", "out": "y"}]}])"));
 }
 
-TEST(Experiments, TheStartOfASliceThatIsWrongOnAllRanksIsNamed) {
+TEST(RepairSearch, TheStartOfASliceThatIsWrongOnAllRanksIsNamed) {
   EXPECT_EQ(SliceCause("=dp * 4"), "not refuted");
   EXPECT_THAT(SliceCause("=dp * 2"),
               HasSubstr("start of narrow (shard) is 2 dp; with 4 dp it would be right"));
@@ -114,19 +114,19 @@ std::string SharedCause(const std::string& starts) {
       kBand);
 }
 
-TEST(Experiments, OperatorsThatHaveAWrongAttributeAlikeAreNamedTogether) {
+TEST(RepairSearch, OperatorsThatHaveAWrongAttributeAlikeAreNamedTogether) {
   EXPECT_EQ(SharedCause("=cp * 4"), "not refuted");
   EXPECT_EQ(SharedCause("=cp * 2"),
             "start of band (h1) and band (y) is 2 cp; with 4 cp it would be right");
 }
 
 // A smaller width would do what a smaller start does: either is named.
-TEST(Experiments, ARankWhoseNumberAloneIsWrongIsNamed) {
+TEST(RepairSearch, ARankWhoseNumberAloneIsWrongIsNamed) {
   EXPECT_THAT(SharedCause("=cp * 4 + (4 - cp) / 4 * 8"), HasSubstr("of band (y) at cp 0 is "));
 }
 
 // What the plan's operators have otherwise because they see a part is no cause.
-TEST(Experiments, AttributesThatFitTheRanksPartAreNoCause) {
+TEST(RepairSearch, AttributesThatFitTheRanksPartAreNoCause) {
   const std::string declared =
       R"op("op groups_mean(x[n, (g:groups c), l]) {groups: int}",
            "  -> m[n, g] = mean(c, l: x[n, (g c), l])")op";
@@ -171,7 +171,7 @@ constexpr char kThirdsOfW[] =
     R"({"map": ["i0 / 4 * 8 + tp * 4 + i0 % 4", "i1"], "shape": [12, 5]})";
 constexpr char kThirdsOfB[] = R"({"map": ["i0 / 4 * 8 + tp * 4 + i0 % 4"], "shape": [12]})";
 
-TEST(Experiments, InputsThatAreCutAsAWholeAndNotInEachBlockAreNamed) {
+TEST(RepairSearch, InputsThatAreCutAsAWholeAndNotInEachBlockAreNamed) {
   EXPECT_EQ(FusedCause(kThirdsOfW, kThirdsOfB), "not refuted");
   EXPECT_EQ(FusedCause(R"({"0": "tp"})", R"({"0": "tp"})"),
             "inputs w and b: a rank of tp holds one contiguous part along dimension 0; its part of "
@@ -182,14 +182,14 @@ TEST(Experiments, InputsThatAreCutAsAWholeAndNotInEachBlockAreNamed) {
       "equal blocks would be right");
 }
 
-TEST(Experiments, TheLayoutOfInputsIsNotBlamedForExchangedResults) {
+TEST(RepairSearch, TheLayoutOfInputsIsNotBlamedForExchangedResults) {
   EXPECT_THAT(FusedCause(kThirdsOfW, kThirdsOfB,
                          R"({"op": "chunk", "in": "h", "out": ["q", "v", "k"],
                              "attrs": {"chunks": 3, "dim": 1}})"),
               Not(HasSubstr("holds")));
 }
 
-TEST(Experiments, ExpertsThatAreHeldRoundRobinAreNamed) {
+TEST(RepairSearch, ExpertsThatAreHeldRoundRobinAreNamed) {
   EXPECT_EQ(
       CauseIn(R"("inputs": {"x": [8, 3, 5]}, "parameters": {"up": [8, 5, 6]},
                        "operators": [{"op": "bmm", "in": ["x", "up"], "out": "y"}],
@@ -217,7 +217,7 @@ std::string StepsCause(const std::string& plan_operators, const std::string& lin
                    plan_operators, "]", lineage, "}]"));
 }
 
-TEST(Experiments, AnOperandReadInPlaceOfOneNearItIsNamed) {
+TEST(RepairSearch, AnOperandReadInPlaceOfOneNearItIsNamed) {
   EXPECT_EQ(StepsCause(R"({"op": "exp", "in": "x", "out": "a"},
                           {"op": "mul", "in": ["a", "z"], "out": "b"},
                           {"op": "tanh", "in": "b", "out": "c"},
@@ -226,7 +226,7 @@ TEST(Experiments, AnOperandReadInPlaceOfOneNearItIsNamed) {
             "sub (y) reads b in place of a");
 }
 
-TEST(Experiments, StepsInTheWrongOrderAreNamed) {
+TEST(RepairSearch, StepsInTheWrongOrderAreNamed) {
   EXPECT_EQ(StepsCause(R"({"op": "exp", "in": "x", "out": "a"},
                           {"op": "mul", "in": ["a", "z"], "out": "b"},
                           {"op": "mul", "in": ["b", 0.5], "out": "c"},
@@ -235,7 +235,7 @@ TEST(Experiments, StepsInTheWrongOrderAreNamed) {
             "mul (c) runs before tanh (d); the other way round it would be right");
 }
 
-TEST(Experiments, StepsAreNotSaidToBeInTheWrongOrderForAConstant) {
+TEST(RepairSearch, StepsAreNotSaidToBeInTheWrongOrderForAConstant) {
   const std::string cause = StepsCause(R"({"op": "exp", "in": "x", "out": "a"},
                                           {"op": "mul", "in": ["a", "z"], "out": "b"},
                                           {"op": "tanh", "in": "b", "out": "c"},
@@ -245,7 +245,7 @@ TEST(Experiments, StepsAreNotSaidToBeInTheWrongOrderForAConstant) {
   EXPECT_THAT(cause, Not(HasSubstr("the other way round")));
 }
 
-TEST(Experiments, ContributionsThatNothingReadsAreNamed) {
+TEST(RepairSearch, ContributionsThatNothingReadsAreNamed) {
   const auto cause = [](const std::string& last) {
     return CauseIn(R"("inputs": {"x": [4, 6], "z": [4, 6]},
                       "operators": [{"op": "exp", "in": "x", "out": "a"},

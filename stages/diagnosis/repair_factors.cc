@@ -1,11 +1,11 @@
-// Experiments about factors: of the whole tensor, and in words.
+// Repairs about factors: of the whole tensor, and in words.
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -67,14 +67,14 @@ std::pair<int64_t, int64_t> SimpleFraction(double ratio, int64_t most) {
   return {0, 1};
 }
 
-std::string Experiments::SizeOf(AxisId axis) const {
+std::string RepairSearch::SizeOf(AxisId axis) const {
   const bool in_time = axis < static_cast<AxisId>(graph_.axis_device_stride.size()) &&
                        graph_.axis_device_stride[axis] == 0;
   const std::string& name = graph_.axes[axis].name;
   return in_time ? absl::StrCat("number of ", name, Plural(name)) : absl::StrCat("size of ", name);
 }
 
-std::string Experiments::SizesThatAre(int64_t count) const {
+std::string RepairSearch::SizesThatAre(int64_t count) const {
   std::vector<std::string> in_time, sizes;
   for (size_t a = 0; a < graph_.axes.size() && count > 1; ++a) {
     if (graph_.axes[a].extent != count) continue;
@@ -87,20 +87,18 @@ std::string Experiments::SizesThatAre(int64_t count) const {
     }
   }
   for (OperatorId id : subject_.operators) {
-    for (const auto& [name, value] : graph_.operators[id].attributes) {
-      const int64_t n = 1 + std::count(value.begin(), value.end(), ',');
-      const std::string group = "the group of ranks " + value;
-      if (name == "ranks" && count > 1 && n == count &&
-          std::find(sizes.begin(), sizes.end(), group) == sizes.end()) {
-        sizes.push_back(group);
-      }
+    const std::vector<sdfg::Device>& ranks = graph_.operators[id].group;
+    if (count < 2 || static_cast<int64_t>(ranks.size()) != count) continue;
+    std::string group = "the group of ranks " + absl::StrJoin(ranks, ",");
+    if (std::find(sizes.begin(), sizes.end(), group) == sizes.end()) {
+      sizes.push_back(std::move(group));
     }
   }
   if (!sizes.empty()) in_time.push_back(absl::StrCat("size of ", absl::StrJoin(sizes, " or ")));
   return in_time.empty() ? "" : absl::StrCat(" = ", absl::StrJoin(in_time, " or "));
 }
 
-bool Experiments::TryFactor(bool constant) {
+bool RepairSearch::TryFactor(bool constant) {
   const std::vector<CollectiveCause> collectives =
       constant ? std::vector<CollectiveCause>{} : CollectiveCauses();
   std::set<double> values;

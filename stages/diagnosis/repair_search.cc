@@ -1,4 +1,4 @@
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 #include <algorithm>
 #include <cmath>
@@ -94,8 +94,8 @@ bool Agree(const Values& left, const Values& right) {
   return !a.empty() && AgreeNumbers(a, b);
 }
 
-Experiments::Experiments(const lineage::Problem& problem, shape_reduction::Replay& replay,
-                         Subject subject)
+RepairSearch::RepairSearch(const lineage::Problem& problem, shape_reduction::Replay& replay,
+                           Subject subject)
     : problem_(problem), graph_(problem.parallel), replay_(replay), subject_(std::move(subject)) {
   actual_ = replay.Parallel(subject_.tensor);
   claimed_ = replay.Claimed(graph_.tensors[subject_.tensor].shape, subject_.lineage);
@@ -109,17 +109,17 @@ Experiments::Experiments(const lineage::Problem& problem, shape_reduction::Repla
   });
 }
 
-std::string Experiments::Place(TensorId tensor) const {
+std::string RepairSearch::Place(TensorId tensor) const {
   const sdfg::Tensor& t = graph_.tensors[tensor];
   return t.device >= 0 ? absl::StrCat(t.name, " on device ", t.device) : t.name;
 }
 
-std::string Experiments::Name(OperatorId id) const {
+std::string RepairSearch::Name(OperatorId id) const {
   const sdfg::Operator& op = graph_.operators[id];
   return op.label.empty() ? op.name : absl::StrCat(op.name, " (", op.label, ")");
 }
 
-Values Experiments::RunStage(const Changes& changes) {
+Values RepairSearch::RunStage(const Changes& changes) {
   std::map<TensorId, Values> made;
   for (const auto& [tensor, change] : changes.tensors) {
     const OperatorId producer = graph_.tensors[tensor].producer;
@@ -159,11 +159,11 @@ Values Experiments::RunStage(const Changes& changes) {
   return found == made.end() ? nullptr : found->second;
 }
 
-Values Experiments::With(OperatorId changed, const sdfg::Operator& op) {
+Values RepairSearch::With(OperatorId changed, const sdfg::Operator& op) {
   return RunStage({.operators = {{changed, op}}});
 }
 
-Values Experiments::WithOperand(OperatorId changed, int operand, const Values& value) {
+Values RepairSearch::WithOperand(OperatorId changed, int operand, const Values& value) {
   return RunStage({.operands = {{{changed, operand}, value}}});
 }
 
@@ -213,7 +213,7 @@ std::string Short(const solver::Rational& value) {
 }  // namespace
 
 // A literal of an operator is not the model's.
-void Experiments::TryConstants() {
+void RepairSearch::TryConstants() {
   for (OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
     size_t tried = 0;
@@ -242,7 +242,7 @@ void Experiments::TryConstants() {
 }
 
 // Operands exchanged, or another tensor in place of one.
-void Experiments::TryOperands() {
+void RepairSearch::TryOperands() {
   std::vector<int> consumers(graph_.tensors.size(), 0);
   for (const sdfg::Operator& op : graph_.operators) {
     for (TensorId input : op.inputs) ++consumers[input];
@@ -302,8 +302,8 @@ std::string LocalName(const std::string& name) { return name.substr(name.rfind('
 }  // namespace
 
 // Whether the claim is this sum of `count` terms or their average.
-std::optional<CollectiveKind> Experiments::MissingReduction(const std::vector<double>& sum,
-                                                            int64_t count) const {
+std::optional<CollectiveKind> RepairSearch::MissingReduction(const std::vector<double>& sum,
+                                                             int64_t count) const {
   if (AgreeNumbers(sum, claimed_at_)) return CollectiveKind::kSum;
   const std::vector<double> none(sum.size(), 0);
   const bool average =
@@ -312,7 +312,7 @@ std::optional<CollectiveKind> Experiments::MissingReduction(const std::vector<do
 }
 
 // What several replicas hold adds up to the logical value: they are terms.
-void Experiments::TryReplicaSums() {
+void RepairSearch::TryReplicaSums() {
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   std::vector<int> devices;
   std::vector<double> sum(points_.size(), 0);
@@ -337,24 +337,24 @@ void Experiments::TryReplicaSums() {
 }
 
 // What the ranks of an axis hold, or of several, adds up to the logical value, or on average is it.
-void Experiments::TryAxisSums() {
-  constexpr int64_t kMostTerms = 1024;
-  constexpr size_t kMostAxes = 4;
+void RepairSearch::TryAxisSums() {
+  constexpr int64_t kMaxTerms = 1024;
+  constexpr size_t kMaxAxes = 4;
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
-  const size_t subsets = size_t{1} << std::min(self.axes.size(), kMostAxes);
-  for (size_t most = 1; most <= kMostAxes; ++most) {
+  const size_t subsets = size_t{1} << std::min(self.axes.size(), kMaxAxes);
+  for (size_t most = 1; most <= kMaxAxes; ++most) {
     bool found = false;
     for (size_t mask = 1; mask < subsets; ++mask) {
       std::vector<size_t> along;
       std::vector<std::string> names;
       int64_t count = 1;
-      for (size_t a = 0; a < self.axes.size() && a < kMostAxes; ++a) {
+      for (size_t a = 0; a < self.axes.size() && a < kMaxAxes; ++a) {
         if ((mask >> a & 1) == 0) continue;
         along.push_back(a);
         names.push_back(graph_.axes[self.axes[a]].name);
-        count = std::min(count * self.shape[a], kMostTerms + 1);
+        count = std::min(count * self.shape[a], kMaxTerms + 1);
       }
-      if (along.size() != most || count < 2 || count > kMostTerms) continue;
+      if (along.size() != most || count < 2 || count > kMaxTerms) continue;
       std::vector<double> total(points_.size(), 0);
       for (size_t i = 0; i < points_.size(); ++i) {
         std::vector<int64_t> index = points_[i];
@@ -376,8 +376,8 @@ void Experiments::TryAxisSums() {
   }
 }
 
-bool Experiments::TermsAlong(TensorId tensor, size_t axis,
-                             std::vector<std::vector<double>>* terms) {
+bool RepairSearch::TermsAlong(TensorId tensor, size_t axis,
+                              std::vector<std::vector<double>>* terms) {
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   const sdfg::Tensor& t = graph_.tensors[tensor];
   const Values& value = replay_.Parallel(tensor);

@@ -1,4 +1,4 @@
-#include "stages/rounds.h"
+#include "stages/proof_search.h"
 
 #include <algorithm>
 #include <chrono>
@@ -21,7 +21,7 @@ namespace {
 // Work limit of the first attempt with unfolding, per claim.
 constexpr int64_t kUnfoldTermBudget = 100'000;
 // Classes of failed claims that are tried with unfolding.
-constexpr size_t kMostUnfolded = 32;
+constexpr size_t kMaxUnfolded = 32;
 
 double Since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -29,8 +29,8 @@ double Since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-Rounds::Rounds(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
-               Relations* relations)
+ProofSearch::ProofSearch(const lineage::Problem& problem, const VerifyOptions& options,
+                         ClaimTable* table, Relations* relations)
     : problem_(problem),
       options_(options),
       table_(*table),
@@ -47,7 +47,7 @@ Rounds::Rounds(const lineage::Problem& problem, const VerifyOptions& options, Cl
   }
 }
 
-std::string Rounds::ClaimName(int claim) const {
+std::string ProofSearch::ClaimName(int claim) const {
   const Claim& c = table_.claims()[claim];
   const sdfg::Tensor& p = problem_.parallel.tensors[c.parallel];
   std::string name = absl::StrCat(problem_.logical.tensors[c.target.logical].name);
@@ -55,7 +55,7 @@ std::string Rounds::ClaimName(int claim) const {
   return name;
 }
 
-WorkerLimits Rounds::Limits() const {
+WorkerLimits ProofSearch::Limits() const {
   WorkerLimits limits;
   limits.jobs = options_.jobs;
   limits.task_timeout_s = options_.stage_timeout_s;
@@ -67,8 +67,9 @@ WorkerLimits Rounds::Limits() const {
   return limits;
 }
 
-void Rounds::RunTasks(const std::vector<int>& representatives, const std::vector<int>& positions,
-                      ClaimLimits limits, std::vector<ClaimOutcome>* results) {
+void ProofSearch::RunTasks(const std::vector<int>& representatives,
+                           const std::vector<int>& positions, ClaimLimits limits,
+                           std::vector<ClaimOutcome>* results) {
   limits.term_budget = static_cast<int64_t>(limits.term_budget * options_.work_limit);
   limits.max_cells = static_cast<int>(limits.max_cells * options_.work_limit);
   // The solver lives in the worker; it is made on first use there.
@@ -116,10 +117,13 @@ void Rounds::RunTasks(const std::vector<int>& representatives, const std::vector
   usage_.processes_s += usage.processes_s;
 }
 
-bool Rounds::Interrupted() const { return options_.stop != nullptr && options_.stop->requested; }
+bool ProofSearch::Interrupted() const {
+  return options_.stop != nullptr && options_.stop->requested;
+}
 
-void Rounds::RunFirst(const std::vector<ClaimClass>& classes,
-                      const std::vector<int>& representatives, std::vector<ClaimOutcome>* results) {
+void ProofSearch::RunFirst(const std::vector<ClaimClass>& classes,
+                           const std::vector<int>& representatives,
+                           std::vector<ClaimOutcome>* results) {
   auto start = std::chrono::steady_clock::now();
   const bool remember =
       !options_.stores.empty() && options_.use_classes && options_.engine == Engine::kHybrid;
@@ -172,7 +176,7 @@ void Rounds::RunFirst(const std::vector<ClaimClass>& classes,
   decide_seconds_ += Since(start);
 }
 
-void Rounds::Decide(const std::vector<int>& which, bool unfold, const ClaimLimits& limits) {
+void ProofSearch::Decide(const std::vector<int>& which, bool unfold, const ClaimLimits& limits) {
   auto start = std::chrono::steady_clock::now();
   std::vector<ClaimClass> classes =
       table_.Classes(which, problem_, relations_, options_.use_classes && !unfold);
@@ -182,7 +186,7 @@ void Rounds::Decide(const std::vector<int>& which, bool unfold, const ClaimLimit
   for (size_t k = 0; k < classes.size(); ++k) {
     representatives.push_back(classes[k].members[0]);
     if (!unfold) {
-      for (int c : classes[k].members) table_.claims()[c].klass = static_cast<int32_t>(k);
+      for (int c : classes[k].members) table_.claims()[c].class_id = static_cast<int32_t>(k);
     }
   }
   std::vector<ClaimOutcome> results(representatives.size());
@@ -198,13 +202,13 @@ void Rounds::Decide(const std::vector<int>& which, bool unfold, const ClaimLimit
   start = std::chrono::steady_clock::now();
   for (size_t k = 0; k < classes.size(); ++k) {
     evaluate_seconds_ += results[k].evaluate_s / std::max(1, options_.jobs);
-    if (relations_.KnowsZeros()) results[k].tier = "unfolded";
+    if (relations_.KnowsZeros()) results[k].method = ProofMethod::kUnfolded;
     outcomes_.Set(classes[k].members, std::move(results[k]));
   }
   decide_seconds_ += Since(start);
 }
 
-std::vector<const Claim*> Rounds::ClaimsAt(const std::vector<int>& positions) const {
+std::vector<const Claim*> ProofSearch::ClaimsAt(const std::vector<int>& positions) const {
   std::vector<const Claim*> claims;
   for (const int c : positions) claims.push_back(&table_.claims()[c]);
   return claims;
@@ -213,7 +217,7 @@ std::vector<const Claim*> Rounds::ClaimsAt(const std::vector<int>& positions) co
 // Tries failed claims again: first one of each class, then, where that helped, the others (what
 // unfolding meets is not part of the class). With many failures the plan is most likely wrong, and
 // numbers tell that sooner.
-void Rounds::Retry(const std::vector<int>& failed, const ClaimLimits& limits) {
+void ProofSearch::Retry(const std::vector<int>& failed, const ClaimLimits& limits) {
   auto retry = [&](const std::vector<int>& claims) {
     std::vector<ClaimOutcome> before;
     for (int c : claims) before.push_back(outcomes_[c]);
@@ -236,22 +240,23 @@ void Rounds::Retry(const std::vector<int>& failed, const ClaimLimits& limits) {
   std::vector<int> first, others;
   std::unordered_set<int32_t> seen;
   for (int c : failed) {
-    (seen.insert(table_.claims()[c].klass).second ? first : others).push_back(c);
+    (seen.insert(table_.claims()[c].class_id).second ? first : others).push_back(c);
   }
-  if (first.size() > kMostUnfolded) first.resize(kMostUnfolded);
+  if (first.size() > kMaxUnfolded) first.resize(kMaxUnfolded);
   if (first.empty()) return;
   retry(first);
   std::unordered_set<int32_t> helped;
   for (int c : first) {
-    if (outcomes_[c].status == ClaimStatus::kProved) helped.insert(table_.claims()[c].klass);
+    if (outcomes_[c].status == ClaimStatus::kProved) helped.insert(table_.claims()[c].class_id);
   }
-  others.erase(std::remove_if(others.begin(), others.end(),
-                              [&](int c) { return helped.count(table_.claims()[c].klass) == 0; }),
-               others.end());
+  others.erase(
+      std::remove_if(others.begin(), others.end(),
+                     [&](int c) { return helped.count(table_.claims()[c].class_id) == 0; }),
+      others.end());
   if (!others.empty()) retry(others);
 }
 
-std::vector<int> Rounds::Failed() const {
+std::vector<int> ProofSearch::Failed() const {
   std::vector<int> failed;
   for (size_t c = 0; c < outcomes_.size(); ++c) {
     if (outcomes_[c].status == ClaimStatus::kFailed) failed.push_back(static_cast<int>(c));
@@ -261,7 +266,7 @@ std::vector<int> Rounds::Failed() const {
 
 // What a mask hides of a logical tensor matters to plans that leave hidden blocks out. Conditions
 // in terms can also be in the way: then it is unfolding without them that helps.
-void Rounds::RetryFailed() {
+void ProofSearch::RetryFailed() {
   ClaimLimits limits;
   limits.term_budget = kUnfoldTermBudget;
   if (std::vector<int> failed = Failed(); !failed.empty()) {
@@ -276,7 +281,7 @@ void Rounds::RetryFailed() {
   Retry(Failed(), limits);
 }
 
-bool Rounds::First() {
+bool ProofSearch::DecideAll() {
   std::vector<int> all(table_.claims().size());
   for (size_t c = 0; c < all.size(); ++c) all[c] = static_cast<int>(c);
   Decide(all, false, ClaimLimits{});
@@ -286,31 +291,31 @@ bool Rounds::First() {
                      [&](int c) { return outcomes_[c].status == ClaimStatus::kProved; });
 }
 
-std::vector<int> Rounds::GiveUpFailed() {
+std::vector<int> ProofSearch::GiveUpFailed() {
   std::unordered_set<TensorId> released;
   for (size_t c = 0; c < outcomes_.size(); ++c) {
     const TensorId t = table_.claims()[c].parallel;
     if (outcomes_[c].status == ClaimStatus::kFailed && claim_of_tensor_[t] == static_cast<int>(c) &&
-        relations_.Held(t)) {
+        relations_.Related(t)) {
       released.insert(t);
     }
   }
   std::vector<int> again;
   if (released.empty()) return again;
   for (size_t c = 0; c < outcomes_.size(); ++c) {
-    for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
+    for (TensorId t : RelatedInputs(problem_, relations_, table_.claims()[c])) {
       if (released.count(t) != 0) {
         again.push_back(static_cast<int>(c));
         break;
       }
     }
   }
-  for (TensorId t : released) relations_.SetHeld(t, false);
+  for (TensorId t : released) relations_.GiveUp(t);
   for (int c : again) outcomes_.Reset(c);
   return again;
 }
 
-bool Rounds::Continue(int max_rounds, int64_t term_budget, double seconds) {
+bool ProofSearch::Continue(int max_rounds, int64_t term_budget, double seconds) {
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
   for (int round = 0; round < max_rounds && !Interrupted(); ++round) {
@@ -325,13 +330,13 @@ bool Rounds::Continue(int max_rounds, int64_t term_budget, double seconds) {
   return RequiredProved();
 }
 
-bool Rounds::OpenDifferences(ClaimOutcomes first, double seconds) {
+bool ProofSearch::OpenDifferences(ClaimOutcomes first, double seconds) {
   deadline_ = std::chrono::steady_clock::now() +
               std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
   outcomes_ = std::move(first);
   for (size_t c = 0; c < outcomes_.size(); ++c) {
     if (claim_of_tensor_[table_.claims()[c].parallel] == static_cast<int>(c))
-      relations_.SetHeld(table_.claims()[c].parallel, true);
+      relations_.Assume(table_.claims()[c].parallel);
   }
   const std::vector<int> failed = Failed();
   const auto start = std::chrono::steady_clock::now();
@@ -346,7 +351,7 @@ bool Rounds::OpenDifferences(ClaimOutcomes first, double seconds) {
   return RequiredProved();
 }
 
-bool Rounds::RestsOnAbandoned(int claim) const {
+bool ProofSearch::RestsOnAbandoned(int claim) const {
   std::vector<int> work = {claim};
   std::unordered_set<int> seen;
   while (!work.empty()) {
@@ -354,21 +359,21 @@ bool Rounds::RestsOnAbandoned(int claim) const {
     work.pop_back();
     if (!seen.insert(c).second) continue;
     if (outcomes_[c].status == ClaimStatus::kAbandoned) return true;
-    for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
+    for (TensorId t : RelatedInputs(problem_, relations_, table_.claims()[c])) {
       if (claim_of_tensor_[t] >= 0 && claim_of_tensor_[t] != c) work.push_back(claim_of_tensor_[t]);
     }
   }
   return false;
 }
 
-std::vector<bool> Rounds::Shown() const {
+std::vector<bool> ProofSearch::ProvedClaims() const {
   std::vector<bool> shown(outcomes_.size(), true);
   std::vector<std::vector<int>> rest_on(outcomes_.size());
   std::vector<int> work;
   for (int c = 0; c < static_cast<int>(outcomes_.size()); ++c) {
     bool holds = outcomes_[c].status == ClaimStatus::kProved && !outcomes_[c].unsatisfiable &&
                  outcomes_[c].restrictions.empty();
-    for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
+    for (TensorId t : RelatedInputs(problem_, relations_, table_.claims()[c])) {
       if (problem_.parallel.tensors[t].producer == kNone) continue;  // an input relation
       const int premise = claim_of_tensor_[t];
       if (premise >= 0) rest_on[premise].push_back(c);
@@ -388,7 +393,7 @@ std::vector<bool> Rounds::Shown() const {
   return shown;
 }
 
-bool Rounds::BehindRequired(std::vector<int>* claims) const {
+bool ProofSearch::BehindRequired(std::vector<int>* claims) const {
   std::vector<int> work;
   std::vector<bool> seen(outcomes_.size(), false);
   for (size_t r = 0; r < problem_.required.size(); ++r) {
@@ -400,7 +405,7 @@ bool Rounds::BehindRequired(std::vector<int>* claims) const {
     if (seen[c]) continue;
     seen[c] = true;
     claims->push_back(c);
-    for (TensorId t : HeldInputs(problem_, relations_, table_.claims()[c])) {
+    for (TensorId t : RelatedInputs(problem_, relations_, table_.claims()[c])) {
       if (problem_.parallel.tensors[t].producer == kNone) continue;  // an input relation
       const int premise = claim_of_tensor_[t];
       if (premise < 0) return false;
@@ -410,14 +415,20 @@ bool Rounds::BehindRequired(std::vector<int>* claims) const {
   return true;
 }
 
-bool Rounds::RequiredProved() const {
+bool ProofSearch::RequiredProved() const {
   std::vector<int> claims;
-  return BehindRequired(&claims) && std::all_of(claims.begin(), claims.end(), [this](int c) {
-           return outcomes_[c].status == ClaimStatus::kProved && !outcomes_[c].unsatisfiable;
-         });
+  if (!BehindRequired(&claims)) return false;
+  for (int c : claims) {
+    if (outcomes_[c].status != ClaimStatus::kProved || outcomes_[c].unsatisfiable) return false;
+  }
+  for (int c : claims) {
+    const TensorId t = table_.claims()[c].parallel;
+    if (claim_of_tensor_[t] == c && relations_.Related(t)) relations_.MarkProved(t);
+  }
+  return true;
 }
 
-std::vector<int> Rounds::Restricted() const {
+std::vector<int> ProofSearch::Restricted() const {
   std::vector<int> claims, restricted;
   BehindRequired(&claims);
   std::sort(claims.begin(), claims.end());
@@ -427,7 +438,7 @@ std::vector<int> Rounds::Restricted() const {
   return restricted;
 }
 
-void Rounds::Discharge(const std::vector<int>& restricted) {
+void ProofSearch::Discharge(const std::vector<int>& restricted) {
   deadline_ = std::chrono::steady_clock::time_point::max();
   const ClaimOutcomes before = outcomes_;
   ClaimLimits limits;

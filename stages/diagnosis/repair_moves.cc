@@ -1,4 +1,4 @@
-// Experiments about terms that are missing and about elements that lie elsewhere.
+// Repairs about terms that are missing and about elements that lie elsewhere.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "sdfg/collectives.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -32,7 +32,7 @@ std::vector<double> Combine(const std::vector<double>& left, double factor,
 }
 
 // The difference is one of the terms that the stage adds up.
-void Experiments::TryTerms() {
+void RepairSearch::TryTerms() {
   const std::vector<double> missing = Combine(claimed_at_, -1, actual_at_);
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   const size_t local = self.shape.size() - self.axes.size();
@@ -87,10 +87,10 @@ void Experiments::TryTerms() {
 }
 
 // Single ranks do otherwise, and what the others do would be right there too.
-void Experiments::TryExceptions() {
+void RepairSearch::TryExceptions() {
   for (OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
-    if (op.name != kException || op.inputs.size() != 2) continue;
+    if (op.kind != sdfg::OperatorKind::kRankOverride || op.inputs.size() != 2) continue;
     const sdfg::Tensor& usual = graph_.tensors[op.inputs[1]];
     absl::StatusOr<sdfg::IndexFunction> copy = sdfg::Copy(
         {usual.shape.begin() + static_cast<int64_t>(usual.axes.size()), usual.shape.end()},
@@ -101,18 +101,14 @@ void Experiments::TryExceptions() {
     regular.lifted = true;
     regular.inputs = {op.inputs[1]};
     if (!replay_.Same(With(id, regular), claimed_, Agree)) continue;
-    std::string where;
-    for (const auto& [key, value] : op.attributes) {
-      if (key == "at") where = value;
-    }
-    Found(absl::StrCat("what runs at ", where, " in place of ", op.label, "; without it ",
-                       graph_.tensors[subject_.tensor].name, " is right"),
+    Found(absl::StrCat("what runs at ", graph_.Describe(op.override_at), " in place of ", op.label,
+                       "; without it ", graph_.tensors[subject_.tensor].name, " is right"),
           id);
   }
 }
 
 // The elements are those of another shard.
-void Experiments::TryShards() {
+void RepairSearch::TryShards() {
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   for (size_t t = 0; t < problem_.lineage.size(); ++t) {
     const lineage::Lineage& l = problem_.lineage[t];
@@ -194,7 +190,7 @@ void Experiments::TryShards() {
 
 // An operand is read at the wrong place: with another slice of the same logical tensor the result
 // would be right, at the coordinates at which it is most wrong.
-void Experiments::TrySlices() {
+void RepairSearch::TrySlices() {
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   std::vector<int64_t> worst;
   double size = 0;
@@ -268,13 +264,13 @@ void Experiments::TrySlices() {
   }
 }
 
-std::vector<Experiments::Cause> Experiments::RunExceptions() {
+std::vector<RepairSearch::Cause> RepairSearch::RunExceptions() {
   causes_.clear();
   if (usable()) TryExceptions();
   return std::move(causes_);
 }
 
-std::vector<Experiments::Cause> Experiments::Run() {
+std::vector<RepairSearch::Cause> RepairSearch::Run() {
   causes_.clear();
   if (!usable()) return {};
   // The others try every pair, and compare numbers: where enclosures are wide, or differ by less

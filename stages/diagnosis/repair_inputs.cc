@@ -1,4 +1,4 @@
-// Experiments about what a stage reads: inputs held in another layout than is needed, a tensor in
+// Repairs about what a stage reads: inputs held in another layout than is needed, a tensor in
 // place of one that is near, steps in the wrong order, results that nothing reads.
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "shape_reduction/work_clock.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -19,11 +19,11 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr double kSeconds = 0.25;        // of one run of each
-constexpr OperatorId kMostBefore = 256;  // operators before one whose results it may have meant
-constexpr size_t kMostNear = 24;         // candidates for one operand
-constexpr size_t kMostUnread = 6;
-constexpr size_t kMostInputs = 16;
+constexpr double kSeconds = 0.25;       // of one run of each
+constexpr OperatorId kMaxBefore = 256;  // operators before one whose results it may have meant
+constexpr size_t kMaxNear = 24;         // candidates for one operand
+constexpr size_t kMaxUnread = 6;
+constexpr size_t kMaxInputs = 16;
 
 using Clock = shape_reduction::WorkClock;
 
@@ -78,13 +78,13 @@ std::string LayoutText(const CutDimension& cut, int64_t blocks) {
 
 // Inputs that the plan's devices hold are cut in another way than the stage needs, one or all that
 // are cut alike.
-void Experiments::TryLayouts() {
-  constexpr int64_t kMostLength = 4096;
+void RepairSearch::TryLayouts() {
+  constexpr int64_t kMaxLength = 4096;
   const Clock::time_point deadline = Deadline();
   std::set<TensorId> inputs;
   for (const OperatorId id : subject_.operators) {
     for (const TensorId input : graph_.operators[id].inputs) {
-      if (graph_.tensors[input].producer == kNone && inputs.size() < kMostInputs) {
+      if (graph_.tensors[input].producer == kNone && inputs.size() < kMaxInputs) {
         inputs.insert(input);
       }
     }
@@ -106,7 +106,7 @@ void Experiments::TryLayouts() {
       if (!plain || cut.axis_dim < 0 || cut.local_dim < 0) continue;
       cut.ranks = tensor.shape[cut.axis_dim];
       cut.length = tensor.shape[cut.local_dim];
-      if (cut.ranks < 2 || cut.length < 2 || cut.length > kMostLength ||
+      if (cut.ranks < 2 || cut.length < 2 || cut.length > kMaxLength ||
           cut.ranks * cut.length != problem_.logical.tensors[held.logical].shape[d]) {
         continue;
       }
@@ -157,14 +157,14 @@ void Experiments::TryLayouts() {
 }
 
 // An operator reads a tensor in place of one that is made near it.
-void Experiments::TryNearOperands() {
+void RepairSearch::TryNearOperands() {
   const Clock::time_point deadline = Deadline();
   for (size_t o = subject_.operators.size(); o-- > 0;) {
     const OperatorId id = subject_.operators[o];
     const sdfg::Operator& op = graph_.operators[id];
     std::vector<TensorId> near;  // nearest first
     std::set<TensorId> seen(op.outputs.begin(), op.outputs.end());
-    for (OperatorId other = id; other-- > 0 && other + kMostBefore >= id;) {
+    for (OperatorId other = id; other-- > 0 && other + kMaxBefore >= id;) {
       for (const auto* list : {&graph_.operators[other].outputs, &graph_.operators[other].inputs}) {
         for (const TensorId t : *list) {
           if (t != kNone && seen.insert(t).second) near.push_back(t);
@@ -182,7 +182,7 @@ void Experiments::TryNearOperands() {
             sdfg::IsInteger(tensor.dtype)) {
           continue;
         }
-        if (++tried > kMostNear) break;
+        if (++tried > kMaxNear) break;
         if (Clock::now() > deadline) return;
         const Values& value = replay_.Parallel(candidate);
         if (value == nullptr || !Agree(WithOperand(id, static_cast<int>(k), value), claimed_)) {
@@ -196,7 +196,7 @@ void Experiments::TryNearOperands() {
 }
 
 // Two steps, of which the second reads the first's result, should run the other way round.
-void Experiments::TryExchangedSteps() {
+void RepairSearch::TryExchangedSteps() {
   const Clock::time_point deadline = Deadline();
   for (const OperatorId second : subject_.operators) {
     const sdfg::Operator& after = graph_.operators[second];
@@ -239,7 +239,7 @@ void Experiments::TryExchangedSteps() {
 }
 
 // What is computed and read by nothing is what is missing.
-void Experiments::TryUnread() {
+void RepairSearch::TryUnread() {
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   std::vector<bool> read(graph_.tensors.size(), false);
   for (const sdfg::Operator& op : graph_.operators) {
@@ -257,7 +257,7 @@ void Experiments::TryUnread() {
         replay_.Parallel(t) == nullptr) {
       continue;
     }
-    if (unread.size() == kMostUnread) return;
+    if (unread.size() == kMaxUnread) return;
     unread.push_back(t);
     terms.emplace_back();
     for (const auto& index : points_) terms.back().push_back(ValueAt(replay_.Parallel(t), index));

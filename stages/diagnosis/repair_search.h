@@ -1,6 +1,6 @@
 // Numeric experiments on the operators between related tensors: what would make them right?
-#ifndef PLANPROOF_STAGES_DIAGNOSIS_EXPERIMENTS_H_
-#define PLANPROOF_STAGES_DIAGNOSIS_EXPERIMENTS_H_
+#ifndef PLANPROOF_STAGES_DIAGNOSIS_REPAIR_SEARCH_H_
+#define PLANPROOF_STAGES_DIAGNOSIS_REPAIR_SEARCH_H_
 
 #include <functional>
 #include <map>
@@ -46,12 +46,9 @@ struct Subject {
   std::vector<sdfg::OperatorId> operators;  // of its stage, in topological order
 };
 
-// Name of the operator by which single ranks of a program do otherwise.
-inline constexpr char kException[] = "exception";
-
-class Experiments {
+class RepairSearch {
  public:
-  Experiments(const lineage::Problem& problem, shape_reduction::Replay& replay, Subject subject);
+  RepairSearch(const lineage::Problem& problem, shape_reduction::Replay& replay, Subject subject);
 
   bool usable() const { return actual_ != nullptr && claimed_ != nullptr; }
   const Values& actual() const { return actual_; }
@@ -150,7 +147,7 @@ class Experiments {
   void TryRows();
   void TryHoles();
   void TryOrder();
-  // experiments_attributes.cc
+  // repair_attributes.cc
   bool TryAttributes();  // whether it is that
   // Whether these values of the subject are right, for each coordinate of its axis.
   std::map<int64_t, bool> RightAlong(const Values& value, size_t axis) const;
@@ -159,7 +156,7 @@ class Experiments {
   void TryAttributeOfFew(const std::string& what, sdfg::OperatorId op, size_t axis,
                          const std::vector<solver::Rational>& values,
                          const std::map<int64_t, std::vector<solver::Rational>>& right);
-  // experiments_inputs.cc
+  // repair_inputs.cc
   void TryLayouts();
   void TryNearOperands();
   void TryExchangedSteps();
@@ -187,4 +184,4 @@ class Experiments {
 
 }  // namespace planproof::stages
 
-#endif  // PLANPROOF_STAGES_DIAGNOSIS_EXPERIMENTS_H_
+#endif  // PLANPROOF_STAGES_DIAGNOSIS_REPAIR_SEARCH_H_

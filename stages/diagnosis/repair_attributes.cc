@@ -1,4 +1,4 @@
-// Experiments about attributes: with another number the stage would be right.
+// Repairs about attributes: with another number the stage would be right.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "shape_reduction/work_clock.h"
-#include "stages/diagnosis/experiments.h"
+#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
@@ -20,10 +20,10 @@ using solver::Rational;
 namespace {
 
 constexpr double kSeconds = 0.25;  // of one run of all of them
-constexpr size_t kMostCandidates = 96;
-constexpr int64_t kMostSteps = 16;
-constexpr int64_t kMostCoordinates = 64;
-constexpr size_t kMostModelValues = 16;
+constexpr size_t kMaxCandidates = 96;
+constexpr int64_t kMaxSteps = 16;
+constexpr int64_t kMaxCoordinates = 64;
+constexpr size_t kMaxModelValues = 16;
 
 using Clock = shape_reduction::WorkClock;
 
@@ -89,7 +89,7 @@ std::vector<Rational> ValuesElsewhere(const lineage::Problem& problem, const Adj
   for (const sdfg::Graph* graph : {&problem.logical, &problem.parallel}) {
     if (graph == &problem.parallel && !adjusted.number.whole) break;
     for (const sdfg::Operator& op : graph->operators) {
-      if (op.adjustable == nullptr || values.size() >= kMostModelValues ||
+      if (op.adjustable == nullptr || values.size() >= kMaxModelValues ||
           op.name != problem.parallel.operators[adjusted.operators[0]].name ||
           !seen.insert(op.adjustable.get()).second) {
         continue;
@@ -129,7 +129,7 @@ std::vector<Rational> Candidates(const lineage::Problem& problem, const Adjustme
     for (const int64_t by : {1, -1, 2, -2}) candidates.push_back(base + Rational(by));
   }
   const std::set<int64_t> extents = Extents(problem.parallel, adjusted.operators);
-  for (int64_t step = 1; step <= kMostSteps; ++step) {
+  for (int64_t step = 1; step <= kMaxSteps; ++step) {
     for (const int64_t extent : extents) {
       for (const Rational& base : bases) {
         candidates.push_back(base + Rational(step * extent));
@@ -139,7 +139,7 @@ std::vector<Rational> Candidates(const lineage::Problem& problem, const Adjustme
   }
   std::vector<Rational> once;
   for (const Rational& value : candidates) {
-    if (once.size() >= kMostCandidates) break;
+    if (once.size() >= kMaxCandidates) break;
     if (std::find(once.begin(), once.end(), value) == once.end()) once.push_back(value);
   }
   return once;
@@ -171,7 +171,7 @@ std::vector<Adjustment> AdjustmentsOf(const sdfg::Graph& graph,
 
 }  // namespace
 
-std::map<int64_t, bool> Experiments::RightAlong(const Values& value, size_t axis) const {
+std::map<int64_t, bool> RepairSearch::RightAlong(const Values& value, size_t axis) const {
   std::map<int64_t, std::pair<std::vector<double>, std::vector<double>>> parts;
   for (size_t i = 0; i < points_.size(); ++i) {
     auto& [is, wanted] = parts[points_[i][axis]];
@@ -184,9 +184,9 @@ std::map<int64_t, bool> Experiments::RightAlong(const Values& value, size_t axis
 }
 
 // With this value of the attribute in all operators of the adjustment; null if one takes it not.
-Values Experiments::WithAttribute(const std::vector<OperatorId>& operators,
-                                  const std::string& attribute,
-                                  const AdjustableOperator::Affine& value) {
+Values RepairSearch::WithAttribute(const std::vector<OperatorId>& operators,
+                                   const std::string& attribute,
+                                   const AdjustableOperator::Affine& value) {
   Changes changes;
   for (const OperatorId id : operators) {
     sdfg::Operator op = graph_.operators[id];
@@ -201,9 +201,9 @@ Values Experiments::WithAttribute(const std::vector<OperatorId>& operators,
 
 // A number that is wrong on few ranks of an axis of the subject. `right`: for each coordinate the
 // numbers with which it is right.
-void Experiments::TryAttributeOfFew(const std::string& what, OperatorId op, size_t axis,
-                                    const std::vector<Rational>& values,
-                                    const std::map<int64_t, std::vector<Rational>>& right) {
+void RepairSearch::TryAttributeOfFew(const std::string& what, OperatorId op, size_t axis,
+                                     const std::vector<Rational>& values,
+                                     const std::map<int64_t, std::vector<Rational>>& right) {
   std::vector<std::string> places, are, better;
   const std::map<int64_t, bool> now = RightAlong(actual_, axis);
   for (const auto& [c, is_right] : now) {
@@ -223,8 +223,8 @@ void Experiments::TryAttributeOfFew(const std::string& what, OperatorId op, size
                      op, false, 1, what});
 }
 
-bool Experiments::TryAttributes() {
-  constexpr size_t kMostTexts = 4;  // of one attribute
+bool RepairSearch::TryAttributes() {
+  constexpr size_t kMaxTexts = 4;  // of one attribute
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   const Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                                         std::chrono::duration<double>(kSeconds));
@@ -246,7 +246,7 @@ bool Experiments::TryAttributes() {
     const bool uniform = std::all_of(number.values.begin(), number.values.end(),
                                      [&](const Rational& v) { return v == number.values[0]; });
     for (const Rational& value : Candidates(problem_, adjusted)) {
-      if (causes_.size() - before == kMostTexts) break;
+      if (causes_.size() - before == kMaxTexts) break;
       if (Clock::now() > deadline) return false;
       if (uniform && value == number.values[0]) continue;
       const Values result = WithAttribute(adjusted.operators, number.name, {.start = value});
@@ -272,7 +272,7 @@ bool Experiments::TryAttributes() {
       for (const sdfg::AxisId axis : axes) {
         const bool along = adjusted.axes.empty() || adjusted.axes[0] == axis;
         const int64_t extent = graph_.axes[axis].extent;
-        if (!along || extent < 2 || extent > kMostCoordinates) continue;
+        if (!along || extent < 2 || extent > kMaxCoordinates) continue;
         for (const int64_t slope : slopes) {
           if (Clock::now() > deadline) return false;
           const std::string text = Text(0, slope, graph_.axes[axis].name);
@@ -290,7 +290,7 @@ bool Experiments::TryAttributes() {
     for (size_t a = 0; a < self.axes.size(); ++a) {
       const int64_t extent = self.shape[a];
       const bool along = adjusted.axes.empty() || adjusted.axes == std::vector{self.axes[a]};
-      if (!along || extent < 2 || extent > kMostCoordinates) continue;
+      if (!along || extent < 2 || extent > kMaxCoordinates) continue;
       TryAttributeOfFew(what, op, a, number.values, right[a]);
     }
     few_vary |= !of_few_.empty() && !adjusted.axes.empty();

@@ -1,0 +1,90 @@
+// What a verification has found, for reports: text in it is for people, nothing reads it again.
+#ifndef PLANPROOF_STAGES_RESULT_H_
+#define PLANPROOF_STAGES_RESULT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stages/verdict.h"
+
+namespace planproof::witness {
+struct Witness;
+}
+
+namespace planproof::stages {
+
+// One thing that is wrong, or not established.
+struct Violation {
+  Verdict verdict = Verdict::kUnknown;  // kRefuted, kMalformed or kUnknown
+  std::string kind;   // "value differs", "dangling tensor", "wait cycle", "not proved", ...
+  std::string stage;  // name of the claim: the logical tensor concerned
+  std::string logical_operator;                 // "linear (layers.0.attention.wo)"
+  std::string logical_source;                   // file:line and source text
+  std::vector<std::string> parallel_operators;  // "all_reduce (cell 123)"
+  std::vector<int> devices;
+  std::string microbatches;  // "all", "0-1", "3"
+  std::string lineage;       // the lineage that fails, in words
+  std::string cause;         // suspected cause: "sum over tp missing", "2 times too large"
+  // An element of a required output that differs: where ("loss[0] on tp=0"), and its two values,
+  // "3.25" or the enclosure "[3.2499, 3.2501]" at so many bits.
+  std::string witness_place;
+  std::string witness_logical;
+  std::string witness_parallel;
+  // The same in few digits, as many as tell them apart.
+  std::string witness_logical_short, witness_parallel_short;
+  int witness_precision = 0;
+  std::vector<std::string> witness_inputs;   // to reproduce it: inputs and their values by blocks
+  std::vector<std::string> witness_example;  // inputs that can be written out
+  std::string message;                       // one line that says it all
+  std::string advice;                        // UNKNOWN: what may help
+};
+
+struct Result {
+  Verdict verdict = Verdict::kUnknown;
+  struct {
+    int64_t total = 0, classes = 0, proved = 0, refuted = 0, unknown = 0;
+  } stages;
+  // Operators: instances (after multiplying out coordinates); `covered` lie in the cone of a proved
+  // claim; the rest is listed in `without_effect`.
+  struct {
+    int64_t logical = 0, parallel = 0, covered = 0;
+  } operators;
+  struct {
+    int64_t required = 0, claimed = 0;
+  } outputs;
+  // Classes of the first round whose proofs were remembered, were not, and were decided in this
+  // run. `used` is false where no memory was asked.
+  struct {
+    bool used = false;
+    int64_t hits = 0, misses = 0, solved = 0;
+  } cache;
+  // How many classes each tier decided: "identical", "normal form", "z3".
+  std::vector<std::pair<std::string, int64_t>> tiers;
+  std::vector<std::string> relations;  // required relations, as printed with the verdict
+  std::vector<Violation> violations;
+  std::vector<std::string> premises;  // of the specification's domain
+  // Conditions of the plan that do not follow from where the model is defined.
+  std::vector<std::string> restrictions;
+  std::vector<std::string> assumptions;
+  std::vector<std::string> warnings;
+  std::vector<std::string> without_effect;  // parallel operators with no effect on required outputs
+  struct {
+    double read = 0, check = 0, cut = 0, reduce = 0, evaluate = 0, decide = 0;
+    double workers = 0;  // starting and stopping the processes that decide
+    double total = 0;
+  } time_s;
+  struct {
+    double total = 0, largest = 0;
+  } peak_rss_mb;
+  // Of a plan that numbers refute, if it is asked for.
+  std::shared_ptr<const witness::Witness> witness;
+  std::string engine;
+  bool worker_only = false;  // this process only worked for the one that leads; there is no verdict
+};
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_RESULT_H_
