@@ -18,7 +18,7 @@ using frontend::nnscaler::Node;
 using frontend::nnscaler::NodeKind;
 using frontend::nnscaler::Plan;
 
-constexpr size_t kMostParameters = 40;
+constexpr size_t kMaxShownAttributes = 40;
 
 // "adapter", "reducer", "linear.backward", ...
 std::string KindOf(const Plan& plan, const Node& node) {
@@ -67,7 +67,7 @@ int ShowPickle(const std::string& path) {
   }
   size_t printed = 0;
   for (const frontend::nnscaler::FullTensor& full : plan->fulls) {
-    if (!full.is_attribute || full.is_gradient || printed++ >= kMostParameters) continue;
+    if (!full.is_attribute || full.is_gradient || printed++ >= kMaxShownAttributes) continue;
     std::string shape;
     for (const int64_t extent : full.shape) {
       shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
@@ -75,7 +75,7 @@ int ShowPickle(const std::string& path) {
     std::printf("  attribute   %s [%s] %s\n", report::OneLine(full.name, 100).c_str(),
                 shape.c_str(), sdfg::DTypeName(full.dtype));
   }
-  if (printed > kMostParameters) std::printf("  and %zu more\n", printed - kMostParameters);
+  if (printed > kMaxShownAttributes) std::printf("  and %zu more\n", printed - kMaxShownAttributes);
   return kSuccess;
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kMost = int64_t{1} << 24;
 constexpr int32_t kNobody = -1;
 
-absl::Status TooIrregular() {
+absl::Status TooManyElements() {
   return absl::UnimplementedError(
       "the cover of so irregular a map is not decided above 2^24 elements; cut dimensions by axes, "
       "or write the map with digits that do not depend on each other");
@@ -79,7 +79,7 @@ class Visitor {
     for (size_t d = 0; d < box_.extents.size(); ++d) {
       const bool axis = static_cast<int>(d) < box_.axes;
       if (Mentions(static_cast<int32_t>(d))) elements *= box_.extents[d];
-      if (elements > most) return TooIrregular();
+      if (elements > most) return TooManyElements();
       (axis ? coordinates : local).push_back(Representatives(box_, static_cast<int32_t>(d)));
     }
     Odometer rank(coordinates);
@@ -176,7 +176,7 @@ absl::Status CheckCoverByEnumeration(const sdfg::Shape& logical,
                                      const std::vector<const CoverBox*>& boxes) {
   __int128 volume = 1;
   for (int64_t extent : logical) volume *= extent;
-  if (volume > kMost) return TooIrregular();
+  if (volume > kMost) return TooManyElements();
   std::vector<bool> anywhere(static_cast<size_t>(volume), false);
   std::vector<int32_t> owner(static_cast<size_t>(volume), kNobody);
   std::vector<std::pair<const CoverBox*, Held>> undeclared;

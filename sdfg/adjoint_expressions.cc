@@ -11,13 +11,13 @@ namespace {
 
 using solver::Rational;
 
-constexpr size_t kMaxNodes = size_t{1} << 20;
+constexpr size_t kMaxAdjointNodes = size_t{1} << 20;
 constexpr int kMaxNesting = 100;  // of reductions
 
 }  // namespace
 
 bool AdjointExpressions::failed() const {
-  return too_deep_ || index_.overflowed() || b_.function().nodes.size() > kMaxNodes;
+  return too_deep_ || index_.overflowed() || b_.function().nodes.size() > kMaxAdjointNodes;
 }
 
 bool AdjointExpressions::IsReal(ExprId id, int64_t value) const {
@@ -71,7 +71,7 @@ ExprId AdjointExpressions::WhereAll(std::vector<ExprId> conditions, ExprId value
 bool AdjointExpressions::MayReadOutside(const Node& read) {
   const Shape& shape = b_.function().inputs[read.input].shape;
   for (size_t d = 0; d < read.args.size(); ++d) {
-    const std::optional<IntRange> range = index_.Range(read.args[d]);
+    const std::optional<IndexRange> range = index_.Range(read.args[d]);
     if (range && (range->low < 0 || range->high >= shape[d])) return true;
   }
   return false;

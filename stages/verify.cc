@@ -8,6 +8,7 @@
 #include "stages/audit.h"
 #include "stages/claim_table.h"
 #include "stages/describe.h"
+#include "stages/elapsed.h"
 #include "stages/logical_signs.h"
 #include "stages/premises.h"
 #include "stages/refutation.h"
@@ -26,10 +27,6 @@ namespace {
 // Up to so many failed claims may be lineages that do not hold in a plan that is right.
 constexpr int64_t kFewFailures = 12;
 constexpr int64_t kQuickTermBudget = 40'000;
-
-double Since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 void CountOperators(const lineage::Problem& problem, const Cone& cone, bool proved,
                     Result* result) {

@@ -19,7 +19,7 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr double kSeconds = 0.25;        // of one run of each
+constexpr double kInputSeconds = 0.25;   // of one run of each
 constexpr OperatorId kMostBefore = 256;  // operators before one whose results it may have meant
 constexpr size_t kMostNear = 24;         // candidates for one operand
 constexpr size_t kMostUnread = 6;
@@ -29,7 +29,7 @@ using Clock = shape_reduction::WorkClock;
 
 Clock::time_point Deadline() {
   return Clock::now() +
-         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kSeconds));
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kInputSeconds));
 }
 
 // A dimension of which each rank of an axis holds an equal part.

@@ -13,7 +13,7 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMostCandidates = 24;      // tensors after which a collective may be missing
+constexpr size_t kMaxMissingPlaces = 24;    // tensors after which a collective may be missing
 constexpr size_t kMostPairCandidates = 10;  // of which pairs are tried
 
 }  // namespace
@@ -99,7 +99,7 @@ void Experiments::TryInsertions() {
   std::vector<TensorId> candidates;
   for (size_t o = subject_.operators.size(); o-- > 0;) {
     for (const TensorId output : graph_.operators[subject_.operators[o]].outputs) {
-      if (output == kNone || output == subject_.tensor || candidates.size() >= kMostCandidates) {
+      if (output == kNone || output == subject_.tensor || candidates.size() >= kMaxMissingPlaces) {
         continue;
       }
       const sdfg::Tensor& tensor = graph_.tensors[output];

@@ -38,7 +38,7 @@ std::pair<std::string, std::string> FewDigits(const Witness& witness) {
   return {};
 }
 
-std::string OperatorName(const sdfg::Operator& op) {
+std::string NameWithRanks(const sdfg::Operator& op) {
   std::string name = op.label.empty() ? op.name : absl::StrCat(op.name, " (", op.label, ")");
   for (const auto& [key, value] : op.attributes) {
     if (key == "ranks") absl::StrAppend(&name, " of ranks ", value);
@@ -100,7 +100,7 @@ Violation OfFault(const lineage::Problem& problem, const Fault& fault) {
   }
   if (operators.size() > kMostListed) operators.resize(kMostListed);
   for (sdfg::OperatorId op : operators) {
-    const std::string name = OperatorName(problem.parallel.operators[op]);
+    const std::string name = NameWithRanks(problem.parallel.operators[op]);
     if (std::find(v.parallel_operators.begin(), v.parallel_operators.end(), name) ==
         v.parallel_operators.end()) {
       v.parallel_operators.push_back(name);
@@ -135,7 +135,7 @@ Violation OfClaim(const lineage::Problem& problem, const Witness& witness, const
   std::vector<std::string> names;
   for (sdfg::OperatorId op : suspect.operators) {
     if (names.size() < kMostListed) {
-      names.push_back(OperatorName(problem.parallel.operators[op]));
+      names.push_back(NameWithRanks(problem.parallel.operators[op]));
     }
   }
   v.parallel_operators.insert(v.parallel_operators.begin(), names.begin(), names.end());
