@@ -213,7 +213,7 @@ ExprId AdjointExpressions::SubstituteNested(ExprId root, const Substitution& sub
   while (!stack.empty()) {
     const ExprId id = stack.back().first;
     const Node node = b_.node(id);  // a copy: building moves the nodes
-    const VarId bound = BoundVariable(node);
+    const VarId bound = VariableBoundBy(node);
     if (node.op == Op::kIndex) {
       done[id] = substitution.at(node.var);
       stack.pop_back();

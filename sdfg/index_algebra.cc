@@ -31,7 +31,7 @@ bool Intersects(const VarSet& a, const VarSet& b) {
   return std::any_of(a.begin(), a.end(), [&b](VarId var) { return Contains(b, var); });
 }
 
-VarId BoundVariable(const Node& node) {
+VarId VariableBoundBy(const Node& node) {
   switch (node.op) {
     case Op::kSum:
     case Op::kReduceMax:
@@ -47,7 +47,7 @@ void IndexAlgebra::Extend() {
   const std::vector<Node>& nodes = b_.function().nodes;
   while (free_.size() < nodes.size()) {
     const Node& node = nodes[free_.size()];
-    const VarId bound = BoundVariable(node);
+    const VarId bound = VariableBoundBy(node);
     VarSet free;
     if (node.op == Op::kIndex) free.push_back(node.var);
     for (size_t i = 0; i < node.args.size(); ++i) {

@@ -23,7 +23,7 @@ VarSet Without(const VarSet& a, const VarSet& b);
 bool Contains(const VarSet& set, VarId var);
 bool Intersects(const VarSet& a, const VarSet& b);
 // The variable that the node binds, or -1.
-VarId BoundVariable(const Node& node);
+VarId VariableBoundBy(const Node& node);
 
 // constant + sum of coefficient * atom, every atom once, no coefficient 0.
 struct AffineIndex {

@@ -10,8 +10,7 @@
 namespace planproof {
 
 [[noreturn]] inline void FailCheck(
-    std::string_view message,
-    const std::source_location& where = std::source_location::current()) {
+    std::string_view message, const std::source_location& where = std::source_location::current()) {
   std::fprintf(stderr, "planproof: internal error at %s:%u: %.*s\n", where.file_name(),
                static_cast<unsigned>(where.line()), static_cast<int>(message.size()),
                message.data());

@@ -11,7 +11,7 @@ using solver::RawOp;
 
 namespace {
 
-constexpr int64_t kUnboundedGuard = int64_t{1} << 60;
+constexpr int64_t kUnboundedIndex = int64_t{1} << 60;
 
 }  // namespace
 
@@ -91,16 +91,16 @@ bool SmtApplication::CompareIntegers(const Node& node, Truth* out) {
   if (node.op == Op::kIntLess || node.op == Op::kIntLessEq) {
     const int64_t bound = node.op == Op::kIntLess ? 0 : 1;
     out->value = d < bound;
-    e_.Guard(difference, d < bound ? -kUnboundedGuard : bound, d < bound ? bound : kUnboundedGuard);
+    e_.Guard(difference, d < bound ? -kUnboundedIndex : bound, d < bound ? bound : kUnboundedIndex);
   } else {
     out->value = (d == 0) != (node.op == Op::kNonzero);
     e_.Guard(difference,
-             d < 0    ? -kUnboundedGuard
+             d < 0    ? -kUnboundedIndex
              : d == 0 ? 0
                       : 1,
              d < 0    ? 0
              : d == 0 ? 1
-                      : kUnboundedGuard);
+                      : kUnboundedIndex);
   }
   return true;
 }
