@@ -41,7 +41,7 @@ int RunGenerate(const GenerateArguments& arguments) {
     }
     if (chosen == nullptr) {
       return RejectUsage(absl::StrCat("no preset '", arguments.preset, "'; there are ",
-                                     absl::StrJoin(known, ", ")));
+                                      absl::StrJoin(known, ", ")));
     }
     name = chosen->model;
     // What is not a degree can be combined with a published run.
