@@ -10,7 +10,7 @@
 namespace planproof::solver {
 namespace {
 
-constexpr int64_t kShortDimension = 4;
+constexpr int64_t kShortSumDimension = 4;
 constexpr size_t kMostCuts = 40;
 constexpr int64_t kMostPieces = 512;
 constexpr int32_t kMostCopies = 4;  // of a sum that is cut, in a product
@@ -129,7 +129,7 @@ std::vector<Atom> ZeroTest::Slices(const Atom& sum) const {
   std::vector<Atom> slices = {sum};
   for (size_t d = 0; d < sum.domain.size(); ++d) {
     const Interval own = sum.domain[d];
-    if (own.length() > kShortDimension || !CountsBlocks(sum, d)) continue;
+    if (own.length() > kShortSumDimension || !CountsBlocks(sum, d)) continue;
     std::vector<Atom> next;
     for (const Atom& slice : slices) {
       for (int64_t at = own.lo; at < own.hi; ++at) {
