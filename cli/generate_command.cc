@@ -24,7 +24,7 @@ struct GenerateArguments {
   generator::TrainingConfig training;
 };
 
-int UsageError(const std::string& message) {
+int RejectUsage(const std::string& message) {
   std::fprintf(stderr, "planproof: %s\n", message.c_str());
   return kUsageError;
 }
@@ -40,8 +40,8 @@ int RunGenerate(const GenerateArguments& arguments) {
       if (preset.name == arguments.preset) chosen = &preset;
     }
     if (chosen == nullptr) {
-      return UsageError(absl::StrCat("no preset '", arguments.preset, "'; there are ",
-                                     absl::StrJoin(known, ", ")));
+      return RejectUsage(absl::StrCat("no preset '", arguments.preset, "'; there are ",
+                                      absl::StrJoin(known, ", ")));
     }
     name = chosen->model;
     // What is not a degree can be combined with a published run.
@@ -53,20 +53,20 @@ int RunGenerate(const GenerateArguments& arguments) {
       *degree = published;
     }
   }
-  if (name.empty()) return UsageError("give --preset or --model");
+  if (name.empty()) return RejectUsage("give --preset or --model");
   absl::StatusOr<generator::ModelConfig> model = generator::NamedModel(name);
-  if (!model.ok()) return UsageError(std::string(model.status().message()));
+  if (!model.ok()) return RejectUsage(std::string(model.status().message()));
   model = generator::Resized(*model, arguments.sizes);
-  if (!model.ok()) return UsageError(std::string(model.status().message()));
+  if (!model.ok()) return RejectUsage(std::string(model.status().message()));
   const absl::StatusOr<generator::GeneratedPlans> plans =
       generator::Generate(*model, arguments.training, strategy);
-  if (!plans.ok()) return UsageError(std::string(plans.status().message()));
+  if (!plans.ok()) return RejectUsage(std::string(plans.status().message()));
   std::error_code error;
   std::filesystem::create_directories(arguments.output, error);
   for (const auto& [file, path] :
        {std::pair{&plans->logical, "/logical.plan"}, {&plans->parallel, "/parallel.plan"}}) {
     const absl::Status written = generator::WriteBinary(*file, arguments.output + path);
-    if (!written.ok()) return UsageError(std::string(written.message()));
+    if (!written.ok()) return RejectUsage(std::string(written.message()));
   }
   std::printf("%s/logical.plan: %d operators before differentiation\n", arguments.output.c_str(),
               plans->logical.specification().operators_size());

@@ -12,8 +12,6 @@ namespace {
 
 constexpr char kSumOf[] = "sum_of_";
 
-Dims Scalar() { return {Layout::Whole(1)}; }
-
 // The sum of some parameters' squares.
 struct Sum {
   std::string name;  // in the logical graph

@@ -175,6 +175,8 @@ std::vector<Layout::Ranks> Layout::AllApart() const {
   return all;
 }
 
+Dims Scalar() { return {Layout::Whole(1)}; }
+
 bool IsPlainCut(const Dim& dim) {
   return dim.digits.empty() && dim.shift == 0 && dim.starts.empty();
 }

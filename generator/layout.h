@@ -33,6 +33,9 @@ struct Dim {
 };
 using Dims = std::vector<Dim>;
 
+// One number that every rank holds.
+Dims Scalar();
+
 // Whether part r lies on rank r.
 bool IsPlainCut(const Dim& dim);
 

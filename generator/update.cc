@@ -9,8 +9,6 @@
 namespace planproof::generator {
 namespace {
 
-Dims Scalar() { return {Layout::Whole(1)}; }
-
 class Update {
  public:
   Update(const TrainingConfig& training, const std::map<Value, LocalGradient>& gradients,

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kMax = int64_t{1} << 24;
 constexpr int32_t kNobody = -1;
 
-absl::Status TooIrregular() {
+absl::Status TooManyElements() {
   return absl::UnimplementedError(
       "the cover of so irregular a map is not decided above 2^24 elements; cut dimensions by axes, "
       "or write the map with digits that do not depend on each other");
@@ -79,7 +79,7 @@ class Visitor {
     for (size_t d = 0; d < box_.extents.size(); ++d) {
       const bool axis = static_cast<int>(d) < box_.axes;
       if (Mentions(static_cast<int32_t>(d))) elements *= box_.extents[d];
-      if (elements > most) return TooIrregular();
+      if (elements > most) return TooManyElements();
       (axis ? coordinates : local).push_back(Representatives(box_, static_cast<int32_t>(d)));
     }
     Odometer rank(coordinates);

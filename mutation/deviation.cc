@@ -23,7 +23,7 @@ constexpr int kMaxDraws = 20000;
 constexpr char kRaw[] = ".before";  // temporary tensors of an exception
 
 // The operator that deviates, and what makes its output elsewhere.
-struct Place {
+struct DeviationPlace {
   const plan::Program* program;
   const Operator* op;
   std::string output;
@@ -53,14 +53,15 @@ class Deviator {
 
  private:
   // What runs instead, appended to `with`, and how to say it; nothing if the kind does not fit.
-  using Change = std::optional<std::string> (Deviator::*)(const Place&, std::vector<Operator>*);
+  using Change = std::optional<std::string> (Deviator::*)(const DeviationPlace&,
+                                                          std::vector<Operator>*);
   struct Kind {
     const char* name;
     Change change;
   };
   static const std::vector<Kind>& Kinds();
 
-  std::optional<Place> Draw();
+  std::optional<DeviationPlace> Draw();
   TensorId Find(const std::string& program, const std::string& name) const {
     const bool alone = file_.plan().programs_size() == 1 || name.find(':') != std::string::npos;
     const auto at = by_name_.find(alone ? name : absl::StrCat(program, ":", name));
@@ -78,22 +79,24 @@ class Deviator {
   bool SameLineage(TensorId a, TensorId b) const;
   // The operator with the output of the place under another name and its other outputs, if any,
   // under names of no use.
-  Operator Renamed(const Place& place) const;
+  Operator Renamed(const DeviationPlace& place) const;
   // A product with a number.
   static Operator Scaled(const std::string& from, const std::string& to, const std::string& by);
   std::string Pick(const std::vector<std::string>& from) {
     return from[random_.Below(from.size())];
   }
 
-  std::optional<std::string> WrongFactor(const Place& place, std::vector<Operator>* with);
-  std::optional<std::string> WrongSign(const Place& place, std::vector<Operator>* with);
-  std::optional<std::string> Missed(const Place& place, std::vector<Operator>* with);
-  std::optional<std::string> LeftOut(const Place& place, std::vector<Operator>* with);
-  std::optional<std::string> WrongConstant(const Place& place, std::vector<Operator>* with);
-  std::optional<std::string> WrongOffset(const Place& place, std::vector<Operator>* with);
-  std::optional<std::string> WrongOperand(const Place& place, std::vector<Operator>* with);
-  std::optional<std::string> WrongReduction(const Place& place, std::vector<Operator>* with);
-  std::optional<std::string> WrongGroup(const Place& place, std::vector<Operator>* with);
+  std::optional<std::string> WrongFactor(const DeviationPlace& place, std::vector<Operator>* with);
+  std::optional<std::string> WrongSign(const DeviationPlace& place, std::vector<Operator>* with);
+  std::optional<std::string> Missed(const DeviationPlace& place, std::vector<Operator>* with);
+  std::optional<std::string> LeftOut(const DeviationPlace& place, std::vector<Operator>* with);
+  std::optional<std::string> WrongConstant(const DeviationPlace& place,
+                                           std::vector<Operator>* with);
+  std::optional<std::string> WrongOffset(const DeviationPlace& place, std::vector<Operator>* with);
+  std::optional<std::string> WrongOperand(const DeviationPlace& place, std::vector<Operator>* with);
+  std::optional<std::string> WrongReduction(const DeviationPlace& place,
+                                            std::vector<Operator>* with);
+  std::optional<std::string> WrongGroup(const DeviationPlace& place, std::vector<Operator>* with);
 
   plan::PlanFile& file_;
   const lineage::Problem& problem_;
@@ -129,7 +132,7 @@ Operator Deviator::Scaled(const std::string& from, const std::string& to, const 
   return scaled;
 }
 
-Operator Deviator::Renamed(const Place& place) const {
+Operator Deviator::Renamed(const DeviationPlace& place) const {
   Operator op = *place.op;
   for (std::string& output : *op.mutable_outputs()) {
     absl::StrAppend(&output, output == place.output ? kRaw : ".unused");
@@ -140,23 +143,27 @@ Operator Deviator::Renamed(const Place& place) const {
   return op;
 }
 
-std::optional<std::string> Deviator::WrongFactor(const Place& place, std::vector<Operator>* with) {
+std::optional<std::string> Deviator::WrongFactor(const DeviationPlace& place,
+                                                 std::vector<Operator>* with) {
   const std::string factor = Pick({"2", "1/2", "3", "3/2", "3/4"});
   *with = {Renamed(place), Scaled(place.output + kRaw, place.output, factor)};
   return absl::StrCat("its result is multiplied by ", factor);
 }
 
-std::optional<std::string> Deviator::WrongSign(const Place& place, std::vector<Operator>* with) {
+std::optional<std::string> Deviator::WrongSign(const DeviationPlace& place,
+                                               std::vector<Operator>* with) {
   *with = {Renamed(place), Scaled(place.output + kRaw, place.output, "-1")};
   return "its result is negated";
 }
 
-std::optional<std::string> Deviator::Missed(const Place& place, std::vector<Operator>* with) {
+std::optional<std::string> Deviator::Missed(const DeviationPlace& place,
+                                            std::vector<Operator>* with) {
   *with = {Renamed(place), Scaled(place.output + kRaw, place.output, "0")};
   return "its result is zero: the contribution is missing";
 }
 
-std::optional<std::string> Deviator::LeftOut(const Place& place, std::vector<Operator>* with) {
+std::optional<std::string> Deviator::LeftOut(const DeviationPlace& place,
+                                             std::vector<Operator>* with) {
   for (const Operand& operand : place.op->inputs()) {
     if (operand.kind_case() != Operand::kTensor) continue;
     const TensorId input = Find(place.program->name(), operand.tensor());
@@ -171,7 +178,7 @@ std::optional<std::string> Deviator::LeftOut(const Place& place, std::vector<Ope
   return std::nullopt;
 }
 
-std::optional<std::string> Deviator::WrongConstant(const Place& place,
+std::optional<std::string> Deviator::WrongConstant(const DeviationPlace& place,
                                                    std::vector<Operator>* with) {
   Operator op = *place.op;
   std::vector<std::pair<std::string, std::string*>> constants;
@@ -198,7 +205,8 @@ std::optional<std::string> Deviator::WrongConstant(const Place& place,
   return change;
 }
 
-std::optional<std::string> Deviator::WrongOffset(const Place& place, std::vector<Operator>* with) {
+std::optional<std::string> Deviator::WrongOffset(const DeviationPlace& place,
+                                                 std::vector<Operator>* with) {
   Operator op = *place.op;
   bool changed = false;
   for (plan::Attribute& attribute : *op.mutable_attributes()) {
@@ -222,7 +230,8 @@ std::optional<std::string> Deviator::WrongOffset(const Place& place, std::vector
   return "its range is off by one";
 }
 
-std::optional<std::string> Deviator::WrongOperand(const Place& place, std::vector<Operator>* with) {
+std::optional<std::string> Deviator::WrongOperand(const DeviationPlace& place,
+                                                  std::vector<Operator>* with) {
   // A root of what may be negative is outside of the specification's domain, not another value.
   if (!place.op->backward().empty() || place.op->op() == "adamw") return std::nullopt;
   std::vector<int> tensors;
@@ -257,7 +266,7 @@ std::optional<std::string> Deviator::WrongOperand(const Place& place, std::vecto
   return absl::StrCat("it reads ", wrong, " instead of ", right);
 }
 
-std::optional<std::string> Deviator::WrongReduction(const Place& place,
+std::optional<std::string> Deviator::WrongReduction(const DeviationPlace& place,
                                                     std::vector<Operator>* with) {
   if (place.op->op() != "all_reduce" || place.op->collective().over_size() == 0) {
     return std::nullopt;
@@ -270,7 +279,8 @@ std::optional<std::string> Deviator::WrongReduction(const Place& place,
   return absl::StrCat("it reduces by ", now, " instead of ", old);
 }
 
-std::optional<std::string> Deviator::WrongGroup(const Place& place, std::vector<Operator>* with) {
+std::optional<std::string> Deviator::WrongGroup(const DeviationPlace& place,
+                                                std::vector<Operator>* with) {
   if (place.op->op() != "all_reduce" || place.op->collective().over_size() != 1) {
     return std::nullopt;
   }
@@ -289,7 +299,7 @@ std::optional<std::string> Deviator::WrongGroup(const Place& place, std::vector<
   return absl::StrCat("it reduces over ", wrong, " instead of ", place.op->collective().over(0));
 }
 
-std::optional<Place> Deviator::Draw() {
+std::optional<DeviationPlace> Deviator::Draw() {
   const auto& programs = file_.plan().programs();
   const plan::Program& program =
       programs[static_cast<int>(random_.Below(static_cast<uint64_t>(programs.size())))];
@@ -301,7 +311,7 @@ std::optional<Place> Deviator::Draw() {
   std::vector<std::string> outputs(op.outputs().begin(), op.outputs().end());
   for (const plan::Binding& binding : op.produces()) outputs.push_back(binding.value());
   if (outputs.empty()) return std::nullopt;
-  Place place{&program, &op, Pick(outputs), sdfg::kNone};
+  DeviationPlace place{&program, &op, Pick(outputs), sdfg::kNone};
   place.tensor = Find(program.name(), place.output);
   if (place.tensor == sdfg::kNone || !IsReal(place.tensor) || !needed_[place.tensor]) {
     return std::nullopt;
@@ -313,7 +323,7 @@ absl::StatusOr<Deviation> Deviator::Run(const std::string& kind) {
   for (int draw = 0; draw < kMaxDraws; ++draw) {
     const Kind& drawn = Kinds()[random_.Below(Kinds().size())];
     if (!kind.empty() && kind != drawn.name) continue;
-    const std::optional<Place> place = Draw();
+    const std::optional<DeviationPlace> place = Draw();
     if (!place) continue;
     std::vector<Operator> with;
     const std::optional<std::string> change = (this->*drawn.change)(*place, &with);

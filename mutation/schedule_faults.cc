@@ -9,7 +9,6 @@
 namespace planproof::mutation {
 namespace {
 
-using lineage::Place;
 using lineage::ProgramSchedule;
 using lineage::ScheduleStep;
 using sdfg::TensorId;
@@ -29,12 +28,12 @@ std::set<std::pair<int, int>> Dependencies(const lineage::Problem& problem, int 
   std::set<std::pair<int, int>> found;
   const sdfg::Graph& graph = problem.parallel;
   for (const sdfg::Operator& op : graph.operators) {
-    Place reader;
+    lineage::Place reader;
     for (TensorId output : op.outputs) {
       if (output != sdfg::kNone) reader = problem.schedule.places[output];
     }
     for (TensorId input : op.inputs) {
-      const Place from = problem.schedule.places[input];
+      const lineage::Place from = problem.schedule.places[input];
       if (from.program != program || from.phase == sdfg::kNone) continue;
       if (!VariesOverMicrobatch(graph, input)) continue;
       if (remote != (reader.program != program) || reader.program == sdfg::kNone) continue;

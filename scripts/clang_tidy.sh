@@ -19,12 +19,21 @@ export tidy=clang-tidy-14
 command -v "$tidy" >/dev/null || { echo "tidy: $tidy is not installed (make setup)" >&2; exit 1; }
 [[ -f $build/compile_commands.json ]] || { echo "tidy: no $build/compile_commands.json" >&2; exit 1; }
 
+# Where several sources are compiled at once, the commands of single ones come from a configuration that is
+# made for this; its generated headers are those of BUILD.
+commands=$build
+if grep -q 'Unity/unity_' "$build/compile_commands.json"; then
+  commands=$build/single_sources
+  cmake -S . -B "$commands" -G Ninja -DCMAKE_BUILD_TYPE=Release -DPLANPROOF_UNITY=OFF >/dev/null
+fi
+export commands
+
 # GCC's warnings that Clang does not know are no findings.
 check() {
   local findings errors status=0
   errors=$(mktemp)
   findings=$("$tidy" --quiet --warnings-as-errors='*' --extra-arg=-Wno-unknown-warning-option \
-    -p "$build" "$1" 2>"$errors") || status=$?
+    --extra-arg="-I$build/generated" -p "$commands" "$1" 2>"$errors") || status=$?
   if ((status != 0)); then
     if [[ $findings == *error:* ]]; then
       printf '%s\n' "$findings" | sed "s|$PWD/||"

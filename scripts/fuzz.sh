@@ -4,8 +4,8 @@
 # undefined-behaviour sanitizers, one after the other for SECONDS each, starting from seeds made by scripts
 # and from tests/fuzz/corpus/TARGET. New inputs stay in BUILD/corpus; a crash stops the script and leaves
 # its input in BUILD. --keep then writes the smallest inputs with the same coverage, none above 16 kB and
-# at most 200 kB of them per target, to tests/fuzz/corpus, from where the tests replay them; committed
-# inputs with a name of their own stay.
+# at most 200 kB of them per target, to tests/fuzz/corpus/TARGET.tar.xz, from where the tests replay them;
+# inputs with a name of their own lie beside it in tests/fuzz/corpus/TARGET.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${1:-build-fuzz}
@@ -31,8 +31,11 @@ cmake --build "$build" -j "${JOBS:-$(nproc)}" --target write_seed_plans "${targe
 export ASAN_OPTIONS=malloc_context_size=2:quarantine_size_mb=16
 for target in "${targets[@]}"; do
   corpus=$build/corpus/$target
-  committed=tests/fuzz/corpus/$target
+  committed=$build/committed/$target
+  rm -rf "$committed"
   mkdir -p "$corpus" "$committed"
+  tar -xJf "tests/fuzz/corpus/$target.tar.xz" -C "$committed"
+  [[ ! -d tests/fuzz/corpus/$target ]] || cp "tests/fuzz/corpus/$target"/* "$committed"
   case $target in
     pickle_fuzz) python3 tests/frontend/write_nnscaler_plan.py --corpus "$corpus" ;;
     plan_json_fuzz)
@@ -50,12 +53,14 @@ for target in "${targets[@]}"; do
   if [[ $keep == --keep ]]; then
     rm -rf "$build/merged" && mkdir "$build/merged"
     "$program" -merge=1 -max_len=16384 "$build/merged" "$committed" "$corpus"
-    find "$committed" -type f -regextype posix-extended -regex '.*/[0-9a-f]{40}' -delete
+    kept=()
     total=0
-    while read -r size path; do
+    while read -r size name; do
       ((total += size, total > 200000)) && break
-      cp "$path" "$committed/"
-    done < <(find "$build/merged" -type f -printf '%s %p\n' | sort -n)
-    echo "fuzz: $target keeps $(find "$committed" -type f | wc -l) inputs"
+      kept+=("$name")
+    done < <(find "$build/merged" -type f -printf '%s %f\n' | sort -n)
+    tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=0644 \
+      -cJf "tests/fuzz/corpus/$target.tar.xz" -C "$build/merged" "${kept[@]}"
+    echo "fuzz: $target keeps ${#kept[@]} inputs"
   fi
 done

@@ -11,13 +11,13 @@ namespace {
 
 using solver::Rational;
 
-constexpr size_t kMaxNodes = size_t{1} << 20;
+constexpr size_t kMaxAdjointNodes = size_t{1} << 20;
 constexpr int kMaxNesting = 100;  // of reductions
 
 }  // namespace
 
 bool AdjointExpressions::failed() const {
-  return too_deep_ || index_.overflowed() || b_.function().nodes.size() > kMaxNodes;
+  return too_deep_ || index_.overflowed() || b_.function().nodes.size() > kMaxAdjointNodes;
 }
 
 bool AdjointExpressions::IsReal(ExprId id, int64_t value) const {
@@ -71,7 +71,7 @@ ExprId AdjointExpressions::WhereAll(std::vector<ExprId> conditions, ExprId value
 bool AdjointExpressions::MayReadOutside(const Node& read) {
   const Shape& shape = b_.function().inputs[read.input].shape;
   for (size_t d = 0; d < read.args.size(); ++d) {
-    const std::optional<IntRange> range = index_.Range(read.args[d]);
+    const std::optional<IndexRange> range = index_.Range(read.args[d]);
     if (range && (range->low < 0 || range->high >= shape[d])) return true;
   }
   return false;
@@ -213,7 +213,7 @@ ExprId AdjointExpressions::SubstituteNested(ExprId root, const Substitution& sub
   while (!stack.empty()) {
     const ExprId id = stack.back().first;
     const Node node = b_.node(id);  // a copy: building moves the nodes
-    const VarId bound = BoundVariable(node);
+    const VarId bound = VariableBoundBy(node);
     if (node.op == Op::kIndex) {
       done[id] = substitution.at(node.var);
       stack.pop_back();

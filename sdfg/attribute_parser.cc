@@ -11,7 +11,7 @@
 namespace planproof::sdfg {
 namespace {
 
-constexpr size_t kMaxList = 64;
+constexpr size_t kMaxAttributes = 64;
 
 AttributeType TypeOf(const AttributeValue& value) {
   static constexpr AttributeType kTypes[] = {AttributeType::kAny,    AttributeType::kBool,
@@ -28,7 +28,7 @@ absl::StatusOr<std::vector<AttributeDeclaration>> AttributeParser::List() {
     absl::StatusOr<AttributeDeclaration> attribute = One();
     if (!attribute.ok()) return attribute.status();
     attributes.push_back(*std::move(attribute));
-  } while (attributes.size() < kMaxList && cursor_.TakeSymbol(","));
+  } while (attributes.size() < kMaxAttributes && cursor_.TakeSymbol(","));
   absl::Status status = cursor_.ExpectSymbol("}", "or ',' after an attribute");
   if (!status.ok()) return status;
   return attributes;
@@ -101,7 +101,7 @@ absl::Status AttributeParser::Choices(AttributeDeclaration* attribute) {
       absl::StatusOr<AttributeValue> value = Value();
       if (!value.ok()) return value.status();
       attribute->choices.push_back(*std::move(value));
-    } while (attribute->choices.size() < kMaxList && cursor_.TakeSymbol(","));
+    } while (attribute->choices.size() < kMaxAttributes && cursor_.TakeSymbol(","));
     return cursor_.ExpectSymbol(")", "to close the list of values");
   }
   absl::Status status = cursor_.ExpectSymbol("[", "and an interval, or '(' and a list of values");
@@ -135,7 +135,7 @@ absl::StatusOr<AttributeValue> AttributeParser::Value() {
   if (cursor_.TakeKeyword("none")) return AttributeValue();
   if (cursor_.TakeSymbol("(")) {
     std::vector<int64_t> list;
-    while (!cursor_.IsSymbol(")") && list.size() < kMaxList) {
+    while (!cursor_.IsSymbol(")") && list.size() < kMaxAttributes) {
       absl::StatusOr<solver::Rational> number = SignedNumber();
       if (!number.ok()) return number.status();
       int64_t value = 0;

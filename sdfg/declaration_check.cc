@@ -19,14 +19,15 @@ struct Visible {
   Names packs;
 };
 
-class Checker {
+class DeclarationChecker {
  public:
-  explicit Checker(const Declaration& declaration) : d_(declaration) {}
+  explicit DeclarationChecker(const Declaration& declaration) : d_(declaration) {}
 
   absl::Status Run() {
     if (d_.outputs.empty()) return Error(d_.position, "no output; expected '->'");
-    for (auto check : {&Checker::CheckSignature, &Checker::CheckPlacements, &Checker::CheckOutputs,
-                       &Checker::CheckDefinitions, &Checker::CheckBodies}) {
+    for (auto check : {&DeclarationChecker::CheckSignature, &DeclarationChecker::CheckPlacements,
+                       &DeclarationChecker::CheckOutputs, &DeclarationChecker::CheckDefinitions,
+                       &DeclarationChecker::CheckBodies}) {
       absl::Status status = (this->*check)();
       if (!status.ok()) return status;
     }
@@ -390,6 +391,8 @@ class Checker {
 
 }  // namespace
 
-absl::Status CheckDeclaration(const Declaration& declaration) { return Checker(declaration).Run(); }
+absl::Status CheckDeclaration(const Declaration& declaration) {
+  return DeclarationChecker(declaration).Run();
+}
 
 }  // namespace planproof::sdfg

@@ -7,7 +7,7 @@
 namespace planproof::sdfg {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxParseDepth = 64;
 constexpr size_t kMaxSyntax = 20000;  // nodes of one declaration
 constexpr size_t kMaxItems = 64;
 
@@ -137,7 +137,7 @@ absl::StatusOr<SyntaxId> ExpressionParser::BinaryChain(
 
 absl::StatusOr<SyntaxId> ExpressionParser::Expression() {
   Nested nested(&depth_);
-  if (depth_ > kMaxDepth) {
+  if (depth_ > kMaxParseDepth) {
     return cursor_.Error("expressions nest too deeply; expected at most 64 levels");
   }
   return BinaryChain({"or"}, &ExpressionParser::Conjunction);
@@ -186,7 +186,7 @@ absl::StatusOr<SyntaxId> ExpressionParser::Product() {
 
 absl::StatusOr<SyntaxId> ExpressionParser::Unary() {
   Nested nested(&depth_);
-  if (depth_ > kMaxDepth) {
+  if (depth_ > kMaxParseDepth) {
     return cursor_.Error("expressions nest too deeply; expected at most 64 levels");
   }
   if (!cursor_.IsSymbol("-")) return Power();

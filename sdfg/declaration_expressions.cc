@@ -12,8 +12,8 @@
 namespace planproof::sdfg {
 namespace {
 
-constexpr size_t kMaxNodes = 200000;  // of one instance: hostile definitions end here
-constexpr int kMaxDepth = 1000;
+constexpr size_t kMaxInstanceNodes = 200000;  // of one instance: hostile definitions end here
+constexpr int kMaxInstanceDepth = 1000;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ ExpressionEvaluator::Values ExpressionEvaluator::At(TextPosition at, Values valu
 }
 
 ExpressionEvaluator::Values ExpressionEvaluator::Evaluate(SyntaxId id, const Scope& scope) {
-  if (depth_ > kMaxDepth) {
+  if (depth_ > kMaxInstanceDepth) {
     return instance_.Error(declaration_.syntax[id].position, "definitions nest too deeply");
   }
   ++depth_;
@@ -41,7 +41,7 @@ ExpressionEvaluator::Values ExpressionEvaluator::Evaluate(SyntaxId id, const Sco
 
 ExpressionEvaluator::Values ExpressionEvaluator::EvaluateNode(SyntaxId id, const Scope& scope) {
   const Syntax& node = declaration_.syntax[id];
-  if (instance_.builder.function().nodes.size() > kMaxNodes) {
+  if (instance_.builder.function().nodes.size() > kMaxInstanceNodes) {
     return instance_.Error(node.position,
                            "the instance has too many terms; expected at most 200000");
   }
@@ -263,7 +263,7 @@ absl::Status ExpressionEvaluator::Item(const IndexItem& item, const DimensionPat
 // For all values of the variables, as far as intervals tell.
 bool ExpressionEvaluator::IsAlwaysZero(ExprId index) const {
   const IndexFunction& function = instance_.builder.function();
-  std::vector<std::optional<IntRange>> ranges(index + 1);
+  std::vector<std::optional<IndexRange>> ranges(index + 1);
   for (ExprId id = 0; id <= index; ++id) {
     if (!IntRangeOf(function.nodes[id], function.vars, ranges, &ranges[id])) return false;
   }

@@ -8,14 +8,15 @@
 namespace planproof::sdfg {
 namespace {
 
-using Sort = Value::Sort;
+using ValueSort = Value::Sort;
 using solver::Rational;
 
 bool IsInteger(const Value& value) {
-  return value.sort == Sort::kInt || (value.sort == Sort::kConstant && value.constant.IsInteger());
+  return value.sort == ValueSort::kInt ||
+         (value.sort == ValueSort::kConstant && value.constant.IsInteger());
 }
 
-bool IsConstant(const Value& value) { return value.sort == Sort::kConstant; }
+bool IsConstant(const Value& value) { return value.sort == ValueSort::kConstant; }
 
 bool IsNumber(const Value& value, int64_t number) {
   return IsConstant(value) && value.constant == Rational(number);
@@ -26,13 +27,13 @@ absl::Status Error(const std::string& message) { return absl::InvalidArgumentErr
 }  // namespace
 
 Value ValueArithmetic::Constant(Rational value) {
-  return {Sort::kConstant, std::move(value), false, kNoExpr};
+  return {ValueSort::kConstant, std::move(value), false, kNoExpr};
 }
-Value ValueArithmetic::Truth(bool value) { return {Sort::kTruth, {}, value, kNoExpr}; }
-Value ValueArithmetic::NegInf() { return {Sort::kNegInf, {}, false, kNoExpr}; }
+Value ValueArithmetic::Truth(bool value) { return {ValueSort::kTruth, {}, value, kNoExpr}; }
+Value ValueArithmetic::NegInf() { return {ValueSort::kNegInf, {}, false, kNoExpr}; }
 
 absl::StatusOr<ExprId> ValueArithmetic::ToInt(const Value& value) {
-  if (value.sort == Sort::kInt) return value.id;
+  if (value.sort == ValueSort::kInt) return value.id;
   int64_t integer = 0;
   if (IsConstant(value) && value.constant.ToInt64(&integer)) return builder_.Int(integer);
   return Error("expected an integer: an index, an element of an integer tensor or a whole number");
@@ -40,13 +41,13 @@ absl::StatusOr<ExprId> ValueArithmetic::ToInt(const Value& value) {
 
 absl::StatusOr<ExprId> ValueArithmetic::ToReal(const Value& value) {
   switch (value.sort) {
-    case Sort::kConstant:
+    case ValueSort::kConstant:
       return builder_.Real(value.constant);
-    case Sort::kNegInf:
+    case ValueSort::kNegInf:
       return builder_.NegInf();
-    case Sort::kInt:
+    case ValueSort::kInt:
       return builder_.Unary(Op::kPosition, value.id);
-    case Sort::kReal:
+    case ValueSort::kReal:
       return value.id;
     default:
       return Error("found a condition; expected a number (write [condition] for 1 or 0)");
@@ -58,14 +59,14 @@ absl::StatusOr<ExprId> ValueArithmetic::ToBool(const Value& value) {
     return builder_.Binary(Op::kIntEq, builder_.Int(truth ? 0 : 1), builder_.Int(0));
   };
   switch (value.sort) {
-    case Sort::kBool:
+    case ValueSort::kBool:
       return value.id;
-    case Sort::kInt:
-    case Sort::kReal:
+    case ValueSort::kInt:
+    case ValueSort::kReal:
       return builder_.Unary(Op::kNonzero, value.id);
-    case Sort::kTruth:
+    case ValueSort::kTruth:
       return known(value.truth);
-    case Sort::kConstant:
+    case ValueSort::kConstant:
       return known(!value.constant.IsZero());
     default:
       return Error("found -inf; expected a condition");
@@ -113,9 +114,9 @@ absl::StatusOr<Value> ValueArithmetic::Arithmetic(char op, const Value& a, const
   bool integers = IsInteger(a) && IsInteger(b);
   bool linear = op == '+' || op == '-' || (op == '*' && (IsConstant(a) || IsConstant(b)));
   if (integers && linear) return IntegerArithmetic(op, a, b);
-  if (b.sort == Sort::kReal || a.sort == Sort::kReal) {
-    const Value& other = a.sort == Sort::kReal ? b : a;
-    const Value& self = a.sort == Sort::kReal ? a : b;
+  if (b.sort == ValueSort::kReal || a.sort == ValueSort::kReal) {
+    const Value& other = a.sort == ValueSort::kReal ? b : a;
+    const Value& self = a.sort == ValueSort::kReal ? a : b;
     bool other_is_right = &other == &b;
     if (op == '+' && IsNumber(other, 0)) return self;
     if (op == '*' && IsNumber(other, 1)) return self;
@@ -126,7 +127,7 @@ absl::StatusOr<Value> ValueArithmetic::Arithmetic(char op, const Value& a, const
   }
   if (op == '/' && IsConstant(b) && b.constant.IsZero()) return Error("division by zero");
   // A quotient of integers is no integer, whatever its value.
-  if (op == '/' && IsConstant(b) && a.sort != Sort::kInt) {
+  if (op == '/' && IsConstant(b) && a.sort != ValueSort::kInt) {
     return Arithmetic('*', a, Constant(b.constant.Inverse()));
   }
   absl::StatusOr<ExprId> left = ToReal(a);
@@ -177,7 +178,7 @@ absl::StatusOr<Value> ValueArithmetic::Compare(const std::string& op, const Valu
     Op node = op == "<" ? Op::kIntLess : op == "<=" ? Op::kIntLessEq : Op::kIntEq;
     return Bool(builder_.Binary(node, *left, *right));
   }
-  if (a.sort == Sort::kNegInf || b.sort == Sort::kNegInf) {
+  if (a.sort == ValueSort::kNegInf || b.sort == ValueSort::kNegInf) {
     return Error("-inf cannot be compared");
   }
   absl::StatusOr<ExprId> left = ToReal(a);
@@ -190,10 +191,10 @@ absl::StatusOr<Value> ValueArithmetic::Compare(const std::string& op, const Valu
 
 absl::StatusOr<Value> ValueArithmetic::Logic(bool conjunction, const Value& a, const Value& b) {
   for (const Value* fixed : {&a, &b}) {
-    if (fixed->sort != Sort::kTruth) continue;
+    if (fixed->sort != ValueSort::kTruth) continue;
     if (fixed->truth != conjunction) return *fixed;
     const Value& other = fixed == &a ? b : a;
-    if (other.sort == Sort::kTruth) return other;
+    if (other.sort == ValueSort::kTruth) return other;
     absl::StatusOr<ExprId> condition = ToBool(other);
     if (!condition.ok()) return condition.status();
     return Bool(*condition);
@@ -207,14 +208,14 @@ absl::StatusOr<Value> ValueArithmetic::Logic(bool conjunction, const Value& a, c
 
 absl::StatusOr<Value> ValueArithmetic::Negate(const Value& a) {
   if (IsConstant(a)) return Constant(-a.constant);
-  if (a.sort == Sort::kInt) return Int(builder_.IntScale(-1, a.id));
+  if (a.sort == ValueSort::kInt) return Int(builder_.IntScale(-1, a.id));
   absl::StatusOr<ExprId> value = ToReal(a);
   if (!value.ok()) return value.status();
   return Real(builder_.Unary(Op::kNeg, *value));
 }
 
 absl::StatusOr<Value> ValueArithmetic::Not(const Value& a) {
-  if (a.sort == Sort::kTruth) return Truth(!a.truth);
+  if (a.sort == ValueSort::kTruth) return Truth(!a.truth);
   absl::StatusOr<ExprId> value = ToBool(a);
   if (!value.ok()) return value.status();
   return Bool(builder_.Unary(Op::kNot, *value));
@@ -222,7 +223,7 @@ absl::StatusOr<Value> ValueArithmetic::Not(const Value& a) {
 
 absl::StatusOr<Value> ValueArithmetic::Select(const Value& condition, const Value& a,
                                               const Value& b) {
-  if (condition.sort == Sort::kTruth) return condition.truth ? a : b;
+  if (condition.sort == ValueSort::kTruth) return condition.truth ? a : b;
   absl::StatusOr<ExprId> test = ToBool(condition);
   if (!test.ok()) return test.status();
   bool integers = IsInteger(a) && IsInteger(b) && !(IsConstant(a) && IsConstant(b));
@@ -260,7 +261,7 @@ absl::StatusOr<Value> ValueArithmetic::Function(const std::string& name, const V
                                                 TieRule tie) {
   if (name == "sqrt") return Power(a, Rational(1, 2));
   if (name == "rsqrt") return Power(a, Rational(-1, 2));
-  if (a.sort == Sort::kNegInf && name != "exp") {
+  if (a.sort == ValueSort::kNegInf && name != "exp") {
     return Error("-inf is only a value under exp and max");
   }
   absl::StatusOr<ExprId> argument = ToReal(a);

@@ -14,9 +14,9 @@
 namespace planproof::sdfg {
 namespace {
 
-constexpr int64_t kMaxElements = int64_t{1} << 26;
+constexpr int64_t kMaxDenseElements = int64_t{1} << 26;
 // Evaluation recurses along an expression; a deeper one is refused.
-constexpr int kMaxDepth = 4000;
+constexpr int kMaxEvaluationDepth = 4000;
 
 struct Value {
   double real = 0;
@@ -61,7 +61,7 @@ class Evaluation {
 
   // `inputs` has the elements of every input.
   absl::Status Run(const std::vector<const double*>& inputs, const std::vector<double*>& outputs) {
-    if (depth_ > kMaxDepth) return absl::ResourceExhaustedError("expression too deep");
+    if (depth_ > kMaxEvaluationDepth) return absl::ResourceExhaustedError("expression too deep");
     inputs_ = inputs;
     std::fill(computed_.begin(), computed_.end(), -1);
     for (size_t o = 0; o < f_.outputs.size(); ++o) {
@@ -324,7 +324,7 @@ class Evaluation {
 };
 
 absl::StatusOr<DenseTensor> Allocate(const Shape& shape, double value) {
-  if (ElementCount(shape) > kMaxElements) {
+  if (ElementCount(shape) > kMaxDenseElements) {
     return absl::ResourceExhaustedError(
         absl::StrCat("a tensor of ", ElementCount(shape), " elements is too large to evaluate"));
   }

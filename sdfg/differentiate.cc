@@ -97,7 +97,7 @@ class Differentiator {
       forward_.push_back(e_.Rebuild(node, std::move(args)));
 
       VarSet free;
-      const VarId bound = BoundVariable(node);
+      const VarId bound = VariableBoundBy(node);
       if (node.op == Op::kIndex) free.push_back(node.var);
       for (size_t i = 0; i < node.args.size(); ++i) {
         const VarSet& arg = free_[node.args[i]];
@@ -157,7 +157,7 @@ class Differentiator {
     }
     std::vector<ExprId> targets(node.args.begin(), node.args.end());
     std::vector<VarId> bound;
-    if (BoundVariable(node) >= 0) bound.push_back(node.var);
+    if (VariableBoundBy(node) >= 0) bound.push_back(node.var);
     std::vector<ExprId> args;
     std::vector<bool> wanted;
     VarSet scope = free_[id];

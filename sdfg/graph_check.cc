@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMaxCyclePrinted = 12;
 constexpr size_t kMaxLeftOver = 4;
-constexpr int64_t kMaxElements = int64_t{1} << 60;
+constexpr int64_t kMaxTensorElements = int64_t{1} << 60;
 
 std::string ShapeText(const Shape& shape) {
   return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
@@ -109,7 +109,7 @@ absl::Status CheckTensors(const Graph& graph) {
     for (int64_t extent : tensor.shape) {
       if (extent < 0) return TensorError(tensor, absl::StrCat("extent ", extent));
       if (__builtin_mul_overflow(elements, std::max<int64_t>(extent, 1), &elements) ||
-          elements > kMaxElements) {
+          elements > kMaxTensorElements) {
         return TensorError(tensor,
                            absl::StrCat("shape ", ShapeText(tensor.shape), " is too large"));
       }

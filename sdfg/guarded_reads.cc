@@ -16,7 +16,7 @@ constexpr int64_t kShortExtent = 16;  // all indices are tried
 
 class GuardedReads {
  public:
-  GuardedReads(const IndexFunction& function, const std::vector<std::optional<IntRange>>& ranges)
+  GuardedReads(const IndexFunction& function, const std::vector<std::optional<IndexRange>>& ranges)
       : f_(function), ranges_(ranges) {}
 
   std::optional<std::string> Find() {
@@ -62,7 +62,7 @@ class GuardedReads {
 
   void TryDimension(const Node& node, size_t i) {
     const FunctionInput& input = f_.inputs[node.input];
-    const std::optional<IntRange>& range = ranges_[node.args[i]];
+    const std::optional<IndexRange>& range = ranges_[node.args[i]];
     if (!range || (range->low >= 0 && range->high < input.shape[i])) return;
     Parts parts;
     Collect(node.args[i], &parts);
@@ -183,7 +183,7 @@ class GuardedReads {
   }
 
   const IndexFunction& f_;
-  const std::vector<std::optional<IntRange>>& ranges_;
+  const std::vector<std::optional<IndexRange>>& ranges_;
   std::vector<Guard> guards_;
   std::map<VarId, int64_t> value_;
   mutable int visits_ = 0;
@@ -193,7 +193,7 @@ class GuardedReads {
 }  // namespace
 
 std::optional<std::string> FindGuardedReadOutside(
-    const IndexFunction& function, const std::vector<std::optional<IntRange>>& ranges) {
+    const IndexFunction& function, const std::vector<std::optional<IndexRange>>& ranges) {
   return GuardedReads(function, ranges).Find();
 }
 

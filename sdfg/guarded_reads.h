@@ -17,7 +17,7 @@ namespace planproof::sdfg {
 // that there is none; reads under conditions on data are not looked at. `ranges`: of each
 // expression, as IntRangeOf gives them, of a function that is well-formed otherwise.
 std::optional<std::string> FindGuardedReadOutside(
-    const IndexFunction& function, const std::vector<std::optional<IntRange>>& ranges);
+    const IndexFunction& function, const std::vector<std::optional<IndexRange>>& ranges);
 
 }  // namespace planproof::sdfg
 

@@ -31,7 +31,7 @@ bool Intersects(const VarSet& a, const VarSet& b) {
   return std::any_of(a.begin(), a.end(), [&b](VarId var) { return Contains(b, var); });
 }
 
-VarId BoundVariable(const Node& node) {
+VarId VariableBoundBy(const Node& node) {
   switch (node.op) {
     case Op::kSum:
     case Op::kReduceMax:
@@ -47,7 +47,7 @@ void IndexAlgebra::Extend() {
   const std::vector<Node>& nodes = b_.function().nodes;
   while (free_.size() < nodes.size()) {
     const Node& node = nodes[free_.size()];
-    const VarId bound = BoundVariable(node);
+    const VarId bound = VariableBoundBy(node);
     VarSet free;
     if (node.op == Op::kIndex) free.push_back(node.var);
     for (size_t i = 0; i < node.args.size(); ++i) {
@@ -55,7 +55,7 @@ void IndexAlgebra::Extend() {
       // Only the first argument is in the scope of the bound variable.
       free = UnionOf(free, i == 0 && bound >= 0 ? Without(arg, {bound}) : arg);
     }
-    std::optional<IntRange> range;
+    std::optional<IndexRange> range;
     if (!IntRangeOf(node, b_.function().vars, ranges_, &range)) overflowed_ = true;
     free_.push_back(std::move(free));
     ranges_.push_back(range);
@@ -67,7 +67,7 @@ const VarSet& IndexAlgebra::Free(ExprId id) {
   return free_[id];
 }
 
-std::optional<IntRange> IndexAlgebra::Range(ExprId id) {
+std::optional<IndexRange> IndexAlgebra::Range(ExprId id) {
   Extend();
   return ranges_[id];
 }
@@ -84,7 +84,7 @@ int64_t IndexAlgebra::Plus(int64_t a, int64_t b) {
   return result;
 }
 
-void IndexAlgebra::AddTerm(Affine* form, ExprId atom, int64_t coefficient) {
+void IndexAlgebra::AddTerm(AffineIndex* form, ExprId atom, int64_t coefficient) {
   for (size_t i = 0; i < form->terms.size(); ++i) {
     if (form->terms[i].first != atom) continue;
     form->terms[i].second = Plus(form->terms[i].second, coefficient);
@@ -94,8 +94,8 @@ void IndexAlgebra::AddTerm(Affine* form, ExprId atom, int64_t coefficient) {
   if (coefficient != 0) form->terms.push_back({atom, coefficient});
 }
 
-Affine IndexAlgebra::ToAffine(ExprId id) {
-  Affine form;
+AffineIndex IndexAlgebra::ToAffine(ExprId id) {
+  AffineIndex form;
   std::vector<std::pair<ExprId, int64_t>> stack = {{id, 1}};
   while (!stack.empty()) {
     const auto [at, coefficient] = stack.back();
@@ -115,8 +115,8 @@ Affine IndexAlgebra::ToAffine(ExprId id) {
   return form;
 }
 
-Affine IndexAlgebra::Sum(const Affine& a, const Affine& b, int64_t scale) {
-  Affine result = a;
+AffineIndex IndexAlgebra::Sum(const AffineIndex& a, const AffineIndex& b, int64_t scale) {
+  AffineIndex result = a;
   result.constant = Plus(result.constant, Multiply(scale, b.constant));
   for (const auto& [atom, coefficient] : b.terms) {
     AddTerm(&result, atom, Multiply(scale, coefficient));
@@ -124,7 +124,7 @@ Affine IndexAlgebra::Sum(const Affine& a, const Affine& b, int64_t scale) {
   return result;
 }
 
-bool IndexAlgebra::JoinDigits(Affine* form) {
+bool IndexAlgebra::JoinDigits(AffineIndex* form) {
   for (size_t i = 0; i < form->terms.size(); ++i) {
     const Digit fine = AsDigit(form->terms[i].first);
     if (fine.size == 0) continue;
@@ -145,7 +145,7 @@ bool IndexAlgebra::JoinDigits(Affine* form) {
   return false;
 }
 
-ExprId IndexAlgebra::FromAffine(Affine form) {
+ExprId IndexAlgebra::FromAffine(AffineIndex form) {
   for (int joins = 0; joins < kMaxJoins && !overflowed_ && JoinDigits(&form); ++joins) {
   }
   std::sort(form.terms.begin(), form.terms.end());
@@ -158,10 +158,10 @@ ExprId IndexAlgebra::FromAffine(Affine form) {
   return b_.IntAdd(result, b_.Int(form.constant));
 }
 
-std::optional<IntRange> IndexAlgebra::Range(const Affine& form) {
-  IntRange range{form.constant, form.constant};
+std::optional<IndexRange> IndexAlgebra::Range(const AffineIndex& form) {
+  IndexRange range{form.constant, form.constant};
   for (const auto& [atom, coefficient] : form.terms) {
-    const std::optional<IntRange> term = Range(atom);
+    const std::optional<IndexRange> term = Range(atom);
     if (!term) return std::nullopt;
     const int64_t a = Multiply(coefficient, term->low);
     const int64_t b = Multiply(coefficient, term->high);
@@ -181,10 +181,11 @@ ExprId IndexAlgebra::Subtract(ExprId a, ExprId b) {
 }
 
 ExprId IndexAlgebra::Scale(int64_t factor, ExprId a) {
-  return FromAffine(Sum(Affine(), ToAffine(a), factor));
+  return FromAffine(Sum(AffineIndex(), ToAffine(a), factor));
 }
 
-void IndexAlgebra::Divide(const Affine& form, int64_t divisor, Affine* quotient, Affine* rest) {
+void IndexAlgebra::Divide(const AffineIndex& form, int64_t divisor, AffineIndex* quotient,
+                          AffineIndex* rest) {
   quotient->constant = FloorDiv(form.constant, divisor);
   rest->constant = form.constant - divisor * quotient->constant;
   for (const auto& [atom, coefficient] : form.terms) {
@@ -197,8 +198,8 @@ void IndexAlgebra::Divide(const Affine& form, int64_t divisor, Affine* quotient,
   }
 }
 
-bool IndexAlgebra::SplitFine(const Affine& rest, int64_t divisor, int64_t* unit, Affine* coarse,
-                             Affine* fine) {
+bool IndexAlgebra::SplitFine(const AffineIndex& rest, int64_t divisor, int64_t* unit,
+                             AffineIndex* coarse, AffineIndex* fine) {
   // Candidates: the terms with coefficients below some bound are the fine part.
   for (const auto& [pivot_atom, pivot] : rest.terms) {
     int64_t common = divisor;
@@ -206,8 +207,8 @@ bool IndexAlgebra::SplitFine(const Affine& rest, int64_t divisor, int64_t* unit,
       if (std::abs(coefficient) >= std::abs(pivot)) common = std::gcd(common, coefficient);
     }
     if (common <= 1) continue;
-    Affine low;
-    Affine high;
+    AffineIndex low;
+    AffineIndex high;
     high.constant = FloorDiv(rest.constant, common);
     low.constant = rest.constant - common * high.constant;
     for (const auto& [atom, coefficient] : rest.terms) {
@@ -217,7 +218,7 @@ bool IndexAlgebra::SplitFine(const Affine& rest, int64_t divisor, int64_t* unit,
         low.terms.push_back({atom, coefficient});
       }
     }
-    const std::optional<IntRange> range = Range(low);
+    const std::optional<IndexRange> range = Range(low);
     if (!range || range->low < 0 || range->high >= common) continue;
     *unit = common;
     *coarse = std::move(high);
@@ -229,17 +230,17 @@ bool IndexAlgebra::SplitFine(const Affine& rest, int64_t divisor, int64_t* unit,
 
 ExprId IndexAlgebra::Div(ExprId a, int64_t divisor) {
   if (divisor == 1) return a;
-  Affine quotient;
-  Affine rest;
+  AffineIndex quotient;
+  AffineIndex rest;
   Divide(ToAffine(a), divisor, &quotient, &rest);
-  const std::optional<IntRange> range = Range(rest);
+  const std::optional<IndexRange> range = Range(rest);
   if (range && FloorDiv(range->low, divisor) == FloorDiv(range->high, divisor)) {
     quotient.constant = Plus(quotient.constant, FloorDiv(range->low, divisor));
     return FromAffine(std::move(quotient));
   }
   int64_t unit = 1;
-  Affine coarse;
-  Affine fine;
+  AffineIndex coarse;
+  AffineIndex fine;
   ExprId remaining = kNoExpr;
   if (SplitFine(rest, divisor, &unit, &coarse, &fine)) {
     remaining = Div(FromAffine(std::move(coarse)), divisor / unit);
@@ -262,17 +263,17 @@ ExprId IndexAlgebra::Div(ExprId a, int64_t divisor) {
 
 ExprId IndexAlgebra::Mod(ExprId a, int64_t divisor) {
   if (divisor == 1) return b_.Int(0);
-  Affine quotient;
-  Affine rest;
+  AffineIndex quotient;
+  AffineIndex rest;
   Divide(ToAffine(a), divisor, &quotient, &rest);
-  const std::optional<IntRange> range = Range(rest);
+  const std::optional<IndexRange> range = Range(rest);
   if (range && FloorDiv(range->low, divisor) == FloorDiv(range->high, divisor)) {
     rest.constant = Plus(rest.constant, -divisor * FloorDiv(range->low, divisor));
     return FromAffine(std::move(rest));
   }
   int64_t unit = 1;
-  Affine coarse;
-  Affine fine;
+  AffineIndex coarse;
+  AffineIndex fine;
   if (SplitFine(rest, divisor, &unit, &coarse, &fine)) {
     const ExprId high = Mod(FromAffine(std::move(coarse)), divisor / unit);
     return FromAffine(Sum(fine, ToAffine(high), unit));
@@ -304,7 +305,7 @@ std::optional<bool> IndexAlgebra::Decide(ExprId condition) {
   const Op op = node.op;
   if (op != Op::kIntLess && op != Op::kIntLessEq && op != Op::kIntEq) return std::nullopt;
   // Sign of args[1] - args[0].
-  const std::optional<IntRange> range =
+  const std::optional<IndexRange> range =
       Range(Sum(ToAffine(node.args[1]), ToAffine(node.args[0]), -1));
   if (!range) return std::nullopt;
   if (op == Op::kIntEq) {

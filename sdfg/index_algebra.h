@@ -23,10 +23,10 @@ VarSet Without(const VarSet& a, const VarSet& b);
 bool Contains(const VarSet& set, VarId var);
 bool Intersects(const VarSet& a, const VarSet& b);
 // The variable that the node binds, or -1.
-VarId BoundVariable(const Node& node);
+VarId VariableBoundBy(const Node& node);
 
 // constant + sum of coefficient * atom, every atom once, no coefficient 0.
-struct Affine {
+struct AffineIndex {
   int64_t constant = 0;
   std::vector<std::pair<ExprId, int64_t>> terms;
 };
@@ -45,15 +45,15 @@ class IndexAlgebra {
 
   // Free variables of an expression of any sort.
   const VarSet& Free(ExprId id);
-  std::optional<IntRange> Range(ExprId id);
+  std::optional<IndexRange> Range(ExprId id);
   // True after a coefficient or range did not fit in 64 bits; results are then meaningless.
   bool overflowed() const { return overflowed_; }
 
-  Affine ToAffine(ExprId id);
+  AffineIndex ToAffine(ExprId id);
   // Sum of two forms, the second one scaled.
-  Affine Sum(const Affine& a, const Affine& b, int64_t scale);
-  ExprId FromAffine(Affine form);
-  std::optional<IntRange> Range(const Affine& form);
+  AffineIndex Sum(const AffineIndex& a, const AffineIndex& b, int64_t scale);
+  ExprId FromAffine(AffineIndex form);
+  std::optional<IndexRange> Range(const AffineIndex& form);
 
   ExprId Add(ExprId a, ExprId b);
   ExprId Subtract(ExprId a, ExprId b);
@@ -70,19 +70,20 @@ class IndexAlgebra {
 
  private:
   // Splits `form` = divisor * quotient + rest with the smallest rest.
-  void Divide(const Affine& form, int64_t divisor, Affine* quotient, Affine* rest);
+  void Divide(const AffineIndex& form, int64_t divisor, AffineIndex* quotient, AffineIndex* rest);
   // Splits rest = unit * coarse + fine, 0 <= fine < unit, unit > 1 a divisor of `divisor`.
-  bool SplitFine(const Affine& rest, int64_t divisor, int64_t* unit, Affine* coarse, Affine* fine);
+  bool SplitFine(const AffineIndex& rest, int64_t divisor, int64_t* unit, AffineIndex* coarse,
+                 AffineIndex* fine);
   // Joins two terms that are neighbouring digits of one value; false if there are none.
-  bool JoinDigits(Affine* form);
-  void AddTerm(Affine* form, ExprId atom, int64_t coefficient);
+  bool JoinDigits(AffineIndex* form);
+  void AddTerm(AffineIndex* form, ExprId atom, int64_t coefficient);
   int64_t Multiply(int64_t a, int64_t b);
   int64_t Plus(int64_t a, int64_t b);
   void Extend();
 
   IndexFunctionBuilder& b_;
-  std::vector<VarSet> free_;                     // by expression
-  std::vector<std::optional<IntRange>> ranges_;  // by expression
+  std::vector<VarSet> free_;                       // by expression
+  std::vector<std::optional<IndexRange>> ranges_;  // by expression
   bool overflowed_ = false;
 };
 

@@ -4,13 +4,13 @@ namespace planproof::sdfg {
 namespace {
 
 // (base / low) mod (high / low); high == 0: the quotient itself.
-struct Digit {
+struct JoinedDigit {
   ExprId base = kNoExpr;
   int64_t low = 1;
   int64_t high = 0;
 };
 
-Digit AsDigit(const IndexFunctionBuilder& builder, ExprId id) {
+JoinedDigit AsDigit(const IndexFunctionBuilder& builder, ExprId id) {
   const Node& node = builder.node(id);
   if (node.op == Op::kIntDiv) return {node.args[0], node.value, 0};
   if (node.op != Op::kIntMod) return {id, 1, 0};
@@ -22,7 +22,7 @@ Digit AsDigit(const IndexFunctionBuilder& builder, ExprId id) {
   return {node.args[0], 1, node.value};
 }
 
-ExprId Emit(IndexFunctionBuilder* builder, const Digit& digit) {
+ExprId Emit(IndexFunctionBuilder* builder, const JoinedDigit& digit) {
   ExprId quotient = builder->IntDiv(digit.base, digit.low);
   return digit.high == 0 ? quotient : builder->IntMod(quotient, digit.high / digit.low);
 }
@@ -53,8 +53,8 @@ ExprId JoinDigits(IndexFunctionBuilder* builder, const std::vector<ExprId>& digi
     if (sizes[k] == 1) continue;  // always 0
     Part part = {digits[k], sizes[k]};
     if (!parts.empty()) {
-      Digit major = AsDigit(*builder, parts.back().id);
-      Digit minor = AsDigit(*builder, part.id);
+      JoinedDigit major = AsDigit(*builder, parts.back().id);
+      JoinedDigit minor = AsDigit(*builder, part.id);
       int64_t product = 0;
       if (major.base == minor.base && minor.high != 0 && minor.high == major.low &&
           minor.high / minor.low == part.size &&

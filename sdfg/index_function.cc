@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/base/internal/raw_logging.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "sdfg/index_function_check.h"
 #include "sdfg/index_range.h"
+#include "solver/check.h"
 
 namespace planproof::sdfg {
 namespace {
@@ -130,8 +130,8 @@ void IndexFunctionBuilder::AddAssumption(std::string text) {
 
 ExprId IndexFunctionBuilder::AddNode(Node node) {
   for (ExprId arg : node.args) {
-    ABSL_RAW_CHECK(arg >= 0 && arg < static_cast<ExprId>(function_.nodes.size()),
-                   "argument of an expression does not exist");
+    Check(arg >= 0 && arg < static_cast<ExprId>(function_.nodes.size()),
+          "argument of an expression does not exist");
   }
   auto& candidates = sharing_->by_hash[HashOf(node)];
   for (ExprId id : candidates) {

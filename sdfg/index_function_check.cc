@@ -127,9 +127,9 @@ std::optional<std::pair<size_t, Sort>> ArgumentSorts(Op op) {
 // As of a tensor's elements: evaluators add and multiply indices by small numbers in 64 bits.
 constexpr int64_t kMaxExtent = int64_t{1} << 60;
 
-class Checker {
+class IndexFunctionChecker {
  public:
-  explicit Checker(const IndexFunction& function) : f_(function) {}
+  explicit IndexFunctionChecker(const IndexFunction& function) : f_(function) {}
 
   absl::Status Run() {
     if (absl::Status status = CheckSignature(); !status.ok()) return status;
@@ -286,7 +286,7 @@ class Checker {
   }
 
   absl::Status ComputeRange(ExprId id, const Node& node) {
-    std::optional<IntRange> range;
+    std::optional<IndexRange> range;
     if (!IntRangeOf(node, f_.vars, ranges_, &range)) {
       return NodeError(id, "integer overflow in an index");
     }
@@ -309,7 +309,7 @@ class Checker {
       case Op::kIntDiv:
         return exact_[node.args[0]];
       case Op::kIntMod: {
-        const std::optional<IntRange>& range = ranges_[node.args[0]];
+        const std::optional<IndexRange>& range = ranges_[node.args[0]];
         if (!range || !exact_[node.args[0]]) return false;
         if (FloorDiv(range->low, node.value) == FloorDiv(range->high, node.value)) return true;
         return f_.nodes[node.args[0]].op == Op::kIndex;
@@ -369,7 +369,7 @@ class Checker {
       if (empty_[id]) continue;
       const FunctionInput& input = f_.inputs[node.input];
       for (size_t i = 0; i < node.args.size(); ++i) {
-        const std::optional<IntRange>& range = ranges_[node.args[i]];
+        const std::optional<IndexRange>& range = ranges_[node.args[i]];
         if (!range || (range->low >= 0 && range->high < input.shape[i])) continue;
         const bool outside = range->high < 0 || range->low >= input.shape[i];
         if (!outside && !exact_[node.args[i]]) continue;
@@ -387,7 +387,7 @@ class Checker {
   std::vector<bool> whole_;
   std::vector<VarSet> free_;
   std::vector<bool> empty_;
-  std::vector<std::optional<IntRange>> ranges_;
+  std::vector<std::optional<IndexRange>> ranges_;
   std::vector<bool> exact_;
   std::vector<int> owner_;      // output that has the variable as a dimension, or -1
   std::vector<ExprId> binder_;  // node that binds the variable
@@ -402,6 +402,8 @@ std::vector<Sort> SortsOf(const IndexFunction& function) {
   return sorts;
 }
 
-absl::Status CheckIndexFunction(const IndexFunction& function) { return Checker(function).Run(); }
+absl::Status CheckIndexFunction(const IndexFunction& function) {
+  return IndexFunctionChecker(function).Run();
+}
 
 }  // namespace planproof::sdfg

@@ -8,7 +8,7 @@
 namespace planproof::sdfg {
 namespace {
 
-struct Equation {
+struct IndexEquation {
   ExprId left = kNoExpr;
   ExprId right = kNoExpr;
 };
@@ -34,7 +34,7 @@ class Solver {
     while (!e_.failed() && (DropSettled() || SolveByRadix() || SolveByRotation() ||
                             SolveByDigits() || SolveByDifference())) {
     }
-    for (const Equation& equation : pending_) {
+    for (const IndexEquation& equation : pending_) {
       solution_.equations.push_back(e_.builder().Binary(Op::kIntEq, equation.left, equation.right));
     }
     solution_.summed = UnionOf(unknowns_, fresh_);
@@ -47,8 +47,8 @@ class Solver {
 
   // left - right as constant and known terms on one side, open terms on the other:
   // sum of open = known.
-  void Separate(const Equation& equation, std::vector<OpenTerm>* open, Affine* known) {
-    const Affine form = x_.Sum(x_.ToAffine(equation.left), x_.ToAffine(equation.right), -1);
+  void Separate(const IndexEquation& equation, std::vector<OpenTerm>* open, AffineIndex* known) {
+    const AffineIndex form = x_.Sum(x_.ToAffine(equation.left), x_.ToAffine(equation.right), -1);
     known->constant = form.constant;
     for (const auto& [atom, coefficient] : form.terms) {
       if (IsOpen(atom)) {
@@ -57,20 +57,20 @@ class Solver {
         known->terms.push_back({atom, coefficient});
       }
     }
-    *known = x_.Sum(Affine(), *known, -1);
+    *known = x_.Sum(AffineIndex(), *known, -1);
   }
 
   // Number of values of an atom that ranges from 0, or 0 if it is of another kind.
   int64_t AtomSize(ExprId atom) {
     const Op op = e_.builder().node(atom).op;
     if (op != Op::kIndex && op != Op::kIntDiv && op != Op::kIntMod) return 0;
-    const std::optional<IntRange> range = x_.Range(atom);
+    const std::optional<IndexRange> range = x_.Range(atom);
     return range && range->low >= 0 ? range->high + 1 : 0;
   }
 
   // Demands low <= value < high, unless that is known.
   void Guard(ExprId value, int64_t low, int64_t high) {
-    const std::optional<IntRange> range = x_.Range(value);
+    const std::optional<IndexRange> range = x_.Range(value);
     IndexFunctionBuilder& b = e_.builder();
     if (!range || range->low < low) {
       solution_.guards.push_back(b.Binary(Op::kIntLessEq, b.Int(low), value));
@@ -88,7 +88,7 @@ class Solver {
   void Assign(VarId var, ExprId value) {
     Guard(value, 0, Extent(var));
     const Substitution one = {{var, value}};
-    for (Equation& equation : pending_) {
+    for (IndexEquation& equation : pending_) {
       equation.left = e_.Substitute(equation.left, one);
       equation.right = e_.Substitute(equation.right, one);
     }
@@ -104,7 +104,7 @@ class Solver {
   bool DropSettled() {
     for (size_t i = 0; i < pending_.size(); ++i) {
       if (IsOpen(pending_[i].left) || IsOpen(pending_[i].right)) continue;
-      const Equation equation = pending_[i];
+      const IndexEquation equation = pending_[i];
       Remove(i);
       GuardEqual(equation.left, equation.right);
       return true;
@@ -119,7 +119,7 @@ class Solver {
     for (const size_t most_terms : {size_t{1}, size_t{1000000}}) {
       for (size_t i = 0; i < pending_.size(); ++i) {
         std::vector<OpenTerm> open;
-        Affine known;
+        AffineIndex known;
         Separate(pending_[i], &open, &known);
         if (open.size() > most_terms || IsLoneDigit(open)) continue;
         std::sort(open.begin(), open.end(), [](const OpenTerm& a, const OpenTerm& b) {
@@ -151,7 +151,7 @@ class Solver {
     return !open.empty();
   }
 
-  void SplitByRadix(const std::vector<OpenTerm>& open, Affine known) {
+  void SplitByRadix(const std::vector<OpenTerm>& open, AffineIndex known) {
     // -c a = c (size - 1 - a) - c (size - 1): count a from its end.
     for (const OpenTerm& term : open) {
       if (term.coefficient < 0) known.constant -= term.coefficient * (term.size - 1);
@@ -190,15 +190,15 @@ class Solver {
       if (!AsDigitEquation(pending_[i], &digit, &right)) continue;
       if (digit.low != 1 || digit.size == 0 || CountDigitsOf(digit.base) != 1) continue;
       std::vector<OpenTerm> open;
-      Affine known;  // open = known, for base = 0
+      AffineIndex known;  // open = known, for base = 0
       Separate({digit.base, e_.builder().Int(0)}, &open, &known);
       if (open.size() != 1 || std::abs(open[0].coefficient) != 1) continue;
       const Node node = e_.builder().node(open[0].atom);
       if (node.op != Op::kIndex || Extent(node.var) > digit.size) continue;
       Remove(i);
       Guard(right, 0, digit.size);
-      const Affine shifted = x_.Sum(x_.ToAffine(right), known, 1);
-      const ExprId value = x_.FromAffine(x_.Sum(Affine(), shifted, open[0].coefficient));
+      const AffineIndex shifted = x_.Sum(x_.ToAffine(right), known, 1);
+      const ExprId value = x_.FromAffine(x_.Sum(AffineIndex(), shifted, open[0].coefficient));
       Assign(node.var, x_.Mod(value, digit.size));
       return true;
     }
@@ -206,20 +206,20 @@ class Solver {
   }
 
   // Is the equation digit = right, the digit being the only open term?
-  bool AsDigitEquation(const Equation& equation, Digit* digit, ExprId* right) {
+  bool AsDigitEquation(const IndexEquation& equation, Digit* digit, ExprId* right) {
     std::vector<OpenTerm> open;
-    Affine known;
+    AffineIndex known;
     Separate(equation, &open, &known);
     if (!IsLoneDigit(open)) return false;
     *digit = x_.AsDigit(open[0].atom);
     if (digit->base == open[0].atom) return false;  // an element, a selection
-    *right = x_.FromAffine(x_.Sum(Affine(), known, open[0].coefficient));
+    *right = x_.FromAffine(x_.Sum(AffineIndex(), known, open[0].coefficient));
     return true;
   }
 
   int CountDigitsOf(ExprId base) {
     int count = 0;
-    for (const Equation& equation : pending_) {
+    for (const IndexEquation& equation : pending_) {
       Digit digit;
       ExprId right = kNoExpr;
       if (AsDigitEquation(equation, &digit, &right) && digit.base == base) ++count;
@@ -237,7 +237,7 @@ class Solver {
   // Known digits of one value, u div 12 = r, (u div 4) mod 3 = s: u = 12 r + 4 s + w, where w < 4
   // runs over what the digits leave open.
   bool SolveByDigits() {
-    for (const Equation& first : pending_) {
+    for (const IndexEquation& first : pending_) {
       Digit wanted;
       ExprId unused = kNoExpr;
       if (!AsDigitEquation(first, &wanted, &unused) || !x_.Range(wanted.base)) continue;
@@ -246,8 +246,8 @@ class Solver {
         ExprId right;
       };
       std::vector<Part> parts;
-      std::vector<Equation> others;
-      for (const Equation& equation : pending_) {
+      std::vector<IndexEquation> others;
+      for (const IndexEquation& equation : pending_) {
         Part part;
         if (AsDigitEquation(equation, &part.digit, &part.right) && part.digit.base == wanted.base) {
           parts.push_back(part);
@@ -277,7 +277,7 @@ class Solver {
         place = part.digit.low * part.digit.size;
       }
       if (place > 0) {
-        const IntRange range = *x_.Range(wanted.base);
+        const IndexRange range = *x_.Range(wanted.base);
         const int64_t lowest = FloorDiv(range.low, place);
         const int64_t extent = FloorDiv(range.high, place) - lowest + 1;
         value = x_.Add(value, e_.builder().Int(lowest * place));
@@ -294,12 +294,12 @@ class Solver {
   bool SolveByDifference() {
     for (size_t i = 0; i < pending_.size(); ++i) {
       std::vector<OpenTerm> open;
-      Affine known;
+      AffineIndex known;
       Separate(pending_[i], &open, &known);
       for (size_t k = 0; k < open.size(); ++k) {
         const Node node = e_.builder().node(open[k].atom);
         if (node.op != Op::kIndex || std::abs(open[k].coefficient) != 1) continue;
-        Affine value = known;
+        AffineIndex value = known;
         bool alone = true;
         for (size_t other = 0; other < open.size(); ++other) {
           if (other == k) continue;
@@ -308,7 +308,7 @@ class Solver {
         }
         if (!alone) continue;
         Remove(i);
-        Assign(node.var, x_.FromAffine(x_.Sum(Affine(), value, open[k].coefficient)));
+        Assign(node.var, x_.FromAffine(x_.Sum(AffineIndex(), value, open[k].coefficient)));
         return true;
       }
     }
@@ -319,7 +319,7 @@ class Solver {
   IndexAlgebra& x_;
   VarSet unknowns_;
   VarSet fresh_;
-  std::vector<Equation> pending_;
+  std::vector<IndexEquation> pending_;
   IndexSolution solution_;
 };
 

@@ -11,7 +11,7 @@
 namespace planproof::sdfg {
 
 // Values that an integer expression takes: low <= value <= high.
-struct IntRange {
+struct IndexRange {
   int64_t low = 0;
   int64_t high = 0;
 };
@@ -23,7 +23,8 @@ int64_t FloorDiv(int64_t a, int64_t b);
 // (`ranges`, by expression); absent where it is not known or the sort is not integer. A variable
 // without values counts as {0}. Returns false if 64 bits do not suffice.
 bool IntRangeOf(const Node& node, const std::vector<IndexVariable>& vars,
-                const std::vector<std::optional<IntRange>>& ranges, std::optional<IntRange>* range);
+                const std::vector<std::optional<IndexRange>>& ranges,
+                std::optional<IndexRange>* range);
 
 }  // namespace planproof::sdfg
 

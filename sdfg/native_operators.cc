@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "absl/base/internal/raw_logging.h"
 #include "absl/status/status.h"
 #include "sdfg/declaration_parser.h"
+#include "solver/check.h"
 
 namespace planproof::sdfg {
 
@@ -42,8 +42,15 @@ std::vector<AttributeDeclaration> ParseAttributes(const std::string& text) {
   if (text.empty()) return {};
   absl::StatusOr<std::vector<Declaration>> parsed =
       ParseDeclarations("op native(x) {" + text + "} -> y = x", "native operator");
-  ABSL_RAW_CHECK(parsed.ok() && parsed->size() == 1, "malformed attributes of a native operator");
+  Check(parsed.ok() && parsed->size() == 1, "malformed attributes of a native operator");
   return parsed->front().attributes;
+}
+
+absl::StatusOr<IndexFunction> Finish(IndexFunctionBuilder* builder) {
+  IndexFunction function;
+  absl::Status status = builder->Finish(&function);
+  if (!status.ok()) return status;
+  return function;
 }
 
 ExprId ReadElement(IndexFunctionBuilder* builder, int input, const std::vector<ExprId>& indices) {

@@ -55,6 +55,9 @@ void AddConversionOperators(std::vector<NativeOperator>* operators);
 void AddContractionOperators(std::vector<NativeOperator>* operators);
 void AddRoutingOperators(std::vector<NativeOperator>* operators);
 
+// What has been built, or why it is no index function.
+absl::StatusOr<IndexFunction> Finish(IndexFunctionBuilder* builder);
+
 // Reads an element of `input` as its element type says: an integer for integer tensors, else a
 // real.
 ExprId ReadElement(IndexFunctionBuilder* builder, int input, const std::vector<ExprId>& indices);

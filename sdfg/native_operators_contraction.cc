@@ -14,13 +14,6 @@
 namespace planproof::sdfg {
 namespace {
 
-absl::StatusOr<IndexFunction> Finish(IndexFunctionBuilder* builder) {
-  IndexFunction function;
-  absl::Status status = builder->Finish(&function);
-  if (!status.ok()) return status;
-  return function;
-}
-
 absl::Status NoIntegers(const NativeCall& call) {
   for (const Operand& operand : call.operands) {
     if (IsInteger(operand.dtype)) return call.Error("expected tensors of real numbers");
@@ -104,13 +97,13 @@ absl::StatusOr<IndexFunction> MatMul(const NativeCall& call) {
 }
 
 // "bij,bjk->bik": terms of letters and the result's letters.
-struct Equation {
+struct EinsumEquation {
   std::vector<std::string> terms;
   std::string result;
 };
 
-absl::StatusOr<Equation> ParseEquation(const NativeCall& call, const std::string& text) {
-  Equation equation;
+absl::StatusOr<EinsumEquation> ParseEquation(const NativeCall& call, const std::string& text) {
+  EinsumEquation equation;
   std::string letters;
   for (char c : text) {
     if (c != ' ') letters += c;
@@ -153,7 +146,7 @@ absl::StatusOr<Equation> ParseEquation(const NativeCall& call, const std::string
 
 absl::StatusOr<IndexFunction> Einsum(const NativeCall& call) {
   std::string text = call.Text("equation");
-  absl::StatusOr<Equation> equation = ParseEquation(call, text);
+  absl::StatusOr<EinsumEquation> equation = ParseEquation(call, text);
   if (!equation.ok()) return equation.status();
   absl::Status status = NoIntegers(call);
   if (!status.ok()) return status;

@@ -45,10 +45,7 @@ absl::StatusOr<IndexFunction> Converted(const NativeCall& call, const Shape& sha
     builder.AddAssumption(std::string("conversions to ") + DTypeName(to) +
                           " are taken as exact (real arithmetic)");
   }
-  IndexFunction function;
-  absl::Status status = builder.Finish(&function);
-  if (!status.ok()) return status;
-  return function;
+  return Finish(&builder);
 }
 
 absl::StatusOr<IndexFunction> To(const NativeCall& call) {

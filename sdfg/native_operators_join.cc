@@ -10,13 +10,6 @@
 namespace planproof::sdfg {
 namespace {
 
-absl::StatusOr<IndexFunction> Finish(IndexFunctionBuilder* builder) {
-  IndexFunction function;
-  absl::Status status = builder->Finish(&function);
-  if (!status.ok()) return status;
-  return function;
-}
-
 // All operands are tensors of the same rank (and shape, except along `dim` if it is not negative).
 absl::Status SameShapes(const NativeCall& call, int dim) {
   for (size_t k = 0; k < call.operands.size(); ++k) {

@@ -137,10 +137,7 @@ absl::StatusOr<IndexFunction> Reshaped(const NativeCall& call, const Shape& in, 
   for (VarId var : builder.OutputDims(output)) indices.push_back(builder.Index(var));
   std::vector<ExprId> source = View(&builder, in, out, indices).InputIndices();
   builder.SetBody(output, ReadElement(&builder, 0, source));
-  IndexFunction function;
-  absl::Status status = builder.Finish(&function);
-  if (!status.ok()) return status;
-  return function;
+  return Finish(&builder);
 }
 
 absl::StatusOr<IndexFunction> ViewAs(const NativeCall& call) {
@@ -216,10 +213,7 @@ absl::StatusOr<IndexFunction> Squeeze(const NativeCall& call) {
     source.push_back(dropped[k] ? builder.Int(0) : builder.Index(vars[next++]));
   }
   builder.SetBody(output, ReadElement(&builder, 0, source));
-  IndexFunction function;
-  absl::Status status = builder.Finish(&function);
-  if (!status.ok()) return status;
-  return function;
+  return Finish(&builder);
 }
 
 absl::StatusOr<IndexFunction> Unsqueeze(const NativeCall& call) {
@@ -236,10 +230,7 @@ absl::StatusOr<IndexFunction> Unsqueeze(const NativeCall& call) {
   for (VarId var : builder.OutputDims(output)) source.push_back(builder.Index(var));
   source.erase(source.begin() + *dim);
   builder.SetBody(output, ReadElement(&builder, 0, source));
-  IndexFunction function;
-  absl::Status status = builder.Finish(&function);
-  if (!status.ok()) return status;
-  return function;
+  return Finish(&builder);
 }
 
 // Output dimension k reads input dimension k - (new leading dimensions) at 0 if that has extent 1
@@ -257,10 +248,7 @@ absl::StatusOr<IndexFunction> Repeated(const NativeCall& call, const Shape& in, 
     source.push_back(index);
   }
   builder.SetBody(output, ReadElement(&builder, 0, source));
-  IndexFunction function;
-  absl::Status status = builder.Finish(&function);
-  if (!status.ok()) return status;
-  return function;
+  return Finish(&builder);
 }
 
 absl::StatusOr<IndexFunction> Expand(const NativeCall& call) {
@@ -319,10 +307,7 @@ absl::StatusOr<IndexFunction> RepeatInterleave(const NativeCall& call) {
   for (VarId var : builder.OutputDims(output)) source.push_back(builder.Index(var));
   source[*dim] = builder.IntDiv(source[*dim], repeats);
   builder.SetBody(output, ReadElement(&builder, 0, source));
-  IndexFunction function;
-  absl::Status status = builder.Finish(&function);
-  if (!status.ok()) return status;
-  return function;
+  return Finish(&builder);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/base/internal/raw_logging.h"
 #include "absl/status/status.h"
 #include "sdfg/builtin_declarations.h"
 #include "sdfg/declaration_ast.h"
@@ -12,6 +11,7 @@
 #include "sdfg/declaration_parser.h"
 #include "sdfg/native_operators.h"
 #include "sdfg/operator_attributes.h"
+#include "solver/check.h"
 
 namespace planproof::sdfg {
 
@@ -181,11 +181,11 @@ const OperatorLibrary& OperatorLibrary::BuiltIn() {
     for (NativeOperator& native : operators) {
       std::string name = native.name;
       bool fresh = built_in->impl_->native.emplace(name, std::move(native)).second;
-      ABSL_RAW_CHECK(fresh, "a native operator is registered twice");
+      Check(fresh, "a native operator is registered twice");
     }
     for (const BuiltInDeclarations& file : BuiltInDeclarationFiles()) {
       absl::Status status = built_in->AddDeclarations(file.text, file.name);
-      if (!status.ok()) ABSL_RAW_LOG(FATAL, "%s", std::string(status.message()).c_str());
+      if (!status.ok()) FailCheck(std::string(status.message()));
     }
     return built_in;
   }();

@@ -27,8 +27,6 @@ void Insert(T value, std::set<T>* values) {
   if (values->size() < kMaxValues) values->insert(value);
 }
 
-int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-
 // The constants of one index function, by input.
 class FunctionValues {
  public:

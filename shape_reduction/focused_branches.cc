@@ -15,7 +15,7 @@ namespace {
 constexpr int kBranchDepth = 8;  // operators between a branch's last parameter and its end
 constexpr size_t kBranchOperators = 256;
 constexpr size_t kHub = 32;  // tensors with more consumers connect everything
-constexpr int kFar = 64;
+constexpr int kFarSteps = 64;
 constexpr int kNearBranch = 24;  // operators
 constexpr size_t kMaxMentioned = 4;
 
@@ -194,7 +194,7 @@ std::vector<size_t> FocusedChooser::Nearest(const Focus& focus,
   std::vector<std::pair<int, size_t>> around;
   for (size_t b = 0; b < branches_.size(); ++b) {
     const int d = distance[branches_[b].end];
-    around.push_back({d < 0 ? kFar + 1 : d, b});
+    around.push_back({d < 0 ? kFarSteps + 1 : d, b});
   }
   std::sort(around.begin(), around.end());
   for (const auto& [d, b] : around) add(b);
@@ -218,7 +218,7 @@ std::vector<int> FocusedChooser::Distances(TensorId from) const {
     if (graph.tensors[t].producer != sdfg::kNone) around.push_back(graph.tensors[t].producer);
     for (OperatorId o : around) {
       const sdfg::Operator& op = graph.operators[o];
-      if (distance[t] >= kFar || op.inputs.size() > kHub || seen[o]) continue;
+      if (distance[t] >= kFarSteps || op.inputs.size() > kHub || seen[o]) continue;
       seen[o] = 1;
       for (const auto* side : {&op.inputs, &op.outputs}) {
         for (TensorId next : *side) {

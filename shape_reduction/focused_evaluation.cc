@@ -133,7 +133,7 @@ BlockTensorPtr<Interval> FocusedEvaluation::Claimed(const sdfg::Shape& shape,
   BlockTensorPtr<Interval> result;
   if (value == nullptr || lineage.map.size() != whole.size()) return nullptr;
   const absl::Status status =
-      evaluation_->evaluator().Read(shape, whole, lineage.map, value, kMaxElements, &result);
+      evaluation_->evaluator().Read(shape, whole, lineage.map, value, kMaxFocusedElements, &result);
   return status.ok() ? result : nullptr;
 }
 
@@ -143,7 +143,7 @@ BlockTensorPtr<Interval> FocusedEvaluation::Apply(
   PremiseCheck unused;
   BlockTensorPtr<Interval> result;
   const absl::Status status =
-      evaluation_->evaluator().Apply(program, inputs, kMaxElements, &result, &unused);
+      evaluation_->evaluator().Apply(program, inputs, kMaxFocusedElements, &result, &unused);
   return status.ok() ? result : nullptr;
 }
 

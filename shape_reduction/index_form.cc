@@ -15,15 +15,13 @@ namespace {
 // Numbers in forms stay below this, so that sums and products of two of them do not overflow.
 constexpr int64_t kHuge = int64_t{1} << 60;
 // Bounds of what forms are compared with.
-constexpr int64_t kFar = int64_t{1} << 62;
+constexpr int64_t kMaxFormValue = int64_t{1} << 62;
 
 // *sum += a * b; false if it does not fit.
 bool AddProduct(int64_t a, int64_t b, int64_t* sum) {
   int64_t product;
   return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(*sum, product, sum);
 }
-
-int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 // floor(var / div) mod extent is the whole rest of var above div.
 bool IsTop(const DigitTerm& t, const std::vector<IndexVariable>& vars) {
@@ -194,9 +192,9 @@ bool FormRange(const IndexForm& e, int64_t* low, int64_t* high) {
   for (const DigitTerm& t : e.terms) {
     (t.scale > 0 ? most : least) += static_cast<__int128>(t.scale) * (t.extent - 1);
   }
-  *low = static_cast<int64_t>(std::clamp<__int128>(least, -kFar, kFar));
-  *high = static_cast<int64_t>(std::clamp<__int128>(most, -kFar, kFar));
-  return e.atoms.empty() && !e.overflow && least >= -kFar && most <= kFar;
+  *low = static_cast<int64_t>(std::clamp<__int128>(least, -kMaxFormValue, kMaxFormValue));
+  *high = static_cast<int64_t>(std::clamp<__int128>(most, -kMaxFormValue, kMaxFormValue));
+  return e.atoms.empty() && !e.overflow && least >= -kMaxFormValue && most <= kMaxFormValue;
 }
 
 IndexForm FormOf(const Node& node, ExprId id, const std::vector<IndexForm>& forms,

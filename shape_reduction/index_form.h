@@ -20,6 +20,9 @@
 
 namespace planproof::shape_reduction {
 
+// floor(a / b), b of either sign.
+inline int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+
 // scale * (floor(var / div) mod extent); the value before scaling lies in [0, extent).
 struct DigitTerm {
   sdfg::VarId var = -1;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "shape_reduction/compared_values.h"
+#include "shape_reduction/index_form.h"
 
 namespace planproof::shape_reduction {
 
@@ -19,8 +20,6 @@ namespace {
 constexpr int64_t kDefaultRange = 4;  // of an integer tensor that indexes nothing
 constexpr int64_t kFar = int64_t{1} << 62;
 constexpr std::pair<int64_t, int64_t> kAny = {-kFar, kFar};
-
-int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 // The x for which low <= scale x + rest < high whatever the rest is; nothing is said (kAny) where
 // numbers are too large.

@@ -26,8 +26,9 @@ namespace {
 using Clock = WorkClock;
 constexpr int kSamplePrecision = 256;
 constexpr int kUniformAttempts = 2;
-constexpr int64_t kMaxElements = int64_t{1} << 22;
-constexpr double kNarrow = 1e-6;  // relative width of an enclosure that stands for one number
+constexpr int64_t kMaxReplayElements = int64_t{1} << 22;
+constexpr double kNarrowEnclosure =
+    1e-6;  // relative width of an enclosure that stands for one number
 
 Clock::time_point After(double seconds) {
   return Clock::now() +
@@ -51,7 +52,7 @@ absl::Status EvaluateRequired(const lineage::Problem& problem, ProgramCache* pro
   ProblemEvaluation<D> evaluation(problem, programs);
   ReducedOptions logical, parallel;
   for (ReducedOptions* options : {&logical, &parallel}) {
-    options->max_elements = kMaxElements;
+    options->max_elements = kMaxReplayElements;
     options->free_intermediates = true;
     options->deadline = deadline;
   }
@@ -101,7 +102,7 @@ class DoubleState : public Replay::State {
 
   absl::Status Run(uint64_t seed, const std::vector<TensorId>& cone, double seconds) override {
     ReducedOptions options;
-    options.max_elements = kMaxElements;
+    options.max_elements = kMaxReplayElements;
     options.deadline = After(seconds);
     options.skip_too_fine = true;
     const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
@@ -117,14 +118,15 @@ class DoubleState : public Replay::State {
     Ptr result;
     if (value == nullptr || lineage.map.size() != logical.size()) return nullptr;
     const absl::Status status =
-        evaluator_.Read(shape, logical, lineage.map, value, kMaxElements, &result);
+        evaluator_.Read(shape, logical, lineage.map, value, kMaxReplayElements, &result);
     return status.ok() ? result : nullptr;
   }
   Ptr Apply(const sdfg::Operator& op, int output, const std::vector<Ptr>& inputs) override {
     const ScalarProgram& program = programs_.Get(problem.parallel, op, output);
     PremiseCheck unused;
     Ptr result;
-    const absl::Status status = evaluator_.Apply(program, inputs, kMaxElements, &result, &unused);
+    const absl::Status status =
+        evaluator_.Apply(program, inputs, kMaxReplayElements, &result, &unused);
     return status.ok() ? result : nullptr;
   }
   bool Holds(TensorId id, const lineage::Lineage& lineage,
@@ -211,8 +213,8 @@ const Replay::Ptr& EnclosedState::Middle(const Enclosure& enclosure) const {
   for (const Interval& x : enclosure->values) {
     const double width = x.hi - x.lo;
     const double size = std::fmax(std::fabs(x.lo), std::fabs(x.hi));
-    const bool narrow =
-        x.lo == x.hi || width <= kNarrow * size || width <= kNarrow * kNarrow * scale;
+    const bool narrow = x.lo == x.hi || width <= kNarrowEnclosure * size ||
+                        width <= kNarrowEnclosure * kNarrowEnclosure * scale;
     made->values.push_back(x.lo == x.hi ? x.lo
                            : narrow     ? x.lo + width / 2
                                         : std::numeric_limits<double>::quiet_NaN());

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "absl/hash/hash.h"
+#include "solver/hash_mix.h"
 #include "solver/rewriter.h"
 #include "solver/structure.h"
 #include "solver/term.h"
@@ -11,12 +12,6 @@ namespace planproof::solver {
 namespace {
 
 constexpr size_t kMaxExponent = 1 << 20;
-
-uint64_t Mix(uint64_t h, uint64_t v) {
-  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
-  h *= 0xff51afd7ed558ccdull;
-  return h ^ (h >> 33);
-}
 
 void MergeSymbols(const std::vector<Symbol>& from, std::vector<Symbol>* into) {
   if (from.empty()) return;
@@ -125,13 +120,13 @@ AtomId Arena::InternAtom(Atom atom) {
   for (const Affine& e : atom.indices) {
     if (e.overflow) Overflow();
   }
-  uint64_t h = Mix(static_cast<uint64_t>(atom.kind), atom.tag);
-  for (const Affine& e : atom.indices) h = Mix(h, absl::HashOf(e));
-  h = Mix(h, 0x11);
-  for (PolyId p : atom.polys) h = Mix(h, p);
-  h = Mix(h, atom.mono);
-  for (const Interval& i : atom.domain) h = Mix(Mix(h, i.lo), i.hi);
-  if (atom.kind == AtomKind::kNumber) h = Mix(h, atom.number.HashBits());
+  uint64_t h = MixHash(static_cast<uint64_t>(atom.kind), atom.tag);
+  for (const Affine& e : atom.indices) h = MixHash(h, absl::HashOf(e));
+  h = MixHash(h, 0x11);
+  for (PolyId p : atom.polys) h = MixHash(h, p);
+  h = MixHash(h, atom.mono);
+  for (const Interval& i : atom.domain) h = MixHash(MixHash(h, i.lo), i.hi);
+  if (atom.kind == AtomKind::kNumber) h = MixHash(h, atom.number.HashBits());
   auto& bucket = atom_index_[h];
   for (uint32_t id : bucket) {
     const Atom& a = atoms_[id];
@@ -154,7 +149,8 @@ MonoId Arena::InternMono(Factors factors) {
             [](const Factor& a, const Factor& b) { return a.atom < b.atom; });
   uint64_t h = 0x51;
   for (const Factor& f : factors)
-    h = Mix(Mix(h, f.atom), (uint64_t(uint32_t(f.exponent.num)) << 32) | uint32_t(f.exponent.den));
+    h = MixHash(MixHash(h, f.atom),
+                (uint64_t(uint32_t(f.exponent.num)) << 32) | uint32_t(f.exponent.den));
   auto& bucket = mono_index_[h];
   for (uint32_t id : bucket) {
     if (monos_[id].factors == factors) return id;
@@ -176,7 +172,7 @@ MonoId Arena::InternMono(Factors factors) {
 
 PolyId Arena::InternPoly(std::vector<Term> terms) {
   uint64_t h = 0x77;
-  for (const Term& t : terms) h = Mix(Mix(h, t.mono), t.coefficient.HashBits());
+  for (const Term& t : terms) h = MixHash(MixHash(h, t.mono), t.coefficient.HashBits());
   auto& bucket = poly_index_[h];
   for (uint32_t id : bucket) {
     const auto& other = polys_[id].terms;

@@ -3,16 +3,11 @@
 #include <numeric>
 #include <optional>
 
+#include "solver/hash_mix.h"
 #include "solver/summation.h"
 
 namespace planproof::solver {
 namespace {
-
-uint64_t Mix(uint64_t h, uint64_t v) {
-  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
-  h *= 0xff51afd7ed558ccdull;
-  return h ^ (h >> 33);
-}
 
 // Which factors decide where a variable starts: elements first, conditions and inner sums last.
 // Those are what becomes simpler over a part of a range, and the parts should line up.
@@ -43,16 +38,16 @@ std::vector<Structure::Occurrence> Summation::Occurrences(const Parts& parts,
       for (uint64_t place = 0; from < out.size(); ++from, ++place) {
         // An element's place does not depend on what else the body is made of.
         const uint64_t path =
-            atom.kind == AtomKind::kElement ? Mix(atom.tag, place) : out[from].path;
-        out[from].path = Mix(Mix(path, f.exponent.num), f.exponent.den) >> 2 | Priority(atom.kind)
-                                                                                   << 62;
+            atom.kind == AtomKind::kElement ? MixHash(atom.tag, place) : out[from].path;
+        out[from].path =
+            MixHash(MixHash(path, f.exponent.num), f.exponent.den) >> 2 | Priority(atom.kind) << 62;
       }
     }
   }
   for (size_t i = 0; i < parts.polys.size(); ++i) {
     size_t from = out.size();
     Structure::CollectOccurrencesInPoly(arena_, parts.polys[i], colours, &out);
-    for (; from < out.size(); ++from) out[from].path = Mix(out[from].path, i);
+    for (; from < out.size(); ++from) out[from].path = MixHash(out[from].path, i);
   }
   return out;
 }
@@ -61,11 +56,12 @@ uint64_t Summation::HashParts(const Parts& parts, const Colouring& colours) {
   uint64_t h = 0;
   if (parts.factors != nullptr) {
     for (const Factor& f : *parts.factors) {
-      h += Mix(Mix(Structure::HashAtom(arena_, f.atom, colours), f.exponent.num), f.exponent.den);
+      h += MixHash(MixHash(Structure::HashAtom(arena_, f.atom, colours), f.exponent.num),
+                   f.exponent.den);
     }
   }
   for (size_t i = 0; i < parts.polys.size(); ++i) {
-    h += Mix(Structure::HashPoly(arena_, parts.polys[i], colours), i);
+    h += MixHash(Structure::HashPoly(arena_, parts.polys[i], colours), i);
   }
   return h;
 }
@@ -198,8 +194,8 @@ void Summation::Canonicalise(Vars* vars, const Parts& parts, SymbolMap* map) {
     Colouring refined = colours;
     for (size_t i = 0; i < n; ++i) {
       Colouring marked = colours;
-      marked[i].second = Mix(marked[i].second, 0x5e1f);
-      refined[i].second = Mix(HashParts(parts, marked), colours[i].second);
+      marked[i].second = MixHash(marked[i].second, 0x5e1f);
+      refined[i].second = MixHash(HashParts(parts, marked), colours[i].second);
     }
     colours = refined;
   }

@@ -7,11 +7,6 @@
 namespace planproof::solver {
 namespace {
 
-bool IsCondition(AtomKind kind) {
-  return kind == AtomKind::kIndicator || kind == AtomKind::kDelta ||
-         kind == AtomKind::kRealPositive || kind == AtomKind::kRealZero;
-}
-
 int32_t FloorOf(Exponent e) { return static_cast<int32_t>(FloorDiv(e.num, e.den)); }
 
 }  // namespace

@@ -77,11 +77,6 @@ PolyId Arena::PowerOfTerm(const Term& term, Exponent e) {
 
 namespace {
 
-bool IsCondition(AtomKind k) {
-  return k == AtomKind::kIndicator || k == AtomKind::kDelta || k == AtomKind::kRealPositive ||
-         k == AtomKind::kRealZero;
-}
-
 // The least exponent of each atom over all terms, where that divides every term and the root or
 // inverse may be taken by itself: of a condition an inverse, which is 1 by the premise; of a
 // fractional exponent only of what `is_positive`.

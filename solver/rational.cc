@@ -8,7 +8,7 @@
 #include <numeric>
 #include <utility>
 
-#include "absl/base/internal/raw_logging.h"
+#include "solver/check.h"
 
 namespace planproof::solver {
 
@@ -102,7 +102,7 @@ Rational::Big Rational::ToBig() const {
 }
 
 Rational::Rational(int64_t num, int64_t den) {
-  ABSL_RAW_CHECK(den != 0, "rational with denominator 0");
+  Check(den != 0, "rational with denominator 0");
   const uint64_t divisor = std::gcd(Magnitude64(num), Magnitude64(den));
   Int128 n = num / static_cast<Int128>(divisor);
   Int128 d = den / static_cast<Int128>(divisor);
@@ -119,7 +119,7 @@ Rational::Rational(int64_t num, int64_t den) {
 }
 
 Rational Rational::FromDouble(double value) {
-  ABSL_RAW_CHECK(std::isfinite(value), "rational from a number that is not finite");
+  Check(std::isfinite(value), "rational from a number that is not finite");
   return FromBig(Big{mpq_class(value)});  // mpq_set_d is exact
 }
 
@@ -214,14 +214,14 @@ Rational Rational::operator-() const {
 }
 
 Rational Rational::Inverse() const {
-  ABSL_RAW_CHECK(!IsZero(), "inverse of 0");
+  Check(!IsZero(), "inverse of 0");
   if (!big_) return Rational(den_, num_);
   return FromBig(Big{1 / big_->value});
 }
 
 Rational Rational::Power(int64_t exponent) const {
   if (exponent < 0) {
-    ABSL_RAW_CHECK(exponent != kMin64, "exponent out of range");
+    Check(exponent != kMin64, "exponent out of range");
     return Inverse().Power(-exponent);
   }
   Rational result(1);

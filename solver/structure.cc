@@ -2,14 +2,10 @@
 
 #include <algorithm>
 
+#include "solver/hash_mix.h"
+
 namespace planproof::solver {
 namespace {
-
-uint64_t Mix(uint64_t h, uint64_t v) {
-  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
-  h *= 0xff51afd7ed558ccdull;
-  return h ^ (h >> 33);
-}
 
 bool IsBinder(AtomKind kind) {
   return kind == AtomKind::kSum || kind == AtomKind::kReduceMax || kind == AtomKind::kOpaqueRow;
@@ -61,7 +57,7 @@ class Walker {
         return true;
       }
     }
-    *colour = Mix(0xabcdef, at_top);
+    *colour = MixHash(0xabcdef, at_top);
     return false;
   }
 
@@ -87,21 +83,21 @@ class Walker {
         shifted |= coloured || (KindOf(s) == SymbolKind::kBound && BoundLevel(s) < inner.size());
       }
       // Sign of the coefficient is a gauge freedom of a coloured variable.
-      sum += Mix(Mix(colour, 0x5ca1e), shifted ? static_cast<uint64_t>(std::abs(c)) : c);
+      sum += MixHash(MixHash(colour, 0x5ca1e), shifted ? static_cast<uint64_t>(std::abs(c)) : c);
     }
-    return Mix(sum, shifted ? 0 : static_cast<uint64_t>(e.constant));
+    return MixHash(sum, shifted ? 0 : static_cast<uint64_t>(e.constant));
   }
 
   uint64_t Hash(AtomId id, const Inner& inner) const {
     const Atom& a = arena_.atom(id);
-    uint64_t h = Mix(static_cast<uint64_t>(a.kind) + 1, a.tag);
-    if (!AnyInteresting(a.symbols, inner)) return Mix(h, Mix(0xa70a, id));
-    for (const Affine& e : a.indices) h = Mix(h, HashAffine(e, inner));
-    if (a.kind == AtomKind::kNumber) h = Mix(h, a.number.HashBits());
+    uint64_t h = MixHash(static_cast<uint64_t>(a.kind) + 1, a.tag);
+    if (!AnyInteresting(a.symbols, inner)) return MixHash(h, MixHash(0xa70a, id));
+    for (const Affine& e : a.indices) h = MixHash(h, HashAffine(e, inner));
+    if (a.kind == AtomKind::kNumber) h = MixHash(h, a.number.HashBits());
     if (!IsBinder(a.kind)) {
       uint64_t polys = 0;
       for (PolyId p : a.polys) polys += HashPoly(p, inner);  // max is a set
-      return Mix(Mix(h, polys), HashMono(a.mono, inner));
+      return MixHash(MixHash(h, polys), HashMono(a.mono, inner));
     }
     Inner deeper = inner;
     deeper.push_back(std::vector<uint64_t>(a.domain.size(), 1));
@@ -109,39 +105,39 @@ class Walker {
       std::vector<uint64_t> refined(a.domain.size());
       for (size_t i = 0; i < a.domain.size(); ++i) {
         std::vector<uint64_t> saved = deeper.back();
-        deeper.back()[i] = Mix(saved[i], 0x5e1f);
-        refined[i] = Mix(BodyHash(a, deeper), a.domain.size() > 1 ? 3 : 0);
+        deeper.back()[i] = MixHash(saved[i], 0x5e1f);
+        refined[i] = MixHash(BodyHash(a, deeper), a.domain.size() > 1 ? 3 : 0);
         deeper.back() = saved;
       }
       deeper.back() = refined;
     }
     uint64_t domains = 0;
     for (size_t i = 0; i < a.domain.size(); ++i) {
-      domains += Mix(Mix(deeper.back()[i], a.domain[i].lo), a.domain[i].hi);
+      domains += MixHash(MixHash(deeper.back()[i], a.domain[i].lo), a.domain[i].hi);
     }
-    return Mix(Mix(h, BodyHash(a, deeper)), domains);
+    return MixHash(MixHash(h, BodyHash(a, deeper)), domains);
   }
 
   uint64_t BodyHash(const Atom& a, const Inner& inner) const {
     uint64_t h = HashMono(a.mono, inner);
-    for (PolyId p : a.polys) h = Mix(h, HashPoly(p, inner));
+    for (PolyId p : a.polys) h = MixHash(h, HashPoly(p, inner));
     return h;
   }
 
   uint64_t HashMono(MonoId id, const Inner& inner) const {
     uint64_t h = 0;
     for (const Factor& f : arena_.mono(id).factors) {
-      h += Mix(Mix(Hash(f.atom, inner), f.exponent.num), f.exponent.den);
+      h += MixHash(MixHash(Hash(f.atom, inner), f.exponent.num), f.exponent.den);
     }
-    return Mix(h, 0x30);
+    return MixHash(h, 0x30);
   }
 
   uint64_t HashPoly(PolyId id, const Inner& inner) const {
     const Polynomial& p = arena_.poly(id);
-    if (!AnyInteresting(p.symbols, inner)) return Mix(0x901, id);
+    if (!AnyInteresting(p.symbols, inner)) return MixHash(0x901, id);
     uint64_t h = 0;
-    for (const Term& t : p.terms) h += Mix(HashMono(t.mono, inner), t.coefficient.HashBits());
-    return Mix(h, 0x31);
+    for (const Term& t : p.terms) h += MixHash(HashMono(t.mono, inner), t.coefficient.HashBits());
+    return MixHash(h, 0x31);
   }
 
   bool AnyInteresting(const std::vector<Symbol>& symbols, const Inner& inner) const {
@@ -157,15 +153,15 @@ class Walker {
                    std::vector<Structure::Occurrence>* out) const {
     const Atom& a = arena_.atom(id);
     if (!AnyInteresting(a.symbols, inner)) return;
-    uint64_t here = Mix(path, Hash(id, inner));
+    uint64_t here = MixHash(path, Hash(id, inner));
     for (size_t i = 0; i < a.indices.size(); ++i) {
       const Affine& e = a.indices[i];
       if (MentionsColoured(e, inner)) {
-        out->push_back({Mix(here, i), e, a.kind == AtomKind::kPosition});
+        out->push_back({MixHash(here, i), e, a.kind == AtomKind::kPosition});
       }
       for (const auto& [s, c] : e.terms) {
         if (KindOf(s) == SymbolKind::kIntAtom) {
-          Occurrences(arena_.AtomOfIntAtom(s), Mix(here, 0x1a + i), inner, out);
+          Occurrences(arena_.AtomOfIntAtom(s), MixHash(here, 0x1a + i), inner, out);
         }
       }
     }
@@ -178,14 +174,14 @@ class Walker {
   void MonoOccurrences(MonoId id, uint64_t path, const Inner& inner,
                        std::vector<Structure::Occurrence>* out) const {
     for (const Factor& f : arena_.mono(id).factors) {
-      Occurrences(f.atom, Mix(Mix(path, f.exponent.num), f.exponent.den), inner, out);
+      Occurrences(f.atom, MixHash(MixHash(path, f.exponent.num), f.exponent.den), inner, out);
     }
   }
 
   void PolyOccurrences(PolyId id, uint64_t path, const Inner& inner,
                        std::vector<Structure::Occurrence>* out) const {
     for (const Term& t : arena_.poly(id).terms) {
-      MonoOccurrences(t.mono, Mix(path, t.coefficient.HashBits()), inner, out);
+      MonoOccurrences(t.mono, MixHash(path, t.coefficient.HashBits()), inner, out);
     }
   }
 

@@ -69,6 +69,12 @@ enum class AtomKind : uint8_t {
   kOpaqueRow,     // function tag of the row polys[0] over domain[0], and of indices, polys[1..]
 };
 
+// Whether an atom of this kind is 0 or 1.
+inline bool IsCondition(AtomKind kind) {
+  return kind == AtomKind::kIndicator || kind == AtomKind::kDelta ||
+         kind == AtomKind::kRealPositive || kind == AtomKind::kRealZero;
+}
+
 struct Interval {  // [lo, hi)
   int64_t lo = 0;
   int64_t hi = 0;

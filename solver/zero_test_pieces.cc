@@ -129,7 +129,7 @@ std::vector<Atom> ZeroTest::Slices(const Atom& sum) const {
   std::vector<Atom> slices = {sum};
   for (size_t d = 0; d < sum.domain.size(); ++d) {
     const Interval own = sum.domain[d];
-    if (own.length() > kShortDimension || !CountsBlocks(sum, d)) continue;
+    if (own.length() > kShortSumDimension || !CountsBlocks(sum, d)) continue;
     std::vector<Atom> next;
     for (const Atom& slice : slices) {
       for (int64_t at = own.lo; at < own.hi; ++at) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "stages/claim_memory.h"
+#include "stages/elapsed.h"
 #include "stages/logical_zeros.h"
 #include "stages/workers/executor.h"
 #include "stages/workers/outcome_bytes.h"
@@ -22,10 +23,6 @@ namespace {
 constexpr int64_t kUnfoldTermBudget = 100'000;
 // Classes of failed claims that are tried with unfolding.
 constexpr size_t kMaxUnfolded = 32;
-
-double Since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 }  // namespace
 

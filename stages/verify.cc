@@ -10,6 +10,7 @@
 #include "stages/audit.h"
 #include "stages/claim_table.h"
 #include "stages/describe.h"
+#include "stages/elapsed.h"
 #include "stages/logical_signs.h"
 #include "stages/premises.h"
 #include "stages/proof_search.h"
@@ -30,10 +31,6 @@ constexpr int64_t kFewFailures = 12;
 constexpr int64_t kQuickTermBudget = 40'000;
 // So many ranks spelled out make terms that many times as large.
 constexpr int64_t kManyRanks = 8;
-
-double Since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 void CountOperators(const lineage::Problem& problem, const Cone& cone, bool proved,
                     Result* result) {

@@ -7,9 +7,9 @@
 namespace planproof::frontend::nnscaler {
 namespace {
 
-absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
+absl::string_view AsAbsl(std::string_view text) { return {text.data(), text.size()}; }
 
-constexpr int64_t kMaxElements = int64_t{1} << 25;
+constexpr int64_t kMaxListElements = int64_t{1} << 25;
 
 }  // namespace
 
@@ -49,7 +49,7 @@ void ObjectAccess::Expect(ValueId object, Field field, ValueId got, std::string_
   Fail(absl::InvalidArgumentError(
       absl::StrCat(Describe(object), ", ", FieldName(field), ": ",
                    got < 0 ? "is missing" : absl::StrCat("is a ", ValueKindName(pickle_.kind(got))),
-                   ", expected ", View(expected))));
+                   ", expected ", AsAbsl(expected))));
 }
 
 ValueId ObjectAccess::Get(ValueId object, Field field, bool required) {
@@ -115,9 +115,9 @@ absl::Span<const ValueId> ObjectAccess::GetSequence(ValueId object, Field field)
 
 bool ObjectAccess::Spend(size_t elements) {
   spent_ += static_cast<int64_t>(elements);
-  if (spent_ <= kMaxElements) return true;
+  if (spent_ <= kMaxListElements) return true;
   Fail(absl::ResourceExhaustedError(
-      absl::StrCat("the plan has more than ", kMaxElements, " list elements")));
+      absl::StrCat("the plan has more than ", kMaxListElements, " list elements")));
   return false;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMaxExtent = int64_t{1} << 40;
 constexpr size_t kMaxDimensions = 32;
-constexpr int64_t kMaxElements = int64_t{1} << 60;
+constexpr int64_t kMaxTensorElements = int64_t{1} << 60;
 
 std::string IndexText(const std::vector<std::pair<int64_t, int64_t>>& index) {
   std::string text = "[";
@@ -75,7 +75,7 @@ sdfg::Shape PlanReader::ReadShape(ValueId object, Field field) {
   }
   int64_t elements = 1;
   for (int64_t extent : shape) {
-    if (extent > 0 && elements > kMaxElements / extent) {
+    if (extent > 0 && elements > kMaxTensorElements / extent) {
       Malformed(absl::StrCat(access_.Describe(object), ", ", FieldName(field),
                              ": the tensor has more than 2^60 elements"));
       return {};

@@ -8,7 +8,7 @@
 namespace planproof::plan {
 namespace {
 
-constexpr int kMaxLoops = 8;
+constexpr int kMaxJsonLoops = 8;
 constexpr char kStep[] =
     "a step is expected: \"PHASE\", \"PHASE:MICROBATCH\", \"PHASE:FIRST..END\" or "
     "{\"for\": \"i\", \"from\": 0, \"to\": 4, \"do\": [...]}";
@@ -54,8 +54,8 @@ absl::Status ReadLoop(const JsonCursor& json, const JsonValue& value, int depth,
   PLAN_ASSIGN_OR_RETURN(*out->mutable_variable(), json.Name(*variable));
   PLAN_RETURN_IF_ERROR(bound("from", out->mutable_from()));
   PLAN_RETURN_IF_ERROR(bound("to", out->mutable_to()));
-  if (depth == kMaxLoops) {
-    return json.Error(value, absl::StrCat("loops are nested more than ", kMaxLoops, " deep"));
+  if (depth == kMaxJsonLoops) {
+    return json.Error(value, absl::StrCat("loops are nested more than ", kMaxJsonLoops, " deep"));
   }
   return ReadItems(json, *body, depth + 1, out->mutable_body());
 }

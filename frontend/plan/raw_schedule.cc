@@ -12,9 +12,9 @@ namespace {
 constexpr int kMaxSteps = 1 << 20;
 constexpr int kMaxSlots = 1 << 20;
 
-class Reader {
+class RawScheduleReader {
  public:
-  Reader(const RawSchedule& raw, const sdfg::Graph& graph) : raw_(raw), graph_(graph) {}
+  RawScheduleReader(const RawSchedule& raw, const sdfg::Graph& graph) : raw_(raw), graph_(graph) {}
 
   absl::StatusOr<lineage::Schedule> Run() {
     PLAN_RETURN_IF_ERROR(ReadPrograms());
@@ -156,7 +156,7 @@ void WriteRawSchedule(const lineage::Schedule& schedule, RawSchedule* out) {
 
 absl::StatusOr<lineage::Schedule> ReadRawSchedule(const RawSchedule& raw,
                                                   const sdfg::Graph& graph) {
-  return Reader(raw, graph).Run();
+  return RawScheduleReader(raw, graph).Run();
 }
 
 }  // namespace planproof::plan

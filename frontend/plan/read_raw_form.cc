@@ -23,9 +23,9 @@ using PremiseKind = Problem::InputPremise::Kind;
 
 constexpr int64_t kMaxEntry = int64_t{1} << 50;
 
-class Reader {
+class RawFormReader {
  public:
-  explicit Reader(const RawProblem& raw) : raw_(raw) {}
+  explicit RawFormReader(const RawProblem& raw) : raw_(raw) {}
 
   absl::StatusOr<Problem> Run() {
     for (const RawFunction& function : raw_.functions()) {
@@ -308,6 +308,6 @@ class Reader {
 
 }  // namespace
 
-absl::StatusOr<Problem> ReadRawProblem(const RawProblem& raw) { return Reader(raw).Run(); }
+absl::StatusOr<Problem> ReadRawProblem(const RawProblem& raw) { return RawFormReader(raw).Run(); }
 
 }  // namespace planproof::plan

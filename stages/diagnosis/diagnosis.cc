@@ -29,7 +29,7 @@ namespace {
 constexpr size_t kMaxStageOperators = 8192;
 constexpr size_t kMaxOperatorsBefore = 512;
 constexpr int64_t kMaxInstances = 4096;
-constexpr int kSeeds = 6;
+constexpr int kMaxSeeds = 6;
 constexpr int kEnoughSeen = 3;  // inputs on which a tensor deviates
 
 using Clock = shape_reduction::WorkClock;
@@ -428,7 +428,7 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
   };
   // Tame inputs, under which rounding stays far from the differences.
   uint64_t seed = witness.seed;
-  for (int k = 0; k < (replay.enclosed() ? 1 : kSeeds); ++seed) {
+  for (int k = 0; k < (replay.enclosed() ? 1 : kMaxSeeds); ++seed) {
     if (std::chrono::duration<double>(Clock::now() - start).count() > seconds) break;
     const shape_reduction::ChoiceOptions choice = shape_reduction::OptionsOfSeed(seed);
     if (!replay.enclosed() && (choice.literals || choice.wild)) continue;
@@ -441,7 +441,7 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
     return deviates.empty() ? kEnoughSeen : *std::max_element(deviates.begin(), deviates.end());
   };
   constexpr uint64_t kKinds = 4;  // OptionsOfSeed
-  for (uint64_t k = 0; k <= kSeeds && seen() < kEnoughSeen; ++k) {
+  for (uint64_t k = 0; k <= kMaxSeeds && seen() < kEnoughSeen; ++k) {
     const bool late = std::chrono::duration<double>(Clock::now() - start).count() > seconds;
     if ((late && k > 0) || (replay.enclosed() && seen() > 0)) break;
     if (!replay.Run(witness.seed + kKinds * k, {}, seconds).ok()) break;

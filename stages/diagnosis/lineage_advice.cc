@@ -47,7 +47,7 @@ std::vector<TensorId> Between(const lineage::Problem& problem, TensorId claimed)
 }
 
 // Without the program in front: "stage1:y" is "y".
-std::string LocalName(const std::string& name) { return name.substr(name.rfind(':') + 1); }
+std::string NameOnDevice(const std::string& name) { return name.substr(name.rfind(':') + 1); }
 
 // One way to cut the logical tensor: per axis of the parallel one the dimension that it cuts, or -1
 // for an axis on whose ranks all is the same; of several axes at one dimension, the first is
@@ -82,7 +82,8 @@ std::string RelationText(const lineage::Problem& problem, const sdfg::Tensor& pa
   const auto add = [&text](const std::string& entry) {
     absl::StrAppend(&text, text.empty() ? "" : ", ", entry);
   };
-  if (logical.name != LocalName(parallel.name)) add(absl::StrCat("\"of\": \"", logical.name, "\""));
+  if (logical.name != NameOnDevice(parallel.name))
+    add(absl::StrCat("\"of\": \"", logical.name, "\""));
   for (size_t d = 0; d < logical.shape.size(); ++d) {
     std::string over;
     size_t axes = 0;
@@ -112,7 +113,7 @@ std::vector<Candidate> CandidatesFor(const lineage::Problem& problem, TensorId i
   for (const bool same_name : {true, false}) {
     for (size_t l = 0; l < problem.logical.tensors.size(); ++l) {
       const sdfg::Tensor& logical = problem.logical.tensors[l];
-      if ((logical.name == LocalName(p.name)) != same_name || logical.producer == kNone ||
+      if ((logical.name == NameOnDevice(p.name)) != same_name || logical.producer == kNone ||
           static_cast<int>(logical.shape.size()) != rank ||
           sdfg::IsInteger(logical.dtype) != sdfg::IsInteger(p.dtype)) {
         continue;
@@ -148,7 +149,7 @@ std::vector<LineageAdvice> AdviseLineage(const lineage::Problem& problem, const 
   }
   shape_reduction::Replay replay(problem);
   size_t runs = 0;
-  for (const uint64_t seed : kSeeds) {
+  for (const uint64_t seed : kAdviceSeeds) {
     if (left() <= 0) return {};
     if (!replay.Run(seed, {claim.parallel}, left()).ok()) continue;
     ++runs;

@@ -226,8 +226,9 @@ void RepairSearch::TryAttributeOfFew(const std::string& what, OperatorId op, siz
 bool RepairSearch::TryAttributes() {
   constexpr size_t kMaxTexts = 4;  // of one attribute
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
-  const Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                                        std::chrono::duration<double>(kSeconds));
+  const Clock::time_point deadline =
+      Clock::now() +
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kAttributeSeconds));
   bool few_vary = false;
   for (const Adjustment& adjusted : AdjustmentsOf(graph_, subject_.operators)) {
     const AdjustableOperator::Number& number = adjusted.number;

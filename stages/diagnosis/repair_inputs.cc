@@ -29,7 +29,7 @@ using Clock = shape_reduction::WorkClock;
 
 Clock::time_point Deadline() {
   return Clock::now() +
-         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kSeconds));
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kInputSeconds));
 }
 
 // A dimension of which each rank of an axis holds an equal part.

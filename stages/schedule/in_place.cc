@@ -32,10 +32,10 @@ class Places {
   // the other tensor at the others.
   bool Same(const sdfg::Shape& shape, const std::vector<ExprId>& indices, const sdfg::Shape& other,
             const std::vector<sdfg::VarId>& variables) {
-    sdfg::Affine difference;
+    sdfg::AffineIndex difference;
     int64_t stride = 1;
     for (size_t d = shape.size(); d-- > 0;) {
-      const std::optional<sdfg::Affine> index = Index(indices[d]);
+      const std::optional<sdfg::AffineIndex> index = Index(indices[d]);
       if (!index.has_value()) return false;
       difference = algebra_.Sum(difference, *index, stride);
       if (__builtin_mul_overflow(stride, shape[d], &stride)) return false;
@@ -50,25 +50,25 @@ class Places {
   }
 
  private:
-  sdfg::Affine Variable(sdfg::VarId var) {
+  sdfg::AffineIndex Variable(sdfg::VarId var) {
     if (function_.vars[var].extent == 1) return {};
     return {0, {{builder_.Index(var), 1}}};
   }
 
   // Nothing if the index depends on data.
-  std::optional<sdfg::Affine> Index(ExprId id) {
+  std::optional<sdfg::AffineIndex> Index(ExprId id) {
     const Node& node = function_.nodes[id];
-    if (node.op == Op::kIntConst) return sdfg::Affine{node.value, {}};
+    if (node.op == Op::kIntConst) return sdfg::AffineIndex{node.value, {}};
     if (node.op == Op::kIndex) return Variable(node.var);
     if (node.op != Op::kIntAdd && node.op != Op::kIntScale && node.op != Op::kIntDiv &&
         node.op != Op::kIntMod) {
       return std::nullopt;
     }
-    const std::optional<sdfg::Affine> first = Index(node.args[0]);
+    const std::optional<sdfg::AffineIndex> first = Index(node.args[0]);
     if (!first.has_value()) return std::nullopt;
     if (node.op == Op::kIntScale) return algebra_.Sum({}, *first, node.value);
     if (node.op == Op::kIntAdd) {
-      const std::optional<sdfg::Affine> second = Index(node.args[1]);
+      const std::optional<sdfg::AffineIndex> second = Index(node.args[1]);
       if (!second.has_value()) return std::nullopt;
       return algebra_.Sum(*first, *second, 1);
     }

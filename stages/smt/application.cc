@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMaxNesting = 3000;
 constexpr int64_t kMaxRow = 512;
-constexpr int64_t kFar = int64_t{1} << 60;
+constexpr int64_t kUnbounded = int64_t{1} << 60;
 constexpr int kManySums = 1000;  // counted no further
 
 }  // namespace
@@ -395,7 +395,7 @@ bool SmtApplication::Opaque(const Node& n, RawId* out) {
   if (extent > 1) e_.binds_ = true;
   apply.op = n.int_valued ? RawOp::kIntApply : RawOp::kApply;
   apply.name = row ? absl::StrCat(n.name, ".", extent) : n.name;
-  if (n.int_valued) apply.high = row ? std::max<int64_t>(extent - 1, 0) : kFar;
+  if (n.int_valued) apply.high = row ? std::max<int64_t>(extent - 1, 0) : kUnbounded;
   if (extent > kMaxRow) return e_.Fail("a row of an opaque function is too long");
   auto scalar = [&](ExprId id) {
     if (IsInteger(id)) {

@@ -11,7 +11,7 @@ using solver::RawOp;
 
 namespace {
 
-constexpr int64_t kFar = int64_t{1} << 60;
+constexpr int64_t kUnboundedIndex = int64_t{1} << 60;
 
 }  // namespace
 
@@ -91,10 +91,16 @@ bool SmtApplication::CompareIntegers(const Node& node, Truth* out) {
   if (node.op == Op::kIntLess || node.op == Op::kIntLessEq) {
     const int64_t bound = node.op == Op::kIntLess ? 0 : 1;
     out->value = d < bound;
-    e_.Guard(difference, d < bound ? -kFar : bound, d < bound ? bound : kFar);
+    e_.Guard(difference, d < bound ? -kUnboundedIndex : bound, d < bound ? bound : kUnboundedIndex);
   } else {
     out->value = (d == 0) != (node.op == Op::kNonzero);
-    e_.Guard(difference, d < 0 ? -kFar : d == 0 ? 0 : 1, d < 0 ? 0 : d == 0 ? 1 : kFar);
+    e_.Guard(difference,
+             d < 0    ? -kUnboundedIndex
+             : d == 0 ? 0
+                      : 1,
+             d < 0    ? 0
+             : d == 0 ? 1
+                      : kUnboundedIndex);
   }
   return true;
 }

@@ -17,8 +17,8 @@ using solver::RawOp;
 
 namespace {
 
-constexpr int kMaxDepth = 60;
-constexpr int64_t kFar = int64_t{1} << 60;
+constexpr int kMaxDefinitionDepth = 60;
+constexpr int64_t kUnboundedGuard = int64_t{1} << 60;
 // A digit of an index is enumerated so that blocks align with it, up to this many values.
 constexpr int64_t kMaxEnumerated = 16;
 
@@ -302,8 +302,8 @@ bool SmtEvaluation::Unknown(TensorId tensor, const std::vector<SmtIndex>& index,
     if (!e.symbolic) {
       const int64_t low = Low(e);
       if (low < 0 || low >= t.shape[d]) {  // excluded by a condition that is 0 there
-        if (low < 0) Guard(e, -kFar, 0);
-        if (low >= 0) Guard(e, t.shape[d], kFar);
+        if (low < 0) Guard(e, -kUnboundedGuard, 0);
+        if (low >= 0) Guard(e, t.shape[d], kUnboundedGuard);
         *out = integer ? arena_.Integer(0) : arena_.Constant(0);
         return true;
       }
@@ -344,8 +344,8 @@ bool SmtEvaluation::Unknown(TensorId tensor, const std::vector<SmtIndex>& index,
       if (integer) {
         const solver::IntRange range = relations_.IntRangeOf(tensor);
         v.op = RawOp::kIntVariable;
-        v.low = std::max(range.low, -kFar);
-        v.high = std::min(range.high, kFar);
+        v.low = std::max(range.low, -kUnboundedGuard);
+        v.high = std::min(range.high, kUnboundedGuard);
       } else {
         v.op = RawOp::kVariable;
         auto sign = sign_.find(tensor);
@@ -430,7 +430,7 @@ bool SmtEvaluation::Defined(bool parallel, TensorId tensor, const std::vector<Sm
     if (parallel && !relations_.Related(tensor)) return Fail("a tensor has no definition");
     return Element(parallel, tensor, index, out);
   }
-  if (++depth_ > kMaxDepth) return Fail("definitions are nested too deeply");
+  if (++depth_ > kMaxDefinitionDepth) return Fail("definitions are nested too deeply");
   SmtApplication application(this, parallel, t, index);
   const bool ok = application.Real(t.producer_output, out);
   --depth_;
@@ -445,7 +445,7 @@ bool SmtEvaluation::IntegerDefined(bool parallel, TensorId tensor,
     if (parallel && !relations_.Related(tensor)) return Fail("a tensor has no definition");
     return IntegerElement(parallel, tensor, index, out);
   }
-  if (++depth_ > kMaxDepth) return Fail("definitions are nested too deeply");
+  if (++depth_ > kMaxDefinitionDepth) return Fail("definitions are nested too deeply");
   SmtApplication application(this, parallel, t, index);
   const bool ok = application.Integer(t.producer_output, out);
   --depth_;

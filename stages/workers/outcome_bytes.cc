@@ -1,7 +1,9 @@
 #include "stages/workers/outcome_bytes.h"
 
 #include <cstdint>
-#include <cstring>
+#include <vector>
+
+#include "stages/workers/byte_stream.h"
 
 namespace planproof::stages {
 
@@ -9,56 +11,24 @@ using solver::PremiseKind;
 
 namespace {
 
-void PutInt(int64_t v, std::string* out) {
-  char buffer[8];
-  std::memcpy(buffer, &v, 8);
-  out->append(buffer, 8);
-}
-
-void PutText(const std::string& s, std::string* out) {
-  PutInt(static_cast<int64_t>(s.size()), out);
-  out->append(s);
-}
-
-class Reader {
- public:
-  explicit Reader(const std::string& bytes) : bytes_(bytes) {}
-  bool Int(int64_t* v) {
-    if (bytes_.size() - at_ < 8) return false;
-    std::memcpy(v, bytes_.data() + at_, 8);
-    at_ += 8;
-    return true;
-  }
-  bool Text(std::string* s) {
-    int64_t n;
-    if (!Int(&n) || n < 0 || static_cast<uint64_t>(n) > bytes_.size() - at_) return false;
-    s->assign(bytes_, at_, static_cast<size_t>(n));
-    at_ += static_cast<size_t>(n);
-    return true;
-  }
-  bool Conditions(std::vector<Condition>* out) {
-    int64_t n;
-    if (!Int(&n) || n < 0 || static_cast<uint64_t>(n) > bytes_.size()) return false;
-    out->resize(static_cast<size_t>(n));
-    for (Condition& c : *out) {
-      int64_t kind, never;
-      if (!Int(&kind) || kind < 0 || kind > static_cast<int64_t>(PremiseKind::kNonNegative)) {
-        return false;
-      }
-      c.kind = static_cast<PremiseKind>(kind);
-      if (!Text(&c.operator_name) || !Text(&c.term) || !Int(&never) || !Text(&c.declared)) {
-        return false;
-      }
-      c.never = never != 0;
+bool ReadConditions(const std::string& bytes, ByteReader* in, std::vector<Condition>* out) {
+  int64_t n;
+  if (!in->Int(&n) || n < 0 || static_cast<uint64_t>(n) > bytes.size()) return false;
+  out->resize(static_cast<size_t>(n));
+  for (Condition& c : *out) {
+    int64_t kind, never;
+    if (!in->Int(&kind) || kind < 0 || kind > static_cast<int64_t>(PremiseKind::kNonNegative)) {
+      return false;
     }
-    return true;
+    c.kind = static_cast<PremiseKind>(kind);
+    if (!in->Text(&c.operator_name) || !in->Text(&c.term) || !in->Int(&never) ||
+        !in->Text(&c.declared)) {
+      return false;
+    }
+    c.never = never != 0;
   }
-  bool AtEnd() const { return at_ == bytes_.size(); }
-
- private:
-  const std::string& bytes_;
-  size_t at_ = 0;
-};
+  return true;
+}
 
 }  // namespace
 
@@ -112,8 +82,8 @@ bool FromBytes(const std::string& bytes, ClaimOutcome* o) {
     if (!in.Text(s)) return false;
   }
   int64_t dims;
-  if (!in.Conditions(&o->premises) || !in.Conditions(&o->restrictions) || !in.Int(&dims) ||
-      dims < 0 || static_cast<uint64_t>(dims) > bytes.size()) {
+  if (!ReadConditions(bytes, &in, &o->premises) || !ReadConditions(bytes, &in, &o->restrictions) ||
+      !in.Int(&dims) || dims < 0 || static_cast<uint64_t>(dims) > bytes.size()) {
     return false;
   }
   o->box.resize(static_cast<size_t>(dims));

@@ -12,7 +12,6 @@
 namespace planproof::stages {
 namespace {
 
-constexpr double kKilobytesPerMegabyte = 1024;
 constexpr int kSamplingMilliseconds = 10;
 
 }  // namespace

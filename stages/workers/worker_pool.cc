@@ -15,20 +15,16 @@
 #include <cstring>
 #include <utility>
 
+#include "stages/elapsed.h"
 #include "stages/workers/worker_process.h"
 
 namespace planproof::stages {
 namespace {
 
-constexpr double kKilobytesPerMegabyte = 1024;
 constexpr std::chrono::milliseconds kSamplingPeriod(10);
 // The task in work and one that waits behind it, so that a worker never idles for a round trip.
 constexpr size_t kTasksPerWorker = 2;
 constexpr int kMaxIdleDeaths = 8;
-
-double Since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 std::string NoWorker() {
   return std::string("no worker could be started: ") + std::strerror(errno);

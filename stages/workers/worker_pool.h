@@ -13,6 +13,8 @@
 
 namespace planproof::stages {
 
+inline constexpr double kKilobytesPerMegabyte = 1024;
+
 class WorkerPool {
  public:
   // The functions are those of RunInWorkers; they must live as long as the pool.
