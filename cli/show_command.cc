@@ -23,7 +23,7 @@ using report::Grouped;
 using report::OneLine;
 using sdfg::Graph;
 
-constexpr size_t kMaxParameters = 40;
+constexpr size_t kMaxShownParameters = 40;
 
 int64_t Elements(const sdfg::Tensor& tensor) {
   int64_t elements = 1;
@@ -108,13 +108,13 @@ void PrintParameters(const Graph& graph) {
     if (tensor.role != sdfg::TensorRole::kParameter && tensor.role != sdfg::TensorRole::kInput) {
       continue;
     }
-    if (printed++ >= kMaxParameters) continue;
+    if (printed++ >= kMaxShownParameters) continue;
     std::printf("  %-11s %s %s %s\n",
                 tensor.role == sdfg::TensorRole::kParameter ? "parameter" : "input",
                 OneLine(tensor.name, 100).c_str(), ShapeText(tensor).c_str(),
                 sdfg::DTypeName(tensor.dtype));
   }
-  if (printed > kMaxParameters) std::printf("  and %zu more\n", printed - kMaxParameters);
+  if (printed > kMaxShownParameters) std::printf("  and %zu more\n", printed - kMaxShownParameters);
 }
 
 // The steps of each program, as the plan file would say them, or their number if there are many.
@@ -186,12 +186,12 @@ int RunShow(ShowArguments arguments) {
   std::printf("required outputs: %zu\n", problem->required.size());
   size_t printed = 0;
   for (const auto& [what, count] : required) {
-    if (printed++ < kMaxParameters) {
+    if (printed++ < kMaxShownParameters) {
       std::printf("  required    %s%s\n", OneLine(what).c_str(),
                   count > 1 ? (" (" + std::to_string(count) + ")").c_str() : "");
     }
   }
-  if (printed > kMaxParameters) std::printf("  and %zu more\n", printed - kMaxParameters);
+  if (printed > kMaxShownParameters) std::printf("  and %zu more\n", printed - kMaxShownParameters);
   for (const std::string& assumption : problem->assumptions) {
     std::printf("  assumes     %s\n", OneLine(assumption).c_str());
   }

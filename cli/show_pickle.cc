@@ -18,7 +18,7 @@ using frontend::nnscaler::Node;
 using frontend::nnscaler::NodeKind;
 using frontend::nnscaler::Plan;
 
-constexpr size_t kMaxParameters = 40;
+constexpr size_t kMaxShownAttributes = 40;
 
 // "adapter", "reducer", "linear.backward", ...
 std::string KindOf(const Plan& plan, const Node& node) {
@@ -66,7 +66,7 @@ int ShowPickle(const std::string& path) {
   }
   size_t printed = 0;
   for (const frontend::nnscaler::FullTensor& full : plan->fulls) {
-    if (!full.is_attribute || full.is_gradient || printed++ >= kMaxParameters) continue;
+    if (!full.is_attribute || full.is_gradient || printed++ >= kMaxShownAttributes) continue;
     std::string shape;
     for (const int64_t extent : full.shape) {
       shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
@@ -74,7 +74,7 @@ int ShowPickle(const std::string& path) {
     std::printf("  attribute   %s [%s] %s\n", report::OneLine(full.name, 100).c_str(),
                 shape.c_str(), sdfg::DTypeName(full.dtype));
   }
-  if (printed > kMaxParameters) std::printf("  and %zu more\n", printed - kMaxParameters);
+  if (printed > kMaxShownAttributes) std::printf("  and %zu more\n", printed - kMaxShownAttributes);
   return kSuccess;
 }
 

@@ -176,7 +176,7 @@ absl::Status CheckCoverByEnumeration(const sdfg::Shape& logical,
                                      const std::vector<const CoverBox*>& boxes) {
   __int128 volume = 1;
   for (int64_t extent : logical) volume *= extent;
-  if (volume > kMax) return TooIrregular();
+  if (volume > kMax) return TooManyElements();
   std::vector<bool> anywhere(static_cast<size_t>(volume), false);
   std::vector<int32_t> owner(static_cast<size_t>(volume), kNobody);
   std::vector<std::pair<const CoverBox*, BoxElements>> undeclared;

@@ -13,7 +13,7 @@ using Tensor = BlockTensor<Interval>;
 
 namespace {
 constexpr size_t kMaxRequired = 8;  // relations compared
-constexpr int64_t kMaxElements = int64_t{1} << 20;
+constexpr int64_t kMaxFocusedElements = int64_t{1} << 20;
 }  // namespace
 
 Gap FindGap(const Tensor& left, const Tensor& right) {

@@ -9,7 +9,7 @@
 namespace planproof::solver {
 namespace {
 
-constexpr size_t kMaxTerms = 32;
+constexpr size_t kMaxClippedTerms = 32;
 
 }  // namespace
 
@@ -70,7 +70,7 @@ bool Arena::IsGuardedSum(AtomId atom) const {
 // holds on all of [b, d). Sums in a denominator are joined in this way, so that the denominator of
 // a masked softmax is the same however its row is cut.
 PolyId Arena::MergeClipped(PolyId p) {
-  if (polys_[p].terms.size() > kMaxTerms) return p;
+  if (polys_[p].terms.size() > kMaxClippedTerms) return p;
   struct Entry {
     size_t term;
     AtomId sum;

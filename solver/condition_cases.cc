@@ -9,19 +9,14 @@
 namespace planproof::solver {
 namespace {
 
-constexpr size_t kMaxCases = 4;   // conditions that are taken apart
-constexpr size_t kMaxTerms = 64;  // of a polynomial that is looked at
-
-bool IsCondition(AtomKind kind) {
-  return kind == AtomKind::kRealPositive || kind == AtomKind::kRealZero ||
-         kind == AtomKind::kIndicator || kind == AtomKind::kDelta;
-}
+constexpr size_t kMaxConditions = 4;       // conditions that are taken apart
+constexpr size_t kMaxConditionTerms = 64;  // of a polynomial that is looked at
 
 }  // namespace
 
 // The first condition that is a factor of a term; none: false.
 bool Arena::FindCondition(PolyId p, AtomId* condition) const {
-  if (polys_[p].terms.size() > kMaxTerms) return false;
+  if (polys_[p].terms.size() > kMaxConditionTerms) return false;
   for (const Term& t : polys_[p].terms) {
     for (const Factor& f : monos_[t.mono].factors) {
       if (!IsCondition(atoms_[f.atom].kind) || f.exponent.num <= 0) continue;
@@ -127,7 +122,7 @@ bool Arena::HoldsUnder(PremiseKind kind, PolyId p, std::vector<KnownCondition>* 
     }
   }
   AtomId condition;
-  if (known->size() == kMaxCases || !FindCondition(p, &condition)) return false;
+  if (known->size() == kMaxConditions || !FindCondition(p, &condition)) return false;
   for (const bool holds : {true, false}) {
     known->push_back({condition, holds});
     const bool follows_here = HoldsUnder(kind, WhereCondition(p, condition, holds), known);

@@ -10,7 +10,7 @@
 namespace planproof::solver {
 namespace {
 
-constexpr int64_t kShortDimension = 4;
+constexpr int64_t kShortSumDimension = 4;
 constexpr size_t kMaxCuts = 40;
 constexpr int64_t kMaxPieces = 512;
 constexpr int32_t kMaxCopies = 4;  // of a sum that is cut, in a product

@@ -19,7 +19,7 @@ constexpr double kQuestionSeconds = 5;
 constexpr double kClassSeconds = 40;  // of one worker's task, all cells together
 constexpr int kUnfoldLevels = 3;
 constexpr int kMaxRounds = 4;  // in which lineages are given up, if few claims fail
-constexpr size_t kFewFailures = 12;
+constexpr size_t kMaxAuditFailures = 12;
 constexpr char kSmtPremise[] =
     "every operator is defined on the inputs considered (asserted to Z3 as premises)";
 constexpr char kSmtRestriction[] =
@@ -198,7 +198,7 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
   // A lineage that Z3 refutes need not be one of a plan that is wrong.
   own.dump_smt_directory.clear();
   for (int round = 0; round < kMaxRounds && !search->RequiredProved(); ++round) {
-    if (search->FailedClaims() > kFewFailures) break;
+    if (search->FailedClaims() > kMaxAuditFailures) break;
     const std::vector<int> again = search->GiveUpFailed();
     if (again.empty()) break;
     classes = table->Classes(again, problem, relations, options.use_classes);

@@ -16,7 +16,7 @@ using solver::PremiseKind;
 
 namespace {
 
-constexpr size_t kMaxPrinted = 4000;  // bytes of a term
+constexpr size_t kMaxPrintedBytes = 4000;  // bytes of a term
 
 }  // namespace
 
@@ -55,7 +55,7 @@ bool ClaimSolver::NeverHolds(const Premise& premise) const {
 Condition ClaimSolver::Describe(const Premise& premise) const {
   Condition condition;
   condition.kind = premise.kind;
-  condition.term = arena_->ToString(premise.poly, kMaxPrinted);
+  condition.term = arena_->ToString(premise.poly, kMaxPrintedBytes);
   if (const std::optional<solver::Affine> form = arena_->AsCondition(premise)) {
     condition.kind = PremiseKind::kNonNegative;
     condition.term = arena_->ToString(*form);

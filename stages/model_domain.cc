@@ -17,7 +17,7 @@ using solver::PremiseKind;
 namespace {
 
 constexpr size_t kMaxReaders = 64;
-constexpr int kMaxCells = 64;  // of one operator's definition
+constexpr int kMaxDomainCells = 64;  // of one operator's definition
 
 // Evaluates at a generic index of each cell; what is met in cells that fail is met all the same.
 void EvaluateCells(solver::Arena* arena, sdfg::SymbolicEvaluator* evaluator,
@@ -30,7 +30,7 @@ void EvaluateCells(solver::Arena* arena, sdfg::SymbolicEvaluator* evaluator,
     const Cell cell = std::move(work.back());
     work.pop_back();
     evaluator->ClearFailure();
-    if (evaluate(cell.index) || ++cells > kMaxCells || arena->exhausted()) continue;
+    if (evaluate(cell.index) || ++cells > kMaxDomainCells || arena->exhausted()) continue;
     if (evaluator->request().kind != SplitRequest::Kind::kNone)
       Split(evaluator->symbols(), cell, evaluator->request(), &work);
   }

@@ -18,9 +18,9 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMaxTensors = 64;      // of a stage
-constexpr size_t kMaxCandidates = 256;  // relations of one tensor that are tried
-constexpr uint64_t kSeeds[] = {2, 7, 12};
+constexpr size_t kMaxTensors = 64;            // of a stage
+constexpr size_t kMaxAdvisedRelations = 256;  // relations of one tensor that are tried
+constexpr uint64_t kAdviceSeeds[] = {2, 7, 12};
 
 using Clock = shape_reduction::WorkClock;
 
@@ -119,7 +119,7 @@ std::vector<Candidate> CandidatesFor(const lineage::Problem& problem, TensorId i
         continue;
       }
       Cut cut{std::vector<int>(p.axes.size(), -1)};
-      while (candidates.size() < kMaxCandidates) {
+      while (candidates.size() < kMaxAdvisedRelations) {
         Candidate candidate{{}, cut, same_name};
         if (MapOf(p, logical.shape, cut, &candidate.lineage)) {
           candidate.lineage.logical = static_cast<TensorId>(l);

@@ -19,10 +19,10 @@ using solver::Rational;
 
 namespace {
 
-constexpr double kSeconds = 0.25;  // of one run of all of them
-constexpr size_t kMaxCandidates = 96;
-constexpr int64_t kMaxSteps = 16;
-constexpr int64_t kMaxCoordinates = 64;
+constexpr double kAttributeSeconds = 0.25;  // of one run of all of them
+constexpr size_t kMaxAttributeChanges = 96;
+constexpr int64_t kMaxAttributeSteps = 16;
+constexpr int64_t kMaxAttributeCoordinates = 64;
 constexpr size_t kMaxModelValues = 16;
 
 using Clock = shape_reduction::WorkClock;
@@ -129,7 +129,7 @@ std::vector<Rational> Candidates(const lineage::Problem& problem, const Adjustme
     for (const int64_t by : {1, -1, 2, -2}) candidates.push_back(base + Rational(by));
   }
   const std::set<int64_t> extents = Extents(problem.parallel, adjusted.operators);
-  for (int64_t step = 1; step <= kMaxSteps; ++step) {
+  for (int64_t step = 1; step <= kMaxAttributeSteps; ++step) {
     for (const int64_t extent : extents) {
       for (const Rational& base : bases) {
         candidates.push_back(base + Rational(step * extent));
@@ -139,7 +139,7 @@ std::vector<Rational> Candidates(const lineage::Problem& problem, const Adjustme
   }
   std::vector<Rational> once;
   for (const Rational& value : candidates) {
-    if (once.size() >= kMaxCandidates) break;
+    if (once.size() >= kMaxAttributeChanges) break;
     if (std::find(once.begin(), once.end(), value) == once.end()) once.push_back(value);
   }
   return once;
@@ -273,7 +273,7 @@ bool RepairSearch::TryAttributes() {
       for (const sdfg::AxisId axis : axes) {
         const bool along = adjusted.axes.empty() || adjusted.axes[0] == axis;
         const int64_t extent = graph_.axes[axis].extent;
-        if (!along || extent < 2 || extent > kMaxCoordinates) continue;
+        if (!along || extent < 2 || extent > kMaxAttributeCoordinates) continue;
         for (const int64_t slope : slopes) {
           if (Clock::now() > deadline) return false;
           const std::string text = Text(0, slope, graph_.axes[axis].name);
@@ -291,7 +291,7 @@ bool RepairSearch::TryAttributes() {
     for (size_t a = 0; a < self.axes.size(); ++a) {
       const int64_t extent = self.shape[a];
       const bool along = adjusted.axes.empty() || adjusted.axes == std::vector{self.axes[a]};
-      if (!along || extent < 2 || extent > kMaxCoordinates) continue;
+      if (!along || extent < 2 || extent > kMaxAttributeCoordinates) continue;
       TryAttributeOfFew(what, op, a, number.values, right[a]);
     }
     few_vary |= !of_few_.empty() && !adjusted.axes.empty();

@@ -16,7 +16,7 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr int64_t kMaxCoordinates = 8;  // of an axis at which ranks keep what they hold
+constexpr int64_t kMaxKeepingCoordinates = 8;  // of an axis at which ranks keep what they hold
 constexpr size_t kMaxCombinations = 16;
 constexpr double kMaxSeconds = 0.5;  // of one run
 
@@ -224,7 +224,7 @@ bool RepairSearch::RightWithout(const std::vector<Collective>& left_out) {
   for (const AxisId axis : axes) {
     std::vector<std::vector<int64_t>> longer;
     for (const std::vector<int64_t>& start : combinations) {
-      for (int64_t c = 0; c < std::min(graph_.axes[axis].extent, kMaxCoordinates); ++c) {
+      for (int64_t c = 0; c < std::min(graph_.axes[axis].extent, kMaxKeepingCoordinates); ++c) {
         longer.push_back(start);
         longer.back().push_back(c);
       }

@@ -17,10 +17,10 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMaxCandidates = 64;
-constexpr size_t kMaxOperands = 8;
-constexpr int64_t kMaxOfFraction = 8;  // of the smaller of its numbers
-constexpr int kMaxSteps = 3;           // from what is read to what should be read
+constexpr size_t kMaxContributions = 64;
+constexpr size_t kMaxContributionOperands = 8;
+constexpr int64_t kMaxOfFraction = 8;     // of the smaller of its numbers
+constexpr int kMaxContributionSteps = 3;  // from what is read to what should be read
 
 Values Times(double factor, const Values& value) {
   auto product = std::make_shared<shape_reduction::BlockTensor<double>>(*value);
@@ -66,7 +66,7 @@ void RepairSearch::TryContributions() {
   for (size_t o = subject_.operators.size(); o-- > 0;) {
     const OperatorId id = subject_.operators[o];
     const sdfg::Operator& op = graph_.operators[id];
-    for (size_t k = 0; k < std::min(op.inputs.size(), kMaxOperands); ++k) {
+    for (size_t k = 0; k < std::min(op.inputs.size(), kMaxContributionOperands); ++k) {
       const Values& value = replay_.Parallel(op.inputs[k]);
       if (Late() || value == nullptr || value->int_valued) continue;
       const Values without = WithOperand(id, static_cast<int>(k), Times(0, value));
@@ -137,7 +137,7 @@ void RepairSearch::TryForgottenTerms() {
             graph_.tensors[to].axes != tensor.axes || graph_.tensors[to].device != tensor.device) {
           continue;
         }
-        if (++tried > kMaxCandidates || Late()) return;
+        if (++tried > kMaxContributions || Late()) return;
         sdfg::Operator add;
         add.function = Sum(tensor);
         add.lifted = false;
@@ -169,11 +169,11 @@ void RepairSearch::TryLaterOperands() {
   }
   for (const OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
-    for (size_t k = 0; k < std::min(op.inputs.size(), kMaxOperands); ++k) {
+    for (size_t k = 0; k < std::min(op.inputs.size(), kMaxContributionOperands); ++k) {
       const sdfg::Tensor& old = graph_.tensors[op.inputs[k]];
       if (sdfg::IsInteger(old.dtype)) continue;
       std::vector<TensorId> level = {op.inputs[k]};
-      for (int step = 0; step < kMaxSteps && !level.empty(); ++step) {
+      for (int step = 0; step < kMaxContributionSteps && !level.empty(); ++step) {
         std::vector<TensorId> next;
         for (const TensorId from : level) {
           const auto [first, last] = makes.equal_range(from);

@@ -19,7 +19,7 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr double kSeconds = 0.25;       // of one run of each
+constexpr double kInputSeconds = 0.25;  // of one run of each
 constexpr OperatorId kMaxBefore = 256;  // operators before one whose results it may have meant
 constexpr size_t kMaxNear = 24;         // candidates for one operand
 constexpr size_t kMaxUnread = 6;

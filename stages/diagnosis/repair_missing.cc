@@ -13,7 +13,7 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMaxCandidates = 24;      // tensors after which a collective may be missing
+constexpr size_t kMaxMissingPlaces = 24;   // tensors after which a collective may be missing
 constexpr size_t kMaxPairCandidates = 10;  // of which pairs are tried
 
 }  // namespace
@@ -99,7 +99,7 @@ void RepairSearch::TryInsertions() {
   std::vector<TensorId> candidates;
   for (size_t o = subject_.operators.size(); o-- > 0;) {
     for (const TensorId output : graph_.operators[subject_.operators[o]].outputs) {
-      if (output == kNone || output == subject_.tensor || candidates.size() >= kMaxCandidates) {
+      if (output == kNone || output == subject_.tensor || candidates.size() >= kMaxMissingPlaces) {
         continue;
       }
       const sdfg::Tensor& tensor = graph_.tensors[output];

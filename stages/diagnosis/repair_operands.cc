@@ -16,7 +16,7 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMaxOperands = 8;
+constexpr size_t kMaxReplacedOperands = 8;
 
 // Marks the elements of the logical tensor, row-major, that a tensor with this lineage holds.
 void MarkHeld(const sdfg::Shape& local, const lineage::Lineage& lineage, const sdfg::Shape& logical,
@@ -51,7 +51,7 @@ void RepairSearch::TryModelOperands() {
                                     problem_.logical.operators[producer].inputs.end());
   for (const OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
-    for (size_t k = 0; k < std::min(op.inputs.size(), kMaxOperands); ++k) {
+    for (size_t k = 0; k < std::min(op.inputs.size(), kMaxReplacedOperands); ++k) {
       const lineage::Lineage& read = problem_.lineage[op.inputs[k]];
       if (read.kind != LineageKind::kFull) continue;
       for (const TensorId wanted : std::set<TensorId>(model.begin(), model.end())) {
@@ -106,7 +106,7 @@ void RepairSearch::TryRanks() {
   constexpr int64_t kMaxRanks = 8;
   for (const OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
-    for (size_t k = 0; k < std::min(op.inputs.size(), kMaxOperands); ++k) {
+    for (size_t k = 0; k < std::min(op.inputs.size(), kMaxReplacedOperands); ++k) {
       const sdfg::Tensor& tensor = graph_.tensors[op.inputs[k]];
       const lineage::Lineage& read = problem_.lineage[op.inputs[k]];
       if (read.kind != LineageKind::kFull || sdfg::IsInteger(tensor.dtype)) continue;

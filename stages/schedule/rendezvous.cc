@@ -18,7 +18,7 @@ using sdfg::TensorId;
 
 constexpr int64_t kMaxEvents = int64_t{1} << 24;
 constexpr int kNobody = -1;
-constexpr size_t kMaxPrinted = 6;
+constexpr size_t kMaxPrintedSteps = 6;
 
 // Where a program is: it has run everything before communication `next` of step `step`, of which
 // `instance` microbatches are done if the phase runs once.
@@ -300,7 +300,7 @@ class Walk {
     if (!ends) path.erase(path.begin(), std::find(path.begin(), path.end(), p));
     std::string programs;
     std::string text;
-    for (size_t i = 0; i < path.size() && i < kMaxPrinted; ++i) {
+    for (size_t i = 0; i < path.size() && i < kMaxPrintedSteps; ++i) {
       const int next = WaitsFor(path[i], &what);
       absl::StrAppend(&programs, i == 0 ? "" : ", ", "\"", order_.ProgramName(path[i]), "\"");
       absl::StrAppend(
@@ -308,9 +308,9 @@ class Walk {
           what, " for ",
           next == kNobody ? "nobody" : absl::StrCat("\"", order_.ProgramName(next), "\""));
     }
-    if (path.size() > kMaxPrinted) {
-      absl::StrAppend(&text, "; and ", path.size() - kMaxPrinted, " more");
-      absl::StrAppend(&programs, " and ", path.size() - kMaxPrinted, " more");
+    if (path.size() > kMaxPrintedSteps) {
+      absl::StrAppend(&text, "; and ", path.size() - kMaxPrintedSteps, " more");
+      absl::StrAppend(&programs, " and ", path.size() - kMaxPrintedSteps, " more");
     }
     if (ends) absl::StrAppend(&text, ", which ends without taking part");
     Violation violation =

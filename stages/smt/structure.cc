@@ -11,10 +11,9 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr size_t kMaxCells = 256;
-constexpr size_t kMaxCellsOfFunctions =
-    64;                          // of terms that no bound covers unless nothing is reduced
-constexpr size_t kMaxCuts = 64;  // of one dimension
+constexpr size_t kMaxStructureCells = 256;
+constexpr size_t kMaxFunctionCells = 64;  // of terms that no bound covers unless nothing is reduced
+constexpr size_t kMaxCuts = 64;           // of one dimension
 constexpr int kMaxPasses = 16;
 // A dimension that is still divided after so many passes is cut at every index, if it is short.
 constexpr int kPatience = 4;
@@ -92,7 +91,7 @@ class Pass {
 
   bool AddCell() {
     const bool functions = !evaluation_.polynomial() && evaluation_.binds();
-    if (structure_.cells.size() >= (functions ? kMaxCellsOfFunctions : kMaxCells)) {
+    if (structure_.cells.size() >= (functions ? kMaxFunctionCells : kMaxStructureCells)) {
       structure_.complete = false;
       return true;
     }
