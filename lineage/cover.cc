@@ -195,12 +195,12 @@ absl::StatusOr<Meeting> MeetingOf(const Blocks& a, const Blocks& b) {
                                                                     : Meeting::kOtherwise;
 }
 
-// The coordinates' digits that a box's map tells apart.
-std::set<std::vector<int64_t>> DigitsOfCoordinates(const CoverBox& box) {
+// The digits that a box's map tells apart.
+std::set<std::vector<int64_t>> DigitsOf(const CoverBox& box) {
   std::set<std::vector<int64_t>> digits;
   for (const IndexMap& map : box.map) {
     for (const IndexTerm& term : map.terms) {
-      if (term.dim >= box.axes || term.scale == 0 || RangeOf(term, box.extents) <= 1) continue;
+      if (term.scale == 0 || RangeOf(term, box.extents) <= 1) continue;
       digits.insert({term.dim, term.div, term.mod, term.offset});
     }
   }
@@ -227,8 +227,8 @@ bool HasGates(const IndexMap& map) {
 }
 
 // A box whose map has gates, from its pieces: nullopt if it must be enumerated. Slices are equal or
-// disjoint if the pieces are disjoint, those of each piece are equal or disjoint, and ranks that
-// hold the same of one piece hold the same of all.
+// disjoint, and hold each element once, if the pieces are disjoint, this is so of each piece, and
+// all pieces tell the same digits apart: ranks that hold the same of one hold the same of all.
 absl::StatusOr<std::optional<std::vector<Blocks>>> BlocksOfPieces(const CoverBox& box) {
   const auto pieces = sdfg::PiecesOf(box.map, box.extents);
   if (!pieces.has_value()) return std::nullopt;
@@ -237,8 +237,8 @@ absl::StatusOr<std::optional<std::vector<Blocks>>> BlocksOfPieces(const CoverBox
   for (const sdfg::IndexMapPiece& piece : *pieces) {
     const CoverBox part{box.holder, piece.map, piece.extents, box.axes, box.overlap};
     if (!Independent(part)) return std::nullopt;
-    if (!digits.has_value()) digits = DigitsOfCoordinates(part);
-    if (*digits != DigitsOfCoordinates(part)) return std::nullopt;
+    if (!digits.has_value()) digits = DigitsOf(part);
+    if (*digits != DigitsOf(part)) return std::nullopt;
     blocks.emplace_back();
     for (size_t d = 0; d < box.map.size(); ++d) {
       PLAN_ASSIGN_OR_RETURN(Blocks of_dim, BlocksOf(part, d));
