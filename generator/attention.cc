@@ -274,12 +274,14 @@ class ZigzagRing {
 
   // Early queries and keys on the ranks from `round` on, late ones on those before.
   void SeeOneOf(int64_t round, int64_t ranks) {
-    constexpr Dim::Which kEither = Dim::Which::kEither;
+    Dim either = Layout::Block(emitter_.DimsOf(values_)[1], Dim::Which::kEither);
+    either.early_from = round;
     const std::string& axis = emitter_.layout().context_axes()[0];
     const Expression start = {
         absl::StrCat("(1 - (", axis, " + ", ranks - round, ") / ", ranks, ") * ", block_)};
     const auto one = [&](Value x, const std::string& suffix) {
-      const Dim part = Layout::Block(emitter_.DimsOf(x)[1], kEither);
+      Dim part = either;
+      part.shift = emitter_.DimsOf(x)[1].shift;
       return emitter_.NarrowAt(x, 1, start, suffix, part);
     };
     const std::string suffix = absl::StrCat("@", round, "@one");
@@ -288,7 +290,8 @@ class ZigzagRing {
     Keys keys{{}, one(values_, "@one"), "@one"};
     for (Value key : keys_) keys.keys.push_back(one(key, "@one"));
     const auto after = [&](const char* of) { return absl::StrCat("@", of, "@", round); };
-    OnlineSoftmax seeing = OnlineSoftmax::OneOf(early_, late_, start, kEither, after("before"));
+    OnlineSoftmax seeing =
+        OnlineSoftmax::OneOf(early_, late_, start, Dim::Which::kEither, after("before"));
     See(queries, keys, block_, round, &seeing);
     early_ = OnlineSoftmax::OneOf(seeing, early_, start, Dim::Which::kEarly, after("early"));
     late_ = OnlineSoftmax::OneOf(late_, seeing, start, Dim::Which::kLate, after("late"));

@@ -132,9 +132,7 @@ std::vector<Value> Emitter::Run(const Call& call, const std::vector<Out>& out,
     info.partial = partial;
     info.gradient_partial = Minus(Minus(used_differently, AxesOf(result.dims)), partial);
     info.differentiable = differentiable && !result.integer && !call.stop_gradient;
-    info.local = result.local ||
-                 std::any_of(result.dims.begin(), result.dims.end(),
-                             [](const Dim& dim) { return dim.which == Dim::Which::kEither; });
+    info.local = result.local;
     info.local_gradient = result.local_gradient;
     trace_.WriteLineage(info);
     step.outputs.push_back(Add(std::move(info)));
@@ -327,8 +325,9 @@ Value Emitter::InOrder(Value blocks, int dim, const Out& whole) {
 Value Emitter::NarrowAt(Value x, int dim, const Expression& start, const std::string& suffix,
                         const Dim& part) {
   const ValueInfo& from = trace_.values[x];
-  Out out{absl::StrCat(from.name, suffix), from.dims, false, /*local=*/true};
+  Out out{from.logical, from.dims, false, from.local, absl::StrCat(from.name, suffix)};
   out.dims[dim] = part;
+  out.local_gradient = true;  // it is one rank's contribution
   const int64_t length = trace_.layout.Local(part);
   return Apply({"narrow", {x}, {{"dim", int64_t{dim}}, {"start", start}, {"length", length}}}, out);
 }

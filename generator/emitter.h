@@ -112,8 +112,8 @@ class Emitter {
   // NAME`suffix`.
   Value Narrow(Value x, int dim, int64_t start, const std::string& suffix, const Dim& part,
                bool local_gradient = false);
-  // The same from a start that depends on the coordinates, of a tensor that the logical graph does
-  // not have, or to one.
+  // The same from a start that depends on the coordinates. No gradient of the logical graph is like
+  // the part's.
   Value NarrowAt(Value x, int dim, const Expression& start, const std::string& suffix,
                  const Dim& part);
   // The part along `dim` that the rank before in the ring of context-parallel ranks holds.

@@ -126,6 +126,10 @@ std::string Layout::IndexInBlocks(const Dim& dim, const std::string& local) cons
   if (dim.which == Dim::Which::kLate) {
     return absl::StrCat("(", last, " - ", rank, ") * ", block, " + ", local);
   }
+  if (dim.which == Dim::Which::kEither) {
+    return absl::StrCat("(", last, " - ", rank, ") * ", block, " + (2 * ", rank, " - ", last,
+                        ") * ", block, " * ", IsFrom(dim.over[0], dim.early_from), " + ", local);
+  }
   // From the early block to the late one.
   const std::string gap = absl::StrCat("(", last, " - 2 * ", rank, ") * ", block);
   const int64_t length = Local(dim);
@@ -136,6 +140,11 @@ std::string Layout::IndexInBlocks(const Dim& dim, const std::string& local) cons
   const int64_t parts = block / length;  // on ranks of the inner axis
   return absl::StrCat(rank, " * ", block, " + (", dim.over[1], " % ", parts, ") * ", length, " + ",
                       local, " + (", dim.over[1], " / ", parts, ") * ", gap);
+}
+
+std::string Layout::IsFrom(const std::string& axis, int64_t rank) const {
+  const int64_t ranks = Extent(axis);
+  return absl::StrCat("((", axis, " + ", ranks - rank, ") % ", 2 * ranks, " / ", ranks, ")");
 }
 
 Dim Layout::Placed(Dim sequence) const {

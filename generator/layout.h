@@ -27,10 +27,12 @@ struct Dim {
   // Extents of the parts on the ranks of the one axis, which then differ.
   std::vector<int64_t> sizes;
   // In zigzag order, if it is not 0, the extent of a block: rank r of the n ranks of the first axis
-  // holds blocks r and 2 n - 1 - r, one after the other, or `which` of them (kEither: one
-  // on some ranks, the other on others). Further axes cut what it holds.
+  // holds blocks r and 2 n - 1 - r, one after the other, or `which` of them (kEither: the
+  // early one on the ranks from `early_from` on, the late one on those before). Further axes cut
+  // what it holds.
   int64_t block = 0;
   enum class Which : uint8_t { kBoth, kEarly, kLate, kEither } which = Which::kBoth;
+  int64_t early_from = 0;
 };
 using Dims = std::vector<Dim>;
 
@@ -108,6 +110,8 @@ class Layout {
   // With the blocks of zigzag order, if that is how sequences lie.
   Dim Placed(Dim sequence) const;
   std::string IndexInBlocks(const Dim& dim, const std::string& local) const;
+  // Whether a rank's coordinate is at least `rank`, as 1 or 0, in a map.
+  std::string IsFrom(const std::string& axis, int64_t rank) const;
   // The rank of the first axis whose part it is.
   std::string RankOf(const Dim& dim) const;
 

@@ -321,7 +321,8 @@ class Combiner {
     if (special.size() != 1) return kNoExpr;
     const auto [first, last] = std::minmax_element(members.begin(), members.end());
     const int64_t low = points_[*first][0], high = points_[*last][0];
-    if (high - low + 1 != static_cast<int64_t>(members.size())) return kNoExpr;  // each is there once
+    if (high - low + 1 != static_cast<int64_t>(members.size()))
+      return kNoExpr;  // each is there once
     if (low == high) return kNoExpr;
     const ExprId from = builder->Binary(Op::kIntLessEq, builder->Int(low), special[0]);
     const ExprId to = builder->Binary(Op::kIntLessEq, special[0], builder->Int(high));

@@ -21,17 +21,20 @@ class Restriction {
   bool Start(const IndexDigit& gate, int64_t value, int64_t extent) {
     gate_ = gate;
     value_ = value;
-    if (gate.offset != 0 || gate.Most(extent) > 1) return false;
+    whole_ = extent;
     int64_t period = 0;
-    if (__builtin_mul_overflow(gate.div, int64_t{2}, &period)) return false;
-    top_ = extent <= period;
+    if (gate.Most(extent) > 1 || __builtin_mul_overflow(gate.div, int64_t{2}, &period))
+      return false;
+    top_ = gate.offset < gate.div && extent <= period - gate.offset;
     if (top_) {
-      extent_ = value == 0 ? std::min(extent, gate.div) : std::max<int64_t>(0, extent - gate.div);
+      first_open_ = gate.div - gate.offset;
+      extent_ =
+          value == 0 ? std::min(extent, first_open_) : std::max<int64_t>(0, extent - first_open_);
       return true;
     }
     period_ = period;
     extent_ = extent / 2;
-    return gate.mod == 2 && extent % period == 0;
+    return gate.offset == 0 && gate.mod == 2 && extent % period == 0;
   }
   int64_t extent() const { return extent_; }
 
@@ -39,22 +42,23 @@ class Restriction {
   std::optional<Sum> Of(const IndexDigit& digit) const {
     if (digit.dim != gate_.dim) return Sum{0, {{1, digit}}};
     if (digit == gate_) return Sum{value_, {}};
+    if (digit.offset == 0 && digit.Most(whole_) <= 0) return Sum{};
     return top_ ? InHalf(digit) : InBlocks(digit);
   }
 
  private:
-  // i = i' or i' + div.
+  // i = i' or i' + first_open.
   std::optional<Sum> InHalf(const IndexDigit& digit) const {
     if (value_ == 0) return Sum{0, {{1, digit}}};
     IndexDigit moved = digit;
     if (digit.mod > 0) {
       int64_t period = 0;
       if (__builtin_mul_overflow(digit.div, digit.mod, &period)) return std::nullopt;
-      moved.offset = (digit.offset + gate_.div % period) % period;
+      moved.offset = (digit.offset + first_open_ % period) % period;
       return Sum{0, {{1, moved}}};
     }
-    if (gate_.div % digit.div != 0) return std::nullopt;
-    return Sum{gate_.div / digit.div, {{1, moved}}};
+    if (first_open_ % digit.div != 0) return std::nullopt;
+    return Sum{first_open_ / digit.div, {{1, moved}}};
   }
 
   // i = 2 div h + div value + l with 0 <= l < div, and i' = div h + l.
@@ -63,7 +67,7 @@ class Restriction {
     int64_t end = 0;  // of the digit's period; 0: none
     if (digit.mod > 0 && __builtin_mul_overflow(digit.div, digit.mod, &end)) return std::nullopt;
     if (end > 0 && gate_.div % end == 0) return Sum{0, {{1, digit}}};  // of l
-    if (digit.div % period_ == 0) {                                     // of h
+    if (digit.div % period_ == 0) {                                    // of h
       return Sum{0, {{1, {digit.dim, digit.div / 2, digit.mod, 0}}}};
     }
     if (gate_.div % digit.div != 0 || end % period_ != 0) return std::nullopt;
@@ -76,8 +80,9 @@ class Restriction {
 
   IndexDigit gate_;
   int64_t value_ = 0;
-  bool top_ = false;  // the gate is the uppermost digit
-  int64_t period_ = 0, extent_ = 0;
+  bool top_ = false;  // the gate is open from one index on
+  int64_t first_open_ = 0;
+  int64_t whole_ = 0, period_ = 0, extent_ = 0;  // whole_: of i, extent_: of i'
 };
 
 bool AddTerm(const IndexTerm& term, IndexMap* map) {

@@ -233,15 +233,19 @@ absl::Status SettleGates(const sdfg::Shape& extents, lineage::IndexMap* map) {
   const auto is_gate = [&](const sdfg::IndexDigit& digit) {
     return extents[digit.dim] == 0 || digit.Most(extents[digit.dim]) <= 1;
   };
+  // Of two that could be the gate, one without offset, and a local index rather than a coordinate.
+  const auto better = [](const sdfg::IndexDigit& a, const sdfg::IndexDigit& b) {
+    return (a.offset == 0) != (b.offset == 0) ? a.offset == 0 : a.dim > b.dim;
+  };
   for (IndexTerm& term : map->terms) {
     if (!term.gated()) continue;
-    if (!is_gate(term.gate)) {
-      const sdfg::IndexDigit gate = term.digit();
-      if (!is_gate(gate)) {
-        return absl::InvalidArgumentError(
-            "a product of two indices is not affine unless one of them is 0 or 1 everywhere");
-      }
-      term = {term.gate.dim, term.scale, term.gate.div, term.gate.mod, term.gate.offset, gate};
+    const sdfg::IndexDigit digit = term.digit();
+    if (!is_gate(term.gate) && !is_gate(digit)) {
+      return absl::InvalidArgumentError(
+          "a product of two indices is not affine unless one of them is 0 or 1 everywhere");
+    }
+    if (!is_gate(term.gate) || (is_gate(digit) && better(digit, term.gate))) {
+      term = {term.gate.dim, term.scale, term.gate.div, term.gate.mod, term.gate.offset, digit};
     }
     if (term.gate == term.digit()) term.gate = {.dim = -1};  // its square
   }

@@ -290,8 +290,8 @@ TEST(IndexExpression, EvaluatesDigitsOfOneIndex) {
   ASSERT_TRUE(square.ok() && SettleGates({2, 16}, &*square).ok());
   EXPECT_EQ(square->ValueAt({0, 0}), 2);
   EXPECT_EQ(square->ValueAt({1, 0}), 6);
-  for (const char* bad : {"i0 * tp * tp", "(i0 * tp) / 2", "(i0 * tp) % 2", "i0 / 0", "i0 / tp", "x", "i0 +", "(i0", "1 2",
-                          "(i0 + tp) % 4", "(2 * i0 + 1) % 4"}) {
+  for (const char* bad : {"i0 * tp * tp", "(i0 * tp) / 2", "(i0 * tp) % 2", "i0 / 0", "i0 / tp",
+                          "x", "i0 +", "(i0", "1 2", "(i0 + tp) % 4", "(2 * i0 + 1) % 4"}) {
     EXPECT_FALSE(ParseIndexExpression(bad, resolve).ok()) << bad;
   }
 }

@@ -1,5 +1,5 @@
-// Sequences in zigzag order: one program for all ranks, which computes the blocks that a causal mask
-// leaves visible and no others; and relations that say which order it is.
+// Sequences in zigzag order: one program for all ranks, which computes the blocks that a causal
+// mask leaves visible and no others; and relations that say which order it is.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -70,16 +70,19 @@ TEST(ZigzagTest, OneProgramOfAnyNumberOfRanksGathersKeys) {
   EXPECT_EQ(operators[2], operators[64]);
 }
 
-// A plan for four ranks: what each holds of two sequences of 16, and what the specification asks for.
+// A plan for four ranks: what each holds of two sequences of 16, and what the specification asks
+// for.
 stages::Verdict VerdictOf(const std::string& x, const std::string& w, const std::string& y) {
   const std::string text = absl::StrCat(R"({"planproof": 1,
     "specification": {
       "inputs": {"x": [16], "w": [16]},
       "operators": [{"op": "mul", "in": ["x", "w"], "out": "y"},
                     {"op": "sum", "in": "y", "out": "s"}],
-      "outputs": {"y": )", y, R"(, "s": {}}},
+      "outputs": {"y": )",
+                                        y, R"(, "s": {}}},
     "plan": {"mesh": {"cp": 4}, "programs": [{
-      "inputs": {"x": )", x, R"(, "w": )", w, R"(},
+      "inputs": {"x": )",
+                                        x, R"(, "w": )", w, R"(},
       "operators": [{"op": "mul", "in": ["x", "w"], "out": "y"},
                     {"op": "sum", "in": "y", "out": "part"},
                     {"op": "all_reduce", "over": "cp", "in": "part", "out": "s"}]}]}})");

@@ -48,7 +48,8 @@ TEST(IndexMapTest, PiecesTakeTheMapsValuesAsOftenAsTheMap) {
   for (int trial = 0; trial < 20000; ++trial) {
     const Shape extents = {pick(1, 8), int64_t{1} << pick(0, 4)};
     const auto digit = [&] {
-      IndexDigit d{static_cast<int32_t>(pick(0, 1)), pick(0, 1) ? int64_t{1} << pick(0, 3) : pick(1, 4),
+      IndexDigit d{static_cast<int32_t>(pick(0, 1)),
+                   pick(0, 1) ? int64_t{1} << pick(0, 3) : pick(1, 4),
                    pick(0, 2) ? int64_t{1} << pick(0, 3) : pick(0, 3)};
       if (d.mod > 0 && pick(0, 4) == 0) d.offset = pick(0, d.div * d.mod - 1);
       return d;

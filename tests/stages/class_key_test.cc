@@ -305,13 +305,12 @@ TEST(ClassKeyTest, EveryPartOfAGateMatters) {
     spec.target_term.gate = gate;
     return spec;
   };
-  const std::vector<sdfg::IndexDigit> gates = {
-      {.dim = -1},
-      {.dim = 0, .div = 2},
-      {.dim = 0, .div = 3},
-      {.dim = 0, .div = 2, .mod = 2},
-      {.dim = 0, .div = 2, .mod = 2, .offset = 1},
-      {.dim = 0, .div = 2, .mod = 2, .offset = 2}};
+  const std::vector<sdfg::IndexDigit> gates = {{.dim = -1},
+                                               {.dim = 0, .div = 2},
+                                               {.dim = 0, .div = 3},
+                                               {.dim = 0, .div = 2, .mod = 2},
+                                               {.dim = 0, .div = 2, .mod = 2, .offset = 1},
+                                               {.dim = 0, .div = 2, .mod = 2, .offset = 2}};
   for (size_t a = 0; a < gates.size(); ++a) {
     for (size_t b = 0; b < gates.size(); ++b) {
       EXPECT_EQ(SameClass(with(gates[a]), with(gates[b])), a == b) << a << " and " << b;
