@@ -56,13 +56,15 @@ std::vector<Value> BlockOf(const std::vector<Value>& tensors, Dim::Which which,
   return blocks;
 }
 
-// All queries at once, or in zigzag order block by block.
+// All queries at once, or in zigzag order block by block. In a ring other slices of the queries
+// have a part in their gradients.
 std::vector<Queries> Parts(const Attention& attention, Emitter* emitter) {
   if (!emitter->layout().Zigzag()) return {{attention.queries, ""}};
+  const bool local_gradient = emitter->layout().RingAttention();
   std::vector<Queries> parts;
   for (const Dim::Which which : kBlocks) {
     const std::string suffix = which == Dim::Which::kEarly ? "@0" : "@1";
-    parts.push_back({BlockOf(attention.queries, which, suffix, false, emitter), suffix});
+    parts.push_back({BlockOf(attention.queries, which, suffix, local_gradient, emitter), suffix});
   }
   return parts;
 }

@@ -143,7 +143,7 @@ void Rounds::RunFirst(const std::vector<ClaimClass>& classes,
   const auto list = [&](int k) {
     if (observer_ == nullptr) return;
     observer_->Decided(k, static_cast<int64_t>(classes[k].members.size()),
-                    ClaimName(representatives[k]), (*results)[k]);
+                       ClaimName(representatives[k]), (*results)[k]);
   };
   std::vector<int> open;
   for (size_t k = 0; k < results->size(); ++k) {
