@@ -287,15 +287,49 @@ Value Emitter::GatherContext(Value x, int dim) {
   trace_.WriteAlong(stage_, "all_gather", over, dim, own.name, info.name);
   Out whole{own.logical, info.dims, false, false, absl::StrCat(own.name, "@context")};
   const Value blocks = Record(Step::Kind::kAllGather, x, over, dim, std::move(info));
-  const int64_t ranks = trace_.layout.Extent(over[0]), block = own.dims[dim].block;
-  Call join{"concat", {}, {{"dim", int64_t{dim}}}};
-  for (int64_t k = 0; k < 2 * ranks; ++k) {
-    const int64_t at = k < ranks ? 2 * k : 2 * (2 * ranks - 1 - k) + 1;
-    join.in.push_back(Narrow(blocks, dim, at * block, absl::StrCat("@", k), Layout::Whole(block)));
-  }
-  const Value joined = Apply(join, whole);
+  const Value joined = InOrder(blocks, dim, whole);
   trace_.values[joined].branch_of = x;
   return joined;
+}
+
+Value Emitter::InOrder(Value blocks, int dim, const Out& whole) {
+  const Dims flat = trace_.values[blocks].dims;
+  const std::string name = trace_.values[blocks].name;
+  const int64_t block = trace_.layout.SequenceBlock(flat[dim].extent);
+  const auto view = [&](Value x, const Dims& dims, Out out) {
+    std::vector<int64_t> size;
+    for (const Dim& d : dims) size.push_back(trace_.layout.Local(d));
+    out.dims = dims;
+    return Apply({"view", {x}, {{"size", size}}}, out);
+  };
+  Dims apart = flat;  // by rank, and by which of its two blocks it is
+  apart[dim] = Layout::Whole(flat[dim].extent / (2 * block));
+  apart.insert(apart.begin() + dim + 1, {Layout::Whole(2), Layout::Whole(block)});
+  const auto out = [&](const char* what) {
+    return Out{absl::StrCat(name, what), {}, false, /*local=*/true};
+  };
+  const Value by_rank = view(blocks, apart, out(".by_rank"));
+  const Value early = Narrow(by_rank, dim + 1, 0, ".early", Layout::Whole(1));
+  const Value late = Narrow(by_rank, dim + 1, 1, ".late", Layout::Whole(1));
+  Out backwards = out(".late.backwards");
+  backwards.dims = trace_.values[late].dims;
+  const Value last_first =
+      Apply({"flip", {late}, {{"dims", std::vector<int64_t>{dim}}}}, backwards);
+  Out ordered = out(".ordered");
+  ordered.dims = trace_.values[early].dims;
+  ordered.dims[dim].extent *= 2;
+  const Value joined = Apply({"concat", {early, last_first}, {{"dim", int64_t{dim}}}}, ordered);
+  return view(joined, whole.dims, whole);
+}
+
+Value Emitter::NarrowAt(Value x, int dim, const Expression& start, const std::string& suffix,
+                        const Dim& part) {
+  const ValueInfo& from = trace_.values[x];
+  Out out{from.logical, from.dims, false, from.local, absl::StrCat(from.name, suffix)};
+  out.dims[dim] = part;
+  out.local_gradient = true;  // it is one rank's contribution
+  const int64_t length = trace_.layout.Local(part);
+  return Apply({"narrow", {x}, {{"dim", int64_t{dim}}, {"start", start}, {"length", length}}}, out);
 }
 
 Value Emitter::Narrow(Value x, int dim, int64_t start, const std::string& suffix, const Dim& part,
@@ -315,7 +349,7 @@ Value Emitter::PassOn(Value x, int dim) {
   const ValueInfo own = trace_.values[x];
   const std::string& from = own.name;
   ValueInfo info = Renamed(x, absl::StrCat(own.logical, "@", own.dims[dim].shift + 1));
-  info.dims[dim] = trace_.layout.PassedOn(own.dims[dim]);
+  info.dims[dim] = Layout::PassedOn(own.dims[dim]);
   info.local_gradient = true;  // of what the ranks from here on contribute
   trace_.WriteShift(stage_, over[0], 1, x, from, info.name);
   trace_.WriteLineage(info);

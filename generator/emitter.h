@@ -112,6 +112,10 @@ class Emitter {
   // NAME`suffix`.
   Value Narrow(Value x, int dim, int64_t start, const std::string& suffix, const Dim& part,
                bool local_gradient = false);
+  // The same from a start that depends on the coordinates. No gradient of the logical graph is like
+  // the part's.
+  Value NarrowAt(Value x, int dim, const Expression& start, const std::string& suffix,
+                 const Dim& part);
   // The part along `dim` that the rank before in the ring of context-parallel ranks holds.
   Value PassOn(Value x, int dim);
   // Every rank of `over` sends part r of dimension `split` to rank r and joins what it receives
@@ -139,6 +143,8 @@ class Emitter {
   ValueInfo Renamed(Value x, const std::string& name) const;
   Value Gather(Step::Kind kind, Value x, const Axes& over, int dim, const std::string& suffix);
   bool IsCut(Value x, int dim, const Axes& over) const;
+  // Blocks that were gathered from ranks in zigzag order, put in order along `dim`.
+  Value InOrder(Value blocks, int dim, const Out& whole);
 
   Trace trace_;
   int stage_ = 0;

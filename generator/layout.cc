@@ -35,8 +35,7 @@ Layout::Layout(const Strategy& strategy, Ranks own)
   tensor_ = add("tp", strategy.tensor_parallel);
   sequence_outside_ = context_;
   if (strategy.sequence_parallel) sequence_outside_ = Union(context_, tensor_);
-  if (zigzag_) apart_ = context_;
-  if (!tensor_shares_.empty()) apart_ = Union(apart_, tensor_);
+  if (!tensor_shares_.empty()) apart_ = tensor_;
   dispatch_ = strategy.dispatch;
   ring_ = strategy.ring && strategy.context_parallel > 1;
   zero_ = strategy.zero;
@@ -75,8 +74,8 @@ int64_t Layout::Local(const Dim& dim) const {
   if (!dim.sizes.empty()) return dim.sizes[OwnRank(dim.over[0])];
   int64_t parts = 1;
   for (const std::string& axis : dim.over) parts *= Extent(axis);
-  if (dim.starts.empty()) return dim.extent / parts;
-  return static_cast<int64_t>(dim.starts.size()) * dim.block * Extent(dim.over[0]) / parts;
+  return dim.which == Dim::Which::kBoth ? dim.extent / parts
+                                        : dim.block * Extent(dim.over[0]) / parts;
 }
 
 std::string Layout::IndexOf(const Dim& dim, const std::string& local) const {
@@ -96,12 +95,8 @@ std::string Layout::IndexOf(const Dim& dim, const std::string& local) const {
   }
   if (dim.over.empty()) return local;
   if (!dim.sizes.empty()) return absl::StrCat(StartOf(dim), " + ", local);
-  if (!dim.starts.empty()) return IndexInBlocks(dim, local);
-  std::string rank = dim.over[0];
-  if (dim.shift != 0) {
-    const int64_t parts = Extent(rank);
-    rank = absl::StrCat("(", rank, " + ", parts - dim.shift, ") % ", parts);
-  }
+  if (dim.block > 0) return IndexInBlocks(dim, local);
+  std::string rank = RankOf(dim);
   for (size_t a = 1; a < dim.over.size(); ++a) {
     rank = absl::StrCat("(", rank, ") * ", Extent(dim.over[a]), " + ", dim.over[a]);
   }
@@ -114,41 +109,58 @@ std::string Layout::StartOf(const Dim& dim) const {
     const auto first = dim.sizes.begin();
     return absl::StrCat(std::accumulate(first, first + OwnRank(dim.over[0]), int64_t{0}));
   }
-  if (dim.starts.size() == 1) return absl::StrCat(dim.starts[0]);
   return IndexOf(dim, "0");
 }
 
+std::string Layout::RankOf(const Dim& dim) const {
+  const std::string& axis = dim.over[0];
+  if (dim.shift == 0) return axis;
+  const int64_t ranks = Extent(axis);
+  return absl::StrCat("(", axis, " + ", ranks - dim.shift, ") % ", ranks);
+}
+
 std::string Layout::IndexInBlocks(const Dim& dim, const std::string& local) const {
-  const int64_t start = dim.starts[0], length = Local(dim);
-  if (dim.starts.size() == 1) return absl::StrCat(start, " + ", local);
-  const int64_t gap = dim.starts[1] - start;
-  if (length == 2 * dim.block) {
-    return absl::StrCat("(", local, ") / ", dim.block, " * ", gap, " + (", local, ") % ", dim.block,
-                        " + ", start);
+  const std::string rank = absl::StrCat("(", RankOf(dim), ")");
+  const int64_t last = 2 * Extent(dim.over[0]) - 1, block = dim.block;
+  if (dim.which == Dim::Which::kEarly) return absl::StrCat(rank, " * ", block, " + ", local);
+  if (dim.which == Dim::Which::kLate) {
+    return absl::StrCat("(", last, " - ", rank, ") * ", block, " + ", local);
   }
-  const int64_t parts = dim.block / length;  // of a block, on ranks of the inner axis
-  return absl::StrCat("(", dim.over[1], " / ", parts, ") * ", gap, " + (", dim.over[1], " % ",
-                      parts, ") * ", length, " + ", local, " + ", start);
+  if (dim.which == Dim::Which::kEither) {
+    return absl::StrCat("(", last, " - ", rank, ") * ", block, " + (2 * ", rank, " - ", last,
+                        ") * ", block, " * ", IsFrom(dim.over[0], dim.early_from), " + ", local);
+  }
+  // From the early block to the late one.
+  const std::string gap = absl::StrCat("(", last, " - 2 * ", rank, ") * ", block);
+  const int64_t length = Local(dim);
+  if (length == 2 * block) {
+    return absl::StrCat(rank, " * ", block, " + (", local, ") % ", block, " + (", local, ") / ",
+                        block, " * ", gap);
+  }
+  const int64_t parts = block / length;  // on ranks of the inner axis
+  return absl::StrCat(rank, " * ", block, " + (", dim.over[1], " % ", parts, ") * ", length, " + ",
+                      local, " + (", dim.over[1], " / ", parts, ") * ", gap);
+}
+
+std::string Layout::IsFrom(const std::string& axis, int64_t rank) const {
+  const int64_t ranks = Extent(axis);
+  return absl::StrCat("((", axis, " + ", ranks - rank, ") % ", 2 * ranks, " / ", ranks, ")");
 }
 
 Dim Layout::Placed(Dim sequence) const {
-  if (!zigzag_) return sequence;
-  const int64_t ranks = Extent(context_[0]);
-  const int64_t rank = ((OwnRank(context_[0]) - sequence.shift) % ranks + ranks) % ranks;
-  sequence.block = sequence.extent / (2 * ranks);
-  sequence.starts = {rank * sequence.block, (2 * ranks - 1 - rank) * sequence.block};
+  if (zigzag_) sequence.block = SequenceBlock(sequence.extent);
   return sequence;
 }
 
-Dim Layout::Block(const Dim& dim, int which) {
+Dim Layout::Block(const Dim& dim, Dim::Which which) {
   Dim block = dim;
-  block.starts = {dim.starts[which]};
+  block.which = which;
   return block;
 }
 
-Dim Layout::PassedOn(Dim dim) const {
+Dim Layout::PassedOn(Dim dim) {
   ++dim.shift;
-  return Placed(std::move(dim));
+  return dim;
 }
 
 bool Layout::IsApart(const std::string& axis) const {
@@ -177,9 +189,7 @@ std::vector<Layout::Ranks> Layout::AllApart() const {
 
 Dims Scalar() { return {Layout::Whole(1)}; }
 
-bool IsPlainCut(const Dim& dim) {
-  return dim.digits.empty() && dim.shift == 0 && dim.starts.empty();
-}
+bool IsPlainCut(const Dim& dim) { return dim.digits.empty() && dim.shift == 0 && dim.block == 0; }
 
 Dim Merged(const std::vector<Dim>& digits) {
   Dim merged;

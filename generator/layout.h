@@ -26,10 +26,13 @@ struct Dim {
   int64_t shift = 0;
   // Extents of the parts on the ranks of the one axis, which then differ.
   std::vector<int64_t> sizes;
-  // Where the blocks begin that this rank of the first axis holds, one after the other, if they are
-  // not one part. Further axes cut what it holds.
-  std::vector<int64_t> starts;
-  int64_t block = 0;  // their extent
+  // In zigzag order, if it is not 0, the extent of a block: rank r of the n ranks of the first axis
+  // holds blocks r and 2 n - 1 - r, one after the other, or `which` of them (kEither: the
+  // early one on the ranks from `early_from` on, the late one on those before). Further axes cut
+  // what it holds.
+  int64_t block = 0;
+  enum class Which : uint8_t { kBoth, kEarly, kLate, kEither } which = Which::kBoth;
+  int64_t early_from = 0;
 };
 using Dims = std::vector<Dim>;
 
@@ -82,19 +85,20 @@ class Layout {
   // Axes of the mesh with extents above 1, outermost first, without the microbatch.
   const std::vector<std::pair<std::string, int64_t>>& mesh() const { return mesh_; }
   int64_t stages() const { return stages_; }
-  // Axes whose ranks hold different extents, or blocks that no expression over coordinates gives.
-  // Each rank then has a program of its own, and collectives over the axis are between programs.
+  // Axes whose ranks hold different extents. Each rank then has a program of its own, and
+  // collectives over the axis are between programs.
   const Axes& Apart() const { return apart_; }
   bool IsApart(const std::string& axis) const;
   int64_t OwnRank(const std::string& axis) const;
   // All combinations of ranks of these axes, outermost first; one that is empty if there are none.
   std::vector<Ranks> AllApart() const;
 
-  // Whether sequences lie in zigzag order.
+  // Whether sequences lie in zigzag order; of a sequence, the extent of a block.
   bool Zigzag() const { return zigzag_; }
-  // Of a dimension in zigzag order, its block `which` (0 or 1); and what the rank before holds.
-  static Dim Block(const Dim& dim, int which);
-  Dim PassedOn(Dim dim) const;
+  int64_t SequenceBlock(int64_t sequence) const { return sequence / (2 * Extent(context_[0])); }
+  // Of a dimension in zigzag order, one block; and what the rank before holds.
+  static Dim Block(const Dim& dim, Dim::Which which);
+  static Dim PassedOn(Dim dim);
 
   // 1 for axes that are not in the mesh.
   int64_t Extent(const std::string& axis) const;
@@ -102,13 +106,17 @@ class Layout {
   int64_t Local(const Dim& dim) const;
   // The logical index of the local index named `local`, as an expression over coordinates.
   std::string IndexOf(const Dim& dim, const std::string& local) const;
-  // Where the part of a rank begins.
+  // Where the part of a rank begins, which is one range.
   std::string StartOf(const Dim& dim) const;
 
  private:
   // With the blocks of zigzag order, if that is how sequences lie.
   Dim Placed(Dim sequence) const;
   std::string IndexInBlocks(const Dim& dim, const std::string& local) const;
+  // Whether a rank's coordinate is at least `rank`, as 1 or 0, in a map.
+  std::string IsFrom(const std::string& axis, int64_t rank) const;
+  // The rank of the first axis whose part it is.
+  std::string RankOf(const Dim& dim) const;
 
   std::vector<std::pair<std::string, int64_t>> mesh_;
   std::map<std::string, int64_t> extents_;

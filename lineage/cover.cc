@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -134,6 +136,9 @@ struct Blocks {
   Image block;  // of the one that starts at 0
   int64_t start = 0;
   std::vector<Digit> starts;  // the coordinates' digits, which move the block from `start` on
+  // The dimension's map has gates: the slices are no translates. Of which box, and where.
+  const CoverBox* gated = nullptr;
+  size_t dim = 0;
 };
 
 absl::Status TooIrregular() {
@@ -172,6 +177,12 @@ enum class BlockOverlap : uint8_t { kNone, kEqual, kPartial };
 absl::StatusOr<BlockOverlap> OverlapOf(const Blocks& a, const Blocks& b) {
   const int64_t common = CommonSize(a.image, b.image);
   if (common == 0) return BlockOverlap::kNone;
+  if (a.gated != nullptr || b.gated != nullptr) {
+    const bool alike = a.gated != nullptr && b.gated != nullptr && a.gated->axes == b.gated->axes &&
+                       a.gated->extents == b.gated->extents &&
+                       a.gated->map[a.dim] == b.gated->map[b.dim];
+    return alike ? BlockOverlap::kEqual : BlockOverlap::kPartial;
+  }
   if (a.block != b.block) return BlockOverlap::kPartial;
   // A set is cut into translates of one block in one way only: its least element starts one.
   if (a.image == b.image) return BlockOverlap::kEqual;
@@ -182,6 +193,83 @@ absl::StatusOr<BlockOverlap> OverlapOf(const Blocks& a, const Blocks& b) {
   }
   return CommonSize(starts_a, starts_b) * SizeOf(a.block) == common ? BlockOverlap::kEqual
                                                                     : BlockOverlap::kPartial;
+}
+
+// The digits that a box's map tells apart.
+std::set<std::vector<int64_t>> DigitsOf(const CoverBox& box) {
+  std::set<std::vector<int64_t>> digits;
+  for (const IndexMap& map : box.map) {
+    for (const IndexTerm& term : map.terms) {
+      if (term.scale == 0 || RangeOf(term, box.extents) <= 1) continue;
+      digits.insert({term.dim, term.div, term.mod, term.offset});
+    }
+  }
+  return digits;
+}
+
+Image UnionOf(Image a, const Image& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  std::sort(a.begin(), a.end());
+  Image joined;
+  for (const Interval& interval : a) {
+    if (!joined.empty() && interval.first <= joined.back().second) {
+      joined.back().second = std::max(joined.back().second, interval.second);
+    } else {
+      joined.push_back(interval);
+    }
+  }
+  return joined;
+}
+
+bool HasGates(const IndexMap& map) {
+  return std::any_of(map.terms.begin(), map.terms.end(),
+                     [](const IndexTerm& term) { return term.gated(); });
+}
+
+// A box whose map has gates, from its pieces: nullopt if it must be enumerated. Slices are equal or
+// disjoint, and hold each element once, if the pieces are disjoint, this is so of each piece, and
+// all pieces tell the same digits apart: ranks that hold the same of one hold the same of all.
+absl::StatusOr<std::optional<std::vector<Blocks>>> BlocksOfPieces(const CoverBox& box) {
+  const auto pieces = sdfg::PiecesOf(box.map, box.extents);
+  if (!pieces.has_value()) return std::nullopt;
+  std::vector<std::vector<Blocks>> blocks;
+  std::optional<std::set<std::vector<int64_t>>> digits;
+  for (const sdfg::IndexMapPiece& piece : *pieces) {
+    const CoverBox part{box.holder, piece.map, piece.extents, box.axes, box.overlap};
+    if (!Independent(part)) return std::nullopt;
+    if (!digits.has_value()) digits = DigitsOf(part);
+    if (*digits != DigitsOf(part)) return std::nullopt;
+    blocks.emplace_back();
+    for (size_t d = 0; d < box.map.size(); ++d) {
+      PLAN_ASSIGN_OR_RETURN(Blocks of_dim, BlocksOf(part, d));
+      blocks.back().push_back(std::move(of_dim));
+    }
+  }
+  std::vector<Blocks> all = blocks[0];
+  std::set<size_t> differing;
+  for (size_t p = 1; p < blocks.size(); ++p) {
+    for (size_t d = 0; d < all.size(); ++d) {
+      if (blocks[p][d].image != blocks[0][d].image || blocks[p][d].block != blocks[0][d].block) {
+        differing.insert(d);
+      }
+      all[d].image = UnionOf(all[d].image, blocks[p][d].image);
+    }
+    for (size_t q = 0; q < p && !box.overlap; ++q) {
+      bool apart = false;
+      for (size_t d = 0; d < all.size(); ++d) {
+        apart = apart || CommonSize(blocks[p][d].image, blocks[q][d].image) == 0;
+      }
+      if (!apart) return OverlapError(box, box);
+    }
+  }
+  // The union of boxes that differ in one dimension is a box.
+  if (differing.size() > 1) return std::nullopt;
+  for (size_t d = 0; d < all.size(); ++d) {
+    if (!HasGates(box.map[d]) && differing.count(d) == 0) continue;
+    all[d].gated = &box;
+    all[d].dim = d;
+  }
+  return all;
 }
 
 // Slices are products of blocks: two of them meet if their blocks do in every dimension, and are
@@ -270,6 +358,12 @@ absl::Status CheckCoverOf(const sdfg::Shape& logical, const std::vector<CoverBox
   }
   std::vector<std::vector<Blocks>> blocks;
   for (const CoverBox* box : distinct) {
+    if (std::any_of(box->map.begin(), box->map.end(), HasGates)) {
+      PLAN_ASSIGN_OR_RETURN(auto of_box, BlocksOfPieces(*box));
+      if (!of_box.has_value()) return CheckCoverByEnumeration(logical, distinct);
+      blocks.push_back(*std::move(of_box));
+      continue;
+    }
     if (!Independent(*box)) return CheckCoverByEnumeration(logical, distinct);
     blocks.emplace_back();
     for (size_t d = 0; d < logical.size(); ++d) {

@@ -22,10 +22,12 @@ absl::Status TooManyElements() {
 
 // One index of each set of indices of dimension `dim` that the map does not tell apart.
 std::vector<int64_t> Representatives(const CoverBox& box, int32_t dim) {
-  std::vector<const IndexTerm*> digits;
+  std::vector<sdfg::IndexDigit> digits;
   for (const IndexMap& map : box.map) {
     for (const IndexTerm& term : map.terms) {
-      if (term.dim == dim && term.scale != 0) digits.push_back(&term);
+      if (term.scale == 0) continue;
+      if (term.dim == dim) digits.push_back(term.digit());
+      if (term.gated() && term.gate.dim == dim) digits.push_back(term.gate);
     }
   }
   if (digits.empty()) return {0};
@@ -33,7 +35,7 @@ std::vector<int64_t> Representatives(const CoverBox& box, int32_t dim) {
   std::map<std::vector<int64_t>, int64_t> seen;
   for (int64_t i = 0; i < box.extents[dim]; ++i) {
     std::vector<int64_t> values;
-    for (const IndexTerm* term : digits) values.push_back(term->At(i));
+    for (const sdfg::IndexDigit& digit : digits) values.push_back(digit.At(i));
     if (seen.emplace(std::move(values), i).second) indices.push_back(i);
   }
   return indices;
@@ -99,20 +101,21 @@ class Visitor {
  private:
   bool Mentions(int32_t dim) const {
     return std::any_of(box_.map.begin(), box_.map.end(), [&](const IndexMap& map) {
-      return std::any_of(map.terms.begin(), map.terms.end(),
-                         [&](const IndexTerm& term) { return term.dim == dim && term.scale != 0; });
+      return std::any_of(map.terms.begin(), map.terms.end(), [&](const IndexTerm& term) {
+        return term.scale != 0 && (term.dim == dim || (term.gated() && term.gate.dim == dim));
+      });
     });
   }
 
   int32_t Element(const Odometer& rank, const Odometer& index) const {
+    std::vector<int64_t> source;
+    for (size_t d = 0; d < box_.extents.size(); ++d) {
+      const auto dim = static_cast<int32_t>(d);
+      source.push_back(dim < box_.axes ? rank.Value(d) : index.Value(d - box_.axes));
+    }
     int64_t flat = 0;
     for (size_t d = 0; d < logical_.size(); ++d) {
-      int64_t at = box_.map[d].constant;
-      for (const IndexTerm& term : box_.map[d].terms) {
-        at += term.scale * term.At(term.dim < box_.axes ? rank.Value(term.dim)
-                                                        : index.Value(term.dim - box_.axes));
-      }
-      flat = flat * logical_[d] + at;
+      flat = flat * logical_[d] + box_.map[d].ValueAt(source);
     }
     return static_cast<int32_t>(flat);
   }

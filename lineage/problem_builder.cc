@@ -124,21 +124,27 @@ absl::Status ProblemBuilder::RequireAsHeld(TensorId tensor, TensorId logical_val
   }
   Lineage required = held;
   required.logical = logical_value;
+  // What the relation calls a dimension of `from`, as a dimension of `to`.
+  const auto leading = static_cast<int32_t>(from.axes.size());
+  const auto move = [&](int32_t* dim) -> absl::Status {
+    if (*dim >= leading) {
+      *dim += static_cast<int32_t>(to.axes.size()) - leading;
+      return absl::OkStatus();
+    }
+    const sdfg::AxisId axis = from.axes[*dim];
+    const auto at = std::find(to.axes.begin(), to.axes.end(), axis);
+    if (at == to.axes.end()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "its relation names ", parallel.axes[axis].name,
+          ", but the tensor is the same at every coordinate of ", parallel.axes[axis].name));
+    }
+    *dim = static_cast<int32_t>(at - to.axes.begin());
+    return absl::OkStatus();
+  };
   for (IndexMap& map : required.map) {
     for (IndexTerm& term : map.terms) {
-      const auto axes = static_cast<int32_t>(from.axes.size());
-      if (term.dim >= axes) {
-        term.dim += static_cast<int32_t>(to.axes.size()) - axes;
-        continue;
-      }
-      const sdfg::AxisId axis = from.axes[term.dim];
-      const auto at = std::find(to.axes.begin(), to.axes.end(), axis);
-      if (at == to.axes.end()) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "its relation names ", parallel.axes[axis].name,
-            ", but the tensor is the same at every coordinate of ", parallel.axes[axis].name));
-      }
-      term.dim = static_cast<int32_t>(at - to.axes.begin());
+      PLAN_RETURN_IF_ERROR(move(&term.dim));
+      if (term.gated()) PLAN_RETURN_IF_ERROR(move(&term.gate.dim));
     }
   }
   return AddRequired(Origin::kAsHeld, tensor, std::move(required), std::move(what),

@@ -286,7 +286,8 @@ absl::StatusOr<Mutation> UnslicedPositions(GraphEditor& editor, uint64_t seed) {
   for (lineage::IndexMap& map : problem.lineage[place].map) {
     map.constant = 0;
     std::erase_if(map.terms, [axes](const lineage::IndexTerm& term) {
-      return term.dim < static_cast<int>(axes);
+      return term.dim < static_cast<int>(axes) ||
+             (term.gated() && term.gate.dim < static_cast<int>(axes));
     });
   }
   Mutation mutation;

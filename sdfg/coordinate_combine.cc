@@ -315,6 +315,22 @@ class Combiner {
     return !model.empty() && model == Rebuild(variants_[member], {});
   }
 
+  // Where the members are a range of the only coordinate: that it lies in there. kNoExpr otherwise.
+  ExprId InRange(const std::vector<int>& members, const std::vector<ExprId>& special,
+                 IndexFunctionBuilder* builder) const {
+    if (special.size() != 1) return kNoExpr;
+    const auto [first, last] = std::minmax_element(members.begin(), members.end());
+    const int64_t low = points_[*first][0], high = points_[*last][0];
+    if (high - low + 1 != static_cast<int64_t>(members.size()))
+      return kNoExpr;  // each is there once
+    if (low == high) return kNoExpr;
+    const ExprId from = builder->Binary(Op::kIntLessEq, builder->Int(low), special[0]);
+    const ExprId to = builder->Binary(Op::kIntLessEq, special[0], builder->Int(high));
+    if (low == 0) return to;
+    if (high + 1 == axes_[special_[0]].extent) return from;
+    return builder->Binary(Op::kAnd, from, to);
+  }
+
   void AddOutput(int o, IndexFunctionBuilder* builder) {
     const std::vector<VarId> dims = builder->OutputDims(o);
     std::vector<ExprId> coordinate;  // per output axis
@@ -360,6 +376,7 @@ class Combiner {
       }
     };
     const auto inside_of = [&](const std::vector<int>& members) {
+      if (const ExprId range = InRange(members, special, builder); range != kNoExpr) return range;
       ExprId any = kNoExpr;
       for (int member : members) {
         ExprId all = kNoExpr;

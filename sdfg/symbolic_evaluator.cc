@@ -167,23 +167,56 @@ bool SymbolicEvaluator::DivMod(const Affine& e, int64_t divisor, Affine* quotien
   return false;
 }
 
+std::optional<Affine> SymbolicEvaluator::Digit(const IndexDigit& digit, const Indices& indices) {
+  Affine i = indices[digit.dim] + Affine(digit.offset);
+  Affine q, r;
+  if (digit.div != 1) {
+    if (!DivMod(i, digit.div, &q, &r)) return std::nullopt;
+    i = q;
+  }
+  if (digit.mod != 0) {
+    if (!DivMod(i, digit.mod, &q, &r)) return std::nullopt;
+    i = r;
+  }
+  return i;
+}
+
+std::optional<bool> SymbolicEvaluator::GateIsOpen(const IndexDigit& gate, const Indices& indices) {
+  const std::optional<Affine> digit = Digit(gate, indices);
+  if (!digit.has_value()) return std::nullopt;
+  const IntRange range = arena_.RangeOf(*digit);
+  if (range.IsBounded() && range.low == range.high) {
+    if (range.low == 0 || range.low == 1) return range.low == 1;
+    Fail("a gate of an index map is neither 0 nor 1");
+    return std::nullopt;
+  }
+  // It is one symbol, or that and constants, of which each value is looked at by itself.
+  for (const auto& [symbol, coefficient] : digit->terms) {
+    const IntRange values = arena_.RangeOf(symbol);
+    if (KindOf(symbol) != SymbolKind::kFree || IsPinned(symbol) || !values.IsBounded()) continue;
+    if (values.low < values.high) {
+      RequestCut(symbol, values.low + (values.high - values.low + 1) / 2);
+      return std::nullopt;
+    }
+  }
+  Fail("a gate of an index map depends on data");
+  return std::nullopt;
+}
+
 std::optional<Indices> SymbolicEvaluator::Map(const std::vector<IndexMap>& map,
                                               const Indices& indices) {
   Indices out;
   for (const IndexMap& m : map) {
     Affine value(m.constant);
     for (const IndexTerm& t : m.terms) {
-      Affine i = indices[t.dim] + Affine(t.offset);
-      Affine q, r;
-      if (t.div != 1) {
-        if (!DivMod(i, t.div, &q, &r)) return std::nullopt;
-        i = q;
+      if (t.gated()) {
+        const std::optional<bool> open = GateIsOpen(t.gate, indices);
+        if (!open.has_value()) return std::nullopt;
+        if (!*open) continue;
       }
-      if (t.mod != 0) {
-        if (!DivMod(i, t.mod, &q, &r)) return std::nullopt;
-        i = r;
-      }
-      value = value + i.Scaled(t.scale);
+      const std::optional<Affine> digit = Digit(t.digit(), indices);
+      if (!digit.has_value()) return std::nullopt;
+      value = value + digit->Scaled(t.scale);
     }
     out.push_back(std::move(value));
   }

@@ -150,6 +150,9 @@ class SymbolicEvaluator {
   // e = divisor * quotient + remainder; both affine. Requests splits.
   bool DivMod(const solver::Affine& e, int64_t divisor, solver::Affine* quotient,
               solver::Affine* remainder);
+  std::optional<solver::Affine> Digit(const IndexDigit& digit, const Indices& indices);
+  // Requests splits until the gate has one value.
+  std::optional<bool> GateIsOpen(const IndexDigit& gate, const Indices& indices);
   const std::vector<uint64_t>& Dependencies(const IndexFunction& function);
   uint32_t OpaqueTag(const std::string& name);
 

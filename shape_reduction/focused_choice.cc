@@ -56,7 +56,8 @@ void ForEachMapOfInputs(const lineage::Problem& problem, const Visit& visit) {
 
 // Whether the term is a multiple of an index of the tensor, undivided.
 bool IsWhole(const lineage::IndexTerm& term, const sdfg::Tensor& tensor) {
-  return term.dim < static_cast<int>(tensor.axes.size()) && term.div == 1 && term.mod == 0;
+  return term.dim < static_cast<int>(tensor.axes.size()) && term.div == 1 && term.mod == 0 &&
+         !term.gated();
 }
 
 }  // namespace
@@ -200,7 +201,7 @@ FocusedChooser::Partitions FocusedChooser::Cut(
     int64_t low = map.constant, high = map.constant;
     for (const lineage::IndexTerm& term : map.terms) {
       const auto [first, end] = focus.box[term.dim];
-      if (term.div != 1 || term.mod != 0 || term.scale <= 0) {
+      if (term.div != 1 || term.mod != 0 || term.scale <= 0 || term.gated()) {
         low = -1;
         break;
       }

@@ -108,7 +108,9 @@ void InputChooser::AddBounds(const sdfg::Tensor& tensor, const lineage::Lineage&
     std::vector<int64_t> slice = {logical[d], lineage.map[d].constant};  // then scales and extents
     for (const lineage::IndexTerm& term : lineage.map[d].terms) {
       const int64_t extent = tensor.shape[term.dim];
-      if (term.div != 1 || term.mod != 0 || term.offset != 0 || term.scale <= 0) plain = false;
+      if (term.div != 1 || term.mod != 0 || term.offset != 0 || term.scale <= 0 || term.gated()) {
+        plain = false;
+      }
       if (term.dim >= static_cast<int64_t>(tensor.axes.size())) {
         plain &= term.scale == 1 && length == 1;
         length = extent;

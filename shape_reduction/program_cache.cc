@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,23 +35,52 @@ sdfg::IndexFunction ReadFunction(const sdfg::Shape& parallel, const sdfg::Shape&
     index.push_back(add(Op::kIndex, 0, {}));
     function.nodes.back().var = static_cast<sdfg::VarId>(d);
   }
-  std::vector<sdfg::ExprId> args;
+  const auto digit = [&](const sdfg::IndexDigit& of) {
+    sdfg::ExprId id = index[of.dim];
+    if (of.offset > 0) id = add(Op::kIntAdd, 0, {id, add(Op::kIntConst, of.offset, {})});
+    if (of.div > 1) id = add(Op::kIntDiv, of.div, {id});
+    return of.mod > 0 ? add(Op::kIntMod, of.mod, {id}) : id;
+  };
+  // Gates are selections among reads, so that each is a plain one.
+  std::vector<sdfg::IndexDigit> gates;
   for (const lineage::IndexMap& dim : map) {
-    sdfg::ExprId sum = add(Op::kIntConst, dim.constant, {});
     for (const lineage::IndexTerm& term : dim.terms) {
-      sdfg::ExprId id = index[term.dim];
-      if (term.offset > 0) {
-        id = add(Op::kIntAdd, 0, {id, add(Op::kIntConst, term.offset, {})});
+      if (term.gated() && std::find(gates.begin(), gates.end(), term.gate) == gates.end()) {
+        gates.push_back(term.gate);
       }
-      if (term.div > 1) id = add(Op::kIntDiv, term.div, {id});
-      if (term.mod > 0) id = add(Op::kIntMod, term.mod, {id});
-      if (term.scale != 1) id = add(Op::kIntScale, term.scale, {id});
-      sum = add(Op::kIntAdd, 0, {sum, id});
     }
-    args.push_back(sum);
   }
-  output.body = add(integer ? Op::kIntElement : Op::kElement, 0, args);
-  function.nodes.back().input = 0;
+  const auto read = [&](const std::vector<bool>& open) {
+    std::vector<sdfg::ExprId> args;
+    for (const lineage::IndexMap& dim : map) {
+      sdfg::ExprId sum = add(Op::kIntConst, dim.constant, {});
+      for (const lineage::IndexTerm& term : dim.terms) {
+        if (term.gated() &&
+            !open[std::find(gates.begin(), gates.end(), term.gate) - gates.begin()]) {
+          continue;
+        }
+        sdfg::ExprId id = digit(term.digit());
+        if (term.scale != 1) id = add(Op::kIntScale, term.scale, {id});
+        sum = add(Op::kIntAdd, 0, {sum, id});
+      }
+      args.push_back(sum);
+    }
+    const sdfg::ExprId element = add(integer ? Op::kIntElement : Op::kElement, 0, args);
+    function.nodes[element].input = 0;
+    return element;
+  };
+  std::vector<bool> open(gates.size(), false);
+  const std::function<sdfg::ExprId(size_t)> select = [&](size_t gate) {
+    if (gate == gates.size()) return read(open);
+    const sdfg::ExprId at = digit(gates[gate]);
+    const sdfg::ExprId is_open = add(Op::kIntEq, 0, {at, add(Op::kIntConst, 1, {})});
+    open[gate] = true;
+    const sdfg::ExprId inside = select(gate + 1);
+    open[gate] = false;
+    const sdfg::ExprId outside = select(gate + 1);
+    return add(Op::kSelect, 0, {is_open, inside, outside});
+  };
+  output.body = select(0);
   function.outputs.push_back(std::move(output));
   return function;
 }
@@ -102,6 +133,11 @@ const ScalarProgram& ProgramCache::GetRead(const sdfg::Shape& parallel, const sd
       Append(term.div, &key);
       Append(term.mod, &key);
       Append(term.offset, &key);
+      Append(term.gate.dim, &key);
+      if (!term.gated()) continue;
+      Append(term.gate.div, &key);
+      Append(term.gate.mod, &key);
+      Append(term.gate.offset, &key);
     }
   }
   std::unique_ptr<ScalarProgram>& program = programs_[key];

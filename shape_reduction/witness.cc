@@ -505,14 +505,7 @@ Deviation Search::Localise(const std::vector<lineage::Lineage>& lineage, uint64_
 std::vector<int64_t> LogicalIndex(const lineage::Lineage& lineage,
                                   const std::vector<int64_t>& index) {
   std::vector<int64_t> result;
-  for (const lineage::IndexMap& dim : lineage.map) {
-    int64_t at = dim.constant;
-    for (const lineage::IndexTerm& term : dim.terms) {
-      const int64_t part = term.At(index[term.dim]);
-      at += term.scale * part;
-    }
-    result.push_back(at);
-  }
+  for (const lineage::IndexMap& dim : lineage.map) result.push_back(dim.ValueAt(index));
   return result;
 }
 

@@ -50,6 +50,11 @@ void ClassKeys::PutMap(const std::vector<sdfg::IndexMap>& map) {
       Put(t.div);
       Put(t.mod);
       Put(t.offset);
+      Put(t.gate.dim);
+      if (!t.gated()) continue;
+      Put(t.gate.div);
+      Put(t.gate.mod);
+      Put(t.gate.offset);
     }
   }
 }

@@ -31,6 +31,17 @@ bool OneGroup(const sdfg::Graph& graph) {
   });
 }
 
+// "tp", "(cp + 3) mod 4", "i2 / 8"
+std::string DescribeDigit(const sdfg::Tensor& p, const sdfg::Graph& g,
+                          const sdfg::IndexDigit& digit) {
+  const bool coordinate = static_cast<size_t>(digit.dim) < p.axes.size();
+  std::string out = coordinate ? g.axes[p.axes[digit.dim]].name : absl::StrCat("i", digit.dim);
+  if (digit.offset != 0) out = absl::StrCat("(", out, " + ", digit.offset, ")");
+  if (digit.div != 1 || !coordinate) absl::StrAppend(&out, " / ", digit.div);
+  if (digit.mod != 0) absl::StrAppend(&out, " mod ", digit.mod);
+  return out;
+}
+
 std::string DescribeMap(const sdfg::Tensor& p, const sdfg::Graph& g,
                         const std::vector<sdfg::IndexMap>& map) {
   std::string out = "[";
@@ -40,20 +51,17 @@ std::string DescribeMap(const sdfg::Tensor& p, const sdfg::Graph& g,
     int64_t extent = 1;
     std::string start;
     for (const sdfg::IndexTerm& t : map[d].terms) {
-      if (static_cast<size_t>(t.dim) < p.axes.size()) {
-        absl::StrAppend(&start, start.empty() ? "" : " + ", t.scale, " ");
-        const std::string& axis = g.axes[p.axes[t.dim]].name;
-        absl::StrAppend(&start,
-                        t.offset == 0 ? axis : absl::StrCat("(", axis, " + ", t.offset, ")"));
-        if (t.div != 1) absl::StrAppend(&start, " / ", t.div);
-        if (t.mod != 0) absl::StrAppend(&start, " mod ", t.mod);
+      if (t.gated()) {
+        absl::StrAppend(&start, start.empty() ? "" : " + ", t.scale, " (",
+                        DescribeDigit(p, g, t.digit()), ") (", DescribeDigit(p, g, t.gate), ")");
+      } else if (static_cast<size_t>(t.dim) < p.axes.size()) {
+        absl::StrAppend(&start, start.empty() ? "" : " + ", t.scale, " ",
+                        DescribeDigit(p, g, t.digit()));
       } else if (t.div == 1 && t.mod == 0 && t.scale == 1) {
         extent = p.shape[t.dim];
       } else {
-        const std::string index = absl::StrCat("i", t.dim);
         absl::StrAppend(&start, start.empty() ? "" : " + ", t.scale, " (",
-                        t.offset == 0 ? index : absl::StrCat("(", index, " + ", t.offset, ")"),
-                        " / ", t.div, t.mod != 0 ? absl::StrCat(" mod ", t.mod) : "", ")");
+                        DescribeDigit(p, g, t.digit()), ")");
       }
     }
     absl::StrAppend(&out, Sum(start, map[d].constant), ":", Sum(start, map[d].constant + extent));

@@ -15,6 +15,7 @@ using lineage::IndexTerm;
 constexpr int kMaxDepth = 32;
 constexpr size_t kMaxLength = 1024;
 constexpr int64_t kMaxNumber = int64_t{1} << 42;
+constexpr size_t kMaxProducts = 64;
 
 bool IsNameStart(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -62,11 +63,7 @@ class Parser {
       ++at_;
       PLAN_ASSIGN_OR_RETURN(IndexMap other, Atom(depth));
       if (c == '*') {
-        if (!other.terms.empty() && !value.terms.empty()) {
-          return Error("a product of two indices is not affine");
-        }
-        if (!other.terms.empty()) std::swap(value, other);
-        PLAN_RETURN_IF_ERROR(Scale(other.constant, &value));
+        PLAN_ASSIGN_OR_RETURN(value, Multiply(value, other));
         continue;
       }
       if (!other.terms.empty() || other.constant <= 0) {
@@ -122,6 +119,27 @@ class Parser {
     return value;
   }
 
+  // Term by term; of two digits one must turn out to be a gate.
+  absl::StatusOr<IndexMap> Multiply(const IndexMap& a, const IndexMap& b) const {
+    IndexMap product = a;
+    PLAN_RETURN_IF_ERROR(Scale(b.constant, &product));
+    IndexMap rest{0, b.terms};
+    PLAN_RETURN_IF_ERROR(Scale(a.constant, &rest));
+    PLAN_RETURN_IF_ERROR(Add(rest, &product));
+    if (a.terms.size() * b.terms.size() > kMaxProducts)
+      return Error("a product has too many terms");
+    for (const IndexTerm& x : a.terms) {
+      for (const IndexTerm& y : b.terms) {
+        if (x.gated() || y.gated()) return Error("a product of three indices is not understood");
+        IndexMap both{0, {x}};
+        both.terms[0].gate = y.digit();
+        PLAN_RETURN_IF_ERROR(Scale(y.scale, &both));
+        PLAN_RETURN_IF_ERROR(Add(both, &product));
+      }
+    }
+    return product;
+  }
+
   absl::Status Scale(int64_t factor, IndexMap* value) const {
     bool overflow = __builtin_mul_overflow(value->constant, factor, &value->constant);
     for (IndexTerm& term : value->terms) {
@@ -139,8 +157,7 @@ class Parser {
     value->constant += other.constant;
     for (const IndexTerm& term : other.terms) {
       auto same = std::find_if(value->terms.begin(), value->terms.end(), [&](const IndexTerm& t) {
-        return t.dim == term.dim && t.div == term.div && t.mod == term.mod &&
-               t.offset == term.offset;
+        return t.digit() == term.digit() && t.gate == term.gate;
       });
       if (same == value->terms.end()) {
         value->terms.push_back(term);
@@ -165,7 +182,8 @@ class Parser {
       value->constant = c >= 0 ? c / n : -((-c + n - 1) / n);
       return absl::OkStatus();
     }
-    if (value->terms.size() == 1 && value->constant == 0 && value->terms[0].scale == 1) {
+    if (value->terms.size() == 1 && value->constant == 0 && value->terms[0].scale == 1 &&
+        !value->terms[0].gated()) {
       IndexTerm& term = value->terms[0];
       if (term.mod == 0 || term.mod % n == 0) {
         if (__builtin_mul_overflow(term.div, n, &term.div) || term.div > kMaxNumber) {
@@ -183,7 +201,7 @@ class Parser {
       value->constant = ((value->constant % n) + n) % n;
       return absl::OkStatus();
     }
-    if (value->terms.size() == 1 && value->terms[0].scale == 1) {
+    if (value->terms.size() == 1 && value->terms[0].scale == 1 && !value->terms[0].gated()) {
       IndexTerm& term = value->terms[0];
       int64_t period = 0;
       if ((term.mod == 0 || term.mod % n == 0) && !__builtin_mul_overflow(term.div, n, &period)) {
@@ -209,6 +227,29 @@ class Parser {
 absl::StatusOr<IndexMap> ParseIndexExpression(const std::string& text,
                                               const NameResolver& resolve) {
   return Parser(text, resolve).Parse();
+}
+
+absl::Status SettleGates(const sdfg::Shape& extents, lineage::IndexMap* map) {
+  const auto is_gate = [&](const sdfg::IndexDigit& digit) {
+    return extents[digit.dim] == 0 || digit.Most(extents[digit.dim]) <= 1;
+  };
+  // Of two that could be the gate, one without offset, and a local index rather than a coordinate.
+  const auto better = [](const sdfg::IndexDigit& a, const sdfg::IndexDigit& b) {
+    return (a.offset == 0) != (b.offset == 0) ? a.offset == 0 : a.dim > b.dim;
+  };
+  for (IndexTerm& term : map->terms) {
+    if (!term.gated()) continue;
+    const sdfg::IndexDigit digit = term.digit();
+    if (!is_gate(term.gate) && !is_gate(digit)) {
+      return absl::InvalidArgumentError(
+          "a product of two indices is not affine unless one of them is 0 or 1 everywhere");
+    }
+    if (!is_gate(term.gate) || (is_gate(digit) && better(digit, term.gate))) {
+      term = {term.gate.dim, term.scale, term.gate.div, term.gate.mod, term.gate.offset, digit};
+    }
+    if (term.gate == term.digit()) term.gate = {.dim = -1};  // its square
+  }
+  return absl::OkStatus();
 }
 
 std::vector<std::string> NamesIn(const std::string& text) {

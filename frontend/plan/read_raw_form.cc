@@ -9,6 +9,7 @@
 #include "frontend/plan/raw_form.h"
 #include "frontend/plan/raw_kinds.h"
 #include "frontend/plan/raw_schedule.h"
+#include "lineage/map_range.h"
 #include "lineage/problem_builder.h"
 #include "sdfg/index_function_check.h"
 #include "sdfg/narrow_types.h"
@@ -235,19 +236,32 @@ class RawFormReader {
       __int128 low = map.constant;
       __int128 high = map.constant;
       for (const RawIndexTerm& term : from.map(d).terms()) {
-        if (term.dim() < 0 || term.dim() >= static_cast<int>(local.size()) || term.div() < 1 ||
-            term.div() > kMaxEntry || term.mod() < 0 || term.mod() > kMaxEntry ||
-            term.scale() > kMaxEntry || term.scale() < -kMaxEntry || term.offset() < 0 ||
-            term.offset() > kMaxEntry ||
-            (term.offset() > 0 && (term.mod() == 0 || term.offset() / term.div() >= term.mod()))) {
+        const auto sane = [&](const auto& digit) {
+          return digit.dim() >= 0 && digit.dim() < static_cast<int>(local.size()) &&
+                 digit.div() >= 1 && digit.div() <= kMaxEntry && digit.mod() >= 0 &&
+                 digit.mod() <= kMaxEntry && digit.offset() >= 0 && digit.offset() <= kMaxEntry &&
+                 (digit.offset() == 0 ||
+                  (digit.mod() > 0 && digit.offset() / digit.div() < digit.mod()));
+        };
+        if (!sane(term) || term.scale() > kMaxEntry || term.scale() < -kMaxEntry ||
+            (term.has_gate() && !sane(term.gate()))) {
           return bad("has a term out of range");
         }
         map.terms.push_back({term.dim(), term.scale(), term.div(), term.mod(), term.offset()});
+        if (term.has_gate()) {
+          sdfg::IndexDigit& gate = map.terms.back().gate;
+          gate = {term.gate().dim(), term.gate().div(), term.gate().mod(), term.gate().offset()};
+          if (!empty && gate.Most(local[gate.dim]) > 1) return bad("has a gate beside 0 and 1");
+        }
         const int64_t most = empty ? 0 : map.terms.back().Most(local[term.dim()]);
         const __int128 reach = static_cast<__int128>(term.scale()) * most;
         (reach < 0 ? low : high) += reach;
       }
-      if (!empty && (low < 0 || high >= logical[d])) return bad("leaves the logical tensor");
+      // Where the sum of what the terms reach is too much: what they reach together.
+      if (!empty && (low < 0 || high >= logical[d]) &&
+          (!lineage::RangeOfMap(map, local, &low, &high) || low < 0 || high >= logical[d])) {
+        return bad("leaves the logical tensor");
+      }
       to.map.push_back(std::move(map));
     }
     return to;

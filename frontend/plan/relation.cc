@@ -230,6 +230,10 @@ class Resolver {
     };
     for (const std::string& expression : relation_.map()) {
       PLAN_ASSIGN_OR_RETURN(IndexMap map, ParseIndexExpression(expression, resolve));
+      if (const absl::Status status = SettleGates(Extents(), &map); !status.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("expression \"", expression, "\": ", std::string(status.message())));
+      }
       out_.lineage.map.push_back(std::move(map));
     }
     return absl::OkStatus();
@@ -243,11 +247,16 @@ class Resolver {
                      ShapeText(shape_), " asks for ", ShapeText(out_.local)));
   }
 
-  absl::Status CheckBounds() const {
+  // Of the tensor, coordinates first.
+  sdfg::Shape Extents() const {
     sdfg::Shape extents;
     for (AxisId axis : dims_) extents.push_back(ExtentOf(axis));
     extents.insert(extents.end(), out_.local.begin(), out_.local.end());
-    return lineage::CheckInside(out_.lineage.map, extents, shape_);
+    return extents;
+  }
+
+  absl::Status CheckBounds() const {
+    return lineage::CheckInside(out_.lineage.map, Extents(), shape_);
   }
 
   absl::Status FindPartial() {

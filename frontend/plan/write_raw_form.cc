@@ -184,6 +184,12 @@ class Writer {
         part->set_div(term.div);
         part->set_mod(term.mod);
         part->set_offset(term.offset);
+        if (!term.gated()) continue;
+        RawIndexDigit* gate = part->mutable_gate();
+        gate->set_dim(term.gate.dim);
+        gate->set_div(term.gate.div);
+        gate->set_mod(term.gate.mod);
+        gate->set_offset(term.gate.offset);
       }
     }
   }

@@ -29,6 +29,7 @@ std::optional<Lineage> FoldLineage(const std::vector<const Lineage*>& members, i
     folded.map[d].constant = form->constant;
     for (IndexTerm& term : folded.map[d].terms) {
       if (term.dim >= rank_dim) ++term.dim;
+      if (term.gate.dim >= rank_dim) ++term.gate.dim;
     }
     folded.map[d].terms.insert(folded.map[d].terms.end(), form->terms.begin(), form->terms.end());
   }
@@ -46,6 +47,7 @@ Lineage LineageAt(const Lineage& folded, int rank_dim, int64_t rank) {
         continue;
       }
       if (term.dim > rank_dim) --term.dim;
+      if (term.gate.dim > rank_dim) --term.gate.dim;
       others.terms.push_back(term);
     }
     others.constant = ValueAt(of_rank, rank);

@@ -100,7 +100,7 @@ void RepairSearch::TryLayouts() {
       for (const lineage::IndexTerm& term : held.map[d].terms) {
         int32_t& at =
             term.dim < static_cast<int32_t>(tensor.axes.size()) ? cut.axis_dim : cut.local_dim;
-        plain = plain && (at < 0 || at == term.dim);
+        plain = plain && (at < 0 || at == term.dim) && !term.gated();
         at = term.dim;
       }
       if (!plain || cut.axis_dim < 0 || cut.local_dim < 0) continue;

@@ -22,6 +22,11 @@ bool AllZero(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double x) { return x == 0; });
 }
 
+bool IsGated(const lineage::IndexMap& map) {
+  return std::any_of(map.terms.begin(), map.terms.end(),
+                     [](const lineage::IndexTerm& term) { return term.gated(); });
+}
+
 }  // namespace
 
 std::vector<double> Combine(const std::vector<double>& left, double factor,
@@ -167,6 +172,7 @@ void RepairSearch::TryShards() {
   for (size_t d = 0; d < subject_.lineage.map.size(); ++d) {
     int64_t length = 0;
     std::vector<lineage::IndexTerm> kept;
+    if (IsGated(subject_.lineage.map[d])) continue;
     for (const lineage::IndexTerm& term : subject_.lineage.map[d].terms) {
       if (term.dim < static_cast<int32_t>(self.axes.size())) continue;
       kept.push_back(term);
@@ -225,6 +231,7 @@ void RepairSearch::TrySlices() {
       const sdfg::Tensor& tensor = graph_.tensors[input];
       for (size_t d = 0; d < l.map.size(); ++d) {
         std::vector<lineage::IndexTerm> kept;
+        if (IsGated(l.map[d])) continue;
         int64_t now = l.map[d].constant, length = 0;
         for (const lineage::IndexTerm& term : l.map[d].terms) {
           if (term.dim >= static_cast<int32_t>(tensor.axes.size())) {

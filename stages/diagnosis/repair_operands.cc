@@ -26,10 +26,7 @@ void MarkHeld(const sdfg::Shape& local, const lineage::Lineage& lineage, const s
   while (true) {
     int64_t at = 0;
     for (size_t d = 0; d < logical.size(); ++d) {
-      int64_t coordinate = lineage.map[d].constant;
-      for (const lineage::IndexTerm& term : lineage.map[d].terms) {
-        coordinate += term.scale * term.At(index[term.dim]);
-      }
+      const int64_t coordinate = lineage.map[d].ValueAt(index);
       if (coordinate < 0 || coordinate >= logical[d]) return;
       at = at * logical[d] + coordinate;
     }
@@ -113,7 +110,10 @@ void RepairSearch::TryRanks() {
       for (size_t d = 0; d < read.map.size(); ++d) {
         for (size_t t = 0; t < read.map[d].terms.size(); ++t) {
           const lineage::IndexTerm& term = read.map[d].terms[t];
-          if (term.dim >= static_cast<int32_t>(tensor.axes.size()) || term.div != 1) continue;
+          if (term.dim >= static_cast<int32_t>(tensor.axes.size()) || term.div != 1 ||
+              term.gated()) {
+            continue;
+          }
           const int64_t ranks = tensor.shape[term.dim];
           for (int64_t by = 1; by < std::min(ranks, kMaxRanks); ++by) {
             lineage::Lineage other = read;

@@ -205,23 +205,40 @@ bool SmtEvaluation::DivMod(const SmtIndex& e, int64_t divisor, SmtIndex* quotien
   return true;
 }
 
+bool SmtEvaluation::Digit(const sdfg::IndexDigit& digit, const std::vector<SmtIndex>& index,
+                          SmtIndex* out) {
+  SmtIndex i = index[digit.dim], shift, q, r;
+  shift.constant = digit.offset;
+  if (digit.offset != 0) i = Sum(i, shift);
+  if (digit.div != 1) {
+    if (!DivMod(i, digit.div, &q, &r)) return false;
+    i = q;
+  }
+  if (digit.mod != 0) {
+    if (!DivMod(i, digit.mod, &q, &r)) return false;
+    i = r;
+  }
+  *out = std::move(i);
+  return true;
+}
+
 bool SmtEvaluation::Map(const std::vector<sdfg::IndexMap>& map, const std::vector<SmtIndex>& index,
                         std::vector<SmtIndex>* out) {
   for (const sdfg::IndexMap& m : map) {
     SmtIndex value;
     value.constant = m.constant;
     for (const sdfg::IndexTerm& t : m.terms) {
-      SmtIndex i = index[t.dim], q, r;
-      i.constant += t.offset;
-      if (t.div != 1) {
-        if (!DivMod(i, t.div, &q, &r)) return false;
-        i = q;
+      SmtIndex digit;
+      if (t.gated()) {
+        if (!Digit(t.gate, index, &digit)) return false;
+        if (digit.symbolic) return Fail("a gate of an index map depends on data");
+        const int64_t open = Low(digit);
+        Guard(digit, open, open + 1);
+        if (open == 0) continue;
+        if (open != 1) return Fail("a gate of an index map is neither 0 nor 1");
       }
-      if (t.mod != 0) {
-        if (!DivMod(i, t.mod, &q, &r)) return false;
-        i = r;
-      }
-      value = Sum(value, Scaled(i, t.scale));
+      if (!Digit(t.digit(), index, &digit)) return false;
+      value = Sum(value, Scaled(digit, t.scale));
     }
     out->push_back(std::move(value));
   }

@@ -120,6 +120,7 @@ class SmtEvaluation {
 
  private:
   friend class SmtApplication;
+  bool Digit(const sdfg::IndexDigit& digit, const std::vector<SmtIndex>& index, SmtIndex* out);
   struct Loop {
     int run = 0;
     int64_t value = 0, end = 0;

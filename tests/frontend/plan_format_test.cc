@@ -272,8 +272,26 @@ TEST(IndexExpression, EvaluatesDigitsOfOneIndex) {
     }
     EXPECT_EQ(value, ((i + 7) % 8 + 3) % 4 * 5 + ((i / 2 + 3) % 4) / 2);
   }
-  for (const char* bad : {"i0 * tp", "i0 / 0", "i0 / tp", "x", "i0 +", "(i0", "1 2",
-                          "(i0 + tp) % 4", "(2 * i0 + 1) % 4"}) {
+  // In zigzag order; which factor of a product is the gate follows from the extents.
+  for (const char* text : {"i0 % 8 + tp * 8 + i0 / 8 * (3 - 2 * tp) * 8",
+                           "(tp * 8 + i0 % 8) + (24 - 16 * tp) * (i0 / 8)"}) {
+    auto zigzag = ParseIndexExpression(text, resolve);
+    ASSERT_TRUE(zigzag.ok()) << zigzag.status();
+    ASSERT_TRUE(SettleGates({2, 16}, &*zigzag).ok());
+    for (int64_t tp : {0, 1}) {
+      for (int64_t i = 0; i < 16; ++i) {
+        EXPECT_EQ(zigzag->ValueAt({tp, i}), i % 8 + 8 * (i < 8 ? tp : 3 - tp)) << text;
+      }
+    }
+    EXPECT_TRUE(SettleGates({3, 16}, &*zigzag).ok());
+    EXPECT_FALSE(SettleGates({3, 24}, &*zigzag).ok()) << "neither tp nor i0 / 8 is 0 or 1";
+  }
+  auto square = ParseIndexExpression("(tp + 1) * (tp + 2)", resolve);
+  ASSERT_TRUE(square.ok() && SettleGates({2, 16}, &*square).ok());
+  EXPECT_EQ(square->ValueAt({0, 0}), 2);
+  EXPECT_EQ(square->ValueAt({1, 0}), 6);
+  for (const char* bad : {"i0 * tp * tp", "(i0 * tp) / 2", "(i0 * tp) % 2", "i0 / 0", "i0 / tp",
+                          "x", "i0 +", "(i0", "1 2", "(i0 + tp) % 4", "(2 * i0 + 1) % 4"}) {
     EXPECT_FALSE(ParseIndexExpression(bad, resolve).ok()) << bad;
   }
 }

@@ -36,6 +36,46 @@ CoverBox Cut(int64_t extent, int64_t parts) {
           false};
 }
 
+// Rank r of n holds blocks r and 2 n - 1 - r of 2 n.
+CoverBox Zigzag(int64_t extent, int64_t ranks) {
+  const int64_t block = extent / (2 * ranks);
+  if (block == 0) return Cut(extent, 1);
+  const sdfg::IndexDigit late{.dim = 1, .div = block};
+  return {"program z",
+          {{0,
+            {{0, block},
+             {1, 1, 1, block},
+             {1, (2 * ranks - 1) * block, block},
+             {0, -2 * block, 1, 0, 0, late}}}},
+          {ranks, 2 * block},
+          1,
+          false};
+}
+
+TEST(Cover, ZigzagOrderTiles) {
+  for (const int64_t ranks : {2, 3, 64}) {
+    const int64_t extent = int64_t{1} << 36;  // not enumerated
+    const int64_t sequence = extent / (2 * ranks) * 2 * ranks;
+    EXPECT_EQ(Verdict({sequence}, {Zigzag(sequence, ranks)}), "covers") << ranks;
+    EXPECT_EQ(Verdict({sequence}, {Zigzag(sequence, ranks), Range(0, sequence)}), "covers")
+        << "in zigzag order and whole";
+    CoverBox both_early = Zigzag(sequence, ranks);  // blocks r and 2 n - 1 + r - n
+    both_early.map[0].terms.pop_back();
+    both_early.map[0].terms[2].scale = both_early.map[0].terms[0].scale;
+    EXPECT_THAT(Verdict({sequence}, {both_early}), HasSubstr("overlap")) << "blocks r and r + 1";
+    CoverBox short_of_one = Zigzag(sequence, ranks);
+    EXPECT_THAT(Verdict({sequence + 1}, {short_of_one}), HasSubstr("hole"));
+  }
+}
+
+TEST(Cover, TwoZigzagOrdersOfOneTensorAreOverlapUnlessBothHoldAll) {
+  const CoverBox two = Zigzag(16, 2), four = Zigzag(16, 4);
+  EXPECT_EQ(Verdict({16}, {two, four}), "covers");
+  CoverBox first = two, second = four;  // of a longer tensor
+  second.map[0].constant = 8;
+  EXPECT_THAT(Verdict({24}, {first, second}), HasSubstr("overlap"));
+}
+
 TEST(Cover, HolesAndUnequalOverlapsAreRefused) {
   EXPECT_EQ(Verdict({8}, {Range(0, 3), Range(3, 8)}), "covers");
   EXPECT_EQ(Verdict({8}, {Range(0, 3), Range(0, 3), Range(3, 8)}), "covers") << "copies";
@@ -122,10 +162,7 @@ struct Slices {
 std::vector<int64_t> ElementAt(const CoverBox& box, const std::vector<int64_t>& index) {
   std::vector<int64_t> element;
   for (const IndexMap& map : box.map) {
-    element.push_back(map.constant);
-    for (const IndexTerm& term : map.terms) {
-      element.back() += term.scale * term.At(index[term.dim]);
-    }
+    element.push_back(map.ValueAt(index));
   }
   return element;
 }
@@ -139,7 +176,9 @@ Slices SlicesOf(const CoverBox& box) {
     std::vector<int64_t> digits;
     for (const IndexMap& map : box.map) {
       for (const IndexTerm& term : map.terms) {
-        if (term.dim >= box.axes && term.scale != 0) digits.push_back(term.At(index[term.dim]));
+        if (term.scale == 0) continue;
+        if (term.dim >= box.axes) digits.push_back(term.At(index[term.dim]));
+        if (term.gate.dim >= box.axes) digits.push_back(term.gate.At(index[term.gate.dim]));
       }
     }
     const std::vector<int64_t> rank(index.begin(), index.begin() + box.axes);
@@ -202,7 +241,10 @@ class RandomBoxes {
     while (true) {
       CoverBox box{"p", {{}}, {}, 1, Pick(0, 7) == 0};
       box.extents = {Pick(1, 3), Pick(1, extent)};
-      if (Pick(0, 1) == 0) {
+      if (Pick(0, 3) == 0) {
+        box = Zigzag(extent, Pick(1, 3));
+        if (Pick(0, 1) == 0) box.map[0].terms[Pick(0, 3)].scale += Pick(-1, 1);
+      } else if (Pick(0, 1) == 0) {
         const int64_t parts = Pick(1, 2) * Pick(1, 2);
         box.extents = {parts, extent / parts};
         box.map[0].terms = {{0, extent / parts, 1, 0}, {1, 1, 1, 0}};
@@ -212,6 +254,7 @@ class RandomBoxes {
         for (int64_t t = 0; t < terms; ++t) {
           IndexTerm term{static_cast<int32_t>(Pick(0, 1)), Pick(0, 4), Pick(1, 2), Pick(0, 3)};
           if (term.mod > 0 && Pick(0, 2) == 0) term.offset = Pick(0, term.div * term.mod - 1);
+          if (Pick(0, 3) == 0) term.gate = Gate(box.extents);
           box.map[0].terms.push_back(term);
         }
       }
@@ -220,6 +263,13 @@ class RandomBoxes {
   }
 
  private:
+  // A digit that is 0 or 1.
+  sdfg::IndexDigit Gate(const sdfg::Shape& extents) {
+    while (true) {
+      const sdfg::IndexDigit gate{static_cast<int32_t>(Pick(0, 1)), Pick(1, 4), Pick(0, 1) * 2};
+      if (extents[gate.dim] > 0 && gate.Most(extents[gate.dim]) <= 1) return gate;
+    }
+  }
   static bool Fits(const CoverBox& box, int64_t extent) {
     for (int64_t i = 0; i < box.extents[0]; ++i) {
       for (int64_t j = 0; j < box.extents[1]; ++j) {
@@ -242,6 +292,9 @@ std::string TextOf(const sdfg::Shape& logical, const std::vector<CoverBox>& boxe
       for (const IndexTerm& term : map.terms) {
         absl::StrAppend(&text, " + ", term.scale, " (i", term.dim, " + ", term.offset, ") / ",
                         term.div, " % ", term.mod);
+        if (!term.gated()) continue;
+        absl::StrAppend(&text, " where i", term.gate.dim, " / ", term.gate.div, " % ",
+                        term.gate.mod, " is 1");
       }
     }
   }

@@ -292,10 +292,30 @@ TEST(ClassKeyTest, EveryPartOfAnIndexMapMatters) {
   in_each([](IndexTerm* t) { t->scale = 2; });
   in_each([](IndexTerm* t) { t->div = 2; });
   in_each([](IndexTerm* t) { t->mod = 2; });
+  in_each([](IndexTerm* t) { t->gate = {.dim = 0, .div = 2}; });
   Spec first_dimension, second_dimension;
   first_dimension.axes = second_dimension.axes = 1;
   second_dimension.first_term.dim = -1;  // the axis instead of the local index
   EXPECT_FALSE(SameClass(first_dimension, second_dimension));
+}
+
+TEST(ClassKeyTest, EveryPartOfAGateMatters) {
+  const auto with = [](sdfg::IndexDigit gate) {
+    Spec spec;
+    spec.target_term.gate = gate;
+    return spec;
+  };
+  const std::vector<sdfg::IndexDigit> gates = {{.dim = -1},
+                                               {.dim = 0, .div = 2},
+                                               {.dim = 0, .div = 3},
+                                               {.dim = 0, .div = 2, .mod = 2},
+                                               {.dim = 0, .div = 2, .mod = 2, .offset = 1},
+                                               {.dim = 0, .div = 2, .mod = 2, .offset = 2}};
+  for (size_t a = 0; a < gates.size(); ++a) {
+    for (size_t b = 0; b < gates.size(); ++b) {
+      EXPECT_EQ(SameClass(with(gates[a]), with(gates[b])), a == b) << a << " and " << b;
+    }
+  }
 }
 
 // S7: a slice at an offset with the table's slice at 0, beside both at the offset.
