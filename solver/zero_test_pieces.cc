@@ -11,7 +11,7 @@ namespace planproof::solver {
 namespace {
 
 constexpr int64_t kShortDimension = 4;
-constexpr size_t kMostCuts = 40;
+constexpr size_t kMostCuts = 256;
 constexpr int64_t kMostPieces = 512;
 constexpr int32_t kMostCopies = 4;  // of a sum that is cut, in a product
 
