@@ -77,7 +77,7 @@ PolyId FunctionEvaluation::Reached() {
 
 PolyId FunctionEvaluation::Operand(solver::PremiseKind premise, PolyId value) {
   if (e_.guards_.empty() || arena_.AlwaysHolds(premise, value)) return value;
-  e_.premises_in_branches_ = true;
+  e_.trails_.MeetInBranch();
   if (!e_.exact_branches_) return value;
   return arena_.Add(arena_.One(), arena_.Mul(Reached(), arena_.Sub(value, arena_.One())));
 }

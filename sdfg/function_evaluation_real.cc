@@ -350,8 +350,8 @@ bool FunctionEvaluation::Reduce(const Node& n, MaskedValue* out) {
       e_.Fail(absl::StrCat("operator ", op_.name, ": maximum over a row masked in several pieces"));
       return false;
     }
-    e_.premises_in_branches_ |=
-        !e_.guards_.empty() && !arena_.AlwaysHolds(PremiseKind::kNonZero, unmasked_count);
+    if (!e_.guards_.empty() && !arena_.AlwaysHolds(PremiseKind::kNonZero, unmasked_count))
+      e_.trails_.MeetInBranch();
     arena_.RecordPremise(PremiseKind::kNonZero, unmasked_count);
   }
   *out = {minimum ? arena_.Scale(*best, Rational(-1)) : *best, kZeroPoly};

@@ -16,13 +16,20 @@ using solver::SymbolKind;
 namespace {
 
 constexpr int kMaxTensorDepth = 400;
+// The work limit grows with what there is to read: it is to stop terms that explode, not long
+// chains of small ones.
+constexpr int64_t kTermsPerDefinition = 32;
 constexpr uint32_t kOpaqueTagBit = 0x80000000u;
 
 }  // namespace
 
 SymbolicEvaluator::SymbolicEvaluator(solver::Arena* arena, std::vector<const Graph*> graphs,
                                      RepresentationPolicy* policy)
-    : arena_(*arena), graphs_(std::move(graphs)), policy_(*policy), symbols_(arena) {}
+    : arena_(*arena),
+      graphs_(std::move(graphs)),
+      policy_(*policy),
+      symbols_(arena),
+      trails_(arena) {}
 
 SymbolicEvaluator::~SymbolicEvaluator() = default;
 
@@ -43,6 +50,7 @@ void SymbolicEvaluator::ClearFailure() {
 void SymbolicEvaluator::Forget() {
   memo_.clear();
   int_memo_.clear();
+  trails_.Forget();
 }
 
 void SymbolicEvaluator::Fail(std::string message) {
@@ -331,9 +339,14 @@ bool SymbolicEvaluator::RecordCondition(int32_t graph, OperatorId id, int premis
   return true;
 }
 
-std::optional<MaskedValue> SymbolicEvaluator::Defined(TensorRef tensor, const Indices& indices) {
+template <typename Value, typename Evaluate>
+std::optional<Value> SymbolicEvaluator::Remembered(TensorRef tensor, const Indices& indices,
+                                                   Memo<Value>* memo, const Evaluate& evaluate) {
   Key key{tensor, indices, guards_};
-  if (auto it = memo_.find(key); it != memo_.end()) return it->second;
+  if (auto it = memo->find(key); it != memo->end()) {
+    trails_.MeetAgain(it->second.second);
+    return it->second.first;
+  }
   const Graph& graph = *graphs_[tensor.graph];
   const Tensor& t = graph.tensors[tensor.tensor];
   if (t.producer == kNone) {
@@ -344,6 +357,7 @@ std::optional<MaskedValue> SymbolicEvaluator::Defined(TensorRef tensor, const In
     Fail("the terms of this claim exceed the work limit");
     return std::nullopt;
   }
+  arena_.Grant(kTermsPerDefinition);
   const Operator& op = graph.operators[t.producer];
   std::vector<std::pair<AxisId, Affine>> coordinates;
   Indices local = indices;
@@ -351,12 +365,28 @@ std::optional<MaskedValue> SymbolicEvaluator::Defined(TensorRef tensor, const In
     coordinates = CoordinatesOf(t, indices);
     local.erase(local.begin(), local.begin() + t.axes.size());
   }
-  const PremiseScope scope(this, tensor);
+  PremiseTrails::Scope scope(&trails_);
+  const PremiseScope premises(this, tensor);
   FunctionEvaluation application(this, tensor.graph, op, std::move(coordinates));
-  std::optional<MaskedValue> value = application.Output(t.producer_output, local);
+  std::optional<Value> value = evaluate(&application, t.producer_output, local);
   --depth_;
-  if (value) memo_.emplace(std::move(key), *value);
+  if (value && !arena_.exhausted())
+    memo->emplace(std::move(key), std::pair(*value, scope.Finish()));
   return value;
+}
+
+std::optional<MaskedValue> SymbolicEvaluator::Defined(TensorRef tensor, const Indices& indices) {
+  return Remembered(tensor, indices, &memo_,
+                    [](FunctionEvaluation* application, int output, const Indices& local) {
+                      return application->Output(output, local);
+                    });
+}
+
+std::optional<Affine> SymbolicEvaluator::IntegerDefined(TensorRef tensor, const Indices& indices) {
+  return Remembered(tensor, indices, &int_memo_,
+                    [](FunctionEvaluation* application, int output, const Indices& local) {
+                      return application->IntegerOutput(output, local);
+                    });
 }
 
 std::optional<Affine> SymbolicEvaluator::IntegerElement(TensorRef tensor, const Indices& indices) {
@@ -380,30 +410,6 @@ std::optional<Affine> SymbolicEvaluator::IntegerElement(TensorRef tensor, const 
       break;
   }
   return std::nullopt;
-}
-
-std::optional<Affine> SymbolicEvaluator::IntegerDefined(TensorRef tensor, const Indices& indices) {
-  Key key{tensor, indices, guards_};
-  if (auto it = int_memo_.find(key); it != int_memo_.end()) return it->second;
-  const Graph& graph = *graphs_[tensor.graph];
-  const Tensor& t = graph.tensors[tensor.tensor];
-  if (t.producer == kNone || ++depth_ > kMaxTensorDepth || arena_.exhausted()) {
-    Fail(absl::StrCat("integer tensor ", t.name, " has no usable definition"));
-    return std::nullopt;
-  }
-  const Operator& op = graph.operators[t.producer];
-  std::vector<std::pair<AxisId, Affine>> coordinates;
-  Indices local = indices;
-  if (op.lifted) {
-    coordinates = CoordinatesOf(t, indices);
-    local.erase(local.begin(), local.begin() + t.axes.size());
-  }
-  const PremiseScope scope(this, tensor);
-  FunctionEvaluation application(this, tensor.graph, op, std::move(coordinates));
-  std::optional<Affine> value = application.IntegerOutput(t.producer_output, local);
-  --depth_;
-  if (value) int_memo_.emplace(std::move(key), *value);
-  return value;
 }
 
 // For each node a bit set of the variables that its value depends on (variables beyond 63 share the

@@ -20,6 +20,7 @@
 #include "sdfg/graph.h"
 #include "sdfg/index_map.h"
 #include "sdfg/index_symbols.h"
+#include "sdfg/premise_trail.h"
 #include "solver/term.h"
 
 namespace planproof::sdfg {
@@ -94,8 +95,10 @@ class SymbolicEvaluator {
   const SplitRequest& request() const { return request_; }
   const std::string& error() const { return error_; }
   void ClearFailure();
-  // Forgets remembered elements (needed when the policy's answers change).
+  // Forgets remembered elements (needed when the policy's answers change). Until then an element
+  // that was evaluated is taken from memory, and what it met is met again.
   void Forget();
+  size_t remembered() const { return memo_.size() + int_memo_.size(); }
   // The variables over which indices run; those of equal cells should be equal.
   IndexSymbols* symbols() { return &symbols_; }
 
@@ -107,8 +110,8 @@ class SymbolicEvaluator {
   // multiplied by c in both cases. Call Forget after a change.
   void SetExactBranches(bool exact) { exact_branches_ = exact; }
   bool exact_branches() const { return exact_branches_; }
-  bool premises_in_branches() const { return premises_in_branches_; }
-  void ClearPremisesInBranches() { premises_in_branches_ = false; }
+  bool premises_in_branches() const { return trails_.in_branch(); }
+  void ClearPremisesInBranches() { trails_.ClearInBranch(); }
 
  private:
   friend class FunctionEvaluation;
@@ -161,8 +164,16 @@ class SymbolicEvaluator {
   RepresentationPolicy& policy_;
   IndexSymbols symbols_;
   int binders_ = 0;  // around what is evaluated
-  absl::flat_hash_map<Key, MaskedValue> memo_;
-  absl::flat_hash_map<Key, solver::Affine> int_memo_;
+  template <typename Value>
+  using Memo = absl::flat_hash_map<Key, std::pair<Value, PremiseTrails::Id>>;
+  // The element by its definition, evaluated or taken from memory.
+  template <typename Value, typename Evaluate>
+  std::optional<Value> Remembered(TensorRef tensor, const Indices& indices, Memo<Value>* memo,
+                                  const Evaluate& evaluate);
+
+  PremiseTrails trails_;
+  Memo<MaskedValue> memo_;
+  Memo<solver::Affine> int_memo_;
   absl::node_hash_map<const IndexFunction*, std::vector<uint64_t>> dependencies_;  // stable values
   absl::flat_hash_map<std::string, uint32_t> opaque_tags_;
   std::vector<solver::Symbol> pinned_;  // row variables of opaque functions: never split
@@ -170,7 +181,6 @@ class SymbolicEvaluator {
   std::string error_;
   int depth_ = 0;
   bool exact_branches_ = false;
-  bool premises_in_branches_ = false;
   // A read outside its tensor is allowed only where these exclude it; its value is then multiplied
   // by 0.
   Guards guards_;

@@ -226,6 +226,7 @@ void Arena::ClearPremises() {
   premises_.clear();
   premise_at_.clear();
   opened_premises_.clear();
+  ++premise_epoch_;
 }
 
 void Arena::RewindPremises(size_t count) {
@@ -234,6 +235,7 @@ void Arena::RewindPremises(size_t count) {
     premise_at_.erase((static_cast<uint64_t>(last.poly) << 2) | static_cast<uint64_t>(last.kind));
   }
   opened_premises_.clear();
+  ++premise_epoch_;
 }
 
 // A premise on a body that is being bound holds for every index of the box: its bound symbols
@@ -257,8 +259,13 @@ void Arena::RecordPremise(PremiseKind kind, PolyId p) {
     key.insert(key.end(), {static_cast<int64_t>(i), d.lo, d.hi});
     map.pairs.emplace_back(symbol, Affine::Of(NewFree(d.lo, d.hi - 1)));
   }
-  if (!open_boxes_.empty() || opened_premises_.insert(std::move(key)).second) {
-    RecordPremise(kind, Rewriter(this, std::move(map)).Poly(p));
+  const auto again = open_boxes_.empty() ? opened_premises_.find(key) : opened_premises_.end();
+  if (again != opened_premises_.end()) {
+    RecordClosed(kind, again->second);
+  } else {
+    const PolyId opened = Rewriter(this, std::move(map)).Poly(p);
+    if (open_boxes_.empty()) opened_premises_.emplace(std::move(key), opened);
+    RecordPremise(kind, opened);
   }
   open_boxes_.push_back(&box);
 }
@@ -308,6 +315,7 @@ void Arena::RecordClosed(PremiseKind kind, PolyId p) {
   if (at->second < 0) return;
   Premise& premise = premises_[at->second];
   (premise_source_.granted ? premise.granted : premise.needed) = true;
+  if (premise_listener_ != nullptr) premise_listener_->Met(kind, p, premise_source_);
 }
 
 }  // namespace planproof::solver

@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -127,6 +127,12 @@ struct PremiseSource {
   bool granted = false;
   int32_t number = -1;
 };
+// Told of every premise that is met and not seen to hold for all inputs, each time.
+class PremiseListener {
+ public:
+  virtual ~PremiseListener() = default;
+  virtual void Met(PremiseKind kind, PolyId poly, PremiseSource source) = 0;
+};
 struct Premise {
   PremiseKind kind;
   PolyId poly;
@@ -226,6 +232,10 @@ class Arena {
   // Forgets those recorded after the first `count`.
   void RewindPremises(size_t count);
   void RecordPremise(PremiseKind kind, PolyId poly);
+  // May be null.
+  void SetPremiseListener(PremiseListener* listener) { premise_listener_ = listener; }
+  // Another number whenever premises were forgotten.
+  uint64_t premise_epoch() const { return premise_epoch_; }
   // Whether the premise is seen to hold for all inputs: by signs, and by cases of the conditions
   // that stand in the polynomial. False means "not seen".
   bool AlwaysHolds(PremiseKind kind, PolyId poly);
@@ -247,6 +257,8 @@ class Arena {
   // Exhausted because an index left the limits of affine arithmetic: no work limit helps.
   bool overflown() const { return overflown_; }
   void ResetExhausted(int64_t term_budget);
+  // Raises the work limit until the next reset.
+  void Grant(int64_t terms) { budget_ += terms; }
   void MarkExhausted() { exhausted_ = true; }
 
   // Names for printing; by default "t<tag>".
@@ -330,13 +342,15 @@ class Arena {
   PolyId one_ = 0;
   std::vector<Premise> premises_;
   PremiseSource premise_source_;
+  PremiseListener* premise_listener_ = nullptr;
+  uint64_t premise_epoch_ = 0;
   absl::flat_hash_map<uint64_t, int32_t> premise_at_;  // in premises_; -1: it always holds
   absl::flat_hash_set<uint32_t> positive_tags_, nonnegative_tags_;
   absl::flat_hash_map<PolyId, Sign> sign_cache_;
   absl::flat_hash_map<std::pair<PolyId, PolyId>, PolyId> mul_cache_;
   // The boxes of the binders whose bodies are being rewritten to bound symbols, innermost last.
   std::vector<const std::vector<BoundVariable>*> open_boxes_;
-  std::set<std::vector<int64_t>> opened_premises_;
+  std::map<std::vector<int64_t>, PolyId> opened_premises_;  // on bodies: as they were recorded
   // Sums over one digit beside digits that are free start in the first period. Aligned sums meet
   // where their forms differ by a shift; parts of longer sums no longer merge.
   bool align_digits_ = false;

@@ -51,7 +51,13 @@ class ZeroTest {
   int64_t SizeCleared(const std::vector<Term>& terms, AtomId base, int32_t raise);
   PolyId ClearDenominators(PolyId p);
   static int64_t TimesVolume(int64_t size, const Atom& a);
+  // With sums over a few points written out, also those in denominators; p itself if that would
+  // grow too long.
   PolyId ExpandShortSums(PolyId p);
+  bool IsShort(AtomId atom) const;
+  bool HasShortSum(PolyId p) const;
+  PolyId PointByPoint(const Atom& sum);
+  std::optional<PolyId> Expanded(const Factor& factor);
 
   Arena& arena_;
 };

@@ -11,7 +11,7 @@ namespace planproof::solver {
 namespace {
 
 constexpr int64_t kShortSumDimension = 4;
-constexpr size_t kMaxCuts = 40;
+constexpr size_t kMaxCuts = 256;
 constexpr int64_t kMaxPieces = 512;
 constexpr int32_t kMaxCopies = 4;  // of a sum that is cut, in a product
 

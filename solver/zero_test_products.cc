@@ -75,9 +75,55 @@ int64_t ZeroTest::TimesVolume(int64_t size, const Atom& a) {
   return size;
 }
 
-// Sums over a few indices are written out.
+bool ZeroTest::IsShort(AtomId atom) const {
+  const Atom& a = arena_.atom(atom);
+  return a.kind == AtomKind::kSum && TimesVolume(1, a) <= kExpandLength;
+}
+
+bool ZeroTest::HasShortSum(PolyId p) const {
+  for (const Term& t : arena_.poly(p).terms) {
+    for (const Factor& f : arena_.mono(t.mono).factors) {
+      if (f.exponent.IsInteger() && IsShort(f.atom)) return true;
+    }
+  }
+  return false;
+}
+
+PolyId ZeroTest::PointByPoint(const Atom& sum) {
+  PolyId total = kZeroPoly;
+  for (int64_t k = 0, volume = TimesVolume(1, sum); k < volume; ++k) {
+    SymbolMap map;
+    map.shift_bound = -1;
+    int64_t index = k;
+    for (size_t d = 0; d < sum.domain.size(); ++d) {
+      map.pairs.emplace_back(BoundSymbol(0, static_cast<uint32_t>(d)),
+                             Affine(sum.domain[d].lo + index % sum.domain[d].length()));
+      index /= sum.domain[d].length();
+    }
+    total = arena_.Add(total, Rewriter(&arena_, std::move(map)).Mono(sum.mono));
+  }
+  return total;
+}
+
+// The power of a short sum, or of a denominator in which such sums stand. That a denominator is not
+// 0 was recorded when it was built; written out, it is the same number, and so are those within it.
+std::optional<PolyId> ZeroTest::Expanded(const Factor& factor) {
+  const Atom a = arena_.atom(factor.atom);
+  if (!factor.exponent.IsInteger()) return std::nullopt;
+  const bool is_short = IsShort(factor.atom);
+  if (is_short && factor.exponent.num > 0)
+    return arena_.IntegerPower(PointByPoint(a), factor.exponent.num);
+  const bool holds_short = a.kind == AtomKind::kBase && HasShortSum(a.polys[0]);
+  if (!is_short && !holds_short) return std::nullopt;
+  const size_t met = arena_.premises().size();
+  const PolyId base = is_short ? PointByPoint(a) : ExpandShortSums(a.polys[0]);
+  std::optional<PolyId> power;
+  if (base != kZeroPoly) power = arena_.Power(base, factor.exponent);
+  arena_.RewindPremises(met);
+  return power;
+}
+
 PolyId ZeroTest::ExpandShortSums(PolyId p) {
-  std::vector<PolyId> products;
   const std::vector<Term> terms = arena_.poly(p).terms;
   // Written out, the sums must stay few: the product of their sizes is what it costs.
   int64_t total = 0;
@@ -86,9 +132,9 @@ PolyId ZeroTest::ExpandShortSums(PolyId p) {
     int64_t size = 1;
     for (const Factor& f : arena_.mono(t.mono).factors) {
       const Atom& a = arena_.atom(f.atom);
-      if (a.kind != AtomKind::kSum || !f.exponent.IsInteger()) continue;
-      const int64_t volume = TimesVolume(1, a);
-      any |= volume <= kExpandLength && f.exponent.num > 0;
+      if (!f.exponent.IsInteger()) continue;
+      any |= IsShort(f.atom) || (a.kind == AtomKind::kBase && HasShortSum(a.polys[0]));
+      if (a.kind != AtomKind::kSum) continue;
       for (int32_t e = 0; e < f.exponent.num && size <= kMaxExpanded; ++e) {
         size = TimesVolume(size, a);
       }
@@ -96,30 +142,16 @@ PolyId ZeroTest::ExpandShortSums(PolyId p) {
     total += size;
   }
   if (!any || total > kMaxExpanded) return p;
+  std::vector<PolyId> products;
   for (const Term& t : terms) {
     PolyId product = arena_.Constant(t.coefficient);
     Factors rest;
-    for (const Factor& f : arena_.mono(t.mono).factors) {
-      const Atom a = arena_.atom(f.atom);
-      const int64_t volume = TimesVolume(1, a);
-      if (a.kind != AtomKind::kSum || !f.exponent.IsInteger() || f.exponent.num <= 0 ||
-          volume > kExpandLength) {
+    for (const Factor& f : Factors(arena_.mono(t.mono).factors)) {
+      if (const std::optional<PolyId> expanded = Expanded(f)) {
+        product = arena_.Mul(product, *expanded);
+      } else {
         rest.push_back(f);
-        continue;
       }
-      PolyId sum = kZeroPoly;
-      for (int64_t k = 0; k < volume; ++k) {
-        SymbolMap map;
-        map.shift_bound = -1;
-        int64_t index = k;
-        for (size_t d = 0; d < a.domain.size(); ++d) {
-          map.pairs.emplace_back(BoundSymbol(0, static_cast<uint32_t>(d)),
-                                 Affine(a.domain[d].lo + index % a.domain[d].length()));
-          index /= a.domain[d].length();
-        }
-        sum = arena_.Add(sum, Rewriter(&arena_, std::move(map)).Mono(a.mono));
-      }
-      product = arena_.Mul(product, arena_.IntegerPower(sum, f.exponent.num));
     }
     if (!rest.empty())
       product = arena_.Mul(product, arena_.ProductOf(std::move(rest), Rational(1)));

@@ -16,6 +16,7 @@ using solver::PolyId;
 
 namespace {
 constexpr size_t kMaxMentioned = 64;
+constexpr size_t kMaxRemembered = 200'000;  // elements, between claims
 // For claims of which numbers say that they hold.
 constexpr int64_t kDifferenceTermBudget = 40'000;
 constexpr int kZeroUnfoldings = 8;
@@ -47,6 +48,7 @@ ClaimSolver::~ClaimSolver() = default;
 void ClaimSolver::Forget() {
   granted_.clear();
   open_.clear();
+  evaluator_.reset();  // it listens to the arena
   arena_ = std::make_unique<solver::Arena>();
   arena_->tag_name = [this](uint32_t tag) {
     return tag < problem_.logical.tensors.size() ? problem_.logical.tensors[tag].name
@@ -362,9 +364,8 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
     relations_.Unfold(t);
     unfolded_any_ = true;
   }
-  // Elements remembered from other claims met premises that this claim would not list. From here on
-  // none is forgotten: what is remembered of one cell is read in others.
-  evaluator_->Forget();
+  // What is remembered of other claims and cells is read in this one, with the premises it met.
+  if (unfolded_any_ || evaluator_->remembered() > kMostRemembered) evaluator_->Forget();
   arena_->ClearPremises();
   const Cell whole = WholeCell(evaluator_->symbols(), pt.shape);
   std::vector<Cell> work = {whole};
