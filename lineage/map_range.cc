@@ -10,7 +10,7 @@
 namespace planproof::lineage {
 namespace {
 
-constexpr int64_t kMaxEnumerated = int64_t{1} << 24;
+constexpr int64_t kMaxEnumeratedIndices = int64_t{1} << 24;
 
 // Whether every digit of one dimension takes all its values beside each value of the others.
 bool Independent(std::vector<const IndexTerm*> terms, int64_t extent) {
@@ -46,7 +46,7 @@ bool RangeWithoutGates(const IndexMap& map, const sdfg::Shape& shape, __int128* 
       }
       continue;
     }
-    if (shape[dim] > kMaxEnumerated) return false;
+    if (shape[dim] > kMaxEnumeratedIndices) return false;
     __int128 least = 0, most = 0;
     for (int64_t index = 0; index < shape[dim]; ++index) {
       __int128 value = 0;

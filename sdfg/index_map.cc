@@ -6,7 +6,7 @@
 namespace planproof::sdfg {
 namespace {
 
-constexpr size_t kMostPieces = 16;
+constexpr size_t kMaxMapPieces = 16;
 
 // constant + sum of scale * digit
 struct Sum {
@@ -169,7 +169,7 @@ std::optional<std::vector<IndexMapPiece>> PiecesOf(const std::vector<IndexMap>& 
     const IndexDigit gate = *found;
     std::optional<IndexMapPiece> closed = Restricted(pieces[p], gate, 0);
     std::optional<IndexMapPiece> open = Restricted(pieces[p], gate, 1);
-    if (!closed.has_value() || !open.has_value() || pieces.size() == kMostPieces) {
+    if (!closed.has_value() || !open.has_value() || pieces.size() == kMaxMapPieces) {
       return std::nullopt;
     }
     pieces[p] = *std::move(closed);

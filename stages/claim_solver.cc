@@ -365,7 +365,7 @@ ClaimOutcome ClaimSolver::Decide(const Claim& claim, bool open_difference, int64
     unfolded_any_ = true;
   }
   // What is remembered of other claims and cells is read in this one, with the premises it met.
-  if (unfolded_any_ || evaluator_->remembered() > kMostRemembered) evaluator_->Forget();
+  if (unfolded_any_ || evaluator_->remembered() > kMaxRemembered) evaluator_->Forget();
   arena_->ClearPremises();
   const Cell whole = WholeCell(evaluator_->symbols(), pt.shape);
   std::vector<Cell> work = {whole};

@@ -22,10 +22,10 @@ static_assert(std::endian::native == std::endian::little, "files are little-endi
 constexpr char kFormat[] = "planproof witness 1";
 constexpr char kMetadata[] = "__metadata__";
 constexpr size_t kLengthBytes = 8;
-constexpr size_t kMostHeaderBytes = size_t{1} << 26;
-constexpr size_t kMostInputs = 1 << 20;
-constexpr size_t kMostDimensions = 64, kMostDigits = 64;
-constexpr int64_t kMostExtent = int64_t{1} << 46;
+constexpr size_t kMaxHeaderBytes = size_t{1} << 26;
+constexpr size_t kMaxInputs = 1 << 20;
+constexpr size_t kMaxDimensions = 64, kMaxDigits = 64;
+constexpr int64_t kMaxExtent = int64_t{1} << 46;
 
 absl::Status Malformed(const std::string& place, const std::string& what) {
   return absl::InvalidArgumentError(absl::StrCat(place, ": ", what));
@@ -34,12 +34,12 @@ absl::Status Malformed(const std::string& place, const std::string& what) {
 // --- Checks of what is written and of what was read ---------------------------------------------
 
 absl::Status CheckDigits(const std::string& place, const Dimension& dim) {
-  if (dim.digits.empty() || dim.digits.size() > kMostDigits)
+  if (dim.digits.empty() || dim.digits.size() > kMaxDigits)
     return Malformed(place, "a dimension has 1 to 64 digits");
   int64_t extent = 1, blocks = 1;
   for (const Digit& digit : dim.digits) {
     if (digit.extent < 0 || __builtin_mul_overflow(extent, digit.extent, &extent) ||
-        extent > kMostExtent) {
+        extent > kMaxExtent) {
       return Malformed(place, "an extent is negative or beyond 2^46");
     }
     const bool begins =
@@ -50,7 +50,7 @@ absl::Status CheckDigits(const std::string& place, const Dimension& dim) {
         return Malformed(place, "the starts of a digit's intervals ascend within its extent");
     }
     if (__builtin_mul_overflow(blocks, static_cast<int64_t>(digit.starts.size()), &blocks) ||
-        blocks > static_cast<int64_t>(kMostBytes)) {
+        blocks > static_cast<int64_t>(kMaxBytes)) {
       return Malformed(place, "too many blocks");
     }
   }
@@ -59,12 +59,12 @@ absl::Status CheckDigits(const std::string& place, const Dimension& dim) {
 
 // The number of values of a tensor, once its dimensions are seen to be ones.
 absl::StatusOr<size_t> CountValues(const std::string& place, const Tensor& tensor) {
-  if (tensor.dims.size() > kMostDimensions) return Malformed(place, "too many dimensions");
+  if (tensor.dims.size() > kMaxDimensions) return Malformed(place, "too many dimensions");
   size_t values = 1;
   for (const Dimension& dim : tensor.dims) {
     if (absl::Status status = CheckDigits(place, dim); !status.ok()) return status;
     if (__builtin_mul_overflow(values, static_cast<size_t>(dim.Blocks()), &values) ||
-        values > kMostBytes / sizeof(double)) {
+        values > kMaxBytes / sizeof(double)) {
       return Malformed(place, "too many values");
     }
   }
@@ -73,9 +73,9 @@ absl::StatusOr<size_t> CountValues(const std::string& place, const Tensor& tenso
 
 bool IsIndexOf(const std::vector<int64_t>& index) {
   for (const int64_t i : index) {
-    if (i < 0 || i >= kMostExtent) return false;
+    if (i < 0 || i >= kMaxExtent) return false;
   }
-  return index.size() <= kMostDimensions;
+  return index.size() <= kMaxDimensions;
 }
 
 absl::Status CheckDifference(const Difference& difference) {
@@ -191,13 +191,13 @@ absl::StatusOr<Tensor> TensorFromJson(const std::string& name, const json& objec
   tensor.dtype = sdfg::DTypeFromName(dtype);
   const sdfg::Shape shape = members.Integers("shape");
   const json& blocks = members.Get("blocks");
-  if (!blocks.is_array() || blocks.size() != shape.size() || shape.size() > kMostDimensions)
+  if (!blocks.is_array() || blocks.size() != shape.size() || shape.size() > kMaxDimensions)
     members.Refuse("\"blocks\" has another number of dimensions than \"shape\"");
   if (dtype != sdfg::DTypeName(tensor.dtype)) members.Refuse("the element type is not known");
   if (!members.status().ok()) return members.status();
   for (const json& dim : blocks) {
     Dimension& read = tensor.dims.emplace_back();
-    if (!dim.is_array() || dim.size() > kMostDigits)
+    if (!dim.is_array() || dim.size() > kMaxDigits)
       return Malformed(place, "a dimension has 1 to 64 digits");
     for (const json& digit : dim) {
       Members of_digit(digit, place);
@@ -300,7 +300,7 @@ absl::StatusOr<std::string> ToBytes(const Witness& witness) {
       if (!std::isfinite(value)) return Malformed(place, "an input is a finite number");
     }
     const size_t bytes = own * sizeof(double);
-    if (offset + bytes > kMostBytes)
+    if (offset + bytes > kMaxBytes)
       return absl::ResourceExhaustedError("the inputs of the counterexample exceed 1 GiB");
     header[tensor->name] = {{"dtype", tensor->is_integer ? "I64" : "F64"},
                             {"shape", tensor->Blocks()},
@@ -322,7 +322,7 @@ absl::StatusOr<std::string> ToBytes(const Witness& witness) {
                                          {"difference", ToJson(witness.difference)}})}};
   std::string text = dump(header);
   text.append((kLengthBytes - text.size() % kLengthBytes) % kLengthBytes, ' ');
-  if (text.size() > kMostHeaderBytes)
+  if (text.size() > kMaxHeaderBytes)
     return absl::ResourceExhaustedError("the description of the counterexample exceeds 64 MiB");
   const uint64_t length = text.size();
   std::string bytes(reinterpret_cast<const char*>(&length), kLengthBytes);
@@ -331,10 +331,10 @@ absl::StatusOr<std::string> ToBytes(const Witness& witness) {
 
 absl::StatusOr<Witness> FromBytes(std::string_view bytes) {
   uint64_t length = 0;
-  if (bytes.size() < kLengthBytes || bytes.size() > kMostBytes + kMostHeaderBytes + kLengthBytes)
+  if (bytes.size() < kLengthBytes || bytes.size() > kMaxBytes + kMaxHeaderBytes + kLengthBytes)
     return Malformed("/", "no witness: its size is no such file's");
   std::memcpy(&length, bytes.data(), kLengthBytes);
-  if (length > kMostHeaderBytes || length > bytes.size() - kLengthBytes)
+  if (length > kMaxHeaderBytes || length > bytes.size() - kLengthBytes)
     return Malformed("/", "no witness: the header is longer than the file, or than 64 MiB");
   const json header = Parsed(bytes.substr(kLengthBytes, length));
   const std::string_view data = bytes.substr(kLengthBytes + length);
@@ -351,7 +351,7 @@ absl::StatusOr<Witness> FromBytes(std::string_view bytes) {
   const json& inputs = parts.Get("inputs");
   const json& order = parts.Get("order");
   if (!inputs.is_object() || !order.is_array() || inputs.size() != order.size() ||
-      inputs.size() + 1 != header.size() || inputs.size() > kMostInputs) {
+      inputs.size() + 1 != header.size() || inputs.size() > kMaxInputs) {
     parts.Refuse("\"inputs\", \"order\" and the tensors of the file are not the same");
   }
   const json& difference = parts.Get("difference");
@@ -392,7 +392,7 @@ absl::StatusOr<Witness> ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   if (!in) return absl::NotFoundError(path + ": cannot be read");
   const std::streamoff size = in.tellg();
-  if (size < 0 || static_cast<size_t>(size) > kMostBytes + kMostHeaderBytes + kLengthBytes)
+  if (size < 0 || static_cast<size_t>(size) > kMaxBytes + kMaxHeaderBytes + kLengthBytes)
     return Malformed(path, "no witness: its size is no such file's");
   std::string bytes(static_cast<size_t>(size), '\0');
   in.seekg(0);

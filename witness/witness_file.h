@@ -12,7 +12,7 @@
 namespace planproof::witness {
 
 // The largest file that is written or read.
-inline constexpr size_t kMostBytes = size_t{1} << 30;
+inline constexpr size_t kMaxBytes = size_t{1} << 30;
 
 // InvalidArgument if it is no witness: two inputs of one name, values that do not fit the blocks.
 // ResourceExhausted if the file would be too large.

@@ -14,7 +14,7 @@ using sdfg::TensorId;
 namespace {
 
 // Operators that do not fit by what they read are fitted one after another, so many times.
-constexpr int kMostRepairs = 64;
+constexpr int kMaxRepairs = 64;
 
 using Key = std::vector<int64_t>;
 
@@ -37,7 +37,7 @@ class Aligner {
 
   Alignment Run() {
     AlignSources();
-    for (int round = 0; round < kMostRepairs; ++round) {
+    for (int round = 0; round < kMaxRepairs; ++round) {
       AlignOperators();
       if (!Repair()) break;
     }

@@ -20,7 +20,7 @@ using sdfg::VarId;
 
 namespace {
 
-constexpr int kMostTried = 16;
+constexpr int kMaxTried = 16;
 
 // Copies expressions of one function into another one, from the leaves up.
 class Copier {
@@ -344,7 +344,7 @@ std::optional<IndexFunction> FoldRanks(const std::vector<const IndexFunction*>& 
   }
   // One variant alone has this structure: some constant of it is 0 at the other ranks.
   int tried = 0;
-  for (size_t id = 0; id < model->nodes.size() && tried < kMostTried; ++id) {
+  for (size_t id = 0; id < model->nodes.size() && tried < kMaxTried; ++id) {
     if (model->nodes[id].op != Op::kIntConst || model->nodes[id].value == 0) continue;
     std::vector<int64_t> values(variants.size(), 0);
     values[known[0]] = model->nodes[id].value;

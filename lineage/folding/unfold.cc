@@ -325,9 +325,9 @@ absl::Status CheckFolding(const Problem& problem, const Folding& folding) {
 }
 
 absl::StatusOr<std::optional<Problem>> FoldChecked(const Problem& problem) {
-  constexpr int kMostCoordinates = 4;
+  constexpr int kMaxCoordinates = 4;
   std::optional<Problem> folded;
-  for (int i = 0; i < kMostCoordinates; ++i) {
+  for (int i = 0; i < kMaxCoordinates; ++i) {
     const Problem& from = folded.has_value() ? *folded : problem;
     std::optional<Folding> folding = Fold(from);
     if (!folding.has_value()) break;

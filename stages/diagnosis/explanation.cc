@@ -20,7 +20,7 @@ namespace {
 constexpr double kExplainSeconds = 6;
 constexpr size_t kMaxFaults = 8;
 constexpr size_t kManyOperators = 8;
-constexpr size_t kMaxListed = 64;
+constexpr size_t kMaxListedOperators = 64;
 
 std::string Enclosure(const std::string& text, double low, double high) {
   if (!text.empty()) return text;
@@ -97,7 +97,7 @@ Violation OfFault(const lineage::Problem& problem, const Fault& fault) {
       return problem.parallel.operators[op].kind == sdfg::OperatorKind::kRankOverride;
     });
   }
-  if (operators.size() > kMaxListed) operators.resize(kMaxListed);
+  if (operators.size() > kMaxListedOperators) operators.resize(kMaxListed);
   for (sdfg::OperatorId op : operators) {
     const std::string name = OperatorName(problem.parallel, problem.parallel.operators[op]);
     if (std::find(v.parallel_operators.begin(), v.parallel_operators.end(), name) ==
@@ -133,7 +133,7 @@ Violation OfClaim(const lineage::Problem& problem, const Witness& witness, const
   if (suspect.operators.empty()) return v;
   std::vector<std::string> names;
   for (sdfg::OperatorId op : suspect.operators) {
-    if (names.size() < kMaxListed) {
+    if (names.size() < kMaxListedOperators) {
       names.push_back(OperatorName(problem.parallel, problem.parallel.operators[op]));
     }
   }

@@ -21,7 +21,7 @@ using sdfg::kNone;
 using sdfg::OperatorId;
 using sdfg::TensorId;
 
-constexpr int64_t kMaxInstances = int64_t{1} << 24;
+constexpr int64_t kMaxBufferInstances = int64_t{1} << 24;
 
 // An operator's instance in one step.
 struct Event {
@@ -394,7 +394,7 @@ std::optional<Violation> RunPrograms(const StepOrder& order, Views views,
   std::map<TensorId, const AsyncOperation*> async_operations;
   for (const AsyncOperation& async : problem.schedule.async_operations)
     async_operations[async.result] = &async;
-  int64_t budget = kMaxInstances;
+  int64_t budget = kMaxBufferInstances;
   std::vector<ProgramBuffers> programs;
   for (size_t p = 0; p < problem.schedule.programs.size(); ++p) {
     programs.emplace_back(order, memory, &in_place, static_cast<int>(p), async_operations, &budget);
