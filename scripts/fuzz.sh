@@ -34,7 +34,8 @@ for target in "${targets[@]}"; do
   committed=$build/committed/$target
   rm -rf "$committed"
   mkdir -p "$corpus" "$committed"
-  tar -xJf "tests/fuzz/corpus/$target.tar.xz" -C "$committed"
+  [[ ! -f tests/fuzz/corpus/$target.tar.xz ]] ||
+    tar -xJf "tests/fuzz/corpus/$target.tar.xz" -C "$committed"
   [[ ! -d tests/fuzz/corpus/$target ]] || cp "tests/fuzz/corpus/$target"/* "$committed"
   case $target in
     pickle_fuzz) python3 tests/frontend/write_nnscaler_plan.py --corpus "$corpus" ;;
