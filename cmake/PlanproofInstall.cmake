@@ -1,19 +1,10 @@
-# Installs the program, the libraries with their headers, and what find_package(planproof) needs.
+# Installs the program, the library with its headers, and what find_package(planproof) needs.
 include(CMakePackageConfigHelpers)
 
-set(installed_layers)
-foreach(layer solver sdfg lineage witness shape_reduction verdict_cache stages frontend generator mutation runtime_check cluster report)
-  if(TARGET planproof_${layer})
-    list(APPEND installed_layers planproof_${layer})
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-            FILES_MATCHING PATTERN "*.h")
-  endif()
-endforeach()
-# Generated headers (protobuf messages) stand beside those they belong to.
-install(DIRECTORY ${PROJECT_BINARY_DIR}/generated/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+# Of the headers only the public ones: planproof/*.h.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/planproof DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
-install(TARGETS ${installed_layers} EXPORT planproofTargets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS planproof EXPORT planproofTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT planproofTargets NAMESPACE planproof::
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/planproof)
 configure_package_config_file(
@@ -23,6 +14,7 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/planproofConfigVersion.cm
                                  COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/planproofConfig.cmake
               ${PROJECT_BINARY_DIR}/planproofConfigVersion.cmake
+              ${PROJECT_SOURCE_DIR}/cmake/PlanproofDependencies.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/planproof)
 if(TARGET planproof_program)
   install(TARGETS planproof_program DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -1,0 +1,31 @@
+// How a plan is verified. The defaults are those of the command line.
+#ifndef PLANPROOF_PLANPROOF_OPTIONS_H_
+#define PLANPROOF_PLANPROOF_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+namespace planproof {
+
+// kHybrid: normal forms, then Z3 for the rest; kSmt: Z3 alone; kAudit: both on every claim.
+enum class Engine : uint8_t { kHybrid, kSmt, kAudit };
+
+struct VerifyOptions {
+  Engine engine = Engine::kHybrid;
+  int jobs = 2;                    // worker processes
+  double claim_timeout_s = 60;     // for one claim; then it is UNKNOWN
+  int64_t memory_limit_mb = 4096;  // of one worker; beyond it its claim is UNKNOWN
+  double work_limit = 1;           // of one claim, as a multiple of the usual: 0.01 to 1e4
+  // Look for a counterexample where a claim fails; without, a wrong plan is UNKNOWN, but soon.
+  bool explain = true;
+  // Prove also a plan that has no value on some inputs on which the model has one; the conditions
+  // are listed in Result::Restrictions.
+  bool accept_restrictions = false;
+  // Directory where proofs are remembered between runs; empty: they are not.
+  std::string cache_directory;
+  int64_t cache_megabytes = 256;
+};
+
+}  // namespace planproof
+
+#endif  // PLANPROOF_PLANPROOF_OPTIONS_H_

@@ -1,0 +1,61 @@
+// What is known about a plan.
+#ifndef PLANPROOF_PLANPROOF_RESULT_H_
+#define PLANPROOF_PLANPROOF_RESULT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace planproof {
+
+namespace stages {
+struct Result;  // not part of this interface
+}
+
+// kProved: over the reals, for all inputs that satisfy Result::Premises, every required output is
+// right on every device. kRefuted: inputs exist for which one is not. kMalformed: the plan is no
+// plan. kUnknown: none of these was established.
+enum class Verdict : uint8_t { kProved, kUnknown, kRefuted, kMalformed };  // ascending: worst last
+
+const char* VerdictName(Verdict verdict);  // "PROVED", ...
+int VerdictExitCode(Verdict verdict);      // of the command line: 0, 3, 1, 2
+
+// One thing that is wrong, or not established. Texts are for people.
+struct Violation {
+  Verdict verdict = Verdict::kUnknown;  // never kProved
+  std::string kind;                     // "value differs", "wait cycle", "not proved", ...
+  std::string stage;                    // the tensor of the model that is concerned
+  std::string logical_operator;
+  std::string logical_source;  // file:line and source text
+  std::vector<std::string> parallel_operators;
+  std::vector<int> devices;
+  std::string cause;    // suspected: "sum over tp missing"
+  std::string message;  // one line that says it all
+};
+
+// Cheap to copy; never changes.
+class Result {
+ public:
+  explicit Result(std::shared_ptr<const stages::Result> held) : held_(std::move(held)) {}
+
+  Verdict verdict() const;
+  // None if and only if the plan is PROVED.
+  std::vector<Violation> Violations() const;
+  // What PROVED rests on: premises on inputs, conditions under which the plan is defined
+  // (VerifyOptions::accept_restrictions), and assumptions about how it is run.
+  const std::vector<std::string>& Premises() const;
+  const std::vector<std::string>& Restrictions() const;
+  const std::vector<std::string>& Assumptions() const;
+  const std::vector<std::string>& Warnings() const;
+
+  const stages::Result& held() const { return *held_; }
+
+ private:
+  std::shared_ptr<const stages::Result> held_;
+};
+
+}  // namespace planproof
+
+#endif  // PLANPROOF_PLANPROOF_RESULT_H_

@@ -1,0 +1,73 @@
+#include "planproof/verify.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "frontend/load_problem.h"
+#include "lineage/lineage.h"
+#include "stages/engine_version.h"
+#include "stages/reader_error.h"
+#include "stages/verify.h"
+#include "verdict_cache/store.h"
+
+namespace planproof {
+namespace {
+
+stages::Engine Internal(Engine engine) {
+  switch (engine) {
+    case Engine::kSmt:
+      return stages::Engine::kSmt;
+    case Engine::kAudit:
+      return stages::Engine::kAudit;
+    case Engine::kHybrid:
+      break;
+  }
+  return stages::Engine::kHybrid;
+}
+
+// The cache of the command line has the same file in its directory.
+std::unique_ptr<verdict_cache::Store> CacheOf(const VerifyOptions& options) {
+  if (options.cache_directory.empty()) return nullptr;
+  verdict_cache::StoreOptions store;
+  store.path = options.cache_directory + "/verdicts.sqlite";
+  store.engine = stages::EngineVersion();
+  store.size_limit = options.cache_megabytes << 20;
+  return std::make_unique<verdict_cache::Store>(std::move(store));
+}
+
+}  // namespace
+
+Result Verify(const Problem& problem, const VerifyOptions& options) {
+  stages::VerifyOptions internal;
+  internal.engine = Internal(options.engine);
+  internal.jobs = options.jobs;
+  internal.stage_timeout_s = options.claim_timeout_s;
+  internal.memory_limit_mb = options.memory_limit_mb;
+  internal.work_limit = options.work_limit;
+  internal.explain = options.explain;
+  internal.accept_restrictions = options.accept_restrictions;
+  const std::unique_ptr<verdict_cache::Store> cache = CacheOf(options);
+  if (cache != nullptr) internal.stores.push_back(cache.get());
+  stages::Result result = stages::Verify(problem.held(), internal);
+  if (cache != nullptr) {
+    cache->Close();
+    for (const std::string& warning : cache->warnings()) {
+      result.warnings.push_back(absl::StrCat("cache: ", warning));
+    }
+  }
+  return Result(std::make_shared<const stages::Result>(std::move(result)));
+}
+
+absl::StatusOr<Result> VerifyFiles(const std::vector<std::string>& files, const LoadOptions& load,
+                                   const VerifyOptions& options) {
+  const absl::StatusOr<Problem> problem = Load(files, load);
+  if (problem.ok()) return Verify(*problem, options);
+  if (frontend::IsUsageError(problem.status()) || frontend::IsInternalError(problem.status())) {
+    return problem.status();
+  }
+  return Result(
+      std::make_shared<const stages::Result>(stages::ResultOfReaderError(problem.status())));
+}
+
+}  // namespace planproof
