@@ -7,8 +7,8 @@
 
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/proof_stores.h"
 #include "report/text_layout.h"
+#include "stages/workers/proof_files.h"
 #include "stages/workers/run_journal.h"
 
 namespace planproof::cli {
@@ -25,7 +25,7 @@ int FailWith(const verdict_cache::Store& store) {
 }
 
 int RunInfo(const std::string& directory) {
-  const std::unique_ptr<verdict_cache::Store> store = CacheIn(directory, 1);
+  const std::unique_ptr<verdict_cache::Store> store = stages::CacheIn(directory, 1);
   if (!store) return Fail("no cache: neither XDG_CACHE_HOME nor HOME names a directory");
   if (!std::filesystem::exists(store->path())) {
     std::printf("%s\n  proofs     none yet\n", store->path().c_str());
@@ -50,7 +50,7 @@ int RunInfo(const std::string& directory) {
 }
 
 int RunClear(const std::string& directory) {
-  const std::unique_ptr<verdict_cache::Store> store = CacheIn(directory, 1);
+  const std::unique_ptr<verdict_cache::Store> store = stages::CacheIn(directory, 1);
   if (!store) return Fail("no cache: neither XDG_CACHE_HOME nor HOME names a directory");
   const absl::Status deleted = verdict_cache::DeleteStoreFile(store->path());
   if (deleted.ok()) {
@@ -69,7 +69,7 @@ int RunJournal(const std::string& file) {
   std::FILE* exists = std::fopen(file.c_str(), "rb");
   if (exists == nullptr) return Fail(file + ": no such journal");
   std::fclose(exists);
-  const std::unique_ptr<verdict_cache::Store> store = JournalIn(file);
+  const std::unique_ptr<verdict_cache::Store> store = stages::JournalIn(file);
   if (!store->Open()) return FailWith(*store);
   const stages::RunSummary run = stages::Summarize(store.get());
   std::printf("journal of %s\n", report::OneLine(run.files, 400).c_str());

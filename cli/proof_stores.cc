@@ -1,56 +1,21 @@
 #include "cli/proof_stores.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/load_problem.h"
-#include "stages/engine_version.h"
+#include "stages/workers/proof_files.h"
 #include "stages/workers/run_journal.h"
 
 namespace planproof::cli {
-namespace {
-
-constexpr char kFileName[] = "verdicts.sqlite";
-
-}  // namespace
-
-std::string DefaultCacheDirectory() {
-  // Relative paths are to be ignored (XDG Base Directory Specification).
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && cache[0] == '/')
-    return std::string(cache) + "/planproof";
-  if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/')
-    return std::string(home) + "/.cache/planproof";
-  return "";
-}
-
-std::unique_ptr<verdict_cache::Store> CacheIn(const std::string& directory, int64_t megabytes) {
-  const std::string place = directory.empty() ? DefaultCacheDirectory() : directory;
-  if (place.empty()) return nullptr;
-  verdict_cache::StoreOptions options;
-  options.path = place + "/" + kFileName;
-  options.engine = stages::EngineVersion();
-  options.size_limit = megabytes << 20;
-  return std::make_unique<verdict_cache::Store>(std::move(options));
-}
-
-std::unique_ptr<verdict_cache::Store> JournalIn(const std::string& file) {
-  verdict_cache::StoreOptions options;
-  options.path = file;
-  options.engine = stages::EngineVersion();
-  options.size_limit = int64_t{1} << 40;  // of one run, which ends
-  options.foreign = verdict_cache::Foreign::kRefuse;
-  return std::make_unique<verdict_cache::Store>(std::move(options));
-}
-
 absl::StatusOr<ProofStores> ProofStores::Open(const StoreArguments& arguments,
                                               const std::vector<std::string>& files) {
   ProofStores stores;
   if (!arguments.no_cache)
-    stores.cache_ = CacheIn(arguments.cache_directory, arguments.cache_megabytes);
+    stores.cache_ = stages::CacheIn(arguments.cache_directory, arguments.cache_megabytes);
   if (arguments.journal.empty()) {
     if (arguments.resume && !stores.cache_)
       return frontend::UsageError(
@@ -65,7 +30,7 @@ absl::StatusOr<ProofStores> ProofStores::Open(const StoreArguments& arguments,
         absl::StatusCode::kNotFound,
         absl::StrCat(arguments.journal,
                      ": no such journal; leave out --resume to begin a run that writes it"));
-  stores.journal_ = JournalIn(arguments.journal);
+  stores.journal_ = stages::JournalIn(arguments.journal);
   if (!stores.journal_->Open())
     return frontend::UsageError(absl::StatusCode::kFailedPrecondition,
                                 stores.journal_->warnings().back());

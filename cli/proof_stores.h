@@ -26,13 +26,6 @@ struct StoreArguments {
 
 void AddStoreOptions(CLI::App* command, StoreArguments* arguments);
 
-// $XDG_CACHE_HOME/planproof or ~/.cache/planproof; empty if neither variable helps.
-std::string DefaultCacheDirectory();
-// The store in this directory (empty: the user's); null if there is none.
-std::unique_ptr<verdict_cache::Store> CacheIn(const std::string& directory, int64_t megabytes);
-// The journal in this file, which is left alone if it is something else.
-std::unique_ptr<verdict_cache::Store> JournalIn(const std::string& file);
-
 class ProofStores {
  public:
   // The cache is opened when it is first asked, a journal here. Errors are about the command line:

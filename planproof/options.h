@@ -21,7 +21,7 @@ struct VerifyOptions {
   // Prove also a plan that has no value on some inputs on which the model has one; the conditions
   // are listed in Result::Restrictions.
   bool accept_restrictions = false;
-  // Directory where proofs are remembered between runs; empty: they are not.
+  // Directory where proofs are remembered between runs (docs/cache.md); empty: they are not.
   std::string cache_directory;
   int64_t cache_megabytes = 256;
 };

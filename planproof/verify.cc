@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "frontend/load_problem.h"
 #include "lineage/lineage.h"
-#include "stages/engine_version.h"
 #include "stages/reader_error.h"
 #include "stages/verify.h"
+#include "stages/workers/proof_files.h"
 #include "verdict_cache/store.h"
 
 namespace planproof {
@@ -26,16 +26,6 @@ stages::Engine Internal(Engine engine) {
   return stages::Engine::kHybrid;
 }
 
-// The cache of the command line has the same file in its directory.
-std::unique_ptr<verdict_cache::Store> CacheOf(const VerifyOptions& options) {
-  if (options.cache_directory.empty()) return nullptr;
-  verdict_cache::StoreOptions store;
-  store.path = options.cache_directory + "/verdicts.sqlite";
-  store.engine = stages::EngineVersion();
-  store.size_limit = options.cache_megabytes << 20;
-  return std::make_unique<verdict_cache::Store>(std::move(store));
-}
-
 }  // namespace
 
 Result Verify(const Problem& problem, const VerifyOptions& options) {
@@ -47,7 +37,10 @@ Result Verify(const Problem& problem, const VerifyOptions& options) {
   internal.work_limit = options.work_limit;
   internal.explain = options.explain;
   internal.accept_restrictions = options.accept_restrictions;
-  const std::unique_ptr<verdict_cache::Store> cache = CacheOf(options);
+  const std::unique_ptr<verdict_cache::Store> cache =
+      options.cache_directory.empty()
+          ? nullptr
+          : stages::CacheIn(options.cache_directory, options.cache_megabytes);
   if (cache != nullptr) internal.stores.push_back(cache.get());
   stages::Result result = stages::Verify(problem.held(), internal);
   if (cache != nullptr) {

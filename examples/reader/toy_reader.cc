@@ -120,19 +120,19 @@ class ToyReader : public frontend::Reader {
                                         const frontend::ReadOptions& options) const override {
     PLAN_ASSIGN_OR_RETURN(const std::string text, frontend::ReadWholeFile(paths[0], 1 << 20));
     Translation translation(options);
-    int number = 0;
+    std::string at = paths[0];
     const auto here = [&](const auto&, const absl::Status& status) {
-      return absl::Status(status.code(),
-                          absl::StrCat(paths[0], ":", number, ": ", std::string(status.message())));
+      return absl::Status(status.code(), absl::StrCat(at, ": ", std::string(status.message())));
     };
     const std::vector<std::string> rows = absl::StrSplit(text, '\n');
-    for (const std::string& row : rows) {
-      ++number;
-      const absl::StatusOr<Line> line = Words(row);
+    for (size_t i = 0; i < rows.size(); ++i) {
+      at = absl::StrCat(paths[0], ":", i + 1);
+      const absl::StatusOr<Line> line = Words(rows[i]);
       if (!line.ok()) return here(0, line.status());
       if (line->verb.empty() || line->verb[0] == '#') continue;
       if (absl::Status added = translation.Add(*line); !added.ok()) return here(0, added);
     }
+    at = paths[0];
     return translation.problem.Build(here);
   }
 };
