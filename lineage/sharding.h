@@ -1,11 +1,12 @@
-// The lineage of a tensor of which every rank holds an equal part.
+// Tensors of which every rank holds an equal part.
 #ifndef PLANPROOF_LINEAGE_SHARDING_H_
 #define PLANPROOF_LINEAGE_SHARDING_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lineage/lineage.h"
+#include "lineage/problem_builder.h"
 
 namespace planproof::lineage {
 
@@ -28,6 +29,17 @@ absl::StatusOr<Sharding> EqualParts(sdfg::TensorId logical, const sdfg::Shape& l
                                     const std::vector<sdfg::Axis>& mesh,
                                     const std::vector<sdfg::AxisId>& axes,
                                     const std::vector<CutDimension>& cuts);
+
+// Adds to the plan a tensor that holds an input of the model, or the parts of it that `cuts` gives
+// to every rank; it varies over the axes that cut. Its name, type and role are the input's.
+absl::StatusOr<sdfg::TensorId> HoldParts(ProblemBuilder* problem, sdfg::TensorId logical,
+                                         const std::vector<CutDimension>& cuts, sdfg::Device device,
+                                         ProblemBuilder::Holding holding);
+
+// Requires the plan's tensor to hold the parts of a value of the model, as the specification says.
+absl::Status RequireParts(ProblemBuilder* problem, sdfg::TensorId tensor, sdfg::TensorId logical,
+                          const std::vector<CutDimension>& cuts, std::string what,
+                          ProblemBuilder::Holding holding);
 
 }  // namespace planproof::lineage
 

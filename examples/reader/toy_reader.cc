@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "frontend/load_problem.h"
-#include "lineage/problem_builder.h"
 #include "lineage/sharding.h"
 #include "sdfg/apply_operator.h"
 #include "sdfg/status_macros.h"
@@ -13,12 +12,7 @@ namespace planproof::toy {
 namespace {
 
 using sdfg::TensorId;
-
-struct Line {
-  std::string verb;
-  std::vector<std::string> names;
-  std::vector<int64_t> numbers;
-};
+using Words = std::vector<std::string>;
 
 absl::StatusOr<TensorId> Find(const sdfg::Graph& graph, const std::string& name) {
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
@@ -27,85 +21,42 @@ absl::StatusOr<TensorId> Find(const sdfg::Graph& graph, const std::string& name)
   return absl::InvalidArgumentError(absl::StrCat("no tensor \"", name, "\" above this line"));
 }
 
-class Translation {
- public:
-  explicit Translation(const frontend::ReadOptions& options) : operators_(*options.operators) {}
-
-  absl::Status Add(const Line& line) {
-    const auto& [verb, names, numbers] = line;
-    if (verb == "ranks" && names.empty() && numbers.size() == 1) {
-      problem.parallel.axes = {{"rank", numbers[0]}};
-      problem.parallel.axis_device_stride = {1};
-      return absl::OkStatus();
-    }
-    if (verb == "input" && names.size() == 1) {
-      problem.logical.AddTensor(
-          {.name = names[0], .shape = numbers, .dtype = kType, .role = kRole});
-      return absl::OkStatus();
-    }
-    if (verb == "model" && names.size() >= 3) return Apply(line, &problem.logical);
-    if (verb == "plan" && names.size() >= 3) return Apply(line, &problem.parallel);
-    if (verb == "hold" && names.size() == 1) {
-      sdfg::Tensor held{.name = names[0], .dtype = kType, .role = kRole, .device = 0};
-      if (!numbers.empty()) held.axes = {0};
-      PLAN_ASSIGN_OR_RETURN(lineage::Sharding part, Part(line, held.axes));
-      held.shape = part.shape;
-      const TensorId id = problem.parallel.AddTensor(std::move(held));
-      return problem.RelateInput(id, std::move(part.lineage), {"the plan"});
-    }
-    if (verb == "require" && names.size() == 2) {
-      PLAN_ASSIGN_OR_RETURN(const TensorId id, Find(problem.parallel, names[1]));
-      PLAN_ASSIGN_OR_RETURN(lineage::Sharding part, Part(line, problem.parallel.tensors[id].axes));
-      return problem.RequireOutput(id, std::move(part.lineage), names[0], {"the plan"});
-    }
-    return absl::InvalidArgumentError("expected ranks, input, model, hold, plan or require");
+// `words` are what stands on the line before `numbers`.
+absl::Status AddLine(const Words& words, const std::vector<int64_t>& numbers,
+                     const sdfg::OperatorLibrary& operators, lineage::ProblemBuilder* problem) {
+  const std::string& verb = words[0];
+  if (verb == "ranks" && words.size() == 1 && numbers.size() == 1) {
+    problem->parallel.axes = {{"rank", numbers[0]}};
+    problem->parallel.axis_device_stride = {1};
+    return absl::OkStatus();
   }
-
-  lineage::ProblemBuilder problem;
-
- private:
-  static constexpr sdfg::DType kType = sdfg::DType::kFloat32;
-  static constexpr sdfg::TensorRole kRole = sdfg::TensorRole::kInput;
-
-  // OPERATOR INPUT... OUTPUT
-  absl::Status Apply(const Line& line, sdfg::Graph* graph) const {
+  if (verb == "input" && words.size() == 2) {
+    problem->logical.AddTensor({.name = words[1],
+                                .shape = numbers,
+                                .dtype = sdfg::DType::kFloat32,
+                                .role = sdfg::TensorRole::kInput});
+    return absl::OkStatus();
+  }
+  if ((verb == "model" || verb == "plan") && words.size() >= 4) {
+    sdfg::Graph* graph = verb == "model" ? &problem->logical : &problem->parallel;
     std::vector<TensorId> inputs;
-    for (size_t i = 1; i + 1 < line.names.size(); ++i) {
-      PLAN_ASSIGN_OR_RETURN(const TensorId input, Find(*graph, line.names[i]));
-      inputs.push_back(input);
+    for (size_t i = 2; i + 1 < words.size(); ++i) {
+      PLAN_ASSIGN_OR_RETURN(inputs.emplace_back(), Find(*graph, words[i]));
     }
-    return sdfg::ApplyOperator(graph, operators_, line.names[0], inputs, {}, line.names.back())
-        .status();
+    return sdfg::ApplyOperator(graph, operators, words[1], inputs, {}, words.back()).status();
   }
-
-  // Of the model's tensor that the line names: the rank's part of the dimensions that it lists.
-  absl::StatusOr<lineage::Sharding> Part(const Line& line, const std::vector<sdfg::AxisId>& axes) {
-    PLAN_ASSIGN_OR_RETURN(const TensorId whole, Find(problem.logical, line.names[0]));
-    std::vector<lineage::CutDimension> cuts;
-    for (int64_t dim : line.numbers) cuts.push_back({static_cast<int>(dim), {0}});
-    return lineage::EqualParts(whole, problem.logical.tensors[whole].shape, problem.parallel.axes,
-                               axes, cuts);
+  std::vector<lineage::CutDimension> cuts;
+  for (int64_t dim : numbers) cuts.push_back({static_cast<int>(dim), {0}});
+  if (verb == "hold" && words.size() == 2) {
+    PLAN_ASSIGN_OR_RETURN(const TensorId whole, Find(problem->logical, words[1]));
+    return lineage::HoldParts(problem, whole, cuts, /*device=*/0, {"the plan"}).status();
   }
-
-  const sdfg::OperatorLibrary& operators_;
-};
-
-absl::StatusOr<Line> Words(const std::string& text) {
-  Line line;
-  const std::vector<std::string> words = absl::StrSplit(text, ' ', absl::SkipWhitespace());
-  for (const std::string& word : words) {
-    int64_t number = 0;
-    if (line.verb.empty()) {
-      line.verb = word;
-    } else if (!absl::SimpleAtoi(word, &number)) {
-      line.names.push_back(word);
-    } else if (number >= 0 && number <= 1 << 20) {
-      line.numbers.push_back(number);
-    } else {
-      return absl::InvalidArgumentError(absl::StrCat(word, " is no number up to 2^20"));
-    }
+  if (verb == "require" && words.size() == 3) {
+    PLAN_ASSIGN_OR_RETURN(const TensorId whole, Find(problem->logical, words[1]));
+    PLAN_ASSIGN_OR_RETURN(const TensorId part, Find(problem->parallel, words[2]));
+    return lineage::RequireParts(problem, part, whole, cuts, words[1], {"the plan"});
   }
-  return line;
+  return absl::InvalidArgumentError("expected ranks, input, model, hold, plan or require");
 }
 
 class ToyReader : public frontend::Reader {
@@ -119,21 +70,26 @@ class ToyReader : public frontend::Reader {
   absl::StatusOr<lineage::Problem> Read(const std::vector<std::string>& paths,
                                         const frontend::ReadOptions& options) const override {
     PLAN_ASSIGN_OR_RETURN(const std::string text, frontend::ReadWholeFile(paths[0], 1 << 20));
-    Translation translation(options);
-    std::string at = paths[0];
+    lineage::ProblemBuilder problem;
+    std::string place;
     const auto here = [&](const auto&, const absl::Status& status) {
-      return absl::Status(status.code(), absl::StrCat(at, ": ", std::string(status.message())));
+      return absl::Status(status.code(), absl::StrCat(place, ": ", std::string(status.message())));
     };
-    const std::vector<std::string> rows = absl::StrSplit(text, '\n');
-    for (size_t i = 0; i < rows.size(); ++i) {
-      at = absl::StrCat(paths[0], ":", i + 1);
-      const absl::StatusOr<Line> line = Words(rows[i]);
-      if (!line.ok()) return here(0, line.status());
-      if (line->verb.empty() || line->verb[0] == '#') continue;
-      if (absl::Status added = translation.Add(*line); !added.ok()) return here(0, added);
+    const Words lines = absl::StrSplit(text, '\n');
+    for (size_t i = 0; i < lines.size(); ++i) {
+      place = absl::StrCat(paths[0], ":", i + 1);
+      Words words = absl::StrSplit(lines[i], ' ', absl::SkipWhitespace());
+      if (words.empty() || words[0][0] == '#') continue;
+      std::vector<int64_t> numbers;
+      for (uint32_t n = 0; words.size() > 1 && absl::SimpleAtoi(words.back(), &n);
+           words.pop_back()) {
+        numbers.insert(numbers.begin(), n);
+      }
+      absl::Status added = AddLine(words, numbers, *options.operators, &problem);
+      if (!added.ok()) return here(0, added);
     }
-    at = paths[0];
-    return translation.problem.Build(here);
+    place = paths[0];
+    return problem.Build(here);
   }
 };
 

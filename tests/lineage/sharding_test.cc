@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lineage/cover.h"
@@ -48,6 +49,45 @@ TEST(EqualPartsTest, WhatIsNoCutIsRefused) {
   EXPECT_THAT(said({0, 2}, {{0, {0}}, {0, {2}}}), HasSubstr("cut twice"));
   EXPECT_THAT(said({0}, {{0, {0}}, {1, {0}}}), HasSubstr("axis dp cuts two dimensions"));
   EXPECT_THAT(said({0}, {{1, {1}}}), HasSubstr("the tensor does not vary over it"));
+}
+
+// The model reads w[12, 6] and nothing else; the plan holds it in parts.
+struct Parts {
+  ProblemBuilder problem;
+  sdfg::TensorId w;
+  Parts() {
+    sdfg::Tensor tensor;
+    tensor.name = "w";
+    tensor.shape = {12, 6};
+    tensor.role = sdfg::TensorRole::kParameter;
+    w = problem.logical.AddTensor(std::move(tensor));
+    problem.parallel.axes = kMesh;
+    problem.parallel.axis_device_stride = {6, 2, 1};
+  }
+};
+
+TEST(HoldPartsTest, WhatIsHeldIsWhatTheCutsSay) {
+  Parts parts;
+  const auto held = HoldParts(&parts.problem, parts.w, {{0, {1}}, {1, {0}}}, 0, {"rank"});
+  ASSERT_TRUE(held.ok()) << held.status();
+  const sdfg::Tensor& tensor = parts.problem.parallel.tensors[*held];
+  EXPECT_EQ(tensor.axes, (std::vector<sdfg::AxisId>{0, 1}));
+  EXPECT_EQ(tensor.shape, (sdfg::Shape{2, 3, 4, 3}));
+  EXPECT_EQ(tensor.role, sdfg::TensorRole::kParameter);
+  EXPECT_EQ(parts.problem.LineageOf(*held).logical, parts.w);
+  EXPECT_FALSE(HoldParts(&parts.problem, parts.w, {{0, {7}}}, 0, {"rank"}).ok()) << "no such axis";
+}
+
+TEST(RequirePartsTest, ATensorOfAnotherShapeIsNotTheParts) {
+  Parts parts;
+  const auto held = HoldParts(&parts.problem, parts.w, {{0, {1}}}, 0, {"rank"});
+  ASSERT_TRUE(held.ok()) << held.status();
+  EXPECT_TRUE(RequireParts(&parts.problem, *held, parts.w, {{0, {1}}}, "w", {"rank"}).ok());
+  EXPECT_THAT(
+      std::string(
+          RequireParts(&parts.problem, *held, parts.w, {{1, {1}}}, "w", {"rank"}).message()),
+      HasSubstr("does not have the shape"));
+  EXPECT_FALSE(RequireParts(&parts.problem, *held, parts.w, {}, "w", {"rank"}).ok());
 }
 
 }  // namespace
