@@ -49,6 +49,7 @@ const std::vector<Outsider>& Outsiders() {
       {"stages/collective_forms", "names collectives in explanations"},
       {"stages/describe", "text"},
       {"stages/diagnosis/", "explains what is not PROVED"},
+      {"stages/reader_error", "a reader's error is never PROVED"},
       {"stages/refutation", "numbers: counterexamples"},
       {"stages/schedule/expected_schedule", "another question, `--expect-schedule`"},
       {"stages/schedule/pipeline_stages", "the same"},
