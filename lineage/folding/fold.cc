@@ -420,7 +420,7 @@ class Folder {
 
 std::optional<Folding> Fold(const Problem& problem) {
   if (!problem.schedule.programs.empty() || !problem.schedule.storage.empty() ||
-      !problem.schedule.flights.empty()) {
+      !problem.schedule.async_operations.empty()) {
     return std::nullopt;
   }
   const Groups groups = FindGroups(problem.parallel);
