@@ -96,19 +96,28 @@ void SymbolicEvaluator::RequestDigit(Symbol symbol, int64_t stride) {
 
 bool SymbolicEvaluator::DivMod(const Affine& e, int64_t divisor, Affine* quotient,
                                Affine* remainder) {
-  Affine q(solver::FloorDiv(e.constant, divisor));
-  Affine v(solver::FloorMod(e.constant, divisor));
-  for (const auto& [s, c] : e.terms) {
-    const int64_t whole = solver::FloorDiv(c, divisor), part = solver::FloorMod(c, divisor);
-    if (whole != 0) q = q + Affine::Of(s, whole);
-    if (part != 0) v = v + Affine::Of(s, part);
-  }
-  if (e.overflow || v.overflow) {
-    Fail("index arithmetic exceeds its limits");
-    return false;
-  }
-  IntRange r = arena_.RangeOf(v);
-  if (r.IsBounded()) {
+  // e = divisor q + v. Coefficients of v are at most half of the divisor in size, for an index that
+  // moves down as a rank moves up and crosses no multiple; or they are not negative.
+  Affine q, v;
+  IntRange r;
+  for (const bool around_zero : {true, false}) {
+    q = Affine(solver::FloorDiv(e.constant, divisor));
+    v = Affine(solver::FloorMod(e.constant, divisor));
+    for (const auto& [s, c] : e.terms) {
+      int64_t whole = solver::FloorDiv(c, divisor), part = solver::FloorMod(c, divisor);
+      if (around_zero && part > divisor / 2) {
+        ++whole;
+        part -= divisor;
+      }
+      if (whole != 0) q = q + Affine::Of(s, whole);
+      if (part != 0) v = v + Affine::Of(s, part);
+    }
+    if (e.overflow || v.overflow) {
+      Fail("index arithmetic exceeds its limits");
+      return false;
+    }
+    r = arena_.RangeOf(v);
+    if (!r.IsBounded()) continue;
     const int64_t low = solver::FloorDiv(r.low, divisor);
     if (low == solver::FloorDiv(r.high, divisor)) {
       *quotient = q + Affine(low);

@@ -70,6 +70,32 @@ TEST(ZigzagTest, OneProgramOfAnyNumberOfRanksGathersKeys) {
   EXPECT_EQ(operators[2], operators[64]);
 }
 
+// Batch and sequence are merged for the choice of experts.
+TEST(ZigzagTest, MergesOfTheBatchAndASequenceInZigzagOrderAreProved) {
+  absl::StatusOr<ModelConfig> model = NamedModel("deepseek-tiny");
+  ASSERT_TRUE(model.ok()) << model.status();
+  model->sequence = 64;
+  for (const int ranks : {2, 8}) {
+    for (const bool ring : {false, true}) {
+      Strategy strategy;
+      strategy.context_parallel = ranks;
+      strategy.expert_parallel = 2;
+      strategy.dispatch = strategy.zigzag = true;
+      strategy.ring = ring;
+      strategy.sequences_per_microbatch = 2;
+      const auto plans = Generate(*model, TrainingConfig(), strategy);
+      ASSERT_TRUE(plans.ok()) << plans.status();
+      const auto problem = plan::BuildProblemFromFiles(
+          {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}},
+          sdfg::OperatorLibrary::BuiltIn());
+      ASSERT_TRUE(problem.ok()) << problem.status();
+      const stages::Result result = stages::Verify(*problem, {});
+      EXPECT_EQ(result.verdict, stages::Verdict::kProved) << ranks << ring;
+      EXPECT_EQ(result.stages.proved, result.stages.total) << ranks << ring;
+    }
+  }
+}
+
 // A plan for four ranks: what each holds of two sequences of 16, and what the specification asks
 // for.
 stages::Verdict VerdictOf(const std::string& x, const std::string& w, const std::string& y) {
