@@ -64,7 +64,7 @@ std::string ToBytes(const ClaimOutcome& o) {
 }
 
 bool FromBytes(const std::string& bytes, ClaimOutcome* o) {
-  Reader in(bytes);
+  ByteReader in(bytes);
   int64_t status, method, limit, unsatisfiable, nanoseconds;
   if (!in.Int(&status) || !in.Int(&method) || !in.Int(&limit) || !in.Int(&unsatisfiable) ||
       !in.Int(&o->cells) || !in.Int(&nanoseconds)) {
