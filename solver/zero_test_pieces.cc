@@ -161,7 +161,7 @@ bool ZeroTest::CountsBlocks(const Atom& sum, size_t d) const {
       const int64_t other = std::abs(o.expression.Coefficient(colours[k].first));
       if (other < step) covered += static_cast<__int128>(other) * (sum.domain[k].length() - 1);
     }
-    if (covered > 1 && covered < step) return true;
+    if (covered < step) return true;
   }
   return false;
 }
