@@ -193,6 +193,14 @@ TEST_F(Rule, BlocksApart) {
   const auto x = [&](const Affine& v) { return X(v); };
   EXPECT_TRUE(Zero(Minus(Plus(apart, Sum(4, 12, x)), Sum(0, 16, x))));
   EXPECT_FALSE(Zero(Minus(Plus(apart, Sum(4, 11, x)), Sum(0, 16, x))));
+  // Blocks of one position.
+  const BoundVariable row = Variable(0, 9);
+  const auto rows = [&](const Affine& at) {
+    return arena_.Sum(row, Times(arena_.Element(kY, {at, At(row)}), X(at)));
+  };
+  const PolyId single = arena_.Sum(block, rows(At(block).Scaled(7)));
+  EXPECT_TRUE(Zero(Minus(single, Plus(rows(0), rows(7)))));
+  EXPECT_FALSE(Zero(Minus(single, Plus(rows(0), rows(6)))));
 }
 
 TEST_F(Rule, Cases) {
@@ -227,6 +235,15 @@ TEST_F(Rule, ExpandShort) {
   const PolyId written = Plus(Times(X(0), Y(0)), Plus(Times(X(1), Y(1)), Times(X(2), Y(2))));
   EXPECT_TRUE(Zero(Minus(sum, written)));
   EXPECT_FALSE(Zero(Minus(sum, Times(X(0), Y(0)))));
+  // In denominators: a sum of one point, and one beside others. What is asked asks for nothing.
+  const auto p = [&](const Affine& v) { return P(v); };
+  const PolyId one = Power(Sum(0, 1, p), -1), two = Power(Plus(Sum(0, 1, p), Sum(5, 6, p)), -1);
+  const size_t recorded = arena_.premises().size();
+  EXPECT_TRUE(Zero(Minus(Times(one, P(0)), Number(1))));
+  EXPECT_FALSE(Zero(Minus(Times(one, P(1)), Number(1))));
+  EXPECT_TRUE(Zero(Minus(Plus(Times(two, P(0)), Times(two, P(5))), Number(1))));
+  EXPECT_FALSE(Zero(Minus(Plus(Times(two, P(0)), Times(two, P(6))), Number(1))));
+  EXPECT_EQ(arena_.premises().size(), recorded);
 }
 
 }  // namespace
