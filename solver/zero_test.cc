@@ -33,6 +33,9 @@ bool ZeroTest::Test(PolyId p) {
     if (apart == kZeroPoly || (apart != p && RefinedIsZero(apart))) return !arena_.exhausted();
     const PolyId spread = SpreadShortDimensions(p);
     if (spread == kZeroPoly || (spread != p && RefinedIsZero(spread))) return !arena_.exhausted();
+    // Blocks of one position are elements at which other sums of the same are cut.
+    const PolyId cut = spread == p ? p : SplitAtElements(spread);
+    if (cut == kZeroPoly || (cut != spread && RefinedIsZero(cut))) return !arena_.exhausted();
     PolyId cleared = ClearDenominators(p);
     if (cleared == kZeroPoly || (cleared != p && RefinedIsZero(cleared)))
       return !arena_.exhausted();
