@@ -140,6 +140,7 @@ class Folder {
     tensor.device = device;
     Operator op;
     op.name = made.function.operator_name;
+    op.kind = sdfg::OperatorKind::kSelectInstance;
     op.function = g.Intern(made.function);
     op.lifted = false;
     for (const InstanceSource& source : made.sources) op.inputs.push_back(source.tensor);
@@ -330,6 +331,7 @@ class Folder {
         return std::find(other.attributes.begin(), other.attributes.end(), attribute) ==
                other.attributes.end();
       });
+      if (other.group != op->group) op->group.clear();
       const Operator::Memory &a = op->memory, &b = other.memory;
       if (a.overwrites != b.overwrites || a.view != b.view || a.one_pass != b.one_pass) {
         op->memory = {};

@@ -147,7 +147,7 @@ class Unfolder {
     seen_[made.original] = true;
     const Operator& read = in_.parallel.operators[made.original];
     const std::string what = "operator " + in_.parallel.Describe(made.original);
-    if (read.name != op.name || read.lifted != made.lifted ||
+    if (read.name != op.name || read.kind != op.kind || read.lifted != made.lifted ||
         read.inputs.size() != made.inputs.size() || read.outputs.size() != op.outputs.size()) {
       return Differs(what);
     }

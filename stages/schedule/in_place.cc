@@ -10,9 +10,6 @@
 namespace planproof::stages {
 namespace {
 
-// The operator that gives some ranks another result of a step.
-constexpr char kException[] = "exception";
-
 using sdfg::ExprId;
 using sdfg::kNone;
 using sdfg::Node;
