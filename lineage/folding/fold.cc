@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lineage/folding/fold_plan.h"
+#include "lineage/folding/groups.h"
 #include "lineage/folding/ranked_lineage.h"
 
 namespace planproof::lineage::folding {

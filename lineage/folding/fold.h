@@ -20,7 +20,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lineage/folding/group_collective.h"
-#include "lineage/folding/groups.h"
 #include "lineage/folding/instances.h"
 #include "lineage/folding/ranked_function.h"
 #include "lineage/lineage.h"

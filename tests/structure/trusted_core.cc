@@ -38,6 +38,10 @@ const std::vector<Room>& Rooms() {
 
 const std::vector<Outsider>& Outsiders() {
   static const std::vector<Outsider> outsiders = {
+      {"lineage/folding/alignment", "guesses which operators correspond: CheckFolding decides"},
+      {"lineage/folding/fold.cc", "makes folded forms: CheckFolding decides"},
+      {"lineage/folding/fold_plan", "guesses what can be folded: CheckFolding decides"},
+      {"lineage/folding/groups", "guesses which devices correspond: CheckFolding decides"},
       {"sdfg/dense_evaluator", "numbers, for tests"},
       {"sdfg/index_function_print", "text"},
       {"sdfg/operator_page", "text"},
