@@ -18,6 +18,9 @@ std::optional<Lineage> FoldLineage(const std::vector<const Lineage*>& members, i
     }
     for (size_t d = 0; d < first.map.size(); ++d) {
       if (member->map[d].terms != first.map[d].terms) return std::nullopt;
+      for (const IndexTerm& term : member->map[d].terms) {
+        if (term.gated()) return std::nullopt;
+      }
     }
   }
   Lineage folded = first;
@@ -29,7 +32,6 @@ std::optional<Lineage> FoldLineage(const std::vector<const Lineage*>& members, i
     folded.map[d].constant = form->constant;
     for (IndexTerm& term : folded.map[d].terms) {
       if (term.dim >= rank_dim) ++term.dim;
-      if (term.gate.dim >= rank_dim) ++term.gate.dim;
     }
     folded.map[d].terms.insert(folded.map[d].terms.end(), form->terms.begin(), form->terms.end());
   }
@@ -47,7 +49,6 @@ Lineage LineageAt(const Lineage& folded, int rank_dim, int64_t rank) {
         continue;
       }
       if (term.dim > rank_dim) --term.dim;
-      if (term.gate.dim > rank_dim) --term.gate.dim;
       others.terms.push_back(term);
     }
     others.constant = ValueAt(of_rank, rank);
