@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "lineage/map_range.h"
 #include "sdfg/index_function_check.h"
@@ -234,15 +235,14 @@ std::vector<TensorId> HeldInputs(const lineage::Problem& problem, const Relation
                                  const Claim& claim) {
   const sdfg::Graph& g = problem.parallel;
   std::vector<TensorId> held, work;
-  std::unordered_map<TensorId, bool> seen;
+  absl::flat_hash_set<TensorId> seen;
   const sdfg::OperatorId op = g.tensors[claim.parallel].producer;
   if (op == kNone) return {claim.parallel};
   work = g.operators[op].inputs;
   while (!work.empty()) {
     TensorId t = work.back();
     work.pop_back();
-    if (seen[t]) continue;
-    seen[t] = true;
+    if (!seen.insert(t).second) continue;
     if (relations.Held(t)) {
       held.push_back(t);
     } else if (g.tensors[t].producer != kNone) {

@@ -100,9 +100,9 @@ absl::StatusOr<std::shared_ptr<const LocalCall>> LocalCalls::Make(
   for (const AxisId axis : site.special) {
     count *= graph_.axes[axis].extent;
     if (count > kMaxVariants) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("attributes of ", op.op(), " depend on ", count, " or more coordinates; at ",
-                       "most ", kMaxVariants, " are supported"));
+      return absl::ResourceExhaustedError(absl::StrCat("attributes of ", op.op(), " depend on ",
+                                                       count, " or more coordinates; at ", "most ",
+                                                       kMaxVariants, " are supported"));
     }
   }
   std::vector<int64_t> point(site.special.size(), 0);
@@ -116,9 +116,8 @@ absl::StatusOr<std::shared_ptr<const LocalCall>> LocalCalls::Make(
       if (at == site.special.end()) return NameMeaning{0, -1};
       return NameMeaning{point[at - site.special.begin()], -1};
     };
-    PLAN_ASSIGN_OR_RETURN(
-        sdfg::IndexFunction variant,
-        Instantiate(library_, op, site.shapes, site.dtypes, literals_, resolve));
+    PLAN_ASSIGN_OR_RETURN(sdfg::IndexFunction variant,
+                          Instantiate(library_, op, site.shapes, site.dtypes, literals_, resolve));
     call->variants.push_back(std::move(variant));
     for (size_t axis = point.size(); axis-- > 0;) {
       if (++point[axis] < graph_.axes[site.special[axis]].extent) break;
@@ -138,8 +137,7 @@ absl::StatusOr<std::shared_ptr<const LocalCall>> LocalCalls::Make(
   call->attributes = AttributeTexts(op);
   call->memory.one_pass = true;  // one declaration for all outputs is one kernel
   if (ComputesInPlace(op) && !site.shapes.empty()) call->memory.overwrites = 0;
-  call->memory.view =
-      call->memory.overwrites == sdfg::kNone && sdfg::MayBeView(op.op(), first);
+  call->memory.view = call->memory.overwrites == sdfg::kNone && sdfg::MayBeView(op.op(), first);
   call->adjustable = adjustable_.Of(op, std::move(site), graph_.axes);
   return call;
 }
@@ -169,9 +167,9 @@ absl::StatusOr<const LocalDerivative*> LocalCalls::DerivativeOf(
   sdfg::IndexFunction function = variants[0];
   if (!call->special.empty()) {
     PLAN_ASSIGN_OR_RETURN(
-        function, sdfg::CombineByCoordinate(
-                      variants, graph_.axes, call->special, operand_axes, output_axes,
-                      sdfg::OperatorLibrary::IsDataMovement(call->variants[0])));
+        function,
+        sdfg::CombineByCoordinate(variants, graph_.axes, call->special, operand_axes, output_axes,
+                                  sdfg::OperatorLibrary::IsDataMovement(call->variants[0])));
   }
   derivative.function = graph_.Intern(std::move(function));
   return &derivatives_.try_emplace(std::move(key), Derived{call, std::move(derivative)})

@@ -42,9 +42,9 @@ class LocalCalls {
  public:
   LocalCalls(const sdfg::OperatorLibrary& library, RoundedLiterals literals, sdfg::Graph* graph);
 
-  // The call of `op` on tensors of these local shapes and element types, which vary over these axes.
-  // `coordinates` says what names in attributes mean; null where there are none. Errors are those of
-  // Instantiate, and ResourceExhausted if attributes depend on too many coordinates.
+  // The call of `op` on tensors of these local shapes and element types, which vary over these
+  // axes. `coordinates` says what names in attributes mean; null where there are none. Errors are
+  // those of Instantiate, and ResourceExhausted if attributes depend on too many coordinates.
   absl::StatusOr<std::shared_ptr<const LocalCall>> Of(const Operator& op,
                                                       const std::vector<sdfg::Shape>& shapes,
                                                       const std::vector<sdfg::DType>& dtypes,
