@@ -175,8 +175,9 @@ bool Overlap(const Held& a, const Held& b) {
 absl::Status CheckCoverByEnumeration(const sdfg::Shape& logical,
                                      const std::vector<const CoverBox*>& boxes) {
   __int128 volume = 1;
-  for (int64_t extent : logical) volume *= extent;
-  if (volume > kMost) return TooIrregular();
+  for (int64_t extent : logical) {
+    if ((volume *= extent) > kMost) return TooIrregular();
+  }
   std::vector<bool> anywhere(static_cast<size_t>(volume), false);
   std::vector<int32_t> owner(static_cast<size_t>(volume), kNobody);
   std::vector<std::pair<const CoverBox*, Held>> undeclared;

@@ -84,8 +84,9 @@ absl::Status CheckLineage(const lineage::Problem& problem, TensorId parallel,
   if (std::find(p.shape.begin(), p.shape.end(), 0) != p.shape.end()) return absl::OkStatus();
   for (size_t d = 0; d < l.map.size(); ++d) {
     __int128 low, high;
-    if (!lineage::RangeOfMap(l.map[d], p.shape, &low, &high)) {
-      return absl::InvalidArgumentError(absl::StrCat(what, ": malformed index map"));
+    const absl::Status range = lineage::RangeOfMap(l.map[d], p.shape, &low, &high);
+    if (!range.ok()) {
+      return absl::Status(range.code(), absl::StrCat(what, ": ", std::string(range.message())));
     }
     if (low < 0 || high >= t.shape[d]) {
       return absl::InvalidArgumentError(

@@ -61,8 +61,9 @@ bool ComputesInPlace(const Operator& op);
 // The name under which other operators refer to this one.
 std::string NameOf(const Operator& op);
 
-// At most 2^62 elements; the message names the shape otherwise.
-absl::Status CheckVolume(const sdfg::Shape& shape);
+// Every extent is a number of indices within sdfg::kMaxExtent; the message names the shape
+// otherwise.
+absl::Status CheckExtents(const sdfg::Shape& shape);
 
 }  // namespace planproof::plan
 

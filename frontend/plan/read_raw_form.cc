@@ -96,7 +96,7 @@ class Reader {
       sdfg::Tensor to;
       to.name = tensor.name();
       to.shape.assign(tensor.shape().begin(), tensor.shape().end());
-      PLAN_RETURN_IF_ERROR(CheckVolume(to.shape));
+      PLAN_RETURN_IF_ERROR(CheckExtents(to.shape));
       to.axes.assign(tensor.axes().begin(), tensor.axes().end());
       PLAN_ASSIGN_OR_RETURN(to.dtype, DTypeFromField(tensor.dtype()));
       if (to.dtype == sdfg::DType::kComplex64 || to.dtype == sdfg::DType::kComplex128) {

@@ -12,6 +12,7 @@
 #include "frontend/plan/remedies.h"
 #include "frontend/plan/rounded_literal.h"
 #include "sdfg/element_type.h"
+#include "sdfg/limit.h"
 #include "sdfg/reverse_mode.h"
 #include "sdfg/status_macros.h"
 
@@ -86,7 +87,7 @@ class LogicalBuilder {
   absl::Status AddLiterals() {
     if (specification_.literals_size() > kMaxLiterals) {
       return At({file_, 0, "/specification/literals"},
-                absl::StrCat("more than ", kMaxLiterals, " literals"));
+                sdfg::BeyondLimit("literals", specification_.literals_size(), kMaxLiterals));
     }
     for (const RoundedLiteral& literal : specification_.literals()) {
       const Position at{file_, literal.line(),
@@ -126,7 +127,7 @@ class LogicalBuilder {
                                                 std::string(dtype.status().message()))));
       }
       tensor.dtype = *dtype;
-      if (absl::Status status = CheckVolume(tensor.shape); !status.ok()) return At(at, status);
+      if (absl::Status status = CheckExtents(tensor.shape); !status.ok()) return At(at, status);
       if (!out_.names.emplace(tensor.name, static_cast<TensorId>(out_.graph.tensors.size()))
                .second) {
         return At(at, absl::StrCat("tensor \"", tensor.name, "\" is declared twice"));
@@ -139,7 +140,8 @@ class LogicalBuilder {
   // Each name is defined once, before any order is sought.
   absl::Status CheckNames() {
     if (specification_.operators_size() > kMaxOperators) {
-      return At(WhereOperator(0), absl::StrCat("more than ", kMaxOperators, " operators"));
+      return At(WhereOperator(0),
+                sdfg::BeyondLimit("operators", specification_.operators_size(), kMaxOperators));
     }
     for (int i = 0; i < specification_.operators_size(); ++i) {
       const Operator& op = specification_.operators(i);

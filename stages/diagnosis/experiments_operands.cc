@@ -231,7 +231,8 @@ void Experiments::TryHoles() {
       if (read.kind != LineageKind::kFull || !seen.insert(read.logical).second) continue;
       const sdfg::Shape& shape = problem_.logical.tensors[read.logical].shape;
       int64_t elements = 1;
-      for (const int64_t extent : shape) elements = std::min(elements * extent, kMostElements + 1);
+      for (const int64_t extent : shape)
+        elements = std::min(elements * std::min(extent, kMostElements + 1), kMostElements + 1);
       if (elements > kMostElements) continue;
       std::vector<bool> held(static_cast<size_t>(elements), false);
       for (size_t t = 0; t < problem_.lineage.size(); ++t) {

@@ -15,7 +15,7 @@ struct Range {
 
 Range RangeOf(const IndexMap& map, const sdfg::Shape& shape) {
   __int128 low = 0, high = 0;
-  const bool ok = RangeOfMap(map, shape, &low, &high);
+  const bool ok = RangeOfMap(map, shape, &low, &high).ok();
   return {ok, static_cast<int64_t>(low), static_cast<int64_t>(high)};
 }
 

@@ -44,8 +44,7 @@ TEST_F(IndexSymbolsTest, DigitsAreVariablesOfTheirOwn) {
     for (const auto& v : parts[0].variables) seen.insert(v.symbol);
     // A digit of a digit.
     const auto& high = parts[0].variables[0];
-    const auto again =
-        symbols_.Split({SplitRequest::Kind::kDigit, high.symbol, 2}, high.domain);
+    const auto again = symbols_.Split({SplitRequest::Kind::kDigit, high.symbol, 2}, high.domain);
     for (const auto& v : again.at(0).variables) seen.insert(v.symbol);
   }
   EXPECT_EQ(seen.size(), 10u);
