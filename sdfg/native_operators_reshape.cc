@@ -311,9 +311,12 @@ absl::StatusOr<IndexFunction> Repeat(const NativeCall& call) {
   size_t lead = out.size() - in->size();
   for (size_t k = 0; k < out.size(); ++k) {
     int64_t extent = k < lead ? 1 : (*in)[k - lead];
-    if (out[k] < 0 || __builtin_mul_overflow(out[k], extent, &out[k])) {
+    if (out[k] < 0) {
       return call.Error("repeats is " + ShapeText(call.Ints("repeats")) +
                         "; expected numbers of at least 0");
+    }
+    if (__builtin_mul_overflow(out[k], extent, &out[k])) {
+      return BeyondLimit("repeats", ShapeText(call.Ints("repeats")), "2^60 indices");
     }
   }
   return Repeated(call, *in, out);
@@ -326,8 +329,11 @@ absl::StatusOr<IndexFunction> RepeatInterleave(const NativeCall& call) {
   if (!dim.ok()) return dim.status();
   int64_t repeats = call.Int("repeats");
   Shape out = *in;
-  if (repeats < 1 || __builtin_mul_overflow(out[*dim], repeats, &out[*dim])) {
+  if (repeats < 1) {
     return call.Error("repeats is " + std::to_string(repeats) + "; expected at least 1");
+  }
+  if (__builtin_mul_overflow(out[*dim], repeats, &out[*dim])) {
+    return BeyondLimit("repeats", repeats, "2^60 indices");
   }
   IndexFunctionBuilder builder(call.name);
   builder.AddInput("x", *in, call.operands[0].dtype);

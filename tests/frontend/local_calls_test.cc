@@ -36,7 +36,8 @@ sdfg::Graph GraphWithAxes() {
 
 class CallsOfOneGraph {
  public:
-  CallsOfOneGraph() : graph_(GraphWithAxes()), calls_(sdfg::OperatorLibrary::BuiltIn(), {}, &graph_) {}
+  CallsOfOneGraph()
+      : graph_(GraphWithAxes()), calls_(sdfg::OperatorLibrary::BuiltIn(), {}, &graph_) {}
 
   std::shared_ptr<const LocalCall> Of(const Call& call) {
     ProgramCoordinates coordinates;

@@ -19,8 +19,8 @@ TEST(FunctionKeyTest, DiffersWhereverAnIngredientDoes) {
   const std::set<std::string> keys = {
       key("a", {1, 2}, {3}, "t", 4), key("b", {1, 2}, {3}, "t", 4),
       key("a", {1}, {2, 3}, "t", 4),  // the same numbers, divided otherwise
-      key("a", {1, 3}, {2}, "t", 4), key("a", {1, 2}, {3}, "u", 4), key("a", {1, 2}, {3}, "t", 5),
-      key("a", {1, 2}, {3}, "", 4)};
+      key("a", {1, 3}, {2}, "t", 4), key("a", {1, 2}, {3}, "u", 4),
+      key("a", {1, 2}, {3}, "t", 5), key("a", {1, 2}, {3}, "", 4)};
   EXPECT_EQ(keys.size(), 7);
   const Shape wide = {1, 2};
   const std::vector<int32_t> narrow = {1, 2};

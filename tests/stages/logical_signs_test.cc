@@ -31,9 +31,11 @@ const std::vector<Definition>& Definitions() {
       {"scaled", R"({"op": "mul", "in": ["b", 2], "out": "scaled"})", "positive"},
       {"negated", R"({"op": "mul", "in": ["b", -2], "out": "negated"})", "unknown"},
       {"through", R"({"op": "sub", "in": ["b", "d"], "out": "inner"},
-        {"op": "mul", "in": ["inner", "inner"], "out": "through"})", "nonnegative"},
+        {"op": "mul", "in": ["inner", "inner"], "out": "through"})",
+       "nonnegative"},
       {"beside", R"({"op": "sub", "in": ["b", "a"], "out": "inner"},
-        {"op": "mul", "in": ["inner", "b"], "out": "beside"})", "unknown"},
+        {"op": "mul", "in": ["inner", "b"], "out": "beside"})",
+       "unknown"},
   };
   return *list;
 }
