@@ -24,6 +24,12 @@ absl::Status At(const Position& position, const absl::Status& status) {
                       absl::StrCat(position.Text(), ": ", std::string(status.message())));
 }
 
+absl::Status At(const Position& position, const std::string& before, const absl::Status& status,
+                const std::string& after) {
+  return At(position, absl::Status(status.code(), absl::StrCat(before, std::string(status.message()),
+                                                               after)));
+}
+
 absl::Status At(const Position& position, const std::string& message) {
   return absl::InvalidArgumentError(absl::StrCat(position.Text(), ": ", message));
 }

@@ -31,6 +31,9 @@ struct Position {
 // "FILE:LINE: POINTER: message" with the code of `status`, or InvalidArgument.
 absl::Status At(const Position& position, const absl::Status& status);
 absl::Status At(const Position& position, const std::string& message);
+// "FILE:LINE: POINTER: BEFORE message AFTER", with the code of `status`.
+absl::Status At(const Position& position, const std::string& before, const absl::Status& status,
+                const std::string& after = "");
 
 // The number that the text denotes; a decimal of which the specification says that it is rounded is
 // the number for which it stands.

@@ -258,7 +258,7 @@ absl::StatusOr<Definitions> PlanBuilder::BuildCollective(ProgramState* state, co
   for (AxisId axis : over) {
     absl::StatusOr<TensorId> next = OverAxis(state, op, position, id, axis);
     if (!next.ok()) {
-      return At(position, absl::StrCat(op.op(), ": ", std::string(next.status().message())));
+      return At(position, absl::StrCat(op.op(), ": "), next.status());
     }
     id = *next;
   }

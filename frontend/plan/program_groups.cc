@@ -198,7 +198,7 @@ absl::Status PlanBuilder::AddInputs(ProgramState* state) {
     absl::StatusOr<ResolvedRelation> resolved =
         ResolveRelation(relation, input.name(), Logical(), state->coordinates, nullptr, nullptr);
     if (!resolved.ok()) {
-      return At(at, absl::StrCat(input.name(), ": ", std::string(resolved.status().message())));
+      return At(at, absl::StrCat(input.name(), ": "), resolved.status());
     }
     const sdfg::Tensor& model = problem_.logical.tensors[resolved->logical];
     if (resolved->lineage.kind != lineage::LineageKind::kFull) {

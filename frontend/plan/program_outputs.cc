@@ -34,7 +34,8 @@ absl::Status PlanBuilder::AddLineage(ProgramState* state, bool so_far) {
         named.relation(), named.name(), Logical(), state->coordinates, &tensor.axes, &local);
     if (!resolved.ok()) {
       return At(at, absl::StrCat(named.name(), " of ", problem_.parallel.Describe(tensor.producer),
-                                 ": ", std::string(resolved.status().message())));
+                                 ": "),
+                resolved.status());
     }
     if (!named.relation().factor().empty()) {
       const absl::StatusOr<TensorId> multiple =

@@ -106,7 +106,7 @@ class Expansion {
     };
     absl::StatusOr<lineage::IndexMap> value = ParseIndexExpression(text, resolve);
     if (!value.ok()) {
-      return At(at, absl::StrCat("\"", text, "\": ", std::string(value.status().message())));
+      return At(at, absl::StrCat("\"", text, "\": "), value.status());
     }
     return value->constant;
   }
