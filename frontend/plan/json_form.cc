@@ -286,7 +286,8 @@ absl::Status ReadPlanRole(const JsonCursor& json, const JsonValue& value, Plan* 
     for (size_t i = 0; i < mesh->items.size(); ++i) {
       MeshAxis* axis = out->add_mesh();
       axis->set_name(mesh->keys[i]);
-      PLAN_ASSIGN_OR_RETURN(int64_t extent, json.Limited(mesh->items[i], 1, 1 << 24, "devices of the mesh"));
+      PLAN_ASSIGN_OR_RETURN(int64_t extent,
+                            json.Limited(mesh->items[i], 1, 1 << 24, "devices of the mesh"));
       axis->set_extent(extent);
     }
   }

@@ -34,7 +34,8 @@ absl::Status ReadShard(const JsonCursor& json, const JsonValue& value, ShardedDi
   if (value.kind == JsonValue::Kind::kArray && !value.items.empty() &&
       value.items[0].kind == JsonValue::Kind::kInteger) {
     if (value.items.size() != 2) return json.Error(value, "a range [start, stop] is expected");
-    PLAN_ASSIGN_OR_RETURN(int64_t start, json.Limited(value.items[0], 0, int64_t{1} << 40, "start"));
+    PLAN_ASSIGN_OR_RETURN(int64_t start,
+                          json.Limited(value.items[0], 0, int64_t{1} << 40, "start"));
     PLAN_ASSIGN_OR_RETURN(int64_t stop, json.Limited(value.items[1], 0, int64_t{1} << 40, "stop"));
     if (stop < start) return json.Error(value, "the range ends before it starts");
     out->set_start(start);

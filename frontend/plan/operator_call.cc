@@ -26,8 +26,8 @@ absl::Status At(const Position& position, const absl::Status& status) {
 
 absl::Status At(const Position& position, const std::string& before, const absl::Status& status,
                 const std::string& after) {
-  return At(position, absl::Status(status.code(), absl::StrCat(before, std::string(status.message()),
-                                                               after)));
+  return At(position, absl::Status(status.code(),
+                                   absl::StrCat(before, std::string(status.message()), after)));
 }
 
 absl::Status At(const Position& position, const std::string& message) {

@@ -10,6 +10,7 @@
 #include "frontend/plan/raw_schedule.h"
 #include "lineage/problem_builder.h"
 #include "sdfg/index_function_check.h"
+#include "sdfg/limit.h"
 #include "sdfg/narrow_types.h"
 #include "sdfg/status_macros.h"
 
@@ -85,9 +86,12 @@ class Reader {
 
   absl::Status ReadGraph(const RawGraph& from, sdfg::Graph* graph) {
     for (const RawAxis& axis : from.axes()) {
-      if (axis.extent() < 1 || axis.extent() > (1 << 24) || axis.device_stride() < 0 ||
-          axis.device_stride() > (1 << 24)) {
+      if (axis.extent() < 1 || axis.device_stride() < 0) {
         return absl::InvalidArgumentError(absl::StrCat("axis ", axis.name(), " is out of range"));
+      }
+      const int64_t largest = std::max<int64_t>(axis.extent(), axis.device_stride());
+      if (largest > (1 << 24)) {
+        return sdfg::BeyondLimit(absl::StrCat("devices along axis ", axis.name()), largest, "2^24");
       }
       graph->axes.push_back({axis.name(), axis.extent()});
       graph->axis_device_stride.push_back(axis.device_stride());
