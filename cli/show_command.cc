@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,6 +16,7 @@
 #include "frontend/load_problem.h"
 #include "frontend/registry.h"
 #include "report/text_layout.h"
+#include "sdfg/dense_evaluator.h"
 
 namespace planproof::cli {
 namespace {
@@ -26,9 +28,7 @@ using sdfg::Graph;
 constexpr size_t kMaxShownParameters = 40;
 
 int64_t Elements(const sdfg::Tensor& tensor) {
-  int64_t elements = 1;
-  for (size_t i = tensor.axes.size(); i < tensor.shape.size(); ++i) elements *= tensor.shape[i];
-  return elements;
+  return sdfg::ElementCount({tensor.shape.begin() + tensor.axes.size(), tensor.shape.end()});
 }
 
 std::string ShapeText(const sdfg::Tensor& tensor) {
@@ -78,7 +78,9 @@ void PrintGraph(const char* title, const Graph& graph) {
   for (const sdfg::Tensor& tensor : graph.tensors) {
     auto& [count, elements] = tensors[RoleName(tensor.role)];
     ++count;
-    elements += Elements(tensor);
+    if (__builtin_add_overflow(elements, Elements(tensor), &elements)) {
+      elements = std::numeric_limits<int64_t>::max();
+    }
   }
   std::printf("%s graph: %s operators, %s instances\n", title,
               Grouped(static_cast<long long>(graph.operators.size())).c_str(),

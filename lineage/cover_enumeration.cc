@@ -178,8 +178,9 @@ bool Overlap(const BoxElements& a, const BoxElements& b) {
 absl::Status CheckCoverByEnumeration(const sdfg::Shape& logical,
                                      const std::vector<const CoverBox*>& boxes) {
   __int128 volume = 1;
-  for (int64_t extent : logical) volume *= extent;
-  if (volume > kMax) return TooManyElements();
+  for (int64_t extent : logical) {
+    if ((volume *= extent) > kMax) return TooManyElements();
+  }
   std::vector<bool> anywhere(static_cast<size_t>(volume), false);
   std::vector<int32_t> owner(static_cast<size_t>(volume), kNobody);
   std::vector<std::pair<const CoverBox*, BoxElements>> undeclared;

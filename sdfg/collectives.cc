@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "sdfg/limit.h"
 #include "sdfg/narrow_types.h"
 #include "sdfg/whole_numbers.h"
 
@@ -322,7 +323,7 @@ absl::StatusOr<IndexFunction> AxisAllGather(const Shape& shape, DType dtype, int
   const int input = assembly.AddInput(-1, shape);
   Shape result = shape;
   if (__builtin_mul_overflow(result[dim], shape[axis_dim], &result[dim])) {
-    return absl::InvalidArgumentError("all_gather: extent out of range");
+    return BeyondLimit("all_gather: ranks", shape[axis_dim], "2^60 indices in all");
   }
   std::vector<ExprId> indices = assembly.AddOutput(result);
   const ExprId position = indices[dim];

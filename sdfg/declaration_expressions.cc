@@ -330,7 +330,10 @@ ExpressionEvaluator::Values ExpressionEvaluator::Reduce(const Syntax& node, cons
     for (int64_t extent : *known) {
       all.push_back(extent);
       if (__builtin_mul_overflow(count, extent, &count)) {
-        return instance_.Error(binder.position, "the number of terms overflows");
+        return absl::ResourceExhaustedError(std::string(
+            instance_
+                .Error(binder.position, "there are more than 2^63 terms (a limit of this program)")
+                .message()));
       }
     }
     extents.push_back(std::move(*known));

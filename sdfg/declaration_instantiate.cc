@@ -243,7 +243,9 @@ class Instantiation {
       int64_t extent = 1;
       for (int64_t size : *sizes) {
         if (__builtin_mul_overflow(extent, size, &extent)) {
-          return instance_.Error(dim.position, "the extent of the dimension overflows");
+          return absl::ResourceExhaustedError(std::string(
+              instance_.Error(dim.position, "the extent is beyond 2^63 (a limit of this program)")
+                  .message()));
         }
       }
       dims->push_back(instance_.builder.AddVar(dim.name.empty() ? "d" : dim.name, extent));

@@ -287,7 +287,10 @@ absl::StatusOr<int64_t> Apply(const Declaration& declaration, const Syntax& node
     return absl::InvalidArgumentError(declaration.Where(node.position) + ": '" + node.name +
                                       "' is no operation on extents; expected + - * // %");
   }
-  if (bad) return absl::InvalidArgumentError(declaration.Where(node.position) + ": overflow");
+  if (bad) {
+    return absl::ResourceExhaustedError(declaration.Where(node.position) +
+                                        ": an extent is beyond 2^63 (a limit of this program)");
+  }
   return result;
 }
 

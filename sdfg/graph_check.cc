@@ -8,13 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "sdfg/limit.h"
 
 namespace planproof::sdfg {
 namespace {
 
 constexpr size_t kMaxCyclePrinted = 12;
 constexpr size_t kMaxLeftOver = 4;
-constexpr int64_t kMaxTensorElements = int64_t{1} << 60;
 
 std::string ShapeText(const Shape& shape) {
   return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
@@ -105,13 +105,10 @@ absl::Status CheckTensors(const Graph& graph) {
                                  " of ", graph.axes[axis].extent));
       }
     }
-    int64_t elements = 1;
     for (int64_t extent : tensor.shape) {
       if (extent < 0) return TensorError(tensor, absl::StrCat("extent ", extent));
-      if (__builtin_mul_overflow(elements, std::max<int64_t>(extent, 1), &elements) ||
-          elements > kMaxTensorElements) {
-        return TensorError(tensor,
-                           absl::StrCat("shape ", ShapeText(tensor.shape), " is too large"));
+      if (extent > kMaxExtent) {
+        return BeyondLimit(absl::StrCat("tensor ", tensor.name, ": extent"), extent, "2^60");
       }
     }
   }

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "sdfg/guarded_reads.h"
 #include "sdfg/index_range.h"
+#include "sdfg/limit.h"
 #include "sdfg/whole_numbers.h"
 
 namespace planproof::sdfg {
@@ -124,9 +125,6 @@ std::optional<std::pair<size_t, Sort>> ArgumentSorts(Op op) {
   return std::nullopt;
 }
 
-// As of a tensor's elements: evaluators add and multiply indices by small numbers in 64 bits.
-constexpr int64_t kMaxExtent = int64_t{1} << 60;
-
 class IndexFunctionChecker {
  public:
   explicit IndexFunctionChecker(const IndexFunction& function) : f_(function) {}
@@ -159,9 +157,9 @@ class IndexFunctionChecker {
       if (var.extent < 0)
         return Error(absl::StrCat("index ", var.name, " has extent ", var.extent));
       if (var.extent > kMaxExtent) {
-        return absl::ResourceExhaustedError(absl::StrCat("operator ", f_.operator_name, ": index ",
-                                                         var.name, " has extent ", var.extent,
-                                                         "; at most 2^60 is supported"));
+        return BeyondLimit(
+            absl::StrCat("operator ", f_.operator_name, ": extent of index ", var.name), var.extent,
+            "2^60");
       }
     }
     owner_.assign(f_.vars.size(), -1);
@@ -288,7 +286,9 @@ class IndexFunctionChecker {
   absl::Status ComputeRange(ExprId id, const Node& node) {
     std::optional<IndexRange> range;
     if (!IntRangeOf(node, f_.vars, ranges_, &range)) {
-      return NodeError(id, "integer overflow in an index");
+      return absl::ResourceExhaustedError(
+          absl::StrCat("operator ", f_.operator_name, ": expression ", id,
+                       ": an index has values beyond 2^63 (a limit of this program)"));
     }
     ranges_.push_back(range);
     exact_.push_back(IsExact(node));

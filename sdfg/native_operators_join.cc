@@ -5,6 +5,7 @@
 
 #include "sdfg/declaration_instantiate.h"
 #include "sdfg/declaration_shapes.h"
+#include "sdfg/limit.h"
 #include "sdfg/native_operators.h"
 
 namespace planproof::sdfg {
@@ -64,7 +65,7 @@ absl::StatusOr<IndexFunction> Concat(const NativeCall& call) {
   out[*dim] = 0;
   for (const Operand& operand : call.operands) {
     if (__builtin_add_overflow(out[*dim], operand.shape[*dim], &out[*dim])) {
-      return call.Error("the extents along dimension " + std::to_string(*dim) + " overflow");
+      return BeyondLimit("extents along dimension " + std::to_string(*dim), "their sum", "2^60");
     }
   }
   int output = builder.AddOutput("y", out, PromotedType(call.operands));

@@ -6,7 +6,9 @@
 
 #include "sdfg/declaration_shapes.h"
 #include "sdfg/index_digits.h"
+#include "sdfg/limit.h"
 #include "sdfg/native_operators.h"
+#include "solver/rational.h"
 
 namespace planproof::sdfg {
 namespace {
@@ -22,7 +24,8 @@ class View {
         out_(std::move(out)),
         out_indices_(std::move(out_indices)) {}
 
-  std::vector<ExprId> InputIndices() {
+  // Empty beside an error: a group of dimensions that are merged or split has too many indices.
+  std::vector<ExprId> InputIndices(absl::Status* status) {
     size_t i = 0;
     size_t o = 0;
     while (i < in_.size() && o < out_.size()) {
@@ -37,10 +40,13 @@ class View {
       int64_t in_product = in_[i];
       int64_t out_product = out_[o];
       while (in_product != out_product) {
-        if (in_product < out_product) {
-          in_product *= in_[i_end++];
-        } else {
-          out_product *= out_[o_end++];
+        const bool longer = in_product < out_product;
+        int64_t* product = longer ? &in_product : &out_product;
+        const int64_t extent = longer ? in_[i_end++] : out_[o_end++];
+        if (__builtin_mul_overflow(*product, extent, product)) {
+          *status = BeyondLimit("indices of dimensions that a view merges or splits",
+                                ShapeText(in_) + " as " + ShapeText(out_), "2^63");
+          return {};
         }
       }
       Group(i, i_end, o, o_end, in_product);
@@ -120,14 +126,15 @@ class View {
   std::vector<ExprId> result_;
 };
 
-int64_t Product(const Shape& shape) {
-  int64_t product = 1;
-  for (int64_t extent : shape) product *= extent;
+// Exact: a tensor may have more elements than 64 bits count.
+solver::Rational Product(const Shape& shape) {
+  solver::Rational product(1);
+  for (int64_t extent : shape) product = product * solver::Rational(extent);
   return product;
 }
 
 absl::StatusOr<IndexFunction> Reshaped(const NativeCall& call, const Shape& in, const Shape& out) {
-  if (Product(in) == 0 && in != out) {
+  if (Product(in).IsZero() && in != out) {
     return call.Error("a tensor without elements can only keep its shape " + ShapeText(in));
   }
   IndexFunctionBuilder builder(call.name);
@@ -135,7 +142,9 @@ absl::StatusOr<IndexFunction> Reshaped(const NativeCall& call, const Shape& in, 
   int output = builder.AddOutput("y", out, call.operands[0].dtype);
   std::vector<ExprId> indices;
   for (VarId var : builder.OutputDims(output)) indices.push_back(builder.Index(var));
-  std::vector<ExprId> source = View(&builder, in, out, indices).InputIndices();
+  absl::Status limit;
+  std::vector<ExprId> source = View(&builder, in, out, indices).InputIndices(&limit);
+  if (!limit.ok()) return limit;
   builder.SetBody(output, ReadElement(&builder, 0, source));
   return Finish(&builder);
 }
@@ -145,26 +154,31 @@ absl::StatusOr<IndexFunction> ViewAs(const NativeCall& call) {
   if (!in.ok()) return in.status();
   std::string attribute = call.attributes.count("size") ? "size" : "shape";
   Shape out = call.Ints(attribute);
-  int64_t known = 1;
+  solver::Rational known(1);
   int unknown = -1;
   for (size_t k = 0; k < out.size(); ++k) {
     if (out[k] == -1 && unknown < 0) {
       unknown = static_cast<int>(k);
-    } else if (out[k] < 0 || __builtin_mul_overflow(known, out[k], &known)) {
+    } else if (out[k] < 0) {
       return call.Error("attribute " + attribute + " is " + ShapeText(out) +
                         "; expected extents, at most one of them -1");
+    } else {
+      known = known * solver::Rational(out[k]);
     }
   }
-  int64_t total = Product(*in);
+  const solver::Rational total = Product(*in);
   if (unknown >= 0) {
-    if (known == 0 || total % known != 0) {
-      return call.Error("operand x of shape " + ShapeText(*in) + " has " + std::to_string(total) +
-                        " elements, no multiple of " + std::to_string(known));
+    if (known.IsZero() || !(total / known).IsInteger()) {
+      return call.Error("operand x of shape " + ShapeText(*in) + " has " + total.ToString() +
+                        " elements, no multiple of " + known.ToString());
     }
-    out[unknown] = total / known;
-  } else if (known != total) {
-    return call.Error("operand x of shape " + ShapeText(*in) + " has " + std::to_string(total) +
-                      " elements, but shape " + ShapeText(out) + " has " + std::to_string(known));
+    if (!(total / known).ToInt64(&out[unknown])) {
+      return BeyondLimit("extent of a view of " + ShapeText(*in), (total / known).ToString(),
+                         "2^60");
+    }
+  } else if (!(known == total)) {
+    return call.Error("operand x of shape " + ShapeText(*in) + " has " + total.ToString() +
+                      " elements, but shape " + ShapeText(out) + " has " + known.ToString());
   }
   return Reshaped(call, *in, out);
 }
@@ -186,7 +200,10 @@ absl::StatusOr<IndexFunction> Flatten(const NativeCall& call) {
   if (!end.ok()) return end.status();
   if (*end < *start) return call.Error("end_dim lies before start_dim");
   Shape out(in->begin(), in->begin() + *start);
-  out.push_back(Product({in->begin() + *start, in->begin() + *end + 1}));
+  const solver::Rational merged = Product({in->begin() + *start, in->begin() + *end + 1});
+  if (!merged.ToInt64(&out.emplace_back())) {
+    return BeyondLimit("extent of a flattened " + ShapeText(*in), merged.ToString(), "2^60");
+  }
   out.insert(out.end(), in->begin() + *end + 1, in->end());
   return Reshaped(call, *in, out);
 }
@@ -282,9 +299,12 @@ absl::StatusOr<IndexFunction> Repeat(const NativeCall& call) {
   size_t lead = out.size() - in->size();
   for (size_t k = 0; k < out.size(); ++k) {
     int64_t extent = k < lead ? 1 : (*in)[k - lead];
-    if (out[k] < 0 || __builtin_mul_overflow(out[k], extent, &out[k])) {
+    if (out[k] < 0) {
       return call.Error("repeats is " + ShapeText(call.Ints("repeats")) +
                         "; expected numbers of at least 0");
+    }
+    if (__builtin_mul_overflow(out[k], extent, &out[k])) {
+      return BeyondLimit("repeats", ShapeText(call.Ints("repeats")), "2^60 indices");
     }
   }
   return Repeated(call, *in, out);
@@ -297,8 +317,11 @@ absl::StatusOr<IndexFunction> RepeatInterleave(const NativeCall& call) {
   if (!dim.ok()) return dim.status();
   int64_t repeats = call.Int("repeats");
   Shape out = *in;
-  if (repeats < 1 || __builtin_mul_overflow(out[*dim], repeats, &out[*dim])) {
+  if (repeats < 1) {
     return call.Error("repeats is " + std::to_string(repeats) + "; expected at least 1");
+  }
+  if (__builtin_mul_overflow(out[*dim], repeats, &out[*dim])) {
+    return BeyondLimit("repeats", repeats, "2^60 indices");
   }
   IndexFunctionBuilder builder(call.name);
   builder.AddInput("x", *in, call.operands[0].dtype);

@@ -9,6 +9,7 @@
 #include "sdfg/declaration_check.h"
 #include "sdfg/declaration_instantiate.h"
 #include "sdfg/declaration_parser.h"
+#include "sdfg/limit.h"
 #include "sdfg/native_operators.h"
 #include "sdfg/operator_attributes.h"
 #include "solver/check.h"
@@ -144,19 +145,16 @@ absl::StatusOr<IndexFunction> InstantiateNative(const NativeOperator& native,
   return native.instantiate({native.name, operands, *attributes});
 }
 
-// Extents and ranks that no machine holds are refused before anything is built from them.
+// Extents and ranks that are beyond a limit are refused before anything is built from them.
 absl::Status CheckOperands(const std::string& name, const std::vector<Operand>& operands) {
   for (size_t i = 0; i < operands.size(); ++i) {
     std::string place = "operator " + name + ": operand " + std::to_string(i);
     if (operands[i].shape.size() > 32) {
-      return absl::InvalidArgumentError(place + " has more than 32 dimensions");
+      return BeyondLimit(place + ": dimensions", operands[i].shape.size(), 32);
     }
-    int64_t elements = 1;
     for (int64_t extent : operands[i].shape) {
       if (extent < 0) return absl::InvalidArgumentError(place + " has a negative extent");
-      if (extent > 0 && __builtin_mul_overflow(elements, extent, &elements)) {
-        return absl::InvalidArgumentError(place + " has more elements than fit 64 bits");
-      }
+      if (extent > kMaxExtent) return BeyondLimit(place + ": extent", extent, "2^60");
     }
   }
   return absl::OkStatus();

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "sdfg/coordinate_functions.h"
 #include "sdfg/differentiate.h"
+#include "sdfg/shared_functions.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::sdfg {
@@ -13,7 +14,7 @@ namespace {
 class Reverse {
  public:
   Reverse(Graph* graph, std::unordered_map<std::string, TensorId>* names)
-      : graph_(*graph), names_(*names) {}
+      : graph_(*graph), names_(*names), functions_(graph) {}
 
   absl::Status Run(TensorId loss, const std::vector<TensorId>& of) {
     const size_t tensors = graph_.tensors.size();
@@ -92,13 +93,17 @@ class Reverse {
     total.shape = graph_.tensors[tensor].shape;
     total.dtype = graph_.tensors[tensor].dtype;
     total.source = graph_.tensors[tensor].source;
-    PLAN_ASSIGN_OR_RETURN(IndexFunction sum,
-                          AddAll(total.shape, total.dtype, static_cast<int>(parts.size())));
+    const auto count = static_cast<int>(parts.size());
+    FunctionKey key("add");
+    key.List(total.shape).Number(static_cast<int64_t>(total.dtype)).Number(count);
+    PLAN_ASSIGN_OR_RETURN(FunctionPointer sum, functions_.Get(key.Take(), [&] {
+      return AddAll(total.shape, total.dtype, count);
+    }));
     PLAN_ASSIGN_OR_RETURN(TensorId id, Add(GradientName(tensor), std::move(total)));
     Operator add;
     add.name = "add";
     add.label = GradientName(tensor);
-    add.function = graph_.Intern(std::move(sum));
+    add.function = std::move(sum);
     add.inputs = parts;
     add.outputs = {id};
     add.source = graph_.tensors[tensor].source;
@@ -108,23 +113,26 @@ class Reverse {
   }
 
   absl::Status Visit(OperatorId id) {
-    const Operator op = graph_.operators[id];
     std::vector<int> output_gradients;
     std::vector<TensorId> gradients;
-    for (size_t o = 0; o < op.outputs.size(); ++o) {
-      const TensorId output = op.outputs[o];
+    for (size_t o = 0; o < graph_.operators[id].outputs.size(); ++o) {
+      const TensorId output = graph_.operators[id].outputs[o];
       if (output == kNone) continue;
-      PLAN_RETURN_IF_ERROR(Collect(output));
+      PLAN_RETURN_IF_ERROR(Collect(output));  // may add an operator
       if (gradient_[output] == kNone) continue;
       output_gradients.push_back(static_cast<int>(o));
       gradients.push_back(gradient_[output]);
     }
+    const Operator& op = graph_.operators[id];
     std::vector<int> wrt;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       if (depends_[op.inputs[i]] && IsReal(op.inputs[i])) wrt.push_back(static_cast<int>(i));
     }
     if (gradients.empty() || wrt.empty()) return absl::OkStatus();
-    absl::StatusOr<IndexFunction> derivative = Differentiate(*op.function, wrt, output_gradients);
+    FunctionKey key("derivative");
+    key.Function(op.function.get()).List(wrt).List(output_gradients);
+    const absl::StatusOr<FunctionPointer> derivative = functions_.Get(
+        key.Take(), [&] { return Differentiate(*op.function, wrt, output_gradients); });
     if (!derivative.ok()) {
       return absl::Status(derivative.status().code(),
                           absl::StrCat("derivative of ", op.name, " (", op.label,
@@ -147,13 +155,14 @@ class Reverse {
       contributions_[op.inputs[input]].push_back(added);
       backward.outputs.push_back(added);
     }
-    backward.function = graph_.Intern(*std::move(derivative));
+    backward.function = *derivative;
     graph_.AddOperator(std::move(backward));
     return absl::OkStatus();
   }
 
   Graph& graph_;
   std::unordered_map<std::string, TensorId>& names_;
+  SharedFunctions functions_;
   std::vector<bool> depends_;
   std::vector<std::vector<TensorId>> contributions_;
   std::vector<TensorId> gradient_;

@@ -157,7 +157,8 @@ absl::Status ReducedEvaluator<D>::Read(const sdfg::Shape& parallel, const sdfg::
   bool inside = read.args.size() == logical.size();
   for (size_t d = 0; inside && d < logical.size(); ++d) {
     __int128 low, high;
-    inside = lineage::RangeOfMap(map[d], parallel, &low, &high) && low >= 0 && high < logical[d];
+    inside =
+        lineage::RangeOfMap(map[d], parallel, &low, &high).ok() && low >= 0 && high < logical[d];
   }
   if (!inside && std::find(parallel.begin(), parallel.end(), 0) == parallel.end()) {
     return absl::InvalidArgumentError("the lineage reaches beyond the logical tensor");

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "lineage/map_range.h"
 #include "sdfg/index_function_check.h"
@@ -83,8 +84,9 @@ absl::Status CheckLineage(const lineage::Problem& problem, TensorId parallel,
   if (std::find(p.shape.begin(), p.shape.end(), 0) != p.shape.end()) return absl::OkStatus();
   for (size_t d = 0; d < l.map.size(); ++d) {
     __int128 low, high;
-    if (!lineage::RangeOfMap(l.map[d], p.shape, &low, &high)) {
-      return absl::InvalidArgumentError(absl::StrCat(what, ": malformed index map"));
+    const absl::Status range = lineage::RangeOfMap(l.map[d], p.shape, &low, &high);
+    if (!range.ok()) {
+      return absl::Status(range.code(), absl::StrCat(what, ": ", std::string(range.message())));
     }
     if (low < 0 || high >= t.shape[d]) {
       return absl::InvalidArgumentError(
@@ -234,15 +236,14 @@ std::vector<TensorId> RelatedInputs(const lineage::Problem& problem, const Relat
                                     const Claim& claim) {
   const sdfg::Graph& g = problem.parallel;
   std::vector<TensorId> held, work;
-  std::unordered_map<TensorId, bool> seen;
+  absl::flat_hash_set<TensorId> seen;
   const sdfg::OperatorId op = g.tensors[claim.parallel].producer;
   if (op == kNone) return {claim.parallel};
   work = g.operators[op].inputs;
   while (!work.empty()) {
     TensorId t = work.back();
     work.pop_back();
-    if (seen[t]) continue;
-    seen[t] = true;
+    if (!seen.insert(t).second) continue;
     if (relations.Related(t)) {
       held.push_back(t);
     } else if (g.tensors[t].producer != kNone) {

@@ -60,8 +60,8 @@ void ClassKeys::PutMap(const std::vector<sdfg::IndexMap>& map) {
 }
 
 void ClassKeys::PutLogical(sdfg::TensorId t, int depth) {
-  auto [it, inserted] = logical_.try_emplace(t, static_cast<int64_t>(logical_.size()));
-  Put(it->second);
+  const bool inserted = logical_.Add(t);
+  Put(logical_.Of(t));
   if (!inserted) return;
   const sdfg::Tensor& tensor = problem_.logical.tensors[t];
   Put(static_cast<int64_t>(tensor.role));
@@ -99,8 +99,8 @@ void ClassKeys::PutLogicalDefinition(sdfg::TensorId t, int depth) {
 }
 
 void ClassKeys::PutParallel(sdfg::TensorId t, int depth) {
-  auto [it, inserted] = parallel_.try_emplace(t, static_cast<int64_t>(parallel_.size()));
-  Put(it->second);
+  const bool inserted = parallel_.Add(t);
+  Put(parallel_.Of(t));
   if (!inserted) return;
   const sdfg::Tensor& tensor = problem_.parallel.tensors[t];
   Put(static_cast<int64_t>(tensor.role));
@@ -149,21 +149,31 @@ std::string ClassKeys::ContentOf(const Claim& claim) {
 }
 
 std::string ClassKeys::LogicalNames() const {
-  std::vector<sdfg::TensorId> order(logical_.size());
-  for (const auto& [tensor, number] : logical_) order[static_cast<size_t>(number)] = tensor;
   std::string names;
-  for (sdfg::TensorId tensor : order) {
+  for (const sdfg::TensorId tensor : logical_.order()) {
     const std::string& name = problem_.logical.tensors[tensor].name;
     names += std::to_string(name.size()) + ":" + name;
   }
   return names;
 }
 
-void ClassKeys::PutClaim(const Claim& claim) {
+std::string ClassKeys::OfLogical(sdfg::TensorId t) {
+  by_content_ = false;
+  Clear();
+  PutLogical(t, 0);
+  PutLogicalDefinition(t, 0);
+  return too_deep_ ? std::string() : bytes_;
+}
+
+void ClassKeys::Clear() {
   bytes_.clear();
-  logical_.clear();
-  parallel_.clear();
+  logical_.Clear();
+  parallel_.Clear();
   too_deep_ = false;
+}
+
+void ClassKeys::PutClaim(const Claim& claim) {
+  Clear();
   const sdfg::Tensor& p = problem_.parallel.tensors[claim.parallel];
   Put(static_cast<int64_t>(p.shape.size()));
   for (int64_t extent : p.shape) Put(extent);

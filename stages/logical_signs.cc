@@ -1,9 +1,13 @@
 #include "stages/logical_signs.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "sdfg/symbolic_evaluator.h"
+#include "stages/class_key.h"
 #include "stages/premises.h"
 #include "stages/workers/byte_stream.h"
 
@@ -24,6 +28,7 @@ class Signs {
   Signs(const lineage::Problem& problem, Relations* relations)
       : problem_(problem),
         relations_(*relations),
+        keys_(problem, *relations),
         evaluator_(&arena_, {&problem.logical, &problem.parallel}, relations),
         done_(problem.logical.tensors.size(), false) {
     for (size_t t = 0; t < done_.size(); ++t) Tell(static_cast<TensorId>(t));
@@ -37,20 +42,11 @@ class Signs {
     for (TensorId input : problem_.logical.operators[tensor.producer].inputs) {
       if (input != kNone) Infer(input, depth + 1);
     }
-    arena_.ResetExhausted(kTermBudget);
-    evaluator_.ClearFailure();
-    sdfg::Indices index;
-    for (int64_t extent : tensor.shape) {
-      if (extent == 0) return;
-      index.push_back(extent == 1 ? Affine(0) : Affine::Of(arena_.NewFree(0, extent - 1)));
-    }
-    // One cell for the whole tensor, or nothing is said.
-    auto value = evaluator_.Defined({kLogical, t}, index);
-    if (!value || arena_.exhausted() || value->masked != solver::kZeroPoly) return;
-    const solver::Sign sign = arena_.SignOf(value->value);
-    relations_.SetSign(t, sign);
+    const std::optional<solver::Sign> sign = SignOf(t);
+    if (!sign.has_value()) return;
+    relations_.SetSign(t, *sign);
     PutInt(t, &found_);
-    PutInt(static_cast<int64_t>(sign), &found_);
+    PutInt(static_cast<int64_t>(*sign), &found_);
     Tell(t);
   }
 
@@ -58,6 +54,29 @@ class Signs {
   const std::string& found() const { return found_; }
 
  private:
+  // The layers of a model have the same definitions, of operands whose signs are the same.
+  std::optional<solver::Sign> SignOf(TensorId t) {
+    std::string key = keys_.OfLogical(t);
+    if (key.empty()) return Evaluate(t);
+    const auto known = signs_.find(key);
+    if (known != signs_.end()) return known->second;
+    return signs_[std::move(key)] = Evaluate(t);
+  }
+
+  std::optional<solver::Sign> Evaluate(TensorId t) {
+    arena_.ResetExhausted(kTermBudget);
+    evaluator_.ClearFailure();
+    sdfg::Indices index;
+    for (int64_t extent : problem_.logical.tensors[t].shape) {
+      if (extent == 0) return std::nullopt;
+      index.push_back(extent == 1 ? Affine(0) : Affine::Of(arena_.NewFree(0, extent - 1)));
+    }
+    // One cell for the whole tensor, or nothing is said.
+    const auto value = evaluator_.Defined({kLogical, t}, index);
+    if (!value || arena_.exhausted() || value->masked != solver::kZeroPoly) return std::nullopt;
+    return arena_.SignOf(value->value);
+  }
+
   void Tell(TensorId t) {
     if (relations_.Positive(t)) {
       arena_.SetTagPositive(static_cast<uint32_t>(t));
@@ -68,6 +87,8 @@ class Signs {
 
   const lineage::Problem& problem_;
   Relations& relations_;
+  ClassKeys keys_;
+  std::unordered_map<std::string, std::optional<solver::Sign>> signs_;
   solver::Arena arena_;
   sdfg::SymbolicEvaluator evaluator_;
   std::vector<bool> done_;

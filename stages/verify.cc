@@ -107,8 +107,9 @@ class Verification {
   bool Check() {
     if (absl::Status s = CheckProblem(problem_); !s.ok()) {
       Violation v;
-      v.verdict = Verdict::kMalformed;
-      v.kind = "malformed plan";
+      const bool limit = absl::IsResourceExhausted(s);  // of ours: the plan may be right
+      v.verdict = limit ? Verdict::kUnknown : Verdict::kMalformed;
+      v.kind = limit ? "a limit was reached" : "malformed plan";
       v.message = v.cause = std::string(s.message());
       result_.violations.push_back(std::move(v));
     } else {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/nnscaler/plan_reader.h"
+#include "sdfg/limit.h"
 
 namespace planproof::frontend::nnscaler {
 namespace {
@@ -61,7 +62,8 @@ int PlanReader::ReadBody(ValueId cell) {
       }
       body.push_back(ReadNode(node));
       if (body.size() > kMaxNodesPerCell) {
-        Malformed(absl::StrCat(access_.Describe(cell), ": more than ", kMaxNodesPerCell, " nodes"));
+        access_.Fail(sdfg::BeyondLimit(absl::StrCat(access_.Describe(cell), ": nodes"), body.size(),
+                                       kMaxNodesPerCell));
       }
     }
   } else {

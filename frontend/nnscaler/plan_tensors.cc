@@ -3,9 +3,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "frontend/nnscaler/operator_functions.h"
 #include "frontend/nnscaler/plan_reader.h"
 #include "sdfg/element_type.h"
+#include "sdfg/limit.h"
 
 namespace planproof::frontend::nnscaler {
 namespace {
@@ -69,15 +71,17 @@ sdfg::DType PlanReader::ReadDTypeValue(ValueId object, ValueId value) {
 sdfg::Shape PlanReader::ReadShape(ValueId object, Field field) {
   sdfg::Shape shape = access_.GetInts(object, field, 0, kMaxExtent);
   if (shape.size() > kMaxDimensions) {
-    Malformed(absl::StrCat(access_.Describe(object), ", ", FieldName(field), ": has ", shape.size(),
-                           " dimensions, the limit is ", kMaxDimensions));
+    access_.Fail(sdfg::BeyondLimit(
+        absl::StrCat(access_.Describe(object), ", ", FieldName(field), ": dimensions"),
+        shape.size(), kMaxDimensions));
     return {};
   }
   int64_t elements = 1;
   for (int64_t extent : shape) {
     if (extent > 0 && elements > kMaxTensorElements / extent) {
-      Malformed(absl::StrCat(access_.Describe(object), ", ", FieldName(field),
-                             ": the tensor has more than 2^60 elements"));
+      access_.Fail(sdfg::BeyondLimit(
+          absl::StrCat(access_.Describe(object), ", ", FieldName(field), ": elements"),
+          absl::StrCat("[", absl::StrJoin(shape, ", "), "]"), "2^60 elements"));
       return {};
     }
     elements *= std::max<int64_t>(extent, 1);

@@ -25,7 +25,7 @@ class Parser {
   Parser(const std::string& text, const NameResolver& resolve) : text_(text), resolve_(resolve) {}
 
   absl::StatusOr<IndexMap> Parse() {
-    if (text_.size() > kMaxLength) return Error("is longer than 1024 characters");
+    if (text_.size() > kMaxLength) return Beyond("is longer than 1024 characters");
     PLAN_ASSIGN_OR_RETURN(IndexMap value, Sum(0));
     SkipSpace();
     if (at_ != text_.size()) return Error("an operator is expected");
@@ -33,9 +33,14 @@ class Parser {
   }
 
  private:
+  std::string Where() const {
+    return absl::StrCat("expression \"", text_.substr(0, 80), "\", column ", at_ + 1, ": ");
+  }
   absl::Status Error(const std::string& what) const {
-    return absl::InvalidArgumentError(
-        absl::StrCat("expression \"", text_.substr(0, 80), "\", column ", at_ + 1, ": ", what));
+    return absl::InvalidArgumentError(absl::StrCat(Where(), what));
+  }
+  absl::Status Beyond(const std::string& what) const {
+    return absl::ResourceExhaustedError(absl::StrCat(Where(), what, " (a limit of this program)"));
   }
   void SkipSpace() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -46,7 +51,7 @@ class Parser {
   }
 
   absl::StatusOr<IndexMap> Sum(int depth) {
-    if (depth > kMaxDepth) return Error("is nested deeper than 32 levels");
+    if (depth > kMaxDepth) return Beyond("is nested deeper than 32 levels");
     PLAN_ASSIGN_OR_RETURN(IndexMap value, Product(depth));
     for (char c = Peek(); c == '+' || c == '-'; c = Peek()) {
       ++at_;
@@ -85,7 +90,7 @@ class Parser {
       return value;
     }
     if (c == '-') {
-      if (depth > kMaxDepth) return Error("is nested deeper than 32 levels");
+      if (depth > kMaxDepth) return Beyond("is nested deeper than 32 levels");
       ++at_;
       PLAN_ASSIGN_OR_RETURN(IndexMap value, Atom(depth + 1));
       PLAN_RETURN_IF_ERROR(Scale(-1, &value));
@@ -95,7 +100,7 @@ class Parser {
     if (IsDigit(c)) {
       while (at_ < text_.size() && IsDigit(text_[at_])) {
         value.constant = value.constant * 10 + (text_[at_] - '0');
-        if (value.constant > kMaxNumber) return Error("the number is too large");
+        if (value.constant > kMaxNumber) return Beyond("the number is beyond 2^42");
         ++at_;
       }
       return value;
@@ -147,7 +152,7 @@ class Parser {
       overflow |= term.scale > kMaxNumber || term.scale < -kMaxNumber;
     }
     if (overflow || value->constant > kMaxNumber || value->constant < -kMaxNumber) {
-      return Error("a value is too large");
+      return Beyond("a value is beyond 2^42");
     }
     std::erase_if(value->terms, [](const IndexTerm& term) { return term.scale == 0; });
     return absl::OkStatus();
@@ -187,7 +192,7 @@ class Parser {
       IndexTerm& term = value->terms[0];
       if (term.mod == 0 || term.mod % n == 0) {
         if (__builtin_mul_overflow(term.div, n, &term.div) || term.div > kMaxNumber) {
-          return Error("a value is too large");
+          return Beyond("a value is beyond 2^42");
         }
         if (term.mod != 0) term.mod /= n;
         return absl::OkStatus();
@@ -205,7 +210,7 @@ class Parser {
       IndexTerm& term = value->terms[0];
       int64_t period = 0;
       if ((term.mod == 0 || term.mod % n == 0) && !__builtin_mul_overflow(term.div, n, &period)) {
-        if (period > kMaxNumber) return Error("a value is too large");
+        if (period > kMaxNumber) return Beyond("a value is beyond 2^42");
         // floor(i / d) + c is floor((i + c d) / d), modulo n.
         const int64_t shift = (value->constant % n + n) % n;
         term.offset = (term.offset + shift * term.div) % period;

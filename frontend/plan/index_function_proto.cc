@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "sdfg/element_type.h"
 #include "sdfg/index_function_check.h"
+#include "sdfg/limit.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::plan {
@@ -113,7 +114,8 @@ absl::Status ReadNode(const RawFunction& raw, const RawNode& from, int id, sdfg:
   node->input = from.input() - 1;
   node->value = from.value();
   if (node->value > kMaxValue || node->value < -kMaxValue) {
-    return Bad(raw, absl::StrCat("node ", id, ": value ", node->value, " is out of range"));
+    return sdfg::BeyondLimit(absl::StrCat("function ", raw.name(), ", node ", id), node->value,
+                             "2^50");
   }
   if (!from.real().empty() && (from.real().size() > 8192 ||
                                from.real().find_first_not_of("0123456789-/") != std::string::npos ||
@@ -193,12 +195,14 @@ absl::StatusOr<sdfg::IndexFunction> FunctionFromProto(const RawFunction& raw) {
     function.inputs.push_back(
         {input.name(), sdfg::Shape(input.shape().begin(), input.shape().end()), dtype});
     for (int64_t extent : input.shape()) {
-      if (extent < 0 || extent > kMaxValue) return Bad(raw, "an extent is out of range");
+      if (extent < 0) return Bad(raw, "an extent is negative");
+      if (extent > kMaxValue) return sdfg::BeyondLimit("extent of an operand", extent, "2^50");
     }
   }
   for (const RawVariable& var : raw.vars()) {
-    if (var.extent() < 0 || var.extent() > kMaxValue) {
-      return Bad(raw, "the extent of a variable is out of range");
+    if (var.extent() < 0) return Bad(raw, "the extent of a variable is negative");
+    if (var.extent() > kMaxValue) {
+      return sdfg::BeyondLimit("extent of a variable", var.extent(), "2^50");
     }
     function.vars.push_back({var.name(), var.extent()});
   }

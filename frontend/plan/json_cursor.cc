@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/plan/remedies.h"
+#include "sdfg/limit.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::plan {
@@ -124,6 +125,21 @@ absl::StatusOr<int64_t> JsonCursor::Integer(const JsonValue& value, int64_t low,
   return value.integer;
 }
 
+absl::Status JsonCursor::Beyond(const JsonValue& value, const std::string& what, int64_t number,
+                                int64_t most) const {
+  const absl::Status limit = sdfg::BeyondLimit(what, number, most);
+  return absl::Status(limit.code(),
+                      std::string(Error(value, std::string(limit.message())).message()));
+}
+
+absl::StatusOr<int64_t> JsonCursor::Limited(const JsonValue& value, int64_t low, int64_t most,
+                                            const std::string& what) const {
+  if (value.kind == JsonValue::Kind::kInteger && value.integer > most) {
+    return Beyond(value, what, value.integer, most);
+  }
+  return Integer(value, low, most);
+}
+
 absl::StatusOr<bool> JsonCursor::Boolean(const JsonValue& value) const {
   if (value.kind != JsonValue::Kind::kBool) return WrongKind(value, "true or false");
   return value.boolean;
@@ -146,10 +162,10 @@ absl::StatusOr<std::vector<std::string>> JsonCursor::Names(const JsonValue& valu
 
 absl::StatusOr<std::vector<int64_t>> JsonCursor::Extents(const JsonValue& value) const {
   PLAN_RETURN_IF_ERROR(IsArray(value));
-  if (value.items.size() > 16) return Error(value, "has more than 16 dimensions");
+  if (value.items.size() > 16) return Beyond(value, "dimensions", value.items.size(), 16);
   std::vector<int64_t> extents;
   for (const JsonValue& item : value.items) {
-    PLAN_ASSIGN_OR_RETURN(int64_t extent, Integer(item, 0, int64_t{1} << 40));
+    PLAN_ASSIGN_OR_RETURN(int64_t extent, Limited(item, 0, int64_t{1} << 40, "extent"));
     extents.push_back(extent);
   }
   return extents;

@@ -39,6 +39,13 @@ class JsonCursor {
   // A string of at most 1024 bytes without control characters, not empty.
   absl::StatusOr<std::string> Name(const JsonValue& value) const;
   absl::StatusOr<int64_t> Integer(const JsonValue& value, int64_t low, int64_t high) const;
+  // The same where `most` is a limit of this program: ResourceExhausted beyond it, with `what` it
+  // is.
+  absl::StatusOr<int64_t> Limited(const JsonValue& value, int64_t low, int64_t most,
+                                  const std::string& what) const;
+  // ResourceExhausted: `what` has this number, and `most` is a limit of this program.
+  absl::Status Beyond(const JsonValue& value, const std::string& what, int64_t number,
+                      int64_t most) const;
   absl::StatusOr<bool> Boolean(const JsonValue& value) const;
   // One string or a list of strings.
   absl::StatusOr<std::vector<std::string>> Names(const JsonValue& value) const;

@@ -92,8 +92,8 @@ absl::Status ReadPremise(const JsonCursor& json, const std::string& tensor, cons
     premise->set_kind(Premise::INTEGER_RANGE);
     premise->set_line(value.line);
     const int64_t limit = int64_t{1} << 40;
-    PLAN_ASSIGN_OR_RETURN(int64_t low, json.Integer(value.items[0], -limit, limit));
-    PLAN_ASSIGN_OR_RETURN(int64_t high, json.Integer(value.items[1], -limit, limit));
+    PLAN_ASSIGN_OR_RETURN(int64_t low, json.Limited(value.items[0], -limit, limit, "bound"));
+    PLAN_ASSIGN_OR_RETURN(int64_t high, json.Limited(value.items[1], -limit, limit, "bound"));
     premise->set_low(low);
     premise->set_high(high);
     return absl::OkStatus();
@@ -286,13 +286,14 @@ absl::Status ReadPlanRole(const JsonCursor& json, const JsonValue& value, Plan* 
     for (size_t i = 0; i < mesh->items.size(); ++i) {
       MeshAxis* axis = out->add_mesh();
       axis->set_name(mesh->keys[i]);
-      PLAN_ASSIGN_OR_RETURN(int64_t extent, json.Integer(mesh->items[i], 1, 1 << 24));
+      PLAN_ASSIGN_OR_RETURN(int64_t extent,
+                            json.Limited(mesh->items[i], 1, 1 << 24, "devices of the mesh"));
       axis->set_extent(extent);
     }
   }
   out->set_microbatches(1);
   if (const JsonValue* microbatches = value.Find("microbatches")) {
-    PLAN_ASSIGN_OR_RETURN(int64_t count, json.Integer(*microbatches, 1, 1 << 24));
+    PLAN_ASSIGN_OR_RETURN(int64_t count, json.Limited(*microbatches, 1, 1 << 24, "microbatches"));
     out->set_microbatches(count);
   }
   const JsonValue* programs = value.Find("programs");

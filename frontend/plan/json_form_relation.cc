@@ -26,7 +26,7 @@ absl::Status ReadShard(const JsonCursor& json, const JsonValue& value, ShardedDi
     out->add_over(axis);
     PLAN_RETURN_IF_ERROR(json.IsArray(*sizes));
     for (const JsonValue& item : sizes->items) {
-      PLAN_ASSIGN_OR_RETURN(int64_t size, json.Integer(item, 0, int64_t{1} << 40));
+      PLAN_ASSIGN_OR_RETURN(int64_t size, json.Limited(item, 0, int64_t{1} << 40, "size"));
       out->add_sizes(size);
     }
     return absl::OkStatus();
@@ -34,8 +34,9 @@ absl::Status ReadShard(const JsonCursor& json, const JsonValue& value, ShardedDi
   if (value.kind == JsonValue::Kind::kArray && !value.items.empty() &&
       value.items[0].kind == JsonValue::Kind::kInteger) {
     if (value.items.size() != 2) return json.Error(value, "a range [start, stop] is expected");
-    PLAN_ASSIGN_OR_RETURN(int64_t start, json.Integer(value.items[0], 0, int64_t{1} << 40));
-    PLAN_ASSIGN_OR_RETURN(int64_t stop, json.Integer(value.items[1], 0, int64_t{1} << 40));
+    PLAN_ASSIGN_OR_RETURN(int64_t start,
+                          json.Limited(value.items[0], 0, int64_t{1} << 40, "start"));
+    PLAN_ASSIGN_OR_RETURN(int64_t stop, json.Limited(value.items[1], 0, int64_t{1} << 40, "stop"));
     if (stop < start) return json.Error(value, "the range ends before it starts");
     out->set_start(start);
     out->set_stop(stop);

@@ -102,7 +102,7 @@ absl::Status ReadBuffers(const JsonCursor& json, const JsonValue& value,
       name = item.Find("name");
       if (name == nullptr) return json.Error(item, "the key \"name\" is expected");
       if (const JsonValue* slots = item.Find("slots")) {
-        PLAN_ASSIGN_OR_RETURN(int64_t count, json.Integer(*slots, 1, 1 << 20));
+        PLAN_ASSIGN_OR_RETURN(int64_t count, json.Limited(*slots, 1, 1 << 20, "slots of a buffer"));
         buffer->set_slots(static_cast<int32_t>(count));
       }
     }

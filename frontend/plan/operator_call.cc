@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "frontend/plan/relation.h"
 #include "frontend/plan/remedies.h"
+#include "sdfg/limit.h"
 #include "sdfg/operator_memory.h"
 #include "sdfg/status_macros.h"
 
@@ -21,6 +22,12 @@ std::string Position::Text() const {
 absl::Status At(const Position& position, const absl::Status& status) {
   return absl::Status(status.code(),
                       absl::StrCat(position.Text(), ": ", std::string(status.message())));
+}
+
+absl::Status At(const Position& position, const std::string& before, const absl::Status& status,
+                const std::string& after) {
+  return At(position, absl::Status(status.code(),
+                                   absl::StrCat(before, std::string(status.message()), after)));
 }
 
 absl::Status At(const Position& position, const std::string& message) {
@@ -240,7 +247,7 @@ absl::StatusOr<sdfg::IndexFunction> Instantiate(const sdfg::OperatorLibrary& lib
   }
   sdfg::IndexFunction function = *std::move(instance);
   for (const sdfg::FunctionOutput& output : function.outputs) {
-    PLAN_RETURN_IF_ERROR(CheckVolume(output.shape(function.vars)));
+    PLAN_RETURN_IF_ERROR(CheckExtents(output.shape(function.vars)));
   }
   return function;
 }
@@ -293,13 +300,15 @@ std::string NameOf(const Operator& op) {
   return op.outputs_size() > 0 ? op.outputs(0) : std::string();
 }
 
-absl::Status CheckVolume(const sdfg::Shape& shape) {
-  int64_t volume = 1;
-  for (int64_t extent : shape) {
-    if (extent < 0 || __builtin_mul_overflow(volume, std::max<int64_t>(extent, 1), &volume) ||
-        volume > (int64_t{1} << 62)) {
+absl::Status CheckExtents(const sdfg::Shape& shape) {
+  for (const int64_t extent : shape) {
+    if (extent < 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("shape ", ShapeText(shape), " has more than 2^62 elements"));
+          absl::StrCat("shape ", ShapeText(shape), " has a negative extent"));
+    }
+    if (extent > sdfg::kMaxExtent) {
+      return sdfg::BeyondLimit(absl::StrCat("extent of a dimension of ", ShapeText(shape)), extent,
+                               "2^60");
     }
   }
   return absl::OkStatus();

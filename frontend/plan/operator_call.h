@@ -31,6 +31,9 @@ struct Position {
 // "FILE:LINE: POINTER: message" with the code of `status`, or InvalidArgument.
 absl::Status At(const Position& position, const absl::Status& status);
 absl::Status At(const Position& position, const std::string& message);
+// "FILE:LINE: POINTER: BEFORE message AFTER", with the code of `status`.
+absl::Status At(const Position& position, const std::string& before, const absl::Status& status,
+                const std::string& after = "");
 
 // The number that the text denotes; a decimal of which the specification says that it is rounded is
 // the number for which it stands.
@@ -61,8 +64,9 @@ bool ComputesInPlace(const Operator& op);
 // The name under which other operators refer to this one.
 std::string NameOf(const Operator& op);
 
-// At most 2^62 elements; the message names the shape otherwise.
-absl::Status CheckVolume(const sdfg::Shape& shape);
+// Every extent is a number of indices within sdfg::kMaxExtent; the message names the shape
+// otherwise.
+absl::Status CheckExtents(const sdfg::Shape& shape);
 
 }  // namespace planproof::plan
 

@@ -4,9 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/program_builder.h"
 #include "frontend/plan/remedies.h"
-#include "sdfg/differentiate.h"
+#include "sdfg/coordinate_functions.h"
 #include "sdfg/narrow_types.h"
-#include "sdfg/operator_memory.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::plan {
@@ -35,6 +34,14 @@ std::vector<int> OperandsNamed(const ForwardRecord& forward, const std::string& 
 
 }  // namespace
 
+absl::StatusOr<sdfg::FunctionPointer> PlanBuilder::Sum(TensorId like, int count) {
+  const sdfg::Shape local = Local(like);
+  const sdfg::DType dtype = problem_.parallel.tensors[like].dtype;
+  sdfg::FunctionKey key("add");
+  key.List(local).Number(static_cast<int64_t>(dtype)).Number(count);
+  return functions_.Get(key.Take(), [&] { return sdfg::AddAll(local, dtype, count); });
+}
+
 absl::StatusOr<Definitions> PlanBuilder::BuildBackward(ProgramState* state, const Operator& op,
                                                        const Position& position) {
   const auto record = state->forward.find(op.backward());
@@ -55,8 +62,8 @@ absl::StatusOr<Definitions> PlanBuilder::BuildBackward(ProgramState* state, cons
   std::vector<TensorId> inputs = forward.inputs;
   if (op.inputs_size() > 0) {  // recomputed or moved activations in place of the forward's
     if (op.inputs_size() != static_cast<int>(inputs.size())) {
-      return At(position, absl::StrCat("\"in\" has ", op.inputs_size(), " tensors, ", forward.op,
-                                       " reads ", inputs.size()));
+      return At(position, absl::StrCat("\"in\" has ", op.inputs_size(), " tensors, ",
+                                       forward.call->op, " reads ", inputs.size()));
     }
     for (int i = 0; i < op.inputs_size(); ++i) {
       if (op.inputs(i).kind_case() != Operand::kTensor) {
@@ -88,7 +95,7 @@ absl::StatusOr<Definitions> PlanBuilder::BuildBackward(ProgramState* state, cons
   }
   std::vector<int> output_gradients;
   std::vector<TensorId> operands = inputs;
-  const sdfg::IndexFunction& model = forward.variants[0];
+  const sdfg::IndexFunction& model = forward.call->variants[0];
   for (size_t o = 0; o < forward.output_names.size(); ++o) {
     std::string name;
     for (const Binding& binding : op.gradients()) {
@@ -166,29 +173,18 @@ absl::StatusOr<Definitions> PlanBuilder::BuildBackward(ProgramState* state, cons
   }
   if (wrt.empty()) return At(position, absl::StrCat(op.backward(), " has no operand to derive by"));
 
-  std::vector<sdfg::IndexFunction> derivatives;
-  for (const sdfg::IndexFunction& variant : forward.variants) {
-    absl::StatusOr<sdfg::IndexFunction> derivative =
-        sdfg::Differentiate(variant, wrt, output_gradients);
-    if (!derivative.ok()) return At(position, derivative.status());
-    derivatives.push_back(*std::move(derivative));
+  std::vector<AxisList> operand_axes;
+  for (TensorId operand : operands) {
+    operand_axes.push_back(problem_.parallel.tensors[operand].axes);
   }
   AxisList axes = UnionOfAxes(operands);
-  sdfg::IndexFunction function = derivatives[0];
-  if (!forward.special.empty()) {
-    axes.insert(axes.end(), forward.special.begin(), forward.special.end());
-    std::sort(axes.begin(), axes.end());
-    axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-    std::vector<AxisList> input_axes;
-    for (TensorId operand : operands) {
-      input_axes.push_back(problem_.parallel.tensors[operand].axes);
-    }
-    absl::StatusOr<sdfg::IndexFunction> combined =
-        sdfg::CombineByCoordinate(derivatives, problem_.parallel.axes, forward.special, input_axes,
-                                  axes, sdfg::OperatorLibrary::IsDataMovement(forward.variants[0]));
-    if (!combined.ok()) return At(position, combined.status());
-    function = *std::move(combined);
-  }
+  const AxisList& special = forward.call->special;
+  axes.insert(axes.end(), special.begin(), special.end());
+  std::sort(axes.begin(), axes.end());
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  absl::StatusOr<const LocalDerivative*> derivative =
+      calls_.DerivativeOf(forward.call, wrt, output_gradients, operand_axes, axes);
+  if (!derivative.ok()) return At(position, derivative.status());
   std::vector<std::string> names;
   for (const auto& [name, list] : wanted) {
     for (size_t i = 0; i < list.size(); ++i) {
@@ -197,19 +193,17 @@ absl::StatusOr<Definitions> PlanBuilder::BuildBackward(ProgramState* state, cons
   }
   const sdfg::SourceLocation source = SourceOf(op, position);
   const std::string label = absl::StrCat(op.backward(), ".backward");
-  const std::vector<TensorId> ids =
-      AddOperator(*state, absl::StrCat(forward.op, ".backward"), label, std::move(function),
-                  forward.special.empty(), axes, operands, names, source, AttributeTexts(op), {});
-  problem_.parallel.operators.back().memory.view =
-      sdfg::MayBeView(problem_.parallel.operators.back().name, derivatives[0]);
+  const std::vector<TensorId> ids = AddOperator(
+      *state, absl::StrCat(forward.call->op, ".backward"), label, (*derivative)->function,
+      special.empty(), axes, operands, names, source, AttributeTexts(op), {});
+  problem_.parallel.operators.back().memory.view = (*derivative)->may_be_view;
   Definitions definitions;
   size_t next = 0;
   for (const auto& [name, list] : wanted) {
     TensorId id = ids[next];
     if (list.size() > 1) {
       const std::vector<TensorId> parts(ids.begin() + next, ids.begin() + next + list.size());
-      absl::StatusOr<sdfg::IndexFunction> sum = sdfg::AddAll(
-          Local(id), problem_.parallel.tensors[id].dtype, static_cast<int>(list.size()));
+      absl::StatusOr<sdfg::FunctionPointer> sum = Sum(id, static_cast<int>(list.size()));
       if (!sum.ok()) return At(position, sum.status());
       id = AddOperator(*state, "add", name, *std::move(sum), true, UnionOfAxes(parts), parts,
                        {name}, source, {}, {})[0];

@@ -23,7 +23,8 @@ PlanBuilder::PlanBuilder(LogicalModel logical, const Specification& specificatio
       specification_file_(std::move(specification_file)),
       plan_file_(std::move(plan_file)),
       library_(library),
-      adjustable_(library, logical_.literals) {}
+      calls_(library, logical_.literals, &problem_.parallel),
+      functions_(&problem_.parallel) {}
 
 absl::StatusOr<lineage::Problem> PlanBuilder::Run() {
   problem_.logical = std::move(logical_.graph);
@@ -205,7 +206,7 @@ std::string PlanBuilder::FullName(const ProgramState& state, const std::string& 
 
 std::vector<TensorId> PlanBuilder::AddOperator(
     const ProgramState& state, const std::string& op_name, const std::string& label,
-    sdfg::IndexFunction function, bool lifted, const AxisList& output_axes,
+    sdfg::FunctionPointer function, bool lifted, const AxisList& output_axes,
     std::vector<TensorId> inputs, const std::vector<std::string>& names,
     const sdfg::SourceLocation& source, std::vector<std::pair<std::string, std::string>> attributes,
     std::vector<sdfg::Device> devices) {
@@ -217,7 +218,7 @@ std::vector<TensorId> PlanBuilder::AddOperator(
   op.devices = devices.empty() ? std::vector<sdfg::Device>{state.device} : std::move(devices);
   op.attributes = std::move(attributes);
   op.source = source;
-  for (size_t o = 0; o < function.outputs.size(); ++o) {
+  for (size_t o = 0; o < function->outputs.size(); ++o) {
     if (o >= names.size() || names[o].empty()) {
       op.outputs.push_back(sdfg::kNone);
       continue;
@@ -225,19 +226,19 @@ std::vector<TensorId> PlanBuilder::AddOperator(
     sdfg::Tensor tensor;
     tensor.name = FullName(state, names[o]);
     tensor.axes = output_axes;
-    const sdfg::Shape shape = function.outputs[o].shape(function.vars);
+    const sdfg::Shape shape = function->outputs[o].shape(function->vars);
     if (lifted) {
       for (AxisId axis : output_axes) {
         tensor.shape.push_back(problem_.parallel.axes[axis].extent);
       }
     }
     tensor.shape.insert(tensor.shape.end(), shape.begin(), shape.end());
-    tensor.dtype = function.outputs[o].dtype;
+    tensor.dtype = function->outputs[o].dtype;
     tensor.device = state.device;
     tensor.source = source;
     op.outputs.push_back(problem_.parallel.AddTensor(std::move(tensor)));
   }
-  op.function = problem_.parallel.Intern(std::move(function));
+  op.function = std::move(function);
   std::vector<TensorId> outputs = op.outputs;
   problem_.parallel.AddOperator(std::move(op));
   return outputs;

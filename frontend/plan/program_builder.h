@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "frontend/plan/adjustable_call.h"
+#include "frontend/plan/local_calls.h"
 #include "frontend/plan/operator_call.h"
 #include "frontend/plan/plan.pb.h"
 #include "frontend/plan/program_schedule.h"
@@ -30,6 +30,7 @@
 #include "sdfg/collectives.h"
 #include "sdfg/coordinate_functions.h"
 #include "sdfg/operator_library.h"
+#include "sdfg/shared_functions.h"
 
 namespace planproof::plan {
 
@@ -38,12 +39,10 @@ using sdfg::CoordinateBox;
 
 // What a later backward operator needs to know of a forward one.
 struct ForwardRecord {
-  std::string op;
   std::vector<std::string> input_names;  // tensor operands
   std::vector<sdfg::TensorId> inputs;
   std::vector<std::string> output_names;
-  std::vector<sdfg::IndexFunction> variants;  // one per coordinate of `special`, or one
-  AxisList special;
+  std::shared_ptr<const LocalCall> call;
 };
 
 // A collective that has been started and not waited for yet.
@@ -213,12 +212,20 @@ class PlanBuilder {
   // Adds an operator and its output tensors (outputs beyond `names` are not wanted).
   std::vector<sdfg::TensorId> AddOperator(
       const ProgramState& state, const std::string& op_name, const std::string& label,
-      sdfg::IndexFunction function, bool lifted, const AxisList& output_axes,
+      sdfg::FunctionPointer function, bool lifted, const AxisList& output_axes,
       std::vector<sdfg::TensorId> inputs, const std::vector<std::string>& names,
       const sdfg::SourceLocation& source,
       std::vector<std::pair<std::string, std::string>> attributes,
       std::vector<sdfg::Device> devices);
   std::string FullName(const ProgramState& state, const std::string& name) const;
+  // Begins the key of a function that is made for tensors like this one.
+  static sdfg::FunctionKey KeyOf(std::string_view kind, const sdfg::Tensor& tensor) {
+    sdfg::FunctionKey key(kind);
+    key.List(tensor.shape).Number(static_cast<int64_t>(tensor.dtype));
+    return key;
+  }
+  // The sum of `count` tensors of this one's local shape.
+  absl::StatusOr<sdfg::FunctionPointer> Sum(sdfg::TensorId like, int count);
   LogicalTensors Logical() const { return {&problem_.logical, &logical_.names}; }
 
   LogicalModel logical_;
@@ -227,8 +234,9 @@ class PlanBuilder {
   std::string specification_file_;
   std::string plan_file_;
   const sdfg::OperatorLibrary& library_;
-  AdjustableCalls adjustable_;
   lineage::ProblemBuilder problem_;
+  LocalCalls calls_;                 // of the parallel graph
+  sdfg::SharedFunctions functions_;  // of collectives and sums
   std::vector<std::unique_ptr<ProgramState>> programs_;
   std::unordered_map<std::string, ProgramState*> by_name_;
   // Per program and logical input: a tensor for each of the relations in which it was read.

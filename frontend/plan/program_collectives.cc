@@ -39,6 +39,120 @@ std::vector<std::pair<std::string, std::string>> Texts(const Operator& op) {
   return texts;
 }
 
+// The rank from which each rank receives, or -1.
+absl::StatusOr<std::vector<int64_t>> SourcesOf(const Collective& collective, int64_t extent) {
+  std::vector<int64_t> source(extent, -1);
+  if (collective.has_shift()) {
+    const int64_t shift = collective.shift() % extent;
+    for (int64_t r = 0; r < extent; ++r) source[(r + shift + extent) % extent] = r;
+  }
+  for (const Pair& pair : collective.pairs()) {
+    if (pair.from() < 0 || pair.from() >= extent || pair.to() < 0 || pair.to() >= extent) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("pair [", pair.from(), ", ", pair.to(), "] of ", extent, " ranks"));
+    }
+    if (source[pair.to()] != -1) {
+      return absl::InvalidArgumentError(absl::StrCat("rank ", pair.to(), " receives twice"));
+    }
+    source[pair.to()] = pair.from();
+  }
+  if (!collective.has_shift() && collective.pairs_size() == 0) {
+    return absl::InvalidArgumentError(
+        "needs \"shift\", as in \"shift\": 1, or \"pairs\", as in \"pairs\": [[0, 1]]");
+  }
+  return source;
+}
+
+// What the collective gives over dimension `axis_dim` of the tensor, whose coordinates stand first.
+// `result` names the result.
+absl::StatusOr<sdfg::IndexFunction> AxisFunction(const Operator& op, const sdfg::Tensor& tensor,
+                                                 int axis_dim, const std::string& result) {
+  const Collective& collective = op.collective();
+  const std::string& name = op.op();
+  const int64_t extent = tensor.shape[axis_dim];
+  const auto whole_dim = [&](int dim) -> absl::StatusOr<int> {
+    PLAN_ASSIGN_OR_RETURN(int local, LocalDim(dim, tensor.local_rank()));
+    return local + static_cast<int>(tensor.axes.size());
+  };
+  if (name == "all_reduce" || name == "accumulate") {
+    return sdfg::AxisReduce(tensor.shape, tensor.dtype, axis_dim, KindOf(op));
+  }
+  if (name == "broadcast" || name == "reduce") {
+    if (collective.root() < 0 || collective.root() >= extent) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("root ", collective.root(), " of ", extent, " ranks"));
+    }
+    if (name == "reduce") {
+      return sdfg::ReduceToRoot(tensor.shape, tensor.dtype, axis_dim, collective.root(), result);
+    }
+    return sdfg::SelectCoordinate(tensor.shape, tensor.dtype, axis_dim, collective.root());
+  }
+  if (name == "all_gather") {
+    PLAN_ASSIGN_OR_RETURN(int dim, whole_dim(collective.dim()));
+    int64_t gathered = 0;
+    if (__builtin_mul_overflow(tensor.shape[dim], extent, &gathered)) {
+      return absl::ResourceExhaustedError(absl::StrCat("dimension ", collective.dim(), " gathers ",
+                                                       extent, " times ", tensor.shape[dim],
+                                                       " indices; at most 2^60 are supported"));
+    }
+    return sdfg::GatherDrop(tensor.shape, tensor.dtype, axis_dim, dim);
+  }
+  if (name == "reduce_scatter" || name == "chunk") {
+    PLAN_ASSIGN_OR_RETURN(int dim, whole_dim(collective.dim()));
+    if (tensor.shape[dim] % extent != 0) {
+      return absl::InvalidArgumentError(absl::StrCat("dimension ", collective.dim(), " of extent ",
+                                                     tensor.shape[dim], " does not divide into ",
+                                                     extent, " chunks"));
+    }
+    return name == "chunk"
+               ? sdfg::AxisChunk(tensor.shape, tensor.dtype, axis_dim, dim)
+               : sdfg::AxisReduceScatter(tensor.shape, tensor.dtype, axis_dim, dim, KindOf(op));
+  }
+  if (name == "all_to_all") {
+    PLAN_ASSIGN_OR_RETURN(int split, whole_dim(collective.split_dim()));
+    PLAN_ASSIGN_OR_RETURN(int concat, whole_dim(collective.concat_dim()));
+    if (tensor.shape[split] % extent != 0) {
+      return absl::InvalidArgumentError(absl::StrCat("dimension ", collective.split_dim(),
+                                                     " of extent ", tensor.shape[split],
+                                                     " does not divide into ", extent, " chunks"));
+    }
+    return sdfg::AxisAllToAll(tensor.shape, tensor.dtype, axis_dim, split, concat);
+  }
+  if (name == "permute") {
+    PLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> source, SourcesOf(collective, extent));
+    return sdfg::AxisPermute(tensor.shape, tensor.dtype, axis_dim, source);
+  }
+  return absl::InternalError("no such collective");
+}
+
+// What participant `own` of a collective between programs gets of tensors of these shapes.
+absl::StatusOr<sdfg::IndexFunction> GroupFunction(const Operator& op,
+                                                  const std::vector<sdfg::Shape>& shapes,
+                                                  sdfg::DType dtype, int own) {
+  const Collective& collective = op.collective();
+  const int size = static_cast<int>(shapes.size());
+  const size_t rank = shapes[0].size();
+  if (op.op() == "move") return sdfg::Copy(shapes[0], dtype);
+  if (op.op() == "all_reduce") return sdfg::AllReduce(shapes[0], dtype, size, KindOf(op));
+  if (op.op() == "all_gather") {
+    PLAN_ASSIGN_OR_RETURN(const int dim, LocalDim(collective.dim(), rank));
+    return sdfg::AllGather(shapes, dtype, dim);
+  }
+  if (op.op() == "reduce_scatter") {
+    PLAN_ASSIGN_OR_RETURN(const int dim, LocalDim(collective.dim(), rank));
+    return sdfg::ReduceScatter(shapes[0], dtype, size, own, dim, KindOf(op));
+  }
+  if (op.op() == "all_to_all") {
+    PLAN_ASSIGN_OR_RETURN(const int split, LocalDim(collective.split_dim(), rank));
+    PLAN_ASSIGN_OR_RETURN(const int concat, LocalDim(collective.concat_dim(), rank));
+    return sdfg::AllToAll(shapes[0], dtype, size, own, split, concat);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(op.op(),
+                                                 " between programs is not known; all_reduce, "
+                                                 "all_gather, reduce_scatter, all_to_all and move "
+                                                 "are"));
+}
+
 }  // namespace
 
 bool PlanBuilder::IsCollective(const Operator& op) {
@@ -55,9 +169,11 @@ absl::StatusOr<TensorId> PlanBuilder::SpreadOver(ProgramState* state, TensorId i
   const auto at = std::lower_bound(tensor.axes.begin(), tensor.axes.end(), axis);
   if (at != tensor.axes.end() && *at == axis) return input;
   const int position = static_cast<int>(at - tensor.axes.begin());
+  const int64_t extent = problem_.parallel.axes[axis].extent;
   PLAN_ASSIGN_OR_RETURN(
-      sdfg::IndexFunction spread,
-      sdfg::Spread(tensor.shape, tensor.dtype, position, problem_.parallel.axes[axis].extent));
+      sdfg::FunctionPointer spread,
+      functions_.Get(KeyOf("spread", tensor).Number(position).Number(extent).Take(),
+                     [&] { return sdfg::Spread(tensor.shape, tensor.dtype, position, extent); }));
   AxisList axes = tensor.axes;
   axes.insert(axes.begin() + position, axis);
   const std::string name =
@@ -143,7 +259,7 @@ absl::StatusOr<Definitions> PlanBuilder::BuildCollective(ProgramState* state, co
   for (AxisId axis : over) {
     absl::StatusOr<TensorId> next = OverAxis(state, op, position, id, axis);
     if (!next.ok()) {
-      return At(position, absl::StrCat(op.op(), ": ", std::string(next.status().message())));
+      return At(position, absl::StrCat(op.op(), ": "), next.status());
     }
     id = *next;
   }
@@ -167,96 +283,30 @@ absl::StatusOr<TensorId> PlanBuilder::OverAxis(ProgramState* state, const Operat
   PLAN_ASSIGN_OR_RETURN(const TensorId x, SpreadOver(state, input, axis));
   const sdfg::Tensor tensor = problem_.parallel.tensors[x];
   const int64_t extent = problem_.parallel.axes[axis].extent;
-  const int rank = tensor.local_rank();
-  const int leading = static_cast<int>(tensor.axes.size());
+  const std::string& name = op.op();
+  const auto leading = static_cast<int>(tensor.axes.size());
   const int axis_dim = static_cast<int>(std::find(tensor.axes.begin(), tensor.axes.end(), axis) -
                                         tensor.axes.begin());
-  const Collective& collective = op.collective();
-  const auto whole_dim = [&](int dim) -> absl::StatusOr<int> {
-    PLAN_ASSIGN_OR_RETURN(int local, LocalDim(dim, rank));
-    return local + leading;
-  };
+  // Temporary names of exceptions occur more than once.
+  const std::string unspecified =
+      absl::StrCat(FullName(*state, op.outputs(0)), " #", problem_.parallel.operators.size());
+  sdfg::FunctionKey key = KeyOf(name, tensor);
+  key.Text(op.collective().SerializeAsString()).Number(leading).Number(axis_dim);
+  if (name == "reduce") key.Text(unspecified);
+  PLAN_ASSIGN_OR_RETURN(sdfg::FunctionPointer function, functions_.Get(key.Take(), [&] {
+    return AxisFunction(op, tensor, axis_dim, unspecified);
+  }));
   AxisList axes = tensor.axes;
-  AxisList dropped = tensor.axes;
-  dropped.erase(dropped.begin() + axis_dim);
-  absl::StatusOr<sdfg::IndexFunction> function = absl::InternalError("no such collective");
-  const std::string& name = op.op();
-  if (name == "all_reduce" || name == "accumulate") {
-    function = sdfg::AxisReduce(tensor.shape, tensor.dtype, axis_dim, KindOf(op));
-    axes = dropped;
-  } else if (name == "broadcast") {
-    if (collective.root() < 0 || collective.root() >= extent) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("root ", collective.root(), " of ", extent, " ranks"));
-    }
-    function = sdfg::SelectCoordinate(tensor.shape, tensor.dtype, axis_dim, collective.root());
-    axes = dropped;
-  } else if (name == "reduce") {
-    if (collective.root() < 0 || collective.root() >= extent) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("root ", collective.root(), " of ", extent, " ranks"));
-    }
-    // Temporary names of exceptions occur more than once.
-    function = sdfg::ReduceToRoot(
-        tensor.shape, tensor.dtype, axis_dim, collective.root(),
-        absl::StrCat(FullName(*state, op.outputs(0)), " #", problem_.parallel.operators.size()));
-  } else if (name == "all_gather") {
-    PLAN_ASSIGN_OR_RETURN(int dim, whole_dim(collective.dim()));
-    sdfg::Shape gathered = tensor.shape;
-    gathered[dim] *= extent;
-    PLAN_RETURN_IF_ERROR(CheckVolume(gathered));
-    function = sdfg::GatherDrop(tensor.shape, tensor.dtype, axis_dim, dim);
-    axes = dropped;
-  } else if (name == "reduce_scatter" || name == "chunk") {
-    PLAN_ASSIGN_OR_RETURN(int dim, whole_dim(collective.dim()));
-    if (tensor.shape[dim] % extent != 0) {
-      return absl::InvalidArgumentError(absl::StrCat("dimension ", collective.dim(), " of extent ",
-                                                     tensor.shape[dim], " does not divide into ",
-                                                     extent, " chunks"));
-    }
-    function = name == "chunk"
-                   ? sdfg::AxisChunk(tensor.shape, tensor.dtype, axis_dim, dim)
-                   : sdfg::AxisReduceScatter(tensor.shape, tensor.dtype, axis_dim, dim, KindOf(op));
-  } else if (name == "all_to_all") {
-    PLAN_ASSIGN_OR_RETURN(int split, whole_dim(collective.split_dim()));
-    PLAN_ASSIGN_OR_RETURN(int concat, whole_dim(collective.concat_dim()));
-    if (tensor.shape[split] % extent != 0) {
-      return absl::InvalidArgumentError(absl::StrCat("dimension ", collective.split_dim(),
-                                                     " of extent ", tensor.shape[split],
-                                                     " does not divide into ", extent, " chunks"));
-    }
-    function = sdfg::AxisAllToAll(tensor.shape, tensor.dtype, axis_dim, split, concat);
-  } else if (name == "permute") {
-    std::vector<int64_t> source(extent, -1);
-    if (collective.has_shift()) {
-      for (int64_t r = 0; r < extent; ++r) {
-        source[(((r + collective.shift()) % extent) + extent) % extent] = r;
-      }
-    }
-    for (const Pair& pair : collective.pairs()) {
-      if (pair.from() < 0 || pair.from() >= extent || pair.to() < 0 || pair.to() >= extent) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("pair [", pair.from(), ", ", pair.to(), "] of ", extent, " ranks"));
-      }
-      if (source[pair.to()] != -1) {
-        return absl::InvalidArgumentError(absl::StrCat("rank ", pair.to(), " receives twice"));
-      }
-      source[pair.to()] = pair.from();
-    }
-    if (!collective.has_shift() && collective.pairs_size() == 0) {
-      return absl::InvalidArgumentError(
-          "needs \"shift\", as in \"shift\": 1, or \"pairs\", as in \"pairs\": [[0, 1]]");
-    }
-    function = sdfg::AxisPermute(tensor.shape, tensor.dtype, axis_dim, source);
+  if (name == "all_reduce" || name == "accumulate" || name == "broadcast" || name == "all_gather") {
+    axes.erase(axes.begin() + axis_dim);
   }
-  if (!function.ok()) return function.status();
   std::vector<sdfg::Device> devices;
   const int64_t stride = problem_.parallel.axis_device_stride[axis];
   for (int64_t r = 0; r < std::min<int64_t>(extent, 65536) && stride > 0; ++r) {
     devices.push_back(state->device + static_cast<sdfg::Device>(r * stride));
   }
   const TensorId result =
-      AddOperator(*state, name, NameOf(op), *std::move(function), false, axes, {x},
+      AddOperator(*state, name, NameOf(op), std::move(function), false, axes, {x},
                   {absl::StrCat(op.outputs(0), "@", problem_.parallel.axes[axis].name)},
                   SourceOf(op, position), Texts(op), std::move(devices))[0];
   sdfg::Operator& added = problem_.parallel.operators.back();
@@ -316,7 +366,6 @@ absl::StatusOr<Definitions> PlanBuilder::BuildGroup(ProgramState* state, const O
   const sdfg::DType dtype = problem_.parallel.tensors[inputs[0]].dtype;
   const int size = static_cast<int>(inputs.size());
   const Collective& collective = op.collective();
-  absl::StatusOr<sdfg::IndexFunction> function = absl::InternalError("");
   const bool concatenates = op.op() == "all_gather";
   for (int i = 1; i < size; ++i) {
     bool same = shapes[i].size() == shapes[0].size();
@@ -332,34 +381,18 @@ absl::StatusOr<Definitions> PlanBuilder::BuildGroup(ProgramState* state, const O
                                        ShapeText(shapes[i])));
     }
   }
-  if (op.op() == "move") {
-    if (size != 1) return At(position, "move reads one tensor");
-    function = sdfg::Copy(shapes[0], dtype);
-    devices.push_back(state->device);
-  } else if (own < 0) {
+  if (op.op() == "move" && size != 1) return At(position, "move reads one tensor");
+  if (op.op() != "move" && own < 0) {
     return At(position, absl::StrCat("program \"", state->name, "\" is no participant of its own ",
                                      op.op(), "; its tensor must be in the list"));
-  } else if (op.op() == "all_reduce") {
-    function = sdfg::AllReduce(shapes[0], dtype, size, KindOf(op));
-  } else if (op.op() == "all_gather") {
-    absl::StatusOr<int> dim = LocalDim(collective.dim(), shapes[0].size());
-    if (!dim.ok()) return At(position, dim.status());
-    function = sdfg::AllGather(shapes, dtype, *dim);
-  } else if (op.op() == "reduce_scatter") {
-    absl::StatusOr<int> dim = LocalDim(collective.dim(), shapes[0].size());
-    if (!dim.ok()) return At(position, dim.status());
-    function = sdfg::ReduceScatter(shapes[0], dtype, size, own, *dim, KindOf(op));
-  } else if (op.op() == "all_to_all") {
-    absl::StatusOr<int> split = LocalDim(collective.split_dim(), shapes[0].size());
-    absl::StatusOr<int> concat = LocalDim(collective.concat_dim(), shapes[0].size());
-    if (!split.ok()) return At(position, split.status());
-    if (!concat.ok()) return At(position, concat.status());
-    function = sdfg::AllToAll(shapes[0], dtype, size, own, *split, *concat);
-  } else {
-    return At(position, absl::StrCat(op.op(),
-                                     " between programs is not known; all_reduce, "
-                                     "all_gather, reduce_scatter, all_to_all and move are"));
   }
+  if (op.op() == "move") devices.push_back(state->device);
+  sdfg::FunctionKey key("between programs");
+  key.Text(op.op()).Text(collective.SerializeAsString()).Number(size).Number(own);
+  for (const sdfg::Shape& shape : shapes) key.List(shape);
+  key.Number(static_cast<int64_t>(dtype));
+  absl::StatusOr<sdfg::FunctionPointer> function =
+      functions_.Get(key.Take(), [&] { return GroupFunction(op, shapes, dtype, own); });
   if (!function.ok()) return At(position, function.status());
   if (op.op() != "move") state->group_collectives.push_back(std::move(exchange));
   const TensorId id =

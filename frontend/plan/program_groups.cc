@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/index_expression.h"
 #include "frontend/plan/program_builder.h"
+#include "sdfg/limit.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::plan {
@@ -24,7 +25,8 @@ absl::Status PlanBuilder::AddAxes() {
   const Position at{plan_file_, 0, "/plan/mesh"};
   int64_t devices = 1;
   std::set<std::string> names{kMicrobatch};
-  if (plan_.mesh_size() > kMaxAxes) return At(at, absl::StrCat("more than ", kMaxAxes, " axes"));
+  if (plan_.mesh_size() > kMaxAxes)
+    return At(at, sdfg::BeyondLimit("axes of the mesh", plan_.mesh_size(), kMaxAxes));
   for (const MeshAxis& axis : plan_.mesh()) {
     if (axis.name().empty() || NamesIn(axis.name()) != std::vector<std::string>{axis.name()}) {
       return At(at, absl::StrCat("\"", axis.name(),
@@ -40,10 +42,15 @@ absl::Status PlanBuilder::AddAxes() {
                         ? std::string("\"microbatch\" is no mesh axis; use \"microbatches\"")
                         : absl::StrCat("axis \"", axis.name(), "\" stands twice"));
     }
-    if (axis.extent() < 1 || axis.extent() > kMaxDevices ||
-        (devices *= axis.extent()) > kMaxDevices) {
-      return At(at, absl::StrCat("axis ", axis.name(), " of extent ", axis.extent(),
-                                 ": a mesh has 1 to 2^24 devices"));
+    if (axis.extent() < 1) {
+      return At(at, absl::StrCat("axis ", axis.name(), " has extent ", axis.extent()));
+    }
+    if (axis.extent() > kMaxDevices || (devices *= axis.extent()) > kMaxDevices) {
+      return At(
+          at, sdfg::BeyondLimit("devices of the mesh",
+                                absl::StrCat(axis.extent() > kMaxDevices ? axis.extent() : devices,
+                                             " up to axis ", axis.name()),
+                                "2^24"));
     }
     graph.axes.push_back({axis.name(), axis.extent()});
   }
@@ -53,8 +60,10 @@ absl::Status PlanBuilder::AddAxes() {
     graph.axis_device_stride[i] = stride;
     stride *= graph.axes[i].extent;
   }
-  if (plan_.microbatches() < 0 || plan_.microbatches() > kMaxDevices) {
-    return At({plan_file_, 0, "/plan/microbatches"}, "1 to 2^24 microbatches are expected");
+  const Position microbatches{plan_file_, 0, "/plan/microbatches"};
+  if (plan_.microbatches() < 0) return At(microbatches, "a positive number is expected");
+  if (plan_.microbatches() > kMaxDevices) {
+    return At(microbatches, sdfg::BeyondLimit("microbatches", plan_.microbatches(), "2^24"));
   }
   graph.axes.push_back(
       {kMicrobatch, std::max<int64_t>(1, plan_.microbatches()), sdfg::AxisKind::kMicrobatch});
@@ -64,7 +73,8 @@ absl::Status PlanBuilder::AddAxes() {
 
 absl::Status PlanBuilder::AddPrograms() {
   if (plan_.programs_size() > kMaxPrograms) {
-    return At({plan_file_, 0, "/plan/programs"}, absl::StrCat("more than ", kMaxPrograms));
+    return At({plan_file_, 0, "/plan/programs"},
+              sdfg::BeyondLimit("programs", plan_.programs_size(), kMaxPrograms));
   }
   for (int i = 0; i < plan_.programs_size(); ++i) {
     const Program& program = plan_.programs(i);
@@ -189,7 +199,7 @@ absl::Status PlanBuilder::AddInputs(ProgramState* state) {
     absl::StatusOr<ResolvedRelation> resolved =
         ResolveRelation(relation, input.name(), Logical(), state->coordinates, nullptr, nullptr);
     if (!resolved.ok()) {
-      return At(at, absl::StrCat(input.name(), ": ", std::string(resolved.status().message())));
+      return At(at, absl::StrCat(input.name(), ": "), resolved.status());
     }
     const sdfg::Tensor& model = problem_.logical.tensors[resolved->logical];
     if (resolved->lineage.kind != lineage::LineageKind::kFull) {
@@ -222,7 +232,7 @@ absl::Status PlanBuilder::AddInputs(ProgramState* state) {
       tensor.shape.push_back(problem_.parallel.axes[axis].extent);
     }
     tensor.shape.insert(tensor.shape.end(), resolved->local.begin(), resolved->local.end());
-    if (absl::Status status = CheckVolume(tensor.shape); !status.ok()) return At(at, status);
+    if (absl::Status status = CheckExtents(tensor.shape); !status.ok()) return At(at, status);
     tensor.dtype = model.dtype;
     tensor.role = model.role;
     tensor.device = state->device;

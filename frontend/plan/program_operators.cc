@@ -17,8 +17,6 @@ using sdfg::AxisId;
 using sdfg::TensorId;
 
 namespace {
-constexpr int64_t kMaxVariants = 4096;
-
 // Whether the boxes have coordinates in common; axes not named are all.
 bool Overlap(const CoordinateBox& a, const CoordinateBox& b) {
   for (const auto& [axis, values] : a) {
@@ -38,23 +36,6 @@ std::string InPlaceOnSomeRanks(const Operator& op) {
                       ") computes in place (\"inplace\") on some of its ",
                       "ranks only; leave \"inplace\" out of an operator with an exception and of ",
                       "what runs instead");
-}
-
-// Shapes, types and axes are still to be set.
-CallSite SiteOf(const Operator& op, const ProgramCoordinates& coordinates,
-                const AxisList& special) {
-  CallSite site;
-  site.special = special;
-  for (const std::string& name : NamesInAttributes(op)) {
-    const AxisId axis = coordinates.Find(name);
-    if (axis == sdfg::kNone) continue;
-    if (coordinates.fixed[axis].has_value()) {
-      site.fixed.emplace_back(name, *coordinates.fixed[axis]);
-    } else {
-      site.varying.emplace_back(name, axis);
-    }
-  }
-  return site;
 }
 
 }  // namespace
@@ -201,8 +182,8 @@ absl::Status PlanBuilder::RunException(ProgramState* state, const Exception& exc
     const sdfg::SourceLocation source{position.file, position.line, ""};
     problem_.parallel.tensors[id].name = FullName(*state, name + "@regular");
     problem_.parallel.tensors[variant->second].name = FullName(*state, name + "@exception");
-    id = AddOperator(*state, "exception", name, *std::move(select), false, axes,
-                     {variant->second, id}, {name}, source, {}, {})[0];
+    id = AddOperator(*state, "exception", name, problem_.parallel.Intern(*std::move(select)), false,
+                     axes, {variant->second, id}, {name}, source, {}, {})[0];
     sdfg::Operator& added = problem_.parallel.operators.back();
     added.kind = sdfg::OperatorKind::kRankOverride;
     added.override_at = std::move(where);
@@ -333,9 +314,13 @@ absl::StatusOr<TensorId> PlanBuilder::Lookup(ProgramState* state, const std::str
       continue;
     }
     const sdfg::Tensor& tensor = problem_.parallel.tensors[id];
-    PLAN_ASSIGN_OR_RETURN(sdfg::IndexFunction instance,
-                          sdfg::SelectCoordinate(tensor.shape, tensor.dtype, static_cast<int>(d),
-                                                 *state->coordinates.fixed[axis]));
+    const int64_t coordinate = *state->coordinates.fixed[axis];
+    PLAN_ASSIGN_OR_RETURN(
+        sdfg::FunctionPointer instance,
+        functions_.Get(KeyOf("instance", tensor).Number(d).Number(coordinate).Take(), [&] {
+          return sdfg::SelectCoordinate(tensor.shape, tensor.dtype, static_cast<int>(d),
+                                        coordinate);
+        }));
     AxisList axes = tensor.axes;
     axes.erase(axes.begin() + d);
     const sdfg::SourceLocation source = tensor.source;
@@ -352,7 +337,6 @@ absl::StatusOr<TensorId> PlanBuilder::Lookup(ProgramState* state, const std::str
 absl::StatusOr<Definitions> PlanBuilder::BuildLifted(ProgramState* state, const Operator& op,
                                                      const Position& position, bool record) {
   ForwardRecord forward;
-  forward.op = op.op();
   std::vector<sdfg::Shape> shapes;
   std::vector<sdfg::DType> dtypes;
   for (const Operand& operand : op.inputs()) {
@@ -366,81 +350,30 @@ absl::StatusOr<Definitions> PlanBuilder::BuildLifted(ProgramState* state, const 
     shapes.push_back(Local(*input));
     dtypes.push_back(problem_.parallel.tensors[*input].dtype);
   }
-  std::set<AxisId> special;
-  for (const std::string& name : NamesInAttributes(op)) {
-    const AxisId axis = state->coordinates.Find(name);
-    if (axis != sdfg::kNone && !state->coordinates.fixed[axis].has_value()) special.insert(axis);
+  std::vector<AxisList> input_axes;
+  for (TensorId input : forward.inputs) {
+    input_axes.push_back(problem_.parallel.tensors[input].axes);
   }
-  forward.special.assign(special.begin(), special.end());
-  int64_t count = 1;
-  for (AxisId axis : forward.special) {
-    count *= problem_.parallel.axes[axis].extent;
-    if (count > kMaxVariants) {
-      return At(position, absl::StrCat("attributes of ", op.op(), " depend on more than ",
-                                       kMaxVariants, " coordinates"));
-    }
+  absl::StatusOr<std::shared_ptr<const LocalCall>> call =
+      calls_.Of(op, shapes, dtypes, input_axes, &state->coordinates);
+  if (absl::IsUnimplemented(call.status()) && !CollectiveLike(op.op()).empty()) {
+    return At(position, absl::UnimplementedError(
+                            absl::StrCat("operator '", op.op(), "' is not declared; did you mean",
+                                         " the collective '", CollectiveLike(op.op()), "'?")));
   }
-  std::vector<int64_t> point(forward.special.size(), 0);
-  for (int64_t i = 0; i < count; ++i) {
-    const NameResolver resolve = [&](const std::string& name) -> std::optional<NameMeaning> {
-      const AxisId axis = state->coordinates.Find(name);
-      if (axis == sdfg::kNone) return std::nullopt;
-      if (state->coordinates.fixed[axis].has_value()) {
-        return NameMeaning{*state->coordinates.fixed[axis], -1};
-      }
-      const auto at = std::find(forward.special.begin(), forward.special.end(), axis);
-      // Any coordinate will do for a text that is no expression and should have been one.
-      if (at == forward.special.end()) return NameMeaning{0, -1};
-      return NameMeaning{point[at - forward.special.begin()], -1};
-    };
-    absl::StatusOr<sdfg::IndexFunction> function =
-        Instantiate(library_, op, shapes, dtypes, logical_.literals, resolve);
-    if (absl::IsUnimplemented(function.status()) && !CollectiveLike(op.op()).empty()) {
-      return At(position, absl::UnimplementedError(
-                              absl::StrCat("operator '", op.op(), "' is not declared; did you mean",
-                                           " the collective '", CollectiveLike(op.op()), "'?")));
-    }
-    if (!function.ok()) return At(position, function.status());
-    forward.variants.push_back(*std::move(function));
-    for (size_t axis = point.size(); axis-- > 0;) {
-      if (++point[axis] < problem_.parallel.axes[forward.special[axis]].extent) break;
-      point[axis] = 0;
-    }
-  }
-  const size_t outputs = forward.variants[0].outputs.size();
-  if (static_cast<size_t>(op.outputs_size()) > outputs) {
-    return At(position,
-              absl::StrCat(op.op(), " has ", outputs, " outputs, not ", op.outputs_size()));
+  if (!call.ok()) return At(position, call.status());
+  forward.call = *std::move(call);
+  const LocalCall& made = *forward.call;
+  if (static_cast<size_t>(op.outputs_size()) > made.function->outputs.size()) {
+    return At(position, absl::StrCat(op.op(), " has ", made.function->outputs.size(),
+                                     " outputs, not ", op.outputs_size()));
   }
   forward.output_names.assign(op.outputs().begin(), op.outputs().end());
-  CallSite site = SiteOf(op, state->coordinates, forward.special);
-  site.shapes = std::move(shapes);
-  site.dtypes = std::move(dtypes);
-  for (TensorId input : forward.inputs) {
-    site.input_axes.push_back(problem_.parallel.tensors[input].axes);
-  }
-  AxisList axes = UnionOfAxes(forward.inputs);
-  sdfg::IndexFunction function = forward.variants[0];
-  if (!forward.special.empty()) {
-    axes.insert(axes.end(), forward.special.begin(), forward.special.end());
-    std::sort(axes.begin(), axes.end());
-    axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-    absl::StatusOr<sdfg::IndexFunction> combined = sdfg::CombineByCoordinate(
-        forward.variants, problem_.parallel.axes, forward.special, site.input_axes, axes,
-        sdfg::OperatorLibrary::IsDataMovement(forward.variants[0]));
-    if (!combined.ok()) return At(position, combined.status());
-    function = *std::move(combined);
-  }
-  site.output_axes = axes;
   const std::vector<TensorId> ids = AddOperator(
-      *state, op.op(), NameOf(op), std::move(function), forward.special.empty(), axes,
-      forward.inputs, forward.output_names, SourceOf(op, position), AttributeTexts(op), {});
-  problem_.parallel.operators.back().adjustable =
-      adjustable_.Of(op, std::move(site), problem_.parallel.axes);
-  sdfg::Operator::Memory& memory = problem_.parallel.operators.back().memory;
-  memory.one_pass = true;  // one declaration for all outputs is one kernel
-  if (ComputesInPlace(op) && !forward.inputs.empty()) memory.overwrites = 0;
-  memory.view = memory.overwrites == sdfg::kNone && sdfg::MayBeView(op.op(), forward.variants[0]);
+      *state, op.op(), NameOf(op), made.function, made.special.empty(), made.output_axes,
+      forward.inputs, forward.output_names, SourceOf(op, position), made.attributes, {});
+  problem_.parallel.operators.back().adjustable = made.adjustable;
+  problem_.parallel.operators.back().memory = made.memory;
   Definitions definitions;
   for (size_t o = 0; o < forward.output_names.size(); ++o) {
     definitions.emplace_back(forward.output_names[o], ids[o]);

@@ -113,7 +113,10 @@ absl::StatusOr<Definitions> PlanBuilder::BuildWait(ProgramState* state, const Op
     const StartedCollective started = state->started.at(operand.tensor());
     state->started.erase(operand.tensor());
     const sdfg::Tensor tensor = problem_.parallel.tensors[started.result];
-    absl::StatusOr<sdfg::IndexFunction> copy = sdfg::Copy(Local(started.result), tensor.dtype);
+    const sdfg::Shape local = Local(started.result);
+    absl::StatusOr<sdfg::FunctionPointer> copy = functions_.Get(
+        sdfg::FunctionKey("copy").List(local).Number(static_cast<int64_t>(tensor.dtype)).Take(),
+        [&] { return sdfg::Copy(local, tensor.dtype); });
     if (!copy.ok()) return At(position, copy.status());
     const TensorId id =
         AddOperator(*state, kWait, operand.tensor(), *std::move(copy), true, tensor.axes,

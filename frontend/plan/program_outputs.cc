@@ -33,8 +33,9 @@ absl::Status PlanBuilder::AddLineage(ProgramState* state, bool so_far) {
     absl::StatusOr<ResolvedRelation> resolved = ResolveRelation(
         named.relation(), named.name(), Logical(), state->coordinates, &tensor.axes, &local);
     if (!resolved.ok()) {
-      return At(at, absl::StrCat(named.name(), " of ", problem_.parallel.Describe(tensor.producer),
-                                 ": ", std::string(resolved.status().message())));
+      return At(
+          at, absl::StrCat(named.name(), " of ", problem_.parallel.Describe(tensor.producer), ": "),
+          resolved.status());
     }
     if (!named.relation().factor().empty()) {
       const absl::StatusOr<TensorId> multiple =
@@ -296,9 +297,8 @@ absl::Status PlanBuilder::AddClaim(ProgramState* state, const std::string& logic
       ResolveRelation(relation, logical, Logical(), state->coordinates,
                       &problem_.parallel.tensors[id].axes, &shape);
   if (!resolved.ok()) {
-    return At(at, absl::StrCat(logical == local ? "" : absl::StrCat(logical, " as "), local, ": ",
-                               std::string(resolved.status().message()),
-                               "; the specification requires this relation"));
+    return At(at, absl::StrCat(logical == local ? "" : absl::StrCat(logical, " as "), local, ": "),
+              resolved.status(), "; the specification requires this relation");
   }
   const absl::Status required = problem_.RequireOutput(
       id, std::move(resolved->lineage),

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "frontend/plan/index_expression.h"
 #include "frontend/plan/remedies.h"
+#include "sdfg/limit.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::plan {
@@ -42,7 +43,8 @@ class Expansion {
 
   absl::Status Spend(const Position& at) {
     if (--budget_ >= 0) return absl::OkStatus();
-    return At(at, "the schedules of a plan have more than 2^20 steps");
+    return At(at, absl::ResourceExhaustedError("the schedules of a plan have more than 2^20 steps "
+                                               "(a limit of this program)"));
   }
 
   absl::Status Step(const ScheduleItem& item, const Position& at) {
@@ -82,7 +84,7 @@ class Expansion {
       return At(at, absl::StrCat("the loop variable \"", name, "\" has a meaning already"));
     }
     if (variables_.size() == kMaxLoops) {
-      return At(at, absl::StrCat("loops are nested more than ", kMaxLoops, " deep"));
+      return At(at, sdfg::BeyondLimit("depth of loops", kMaxLoops + 1, kMaxLoops));
     }
     PLAN_ASSIGN_OR_RETURN(const int64_t from, Value(item.from(), at));
     PLAN_ASSIGN_OR_RETURN(const int64_t to, Value(item.to(), at));
@@ -104,7 +106,7 @@ class Expansion {
     };
     absl::StatusOr<lineage::IndexMap> value = ParseIndexExpression(text, resolve);
     if (!value.ok()) {
-      return At(at, absl::StrCat("\"", text, "\": ", std::string(value.status().message())));
+      return At(at, absl::StrCat("\"", text, "\": "), value.status());
     }
     return value->constant;
   }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "sdfg/limit.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::plan {
@@ -21,7 +22,10 @@ class RawScheduleReader {
     PLAN_RETURN_IF_ERROR(ReadPlaces());
     for (const RawStorage& storage : raw_.storage()) {
       PLAN_RETURN_IF_ERROR(CheckTensor(storage.tensor()));
-      if (storage.slots() < 1 || storage.slots() > kMaxSlots) return Bad("a buffer has no slots");
+      if (storage.slots() < 1) return Bad("a buffer has no slots");
+      if (storage.slots() > kMaxSlots) {
+        return sdfg::BeyondLimit("slots of a buffer", storage.slots(), kMaxSlots);
+      }
       out_.storage[storage.tensor()] = {storage.buffer(), storage.slots()};
     }
     for (const RawChannel& channel : raw_.channels()) {

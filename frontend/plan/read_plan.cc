@@ -20,6 +20,7 @@
 #include "google/protobuf/stubs/logging.h"
 #include "google/protobuf/unknown_field_set.h"
 #include "google/protobuf/util/json_util.h"
+#include "sdfg/limit.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::plan {
@@ -83,7 +84,7 @@ bool LooksLikePlanFile(const std::string& content) {
   const size_t first = content.find_first_not_of(" \t\r\n");
   if (first != std::string::npos && content[first] == '{') return true;
   return content.size() > sizeof(kMagic) && content[0] == kVersionTag &&
-         content.find(kMagic) != std::string::npos;
+         content.rfind(kMagic) != std::string::npos;  // it is written last
 }
 
 absl::StatusOr<PlanFile> ParsePlanFile(const std::string& content, const std::string& name) {
@@ -118,8 +119,7 @@ absl::StatusOr<PlanFile> ReadPlanFile(const std::string& path) {
   const int64_t size = stream.tellg();
   if (size < 0) return absl::NotFoundError(absl::StrCat(path, ": cannot be read"));
   if (size > kMaxFileBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": larger than ", kMaxFileBytes, " bytes"));
+    return sdfg::BeyondLimit(absl::StrCat(path, ": bytes"), size, kMaxFileBytes);
   }
   std::string content(static_cast<size_t>(size), '\0');
   stream.seekg(0);

@@ -12,6 +12,7 @@
 #include "lineage/map_range.h"
 #include "lineage/problem_builder.h"
 #include "sdfg/index_function_check.h"
+#include "sdfg/limit.h"
 #include "sdfg/narrow_types.h"
 #include "sdfg/status_macros.h"
 
@@ -87,9 +88,12 @@ class RawFormReader {
 
   absl::Status ReadGraph(const RawGraph& from, sdfg::Graph* graph) {
     for (const RawAxis& axis : from.axes()) {
-      if (axis.extent() < 1 || axis.extent() > (1 << 24) || axis.device_stride() < 0 ||
-          axis.device_stride() > (1 << 24)) {
+      if (axis.extent() < 1 || axis.device_stride() < 0) {
         return absl::InvalidArgumentError(absl::StrCat("axis ", axis.name(), " is out of range"));
+      }
+      const int64_t largest = std::max<int64_t>(axis.extent(), axis.device_stride());
+      if (largest > (1 << 24)) {
+        return sdfg::BeyondLimit(absl::StrCat("devices along axis ", axis.name()), largest, "2^24");
       }
       PLAN_ASSIGN_OR_RETURN(const sdfg::AxisKind kind, ReadAxisKind(axis));
       graph->axes.push_back({axis.name(), axis.extent(), kind});
@@ -99,7 +103,7 @@ class RawFormReader {
       sdfg::Tensor to;
       to.name = tensor.name();
       to.shape.assign(tensor.shape().begin(), tensor.shape().end());
-      PLAN_RETURN_IF_ERROR(CheckVolume(to.shape));
+      PLAN_RETURN_IF_ERROR(CheckExtents(to.shape));
       to.axes.assign(tensor.axes().begin(), tensor.axes().end());
       PLAN_ASSIGN_OR_RETURN(to.dtype, DTypeFromField(tensor.dtype()));
       if (to.dtype == sdfg::DType::kComplex64 || to.dtype == sdfg::DType::kComplex128) {
@@ -258,9 +262,9 @@ class RawFormReader {
         (reach < 0 ? low : high) += reach;
       }
       // Where the sum of what the terms reach is too much: what they reach together.
-      if (!empty && (low < 0 || high >= logical[d]) &&
-          (!lineage::RangeOfMap(map, local, &low, &high) || low < 0 || high >= logical[d])) {
-        return bad("leaves the logical tensor");
+      if (!empty && (low < 0 || high >= logical[d])) {
+        PLAN_RETURN_IF_ERROR(lineage::RangeOfMap(map, local, &low, &high));
+        if (low < 0 || high >= logical[d]) return bad("leaves the logical tensor");
       }
       to.map.push_back(std::move(map));
     }

@@ -141,7 +141,8 @@ class Resolver {
     for (const std::string& name : shard.over()) {
       PLAN_ASSIGN_OR_RETURN(AxisId axis, AxisNamed(name));
       if (__builtin_mul_overflow(parts, ExtentOf(axis), &parts)) {
-        return absl::InvalidArgumentError("too many shards");
+        return absl::ResourceExhaustedError(
+            "there are more than 2^63 shards (a limit of this program)");
       }
     }
     if (extent % parts != 0) {
@@ -268,7 +269,8 @@ class Resolver {
     for (const std::string& name : relation_.partial()) {
       PLAN_ASSIGN_OR_RETURN(AxisId axis, AxisNamed(name));
       if (__builtin_mul_overflow(lineage.terms, ExtentOf(axis), &lineage.terms)) {
-        return absl::InvalidArgumentError("too many partial terms");
+        return absl::ResourceExhaustedError(
+            "there are more than 2^63 partial terms (a limit of this program)");
       }
       lineage.term = lineage.term * ExtentOf(axis) + coordinates_.fixed[axis].value_or(0);
     }

@@ -6,12 +6,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "frontend/plan/adjustable_call.h"
+#include "frontend/plan/local_calls.h"
 #include "frontend/plan/overwritten_operands.h"
 #include "frontend/plan/relation.h"
 #include "frontend/plan/remedies.h"
 #include "frontend/plan/rounded_literal.h"
 #include "sdfg/element_type.h"
+#include "sdfg/limit.h"
 #include "sdfg/reverse_mode.h"
 #include "sdfg/status_macros.h"
 
@@ -66,7 +67,7 @@ class LogicalBuilder {
 
   absl::StatusOr<LogicalModel> Run() {
     PLAN_RETURN_IF_ERROR(AddLiterals());
-    adjustable_.emplace(library_, out_.literals);
+    calls_.emplace(library_, out_.literals, &out_.graph);
     PLAN_RETURN_IF_ERROR(AddInputs());
     PLAN_RETURN_IF_ERROR(CheckNames());
     PLAN_RETURN_IF_ERROR(AddOperators());
@@ -86,7 +87,7 @@ class LogicalBuilder {
   absl::Status AddLiterals() {
     if (specification_.literals_size() > kMaxLiterals) {
       return At({file_, 0, "/specification/literals"},
-                absl::StrCat("more than ", kMaxLiterals, " literals"));
+                sdfg::BeyondLimit("literals", specification_.literals_size(), kMaxLiterals));
     }
     for (const RoundedLiteral& literal : specification_.literals()) {
       const Position at{file_, literal.line(),
@@ -126,7 +127,7 @@ class LogicalBuilder {
                                                 std::string(dtype.status().message()))));
       }
       tensor.dtype = *dtype;
-      if (absl::Status status = CheckVolume(tensor.shape); !status.ok()) return At(at, status);
+      if (absl::Status status = CheckExtents(tensor.shape); !status.ok()) return At(at, status);
       if (!out_.names.emplace(tensor.name, static_cast<TensorId>(out_.graph.tensors.size()))
                .second) {
         return At(at, absl::StrCat("tensor \"", tensor.name, "\" is declared twice"));
@@ -139,7 +140,8 @@ class LogicalBuilder {
   // Each name is defined once, before any order is sought.
   absl::Status CheckNames() {
     if (specification_.operators_size() > kMaxOperators) {
-      return At(WhereOperator(0), absl::StrCat("more than ", kMaxOperators, " operators"));
+      return At(WhereOperator(0),
+                sdfg::BeyondLimit("operators", specification_.operators_size(), kMaxOperators));
     }
     for (int i = 0; i < specification_.operators_size(); ++i) {
       const Operator& op = specification_.operators(i);
@@ -278,27 +280,27 @@ class LogicalBuilder {
       shapes.push_back(out_.graph.tensors[id].shape);
       dtypes.push_back(out_.graph.tensors[id].dtype);
     }
-    const NameResolver none = [](const std::string&) { return std::nullopt; };
-    absl::StatusOr<sdfg::IndexFunction> function =
-        Instantiate(library_, op, shapes, dtypes, out_.literals, none);
-    if (!function.ok()) return At(at, function.status());
-    if (function->outputs.size() < static_cast<size_t>(op.outputs_size())) {
-      return At(at, absl::StrCat(op.op(), " has ", function->outputs.size(), " outputs, not ",
+    absl::StatusOr<std::shared_ptr<const LocalCall>> call =
+        calls_->Of(op, shapes, dtypes, std::vector<AxisList>(shapes.size()), nullptr);
+    if (!call.ok()) return At(at, call.status());
+    const sdfg::IndexFunction& function = *(*call)->function;
+    if (function.outputs.size() < static_cast<size_t>(op.outputs_size())) {
+      return At(at, absl::StrCat(op.op(), " has ", function.outputs.size(), " outputs, not ",
                                  op.outputs_size()));
     }
     added.name = op.op();
     added.label = NameOf(op);
     added.source = SourceOf(op, at);
-    added.attributes = AttributeTexts(op);
-    for (size_t o = 0; o < function->outputs.size(); ++o) {
+    added.attributes = (*call)->attributes;
+    for (size_t o = 0; o < function.outputs.size(); ++o) {
       if (o >= static_cast<size_t>(op.outputs_size())) {
         added.outputs.push_back(sdfg::kNone);
         continue;
       }
       sdfg::Tensor tensor;
       tensor.name = op.outputs(static_cast<int>(o));
-      tensor.shape = function->outputs[o].shape(function->vars);
-      tensor.dtype = function->outputs[o].dtype;
+      tensor.shape = function.outputs[o].shape(function.vars);
+      tensor.dtype = function.outputs[o].dtype;
       tensor.source = added.source;
       const TensorId id = out_.graph.AddTensor(std::move(tensor));
       if (!out_.names.emplace(op.outputs(static_cast<int>(o)), id).second) {
@@ -307,9 +309,8 @@ class LogicalBuilder {
       }
       added.outputs.push_back(id);
     }
-    added.function = out_.graph.Intern(*std::move(function));
-    added.adjustable = adjustable_->Of(
-        op, {std::move(shapes), std::move(dtypes), {}, {}, {}, {}, {}}, out_.graph.axes);
+    added.function = (*call)->function;
+    added.adjustable = (*call)->adjustable;
     out_.graph.AddOperator(std::move(added));
     return absl::OkStatus();
   }
@@ -400,8 +401,8 @@ class LogicalBuilder {
   const Specification& specification_;
   const std::string& file_;
   const sdfg::OperatorLibrary& library_;
-  std::optional<AdjustableCalls> adjustable_;
   LogicalModel out_;
+  std::optional<LocalCalls> calls_;               // of its graph
   std::unordered_map<std::string, int> defined_;  // output -> operator
 };
 

@@ -231,7 +231,9 @@ void RepairSearch::TryHoles() {
       if (read.kind != LineageKind::kFull || !seen.insert(read.logical).second) continue;
       const sdfg::Shape& shape = problem_.logical.tensors[read.logical].shape;
       int64_t elements = 1;
-      for (const int64_t extent : shape) elements = std::min(elements * extent, kMaxElements + 1);
+      for (const int64_t extent : shape) {
+        elements = std::min(elements * std::min(extent, kMaxElements + 1), kMaxElements + 1);
+      }
       if (elements > kMaxElements) continue;
       std::vector<bool> held(static_cast<size_t>(elements), false);
       for (size_t t = 0; t < problem_.lineage.size(); ++t) {

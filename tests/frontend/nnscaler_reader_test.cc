@@ -174,7 +174,7 @@ TEST_F(SmallPlanTest, ContradictionsAreMalformed) {
   ExpectError("tp2", "two_value_maps", malformed, "two value maps");
   ExpectError("tp2", "two_producers", malformed, "two producers");
   ExpectError("dp2nm2", "batch_ratio", malformed, "no pair");
-  ExpectError("tp2", "big_shape", malformed, "2^60");
+  ExpectError("tp2", "big_shape", absl::StatusCode::kResourceExhausted, "2^60 elements");
 }
 
 TEST_F(SmallPlanTest, StaticFaultsAreMalformedAndNamed) {

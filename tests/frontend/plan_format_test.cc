@@ -227,7 +227,7 @@ TEST(PlanFormat, HostileFilesAreBounded) {
                R"("map": [")" + std::string(900, '(') + R"(", "i1"], "shape": [4, 6])")};
   for (const std::string& text : hostile) {
     const absl::Status status = ReadText(text).status();
-    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_TRUE(absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status)) << status;
     EXPECT_LT(MessageOf(status).size(), 600);
   }
 }

@@ -15,7 +15,7 @@ struct Range {
 
 Range RangeOf(const IndexMap& map, const sdfg::Shape& shape) {
   __int128 low = 0, high = 0;
-  const bool ok = RangeOfMap(map, shape, &low, &high);
+  const bool ok = RangeOfMap(map, shape, &low, &high).ok();
   return {ok, static_cast<int64_t>(low), static_cast<int64_t>(high)};
 }
 
@@ -88,6 +88,25 @@ TEST(MapRangeTest, RefusesWhatIsNotWellFormedOrTooLarge) {
   EXPECT_FALSE(RangeOf({.terms = {{.dim = 0}, {.dim = 0, .div = 2}}}, huge).ok);
   EXPECT_FALSE(RangeOf({.terms = {{.dim = 0, .gate = {.dim = 1}}}}, {4}).ok);
   EXPECT_FALSE(RangeOf({.terms = {{.dim = 0, .gate = {.dim = 0}}}}, {4}).ok) << "0 to 3";
+}
+
+// Digits of blocks as long as a sequence of 16 million in zigzag order: block r of 2 cp, and the
+// one that mirrors it.
+TEST(MapRangeTest, OfLongDimensionsIsExactWhereDigitsBeginAnewRarely) {
+  const int64_t block = int64_t{1} << 39;
+  const IndexMap zigzag{.constant = 3 * block,
+                        .terms = {{.dim = 0, .scale = 25 * block, .div = block},
+                                  {.dim = 0, .scale = 1, .mod = block}}};
+  const Range range = RangeOf(zigzag, {2 * block});
+  ASSERT_TRUE(range.ok);
+  EXPECT_EQ(range.low, 3 * block);
+  EXPECT_EQ(range.high, 28 * block + block - 1);
+  __int128 low, high;
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      RangeOfMap({.terms = {{.dim = 0}, {.dim = 0, .div = 2}}}, {block}, &low, &high)));
+  EXPECT_TRUE(absl::IsInvalidArgument(RangeOfMap({.terms = {{.dim = 1}}}, {block}, &low, &high)));
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      CheckInside({{.terms = {{.dim = 0}, {.dim = 0, .scale = -2, .div = 2}}}}, {block}, {2})));
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ TEST(IndexFunctionTest, IndexOverflowIsRejected) {
                 }
                 return b->Element(x, {b->IntMod(big, 4)});
               })),
-              HasSubstr("overflow"));
+              HasSubstr("an index has values beyond 2^63"));
 }
 
 TEST(IndexFunctionTest, MissingBodyIsRejected) {
