@@ -187,7 +187,7 @@ TEST(DifferentiateMovementsTest, RotaryPairsDigits) {
       y, b.Binary(Op::kAdd, b.Binary(Op::kMul, b.Element(0, {s, d}), b.Element(1, {s, pair})),
                   b.Binary(Op::kMul, sign,
                            b.Binary(Op::kMul, b.Element(0, {s, other}), b.Element(2, {s, pair})))));
-  const IndexFunction f = Finish(&b);
+  const IndexFunction f = FinishedFunction(&b);
   ExpectGradients(f);
   EXPECT_THAT(Derivative(f), Not(HasSubstr("==")));  // solved, no indicators
 }
@@ -203,7 +203,7 @@ TEST(DifferentiateMovementsTest, HalvesOfRotaryBySelect) {
                                   b.Unary(Op::kNeg, b.Element(0, {s, b.IntAdd(d, b.Int(3))})),
                                   b.Element(0, {s, b.IntAdd(d, b.Int(-3))}));
   b.SetBody(y, b.Binary(Op::kMul, rotated, b.Element(1, {s, d})));
-  ExpectGradients(Finish(&b));
+  ExpectGradients(FinishedFunction(&b));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ IndexFunction Linear(int64_t batch, int64_t n, int64_t k) {
   const ExprId product =
       b.Binary(Op::kMul, b.Element(0, {i, b.Index(v)}), b.Element(1, {j, b.Index(v)}));
   b.SetBody(y, b.Binary(Op::kAdd, b.Reduce(Op::kSum, v, product), b.Element(2, {j})));
-  return Finish(&b);
+  return FinishedFunction(&b);
 }
 
 TEST(DifferentiateTest, LinearIsTheThreeFamiliarProducts) {
@@ -69,7 +69,7 @@ TEST(DifferentiateTest, ArithmeticOfTwoInputsAndSharedSubexpressions) {
     b.SetBody(y, b.Binary(Op::kMul, value,
                           b.Binary(Op::kDiv, b.Unary(Op::kExp, value),
                                    b.Binary(Op::kAdd, value, b.Element(1, {b.Int(1)})))));
-    ExpectGradients(Finish(&b));
+    ExpectGradients(FinishedFunction(&b));
   }
 }
 
@@ -119,7 +119,7 @@ TEST(DifferentiateTest, RmsNorm) {
   const ExprId scale = b.Pow(b.Binary(Op::kAdd, mean, b.Real(Rational(1, 100))), Rational(-1, 2));
   b.SetBody(y,
             b.Binary(Op::kMul, b.Binary(Op::kMul, b.Element(1, {h}), b.Element(0, {i, h})), scale));
-  ExpectGradients(Finish(&b));
+  ExpectGradients(FinishedFunction(&b));
 }
 
 TEST(DifferentiateTest, LayerNormWithNestedReductions) {
@@ -145,7 +145,7 @@ TEST(DifferentiateTest, LayerNormWithNestedReductions) {
   const ExprId normal = b.Binary(Op::kMul, centered(h), scale);
   b.SetBody(y,
             b.Binary(Op::kAdd, b.Binary(Op::kMul, normal, b.Element(1, {h})), b.Element(2, {h})));
-  ExpectGradients(Finish(&b));
+  ExpectGradients(FinishedFunction(&b));
 }
 
 TEST(DifferentiateTest, Gelu) {
@@ -185,7 +185,7 @@ TEST(DifferentiateTest, AttentionOfTwoOutputs) {
                         b.Element(2, {b.Index(c), b.Index(b.OutputDims(out)[1])})));
   b.SetBody(out, b.Binary(Op::kDiv, mixed, total(row)));
   b.SetBody(lse, b.Unary(Op::kLog, total(b.Index(b.OutputDims(lse)[0]))));
-  ExpectGradients(Finish(&b));
+  ExpectGradients(FinishedFunction(&b));
 }
 
 TEST(DifferentiateTest, EmbeddingByIndicatorSum) {
@@ -199,7 +199,7 @@ TEST(DifferentiateTest, EmbeddingByIndicatorSum) {
   const ExprId chosen =
       b.Unary(Op::kIndicator, b.Binary(Op::kIntEq, b.IntElement(0, {t}), b.Index(v)));
   b.SetBody(y, b.Reduce(Op::kSum, v, b.Binary(Op::kMul, chosen, b.Element(1, {b.Index(v), h}))));
-  const IndexFunction f = Finish(&b);
+  const IndexFunction f = FinishedFunction(&b);
   ExpectGradients(f, {{{3}, {4, 0, 4}}});
   EXPECT_EQ(Derivative(f), "d_w[j0, j1] = sum(i0: d_y[i0, j1] * [ids[i0] == j0])");
 }
@@ -211,7 +211,7 @@ TEST(DifferentiateTest, GatherBySymbolicIndexScatters) {
   const int y = b.AddOutput("y", Shape{3, 2}, kReal);
   const ExprId t = b.Index(b.OutputDims(y)[0]);
   b.SetBody(y, b.Element(1, {b.IntElement(0, {t}), b.Index(b.OutputDims(y)[1])}));
-  const IndexFunction f = Finish(&b);
+  const IndexFunction f = FinishedFunction(&b);
   ExpectGradients(f, {{{3}, {4, 0, 4}}});
   EXPECT_EQ(Derivative(f), "d_w[j0, j1] = sum(i0: [ids[i0] == j0] * d_y[i0, j1])");
 }
@@ -243,7 +243,7 @@ std::vector<double> GradientAt(const Shape& shape, const std::vector<double>& va
   B b("f");
   b.AddInput("x", shape, kReal);
   b.SetBody(b.AddOutput("y", Shape{}, kReal), body(b));
-  const auto derivative = Differentiate(Finish(&b), {0}, {0});
+  const auto derivative = Differentiate(FinishedFunction(&b), {0}, {0});
   EXPECT_TRUE(derivative.ok()) << derivative.status();
   const auto result = EvaluateDense(*derivative, {{shape, values}, {{}, {1}}});
   EXPECT_TRUE(result.ok()) << result.status();
@@ -325,7 +325,7 @@ TEST(DifferentiateTest, StopGradientGivesZero) {
   const int y = b.AddOutput("y", Shape{2}, kReal);
   b.SetBody(y, b.Element(0, {b.Index(b.OutputDims(y)[0])}));
   b.SetStopGradient(y);
-  EXPECT_EQ(Derivative(Finish(&b)), "d_x[j0] = 0");
+  EXPECT_EQ(Derivative(FinishedFunction(&b)), "d_x[j0] = 0");
 }
 
 TEST(DifferentiateTest, OutputsWithoutGradientAndUnreadInputsGiveZero) {
@@ -336,7 +336,7 @@ TEST(DifferentiateTest, OutputsWithoutGradientAndUnreadInputsGiveZero) {
     const int out = b.AddOutput(name, Shape{2}, kReal);
     b.SetBody(out, b.Pow(b.Element(0, {b.Index(b.OutputDims(out)[0])}), out + 1));
   }
-  const IndexFunction f = Finish(&b);
+  const IndexFunction f = FinishedFunction(&b);
   const auto first = Differentiate(f, {0, 1}, {0});
   ASSERT_TRUE(first.ok());
   EXPECT_EQ(ToString(*first), "d_x[j0] = d_y[j0]\nd_unread[j0_2] = 0");
@@ -351,7 +351,7 @@ TEST(DifferentiateTest, WhatHasNoDerivativeIsAnError) {
     b.AddInput("ids", {2}, DType::kInt64);
     const int y = b.AddOutput("y", Shape{2}, kReal);
     b.SetBody(y, body(b, b.Index(b.OutputDims(y)[0])));
-    return Differentiate(Finish(&b), wrt, outputs).status().code();
+    return Differentiate(FinishedFunction(&b), wrt, outputs).status().code();
   };
   const auto relu = [](B& b, ExprId i) { return b.Binary(Op::kMax, b.Element(0, {i}), b.Real(0)); };
   EXPECT_EQ(code(relu), absl::StatusCode::kFailedPrecondition);
@@ -456,7 +456,7 @@ TEST(DifferentiateTest, RandomExpressionsAgreeWithDifferences) {
       const int y = b.AddOutput("y" + std::to_string(shape.size()), shape, kReal);
       b.SetBody(y, RandomExpression(&b, b.OutputDims(y), 2 * seed + y).Make(1 + seed % 5));
     }
-    ExpectGradients(Finish(&b));
+    ExpectGradients(FinishedFunction(&b));
   }
 }
 

@@ -21,7 +21,7 @@ DenseTensor RandomTensor(const Shape& shape, std::mt19937* random) {
 
 }  // namespace
 
-IndexFunction Finish(B* builder) {
+IndexFunction FinishedFunction(B* builder) {
   IndexFunction f;
   const absl::Status status = builder->Finish(&f);
   EXPECT_TRUE(status.ok()) << status;
@@ -91,7 +91,7 @@ IndexFunction OneInput(const Shape& in, const Shape& out, const OneInputBody& bo
   std::vector<ExprId> indices;
   for (VarId var : b.OutputDims(y)) indices.push_back(b.Index(var));
   b.SetBody(y, body(b, indices));
-  return Finish(&b);
+  return FinishedFunction(&b);
 }
 
 IndexFunction Movement(const Shape& in, const Shape& out, const IndexMap& map) {

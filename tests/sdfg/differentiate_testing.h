@@ -15,7 +15,7 @@ namespace planproof::sdfg {
 
 constexpr DType kReal = DType::kFloat64;
 
-IndexFunction Finish(IndexFunctionBuilder* builder);
+IndexFunction FinishedFunction(IndexFunctionBuilder* builder);
 
 // Checks the gradients of all real inputs against central differences of the weighted sum of all
 // outputs. Inputs are random in (0.3, 1.7), integer inputs are given.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "sdfg/index_function.h"
+#include "stages/verify.h"
 #include "tests/shape_reduction/small_problem.h"
 
 namespace planproof::stages {
