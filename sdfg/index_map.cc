@@ -22,6 +22,12 @@ class Restriction {
     gate_ = gate;
     value_ = value;
     whole_ = extent;
+    if (gate.Most(extent) <= 0) {  // never open
+      top_ = true;
+      first_open_ = extent;
+      extent_ = value == 0 ? extent : 0;
+      return true;
+    }
     int64_t period = 0;
     if (gate.Most(extent) > 1 || __builtin_mul_overflow(gate.div, int64_t{2}, &period))
       return false;

@@ -153,8 +153,7 @@ absl::Status ReducedEvaluator<D>::Read(const sdfg::Shape& parallel, const sdfg::
                                        const std::vector<lineage::IndexMap>& map, const Ptr& value,
                                        int64_t max_elements, Ptr* result) {
   const ScalarProgram& program = programs_.GetRead(parallel, logical, map, value->int_valued);
-  const sdfg::Node& read = program.nodes[program.body];
-  bool inside = read.args.size() == logical.size();
+  bool inside = map.size() == logical.size();
   for (size_t d = 0; inside && d < logical.size(); ++d) {
     __int128 low, high;
     inside =

@@ -5,14 +5,15 @@
 namespace planproof::lineage::folding {
 
 bool SameLineage(const Lineage& a, const Lineage& b) {
-  return a.kind == b.kind &&
+  return a.kind == b.kind && a.provenance == b.provenance &&
          (a.kind == LineageKind::kNone || (a.logical == b.logical && a.map == b.map));
 }
 
 std::optional<Lineage> FoldLineage(const std::vector<const Lineage*>& members, int rank_dim) {
   const Lineage& first = *members[0];
   for (const Lineage* member : members) {
-    if (member->kind != first.kind || member->logical != first.logical ||
+    if (member->kind != first.kind || member->provenance != first.provenance ||
+        member->logical != first.logical ||
         member->map.size() != first.map.size()) {
       return std::nullopt;
     }

@@ -23,13 +23,7 @@ int64_t LogicalOffset(const lineage::Lineage& lineage, const sdfg::Shape& shape,
                       const std::vector<int64_t>& index) {
   int64_t offset = 0;
   for (size_t d = 0; d < lineage.map.size(); ++d) {
-    int64_t at = lineage.map[d].constant;
-    for (const lineage::IndexTerm& term : lineage.map[d].terms) {
-      int64_t value = (index[term.dim] + term.offset) / term.div;
-      if (term.mod > 0) value %= term.mod;
-      at += term.scale * value;
-    }
-    offset = offset * shape[d] + at;
+    offset = offset * shape[d] + lineage.map[d].ValueAt(index);
   }
   return offset;
 }

@@ -22,13 +22,7 @@ int64_t MappedElement(const std::vector<sdfg::IndexMap>& map, const sdfg::Shape&
   for (size_t d = parallel.size(); d-- > 0; flat /= parallel[d]) index[d] = flat % parallel[d];
   int64_t element = 0;
   for (size_t d = 0; d < map.size(); ++d) {
-    int64_t at = map[d].constant;
-    for (const sdfg::IndexTerm& term : map[d].terms) {
-      int64_t digit = (index[term.dim] + term.offset) / term.div;
-      if (term.mod > 0) digit %= term.mod;
-      at += term.scale * digit;
-    }
-    element = element * logical[d] + at;
+    element = element * logical[d] + map[d].ValueAt(index);
   }
   return element;
 }

@@ -106,13 +106,7 @@ void ForEachElement(const sdfg::Shape& parallel, const sdfg::Shape& logical,
   for (int64_t flat = 0; flat < count; ++flat) {
     int64_t to = 0;
     for (size_t d = 0; d < logical.size(); ++d) {
-      int64_t index = map[d].constant;
-      for (const lineage::IndexTerm& term : map[d].terms) {
-        int64_t digit = (at[term.dim] + term.offset) / term.div;
-        if (term.mod > 0) digit %= term.mod;
-        index += term.scale * digit;
-      }
-      to = to * logical[d] + index;
+      to = to * logical[d] + map[d].ValueAt(at);
     }
     visit(flat, to);
     for (size_t d = parallel.size(); d-- > 0;) {

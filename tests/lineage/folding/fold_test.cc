@@ -61,11 +61,9 @@ class ColumnParallel {
   }
 
   static Lineage Full(TensorId logical, int64_t row, int64_t column) {
-    return {LineageKind::kFull,
-            logical,
-            {{row, {{.dim = 0}}}, {column, {{.dim = 1}}}},
-            0,
-            1};
+    return {.kind = LineageKind::kFull,
+            .logical = logical,
+            .map = {{row, {{.dim = 0}}}, {column, {{.dim = 1}}}}};
   }
   static TensorId Add(sdfg::Graph* g, const char* name, Shape shape, sdfg::TensorRole role,
                       sdfg::Device device) {
