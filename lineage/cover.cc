@@ -76,26 +76,29 @@ bool Sums(int64_t low, std::vector<Digit> digits, Image* image, bool* injective)
     return std::pair(a.scale, a.range) < std::pair(b.scale, b.range);
   });
   __int128 combinations = 1;
-  int64_t filled = 1;
-  bool exact = true;
   for (const Digit& digit : digits) {
     combinations *= digit.range;
     if (combinations > (static_cast<__int128>(1) << 62)) return false;
-    exact = exact && digit.scale == filled;
-    if (exact) filled *= digit.range;
   }
-  *injective = true;
-  if (exact) {
-    *image = {{low, low + filled}};
-    return true;
+  // The first digits fill [0, filled), and the others move that by multiples of `filled`.
+  int64_t filled = 1;
+  size_t first = 0;
+  int64_t end = 1;
+  for (size_t i = 0; i < digits.size() && digits[i].scale == end; ++i) {
+    end *= digits[i].range;
+    if (std::all_of(digits.begin() + i + 1, digits.end(),
+                    [end](const Digit& digit) { return digit.scale % end == 0; })) {
+      filled = end;
+      first = i + 1;
+    }
   }
-  if (combinations > kMaxEnumerated) return false;
+  if (combinations / filled > kMaxEnumerated) return false;
   std::vector<int64_t> values{low};
-  for (const Digit& digit : digits) {
+  for (size_t d = first; d < digits.size(); ++d) {
     std::vector<int64_t> next;
-    next.reserve(values.size() * digit.range);
-    for (int64_t i = 0; i < digit.range; ++i) {
-      for (int64_t value : values) next.push_back(value + i * digit.scale);
+    next.reserve(values.size() * digits[d].range);
+    for (int64_t i = 0; i < digits[d].range; ++i) {
+      for (int64_t value : values) next.push_back(value + i * digits[d].scale);
     }
     values = std::move(next);
   }
@@ -105,9 +108,9 @@ bool Sums(int64_t low, std::vector<Digit> digits, Image* image, bool* injective)
   for (int64_t value : values) {
     if (!image->empty() && value < image->back().second) continue;
     if (!image->empty() && value == image->back().second) {
-      ++image->back().second;
+      image->back().second += filled;
     } else {
-      image->push_back({value, value + 1});
+      image->push_back({value, value + filled});
     }
   }
   return true;
@@ -172,7 +175,7 @@ absl::StatusOr<Blocks> BlocksOf(const CoverBox& box, size_t dim) {
 }
 
 // How the blocks of two boxes meet in one dimension.
-enum class BlockOverlap : uint8_t { kNone, kEqual, kPartial };
+enum class BlockOverlap : uint8_t { kNone, kEqual, kPartial, kUndecided };
 
 absl::StatusOr<BlockOverlap> OverlapOf(const Blocks& a, const Blocks& b) {
   const int64_t common = CommonSize(a.image, b.image);
@@ -181,7 +184,7 @@ absl::StatusOr<BlockOverlap> OverlapOf(const Blocks& a, const Blocks& b) {
     const bool alike = a.gated != nullptr && b.gated != nullptr && a.gated->axes == b.gated->axes &&
                        a.gated->extents == b.gated->extents &&
                        a.gated->map[a.dim] == b.gated->map[b.dim];
-    return alike ? BlockOverlap::kEqual : BlockOverlap::kPartial;
+    return alike ? BlockOverlap::kEqual : BlockOverlap::kUndecided;
   }
   if (a.block != b.block) return BlockOverlap::kPartial;
   // A set is cut into translates of one block in one way only: its least element starts one.
@@ -226,12 +229,26 @@ bool HasGates(const IndexMap& map) {
                      [](const IndexTerm& term) { return term.gated(); });
 }
 
+// The number of a slice's indices, without the dimensions that the map does not read.
+__int128 MentionedIndices(const std::vector<IndexMap>& maps, const sdfg::Shape& extents, int axes) {
+  std::set<int32_t> dims;
+  for (const IndexMap& map : maps) {
+    for (const IndexTerm& term : map.terms) {
+      dims.insert(term.dim);
+      if (term.gated()) dims.insert(term.gate.dim);
+    }
+  }
+  __int128 count = 1;
+  for (const int32_t dim : dims) count *= dim < axes ? 1 : extents[dim];
+  return count;
+}
+
 // A box whose map has gates, from its pieces: nullopt if it must be enumerated. Slices are equal or
 // disjoint, and hold each element once, if the pieces are disjoint, this is so of each piece, and
 // all pieces tell the same digits apart: ranks that hold the same of one hold the same of all.
 absl::StatusOr<std::optional<std::vector<Blocks>>> BlocksOfPieces(const CoverBox& box) {
   const auto pieces = sdfg::PiecesOf(box.map, box.extents);
-  if (!pieces.has_value()) return std::nullopt;
+  if (!pieces.has_value() || pieces->size() == 1) return std::nullopt;  // 1: none ever opens
   std::vector<std::vector<Blocks>> blocks;
   std::optional<std::set<std::vector<int64_t>>> digits;
   for (const sdfg::IndexMapPiece& piece : *pieces) {
@@ -240,10 +257,14 @@ absl::StatusOr<std::optional<std::vector<Blocks>>> BlocksOfPieces(const CoverBox
     if (!digits.has_value()) digits = DigitsOf(part);
     if (*digits != DigitsOf(part)) return std::nullopt;
     blocks.emplace_back();
+    __int128 held = 1;
     for (size_t d = 0; d < box.map.size(); ++d) {
       PLAN_ASSIGN_OR_RETURN(Blocks of_dim, BlocksOf(part, d));
+      held *= SizeOf(of_dim.block);
       blocks.back().push_back(std::move(of_dim));
     }
+    // Where a gate is closed, indices that it keeps apart elsewhere may lead to one element.
+    if (held != MentionedIndices(box.map, piece.extents, box.axes)) return std::nullopt;
   }
   std::vector<Blocks> all = blocks[0];
   std::set<size_t> differing;
@@ -259,7 +280,7 @@ absl::StatusOr<std::optional<std::vector<Blocks>>> BlocksOfPieces(const CoverBox
       for (size_t d = 0; d < all.size(); ++d) {
         apart = apart || CommonSize(blocks[p][d].image, blocks[q][d].image) == 0;
       }
-      if (!apart) return OverlapError(box, box);
+      if (!apart) return std::nullopt;  // copies, or an overlap
     }
   }
   // The union of boxes that differ in one dimension is a box.
@@ -273,17 +294,21 @@ absl::StatusOr<std::optional<std::vector<Blocks>>> BlocksOfPieces(const CoverBox
 }
 
 // Slices are products of blocks: two of them meet if their blocks do in every dimension, and are
-// equal if these are. Boxes that hold the same part of the tensor may cut it as they like.
-absl::StatusOr<bool> Overlap(const std::vector<Blocks>& a, const std::vector<Blocks>& b) {
-  bool same_part = true;
-  bool otherwise = false;
+// equal if these are. Boxes that hold the same part of the tensor may cut it as they like. nullopt:
+// not decided.
+absl::StatusOr<std::optional<bool>> Overlap(const std::vector<Blocks>& a,
+                                            const std::vector<Blocks>& b) {
+  bool same_part = true, partial = false, undecided = false;
   for (size_t d = 0; d < a.size(); ++d) {
     PLAN_ASSIGN_OR_RETURN(const BlockOverlap overlap, OverlapOf(a[d], b[d]));
     if (overlap == BlockOverlap::kNone) return false;
-    otherwise |= overlap == BlockOverlap::kPartial;
+    partial |= overlap == BlockOverlap::kPartial;
+    undecided |= overlap == BlockOverlap::kUndecided;
     same_part &= a[d].image == b[d].image;
   }
-  return otherwise && !same_part;
+  if (same_part) return false;
+  if (partial || !undecided) return partial;
+  return std::nullopt;
 }
 
 bool Contains(const Image& image, int64_t value) {
@@ -345,8 +370,13 @@ absl::Status CheckHoles(const std::vector<std::vector<int64_t>>& cuts,
 
 }  // namespace
 
-absl::Status CheckCoverOf(const sdfg::Shape& logical, const std::vector<CoverBox>& boxes) {
+absl::Status CheckCoverOf(const sdfg::Shape& logical, std::vector<CoverBox> boxes) {
   if (std::find(logical.begin(), logical.end(), 0) != logical.end()) return absl::OkStatus();
+  for (CoverBox& box : boxes) {
+    for (IndexMap& map : box.map) {
+      std::erase_if(map.terms, [](const IndexTerm& term) { return term.scale == 0; });
+    }
+  }
   std::vector<const CoverBox*> distinct;
   for (const CoverBox& box : boxes) {
     if (std::find(box.extents.begin(), box.extents.end(), 0) != box.extents.end()) continue;
@@ -374,8 +404,9 @@ absl::Status CheckCoverOf(const sdfg::Shape& logical, const std::vector<CoverBox
   for (size_t b = 0; b < distinct.size(); ++b) {
     for (size_t a = 0; a < b && !distinct[b]->overlap; ++a) {
       if (distinct[a]->overlap) continue;
-      PLAN_ASSIGN_OR_RETURN(const bool overlap, Overlap(blocks[a], blocks[b]));
-      if (overlap) return OverlapError(*distinct[a], *distinct[b]);
+      PLAN_ASSIGN_OR_RETURN(const std::optional<bool> overlap, Overlap(blocks[a], blocks[b]));
+      if (!overlap.has_value()) return CheckCoverByEnumeration(logical, distinct);
+      if (*overlap) return OverlapError(*distinct[a], *distinct[b]);
     }
   }
   const std::vector<std::vector<int64_t>> cuts = Cuts(logical, blocks);

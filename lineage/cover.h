@@ -25,7 +25,7 @@ struct CoverBox {
 // may do as they like. Errors (InvalidArgument): a range of a dimension that nobody holds;
 // undeclared overlap. A dimension whose map is too irregular to enumerate (above 2^24 indices) is
 // Unimplemented.
-absl::Status CheckCoverOf(const sdfg::Shape& logical, const std::vector<CoverBox>& boxes);
+absl::Status CheckCoverOf(const sdfg::Shape& logical, std::vector<CoverBox> boxes);
 
 // The same by visiting every element, for maps whose digits depend on each other; of boxes that are
 // not empty. Unimplemented above 2^24 elements.

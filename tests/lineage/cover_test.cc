@@ -243,7 +243,10 @@ class RandomBoxes {
       box.extents = {Pick(1, 3), Pick(1, extent)};
       if (Pick(0, 3) == 0) {
         box = Zigzag(extent, Pick(1, 3));
-        if (Pick(0, 1) == 0) box.map[0].terms[Pick(0, 3)].scale += Pick(-1, 1);
+        if (Pick(0, 1) == 0) {
+          std::vector<IndexTerm>& terms = box.map[0].terms;
+          terms[Pick(0, static_cast<int64_t>(terms.size()) - 1)].scale += Pick(-1, 1);
+        }
       } else if (Pick(0, 1) == 0) {
         const int64_t parts = Pick(1, 2) * Pick(1, 2);
         box.extents = {parts, extent / parts};

@@ -210,16 +210,13 @@ class Maker {
                                    sdfg::TensorRole::kIntermediate, device, std::move(l));
     sdfg::Operator op;
     op.name = name;
+    op.kind = sdfg::CommunicationFromName(name).value_or(sdfg::OperatorKind::kCompute);
     op.function = Parallel().Intern(f);
     op.inputs = std::move(inputs);
     op.outputs = {y};
     op.devices = {device};
     op.label = absl::StrCat("cell ", Parallel().operators.size());
-    if (!participants.empty()) {
-      std::string ranks;
-      for (sdfg::Device d : participants) absl::StrAppend(&ranks, ranks.empty() ? "" : ",", d);
-      op.attributes = {{"ranks", ranks}};
-    }
+    op.group = std::move(participants);
     Parallel().AddOperator(std::move(op));
     return y;
   }
