@@ -155,14 +155,15 @@ class OnlineSoftmax {
   }
 
   // Of two blocks of queries that one rank holds, the state of the first where `start` is 0, of the
-  // second where it is the extent of a block.
+  // second where it is the extent of a block. No block is added to a `final` one.
   static OnlineSoftmax OneOf(const OnlineSoftmax& first, const OnlineSoftmax& second,
-                             const Expression& start, Dim::Which which, const std::string& suffix) {
+                             const Expression& start, Dim::Which which, const std::string& suffix,
+                             bool final = false) {
     OnlineSoftmax one(*first.attention_, first.emitter_);
     const auto select = [&](Value a, Value b, const char* what) {
       return one.Select(a, b, start, which, absl::StrCat(what, suffix));
     };
-    one.maximum_ = select(first.maximum_, second.maximum_, "maximum");
+    if (!final) one.maximum_ = select(first.maximum_, second.maximum_, "maximum");
     one.total_ = select(first.total_, second.total_, "total");
     one.mixed_ = select(first.mixed_, second.mixed_, "mixed");
     return one;
@@ -295,8 +296,9 @@ class ZigzagRing {
     OnlineSoftmax seeing =
         OnlineSoftmax::OneOf(early_, late_, start, Dim::Which::kEither, after("before"));
     See(queries, keys, block_, round, &seeing);
-    early_ = OnlineSoftmax::OneOf(seeing, early_, start, Dim::Which::kEarly, after("early"));
-    late_ = OnlineSoftmax::OneOf(late_, seeing, start, Dim::Which::kLate, after("late"));
+    const bool last = round + 1 == ranks;
+    early_ = OnlineSoftmax::OneOf(seeing, early_, start, Dim::Which::kEarly, after("early"), last);
+    late_ = OnlineSoftmax::OneOf(late_, seeing, start, Dim::Which::kLate, after("late"), last);
   }
 
   const Attention& attention_;

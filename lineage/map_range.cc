@@ -141,10 +141,12 @@ std::optional<Reach> ReachOf(const IndexMap& map, const sdfg::Shape& extents) {
   return reach;
 }
 
-absl::Status TooManyDigits() {
+absl::Status UnknownRange() {
   return absl::ResourceExhaustedError(absl::StrCat(
-      "index map: its digits begin anew at more than ", static_cast<int64_t>(kMaxPlaces),
-      " places of one dimension, so that its range is not known (a limit of this program)"));
+      "index map: its range is not known; its digits begin anew at more than ",
+      static_cast<int64_t>(kMaxPlaces),
+      " places of one dimension, or a factor that is 0 or 1 and another digit are not nested (a "
+      "limit of this program)"));
 }
 
 }  // namespace
@@ -155,7 +157,7 @@ absl::Status RangeOfMap(const IndexMap& map, const sdfg::Shape& shape, __int128*
     if (!WellFormed(term, shape)) return absl::InvalidArgumentError("malformed index map");
   }
   const std::optional<Reach> reach = ReachOf(map, shape);
-  if (!reach.has_value()) return TooManyDigits();
+  if (!reach.has_value()) return UnknownRange();
   *low = reach->low;
   *high = reach->high;
   return absl::OkStatus();
@@ -180,11 +182,12 @@ absl::Status CheckInside(const std::vector<IndexMap>& maps, const sdfg::Shape& f
     const auto inside = [&](const Reach& reach) { return reach.low >= 0 && reach.high < to[d]; };
     if (inside(BoundOf(maps[d], from))) continue;
     const std::optional<Reach> reach = ReachOf(maps[d], from);
-    if (!reach.has_value()) return TooManyDigits();
+    if (!reach.has_value()) return UnknownRange();
     if (inside(*reach)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "its relation reaches index ", static_cast<int64_t>(reach->low < 0 ? reach->low : reach->high),
-        " of dimension ", d, ", which has extent ", to[d]));
+    return absl::InvalidArgumentError(
+        absl::StrCat("its relation reaches index ",
+                     static_cast<int64_t>(reach->low < 0 ? reach->low : reach->high),
+                     " of dimension ", d, ", which has extent ", to[d]));
   }
   return absl::OkStatus();
 }

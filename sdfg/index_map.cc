@@ -150,6 +150,7 @@ std::optional<IndexMapPiece> Restricted(const IndexMapPiece& piece, const IndexD
   if (!restriction.Start(gate, value, piece.extents[gate.dim])) return std::nullopt;
   IndexMapPiece part{{}, piece.extents};
   part.extents[gate.dim] = restriction.extent();
+  if (restriction.extent() == 0) return part;
   for (const IndexMap& dim : piece.map) {
     IndexMap& next = part.map.emplace_back();
     next.constant = dim.constant;

@@ -125,7 +125,13 @@ bool SymbolicEvaluator::DivMod(const Affine& e, int64_t divisor, Affine* quotien
       return true;
     }
   }
-  // Ask for the digit of the variable whose coefficient divides the divisor most coarsely.
+  RequestQuotient(v, r, divisor);
+  return false;
+}
+
+// A split after which more is known of how often `divisor` goes into v, of range r.
+void SymbolicEvaluator::RequestQuotient(const Affine& v, IntRange r, int64_t divisor) {
+  // The digit of the variable whose coefficient divides the divisor most coarsely.
   Symbol best = 0;
   int64_t best_coefficient = 0;
   for (const auto& [s, c] : v.terms) {
@@ -137,51 +143,54 @@ bool SymbolicEvaluator::DivMod(const Affine& e, int64_t divisor, Affine* quotien
     }
   }
   if (best_coefficient == 0) {
-    // No digit helps: cut the longest variable in the middle of its crossing.
-    for (const auto& [s, c] : v.terms) {
-      if (KindOf(s) != SymbolKind::kFree || IsPinned(s)) continue;
-      IntRange rs = arena_.RangeOf(s);
-      if (rs.low == rs.high) continue;
-      IntRange rest = arena_.RangeOf(v - Affine::Of(s, c));
-      int64_t least, boundary, at;
-      if (__builtin_mul_overflow(c, rs.low, &least) ||
-          __builtin_add_overflow(least, rest.low, &least) ||
-          __builtin_mul_overflow(solver::FloorDiv(least, divisor) + 1, divisor, &boundary) ||
-          __builtin_sub_overflow(boundary, rest.low, &at)) {
-        continue;
-      }
-      at = solver::CeilDiv(at, c);
-      if (at > rs.low && at <= rs.high) {
-        RequestCut(s, at);
-        return false;
-      }
-    }
-    Fail("a quotient of an index depends on data");
-    return false;
+    RequestCrossing(v, divisor);
+    return;
   }
   const int64_t stride = divisor / best_coefficient;  // v = c s + rest with c | divisor
-  IntRange rs = arena_.RangeOf(best);
+  const IntRange rs = arena_.RangeOf(best);
   if (rs.high - rs.low >= stride) {
     RequestDigit(best, stride);
-  } else {
-    // The variable spans less than one digit: the crossing point depends on the rest.
-    IntRange rest = arena_.RangeOf(v - Affine::Of(best, best_coefficient));
-    int64_t boundary = (solver::FloorDiv(r.low, divisor) + 1) * divisor;
-    int64_t at = solver::CeilDiv(boundary - rest.low, best_coefficient);
-    if (rest.low != rest.high) {
-      // Another variable takes part; cut that one first if it is longer.
-      for (const auto& [s, c] : v.terms) {
-        if (s == best || KindOf(s) != SymbolKind::kFree) continue;
-        IntRange ro = arena_.RangeOf(s);
-        if (ro.high > ro.low && divisor % c == 0 && ro.high - ro.low >= divisor / c) {
-          RequestDigit(s, divisor / c);
-          return false;
-        }
+    return;
+  }
+  // The variable spans less than one digit: the crossing point depends on the rest.
+  const IntRange rest = arena_.RangeOf(v - Affine::Of(best, best_coefficient));
+  if (rest.low != rest.high) {
+    // Another variable takes part; cut that one first if it is longer.
+    for (const auto& [s, c] : v.terms) {
+      if (s == best || KindOf(s) != SymbolKind::kFree) continue;
+      const IntRange ro = arena_.RangeOf(s);
+      if (ro.high > ro.low && divisor % c == 0 && ro.high - ro.low >= divisor / c) {
+        RequestDigit(s, divisor / c);
+        return;
       }
     }
-    RequestCut(best, std::clamp(at, rs.low + 1, rs.high));
   }
-  return false;
+  const int64_t boundary = (solver::FloorDiv(r.low, divisor) + 1) * divisor;
+  const int64_t at = solver::CeilDiv(boundary - rest.low, best_coefficient);
+  RequestCut(best, std::clamp(at, rs.low + 1, rs.high));
+}
+
+// Where no digit helps: cuts a variable in the middle of its crossing of a multiple.
+void SymbolicEvaluator::RequestCrossing(const Affine& v, int64_t divisor) {
+  for (const auto& [s, c] : v.terms) {
+    if (KindOf(s) != SymbolKind::kFree || IsPinned(s)) continue;
+    const IntRange rs = arena_.RangeOf(s);
+    if (rs.low == rs.high) continue;
+    const IntRange rest = arena_.RangeOf(v - Affine::Of(s, c));
+    int64_t least, boundary, at;
+    if (__builtin_mul_overflow(c, rs.low, &least) ||
+        __builtin_add_overflow(least, rest.low, &least) ||
+        __builtin_mul_overflow(solver::FloorDiv(least, divisor) + 1, divisor, &boundary) ||
+        __builtin_sub_overflow(boundary, rest.low, &at)) {
+      continue;
+    }
+    at = solver::CeilDiv(at, c);
+    if (at > rs.low && at <= rs.high) {
+      RequestCut(s, at);
+      return;
+    }
+  }
+  Fail("a quotient of an index depends on data");
 }
 
 std::optional<Affine> SymbolicEvaluator::Digit(const IndexDigit& digit, const Indices& indices) {

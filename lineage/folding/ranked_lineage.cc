@@ -13,8 +13,7 @@ std::optional<Lineage> FoldLineage(const std::vector<const Lineage*>& members, i
   const Lineage& first = *members[0];
   for (const Lineage* member : members) {
     if (member->kind != first.kind || member->provenance != first.provenance ||
-        member->logical != first.logical ||
-        member->map.size() != first.map.size()) {
+        member->logical != first.logical || member->map.size() != first.map.size()) {
       return std::nullopt;
     }
     for (size_t d = 0; d < first.map.size(); ++d) {

@@ -1,5 +1,24 @@
 """Rows about indices that a generic one must not stand for: constants, and free ones that coincide."""
-from case_files import case, op, single, spec
+from case_files import case, op, over, single, spec
+
+
+def gate_rows():
+    # Every rank holds the first half; the factor tp % 1 is 0 and does not move it.
+    for n in (4, 64):
+        model = spec([op("mul", ["x", 2], "y")], ["y"], inputs={"x": [n]})
+        half = n // 2
+        first = {"map": [f"i0 + {half} * tp * (tp % 1)"], "shape": [half], "overlap": True}
+        second = {"of": "x", "map": [f"i0 + {half}"], "shape": [half], "overlap": True}
+        required = {"map": [f"i0 + {half} * tp * (tp % 1)"], "shape": [half]}
+        case(f"S20_required_by_a_gate_that_never_opens_{n}", "MALFORMED",
+             {**model, "outputs": {"y": required}},
+             single({"x": {**first, "map": ["i0"]}, "x2": second}, [op("mul", ["x", 2], "y")],
+                    mesh={"tp": 2}),
+             "half of the output is required of nobody", judge=False)
+        case(f"S20_held_by_a_gate_that_never_opens_{n}", "MALFORMED", model,
+             single({"x": first}, [op("mul", ["x", 2], "h"),
+                                   over("all_gather", "tp", "h", "y", dim=0)], mesh={"tp": 2}),
+             "half of the input is held by nobody", judge=False)
 
 
 def constant_rows():
@@ -62,5 +81,6 @@ def coincidence_rows():
 
 
 def write_rows():
+    gate_rows()
     constant_rows()
     coincidence_rows()
