@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sdfg/function_evaluation.h"
+#include "sdfg/stack_room.h"
 
 namespace planproof::sdfg {
 
@@ -15,7 +16,7 @@ using solver::SymbolKind;
 
 namespace {
 
-constexpr int kMaxTensorDepth = 400;
+constexpr int kMaxTensorDepth = 4000;
 // The work limit grows with what there is to read: it is to stop terms that explode, not long
 // chains of small ones.
 constexpr int64_t kTermsPerDefinition = 32;
@@ -360,7 +361,7 @@ bool SymbolicEvaluator::RecordCondition(int32_t graph, OperatorId id, int premis
 template <typename Value, typename Evaluate>
 std::optional<Value> SymbolicEvaluator::Remembered(TensorRef tensor, const Indices& indices,
                                                    Memo<Value>* memo, const Evaluate& evaluate) {
-  Key key{tensor, indices, guards_};
+  Key key(tensor, indices, guards_);
   if (auto it = memo->find(key); it != memo->end()) {
     trails_.MeetAgain(it->second.second);
     return it->second.first;
@@ -371,7 +372,7 @@ std::optional<Value> SymbolicEvaluator::Remembered(TensorRef tensor, const Indic
     Fail(absl::StrCat("tensor ", t.name, " has no definition"));
     return std::nullopt;
   }
-  if (++depth_ > kMaxTensorDepth || arena_.exhausted()) {
+  if (++depth_ > kMaxTensorDepth || StackIsShort() || arena_.exhausted()) {
     Fail("the terms of this claim exceed the work limit");
     return std::nullopt;
   }

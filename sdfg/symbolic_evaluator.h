@@ -17,6 +17,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/container/node_hash_map.h"
+#include "absl/hash/hash.h"
+#include "absl/types/span.h"
 #include "sdfg/graph.h"
 #include "sdfg/index_map.h"
 #include "sdfg/index_symbols.h"
@@ -135,15 +137,22 @@ class SymbolicEvaluator {
   // What an element is remembered by. Which reads are allowed and, where branches are taken
   // exactly, the value itself depend on the guards.
   struct Key {
+    Key(TensorRef tensor, const Indices& indices, const Guards& guards)
+        : tensor(tensor),
+          indices(indices),
+          guards(guards),
+          hash(absl::HashOf(tensor, absl::MakeConstSpan(indices), guards)) {}
     TensorRef tensor;
     Indices indices;
     Guards guards;
-    friend bool operator==(const Key&, const Key&) = default;
+    size_t hash;  // of the others
+    friend bool operator==(const Key& a, const Key& b) {
+      return a.hash == b.hash && a.tensor == b.tensor && a.indices == b.indices &&
+             a.guards == b.guards;
+    }
     template <typename H>
     friend H AbslHashValue(H h, const Key& k) {
-      h = H::combine(std::move(h), k.tensor, k.indices.size());
-      for (const auto& e : k.indices) h = H::combine(std::move(h), e);
-      return H::combine(std::move(h), k.guards);
+      return H::combine(std::move(h), k.hash);
     }
   };
   void Fail(std::string message);
@@ -167,7 +176,7 @@ class SymbolicEvaluator {
   IndexSymbols symbols_;
   int binders_ = 0;  // around what is evaluated
   template <typename Value>
-  using Memo = absl::flat_hash_map<Key, std::pair<Value, PremiseTrails::Id>>;
+  using Memo = absl::node_hash_map<Key, std::pair<Value, PremiseTrails::Id>>;
   // The element by its definition, evaluated or taken from memory.
   template <typename Value, typename Evaluate>
   std::optional<Value> Remembered(TensorRef tensor, const Indices& indices, Memo<Value>* memo,

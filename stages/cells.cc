@@ -25,13 +25,37 @@ Cell WholeCell(IndexSymbols* symbols, const sdfg::Shape& shape) {
   return whole;
 }
 
+namespace {
+
+constexpr int kMaxPeeled = 3;
+constexpr int64_t kMaxValuesAtOnce = 1024;
+
+bool IsPeeling(const SplitRequest& request, solver::Interval range) {
+  return request.kind == SplitRequest::Kind::kCut &&
+         (request.at == range.lo + 1 || request.at == range.hi - 1);
+}
+
+std::vector<SplitPart> SingleValues(solver::Interval range) {
+  std::vector<SplitPart> values;
+  for (int64_t value = range.lo; value < range.hi; ++value) {
+    values.push_back({Affine(value), {}});
+  }
+  return values;
+}
+
+}  // namespace
+
 bool Split(IndexSymbols* symbols, const Cell& cell, const SplitRequest& request,
            std::vector<Cell>* work) {
   size_t at = 0;
   while (at < cell.symbols.size() && cell.symbols[at].symbol != request.symbol) ++at;
   if (at == cell.symbols.size()) return false;
-  for (const SplitPart& part : symbols->Split(request, cell.symbols[at].domain)) {
+  const solver::Interval range = cell.symbols[at].domain;
+  const bool peeling = IsPeeling(request, range);
+  const bool all = peeling && cell.peeled >= kMaxPeeled && range.length() <= kMaxValuesAtOnce;
+  for (const SplitPart& part : all ? SingleValues(range) : symbols->Split(request, range)) {
     Cell next = cell;
+    next.peeled = peeling && !all ? cell.peeled + 1 : 0;
     next.symbols.erase(next.symbols.begin() + at);
     next.symbols.insert(next.symbols.end(), part.variables.begin(), part.variables.end());
     for (Affine& e : next.index) {

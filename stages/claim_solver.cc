@@ -16,7 +16,7 @@ using solver::PolyId;
 
 namespace {
 constexpr size_t kMaxMentioned = 64;
-constexpr size_t kMaxRemembered = 200'000;  // elements, between claims
+constexpr size_t kMaxRemembered = 2'000'000;  // elements, between claims
 // For claims of which numbers say that they hold.
 constexpr int64_t kDifferenceTermBudget = 40'000;
 constexpr int kZeroUnfoldings = 8;

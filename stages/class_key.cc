@@ -1,9 +1,11 @@
 #include "stages/class_key.h"
 
+#include "sdfg/stack_room.h"
+
 namespace planproof::stages {
 namespace {
 
-constexpr int kMaxKeyDepth = 200;
+constexpr int kMaxKeyDepth = 4000;
 constexpr size_t kMaxBytes = 1 << 20;
 
 }  // namespace
@@ -85,7 +87,7 @@ void ClassKeys::PutLogical(sdfg::TensorId t, int depth) {
 
 void ClassKeys::PutLogicalDefinition(sdfg::TensorId t, int depth) {
   const sdfg::Tensor& tensor = problem_.logical.tensors[t];
-  if (depth > kMaxKeyDepth || bytes_.size() > kMaxBytes) {
+  if (depth > kMaxKeyDepth || sdfg::StackIsShort() || bytes_.size() > kMaxBytes) {
     too_deep_ = true;
     return;
   }
@@ -122,7 +124,7 @@ void ClassKeys::PutParallel(sdfg::TensorId t, int depth) {
 
 void ClassKeys::PutParallelDefinition(sdfg::TensorId t, int depth) {
   const sdfg::Tensor& tensor = problem_.parallel.tensors[t];
-  if (depth > kMaxKeyDepth || bytes_.size() > kMaxBytes) {
+  if (depth > kMaxKeyDepth || sdfg::StackIsShort() || bytes_.size() > kMaxBytes) {
     too_deep_ = true;
     return;
   }

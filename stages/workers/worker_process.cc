@@ -22,7 +22,7 @@
 namespace planproof::stages {
 namespace {
 
-constexpr size_t kLeastStack = size_t{8} << 20;  // what the first thread has by default
+constexpr size_t kLeastStack = size_t{64} << 20;  // evaluation recurs through thousands of tensors
 
 // False when the other end is gone.
 bool SendAll(int socket, const char* bytes, size_t size) {
