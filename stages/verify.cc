@@ -28,6 +28,10 @@ namespace {
 
 // Up to so many failed claims may be lineages that do not hold in a plan that is right.
 constexpr int64_t kFewFailures = 12;
+// Further attempts end when so much of the time that one claim may take has gone since the start of
+// the run; those on the folded form earlier.
+constexpr double kShareOfAttempts = 0.75;
+constexpr double kShareOfFoldedAttempts = 0.4;
 constexpr int64_t kQuickTermBudget = 40'000;
 // So many ranks spelled out make terms that many times as large.
 constexpr int64_t kManyRanks = 8;
@@ -165,6 +169,8 @@ class Verification {
     options.explain = options_.explain && RanksFolded(folded) >= kManyRanks;
     Verification inner(folded, options);
     inner.read_ = &problem_;
+    inner.start_ = start_;
+    inner.share_of_attempts_ = kShareOfFoldedAttempts;
     inner.result_ = std::move(result_);
     inner.result_.outputs.required = static_cast<int64_t>(folded.required.size());
     inner.Decide();
@@ -244,9 +250,9 @@ class Verification {
     if (explain) refuted_ = Refute(problem_, options_, table, first, &result_, &undefined_seen);
     if (Stopped()) return;
     if (!smt_ && explain && !refuted_ && failed <= kFewFailures)
-      proved_ = search->OpenDifferences(at_first, options_.stage_timeout_s);
+      proved_ = search->OpenDifferences(at_first, SecondsLeft());
     if (!smt_ && explain && !refuted_ && !proved_ && !Stopped())
-      proved_ = search->Continue(16, ClaimLimits{}.term_budget, options_.stage_timeout_s);
+      proved_ = search->Continue(16, ClaimLimits{}.term_budget, SecondsLeft());
     // What Z3 leaves open may be right wherever the plan has a value.
     if (undefined_seen && !smt_ && !proved_ && !refuted_ && !search->Interrupted()) {
       refuted_ = RefuteUndefined(problem_, options_, table, search->outcomes().Each(),
@@ -358,6 +364,11 @@ class Verification {
     }
   }
 
+  // For a further attempt.
+  double SecondsLeft() const {
+    return std::max(1.0, share_of_attempts_ * options_.stage_timeout_s - Since(start_));
+  }
+
   // What is known then is reported, and nothing more is looked for.
   bool Stopped() const { return options_.stop != nullptr && options_.stop->requested; }
 
@@ -365,7 +376,8 @@ class Verification {
   const lineage::Problem* read_ = nullptr;  // of which `problem_` is the folded form
   const VerifyOptions& options_;
   const bool smt_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  double share_of_attempts_ = kShareOfAttempts;
   Result result_;
   bool proved_ = false, refuted_ = false, need_sample_ = false;
 };
