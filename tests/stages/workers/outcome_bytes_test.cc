@@ -13,7 +13,7 @@
 namespace planproof::stages {
 namespace {
 
-constexpr int kRounds = 500;
+constexpr int kTrials = 500;
 
 std::vector<Condition> RandomConditions(RandomValues* random) {
   std::vector<Condition> conditions(random->Size());
@@ -86,7 +86,7 @@ ClaimOutcome ProofWithRestriction() {
 
 TEST(OutcomeBytes, EveryOutcomeComesBackAsItWas) {
   RandomValues random(1);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kTrials; ++round) {
     const ClaimOutcome sent = RandomOutcome(&random);
     const std::string bytes = ToBytes(sent);
     ClaimOutcome received = RandomOutcome(&random);  // what stood there before is gone
@@ -110,7 +110,7 @@ TEST(OutcomeBytes, NoBeginningOfAnOutcomeIsOne) {
 TEST(OutcomeBytes, ChangedBytesAreRefusedOrWhatIsWrittenForWhatIsRead) {
   RandomValues random(3);
   int refused = 0;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kTrials; ++round) {
     std::string bytes = ToBytes(RandomOutcome(&random));
     for (size_t change = 0; change <= random.Size(); ++change) {
       bytes[random.Below(bytes.size())] = static_cast<char>(random.Below(256));
@@ -122,7 +122,7 @@ TEST(OutcomeBytes, ChangedBytesAreRefusedOrWhatIsWrittenForWhatIsRead) {
       ++refused;
     }
   }
-  EXPECT_GT(refused, kRounds / 10);
+  EXPECT_GT(refused, kTrials / 10);
 }
 
 wire::ClaimOutcome Message(const ClaimOutcome& outcome) {
@@ -178,7 +178,7 @@ TEST(OutcomeBytes, OutcomesOfTheFormBeforeAreErrors) {
 
 TEST(SignBytes, SignsComeBackAndNothingElseIsRead) {
   RandomValues random(4);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kTrials; ++round) {
     std::vector<LogicalSign> sent(random.Size()), received(3);
     for (LogicalSign& sign : sent)
       sign = {random.Integer<int32_t>(), random.Enumerator<solver::Sign>(2)};

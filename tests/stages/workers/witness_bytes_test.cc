@@ -16,7 +16,7 @@ using shape_reduction::Sample;
 using shape_reduction::UndefinedBy;
 using shape_reduction::Witness;
 
-constexpr int kRounds = 200;
+constexpr int kTrials = 200;
 
 Witness RandomWitness(RandomValues* random) {
   Witness w;
@@ -81,7 +81,7 @@ void ExpectNoBeginningIsRead(const std::string& bytes) {
 
 TEST(WitnessBytes, EveryWitnessComesBackAsItWas) {
   RandomValues random(1);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kTrials; ++round) {
     const Witness sent = RandomWitness(&random);
     const std::string bytes = ToBytes(sent);
     Witness received = RandomWitness(&random);  // what stood there before is gone
@@ -93,7 +93,7 @@ TEST(WitnessBytes, EveryWitnessComesBackAsItWas) {
 
 TEST(WitnessBytes, EveryViolationComesBackAsItWas) {
   RandomValues random(2);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kTrials; ++round) {
     std::vector<Violation> sent(random.Size()), received(2);
     for (Violation& v : sent) {
       v.verdict = random.Enumerator<Verdict>(3);
@@ -135,7 +135,7 @@ TEST(WitnessBytes, EveryViolationComesBackAsItWas) {
 
 TEST(WitnessBytes, EverySampleComesBackAsItWas) {
   RandomValues random(3);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kTrials; ++round) {
     const Sample sent{random.Enumerator<Sample::Outcome>(2), random.Text()};
     const std::string bytes = ToBytes(sent);
     Sample received;
