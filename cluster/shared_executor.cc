@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <deque>
 #include <set>
 #include <thread>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "cluster/message.pb.h"
 #include "stages/workers/worker_pool.h"
 
 namespace planproof::cluster {
@@ -19,56 +19,79 @@ using stages::TaskOutcome;
 using stages::TaskStatus;
 using Clock = std::chrono::steady_clock;
 
-// First byte of a message.
-constexpr char kHello = 'H';    // jobs, fingerprint: ready for work
-constexpr char kBeat = 'B';     // alive
-constexpr char kResult = 'R';   // task, status, result or reason
-constexpr char kTasks = 'T';    // numbers of tasks
-constexpr char kDone = 'D';     // no more work
-constexpr char kGoodbye = 'G';  // no more answers
-constexpr char kEnd = 'E';      // orderly or not
-constexpr char kOrderly = '1', kInDisorder = '0';
-
 constexpr int kPollMilliseconds = 1;
 // Tasks that wait at a process for each of its jobs, to bridge the way of a message.
 constexpr size_t kTasksPerJob = 2;
-
-void PutNumber(int32_t number, std::string* out) {
-  out->append(reinterpret_cast<const char*>(&number), sizeof(number));
-}
-
-// The number at this position; 0 past the end.
-int32_t NumberAt(const std::string& bytes, size_t at) {
-  int32_t number = 0;
-  if (at + sizeof(number) <= bytes.size()) std::memcpy(&number, bytes.data() + at, sizeof(number));
-  return number;
-}
-
-constexpr size_t kNumber = sizeof(int32_t);
 
 Clock::time_point After(double seconds) {
   return Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
-std::string ResultMessage(int task, const TaskOutcome& outcome) {
-  std::string message(1, kResult);
-  PutNumber(task, &message);
-  PutNumber(static_cast<int32_t>(outcome.status), &message);
-  return message + (outcome.status == TaskStatus::kDone ? outcome.result : outcome.reason);
+static_assert(static_cast<int>(TaskStatus::kDone) == wire::TASK_DONE &&
+              static_cast<int>(TaskStatus::kFailed) == wire::TASK_FAILED &&
+              static_cast<int>(TaskStatus::kCrashed) == wire::TASK_CRASHED &&
+              static_cast<int>(TaskStatus::kTimedOut) == wire::TASK_TIMED_OUT &&
+              static_cast<int>(TaskStatus::kOutOfMemory) == wire::TASK_OUT_OF_MEMORY);
+
+wire::Message ResultMessage(int task, TaskOutcome outcome) {
+  wire::Message message;
+  wire::Result* result = message.mutable_result();
+  result->set_task(task);
+  result->set_status(static_cast<wire::TaskStatus>(outcome.status));
+  if (outcome.status == TaskStatus::kDone) {
+    result->set_result(std::move(outcome.result));
+  } else {
+    result->set_reason(std::move(outcome.reason));
+  }
+  return message;
 }
 
-TaskOutcome OutcomeIn(const std::string& message) {
+TaskOutcome OutcomeIn(const wire::Result& result) {
   TaskOutcome outcome;
-  const int32_t status = NumberAt(message, 1 + kNumber);
-  std::string text = message.size() > 1 + 2 * kNumber ? message.substr(1 + 2 * kNumber) : "";
-  if (status == static_cast<int32_t>(TaskStatus::kDone)) {
-    outcome.result = std::move(text);
+  if (result.status() == wire::TASK_DONE) {
+    outcome.result = result.result();
   } else {
-    const bool known = status > 0 && status <= static_cast<int32_t>(TaskStatus::kOutOfMemory);
-    outcome.status = known ? static_cast<TaskStatus>(status) : TaskStatus::kFailed;
-    outcome.reason = std::move(text);
+    const bool known = wire::TaskStatus_IsValid(result.status());
+    outcome.status = known ? static_cast<TaskStatus>(result.status()) : TaskStatus::kFailed;
+    outcome.reason = result.reason();
   }
   return outcome;
+}
+
+wire::Message Beat() {
+  wire::Message message;
+  message.mutable_beat();
+  return message;
+}
+
+wire::Message NoMoreWork() {
+  wire::Message message;
+  message.mutable_done();
+  return message;
+}
+
+wire::Message Goodbye() {
+  wire::Message message;
+  message.mutable_goodbye();
+  return message;
+}
+
+wire::Message End(bool orderly) {
+  wire::Message message;
+  message.mutable_end()->set_orderly(orderly);
+  return message;
+}
+
+bool Send(MessagePort* port, int to, const wire::Message& message) {
+  return port->Send(to, message.SerializeAsString());
+}
+
+// The next one. What is no message has no kind.
+bool ReceiveFrom(MessagePort* port, int* from, wire::Message* message) {
+  std::string bytes;
+  if (!port->Receive(from, &bytes)) return false;
+  if (!message->ParseFromString(bytes)) message->Clear();
+  return true;
 }
 
 // A process that serves, as the one that leads sees it.
@@ -115,35 +138,35 @@ stages::PoolUsage SharedExecutor::Lead(const stages::TaskSet& tasks,
     pool.Step(kPollMilliseconds);
     if (limits.while_waiting) limits.while_waiting();
     int from = 0;
-    std::string message;
-    while (port_->Receive(&from, &message)) {
-      if (from <= 0 || static_cast<size_t>(from) >= servers.size() || message.empty()) continue;
+    wire::Message message;
+    while (ReceiveFrom(port_.get(), &from, &message)) {
+      if (from <= 0 || static_cast<size_t>(from) >= servers.size()) continue;
       Server& server = servers[static_cast<size_t>(from)];
       server.heard = Clock::now();
-      if (message[0] == kHello) {
-        server.ready = message.substr(1 + kNumber) == tasks.fingerprint;
+      if (message.has_hello()) {
+        server.ready = message.hello().fingerprint() == tasks.fingerprint;
         server.most_tasks =
-            kTasksPerJob * static_cast<size_t>(std::clamp(NumberAt(message, 1), 1, 1024));
+            kTasksPerJob * static_cast<size_t>(std::clamp(message.hello().jobs(), 1, 1024));
         if (!server.ready)
           warnings_.push_back(absl::StrCat("process ", from,
                                            " has another plan, other options or another version of "
                                            "the program; it was given no work"));
-      } else if (message[0] == kResult && server.ready) {
-        const int task = NumberAt(message, 1);
+      } else if (message.has_result() && server.ready) {
+        const int task = message.result().task();
         server.tasks.erase(task);
-        finish(task, OutcomeIn(message));
+        finish(task, OutcomeIn(message.result()));
       }
     }
     for (size_t rank = 1; rank < servers.size(); ++rank) {
       Server& server = servers[rank];
       if (!server.ready || server.lost) continue;
-      std::string message(1, kTasks);
+      wire::Message work;
       while (server.tasks.size() < server.most_tasks && !waiting.empty()) {
         if (open.count(waiting.front()) != 0 && server.tasks.insert(waiting.front()).second)
-          PutNumber(waiting.front(), &message);
+          work.mutable_tasks()->add_numbers(waiting.front());
         waiting.pop_front();
       }
-      const bool sent = message.size() == 1 || port_->Send(static_cast<int>(rank), message);
+      const bool sent = !work.has_tasks() || Send(port_.get(), static_cast<int>(rank), work);
       const std::chrono::duration<double> silent = Clock::now() - server.heard;
       if (sent && silent.count() < options_.silence_s) continue;
       server.lost = broken_ = true;
@@ -157,40 +180,39 @@ stages::PoolUsage SharedExecutor::Lead(const stages::TaskSet& tasks,
 
 stages::PoolUsage SharedExecutor::Serve(const stages::TaskSet& tasks,
                                         const stages::WorkerLimits& limits) {
-  std::string hello(1, kHello);
-  PutNumber(limits.jobs, &hello);
-  port_->Send(0, hello + tasks.fingerprint);
+  wire::Message hello;
+  hello.mutable_hello()->set_jobs(limits.jobs);
+  hello.mutable_hello()->set_fingerprint(tasks.fingerprint);
+  Send(port_.get(), 0, hello);
   const std::function<void(int, TaskOutcome)> answer = [&](int task, TaskOutcome outcome) {
-    port_->Send(0, ResultMessage(task, outcome));
+    Send(port_.get(), 0, ResultMessage(task, std::move(outcome)));
   };
   stages::WorkerPool pool(limits, tasks.work, answer, tasks.name);
   Clock::time_point beat = Clock::now();
   while (!dismissed_) {
     int from = 0;
-    std::string message;
-    while (!dismissed_ && port_->Receive(&from, &message)) {
-      if (from != 0 || message.empty()) continue;
-      dismissed_ = message[0] == kDone;
-      if (message[0] != kTasks) continue;
-      for (size_t at = 1; at + kNumber <= message.size(); at += kNumber)
-        pool.Add(NumberAt(message, at));
+    wire::Message message;
+    while (!dismissed_ && ReceiveFrom(port_.get(), &from, &message)) {
+      if (from != 0) continue;
+      dismissed_ = message.has_done();
+      for (const int task : message.tasks().numbers()) pool.Add(task);
     }
     pool.Step(kPollMilliseconds);
     if (std::chrono::duration<double>(Clock::now() - beat).count() < options_.beat_s) continue;
     beat = Clock::now();
-    if (!port_->Send(0, std::string(1, kBeat))) dismissed_ = broken_ = true;  // nobody leads
+    if (!Send(port_.get(), 0, Beat())) dismissed_ = broken_ = true;  // nobody leads
   }
   return pool.Finish();
 }
 
 void SharedExecutor::DismissServers() {
   if (std::exchange(dismissed_, true)) return;
-  for (int rank = 1; rank < port_->processes(); ++rank) port_->Send(rank, std::string(1, kDone));
+  for (int rank = 1; rank < port_->processes(); ++rank) Send(port_.get(), rank, NoMoreWork());
 }
 
 // Waits for a message; false when time is up.
-bool SharedExecutor::Receive(int* from, std::string* message, Clock::time_point until) {
-  while (!port_->Receive(from, message)) {
+bool SharedExecutor::Receive(int* from, wire::Message* message, Clock::time_point until) {
+  while (!ReceiveFrom(port_.get(), from, message)) {
     if (Clock::now() > until) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(kPollMilliseconds));
   }
@@ -201,20 +223,20 @@ bool SharedExecutor::AllSayGoodbye() {
   const auto until = After(options_.goodbye_s);
   std::set<int> gone;
   int from = 0;
-  std::string message;
+  wire::Message message;
   while (static_cast<int>(gone.size()) < port_->processes() - 1) {
     if (!Receive(&from, &message, until)) return false;
-    if (!message.empty() && message[0] == kGoodbye) gone.insert(from);
+    if (message.has_goodbye()) gone.insert(from);
   }
   return true;
 }
 
 void SharedExecutor::WaitForDismissal() {
   int from = 0;
-  std::string message;
+  wire::Message message;
   while (!dismissed_) {
     if (Receive(&from, &message, Clock::time_point::max()))
-      dismissed_ = from == 0 && !message.empty() && message[0] == kDone;
+      dismissed_ = from == 0 && message.has_done();
   }
 }
 
@@ -222,9 +244,9 @@ void SharedExecutor::WaitForDismissal() {
 bool SharedExecutor::WaitForEnd() {
   const auto until = After(2 * options_.goodbye_s);
   int from = 0;
-  std::string message;
+  wire::Message message;
   while (Receive(&from, &message, until)) {
-    if (from == 0 && message.size() == 2 && message[0] == kEnd) return message[1] == kOrderly;
+    if (from == 0 && message.has_end()) return message.end().orderly();
   }
   return false;
 }
@@ -232,14 +254,13 @@ bool SharedExecutor::WaitForEnd() {
 SharedExecutor::~SharedExecutor() {
   if (!Leads()) {
     WaitForDismissal();
-    if (!broken_) port_->Send(0, std::string(1, kGoodbye));
+    if (!broken_) Send(port_.get(), 0, Goodbye());
     if (!broken_ && WaitForEnd()) port_->Finish();
     return;
   }
   DismissServers();
   const bool orderly = !broken_ && AllSayGoodbye();
-  for (int rank = 1; rank < port_->processes(); ++rank)
-    port_->Send(rank, std::string(1, kEnd) + (orderly ? kOrderly : kInDisorder));
+  for (int rank = 1; rank < port_->processes(); ++rank) Send(port_.get(), rank, End(orderly));
   if (orderly) {
     port_->Finish();
   } else {

@@ -21,6 +21,10 @@
 
 namespace planproof::cluster {
 
+namespace wire {
+class Message;
+}
+
 struct SharingOptions {
   double beat_s = 0.5;    // a process that serves says so often that it lives
   double silence_s = 15;  // after which it is lost
@@ -46,7 +50,7 @@ class SharedExecutor : public stages::Executor {
   bool AllSayGoodbye();
   void WaitForDismissal();
   bool WaitForEnd();
-  bool Receive(int* from, std::string* message, std::chrono::steady_clock::time_point until);
+  bool Receive(int* from, wire::Message* message, std::chrono::steady_clock::time_point until);
   stages::PoolUsage Lead(const stages::TaskSet& tasks, const stages::WorkerLimits& limits);
   stages::PoolUsage Serve(const stages::TaskSet& tasks, const stages::WorkerLimits& limits);
 

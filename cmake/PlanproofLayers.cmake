@@ -21,6 +21,26 @@ function(planproof_library name)
   set_target_properties(planproof_${name} PROPERTIES UNITY_BUILD ${PLANPROOF_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
+# planproof_messages(NAME FILE.proto...): protobuf messages in planproof_NAME. FILE is below the calling directory;
+# its header is included as FILE.pb.h from the root. Generated code is not held to our warnings.
+function(planproof_messages name)
+  set(directory ${PROJECT_BINARY_DIR}/generated)
+  file(MAKE_DIRECTORY ${directory})
+  foreach(proto ${ARGN})
+    set(source ${CMAKE_CURRENT_SOURCE_DIR}/${proto})
+    file(RELATIVE_PATH stem ${PROJECT_SOURCE_DIR} ${source})
+    string(REGEX REPLACE "[.]proto$" "" stem ${directory}/${stem})
+    add_custom_command(
+      OUTPUT ${stem}.pb.cc ${stem}.pb.h
+      COMMAND protobuf::protoc --proto_path=${PROJECT_SOURCE_DIR} --cpp_out=${directory} ${source}
+      DEPENDS ${source} VERBATIM)
+    target_sources(planproof_${name} PRIVATE ${stem}.pb.cc ${stem}.pb.h)
+    set_source_files_properties(${stem}.pb.cc ${stem}.pb.h PROPERTIES
+                                COMPILE_OPTIONS "-w" SKIP_UNITY_BUILD_INCLUSION ON)
+  endforeach()
+  target_include_directories(planproof_${name} SYSTEM PUBLIC $<BUILD_INTERFACE:${directory}>)
+endfunction()
+
 # planproof_prefer_archives(PREFIX): imported shared libraries whose target name starts with PREFIX are
 # linked as archives where these lie beside them.
 function(planproof_prefer_archives prefix)

@@ -11,7 +11,7 @@ namespace {
 using lineage::PipelineSchedule;
 using lineage::PipelineStep;
 
-constexpr size_t kShortestLoop = 3;  // rounds; shorter ones are written out
+constexpr size_t kShortestLoop = 3;  // times; shorter ones are written out
 
 std::string PhaseOf(const PipelineStep& step) {
   return absl::StrCat(step.backward ? "B" : "F", step.chunk);
@@ -22,17 +22,17 @@ bool Follows(const PipelineStep& a, const PipelineStep& b, int64_t distance) {
   return a.backward == b.backward && a.chunk == b.chunk && a.microbatch + distance == b.microbatch;
 }
 
-// How many rounds of `width` steps from `at` on differ by one microbatch each.
-size_t Rounds(const std::vector<PipelineStep>& steps, size_t at, size_t width) {
-  size_t rounds = 1;
-  while (at + (rounds + 1) * width <= steps.size()) {
+// How often the `width` steps at `at` come in a row, one microbatch later each time.
+size_t Repetitions(const std::vector<PipelineStep>& steps, size_t at, size_t width) {
+  size_t times = 1;
+  while (at + (times + 1) * width <= steps.size()) {
     for (size_t i = 0; i < width; ++i) {
-      const PipelineStep& last = steps[at + (rounds - 1) * width + i];
-      if (!Follows(last, steps[at + rounds * width + i], 1)) return rounds;
+      const PipelineStep& last = steps[at + (times - 1) * width + i];
+      if (!Follows(last, steps[at + times * width + i], 1)) return times;
     }
-    ++rounds;
+    ++times;
   }
-  return rounds;
+  return times;
 }
 
 void WriteStep(const PipelineStep& step, const std::string& microbatch, plan::ScheduleItem* item) {
@@ -44,8 +44,8 @@ void WriteSteps(const std::vector<PipelineStep>& steps, plan::Program* program) 
   for (size_t at = 0; at < steps.size();) {
     const PipelineStep& step = steps[at];
     plan::ScheduleItem* item = program->add_schedule();
-    const size_t alone = Rounds(steps, at, 1);
-    const size_t pairs = Rounds(steps, at, 2);
+    const size_t alone = Repetitions(steps, at, 1);
+    const size_t pairs = Repetitions(steps, at, 2);
     if (alone < kShortestLoop && pairs >= kShortestLoop) {
       item->set_variable("i");
       item->set_from("0");

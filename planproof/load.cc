@@ -16,12 +16,13 @@ int64_t Instances(const sdfg::Graph& graph) {
 
 std::vector<std::string> Problem::RequiredOutputs() const {
   std::vector<std::string> names;
-  for (const lineage::RequiredRelation& required : held_->required) names.push_back(required.what);
+  for (const lineage::RequiredRelation& required : wrapped_->required)
+    names.push_back(required.what);
   return names;
 }
 
-int64_t Problem::LogicalOperators() const { return Instances(held_->logical); }
-int64_t Problem::ParallelOperators() const { return Instances(held_->parallel); }
+int64_t Problem::LogicalOperators() const { return Instances(wrapped_->logical); }
+int64_t Problem::ParallelOperators() const { return Instances(wrapped_->parallel); }
 
 absl::StatusOr<Problem> Load(const std::vector<std::string>& files, const LoadOptions& options) {
   absl::StatusOr<lineage::Problem> problem =

@@ -19,7 +19,8 @@ struct Problem;  // not part of this interface
 // A model, a plan, and what the plan must establish. Cheap to copy; never changes.
 class Problem {
  public:
-  explicit Problem(std::shared_ptr<const lineage::Problem> held) : held_(std::move(held)) {}
+  explicit Problem(std::shared_ptr<const lineage::Problem> wrapped)
+      : wrapped_(std::move(wrapped)) {}
 
   // Outputs that must be right, as the report names them.
   std::vector<std::string> RequiredOutputs() const;
@@ -27,10 +28,10 @@ class Problem {
   int64_t LogicalOperators() const;
   int64_t ParallelOperators() const;
 
-  const lineage::Problem& held() const { return *held_; }
+  const lineage::Problem& wrapped() const { return *wrapped_; }
 
  private:
-  std::shared_ptr<const lineage::Problem> held_;
+  std::shared_ptr<const lineage::Problem> wrapped_;
 };
 
 struct LoadOptions {

@@ -9,11 +9,11 @@ std::string TextReport(const Result& result, const TextOptions& options) {
   report::TextOptions internal;
   internal.color = options.color;
   internal.verbose = options.verbose;
-  return report::TextReport(result.held(), internal);
+  return report::TextReport(result.wrapped(), internal);
 }
 
 std::string JsonReport(const Result& result, const std::vector<std::string>& files) {
-  return report::JsonReport(result.held(), files);
+  return report::JsonReport(result.wrapped(), files);
 }
 
 const char* Version() { return report::Version(); }

@@ -39,11 +39,11 @@ stages::Verdict Internal(Verdict verdict) {
 const char* VerdictName(Verdict verdict) { return stages::VerdictName(Internal(verdict)); }
 int VerdictExitCode(Verdict verdict) { return stages::VerdictExitCode(Internal(verdict)); }
 
-Verdict Result::verdict() const { return Public(held_->verdict); }
+Verdict Result::verdict() const { return Public(wrapped_->verdict); }
 
 std::vector<Violation> Result::Violations() const {
   std::vector<Violation> out;
-  for (const stages::Violation& from : held_->violations) {
+  for (const stages::Violation& from : wrapped_->violations) {
     Violation to;
     to.verdict = Public(from.verdict);
     to.kind = from.kind;
@@ -59,9 +59,9 @@ std::vector<Violation> Result::Violations() const {
   return out;
 }
 
-const std::vector<std::string>& Result::Premises() const { return held_->premises; }
-const std::vector<std::string>& Result::Restrictions() const { return held_->restrictions; }
-const std::vector<std::string>& Result::Assumptions() const { return held_->assumptions; }
-const std::vector<std::string>& Result::Warnings() const { return held_->warnings; }
+const std::vector<std::string>& Result::Premises() const { return wrapped_->premises; }
+const std::vector<std::string>& Result::Restrictions() const { return wrapped_->restrictions; }
+const std::vector<std::string>& Result::Assumptions() const { return wrapped_->assumptions; }
+const std::vector<std::string>& Result::Warnings() const { return wrapped_->warnings; }
 
 }  // namespace planproof

@@ -38,7 +38,7 @@ struct Violation {
 // Cheap to copy; never changes.
 class Result {
  public:
-  explicit Result(std::shared_ptr<const stages::Result> held) : held_(std::move(held)) {}
+  explicit Result(std::shared_ptr<const stages::Result> wrapped) : wrapped_(std::move(wrapped)) {}
 
   Verdict verdict() const;
   // None if and only if the plan is PROVED.
@@ -50,10 +50,10 @@ class Result {
   const std::vector<std::string>& Assumptions() const;
   const std::vector<std::string>& Warnings() const;
 
-  const stages::Result& held() const { return *held_; }
+  const stages::Result& wrapped() const { return *wrapped_; }
 
  private:
-  std::shared_ptr<const stages::Result> held_;
+  std::shared_ptr<const stages::Result> wrapped_;
 };
 
 }  // namespace planproof

@@ -42,7 +42,7 @@ Result Verify(const Problem& problem, const VerifyOptions& options) {
           ? nullptr
           : stages::CacheIn(options.cache_directory, options.cache_megabytes);
   if (cache != nullptr) internal.stores.push_back(cache.get());
-  stages::Result result = stages::Verify(problem.held(), internal);
+  stages::Result result = stages::Verify(problem.wrapped(), internal);
   if (cache != nullptr) {
     cache->Close();
     for (const std::string& warning : cache->warnings()) {

@@ -12,6 +12,7 @@
 #include "shape_reduction/confirmation.h"
 #include "shape_reduction/defined_inputs.h"
 #include "shape_reduction/domain_floating.h"
+#include "shape_reduction/first_deviation.h"
 #include "shape_reduction/input_choice.h"
 #include "shape_reduction/input_premises.h"
 #include "shape_reduction/input_text.h"
@@ -20,7 +21,6 @@
 
 namespace planproof::shape_reduction {
 
-using lineage::LineageKind;
 using lineage::RequiredRelation;
 using sdfg::TensorId;
 
@@ -449,55 +449,12 @@ Witness Search::Run() {
 }
 
 Deviation Search::Localise(const std::vector<lineage::Lineage>& lineage, uint64_t seed) {
-  Deviation deviation;
-  ProblemEvaluation<DoubleDomain> evaluation(problem_, &programs_);
-  ReducedOptions options;
-  options.max_elements = options_.max_elements;
-  options.deadline = std::max(deadline_, Clock::now() + std::chrono::seconds(5));
-  absl::Status status =
-      evaluation.EvaluateLogical(chooser_.Choose(seed, OptionsOfSeed(seed)), options);
-  if (!status.ok()) return deviation;
-  options.cone_of = scope_.parallel_cone;
-  options.skip_too_fine = true;
-  options.free_intermediates = true;
-  options.on_produced = [&](TensorId id) {
-    if (id >= static_cast<TensorId>(lineage.size()) || lineage[id].kind != LineageKind::kFull) {
-      return true;
-    }
-    BlockTensorPtr<double> claimed;
-    if (!evaluation.Claimed(id, lineage[id], options_.max_elements, &claimed).ok()) return true;
-    const Difference difference =
-        CompareTensors(*claimed, *evaluation.parallel()[id], 10 * kTolerance);
-    if (!difference.found) return true;
-    deviation.found = true;
-    deviation.tensor = id;
-    deviation.index = difference.index;
-    deviation.logical_value = difference.left;
-    deviation.parallel_value = difference.right;
-    return false;
-  };
-  status = evaluation.EvaluateParallel(options);
-  if (!deviation.found) return deviation;
-  const sdfg::Graph& graph = problem_.parallel;
-  const sdfg::Tensor& tensor = graph.tensors[deviation.tensor];
-  deviation.op = tensor.producer;
-  int64_t shift = 0;
-  for (size_t k = 0; k < tensor.axes.size(); ++k) {
-    const sdfg::AxisId axis = tensor.axes[k];
-    deviation.coordinates +=
-        (k == 0 ? "" : ", ") + graph.axes[axis].name + " " + std::to_string(deviation.index[k]);
-    if (axis < static_cast<sdfg::AxisId>(graph.axis_device_stride.size())) {
-      shift += graph.axis_device_stride[axis] * deviation.index[k];
-    }
-  }
-  if (tensor.device >= 0) {
-    deviation.devices.push_back(static_cast<sdfg::Device>(tensor.device + shift));
-  } else if (deviation.op != sdfg::kNone) {
-    for (sdfg::Device device : graph.operators[deviation.op].devices) {
-      deviation.devices.push_back(static_cast<sdfg::Device>(device + shift));
-    }
-  }
-  return deviation;
+  ReducedOptions limits;
+  limits.max_elements = options_.max_elements;
+  limits.deadline = std::max(deadline_, Clock::now() + std::chrono::seconds(5));
+  limits.cone_of = scope_.parallel_cone;
+  return FirstDeviation(problem_, lineage, chooser_.Choose(seed, OptionsOfSeed(seed)),
+                        std::move(limits), 10 * kTolerance, &programs_);
 }
 
 }  // namespace

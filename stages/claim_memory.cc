@@ -10,7 +10,7 @@ namespace planproof::stages {
 namespace {
 
 // What the bytes mean; another meaning is another content.
-constexpr char kMeaning[] = "claim proved without unfolding, by normal form, 2";
+constexpr char kMeaning[] = "claim proved without unfolding, by normal form, 3";
 
 // Premises are texts with names of tensors in them: they are taken over only where the names are
 // the same.

@@ -235,7 +235,7 @@ std::vector<ClaimClass> ClaimTable::Classes(const std::vector<int>& which,
 std::vector<TensorId> RelatedInputs(const lineage::Problem& problem, const Relations& relations,
                                     const Claim& claim) {
   const sdfg::Graph& g = problem.parallel;
-  std::vector<TensorId> held, work;
+  std::vector<TensorId> related, work;
   absl::flat_hash_set<TensorId> seen;
   const sdfg::OperatorId op = g.tensors[claim.parallel].producer;
   if (op == kNone) return {claim.parallel};
@@ -245,13 +245,13 @@ std::vector<TensorId> RelatedInputs(const lineage::Problem& problem, const Relat
     work.pop_back();
     if (!seen.insert(t).second) continue;
     if (relations.Related(t)) {
-      held.push_back(t);
+      related.push_back(t);
     } else if (g.tensors[t].producer != kNone) {
       const auto& inputs = g.operators[g.tensors[t].producer].inputs;
       work.insert(work.end(), inputs.begin(), inputs.end());
     }
   }
-  return held;
+  return related;
 }
 
 }  // namespace planproof::stages

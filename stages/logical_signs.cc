@@ -4,12 +4,13 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sdfg/symbolic_evaluator.h"
 #include "stages/class_key.h"
 #include "stages/premises.h"
-#include "stages/workers/byte_stream.h"
+#include "stages/workers/outcome_bytes.h"
 
 namespace planproof::stages {
 
@@ -43,15 +44,13 @@ class Signs {
       if (input != kNone) Infer(input, depth + 1);
     }
     const std::optional<solver::Sign> sign = SignOf(t);
-    if (!sign.has_value()) return;
+    if (!sign.has_value() || *sign == solver::Sign::kUnknown) return;
     relations_.SetSign(t, *sign);
-    PutInt(t, &found_);
-    PutInt(static_cast<int64_t>(*sign), &found_);
+    found_.push_back({t, *sign});
     Tell(t);
   }
 
-  // Tensors and signs.
-  const std::string& found() const { return found_; }
+  const std::vector<LogicalSign>& found() const { return found_; }
 
  private:
   // The layers of a model have the same definitions, of operands whose signs are the same.
@@ -92,8 +91,14 @@ class Signs {
   solver::Arena arena_;
   sdfg::SymbolicEvaluator evaluator_;
   std::vector<bool> done_;
-  std::string found_;
+  std::vector<LogicalSign> found_;
 };
+
+bool AreOf(const sdfg::Graph& graph, const std::vector<LogicalSign>& signs) {
+  return std::all_of(signs.begin(), signs.end(), [&](const LogicalSign& sign) {
+    return sign.tensor >= 0 && static_cast<size_t>(sign.tensor) < graph.tensors.size();
+  });
+}
 
 constexpr char kTaskName[] = "signs of logical tensors";
 
@@ -111,8 +116,8 @@ std::vector<TensorId> Operands(const lineage::Problem& problem) {
   return operands;
 }
 
-std::string FindSigns(const lineage::Problem& problem, const std::vector<TensorId>& operands,
-                      Relations* relations) {
+std::vector<LogicalSign> FindSigns(const lineage::Problem& problem,
+                                   const std::vector<TensorId>& operands, Relations* relations) {
   Signs signs(problem, relations);
   for (const TensorId t : operands) signs.Infer(t, 0);
   return signs.found();
@@ -129,17 +134,18 @@ std::string InferLogicalSignsInWorker(const lineage::Problem& problem, WorkerLim
   const std::vector<TensorId> operands = Operands(problem);
   if (operands.empty()) return "";
   limits.jobs = 1;
-  std::string missing;
-  const auto work = [&](int) { return FindSigns(problem, operands, relations); };
-  const auto on_result = [&](int, TaskOutcome outcome) {
-    if (outcome.status != TaskStatus::kDone) missing = outcome.reason;
-    ByteReader in(outcome.result);
-    TensorId t;
-    solver::Sign sign;
-    while (in.Int(&t) && in.Int(&sign)) relations->SetSign(t, sign);
-  };
-  RunInWorkers(1, limits, work, on_result, [](int) { return std::string(kTaskName); });
-  return missing;
+  TaskOutcome answer;
+  RunInWorkers(
+      1, limits, [&](int) { return ToBytes(FindSigns(problem, operands, relations)); },
+      [&](int, TaskOutcome outcome) { answer = std::move(outcome); },
+      [](int) { return std::string(kTaskName); });
+  // It is read when the worker is gone: what this process writes before is copied page by page.
+  if (answer.status != TaskStatus::kDone) return answer.reason;
+  std::vector<LogicalSign> found;
+  if (!FromBytes(answer.result, &found) || !AreOf(problem.logical, found))
+    return "the worker's answer was not readable";
+  for (const LogicalSign& sign : found) relations->SetSign(sign.tensor, sign.sign);
+  return "";
 }
 
 }  // namespace planproof::stages

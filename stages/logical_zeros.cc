@@ -50,8 +50,8 @@ std::vector<sdfg::TensorId> Candidates(const lineage::Problem& problem,
   std::set<sdfg::TensorId> found;
   for (const Claim* claim : claims) {
     found.insert(claim->target.logical);
-    for (const sdfg::TensorId held : RelatedInputs(problem, relations, *claim))
-      found.insert(problem.lineage[held].logical);
+    for (const sdfg::TensorId related : RelatedInputs(problem, relations, *claim))
+      found.insert(problem.lineage[related].logical);
   }
   AddOperands(problem, reach, &found);
   std::vector<sdfg::TensorId> candidates;

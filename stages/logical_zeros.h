@@ -17,7 +17,7 @@
 
 namespace planproof::stages {
 
-// Of the logical tensors that these claims are about or read through lineages that are held.
+// Of the logical tensors that these claims are about or read through lineages (RelatedInputs).
 // Each is tried in a worker. Returns whether any was shown.
 bool InferLogicalZeros(const lineage::Problem& problem, const std::vector<const Claim*>& claims,
                        const WorkerLimits& limits, Relations* relations);

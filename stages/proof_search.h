@@ -52,7 +52,7 @@ class ProofSearch {
   // with this work limit per claim, those that come after `seconds` not at all.
   bool Continue(int max_rounds, int64_t term_budget, double seconds);
 
-  // Begins again with these outcomes of the first round, every lineage held, and tries the claims
+  // Begins again with these outcomes of the first round, no lineage given up, and tries the claims
   // that failed by what their differences mention. True if every required claim is proved.
   bool OpenDifferences(ClaimOutcomes first, double seconds);
 

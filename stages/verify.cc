@@ -9,6 +9,7 @@
 #include "lineage/folding/fold.h"
 #include "stages/audit.h"
 #include "stages/claim_table.h"
+#include "stages/conclusion.h"
 #include "stages/describe.h"
 #include "stages/elapsed.h"
 #include "stages/logical_signs.h"
@@ -118,6 +119,7 @@ class Verification {
       result_.violations.push_back(std::move(v));
     } else {
       result_.violations = StaticViolations(problem_, options_);
+      evidence_.well_formed = result_.violations.empty();
     }
     if (result_.violations.empty()) {
       const MemoryRemarks remarks = RemarksOnMemory(problem_);
@@ -171,6 +173,7 @@ class Verification {
     inner.read_ = &problem_;
     inner.start_ = start_;
     inner.share_of_attempts_ = kShareOfFoldedAttempts;
+    inner.evidence_.well_formed = evidence_.well_formed;  // and CheckProblem has seen `folded`
     inner.result_ = std::move(result_);
     inner.result_.outputs.required = static_cast<int64_t>(folded.required.size());
     inner.Decide();
@@ -223,7 +226,7 @@ class Verification {
     } else {
       CountOperators(*read_, ConeOfRequired(*read_), proved_, &result_);
     }
-    Conclude(table, search, conditions);
+    Answer(table, search, conditions);
     const bool audit = options_.engine == Engine::kAudit;
     if (audit || (!smt_ && !options_.dump_smt_directory.empty() && !Stopped())) {
       Audit(problem_, options_, table, relations, search, &result_);
@@ -264,20 +267,13 @@ class Verification {
   // otherwise it is no substitute.
   void CheckConditions(const ClaimTable& table, Relations* relations, ProofSearch* search,
                        std::vector<OpenCondition>* open) {
-    if (const std::vector<int> restricted = search->Restricted(); !restricted.empty()) {
-      if (!smt_) search->Discharge(restricted);  // it asks the normal form
-      for (const int c : search->Restricted()) {
-        for (const Condition& condition : search->outcomes()[c].restrictions)
-          open->push_back({.claim = c, .condition = condition});
-      }
+    *open = ConditionsOfPlan(problem_, /*discharge=*/!smt_, search, relations);
+    if (Stopped()) {  // not everything was looked at, perhaps
+      proved_ = false;
+      return;
     }
-    for (OpenCondition& condition : OpenConditions(problem_, search->Limits(), relations))
-      open->push_back(std::move(condition));
-    if (Stopped()) proved_ = false;  // not everything was looked at, perhaps
-    if (open->empty() || Stopped()) return;
-    const bool never = std::any_of(open->begin(), open->end(),
-                                   [](const OpenCondition& o) { return o.condition.never; });
-    if (options_.accept_restrictions && !never) return;
+    evidence_.conditions = *open;
+    if (Acceptable(*open, options_.accept_restrictions)) return;
     proved_ = false;
     refuted_ = options_.explain && !search->Interrupted() &&
                RefuteUndefined(problem_, options_, table, search->outcomes().Each(),
@@ -313,7 +309,6 @@ class Verification {
     result_.tiers.assign(tiers.begin(), tiers.end());
   }
 
-  // Also says whether inputs must be found for which all of them hold.
   void ListPremises(const ClaimTable& table, const ProofSearch& search,
                     const std::vector<OpenCondition>& conditions, Relations* relations) {
     std::set<std::string> premises, restrictions;
@@ -326,13 +321,11 @@ class Verification {
       restrictions.insert(
           absl::StrCat(open.op == sdfg::kNone ? "" : "in the plan, ", InWords(open.condition)));
     }
-    need_sample_ = !premises.empty() || !conditions.empty() || !DeclaredHoldTogether(problem_);
     if (proved_) {
-      ImpliedPremises implied =
+      evidence_.implied =
           CollectImplied(problem_, table, search.outcomes(), search.Limits(), relations);
+      const ImpliedPremises& implied = *evidence_.implied;
       premises.insert(implied.texts.begin(), implied.texts.end());
-      // What could not be listed might clash with the rest.
-      need_sample_ |= implied.need_sample || !implied.complete;
       if (!implied.complete) result_.warnings.push_back(implied.why);
       if (implied.unsatisfiable) {
         Violation v;
@@ -348,20 +341,17 @@ class Verification {
     result_.restrictions.assign(restrictions.begin(), restrictions.end());
   }
 
-  void Conclude(const ClaimTable& table, const ProofSearch& search,
-                const std::vector<OpenCondition>& conditions) {
-    if (refuted_) {
-      result_.verdict = Verdict::kRefuted;
-    } else if (proved_) {
-      result_.verdict = Verdict::kProved;
-      if (need_sample_ && !HasFiniteSample(problem_, options_, &result_))
-        result_.verdict = Verdict::kUnknown;
-    } else {
-      result_.verdict = Verdict::kUnknown;
-      if (Stopped()) ListInterrupted(table, search, !options_.stores.empty(), &result_);
-      ListRestricted(problem_, table, conditions, &result_);
-      if (conditions.empty()) ListUndecided(problem_, options_, table, search, &result_);
-    }
+  void Answer(const ClaimTable& table, const ProofSearch& search,
+              const std::vector<OpenCondition>& conditions) {
+    evidence_.required_proved = proved_ && search.RequiredProved();
+    evidence_.restrictions_accepted = options_.accept_restrictions;
+    evidence_.refuted = refuted_;
+    result_.verdict = Conclude(problem_, search.outcomes(), evidence_,
+                               [&] { return HasFiniteSample(problem_, options_, &result_); });
+    if (proved_ || refuted_) return;
+    if (Stopped()) ListInterrupted(table, search, !options_.stores.empty(), &result_);
+    ListRestricted(problem_, table, conditions, &result_);
+    if (conditions.empty()) ListUndecided(problem_, options_, table, search, &result_);
   }
 
   // For a further attempt.
@@ -379,7 +369,8 @@ class Verification {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   double share_of_attempts_ = kShareOfAttempts;
   Result result_;
-  bool proved_ = false, refuted_ = false, need_sample_ = false;
+  bool proved_ = false, refuted_ = false;
+  Evidence evidence_;
 };
 
 }  // namespace

@@ -246,12 +246,12 @@ bool RepairSearch::RightWithout(const std::vector<Collective>& left_out) {
     if (value == nullptr) return false;
     std::vector<double> here, there;
     for (size_t i = 0; i < points_.size(); ++i) {
-      bool held = true;
+      bool fits = true;
       for (size_t a = 0; a < self.axes.size(); ++a) {
         const bool known = std::find(axes.begin(), axes.end(), self.axes[a]) != axes.end();
-        held = held && (!known || coordinate(self.axes[a]) == points_[i][a]);
+        fits = fits && (!known || coordinate(self.axes[a]) == points_[i][a]);
       }
-      if (!held) continue;
+      if (!fits) continue;
       here.push_back(ValueAt(value, points_[i]));
       there.push_back(claimed_at_[i]);
     }

@@ -90,7 +90,7 @@ class SmtEvaluation {
                SmtValue* out);
   bool IntegerDefined(bool parallel, sdfg::TensorId tensor, const std::vector<SmtIndex>& index,
                       SmtIndex* out);
-  // The element as other tensors read it: held tensors by lineage, logical tensors as unknowns.
+  // The element as other tensors read it: related tensors by lineage, logical tensors as unknowns.
   bool Element(bool parallel, sdfg::TensorId tensor, const std::vector<SmtIndex>& index,
                SmtValue* out);
   bool IntegerElement(bool parallel, sdfg::TensorId tensor, const std::vector<SmtIndex>& index,

@@ -1,103 +1,146 @@
 #include "stages/workers/outcome_bytes.h"
 
-#include <cstdint>
-#include <vector>
-
-#include "stages/workers/byte_stream.h"
+#include "stages/workers/exact_message.h"
+#include "stages/workers/outcome.pb.h"
 
 namespace planproof::stages {
-
-using solver::PremiseKind;
-
 namespace {
 
-bool ReadConditions(const std::string& bytes, ByteReader* in, std::vector<Condition>* out) {
-  int64_t n;
-  if (!in->Int(&n) || n < 0 || static_cast<uint64_t>(n) > bytes.size()) return false;
-  out->resize(static_cast<size_t>(n));
-  for (Condition& c : *out) {
-    int64_t kind, never;
-    if (!in->Int(&kind) || kind < 0 || kind > static_cast<int64_t>(PremiseKind::kNonNegative)) {
-      return false;
-    }
-    c.kind = static_cast<PremiseKind>(kind);
-    if (!in->Text(&c.operator_name) || !in->Text(&c.term) || !in->Int(&never) ||
-        !in->Text(&c.declared)) {
-      return false;
-    }
-    c.never = never != 0;
+using solver::PremiseKind;
+using solver::Sign;
+
+static_assert(SameNumber(ClaimStatus::kUndecided, wire::CLAIM_UNDECIDED) &&
+              SameNumber(ClaimStatus::kProved, wire::CLAIM_PROVED) &&
+              SameNumber(ClaimStatus::kFailed, wire::CLAIM_FAILED) &&
+              SameNumber(ClaimStatus::kAbandoned, wire::CLAIM_ABANDONED));
+static_assert(SameNumber(ProofMethod::kNone, wire::METHOD_NONE) &&
+              SameNumber(ProofMethod::kIdentical, wire::METHOD_IDENTICAL) &&
+              SameNumber(ProofMethod::kNormalForm, wire::METHOD_NORMAL_FORM) &&
+              SameNumber(ProofMethod::kUnfolded, wire::METHOD_UNFOLDED) &&
+              SameNumber(ProofMethod::kZ3Identical, wire::METHOD_Z3_IDENTICAL) &&
+              SameNumber(ProofMethod::kZ3, wire::METHOD_Z3) &&
+              SameNumber(ProofMethod::kZ3Unfolded, wire::METHOD_Z3_UNFOLDED));
+static_assert(SameNumber(Limit::kNone, wire::LIMIT_NONE) &&
+              SameNumber(Limit::kWork, wire::LIMIT_WORK) &&
+              SameNumber(Limit::kTime, wire::LIMIT_TIME) &&
+              SameNumber(Limit::kMemory, wire::LIMIT_MEMORY));
+static_assert(SameNumber(PremiseKind::kNonZero, wire::PREMISE_NON_ZERO) &&
+              SameNumber(PremiseKind::kPositive, wire::PREMISE_POSITIVE) &&
+              SameNumber(PremiseKind::kNonNegative, wire::PREMISE_NON_NEGATIVE));
+static_assert(SameNumber(Sign::kUnknown, wire::SIGN_UNKNOWN) &&
+              SameNumber(Sign::kNonNegative, wire::SIGN_NON_NEGATIVE) &&
+              SameNumber(Sign::kPositive, wire::SIGN_POSITIVE));
+
+// The structured bindings do not compile when a member is added that is not carried.
+
+template <typename Messages>
+void Write(const std::vector<Condition>& conditions, Messages* out) {
+  for (const Condition& condition : conditions) {
+    const auto& [kind, operator_name, term, never, declared] = condition;
+    wire::Condition* message = out->Add();
+    message->set_kind(static_cast<wire::PremiseKind>(kind));
+    message->set_operator_name(operator_name);
+    message->set_term(term);
+    message->set_never(never);
+    message->set_declared(declared);
+  }
+}
+
+template <typename Messages>
+bool Read(const Messages& messages, std::vector<Condition>* out) {
+  out->clear();
+  for (const wire::Condition& message : messages) {
+    if (!wire::PremiseKind_IsValid(message.kind())) return false;
+    out->push_back({.kind = static_cast<PremiseKind>(message.kind()),
+                    .operator_name = message.operator_name(),
+                    .term = message.term(),
+                    .never = message.never(),
+                    .declared = message.declared()});
+  }
+  return true;
+}
+
+wire::ClaimOutcome AsMessage(const ClaimOutcome& outcome) {
+  const auto& [status, method, reason, limit, logical_term, parallel_term, difference, premises,
+               restrictions, unsatisfiable, box, mentioned, cells, evaluate_s] = outcome;
+  wire::ClaimOutcome message;
+  message.set_status(static_cast<wire::ClaimStatus>(status));
+  message.set_method(static_cast<wire::ProofMethod>(method));
+  message.set_limit(static_cast<wire::Limit>(limit));
+  message.set_unsatisfiable(unsatisfiable);
+  message.set_cells(cells);
+  message.set_evaluate_s(evaluate_s);
+  message.set_reason(reason);
+  message.set_logical_term(logical_term);
+  message.set_parallel_term(parallel_term);
+  message.set_difference(difference);
+  Write(premises, message.mutable_premises());
+  Write(restrictions, message.mutable_restrictions());
+  for (const auto& [low, high] : box) {
+    wire::Interval* interval = message.add_box();
+    interval->set_low(low);
+    interval->set_high(high);
+  }
+  message.mutable_mentioned()->Add(mentioned.begin(), mentioned.end());
+  message.set_complete(true);
+  return message;
+}
+
+bool Take(const wire::ClaimOutcome& message, ClaimOutcome* o) {
+  if (!wire::ClaimStatus_IsValid(message.status()) ||
+      !wire::ProofMethod_IsValid(message.method()) || !wire::Limit_IsValid(message.limit())) {
+    return false;
+  }
+  o->status = static_cast<ClaimStatus>(message.status());
+  o->method = static_cast<ProofMethod>(message.method());
+  o->limit = static_cast<Limit>(message.limit());
+  o->unsatisfiable = message.unsatisfiable();
+  o->cells = message.cells();
+  o->evaluate_s = message.evaluate_s();
+  o->reason = message.reason();
+  o->logical_term = message.logical_term();
+  o->parallel_term = message.parallel_term();
+  o->difference = message.difference();
+  o->box.clear();
+  for (const wire::Interval& interval : message.box())
+    o->box.emplace_back(interval.low(), interval.high());
+  o->mentioned.assign(message.mentioned().begin(), message.mentioned().end());
+  return Read(message.premises(), &o->premises) && Read(message.restrictions(), &o->restrictions);
+}
+
+wire::LogicalSigns AsMessage(const std::vector<LogicalSign>& signs) {
+  wire::LogicalSigns message;
+  for (const auto& [tensor, sign] : signs) {
+    message.add_tensors(tensor);
+    message.add_signs(static_cast<wire::Sign>(sign));
+  }
+  message.set_complete(true);
+  return message;
+}
+
+bool Take(const wire::LogicalSigns& message, std::vector<LogicalSign>* signs) {
+  if (message.tensors_size() != message.signs_size()) return false;
+  signs->clear();
+  for (int k = 0; k < message.signs_size(); ++k) {
+    if (!wire::Sign_IsValid(message.signs(k))) return false;
+    signs->push_back({message.tensors(k), static_cast<Sign>(message.signs(k))});
   }
   return true;
 }
 
 }  // namespace
 
-std::string ToBytes(const ClaimOutcome& o) {
-  std::string out;
-  PutInt(static_cast<int64_t>(o.status), &out);
-  PutInt(static_cast<int64_t>(o.method), &out);
-  PutInt(static_cast<int64_t>(o.limit), &out);
-  PutInt(o.unsatisfiable, &out);
-  PutInt(o.cells, &out);
-  PutInt(static_cast<int64_t>(o.evaluate_s * 1e9), &out);
-  for (const std::string* s : {&o.reason, &o.logical_term, &o.parallel_term, &o.difference}) {
-    PutText(*s, &out);
-  }
-  for (const auto* list : {&o.premises, &o.restrictions}) {
-    PutInt(static_cast<int64_t>(list->size()), &out);
-    for (const Condition& c : *list) {
-      PutInt(static_cast<int64_t>(c.kind), &out);
-      PutText(c.operator_name, &out);
-      PutText(c.term, &out);
-      PutInt(c.never, &out);
-      PutText(c.declared, &out);
-    }
-  }
-  PutInt(static_cast<int64_t>(o.box.size()), &out);
-  for (const auto& [low, high] : o.box) {
-    PutInt(low, &out);
-    PutInt(high, &out);
-  }
-  PutInt(static_cast<int64_t>(o.mentioned.size()), &out);
-  for (int32_t tensor : o.mentioned) PutInt(tensor, &out);
-  return out;
+std::string ToBytes(const ClaimOutcome& outcome) { return BytesOf(AsMessage(outcome)); }
+std::string ToBytes(const std::vector<LogicalSign>& signs) { return BytesOf(AsMessage(signs)); }
+
+bool FromBytes(const std::string& bytes, ClaimOutcome* outcome) {
+  wire::ClaimOutcome message;
+  return Parse(bytes, &message) && Take(message, outcome) && ToBytes(*outcome) == bytes;
 }
 
-bool FromBytes(const std::string& bytes, ClaimOutcome* o) {
-  ByteReader in(bytes);
-  int64_t status, method, limit, unsatisfiable, nanoseconds;
-  if (!in.Int(&status) || !in.Int(&method) || !in.Int(&limit) || !in.Int(&unsatisfiable) ||
-      !in.Int(&o->cells) || !in.Int(&nanoseconds)) {
-    return false;
-  }
-  o->evaluate_s = static_cast<double>(nanoseconds) * 1e-9;
-  if (status < 0 || status > static_cast<int64_t>(ClaimStatus::kAbandoned)) return false;
-  o->status = static_cast<ClaimStatus>(status);
-  if (method < 0 || method > static_cast<int64_t>(ProofMethod::kZ3Unfolded)) return false;
-  o->method = static_cast<ProofMethod>(method);
-  if (limit < 0 || limit > static_cast<int64_t>(Limit::kMemory)) return false;
-  o->limit = static_cast<Limit>(limit);
-  o->unsatisfiable = unsatisfiable != 0;
-  for (std::string* s : {&o->reason, &o->logical_term, &o->parallel_term, &o->difference}) {
-    if (!in.Text(s)) return false;
-  }
-  int64_t dims;
-  if (!ReadConditions(bytes, &in, &o->premises) || !ReadConditions(bytes, &in, &o->restrictions) ||
-      !in.Int(&dims) || dims < 0 || static_cast<uint64_t>(dims) > bytes.size()) {
-    return false;
-  }
-  o->box.resize(static_cast<size_t>(dims));
-  for (auto& [low, high] : o->box) {
-    if (!in.Int(&low) || !in.Int(&high)) return false;
-  }
-  if (!in.Int(&dims) || dims < 0 || static_cast<uint64_t>(dims) > bytes.size()) return false;
-  o->mentioned.resize(static_cast<size_t>(dims));
-  for (int32_t& tensor : o->mentioned) {
-    int64_t value;
-    if (!in.Int(&value)) return false;
-    tensor = static_cast<int32_t>(value);
-  }
-  return in.AtEnd();
+bool FromBytes(const std::string& bytes, std::vector<LogicalSign>* signs) {
+  wire::LogicalSigns message;
+  return Parse(bytes, &message) && Take(message, signs) && ToBytes(*signs) == bytes;
 }
 
 }  // namespace planproof::stages

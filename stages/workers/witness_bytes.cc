@@ -5,15 +5,36 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "stages/workers/byte_stream.h"
+#include "stages/workers/counterexample.pb.h"
+#include "stages/workers/exact_message.h"
 #include "witness/witness_file.h"
 
 namespace planproof::stages {
 
 using shape_reduction::Sample;
+using shape_reduction::UndefinedBy;
 using shape_reduction::Witness;
 
 namespace {
+
+static_assert(SameNumber(Witness::Outcome::kNone, wire::WITNESS_NONE) &&
+              SameNumber(Witness::Outcome::kConfirmed, wire::WITNESS_CONFIRMED) &&
+              SameNumber(Witness::Outcome::kUnconfirmed, wire::WITNESS_UNCONFIRMED) &&
+              SameNumber(Witness::Outcome::kExhausted, wire::WITNESS_EXHAUSTED));
+static_assert(SameNumber(UndefinedBy::kNothing, wire::UNDEFINED_NOTHING) &&
+              SameNumber(UndefinedBy::kRootOfNegative, wire::UNDEFINED_ROOT_OF_NEGATIVE) &&
+              SameNumber(UndefinedBy::kLogarithm, wire::UNDEFINED_LOGARITHM) &&
+              SameNumber(UndefinedBy::kDivisionByZero, wire::UNDEFINED_DIVISION_BY_ZERO) &&
+              SameNumber(UndefinedBy::kMaskTimesZero, wire::UNDEFINED_MASK_TIMES_ZERO) &&
+              SameNumber(UndefinedBy::kBothInfinities, wire::UNDEFINED_BOTH_INFINITIES) &&
+              SameNumber(UndefinedBy::kInfinityByInfinity, wire::UNDEFINED_INFINITY_BY_INFINITY));
+static_assert(SameNumber(Verdict::kProved, wire::VERDICT_PROVED) &&
+              SameNumber(Verdict::kUnknown, wire::VERDICT_UNKNOWN) &&
+              SameNumber(Verdict::kRefuted, wire::VERDICT_REFUTED) &&
+              SameNumber(Verdict::kMalformed, wire::VERDICT_MALFORMED));
+static_assert(SameNumber(Sample::Outcome::kFound, wire::SAMPLE_FOUND) &&
+              SameNumber(Sample::Outcome::kNone, wire::SAMPLE_NONE) &&
+              SameNumber(Sample::Outcome::kExhausted, wire::SAMPLE_EXHAUSTED));
 
 // Empty where there is none, or none that can be written.
 std::string AsFile(const witness::Witness* data) {
@@ -23,6 +44,7 @@ std::string AsFile(const witness::Witness* data) {
 }
 
 bool TakeData(const std::string& file, std::shared_ptr<const witness::Witness>* data) {
+  data->reset();
   if (file.empty()) return true;
   absl::StatusOr<witness::Witness> read = witness::FromBytes(file);
   if (!read.ok()) return false;
@@ -30,107 +52,169 @@ bool TakeData(const std::string& file, std::shared_ptr<const witness::Witness>* 
   return true;
 }
 
-}  // namespace
+template <typename List, typename Field>
+void Write(const List& list, Field* field) {
+  for (const auto& item : list) *field->Add() = item;
+}
+
+template <typename Field, typename List>
+void Read(const Field& field, List* list) {
+  list->assign(field.begin(), field.end());
+}
 
 // The structured bindings do not compile when a member is added that is not carried.
 
-std::string ToBytes(const Witness& witness) {
+// `file`: the data as it is sent.
+wire::Witness AsMessage(const Witness& witness, std::string file) {
   const auto& [outcome, required, parallel_index, logical_index, logical_low, logical_high,
                parallel_low, parallel_high, logical_value, parallel_value, undefined, precision,
                first, seed, evaluation, inputs, data, example, attempts, undefined_seen, message] =
       witness;
-  std::string out;
-  PutInt(static_cast<int64_t>(outcome), &out);
-  PutInt(required, &out);
-  PutInts(parallel_index, &out);
-  PutInts(logical_index, &out);
-  for (const double bound : {logical_low, logical_high, parallel_low, parallel_high}) {
-    PutReal(bound, &out);
-  }
-  PutText(logical_value, &out);
-  PutText(parallel_value, &out);
-  PutInt(undefined.tensor, &out);
-  PutInt(static_cast<int64_t>(undefined.by), &out);
-  PutInt(precision, &out);
-  PutInt(static_cast<int64_t>(seed), &out);
-  PutTexts(inputs, &out);
-  PutTexts(example, &out);
-  PutInt(attempts, &out);
-  PutInt(undefined_seen ? 1 : 0, &out);
-  PutText(message, &out);
-  PutText(AsFile(data.get()), &out);
+  wire::Witness out;
+  out.set_outcome(static_cast<wire::WitnessOutcome>(outcome));
+  out.set_required(required);
+  Write(parallel_index, out.mutable_parallel_index());
+  Write(logical_index, out.mutable_logical_index());
+  out.set_logical_low(logical_low);
+  out.set_logical_high(logical_high);
+  out.set_parallel_low(parallel_low);
+  out.set_parallel_high(parallel_high);
+  out.set_logical_value(logical_value);
+  out.set_parallel_value(parallel_value);
+  out.set_undefined_tensor(undefined.tensor);
+  out.set_undefined_by(static_cast<wire::UndefinedBy>(undefined.by));
+  out.set_precision(precision);
+  out.set_seed(seed);
+  Write(inputs, out.mutable_inputs());
+  Write(example, out.mutable_example());
+  out.set_attempts(attempts);
+  out.set_undefined_seen(undefined_seen);
+  out.set_message(message);
+  out.set_file(std::move(file));
+  out.set_complete(true);
   return out;
+}
+
+bool Take(const wire::Witness& in, Witness* witness) {
+  if (!wire::WitnessOutcome_IsValid(in.outcome()) || !wire::UndefinedBy_IsValid(in.undefined_by()))
+    return false;
+  witness->outcome = static_cast<Witness::Outcome>(in.outcome());
+  witness->required = in.required();
+  Read(in.parallel_index(), &witness->parallel_index);
+  Read(in.logical_index(), &witness->logical_index);
+  witness->logical_low = in.logical_low();
+  witness->logical_high = in.logical_high();
+  witness->parallel_low = in.parallel_low();
+  witness->parallel_high = in.parallel_high();
+  witness->logical_value = in.logical_value();
+  witness->parallel_value = in.parallel_value();
+  witness->undefined.tensor = in.undefined_tensor();
+  witness->undefined.by = static_cast<UndefinedBy>(in.undefined_by());
+  witness->precision = in.precision();
+  witness->seed = in.seed();
+  Read(in.inputs(), &witness->inputs);
+  Read(in.example(), &witness->example);
+  witness->attempts = in.attempts();
+  witness->undefined_seen = in.undefined_seen();
+  witness->message = in.message();
+  return TakeData(in.file(), &witness->data);
+}
+
+void Write(const Violation& violation, wire::Violation* out) {
+  const auto& [verdict, kind, stage, logical_operator, logical_source, parallel_operators, devices,
+               microbatches, lineage, cause, place, logical, parallel, logical_short,
+               parallel_short, precision, inputs, example, message, advice] = violation;
+  out->set_verdict(static_cast<wire::Verdict>(verdict));
+  out->set_kind(kind);
+  out->set_stage(stage);
+  out->set_logical_operator(logical_operator);
+  out->set_logical_source(logical_source);
+  Write(parallel_operators, out->mutable_parallel_operators());
+  Write(devices, out->mutable_devices());
+  out->set_microbatches(microbatches);
+  out->set_lineage(lineage);
+  out->set_cause(cause);
+  out->set_place(place);
+  out->set_logical(logical);
+  out->set_parallel(parallel);
+  out->set_logical_short(logical_short);
+  out->set_parallel_short(parallel_short);
+  out->set_precision(precision);
+  Write(inputs, out->mutable_inputs());
+  Write(example, out->mutable_example());
+  out->set_message(message);
+  out->set_advice(advice);
+}
+
+bool Take(const wire::Violation& in, Violation* v) {
+  if (!wire::Verdict_IsValid(in.verdict())) return false;
+  v->verdict = static_cast<Verdict>(in.verdict());
+  v->kind = in.kind();
+  v->stage = in.stage();
+  v->logical_operator = in.logical_operator();
+  v->logical_source = in.logical_source();
+  Read(in.parallel_operators(), &v->parallel_operators);
+  Read(in.devices(), &v->devices);
+  v->microbatches = in.microbatches();
+  v->lineage = in.lineage();
+  v->cause = in.cause();
+  v->witness_place = in.place();
+  v->witness_logical = in.logical();
+  v->witness_parallel = in.parallel();
+  v->witness_logical_short = in.logical_short();
+  v->witness_parallel_short = in.parallel_short();
+  v->witness_precision = in.precision();
+  Read(in.inputs(), &v->witness_inputs);
+  Read(in.example(), &v->witness_example);
+  v->message = in.message();
+  v->advice = in.advice();
+  return true;
+}
+
+}  // namespace
+
+std::string ToBytes(const Witness& witness) {
+  return BytesOf(AsMessage(witness, AsFile(witness.data.get())));
 }
 
 bool FromBytes(const std::string& bytes, Witness* witness) {
-  ByteReader in(bytes);
-  std::string file;
-  return in.Int(&witness->outcome) && in.Int(&witness->required) &&
-         in.Ints(&witness->parallel_index) && in.Ints(&witness->logical_index) &&
-         in.Real(&witness->logical_low) && in.Real(&witness->logical_high) &&
-         in.Real(&witness->parallel_low) && in.Real(&witness->parallel_high) &&
-         in.Text(&witness->logical_value) && in.Text(&witness->parallel_value) &&
-         in.Int(&witness->undefined.tensor) && in.Int(&witness->undefined.by) &&
-         in.Int(&witness->precision) && in.Int(&witness->seed) && in.Texts(&witness->inputs) &&
-         in.Texts(&witness->example) && in.Int(&witness->attempts) &&
-         in.Int(&witness->undefined_seen) && in.Text(&witness->message) && in.Text(&file) &&
-         TakeData(file, &witness->data) && in.AtEnd();
+  wire::Witness message;
+  return Parse(bytes, &message) && Take(message, witness) &&
+         BytesOf(AsMessage(*witness, std::move(*message.mutable_file()))) == bytes;
 }
 
 std::string ToBytes(const std::vector<Violation>& violations) {
-  std::string out;
-  PutInt(static_cast<int64_t>(violations.size()), &out);
-  for (const Violation& violation : violations) {
-    const auto& [verdict, kind, stage, logical_operator, logical_source, parallel_operators,
-                 devices, microbatches, lineage, cause, place, logical, parallel, logical_short,
-                 parallel_short, precision, inputs, example, message, advice] = violation;
-    PutInt(static_cast<int64_t>(verdict), &out);
-    for (const std::string* text :
-         {&kind, &stage, &logical_operator, &logical_source, &microbatches, &lineage, &cause,
-          &place, &logical, &parallel, &logical_short, &parallel_short, &message, &advice}) {
-      PutText(*text, &out);
-    }
-    PutTexts(parallel_operators, &out);
-    PutInt(precision, &out);
-    PutTexts(inputs, &out);
-    PutTexts(example, &out);
-    PutInts(devices, &out);
-  }
-  return out;
+  wire::Violations message;
+  for (const Violation& violation : violations) Write(violation, message.add_violations());
+  message.set_complete(true);
+  return BytesOf(message);
 }
 
 bool FromBytes(const std::string& bytes, std::vector<Violation>* violations) {
-  ByteReader in(bytes);
-  int64_t count;
-  if (!in.Int(&count) || count < 0 || static_cast<uint64_t>(count) > bytes.size()) return false;
-  violations->resize(static_cast<size_t>(count));
-  for (Violation& v : *violations) {
-    if (!in.Int(&v.verdict)) return false;
-    for (std::string* text :
-         {&v.kind, &v.stage, &v.logical_operator, &v.logical_source, &v.microbatches, &v.lineage,
-          &v.cause, &v.witness_place, &v.witness_logical, &v.witness_parallel,
-          &v.witness_logical_short, &v.witness_parallel_short, &v.message, &v.advice}) {
-      if (!in.Text(text)) return false;
-    }
-    if (!in.Texts(&v.parallel_operators) || !in.Int(&v.witness_precision) ||
-        !in.Texts(&v.witness_inputs) || !in.Texts(&v.witness_example) || !in.Ints(&v.devices)) {
-      return false;
-    }
+  wire::Violations message;
+  if (!Parse(bytes, &message)) return false;
+  violations->clear();
+  for (const wire::Violation& violation : message.violations()) {
+    if (!Take(violation, &violations->emplace_back())) return false;
   }
-  return in.AtEnd();
+  return ToBytes(*violations) == bytes;
 }
 
 std::string ToBytes(const Sample& sample) {
-  const auto& [outcome, message] = sample;
-  std::string out;
-  PutInt(static_cast<int64_t>(outcome), &out);
-  PutText(message, &out);
-  return out;
+  const auto& [outcome, text] = sample;
+  wire::Sample message;
+  message.set_outcome(static_cast<wire::SampleOutcome>(outcome));
+  message.set_message(text);
+  message.set_complete(true);
+  return BytesOf(message);
 }
 
 bool FromBytes(const std::string& bytes, Sample* sample) {
-  ByteReader in(bytes);
-  return in.Int(&sample->outcome) && in.Text(&sample->message) && in.AtEnd();
+  wire::Sample message;
+  if (!Parse(bytes, &message) || !wire::SampleOutcome_IsValid(message.outcome())) return false;
+  sample->outcome = static_cast<Sample::Outcome>(message.outcome());
+  sample->message = message.message();
+  return ToBytes(*sample) == bytes;
 }
 
 }  // namespace planproof::stages

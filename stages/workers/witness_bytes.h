@@ -1,5 +1,5 @@
-// What a search for a counterexample and its diagnosis found, as bytes, for the way from a worker
-// to its parent.
+// What a search for a counterexample and its diagnosis found, as bytes (counterexample.proto), for
+// the way from a worker to its parent.
 #ifndef PLANPROOF_STAGES_WORKERS_WITNESS_BYTES_H_
 #define PLANPROOF_STAGES_WORKERS_WITNESS_BYTES_H_
 
@@ -17,7 +17,8 @@ std::string ToBytes(const shape_reduction::Witness& witness);
 std::string ToBytes(const std::vector<Violation>& violations);
 std::string ToBytes(const shape_reduction::Sample& sample);
 
-// False if the bytes are no such thing.
+// False if these are not the bytes that ToBytes writes for some value; what is read then is
+// unspecified.
 bool FromBytes(const std::string& bytes, shape_reduction::Witness* witness);
 bool FromBytes(const std::string& bytes, std::vector<Violation>* violations);
 bool FromBytes(const std::string& bytes, shape_reduction::Sample* sample);

@@ -14,7 +14,7 @@ import os
 import pickle
 import random
 
-import write_nnscaler_plan as w
+import nnscaler_objects as w
 
 KINDS = {
     'slice': 'one device reads the parameter slice of another one',

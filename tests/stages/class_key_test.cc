@@ -63,7 +63,7 @@ struct Spec {
   bool lifted_logical = true;
   int axes = 0;  // 1 or 2: the parallel tensors' leading dimension is that axis
   std::vector<InputPremise> premises;  // tensor 0: x, 1: w
-  bool held = true;                    // of the operands
+  bool related = true;                 // of the operands
   int64_t multiple = 0;                // the parallel result is that many times y; 0: it is y
 };
 
@@ -151,7 +151,7 @@ Claim Append(const Spec& s, lineage::Problem* problem) {
   p.lineage[xp] = SliceOf(s.lineages_swapped ? w : x, s.first_start, shifted(s.first_term));
   p.lineage[wp] = SliceOf(s.lineages_swapped || s.parallel_tied ? x : w, s.second_start,
                           shifted(s.second_term));
-  if (!s.held) p.lineage[wp].kind = LineageKind::kPartialSum;
+  if (!s.related) p.lineage[wp].kind = LineageKind::kPartialSum;
   TensorId target = y;
   if (s.multiple != 0) {
     target = AddTensor(&p.logical, s.prefix + "multiple of y", s.logical_shape, s.dtype,
@@ -349,7 +349,7 @@ TEST(ClassKeyTest, OrderOfOperandsMatters) {
   EXPECT_FALSE(SameClass(lineages, operands));
 }
 
-TEST(ClassKeyTest, PremisesAndHeldRelationsMatter) {
+TEST(ClassKeyTest, PremisesAndRelationsMatter) {
   EXPECT_TRUE(Separates(
       [](Spec* s) { s->premises = {{.tensor = 0, .kind = InputPremise::Kind::kPositive}}; }));
   EXPECT_TRUE(Separates(
@@ -360,7 +360,7 @@ TEST(ClassKeyTest, PremisesAndHeldRelationsMatter) {
   EXPECT_FALSE(SameClass(narrow, wide));
   wide.premises[0] = {.tensor = 0, .kind = InputPremise::Kind::kIntegerRange, .low = 1, .high = 5};
   EXPECT_FALSE(SameClass(narrow, wide));
-  EXPECT_TRUE(Separates([](Spec* s) { s->held = false; }));
+  EXPECT_TRUE(Separates([](Spec* s) { s->related = false; }));
 }
 
 // S5: a ring of six against two rings of three, as gathers with different sources.

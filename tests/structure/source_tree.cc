@@ -212,14 +212,15 @@ class Scopes {
 
 }  // namespace
 
-std::vector<SourceFile> Sources(const std::set<std::string>& directories) {
+std::vector<SourceFile> Sources(const std::set<std::string>& directories,
+                                const std::set<std::string>& extensions) {
   const fs::path root = PLANPROOF_SOURCE_DIR;
   std::vector<SourceFile> files;
   for (const std::string& directory : directories) {
     if (!fs::exists(root / directory)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root / directory)) {
-      const std::string extension = entry.path().extension().string();
-      if (!entry.is_regular_file() || (extension != ".cc" && extension != ".h")) continue;
+      if (!entry.is_regular_file() || !extensions.contains(entry.path().extension().string()))
+        continue;
       SourceFile file{fs::relative(entry.path(), root).string(), directory, {}};
       std::ifstream stream(entry.path());
       for (std::string line; std::getline(stream, line);) file.lines.push_back(line);

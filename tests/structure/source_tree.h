@@ -14,8 +14,9 @@ struct SourceFile {
   std::vector<std::string> lines;
 };
 
-// All .cc and .h files below these directories, which are given from the root.
-std::vector<SourceFile> Sources(const std::set<std::string>& directories);
+// All files with these endings below these directories, which are given from the root.
+std::vector<SourceFile> Sources(const std::set<std::string>& directories,
+                                const std::set<std::string>& extensions = {".cc", ".h"});
 
 // The path of `#include "path"` or `#include <path>`; empty for other lines. `quoted` says which.
 std::string IncludedPath(const std::string& line, bool* quoted);

@@ -1,0 +1,53 @@
+// The conclusion: what a plan is, given everything that was found out about it.
+//
+// PROVED is what is left when nothing is missing. Evidence says nothing until each of its parts has
+// been established, so a step of the verification that is left out, or that was interrupted, costs
+// a proof and never makes one.
+#ifndef PLANPROOF_STAGES_CONCLUSION_H_
+#define PLANPROOF_STAGES_CONCLUSION_H_
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "stages/claim_outcomes.h"
+#include "stages/premises.h"
+#include "stages/proof_search.h"
+#include "stages/relations.h"
+#include "stages/verdict.h"
+
+namespace planproof::stages {
+
+struct Evidence {
+  // CheckProblem, CheckResidence and CheckSchedule were asked and object to nothing.
+  bool well_formed = false;
+  // ProofSearch::RequiredProved.
+  bool required_proved = false;
+  // ConditionsOfPlan, if they were all looked at.
+  std::optional<std::vector<OpenCondition>> conditions;
+  bool restrictions_accepted = false;  // VerifyOptions::accept_restrictions
+  // CollectImplied, if it was asked.
+  std::optional<ImpliedPremises> implied;
+  // Inputs are known for which the outputs differ.
+  bool refuted = false;
+};
+
+// Conditions under which the plan has values and that are not seen to hold wherever the model is
+// defined: of the claims on which required outputs rest, and those that operators declare. Looks at
+// the whole model for those of claims, if `discharge`.
+std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, bool discharge,
+                                            ProofSearch* search, Relations* relations);
+
+// Whether the plan may have no value where these conditions do not hold.
+bool Acceptable(const std::vector<OpenCondition>& conditions, bool restrictions_accepted);
+
+// kRefuted, kProved or kUnknown. The outcomes are those of the claims whose proofs are evidence.
+// `has_sample` says whether inputs are known for which all premises
+// hold; it is asked only if everything else is established and the premises might contradict each
+// other.
+Verdict Conclude(const lineage::Problem& problem, const ClaimOutcomes& outcomes,
+                 const Evidence& evidence, const std::function<bool()>& has_sample);
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_CONCLUSION_H_
