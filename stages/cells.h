@@ -20,7 +20,8 @@ Cell WholeCell(sdfg::IndexSymbols* symbols, const sdfg::Shape& shape);
 
 // Adds the parts into which the request divides the cell to `work`; they are disjoint and cover it.
 // Where one value after the other is cut off, as ranks of a ring are whose rounds end, the rest is
-// divided into its values at once: each request costs an evaluation that ends in it. False, and nothing is added, if the request is about no symbol of the cell.
+// divided into its values at once: each request costs an evaluation that ends in it. False, and
+// nothing is added, if the request is about no symbol of the cell.
 bool Split(sdfg::IndexSymbols* symbols, const Cell& cell, const sdfg::SplitRequest& request,
            std::vector<Cell>* work);
 
