@@ -25,6 +25,16 @@ TensorId Graph::AddTensor(Tensor tensor) {
   return static_cast<TensorId>(tensors.size()) - 1;
 }
 
+absl::StatusOr<TensorId> Graph::FindTensor(std::string_view name) const {
+  const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                  [name](const Tensor& tensor) { return tensor.name == name; });
+  if (found == tensors.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no tensor is called \"", std::string(name), "\""));
+  }
+  return static_cast<TensorId>(found - tensors.begin());
+}
+
 OperatorId Graph::AddOperator(Operator op) {
   const OperatorId id = static_cast<OperatorId>(operators.size());
   for (size_t i = 0; i < op.outputs.size(); ++i) {

@@ -17,10 +17,12 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "sdfg/adjustable_operator.h"
 #include "sdfg/index_function.h"
 #include "sdfg/operator_kind.h"
@@ -113,6 +115,8 @@ class Graph {
   std::vector<Operator> operators;  // in a topological order once Check has passed
 
   TensorId AddTensor(Tensor tensor);
+  // The first tensor of this name; InvalidArgument if there is none.
+  absl::StatusOr<TensorId> FindTensor(std::string_view name) const;
   // Adds the operator and marks it as the producer of its outputs. The outputs must exist.
   OperatorId AddOperator(Operator op);
   // Interns by content: equal functions give the same pointer.
