@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -12,11 +14,14 @@ namespace planproof::cli {
 namespace {
 
 constexpr unsigned kPatienceSeconds = 2;
+// Who ends a process and then its group (timeout) sends the signal twice.
+constexpr int64_t kSameSignalMilliseconds = 300;
 
 stages::StopRequest request;
 pid_t owner = 0;
 std::unique_ptr<LastWords> kept;
 std::atomic<const LastWords*> last_words = nullptr;
+std::atomic<int64_t> requested_at = 0;  // milliseconds
 
 // Everything below runs in signal handlers: async-signal-safe calls only.
 
@@ -39,13 +44,22 @@ void SayLastWords() {
   _exit(words->exit_code);  // workers end with their parent
 }
 
+int64_t Milliseconds() {
+  struct timespec now {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
+
 void OnSignal(int signal_number) {
   if (getpid() != owner) return;
+  const int64_t now = Milliseconds();
+  if (request.requested && now - requested_at < kSameSignalMilliseconds) return;
   if (request.requested || last_words == nullptr) {
     signal(signal_number, SIG_DFL);
     raise(signal_number);
     return;
   }
+  requested_at = now;
   request.requested = true;
   if (!request.watched) SayLastWords();
   alarm(kPatienceSeconds);

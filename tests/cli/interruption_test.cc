@@ -196,10 +196,25 @@ TEST(Interruption, TheSecondSignalEndsTheProgramAtOnce) {
     const stages::StopWatch watch(request);
     raise(SIGTERM);
     if (!watch.Requested()) _exit(98);
+    Sleep(0.5);
     raise(SIGTERM);
   });
   ASSERT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), SIGTERM);
+  EXPECT_EQ(output, "");
+}
+
+// timeout(1) sends its signal to the command, then to the command's group.
+TEST(Interruption, ASignalThatComesTwiceAtOnceIsOne) {
+  const auto [status, output] = RunInChild([] {
+    stages::StopRequest* request = StopOnSignals(Words());
+    const stages::StopWatch watch(request);
+    raise(SIGINT);
+    raise(SIGINT);
+    _exit(watch.Requested() ? 97 : 98);
+  });
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 97);
   EXPECT_EQ(output, "");
 }
 
