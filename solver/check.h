@@ -4,22 +4,21 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <source_location>
 #include <string_view>
 
 namespace planproof {
 
-[[noreturn]] inline void FailCheck(
-    std::string_view message, const std::source_location& where = std::source_location::current()) {
-  std::fprintf(stderr, "planproof: internal error at %s:%u: %.*s\n", where.file_name(),
-               static_cast<unsigned>(where.line()), static_cast<int>(message.size()),
-               message.data());
+// The place is the caller's. (clang 14 has no std::source_location with this standard library.)
+[[noreturn]] inline void FailCheck(std::string_view message, const char* file = __builtin_FILE(),
+                                   int line = __builtin_LINE()) {
+  std::fprintf(stderr, "planproof: internal error at %s:%d: %.*s\n", file, line,
+               static_cast<int>(message.size()), message.data());
   std::abort();
 }
 
-inline void Check(bool holds, std::string_view message,
-                  const std::source_location& where = std::source_location::current()) {
-  if (!holds) FailCheck(message, where);
+inline void Check(bool holds, std::string_view message, const char* file = __builtin_FILE(),
+                  int line = __builtin_LINE()) {
+  if (!holds) FailCheck(message, file, line);
 }
 
 }  // namespace planproof

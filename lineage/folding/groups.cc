@@ -64,7 +64,8 @@ Groups FindGroups(const sdfg::Graph& graph) {
   Groups found;
   for (const auto& [devices, times] : candidates) {
     const bool fits =
-        Spaced(devices) && std::all_of(devices.begin(), devices.end(), [&](Device device) {
+        Spaced(devices) &&
+        std::all_of(devices.begin(), devices.end(), [&, &devices = devices](Device device) {
           return found.of_device.count(device) == 0 &&
                  Alike(programs[device], programs[devices[0]]);
         });

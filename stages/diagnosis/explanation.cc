@@ -97,7 +97,7 @@ Violation OfFault(const lineage::Problem& problem, const Fault& fault) {
       return problem.parallel.operators[op].kind == sdfg::OperatorKind::kRankOverride;
     });
   }
-  if (operators.size() > kMaxListedOperators) operators.resize(kMaxListed);
+  if (operators.size() > kMaxListedOperators) operators.resize(kMaxListedOperators);
   for (sdfg::OperatorId op : operators) {
     const std::string name = OperatorName(problem.parallel, problem.parallel.operators[op]);
     if (std::find(v.parallel_operators.begin(), v.parallel_operators.end(), name) ==
