@@ -11,7 +11,7 @@
 
 namespace planproof::sdfg {
 
-// The order is that of the raw form's numbers (frontend/plan/plan.proto): new kinds come last.
+// The order is that of the raw form's numbers (frontend/plan/raw_form.proto): new kinds come last.
 enum class OperatorKind : uint8_t {
   kCompute,         // from operands that its own rank holds
   kAllReduce,       // collectives among the ranks of a group or along an axis
