@@ -403,5 +403,60 @@ TEST(ClassKeyTest, PermutationsMatter) {
   EXPECT_EQ(keys.Of(ring), keys.Of(again));
 }
 
+// A chain of multiples below nothing that is related, 3 times each but for one of them.
+Claim Chain(int depth, int other, int64_t factor, lineage::Problem* p) {
+  const TensorId l = AddTensor(&p->logical, "l", {4}, DType::kFloat32, TensorRole::kInput);
+  TensorId last = AddTensor(&p->parallel, "in", {4}, DType::kFloat32, TensorRole::kInput);
+  p->lineage.resize(p->parallel.tensors.size());
+  p->lineage[last] = SliceOf(l, 0, {});
+  for (int i = 0; i < depth; ++i) {
+    sdfg::Operator op;
+    op.name = "multiple";
+    op.function = p->parallel.Intern(Multiple(i == other ? factor : 3, 4, DType::kFloat32));
+    op.inputs = {last};
+    last = AddTensor(&p->parallel, "t", {4}, DType::kFloat32, TensorRole::kIntermediate);
+    op.outputs = {last};
+    p->parallel.AddOperator(op);
+  }
+  p->lineage.resize(p->parallel.tensors.size());
+  p->lineage[last] = SliceOf(l, 0, {});
+  Claim claim;
+  claim.parallel = last;
+  claim.target = p->lineage[last];
+  return claim;
+}
+
+// Two layers that differ far below the claim are no class: each round of a long ring is below it.
+TEST(ClassKeyTest, WhatLiesDeepMatters) {
+  constexpr int kDepth = 1500;
+  lineage::Problem problem;
+  const Claim first = Chain(kDepth, 0, 3, &problem), again = Chain(kDepth, 0, 3, &problem);
+  std::vector<Claim> others;
+  for (const int at : {0, 1, 199, 200, 201, kDepth / 2, kDepth - 1}) {
+    others.push_back(Chain(kDepth, at, 5, &problem));
+  }
+  others.push_back(Chain(kDepth - 1, 0, 3, &problem));
+  const Relations relations(problem);
+  ClassKeys keys(problem, relations);
+  const std::string key = keys.Of(first), content = keys.ContentOf(first);
+  EXPECT_FALSE(key.empty());
+  EXPECT_EQ(keys.Of(again), key);
+  EXPECT_EQ(keys.ContentOf(again), content);
+  for (const Claim& other : others) {
+    EXPECT_NE(keys.Of(other), key);
+    EXPECT_NE(keys.ContentOf(other), content);
+  }
+}
+
+// What is too deep to be written down has no key, and so no class that it could share.
+TEST(ClassKeyTest, WhatIsTooDeepHasNoKey) {
+  lineage::Problem problem;
+  const Claim claim = Chain(10'000, 0, 3, &problem);
+  const Relations relations(problem);
+  ClassKeys keys(problem, relations);
+  EXPECT_EQ(keys.Of(claim), "");
+  EXPECT_EQ(keys.ContentOf(claim), "");
+}
+
 }  // namespace
 }  // namespace planproof::stages
