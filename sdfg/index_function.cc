@@ -284,6 +284,21 @@ absl::Status IndexFunctionBuilder::Finish(IndexFunction* out) {
   return absl::OkStatus();
 }
 
+ExprId FromLeavesUp(const IndexFunction& function, ExprId root,
+                    absl::FunctionRef<ExprId(ExprId id, const std::vector<ExprId>& done)> visit) {
+  std::vector<bool> used(root + 1, false);
+  used[root] = true;
+  for (ExprId id = root; id >= 0; --id) {
+    if (!used[id]) continue;
+    for (ExprId arg : function.nodes[id].args) used[arg] = true;
+  }
+  std::vector<ExprId> done(root + 1, kNoExpr);
+  for (ExprId id = 0; id <= root; ++id) {
+    if (used[id]) done[id] = visit(id, done);
+  }
+  return done[root];
+}
+
 bool CanBeUndefined(const IndexFunction& function) {
   return std::any_of(function.nodes.begin(), function.nodes.end(), [](const Node& n) {
     const bool root = n.op == Op::kPow && (!n.real.IsInteger() || n.real.Sign() < 0);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "sdfg/types.h"
 #include "solver/rational.h"
@@ -190,6 +191,12 @@ class IndexFunctionBuilder {
 
 // Whether some node is undefined for some operand values: a division, a logarithm, a root.
 bool CanBeUndefined(const IndexFunction& function);
+
+// Visits the expressions that `root` consists of, each after its arguments; gives what `visit`
+// makes of `root`. `done` holds what it made of earlier ones, kNoExpr for what is not part of
+// `root`.
+ExprId FromLeavesUp(const IndexFunction& function, ExprId root,
+                    absl::FunctionRef<ExprId(ExprId id, const std::vector<ExprId>& done)> visit);
 
 // Human-readable form, for reports and tests: "y[b, n] = sum(k: x[b, k] * w[n, k])".
 std::string ToString(const IndexFunction& function);

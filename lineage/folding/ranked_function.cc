@@ -33,17 +33,9 @@ class Copier {
 
   // kNoExpr where an expression has no counterpart.
   ExprId Copy(ExprId root) {
-    std::vector<bool> used(root + 1, false);
-    used[root] = true;
-    for (ExprId id = root; id >= 0; --id) {
-      if (!used[id]) continue;
-      for (ExprId arg : source_.nodes[id].args) used[arg] = true;
-    }
-    std::vector<ExprId> done(root + 1, kNoExpr);
-    for (ExprId id = 0; id <= root; ++id) {
-      if (used[id]) done[id] = CopyNode(id, done);
-    }
-    return done[root];
+    return sdfg::FromLeavesUp(source_, root, [this](ExprId id, const std::vector<ExprId>& done) {
+      return CopyNode(id, done);
+    });
   }
 
  protected:
