@@ -22,6 +22,7 @@
 #include "cluster/shared_executor.h"
 #include "frontend/load_problem.h"
 #include "frontend/registry.h"
+#include "inference/relation_inference.h"
 #include "report/json_report.h"
 #include "report/text_report.h"
 #include "stages/reader_error.h"
@@ -43,6 +44,8 @@ struct VerifyArguments {
   bool no_classes = false;
   bool no_explain = false;
   bool no_fold = false;
+  bool no_infer = false;
+  bool discard_lineage = false;
   std::string engine = "hybrid";
   std::string executor = "local";
   std::string collective_order = "index-map";
@@ -135,6 +138,13 @@ bool LineageCanBeClaimed(const std::vector<std::string>& files) {
   return reader != nullptr && reader->LineageCanBeClaimed(*file);
 }
 
+// Of tensors that the plan computes.
+void DiscardLineage(lineage::Problem* problem) {
+  for (size_t t = 0; t < problem->lineage.size(); ++t) {
+    if (problem->parallel.tensors[t].producer != sdfg::kNone) problem->lineage[t] = {};
+  }
+}
+
 int RunVerify(const VerifyArguments& arguments) {
   const Clock::time_point start = Clock::now();
   const std::string& dump = arguments.verify.dump_smt_directory;
@@ -173,6 +183,9 @@ int RunVerify(const VerifyArguments& arguments) {
     options.use_classes = !arguments.no_classes;
     options.explain = !arguments.no_explain;
     options.fold_ranks = !arguments.no_fold;
+    const inference::RelationInference inference;
+    if (!arguments.no_infer) options.inference = &inference;
+    if (arguments.discard_lineage) DiscardLineage(&*problem);
     options.engine = EngineNamed(arguments.engine);
     options.expect_schedule = ScheduleNamed(arguments.expect_schedule);
     options.keep_witness = !arguments.witness_file.empty();
@@ -279,6 +292,11 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
   command->add_flag("--no-fold", arguments->no_fold,
                     "Decide a plan that spells every rank out as it is, without a coordinate for "
                     "ranks that do the same");
+  command->add_flag("--no-infer", arguments->no_infer,
+                    "Use the relations that the plan states only; do not infer those of other "
+                    "tensors");
+  command->add_flag("--discard-lineage", arguments->discard_lineage,
+                    "Forget what the plan says of tensors that it computes, and infer it");
   command->add_flag("--no-explain", arguments->no_explain,
                     "Do not look for a counterexample: a wrong plan is UNKNOWN, but soon");
   command->add_flag("--accept-restrictions", arguments->verify.accept_restrictions,

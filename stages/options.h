@@ -16,6 +16,7 @@ class Store;
 namespace planproof::stages {
 
 class Executor;
+class LineageInference;
 struct StopRequest;
 
 enum class Engine : uint8_t { kHybrid, kSmt, kAudit };
@@ -37,6 +38,8 @@ struct VerifyOptions {
   // Decide a plan that spells ranks out with a coordinate for them (lineage/folding/fold.h). The
   // SMT engines decide what was read.
   bool fold_ranks = true;
+  // Finds relations that the files do not state; null: only what is stated is used.
+  const LineageInference* inference = nullptr;
   // Look for a counterexample, and unfold deeper, where claims fail. Without it the answer comes
   // soon and a wrong plan is UNKNOWN: enough for a gate, or to see whether a change shows.
   bool explain = true;

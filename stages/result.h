@@ -55,6 +55,12 @@ struct Result {
   struct {
     int64_t required = 0, claimed = 0;
   } outputs;
+  // Relations of computed tensors that the files do not state: how many tensors were looked at, how
+  // many got a relation, and how many of these were proved with all on which they rest.
+  struct {
+    bool used = false;
+    int64_t tensors = 0, classes = 0, inferred = 0, proved = 0;
+  } inference;
   // Classes of the first round whose proofs were remembered, were not, and were decided in this
   // run. `used` is false where no memory was asked.
   struct {
@@ -72,7 +78,7 @@ struct Result {
   std::vector<std::string> warnings;
   std::vector<std::string> without_effect;  // parallel operators with no effect on required outputs
   struct {
-    double read = 0, check = 0, cut = 0, reduce = 0, evaluate = 0, decide = 0;
+    double read = 0, check = 0, infer = 0, cut = 0, reduce = 0, evaluate = 0, decide = 0;
     double workers = 0;  // starting and stopping the processes that decide
     double total = 0;
   } time_s;

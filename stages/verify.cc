@@ -12,6 +12,7 @@
 #include "stages/conclusion.h"
 #include "stages/describe.h"
 #include "stages/elapsed.h"
+#include "stages/lineage_inference.h"
 #include "stages/logical_signs.h"
 #include "stages/premises.h"
 #include "stages/proof_search.h"
@@ -68,6 +69,18 @@ void AddAssumptions(const lineage::Problem& problem, const Cone& cone, Result* r
   result->assumptions.insert(result->assumptions.end(), texts.begin(), texts.end());
 }
 
+// Less than half of what the plan computes for its required outputs is said to be something.
+bool LineageIsMissing(const lineage::Problem& problem) {
+  const Cone cone = ConeOfRequired(problem);
+  int64_t computed = 0, stated = 0;
+  for (size_t t = 0; t < problem.parallel.tensors.size(); ++t) {
+    if (!cone.tensors[t] || problem.parallel.tensors[t].producer == sdfg::kNone) continue;
+    ++computed;
+    if (problem.lineage[t].kind != lineage::LineageKind::kNone) ++stated;
+  }
+  return 2 * stated < computed;
+}
+
 // Checks that need no values: where tensors are, and in which order they are made.
 std::vector<Violation> StaticViolations(const lineage::Problem& problem,
                                         const VerifyOptions& options) {
@@ -100,7 +113,7 @@ class Verification {
       if (folded.has_value()) {
         DecideFolded(*folded);
       } else {
-        Decide();
+        DecideCompleted();
       }
     }
     result_.time_s.total = Since(start_);
@@ -176,11 +189,35 @@ class Verification {
     inner.evidence_.well_formed = evidence_.well_formed;  // and CheckProblem has seen `folded`
     inner.result_ = std::move(result_);
     inner.result_.outputs.required = static_cast<int64_t>(folded.required.size());
-    inner.Decide();
+    inner.DecideCompleted();
     result_ = std::move(inner.result_);
     if (result_.verdict != Verdict::kUnknown || Stopped()) return;
     result_ = checked;
-    Decide();
+    DecideCompleted();
+  }
+
+  // Decides the problem with relations that are inferred where the files state few.
+  void DecideCompleted() {
+    if (options_.inference == nullptr || options_.executor != nullptr || smt_ ||
+        !LineageIsMissing(problem_)) {
+      Decide();
+      return;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const CompletedProblem completed = options_.inference->Complete(problem_, options_.stop);
+    result_.inference.used = true;
+    result_.inference.tensors = completed.tensors;
+    result_.inference.classes = completed.classes;
+    result_.inference.inferred = completed.inferred;
+    result_.time_s.infer = Since(start);
+    Verification inner(completed.problem, options_);
+    inner.read_ = read_ == nullptr ? &problem_ : read_;
+    inner.start_ = start_;
+    inner.share_of_attempts_ = share_of_attempts_;
+    inner.evidence_.well_formed = evidence_.well_formed;
+    inner.result_ = std::move(result_);
+    inner.Decide();
+    result_ = std::move(inner.result_);
   }
 
   // The largest extent of the coordinates that folding added.
@@ -292,7 +329,11 @@ class Verification {
     result_.stages.classes = search.classes();
     std::map<ProofMethod, int64_t> methods;
     std::set<int32_t> counted;
+    const std::vector<bool> proved = search.ProvedClaims();
     for (size_t c = 0; c < search.outcomes().size(); ++c) {
+      const Claim& claim = table.claims()[c];
+      const bool inferred = claim.target.provenance == lineage::Provenance::kInferred;
+      if (inferred && claim.required < 0 && proved[c]) ++result_.inference.proved;
       const ClaimOutcome& o = search.outcomes()[c];
       const bool defined = o.restrictions.empty() || options_.accept_restrictions;
       if (o.status == ClaimStatus::kProved && defined) {

@@ -27,6 +27,7 @@ const std::map<std::string, std::set<std::string>>& MayInclude() {
       {"shape_reduction", {"solver", "sdfg", "lineage", "witness"}},
       {"verdict_cache", {}},
       {"stages", {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache"}},
+      {"inference", {"solver", "sdfg", "lineage", "shape_reduction", "stages"}},
       {"frontend", {"solver", "sdfg", "lineage"}},
       {"generator", {"solver", "sdfg", "lineage", "frontend"}},
       {"mutation", {"solver", "sdfg", "lineage", "frontend"}},
@@ -35,13 +36,13 @@ const std::map<std::string, std::set<std::string>>& MayInclude() {
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages"}},
       {"planproof",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages",
-        "frontend", "report"}},
+        "inference", "frontend", "report"}},
       {"report",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages",
         "frontend", "runtime_check"}},
       {"cli",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages",
-        "frontend", "generator", "mutation", "runtime_check", "cluster", "report"}},
+        "inference", "frontend", "generator", "mutation", "runtime_check", "cluster", "report"}},
   };
   return table;
 }

@@ -1,0 +1,223 @@
+#include "inference/index_solver.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+
+namespace planproof::inference {
+
+using solver::Affine;
+using solver::Arena;
+using solver::Atom;
+using solver::AtomId;
+using solver::AtomKind;
+using solver::BoundVariable;
+using solver::KindOf;
+using solver::MonoId;
+using solver::PolyId;
+using solver::Symbol;
+using solver::SymbolKind;
+
+namespace {
+
+constexpr int kMaxTries = 400;
+constexpr size_t kMaxOccurrences = 400;
+constexpr size_t kMaxSolutions = 24;
+
+bool HasForms(AtomKind kind) {
+  return kind == AtomKind::kElement || kind == AtomKind::kIndicator || kind == AtomKind::kDelta ||
+         kind == AtomKind::kPosition || kind == AtomKind::kOpaque;
+}
+
+// Visits every atom of a term once.
+void VisitAtoms(const Arena& arena, PolyId term, const std::function<bool(const Atom&)>& visit) {
+  std::vector<PolyId> polys = {term};
+  std::vector<MonoId> monos;
+  std::vector<AtomId> atoms;
+  absl::flat_hash_set<uint32_t> seen_polys, seen_monos, seen_atoms;
+  while (!polys.empty() || !monos.empty() || !atoms.empty()) {
+    if (!polys.empty()) {
+      const PolyId p = polys.back();
+      polys.pop_back();
+      if (!seen_polys.insert(p).second) continue;
+      for (const solver::Term& t : arena.poly(p).terms) monos.push_back(t.mono);
+    } else if (!monos.empty()) {
+      const MonoId m = monos.back();
+      monos.pop_back();
+      if (!seen_monos.insert(m).second) continue;
+      for (const solver::Factor& f : arena.mono(m).factors) atoms.push_back(f.atom);
+    } else {
+      const AtomId a = atoms.back();
+      atoms.pop_back();
+      if (!seen_atoms.insert(a).second) continue;
+      const Atom& atom = arena.atom(a);
+      if (!visit(atom)) return;
+      for (const PolyId p : atom.polys) polys.push_back(p);
+      if (atom.mono != solver::kUnitMono) monos.push_back(atom.mono);
+      for (const Affine& form : atom.indices) {
+        for (const auto& [symbol, coefficient] : form.terms) {
+          if (KindOf(symbol) == SymbolKind::kIntAtom) {
+            atoms.push_back(arena.AtomOfIntAtom(symbol));
+          }
+        }
+      }
+    }
+  }
+}
+
+bool Divides(int64_t divisor, int64_t value) { return value % divisor == 0; }
+
+}  // namespace
+
+std::vector<Occurrence> OccurrencesIn(const Arena& arena, PolyId term) {
+  std::vector<Occurrence> found;
+  VisitAtoms(arena, term, [&](const Atom& atom) {
+    if (HasForms(atom.kind) && !atom.indices.empty()) {
+      found.push_back({atom.kind, atom.tag, atom.indices});
+    }
+    return found.size() < kMaxOccurrences;
+  });
+  return found;
+}
+
+std::vector<uint32_t> TagsIn(const Arena& arena, PolyId term) {
+  std::set<uint32_t> tags;
+  VisitAtoms(arena, term, [&](const Atom& atom) {
+    if (atom.kind == AtomKind::kElement) tags.insert(atom.tag);
+    return true;
+  });
+  return {tags.begin(), tags.end()};
+}
+
+const BoundVariable* IndexSolver::UnknownOf(Symbol symbol) const {
+  for (const BoundVariable& unknown : unknowns_) {
+    if (unknown.symbol == symbol) return &unknown;
+  }
+  return nullptr;
+}
+
+// Solves definition = value for the unknowns of the definition: digits of a number, the most
+// significant one first.
+bool IndexSolver::UnifyForm(const Affine& definition, const Affine& value, Solution* solution) {
+  if (definition.overflow || value.overflow) return false;
+  Affine rest(value.constant - definition.constant);
+  std::vector<std::pair<int64_t, const BoundVariable*>> unknown;  // by coefficient
+  std::map<Symbol, int64_t> bound;
+  int ids = 0;
+  for (const auto& [symbol, c] : value.terms) {
+    if (KindOf(symbol) == SymbolKind::kBound) {
+      bound[symbol] += c;
+    } else if (KindOf(symbol) == SymbolKind::kIntAtom) {
+      ++ids;
+    } else {
+      rest = rest + Affine::Of(symbol, c);
+    }
+  }
+  for (const auto& [symbol, c] : definition.terms) {
+    if (KindOf(symbol) == SymbolKind::kBound) {
+      bound[symbol] -= c;
+    } else if (KindOf(symbol) == SymbolKind::kIntAtom) {
+      --ids;
+    } else if (const auto known = solution->find(symbol); known != solution->end()) {
+      rest = rest - known->second.Scaled(c);
+    } else if (const BoundVariable* u = UnknownOf(symbol)) {
+      unknown.push_back({c, u});
+    } else {
+      return false;
+    }
+  }
+  const bool same = std::all_of(bound.begin(), bound.end(), [](auto& b) { return b.second == 0; });
+  if (ids != 0 || !same) return false;
+  std::sort(unknown.begin(), unknown.end(),
+            [](auto& a, auto& b) { return std::abs(a.first) > std::abs(b.first); });
+  for (size_t k = 0; k < unknown.size(); ++k) {
+    const auto& [c, u] = unknown[k];
+    const bool last = k + 1 == unknown.size();
+    Affine digit;
+    for (const auto& [symbol, coefficient] : rest.terms) {
+      if (Divides(c, coefficient)) {
+        digit = digit + Affine::Of(symbol, coefficient / c);
+        continue;
+      }
+      const bool splits = std::abs(c) > std::abs(coefficient) && Divides(coefficient, c);
+      const int64_t at = splits ? std::abs(c / coefficient) : 0;
+      if (splits && arena_.RangeOf(symbol).high >= at && !split_.has_value()) {
+        split_ = sdfg::SplitRequest{sdfg::SplitRequest::Kind::kDigit, symbol, at};
+      }
+    }
+    digit = digit + Affine(last ? (Divides(c, rest.constant) ? rest.constant / c : 0)
+                                : solver::FloorDiv(rest.constant, std::abs(c)) * (c < 0 ? -1 : 1));
+    const solver::IntRange range = arena_.RangeOf(digit);
+    if (!range.IsBounded() || range.low < u->domain.lo || range.high >= u->domain.hi) return false;
+    rest = rest - digit.Scaled(c);
+    solution->emplace(u->symbol, std::move(digit));
+  }
+  return rest.IsConstant() && rest.constant == 0;
+}
+
+bool IndexSolver::Unify(const Occurrence& definition, const Occurrence& value, Solution* solution) {
+  if (definition.kind != value.kind || definition.forms.size() != value.forms.size()) return false;
+  if (definition.kind == AtomKind::kElement && definition.tag != value.tag) return false;
+  for (size_t i = 0; i < definition.forms.size(); ++i) {
+    if (!UnifyForm(definition.forms[i], value.forms[i], solution)) return false;
+  }
+  return true;
+}
+
+void IndexSolver::Match(size_t next) {
+  if (solution_.size() == unknowns_.size() || next == definition_.size()) {
+    if (std::find(solutions_.begin(), solutions_.end(), solution_) == solutions_.end()) {
+      solutions_.push_back(solution_);
+    }
+    return;
+  }
+  const Occurrence& occurrence = *definition_[next];
+  bool matched = false;
+  for (const Occurrence& value : *value_) {
+    if (++tries_ > kMaxTries || solutions_.size() >= kMaxSolutions) return;
+    Solution before = solution_;
+    if (Unify(occurrence, value, &solution_)) {
+      matched = true;
+      Match(next + 1);
+    }
+    solution_ = std::move(before);
+  }
+  // Without a counterpart: the value may be written in another way.
+  if (!matched) Match(next + 1);
+}
+
+std::vector<IndexSolver::Solution> IndexSolver::Solve(const std::vector<Occurrence>& definition,
+                                                      const std::vector<Occurrence>& value) {
+  definition_.clear();
+  for (const Occurrence& occurrence : definition) {
+    const bool mentions =
+        std::any_of(occurrence.forms.begin(), occurrence.forms.end(), [this](const Affine& form) {
+          return std::any_of(form.terms.begin(), form.terms.end(),
+                             [this](auto& term) { return UnknownOf(term.first) != nullptr; });
+        });
+    if (mentions) definition_.push_back(&occurrence);
+  }
+  // Elements before conditions, and what is rare before what is frequent.
+  const auto frequency = [&](const Occurrence* o) {
+    return std::count_if(value.begin(), value.end(),
+                         [o](const Occurrence& v) { return v.kind == o->kind && v.tag == o->tag; });
+  };
+  std::stable_sort(definition_.begin(), definition_.end(),
+                   [&](const Occurrence* a, const Occurrence* b) {
+                     const bool ea = a->kind == AtomKind::kElement;
+                     const bool eb = b->kind == AtomKind::kElement;
+                     return ea != eb ? ea : frequency(a) < frequency(b);
+                   });
+  value_ = &value;
+  solution_.clear();
+  solutions_.clear();
+  split_.reset();
+  tries_ = 0;
+  Match(0);
+  return std::move(solutions_);
+}
+
+}  // namespace planproof::inference

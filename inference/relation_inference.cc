@@ -1,0 +1,169 @@
+#include "inference/relation_inference.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "inference/candidates.h"
+#include "inference/definition_key.h"
+#include "inference/frontier.h"
+#include "inference/tensor_match.h"
+#include "lineage/multiple.h"
+#include "stages/claim_table.h"
+#include "stages/workers/process_pool.h"
+
+namespace planproof::inference {
+
+using lineage::Lineage;
+using lineage::LineageKind;
+using sdfg::kNone;
+using sdfg::TensorId;
+
+namespace {
+
+// Between a tensor and what it is computed from that is related.
+constexpr int kMaxOperators = 160;
+
+// What is known of tensors of one definition.
+struct Finding {
+  bool found = false, copy = false;
+  std::vector<size_t> places;  // of the values mentioned, among those of the definition
+  std::string logical_key;
+  solver::Rational factor = 1;
+  std::vector<sdfg::IndexMap> map;
+};
+
+class Inference {
+ public:
+  Inference(const lineage::Problem& problem, const stages::StopRequest* stop)
+      : problem_(problem),
+        stop_(stop),
+        frontier_(problem_),
+        keys_(problem_, frontier_, &operands_),
+        candidates_(problem_.logical, &operands_),
+        matcher_(problem_, &frontier_, &candidates_) {}
+
+  stages::CompletedProblem Run() {
+    const stages::Cone cone = stages::ConeOfRequired(problem_);
+    for (size_t o = 0; o < problem_.parallel.operators.size(); ++o) {
+      if (!cone.operators[o]) continue;
+      for (const TensorId t : problem_.parallel.operators[o].outputs) {
+        if (t == kNone || !cone.tensors[t] || frontier_.Related(t)) continue;
+        if (stop_ != nullptr && stop_->requested) break;
+        ++result_.tensors;
+        Relate(t);
+        if (getenv("PP_DEBUG")) {
+          const auto& pt = problem_.parallel.tensors[t];
+          fprintf(stderr, "%-30s %-20s", pt.name.c_str(),
+                  problem_.parallel.operators[o].name.c_str());
+          if (frontier_.Related(t)) {
+            const auto& l = problem_.lineage[t];
+            fprintf(stderr, " = %s", problem_.logical.tensors[l.logical].name.c_str());
+            for (auto& m : l.map) {
+              fprintf(stderr, " [%ld", (long)m.constant);
+              for (auto& k : m.terms)
+                fprintf(stderr, " +%ld*(%d+%ld /%ld %%%ld)g%d", (long)k.scale, k.dim,
+                        (long)k.offset, (long)k.div, (long)k.mod, k.gate.dim);
+              fprintf(stderr, "]");
+            }
+          }
+          fprintf(stderr, "\n");
+        }
+      }
+    }
+    result_.classes = static_cast<int64_t>(known_.size());
+    result_.problem = std::move(problem_);
+    return std::move(result_);
+  }
+
+ private:
+  void Relate(TensorId t) {
+    std::vector<TensorId> values;
+    std::string key = keys_.OfParallel(t, kMaxOperators, &values);
+    if (key.empty()) return;
+    const auto [known, inserted] = known_.try_emplace(std::move(key));
+    Finding& finding = known->second;
+    if (inserted) {
+      std::optional<TensorMatch> match = matcher_.Match(t);
+      if (!match.has_value()) return;
+      finding = Remember(*match, values);
+      Add(t, match->logical, match->factor, std::move(match->map));
+    } else if (finding.found) {
+      if (const TensorId logical = Recall(finding, values); logical != kNone) {
+        Add(t, logical, finding.factor, finding.map);
+      }
+    }
+  }
+
+  // What is found, in terms of the values of the definition.
+  Finding Remember(const TensorMatch& match, const std::vector<TensorId>& values) {
+    Finding finding;
+    finding.copy = match.copy;
+    finding.factor = match.factor;
+    finding.map = match.map;
+    for (const TensorId mentioned : match.values) {
+      const auto place = std::find(values.begin(), values.end(), mentioned);
+      if (place == values.end()) return finding;  // not to be found again
+      finding.places.push_back(static_cast<size_t>(place - values.begin()));
+    }
+    if (!match.copy) {
+      finding.logical_key = keys_.OfLogical(match.logical, match.values);
+      if (finding.logical_key.empty()) return finding;
+    }
+    finding.found = true;
+    return finding;
+  }
+
+  TensorId Recall(const Finding& finding, const std::vector<TensorId>& values) {
+    std::vector<TensorId> mentioned;
+    for (const size_t place : finding.places) mentioned.push_back(values[place]);
+    if (finding.copy) return mentioned[0];
+    for (const TensorId candidate : candidates_.DeterminedBy(mentioned)) {
+      if (keys_.OfLogical(candidate, mentioned) == finding.logical_key) return candidate;
+    }
+    return kNone;
+  }
+
+  void Add(TensorId t, TensorId logical, const solver::Rational& factor,
+           std::vector<sdfg::IndexMap> map) {
+    Lineage& lineage = problem_.lineage[t];
+    lineage = {};
+    lineage.kind = LineageKind::kFull;
+    lineage.provenance = lineage::Provenance::kInferred;
+    lineage.logical = factor.IsOne() ? logical : MultipleOf(logical, factor);
+    lineage.map = std::move(map);
+    ++result_.inferred;
+  }
+
+  TensorId MultipleOf(TensorId logical, const solver::Rational& factor) {
+    for (const auto& [of, number, multiple] : multiples_) {
+      if (of == logical && number == factor) return multiple;
+    }
+    const TensorId multiple = lineage::AddMultiple(logical, factor, &problem_.logical);
+    multiples_.emplace_back(logical, factor, multiple);
+    return multiple;
+  }
+
+  lineage::Problem problem_;
+  const stages::StopRequest* stop_;
+  Frontier frontier_;
+  Operands operands_;
+  DefinitionKeys keys_;
+  Candidates candidates_;
+  TensorMatcher matcher_;
+  std::unordered_map<std::string, Finding> known_;
+  std::vector<std::tuple<TensorId, solver::Rational, TensorId>> multiples_;
+  stages::CompletedProblem result_;
+};
+
+}  // namespace
+
+stages::CompletedProblem RelationInference::Complete(const lineage::Problem& problem,
+                                                     const stages::StopRequest* stop) const {
+  return Inference(problem, stop).Run();
+}
+
+}  // namespace planproof::inference

@@ -1,0 +1,27 @@
+// Relations of a plan that nobody states: guessed here, proved as claims.
+//
+// The tensors of the plan are taken in order. The element of one at a generic index is a term over
+// elements of logical tensors, since what it is computed from is related, or read by its
+// definition. A logical tensor whose definition, opened down to just these, has that value at some
+// index is what the tensor is taken to be, and the index, as a function of the tensor's own, is the
+// map. So partial sums need no relation: their reduction has one. Layers that repeat are looked at
+// once (definition_key.h).
+//
+// Nothing rests on a guess: it becomes a lineage of provenance kInferred, and stages decide it as
+// they decide a claim of the plan's.
+#ifndef PLANPROOF_INFERENCE_RELATION_INFERENCE_H_
+#define PLANPROOF_INFERENCE_RELATION_INFERENCE_H_
+
+#include "stages/lineage_inference.h"
+
+namespace planproof::inference {
+
+class RelationInference : public stages::LineageInference {
+ public:
+  stages::CompletedProblem Complete(const lineage::Problem& problem,
+                                    const stages::StopRequest* stop) const override;
+};
+
+}  // namespace planproof::inference
+
+#endif  // PLANPROOF_INFERENCE_RELATION_INFERENCE_H_

@@ -1,0 +1,91 @@
+// Which logical tensor a parallel tensor is, and where.
+#ifndef PLANPROOF_INFERENCE_TENSOR_MATCH_H_
+#define PLANPROOF_INFERENCE_TENSOR_MATCH_H_
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "inference/candidates.h"
+#include "inference/frontier.h"
+#include "inference/index_fit.h"
+#include "inference/index_solver.h"
+#include "lineage/lineage.h"
+#include "sdfg/symbolic_evaluator.h"
+#include "solver/rational.h"
+#include "solver/term.h"
+#include "stages/cells.h"
+
+namespace planproof::inference {
+
+struct TensorMatch {
+  sdfg::TensorId logical = sdfg::kNone;
+  solver::Rational factor = 1;  // of the logical values
+  std::vector<sdfg::IndexMap> map;
+  // Down to which its definition has the value, ascending; of a copy the logical tensor itself.
+  std::vector<sdfg::TensorId> values;
+  bool copy = false;
+};
+
+// Keeps one arena for many tensors.
+class TensorMatcher {
+ public:
+  // What is related in `problem` may grow between calls, of tensors that were not read yet.
+  TensorMatcher(const lineage::Problem& problem, Frontier* parallel, Candidates* candidates);
+  ~TensorMatcher();
+
+  std::optional<TensorMatch> Match(sdfg::TensorId parallel);
+
+ private:
+  struct Value {
+    solver::PolyId term = solver::kZeroPoly;
+    bool integer = false;
+    std::vector<Occurrence> occurrences;
+  };
+  // A part of a tensor in which its value is one term.
+  struct Part {
+    stages::Cell cell;
+    Value value;
+  };
+  enum class Way : uint8_t { kCopy, kDefinition, kScaledCopy };
+  enum class Found : uint8_t { kNo, kSplit, kYes };
+  // What a part of the parallel tensor may be, and at which index.
+  struct Guess {
+    solver::Rational factor = 1;
+    std::vector<solver::Affine> index;
+  };
+
+  void Begin();
+  std::optional<TensorMatch> MatchBy(Way way, sdfg::TensorId parallel);
+  std::optional<Value> Evaluate(sdfg::SymbolicEvaluator* evaluator, sdfg::TensorRef tensor,
+                                const sdfg::Indices& index);
+  // The largest part that can be evaluated as one term; what is split off stays in `work`. False if
+  // no split helps.
+  bool EvaluateLargest(sdfg::SymbolicEvaluator* evaluator, sdfg::TensorRef tensor,
+                       std::vector<stages::Cell>* work, Part* part);
+  // The part is an element of a logical tensor, or a multiple of one.
+  bool IsCopy(const Part& part, sdfg::TensorId* logical, Guess* guess) const;
+  void OpenDownTo(const std::vector<sdfg::TensorId>& values);
+  const std::vector<Part>& DefinitionsOf(sdfg::TensorId logical);
+  // Looks for the part in the logical tensor of the match; if there is none yet, in all candidates.
+  Found Find(const Part& part, sdfg::TensorId parallel, TensorMatch* match, Guess* guess);
+  Found FindIn(const Part& part, sdfg::TensorId parallel, sdfg::TensorId logical, Guess* guess);
+  bool HasValue(const Value& value, sdfg::TensorId logical, Guess* guess);
+  // Whether the logical tensor has this value at what the map makes of the cell's index.
+  bool HasValueAt(const Part& part, sdfg::TensorId logical, const std::vector<sdfg::IndexMap>& map);
+
+  const lineage::Problem& problem_;
+  Frontier& parallel_;
+  Candidates& candidates_;
+  Frontier logical_;
+  std::unique_ptr<solver::Arena> arena_;
+  std::unique_ptr<sdfg::SymbolicEvaluator> values_, definitions_;
+  std::vector<sdfg::TensorId> opened_down_to_;
+  std::vector<std::pair<sdfg::TensorId, std::vector<Part>>> opened_;
+  sdfg::SplitRequest split_;  // with it, there may be a guess
+};
+
+}  // namespace planproof::inference
+
+#endif  // PLANPROOF_INFERENCE_TENSOR_MATCH_H_
