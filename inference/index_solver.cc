@@ -105,11 +105,12 @@ bool IndexSolver::UnifyForm(const Affine& definition, const Affine& value, Solut
   if (definition.overflow || value.overflow) return false;
   Affine rest(value.constant - definition.constant);
   std::vector<std::pair<int64_t, const BoundVariable*>> unknown;  // by coefficient
-  std::map<Symbol, int64_t> bound;
+  // The variables of a sum have no fixed order: by coefficient.
+  std::map<int64_t, int> bound;
   int ids = 0;
   for (const auto& [symbol, c] : value.terms) {
     if (KindOf(symbol) == SymbolKind::kBound) {
-      bound[symbol] += c;
+      ++bound[c];
     } else if (KindOf(symbol) == SymbolKind::kIntAtom) {
       ++ids;
     } else {
@@ -118,7 +119,7 @@ bool IndexSolver::UnifyForm(const Affine& definition, const Affine& value, Solut
   }
   for (const auto& [symbol, c] : definition.terms) {
     if (KindOf(symbol) == SymbolKind::kBound) {
-      bound[symbol] -= c;
+      --bound[c];
     } else if (KindOf(symbol) == SymbolKind::kIntAtom) {
       --ids;
     } else if (const auto known = solution->find(symbol); known != solution->end()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -29,11 +30,15 @@ constexpr int kMaxOperators = 160;
 
 // What is known of tensors of one definition.
 struct Finding {
-  bool found = false, copy = false;
+  bool copy = false;
   std::vector<size_t> places;  // of the values mentioned, among those of the definition
   std::string logical_key;
   solver::Rational factor = 1;
   std::vector<sdfg::IndexMap> map;
+};
+struct Findings {
+  std::vector<Finding> found;
+  std::set<std::string> tried;  // definitions of logical tensors, down to the same values
 };
 
 class Inference {
@@ -74,7 +79,6 @@ class Inference {
         }
       }
     }
-    result_.classes = static_cast<int64_t>(known_.size());
     result_.problem = std::move(problem_);
     return std::move(result_);
   }
@@ -82,39 +86,48 @@ class Inference {
  private:
   void Relate(TensorId t) {
     std::vector<TensorId> values;
-    std::string key = keys_.OfParallel(t, kMaxOperators, &values);
+    const std::string key = keys_.OfParallel(t, kMaxOperators, &values);
     if (key.empty()) return;
-    const auto [known, inserted] = known_.try_emplace(std::move(key));
-    Finding& finding = known->second;
-    if (inserted) {
-      std::optional<TensorMatch> match = matcher_.Match(t);
-      if (!match.has_value()) return;
-      finding = Remember(*match, values);
-      Add(t, match->logical, match->factor, std::move(match->map));
-    } else if (finding.found) {
-      if (const TensorId logical = Recall(finding, values); logical != kNone) {
-        Add(t, logical, finding.factor, finding.map);
-      }
+    Findings& findings = known_[key];
+    for (const Finding& finding : findings.found) {
+      const TensorId logical = Recall(finding, values);
+      if (logical == kNone) continue;
+      Add(t, logical, finding.factor, finding.map);
+      return;
     }
+    if (!SomethingNew(values, &findings)) return;
+    ++result_.classes;
+    std::optional<TensorMatch> match = matcher_.Match(t);
+    if (!match.has_value()) return;
+    Add(t, match->logical, match->factor, match->map);
+    Remember(*match, values, &findings);
+  }
+
+  // Whether a logical tensor has not been tried for this definition.
+  bool SomethingNew(const std::vector<TensorId>& values, Findings* findings) {
+    bool fresh = findings->tried.insert("").second;  // a copy, for which no other tensor counts
+    for (const TensorId candidate : candidates_.DeterminedBy(values)) {
+      fresh |= findings->tried.insert(keys_.OfLogical(candidate, values)).second;
+    }
+    return fresh;
   }
 
   // What is found, in terms of the values of the definition.
-  Finding Remember(const TensorMatch& match, const std::vector<TensorId>& values) {
+  void Remember(const TensorMatch& match, const std::vector<TensorId>& values, Findings* findings) {
     Finding finding;
     finding.copy = match.copy;
     finding.factor = match.factor;
     finding.map = match.map;
     for (const TensorId mentioned : match.values) {
       const auto place = std::find(values.begin(), values.end(), mentioned);
-      if (place == values.end()) return finding;  // not to be found again
+      if (place == values.end()) return;
       finding.places.push_back(static_cast<size_t>(place - values.begin()));
     }
     if (!match.copy) {
       finding.logical_key = keys_.OfLogical(match.logical, match.values);
-      if (finding.logical_key.empty()) return finding;
+      if (finding.logical_key.empty()) return;
     }
-    finding.found = true;
-    return finding;
+    findings->found.push_back(std::move(finding));
   }
 
   TensorId Recall(const Finding& finding, const std::vector<TensorId>& values) {
@@ -154,7 +167,7 @@ class Inference {
   DefinitionKeys keys_;
   Candidates candidates_;
   TensorMatcher matcher_;
-  std::unordered_map<std::string, Finding> known_;
+  std::unordered_map<std::string, Findings> known_;
   std::vector<std::tuple<TensorId, solver::Rational, TensorId>> multiples_;
   stages::CompletedProblem result_;
 };

@@ -62,6 +62,21 @@ int64_t Disorder(const std::vector<Affine>& index, const Cell& cell, const sdfg:
   return disorder;
 }
 
+// Whether every index of the parallel tensor's own counts: a value that is the same along a dimension
+// is more likely one that is spread there than what has no such dimension by coincidence.
+bool UsesAllDimensions(const std::vector<Affine>& index, const Cell& cell,
+                       const sdfg::Tensor& parallel) {
+  for (size_t p = parallel.axes.size(); p < cell.index.size(); ++p) {
+    for (const auto& term : cell.index[p].terms) {
+      const bool used = std::any_of(index.begin(), index.end(), [s = term.first](const Affine& e) {
+        return e.Coefficient(s) != 0;
+      });
+      if (!used) return false;
+    }
+  }
+  return true;
+}
+
 // The index of the logical tensor over the symbols of the parallel one's cell. A dimension on which
 // nothing depends is taken to be the parallel tensor's own.
 std::optional<std::vector<Affine>> IndexOf(const Cell& definition, const Cell& cell,
@@ -241,7 +256,7 @@ TensorMatcher::Found TensorMatcher::FindIn(const Part& part, TensorId parallel, 
     for (const IndexSolver::Solution& solution :
          solver.Solve(definition.value.occurrences, part.value.occurrences)) {
       auto index = IndexOf(definition.cell, part.cell, pt.shape, lt.shape, solution);
-      if (!index.has_value()) continue;
+      if (!index.has_value() || !UsesAllDimensions(*index, part.cell, pt)) continue;
       const int64_t disorder = Disorder(*index, part.cell, pt);
       indices.emplace_back(disorder, *std::move(index));
     }
@@ -351,6 +366,16 @@ std::optional<TensorMatch> TensorMatcher::MatchBy(Way way, TensorId parallel) {
     }
     if (found == Found::kYes) {
       pieces.push_back({std::move(part.cell), std::move(guess.index)});
+    } else if (getenv("PP_DEBUG") && found == Found::kNo) {
+      fprintf(stderr, "   no match: %s; candidates",
+              arena_->ToString(part.value.term, 600).c_str());
+      for (auto& [c, d] : opened_) {
+        fprintf(stderr, " %s{", problem_.logical.tensors[c].name.c_str());
+        for (auto& d2 : d) fprintf(stderr, "%s;", arena_->ToString(d2.value.term, 300).c_str());
+        fprintf(stderr, "}");
+      }
+      fprintf(stderr, "\n");
+      return std::nullopt;
     } else if (found == Found::kNo || ++splits > kMaxSplits ||
                !stages::Split(values_->symbols(), part.cell, split_, &work)) {
       return std::nullopt;
