@@ -24,6 +24,26 @@ namespace {
 constexpr int kMaxDepth = 12;
 constexpr int64_t kTermBudget = 20'000;
 
+// Reads real logical tensors as unknown values: what is shown then holds whatever they are. Masks
+// are read as the relations say.
+class OperandsUnknown : public sdfg::RepresentationPolicy {
+ public:
+  explicit OperandsUnknown(Relations* relations) : relations_(*relations) {}
+  sdfg::Representation Of(sdfg::TensorRef tensor) override {
+    const bool unknown =
+        tensor.graph == kLogical && !relations_.Masked(tensor.tensor) &&
+        !sdfg::IsInteger(relations_.problem().logical.tensors[tensor.tensor].dtype);
+    if (!unknown) return relations_.Of(tensor);
+    sdfg::Representation r;
+    r.kind = sdfg::Representation::Kind::kAtom;
+    r.tag = static_cast<uint32_t>(tensor.tensor);
+    return r;
+  }
+
+ private:
+  Relations& relations_;
+};
+
 class Signs {
  public:
   Signs(const lineage::Problem& problem, Relations* relations)
@@ -31,6 +51,8 @@ class Signs {
         relations_(*relations),
         keys_(problem, *relations),
         evaluator_(&arena_, {&problem.logical, &problem.parallel}, relations),
+        operands_unknown_(relations),
+        shallow_(&arena_, {&problem.logical, &problem.parallel}, &operands_unknown_),
         done_(problem.logical.tensors.size(), false) {
     for (size_t t = 0; t < done_.size(); ++t) Tell(static_cast<TensorId>(t));
   }
@@ -63,15 +85,21 @@ class Signs {
   }
 
   std::optional<solver::Sign> Evaluate(TensorId t) {
+    const std::optional<solver::Sign> sign = Evaluate(&evaluator_, t);
+    if (sign.has_value() && *sign != solver::Sign::kUnknown) return sign;
+    return Evaluate(&shallow_, t);
+  }
+
+  std::optional<solver::Sign> Evaluate(sdfg::SymbolicEvaluator* evaluator, TensorId t) {
     arena_.ResetExhausted(kTermBudget);
-    evaluator_.ClearFailure();
+    evaluator->ClearFailure();
     sdfg::Indices index;
     for (int64_t extent : problem_.logical.tensors[t].shape) {
       if (extent == 0) return std::nullopt;
       index.push_back(extent == 1 ? Affine(0) : Affine::Of(arena_.NewFree(0, extent - 1)));
     }
     // One cell for the whole tensor, or nothing is said.
-    const auto value = evaluator_.Defined({kLogical, t}, index);
+    const auto value = evaluator->Defined({kLogical, t}, index);
     if (!value || arena_.exhausted() || value->masked != solver::kZeroPoly) return std::nullopt;
     return arena_.SignOf(value->value);
   }
@@ -90,6 +118,8 @@ class Signs {
   std::unordered_map<std::string, std::optional<solver::Sign>> signs_;
   solver::Arena arena_;
   sdfg::SymbolicEvaluator evaluator_;
+  OperandsUnknown operands_unknown_;
+  sdfg::SymbolicEvaluator shallow_;
   std::vector<bool> done_;
   std::vector<LogicalSign> found_;
 };
