@@ -138,13 +138,6 @@ bool LineageCanBeClaimed(const std::vector<std::string>& files) {
   return reader != nullptr && reader->LineageCanBeClaimed(*file);
 }
 
-// Of tensors that the plan computes.
-void DiscardLineage(lineage::Problem* problem) {
-  for (size_t t = 0; t < problem->lineage.size(); ++t) {
-    if (problem->parallel.tensors[t].producer != sdfg::kNone) problem->lineage[t] = {};
-  }
-}
-
 int RunVerify(const VerifyArguments& arguments) {
   const Clock::time_point start = Clock::now();
   const std::string& dump = arguments.verify.dump_smt_directory;
@@ -185,7 +178,7 @@ int RunVerify(const VerifyArguments& arguments) {
     options.fold_ranks = !arguments.no_fold;
     const inference::RelationInference inference;
     if (!arguments.no_infer) options.inference = &inference;
-    if (arguments.discard_lineage) DiscardLineage(&*problem);
+    if (arguments.discard_lineage) inference::DiscardLineage(&*problem);
     options.engine = EngineNamed(arguments.engine);
     options.expect_schedule = ScheduleNamed(arguments.expect_schedule);
     options.keep_witness = !arguments.witness_file.empty();

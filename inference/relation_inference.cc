@@ -179,4 +179,10 @@ stages::CompletedProblem RelationInference::Complete(const lineage::Problem& pro
   return Inference(problem, stop).Run();
 }
 
+void DiscardLineage(lineage::Problem* problem) {
+  for (size_t t = 0; t < problem->lineage.size(); ++t) {
+    if (problem->parallel.tensors[t].producer != kNone) problem->lineage[t] = {};
+  }
+}
+
 }  // namespace planproof::inference

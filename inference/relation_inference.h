@@ -22,6 +22,9 @@ class RelationInference : public stages::LineageInference {
                                     const stages::StopRequest* stop) const override;
 };
 
+// Forgets what is said of tensors that the plan computes.
+void DiscardLineage(lineage::Problem* problem);
+
 }  // namespace planproof::inference
 
 #endif  // PLANPROOF_INFERENCE_RELATION_INFERENCE_H_

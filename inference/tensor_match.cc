@@ -62,8 +62,8 @@ int64_t Disorder(const std::vector<Affine>& index, const Cell& cell, const sdfg:
   return disorder;
 }
 
-// Whether every index of the parallel tensor's own counts: a value that is the same along a dimension
-// is more likely one that is spread there than what has no such dimension by coincidence.
+// Whether every index of the parallel tensor's own counts: a value that is the same along a
+// dimension is more likely one that is spread there than what has no such dimension by coincidence.
 bool UsesAllDimensions(const std::vector<Affine>& index, const Cell& cell,
                        const sdfg::Tensor& parallel) {
   for (size_t p = parallel.axes.size(); p < cell.index.size(); ++p) {

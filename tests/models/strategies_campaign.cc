@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "inference/relation_inference.h"
 #include "mutation/mutate.h"
 #include "stages/verify.h"
 #include "tests/models/numbers.h"
@@ -23,6 +24,7 @@ struct Options {
   int first = 1;
   int shift = 0;
   bool list = false;
+  bool discard_lineage = false;
   std::string csv = "/dev/null";
 };
 
@@ -35,6 +37,17 @@ struct Counts {
     return found == verdicts.end() ? 0 : found->second;
   }
 };
+
+// Without what the plan says of its tensors, if that is asked for.
+stages::Result Verify(lineage::Problem problem, const Options& options) {
+  const inference::RelationInference inference;
+  stages::VerifyOptions verify;
+  if (options.discard_lineage) {
+    inference::DiscardLineage(&problem);
+    verify.inference = &inference;
+  }
+  return stages::Verify(problem, verify);
+}
 
 // Changes one place of the plan at a time.
 Counts TryMutants(const StrategyCase& made, const lineage::Problem& problem, const Options& options,
@@ -49,7 +62,7 @@ Counts TryMutants(const StrategyCase& made, const lineage::Problem& problem, con
       continue;
     }
     const auto begin = std::chrono::steady_clock::now();
-    const stages::Result result = stages::Verify(mutant, {});
+    const stages::Result result = Verify(mutant, options);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     ++counts.verdicts[result.verdict];
     std::string numbers;
@@ -78,7 +91,9 @@ int Run(const Options& options) {
       ++failed;
       continue;
     }
-    const stages::Result result = stages::Verify(*problem, {});
+    const auto begin = std::chrono::steady_clock::now();
+    const stages::Result result = Verify(*problem, options);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     const auto numbers = CompareInNumbers(*problem, 1);
     const bool right = result.verdict == stages::Verdict::kProved && numbers.ok() &&
                        numbers->different.empty() &&
@@ -96,6 +111,12 @@ int Run(const Options& options) {
     std::printf("%s", counts.false_proofs > 0 ? ", FALSE PROVED" : "");
     if (numbers.ok() && std::isfinite(numbers->margin)) {
       std::printf("; gate margin %.1e, seed %d", numbers->margin, static_cast<int>(numbers->seed));
+    }
+    if (options.discard_lineage) {
+      std::printf("; %.2f s, %d of %d tensors inferred, %d proved", taken.count(),
+                  static_cast<int>(result.inference.inferred),
+                  static_cast<int>(result.inference.tensors),
+                  static_cast<int>(result.inference.proved));
     }
     std::printf("\n");
     std::fflush(stdout);
@@ -123,6 +144,8 @@ int main(int argc, char** argv) {
   app.add_option("--first", options.first, "Seed of the first mutant")->capture_default_str();
   app.add_option("--shift", options.shift, "Added to the first seed with every case")
       ->capture_default_str();
+  app.add_flag("--discard-lineage", options.discard_lineage,
+               "Forget what plans say of computed tensors, and infer it");
   app.add_flag("--list", options.list, "Say what the mutants change, judge none");
   app.add_option("--csv", options.csv, "File for one row per mutant");
   CLI11_PARSE(app, argc, argv);
