@@ -72,4 +72,23 @@ std::vector<TensorId> Candidates::DeterminedBy(const std::vector<TensorId>& valu
   return found;
 }
 
+bool Candidates::NeedsAll(TensorId tensor, const std::vector<TensorId>& values) {
+  std::unordered_map<TensorId, bool> seen = {{tensor, true}};
+  std::vector<TensorId> work = {tensor};
+  size_t met = 0;
+  while (!work.empty()) {
+    const TensorId t = work.back();
+    work.pop_back();
+    if (t != tensor && std::find(values.begin(), values.end(), t) != values.end()) {
+      ++met;
+      continue;
+    }
+    if (graph_.tensors[t].producer == kNone) continue;
+    for (const TensorId operand : operands_.Of(graph_, t)) {
+      if (seen.emplace(operand, true).second) work.push_back(operand);
+    }
+  }
+  return met == values.size();
+}
+
 }  // namespace planproof::inference

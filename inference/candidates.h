@@ -14,9 +14,15 @@ class Candidates {
  public:
   Candidates(const sdfg::Graph& logical, Operands* operands);
 
-  // Tensors that are computed from all of `values` and from nothing else that varies, nearest
+  // Tensors that are computed from some of `values` and from nothing else that varies, nearest
   // first; a few dozen at most.
   std::vector<sdfg::TensorId> DeterminedBy(const std::vector<sdfg::TensorId>& values);
+  // Whether the tensor, which these values determine, is computed from each of them.
+  bool NeedsAll(sdfg::TensorId tensor, const std::vector<sdfg::TensorId>& values);
+  // What the tensor, which is computed, is computed from.
+  std::vector<sdfg::TensorId> OperandsOf(sdfg::TensorId tensor) {
+    return operands_.Of(graph_, tensor);
+  }
 
  private:
   bool IsDetermined(sdfg::TensorId t, int depth);

@@ -26,7 +26,10 @@ void Frontier::OpenDownTo(std::vector<TensorId> tensors) {
   open_ = true;
 }
 
+void Frontier::OpenAlso(std::vector<TensorId> tensors) { also_ = std::move(tensors); }
+
 void Frontier::CloseAll() {
+  also_.clear();
   for (const TensorId t : opened_down_to_) down_to_[t] = false;
   opened_down_to_.clear();
   open_ = false;
@@ -43,7 +46,9 @@ Representation Frontier::Of(sdfg::TensorRef tensor) {
     return r;
   }
   const bool computed = problem_.logical.tensors[tensor.tensor].producer != kNone;
-  if (computed && (open_ ? !IsEnd(tensor.tensor) : Transparent(tensor.tensor))) return r;
+  if (computed &&
+      (open_ ? !IsEnd(tensor.tensor) : Transparent(tensor.tensor) || IsAlsoOpen(tensor.tensor)))
+    return r;
   r.kind = Representation::Kind::kAtom;
   r.tag = static_cast<uint32_t>(tensor.tensor);
   r.int_range = known_.IntRangeOf(tensor.tensor);

@@ -6,6 +6,7 @@
 #ifndef PLANPROOF_INFERENCE_FRONTIER_H_
 #define PLANPROOF_INFERENCE_FRONTIER_H_
 
+#include <algorithm>
 #include <vector>
 
 #include "lineage/lineage.h"
@@ -32,16 +33,22 @@ class Frontier : public sdfg::RepresentationPolicy {
   bool Transparent(sdfg::TensorId logical) const;
   // From now on computed logical tensors are unknown values only if they are among these.
   void OpenDownTo(std::vector<sdfg::TensorId> tensors);
+  // From now on these are read by their definitions, too.
+  void OpenAlso(std::vector<sdfg::TensorId> tensors);
+  bool OpensMore() const { return !also_.empty(); }
   void CloseAll();
 
  private:
+  bool IsAlsoOpen(sdfg::TensorId logical) const {
+    return std::find(also_.begin(), also_.end(), logical) != also_.end();
+  }
   bool IsEnd(sdfg::TensorId logical) const {
     return static_cast<size_t>(logical) < down_to_.size() && down_to_[logical];
   }
   const lineage::Problem& problem_;
   const stages::Relations known_;  // what is known of logical tensors alone
   std::vector<bool> down_to_;
-  std::vector<sdfg::TensorId> opened_down_to_;
+  std::vector<sdfg::TensorId> opened_down_to_, also_;
   bool open_ = false;
 };
 

@@ -287,7 +287,12 @@ std::optional<IndexMap> FitDimension(const Basis& basis, const Target& target) {
       parts.push_back(term);
     }
   }
-  if (auto map = FitWith(whole, target)) return map;
+  // What runs against a coordinate is more likely shifted around: the same for two ranks.
+  const std::optional<IndexMap> affine = FitWith(whole, target);
+  const bool runs_back =
+      affine.has_value() && std::any_of(affine->terms.begin(), affine->terms.end(),
+                                        [](const IndexTerm& term) { return term.scale < 0; });
+  if (affine.has_value() && !runs_back) return affine;
   for (const IndexTerm& term : shifted) {
     std::vector<IndexTerm> terms = {term};
     for (const IndexTerm& other : whole) {
@@ -297,6 +302,7 @@ std::optional<IndexMap> FitDimension(const Basis& basis, const Target& target) {
     terms.insert(terms.end(), parts.begin(), parts.end());
     if (auto map = FitWith(terms, target)) return map;
   }
+  if (affine.has_value()) return affine;
   std::vector<IndexTerm> digits = whole;
   digits.insert(digits.end(), parts.begin(), parts.end());
   if (auto map = FitWith(digits, target)) return map;

@@ -1,7 +1,10 @@
 #include "inference/tensor_match.h"
 
 #include <algorithm>
+#include <bit>
+#include <cctype>
 #include <cstdlib>
+#include <string>
 
 namespace planproof::inference {
 
@@ -29,6 +32,7 @@ constexpr size_t kMaxPolynomials = 400'000;  // in an arena, between tensors
 constexpr int kMaxSplits = 600;
 constexpr size_t kMaxPieces = 160;
 constexpr size_t kMaxDefinitions = 12;
+constexpr size_t kMaxOpened = 5;
 constexpr size_t kMaxVerified = 8;  // solutions, of one definition
 
 double Volume(const Cell& cell) {
@@ -60,6 +64,16 @@ int64_t Disorder(const std::vector<Affine>& index, const Cell& cell, const sdfg:
     }
   }
   return disorder;
+}
+
+// How much of the parallel tensor's name is the logical one's: "stage0:grad.q@1" is called after
+// "grad.q". A hint.
+size_t Namesake(const std::string& parallel, const std::string& logical) {
+  const size_t colon = parallel.rfind(':');
+  const std::string name = colon == std::string::npos ? parallel : parallel.substr(colon + 1);
+  if (name.compare(0, logical.size(), logical) != 0) return 0;
+  const bool ends = name.size() == logical.size() || std::isalnum(name[logical.size()]) == 0;
+  return ends ? logical.size() : 0;
 }
 
 // Whether every index of the parallel tensor's own counts: a value that is the same along a
@@ -287,7 +301,13 @@ TensorMatcher::Found TensorMatcher::Find(const Part& part, TensorId parallel, Te
   SplitRequest split;
   Guess multiple;  // the nearest one that has a factor
   TensorId multiple_of = kNone;
-  for (const TensorId candidate : candidates_.DeterminedBy(values)) {
+  std::vector<TensorId> candidates = candidates_.DeterminedBy(values);
+  const std::string& name = problem_.parallel.tensors[parallel].name;
+  std::stable_sort(candidates.begin(), candidates.end(), [&](TensorId a, TensorId b) {
+    return Namesake(name, problem_.logical.tensors[a].name) >
+           Namesake(name, problem_.logical.tensors[b].name);
+  });
+  for (const TensorId candidate : candidates) {
     const Found found = FindIn(part, parallel, candidate, guess);
     if (found == Found::kYes && guess->factor.IsOne()) {
       match->logical = candidate;
@@ -303,6 +323,7 @@ TensorMatcher::Found TensorMatcher::Find(const Part& part, TensorId parallel, Te
     }
   }
   split_ = split;
+  if (candidates.empty() && !parallel_.OpensMore()) to_open_ = ToOpen(values);
   if (multiple_of == kNone) return best;
   *guess = std::move(multiple);
   match->logical = multiple_of;
@@ -310,33 +331,56 @@ TensorMatcher::Found TensorMatcher::Find(const Part& part, TensorId parallel, Te
   return Found::kYes;
 }
 
-bool TensorMatcher::HasValueAt(const Part& part, TensorId logical,
-                               const std::vector<sdfg::IndexMap>& map) {
-  std::vector<Cell> work = {part.cell};
+bool TensorMatcher::Holds(TensorId parallel, const TensorMatch& match, std::vector<Cell> work) {
   for (int n = 0; !work.empty(); ++n) {
+    if (n > kMaxSplits) return false;
     const Cell cell = std::move(work.back());
     work.pop_back();
     arena_->ResetExhausted(kTermBudget);
+    const std::optional<Value> value = Evaluate(values_.get(), {kParallel, parallel}, cell.index);
+    std::optional<Value> defined;
     definitions_->ClearFailure();
-    const auto index = definitions_->Map(map, cell.index);
-    const std::optional<Value> value =
-        index ? Evaluate(definitions_.get(), {kLogical, logical}, *index) : std::nullopt;
     if (value.has_value()) {
-      // A constant is the same in every part of the cell.
-      if (value->term != part.value.term) return false;
-    } else if (n > kMaxSplits || definitions_->request().kind == SplitRequest::Kind::kNone ||
-               !stages::Split(values_->symbols(), cell, definitions_->request(), &work)) {
+      const auto index = definitions_->Map(match.map, cell.index);
+      if (index) defined = Evaluate(definitions_.get(), {kLogical, match.logical}, *index);
+    }
+    if (defined.has_value()) {
+      const PolyId scaled = arena_->Scale(defined->term, match.factor);
+      if (scaled != value->term && !arena_->IsZero(arena_->Sub(scaled, value->term))) return false;
+      continue;
+    }
+    const SplitRequest& split = value.has_value() ? definitions_->request() : values_->request();
+    if (arena_->exhausted() || split.kind == SplitRequest::Kind::kNone ||
+        !stages::Split(values_->symbols(), cell, split, &work)) {
       return false;
     }
   }
   return true;
 }
 
+// What is computed element by element is where its operands are.
+bool TensorMatcher::FitLikeOperand(TensorId parallel, TensorMatch* match) {
+  const sdfg::Tensor& tensor = problem_.parallel.tensors[parallel];
+  const sdfg::Shape& target = problem_.logical.tensors[match->logical].shape;
+  for (const TensorId operand : problem_.parallel.operators[tensor.producer].inputs) {
+    if (operand == kNone || !parallel_.Related(operand)) continue;
+    const lineage::Lineage& lineage = parallel_.LineageOf(operand);
+    const sdfg::Tensor& other = problem_.parallel.tensors[operand];
+    if (other.shape != tensor.shape || other.axes != tensor.axes ||
+        problem_.logical.tensors[lineage.logical].shape != target) {
+      continue;
+    }
+    match->map = lineage.map;
+    if (Holds(parallel, *match, {stages::WholeCell(values_->symbols(), tensor.shape)})) return true;
+  }
+  return false;
+}
+
 std::optional<TensorMatch> TensorMatcher::MatchBy(Way way, TensorId parallel) {
   const sdfg::Tensor& tensor = problem_.parallel.tensors[parallel];
   TensorMatch match;
   std::vector<IndexPiece> pieces;
-  std::vector<Part> constant;  // masked, perhaps, or padding
+  std::vector<Cell> constant;  // masked, perhaps, or padding
   std::vector<Cell> work = {stages::WholeCell(values_->symbols(), tensor.shape)};
   for (int splits = 0; !work.empty() && pieces.size() < kMaxPieces;) {
     arena_->ResetExhausted(kTermBudget);
@@ -345,7 +389,7 @@ std::optional<TensorMatch> TensorMatcher::MatchBy(Way way, TensorId parallel) {
     solver::Rational number;
     if (arena_->IsConstant(part.value.term, &number)) {
       if (way != Way::kDefinition) return std::nullopt;
-      constant.push_back(std::move(part));
+      constant.push_back(std::move(part.cell));
       continue;
     }
     Guess guess;
@@ -383,23 +427,94 @@ std::optional<TensorMatch> TensorMatcher::MatchBy(Way way, TensorId parallel) {
   }
   if (pieces.empty()) return std::nullopt;
   auto map = FitPieces(pieces, tensor.shape, problem_.logical.tensors[match.logical].shape);
-  if (!map.has_value()) return std::nullopt;
-  match.map = *std::move(map);
-  for (const Part& part : constant) {
-    const bool holds = match.factor.IsOne() && HasValueAt(part, match.logical, match.map);
-    if (!holds) return std::nullopt;
+  if (map.has_value()) {
+    match.map = *std::move(map);
+    if (constant.empty() || Holds(parallel, match, constant)) return match;
   }
-  return match;
+  if (way == Way::kDefinition && FitLikeOperand(parallel, &match)) return match;
+  return std::nullopt;
 }
 
 std::optional<TensorMatch> TensorMatcher::Match(TensorId parallel) {
   const sdfg::Shape& shape = problem_.parallel.tensors[parallel].shape;
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return std::nullopt;
   if (arena_->PolyCount() > kMaxPolynomials) Begin();
-  for (const Way way : {Way::kCopy, Way::kDefinition, Way::kScaledCopy}) {
-    if (auto match = MatchBy(way, parallel)) return match;
+  if (auto match = MatchBy(Way::kCopy, parallel)) return match;
+  to_open_.clear();
+  std::optional<TensorMatch> match = MatchBy(Way::kDefinition, parallel);
+  if (!match.has_value() && !to_open_.empty()) {
+    parallel_.OpenAlso(to_open_);
+    values_->Forget();
+    match = MatchBy(Way::kDefinition, parallel);
+    parallel_.CloseAll();
+    values_->Forget();
   }
-  return std::nullopt;
+  return match.has_value() ? match : MatchBy(Way::kScaledCopy, parallel);
+}
+
+// Where nothing is computed from the values of a term alone: a few of them with which opened, and
+// what is then redundant, something is, from all that is left.
+std::vector<TensorId> TensorMatcher::ToOpen(const std::vector<TensorId>& values) {
+  std::vector<TensorId> computed;
+  for (const TensorId value : values) {
+    if (problem_.logical.tensors[value].producer != kNone) computed.push_back(value);
+  }
+  if (computed.size() > kMaxOpened) return {};
+  std::vector<uint32_t> subsets;
+  for (uint32_t subset = 1; subset < (uint32_t{1} << computed.size()); ++subset) {
+    subsets.push_back(subset);
+  }
+  std::stable_sort(subsets.begin(), subsets.end(),
+                   [](uint32_t a, uint32_t b) { return std::popcount(a) < std::popcount(b); });
+  for (const uint32_t subset : subsets) {
+    std::vector<TensorId> opened;
+    for (size_t k = 0; k < computed.size(); ++k) {
+      if ((subset >> k & 1) != 0) opened.push_back(computed[k]);
+    }
+    std::vector<TensorId> rest = WithOpened(values, opened);
+    const std::vector<TensorId> redundant = Redundant(rest);
+    for (const TensorId r : redundant) rest.erase(std::find(rest.begin(), rest.end(), r));
+    for (const TensorId candidate : candidates_.DeterminedBy(rest)) {
+      if (!candidates_.NeedsAll(candidate, rest)) continue;
+      opened.insert(opened.end(), redundant.begin(), redundant.end());
+      return opened;
+    }
+  }
+  return {};
+}
+
+std::vector<TensorId> TensorMatcher::WithOpened(std::vector<TensorId> values,
+                                                const std::vector<TensorId>& opened) {
+  for (const TensorId o : opened) values.erase(std::find(values.begin(), values.end(), o));
+  std::vector<TensorId> work = opened;
+  while (!work.empty()) {
+    const TensorId t = work.back();
+    work.pop_back();
+    for (const TensorId operand : candidates_.OperandsOf(t)) {
+      const bool through = parallel_.Transparent(operand) ||
+                           std::find(opened.begin(), opened.end(), operand) != opened.end();
+      if (through) {
+        work.push_back(operand);
+      } else if (std::find(values.begin(), values.end(), operand) == values.end()) {
+        values.push_back(operand);
+      }
+    }
+  }
+  return values;
+}
+
+std::vector<TensorId> TensorMatcher::Redundant(const std::vector<TensorId>& values) {
+  std::vector<TensorId> rest = values, redundant;
+  for (const TensorId value : values) {
+    if (problem_.logical.tensors[value].producer == kNone || rest.size() == 1) continue;
+    std::vector<TensorId> others = rest;
+    others.erase(std::find(others.begin(), others.end(), value));
+    const std::vector<TensorId> determined = candidates_.DeterminedBy(others);
+    if (std::find(determined.begin(), determined.end(), value) == determined.end()) continue;
+    redundant.push_back(value);
+    rest = std::move(others);
+  }
+  return redundant;
 }
 
 }  // namespace planproof::inference

@@ -72,8 +72,13 @@ class TensorMatcher {
   Found Find(const Part& part, sdfg::TensorId parallel, TensorMatch* match, Guess* guess);
   Found FindIn(const Part& part, sdfg::TensorId parallel, sdfg::TensorId logical, Guess* guess);
   bool HasValue(const Value& value, sdfg::TensorId logical, Guess* guess);
-  // Whether the logical tensor has this value at what the map makes of the cell's index.
-  bool HasValueAt(const Part& part, sdfg::TensorId logical, const std::vector<sdfg::IndexMap>& map);
+  // Whether the match is right on these cells of the parallel tensor.
+  bool Holds(sdfg::TensorId parallel, const TensorMatch& match, std::vector<stages::Cell> work);
+  std::vector<sdfg::TensorId> ToOpen(const std::vector<sdfg::TensorId>& values);
+  std::vector<sdfg::TensorId> WithOpened(std::vector<sdfg::TensorId> values,
+                                         const std::vector<sdfg::TensorId>& opened);
+  std::vector<sdfg::TensorId> Redundant(const std::vector<sdfg::TensorId>& values);
+  bool FitLikeOperand(sdfg::TensorId parallel, TensorMatch* match);
 
   const lineage::Problem& problem_;
   Frontier& parallel_;
@@ -83,7 +88,8 @@ class TensorMatcher {
   std::unique_ptr<sdfg::SymbolicEvaluator> values_, definitions_;
   std::vector<sdfg::TensorId> opened_down_to_;
   std::vector<std::pair<sdfg::TensorId, std::vector<Part>>> opened_;
-  sdfg::SplitRequest split_;  // with it, there may be a guess
+  sdfg::SplitRequest split_;             // with it, there may be a guess
+  std::vector<sdfg::TensorId> to_open_;  // with these opened, there may be a match
 };
 
 }  // namespace planproof::inference
