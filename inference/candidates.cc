@@ -1,6 +1,8 @@
 #include "inference/candidates.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <deque>
 
 namespace planproof::inference {
@@ -13,6 +15,7 @@ namespace {
 constexpr size_t kMaxCandidates = 48;
 constexpr int kMaxVisited = 4000;
 constexpr int kMaxDepth = 100;
+constexpr size_t kMaxOpened = 5;
 
 }  // namespace
 
@@ -89,6 +92,77 @@ bool Candidates::NeedsAll(TensorId tensor, const std::vector<TensorId>& values) 
     }
   }
   return met == values.size();
+}
+
+std::vector<TensorId> Candidates::ComputedFrom(const std::vector<TensorId>& values) {
+  std::vector<TensorId> found = DeterminedBy(values);
+  const auto not_all = [&](TensorId t) { return !NeedsAll(t, values); };
+  found.erase(std::remove_if(found.begin(), found.end(), not_all), found.end());
+  return found;
+}
+
+std::vector<TensorId> Candidates::ToOpen(const std::vector<TensorId>& values,
+                                         const std::function<bool(TensorId)>& transparent) {
+  std::vector<TensorId> computed;
+  for (const TensorId value : values) {
+    if (graph_.tensors[value].producer != kNone) computed.push_back(value);
+  }
+  if (computed.size() > kMaxOpened) return {};
+  std::vector<uint32_t> subsets;
+  for (uint32_t subset = 0; subset < (uint32_t{1} << computed.size()); ++subset) {
+    subsets.push_back(subset);
+  }
+  std::stable_sort(subsets.begin(), subsets.end(),
+                   [](uint32_t a, uint32_t b) { return std::popcount(a) < std::popcount(b); });
+  for (const uint32_t subset : subsets) {
+    std::vector<TensorId> opened;
+    for (size_t k = 0; k < computed.size(); ++k) {
+      if ((subset >> k & 1) != 0) opened.push_back(computed[k]);
+    }
+    std::vector<TensorId> rest = WithOpened(values, opened, transparent);
+    const std::vector<TensorId> redundant = Redundant(rest);
+    for (const TensorId r : redundant) rest.erase(std::find(rest.begin(), rest.end(), r));
+    if (ComputedFrom(rest).empty()) continue;
+    opened.insert(opened.end(), redundant.begin(), redundant.end());
+    return opened;
+  }
+  return {};
+}
+
+std::vector<TensorId> Candidates::WithOpened(std::vector<TensorId> values,
+                                             const std::vector<TensorId>& opened,
+                                             const std::function<bool(TensorId)>& transparent) {
+  for (const TensorId o : opened) values.erase(std::find(values.begin(), values.end(), o));
+  std::vector<TensorId> work = opened;
+  while (!work.empty()) {
+    const TensorId t = work.back();
+    work.pop_back();
+    for (const TensorId operand : operands_.Of(graph_, t)) {
+      const bool through =
+          transparent(operand) || std::find(opened.begin(), opened.end(), operand) != opened.end();
+      if (through) {
+        work.push_back(operand);
+      } else if (std::find(values.begin(), values.end(), operand) == values.end()) {
+        values.push_back(operand);
+      }
+    }
+  }
+  return values;
+}
+
+// Of the values, those that the others determine.
+std::vector<TensorId> Candidates::Redundant(const std::vector<TensorId>& values) {
+  std::vector<TensorId> rest = values, redundant;
+  for (const TensorId value : values) {
+    if (graph_.tensors[value].producer == kNone || rest.size() == 1) continue;
+    std::vector<TensorId> others = rest;
+    others.erase(std::find(others.begin(), others.end(), value));
+    const std::vector<TensorId> determined = DeterminedBy(others);
+    if (std::find(determined.begin(), determined.end(), value) == determined.end()) continue;
+    redundant.push_back(value);
+    rest = std::move(others);
+  }
+  return redundant;
 }
 
 }  // namespace planproof::inference

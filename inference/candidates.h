@@ -2,6 +2,7 @@
 #ifndef PLANPROOF_INFERENCE_CANDIDATES_H_
 #define PLANPROOF_INFERENCE_CANDIDATES_H_
 
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -17,15 +18,20 @@ class Candidates {
   // Tensors that are computed from some of `values` and from nothing else that varies, nearest
   // first; a few dozen at most.
   std::vector<sdfg::TensorId> DeterminedBy(const std::vector<sdfg::TensorId>& values);
-  // Whether the tensor, which these values determine, is computed from each of them.
-  bool NeedsAll(sdfg::TensorId tensor, const std::vector<sdfg::TensorId>& values);
-  // What the tensor, which is computed, is computed from.
-  std::vector<sdfg::TensorId> OperandsOf(sdfg::TensorId tensor) {
-    return operands_.Of(graph_, tensor);
-  }
+  // Those of them that are computed from all of the values.
+  std::vector<sdfg::TensorId> ComputedFrom(const std::vector<sdfg::TensorId>& values);
+  // Where nothing is computed from all of the values: a few of them with which opened (and with
+  // what is then determined by the rest), something is. Empty if that does not help.
+  std::vector<sdfg::TensorId> ToOpen(const std::vector<sdfg::TensorId>& values,
+                                     const std::function<bool(sdfg::TensorId)>& transparent);
 
  private:
   bool IsDetermined(sdfg::TensorId t, int depth);
+  bool NeedsAll(sdfg::TensorId tensor, const std::vector<sdfg::TensorId>& values);
+  std::vector<sdfg::TensorId> Redundant(const std::vector<sdfg::TensorId>& values);
+  std::vector<sdfg::TensorId> WithOpened(std::vector<sdfg::TensorId> values,
+                                         const std::vector<sdfg::TensorId>& opened,
+                                         const std::function<bool(sdfg::TensorId)>& transparent);
 
   const sdfg::Graph& graph_;
   Operands& operands_;

@@ -1,10 +1,9 @@
 #include "inference/tensor_match.h"
 
 #include <algorithm>
-#include <bit>
-#include <cctype>
-#include <cstdlib>
-#include <string>
+#include <set>
+
+#include "inference/index_guess.h"
 
 namespace planproof::inference {
 
@@ -48,73 +47,6 @@ Cell TakeLargest(std::vector<Cell>* work) {
   Cell cell = std::move(*largest);
   work->erase(largest);
   return cell;
-}
-
-// How far an index is from taking the dimensions of the parallel tensor in their order.
-int64_t Disorder(const std::vector<Affine>& index, const Cell& cell, const sdfg::Tensor& parallel) {
-  const int64_t shift =
-      static_cast<int64_t>(parallel.shape.size()) - static_cast<int64_t>(index.size());
-  int64_t disorder = 0;
-  for (size_t d = 0; d < index.size(); ++d) {
-    for (const auto& [symbol, c] : index[d].terms) {
-      for (size_t p = parallel.axes.size(); p < cell.index.size(); ++p) {
-        if (cell.index[p].Coefficient(symbol) == 0) continue;
-        disorder += std::abs(static_cast<int64_t>(p) - static_cast<int64_t>(d) - shift);
-      }
-    }
-  }
-  return disorder;
-}
-
-// How much of the parallel tensor's name is the logical one's: "stage0:grad.q@1" is called after
-// "grad.q". A hint.
-size_t Namesake(const std::string& parallel, const std::string& logical) {
-  const size_t colon = parallel.rfind(':');
-  const std::string name = colon == std::string::npos ? parallel : parallel.substr(colon + 1);
-  if (name.compare(0, logical.size(), logical) != 0) return 0;
-  const bool ends = name.size() == logical.size() || std::isalnum(name[logical.size()]) == 0;
-  return ends ? logical.size() : 0;
-}
-
-// Whether every index of the parallel tensor's own counts: a value that is the same along a
-// dimension is more likely one that is spread there than what has no such dimension by coincidence.
-bool UsesAllDimensions(const std::vector<Affine>& index, const Cell& cell,
-                       const sdfg::Tensor& parallel) {
-  for (size_t p = parallel.axes.size(); p < cell.index.size(); ++p) {
-    for (const auto& term : cell.index[p].terms) {
-      const bool used = std::any_of(index.begin(), index.end(), [s = term.first](const Affine& e) {
-        return e.Coefficient(s) != 0;
-      });
-      if (!used) return false;
-    }
-  }
-  return true;
-}
-
-// The index of the logical tensor over the symbols of the parallel one's cell. A dimension on which
-// nothing depends is taken to be the parallel tensor's own.
-std::optional<std::vector<Affine>> IndexOf(const Cell& definition, const Cell& cell,
-                                           const sdfg::Shape& parallel, const sdfg::Shape& logical,
-                                           const IndexSolver::Solution& solution) {
-  const int shift = static_cast<int>(parallel.size()) - static_cast<int>(logical.size());
-  std::vector<Affine> index;
-  for (size_t d = 0; d < definition.index.size(); ++d) {
-    const Affine& own = definition.index[d];
-    Affine form(own.constant);
-    for (const auto& [symbol, c] : own.terms) {
-      const auto solved = solution.find(symbol);
-      if (solved != solution.end()) {
-        form = form + solved->second.Scaled(c);
-        continue;
-      }
-      const int same = static_cast<int>(d) + shift;
-      const bool alike = own.terms.size() == 1 && same >= 0 && parallel[same] == logical[d];
-      if (!alike) return std::nullopt;
-      form = form + cell.index[same];
-    }
-    index.push_back(std::move(form));
-  }
-  return index;
 }
 
 }  // namespace
@@ -289,25 +221,15 @@ TensorMatcher::Found TensorMatcher::FindIn(const Part& part, TensorId parallel, 
 
 TensorMatcher::Found TensorMatcher::Find(const Part& part, TensorId parallel, TensorMatch* match,
                                          Guess* guess) {
-  const std::vector<uint32_t> tags = TagsIn(*arena_, part.value.term);
-  const std::vector<TensorId> values(tags.begin(), tags.end());
-  OpenDownTo(values);
   if (match->logical != kNone) {
     const Found found = FindIn(part, parallel, match->logical, guess);
     return found == Found::kYes && !(guess->factor == match->factor) ? Found::kNo : found;
   }
-  match->values = values;
   Found best = Found::kNo;
   SplitRequest split;
   Guess multiple;  // the nearest one that has a factor
   TensorId multiple_of = kNone;
-  std::vector<TensorId> candidates = candidates_.DeterminedBy(values);
-  const std::string& name = problem_.parallel.tensors[parallel].name;
-  std::stable_sort(candidates.begin(), candidates.end(), [&](TensorId a, TensorId b) {
-    return Namesake(name, problem_.logical.tensors[a].name) >
-           Namesake(name, problem_.logical.tensors[b].name);
-  });
-  for (const TensorId candidate : candidates) {
+  for (const TensorId candidate : candidate_tensors_) {
     const Found found = FindIn(part, parallel, candidate, guess);
     if (found == Found::kYes && guess->factor.IsOne()) {
       match->logical = candidate;
@@ -323,7 +245,6 @@ TensorMatcher::Found TensorMatcher::Find(const Part& part, TensorId parallel, Te
     }
   }
   split_ = split;
-  if (candidates.empty() && !parallel_.OpensMore()) to_open_ = ToOpen(values);
   if (multiple_of == kNone) return best;
   *guess = std::move(multiple);
   match->logical = multiple_of;
@@ -376,145 +297,131 @@ bool TensorMatcher::FitLikeOperand(TensorId parallel, TensorMatch* match) {
   return false;
 }
 
-std::optional<TensorMatch> TensorMatcher::MatchBy(Way way, TensorId parallel) {
+bool TensorMatcher::IsConstant(const Value& value) const {
+  solver::Rational number;
+  return arena_->IsConstant(value.term, &number);
+}
+
+std::optional<TensorMatch> TensorMatcher::MatchCopy(const std::vector<Part>& parts, bool scaled,
+                                                    TensorId parallel) const {
+  TensorMatch match;
+  match.copy = true;
+  std::vector<IndexPiece> pieces;
+  for (const Part& part : parts) {
+    TensorId logical = kNone;
+    Guess guess;
+    if (!IsCopy(part, &logical, &guess) || (!scaled && !guess.factor.IsOne())) return std::nullopt;
+    if (pieces.empty()) {
+      match.logical = logical;
+      match.factor = guess.factor;
+      match.values = {logical};
+    }
+    if (logical != match.logical || !(guess.factor == match.factor)) return std::nullopt;
+    pieces.push_back({part.cell, std::move(guess.index)});
+  }
+  if (pieces.empty()) return std::nullopt;
+  auto map = FitPieces(pieces, problem_.parallel.tensors[parallel].shape,
+                       problem_.logical.tensors[match.logical].shape);
+  if (!map.has_value()) return std::nullopt;
+  match.map = *std::move(map);
+  return match;
+}
+
+std::optional<TensorMatch> TensorMatcher::MatchDefinition(std::vector<Part> parts,
+                                                          TensorId parallel) {
   const sdfg::Tensor& tensor = problem_.parallel.tensors[parallel];
   TensorMatch match;
+  match.values = ValuesOf(parts);
+  if (match.values.empty()) return std::nullopt;
+  candidate_tensors_ = candidates_.ComputedFrom(match.values);
+  if (candidate_tensors_.empty()) {
+    to_open_ =
+        candidates_.ToOpen(match.values, [this](TensorId t) { return parallel_.Transparent(t); });
+    return std::nullopt;
+  }
+  std::stable_sort(candidate_tensors_.begin(), candidate_tensors_.end(),
+                   [&](TensorId a, TensorId b) {
+                     return Namesake(tensor.name, problem_.logical.tensors[a].name) >
+                            Namesake(tensor.name, problem_.logical.tensors[b].name);
+                   });
+  OpenDownTo(match.values);
   std::vector<IndexPiece> pieces;
   std::vector<Cell> constant;  // masked, perhaps, or padding
-  std::vector<Cell> work = {stages::WholeCell(values_->symbols(), tensor.shape)};
-  for (int splits = 0; !work.empty() && pieces.size() < kMaxPieces;) {
-    arena_->ResetExhausted(kTermBudget);
-    Part part;
-    if (!EvaluateLargest(values_.get(), {kParallel, parallel}, &work, &part)) return std::nullopt;
-    solver::Rational number;
-    if (arena_->IsConstant(part.value.term, &number)) {
-      if (way != Way::kDefinition) return std::nullopt;
+  std::reverse(parts.begin(), parts.end());
+  for (int splits = 0; !parts.empty();) {
+    Part part = std::move(parts.back());
+    parts.pop_back();
+    if (IsConstant(part.value)) {
       constant.push_back(std::move(part.cell));
       continue;
     }
     Guess guess;
-    Found found = Found::kNo;
-    if (way == Way::kDefinition) {
-      found = Find(part, parallel, &match, &guess);
-    } else {
-      TensorId logical = kNone;
-      if (!IsCopy(part, &logical, &guess)) return std::nullopt;
-      if (pieces.empty()) {
-        match.logical = logical;
-        match.factor = guess.factor;
-        match.values = {logical};
-        match.copy = true;
-      }
-      const bool one = way == Way::kScaledCopy || guess.factor.IsOne();
-      if (one && logical == match.logical && guess.factor == match.factor) found = Found::kYes;
-    }
+    const Found found = Find(part, parallel, &match, &guess);
     if (found == Found::kYes) {
       pieces.push_back({std::move(part.cell), std::move(guess.index)});
-    } else if (getenv("PP_DEBUG") && found == Found::kNo) {
-      fprintf(stderr, "   no match: %s; candidates",
-              arena_->ToString(part.value.term, 600).c_str());
-      for (auto& [c, d] : opened_) {
-        fprintf(stderr, " %s{", problem_.logical.tensors[c].name.c_str());
-        for (auto& d2 : d) fprintf(stderr, "%s;", arena_->ToString(d2.value.term, 300).c_str());
-        fprintf(stderr, "}");
-      }
-      fprintf(stderr, "\n");
-      return std::nullopt;
-    } else if (found == Found::kNo || ++splits > kMaxSplits ||
-               !stages::Split(values_->symbols(), part.cell, split_, &work)) {
+      continue;
+    }
+    std::vector<Cell> work;
+    if (found == Found::kNo || ++splits > kMaxSplits ||
+        !stages::Split(values_->symbols(), part.cell, split_, &work)) {
       return std::nullopt;
     }
+    std::vector<Part> more;
+    if (!EvaluateParts(parallel, std::move(work), &more)) return std::nullopt;
+    parts.insert(parts.end(), more.rbegin(), more.rend());
   }
-  if (pieces.empty()) return std::nullopt;
-  auto map = FitPieces(pieces, tensor.shape, problem_.logical.tensors[match.logical].shape);
+  if (pieces.empty() || pieces.size() > kMaxPieces) return std::nullopt;
+  const auto map = FitPieces(pieces, tensor.shape, problem_.logical.tensors[match.logical].shape);
   if (map.has_value()) {
-    match.map = *std::move(map);
+    match.map = *map;
     if (constant.empty() || Holds(parallel, match, constant)) return match;
   }
-  if (way == Way::kDefinition && FitLikeOperand(parallel, &match)) return match;
+  if (FitLikeOperand(parallel, &match)) return match;
   return std::nullopt;
+}
+
+bool TensorMatcher::EvaluateParts(TensorId parallel, std::vector<Cell> work,
+                                  std::vector<Part>* parts) {
+  while (!work.empty()) {
+    arena_->ResetExhausted(kTermBudget);
+    Part part;
+    if (parts->size() >= kMaxPieces ||
+        !EvaluateLargest(values_.get(), {kParallel, parallel}, &work, &part)) {
+      return false;
+    }
+    parts->push_back(std::move(part));
+  }
+  return true;
+}
+
+std::vector<TensorId> TensorMatcher::ValuesOf(const std::vector<Part>& parts) const {
+  std::set<TensorId> values;
+  for (const Part& part : parts) {
+    const std::vector<uint32_t> tags = TagsIn(*arena_, part.value.term);
+    values.insert(tags.begin(), tags.end());
+  }
+  return {values.begin(), values.end()};
 }
 
 std::optional<TensorMatch> TensorMatcher::Match(TensorId parallel) {
   const sdfg::Shape& shape = problem_.parallel.tensors[parallel].shape;
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return std::nullopt;
   if (arena_->PolyCount() > kMaxPolynomials) Begin();
-  if (auto match = MatchBy(Way::kCopy, parallel)) return match;
+  const std::vector<Cell> whole = {stages::WholeCell(values_->symbols(), shape)};
+  std::vector<Part> parts;
+  if (!EvaluateParts(parallel, whole, &parts)) return std::nullopt;
+  if (auto match = MatchCopy(parts, /*scaled=*/false, parallel)) return match;
   to_open_.clear();
-  std::optional<TensorMatch> match = MatchBy(Way::kDefinition, parallel);
+  std::optional<TensorMatch> match = MatchDefinition(parts, parallel);
   if (!match.has_value() && !to_open_.empty()) {
-    parallel_.OpenAlso(to_open_);
+    parallel_.OpenAlso(std::move(to_open_));
     values_->Forget();
-    match = MatchBy(Way::kDefinition, parallel);
+    std::vector<Part> opened;
+    if (EvaluateParts(parallel, whole, &opened)) match = MatchDefinition(opened, parallel);
     parallel_.CloseAll();
     values_->Forget();
   }
-  return match.has_value() ? match : MatchBy(Way::kScaledCopy, parallel);
-}
-
-// Where nothing is computed from the values of a term alone: a few of them with which opened, and
-// what is then redundant, something is, from all that is left.
-std::vector<TensorId> TensorMatcher::ToOpen(const std::vector<TensorId>& values) {
-  std::vector<TensorId> computed;
-  for (const TensorId value : values) {
-    if (problem_.logical.tensors[value].producer != kNone) computed.push_back(value);
-  }
-  if (computed.size() > kMaxOpened) return {};
-  std::vector<uint32_t> subsets;
-  for (uint32_t subset = 1; subset < (uint32_t{1} << computed.size()); ++subset) {
-    subsets.push_back(subset);
-  }
-  std::stable_sort(subsets.begin(), subsets.end(),
-                   [](uint32_t a, uint32_t b) { return std::popcount(a) < std::popcount(b); });
-  for (const uint32_t subset : subsets) {
-    std::vector<TensorId> opened;
-    for (size_t k = 0; k < computed.size(); ++k) {
-      if ((subset >> k & 1) != 0) opened.push_back(computed[k]);
-    }
-    std::vector<TensorId> rest = WithOpened(values, opened);
-    const std::vector<TensorId> redundant = Redundant(rest);
-    for (const TensorId r : redundant) rest.erase(std::find(rest.begin(), rest.end(), r));
-    for (const TensorId candidate : candidates_.DeterminedBy(rest)) {
-      if (!candidates_.NeedsAll(candidate, rest)) continue;
-      opened.insert(opened.end(), redundant.begin(), redundant.end());
-      return opened;
-    }
-  }
-  return {};
-}
-
-std::vector<TensorId> TensorMatcher::WithOpened(std::vector<TensorId> values,
-                                                const std::vector<TensorId>& opened) {
-  for (const TensorId o : opened) values.erase(std::find(values.begin(), values.end(), o));
-  std::vector<TensorId> work = opened;
-  while (!work.empty()) {
-    const TensorId t = work.back();
-    work.pop_back();
-    for (const TensorId operand : candidates_.OperandsOf(t)) {
-      const bool through = parallel_.Transparent(operand) ||
-                           std::find(opened.begin(), opened.end(), operand) != opened.end();
-      if (through) {
-        work.push_back(operand);
-      } else if (std::find(values.begin(), values.end(), operand) == values.end()) {
-        values.push_back(operand);
-      }
-    }
-  }
-  return values;
-}
-
-std::vector<TensorId> TensorMatcher::Redundant(const std::vector<TensorId>& values) {
-  std::vector<TensorId> rest = values, redundant;
-  for (const TensorId value : values) {
-    if (problem_.logical.tensors[value].producer == kNone || rest.size() == 1) continue;
-    std::vector<TensorId> others = rest;
-    others.erase(std::find(others.begin(), others.end(), value));
-    const std::vector<TensorId> determined = candidates_.DeterminedBy(others);
-    if (std::find(determined.begin(), determined.end(), value) == determined.end()) continue;
-    redundant.push_back(value);
-    rest = std::move(others);
-  }
-  return redundant;
+  return match.has_value() ? match : MatchCopy(parts, /*scaled=*/true, parallel);
 }
 
 }  // namespace planproof::inference

@@ -48,7 +48,6 @@ class TensorMatcher {
     stages::Cell cell;
     Value value;
   };
-  enum class Way : uint8_t { kCopy, kDefinition, kScaledCopy };
   enum class Found : uint8_t { kNo, kSplit, kYes };
   // What a part of the parallel tensor may be, and at which index.
   struct Guess {
@@ -57,7 +56,14 @@ class TensorMatcher {
   };
 
   void Begin();
-  std::optional<TensorMatch> MatchBy(Way way, sdfg::TensorId parallel);
+  std::optional<TensorMatch> MatchCopy(const std::vector<Part>& parts, bool scaled,
+                                       sdfg::TensorId parallel) const;
+  // Where nothing is computed from the values of the parts, to_open_ says what may help.
+  std::optional<TensorMatch> MatchDefinition(std::vector<Part> parts, sdfg::TensorId parallel);
+  bool EvaluateParts(sdfg::TensorId parallel, std::vector<stages::Cell> work,
+                     std::vector<Part>* parts);
+  std::vector<sdfg::TensorId> ValuesOf(const std::vector<Part>& parts) const;
+  bool IsConstant(const Value& value) const;
   std::optional<Value> Evaluate(sdfg::SymbolicEvaluator* evaluator, sdfg::TensorRef tensor,
                                 const sdfg::Indices& index);
   // The largest part that can be evaluated as one term; what is split off stays in `work`. False if
@@ -74,10 +80,6 @@ class TensorMatcher {
   bool HasValue(const Value& value, sdfg::TensorId logical, Guess* guess);
   // Whether the match is right on these cells of the parallel tensor.
   bool Holds(sdfg::TensorId parallel, const TensorMatch& match, std::vector<stages::Cell> work);
-  std::vector<sdfg::TensorId> ToOpen(const std::vector<sdfg::TensorId>& values);
-  std::vector<sdfg::TensorId> WithOpened(std::vector<sdfg::TensorId> values,
-                                         const std::vector<sdfg::TensorId>& opened);
-  std::vector<sdfg::TensorId> Redundant(const std::vector<sdfg::TensorId>& values);
   bool FitLikeOperand(sdfg::TensorId parallel, TensorMatch* match);
 
   const lineage::Problem& problem_;
@@ -86,7 +88,7 @@ class TensorMatcher {
   Frontier logical_;
   std::unique_ptr<solver::Arena> arena_;
   std::unique_ptr<sdfg::SymbolicEvaluator> values_, definitions_;
-  std::vector<sdfg::TensorId> opened_down_to_;
+  std::vector<sdfg::TensorId> opened_down_to_, candidate_tensors_;
   std::vector<std::pair<sdfg::TensorId, std::vector<Part>>> opened_;
   sdfg::SplitRequest split_;             // with it, there may be a guess
   std::vector<sdfg::TensorId> to_open_;  // with these opened, there may be a match
