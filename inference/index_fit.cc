@@ -54,6 +54,26 @@ bool CoversTensor(const stages::Cell& cell, const Shape& shape) {
   return elements == covered;
 }
 
+// Neighbouring digits of one number as one: 4 (i / 4) + i mod 4 is i.
+void JoinDigits(IndexMap* map) {
+  std::vector<IndexTerm>& terms = map->terms;
+  for (size_t a = 0; a < terms.size();) {
+    const auto above = std::find_if(terms.begin(), terms.end(), [&](const IndexTerm& high) {
+      const IndexTerm& low = terms[a];
+      return !low.gated() && !high.gated() && high.dim == low.dim && low.mod > 0 &&
+             low.offset == 0 && high.offset == 0 && high.div == low.div * low.mod &&
+             high.scale == low.scale * low.mod;
+    });
+    if (above == terms.end()) {
+      ++a;
+      continue;
+    }
+    terms[a].mod = above->mod == 0 ? 0 : terms[a].mod * above->mod;
+    terms.erase(above);
+    a = 0;
+  }
+}
+
 std::optional<std::vector<IndexMap>> ReadOff(const IndexPiece& piece, const Shape& shape) {
   std::vector<IndexMap> map;
   for (const Affine& form : piece.forms) {
@@ -73,6 +93,7 @@ std::optional<std::vector<IndexMap>> ReadOff(const IndexPiece& piece, const Shap
       term.mod = digit->mod;
       expression.terms.push_back(term);
     }
+    JoinDigits(&expression);
   }
   return map;
 }
@@ -269,6 +290,7 @@ std::optional<IndexMap> FitWith(const std::vector<IndexTerm>& terms, const Targe
     expression.terms.push_back(terms[k]);
     expression.terms.back().scale = (*solution)[k + 1];
   }
+  JoinDigits(&expression);
   if (!lineage::CheckInside({expression}, target.shape, {target.extent}).ok()) return std::nullopt;
   return expression;
 }
