@@ -22,24 +22,30 @@ constexpr int kMaxExpressionDepth = 1000;
 }  // namespace
 
 FunctionEvaluation::FunctionEvaluation(SymbolicEvaluator* evaluator, int32_t graph,
-                                       const Operator& op,
-                                       std::vector<std::pair<AxisId, Affine>> coordinates)
+                                       const Operator& op, Coordinates coordinates)
     : e_(*evaluator),
       arena_(evaluator->arena_),
       graph_(graph),
       op_(op),
       f_(*op.function),
       coordinates_(std::move(coordinates)),
-      vars_(f_.vars.size()),
-      bound_(f_.vars.size(), false),
-      epoch_(64, 0),
-      dependencies_(evaluator->Dependencies(f_)),
-      cache_(f_.nodes.size()) {}
+      dependencies_(evaluator->Dependencies(f_)) {
+  if (e_.scratch_.empty()) e_.scratch_.push_back(std::make_unique<EvaluationScratch>());
+  scratch_ = std::move(e_.scratch_.back());
+  e_.scratch_.pop_back();
+  if (scratch_->vars.size() < f_.vars.size()) scratch_->vars.resize(f_.vars.size());
+  scratch_->bound.assign(f_.vars.size(), false);
+  scratch_->epoch.fill(0);
+  if (scratch_->nodes.size() < f_.nodes.size()) scratch_->nodes.resize(f_.nodes.size());
+  for (size_t i = 0; i < f_.nodes.size(); ++i) scratch_->nodes[i].valid = false;
+}
+
+FunctionEvaluation::~FunctionEvaluation() { e_.scratch_.push_back(std::move(scratch_)); }
 
 void FunctionEvaluation::SetVar(VarId var, const Affine& value) {
-  vars_[var] = value;
-  bound_[var] = true;
-  epoch_[std::min(var, 63)] = ++clock_;
+  scratch_->vars[var] = value;
+  scratch_->bound[var] = true;
+  scratch_->epoch[std::min(var, 63)] = ++clock_;
 }
 
 bool FunctionEvaluation::Bind(int output, const Indices& local) {
@@ -134,11 +140,11 @@ bool FunctionEvaluation::Integer(ExprId id, Affine* out) {
       *out = Affine(n.value);
       return true;
     case Op::kIndex:
-      if (!bound_[n.var]) {
+      if (!scratch_->bound[n.var]) {
         e_.Fail(absl::StrCat("operator ", op_.name, ": unbound index variable"));
         return false;
       }
-      *out = vars_[n.var];
+      *out = scratch_->vars[n.var];
       return true;
     case Op::kIntAdd: {
       Affine a, b;
@@ -373,9 +379,9 @@ bool FunctionEvaluation::Condition(ExprId id, PolyId* out) {
 bool FunctionEvaluation::Real(ExprId id, MaskedValue* out) {
   uint64_t stamp = 0;
   for (uint64_t bits = dependencies_[id], v = 0; bits != 0; bits >>= 1, ++v) {
-    if (bits & 1) stamp = std::max(stamp, epoch_[v]);
+    if (bits & 1) stamp = std::max(stamp, scratch_->epoch[v]);
   }
-  Cached& c = cache_[id];
+  const EvaluationScratch::Node& c = scratch_->nodes[id];
   if (c.valid && c.stamp == stamp && c.guards == e_.guards_) {
     *out = c.value;
     return true;
@@ -386,7 +392,7 @@ bool FunctionEvaluation::Real(ExprId id, MaskedValue* out) {
   }
   const bool ok = RealUncached(id, out);
   --depth_;
-  if (ok) cache_[id] = {stamp, true, *out, e_.guards_};
+  if (ok) scratch_->nodes[id] = {stamp, true, *out, e_.guards_};
   return ok;
 }
 

@@ -2,6 +2,8 @@
 #ifndef PLANPROOF_SDFG_FUNCTION_EVALUATION_H_
 #define PLANPROOF_SDFG_FUNCTION_EVALUATION_H_
 
+#include <array>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -10,12 +12,31 @@
 
 namespace planproof::sdfg {
 
+// The values of an application's variables and nodes. What ended applications leave behind is used
+// by later ones, which then need no memory of their own.
+struct EvaluationScratch {
+  struct Node {
+    uint64_t stamp = 0;
+    bool valid = false;
+    MaskedValue value;
+    absl::InlinedVector<solver::PolyId, 2> guards;
+  };
+  std::vector<solver::Affine> vars;  // where bound
+  std::vector<bool> bound;
+  std::array<uint64_t, 64> epoch;
+  std::vector<Node> nodes;
+};
+
 class FunctionEvaluation {
  public:
+  using Coordinates = absl::InlinedVector<std::pair<AxisId, solver::Affine>, 2>;
   // `coordinates` are the values of the graph's axes at which a lifted operator is applied, by
   // axis.
   FunctionEvaluation(SymbolicEvaluator* evaluator, int32_t graph, const Operator& op,
-                     std::vector<std::pair<AxisId, solver::Affine>> coordinates);
+                     Coordinates coordinates);
+  ~FunctionEvaluation();
+  FunctionEvaluation(const FunctionEvaluation&) = delete;
+  FunctionEvaluation& operator=(const FunctionEvaluation&) = delete;
 
   std::optional<MaskedValue> Output(int output, const Indices& local);
   std::optional<solver::Affine> IntegerOutput(int output, const Indices& local);
@@ -57,19 +78,10 @@ class FunctionEvaluation {
   int32_t graph_;
   const Operator& op_;
   const IndexFunction& f_;
-  std::vector<std::pair<AxisId, solver::Affine>> coordinates_;
-  std::vector<solver::Affine> vars_;
-  std::vector<bool> bound_;
-  std::vector<uint64_t> epoch_;
+  Coordinates coordinates_;
+  std::unique_ptr<EvaluationScratch> scratch_;
   uint64_t clock_ = 0;
   const std::vector<uint64_t>& dependencies_;
-  struct Cached {
-    uint64_t stamp = 0;
-    bool valid = false;
-    MaskedValue value;
-    SymbolicEvaluator::Guards guards;
-  };
-  std::vector<Cached> cache_;
   int depth_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "sdfg/premise_trail.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -25,12 +26,23 @@ PremiseTrails::Scope::~Scope() {
 
 PremiseTrails::Id PremiseTrails::Scope::Finish() {
   if (steps_.empty() && !in_branch_) return kNothing;
+  // What reads one element, and meets nothing itself, meets what that one met.
+  const auto differs = [this](const Step& step) { return !(step == steps_[0]); };
+  if (!steps_.empty() && steps_[0].trail != kNothing &&
+      trails_.trails_[steps_[0].trail].in_branch == in_branch_ &&
+      std::none_of(steps_.begin(), steps_.end(), differs)) {
+    return steps_[0].trail;
+  }
   Trail trail;
   trail.in_branch = in_branch_;
   trail.walked = trails_.arena_.premise_epoch();
+  constexpr size_t kFew = 8;
   absl::flat_hash_set<Step> seen;
   for (const Step& step : steps_) {
-    if (seen.insert(step).second) trail.steps.push_back(step);
+    const bool fresh = steps_.size() > kFew ? seen.insert(step).second
+                                            : std::find(trail.steps.begin(), trail.steps.end(),
+                                                        step) == trail.steps.end();
+    if (fresh) trail.steps.push_back(step);
   }
   const Id id = static_cast<Id>(trails_.trails_.size());
   trails_.trails_.push_back(std::move(trail));

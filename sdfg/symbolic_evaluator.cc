@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "sdfg/function_evaluation.h"
 #include "sdfg/stack_room.h"
+#include "solver/hash_mix.h"
 
 namespace planproof::sdfg {
 
@@ -51,7 +52,29 @@ void SymbolicEvaluator::ClearFailure() {
 void SymbolicEvaluator::Forget() {
   memo_.clear();
   int_memo_.clear();
+  index_numbers_.Forget();
+  guard_numbers_.Forget();
   trails_.Forget();
+}
+
+namespace {
+
+uint64_t HashOf(const Affine& e) {
+  uint64_t h = solver::MixHash(e.terms.size(), static_cast<uint64_t>(e.constant));
+  for (const auto& [symbol, coefficient] : e.terms)
+    h = solver::MixHash(solver::MixHash(h, symbol), static_cast<uint64_t>(coefficient));
+  return h;
+}
+
+uint64_t HashOf(solver::PolyId p) { return p; }
+
+}  // namespace
+
+template <typename Sequence>
+size_t SymbolicEvaluator::Numbers<Sequence>::Hash::operator()(const Sequence& sequence) const {
+  uint64_t h = sequence.size();
+  for (const auto& part : sequence) h = solver::MixHash(h, HashOf(part));
+  return h;
 }
 
 void SymbolicEvaluator::Fail(std::string message) {
@@ -295,8 +318,8 @@ std::optional<MaskedValue> SymbolicEvaluator::Element(TensorRef tensor, const In
 namespace {
 
 // The coordinates of a lifted operator's instance from an output's full index.
-std::vector<std::pair<AxisId, Affine>> CoordinatesOf(const Tensor& t, const Indices& indices) {
-  std::vector<std::pair<AxisId, Affine>> out;
+FunctionEvaluation::Coordinates CoordinatesOf(const Tensor& t, const Indices& indices) {
+  FunctionEvaluation::Coordinates out;
   for (size_t a = 0; a < t.axes.size(); ++a) out.emplace_back(t.axes[a], indices[a]);
   return out;
 }
@@ -344,7 +367,7 @@ bool SymbolicEvaluator::RecordCondition(int32_t graph, OperatorId id, int premis
   const Operator& op = graphs_[graph]->operators[id];
   const TensorId output = AnyOutput(op);
   const PremiseScope scope(this, {graph, output});
-  std::vector<std::pair<AxisId, Affine>> coordinates;
+  FunctionEvaluation::Coordinates coordinates;
   Indices local = indices;
   if (op.lifted) {
     const Tensor& t = graphs_[graph]->tensors[output];
@@ -361,7 +384,7 @@ bool SymbolicEvaluator::RecordCondition(int32_t graph, OperatorId id, int premis
 template <typename Value, typename Evaluate>
 std::optional<Value> SymbolicEvaluator::Remembered(TensorRef tensor, const Indices& indices,
                                                    Memo<Value>* memo, const Evaluate& evaluate) {
-  Key key(tensor, indices, guards_);
+  const Key key{tensor, index_numbers_.Of(indices), guard_numbers_.Of(guards_)};
   if (auto it = memo->find(key); it != memo->end()) {
     trails_.MeetAgain(it->second.second);
     return it->second.first;
@@ -378,7 +401,7 @@ std::optional<Value> SymbolicEvaluator::Remembered(TensorRef tensor, const Indic
   }
   arena_.Grant(kTermsPerDefinition);
   const Operator& op = graph.operators[t.producer];
-  std::vector<std::pair<AxisId, Affine>> coordinates;
+  FunctionEvaluation::Coordinates coordinates;
   Indices local = indices;
   if (op.lifted) {
     coordinates = CoordinatesOf(t, indices);
@@ -389,8 +412,7 @@ std::optional<Value> SymbolicEvaluator::Remembered(TensorRef tensor, const Indic
   FunctionEvaluation application(this, tensor.graph, op, std::move(coordinates));
   std::optional<Value> value = evaluate(&application, t.producer_output, local);
   --depth_;
-  if (value && !arena_.exhausted())
-    memo->emplace(std::move(key), std::pair(*value, scope.Finish()));
+  if (value && !arena_.exhausted()) memo->emplace(key, std::pair(*value, scope.Finish()));
   return value;
 }
 

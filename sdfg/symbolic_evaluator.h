@@ -10,6 +10,7 @@
 #define PLANPROOF_SDFG_SYMBOLIC_EVALUATOR_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,8 +18,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/container/node_hash_map.h"
-#include "absl/hash/hash.h"
-#include "absl/types/span.h"
 #include "sdfg/graph.h"
 #include "sdfg/index_map.h"
 #include "sdfg/index_symbols.h"
@@ -69,7 +68,9 @@ struct MaskedValue {
   solver::PolyId masked = solver::kZeroPoly;
 };
 
-using Indices = absl::InlinedVector<solver::Affine, 5>;
+using Indices = absl::InlinedVector<solver::Affine, 8>;
+
+struct EvaluationScratch;
 
 class SymbolicEvaluator {
  public:
@@ -134,25 +135,31 @@ class SymbolicEvaluator {
   };
   // Conditions of the enclosing undecided selections, outermost first.
   using Guards = absl::InlinedVector<solver::PolyId, 2>;
+  // Indices, or guards, that occurred, numbered: many elements have the same ones.
+  template <typename Sequence>
+  class Numbers {
+   public:
+    uint32_t Of(const Sequence& sequence) {
+      return numbers_.try_emplace(sequence, static_cast<uint32_t>(numbers_.size())).first->second;
+    }
+    void Forget() { numbers_.clear(); }
+
+   private:
+    struct Hash {
+      size_t operator()(const Sequence& sequence) const;
+    };
+    absl::node_hash_map<Sequence, uint32_t, Hash> numbers_;
+  };
   // What an element is remembered by. Which reads are allowed and, where branches are taken
   // exactly, the value itself depend on the guards.
   struct Key {
-    Key(TensorRef tensor, const Indices& indices, const Guards& guards)
-        : tensor(tensor),
-          indices(indices),
-          guards(guards),
-          hash(absl::HashOf(tensor, absl::MakeConstSpan(indices), guards)) {}
     TensorRef tensor;
-    Indices indices;
-    Guards guards;
-    size_t hash;  // of the others
-    friend bool operator==(const Key& a, const Key& b) {
-      return a.hash == b.hash && a.tensor == b.tensor && a.indices == b.indices &&
-             a.guards == b.guards;
-    }
+    uint32_t indices = 0;
+    uint32_t guards = 0;
+    friend bool operator==(const Key&, const Key&) = default;
     template <typename H>
     friend H AbslHashValue(H h, const Key& k) {
-      return H::combine(std::move(h), k.hash);
+      return H::combine(std::move(h), k.tensor, k.indices, k.guards);
     }
   };
   void Fail(std::string message);
@@ -176,7 +183,7 @@ class SymbolicEvaluator {
   IndexSymbols symbols_;
   int binders_ = 0;  // around what is evaluated
   template <typename Value>
-  using Memo = absl::node_hash_map<Key, std::pair<Value, PremiseTrails::Id>>;
+  using Memo = absl::flat_hash_map<Key, std::pair<Value, PremiseTrails::Id>>;
   // The element by its definition, evaluated or taken from memory.
   template <typename Value, typename Evaluate>
   std::optional<Value> Remembered(TensorRef tensor, const Indices& indices, Memo<Value>* memo,
@@ -185,6 +192,9 @@ class SymbolicEvaluator {
   PremiseTrails trails_;
   Memo<MaskedValue> memo_;
   Memo<solver::Affine> int_memo_;
+  Numbers<Indices> index_numbers_;
+  Numbers<Guards> guard_numbers_;
+  std::vector<std::unique_ptr<EvaluationScratch>> scratch_;  // of evaluations that have ended
   absl::node_hash_map<const IndexFunction*, std::vector<uint64_t>> dependencies_;  // stable values
   absl::flat_hash_map<std::string, uint32_t> opaque_tags_;
   std::vector<solver::Symbol> pinned_;  // row variables of opaque functions: never split

@@ -13,13 +13,13 @@ namespace {
 
 constexpr size_t kMaxExponent = 1 << 20;
 
-void MergeSymbols(const std::vector<Symbol>& from, std::vector<Symbol>* into) {
+void MergeSymbols(const Symbols& from, Symbols* into) {
   if (from.empty()) return;
   if (into->empty()) {
     *into = from;
     return;
   }
-  std::vector<Symbol> merged;
+  Symbols merged;
   merged.reserve(from.size() + into->size());
   std::set_union(from.begin(), from.end(), into->begin(), into->end(), std::back_inserter(merged));
   into->swap(merged);
@@ -170,7 +170,7 @@ MonoId Arena::InternMono(Factors factors) {
   return id;
 }
 
-PolyId Arena::InternPoly(std::vector<Term> terms) {
+PolyId Arena::InternPoly(Terms terms) {
   uint64_t h = 0x77;
   for (const Term& t : terms) h = MixHash(MixHash(h, t.mono), t.coefficient.HashBits());
   auto& bucket = poly_index_[h];
@@ -195,13 +195,17 @@ PolyId Arena::InternPoly(std::vector<Term> terms) {
 
 PolyId Arena::OfMono(MonoId mono, const Rational& coefficient) {
   if (coefficient.IsZero()) return kZeroPoly;
-  return InternPoly({Term{mono, coefficient}});
+  if (!coefficient.IsOne()) return InternPoly({Term{mono, coefficient}});
+  if (mono >= poly_of_mono_.size()) poly_of_mono_.resize(monos_.size(), kZeroPoly);
+  if (poly_of_mono_[mono] == kZeroPoly) poly_of_mono_[mono] = InternPoly({Term{mono, coefficient}});
+  return poly_of_mono_[mono];
 }
 
 PolyId Arena::OfAtom(AtomId atom) {
-  Factors f;
-  f.push_back(Factor{atom, Exponent{}});
-  return OfMono(InternMono(std::move(f)), Rational(1));
+  if (atom >= poly_of_atom_.size()) poly_of_atom_.resize(atoms_.size(), kZeroPoly);
+  if (poly_of_atom_[atom] == kZeroPoly)
+    poly_of_atom_[atom] = OfMono(InternMono({Factor{atom, Exponent{}}}), Rational(1));
+  return poly_of_atom_[atom];
 }
 
 bool Arena::Mentions(PolyId p, Symbol s) const {
@@ -242,7 +246,7 @@ void Arena::RewindPremises(size_t count) {
 // become free ones of that range again, those of the innermost binder first.
 void Arena::RecordPremise(PremiseKind kind, PolyId p) {
   const auto bound = [](Symbol s) { return KindOf(s) == SymbolKind::kBound; };
-  const std::vector<Symbol>& symbols = polys_[p].symbols;
+  const Symbols& symbols = polys_[p].symbols;
   if (open_boxes_.empty() || std::none_of(symbols.begin(), symbols.end(), bound)) {
     return RecordClosed(kind, p);
   }
@@ -272,7 +276,7 @@ void Arena::RecordPremise(PremiseKind kind, PolyId p) {
 
 // A comparison with 0 is recorded as what it compares, so that it can be recognised there.
 void Arena::RecordCondition(PolyId indicator) {
-  const std::vector<Term> terms = polys_[indicator].terms;
+  const Terms terms = polys_[indicator].terms;
   const auto lone_atom = [this](const Term& term) -> const Atom* {
     const Factors& factors = monos_[term.mono].factors;
     return factors.size() == 1 ? &atoms_[factors[0].atom] : nullptr;
@@ -297,7 +301,7 @@ void Arena::RecordCondition(PolyId indicator) {
 }
 
 std::optional<Affine> Arena::AsCondition(const Premise& premise) const {
-  const std::vector<Term>& terms = polys_[premise.poly].terms;
+  const Terms& terms = polys_[premise.poly].terms;
   if (premise.kind != PremiseKind::kPositive || terms.size() != 1) return std::nullopt;
   const Factors& factors = monos_[terms[0].mono].factors;
   if (factors.size() != 1 || atoms_[factors[0].atom].kind != AtomKind::kIndicator)
@@ -313,6 +317,9 @@ void Arena::RecordClosed(PremiseKind kind, PolyId p) {
     premises_.push_back({.kind = kind, .poly = p, .number = premise_source_.number});
   }
   if (at->second < 0) return;
+  for (const Symbol s : polys_[p].symbols) {
+    if (KindOf(s) == SymbolKind::kFree) free_[IndexOf(s)].in_premise = true;
+  }
   Premise& premise = premises_[at->second];
   (premise_source_.granted ? premise.granted : premise.needed) = true;
   if (premise_listener_ != nullptr) premise_listener_->Met(kind, p, premise_source_);

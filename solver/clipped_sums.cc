@@ -15,7 +15,8 @@ constexpr size_t kMaxClippedTerms = 32;
 
 PolyId Arena::SumAgain(const Atom& sum, bool drop_single) {
   SymbolMap opening;
-  std::vector<BoundVariable> vars = Rewriter::Open(this, sum, &opening);
+  ScratchSymbols scratch(this);
+  std::vector<BoundVariable> vars = Rewriter::Open(&scratch, sum, &opening);
   if (drop_single) {
     for (size_t d = vars.size(); d-- > 0;) {
       if (sum.domain[d].length() != 1) continue;
@@ -23,7 +24,8 @@ PolyId Arena::SumAgain(const Atom& sum, bool drop_single) {
       vars.erase(vars.begin() + static_cast<std::ptrdiff_t>(d));
     }
   }
-  return Summation(this).SumProduct(vars, Rewriter(this, std::move(opening)).Mono(sum.mono));
+  const PolyId body = Rewriter(this, std::move(opening)).Mono(sum.mono);
+  return scratch.Close(Summation(this).SumProduct(vars, body));
 }
 
 // The sum of two sums of which the second is what the first becomes over a neighbouring box, or
@@ -78,7 +80,7 @@ PolyId Arena::MergeClipped(PolyId p) {
   };
   for (bool changed = true; changed && !exhausted_;) {
     changed = false;
-    const std::vector<Term> terms = polys_[p].terms;
+    const Terms terms = polys_[p].terms;
     std::vector<Entry> sums;
     for (size_t t = 0; t < terms.size(); ++t) {
       const Factors factors = monos_[terms[t].mono].factors;
@@ -101,7 +103,7 @@ PolyId Arena::MergeClipped(PolyId p) {
         }
         const std::optional<PolyId> joined = JoinClipped(a.sum, b.sum);
         if (!joined.has_value()) continue;
-        std::vector<Term> left;
+        Terms left;
         for (size_t t = 0; t < terms.size(); ++t) {
           if (t != a.term && t != b.term) left.push_back(terms[t]);
         }

@@ -29,7 +29,7 @@ bool Arena::FindCondition(PolyId p, AtomId* condition) const {
 
 // p where the condition holds, or does not.
 PolyId Arena::WhereCondition(PolyId p, AtomId condition, bool holds) {
-  const std::vector<Term> terms = polys_[p].terms;
+  const Terms terms = polys_[p].terms;
   PolyId result = kZeroPoly;
   for (const Term& t : terms) {
     Factors factors = monos_[t.mono].factors;
@@ -138,7 +138,7 @@ bool Arena::AlwaysHolds(PremiseKind kind, PolyId p) {
 }
 
 bool Arena::IsTruthValue(PolyId p) {
-  const std::vector<Term> terms = polys_[p].terms;
+  const Terms terms = polys_[p].terms;
   if (terms.size() > 8) return false;
   for (const Term& t : terms) {
     for (const Factor& f : monos_[t.mono].factors) {

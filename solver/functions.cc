@@ -186,15 +186,16 @@ std::optional<std::pair<PolyId, Atom>> MergedMaxima(Arena* arena, PolyId p, Poly
 }
 
 // The terms that all have.
-std::vector<Term> SharedTerms(const Arena& arena, const std::vector<PolyId>& polys) {
-  std::vector<Term> shared = arena.poly(polys[0]).terms;
+Terms SharedTerms(const Arena& arena, const std::vector<PolyId>& polys) {
+  Terms shared = arena.poly(polys[0]).terms;
   for (PolyId p : polys) {
-    const std::vector<Term>& terms = arena.poly(p).terms;
-    std::erase_if(shared, [&](const Term& t) {
-      return std::none_of(terms.begin(), terms.end(), [&](const Term& u) {
+    const Terms& terms = arena.poly(p).terms;
+    const auto elsewhere = [&](const Term& t) {
+      return std::any_of(terms.begin(), terms.end(), [&](const Term& u) {
         return u.mono == t.mono && u.coefficient == t.coefficient;
       });
-    });
+    };
+    shared.erase(std::stable_partition(shared.begin(), shared.end(), elsewhere), shared.end());
   }
   return shared;
 }
@@ -293,7 +294,7 @@ IntRange TimesBounds(const IntRange& a, const IntRange& b) {
 }  // namespace
 
 IntRange Arena::BoundsOf(PolyId p, int depth) {
-  const std::vector<Term> terms = polys_[p].terms;
+  const Terms terms = polys_[p].terms;
   __int128 low = 0, high = 0;
   for (const Term& term : terms) {
     int64_t coefficient = 0;
@@ -398,7 +399,7 @@ PolyId Arena::Delta(const Affine& e) {
 }
 
 PolyId Arena::PositiveWith(PolyId p) const {
-  const std::vector<Term>& terms = polys_[p].terms;
+  const Terms& terms = polys_[p].terms;
   if (terms.size() != 1 || terms[0].coefficient.Sign() < 0) return p;
   const Factors& factors = monos_[terms[0].mono].factors;
   if (factors.size() != 1 || !(factors[0].exponent == Exponent{})) return p;

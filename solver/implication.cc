@@ -94,7 +94,7 @@ bool Implication::FollowsAsProduct(PremiseKind kind, const Term& term, int depth
 
 // Rule summands: summands that are not negative, one of them positive.
 bool Implication::FollowsAsSum(PremiseKind kind, PolyId poly, int depth) {
-  const std::vector<Term> terms = arena_.polys_[poly].terms;
+  const Terms terms = arena_.polys_[poly].terms;
   if (terms.size() < 2 || terms.size() > kMaxSummands) return false;
   bool positive = kind == PremiseKind::kNonNegative;
   for (const Term& term : terms) {
@@ -111,8 +111,8 @@ bool Implication::FollowsAsSum(PremiseKind kind, PolyId poly, int depth) {
 // c u and u are zero together; with c > 0 they have one sign.
 bool Implication::SameUpToFactor(PolyId fact, PolyId poly, bool any_sign) const {
   if (fact == poly) return true;
-  const std::vector<Term>& a = arena_.polys_[fact].terms;
-  const std::vector<Term>& b = arena_.polys_[poly].terms;
+  const Terms& a = arena_.polys_[fact].terms;
+  const Terms& b = arena_.polys_[poly].terms;
   if (a.size() != b.size() || a.empty()) return false;
   const Rational ratio = b[0].coefficient / a[0].coefficient;
   if (!any_sign && ratio.Sign() < 0) return false;

@@ -18,7 +18,7 @@ PolyId Arena::Add(PolyId a, PolyId b) {
   if (b == kZeroPoly) return a;
   const auto& x = polys_[a].terms;
   const auto& y = polys_[b].terms;
-  std::vector<Term> out;
+  Terms out;
   out.reserve(x.size() + y.size());
   size_t i = 0, j = 0;
   while (i < x.size() || j < y.size()) {
@@ -38,9 +38,9 @@ PolyId Arena::Add(PolyId a, PolyId b) {
 }
 
 PolyId Arena::Scale(PolyId a, const Rational& factor) {
-  if (factor.IsZero()) return kZeroPoly;
+  if (a == kZeroPoly || factor.IsZero()) return kZeroPoly;
   if (factor.IsOne()) return a;
-  std::vector<Term> out = polys_[a].terms;
+  Terms out = polys_[a].terms;
   for (Term& t : out) t.coefficient *= factor;
   return InternPoly(std::move(out));
 }
@@ -66,7 +66,7 @@ PolyId Arena::Mul(PolyId a, PolyId b) {
   if (it != mul_cache_.end()) return it->second;
   const size_t n = polys_[a].terms.size(), m = polys_[b].terms.size();
   if (!Charge(static_cast<int64_t>(n * m))) return kZeroPoly;
-  std::vector<Term> flat;
+  Terms flat;
   PolyId rest = kZeroPoly;
   for (size_t i = 0; i < n; ++i) {
     for (size_t j = 0; j < m; ++j) {
@@ -82,7 +82,7 @@ PolyId Arena::Mul(PolyId a, PolyId b) {
     }
   }
   std::sort(flat.begin(), flat.end(), [](const Term& s, const Term& t) { return s.mono < t.mono; });
-  std::vector<Term> out;
+  Terms out;
   for (Term& t : flat) {
     if (!out.empty() && out.back().mono == t.mono) {
       out.back().coefficient += t.coefficient;
@@ -223,7 +223,7 @@ PolyId Arena::Renormalised(Atom sum) {
 
 // Rule merge-adjacent: c R sum_{[a,b)} f + c R sum_{[b,d)} f = c R sum_{[a,d)} f, in any one
 // dimension of a box.
-std::vector<Term> Arena::MergeAdjacentSums(std::vector<Term> terms) {
+Terms Arena::MergeAdjacentSums(Terms terms) {
   auto has_sum = [&](const Term& t) {
     for (const Factor& f : monos_[t.mono].factors) {
       if (atoms_[f.atom].kind == AtomKind::kSum && f.exponent == Exponent{}) return true;
@@ -277,7 +277,7 @@ std::vector<Term> Arena::MergeAdjacentSums(std::vector<Term> terms) {
           size_t first = std::min(e.term, t), second = std::max(e.term, t);
           terms.erase(terms.begin() + second);
           terms.erase(terms.begin() + first);
-          std::vector<Term> next;
+          Terms next;
           const auto& extra = polys_[product].terms;
           for (const Term& x : extra) {
             auto at = std::lower_bound(terms.begin(), terms.end(), x.mono,

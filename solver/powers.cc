@@ -81,7 +81,7 @@ namespace {
 // inverse may be taken by itself: of a condition an inverse, which is 1 by the premise; of a
 // fractional exponent only of what `is_positive`.
 template <typename IsPositive>
-Factors MonomialContent(const Arena& arena, const std::vector<Term>& terms, Exponent e,
+Factors MonomialContent(const Arena& arena, const Terms& terms, Exponent e,
                         const IsPositive& is_positive) {
   absl::flat_hash_map<AtomId, std::pair<Exponent, size_t>> least;
   for (const Term& t : terms) {
@@ -108,7 +108,7 @@ Factors MonomialContent(const Arena& arena, const std::vector<Term>& terms, Expo
 }
 
 // The same of exponentials: for each exponent monomial the least coefficient.
-std::vector<Atom> ExponentialContent(const Arena& arena, const std::vector<Term>& terms) {
+std::vector<Atom> ExponentialContent(const Arena& arena, const Terms& terms) {
   absl::flat_hash_map<MonoId, std::pair<Rational, size_t>> least;
   for (const Term& t : terms) {
     for (const Factor& f : arena.mono(t.mono).factors) {
@@ -153,7 +153,7 @@ PolyId Arena::PowerOfSum(PolyId p, Exponent e) {
   if (e.IsInteger() && polys_[p].terms.size() > 2 && PerfectSquareRoot(p, &root)) {
     return Power(root, e * Exponent{2, 1});
   }
-  const std::vector<Term> terms = polys_[p].terms;
+  const Terms terms = polys_[p].terms;
   Factors content = MonomialContent(*this, terms, e, [this](AtomId atom) {
     return SignOfAtom(atom, Exponent{}) == Sign::kPositive;
   });

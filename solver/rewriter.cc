@@ -9,7 +9,7 @@ constexpr uint32_t kMaxLevels = (1u << 18) - 2;  // of nested binders, as bound 
 
 }  // namespace
 
-bool Rewriter::Affected(const std::vector<Symbol>& symbols) const {
+bool Rewriter::Affected(const Symbols& symbols) const {
   for (Symbol s : symbols) {
     if (map_.shift_bound != 0 && KindOf(s) == SymbolKind::kBound) return true;
     for (const auto& [from, to] : map_.pairs) {
@@ -61,7 +61,7 @@ Affine Rewriter::OfAffine(const Affine& e) {
 PolyId Rewriter::Poly(PolyId p) {
   if (!Affected(arena_.poly(p).symbols)) return p;
   PolyId result = kZeroPoly;
-  const std::vector<Term> terms = arena_.poly(p).terms;
+  const Terms& terms = arena_.poly(p).terms;  // stays where it is
   for (const Term& t : terms) {
     if (arena_.exhausted()) return kZeroPoly;
     result = arena_.Add(result, arena_.Scale(Mono(t.mono), t.coefficient));
@@ -71,7 +71,7 @@ PolyId Rewriter::Poly(PolyId p) {
 
 PolyId Rewriter::Mono(MonoId m) {
   if (!Affected(arena_.mono(m).symbols)) return arena_.OfMono(m, Rational(1));
-  return OfFactors(Factors(arena_.mono(m).factors));
+  return OfFactors(arena_.mono(m).factors);
 }
 
 PolyId Rewriter::OfFactors(const Factors& factors) {
@@ -111,35 +111,41 @@ PolyId Rewriter::OfAtom(AtomId atom) {
   return result;
 }
 
-std::vector<BoundVariable> Rewriter::Open(Arena* arena, const Atom& atom, SymbolMap* map) {
+std::vector<BoundVariable> Rewriter::Open(ScratchSymbols* scratch, const Atom& atom,
+                                          SymbolMap* map) {
   std::vector<BoundVariable> vars;
   map->shift_bound = -1;
   for (size_t i = 0; i < atom.domain.size(); ++i) {
-    Symbol fresh = arena->NewFree(atom.domain[i].lo, atom.domain[i].hi - 1);
-    vars.push_back({fresh, atom.domain[i]});
-    map->pairs.emplace_back(BoundSymbol(0, static_cast<uint32_t>(i)), Affine::Of(fresh));
+    const Symbol symbol = scratch->Take(atom.domain[i]);
+    vars.push_back({symbol, atom.domain[i]});
+    map->pairs.emplace_back(BoundSymbol(0, static_cast<uint32_t>(i)), Affine::Of(symbol));
   }
   return vars;
 }
 
 PolyId Rewriter::Rebuild(AtomId id) {
-  const Atom a = arena_.atom(id);
+  const Atom& a = arena_.atom(id);  // stays where it is
   std::vector<Affine> indices;
   for (const Affine& e : a.indices) indices.push_back(OfAffine(e));
   if (a.kind == AtomKind::kSum || a.kind == AtomKind::kReduceMax ||
       a.kind == AtomKind::kOpaqueRow) {
     SymbolMap opening;
-    std::vector<BoundVariable> vars = Open(&arena_, a, &opening);
+    ScratchSymbols scratch(&arena_);
+    std::vector<BoundVariable> vars = Open(&scratch, a, &opening);
     Rewriter open(&arena_, opening);
     Summation summation(&arena_);
-    if (a.kind == AtomKind::kSum) return summation.SumProduct(vars, Poly(open.Mono(a.mono)));
+    if (a.kind == AtomKind::kSum) {
+      return scratch.Close(summation.SumProduct(vars, Poly(open.Mono(a.mono))));
+    }
     std::vector<PolyId> polys;
     for (PolyId p : a.polys) polys.push_back(Poly(open.Poly(p)));
-    if (a.kind == AtomKind::kReduceMax) return summation.Maximum(vars, polys[0], polys[1]);
+    if (a.kind == AtomKind::kReduceMax) {
+      return scratch.Close(summation.Maximum(vars, polys[0], polys[1]));
+    }
     PolyId body = polys[0];
     polys.erase(polys.begin());
-    return arena_.OfAtom(
-        arena_.OpaqueRowAtom(a.tag, vars[0], body, std::move(indices), std::move(polys)));
+    return scratch.Close(arena_.OfAtom(
+        arena_.OpaqueRowAtom(a.tag, vars[0], body, std::move(indices), std::move(polys))));
   }
   std::vector<PolyId> polys;
   for (PolyId p : a.polys) polys.push_back(Poly(p));

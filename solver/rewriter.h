@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "solver/scratch_symbols.h"
 #include "solver/term.h"
 
 namespace planproof::solver {
@@ -29,11 +30,11 @@ class Rewriter {
   PolyId OfAtom(AtomId atom);
   Affine OfAffine(const Affine& e);
 
-  // A binder atom's variables as fresh free symbols, and the map that opens its parts.
-  static std::vector<BoundVariable> Open(Arena* arena, const Atom& atom, SymbolMap* map);
+  // A binder atom's variables as free symbols, and the map that opens its parts.
+  static std::vector<BoundVariable> Open(ScratchSymbols* scratch, const Atom& atom, SymbolMap* map);
 
  private:
-  bool Affected(const std::vector<Symbol>& symbols) const;
+  bool Affected(const Symbols& symbols) const;
   PolyId Rebuild(AtomId atom);
 
   Arena& arena_;

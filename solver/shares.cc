@@ -46,7 +46,8 @@ std::optional<PolyId> Arena::TakeOutShare(const BoundVariable& v, const Term& te
 
 PolyId Arena::CancelSharesIn(const Atom& sum) {
   SymbolMap opening;
-  std::vector<BoundVariable> vars = Rewriter::Open(this, sum, &opening);
+  ScratchSymbols scratch(this);
+  std::vector<BoundVariable> vars = Rewriter::Open(&scratch, sum, &opening);
   PolyId body = Rewriter(this, std::move(opening)).Mono(sum.mono);
   for (bool found = true; found && !exhausted_ && polys_[body].terms.size() == 1;) {
     found = false;
@@ -58,11 +59,11 @@ PolyId Arena::CancelSharesIn(const Atom& sum) {
       found = true;
     }
   }
-  return SumOver(vars, body);
+  return scratch.Close(SumOver(vars, body));
 }
 
 PolyId Arena::CancelShares(PolyId p) {
-  const std::vector<Term> terms = polys_[p].terms;
+  const Terms terms = polys_[p].terms;
   const auto has_shares = [&](const Term& t) {
     const Factors& factors = monos_[t.mono].factors;
     return std::any_of(factors.begin(), factors.end(), [&](const Factor& f) {

@@ -28,7 +28,7 @@ bool Arena::SumMeets(const Atom& sum, const Affine& e) const {
   for (const auto& [s, c] : rest.terms) {
     if (KindOf(s) != SymbolKind::kIntAtom) continue;
     // Symbols of ids at ids are among them.
-    const std::vector<Symbol>& inner = atoms_[AtomOfIntAtom(s)].symbols;
+    const Symbols& inner = atoms_[AtomOfIntAtom(s)].symbols;
     if (std::binary_search(inner.begin(), inner.end(), variable)) return false;
   }
   const Interval domain = sum.domain[BoundPosition(variable)];
@@ -44,7 +44,7 @@ bool Arena::CountsMaximum(const Atom& sum) {
   if (factors.size() != 1 || !(factors[0].exponent == Exponent{})) return false;
   const Atom zero = atoms_[factors[0].atom];
   if (zero.kind != AtomKind::kRealZero) return false;
-  const std::vector<Term> terms = polys_[zero.polys[0]].terms;
+  const Terms terms = polys_[zero.polys[0]].terms;
   for (const Term& term : terms) {
     const Factors& f = monos_[term.mono].factors;
     if (f.size() != 1 || !(f[0].exponent == Exponent{})) continue;
@@ -53,7 +53,7 @@ bool Arena::CountsMaximum(const Atom& sum) {
     const PolyId body = maximum.polys[0];
     // Within the maximum, symbols that are bound further out have other numbers: 1 for the sum's.
     const auto mentions_level = [this](PolyId p, uint32_t least, uint32_t most) {
-      const std::vector<Symbol>& symbols = polys_[p].symbols;
+      const Symbols& symbols = polys_[p].symbols;
       return std::any_of(symbols.begin(), symbols.end(), [&](Symbol s) {
         return KindOf(s) == SymbolKind::kBound && BoundLevel(s) >= least && BoundLevel(s) <= most;
       });
@@ -191,7 +191,7 @@ Sign Arena::SignOfMono(MonoId id) {
 // every term -c R (sum f)^2 together with a term d R sum f^2 with d >= c n; R is nonnegative. Marks
 // the negative terms so covered; what is left of d counts as nonnegative.
 std::vector<bool> Arena::CoveredSquares(PolyId p) {
-  const std::vector<Term> terms = polys_[p].terms;
+  const Terms terms = polys_[p].terms;
   std::vector<bool> covered(terms.size(), false);
   std::vector<Rational> left;
   for (const Term& t : terms) left.push_back(t.coefficient);
@@ -227,7 +227,7 @@ std::vector<bool> Arena::CoveredSquares(PolyId p) {
 Sign Arena::SignOf(PolyId p) {
   auto it = sign_cache_.find(p);
   if (it != sign_cache_.end()) return it->second;
-  const std::vector<Term> terms = polys_[p].terms;
+  const Terms terms = polys_[p].terms;
   bool has_negative = false;
   for (const Term& t : terms) has_negative |= t.coefficient.Sign() < 0;
   std::vector<bool> covered(terms.size(), false);

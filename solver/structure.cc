@@ -11,9 +11,9 @@ bool IsBinder(AtomKind kind) {
   return kind == AtomKind::kSum || kind == AtomKind::kReduceMax || kind == AtomKind::kOpaqueRow;
 }
 
-void AddSymbol(Symbol s, std::vector<Symbol>* out) { out->push_back(s); }
+void AddSymbol(Symbol s, Symbols* out) { out->push_back(s); }
 
-void AddSymbols(const std::vector<Symbol>& from, bool below_binder, std::vector<Symbol>* out) {
+void AddSymbols(const Symbols& from, bool below_binder, Symbols* out) {
   for (Symbol s : from) {
     if (below_binder && KindOf(s) == SymbolKind::kBound) {
       if (BoundLevel(s) == 0) continue;
@@ -23,7 +23,7 @@ void AddSymbols(const std::vector<Symbol>& from, bool below_binder, std::vector<
   }
 }
 
-void AddAffine(const Arena& arena, const Affine& e, std::vector<Symbol>* out) {
+void AddAffine(const Arena& arena, const Affine& e, Symbols* out) {
   for (const auto& [s, c] : e.terms) {
     AddSymbol(s, out);
     if (KindOf(s) == SymbolKind::kIntAtom) {
@@ -140,7 +140,7 @@ class Walker {
     return MixHash(h, 0x31);
   }
 
-  bool AnyInteresting(const std::vector<Symbol>& symbols, const Inner& inner) const {
+  bool AnyInteresting(const Symbols& symbols, const Inner& inner) const {
     uint64_t ignored;
     for (Symbol s : symbols) {
       if (KindOf(s) == SymbolKind::kBound && BoundLevel(s) < inner.size()) return true;
@@ -193,7 +193,7 @@ class Walker {
 }  // namespace
 
 void Structure::CollectSymbols(const Arena& arena, Atom* atom) {
-  std::vector<Symbol> out;
+  Symbols out;
   for (const Affine& e : atom->indices) AddAffine(arena, e, &out);
   const bool binder = IsBinder(atom->kind);
   AddSymbols(arena.mono(atom->mono).symbols, binder, &out);

@@ -7,7 +7,7 @@
 namespace planproof::solver {
 namespace {
 
-bool MentionsAny(const std::vector<Symbol>& symbols, const std::vector<BoundVariable>& vars) {
+bool MentionsAny(const Symbols& symbols, const std::vector<BoundVariable>& vars) {
   for (const BoundVariable& v : vars) {
     if (std::binary_search(symbols.begin(), symbols.end(), v.symbol)) return true;
   }
@@ -28,11 +28,11 @@ std::optional<Interval> FusedDomain(int64_t stride, Interval high, Interval low)
 }  // namespace
 
 PolyId Summation::SumProduct(const Vars& vars, PolyId p) {
-  const std::vector<Term> terms = arena_.poly(p).terms;
+  const Terms& terms = arena_.poly(p).terms;
   std::vector<PolyId> sums;
   for (const Term& t : terms) {
     if (arena_.exhausted()) return kZeroPoly;
-    PolyId s = SumFactors(vars, Factors(arena_.mono(t.mono).factors));
+    PolyId s = SumFactors(vars, arena_.mono(t.mono).factors);
     sums.push_back(arena_.Scale(s, t.coefficient));
   }
   // Neighbours first, then neighbouring sums: each term is copied as often as the tree is deep, not
@@ -116,6 +116,7 @@ bool Summation::OpenInnerSums(const Vars& vars, const Factors& factors, PolyId* 
         arena_.atom(f.atom).kind == AtomKind::kSum && f.exponent.IsInteger() && f.exponent.num > 0;
   }
   if (!any) return false;
+  ScratchSymbols scratch(&arena_);
   Vars all = vars;
   Factors rest;
   PolyId product = arena_.One();
@@ -132,13 +133,13 @@ bool Summation::OpenInnerSums(const Vars& vars, const Factors& factors, PolyId* 
     }
     for (int copy = 0; copy < f.exponent.num; ++copy) {
       SymbolMap opening;
-      Vars fresh = Rewriter::Open(&arena_, a, &opening);
-      all.insert(all.end(), fresh.begin(), fresh.end());
+      const Vars opened = Rewriter::Open(&scratch, a, &opening);
+      all.insert(all.end(), opened.begin(), opened.end());
       product = arena_.Mul(product, Rewriter(&arena_, std::move(opening)).Mono(a.mono));
     }
   }
   if (!rest.empty()) product = arena_.Mul(arena_.ProductOf(std::move(rest), Rational(1)), product);
-  *result = SumProduct(all, product);
+  *result = scratch.Close(SumProduct(all, product));
   return true;
 }
 
@@ -256,10 +257,12 @@ bool Summation::Clip(const Vars& vars, const Factors& factors, PolyId* result) {
         *result = kZeroPoly;
         return true;
       }
-      // A fresh symbol: ranges of symbols never change, what was concluded from them stays true.
+      // Another symbol: ranges of symbols never change, what was concluded from them stays true.
+      ScratchSymbols scratch(&arena_);
       Vars narrower = vars;
-      narrower[i] = {arena_.NewFree(d.lo, d.hi - 1), d};
-      *result = SubstituteAndSum(narrower, factors, vars[i].symbol, Affine::Of(narrower[i].symbol));
+      narrower[i] = {scratch.Take(d), d};
+      *result = scratch.Close(
+          SubstituteAndSum(narrower, factors, vars[i].symbol, Affine::Of(narrower[i].symbol)));
       return true;
     }
   }
@@ -275,14 +278,15 @@ bool Summation::FuseDigits(const Vars& vars, const Factors& factors, PolyId* res
   if (!FindDigits(vars, parts, &high, &low, &stride)) return false;
   const std::optional<Interval> d = FusedDomain(stride, vars[high].domain, vars[low].domain);
   if (!d) return false;
-  Symbol fused = arena_.NewFree(d->lo, d->hi - 1);
+  ScratchSymbols scratch(&arena_);
+  const Symbol fused = scratch.Take(*d);
   Vars rest;
   for (size_t i = 0; i < vars.size(); ++i) {
     if (i != high && i != low) rest.push_back(vars[i]);
   }
   rest.push_back({fused, *d});
-  *result = SubstituteAndSum(rest, factors, vars[low].symbol,
-                             Affine::Of(fused) - Affine::Of(vars[high].symbol, stride));
+  *result = scratch.Close(SubstituteAndSum(
+      rest, factors, vars[low].symbol, Affine::Of(fused) - Affine::Of(vars[high].symbol, stride)));
   return true;
 }
 
@@ -316,7 +320,7 @@ PolyId Summation::Component(Vars vars, const Factors& factors) {
   PolyId body = Rewriter(&arena_, std::move(map)).OfFactors(factors);
   arena_.open_boxes_.pop_back();
   PolyId result = kZeroPoly;
-  const std::vector<Term> terms = arena_.poly(body).terms;
+  const Terms& terms = arena_.poly(body).terms;
   for (const Term& t : terms) {
     Atom sum;
     sum.kind = AtomKind::kSum;
@@ -331,7 +335,7 @@ PolyId Summation::Component(Vars vars, const Factors& factors) {
 PolyId Summation::Maximum(Vars vars, PolyId body, PolyId guard) {
   // max(f + c) = max f + c for c free of the variables.
   PolyId outside = kZeroPoly, inside = kZeroPoly;
-  const std::vector<Term> terms = arena_.poly(body).terms;
+  const Terms& terms = arena_.poly(body).terms;
   for (const Term& t : terms) {
     PolyId p = arena_.OfMono(t.mono, t.coefficient);
     if (MentionsAny(arena_.mono(t.mono).symbols, vars)) {
@@ -349,13 +353,14 @@ PolyId Summation::Maximum(Vars vars, PolyId body, PolyId guard) {
           arena_.atom(f[0].atom).kind == AtomKind::kReduceMax) {
         const Atom a = arena_.atom(f[0].atom);
         SymbolMap opening;
-        Vars fresh = Rewriter::Open(&arena_, a, &opening);
+        ScratchSymbols scratch(&arena_);
+        const Vars opened = Rewriter::Open(&scratch, a, &opening);
         Rewriter open(&arena_, std::move(opening));
-        vars.insert(vars.end(), fresh.begin(), fresh.end());
+        vars.insert(vars.end(), opened.begin(), opened.end());
         PolyId inner_guard = open.Poly(a.polys[1]);
         // Masked if either is.
         PolyId both = arena_.Sub(arena_.Add(guard, inner_guard), arena_.Mul(guard, inner_guard));
-        return Maximum(std::move(vars), open.Poly(a.polys[0]), both);
+        return scratch.Close(Maximum(std::move(vars), open.Poly(a.polys[0]), both));
       }
     }
   }
@@ -375,7 +380,8 @@ PolyId Summation::Maximum(Vars vars, PolyId body, PolyId guard) {
     d = FusedDomain(stride, vars[high].domain, vars[low].domain);
   }
   if (d) {
-    Symbol fused = arena_.NewFree(d->lo, d->hi - 1);
+    ScratchSymbols scratch(&arena_);
+    const Symbol fused = scratch.Take(*d);
     SymbolMap map;
     map.pairs.emplace_back(vars[low].symbol,
                            Affine::Of(fused) - Affine::Of(vars[high].symbol, stride));
@@ -385,8 +391,8 @@ PolyId Summation::Maximum(Vars vars, PolyId body, PolyId guard) {
       if (i != high && i != low) rest.push_back(vars[i]);
     }
     rest.push_back({fused, *d});
-    return arena_.Add(outside,
-                      Maximum(std::move(rest), rewriter.Poly(inside), rewriter.Poly(guard)));
+    return scratch.Close(
+        arena_.Add(outside, Maximum(std::move(rest), rewriter.Poly(inside), rewriter.Poly(guard))));
   }
   SymbolMap map;
   Canonicalise(&vars, parts, &map);

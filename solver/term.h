@@ -13,7 +13,6 @@
 #define PLANPROOF_SOLVER_TERM_H_
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -26,6 +25,7 @@
 #include "absl/container/inlined_vector.h"
 #include "solver/affine.h"
 #include "solver/rational.h"
+#include "solver/stable_vector.h"
 
 namespace planproof::solver {
 
@@ -85,6 +85,8 @@ struct Interval {  // [lo, hi)
   }
 };
 
+using Symbols = absl::InlinedVector<Symbol, 4>;
+
 struct Atom {
   AtomKind kind = AtomKind::kElement;
   uint32_t tag = 0;
@@ -95,7 +97,7 @@ struct Atom {
   Rational number;
   // Symbols that occur, those of integer atoms included, without the ones this atom binds;
   // ascending. Derived, not part of the identity.
-  std::vector<Symbol> symbols;
+  Symbols symbols;
 };
 
 struct Factor {
@@ -107,7 +109,7 @@ using Factors = absl::InlinedVector<Factor, 4>;  // ascending atoms
 
 struct Monomial {
   Factors factors;
-  std::vector<Symbol> symbols;
+  Symbols symbols;
 };
 
 struct Term {
@@ -115,9 +117,11 @@ struct Term {
   Rational coefficient;
 };
 
+using Terms = absl::InlinedVector<Term, 1>;
+
 struct Polynomial {
-  std::vector<Term> terms;  // ascending mono ids, nonzero coefficients
-  std::vector<Symbol> symbols;
+  Terms terms;  // ascending mono ids, nonzero coefficients
+  Symbols symbols;
 };
 
 enum class PremiseKind : uint8_t { kNonZero, kPositive, kNonNegative };
@@ -269,6 +273,7 @@ class Arena {
  private:
   friend class Summation;
   friend class Rewriter;
+  friend class ScratchSymbols;
   friend class Structure;
   friend class ZeroTest;
   friend class Implication;
@@ -277,14 +282,14 @@ class Arena {
   AtomId InternAtom(Atom atom);
   friend class TermPrinter;
   MonoId InternMono(Factors factors);
-  PolyId InternPoly(std::vector<Term> terms);
+  PolyId InternPoly(Terms terms);
   PolyId OfMono(MonoId mono, const Rational& coefficient);
   // The product of factors with arbitrary exponents, as a polynomial: folds numbers, expands bases
   // with exponent >= 1, simplifies indicators.
   PolyId ProductOf(Factors factors, const Rational& coefficient);
   bool SimplifyConditions(Factors* factors);  // false: the product is 0
   PolyId MulMono(MonoId a, MonoId b, const Rational& coefficient);
-  std::vector<Term> MergeAdjacentSums(std::vector<Term> terms);
+  Terms MergeAdjacentSums(Terms terms);
   // A sum atom whose box has grown, in normal form again.
   PolyId Renormalised(Atom sum);
   // The atom's body summed over its box from the start: conditions that the box decides go, and, as
@@ -330,13 +335,17 @@ class Arena {
 
   struct FreeInfo {
     IntRange range;
+    bool in_premise = false;  // that has been recorded at some time
   };
-  std::deque<Atom> atoms_;
-  std::deque<Monomial> monos_;
-  std::deque<Polynomial> polys_;
+  StableVector<Atom> atoms_;
+  StableVector<Monomial> monos_;
+  StableVector<Polynomial> polys_;
+  // As polynomials by themselves, or 0 where that has not been asked for.
+  std::vector<PolyId> poly_of_atom_, poly_of_mono_;
   absl::flat_hash_map<uint64_t, absl::InlinedVector<uint32_t, 1>> atom_index_, mono_index_,
       poly_index_;
   std::vector<FreeInfo> free_;
+  absl::flat_hash_map<std::pair<int64_t, int64_t>, std::vector<Symbol>> idle_symbols_;
   std::vector<std::pair<AtomId, IntRange>> int_atoms_;
   absl::flat_hash_map<AtomId, uint32_t> int_atom_of_;
   PolyId one_ = 0;

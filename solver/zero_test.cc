@@ -86,7 +86,7 @@ PolyId ZeroTest::UnifyConditions(PolyId p) {
   auto key = [](const Affine& e) {
     return std::vector<std::pair<Symbol, int64_t>>(e.terms.begin(), e.terms.end());
   };
-  const std::vector<Term> terms = arena_.poly(p).terms;
+  const Terms terms = arena_.poly(p).terms;
   for (const Term& t : terms) {
     for (const Factor& f : arena_.mono(t.mono).factors) {
       const Atom& a = arena_.atom(f.atom);
@@ -132,7 +132,7 @@ PolyId ZeroTest::UnifyConditions(PolyId p) {
 // by cell, without merging.
 bool ZeroTest::RefinedIsZero(PolyId p) {
   Cuts cuts;
-  const std::vector<Term> terms = arena_.poly(p).terms;
+  const Terms terms = arena_.poly(p).terms;
   for (const Term& t : terms) {
     for (const Factor& f : arena_.mono(t.mono).factors) {
       const Atom& a = arena_.atom(f.atom);

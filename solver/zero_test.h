@@ -36,7 +36,7 @@ class ZeroTest {
   // Sums in pieces (zero_test_pieces.cc).
   using PiecesOf = std::function<std::vector<Atom>(const Atom& sum)>;
   static std::pair<MonoId, size_t> KeyOf(const Atom& sum, size_t dim, bool by_body);
-  Cuts CutsOf(const std::vector<Term>& terms, bool by_body) const;
+  Cuts CutsOf(const Terms& terms, bool by_body) const;
   PolyId SplitAtCuts(PolyId p, bool by_body);
   PolyId SplitAtElements(PolyId p);
   PolyId SpreadShortDimensions(PolyId p);
@@ -48,7 +48,7 @@ class ZeroTest {
   static std::vector<Atom> Boxes(const Atom& sum, const std::vector<std::vector<int64_t>>& all);
 
   // Products written out (zero_test_products.cc).
-  int64_t SizeCleared(const std::vector<Term>& terms, AtomId base, int32_t raise);
+  int64_t SizeCleared(const Terms& terms, AtomId base, int32_t raise);
   PolyId ClearDenominators(PolyId p);
   static int64_t TimesVolume(int64_t size, const Atom& a);
   // With sums over a few points written out, also those in denominators; p itself if that would

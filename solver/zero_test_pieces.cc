@@ -21,7 +21,7 @@ std::pair<MonoId, size_t> ZeroTest::KeyOf(const Atom& sum, size_t dim, bool by_b
   return by_body ? std::pair{sum.mono, dim} : std::pair{MonoId{}, size_t{0}};
 }
 
-ZeroTest::Cuts ZeroTest::CutsOf(const std::vector<Term>& terms, bool by_body) const {
+ZeroTest::Cuts ZeroTest::CutsOf(const Terms& terms, bool by_body) const {
   Cuts cuts;
   for (const Term& t : terms) {
     for (const Factor& f : arena_.mono(t.mono).factors) {
@@ -92,7 +92,7 @@ PolyId ZeroTest::SpreadShortDimensions(PolyId p) {
 // sum; nothing if there are too many pieces.
 std::optional<std::vector<PolyId>> ZeroTest::InPieces(PolyId p, const PiecesOf& pieces_of,
                                                       int32_t most_copies) {
-  const std::vector<Term> terms = arena_.poly(p).terms;
+  const Terms terms = arena_.poly(p).terms;
   std::vector<PolyId> parts;
   int64_t count = 0;
   for (const Term& t : terms) {

@@ -14,7 +14,7 @@ constexpr int64_t kMaxCleared = 1024;  // terms after denominators are cleared
 }  // namespace
 
 // How many terms the product with base^raise has at most, each written out.
-int64_t ZeroTest::SizeCleared(const std::vector<Term>& terms, AtomId base, int32_t raise) {
+int64_t ZeroTest::SizeCleared(const Terms& terms, AtomId base, int32_t raise) {
   const int64_t length = static_cast<int64_t>(arena_.poly(arena_.atom(base).polys[0]).terms.size());
   int64_t total = 0;
   for (const Term& t : terms) {
@@ -37,7 +37,7 @@ PolyId ZeroTest::ClearDenominators(PolyId p) {
     if (arena_.exhausted()) return p;
     AtomId base = 0;
     Exponent least{0, 1};
-    const std::vector<Term> terms = arena_.poly(p).terms;
+    const Terms terms = arena_.poly(p).terms;
     for (const Term& t : terms) {
       for (const Factor& f : arena_.mono(t.mono).factors) {
         const Atom& a = arena_.atom(f.atom);
@@ -124,7 +124,7 @@ std::optional<PolyId> ZeroTest::Expanded(const Factor& factor) {
 }
 
 PolyId ZeroTest::ExpandShortSums(PolyId p) {
-  const std::vector<Term> terms = arena_.poly(p).terms;
+  const Terms terms = arena_.poly(p).terms;
   // Written out, the sums must stay few: the product of their sizes is what it costs.
   int64_t total = 0;
   bool any = false;

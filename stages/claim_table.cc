@@ -4,7 +4,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "lineage/map_range.h"
 #include "sdfg/index_function_check.h"
@@ -236,14 +235,15 @@ std::vector<TensorId> RelatedInputs(const lineage::Problem& problem, const Relat
                                     const Claim& claim) {
   const sdfg::Graph& g = problem.parallel;
   std::vector<TensorId> related, work;
-  absl::flat_hash_set<TensorId> seen;
+  std::vector<bool> seen(g.tensors.size(), false);
   const sdfg::OperatorId op = g.tensors[claim.parallel].producer;
   if (op == kNone) return {claim.parallel};
   work = g.operators[op].inputs;
   while (!work.empty()) {
     TensorId t = work.back();
     work.pop_back();
-    if (!seen.insert(t).second) continue;
+    if (seen[t]) continue;
+    seen[t] = true;
     if (relations.Related(t)) {
       related.push_back(t);
     } else if (g.tensors[t].producer != kNone) {

@@ -64,6 +64,29 @@ WorkerLimits ProofSearch::Limits() const {
   return limits;
 }
 
+// By how far a claim looks back before it meets related tensors: no worker should be left alone
+// with a long one at the end.
+std::vector<int> ProofSearch::LongestFirst(const std::vector<int>& representatives,
+                                           const std::vector<int>& positions) const {
+  const sdfg::Graph& graph = problem_.parallel;
+  std::vector<int> length(graph.tensors.size(), 0);
+  for (const sdfg::Operator& op : graph.operators) {
+    int longest = 0;
+    for (const TensorId t : op.inputs) {
+      if (t != kNone && !relations_.Related(t)) longest = std::max(longest, length[t]);
+    }
+    for (const TensorId t : op.outputs) {
+      if (t != kNone) length[t] = longest + 1;
+    }
+  }
+  const auto of = [&](int position) {
+    return length[table_.claims()[representatives[position]].parallel];
+  };
+  std::vector<int> ordered = positions;
+  std::stable_sort(ordered.begin(), ordered.end(), [&](int a, int b) { return of(a) > of(b); });
+  return ordered;
+}
+
 void ProofSearch::RunTasks(const std::vector<int>& representatives,
                            const std::vector<int>& positions, ClaimLimits limits,
                            std::vector<ClaimOutcome>* results) {
@@ -72,7 +95,7 @@ void ProofSearch::RunTasks(const std::vector<int>& representatives,
   // The solver lives in the worker; it is made on first use there.
   std::unique_ptr<ClaimSolver> solver;
   TaskSet tasks;
-  tasks.numbers = positions;
+  tasks.numbers = LongestFirst(representatives, positions);
   tasks.fingerprint = fingerprint_;
   tasks.work = [&](int task) {
     if (std::chrono::steady_clock::now() > deadline_) {

@@ -102,6 +102,9 @@ class ProofSearch {
   // Decides one representative per class, in the first round also from memory; each claim by
   // itself, within these limits, if it may meet what is not part of its class.
   void Decide(const std::vector<int>& which, bool unfold, const ClaimLimits& limits);
+  // The positions, those of claims that take long first.
+  std::vector<int> LongestFirst(const std::vector<int>& representatives,
+                                const std::vector<int>& positions) const;
   // Decides the representatives at the positions listed.
   void RunTasks(const std::vector<int>& representatives, const std::vector<int>& positions,
                 ClaimLimits limits, std::vector<ClaimOutcome>* results);
