@@ -49,6 +49,18 @@ Cell TakeLargest(std::vector<Cell>* work) {
   return cell;
 }
 
+// The symbols of a part of a definition. One that is a dimension by itself may run through all of
+// it: other parts may continue this one.
+std::vector<BoundVariable> Unknowns(const Cell& cell, const sdfg::Shape& shape) {
+  std::vector<BoundVariable> unknowns = cell.symbols;
+  for (BoundVariable& unknown : unknowns) {
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (cell.index[d] == Affine::Of(unknown.symbol)) unknown.domain = {0, shape[d]};
+    }
+  }
+  return unknowns;
+}
+
 }  // namespace
 
 TensorMatcher::TensorMatcher(const lineage::Problem& problem, Frontier* parallel,
@@ -100,6 +112,8 @@ bool TensorMatcher::EvaluateLargest(SymbolicEvaluator* evaluator, TensorRef tens
       part->value.occurrences = OccurrencesIn(*arena_, part->value.term);
       return true;
     }
+    // A definition is wanted in few parts.
+    if (tensor.graph == kLogical) part->cell.peeled = 0;
     if (arena_->exhausted() || evaluator->request().kind == SplitRequest::Kind::kNone ||
         !stages::Split(evaluator->symbols(), part->cell, evaluator->request(), work)) {
       return false;
@@ -197,7 +211,7 @@ TensorMatcher::Found TensorMatcher::FindIn(const Part& part, TensorId parallel, 
   split_ = {};
   SplitRequest wanted;
   for (const Part& definition : DefinitionsOf(logical)) {
-    IndexSolver solver(*arena_, definition.cell.symbols);
+    IndexSolver solver(*arena_, Unknowns(definition.cell, lt.shape));
     std::vector<std::pair<int64_t, std::vector<Affine>>> indices;
     for (const IndexSolver::Solution& solution :
          solver.Solve(definition.value.occurrences, part.value.occurrences)) {
