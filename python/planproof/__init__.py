@@ -11,6 +11,7 @@ from planproof.command import generate, mutate, show
 from planproof.errors import (BinaryNotFound, CommandError, PlanError, PlanproofError,
                               VerificationTimeout)
 from planproof.files import PlanFiles
+from planproof.loading import load
 from planproof.plan import Plan
 from planproof.program import Program
 from planproof.report import Report, Verdict, Violation, Witness
@@ -23,6 +24,6 @@ from planproof.verification import assert_verified, verify
 __all__ = [
     "BinaryNotFound", "CommandError", "Plan", "PlanError", "PlanFiles", "PlanproofError",
     "Program", "Report", "Source", "Specification", "Tensor", "VerificationTimeout", "Verdict",
-    "Violation", "Witness", "assert_verified", "find_binary", "generate", "gpipe", "loop",
+    "Violation", "Witness", "assert_verified", "find_binary", "generate", "gpipe", "load", "loop",
     "mutate", "one_f_one_b", "show", "verify",
 ]

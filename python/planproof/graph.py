@@ -30,7 +30,7 @@ class Graph:
         self._operators: List[Dict[str, Any]] = []
         self._definition: Dict[str, Dict[str, Any]] = {}  # of each output, the operator
         self._sources: Dict[Tuple[Any, ...], Source] = {}  # by position in the content
-        self._declared: Dict[str, Signature] = {}
+        self._declared: Dict[str, Tuple[Signature, ...]] = {}
 
     # Names
 
@@ -104,7 +104,7 @@ class Graph:
 
     # Operators
 
-    def _signature(self, operator: str) -> Optional[Signature]:
+    def _forms(self, operator: str) -> Tuple[Signature, ...]:
         return self._declared.get(operator) or signatures.builtin(operator)
 
     def __getattr__(self, operator: str) -> Callable[..., Any]:
@@ -133,23 +133,25 @@ class Graph:
         content["in"] = reads[0] if len(reads) == 1 else reads
         values = {key: self._attribute(value)
                   for key, value in {**(attrs or {}), **attributes}.items()}
-        signature = self._signature(operator)
-        if signature:
-            self._check_call(signature, reads, values)
-        content["out"] = self._names(out, operator, self._count(signature, values))
+        form = self._form(operator, reads, values)
+        content["out"] = self._names(out, operator, self._count(form, values))
         if values:
             content["attrs"] = values
         return self._add(content, name, note)
 
-    def _check_call(self, signature: Signature, reads: List[Any], values: Dict[str, Any]) -> None:
-        most = None if signature.variadic else len(signature.operands)
-        if len(reads) < signature.required or (most is not None and len(reads) > most):
-            raise self._fail(f"{signature.call()} is given {len(reads)} operand"
+    def _form(self, operator: str, reads: List[Any], values: Dict[str, Any]) -> Optional[Signature]:
+        """The overload that is called; None if nothing is known of the operator."""
+        forms = self._forms(operator)
+        fitting = [form for form in forms if form.accepts(len(reads))]
+        if forms and not fitting:
+            calls = " or ".join(dict.fromkeys(form.call() for form in forms))
+            raise self._fail(f"{calls} is given {len(reads)} operand"
                              f"{'' if len(reads) == 1 else 's'}: {', '.join(map(str, reads))}")
+        known = {key for form in forms for key in form.attributes}
         for key in values:
-            if key not in signature.attributes:
-                near = suggestion(key, signature.attributes)
-                raise self._fail(f'{signature.name} has no attribute "{key}"{near}')
+            if forms and key not in known:
+                raise self._fail(f'{operator} has no attribute "{key}"{suggestion(key, known)}')
+        return fitting[0] if fitting else None
 
     def _count(self, signature: Optional[Signature], values: Dict[str, Any]) -> int:
         if signature is None:

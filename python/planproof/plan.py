@@ -27,6 +27,7 @@ class Plan:
         self.programs: List[Program] = []
         self.declarations: List[str] = []
         self.declared = dict(specification._declared) if specification else {}
+        self.head: Dict[str, Any] = {}  # what else stands in the role of a file that was read
         self.source = caller()
         self._references: List[Tuple[str, Source]] = []
 
@@ -91,7 +92,7 @@ class Plan:
             if self.specification.declarations:
                 content["operators"] = self.specification.declarations
             content["specification"] = self.specification.content()
-        plan: Dict[str, Any] = {"mesh": self.mesh}
+        plan: Dict[str, Any] = {**self.head, "mesh": self.mesh}
         if self.microbatches != 1:
             plan["microbatches"] = self.microbatches
         if self.declarations:

@@ -34,6 +34,7 @@ class Program(Collectives):
             self._head["devices"] = {axis: self._attribute(at) for axis, at in devices.items()}
         self._declared = plan.declared
         self._inputs: Dict[str, Any] = {}
+        self._listed = False  # inputs are names without relations
         self._maps: Dict[str, Dict[str, Any]] = {}  # buffers, lineage, outputs
         self._schedule: Optional[List[Any]] = None
         self._exceptions: List[Dict[str, Any]] = []
@@ -53,6 +54,7 @@ class Program(Collectives):
             raise PlanError(f'the specification has no tensor "{word}"{near}', source)
         if relation is None and known is not None:
             relation = known.prescribed(word)
+        self._listed = False
         tensor = self._define(word, source)
         self._inputs[word] = self._value(relation, lambda value: encoded(value, self.axes))
         self._sources[("inputs", word)] = source
@@ -66,16 +68,17 @@ class Program(Collectives):
 
     # Operators
 
-    def backward(self, of: TensorLike, *, grad: Union[TensorLike, Mapping[Any, TensorLike],
-                                                      None] = None,
-                 out: Union[Mapping[Any, Any], Sequence[TensorLike], None] = None,
+    def backward(self, of: TensorLike,
+                 grad: Union[TensorLike, Mapping[Any, TensorLike], None] = None,
+                 out: Union[Mapping[Any, Any], Sequence[TensorLike], None] = None, *,
                  reads: Optional[Sequence[Operand]] = None, note: Optional[str] = None) -> Any:
         """The derivative of the local operator with that output (or name).
 
-        `grad`: the gradient of its output, or a mapping of outputs to gradients. `out`: operands
-        to names of their gradients, or a list of operands, whose gradients are then `grad.NAME`;
-        by default every operand that is computed or a parameter. `reads`: tensors to read in place
-        of the forward operator's operands."""
+        `grad`: the gradient of its output, or a mapping of outputs to gradients; by default
+        `grad.OUTPUT`. `out`: operands to names for their gradients, or a list of operands, whose
+        gradients are then `grad.NAME`, or `d.NAME` for an input of the program; by default
+        `grad.NAME` for every operand that is computed or a parameter. `reads`: tensors to read in
+        place of the forward operator's operands."""
         word = str(of)
         forward = self._definition.get(word) or next(
             (entry for entry in self._operators if entry.get("name") == word), None)
@@ -87,7 +90,7 @@ class Program(Collectives):
         if isinstance(grad, Mapping):
             content["grad"] = {str(key): self._name(value) for key, value in grad.items()}
         elif grad is not None:
-            content["grad"] = {outputs[0]: self._name(grad)}
+            content["grad"] = {word if word in outputs else outputs[0]: self._name(grad)}
         elif len(outputs) == 1:
             self._name(f"grad.{outputs[0]}")
         if reads is not None:
@@ -106,15 +109,16 @@ class Program(Collectives):
         return handles[0] if len(handles) == 1 else tuple(handles)
 
     def _differentiable(self, forward: Mapping[str, Any], operands: Sequence[Any]) -> List[str]:
-        signature = self._signature(forward["op"])
-        words = signature.operands if signature and not signature.variadic else ()
+        forms = [form for form in self._forms(forward["op"]) if form.accepts(len(operands))]
+        words = forms[0].operands if forms and not forms[0].variadic else ()
         names = [name for i, name in enumerate(operands) if isinstance(name, str)
-                 and not (i < len(words) and words[i] in signature.integers)
+                 and not (i < len(words) and words[i] in forms[0].integers)
                  and (name in self._definition or self.plan.is_parameter(name, self._inputs))]
         return list(dict.fromkeys(names))
 
     def _gradients(self, out: Any, operands: Sequence[Any]) -> Dict[str, str]:
-        pairs = out.items() if isinstance(out, Mapping) else ((key, f"grad.{key}") for key in out)
+        pairs = list(out.items()) if isinstance(out, Mapping) else \
+            [(key, self._gradient_name(str(key))) for key in out]
         results = {}
         for key, value in pairs:
             word = str(key)
@@ -123,6 +127,10 @@ class Program(Collectives):
                 raise self._fail(f'the operator does not read "{word}"{suggestion(word, known)}')
             results[word] = str(value)
         return results
+
+    def _gradient_name(self, operand: str) -> str:
+        name = f"d.{operand}" if operand in self._inputs else f"grad.{operand}"
+        return name if not self._knows(name) else self._unused(name)
 
     def _add_backward(self, content: Dict[str, Any], names: List[str],
                       note: Optional[str]) -> List[Tensor]:
@@ -254,8 +262,8 @@ class Program(Collectives):
 
     def content(self) -> Dict[str, Any]:
         """The program as the plan format has it."""
-        content: Dict[str, Any] = {**self._head, "inputs": self._inputs,
-                                   "operators": self._operators}
+        inputs = list(self._inputs) if self._listed else self._inputs
+        content: Dict[str, Any] = {**self._head, "inputs": inputs, "operators": self._operators}
         if self._schedule is not None:
             content["schedule"] = self._schedule
         content.update(self._maps)

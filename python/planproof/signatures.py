@@ -24,6 +24,10 @@ class Signature:
     attributes: FrozenSet[str]
     outputs: Optional[int]  # None: as many as an attribute says
 
+    def accepts(self, operands: int) -> bool:
+        """Whether a call with so many operands fits."""
+        return self.required <= operands and (self.variadic or operands <= len(self.operands))
+
     def call(self) -> str:
         """As a reader of the reference would write it: `linear(x, w, bias?)`."""
         words = [name + ("" if i < self.required else "?") for i, name in enumerate(self.operands)]
@@ -65,10 +69,10 @@ def _output_count(body: str) -> Optional[int]:
     return max(arrows, 1)
 
 
-def declared(text: str) -> Dict[str, Signature]:
-    """The operators of a text of declarations, by name."""
+def declared(text: str) -> Dict[str, Tuple[Signature, ...]]:
+    """The operators of a text of declarations, by name; each with its overloads."""
     text = "\n".join(line.split("#")[0] for line in text.splitlines())
-    found: Dict[str, Signature] = {}
+    found: Dict[str, Tuple[Signature, ...]] = {}
     heads = [head for head in _HEAD.finditer(text)
              if head.group(0).lstrip().startswith("op ") or head.start() == 0]
     for head, following in zip(heads, heads[1:] + [None]):
@@ -86,11 +90,10 @@ def declared(text: str) -> Dict[str, Signature]:
         variadic = len(named) < len(operands)
         required = 1 if variadic else sum("?" not in part.split(":")[0] for part in named)
         for name in re.findall(r"\w+", head.group(1)):
-            before = found.get(name)
-            found[name] = Signature(
+            found[name] = found.get(name, ()) + (Signature(
                 name, words, required, variadic,
                 frozenset(w for w, part in zip(words, named) if re.search(r":\s*int", part)),
-                attributes | (before.attributes if before else frozenset()), _output_count(rest))
+                attributes, _output_count(rest)),)
     return found
 
 
@@ -104,16 +107,9 @@ def builtin_names() -> Optional[FrozenSet[str]]:
 
 
 @functools.lru_cache(maxsize=None)
-def builtin(name: str) -> Optional[Signature]:
-    """The signature of a built-in operator, or None if there is none."""
+def builtin(name: str) -> Tuple[Signature, ...]:
+    """The overloads of a built-in operator; none if there is no such operator."""
     if name not in (builtin_names() or ()):
-        return None
+        return ()
     blocks = re.findall(r"^```\n(.*?)^```", checked(["operators", name]), re.M | re.S)
-    signature: Optional[Signature] = None
-    for block in blocks:
-        overload = declared(block).get(name)
-        if overload and signature:
-            overload = Signature(**{**overload.__dict__, "attributes":
-                                    overload.attributes | signature.attributes})
-        signature = overload or signature
-    return signature
+    return tuple(form for block in blocks for form in declared(block).get(name, ()))
