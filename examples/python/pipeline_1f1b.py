@@ -21,20 +21,16 @@ first, last = plan.program("stage0", {"pp": 0}), plan.program("stage1", {"pp": 1
 x, w, w_momentum = first.inputs({"x": {0: ["dp", "microbatch"]}, "w": {}, "w.momentum": {}})
 t, v, v_momentum = last.inputs({"t": {0: ["dp", "microbatch"]}, "v": {}, "v.momentum": {}})
 with first.phase("F0"):
-    h = first.linear(x, w)
-    act = first.silu(h)
+    act = first.silu(first.linear(x, w))
 with last.phase("F0"):
     received = last.move(act)
-    y = last.linear(received, v)
-    local = last.mse_loss(y, t)
-    scaled = local / 4
+    loss = last.mse_loss(last.linear(received, v), t) / 4
 with last.phase("B0"):
-    grad_y = last.backward(local, last.backward(scaled, last.input("grad.loss"), [local]), [y])
-    d_v, grad_act = last.backward(y, grad_y, [v, received])
+    d_v, grad_act = last.gradients(loss, last.input("grad.loss"), [v, received])
 with first.phase("B0"):
-    grad_h = first.backward(act, first.move(grad_act), [h])
-    d_w = first.backward(h, grad_h, [w])
-for stage, p, weight, momentum, grad in ((0, first, w, w_momentum, d_w), (1, last, v, v_momentum, d_v)):
+    d_w = first.gradients(act, first.move(grad_act), [w])
+stages = (first, w, w_momentum, d_w), (last, v, v_momentum, d_v)
+for stage, (p, weight, momentum, grad) in enumerate(stages):
     with p.phase("update"):
         total = p.all_reduce(p.accumulate(grad), over="dp", reduce="avg", out=f"grad.{weight}")
         p.sgd(weight, total, momentum, out=[f"{weight}.new", f"{momentum}.new"], **SGD)

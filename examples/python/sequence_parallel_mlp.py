@@ -23,8 +23,7 @@ gamma, beta, w1, b1, w2, b2 = p.inputs(gamma={}, beta={}, w1=rows, b1=rows, w2=c
 a = p.layer_norm(x, gamma, beta, normalized_shape=[8])
 a_all = p.all_gather(a, over="tp", dim=1)
 h = p.linear(a_all, w1, b1, out="h")
-act = p.gelu(h)
-o_part = p.linear(act, w2)
+o_part = p.linear(p.gelu(h), w2)
 o = p.reduce_scatter(o_part, over="tp", dim=1) + b2
 y = x + o
 local = p.mse_loss(y, t)
@@ -32,9 +31,8 @@ p.all_reduce(local, over=["dp", "tp"], reduce="avg", out="loss")
 
 grad_y = p.backward(local, p.input("grad.loss") * Fraction(1, 8), [y])
 d_b2 = p.backward(o, grad_y, [b2])
-grad_act, d_w2 = p.backward(o_part, p.all_gather(grad_y, over="tp", dim=1), [act, w2])
-p.backward(act, grad_act, {h: "grad.h"})
-grad_a, d_w1, d_b1 = p.backward(h, "grad.h", [a_all, w1, b1])
+grad_o = p.all_gather(grad_y, over="tp", dim=1)
+grad_a, d_w1, d_b1, d_w2 = p.gradients(o_part, grad_o, [a_all, w1, b1, w2])
 grad_a = p.reduce_scatter(grad_a, over="tp", dim=1)
 grad_x, d_gamma, d_beta = p.backward(a, grad_a, [x, gamma, beta])
 p.add(grad_y, grad_x, out="grad.x")

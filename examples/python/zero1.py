@@ -19,15 +19,9 @@ plan = planproof.Plan(model, mesh={"dp": 4}, microbatches=2)
 p = plan.program()
 batch = {0: ["dp", "microbatch"]}
 x, t, w1, w2 = p.inputs(x=batch, t=batch, w1={}, w2={})
-h = p.linear(x, w1)
-a = p.relu(h)
-y = p.linear(a, w2)
-local = p.mse_loss(y, t)
-loss = p.div(local, 2)
-grad_y = p.backward(local, p.backward(loss, p.input("grad.loss"), [local]), [y])
-grad_a, d_w2 = p.backward(y, grad_y, [a, w2])
-d_w1 = p.backward(h, p.backward(a, grad_a, [h]), [w1])
-for i, w, grad in ((1, w1, d_w1), (2, w2, d_w2)):
+loss = p.mse_loss(p.linear(p.relu(p.linear(x, w1)), w2), t) / 2
+grads = p.gradients(loss, p.input("grad.loss"), [w1, w2])
+for i, w, grad in zip((1, 2), (w1, w2), grads):
     m, v = p.inputs({f"m{i}": {0: "dp"}, f"v{i}": {0: "dp"}})
     rows = shapes[i][0] // 4
     grad = p.reduce_scatter(p.accumulate(grad), over="dp", dim=0, reduce="avg")

@@ -4,7 +4,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
-from planproof.collectives import Collectives
+from planproof.differentiation import Differentiation
 from planproof.errors import PlanError
 from planproof.graph import Out
 from planproof.relations import Relation, encoded, suggestion
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from planproof.plan import Plan
 
 
-class Program(Collectives):
+class Program(Differentiation):
     """A program of a plan: inputs, operators in order, and what belongs to them."""
 
     def __init__(self, plan: Plan, name: Optional[str], devices: Optional[Mapping[str, int]],
@@ -33,7 +33,6 @@ class Program(Collectives):
             self._axes(list(devices))
             self._head["devices"] = {axis: self._attribute(at) for axis, at in devices.items()}
         self._declared = plan.declared
-        self._inputs: Dict[str, Any] = {}
         self._listed = False  # inputs are names without relations
         self._maps: Dict[str, Dict[str, Any]] = {}  # buffers, lineage, outputs
         self._schedule: Optional[List[Any]] = None
@@ -67,81 +66,6 @@ class Program(Collectives):
                      for name, relation in {**(relations or {}), **more}.items())
 
     # Operators
-
-    def backward(self, of: TensorLike,
-                 grad: Union[TensorLike, Mapping[Any, TensorLike], None] = None,
-                 out: Union[Mapping[Any, Any], Sequence[TensorLike], None] = None, *,
-                 reads: Optional[Sequence[Operand]] = None, note: Optional[str] = None) -> Any:
-        """The derivative of the local operator with that output (or name).
-
-        `grad`: the gradient of its output, or a mapping of outputs to gradients; by default
-        `grad.OUTPUT`. `out`: operands to names for their gradients, or a list of operands, whose
-        gradients are then `grad.NAME`, or `d.NAME` for an input of the program; by default
-        `grad.NAME` for every operand that is computed or a parameter. `reads`: tensors to read in
-        place of the forward operator's operands."""
-        word = str(of)
-        forward = self._definition.get(word) or next(
-            (entry for entry in self._operators if entry.get("name") == word), None)
-        if forward is None or "backward" in forward:
-            raise self._fail(f'no operator of {self.title} defines "{word}"'
-                             f"{suggestion(word, self._definition)}")
-        outputs = forward["out"] if isinstance(forward["out"], list) else [forward["out"]]
-        content: Dict[str, Any] = {"backward": forward.get("name", outputs[0])}
-        if isinstance(grad, Mapping):
-            content["grad"] = {str(key): self._name(value) for key, value in grad.items()}
-        elif grad is not None:
-            content["grad"] = {word if word in outputs else outputs[0]: self._name(grad)}
-        elif len(outputs) == 1:
-            self._name(f"grad.{outputs[0]}")
-        if reads is not None:
-            content["in"] = [self._operand(value) for value in reads]
-        operands = forward["in"] if isinstance(forward["in"], list) else [forward["in"]]
-        if out is None:
-            operands = [name for name in self._differentiable(forward, operands)]
-            results = {name: f"grad.{name}" for name in operands}
-            self._implied.update(name for name in results.values() if name not in self._defined)
-            self._add_backward(content, [], note)
-            handles = [Tensor(name, self) for name in results.values()]
-        else:
-            results = self._gradients(out, operands)
-            content["out"] = results
-            handles = self._add_backward(content, list(results.values()), note)
-        return handles[0] if len(handles) == 1 else tuple(handles)
-
-    def _differentiable(self, forward: Mapping[str, Any], operands: Sequence[Any]) -> List[str]:
-        forms = [form for form in self._forms(forward["op"]) if form.accepts(len(operands))]
-        words = forms[0].operands if forms and not forms[0].variadic else ()
-        names = [name for i, name in enumerate(operands) if isinstance(name, str)
-                 and not (i < len(words) and words[i] in forms[0].integers)
-                 and (name in self._definition or self.plan.is_parameter(name, self._inputs))]
-        return list(dict.fromkeys(names))
-
-    def _gradients(self, out: Any, operands: Sequence[Any]) -> Dict[str, str]:
-        pairs = list(out.items()) if isinstance(out, Mapping) else \
-            [(key, self._gradient_name(str(key))) for key in out]
-        results = {}
-        for key, value in pairs:
-            word = str(key)
-            if not word.isdigit() and word not in operands:
-                known = [name for name in operands if isinstance(name, str)]
-                raise self._fail(f'the operator does not read "{word}"{suggestion(word, known)}')
-            results[word] = str(value)
-        return results
-
-    def _gradient_name(self, operand: str) -> str:
-        name = f"d.{operand}" if operand in self._inputs else f"grad.{operand}"
-        return name if not self._knows(name) else self._unused(name)
-
-    def _add_backward(self, content: Dict[str, Any], names: List[str],
-                      note: Optional[str]) -> List[Tensor]:
-        source = caller()
-        handles = [self._define(name, source) for name in names]
-        self._definition.update({name: content for name in names})
-        if note is not None:
-            content["note"] = note
-        content["source"] = str(source)
-        self._record(content, source)
-        return handles
 
     def move(self, tensor: TensorLike, *, out: Out = None, channel: Optional[str] = None,
              async_: Optional[str] = None, note: Optional[str] = None) -> Tensor:
@@ -191,6 +115,9 @@ class Program(Collectives):
         if self._phase is not None:
             content["phase"], self._phase, self._outside = self._phase, None, None
         super()._record(content, source)
+
+    def _is_parameter(self, name: str) -> bool:
+        return self.plan.is_parameter(name, self._inputs)
 
     # Order of execution
 

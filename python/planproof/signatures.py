@@ -23,6 +23,7 @@ class Signature:
     integers: FrozenSet[str]  # operands that hold ids or counts, and so have no gradient
     attributes: FrozenSet[str]
     outputs: Optional[int]  # None: as many as an attribute says
+    constant: bool  # its derivative is zero by declaration
 
     def accepts(self, operands: int) -> bool:
         """Whether a call with so many operands fits."""
@@ -93,7 +94,8 @@ def declared(text: str) -> Dict[str, Tuple[Signature, ...]]:
             found[name] = found.get(name, ()) + (Signature(
                 name, words, required, variadic,
                 frozenset(w for w, part in zip(words, named) if re.search(r":\s*int", part)),
-                attributes, _output_count(rest)),)
+                attributes, _output_count(rest),
+                re.search(r"\bstop_gradient\b", rest) is not None),)
     return found
 
 
