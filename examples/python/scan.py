@@ -3,7 +3,7 @@ scans its own part, then adds what the parts before it hand on."""
 import planproof
 
 OPERATORS = """
-## h[t] = exp(g[t]) h[t-1] + u[t] within a chunk, from a state of zero: every earlier input, decayed.
+## h[t] = exp(g[t]) h[t-1] + u[t] within a chunk, from a state of zero: earlier inputs, decayed.
 op chunk_scan(g[b, c, t], u[b, c, t, d])
   -> h[b, c, t, d] = sum(j: where(j <= t,
          exp(sum(s: where(j < s and s <= t, g[b, c, s], 0))) * u[b, c, j, d], 0))
@@ -47,7 +47,8 @@ grad_h = p.backward(loss, p.input("grad.loss"), [h])
 grad_state, grad_g = p.backward(carried, grad_h, [state, g])
 grads = p.backward(states, p.all_gather(grad_state, over="sp", dim=1), [lasts, totals])
 grad_last, grad_total = (p.chunk(grad, over="sp", dim=1) for grad in grads)
-local = p.gradients([own, last, total, g], [grad_h, grad_last, grad_total, grad_g], [wg, wu])
+grads = [grad_h, grad_last, grad_total, grad_g]
+local = p.gradients([own, last, total, g], grads, [wg, wu])
 for weight, grad in zip((wg, wu), local):
     p.all_reduce(grad, over="sp", out=f"grad.{weight}")
 

@@ -107,10 +107,10 @@ class Differentiation(Collectives):
         """The derivative of the local operator with that output (or name).
 
         `grad`: the gradient of its output, the gradients of its outputs, or a mapping of outputs
-        to gradients; by default `grad.OUTPUT`. `out`: operands to names for their gradients, or a list of operands, whose
-        gradients are then `grad.NAME`, or `d.NAME` for an input of the program; by default
-        `grad.NAME` for every operand that is computed or a parameter. `reads`: tensors to read in
-        place of the forward operator's operands."""
+        to gradients; by default `grad.OUTPUT`. `out`: operands to names for their gradients, or a
+        list of operands, whose gradients are then `grad.NAME`, or `d.NAME` for an input of the
+        program; by default `grad.NAME` for every operand that is computed or a parameter.
+        `reads`: tensors to read in place of the forward operator's operands."""
         word = str(of)
         forward = self._definition.get(word) or next(
             (entry for entry in self._operators if entry.get("name") == word), None)

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import (TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple,
+                    Union)
 
 from planproof.differentiation import Differentiation
 from planproof.errors import PlanError
@@ -10,7 +11,7 @@ from planproof.graph import Out
 from planproof.relations import Relation, encoded, suggestion
 from planproof.schedules import Step
 from planproof.source import Source, caller
-from planproof.tensors import Operand, Tensor, TensorLike
+from planproof.tensors import Tensor, TensorLike
 
 if TYPE_CHECKING:
     from planproof.plan import Plan
@@ -44,7 +45,7 @@ class Program(Differentiation):
     # Inputs
 
     def input(self, name: TensorLike, relation: Relation = None) -> Tensor:
-        """A tensor that is there at the start: a slice of a logical tensor that nothing computes."""
+        """A tensor that is there at the start: a slice of one that nothing computes."""
         source = caller()
         word = str(name)
         known = self.plan.specification
@@ -54,8 +55,9 @@ class Program(Differentiation):
         if relation is None and known is not None:
             relation = known.prescribed(word)
         self._listed = False
+        slices = self._value(relation, lambda value: encoded(value, self.axes))
         tensor = self._define(word, source)
-        self._inputs[word] = self._value(relation, lambda value: encoded(value, self.axes))
+        self._inputs[word] = slices
         self._sources[("inputs", word)] = source
         return tensor
 

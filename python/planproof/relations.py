@@ -15,7 +15,7 @@ _KEYS = ("of", "partial", "map", "shape", "overlap", "factor", "on", "note")
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """'; did you mean "part"?', or nothing."""
-    near = difflib.get_close_matches(name, list(known), 1)
+    near = difflib.get_close_matches(name, list(known), 1, 0.5)
     return f'; did you mean "{near[0]}"?' if near else ""
 
 

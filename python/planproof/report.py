@@ -53,6 +53,7 @@ class Violation:
     logical_operator: str = ""
     logical_source: str = ""
     parallel_operators: Tuple[str, ...] = ()
+    parallel_sources: Tuple[str, ...] = ()  # their lines, of a plan that was built in Python
     devices: Tuple[int, ...] = ()
     microbatches: str = ""
     lineage: str = ""

@@ -55,7 +55,8 @@ class Specification(Graph):
         """A tensor whose every element is 0."""
         return self._leaf("zeros", name, shape, dtype, None)
 
-    def inputs(self, types: Optional[Mapping[str, Type]] = None, **more: Type) -> Tuple[Tensor, ...]:
+    def inputs(self, types: Optional[Mapping[str, Type]] = None,
+               **more: Type) -> Tuple[Tensor, ...]:
         """Several inputs: `x, t = model.inputs(x=[8, 16], t=[8, 32])`."""
         return self._several("inputs", types, more)
 

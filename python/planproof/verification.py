@@ -11,6 +11,7 @@ from planproof.binary import run
 from planproof.encoding import Layout
 from planproof.errors import CommandError
 from planproof.files import PlanFiles
+from planproof.origins import with_origins
 from planproof.plan import Plan
 from planproof.positions import Positions
 from planproof.report import Report, Verdict
@@ -97,7 +98,8 @@ def verify(plan: PlanLike, *, timeout: Optional[float] = None, verbose: bool = F
             raise CommandError(files.translate(outcome.errors.strip()), outcome.exit_code)
         with open(report, encoding="utf-8") as file:
             content = json.load(file)
-        return Report.parse(_translated(content, files), files.translate(outcome.output))
+        parsed = Report.parse(_translated(content, files), files.translate(outcome.output))
+        return with_origins(parsed, plan) if isinstance(plan, Plan) else parsed
 
 
 def _translated(value: Any, files: Written) -> Any:
