@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 from planproof.binary import checked
 from planproof.errors import CommandError
-from planproof.files import PlanFiles
+from planproof.files import Directory, PlanFiles, path_of
 from planproof.verification import Path, PlanLike, _options, written
 
 
@@ -16,11 +16,10 @@ def generate(model: Optional[str] = None, *, preset: Optional[str] = None,
     """The logical graph of a model and a parallel plan for it (docs/generator.md):
     `generate("llama3-8b", dp=2, tp=4, sequence_parallel=True)`. Without `output` the files are
     temporary."""
-    directory: Any = output if output is not None else tempfile.TemporaryDirectory(
-        prefix="planproof-")
-    path = getattr(directory, "name", directory)
+    directory: Directory = tempfile.TemporaryDirectory(prefix="planproof-") \
+        if output is None else output
     said = checked(["generate", *_options(dict(model=model, preset=preset, **strategy)),
-                    f"--output={os.fspath(path)}"])
+                    f"--output={path_of(directory)}"])
     return PlanFiles.within(directory, ("logical.plan", "parallel.plan"), said.strip())
 
 
@@ -28,8 +27,8 @@ def mutate(plan: PlanLike, kind: str = "random", *, seed: int = 0, output: Optio
            operators: Optional[Path] = None) -> PlanFiles:
     """The plan with one fault put into it (docs/bugs.md); `description` says which."""
     if output is None:
-        directory: Any = tempfile.TemporaryDirectory(prefix="planproof-")
-        path, keep = os.path.join(directory.name, "mutant.plan"), directory
+        keep: Any = tempfile.TemporaryDirectory(prefix="planproof-")
+        path = os.path.join(keep.name, "mutant.plan")
     else:
         path, keep = os.fspath(output), None
     with written(plan) as files:

@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from dataclasses import dataclass
-from typing import Any, Tuple
+from typing import Any, Tuple, Union
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,18 @@ class PlanFiles:
         return self.description or " ".join(self.paths)
 
     @classmethod
-    def within(cls, directory: Any, names: Tuple[str, ...], description: str) -> PlanFiles:
-        """Files of a directory: a path, or a TemporaryDirectory to be kept."""
-        path = getattr(directory, "name", directory)
-        return cls(tuple(os.path.join(os.fspath(path), name) for name in names), description,
-                   None if path is directory else directory)
+    def within(cls, directory: Directory, names: Tuple[str, ...], description: str) -> PlanFiles:
+        """Files of a directory."""
+        return cls(tuple(os.path.join(path_of(directory), name) for name in names), description,
+                   directory if isinstance(directory, tempfile.TemporaryDirectory) else None)
+
+
+#: A path, or a temporary directory that is to be kept as long as its files.
+Directory = Union[str, "os.PathLike[str]", "tempfile.TemporaryDirectory[str]"]
+
+
+def path_of(directory: Directory) -> str:
+    """Where it is."""
+    if isinstance(directory, tempfile.TemporaryDirectory):
+        return directory.name
+    return os.fspath(directory)

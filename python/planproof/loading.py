@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Mapping, Optional, Union
 from planproof.binary import checked
 from planproof.encoding import loads
 from planproof.errors import PlanError
+from planproof.files import PlanFiles
 from planproof.graph import Graph
 from planproof.plan import Plan
 from planproof.program import Program
@@ -17,11 +18,13 @@ from planproof.specification import Specification
 _LEAVES = ("inputs", "parameters", "buffers", "ones", "zeros")
 
 
-def load(*paths: Union[str, "os.PathLike[str]"]) -> Plan:
+def load(*paths: Union[str, "os.PathLike[str]", PlanFiles]) -> Plan:
     """Reads a plan file, or (logical, parallel), in JSON or binary form. Nothing in it is
     executed. What is wrong with its meaning is said by `verify`."""
     content: Dict[str, Any] = {}
-    for path in paths:
+    listed = [path for entry in paths
+              for path in (entry.paths if isinstance(entry, PlanFiles) else [entry])]
+    for path in listed:
         for key, value in _content(path).items():
             if key in content and key not in ("planproof", "note", "operators"):
                 raise PlanError(f'{os.fspath(path)}: "{key}" is in two files', caller())
