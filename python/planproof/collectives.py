@@ -68,7 +68,8 @@ class Collectives(Graph):
         """The sender's tensor: rank r sends to r + shift, or as `pairs` say. Without `over` the
         tensor operator of that name, with `dims`."""
         if over is None:
-            return self.op("permute", tensor, dims=dims, out=out, note=note)
+            moved: Tensor = self.op("permute", tensor, dims=dims, out=out, note=note)
+            return moved
         listed = [list(pair) for pair in pairs] if pairs is not None else None
         return self.collective("permute", tensor, over, out, async_, note, shift=shift,
                                pairs=listed)
@@ -99,7 +100,8 @@ class Collectives(Graph):
         content["out"] = self._names(out, operator, 1)
         if async_ is not None:
             content["async"] = async_
-        return self._add(content, None, note)
+        result: Tensor = self._add(content, None, note)
+        return result
 
     def _axes(self, over: Axes) -> Union[str, List[str]]:
         names = [over] if isinstance(over, str) else list(over)

@@ -121,7 +121,7 @@ class Differentiation(Collectives):
         content: Dict[str, Any] = {"backward": forward.get("name", outputs[0])}
         if isinstance(grad, Mapping):
             content["grad"] = {str(key): self._name(value) for key, value in grad.items()}
-        elif isinstance(grad, (list, tuple)):
+        elif grad is not None and not isinstance(grad, (str, Tensor)):
             content["grad"] = {name: self._name(value) for name, value in zip(outputs, grad)
                                if value is not None}
         elif grad is not None:

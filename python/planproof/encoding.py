@@ -5,7 +5,7 @@ import json
 import math
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Tuple, Union
 
 from planproof.errors import PlanError
 
@@ -35,6 +35,7 @@ def _unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
 
 def number(value: Any) -> Any:
     """A number of Python (or NumPy) as an int, float or Decimal that is written exactly."""
+    exact: Union[int, float, Decimal]
     if isinstance(value, (int, Decimal)):
         exact = value
     elif hasattr(value, "__index__"):

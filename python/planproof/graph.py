@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numbers
 from decimal import Decimal
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 from planproof import signatures
 from planproof.encoding import literal, number
@@ -25,8 +25,8 @@ class Graph:
 
     def __init__(self) -> None:
         self._defined: Dict[str, Source] = {}
-        self._implied: set = set()  # names that backward operators may give
-        self._numbered: set = set()  # names that nobody chose
+        self._implied: Set[str] = set()  # names that backward operators may give
+        self._numbered: Set[str] = set()  # names that nobody chose
         self._operators: List[Dict[str, Any]] = []
         self._definition: Dict[str, Dict[str, Any]] = {}  # of each output, the operator
         self._sources: Dict[Tuple[Any, ...], Source] = {}  # by position in the content

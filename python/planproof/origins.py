@@ -34,8 +34,8 @@ def _sources(plan: Plan, violation: Violation) -> Tuple[str, ...]:
     found: Dict[str, None] = {}
     for operator in violation.parallel_operators:
         label = re.search(r"\((?:[^:()]*:)?([^()]*)\)$", operator)
-        for program in programs if label else ():
-            source = _source(program, label.group(1))
+        for program in programs:
+            source = _source(program, label.group(1)) if label else None
             if source:
                 found[source] = None
                 break
@@ -50,7 +50,7 @@ def _source(program: Program, label: str) -> Optional[str]:
         else:
             names = entry.get("out", [])
         if label in ([names] if isinstance(names, str) else names):
-            return entry.get("source")
+            return str(entry["source"]) if "source" in entry else None
     return None
 
 

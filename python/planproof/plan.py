@@ -124,7 +124,7 @@ class Plan:
                 found[("plan", "programs", index, *at)] = source
         return found
 
-    def save(self, path: Union[str, os.PathLike]) -> None:
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes the plan as JSON."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(Layout(self.content()).text)

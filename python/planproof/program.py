@@ -80,7 +80,8 @@ class Program(Differentiation):
             content["channel"] = channel
         if async_ is not None:
             content["async"] = async_
-        return self._add(content, None, note)
+        received: Tensor = self._add(content, None, note)
+        return received
 
     def wait(self, *handles: str) -> None:
         """Waits for collectives and moves that were started (`async_`)."""

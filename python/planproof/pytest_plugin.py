@@ -1,7 +1,7 @@
 """Plans as tests: the fixture `verify_plan` and the marker `planproof`."""
 from __future__ import annotations
 
-from typing import Any, Callable
+from typing import Any, Callable, Dict
 
 import pytest
 
@@ -18,7 +18,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture
 def verify_plan(request: pytest.FixtureRequest) -> Callable[..., Report]:
     """Call it with a plan: the test fails unless it is PROVED. Gives the report."""
-    options: dict = {}
+    options: Dict[str, Any] = {}
     for marker in reversed(list(request.node.iter_markers("planproof"))):
         options.update(marker.kwargs)
 

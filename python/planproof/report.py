@@ -134,7 +134,8 @@ class Report:
     def parse(cls, content: Dict[str, Any], text: str) -> Report:
         """From the JSON report and the text beside it."""
         groups = {"stages": Stages, "operators": Operators, "outputs": Outputs, "cache": Cache}
-        parsed = {key: _record(kind, content.get(key) or {}) for key, kind in groups.items()}
+        parsed: Dict[str, Any] = {key: _record(kind, content.get(key) or {})
+                                  for key, kind in groups.items()}
         violations = tuple(Violation.parse(entry) for entry in content.get("violations", ()))
         return _record(cls, {**content, **parsed, "verdict": Verdict(content["verdict"]),
                              "violations": violations, "text": text.rstrip("\n"),

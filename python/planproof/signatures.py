@@ -87,7 +87,7 @@ def declared(text: str) -> Dict[str, Tuple[Signature, ...]]:
             attributes = _attributes(rest[brace.end():end])
             rest = rest[end + 1:]
         named = [part for part in operands if part != "..."]
-        words = tuple(re.match(r"\w+", part).group(0) for part in named)
+        words = tuple(re.split(r"\W", part, maxsplit=1)[0] for part in named)
         variadic = len(named) < len(operands)
         required = 1 if variadic else sum("?" not in part.split(":")[0] for part in named)
         for name in re.findall(r"\w+", head.group(1)):

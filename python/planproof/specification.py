@@ -157,10 +157,9 @@ class Specification(Graph):
         source, name = caller(), self._name(tensor)
         if name in self._numbered:
             raise PlanError('an output needs a name by which plans refer to it: out="..."', source)
-        form: type = list if relation is None else dict
         if self._outputs is None:
-            self._outputs = form()
-        if not isinstance(self._outputs, form):
+            self._outputs = [] if relation is None else {}
+        if isinstance(self._outputs, list) != (relation is None):
             raise PlanError("some outputs have a relation and some have none: write {} for a "
                             'whole tensor, {"on": {}} for one that every device holds', source)
         if name in self._outputs:

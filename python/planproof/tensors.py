@@ -22,38 +22,42 @@ class Tensor:
     def __repr__(self) -> str:
         return f"<tensor {self.name} of {self.graph.title}>"
 
+    def _result(self, operator: str, *operands: Operand) -> Tensor:
+        result: Tensor = self.graph.op(operator, *operands)
+        return result
+
     def __add__(self, other: Operand) -> Tensor:
-        return self.graph.op("add", self, other)
+        return self._result("add", self, other)
 
     def __radd__(self, other: Operand) -> Tensor:
-        return self.graph.op("add", other, self)
+        return self._result("add", other, self)
 
     def __sub__(self, other: Operand) -> Tensor:
-        return self.graph.op("sub", self, other)
+        return self._result("sub", self, other)
 
     def __rsub__(self, other: Operand) -> Tensor:
-        return self.graph.op("sub", other, self)
+        return self._result("sub", other, self)
 
     def __mul__(self, other: Operand) -> Tensor:
-        return self.graph.op("mul", self, other)
+        return self._result("mul", self, other)
 
     def __rmul__(self, other: Operand) -> Tensor:
-        return self.graph.op("mul", other, self)
+        return self._result("mul", other, self)
 
     def __truediv__(self, other: Operand) -> Tensor:
-        return self.graph.op("div", self, other)
+        return self._result("div", self, other)
 
     def __rtruediv__(self, other: Operand) -> Tensor:
-        return self.graph.op("div", other, self)
+        return self._result("div", other, self)
 
     def __pow__(self, other: Operand) -> Tensor:
-        return self.graph.op("pow", self, other)
+        return self._result("pow", self, other)
 
     def __matmul__(self, other: Tensor) -> Tensor:
-        return self.graph.op("matmul", self, other)
+        return self._result("matmul", self, other)
 
     def __neg__(self) -> Tensor:
-        return self.graph.op("neg", self)
+        return self._result("neg", self)
 
     def __bool__(self) -> bool:
         raise TypeError(f"{self!r} has no truth value: a plan does not depend on what it computes")
