@@ -27,6 +27,7 @@ class Graph:
         self._defined: Dict[str, Source] = {}
         self._implied: Set[str] = set()  # names that backward operators may give
         self._numbered: Set[str] = set()  # names that nobody chose
+        self._last: Dict[str, int] = {}  # the number of the last one, by operator
         self._operators: List[Dict[str, Any]] = []
         self._definition: Dict[str, Dict[str, Any]] = {}  # of each output, the operator
         self._sources: Dict[Tuple[Any, ...], Source] = {}  # by position in the content
@@ -73,9 +74,10 @@ class Graph:
         return Tensor(word, self)
 
     def _unused(self, stem: str) -> str:
-        count = 1
+        count = self._last.get(stem, 0) + 1
         while self._knows(f"{stem}.{count}"):
             count += 1
+        self._last[stem] = count
         return f"{stem}.{count}"
 
     # Values
