@@ -19,7 +19,7 @@ from faults import FAULTS  # noqa: E402
 
 NAMES = sorted(os.path.basename(path)[:-len(".json")]
                for path in glob.glob(os.path.join(ROOT, "examples", "daily", "*.json")))
-LONGEST = 48
+LONGEST = 44
 PAGE = os.path.join(ROOT, "docs", "python.md")
 
 
