@@ -18,7 +18,8 @@ if ! "${pip[@]}" --retries 1 --timeout 15 install 'pytest>=7' 'scikit-build-core
 fi
 
 # Warnings as errors, as in the build beside, whose objects ccache then has.
-"${pip[@]}" wheel --no-deps --wheel-dir "$scratch" --config-settings=cmake.define.PLANPROOF_WERROR=ON .
+"${pip[@]}" wheel --no-deps --wheel-dir "$scratch" --config-settings=cmake.define.PLANPROOF_WERROR=ON \
+  --config-settings=build-dir=build-wheel-test .
 wheel=$(echo "$scratch"/*.whl)
 other=$("$python" -m zipfile --list "$wheel" | awk 'NR > 1 {print $1}' |
   grep -Ev '^planproof(/[a-z_]+\.py|/__(init|main)__\.py|/py\.typed|/bin/(planproof|libplanproof_z3\.so)|-[0-9.]+\.dist-info/.*)$' || true)
