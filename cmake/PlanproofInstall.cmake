@@ -28,3 +28,11 @@ if(TARGET planproof_program)
             DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
   endif()
 endif()
+
+# What `pip install` puts into the wheel (pyproject.toml): the program, and Z3's module beside it.
+if(SKBUILD)
+  install(TARGETS planproof_program DESTINATION planproof/bin COMPONENT wheel)
+  if(TARGET planproof_z3)
+    install(TARGETS planproof_z3 LIBRARY DESTINATION planproof/bin COMPONENT wheel)
+  endif()
+endif()

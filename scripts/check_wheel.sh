@@ -1,0 +1,34 @@
+#!/bin/bash
+# Builds the wheel as `pip install .` does, installs it into a fresh virtual environment, and runs docs/python.md
+# with it. The build directory is kept: with it, or with ccache, this takes a minute. Skipped where PyPI, from which
+# the build backend comes, cannot be reached.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+unset PYTHONPATH PLANPROOF_BINARY
+python=$(command -v /usr/bin/python3 || command -v python3)
+
+"$python" -m venv "$scratch/venv"
+pip=("$scratch/venv/bin/pip" --quiet --disable-pip-version-check)
+if ! "${pip[@]}" --retries 1 --timeout 15 install 'pytest>=7' 'scikit-build-core>=0.10' >"$scratch/log" 2>&1; then
+  tail -1 "$scratch/log" >&2
+  echo "wheel: SKIPPED, since PyPI cannot be reached"
+  exit 0
+fi
+
+# Warnings as errors, as in the build beside, whose objects ccache then has.
+"${pip[@]}" wheel --no-deps --wheel-dir "$scratch" --config-settings=cmake.define.PLANPROOF_WERROR=ON \
+  --config-settings=build-dir=build-wheel-test .
+wheel=$(echo "$scratch"/*.whl)
+other=$("$python" -m zipfile --list "$wheel" | awk 'NR > 1 {print $1}' |
+  grep -Ev '^planproof(/[a-z_]+\.py|/__(init|main)__\.py|/py\.typed|/bin/(planproof|libplanproof_z3\.so)|-[0-9.]+\.dist-info/.*)$' || true)
+if [[ -n $other ]]; then
+  echo "wheel: it holds more than is needed: $other" >&2
+  exit 1
+fi
+
+"${pip[@]}" install "$wheel"
+"$scratch/venv/bin/planproof" --version
+"$scratch/venv/bin/python" scripts/run_doc_examples.py --python "$scratch/venv/bin/python" docs/python.md
+echo "wheel: $(basename "$wheel") works, $(du -k "$wheel" | cut -f1) kB"
