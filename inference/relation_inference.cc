@@ -60,23 +60,6 @@ class Inference {
         if (stop_ != nullptr && stop_->requested) break;
         ++result_.tensors;
         Relate(t);
-        if (getenv("PP_DEBUG")) {
-          const auto& pt = problem_.parallel.tensors[t];
-          fprintf(stderr, "%-30s %-20s", pt.name.c_str(),
-                  problem_.parallel.operators[o].name.c_str());
-          if (frontier_.Related(t)) {
-            const auto& l = problem_.lineage[t];
-            fprintf(stderr, " = %s", problem_.logical.tensors[l.logical].name.c_str());
-            for (auto& m : l.map) {
-              fprintf(stderr, " [%ld", (long)m.constant);
-              for (auto& k : m.terms)
-                fprintf(stderr, " +%ld*(%d+%ld /%ld %%%ld)g%d", (long)k.scale, k.dim,
-                        (long)k.offset, (long)k.div, (long)k.mod, k.gate.dim);
-              fprintf(stderr, "]");
-            }
-          }
-          fprintf(stderr, "\n");
-        }
       }
     }
     result_.problem = std::move(problem_);

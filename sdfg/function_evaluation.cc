@@ -121,7 +121,9 @@ bool FunctionEvaluation::InputIndices(const Node& node, size_t first, TensorRef*
     Affine index;
     if (!Integer(node.args[i], &index)) return false;
     IntRange r = arena_.RangeOf(index);
-    const bool inside = r.IsBounded() && r.low >= 0 && r.high < shape[i - first];
+    // A multiple is read where its reader was seen to read, and reads its operand there.
+    const bool inside = (r.IsBounded() && r.low >= 0 && r.high < shape[i - first]) ||
+                        op_.kind == OperatorKind::kMultiple;
     if (!inside && !GuardedInRange(index, shape[i - first])) {
       e_.Fail(absl::StrCat("operator ", op_.name, " may read input ", f_.inputs[node.input].name,
                            " out of range in dimension ", i - first,
