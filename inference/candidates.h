@@ -20,6 +20,10 @@ class Candidates {
   std::vector<sdfg::TensorId> DeterminedBy(const std::vector<sdfg::TensorId>& values);
   // Those of them that are computed from all of the values.
   std::vector<sdfg::TensorId> ComputedFrom(const std::vector<sdfg::TensorId>& values);
+  // What the tensor, which is computed, is computed from.
+  std::vector<sdfg::TensorId> OperandsOf(sdfg::TensorId tensor) {
+    return operands_.Of(graph_, tensor);
+  }
   // Where nothing is computed from all of the values: a few of them with which opened (and with
   // what is then determined by the rest), something is. Empty if that does not help.
   std::vector<sdfg::TensorId> ToOpen(const std::vector<sdfg::TensorId>& values,

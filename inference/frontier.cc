@@ -52,6 +52,10 @@ Representation Frontier::Of(sdfg::TensorRef tensor) {
   r.kind = Representation::Kind::kAtom;
   r.tag = static_cast<uint32_t>(tensor.tensor);
   r.int_range = known_.IntRangeOf(tensor.tensor);
+  if (regions_ != nullptr) {
+    const auto region = regions_->find(tensor.tensor);
+    if (region != regions_->end()) r.zero_unless = &region->second;
+  }
   return r;
 }
 

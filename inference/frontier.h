@@ -7,6 +7,7 @@
 #define PLANPROOF_INFERENCE_FRONTIER_H_
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "lineage/lineage.h"
@@ -35,6 +36,9 @@ class Frontier : public sdfg::RepresentationPolicy {
   void OpenDownTo(std::vector<sdfg::TensorId> tensors);
   // From now on these are read by their definitions, too.
   void OpenAlso(std::vector<sdfg::TensorId> tensors);
+  // Where elements of logical tensors are 0: forms of the index, negative there. May be null.
+  using ZeroRegions = std::map<sdfg::TensorId, std::vector<sdfg::IndexMap>>;
+  void SetZeroRegions(const ZeroRegions* regions) { regions_ = regions; }
   bool OpensMore() const { return !also_.empty(); }
   void CloseAll();
 
@@ -50,6 +54,7 @@ class Frontier : public sdfg::RepresentationPolicy {
   std::vector<bool> down_to_;
   std::vector<sdfg::TensorId> opened_down_to_, also_;
   bool open_ = false;
+  const ZeroRegions* regions_ = nullptr;
 };
 
 }  // namespace planproof::inference

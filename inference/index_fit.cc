@@ -328,11 +328,15 @@ std::optional<IndexMap> FitDimension(const Basis& basis, const Target& target) {
   std::vector<IndexTerm> digits = whole;
   digits.insert(digits.end(), parts.begin(), parts.end());
   if (auto map = FitWith(digits, target)) return map;
-  std::vector<IndexTerm> gated = digits;
-  for (const IndexTerm& term : basis.terms()) {
-    if (term.gated() && term.offset == 0 && term.gate.offset == 0) gated.push_back(term);
+  // Which of two blocks it is, an index says sooner than a coordinate; coordinates come first.
+  for (const bool any : {false, true}) {
+    std::vector<IndexTerm> gated = digits;
+    for (const IndexTerm& term : basis.terms()) {
+      const bool plain = term.gated() && term.offset == 0 && term.gate.offset == 0;
+      if (plain && (any || term.gate.dim > term.dim)) gated.push_back(term);
+    }
+    if (auto map = FitWith(gated, target)) return map;
   }
-  if (auto map = FitWith(gated, target)) return map;
   return FitWith(basis.terms(), target);
 }
 

@@ -65,7 +65,13 @@ std::vector<BoundVariable> Unknowns(const Cell& cell, const sdfg::Shape& shape) 
 
 TensorMatcher::TensorMatcher(const lineage::Problem& problem, Frontier* parallel,
                              Candidates* candidates)
-    : problem_(problem), parallel_(*parallel), candidates_(*candidates), logical_(problem) {
+    : problem_(problem),
+      parallel_(*parallel),
+      candidates_(*candidates),
+      logical_(problem),
+      regions_(problem, &logical_, candidates) {
+  parallel_.SetZeroRegions(&regions_.known());
+  logical_.SetZeroRegions(&regions_.known());
   Begin();
 }
 
@@ -435,7 +441,20 @@ std::optional<TensorMatch> TensorMatcher::Match(TensorId parallel) {
     parallel_.CloseAll();
     values_->Forget();
   }
+  if (!match.has_value() && LearnZeroRegions(ValuesOf(parts))) {
+    std::vector<Part> again;
+    if (EvaluateParts(parallel, whole, &again)) match = MatchDefinition(again, parallel);
+  }
   return match.has_value() ? match : MatchCopy(parts, /*scaled=*/true, parallel);
+}
+
+bool TensorMatcher::LearnZeroRegions(const std::vector<TensorId>& values) {
+  const bool learned = regions_.Learn(values, definitions_.get(), arena_.get());
+  opened_down_to_.clear();
+  opened_.clear();
+  definitions_->Forget();
+  if (learned) values_->Forget();
+  return learned;
 }
 
 }  // namespace planproof::inference

@@ -11,6 +11,7 @@
 #include "inference/frontier.h"
 #include "inference/index_fit.h"
 #include "inference/index_solver.h"
+#include "inference/masked_regions.h"
 #include "lineage/lineage.h"
 #include "sdfg/symbolic_evaluator.h"
 #include "solver/rational.h"
@@ -63,6 +64,8 @@ class TensorMatcher {
   bool EvaluateParts(sdfg::TensorId parallel, std::vector<stages::Cell> work,
                      std::vector<Part>* parts);
   std::vector<sdfg::TensorId> ValuesOf(const std::vector<Part>& parts) const;
+  // Finds out where these logical tensors are 0, as masks make them. Whether anything is new.
+  bool LearnZeroRegions(const std::vector<sdfg::TensorId>& values);
   bool IsConstant(const Value& value) const;
   std::optional<Value> Evaluate(sdfg::SymbolicEvaluator* evaluator, sdfg::TensorRef tensor,
                                 const sdfg::Indices& index);
@@ -86,6 +89,7 @@ class TensorMatcher {
   Frontier& parallel_;
   Candidates& candidates_;
   Frontier logical_;
+  MaskedRegions regions_;
   std::unique_ptr<solver::Arena> arena_;
   std::unique_ptr<sdfg::SymbolicEvaluator> values_, definitions_;
   std::vector<sdfg::TensorId> opened_down_to_, candidate_tensors_;

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "stages/zero_region.h"
 
 namespace planproof::stages {
 
@@ -21,7 +22,6 @@ constexpr size_t kMaxRemembered = 2'000'000;  // elements, between claims
 constexpr int64_t kDifferenceTermBudget = 40'000;
 constexpr int kZeroUnfoldings = 8;
 constexpr int64_t kZeroUnlessTermBudget = 5'000;
-constexpr size_t kMaxConditions = 4;
 
 // The tensor is a quotient by a sum, as a softmax is: sums of it are numbers.
 bool IsShareOfSum(const sdfg::Graph& graph, sdfg::TensorId t) {
@@ -258,49 +258,14 @@ bool ClaimSolver::IsZero(sdfg::TensorId logical) {
   return zero;
 }
 
-// A form over the symbols of a cell as one over the dimensions that they run through.
-std::optional<sdfg::IndexMap> ClaimSolver::OverDimensions(const Affine& form, const Cell& cell) {
-  sdfg::IndexMap map;
-  map.constant = form.constant;
-  for (const auto& [symbol, coefficient] : form.terms) {
-    size_t d = 0;
-    while (d < cell.index.size() && cell.index[d].Coefficient(symbol) == 0) ++d;
-    if (d == cell.index.size()) return std::nullopt;  // of data
-    map.terms.push_back({static_cast<int32_t>(d), coefficient});
-  }
-  return map;
-}
-
 std::vector<sdfg::IndexMap> ClaimSolver::ZeroUnless(sdfg::TensorId logical) {
   Forget();  // what is remembered gives no premises
   arena_->ResetExhausted(kZeroUnlessTermBudget);
   evaluator_->ClearFailure();
   const Cell cell = WholeCell(evaluator_->symbols(), problem_.logical.tensors[logical].shape);
   const auto value = evaluator_->Defined({kLogical, logical}, cell.index);
-  if (!value || arena_->exhausted() || value->masked != kZeroPoly || !arena_->premises().empty() ||
-      value->value == kZeroPoly) {
-    return {};
-  }
-  std::vector<Affine> conditions;
-  for (const solver::Term& term : arena_->poly(value->value).terms) {
-    for (const solver::Factor& factor : arena_->mono(term.mono).factors) {
-      const solver::Atom& atom = arena_->atom(factor.atom);
-      if (atom.kind != solver::AtomKind::kIndicator || conditions.size() == kMaxConditions)
-        continue;
-      if (std::find(conditions.begin(), conditions.end(), atom.indices[0]) == conditions.end())
-        conditions.push_back(atom.indices[0]);
-    }
-  }
-  std::vector<sdfg::IndexMap> forms;
-  for (const Affine& condition : conditions) {
-    for (const Affine& form : {condition, -condition - Affine(1)}) {
-      const PolyId where_not = arena_->Indicator(-form - Affine(1));
-      const bool zero = arena_->IsZero(arena_->Mul(where_not, value->value));
-      if (!zero || arena_->exhausted() || !arena_->premises().empty()) continue;
-      if (auto over = OverDimensions(form, cell)) forms.push_back(*std::move(over));
-    }
-  }
-  return forms;
+  if (!value) return {};
+  return ZeroRegion(*value, cell, arena_.get());
 }
 
 void ClaimSolver::SetExactBranches(bool exact) {

@@ -62,7 +62,6 @@ class ClaimSolver {
   void NoteDifference(ClaimOutcome* outcome);
   enum class CellResult : uint8_t { kEqual, kSplit, kDifferent, kError };
   CellResult DecideCell(const Claim& claim, const Cell& cell, ClaimOutcome* outcome);
-  static std::optional<sdfg::IndexMap> OverDimensions(const solver::Affine& form, const Cell& cell);
   // Whether a value is a multiple of what defines a tensor that is known to be zero.
   bool IsMultiple(solver::PolyId p, sdfg::TensorRef zero, const sdfg::Indices& index);
   // Chooses a logical tensor to unfold from what the two sides, or their difference, mention;
