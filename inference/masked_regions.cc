@@ -12,8 +12,8 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr int kMaxDepth = 4;  // operators between a mask and what it hides
-constexpr int64_t kTermBudget = 5'000;
+constexpr int kMaxOperatorsBehindMask = 4;  // operators between a mask and what it hides
+constexpr int64_t kRegionTermBudget = 5'000;
 
 bool ComparesIndices(const sdfg::Node& node) {
   return node.op == sdfg::Op::kIntLess || node.op == sdfg::Op::kIntLessEq ||
@@ -25,7 +25,7 @@ bool ComparesIndices(const sdfg::Node& node) {
 bool MaskedRegions::Learn(const std::vector<TensorId>& tensors, sdfg::SymbolicEvaluator* evaluator,
                           solver::Arena* arena) {
   bool learned = false;
-  for (const TensorId t : tensors) learned |= Learn(t, kMaxDepth, evaluator, arena);
+  for (const TensorId t : tensors) learned |= Learn(t, kMaxOperatorsBehindMask, evaluator, arena);
   return learned;
 }
 
@@ -48,7 +48,7 @@ bool MaskedRegions::Learn(TensorId tensor, int depth, sdfg::SymbolicEvaluator* e
   evaluator->Forget();
   evaluator->ClearFailure();
   arena->ClearPremises();
-  arena->ResetExhausted(kTermBudget);
+  arena->ResetExhausted(kRegionTermBudget);
   const stages::Cell cell = stages::WholeCell(evaluator->symbols(), t.shape);
   const auto value = evaluator->Defined({stages::kLogical, tensor}, cell.index);
   if (!value) return false;
