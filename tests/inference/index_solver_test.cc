@@ -1,0 +1,78 @@
+// Indices at which a definition has a value.
+#include "inference/index_solver.h"
+
+#include <gtest/gtest.h>
+
+namespace planproof::inference {
+namespace {
+
+using solver::Affine;
+using solver::PolyId;
+using solver::Symbol;
+
+constexpr uint32_t kX = 1, kW = 2;
+
+class IndexSolverTest : public testing::Test {
+ protected:
+  PolyId Product(const Affine& row, const Affine& column) {
+    const Symbol k = arena_.NewFree(0, 15);
+    return arena_.Sum({k, {0, 16}}, arena_.Mul(arena_.Element(kX, {row, Affine::Of(k)}),
+                                               arena_.Element(kW, {column, Affine::Of(k)})));
+  }
+
+  solver::Arena arena_;
+};
+
+TEST_F(IndexSolverTest, ReadsIndicesOffElements) {
+  const Symbol i = arena_.NewFree(0, 63), j = arena_.NewFree(0, 31);
+  const Symbol rank = arena_.NewFree(0, 3), row = arena_.NewFree(0, 63), p = arena_.NewFree(0, 7);
+  const PolyId definition = Product(Affine::Of(i), Affine::Of(j));
+  const PolyId value = Product(Affine::Of(row), Affine::Of(rank, 8) + Affine::Of(p));
+  IndexSolver solver(arena_, {{i, {0, 64}}, {j, {0, 32}}});
+  const auto solutions =
+      solver.Solve(OccurrencesIn(arena_, definition), OccurrencesIn(arena_, value));
+  ASSERT_EQ(solutions.size(), 1u);
+  EXPECT_EQ(solutions[0].at(i), Affine::Of(row));
+  EXPECT_EQ(solutions[0].at(j), Affine::Of(rank, 8) + Affine::Of(p));
+}
+
+TEST_F(IndexSolverTest, DividesAnIndexAmongDigits) {
+  const Symbol high = arena_.NewFree(0, 7), low = arena_.NewFree(0, 7), p = arena_.NewFree(0, 7),
+               q = arena_.NewFree(0, 7);
+  const PolyId definition = arena_.Element(kX, {Affine::Of(high, 8) + Affine::Of(low), Affine(3)});
+  const PolyId value = arena_.Element(kX, {Affine::Of(p, 8) + Affine::Of(q), Affine(3)});
+  IndexSolver solver(arena_, {{high, {0, 8}}, {low, {0, 8}}});
+  const auto solutions =
+      solver.Solve(OccurrencesIn(arena_, definition), OccurrencesIn(arena_, value));
+  ASSERT_EQ(solutions.size(), 1u);
+  EXPECT_EQ(solutions[0].at(high), Affine::Of(p));
+  EXPECT_EQ(solutions[0].at(low), Affine::Of(q));
+}
+
+TEST_F(IndexSolverTest, AsksForTheDigitThatIsMissing) {
+  const Symbol high = arena_.NewFree(0, 7), low = arena_.NewFree(0, 7), p = arena_.NewFree(0, 63);
+  const PolyId definition = arena_.Element(kX, {Affine::Of(high, 8) + Affine::Of(low), Affine(3)});
+  const PolyId value = arena_.Element(kX, {Affine::Of(p), Affine(3)});
+  IndexSolver solver(arena_, {{high, {0, 8}}, {low, {0, 8}}});
+  for (const auto& solution :
+       solver.Solve(OccurrencesIn(arena_, definition), OccurrencesIn(arena_, value))) {
+    EXPECT_TRUE(solution.empty());
+  }
+  ASSERT_TRUE(solver.split().has_value());
+  EXPECT_EQ(solver.split()->kind, sdfg::SplitRequest::Kind::kDigit);
+  EXPECT_EQ(solver.split()->symbol, p);
+  EXPECT_EQ(solver.split()->at, 8);
+}
+
+TEST_F(IndexSolverTest, OtherConstantsHaveNoSolution) {
+  const Symbol i = arena_.NewFree(0, 7), p = arena_.NewFree(0, 7);
+  const PolyId definition = arena_.Element(kX, {Affine::Of(i), Affine(3)});
+  const PolyId value = arena_.Element(kX, {Affine::Of(p), Affine(2)});
+  IndexSolver solver(arena_, {{i, {0, 8}}});
+  const auto solutions =
+      solver.Solve(OccurrencesIn(arena_, definition), OccurrencesIn(arena_, value));
+  for (const auto& solution : solutions) EXPECT_TRUE(solution.empty());
+}
+
+}  // namespace
+}  // namespace planproof::inference

@@ -1,0 +1,103 @@
+// Plans whose lineage is forgotten are proved by what is inferred, and by nothing else.
+#include "inference/relation_inference.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "frontend/plan/read_plan.h"
+#include "stages/verify.h"
+
+namespace planproof::inference {
+namespace {
+
+namespace fs = std::filesystem;
+
+lineage::Problem Read(const std::string& file) {
+  auto problem = plan::ReadPlan({std::string(PLANPROOF_SOURCE_DIR) + "/examples/" + file},
+                                sdfg::OperatorLibrary::BuiltIn());
+  EXPECT_TRUE(problem.ok()) << problem.status();
+  return *std::move(problem);
+}
+
+stages::Result VerifyWithout(lineage::Problem problem, const stages::LineageInference* inference) {
+  DiscardLineage(&problem);
+  stages::VerifyOptions options;
+  options.jobs = 1;
+  options.inference = inference;
+  return stages::Verify(problem, options);
+}
+
+std::vector<std::string> Plans(const std::string& directory) {
+  std::vector<std::string> plans;
+  for (const auto& entry :
+       fs::directory_iterator(std::string(PLANPROOF_SOURCE_DIR) + "/examples/" + directory)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.path().extension() == ".json") plans.push_back(directory + "/" + name);
+  }
+  std::sort(plans.begin(), plans.end());
+  return plans;
+}
+
+class DailyPlan : public testing::TestWithParam<std::string> {};
+
+TEST_P(DailyPlan, IsProvedWithoutLineage) {
+  const RelationInference inference;
+  const stages::Result result = VerifyWithout(Read(GetParam()), &inference);
+  EXPECT_EQ(result.verdict, stages::Verdict::kProved)
+      << (result.violations.empty() ? "" : result.violations[0].message);
+  EXPECT_TRUE(result.inference.used);
+  EXPECT_GT(result.inference.proved, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Inference, DailyPlan, testing::ValuesIn(Plans("daily")),
+                         [](const testing::TestParamInfo<std::string>& info) {
+                           return fs::path(info.param).stem().string();
+                         });
+
+TEST(RelationInferenceTest, ABrokenPlanIsNotProved) {
+  const RelationInference inference;
+  for (const char* file :
+       {"mlp_tp2_broken.json", "llama_dp2_pp2_tp2_mb2_broken.json", "moe_dp2_ep2_broken.json"}) {
+    const stages::Result result = VerifyWithout(Read(file), &inference);
+    EXPECT_EQ(result.verdict, stages::Verdict::kRefuted) << file;
+  }
+}
+
+TEST(RelationInferenceTest, WithoutInferenceNothingIsInferred) {
+  const stages::Result result = VerifyWithout(Read("mlp_tp2.json"), nullptr);
+  EXPECT_FALSE(result.inference.used);
+  EXPECT_EQ(result.inference.inferred, 0);
+}
+
+TEST(RelationInferenceTest, WhatIsStatedIsNotInferredAgain) {
+  lineage::Problem problem = Read("daily/zero1.json");
+  const RelationInference inference;
+  const stages::CompletedProblem completed = inference.Complete(problem, nullptr);
+  for (size_t t = 0; t < problem.lineage.size(); ++t) {
+    if (problem.lineage[t].kind != lineage::LineageKind::kFull) continue;
+    EXPECT_EQ(completed.problem.lineage[t].provenance, lineage::Provenance::kGiven);
+    EXPECT_EQ(completed.problem.lineage[t].map, problem.lineage[t].map);
+  }
+  EXPECT_EQ(completed.problem.required.size(), problem.required.size());
+}
+
+// What is required comes from the specification: a guess never becomes a requirement.
+TEST(RelationInferenceTest, RequirementsAreNotTouched) {
+  lineage::Problem problem = Read("daily/ring_attention.json");
+  DiscardLineage(&problem);
+  const RelationInference inference;
+  const stages::CompletedProblem completed = inference.Complete(problem, nullptr);
+  ASSERT_EQ(completed.problem.required.size(), problem.required.size());
+  for (size_t r = 0; r < problem.required.size(); ++r) {
+    EXPECT_EQ(completed.problem.required[r].lineage.logical, problem.required[r].lineage.logical);
+    EXPECT_EQ(completed.problem.required[r].lineage.map, problem.required[r].lineage.map);
+    EXPECT_EQ(completed.problem.required[r].lineage.provenance, lineage::Provenance::kGiven);
+  }
+}
+
+}  // namespace
+}  // namespace planproof::inference
