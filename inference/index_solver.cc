@@ -130,6 +130,7 @@ bool IndexSolver::UnifyForm(const Affine& definition, const Affine& value, Solut
       return false;
     }
   }
+  if (skip_sums_ && !bound.empty()) return true;
   const bool same = std::all_of(bound.begin(), bound.end(), [](auto& b) { return b.second == 0; });
   if (ids != 0 || !same) return false;
   std::sort(unknown.begin(), unknown.end(),
@@ -213,11 +214,19 @@ std::vector<IndexSolver::Solution> IndexSolver::Solve(const std::vector<Occurren
                      return ea != eb ? ea : frequency(a) < frequency(b);
                    });
   value_ = &value;
-  solution_.clear();
-  solutions_.clear();
   split_.reset();
-  tries_ = 0;
-  Match(0);
+  // Variables of sums may start elsewhere on the two sides: without them, if that is enough.
+  for (const bool skip_sums : {true, false}) {
+    skip_sums_ = skip_sums;
+    solution_.clear();
+    solutions_.clear();
+    tries_ = 0;
+    Match(0);
+    const bool complete = std::any_of(
+        solutions_.begin(), solutions_.end(),
+        [this](const Solution& solution) { return solution.size() == unknowns_.size(); });
+    if (complete) break;
+  }
   return std::move(solutions_);
 }
 

@@ -51,6 +51,7 @@ class IndexSolver {
   Solution solution_;
   std::vector<Solution> solutions_;
   std::optional<sdfg::SplitRequest> split_;
+  bool skip_sums_ = false;  // forms over variables of sums say nothing
   int tries_ = 0;
 };
 
