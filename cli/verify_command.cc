@@ -6,7 +6,9 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -22,6 +24,7 @@
 #include "cluster/shared_executor.h"
 #include "frontend/load_problem.h"
 #include "frontend/registry.h"
+#include "inference/certificate.h"
 #include "inference/relation_inference.h"
 #include "report/json_report.h"
 #include "report/text_report.h"
@@ -39,6 +42,8 @@ struct VerifyArguments {
   std::vector<std::string> files;
   std::string json_file;
   std::string witness_file;
+  std::string certificate_out;
+  std::string certificate;
   bool quiet = false;
   bool verbose = false;
   bool no_classes = false;
@@ -138,6 +143,26 @@ bool LineageCanBeClaimed(const std::vector<std::string>& files) {
   return reader != nullptr && reader->LineageCanBeClaimed(*file);
 }
 
+absl::StatusOr<inference::Certificate> ReadCertificate(const std::string& path) {
+  const absl::StatusOr<std::string> text = frontend::ReadWholeFile(path);
+  if (!text.ok()) return text.status();
+  absl::StatusOr<inference::Certificate> certificate = inference::FromText(*text);
+  if (certificate.ok()) return certificate;
+  return frontend::UsageError(certificate.status().code(),
+                              absl::StrCat(path, ": ", std::string(certificate.status().message()),
+                                           "; write it anew with --certificate-out"));
+}
+
+// False: it could not be written, which is said.
+bool WriteCertificate(const std::string& path, const stages::Result& result) {
+  std::ofstream file(path);
+  file << inference::ToText(inference::CertificateOf(result));
+  file.close();
+  if (file.good()) return true;
+  std::fprintf(stderr, "planproof: cannot write %s\n", path.c_str());
+  return false;
+}
+
 int RunVerify(const VerifyArguments& arguments) {
   const Clock::time_point start = Clock::now();
   const std::string& dump = arguments.verify.dump_smt_directory;
@@ -178,6 +203,17 @@ int RunVerify(const VerifyArguments& arguments) {
     options.fold_ranks = !arguments.no_fold;
     const inference::RelationInference inference;
     if (!arguments.no_infer) options.inference = &inference;
+    std::optional<inference::CertifiedRelations> certified;
+    if (!arguments.certificate.empty()) {
+      absl::StatusOr<inference::Certificate> certificate = ReadCertificate(arguments.certificate);
+      if (!certificate.ok()) {
+        if (leads) ForgetLastWords();
+        return ReportError(certificate.status());
+      }
+      certified.emplace(*std::move(certificate), !arguments.no_infer);
+      options.inference = &*certified;
+    }
+    options.keep_relations = !arguments.certificate_out.empty();
     if (arguments.discard_lineage) inference::DiscardLineage(&*problem);
     options.engine = EngineNamed(arguments.engine);
     options.expect_schedule = ScheduleNamed(arguments.expect_schedule);
@@ -219,6 +255,8 @@ int RunVerify(const VerifyArguments& arguments) {
     return kUsageError;
   }
   if (!arguments.witness_file.empty() && !WriteWitness(arguments.witness_file, result))
+    return kUsageError;
+  if (!arguments.certificate_out.empty() && !WriteCertificate(arguments.certificate_out, result))
     return kUsageError;
   if (arguments.json_file != "-") {
     report::TextOptions text;
@@ -302,6 +340,11 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
   command->add_option("--witness-out", arguments->witness_file,
                       "Write the counterexample, if there is one, as data into this file"
                       " (docs/witness-format.md)");
+  command->add_option("--certificate-out", arguments->certificate_out,
+                      "Write the relations that were proved into this file (docs/inference.md)");
+  command->add_option("--certificate", arguments->certificate,
+                      "Claim the relations of this file; what it does not mention is inferred, "
+                      "with --no-infer nothing else");
   command->add_option("--dump-smt", arguments->verify.dump_smt_directory,
                       "Write every claim as SMT-LIB 2 into this directory");
   AddStoreOptions(command, &arguments->stores);

@@ -43,8 +43,10 @@ struct Findings {
 
 class Inference {
  public:
-  Inference(const lineage::Problem& problem, const stages::StopRequest* stop)
+  Inference(const lineage::Problem& problem, const std::set<TensorId>& skip,
+            const stages::StopRequest* stop)
       : problem_(problem),
+        skip_(skip),
         stop_(stop),
         frontier_(problem_),
         keys_(problem_, frontier_, &operands_),
@@ -59,7 +61,8 @@ class Inference {
         if (t == kNone || !cone.tensors[t] || frontier_.Related(t)) continue;
         if (stop_ != nullptr && stop_->requested) break;
         ++result_.tensors;
-        Relate(t);
+        if (skip_.find(t) == skip_.end()) Relate(t);
+        if (!frontier_.Related(t)) result_.unrelated.push_back(t);
       }
     }
     result_.problem = std::move(problem_);
@@ -144,6 +147,7 @@ class Inference {
   }
 
   lineage::Problem problem_;
+  const std::set<TensorId>& skip_;
   const stages::StopRequest* stop_;
   Frontier frontier_;
   Operands operands_;
@@ -159,7 +163,13 @@ class Inference {
 
 stages::CompletedProblem RelationInference::Complete(const lineage::Problem& problem,
                                                      const stages::StopRequest* stop) const {
-  return Inference(problem, stop).Run();
+  return CompleteWithout({}, problem, stop);
+}
+
+stages::CompletedProblem RelationInference::CompleteWithout(const std::set<TensorId>& skip,
+                                                            const lineage::Problem& problem,
+                                                            const stages::StopRequest* stop) const {
+  return Inference(problem, skip, stop).Run();
 }
 
 void DiscardLineage(lineage::Problem* problem) {

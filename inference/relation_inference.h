@@ -12,6 +12,8 @@
 #ifndef PLANPROOF_INFERENCE_RELATION_INFERENCE_H_
 #define PLANPROOF_INFERENCE_RELATION_INFERENCE_H_
 
+#include <set>
+
 #include "stages/lineage_inference.h"
 
 namespace planproof::inference {
@@ -20,6 +22,10 @@ class RelationInference : public stages::LineageInference {
  public:
   stages::CompletedProblem Complete(const lineage::Problem& problem,
                                     const stages::StopRequest* stop) const override;
+  // The same, without a look at these tensors.
+  stages::CompletedProblem CompleteWithout(const std::set<sdfg::TensorId>& skip,
+                                           const lineage::Problem& problem,
+                                           const stages::StopRequest* stop) const;
 };
 
 // Forgets what is said of tensors that the plan computes.

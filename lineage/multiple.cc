@@ -38,4 +38,17 @@ sdfg::TensorId AddMultiple(sdfg::TensorId tensor, const solver::Rational& factor
   return result;
 }
 
+Multiple AsMultiple(const sdfg::Graph& logical, sdfg::TensorId tensor) {
+  const sdfg::OperatorId producer = logical.tensors[tensor].producer;
+  if (producer == sdfg::kNone ||
+      logical.operators[producer].kind != sdfg::OperatorKind::kMultiple) {
+    return {tensor, 1};
+  }
+  Multiple multiple = {logical.operators[producer].inputs[0], 1};
+  for (const sdfg::Node& node : logical.operators[producer].function->nodes) {
+    if (node.op == sdfg::Op::kReal) multiple.factor = node.real;
+  }
+  return multiple;
+}
+
 }  // namespace planproof::lineage

@@ -12,6 +12,13 @@ namespace planproof::lineage {
 sdfg::TensorId AddMultiple(sdfg::TensorId tensor, const solver::Rational& factor,
                            sdfg::Graph* logical);
 
+// What such a tensor is a multiple of, and by which factor; the tensor itself and 1 for others.
+struct Multiple {
+  sdfg::TensorId of = sdfg::kNone;
+  solver::Rational factor = 1;
+};
+Multiple AsMultiple(const sdfg::Graph& logical, sdfg::TensorId tensor);
+
 }  // namespace planproof::lineage
 
 #endif  // PLANPROOF_LINEAGE_MULTIPLE_H_

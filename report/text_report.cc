@@ -162,6 +162,11 @@ void Page::Counts(const Result& result) {
     }
     Row("stages", stages + (tiers.empty() ? "" : tiers + ")"));
   }
+  if (result.inference.used) {
+    Row("inferred", Grouped(result.inference.inferred) + " relations of " +
+                        Grouped(result.inference.tensors) + " tensors without one, " +
+                        Grouped(result.inference.proved) + " proved");
+  }
   if (result.cache.hits > 0) {
     Row("remembered", Grouped(result.cache.hits) + " classes were proved by earlier runs, " +
                           Grouped(result.cache.solved) + " decided now");

@@ -48,6 +48,8 @@ struct VerifyOptions {
   bool accept_restrictions = false;
   // A counterexample comes with the result as data.
   bool keep_witness = false;
+  // The relations that were proved come with the result (ProvedRelation).
+  bool keep_relations = false;
   // Look for relations to claim where a claim was not shown: of plans in which people claim them.
   bool advise_lineage = false;
   // The order of microbatches that the plan claims to follow (stages/schedule/expected_schedule.h).

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "sdfg/index_map.h"
+#include "solver/rational.h"
 #include "stages/verdict.h"
 
 namespace planproof::witness {
@@ -42,6 +44,18 @@ struct Violation {
   std::string advice;                        // UNKNOWN: what may help
 };
 
+// What a computed tensor of the plan was proved to be, and all on which that rests, too.
+struct ProvedRelation {
+  std::string tensor;  // by its name, and its number among the tensors of that name
+  int64_t number = 0;
+  std::string logical;
+  int64_t logical_number = 0;
+  solver::Rational factor = 1;  // of the logical values
+  std::vector<sdfg::IndexMap> map;
+  bool inferred = false;  // nobody stated it
+  std::string text;       // for people
+};
+
 struct Result {
   Verdict verdict = Verdict::kUnknown;
   struct {
@@ -61,6 +75,10 @@ struct Result {
     bool used = false;
     int64_t tensors = 0, classes = 0, inferred = 0, proved = 0;
   } inference;
+  // If they are asked for.
+  std::vector<ProvedRelation> proved_relations;
+  // Then also: tensors that were looked at and are read by their definition.
+  std::vector<std::pair<std::string, int64_t>> unrelated;
   // Classes of the first round whose proofs were remembered, were not, and were decided in this
   // run. `used` is false where no memory was asked.
   struct {

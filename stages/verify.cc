@@ -16,6 +16,7 @@
 #include "stages/logical_signs.h"
 #include "stages/premises.h"
 #include "stages/proof_search.h"
+#include "stages/proved_relations.h"
 #include "stages/refutation.h"
 #include "stages/schedule/expected_schedule.h"
 #include "stages/schedule/schedule_check.h"
@@ -203,8 +204,18 @@ class Verification {
       Decide();
       return;
     }
+    const Result checked = result_;
+    for (const LineageInference* inference = options_.inference; inference != nullptr;
+         inference = inference->Otherwise()) {
+      result_ = checked;
+      DecideWith(*inference);
+      if (result_.verdict != Verdict::kUnknown || Stopped()) return;
+    }
+  }
+
+  void DecideWith(const LineageInference& inference) {
     const auto start = std::chrono::steady_clock::now();
-    const CompletedProblem completed = options_.inference->Complete(problem_, options_.stop);
+    const CompletedProblem completed = inference.Complete(problem_, options_.stop);
     result_.inference.used = true;
     result_.inference.tensors = completed.tensors;
     result_.inference.classes = completed.classes;
@@ -218,6 +229,9 @@ class Verification {
     inner.result_ = std::move(result_);
     inner.Decide();
     result_ = std::move(inner.result_);
+    if (options_.keep_relations) {
+      result_.unrelated = NamesOf(completed.problem.parallel, completed.unrelated);
+    }
   }
 
   // The largest extent of the coordinates that folding added.
@@ -264,6 +278,9 @@ class Verification {
       CountOperators(*read_, ConeOfRequired(*read_), proved_, &result_);
     }
     Answer(table, search, conditions);
+    if (options_.keep_relations) {
+      result_.proved_relations = ProvedRelations(problem_, table, search.ProvedClaims());
+    }
     const bool audit = options_.engine == Engine::kAudit;
     if (audit || (!smt_ && !options_.dump_smt_directory.empty() && !Stopped())) {
       Audit(problem_, options_, table, relations, search, &result_);

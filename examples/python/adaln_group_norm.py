@@ -60,7 +60,6 @@ p.add(grad_x, of_n[0] + of_variance[0] + of_center, out="grad.x")
 d_mod = p.gradients([shift, scale, gate], [grad_shift, grad_scale, grad_gate], [wm, bm])
 for weight, grad in zip((wm, bm, w), (*d_mod, d_w)):
     p.all_reduce(grad, over="sp", out=f"grad.{weight}")
-p.lineage(n=block, h=block)  # without it an index is not seen to be in range
 
 if __name__ == "__main__":
     print(planproof.verify(plan))

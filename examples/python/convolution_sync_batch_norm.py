@@ -67,8 +67,6 @@ d_k1 = p.backward(h, of_b[0] + of_variance[0] + of_center, [k1])
 for weight, grad in zip((k1, gamma, beta, k2), (d_k1, *of_b[3:], d_k2)):
     mean(grad, out=f"grad.{weight}")
 # With the neighbours' rows; without it an index is not seen to be in range.
-padded = {"map": ["dp * 2 + i0", "i1", "sp * 4 + i2", "i3"]}
-p.lineage({"x.padded": padded, "a.padded": padded, y: block, grad_b: {**block, "factor": 4}})
 
 if __name__ == "__main__":
     print(planproof.verify(plan))

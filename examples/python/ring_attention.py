@@ -62,7 +62,6 @@ grad_k, grad_v = (p.permute(grad, "cp", shift=1, out=f"grad.{name}")
 for result, grad, weight in zip((q, k0, v0), (grad_q, grad_k, grad_v), weights):
     p.all_reduce(p.backward(result, grad, [weight]), over="cp", out=f"grad.{weight}")
 # Without it the terms exceed the work limit.
-p.lineage({k0: {"of": "k", **part}, v0: {"of": "v", **part}, grad_q: part, grad_k: part})
 
 if __name__ == "__main__":
     print(planproof.verify(plan))

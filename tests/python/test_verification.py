@@ -25,7 +25,7 @@ def test_a_right_plan_is_proved(build):
     report = planproof.verify(build(), cache=False)
     assert report and report.proved and report.verdict is Verdict.PROVED
     assert report.exit_code == 0 and report.violations == ()
-    assert report.stages == planproof.report.Stages(2, 2, 2, 0, 0)
+    assert report.stages == planproof.report.Stages(4, 4, 4, 0, 0)
     assert report.operators.parallel == 8 and report.outputs.required == 2
     assert report.relations[0] == "loss: loss = loss[0:1]"
     assert report.assumptions == (
