@@ -16,6 +16,8 @@ struct VerifyOptions {
   double claim_timeout_s = 60;     // for one claim; then it is UNKNOWN
   int64_t memory_limit_mb = 4096;  // of one worker; beyond it its claim is UNKNOWN
   double work_limit = 1;           // of one claim, as a multiple of the usual: 0.01 to 1e4
+  // Infer relations of computed tensors where the plan states few (docs/inference.md).
+  bool infer = true;
   // Look for a counterexample where a claim fails; without, a wrong plan is UNKNOWN, but soon.
   bool explain = true;
   // Prove also a plan that has no value on some inputs on which the model has one; the conditions

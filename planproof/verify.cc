@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/load_problem.h"
+#include "inference/relation_inference.h"
 #include "lineage/lineage.h"
 #include "stages/reader_error.h"
 #include "stages/verify.h"
@@ -37,6 +38,8 @@ Result Verify(const Problem& problem, const VerifyOptions& options) {
   internal.work_limit = options.work_limit;
   internal.explain = options.explain;
   internal.accept_restrictions = options.accept_restrictions;
+  const inference::RelationInference inference;
+  if (options.infer) internal.inference = &inference;
   const std::unique_ptr<verdict_cache::Store> cache =
       options.cache_directory.empty()
           ? nullptr

@@ -82,6 +82,43 @@ bool LineageIsMissing(const lineage::Problem& problem) {
   return 2 * stated < computed;
 }
 
+// Of so few tensors that a wrong one is found without relations in between.
+bool IsShort(const lineage::Problem& problem) {
+  constexpr int kShort = 64;
+  int computed = 0;
+  for (const sdfg::Tensor& tensor : problem.parallel.tensors) {
+    computed += tensor.producer != sdfg::kNone ? 1 : 0;
+  }
+  return computed <= kShort;
+}
+
+// A sum that is taken twice is a multiple of something, and a wrong slice is a slice: a relation
+// that is inferred says so, and hides the fault from who explains it.
+void ForgetWhatFaultsLookLike(lineage::Problem* problem) {
+  const auto logical_of = [&](sdfg::TensorId t) {
+    const lineage::Lineage& l = problem->lineage[t];
+    return l.kind == lineage::LineageKind::kFull ? l.logical : sdfg::kNone;
+  };
+  std::vector<size_t> forget;
+  for (size_t t = 0; t < problem->lineage.size(); ++t) {
+    const lineage::Lineage& l = problem->lineage[t];
+    const sdfg::OperatorId producer = problem->parallel.tensors[t].producer;
+    if (l.kind != lineage::LineageKind::kFull || producer == sdfg::kNone ||
+        l.provenance != lineage::Provenance::kInferred) {
+      continue;
+    }
+    const sdfg::OperatorId source = problem->logical.tensors[l.logical].producer;
+    const bool multiple = source != sdfg::kNone &&
+                          problem->logical.operators[source].kind == sdfg::OperatorKind::kMultiple;
+    const auto& inputs = problem->parallel.operators[producer].inputs;
+    const bool copy = std::any_of(inputs.begin(), inputs.end(), [&](sdfg::TensorId input) {
+      return input != sdfg::kNone && logical_of(input) == l.logical;
+    });
+    if (multiple || copy) forget.push_back(t);
+  }
+  for (const size_t t : forget) problem->lineage[t] = {};
+}
+
 // Checks that need no values: where tensors are, and in which order they are made.
 std::vector<Violation> StaticViolations(const lineage::Problem& problem,
                                         const VerifyOptions& options) {
@@ -205,23 +242,45 @@ class Verification {
       return;
     }
     const Result checked = result_;
+    std::optional<lineage::Problem> to_explain;
     for (const LineageInference* inference = options_.inference; inference != nullptr;
          inference = inference->Otherwise()) {
       result_ = checked;
-      DecideWith(*inference);
+      DecideWith(*inference, &to_explain);
       if (result_.verdict != Verdict::kUnknown || Stopped()) return;
     }
+    if (!options_.explain) return;
+    // A short plan is explained as it is.
+    const Result undecided = std::move(result_);
+    result_ = checked;
+    result_.inference = undecided.inference;
+    result_.time_s.infer = undecided.time_s.infer;
+    DecideForm(IsShort(problem_) ? problem_ : *to_explain, options_);
+    if (result_.verdict == Verdict::kUnknown) result_ = undecided;
   }
 
-  void DecideWith(const LineageInference& inference) {
+  void DecideWith(const LineageInference& inference, std::optional<lineage::Problem>* to_explain) {
     const auto start = std::chrono::steady_clock::now();
-    const CompletedProblem completed = inference.Complete(problem_, options_.stop);
+    CompletedProblem completed = inference.Complete(problem_, options_.stop);
     result_.inference.used = true;
     result_.inference.tensors = completed.tensors;
     result_.inference.classes = completed.classes;
     result_.inference.inferred = completed.inferred;
     result_.time_s.infer = Since(start);
-    Verification inner(completed.problem, options_);
+    VerifyOptions options = options_;
+    options.explain = false;
+    DecideForm(completed.problem, options);
+    if (options_.keep_relations) {
+      result_.unrelated = NamesOf(completed.problem.parallel, completed.unrelated);
+    }
+    if (result_.verdict != Verdict::kUnknown || !options_.explain) return;
+    ForgetWhatFaultsLookLike(&completed.problem);
+    *to_explain = std::move(completed.problem);
+  }
+
+  // The same run on another form of the problem.
+  void DecideForm(const lineage::Problem& form, const VerifyOptions& options) {
+    Verification inner(form, options);
     inner.read_ = read_ == nullptr ? &problem_ : read_;
     inner.start_ = start_;
     inner.share_of_attempts_ = share_of_attempts_;
@@ -229,9 +288,6 @@ class Verification {
     inner.result_ = std::move(result_);
     inner.Decide();
     result_ = std::move(inner.result_);
-    if (options_.keep_relations) {
-      result_.unrelated = NamesOf(completed.problem.parallel, completed.unrelated);
-    }
   }
 
   // The largest extent of the coordinates that folding added.

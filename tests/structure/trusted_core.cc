@@ -52,6 +52,7 @@ const std::vector<Outsider>& Outsiders() {
       {"stages/audit", "compares engines: can take a PROVED back"},
       {"stages/collective_forms", "names collectives in explanations"},
       {"stages/describe", "text"},
+      {"stages/proved_relations", "what was proved, as data for others"},
       {"stages/diagnosis/", "explains what is not PROVED"},
       {"stages/reader_error", "a reader's error is never PROVED"},
       {"stages/refutation", "numbers: counterexamples"},
