@@ -23,6 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import acceptance_at_scale  # noqa: E402
 import acceptance_cliffs  # noqa: E402
 import acceptance_folding  # noqa: E402
+import acceptance_inference  # noqa: E402
 from acceptance_line import Line  # noqa: E402
 from measure_memory import peak_mebibytes  # noqa: E402
 
@@ -464,7 +465,8 @@ LINES = [Acceptance.new_machine, Acceptance.published_plans, Acceptance.budgets,
          Acceptance.warm_cache, Acceptance.several_machines, Acceptance.killed_runs,
          *acceptance_at_scale.LINES, Acceptance.deviations,
          Acceptance.strategies, Acceptance.generated_bugs, *acceptance_folding.LINES,
-         *acceptance_cliffs.LINES]
+         *acceptance_cliffs.LINES,
+         *acceptance_inference.LINES]
 
 
 def main():

@@ -21,6 +21,7 @@
 #include "stages/schedule/expected_schedule.h"
 #include "stages/schedule/schedule_check.h"
 #include "stages/static_checks.h"
+#include "stages/unstated_lineage.h"
 #include "stages/workers/executor.h"
 #include "stages/workers/process_pool.h"
 #include "stages/workers/run_journal.h"
@@ -68,55 +69,6 @@ void AddAssumptions(const lineage::Problem& problem, const Cone& cone, Result* r
   }
   for (const std::string& text : result->assumptions) texts.erase(text);
   result->assumptions.insert(result->assumptions.end(), texts.begin(), texts.end());
-}
-
-// Less than half of what the plan computes for its required outputs is said to be something.
-bool LineageIsMissing(const lineage::Problem& problem) {
-  const Cone cone = ConeOfRequired(problem);
-  int64_t computed = 0, stated = 0;
-  for (size_t t = 0; t < problem.parallel.tensors.size(); ++t) {
-    if (!cone.tensors[t] || problem.parallel.tensors[t].producer == sdfg::kNone) continue;
-    ++computed;
-    if (problem.lineage[t].kind != lineage::LineageKind::kNone) ++stated;
-  }
-  return 2 * stated < computed;
-}
-
-// Of so few tensors that a wrong one is found without relations in between.
-bool IsShort(const lineage::Problem& problem) {
-  constexpr int kShort = 64;
-  int computed = 0;
-  for (const sdfg::Tensor& tensor : problem.parallel.tensors) {
-    computed += tensor.producer != sdfg::kNone ? 1 : 0;
-  }
-  return computed <= kShort;
-}
-
-// A sum that is taken twice is a multiple of something, and a wrong slice is a slice: a relation
-// that is inferred says so, and hides the fault from who explains it.
-void ForgetWhatFaultsLookLike(lineage::Problem* problem) {
-  const auto logical_of = [&](sdfg::TensorId t) {
-    const lineage::Lineage& l = problem->lineage[t];
-    return l.kind == lineage::LineageKind::kFull ? l.logical : sdfg::kNone;
-  };
-  std::vector<size_t> forget;
-  for (size_t t = 0; t < problem->lineage.size(); ++t) {
-    const lineage::Lineage& l = problem->lineage[t];
-    const sdfg::OperatorId producer = problem->parallel.tensors[t].producer;
-    if (l.kind != lineage::LineageKind::kFull || producer == sdfg::kNone ||
-        l.provenance != lineage::Provenance::kInferred) {
-      continue;
-    }
-    const sdfg::OperatorId source = problem->logical.tensors[l.logical].producer;
-    const bool multiple = source != sdfg::kNone &&
-                          problem->logical.operators[source].kind == sdfg::OperatorKind::kMultiple;
-    const auto& inputs = problem->parallel.operators[producer].inputs;
-    const bool copy = std::any_of(inputs.begin(), inputs.end(), [&](sdfg::TensorId input) {
-      return input != sdfg::kNone && logical_of(input) == l.logical;
-    });
-    if (multiple || copy) forget.push_back(t);
-  }
-  for (const size_t t : forget) problem->lineage[t] = {};
 }
 
 // Checks that need no values: where tensors are, and in which order they are made.
@@ -236,9 +188,12 @@ class Verification {
 
   // Decides the problem with relations that are inferred where the files state few.
   void DecideCompleted() {
-    if (options_.inference == nullptr || options_.executor != nullptr || smt_ ||
-        !LineageIsMissing(problem_)) {
+    if (options_.inference == nullptr || smt_ || !LineageIsMissing(problem_)) {
       Decide();
+      return;
+    }
+    if (options_.executor != nullptr) {  // all processes decide the same, once
+      DecideForm(Complete(*options_.inference).problem, options_);
       return;
     }
     const Result checked = result_;
@@ -255,11 +210,15 @@ class Verification {
     result_ = checked;
     result_.inference = undecided.inference;
     result_.time_s.infer = undecided.time_s.infer;
-    DecideForm(IsShort(problem_) ? problem_ : *to_explain, options_);
-    if (result_.verdict == Verdict::kUnknown) result_ = undecided;
+    const bool short_plan = IsShort(problem_);
+    DecideForm(short_plan ? problem_ : *to_explain, options_);
+    if (result_.verdict != Verdict::kUnknown || short_plan) return;
+    std::vector<std::string> warnings = std::move(result_.warnings);
+    result_ = undecided;
+    result_.warnings = std::move(warnings);
   }
 
-  void DecideWith(const LineageInference& inference, std::optional<lineage::Problem>* to_explain) {
+  CompletedProblem Complete(const LineageInference& inference) {
     const auto start = std::chrono::steady_clock::now();
     CompletedProblem completed = inference.Complete(problem_, options_.stop);
     result_.inference.used = true;
@@ -267,6 +226,11 @@ class Verification {
     result_.inference.classes = completed.classes;
     result_.inference.inferred = completed.inferred;
     result_.time_s.infer = Since(start);
+    return completed;
+  }
+
+  void DecideWith(const LineageInference& inference, std::optional<lineage::Problem>* to_explain) {
+    CompletedProblem completed = Complete(inference);
     VerifyOptions options = options_;
     options.explain = false;
     DecideForm(completed.problem, options);

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <fstream>
 #include <map>
+#include <set>
 #include <string>
 
 #include "inference/relation_inference.h"
@@ -31,6 +32,7 @@ struct Options {
 struct Counts {
   std::map<stages::Verdict, int> verdicts;
   int false_proofs = 0;
+  int named = 0;  // wrong plans whose first line names the operator that was changed, or a reader
 
   int Of(stages::Verdict verdict) const {
     const auto found = verdicts.find(verdict);
@@ -49,6 +51,37 @@ stages::Result Verify(lineage::Problem problem, const Options& options) {
   return stages::Verify(problem, verify);
 }
 
+// Whether the first finding names one of the operators by its label, or one that reads what they
+// compute.
+bool NamesIt(const lineage::Problem& mutant, const mutation::Mutation& changed,
+             const stages::Result& result) {
+  if (result.violations.empty()) return false;
+  const sdfg::Graph& graph = mutant.parallel;
+  std::set<sdfg::TensorId> outputs;
+  std::set<std::string> names;
+  for (size_t o = 0; o < graph.operators.size(); ++o) {
+    const std::string name = graph.Describe(static_cast<sdfg::OperatorId>(o));
+    const sdfg::Operator& op = graph.operators[o];
+    if (std::find(changed.operators.begin(), changed.operators.end(), name) ==
+        changed.operators.end()) {
+      continue;
+    }
+    names.insert(op.label);
+    outputs.insert(op.outputs.begin(), op.outputs.end());
+  }
+  for (const sdfg::Operator& op : graph.operators) {
+    for (const sdfg::TensorId input : op.inputs) {
+      if (outputs.count(input) != 0) names.insert(op.label);
+    }
+  }
+  const stages::Violation& first = result.violations[0];
+  std::string text = first.stage + ": " + first.cause;
+  for (const std::string& op : first.parallel_operators) text += " " + op;
+  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return !name.empty() && text.find(name) != std::string::npos;
+  });
+}
+
 // Changes one place of the plan at a time.
 Counts TryMutants(const StrategyCase& made, const lineage::Problem& problem, const Options& options,
                   int first, std::ofstream& csv) {
@@ -65,6 +98,9 @@ Counts TryMutants(const StrategyCase& made, const lineage::Problem& problem, con
     const stages::Result result = Verify(mutant, options);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     ++counts.verdicts[result.verdict];
+    if (result.verdict != stages::Verdict::kProved && NamesIt(mutant, *changed, result)) {
+      ++counts.named;
+    }
     std::string numbers;
     if (result.verdict == stages::Verdict::kProved) {
       const auto difference = DifferenceInNumbers(mutant, static_cast<uint64_t>(seed));
@@ -101,13 +137,15 @@ int Run(const Options& options) {
     failed += right ? 0 : 1;
     const Counts counts = right ? TryMutants(made, *problem, options, first, csv) : Counts();
     using V = stages::Verdict;
-    std::printf("%-36s %s, numbers %s; mutants: %d proved, %d refuted, %d malformed, %d unknown",
-                made.name.c_str(), stages::VerdictName(result.verdict),
-                !numbers.ok()                ? numbers.status().ToString().c_str()
-                : numbers->different.empty() ? "agree"
-                                             : numbers->different.c_str(),
-                counts.Of(V::kProved), counts.Of(V::kRefuted), counts.Of(V::kMalformed),
-                counts.Of(V::kUnknown));
+    std::printf(
+        "%-36s %s, numbers %s; mutants: %d proved, %d refuted, %d malformed, %d unknown, "
+        "%d named",
+        made.name.c_str(), stages::VerdictName(result.verdict),
+        !numbers.ok()                ? numbers.status().ToString().c_str()
+        : numbers->different.empty() ? "agree"
+                                     : numbers->different.c_str(),
+        counts.Of(V::kProved), counts.Of(V::kRefuted), counts.Of(V::kMalformed),
+        counts.Of(V::kUnknown), counts.named);
     std::printf("%s", counts.false_proofs > 0 ? ", FALSE PROVED" : "");
     if (numbers.ok() && std::isfinite(numbers->margin)) {
       std::printf("; gate margin %.1e, seed %d", numbers->margin, static_cast<int>(numbers->seed));

@@ -1,0 +1,21 @@
+// What is done about a plan that states few relations.
+#ifndef PLANPROOF_STAGES_UNSTATED_LINEAGE_H_
+#define PLANPROOF_STAGES_UNSTATED_LINEAGE_H_
+
+#include "lineage/lineage.h"
+
+namespace planproof::stages {
+
+// Less than half of what the plan computes for its required outputs is said to be something.
+bool LineageIsMissing(const lineage::Problem& problem);
+
+// The plan has so few tensors that a wrong one is found without relations in between.
+bool IsShort(const lineage::Problem& problem);
+
+// A sum that is taken twice is a multiple of something, and a wrong slice is a slice: a relation
+// that is inferred says so, and hides the fault from who explains it.
+void ForgetWhatFaultsLookLike(lineage::Problem* problem);
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_UNSTATED_LINEAGE_H_
