@@ -31,7 +31,6 @@ constexpr size_t kMaxPolynomials = 400'000;  // in an arena, between tensors
 constexpr int kMaxSplits = 600;
 constexpr size_t kMaxPieces = 160;
 constexpr size_t kMaxDefinitions = 12;
-constexpr size_t kMaxOpened = 5;
 constexpr size_t kMaxVerified = 8;  // solutions, of one definition
 
 double Volume(const Cell& cell) {

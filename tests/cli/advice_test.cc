@@ -49,7 +49,7 @@ Finished Verify(const std::string& name, const std::string& plan, const std::str
 }
 
 TEST(Advice, RelationsThatNumbersSupportAreNamedAsThePlanWouldClaimThem) {
-  const Finished without = Verify("advice.json", Perceptron(""), "--work-limit 0.01");
+  const Finished without = Verify("advice.json", Perceptron(""), "--no-infer --work-limit 0.01");
   EXPECT_EQ(without.exit_code, 3);
   EXPECT_THAT(without.output,
               AllOf(HasSubstr("exceed the work limit"), HasSubstr("--work-limit 0.1"),
@@ -71,7 +71,7 @@ TEST(Advice, OfAnotherFormatNoLineageIsAdvised) {
   const std::string plan = TemporaryFile("advice.json", Perceptron(""));
   const std::string binary = plan + ".plan";
   ASSERT_EQ(RunProgram("convert " + plan + " -o " + binary).exit_code, 0);
-  const Finished finished = RunProgram("verify --no-cache --work-limit 0.01 " + binary);
+  const Finished finished = RunProgram("verify --no-cache --no-infer --work-limit 0.01 " + binary);
   EXPECT_THAT(finished.output,
               AllOf(HasSubstr("--work-limit 0.1"), Not(HasSubstr("claim \"lineage\""))));
 }

@@ -410,7 +410,7 @@ TEST_F(CacheTest, ResumingFromNothingIsAUsageError) {
 TEST_F(CacheTest, InfoAndClearSayWhatTheyDo) {
   const std::string where = " --cache " + directory_;
   Warm(TemporaryFile("right.json", RowParallelPlan()));
-  EXPECT_THAT(RunProgram("cache info" + where).output, HasSubstr("1 of this version"));
+  EXPECT_THAT(RunProgram("cache info" + where).output, HasSubstr("2 of this version"));
   EXPECT_THAT(RunProgram("cache clear" + where).output, HasSubstr("deleted"));
   EXPECT_FALSE(fs::exists(File()));
   EXPECT_THAT(RunProgram("cache info" + where).output, HasSubstr("none yet"));
