@@ -15,33 +15,29 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Two layers of a tensor-parallel perceptron, without lineage, or with `lineage`.
+constexpr int kLayers = 4;
+
+// Layers of a tensor-parallel perceptron, without lineage, or with `lineage`.
 std::string Perceptron(const std::string& lineage) {
-  return R"json({
-  "planproof": 1,
-  "specification": {
-    "inputs": {"x": [8, 16]},
-    "parameters": {"a0": [32, 16], "b0": [16, 32], "a1": [32, 16], "b1": [16, 32]},
-    "operators": [
-      {"op": "linear", "in": ["x", "a0"], "out": "h0"},
-      {"op": "gelu", "in": "h0", "out": "g0"},
-      {"op": "linear", "in": ["g0", "b0"], "out": "y0"},
-      {"op": "linear", "in": ["y0", "a1"], "out": "h1"},
-      {"op": "gelu", "in": "h1", "out": "g1"},
-      {"op": "linear", "in": ["g1", "b1"], "out": "y1"}],
-    "outputs": ["y1"]},
-  "plan": {"mesh": {"tp": 4}, "programs": [{
-    "inputs": {"x": {}, "a0": {"0": "tp"}, "b0": {"1": "tp"}, "a1": {"0": "tp"}, "b1": {"1": "tp"}},
-    "operators": [
-      {"op": "linear", "in": ["x", "a0"], "out": "h0"},
-      {"op": "gelu", "in": "h0", "out": "g0"},
-      {"op": "linear", "in": ["g0", "b0"], "out": "p0"},
-      {"op": "all_reduce", "over": "tp", "in": "p0", "out": "y0"},
-      {"op": "linear", "in": ["y0", "a1"], "out": "h1"},
-      {"op": "gelu", "in": "h1", "out": "g1"},
-      {"op": "linear", "in": ["g1", "b1"], "out": "p1"},
-      {"op": "all_reduce", "over": "tp", "in": "p1", "out": "y1"}])json" +
-         lineage + "}]}}\n";
+  std::string parameters, held, model, plan;
+  for (int layer = 0; layer < kLayers; ++layer) {
+    const std::string l = std::to_string(layer), comma = layer == 0 ? "" : ", ";
+    const std::string input = layer == 0 ? "x" : "y" + std::to_string(layer - 1);
+    parameters += comma + "\"a" + l + "\": [32, 16], \"b" + l + "\": [16, 32]";
+    held += ", \"a" + l + "\": {\"0\": \"tp\"}, \"b" + l + "\": {\"1\": \"tp\"}";
+    const std::string hidden = comma + R"({"op": "linear", "in": [")" + input + R"(", "a)" + l +
+                               R"("], "out": "h)" + l + R"("}, {"op": "gelu", "in": "h)" + l +
+                               R"(", "out": "g)" + l + R"("}, {"op": "linear", "in": ["g)" + l +
+                               R"(", "b)" + l + R"("], "out": ")";
+    model += hidden + "y" + l + "\"}";
+    plan += hidden + "p" + l + R"("}, {"op": "all_reduce", "over": "tp", "in": "p)" + l +
+            R"(", "out": "y)" + l + "\"}";
+  }
+  return R"({"planproof": 1, "specification": {"inputs": {"x": [8, 16]}, "parameters": {)" +
+         parameters + R"(}, "operators": [)" + model + R"(], "outputs": ["y)" +
+         std::to_string(kLayers - 1) +
+         R"("]}, "plan": {"mesh": {"tp": 4}, "programs": [{"inputs": {"x": {})" + held +
+         R"(}, "operators": [)" + plan + "]" + lineage + "}]}}\n";
 }
 
 Finished Verify(const std::string& name, const std::string& plan, const std::string& options) {
@@ -54,11 +50,11 @@ TEST(Advice, RelationsThatNumbersSupportAreNamedAsThePlanWouldClaimThem) {
   EXPECT_THAT(without.output,
               AllOf(HasSubstr("exceed the work limit"), HasSubstr("--work-limit 0.1"),
                     HasSubstr(R"(claim "lineage": {"h0": {"1": "tp"}, "g0": {"1": "tp"}, )"
-                              R"("y0": {}, "h1": {"1": "tp"}, "g1": {"1": "tp"}})")));
+                              R"("y0": {}, "h1": {"1": "tp"}, "g1": {"1": "tp"}, "y1": {}})")));
   // p0 is a part of a sum, no slice of anything.
   EXPECT_THAT(without.output, Not(HasSubstr("\"p0\":")));
   const std::string claims =
-      R"(, "lineage": {"h0": {"1": "tp"}, "g0": {"1": "tp"}, "y0": {}, "h1": {"1": "tp"}, "g1": {"1": "tp"}})";
+      R"(, "lineage": {"h0": {"1": "tp"}, "g0": {"1": "tp"}, "y0": {}, "h1": {"1": "tp"}, "g1": {"1": "tp"}, "y1": {}})";
   EXPECT_THAT(Verify("advised.json", Perceptron(claims), "--work-limit 0.01").output,
               StartsWith("PROVED"));
 }
