@@ -50,87 +50,124 @@ absl::Status CheckFeatures(const NativeCall& call, const Convolution& c, int64_t
   return absl::OkStatus();
 }
 
-absl::StatusOr<IndexFunction> Build(const NativeCall& call, const Convolution& c) {
-  const Shape& xs = call.operands[0].shape;
-  const Shape& ws = call.operands[1].shape;
-  const bool biased =
-      call.operands.size() > 2 && call.operands[2].kind != Operand::Kind::kAbsent;
-  for (const Operand& operand : call.operands) {
-    if (IsInteger(operand.dtype)) return NotCovered(call, "convolution of integers");
-  }
-  const int64_t x_features = xs[c.x.features];
-  const int64_t y_features = c.transposed ? ws[c.w.features] * c.groups : ws[c.w.batch];
-  absl::Status status =
-      CheckFeatures(call, c, x_features, y_features,
-                    c.transposed ? ws[c.w.batch] / c.groups : ws[c.w.features]);
-  if (!status.ok()) return status;
-  if (c.transposed && ws[c.w.batch] != x_features) {
-    return call.Error(absl::StrCat("operand w has extent ", ws[c.w.batch],
-                                   " in dimension 0; expected ", x_features));
-  }
-  IndexFunctionBuilder builder(call.name);
-  builder.AddInput("x", xs, call.operands[0].dtype);
-  builder.AddInput("w", ws, call.operands[1].dtype);
-  if (biased) {
-    const absl::StatusOr<Shape> bias = call.TensorShape(2, "bias");
-    if (!bias.ok()) return bias.status();
-    if (*bias != Shape{y_features}) {
-      return call.Error(absl::StrCat("operand bias has shape ", ShapeText(*bias),
-                                     "; expected [", y_features, "]"));
-    }
-    builder.AddInput("bias", *bias, call.operands[2].dtype);
-  }
-  Shape ys(xs.size());
-  if (c.x.batch >= 0) ys[c.y.batch] = xs[c.x.batch];
-  ys[c.y.features] = y_features;
-  for (size_t k = 0; k < c.axes.size(); ++k) ys[c.y.space[k]] = c.axes[k].output;
-  const int output = builder.AddOutput("y", ys, PromotedType(call.operands));
-  std::vector<ExprId> y;
-  for (VarId var : builder.OutputDims(output)) y.push_back(builder.Index(var));
+class Builder {
+ public:
+  Builder(const NativeCall& call, const Convolution& c)
+      : call_(call),
+        c_(c),
+        xs_(call.operands[0].shape),
+        ws_(call.operands[1].shape),
+        x_features_(xs_[c.x.features]),
+        y_features_(c.transposed ? ws_[c.w.features] * c.groups : ws_[c.w.batch]),
+        builder_(call.name) {}
 
-  std::vector<ExprId> x(xs.size());
-  std::vector<ExprId> w(ws.size());
-  if (c.x.batch >= 0) x[c.x.batch] = y[c.y.batch];
-  const int64_t x_group = x_features / c.groups;
-  const int64_t y_group = y_features / c.groups;
-  std::vector<VarId> summed;
-  ExprId feature = builder.Int(0);
-  if (x_group > 1) {
-    summed.push_back(builder.AddVar("c", x_group));
-    feature = builder.Index(summed.back());
+  absl::StatusOr<IndexFunction> Run() {
+    absl::Status status = Check();
+    if (!status.ok()) return status;
+    status = AddInputs();
+    if (!status.ok()) return status;
+    AddOutput();
+    ExprId body = Sum();
+    if (biased_) body = builder_.Binary(Op::kAdd, body, builder_.Element(2, {y_[c_.y.features]}));
+    builder_.SetBody(output_, body);
+    return Finish(&builder_);
   }
-  const ExprId y_feature = y[c.y.features];
-  ExprId x_feature = feature;
-  if (c.groups > 1) {
-    const ExprId group = y_group == 1 ? y_feature : builder.IntDiv(y_feature, y_group);
-    x_feature = x_group == 1 ? group : builder.IntAdd(builder.IntScale(x_group, group), feature);
+
+ private:
+  absl::Status Check() const {
+    for (const Operand& operand : call_.operands) {
+      if (IsInteger(operand.dtype)) return NotCovered(call_, "convolution of integers");
+    }
+    const absl::Status status =
+        CheckFeatures(call_, c_, x_features_, y_features_,
+                      c_.transposed ? ws_[c_.w.batch] / c_.groups : ws_[c_.w.features]);
+    if (!status.ok() || !c_.transposed || ws_[c_.w.batch] == x_features_) return status;
+    return call_.Error(absl::StrCat("operand w has extent ", ws_[c_.w.batch],
+                                    " in dimension 0; expected ", x_features_));
   }
-  x[c.x.features] = x_feature;
-  w[c.w.batch] = c.transposed ? x_feature : y_feature;
-  w[c.w.features] = !c.transposed    ? feature
-                    : c.groups == 1  ? y_feature
-                    : y_group == 1   ? builder.Int(0)
-                                     : builder.IntMod(y_feature, y_group);
-  ExprId inside = kNoExpr;
-  for (size_t k = 0; k < c.axes.size(); ++k) {
-    summed.push_back(builder.AddVar("k" + std::to_string(k), c.axes[k].window));
-    const ExprId element = builder.Index(summed.back());
-    const WindowPlace place = PlaceInWindow(&builder, c.axes[k], y[c.y.space[k]], element);
-    x[c.x.space[k]] = place.index;
-    w[c.w.space[k]] = element;
-    inside = Both(&builder, inside, place.inside);
+
+  absl::Status AddInputs() {
+    builder_.AddInput("x", xs_, call_.operands[0].dtype);
+    builder_.AddInput("w", ws_, call_.operands[1].dtype);
+    biased_ = call_.operands.size() > 2 && call_.operands[2].kind != Operand::Kind::kAbsent;
+    if (!biased_) return absl::OkStatus();
+    const absl::StatusOr<Shape> bias = call_.TensorShape(2, "bias");
+    if (!bias.ok()) return bias.status();
+    if (*bias != Shape{y_features_}) {
+      return call_.Error(absl::StrCat("operand bias has shape ", ShapeText(*bias), "; expected [",
+                                      y_features_, "]"));
+    }
+    builder_.AddInput("bias", *bias, call_.operands[2].dtype);
+    return absl::OkStatus();
   }
-  ExprId body = builder.Element(0, x);
-  if (inside != kNoExpr) body = builder.Select(inside, body, builder.Real(0));
-  body = builder.Binary(Op::kMul, body, builder.Element(1, w));
-  while (!summed.empty()) {
-    body = builder.Reduce(Op::kSum, summed.back(), body);
-    summed.pop_back();
+
+  void AddOutput() {
+    Shape ys(xs_.size());
+    if (c_.x.batch >= 0) ys[c_.y.batch] = xs_[c_.x.batch];
+    ys[c_.y.features] = y_features_;
+    for (size_t k = 0; k < c_.axes.size(); ++k) ys[c_.y.space[k]] = c_.axes[k].output;
+    output_ = builder_.AddOutput("y", ys, PromotedType(call_.operands));
+    for (VarId var : builder_.OutputDims(output_)) y_.push_back(builder_.Index(var));
   }
-  if (biased) body = builder.Binary(Op::kAdd, body, builder.Element(2, {y_feature}));
-  builder.SetBody(output, body);
-  return Finish(&builder);
-}
+
+  // The indices of features in x and w: those of the result's group.
+  void PlaceFeatures(std::vector<ExprId>* x, std::vector<ExprId>* w, std::vector<VarId>* summed) {
+    const int64_t x_group = x_features_ / c_.groups;
+    const int64_t y_group = y_features_ / c_.groups;
+    ExprId feature = builder_.Int(0);
+    if (x_group > 1) {
+      summed->push_back(builder_.AddVar("c", x_group));
+      feature = builder_.Index(summed->back());
+    }
+    const ExprId y_feature = y_[c_.y.features];
+    ExprId x_feature = feature;
+    ExprId within_group = y_feature;
+    if (c_.groups > 1) {
+      const ExprId group = y_group == 1 ? y_feature : builder_.IntDiv(y_feature, y_group);
+      x_feature =
+          x_group == 1 ? group : builder_.IntAdd(builder_.IntScale(x_group, group), feature);
+      within_group = y_group == 1 ? builder_.Int(0) : builder_.IntMod(y_feature, y_group);
+    }
+    (*x)[c_.x.features] = x_feature;
+    (*w)[c_.w.batch] = c_.transposed ? x_feature : y_feature;
+    (*w)[c_.w.features] = c_.transposed ? within_group : feature;
+  }
+
+  ExprId Sum() {
+    std::vector<ExprId> x(xs_.size());
+    std::vector<ExprId> w(ws_.size());
+    std::vector<VarId> summed;
+    if (c_.x.batch >= 0) x[c_.x.batch] = y_[c_.y.batch];
+    PlaceFeatures(&x, &w, &summed);
+    ExprId inside = kNoExpr;
+    for (size_t k = 0; k < c_.axes.size(); ++k) {
+      summed.push_back(builder_.AddVar("k" + std::to_string(k), c_.axes[k].window));
+      const ExprId element = builder_.Index(summed.back());
+      const WindowPlace place = PlaceInWindow(&builder_, c_.axes[k], y_[c_.y.space[k]], element);
+      x[c_.x.space[k]] = place.index;
+      w[c_.w.space[k]] = element;
+      inside = Both(&builder_, inside, place.inside);
+    }
+    ExprId body = builder_.Element(0, x);
+    if (inside != kNoExpr) body = builder_.Select(inside, body, builder_.Real(0));
+    body = builder_.Binary(Op::kMul, body, builder_.Element(1, w));
+    for (; !summed.empty(); summed.pop_back()) {
+      body = builder_.Reduce(Op::kSum, summed.back(), body);
+    }
+    return body;
+  }
+
+  const NativeCall& call_;
+  const Convolution& c_;
+  const Shape xs_;
+  const Shape ws_;
+  const int64_t x_features_;
+  const int64_t y_features_;
+  IndexFunctionBuilder builder_;
+  bool biased_ = false;
+  int output_ = 0;
+  std::vector<ExprId> y_;
+};
 
 // x, w and the layouts of PyTorch's operators, whose windows have `space` dimensions.
 absl::StatusOr<Convolution> Start(const NativeCall& call, size_t space) {
@@ -139,8 +176,8 @@ absl::StatusOr<Convolution> Start(const NativeCall& call, size_t space) {
   const absl::StatusOr<Shape> w = call.TensorShape(1, "w");
   if (!w.ok()) return w.status();
   if (x->size() != space + 2 && x->size() != space + 1) {
-    return call.Error(absl::StrCat("operand x has ", x->size(), " dimensions; expected ",
-                                   space + 2, ", or ", space + 1, " without a batch"));
+    return call.Error(absl::StrCat("operand x has ", x->size(), " dimensions; expected ", space + 2,
+                                   ", or ", space + 1, " without a batch"));
   }
   if (w->size() != space + 2) {
     return call.Error(
@@ -193,7 +230,7 @@ absl::StatusOr<IndexFunction> Convolve(const NativeCall& call, size_t space) {
     const absl::Status status = SetOutputExtent(call, false, &axis);
     if (!status.ok()) return status;
   }
-  return Build(call, *c);
+  return Builder(call, *c).Run();
 }
 
 // Element o of the result gets what element i of x gives to window element k: o = stride * i +
@@ -223,7 +260,7 @@ absl::StatusOr<IndexFunction> ConvolveTransposed(const NativeCall& call, size_t 
     axis.dilation = -axis.dilation;
     axis.before = -(*padding)[k];
   }
-  return Build(call, *c);
+  return Builder(call, *c).Run();
 }
 
 // A permutation of the dimensions: (batch, features, space ...).
@@ -291,7 +328,7 @@ absl::StatusOr<IndexFunction> ConvolveGeneral(const NativeCall& call) {
     status = SetOutputExtent(call, false, &axis);
     if (!status.ok()) return status;
   }
-  return Build(call, c);
+  return Builder(call, c).Run();
 }
 
 }  // namespace
@@ -300,7 +337,8 @@ void AddConvolutionOperators(std::vector<NativeOperator>* operators) {
   for (size_t space = 1; space <= 3; ++space) {
     const std::string dimensions = std::to_string(space) + "d";
     const std::string attributes =
-        "stride: ints in [1, inf) = 1, padding: ints or string = 0, dilation: ints in [1, inf) = 1, "
+        "stride: ints in [1, inf) = 1, padding: ints or string = 0, dilation: ints in [1, inf) = "
+        "1, "
         "groups = 1";
     operators->push_back(
         {"conv" + dimensions, "conv" + dimensions + "(x, w, bias?) {" + attributes + "}",
@@ -324,10 +362,12 @@ void AddConvolutionOperators(std::vector<NativeOperator>* operators) {
          [space](const NativeCall& call) { return ConvolveTransposed(call, space); }});
   }
   const std::string general =
-      "window_strides: ints in [1, inf) = none, padding: ints or string = \"VALID\", lhs_dilation: ints in "
+      "window_strides: ints in [1, inf) = none, padding: ints or string = \"VALID\", lhs_dilation: "
+      "ints in "
       "[1, inf) = none, rhs_dilation: ints in [1, inf) = none, lhs_spec: ints = none, rhs_spec: "
       "ints = none, out_spec: ints = none, feature_group_count = 1, only batch_group_count: int = "
-      "1, ignore precision in (none, \"DEFAULT\", \"HIGH\", \"HIGHEST\") = none, only preferred_element_type: dtype = none";
+      "1, ignore precision in (none, \"DEFAULT\", \"HIGH\", \"HIGHEST\") = none, only "
+      "preferred_element_type: dtype = none";
   operators->push_back(
       {"conv_general_dilated", "conv_general_dilated(x, w) {" + general + "}",
        "Convolution in any layout: lhs_spec lists the dimensions (batch, features, space ..) of x, "

@@ -49,8 +49,8 @@ absl::Status AddIndexInput(const NativeCall& call, size_t number, IndexFunctionB
 
 absl::StatusOr<size_t> NamedDimension(const NativeCall& call, const std::string& attribute,
                                       size_t rank) {
-  const absl::StatusOr<std::vector<int>> numbers = DimensionNumbers(
-      call.name, attribute, call.attributes.at(attribute), static_cast<int>(rank));
+  const absl::StatusOr<std::vector<int>> numbers =
+      DimensionNumbers(call.name, attribute, call.attributes.at(attribute), static_cast<int>(rank));
   if (!numbers.ok()) return numbers.status();
   if (numbers->size() != 1) return call.Error("attribute " + attribute + " must be one dimension");
   return static_cast<size_t>(numbers->front());
@@ -109,8 +109,8 @@ class Gather {
     at[dim_] = builder_.Index(var);
     const ExprId here =
         builder_.Unary(Op::kIndicator, builder_.Binary(Op::kIntEq, place, at[dim_]));
-    ExprId body = builder_.Reduce(
-        Op::kSum, var, builder_.Binary(Op::kMul, here, ReadNumber(&builder_, 0, at)));
+    ExprId body = builder_.Reduce(Op::kSum, var,
+                                  builder_.Binary(Op::kMul, here, ReadNumber(&builder_, 0, at)));
     bool promised = mode == OutOfRange::kPromised;
     if (mode == OutOfRange::kDropped) {
       if (call_.IsNone("fill_value")) {

@@ -61,8 +61,8 @@ absl::StatusOr<IndexFunction> Build(const NativeCall& call, const Order& order) 
     const VarId var = builder.AddVar("u", x[dim]);
     row[dim] = builder.Index(var);
     const ExprId here = builder.Unary(Op::kIndicator, builder.Binary(Op::kIntEq, chosen, row[dim]));
-    const ExprId value = builder.Reduce(
-        Op::kSum, var, builder.Binary(Op::kMul, here, ReadNumber(&builder, 0, row)));
+    const ExprId value =
+        builder.Reduce(Op::kSum, var, builder.Binary(Op::kMul, here, ReadNumber(&builder, 0, row)));
     builder.SetBody(values, AsBody(&builder, dtype, value));
   }
   const int indices = builder.AddOutput("indices", out, DType::kInt64);
@@ -84,17 +84,17 @@ int64_t Extent(const NativeCall& call, const Shape& x) {
 void AddOrderOperators(std::vector<NativeOperator>* operators) {
   const auto add = [&](const char* name, const std::string& attributes, const std::string& outputs,
                        const char* documentation, Read read) {
-    operators->push_back({name, std::string(name) + "(x) {" + attributes + "} -> " + outputs,
-                          std::string(documentation) +
-                              " The choice is an uninterpreted function of the row.",
-                          1, 1, ParseAttributes(attributes),
-                          [read](const NativeCall& call) -> absl::StatusOr<IndexFunction> {
-                            const absl::StatusOr<Shape> x = call.TensorShape(0, "x");
-                            if (!x.ok()) return x.status();
-                            const absl::StatusOr<Order> order = read(call, *x);
-                            if (!order.ok()) return order.status();
-                            return Build(call, *order);
-                          }});
+    operators->push_back(
+        {name, std::string(name) + "(x) {" + attributes + "} -> " + outputs,
+         std::string(documentation) + " The choice is an uninterpreted function of the row.", 1, 1,
+         ParseAttributes(attributes),
+         [read](const NativeCall& call) -> absl::StatusOr<IndexFunction> {
+           const absl::StatusOr<Shape> x = call.TensorShape(0, "x");
+           if (!x.ok()) return x.status();
+           const absl::StatusOr<Order> order = read(call, *x);
+           if (!order.ok()) return order.status();
+           return Build(call, *order);
+         }});
   };
   add("topk", "k: int, dim: int = -1, largest = true, only sorted = true", "values, indices",
       "The k largest (smallest) elements along a dimension, best first. Source: torch.topk.",
@@ -117,8 +117,8 @@ void AddOrderOperators(std::vector<NativeOperator>* operators) {
   add("argsort", sorting, "indices",
       "Where the elements of a dimension are, in order. Source: torch.argsort.",
       [](const NativeCall& call, const Shape& x) -> absl::StatusOr<Order> {
-        return Order{"dim",            Extent(call, x), call.Bool("descending"),
-                     Wanted::kIndices, false,           !call.Bool("stable")};
+        return Order{"dim", Extent(call, x),     call.Bool("descending"), Wanted::kIndices,
+                     false, !call.Bool("stable")};
       });
   add("argmax", "dim: int, keepdim = false", "indices",
       "The index of the largest element of a dimension, the first of equal ones. Source: "

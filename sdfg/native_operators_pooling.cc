@@ -46,15 +46,15 @@ class Pooling {
     }
     ExprId body = builder_.Element(0, x);
     if (pool == Pool::kMin) body = builder_.Unary(Op::kNeg, body);
-    // Each condition stands where its variable is bound, so that a maximum within is one of elements.
+    // Each condition stands where its variable is bound, so that a maximum within is one of
+    // elements.
     for (size_t k = axes_.size(); k-- > 0;) {
       if (inside[k] != kNoExpr) {
         const ExprId outside = pool == Pool::kSum ? builder_.Real(0) : builder_.NegInf();
         body = builder_.Select(inside[k], body, outside);
       }
-      body = pool == Pool::kSum
-                 ? builder_.Reduce(Op::kSum, vars[k], body)
-                 : builder_.Reduce(Op::kReduceMax, vars[k], body, TieRule::kFirst);
+      body = pool == Pool::kSum ? builder_.Reduce(Op::kSum, vars[k], body)
+                                : builder_.Reduce(Op::kReduceMax, vars[k], body, TieRule::kFirst);
     }
     return pool == Pool::kMin ? builder_.Unary(Op::kNeg, body) : body;
   }
@@ -78,9 +78,9 @@ class Pooling {
       }
       ExprId factor = builder_.Real(share(ends.back()));
       for (size_t r = ends.size() - 1; r-- > 0;) {
-        factor = builder_.Select(
-            builder_.Binary(Op::kIntLess, y_[first_ + k], builder_.Int(ends[r])),
-            builder_.Real(share(ends[r])), factor);
+        factor =
+            builder_.Select(builder_.Binary(Op::kIntLess, y_[first_ + k], builder_.Int(ends[r])),
+                            builder_.Real(share(ends[r])), factor);
       }
       result = builder_.Binary(Op::kMul, result, factor);
     }
@@ -107,8 +107,8 @@ absl::Status CheckOperand(const NativeCall& call, size_t space) {
   const absl::StatusOr<Shape> x = call.TensorShape(0, "x");
   if (!x.ok()) return x.status();
   if (x->size() != space + 2 && x->size() != space + 1) {
-    return call.Error(absl::StrCat("operand x has ", x->size(), " dimensions; expected ",
-                                   space + 2, ", or ", space + 1, " without a batch"));
+    return call.Error(absl::StrCat("operand x has ", x->size(), " dimensions; expected ", space + 2,
+                                   ", or ", space + 1, " without a batch"));
   }
   if (IsInteger(call.operands[0].dtype)) return NotCovered(call, "pooling of integers");
   return absl::OkStatus();
@@ -141,8 +141,8 @@ absl::StatusOr<std::vector<WindowAxis>> ReadAxes(const NativeCall& call, size_t 
     axis.before = axis.after = (*padding)[k];
     if (axis.window > (1 << 20)) return BeyondLimit("extent of a window", axis.window, "2^20");
     if (2 * axis.before > axis.window) {
-      return call.Error(absl::StrCat("padding ", axis.before, " is more than half of the window, ",
-                                     axis.window));
+      return call.Error(
+          absl::StrCat("padding ", axis.before, " is more than half of the window, ", axis.window));
     }
     status = SetOutputExtent(call, call.Bool("ceil_mode"), &axis);
     if (!status.ok()) return status;
@@ -262,7 +262,8 @@ absl::StatusOr<IndexFunction> ReduceWindow(const NativeCall& call, Pool pool) {
     axes[k].stride = (*stride)[k];
     axes[k].base = (*base)[k];
     axes[k].dilation = (*dilation)[k];
-    if (axes[k].window > (1 << 20)) return BeyondLimit("extent of a window", axes[k].window, "2^20");
+    if (axes[k].window > (1 << 20))
+      return BeyondLimit("extent of a window", axes[k].window, "2^20");
   }
   absl::Status status = SetPaddingPairs(call, "padding", &axes);
   if (!status.ok()) return status;
@@ -329,7 +330,8 @@ void AddPoolingOperators(std::vector<NativeOperator>* operators) {
                                    "has the derivative."}}) {
     const std::string attributes =
         "window_dimensions: ints in [1, inf), window_strides: ints in [1, inf) = none, padding: "
-        "ints or string = \"VALID\", base_dilation: ints in [1, inf) = none, window_dilation: ints in [1, "
+        "ints or string = \"VALID\", base_dilation: ints in [1, inf) = none, window_dilation: ints "
+        "in [1, "
         "inf) = none";
     const Pool pool = named.pool;
     operators->push_back(

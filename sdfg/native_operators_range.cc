@@ -47,13 +47,14 @@ struct BlockStart {
   bool data = false;  // not known before the program runs
 };
 
-// Where a block of extents `sizes` begins in a tensor of extents `shape`: what operands `first`, ...
-// say, moved so that the block is within the tensor.
-absl::StatusOr<std::vector<BlockStart>> Starts(const NativeCall& call, size_t first, const Shape& shape,
-                                           const Shape& sizes, IndexFunctionBuilder* builder) {
+// Where a block of extents `sizes` begins in a tensor of extents `shape`: what operands `first`,
+// ... say, moved so that the block is within the tensor.
+absl::StatusOr<std::vector<BlockStart>> Starts(const NativeCall& call, size_t first,
+                                               const Shape& shape, const Shape& sizes,
+                                               IndexFunctionBuilder* builder) {
   if (call.operands.size() != first + shape.size()) {
-    return call.Error(absl::StrCat(call.operands.size() - first, " starts; expected ",
-                                   shape.size(), ", one for each dimension"));
+    return call.Error(absl::StrCat(call.operands.size() - first, " starts; expected ", shape.size(),
+                                   ", one for each dimension"));
   }
   std::vector<BlockStart> starts;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -74,8 +75,7 @@ absl::StatusOr<std::vector<BlockStart>> Starts(const NativeCall& call, size_t fi
     const absl::Status status = AddIndexInput(call, first + d, builder);
     if (!status.ok()) return status;
     const int input = static_cast<int>(builder->function().inputs.size()) - 1;
-    ExprId start =
-        builder->IntElement(input, std::vector<ExprId>(one->size(), builder->Int(0)));
+    ExprId start = builder->IntElement(input, std::vector<ExprId>(one->size(), builder->Int(0)));
     if (sizes[d] == shape[d]) {
       starts.push_back({builder->Int(0), false});
       continue;
@@ -121,8 +121,8 @@ absl::StatusOr<IndexFunction> DynamicSlice(const NativeCall& call) {
     builder.SetBody(output, ReadElement(&builder, 0, at));
     return Finish(&builder);
   }
-  ExprId body = builder.Binary(Op::kMul, builder.Unary(Op::kIndicator, here),
-                               ReadNumber(&builder, 0, at));
+  ExprId body =
+      builder.Binary(Op::kMul, builder.Unary(Op::kIndicator, here), ReadNumber(&builder, 0, at));
   for (; !summed.empty(); summed.pop_back()) {
     body = builder.Reduce(Op::kSum, summed.back(), body);
   }
@@ -186,17 +186,16 @@ void AddRangeOperators(std::vector<NativeOperator>* operators) {
       "allow_negative_indices, as in JAX's functions (in its primitives they do not); then they "
       "are moved until the block is within x.";
   const std::string slice = "slice_sizes: ints in [1, inf), allow_negative_indices = true";
-  operators->push_back({"dynamic_slice", "dynamic_slice(x, start0, start1, ...) {" + slice + "}",
-                        "A block of x from starts that are data." + negative +
-                            " Source: jax.lax.dynamic_slice.",
-                        1, 33, ParseAttributes(slice), DynamicSlice});
-  const std::string update = "allow_negative_indices = true";
   operators->push_back(
-      {"dynamic_update_slice",
-       "dynamic_update_slice(x, update, start0, start1, ...) {" + update + "}",
-       "x with a block replaced, from starts that are data." + negative +
-           " Source: jax.lax.dynamic_update_slice.",
-       2, 34, ParseAttributes(update), DynamicUpdateSlice});
+      {"dynamic_slice", "dynamic_slice(x, start0, start1, ...) {" + slice + "}",
+       "A block of x from starts that are data." + negative + " Source: jax.lax.dynamic_slice.", 1,
+       33, ParseAttributes(slice), DynamicSlice});
+  const std::string update = "allow_negative_indices = true";
+  operators->push_back({"dynamic_update_slice",
+                        "dynamic_update_slice(x, update, start0, start1, ...) {" + update + "}",
+                        "x with a block replaced, from starts that are data." + negative +
+                            " Source: jax.lax.dynamic_update_slice.",
+                        2, 34, ParseAttributes(update), DynamicUpdateSlice});
 }
 
 }  // namespace planproof::sdfg

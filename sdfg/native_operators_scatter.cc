@@ -12,8 +12,8 @@ namespace planproof::sdfg {
 namespace {
 
 struct Scatter {
-  bool adds = false;         // else it replaces
-  bool whole_rows = false;   // the index has one dimension
+  bool adds = false;        // else it replaces
+  bool whole_rows = false;  // the index has one dimension
 };
 
 absl::Status CheckShapes(const NativeCall& call, const Scatter& scatter, const Shape& x,
@@ -66,93 +66,136 @@ absl::Status CheckTypes(const NativeCall& call, const Scatter& scatter) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<IndexFunction> Build(const NativeCall& call, const Scatter& scatter) {
-  const absl::StatusOr<Shape> x = call.TensorShape(0, "x");
-  if (!x.ok()) return x.status();
-  const absl::StatusOr<Shape> index = call.TensorShape(1, "index");
-  if (!index.ok()) return index.status();
-  const absl::StatusOr<size_t> named = NamedDimension(call, "dim", x->size());
-  if (!named.ok()) return named.status();
-  const size_t dim = *named;
-  absl::Status status = CheckShapes(call, scatter, *x, *index, dim);
-  if (!status.ok()) return status;
-  status = CheckTypes(call, scatter);
-  if (!status.ok()) return status;
+class Builder {
+ public:
+  Builder(const NativeCall& call, const Scatter& scatter)
+      : call_(call),
+        scatter_(scatter),
+        source_(call.operands[2]),
+        number_(source_.kind == Operand::Kind::kLiteral),
+        mode_(OutOfRangeOf(call.Text("mode"))),
+        builder_(call.name) {}
 
-  IndexFunctionBuilder builder(call.name);
-  builder.AddInput("x", *x, call.operands[0].dtype);
-  status = AddIndexInput(call, 1, &builder);
-  if (!status.ok()) return status;
-  const Operand& source = call.operands[2];
-  if (source.kind == Operand::Kind::kTensor) {
-    builder.AddInput("source", source.shape, source.dtype);
+  absl::StatusOr<IndexFunction> Run() {
+    absl::Status status = Start();
+    if (!status.ok()) return status;
+    const DType dtype = call_.operands[0].dtype;
+    const absl::StatusOr<ExprId> added = Added();
+    if (!added.ok()) return added.status();
+    ExprId before = ReadNumber(&builder_, 0, y_);
+    if (!scatter_.adds) {
+      const ExprId written = builder_.Unary(Op::kNeg, Written());
+      before =
+          builder_.Binary(Op::kMul, before, builder_.Binary(Op::kAdd, builder_.Real(1), written));
+    }
+    builder_.SetBody(output_, AsBody(&builder_, dtype, builder_.Binary(Op::kAdd, before, *added)));
+    if (scatter_.adds && IsInteger(dtype)) builder_.AddAssumption(kNoOverflow);
+    if (!scatter_.adds && !number_) {
+      builder_.AddPremise(output_, builder_.Binary(Op::kRealLessEq, Count(), builder_.Real(1)),
+                          "no element is written twice");
+    }
+    if (mode_ == OutOfRange::kPromised) AddPromises();
+    return Finish(&builder_);
   }
-  const DType dtype = call.operands[0].dtype;
-  const int output = builder.AddOutput("y", *x, dtype);
-  std::vector<ExprId> y;
-  for (VarId var : builder.OutputDims(output)) y.push_back(builder.Index(var));
-  const int64_t extent = (*x)[dim];
-  const int64_t entries = scatter.whole_rows ? (*index)[0] : (*index)[dim];
-  const OutOfRange mode = OutOfRangeOf(call.Text("mode"));
 
-  // Sums over the entries that go here of what `term` says of entry `at`.
-  const auto sum = [&](auto&& term) {
-    const VarId var = builder.AddVar("j", entries);
-    std::vector<ExprId> at = y;
-    at[dim] = builder.Index(var);
-    const ExprId entry =
-        scatter.whole_rows ? builder.IntElement(1, {at[dim]}) : builder.IntElement(1, at);
-    return builder.Reduce(Op::kSum, var, term(at, entry));
-  };
-  const auto goes_here = [&](ExprId entry) {
-    if (extent > 0) entry = IndexWithin(&builder, mode, extent, entry);
-    return builder.Unary(Op::kIndicator, builder.Binary(Op::kIntEq, entry, y[dim]));
-  };
-  const bool number = source.kind == Operand::Kind::kLiteral;
-  ExprId added = sum([&](const std::vector<ExprId>& at, ExprId entry) {
-    if (number) return goes_here(entry);
-    return builder.Binary(Op::kMul, goes_here(entry), ReadNumber(&builder, 2, at));
-  });
-  ExprId before = ReadNumber(&builder, 0, y);
-  if (scatter.adds && scatter.whole_rows && !call.Real("alpha").IsOne()) {
-    if (IsInteger(dtype) && !call.Real("alpha").IsInteger()) {
-      return call.Error("alpha is no integer, but operand x holds integers");
+ private:
+  absl::Status Start() {
+    const absl::StatusOr<Shape> x = call_.TensorShape(0, "x");
+    if (!x.ok()) return x.status();
+    const absl::StatusOr<Shape> index = call_.TensorShape(1, "index");
+    if (!index.ok()) return index.status();
+    const absl::StatusOr<size_t> named = NamedDimension(call_, "dim", x->size());
+    if (!named.ok()) return named.status();
+    dim_ = *named;
+    absl::Status status = CheckShapes(call_, scatter_, *x, *index, dim_);
+    if (!status.ok()) return status;
+    status = CheckTypes(call_, scatter_);
+    if (!status.ok()) return status;
+    builder_.AddInput("x", *x, call_.operands[0].dtype);
+    status = AddIndexInput(call_, 1, &builder_);
+    if (!status.ok()) return status;
+    if (!number_) builder_.AddInput("source", source_.shape, source_.dtype);
+    output_ = builder_.AddOutput("y", *x, call_.operands[0].dtype);
+    for (VarId var : builder_.OutputDims(output_)) y_.push_back(builder_.Index(var));
+    extent_ = (*x)[dim_];
+    entries_ = scatter_.whole_rows ? (*index)[0] : (*index)[dim_];
+    return absl::OkStatus();
+  }
+
+  // What entry `at` of the index says.
+  ExprId Entry(const std::vector<ExprId>& at) {
+    return builder_.IntElement(1, scatter_.whole_rows ? std::vector<ExprId>{at[dim_]} : at);
+  }
+
+  // The entries that go to this element: their number, or the sum of their sources.
+  ExprId Sum(bool with_source) {
+    const VarId var = builder_.AddVar("j", entries_);
+    std::vector<ExprId> at = y_;
+    at[dim_] = builder_.Index(var);
+    ExprId entry = Entry(at);
+    if (extent_ > 0) entry = IndexWithin(&builder_, mode_, extent_, entry);
+    ExprId body = builder_.Unary(Op::kIndicator, builder_.Binary(Op::kIntEq, entry, y_[dim_]));
+    if (with_source) body = builder_.Binary(Op::kMul, body, ReadNumber(&builder_, 2, at));
+    return builder_.Reduce(Op::kSum, var, body);
+  }
+  ExprId Count() { return Sum(false); }
+
+  // 1 where something is written. A number may be written twice.
+  ExprId Written() {
+    if (!number_) return Count();
+    return builder_.Unary(Op::kIndicator,
+                          builder_.Binary(Op::kRealLess, builder_.Real(0), Count()));
+  }
+
+  absl::StatusOr<ExprId> Added() {
+    if (number_) return builder_.Binary(Op::kMul, builder_.Real(source_.literal), Written());
+    const ExprId added = Sum(true);
+    if (!scatter_.adds || !scatter_.whole_rows || call_.Real("alpha").IsOne()) return added;
+    if (IsInteger(call_.operands[0].dtype) && !call_.Real("alpha").IsInteger()) {
+      return call_.Error("alpha is no integer, but operand x holds integers");
     }
-    added = builder.Binary(Op::kMul, builder.Real(call.Real("alpha")), added);
+    return builder_.Binary(Op::kMul, builder_.Real(call_.Real("alpha")), added);
   }
-  const auto count = [&] {
-    return sum([&](const std::vector<ExprId>&, ExprId entry) { return goes_here(entry); });
-  };
-  if (number) {  // it may be written twice
-    added = builder.Unary(Op::kIndicator, builder.Binary(Op::kRealLess, builder.Real(0), added));
-    added = builder.Binary(Op::kMul, builder.Real(source.literal), added);
-  }
-  if (!scatter.adds) {
-    ExprId written = count();
-    if (number) {
-      written =
-          builder.Unary(Op::kIndicator, builder.Binary(Op::kRealLess, builder.Real(0), written));
+
+  // Element v of the result vouches for entries v, v + extent, ... if these are few, else each for
+  // all of them.
+  void AddPromises() {
+    constexpr int64_t kMostPromises = 16;
+    const char* text = "an index lies within its dimension";
+    if (extent_ > 0 && (entries_ + extent_ - 1) / extent_ <= kMostPromises) {
+      for (int64_t first = 0; first < entries_; first += extent_) {
+        std::vector<ExprId> at = y_;
+        at[dim_] = builder_.IntAdd(y_[dim_], builder_.Int(first));
+        ExprId entry = Entry(at);
+        if (entries_ - first < extent_) {
+          const ExprId some =
+              builder_.Binary(Op::kIntLess, y_[dim_], builder_.Int(entries_ - first));
+          entry = builder_.Select(some, entry, builder_.Int(0));
+        }
+        builder_.AddPremise(output_, IsWithin(&builder_, extent_, entry), text);
+      }
+      return;
     }
-    const ExprId kept = builder.Binary(Op::kAdd, builder.Real(1), builder.Unary(Op::kNeg, written));
-    before = builder.Binary(Op::kMul, before, kept);
+    const VarId var = builder_.AddVar("j", entries_);
+    std::vector<ExprId> at = y_;
+    at[dim_] = builder_.Index(var);
+    const ExprId outside = builder_.Unary(Op::kNot, IsWithin(&builder_, extent_, Entry(at)));
+    const ExprId count = builder_.Reduce(Op::kSum, var, builder_.Unary(Op::kIndicator, outside));
+    builder_.AddPremise(output_, builder_.Binary(Op::kRealEq, count, builder_.Real(0)), text);
   }
-  builder.SetBody(output,
-                  AsBody(&builder, dtype, builder.Binary(Op::kAdd, before, added)));
-  if (scatter.adds && IsInteger(dtype)) builder.AddAssumption(kNoOverflow);
-  if (!scatter.adds && !number) {
-    builder.AddPremise(output, builder.Binary(Op::kRealLessEq, count(), builder.Real(1)),
-                       "no element is written twice");
-  }
-  if (mode == OutOfRange::kPromised) {
-    const ExprId outside = sum([&](const std::vector<ExprId>&, ExprId entry) {
-      const ExprId not_within = builder.Unary(Op::kNot, IsWithin(&builder, extent, entry));
-      return builder.Unary(Op::kIndicator, not_within);
-    });
-    builder.AddPremise(output, builder.Binary(Op::kRealEq, outside, builder.Real(0)),
-                       "an index lies within its dimension");
-  }
-  return Finish(&builder);
-}
+
+  const NativeCall& call_;
+  const Scatter& scatter_;
+  const Operand& source_;
+  const bool number_;
+  const OutOfRange mode_;
+  IndexFunctionBuilder builder_;
+  size_t dim_ = 0;
+  int64_t extent_ = 0;
+  int64_t entries_ = 0;
+  int output_ = 0;
+  std::vector<ExprId> y_;
+};
 
 }  // namespace
 
@@ -166,14 +209,16 @@ void AddScatterOperators(std::vector<NativeOperator>* operators) {
     operators->push_back({name, std::string(name) + "(x, index, source) {" + attributes + "}",
                           documentation +
                               " Indices out of range are excluded, or by JAX's modes read as the "
-                              "nearest one (\"clip\") or left out (\"fill\", \"drop\"); negative ones are out of range. Source: "
+                              "nearest one (\"clip\") or left out (\"fill\", \"drop\"); negative "
+                              "ones are out of range. Source: "
                               "torch." +
                               name + ".",
-                          3, 3, ParseAttributes(attributes),
-                          [scatter](const NativeCall& call) { return Build(call, scatter); }});
+                          3, 3, ParseAttributes(attributes), [scatter](const NativeCall& call) {
+                            return Builder(call, scatter).Run();
+                          }});
   };
-  add("scatter_add", "",
-      "x with source[i, j, k] added at [i, index[i, j, k], k] for dim = 1.", {true, false});
+  add("scatter_add", "", "x with source[i, j, k] added at [i, index[i, j, k], k] for dim = 1.",
+      {true, false});
   add("scatter", ", only reduce in (none, \"add\", \"multiply\") = none",
       "x with source[i, j, k], or a number, at [i, index[i, j, k], k] for dim = 1; no element is "
       "written twice, but by a number.",

@@ -29,8 +29,7 @@ WindowPlace PlaceInWindow(IndexFunctionBuilder* builder, const WindowAxis& axis,
                           ExprId element) {
   const int64_t reach = axis.dilation * (axis.window - 1);
   const int64_t low = std::min<int64_t>(reach, 0) - axis.before;
-  const int64_t high =
-      axis.stride * (axis.output - 1) + std::max<int64_t>(reach, 0) - axis.before;
+  const int64_t high = axis.stride * (axis.output - 1) + std::max<int64_t>(reach, 0) - axis.before;
   ExprId place = builder->IntScale(axis.stride, output);
   place = builder->IntAdd(place, builder->IntScale(axis.dilation, element));
   place = builder->IntAdd(place, builder->Int(-axis.before));
@@ -126,8 +125,7 @@ absl::Status SetPaddingPairs(const NativeCall& call, const std::string& attribut
       if (axis.base != 1) return call.Error("padding \"SAME\" of a dilated input is not declared");
       const int64_t window = axis.dilation * (axis.window - 1) + 1;
       const int64_t windows = (axis.input + axis.stride - 1) / axis.stride;
-      const int64_t total =
-          std::max<int64_t>((windows - 1) * axis.stride + window - axis.input, 0);
+      const int64_t total = std::max<int64_t>((windows - 1) * axis.stride + window - axis.input, 0);
       axis.before = total / 2;
       axis.after = total - total / 2;
     }
@@ -142,7 +140,8 @@ absl::Status SetPaddingPairs(const NativeCall& call, const std::string& attribut
   }
   for (size_t k = 0; k < axes->size(); ++k) {
     for (const int64_t value : {(*pairs)[2 * k], (*pairs)[2 * k + 1]}) {
-      if (value > kMost || value < -kMost) return BeyondLimit("attribute " + attribute, value, "2^28");
+      if (value > kMost || value < -kMost)
+        return BeyondLimit("attribute " + attribute, value, "2^28");
     }
     (*axes)[k].before = (*pairs)[2 * k];
     (*axes)[k].after = (*pairs)[2 * k + 1];

@@ -14,7 +14,7 @@ namespace planproof::sdfg {
 // One dimension. Element k of window o is at stride * o + dilation * k - before, where the elements
 // of the input lie at multiples of `base`.
 struct WindowAxis {
-  int64_t input = 0;   // extents
+  int64_t input = 0;  // extents
   int64_t window = 1;
   int64_t output = 1;
   int64_t stride = 1;
