@@ -40,18 +40,28 @@ absl::StatusOr<std::pair<ExprId, ExprId>> TieWeights(AdjointExpressions* e, bool
   return absl::FailedPreconditionError("max, min and abs need a rule for ties");
 }
 
+// 1 if an entry of a maximum is its value, else 0. An entry that is masked is not: the maximum of a
+// row that is masked as a whole is not defined.
+ExprId Attains(AdjointExpressions* e, ExprId entry, ExprId value) {
+  IndexFunctionBuilder& f = e->builder();
+  const Node node = f.node(entry);
+  if (node.op == Op::kSelect && f.node(node.args[2]).op == Op::kNegInf) {
+    return e->Where(node.args[0], true, Attains(e, node.args[1], value));
+  }
+  return e->Indicator(f.Binary(Op::kRealEq, entry, value));
+}
+
 // Weight of the body's value at one index in the derivative of a maximum or minimum over the
 // index `var`.
 absl::StatusOr<ExprId> ReductionWeight(AdjointExpressions* e, TieRule tie, VarId var, ExprId body,
                                        ExprId value) {
   IndexFunctionBuilder& f = e->builder();
-  const ExprId attains = e->Indicator(f.Binary(Op::kRealEq, body, value));
+  const ExprId attains = Attains(e, body, value);
   if (tie == TieRule::kAll) return attains;
   // Values at other indices that attain the extremum as well, earlier ones for kFirst.
   const IndexVariable variable = f.function().vars[var];
   const VarId other = f.AddVar(variable.name, variable.extent);
-  ExprId counted =
-      e->Indicator(f.Binary(Op::kRealEq, e->Substitute(body, {{var, f.Index(other)}}), value));
+  ExprId counted = Attains(e, e->Substitute(body, {{var, f.Index(other)}}), value);
   if (tie == TieRule::kFirst) {
     const ExprId earlier = f.Binary(Op::kIntLess, f.Index(other), f.Index(var));
     counted = e->Multiply(e->Indicator(earlier), counted);
@@ -119,7 +129,7 @@ std::vector<ExprId> EvenWeights(AdjointExpressions* e, const std::vector<TiedOpe
   std::vector<ExprId> attains;
   ExprId count = e->Zero();
   for (const TiedOperand& operand : operands) {
-    attains.push_back(e->Indicator(f.Binary(Op::kRealEq, operand.body, value)));
+    attains.push_back(Attains(e, operand.body, value));
     std::vector<VarId> others;
     Substitution to_others;
     for (VarId var : operand.vars) {
@@ -127,8 +137,7 @@ std::vector<ExprId> EvenWeights(AdjointExpressions* e, const std::vector<TiedOpe
       others.push_back(f.AddVar(variable.name, variable.extent));
       to_others[var] = f.Index(others.back());
     }
-    ExprId counted =
-        e->Indicator(f.Binary(Op::kRealEq, e->Substitute(operand.body, to_others), value));
+    ExprId counted = Attains(e, e->Substitute(operand.body, to_others), value);
     for (VarId other : others) counted = f.Reduce(Op::kSum, other, counted);
     count = e->Add(count, counted);
   }

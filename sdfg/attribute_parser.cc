@@ -71,9 +71,10 @@ absl::StatusOr<AttributeDeclaration> AttributeParser::One() {
 
 absl::Status AttributeParser::Type(AttributeType* type) {
   for (const AttributeType candidate :
-       {AttributeType::kIntOrInts, AttributeType::kInt, AttributeType::kReal, AttributeType::kBool,
-        AttributeType::kString, AttributeType::kInts, AttributeType::kDTypeOrDevice,
-        AttributeType::kDType, AttributeType::kDevice, AttributeType::kAny}) {
+       {AttributeType::kIntOrInts, AttributeType::kIntsOrString, AttributeType::kInt,
+        AttributeType::kReal, AttributeType::kBool, AttributeType::kString, AttributeType::kInts,
+        AttributeType::kDTypeOrDevice, AttributeType::kDType, AttributeType::kDevice,
+        AttributeType::kAny}) {
     // A name of one or of three words: "int", "int or ints".
     const std::string name = AttributeTypeName(candidate);
     const size_t blank = name.find(' ');
@@ -92,7 +93,8 @@ absl::Status AttributeParser::Type(AttributeType* type) {
     return absl::OkStatus();
   }
   return cursor_.Unexpected(
-      "a type: int, real, bool, string, ints, int or ints, dtype, device, dtype or device, or any");
+      "a type: int, real, bool, string, ints, int or ints, ints or string, dtype, device, dtype or "
+      "device, or any");
 }
 
 absl::Status AttributeParser::Choices(AttributeDeclaration* attribute) {

@@ -76,4 +76,26 @@ std::string Nearest(const std::string& name, const std::vector<std::string>& nam
   return best;
 }
 
+std::vector<std::string> PacksAt(const Declaration& declaration, SyntaxId expression,
+                                 const std::string& name) {
+  std::vector<std::string> packs;
+  std::vector<SyntaxId> pending = {expression};
+  while (!pending.empty()) {
+    const Syntax& node = declaration.syntax[pending.back()];
+    pending.pop_back();
+    pending.insert(pending.end(), node.children.begin(), node.children.end());
+    for (const OperandDeclaration& operand : declaration.operands) {
+      const std::vector<DimensionPattern>& dims = operand.pattern.dims;
+      if (operand.pattern.name != node.name || dims.size() != node.items.size()) continue;
+      for (size_t k = 0; k < dims.size(); ++k) {
+        if (node.items[k].kind == IndexItem::Kind::kPack && node.items[k].name == name &&
+            dims[k].kind == DimensionPattern::Kind::kPack) {
+          packs.push_back(dims[k].name);
+        }
+      }
+    }
+  }
+  return packs;
+}
+
 }  // namespace planproof::sdfg

@@ -108,8 +108,9 @@ enum class AttributeType : uint8_t {
   kString,
   kInts,       // a single integer counts as a list of one
   kIntOrInts,  // a single integer is something else than a list of one
-  kDType,      // the name of an element type; its value is DTypeName's
-  kDevice,     // "cuda", "cuda:3", 3
+  kIntsOrString,
+  kDType,   // the name of an element type; its value is DTypeName's
+  kDevice,  // "cuda", "cuda:3", 3
   kDTypeOrDevice,
 };
 
@@ -185,6 +186,10 @@ std::string AttributeText(const AttributeValue& value);
 const char* TieRuleName(TieRule tie);
 // Element of `names` nearest to `name` by spelling, or empty if none is near.
 std::string Nearest(const std::string& name, const std::vector<std::string>& names);
+
+// The packs of operands at which the pack `name` stands in reads below `expression`.
+std::vector<std::string> PacksAt(const Declaration& declaration, SyntaxId expression,
+                                 const std::string& name);
 
 }  // namespace planproof::sdfg
 

@@ -374,7 +374,8 @@ class DeclarationChecker {
         return Error(binder.position,
                      "'" + binder.name + "' already means something here; expected a new name");
       }
-      if (binder.pack && operand_indices_.packs.count(binder.name) == 0) {
+      if (binder.pack && operand_indices_.packs.count(binder.name) == 0 &&
+          PacksAt(d_, node.children[0], binder.name).empty()) {
         return Error(binder.position, binder.name + ".. stands in no operand");
       }
     }

@@ -50,6 +50,16 @@ absl::StatusOr<std::vector<int64_t>> Instance::BinderExtents(const Syntax& reduc
   if (binder.pack) {
     auto it = binding.packs.find(binder.name);
     if (it != binding.packs.end()) return it->second;
+    for (const std::string& pack : PacksAt(declaration, reduction.children[0], binder.name)) {
+      auto at = binding.packs.find(pack);
+      if (at == binding.packs.end()) continue;
+      if (it != binding.packs.end() && it->second != at->second) {
+        return Error(binder.position,
+                     binder.name + ".. has other extents at one place than at " + "another");
+      }
+      it = at;
+    }
+    if (it != binding.packs.end()) return it->second;
     return Error(binder.position, "the extents of " + binder.name + ".. are not known");
   }
   if (binder.bound != kNoSyntax) {

@@ -1,5 +1,5 @@
 // Operators that are no expression of the declaration language, because the shape of their index
-// expressions depends on attributes: view, concat, matmul by rank, einsum, top-k routing.
+// expressions depends on attributes: view, concat, matmul by rank, einsum, windows, top-k routing.
 //
 // They are instantiated by C++ code, have the same interface and the same reference page, and are
 // registered under their name.
@@ -54,6 +54,12 @@ void AddJoinOperators(std::vector<NativeOperator>* operators);
 void AddConversionOperators(std::vector<NativeOperator>* operators);
 void AddContractionOperators(std::vector<NativeOperator>* operators);
 void AddRoutingOperators(std::vector<NativeOperator>* operators);
+void AddConvolutionOperators(std::vector<NativeOperator>* operators);
+void AddPoolingOperators(std::vector<NativeOperator>* operators);
+void AddGatherOperators(std::vector<NativeOperator>* operators);
+void AddScatterOperators(std::vector<NativeOperator>* operators);
+void AddRangeOperators(std::vector<NativeOperator>* operators);
+void AddOrderOperators(std::vector<NativeOperator>* operators);
 
 // What has been built, or why it is no index function.
 absl::StatusOr<IndexFunction> Finish(IndexFunctionBuilder* builder);

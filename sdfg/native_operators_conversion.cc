@@ -1,6 +1,6 @@
 // Operators that change the element type only. Values are exact reals, so these are identities,
-// except from numbers to integers, and to integers of 8 or 16 bits, which are refused: to truncate
-// or to wrap around is no identity.
+// except to truth values, which say what is not 0, and from reals to integers, an uninterpreted
+// function: a whole number is not known to be one. To wrap around in fewer bits is refused.
 #include <string>
 
 #include "absl/status/status.h"
@@ -18,13 +18,10 @@ absl::StatusOr<IndexFunction> Converted(const NativeCall& call, const Shape& sha
   }
   const std::string conversion =
       std::string("conversion of operand x from ") + DTypeName(from) + " to " + DTypeName(to);
-  if (to == DType::kBool && from != DType::kBool) {
-    return call.Error(conversion + " changes values; expected a floating type");
-  }
-  if (IsInteger(to) && !HoldsAllNumbersOf(to, from)) {
-    return call.Error(conversion + " changes values" +
-                      (IsInteger(from) ? " that do not fit; expected int32 or int64"
-                                       : "; expected a floating type"));
+  const bool truncates = IsInteger(to) && IsFloating(from);
+  if (IsInteger(to) && !truncates && !HoldsAllNumbersOf(to, from)) {
+    return absl::UnimplementedError("operator " + call.name + ": " + conversion +
+                                    " changes values that do not fit; expected int32 or int64");
   }
   IndexFunctionBuilder builder(call.name);
   builder.AddInput("x", shape, from);
@@ -32,8 +29,13 @@ absl::StatusOr<IndexFunction> Converted(const NativeCall& call, const Shape& sha
   std::vector<ExprId> indices;
   for (VarId var : builder.OutputDims(output)) indices.push_back(builder.Index(var));
   ExprId body = ReadElement(&builder, 0, indices);
-  if (IsInteger(from) && !IsInteger(to)) body = builder.Unary(Op::kPosition, body);
-  if (from == DType::kBool && IsInteger(to)) {
+  if (IsInteger(from) && !IsInteger(to) && to != DType::kBool)
+    body = builder.Unary(Op::kPosition, body);
+  if (to == DType::kBool && from != DType::kBool) {
+    body = builder.Unary(Op::kIndicator, builder.Unary(Op::kNonzero, body));
+  } else if (truncates) {
+    body = builder.Opaque(std::string("truncate_to_") + DTypeName(to), true, -1, {body});
+  } else if (from == DType::kBool && IsInteger(to)) {
     body = builder.Select(builder.Unary(Op::kNonzero, body), builder.Int(1), builder.Int(0));
   }
   builder.SetBody(output, body);
@@ -87,9 +89,10 @@ void AddConversionOperators(std::vector<NativeOperator>* operators) {
     const char* name;
     DType type;
   };
-  for (const Named& named : {Named{"float", DType::kFloat32}, Named{"double", DType::kFloat64},
-                             Named{"half", DType::kFloat16}, Named{"bfloat16", DType::kBFloat16},
-                             Named{"long", DType::kInt64}}) {
+  for (const Named& named :
+       {Named{"float", DType::kFloat32}, Named{"double", DType::kFloat64},
+        Named{"half", DType::kFloat16}, Named{"bfloat16", DType::kBFloat16},
+        Named{"long", DType::kInt64}, Named{"int", DType::kInt32}, Named{"bool", DType::kBool}}) {
     DType type = named.type;
     operators->push_back({named.name, std::string(named.name) + "(x)",
                           std::string("The same values as ") + DTypeName(type) +

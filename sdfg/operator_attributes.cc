@@ -40,6 +40,9 @@ bool Coerce(AttributeType type, const AttributeValue& given, AttributeValue* val
     case AttributeType::kIntOrInts:
       return std::holds_alternative<int64_t>(given) ||
              std::holds_alternative<std::vector<int64_t>>(given);
+    case AttributeType::kIntsOrString:
+      if (std::holds_alternative<std::string>(given)) return true;
+      return Coerce(AttributeType::kInts, given, value);
     case AttributeType::kDevice:
     case AttributeType::kDTypeOrDevice:
       if (const int64_t* index = std::get_if<int64_t>(&given)) return *index >= 0;
@@ -120,6 +123,8 @@ const char* AttributeTypeName(AttributeType type) {
       return "ints";
     case AttributeType::kIntOrInts:
       return "int or ints";
+    case AttributeType::kIntsOrString:
+      return "ints or string";
     case AttributeType::kDType:
       return "dtype";
     case AttributeType::kDevice:

@@ -173,7 +173,9 @@ const OperatorLibrary& OperatorLibrary::BuiltIn() {
     std::vector<NativeOperator> operators;
     for (auto add : std::initializer_list<void (*)(std::vector<NativeOperator>*)>{
              AddMovementOperators, AddReshapeOperators, AddJoinOperators, AddConversionOperators,
-             AddContractionOperators, AddRoutingOperators}) {
+             AddContractionOperators, AddRoutingOperators, AddConvolutionOperators,
+             AddPoolingOperators, AddGatherOperators, AddScatterOperators, AddRangeOperators,
+             AddOrderOperators}) {
       add(&operators);
     }
     for (NativeOperator& native : operators) {

@@ -3,12 +3,7 @@ channels cut over tp, length over sp, so that every rank holds its rows of all t
 import planproof
 
 OPERATORS = """
-## Group normalisation without affine map. Source: torch.nn.functional.group_norm.
-op group_norm(x[n, (g:groups c), l]) {groups: int, eps: real = 1e-5}
-  let center[n1, g1] = mean(c1, l1: x[n1, (g1 c1), l1])
-  let variance[n2, g2] = mean(c2, l2: (x[n2, (g2 c2), l2] - center[n2, g2]) ^ 2)
-  -> y[n, (g c), l] = (x[n, (g c), l] - center[n, g]) * rsqrt(variance[n, g] + eps)
-## Its parts, for statistics that are averaged over ranks.
+## Parts of group_norm, for statistics that are averaged over ranks.
 op group_mean(x[n, (g:groups c), l]) {groups: int} -> m[n, g] = mean(c, l: x[n, (g c), l])
 op group_variance(x[n, (g:groups c), l], m[n, g]) {groups: int}
   -> v[n, g] = mean(c, l: (x[n, (g c), l] - m[n, g]) ^ 2)
@@ -24,7 +19,7 @@ model.declare(OPERATORS)
 x, c, t = model.inputs(x=[4, 8, 6], c=[4, 5], t=[4, 8, 6])
 wm, bm, w = model.parameters(wm=[24, 5], bm=[24], w=[8, 8])
 shift, scale, gate = model.chunk(model.linear(model.silu(c), wm, bm), chunks=3, dim=1)
-m = model.modulate(model.group_norm(x, groups=4, out="n"), shift, scale)
+m = model.modulate(model.group_norm(x, num_groups=4, out="n"), shift, scale)
 h = model.einsum(m, w, equation="ncl,oc->nol", out="h")
 loss = model.mse_loss(x + model.gated(h, gate), t, reduction="sum", out="loss")
 model.gradients(loss, [x, wm, bm, w])

@@ -3,20 +3,9 @@ sp: neighbours exchange one row, statistics are averaged over all four ranks."""
 import planproof
 
 OPERATORS = """
-## Convolution with stride 1, without padding. Source: torch.nn.functional.conv2d.
-op conv2d(x[n, c, h, w], k[o, c, r, s])
-  -> y[n, o, p:(extent(h) - extent(r) + 1), q:(extent(w) - extent(s) + 1)] =
-       sum(c, r, s: x[n, c, p + r, q + s] * k[o, c, r, s])
-## Batch normalisation in training mode.
-op batch_norm(x[n, c, h, w], weight[c], bias[c]) {eps: real = 1e-5}
-  let center[c2] = mean(n2, h2, w2: x[n2, c2, h2, w2])
-  let variance[c3] = mean(n3, h3, w3: (x[n3, c3, h3, w3] - center[c3]) ^ 2)
-  -> y[n, c, h, w] = (x[n, c, h, w] - center[c]) * rsqrt(variance[c] + eps) * weight[c] + bias[c]
-## Its parts, as SyncBatchNorm runs them.
+## The second half of the statistics, from the mean, as SyncBatchNorm reduces them.
 op channel_variance(x[n, c, h, w], center[c])
   -> v[c] = mean(n, h, w: (x[n, c, h, w] - center[c]) ^ 2)
-op normalize(x[n, c, h, w], center[c], variance[c], weight[c], bias[c]) {eps: real = 1e-5}
-  -> y[n, c, h, w] = (x[n, c, h, w] - center[c]) * rsqrt(variance[c] + eps) * weight[c] + bias[c]
 """
 
 model = planproof.Specification()
@@ -25,7 +14,7 @@ x, t = model.inputs(x=[4, 2, 8, 4], t=[4, 2, 8, 4])
 shapes = {"k1": [3, 2, 3, 3], "gamma": [3], "beta": [3], "k2": [2, 3, 3, 3]}
 k1, gamma, beta, k2 = weights = model.parameters(shapes)
 h = model.conv2d(model.pad(x, pad=[1, 1, 1, 1], out="x.padded"), k1)
-b = model.batch_norm(h, gamma, beta, out="b")
+b = model.batch_norm(h, None, None, gamma, beta, training=True, out="b")
 y = model.conv2d(model.pad(model.relu(b), pad=[1, 1, 1, 1], out="a.padded"), k2, out="y")
 model.gradients(model.mse_loss(y, t, out="loss"), weights)
 model.outputs({y: {0: "dp", 2: "sp"}, **{f"grad.{weight}": {} for weight in weights}})
@@ -50,7 +39,7 @@ def halo(x):
 h = p.conv2d(p.pad(halo(x)[0], pad=[1, 1], out="x.padded"), k1)
 center = mean(center_local := p.mean(h, dim=[0, 2, 3]))
 variance = mean(variance_local := p.channel_variance(h, center))
-b = p.normalize(h, center, variance, gamma, beta)
+b = p.batch_norm(h, center, variance, gamma, beta)
 a = p.relu(b)
 a_halo, above, below, last, first = halo(a)
 y = p.conv2d(p.pad(a_halo, pad=[1, 1], out="a.padded"), k2, out="y")

@@ -169,15 +169,18 @@ TEST(Declaration, ElementTypesAgreeWithWhatTheElementsAre) {
   EXPECT_EQ(type("g", {Tensor({3})}), DType::kFloat32);
   EXPECT_THAT(std::string(library.Instantiate("f", {Tensor({3})}, {}).status().message()),
               HasSubstr("expected integers for int64"));
-  EXPECT_THAT(std::string(library.Instantiate("long", {Tensor({3})}, {}).status().message()),
-              HasSubstr("changes values"));
+  EXPECT_EQ(type("long", {Tensor({3})}), DType::kInt64);
+  EXPECT_EQ(type("bool", {Tensor({3})}), DType::kBool);
 }
 
 // An id of 200 is -56 in int8.
 TEST(Declaration, IntegersThatMayWrapAroundAreNotConverted) {
   const OperatorLibrary& library = OperatorLibrary::BuiltIn();
   const auto converts = [&](DType from, const char* to) {
-    return library.Instantiate("to", {Tensor({3}, from)}, {{"dtype", std::string(to)}}).ok();
+    const absl::Status status =
+        library.Instantiate("to", {Tensor({3}, from)}, {{"dtype", std::string(to)}}).status();
+    EXPECT_TRUE(status.ok() || absl::IsUnimplemented(status)) << status;
+    return status.ok();
   };
   EXPECT_TRUE(converts(DType::kInt64, "int32"));
   EXPECT_TRUE(converts(DType::kInt16, "int64"));

@@ -1,5 +1,6 @@
 // Every built-in operator against results that were computed independently
-// (goldens/make_goldens.py).
+// (goldens/make_goldens.py, goldens/make_model_goldens.py). PLANPROOF_MORE_GOLDENS names a further
+// file.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -23,8 +24,15 @@ using nlohmann::json;
 
 const json& Goldens() {
   static const json* const goldens = [] {
-    std::ifstream in(std::string(PLANPROOF_SOURCE_DIR) + "/tests/sdfg/goldens/operators.json");
-    return new json(json::parse(in));
+    const std::string directory = std::string(PLANPROOF_SOURCE_DIR) + "/tests/sdfg/goldens/";
+    std::vector<std::string> files = {directory + "operators.json", directory + "models.json"};
+    if (const char* more = std::getenv("PLANPROOF_MORE_GOLDENS")) files.emplace_back(more);
+    auto* all = new json(json::array());
+    for (const std::string& file : files) {
+      std::ifstream in(file);
+      for (json& golden : json::parse(in)) all->push_back(std::move(golden));
+    }
+    return all;
   }();
   return *goldens;
 }
@@ -87,8 +95,9 @@ int64_t Parameter(const std::string& name, const std::string& key, int64_t fallb
   return at == std::string::npos ? fallback : std::stoll(name.substr(at + key.size() + 1));
 }
 
-// The meaning of topk_index(...), which proofs leave open.
+// The meaning of topk_index(...) and of truncations, which proofs leave open.
 absl::StatusOr<double> TopK(const OpaqueCall& call) {
+  if (call.name.rfind("truncate_to_", 0) == 0) return std::trunc(call.scalars.at(0));
   std::vector<double> score = call.row;
   int64_t groups = Parameter(call.name, "groups", 1);
   int64_t size = static_cast<int64_t>(score.size()) / groups;
