@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "sdfg/declaration_instantiate.h"
 #include "sdfg/declaration_shapes.h"
 #include "sdfg/limit.h"
 #include "sdfg/native_operators_windows.h"

@@ -19,7 +19,6 @@
 namespace planproof::cli {
 namespace {
 
-using testing::AnyOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 using Clock = std::chrono::steady_clock;
