@@ -106,7 +106,10 @@ void DefinitionKeys::PutParallel(TensorId t) {
     PutRelated(lineage.logical);
     return;
   }
-  if (tensor.producer == kNone || ++operators_ > max_operators_) failed_ = true;
+  if (tensor.producer == kNone || ++operators_ > max_operators_ ||
+      too_large_.find(t) != too_large_.end()) {
+    failed_ = true;
+  }
   if (failed_) return;
   const sdfg::Operator& op = problem_.parallel.operators[tensor.producer];
   PutFunction(op, tensor.producer_output);

@@ -29,6 +29,8 @@ class DefinitionKeys {
   // tensors that it is computed from, in the order of their first appearance. Empty if the
   // definition is too large: more than `max_operators` between it and what is related.
   std::string OfParallel(sdfg::TensorId t, int max_operators, std::vector<sdfg::TensorId>* values);
+  // Definitions that lead to this parallel tensor are too large from now on.
+  void AddTooLarge(sdfg::TensorId t) { too_large_.insert(t); }
   // Of a logical tensor, down to these. Empty if it is computed from others, too, or not from all
   // of them, or is too large.
   std::string OfLogical(sdfg::TensorId t, const std::vector<sdfg::TensorId>& values);
@@ -51,6 +53,7 @@ class DefinitionKeys {
   std::vector<sdfg::TensorId> met_logical_, met_parallel_;
   std::vector<sdfg::TensorId>* values_ = nullptr;
   std::set<sdfg::TensorId> used_;  // of the values down to which a definition is written
+  std::set<sdfg::TensorId> too_large_;
   int operators_ = 0, max_operators_ = 0;
   bool failed_ = false;
   std::string bytes_;

@@ -84,6 +84,7 @@ class Inference {
     if (!SomethingNew(values, &findings)) return;
     ++result_.classes;
     std::optional<TensorMatch> match = matcher_.Match(t);
+    if (matcher_.exceeded()) keys_.AddTooLarge(t);
     if (!match.has_value()) return;
     Add(t, match->logical, match->factor, match->map);
     Remember(*match, values, &findings);

@@ -401,8 +401,8 @@ std::optional<TensorMatch> TensorMatcher::MatchDefinition(std::vector<Part> part
 
 bool TensorMatcher::EvaluateParts(TensorId parallel, std::vector<Cell> work,
                                   std::vector<Part>* parts) {
+  arena_->ResetExhausted(kTermBudget);
   while (!work.empty()) {
-    arena_->ResetExhausted(kTermBudget);
     Part part;
     if (parts->size() >= kMaxPieces ||
         !EvaluateLargest(values_.get(), {kParallel, parallel}, &work, &part)) {
@@ -428,7 +428,9 @@ std::optional<TensorMatch> TensorMatcher::Match(TensorId parallel) {
   if (arena_->PolyCount() > kMaxPolynomials) Begin();
   const std::vector<Cell> whole = {stages::WholeCell(values_->symbols(), shape)};
   std::vector<Part> parts;
-  if (!EvaluateParts(parallel, whole, &parts)) return std::nullopt;
+  const bool evaluated = EvaluateParts(parallel, whole, &parts);
+  exceeded_ = arena_->exhausted();
+  if (!evaluated) return std::nullopt;
   if (auto match = MatchCopy(parts, /*scaled=*/false, parallel)) return match;
   to_open_.clear();
   std::optional<TensorMatch> match = MatchDefinition(parts, parallel);

@@ -37,6 +37,9 @@ class TensorMatcher {
   ~TensorMatcher();
 
   std::optional<TensorMatch> Match(sdfg::TensorId parallel);
+  // Of the last tensor: its term exceeded the work limit, as those of what is computed from it
+  // will.
+  bool exceeded() const { return exceeded_; }
 
  private:
   struct Value {
@@ -93,6 +96,7 @@ class TensorMatcher {
   std::unique_ptr<solver::Arena> arena_;
   std::unique_ptr<sdfg::SymbolicEvaluator> values_, definitions_;
   std::vector<sdfg::TensorId> opened_down_to_, candidate_tensors_;
+  bool exceeded_ = false;
   std::vector<std::pair<sdfg::TensorId, std::vector<Part>>> opened_;
   sdfg::SplitRequest split_;             // with it, there may be a guess
   std::vector<sdfg::TensorId> to_open_;  // with these opened, there may be a match

@@ -36,6 +36,7 @@ constexpr int64_t kFewFailures = 12;
 // the run; those on the folded form earlier.
 constexpr double kShareOfAttempts = 0.75;
 constexpr double kShareOfFoldedAttempts = 0.4;
+constexpr double kSecondsOfInference = 20;
 constexpr int64_t kQuickTermBudget = 40'000;
 // So many ranks spelled out make terms that many times as large.
 constexpr int64_t kManyRanks = 8;
@@ -188,12 +189,17 @@ class Verification {
 
   // Decides the problem with relations that are inferred where the files state few.
   void DecideCompleted() {
-    if (options_.inference == nullptr || smt_ || !LineageIsMissing(problem_)) {
+    // Processes that share the work must decide the same, whatever time they take.
+    if (options_.inference == nullptr || options_.executor != nullptr || smt_ ||
+        !LineageIsMissing(problem_)) {
       Decide();
       return;
     }
-    if (options_.executor != nullptr) {  // all processes decide the same, once
-      DecideForm(Complete(*options_.inference).problem, options_);
+    if (!InferenceEnds(*options_.inference)) {
+      if (!Stopped()) {
+        result_.warnings.push_back("relations are not inferred: it takes too much time or memory");
+      }
+      Decide();
       return;
     }
     const Result checked = result_;
@@ -216,6 +222,24 @@ class Verification {
     std::vector<std::string> warnings = std::move(result_.warnings);
     result_ = undecided;
     result_.warnings = std::move(warnings);
+  }
+
+  // Terms of a wrong plan may grow beyond any time: a process of its own finds out.
+  bool InferenceEnds(const LineageInference& inference) const {
+    WorkerLimits limits;
+    limits.task_timeout_s = std::min(kSecondsOfInference, options_.stage_timeout_s);
+    limits.memory_limit_mb = options_.memory_limit_mb;
+    limits.stop = options_.stop;
+    bool ends = false;
+    RunInWorkers(
+        1, limits,
+        [&](int) {
+          inference.Complete(problem_, options_.stop);
+          return std::string();
+        },
+        [&](int, TaskOutcome outcome) { ends = outcome.status == TaskStatus::kDone; },
+        [](int) { return std::string("inference of relations"); });
+    return ends;
   }
 
   CompletedProblem Complete(const LineageInference& inference) {

@@ -32,7 +32,7 @@ class MpiTest : public testing::Test {
   static std::string Launch(const std::string& arguments, const std::string& environment = "") {
     return std::string(kEnvironment) + environment +
            " mpirun --oversubscribe -n 3 " PLANPROOF_PROGRAM
-           " verify --no-cache --jobs 1 "
+           " verify --no-cache --no-infer --jobs 1 "
            "--executor mpi " +
            arguments;
   }
@@ -59,7 +59,8 @@ TEST_F(MpiTest, VerdictsAreThoseOfOneProcess) {
     const std::string plan = RepositoryPath(std::string("examples/") + name + ".json");
     const std::string here = TemporaryFile("here.json", ""),
                       there = TemporaryFile("there.json", "");
-    const int wanted = RunProgram("verify --no-cache --json " + here + " " + plan).exit_code;
+    const int wanted =
+        RunProgram("verify --no-cache --no-infer --json " + here + " " + plan).exit_code;
     const Finished finished =
         RunCommand("timeout 120 env " + Launch("--json " + there + " " + plan));
     EXPECT_EQ(finished.exit_code, wanted) << finished.output << finished.errors;
