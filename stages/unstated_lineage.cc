@@ -9,13 +9,13 @@ namespace planproof::stages {
 
 bool LineageIsMissing(const lineage::Problem& problem) {
   const Cone cone = ConeOfRequired(problem);
-  int64_t computed = 0, stated = 0;
+  bool computed = false;
   for (size_t t = 0; t < problem.parallel.tensors.size(); ++t) {
     if (!cone.tensors[t] || problem.parallel.tensors[t].producer == sdfg::kNone) continue;
-    ++computed;
-    if (problem.lineage[t].kind != lineage::LineageKind::kNone) ++stated;
+    computed = true;
+    if (problem.lineage[t].kind != lineage::LineageKind::kNone) return false;
   }
-  return 2 * stated < computed;
+  return computed;
 }
 
 bool IsShort(const lineage::Problem& problem) {

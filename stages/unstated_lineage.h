@@ -6,7 +6,8 @@
 
 namespace planproof::stages {
 
-// Less than half of what the plan computes for its required outputs is said to be something.
+// Nothing that the plan computes for its required outputs is said to be anything. Where some of it
+// is, the rest is mostly read by its definition: the rounds of a ring.
 bool LineageIsMissing(const lineage::Problem& problem);
 
 // The plan has so few tensors that a wrong one is found without relations in between.
