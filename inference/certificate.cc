@@ -6,13 +6,10 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "lineage/map_range.h"
-#include "lineage/multiple.h"
 
 namespace planproof::inference {
 
 using Json = nlohmann::ordered_json;
-using lineage::Lineage;
 using sdfg::IndexMap;
 using sdfg::IndexTerm;
 using sdfg::TensorId;
@@ -200,22 +197,6 @@ class Directory {
   std::map<std::string, std::vector<TensorId>> of_;
 };
 
-bool Fits(const lineage::Problem& problem, const ProvedRelation& relation, TensorId parallel,
-          TensorId logical) {
-  const sdfg::Tensor& p = problem.parallel.tensors[parallel];
-  const sdfg::Tensor& l = problem.logical.tensors[logical];
-  for (const IndexMap& map : relation.map) {
-    for (const IndexTerm& term : map.terms) {
-      const int32_t rank = static_cast<int32_t>(p.shape.size());
-      if (term.dim >= rank || term.gate.dim >= rank) return false;
-    }
-  }
-  const bool whole = sdfg::IsInteger(l.dtype);
-  return sdfg::IsInteger(p.dtype) == whole && (!whole || relation.factor.IsOne()) &&
-         relation.map.size() == l.shape.size() &&
-         lineage::CheckInside(relation.map, p.shape, l.shape).ok();
-}
-
 }  // namespace
 
 Certificate CertificateOf(const stages::Result& result) {
@@ -285,42 +266,31 @@ absl::StatusOr<Certificate> FromText(std::string_view text) {
   return certificate;
 }
 
-stages::CompletedProblem CertifiedRelations::Complete(const lineage::Problem& problem,
-                                                      const stages::StopRequest* stop) const {
-  stages::CompletedProblem completed;
-  completed.problem = problem;
+stages::InferredRelations CertifiedRelations::Infer(const lineage::Problem& problem,
+                                                    const stages::StopRequest* stop) const {
   const Directory parallel(problem.parallel), logical(problem.logical);
-  std::map<std::pair<TensorId, std::string>, TensorId> multiples;
+  std::vector<stages::InferredRelation> certified;
   for (const ProvedRelation& relation : certificate_.relations) {
     const TensorId p = parallel.Find(relation.tensor, relation.number);
     const TensorId l = logical.Find(relation.logical, relation.logical_number);
     if (p == sdfg::kNone || l == sdfg::kNone) continue;
-    Lineage& lineage = completed.problem.lineage[p];
-    const bool free = problem.parallel.tensors[p].producer != sdfg::kNone &&
-                      lineage.kind != lineage::LineageKind::kFull;
-    if (!free || !Fits(problem, relation, p, l)) continue;
-    lineage = {};
-    lineage.kind = lineage::LineageKind::kFull;
-    lineage.provenance = lineage::Provenance::kInferred;
-    lineage.map = relation.map;
-    lineage.logical = l;
-    if (!relation.factor.IsOne()) {
-      const auto [known, fresh] = multiples.try_emplace({l, relation.factor.ToString()}, l);
-      if (fresh)
-        known->second = lineage::AddMultiple(l, relation.factor, &completed.problem.logical);
-      lineage.logical = known->second;
-    }
-    ++completed.tensors;
-    ++completed.inferred;
+    certified.push_back({p, l, relation.factor, relation.map});
   }
-  if (!infer_rest_) return completed;
-  std::set<TensorId> skip;
-  for (const auto& [name, number] : certificate_.unrelated)
-    skip.insert(parallel.Find(name, number));
-  stages::CompletedProblem rest = inference_.CompleteWithout(skip, completed.problem, stop);
-  rest.tensors += completed.tensors;
-  rest.inferred += completed.inferred;
-  return rest;
+  const lineage::Problem completed = stages::WithRelations(problem, certified);
+  stages::InferredRelations inferred;
+  if (infer_rest_) {
+    std::set<TensorId> skip;
+    for (const auto& [name, number] : certificate_.unrelated)
+      skip.insert(parallel.Find(name, number));
+    inferred = inference_.InferWithout(skip, completed, stop);
+  }
+  for (stages::InferredRelation& relation : certified) {
+    const lineage::Lineage& taken = completed.lineage[relation.parallel];
+    if (taken.provenance != lineage::Provenance::kInferred) continue;
+    ++inferred.tensors;
+    inferred.relations.push_back(std::move(relation));
+  }
+  return inferred;
 }
 
 }  // namespace planproof::inference

@@ -36,8 +36,8 @@ class CertifiedRelations : public stages::LineageInference {
   CertifiedRelations(Certificate certificate, bool infer_rest)
       : certificate_(std::move(certificate)), infer_rest_(infer_rest) {}
 
-  stages::CompletedProblem Complete(const lineage::Problem& problem,
-                                    const stages::StopRequest* stop) const override;
+  stages::InferredRelations Infer(const lineage::Problem& problem,
+                                  const stages::StopRequest* stop) const override;
   const stages::LineageInference* Otherwise() const override {
     return infer_rest_ ? &inference_ : nullptr;
   }

@@ -53,7 +53,7 @@ class Inference {
         candidates_(problem_.logical, &operands_),
         matcher_(problem_, &frontier_, &candidates_) {}
 
-  stages::CompletedProblem Run() {
+  stages::InferredRelations Run() {
     const stages::Cone cone = stages::ConeOfRequired(problem_);
     for (size_t o = 0; o < problem_.parallel.operators.size(); ++o) {
       if (!cone.operators[o]) continue;
@@ -65,7 +65,6 @@ class Inference {
         if (!frontier_.Related(t)) result_.unrelated.push_back(t);
       }
     }
-    result_.problem = std::move(problem_);
     return std::move(result_);
   }
 
@@ -129,13 +128,15 @@ class Inference {
 
   void Add(TensorId t, TensorId logical, const solver::Rational& factor,
            std::vector<sdfg::IndexMap> map) {
+    // A copy of what is a multiple is the same one.
+    const lineage::Multiple multiple = lineage::AsMultiple(problem_.logical, logical);
+    result_.relations.push_back({t, multiple.of, multiple.factor * factor, map});
     Lineage& lineage = problem_.lineage[t];
     lineage = {};
     lineage.kind = LineageKind::kFull;
     lineage.provenance = lineage::Provenance::kInferred;
     lineage.logical = factor.IsOne() ? logical : MultipleOf(logical, factor);
     lineage.map = std::move(map);
-    ++result_.inferred;
   }
 
   TensorId MultipleOf(TensorId logical, const solver::Rational& factor) {
@@ -147,7 +148,7 @@ class Inference {
     return multiple;
   }
 
-  lineage::Problem problem_;
+  lineage::Problem problem_;  // with what is inferred
   const std::set<TensorId>& skip_;
   const stages::StopRequest* stop_;
   Frontier frontier_;
@@ -157,19 +158,19 @@ class Inference {
   TensorMatcher matcher_;
   std::unordered_map<std::string, Findings> known_;
   std::vector<std::tuple<TensorId, solver::Rational, TensorId>> multiples_;
-  stages::CompletedProblem result_;
+  stages::InferredRelations result_;
 };
 
 }  // namespace
 
-stages::CompletedProblem RelationInference::Complete(const lineage::Problem& problem,
-                                                     const stages::StopRequest* stop) const {
-  return CompleteWithout({}, problem, stop);
+stages::InferredRelations RelationInference::Infer(const lineage::Problem& problem,
+                                                   const stages::StopRequest* stop) const {
+  return InferWithout({}, problem, stop);
 }
 
-stages::CompletedProblem RelationInference::CompleteWithout(const std::set<TensorId>& skip,
-                                                            const lineage::Problem& problem,
-                                                            const stages::StopRequest* stop) const {
+stages::InferredRelations RelationInference::InferWithout(const std::set<TensorId>& skip,
+                                                          const lineage::Problem& problem,
+                                                          const stages::StopRequest* stop) const {
   return Inference(problem, skip, stop).Run();
 }
 

@@ -20,12 +20,12 @@ namespace planproof::inference {
 
 class RelationInference : public stages::LineageInference {
  public:
-  stages::CompletedProblem Complete(const lineage::Problem& problem,
-                                    const stages::StopRequest* stop) const override;
+  stages::InferredRelations Infer(const lineage::Problem& problem,
+                                  const stages::StopRequest* stop) const override;
   // The same, without a look at these tensors.
-  stages::CompletedProblem CompleteWithout(const std::set<sdfg::TensorId>& skip,
-                                           const lineage::Problem& problem,
-                                           const stages::StopRequest* stop) const;
+  stages::InferredRelations InferWithout(const std::set<sdfg::TensorId>& skip,
+                                         const lineage::Problem& problem,
+                                         const stages::StopRequest* stop) const;
 };
 
 // Forgets what is said of tensors that the plan computes.

@@ -60,43 +60,6 @@ absl::Status CheckOrder(const sdfg::Graph& g, const char* which) {
   return absl::OkStatus();
 }
 
-absl::Status CheckLineage(const lineage::Problem& problem, TensorId parallel,
-                          const lineage::Lineage& l, const std::string& what) {
-  const sdfg::Tensor& p = problem.parallel.tensors[parallel];
-  if (l.logical < 0 || static_cast<size_t>(l.logical) >= problem.logical.tensors.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(what, ": its lineage names no logical tensor"));
-  }
-  const sdfg::Tensor& t = problem.logical.tensors[l.logical];
-  if (l.map.size() != t.shape.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(what, ": its lineage has ", l.map.size(),
-                                                   " dimensions, ", t.name, " has ",
-                                                   t.shape.size()));
-  }
-  // An input of a narrow type is not any number; what is computed has been checked to be held.
-  const bool narrowed = p.producer == kNone && sdfg::IsNarrow(p.dtype) && p.dtype != t.dtype &&
-                        !sdfg::IsNarrow(t.dtype);
-  if (sdfg::IsInteger(p.dtype) != sdfg::IsInteger(t.dtype) || narrowed) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, " has element type ", sdfg::DTypeName(p.dtype), ", ", t.name,
-                     " of its lineage has ", sdfg::DTypeName(t.dtype)));
-  }
-  if (std::find(p.shape.begin(), p.shape.end(), 0) != p.shape.end()) return absl::OkStatus();
-  for (size_t d = 0; d < l.map.size(); ++d) {
-    __int128 low, high;
-    const absl::Status range = lineage::RangeOfMap(l.map[d], p.shape, &low, &high);
-    if (!range.ok()) {
-      return absl::Status(range.code(), absl::StrCat(what, ": ", std::string(range.message())));
-    }
-    if (low < 0 || high >= t.shape[d]) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(what, ": its lineage covers ", static_cast<int64_t>(low), " to ",
-                       static_cast<int64_t>(high), " of dimension ", d, " of ", t.name,
-                       ", which has extent ", t.shape[d]));
-    }
-  }
-  return absl::OkStatus();
-}
-
 enum class NumberKind : uint8_t { kUnknown, kReal, kInteger, kTruth, kComplex };
 
 NumberKind KindOf(sdfg::DType dtype) {
@@ -137,6 +100,43 @@ absl::Status CheckFunctions(const sdfg::Graph& graph) {
 }
 
 }  // namespace
+
+absl::Status CheckLineage(const lineage::Problem& problem, TensorId parallel,
+                          const lineage::Lineage& l, const std::string& what) {
+  const sdfg::Tensor& p = problem.parallel.tensors[parallel];
+  if (l.logical < 0 || static_cast<size_t>(l.logical) >= problem.logical.tensors.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(what, ": its lineage names no logical tensor"));
+  }
+  const sdfg::Tensor& t = problem.logical.tensors[l.logical];
+  if (l.map.size() != t.shape.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(what, ": its lineage has ", l.map.size(),
+                                                   " dimensions, ", t.name, " has ",
+                                                   t.shape.size()));
+  }
+  // An input of a narrow type is not any number; what is computed has been checked to be held.
+  const bool narrowed = p.producer == kNone && sdfg::IsNarrow(p.dtype) && p.dtype != t.dtype &&
+                        !sdfg::IsNarrow(t.dtype);
+  if (sdfg::IsInteger(p.dtype) != sdfg::IsInteger(t.dtype) || narrowed) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " has element type ", sdfg::DTypeName(p.dtype), ", ", t.name,
+                     " of its lineage has ", sdfg::DTypeName(t.dtype)));
+  }
+  if (std::find(p.shape.begin(), p.shape.end(), 0) != p.shape.end()) return absl::OkStatus();
+  for (size_t d = 0; d < l.map.size(); ++d) {
+    __int128 low, high;
+    const absl::Status range = lineage::RangeOfMap(l.map[d], p.shape, &low, &high);
+    if (!range.ok()) {
+      return absl::Status(range.code(), absl::StrCat(what, ": ", std::string(range.message())));
+    }
+    if (low < 0 || high >= t.shape[d]) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, ": its lineage covers ", static_cast<int64_t>(low), " to ",
+                       static_cast<int64_t>(high), " of dimension ", d, " of ", t.name,
+                       ", which has extent ", t.shape[d]));
+    }
+  }
+  return absl::OkStatus();
+}
 
 absl::Status CheckProblem(const lineage::Problem& problem) {
   if (auto s = CheckOrder(problem.logical, "logical"); !s.ok()) return s;

@@ -21,6 +21,9 @@ Cone ConeOfRequired(const lineage::Problem& problem);
 // Lineages and required relations refer to existing tensors and dimensions, operators are in
 // topological order. InvalidArgument names what is wrong.
 absl::Status CheckProblem(const lineage::Problem& problem);
+// The same for one full lineage of a parallel tensor, which messages call `what`.
+absl::Status CheckLineage(const lineage::Problem& problem, sdfg::TensorId parallel,
+                          const lineage::Lineage& l, const std::string& what);
 
 struct ClaimClass {
   std::vector<int> members;  // positions in the claims, in topological order

@@ -2,33 +2,28 @@
 #ifndef PLANPROOF_STAGES_LINEAGE_INFERENCE_H_
 #define PLANPROOF_STAGES_LINEAGE_INFERENCE_H_
 
-#include <cstdint>
-#include <vector>
+#include <optional>
 
 #include "lineage/lineage.h"
+#include "stages/inferred_relations.h"
+#include "stages/workers/process_pool.h"
 
 namespace planproof::stages {
-
-struct StopRequest;
-
-struct CompletedProblem {
-  // With lineages of provenance kInferred, and multiples of logical tensors that they mention.
-  // Guesses.
-  lineage::Problem problem;
-  int64_t tensors = 0;                    // computed ones without lineage that were looked at
-  int64_t classes = 0;                    // of them, by definition
-  int64_t inferred = 0;                   // that got one
-  std::vector<sdfg::TensorId> unrelated;  // that did not
-};
 
 class LineageInference {
  public:
   virtual ~LineageInference() = default;
-  virtual CompletedProblem Complete(const lineage::Problem& problem,
-                                    const StopRequest* stop) const = 0;
+  virtual InferredRelations Infer(const lineage::Problem& problem,
+                                  const StopRequest* stop) const = 0;
   // What to ask where this is not enough for a proof; may be null.
   virtual const LineageInference* Otherwise() const { return nullptr; }
 };
+
+// The same in a process of its own, since terms of a wrong plan may grow beyond any time. Nothing
+// if it does not end within the limits of a task.
+std::optional<InferredRelations> InferInWorker(const LineageInference& inference,
+                                               const lineage::Problem& problem,
+                                               WorkerLimits limits);
 
 }  // namespace planproof::stages
 

@@ -7,15 +7,24 @@
 
 namespace planproof::stages {
 
-bool LineageIsMissing(const lineage::Problem& problem) {
+Unstated UnstatedLineage(const lineage::Problem& problem) {
   const Cone cone = ConeOfRequired(problem);
-  bool computed = false;
+  bool stated = false, unstated = false;
   for (size_t t = 0; t < problem.parallel.tensors.size(); ++t) {
     if (!cone.tensors[t] || problem.parallel.tensors[t].producer == sdfg::kNone) continue;
-    computed = true;
-    if (problem.lineage[t].kind != lineage::LineageKind::kNone) return false;
+    const bool none = problem.lineage[t].kind == lineage::LineageKind::kNone;
+    (none ? unstated : stated) = true;
   }
-  return computed;
+  if (!unstated) return Unstated::kNothing;
+  return stated ? Unstated::kSome : Unstated::kAll;
+}
+
+int64_t CountInferred(const lineage::Problem& problem) {
+  return std::count_if(problem.lineage.begin(), problem.lineage.end(),
+                       [](const lineage::Lineage& l) {
+                         return l.kind == lineage::LineageKind::kFull &&
+                                l.provenance == lineage::Provenance::kInferred;
+                       });
 }
 
 bool IsShort(const lineage::Problem& problem) {

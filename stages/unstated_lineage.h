@@ -2,13 +2,19 @@
 #ifndef PLANPROOF_STAGES_UNSTATED_LINEAGE_H_
 #define PLANPROOF_STAGES_UNSTATED_LINEAGE_H_
 
+#include <cstdint>
+
 #include "lineage/lineage.h"
 
 namespace planproof::stages {
 
-// Nothing that the plan computes for its required outputs is said to be anything. Where some of it
-// is, the rest is mostly read by its definition: the rounds of a ring.
-bool LineageIsMissing(const lineage::Problem& problem);
+// How much of what the plan computes for its required outputs is not said to be anything. Where
+// some of it is, the rest is mostly read by its definition: the rounds of a ring.
+enum class Unstated : uint8_t { kNothing, kSome, kAll };
+Unstated UnstatedLineage(const lineage::Problem& problem);
+
+// Lineages of provenance kInferred.
+int64_t CountInferred(const lineage::Problem& problem);
 
 // The plan has so few tensors that a wrong one is found without relations in between.
 bool IsShort(const lineage::Problem& problem);

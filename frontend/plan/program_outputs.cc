@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "frontend/plan/program_builder.h"
 #include "frontend/plan/remedies.h"
+#include "lineage/multiple.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::plan {
@@ -51,37 +52,14 @@ absl::Status PlanBuilder::AddLineage(ProgramState* state, bool so_far) {
 absl::StatusOr<TensorId> PlanBuilder::MultipleOf(TensorId logical, const std::string& factor) {
   const auto [at, fresh] = multiples_.try_emplace({logical, factor}, logical);
   if (!fresh) return at->second;
-  const sdfg::Tensor source = problem_.logical.tensors[logical];
+  const sdfg::Tensor& source = problem_.logical.tensors[logical];
   PLAN_ASSIGN_OR_RETURN(const solver::Rational number, ParseLiteral(factor, logical_.literals));
   if (number.IsZero()) return absl::InvalidArgumentError("\"factor\" is 0");
-  if (sdfg::IsInteger(source.dtype) || source.dtype == sdfg::DType::kBool) {
+  if (!sdfg::IsFloating(source.dtype)) {
     return absl::InvalidArgumentError(absl::StrCat("\"factor\" is for real numbers, ", source.name,
                                                    " holds ", DTypeName(source.dtype)));
   }
-  Operator op;
-  op.set_op("mul");
-  op.add_inputs()->set_tensor(source.name);
-  op.add_inputs()->set_literal(factor);
-  const NameResolver none = [](const std::string&) { return std::nullopt; };
-  PLAN_ASSIGN_OR_RETURN(
-      sdfg::IndexFunction function,
-      Instantiate(library_, op, {source.shape}, {source.dtype}, logical_.literals, none));
-  sdfg::Tensor multiple;
-  multiple.name = absl::StrCat(factor, " * ", source.name);
-  multiple.shape = source.shape;
-  multiple.dtype = source.dtype;
-  multiple.source = source.source;
-  sdfg::Operator added;
-  added.name = "multiple";
-  added.kind = sdfg::OperatorKind::kMultiple;
-  added.label = multiple.name;
-  added.source = source.source;
-  added.inputs = {logical};
-  added.outputs = {problem_.logical.AddTensor(std::move(multiple))};
-  added.function = problem_.logical.Intern(std::move(function));
-  at->second = added.outputs[0];
-  problem_.logical.AddOperator(std::move(added));
-  return at->second;
+  return at->second = lineage::AddMultiple(logical, number, &problem_.logical);
 }
 
 absl::Status PlanBuilder::CheckRequired(const RequiredOutput& output, const Position& at) const {

@@ -76,13 +76,14 @@ TEST(RelationInferenceTest, WithoutInferenceNothingIsInferred) {
 TEST(RelationInferenceTest, WhatIsStatedIsNotInferredAgain) {
   lineage::Problem problem = Read("daily/zero1.json");
   const RelationInference inference;
-  const stages::CompletedProblem completed = inference.Complete(problem, nullptr);
+  const lineage::Problem completed =
+      stages::WithRelations(problem, inference.Infer(problem, nullptr).relations);
   for (size_t t = 0; t < problem.lineage.size(); ++t) {
     if (problem.lineage[t].kind != lineage::LineageKind::kFull) continue;
-    EXPECT_EQ(completed.problem.lineage[t].provenance, lineage::Provenance::kGiven);
-    EXPECT_EQ(completed.problem.lineage[t].map, problem.lineage[t].map);
+    EXPECT_EQ(completed.lineage[t].provenance, lineage::Provenance::kGiven);
+    EXPECT_EQ(completed.lineage[t].map, problem.lineage[t].map);
   }
-  EXPECT_EQ(completed.problem.required.size(), problem.required.size());
+  EXPECT_EQ(completed.required.size(), problem.required.size());
 }
 
 // What is required comes from the specification: a guess never becomes a requirement.
@@ -90,12 +91,13 @@ TEST(RelationInferenceTest, RequirementsAreNotTouched) {
   lineage::Problem problem = Read("daily/ring_attention.json");
   DiscardLineage(&problem);
   const RelationInference inference;
-  const stages::CompletedProblem completed = inference.Complete(problem, nullptr);
-  ASSERT_EQ(completed.problem.required.size(), problem.required.size());
+  const lineage::Problem completed =
+      stages::WithRelations(problem, inference.Infer(problem, nullptr).relations);
+  ASSERT_EQ(completed.required.size(), problem.required.size());
   for (size_t r = 0; r < problem.required.size(); ++r) {
-    EXPECT_EQ(completed.problem.required[r].lineage.logical, problem.required[r].lineage.logical);
-    EXPECT_EQ(completed.problem.required[r].lineage.map, problem.required[r].lineage.map);
-    EXPECT_EQ(completed.problem.required[r].lineage.provenance, lineage::Provenance::kGiven);
+    EXPECT_EQ(completed.required[r].lineage.logical, problem.required[r].lineage.logical);
+    EXPECT_EQ(completed.required[r].lineage.map, problem.required[r].lineage.map);
+    EXPECT_EQ(completed.required[r].lineage.provenance, lineage::Provenance::kGiven);
   }
 }
 

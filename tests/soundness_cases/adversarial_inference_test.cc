@@ -2,20 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <string>
 
 #include "frontend/plan/read_plan.h"
 #include "inference/relation_inference.h"
-#include "lineage/map_range.h"
 #include "stages/verify.h"
 #include "tests/soundness_cases/manifest.h"
 
 namespace planproof::soundness {
 namespace {
 
-using lineage::Lineage;
-using lineage::LineageKind;
 using sdfg::TensorId;
 
 // Takes what is inferred, and changes some of it; makes up relations for other tensors.
@@ -23,43 +21,49 @@ class Liar : public stages::LineageInference {
  public:
   explicit Liar(uint64_t seed) : seed_(seed) {}
 
-  stages::CompletedProblem Complete(const lineage::Problem& problem,
-                                    const stages::StopRequest* stop) const override {
-    stages::CompletedProblem completed = inference::RelationInference().Complete(problem, stop);
+  stages::InferredRelations Infer(const lineage::Problem& problem,
+                                  const stages::StopRequest* stop) const override {
+    stages::InferredRelations inferred = inference::RelationInference().Infer(problem, stop);
     std::mt19937_64 random(seed_);
+    std::map<TensorId, stages::InferredRelation> of_tensor;
+    for (const auto& relation : inferred.relations) of_tensor[relation.parallel] = relation;
     const sdfg::Graph& parallel = problem.parallel;
     for (size_t t = 0; t < parallel.tensors.size(); ++t) {
-      Lineage& lineage = completed.problem.lineage[t];
-      if (parallel.tensors[t].producer == sdfg::kNone || random() % 2 == 0) continue;
-      lineage = random() % 2 == 0 && lineage.kind == LineageKind::kFull
-                    ? Changed(completed.problem, lineage, &random)
-                    : MadeUp(completed.problem, parallel.tensors[t].shape, &random);
-      const auto& target = completed.problem.logical.tensors[lineage.logical];
-      if (!lineage::CheckInside(lineage.map, parallel.tensors[t].shape, target.shape).ok() ||
-          sdfg::IsInteger(target.dtype) != sdfg::IsInteger(parallel.tensors[t].dtype)) {
-        lineage = {};
-      }
+      if (random() % 2 == 0) continue;
+      const TensorId tensor = static_cast<TensorId>(t);
+      const auto found = of_tensor.find(tensor);
+      of_tensor[tensor] = random() % 2 == 0 && found != of_tensor.end()
+                              ? Changed(problem, found->second, &random)
+                              : MadeUp(problem, tensor, &random);
     }
-    return completed;
+    inferred.relations.clear();
+    for (const auto& [tensor, relation] : of_tensor) inferred.relations.push_back(relation);
+    return inferred;
   }
 
  private:
   // Another tensor of the same shape, or another element.
-  static Lineage Changed(const lineage::Problem& problem, Lineage lineage,
-                         std::mt19937_64* random) {
+  // A lie: another tensor, another factor, another element.
+  static stages::InferredRelation Changed(const lineage::Problem& problem,
+                                          stages::InferredRelation relation,
+                                          std::mt19937_64* random) {
     const auto& tensors = problem.logical.tensors;
-    if ((*random)() % 2 == 0 || lineage.map.empty()) {
+    if ((*random)() % 4 == 0) {
+      relation.factor = relation.factor * solver::Rational((*random)() % 2 == 0 ? 2 : -1);
+      return relation;
+    }
+    if ((*random)() % 2 == 0 || relation.map.empty()) {
       const size_t start = (*random)() % tensors.size();
       for (size_t k = 0; k < tensors.size(); ++k) {
         const size_t other = (start + k) % tensors.size();
-        if (tensors[other].shape == tensors[lineage.logical].shape) {
-          lineage.logical = static_cast<TensorId>(other);
+        if (tensors[other].shape == tensors[relation.logical].shape) {
+          relation.logical = static_cast<TensorId>(other);
           break;
         }
       }
-      return lineage;
+      return relation;
     }
-    sdfg::IndexMap& map = lineage.map[(*random)() % lineage.map.size()];
+    sdfg::IndexMap& map = relation.map[(*random)() % relation.map.size()];
     switch ((*random)() % 3) {
       case 0:
         map.constant += (*random)() % 2 == 0 ? 1 : -1;
@@ -68,27 +72,27 @@ class Liar : public stages::LineageInference {
         if (!map.terms.empty()) map.terms.erase(map.terms.begin());
         break;
       default:
-        std::swap(lineage.map.front(), lineage.map.back());
+        std::swap(relation.map.front(), relation.map.back());
     }
-    return lineage;
+    return relation;
   }
 
-  static Lineage MadeUp(const lineage::Problem& problem, const sdfg::Shape& shape,
-                        std::mt19937_64* random) {
-    Lineage lineage;
-    lineage.kind = LineageKind::kFull;
-    lineage.provenance = lineage::Provenance::kInferred;
-    lineage.logical = static_cast<TensorId>((*random)() % problem.logical.tensors.size());
-    for (size_t d = 0; d < problem.logical.tensors[lineage.logical].shape.size(); ++d) {
+  static stages::InferredRelation MadeUp(const lineage::Problem& problem, TensorId tensor,
+                                         std::mt19937_64* random) {
+    const sdfg::Shape& shape = problem.parallel.tensors[tensor].shape;
+    stages::InferredRelation relation;
+    relation.parallel = tensor;
+    relation.logical = static_cast<TensorId>((*random)() % problem.logical.tensors.size());
+    for (size_t d = 0; d < problem.logical.tensors[relation.logical].shape.size(); ++d) {
       sdfg::IndexMap map;
       if (!shape.empty() && (*random)() % 4 != 0) {
         sdfg::IndexTerm term;
         term.dim = static_cast<int32_t>((*random)() % shape.size());
         map.terms.push_back(term);
       }
-      lineage.map.push_back(map);
+      relation.map.push_back(map);
     }
-    return lineage;
+    return relation;
   }
 
   const uint64_t seed_;

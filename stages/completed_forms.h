@@ -1,0 +1,19 @@
+// A problem with relations inferred where the files state none.
+#ifndef PLANPROOF_STAGES_COMPLETED_FORMS_H_
+#define PLANPROOF_STAGES_COMPLETED_FORMS_H_
+
+#include "lineage/lineage.h"
+#include "stages/decision.h"
+#include "stages/options.h"
+#include "stages/result.h"
+
+namespace planproof::stages {
+
+// Decides the problem as it is where enough is stated, and otherwise, or where that proves nothing,
+// with what inference adds. What is wrong is explained without relations that faults look like.
+Result DecideCompleted(const lineage::Problem& problem, const RunContext& context, Effort effort,
+                       Result known);
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_COMPLETED_FORMS_H_
