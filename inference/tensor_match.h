@@ -59,6 +59,10 @@ class TensorMatcher {
     std::vector<solver::Affine> index;
   };
 
+  std::optional<TensorMatch> MatchWithin(sdfg::TensorId parallel);
+  // Grants the work of one evaluation, as far as the tensor has any left.
+  void Replenish();
+  void GrantNothing();
   void Begin();
   std::optional<TensorMatch> MatchCopy(const std::vector<Part>& parts, bool scaled,
                                        sdfg::TensorId parallel) const;
@@ -97,6 +101,7 @@ class TensorMatcher {
   std::unique_ptr<sdfg::SymbolicEvaluator> values_, definitions_;
   std::vector<sdfg::TensorId> opened_down_to_, candidate_tensors_;
   bool exceeded_ = false;
+  int64_t granted_ = 0, tensor_left_ = 0, fruitless_left_;
   std::vector<std::pair<sdfg::TensorId, std::vector<Part>>> opened_;
   sdfg::SplitRequest split_;             // with it, there may be a guess
   std::vector<sdfg::TensorId> to_open_;  // with these opened, there may be a match

@@ -59,6 +59,13 @@ bool Arena::Charge(int64_t cost) {
   return !exhausted_;
 }
 
+void Arena::ChargeVisits(int64_t nodes) {
+  constexpr int64_t kNodesPerTerm = 16;
+  visits_ += nodes;
+  Charge(visits_ / kNodesPerTerm);
+  visits_ %= kNodesPerTerm;
+}
+
 void Arena::ResetExhausted(int64_t term_budget) {
   exhausted_ = overflown_ = false;
   budget_ = term_budget;

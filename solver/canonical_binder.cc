@@ -33,7 +33,7 @@ std::vector<Structure::Occurrence> Summation::Occurrences(const Parts& parts,
   if (parts.factors != nullptr) {
     for (const Factor& f : *parts.factors) {
       size_t from = out.size();
-      Structure::CollectOccurrences(arena_, f.atom, colours, &out);
+      Structure::CollectOccurrences(&arena_, f.atom, colours, &out);
       const Atom& atom = arena_.atom(f.atom);
       for (uint64_t place = 0; from < out.size(); ++from, ++place) {
         // An element's place does not depend on what else the body is made of.
@@ -46,7 +46,7 @@ std::vector<Structure::Occurrence> Summation::Occurrences(const Parts& parts,
   }
   for (size_t i = 0; i < parts.polys.size(); ++i) {
     size_t from = out.size();
-    Structure::CollectOccurrencesInPoly(arena_, parts.polys[i], colours, &out);
+    Structure::CollectOccurrencesInPoly(&arena_, parts.polys[i], colours, &out);
     for (; from < out.size(); ++from) out[from].path = MixHash(out[from].path, i);
   }
   return out;
@@ -56,12 +56,12 @@ uint64_t Summation::HashParts(const Parts& parts, const Colouring& colours) {
   uint64_t h = 0;
   if (parts.factors != nullptr) {
     for (const Factor& f : *parts.factors) {
-      h += MixHash(MixHash(Structure::HashAtom(arena_, f.atom, colours), f.exponent.num),
+      h += MixHash(MixHash(Structure::HashAtom(&arena_, f.atom, colours), f.exponent.num),
                    f.exponent.den);
     }
   }
   for (size_t i = 0; i < parts.polys.size(); ++i) {
-    h += MixHash(Structure::HashPoly(arena_, parts.polys[i], colours), i);
+    h += MixHash(Structure::HashPoly(&arena_, parts.polys[i], colours), i);
   }
   return h;
 }

@@ -97,12 +97,16 @@ PolyId Arena::MergeClipped(PolyId p) {
     for (const Entry& a : sums) {
       if (changed || !IsGuardedSum(a.sum)) continue;
       for (const Entry& b : sums) {
-        if (a.term == b.term || a.rest != b.rest || a.sum == b.sum ||
+        if (exhausted_ || a.term == b.term || a.rest != b.rest || a.sum == b.sum ||
             !(terms[a.term].coefficient == terms[b.term].coefficient)) {
           continue;
         }
+        if (not_joined_.contains({a.sum, b.sum})) continue;
         const std::optional<PolyId> joined = JoinClipped(a.sum, b.sum);
-        if (!joined.has_value()) continue;
+        if (!joined.has_value()) {
+          if (!exhausted_) not_joined_.insert({a.sum, b.sum});
+          continue;
+        }
         Terms left;
         for (size_t t = 0; t < terms.size(); ++t) {
           if (t != a.term && t != b.term) left.push_back(terms[t]);

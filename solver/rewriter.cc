@@ -124,6 +124,9 @@ std::vector<BoundVariable> Rewriter::Open(ScratchSymbols* scratch, const Atom& a
 }
 
 PolyId Rewriter::Rebuild(AtomId id) {
+  constexpr int64_t kAsManyNodes = 8;
+  arena_.ChargeVisits(kAsManyNodes);
+  if (arena_.exhausted()) return kZeroPoly;
   const Atom& a = arena_.atom(id);  // stays where it is
   std::vector<Affine> indices;
   for (const Affine& e : a.indices) indices.push_back(OfAffine(e));

@@ -35,7 +35,10 @@ void AddAffine(const Arena& arena, const Affine& e, Symbols* out) {
 // Colours of symbols at a nesting depth below the point where the colouring was given.
 class Walker {
  public:
-  Walker(const Arena& arena, const Colouring& colours) : arena_(arena), colours_(colours) {}
+  Walker(Arena* arena, const Colouring& colours) : arena_(*arena), colours_(colours) {}
+  ~Walker() { Pay(); }
+  Walker(const Walker&) = delete;
+  Walker& operator=(const Walker&) = delete;
 
   // `inner` colours the binders entered, innermost last.
   using Inner = std::vector<std::vector<uint64_t>>;
@@ -89,6 +92,7 @@ class Walker {
   }
 
   uint64_t Hash(AtomId id, const Inner& inner) const {
+    if (!Visit()) return 0;
     const Atom& a = arena_.atom(id);
     uint64_t h = MixHash(static_cast<uint64_t>(a.kind) + 1, a.tag);
     if (!AnyInteresting(a.symbols, inner)) return MixHash(h, MixHash(0xa70a, id));
@@ -151,6 +155,7 @@ class Walker {
 
   void Occurrences(AtomId id, uint64_t path, const Inner& inner,
                    std::vector<Structure::Occurrence>* out) const {
+    if (!Visit()) return;
     const Atom& a = arena_.atom(id);
     if (!AnyInteresting(a.symbols, inner)) return;
     uint64_t here = MixHash(path, Hash(id, inner));
@@ -186,8 +191,20 @@ class Walker {
   }
 
  private:
-  const Arena& arena_;
+  // False when the work limit is met: what comes out is then worth nothing.
+  bool Visit() const {
+    if (++visits_ >= kVisitsAtOnce) Pay();
+    return !arena_.exhausted();
+  }
+  void Pay() const {
+    arena_.ChargeVisits(visits_);
+    visits_ = 0;
+  }
+
+  static constexpr int64_t kVisitsAtOnce = 4096;
+  Arena& arena_;
   const Colouring& colours_;
+  mutable int64_t visits_ = 0;
 };
 
 }  // namespace
@@ -203,20 +220,20 @@ void Structure::CollectSymbols(const Arena& arena, Atom* atom) {
   atom->symbols = std::move(out);
 }
 
-uint64_t Structure::HashAtom(const Arena& arena, AtomId atom, const Colouring& colours) {
+uint64_t Structure::HashAtom(Arena* arena, AtomId atom, const Colouring& colours) {
   return Walker(arena, colours).Hash(atom, {});
 }
 
-uint64_t Structure::HashPoly(const Arena& arena, PolyId poly, const Colouring& colours) {
+uint64_t Structure::HashPoly(Arena* arena, PolyId poly, const Colouring& colours) {
   return Walker(arena, colours).HashPoly(poly, {});
 }
 
-void Structure::CollectOccurrences(const Arena& arena, AtomId atom, const Colouring& colours,
+void Structure::CollectOccurrences(Arena* arena, AtomId atom, const Colouring& colours,
                                    std::vector<Occurrence>* out) {
   Walker(arena, colours).Occurrences(atom, 0, {}, out);
 }
 
-void Structure::CollectOccurrencesInPoly(const Arena& arena, PolyId poly, const Colouring& colours,
+void Structure::CollectOccurrencesInPoly(Arena* arena, PolyId poly, const Colouring& colours,
                                          std::vector<Occurrence>* out) {
   Walker(arena, colours).PolyOccurrences(poly, 0, {}, out);
 }

@@ -1,5 +1,7 @@
 // Structural walks over atoms that do not build new terms: symbols mentioned, hashes under a
-// colouring of symbols, occurrences of symbols in index expressions.
+// colouring of symbols, occurrences of symbols in index expressions. What walks visit counts as
+// work: a term is shared by what mentions it and walked for each of them, and binders within
+// binders multiply. A walk that meets the work limit ends early, with the arena exhausted.
 #ifndef PLANPROOF_SOLVER_STRUCTURE_H_
 #define PLANPROOF_SOLVER_STRUCTURE_H_
 
@@ -23,8 +25,8 @@ class Structure {
   // A hash of an atom (or polynomial) that depends on coloured symbols only through their colours,
   // not on the names of variables bound inside, and, in index expressions that mention a coloured
   // symbol, not on the constant summand (so that a shift does not matter).
-  static uint64_t HashAtom(const Arena& arena, AtomId atom, const Colouring& colours);
-  static uint64_t HashPoly(const Arena& arena, PolyId poly, const Colouring& colours);
+  static uint64_t HashAtom(Arena* arena, AtomId atom, const Colouring& colours);
+  static uint64_t HashPoly(Arena* arena, PolyId poly, const Colouring& colours);
 
   // Calls visit(path hash, expression) for every index expression that mentions one of the coloured
   // symbols. Symbols inside atoms nested under other binders are visited too.
@@ -33,9 +35,9 @@ class Structure {
     Affine expression;  // bound symbols that are not coloured are relative to their nesting
     bool is_position;   // the expression is used as a real number
   };
-  static void CollectOccurrences(const Arena& arena, AtomId atom, const Colouring& colours,
+  static void CollectOccurrences(Arena* arena, AtomId atom, const Colouring& colours,
                                  std::vector<Occurrence>* out);
-  static void CollectOccurrencesInPoly(const Arena& arena, PolyId poly, const Colouring& colours,
+  static void CollectOccurrencesInPoly(Arena* arena, PolyId poly, const Colouring& colours,
                                        std::vector<Occurrence>* out);
 };
 

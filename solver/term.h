@@ -263,6 +263,9 @@ class Arena {
   void ResetExhausted(int64_t term_budget);
   // Raises the work limit until the next reset.
   void Grant(int64_t terms) { budget_ += terms; }
+  int64_t TermsLeft() const { return budget_; }
+  // Nodes that a walk over terms has looked at: work, too, if less of it.
+  void ChargeVisits(int64_t nodes);
   void MarkExhausted() { exhausted_ = true; }
 
   // Names for printing; by default "t<tag>".
@@ -357,6 +360,7 @@ class Arena {
   absl::flat_hash_set<uint32_t> positive_tags_, nonnegative_tags_;
   absl::flat_hash_map<PolyId, Sign> sign_cache_;
   absl::flat_hash_map<std::pair<PolyId, PolyId>, PolyId> mul_cache_;
+  absl::flat_hash_set<std::pair<AtomId, AtomId>> not_joined_;  // by JoinClipped
   // The boxes of the binders whose bodies are being rewritten to bound symbols, innermost last.
   std::vector<const std::vector<BoundVariable>*> open_boxes_;
   std::map<std::vector<int64_t>, PolyId> opened_premises_;  // on bodies: as they were recorded
@@ -365,6 +369,7 @@ class Arena {
   bool align_digits_ = false;
   bool exhausted_ = false, overflown_ = false;
   int64_t budget_ = int64_t{1} << 60;
+  int64_t visits_ = 0;  // not charged yet
 };
 
 }  // namespace planproof::solver

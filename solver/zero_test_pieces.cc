@@ -152,7 +152,7 @@ bool ZeroTest::CountsBlocks(const Atom& sum, size_t d) const {
   }
   std::vector<Structure::Occurrence> occurrences;
   for (const Factor& f : arena_.mono(sum.mono).factors) {
-    Structure::CollectOccurrences(arena_, f.atom, colours, &occurrences);
+    Structure::CollectOccurrences(&arena_, f.atom, colours, &occurrences);
   }
   for (const Structure::Occurrence& o : occurrences) {
     const int64_t step = std::abs(o.expression.Coefficient(colours[d].first));

@@ -59,41 +59,101 @@ std::optional<CompletedForm> Complete(const LineageInference& inference,
   return form;
 }
 
+// Most plans are proved, or refuted, with a part of the work that one claim may take; what lies
+// behind a fault takes all of it.
+VerifyOptions Quick(VerifyOptions options) {
+  constexpr double kShareOfWork = 0.2;
+  constexpr double kSeconds = 10;
+  options.work_limit *= kShareOfWork;
+  options.stage_timeout_s = std::min(options.stage_timeout_s, kSeconds);
+  return options;
+}
+
+// The forms of a problem of which too little is stated.
+class Completion {
+ public:
+  Completion(const lineage::Problem& problem, const RunContext& context, Unstated unstated,
+             Result known)
+      : problem_(problem),
+        context_(context),
+        quick_options_(Quick(context.options)),
+        quick_{.options = quick_options_,
+               .read = context.read,
+               .start = context.start,
+               .share_of_attempts = context.share_of_attempts,
+               .well_formed = context.well_formed},
+        // A plan that states relations, or a short one, is explained as it is.
+        explain_as_stated_(unstated == Unstated::kSome || IsShort(problem)),
+        known_(std::move(known)) {}
+
+  Result Run(Effort effort) {
+    if (Infer()) return std::move(*answer_);
+    if (completed_.empty()) return Decide(problem_, context_, effort, std::move(known_));
+    if (effort != Effort::kProofs) {
+      if (!explain_as_stated_) {
+        to_explain_ = completed_.back().problem;
+        ForgetWhatFaultsLookLike(&*to_explain_);
+      }
+      known_.inference = completed_.back().known.inference;
+      if (Answers(Decide(ToExplain(), quick_, Effort::kNumbers, known_))) return *answer_;
+    }
+    for (const CompletedForm& form : completed_) {
+      if (Answers(Decide(form.problem, context_, Effort::kProofs, form.known))) return *answer_;
+    }
+    Result undecided = *std::move(answer_);
+    if (effort == Effort::kProofs) return undecided;
+    if (Answers(Decide(ToExplain(), context_, effort, std::move(known_))) || explain_as_stated_) {
+      return *std::move(answer_);
+    }
+    undecided.warnings = std::move(answer_->warnings);
+    return undecided;
+  }
+
+ private:
+  // Asks one inference after the other, until a proof is found.
+  bool Infer() {
+    for (const LineageInference* inference = InferenceFor(context_.options); inference != nullptr;
+         inference = inference->Otherwise()) {
+      std::optional<CompletedForm> form = Complete(*inference, problem_, context_.options, &known_);
+      if (!form.has_value()) break;
+      completed_.push_back(*std::move(form));
+      const CompletedForm& completed = completed_.back();
+      if (Answers(Decide(completed.problem, quick_, Effort::kProofs, completed.known))) return true;
+    }
+    return false;
+  }
+
+  bool Answers(Result result) {
+    answer_ = std::move(result);
+    return answer_->verdict != Verdict::kUnknown || Stopped(context_.options);
+  }
+
+  const lineage::Problem& ToExplain() const { return explain_as_stated_ ? problem_ : *to_explain_; }
+
+  const lineage::Problem& problem_;
+  const RunContext& context_;
+  const VerifyOptions quick_options_;
+  const RunContext quick_;
+  const bool explain_as_stated_;
+  Result known_;
+  std::vector<CompletedForm> completed_;
+  std::optional<lineage::Problem> to_explain_;
+  std::optional<Result> answer_;  // the last one
+};
+
 }  // namespace
 
 Result DecideCompleted(const lineage::Problem& problem, const RunContext& context, Effort effort,
                        Result known) {
   const VerifyOptions& options = context.options;
-  const LineageInference* inference = InferenceFor(options);
-  const Unstated unstated = inference == nullptr ? Unstated::kNothing : UnstatedLineage(problem);
-  const auto is_open = [&](const Result& result) {
-    return result.verdict == Verdict::kUnknown && !Stopped(options);
-  };
+  const bool infers = InferenceFor(options) != nullptr;
+  const Unstated unstated = infers ? UnstatedLineage(problem) : Unstated::kNothing;
   if (unstated == Unstated::kNothing) return Decide(problem, context, effort, std::move(known));
   if (unstated == Unstated::kSome) {
     Result as_stated = Decide(problem, context, std::min(effort, Effort::kNumbers), known);
-    if (!is_open(as_stated)) return as_stated;
+    if (as_stated.verdict != Verdict::kUnknown || Stopped(options)) return as_stated;
   }
-  std::optional<CompletedForm> last;
-  for (; inference != nullptr; inference = inference->Otherwise()) {
-    std::optional<CompletedForm> form = Complete(*inference, problem, options, &known);
-    if (!form.has_value()) break;
-    last = std::move(form);
-    last->known = Decide(last->problem, context, Effort::kProofs, std::move(last->known));
-    if (!is_open(last->known)) return std::move(last->known);
-  }
-  if (!last.has_value()) return Decide(problem, context, effort, std::move(known));
-  if (effort == Effort::kProofs) return std::move(last->known);
-  // A plan that states relations, or a short one, is explained as it is.
-  known.inference = last->known.inference;
-  if (unstated == Unstated::kSome || IsShort(problem)) {
-    return Decide(problem, context, effort, std::move(known));
-  }
-  ForgetWhatFaultsLookLike(&last->problem);
-  Result explained = Decide(last->problem, context, effort, std::move(known));
-  if (explained.verdict != Verdict::kUnknown) return explained;
-  last->known.warnings = std::move(explained.warnings);
-  return std::move(last->known);
+  return Completion(problem, context, unstated, std::move(known)).Run(effort);
 }
 
 }  // namespace planproof::stages
