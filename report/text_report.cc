@@ -217,6 +217,7 @@ std::string TextReport(const Result& result, const TextOptions& options) {
   } else {
     page.VerdictLine(result.verdict, ": " + Headline(*violations.front()));
     page.Body(*violations.front(), options.most_list_entries);
+    page.Row("missing", OneLine(result.inference.end, 400));
     page.Row("narrow it", Advice(*violations.front(), options));
     if (violations.size() > 1) {
       page.Blank();

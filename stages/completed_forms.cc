@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "stages/diagnosis/relations_end.h"
 #include "stages/elapsed.h"
 #include "stages/lineage_inference.h"
 #include "stages/proved_relations.h"
@@ -87,6 +88,18 @@ class Completion {
         known_(std::move(known)) {}
 
   Result Run(Effort effort) {
+    Result result = Answer(effort);
+    const bool wrong = result.verdict == Verdict::kRefuted || result.verdict == Verdict::kUnknown;
+    if (wrong && effort != Effort::kProofs && !completed_.empty() && !Stopped(context_.options)) {
+      const lineage::Problem& related = completed_.back().problem;
+      const std::optional<RelationsEnd> end = WhereRelationsEnd(related);
+      if (end.has_value()) result.inference.end = InWords(related, *end);
+    }
+    return result;
+  }
+
+ private:
+  Result Answer(Effort effort) {
     if (Infer()) return std::move(*answer_);
     if (completed_.empty()) return Decide(problem_, context_, effort, std::move(known_));
     if (effort != Effort::kProofs) {
@@ -109,7 +122,6 @@ class Completion {
     return undecided;
   }
 
- private:
   // Asks one inference after the other, until a proof is found.
   bool Infer() {
     for (const LineageInference* inference = InferenceFor(context_.options); inference != nullptr;

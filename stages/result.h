@@ -74,6 +74,9 @@ struct Result {
   struct {
     bool used = false;
     int64_t tensors = 0, classes = 0, inferred = 0, proved = 0;
+    // Of a plan that is not proved: where it stops having what the model has, in words
+    // (stages/diagnosis/relations_end.h); may be empty.
+    std::string end;
   } inference;
   // If they are asked for.
   std::vector<ProvedRelation> proved_relations;

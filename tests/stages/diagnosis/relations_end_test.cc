@@ -1,0 +1,122 @@
+// The place named is the first that lacks a result, whatever lies behind it.
+#include "stages/diagnosis/relations_end.h"
+
+#include <gtest/gtest.h>
+
+#include "sdfg/operator_library.h"
+
+namespace planproof::stages {
+namespace {
+
+using lineage::LineageKind;
+using sdfg::DType;
+using sdfg::TensorId;
+
+constexpr int64_t kLength = 8;
+
+TensorId Input(const std::string& name, sdfg::Graph* graph) {
+  sdfg::Tensor tensor;
+  tensor.name = name;
+  tensor.shape = {kLength};
+  tensor.dtype = DType::kFloat32;
+  tensor.role = sdfg::TensorRole::kInput;
+  return graph->AddTensor(tensor);
+}
+
+TensorId Apply(const std::string& function, const std::vector<TensorId>& operands,
+               const std::string& result, sdfg::Graph* graph) {
+  sdfg::Tensor tensor;
+  tensor.name = result;
+  tensor.shape = {kLength};
+  tensor.dtype = DType::kFloat32;
+  const sdfg::Operand type{.shape = {kLength}, .dtype = DType::kFloat32};
+  sdfg::Operator op;
+  op.name = function;
+  op.function = graph->Intern(*sdfg::OperatorLibrary::BuiltIn().Instantiate(
+      function, std::vector<sdfg::Operand>(operands.size(), type), {}));
+  op.inputs = operands;
+  op.outputs = {graph->AddTensor(tensor)};
+  graph->AddOperator(op);
+  return op.outputs[0];
+}
+
+lineage::Lineage Whole(TensorId logical) {
+  return {.kind = LineageKind::kFull,
+          .logical = logical,
+          .map = {{.constant = 0, .terms = {{.dim = 0}}}}};
+}
+
+// The model: z = exp(-x) * w, tensors x, w, -x, exp(-x), z in this order. The plan computes what
+// `functions` say in place of neg, exp and mul.
+class RelationsEndTest : public ::testing::Test {
+ protected:
+  enum : TensorId { kX, kW, kNegated, kExponential, kProduct };
+
+  lineage::Problem Plan(const std::vector<std::string>& functions) {
+    lineage::Problem problem;
+    Build({"neg", "exp", "mul"}, &problem.logical);
+    Build(functions, &problem.parallel);
+    problem.lineage.resize(problem.parallel.tensors.size());
+    problem.lineage[kX] = Whole(kX);
+    problem.lineage[kW] = Whole(kW);
+    problem.required.push_back({kProduct, Whole(kProduct), "z"});
+    return problem;
+  }
+
+ private:
+  static void Build(const std::vector<std::string>& functions, sdfg::Graph* graph) {
+    const TensorId x = Input("x", graph), w = Input("w", graph);
+    const TensorId a = Apply(functions[0], {x}, "a", graph);
+    const TensorId b = Apply(functions[1], {a}, "b", graph);
+    Apply(functions[2], {b, w}, "c", graph);
+  }
+};
+
+TEST_F(RelationsEndTest, NothingWhereAllIsThere) {
+  lineage::Problem problem = Plan({"neg", "exp", "mul"});
+  for (const TensorId t : {kNegated, kExponential, kProduct}) problem.lineage[t] = Whole(t);
+  EXPECT_FALSE(WhereRelationsEnd(problem).has_value());
+}
+
+TEST_F(RelationsEndTest, TheFirstOperatorWithOperandsAndWithoutResult) {
+  lineage::Problem problem = Plan({"neg", "sin", "mul"});
+  problem.lineage[kNegated] = Whole(kNegated);
+  const auto end = WhereRelationsEnd(problem);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->logical, problem.logical.tensors[kExponential].producer);
+  ASSERT_FALSE(end->nearest.empty());
+  EXPECT_EQ(end->nearest[0], problem.parallel.tensors[kExponential].producer);
+  EXPECT_EQ(end->difference, "is sin");
+}
+
+TEST_F(RelationsEndTest, TheLastOperatorWhereOnlyItsResultIsMissing) {
+  lineage::Problem problem = Plan({"neg", "exp", "sub"});
+  for (const TensorId t : {kNegated, kExponential}) problem.lineage[t] = Whole(t);
+  const auto end = WhereRelationsEnd(problem);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->logical, problem.logical.tensors[kProduct].producer);
+  EXPECT_EQ(InWords(problem, *end).find("mul"), 0U) << InWords(problem, *end);
+}
+
+TEST_F(RelationsEndTest, ARequiredOutputThatIsAnotherTensorIsMissing) {
+  lineage::Problem problem = Plan({"neg", "exp", "mul"});
+  for (const TensorId t : {kNegated, kExponential}) problem.lineage[t] = Whole(t);
+  problem.lineage[kProduct] = Whole(kExponential);
+  const auto end = WhereRelationsEnd(problem);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->logical, problem.logical.tensors[kProduct].producer);
+}
+
+TEST_F(RelationsEndTest, SaysWhatIsReadInsteadOfTheOperand) {
+  lineage::Problem problem = Plan({"neg", "exp", "mul"});
+  problem.lineage[kNegated] = Whole(kNegated);
+  problem.lineage[kExponential] = Whole(kExponential);
+  sdfg::Operator& product = problem.parallel.operators.back();
+  product.inputs = {kExponential, kNegated};
+  const auto end = WhereRelationsEnd(problem);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->difference, "reads a instead of w");
+}
+
+}  // namespace
+}  // namespace planproof::stages
