@@ -123,6 +123,8 @@ void ProofSearch::RunTasks(const std::vector<int>& representatives,
     if (options_.progress) options_.progress({"", ++done, static_cast<int64_t>(positions.size())});
   };
   tasks.name = [&](int task) { return ClaimName(representatives[task]); };
+  // Claims about pieces of one tensor read much the same at the same indices.
+  tasks.kin = [&](int task) { return table_.claims()[representatives[task]].target.logical; };
   WorkerLimits worker_limits = Limits();
   worker_limits.while_waiting = [&, flush = worker_limits.while_waiting] {
     flush();
