@@ -4,8 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "sdfg/function_evaluation.h"
-#include "sdfg/stack_room.h"
-#include "solver/hash_mix.h"
 
 namespace planproof::sdfg {
 
@@ -17,10 +15,6 @@ using solver::SymbolKind;
 
 namespace {
 
-constexpr int kMaxTensorDepth = 4000;
-// The work limit grows with what there is to read: it is to stop terms that explode, not long
-// chains of small ones.
-constexpr int64_t kTermsPerDefinition = 32;
 constexpr uint32_t kOpaqueTagBit = 0x80000000u;
 
 }  // namespace
@@ -47,34 +41,6 @@ void SymbolicEvaluator::ClearFailure() {
   depth_ = 0;
   guards_.clear();
   pinned_.clear();
-}
-
-void SymbolicEvaluator::Forget() {
-  memo_.clear();
-  int_memo_.clear();
-  index_numbers_.Forget();
-  guard_numbers_.Forget();
-  trails_.Forget();
-}
-
-namespace {
-
-uint64_t HashOf(const Affine& e) {
-  uint64_t h = solver::MixHash(e.terms.size(), static_cast<uint64_t>(e.constant));
-  for (const auto& [symbol, coefficient] : e.terms)
-    h = solver::MixHash(solver::MixHash(h, symbol), static_cast<uint64_t>(coefficient));
-  return h;
-}
-
-uint64_t HashOf(solver::PolyId p) { return p; }
-
-}  // namespace
-
-template <typename Sequence>
-size_t SymbolicEvaluator::Numbers<Sequence>::Hash::operator()(const Sequence& sequence) const {
-  uint64_t h = sequence.size();
-  for (const auto& part : sequence) h = solver::MixHash(h, HashOf(part));
-  return h;
 }
 
 void SymbolicEvaluator::Fail(std::string message) {
@@ -313,121 +279,6 @@ std::optional<MaskedValue> SymbolicEvaluator::Element(TensorRef tensor, const In
       return MaskedValue{};
   }
   return std::nullopt;
-}
-
-namespace {
-
-// The coordinates of a lifted operator's instance from an output's full index.
-FunctionEvaluation::Coordinates CoordinatesOf(const Tensor& t, const Indices& indices) {
-  FunctionEvaluation::Coordinates out;
-  for (size_t a = 0; a < t.axes.size(); ++a) out.emplace_back(t.axes[a], indices[a]);
-  return out;
-}
-
-// The coordinates over which a lifted operator's instances vary are those of each output.
-TensorId AnyOutput(const Operator& op) {
-  for (TensorId t : op.outputs) {
-    if (t != kNone) return t;
-  }
-  return kNone;
-}
-
-}  // namespace
-
-class SymbolicEvaluator::PremiseScope {
- public:
-  PremiseScope(SymbolicEvaluator* evaluator, TensorRef tensor)
-      : arena_(evaluator->arena_), before_(arena_.premise_source()) {
-    arena_.SetPremiseSource(evaluator->policy_.SourceOf(tensor));
-  }
-  ~PremiseScope() { arena_.SetPremiseSource(before_); }
-  PremiseScope(const PremiseScope&) = delete;
-  PremiseScope& operator=(const PremiseScope&) = delete;
-
- private:
-  solver::Arena& arena_;
-  const solver::PremiseSource before_;
-};
-
-Shape SymbolicEvaluator::ConditionShape(const Graph& graph, OperatorId id, int premise) {
-  const Operator& op = graph.operators[id];
-  const IndexFunction& f = *op.function;
-  Shape shape;
-  if (op.lifted) {
-    const Tensor& output = graph.tensors[AnyOutput(op)];
-    shape.assign(output.shape.begin(), output.shape.begin() + output.axes.size());
-  }
-  const Shape local = f.outputs[f.premises[premise].output].shape(f.vars);
-  shape.insert(shape.end(), local.begin(), local.end());
-  return shape;
-}
-
-bool SymbolicEvaluator::RecordCondition(int32_t graph, OperatorId id, int premise,
-                                        const Indices& indices) {
-  const Operator& op = graphs_[graph]->operators[id];
-  const TensorId output = AnyOutput(op);
-  const PremiseScope scope(this, {graph, output});
-  FunctionEvaluation::Coordinates coordinates;
-  Indices local = indices;
-  if (op.lifted) {
-    const Tensor& t = graphs_[graph]->tensors[output];
-    coordinates = CoordinatesOf(t, indices);
-    local.erase(local.begin(), local.begin() + t.axes.size());
-  }
-  FunctionEvaluation application(this, graph, op, std::move(coordinates));
-  solver::PolyId holds;
-  if (!application.Premise(premise, local, &holds)) return false;
-  arena_.RecordCondition(holds);
-  return true;
-}
-
-template <typename Value, typename Evaluate>
-std::optional<Value> SymbolicEvaluator::Remembered(TensorRef tensor, const Indices& indices,
-                                                   Memo<Value>* memo, const Evaluate& evaluate) {
-  const Key key{tensor, index_numbers_.Of(indices), guard_numbers_.Of(guards_)};
-  if (auto it = memo->find(key); it != memo->end()) {
-    trails_.MeetAgain(it->second.second);
-    return it->second.first;
-  }
-  const Graph& graph = *graphs_[tensor.graph];
-  const Tensor& t = graph.tensors[tensor.tensor];
-  if (t.producer == kNone) {
-    Fail(absl::StrCat("tensor ", t.name, " has no definition"));
-    return std::nullopt;
-  }
-  if (++depth_ > kMaxTensorDepth || StackIsShort() || arena_.exhausted()) {
-    Fail("the terms of this claim exceed the work limit");
-    return std::nullopt;
-  }
-  arena_.Grant(kTermsPerDefinition);
-  const Operator& op = graph.operators[t.producer];
-  FunctionEvaluation::Coordinates coordinates;
-  Indices local = indices;
-  if (op.lifted) {
-    coordinates = CoordinatesOf(t, indices);
-    local.erase(local.begin(), local.begin() + t.axes.size());
-  }
-  PremiseTrails::Scope scope(&trails_);
-  const PremiseScope premises(this, tensor);
-  FunctionEvaluation application(this, tensor.graph, op, std::move(coordinates));
-  std::optional<Value> value = evaluate(&application, t.producer_output, local);
-  --depth_;
-  if (value && !arena_.exhausted()) memo->emplace(key, std::pair(*value, scope.Finish()));
-  return value;
-}
-
-std::optional<MaskedValue> SymbolicEvaluator::Defined(TensorRef tensor, const Indices& indices) {
-  return Remembered(tensor, indices, &memo_,
-                    [](FunctionEvaluation* application, int output, const Indices& local) {
-                      return application->Output(output, local);
-                    });
-}
-
-std::optional<Affine> SymbolicEvaluator::IntegerDefined(TensorRef tensor, const Indices& indices) {
-  return Remembered(tensor, indices, &int_memo_,
-                    [](FunctionEvaluation* application, int output, const Indices& local) {
-                      return application->IntegerOutput(output, local);
-                    });
 }
 
 std::optional<Affine> SymbolicEvaluator::IntegerElement(TensorRef tensor, const Indices& indices) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/container/node_hash_map.h"
 #include "sdfg/graph.h"
@@ -152,10 +153,11 @@ class SymbolicEvaluator {
   };
   // What an element is remembered by. Which reads are allowed and, where branches are taken
   // exactly, the value itself depend on the guards.
+  static constexpr uint32_t kNoGuards = 0;
   struct Key {
     TensorRef tensor;
     uint32_t indices = 0;
-    uint32_t guards = 0;
+    uint32_t guards = kNoGuards;
     friend bool operator==(const Key&, const Key&) = default;
     template <typename H>
     friend H AbslHashValue(H h, const Key& k) {
@@ -184,14 +186,29 @@ class SymbolicEvaluator {
   int binders_ = 0;  // around what is evaluated
   template <typename Value>
   using Memo = absl::flat_hash_map<Key, std::pair<Value, PremiseTrails::Id>>;
-  // The element by its definition, evaluated or taken from memory.
+  // The element by its definition, evaluated anew.
   template <typename Value, typename Evaluate>
-  std::optional<Value> Remembered(TensorRef tensor, const Indices& indices, Memo<Value>* memo,
+  std::optional<Value> ByDefinition(TensorRef tensor, const Indices& indices,
+                                    const Evaluate& evaluate);
+  // The same, evaluated under the guards of the key, which are those around it, or from memory;
+  // and what it meets.
+  template <typename Value, typename Evaluate>
+  std::optional<std::pair<Value, PremiseTrails::Id>> Remembered(const Key& key,
+                                                                const Indices& indices,
+                                                                Memo<Value>* memo,
+                                                                const Evaluate& evaluate);
+  // The same without the guards around it; nullopt without a request or an error if it needs them.
+  template <typename Value, typename Evaluate>
+  std::optional<Value> OutsideBranches(TensorRef tensor, uint32_t number, const Indices& indices,
+                                       Memo<Value>* memo, const Evaluate& evaluate);
+  template <typename Value, typename Evaluate>
+  std::optional<Value> Definition(TensorRef tensor, const Indices& indices, Memo<Value>* memo,
                                   const Evaluate& evaluate);
 
   PremiseTrails trails_;
   Memo<MaskedValue> memo_;
   Memo<solver::Affine> int_memo_;
+  absl::flat_hash_set<Key> needs_guards_;  // elements that did not evaluate without
   Numbers<Indices> index_numbers_;
   Numbers<Guards> guard_numbers_;
   std::vector<std::unique_ptr<EvaluationScratch>> scratch_;  // of evaluations that have ended

@@ -324,6 +324,7 @@ void Arena::RecordClosed(PremiseKind kind, PolyId p) {
     premises_.push_back({.kind = kind, .poly = p, .number = premise_source_.number});
   }
   if (at->second < 0) return;
+  ++premises_met_;
   for (const Symbol s : polys_[p].symbols) {
     if (KindOf(s) == SymbolKind::kFree) free_[IndexOf(s)].in_premise = true;
   }

@@ -14,6 +14,18 @@ constexpr size_t kMaxClippedTerms = 32;
 }  // namespace
 
 PolyId Arena::SumAgain(const Atom& sum, bool drop_single) {
+  std::vector<int64_t> key = {sum.mono, drop_single, align_digits_};
+  for (const Interval& d : sum.domain) key.insert(key.end(), {d.lo, d.hi});
+  if (const auto known = summed_again_.find(key); known != summed_again_.end())
+    return known->second;
+  const uint64_t met = premises_met_;
+  const PolyId result = SumAnew(sum, drop_single);
+  // What meets a premise has to meet it each time.
+  if (!exhausted_ && premises_met_ == met) summed_again_.emplace(std::move(key), result);
+  return result;
+}
+
+PolyId Arena::SumAnew(const Atom& sum, bool drop_single) {
   SymbolMap opening;
   ScratchSymbols scratch(this);
   std::vector<BoundVariable> vars = Rewriter::Open(&scratch, sum, &opening);

@@ -298,6 +298,7 @@ class Arena {
   // The atom's body summed over its box from the start: conditions that the box decides go, and, as
   // is asked, dimensions of a single index.
   PolyId SumAgain(const Atom& sum, bool drop_single = false);
+  PolyId SumAnew(const Atom& sum, bool drop_single);
   bool IsGuardedSum(AtomId atom) const;
   std::optional<PolyId> JoinClipped(AtomId guarded, AtomId other);
   PolyId MergeClipped(PolyId p);
@@ -355,12 +356,14 @@ class Arena {
   std::vector<Premise> premises_;
   PremiseSource premise_source_;
   PremiseListener* premise_listener_ = nullptr;
-  uint64_t premise_epoch_ = 0;
+  uint64_t premise_epoch_ = 0, premises_met_ = 0;
   absl::flat_hash_map<uint64_t, int32_t> premise_at_;  // in premises_; -1: it always holds
   absl::flat_hash_set<uint32_t> positive_tags_, nonnegative_tags_;
   absl::flat_hash_map<PolyId, Sign> sign_cache_;
   absl::flat_hash_map<std::pair<PolyId, PolyId>, PolyId> mul_cache_;
   absl::flat_hash_set<std::pair<AtomId, AtomId>> not_joined_;  // by JoinClipped
+  // Of SumAgain, where that meets no premise: body, options and box.
+  absl::flat_hash_map<std::vector<int64_t>, PolyId> summed_again_;
   // The boxes of the binders whose bodies are being rewritten to bound symbols, innermost last.
   std::vector<const std::vector<BoundVariable>*> open_boxes_;
   std::map<std::vector<int64_t>, PolyId> opened_premises_;  // on bodies: as they were recorded

@@ -76,6 +76,8 @@ void ClassKeys::PutLogical(sdfg::TensorId t, int depth) {
   Put(relations_.Positive(t));
   Put(relations_.NonNegative(t));
   Put(relations_.Zero(t));
+  const std::vector<sdfg::IndexMap>* zero_unless = relations_.ZeroUnless(t);
+  PutMap(zero_unless != nullptr ? *zero_unless : std::vector<sdfg::IndexMap>());
   Put(relations_.InModelCone(t));
   const solver::IntRange range = relations_.IntRangeOf(t);
   Put(range.low);

@@ -15,8 +15,8 @@ namespace planproof::stages {
 // Serialises, from the claimed tensor backwards: the parallel definition down to related ones, the
 // logical definition of the target down to unknown values, and the index maps that relate them.
 // Logical and parallel tensors are numbered in order of first appearance (so x * x is not x * y);
-// functions, extents, axes, map constants, dtypes, roles and premises of inputs enter as they are.
-// A claim decided without unfolding depends on nothing else.
+// functions, extents, axes, map constants, dtypes, roles, premises of inputs and what is known of
+// zeros enter as they are. A claim decided without unfolding depends on nothing else.
 class ClassKeys {
  public:
   ClassKeys(const lineage::Problem& problem, const Relations& relations)

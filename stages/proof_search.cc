@@ -123,6 +123,8 @@ void ProofSearch::RunTasks(const std::vector<int>& representatives,
     if (options_.progress) options_.progress({"", ++done, static_cast<int64_t>(positions.size())});
   };
   tasks.name = [&](int task) { return ClaimName(representatives[task]); };
+  // Claims about pieces of one tensor read much the same at the same indices.
+  tasks.kin = [&](int task) { return table_.claims()[representatives[task]].target.logical; };
   WorkerLimits worker_limits = Limits();
   worker_limits.while_waiting = [&, flush = worker_limits.while_waiting] {
     flush();
@@ -142,7 +144,7 @@ bool ProofSearch::Interrupted() const {
 }
 
 void ProofSearch::RunFirst(const std::vector<ClaimClass>& classes,
-                           const std::vector<int>& representatives,
+                           const std::vector<int>& representatives, const ClaimLimits& limits,
                            std::vector<ClaimOutcome>* results) {
   auto start = std::chrono::steady_clock::now();
   const bool remember =
@@ -187,8 +189,6 @@ void ProofSearch::RunFirst(const std::vector<ClaimClass>& classes,
     list(k);
   };
   first_ = true;
-  ClaimLimits limits;
-  limits.max_unfoldings = 0;
   RunTasks(representatives, open, limits, results);
   first_ = false;
   on_decided_ = nullptr;
@@ -196,10 +196,16 @@ void ProofSearch::RunFirst(const std::vector<ClaimClass>& classes,
   decide_seconds_ += Since(start);
 }
 
+// What unfolding meets, and the rest of the model, are not part of a class.
+std::vector<ClaimClass> ProofSearch::Classes(const std::vector<int>& which,
+                                             const ClaimLimits& limits) const {
+  const bool alike = limits.max_unfoldings == 0 && !limits.open_differences && !limits.whole_model;
+  return table_.Classes(which, problem_, relations_, options_.use_classes && alike);
+}
+
 void ProofSearch::Decide(const std::vector<int>& which, bool unfold, const ClaimLimits& limits) {
   auto start = std::chrono::steady_clock::now();
-  std::vector<ClaimClass> classes =
-      table_.Classes(which, problem_, relations_, options_.use_classes && !unfold);
+  std::vector<ClaimClass> classes = Classes(which, limits);
   key_seconds_ += Since(start);
   if (!unfold) classes_ += static_cast<int64_t>(classes.size());
   std::vector<int> representatives;
@@ -211,7 +217,7 @@ void ProofSearch::Decide(const std::vector<int>& which, bool unfold, const Claim
   }
   std::vector<ClaimOutcome> results(representatives.size());
   if (!unfold) {
-    RunFirst(classes, representatives, &results);
+    RunFirst(classes, representatives, limits, &results);
   } else {
     start = std::chrono::steady_clock::now();
     std::vector<int> all(representatives.size());
@@ -234,9 +240,9 @@ std::vector<const Claim*> ProofSearch::ClaimsAt(const std::vector<int>& position
   return claims;
 }
 
-// Tries failed claims again: first one of each class, then, where that helped, the others (what
-// unfolding meets is not part of the class). With many failures the plan is most likely wrong, and
-// numbers tell that sooner.
+// Tries failed claims again: first those of each class that are still alike, then, where that
+// helped, the others. With many failures the plan is most likely wrong, and numbers tell that
+// sooner.
 void ProofSearch::Retry(const std::vector<int>& failed, const ClaimLimits& limits) {
   auto retry = [&](const std::vector<int>& claims) {
     std::vector<ClaimOutcome> before;
@@ -259,10 +265,11 @@ void ProofSearch::Retry(const std::vector<int>& failed, const ClaimLimits& limit
   };
   std::vector<int> first, others;
   std::unordered_set<int32_t> seen;
-  for (int c : failed) {
-    (seen.insert(table_.claims()[c].class_id).second ? first : others).push_back(c);
+  for (const auto& [members] : Classes(failed, limits)) {
+    const bool fresh = seen.insert(table_.claims()[members[0]].class_id).second;
+    std::vector<int>& list = fresh && seen.size() <= kMaxUnfolded ? first : others;
+    list.insert(list.end(), members.begin(), members.end());
   }
-  if (first.size() > kMaxUnfolded) first.resize(kMaxUnfolded);
   if (first.empty()) return;
   retry(first);
   std::unordered_set<int32_t> helped;
@@ -304,7 +311,9 @@ void ProofSearch::RetryFailed() {
 bool ProofSearch::DecideAll() {
   std::vector<int> all(table_.claims().size());
   for (size_t c = 0; c < all.size(); ++c) all[c] = static_cast<int>(c);
-  Decide(all, false, ClaimLimits{});
+  ClaimLimits limits;
+  limits.max_unfoldings = 0;
+  Decide(all, false, limits);
   if (options_.executor != nullptr && !options_.executor->Leads()) return false;
   if (!Interrupted()) RetryFailed();
   return std::all_of(all.begin(), all.end(),

@@ -99,8 +99,10 @@ class ProofSearch {
   std::vector<int> Failed() const;
   void RetryFailed();
   void Retry(const std::vector<int>& failed, const ClaimLimits& limits);
-  // Decides one representative per class, in the first round also from memory; each claim by
-  // itself, within these limits, if it may meet what is not part of its class.
+  // Claims that are one within these limits; each by itself if it may meet what is not part of its
+  // class.
+  std::vector<ClaimClass> Classes(const std::vector<int>& which, const ClaimLimits& limits) const;
+  // Decides one representative per class within these limits, in the first round also from memory.
   void Decide(const std::vector<int>& which, bool unfold, const ClaimLimits& limits);
   // The positions, those of claims that take long first.
   std::vector<int> LongestFirst(const std::vector<int>& representatives,
@@ -111,7 +113,7 @@ class ProofSearch {
   // The first round: from memory what is remembered, the rest by the executor; what is proved is
   // remembered as it comes in.
   void RunFirst(const std::vector<ClaimClass>& classes, const std::vector<int>& representatives,
-                std::vector<ClaimOutcome>* results);
+                const ClaimLimits& limits, std::vector<ClaimOutcome>* results);
 
   const lineage::Problem& problem_;
   const VerifyOptions& options_;

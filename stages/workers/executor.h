@@ -18,6 +18,7 @@ struct TaskSet {
   std::function<std::string(int task)> work;
   std::function<void(int task, TaskOutcome outcome)> on_result;
   std::function<std::string(int task)> name;
+  std::function<int(int task)> kin;  // as WorkerLimits::kin_of; may be empty
 };
 
 class Executor {

@@ -3,9 +3,9 @@
 //
 // The workers inherit everything the parent has built (a fork, no serialisation of the input); only
 // task numbers go to them and bytes come back, over one socket per worker. Tasks are handed out as
-// workers become free, each worker having the next one waiting already. When a worker dies, the
-// task it was at is reported as failed; the one that was waiting is given to another worker, and a
-// fresh worker takes the place of the dead one.
+// workers become free, in order but for kin, each worker having the next one waiting already. When
+// a worker dies, the task it was at is reported as failed; the one that was waiting is given to
+// another worker, and a fresh worker takes the place of the dead one.
 //
 // The calling process must be single-threaded, and should fork before it has grown: every process
 // counts the shared pages that it maps.
@@ -54,6 +54,9 @@ struct WorkerLimits {
   // Processor time that a task may use, in seconds (rounded up); may be empty. It tells an endless
   // loop from a busy machine.
   std::function<double(int)> processor_time_of;
+  // Tasks with one number share work that a process does once: a worker goes on with those of its
+  // last one, if some wait. May be empty.
+  std::function<int(int)> kin_of;
   // What a worker may map beyond what it inherited and begins with (up to 64 MB); 0: no limit.
   int64_t memory_limit_mb = 0;
   StopRequest* stop = nullptr;  // when requested, what is not finished fails with kInterrupted

@@ -25,6 +25,8 @@ constexpr std::chrono::milliseconds kSamplingPeriod(10);
 // The task in work and one that waits behind it, so that a worker never idles for a round trip.
 constexpr size_t kTasksPerWorker = 2;
 constexpr int kMaxIdleDeaths = 8;
+// How far back among those that wait kin is looked for.
+constexpr size_t kFarthestKin = 1024;
 
 std::string NoWorker() {
   return std::string("no worker could be started: ") + std::strerror(errno);
@@ -104,16 +106,41 @@ bool WorkerPool::StartWorker() {
   return true;
 }
 
+// The place of the task that waits for this worker: the first of its kin, else of a kin that no
+// worker is at, else of one of which more waits than this worker would need to get as far as the
+// one that is at it.
+std::optional<size_t> WorkerPool::NextFor(const Worker& worker) const {
+  if (!limits_.kin_of) return 0;
+  std::optional<size_t> of_nobody, of_others;
+  std::unordered_map<int, int> waiting;
+  const size_t end = std::min(waiting_.size(), kFarthestKin);
+  for (size_t i = 0; i < end; ++i) {
+    const int kin = KinOf(waiting_[i]);
+    if (kin == worker.kin) return i;
+    if (of_nobody) continue;
+    const auto at_it = [kin](const Worker& other) { return other.kin == kin; };
+    if (std::none_of(workers_.begin(), workers_.end(), at_it)) of_nobody = i;
+    const auto times = kin_times_.find(kin);
+    const bool worth =
+        times == kin_times_.end() || ++waiting[kin] * times->second.last > times->second.longest;
+    if (worth && !of_others) of_others = i;
+  }
+  return of_nobody ? of_nobody : of_others;
+}
+
 void WorkerPool::Feed(Worker& worker, size_t most) {
   while (worker.tasks.size() < most && !waiting_.empty()) {
     // Towards the end a task waits for whoever is free first.
     if (!worker.tasks.empty() && waiting_.size() < workers_.size()) break;
-    const int32_t task = waiting_.front();
+    const std::optional<size_t> next = NextFor(worker);
+    if (!next) break;
+    const int32_t task = waiting_[*next];
     const ssize_t sent = send(worker.socket, &task, sizeof(task), MSG_NOSIGNAL);
     if (sent != sizeof(task)) break;  // it has died: its end of file follows
     if (worker.tasks.empty()) worker.started = Clock::now();
     worker.tasks.push_back(task);
-    waiting_.pop_front();
+    worker.kin = KinOf(task);
+    waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(*next));
   }
 }
 
@@ -183,6 +210,9 @@ void WorkerPool::TakeReplies(Worker& worker) {
     }
     begin += sizeof(header) + header.size;
     worker.tasks.pop_front();
+    KinTimes& times = kin_times_[KinOf(header.task)];
+    times.last = Since(worker.started);
+    times.longest = std::max(times.longest, times.last);
     worker.started = Clock::now();
     Finish(header.task, std::move(outcome));
   }

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "stages/workers/process_pool.h"
@@ -38,16 +40,20 @@ class WorkerPool {
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr int kNoKin = -1;
   struct Worker {
     int process = -1;
     int socket = -1;
     std::deque<int> tasks;      // sent and not answered; the first one is in work
     Clock::time_point started;  // when the first one began
     std::string received;       // bytes of an incomplete reply
+    int kin = kNoKin;           // of the last task sent
   };
 
   bool StartWorker();
   void Feed(Worker& worker, size_t most);
+  int KinOf(int task) const { return limits_.kin_of ? limits_.kin_of(task) : kNoKin; }
+  std::optional<size_t> NextFor(const Worker& worker) const;
   void Finish(int task, TaskOutcome outcome);
   double TimeoutOf(const Worker& worker) const;  // of the task in work; 0: none
   int PollTimeout(int milliseconds) const;
@@ -68,6 +74,10 @@ class WorkerPool {
   const std::function<std::string(int)>& task_name_;
   std::deque<int> waiting_;
   std::vector<Worker> workers_;
+  struct KinTimes {
+    double longest = 0, last = 0;  // that a task took, in seconds
+  };
+  std::unordered_map<int, KinTimes> kin_times_;
   int unfinished_ = 0;
   int died_idle_ = 0;  // workers that died without a task: something is wrong with all of them
   PoolUsage usage_;

@@ -1,7 +1,12 @@
-// An element is taken from memory only at the indices at which it was evaluated.
+// An element is taken from memory only at the indices at which it was evaluated, and in a branch
+// only with what it needs and meets there.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "sdfg/operator_library.h"
 #include "sdfg/symbolic_evaluator.h"
@@ -80,6 +85,151 @@ TEST_F(RememberedElementsTest, IndicesThatDifferInAnyPartAreDifferent) {
     if (round % 700 == 699) remembering.Forget();
   }
   EXPECT_LT(most, 2 * size_t{27 * 27});  // what is met again is remembered
+}
+
+// Selections between elements of other tensors; branches are not taken exactly.
+class BranchesThatReadTest : public testing::Test {
+ protected:
+  static constexpr int64_t kRows = 5;
+
+  // Ids have values in [0, kRows].
+  class Policy : public InputsAreUnknown {
+   public:
+    using InputsAreUnknown::InputsAreUnknown;
+    Representation Of(TensorRef t) override {
+      Representation r = InputsAreUnknown::Of(t);
+      r.tag = static_cast<uint32_t>(t.tensor);
+      r.int_range = {0, kRows};
+      return r;
+    }
+  };
+
+  TensorId Input(int64_t extent, DType dtype = DType::kFloat32) {
+    Tensor t;
+    t.shape = {extent};
+    t.dtype = dtype;
+    t.role = TensorRole::kInput;
+    return graph_.AddTensor(std::move(t));
+  }
+
+  // The body is that of element i, of the operands' elements.
+  TensorId Apply(const std::vector<TensorId>& operands,
+                 const std::function<ExprId(IndexFunctionBuilder*, ExprId i)>& body) {
+    IndexFunctionBuilder b("f");
+    for (const TensorId t : operands) {
+      const Tensor& operand = graph_.tensors[t];
+      b.AddInput("x" + std::to_string(t), operand.shape, operand.dtype);
+    }
+    const int y = b.AddOutput("y", Shape{kExtent}, DType::kFloat32);
+    b.SetBody(y, body(&b, b.Index(b.OutputDims(y)[0])));
+    IndexFunction f;
+    EXPECT_TRUE(b.Finish(&f).ok());
+    Tensor t;
+    t.shape = {kExtent};
+    t.dtype = DType::kFloat32;
+    Operator op;
+    op.inputs = operands;
+    op.outputs = {graph_.AddTensor(std::move(t))};
+    op.function = graph_.Intern(f);
+    const TensorId result = op.outputs[0];
+    graph_.AddOperator(std::move(op));
+    return result;
+  }
+
+  // 1 / x.
+  TensorId Inverse(TensorId x) {
+    return Apply({x}, [](IndexFunctionBuilder* b, ExprId i) {
+      return b->Binary(Op::kDiv, b->Real(1), b->Element(0, {i}));
+    });
+  }
+  // where(y > 0, x, 0).
+  TensorId WherePositive(TensorId y, TensorId x) {
+    return Apply({y, x}, [](IndexFunctionBuilder* b, ExprId i) {
+      return b->Select(b->Binary(Op::kRealLess, b->Real(0), b->Element(0, {i})), b->Element(1, {i}),
+                       b->Real(0));
+    });
+  }
+  // where(id < limit, x, 0).
+  TensorId WhereBelow(int64_t limit, TensorId ids, TensorId x) {
+    return Apply({ids, x}, [limit](IndexFunctionBuilder* b, ExprId i) {
+      return b->Select(b->Binary(Op::kIntLess, b->IntElement(0, {i}), b->Int(limit)),
+                       b->Element(1, {i}), b->Real(0));
+    });
+  }
+
+  Graph graph_;
+};
+
+TEST_F(BranchesThatReadTest, WhatNeedsNoBranchIsEvaluatedOnce) {
+  const TensorId x = Input(kExtent), y = Input(kExtent), z = Input(kExtent);
+  const TensorId inverse = Inverse(x);
+  const TensorId in_y = WherePositive(y, inverse), in_z = WherePositive(z, inverse);
+  Policy policy(graph_);
+  solver::Arena arena;
+  SymbolicEvaluator evaluator(&arena, {&graph_}, &policy);
+  const Indices at = {Affine::Of(arena.NewFree(0, kExtent - 1))};
+  for (const TensorId t : {in_y, in_z, inverse, in_y})
+    EXPECT_TRUE(evaluator.Element({0, t}, at).has_value());
+  EXPECT_EQ(evaluator.remembered(), 3u);
+  evaluator.SetExactBranches(true);
+  evaluator.Forget();
+  for (const TensorId t : {in_y, in_z, inverse, in_y})
+    EXPECT_TRUE(evaluator.Element({0, t}, at).has_value());
+  EXPECT_EQ(evaluator.remembered(), 5u);  // three different values of the quotient
+}
+
+TEST_F(BranchesThatReadTest, APremiseIsMetInTheBranchWhereverItWasMetFirst) {
+  const TensorId x = Input(kExtent), y = Input(kExtent);
+  const TensorId inverse = Inverse(x), in_branch = WherePositive(y, inverse);
+  for (const bool outside_first : {false, true}) {
+    Policy policy(graph_);
+    solver::Arena arena;
+    SymbolicEvaluator evaluator(&arena, {&graph_}, &policy);
+    const Indices at = {Affine::Of(arena.NewFree(0, kExtent - 1))};
+    if (outside_first) {
+      EXPECT_TRUE(evaluator.Element({0, inverse}, at).has_value());
+      EXPECT_FALSE(evaluator.premises_in_branches());
+      EXPECT_EQ(arena.premises().size(), 1u);
+    }
+    for (int round = 0; round < 2; ++round) {
+      arena.ClearPremises();
+      evaluator.ClearPremisesInBranches();
+      EXPECT_TRUE(evaluator.Element({0, in_branch}, at).has_value());
+      EXPECT_TRUE(evaluator.premises_in_branches());
+      EXPECT_EQ(arena.premises().size(), 1u);
+    }
+    arena.ClearPremises();
+    evaluator.ClearPremisesInBranches();
+    EXPECT_TRUE(evaluator.Element({0, inverse}, at).has_value());
+    EXPECT_FALSE(evaluator.premises_in_branches());
+    EXPECT_EQ(arena.premises().size(), 1u);
+  }
+}
+
+// What a condition lets through is not let through without it, or by a weaker one.
+TEST_F(BranchesThatReadTest, WhatOneBranchMayReadNoOtherMay) {
+  const TensorId w = Input(kRows), ids = Input(kExtent, DType::kInt64);
+  const TensorId row = Apply({w, ids}, [](IndexFunctionBuilder* b, ExprId i) {
+    return b->Element(0, {b->IntElement(1, {i})});
+  });
+  const TensorId strict = WhereBelow(kRows, ids, row), weak = WhereBelow(kRows + 1, ids, row);
+  const TensorId other = WherePositive(Input(kExtent), row);
+  const TensorId nested = WhereBelow(kRows, ids, other);
+  std::vector<TensorId> order = {row, strict, weak, other, nested};
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 40; ++round) {
+    std::shuffle(order.begin(), order.end(), random);
+    Policy policy(graph_);
+    solver::Arena arena;
+    SymbolicEvaluator evaluator(&arena, {&graph_}, &policy);
+    const Indices at = {Affine::Of(arena.NewFree(0, kExtent - 1))};
+    for (const TensorId t : order) {
+      evaluator.ClearFailure();
+      const bool evaluated = evaluator.Element({0, t}, at).has_value();
+      EXPECT_EQ(evaluated, t == strict || t == nested) << t << " in round " << round;
+      EXPECT_EQ(evaluated, evaluator.error().empty());
+    }
+  }
 }
 
 }  // namespace

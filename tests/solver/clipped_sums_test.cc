@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <vector>
 
 #include "solver/term.h"
 #include "tests/solver/term_numeric.h"
@@ -246,6 +247,26 @@ TEST_F(ClippedSumsTest, PremisesInsideSumsKnowTheRange) {
   arena_.Sum({early, {-9, 8}}, arena_.Mul(arena_.Element(kGradient, {Affine::Of(early)}),
                                           Inverse(Block(early, 0, 0, 8))));
   EXPECT_FALSE(arena_.premises().empty());
+}
+
+// What pieces of sums meet is met by every claim, however often they have been summed.
+TEST_F(ClippedSumsTest, PiecesMeetTheirPremisesEachTime) {
+  const Symbol query = arena_.NewFree(0, 7);
+  const auto part = [&](int64_t from, int64_t to) {
+    const Symbol k = arena_.NewFree(from, to - 1);
+    const PolyId base = arena_.Add(arena_.Element(kScore, {Affine::Of(query), Affine::Of(k)}),
+                                   arena_.Element(kGradient, {Affine::Of(k)}));
+    return arena_.Sum({k, {from, to}}, Inverse(base));
+  };
+  const PolyId difference = arena_.Sub(arena_.Sub(part(0, 8), part(0, 4)), part(2, 8));
+  std::vector<size_t> met;
+  for (int round = 0; round < 3; ++round) {
+    arena_.ClearPremises();
+    EXPECT_FALSE(arena_.IsZero(difference));
+    met.push_back(arena_.premises().size());
+  }
+  EXPECT_GT(met[0], 0u);
+  EXPECT_EQ(met, std::vector<size_t>(3, met[0]));
 }
 
 }  // namespace

@@ -363,6 +363,40 @@ TEST(ClassKeyTest, PremisesAndRelationsMatter) {
   EXPECT_TRUE(Separates([](Spec* s) { s->related = false; }));
 }
 
+// Claims that are equal up to names share an outcome only if the same is known of zeros.
+TEST(ClassKeyTest, RegionsOfZerosMatter) {
+  lineage::Problem problem;
+  Spec other;
+  other.prefix = "b.";
+  const Claim first = Append(Spec(), &problem), second = Append(other, &problem);
+  Relations relations(problem);
+  ClassKeys keys(problem, relations);
+  const std::string unknown = keys.Of(second);
+  EXPECT_EQ(keys.Of(first), unknown);
+  const auto set = [&](const Claim& claim, const char* name, int64_t constant, int64_t scale) {
+    for (size_t t = 0; t < problem.logical.tensors.size(); ++t) {
+      const bool own = problem.logical.tensors[t].name ==
+                       std::string(claim.parallel == first.parallel ? "a." : "b.") + name;
+      IndexMap form;
+      form.constant = constant;
+      form.terms = {{.dim = 0, .scale = scale}};
+      if (own) relations.SetZeroUnless(static_cast<TensorId>(t), {form});
+    }
+  };
+  for (const char* name : {"x", "w", "y"}) {
+    set(first, name, 2, -1);
+    EXPECT_NE(keys.Of(first), keys.Of(second)) << name;
+    for (const auto& [constant, scale] : {std::pair(3, -1), std::pair(2, 1)}) {
+      set(second, name, constant, scale);
+      EXPECT_NE(keys.Of(first), keys.Of(second)) << name;
+    }
+    set(second, name, 2, -1);
+    EXPECT_EQ(keys.Of(first), keys.Of(second)) << name;
+    relations.ForgetZeroRegions();
+    EXPECT_EQ(keys.Of(first), unknown);
+  }
+}
+
 // S5: a ring of six against two rings of three, as gathers with different sources.
 TEST(ClassKeyTest, PermutationsMatter) {
   const auto permutation = [](const std::vector<int64_t>& from, lineage::Problem* p) {

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace planproof::stages {
 namespace {
@@ -61,6 +62,42 @@ TEST(ProcessPool, ReturnsEveryResultOnce) {
     EXPECT_GT(collected.usage.peak_largest_mb, 0);
     EXPECT_GE(collected.usage.peak_total_mb, collected.usage.peak_largest_mb);
   }
+}
+
+// A worker leaves a kin only where no task of it waits.
+TEST(ProcessPool, TasksOfOneKinGoToOneWorkerWhileTheyLast) {
+  constexpr int kKins = 4, kTasks = 120;
+  for (const int jobs : {1, 2, 3, 7}) {
+    std::map<std::string, std::vector<int>> by_worker;  // kin of its tasks, in order
+    std::set<int> done;
+    RunInWorkers(
+        kTasks, {.jobs = jobs, .kin_of = [](int task) { return task % kKins; }},
+        [](int task) {
+          usleep(task < kKins ? 3000 : 300);
+          return std::to_string(getpid());
+        },
+        [&](int task, TaskOutcome outcome) {
+          EXPECT_EQ(outcome.status, TaskStatus::kDone);
+          EXPECT_TRUE(done.insert(task).second);
+          by_worker[outcome.result].push_back(task % kKins);
+        });
+    EXPECT_EQ(done.size(), size_t{kTasks});
+    for (const auto& [worker, kins] : by_worker) {
+      int changes = 0;
+      for (size_t i = 1; i < kins.size(); ++i) changes += kins[i] != kins[i - 1] ? 1 : 0;
+      EXPECT_LT(changes, kKins) << "worker " << worker << " of " << jobs;
+    }
+  }
+}
+
+TEST(ProcessPool, KinOfAWorkerThatDiedIsTakenOver) {
+  const auto kill_itself = [](int task) {
+    if (task % 5 == 0) raise(SIGKILL);
+    return Square(task);
+  };
+  const Collected collected =
+      RunTasks(40, {.jobs = 2, .kin_of = [](int task) { return task % 2; }}, kill_itself);
+  ExpectOthersDone(collected, {0, 5, 10, 15, 20, 25, 30, 35});
 }
 
 TEST(ProcessPool, NoTasksMeanNoResults) { RunTasks(0, {.jobs = 2}, Square); }
