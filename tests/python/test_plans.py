@@ -1,23 +1,16 @@
 """Plans as people write them, without lineage (plans/): every one is proved, and one wrong variant of each
 is not; the first line of its report names the operator that is wrong."""
-import glob
-import importlib
-import os
-import sys
-
 import pytest
 
 import planproof
+from verify_plans import NAMES, load
 
-PLANS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "plans")
-sys.path.insert(0, PLANS)
-MODULES = {name: importlib.import_module(name) for name in sorted(
-    os.path.basename(path)[:-len(".py")] for path in glob.glob(os.path.join(PLANS, "*.py")))}
+MODULES = [load(name) for name in NAMES]
 
 
 def parametrized(cases_of):
     """One test for each case: module and arguments."""
-    rows = [(module, case) for module in MODULES.values() for case in cases_of(module)]
+    rows = [(module, case) for module in MODULES for case in cases_of(module)]
     words = ["-".join([module.__name__, *(f"{key}={value}" for key, value in case.items())])
              for module, case in rows]
     return pytest.mark.parametrize("module, case", rows, ids=words)

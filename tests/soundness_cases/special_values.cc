@@ -75,7 +75,7 @@ std::vector<SpecialValue> ReadSpecialValues() {
 
 std::string PlanText(const SpecialValue& value, const SpecialPlan& plan) {
   const bool columns = value.cut == 1;
-  Sizes sizes{8, 4 * plan.ranks, plan.ranks, 8, 4 * plan.ranks};
+  Sizes sizes{4 * plan.ranks, 4 * plan.ranks, plan.ranks, 4 * plan.ranks, 4 * plan.ranks};
   (columns ? sizes.own_width : sizes.own_rows) /= plan.ranks;
   if (!columns) sizes.width = sizes.own_width = 4 + plan.ranks;
   const Sizes whole{sizes.rows, sizes.width, sizes.ranks, sizes.rows, sizes.width};
@@ -112,7 +112,7 @@ std::string PlanText(const SpecialValue& value, const SpecialPlan& plan) {
       required["result"] = full;
     }
   } else {
-    both(Step("mul", {"y", plan.place == Place::kBesideItself ? json("y") : json(2)}, "result"));
+    both(Step("mul", {"y", plan.place == Place::kBesideOperand ? json("a") : json(2)}, "result"));
   }
   json file = {
       {"planproof", 1},

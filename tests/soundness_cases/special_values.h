@@ -20,9 +20,9 @@ struct SpecialValue {
 std::vector<SpecialValue> ReadSpecialValues();
 
 // Where the operators stand.
-enum class Place : uint8_t { kAlone, kAfterLinear, kBeforeLinear, kBetween, kBesideItself };
+enum class Place : uint8_t { kAlone, kAfterLinear, kBeforeLinear, kBetween, kBesideOperand };
 inline constexpr Place kPlaces[] = {Place::kAlone, Place::kAfterLinear, Place::kBeforeLinear,
-                                    Place::kBetween, Place::kBesideItself};
+                                    Place::kBetween, Place::kBesideOperand};
 
 struct SpecialPlan {
   Place place = Place::kAlone;
@@ -31,7 +31,7 @@ struct SpecialPlan {
   bool lineage = false;  // the plan says what it claims of the operators' operand and result
 };
 
-// In the plan format. In the configuration both twins have the same names.
+// In the plan format.
 std::string PlanText(const SpecialValue& value, const SpecialPlan& plan);
 
 }  // namespace planproof::soundness

@@ -5,9 +5,8 @@ import planproof
 
 KINDS = ("alibi", "symmetric_alibi", "window", "soft_cap")
 CASES = [dict(kind=kind, ranks=ranks) for kind in KINDS for ranks in (2, 4)]
-FAULT = "queries are counted from 0 on every rank"
-FAULTY = [dict(kind="symmetric_alibi")]
-NAMES = "start of alibi (alibi.1) is 0; with 8 cp it would be right"
+FAULT = "gradients of the gathered values are cut, but not summed"
+FAULTY, NAMES = [dict(kind="window", ranks=4)], "chunk.1"
 BATCH, SEQUENCE, HEADS, DEPTH = 2, 16, 2, 4
 WIDTH = HEADS * DEPTH
 SOFT_CAP = "op soft_cap(x) {cap: real} -> y = cap * tanh(x / cap)"
@@ -51,13 +50,14 @@ def plan(kind="alibi", ranks=2, fault=False):
     *qkv, wo = weights
     q, k, v = (heads(p, x, weight) for weight in qkv)
     k_all, v_all = (p.all_gather(tensor, over="cp", dim=1) for tensor in (k, v))
-    here = 0 if fault else f"=cp * {SEQUENCE // ranks}"
-    o = attention(p, kind, q, k_all, v_all, *slopes, start=here)
+    o = attention(p, kind, q, k_all, v_all, *slopes, start=f"=cp * {SEQUENCE // ranks}")
     y = p.linear(o, wo, out="y")
     grad_y = p.backward(p.mse_loss(y, t, reduction="sum"), p.input("grad.loss"), [y])
-    grad_q, *gathered, d_wo = p.gradients(y, grad_y, [q, k_all, v_all, wo])
-    grads = [grad_q, *(p.reduce_scatter(grad, over="cp", dim=1) for grad in gathered)]
-    local = p.gradients([q, k, v], grads, qkv)
+    grad_q, grad_k, grad_v, d_wo = p.gradients(y, grad_y, [q, k_all, v_all, wo])
+    grad_k = p.reduce_scatter(grad_k, over="cp", dim=1)
+    cut = p.chunk if fault else p.reduce_scatter
+    grad_v = cut(grad_v, over="cp", dim=1)
+    local = p.gradients([q, k, v], [grad_q, grad_k, grad_v], qkv)
     for weight, grad in zip(weights, (*local, d_wo)):
         p.all_reduce(grad, over="cp", out=f"grad.{weight}")
     return whole

@@ -3,8 +3,8 @@ neighbours are exchanged before each convolution, batch norm is synchronised."""
 import planproof
 
 CASES = [dict(layers=layers, ranks=ranks) for layers, ranks in ((1, 2), (2, 2), (2, 4), (4, 2))]
-FAULT = "the rows from above and below are put together in the wrong order"
-FAULTY, NAMES = [dict(layers=1)], "of cat (cat.1) are exchanged"
+FAULT = "the row before the last one is sent down"
+FAULTY, NAMES = [dict(layers=1)], "start of narrow (narrow.1) is 6; with 7 it would be right"
 BATCH, CHANNELS, HEIGHT, COLUMNS = 4, 2, 16, 4
 OPERATORS = """
 ## The second half of the statistics, from the mean, as SyncBatchNorm reduces them.
@@ -42,9 +42,10 @@ def plan(layers=2, ranks=2, fault=False):
     tape = []
     for layer in range(layers):
         x, (k, gamma, beta) = y, p.inputs({f"{name}.{layer}": {} for name in ("k", "gamma", "beta")})
-        last, first = p.narrow(x, dim=2, start=rows - 1, length=1), p.narrow(x, dim=2, start=0, length=1)
+        last = p.narrow(x, dim=2, start=rows - (2 if fault else 1), length=1)
+        first = p.narrow(x, dim=2, start=0, length=1)
         above, below = p.permute(last, "sp", pairs=down), p.permute(first, "sp", pairs=up)
-        halo = p.cat(below, x, above, dim=2) if fault else p.cat(above, x, below, dim=2)
+        halo = p.cat(above, x, below, dim=2)
         h = p.conv2d(halo, k, padding=[0, 1])
         center_local = p.mean(h, dim=[0, 2, 3])
         center = mean(center_local)
