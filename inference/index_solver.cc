@@ -26,6 +26,47 @@ namespace {
 constexpr int kMaxTries = 400;
 constexpr size_t kMaxOccurrences = 400;
 constexpr size_t kMaxSolutions = 24;
+constexpr size_t kMaxAtoms = 4000;
+
+// The sums around an atom.
+class SumContexts {
+ public:
+  static constexpr uint32_t kOutside = 0;
+
+  // In which the atom, met in `context`, is looked at: one that mentions no variable of a sum is
+  // the same everywhere.
+  static uint32_t Of(const Atom& atom, uint32_t context) {
+    const auto bound = [](Symbol s) { return KindOf(s) == SymbolKind::kBound; };
+    return std::any_of(atom.symbols.begin(), atom.symbols.end(), bound) ? context : kOutside;
+  }
+  uint32_t Within(const Atom& sum, uint32_t context) {
+    contexts_.push_back({context, sum.domain});
+    return static_cast<uint32_t>(contexts_.size() - 1);
+  }
+  // With each variable of a sum counted from where the sum begins; one that counts down, from
+  // where it ends.
+  Affine FromStart(const Affine& form, uint32_t context) const {
+    Affine result = form;
+    for (const auto& [symbol, c] : form.terms) {
+      if (KindOf(symbol) != SymbolKind::kBound) continue;
+      uint32_t at = context;
+      for (uint32_t level = solver::BoundLevel(symbol); level > 0; --level) {
+        at = contexts_[at].around;
+      }
+      const solver::Interval& range = contexts_[at].box[solver::BoundPosition(symbol)];
+      result = result + Affine(c > 0 ? range.lo : range.hi - 1).Scaled(c);
+      if (c < 0) result = result + Affine::Of(symbol, -2 * c);
+    }
+    return result;
+  }
+
+ private:
+  struct Context {
+    uint32_t around = kOutside;
+    std::vector<solver::Interval> box;
+  };
+  std::vector<Context> contexts_ = {Context()};
+};
 
 bool HasForms(AtomKind kind) {
   return kind == AtomKind::kElement || kind == AtomKind::kIndicator || kind == AtomKind::kDelta ||
@@ -68,6 +109,42 @@ void VisitAtoms(const Arena& arena, PolyId term, const std::function<bool(const 
   }
 }
 
+// Visits every atom of a term once in each context; of a long term some.
+void VisitInContexts(
+    const Arena& arena, PolyId term,
+    const std::function<void(const Atom&, const SumContexts&, uint32_t context)>& visit) {
+  SumContexts contexts;
+  std::vector<std::pair<AtomId, uint32_t>> atoms;
+  absl::flat_hash_set<std::pair<AtomId, uint32_t>> seen;
+  const auto add_mono = [&](MonoId m, uint32_t context) {
+    for (const solver::Factor& f : arena.mono(m).factors) atoms.emplace_back(f.atom, context);
+  };
+  const auto add_poly = [&](PolyId p, uint32_t context) {
+    for (const solver::Term& t : arena.poly(p).terms) add_mono(t.mono, context);
+  };
+  add_poly(term, SumContexts::kOutside);
+  while (!atoms.empty() && seen.size() < kMaxAtoms) {
+    const AtomId a = atoms.back().first;
+    const Atom& atom = arena.atom(a);
+    const uint32_t context = SumContexts::Of(atom, atoms.back().second);
+    atoms.pop_back();
+    if (!seen.insert({a, context}).second) continue;
+    visit(atom, contexts, context);
+    const uint32_t inside = atom.domain.empty() ? context : contexts.Within(atom, context);
+    for (size_t k = 0; k < atom.polys.size(); ++k) {
+      // Of a function of a row, all but the row stands outside.
+      add_poly(atom.polys[k], atom.kind == AtomKind::kOpaqueRow && k > 0 ? context : inside);
+    }
+    if (atom.mono != solver::kUnitMono) add_mono(atom.mono, inside);
+    for (const Affine& form : atom.indices) {
+      for (const auto& [symbol, coefficient] : form.terms) {
+        if (KindOf(symbol) != SymbolKind::kIntAtom) continue;
+        atoms.emplace_back(arena.AtomOfIntAtom(symbol), context);
+      }
+    }
+  }
+}
+
 bool Divides(int64_t divisor, int64_t value) { return value % divisor == 0; }
 
 }  // namespace
@@ -79,6 +156,21 @@ std::vector<Occurrence> OccurrencesIn(const Arena& arena, PolyId term) {
       found.push_back({atom.kind, atom.tag, atom.indices});
     }
     return found.size() < kMaxOccurrences;
+  });
+  return found;
+}
+
+std::vector<Occurrence> OccurrencesFromStart(const Arena& arena, PolyId term) {
+  std::vector<Occurrence> found;
+  VisitInContexts(arena, term, [&](const Atom& atom, const SumContexts& sums, uint32_t context) {
+    if (!HasForms(atom.kind) || atom.indices.empty() || found.size() == kMaxOccurrences) return;
+    Occurrence occurrence = {atom.kind, atom.tag, {}};
+    for (const Affine& form : atom.indices) {
+      occurrence.forms.push_back(sums.FromStart(form, context));
+    }
+    if (std::find(found.begin(), found.end(), occurrence) == found.end()) {
+      found.push_back(std::move(occurrence));
+    }
   });
   return found;
 }
@@ -222,10 +314,10 @@ std::vector<IndexSolver::Solution> IndexSolver::Solve(const std::vector<Occurren
     solutions_.clear();
     tries_ = 0;
     Match(0);
-    const bool complete = std::any_of(
-        solutions_.begin(), solutions_.end(),
-        [this](const Solution& solution) { return solution.size() == unknowns_.size(); });
-    if (complete) break;
+    complete_ = std::any_of(solutions_.begin(), solutions_.end(), [this](const Solution& solution) {
+      return solution.size() == unknowns_.size();
+    });
+    if (complete_) break;
   }
   return std::move(solutions_);
 }

@@ -19,8 +19,12 @@ struct Occurrence {
   solver::AtomKind kind = solver::AtomKind::kElement;
   uint32_t tag = 0;
   std::vector<solver::Affine> forms;
+  friend bool operator==(const Occurrence&, const Occurrence&) = default;
 };
 std::vector<Occurrence> OccurrencesIn(const solver::Arena& arena, solver::PolyId term);
+// With the variables of sums counted from where each sum begins: one sum may be written with other
+// bounds than another that is a part of it.
+std::vector<Occurrence> OccurrencesFromStart(const solver::Arena& arena, solver::PolyId term);
 // Tags of the elements in the term, ascending.
 std::vector<uint32_t> TagsIn(const solver::Arena& arena, solver::PolyId term);
 
@@ -35,6 +39,8 @@ class IndexSolver {
   // A few dozen solutions at most.
   std::vector<Solution> Solve(const std::vector<Occurrence>& definition,
                               const std::vector<Occurrence>& value);
+  // Whether one of the last solutions has a form for every unknown.
+  bool complete() const { return complete_; }
   // A digit of the value's symbols that stood in the way of a solution: with it there may be more.
   const std::optional<sdfg::SplitRequest>& split() const { return split_; }
 
@@ -51,6 +57,7 @@ class IndexSolver {
   Solution solution_;
   std::vector<Solution> solutions_;
   std::optional<sdfg::SplitRequest> split_;
+  bool complete_ = false;
   bool skip_sums_ = false;  // forms over variables of sums say nothing
   int tries_ = 0;
 };

@@ -169,8 +169,8 @@ void TensorMatcher::OpenDownTo(const std::vector<TensorId>& values) {
   definitions_->Forget();
 }
 
-const std::vector<TensorMatcher::Part>& TensorMatcher::DefinitionsOf(TensorId logical) {
-  for (const auto& [tensor, definitions] : opened_) {
+std::vector<TensorMatcher::Part>& TensorMatcher::DefinitionsOf(TensorId logical) {
+  for (auto& [tensor, definitions] : opened_) {
     if (tensor == logical) return definitions;
   }
   std::vector<Part>& definitions = opened_.emplace_back(logical, std::vector<Part>()).second;
@@ -212,37 +212,56 @@ bool TensorMatcher::HasValue(const Value& value, TensorId logical, Guess* guess)
   return arena_->IsZero(arena_->Sub(same->term, value.term)) && !arena_->exhausted();
 }
 
-TensorMatcher::Found TensorMatcher::FindIn(const Part& part, TensorId parallel, TensorId logical,
+TensorMatcher::Found TensorMatcher::FindIn(Part* part, TensorId parallel, TensorId logical,
                                            Guess* guess) {
-  const sdfg::Tensor& pt = problem_.parallel.tensors[parallel];
   const sdfg::Tensor& lt = problem_.logical.tensors[logical];
-  if (sdfg::IsInteger(lt.dtype) != part.value.integer) return Found::kNo;
+  if (sdfg::IsInteger(lt.dtype) != part->value.integer) return Found::kNo;
   split_ = {};
   SplitRequest wanted;
-  for (const Part& definition : DefinitionsOf(logical)) {
+  for (Part& definition : DefinitionsOf(logical)) {
     IndexSolver solver(*arena_, Unknowns(definition.cell, lt.shape));
-    std::vector<std::pair<int64_t, std::vector<Affine>>> indices;
-    for (const IndexSolver::Solution& solution :
-         solver.Solve(definition.value.occurrences, part.value.occurrences)) {
-      auto index = IndexOf(definition.cell, part.cell, pt.shape, lt.shape, solution);
-      if (!index.has_value() || !UsesAllDimensions(*index, part.cell, pt)) continue;
-      const int64_t disorder = Disorder(*index, part.cell, pt);
-      indices.emplace_back(disorder, *std::move(index));
-    }
-    std::stable_sort(indices.begin(), indices.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    if (indices.size() > kMaxVerified) indices.resize(kMaxVerified);
-    for (auto& [disorder, index] : indices) {
-      guess->index = std::move(index);
-      if (HasValue(part.value, logical, guess)) return Found::kYes;
-    }
+    const auto found = [&](const std::vector<Occurrence>& defined,
+                           const std::vector<Occurrence>& value) {
+      const auto solutions = solver.Solve(defined, value);
+      return HasValueAtOneOf(solutions, definition.cell, *part, parallel, logical, guess);
+    };
+    if (found(definition.value.occurrences, part->value.occurrences)) return Found::kYes;
     if (solver.split().has_value()) wanted = *solver.split();
+    if (solver.complete()) continue;
+    if (found(FromStart(&definition.value), FromStart(&part->value))) return Found::kYes;
   }
   if (split_.kind == SplitRequest::Kind::kNone) split_ = wanted;
   return split_.kind == SplitRequest::Kind::kNone ? Found::kNo : Found::kSplit;
 }
 
-TensorMatcher::Found TensorMatcher::Find(const Part& part, TensorId parallel, TensorMatch* match,
+const std::vector<Occurrence>& TensorMatcher::FromStart(Value* value) const {
+  if (value->from_start.empty()) value->from_start = OccurrencesFromStart(*arena_, value->term);
+  return value->from_start;
+}
+
+bool TensorMatcher::HasValueAtOneOf(const std::vector<IndexSolver::Solution>& solutions,
+                                    const Cell& definition, const Part& part, TensorId parallel,
+                                    TensorId logical, Guess* guess) {
+  const sdfg::Tensor& pt = problem_.parallel.tensors[parallel];
+  const sdfg::Tensor& lt = problem_.logical.tensors[logical];
+  std::vector<std::pair<int64_t, std::vector<Affine>>> indices;
+  for (const IndexSolver::Solution& solution : solutions) {
+    auto index = IndexOf(definition, part.cell, pt.shape, lt.shape, solution);
+    if (!index.has_value() || !UsesAllDimensions(*index, part.cell, pt)) continue;
+    const int64_t disorder = Disorder(*index, part.cell, pt);
+    indices.emplace_back(disorder, *std::move(index));
+  }
+  std::stable_sort(indices.begin(), indices.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (indices.size() > kMaxVerified) indices.resize(kMaxVerified);
+  for (auto& [disorder, index] : indices) {
+    guess->index = std::move(index);
+    if (HasValue(part.value, logical, guess)) return true;
+  }
+  return false;
+}
+
+TensorMatcher::Found TensorMatcher::Find(Part* part, TensorId parallel, TensorMatch* match,
                                          Guess* guess) {
   if (match->logical != kNone) {
     const Found found = FindIn(part, parallel, match->logical, guess);
@@ -379,7 +398,7 @@ std::optional<TensorMatch> TensorMatcher::MatchDefinition(std::vector<Part> part
       continue;
     }
     Guess guess;
-    const Found found = Find(part, parallel, &match, &guess);
+    const Found found = Find(&part, parallel, &match, &guess);
     if (found == Found::kYes) {
       pieces.push_back({std::move(part.cell), std::move(guess.index)});
       continue;

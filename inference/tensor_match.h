@@ -46,6 +46,7 @@ class TensorMatcher {
     solver::PolyId term = solver::kZeroPoly;
     bool integer = false;
     std::vector<Occurrence> occurrences;
+    std::vector<Occurrence> from_start;  // where it was asked for
   };
   // A part of a tensor in which its value is one term.
   struct Part {
@@ -83,10 +84,14 @@ class TensorMatcher {
   // The part is an element of a logical tensor, or a multiple of one.
   bool IsCopy(const Part& part, sdfg::TensorId* logical, Guess* guess) const;
   void OpenDownTo(const std::vector<sdfg::TensorId>& values);
-  const std::vector<Part>& DefinitionsOf(sdfg::TensorId logical);
+  std::vector<Part>& DefinitionsOf(sdfg::TensorId logical);
   // Looks for the part in the logical tensor of the match; if there is none yet, in all candidates.
-  Found Find(const Part& part, sdfg::TensorId parallel, TensorMatch* match, Guess* guess);
-  Found FindIn(const Part& part, sdfg::TensorId parallel, sdfg::TensorId logical, Guess* guess);
+  Found Find(Part* part, sdfg::TensorId parallel, TensorMatch* match, Guess* guess);
+  Found FindIn(Part* part, sdfg::TensorId parallel, sdfg::TensorId logical, Guess* guess);
+  const std::vector<Occurrence>& FromStart(Value* value) const;
+  bool HasValueAtOneOf(const std::vector<IndexSolver::Solution>& solutions,
+                       const stages::Cell& definition, const Part& part, sdfg::TensorId parallel,
+                       sdfg::TensorId logical, Guess* guess);
   bool HasValue(const Value& value, sdfg::TensorId logical, Guess* guess);
   // Whether the match is right on these cells of the parallel tensor.
   bool Holds(sdfg::TensorId parallel, const TensorMatch& match, std::vector<stages::Cell> work);

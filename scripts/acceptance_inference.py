@@ -2,6 +2,7 @@
 thrown away, within a few times the proof; certificates; strategies without lineage."""
 import glob
 import os
+import re
 import statistics
 import sys
 import time
@@ -80,4 +81,23 @@ def strategies(acceptance, line):
         line.open("mutants of the strategies' plans: with --full")
 
 
-LINES = [discarded, certificates, strategies]
+def handwritten(acceptance, line):
+    """Plans as people write them (tests/python/plans), without lineage: each PROVED in under 1 s."""
+    program = os.path.join(ROOT, "tests", "python", "verify_plans.py")
+    code, output = line.run(sys.executable, program, "--seconds", "1", show=0, environment={
+        "PLANPROOF_BINARY": acceptance.planproof, "PYTHONPATH": os.path.join(ROOT, "python")})
+    for row in output.strip().splitlines():
+        print("    " + row, flush=True)
+    line.require(code == 0, f"exit code {code}")
+
+
+def special_values(acceptance, line):
+    """1,200 wrong plans that are right on many inputs: none PROVED, each right twin PROVED."""
+    tests = os.path.join(acceptance.build, "tests", "soundness_cases", "soundness_cases_tests")
+    code, output = line.run(tests, "--gtest_filter=*SpecialValues*", show=1,
+                            environment={"PLANPROOF_SPECIAL_VALUES": "all"})
+    tried = sum(int(number) for number in re.findall(r"^(\d+) wrong plans$", output, re.MULTILINE))
+    line.require(code == 0 and tried >= 1000, f"exit code {code}, {tried} wrong plans")
+
+
+LINES = [discarded, handwritten, certificates, special_values, strategies]

@@ -1,5 +1,6 @@
 // Exp, log, max and conditions in normal form.
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -8,6 +9,11 @@
 #include "solver/term.h"
 
 namespace planproof::solver {
+namespace {
+
+constexpr int64_t kMaxPowerOfLog = 4;
+
+}  // namespace
 
 AtomId Arena::ElementAtom(uint32_t tag, std::vector<Affine> indices) {
   Atom a;
@@ -21,17 +27,28 @@ PolyId Arena::Element(uint32_t tag, std::vector<Affine> indices) {
   return OfAtom(ElementAtom(tag, std::move(indices)));
 }
 
+// Rules exp-of-sum and exp-of-log.
 PolyId Arena::Exp(PolyId p) {
-  // exp(sum c m) = product of exp(c m)
   Factors factors;
+  std::vector<std::pair<PolyId, int32_t>> powers;
   for (const Term& t : polys_[p].terms) {
+    const Factors& own = monos_[t.mono].factors;
+    int64_t power = 0;
+    if (own.size() == 1 && own[0].exponent == Exponent{} &&
+        atoms_[own[0].atom].kind == AtomKind::kLog && t.coefficient.ToInt64(&power) &&
+        std::abs(power) <= kMaxPowerOfLog) {
+      powers.emplace_back(atoms_[own[0].atom].polys[0], static_cast<int32_t>(power));
+      continue;
+    }
     Atom a;
     a.kind = AtomKind::kExp;
     a.mono = t.mono;
     a.number = t.coefficient;
     factors.push_back({InternAtom(std::move(a)), Exponent{}});
   }
-  return ProductOf(std::move(factors), Rational(1));
+  PolyId result = ProductOf(std::move(factors), Rational(1));
+  for (const auto& [base, power] : powers) result = Mul(result, Power(base, Exponent{power, 1}));
+  return result;
 }
 
 PolyId Arena::Log(PolyId p) {

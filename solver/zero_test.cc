@@ -12,11 +12,16 @@ namespace {
 
 constexpr size_t kMaxCells = 4096;
 constexpr int64_t kShortDimension = 4;
+constexpr int kMaxCases = 2;  // symbols of which each case is tried by itself
 
 }  // namespace
 
-bool ZeroTest::Run(PolyId p, int cases) {
-  return Test(p) || (cases > 0 && ZeroInAllCases(p, cases - 1));
+bool ZeroTest::Run(PolyId p) {
+  if (Test(p)) return true;
+  if (arena_.exhausted()) return false;
+  const PolyId pieces = pieces_;
+  if (ZeroInAllCases(p, /*edges=*/pieces == p, kMaxCases)) return true;
+  return pieces != p && ZeroInAllCases(pieces, /*edges=*/true, kMaxCases);
 }
 
 bool ZeroTest::Test(PolyId p) {
@@ -26,7 +31,9 @@ bool ZeroTest::Test(PolyId p) {
     p = UnifyConditions(p);
     if (p == kZeroPoly || RefinedIsZero(p)) return !arena_.exhausted();
     for (const bool by_body : {true, false}) {
-      const PolyId split = SplitAtCuts(p, by_body);
+      // A piece with one index has its conditions outside.
+      const PolyId split = UnifyConditions(SplitAtCuts(p, by_body));
+      if (round == 0) pieces_ = split;
       if (split == kZeroPoly || (split != p && RefinedIsZero(split))) return !arena_.exhausted();
     }
     const PolyId apart = SplitAtElements(p);
@@ -46,35 +53,70 @@ bool ZeroTest::Test(PolyId p) {
   return p == kZeroPoly && !arena_.exhausted();
 }
 
-// Zero for each value of a free symbol of few values that stands in a condition.
-bool ZeroTest::ZeroInAllCases(PolyId p, int cases) {
-  const std::optional<Symbol> symbol = SymbolOfFewValues(p);
-  if (!symbol || arena_.exhausted()) return false;
-  const IntRange range = arena_.RangeOf(*symbol);
-  for (int64_t value = range.low; value <= range.high; ++value) {
+// Zero in each part of the range of a free symbol that stands in a condition, of so many symbols.
+bool ZeroTest::ZeroInAllCases(PolyId p, bool edges, int symbols) {
+  Symbol symbol = 0;
+  const std::vector<Interval> cases = CasesOf(p, edges, &symbol);
+  if (cases.empty() || arena_.exhausted()) return false;
+  for (const Interval& part : cases) {
+    const bool one = part.length() == 1;
     SymbolMap map;
-    map.pairs.emplace_back(*symbol, Affine(value));
-    if (!Run(Rewriter(&arena_, std::move(map)).Poly(p), cases)) return false;
+    map.pairs.emplace_back(
+        symbol, one ? Affine(part.lo) : Affine::Of(arena_.NewFree(part.lo, part.hi - 1)));
+    const PolyId in_part = Rewriter(&arena_, std::move(map)).Poly(p);
+    if (Test(in_part)) continue;
+    if (symbols <= 1 || !ZeroInAllCases(in_part, edges, symbols - 1)) return false;
   }
   return !arena_.exhausted();
 }
 
-std::optional<Symbol> ZeroTest::SymbolOfFewValues(PolyId p) const {
-  std::optional<Symbol> best;
-  int64_t fewest = kShortDimension + 1;
+// Parts of a symbol's range: each value, if there are few; or, if edges are asked for, what lies
+// between the places at which conditions on the symbol alone change, where that is one value
+// somewhere: what is read there and what is read elsewhere at that value are then the same.
+std::vector<Interval> ZeroTest::CasesOf(PolyId p, bool edges, Symbol* symbol) const {
+  std::map<Symbol, std::vector<int64_t>> changes;
   for (const Term& t : arena_.poly(p).terms) {
     for (const Factor& f : arena_.mono(t.mono).factors) {
       const Atom& a = arena_.atom(f.atom);
       if (a.kind != AtomKind::kIndicator && a.kind != AtomKind::kDelta) continue;
-      for (const auto& [symbol, coefficient] : a.indices[0].terms) {
-        if (KindOf(symbol) != SymbolKind::kFree) continue;
-        const IntRange range = arena_.RangeOf(symbol);
-        if (range.low < -kAffineLimit || range.high > kAffineLimit) continue;
-        if (range.high - range.low >= fewest - 1) continue;
-        fewest = range.high - range.low + 1;
-        best = symbol;
+      const Affine& e = a.indices[0];
+      for (const auto& [s, c] : e.terms) {
+        if (KindOf(s) != SymbolKind::kFree) continue;
+        std::vector<int64_t>& own = changes[s];
+        if (e.terms.size() > 1) continue;
+        // From here on c s + k >= 0, or no longer if c < 0.
+        const int64_t at = c > 0 ? -FloorDiv(e.constant, c) : FloorDiv(e.constant, -c) + 1;
+        own.push_back(at);
+        if (a.kind == AtomKind::kDelta) own.push_back(c > 0 ? at + 1 : at - 1);
       }
     }
+  }
+  std::vector<Interval> best;
+  for (auto& [s, own] : changes) {
+    const IntRange range = arena_.RangeOf(s);
+    if (range.low < -kAffineLimit || range.high > kAffineLimit) continue;
+    std::vector<Interval> parts = {{range.low, range.high + 1}};
+    const bool few = parts[0].length() <= kShortDimension;
+    if (few) {
+      own.clear();
+      for (int64_t value = range.low; value <= range.high; ++value) own.push_back(value);
+    } else if (!edges) {
+      continue;
+    }
+    std::sort(own.begin(), own.end());
+    for (const int64_t at : own) {
+      if (at <= parts.back().lo || at > range.high) continue;
+      parts.back().hi = at;
+      parts.push_back({at, range.high + 1});
+    }
+    const auto by_length = [](const Interval& a, const Interval& b) {
+      return a.length() < b.length();
+    };
+    std::stable_sort(parts.begin(), parts.end(), by_length);
+    if (parts[0].length() != 1 || parts.size() > static_cast<size_t>(kShortDimension)) continue;
+    if (!best.empty() && parts.size() >= best.size()) continue;
+    best = std::move(parts);
+    *symbol = s;
   }
   return best;
 }

@@ -17,16 +17,16 @@ class ZeroTest {
  public:
   explicit ZeroTest(Arena* arena) : arena_(*arena) {}
 
-  // True: it is zero. Of so many symbols of few values each value is tried by itself.
-  bool Run(PolyId p, int cases = 2);
+  // True: it is zero.
+  bool Run(PolyId p);
 
  private:
   // Bounds of sums, in order: those with one body, by dimension; or all of them, in one list.
   using Cuts = std::map<std::pair<MonoId, size_t>, std::vector<int64_t>>;
   // zero_test.cc
   bool Test(PolyId p);
-  bool ZeroInAllCases(PolyId p, int cases);
-  std::optional<Symbol> SymbolOfFewValues(PolyId p) const;
+  bool ZeroInAllCases(PolyId p, bool edges, int symbols);
+  std::vector<Interval> CasesOf(PolyId p, bool edges, Symbol* symbol) const;
   PolyId UnifyConditions(PolyId p);
   bool RefinedIsZero(PolyId p);
   static void AddFactor(AtomId atom, Factors* factors);
@@ -60,6 +60,7 @@ class ZeroTest {
   std::optional<PolyId> Expanded(const Factor& factor);
 
   Arena& arena_;
+  PolyId pieces_ = kZeroPoly;  // what was tested last, cut at the bounds of all its sums
 };
 
 }  // namespace planproof::solver

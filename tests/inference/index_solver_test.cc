@@ -74,5 +74,25 @@ TEST_F(IndexSolverTest, OtherConstantsHaveNoSolution) {
   for (const auto& solution : solutions) EXPECT_TRUE(solution.empty());
 }
 
+// The value adds one row of a window; written from its start, row p + 7 of the whole is meant.
+TEST_F(IndexSolverTest, ReadsAnIndexOffAPartOfASum) {
+  const Symbol i = arena_.NewFree(0, 63), p = arena_.NewFree(0, 7);
+  const auto window = [&](const Affine& at, int64_t from, int64_t to) {
+    const Symbol k = arena_.NewFree(from, to - 1), c = arena_.NewFree(0, 3);
+    const PolyId inner =
+        arena_.Sum({c, {0, 4}}, arena_.Mul(arena_.Element(kX, {at + Affine::Of(k), Affine::Of(c)}),
+                                           arena_.Element(kW, {Affine::Of(k), Affine::Of(c)})));
+    return arena_.Sum({k, {from, to}}, arena_.Mul(arena_.Indicator(at + Affine::Of(k)), inner));
+  };
+  const PolyId definition = window(Affine::Of(i) - Affine(1), 0, 3);
+  const PolyId value = window(Affine::Of(p) + Affine(6), 0, 3);
+  IndexSolver solver(arena_, {{i, {0, 64}}});
+  const auto solutions =
+      solver.Solve(OccurrencesFromStart(arena_, definition), OccurrencesFromStart(arena_, value));
+  ASSERT_FALSE(solutions.empty());
+  EXPECT_TRUE(solver.complete());
+  EXPECT_EQ(solutions[0].at(i), Affine::Of(p) + Affine(7));
+}
+
 }  // namespace
 }  // namespace planproof::inference

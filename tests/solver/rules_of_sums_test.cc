@@ -210,6 +210,33 @@ TEST_F(Rule, Cases) {
       Plus(Times(arena_.Delta(t), X(0)), Times(arena_.Delta(t - Affine(1)), X(1)));
   EXPECT_TRUE(Zero(Minus(chosen, written)));
   EXPECT_FALSE(Zero(Minus(chosen, Times(arena_.Delta(t), X(0)))));
+  // A range between the places at which conditions change: the last row is that of the neighbour.
+  const Affine row = Free(0, 64);
+  const PolyId inside = arena_.Indicator(Affine(62) - row);
+  const auto with = [&](const PolyId last) {
+    return Plus(Times(inside, X(row + Affine(1))), Times(Minus(Number(1), inside), last));
+  };
+  EXPECT_TRUE(Zero(Minus(with(X(64)), X(row + Affine(1)))));
+  EXPECT_FALSE(Zero(Minus(with(X(63)), X(row + Affine(1)))));
+  const PolyId too_early = Plus(Times(inside, X(64)), Times(Minus(Number(1), inside), X(64)));
+  EXPECT_FALSE(Zero(Minus(too_early, X(row + Affine(1)))));
+  // The same within windows of nine taps: conditions come out of the sums when these are cut.
+  const BoundVariable i = Variable(0, 3), j = Variable(0, 3);
+  const auto tap = [&](const PolyId value) {
+    return arena_.SumOver({i, j}, Times(value, arena_.Element(kPositive, {At(i), At(j)})));
+  };
+  const Affine at = row + At(i);
+  const PolyId own = arena_.Indicator(Affine(63) - at);
+  const auto halo = [&](int64_t first) {
+    const PolyId there = Times(arena_.Indicator(at - Affine(64)), arena_.Element(kX, {at, At(j)}));
+    const PolyId first_row = arena_.Element(kX, {Affine(first), At(j)});
+    return Plus(tap(Times(own, arena_.Element(kX, {at, At(j)}))),
+                Plus(tap(Times(arena_.Indicator(at - Affine(65)), there)),
+                     tap(Times(arena_.Delta(at - Affine(64)), first_row))));
+  };
+  const PolyId whole = tap(arena_.Element(kX, {at, At(j)}));
+  EXPECT_TRUE(Zero(Minus(halo(64), whole)));
+  EXPECT_FALSE(Zero(Minus(halo(63), whole)));
 }
 
 TEST_F(Rule, ElementsApart) {

@@ -107,6 +107,19 @@ TEST_F(Rule, ExpOfSum) {
   EXPECT_NE(arena_.Exp(Times(X(), Y())), Times(arena_.Exp(X()), arena_.Exp(Y())));
 }
 
+TEST_F(Rule, ExpOfLog) {
+  const PolyId u = Plus(X(), Y()), log = arena_.Log(u);
+  EXPECT_EQ(arena_.Exp(log), u);
+  EXPECT_EQ(arena_.Exp(Plus(P(), arena_.Scale(log, Rational(-2)))),
+            Times(arena_.Exp(P()), Power(u, -2)));
+  EXPECT_NE(arena_.Exp(Times(X(), log)), Times(X(), u));
+  EXPECT_NE(arena_.Exp(arena_.Scale(log, Rational(1, 2))), u);
+  // That u is positive has been recorded, and is asked for.
+  EXPECT_TRUE(std::any_of(arena_.premises().begin(), arena_.premises().end(), [&](const auto& p) {
+    return p.kind == PremiseKind::kPositive && p.poly == u;
+  }));
+}
+
 TEST_F(Rule, LogOfProduct) {
   EXPECT_EQ(arena_.Log(Times(P(), X())), Plus(arena_.Log(P()), arena_.Log(X())));
   EXPECT_NE(arena_.Log(Times(X(), Y())), Plus(arena_.Log(X()), arena_.Log(Y())));

@@ -385,6 +385,17 @@ def algebra_rows():
                   inputs={"u": [n], "v": [n]}, premises={"u": "positive", "v": "positive"}),
              single(["u", "v"], [op("log", "u", "a"), op("log", "v", "b"), op("add", ["a", "b"], "z")]),
              "log(u v) = log u + log v for positive u and v", premises=["u", "v"])
+        inverse = [op("log", "x", "l"), op("neg", "l", "m"), op("exp", "m", "z")]
+        case(f"A7_exp_of_log_{n}", "PROVED",
+             spec([op("reciprocal", "x", "z")], ["z"], inputs={"x": [n]}, premises={"x": "positive"}),
+             single(["x"], inverse), "exp(-log x) = 1/x for positive x", premises=["x"])
+        case(f"A7_exp_of_log_anywhere_{n}", ["UNKNOWN", "REFUTED"],
+             spec([op("reciprocal", "x", "z")], ["z"], inputs={"x": [n]}),
+             single(["x"], inverse), "log x is defined for positive x only", judge=False)
+        case(f"A7_exp_of_twice_log_{n}", ["UNKNOWN", "REFUTED"],
+             spec([op("identity", "x", "z")], ["z"], inputs={"x": [n]}, premises={"x": "positive"}),
+             single(["x"], [op("log", "x", "l"), op("mul", ["l", 2], "m"), op("exp", "m", "z")]),
+             "exp(2 log x) is x^2, not x", judge=False)
         h = 2 * n
         soft = spec([op("softmax", "x", "y", dim=-1)], ["y"], inputs={"x": [3, h]})
         case(f"A8_shifted_softmax_{n}", "PROVED", soft,
