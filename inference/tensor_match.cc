@@ -26,10 +26,7 @@ using stages::kParallel;
 
 namespace {
 
-constexpr int64_t kTermBudget = 60'000;          // of one evaluation
-constexpr int64_t kTensorBudget = 400'000;       // of one tensor
-constexpr int64_t kFruitlessBudget = 4'000'000;  // of all tensors for which nothing is found
-constexpr size_t kMaxPolynomials = 400'000;      // in an arena, between tensors
+constexpr size_t kMaxPolynomials = 400'000;  // in an arena, between tensors
 constexpr int kMaxSplits = 600;
 constexpr size_t kMaxPieces = 160;
 constexpr size_t kMaxDefinitions = 12;
@@ -70,8 +67,7 @@ TensorMatcher::TensorMatcher(const lineage::Problem& problem, Frontier* parallel
       parallel_(*parallel),
       candidates_(*candidates),
       logical_(problem),
-      regions_(problem, &logical_, candidates),
-      fruitless_left_(kFruitlessBudget) {
+      regions_(problem, &logical_, candidates) {
   parallel_.SetZeroRegions(&regions_.known());
   logical_.SetZeroRegions(&regions_.known());
   Begin();
@@ -88,7 +84,7 @@ void TensorMatcher::Begin() {
   const std::vector<const sdfg::Graph*> graphs = {&problem_.logical, &problem_.parallel};
   values_ = std::make_unique<SymbolicEvaluator>(arena_.get(), graphs, &parallel_);
   definitions_ = std::make_unique<SymbolicEvaluator>(arena_.get(), graphs, &logical_);
-  GrantNothing();
+  budget_.GrantNothing(arena_.get());
 }
 
 std::optional<TensorMatcher::Value> TensorMatcher::Evaluate(SymbolicEvaluator* evaluator,
@@ -178,7 +174,7 @@ std::vector<TensorMatcher::Part>& TensorMatcher::DefinitionsOf(TensorId logical)
   if (std::find(tensor.shape.begin(), tensor.shape.end(), 0) != tensor.shape.end()) {
     return definitions;
   }
-  Replenish();
+  budget_.Replenish(arena_.get());
   std::vector<Cell> work = {stages::WholeCell(definitions_->symbols(), tensor.shape)};
   while (!work.empty() && definitions.size() < kMaxDefinitions) {
     Part part;
@@ -190,7 +186,7 @@ std::vector<TensorMatcher::Part>& TensorMatcher::DefinitionsOf(TensorId logical)
 
 // At the guessed index; sets the factor.
 bool TensorMatcher::HasValue(const Value& value, TensorId logical, Guess* guess) {
-  Replenish();
+  budget_.Replenish(arena_.get());
   const sdfg::Indices index(guess->index.begin(), guess->index.end());
   const std::optional<Value> same = Evaluate(definitions_.get(), {kLogical, logical}, index);
   if (!same.has_value()) {
@@ -299,7 +295,7 @@ bool TensorMatcher::Holds(TensorId parallel, const TensorMatch& match, std::vect
     if (n > kMaxSplits) return false;
     const Cell cell = std::move(work.back());
     work.pop_back();
-    Replenish();
+    budget_.Replenish(arena_.get());
     const std::optional<Value> value = Evaluate(values_.get(), {kParallel, parallel}, cell.index);
     std::optional<Value> defined;
     definitions_->ClearFailure();
@@ -424,7 +420,7 @@ std::optional<TensorMatch> TensorMatcher::MatchDefinition(std::vector<Part> part
 
 bool TensorMatcher::EvaluateParts(TensorId parallel, std::vector<Cell> work,
                                   std::vector<Part>* parts) {
-  Replenish();
+  budget_.Replenish(arena_.get());
   while (!work.empty()) {
     Part part;
     if (parts->size() >= kMaxPieces ||
@@ -446,25 +442,10 @@ std::vector<TensorId> TensorMatcher::ValuesOf(const std::vector<Part>& parts) co
 }
 
 std::optional<TensorMatch> TensorMatcher::Match(TensorId parallel) {
-  const int64_t before = std::min(kTensorBudget, fruitless_left_);
-  tensor_left_ = before;
-  GrantNothing();
+  budget_.BeginTensor(arena_.get());
   std::optional<TensorMatch> match = MatchWithin(parallel);
-  if (match.has_value()) return match;
-  Replenish();  // counts what was used
-  fruitless_left_ -= before - tensor_left_;
-  return std::nullopt;
-}
-
-void TensorMatcher::GrantNothing() {
-  granted_ = 0;
-  arena_->ResetExhausted(0);
-}
-
-void TensorMatcher::Replenish() {
-  tensor_left_ -= granted_ - std::max<int64_t>(arena_->TermsLeft(), 0);
-  granted_ = std::clamp<int64_t>(tensor_left_, 0, kTermBudget);
-  arena_->ResetExhausted(granted_);
+  budget_.EndTensor(match.has_value(), arena_.get());
+  return match;
 }
 
 std::optional<TensorMatch> TensorMatcher::MatchWithin(TensorId parallel) {
@@ -495,9 +476,9 @@ std::optional<TensorMatch> TensorMatcher::MatchWithin(TensorId parallel) {
 }
 
 bool TensorMatcher::LearnZeroRegions(const std::vector<TensorId>& values) {
-  Replenish();
+  budget_.Replenish(arena_.get());
   const bool learned = regions_.Learn(values, definitions_.get(), arena_.get());
-  GrantNothing();
+  budget_.GrantNothing(arena_.get());
   opened_down_to_.clear();
   opened_.clear();
   definitions_->Forget();

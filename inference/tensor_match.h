@@ -12,6 +12,7 @@
 #include "inference/index_fit.h"
 #include "inference/index_solver.h"
 #include "inference/masked_regions.h"
+#include "inference/match_budget.h"
 #include "lineage/lineage.h"
 #include "sdfg/symbolic_evaluator.h"
 #include "solver/rational.h"
@@ -61,9 +62,6 @@ class TensorMatcher {
   };
 
   std::optional<TensorMatch> MatchWithin(sdfg::TensorId parallel);
-  // Grants the work of one evaluation, as far as the tensor has any left.
-  void Replenish();
-  void GrantNothing();
   void Begin();
   std::optional<TensorMatch> MatchCopy(const std::vector<Part>& parts, bool scaled,
                                        sdfg::TensorId parallel) const;
@@ -106,7 +104,7 @@ class TensorMatcher {
   std::unique_ptr<sdfg::SymbolicEvaluator> values_, definitions_;
   std::vector<sdfg::TensorId> opened_down_to_, candidate_tensors_;
   bool exceeded_ = false;
-  int64_t granted_ = 0, tensor_left_ = 0, fruitless_left_;
+  MatchBudget budget_;
   std::vector<std::pair<sdfg::TensorId, std::vector<Part>>> opened_;
   sdfg::SplitRequest split_;             // with it, there may be a guess
   std::vector<sdfg::TensorId> to_open_;  // with these opened, there may be a match
