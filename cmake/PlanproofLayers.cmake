@@ -18,7 +18,7 @@ function(planproof_library name)
   target_include_directories(planproof_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                              $<INSTALL_INTERFACE:include>)
   target_link_libraries(planproof_${name} PUBLIC ${ARGN})
-  set_target_properties(planproof_${name} PROPERTIES UNITY_BUILD ${PLANPROOF_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(planproof_${name} PROPERTIES UNITY_BUILD ${PLANPROOF_UNITY} UNITY_BUILD_BATCH_SIZE 16)
 endfunction()
 
 # planproof_messages(NAME FILE.proto...): protobuf messages in planproof_NAME. FILE is below the calling directory;
