@@ -20,6 +20,7 @@ using Action = std::function<int()>;
 void AddVerifyCommand(CLI::App& program, Action& action);
 void AddShowCommand(CLI::App& program, Action& action);
 void AddConvertCommand(CLI::App& program, Action& action);
+void AddLineageCommand(CLI::App& program, Action& action);
 void AddMutateCommand(CLI::App& program, Action& action);
 void AddOperatorsCommand(CLI::App& program, Action& action);
 void AddGenerateCommand(CLI::App& program, Action& action);

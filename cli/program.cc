@@ -110,6 +110,7 @@ int Run(int argc, char** argv) {
   AddVerifyCommand(program, action);
   AddShowCommand(program, action);
   AddConvertCommand(program, action);
+  AddLineageCommand(program, action);
   AddMutateCommand(program, action);
   AddOperatorsCommand(program, action);
   AddGenerateCommand(program, action);
