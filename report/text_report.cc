@@ -47,6 +47,20 @@ std::string Headline(const Violation& violation) {
   return line;
 }
 
+// What the first line adds of a plan whose relations were inferred: where they end.
+std::string WhereRelationsEnd(const Result& result) {
+  const std::string& missing = result.inference.end.logical_operator;
+  return missing.empty() ? "" : "; nothing in the plan is the result of " + OneLine(missing, 100);
+}
+
+// The plan's operator that comes nearest to the one whose result is missing.
+std::string Nearest(const Result& result) {
+  const auto& end = result.inference.end;
+  if (end.nearest.empty()) return "";
+  const std::string which = end.difference.empty() ? "" : ", which " + end.difference;
+  return OneLine(end.nearest + which, 300);
+}
+
 std::string LogicalSide(const Violation& violation) {
   std::string text = OneLine(violation.logical_operator);
   if (!violation.logical_source.empty()) {
@@ -215,9 +229,10 @@ std::string TextReport(const Result& result, const TextOptions& options) {
   } else if (violations.empty()) {
     page.VerdictLine(result.verdict, "");
   } else {
-    page.VerdictLine(result.verdict, ": " + Headline(*violations.front()));
+    page.VerdictLine(result.verdict,
+                     ": " + Headline(*violations.front()) + WhereRelationsEnd(result));
     page.Body(*violations.front(), options.most_list_entries);
-    page.Row("missing", OneLine(result.inference.end, 400));
+    page.Row("nearest", Nearest(result));
     page.Row("narrow it", Advice(*violations.front(), options));
     if (violations.size() > 1) {
       page.Blank();

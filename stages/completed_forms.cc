@@ -92,8 +92,13 @@ class Completion {
     const bool wrong = result.verdict == Verdict::kRefuted || result.verdict == Verdict::kUnknown;
     if (wrong && effort != Effort::kProofs && !completed_.empty() && !Stopped(context_.options)) {
       const lineage::Problem& related = completed_.back().problem;
-      const std::optional<RelationsEnd> end = WhereRelationsEnd(related);
-      if (end.has_value()) result.inference.end = InWords(related, *end);
+      if (const std::optional<RelationsEnd> end = WhereRelationsEnd(related)) {
+        result.inference.end.logical_operator = related.logical.Describe(end->logical);
+        if (!end->nearest.empty()) {
+          result.inference.end.nearest = related.parallel.Describe(end->nearest[0]);
+        }
+        result.inference.end.difference = end->difference;
+      }
     }
     return result;
   }

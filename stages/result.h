@@ -74,9 +74,12 @@ struct Result {
   struct {
     bool used = false;
     int64_t tensors = 0, classes = 0, inferred = 0, proved = 0;
-    // Of a plan that is not proved: where it stops having what the model has, in words
-    // (stages/diagnosis/relations_end.h); may be empty.
-    std::string end;
+    // Of a plan that is not proved: the first operator of the model whose operands the plan has and
+    // whose result it has not, the plan's operator that comes nearest, and how that differs
+    // (stages/diagnosis/relations_end.h). Each may be empty.
+    struct {
+      std::string logical_operator, nearest, difference;
+    } end;
   } inference;
   // If they are asked for.
   std::vector<ProvedRelation> proved_relations;

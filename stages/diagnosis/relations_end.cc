@@ -9,6 +9,7 @@
 #include "lineage/multiple.h"
 #include "sdfg/operator_library.h"
 #include "stages/claim_table.h"
+#include "stages/describe.h"
 
 namespace planproof::stages {
 
@@ -159,7 +160,17 @@ class EndOfRelations {
     } else if (!less.empty()) {
       clauses.push_back(absl::StrCat("does not read ", less));
     }
+    if (clauses.empty()) clauses.push_back(absl::StrCat("reads ", SlicesRead(op)));
     return absl::StrJoin(clauses, " and ");
+  }
+
+  // The same operator of the same tensors may still read the wrong parts of them.
+  std::string SlicesRead(const sdfg::Operator& op) const {
+    std::vector<std::string> slices;
+    for (const TensorId t : op.inputs) {
+      if (t != kNone) slices.push_back(DescribeLineage(problem_, t, problem_.lineage[t]));
+    }
+    return absl::StrJoin(slices, ", ");
   }
 
   const lineage::Problem& problem_;
@@ -170,15 +181,6 @@ class EndOfRelations {
 
 std::optional<RelationsEnd> WhereRelationsEnd(const lineage::Problem& problem) {
   return EndOfRelations(problem).Find();
-}
-
-std::string InWords(const lineage::Problem& problem, const RelationsEnd& end) {
-  std::string text = absl::StrCat(problem.logical.Describe(end.logical),
-                                  ": the plan has its operands, but not its result");
-  if (end.nearest.empty()) return text;
-  absl::StrAppend(&text, "; nearest is ", problem.parallel.Describe(end.nearest[0]));
-  if (!end.difference.empty()) absl::StrAppend(&text, ", which ", end.difference);
-  return text;
 }
 
 }  // namespace planproof::stages

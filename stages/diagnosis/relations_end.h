@@ -25,10 +25,6 @@ struct RelationsEnd {
 // the beginning. Takes lineages, inferred ones among them, to be true.
 std::optional<RelationsEnd> WhereRelationsEnd(const lineage::Problem& problem);
 
-// One line: "linear (layers.0.down): the plan has its operands, but not its result; nearest is
-// linear (part), which ..."
-std::string InWords(const lineage::Problem& problem, const RelationsEnd& end);
-
 }  // namespace planproof::stages
 
 #endif  // PLANPROOF_STAGES_DIAGNOSIS_RELATIONS_END_H_

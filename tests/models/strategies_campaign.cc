@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <iomanip>
 #include <map>
 #include <set>
 #include <string>
@@ -51,11 +52,21 @@ stages::Result Verify(lineage::Problem problem, const Options& options) {
   return stages::Verify(problem, verify);
 }
 
-// Whether the first finding names one of the operators by its label, or one that reads what they
-// compute.
+// What the first line of the report says; of a plan that states its lineage, also the operators of
+// the stage.
+std::string FirstFinding(const stages::Result& result) {
+  if (result.violations.empty()) return "";
+  const stages::Violation& first = result.violations[0];
+  std::string text = first.stage + ": " + (first.cause.empty() ? first.message : first.cause);
+  if (result.inference.used) return text + "; " + result.inference.end.logical_operator;
+  for (const std::string& op : first.parallel_operators) text += " " + op;
+  return text;
+}
+
+// Whether that names one of the operators that were changed, by its label, or one that reads what
+// they compute.
 bool NamesIt(const lineage::Problem& mutant, const mutation::Mutation& changed,
-             const stages::Result& result) {
-  if (result.violations.empty()) return false;
+             const std::string& finding) {
   const sdfg::Graph& graph = mutant.parallel;
   std::set<sdfg::TensorId> outputs;
   std::set<std::string> names;
@@ -74,11 +85,8 @@ bool NamesIt(const lineage::Problem& mutant, const mutation::Mutation& changed,
       if (outputs.count(input) != 0) names.insert(op.label);
     }
   }
-  const stages::Violation& first = result.violations[0];
-  std::string text = first.stage + ": " + first.cause;
-  for (const std::string& op : first.parallel_operators) text += " " + op;
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    return !name.empty() && text.find(name) != std::string::npos;
+    return !name.empty() && finding.find(name) != std::string::npos;
   });
 }
 
@@ -98,9 +106,10 @@ Counts TryMutants(const StrategyCase& made, const lineage::Problem& problem, con
     const stages::Result result = Verify(mutant, options);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
     ++counts.verdicts[result.verdict];
-    if (result.verdict != stages::Verdict::kProved && NamesIt(mutant, *changed, result)) {
-      ++counts.named;
-    }
+    const std::string finding = FirstFinding(result);
+    const bool named =
+        result.verdict != stages::Verdict::kProved && NamesIt(mutant, *changed, finding);
+    counts.named += named ? 1 : 0;
     std::string numbers;
     if (result.verdict == stages::Verdict::kProved) {
       const auto difference = DifferenceInNumbers(mutant, static_cast<uint64_t>(seed));
@@ -108,14 +117,15 @@ Counts TryMutants(const StrategyCase& made, const lineage::Problem& problem, con
       if (!numbers.empty()) ++counts.false_proofs;
     }
     csv << made.name << "," << seed << "," << stages::VerdictName(result.verdict) << ",\""
-        << changed->what << "\",\"" << numbers << "\"," << taken.count() << std::endl;
+        << changed->what << "\",\"" << numbers << "\"," << taken.count() << "," << named << ","
+        << std::quoted(finding.substr(0, 300)) << std::endl;
   }
   return counts;
 }
 
 int Run(const Options& options) {
   std::ofstream csv(options.csv);
-  csv << "case,seed,verdict,what,numbers,seconds\n";
+  csv << "case,seed,verdict,what,numbers,seconds,named,finding\n";
   int failed = 0, unknown = 0, count = 0, false_proofs = 0, cases = 0;
   int most_unknown = 0;  // of one case
   for (const StrategyCase& made : StrategyCases()) {
