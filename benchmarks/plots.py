@@ -10,7 +10,8 @@ from sweeps import RESULTS, SWEEPS
 
 WAYS = {"2 jobs": ("o-", "planproof, 2 jobs"), "1 job": ("s--", "planproof, 1 job"),
         "without classes": ("^:", "planproof, every claim by itself"),
-        "warm cache": ("d-.", "planproof, warm cache")}
+        "warm cache": ("d-.", "planproof, warm cache"),
+        "without lineage": ("P-", "planproof, lineage inferred")}
 
 
 def draw(sweep, rows, pyplot):

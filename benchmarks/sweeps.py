@@ -4,8 +4,8 @@
     sweeps.py [--build DIR] [--only NAME ...] [--runs N]
 
 Each point is a plan that `planproof generate` writes. `planproof verify` runs on it as a whole command,
-with 2 jobs, with 1 job, without classes (every claim decided by itself), and with a cache on disk that
-an earlier run has filled. Medians of N runs (3); processor time is that of the command and its workers,
+with 2 jobs, with 1 job, without classes (every claim decided by itself), with a cache on disk that an
+earlier run has filled, and without the lineage of computed tensors, which is then inferred. Medians of N runs (3); processor time is that of the command and its workers,
 and depends less than wall time on what else the machine does; so does the least time of the runs for
 evaluating and deciding, `proving_least_s`. A run ends after 120 s. Writes
 results/presets.csv and results/sweeps.csv; write_page.py and plots.py show them.
@@ -62,14 +62,14 @@ SWEEPS = [
           {1: 15, 16: 15}),
     Sweep("hidden", "hidden size", "--hidden", [1024, 2048, 4096, 8192, 16384], SMALL,
           {1024: 15, 16384: 15}),
-    Sweep("sequence", "sequence length", "--sequence", [1024, 4096, 8192, 32768, 131072], SMALL,
+    Sweep("sequence", "sequence length", "--sequence", [1024, 4096, 8192, 32768, 131072, 1048576], SMALL,
           {1024: 15, 131072: 15}),
     Sweep("heads", "attention heads", "--heads", [8, 16, 32, 64, 128], SMALL, {8: 15, 128: 15}),
     Sweep("pp", "pipeline stages", "--pp", [2, 4, 8, 16], without(SMALL, "--pp"),
           {2: 14.9, 4: 15.2, 8: 15.5, 16: 16.0}),
     Sweep("layers", "layers", "--layers", [4, 8, 16, 32, 64, 126], LARGE,
           {4: 143, 8: 242, 16: 497, 32: 949}),
-    Sweep("dp", "data-parallel ranks", "--dp", [2, 4, 8, 16, 32, 64], without(LARGE, "--dp"),
+    Sweep("dp", "data-parallel ranks", "--dp", [2, 4, 8, 16, 32, 64, 256, 1024], without(LARGE, "--dp"),
           {2: 115, 8: 447, 16: 914, 32: 2093, 64: 3670}),
     Sweep("microbatches", "microbatches", "--microbatches", [2, 4, 8, 16, 32],
           without(LARGE, "--microbatches"), {2: 224, 4: 452, 8: 851, 16: 1714, 32: 3532}),
@@ -165,6 +165,8 @@ class Bench:
         warm = self.command(files, "--cache", cache, "--jobs", "2")
         run_once(warm, self.report)
         yield "warm cache", self.median(warm)
+        yield "without lineage", self.median(
+            self.command(files, *cold, "--jobs", "2", "--discard-lineage"))
 
     def rows(self, sweep):
         for value in sweep.values:

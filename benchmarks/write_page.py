@@ -87,7 +87,7 @@ def big_plans():
         first.append([f"{name} {model}", f"{gpus:,}", row["generate_s"] + " s", row["files_mb"] + " MB",
                       row["verdict"], seconds(row), row["peak_mib"] + " MiB", seconds(ways["1 job"]),
                       seconds(ways.get("without classes")), seconds(ways.get("warm cache")),
-                      f"{theirs:,} s", "{:,.0f}".format(theirs / float(row["wall_s"]))])
+                      seconds(ways.get("without lineage")), f"{theirs:,} s", "{:,.0f}".format(theirs / float(row["wall_s"]))])
         steps.append([name, *("%.3f" % float(row[step + "_s"]) for step in
                               ("read", "check", "cut", "reduce", "evaluate", "decide")),
                       "%.3f" % float(row["processor_s"]), f"{int(row['claims']):,}", row["classes"],
@@ -99,7 +99,8 @@ def big_plans():
         "the sum over the processes, with 2 jobs. TrainVerify ran on 32 cores with 30 workers (10 for D3) and"
         " up to a terabyte.", "",
         *table(["run", "GPUs", "generate", "files", "verdict", "2 jobs", "memory", "1 job",
-                "without classes", "warm cache", "TrainVerify", "times faster"], first),
+                "without classes", "warm cache", "without lineage", "TrainVerify", "times faster"],
+               first),
         "Seconds by step (`evaluate` and `decide` are summed over the workers), processor seconds of the whole"
         " command, and what was decided:", "",
         *table(["run", "read", "check", "cut", "reduce", "evaluate", "decide", "processor", "claims",
@@ -134,13 +135,15 @@ def sweeps():
                           "%.4f s" % proving_seconds(ways.get("1 job", row)),
                           "%.3f s" % float(row.get("workers_s") or 0),
                           seconds(ways.get("1 job")), seconds(ways.get("without classes")),
-                          seconds(ways.get("warm cache")), f"{int(row['claims'] or 0):,}",
+                          seconds(ways.get("warm cache")), seconds(ways.get("without lineage")),
+                          f"{int(row['claims'] or 0):,}",
                           row["classes"], f"{int(row['operators'] or 0):,}",
                           f"{theirs:g} s" if theirs else "–"])
         lines += [f"### {sweep.title[0].upper() + sweep.title[1:]}", "",
                   "`" + " ".join([*sweep.base, sweep.option]) + " N`", "",
                   *table(["N", "2 jobs", "processor", "evaluate + decide", "workers", "1 job",
-                          "without classes", "warm cache", "claims", "classes", "operator instances", "TrainVerify"], cells)]
+                          "without classes", "warm cache", "without lineage", "claims", "classes",
+                          "operator instances", "TrainVerify"], cells)]
         if os.path.exists(os.path.join(RESULTS, sweep.name + ".svg")):
             lines += [f"![{sweep.title}](../benchmarks/results/{sweep.name}.svg)", ""]
     return lines
