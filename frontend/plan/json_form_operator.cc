@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,8 @@
 
 namespace planproof::plan {
 namespace {
+
+constexpr int kMaxLoops = 8;  // in each other
 
 // "model.py:12: y = x @ w"; without a line number the whole is the file.
 void ParseSource(const std::string& text, Source* out) {
@@ -167,9 +170,7 @@ absl::Status CheckOperatorKeys(const JsonCursor& json, const JsonValue& value) {
   return json.Keys(value, kKeys, "attributes of the operator stand under \"attrs\"");
 }
 
-}  // namespace
-
-absl::Status ReadOperator(const JsonCursor& json, const JsonValue& value, Operator* out) {
+absl::Status ReadCall(const JsonCursor& json, const JsonValue& value, Operator* out) {
   PLAN_RETURN_IF_ERROR(CheckOperatorKeys(json, value));
   out->set_line(value.line);
   const JsonValue* op = value.Find("op");
@@ -248,6 +249,55 @@ absl::Status ReadOperator(const JsonCursor& json, const JsonValue& value, Operat
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status ReadAtDepth(const JsonCursor& json, const JsonValue& value, int depth, Operator* out);
+
+absl::Status ReadLoop(const JsonCursor& json, const JsonValue& value, int depth, Loop* out) {
+  PLAN_RETURN_IF_ERROR(json.Object(value, {"for", "from", "to", "step", "do"}));
+  const JsonValue* body = value.Find("do");
+  if (body == nullptr || value.Find("from") == nullptr || value.Find("to") == nullptr) {
+    return json.Error(value,
+                      "a loop is {\"for\": \"t\", \"from\": 0, \"to\": 4, \"do\": [operators]}");
+  }
+  PLAN_ASSIGN_OR_RETURN(*out->mutable_variable(), json.Name(*value.Find("for")));
+  for (const auto& [key, text] :
+       {std::pair{"from", out->mutable_from()}, {"to", out->mutable_to()}}) {
+    const JsonValue& bound = *value.Find(key);
+    if (bound.kind == JsonValue::Kind::kInteger) {
+      *text = bound.text;
+    } else {
+      PLAN_ASSIGN_OR_RETURN(*text, json.Name(bound));
+    }
+  }
+  if (const JsonValue* step = value.Find("step")) {
+    PLAN_ASSIGN_OR_RETURN(const int64_t number, json.Integer(*step, -(1 << 30), 1 << 30));
+    if (number == 0) return json.Error(*step, "a loop goes forward or backward, by a step not 0");
+    out->set_step(number);
+  }
+  if (depth == kMaxLoops) {
+    return json.Error(value, absl::StrCat("loops are nested more than ", kMaxLoops, " deep"));
+  }
+  PLAN_RETURN_IF_ERROR(json.IsArray(*body));
+  if (body->items.empty()) return json.Error(*body, "is empty; operators are expected");
+  for (const JsonValue& item : body->items) {
+    PLAN_RETURN_IF_ERROR(ReadAtDepth(json, item, depth + 1, out->add_body()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadAtDepth(const JsonCursor& json, const JsonValue& value, int depth, Operator* out) {
+  if (value.kind != JsonValue::Kind::kObject || value.Find("for") == nullptr) {
+    return ReadCall(json, value, out);
+  }
+  out->set_line(value.line);
+  return ReadLoop(json, value, depth, out->mutable_loop());
+}
+
+}  // namespace
+
+absl::Status ReadOperator(const JsonCursor& json, const JsonValue& value, Operator* out) {
+  return ReadAtDepth(json, value, 0, out);
 }
 
 absl::Status ReadBindings(const JsonCursor& json, const JsonValue& value,

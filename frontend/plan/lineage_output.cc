@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/load_problem.h"
+#include "frontend/plan/loops.h"
 #include "frontend/plan/read_plan.h"
 #include "frontend/plan/readable_form.h"
 #include "sdfg/status_macros.h"
@@ -201,7 +202,9 @@ absl::StatusOr<PlanWithLineage> WithLineage(const std::vector<std::string>& file
                                             const std::vector<StatedRelation>& relations) {
   PLAN_ASSIGN_OR_RETURN(PlanFile file, ReadMerged(files));
   const auto parallel = OnlyOnes(problem.parallel), logical = OnlyOnes(problem.logical);
-  const std::map<std::string, Entry> entries = EntriesOf(file.plan());
+  PlanFile unrolled = file;
+  PLAN_RETURN_IF_ERROR(UnrollLoops(files[0], &unrolled));
+  const std::map<std::string, Entry> entries = EntriesOf(unrolled.plan());
   PlanWithLineage out;
   for (const StatedRelation& stated : relations) {
     const auto tensor = parallel.find(stated.tensor), of = logical.find(stated.logical);

@@ -34,6 +34,13 @@ absl::Status At(const Position& position, const std::string& message) {
   return absl::InvalidArgumentError(absl::StrCat(position.Text(), ": ", message));
 }
 
+Position PositionOf(const Operator& op, const std::string& file, const std::string& owner,
+                    int index) {
+  const std::string& place = op.written_at();
+  return {file, op.line(),
+          absl::StrCat(owner, "/operators/", place.empty() ? absl::StrCat(index) : place)};
+}
+
 absl::StatusOr<solver::Rational> ParseLiteral(const std::string& text,
                                               const RoundedLiterals& rounded) {
   solver::Rational value;

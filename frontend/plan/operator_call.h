@@ -28,6 +28,11 @@ struct Position {
   std::string Text() const;
 };
 
+// Where the operator at this place of the specification ("/specification") or of a program
+// ("/plan/programs/0") is written: in a loop, if it is of one.
+Position PositionOf(const Operator& op, const std::string& file, const std::string& owner,
+                    int index);
+
 // "FILE:LINE: POINTER: message" with the code of `status`, or InvalidArgument.
 absl::Status At(const Position& position, const absl::Status& status);
 absl::Status At(const Position& position, const std::string& message);

@@ -54,8 +54,7 @@ class OverwrittenOperands {
 
  private:
   Position Where(int i) const {
-    return {file_, specification_.operators(i).line(),
-            absl::StrCat("/specification/operators/", i)};
+    return PositionOf(specification_.operators(i), file_, "/specification", i);
   }
 
   // The operand that the operator overwrites, or null.

@@ -181,8 +181,7 @@ absl::Status PlanBuilder::CheckGroupCollectives() const {
 }
 
 Position PlanBuilder::WhereOperator(const ProgramState& state, int index) const {
-  return {plan_file_, state.program->operators(index).line(),
-          absl::StrCat(state.pointer, "/operators/", index)};
+  return PositionOf(state.program->operators(index), plan_file_, state.pointer, index);
 }
 
 sdfg::Shape PlanBuilder::Local(TensorId id) const {

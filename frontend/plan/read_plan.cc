@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/plan/json_form.h"
+#include "frontend/plan/loops.h"
 #include "frontend/plan/program.h"
 #include "frontend/plan/raw_form.h"
 #include "frontend/plan/specification.h"
@@ -208,7 +209,7 @@ absl::Status CheckOwnDefinitions(const Roles& roles, const sdfg::OperatorLibrary
     const Operator& op = specification.operators(i);
     if (own.Contains(op.op()) || !of_plan.Contains(op.op())) continue;
     return At(
-        {roles.specification->first, op.line(), absl::StrCat("/specification/operators/", i)},
+        PositionOf(op, roles.specification->first, "/specification", i),
         absl::UnimplementedError(absl::StrCat(
             "operator '", op.op(), "' is declared for the plan alone, by ", roles.plan->first,
             "; what the specification uses is declared in its own file or with --operators")));
@@ -221,6 +222,12 @@ absl::Status CheckOwnDefinitions(const Roles& roles, const sdfg::OperatorLibrary
 absl::StatusOr<lineage::Problem> BuildProblemFromFiles(
     const std::vector<std::pair<std::string, PlanFile>>& files,
     const sdfg::OperatorLibrary& library) {
+  for (const auto& [path, file] : files) {
+    if (!HasLoops(file)) continue;
+    std::vector<std::pair<std::string, PlanFile>> unrolled = files;
+    for (auto& [name, content] : unrolled) PLAN_RETURN_IF_ERROR(UnrollLoops(name, &content));
+    return BuildProblemFromFiles(unrolled, library);
+  }
   if (files.size() == 1 && files[0].second.has_problem()) {
     absl::StatusOr<lineage::Problem> problem = ReadRawProblem(files[0].second.problem());
     if (problem.ok()) return problem;

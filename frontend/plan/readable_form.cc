@@ -126,9 +126,23 @@ void AddOutputs(const Specification& specification, JsonText* out) {
   out->Add("outputs", std::move(outputs));
 }
 
+JsonText OperatorsText(const google::protobuf::RepeatedPtrField<Operator>& operators);
+
+JsonText LoopText(const Loop& loop) {
+  JsonText out = JsonText::Object();
+  out.Add("for", JsonText::String(loop.variable()));
+  out.Add("from", BoundText(loop.from()));
+  out.Add("to", BoundText(loop.to()));
+  if (loop.step() != 0) out.Add("step", JsonText::Number(loop.step()));
+  out.Add("do", OperatorsText(loop.body()));
+  return out;
+}
+
 JsonText OperatorsText(const google::protobuf::RepeatedPtrField<Operator>& operators) {
   JsonText list = JsonText::List();
-  for (const Operator& op : operators) list.Add(OperatorText(op).OnOneLine());
+  for (const Operator& op : operators) {
+    list.Add(op.has_loop() ? LoopText(op.loop()) : OperatorText(op).OnOneLine());
+  }
   return list;
 }
 
@@ -161,7 +175,7 @@ JsonText ExceptionText(const Exception& exception) {
   JsonText out = JsonText::Object();
   out.Add("at", CoordinatesText(exception.at()));
   out.Add("replace", JsonText::String(exception.replace()));
-  if (exception.operators_size() == 1) {
+  if (exception.operators_size() == 1 && !exception.operators(0).has_loop()) {
     out.Add("with", OperatorText(exception.operators(0)).OnOneLine());
   } else {
     out.Add("with", OperatorsText(exception.operators()));

@@ -7,7 +7,10 @@
 
 namespace planproof::plan {
 
+// Of an operator that is no loop.
 JsonText OperatorText(const Operator& op);
+// A bound of a loop: a number, or an expression.
+JsonText BoundText(const std::string& bound);
 JsonText RelationText(const Relation& relation);
 // A list of names where no relation is stated.
 JsonText NamedRelationsText(const google::protobuf::RepeatedPtrField<NamedRelation>& relations);

@@ -41,6 +41,7 @@ void EndLine(std::string* declarations) {
 void ClearEmptyCollectives(google::protobuf::RepeatedPtrField<Operator>* operators) {
   for (Operator& op : *operators) {
     if (op.collective().ByteSizeLong() == 0) op.clear_collective();
+    if (op.has_loop()) ClearEmptyCollectives(op.mutable_loop()->mutable_body());
   }
 }
 

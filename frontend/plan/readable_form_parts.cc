@@ -116,12 +116,6 @@ std::string SourceText(const Source& source) {
                       source.text());
 }
 
-// A bound of a loop: a number, or an expression.
-JsonText BoundText(const std::string& bound) {
-  return IsJsonNumber(bound) && !IsDecimal(bound) ? JsonText::Number(bound)
-                                                  : JsonText::String(bound);
-}
-
 JsonText ShardText(const ShardedDim& dim) {
   if (dim.over_size() == 0) {
     JsonText range = JsonText::List();
@@ -137,6 +131,11 @@ JsonText ShardText(const ShardedDim& dim) {
 }
 
 }  // namespace
+
+JsonText BoundText(const std::string& bound) {
+  return IsJsonNumber(bound) && !IsDecimal(bound) ? JsonText::Number(bound)
+                                                  : JsonText::String(bound);
+}
 
 JsonText OperatorText(const Operator& op) {
   JsonText out = JsonText::Object();

@@ -81,7 +81,7 @@ class LogicalBuilder {
     return {file_, line, absl::StrCat("/specification/", part, "/", index)};
   }
   Position WhereOperator(int i) const {
-    return Where("operators", i, specification_.operators(i).line());
+    return PositionOf(specification_.operators(i), file_, "/specification", i);
   }
 
   absl::Status AddLiterals() {
