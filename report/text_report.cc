@@ -47,18 +47,15 @@ std::string Headline(const Violation& violation) {
   return line;
 }
 
-// What the first line adds of a plan whose relations were inferred: where they end.
+// Of a plan whose relations were inferred: where they end.
 std::string WhereRelationsEnd(const Result& result) {
-  const std::string& missing = result.inference.end.logical_operator;
-  return missing.empty() ? "" : "; nothing in the plan is the result of " + OneLine(missing, 100);
-}
-
-// The plan's operator that comes nearest to the one whose result is missing.
-std::string Nearest(const Result& result) {
   const auto& end = result.inference.end;
-  if (end.nearest.empty()) return "";
-  const std::string which = end.difference.empty() ? "" : ", which " + end.difference;
-  return OneLine(end.nearest + which, 300);
+  if (end.logical_operator.empty()) return "";
+  std::string text = "nothing in the plan is the result of " + OneLine(end.logical_operator, 100);
+  if (!end.nearest.empty()) {
+    text += ": " + OneLine(end.nearest, 100) + " " + OneLine(end.difference, 160);
+  }
+  return text;
 }
 
 std::string LogicalSide(const Violation& violation) {
@@ -229,10 +226,13 @@ std::string TextReport(const Result& result, const TextOptions& options) {
   } else if (violations.empty()) {
     page.VerdictLine(result.verdict, "");
   } else {
+    // A suspected cause says more than where relations end.
+    const std::string end = WhereRelationsEnd(result);
+    const bool first_line = !end.empty() && violations.front()->cause.empty();
     page.VerdictLine(result.verdict,
-                     ": " + Headline(*violations.front()) + WhereRelationsEnd(result));
+                     ": " + Headline(*violations.front()) + (first_line ? "; " + end : ""));
     page.Body(*violations.front(), options.most_list_entries);
-    page.Row("nearest", Nearest(result));
+    page.Row("missing", first_line ? "" : end);
     page.Row("narrow it", Advice(*violations.front(), options));
     if (violations.size() > 1) {
       page.Blank();

@@ -92,9 +92,13 @@ absl::Status CheckKind(const lineage::Problem& problem, const lineage::RequiredR
 // outside of a tensor is wrong even if nothing depends on what it reads.
 absl::Status CheckFunctions(const sdfg::Graph& graph) {
   std::unordered_set<const sdfg::IndexFunction*> seen;
-  for (const sdfg::Operator& op : graph.operators) {
+  for (size_t o = 0; o < graph.operators.size(); ++o) {
+    const sdfg::Operator& op = graph.operators[o];
     if (!seen.insert(op.function.get()).second) continue;
-    if (auto s = sdfg::CheckIndexFunction(*op.function); !s.ok()) return s;
+    if (const absl::Status s = sdfg::CheckIndexFunction(*op.function); !s.ok()) {
+      return absl::Status(s.code(), absl::StrCat(graph.Describe(static_cast<sdfg::OperatorId>(o)),
+                                                 ": ", std::string(s.message())));
+    }
   }
   return absl::OkStatus();
 }

@@ -63,7 +63,7 @@ std::optional<CompletedForm> Complete(const LineageInference& inference,
 // Most plans are proved, or refuted, with a part of the work that one claim may take; what lies
 // behind a fault takes all of it.
 VerifyOptions Quick(VerifyOptions options) {
-  constexpr double kShareOfWork = 0.2;
+  constexpr double kShareOfWork = 0.4;
   constexpr double kSeconds = 10;
   options.work_limit *= kShareOfWork;
   options.stage_timeout_s = std::min(options.stage_timeout_s, kSeconds);

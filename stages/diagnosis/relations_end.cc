@@ -1,6 +1,7 @@
 #include "stages/diagnosis/relations_end.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -10,6 +11,7 @@
 #include "sdfg/operator_library.h"
 #include "stages/claim_table.h"
 #include "stages/describe.h"
+#include "stages/schedule/in_place.h"
 
 namespace planproof::stages {
 
@@ -25,27 +27,32 @@ constexpr size_t kMaxNearest = 3;
 class EndOfRelations {
  public:
   explicit EndOfRelations(const lineage::Problem& problem)
-      : problem_(problem), held_(problem.logical.tensors.size(), false) {
+      : problem_(problem),
+        has_(problem.logical.tensors.size(), Has::kNot),
+        term_of_(problem.parallel.tensors.size(), kNone) {
+    FindCopies();
     const Cone cone = ConeOfRequired(problem);
     for (size_t t = 0; t < problem.lineage.size(); ++t) {
-      const TensorId logical = LogicalOf(static_cast<TensorId>(t));
-      if (cone.tensors[t] && logical != kNone) held_[logical] = true;
+      const TensorId logical = Related(static_cast<TensorId>(t));
+      if (cone.tensors[t] && logical != kNone) has_[logical] = Has::kItself;
     }
-    for (size_t t = 0; t < held_.size(); ++t) {
-      if (problem.logical.tensors[t].producer == kNone) held_[t] = true;
+    for (size_t t = 0; t < has_.size(); ++t) {
+      if (problem.logical.tensors[t].producer == kNone) has_[t] = Has::kItself;
     }
-    // A rearrangement of what the plan has needs no tensor of its own.
-    for (const sdfg::Operator& op : problem.logical.operators) {
-      if (sdfg::OperatorLibrary::IsDataMovement(*op.function) && HasOperands(op)) SetHeld(op);
-    }
+    FollowDataMovement();
+    BelieveInOperandsOfResults();
+    for (size_t t = 0; t < has_.size(); ++t) has_[t] = std::max(has_[t], has_[copy_of_[t]]);
+    FindTerms();
   }
 
-  std::optional<RelationsEnd> Find() {
+  std::optional<RelationsEnd> Find() const {
     RelationsEnd end;
-    for (const OperatorId id : Missing()) {
-      if (!HasOperands(problem_.logical.operators[id])) continue;
-      end.logical = id;
-      break;
+    for (const bool also_terms : {false, true}) {
+      for (const OperatorId id : Missing()) {
+        const sdfg::Operator& op = problem_.logical.operators[id];
+        if (end.logical != kNone || !HasOperandsOfMissing(op)) continue;
+        if (also_terms || !HasTerms(op)) end.logical = id;
+      }
     }
     if (end.logical == kNone) return std::nullopt;
     end.nearest = Nearest(end.logical);
@@ -54,21 +61,147 @@ class EndOfRelations {
   }
 
  private:
-  // What the tensor is, or a multiple of; kNone where nothing is known.
-  TensorId LogicalOf(TensorId parallel) const {
+  // What the plan has of a logical tensor.
+  enum class Has : uint8_t { kNot, kTerms, kItself };
+
+  // The logical tensor that this one is, or a multiple of; kNone where nothing is known.
+  TensorId Related(TensorId parallel) const {
     const lineage::Lineage& l = problem_.lineage[parallel];
     if (l.kind != LineageKind::kFull) return kNone;
-    return lineage::AsMultiple(problem_.logical, l.logical).of;
+    return copy_of_[lineage::AsMultiple(problem_.logical, l.logical).of];
+  }
+
+  // Views, parts and copies are one tensor here, as the gradients of what is added are: a plan may
+  // have one of them.
+  void FindCopies() {
+    for (size_t t = 0; t < problem_.logical.tensors.size(); ++t) {
+      const sdfg::Tensor& tensor = problem_.logical.tensors[t];
+      copy_of_.push_back(static_cast<TensorId>(t));
+      if (tensor.producer == kNone) continue;
+      const sdfg::Operator& op = problem_.logical.operators[tensor.producer];
+      const sdfg::IndexFunction& f = *op.function;
+      const sdfg::ExprId body = f.outputs[tensor.producer_output].body;
+      if (body == sdfg::kNoExpr || f.nodes[body].op != sdfg::Op::kElement) continue;
+      const TensorId source = op.inputs[f.nodes[body].input];
+      if (source != kNone) copy_of_[t] = copy_of_[source];
+    }
+  }
+
+  solver::Rational FactorOf(TensorId parallel) const {
+    const lineage::Lineage& l = problem_.lineage[parallel];
+    if (l.kind != LineageKind::kFull) return 1;
+    return lineage::AsMultiple(problem_.logical, l.logical).factor;
+  }
+
+  // The operator at which the factor of a multiple comes in.
+  OperatorId OriginOfFactor(TensorId parallel) const {
+    for (;;) {
+      const OperatorId producer = problem_.parallel.tensors[parallel].producer;
+      if (producer == kNone) return kNone;
+      const auto& inputs = problem_.parallel.operators[producer].inputs;
+      const auto scaled = std::find_if(inputs.begin(), inputs.end(), [&](TensorId t) {
+        return t != kNone && !FactorOf(t).IsOne();
+      });
+      if (scaled == inputs.end()) return producer;
+      parallel = *scaled;
+    }
+  }
+
+  TensorId LogicalOf(TensorId parallel) const {
+    const TensorId related = Related(parallel);
+    return related != kNone ? related : term_of_[parallel];
   }
 
   bool HasOperands(const sdfg::Operator& op) const {
     return std::all_of(op.inputs.begin(), op.inputs.end(),
-                       [&](TensorId t) { return t == kNone || held_[t]; });
+                       [&](TensorId t) { return t == kNone || has_[t] != Has::kNot; });
   }
 
-  void SetHeld(const sdfg::Operator& op) {
-    for (const TensorId t : op.outputs) {
-      if (t != kNone) held_[t] = true;
+  // By output: the inputs that it reads. A backward operator gives a gradient for each operand, and
+  // few of them need all.
+  std::vector<std::vector<TensorId>> ReadBy(const sdfg::Operator& op) const {
+    const std::vector<std::vector<InputReads>> reads = ReadsOf(problem_.logical, op);
+    std::vector<std::vector<TensorId>> read(reads.size());
+    for (size_t o = 0; o < reads.size(); ++o) {
+      for (size_t i = 0; i < reads[o].size(); ++i) {
+        if (reads[o][i].any && op.inputs[i] != kNone) read[o].push_back(op.inputs[i]);
+      }
+    }
+    return read;
+  }
+
+  // What results that the plan does not have are computed from.
+  bool HasOperandsOfMissing(const sdfg::Operator& op) const {
+    const auto read = ReadBy(op);
+    for (size_t o = 0; o < op.outputs.size(); ++o) {
+      if (op.outputs[o] == kNone || has_[op.outputs[o]] == Has::kItself) continue;
+      if (std::all_of(read[o].begin(), read[o].end(),
+                      [&](TensorId t) { return has_[t] != Has::kNot; })) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  bool HasTerms(const sdfg::Operator& op) const {
+    return std::any_of(op.outputs.begin(), op.outputs.end(),
+                       [&](TensorId t) { return t != kNone && has_[t] == Has::kTerms; });
+  }
+
+  // A rearrangement of what the plan has needs no tensor of its own.
+  void FollowDataMovement() {
+    for (const sdfg::Operator& op : problem_.logical.operators) {
+      if (!sdfg::OperatorLibrary::IsDataMovement(*op.function) || !HasOperands(op)) continue;
+      for (const TensorId t : op.outputs) {
+        if (t != kNone) has_[t] = Has::kItself;
+      }
+    }
+  }
+
+  // Nor does what a result of the plan is computed from: masked scores before their softmax.
+  void BelieveInOperandsOfResults() {
+    const auto& operators = problem_.logical.operators;
+    for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
+      if (std::none_of(op->outputs.begin(), op->outputs.end(),
+                       [&](TensorId t) { return t != kNone && has_[t] == Has::kItself; })) {
+        continue;
+      }
+      const auto read = ReadBy(*op);
+      for (size_t o = 0; o < op->outputs.size(); ++o) {
+        if (op->outputs[o] == kNone || has_[op->outputs[o]] != Has::kItself) continue;
+        for (const TensorId t : read[o]) has_[t] = Has::kItself;
+      }
+    }
+  }
+
+  // The same operator of the same operands, of parts of them perhaps: what it gives may be a term
+  // of the model's result.
+  void FindTerms() {
+    std::map<std::vector<TensorId>, std::vector<OperatorId>> by_operands;
+    for (size_t o = 0; o < problem_.logical.operators.size(); ++o) {
+      std::vector<TensorId> operands = problem_.logical.operators[o].inputs;
+      for (TensorId& t : operands) t = t == kNone ? kNone : copy_of_[t];
+      by_operands[std::move(operands)].push_back(static_cast<OperatorId>(o));
+    }
+    for (const sdfg::Operator& op : problem_.parallel.operators) {
+      std::vector<TensorId> operands;
+      for (const TensorId t : op.inputs) {
+        operands.push_back(t == kNone || !FactorOf(t).IsOne() ? kNone : Related(t));
+      }
+      const auto found = by_operands.find(operands);
+      if (found == by_operands.end()) continue;
+      for (const OperatorId id : found->second) {
+        const sdfg::Operator& logical = problem_.logical.operators[id];
+        if (logical.name != op.name || logical.outputs.size() != op.outputs.size()) continue;
+        // Steps of a recurrence have the same operands, but for the parts that they read.
+        if (found->second.size() > 1 && logical.label != op.label) continue;
+        for (size_t i = 0; i < op.outputs.size(); ++i) {
+          const TensorId part = op.outputs[i], whole = logical.outputs[i];
+          if (part == kNone || whole == kNone || Related(part) != kNone) continue;
+          term_of_[part] = copy_of_[whole];
+          if (has_[whole] == Has::kNot) has_[whole] = Has::kTerms;
+        }
+      }
     }
   }
 
@@ -79,18 +212,19 @@ class EndOfRelations {
     std::vector<TensorId> work;
     for (const auto& r : problem_.required) {
       // What is required is claimed, whether it holds or not.
-      const bool shown = LogicalOf(r.parallel) == r.lineage.logical &&
+      const bool shown = Related(r.parallel) == copy_of_[r.lineage.logical] &&
                          problem_.lineage[r.parallel].map == r.lineage.map;
       if (!shown) work.push_back(r.lineage.logical);
     }
     std::set<TensorId> seen(work.begin(), work.end());
     while (!work.empty()) {
-      const OperatorId producer = problem_.logical.tensors[work.back()].producer;
+      const sdfg::Tensor& tensor = problem_.logical.tensors[work.back()];
       work.pop_back();
-      if (producer == kNone) continue;
-      missing.insert(producer);
-      for (const TensorId t : problem_.logical.operators[producer].inputs) {
-        if (t != kNone && !held_[t] && seen.insert(t).second) work.push_back(t);
+      if (tensor.producer == kNone) continue;
+      missing.insert(tensor.producer);
+      const auto read = ReadBy(problem_.logical.operators[tensor.producer]);
+      for (const TensorId t : read[tensor.producer_output]) {
+        if (has_[t] != Has::kItself && seen.insert(t).second) work.push_back(t);
       }
     }
     return missing;
@@ -100,68 +234,89 @@ class EndOfRelations {
     std::set<TensorId> operands;
     for (const TensorId t : op.inputs) {
       if (t == kNone) continue;
-      operands.insert(parallel ? LogicalOf(t) : t);
+      operands.insert(parallel ? LogicalOf(t) : copy_of_[t]);
     }
     return operands;
   }
 
   bool Unrelated(const sdfg::Operator& op) const {
-    return std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId t) {
-      return t != kNone && problem_.lineage[t].kind != LineageKind::kFull;
-    });
+    return std::any_of(op.outputs.begin(), op.outputs.end(),
+                       [&](TensorId t) { return t != kNone && Related(t) == kNone; });
   }
 
   std::vector<OperatorId> Nearest(OperatorId id) const {
     const sdfg::Operator& wanted = problem_.logical.operators[id];
     const std::set<TensorId> operands = Operands(wanted, /*parallel=*/false);
-    // Other operands, another function, later.
-    std::vector<std::tuple<size_t, bool, OperatorId>> found;
+    const bool has_terms = HasTerms(wanted);
+    // Another operator, other operands, later.
+    std::vector<std::tuple<bool, size_t, OperatorId>> found;
     const sdfg::Graph& graph = problem_.parallel;
     for (size_t o = 0; o < graph.operators.size(); ++o) {
       const sdfg::Operator& op = graph.operators[o];
-      if (!Unrelated(op)) continue;
+      // Terms of an operand are there already.
+      if (!Unrelated(op) || (!has_terms && GivesTermsOfAny(op, operands))) continue;
       const std::set<TensorId> own = Operands(op, /*parallel=*/true);
       std::vector<TensorId> common;
       std::set_intersection(own.begin(), own.end(), operands.begin(), operands.end(),
                             std::back_inserter(common));
       if (common.empty()) continue;
       const size_t others = own.size() + operands.size() - 2 * common.size();
-      found.emplace_back(others, op.name != wanted.name, static_cast<OperatorId>(o));
+      found.emplace_back(op.name != wanted.name, others, static_cast<OperatorId>(o));
     }
     std::sort(found.begin(), found.end());
     std::vector<OperatorId> nearest;
-    for (const auto& [others, different, o] : found) {
+    for (const auto& [different, others, o] : found) {
       if (nearest.size() < kMaxNearest) nearest.push_back(o);
     }
     return nearest;
   }
 
-  std::string NamesOf(const std::set<TensorId>& tensors, const std::set<TensorId>& without) const {
-    std::vector<std::string> names;
-    for (const TensorId t : tensors) {
-      if (without.count(t) != 0) continue;
-      names.push_back(t == kNone ? "what is no tensor of the model"
-                                 : problem_.logical.tensors[t].name);
-    }
-    return absl::StrJoin(names, ", ");
+  bool GivesTermsOfAny(const sdfg::Operator& op, const std::set<TensorId>& tensors) const {
+    return std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId t) {
+      return t != kNone && term_of_[t] != kNone && tensors.count(term_of_[t]) != 0;
+    });
   }
 
-  std::string Difference(OperatorId logical, OperatorId parallel) const {
-    const sdfg::Operator& wanted = problem_.logical.operators[logical];
-    const sdfg::Operator& op = problem_.parallel.operators[parallel];
-    std::vector<std::string> clauses;
-    if (op.name != wanted.name) clauses.push_back(absl::StrCat("is ", op.name));
-    const std::set<TensorId> own = Operands(op, true), operands = Operands(wanted, false);
-    const std::string more = NamesOf(own, operands), less = NamesOf(operands, own);
-    if (!more.empty() && !less.empty()) {
-      clauses.push_back(absl::StrCat("reads ", more, " instead of ", less));
-    } else if (!more.empty()) {
-      clauses.push_back(absl::StrCat("also reads ", more));
-    } else if (!less.empty()) {
-      clauses.push_back(absl::StrCat("does not read ", less));
+  std::string NameOf(TensorId logical) const { return problem_.logical.tensors[logical].name; }
+
+  // What an operand of the plan is, as far as that is known.
+  std::string OperandText(TensorId parallel) const {
+    if (term_of_[parallel] != kNone) return absl::StrCat("terms of ", NameOf(term_of_[parallel]));
+    const lineage::Lineage& l = problem_.lineage[parallel];
+    if (l.kind != LineageKind::kFull) {
+      return absl::StrCat(problem_.parallel.tensors[parallel].name, ", no tensor of the model,");
     }
-    if (clauses.empty()) clauses.push_back(absl::StrCat("reads ", SlicesRead(op)));
-    return absl::StrJoin(clauses, " and ");
+    const lineage::Multiple multiple = lineage::AsMultiple(problem_.logical, l.logical);
+    const std::string name = NameOf(copy_of_[multiple.of]);
+    if (multiple.factor.IsOne()) return name;
+    const OperatorId origin = OriginOfFactor(parallel);
+    const std::string from =
+        origin == kNone ? "" : absl::StrCat(" since ", problem_.parallel.Describe(origin));
+    return absl::StrCat(multiple.factor.ToString(), " times ", name, from);
+  }
+
+  // What the plan's operator reads otherwise.
+  std::string Difference(OperatorId logical, OperatorId parallel) const {
+    const sdfg::Operator& op = problem_.parallel.operators[parallel];
+    const std::set<TensorId> operands = Operands(problem_.logical.operators[logical], false);
+    const std::set<TensorId> own = Operands(op, true);
+    std::vector<std::string> more, less;
+    for (const TensorId t : op.inputs) {
+      if (t == kNone) continue;
+      const TensorId of = LogicalOf(t);
+      const bool itself = of != kNone && OperandText(t) == NameOf(of);
+      if (operands.count(of) != 0 && itself) continue;
+      const std::string text = OperandText(t);
+      if (std::find(more.begin(), more.end(), text) == more.end()) more.push_back(text);
+    }
+    for (const TensorId t : operands) {
+      if (own.count(t) == 0) less.push_back(NameOf(t));
+    }
+    const std::string instead = absl::StrJoin(less, ", ");
+    if (more.empty() && less.empty()) return absl::StrCat("reads ", SlicesRead(op));
+    if (more.empty()) return absl::StrCat("does not read ", instead);
+    return absl::StrCat("reads ", absl::StrJoin(more, ", "), less.empty() ? "" : " instead of ",
+                        instead);
   }
 
   // The same operator of the same tensors may still read the wrong parts of them.
@@ -174,7 +329,9 @@ class EndOfRelations {
   }
 
   const lineage::Problem& problem_;
-  std::vector<bool> held_;  // by logical tensor: the plan has it, or needs none of its own
+  std::vector<TensorId> copy_of_;  // by logical tensor: the first of those that are equal
+  std::vector<Has> has_;           // by logical tensor
+  std::vector<TensorId> term_of_;  // by parallel tensor; kNone
 };
 
 }  // namespace

@@ -229,6 +229,8 @@ void RepairSearch::TryHoles() {
     for (const TensorId input : graph_.operators[id].inputs) {
       const lineage::Lineage& read = problem_.lineage[input];
       if (read.kind != LineageKind::kFull || !seen.insert(read.logical).second) continue;
+      // Of what is inferred some tensors may be found and others not.
+      if (read.provenance == lineage::Provenance::kInferred) continue;
       const sdfg::Shape& shape = problem_.logical.tensors[read.logical].shape;
       int64_t elements = 1;
       for (const int64_t extent : shape) {

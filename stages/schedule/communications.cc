@@ -150,7 +150,7 @@ void Communications::Add(const StepOrder& order, sdfg::OperatorId id) {
           "participants disagree",
           absl::StrCat("programs \"", order.ProgramName(place.program), "\" and \"",
                        order.ProgramName(order.PlaceOf(other).program), "\" take part in one ",
-                       op.name, " and compute another function of its operands"),
+                       order.OperatorText(op), " and compute another function of its operands"),
           absl::StrCat(order.OperatorText(op), " and ", order.OperatorText(other),
                        " are one collective with different reductions"));
       return;
@@ -221,8 +221,9 @@ void Communications::CheckIssued(const StepOrder& order) {
       const auto& who = issuers[m];
       if (std::find(who.begin(), who.end(), program) != who.end()) continue;
       const std::string cause =
-          absl::StrCat("program \"", order.ProgramName(program),
-                       "\" does not issue a collective in which it takes part: it would hang");
+          absl::StrCat("program \"", order.ProgramName(program), "\" does not issue ",
+                       order.problem().parallel.Describe(collectives[m].example),
+                       ", in which it takes part: it would hang");
       violation = OrderViolation(
           "wait cycle", cause,
           absl::StrCat(

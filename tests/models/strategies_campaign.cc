@@ -57,17 +57,22 @@ stages::Result Verify(lineage::Problem problem, const Options& options) {
 std::string FirstFinding(const stages::Result& result) {
   if (result.violations.empty()) return "";
   const stages::Violation& first = result.violations[0];
-  std::string text = first.stage + ": " + (first.cause.empty() ? first.message : first.cause);
-  if (result.inference.used) return text + "; " + result.inference.end.logical_operator;
+  std::string text = first.stage + ": " + first.cause;
+  if (result.inference.used) {
+    const auto& end = result.inference.end;
+    if (!first.cause.empty()) return text;
+    return text + "; " + end.logical_operator + "; " + end.nearest + " " + end.difference;
+  }
+  if (first.cause.empty()) text += first.message;
   for (const std::string& op : first.parallel_operators) text += " " + op;
   return text;
 }
 
 // Whether that names one of the operators that were changed, by its label, or one that reads what
-// they compute.
-bool NamesIt(const lineage::Problem& mutant, const mutation::Mutation& changed,
+// they compute; `plan` is the plan before the change.
+bool NamesIt(const lineage::Problem& plan, const mutation::Mutation& changed,
              const std::string& finding) {
-  const sdfg::Graph& graph = mutant.parallel;
+  const sdfg::Graph& graph = plan.parallel;
   std::set<sdfg::TensorId> outputs;
   std::set<std::string> names;
   for (size_t o = 0; o < graph.operators.size(); ++o) {
@@ -108,7 +113,7 @@ Counts TryMutants(const StrategyCase& made, const lineage::Problem& problem, con
     ++counts.verdicts[result.verdict];
     const std::string finding = FirstFinding(result);
     const bool named =
-        result.verdict != stages::Verdict::kProved && NamesIt(mutant, *changed, finding);
+        result.verdict != stages::Verdict::kProved && NamesIt(problem, *changed, finding);
     counts.named += named ? 1 : 0;
     std::string numbers;
     if (result.verdict == stages::Verdict::kProved) {

@@ -86,7 +86,7 @@ TEST_F(RelationsEndTest, TheFirstOperatorWithOperandsAndWithoutResult) {
   EXPECT_EQ(end->logical, problem.logical.tensors[kExponential].producer);
   ASSERT_FALSE(end->nearest.empty());
   EXPECT_EQ(end->nearest[0], problem.parallel.tensors[kExponential].producer);
-  EXPECT_EQ(end->difference, "is sin");
+  EXPECT_EQ(end->difference, "reads a = a[0:8]");
 }
 
 TEST_F(RelationsEndTest, TheLastOperatorWhereOnlyItsResultIsMissing) {
