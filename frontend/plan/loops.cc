@@ -95,7 +95,8 @@ class Unrolling {
 
   // At most 2^62: bounds are 64-bit numbers.
   static int64_t Rounds(int64_t from, int64_t to, int64_t step) {
-    const __int128 length = step > 0 ? static_cast<__int128>(to) - from : static_cast<__int128>(from) - to;
+    const __int128 length =
+        step > 0 ? static_cast<__int128>(to) - from : static_cast<__int128>(from) - to;
     const __int128 size = step > 0 ? step : -static_cast<__int128>(step);
     if (length <= 0) return 0;
     return static_cast<int64_t>(std::min<__int128>((length + size - 1) / size, int64_t{1} << 62));
