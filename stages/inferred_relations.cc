@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "lineage/multiple.h"
-#include "stages/claim_table.h"
+#include "stages/problem_check.h"
 
 namespace planproof::stages {
 

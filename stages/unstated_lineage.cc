@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "stages/claim_table.h"
-
 namespace planproof::stages {
 
-Unstated UnstatedLineage(const lineage::Problem& problem) {
-  const Cone cone = ConeOfRequired(problem);
+Unstated UnstatedLineage(const lineage::Problem& problem, const Cone& cone) {
   bool stated = false, unstated = false;
   for (size_t t = 0; t < problem.parallel.tensors.size(); ++t) {
     if (!cone.tensors[t] || problem.parallel.tensors[t].producer == sdfg::kNone) continue;
