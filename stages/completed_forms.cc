@@ -52,9 +52,10 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
   const bool as_it_is = unstated == Unstated::kSome || IsShort(problem);
   Result result;
   if (unstated != Unstated::kAll) {
-    const bool enough = unstated == Unstated::kNothing;
-    result = Decide(problem, context, enough ? effort : std::min(effort, Effort::kNumbers), known);
-    if (enough || Answers(result, options)) return result;
+    Effort first = effort;
+    if (unstated == Unstated::kSome) first = std::min(effort, Effort::kNumbers);
+    result = Decide(problem, context, first, known);
+    if (unstated == Unstated::kNothing || Answers(result, options)) return result;
   }
   // One inference after the other, until a proof is found.
   const VerifyOptions quick_options = Quick(options);
@@ -63,17 +64,22 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
                          .start = context.start,
                          .share_of_attempts = context.share_of_attempts,
                          .well_formed = context.well_formed};
-  std::vector<CompletedForm> forms;
+  std::vector<lineage::Problem> forms;
+  std::vector<Result> known_of;
   for (; inference != nullptr; inference = inference->Otherwise()) {
-    std::optional<CompletedForm> form = Complete(*inference, problem, options, &known);
-    if (!form.has_value()) break;
-    forms.push_back(*std::move(form));
-    result = Decide(forms.back().problem, quick, Effort::kProofs, forms.back().known);
+    Result& own = known_of.emplace_back(known);
+    std::optional<lineage::Problem> form = Complete(*inference, problem, options, &own);
+    known.time_s.infer = own.time_s.infer;
+    if (!form.has_value()) {
+      known.warnings = own.warnings;
+      break;
+    }
+    result = Decide(forms.emplace_back(*std::move(form)), quick, Effort::kProofs, own);
     if (Answers(result, options)) return result;
   }
   if (forms.empty()) return Decide(problem, context, effort, std::move(known));
-  const lineage::Problem& related = forms.back().problem;
-  known.inference = forms.back().known.inference;
+  const lineage::Problem& related = forms.back();
+  known.inference = known_of[forms.size() - 1].inference;
   std::optional<lineage::Problem> without_guesses;
   if (effort != Effort::kProofs && !as_it_is) {
     without_guesses = related;
@@ -86,7 +92,7 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
     answered = Answers(result, options);
   }
   for (size_t f = 0; f < forms.size() && !answered; ++f) {
-    result = Decide(forms[f].problem, context, Effort::kProofs, forms[f].known);
+    result = Decide(forms[f], context, Effort::kProofs, known_of[f]);
     answered = Answers(result, options);
   }
   if (effort == Effort::kProofs) return result;

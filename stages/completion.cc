@@ -6,13 +6,12 @@
 #include "stages/elapsed.h"
 #include "stages/proved_relations.h"
 #include "stages/run_context.h"
-#include "stages/unstated_lineage.h"
 
 namespace planproof::stages {
 
-std::optional<CompletedForm> Complete(const LineageInference& inference,
-                                      const lineage::Problem& problem, const VerifyOptions& options,
-                                      Result* known) {
+std::optional<lineage::Problem> Complete(const LineageInference& inference,
+                                         const lineage::Problem& problem,
+                                         const VerifyOptions& options, Result* known) {
   constexpr double kSecondsOfInference = 20;
   const auto start = std::chrono::steady_clock::now();
   WorkerLimits limits;
@@ -27,14 +26,12 @@ std::optional<CompletedForm> Complete(const LineageInference& inference,
     }
     return std::nullopt;
   }
-  CompletedForm form{WithRelations(problem, inferred->relations), *known};
-  form.known.inference.used = true;
-  form.known.inference.tensors = inferred->tensors;
-  form.known.inference.classes = inferred->classes;
-  form.known.inference.inferred = CountInferred(form.problem);
-  if (options.keep_relations) {
-    form.known.unrelated = NamesOf(problem.parallel, inferred->unrelated);
-  }
+  lineage::Problem form = WithRelations(problem, inferred->relations);
+  known->inference.used = true;
+  known->inference.tensors = inferred->tensors;
+  known->inference.classes = inferred->classes;
+  known->inference.inferred = CountInferred(form);
+  if (options.keep_relations) known->unrelated = NamesOf(problem.parallel, inferred->unrelated);
   return form;
 }
 

@@ -11,16 +11,11 @@
 
 namespace planproof::stages {
 
-struct CompletedForm {
-  lineage::Problem problem;
-  Result known;
-};
-
-// The problem with what inference adds, and what is then known of it. Nothing if that takes too
-// much.
-std::optional<CompletedForm> Complete(const LineageInference& inference,
-                                      const lineage::Problem& problem, const VerifyOptions& options,
-                                      Result* known);
+// The problem with what inference adds; `known` is then what is known of that. Nothing if it takes
+// too much: `known` then says so.
+std::optional<lineage::Problem> Complete(const LineageInference& inference,
+                                         const lineage::Problem& problem,
+                                         const VerifyOptions& options, Result* known);
 
 }  // namespace planproof::stages
 

@@ -1,5 +1,6 @@
 #include "stages/inferred_relations.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -92,6 +93,12 @@ lineage::Problem WithRelations(const lineage::Problem& problem,
     lineage.map = relation.map;
   }
   return completed;
+}
+
+int64_t CountInferred(const lineage::Problem& problem) {
+  return std::count_if(problem.lineage.begin(), problem.lineage.end(), [](const Lineage& l) {
+    return l.kind == LineageKind::kFull && l.provenance == lineage::Provenance::kInferred;
+  });
 }
 
 }  // namespace planproof::stages

@@ -53,12 +53,12 @@ Result DecideForms(const lineage::Problem& problem, RunContext context, Result k
   const std::optional<lineage::Problem> folded = Folded(problem, context.options, &known);
   known.time_s.check = Since(context.start);
   if (folded.has_value()) {
-    const bool many = RanksFolded(problem, *folded) >= kManyRanks;
+    Effort at_first = Effort::kProofs;
+    if (RanksFolded(problem, *folded) >= kManyRanks) at_first = effort;
     Result on_folded = known;
     on_folded.outputs.required = static_cast<int64_t>(folded->required.size());
     context.share_of_attempts = kShareOfFoldedAttempts;
-    Result result =
-        DecideCompleted(*folded, context, many ? effort : Effort::kProofs, std::move(on_folded));
+    Result result = DecideCompleted(*folded, context, at_first, std::move(on_folded));
     if (result.verdict != Verdict::kUnknown || Stopped(context.options)) return result;
   }
   context.share_of_attempts = kShareOfAttempts;

@@ -16,14 +16,6 @@ Unstated UnstatedLineage(const lineage::Problem& problem, const Cone& cone) {
   return stated ? Unstated::kSome : Unstated::kAll;
 }
 
-int64_t CountInferred(const lineage::Problem& problem) {
-  return std::count_if(problem.lineage.begin(), problem.lineage.end(),
-                       [](const lineage::Lineage& l) {
-                         return l.kind == lineage::LineageKind::kFull &&
-                                l.provenance == lineage::Provenance::kInferred;
-                       });
-}
-
 bool IsShort(const lineage::Problem& problem) {
   constexpr int kShort = 64;
   int computed = 0;

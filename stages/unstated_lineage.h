@@ -14,9 +14,6 @@ namespace planproof::stages {
 enum class Unstated : uint8_t { kNothing, kSome, kAll };
 Unstated UnstatedLineage(const lineage::Problem& problem, const Cone& cone);
 
-// Lineages of provenance kInferred.
-int64_t CountInferred(const lineage::Problem& problem);
-
 // The plan has so few tensors that a wrong one is found without relations in between.
 bool IsShort(const lineage::Problem& problem);
 

@@ -16,15 +16,16 @@ namespace planproof::stages {
 
 namespace {
 
-Result Begin(const lineage::Problem& problem, const VerifyOptions& options) {
-  Result result;
-  result.engine = options.engine == Engine::kHybrid ? "hybrid"
-                  : options.engine == Engine::kSmt  ? "smt"
-                                                    : "audit";
-  result.assumptions = problem.assumptions;
-  result.warnings = problem.warnings;
-  result.outputs.required = static_cast<int64_t>(problem.required.size());
-  return result;
+const char* EngineName(Engine engine) {
+  switch (engine) {
+    case Engine::kHybrid:
+      return "hybrid";
+    case Engine::kSmt:
+      return "smt";
+    case Engine::kAudit:
+      return "audit";
+  }
+  return "";
 }
 
 }  // namespace
@@ -32,17 +33,21 @@ Result Begin(const lineage::Problem& problem, const VerifyOptions& options) {
 Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const StopWatch watch(options.stop);
-  Result result = Begin(problem, options);
-  const std::optional<StepOrder> order = CheckPlan(problem, options, &result);
-  result.time_s.check = Since(start);
-  if (order.has_value() && CheckExpectedSchedule(*order, options.expect_schedule, &result)) {
-    const OperatorCounts operators = CountOperators(problem, ConeOfRequired(problem));
-    const RunContext context{.options = options,
-                             .operators = operators,
-                             .start = start,
-                             .well_formed = order.has_value()};
-    result = DecideForms(problem, context, std::move(result));
+  Result known;
+  known.engine = EngineName(options.engine);
+  known.assumptions = problem.assumptions;
+  known.warnings = problem.warnings;
+  known.outputs.required = static_cast<int64_t>(problem.required.size());
+  const std::optional<StepOrder> order = CheckPlan(problem, options, &known);
+  known.time_s.check = Since(start);
+  if (!order.has_value() || !CheckExpectedSchedule(*order, options.expect_schedule, &known)) {
+    known.time_s.total = Since(start);
+    return known;
   }
+  const OperatorCounts operators = CountOperators(problem, ConeOfRequired(problem));
+  const RunContext context{
+      .options = options, .operators = operators, .start = start, .well_formed = order.has_value()};
+  Result result = DecideForms(problem, context, std::move(known));
   result.time_s.total = Since(start);
   return result;
 }
