@@ -13,7 +13,7 @@
 #include "inference/frontier.h"
 #include "inference/tensor_match.h"
 #include "lineage/multiple.h"
-#include "stages/claim_table.h"
+#include "stages/cone.h"
 #include "stages/workers/process_pool.h"
 
 namespace planproof::inference {

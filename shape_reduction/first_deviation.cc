@@ -14,7 +14,7 @@ using sdfg::TensorId;
 namespace {
 
 // Whose operator it is, at which coordinates, on which devices.
-void DescribePlace(const sdfg::Graph& graph, Deviation* deviation) {
+void LocateDeviation(const sdfg::Graph& graph, Deviation* deviation) {
   const sdfg::Tensor& tensor = graph.tensors[deviation->tensor];
   deviation->op = tensor.producer;
   int64_t shift = 0;
@@ -66,7 +66,7 @@ Deviation FirstDeviation(const lineage::Problem& problem,
   };
   // It ends with an error where a deviation is found, too.
   evaluation.EvaluateParallel(limits).IgnoreError();
-  if (deviation.found) DescribePlace(problem.parallel, &deviation);
+  if (deviation.found) LocateDeviation(problem.parallel, &deviation);
   return deviation;
 }
 

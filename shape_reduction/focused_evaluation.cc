@@ -137,6 +137,22 @@ BlockTensorPtr<Interval> FocusedEvaluation::Claimed(const sdfg::Shape& shape,
   return status.ok() ? result : nullptr;
 }
 
+Gap FocusedEvaluation::WidestGap(int* required) {
+  Gap widest;
+  for (int r : required_) {
+    const lineage::RequiredRelation& relation = problem_.required[r];
+    const auto claimed =
+        Claimed(problem_.parallel.tensors[relation.parallel].shape, relation.lineage);
+    const auto& actual = parallel()[relation.parallel];
+    if (claimed == nullptr || actual == nullptr) continue;
+    Gap gap = FindGap(*claimed, *actual);
+    if (gap.size <= widest.size) continue;
+    widest = std::move(gap);
+    *required = r;
+  }
+  return widest;
+}
+
 BlockTensorPtr<Interval> FocusedEvaluation::Apply(
     const sdfg::Operator& op, int output, const std::vector<BlockTensorPtr<Interval>>& inputs) {
   const ScalarProgram& program = programs_.Get(problem_.parallel, op, output);

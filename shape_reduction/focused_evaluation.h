@@ -40,6 +40,8 @@ class FocusedEvaluation {
   const std::vector<BlockTensorPtr<Interval>>& parallel() const { return evaluation_->parallel(); }
   // What the lineage says that a tensor of this shape holds; null if that cannot be read.
   BlockTensorPtr<Interval> Claimed(const sdfg::Shape& shape, const lineage::Lineage& lineage);
+  // The clearest difference, and the relation at which it is; size 0 if there is none.
+  Gap WidestGap(int* required);
   // An operator of the parallel graph on other operands; null on failure.
   BlockTensorPtr<Interval> Apply(const sdfg::Operator& op, int output,
                                  const std::vector<BlockTensorPtr<Interval>>& inputs);

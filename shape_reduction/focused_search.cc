@@ -24,23 +24,6 @@ std::string Text(const Interval& x) {
   return buffer;
 }
 
-// The clearest difference of the last run; size 0 if there is none.
-Gap Compare(const lineage::Problem& problem, FocusedEvaluation* evaluation, int* required) {
-  Gap widest;
-  for (int r : evaluation->required()) {
-    const lineage::RequiredRelation& relation = problem.required[r];
-    const auto claimed =
-        evaluation->Claimed(problem.parallel.tensors[relation.parallel].shape, relation.lineage);
-    const auto& actual = evaluation->parallel()[relation.parallel];
-    if (claimed == nullptr || actual == nullptr) continue;
-    Gap gap = FindGap(*claimed, *actual);
-    if (gap.size <= widest.size) continue;
-    widest = std::move(gap);
-    *required = r;
-  }
-  return widest;
-}
-
 }  // namespace
 
 Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>& focuses,
@@ -62,9 +45,9 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
     }
     ++witness.attempts;
     int required = -1;
-    Gap gap = Compare(problem, evaluation.get(), &required);
+    Gap gap = evaluation->WidestGap(&required);
     if (required < 0 && evaluation->Extend(options.max_elements, deadline, &witness.message)) {
-      gap = Compare(problem, evaluation.get(), &required);
+      gap = evaluation->WidestGap(&required);
     }
     if (required < 0) continue;
     if (!defined.Contain(evaluation->inputs(), options.max_elements, deadline)) {

@@ -1,7 +1,4 @@
-// Z3 beside, or in place of, the normal form.
-//
-// Both functions decide one representative of each class of equal claims in worker processes
-// (smt_claim.h). docs/engines.md says what the engines promise.
+// Z3 beside the normal form. docs/engines.md says what the engines promise.
 #ifndef PLANPROOF_STAGES_AUDIT_H_
 #define PLANPROOF_STAGES_AUDIT_H_
 
@@ -14,13 +11,6 @@
 #include "stages/smt/claim.h"
 
 namespace planproof::stages {
-
-// --engine smt: every claim is decided by Z3 alone, under the hypothesis that all full lineages
-// hold, and `search` gets the outcomes. Lineages that fail are given up, and what rested on them is
-// decided again. A claim counts as proved only if the bound on
-// representatives covers it. Returns whether every required claim is proved.
-bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
-                 const Relations& relations, ProofSearch* search, Result* result);
 
 // --engine audit: asks Z3 about every class that `search` has decided, and compares. Appends the
 // counts to `result`; definite answers that contradict one another make the verdict UNKNOWN with a

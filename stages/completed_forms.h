@@ -3,9 +3,8 @@
 #define PLANPROOF_STAGES_COMPLETED_FORMS_H_
 
 #include "lineage/lineage.h"
-#include "stages/decision.h"
-#include "stages/options.h"
 #include "stages/result.h"
+#include "stages/run_context.h"
 
 namespace planproof::stages {
 

@@ -1,9 +1,33 @@
 #include "stages/conclusion.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <utility>
 
 namespace planproof::stages {
+
+using sdfg::TensorId;
+
+bool DeclaredHoldTogether(const lineage::Problem& problem) {
+  using Kind = lineage::Problem::InputPremise::Kind;
+  std::map<TensorId, std::pair<int64_t, int64_t>> ranges;
+  for (const auto& p : problem.premises) {
+    const sdfg::TensorRole role = problem.logical.tensors[p.tensor].role;
+    if (role == sdfg::TensorRole::kOne || role == sdfg::TensorRole::kZero) return false;
+    const bool integer = sdfg::IsInteger(problem.logical.tensors[p.tensor].dtype);
+    const bool sign =
+        p.kind == Kind::kPositive || p.kind == Kind::kNonNegative || p.kind == Kind::kNonZero;
+    if (sign && !integer) continue;  // 1 meets all of them
+    if (p.kind != Kind::kIntegerRange || !integer) return false;
+    auto [at, fresh] = ranges.try_emplace(p.tensor, p.low, p.high);
+    at->second = {std::max(at->second.first, p.low), std::min(at->second.second, p.high)};
+    // An id that is not negative, as operators ask, must be left.
+    if (at->second.first >= at->second.second || at->second.second <= 0) return false;
+  }
+  return true;
+}
+
 namespace {
 
 // Premises might contradict each other: then everything would follow from them.
@@ -21,23 +45,9 @@ bool NeedsSample(const lineage::Problem& problem, const ClaimOutcomes& outcomes,
 
 }  // namespace
 
-std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, bool discharge,
-                                            ProofSearch* search, Relations* relations) {
-  std::vector<OpenCondition> open;
-  if (const std::vector<int> restricted = search->Restricted(); !restricted.empty()) {
-    if (discharge) search->Discharge(restricted);
-    for (const int c : search->Restricted()) {
-      for (const Condition& condition : search->outcomes()[c].restrictions)
-        open.push_back({.claim = c, .condition = condition});
-    }
-  }
-  for (OpenCondition& condition : OpenConditions(problem, search->Limits(), relations))
-    open.push_back(std::move(condition));
-  return open;
-}
-
-bool Acceptable(const std::vector<OpenCondition>& conditions, bool restrictions_accepted) {
-  return std::all_of(conditions.begin(), conditions.end(), [&](const OpenCondition& open) {
+bool Evidence::ConditionsAcceptable() const {
+  if (!conditions.has_value()) return false;
+  return std::all_of(conditions->begin(), conditions->end(), [&](const OpenCondition& open) {
     return restrictions_accepted && !open.condition.never;
   });
 }
@@ -47,10 +57,7 @@ Verdict Conclude(const lineage::Problem& problem, const ClaimOutcomes& outcomes,
   if (evidence.refuted) return Verdict::kRefuted;
   if (!evidence.well_formed || problem.required.empty()) return Verdict::kUnknown;
   if (!evidence.required_proved) return Verdict::kUnknown;
-  if (!evidence.conditions.has_value() ||
-      !Acceptable(*evidence.conditions, evidence.restrictions_accepted)) {
-    return Verdict::kUnknown;
-  }
+  if (!evidence.ConditionsAcceptable()) return Verdict::kUnknown;
   if (!evidence.implied.has_value() || evidence.implied->unsatisfiable) return Verdict::kUnknown;
   if (NeedsSample(problem, outcomes, evidence) && !has_sample()) return Verdict::kUnknown;
   return Verdict::kProved;

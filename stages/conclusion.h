@@ -12,8 +12,6 @@
 
 #include "stages/claim_outcomes.h"
 #include "stages/premises.h"
-#include "stages/proof_search.h"
-#include "stages/relations.h"
 #include "stages/verdict.h"
 
 namespace planproof::stages {
@@ -30,16 +28,15 @@ struct Evidence {
   std::optional<ImpliedPremises> implied;
   // Inputs are known for which the outputs differ.
   bool refuted = false;
+
+  // Whether the plan may have no value where its conditions do not hold. False if they were not all
+  // looked at.
+  bool ConditionsAcceptable() const;
 };
 
-// Conditions under which the plan has values and that are not seen to hold wherever the model is
-// defined: of the claims on which required outputs rest, and those that operators declare. Looks at
-// the whole model for those of claims, if `discharge`.
-std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, bool discharge,
-                                            ProofSearch* search, Relations* relations);
-
-// Whether the plan may have no value where these conditions do not hold.
-bool Acceptable(const std::vector<OpenCondition>& conditions, bool restrictions_accepted);
+// Whether the declared premises can be met together, seen from their form: each restricts one
+// input, and those on one input have a common value. False means "not seen".
+bool DeclaredHoldTogether(const lineage::Problem& problem);
 
 // kRefuted, kProved or kUnknown. The outcomes are those of the claims whose proofs are evidence.
 // `has_sample` says whether inputs are known for which all premises

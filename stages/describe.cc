@@ -16,6 +16,8 @@ using sdfg::TensorId;
 namespace {
 
 constexpr size_t kMaxListed = 20;
+constexpr size_t kManyOperators = 8;
+constexpr size_t kMaxListedOperators = 64;
 
 // "8 tp + 4"; the terms, or the constant, alone where the other is missing.
 std::string Sum(const std::string& terms, int64_t constant) {
@@ -120,6 +122,26 @@ std::string DescribeElement(const sdfg::Graph& parallel, TensorId tensor,
   return text;
 }
 
+std::vector<std::string> DescribeOperators(const sdfg::Graph& parallel,
+                                           std::vector<sdfg::OperatorId> operators, Names which) {
+  if (operators.size() > kManyOperators) {
+    std::stable_partition(operators.begin(), operators.end(), [&](sdfg::OperatorId id) {
+      return parallel.operators[id].kind == sdfg::OperatorKind::kRankOverride;
+    });
+  }
+  if (operators.size() > kMaxListedOperators) operators.resize(kMaxListedOperators);
+  std::vector<std::string> names;
+  for (const sdfg::OperatorId id : operators) {
+    const sdfg::Operator& op = parallel.operators[id];
+    std::string name = OperatorName(op);
+    if (!op.group.empty()) absl::StrAppend(&name, " of ranks ", absl::StrJoin(op.group, ","));
+    if (!op.override_at.empty()) absl::StrAppend(&name, " at ", parallel.Describe(op.override_at));
+    const bool known = std::find(names.begin(), names.end(), name) != names.end();
+    if (which == Names::kAll || !known) names.push_back(std::move(name));
+  }
+  return names;
+}
+
 std::vector<std::string> DescribeRequired(const lineage::Problem& problem) {
   const bool one_group = OneGroup(problem.parallel);
   std::vector<std::string> texts;
@@ -165,20 +187,6 @@ void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violatio
   v->lineage = DescribeLineage(problem, claim.parallel, claim.target);
 }
 
-std::vector<int> FailedClaims(const lineage::Problem& problem, const ClaimTable& table,
-                              const std::vector<ClaimOutcome>& outcomes) {
-  std::vector<std::pair<sdfg::OperatorId, int>> failed;
-  for (size_t c = 0; c < outcomes.size(); ++c) {
-    if (outcomes[c].status != ClaimStatus::kFailed) continue;
-    const sdfg::TensorId id = table.claims()[c].parallel;
-    failed.push_back({problem.parallel.tensors[id].producer, static_cast<int>(c)});
-  }
-  std::sort(failed.begin(), failed.end());
-  std::vector<int> positions;
-  for (const auto& [producer, c] : failed) positions.push_back(c);
-  return positions;
-}
-
 void ListInterrupted(const ClaimTable& table, const ProofSearch& search, bool remembered,
                      Result* result) {
   std::set<int32_t> decided;  // classes
@@ -222,7 +230,7 @@ void ListUndecided(const lineage::Problem& problem, const VerifyOptions& options
     advised = true;
     result->violations.push_back(std::move(v));
   };
-  const std::vector<int> failed = FailedClaims(problem, table, outcomes);
+  const std::vector<int> failed = table.Failed(outcomes);
   const int first = failed.empty() ? -1 : failed[0];
   if (first >= 0) list(first);
   for (int c = 0; c < static_cast<int>(outcomes.size()); ++c) {

@@ -2,6 +2,7 @@
 #ifndef PLANPROOF_STAGES_DESCRIBE_H_
 #define PLANPROOF_STAGES_DESCRIBE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,13 +23,15 @@ std::string DescribeLineage(const lineage::Problem& problem, sdfg::TensorId para
 // the device where it has no coordinates and there are several.
 std::string DescribeElement(const sdfg::Graph& parallel, sdfg::TensorId tensor,
                             const std::vector<int64_t>& index);
+// "matmul (cell 12) of ranks 0,1 at tp=1": operators of the parallel graph, the first of them;
+// where there are many, those first at which single ranks do otherwise.
+enum class Names : uint8_t { kAll, kEachOnce };
+std::vector<std::string> DescribeOperators(const sdfg::Graph& parallel,
+                                           std::vector<sdfg::OperatorId> operators, Names which);
 // The required relations, each with what it is about.
 std::vector<std::string> DescribeRequired(const lineage::Problem& problem);
 // Fills stage, operators, sources, devices, microbatches and lineage of the claim into v.
 void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violation* v);
-// Positions of the claims that failed, in the order of the plan.
-std::vector<int> FailedClaims(const lineage::Problem& problem, const ClaimTable& table,
-                              const std::vector<ClaimOutcome>& outcomes);
 // One violation that says how far an interrupted run came, and whether it can be resumed.
 void ListInterrupted(const ClaimTable& table, const ProofSearch& search, bool remembered,
                      Result* result);

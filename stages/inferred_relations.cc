@@ -1,10 +1,11 @@
 #include "stages/inferred_relations.h"
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
 #include "lineage/multiple.h"
-#include "stages/claim_table.h"
+#include "stages/problem_check.h"
 
 namespace planproof::stages {
 
@@ -92,6 +93,12 @@ lineage::Problem WithRelations(const lineage::Problem& problem,
     lineage.map = relation.map;
   }
   return completed;
+}
+
+int64_t CountInferred(const lineage::Problem& problem) {
+  return std::count_if(problem.lineage.begin(), problem.lineage.end(), [](const Lineage& l) {
+    return l.kind == LineageKind::kFull && l.provenance == lineage::Provenance::kInferred;
+  });
 }
 
 }  // namespace planproof::stages

@@ -33,6 +33,9 @@ struct InferredRelations {
 lineage::Problem WithRelations(const lineage::Problem& problem,
                                const std::vector<InferredRelation>& relations);
 
+// Lineages of provenance kInferred.
+int64_t CountInferred(const lineage::Problem& problem);
+
 }  // namespace planproof::stages
 
 #endif  // PLANPROOF_STAGES_INFERRED_RELATIONS_H_

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "stages/claim_table.h"
+#include "stages/problem_check.h"
 #include "stages/schedule/schedule_check.h"
 #include "stages/static_checks.h"
 #include "stages/workers/process_pool.h"
@@ -23,38 +23,47 @@ Violation Malformed(const absl::Status& status) {
   return v;
 }
 
-std::vector<Violation> ViolationsOf(const lineage::Problem& problem, const VerifyOptions& options) {
+// What is no problem, or is used where it is not.
+std::vector<Violation> ViolationsOf(const lineage::Problem& problem) {
   if (const absl::Status s = CheckProblem(problem); !s.ok()) return {Malformed(s)};
-  // Where tensors are, and in which order they are made.
-  std::vector<Violation> violations = CheckResidence(problem.parallel, kMaxViolations);
-  if (violations.empty()) violations = CheckSchedule(problem, kMaxViolations);
-  if (!violations.empty()) return violations;
+  return CheckResidence(problem.parallel, kMaxViolations);
+}
+
+Violation Interrupted() {
   Violation v;
-  if (options.stop != nullptr && options.stop->requested) {
-    v.kind = "interrupted";
-    v.message = v.cause = "interrupted before any class was decided";
-    return {v};
-  }
-  if (problem.required.empty()) {
-    v.kind = "nothing required";
-    v.message = "the specification requires no output; there is nothing to prove";
-    return {v};
-  }
-  return {};
+  v.kind = "interrupted";
+  v.message = v.cause = "interrupted before any class was decided";
+  return v;
+}
+
+Violation NothingRequired() {
+  Violation v;
+  v.kind = "nothing required";
+  v.message = "the specification requires no output; there is nothing to prove";
+  return v;
 }
 
 }  // namespace
 
-bool CheckPlan(const lineage::Problem& problem, const VerifyOptions& options, Result* result) {
-  result->violations = ViolationsOf(problem, options);
-  if (!result->violations.empty()) {
-    result->verdict = result->violations[0].verdict;
-    return false;
+std::optional<StepOrder> CheckPlan(const lineage::Problem& problem, const VerifyOptions& options,
+                                   Result* result) {
+  std::vector<Violation>& violations = result->violations;
+  // Where tensors are, and in which order they are made.
+  violations = ViolationsOf(problem);
+  std::optional<StepOrder> order;
+  if (violations.empty()) order.emplace(problem);
+  if (violations.empty()) violations = CheckSchedule(&*order, kMaxViolations);
+  const bool stopped = options.stop != nullptr && options.stop->requested;
+  if (violations.empty() && stopped) violations = {Interrupted()};
+  if (violations.empty() && problem.required.empty()) violations = {NothingRequired()};
+  if (!violations.empty()) {
+    result->verdict = violations[0].verdict;
+    return std::nullopt;
   }
-  MemoryRemarks remarks = RemarksOnMemory(problem);
+  MemoryRemarks remarks = RemarksOnMemory(*order);
   for (std::string& text : remarks.assumptions) result->assumptions.push_back(std::move(text));
   for (std::string& text : remarks.warnings) result->warnings.push_back(std::move(text));
-  return true;
+  return order;
 }
 
 }  // namespace planproof::stages

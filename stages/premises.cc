@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <memory>
 #include <set>
 #include <utility>
@@ -21,57 +20,6 @@ namespace {
 // Conditions are comparisons of single elements.
 constexpr int64_t kConditionTermBudget = 20'000;
 constexpr int kConditionCells = 256;
-}  // namespace
-
-std::vector<std::string> DeclaredPremises(const lineage::Problem& problem) {
-  using Kind = lineage::Problem::InputPremise::Kind;
-  std::vector<std::string> out;
-  for (const auto& p : problem.premises) {
-    const std::string& name = problem.logical.tensors[p.tensor].name;
-    switch (p.kind) {
-      case Kind::kPositive:
-        out.push_back(name + " > 0");
-        break;
-      case Kind::kNonNegative:
-        out.push_back(name + " >= 0");
-        break;
-      case Kind::kNonZero:
-        out.push_back(name + " != 0");
-        break;
-      case Kind::kIntegerRange:
-        out.push_back(absl::StrCat(p.low, " <= ", name, " < ", p.high));
-        break;
-      case Kind::kNoTie:
-        out.push_back(name + " has no ties");
-        break;
-      case Kind::kRowUnmasked:
-        out.push_back("every row of " + name + " has an unmasked entry");
-        break;
-    }
-  }
-  return out;
-}
-
-bool DeclaredHoldTogether(const lineage::Problem& problem) {
-  using Kind = lineage::Problem::InputPremise::Kind;
-  std::map<TensorId, std::pair<int64_t, int64_t>> ranges;
-  for (const auto& p : problem.premises) {
-    const sdfg::TensorRole role = problem.logical.tensors[p.tensor].role;
-    if (role == sdfg::TensorRole::kOne || role == sdfg::TensorRole::kZero) return false;
-    const bool integer = sdfg::IsInteger(problem.logical.tensors[p.tensor].dtype);
-    const bool sign =
-        p.kind == Kind::kPositive || p.kind == Kind::kNonNegative || p.kind == Kind::kNonZero;
-    if (sign && !integer) continue;  // 1 meets all of them
-    if (p.kind != Kind::kIntegerRange || !integer) return false;
-    auto [at, fresh] = ranges.try_emplace(p.tensor, p.low, p.high);
-    at->second = {std::max(at->second.first, p.low), std::min(at->second.second, p.high)};
-    // An id that is not negative, as operators ask, must be left.
-    if (at->second.first >= at->second.second || at->second.second <= 0) return false;
-  }
-  return true;
-}
-
-namespace {
 
 // "0 <= ids": conditions of this form hold together, whatever else is required of real inputs.
 bool IsLowerBoundOfIds(const sdfg::IndexFunction& f, sdfg::ExprId condition) {
@@ -158,6 +106,10 @@ ImpliedPremises CollectImplied(const lineage::Problem& problem, const ClaimTable
   return out;
 }
 
+namespace {
+
+// Conditions that operators of the plan declare. Also of operators without effect: a derivative
+// does not repeat the conditions of its forward operator. They are evaluated in one worker.
 std::vector<OpenCondition> OpenConditions(const lineage::Problem& problem,
                                           const WorkerLimits& limits, Relations* relations) {
   const sdfg::Graph& g = problem.parallel;
@@ -190,6 +142,23 @@ std::vector<OpenCondition> OpenConditions(const lineage::Problem& problem,
     not_evaluated.term = absl::StrCat("a condition that could not be evaluated (", o.reason, ")");
     open.push_back({.op = declare[k], .condition = std::move(not_evaluated)});
   }
+  return open;
+}
+
+}  // namespace
+
+std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, bool discharge,
+                                            ProofSearch* search, Relations* relations) {
+  std::vector<OpenCondition> open;
+  if (const std::vector<int> restricted = search->Restricted(); !restricted.empty()) {
+    if (discharge) search->Discharge(restricted);
+    for (const int c : search->Restricted()) {
+      for (const Condition& condition : search->outcomes()[c].restrictions)
+        open.push_back({.claim = c, .condition = condition});
+    }
+  }
+  for (OpenCondition& condition : OpenConditions(problem, search->Limits(), relations))
+    open.push_back(std::move(condition));
   return open;
 }
 

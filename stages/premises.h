@@ -1,4 +1,4 @@
-// The premises of a proof: those declared, and those that the definitions imply.
+// The premises that definitions imply, and the conditions under which a plan has values.
 #ifndef PLANPROOF_STAGES_PREMISES_H_
 #define PLANPROOF_STAGES_PREMISES_H_
 
@@ -7,17 +7,11 @@
 
 #include "stages/claim_outcomes.h"
 #include "stages/claim_table.h"
+#include "stages/proof_search.h"
 #include "stages/relations.h"
 #include "stages/workers/process_pool.h"
 
 namespace planproof::stages {
-
-// "y > 0", "0 <= ids < 1024", one per declared premise.
-std::vector<std::string> DeclaredPremises(const lineage::Problem& problem);
-
-// Whether the declared premises can be met together, seen from their form: each restricts one
-// input, and those on one input have a common value. False means "not seen".
-bool DeclaredHoldTogether(const lineage::Problem& problem);
 
 // Premises of logical operators that no claim evaluates (their results are read as unknown values
 // on both sides, yet the specification is defined only where they are): 1/y is undefined at y = 0
@@ -35,16 +29,17 @@ ImpliedPremises CollectImplied(const lineage::Problem& problem, const ClaimTable
                                const ClaimOutcomes& outcomes, const WorkerLimits& limits,
                                Relations* relations);
 
-// Conditions that operators of the plan declare and that are not seen to hold wherever the model is
-// defined. Also of operators without effect, which run all the same: a derivative does not repeat
-// the conditions of its forward operator. They are evaluated in one worker.
+// A condition of the plan that is not seen to hold wherever the model is defined.
 struct OpenCondition {
   sdfg::OperatorId op = sdfg::kNone;  // of the parallel graph, that declares it
   int claim = -1;                     // or that met it
   Condition condition;
 };
-std::vector<OpenCondition> OpenConditions(const lineage::Problem& problem,
-                                          const WorkerLimits& limits, Relations* relations);
+// Those of the claims on which required outputs rest, and those that operators declare, also
+// operators without effect, which run all the same. Looks at the whole model for those of claims,
+// if `discharge`.
+std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, bool discharge,
+                                            ProofSearch* search, Relations* relations);
 
 }  // namespace planproof::stages
 

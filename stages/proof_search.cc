@@ -200,7 +200,7 @@ void ProofSearch::RunFirst(const std::vector<ClaimClass>& classes,
 std::vector<ClaimClass> ProofSearch::Classes(const std::vector<int>& which,
                                              const ClaimLimits& limits) const {
   const bool alike = limits.max_unfoldings == 0 && !limits.open_differences && !limits.whole_model;
-  return table_.Classes(which, problem_, relations_, options_.use_classes && alike);
+  return table_.Classes(which, relations_, options_.use_classes && alike);
 }
 
 void ProofSearch::Decide(const std::vector<int>& which, bool unfold, const ClaimLimits& limits) {

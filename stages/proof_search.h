@@ -22,6 +22,7 @@
 #include "stages/claim_solver.h"
 #include "stages/claim_table.h"
 #include "stages/options.h"
+#include "stages/result.h"
 #include "stages/workers/process_pool.h"
 
 namespace planproof::stages {
@@ -64,11 +65,7 @@ class ProofSearch {
 
   const ClaimOutcomes& outcomes() const { return outcomes_; }
   int64_t classes() const { return classes_; }
-  struct MemoryUse {
-    bool used = false;
-    int64_t hits = 0, misses = 0, solved = 0;  // classes of the first round
-  };
-  const MemoryUse& memory_use() const { return memory_use_; }
+  const CacheUse& memory_use() const { return memory_use_; }
   // The run was asked to stop: what is left is not worth a search for reasons.
   bool Interrupted() const;
   // The claim rests, directly or not, on a claim that was abandoned.
@@ -124,7 +121,7 @@ class ProofSearch {
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
   int64_t classes_ = 0;
   PoolUsage usage_;
-  MemoryUse memory_use_;
+  CacheUse memory_use_;
   FirstRoundObserver* observer_ = nullptr;
   std::function<void(int, const ClaimOutcome&)> on_decided_;  // position and outcome
   bool first_ = false;                                        // the first round is in work

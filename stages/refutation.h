@@ -1,4 +1,4 @@
-// Refuting by numbers, and the sample that shows the premises of a proof can hold together.
+// Refuting by numbers.
 //
 // All of it is done in worker processes: a crash, a time-out or exhausted memory costs what was
 // looked for (a warning says so), and nothing else. Where only the diagnosis fails, the
@@ -27,10 +27,6 @@ bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const
 bool RefuteUndefined(const lineage::Problem& problem, const VerifyOptions& options,
                      const ClaimTable& table, const std::vector<ClaimOutcome>& outcomes,
                      const std::vector<bool>& shown, Result* result);
-
-// Whether some inputs exist for which all premises hold and both graphs are finite. Appends a
-// violation of kind UNKNOWN otherwise.
-bool HasFiniteSample(const lineage::Problem& problem, const VerifyOptions& options, Result* result);
 
 }  // namespace planproof::stages
 

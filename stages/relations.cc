@@ -60,16 +60,15 @@ Relations::Relations(const lineage::Problem& problem)
       nonnegative_[premise.tensor] = true;
     }
   }
+  multiple_of_ = Multiples(problem.logical);
   for (const sdfg::Operator& op : problem.logical.operators) {
-    const bool moves = sdfg::OperatorLibrary::IsDataMovement(*op.function);
     for (size_t k = 0; k < op.outputs.size(); ++k) {
       const TensorId t = op.outputs[k];
       if (t == kNone) continue;
       masked_[t] = MayBeMasked(op, op.function->outputs[k].body);
-      inlined_[t] = masked_[t] || moves;
+      inlined_[t] = masked_[t] || sdfg::OperatorLibrary::IsDataMovement(*op.function);
     }
   }
-  multiple_of_ = Multiples(problem.logical);
   state_.assign(problem.parallel.tensors.size(), RelationState::kNone);
   std::vector<bool> meant(logical, false);
   for (size_t t = 0; t < state_.size(); ++t) {

@@ -56,6 +56,13 @@ struct ProvedRelation {
   std::string text;       // for people
 };
 
+// Classes of the first round whose proofs were remembered, were not, and were decided in this run.
+// `used` is false where no memory was asked.
+struct CacheUse {
+  bool used = false;
+  int64_t hits = 0, misses = 0, solved = 0;
+};
+
 struct Result {
   Verdict verdict = Verdict::kUnknown;
   struct {
@@ -85,12 +92,7 @@ struct Result {
   std::vector<ProvedRelation> proved_relations;
   // Then also: tensors that were looked at and are read by their definition.
   std::vector<std::pair<std::string, int64_t>> unrelated;
-  // Classes of the first round whose proofs were remembered, were not, and were decided in this
-  // run. `used` is false where no memory was asked.
-  struct {
-    bool used = false;
-    int64_t hits = 0, misses = 0, solved = 0;
-  } cache;
+  CacheUse cache;
   // How many classes each tier decided: "identical", "normal form", "z3".
   std::vector<std::pair<std::string, int64_t>> tiers;
   std::vector<std::string> relations;  // required relations, as printed with the verdict

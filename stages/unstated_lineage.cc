@@ -3,12 +3,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "stages/claim_table.h"
-
 namespace planproof::stages {
 
-Unstated UnstatedLineage(const lineage::Problem& problem) {
-  const Cone cone = ConeOfRequired(problem);
+Unstated UnstatedLineage(const lineage::Problem& problem, const Cone& cone) {
   bool stated = false, unstated = false;
   for (size_t t = 0; t < problem.parallel.tensors.size(); ++t) {
     if (!cone.tensors[t] || problem.parallel.tensors[t].producer == sdfg::kNone) continue;
@@ -17,14 +14,6 @@ Unstated UnstatedLineage(const lineage::Problem& problem) {
   }
   if (!unstated) return Unstated::kNothing;
   return stated ? Unstated::kSome : Unstated::kAll;
-}
-
-int64_t CountInferred(const lineage::Problem& problem) {
-  return std::count_if(problem.lineage.begin(), problem.lineage.end(),
-                       [](const lineage::Lineage& l) {
-                         return l.kind == lineage::LineageKind::kFull &&
-                                l.provenance == lineage::Provenance::kInferred;
-                       });
 }
 
 bool IsShort(const lineage::Problem& problem) {

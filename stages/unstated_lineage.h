@@ -5,16 +5,14 @@
 #include <cstdint>
 
 #include "lineage/lineage.h"
+#include "stages/cone.h"
 
 namespace planproof::stages {
 
-// How much of what the plan computes for its required outputs is not said to be anything. Where
-// some of it is, the rest is mostly read by its definition: the rounds of a ring.
+// How much of what the plan computes for its required outputs (their cone) is not said to be
+// anything. Where some of it is, the rest is mostly read by its definition: the rounds of a ring.
 enum class Unstated : uint8_t { kNothing, kSome, kAll };
-Unstated UnstatedLineage(const lineage::Problem& problem);
-
-// Lineages of provenance kInferred.
-int64_t CountInferred(const lineage::Problem& problem);
+Unstated UnstatedLineage(const lineage::Problem& problem, const Cone& cone);
 
 // The plan has so few tensors that a wrong one is found without relations in between.
 bool IsShort(const lineage::Problem& problem);

@@ -12,7 +12,6 @@ namespace planproof::stages {
 namespace {
 
 constexpr double kAdviceSeconds = 5;
-constexpr size_t kMaxAdvised = 6;
 constexpr int kMoreOfIt = 10;
 
 std::string RaiseLimit(const VerifyOptions& options, Limit limit) {
@@ -32,26 +31,6 @@ std::string RaiseLimit(const VerifyOptions& options, Limit limit) {
   return "";
 }
 
-// The program that makes the tensor, as a plan names it, and the tensor's name there.
-std::string InProgram(const std::string& tensor, const std::string& relation) {
-  const size_t colon = tensor.rfind(':');
-  const std::string name = colon == std::string::npos ? tensor : tensor.substr(colon + 1);
-  return absl::StrCat("\"", name, "\": ", relation,
-                      colon == std::string::npos
-                          ? ""
-                          : absl::StrCat(" in program \"", tensor.substr(0, colon), "\""));
-}
-
-std::string ClaimLineage(const lineage::Problem& problem, const Claim& claim) {
-  std::vector<std::string> entries;
-  for (const LineageAdvice& advice : AdviseLineage(problem, claim, kMaxAdvised, kAdviceSeconds)) {
-    entries.push_back(InProgram(problem.parallel.tensors[advice.parallel].name, advice.relation));
-  }
-  if (entries.empty()) return "";
-  return absl::StrCat("claim \"lineage\": {", absl::StrJoin(entries, ", "),
-                      "}; on the inputs tried it holds");
-}
-
 }  // namespace
 
 std::string AdviceFor(const lineage::Problem& problem, const VerifyOptions& options,
@@ -62,7 +41,7 @@ std::string AdviceFor(const lineage::Problem& problem, const VerifyOptions& opti
     own.jobs = 1;
     own.task_timeout_s = 4 * kAdviceSeconds;  // it looks at its time itself
     RunInWorkers(
-        1, own, [&](int) { return ClaimLineage(problem, claim); },
+        1, own, [&](int) { return LineageToClaim(problem, claim, kAdviceSeconds); },
         [&](int, TaskOutcome made) {
           if (made.status == TaskStatus::kDone) clauses.push_back(std::move(made.result));
         },

@@ -6,21 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "stages/describe.h"
-#include "stages/diagnosis/diagnosis.h"
-#include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
 
 using shape_reduction::Witness;
 
 namespace {
-
-constexpr double kExplainSeconds = 6;
-constexpr size_t kMaxFaults = 8;
-constexpr size_t kManyOperators = 8;
-constexpr size_t kMaxListedOperators = 64;
 
 std::string Enclosure(const std::string& text, double low, double high) {
   if (!text.empty()) return text;
@@ -39,16 +31,14 @@ std::pair<std::string, std::string> FewDigits(const Witness& witness) {
   return {};
 }
 
-std::string OperatorName(const sdfg::Graph& graph, const sdfg::Operator& op) {
-  std::string name = op.label.empty() ? op.name : absl::StrCat(op.name, " (", op.label, ")");
-  if (!op.group.empty()) absl::StrAppend(&name, " of ranks ", absl::StrJoin(op.group, ","));
-  if (!op.override_at.empty()) absl::StrAppend(&name, " at ", graph.Describe(op.override_at));
-  return name;
+Violation Refuted(const char* kind) {
+  Violation v;
+  v.verdict = Verdict::kRefuted;
+  v.kind = kind;
+  return v;
 }
 
-void FillWitness(const lineage::Problem& problem, const Witness& witness, Violation* v) {
-  const lineage::RequiredRelation& relation = problem.required[witness.required];
-  v->witness_place = DescribeElement(problem.parallel, relation.parallel, witness.parallel_index);
+void FillWitness(const Witness& witness, Violation* v) {
   v->witness_logical = Enclosure(witness.logical_value, witness.logical_low, witness.logical_high);
   v->witness_parallel =
       Enclosure(witness.parallel_value, witness.parallel_low, witness.parallel_high);
@@ -56,127 +46,78 @@ void FillWitness(const lineage::Problem& problem, const Witness& witness, Violat
   v->witness_precision = witness.precision;
   v->witness_inputs = witness.inputs;
   v->witness_example = witness.example;
-  if (witness.undefined.tensor != sdfg::kNone) {
-    v->witness_parallel_short = v->witness_parallel;
-    const sdfg::Tensor& tensor = problem.parallel.tensors[witness.undefined.tensor];
-    absl::StrAppend(&v->message, v->message.empty() ? "" : "; ",
-                    shape_reduction::InWords(witness.undefined.by), " in ",
-                    problem.parallel.Describe(tensor.producer));
-  }
 }
 
-// The plan has no value: the operator that gives none, unless a difference before it is the cause.
-Violation OfUndefined(const lineage::Problem& problem, const Witness& witness) {
-  Violation v;
-  v.verdict = Verdict::kRefuted;
-  v.kind = "value undefined";
-  Claim claim;
-  claim.parallel = witness.undefined.tensor;
-  const bool known = static_cast<size_t>(claim.parallel) < problem.lineage.size() &&
-                     problem.lineage[claim.parallel].kind == lineage::LineageKind::kFull;
-  claim.target =
-      known ? problem.lineage[claim.parallel] : problem.required[witness.required].lineage;
-  DescribePlace(problem, claim, &v);
-  v.cause = absl::StrCat("undefined: ", shape_reduction::InWords(witness.undefined.by));
-  return v;
+void NameFault(const Fault& fault, Violation* v) {
+  v->devices = fault.devices;
+  v->microbatches = fault.microbatches;
+  v->cause = fault.cause;
+  v->message = fault.example;
 }
 
-Violation OfFault(const lineage::Problem& problem, const Fault& fault) {
-  Violation v;
-  v.verdict = Verdict::kRefuted;
-  v.kind = "value differs";
-  Claim claim;
-  claim.parallel = fault.tensors[0];
-  claim.target = fault.lineages[0];
-  DescribePlace(problem, claim, &v);
-  v.parallel_operators.clear();
-  // Where single ranks do otherwise stands among many operators, that comes first.
-  std::vector<sdfg::OperatorId> operators = fault.operators;
-  if (operators.size() > kManyOperators) {
-    std::stable_partition(operators.begin(), operators.end(), [&](sdfg::OperatorId op) {
-      return problem.parallel.operators[op].kind == sdfg::OperatorKind::kRankOverride;
-    });
-  }
-  if (operators.size() > kMaxListedOperators) operators.resize(kMaxListedOperators);
-  for (sdfg::OperatorId op : operators) {
-    const std::string name = OperatorName(problem.parallel, problem.parallel.operators[op]);
-    if (std::find(v.parallel_operators.begin(), v.parallel_operators.end(), name) ==
-        v.parallel_operators.end()) {
-      v.parallel_operators.push_back(name);
-    }
-  }
-  v.devices = fault.devices;
-  v.microbatches = fault.microbatches;
-  v.cause = fault.cause;
-  v.message = fault.example;
-  return v;
-}
-
-// What is known where nothing but the output is seen to differ: the earliest claim that was not
-// shown, or else the output, and, if that is asked, the exceptions of single ranks in its stage.
-Violation OfClaim(const lineage::Problem& problem, const Witness& witness, const ClaimTable& table,
-                  const std::vector<ClaimOutcome>& outcomes, bool exceptions) {
-  Violation v;
-  v.verdict = Verdict::kRefuted;
-  v.kind = "value differs";
-  Claim claim;
-  claim.parallel = problem.required[witness.required].parallel;
-  claim.target = problem.required[witness.required].lineage;
-  const std::vector<int> failed = FailedClaims(problem, table, outcomes);
-  if (!failed.empty()) {
-    claim = table.claims()[failed[0]];
-    v.message = outcomes[failed[0]].reason;
-  }
-  DescribePlace(problem, claim, &v);
-  if (!exceptions) return v;
-  const Fault suspect = SuspectExceptions(problem, claim.parallel);
-  if (suspect.operators.empty()) return v;
-  std::vector<std::string> names;
-  for (sdfg::OperatorId op : suspect.operators) {
-    if (names.size() < kMaxListedOperators) {
-      names.push_back(OperatorName(problem.parallel, problem.parallel.operators[op]));
-    }
-  }
-  v.parallel_operators.insert(v.parallel_operators.begin(), names.begin(), names.end());
-  v.devices = suspect.devices;
-  if (!suspect.microbatches.empty()) v.microbatches = suspect.microbatches;
-  return v;
+// Exceptions of single ranks in the stage.
+void NameSuspect(const Fault& suspect, Violation* v) {
+  if (suspect.operators.empty()) return;
+  v->devices = suspect.devices;
+  if (!suspect.microbatches.empty()) v->microbatches = suspect.microbatches;
 }
 
 }  // namespace
 
 std::vector<Violation> Explain(const lineage::Problem& problem, const ClaimTable& table,
                                const std::vector<ClaimOutcome>& outcomes, const Witness& witness,
-                               bool values_right) {
+                               const Findings& findings) {
+  const lineage::RequiredRelation& required = problem.required[witness.required];
+  const bool undefined = witness.undefined.tensor != sdfg::kNone;
   std::vector<Violation> found;
-  if (!values_right) {
-    for (const Fault& fault : Diagnose(problem, witness, kMaxFaults, kExplainSeconds)) {
-      found.push_back(OfFault(problem, fault));
-      // The witness is an element of this tensor itself.
-      const bool first = found.size() == 1;
-      if (first && fault.tensors[0] == problem.required[witness.required].parallel) {
-        found[0].message.clear();
-      }
-    }
+  for (const Fault& fault : findings.faults) {
+    Violation& v = found.emplace_back(Refuted("value differs"));
+    DescribePlace(problem, {.parallel = fault.tensors[0], .target = fault.lineages[0]}, &v);
+    NameFault(fault, &v);
+    v.parallel_operators = DescribeOperators(problem.parallel, fault.operators, Names::kEachOnce);
+    // The witness is an element of this tensor itself.
+    if (found.size() == 1 && fault.tensors[0] == required.parallel) v.message.clear();
   }
-  if (found.empty() && witness.undefined.tensor != sdfg::kNone) {
-    found.push_back(OfUndefined(problem, witness));
+  // The plan has no value: the operator that gives none, unless a difference before it is the
+  // cause.
+  if (found.empty() && undefined) {
+    const sdfg::TensorId tensor = witness.undefined.tensor;
+    const bool known = static_cast<size_t>(tensor) < problem.lineage.size() &&
+                       problem.lineage[tensor].kind == lineage::LineageKind::kFull;
+    Violation& v = found.emplace_back(Refuted("value undefined"));
+    DescribePlace(
+        problem, {.parallel = tensor, .target = known ? problem.lineage[tensor] : required.lineage},
+        &v);
+    v.cause = absl::StrCat("undefined: ", shape_reduction::InWords(witness.undefined.by));
   }
+  // Nothing but the output is seen to differ: the earliest claim that was not shown, or else the
+  // output.
   if (found.empty()) {
-    found.push_back(OfClaim(problem, witness, table, outcomes, /*exceptions=*/true));
+    Violation& v = found.emplace_back(Refuted("value differs"));
+    Claim claim{.parallel = required.parallel, .target = required.lineage};
+    const std::vector<int> failed = table.Failed(outcomes);
+    if (!failed.empty()) {
+      claim = table.claims()[failed[0]];
+      v.message = outcomes[failed[0]].reason;
+    }
+    DescribePlace(problem, claim, &v);
+    NameSuspect(findings.suspect, &v);
+    const std::vector<std::string> suspected =
+        DescribeOperators(problem.parallel, findings.suspect.operators, Names::kAll);
+    v.parallel_operators.insert(v.parallel_operators.begin(), suspected.begin(), suspected.end());
   }
-  FillWitness(problem, witness, &found[0]);
+  Violation& first = found[0];
+  first.witness_place =
+      DescribeElement(problem.parallel, required.parallel, witness.parallel_index);
+  FillWitness(witness, &first);
+  if (undefined) {
+    const sdfg::Tensor& tensor = problem.parallel.tensors[witness.undefined.tensor];
+    first.witness_parallel_short = first.witness_parallel;
+    absl::StrAppend(&first.message, first.message.empty() ? "" : "; ",
+                    shape_reduction::InWords(witness.undefined.by), " in ",
+                    problem.parallel.Describe(tensor.producer));
+  }
   return found;
-}
-
-std::vector<Violation> WithoutExplanation(const lineage::Problem& problem, const ClaimTable& table,
-                                          const std::vector<ClaimOutcome>& outcomes,
-                                          const Witness& witness) {
-  Violation v = witness.undefined.tensor != sdfg::kNone
-                    ? OfUndefined(problem, witness)
-                    : OfClaim(problem, witness, table, outcomes, /*exceptions=*/false);
-  FillWitness(problem, witness, &v);
-  return {std::move(v)};
 }
 
 }  // namespace planproof::stages

@@ -7,21 +7,16 @@
 #include "lineage/lineage.h"
 #include "shape_reduction/witness.h"
 #include "stages/claim_table.h"
+#include "stages/diagnosis/findings.h"
 #include "stages/result.h"
 
 namespace planproof::stages {
 
-// The violations of a confirmed difference, the first where the plan first goes wrong.
-// `values_right`: all values that the plan has are right, so that there is nothing to diagnose.
+// The violations of a confirmed difference, the first where the plan first goes wrong. Without
+// findings: the first claim that was not shown, and the counterexample.
 std::vector<Violation> Explain(const lineage::Problem& problem, const ClaimTable& table,
                                const std::vector<ClaimOutcome>& outcomes,
-                               const shape_reduction::Witness& witness, bool values_right);
-
-// What is known without any further evaluation: the first claim that was not shown, and the
-// counterexample.
-std::vector<Violation> WithoutExplanation(const lineage::Problem& problem, const ClaimTable& table,
-                                          const std::vector<ClaimOutcome>& outcomes,
-                                          const shape_reduction::Witness& witness);
+                               const shape_reduction::Witness& witness, const Findings& findings);
 
 }  // namespace planproof::stages
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "shape_reduction/replay.h"
 #include "stages/diagnosis/repair_search.h"
 
@@ -20,6 +22,7 @@ namespace {
 
 constexpr size_t kMaxTensors = 64;            // of a stage
 constexpr size_t kMaxAdvisedRelations = 256;  // relations of one tensor that are tried
+constexpr size_t kMaxAdvised = 6;
 constexpr uint64_t kAdviceSeeds[] = {2, 7, 12};
 
 using Clock = shape_reduction::WorkClock;
@@ -135,10 +138,19 @@ std::vector<Candidate> CandidatesFor(const lineage::Problem& problem, TensorId i
   return candidates;
 }
 
+// The program that makes the tensor, as a plan names it, and the tensor's name there.
+std::string InProgram(const std::string& tensor, const std::string& relation) {
+  const size_t colon = tensor.rfind(':');
+  const std::string name = colon == std::string::npos ? tensor : tensor.substr(colon + 1);
+  return absl::StrCat("\"", name, "\": ", relation,
+                      colon == std::string::npos
+                          ? ""
+                          : absl::StrCat(" in program \"", tensor.substr(0, colon), "\""));
+}
+
 }  // namespace
 
-std::vector<LineageAdvice> AdviseLineage(const lineage::Problem& problem, const Claim& claim,
-                                         size_t most, double seconds) {
+std::string LineageToClaim(const lineage::Problem& problem, const Claim& claim, double seconds) {
   const Clock::time_point start = Clock::now();
   const auto left = [&] {
     return seconds - std::chrono::duration<double>(Clock::now() - start).count();
@@ -150,7 +162,7 @@ std::vector<LineageAdvice> AdviseLineage(const lineage::Problem& problem, const 
   shape_reduction::Replay replay(problem);
   size_t runs = 0;
   for (const uint64_t seed : kAdviceSeeds) {
-    if (left() <= 0) return {};
+    if (left() <= 0) return "";
     if (!replay.Run(seed, {claim.parallel}, left()).ok()) continue;
     ++runs;
     for (auto& [tensor, candidates] : open) {
@@ -162,19 +174,22 @@ std::vector<LineageAdvice> AdviseLineage(const lineage::Problem& problem, const 
       });
     }
   }
-  if (runs < 2) return {};
-  std::vector<LineageAdvice> advice;
+  if (runs < 2) return "";
+  std::vector<std::string> entries;
   for (const bool same_name : {true, false}) {
     for (const auto& [tensor, candidates] : open) {
-      if (candidates.empty() || candidates[0].same_name != same_name || advice.size() == most)
+      if (candidates.empty() || candidates[0].same_name != same_name ||
+          entries.size() == kMaxAdvised)
         continue;
       const Candidate& best = candidates[0];
-      advice.push_back({tensor, best.lineage,
-                        RelationText(problem, problem.parallel.tensors[tensor],
-                                     problem.logical.tensors[best.lineage.logical], best.cut)});
+      const sdfg::Tensor& p = problem.parallel.tensors[tensor];
+      const sdfg::Tensor& logical = problem.logical.tensors[best.lineage.logical];
+      entries.push_back(InProgram(p.name, RelationText(problem, p, logical, best.cut)));
     }
   }
-  return advice;
+  if (entries.empty()) return "";
+  return absl::StrCat("claim \"lineage\": {", absl::StrJoin(entries, ", "),
+                      "}; on the inputs tried it holds");
 }
 
 }  // namespace planproof::stages

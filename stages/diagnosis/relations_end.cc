@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "lineage/multiple.h"
 #include "sdfg/operator_library.h"
-#include "stages/claim_table.h"
+#include "stages/cone.h"
 #include "stages/describe.h"
 #include "stages/schedule/in_place.h"
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "stages/schedule/pipeline_stages.h"
-#include "stages/schedule/step_order.h"
 
 namespace planproof::stages {
 namespace {
@@ -130,20 +130,26 @@ class Comparison {
   const PipelineStages pipeline_;
 };
 
-}  // namespace
-
-std::optional<Violation> CheckExpectedSchedule(const lineage::Problem& problem,
-                                               PipelineSchedule expected) {
-  if (problem.schedule.programs.empty()) {
+std::optional<Violation> Deviation(const StepOrder& order, PipelineSchedule expected) {
+  if (order.problem().schedule.programs.empty()) {
     return OrderViolation(absl::StrCat("not the schedule ", NameOf(expected)),
                           absl::StrCat("not the schedule ", NameOf(expected),
                                        ": the plan states no order of its instances"),
                           "the files say in which order instances run only in plan format "
                           "(\"phase\" and \"schedule\", docs/plan-format.md)");
   }
-  StepOrder order(problem);
-  if (auto violation = order.CheckOnce()) return violation;
   return Comparison(order, expected).Run();
+}
+
+}  // namespace
+
+bool CheckExpectedSchedule(const StepOrder& order, PipelineSchedule expected, Result* result) {
+  if (expected == PipelineSchedule::kAny) return true;
+  std::optional<Violation> deviation = Deviation(order, expected);
+  if (!deviation.has_value()) return true;
+  result->verdict = deviation->verdict;
+  result->violations.push_back(*std::move(deviation));
+  return false;
 }
 
 }  // namespace planproof::stages

@@ -5,18 +5,16 @@
 #ifndef PLANPROOF_STAGES_SCHEDULE_EXPECTED_SCHEDULE_H_
 #define PLANPROOF_STAGES_SCHEDULE_EXPECTED_SCHEDULE_H_
 
-#include <optional>
-
-#include "lineage/lineage.h"
 #include "stages/options.h"
 #include "stages/result.h"
+#include "stages/schedule/step_order.h"
 
 namespace planproof::stages {
 
-// MALFORMED at the first step that differs, or if the plan states no order. The plan's schedule has
-// passed CheckSchedule. GPipe's backward passes may go in either direction.
-std::optional<Violation> CheckExpectedSchedule(const lineage::Problem& problem,
-                                               PipelineSchedule expected);
+// Whether the order of microbatches is the one that the plan claims to follow. Otherwise adds to
+// the result what makes it MALFORMED: the first step that differs, or that the plan states no
+// order. The order has passed CheckSchedule. GPipe's backward passes may go in either direction.
+bool CheckExpectedSchedule(const StepOrder& order, PipelineSchedule expected, Result* result);
 
 }  // namespace planproof::stages
 

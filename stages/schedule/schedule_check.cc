@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "stages/schedule/buffer_check.h"
 #include "stages/schedule/rendezvous.h"
-#include "stages/schedule/step_order.h"
 
 namespace planproof::stages {
 namespace {
@@ -94,29 +93,29 @@ class DependencyCheck {
 
 }  // namespace
 
-std::vector<Violation> CheckSchedule(const lineage::Problem& problem, size_t most) {
+std::vector<Violation> CheckSchedule(StepOrder* order, size_t most) {
+  const lineage::Problem& problem = order->problem();
   if (problem.schedule.programs.empty()) return {};
   if (problem.schedule.places.size() < problem.parallel.tensors.size()) {
     return {OrderViolation("malformed plan", "a tensor belongs to no program",
                            "the schedule does not say where every tensor is computed")};
   }
-  StepOrder order(problem);
-  if (auto violation = order.CheckOnce()) return {*std::move(violation)};
-  std::vector<Violation> found = DependencyCheck(order, most).Run();
+  if (auto violation = order->CheckOnce()) return {*std::move(violation)};
+  std::vector<Violation> found = DependencyCheck(*order, most).Run();
   if (!found.empty()) return found;
-  if (auto violation = CheckRendezvous(order)) return {*std::move(violation)};
-  if (auto violation = CheckBuffers(order)) return {*std::move(violation)};
+  if (auto violation = CheckRendezvous(*order)) return {*std::move(violation)};
+  if (auto violation = CheckBuffers(*order)) return {*std::move(violation)};
   return {};
 }
 
-MemoryRemarks RemarksOnMemory(const lineage::Problem& problem) {
+MemoryRemarks RemarksOnMemory(const StepOrder& order) {
   MemoryRemarks remarks;
+  const lineage::Problem& problem = order.problem();
   const auto& operators = problem.parallel.operators;
   const bool in_place = std::any_of(operators.begin(), operators.end(),
                                     [](const auto& op) { return op.memory.overwrites != kNone; });
+  if (problem.schedule.programs.empty()) return remarks;
   if (problem.schedule.storage.empty() && !in_place) return remarks;
-  StepOrder order(problem);
-  if (problem.schedule.programs.empty() || order.CheckOnce().has_value()) return remarks;
   if (const auto violation = CheckBuffers(order, Views::kOfBuffers)) {
     remarks.assumptions.push_back(
         absl::StrCat("what is cut or rearranged from a tensor in a buffer is a copy, unless it has "

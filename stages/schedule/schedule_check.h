@@ -9,24 +9,25 @@
 #include <string>
 #include <vector>
 
-#include "lineage/lineage.h"
 #include "stages/result.h"
+#include "stages/schedule/step_order.h"
 
 namespace planproof::stages {
 
 // Violations of kind MALFORMED, or UNKNOWN if the plan has too many steps to be looked at; at most
 // `most`. None for a problem without schedule. Every number in the schedule is in range (readers
-// see to that).
-std::vector<Violation> CheckSchedule(const lineage::Problem& problem, size_t most);
+// see to that). Makes the order ready to be asked.
+std::vector<Violation> CheckSchedule(StepOrder* order, size_t most);
 
-// What is to be said about the memory of a problem that has passed CheckSchedule, for people.
+// What is to be said about the memory of a problem whose order has passed CheckSchedule, for
+// people.
 struct MemoryRemarks {
   // That views of tensors in buffers are copies, if the plan is not right otherwise.
   std::vector<std::string> assumptions;
   // Parameters and constants that are overwritten though nothing is required of them.
   std::vector<std::string> warnings;
 };
-MemoryRemarks RemarksOnMemory(const lineage::Problem& problem);
+MemoryRemarks RemarksOnMemory(const StepOrder& order);
 
 }  // namespace planproof::stages
 

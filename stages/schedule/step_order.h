@@ -25,7 +25,7 @@ void Concerns(const sdfg::Operator& op, Violation* violation);
 
 class StepOrder {
  public:
-  // `problem` has a schedule and must outlive this object.
+  // `problem` must outlive this object. Without a schedule it has no order that could be asked for.
   explicit StepOrder(const lineage::Problem& problem);
 
   // Every phase runs in exactly one step, or in exactly one step of each microbatch. Nothing below

@@ -52,9 +52,9 @@ class Orientation {
 };
 
 // One evaluation of both sides at every cell.
-class Pass {
+class EvaluationPass {
  public:
-  Pass(const SmtClaimView& view, const BlockStarts& starts, const SmtLimits& limits)
+  EvaluationPass(const SmtClaimView& view, const BlockStarts& starts, const SmtLimits& limits)
       : view_(view),
         shape_(view.problem.parallel.tensors[view.claim.parallel].shape),
         evaluation_(view.problem, view.relations, view.unfolded, starts, &alignment_, limits),
@@ -234,7 +234,7 @@ SmtStructure FindSmtStructure(const SmtClaimView& view, const SmtLimits& limits)
   BlockStarts starts;
   SmtStructure for_search;
   for (int k = 0; k < kMaxPasses; ++k) {
-    Pass pass(view, starts, generous);
+    EvaluationPass pass(view, starts, generous);
     SmtStructure s = pass.Run();
     const bool usable = s.error.empty() && s.complete;
     if (!usable && k > 0) break;

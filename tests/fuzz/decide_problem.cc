@@ -12,6 +12,7 @@
 #include "stages/claim_solver.h"
 #include "stages/claim_table.h"
 #include "stages/logical_signs.h"
+#include "stages/problem_check.h"
 #include "stages/relations.h"
 #include "stages/schedule/schedule_check.h"
 #include "stages/static_checks.h"
@@ -43,16 +44,15 @@ void RequireRoundTrip(const lineage::Problem& problem) {
 void DecideProblem(const lineage::Problem& problem) {
   if (!stages::CheckProblem(problem).ok()) return;
   if (!stages::CheckResidence(problem.parallel, 20).empty()) return;
-  if (!stages::CheckSchedule(problem, 20).empty()) return;
+  stages::StepOrder order(problem);
+  if (!stages::CheckSchedule(&order, 20).empty()) return;
   if (problem.logical.operators.size() + problem.parallel.operators.size() > kMaxOperators) return;
   RequireRoundTrip(problem);
   const stages::Cone cone = stages::ConeOfRequired(problem);
   const stages::ClaimTable table(problem, cone);
   stages::Relations relations(problem);
   stages::InferLogicalSigns(problem, &relations);
-  std::vector<int> all(table.claims().size());
-  std::iota(all.begin(), all.end(), 0);
-  const auto classes = table.Classes(all, problem, relations, true);
+  const auto classes = table.AllClasses(relations, true);
   stages::ClaimLimits limits;
   limits.term_budget = 4000;
   limits.max_cells = 32;

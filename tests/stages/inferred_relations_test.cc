@@ -5,7 +5,7 @@
 
 #include "lineage/multiple.h"
 #include "sdfg/operator_library.h"
-#include "stages/claim_table.h"
+#include "stages/problem_check.h"
 #include "stages/verify.h"
 
 namespace planproof::stages {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sdfg/operator_library.h"
+#include "stages/conclusion.h"
 #include "stages/verify.h"
 #include "tests/shape_reduction/small_problem.h"
 

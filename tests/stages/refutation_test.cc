@@ -6,7 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "sdfg/collectives.h"
-#include "stages/diagnosis/diagnosis.h"
+#include "stages/diagnosis/exceptions.h"
+#include "stages/finite_sample.h"
 #include "stages/static_checks.h"
 #include "stages/verify.h"
 #include "tests/shape_reduction/small_problem.h"

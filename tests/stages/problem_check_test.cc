@@ -1,4 +1,4 @@
-#include "stages/claim_table.h"
+#include "stages/problem_check.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,76 @@
+#include "stages/counterexample_search.h"
+
+#include <algorithm>
+
+#include "shape_reduction/focused_search.h"
+#include "stages/diagnosis/exceptions.h"
+
+namespace planproof::stages {
+
+using shape_reduction::Witness;
+
+namespace {
+
+constexpr size_t kMaxFocuses = 4;
+constexpr size_t kLargeGraph = 4000;  // operators
+constexpr int64_t kLongDimension = 1024;
+constexpr double kLargeSearchSeconds = 5;
+
+std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
+                                              const ClaimTable& table,
+                                              const std::vector<ClaimOutcome>& outcomes) {
+  std::vector<shape_reduction::Focus> focuses;
+  for (int c : table.Failed(outcomes)) {
+    if (focuses.size() == kMaxFocuses) break;
+    focuses.push_back({table.claims()[c].parallel, table.claims()[c].target, outcomes[c].box, {}});
+    for (sdfg::TensorId id : outcomes[c].mentioned) {
+      const bool known = id >= 0 && static_cast<size_t>(id) < problem.logical.tensors.size();
+      if (known) focuses.back().mentioned.push_back(id);
+    }
+    // A claim given up has no difference: what single ranks make of it instead may be one.
+    if (focuses.back().mentioned.empty()) {
+      focuses.back().mentioned = SuspectOperands(problem, table.claims()[c].parallel);
+    }
+  }
+  return focuses;
+}
+
+// Some tensor has a long dimension twice (attention scores): cut at every position it is too large.
+bool ComparesLongDimensions(const sdfg::Graph& graph) {
+  return std::any_of(graph.tensors.begin(), graph.tensors.end(), [](const sdfg::Tensor& tensor) {
+    for (size_t a = 0; a < tensor.shape.size(); ++a) {
+      for (size_t b = a + 1; b < tensor.shape.size(); ++b) {
+        if (tensor.shape[a] == tensor.shape[b] && tensor.shape[a] >= kLongDimension) return true;
+      }
+    }
+    return false;
+  });
+}
+
+}  // namespace
+
+Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
+                    const std::vector<ClaimOutcome>& outcomes,
+                    const shape_reduction::WitnessOptions& search, double confirm_seconds) {
+  const bool large =
+      problem.parallel.operators.size() > kLargeGraph || ComparesLongDimensions(problem.logical);
+  const std::vector<shape_reduction::Focus> focuses = FocusesOf(problem, table, outcomes);
+  const auto focused = [&] { return shape_reduction::SearchFocused(problem, focuses, search); };
+  shape_reduction::WitnessOptions everywhere = search;
+  if (large) {
+    Witness witness = focused();
+    if (witness.outcome == Witness::Outcome::kConfirmed) return witness;
+    everywhere.time_budget_s = std::min(everywhere.time_budget_s, kLargeSearchSeconds);
+  }
+  Witness witness = shape_reduction::SearchWitness(problem, everywhere);
+  if (large && witness.outcome == Witness::Outcome::kUnconfirmed) {
+    // It differs in doubles: confirming that is worth the time.
+    everywhere.time_budget_s = confirm_seconds;
+    witness = shape_reduction::SearchWitness(problem, everywhere);
+  }
+  if (large || witness.outcome == Witness::Outcome::kConfirmed) return witness;
+  Witness last = focused();
+  return last.outcome == Witness::Outcome::kConfirmed ? last : witness;
+}
+
+}  // namespace planproof::stages

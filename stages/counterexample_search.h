@@ -1,0 +1,22 @@
+// Where a counterexample is looked for: at claims that failed, and everywhere.
+#ifndef PLANPROOF_STAGES_COUNTEREXAMPLE_SEARCH_H_
+#define PLANPROOF_STAGES_COUNTEREXAMPLE_SEARCH_H_
+
+#include <vector>
+
+#include "lineage/lineage.h"
+#include "shape_reduction/witness.h"
+#include "stages/claim_table.h"
+
+namespace planproof::stages {
+
+// In large graphs, first where claims failed; in small ones, that comes last. `confirm_seconds`:
+// for what is seen to differ in doubles.
+shape_reduction::Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
+                                     const std::vector<ClaimOutcome>& outcomes,
+                                     const shape_reduction::WitnessOptions& search,
+                                     double confirm_seconds);
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_COUNTEREXAMPLE_SEARCH_H_

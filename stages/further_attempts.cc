@@ -1,0 +1,53 @@
+#include "stages/further_attempts.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "stages/elapsed.h"
+#include "stages/refutation.h"
+
+namespace planproof::stages {
+
+namespace {
+
+// Up to so many failed claims may be lineages that do not hold in a plan that is right.
+constexpr int64_t kFewFailures = 12;
+constexpr int64_t kQuickTermBudget = 40'000;
+
+// For a further attempt.
+double SecondsLeft(const RunContext& context) {
+  const double all = context.share_of_attempts * context.options.stage_timeout_s;
+  return std::max(1.0, all - Since(context.start));
+}
+
+}  // namespace
+
+Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, Effort effort,
+                    const ClaimTable& table, ProofSearch* search, Result* result) {
+  const VerifyOptions& options = context.options;
+  const bool smt = options.engine == Engine::kSmt;
+  const ClaimOutcomes at_first = search->outcomes();
+  const std::vector<ClaimOutcome> first = at_first.Each();
+  const auto failed = std::count_if(first.begin(), first.end(), [](const ClaimOutcome& o) {
+    return o.status == ClaimStatus::kFailed;
+  });
+  Attempts made;
+  if (!smt && failed > 0 && failed <= kFewFailures)
+    made.proved = search->Continue(2, kQuickTermBudget, 2);
+  // Where Z3 has no answer, numbers may.
+  const bool explain =
+      !made.proved && (failed > 0 || smt) && effort != Effort::kProofs && !Stopped(options);
+  bool undefined_seen = false;
+  if (explain) made.refuted = Refute(problem, options, table, first, result, &undefined_seen);
+  if (Stopped(options) || effort != Effort::kAll) return made;
+  if (!smt && explain && !made.refuted && failed <= kFewFailures)
+    made.proved = search->OpenDifferences(at_first, SecondsLeft(context));
+  if (!smt && explain && !made.refuted && !made.proved && !Stopped(options))
+    made.proved = search->Continue(16, ClaimLimits{}.term_budget, SecondsLeft(context));
+  made.undefined =
+      undefined_seen && !smt && !made.proved && !made.refuted && !search->Interrupted();
+  return made;
+}
+
+}  // namespace planproof::stages

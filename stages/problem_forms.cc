@@ -1,0 +1,68 @@
+#include "stages/problem_forms.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lineage/folding/fold.h"
+#include "stages/completed_forms.h"
+#include "stages/elapsed.h"
+#include "stages/problem_check.h"
+
+namespace planproof::stages {
+
+namespace {
+
+constexpr double kShareOfAttempts = 0.75;
+constexpr double kShareOfFoldedAttempts = 0.4;
+// So many ranks spelled out make terms that many times as large.
+constexpr int64_t kManyRanks = 8;
+
+// The problem with ranks folded, if there are ranks to fold.
+std::optional<lineage::Problem> Folded(const lineage::Problem& problem,
+                                       const VerifyOptions& options, Result* known) {
+  if (!options.fold_ranks || options.engine != Engine::kHybrid || options.executor != nullptr ||
+      !options.dump_smt_directory.empty()) {
+    return std::nullopt;
+  }
+  absl::StatusOr<std::optional<lineage::Problem>> folded = lineage::folding::FoldChecked(problem);
+  if (!folded.ok()) {
+    known->warnings.push_back(
+        absl::StrCat("ranks are not folded: ", std::string(folded.status().message())));
+    return std::nullopt;
+  }
+  if (folded->has_value() && !CheckProblem(**folded).ok()) return std::nullopt;
+  return *std::move(folded);
+}
+
+// The largest extent of the coordinates that folding added.
+int64_t RanksFolded(const lineage::Problem& problem, const lineage::Problem& folded) {
+  int64_t ranks = 1;
+  for (size_t a = problem.parallel.axes.size(); a < folded.parallel.axes.size(); ++a) {
+    ranks = std::max(ranks, folded.parallel.axes[a].extent);
+  }
+  return ranks;
+}
+
+}  // namespace
+
+Result DecideForms(const lineage::Problem& problem, RunContext context, Result known) {
+  const Effort effort = context.options.explain ? Effort::kAll : Effort::kProofs;
+  const std::optional<lineage::Problem> folded = Folded(problem, context.options, &known);
+  known.time_s.check = Since(context.start);
+  if (folded.has_value()) {
+    Effort at_first = Effort::kProofs;
+    if (RanksFolded(problem, *folded) >= kManyRanks) at_first = effort;
+    Result on_folded = known;
+    on_folded.outputs.required = static_cast<int64_t>(folded->required.size());
+    context.share_of_attempts = kShareOfFoldedAttempts;
+    Result result = DecideCompleted(*folded, context, at_first, std::move(on_folded));
+    if (result.verdict != Verdict::kUnknown || Stopped(context.options)) return result;
+  }
+  context.share_of_attempts = kShareOfAttempts;
+  return DecideCompleted(problem, context, effort, std::move(known));
+}
+
+}  // namespace planproof::stages

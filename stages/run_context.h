@@ -1,0 +1,40 @@
+// What the steps of one run share.
+#ifndef PLANPROOF_STAGES_RUN_CONTEXT_H_
+#define PLANPROOF_STAGES_RUN_CONTEXT_H_
+
+#include <chrono>
+#include <cstdint>
+
+#include "stages/cone.h"
+#include "stages/options.h"
+#include "stages/workers/process_pool.h"
+
+namespace planproof::stages {
+
+// How much is tried where claims fail.
+enum class Effort : uint8_t {
+  kProofs,   // without the lineages that failed, for a moment
+  kNumbers,  // then numbers, and their explanation
+  kAll,      // then what takes long
+};
+
+// What is the same for all forms of the problem in one run.
+struct RunContext {
+  const VerifyOptions& options;
+  // Of the problem as the files state it.
+  const OperatorCounts& operators;
+  std::chrono::steady_clock::time_point start;
+  // Further attempts end when so much of the time that one claim may take has gone since then.
+  double share_of_attempts = 0;
+  // CheckPlan objects to nothing in the problem.
+  bool well_formed = false;
+};
+
+// A stop was requested: what is known then is reported, and nothing more is looked for.
+inline bool Stopped(const VerifyOptions& options) {
+  return options.stop != nullptr && options.stop->requested;
+}
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_RUN_CONTEXT_H_

@@ -1,0 +1,55 @@
+#include "stages/run_counts.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace planproof::stages {
+
+namespace {
+
+void CountStages(const ClaimTable& table, const ProofSearch& search, const VerifyOptions& options,
+                 bool refuted, Result* result) {
+  result->stages.total = static_cast<int64_t>(table.claims().size());
+  result->stages.classes = search.classes();
+  std::map<ProofMethod, int64_t> methods;
+  std::set<int32_t> counted;
+  const std::vector<bool> proved = search.ProvedClaims();
+  for (size_t c = 0; c < search.outcomes().size(); ++c) {
+    const Claim& claim = table.claims()[c];
+    const bool inferred = claim.target.provenance == lineage::Provenance::kInferred;
+    if (inferred && claim.required < 0 && proved[c]) ++result->inference.proved;
+    const ClaimOutcome& o = search.outcomes()[c];
+    const bool defined = o.restrictions.empty() || options.accept_restrictions;
+    if (o.status == ClaimStatus::kProved && defined) {
+      ++result->stages.proved;
+      if (counted.insert(table.claims()[c].class_id).second) ++methods[o.method];
+    } else if (refuted) {
+      ++result->stages.refuted;
+    } else {
+      ++result->stages.unknown;
+    }
+  }
+  std::map<std::string, int64_t> tiers;
+  for (const auto& [method, count] : methods) tiers[ProofMethodName(method)] += count;
+  result->tiers.assign(tiers.begin(), tiers.end());
+}
+
+}  // namespace
+
+void TakeCounts(const RunContext& context, const ClaimTable& table, const ProofSearch& search,
+                const Attempts& found, Result* result) {
+  CountStages(table, search, context.options, found.refuted, result);
+  const OperatorCounts& operators = context.operators;
+  result->operators.logical = operators.logical;
+  result->operators.parallel = operators.parallel;
+  result->operators.covered = found.proved ? operators.in_cone : 0;
+  result->without_effect = operators.without_effect;
+  result->time_s.cut += search.key_seconds();
+  result->time_s.evaluate = search.evaluate_seconds();
+  result->time_s.decide = search.decide_seconds() - search.evaluate_seconds();
+  result->time_s.workers += search.usage().processes_s;
+}
+
+}  // namespace planproof::stages

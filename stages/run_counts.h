@@ -1,0 +1,19 @@
+// What is counted of a run, and how long it took, for its report.
+#ifndef PLANPROOF_STAGES_RUN_COUNTS_H_
+#define PLANPROOF_STAGES_RUN_COUNTS_H_
+
+#include "stages/claim_table.h"
+#include "stages/further_attempts.h"
+#include "stages/proof_search.h"
+#include "stages/result.h"
+#include "stages/run_context.h"
+
+namespace planproof::stages {
+
+// Operators, stages with the methods that decided them, and times.
+void TakeCounts(const RunContext& context, const ClaimTable& table, const ProofSearch& search,
+                const Attempts& found, Result* result);
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_RUN_COUNTS_H_

@@ -1,0 +1,118 @@
+#include "stages/smt/engine.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "solver/z3_solver.h"
+#include "stages/smt/claim.h"
+#include "stages/smt/class_runs.h"
+
+namespace planproof::stages {
+
+using Status = SmtClaimOutcome::Status;
+
+namespace {
+
+constexpr int kMaxRounds = 4;  // in which lineages are given up, if few claims fail
+constexpr size_t kMaxAuditFailures = 12;
+constexpr char kSmtPremise[] =
+    "every operator is defined on the inputs considered (asserted to Z3 as premises)";
+constexpr char kSmtRestriction[] =
+    "the plan's operators are defined (Z3 does not show it wherever the model's are)";
+
+// Z3 is given all conditions at once, and does not say which of them it needs.
+Condition OfAllOperators(const char* words) {
+  Condition condition;
+  condition.declared = words;
+  return condition;
+}
+
+// What --engine smt says of a claim that Z3 was asked about.
+ClaimOutcome OfSmt(const SmtClaimOutcome& o, bool opened) {
+  ClaimOutcome out;
+  if (o.status == Status::kEqual && o.bound_holds) {
+    out.status = ClaimStatus::kProved;
+    out.method = opened        ? ProofMethod::kZ3Unfolded
+                 : o.identical ? ProofMethod::kZ3Identical
+                               : ProofMethod::kZ3;
+    if (o.presupposes) out.premises = {OfAllOperators(kSmtPremise)};
+    if (o.restricted) out.restrictions = {OfAllOperators(kSmtRestriction)};
+  } else if (o.status == Status::kEqual) {
+    out.status = ClaimStatus::kAbandoned;
+    out.reason = "equal on representatives, but no bound says that these suffice";
+  } else {
+    out.status = o.status == Status::kDifferent ? ClaimStatus::kFailed : ClaimStatus::kAbandoned;
+    out.reason = absl::StrCat("Z3: ", o.reason);
+  }
+  return out;
+}
+
+// Decides these claims, under the hypothesis that the lineages that `relations` holds do hold.
+// Returns how many classes were equal without a bound.
+int64_t DecideClaims(const lineage::Problem& problem, const VerifyOptions& options,
+                     const std::vector<ClaimClass>& classes, const ClaimTable& table,
+                     const Relations& relations, ProofSearch* search) {
+  int64_t beyond_bound = 0;
+  auto adopt = [&](const std::vector<int>& claims, const SmtClaimOutcome& o, bool opened) {
+    beyond_bound += o.status == Status::kEqual && !o.bound_holds;
+    search->SetOutcome(claims, OfSmt(o, opened));
+  };
+  const std::vector<SmtClaimOutcome> decided =
+      RunClasses(problem, options, table, relations, *search, classes, {.domain = true});
+  // Claims that fail are asked again with definitions opened, one by one: what is opened is not
+  // part of a class's content.
+  std::vector<ClaimClass> failed;
+  for (size_t k = 0; k < classes.size(); ++k) {
+    adopt(classes[k].members, decided[k], false);
+    if (decided[k].status != Status::kDifferent) continue;
+    for (int c : classes[k].members) failed.push_back({{c}});
+  }
+  if (failed.empty()) return beyond_bound;
+  VerifyOptions again = options;
+  again.dump_smt_directory.clear();
+  const std::vector<SmtClaimOutcome> opened = RunClasses(problem, again, table, relations, *search,
+                                                         failed, {.domain = true, .unfold = true});
+  for (size_t k = 0; k < failed.size(); ++k) {
+    if (opened[k].status == Status::kEqual) adopt(failed[k].members, opened[k], true);
+  }
+  return beyond_bound;
+}
+
+}  // namespace
+
+bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, ClaimTable* table,
+                 const Relations& relations, ProofSearch* search, Result* result) {
+  std::vector<ClaimClass> classes = table->AllClasses(relations, options.use_classes);
+  search->SetClasses(static_cast<int64_t>(classes.size()));
+  for (size_t k = 0; k < classes.size(); ++k) {
+    for (int c : classes[k].members) table->claims()[c].class_id = static_cast<int32_t>(k);
+  }
+  if (!solver::Z3Missing().empty()) {
+    SmtClaimOutcome missing;
+    missing.reason = solver::Z3Missing();
+    for (const ClaimClass& c : classes) search->SetOutcome(c.members, OfSmt(missing, false));
+    result->warnings.push_back(solver::Z3Missing());
+    return false;
+  }
+  VerifyOptions own = options;
+  int64_t beyond_bound = 0;
+  for (int round = 0;; ++round) {
+    beyond_bound += DecideClaims(problem, own, classes, *table, relations, search);
+    if (round == kMaxRounds || search->RequiredProved()) break;
+    // A lineage that Z3 refutes need not be one of a plan that is wrong.
+    if (search->FailedClaims() > kMaxAuditFailures) break;
+    const std::vector<int> again = search->GiveUpFailed();
+    if (again.empty()) break;
+    classes = table->Classes(again, relations, options.use_classes);
+    own.dump_smt_directory.clear();
+  }
+  if (beyond_bound > 0) {
+    result->warnings.push_back(absl::StrCat(
+        "smt: ", beyond_bound,
+        " classes are equal on representatives, but no bound says that these suffice"));
+  }
+  return search->RequiredProved();
+}
+
+}  // namespace planproof::stages
