@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lineage/multiple.h"
 #include "sdfg/operator_library.h"
 
 namespace planproof::stages {
@@ -115,6 +116,45 @@ TEST_F(RelationsEndTest, SaysWhatIsReadInsteadOfTheOperand) {
   const auto end = WhereRelationsEnd(problem);
   ASSERT_TRUE(end.has_value());
   EXPECT_EQ(end->difference, "reads a instead of w");
+}
+
+TEST_F(RelationsEndTest, WhatResultsAreComputedFromIsThere) {
+  // Of -x no tensor is known, as of masked scores; of what is computed from it one is.
+  lineage::Problem problem = Plan({"neg", "exp", "sub"});
+  problem.lineage[kExponential] = Whole(kExponential);
+  const auto end = WhereRelationsEnd(problem);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->logical, problem.logical.tensors[kProduct].producer);
+}
+
+TEST_F(RelationsEndTest, TheSameOperatorOfTheSameOperandsMayGiveTerms) {
+  const lineage::Problem problem = Plan({"neg", "sin", "mul"});
+  const auto end = WhereRelationsEnd(problem);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->logical, problem.logical.tensors[kExponential].producer);
+  ASSERT_FALSE(end->nearest.empty());
+  EXPECT_EQ(end->nearest[0], problem.parallel.tensors[kExponential].producer);
+  EXPECT_EQ(end->difference, "reads terms of a");
+}
+
+TEST_F(RelationsEndTest, TermsAreTheEndWhereNothingElseIs) {
+  const lineage::Problem problem = Plan({"neg", "exp", "mul"});
+  lineage::Problem known = problem;
+  known.lineage[kNegated] = Whole(kNegated);
+  known.lineage[kExponential] = Whole(kExponential);
+  const auto end = WhereRelationsEnd(known);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->logical, problem.logical.tensors[kProduct].producer);
+  EXPECT_EQ(end->nearest[0], problem.parallel.tensors[kProduct].producer);
+}
+
+TEST_F(RelationsEndTest, SaysWhereAFactorComesIn) {
+  lineage::Problem problem = Plan({"neg", "exp", "mul"});
+  problem.lineage[kNegated] = Whole(lineage::AddMultiple(kNegated, 2, &problem.logical));
+  const auto end = WhereRelationsEnd(problem);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->logical, problem.logical.tensors[kExponential].producer);
+  EXPECT_EQ(end->difference.find("reads 2 times a since neg"), 0U) << end->difference;
 }
 
 }  // namespace
