@@ -84,6 +84,7 @@ struct Operator {
   OperatorKind kind = OperatorKind::kCompute;
   std::shared_ptr<const IndexFunction> function;  // interned: equal functions share one object
   bool lifted = true;
+  bool derivative = false;        // reverse mode added it (sdfg/reverse_mode.h)
   std::vector<TensorId> inputs;   // order of function->inputs
   std::vector<TensorId> outputs;  // order of function->outputs; kNone: not wanted
   std::vector<Device> devices;    // that run it, instance at coordinate 0

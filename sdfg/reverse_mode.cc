@@ -141,6 +141,7 @@ class Reverse {
     Operator backward;
     backward.name = absl::StrCat(op.name, ".backward");
     backward.label = absl::StrCat(op.label, ".backward");
+    backward.derivative = true;
     backward.source = op.source;
     backward.attributes = op.attributes;
     backward.inputs = op.inputs;

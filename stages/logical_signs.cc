@@ -137,7 +137,7 @@ std::vector<TensorId> Operands(const lineage::Problem& problem) {
   for (const sdfg::Operator& op : problem.logical.operators) {
     if (!sdfg::CanBeUndefined(*op.function)) continue;
     // Derivatives repeat the forward operator's operands; those are inferred there.
-    if (op.name.size() > 9 && op.name.compare(op.name.size() - 9, 9, ".backward") == 0) continue;
+    if (op.derivative) continue;
     for (TensorId t : op.inputs) {
       const bool known = t == kNone || problem.logical.tensors[t].producer == kNone;
       if (!known) operands.push_back(t);

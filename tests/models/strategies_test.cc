@@ -2,6 +2,7 @@
 // and plans with one fault are never proved if their numbers differ.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,15 @@ namespace {
 
 constexpr int kMutants = 2;  // strategies_campaign tries more
 
+// Counterexamples take most of the time: they are looked for in one case of eight.
+bool IsExplained(const StrategyCase& strategy) {
+  const std::vector<StrategyCase> all = StrategyCases();
+  const auto at = std::find_if(all.begin(), all.end(), [&](const StrategyCase& other) {
+    return other.name == strategy.name;
+  });
+  return (at - all.begin()) % 8 == 0;
+}
+
 class StrategiesTest : public testing::TestWithParam<StrategyCase> {};
 
 TEST_P(StrategiesTest, IsProvedAndItsMutantsAreNot) {
@@ -32,6 +42,7 @@ TEST_P(StrategiesTest, IsProvedAndItsMutantsAreNot) {
   const auto difference = DifferenceInNumbers(*problem, 1);
   ASSERT_TRUE(difference.ok()) << difference.status();
   EXPECT_EQ(*difference, "");
+  options.explain = IsExplained(GetParam());
   for (uint64_t seed = 1; seed <= kMutants; ++seed) {
     lineage::Problem mutant = *problem;
     const auto changed = mutation::Mutate(mutant, "random", seed);

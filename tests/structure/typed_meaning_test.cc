@@ -32,8 +32,6 @@ const std::map<std::string, std::string>& Exceptions() {
       {"shape_reduction/kronecker.cc", "an opaque function is its name: topk_index is one"},
       {"shape_reduction/opaque_functions.h", "an opaque function is its name: topk_* have values"},
       {"solver/z3_", "reads what the process that runs Z3 answers, and what Z3 prints"},
-      {"stages/logical_signs.cc",
-       "passes over derivatives, which reverse mode calls X.backward: saves time, decides nothing"},
       {"stages/schedule/expected_schedule.cc",
        "phases are named by a plan's author in words that docs/schedules.md fixes"},
       {"stages/diagnosis/repair_factors.cc", "writes the plural of a name"},
