@@ -314,9 +314,10 @@ std::vector<IndexSolver::Solution> IndexSolver::Solve(const std::vector<Occurren
     solutions_.clear();
     tries_ = 0;
     Match(0);
-    complete_ = std::any_of(solutions_.begin(), solutions_.end(), [this](const Solution& solution) {
-      return solution.size() == unknowns_.size();
-    });
+    complete_ = skip_sums &&
+                std::any_of(solutions_.begin(), solutions_.end(), [this](const Solution& solution) {
+                  return solution.size() == unknowns_.size();
+                });
     if (complete_) break;
   }
   return std::move(solutions_);

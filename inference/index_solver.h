@@ -39,7 +39,8 @@ class IndexSolver {
   // A few dozen solutions at most.
   std::vector<Solution> Solve(const std::vector<Occurrence>& definition,
                               const std::vector<Occurrence>& value);
-  // Whether one of the last solutions has a form for every unknown.
+  // Whether one of the last solutions has a form for every unknown, and variables of sums, which
+  // may start elsewhere in the definition, were not needed for it.
   bool complete() const { return complete_; }
   // A digit of the value's symbols that stood in the way of a solution: with it there may be more.
   const std::optional<sdfg::SplitRequest>& split() const { return split_; }

@@ -90,8 +90,38 @@ TEST_F(IndexSolverTest, ReadsAnIndexOffAPartOfASum) {
   const auto solutions =
       solver.Solve(OccurrencesFromStart(arena_, definition), OccurrencesFromStart(arena_, value));
   ASSERT_FALSE(solutions.empty());
-  EXPECT_TRUE(solver.complete());
   EXPECT_EQ(solutions[0].at(i), Affine::Of(p) + Affine(7));
+}
+
+// A head of four columns: the definition adds x[4 h + k] over k of 0:4, the fourth head alone x[k]
+// over k of 12:16. With the variables as they stand, h would be 0.
+TEST_F(IndexSolverTest, AHeadThatStandsInTheBoundsOfASumIsReadFromItsStart) {
+  const Symbol h = arena_.NewFree(0, 3), i = arena_.NewFree(0, 7), p = arena_.NewFree(0, 7);
+  const auto columns = [&](const Affine& row, const Affine& first, int64_t from, int64_t to) {
+    const Symbol k = arena_.NewFree(from, to - 1);
+    return arena_.Sum({k, {from, to}},
+                      arena_.Mul(arena_.Element(kX, {row, first + Affine::Of(k)}),
+                                 arena_.Element(kW, {row, first + Affine::Of(k)})));
+  };
+  const PolyId definition = columns(Affine::Of(i), Affine::Of(h, 4), 0, 4);
+  const PolyId value = columns(Affine::Of(p), Affine(0), 12, 16);
+  IndexSolver solver(arena_, {{h, {0, 4}}, {i, {0, 8}}});
+  solver.Solve(OccurrencesIn(arena_, definition), OccurrencesIn(arena_, value));
+  EXPECT_FALSE(solver.complete()) << "the start of the sum may be the index";
+  const auto solutions =
+      solver.Solve(OccurrencesFromStart(arena_, definition), OccurrencesFromStart(arena_, value));
+  ASSERT_FALSE(solutions.empty());
+  EXPECT_EQ(solutions[0].at(h), Affine(3));
+  EXPECT_EQ(solutions[0].at(i), Affine::Of(p));
+}
+
+// Nothing but free symbols is needed here.
+TEST_F(IndexSolverTest, WhatElementsOutsideOfSumsDetermineIsComplete) {
+  const Symbol i = arena_.NewFree(0, 7), p = arena_.NewFree(0, 7);
+  IndexSolver solver(arena_, {{i, {0, 8}}});
+  solver.Solve(OccurrencesIn(arena_, arena_.Element(kX, {Affine::Of(i)})),
+               OccurrencesIn(arena_, arena_.Element(kX, {Affine::Of(p)})));
+  EXPECT_TRUE(solver.complete());
 }
 
 }  // namespace
