@@ -19,6 +19,9 @@ function(planproof_library name)
                              $<INSTALL_INTERFACE:include>)
   target_link_libraries(planproof_${name} PUBLIC ${ARGN})
   set_target_properties(planproof_${name} PROPERTIES UNITY_BUILD ${PLANPROOF_UNITY} UNITY_BUILD_BATCH_SIZE 16)
+  if(PLANPROOF_SANITIZE AND PLANPROOF_SANITIZED_LAYERS AND NOT name IN_LIST PLANPROOF_SANITIZED_LAYERS)
+    target_compile_options(planproof_${name} PRIVATE -fno-sanitize=all)
+  endif()
 endfunction()
 
 # planproof_messages(NAME FILE.proto...): protobuf messages in planproof_NAME. FILE is below the calling directory;

@@ -1,7 +1,8 @@
 #!/bin/bash
+# check_wheel.sh [BUILD]
 # Builds the wheel as `pip install .` does, installs it into a fresh virtual environment, and runs docs/python.md
-# with it. The build directory is kept: with it, or with ccache, this takes a minute. Skipped where PyPI, from which
-# the build backend comes, cannot be reached.
+# with it. What BUILD, a build directory, has compiled is used; it is then configured for wheels. Otherwise the build
+# directory is a new one, which is kept. Skipped where PyPI, from which the build backend comes, cannot be reached.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scratch=$(mktemp -d)
@@ -17,9 +18,9 @@ if ! "${pip[@]}" --retries 1 --timeout 15 install 'pytest>=7' 'scikit-build-core
   exit 0
 fi
 
-# Warnings as errors, as in the build beside, whose objects ccache then has.
+# Warnings as errors, as in other builds here: the same objects.
 "${pip[@]}" wheel --no-deps --wheel-dir "$scratch" --config-settings=cmake.define.PLANPROOF_WERROR=ON \
-  --config-settings=build-dir=build-wheel-test .
+  --config-settings=build-dir="${1:-build-wheel-test}" .
 wheel=$(echo "$scratch"/*.whl)
 other=$("$python" -m zipfile --list "$wheel" | awk 'NR > 1 {print $1}' |
   grep -Ev '^planproof(/[a-z_]+\.py|/__(init|main)__\.py|/py\.typed|/bin/(planproof|libplanproof_z3\.so)|-[0-9.]+\.dist-info/.*)$' || true)
