@@ -1,6 +1,7 @@
 #include "sdfg/symbolic_evaluator.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "sdfg/function_evaluation.h"
@@ -154,10 +155,37 @@ void SymbolicEvaluator::RequestQuotient(const Affine& v, IntRange r, int64_t div
         return;
       }
     }
+    if (RequestWithout(best, v, r, divisor)) return;
   }
   const int64_t boundary = (solver::FloorDiv(r.low, divisor) + 1) * divisor;
   const int64_t at = solver::CeilDiv(boundary - rest.low, best_coefficient);
   RequestCut(best, std::clamp(at, rs.low + 1, rs.high));
+}
+
+// Splits a variable other than `best` whose multiples do not meet those of `divisor`: a row of a
+// shard of 80 in heads of 128. False if there is none.
+bool SymbolicEvaluator::RequestWithout(Symbol best, const Affine& v, IntRange r, int64_t divisor) {
+  for (const auto& [s, c] : v.terms) {
+    if (s == best || KindOf(s) != SymbolKind::kFree || IsPinned(s) || divisor % c == 0) continue;
+    const IntRange rs = arena_.RangeOf(s);
+    if (rs.low == rs.high) continue;
+    // After so many steps it is at a multiple again.
+    const int64_t period = divisor / std::gcd(divisor, c);
+    if (rs.high - rs.low >= period) {
+      RequestDigit(s, period);
+      return true;
+    }
+    // Those before `at` stay below the next multiple, whatever the rest is.
+    const IntRange rest = arena_.RangeOf(v - Affine::Of(s, c));
+    if (!r.IsBounded() || !rest.IsBounded()) return false;
+    const int64_t boundary = (solver::FloorDiv(r.low, divisor) + 1) * divisor;
+    int64_t at;
+    if (__builtin_sub_overflow(boundary, rest.high, &at)) return false;
+    at = solver::CeilDiv(at, c);
+    RequestCut(s, at > rs.low && at <= rs.high ? at : rs.low + 1);
+    return true;
+  }
+  return false;
 }
 
 // Where no digit helps: cuts a variable in the middle of its crossing of a multiple.

@@ -172,6 +172,8 @@ class SymbolicEvaluator {
   bool DivMod(const solver::Affine& e, int64_t divisor, solver::Affine* quotient,
               solver::Affine* remainder);
   void RequestQuotient(const solver::Affine& v, solver::IntRange r, int64_t divisor);
+  bool RequestWithout(solver::Symbol best, const solver::Affine& v, solver::IntRange r,
+                      int64_t divisor);
   void RequestCrossing(const solver::Affine& v, int64_t divisor);
   std::optional<solver::Affine> Digit(const IndexDigit& digit, const Indices& indices);
   // Requests splits until the gate has one value.

@@ -87,6 +87,25 @@ TEST(StrategyTest, ManyLayersOnOneStageAreProved) {
   EXPECT_EQ(result.stages.proved, result.stages.total);
 }
 
+// A shard of 80 rows begins anywhere in a head of 128: eight shards later it is so again.
+TEST(StrategyTest, ShardsThatBeginInsideHeadsAreProved) {
+  ModelConfig model = *NamedModel("gpt3-13b");
+  model.layers = 1;
+  Strategy strategy;
+  strategy.data_parallel = 64;
+  strategy.zero = 3;
+  const auto plans = Generate(model, TrainingConfig(), strategy);
+  ASSERT_TRUE(plans.ok()) << plans.status();
+  auto problem = plan::BuildProblemFromFiles(
+      {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}},
+      sdfg::OperatorLibrary::BuiltIn());
+  ASSERT_TRUE(problem.ok()) << problem.status();
+  stages::VerifyOptions options;
+  options.explain = false;
+  const stages::Result result = stages::Verify(*problem, options);
+  EXPECT_EQ(result.stages.proved, result.stages.total);
+}
+
 TEST(StrategyTest, WhatDoesNotDivideIsNamed) {
   const auto model = NamedModel("llama-tiny");
   Strategy strategy;
