@@ -9,6 +9,7 @@
 #include "stages/cone.h"
 #include "stages/decision.h"
 #include "stages/diagnosis/relations_end.h"
+#include "stages/early_numbers.h"
 #include "stages/lineage_inference.h"
 #include "stages/unstated_lineage.h"
 
@@ -25,12 +26,21 @@ const LineageInference* InferenceFor(const VerifyOptions& options) {
 
 // Most plans are proved, or refuted, with a part of the work that one claim may take; what lies
 // behind a fault takes all of it.
-VerifyOptions Quick(VerifyOptions options) {
-  constexpr double kShareOfWork = 0.4;
+constexpr double kLittle = 0.06, kSome = 0.4;
+
+VerifyOptions WithWork(VerifyOptions options, double share) {
   constexpr double kSeconds = 10;
-  options.work_limit *= kShareOfWork;
+  options.work_limit *= share;
   options.stage_timeout_s = std::min(options.stage_timeout_s, kSeconds);
   return options;
+}
+
+RunContext With(const VerifyOptions& options, const RunContext& context) {
+  return {.options = options,
+          .operators = context.operators,
+          .start = context.start,
+          .share_of_attempts = context.share_of_attempts,
+          .well_formed = context.well_formed};
 }
 
 // Nothing more is to be tried.
@@ -58,15 +68,13 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
     if (unstated == Unstated::kNothing || Answers(result, options)) return result;
   }
   // One inference after the other, until a proof is found.
-  const VerifyOptions quick_options = Quick(options);
-  const RunContext quick{.options = quick_options,
-                         .operators = context.operators,
-                         .start = context.start,
-                         .share_of_attempts = context.share_of_attempts,
-                         .well_formed = context.well_formed};
+  const VerifyOptions brief_options = WithWork(options, kLittle);
+  const VerifyOptions quick_options = WithWork(options, kSome);
+  const RunContext brief = With(brief_options, context), quick = With(quick_options, context);
   std::vector<lineage::Problem> forms;
   std::vector<Result> known_of;
-  for (; inference != nullptr; inference = inference->Otherwise()) {
+  bool differs = false;
+  for (; inference != nullptr && !differs; inference = inference->Otherwise()) {
     Result& own = known_of.emplace_back(known);
     std::optional<lineage::Problem> form = Complete(*inference, problem, options, &own);
     known.time_s.infer = own.time_s.infer;
@@ -74,7 +82,14 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
       known.warnings = own.warnings;
       break;
     }
-    result = Decide(forms.emplace_back(*std::move(form)), quick, Effort::kProofs, own);
+    forms.push_back(*std::move(form));
+    if (forms.size() == 1) {
+      result = Decide(forms[0], brief, Effort::kProofs, own);
+      if (Answers(result, options)) return result;
+      differs = effort != Effort::kProofs && NumbersDiffer(problem, options, &known);
+      if (differs) break;
+    }
+    result = Decide(forms.back(), quick, Effort::kProofs, own);
     if (Answers(result, options)) return result;
   }
   if (forms.empty()) return Decide(problem, context, effort, std::move(known));
@@ -88,7 +103,7 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
   const lineage::Problem& explained = without_guesses.has_value() ? *without_guesses : problem;
   bool answered = false;
   if (effort != Effort::kProofs) {
-    result = Decide(explained, quick, Effort::kNumbers, known);
+    result = Decide(explained, differs ? brief : quick, Effort::kNumbers, known);
     answered = Answers(result, options);
   }
   for (size_t f = 0; f < forms.size() && !answered; ++f) {

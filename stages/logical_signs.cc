@@ -22,7 +22,7 @@ namespace {
 
 // Enough for the root of a norm that is added up in pairs of pairs of a thousand layers.
 constexpr int kMaxDepth = 12;
-constexpr int64_t kTermBudget = 20'000;
+constexpr int64_t kTermBudget = 4'000;
 
 // Reads real logical tensors as unknown values: what is shown then holds whatever they are. Masks
 // are read as the relations say.

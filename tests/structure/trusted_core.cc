@@ -58,6 +58,7 @@ const std::vector<Outsider>& Outsiders() {
       {"stages/decision",
        "the order of the steps: `Conclude` (stages/conclusion.h) says what they have shown"},
       {"stages/describe", "text"},
+      {"stages/early_numbers", "numbers: whether long attempts to prove are worth while"},
       {"stages/finite_sample", "numbers: inputs at which the premises hold"},
       {"stages/further_attempts", "the order of the attempts where claims fail"},
       {"stages/premise_list", "text"},
