@@ -29,6 +29,8 @@ class DefinitionKeys {
   // tensors that it is computed from, in the order of their first appearance. Empty if the
   // definition is too large: more than `max_operators` between it and what is related.
   std::string OfParallel(sdfg::TensorId t, int max_operators, std::vector<sdfg::TensorId>* values);
+  // How many the last definition was made of.
+  int operators() const { return operators_; }
   // Definitions that lead to this parallel tensor are too large from now on.
   void AddTooLarge(sdfg::TensorId t) { too_large_.insert(t); }
   // Of a logical tensor, down to these. Empty if it is computed from others, too, or not from all

@@ -25,8 +25,10 @@ using sdfg::TensorId;
 
 namespace {
 
-// Between a tensor and what it is computed from that is related.
-constexpr int kMaxOperators = 160;
+// Between a tensor and what it is computed from that is related: a ring's rounds are not related.
+constexpr int kUsualOperators = 160, kMaxOperators = 2000;
+// Of all definitions that are longer than usual.
+constexpr int64_t kMaxOperatorsInAll = 4'000'000;
 
 // What is known of tensors of one definition.
 struct Finding {
@@ -71,7 +73,9 @@ class Inference {
  private:
   void Relate(TensorId t) {
     std::vector<TensorId> values;
-    const std::string key = keys_.OfParallel(t, kMaxOperators, &values);
+    const int limit = long_left_ > 0 ? kMaxOperators : kUsualOperators;
+    const std::string key = keys_.OfParallel(t, limit, &values);
+    if (keys_.operators() > kUsualOperators) long_left_ -= keys_.operators();
     if (key.empty()) return;
     Findings& findings = known_[key];
     for (const Finding& finding : findings.found) {
@@ -156,6 +160,7 @@ class Inference {
   DefinitionKeys keys_;
   Candidates candidates_;
   TensorMatcher matcher_;
+  int64_t long_left_ = kMaxOperatorsInAll;
   std::unordered_map<std::string, Findings> known_;
   std::vector<std::tuple<TensorId, solver::Rational, TensorId>> multiples_;
   stages::InferredRelations result_;
