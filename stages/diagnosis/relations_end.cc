@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -28,13 +30,17 @@ class EndOfRelations {
  public:
   explicit EndOfRelations(const lineage::Problem& problem)
       : problem_(problem),
+        cone_(ConeOfRequired(problem)),
         has_(problem.logical.tensors.size(), Has::kNot),
-        term_of_(problem.parallel.tensors.size(), kNone) {
+        term_of_(problem.parallel.tensors.size(), kNone),
+        right_(problem.parallel.tensors.size(), false) {
     FindCopies();
-    const Cone cone = ConeOfRequired(problem);
+    for (size_t t = 0; t < problem.logical.tensors.size(); ++t) {
+      by_name_.emplace(problem.logical.tensors[t].name, static_cast<TensorId>(t));
+    }
     for (size_t t = 0; t < problem.lineage.size(); ++t) {
       const TensorId logical = Related(static_cast<TensorId>(t));
-      if (cone.tensors[t] && logical != kNone) has_[logical] = Has::kItself;
+      if (cone_.tensors[t] && logical != kNone) has_[logical] = Has::kItself;
     }
     for (size_t t = 0; t < has_.size(); ++t) {
       if (problem.logical.tensors[t].producer == kNone) has_[t] = Has::kItself;
@@ -43,6 +49,7 @@ class EndOfRelations {
     BelieveInOperandsOfResults();
     for (size_t t = 0; t < has_.size(); ++t) has_[t] = std::max(has_[t], has_[copy_of_[t]]);
     FindTerms();
+    BelieveInOperands();
   }
 
   std::optional<RelationsEnd> Find() const {
@@ -54,8 +61,21 @@ class EndOfRelations {
         if (also_terms || !HasTerms(op)) end.logical = id;
       }
     }
+    std::optional<OperatorId> misnamed = FirstMisnamed();
+    if (misnamed.has_value()) {
+      end.logical = problem_.logical.tensors[NamesakeOfResult(*misnamed)].producer;
+      end.nearest = {*misnamed};
+      end.difference = Difference(end.logical, *misnamed);
+      return end;
+    }
     if (end.logical == kNone) return std::nullopt;
     end.nearest = Nearest(end.logical);
+    if (const std::optional<OperatorId> odd = OddOneOut(end.nearest); odd.has_value()) {
+      end.difference = absl::StrCat("is not what ", problem_.parallel.Describe(end.nearest[0]),
+                                    " and others like it are");
+      end.nearest = {*odd};
+      return end;
+    }
     if (!end.nearest.empty()) end.difference = Difference(end.logical, end.nearest[0]);
     return end;
   }
@@ -271,6 +291,92 @@ class EndOfRelations {
     return nearest;
   }
 
+  // The logical tensor of that name; names of the plan may say which program, and which part.
+  TensorId Namesake(TensorId parallel) const {
+    std::string_view name = problem_.parallel.tensors[parallel].name;
+    if (const size_t colon = name.rfind(':'); colon != name.npos) name.remove_prefix(colon + 1);
+    name = name.substr(0, name.find('@'));
+    const auto found = by_name_.find(std::string(name));
+    return found == by_name_.end() ? kNone : found->second;
+  }
+
+  // Of the first result that is not what its name says.
+  TensorId NamesakeOfResult(OperatorId id) const {
+    for (const TensorId t : problem_.parallel.operators[id].outputs) {
+      if (t == kNone || !cone_.tensors[t] || LogicalOf(t) != kNone || right_[t]) continue;
+      const TensorId logical = Namesake(t);
+      const bool computed = logical != kNone && problem_.logical.tensors[logical].producer != kNone;
+      if (computed) return logical;
+    }
+    return kNone;
+  }
+
+  // What a tensor of the model is computed from is right, whatever it is.
+  void BelieveInOperands() {
+    const auto& operators = problem_.parallel.operators;
+    for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
+      const bool right = std::any_of(op->outputs.begin(), op->outputs.end(), [&](TensorId t) {
+        return t != kNone && (right_[t] || (Related(t) != kNone && FactorOf(t).IsOne()));
+      });
+      for (const TensorId t : op->inputs) {
+        if (right && t != kNone) right_[t] = true;
+      }
+    }
+  }
+
+  // The first operator whose operands are the model's and whose result is not, although it has the
+  // name of a tensor of the model.
+  std::optional<OperatorId> FirstMisnamed() const {
+    const auto& operators = problem_.parallel.operators;
+    for (size_t o = 0; o < operators.size(); ++o) {
+      const bool related = std::all_of(
+          operators[o].inputs.begin(), operators[o].inputs.end(),
+          [&](TensorId t) { return t == kNone || (Related(t) != kNone && FactorOf(t).IsOne()); });
+      const auto id = static_cast<OperatorId>(o);
+      if (related && NamesakeOfResult(id) != kNone) return id;
+    }
+    return std::nullopt;
+  }
+
+  // In a chain of operators one after the other that are the same, the one that is not.
+  std::optional<OperatorId> OddOneOut(const std::vector<OperatorId>& nearest) const {
+    constexpr int kAlike = 3;
+    if (nearest.empty()) return std::nullopt;
+    const auto& operators = problem_.parallel.operators;
+    const sdfg::Operator& first = operators[nearest[0]];
+    int alike = 1;
+    std::optional<OperatorId> odd;
+    TensorId last = first.outputs.empty() ? kNone : first.outputs[0];
+    for (size_t o = static_cast<size_t>(nearest[0]) + 1; o < operators.size(); ++o) {
+      const sdfg::Operator& op = operators[o];
+      const bool next = std::find(op.inputs.begin(), op.inputs.end(), last) != op.inputs.end();
+      if (!next || op.inputs.size() != first.inputs.size() || op.outputs.size() != 1) continue;
+      last = op.outputs[0];
+      if (op.function == first.function) {
+        ++alike;
+      } else if (!odd.has_value()) {
+        odd = static_cast<OperatorId>(o);
+      } else {
+        break;
+      }
+    }
+    return alike >= kAlike ? odd : std::nullopt;
+  }
+
+  // The operator after which what leads to this tensor is no tensor of the model any more.
+  OperatorId OriginOf(TensorId unrelated) const {
+    for (;;) {
+      const OperatorId producer = problem_.parallel.tensors[unrelated].producer;
+      if (producer == kNone) return kNone;
+      const auto& inputs = problem_.parallel.operators[producer].inputs;
+      const auto next = std::find_if(inputs.begin(), inputs.end(), [&](TensorId t) {
+        return t != kNone && LogicalOf(t) == kNone;
+      });
+      if (next == inputs.end()) return producer;
+      unrelated = *next;
+    }
+  }
+
   bool GivesTermsOfAny(const sdfg::Operator& op, const std::set<TensorId>& tensors) const {
     return std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId t) {
       return t != kNone && term_of_[t] != kNone && tensors.count(term_of_[t]) != 0;
@@ -284,7 +390,10 @@ class EndOfRelations {
     if (term_of_[parallel] != kNone) return absl::StrCat("terms of ", NameOf(term_of_[parallel]));
     const lineage::Lineage& l = problem_.lineage[parallel];
     if (l.kind != LineageKind::kFull) {
-      return absl::StrCat(problem_.parallel.tensors[parallel].name, ", no tensor of the model,");
+      const OperatorId origin = OriginOf(parallel);
+      return absl::StrCat(
+          problem_.parallel.tensors[parallel].name, ", no tensor of the model",
+          origin == kNone ? "" : absl::StrCat(" since ", problem_.parallel.Describe(origin)), ",");
     }
     const lineage::Multiple multiple = lineage::AsMultiple(problem_.logical, l.logical);
     const std::string name = NameOf(copy_of_[multiple.of]);
@@ -329,9 +438,12 @@ class EndOfRelations {
   }
 
   const lineage::Problem& problem_;
+  const Cone cone_;
   std::vector<TensorId> copy_of_;  // by logical tensor: the first of those that are equal
+  std::unordered_map<std::string, TensorId> by_name_;
   std::vector<Has> has_;           // by logical tensor
   std::vector<TensorId> term_of_;  // by parallel tensor; kNone
+  std::vector<bool> right_;        // by parallel tensor: a tensor of the model is computed from it
 };
 
 }  // namespace

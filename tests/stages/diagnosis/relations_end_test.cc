@@ -157,5 +157,57 @@ TEST_F(RelationsEndTest, SaysWhereAFactorComesIn) {
   EXPECT_EQ(end->difference.find("reads 2 times a since neg"), 0U) << end->difference;
 }
 
+// One rank has -x and another, for the tensor of that name, sin x.
+TEST_F(RelationsEndTest, AResultThatIsNotWhatItsNameSaysIsFoundThoughAnotherRankHasIt) {
+  lineage::Problem problem = Plan({"sin", "exp", "mul"});
+  sdfg::Graph& plan = problem.parallel;
+  const TensorId right = Apply("neg", {kX}, "1:a", &plan);
+  const TensorId product = Apply("mul", {kProduct, right}, "d", &plan);
+  problem.lineage.resize(plan.tensors.size());
+  problem.lineage[right] = Whole(kNegated);
+  problem.required[0].parallel = product;
+  const auto end = WhereRelationsEnd(problem);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->logical, problem.logical.tensors[kNegated].producer);
+  ASSERT_FALSE(end->nearest.empty());
+  EXPECT_EQ(end->nearest[0], plan.tensors[kNegated].producer);
+}
+
+TEST_F(RelationsEndTest, SaysSinceWhereATensorIsNoneOfTheModel) {
+  lineage::Problem problem = Plan({"sin", "cos", "sub"});
+  for (const TensorId t : {kNegated, kExponential}) problem.parallel.tensors[t].name += "_";
+  // The model's operands are all there, by other names.
+  const TensorId a = Apply("neg", {kX}, "p", &problem.parallel);
+  const TensorId b = Apply("exp", {a}, "q", &problem.parallel);
+  const TensorId product = Apply("mul", {b, kExponential}, "c_", &problem.parallel);
+  problem.lineage.resize(problem.parallel.tensors.size());
+  problem.lineage[a] = Whole(kNegated);
+  problem.lineage[b] = Whole(kExponential);
+  problem.required[0].parallel = product;
+  const auto end = WhereRelationsEnd(problem);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->logical, problem.logical.tensors[kProduct].producer);
+  EXPECT_NE(end->difference.find("no tensor of the model since sin"), std::string::npos)
+      << end->difference;
+}
+
+// Sums one after the other, and a product among them.
+TEST_F(RelationsEndTest, InAChainOfEqualOperatorsTheOtherOneIsNamed) {
+  lineage::Problem problem = Plan({"neg", "exp", "mul"});
+  sdfg::Graph& plan = problem.parallel;
+  plan.operators.clear();
+  TensorId sum = kX;
+  for (const char* function : {"add", "add", "mul", "add", "add"}) {
+    sum = Apply(function, {sum, kW}, "sum", &plan);
+  }
+  problem.lineage.resize(plan.tensors.size());
+  problem.required[0].parallel = sum;
+  const auto end = WhereRelationsEnd(problem);
+  ASSERT_TRUE(end.has_value());
+  ASSERT_FALSE(end->nearest.empty());
+  EXPECT_EQ(plan.operators[end->nearest[0]].name, "mul");
+  EXPECT_EQ(end->difference.find("is not what add"), 0U) << end->difference;
+}
+
 }  // namespace
 }  // namespace planproof::stages
