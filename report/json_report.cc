@@ -63,6 +63,7 @@ std::string JsonReport(const stages::Result& result, const std::vector<std::stri
         {"proved", result.inference.proved},
         {"end",
          {{"logical_operator", result.inference.end.logical_operator},
+          {"elsewhere", result.inference.end.elsewhere},
           {"nearest", result.inference.end.nearest},
           {"difference", result.inference.end.difference}}}}},
       {"operators",

@@ -51,7 +51,9 @@ std::string Headline(const Violation& violation) {
 std::string WhereRelationsEnd(const Result& result) {
   const auto& end = result.inference.end;
   if (end.logical_operator.empty()) return "";
-  std::string text = "nothing in the plan is the result of " + OneLine(end.logical_operator, 100);
+  std::string text = end.elsewhere ? "some ranks do not have the result of "
+                                   : "nothing in the plan is the result of ";
+  text += OneLine(end.logical_operator, 100);
   if (!end.nearest.empty()) {
     text += ": " + OneLine(end.nearest, 100) + " " + OneLine(end.difference, 160);
   }

@@ -127,6 +127,7 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
         result.inference.end.nearest = related.parallel.Describe(end->nearest[0]);
       }
       result.inference.end.difference = end->difference;
+      result.inference.end.elsewhere = end->elsewhere;
     }
   }
   return result;

@@ -86,6 +86,7 @@ struct Result {
     // (stages/diagnosis/relations_end.h). Each may be empty.
     struct {
       std::string logical_operator, nearest, difference;
+      bool elsewhere = false;  // some ranks have its result
     } end;
   } inference;
   // If they are asked for.

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -61,22 +62,29 @@ class EndOfRelations {
         if (also_terms || !HasTerms(op)) end.logical = id;
       }
     }
-    std::optional<OperatorId> misnamed = FirstMisnamed();
+    for (const auto& [logical, parallel] : modified_) {
+      if (!Unrelated(problem_.parallel.operators[parallel])) continue;
+      end.logical = logical;
+      end.nearest = {parallel};
+      end.difference = "is another function of the same operands";
+      return end;
+    }
+    const std::optional<OperatorId> misnamed = FirstMisnamed();
     if (misnamed.has_value()) {
       end.logical = problem_.logical.tensors[NamesakeOfResult(*misnamed)].producer;
       end.nearest = {*misnamed};
+      end.elsewhere = has_[NamesakeOfResult(*misnamed)] == Has::kItself;
       end.difference = Difference(end.logical, *misnamed);
       return end;
     }
     if (end.logical == kNone) return std::nullopt;
     end.nearest = Nearest(end.logical);
-    if (const std::optional<OperatorId> odd = OddOneOut(end.nearest); odd.has_value()) {
-      end.difference = absl::StrCat("is not what ", problem_.parallel.Describe(end.nearest[0]),
-                                    " and others like it are");
+    if (end.nearest.empty()) return end;
+    end.difference = Difference(end.logical, end.nearest[0]);
+    if (const std::optional<OperatorId> odd = OddOneOut(end.logical, end.nearest[0])) {
+      end.difference = "is another function than those beside it";
       end.nearest = {*odd};
-      return end;
     }
-    if (!end.nearest.empty()) end.difference = Difference(end.logical, end.nearest[0]);
     return end;
   }
 
@@ -194,6 +202,16 @@ class EndOfRelations {
     }
   }
 
+  // Of operands of the same shapes: not a part of what the model computes, but something else.
+  static bool IsModified(const sdfg::IndexFunction& logical, const sdfg::IndexFunction& parallel) {
+    const auto same = [](const sdfg::FunctionInput& a, const sdfg::FunctionInput& b) {
+      return a.shape == b.shape;
+    };
+    return std::equal(logical.inputs.begin(), logical.inputs.end(), parallel.inputs.begin(),
+                      parallel.inputs.end(), same) &&
+           logical.Serialize() != parallel.Serialize();
+  }
+
   // The same operator of the same operands, of parts of them perhaps: what it gives may be a term
   // of the model's result.
   void FindTerms() {
@@ -215,6 +233,11 @@ class EndOfRelations {
         if (logical.name != op.name || logical.outputs.size() != op.outputs.size()) continue;
         // Steps of a recurrence have the same operands, but for the parts that they read.
         if (found->second.size() > 1 && logical.label != op.label) continue;
+        if (IsModified(*logical.function, *op.function)) {
+          modified_.emplace_back(id,
+                                 static_cast<OperatorId>(&op - &problem_.parallel.operators[0]));
+          continue;
+        }
         for (size_t i = 0; i < op.outputs.size(); ++i) {
           const TensorId part = op.outputs[i], whole = logical.outputs[i];
           if (part == kNone || whole == kNone || Related(part) != kNone) continue;
@@ -338,29 +361,28 @@ class EndOfRelations {
     return std::nullopt;
   }
 
-  // In a chain of operators one after the other that are the same, the one that is not.
-  std::optional<OperatorId> OddOneOut(const std::vector<OperatorId>& nearest) const {
+  // Where operators that are the same add up the operands of the missing one, the one that is not.
+  std::optional<OperatorId> OddOneOut(OperatorId missing, OperatorId nearest) const {
     constexpr int kAlike = 3;
-    if (nearest.empty()) return std::nullopt;
     const auto& operators = problem_.parallel.operators;
-    const sdfg::Operator& first = operators[nearest[0]];
-    int alike = 1;
-    std::optional<OperatorId> odd;
-    TensorId last = first.outputs.empty() ? kNone : first.outputs[0];
-    for (size_t o = static_cast<size_t>(nearest[0]) + 1; o < operators.size(); ++o) {
+    const size_t arity = operators[nearest].inputs.size();
+    const std::set<TensorId> operands = Operands(problem_.logical.operators[missing], false);
+    std::set<TensorId> within;  // parallel
+    std::map<const sdfg::IndexFunction*, std::vector<OperatorId>> alike;
+    for (size_t o = 0; o < operators.size(); ++o) {
       const sdfg::Operator& op = operators[o];
-      const bool next = std::find(op.inputs.begin(), op.inputs.end(), last) != op.inputs.end();
-      if (!next || op.inputs.size() != first.inputs.size() || op.outputs.size() != 1) continue;
-      last = op.outputs[0];
-      if (op.function == first.function) {
-        ++alike;
-      } else if (!odd.has_value()) {
-        odd = static_cast<OperatorId>(o);
-      } else {
-        break;
-      }
+      const bool all = std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) {
+        return t != kNone && (within.count(t) != 0 || operands.count(LogicalOf(t)) != 0);
+      });
+      if (!all || op.inputs.size() != arity || op.outputs.size() != 1 || !Unrelated(op)) continue;
+      within.insert(op.outputs[0]);
+      alike[op.function.get()].push_back(static_cast<OperatorId>(o));
     }
-    return alike >= kAlike ? odd : std::nullopt;
+    if (alike.size() != 2) return std::nullopt;
+    const auto& [first, second] = std::minmax(alike.begin()->second, alike.rbegin()->second,
+                                              [](auto& x, auto& y) { return x.size() < y.size(); });
+    if (first.size() != 1 || second.size() < kAlike) return std::nullopt;
+    return first[0];
   }
 
   // The operator after which what leads to this tensor is no tensor of the model any more.
@@ -443,7 +465,9 @@ class EndOfRelations {
   std::unordered_map<std::string, TensorId> by_name_;
   std::vector<Has> has_;           // by logical tensor
   std::vector<TensorId> term_of_;  // by parallel tensor; kNone
-  std::vector<bool> right_;        // by parallel tensor: a tensor of the model is computed from it
+  // Operators of the same name and operands whose functions differ: logical and parallel.
+  std::vector<std::pair<OperatorId, OperatorId>> modified_;
+  std::vector<bool> right_;  // by parallel tensor: a tensor of the model is computed from it
 };
 
 }  // namespace

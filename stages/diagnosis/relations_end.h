@@ -17,6 +17,8 @@ struct RelationsEnd {
   // Operators of the plan that read these operands and whose results are no tensor of the model,
   // those first that do most alike.
   std::vector<sdfg::OperatorId> nearest;
+  // Other ranks have the result: the first of them computes something else under its name.
+  bool elsewhere = false;
   // How the first of them differs, as far as its form tells; may be empty.
   std::string difference;
 };

@@ -192,21 +192,39 @@ TEST_F(RelationsEndTest, SaysSinceWhereATensorIsNoneOfTheModel) {
 }
 
 // Sums one after the other, and a product among them.
-TEST_F(RelationsEndTest, InAChainOfEqualOperatorsTheOtherOneIsNamed) {
+TEST_F(RelationsEndTest, AmongEqualOperatorsTheOtherOneIsNamed) {
   lineage::Problem problem = Plan({"neg", "exp", "mul"});
   sdfg::Graph& plan = problem.parallel;
   plan.operators.clear();
-  TensorId sum = kX;
-  for (const char* function : {"add", "add", "mul", "add", "add"}) {
+  for (const TensorId t : {kNegated, kExponential, kProduct}) problem.lineage[t] = {};
+  // The model's exp(-x) and w are there.
+  const TensorId b = Apply("exp", {Apply("neg", {kX}, "p", &plan)}, "q", &plan);
+  TensorId sum = b;
+  for (const char* function : {"add", "add", "sub", "add", "add"}) {
     sum = Apply(function, {sum, kW}, "sum", &plan);
   }
   problem.lineage.resize(plan.tensors.size());
+  problem.lineage[plan.operators[0].outputs[0]] = Whole(kNegated);
+  problem.lineage[b] = Whole(kExponential);
   problem.required[0].parallel = sum;
   const auto end = WhereRelationsEnd(problem);
   ASSERT_TRUE(end.has_value());
   ASSERT_FALSE(end->nearest.empty());
-  EXPECT_EQ(plan.operators[end->nearest[0]].name, "mul");
-  EXPECT_EQ(end->difference.find("is not what add"), 0U) << end->difference;
+  EXPECT_EQ(plan.operators[end->nearest[0]].name, "sub");
+  EXPECT_EQ(end->difference, "is another function than those beside it");
+}
+
+TEST_F(RelationsEndTest, AnotherFunctionUnderTheSameNameIsNamed) {
+  lineage::Problem problem = Plan({"neg", "sin", "mul"});
+  problem.lineage[kNegated] = Whole(kNegated);
+  problem.parallel.operators[1].name = "exp";
+  problem.parallel.tensors[kExponential].name = "e";
+  const auto end = WhereRelationsEnd(problem);
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->logical, problem.logical.tensors[kExponential].producer);
+  ASSERT_FALSE(end->nearest.empty());
+  EXPECT_EQ(end->nearest[0], problem.parallel.tensors[kExponential].producer);
+  EXPECT_EQ(end->difference, "is another function of the same operands");
 }
 
 }  // namespace
