@@ -8,8 +8,8 @@
 
 namespace planproof::stages {
 
-// A few inputs, in a worker, within seconds: on one of them a required output has another value. What
-// is made of that only saves work: a verdict needs a counterexample of its own (refutation.h).
+// A few inputs, in a worker, within seconds: on one of them a required output has another value.
+// What is made of that only saves work: a verdict needs a counterexample of its own (refutation.h).
 bool NumbersDiffer(const lineage::Problem& problem, const VerifyOptions& options, Result* result);
 
 }  // namespace planproof::stages
