@@ -15,7 +15,7 @@ namespace planproof::stages {
 
 namespace {
 
-constexpr double kShareOfAttempts = 0.75;
+constexpr double kShareOfAttempts = 0.6;
 constexpr double kShareOfFoldedAttempts = 0.4;
 // So many ranks spelled out make terms that many times as large.
 constexpr int64_t kManyRanks = 8;
