@@ -9,6 +9,8 @@ namespace planproof::stages {
 
 using sdfg::AxisId;
 using sdfg::kNone;
+using sdfg::OperatorId;
+using sdfg::OperatorKind;
 using sdfg::TensorId;
 
 namespace {
@@ -116,6 +118,19 @@ void RepairSearch::TryInsertions() {
   }
 }
 
+// A reduction that reads the tensor and does not do what is missing.
+OperatorId RepairSearch::ReductionOf(TensorId tensor) const {
+  for (size_t o = 0; o < graph_.operators.size(); ++o) {
+    const sdfg::Operator& op = graph_.operators[o];
+    const bool reduces =
+        op.kind == OperatorKind::kAllReduce || op.kind == OperatorKind::kReduceScatter;
+    if (reduces && std::find(op.inputs.begin(), op.inputs.end(), tensor) != op.inputs.end()) {
+      return static_cast<OperatorId>(o);
+    }
+  }
+  return kNone;
+}
+
 // The same reduction is missing after all of these.
 void RepairSearch::TryMissingAfter(const std::vector<TensorId>& tensors) {
   for (const std::vector<AxisId>& axes : AxisSubsets(graph_.tensors[tensors[0]].axes)) {
@@ -124,7 +139,10 @@ void RepairSearch::TryMissingAfter(const std::vector<TensorId>& tensors) {
       std::vector<std::string> names, after;
       for (const AxisId axis : axes) names.push_back(graph_.axes[axis].name);
       for (const TensorId tensor : tensors) {
-        after.insert(after.begin(), Name(graph_.tensors[tensor].producer));
+        const OperatorId there = ReductionOf(tensor);
+        const std::string although =
+            there == kNone ? "" : absl::StrCat(", although ", Name(there), " reads it");
+        after.insert(after.begin(), absl::StrCat(Name(graph_.tensors[tensor].producer), although));
       }
       Found(absl::StrCat(ReductionName(kind), " over ", absl::StrJoin(names, ", "),
                          " missing after ", absl::StrJoin(after, ", ")),

@@ -118,6 +118,7 @@ class RepairSearch {
   void TryFewerAxes(const std::vector<CollectiveUnit>& units, std::vector<CollectiveCause>* found);
   void TryAxisOrder(const CollectiveUnit& unit, std::vector<CollectiveCause>* found);
   void TryInsertions();
+  sdfg::OperatorId ReductionOf(sdfg::TensorId tensor) const;
   void TryMissingAfter(const std::vector<sdfg::TensorId>& tensors);
   bool RightReduced(const std::vector<sdfg::TensorId>& tensors,
                     const std::vector<sdfg::AxisId>& axes, CollectiveKind kind);

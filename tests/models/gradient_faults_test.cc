@@ -7,6 +7,8 @@
 
 #include "frontend/plan/read_plan.h"
 #include "generator/generate.h"
+#include "inference/relation_inference.h"
+#include "mutation/mutate.h"
 #include "stages/verify.h"
 
 namespace planproof::generator {
@@ -90,6 +92,35 @@ INSTANTIATE_TEST_SUITE_P(Parameters, PartOfTheSequenceTest,
                            for (char& c : name) c = c == '.' ? '_' : c;
                            return name;
                          });
+
+// Without lineage: the all-reduce is there, but gives each rank its own part.
+TEST(GradientFaultsTest, AnAllReduceThatAddsNothingIsNamed) {
+  Strategy strategy;
+  strategy.data_parallel = 2;
+  const GeneratedPlans plans = *Generate(*NamedModel("gpt-tiny"), TrainingConfig(), strategy);
+  auto problem = plan::BuildProblemFromFiles(
+      {{"logical.plan", plans.logical}, {"parallel.plan", plans.parallel}},
+      sdfg::OperatorLibrary::BuiltIn());
+  ASSERT_TRUE(problem.ok()) << problem.status();
+  lineage::Problem mutant;
+  std::string what;
+  for (uint64_t seed = 1; what.find("operator skipped: all_reduce (grad.") != 0; ++seed) {
+    ASSERT_LT(seed, 2000U);
+    mutant = *problem;
+    const auto changed = mutation::Mutate(mutant, "random", seed);
+    if (changed.ok()) what = changed->what;
+  }
+  inference::DiscardLineage(&mutant);
+  const inference::RelationInference inference;
+  stages::VerifyOptions options;
+  options.inference = &inference;
+  const stages::Result result = stages::Verify(mutant, options);
+  EXPECT_EQ(result.verdict, stages::Verdict::kRefuted);
+  ASSERT_FALSE(result.violations.empty());
+  const std::string& cause = result.violations[0].cause;
+  EXPECT_NE(cause.find("sum over dp missing"), std::string::npos) << cause;
+  EXPECT_NE(cause.find("although all_reduce (grad."), std::string::npos) << what << ": " << cause;
+}
 
 }  // namespace
 }  // namespace planproof::generator
