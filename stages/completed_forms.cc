@@ -27,6 +27,8 @@ const LineageInference* InferenceFor(const VerifyOptions& options) {
 // Most plans are proved, or refuted, with a part of the work that one claim may take; what lies
 // behind a fault takes all of it.
 constexpr double kLittle = 0.06, kSome = 0.4;
+// So many claims are not proved with little work behind a fault; in a right plan, a few.
+constexpr int64_t kManyFailures = 12;
 
 VerifyOptions WithWork(VerifyOptions options, double share) {
   constexpr double kSeconds = 10;
@@ -86,7 +88,8 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
     if (forms.size() == 1) {
       result = Decide(forms[0], brief, Effort::kProofs, own);
       if (Answers(result, options)) return result;
-      differs = effort != Effort::kProofs && NumbersDiffer(problem, options, &known);
+      const bool many = result.stages.total - result.stages.proved > kManyFailures;
+      differs = many && effort != Effort::kProofs && NumbersDiffer(problem, options, &known);
       if (differs) break;
     }
     result = Decide(forms.back(), quick, Effort::kProofs, own);
