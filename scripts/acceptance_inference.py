@@ -100,4 +100,10 @@ def special_values(acceptance, line):
     line.require(code == 0 and tried >= 1000, f"exit code {code}, {tried} wrong plans")
 
 
-LINES = [discarded, handwritten, certificates, special_values, strategies]
+def wheel(acceptance, line):
+    """pip install . into a fresh environment, everything compiled for it; then docs/python.md."""
+    code, output = line.run(os.path.join(ROOT, "scripts", "check_wheel.sh"), timeout=1800, show=3)
+    line.require(code == 0 and "SKIPPED" not in output, f"exit code {code}")
+
+
+LINES = [discarded, handwritten, certificates, special_values, strategies, wheel]

@@ -90,6 +90,8 @@ TEST_F(IndexSolverTest, ReadsAnIndexOffAPartOfASum) {
   const auto solutions =
       solver.Solve(OccurrencesFromStart(arena_, definition), OccurrencesFromStart(arena_, value));
   ASSERT_FALSE(solutions.empty());
+  EXPECT_FALSE(solver.complete()) << "variables of sums were needed";
+  EXPECT_EQ(solutions[0].size(), 1u) << "there is a form for every unknown";
   EXPECT_EQ(solutions[0].at(i), Affine::Of(p) + Affine(7));
 }
 
