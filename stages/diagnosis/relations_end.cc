@@ -34,7 +34,7 @@ class EndOfRelations {
         cone_(ConeOfRequired(problem)),
         has_(problem.logical.tensors.size(), Has::kNot),
         term_of_(problem.parallel.tensors.size(), kNone),
-        right_(problem.parallel.tensors.size(), false) {
+        believed_(problem.parallel.tensors.size(), false) {
     FindCopies();
     for (size_t t = 0; t < problem.logical.tensors.size(); ++t) {
       by_name_.emplace(problem.logical.tensors[t].name, static_cast<TensorId>(t));
@@ -326,7 +326,7 @@ class EndOfRelations {
   // Of the first result that is not what its name says.
   TensorId NamesakeOfResult(OperatorId id) const {
     for (const TensorId t : problem_.parallel.operators[id].outputs) {
-      if (t == kNone || !cone_.tensors[t] || LogicalOf(t) != kNone || right_[t]) continue;
+      if (t == kNone || !cone_.tensors[t] || LogicalOf(t) != kNone || believed_[t]) continue;
       const TensorId logical = Namesake(t);
       const bool computed = logical != kNone && problem_.logical.tensors[logical].producer != kNone;
       if (computed) return logical;
@@ -339,10 +339,10 @@ class EndOfRelations {
     const auto& operators = problem_.parallel.operators;
     for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
       const bool right = std::any_of(op->outputs.begin(), op->outputs.end(), [&](TensorId t) {
-        return t != kNone && (right_[t] || (Related(t) != kNone && FactorOf(t).IsOne()));
+        return t != kNone && (believed_[t] || (Related(t) != kNone && FactorOf(t).IsOne()));
       });
       for (const TensorId t : op->inputs) {
-        if (right && t != kNone) right_[t] = true;
+        if (right && t != kNone) believed_[t] = true;
       }
     }
   }
@@ -467,7 +467,7 @@ class EndOfRelations {
   std::vector<TensorId> term_of_;  // by parallel tensor; kNone
   // Operators of the same name and operands whose functions differ: logical and parallel.
   std::vector<std::pair<OperatorId, OperatorId>> modified_;
-  std::vector<bool> right_;  // by parallel tensor: a tensor of the model is computed from it
+  std::vector<bool> believed_;  // by parallel tensor: a tensor of the model is computed from it
 };
 
 }  // namespace

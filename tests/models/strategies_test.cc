@@ -57,15 +57,19 @@ TEST_P(StrategiesTest, IsProvedAndItsMutantsAreNot) {
 INSTANTIATE_TEST_SUITE_P(Models, StrategiesTest, testing::ValuesIn(StrategyCases()),
                          [](const auto& info) { return info.param.name; });
 
+absl::StatusOr<lineage::Problem> Generated(const ModelConfig& model, const Strategy& strategy) {
+  const auto plans = Generate(model, TrainingConfig(), strategy);
+  if (!plans.ok()) return plans.status();
+  return plan::BuildProblemFromFiles(
+      {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}},
+      sdfg::OperatorLibrary::BuiltIn());
+}
+
 // A dimension of extent 1 that is summed: the batch of one sequence.
 TEST(StrategyTest, OneLongSequenceIsProved) {
   ModelConfig model = *NamedModel("llama-tiny");
   model.sequence = 512;
-  const auto plans = Generate(model, TrainingConfig(), Strategy());
-  ASSERT_TRUE(plans.ok()) << plans.status();
-  auto problem = plan::BuildProblemFromFiles(
-      {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}},
-      sdfg::OperatorLibrary::BuiltIn());
+  const auto problem = Generated(model, Strategy());
   ASSERT_TRUE(problem.ok()) << problem.status();
   const stages::Result result = stages::Verify(*problem, stages::VerifyOptions());
   EXPECT_EQ(result.stages.proved, result.stages.total);
@@ -77,11 +81,7 @@ TEST(StrategyTest, ManyLayersOnOneStageAreProved) {
   model.layers = 128;
   Strategy strategy;
   strategy.data_parallel = strategy.tensor_parallel = 2;
-  const auto plans = Generate(model, TrainingConfig(), strategy);
-  ASSERT_TRUE(plans.ok()) << plans.status();
-  auto problem = plan::BuildProblemFromFiles(
-      {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}},
-      sdfg::OperatorLibrary::BuiltIn());
+  const auto problem = Generated(model, strategy);
   ASSERT_TRUE(problem.ok()) << problem.status();
   const stages::Result result = stages::Verify(*problem, stages::VerifyOptions());
   EXPECT_EQ(result.stages.proved, result.stages.total);
@@ -94,16 +94,42 @@ TEST(StrategyTest, ShardsThatBeginInsideHeadsAreProved) {
   Strategy strategy;
   strategy.data_parallel = 64;
   strategy.zero = 3;
-  const auto plans = Generate(model, TrainingConfig(), strategy);
-  ASSERT_TRUE(plans.ok()) << plans.status();
-  auto problem = plan::BuildProblemFromFiles(
-      {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}},
-      sdfg::OperatorLibrary::BuiltIn());
+  const auto problem = Generated(model, strategy);
   ASSERT_TRUE(problem.ok()) << problem.status();
   stages::VerifyOptions options;
   options.explain = false;
   const stages::Result result = stages::Verify(*problem, options);
   EXPECT_EQ(result.stages.proved, result.stages.total);
+}
+
+// Shards of 6 rows in heads of 8: what cuts them into cells must not lose a row of any rank.
+TEST(StrategyTest, MutantsWhoseShardsBeginInsideHeadsAreNotProved) {
+  ModelConfig model = *NamedModel("gpt-tiny");
+  model.hidden = 24;
+  model.heads = model.key_value_heads = 3;
+  model.head_size = 8;
+  Strategy strategy;
+  strategy.data_parallel = 4;
+  strategy.zero = 3;
+  const auto problem = Generated(model, strategy);
+  ASSERT_TRUE(problem.ok()) << problem.status();
+  stages::VerifyOptions options;
+  options.explain = false;
+  EXPECT_EQ(stages::Verify(*problem, options).verdict, stages::Verdict::kProved);
+  int wrong = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    lineage::Problem mutant = *problem;
+    const auto changed = mutation::Mutate(mutant, "random", seed);
+    ASSERT_TRUE(changed.ok()) << changed.status();
+    if (stages::Verify(mutant, options).verdict != stages::Verdict::kProved) {
+      ++wrong;
+      continue;
+    }
+    const auto shown = DifferenceInNumbers(mutant, seed);
+    ASSERT_TRUE(shown.ok()) << shown.status();
+    EXPECT_EQ(*shown, "") << "proved, but numbers differ: " << changed->what;
+  }
+  EXPECT_GE(wrong, 30);
 }
 
 TEST(StrategyTest, WhatDoesNotDivideIsNamed) {
