@@ -35,7 +35,8 @@ void AddAffine(const Arena& arena, const Affine& e, Symbols* out) {
 // Colours of symbols at a nesting depth below the point where the colouring was given.
 class Walker {
  public:
-  Walker(Arena* arena, const Colouring& colours) : arena_(*arena), colours_(colours) {}
+  Walker(Arena* arena, StructureHashes* hashes, const Colouring& colours)
+      : arena_(*arena), hashes_(*hashes), colours_(colours) {}
   ~Walker() { Pay(); }
   Walker(const Walker&) = delete;
   Walker& operator=(const Walker&) = delete;
@@ -94,8 +95,20 @@ class Walker {
   uint64_t Hash(AtomId id, const Inner& inner) const {
     if (!Visit()) return 0;
     const Atom& a = arena_.atom(id);
-    uint64_t h = MixHash(static_cast<uint64_t>(a.kind) + 1, a.tag);
-    if (!AnyInteresting(a.symbols, inner)) return MixHash(h, MixHash(0xa70a, id));
+    uint64_t colours;
+    if (!AnyInteresting(a.symbols, inner, &colours))
+      return MixHash(KindHash(a), MixHash(0xa70a, id));
+    if (a.polys.empty() && a.mono == kUnitMono) return HashAnew(a, inner);  // nothing nested
+    return Remembered({StructureHashes::Part::kAtom, id, colours},
+                      [&] { return HashAnew(a, inner); });
+  }
+
+  static uint64_t KindHash(const Atom& a) {
+    return MixHash(static_cast<uint64_t>(a.kind) + 1, a.tag);
+  }
+
+  uint64_t HashAnew(const Atom& a, const Inner& inner) const {
+    uint64_t h = KindHash(a);
     for (const Affine& e : a.indices) h = MixHash(h, HashAffine(e, inner));
     if (a.kind == AtomKind::kNumber) h = MixHash(h, a.number.HashBits());
     if (!IsBinder(a.kind)) {
@@ -138,26 +151,46 @@ class Walker {
 
   uint64_t HashPoly(PolyId id, const Inner& inner) const {
     const Polynomial& p = arena_.poly(id);
-    if (!AnyInteresting(p.symbols, inner)) return MixHash(0x901, id);
-    uint64_t h = 0;
-    for (const Term& t : p.terms) h += MixHash(HashMono(t.mono, inner), t.coefficient.HashBits());
-    return MixHash(h, 0x31);
+    uint64_t colours;
+    if (!AnyInteresting(p.symbols, inner, &colours)) return MixHash(0x901, id);
+    return Remembered({StructureHashes::Part::kPoly, id, colours}, [&] {
+      uint64_t h = 0;
+      for (const Term& t : p.terms) h += MixHash(HashMono(t.mono, inner), t.coefficient.HashBits());
+      return MixHash(h, 0x31);
+    });
   }
 
-  bool AnyInteresting(const Symbols& symbols, const Inner& inner) const {
-    uint64_t ignored;
+  // A hash depends on the part and on the colours of the symbols that the part mentions: on no
+  // other binder or colour around it.
+  template <typename Compute>
+  uint64_t Remembered(const StructureHashes::Key& key, const Compute& compute) const {
+    if (const uint64_t* known = hashes_.Find(key)) return *known;
+    const uint64_t hash = compute();
+    if (!arena_.exhausted()) hashes_.Remember(key, hash);
+    return hash;
+  }
+
+  // Whether one of the symbols is coloured or bound here; `hash` tells their colours apart.
+  bool AnyInteresting(const Symbols& symbols, const Inner& inner, uint64_t* hash) const {
+    bool any = false;
+    *hash = 0;
     for (Symbol s : symbols) {
-      if (KindOf(s) == SymbolKind::kBound && BoundLevel(s) < inner.size()) return true;
-      if (KindOf(s) != SymbolKind::kIntAtom && Coloured(s, inner, &ignored)) return true;
+      if (KindOf(s) == SymbolKind::kIntAtom) continue;  // what it mentions is in the list
+      uint64_t colour;
+      const bool interesting = Coloured(s, inner, &colour) ||
+                               (KindOf(s) == SymbolKind::kBound && BoundLevel(s) < inner.size());
+      any |= interesting;
+      *hash = MixHash(*hash, MixHash(colour, interesting));
     }
-    return false;
+    return any;
   }
 
   void Occurrences(AtomId id, uint64_t path, const Inner& inner,
                    std::vector<Structure::Occurrence>* out) const {
     if (!Visit()) return;
     const Atom& a = arena_.atom(id);
-    if (!AnyInteresting(a.symbols, inner)) return;
+    uint64_t ignored;
+    if (!AnyInteresting(a.symbols, inner, &ignored)) return;
     uint64_t here = MixHash(path, Hash(id, inner));
     for (size_t i = 0; i < a.indices.size(); ++i) {
       const Affine& e = a.indices[i];
@@ -203,6 +236,7 @@ class Walker {
 
   static constexpr int64_t kVisitsAtOnce = 4096;
   Arena& arena_;
+  StructureHashes& hashes_;
   const Colouring& colours_;
   mutable int64_t visits_ = 0;
 };
@@ -221,21 +255,21 @@ void Structure::CollectSymbols(const Arena& arena, Atom* atom) {
 }
 
 uint64_t Structure::HashAtom(Arena* arena, AtomId atom, const Colouring& colours) {
-  return Walker(arena, colours).Hash(atom, {});
+  return Walker(arena, &arena->structure_hashes_, colours).Hash(atom, {});
 }
 
 uint64_t Structure::HashPoly(Arena* arena, PolyId poly, const Colouring& colours) {
-  return Walker(arena, colours).HashPoly(poly, {});
+  return Walker(arena, &arena->structure_hashes_, colours).HashPoly(poly, {});
 }
 
 void Structure::CollectOccurrences(Arena* arena, AtomId atom, const Colouring& colours,
                                    std::vector<Occurrence>* out) {
-  Walker(arena, colours).Occurrences(atom, 0, {}, out);
+  Walker(arena, &arena->structure_hashes_, colours).Occurrences(atom, 0, {}, out);
 }
 
 void Structure::CollectOccurrencesInPoly(Arena* arena, PolyId poly, const Colouring& colours,
                                          std::vector<Occurrence>* out) {
-  Walker(arena, colours).PolyOccurrences(poly, 0, {}, out);
+  Walker(arena, &arena->structure_hashes_, colours).PolyOccurrences(poly, 0, {}, out);
 }
 
 }  // namespace planproof::solver

@@ -26,6 +26,7 @@
 #include "solver/affine.h"
 #include "solver/rational.h"
 #include "solver/stable_vector.h"
+#include "solver/structure_hashes.h"
 
 namespace planproof::solver {
 
@@ -364,6 +365,7 @@ class Arena {
   absl::flat_hash_set<std::pair<AtomId, AtomId>> not_joined_;  // by JoinClipped
   // Of SumAgain, where that meets no premise: body, options and box.
   absl::flat_hash_map<std::vector<int64_t>, PolyId> summed_again_;
+  StructureHashes structure_hashes_;
   // The boxes of the binders whose bodies are being rewritten to bound symbols, innermost last.
   std::vector<const std::vector<BoundVariable>*> open_boxes_;
   std::map<std::vector<int64_t>, PolyId> opened_premises_;  // on bodies: as they were recorded
