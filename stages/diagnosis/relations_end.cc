@@ -14,7 +14,8 @@
 #include "sdfg/operator_library.h"
 #include "stages/cone.h"
 #include "stages/describe.h"
-#include "stages/schedule/in_place.h"
+#include "stages/diagnosis/odd_operator.h"
+#include "stages/diagnosis/operands.h"
 
 namespace planproof::stages {
 
@@ -33,8 +34,7 @@ class EndOfRelations {
       : problem_(problem),
         cone_(ConeOfRequired(problem)),
         has_(problem.logical.tensors.size(), Has::kNot),
-        term_of_(problem.parallel.tensors.size(), kNone),
-        believed_(problem.parallel.tensors.size(), false) {
+        term_of_(problem.parallel.tensors.size(), kNone) {
     FindCopies();
     for (size_t t = 0; t < problem.logical.tensors.size(); ++t) {
       by_name_.emplace(problem.logical.tensors[t].name, static_cast<TensorId>(t));
@@ -50,7 +50,8 @@ class EndOfRelations {
     BelieveInOperandsOfResults();
     for (size_t t = 0; t < has_.size(); ++t) has_[t] = std::max(has_[t], has_[copy_of_[t]]);
     FindTerms();
-    BelieveInOperands();
+    right_ = Right();
+    believed_ = WithOperands(problem.parallel, right_);
   }
 
   std::optional<RelationsEnd> Find() const {
@@ -79,11 +80,24 @@ class EndOfRelations {
     }
     if (end.logical == kNone) return std::nullopt;
     end.nearest = Nearest(end.logical);
-    if (end.nearest.empty()) return end;
-    end.difference = Difference(end.logical, end.nearest[0]);
-    if (const std::optional<OperatorId> odd = OddOneOut(end.logical, end.nearest[0])) {
-      end.difference = "is another function than those beside it";
-      end.nearest = {*odd};
+    if (!end.nearest.empty()) {
+      if (const std::optional<OperatorId> odd = OddOneOut(end.logical, end.nearest[0])) {
+        end.difference = "is another function than those beside it";
+        end.nearest = {*odd};
+        return end;
+      }
+    }
+    auto odd = FindOddOperator(problem_, cone_.tensors, believed_);
+    if (!odd.has_value() && !end.nearest.empty()) {
+      // A tensor of the model may be computed from the right part of one that is wrong elsewhere.
+      odd = FindOddOperator(problem_, NotRightBehind(problem_.parallel, end.nearest[0], right_),
+                            right_);
+    }
+    if (odd.has_value()) {
+      end.nearest = {odd->odd};
+      end.difference = std::move(odd->difference);
+    } else if (!end.nearest.empty()) {
+      end.difference = Difference(end.logical, end.nearest[0]);
     }
     return end;
   }
@@ -145,22 +159,9 @@ class EndOfRelations {
                        [&](TensorId t) { return t == kNone || has_[t] != Has::kNot; });
   }
 
-  // By output: the inputs that it reads. A backward operator gives a gradient for each operand, and
-  // few of them need all.
-  std::vector<std::vector<TensorId>> ReadBy(const sdfg::Operator& op) const {
-    const std::vector<std::vector<InputReads>> reads = ReadsOf(problem_.logical, op);
-    std::vector<std::vector<TensorId>> read(reads.size());
-    for (size_t o = 0; o < reads.size(); ++o) {
-      for (size_t i = 0; i < reads[o].size(); ++i) {
-        if (reads[o][i].any && op.inputs[i] != kNone) read[o].push_back(op.inputs[i]);
-      }
-    }
-    return read;
-  }
-
   // What results that the plan does not have are computed from.
   bool HasOperandsOfMissing(const sdfg::Operator& op) const {
-    const auto read = ReadBy(op);
+    const auto read = OperandsByOutput(problem_.logical, op);
     for (size_t o = 0; o < op.outputs.size(); ++o) {
       if (op.outputs[o] == kNone || has_[op.outputs[o]] == Has::kItself) continue;
       if (std::all_of(read[o].begin(), read[o].end(),
@@ -194,7 +195,7 @@ class EndOfRelations {
                        [&](TensorId t) { return t != kNone && has_[t] == Has::kItself; })) {
         continue;
       }
-      const auto read = ReadBy(*op);
+      const auto read = OperandsByOutput(problem_.logical, *op);
       for (size_t o = 0; o < op->outputs.size(); ++o) {
         if (op->outputs[o] == kNone || has_[op->outputs[o]] != Has::kItself) continue;
         for (const TensorId t : read[o]) has_[t] = Has::kItself;
@@ -265,7 +266,8 @@ class EndOfRelations {
       work.pop_back();
       if (tensor.producer == kNone) continue;
       missing.insert(tensor.producer);
-      const auto read = ReadBy(problem_.logical.operators[tensor.producer]);
+      const auto read =
+          OperandsByOutput(problem_.logical, problem_.logical.operators[tensor.producer]);
       for (const TensorId t : read[tensor.producer_output]) {
         if (has_[t] != Has::kItself && seen.insert(t).second) work.push_back(t);
       }
@@ -334,17 +336,13 @@ class EndOfRelations {
     return kNone;
   }
 
-  // What a tensor of the model is computed from is right, whatever it is.
-  void BelieveInOperands() {
-    const auto& operators = problem_.parallel.operators;
-    for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
-      const bool right = std::any_of(op->outputs.begin(), op->outputs.end(), [&](TensorId t) {
-        return t != kNone && (believed_[t] || (Related(t) != kNone && FactorOf(t).IsOne()));
-      });
-      for (const TensorId t : op->inputs) {
-        if (right && t != kNone) believed_[t] = true;
-      }
+  std::vector<bool> Right() const {
+    std::vector<bool> right(problem_.parallel.tensors.size());
+    for (size_t i = 0; i < right.size(); ++i) {
+      const auto t = static_cast<TensorId>(i);
+      right[i] = Related(t) != kNone && FactorOf(t).IsOne();
     }
+    return right;
   }
 
   // The first operator whose operands are the model's and whose result is not, although it has the
@@ -467,7 +465,8 @@ class EndOfRelations {
   std::vector<TensorId> term_of_;  // by parallel tensor; kNone
   // Operators of the same name and operands whose functions differ: logical and parallel.
   std::vector<std::pair<OperatorId, OperatorId>> modified_;
-  std::vector<bool> believed_;  // by parallel tensor: a tensor of the model is computed from it
+  std::vector<bool> right_;     // by parallel tensor: a tensor of the model
+  std::vector<bool> believed_;  // by parallel tensor: or one is computed from it
 };
 
 }  // namespace

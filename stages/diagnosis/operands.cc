@@ -1,0 +1,55 @@
+#include "stages/diagnosis/operands.h"
+
+#include <algorithm>
+
+#include "stages/schedule/in_place.h"
+
+namespace planproof::stages {
+
+using sdfg::Graph;
+using sdfg::kNone;
+using sdfg::Operator;
+using sdfg::TensorId;
+
+std::vector<std::vector<TensorId>> OperandsByOutput(const Graph& graph, const Operator& op) {
+  const auto reads = ReadsOf(graph, op);
+  std::vector<std::vector<TensorId>> operands(reads.size());
+  for (size_t o = 0; o < reads.size(); ++o) {
+    for (size_t i = 0; i < reads[o].size(); ++i) {
+      if (reads[o][i].any && op.inputs[i] != kNone) operands[o].push_back(op.inputs[i]);
+    }
+  }
+  return operands;
+}
+
+std::vector<bool> WithOperands(const Graph& graph, std::vector<bool> right) {
+  for (auto op = graph.operators.rbegin(); op != graph.operators.rend(); ++op) {
+    const auto is_right = [&](TensorId t) { return t != kNone && right[t]; };
+    if (std::none_of(op->outputs.begin(), op->outputs.end(), is_right)) continue;
+    const auto operands = OperandsByOutput(graph, *op);
+    for (size_t o = 0; o < op->outputs.size(); ++o) {
+      if (!is_right(op->outputs[o])) continue;
+      for (const TensorId t : operands[o]) right[t] = true;
+    }
+  }
+  return right;
+}
+
+std::vector<bool> NotRightBehind(const Graph& graph, sdfg::OperatorId from,
+                                 const std::vector<bool>& right) {
+  std::vector<bool> behind(graph.tensors.size(), false);
+  std::vector<TensorId> work = graph.operators[from].outputs;
+  while (!work.empty()) {
+    const TensorId t = work.back();
+    work.pop_back();
+    if (t == kNone || right[t] || behind[t]) continue;
+    behind[t] = true;
+    const sdfg::OperatorId producer = graph.tensors[t].producer;
+    if (producer == kNone) continue;
+    const auto& inputs = graph.operators[producer].inputs;
+    work.insert(work.end(), inputs.begin(), inputs.end());
+  }
+  return behind;
+}
+
+}  // namespace planproof::stages
