@@ -1,6 +1,7 @@
 // Runs over MPI: the verdict is that of one process, and a lost rank costs time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -27,10 +28,19 @@ class MpiTest : public testing::Test {
       GTEST_SKIP() << "mpirun is not installed (apt-get install openmpi-bin)";
     if (!std::filesystem::exists(PLANPROOF_MPI_MODULE))
       GTEST_SKIP() << "planproof was built without MPI (apt-get install libopenmpi-dev)";
+    std::filesystem::create_directories(SessionDirectory());
+  }
+  void TearDown() override { std::filesystem::remove_all(SessionDirectory()); }
+
+  // Open MPI makes and removes one directory per user and host; launches of two tests at the same
+  // time would meet there.
+  static std::string SessionDirectory() {
+    return std::filesystem::temp_directory_path() / ("planproof_mpi_" + std::to_string(getpid()));
   }
 
   static std::string Launch(const std::string& arguments, const std::string& environment = "") {
-    return std::string(kEnvironment) + environment +
+    return std::string(kEnvironment) + "OMPI_MCA_orte_tmpdir_base=" + SessionDirectory() + " " +
+           environment +
            " mpirun --oversubscribe -n 3 " PLANPROOF_PROGRAM
            " verify --no-cache --no-infer --jobs 1 "
            "--executor mpi " +
