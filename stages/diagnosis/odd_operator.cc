@@ -26,6 +26,21 @@ uint64_t HashOfFunction(const Operator& op) {
   return reinterpret_cast<uintptr_t>(op.function.get());  // equal functions share one object
 }
 
+// Of what layers have in common of a name: all but the numbers in it, and the program before a
+// colon.
+uint64_t HashOfName(const sdfg::Graph& graph, const Operator& op) {
+  uint64_t hash = 0;
+  for (const TensorId t : op.outputs) {
+    if (t == kNone) continue;
+    const std::string& name = graph.tensors[t].name;
+    const size_t colon = name.rfind(':');
+    for (size_t c = colon == name.npos ? 0 : colon + 1; c < name.size(); ++c) {
+      if (name[c] < '0' || name[c] > '9') hash = MixHash(hash, static_cast<uint8_t>(name[c]));
+    }
+  }
+  return hash;
+}
+
 // What reads a tensor, as functions and places of operands: alike in all layers.
 std::vector<uint64_t> HashesOfReaders(const sdfg::Graph& graph) {
   std::vector<uint64_t> readers(graph.tensors.size(), 0);
@@ -159,7 +174,7 @@ class Search {
   // is told by the weight alone: what else goes into it differs from layer to layer.
   uint64_t HashOfOperator(const Operator& op, size_t without = kAllOperands,
                           bool with_function = true) const {
-    uint64_t hash = with_function ? HashOfFunction(op) : 0x0f;
+    uint64_t hash = MixHash(with_function ? HashOfFunction(op) : 0x0f, HashOfName(graph_, op));
     const bool weights = HasWeight(op);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const TensorId t = op.inputs[i];

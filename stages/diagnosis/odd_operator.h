@@ -21,9 +21,9 @@ struct OddOperator {
 // The first operator with a result `among` these tensors that computes what no other does from
 // operands that are right or computed as elsewhere, and that differs from its counterpart in one
 // thing: in its function or in one operand. The counterpart has all else that it is computed from
-// in common, back to where weights come in, and what reads its results. `right`: by parallel
-// tensor, whether it is known to be right. Takes lineages to be true, and hashes for what they
-// stand for: it says where to look, and decides nothing.
+// in common, back to where weights come in, what reads its results, and their names but for the
+// numbers in them. `right`: by parallel tensor, whether it is known to be right. Takes lineages to
+// be true, and hashes for what they stand for: it says where to look, and decides nothing.
 std::optional<OddOperator> FindOddOperator(const lineage::Problem& problem,
                                            const std::vector<bool>& among,
                                            const std::vector<bool>& right);

@@ -122,6 +122,15 @@ TEST_F(OddOperatorTest, NoneWhereTwoThingsDiffer) {
   EXPECT_FALSE(Find(/*right=*/{one.first, one.second, one.sum}).has_value());
 }
 
+TEST_F(OddOperatorTest, WhatHasAnotherNameIsNoCounterpart) {
+  const Layer one = AddLayer(x_, "exp", "neg");
+  const Layer two = AddLayer(one.sum, "exp", "sin");
+  graph_.tensors[two.second].name = "gate";
+  EXPECT_FALSE(Find(/*right=*/{one.first, one.second, one.sum}).has_value());
+  graph_.tensors[one.second].name = "gate";
+  EXPECT_TRUE(Find(/*right=*/{one.first, one.second, one.sum}).has_value());
+}
+
 TEST_F(OddOperatorTest, StepsOfOneChainAreNoCounterparts) {
   const TensorId one = Apply("neg", {x_}), two = Apply("add", {one, x_});
   Apply("neg", {Apply("add", {two, x_})});
