@@ -30,8 +30,8 @@ constexpr double kLargeBase = 0x1p10;
 // Where the place adds up all gradients, one term must count beside the others, the largest of
 // which is that of the last parameter (a head): a larger head makes all gradients but its own
 // larger, a larger branch those of its own parameters.
-constexpr double kModerate = 0x1p-5;
-constexpr double kLargeHead = 0x1p6;
+constexpr double kModerate = 0x1p-4;
+constexpr double kLargeHead = 0x1p3;  // much larger, and the loss is flat wherever a label is met
 // Between any two values of a bias by which choices are ranked: more than the scores that it is
 // added to differ by, so that a choice is known also where the scores' enclosures are wide.
 constexpr double kRankStep = 8;
@@ -123,7 +123,7 @@ void FocusedChooser::FindHead() {
   }
 }
 
-bool FocusedChooser::AddsUpGradients(TensorId place) const {
+bool FocusedChooser::IsSumOfGradients(TensorId place) const {
   const sdfg::Shape& shape = problem_.logical.tensors[place].shape;
   return backward_[place] &&
          std::all_of(shape.begin(), shape.end(), [](int64_t extent) { return extent == 1; });
@@ -255,7 +255,7 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
   const Partitions partitions = Cut(focus, attempt, &place);
   const std::vector<int> distance = Distances(focus.lineage.logical);
   const std::vector<size_t> nearest = Nearest(focus, distance);
-  const bool total = AddsUpGradients(focus.lineage.logical);
+  const bool total = IsSumOfGradients(focus.lineage.logical);
   std::set<TensorId> closed, narrow;
   for (size_t k = 0; k < nearest.size(); ++k) {
     const Branch& branch = branches_[nearest[k]];

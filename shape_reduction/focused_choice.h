@@ -40,6 +40,10 @@ class FocusedChooser {
   bool BeforeGradients(int required) const {
     return backward_[problem_.required[required].lineage.logical] == 0;
   }
+  // Whether it is of a single number that depends on the loss: a gradient's norm, say.
+  bool AddsUpGradients(int required) const {
+    return IsSumOfGradients(problem_.required[required].lineage.logical);
+  }
 
  private:
   // x + f(x) in the forward pass.
@@ -52,8 +56,7 @@ class FocusedChooser {
   void FindBranches();
   void FindEdges();
   void FindHead();
-  // A single number that depends on the loss: a gradient's norm, say.
-  bool AddsUpGradients(sdfg::TensorId place) const;
+  bool IsSumOfGradients(sdfg::TensorId place) const;
   // Read by nothing but what depends on the loss.
   bool OnlyAfterLoss(sdfg::TensorId source) const;
   bool Close(sdfg::TensorId end, int depth, std::set<sdfg::TensorId>* parameters,

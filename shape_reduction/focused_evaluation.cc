@@ -64,11 +64,16 @@ bool FocusedEvaluation::Run(const Focus& focus, uint64_t attempt, int64_t max_el
   *message = UnmetPremise(problem_, values_);
   if (!message->empty()) return false;
   required_ = focused_.NearestRequired(focus, kMaxRequired);
-  further_.clear();
+  auto first = required_.begin();  // of those that wait
   if (!required_.empty() && focused_.BeforeGradients(required_[0])) {
-    further_.assign(required_.begin() + 1, required_.end());
-    required_.resize(1);
+    ++first;
+  } else {
+    first = std::stable_partition(required_.begin(), required_.end(),
+                                  [&](int r) { return !focused_.AddsUpGradients(r); });
+    if (first == required_.begin()) first = required_.end();
   }
+  further_.assign(first, required_.end());
+  required_.erase(first, required_.end());
   evaluation_ =
       std::make_unique<ProblemEvaluation<IntervalDomain>>(problem_, &programs_, /*enclose=*/true);
   return Evaluate(max_elements, deadline, message);

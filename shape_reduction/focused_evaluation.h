@@ -25,8 +25,9 @@ class FocusedEvaluation {
   explicit FocusedEvaluation(const lineage::Problem& problem);
 
   // Chooses inputs and evaluates what the relations nearest to the focus depend on, on both sides:
-  // where one of these comes before the gradients (the loss), only that one. False, with a message,
-  // if an input or a value of the logical graph is not known to lie in the domain of the
+  // where one of these comes before the gradients (the loss), only that one, and sums of all
+  // gradients only if there is nothing else (Extend goes on with the others). False, with a
+  // message, if an input or a value of the logical graph is not known to lie in the domain of the
   // specification, if a premise of either graph is not decided, or beyond a limit.
   bool Run(const Focus& focus, uint64_t attempt, int64_t max_elements,
            WorkClock::time_point deadline, std::string* message);
