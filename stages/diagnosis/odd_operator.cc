@@ -111,11 +111,12 @@ class Search {
       for (const TensorId t : op.outputs) {
         if (t != kNone) weight_[t] = weight && !op.inputs.empty();
       }
-      const uint64_t whole = HashOfOperator(op);
+      names_.push_back(HashOfName(graph_, op));
+      whole_.push_back(HashOfOperator(op));
       for (size_t o = 0; o < op.outputs.size(); ++o) {
-        if (op.outputs[o] != kNone) hashes_[op.outputs[o]] = MixHash(whole, o);
+        if (op.outputs[o] != kNone) hashes_[op.outputs[o]] = MixHash(whole_.back(), o);
       }
-      Learn(op, whole);
+      Learn(op);
     }
   }
 
@@ -125,7 +126,7 @@ class Search {
       const Operator& op = graph_.operators[o];
       const bool clean = std::all_of(op.inputs.begin(), op.inputs.end(),
                                      [&](TensorId t) { return t == kNone || clean_[t]; });
-      const bool alike = Others(alike_, HashOfOperator(op), id) != kNone;
+      const bool alike = Others(alike_, whole_[o], id) != kNone;
       for (const TensorId t : op.outputs) {
         if (t != kNone) clean_[t] = right_[t] || (clean && alike);
       }
@@ -152,10 +153,14 @@ class Search {
     return found->second.first == than ? found->second.second : found->second.first;
   }
 
-  void Learn(const Operator& op, uint64_t whole) {
-    const auto id = static_cast<OperatorId>(&op - &graph_.operators[0]);
+  OperatorId IdOf(const Operator& op) const {
+    return static_cast<OperatorId>(&op - graph_.operators.data());
+  }
+
+  void Learn(const Operator& op) {
+    const OperatorId id = IdOf(op);
     const uint64_t place = HashOfPlace(op);
-    Add(whole, id, &alike_);
+    Add(whole_[id], id, &alike_);
     Add(MixHash(place, HashOfOperator(op, kAllOperands, false)), id, &other_function_);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       Add(MixHash(MixHash(place, i), HashOfOperator(op, i)), id, &other_operand_);
@@ -174,7 +179,7 @@ class Search {
   // is told by the weight alone: what else goes into it differs from layer to layer.
   uint64_t HashOfOperator(const Operator& op, size_t without = kAllOperands,
                           bool with_function = true) const {
-    uint64_t hash = MixHash(with_function ? HashOfFunction(op) : 0x0f, HashOfName(graph_, op));
+    uint64_t hash = MixHash(with_function ? HashOfFunction(op) : 0x0f, names_[IdOf(op)]);
     const bool weights = HasWeight(op);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const TensorId t = op.inputs[i];
@@ -230,8 +235,8 @@ class Search {
     return std::nullopt;
   }
 
-  // A later step of the same chain looks alike, and is no counterpart.
-  // Back to where weights come in.
+  // Back to where weights come in. A later step of the same chain looks alike, and is no
+  // counterpart.
   bool ComputesFrom(OperatorId later, OperatorId earlier) const {
     std::vector<OperatorId> work = {later};
     std::unordered_set<OperatorId> seen = {later};
@@ -257,9 +262,10 @@ class Search {
   const std::vector<bool>& among_;
   const std::vector<bool>& right_;
   const std::vector<uint64_t> logical_, readers_;
-  std::vector<bool> weight_;      // by parallel tensor: computed from parameters alone
-  std::vector<uint64_t> hashes_;  // by parallel tensor
-  std::vector<bool> clean_;       // by parallel tensor: right, or computed as others are
+  std::vector<bool> weight_;             // by parallel tensor: computed from parameters alone
+  std::vector<uint64_t> hashes_;         // by parallel tensor
+  std::vector<bool> clean_;              // by parallel tensor: right, or computed as others are
+  std::vector<uint64_t> names_, whole_;  // by operator
   ByHash alike_, other_function_, other_operand_;
 };
 
