@@ -1,12 +1,39 @@
 # planproof_layer(NAME): adds the directory NAME when it has a CMakeLists.txt.
-# planproof_library(NAME DEPS...): a static library planproof_NAME from every source below the
-# calling directory, except programs (main.cc).
 function(planproof_layer name)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/CMakeLists.txt)
     add_subdirectory(${name})
   endif()
 endfunction()
 
+# planproof_precompile(TARGET GROUP HEADERS...): reads headers that most sources include once per group of targets. Not
+# with ccache, which would have to ignore more than it does; not for single sources, which are what Clang's tools read.
+function(planproof_precompile target group)
+  if(NOT PLANPROOF_UNITY OR PLANPROOF_CCACHE OR PLANPROOF_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  # Of what it inlines from precompiled system headers, GCC 12 reports what it is silent about elsewhere.
+  target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+  get_property(owner GLOBAL PROPERTY planproof_precompiled_${group})
+  if(owner)
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  else()
+    target_precompile_headers(${target} PRIVATE ${ARGN})
+    set_property(GLOBAL PROPERTY planproof_precompiled_${group} ${target})
+  endif()
+endfunction()
+
+set(PLANPROOF_COMMON_HEADERS
+    <algorithm> <array> <cmath> <cstdint> <functional> <map> <memory> <numeric> <optional> <set> <string> <string_view>
+    <unordered_map> <utility> <vector> <absl/container/flat_hash_map.h> <absl/container/flat_hash_set.h>
+    <absl/container/inlined_vector.h> <absl/status/statusor.h> <absl/strings/match.h> <absl/strings/str_cat.h>
+    <absl/strings/str_join.h>)
+
+# Where little time is spent. GCC takes a quarter less time to compile these layers so; what evaluates, hashes and adds
+# up terms would be a fifth slower.
+set(PLANPROOF_QUICKLY_COMPILED frontend generator mutation verdict_cache cluster witness inference report cli)
+
+# planproof_library(NAME DEPS...): a static library planproof_NAME from every source below the
+# calling directory, except programs (main.cc).
 function(planproof_library name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
@@ -19,6 +46,11 @@ function(planproof_library name)
                              $<INSTALL_INTERFACE:include>)
   target_link_libraries(planproof_${name} PUBLIC ${ARGN})
   set_target_properties(planproof_${name} PROPERTIES UNITY_BUILD ${PLANPROOF_UNITY} UNITY_BUILD_BATCH_SIZE 16)
+  planproof_precompile(planproof_${name} layers ${PLANPROOF_COMMON_HEADERS})
+  if(name IN_LIST PLANPROOF_QUICKLY_COMPILED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(planproof_${name} PRIVATE
+                           $<$<CONFIG:Release>:-O1 -finline-functions -finline-small-functions>)
+  endif()
   if(PLANPROOF_SANITIZE AND PLANPROOF_SANITIZED_LAYERS AND NOT name IN_LIST PLANPROOF_SANITIZED_LAYERS)
     target_compile_options(planproof_${name} PRIVATE -fno-sanitize=all)
   endif()
@@ -76,6 +108,7 @@ function(planproof_test layer)
   target_include_directories(${layer}_tests PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${layer}_tests PRIVATE ${ARGN} GTest::gtest_main GTest::gmock)
   target_compile_definitions(${layer}_tests PRIVATE PLANPROOF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  planproof_precompile(${layer}_tests tests <gmock/gmock.h> <gtest/gtest.h> ${PLANPROOF_COMMON_HEADERS})
   # One ctest entry per test case, so that failures and skipped tests are counted one by one.
   gtest_discover_tests(${layer}_tests TEST_PREFIX "${layer}." DISCOVERY_MODE PRE_TEST
                        DISCOVERY_TIMEOUT 60 NO_PRETTY_VALUES PROPERTIES TIMEOUT 600)
