@@ -5,21 +5,29 @@ function(planproof_layer name)
   endif()
 endfunction()
 
-# planproof_precompile(TARGET GROUP HEADERS...): reads headers that most sources include once per group of targets. Not
-# with ccache, which would have to ignore more than it does; not for single sources, which are what Clang's tools read.
+# planproof_precompile(TARGET GROUP HEADERS...): reads headers that most sources include once per group of targets, which
+# are libraries or programs (these are position-independent in another way). Not with ccache, which would have to ignore
+# more than it does; not for single sources, which are what Clang's tools read.
 function(planproof_precompile target group)
   if(NOT PLANPROOF_UNITY OR PLANPROOF_CCACHE OR PLANPROOF_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     return()
   endif()
+  set(owner planproof_precompiled_${group})
+  if(NOT TARGET ${owner})  # of nothing else: whoever takes the headers from it waits for it
+    set(source ${PROJECT_BINARY_DIR}/${owner}.cc)
+    file(GENERATE OUTPUT ${source} CONTENT "int main() { return 0; }\n")
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "EXECUTABLE")
+      add_executable(${owner} EXCLUDE_FROM_ALL ${source})
+      target_link_libraries(${owner} PRIVATE GTest::gtest GTest::gmock)
+    else()
+      add_library(${owner} OBJECT EXCLUDE_FROM_ALL ${source})
+    endif()
+    target_precompile_headers(${owner} PRIVATE ${ARGN})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${owner})
   # Of what it inlines from precompiled system headers, GCC 12 reports what it is silent about elsewhere.
   target_compile_options(${target} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
-  get_property(owner GLOBAL PROPERTY planproof_precompiled_${group})
-  if(owner)
-    target_precompile_headers(${target} REUSE_FROM ${owner})
-  else()
-    target_precompile_headers(${target} PRIVATE ${ARGN})
-    set_property(GLOBAL PROPERTY planproof_precompiled_${group} ${target})
-  endif()
 endfunction()
 
 set(PLANPROOF_COMMON_HEADERS
