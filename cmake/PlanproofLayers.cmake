@@ -56,7 +56,8 @@ function(planproof_library name)
   target_link_libraries(planproof_${name} PUBLIC ${ARGN})
   set_target_properties(planproof_${name} PROPERTIES UNITY_BUILD ${PLANPROOF_UNITY} UNITY_BUILD_BATCH_SIZE 16)
   planproof_precompile(planproof_${name} layers ${PLANPROOF_COMMON_HEADERS})
-  if(name IN_LIST PLANPROOF_QUICKLY_COMPILED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # Single sources are what Clang's tools read, which do not know all of these options.
+  if(name IN_LIST PLANPROOF_QUICKLY_COMPILED AND PLANPROOF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(planproof_${name} PRIVATE
                            $<$<CONFIG:Release>:-O1 -finline-functions -finline-small-functions>)
   endif()
