@@ -66,7 +66,7 @@ void AddConvertCommand(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ConvertArguments>();
   command->add_option("IN", arguments->files, "One plan file, or LOGICAL PARALLEL")
       ->required()
-      ->expected(1, 2);
+      ->expected(-1);
   command
       ->add_option("-o,--output", arguments->output,
                    "File to write: JSON if its name ends in .json, else binary")

@@ -99,9 +99,10 @@ void AddLineageCommand(CLI::App& program, Action& action) {
   arguments->verify.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   command
       ->add_option("FILES", arguments->files,
-                   "One plan file with specification and plan, or LOGICAL PARALLEL")
+                   "One plan file with specification and plan, LOGICAL PARALLEL, or PyTorch traces: "
+                   "REFERENCE RANK...")
       ->required()
-      ->expected(1, 2);
+      ->expected(-1);
   command
       ->add_option("-o,--output", arguments->output,
                    "File to write: the plan as JSON for people, with its lineage")

@@ -213,7 +213,7 @@ void AddShowCommand(CLI::App& program, Action& action) {
       ->add_option("FILES", arguments->files,
                    "One plan file or nnScaler pickle, or LOGICAL PARALLEL")
       ->required()
-      ->expected(1, 3);
+      ->expected(-1);
   command->add_flag("--operators", arguments->operators,
                     "List the operators, one on a line (with a file of declarations among FILES: "
                     "as --declarations)");

@@ -281,9 +281,10 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
   arguments->verify.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   command
       ->add_option("FILES", arguments->files,
-                   "One plan file with specification and plan, or LOGICAL PARALLEL")
+                   "One plan file with specification and plan, LOGICAL PARALLEL, or PyTorch traces: "
+                   "REFERENCE RANK...")
       ->required()
-      ->expected(1, 2);
+      ->expected(-1);
   command->add_option("--json", arguments->json_file,
                       "Write the report as JSON to this file (-: standard output)");
   command->add_flag("-q,--quiet", arguments->quiet, "Print the first line of the report only");

@@ -1,0 +1,256 @@
+#include "frontend/torch/aten_call.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "frontend/torch/python_numbers.h"
+#include "sdfg/status_macros.h"
+
+namespace planproof::frontend::torch {
+namespace {
+
+const Value kAbsent;
+
+void Flatten(const Value& value, std::vector<TensorNumber>* tensors) {
+  if (value.kind == Value::Kind::kTensor) tensors->push_back(value.tensor);
+  for (const Value& item : value.list) Flatten(item, tensors);
+}
+
+}  // namespace
+
+AtenCall::AtenCall(const Trace& trace, const Executed& executed,
+                   const std::vector<std::string>& names, const Items& items, Memory* memory,
+                   GraphWriter* writer)
+    : trace_(trace), executed_(executed), items_(items), memory_(memory), writer_(writer) {
+  for (size_t i = 0; i < executed.args.size() && i < names.size(); ++i) {
+    values_[names[i]] = &executed.args[i];
+  }
+  for (const auto& [name, value] : executed.kwargs) values_[name] = &value;
+  targets_ = executed.writes;
+  if (targets_.empty()) {
+    for (const Value& value : executed.out) Flatten(value, &targets_);
+  }
+}
+
+const Value& AtenCall::operator[](std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? kAbsent : *found->second;
+}
+
+const Tensor& AtenCall::Described(std::string_view name) const {
+  return trace_.tensors[(*this)[name].tensor];
+}
+
+absl::Status AtenCall::NotDeclared(const std::string& what) const {
+  return absl::UnimplementedError(absl::StrCat(
+      writer_->Place(), ": ", what, " has no declared meaning; see docs/torch-operators.md"));
+}
+
+absl::StatusOr<Argument> AtenCall::OperandOf(const Value& value) const {
+  switch (value.kind) {
+    case Value::Kind::kNone:
+      return Argument{};
+    case Value::Kind::kBool:
+    case Value::Kind::kInteger:
+    case Value::Kind::kReal:
+      return Argument::Number(value.real);
+    case Value::Kind::kItem: {
+      const auto item = items_.find(value.item);
+      if (item == items_.end()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(writer_->Place(), ": item ", value.item, " is used before it is read"));
+      }
+      return item->second;
+    }
+    case Value::Kind::kComputed:
+      return Computed(value);
+    case Value::Kind::kInfinite: {
+      if (value.infinity >= 0) return NotDeclared("an operand that is infinite or not a number");
+      PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId infinity, writer_->MinusInfinity());
+      return Argument::Of(infinity);
+    }
+    case Value::Kind::kTensor: {
+      const Tensor& tensor = trace_.tensors[value.tensor];
+      if (tensor.shape.empty()) {
+        if (std::optional<solver::Rational> uniform = memory_->UniformValue(tensor); uniform) {
+          return Argument::Number(*std::move(uniform));
+        }
+      }
+      PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId read, memory_->Read(tensor));
+      return Argument::Of(read);
+    }
+    default:
+      return NotDeclared("an operand that is no number and no tensor");
+  }
+}
+
+// What Python computed of numbers that had left the graph, in the graph again.
+absl::StatusOr<Argument> AtenCall::Computed(const Value& value) const {
+  std::vector<Argument> operands;
+  for (const Value& operand : value.list) {
+    PLAN_ASSIGN_OR_RETURN(operands.emplace_back(), OperandOf(operand));
+  }
+  return ComputeNumber(writer_, value.text, operands);
+}
+
+absl::StatusOr<sdfg::TensorId> AtenCall::TensorOf(std::string_view name) const {
+  if (!IsTensor(name)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(writer_->Place(), ": argument ", std::string(name), " is no tensor"));
+  }
+  return memory_->Read(Described(name));
+}
+
+absl::StatusOr<std::vector<sdfg::TensorId>> AtenCall::Tensors(std::string_view name) const {
+  std::vector<sdfg::TensorId> tensors;
+  for (const Value& item : (*this)[name].list) {
+    if (item.kind != Value::Kind::kTensor) return NotDeclared("a list with what is no tensor");
+    PLAN_ASSIGN_OR_RETURN(tensors.emplace_back(), memory_->Read(trace_.tensors[item.tensor]));
+  }
+  return tensors;
+}
+
+absl::StatusOr<int64_t> AtenCall::Integer(std::string_view name,
+                                          std::optional<int64_t> otherwise) const {
+  const Value& value = (*this)[name];
+  if (value.kind == Value::Kind::kNone && otherwise) return *otherwise;
+  int64_t number = 0;
+  if (!value.real.ToInt64(&number) ||
+      (value.kind != Value::Kind::kInteger && value.kind != Value::Kind::kReal)) {
+    return NotDeclared(absl::StrCat("a value of ", std::string(name), " that is no integer"));
+  }
+  return number;
+}
+
+absl::StatusOr<bool> AtenCall::Boolean(std::string_view name, bool otherwise) const {
+  const Value& value = (*this)[name];
+  if (value.kind == Value::Kind::kNone) return otherwise;
+  if (value.kind == Value::Kind::kBool) return value.boolean;
+  if (value.kind == Value::Kind::kInteger) return value.integer != 0;
+  return NotDeclared(absl::StrCat("a value of ", std::string(name), " that is no truth value"));
+}
+
+absl::StatusOr<solver::Rational> AtenCall::Real(std::string_view name,
+                                                const solver::Rational& otherwise) const {
+  const Value& value = (*this)[name];
+  if (value.kind == Value::Kind::kNone) return otherwise;
+  PLAN_ASSIGN_OR_RETURN(const Argument argument, OperandOf(value));
+  if (!argument.literal) {
+    return NotDeclared(absl::StrCat("a value of ", std::string(name), " that is no number"));
+  }
+  return *argument.literal;
+}
+
+absl::StatusOr<std::vector<int64_t>> AtenCall::Integers(std::string_view name) const {
+  const Value& value = (*this)[name];
+  std::vector<int64_t> numbers;
+  if (value.kind == Value::Kind::kInteger) return std::vector<int64_t>{value.integer};
+  for (const Value& item : value.list) {
+    if (item.kind != Value::Kind::kInteger) {
+      return NotDeclared(absl::StrCat("a list ", std::string(name), " with what is no integer"));
+    }
+    numbers.push_back(item.integer);
+  }
+  return numbers;
+}
+
+absl::StatusOr<sdfg::AttributeValue> AtenCall::Attribute(std::string_view name) const {
+  const Value& value = (*this)[name];
+  switch (value.kind) {
+    case Value::Kind::kBool:
+      return sdfg::AttributeValue(value.boolean);
+    case Value::Kind::kInteger:
+      return sdfg::AttributeValue(value.integer);
+    case Value::Kind::kReal:
+    case Value::Kind::kComputed:
+    case Value::Kind::kItem: {
+      PLAN_ASSIGN_OR_RETURN(solver::Rational real, Real(name, 0));
+      return sdfg::AttributeValue(std::move(real));
+    }
+    case Value::Kind::kString:
+      return sdfg::AttributeValue(value.text);
+    case Value::Kind::kDType:
+      return sdfg::AttributeValue(value.text);
+    case Value::Kind::kList: {
+      PLAN_ASSIGN_OR_RETURN(std::vector<int64_t> list, Integers(name));
+      return sdfg::AttributeValue(std::move(list));
+    }
+    case Value::Kind::kInfinite:
+      return sdfg::AttributeValue(
+          std::string(value.infinity > 0 ? "inf" : value.infinity < 0 ? "-inf" : "nan"));
+    case Value::Kind::kNone:
+      return sdfg::AttributeValue(std::monostate());
+    default:
+      return NotDeclared(absl::StrCat("this value of ", std::string(name)));
+  }
+}
+
+absl::StatusOr<std::vector<sdfg::TensorId>> AtenCall::Apply(const std::string& name,
+                                                            const std::vector<Argument>& arguments,
+                                                            const sdfg::Attributes& attributes) {
+  return writer_->Apply(name, arguments, attributes);
+}
+
+absl::StatusOr<Argument> AtenCall::One(const std::string& name,
+                                       const std::vector<Argument>& arguments,
+                                       const sdfg::Attributes& attributes) {
+  PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> out,
+                        writer_->Apply(name, arguments, attributes));
+  return Argument::Of(out[0]);
+}
+
+absl::StatusOr<sdfg::TensorId> AtenCall::Fitted(sdfg::TensorId value, const Tensor& target) {
+  if (writer_->tensor(value).dtype != target.dtype) {
+    PLAN_ASSIGN_OR_RETURN(
+        const std::vector<sdfg::TensorId> converted,
+        writer_->Apply("to", {Argument::Of(value)},
+                       {{"dtype", std::string(sdfg::DTypeName(target.dtype))}}));
+    value = converted[0];
+  }
+  const sdfg::Shape& shape = writer_->tensor(value).shape;
+  if (shape == target.shape) return value;
+  // Broadcast to it (an in-place operator's right side), or [1] where PyTorch has a scalar.
+  Strided view{0, target.shape, {}};
+  const Strided source = Contiguous(0, shape);
+  bool fits = true;
+  for (size_t k = 0; k < target.shape.size(); ++k) {
+    const size_t from_end = target.shape.size() - k;
+    const size_t dim = shape.size() - from_end;
+    const bool there = from_end <= shape.size();
+    fits = fits && (!there || shape[dim] == 1 || shape[dim] == target.shape[k]);
+    view.strides.push_back(there && shape[dim] != 1 ? source.strides[dim] : 0);
+  }
+  for (size_t d = 0; d + target.shape.size() < shape.size(); ++d) fits = fits && shape[d] == 1;
+  if (!fits) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        writer_->Place(), ": the trace says that the result has the shape [",
+        absl::StrJoin(target.shape, ","), "], the operator gives [", absl::StrJoin(shape, ","),
+        "]"));
+  }
+  const sdfg::DType dtype = target.dtype;
+  const std::string key = absl::StrCat("expand ", sdfg::DTypeName(dtype), absl::StrJoin(shape, ","),
+                                       " ", absl::StrJoin(target.shape, ","));
+  return writer_->Emit(
+      "expand", key, [&] { return ReadFunction(source, view, dtype); }, {value});
+}
+
+absl::Status AtenCall::Store() {
+  if (results_.size() != targets_.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        writer_->Place(), ": the trace has ", targets_.size(), " results, the operator gives ",
+        results_.size()));
+  }
+  for (size_t r = 0; r < results_.size(); ++r) {
+    const Tensor& target = trace_.tensors[targets_[r]];
+    if (results_[r].literal) {
+      PLAN_RETURN_IF_ERROR(memory_->Fill(target, *results_[r].literal));
+    } else if (results_[r].tensor != sdfg::kNone) {
+      PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId value, Fitted(results_[r].tensor, target));
+      PLAN_RETURN_IF_ERROR(memory_->Write(target, value));
+    }  // else nothing is written there (an output that was not asked for)
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace planproof::frontend::torch

@@ -1,0 +1,91 @@
+// One executed ATen operator: its arguments by name, and what it gives.
+#ifndef PLANPROOF_FRONTEND_TORCH_ATEN_CALL_H_
+#define PLANPROOF_FRONTEND_TORCH_ATEN_CALL_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "frontend/torch/graph_writer.h"
+#include "frontend/torch/memory.h"
+#include "frontend/torch/trace.h"
+
+namespace planproof::frontend::torch {
+
+// A result: a tensor, or one number as every element.
+using AtenResult = Argument;
+
+class AtenCall {
+ public:
+  // Items are the tensors, or numbers, of which Python read the value.
+  using Items = std::map<int32_t, AtenResult>;
+
+  // `names` are the operator's parameters, in the order of its schema.
+  AtenCall(const Trace& trace, const Executed& executed, const std::vector<std::string>& names,
+           const Items& items, Memory* memory, GraphWriter* writer);
+
+  // The argument; a value of kind kNone if it was left out.
+  const Value& operator[](std::string_view name) const;
+  bool Has(std::string_view name) const {
+    return (*this)[name].kind != Value::Kind::kNone;
+  }
+  // As an operand. A tensor all of whose elements are one number known beforehand is a literal if
+  // it has no dimensions.
+  absl::StatusOr<Argument> Operand(std::string_view name) const { return OperandOf((*this)[name]); }
+  absl::StatusOr<Argument> OperandOf(const Value& value) const;
+  absl::StatusOr<sdfg::TensorId> TensorOf(std::string_view name) const;
+  absl::StatusOr<std::vector<sdfg::TensorId>> Tensors(std::string_view name) const;
+  // Shape and type of a tensor argument, without reading it.
+  const Tensor& Described(std::string_view name) const;
+  bool IsTensor(std::string_view name) const {
+    return (*this)[name].kind == Value::Kind::kTensor;
+  }
+  absl::StatusOr<int64_t> Integer(std::string_view name, std::optional<int64_t> otherwise) const;
+  absl::StatusOr<bool> Boolean(std::string_view name, bool otherwise) const;
+  absl::StatusOr<solver::Rational> Real(std::string_view name,
+                                        const solver::Rational& otherwise) const;
+  absl::StatusOr<std::vector<int64_t>> Integers(std::string_view name) const;
+  // As an attribute of a declared operator.
+  absl::StatusOr<sdfg::AttributeValue> Attribute(std::string_view name) const;
+
+  // What is returned or written: tensors in the order of results, nested lists flattened.
+  const std::vector<TensorNumber>& targets() const { return targets_; }
+  const Tensor& target(size_t number) const { return trace_.tensors[targets_[number]]; }
+
+  // All outputs of a declared operator.
+  absl::StatusOr<std::vector<sdfg::TensorId>> Apply(const std::string& name,
+                                                    const std::vector<Argument>& arguments,
+                                                    const sdfg::Attributes& attributes = {});
+  // The first one, as an operand of the next.
+  absl::StatusOr<Argument> One(const std::string& name, const std::vector<Argument>& arguments,
+                               const sdfg::Attributes& attributes = {});
+  void Return(AtenResult result) { results_.push_back(std::move(result)); }
+  // Writes the results to the targets, converted to their types.
+  absl::Status Store();
+
+  // Unimplemented: what the operator does with this argument has no declared meaning.
+  absl::Status NotDeclared(const std::string& what) const;
+  GraphWriter& writer() { return *writer_; }
+  const Executed& executed() const { return executed_; }
+
+ private:
+  absl::StatusOr<Argument> Computed(const Value& value) const;
+  absl::StatusOr<sdfg::TensorId> Fitted(sdfg::TensorId value, const Tensor& target);
+
+  const Trace& trace_;
+  const Executed& executed_;
+  const Items& items_;
+  Memory* memory_;
+  GraphWriter* writer_;
+  std::map<std::string, const Value*, std::less<>> values_;
+  std::vector<TensorNumber> targets_;
+  std::vector<AtenResult> results_;
+};
+
+}  // namespace planproof::frontend::torch
+
+#endif  // PLANPROOF_FRONTEND_TORCH_ATEN_CALL_H_

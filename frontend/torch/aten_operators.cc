@@ -1,0 +1,107 @@
+#include "frontend/torch/aten_operators.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
+#include "sdfg/status_macros.h"
+
+namespace planproof::frontend::torch {
+namespace {
+
+std::vector<std::string> Words(std::string_view text) {
+  const std::vector<absl::string_view> parts =
+      absl::StrSplit(absl::string_view(text.data(), text.size()), ' ', absl::SkipEmpty());
+  return {parts.begin(), parts.end()};
+}
+
+const AtenTable& Table() {
+  static const auto* const table = [] {
+    auto* made = new AtenTable;
+    AddElementwise(made);
+    AddForeach(made);
+    AddCreation(made);
+    AddReductions(made);
+    AddContractions(made);
+    AddNeuralNetwork(made);
+    AddRearrangement(made);
+    return made;
+  }();
+  return *table;
+}
+
+}  // namespace
+
+std::string AtenBaseName(const std::string& op) {
+  std::string base = op;
+  const size_t space = base.find('.');
+  if (space != std::string::npos) {
+    const size_t overload = base.find('.', space + 1);
+    if (overload != std::string::npos) base.resize(overload);
+  }
+  const bool dunder = base.size() > 2 && base.compare(base.size() - 2, 2, "__") == 0;
+  if (!dunder && !base.empty() && base.back() == '_') base.pop_back();
+  return base;
+}
+
+const AtenOperator* FindAtenOperator(const std::string& base) {
+  const auto found = Table().operators.find(base);
+  return found == Table().operators.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> AtenOperatorNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, op] : Table().operators) names.push_back(name);
+  return names;
+}
+
+void AtenTable::Add(std::string_view names, std::string_view parameters,
+                    std::function<absl::Status(AtenCall&)> run) {
+  for (const std::string& name : Words(names)) {
+    operators["aten." + name] = {Words(parameters), run};
+  }
+}
+
+void AtenTable::Declared(std::string_view name, std::string_view parameters,
+                         const std::string& declared) {
+  std::vector<std::string> names, operands, attributes;
+  for (std::string word : Words(parameters)) {
+    const char mark = word[0];
+    if (mark == '*' || mark == '-') word.erase(0, 1);
+    names.push_back(word);
+    if (mark == '*') attributes.push_back(word);
+    if (mark != '*' && mark != '-') operands.push_back(word);
+  }
+  const auto run = [operands, attributes, declared](AtenCall& call) -> absl::Status {
+    std::vector<Argument> arguments;
+    for (const std::string& operand : operands) {
+      PLAN_ASSIGN_OR_RETURN(arguments.emplace_back(), call.Operand(operand));
+    }
+    sdfg::Attributes given;
+    for (const std::string& attribute : attributes) {
+      if (!call.Has(attribute)) continue;
+      PLAN_ASSIGN_OR_RETURN(given[attribute], call.Attribute(attribute));
+    }
+    PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> out,
+                          call.Apply(declared, arguments, given));
+    for (sdfg::TensorId tensor : out) call.Return(Argument::Of(tensor));
+    return absl::OkStatus();
+  };
+  for (const std::string& one : Words(name)) operators["aten." + one] = {names, run};
+}
+
+std::vector<int64_t> Dimensions(std::vector<int64_t> dims, size_t rank) {
+  if (dims.empty()) {
+    dims.resize(rank);
+    std::iota(dims.begin(), dims.end(), 0);
+  }
+  for (int64_t& dim : dims) {
+    if (dim < 0) dim += static_cast<int64_t>(rank);
+  }
+  std::sort(dims.begin(), dims.end());
+  return dims;
+}
+
+}  // namespace planproof::frontend::torch

@@ -1,0 +1,102 @@
+// Operators that join, cut, mask or select elements.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "frontend/torch/aten_operators.h"
+#include "sdfg/status_macros.h"
+
+namespace planproof::frontend::torch {
+namespace {
+
+absl::StatusOr<int64_t> Dimension(AtenCall* call, int64_t rank) {
+  PLAN_ASSIGN_OR_RETURN(int64_t dim, call->Integer("dim", 0));
+  return dim < 0 ? dim + rank : dim;
+}
+
+absl::Status Concatenate(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> tensors, call.Tensors("tensors"));
+  PLAN_ASSIGN_OR_RETURN(
+      const int64_t dim, Dimension(&call, static_cast<int64_t>(call.target(0).shape.size())));
+  std::vector<Argument> parts;
+  for (sdfg::TensorId tensor : tensors) {
+    const sdfg::Shape& shape = call.writer().tensor(tensor).shape;
+    if (shape == sdfg::Shape{0}) continue;  // PyTorch skips it whatever the others' rank
+    parts.push_back(Argument::Of(tensor));
+  }
+  if (parts.size() == 1) {
+    call.Return(parts[0]);
+    return absl::OkStatus();
+  }
+  PLAN_ASSIGN_OR_RETURN(Argument joined, call.One("concat", parts, {{"dim", dim}}));
+  call.Return(std::move(joined));
+  return absl::OkStatus();
+}
+
+absl::Status Stack(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> tensors, call.Tensors("tensors"));
+  PLAN_ASSIGN_OR_RETURN(
+      const int64_t dim, Dimension(&call, static_cast<int64_t>(call.target(0).shape.size())));
+  std::vector<Argument> parts;
+  for (sdfg::TensorId tensor : tensors) parts.push_back(Argument::Of(tensor));
+  PLAN_ASSIGN_OR_RETURN(Argument joined, call.One("stack", parts, {{"dim", dim}}));
+  call.Return(std::move(joined));
+  return absl::OkStatus();
+}
+
+// A tensor of zeros with a part of it put in: the derivative of a slice.
+absl::Status PutIntoZeros(AtenCall& call, const Strided& part, const sdfg::Shape& whole) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId gradient, call.TensorOf("grad_output"));
+  const sdfg::DType dtype = call.target(0).dtype;
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId zeros, call.writer().Fill(whole, dtype, 0));
+  const Strided source = Contiguous(0, whole);
+  const std::string key =
+      absl::StrCat("put ", sdfg::DTypeName(dtype), absl::StrJoin(whole, ","), " ", part.offset, " ",
+                   absl::StrJoin(part.shape, ","), " ", absl::StrJoin(part.strides, ","));
+  PLAN_ASSIGN_OR_RETURN(
+      const sdfg::TensorId put,
+      call.writer().Emit(
+          "put", key, [&] { return UpdateFunction(source, part, dtype); }, {zeros, gradient}));
+  call.Return(Argument::Of(put));
+  return absl::OkStatus();
+}
+
+absl::Status SliceBackward(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::Shape whole, call.Integers("input_sizes"));
+  PLAN_ASSIGN_OR_RETURN(const int64_t dim, Dimension(&call, static_cast<int64_t>(whole.size())));
+  PLAN_ASSIGN_OR_RETURN(int64_t start, call.Integer("start", 0));
+  PLAN_ASSIGN_OR_RETURN(const int64_t step, call.Integer("step", 1));
+  if (dim >= static_cast<int64_t>(whole.size())) return call.NotDeclared("this dimension");
+  if (start < 0) start += whole[dim];
+  Strided part = Contiguous(0, whole);
+  part.offset = start * part.strides[dim];
+  part.strides[dim] *= step;
+  part.shape = call.Described("grad_output").shape;
+  return PutIntoZeros(call, part, whole);
+}
+
+absl::Status SelectBackward(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::Shape whole, call.Integers("input_sizes"));
+  PLAN_ASSIGN_OR_RETURN(const int64_t dim, Dimension(&call, static_cast<int64_t>(whole.size())));
+  PLAN_ASSIGN_OR_RETURN(int64_t index, call.Integer("index", std::nullopt));
+  if (dim >= static_cast<int64_t>(whole.size())) return call.NotDeclared("this dimension");
+  if (index < 0) index += whole[dim];
+  Strided part = Contiguous(0, whole);
+  part.offset = index * part.strides[dim];
+  part.strides.erase(part.strides.begin() + dim);
+  part.shape.erase(part.shape.begin() + dim);
+  return PutIntoZeros(call, part, whole);
+}
+
+}  // namespace
+
+void AddRearrangement(AtenTable* table) {
+  table->Add("cat", "tensors dim", Concatenate);
+  table->Add("stack", "tensors dim", Stack);
+  table->Declared("tril", "self *diagonal", "aten_tril");
+  table->Declared("triu", "self *diagonal", "aten_triu");
+  table->Add("slice_backward", "grad_output input_sizes dim start end step", SliceBackward);
+  table->Add("select_backward", "grad_output input_sizes dim index", SelectBackward);
+}
+
+}  // namespace planproof::frontend::torch

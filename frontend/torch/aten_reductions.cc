@@ -1,0 +1,90 @@
+// Sums, means, norms, softmax.
+#include <utility>
+
+#include "frontend/torch/aten_operators.h"
+#include "sdfg/status_macros.h"
+
+namespace planproof::frontend::torch {
+namespace {
+
+// Reduces the dimensions of the argument `dim`, by default all of them, as PyTorch does: to a
+// tensor without dimensions.
+absl::StatusOr<Argument> Reduced(AtenCall* call, const std::string& declared, const Argument& x,
+                                 const sdfg::Shape& shape) {
+  if (shape.empty()) return x;
+  std::vector<int64_t> dims;
+  if (call->Has("dim")) {
+    PLAN_ASSIGN_OR_RETURN(dims, call->Integers("dim"));
+  }
+  PLAN_ASSIGN_OR_RETURN(const bool keepdim, call->Boolean("keepdim", false));
+  return call->One(declared, {x},
+                   {{"dim", Dimensions(std::move(dims), shape.size())}, {"keepdim", keepdim}});
+}
+
+void AddReduction(AtenTable* table, const char* name, const char* parameters,
+                  const char* declared) {
+  const std::string op = declared;
+  // The overload without dimensions has the type in their place.
+  table->Add(name, parameters, [op](AtenCall& call) -> absl::Status {
+    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, call.TensorOf("self"));
+    PLAN_ASSIGN_OR_RETURN(Argument y,
+                          Reduced(&call, op, Argument::Of(x), call.Described("self").shape));
+    call.Return(std::move(y));
+    return absl::OkStatus();
+  });
+}
+
+absl::Status VectorNorm(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational order, call.Real("ord", 2));
+  if (!(order == solver::Rational(2))) return call.NotDeclared("a norm other than the second");
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, call.TensorOf("self"));
+  const sdfg::Shape& shape = call.Described("self").shape;
+  PLAN_ASSIGN_OR_RETURN(const Argument squares, call.One("square", {Argument::Of(x)}));
+  PLAN_ASSIGN_OR_RETURN(const Argument sum, Reduced(&call, "sum", squares, shape));
+  PLAN_ASSIGN_OR_RETURN(Argument norm, call.One("sqrt", {sum}));
+  call.Return(std::move(norm));
+  return absl::OkStatus();
+}
+
+// `dim` of one dimension, counted from the front.
+absl::StatusOr<sdfg::Attributes> AlongDim(AtenCall* call, const char* of) {
+  PLAN_ASSIGN_OR_RETURN(int64_t dim, call->Integer("dim", std::nullopt));
+  if (dim < 0) dim += static_cast<int64_t>(call->Described(of).shape.size());
+  return sdfg::Attributes{{"dim", dim}};
+}
+
+void AddAlongDim(AtenTable* table, const char* name, const char* parameters,
+                 std::vector<std::string> operands, const char* declared) {
+  const std::string op = declared;
+  table->Add(name, parameters, [op, operands](AtenCall& call) -> absl::Status {
+    std::vector<Argument> arguments;
+    for (const std::string& operand : operands) {
+      PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId tensor, call.TensorOf(operand));
+      arguments.push_back(Argument::Of(tensor));
+    }
+    PLAN_ASSIGN_OR_RETURN(const sdfg::Attributes attributes, AlongDim(&call, operands[0].c_str()));
+    PLAN_ASSIGN_OR_RETURN(Argument result, call.One(op, arguments, attributes));
+    call.Return(std::move(result));
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+void AddReductions(AtenTable* table) {
+  AddReduction(table, "sum mean", "self dim keepdim dtype", "sum");
+  AddReduction(table, "mean", "self dim keepdim dtype", "mean");
+  AddReduction(table, "amax", "self dim keepdim", "max");
+  AddReduction(table, "amin", "self dim keepdim", "min");
+  AddReduction(table, "logsumexp", "self dim keepdim", "logsumexp");
+  table->Add("linalg_vector_norm", "self ord dim keepdim dtype", VectorNorm);
+  AddAlongDim(table, "_softmax softmax", "self dim half_to_float", {"self"}, "softmax");
+  AddAlongDim(table, "_log_softmax log_softmax", "self dim half_to_float", {"self"}, "log_softmax");
+  AddAlongDim(table, "_softmax_backward_data", "grad_output output dim input_dtype",
+              {"grad_output", "output"}, "aten_softmax_backward");
+  AddAlongDim(table, "_log_softmax_backward_data", "grad_output output dim input_dtype",
+              {"grad_output", "output"}, "aten_log_softmax_backward");
+  AddAlongDim(table, "cumsum", "self dim dtype", {"self"}, "cumsum");
+}
+
+}  // namespace planproof::frontend::torch

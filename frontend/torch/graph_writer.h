@@ -1,0 +1,103 @@
+// Adds to a graph what one rank executes: operators of the library and index functions, with the
+// place in the user's program at which they stand.
+#ifndef PLANPROOF_FRONTEND_TORCH_GRAPH_WRITER_H_
+#define PLANPROOF_FRONTEND_TORCH_GRAPH_WRITER_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "frontend/torch/trace.h"
+#include "sdfg/graph.h"
+#include "sdfg/operator_library.h"
+
+namespace planproof::frontend::torch {
+
+using Function = std::shared_ptr<const sdfg::IndexFunction>;
+
+// Functions that were made before, of one graph. What is in a key must determine the function.
+class FunctionTable {
+ public:
+  absl::StatusOr<Function> Get(const std::string& key, sdfg::Graph* graph,
+                               const std::function<absl::StatusOr<sdfg::IndexFunction>()>& make);
+
+ private:
+  absl::flat_hash_map<std::string, Function> functions_;
+};
+
+// An operand: a tensor, a number, or nothing.
+struct Argument {
+  sdfg::TensorId tensor = sdfg::kNone;
+  std::optional<solver::Rational> literal;
+
+  static Argument Of(sdfg::TensorId tensor) { return {tensor, std::nullopt}; }
+  static Argument Number(solver::Rational literal) { return {sdfg::kNone, std::move(literal)}; }
+};
+
+class GraphWriter {
+ public:
+  // `device` is the rank, or -1 in the model. All outlive the writer.
+  GraphWriter(sdfg::Graph* graph, const sdfg::OperatorLibrary* operators, sdfg::Device device,
+              FunctionTable* functions)
+      : graph_(graph), operators_(operators), device_(device), functions_(functions) {}
+
+  sdfg::Graph& graph() { return *graph_; }
+  sdfg::Device device() const { return device_; }
+  const sdfg::Tensor& tensor(sdfg::TensorId id) const { return graph_->tensors[id]; }
+
+  // What is added from now on stands there.
+  void StandAt(const Executed& executed);
+  // "layers.0.mlp: aten.mm.default, at train.py:12", for messages.
+  std::string Place() const;
+
+  // All outputs of a declared operator.
+  absl::StatusOr<std::vector<sdfg::TensorId>> Apply(const std::string& name,
+                                                    const std::vector<Argument>& arguments,
+                                                    const sdfg::Attributes& attributes = {});
+  // The first output of the function that `make` gives; `key` determines it.
+  absl::StatusOr<sdfg::TensorId> Emit(
+      const std::string& name, const std::string& key,
+      const std::function<absl::StatusOr<sdfg::IndexFunction>()>& make,
+      const std::vector<sdfg::TensorId>& inputs,
+      sdfg::OperatorKind kind = sdfg::OperatorKind::kCompute,
+      const std::vector<sdfg::Device>& group = {});
+  // A tensor of this shape, every element of which is `value`.
+  absl::StatusOr<sdfg::TensorId> Fill(const sdfg::Shape& shape, sdfg::DType dtype,
+                                      const solver::Rational& value);
+  // Minus infinity, as masks have it, without dimensions.
+  absl::StatusOr<sdfg::TensorId> MinusInfinity();
+  // A tensor that nothing computes yet.
+  sdfg::TensorId AddTensor(std::string name, sdfg::Shape shape, sdfg::DType dtype,
+                           sdfg::TensorRole role = sdfg::TensorRole::kIntermediate);
+  // A name for what the present operator makes: module, operator, and its number among these.
+  std::string FreshName(const std::string& what);
+  sdfg::SourceLocation source() const { return source_; }
+  const std::set<std::string>& assumptions() const { return assumptions_; }
+
+ private:
+  std::vector<sdfg::TensorId> AddOperator(const std::string& name, Function function,
+                                          const std::vector<sdfg::TensorId>& inputs,
+                                          sdfg::OperatorKind kind,
+                                          const std::vector<sdfg::Device>& group);
+
+  sdfg::Graph* graph_;
+  const sdfg::OperatorLibrary* operators_;
+  sdfg::Device device_;
+  FunctionTable* functions_;
+  std::string op_, module_, phase_;
+  sdfg::SourceLocation source_;
+  absl::flat_hash_map<std::string, int> names_;
+  std::set<std::string> assumptions_;
+};
+
+}  // namespace planproof::frontend::torch
+
+#endif  // PLANPROOF_FRONTEND_TORCH_GRAPH_WRITER_H_

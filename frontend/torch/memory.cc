@@ -1,0 +1,326 @@
+#include "frontend/torch/memory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "sdfg/status_macros.h"
+
+namespace planproof::frontend::torch {
+namespace {
+
+std::string KeyOf(const Strided& view) {
+  return absl::StrCat(view.offset, "[", absl::StrJoin(view.shape, ","), "|",
+                      absl::StrJoin(view.strides, ","), "]");
+}
+
+// The view of a piece whose layout begins at 0, so that equal views have one function.
+Strided Relative(const Strided& view, int64_t origin) {
+  Strided relative = view;
+  relative.offset -= origin;
+  return relative;
+}
+
+}  // namespace
+
+Strided ViewOf(const Tensor& tensor) { return {tensor.offset, tensor.shape, tensor.strides}; }
+
+Memory::Memory(const Trace& trace, GraphWriter* writer, Constant constant)
+    : trace_(trace),
+      writer_(writer),
+      constant_(std::move(constant)),
+      pieces_(trace.storages.size()),
+      materialised_(trace.storages.size()),
+      read_(trace.storages.size()) {
+  for (size_t s = 0; s < trace.storages.size(); ++s) {
+    const Storage& storage = trace.storages[s];
+    if (storage.uniform && storage.size > 0) {
+      pieces_[s][0] = {storage.size, sdfg::kNone, {}, storage.uniform};
+    }
+  }
+}
+
+absl::StatusOr<sdfg::TensorId> Memory::Listed(const Storage& storage) {
+  const bool whole = sdfg::IsInteger(storage.dtype);
+  std::string key = absl::StrCat("values ", sdfg::DTypeName(storage.dtype));
+  for (size_t i = 0; i < storage.values.size(); ++i) {
+    absl::StrAppend(&key, " ", storage.minus_infinity[i] ? "-inf" : storage.values[i].ToString());
+  }
+  if (storage.values.empty()) absl::StrAppend(&key, " all -inf ", storage.size);
+  return writer_->Emit(
+      "constant", key,
+      [&]() -> absl::StatusOr<sdfg::IndexFunction> {
+        sdfg::IndexFunctionBuilder builder("constant");
+        const int output = builder.AddOutput("y", sdfg::Shape{storage.size}, storage.dtype);
+        const sdfg::ExprId index = builder.Index(builder.OutputDims(output)[0]);
+        std::vector<sdfg::ExprId> parts;
+        for (size_t i = 0; i < storage.values.size(); ++i) {
+          int64_t number = 0;
+          if (whole && !storage.values[i].ToInt64(&number)) {
+            return absl::InvalidArgumentError("a fraction among integers");
+          }
+          parts.push_back(storage.minus_infinity[i] ? builder.NegInf()
+                          : whole                   ? builder.Int(number)
+                                                    : builder.Real(storage.values[i]));
+        }
+        if (parts.empty()) parts.push_back(builder.NegInf());
+        // A balanced choice, so that its depth is the logarithm of the length.
+        std::function<sdfg::ExprId(size_t, size_t)> choose = [&](size_t begin, size_t end) {
+          if (end - begin == 1) return parts[begin];
+          const size_t middle = begin + (end - begin) / 2;
+          return builder.Select(
+              builder.Binary(sdfg::Op::kIntLess, index,
+                             builder.Int(static_cast<int64_t>(middle))),
+              choose(begin, middle), choose(middle, end));
+        };
+        builder.SetBody(output, choose(0, parts.size()));
+        sdfg::IndexFunction function;
+        PLAN_RETURN_IF_ERROR(builder.Finish(&function));
+        return function;
+      },
+      {});
+}
+
+// Constants become tensors when they are first looked at.
+absl::Status Memory::Materialise(StorageId id) {
+  if (materialised_[id]) return absl::OkStatus();
+  materialised_[id] = true;
+  const Storage& storage = trace_.storages[id];
+  if (storage.size == 0 || !pieces_[id].empty()) return absl::OkStatus();
+  Piece piece{storage.size, sdfg::kNone, Contiguous(0, {storage.size}), std::nullopt};
+  if (!storage.values.empty() || !storage.minus_infinity.empty()) {
+    PLAN_ASSIGN_OR_RETURN(piece.tensor, Listed(storage));
+  } else if (!storage.digest.empty()) {
+    PLAN_ASSIGN_OR_RETURN(piece.tensor, constant_(storage));
+  } else {
+    return absl::OkStatus();
+  }
+  pieces_[id][0] = std::move(piece);
+  return absl::OkStatus();
+}
+
+absl::Status Memory::CheckUnderWay(const Tensor& tensor, bool write) const {
+  if (under_way_.empty()) return absl::OkStatus();
+  const Strided view = ViewOf(tensor);
+  for (const auto& [work, ranges] : under_way_) {
+    for (const Range& range : ranges) {
+      if (range.storage != tensor.storage || !(write || range.written)) continue;
+      if (view.end() <= range.begin || view.offset >= range.end) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          writer_->Place(), ": ", write ? "writes" : "reads", " memory that a collective under way ",
+          range.written ? "writes" : "reads", "; wait for it before"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Memory::Start(int64_t work, const std::vector<TensorNumber>& reads,
+                           const std::vector<TensorNumber>& writes) {
+  std::vector<Range>& ranges = under_way_[work];
+  for (const bool written : {false, true}) {
+    for (TensorNumber number : written ? writes : reads) {
+      const Strided view = ViewOf(trace_.tensors[number]);
+      ranges.push_back({trace_.tensors[number].storage, view.offset, view.end(), written});
+    }
+  }
+  return absl::OkStatus();
+}
+
+const Memory::Piece* Memory::PieceAround(StorageId storage, const Strided& view) const {
+  const Pieces& pieces = pieces_[storage];
+  auto after = pieces.upper_bound(view.offset);
+  if (after == pieces.begin()) return nullptr;
+  const Piece& piece = std::prev(after)->second;
+  return piece.end >= view.end() && piece.end > view.offset ? &piece : nullptr;
+}
+
+bool Memory::HoldsAnyOf(const Tensor& tensor) const {
+  const Strided view = ViewOf(tensor);
+  const Pieces& pieces = pieces_[tensor.storage];
+  auto next = pieces.upper_bound(view.offset);
+  if (next != pieces.begin() && std::prev(next)->second.end > view.offset) return !view.empty();
+  return next != pieces.end() && next->first < view.end();
+}
+
+absl::StatusOr<sdfg::TensorId> Memory::ReadPiece(const Piece& piece, const Strided& view,
+                                                 sdfg::DType dtype) {
+  if (piece.uniform) return writer_->Fill(view.shape, dtype, *piece.uniform);
+  if (SamePositions(piece.layout, view)) return piece.tensor;
+  const Strided source = Relative(piece.layout, piece.layout.offset);
+  const Strided relative = Relative(view, piece.layout.offset);
+  const std::string key =
+      absl::StrCat("view ", sdfg::DTypeName(dtype), KeyOf(source), KeyOf(relative));
+  return writer_->Emit(
+      "view", key, [&] { return ReadFunction(source, relative, dtype); }, {piece.tensor});
+}
+
+absl::StatusOr<sdfg::TensorId> Memory::Uninitialised(StorageId storage, int64_t begin,
+                                                     int64_t end) {
+  const sdfg::DType dtype = trace_.storages[storage].dtype;
+  const std::string name = absl::StrCat("uninitialised memory ", storage, "+", begin, " of ",
+                                        writer_->device() < 0 ? "the reference" : "rank ",
+                                        writer_->device() < 0 ? 0 : writer_->device());
+  return writer_->Emit(
+      "uninitialised", absl::StrCat(name, " ", end),
+      [&]() -> absl::StatusOr<sdfg::IndexFunction> {
+        sdfg::IndexFunctionBuilder builder("uninitialised");
+        const int output = builder.AddOutput("y", sdfg::Shape{end - begin}, dtype);
+        builder.SetBody(output,
+                        builder.Opaque(name, sdfg::IsInteger(dtype), -1,
+                                       {builder.Index(builder.OutputDims(output)[0])}));
+        sdfg::IndexFunction function;
+        PLAN_RETURN_IF_ERROR(builder.Finish(&function));
+        return function;
+      },
+      {});
+}
+
+absl::StatusOr<sdfg::TensorId> Memory::Join(StorageId storage, int64_t begin, int64_t end) {
+  const sdfg::DType dtype = trace_.storages[storage].dtype;
+  std::vector<Argument> parts;
+  int64_t at = begin;
+  auto next = pieces_[storage].upper_bound(begin);
+  if (next != pieces_[storage].begin() && std::prev(next)->second.end > begin) --next;
+  while (at < end) {
+    const bool gap = next == pieces_[storage].end() || next->first > at;
+    const int64_t stop =
+        std::min(end, !gap ? next->second.end
+                           : next == pieces_[storage].end() ? end : next->first);
+    sdfg::TensorId part = sdfg::kNone;
+    if (gap) {
+      PLAN_ASSIGN_OR_RETURN(part, Uninitialised(storage, at, stop));
+    } else {
+      PLAN_ASSIGN_OR_RETURN(part, ReadPiece(next->second, Contiguous(at, {stop - at}), dtype));
+      ++next;
+    }
+    parts.push_back(Argument::Of(part));
+    at = stop;
+  }
+  if (parts.size() == 1) return parts[0].tensor;
+  PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> joined,
+                        writer_->Apply("concat", parts, {{"dim", int64_t{0}}}));
+  return joined[0];
+}
+
+// Conjugate and negative bits; each is its own inverse.
+absl::StatusOr<sdfg::TensorId> Memory::Marked(const Tensor& tensor, sdfg::TensorId value) {
+  for (const auto& [marked, name] : {std::make_pair(tensor.conjugate, "aten_conj_physical"),
+                                     std::make_pair(tensor.negative, "neg")}) {
+    if (!marked) continue;
+    PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> out,
+                          writer_->Apply(name, {Argument::Of(value)}));
+    value = out[0];
+  }
+  return value;
+}
+
+absl::StatusOr<sdfg::TensorId> Memory::Read(const Tensor& tensor) {
+  PLAN_RETURN_IF_ERROR(CheckUnderWay(tensor, false));
+  PLAN_RETURN_IF_ERROR(Materialise(tensor.storage));
+  const Strided view = ViewOf(tensor);
+  sdfg::TensorId value = sdfg::kNone;
+  for (const auto& [known, result] : read_[tensor.storage]) {
+    if (known == view) value = result;
+  }
+  if (value == sdfg::kNone) {
+    if (view.empty()) {
+      PLAN_ASSIGN_OR_RETURN(value, writer_->Fill(view.shape, tensor.dtype, 0));
+    } else if (const Piece* piece = PieceAround(tensor.storage, view); piece != nullptr) {
+      PLAN_ASSIGN_OR_RETURN(value, ReadPiece(*piece, view, tensor.dtype));
+    } else {
+      PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId joined,
+                            Join(tensor.storage, view.offset, view.end()));
+      const Piece whole{view.end(), joined,
+                        Contiguous(view.offset, {view.end() - view.offset}), std::nullopt};
+      PLAN_ASSIGN_OR_RETURN(value, ReadPiece(whole, view, tensor.dtype));
+    }
+    read_[tensor.storage].emplace_back(view, value);
+  }
+  return Marked(tensor, value);
+}
+
+std::optional<solver::Rational> Memory::UniformValue(const Tensor& tensor) const {
+  const Strided view = ViewOf(tensor);
+  if (view.empty() || tensor.conjugate || tensor.negative) return std::nullopt;
+  const Piece* piece = PieceAround(tensor.storage, view);
+  if (piece != nullptr) return piece->uniform;
+  const Storage& storage = trace_.storages[tensor.storage];
+  if (!pieces_[tensor.storage].empty() || storage.values.size() != 1 ||
+      storage.minus_infinity[0]) {
+    return std::nullopt;
+  }
+  return storage.values[0];
+}
+
+void Memory::Replace(StorageId storage, int64_t begin, Piece piece) {
+  Pieces& pieces = pieces_[storage];
+  read_[storage].clear();
+  auto first = pieces.upper_bound(begin);
+  if (first != pieces.begin()) --first;
+  while (first != pieces.end() && first->first < piece.end) {
+    Piece old = first->second;
+    const int64_t old_begin = first->first;
+    if (old.end <= begin) {
+      ++first;
+      continue;
+    }
+    first = pieces.erase(first);
+    if (old.end > piece.end) pieces[piece.end] = old;
+    if (old_begin < begin) {
+      old.end = begin;
+      pieces[old_begin] = old;
+    }
+  }
+  pieces[begin] = std::move(piece);
+}
+
+absl::Status Memory::Write(const Tensor& tensor, sdfg::TensorId value) {
+  PLAN_RETURN_IF_ERROR(CheckUnderWay(tensor, true));
+  const Strided view = ViewOf(tensor);
+  if (view.empty()) return absl::OkStatus();
+  PLAN_ASSIGN_OR_RETURN(value, Marked(tensor, value));
+  PLAN_RETURN_IF_ERROR(Materialise(tensor.storage));
+  if (IsDense(view)) {
+    Replace(tensor.storage, view.offset, {view.end(), value, view, std::nullopt});
+    return absl::OkStatus();
+  }
+  const Piece* around = PieceAround(tensor.storage, view);
+  int64_t begin = view.offset;
+  Piece piece;
+  if (around != nullptr && !around->uniform) {
+    piece = *around;
+    begin = std::prev(pieces_[tensor.storage].upper_bound(view.offset))->first;
+  } else {
+    PLAN_ASSIGN_OR_RETURN(piece.tensor, Join(tensor.storage, begin, view.end()));
+    piece.end = view.end();
+    piece.layout = Contiguous(begin, {view.end() - begin});
+  }
+  const Strided source = Relative(piece.layout, piece.layout.offset);
+  const Strided relative = Relative(view, piece.layout.offset);
+  const std::string key =
+      absl::StrCat("update ", sdfg::DTypeName(tensor.dtype), KeyOf(source), KeyOf(relative));
+  PLAN_ASSIGN_OR_RETURN(
+      piece.tensor,
+      writer_->Emit(
+          "update", key, [&] { return UpdateFunction(source, relative, tensor.dtype); },
+          {piece.tensor, value}));
+  Replace(tensor.storage, begin, std::move(piece));
+  return absl::OkStatus();
+}
+
+absl::Status Memory::Fill(const Tensor& tensor, const solver::Rational& value) {
+  PLAN_RETURN_IF_ERROR(CheckUnderWay(tensor, true));
+  const Strided view = ViewOf(tensor);
+  if (view.empty()) return absl::OkStatus();
+  PLAN_RETURN_IF_ERROR(Materialise(tensor.storage));
+  if (IsDense(view) && !tensor.conjugate && !tensor.negative) {
+    Replace(tensor.storage, view.offset, {view.end(), sdfg::kNone, {}, value});
+    return absl::OkStatus();
+  }
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId filled,
+                        writer_->Fill(view.shape, tensor.dtype, value));
+  return Write(tensor, filled);
+}
+
+}  // namespace planproof::frontend::torch

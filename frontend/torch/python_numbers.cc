@@ -1,0 +1,89 @@
+#include "frontend/torch/python_numbers.h"
+
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "sdfg/status_macros.h"
+
+namespace planproof::frontend::torch {
+namespace {
+
+using solver::Rational;
+
+// As Python has it, which computes in doubles. Nothing where that is no finite number.
+std::optional<Rational> FoldedNumber(const std::string& operation, double x, double y) {
+  const double value = operation == "add"   ? x + y
+                       : operation == "sub" ? x - y
+                       : operation == "mul" ? x * y
+                       : operation == "div" ? x / y
+                       : operation == "pow" ? std::pow(x, y)
+                                            : -x;
+  if (!std::isfinite(value)) return std::nullopt;
+  return Rational::FromDouble(value);
+}
+
+absl::StatusOr<Argument> PowerOf(GraphWriter* writer, const Argument& base,
+                               const Argument& exponent) {
+  if (exponent.literal) {
+    PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> out,
+                          writer->Apply("pow", {base, exponent}));
+    return Argument::Of(out[0]);
+  }
+  if (!base.literal) {
+    return absl::UnimplementedError(absl::StrCat(
+        writer->Place(), ": a power of two numbers that come from tensors has no declared meaning"));
+  }
+  const sdfg::Shape shape = writer->tensor(exponent.tensor).shape;
+  const sdfg::DType dtype = writer->tensor(exponent.tensor).dtype;
+  if (base.literal->Sign() <= 0) {
+    return absl::UnimplementedError(absl::StrCat(
+        writer->Place(), ": a power of a number that is not positive has no declared meaning"));
+  }
+  const auto make = [&]() -> absl::StatusOr<sdfg::IndexFunction> {
+    sdfg::IndexFunctionBuilder builder("pow");
+    const int input = builder.AddInput("exponent", shape, dtype);
+    const int output = builder.AddOutput("y", shape, sdfg::DType::kFloat64);
+    std::vector<sdfg::ExprId> index;
+    for (sdfg::VarId var : builder.OutputDims(output)) index.push_back(builder.Index(var));
+    const sdfg::ExprId element =
+        sdfg::IsInteger(dtype)
+            ? builder.Unary(sdfg::Op::kPosition, builder.IntElement(input, index))
+            : builder.Element(input, index);
+    const sdfg::ExprId log = builder.Unary(sdfg::Op::kLog, builder.Real(*base.literal));
+    builder.SetBody(output, builder.Unary(sdfg::Op::kExp,
+                                          builder.Binary(sdfg::Op::kMul, element, log)));
+    sdfg::IndexFunction function;
+    PLAN_RETURN_IF_ERROR(builder.Finish(&function));
+    return function;
+  };
+  PLAN_ASSIGN_OR_RETURN(
+      const sdfg::TensorId power,
+      writer->Emit("pow", absl::StrCat("power of ", base.literal->ToString(), " ", sdfg::DTypeName(dtype), "[", absl::StrJoin(shape, ","), "]"), make,
+                   {exponent.tensor}));
+  return Argument::Of(power);
+}
+
+}  // namespace
+
+absl::StatusOr<Argument> ComputeNumber(GraphWriter* writer, const std::string& operation,
+                                       const std::vector<Argument>& operands) {
+  bool known = true;
+  for (const Argument& operand : operands) known = known && operand.literal.has_value();
+  if (known) {
+    const double x = operands[0].literal->ToDouble();
+    const double y = operands.size() > 1 ? operands[1].literal->ToDouble() : 0;
+    if (std::optional<Rational> folded = FoldedNumber(operation, x, y); folded) {
+      return Argument::Number(*std::move(folded));
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(writer->Place(), ": a number that Python computed is not finite"));
+  }
+  if (operation == "pow") return PowerOf(writer, operands[0], operands[1]);
+  PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> out, writer->Apply(operation, operands));
+  return Argument::Of(out[0]);
+}
+
+}  // namespace planproof::frontend::torch

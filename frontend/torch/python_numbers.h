@@ -1,0 +1,25 @@
+// Arithmetic that Python does on numbers which it had read from tensors (`.item()`).
+//
+// Adam's step counter comes so: Python reads it, computes 1 - 0.999 ** step, and passes that to the
+// next operator as a number. Taken as the number of the recorded run it would prove something about
+// that step alone, and a number that was computed from a wrong tensor could be right by chance. So
+// it is computed in the graph, from the tensor.
+#ifndef PLANPROOF_FRONTEND_TORCH_PYTHON_NUMBERS_H_
+#define PLANPROOF_FRONTEND_TORCH_PYTHON_NUMBERS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "frontend/torch/graph_writer.h"
+
+namespace planproof::frontend::torch {
+
+// `operation` is add, sub, mul, div, pow or neg. Numbers known beforehand are folded. A power b ** x
+// whose exponent is not known is exp(x log b).
+absl::StatusOr<Argument> ComputeNumber(GraphWriter* writer, const std::string& operation,
+                                       const std::vector<Argument>& operands);
+
+}  // namespace planproof::frontend::torch
+
+#endif  // PLANPROOF_FRONTEND_TORCH_PYTHON_NUMBERS_H_

@@ -1,0 +1,360 @@
+#include "frontend/torch/relations.h"
+
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "sdfg/collectives.h"
+#include "sdfg/status_macros.h"
+
+namespace planproof::frontend::torch {
+namespace {
+
+using lineage::IndexMap;
+using lineage::Lineage;
+using sdfg::TensorId;
+using Range = std::pair<int64_t, int64_t>;
+
+sdfg::TensorRole RoleOf(InputRole role) {
+  switch (role) {
+    case InputRole::kParameter:
+    case InputRole::kState:  // is updated as it was read, as a parameter is
+      return sdfg::TensorRole::kParameter;
+    case InputRole::kBuffer:
+      return sdfg::TensorRole::kBuffer;
+    default:
+      return sdfg::TensorRole::kInput;
+  }
+}
+
+// A view of a tensor's elements in another shape.
+absl::StatusOr<TensorId> Viewed(GraphWriter* writer, TensorId tensor, const sdfg::Shape& shape) {
+  const sdfg::Shape from = writer->tensor(tensor).shape;
+  const sdfg::DType dtype = writer->tensor(tensor).dtype;
+  if (from == shape) return tensor;
+  return writer->Emit(
+      "view",
+      absl::StrCat("reshape ", sdfg::DTypeName(dtype), absl::StrJoin(from, ","), " ",
+                   absl::StrJoin(shape, ",")),
+      [&] { return ReadFunction(Contiguous(0, from), Contiguous(0, shape), dtype); }, {tensor});
+}
+
+// Index of one dimension of the whole, where the tensor's index is that of its dimension `dim`; a
+// list of ranges must be equally long and equally far apart. Nothing if it is not.
+std::optional<IndexMap> MapOf(const std::vector<Range>& ranges, int32_t dim) {
+  IndexMap map;
+  if (ranges.empty()) return map;
+  map.constant = ranges[0].first;
+  if (ranges.size() == 1) {
+    map.terms.push_back({dim, 1, 1, 0});
+    return map;
+  }
+  const int64_t length = ranges[0].second, apart = ranges[1].first - ranges[0].first;
+  for (size_t r = 0; r < ranges.size(); ++r) {
+    if (ranges[r].second != length ||
+        ranges[r].first != ranges[0].first + static_cast<int64_t>(r) * apart) {
+      return std::nullopt;
+    }
+  }
+  map.terms.push_back({dim, 1, 1, length});
+  map.terms.push_back({dim, apart, length, 0});
+  return map;
+}
+
+}  // namespace
+
+absl::Status Relations::Error(const Trace& trace, const std::string& name,
+                              const std::string& what) const {
+  return absl::InvalidArgumentError(absl::StrCat(trace.path, ": ", name, ": ", what));
+}
+
+TensorId Relations::LogicalConstant(const Storage& storage) {
+  const std::string key =
+      absl::StrCat(storage.digest, sdfg::DTypeName(storage.dtype), storage.size);
+  const auto found = constants_.find(key);
+  if (found != constants_.end()) return found->second;
+  sdfg::Tensor tensor;
+  tensor.name = absl::StrCat("constant ", storage.digest.substr(0, 12));
+  tensor.shape = {storage.size};
+  tensor.dtype = storage.dtype;
+  tensor.role = sdfg::TensorRole::kBuffer;
+  const TensorId logical = problem_->logical.AddTensor(std::move(tensor));
+  constants_[key] = logical;
+  return logical;
+}
+
+absl::StatusOr<TensorId> Relations::RankConstant(const Storage& storage, int32_t rank,
+                                                 GraphWriter* writer) {
+  const TensorId logical = LogicalConstant(storage);
+  const TensorId tensor =
+      writer->AddTensor(problem_->logical.tensors[logical].name, {storage.size}, storage.dtype,
+                        sdfg::TensorRole::kBuffer);
+  Lineage lineage;
+  lineage.kind = lineage::LineageKind::kFull;
+  lineage.logical = logical;
+  lineage.map = {IndexMap{0, {{0, 1, 1, 0}}}};
+  PLAN_RETURN_IF_ERROR(
+      problem_->RelateInput(tensor, std::move(lineage), {absl::StrCat("rank ", rank)}));
+  return tensor;
+}
+
+absl::StatusOr<Lineage> Relations::LineageOf(const Trace& trace, const std::string& name,
+                                             const Part& part, TensorId logical,
+                                             const sdfg::Shape& local) const {
+  const sdfg::Shape& whole = shapes_.at(name);
+  Lineage lineage;
+  lineage.kind = lineage::LineageKind::kFull;
+  lineage.logical = logical;
+  if (part.whole && *part.whole != whole) {
+    return Error(trace, name,
+                 absl::StrCat("the whole is [", absl::StrJoin(*part.whole, ","),
+                              "] here, and [", absl::StrJoin(whole, ","), "] in the reference"));
+  }
+  sdfg::Shape expected;
+  if (flat_.count(name) != 0) {
+    if (!part.place.empty()) {
+      return absl::UnimplementedError(absl::StrCat(
+          trace.path, ": ", name, ": some ranks hold flat parts and this one a slice"));
+    }
+    const Range range = part.flat.value_or(Range{0, ElementsOf(whole)});
+    expected = part.flat ? sdfg::Shape{range.second} : whole;
+    IndexMap map{range.first, {}};
+    int64_t stride = 1;
+    for (size_t d = expected.size(); d > 0; --d) {
+      map.terms.push_back({static_cast<int32_t>(d - 1), stride, 1, 0});
+      stride *= expected[d - 1];
+    }
+    lineage.map = {std::move(map)};
+  } else {
+    for (size_t d = 0; d < whole.size(); ++d) {
+      std::vector<Range> ranges = {{0, whole[d]}};
+      if (!part.place.empty()) ranges = part.place[d];
+      int64_t extent = 0;
+      for (const Range& range : ranges) extent += range.second;
+      expected.push_back(extent);
+      std::optional<IndexMap> map = MapOf(ranges, static_cast<int32_t>(d));
+      if (!map) {
+        return absl::UnimplementedError(
+            absl::StrCat(trace.path, ": ", name, ": the ranges of dimension ", d,
+                         " are not equally long and equally far apart, which has no declared form"));
+      }
+      lineage.map.push_back(*std::move(map));
+    }
+  }
+  if (expected != local) {
+    return Error(trace, name,
+                 absl::StrCat("the tensor is [", absl::StrJoin(local, ","), "], its place says [",
+                              absl::StrJoin(expected, ","), "]"));
+  }
+  return lineage;
+}
+
+absl::Status Relations::StartReference(const Trace& trace, GraphWriter* writer, Memory* memory) {
+  std::map<std::pair<StorageId, int64_t>, std::pair<const Tensor*, TensorId>> known;
+  for (const Input& input : trace.inputs) {
+    const Tensor& tensor = trace.tensors[input.tensor];
+    if (inputs_.count(input.name) != 0) return Error(trace, input.name, "is named twice");
+    if (!input.part.place.empty() || input.part.flat) {
+      return Error(trace, input.name, "the reference holds a part; record it in one process");
+    }
+    shapes_[input.name] = tensor.shape;
+    const auto at = known.find({tensor.storage, tensor.offset});
+    if (at != known.end() && SamePositions(ViewOf(*at->second.first), ViewOf(tensor))) {
+      inputs_[input.name] = at->second.second;  // tied
+      continue;
+    }
+    if (memory->HoldsAnyOf(tensor)) {
+      return Error(trace, input.name, "overlaps another input");
+    }
+    const bool flat = flat_.count(input.name) != 0;
+    const TensorId logical =
+        writer->AddTensor(input.name, flat ? sdfg::Shape{ElementsOf(tensor.shape)} : tensor.shape,
+                          tensor.dtype, RoleOf(input.role));
+    inputs_[input.name] = logical;
+    known[{tensor.storage, tensor.offset}] = {&tensor, logical};
+    using Premise = lineage::Problem::InputPremise;
+    if (input.nonnegative) {
+      problem_->premises.push_back({logical, Premise::Kind::kNonNegative});
+    }
+    if (input.domain) {
+      problem_->premises.push_back({logical, Premise::Kind::kIntegerRange, input.domain->first, input.domain->second});
+    }
+    PLAN_ASSIGN_OR_RETURN(const TensorId value, Viewed(writer, logical, tensor.shape));
+    PLAN_RETURN_IF_ERROR(memory->Write(tensor, value));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Relations::FinishReference(const Trace& trace, GraphWriter* writer, Memory* memory) {
+  for (const TraceResult& result : trace.results) {
+    const Tensor& tensor = trace.tensors[result.tensor];
+    PLAN_ASSIGN_OR_RETURN(TensorId value, memory->Read(tensor));
+    if (result.kind != ResultKind::kOutput) {
+      const auto shape = shapes_.find(result.name);
+      if (shape == shapes_.end() || shape->second != tensor.shape) {
+        return Error(trace, result.name, "has no input of this name and shape");
+      }
+      if (flat_.count(result.name) != 0) {
+        PLAN_ASSIGN_OR_RETURN(value, Viewed(writer, value, {ElementsOf(tensor.shape)}));
+      }
+    } else {
+      shapes_[result.name] = tensor.shape;
+    }
+    results_[{result.kind, result.name}] = value;
+    if (result.kind == ResultKind::kUpdated) problem_->MustBeRequired(value);
+  }
+  if (trace.results.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(trace.path, ": the reference has no results, so nothing is required"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Relations::StartRank(const Trace& trace, GraphWriter* writer, Memory* memory) {
+  held_.clear();
+  std::map<std::pair<StorageId, int64_t>, std::pair<const Tensor*, std::string>> known;
+  const std::string holder = absl::StrCat("rank ", trace.rank);
+  for (const Input& input : trace.inputs) {
+    const Tensor& tensor = trace.tensors[input.tensor];
+    const auto logical = inputs_.find(input.name);
+    if (logical == inputs_.end()) {
+      return Error(trace, input.name, "the reference has no input of this name");
+    }
+    const auto at = known.find({tensor.storage, tensor.offset});
+    if (at != known.end() && SamePositions(ViewOf(*at->second.first), ViewOf(tensor))) {
+      if (inputs_.at(at->second.second) != logical->second) {
+        return Error(trace, input.name,
+                     absl::StrCat("is one with ", at->second.second,
+                                  ", which is another tensor in the reference"));
+      }
+      held_[input.name] = held_.at(at->second.second);
+      continue;
+    }
+    if (memory->HoldsAnyOf(tensor)) {
+      return Error(trace, input.name, "overlaps another input");
+    }
+    PLAN_ASSIGN_OR_RETURN(Lineage lineage, LineageOf(trace, input.name, input.part, logical->second,
+                                                     tensor.shape));
+    const TensorId held =
+        writer->AddTensor(input.name, tensor.shape, tensor.dtype, RoleOf(input.role));
+    PLAN_RETURN_IF_ERROR(problem_->RelateInput(held, std::move(lineage), {holder}));
+    held_[input.name] = held;
+    known[{tensor.storage, tensor.offset}] = {&tensor, input.name};
+    PLAN_RETURN_IF_ERROR(memory->Write(tensor, held));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Relations::CheckUpdates(const Trace& trace) const {
+  std::set<std::string> updated;
+  for (const TraceResult& result : trace.results) {
+    if (result.kind == ResultKind::kUpdated) updated.insert(result.name);
+  }
+  for (const auto& [name, tensor] : held_) {
+    if (results_.count({ResultKind::kUpdated, name}) == 0 || updated.count(name) != 0) continue;
+    return Error(trace, name,
+                 "the reference changes it, and this rank holds it and has no new value of it");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Relations::FinishRank(const Trace& trace, Memory* memory) {
+  PLAN_RETURN_IF_ERROR(CheckUpdates(trace));
+  const std::string holder = absl::StrCat("rank ", trace.rank);
+  for (const TraceResult& result : trace.results) {
+    const Tensor& tensor = trace.tensors[result.tensor];
+    const auto logical = results_.find({result.kind, result.name});
+    if (logical == results_.end()) {
+      return Error(trace, result.name, "the reference has no such result");
+    }
+    PLAN_ASSIGN_OR_RETURN(const TensorId value, memory->Read(tensor));
+    if (result.reduce) {
+      reduced_[{result.name, trace.groups[result.group]}].push_back(
+          {trace.rank, value, *result.reduce});
+      continue;
+    }
+    const bool output = result.kind == ResultKind::kOutput;
+    const std::string what = output ? result.name
+                             : result.kind == ResultKind::kGradient
+                                 ? absl::StrCat("gradient of ", result.name)
+                                 : absl::StrCat("new value of ", result.name);
+    if (output || result.part.whole) {
+      PLAN_ASSIGN_OR_RETURN(Lineage lineage, LineageOf(trace, result.name, result.part,
+                                                       logical->second, tensor.shape));
+      if (result.kind == ResultKind::kUpdated) {
+        PLAN_RETURN_IF_ERROR(RequireHeld(trace, result, value, logical->second, what));
+        continue;
+      }
+      PLAN_RETURN_IF_ERROR(
+          problem_->RequireOutput(value, std::move(lineage), what, {holder}));
+      continue;
+    }
+    PLAN_RETURN_IF_ERROR(RequireHeld(trace, result, value, logical->second, what));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Relations::RequireHeld(const Trace& trace, const TraceResult& result, TensorId value,
+                                    TensorId logical, const std::string& what) {
+  const auto held = held_.find(result.name);
+  if (held == held_.end()) {
+    return Error(trace, result.name, "this rank has a new value of what it does not hold");
+  }
+  return problem_->RequireAsHeld(value, logical, held->second, what,
+                                 {absl::StrCat("rank ", trace.rank)});
+}
+
+absl::Status Relations::RequireReduced() {
+  sdfg::Graph& graph = problem_->parallel;
+  for (const auto& [key, parts] : reduced_) {
+    const auto& [name, ranks] = key;
+    if (parts.size() != ranks.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, ": is the reduction over ranks ", absl::StrJoin(ranks, ", "), ", of which ",
+                       parts.size(), " have it"));
+    }
+    std::vector<TensorId> inputs;
+    for (const Reduced& part : parts) inputs.push_back(part.tensor);
+    const sdfg::Tensor first = graph.tensors[inputs[0]];
+    for (TensorId input : inputs) {
+      if (graph.tensors[input].shape != first.shape || graph.tensors[input].dtype != first.dtype) {
+        return absl::InvalidArgumentError(absl::StrCat(name, ": ranks have different shapes of it"));
+      }
+    }
+    const sdfg::ReduceKind kind = parts[0].reduction == Reduction::kAverage
+                                      ? sdfg::ReduceKind::kAvg
+                                      : sdfg::ReduceKind::kSum;
+    PLAN_ASSIGN_OR_RETURN(
+        sdfg::IndexFunction function,
+        sdfg::AllReduce(first.shape, first.dtype, static_cast<int>(parts.size()), kind));
+    sdfg::Tensor whole = first;
+    whole.name = name;
+    whole.producer = sdfg::kNone;
+    sdfg::Operator op;
+    op.name = kind == sdfg::ReduceKind::kAvg ? "average over ranks" : "sum over ranks";
+    op.kind = sdfg::OperatorKind::kAllReduce;
+    op.group.assign(ranks.begin(), ranks.end());
+    op.devices = {first.device};
+    op.inputs = inputs;
+    op.outputs = {graph.AddTensor(std::move(whole))};
+    op.function = graph.Intern(std::move(function));
+    const TensorId result = op.outputs[0];
+    graph.AddOperator(std::move(op));
+    Lineage lineage;
+    lineage.kind = lineage::LineageKind::kFull;
+    lineage.logical = results_.at({ResultKind::kOutput, name});
+    if (problem_->logical.tensors[lineage.logical].shape != first.shape) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name, ": has another shape than in the reference"));
+    }
+    for (size_t d = 0; d < first.shape.size(); ++d) {
+      lineage.map.push_back(IndexMap{0, {{static_cast<int32_t>(d), 1, 1, 0}}});
+    }
+    PLAN_RETURN_IF_ERROR(
+        problem_->RequireOutput(result, std::move(lineage), name,
+                                {absl::StrCat("ranks ", absl::StrJoin(ranks, ", "))}));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace planproof::frontend::torch

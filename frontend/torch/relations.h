@@ -1,0 +1,74 @@
+// How the ranks' tensors at the start and at the end are related to the reference's.
+//
+// Names relate them. What a rank holds of an input is what its trace says; what is required of a
+// new value is the relation in which it was read, of an output what the trace declares of it.
+// Where a rank holds a part of a tensor's elements in row-major order (ZeRO, FSDP), the model's
+// input is that row of elements, of which the tensor is a view.
+#ifndef PLANPROOF_FRONTEND_TORCH_RELATIONS_H_
+#define PLANPROOF_FRONTEND_TORCH_RELATIONS_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "frontend/torch/execution.h"
+#include "frontend/torch/trace.h"
+#include "lineage/problem_builder.h"
+
+namespace planproof::frontend::torch {
+
+class Relations {
+ public:
+  // `flat`: names of which some rank holds a flat part.
+  Relations(lineage::ProblemBuilder* problem, std::set<std::string> flat)
+      : problem_(problem), flat_(std::move(flat)) {}
+
+  // Of the reference: before and after it was executed.
+  absl::Status StartReference(const Trace& trace, GraphWriter* writer, Memory* memory);
+  absl::Status FinishReference(const Trace& trace, GraphWriter* writer, Memory* memory);
+  // Of a rank, the reference being finished.
+  absl::Status StartRank(const Trace& trace, GraphWriter* writer, Memory* memory);
+  absl::Status FinishRank(const Trace& trace, Memory* memory);
+  // When all ranks are.
+  absl::Status RequireReduced();
+  // The model's constant of this digest, as a tensor of one dimension.
+  sdfg::TensorId LogicalConstant(const Storage& storage);
+  // The same as a rank holds it.
+  absl::StatusOr<sdfg::TensorId> RankConstant(const Storage& storage, int32_t rank,
+                                              GraphWriter* writer);
+
+ private:
+  using TensorId = sdfg::TensorId;
+  // A rank's part of an output that is reduced over a group.
+  struct Reduced {
+    int32_t rank = 0;
+    TensorId tensor = sdfg::kNone;
+    Reduction reduction = Reduction::kSum;
+  };
+
+  absl::Status Error(const Trace& trace, const std::string& name, const std::string& what) const;
+  // The part as a relation to the model's tensor, for a tensor of this shape.
+  absl::StatusOr<lineage::Lineage> LineageOf(const Trace& trace, const std::string& name,
+                                             const Part& part, TensorId logical,
+                                             const sdfg::Shape& local) const;
+  absl::Status CheckUpdates(const Trace& trace) const;
+  absl::Status RequireHeld(const Trace& trace, const TraceResult& result, TensorId value,
+                           TensorId logical, const std::string& what);
+
+  lineage::ProblemBuilder* problem_;
+  std::set<std::string> flat_;
+  std::map<std::string, TensorId> inputs_;  // the model's
+  std::map<std::string, sdfg::Shape> shapes_;
+  std::map<std::pair<ResultKind, std::string>, TensorId> results_;
+  std::map<std::string, TensorId> constants_;
+  std::map<std::string, TensorId> held_;  // of the present rank
+  std::map<std::pair<std::string, std::vector<int32_t>>, std::vector<Reduced>> reduced_;
+};
+
+}  // namespace planproof::frontend::torch
+
+#endif  // PLANPROOF_FRONTEND_TORCH_RELATIONS_H_
