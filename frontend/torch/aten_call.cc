@@ -228,11 +228,7 @@ absl::StatusOr<sdfg::TensorId> AtenCall::Fitted(sdfg::TensorId value, const Tens
         absl::StrJoin(target.shape, ","), "], the operator gives [", absl::StrJoin(shape, ","),
         "]"));
   }
-  const sdfg::DType dtype = target.dtype;
-  const std::string key = absl::StrCat("expand ", sdfg::DTypeName(dtype), absl::StrJoin(shape, ","),
-                                       " ", absl::StrJoin(target.shape, ","));
-  return writer_->Emit(
-      "expand", key, [&] { return ReadFunction(source, view, dtype); }, {value});
+  return writer_->View(value, source, view);
 }
 
 absl::Status AtenCall::Store() {

@@ -49,14 +49,7 @@ absl::StatusOr<Argument> Mask(AtenCall* call) {
     const size_t at = 4 - described.shape.size() + d;
     if (described.shape[d] != 1) view.strides[at] = source.strides[d];
   }
-  const sdfg::DType dtype = described.dtype;
-  PLAN_ASSIGN_OR_RETURN(
-      const sdfg::TensorId expanded,
-      call->writer().Emit("expand",
-                          absl::StrCat("expand ", sdfg::DTypeName(dtype),
-                                       absl::StrJoin(described.shape, ","), " ",
-                                       absl::StrJoin(scores, ",")),
-                          [&] { return ReadFunction(source, view, dtype); }, {mask}));
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId expanded, call->writer().View(mask, source, view));
   return Argument::Of(expanded);
 }
 

@@ -100,7 +100,8 @@ absl::Status NllLoss(AtenCall& call) {
 absl::StatusOr<Argument> AsRow(AtenCall* call, Argument x) {
   if (x.tensor == sdfg::kNone) return x;
   if (!call->writer().tensor(x.tensor).shape.empty()) return x;
-  return call->One("reshape", {x}, {{"shape", std::vector<int64_t>{1}}});
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId row, call->writer().Reshape(x.tensor, {1}));
+  return Argument::Of(row);
 }
 
 absl::Status NllLossBackward(AtenCall& call) {

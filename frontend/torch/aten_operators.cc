@@ -27,6 +27,7 @@ const AtenTable& Table() {
     AddContractions(made);
     AddNeuralNetwork(made);
     AddRearrangement(made);
+    AddFullySharded(made);
     return made;
   }();
   return *table;
@@ -60,7 +61,8 @@ std::vector<std::string> AtenOperatorNames() {
 void AtenTable::Add(std::string_view names, std::string_view parameters,
                     std::function<absl::Status(AtenCall&)> run) {
   for (const std::string& name : Words(names)) {
-    operators["aten." + name] = {Words(parameters), run};
+    const bool qualified = name.find('.') != std::string::npos;
+    operators[qualified ? name : "aten." + name] = {Words(parameters), run};
   }
 }
 

@@ -32,7 +32,7 @@ std::vector<std::string> AtenOperatorNames();
 // The families, one per file; internal.
 class AtenTable {
  public:
-  // `parameters`: names, separated by blanks.
+  // `names` and `parameters` are separated by blanks; a name without a namespace is one of aten.
   void Add(std::string_view names, std::string_view parameters,
            std::function<absl::Status(AtenCall&)> run);
   // A declared operator: parameters are its operands in order; those with '*' its attributes of
@@ -47,6 +47,7 @@ void AddReductions(AtenTable* table);
 void AddContractions(AtenTable* table);
 void AddNeuralNetwork(AtenTable* table);
 void AddRearrangement(AtenTable* table);
+void AddFullySharded(AtenTable* table);
 
 // A list of dimensions, counted from the front and ascending; all if there is none.
 std::vector<int64_t> Dimensions(std::vector<int64_t> dims, size_t rank);

@@ -163,6 +163,23 @@ absl::StatusOr<sdfg::TensorId> GraphWriter::Emit(
   return AddOperator(name, *std::move(function), inputs, kind, group)[0];
 }
 
+absl::StatusOr<sdfg::TensorId> GraphWriter::View(sdfg::TensorId id, const Strided& source,
+                                                 const Strided& view) {
+  if (SamePositions(source, view)) return id;
+  const sdfg::DType dtype = tensor(id).dtype;
+  Strided from = source, to = view;  // equal views at other offsets have one function
+  to.offset -= from.offset;
+  from.offset = 0;
+  return Emit(
+      "view", absl::StrCat("view ", sdfg::DTypeName(dtype), TextOf(from), TextOf(to)),
+      [&] { return ReadFunction(from, to, dtype); }, {id});
+}
+
+absl::StatusOr<sdfg::TensorId> GraphWriter::Reshape(sdfg::TensorId id, const sdfg::Shape& shape) {
+  const sdfg::Shape from = tensor(id).shape;
+  return View(id, Contiguous(0, from), Contiguous(0, shape));
+}
+
 absl::StatusOr<sdfg::TensorId> GraphWriter::Fill(const sdfg::Shape& shape, sdfg::DType dtype,
                                                  const solver::Rational& value) {
   const std::string key = absl::StrCat("fill ", sdfg::DTypeName(dtype), "[",

@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "frontend/torch/strided.h"
 #include "frontend/torch/trace.h"
 #include "sdfg/graph.h"
 #include "sdfg/operator_library.h"
@@ -69,6 +70,11 @@ class GraphWriter {
       const std::vector<sdfg::TensorId>& inputs,
       sdfg::OperatorKind kind = sdfg::OperatorKind::kCompute,
       const std::vector<sdfg::Device>& group = {});
+  // The elements of `tensor`, which lies as `source` says, that `view` reads (strided.h).
+  absl::StatusOr<sdfg::TensorId> View(sdfg::TensorId tensor, const Strided& source,
+                                      const Strided& view);
+  // Its elements in row-major order in another shape, of as many elements.
+  absl::StatusOr<sdfg::TensorId> Reshape(sdfg::TensorId tensor, const sdfg::Shape& shape);
   // A tensor of this shape, every element of which is `value`.
   absl::StatusOr<sdfg::TensorId> Fill(const sdfg::Shape& shape, sdfg::DType dtype,
                                       const solver::Rational& value);

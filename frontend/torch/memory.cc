@@ -10,11 +10,6 @@
 namespace planproof::frontend::torch {
 namespace {
 
-std::string KeyOf(const Strided& view) {
-  return absl::StrCat(view.offset, "[", absl::StrJoin(view.shape, ","), "|",
-                      absl::StrJoin(view.strides, ","), "]");
-}
-
 // The view of a piece whose layout begins at 0, so that equal views have one function.
 Strided Relative(const Strided& view, int64_t origin) {
   Strided relative = view;
@@ -146,13 +141,7 @@ bool Memory::HoldsAnyOf(const Tensor& tensor) const {
 absl::StatusOr<sdfg::TensorId> Memory::ReadPiece(const Piece& piece, const Strided& view,
                                                  sdfg::DType dtype) {
   if (piece.uniform) return writer_->Fill(view.shape, dtype, *piece.uniform);
-  if (SamePositions(piece.layout, view)) return piece.tensor;
-  const Strided source = Relative(piece.layout, piece.layout.offset);
-  const Strided relative = Relative(view, piece.layout.offset);
-  const std::string key =
-      absl::StrCat("view ", sdfg::DTypeName(dtype), KeyOf(source), KeyOf(relative));
-  return writer_->Emit(
-      "view", key, [&] { return ReadFunction(source, relative, dtype); }, {piece.tensor});
+  return writer_->View(piece.tensor, piece.layout, view);
 }
 
 absl::StatusOr<sdfg::TensorId> Memory::Uninitialised(StorageId storage, int64_t begin,
@@ -299,7 +288,7 @@ absl::Status Memory::Write(const Tensor& tensor, sdfg::TensorId value) {
   const Strided source = Relative(piece.layout, piece.layout.offset);
   const Strided relative = Relative(view, piece.layout.offset);
   const std::string key =
-      absl::StrCat("update ", sdfg::DTypeName(tensor.dtype), KeyOf(source), KeyOf(relative));
+      absl::StrCat("update ", sdfg::DTypeName(tensor.dtype), TextOf(source), TextOf(relative));
   PLAN_ASSIGN_OR_RETURN(
       piece.tensor,
       writer_->Emit(

@@ -45,7 +45,8 @@ absl::StatusOr<Argument> PowerOf(GraphWriter* writer, const Argument& base,
   const auto make = [&]() -> absl::StatusOr<sdfg::IndexFunction> {
     sdfg::IndexFunctionBuilder builder("pow");
     const int input = builder.AddInput("exponent", shape, dtype);
-    const int output = builder.AddOutput("y", shape, sdfg::DType::kFloat64);
+    const int output = builder.AddOutput(
+        "y", shape, sdfg::IsInteger(dtype) ? sdfg::DType::kFloat32 : dtype);
     std::vector<sdfg::ExprId> index;
     for (sdfg::VarId var : builder.OutputDims(output)) index.push_back(builder.Index(var));
     const sdfg::ExprId element =

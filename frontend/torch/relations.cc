@@ -27,16 +27,22 @@ sdfg::TensorRole RoleOf(InputRole role) {
   }
 }
 
-// A view of a tensor's elements in another shape.
-absl::StatusOr<TensorId> Viewed(GraphWriter* writer, TensorId tensor, const sdfg::Shape& shape) {
-  const sdfg::Shape from = writer->tensor(tensor).shape;
-  const sdfg::DType dtype = writer->tensor(tensor).dtype;
-  if (from == shape) return tensor;
-  return writer->Emit(
-      "view",
-      absl::StrCat("reshape ", sdfg::DTypeName(dtype), absl::StrJoin(from, ","), " ",
-                   absl::StrJoin(shape, ",")),
-      [&] { return ReadFunction(Contiguous(0, from), Contiguous(0, shape), dtype); }, {tensor});
+std::string NameOf(const TraceResult& result) {
+  switch (result.kind) {
+    case ResultKind::kUpdated:
+      return absl::StrCat("new value of ", result.name);
+    case ResultKind::kGradient:
+      return absl::StrCat("gradient of ", result.name);
+    default:
+      return result.name;
+  }
+}
+
+// What an operator made is called by what it is at the end.
+void NameResult(sdfg::Graph* graph, TensorId tensor, const TraceResult& result) {
+  if (graph->tensors[tensor].role == sdfg::TensorRole::kIntermediate) {
+    graph->tensors[tensor].name = NameOf(result);
+  }
 }
 
 // Index of one dimension of the whole, where the tensor's index is that of its dimension `dim`; a
@@ -179,7 +185,7 @@ absl::Status Relations::StartReference(const Trace& trace, GraphWriter* writer, 
     if (input.domain) {
       problem_->premises.push_back({logical, Premise::Kind::kIntegerRange, input.domain->first, input.domain->second});
     }
-    PLAN_ASSIGN_OR_RETURN(const TensorId value, Viewed(writer, logical, tensor.shape));
+    PLAN_ASSIGN_OR_RETURN(const TensorId value, writer->Reshape(logical, tensor.shape));
     PLAN_RETURN_IF_ERROR(memory->Write(tensor, value));
   }
   return absl::OkStatus();
@@ -195,11 +201,12 @@ absl::Status Relations::FinishReference(const Trace& trace, GraphWriter* writer,
         return Error(trace, result.name, "has no input of this name and shape");
       }
       if (flat_.count(result.name) != 0) {
-        PLAN_ASSIGN_OR_RETURN(value, Viewed(writer, value, {ElementsOf(tensor.shape)}));
+        PLAN_ASSIGN_OR_RETURN(value, writer->Reshape(value, {ElementsOf(tensor.shape)}));
       }
     } else {
       shapes_[result.name] = tensor.shape;
     }
+    NameResult(&problem_->logical, value, result);
     results_[{result.kind, result.name}] = value;
     if (result.kind == ResultKind::kUpdated) problem_->MustBeRequired(value);
   }
@@ -258,67 +265,68 @@ absl::Status Relations::CheckUpdates(const Trace& trace) const {
   return absl::OkStatus();
 }
 
-absl::Status Relations::FinishRank(const Trace& trace, Memory* memory) {
-  PLAN_RETURN_IF_ERROR(CheckUpdates(trace));
-  const std::string holder = absl::StrCat("rank ", trace.rank);
-  for (const TraceResult& result : trace.results) {
-    const Tensor& tensor = trace.tensors[result.tensor];
-    const auto logical = results_.find({result.kind, result.name});
-    if (logical == results_.end()) {
-      return Error(trace, result.name, "the reference has no such result");
-    }
-    PLAN_ASSIGN_OR_RETURN(const TensorId value, memory->Read(tensor));
-    if (result.reduce) {
-      reduced_[{result.name, trace.groups[result.group]}].push_back(
-          {trace.rank, value, *result.reduce});
-      continue;
-    }
-    const bool output = result.kind == ResultKind::kOutput;
-    const std::string what = output ? result.name
-                             : result.kind == ResultKind::kGradient
-                                 ? absl::StrCat("gradient of ", result.name)
-                                 : absl::StrCat("new value of ", result.name);
-    if (output || result.part.whole) {
-      PLAN_ASSIGN_OR_RETURN(Lineage lineage, LineageOf(trace, result.name, result.part,
-                                                       logical->second, tensor.shape));
-      if (result.kind == ResultKind::kUpdated) {
-        PLAN_RETURN_IF_ERROR(RequireHeld(trace, result, value, logical->second, what));
-        continue;
-      }
-      PLAN_RETURN_IF_ERROR(
-          problem_->RequireOutput(value, std::move(lineage), what, {holder}));
-      continue;
-    }
-    PLAN_RETURN_IF_ERROR(RequireHeld(trace, result, value, logical->second, what));
+absl::Status Relations::FinishResult(const Trace& trace, const TraceResult& result,
+                                     Memory* memory) {
+  const Tensor& tensor = trace.tensors[result.tensor];
+  const auto logical = results_.find({result.kind, result.name});
+  if (logical == results_.end()) return Error(trace, result.name, "the reference has no such result");
+  PLAN_ASSIGN_OR_RETURN(const TensorId value, memory->Read(tensor));
+  NameResult(&problem_->parallel, value, result);
+  const lineage::ProblemBuilder::Holding holder{absl::StrCat("rank ", trace.rank)};
+  const auto held = held_.find(result.name);
+  if (result.kind != ResultKind::kOutput && held == held_.end()) {
+    return Error(trace, result.name, "this rank has a result of what it does not hold");
   }
-  return absl::OkStatus();
+  if (result.kind == ResultKind::kUpdated) {
+    return problem_->RequireAsHeld(value, logical->second, held->second, NameOf(result), holder);
+  }
+  Lineage lineage;
+  if (result.kind == ResultKind::kGradient && !result.part.whole) {
+    lineage = problem_->LineageOf(held->second);
+    lineage.logical = logical->second;
+    if (problem_->parallel.tensors[held->second].shape != tensor.shape) {
+      return Error(trace, result.name, "the gradient has another shape than what it is of");
+    }
+  } else {
+    PLAN_ASSIGN_OR_RETURN(lineage, LineageOf(trace, result.name, result.part, logical->second,
+                                             tensor.shape));
+  }
+  if (result.reduce) {
+    reduced_[{result.kind, result.name, trace.groups[result.group]}].push_back(
+        {value, *result.reduce, std::move(lineage)});
+    return absl::OkStatus();
+  }
+  return problem_->RequireOutput(value, std::move(lineage), NameOf(result), holder);
 }
 
-absl::Status Relations::RequireHeld(const Trace& trace, const TraceResult& result, TensorId value,
-                                    TensorId logical, const std::string& what) {
-  const auto held = held_.find(result.name);
-  if (held == held_.end()) {
-    return Error(trace, result.name, "this rank has a new value of what it does not hold");
+absl::Status Relations::FinishRank(const Trace& trace, Memory* memory) {
+  PLAN_RETURN_IF_ERROR(CheckUpdates(trace));
+  for (const TraceResult& result : trace.results) {
+    PLAN_RETURN_IF_ERROR(FinishResult(trace, result, memory));
   }
-  return problem_->RequireAsHeld(value, logical, held->second, what,
-                                 {absl::StrCat("rank ", trace.rank)});
+  return absl::OkStatus();
 }
 
 absl::Status Relations::RequireReduced() {
   sdfg::Graph& graph = problem_->parallel;
   for (const auto& [key, parts] : reduced_) {
-    const auto& [name, ranks] = key;
+    const std::string& name = key.name;
+    const std::vector<int32_t>& ranks = key.ranks;
     if (parts.size() != ranks.size()) {
       return absl::InvalidArgumentError(
-          absl::StrCat(name, ": is the reduction over ranks ", absl::StrJoin(ranks, ", "), ", of which ",
-                       parts.size(), " have it"));
+          absl::StrCat(name, ": is the reduction over ranks ", absl::StrJoin(ranks, ", "),
+                       ", of which ", parts.size(), " have it"));
     }
     std::vector<TensorId> inputs;
     for (const Reduced& part : parts) inputs.push_back(part.tensor);
     const sdfg::Tensor first = graph.tensors[inputs[0]];
-    for (TensorId input : inputs) {
-      if (graph.tensors[input].shape != first.shape || graph.tensors[input].dtype != first.dtype) {
-        return absl::InvalidArgumentError(absl::StrCat(name, ": ranks have different shapes of it"));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const sdfg::Tensor& input = graph.tensors[inputs[i]];
+      if (input.shape != first.shape || input.dtype != first.dtype ||
+          parts[i].lineage.map != parts[0].lineage.map ||
+          parts[i].reduction != parts[0].reduction) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(name, ": ranks have different parts of it, and are to be added up"));
       }
     }
     const sdfg::ReduceKind kind = parts[0].reduction == Reduction::kAverage
@@ -327,32 +335,27 @@ absl::Status Relations::RequireReduced() {
     PLAN_ASSIGN_OR_RETURN(
         sdfg::IndexFunction function,
         sdfg::AllReduce(first.shape, first.dtype, static_cast<int>(parts.size()), kind));
-    sdfg::Tensor whole = first;
-    whole.name = name;
-    whole.producer = sdfg::kNone;
-    sdfg::Operator op;
-    op.name = kind == sdfg::ReduceKind::kAvg ? "average over ranks" : "sum over ranks";
-    op.kind = sdfg::OperatorKind::kAllReduce;
-    op.group.assign(ranks.begin(), ranks.end());
-    op.devices = {first.device};
-    op.inputs = inputs;
-    op.outputs = {graph.AddTensor(std::move(whole))};
-    op.function = graph.Intern(std::move(function));
-    const TensorId result = op.outputs[0];
-    graph.AddOperator(std::move(op));
-    Lineage lineage;
-    lineage.kind = lineage::LineageKind::kFull;
-    lineage.logical = results_.at({ResultKind::kOutput, name});
-    if (problem_->logical.tensors[lineage.logical].shape != first.shape) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, ": has another shape than in the reference"));
+    const std::shared_ptr<const sdfg::IndexFunction> interned = graph.Intern(std::move(function));
+    // On every rank, as a collective would, so that ranks that do the same stay alike.
+    for (size_t i = 0; i < parts.size(); ++i) {
+      sdfg::Tensor whole = graph.tensors[inputs[i]];
+      whole.name = NameOf({key.kind, name});
+      whole.producer = sdfg::kNone;
+      whole.role = sdfg::TensorRole::kIntermediate;
+      sdfg::Operator op;
+      op.name = kind == sdfg::ReduceKind::kAvg ? "average over ranks" : "sum over ranks";
+      op.kind = sdfg::OperatorKind::kAllReduce;
+      op.group.assign(ranks.begin(), ranks.end());
+      op.devices = {whole.device};
+      op.inputs = inputs;
+      op.outputs = {graph.AddTensor(std::move(whole))};
+      op.function = interned;
+      const TensorId result = op.outputs[0];
+      graph.AddOperator(std::move(op));
+      PLAN_RETURN_IF_ERROR(problem_->RequireOutput(
+          result, parts[i].lineage, NameOf({key.kind, name}),
+          {absl::StrCat("ranks ", absl::StrJoin(ranks, ", "))}));
     }
-    for (size_t d = 0; d < first.shape.size(); ++d) {
-      lineage.map.push_back(IndexMap{0, {{static_cast<int32_t>(d), 1, 1, 0}}});
-    }
-    PLAN_RETURN_IF_ERROR(
-        problem_->RequireOutput(result, std::move(lineage), name,
-                                {absl::StrCat("ranks ", absl::StrJoin(ranks, ", "))}));
   }
   return absl::OkStatus();
 }

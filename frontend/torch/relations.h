@@ -43,11 +43,17 @@ class Relations {
 
  private:
   using TensorId = sdfg::TensorId;
-  // A rank's part of an output that is reduced over a group.
+  // What is reduced over a group, and a rank's term of it.
+  struct ReducedKey {
+    ResultKind kind;
+    std::string name;
+    std::vector<int32_t> ranks;
+    auto operator<=>(const ReducedKey&) const = default;
+  };
   struct Reduced {
-    int32_t rank = 0;
     TensorId tensor = sdfg::kNone;
     Reduction reduction = Reduction::kSum;
+    lineage::Lineage lineage;  // of the result
   };
 
   absl::Status Error(const Trace& trace, const std::string& name, const std::string& what) const;
@@ -56,8 +62,7 @@ class Relations {
                                              const Part& part, TensorId logical,
                                              const sdfg::Shape& local) const;
   absl::Status CheckUpdates(const Trace& trace) const;
-  absl::Status RequireHeld(const Trace& trace, const TraceResult& result, TensorId value,
-                           TensorId logical, const std::string& what);
+  absl::Status FinishResult(const Trace& trace, const TraceResult& result, Memory* memory);
 
   lineage::ProblemBuilder* problem_;
   std::set<std::string> flat_;
@@ -66,7 +71,7 @@ class Relations {
   std::map<std::pair<ResultKind, std::string>, TensorId> results_;
   std::map<std::string, TensorId> constants_;
   std::map<std::string, TensorId> held_;  // of the present rank
-  std::map<std::pair<std::string, std::vector<int32_t>>, std::vector<Reduced>> reduced_;
+  std::map<ReducedKey, std::vector<Reduced>> reduced_;
 };
 
 }  // namespace planproof::frontend::torch

@@ -4,6 +4,8 @@
 #include <functional>
 #include <numeric>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -226,6 +228,11 @@ Strided Contiguous(int64_t offset, sdfg::Shape shape) {
     stride *= view.shape[k - 1];
   }
   return view;
+}
+
+std::string TextOf(const Strided& view) {
+  return absl::StrCat(view.offset, "[", absl::StrJoin(view.shape, ","), "|",
+                      absl::StrJoin(view.strides, ","), "]");
 }
 
 bool IsDense(const Strided& view) {

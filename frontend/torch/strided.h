@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -32,6 +33,8 @@ struct Strided {
 int64_t ElementsOf(const sdfg::Shape& shape);
 // A row-major view of `shape` at `offset`.
 Strided Contiguous(int64_t offset, sdfg::Shape shape);
+// "5[2,3|3,1]": equal texts, equal views.
+std::string TextOf(const Strided& view);
 // Every position from `offset` to end() is that of one index.
 bool IsDense(const Strided& view);
 // Both read the same positions at every index.

@@ -311,7 +311,9 @@ absl::Status TraceParser::ReadResult(const Json& json) {
   PLAN_ASSIGN_OR_RETURN(result.tensor, TensorAt(*tensor));
   PLAN_RETURN_IF_ERROR(ReadPart(json, &result.part));
   if (const Json* reduce = json.Find("reduce"); reduce != nullptr) {
-    if (result.kind != ResultKind::kOutput) return at_.Error(*reduce, "stands at outputs only");
+    if (result.kind == ResultKind::kUpdated) {
+      return at_.Error(*reduce, "stands at outputs and gradients only");
+    }
     PLAN_ASSIGN_OR_RETURN(result.reduce, ReadReduction(*reduce));
     PLAN_ASSIGN_OR_RETURN(const Json* group, Needed(json, "group"));
     PLAN_ASSIGN_OR_RETURN(result.group, Number(*group, trace_.groups.size(), "group"));

@@ -1,0 +1,98 @@
+// The copies in and out of flat buffers that FSDP2 makes around its collectives.
+#include <utility>
+
+#include "frontend/torch/aten_operators.h"
+#include "sdfg/status_macros.h"
+
+namespace planproof::frontend::torch {
+namespace {
+
+// Tensors one after another, each in row-major order.
+absl::Status CopyIn(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> tensors,
+                        call.Tensors("all_gather_inputs"));
+  std::vector<Argument> parts;
+  for (sdfg::TensorId tensor : tensors) {
+    const int64_t elements = ElementsOf(call.writer().tensor(tensor).shape);
+    if (elements == 0) continue;
+    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId row, call.writer().Reshape(tensor, {elements}));
+    parts.push_back(Argument::Of(row));
+  }
+  if (parts.size() == 1) {
+    call.Return(parts[0]);
+    return absl::OkStatus();
+  }
+  PLAN_ASSIGN_OR_RETURN(Argument joined, call.One("concat", parts, {{"dim", int64_t{0}}}));
+  call.Return(std::move(joined));
+  return absl::OkStatus();
+}
+
+absl::Status SplitOut(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId whole, call.TensorOf("all_gather_output"));
+  PLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, call.Integers("split_sizes"));
+  PLAN_ASSIGN_OR_RETURN(int64_t dim, call.Integer("dim", 0));
+  const Strided source = Contiguous(0, call.writer().tensor(whole).shape);
+  if (dim < 0) dim += static_cast<int64_t>(source.shape.size());
+  if (dim < 0 || dim >= static_cast<int64_t>(source.shape.size())) {
+    return call.NotDeclared("this dimension");
+  }
+  Strided part = source;
+  for (int64_t size : sizes) {
+    part.shape[dim] = size;
+    if (size < 0 || part.end() > source.end()) return call.NotDeclared("these sizes");
+    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId cut, call.writer().View(whole, source, part));
+    call.Return(Argument::Of(cut));
+    part.offset += size * part.strides[dim];
+  }
+  return absl::OkStatus();
+}
+
+// Each tensor is filled up with zeros to a multiple of `num_chunks` along dimension 0 and cut into as many
+// chunks; chunk c of all tensors, one after another, is row c.
+absl::Status ChunkCat(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> tensors, call.Tensors("tensors"));
+  PLAN_ASSIGN_OR_RETURN(const int64_t dim, call.Integer("dim", 0));
+  PLAN_ASSIGN_OR_RETURN(const int64_t chunks, call.Integer("num_chunks", std::nullopt));
+  if (dim != 0 || chunks < 1) return call.NotDeclared("chunks along another dimension");
+  std::vector<Argument> parts;
+  for (sdfg::TensorId tensor : tensors) {
+    const sdfg::Shape shape = call.writer().tensor(tensor).shape;
+    const sdfg::DType dtype = call.writer().tensor(tensor).dtype;
+    const int64_t elements = ElementsOf(shape);
+    if (shape.empty() || elements == 0) return call.NotDeclared("an empty tensor");
+    const int64_t rows = (shape[0] + chunks - 1) / chunks * chunks;
+    const int64_t missing = (rows - shape[0]) * (elements / shape[0]);
+    PLAN_ASSIGN_OR_RETURN(sdfg::TensorId row, call.writer().Reshape(tensor, {elements}));
+    if (missing > 0) {
+      PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId zeros, call.writer().Fill({missing}, dtype, 0));
+      PLAN_ASSIGN_OR_RETURN(const Argument padded,
+                            call.One("concat", {Argument::Of(row), Argument::Of(zeros)},
+                                     {{"dim", int64_t{0}}}));
+      row = padded.tensor;
+    }
+    PLAN_ASSIGN_OR_RETURN(row, call.writer().Reshape(
+                                   row, {chunks, (elements + missing) / chunks}));
+    parts.push_back(Argument::Of(row));
+  }
+  if (parts.size() == 1) {
+    call.Return(parts[0]);
+    return absl::OkStatus();
+  }
+  PLAN_ASSIGN_OR_RETURN(Argument joined, call.One("concat", parts, {{"dim", int64_t{1}}}));
+  call.Return(std::move(joined));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddFullySharded(AtenTable* table) {
+  table->Add("fsdp.all_gather_copy_in",
+             "all_gather_inputs all_gather_output inp_split_sizes all_gather_input_numel rank",
+             CopyIn);
+  table->Add("fsdp.split_with_sizes_copy split_with_sizes_copy",
+             "all_gather_output split_sizes dim out", SplitOut);
+  table->Add("fsdp.chunk_cat_mixed_dtype fsdp.chunk_cat _chunk_cat", "tensors dim num_chunks out",
+             ChunkCat);
+}
+
+}  // namespace planproof::frontend::torch
