@@ -28,6 +28,7 @@ const AtenTable& Table() {
     AddNeuralNetwork(made);
     AddRearrangement(made);
     AddFullySharded(made);
+    AddIndexing(made);
     return made;
   }();
   return *table;

@@ -44,11 +44,12 @@ absl::Status Stack(AtenCall& call) {
   return absl::OkStatus();
 }
 
-// A tensor of zeros with a part of it put in: the derivative of a slice.
-absl::Status PutIntoZeros(AtenCall& call, const Strided& part, const sdfg::Shape& whole) {
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId gradient, call.TensorOf("grad_output"));
+// A tensor of one number with a part of it put in: padding, the derivative of a slice.
+absl::Status PutInto(AtenCall& call, const char* what, const solver::Rational& number,
+                     const Strided& part, const sdfg::Shape& whole) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId gradient, call.TensorOf(what));
   const sdfg::DType dtype = call.target(0).dtype;
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId zeros, call.writer().Fill(whole, dtype, 0));
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId zeros, call.writer().Fill(whole, dtype, number));
   const Strided source = Contiguous(0, whole);
   const std::string key =
       absl::StrCat("put ", sdfg::DTypeName(dtype), absl::StrJoin(whole, ","), " ", part.offset, " ",
@@ -72,7 +73,7 @@ absl::Status SliceBackward(AtenCall& call) {
   part.offset = start * part.strides[dim];
   part.strides[dim] *= step;
   part.shape = call.Described("grad_output").shape;
-  return PutIntoZeros(call, part, whole);
+  return PutInto(call, "grad_output", 0, part, whole);
 }
 
 absl::Status SelectBackward(AtenCall& call) {
@@ -85,7 +86,25 @@ absl::Status SelectBackward(AtenCall& call) {
   part.offset = index * part.strides[dim];
   part.strides.erase(part.strides.begin() + dim);
   part.shape.erase(part.shape.begin() + dim);
-  return PutIntoZeros(call, part, whole);
+  return PutInto(call, "grad_output", 0, part, whole);
+}
+
+// `pad` has pairs (before, after) for the last dimension, the one before it, ...
+absl::Status Pad(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> pad, call.Integers("pad"));
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational value, call.Real("value", 0));
+  sdfg::Shape whole = call.Described("self").shape;
+  Strided part{0, whole, {}};
+  if (pad.size() % 2 != 0 || pad.size() / 2 > whole.size()) return call.NotDeclared("this padding");
+  std::vector<int64_t> before(whole.size());
+  for (size_t k = 0; k < pad.size() / 2; ++k) {
+    if (pad[2 * k] < 0 || pad[2 * k + 1] < 0) return call.NotDeclared("padding that cuts");
+    before[whole.size() - 1 - k] = pad[2 * k];
+    whole[whole.size() - 1 - k] += pad[2 * k] + pad[2 * k + 1];
+  }
+  part.strides = Contiguous(0, whole).strides;
+  for (size_t d = 0; d < whole.size(); ++d) part.offset += before[d] * part.strides[d];
+  return PutInto(call, "self", value, part, whole);
 }
 
 }  // namespace
@@ -93,6 +112,7 @@ absl::Status SelectBackward(AtenCall& call) {
 void AddRearrangement(AtenTable* table) {
   table->Add("cat", "tensors dim", Concatenate);
   table->Add("stack", "tensors dim", Stack);
+  table->Add("constant_pad_nd", "self pad value", Pad);
   table->Declared("tril", "self *diagonal", "aten_tril");
   table->Declared("triu", "self *diagonal", "aten_triu");
   table->Add("slice_backward", "grad_output input_sizes dim start end step", SliceBackward);

@@ -69,13 +69,28 @@ void AddAlongDim(AtenTable* table, const char* name, const char* parameters,
   });
 }
 
+// The largest elements along a dimension. Where they stand is not declared: as memory that nobody
+// wrote, it is equal to nothing.
+absl::Status MaxAlong(AtenCall& call, const char* declared) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, call.TensorOf("self"));
+  PLAN_ASSIGN_OR_RETURN(Argument values, Reduced(&call, declared, Argument::Of(x),
+                                                 call.Described("self").shape));
+  call.Return(std::move(values));
+  if (call.targets().size() == 2) call.Return({});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddReductions(AtenTable* table) {
   AddReduction(table, "sum mean", "self dim keepdim dtype", "sum");
   AddReduction(table, "mean", "self dim keepdim dtype", "mean");
+  table->Add("max", "self dim keepdim", [](AtenCall& call) { return MaxAlong(call, "max"); });
+  table->Add("min", "self dim keepdim", [](AtenCall& call) { return MaxAlong(call, "min"); });
   AddReduction(table, "amax", "self dim keepdim", "max");
   AddReduction(table, "amin", "self dim keepdim", "min");
+  AddReduction(table, "all", "self dim keepdim", "aten_all");
+  AddReduction(table, "any", "self dim keepdim", "aten_any");
   AddReduction(table, "logsumexp", "self dim keepdim", "logsumexp");
   table->Add("linalg_vector_norm", "self ord dim keepdim dtype", VectorNorm);
   AddAlongDim(table, "_softmax softmax", "self dim half_to_float", {"self"}, "softmax");

@@ -195,7 +195,13 @@ absl::Status Communications::Result(
   op.inputs = inputs;
   op.source = part.source;
   op.label = part.op;
-  op.devices = {part.rank};
+  // The model is on no device, and what one rank sends itself is a copy.
+  if (graph_->tensors[result].device >= 0) {
+    op.devices = {part.rank};
+  } else {
+    op.kind = OperatorKind::kCompute;
+    op.group.clear();
+  }
   op.function = *function;
   const sdfg::Shape computed = op.function->outputs[0].shape(op.function->vars);
   const sdfg::Tensor wanted = graph_->tensors[result];

@@ -31,10 +31,6 @@ bool GivesViews(const Trace& trace, const Executed& executed) {
 
 absl::Status Execution::RunCollective(const Executed& executed) {
   const Collective& collective = *executed.collective;
-  if (communications_ == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        writer_->Place(), ": the reference communicates; record it in one process"));
-  }
   std::vector<sdfg::TensorId> inputs, outputs;
   for (TensorNumber number : collective.in) {
     PLAN_ASSIGN_OR_RETURN(sdfg::TensorId input, memory_.Read(trace_.tensors[number]));
@@ -89,7 +85,7 @@ absl::Status Execution::Run() {
   for (const Executed& executed : trace_.operators) {
     if (executed.wait) {
       memory_.Finish(*executed.wait);
-      if (communications_ != nullptr) communications_->Wait(trace_.rank, *executed.wait);
+      communications_->Wait(trace_.rank, *executed.wait);
       continue;
     }
     writer_->StandAt(executed);

@@ -17,7 +17,7 @@ namespace planproof::frontend::torch {
 
 class Execution {
  public:
-  // `communications` is null in the reference. All outlive the execution.
+  // All outlive the execution.
   Execution(const Trace& trace, GraphWriter* writer, Memory::Constant constant,
             Communications* communications)
       : trace_(trace),

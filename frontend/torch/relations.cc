@@ -282,10 +282,12 @@ absl::Status Relations::FinishResult(const Trace& trace, const TraceResult& resu
   }
   Lineage lineage;
   if (result.kind == ResultKind::kGradient && !result.part.whole) {
+    // As its parameter is held, or all of it.
     lineage = problem_->LineageOf(held->second);
     lineage.logical = logical->second;
     if (problem_->parallel.tensors[held->second].shape != tensor.shape) {
-      return Error(trace, result.name, "the gradient has another shape than what it is of");
+      PLAN_ASSIGN_OR_RETURN(lineage, LineageOf(trace, result.name, {}, logical->second,
+                                               tensor.shape));
     }
   } else {
     PLAN_ASSIGN_OR_RETURN(lineage, LineageOf(trace, result.name, result.part, logical->second,

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "sdfg/native_operators.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -115,12 +116,6 @@ std::vector<ExprId> OutputIndex(IndexFunctionBuilder* builder, int output) {
 ExprId Read(IndexFunctionBuilder* builder, int input, sdfg::DType dtype,
             const std::vector<ExprId>& at) {
   return sdfg::IsInteger(dtype) ? builder->IntElement(input, at) : builder->Element(input, at);
-}
-
-absl::StatusOr<sdfg::IndexFunction> Finish(IndexFunctionBuilder* builder) {
-  sdfg::IndexFunction function;
-  PLAN_RETURN_IF_ERROR(builder->Finish(&function));
-  return function;
 }
 
 // A condition on the source's index and, where it holds, the view's index.

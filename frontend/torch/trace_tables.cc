@@ -235,17 +235,27 @@ absl::Status TraceParser::ReadPart(const Json& json, Part* part) const {
     if (!part->whole || part->whole->size() != place->items.size()) {
       return at_.Error(*place, "expected one list per dimension of the whole, whose shape is 'of'");
     }
+    bool all = true;
     for (size_t d = 0; d < place->items.size(); ++d) {
       PLAN_RETURN_IF_ERROR(at_.IsArray(place->items[d]));
       std::vector<std::pair<int64_t, int64_t>>& ranges = part->place.emplace_back();
       for (const Json& range : place->items[d].items) {
         PLAN_ASSIGN_OR_RETURN(ranges.emplace_back(), Pair(range, 0, kMostExtent));
+        if (ranges.size() > 1) {  // one that follows the one before it is the same range
+          std::pair<int64_t, int64_t>& before = ranges[ranges.size() - 2];
+          if (before.first + before.second == ranges.back().first) {
+            before.second += ranges.back().second;
+            ranges.pop_back();
+          }
+        }
         if (ranges.back().first + ranges.back().second > (*part->whole)[d]) {
           return at_.Error(range, absl::StrCat("exceeds dimension ", d, " of the whole, ",
                                                (*part->whole)[d]));
         }
       }
+      all = all && ranges == std::vector<std::pair<int64_t, int64_t>>{{0, (*part->whole)[d]}};
     }
+    if (all) part->place.clear();
   }
   if (const Json* flat = json.Find("flat"); flat != nullptr) {
     if (!part->whole || !part->place.empty()) {

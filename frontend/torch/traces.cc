@@ -63,14 +63,16 @@ absl::StatusOr<lineage::Problem> BuildProblem(const Trace& reference,
   FunctionTable logical_functions, parallel_functions;
   {
     GraphWriter writer(&problem.logical, &operators, -1, &logical_functions);
+    Communications alone(&problem.logical, &logical_functions, 1);  // groups of one rank
     Execution execution(
         reference, &writer,
         [&](const Storage& storage) -> absl::StatusOr<sdfg::TensorId> {
           return relations.LogicalConstant(storage);
         },
-        nullptr);
+        &alone);
     PLAN_RETURN_IF_ERROR(relations.StartReference(reference, &writer, &execution.memory()));
     PLAN_RETURN_IF_ERROR(execution.Run());
+    PLAN_RETURN_IF_ERROR(alone.Connect());
     PLAN_RETURN_IF_ERROR(relations.FinishReference(reference, &writer, &execution.memory()));
     assumptions.insert(writer.assumptions().begin(), writer.assumptions().end());
     decided.insert(execution.unused_items().begin(), execution.unused_items().end());
