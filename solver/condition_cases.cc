@@ -27,21 +27,63 @@ bool Arena::FindCondition(PolyId p, AtomId* condition) const {
   return false;
 }
 
+// Rule implied-comparison: of integers, what [d >= 0] is where [e >= 0] is known. Where e >= 0, d is at
+// least d - e; where it is not, at least d + e + 1.
+std::optional<bool> Arena::ImpliedCondition(AtomId condition, bool holds, AtomId other) {
+  if (condition == other) return holds;
+  if (atoms_[condition].kind != AtomKind::kIndicator ||
+      atoms_[other].kind != AtomKind::kIndicator) {
+    return std::nullopt;
+  }
+  const Affine e = atoms_[condition].indices[0], d = atoms_[other].indices[0];
+  const Affine known = holds ? e : -e - Affine(1);  // at least 0
+  const Affine above = d - known, below = -d - Affine(1) - known;
+  if (above.overflow || below.overflow) return std::nullopt;
+  if (RangeOf(above).low >= 0) return true;
+  if (RangeOf(below).low >= 0) return false;
+  return std::nullopt;
+}
+
 // p where the condition holds, or does not.
 PolyId Arena::WhereCondition(PolyId p, AtomId condition, bool holds) {
   const Terms terms = polys_[p].terms;
   PolyId result = kZeroPoly;
   for (const Term& t : terms) {
-    Factors factors = monos_[t.mono].factors;
-    const auto at = std::find_if(factors.begin(), factors.end(),
-                                 [&](const Factor& f) { return f.atom == condition; });
-    if (at != factors.end()) {
-      if (!holds) continue;
-      factors.erase(at);
+    const Factors all = monos_[t.mono].factors;
+    Factors factors;
+    bool zero = false;
+    for (const Factor& f : all) {
+      const std::optional<bool> value =
+          f.exponent.num > 0 ? ImpliedCondition(condition, holds, f.atom) : std::nullopt;
+      if (!value) factors.push_back(f);
+      else zero = zero || !*value;
     }
+    if (zero) continue;
     result = Add(result, OfMono(InternMono(std::move(factors)), t.coefficient));
   }
   return result;
+}
+
+// Rule whole-choice: a comparison with a choice of whole numbers is the choice of comparisons. The
+// choice is c p + (1 - c) q, c being 0 or 1: [x = c p + (1 - c) q] = c [x = p] + (1 - c) [x = q].
+std::optional<PolyId> Arena::ComparedByCases(const Affine& e,
+                                             PolyId (Arena::*compare)(const Affine&)) {
+  for (const auto& [symbol, coefficient] : e.terms) {
+    if (KindOf(symbol) != SymbolKind::kIntAtom) continue;
+    const Atom& whole = atoms_[AtomOfIntAtom(symbol)];
+    if (whole.kind != AtomKind::kOpaque || whole.tag != kWholeNumberTag) continue;
+    const PolyId choice = whole.polys[0];
+    AtomId condition;
+    if (!FindCondition(choice, &condition) || !Charge(1)) continue;
+    const Affine rest = e - Affine::Of(symbol, coefficient);
+    const auto compared = [&](bool holds) {
+      const Affine value = WholeNumber(WhereCondition(choice, condition, holds));
+      return (this->*compare)(rest + value.Scaled(coefficient));
+    };
+    const PolyId otherwise = compared(false);
+    return Add(otherwise, Mul(OfAtom(condition), Sub(compared(true), otherwise)));
+  }
+  return std::nullopt;
 }
 
 // Whether the one condition, known to hold or not to, gives the premise.

@@ -310,6 +310,7 @@ class Arena {
   bool HasInverseSum(MonoId mono) const;
   // What is positive where p is: u for p = k max(c, u), k > 0, c <= 0; or p itself.
   PolyId PositiveWith(PolyId p) const;
+  std::optional<PolyId> ComparedByCases(const Affine& e, PolyId (Arena::*compare)(const Affine&));
   PolyId PowerOfTerm(const Term& term, Exponent e);
   PolyId PowerOfSum(PolyId a, Exponent e);
   PolyId IntegerPower(PolyId a, int32_t n);
@@ -330,6 +331,7 @@ class Arena {
     bool holds;
   };
   bool FindCondition(PolyId p, AtomId* condition) const;
+  std::optional<bool> ImpliedCondition(AtomId condition, bool holds, AtomId other);
   PolyId WhereCondition(PolyId p, AtomId condition, bool holds);
   bool FollowsFrom(const KnownCondition& known, PremiseKind kind, PolyId p);
   std::optional<Rational> LeadingQuotient(PolyId p, PolyId q) const;

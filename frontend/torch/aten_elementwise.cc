@@ -4,9 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "frontend/torch/aten_integers.h"
 #include "frontend/torch/aten_operators.h"
-#include "sdfg/native_operators.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -41,55 +40,6 @@ absl::StatusOr<Argument> Binary(AtenCall* call, const std::string& declared, con
   return call->One(declared, {left, y}, attributes);
 }
 
-// x op c of an integer tensor and an integer, in integers: so the number may depend on the rank in a
-// folded plan, and is compared with indices. Nothing if it is no such case.
-absl::StatusOr<std::optional<Argument>> OfIntegers(AtenCall* call, const std::string& declared,
-                                                   const Argument& x, const Argument& y,
-                                                   const solver::Rational& alpha) {
-  int64_t number = 0;
-  if (x.tensor == sdfg::kNone || !y.literal || !(*y.literal * alpha).ToInt64(&number)) {
-    return std::nullopt;
-  }
-  const sdfg::DType dtype = call->writer().tensor(x.tensor).dtype;
-  const sdfg::Shape shape = call->writer().tensor(x.tensor).shape;
-  const bool adds = declared == "add" || declared == "sub";
-  const std::vector<std::string> comparisons = {"lt", "le", "gt", "ge", "eq", "ne"};
-  const bool compares =
-      std::find(comparisons.begin(), comparisons.end(), declared) != comparisons.end();
-  const bool wide = dtype == sdfg::DType::kInt64 || dtype == sdfg::DType::kInt32;
-  if (!wide || !(adds || compares)) return std::nullopt;
-  const auto make = [&]() -> absl::StatusOr<sdfg::IndexFunction> {
-    using sdfg::Op;
-    sdfg::IndexFunctionBuilder builder(declared);
-    builder.AddInput("x", shape, dtype);
-    const int output = builder.AddOutput("y", shape, adds ? dtype : sdfg::DType::kBool);
-    std::vector<sdfg::ExprId> index;
-    for (sdfg::VarId var : builder.OutputDims(output)) index.push_back(builder.Index(var));
-    const sdfg::ExprId element = builder.IntElement(0, index);
-    const sdfg::ExprId constant = builder.Int(declared == "sub" ? -number : number);
-    if (adds) {
-      builder.SetBody(output, builder.IntAdd(element, constant));
-    } else {
-      const bool turned = declared == "gt" || declared == "ge";
-      const Op op = declared == "lt" || declared == "gt"   ? Op::kIntLess
-                    : declared == "le" || declared == "ge" ? Op::kIntLessEq
-                                                           : Op::kIntEq;
-      sdfg::ExprId holds = turned ? builder.Binary(op, constant, element)
-                                  : builder.Binary(op, element, constant);
-      if (declared == "ne") holds = builder.Unary(Op::kNot, holds);
-      builder.SetBody(output, builder.Unary(Op::kIndicator, holds));
-    }
-    return sdfg::Finish(&builder);
-  };
-  PLAN_ASSIGN_OR_RETURN(
-      const sdfg::TensorId result,
-      call->writer().Emit(declared,
-                          absl::StrCat("integer ", declared, " ", number, " ",
-                                       sdfg::DTypeName(dtype), "[", absl::StrJoin(shape, ","), "]"),
-                          make, {x.tensor}));
-  return Argument::Of(result);
-}
-
 void AddComparison(AtenTable* table, const char* name) {
   const std::string op = name;
   table->Add(name, "self other", [op](AtenCall& call) -> absl::Status {
@@ -118,6 +68,24 @@ void AddBinary(AtenTable* table, const char* name, const char* declared) {
     call.Return(*std::move(result));
     return absl::OkStatus();
   });
+}
+
+absl::Status Where(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const Argument condition, call.Operand("condition"));
+  PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
+  PLAN_ASSIGN_OR_RETURN(const Argument y, call.Operand("other"));
+  PLAN_ASSIGN_OR_RETURN(Argument chosen, Chosen(&call, condition, x, y));
+  call.Return(std::move(chosen));
+  return absl::OkStatus();
+}
+
+absl::Status MaskedFill(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
+  PLAN_ASSIGN_OR_RETURN(const Argument mask, call.Operand("mask"));
+  PLAN_ASSIGN_OR_RETURN(const Argument value, call.Operand("value"));
+  PLAN_ASSIGN_OR_RETURN(Argument filled, Chosen(&call, mask, value, x));
+  call.Return(std::move(filled));
+  return absl::OkStatus();
 }
 
 absl::Status Clamp(AtenCall& call) {
@@ -226,11 +194,11 @@ void AddElementwise(AtenTable* table) {
   table->Declared("maximum", "self other", "maximum");
   table->Declared("minimum", "self other", "minimum");
   for (const char* name : {"lt", "le", "gt", "ge", "eq", "ne"}) AddComparison(table, name);
-  table->Declared("where", "condition self other", "where");
+  table->Add("where", "condition self other", Where);
   table->Declared("logical_not bitwise_not", "self", "aten_logical_not");
   table->Declared("logical_and bitwise_and __and__", "self other", "aten_logical_and");
   table->Declared("logical_or bitwise_or __or__", "self other", "aten_logical_or");
-  table->Declared("masked_fill", "self mask *value", "masked_fill");
+  table->Add("masked_fill", "self mask value", MaskedFill);
   AddForeachOf(table, "addcmul", "self tensor1 tensor2 value", {"self", "tensor1", "tensor2"},
                "aten_addcmul", "value");
   AddForeachOf(table, "addcdiv", "self tensor1 tensor2 value", {"self", "tensor1", "tensor2"},

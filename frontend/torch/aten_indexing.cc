@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "frontend/torch/aten_integers.h"
 #include "frontend/torch/aten_operators.h"
 #include "sdfg/native_operators_data_index.h"
 #include "sdfg/status_macros.h"
@@ -228,8 +229,7 @@ absl::Status PutWhere(AtenCall& call, sdfg::TensorId self, sdfg::TensorId mask) 
   sdfg::Shape padded = leading;
   padded.resize(shape.size(), 1);
   PLAN_ASSIGN_OR_RETURN(condition.tensor, call.writer().Reshape(mask, padded));
-  PLAN_ASSIGN_OR_RETURN(Argument result,
-                        call.One("where", {condition, value, Argument::Of(self)}));
+  PLAN_ASSIGN_OR_RETURN(Argument result, Chosen(&call, condition, value, Argument::Of(self)));
   call.Return(std::move(result));
   return absl::OkStatus();
 }
