@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "frontend/torch/listed_constant.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -36,47 +37,6 @@ Memory::Memory(const Trace& trace, GraphWriter* writer, Constant constant)
   }
 }
 
-absl::StatusOr<sdfg::TensorId> Memory::Listed(const Storage& storage) {
-  const bool whole = sdfg::IsInteger(storage.dtype);
-  std::string key = absl::StrCat("values ", sdfg::DTypeName(storage.dtype));
-  for (size_t i = 0; i < storage.values.size(); ++i) {
-    absl::StrAppend(&key, " ", storage.minus_infinity[i] ? "-inf" : storage.values[i].ToString());
-  }
-  if (storage.values.empty()) absl::StrAppend(&key, " all -inf ", storage.size);
-  return writer_->Emit(
-      "constant", key,
-      [&]() -> absl::StatusOr<sdfg::IndexFunction> {
-        sdfg::IndexFunctionBuilder builder("constant");
-        const int output = builder.AddOutput("y", sdfg::Shape{storage.size}, storage.dtype);
-        const sdfg::ExprId index = builder.Index(builder.OutputDims(output)[0]);
-        std::vector<sdfg::ExprId> parts;
-        for (size_t i = 0; i < storage.values.size(); ++i) {
-          int64_t number = 0;
-          if (whole && !storage.values[i].ToInt64(&number)) {
-            return absl::InvalidArgumentError("a fraction among integers");
-          }
-          parts.push_back(storage.minus_infinity[i] ? builder.NegInf()
-                          : whole                   ? builder.Int(number)
-                                                    : builder.Real(storage.values[i]));
-        }
-        if (parts.empty()) parts.push_back(builder.NegInf());
-        // A balanced choice, so that its depth is the logarithm of the length.
-        std::function<sdfg::ExprId(size_t, size_t)> choose = [&](size_t begin, size_t end) {
-          if (end - begin == 1) return parts[begin];
-          const size_t middle = begin + (end - begin) / 2;
-          return builder.Select(
-              builder.Binary(sdfg::Op::kIntLess, index,
-                             builder.Int(static_cast<int64_t>(middle))),
-              choose(begin, middle), choose(middle, end));
-        };
-        builder.SetBody(output, choose(0, parts.size()));
-        sdfg::IndexFunction function;
-        PLAN_RETURN_IF_ERROR(builder.Finish(&function));
-        return function;
-      },
-      {});
-}
-
 // Constants become tensors when they are first looked at.
 absl::Status Memory::Materialise(StorageId id) {
   if (materialised_[id]) return absl::OkStatus();
@@ -84,12 +44,13 @@ absl::Status Memory::Materialise(StorageId id) {
   const Storage& storage = trace_.storages[id];
   if (storage.size == 0 || !pieces_[id].empty()) return absl::OkStatus();
   Piece piece{storage.size, sdfg::kNone, Contiguous(0, {storage.size}), std::nullopt};
-  if (!storage.values.empty() || !storage.minus_infinity.empty()) {
-    PLAN_ASSIGN_OR_RETURN(piece.tensor, Listed(storage));
-  } else if (!storage.digest.empty()) {
+  const bool listed = !storage.values.empty() || !storage.minus_infinity.empty();
+  if (!listed && storage.digest.empty()) return absl::OkStatus();
+  if (!listed || !CountsUp(storage)) {
     PLAN_ASSIGN_OR_RETURN(piece.tensor, constant_(storage));
-  } else {
-    return absl::OkStatus();
+  }
+  if (piece.tensor == sdfg::kNone) {
+    PLAN_ASSIGN_OR_RETURN(piece.tensor, ListConstant(writer_, storage));
   }
   pieces_[id][0] = std::move(piece);
   return absl::OkStatus();

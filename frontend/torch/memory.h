@@ -34,7 +34,8 @@ Strided ViewOf(const Tensor& tensor);
 
 class Memory {
  public:
-  // A constant that a storage says to hold by digest, as a tensor of one dimension.
+  // What a storage says to hold, by values or digest, as a tensor of one dimension that the model
+  // has, too. kNone: it has none.
   using Constant = std::function<absl::StatusOr<sdfg::TensorId>(const Storage&)>;
 
   Memory(const Trace& trace, GraphWriter* writer, Constant constant);
@@ -71,7 +72,6 @@ class Memory {
   };
 
   absl::Status Materialise(StorageId storage);
-  absl::StatusOr<sdfg::TensorId> Listed(const Storage& storage);
   absl::StatusOr<sdfg::TensorId> ReadPiece(const Piece& piece, const Strided& view,
                                            sdfg::DType dtype);
   // Elements [begin, end) as a tensor of one dimension.

@@ -1,5 +1,7 @@
 #include "frontend/torch/relations.h"
 
+#include "frontend/torch/listed_constant.h"
+
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -75,12 +77,11 @@ absl::Status Relations::Error(const Trace& trace, const std::string& name,
 }
 
 TensorId Relations::LogicalConstant(const Storage& storage) {
-  const std::string key =
-      absl::StrCat(storage.digest, sdfg::DTypeName(storage.dtype), storage.size);
+  const std::string key = ContentOf(storage);
   const auto found = constants_.find(key);
   if (found != constants_.end()) return found->second;
   sdfg::Tensor tensor;
-  tensor.name = absl::StrCat("constant ", storage.digest.substr(0, 12));
+  tensor.name = absl::StrCat("constant ", constants_.size());
   tensor.shape = {storage.size};
   tensor.dtype = storage.dtype;
   tensor.role = sdfg::TensorRole::kBuffer;
@@ -91,6 +92,8 @@ TensorId Relations::LogicalConstant(const Storage& storage) {
 
 absl::StatusOr<TensorId> Relations::RankConstant(const Storage& storage, int32_t rank,
                                                  GraphWriter* writer) {
+  // One that is listed and that the model does not have is spelled out.
+  if (storage.digest.empty() && constants_.count(ContentOf(storage)) == 0) return sdfg::kNone;
   const TensorId logical = LogicalConstant(storage);
   const TensorId tensor =
       writer->AddTensor(problem_->logical.tensors[logical].name, {storage.size}, storage.dtype,
