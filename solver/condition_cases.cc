@@ -27,8 +27,8 @@ bool Arena::FindCondition(PolyId p, AtomId* condition) const {
   return false;
 }
 
-// Rule implied-comparison: of integers, what [d >= 0] is where [e >= 0] is known. Where e >= 0, d is at
-// least d - e; where it is not, at least d + e + 1.
+// Rule implied-comparison: of integers, what [d >= 0] is where [e >= 0] is known. Where e >= 0, d
+// is at least d - e; where it is not, at least d + e + 1.
 std::optional<bool> Arena::ImpliedCondition(AtomId condition, bool holds, AtomId other) {
   if (condition == other) return holds;
   if (atoms_[condition].kind != AtomKind::kIndicator ||
@@ -55,8 +55,10 @@ PolyId Arena::WhereCondition(PolyId p, AtomId condition, bool holds) {
     for (const Factor& f : all) {
       const std::optional<bool> value =
           f.exponent.num > 0 ? ImpliedCondition(condition, holds, f.atom) : std::nullopt;
-      if (!value) factors.push_back(f);
-      else zero = zero || !*value;
+      if (!value)
+        factors.push_back(f);
+      else
+        zero = zero || !*value;
     }
     if (zero) continue;
     result = Add(result, OfMono(InternMono(std::move(factors)), t.coefficient));

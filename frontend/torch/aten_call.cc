@@ -177,8 +177,9 @@ absl::StatusOr<sdfg::AttributeValue> AtenCall::Attribute(std::string_view name) 
       return sdfg::AttributeValue(std::move(list));
     }
     case Value::Kind::kInfinite:
-      return sdfg::AttributeValue(
-          std::string(value.infinity > 0 ? "inf" : value.infinity < 0 ? "-inf" : "nan"));
+      return sdfg::AttributeValue(std::string(value.infinity > 0   ? "inf"
+                                              : value.infinity < 0 ? "-inf"
+                                                                   : "nan"));
     case Value::Kind::kNone:
       return sdfg::AttributeValue(std::monostate());
     default:
@@ -202,10 +203,9 @@ absl::StatusOr<Argument> AtenCall::One(const std::string& name,
 
 absl::StatusOr<sdfg::TensorId> AtenCall::Fitted(sdfg::TensorId value, const Tensor& target) {
   if (writer_->tensor(value).dtype != target.dtype) {
-    PLAN_ASSIGN_OR_RETURN(
-        const std::vector<sdfg::TensorId> converted,
-        writer_->Apply("to", {Argument::Of(value)},
-                       {{"dtype", std::string(sdfg::DTypeName(target.dtype))}}));
+    PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> converted,
+                          writer_->Apply("to", {Argument::Of(value)},
+                                         {{"dtype", std::string(sdfg::DTypeName(target.dtype))}}));
     value = converted[0];
   }
   const sdfg::Shape& shape = writer_->tensor(value).shape;
@@ -223,19 +223,19 @@ absl::StatusOr<sdfg::TensorId> AtenCall::Fitted(sdfg::TensorId value, const Tens
   }
   for (size_t d = 0; d + target.shape.size() < shape.size(); ++d) fits = fits && shape[d] == 1;
   if (!fits) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        writer_->Place(), ": the trace says that the result has the shape [",
-        absl::StrJoin(target.shape, ","), "], the operator gives [", absl::StrJoin(shape, ","),
-        "]"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(writer_->Place(), ": the trace says that the result has the shape [",
+                     absl::StrJoin(target.shape, ","), "], the operator gives [",
+                     absl::StrJoin(shape, ","), "]"));
   }
   return writer_->View(value, source, view);
 }
 
 absl::Status AtenCall::Store() {
   if (results_.size() != targets_.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        writer_->Place(), ": the trace has ", targets_.size(), " results, the operator gives ",
-        results_.size()));
+    return absl::InvalidArgumentError(absl::StrCat(writer_->Place(), ": the trace has ",
+                                                   targets_.size(), " results, the operator gives ",
+                                                   results_.size()));
   }
   for (size_t r = 0; r < results_.size(); ++r) {
     const Tensor& target = trace_.tensors[targets_[r]];

@@ -30,9 +30,7 @@ class AtenCall {
 
   // The argument; a value of kind kNone if it was left out.
   const Value& operator[](std::string_view name) const;
-  bool Has(std::string_view name) const {
-    return (*this)[name].kind != Value::Kind::kNone;
-  }
+  bool Has(std::string_view name) const { return (*this)[name].kind != Value::Kind::kNone; }
   // As an operand. A tensor all of whose elements are one number known beforehand is a literal if
   // it has no dimensions.
   absl::StatusOr<Argument> Operand(std::string_view name) const { return OperandOf((*this)[name]); }
@@ -41,9 +39,7 @@ class AtenCall {
   absl::StatusOr<std::vector<sdfg::TensorId>> Tensors(std::string_view name) const;
   // Shape and type of a tensor argument, without reading it.
   const Tensor& Described(std::string_view name) const;
-  bool IsTensor(std::string_view name) const {
-    return (*this)[name].kind == Value::Kind::kTensor;
-  }
+  bool IsTensor(std::string_view name) const { return (*this)[name].kind == Value::Kind::kTensor; }
   absl::StatusOr<int64_t> Integer(std::string_view name, std::optional<int64_t> otherwise) const;
   absl::StatusOr<bool> Boolean(std::string_view name, bool otherwise) const;
   absl::StatusOr<solver::Rational> Real(std::string_view name,

@@ -44,9 +44,8 @@ absl::Status Arange(AtenCall& call) {
     return call.NotDeclared("a range of integers in fractions");
   }
   const int64_t length = target.shape[0];
-  const std::string key =
-      absl::StrCat("arange ", sdfg::DTypeName(target.dtype), " ", length, " ", start.ToString(),
-                   " ", step.ToString());
+  const std::string key = absl::StrCat("arange ", sdfg::DTypeName(target.dtype), " ", length, " ",
+                                       start.ToString(), " ", step.ToString());
   PLAN_ASSIGN_OR_RETURN(
       const sdfg::TensorId made,
       call.writer().Emit(
@@ -60,10 +59,9 @@ absl::Status Arange(AtenCall& call) {
                               builder.IntAdd(builder.Int(first), builder.IntScale(by, index)));
             } else {
               const sdfg::ExprId position = builder.Unary(sdfg::Op::kPosition, index);
-              builder.SetBody(
-                  output, builder.Binary(
-                              sdfg::Op::kAdd, builder.Real(start),
-                              builder.Binary(sdfg::Op::kMul, builder.Real(step), position)));
+              builder.SetBody(output, builder.Binary(sdfg::Op::kAdd, builder.Real(start),
+                                                     builder.Binary(sdfg::Op::kMul,
+                                                                    builder.Real(step), position)));
             }
             sdfg::IndexFunction function;
             PLAN_RETURN_IF_ERROR(builder.Finish(&function));
@@ -87,8 +85,10 @@ void AddCreation(AtenTable* table) {
   table->Add("empty empty_strided empty_like new_empty new_empty_strided empty_permuted", "self",
              Nothing);
   table->Add("copy", "self src", ValueOf("src"));
-  table->Add("clone contiguous _to_copy to alias_copy detach_copy view_copy lift lift_fresh_copy _conj_physical",
-             "self", ValueOf("self"));
+  table->Add(
+      "clone contiguous _to_copy to alias_copy detach_copy view_copy lift lift_fresh_copy "
+      "_conj_physical",
+      "self", ValueOf("self"));
   table->Add("arange", "start_or_end end step", Arange);
 }
 

@@ -32,9 +32,9 @@ absl::StatusOr<Argument> Binary(AtenCall* call, const std::string& declared, con
   if (!alpha.IsOne()) attributes["alpha"] = alpha;
   Argument left = x;
   if (left.literal && y.literal) {  // cannot be folded: as a tensor
-    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId filled,
-                          call->writer().Fill(call->target(0).shape, call->target(0).dtype,
-                                              *left.literal));
+    PLAN_ASSIGN_OR_RETURN(
+        const sdfg::TensorId filled,
+        call->writer().Fill(call->target(0).shape, call->target(0).dtype, *left.literal));
     left = Argument::Of(filled);
   }
   return call->One(declared, {left, y}, attributes);
@@ -90,8 +90,8 @@ absl::Status MaskedFill(AtenCall& call) {
 
 absl::Status Clamp(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(Argument x, call.Operand("self"));
-  for (const auto& [bound, declared] : {std::make_pair("min", "maximum"),
-                                        std::make_pair("max", "minimum")}) {
+  for (const auto& [bound, declared] :
+       {std::make_pair("min", "maximum"), std::make_pair("max", "minimum")}) {
     if (!call.Has(bound)) continue;
     PLAN_ASSIGN_OR_RETURN(const Argument other, call.Operand(bound));
     if (x.literal && other.literal) {

@@ -47,8 +47,8 @@ absl::Status SplitOut(AtenCall& call) {
   return absl::OkStatus();
 }
 
-// Each tensor is filled up with zeros to a multiple of `num_chunks` along dimension 0 and cut into as many
-// chunks; chunk c of all tensors, one after another, is row c.
+// Each tensor is filled up with zeros to a multiple of `num_chunks` along dimension 0 and cut into
+// as many chunks; chunk c of all tensors, one after another, is row c.
 absl::Status ChunkCat(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> tensors, call.Tensors("tensors"));
   PLAN_ASSIGN_OR_RETURN(const int64_t dim, call.Integer("dim", 0));
@@ -65,13 +65,12 @@ absl::Status ChunkCat(AtenCall& call) {
     PLAN_ASSIGN_OR_RETURN(sdfg::TensorId row, call.writer().Reshape(tensor, {elements}));
     if (missing > 0) {
       PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId zeros, call.writer().Fill({missing}, dtype, 0));
-      PLAN_ASSIGN_OR_RETURN(const Argument padded,
-                            call.One("concat", {Argument::Of(row), Argument::Of(zeros)},
-                                     {{"dim", int64_t{0}}}));
+      PLAN_ASSIGN_OR_RETURN(
+          const Argument padded,
+          call.One("concat", {Argument::Of(row), Argument::Of(zeros)}, {{"dim", int64_t{0}}}));
       row = padded.tensor;
     }
-    PLAN_ASSIGN_OR_RETURN(row, call.writer().Reshape(
-                                   row, {chunks, (elements + missing) / chunks}));
+    PLAN_ASSIGN_OR_RETURN(row, call.writer().Reshape(row, {chunks, (elements + missing) / chunks}));
     parts.push_back(Argument::Of(row));
   }
   if (parts.size() == 1) {

@@ -85,7 +85,8 @@ absl::StatusOr<Indices> IndicesOf(AtenCall* call, size_t rank) {
     }
     for (size_t k = 0; k < tensor.shape.size(); ++k) {
       int64_t& extent = shape[shape.size() - tensor.shape.size() + k];
-      if (extent == 1) extent = tensor.shape[k];
+      if (extent == 1)
+        extent = tensor.shape[k];
       else if (tensor.shape[k] != 1 && tensor.shape[k] != extent) {
         return call->NotDeclared("indices whose shapes do not fit");
       }
@@ -120,8 +121,7 @@ ExprId IndexAt(IndexFunctionBuilder* builder, int input, const sdfg::Shape& shap
                const std::vector<ExprId>& position) {
   std::vector<ExprId> at;
   for (size_t k = 0; k < shape.size(); ++k) {
-    at.push_back(shape[k] == 1 ? builder->Int(0)
-                               : position[position.size() - shape.size() + k]);
+    at.push_back(shape[k] == 1 ? builder->Int(0) : position[position.size() - shape.size() + k]);
   }
   return builder->IntElement(input, at);
 }
@@ -155,8 +155,8 @@ Place PlaceOf(IndexFunctionBuilder* builder, const Indices& indices, const sdfg:
       place.at.push_back(position.back());
       continue;
     }
-    const ExprId index = sdfg::CountedFromTheEnd(
-        builder, self[d], IndexAt(builder, input++, shape, position));
+    const ExprId index =
+        sdfg::CountedFromTheEnd(builder, self[d], IndexAt(builder, input++, shape, position));
     place.bound.push_back(builder->AddVar(absl::StrCat("v", d), self[d]));
     place.at.push_back(builder->Index(place.bound.back()));
     place.here = both(place.here, builder->Binary(Op::kIntEq, index, place.at.back()));
@@ -207,9 +207,10 @@ absl::Status Index(AtenCall& call) {
     builder.SetBody(output, sdfg::AsBody(&builder, dtype, body));
     return Finish(&builder);
   };
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId read,
-                        call.writer().Emit("index", absl::StrCat("index ", KeyOf(graph, indices, self)),
-                                           make, inputs));
+  PLAN_ASSIGN_OR_RETURN(
+      const sdfg::TensorId read,
+      call.writer().Emit("index", absl::StrCat("index ", KeyOf(graph, indices, self)), make,
+                         inputs));
   call.Return(Argument::Of(read));
   return absl::OkStatus();
 }
@@ -281,7 +282,8 @@ absl::Status IndexPut(AtenCall& call) {
     const int output = builder.AddOutput("y", shape, dtype);
     std::vector<ExprId> at;
     for (sdfg::VarId var : builder.OutputDims(output)) at.push_back(builder.Index(var));
-    // The position among the values: the output's index where an index tensor counts up, else bound.
+    // The position among the values: the output's index where an index tensor counts up, else
+    // bound.
     std::vector<sdfg::VarId> bound;
     std::vector<ExprId> position;
     for (size_t k = 0; k < indices.broadcast.size(); ++k) {
@@ -312,7 +314,8 @@ absl::Status IndexPut(AtenCall& call) {
         if (index_shape[0] < shape[d]) {  // only so many rows are written
           match = both(match, builder.Binary(Op::kIntLess, at[d], builder.Int(index_shape[0])));
         }
-        if (position.back() != at[d]) match = both(match, builder.Binary(Op::kIntEq, position.back(), at[d]));
+        if (position.back() != at[d])
+          match = both(match, builder.Binary(Op::kIntEq, position.back(), at[d]));
         continue;
       }
       const ExprId index = sdfg::CountedFromTheEnd(
@@ -344,12 +347,11 @@ absl::Status IndexPut(AtenCall& call) {
     }
     return Finish(&builder);
   };
-  PLAN_ASSIGN_OR_RETURN(
-      const sdfg::TensorId put,
-      call.writer().Emit("index_put",
-                         absl::StrCat("index_put ", accumulate ? "+ " : "",
-                                      KeyOf(graph, indices, self)),
-                         make, inputs));
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId put,
+                        call.writer().Emit("index_put",
+                                           absl::StrCat("index_put ", accumulate ? "+ " : "",
+                                                        KeyOf(graph, indices, self)),
+                                           make, inputs));
   call.Return(Argument::Of(put));
   return absl::OkStatus();
 }
@@ -360,8 +362,8 @@ absl::Status GatherAlong(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId index, call.TensorOf("index"));
   PLAN_ASSIGN_OR_RETURN(int64_t dim, call.Integer("dim", std::nullopt));
   if (dim < 0) dim += static_cast<int64_t>(call.Described("self").shape.size());
-  PLAN_ASSIGN_OR_RETURN(Argument read, call.One("gather", {Argument::Of(self), Argument::Of(index)},
-                                                {{"dim", dim}}));
+  PLAN_ASSIGN_OR_RETURN(
+      Argument read, call.One("gather", {Argument::Of(self), Argument::Of(index)}, {{"dim", dim}}));
   call.Return(std::move(read));
   return absl::OkStatus();
 }
@@ -371,9 +373,9 @@ absl::Status SelectRows(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId index, call.TensorOf("index"));
   PLAN_ASSIGN_OR_RETURN(int64_t dim, call.Integer("dim", std::nullopt));
   if (dim < 0) dim += static_cast<int64_t>(call.Described("self").shape.size());
-  PLAN_ASSIGN_OR_RETURN(Argument read,
-                        call.One("index_select", {Argument::Of(self), Argument::Of(index)},
-                                 {{"dim", dim}}));
+  PLAN_ASSIGN_OR_RETURN(
+      Argument read,
+      call.One("index_select", {Argument::Of(self), Argument::Of(index)}, {{"dim", dim}}));
   call.Return(std::move(read));
   return absl::OkStatus();
 }

@@ -34,8 +34,8 @@ std::vector<sdfg::ExprId> Broadcast(sdfg::IndexFunctionBuilder* builder, const s
 
 }  // namespace
 
-// x op c of an integer tensor and an integer, in integers: so the number may depend on the rank in a
-// folded plan, and is compared with indices. Nothing if it is no such case.
+// x op c of an integer tensor and an integer, in integers: so the number may depend on the rank in
+// a folded plan, and is compared with indices. Nothing if it is no such case.
 absl::StatusOr<std::optional<Argument>> OfIntegers(AtenCall* call, const std::string& declared,
                                                    const Argument& x, const Argument& y,
                                                    const solver::Rational& alpha) {
@@ -66,8 +66,8 @@ absl::StatusOr<std::optional<Argument>> OfIntegers(AtenCall* call, const std::st
       const Op op = declared == "lt" || declared == "gt"   ? Op::kIntLess
                     : declared == "le" || declared == "ge" ? Op::kIntLessEq
                                                            : Op::kIntEq;
-      sdfg::ExprId holds = turned ? builder.Binary(op, constant, element)
-                                  : builder.Binary(op, element, constant);
+      sdfg::ExprId holds =
+          turned ? builder.Binary(op, constant, element) : builder.Binary(op, element, constant);
       if (declared == "ne") holds = builder.Unary(Op::kNot, holds);
       builder.SetBody(output, builder.Unary(Op::kIndicator, holds));
     }
@@ -101,8 +101,8 @@ absl::StatusOr<Argument> Chosen(AtenCall* call, const Argument& condition, const
     }
     if (argument != &condition) inputs.push_back(argument->tensor);
     const sdfg::Tensor& tensor = writer.tensor(argument->tensor);
-    absl::StrAppend(&key, " ", sdfg::DTypeName(tensor.dtype), "[",
-                    absl::StrJoin(tensor.shape, ","), "]");
+    absl::StrAppend(&key, " ", sdfg::DTypeName(tensor.dtype), "[", absl::StrJoin(tensor.shape, ","),
+                    "]");
     if (tensor.shape.size() > out.size()) {
       out.insert(out.begin(), tensor.shape.size() - out.size(), 1);
     }
@@ -124,12 +124,11 @@ absl::StatusOr<Argument> Chosen(AtenCall* call, const Argument& condition, const
     for (sdfg::VarId var : builder.OutputDims(output)) index.push_back(builder.Index(var));
     const sdfg::ExprId holds = builder.Unary(
         sdfg::Op::kNonzero,
-        sdfg::ReadElement(&builder, 0,
-                          Broadcast(&builder, writer.tensor(inputs[0]).shape, index)));
+        sdfg::ReadElement(&builder, 0, Broadcast(&builder, writer.tensor(inputs[0]).shape, index)));
     std::vector<sdfg::ExprId> branches;
     int input = 1;
-    for (const auto& [argument, number] : {std::make_pair(&x, numbers[0]),
-                                           std::make_pair(&y, numbers[1])}) {
+    for (const auto& [argument, number] :
+         {std::make_pair(&x, numbers[0]), std::make_pair(&y, numbers[1])}) {
       if (argument->tensor == sdfg::kNone) {
         branches.push_back(builder.Int(number));
         continue;

@@ -87,8 +87,7 @@ absl::StatusOr<sdfg::Attributes> LossAttributes(AtenCall* call) {
 
 absl::Status NllLoss(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const sdfg::Attributes attributes, LossAttributes(&call));
-  PLAN_ASSIGN_OR_RETURN(const std::vector<Argument> arguments,
-                        Operands(&call, {"self", "target"}));
+  PLAN_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, Operands(&call, {"self", "target"}));
   PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> out,
                         call.Apply("aten_nll_loss_forward", arguments, attributes));
   call.Return(Argument::Of(out[0]));
@@ -106,9 +105,8 @@ absl::StatusOr<Argument> AsRow(AtenCall* call, Argument x) {
 
 absl::Status NllLossBackward(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const sdfg::Attributes attributes, LossAttributes(&call));
-  PLAN_ASSIGN_OR_RETURN(
-      std::vector<Argument> arguments,
-      Operands(&call, {"grad_output", "self", "target", "total_weight"}));
+  PLAN_ASSIGN_OR_RETURN(std::vector<Argument> arguments,
+                        Operands(&call, {"grad_output", "self", "target", "total_weight"}));
   for (size_t i : {size_t{0}, size_t{3}}) {
     PLAN_ASSIGN_OR_RETURN(arguments[i], AsRow(&call, arguments[i]));
   }
@@ -164,8 +162,8 @@ void AddNeuralNetwork(AtenTable* table) {
   table->Add("_fused_rms_norm", "input normalized_shape weight eps", [](AtenCall& call) {
     return Norm(call, "aten_fused_rms_norm", {"input", "weight"});
   });
-  table->Add("_fused_rms_norm_backward",
-             "grad_out input normalized_shape rstd weight output_mask", [](AtenCall& call) {
+  table->Add("_fused_rms_norm_backward", "grad_out input normalized_shape rstd weight output_mask",
+             [](AtenCall& call) {
                return NormBackward(call, "aten_fused_rms_norm_backward",
                                    {"grad_out", "input", "rstd", "weight"});
              });
@@ -174,8 +172,7 @@ void AddNeuralNetwork(AtenTable* table) {
              "grad_output indices num_weights padding_idx scale_grad_by_freq", EmbeddingBackward);
   table->Add("nll_loss_forward", "self target weight reduction ignore_index", NllLoss);
   table->Add("nll_loss_backward",
-             "grad_output self target weight reduction ignore_index total_weight",
-             NllLossBackward);
+             "grad_output self target weight reduction ignore_index total_weight", NllLossBackward);
   table->Add("mse_loss", "self target reduction", MseLoss);
   table->Add("mse_loss_backward", "grad_output self target reduction", MseLossBackward);
 }

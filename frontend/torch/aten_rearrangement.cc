@@ -16,8 +16,8 @@ absl::StatusOr<int64_t> Dimension(AtenCall* call, int64_t rank) {
 
 absl::Status Concatenate(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> tensors, call.Tensors("tensors"));
-  PLAN_ASSIGN_OR_RETURN(
-      const int64_t dim, Dimension(&call, static_cast<int64_t>(call.target(0).shape.size())));
+  PLAN_ASSIGN_OR_RETURN(const int64_t dim,
+                        Dimension(&call, static_cast<int64_t>(call.target(0).shape.size())));
   std::vector<Argument> parts;
   for (sdfg::TensorId tensor : tensors) {
     const sdfg::Shape& shape = call.writer().tensor(tensor).shape;
@@ -35,8 +35,8 @@ absl::Status Concatenate(AtenCall& call) {
 
 absl::Status Stack(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> tensors, call.Tensors("tensors"));
-  PLAN_ASSIGN_OR_RETURN(
-      const int64_t dim, Dimension(&call, static_cast<int64_t>(call.target(0).shape.size())));
+  PLAN_ASSIGN_OR_RETURN(const int64_t dim,
+                        Dimension(&call, static_cast<int64_t>(call.target(0).shape.size())));
   std::vector<Argument> parts;
   for (sdfg::TensorId tensor : tensors) parts.push_back(Argument::Of(tensor));
   PLAN_ASSIGN_OR_RETURN(Argument joined, call.One("stack", parts, {{"dim", dim}}));
@@ -56,8 +56,8 @@ absl::Status PutInto(AtenCall& call, const char* what, const solver::Rational& n
                    absl::StrJoin(part.shape, ","), " ", absl::StrJoin(part.strides, ","));
   PLAN_ASSIGN_OR_RETURN(
       const sdfg::TensorId put,
-      call.writer().Emit(
-          "put", key, [&] { return UpdateFunction(source, part, dtype); }, {zeros, gradient}));
+      call.writer().Emit("put", key, [&] { return UpdateFunction(source, part, dtype); },
+                         {zeros, gradient}));
   call.Return(Argument::Of(put));
   return absl::OkStatus();
 }

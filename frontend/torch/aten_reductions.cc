@@ -73,8 +73,8 @@ void AddAlongDim(AtenTable* table, const char* name, const char* parameters,
 // wrote, it is equal to nothing.
 absl::Status MaxAlong(AtenCall& call, const char* declared) {
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, call.TensorOf("self"));
-  PLAN_ASSIGN_OR_RETURN(Argument values, Reduced(&call, declared, Argument::Of(x),
-                                                 call.Described("self").shape));
+  PLAN_ASSIGN_OR_RETURN(Argument values,
+                        Reduced(&call, declared, Argument::Of(x), call.Described("self").shape));
   call.Return(std::move(values));
   if (call.targets().size() == 2) call.Return({});
   return absl::OkStatus();

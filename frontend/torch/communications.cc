@@ -60,7 +60,7 @@ std::string ShapeText(const sdfg::Shape& shape) {
 void Communications::Issue(const Trace& trace, const Executed& executed, GraphWriter* writer,
                            std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
   const Collective& collective = *executed.collective;
-  Part part{trace.rank,      &collective,     std::move(inputs), std::move(outputs),
+  Part part{trace.rank,  &collective,     std::move(inputs), std::move(outputs),
             executed.op, writer->Place(), writer->source()};
   Channel channel;
   if (collective.kind == CollectiveKind::kSend) {
@@ -111,18 +111,21 @@ absl::Status Communications::CheckParts(const Exchange& exchange) const {
       const int32_t slot = exchange.channel.point_to_point ? static_cast<int32_t>(i) : rank;
       if (exchange.parts.count(slot) == 0) missing.push_back(rank);
     }
-    return absl::InvalidArgumentError(absl::StrCat(
-        first.place, ": ", CollectiveName(first.collective->kind), " among ranks ",
-        absl::StrJoin(exchange.channel.ranks, ", "), ", in which rank ",
-        absl::StrJoin(missing, ", "), " never takes part"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(first.place, ": ", CollectiveName(first.collective->kind), " among ranks ",
+                     absl::StrJoin(exchange.channel.ranks, ", "), ", in which rank ",
+                     absl::StrJoin(missing, ", "), " never takes part"));
   }
   if (exchange.channel.point_to_point) return absl::OkStatus();
   for (const auto& [rank, part] : exchange.parts) {
     const char* what = nullptr;
     const Collective &a = *first.collective, &b = *part.collective;
-    if (a.kind != b.kind) what = "kind";
-    else if (a.reduce != b.reduce || a.factor != b.factor) what = "reduction";
-    else if (a.root != b.root) what = "root";
+    if (a.kind != b.kind)
+      what = "kind";
+    else if (a.reduce != b.reduce || a.factor != b.factor)
+      what = "reduction";
+    else if (a.root != b.root)
+      what = "root";
     if (what == nullptr) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("participants of a collective disagree in its ", what, ": ", first.place, " (",
@@ -146,7 +149,8 @@ absl::Status Communications::CheckOrder() const {
           ++arrived[event.exchange];
           moved = true;
         }
-        if (event.blocks && arrived[event.exchange] < exchanges_[event.exchange].parts.size()) break;
+        if (event.blocks && arrived[event.exchange] < exchanges_[event.exchange].parts.size())
+          break;
       }
     }
   }
@@ -155,9 +159,9 @@ absl::Status Communications::CheckOrder() const {
     const Exchange& exchange = exchanges_[events_[rank][next[rank]].exchange];
     std::vector<std::string> places;
     for (const auto& [slot, part] : exchange.parts) places.push_back(part.place);
-    return absl::InvalidArgumentError(absl::StrCat(
-        "wait cycle: rank ", rank, " waits for ever in the exchange of ",
-        absl::StrJoin(places, "; "), ": ranks issue collectives in different orders"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("wait cycle: rank ", rank, " waits for ever in the exchange of ",
+                     absl::StrJoin(places, "; "), ": ranks issue collectives in different orders"));
   }
   return absl::OkStatus();
 }
@@ -172,10 +176,10 @@ absl::StatusOr<TensorId> Communications::Reshaped(const Part& part, TensorId ten
   reshaped.role = sdfg::TensorRole::kIntermediate;
   const TensorId result = graph_->AddTensor(std::move(reshaped));
   const sdfg::DType dtype = graph_->tensors[tensor].dtype;
-  PLAN_RETURN_IF_ERROR(Result(
-      part, OperatorKind::kCompute, {}, result, {tensor},
-      absl::StrCat("reshape ", sdfg::DTypeName(dtype), ShapeText(from), ShapeText(shape)),
-      [&] { return ReadFunction(Contiguous(0, from), Contiguous(0, shape), dtype); }));
+  PLAN_RETURN_IF_ERROR(
+      Result(part, OperatorKind::kCompute, {}, result, {tensor},
+             absl::StrCat("reshape ", sdfg::DTypeName(dtype), ShapeText(from), ShapeText(shape)),
+             [&] { return ReadFunction(Contiguous(0, from), Contiguous(0, shape), dtype); }));
   return result;
 }
 
@@ -211,9 +215,9 @@ absl::Status Communications::Result(
     return absl::OkStatus();
   }
   if (ElementsOf(computed) != ElementsOf(wanted.shape)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(part.place, ": the result has the shape ", ShapeText(wanted.shape),
-                     ", the collective gives ", ShapeText(computed)));
+    return absl::InvalidArgumentError(absl::StrCat(part.place, ": the result has the shape ",
+                                                   ShapeText(wanted.shape),
+                                                   ", the collective gives ", ShapeText(computed)));
   }
   sdfg::Tensor between = wanted;
   between.shape = computed;
@@ -232,8 +236,8 @@ absl::Status Communications::Result(
 
 absl::Status Communications::AddAllToAll(const Exchange& exchange, const Part& part) {
   const std::vector<int32_t>& group = exchange.channel.ranks;
-  const auto position = static_cast<size_t>(
-      std::find(group.begin(), group.end(), part.rank) - group.begin());
+  const auto position =
+      static_cast<size_t>(std::find(group.begin(), group.end(), part.rank) - group.begin());
   // What each rank has for this one: rows [start, start + length) of its tensor.
   std::vector<TensorId> inputs;
   std::vector<std::pair<int64_t, int64_t>> rows;
@@ -246,16 +250,17 @@ absl::Status Communications::AddAllToAll(const Exchange& exchange, const Part& p
     const sdfg::Shape& shape = graph_->tensors[from.inputs[0]].shape;
     std::vector<int64_t> splits = from.collective->in_splits;
     if (splits.empty()) {
-      splits.assign(group.size(), shape.empty() ? 0 : shape[0] / static_cast<int64_t>(group.size()));
+      splits.assign(group.size(),
+                    shape.empty() ? 0 : shape[0] / static_cast<int64_t>(group.size()));
     }
     if (shape.empty() || splits.size() != group.size() ||
         std::accumulate(splits.begin(), splits.end(), int64_t{0}) != shape[0]) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          from.place, ": the parts of dimension 0 do not add up to it"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(from.place, ": the parts of dimension 0 do not add up to it"));
     }
     inputs.push_back(from.inputs[0]);
-    rows.emplace_back(std::accumulate(splits.begin(), splits.begin() + static_cast<int64_t>(position),
-                                      int64_t{0}),
+    rows.emplace_back(std::accumulate(splits.begin(),
+                                      splits.begin() + static_cast<int64_t>(position), int64_t{0}),
                       splits[position]);
     absl::StrAppend(&key, " ", ShapeText(shape), rows.back().first, "+", rows.back().second);
   }
@@ -322,8 +327,8 @@ absl::Status Communications::AddResults(const Exchange& exchange, const Part& pa
   const auto each_gives_one = [&] {
     for (int32_t rank : group) {
       if (of(rank).inputs.size() == 1) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat(of(rank).place, ": gives ", of(rank).inputs.size(), " tensors instead of 1"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          of(rank).place, ": gives ", of(rank).inputs.size(), " tensors instead of 1"));
     }
     return absl::OkStatus();
   };
@@ -337,7 +342,8 @@ absl::Status Communications::AddResults(const Exchange& exchange, const Part& pa
       }
       inputs.push_back(of(rank).inputs[which]);
       const sdfg::Tensor &a = graph_->tensors[inputs[0]], &b = graph_->tensors[inputs.back()];
-      if (a.dtype == b.dtype && (kind == CollectiveKind::kAllGather || a.shape == b.shape)) continue;
+      if (a.dtype == b.dtype && (kind == CollectiveKind::kAllGather || a.shape == b.shape))
+        continue;
       return absl::InvalidArgumentError(absl::StrCat(
           "participants of a collective disagree in shape or type: ", of(group[0]).place, " ",
           ShapeText(a.shape), "; ", of(rank).place, " ", ShapeText(b.shape)));
@@ -370,7 +376,8 @@ absl::Status Communications::AddResults(const Exchange& exchange, const Part& pa
     case CollectiveKind::kReduceScatter: {
       if (part.inputs.size() != 1 || size == 1) {
         PLAN_RETURN_IF_ERROR(counts(group.size(), 1));
-        PLAN_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs, all(static_cast<size_t>(position)));
+        PLAN_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs,
+                              all(static_cast<size_t>(position)));
         return reduce(part.outputs[0], inputs);
       }
       PLAN_RETURN_IF_ERROR(counts(1, 1));
@@ -378,12 +385,11 @@ absl::Status Communications::AddResults(const Exchange& exchange, const Part& pa
       const sdfg::Tensor& x = graph_->tensors[inputs[0]];
       const sdfg::ReduceKind how = ReduceKindOf(part.collective->reduce);
       return Result(part, KindOf(kind), group, part.outputs[0], inputs,
-                    absl::StrCat("reduce_scatter ", size, " ", position, " ",
-                                 static_cast<int>(how), " ", sdfg::DTypeName(x.dtype),
-                                 ShapeText(x.shape)),
+                    absl::StrCat("reduce_scatter ", size, " ", position, " ", static_cast<int>(how),
+                                 " ", sdfg::DTypeName(x.dtype), ShapeText(x.shape)),
                     [&] {
-                      return sdfg::ReduceScatter(x.shape, x.dtype, size,
-                                                 static_cast<int>(position), 0, how);
+                      return sdfg::ReduceScatter(x.shape, x.dtype, size, static_cast<int>(position),
+                                                 0, how);
                     });
     }
     case CollectiveKind::kAllGather: {

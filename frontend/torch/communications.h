@@ -1,8 +1,8 @@
 // What ranks send one another: the collectives of all traces, matched and added to the graph.
 //
-// Collectives of one group are matched by their order, sends and receives by peer, tag and order, as
-// the runtimes do. Each result is a tensor from the start, so that a rank's trace can be followed
-// without the others'; which operator makes it is known when all traces have been.
+// Collectives of one group are matched by their order, sends and receives by peer, tag and order,
+// as the runtimes do. Each result is a tensor from the start, so that a rank's trace can be
+// followed without the others'; which operator makes it is known when all traces have been.
 #ifndef PLANPROOF_FRONTEND_TORCH_COMMUNICATIONS_H_
 #define PLANPROOF_FRONTEND_TORCH_COMMUNICATIONS_H_
 

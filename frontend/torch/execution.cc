@@ -35,18 +35,17 @@ absl::Status Execution::RunCollective(const Executed& executed) {
   for (TensorNumber number : collective.in) {
     PLAN_ASSIGN_OR_RETURN(sdfg::TensorId input, memory_.Read(trace_.tensors[number]));
     if (collective.factor) {
-      PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> scaled,
-                            writer_->Apply("mul", {Argument::Of(input),
-                                                   Argument::Number(*collective.factor)}));
+      PLAN_ASSIGN_OR_RETURN(
+          const std::vector<sdfg::TensorId> scaled,
+          writer_->Apply("mul", {Argument::Of(input), Argument::Number(*collective.factor)}));
       input = scaled[0];
     }
     inputs.push_back(input);
   }
   for (TensorNumber number : collective.out) {
     const Tensor& tensor = trace_.tensors[number];
-    outputs.push_back(
-        writer_->AddTensor(writer_->FreshName(CollectiveName(collective.kind)), tensor.shape,
-                           tensor.dtype));
+    outputs.push_back(writer_->AddTensor(writer_->FreshName(CollectiveName(collective.kind)),
+                                         tensor.shape, tensor.dtype));
     PLAN_RETURN_IF_ERROR(memory_.Write(tensor, outputs.back()));
   }
   communications_->Issue(trace_, executed, writer_, std::move(inputs), std::move(outputs));

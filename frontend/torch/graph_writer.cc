@@ -170,9 +170,8 @@ absl::StatusOr<sdfg::TensorId> GraphWriter::View(sdfg::TensorId id, const Stride
   Strided from = source, to = view;  // equal views at other offsets have one function
   to.offset -= from.offset;
   from.offset = 0;
-  return Emit(
-      "view", absl::StrCat("view ", sdfg::DTypeName(dtype), TextOf(from), TextOf(to)),
-      [&] { return ReadFunction(from, to, dtype); }, {id});
+  return Emit("view", absl::StrCat("view ", sdfg::DTypeName(dtype), TextOf(from), TextOf(to)),
+              [&] { return ReadFunction(from, to, dtype); }, {id});
 }
 
 absl::StatusOr<sdfg::TensorId> GraphWriter::Reshape(sdfg::TensorId id, const sdfg::Shape& shape) {
@@ -184,36 +183,34 @@ absl::StatusOr<sdfg::TensorId> GraphWriter::Fill(const sdfg::Shape& shape, sdfg:
                                                  const solver::Rational& value) {
   const std::string key = absl::StrCat("fill ", sdfg::DTypeName(dtype), "[",
                                        absl::StrJoin(shape, ","), "] ", value.ToString());
-  return Emit(
-      "full", key,
-      [&]() -> absl::StatusOr<sdfg::IndexFunction> {
-        sdfg::IndexFunctionBuilder builder("full");
-        const int output = builder.AddOutput("y", shape, dtype);
-        int64_t whole = 0;
-        if (sdfg::IsInteger(dtype) && !value.ToInt64(&whole)) {
-          return absl::InvalidArgumentError("an integer tensor is filled with a fraction");
-        }
-        builder.SetBody(output,
-                        sdfg::IsInteger(dtype) ? builder.Int(whole) : builder.Real(value));
-        sdfg::IndexFunction function;
-        PLAN_RETURN_IF_ERROR(builder.Finish(&function));
-        return function;
-      },
-      {});
+  return Emit("full", key,
+              [&]() -> absl::StatusOr<sdfg::IndexFunction> {
+                sdfg::IndexFunctionBuilder builder("full");
+                const int output = builder.AddOutput("y", shape, dtype);
+                int64_t whole = 0;
+                if (sdfg::IsInteger(dtype) && !value.ToInt64(&whole)) {
+                  return absl::InvalidArgumentError("an integer tensor is filled with a fraction");
+                }
+                builder.SetBody(output,
+                                sdfg::IsInteger(dtype) ? builder.Int(whole) : builder.Real(value));
+                sdfg::IndexFunction function;
+                PLAN_RETURN_IF_ERROR(builder.Finish(&function));
+                return function;
+              },
+              {});
 }
 
 absl::StatusOr<sdfg::TensorId> GraphWriter::MinusInfinity() {
-  return Emit(
-      "full", "fill -inf",
-      []() -> absl::StatusOr<sdfg::IndexFunction> {
-        sdfg::IndexFunctionBuilder builder("full");
-        const int output = builder.AddOutput("y", sdfg::Shape{}, sdfg::DType::kFloat32);
-        builder.SetBody(output, builder.NegInf());
-        sdfg::IndexFunction function;
-        PLAN_RETURN_IF_ERROR(builder.Finish(&function));
-        return function;
-      },
-      {});
+  return Emit("full", "fill -inf",
+              []() -> absl::StatusOr<sdfg::IndexFunction> {
+                sdfg::IndexFunctionBuilder builder("full");
+                const int output = builder.AddOutput("y", sdfg::Shape{}, sdfg::DType::kFloat32);
+                builder.SetBody(output, builder.NegInf());
+                sdfg::IndexFunction function;
+                PLAN_RETURN_IF_ERROR(builder.Finish(&function));
+                return function;
+              },
+              {});
 }
 
 }  // namespace planproof::frontend::torch

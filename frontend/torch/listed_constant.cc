@@ -45,9 +45,9 @@ absl::StatusOr<sdfg::TensorId> ListConstant(GraphWriter* writer, const Storage& 
         const int output = builder.AddOutput("y", sdfg::Shape{storage.size}, storage.dtype);
         const sdfg::ExprId index = builder.Index(builder.OutputDims(output)[0]);
         if (progression) {
-          const sdfg::ExprId digit =
-              progression->period < storage.size ? builder.IntMod(index, progression->period)
-                                                 : index;
+          const sdfg::ExprId digit = progression->period < storage.size
+                                         ? builder.IntMod(index, progression->period)
+                                         : index;
           builder.SetBody(output, builder.IntAdd(builder.Int(progression->start),
                                                  builder.IntScale(progression->step, digit)));
           sdfg::IndexFunction function;
@@ -70,8 +70,7 @@ absl::StatusOr<sdfg::TensorId> ListConstant(GraphWriter* writer, const Storage& 
           if (end - begin == 1) return parts[begin];
           const size_t middle = begin + (end - begin) / 2;
           return builder.Select(
-              builder.Binary(sdfg::Op::kIntLess, index,
-                             builder.Int(static_cast<int64_t>(middle))),
+              builder.Binary(sdfg::Op::kIntLess, index, builder.Int(static_cast<int64_t>(middle))),
               choose(begin, middle), choose(middle, end));
         };
         builder.SetBody(output, choose(0, parts.size()));

@@ -63,9 +63,10 @@ absl::Status Memory::CheckUnderWay(const Tensor& tensor, bool write) const {
     for (const Range& range : ranges) {
       if (range.storage != tensor.storage || !(write || range.written)) continue;
       if (view.end() <= range.begin || view.offset >= range.end) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          writer_->Place(), ": ", write ? "writes" : "reads", " memory that a collective under way ",
-          range.written ? "writes" : "reads", "; wait for it before"));
+      return absl::InvalidArgumentError(
+          absl::StrCat(writer_->Place(), ": ", write ? "writes" : "reads",
+                       " memory that a collective under way ", range.written ? "writes" : "reads",
+                       "; wait for it before"));
     }
   }
   return absl::OkStatus();
@@ -116,9 +117,8 @@ absl::StatusOr<sdfg::TensorId> Memory::Uninitialised(StorageId storage, int64_t 
       [&]() -> absl::StatusOr<sdfg::IndexFunction> {
         sdfg::IndexFunctionBuilder builder("uninitialised");
         const int output = builder.AddOutput("y", sdfg::Shape{end - begin}, dtype);
-        builder.SetBody(output,
-                        builder.Opaque(name, sdfg::IsInteger(dtype), -1,
-                                       {builder.Index(builder.OutputDims(output)[0])}));
+        builder.SetBody(output, builder.Opaque(name, sdfg::IsInteger(dtype), -1,
+                                               {builder.Index(builder.OutputDims(output)[0])}));
         sdfg::IndexFunction function;
         PLAN_RETURN_IF_ERROR(builder.Finish(&function));
         return function;
@@ -134,9 +134,9 @@ absl::StatusOr<sdfg::TensorId> Memory::Join(StorageId storage, int64_t begin, in
   if (next != pieces_[storage].begin() && std::prev(next)->second.end > begin) --next;
   while (at < end) {
     const bool gap = next == pieces_[storage].end() || next->first > at;
-    const int64_t stop =
-        std::min(end, !gap ? next->second.end
-                           : next == pieces_[storage].end() ? end : next->first);
+    const int64_t stop = std::min(end, !gap                             ? next->second.end
+                                       : next == pieces_[storage].end() ? end
+                                                                        : next->first);
     sdfg::TensorId part = sdfg::kNone;
     if (gap) {
       PLAN_ASSIGN_OR_RETURN(part, Uninitialised(storage, at, stop));
@@ -181,8 +181,8 @@ absl::StatusOr<sdfg::TensorId> Memory::Read(const Tensor& tensor) {
     } else {
       PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId joined,
                             Join(tensor.storage, view.offset, view.end()));
-      const Piece whole{view.end(), joined,
-                        Contiguous(view.offset, {view.end() - view.offset}), std::nullopt};
+      const Piece whole{view.end(), joined, Contiguous(view.offset, {view.end() - view.offset}),
+                        std::nullopt};
       PLAN_ASSIGN_OR_RETURN(value, ReadPiece(whole, view, tensor.dtype));
     }
     read_[tensor.storage].emplace_back(view, value);
@@ -196,8 +196,7 @@ std::optional<solver::Rational> Memory::UniformValue(const Tensor& tensor) const
   const Piece* piece = PieceAround(tensor.storage, view);
   if (piece != nullptr) return piece->uniform;
   const Storage& storage = trace_.storages[tensor.storage];
-  if (!pieces_[tensor.storage].empty() || storage.values.size() != 1 ||
-      storage.minus_infinity[0]) {
+  if (!pieces_[tensor.storage].empty() || storage.values.size() != 1 || storage.minus_infinity[0]) {
     return std::nullopt;
   }
   return storage.values[0];
@@ -252,9 +251,8 @@ absl::Status Memory::Write(const Tensor& tensor, sdfg::TensorId value) {
       absl::StrCat("update ", sdfg::DTypeName(tensor.dtype), TextOf(source), TextOf(relative));
   PLAN_ASSIGN_OR_RETURN(
       piece.tensor,
-      writer_->Emit(
-          "update", key, [&] { return UpdateFunction(source, relative, tensor.dtype); },
-          {piece.tensor, value}));
+      writer_->Emit("update", key, [&] { return UpdateFunction(source, relative, tensor.dtype); },
+                    {piece.tensor, value}));
   Replace(tensor.storage, begin, std::move(piece));
   return absl::OkStatus();
 }

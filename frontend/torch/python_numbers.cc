@@ -26,15 +26,16 @@ std::optional<Rational> FoldedNumber(const std::string& operation, double x, dou
 }
 
 absl::StatusOr<Argument> PowerOf(GraphWriter* writer, const Argument& base,
-                               const Argument& exponent) {
+                                 const Argument& exponent) {
   if (exponent.literal) {
     PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> out,
                           writer->Apply("pow", {base, exponent}));
     return Argument::Of(out[0]);
   }
   if (!base.literal) {
-    return absl::UnimplementedError(absl::StrCat(
-        writer->Place(), ": a power of two numbers that come from tensors has no declared meaning"));
+    return absl::UnimplementedError(
+        absl::StrCat(writer->Place(),
+                     ": a power of two numbers that come from tensors has no declared meaning"));
   }
   const sdfg::Shape shape = writer->tensor(exponent.tensor).shape;
   const sdfg::DType dtype = writer->tensor(exponent.tensor).dtype;
@@ -45,8 +46,8 @@ absl::StatusOr<Argument> PowerOf(GraphWriter* writer, const Argument& base,
   const auto make = [&]() -> absl::StatusOr<sdfg::IndexFunction> {
     sdfg::IndexFunctionBuilder builder("pow");
     const int input = builder.AddInput("exponent", shape, dtype);
-    const int output = builder.AddOutput(
-        "y", shape, sdfg::IsInteger(dtype) ? sdfg::DType::kFloat32 : dtype);
+    const int output =
+        builder.AddOutput("y", shape, sdfg::IsInteger(dtype) ? sdfg::DType::kFloat32 : dtype);
     std::vector<sdfg::ExprId> index;
     for (sdfg::VarId var : builder.OutputDims(output)) index.push_back(builder.Index(var));
     const sdfg::ExprId element =
@@ -54,16 +55,18 @@ absl::StatusOr<Argument> PowerOf(GraphWriter* writer, const Argument& base,
             ? builder.Unary(sdfg::Op::kPosition, builder.IntElement(input, index))
             : builder.Element(input, index);
     const sdfg::ExprId log = builder.Unary(sdfg::Op::kLog, builder.Real(*base.literal));
-    builder.SetBody(output, builder.Unary(sdfg::Op::kExp,
-                                          builder.Binary(sdfg::Op::kMul, element, log)));
+    builder.SetBody(output,
+                    builder.Unary(sdfg::Op::kExp, builder.Binary(sdfg::Op::kMul, element, log)));
     sdfg::IndexFunction function;
     PLAN_RETURN_IF_ERROR(builder.Finish(&function));
     return function;
   };
   PLAN_ASSIGN_OR_RETURN(
       const sdfg::TensorId power,
-      writer->Emit("pow", absl::StrCat("power of ", base.literal->ToString(), " ", sdfg::DTypeName(dtype), "[", absl::StrJoin(shape, ","), "]"), make,
-                   {exponent.tensor}));
+      writer->Emit("pow",
+                   absl::StrCat("power of ", base.literal->ToString(), " ", sdfg::DTypeName(dtype),
+                                "[", absl::StrJoin(shape, ","), "]"),
+                   make, {exponent.tensor}));
   return Argument::Of(power);
 }
 

@@ -15,8 +15,8 @@
 
 namespace planproof::frontend::torch {
 
-// `operation` is add, sub, mul, div, pow or neg. Numbers known beforehand are folded. A power b ** x
-// whose exponent is not known is exp(x log b).
+// `operation` is add, sub, mul, div, pow or neg. Numbers known beforehand are folded. A power b **
+// x whose exponent is not known is exp(x log b).
 absl::StatusOr<Argument> ComputeNumber(GraphWriter* writer, const std::string& operation,
                                        const std::vector<Argument>& operands);
 

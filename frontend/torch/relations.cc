@@ -1,11 +1,10 @@
 #include "frontend/torch/relations.h"
 
-#include "frontend/torch/listed_constant.h"
-
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "frontend/torch/listed_constant.h"
 #include "sdfg/collectives.h"
 #include "sdfg/status_macros.h"
 
@@ -95,9 +94,8 @@ absl::StatusOr<TensorId> Relations::RankConstant(const Storage& storage, int32_t
   // One that is listed and that the model does not have is spelled out.
   if (storage.digest.empty() && constants_.count(ContentOf(storage)) == 0) return sdfg::kNone;
   const TensorId logical = LogicalConstant(storage);
-  const TensorId tensor =
-      writer->AddTensor(problem_->logical.tensors[logical].name, {storage.size}, storage.dtype,
-                        sdfg::TensorRole::kBuffer);
+  const TensorId tensor = writer->AddTensor(problem_->logical.tensors[logical].name, {storage.size},
+                                            storage.dtype, sdfg::TensorRole::kBuffer);
   Lineage lineage;
   lineage.kind = lineage::LineageKind::kFull;
   lineage.logical = logical;
@@ -116,8 +114,8 @@ absl::StatusOr<Lineage> Relations::LineageOf(const Trace& trace, const std::stri
   lineage.logical = logical;
   if (part.whole && *part.whole != whole) {
     return Error(trace, name,
-                 absl::StrCat("the whole is [", absl::StrJoin(*part.whole, ","),
-                              "] here, and [", absl::StrJoin(whole, ","), "] in the reference"));
+                 absl::StrCat("the whole is [", absl::StrJoin(*part.whole, ","), "] here, and [",
+                              absl::StrJoin(whole, ","), "] in the reference"));
   }
   sdfg::Shape expected;
   if (flat_.count(name) != 0) {
@@ -143,9 +141,9 @@ absl::StatusOr<Lineage> Relations::LineageOf(const Trace& trace, const std::stri
       expected.push_back(extent);
       std::optional<IndexMap> map = MapOf(ranges, static_cast<int32_t>(d));
       if (!map) {
-        return absl::UnimplementedError(
-            absl::StrCat(trace.path, ": ", name, ": the ranges of dimension ", d,
-                         " are not equally long and equally far apart, which has no declared form"));
+        return absl::UnimplementedError(absl::StrCat(
+            trace.path, ": ", name, ": the ranges of dimension ", d,
+            " are not equally long and equally far apart, which has no declared form"));
       }
       lineage.map.push_back(*std::move(map));
     }
@@ -186,7 +184,8 @@ absl::Status Relations::StartReference(const Trace& trace, GraphWriter* writer, 
       problem_->premises.push_back({logical, Premise::Kind::kNonNegative});
     }
     if (input.domain) {
-      problem_->premises.push_back({logical, Premise::Kind::kIntegerRange, input.domain->first, input.domain->second});
+      problem_->premises.push_back(
+          {logical, Premise::Kind::kIntegerRange, input.domain->first, input.domain->second});
     }
     PLAN_ASSIGN_OR_RETURN(const TensorId value, writer->Reshape(logical, tensor.shape));
     PLAN_RETURN_IF_ERROR(memory->Write(tensor, value));
@@ -243,8 +242,8 @@ absl::Status Relations::StartRank(const Trace& trace, GraphWriter* writer, Memor
     if (memory->HoldsAnyOf(tensor)) {
       return Error(trace, input.name, "overlaps another input");
     }
-    PLAN_ASSIGN_OR_RETURN(Lineage lineage, LineageOf(trace, input.name, input.part, logical->second,
-                                                     tensor.shape));
+    PLAN_ASSIGN_OR_RETURN(Lineage lineage,
+                          LineageOf(trace, input.name, input.part, logical->second, tensor.shape));
     const TensorId held =
         writer->AddTensor(input.name, tensor.shape, tensor.dtype, RoleOf(input.role));
     PLAN_RETURN_IF_ERROR(problem_->RelateInput(held, std::move(lineage), {holder}));
@@ -272,7 +271,8 @@ absl::Status Relations::FinishResult(const Trace& trace, const TraceResult& resu
                                      Memory* memory) {
   const Tensor& tensor = trace.tensors[result.tensor];
   const auto logical = results_.find({result.kind, result.name});
-  if (logical == results_.end()) return Error(trace, result.name, "the reference has no such result");
+  if (logical == results_.end())
+    return Error(trace, result.name, "the reference has no such result");
   PLAN_ASSIGN_OR_RETURN(const TensorId value, memory->Read(tensor));
   NameResult(&problem_->parallel, value, result);
   const lineage::ProblemBuilder::Holding holder{absl::StrCat("rank ", trace.rank)};
@@ -289,12 +289,12 @@ absl::Status Relations::FinishResult(const Trace& trace, const TraceResult& resu
     lineage = problem_->LineageOf(held->second);
     lineage.logical = logical->second;
     if (problem_->parallel.tensors[held->second].shape != tensor.shape) {
-      PLAN_ASSIGN_OR_RETURN(lineage, LineageOf(trace, result.name, {}, logical->second,
-                                               tensor.shape));
+      PLAN_ASSIGN_OR_RETURN(lineage,
+                            LineageOf(trace, result.name, {}, logical->second, tensor.shape));
     }
   } else {
-    PLAN_ASSIGN_OR_RETURN(lineage, LineageOf(trace, result.name, result.part, logical->second,
-                                             tensor.shape));
+    PLAN_ASSIGN_OR_RETURN(
+        lineage, LineageOf(trace, result.name, result.part, logical->second, tensor.shape));
   }
   if (result.reduce) {
     reduced_[{result.kind, result.name, trace.groups[result.group]}].push_back(
@@ -318,9 +318,9 @@ absl::Status Relations::RequireReduced() {
     const std::string& name = key.name;
     const std::vector<int32_t>& ranks = key.ranks;
     if (parts.size() != ranks.size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name, ": is the reduction over ranks ", absl::StrJoin(ranks, ", "),
-                       ", of which ", parts.size(), " have it"));
+      return absl::InvalidArgumentError(absl::StrCat(name, ": is the reduction over ranks ",
+                                                     absl::StrJoin(ranks, ", "), ", of which ",
+                                                     parts.size(), " have it"));
     }
     std::vector<TensorId> inputs;
     for (const Reduced& part : parts) inputs.push_back(part.tensor);
@@ -334,9 +334,8 @@ absl::Status Relations::RequireReduced() {
             absl::StrCat(name, ": ranks have different parts of it, and are to be added up"));
       }
     }
-    const sdfg::ReduceKind kind = parts[0].reduction == Reduction::kAverage
-                                      ? sdfg::ReduceKind::kAvg
-                                      : sdfg::ReduceKind::kSum;
+    const sdfg::ReduceKind kind =
+        parts[0].reduction == Reduction::kAverage ? sdfg::ReduceKind::kAvg : sdfg::ReduceKind::kSum;
     PLAN_ASSIGN_OR_RETURN(
         sdfg::IndexFunction function,
         sdfg::AllReduce(first.shape, first.dtype, static_cast<int>(parts.size()), kind));
@@ -357,9 +356,9 @@ absl::Status Relations::RequireReduced() {
       op.function = interned;
       const TensorId result = op.outputs[0];
       graph.AddOperator(std::move(op));
-      PLAN_RETURN_IF_ERROR(problem_->RequireOutput(
-          result, parts[i].lineage, NameOf({key.kind, name}),
-          {absl::StrCat("ranks ", absl::StrJoin(ranks, ", "))}));
+      PLAN_RETURN_IF_ERROR(
+          problem_->RequireOutput(result, parts[i].lineage, NameOf({key.kind, name}),
+                                  {absl::StrCat("ranks ", absl::StrJoin(ranks, ", "))}));
     }
   }
   return absl::OkStatus();

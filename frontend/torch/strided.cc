@@ -134,7 +134,8 @@ void Require(IndexFunctionBuilder* builder, Inverse* inverse, ExprId condition) 
 void RequireWithin(IndexFunctionBuilder* builder, Inverse* inverse, ExprId x, int64_t low,
                    int64_t high, int64_t extent) {
   if (low > 0) Require(builder, inverse, builder->Binary(Op::kIntLessEq, builder->Int(low), x));
-  if (high < extent) Require(builder, inverse, builder->Binary(Op::kIntLess, x, builder->Int(high)));
+  if (high < extent)
+    Require(builder, inverse, builder->Binary(Op::kIntLess, x, builder->Int(high)));
 }
 
 // Where each digit of the source is a constant or one whole dimension of the view.
@@ -291,10 +292,10 @@ absl::StatusOr<sdfg::IndexFunction> UpdateFunction(const Strided& source, const 
     PLAN_ASSIGN_OR_RETURN(inverse, InverseByPosition(&builder, source, view, at));
   }
   const ExprId update = Read(&builder, part, dtype, inverse->index);
-  builder.SetBody(output, inverse->condition == sdfg::kNoExpr
-                              ? update
-                              : builder.Select(inverse->condition, update,
-                                               Read(&builder, whole, dtype, at)));
+  builder.SetBody(
+      output, inverse->condition == sdfg::kNoExpr
+                  ? update
+                  : builder.Select(inverse->condition, update, Read(&builder, whole, dtype, at)));
   return Finish(&builder);
 }
 

@@ -58,8 +58,9 @@ struct Value {
     kTensor,
     kDType,
     kItem,      // a number that left the graph: `item` is which, `real` what it was
-    kComputed,  // what Python computed of such numbers: `text` is add, sub, ..., `list` the operands
-    kOther,  // of no meaning for values
+    kComputed,  // what Python computed of such numbers: `text` is add, sub, ..., `list` the
+                // operands
+    kOther,     // of no meaning for values
   };
   Kind kind = Kind::kNone;
   bool boolean = false;

@@ -147,9 +147,9 @@ absl::Status TraceParser::ReadCollective(const Json& json, Collective* collectiv
   PLAN_ASSIGN_OR_RETURN(const std::string word, at_.String(*kind));
   const auto* found = std::find(std::begin(kCollectives), std::end(kCollectives), word);
   if (found == std::end(kCollectives)) {
-    return absl::UnimplementedError(absl::StrCat(
-        at_.Error(*kind, absl::StrCat("collective '", word, "'")).message(),
-        " has no declared meaning; docs/torch-trace.md lists those that have one"));
+    return absl::UnimplementedError(
+        absl::StrCat(at_.Error(*kind, absl::StrCat("collective '", word, "'")).message(),
+                     " has no declared meaning; docs/torch-trace.md lists those that have one"));
   }
   collective->kind = static_cast<CollectiveKind>(found - std::begin(kCollectives));
   PLAN_ASSIGN_OR_RETURN(const Json* group, Needed(json, "group"));
@@ -185,9 +185,9 @@ absl::Status TraceParser::ReadCollective(const Json& json, Collective* collectiv
 
 absl::Status TraceParser::ReadOperator(const Json& json) {
   PLAN_RETURN_IF_ERROR(at_.Object(
-      json, {"op",     "args",      "kwargs",     "out",    "writes", "item", "source",
-             "module", "phase",     "collective", "group",  "in",     "reduce", "factor",
-             "root",   "peer",      "tag",        "in_splits", "out_splits", "work", "wait"}));
+      json, {"op",     "args",  "kwargs",     "out",       "writes",     "item",   "source",
+             "module", "phase", "collective", "group",     "in",         "reduce", "factor",
+             "root",   "peer",  "tag",        "in_splits", "out_splits", "work",   "wait"}));
   Executed executed;
   if (const Json* wait = json.Find("wait"); wait != nullptr) {
     PLAN_ASSIGN_OR_RETURN(executed.wait, at_.Integer(*wait, 0, kMostItems));

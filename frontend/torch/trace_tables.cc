@@ -96,9 +96,9 @@ absl::StatusOr<bool> TraceParser::RealOrMinusInfinity(const Json& json,
     return false;
   }
   if (word->text == "-inf") return true;
-  return absl::UnimplementedError(absl::StrCat(
-      at_.Error(*word, absl::StrCat("the constant ", word->text)).message(),
-      " has no declared meaning; masks are read as 0 and -inf"));
+  return absl::UnimplementedError(
+      absl::StrCat(at_.Error(*word, absl::StrCat("the constant ", word->text)).message(),
+                   " has no declared meaning; masks are read as 0 and -inf"));
 }
 
 absl::Status TraceParser::Each(const Json* list, absl::Status (TraceParser::*read)(const Json&)) {
@@ -146,16 +146,17 @@ absl::Status TraceParser::ReadStorage(const Json& json) {
   if (const Json* uniform = json.Find("uniform"); uniform != nullptr) {
     solver::Rational value;
     PLAN_ASSIGN_OR_RETURN(const bool infinite, RealOrMinusInfinity(*uniform, &value));
-    if (infinite) storage.minus_infinity = {true};
-    else storage.uniform = std::move(value);
+    if (infinite)
+      storage.minus_infinity = {true};
+    else
+      storage.uniform = std::move(value);
   }
   if (const Json* values = json.Find("values"); values != nullptr) {
     PLAN_RETURN_IF_ERROR(at_.IsArray(*values));
-    if (static_cast<int64_t>(values->items.size()) != storage.size ||
-        storage.size > kMostValues) {
-      return at_.Error(*values, absl::StrCat("the storage has ", storage.size,
-                                             " elements (of at most ", kMostValues,
-                                             " values may be listed)"));
+    if (static_cast<int64_t>(values->items.size()) != storage.size || storage.size > kMostValues) {
+      return at_.Error(*values,
+                       absl::StrCat("the storage has ", storage.size, " elements (of at most ",
+                                    kMostValues, " values may be listed)"));
     }
     for (const Json& value : values->items) {
       PLAN_ASSIGN_OR_RETURN(const bool infinite,
@@ -182,12 +183,14 @@ absl::Status TraceParser::WithinStorage(const Json& json, const Tensor& tensor) 
   for (size_t k = 0; k < tensor.shape.size(); ++k) {
     if (tensor.shape[k] == 0) return absl::OkStatus();
     const int64_t steps = tensor.shape[k] - 1;
-    if (steps != 0 && tensor.strides[k] > (storage.size - last) / steps) last = storage.size;
-    else last += steps * tensor.strides[k];
+    if (steps != 0 && tensor.strides[k] > (storage.size - last) / steps)
+      last = storage.size;
+    else
+      last += steps * tensor.strides[k];
   }
   if (last < storage.size) return absl::OkStatus();
-  return at_.Error(json, absl::StrCat("the tensor exceeds its storage of ", storage.size,
-                                      " elements"));
+  return at_.Error(json,
+                   absl::StrCat("the tensor exceeds its storage of ", storage.size, " elements"));
 }
 
 absl::Status TraceParser::ReadTensor(const Json& json) {
@@ -249,8 +252,8 @@ absl::Status TraceParser::ReadPart(const Json& json, Part* part) const {
           }
         }
         if (ranges.back().first + ranges.back().second > (*part->whole)[d]) {
-          return at_.Error(range, absl::StrCat("exceeds dimension ", d, " of the whole, ",
-                                               (*part->whole)[d]));
+          return at_.Error(
+              range, absl::StrCat("exceeds dimension ", d, " of the whole, ", (*part->whole)[d]));
         }
       }
       all = all && ranges == std::vector<std::pair<int64_t, int64_t>>{{0, (*part->whole)[d]}};
@@ -282,8 +285,8 @@ absl::Status TraceParser::ReadDomain(const Json& json, Input* input) const {
 }
 
 absl::Status TraceParser::ReadInput(const Json& json) {
-  PLAN_RETURN_IF_ERROR(at_.Object(
-      json, {"role", "name", "tensor", "of", "place", "flat", "domain", "parameter"}));
+  PLAN_RETURN_IF_ERROR(
+      at_.Object(json, {"role", "name", "tensor", "of", "place", "flat", "domain", "parameter"}));
   Input input;
   PLAN_ASSIGN_OR_RETURN(const Json* role, Needed(json, "role"));
   PLAN_ASSIGN_OR_RETURN(const std::string word, at_.String(*role));

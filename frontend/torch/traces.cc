@@ -27,9 +27,9 @@ absl::StatusOr<std::vector<Trace>> ReadRanks(const std::vector<std::string>& pat
             [](const Trace& a, const Trace& b) { return a.rank < b.rank; });
   for (size_t r = 0; r < ranks.size(); ++r) {
     if (ranks[r].world != static_cast<int32_t>(ranks.size())) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(ranks[r].path, ": is a trace of one of ", ranks[r].world, " ranks, and ",
-                       ranks.size(), " traces are given; give all of them"));
+      return absl::InvalidArgumentError(absl::StrCat(ranks[r].path, ": is a trace of one of ",
+                                                     ranks[r].world, " ranks, and ", ranks.size(),
+                                                     " traces are given; give all of them"));
     }
     if (ranks[r].rank != static_cast<int32_t>(r)) {
       return absl::InvalidArgumentError(absl::StrCat(ranks[r].path, ": two traces of rank ",
@@ -54,8 +54,10 @@ absl::StatusOr<lineage::Problem> BuildProblem(const Trace& reference,
                                               const sdfg::OperatorLibrary& operators) {
   if (reference.world != 1) {
     return absl::InvalidArgumentError(
-        absl::StrCat(reference.path, ": the first file must be the trace of one process, this is "
-                                     "one of ", reference.world, " ranks"));
+        absl::StrCat(reference.path,
+                     ": the first file must be the trace of one process, this is "
+                     "one of ",
+                     reference.world, " ranks"));
   }
   lineage::ProblemBuilder problem;
   Relations relations(&problem, FlatNames(ranks));
@@ -104,11 +106,11 @@ absl::StatusOr<lineage::Problem> BuildProblem(const Trace& reference,
   for (const Trace* trace : {&reference, &ranks[0]}) {
     for (const std::string& note : trace->notes) problem.assumptions.push_back(note);
   }
-  return problem.Build([&](const lineage::ProblemBuilder::Subject& subject,
-                           const absl::Status& status) {
-    const bool model = subject.kind == lineage::ProblemBuilder::Subject::Kind::kModel;
-    return In(model ? reference.path : "the ranks' traces", status);
-  });
+  return problem.Build(
+      [&](const lineage::ProblemBuilder::Subject& subject, const absl::Status& status) {
+        const bool model = subject.kind == lineage::ProblemBuilder::Subject::Kind::kModel;
+        return In(model ? reference.path : "the ranks' traces", status);
+      });
 }
 
 class TraceReader : public Reader {
