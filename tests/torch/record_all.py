@@ -1,0 +1,54 @@
+"""Records the programs of this directory.
+
+    record_all.py --out DIRECTORY [--only NAME ...] [--replay]
+
+Each program's traces go to DIRECTORY/NAME: reference.trace, rank0.trace, ..., with the values that a replay
+compares with beside them."""
+import argparse
+import importlib
+import os
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "programs"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "python"))
+
+from planproof.torch import launch  # noqa: E402
+from planproof.torch.trace_file import load  # noqa: E402
+
+
+def programs():
+    """Names of all programs."""
+    names = sorted(name[:-3] for name in os.listdir(os.path.join(HERE, "programs")))
+    return [name for name in names if name not in ("models", "__pyca")]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--only", nargs="+", choices=programs(), default=programs(),
+                        metavar="NAME")
+    parser.add_argument("--replay", action="store_true", help="compare a replay, too")
+    options = parser.parse_args()
+    failed = []
+    for name in options.only:
+        start = time.monotonic()
+        program = importlib.import_module(name)
+        directory = os.path.join(options.out, name)
+        try:
+            paths = launch(program.build, program.MESH, directory, start_method="fork")
+            counts = [len(load(path)["operators"]) for path in paths]
+            said = f"operators {counts}, {sum(map(os.path.getsize, paths)) // len(paths)} bytes"
+            if options.replay:
+                from planproof.torch.replay import replay
+                said += f"; {replay(directory).summary()}"
+        except Exception as error:  # the others are recorded all the same
+            failed.append(name)
+            said = f"FAILED: {error}"
+        print(f"{name}: {said}; {time.monotonic() - start:.1f} s", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
