@@ -7,6 +7,7 @@ from typing import Any, Dict, List
 import torch
 
 from planproof.errors import RecordingError
+from planproof.torch.liveness import read_before_written
 from planproof.torch.trace_file import View, encoded_view, number
 
 #: Constants of more elements are written as a digest.
@@ -77,6 +78,15 @@ class Memory:
                 entry.update(_constant(self.initial[index], dtype))
             entries.append(entry)
         return entries
+
+    def forget_unread(self, named: List[int], operators: List[Dict[str, Any]],
+                      results: List[int]) -> None:
+        """Contents before the step that no operator reads are nothing."""
+        unnamed = set(self.initial) - set(named)
+        sizes = {index: self._sizes[index] // self._dtypes[index].itemsize for index in unnamed}
+        read = read_before_written(unnamed, sizes, self.tensors(), operators, results)
+        for index in unnamed - read:
+            del self.initial[index]
 
     def held(self, view: int) -> int:
         """The number of the storage that a tensor shows."""

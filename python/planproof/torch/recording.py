@@ -14,7 +14,7 @@ from planproof.torch.memory import Memory, content
 from planproof.torch.places import Places
 from planproof.torch.recorder import Recorder
 from planproof.torch.relations import (Held, Input, Output, Parameter, Rename, held, module_names,
-                                       parameters, part_of_dtensor, states)
+                                       output, parameters, states)
 from planproof.torch.trace_file import VERSION, Path, save, values_path
 
 Models = Union[torch.nn.Module, Sequence[torch.nn.Module], None]
@@ -68,6 +68,8 @@ class _Recording:
         self._name_results(outputs or {})
         distributed = dist.is_initialized()
         named = [self.memory.held(entry["tensor"]) for entry in self.inputs]
+        self.memory.forget_unread(named, self.recorder.operators,
+                                  [entry["tensor"] for entry in self.results])
         trace = {
             "planproof_torch_trace": VERSION, "torch": torch.__version__,
             "rank": dist.get_rank() if distributed else 0,
@@ -112,38 +114,27 @@ class _Recording:
     def _name_results(self, outputs: Mapping[str, Any]) -> None:
         for each in self.parameters:
             self._name_result("updated", each.name, each.held())
-            gradient = each.object.grad
-            if gradient is not None:
-                value = each.held()
-                self._name_result("gradient", each.name, held(gradient) if isinstance(
-                    gradient, DTensor) else held(gradient, value.part))
+            if each.object.grad is not None:
+                self._name_gradient(each)
         for optimizer in self.optimizers:
             for name, _, value in states(optimizer, self.parameters):
                 self._name_result("updated", name, value)
         for name, value in outputs.items():
-            output = self._output(value)
-            more: Dict[str, Any] = {}
-            if output.reduce:
-                more["reduce"] = output.reduce
-                ranks = output.ranks if output.ranks is not None else range(dist.get_world_size())
-                more["group"] = self.recorder.groups.number(list(ranks))
-            self._name_result("output", name, output.held, **more)
+            self._name_output("output", name, output(value))
 
-    def _output(self, value: Any) -> Output:
-        if isinstance(value, Output):
-            return value
-        if isinstance(value, Held):
-            return Output(value)
-        if not isinstance(value, DTensor):
-            return Output(held(value))
-        place, partial = part_of_dtensor(value)
-        if not partial:
-            return Output(held(value))
-        if len(partial) > 1:
-            raise RecordingError("an output is a sum over several axes; reduce it in the step")
-        ranks = dist.get_process_group_ranks(value.device_mesh.get_group(partial[0]))
-        return Output(Held(value._local_tensor, place),
-                      value.placements[partial[0]].reduce_op, ranks)
+    def _name_gradient(self, parameter: Parameter) -> None:
+        gradient = parameter.object.grad
+        assert gradient is not None
+        self._name_output("gradient", parameter.name, output(gradient) if isinstance(
+            gradient, DTensor) else Output(held(gradient, parameter.held().part)))
+
+    def _name_output(self, kind: str, name: str, value: Output) -> None:
+        more: Dict[str, Any] = {}
+        if value.reduce:
+            more["reduce"] = value.reduce
+            ranks = value.ranks if value.ranks is not None else range(dist.get_world_size())
+            more["group"] = self.recorder.groups.number(list(ranks))
+        self._name_result(kind, name, value.held, **more)
 
     def _name_result(self, kind: str, name: str, value: Held, **more: Any) -> None:
         tensor = value.tensor.detach()

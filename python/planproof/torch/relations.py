@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import torch
+import torch.distributed as dist
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
 
 from planproof.errors import RecordingError
@@ -154,6 +155,23 @@ def reduced(tensor: Any, kind: str, ranks: Optional[Sequence[int]] = None) -> Ou
     if kind not in ("sum", "avg"):
         raise RecordingError(f'outputs are reduced by "sum" or "avg", not by "{kind}"')
     return Output(tensor if isinstance(tensor, Held) else held(tensor), kind, ranks)
+
+
+def output(value: Any) -> Output:
+    """What a step returned. A DTensor of summands is reduced over the axis of its mesh."""
+    if isinstance(value, Output):
+        return value
+    if isinstance(value, Held):
+        return Output(value)
+    if not isinstance(value, DTensor):
+        return Output(held(value))
+    found, partial = part_of_dtensor(value)
+    if not partial:
+        return Output(held(value))
+    if len(partial) > 1:
+        raise RecordingError("a result is a sum over several axes of the mesh")
+    ranks = dist.get_process_group_ranks(value.device_mesh.get_group(partial[0]))
+    return Output(Held(value._local_tensor, found), value.placements[partial[0]].reduce_op, ranks)
 
 
 @dataclass(frozen=True)
