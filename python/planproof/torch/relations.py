@@ -97,6 +97,9 @@ def part_of_dtensor(tensor: DTensor) -> Tuple[Part, List[int]]:
     partial = []
     for axis, placement in enumerate(tensor.placements):
         if isinstance(placement, Partial):
+            if type(placement) is not Partial or placement.reduce_op not in ("sum", "avg"):
+                raise RecordingError(f"a result is {placement} over an axis of the mesh; return "
+                                     "its full_tensor()")
             partial.append(axis)
         elif not isinstance(placement, Replicate):
             # Shard and _StridedShard: what torch makes of a dimension is asked of torch.

@@ -1,5 +1,5 @@
-"""Tensor parallelism with gradients clipped by their global norm."""
-from transformer import Transformer, tensor_parallel, training
+"""Tensor and sequence parallelism with gradients clipped by their global norm."""
+from transformer import Transformer, sequence_parallel, training
 
 MESH = {"tp": 2}
 
@@ -7,5 +7,5 @@ MESH = {"tp": 2}
 def build(mesh):
     model = Transformer()
     if mesh is not None:
-        tensor_parallel(model, mesh)
+        sequence_parallel(model, mesh)
     return training(model, clip=0.5)

@@ -1,7 +1,7 @@
 """What the programs of the tiny transformer share: data, loss, iteration, plans of tensor parallelism."""
 import torch
 from planproof.torch import Training, bounded, reduced, shard
-from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.distributed.tensor.parallel import (ColwiseParallel, PrepareModuleInput,
                                                RowwiseParallel, SequenceParallel,
                                                parallelize_module)
@@ -11,7 +11,7 @@ from models import VOCABULARY, Transformer, text
 
 
 def loss_of(logits, labels):
-    return functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
+    return functional.cross_entropy(logits.view(-1, VOCABULARY), labels.view(-1))
 
 
 def tensor_parallel(model, mesh):
@@ -67,7 +67,8 @@ def training(model, data=None, average=False, clip=None, loss=loss_of):
         result.backward()
         outputs = {"loss": reduced(result, "avg") if average else result}
         if clip is not None:
-            outputs["norm"] = torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+            outputs["norm"] = norm.full_tensor() if isinstance(norm, DTensor) else norm
         optimizer.step()
         return outputs
 
