@@ -5,6 +5,7 @@ import os
 import socket
 import tempfile
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
 
 import torch
@@ -36,6 +37,9 @@ class Training:
 Build = Callable[[Optional[DeviceMesh]], Training]
 #: `{"dp": 2, "tp": 2}`, outermost first.
 Axes = Mapping[str, int]
+
+#: A rank that waits longer for another one gives up.
+_PATIENCE = timedelta(seconds=120)
 
 REFERENCE = "reference.trace"
 
@@ -89,7 +93,8 @@ def _run(rank: int, world: int, axes: Axes, build: Build, directory: str, warmup
     if axes:
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank),
                           WORLD_SIZE=str(world), LOCAL_RANK=str(rank))
-        dist.init_process_group("gloo", rank=rank, world_size=world)
+        dist.init_process_group("gloo", rank=rank, world_size=world,
+                                timeout=_PATIENCE)
         mesh = init_device_mesh("cpu", tuple(axes.values()), mesh_dim_names=tuple(axes))
     torch.manual_seed(seed)
     training = build(mesh)

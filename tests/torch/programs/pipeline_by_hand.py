@@ -22,15 +22,16 @@ def build(mesh):
     shape = (1, tokens.shape[1], 16)
 
     def first():
-        sent = []
+        sent, works = [], []
 
         def forward(part):
             sent.append(model(part))
-            dist.send(sent[-1].detach(), 1)
+            works.append(dist.isend(sent[-1].detach(), 1))
 
         def backward():
             gradient = torch.empty(shape)
             dist.recv(gradient, 1)
+            works.pop(0).wait()
             sent.pop(0).backward(gradient)
 
         parts = tokens.chunk(MICROBATCHES)
