@@ -21,7 +21,7 @@ from planproof.torch.trace_file import load  # noqa: E402
 def programs():
     """Names of all programs."""
     names = sorted(name[:-3] for name in os.listdir(os.path.join(HERE, "programs")))
-    return [name for name in names if name not in ("models", "stages", "transformer", "__pyca")]
+    return [name for name in names if name not in ("hub", "models", "stages", "transformer", "__pyca")]
 
 
 def main():
