@@ -15,7 +15,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 from planproof.report import Report
 from planproof.torch.recording import Models, Optimizers, record
-from planproof.torch.relations import Rename
+from planproof.torch.relations import Placement, Rename
 from planproof.torch.trace_file import Path
 from planproof.verification import verify
 
@@ -29,6 +29,7 @@ class Training:
     optimizer: Optimizers = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
     rename: Optional[Rename] = None
+    placement: Optional[Placement] = None
     hidden: Sequence[str] = ()
     notes: Sequence[str] = ()
 
@@ -103,7 +104,7 @@ def _run(rank: int, world: int, axes: Axes, build: Build, directory: str, warmup
     name = f"rank{rank}.trace" if axes else REFERENCE
     record(training.step, os.path.join(directory, name), model=training.model,
            optimizer=training.optimizer, inputs=training.inputs, rename=training.rename,
-           hidden=training.hidden, notes=training.notes, axes=_pairs(axes))
+           placement=training.placement, hidden=training.hidden, notes=training.notes, axes=_pairs(axes))
     if axes:
         dist.barrier()
         dist.destroy_process_group()

@@ -13,8 +13,8 @@ from planproof.errors import RecordingError
 from planproof.torch.memory import Memory, content
 from planproof.torch.places import Places
 from planproof.torch.recorder import Recorder
-from planproof.torch.relations import (Held, Input, Output, Parameter, Rename, held, module_names,
-                                       output, parameters, states)
+from planproof.torch.relations import (Held, Input, Output, Parameter, Placement, Rename, held,
+                                       module_names, output, parameters, states)
 from planproof.torch.trace_file import VERSION, Path, save, values_path
 
 Models = Union[torch.nn.Module, Sequence[torch.nn.Module], None]
@@ -24,18 +24,20 @@ Axes = Union[DeviceMesh, Sequence[Tuple[str, int]]]
 
 def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model: Models = None,
            optimizer: Optimizers = None, inputs: Optional[Mapping[str, Any]] = None,
-           axes: Axes = (), rename: Optional[Rename] = None, hidden: Iterable[str] = (),
+           axes: Axes = (), rename: Optional[Rename] = None,
+           placement: Optional[Placement] = None, hidden: Iterable[str] = (),
            notes: Sequence[str] = ()) -> Optional[Mapping[str, Any]]:
     """Runs `step` once and writes what this rank executed to `path`, and the values beside it.
 
     `step` returns its outputs by name: tensors, or `reduced(...)`. `inputs` names the data that it
     reads: a tensor that is the whole on every rank, a DTensor, or `shard(...)`, `part(...)`,
     `bounded(...)`. Several models or optimizers are those of one rank's stages. `rename` turns a
-    name of a module or parameter into that of the single-process program. `axes` names the mesh;
+    name of a module or parameter into that of the single-process program, `placement(name, tensor)`
+    says which part a plain parameter is if it is not the whole. `axes` names the mesh;
     packages that are `hidden` give no source lines, those of their callers are shown instead.
     Returns what `step` returned."""
     return _Recording(step, path, _listed(model), _listed(optimizer), inputs or {}, rename,
-                      hidden).run(axes, notes)
+                      placement, hidden).run(axes, notes)
 
 
 def _listed(value: Any) -> List[Any]:
@@ -46,10 +48,11 @@ class _Recording:
     def __init__(self, step: Callable[[], Optional[Mapping[str, Any]]], path: Path,
                  models: List[torch.nn.Module], optimizers: List[torch.optim.Optimizer],
                  inputs: Mapping[str, Any], rename: Optional[Rename],
-                 hidden: Iterable[str]) -> None:
+                 placement: Optional[Placement], hidden: Iterable[str]) -> None:
         self.step, self.path, self.optimizers = step, path, optimizers
         self.memory = Memory()
-        self.parameters = [each for model in models for each in parameters(model, rename)]
+        self.parameters = [each for model in models for each in
+                           parameters(model, rename, placement)]
         modules: Dict[int, str] = {}
         for model in models:
             modules.update(module_names(model, rename))

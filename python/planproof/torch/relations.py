@@ -184,29 +184,35 @@ class Parameter:
     name: str
     role: str
     object: torch.Tensor
+    part: Optional[Part] = None
 
     def held(self) -> Held:
         """What this rank holds of it at this moment."""
-        return held(self.object)
+        return held(self.object, self.part)
 
 
 Rename = Callable[[str], str]
+#: Gives the part of a plain parameter, or None if it is the whole.
+Placement = Callable[[str, torch.Tensor], Optional[Part]]
 
 
 def unwrapped(model: torch.nn.Module) -> torch.nn.Module:
-    """The user's module within DistributedDataParallel."""
-    while isinstance(model, torch.nn.parallel.DistributedDataParallel):
-        model = model.module
+    """The user's module within DistributedDataParallel, torch's or Megatron's."""
+    while type(model).__name__ == "DistributedDataParallel":
+        inner = model.module
+        assert isinstance(inner, torch.nn.Module)
+        model = inner
     return model
 
 
-def parameters(model: torch.nn.Module, rename: Optional[Rename]) -> Iterator[Parameter]:
+def parameters(model: torch.nn.Module, rename: Optional[Rename],
+               placement: Optional[Placement]) -> Iterator[Parameter]:
     """Parameters and persistent buffers of real numbers. Other buffers are constants of the program. A tied
-    parameter has the first of its names."""
+    parameter has the first of its names. `placement` gets names as they are here."""
     model = unwrapped(model)
     name = rename or (lambda text: text)
     for key, value in model.named_parameters():
-        yield Parameter(name(key), "parameter", value)
+        yield Parameter(name(key), "parameter", value, placement(key, value) if placement else None)
     temporary = {id(module._buffers[key]) for module in model.modules()
                  for key in module._non_persistent_buffers_set}
     for key, value in model.named_buffers():
