@@ -229,16 +229,37 @@ def module_names(model: torch.nn.Module, rename: Optional[Rename]) -> Dict[int, 
 def states(optimizer: torch.optim.Optimizer, known: Sequence[Parameter]) \
         -> Iterator[Tuple[str, Parameter, Held]]:
     """The optimizer's tensors: name, parameter, and what this rank holds. They lie as their parameters do, if
-    they have their shapes."""
+    they have their shapes, and where their piece of the parameter lies if the optimizer owns a piece."""
     by_identity = {id(each.object): each for each in known}
     for key, content in optimizer.state.items():
         owner = by_identity.get(id(key))
-        if owner is None or not isinstance(content, Mapping):
+        if owner is not None:
+            own: Optional[Held] = owner.held()
+        else:
+            owner, own = _owner(key, known)
+        if owner is None or own is None or not isinstance(content, Mapping):
             continue
-        own = owner.held()
         for word, value in content.items():
             if not isinstance(value, torch.Tensor):
                 continue
             same = not isinstance(value, DTensor) and value.shape == own.tensor.shape
             yield (f"{owner.name}.{word}", owner,
                    held(value, own.part if same and value.dim() else None))
+
+
+def _owner(piece: torch.Tensor, known: Sequence[Parameter]) \
+        -> Tuple[Optional[Parameter], Optional[Held]]:
+    """The parameter of whose memory an optimizer's tensor is a piece: distributed optimizers cut flat buffers."""
+    for each in known:
+        tensor = each.object
+        if isinstance(tensor, DTensor) or each.role != "parameter" or \
+                tensor.untyped_storage()._cdata != piece.untyped_storage()._cdata:
+            continue
+        start = int(piece.storage_offset() - tensor.storage_offset())
+        if 0 <= start and start + piece.numel() <= tensor.numel():
+            if each.part is not None and each.part.encoded():
+                raise RecordingError(f"{each.name} is cut by tensor parallelism and by its "
+                                     "optimizer; such relations cannot be written")
+            part = Part(tuple(map(int, tensor.shape)), flat=(start, piece.numel()))
+            return each, Held(piece, part)
+    return None, None
