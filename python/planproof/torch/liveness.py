@@ -11,6 +11,10 @@ _OVERWRITES = ("aten.copy_.default", "aten.zero_.default", "aten.fill_.Scalar",
                "aten.fill_.Tensor")
 
 
+#: Their first argument is not read if `beta` is 0.
+_SCALED = ("aten.baddbmm.default", "aten.addmm.default", "aten.addmv.default", "aten.addbmm.default")
+
+
 def _tensors(value: Any) -> Iterator[int]:
     if isinstance(value, list):
         for each in value:
@@ -24,7 +28,8 @@ def _read(entry: Mapping[str, Any]) -> Iterator[int]:
     if "collective" in entry:
         yield from entry["in"]
         return
-    skip = 1 if entry["op"] in _OVERWRITES else 0
+    unscaled = entry["op"] in _SCALED and entry.get("kwargs", {}).get("beta", 1) == 0
+    skip = 1 if entry["op"] in _OVERWRITES or unscaled else 0
     if entry["op"] == "fsdp.all_gather_copy_in.default":
         yield from _tensors(entry["args"][0])
         return

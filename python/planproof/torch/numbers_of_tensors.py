@@ -8,10 +8,11 @@ of (`COMMON`)."""
 from __future__ import annotations
 
 import operator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Callable, Dict, Iterator, Optional, Union
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from planproof.torch.trace_file import number
 
@@ -51,6 +52,13 @@ class Items:
         key = "item" if isinstance(origin, dict) else "computed"
         return {key: origin["item"] if key == "item" else origin, "value": number(value)}
 
+    def origin_of_element(self, value: Number, dtype: torch.dtype) -> Any:
+        """A number that was put into a tensor of `dtype`, if it is one that came from a tensor, rounded."""
+        for (_, known), _ in reversed(self._known.items()):
+            if torch.tensor(known, dtype=dtype).item() == value:
+                return self.encoded(known)
+        return None
+
     def computed(self, value: Number, expression: Any) -> Number:
         """The result of arithmetic with numbers from tensors, which remembers it."""
         if type(value) is int:
@@ -64,22 +72,56 @@ class Items:
         return result
 
     @contextmanager
-    def following(self) -> Iterator[None]:
-        """`Tensor.item` gives numbers that remember."""
+    def following(self, escaped: Callable[[str], None]) -> Iterator[None]:
+        """`Tensor.item` gives numbers that remember, and `torch.tensor` of tensors is an operator.
+        `escaped` is told of other ways by which values leave tensors."""
         plain = torch.Tensor.item
+        with ExitStack() as stack:
 
-        def item(tensor: torch.Tensor) -> Any:
-            before = self.count
-            value = plain(tensor)
-            if self.count == before:
-                return value
-            return self.computed(value, {"item": self.count - 1})
+            def item(tensor: torch.Tensor) -> Any:
+                before = self.count
+                value = plain(tensor)
+                if self.count == before:
+                    return value
+                return self.computed(value, {"item": self.count - 1})
 
-        torch.Tensor.item = item  # type: ignore[method-assign, assignment]
-        try:
+            _replace(stack, torch.Tensor, "item", item)
+            _replace(stack, torch, "tensor", _from_tensors(torch.tensor))
+            for word in ("tolist", "numpy"):
+                _replace(stack, torch.Tensor, word, _told(word, escaped))
             yield
-        finally:
-            torch.Tensor.item = plain  # type: ignore[method-assign]
+
+
+def _replace(stack: ExitStack, owner: Any, name: str, function: Any) -> None:
+    stack.callback(setattr, owner, name, getattr(owner, name))
+    setattr(owner, name, function)
+
+
+def _told(word: str, escaped: Callable[[str], None]) -> Callable[..., Any]:
+    plain = getattr(torch.Tensor, word)
+
+    def method(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        escaped(word)
+        return plain(tensor, *args, **kwargs)
+
+    return method
+
+
+def _from_tensors(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """`torch.tensor` that stacks if it is given a list of tensors of one element."""
+
+    def tensor(data: Any, *args: Any, **kwargs: Any) -> Any:
+        made = plain(data, *args, **kwargs)
+        if isinstance(data, torch.Tensor) or not isinstance(data, (list, tuple)):
+            return made
+        leaves = tree_leaves(data)
+        if not any(isinstance(leaf, torch.Tensor) for leaf in leaves):
+            return made
+        parts = [leaf.detach().reshape(()).to(made.dtype) if isinstance(leaf, torch.Tensor)
+                 else plain(leaf, dtype=made.dtype) for leaf in leaves]
+        return torch.stack(parts).reshape(made.shape).requires_grad_(made.requires_grad)
+
+    return tensor
 
 
 def _size(expression: Any) -> int:

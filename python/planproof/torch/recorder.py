@@ -25,6 +25,7 @@ _TO_PYTHON = ("aten::_local_scalar_dense", "aten::item", "aten::equal", "aten::i
 #: Types of arguments that can take a number that was computed from a tensor.
 _TAKES_NUMBERS = ("Scalar", "number", "float", "Tensor")
 
+_PLAIN_ITEM = torch.Tensor.item
 _DISABLED = torch._C._disabled_torch_dispatch_impl
 
 
@@ -54,12 +55,19 @@ class Recorder(TorchDispatchMode):
         """Records what runs within."""
         with ExitStack() as stack:
             stack.enter_context(self.places.followed())
-            stack.enter_context(self.items.following())
+            stack.enter_context(self.items.following(self._escaped))
             stack.enter_context(self._waits())
             stack.enter_context(self)
             yield
         for storage in list(self._native):
             self._wait_for_native(storage)
+
+    def _escaped(self, way: str) -> None:
+        source = None if self._suspended else self.places.current().source
+        note = f"numbers left tensors by .{way}(), unseen: what is computed from them is taken " \
+               f"to be constant; at {source}"
+        if source and note not in self.notes:
+            self.notes.append(note)
 
     @contextmanager
     def suspended(self) -> Iterator[None]:
@@ -91,6 +99,8 @@ class Recorder(TorchDispatchMode):
             return func(*args, **kwargs)
         place = self.places.current()
         passed = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        if schema.name == "aten::lift_fresh" and self._number_into_tensor(args[0], place):
+            return func(*args, **kwargs)
         for tensor in passed:
             self._wait_for_native(self.memory.storage(tensor, True))
         entry = self._encoded_call(func, args, kwargs)
@@ -119,6 +129,18 @@ class Recorder(TorchDispatchMode):
             entry["writes"] = entry_writes
         self._append(entry, place)
         return result
+
+    def _number_into_tensor(self, tensor: torch.Tensor, place: Place) -> bool:
+        """`torch.tensor(number)` of a number that came from a tensor is no constant; whether it is one."""
+        if tensor.numel() != 1 or tensor.dtype is torch.bool or self.memory.known(tensor):
+            return False
+        origin = self.items.origin_of_element(_item(tensor), tensor.dtype)
+        if origin is None:
+            return False
+        self._append({"op": "aten.full.default", "args": [list(tensor.shape), origin],
+                      "kwargs": {"dtype": {"dtype": dtype_name(tensor.dtype)}},
+                      "out": [{"tensor": self._view(tensor, False)}]}, place)
+        return True
 
     def _encoded_call(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
         types = {argument.name: str(argument.type) for argument in func._schema.arguments}
@@ -258,6 +280,11 @@ class Recorder(TorchDispatchMode):
             yield
         finally:
             dist.Work.wait = plain  # type: ignore[method-assign]
+
+
+def _item(tensor: torch.Tensor) -> Any:
+    """The number in a tensor of one element; Tensor.item would be followed."""
+    return _PLAIN_ITEM(tensor)
 
 
 def _on_meta(value: Any) -> bool:

@@ -46,6 +46,13 @@ def batch():
     return text(2, LENGTH)
 
 
+def whole_batch():
+    """The batch, with its names."""
+    whole = batch()
+    return whole, {name: bounded(value, 0, VOCABULARY)
+                   for name, value in zip(("tokens", "labels"), whole)}
+
+
 def batch_of_rank():
     """The batch of this data parallel rank, with its names."""
     ranks = parallel_state.get_data_parallel_world_size()
@@ -64,8 +71,7 @@ def training(settings, model, clip=0.0, data=None, **buckets):
         OptimizerConfig(optimizer="adam", lr=1e-2, weight_decay=0.01, clip_grad=clip,
                         use_distributed_optimizer=buckets.get("use_distributed_optimizer", False)),
         [distributed])
-    (tokens, labels), inputs = data or (batch(), {
-        name: bounded(value, 0, VOCABULARY) for name, value in zip(("tokens", "labels"), batch())})
+    (tokens, labels), inputs = data or whole_batch()
     positions = torch.arange(LENGTH).expand(len(tokens), LENGTH).contiguous()
     mask = torch.ones(1, 1, LENGTH, LENGTH, dtype=torch.bool).triu(1)
     average = data is not None
