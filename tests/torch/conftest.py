@@ -6,7 +6,6 @@ import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "programs")]
-torch = pytest.importorskip("torch")
 collect_ignore = ["programs"]
 
 

@@ -2,14 +2,15 @@
 from functools import partial
 
 import pytest
-import torch
-import torch.distributed as dist
-from planproof.torch import Training, launch
-from planproof.torch.replay import jobs, read, replay, replay_together, undetected
-from planproof.torch.trace_file import load
-from torch.distributed import _functional_collectives as functional
 
-from conftest import Trace
+torch = pytest.importorskip("torch")
+import torch.distributed as dist  # noqa: E402
+from planproof.torch import Training, launch  # noqa: E402
+from planproof.torch.replay import jobs, read, replay, replay_together, undetected  # noqa: E402
+from planproof.torch.trace_file import load  # noqa: E402
+from torch.distributed import _functional_collectives as functional  # noqa: E402
+
+from conftest import Trace  # noqa: E402
 
 
 def record_ranks(body, tmp_path, ranks=2):

@@ -1,9 +1,10 @@
 """What holds a value before the step and after it."""
 import pytest
-import torch
-from planproof import RecordingError
-from planproof.torch import bounded, part, reduced, shard
-from torch import nn
+
+torch = pytest.importorskip("torch")
+from planproof import RecordingError  # noqa: E402
+from planproof.torch import bounded, part, reduced, shard  # noqa: E402
+from torch import nn  # noqa: E402
 
 
 def adamw(model, x):

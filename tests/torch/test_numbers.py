@@ -1,7 +1,7 @@
 """Numbers that leave tensors."""
-import torch
+import pytest
 
-
+torch = pytest.importorskip("torch")
 def test_a_number_from_an_item_is_tagged_where_it_returns(recorded):
     a = torch.tensor([3.25, 4.5])
     trace = recorded(lambda: {"y": a * a.sum().item()}, inputs={"a": a})

@@ -1,7 +1,11 @@
 """Source lines, modules and phases."""
-import torch
-from planproof.torch import phase
-from torch import nn
+import re
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from planproof.torch import phase  # noqa: E402
+from torch import nn  # noqa: E402
 
 
 class Inner(nn.Module):
@@ -40,8 +44,8 @@ def training(recorded):
 def test_the_source_is_the_innermost_line_outside_torch(recorded):
     trace = training(recorded)
     for entry in trace.of("aten.tanh.default"):
-        assert trace.text(entry, "source").endswith(
-            "test_places.py:13: return torch.tanh(self.linear(x))  # the line of tanh")
+        assert re.search(r"test_places.py:\d+: return torch.tanh.* # the line of tanh$",
+                         trace.text(entry, "source"))
 
 
 def test_modules_are_named_as_in_the_model(recorded):

@@ -1,12 +1,14 @@
 """Placements of DTensors as parts of wholes, against torch's own distribution."""
-import torch
-import torch.distributed as dist
-import torch.multiprocessing as multiprocessing
-from planproof.torch.relations import Part, held, segments_of
-from planproof.torch.shims.megatron import cut
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.tensor import Replicate, Shard, distribute_tensor
-from torch.distributed.tensor.placement_types import _StridedShard
+import pytest
+
+torch = pytest.importorskip("torch")
+import torch.distributed as dist  # noqa: E402
+import torch.multiprocessing as multiprocessing  # noqa: E402
+from planproof.torch.relations import Part, held, segments_of  # noqa: E402
+from planproof.torch.shims.megatron import cut  # noqa: E402
+from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
+from torch.distributed.tensor import Replicate, Shard, distribute_tensor  # noqa: E402
+from torch.distributed.tensor.placement_types import _StridedShard  # noqa: E402
 
 PLACEMENTS = [
     (Shard(0), Shard(0)), (Shard(0), Shard(1)), (Shard(1), Replicate()), (Replicate(), Shard(0)),

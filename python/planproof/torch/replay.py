@@ -22,6 +22,10 @@ from planproof.torch.memory import CONJUGATE, NEGATIVE, content
 from planproof.torch.trace_file import Path, load, read_number, values_path
 
 
+#: Operators that give memory without contents.
+_NOTHING = ("aten.empty", "aten.new_empty")
+
+
 @dataclass
 class Outcome:
     """What was compared, and what differs."""
@@ -116,6 +120,8 @@ class _Rank:
         posted.deliver()
 
     def _compute(self, entry: Mapping[str, Any], outcome: Outcome) -> None:
+        if entry["op"].startswith(_NOTHING):
+            return  # the allocator could give memory that happens to hold what is missing
         namespace, name, overload = entry["op"].split(".")
         func = getattr(getattr(getattr(torch.ops, namespace), name), overload)
         args = [self._value(each) for each in entry.get("args", [])]
@@ -221,14 +227,18 @@ def without(trace: Mapping[str, Any], removed: Sequence[int]) -> Dict[str, Any]:
 
 
 def meetings_of(traces: Sequence[Mapping[str, Any]]) -> List[Dict[int, int]]:
-    """The collectives of a job: for each the positions of its operators, by position of the trace."""
+    """The collectives of a job: for each the positions of its operators, by position of the
+    trace. Those of a rank with itself do nothing."""
     found: Dict[Key, Dict[int, int]] = {}
     for place, trace in enumerate(traces):
         turns: Dict[Key, int] = {}
         for index, entry in enumerate(trace["operators"]):
             if "collective" not in entry or entry["collective"] == "barrier":
                 continue
-            lane = lane_of(entry, trace["rank"], trace["groups"][entry["group"]])
+            group = trace["groups"][entry["group"]]
+            if len(group) == 1:
+                continue
+            lane = lane_of(entry, trace["rank"], group)
             turn = turns[lane] = turns.get(lane, -1) + 1
             found.setdefault((lane, turn), {})[place] = index
     return list(found.values())

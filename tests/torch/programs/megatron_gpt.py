@@ -68,7 +68,7 @@ def training(settings, model, clip=0.0, data=None, **buckets):
     distributed = DistributedDataParallel(
         settings, DistributedDataParallelConfig(**buckets), model)
     optimizer = get_megatron_optimizer(
-        OptimizerConfig(optimizer="adam", lr=1e-2, weight_decay=0.01, clip_grad=clip,
+        OptimizerConfig(optimizer="adam", lr=1e-3, weight_decay=0.01, clip_grad=clip,
                         use_distributed_optimizer=buckets.get("use_distributed_optimizer", False)),
         [distributed])
     (tokens, labels), inputs = data or whole_batch()
