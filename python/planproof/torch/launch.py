@@ -1,11 +1,20 @@
-"""Runs the ranks of a program on this machine and has their traces verified."""
+"""Runs the ranks of a program on this machine and has their traces verified.
+
+    python -m planproof.torch.launch program.py --mesh dp=2,tp=2 [--out DIRECTORY]
+
+`program.py` has a function `build(mesh)` that returns a `Training`; the mesh is None for the single-process
+program. Without --out the traces are verified and thrown away."""
 from __future__ import annotations
 
+import argparse
+import importlib
 import os
 import socket
+import sys
 import tempfile
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
 
 import torch
@@ -80,6 +89,16 @@ def check(build: Build, mesh: Axes, *, directory: Optional[Path] = None, warmup:
         return verify(paths, **options)
 
 
+def build_of(path: Path, mesh: Optional[DeviceMesh]) -> Training:
+    """Calls `build` of a file, with the file's directory on the path of modules."""
+    directory, name = os.path.split(os.path.abspath(path))
+    if directory not in sys.path:
+        sys.path.insert(0, directory)
+    module = importlib.import_module(os.path.splitext(name)[0])
+    training: Training = module.build(mesh)
+    return training
+
+
 def _world(axes: Axes) -> int:
     world = 1
     for size in axes.values():
@@ -112,3 +131,36 @@ def _run(rank: int, world: int, axes: Axes, build: Build, directory: str, warmup
 
 def _pairs(axes: Axes) -> List[Tuple[str, int]]:
     return [(name, size) for name, size in axes.items()]
+
+
+def _axes(text: str) -> Axes:
+    """`dp=2,tp=2` as a mapping."""
+    pairs = [axis.split("=") for axis in text.split(",")]
+    return {name: int(size) for name, size in pairs}
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """The command: the verdict's exit code, or 0 if traces are only recorded."""
+    parser = argparse.ArgumentParser(prog="python -m planproof.torch.launch",
+                                     description="Records a program's ranks, and verifies them.")
+    parser.add_argument("program", help="a Python file with build(mesh)")
+    parser.add_argument("--mesh", type=_axes, required=True, metavar="AXIS=SIZE,...",
+                        help="axes of the mesh, outermost first")
+    parser.add_argument("--out", metavar="DIRECTORY", help="keep the traces here, do not verify")
+    parser.add_argument("--warmup", type=int, default=2, metavar="N",
+                        help="iterations before the recorded one (default 2)")
+    options = parser.parse_args(arguments)
+    build = partial(build_of, options.program)
+    if options.out:
+        for path in launch(build, options.mesh, options.out, warmup=options.warmup):
+            print(path)
+        return 0
+    report = check(build, options.mesh, warmup=options.warmup)
+    print(report)
+    return 0 if report else 1
+
+
+if __name__ == "__main__":
+    # The processes look functions up in the module by its name, so it is not __main__ that runs.
+    from planproof.torch.launch import main as run
+    sys.exit(run())
