@@ -9,7 +9,7 @@ docs/python.md has the tour; docs/plan-format.md says what plans mean.
 from planproof.binary import find_binary
 from planproof.command import generate, mutate, show
 from planproof.errors import (BinaryNotFound, CommandError, PlanError, PlanproofError,
-                              VerificationTimeout)
+                              RecordingError, VerificationTimeout)
 from planproof.files import PlanFiles
 from planproof.loading import load
 from planproof.plan import Plan
@@ -23,7 +23,7 @@ from planproof.verification import assert_verified, verify
 
 __all__ = [
     "BinaryNotFound", "CommandError", "Plan", "PlanError", "PlanFiles", "PlanproofError",
-    "Program", "Report", "Source", "Specification", "Tensor", "VerificationTimeout", "Verdict",
-    "Violation", "Witness", "assert_verified", "find_binary", "generate", "gpipe", "load", "loop",
-    "mutate", "one_f_one_b", "show", "verify",
+    "Program", "RecordingError", "Report", "Source", "Specification", "Tensor",
+    "VerificationTimeout", "Verdict", "Violation", "Witness", "assert_verified", "find_binary",
+    "generate", "gpipe", "load", "loop", "mutate", "one_f_one_b", "show", "verify",
 ]

@@ -33,3 +33,7 @@ class CommandError(PlanproofError, RuntimeError):
 
 class VerificationTimeout(PlanproofError, TimeoutError):
     """`timeout` seconds were not enough for a verdict."""
+
+
+class RecordingError(PlanproofError, RuntimeError):
+    """A step of a PyTorch program that cannot be recorded, or a trace that cannot be replayed."""

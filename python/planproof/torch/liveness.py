@@ -1,0 +1,83 @@
+"""Which storages' contents before the step are never read: buffers that are used again and again."""
+from __future__ import annotations
+
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Set
+
+import numpy
+from numpy.lib.stride_tricks import as_strided
+
+#: Their first argument is written and not read.
+_OVERWRITES = ("aten.copy_.default", "aten.zero_.default", "aten.fill_.Scalar",
+               "aten.fill_.Tensor")
+
+
+#: Their first argument is not read if `beta` is 0.
+_SCALED = ("aten.baddbmm.default", "aten.addmm.default", "aten.addmv.default", "aten.addbmm.default")
+
+
+def _tensors(value: Any) -> Iterator[int]:
+    if isinstance(value, list):
+        for each in value:
+            yield from _tensors(each)
+    elif isinstance(value, dict) and "tensor" in value:
+        yield value["tensor"]
+
+
+def _read(entry: Mapping[str, Any]) -> Iterator[int]:
+    """Tensors that an operator reads; one that it only writes is not among them."""
+    if "collective" in entry:
+        yield from entry["in"]
+        return
+    unscaled = entry["op"] in _SCALED and entry.get("kwargs", {}).get("beta", 1) == 0
+    skip = 1 if entry["op"] in _OVERWRITES or unscaled else 0
+    if entry["op"] == "fsdp.all_gather_copy_in.default":
+        yield from _tensors(entry["args"][0])
+        return
+    for value in entry.get("args", [])[skip:]:
+        yield from _tensors(value)
+    for key, value in entry.get("kwargs", {}).items():
+        if key != "out":
+            yield from _tensors(value)
+
+
+def _written(entry: Mapping[str, Any]) -> Iterator[int]:
+    if "collective" in entry:
+        yield from entry["out"]
+    else:
+        yield from entry.get("writes", [])
+        yield from _tensors(entry["out"])
+
+
+def read_before_written(storages: Set[int], sizes: Mapping[int, int],
+                        tensors: Sequence[List[Any]], operators: Sequence[Mapping[str, Any]],
+                        results: Sequence[int]) -> Set[int]:
+    """Those of `storages` of which an element is read before it is written; `sizes` in elements.
+    `results`: tensors that are read in the end."""
+    written: Dict[int, numpy.ndarray] = {
+        storage: numpy.zeros(sizes[storage], dtype=bool) for storage in storages}
+    found: Set[int] = set()
+
+    def elements(tensor: int) -> Any:
+        storage, dtype, offset, shape, strides = tensors[tensor][:5]
+        mask = written[storage]
+        if dtype.startswith("complex"):
+            shape, offset = [*shape, 2], 2 * offset
+            strides = [*(2 * stride for stride in strides), 1]
+        return as_strided(mask[offset:], shape, strides)
+
+    def reads(tensor: int) -> None:
+        storage = tensors[tensor][0]
+        if storage in written and storage not in found and not elements(tensor).all():
+            found.add(storage)
+
+    for entry in operators:
+        if "wait" in entry:
+            continue
+        for tensor in _read(entry):
+            reads(tensor)
+        for tensor in _written(entry):
+            if tensors[tensor][0] in written:
+                elements(tensor)[...] = True
+    for tensor in results:
+        reads(tensor)
+    return found

@@ -1,0 +1,117 @@
+"""The memory of a recorded program: storages with identities, tensors as views of them."""
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Dict, List
+
+import torch
+
+from planproof.errors import RecordingError
+from planproof.torch.liveness import read_before_written
+from planproof.torch.trace_file import View, encoded_view, number
+
+#: Constants of more elements are written as a digest.
+LONGEST_VALUES = 4096
+
+CONJUGATE, NEGATIVE = 1, 2
+
+_REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    return str(dtype).replace("torch.", "")
+
+
+class Memory:
+    """Storages in the order in which they were met. All of them are kept alive, so that no address
+    stands for two of them."""
+
+    def __init__(self) -> None:
+        self._numbers: Dict[int, int] = {}
+        self._kept: List[torch.UntypedStorage] = []
+        self._dtypes: List[torch.dtype] = []
+        self._sizes: List[int] = []  # bytes; the largest, if it was resized
+        self._views: Dict[View, int] = {}
+        self.initial: Dict[int, torch.Tensor] = {}  # bytes before the step
+
+    def known(self, tensor: torch.Tensor) -> bool:
+        return tensor.untyped_storage()._cdata in self._numbers
+
+    def storage(self, tensor: torch.Tensor, existing: bool) -> int:
+        """The number of the tensor's storage. A storage that is met for the first time and is
+        `existing` has held its values since before the step."""
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        found = self._numbers.get(key)
+        if found is not None:
+            self._sizes[found] = max(self._sizes[found], storage.nbytes())
+            return found
+        found = self._numbers[key] = len(self._kept)
+        self._kept.append(storage)
+        self._dtypes.append(_REAL.get(tensor.dtype, tensor.dtype))
+        self._sizes.append(storage.nbytes())
+        if existing and storage.nbytes():
+            self.initial[found] = torch.empty(0, dtype=torch.uint8).set_(storage).clone()
+        return found
+
+    def view(self, tensor: torch.Tensor, existing: bool) -> int:
+        """The number of a tensor."""
+        if tensor.layout != torch.strided:
+            raise RecordingError(f"a tensor of layout {tensor.layout} cannot be recorded")
+        flags = CONJUGATE * tensor.is_conj() + NEGATIVE * tensor.is_neg()
+        view = (self.storage(tensor, existing), dtype_name(tensor.dtype),
+                int(tensor.storage_offset()), tuple(map(int, tensor.shape)),
+                tuple(map(int, tensor.stride())), flags)
+        return self._views.setdefault(view, len(self._views))
+
+    def tensors(self) -> List[List[Any]]:
+        """All tensors as the format has them."""
+        return [encoded_view(view) for view in self._views]
+
+    def storages(self, named: List[int]) -> List[Dict[str, Any]]:
+        """All storages as the format has them; those that are not `named` with their constants."""
+        entries = []
+        for index, dtype in enumerate(self._dtypes):
+            entry: Dict[str, Any] = {"dtype": dtype_name(dtype),
+                                     "size": self._sizes[index] // dtype.itemsize}
+            if index in self.initial and index not in named:
+                entry.update(_constant(self.initial[index], dtype))
+            entries.append(entry)
+        return entries
+
+    def forget_unread(self, named: List[int], operators: List[Dict[str, Any]],
+                      results: List[int]) -> None:
+        """Contents before the step that no operator reads are nothing."""
+        unnamed = set(self.initial) - set(named)
+        sizes = {index: self._sizes[index] // self._dtypes[index].itemsize for index in unnamed}
+        read = read_before_written(unnamed, sizes, self.tensors(), operators, results)
+        for index in unnamed - read:
+            del self.initial[index]
+
+    def held(self, view: int) -> int:
+        """The number of the storage that a tensor shows."""
+        return list(self._views)[view][0]
+
+
+def _constant(content: torch.Tensor, dtype: torch.dtype) -> Dict[str, Any]:
+    values = content[:content.numel() // dtype.itemsize * dtype.itemsize].view(dtype)
+    # Compared as bytes: 0.0 and -0.0 differ, and NaN is itself.
+    pieces = values.view(torch.uint8).view(-1, dtype.itemsize)
+    if values.numel() and bool((pieces == pieces[0]).all()):
+        return {"uniform": _element(values[0])}
+    if values.numel() <= LONGEST_VALUES:
+        return {"values": [_element(value) for value in values]}
+    return {"digest": hashlib.sha256(pieces.numpy().tobytes()).hexdigest()}
+
+
+def _element(value: torch.Tensor) -> Any:
+    element = value.item()
+    return int(element) if isinstance(element, bool) else number(element)
+
+
+def content(tensor: torch.Tensor) -> torch.Tensor:
+    """The elements in the order of the index, as bytes."""
+    plain = tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1)
+    if plain.is_complex():
+        plain = torch.view_as_real(plain).reshape(-1)
+    return plain.clone().view(torch.uint8)

@@ -1,0 +1,325 @@
+"""Records the operators that PyTorch's dispatcher sees: one rank, one iteration."""
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+
+import torch
+import torch.distributed as dist
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from planproof.torch import collectives
+from planproof.torch.memory import Memory, dtype_name
+from planproof.torch.numbers_of_tensors import Items
+from planproof.torch.places import Place, Places
+from planproof.torch.trace_file import Groups, Strings, number
+
+#: Their operators have no effect on values.
+_WITHOUT_EFFECT = ("profiler", "debugprims")
+#: Operators that give a tensor other memory instead of writing it.
+_OTHER_MEMORY = ("aten::set_", "aten::resize_", "aten::resize_as_", "aten::set_data")
+#: Gives an AsyncCollectiveTensor around the tensor; what it is used for comes back here.
+_WRAPPERS = ("_c10d_functional::_wrap_tensor_autograd",)
+_TO_PYTHON = ("aten::_local_scalar_dense", "aten::item", "aten::equal", "aten::is_nonzero")
+#: Types of arguments that can take a number that was computed from a tensor.
+_TAKES_NUMBERS = ("Scalar", "number", "float", "Tensor")
+
+_PLAIN_ITEM = torch.Tensor.item
+_DISABLED = torch._C._disabled_torch_dispatch_impl
+
+
+def _writes_unannounced(func: Any, result: Any) -> List[torch.Tensor]:
+    """What operators write whose schemas do not say so."""
+    return [result[0]] if func._schema.name == "fsdp::all_gather_copy_in" else []
+
+
+class Recorder(TorchDispatchMode):
+    """While it is active every operator is appended to `operators`, as the format has it."""
+
+    def __init__(self, memory: Memory, places: Places) -> None:
+        super().__init__()
+        self.memory, self.places = memory, places
+        self.strings, self.groups, self.items = Strings(), Groups(), Items()
+        self.operators: List[Dict[str, Any]] = []
+        self.item_values: List[Any] = []
+        self.notes: List[str] = []
+        self._suspended = 0
+        self._works = 0
+        self._by_work: Dict[int, Tuple[Any, List[int]]] = {}  # id of a handle that is kept alive
+        self._by_storage: Dict[int, List[int]] = {}  # results of functional collectives
+        self._native: Dict[int, List[int]] = {}  # storages whose wait nobody sees
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Records what runs within."""
+        with ExitStack() as stack:
+            stack.enter_context(self.places.followed())
+            stack.enter_context(self.items.following(self._escaped))
+            stack.enter_context(self._waits())
+            stack.enter_context(self)
+            yield
+        for storage in list(self._native):
+            self._wait_for_native(storage)
+
+    def _escaped(self, way: str) -> None:
+        source = None if self._suspended else self.places.current().source
+        note = f"numbers left tensors by .{way}(), unseen: what is computed from them is taken " \
+               f"to be constant; at {source}"
+        if source and note not in self.notes:
+            self.notes.append(note)
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """What runs within is not recorded."""
+        self._suspended += 1
+        try:
+            yield
+        finally:
+            self._suspended -= 1
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
+                           kwargs: Optional[Dict[str, Any]] = None) -> Any:
+        kwargs = kwargs or {}
+        if any(getattr(kind, "__torch_dispatch__", _DISABLED) is not _DISABLED for kind in types):
+            return NotImplemented  # DTensor and the like: what they consist of comes back here
+        if self._suspended or func.namespace in _WITHOUT_EFFECT or _on_meta((args, kwargs)):
+            return func(*args, **kwargs)
+        if func._schema.name in ("_c10d_functional::wait_tensor", "_c10d_functional::wait_tensors"):
+            return self._wait_for_tensors(func, args)
+        if collectives.communicates(func):
+            return self._communicate(func, args, kwargs)
+        return self._compute(func, args, kwargs)
+
+    # Operators that compute.
+
+    def _compute(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
+        schema = func._schema
+        if schema.name in _OTHER_MEMORY + _WRAPPERS:
+            return func(*args, **kwargs)
+        place = self.places.current()
+        passed = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        if schema.name == "aten::lift_fresh" and self._number_into_tensor(args[0], place):
+            return func(*args, **kwargs)
+        for tensor in passed:
+            self._wait_for_native(self.memory.storage(tensor, True))
+        entry = self._encoded_call(func, args, kwargs)
+        written = _written(schema, args, kwargs)
+        entry_writes = [self._view(tensor, True) for tensor in written]
+        result = func(*args, **kwargs)
+        results = tree_leaves(result)
+        if _on_meta(result) or (schema.name not in _TO_PYTHON and not written
+                                and not any(isinstance(r, torch.Tensor) for r in results)):
+            return result
+        shared = {tensor.untyped_storage()._cdata for tensor in passed}
+        if func.namespace == "aten" and not written and results and all(
+                isinstance(r, torch.Tensor) and r.untyped_storage()._cdata in shared
+                for r in results):
+            return result  # a view
+        entry_writes += [self._view(t, False) for t in _writes_unannounced(func, result)]
+        if schema.name in _TO_PYTHON:
+            entry["item"] = self.items.leave(result)
+            self.item_values.append(result)
+            entry["out"] = [number(result)]
+        else:
+            entry["out"] = [self._result(each) for each in
+                            (result if isinstance(result, (tuple, list)) else
+                             [] if result is None else [result])]
+        if entry_writes:
+            entry["writes"] = entry_writes
+        self._append(entry, place)
+        return result
+
+    def _number_into_tensor(self, tensor: torch.Tensor, place: Place) -> bool:
+        """`torch.tensor(number)` of a number that came from a tensor is no constant; whether it is one."""
+        if tensor.numel() != 1 or tensor.dtype is torch.bool or self.memory.known(tensor):
+            return False
+        origin = self.items.origin_of_element(_item(tensor), tensor.dtype)
+        if origin is None:
+            return False
+        self._append({"op": "aten.full.default", "args": [list(tensor.shape), origin],
+                      "kwargs": {"dtype": {"dtype": dtype_name(tensor.dtype)}},
+                      "out": [{"tensor": self._view(tensor, False)}]}, place)
+        return True
+
+    def _encoded_call(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
+        types = {argument.name: str(argument.type) for argument in func._schema.arguments}
+        kinds = list(types.values())
+        entry: Dict[str, Any] = {"op": f"{func._schema.name.replace('::', '.')}"
+                                       f".{func._overloadname}"}
+        if args:
+            entry["args"] = [self._value(arg, kinds[index] in _TAKES_NUMBERS)
+                             for index, arg in enumerate(args)]
+        if kwargs:
+            entry["kwargs"] = {key: self._value(arg, types[key] in _TAKES_NUMBERS)
+                               for key, arg in kwargs.items()}
+        return entry
+
+    def _view(self, tensor: torch.Tensor, existing: bool) -> int:
+        return self.memory.view(tensor, existing)
+
+    def _result(self, value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            return [self._result(each) for each in value]
+        return {"tensor": self._view(value, False)} if isinstance(value, torch.Tensor) \
+            else self._value(value, False)
+
+    def _value(self, value: Any, takes_numbers: bool) -> Any:
+        if value is None or isinstance(value, (bool, str)):
+            return value
+        if isinstance(value, torch.Tensor):
+            return {"tensor": self._view(value, True)}
+        if isinstance(value, (int, float)):
+            return self.items.encoded(value) if takes_numbers else number(value)
+        if isinstance(value, (tuple, list)):
+            return [self._value(each, takes_numbers) for each in value]
+        if isinstance(value, torch.dtype):
+            return {"dtype": dtype_name(value)}
+        if isinstance(value, complex):
+            return {"complex": [number(value.real), number(value.imag)]}
+        return {"other": str(value)}
+
+    def _append(self, entry: Dict[str, Any], place: Place) -> None:
+        if place.source:
+            entry["source"] = self.strings.number(place.source)
+        if place.module:
+            entry["module"] = self.strings.number(place.module)
+        entry["phase"] = self.strings.number(place.phase)
+        self.operators.append(entry)
+
+    # Communication.
+
+    def _communicate(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
+        place = self.places.current()
+        for tensor in tree_leaves((args, kwargs)):
+            if isinstance(tensor, torch.Tensor):
+                self._wait_for_native(self.memory.storage(tensor, True))
+        before = [leaf.clone() for leaf in _read_by(func, args, kwargs)]
+        result = func(*args, **kwargs)
+        call = collectives.read(func, args, kwargs, result)
+        handle = _handle(result)
+        if len(call.ranks) > 2 and any(exchange.reduce for exchange in call.exchanges):
+            if handle is not None:
+                handle.wait()
+            else:
+                for exchange in call.exchanges:
+                    torch.ops._c10d_functional.wait_tensor(exchange.outputs[0])
+            collectives.reduced_in_order(call, _regrouped(call, before))
+        numbers = [self._append_exchange(func, call, exchange, place)
+                   for exchange in call.exchanges]
+        if not call.asynchronous:
+            return result
+        if handle is not None:
+            self._by_work[id(handle)] = (handle, numbers)
+        for exchange, work in zip(call.exchanges, numbers):
+            for tensor in exchange.outputs:
+                storage = self.memory.storage(tensor, False)
+                if handle is None:
+                    self._by_storage.setdefault(storage, []).append(work)
+                elif place.native:
+                    self._native.setdefault(storage, []).append(work)
+        return result
+
+    def _append_exchange(self, func: Any, call: collectives.Call, exchange: collectives.Exchange,
+                         place: Place) -> int:
+        functional = func.namespace == "_c10d_functional"
+        entry: Dict[str, Any] = {
+            "op": func._schema.name.replace("::", ".") + "." + func._overloadname,
+            "collective": exchange.collective, "group": self.groups.number(call.ranks),
+            "in": [self._view(tensor, True) for tensor in exchange.inputs],
+            "out": [self._view(tensor, not functional) for tensor in exchange.outputs]}
+        for key in ("reduce", "root", "peer", "tag", "in_splits", "out_splits"):
+            value = getattr(exchange, key)
+            if value is not None:
+                entry[key] = value
+        work = self._works
+        if call.asynchronous:
+            entry["work"] = work
+            self._works += 1
+        self._append(entry, place)
+        return work
+
+    def _wait_for_tensors(self, func: Any, args: Any) -> Any:
+        tensors = [leaf for leaf in tree_leaves(args) if isinstance(leaf, torch.Tensor)]
+        with self.suspended():
+            result = func(*args)
+        for tensor in tensors:
+            for work in self._by_storage.pop(self.memory.storage(tensor, True), []):
+                self.operators.append({"wait": work})
+        return result
+
+    def _wait_for_native(self, storage: int) -> None:
+        """The autograd engine's own communication (of DistributedDataParallel's reducer) is waited
+        for in C++: before its results are used for the first time."""
+        for work in self._native.pop(storage, []):
+            self.operators.append({"wait": work})
+            note = ("waits of collectives that C++ started during the backward pass are put where "
+                    "their memory is used first")
+            if note not in self.notes:
+                self.notes.append(note)
+
+    @contextmanager
+    def _waits(self) -> Iterator[None]:
+        """`Work.wait` is recorded, and what it runs is not: gloo ends some collectives there."""
+        plain = dist.Work.wait
+        recorder = self
+
+        def wait(work: Any, *args: Any, **kwargs: Any) -> Any:
+            with recorder.suspended():
+                result = plain(work, *args, **kwargs)
+            _, numbers = recorder._by_work.pop(id(work), (None, []))
+            for each in numbers:
+                recorder.operators.append({"wait": each})
+                for works in recorder._native.values():
+                    if each in works:
+                        works.remove(each)
+            return result
+
+        dist.Work.wait = wait  # type: ignore[method-assign, assignment]
+        try:
+            yield
+        finally:
+            dist.Work.wait = plain  # type: ignore[method-assign]
+
+
+def _item(tensor: torch.Tensor) -> Any:
+    """The number in a tensor of one element; Tensor.item would be followed."""
+    return _PLAIN_ITEM(tensor)
+
+
+def _on_meta(value: Any) -> bool:
+    """Shapes without values: a framework's reasoning about shapes, nothing of the program's."""
+    return any(isinstance(leaf, torch.Tensor) and leaf.is_meta for leaf in tree_leaves(value))
+
+
+def _written(schema: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> List[torch.Tensor]:
+    """The tensors that are written according to the schema."""
+    tensors: List[torch.Tensor] = []
+    for index, argument in enumerate(schema.arguments):
+        if argument.alias_info is None or not argument.alias_info.is_write:
+            continue
+        value = args[index] if index < len(args) else kwargs.get(argument.name)
+        tensors += [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+    return tensors
+
+
+def _read_by(func: Any, args: Any, kwargs: Dict[str, Any]) -> List[torch.Tensor]:
+    """Tensors whose contents a reduction reads, in the order of its exchanges."""
+    named = collectives.arguments(func, args, kwargs)
+    for name in ("input_tensor", "input_tensors", "inputs", "input", "tensors"):
+        if name in named:
+            return [leaf for leaf in tree_leaves(named[name]) if isinstance(leaf, torch.Tensor)]
+    return []
+
+
+def _regrouped(call: collectives.Call, flat: List[torch.Tensor]) -> List[List[torch.Tensor]]:
+    remaining = iter(flat)
+    return [[next(remaining) for _ in exchange.inputs] for exchange in call.exchanges]
+
+
+def _handle(result: Any) -> Any:
+    """The handle among what an operator of communication returned."""
+    for each in result if isinstance(result, (tuple, list)) else [result]:
+        if isinstance(each, torch.ScriptObject):
+            return dist.Work.unbox(each)
+    return None

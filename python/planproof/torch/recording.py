@@ -1,0 +1,157 @@
+"""`record`: one iteration of a program as a trace, with the values that a replay compares with."""
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+
+import numpy
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import DTensor
+
+from planproof.errors import RecordingError
+from planproof.torch.memory import Memory, content
+from planproof.torch.places import Places
+from planproof.torch.recorder import Recorder
+from planproof.torch.relations import (Held, Input, Output, Parameter, Placement, Rename, held,
+                                       module_names, output, parameters, states)
+from planproof.torch.trace_file import VERSION, Path, save, values_path
+
+Models = Union[torch.nn.Module, Sequence[torch.nn.Module], None]
+Optimizers = Union[torch.optim.Optimizer, Sequence[torch.optim.Optimizer], None]
+Axes = Union[DeviceMesh, Sequence[Tuple[str, int]]]
+
+
+def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model: Models = None,
+           optimizer: Optimizers = None, inputs: Optional[Mapping[str, Any]] = None,
+           axes: Axes = (), rename: Optional[Rename] = None,
+           placement: Optional[Placement] = None, hidden: Iterable[str] = (),
+           notes: Sequence[str] = ()) -> Optional[Mapping[str, Any]]:
+    """Runs `step` once and writes what this rank executed to `path`, and the values beside it.
+
+    `step` returns its outputs by name: tensors, or `reduced(...)`. `inputs` names the data that it
+    reads: a tensor that is the whole on every rank, a DTensor, or `shard(...)`, `part(...)`,
+    `bounded(...)`. Several models or optimizers are those of one rank's stages. `rename` turns a
+    name of a module or parameter into that of the single-process program, `placement(name, tensor)`
+    says which part a plain parameter is if it is not the whole. `axes` names the mesh;
+    packages that are `hidden` give no source lines, those of their callers are shown instead.
+    Returns what `step` returned."""
+    return _Recording(step, path, _listed(model), _listed(optimizer), inputs or {}, rename,
+                      placement, hidden).run(axes, notes)
+
+
+def _listed(value: Any) -> List[Any]:
+    return [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+class _Recording:
+    def __init__(self, step: Callable[[], Optional[Mapping[str, Any]]], path: Path,
+                 models: List[torch.nn.Module], optimizers: List[torch.optim.Optimizer],
+                 inputs: Mapping[str, Any], rename: Optional[Rename],
+                 placement: Optional[Placement], hidden: Iterable[str]) -> None:
+        self.step, self.path, self.optimizers = step, path, optimizers
+        self.memory = Memory()
+        self.parameters = [each for model in models for each in
+                           parameters(model, rename, placement)]
+        modules: Dict[int, str] = {}
+        for model in models:
+            modules.update(module_names(model, rename))
+        names = {id(each.object): each.name for each in self.parameters}
+        self.recorder = Recorder(self.memory, Places(modules, names, hidden))
+        self.inputs: List[Dict[str, Any]] = []
+        self.results: List[Dict[str, Any]] = []
+        self.values: Dict[str, numpy.ndarray] = {}
+        self.data = inputs
+
+    def run(self, axes: Axes, notes: Sequence[str]) -> Optional[Mapping[str, Any]]:
+        self._name_inputs()
+        self.values["generator"] = torch.get_rng_state().numpy()
+        with self.recorder.recording():
+            outputs = self.step()
+        self._name_results(outputs or {})
+        distributed = dist.is_initialized()
+        named = [self.memory.held(entry["tensor"]) for entry in self.inputs]
+        self.memory.forget_unread(named, self.recorder.operators,
+                                  [entry["tensor"] for entry in self.results])
+        trace = {
+            "planproof_torch_trace": VERSION, "torch": torch.__version__,
+            "rank": dist.get_rank() if distributed else 0,
+            "world": dist.get_world_size() if distributed else 1,
+            "axes": _axes(axes), "groups": self.recorder.groups.ranks,
+            "strings": self.recorder.strings.texts, "storages": self.memory.storages(named),
+            "tensors": self.memory.tensors(), "inputs": self.inputs,
+            "operators": self.recorder.operators, "results": self.results,
+            "notes": [*notes, *self.recorder.notes]}
+        save(trace, self.path)
+        for storage, data in self.memory.initial.items():
+            self.values[f"storage_{storage}"] = data.numpy()
+        self.values["items"] = numpy.array(self.recorder.item_values, dtype=numpy.float64)
+        numpy.savez_compressed(values_path(self.path), **self.values)  # type: ignore[arg-type]
+        return outputs
+
+    # What holds a value before the step.
+
+    def _name_inputs(self) -> None:
+        names = set()
+        for each in self.parameters:
+            if each.name in names:
+                raise RecordingError(f"two parameters are named {each.name}")
+            names.add(each.name)
+            self._name_input(each.role, each.name, each.held())
+        for optimizer in self.optimizers:
+            for name, owner, value in states(optimizer, self.parameters):
+                self._name_input("state", name, value, parameter=owner.name)
+        for name, value in self.data.items():
+            data = value if isinstance(value, Input) else Input(
+                value if isinstance(value, Held) else held(value))
+            more = {"domain": list(data.domain)} if data.domain else {}
+            self._name_input("input", name, data.held, **more)
+
+    def _name_input(self, role: str, name: str, value: Held, **more: Any) -> None:
+        self.inputs.append({"role": role, "name": name,
+                            "tensor": self.memory.view(value.tensor.detach(), True),
+                            **value.part.encoded(), **more})
+
+    # What the step is for.
+
+    def _name_results(self, outputs: Mapping[str, Any]) -> None:
+        for each in self.parameters:
+            self._name_result("updated", each.name, each.held())
+            if each.object.grad is not None:
+                self._name_gradient(each)
+        for optimizer in self.optimizers:
+            for name, _, value in states(optimizer, self.parameters):
+                self._name_result("updated", name, value)
+        for name, value in outputs.items():
+            self._name_output("output", name, output(value))
+
+    def _name_gradient(self, parameter: Parameter) -> None:
+        gradient = parameter.object.grad
+        assert gradient is not None
+        self._name_output("gradient", parameter.name, output(gradient) if isinstance(
+            gradient, DTensor) else Output(held(gradient, parameter.held().part)))
+
+    def _name_output(self, kind: str, name: str, value: Output) -> None:
+        more: Dict[str, Any] = {}
+        if value.reduce:
+            more["reduce"] = value.reduce
+            ranks = value.ranks if value.ranks is not None else range(dist.get_world_size())
+            more["group"] = self.recorder.groups.number(list(ranks))
+        self._name_result(kind, name, value.held, **more)
+
+    def _name_result(self, kind: str, name: str, value: Held, **more: Any) -> None:
+        tensor = value.tensor.detach()
+        if not self.memory.known(tensor):
+            raise RecordingError(f"{kind} {name} is not in memory that the recorded operators "
+                                 "wrote or the step began with")
+        self.values[f"result_{len(self.results)}"] = content(tensor).numpy()
+        self.results.append({"kind": kind, "name": name,
+                             "tensor": self.memory.view(tensor, False),
+                             **value.part.encoded(), **more})
+
+
+def _axes(axes: Axes) -> List[List[Any]]:
+    if isinstance(axes, DeviceMesh):
+        names = axes.mesh_dim_names or [f"axis{index}" for index in range(axes.ndim)]
+        return [[name, int(size)] for name, size in zip(names, axes.mesh.shape)]
+    return [[name, int(size)] for name, size in axes]

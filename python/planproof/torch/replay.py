@@ -1,0 +1,293 @@
+"""Runs traces alone and compares with what was recorded: `python -m planproof.torch.replay DIRECTORY`.
+
+All that a replay has is the log: what storages held before the step, operators in order, collectives by
+their definition. If something that matters is missing in the log, results differ."""
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+import numpy
+import torch
+import torch.distributed.fsdp  # noqa: F401  its operators
+from torch.utils._pytree import tree_leaves
+
+from planproof.errors import RecordingError
+from planproof.torch.exchange import Key, Meetings, Posted, lane_of
+from planproof.torch.memory import CONJUGATE, NEGATIVE, content
+from planproof.torch.trace_file import Path, load, read_number, values_path
+
+
+#: Operators that give memory without contents.
+_NOTHING = ("aten.empty", "aten.new_empty")
+
+
+@dataclass
+class Outcome:
+    """What was compared, and what differs."""
+
+    compared: int = 0
+    differences: List[str] = field(default_factory=list)
+
+    @property
+    def exact(self) -> bool:
+        """Whether all results are the recorded ones, bit for bit."""
+        return not self.differences
+
+    def summary(self) -> str:
+        """One line."""
+        if self.exact:
+            return f"{self.compared} results, all as recorded"
+        return f"{len(self.differences)} of {self.compared} results differ: {self.differences[0]}"
+
+
+class _Rank:
+    """One trace while it runs."""
+
+    def __init__(self, trace: Mapping[str, Any], values: Mapping[str, numpy.ndarray],
+                 meetings: Meetings) -> None:
+        self.trace, self.values, self.meetings = trace, values, meetings
+        self.storages = [self._storage(index, entry)
+                         for index, entry in enumerate(trace["storages"])]
+        self.generator = torch.from_numpy(values["generator"].copy())
+        self.works: Dict[int, Posted] = {}
+        self.label = f"rank {trace['rank']}" if trace["world"] > 1 else "reference"
+
+    def _storage(self, index: int, entry: Mapping[str, Any]) -> torch.UntypedStorage:
+        dtype = getattr(torch, entry["dtype"])
+        held = torch.zeros(entry["size"], dtype=dtype)
+        if dtype.is_floating_point:
+            held.fill_(float("nan"))  # what is read before it is written shows
+        data = self.values.get(f"storage_{index}")
+        if data is not None:
+            held.view(torch.uint8)[:len(data)] = torch.from_numpy(data.copy())
+        return held.untyped_storage()
+
+    def view(self, number: int) -> torch.Tensor:
+        storage, dtype, offset, shape, strides, *flags = self.trace["tensors"][number]
+        tensor = torch.empty(0, dtype=getattr(torch, dtype))
+        tensor.set_(self.storages[storage], offset, shape, strides)
+        flag = flags[0] if flags else 0
+        if flag & CONJUGATE:
+            tensor = torch._conj(tensor)
+        return torch._neg_view(tensor) if flag & NEGATIVE else tensor
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._value(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        if "tensor" in value:
+            return self.view(value["tensor"])
+        if "dtype" in value:
+            return getattr(torch, value["dtype"])
+        if "value" in value:
+            return read_number(value["value"])
+        if "complex" in value:
+            return complex(*map(read_number, value["complex"]))
+        if "other" in value:
+            return getattr(torch, value["other"].replace("torch.", ""), None) \
+                if value["other"].startswith("torch.") else torch.device(value["other"])
+        return read_number(value)
+
+    def run(self, outcome: Outcome) -> Iterator[None]:
+        """Runs the log; pauses where it waits for other ranks."""
+        for entry in self.trace["operators"]:
+            if "wait" in entry:
+                yield from self._finish(self.works.pop(entry["wait"]))
+            elif "collective" in entry:
+                yield from self._communicate(entry)
+            else:
+                self._compute(entry, outcome)
+
+    def _communicate(self, entry: Dict[str, Any]) -> Iterator[None]:
+        posted = Posted(self.trace["rank"], entry,
+                        [self.view(number).clone() for number in entry["in"]],
+                        [self.view(number) for number in entry["out"]])
+        self.meetings.post(posted, self.trace["groups"][entry["group"]])
+        if "work" in entry:
+            self.works[entry["work"]] = posted
+        else:
+            yield from self._finish(posted)
+
+    def _finish(self, posted: Posted) -> Iterator[None]:
+        while posted.received is None:
+            yield
+        posted.deliver()
+
+    def _compute(self, entry: Mapping[str, Any], outcome: Outcome) -> None:
+        if entry["op"].startswith(_NOTHING):
+            return  # the allocator could give memory that happens to hold what is missing
+        namespace, name, overload = entry["op"].split(".")
+        func = getattr(getattr(getattr(torch.ops, namespace), name), overload)
+        args = [self._value(each) for each in entry.get("args", [])]
+        kwargs = {key: self._value(each) for key, each in entry.get("kwargs", {}).items()}
+        torch.set_rng_state(self.generator)
+        result = func(*args, **kwargs)
+        self.generator = torch.get_rng_state()
+        if "item" in entry:
+            outcome.compared += 1
+            recorded = read_number(entry["out"][0])
+            if result != recorded and not (result != result and recorded != recorded):
+                outcome.differences.append(f"{self.label}: item {entry['item']}")
+            return
+        results = [leaf for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+        for produced, number in zip(results, _tensors(entry["out"])):
+            target = self.view(number)
+            if produced.untyped_storage()._cdata != target.untyped_storage()._cdata:
+                _assign(target, produced)
+
+    def compare(self, outcome: Outcome) -> None:
+        """The results against the recorded ones."""
+        for index, entry in enumerate(self.trace["results"]):
+            outcome.compared += 1
+            now = content(self.view(entry["tensor"])).numpy()
+            if not numpy.array_equal(now, self.values[f"result_{index}"]):
+                outcome.differences.append(f"{self.label}: {entry['kind']} {entry['name']}")
+
+
+def _tensors(value: Any) -> Iterator[int]:
+    for each in value:
+        if isinstance(each, list):
+            yield from _tensors(each)
+        elif isinstance(each, dict) and "tensor" in each:
+            yield each["tensor"]
+
+
+def _assign(target: torch.Tensor, value: torch.Tensor) -> None:
+    """Copies; an expanded target holds each element once."""
+    for dim, stride in enumerate(target.stride()):
+        if stride == 0 and target.shape[dim] > 1:
+            target, value = target.narrow(dim, 0, 1), value.narrow(dim, 0, 1)
+    target.copy_(value)
+
+
+Values = Mapping[str, numpy.ndarray]
+
+
+def replay_together(traces: Sequence[Tuple[Mapping[str, Any], Values]]) -> Outcome:
+    """Runs the traces of a job (or of the reference) in lockstep."""
+    meetings, outcome = Meetings(), Outcome()
+    ranks = [_Rank(trace, values, meetings) for trace, values in traces]
+    running: List[Tuple[_Rank, Iterator[None]]] = [(rank, rank.run(outcome)) for rank in ranks]
+    before, threads = torch.get_rng_state(), torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.no_grad():
+            while running:
+                count, posted = len(running), sum(meetings.counts.values())
+                running = [each for each in running if next(each[1], running) is None]
+                if len(running) == count and sum(meetings.counts.values()) == posted:
+                    names = ", ".join(rank.label for rank, _ in running)
+                    raise RecordingError(f"{names}: waits for communication that nobody posts")
+            for rank in ranks:
+                rank.compare(outcome)
+    finally:
+        torch.set_rng_state(before)
+        torch.set_num_threads(threads)
+    return outcome
+
+
+def read(path: Path) -> Tuple[Dict[str, Any], Dict[str, numpy.ndarray]]:
+    """A trace with the values beside it."""
+    with numpy.load(values_path(path)) as file:
+        return load(path), dict(file)
+
+
+def jobs(directory: Path) -> List[List[str]]:
+    """Paths of the traces in a directory: the reference's, and those of the ranks."""
+    names = os.listdir(directory)
+    ranks = sorted((name for name in names if re.fullmatch(r"rank\d+\.trace", name)),
+                   key=lambda name: int(name[4:-6]))
+    groups = [["reference.trace"] if "reference.trace" in names else [], ranks]
+    return [[os.path.join(directory, name) for name in group] for group in groups if group]
+
+
+def replay(directory: Path) -> Outcome:
+    """Replays all traces of a directory."""
+    total = Outcome()
+    for paths in jobs(directory):
+        outcome = replay_together([read(path) for path in paths])
+        total.compared += outcome.compared
+        total.differences += outcome.differences
+    return total
+
+
+def without(trace: Mapping[str, Any], removed: Sequence[int]) -> Dict[str, Any]:
+    """The trace without some operators, and without the waits for them."""
+    operators = trace["operators"]
+    works = {operators[index]["work"] for index in removed if "work" in operators[index]}
+    return {**trace, "operators": [
+        entry for index, entry in enumerate(operators)
+        if index not in removed and not ("wait" in entry and entry["wait"] in works)]}
+
+
+def meetings_of(traces: Sequence[Mapping[str, Any]]) -> List[Dict[int, int]]:
+    """The collectives of a job: for each the positions of its operators, by position of the
+    trace. Those of a rank with itself do nothing."""
+    found: Dict[Key, Dict[int, int]] = {}
+    for place, trace in enumerate(traces):
+        turns: Dict[Key, int] = {}
+        for index, entry in enumerate(trace["operators"]):
+            if "collective" not in entry or entry["collective"] == "barrier":
+                continue
+            group = trace["groups"][entry["group"]]
+            if len(group) == 1:
+                continue
+            lane = lane_of(entry, trace["rank"], group)
+            turn = turns[lane] = turns.get(lane, -1) + 1
+            found.setdefault((lane, turn), {})[place] = index
+    return list(found.values())
+
+
+def undetected(directory: Path) -> Tuple[int, List[str]]:
+    """Deletes one collective after the other, from all ranks that take part in it, and replays: how
+    many there are, and those whose deletion changes nothing."""
+    recorded = [read(path) for path in jobs(directory)[-1]]
+    meetings = meetings_of([trace for trace, _ in recorded])
+    silent = []
+    for removed in meetings:
+        changed = [(without(trace, [removed[place]]) if place in removed else trace, values)
+                   for place, (trace, values) in enumerate(recorded)]
+        try:
+            same = replay_together(changed).exact
+        except (RecordingError, RuntimeError, IndexError):
+            same = False
+        if same:
+            place, index = next(iter(removed.items()))
+            entry = recorded[place][0]["operators"][index]
+            silent.append(f"rank {recorded[place][0]['rank']}, operator {index}: {entry['op']}")
+    return len(meetings), silent
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """The command: 0 if all results are as recorded."""
+    parser = argparse.ArgumentParser(prog="python -m planproof.torch.replay",
+                                     description="Runs recorded traces alone and compares.")
+    parser.add_argument("directory", help="where reference.trace and rank*.trace are")
+    parser.add_argument("--delete-each-collective", action="store_true",
+                        help="then delete one collective after the other: each must show")
+    options = parser.parse_args(arguments)
+    try:
+        outcome = replay(options.directory)
+    except RecordingError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(outcome.summary())
+    for difference in outcome.differences:
+        print(f"  {difference}")
+    if options.delete_each_collective and outcome.exact:
+        count, silent = undetected(options.directory)
+        print(f"{count} deletions, {len(silent)} without effect")
+        for text in silent:
+            print(f"  {text}")
+        return 1 if silent else 0
+    return 0 if outcome.exact else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

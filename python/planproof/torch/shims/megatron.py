@@ -1,0 +1,129 @@
+"""Megatron-core 0.16 without a GPU, and where its parameters lie.
+
+    from planproof.torch.shims import megatron
+    megatron.install()                       # before megatron.core is imported
+    ...
+    record(step, path, model=model, placement=megatron.placement(config))
+
+What is redirected: device "cuda" and torch.cuda.current_device() are the CPU, types of tensors are those of CUDA
+for code that compares them, streams and events do nothing, the random number tracker does not switch states
+(switch dropout off, and initialise with use_cpu_initialization=True), functions are not compiled, and torch's
+norms are used under sequence parallelism, with their parameters marked as Megatron's own norms mark them."""
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any, Callable, Dict, Optional
+
+import torch
+import torch.distributed as dist
+from torch.overrides import TorchFunctionMode
+
+from planproof.errors import RecordingError
+from planproof.torch.relations import Part
+
+VERSION = "0.16"
+
+
+def _on_cpu(value: Any) -> Any:
+    if isinstance(value, torch.device) and value.type == "cuda":
+        return torch.device("cpu")
+    return "cpu" if isinstance(value, str) and value.startswith("cuda") else value
+
+
+class _Redirect(TorchFunctionMode):
+    """Calls of torch that name the device "cuda" mean the CPU."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (),
+                           kwargs: Optional[Dict[str, Any]] = None) -> Any:
+        kwargs = dict(kwargs or {})
+        if func is torch.Tensor.cuda:
+            return args[0]
+        if func is torch.Tensor.type and len(args) == 1 and not kwargs:
+            return func(*args).replace("torch.", "torch.cuda.", 1)
+        if "device" in kwargs:
+            kwargs["device"] = _on_cpu(kwargs["device"])
+        if func is torch.Tensor.to:
+            args = tuple(map(_on_cpu, args))
+        return func(*args, **kwargs)
+
+
+class _Idle:
+    """A stream or an event."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __getattr__(self, _: str) -> Callable[..., None]:
+        return lambda *args, **kwargs: None
+
+
+_installed: Optional[_Redirect] = None
+
+
+def install() -> None:
+    """Redirects, for the rest of this process."""
+    global _installed
+    if _installed is not None:
+        return
+    if "megatron.core" in sys.modules:
+        raise RecordingError("install the shim before megatron.core is imported")
+    import torch._dynamo
+    torch._dynamo.config.disable = True
+    for name, replacement in (("current_device", lambda: torch.device("cpu")),
+                              ("synchronize", lambda *_: None), ("empty_cache", lambda: None),
+                              ("default_stream", _Idle), ("current_stream", _Idle),
+                              ("stream", lambda _: contextlib.nullcontext()),
+                              ("Stream", _Idle), ("Event", _Idle)):
+        setattr(torch.cuda, name, replacement)
+    _installed = _Redirect()
+    _installed.__enter__()
+    _patch_megatron()
+
+
+def _patch_megatron() -> None:
+    import megatron.core
+    from megatron.core.tensor_parallel.random import CudaRNGStatesTracker
+    from megatron.core.transformer.torch_norm import WrappedTorchNorm
+
+    if not megatron.core.__version__.startswith(VERSION):
+        raise RecordingError(f"the shim is for megatron-core {VERSION}, this is "
+                             f"{megatron.core.__version__}")
+    CudaRNGStatesTracker.fork = lambda *_, **__: contextlib.nullcontext()
+    WrappedTorchNorm.__new__ = staticmethod(_norm)  # type: ignore[method-assign]
+
+
+def _norm(_: type, config: Any, hidden_size: int, eps: float = 1e-5, **__: Any) -> torch.nn.Module:
+    """torch's norm; its parameters' gradients are summed over the sequence's parts if they are marked."""
+    kinds = {"LayerNorm": torch.nn.LayerNorm, "RMSNorm": torch.nn.RMSNorm}
+    norm: torch.nn.Module = kinds[config.normalization](hidden_size, eps=eps)
+    for parameter in norm.parameters():
+        parameter.sequence_parallel = config.sequence_parallel  # type: ignore[attr-defined]
+    return norm
+
+
+def placement(config: Any) -> Callable[[str, torch.nn.Parameter], Optional[Part]]:
+    """Where parameters lie, by Megatron's attributes: cut along `partition_dim` over the tensor parallel group.
+    The first layer of a gated MLP holds its part of the gate and its part of the rest, one after the other."""
+    from megatron.core import parallel_state
+
+    def find(name: str, parameter: torch.nn.Parameter) -> Optional[Part]:
+        if not getattr(parameter, "tensor_model_parallel", False):
+            return None
+        group = parallel_state.get_tensor_model_parallel_group()
+        ranks, rank = dist.get_world_size(group), dist.get_rank(group)
+        dim = parameter.partition_dim  # type: ignore[attr-defined]
+        pieces = 2 if config.gated_linear_unit and "linear_fc1" in name else 1
+        return cut(parameter.shape, dim, rank, ranks, pieces)
+
+    return find
+
+
+def cut(shape: Any, dim: int, rank: int, ranks: int, pieces: int = 1) -> Part:
+    """The part of one rank if each of `pieces` equal pieces along `dim` is cut over all ranks."""
+    of = [int(size) for size in shape]
+    length = of[dim] // pieces
+    of[dim] *= ranks
+    place = [[[0, size]] for size in of]
+    place[dim] = [[piece * length * ranks + rank * length, length] for piece in range(pieces)]
+    return Part(tuple(of), place)

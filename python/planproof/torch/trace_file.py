@@ -1,0 +1,93 @@
+"""The file of a trace: one JSON object, compressed (docs/torch-trace.md)."""
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import os
+from typing import Any, Dict, List, Sequence, Tuple, Union
+
+VERSION = 1
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Strings:
+    """Texts that recur, written once: places in a program mostly."""
+
+    def __init__(self) -> None:
+        self.texts: List[str] = []
+        self._numbers: Dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        number = self._numbers.get(text)
+        if number is None:
+            number = self._numbers[text] = len(self.texts)
+            self.texts.append(text)
+        return number
+
+
+class Groups:
+    """Process groups, each with its ranks in the group's order."""
+
+    def __init__(self) -> None:
+        self.ranks: List[List[int]] = []
+
+    def number(self, ranks: Sequence[int]) -> int:
+        members = [int(rank) for rank in ranks]
+        if members not in self.ranks:
+            self.ranks.append(members)
+        return self.ranks.index(members)
+
+
+def number(value: Union[bool, int, float]) -> Any:
+    """A number as the format has it; infinities and NaN have no JSON of their own."""
+    if isinstance(value, bool):
+        return bool(value)
+    if isinstance(value, int):
+        return int(value)
+    if math.isnan(value):
+        return {"float": "nan"}
+    if math.isinf(value):
+        return {"float": "inf" if value > 0 else "-inf"}
+    return float(value)
+
+
+def read_number(value: Any) -> Any:
+    """The number that `number` wrote."""
+    return float(value["float"]) if isinstance(value, dict) else value
+
+
+def save(content: Dict[str, Any], path: Path) -> None:
+    """Writes a trace; equal traces are equal files."""
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False)
+    with open(path, "wb") as file:
+        with gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
+            packed.write(text.encode("utf-8"))
+
+
+def load(path: Path) -> Dict[str, Any]:
+    """Reads a trace. Raises ValueError if it is none, or of another version."""
+    with gzip.open(path, "rb") as file:
+        content = json.loads(file.read())
+    version = content.get("planproof_torch_trace") if isinstance(content, dict) else None
+    if version != VERSION:
+        raise ValueError(f"{os.fspath(path)} is no trace of version {VERSION}")
+    return dict(content)
+
+
+def values_path(path: Path) -> str:
+    """Where the values are that a replay of this trace starts from and compares with."""
+    text = os.fspath(path)
+    return (text[:-len(".trace")] if text.endswith(".trace") else text) + ".values.npz"
+
+
+#: storage, dtype, offset, shape, strides, flags
+View = Tuple[int, str, int, Tuple[int, ...], Tuple[int, ...], int]
+
+
+def encoded_view(view: View) -> List[Any]:
+    """A tensor as the format has it; flags of 0 are left out."""
+    storage, dtype, offset, shape, strides, flags = view
+    entry: List[Any] = [storage, dtype, offset, list(shape), list(strides)]
+    return entry + [flags] if flags else entry

@@ -1,0 +1,71 @@
+"""Records the programs of this directory.
+
+    record_all.py --out DIRECTORY [--only NAME ...] [--replay]
+
+Each program's traces go to DIRECTORY/NAME: reference.trace, rank0.trace, ..., with the values that a replay
+compares with beside them."""
+import argparse
+import ast
+import importlib
+import os
+import sys
+import time
+from functools import partial
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "programs"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(HERE)), "python"))
+
+from planproof.torch import launch  # noqa: E402
+from planproof.torch.trace_file import load  # noqa: E402
+
+
+def programs():
+    """Names of all programs."""
+    names = sorted(name[:-3] for name in os.listdir(os.path.join(HERE, "programs")))
+    return [name for name in names if name not in ("hub", "megatron_gpt", "models", "stages", "transformer", "__pyca")]
+
+
+def mesh_of(name):
+    """The program's MESH, read and not executed: some programs change torch when they are imported."""
+    with open(os.path.join(HERE, "programs", f"{name}.py"), encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("MESH = "):
+                return ast.literal_eval(line[len("MESH = "):])
+    raise ValueError(f"{name} says no MESH")
+
+
+def build(name, mesh):
+    """Builds a program in a process of its own."""
+    return importlib.import_module(name).build(mesh)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--only", nargs="+", choices=programs(), default=programs(),
+                        metavar="NAME")
+    parser.add_argument("--replay", action="store_true", help="compare a replay, too")
+    parser.add_argument("--verbose", action="store_true", help="errors in full")
+    options = parser.parse_args()
+    failed = []
+    for name in options.only:
+        start = time.monotonic()
+        directory = os.path.join(options.out, name)
+        try:
+            paths = launch(partial(build, name), mesh_of(name), directory,
+                            start_method="fork")
+            counts = [len(load(path)["operators"]) for path in paths]
+            said = f"operators {counts}, {sum(map(os.path.getsize, paths)) // len(paths)} bytes"
+            if options.replay:
+                from planproof.torch.replay import replay
+                said += f"; {replay(directory).summary()}"
+        except Exception as error:  # the others are recorded all the same
+            failed.append(name)
+            said = "FAILED: " + (str(error) if options.verbose else str(error).strip().splitlines()[-1])
+        print(f"{name}: {said}; {time.monotonic() - start:.1f} s", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
