@@ -237,7 +237,12 @@ absl::Status AtenCall::Store() {
                                                    targets_.size(), " results, the operator gives ",
                                                    results_.size()));
   }
-  for (size_t r = 0; r < results_.size(); ++r) {
+  return StoreSoFar();
+}
+
+absl::Status AtenCall::StoreSoFar() {
+  for (; stored_ < results_.size() && stored_ < targets_.size(); ++stored_) {
+    const size_t r = stored_;
     const Tensor& target = trace_.tensors[targets_[r]];
     if (results_[r].literal) {
       PLAN_RETURN_IF_ERROR(memory_->Fill(target, *results_[r].literal));

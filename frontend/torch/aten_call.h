@@ -60,7 +60,10 @@ class AtenCall {
   absl::StatusOr<Argument> One(const std::string& name, const std::vector<Argument>& arguments,
                                const sdfg::Attributes& attributes = {});
   void Return(AtenResult result) { results_.push_back(std::move(result)); }
-  // Writes the results to the targets, converted to their types.
+  // Writes the results that there are so far to their targets, converted to their types: of a list
+  // in place, one element is written before the next is computed.
+  absl::Status StoreSoFar();
+  // The same of all results; there must be one for each target.
   absl::Status Store();
 
   // Unimplemented: what the operator does with this argument has no declared meaning.
@@ -80,6 +83,7 @@ class AtenCall {
   std::map<std::string, const Value*, std::less<>> values_;
   std::vector<TensorNumber> targets_;
   std::vector<AtenResult> results_;
+  size_t stored_ = 0;
 };
 
 }  // namespace planproof::frontend::torch

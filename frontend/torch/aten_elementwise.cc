@@ -153,10 +153,12 @@ void AddForeachOf(AtenTable* table, const char* name, const char* parameters,
         PLAN_ASSIGN_OR_RETURN(Argument result,
                               Binary(&call, declared, arguments[0], arguments[1], alpha));
         call.Return(std::move(result));
+        PLAN_RETURN_IF_ERROR(call.StoreSoFar());
         continue;
       }
       PLAN_ASSIGN_OR_RETURN(Argument result, call.One(declared, arguments));
       call.Return(std::move(result));
+      PLAN_RETURN_IF_ERROR(call.StoreSoFar());
     }
     return absl::OkStatus();
   });

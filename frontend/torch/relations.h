@@ -33,6 +33,11 @@ class Relations {
   // Of a rank, the reference being finished.
   absl::Status StartRank(const Trace& trace, GraphWriter* writer, Memory* memory);
   absl::Status FinishRank(const Trace& trace, Memory* memory);
+  // The reference's inputs by name, and its results.
+  const std::map<std::string, sdfg::TensorId>& inputs() const { return inputs_; }
+  const std::map<std::pair<ResultKind, std::string>, sdfg::TensorId>& results() const {
+    return results_;
+  }
   // When all ranks are.
   absl::Status RequireReduced();
   // The model's constant of this digest, as a tensor of one dimension.

@@ -114,4 +114,4 @@ def content(tensor: torch.Tensor) -> torch.Tensor:
     plain = tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1)
     if plain.is_complex():
         plain = torch.view_as_real(plain).reshape(-1)
-    return plain.clone().view(torch.uint8)
+    return plain.clone(memory_format=torch.contiguous_format).view(torch.uint8)

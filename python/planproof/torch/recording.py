@@ -44,6 +44,10 @@ def _listed(value: Any) -> List[Any]:
     return [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
 
 
+# Optimizers' states that are not negative: counters, and averages of squares.
+NOT_NEGATIVE = ("step", "exp_avg_sq", "max_exp_avg_sq", "square_avg", "sum")
+
+
 class _Recording:
     def __init__(self, step: Callable[[], Optional[Mapping[str, Any]]], path: Path,
                  models: List[torch.nn.Module], optimizers: List[torch.optim.Optimizer],
@@ -100,7 +104,8 @@ class _Recording:
             self._name_input(each.role, each.name, each.held())
         for optimizer in self.optimizers:
             for name, owner, value in states(optimizer, self.parameters):
-                self._name_input("state", name, value, parameter=owner.name)
+                more = {"domain": [0, None]} if name.rpartition(".")[2] in NOT_NEGATIVE else {}
+                self._name_input("state", name, value, parameter=owner.name, **more)
         for name, value in self.data.items():
             data = value if isinstance(value, Input) else Input(
                 value if isinstance(value, Held) else held(value))

@@ -1,0 +1,105 @@
+#include "frontend/torch/problem_of_traces.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "frontend/torch/execution.h"
+#include "sdfg/status_macros.h"
+
+namespace planproof::frontend::torch {
+namespace {
+
+absl::Status In(const std::string& where, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
+}
+
+void Add(const std::set<std::string>& texts, std::vector<std::string>* list) {
+  for (const std::string& text : texts) {
+    if (std::find(list->begin(), list->end(), text) == list->end()) list->push_back(text);
+  }
+}
+
+std::set<std::string> FlatNames(const std::vector<Trace>& ranks) {
+  std::set<std::string> names;
+  for (const Trace& trace : ranks) {
+    for (const Input& input : trace.inputs) {
+      if (input.part.flat) names.insert(input.name);
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+absl::Status AddReference(const Trace& reference, const sdfg::OperatorLibrary& operators,
+                          lineage::ProblemBuilder* problem, Relations* relations,
+                          std::set<std::string>* decided) {
+  if (reference.world != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(reference.path,
+                     ": the first file must be the trace of one process, this is "
+                     "one of ",
+                     reference.world, " ranks"));
+  }
+  FunctionTable functions;
+  GraphWriter writer(&problem->logical, &operators, -1, &functions);
+  Communications alone(&problem->logical, &functions, 1);  // groups of one rank
+  Execution execution(
+      reference, &writer,
+      [&](const Storage& storage) -> absl::StatusOr<sdfg::TensorId> {
+        return relations->LogicalConstant(storage);
+      },
+      &alone);
+  PLAN_RETURN_IF_ERROR(relations->StartReference(reference, &writer, &execution.memory()));
+  PLAN_RETURN_IF_ERROR(execution.Run());
+  PLAN_RETURN_IF_ERROR(alone.Connect());
+  PLAN_RETURN_IF_ERROR(relations->FinishReference(reference, &writer, &execution.memory()));
+  Add(writer.assumptions(), &problem->assumptions);
+  decided->insert(execution.unused_items().begin(), execution.unused_items().end());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
+                                                 const std::vector<Trace>& ranks,
+                                                 const sdfg::OperatorLibrary& operators) {
+  lineage::ProblemBuilder problem;
+  Relations relations(&problem, FlatNames(ranks));
+  std::set<std::string> decided;
+  PLAN_RETURN_IF_ERROR(AddReference(reference, operators, &problem, &relations, &decided));
+  FunctionTable parallel_functions;
+  Communications communications(&problem.parallel, &parallel_functions,
+                                static_cast<int32_t>(ranks.size()));
+  for (const Trace& trace : ranks) {
+    GraphWriter writer(&problem.parallel, &operators, trace.rank, &parallel_functions);
+    Execution execution(
+        trace, &writer,
+        [&](const Storage& storage) {
+          return relations.RankConstant(storage, trace.rank, &writer);
+        },
+        &communications);
+    PLAN_RETURN_IF_ERROR(relations.StartRank(trace, &writer, &execution.memory()));
+    PLAN_RETURN_IF_ERROR(execution.Run());
+    PLAN_RETURN_IF_ERROR(relations.FinishRank(trace, &execution.memory()));
+    Add(writer.assumptions(), &problem.assumptions);
+    decided.insert(execution.unused_items().begin(), execution.unused_items().end());
+  }
+  PLAN_RETURN_IF_ERROR(communications.Connect());
+  PLAN_RETURN_IF_ERROR(relations.RequireReduced());
+  if (!decided.empty()) {
+    problem.assumptions.push_back(absl::StrCat(
+        "the program takes the recorded way whatever numbers Python reads from tensors, at ",
+        decided.size(), " places, the first ", *decided.begin()));
+  }
+  for (const Trace* trace : {&reference, &ranks[0]}) {
+    Add({trace->notes.begin(), trace->notes.end()}, &problem.assumptions);
+  }
+  return problem.Build(
+      [&](const lineage::ProblemBuilder::Subject& subject, const absl::Status& status) {
+        const bool model = subject.kind == lineage::ProblemBuilder::Subject::Kind::kModel;
+        return In(model ? reference.path : "the ranks' traces", status);
+      });
+}
+
+}  // namespace planproof::frontend::torch

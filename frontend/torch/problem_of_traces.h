@@ -1,0 +1,29 @@
+// From traces to a problem: the reference's graph, the ranks' graphs, and how they are related.
+#ifndef PLANPROOF_FRONTEND_TORCH_PROBLEM_OF_TRACES_H_
+#define PLANPROOF_FRONTEND_TORCH_PROBLEM_OF_TRACES_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "frontend/torch/relations.h"
+#include "frontend/torch/trace.h"
+#include "lineage/problem_builder.h"
+#include "sdfg/operator_library.h"
+
+namespace planproof::frontend::torch {
+
+// Errors, with the place in the program: Unimplemented for what has no declared meaning, else
+// InvalidArgument.
+absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
+                                                 const std::vector<Trace>& ranks,
+                                                 const sdfg::OperatorLibrary& operators);
+
+// What the reference computes, into the builder's model, and what its tensors are called into
+// `relations`. `decided`: places at which Python read numbers (Execution::unused_items).
+absl::Status AddReference(const Trace& reference, const sdfg::OperatorLibrary& operators,
+                          lineage::ProblemBuilder* problem, Relations* relations,
+                          std::set<std::string>* decided);
+
+}  // namespace planproof::frontend::torch
+
+#endif  // PLANPROOF_FRONTEND_TORCH_PROBLEM_OF_TRACES_H_

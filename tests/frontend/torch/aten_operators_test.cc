@@ -1,0 +1,91 @@
+// Every ATen operator that the reader translates, against what PyTorch computed (record_operators.py): shapes, strides,
+// options and broadcasting, in double precision.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+
+#include "frontend/torch/aten_operators.h"
+#include "frontend/torch/gzip_file.h"
+#include "frontend/torch/problem_of_traces.h"
+#include "frontend/torch/trace.h"
+#include "nlohmann/json.hpp"
+#include "sdfg/dense_evaluator.h"
+
+namespace planproof::frontend::torch {
+namespace {
+
+using nlohmann::json;
+
+const json& Recorded() {
+  static const auto* const cases = [] {
+    const auto text = ReadGzipFile(
+        PLANPROOF_SOURCE_DIR "/tests/frontend/torch/goldens/operators.json.gz", 1 << 24, 1 << 28);
+    return new json(json::parse(text.value()));
+  }();
+  return *cases;
+}
+
+// "" if the graph gives the recorded results.
+std::string Difference(const json& recorded) {
+  const auto trace = ParseTrace(recorded["trace"].dump(), "case");
+  if (!trace.ok()) return std::string(trace.status().message());
+  lineage::ProblemBuilder problem;
+  Relations relations(&problem, {});
+  std::set<std::string> decided;
+  const absl::Status added = AddReference(*trace, sdfg::OperatorLibrary::BuiltIn(), &problem,
+                                          &relations, &decided);
+  if (!added.ok()) return std::string(added.message());
+  if (const absl::Status status = problem.logical.Check(); !status.ok()) {
+    return std::string(status.message());
+  }
+  std::map<sdfg::TensorId, sdfg::DenseTensor> inputs;
+  for (const auto& [name, tensor] : relations.inputs()) {
+    inputs[tensor] = {problem.logical.tensors[tensor].shape,
+                      recorded["inputs"][name].get<std::vector<double>>()};
+  }
+  const auto values = sdfg::EvaluateDenseGraph(problem.logical, inputs);
+  if (!values.ok()) return std::string(values.status().message());
+  for (const auto& [key, tensor] : relations.results()) {
+    if (key.first != ResultKind::kOutput) continue;
+    const std::vector<double>& computed = (*values)[tensor].data;
+    const auto expected = recorded["results"][key.second].get<std::vector<double>>();
+    if (computed.size() != expected.size()) return key.second + ": another size";
+    for (size_t i = 0; i < expected.size(); ++i) {
+      if (std::abs(computed[i] - expected[i]) > 1e-9 * (1 + std::abs(expected[i]))) {
+        return key.second + "[" + std::to_string(i) + "]: " + std::to_string(computed[i]) +
+               ", PyTorch has " + std::to_string(expected[i]);
+      }
+    }
+  }
+  return "";
+}
+
+TEST(AtenOperators, ComputeWhatPyTorchComputes) {
+  ASSERT_GT(Recorded().size(), 1000u);
+  std::map<std::string, int> failed;
+  for (const json& recorded : Recorded()) {
+    const std::string difference = Difference(recorded);
+    if (difference.empty() || failed[recorded["name"]]++ > 0) continue;
+    ADD_FAILURE() << recorded["name"] << ": " << difference;
+  }
+}
+
+TEST(AtenOperators, AChangedResultIsNoticed) {
+  json recorded = Recorded()[0];
+  double& value = recorded["results"]["y0"][0].get_ref<double&>();
+  value += 1e-3;
+  EXPECT_NE(Difference(recorded), "");
+}
+
+TEST(AtenOperators, NamesLoseOverloadAndUnderscore) {
+  EXPECT_EQ(AtenBaseName("aten.add_.Tensor"), "aten.add");
+  EXPECT_EQ(AtenBaseName("aten.__or__.Tensor"), "aten.__or__");
+  EXPECT_EQ(AtenBaseName("aten._foreach_mul_.Scalar"), "aten._foreach_mul");
+  EXPECT_EQ(AtenBaseName("fsdp.chunk_cat.default"), "fsdp.chunk_cat");
+}
+
+}  // namespace
+}  // namespace planproof::frontend::torch

@@ -1,0 +1,229 @@
+"""Records ATen operators one by one, with the values that PyTorch computes, for aten_operators_test.cc.
+
+    record_operators.py OUT.json.gz
+
+Each case is a trace of one process with its inputs' and results' values, in double precision. Regenerate with the Python of
+scripts/setup_torch.sh."""
+import gzip
+import json
+import os
+import random
+import sys
+import tempfile
+
+import numpy
+import torch
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(HERE))), "python"))
+
+from planproof.torch import record  # noqa: E402
+from planproof.torch.trace_file import load, values_path  # noqa: E402
+
+aten = torch.ops.aten
+GENERATOR = torch.Generator().manual_seed(7)
+NUMBERS = random.Random(7)
+CASES = 20
+
+
+def real(*shape):
+    return torch.randn(*shape, generator=GENERATOR, dtype=torch.float64)
+
+
+def positive(*shape):
+    return torch.rand(*shape, generator=GENERATOR, dtype=torch.float64) + 0.5
+
+
+def whole(most, *shape):
+    return torch.randint(most, shape, generator=GENERATOR)
+
+
+def number(least, most):
+    return NUMBERS.randint(least, most)
+
+
+def strided(x):
+    """The same values in memory of other strides, or as they are."""
+    kind = number(0, 3)
+    if kind == 0 and x.dim() >= 2:
+        return x.transpose(-1, -2).contiguous().transpose(-1, -2)
+    if kind == 1 and x.dim() >= 1:
+        return torch.stack([x, x + 1], -1)[..., 0]
+    if kind == 2 and x.dim() >= 1:
+        return torch.cat([x[:1], x])[1:]
+    return x
+
+
+def shape(most_dims=3):
+    return [number(1, 4) for _ in range(number(1, most_dims))]
+
+
+def broadcast(like):
+    return [extent if number(0, 2) else 1 for extent in like[number(0, len(like) - 1):]]
+
+
+def cases():
+    """(name, inputs, function of these) of every operator."""
+    unary = {"neg": real, "sqrt": positive, "rsqrt": positive, "reciprocal": positive, "exp": real, "log": positive, "sin": real,
+             "cos": real, "erf": real, "tanh": real, "sigmoid": real, "silu": real, "relu": real, "abs": real, "clone": real,
+             "zeros_like": real, "ones_like": real}
+    for name, make in unary.items():
+        yield name, lambda make=make: [strided(make(*shape()))], getattr(aten, name)
+    for name in ("add", "sub", "mul", "div", "maximum", "minimum"):
+        def two(name=name):
+            x = shape()
+            return [strided(real(*x)), strided(positive(*broadcast(x)))]
+        yield name, two, getattr(aten, name)
+    yield "add alpha", lambda: [real(3, 4), real(3, 4)], lambda x, y: aten.add(x, y, alpha=0.25)
+    yield "sub scalar", lambda: [strided(real(3, 4))], lambda x: aten.sub(x, 1.5)
+    yield "rsub", lambda: [strided(real(3, 4))], lambda x: aten.rsub(x, 1.5, alpha=2)
+    yield "pow", lambda: [strided(positive(*shape()))], lambda x: aten.pow(x, 3)
+    yield "pow fraction", lambda: [strided(positive(*shape()))], lambda x: aten.pow(x, -0.5)
+    for approximate in ("none", "tanh"):
+        yield (f"gelu {approximate}", lambda: [strided(real(*shape()))],
+               lambda x, a=approximate: aten.gelu(x, approximate=a))
+        yield (f"gelu_backward {approximate}", lambda: [strided(real(3, 4)), strided(real(3, 4))],
+               lambda g, x, a=approximate: aten.gelu_backward(g, x, approximate=a))
+    for name in ("silu_backward", "tanh_backward", "sigmoid_backward"):
+        yield name, lambda: [strided(real(3, 4)), strided(real(3, 4))], getattr(aten, name)
+    yield ("threshold_backward", lambda: [strided(real(3, 4)), strided(real(3, 4))],
+           lambda g, x: aten.threshold_backward(g, x, 0.25))
+    for name in ("addcmul", "addcdiv"):
+        yield (name, lambda: [real(3, 4), strided(real(3, 4)), strided(positive(3, 4))],
+               lambda x, a, b, f=getattr(aten, name): f(x, a, b, value=-0.75))
+        yield (name + "_", lambda: [strided(real(3, 4)), real(3, 4), positive(3, 4)],
+               lambda x, a, b, f=getattr(aten, name + "_"): f(x, a, b, value=0.5))
+    yield "lerp", lambda: [real(3, 4), strided(real(3, 4))], lambda x, y: aten.lerp(x, y, 0.1)
+    yield "lerp_", lambda: [strided(real(3, 4)), real(3, 4)], lambda x, y: aten.lerp_(x, y, 0.9)
+    yield "clamp", lambda: [strided(real(*shape()))], lambda x: aten.clamp(x, -0.5, 0.5)
+    yield "clamp max", lambda: [strided(real(*shape()))], lambda x: aten.clamp(x, max=0.25)
+    yield "where", lambda: [real(3, 4), strided(real(3, 4)), real(4)], lambda c, x, y: aten.where(c > 0, x, y)
+    yield "masked_fill", lambda: [real(3, 4), real(3, 1)], lambda x, m: aten.masked_fill(x, m > 0, 2.5)
+    yield "logical", lambda: [real(5), real(5)], lambda x, y: aten.where(
+        aten.logical_or(x > 0, aten.logical_and(y > 0, aten.logical_not(x < y))), x, y)
+    yield "ints", lambda: [whole(9, 3, 4), real(3, 4)], lambda i, x: aten.where(
+        aten.logical_and(aten.ge(aten.sub(i, 2), 1), aten.ne(aten.masked_fill(i, i > 6, 0), 4)), x, -x)
+    for name in ("sum", "mean", "amax", "amin", "logsumexp"):
+        def along(name=name):
+            return [strided(real(2, 3, 4))]
+        def reduce(x, f=getattr(aten, name)):
+            dims = [[0], [1, 2], [-1], [0, 2]][number(0, 3)]
+            return f(x, dims, bool(number(0, 1)))
+        yield name, along, reduce
+    yield "sum all", lambda: [strided(real(*shape()))], lambda x: aten.sum(x)
+    yield "mean all", lambda: [strided(real(*shape()))], lambda x: aten.mean(x)
+    yield "max all", lambda: [strided(real(*shape()))], lambda x: aten.max(x)
+    yield "max dim", lambda: [strided(real(3, 4))], lambda x: aten.max(x, -1)[0]
+    yield "vector_norm", lambda: [strided(real(*shape()))], lambda x: aten.linalg_vector_norm(x, 2)
+    yield "vector_norm dim", lambda: [strided(real(3, 4))], lambda x: aten.linalg_vector_norm(x, 2, [1], True)
+    for name in ("_softmax", "_log_softmax"):
+        yield (name, lambda: [strided(real(2, 3, 4))],
+               lambda x, f=getattr(aten, name): f(x, number(-1, 2), False))
+        yield (name + "_backward_data", lambda: [strided(real(3, 4)), strided(real(3, 4))],
+               lambda g, y, f=getattr(aten, name + "_backward_data"): f(g, y, number(-1, 1), torch.float64))
+    yield "cumsum", lambda: [strided(real(3, 4))], lambda x: aten.cumsum(x, 1)
+    yield "mm", lambda: [strided(real(3, 4)), strided(real(4, 2))], aten.mm
+    yield "bmm", lambda: [strided(real(2, 3, 4)), strided(real(2, 4, 2))], aten.bmm
+    yield "mv", lambda: [strided(real(3, 4)), strided(real(4))], aten.mv
+    yield "dot", lambda: [strided(real(4)), strided(real(4))], aten.dot
+    yield "addmm", lambda: [strided(real(2)), strided(real(3, 4)), strided(real(4, 2))], lambda c, x, y: aten.addmm(
+        c, x, y, beta=number(0, 2), alpha=0.5)
+    yield "baddbmm", lambda: [real(2, 3, 2), strided(real(2, 3, 4)), strided(real(2, 4, 2))], lambda c, x, y: aten.baddbmm(
+        c, x, y, beta=number(0, 2), alpha=0.5)
+    yield ("native_layer_norm", lambda: [strided(real(2, 3, 4)), real(4), real(4)],
+           lambda x, w, b: aten.native_layer_norm(x, [4], w, b, 1e-5))
+
+    def layer_norm_backward(g, x, w, b):
+        y, mean, rstd = aten.native_layer_norm(x, [4], w, b, 1e-5)
+        return aten.native_layer_norm_backward(g, x, [4], mean, rstd, w, b, [True, True, True])
+    yield "native_layer_norm_backward", lambda: [strided(real(2, 3, 4)), real(2, 3, 4), real(4), real(4)], layer_norm_backward
+    yield "embedding", lambda: [real(5, 3), whole(5, 2, 4)], aten.embedding
+    yield ("embedding_dense_backward", lambda: [strided(real(2, 4, 3)), whole(5, 2, 4)],
+           lambda g, i: aten.embedding_dense_backward(g, i, 5, -1, False))
+
+    def loss(x, t):
+        return aten.nll_loss_forward(x, t, None, 1, 2)
+
+    def loss_backward(x, t, g):
+        total = aten.nll_loss_forward(x, t, None, number(1, 2), 2)[1]
+        return aten.nll_loss_backward(g, x, t, None, number(1, 2), 2, total)
+    yield "nll_loss_forward", lambda: [strided(real(4, 5)), torch.cat([torch.tensor([1]), whole(5, 3)])], loss
+    yield "nll_loss_backward", lambda: [strided(real(4, 5)), torch.cat([torch.tensor([1]), whole(5, 3)]), real(1)[0]], loss_backward
+    for reduction in (0, 1, 2):
+        yield (f"mse_loss {reduction}", lambda: [strided(real(3, 4)), real(3, 4)],
+               lambda x, y, r=reduction: aten.mse_loss(x, y, r))
+        yield (f"mse_loss_backward {reduction}",
+               lambda r=reduction: [real(3, 4) if r == 0 else real(1)[0], strided(real(3, 4)), real(3, 4)],
+               lambda g, x, y, r=reduction: aten.mse_loss_backward(g, x, y, r))
+    yield "cat", lambda: [strided(real(2, 3)), strided(real(2, 1)), real(2, 2)], lambda *x: aten.cat(list(x), 1)
+    yield "stack", lambda: [strided(real(2, 3)), strided(real(2, 3))], lambda *x: aten.stack(list(x), number(-1, 2))
+    yield "tril", lambda: [strided(real(2, 3, 4))], lambda x: aten.tril(x, number(-1, 1))
+    yield "triu", lambda: [strided(real(2, 3, 4))], lambda x: aten.triu(x, number(-1, 1))
+    yield "constant_pad_nd", lambda: [strided(real(2, 3))], lambda x: aten.constant_pad_nd(x, [1, 2, 0, 1], 0.5)
+    yield "slice_backward", lambda: [real(2, 2)], lambda g: aten.slice_backward(g, [2, 5], 1, 1, 5, 2)
+    yield "select_backward", lambda: [real(2, 3)], lambda g: aten.select_backward(g, [2, 4, 3], 1, -2)
+    yield "index", lambda: [strided(real(4, 5)), whole(4, 3), whole(5, 3)], lambda x, i, j: aten.index(x, [i, j])
+    yield "index rows", lambda: [strided(real(4, 3)), whole(4, 2, 2) - 4], lambda x, i: aten.index(x, [i])
+    yield "index_put", lambda: [strided(real(4, 5)), whole(5, 4), real(4)], lambda x, j, v: aten.index_put(
+        x, [torch.arange(4), j], v)
+    yield "index_put mask", lambda: [real(4, 5), real(4)], lambda x, m: aten.index_put(x, [m > 0], torch.tensor(1.5, dtype=torch.float64))
+    yield "gather", lambda: [strided(real(3, 4)), whole(4, 3, 2)], lambda x, i: aten.gather(x, 1, i)
+    yield "index_select", lambda: [strided(real(3, 4)), whole(3, 5)], lambda x, i: aten.index_select(x, 0, i)
+
+    def attention(q, k, v, g, causal):
+        flash = aten._scaled_dot_product_flash_attention_for_cpu
+        y, lse = flash(q, k, v, 0.0, causal)
+        gradients = aten._scaled_dot_product_flash_attention_for_cpu_backward(g, q, k, v, y, lse, 0.0, causal)
+        return (y, *gradients)
+    for causal in (False, True):
+        yield (f"attention {causal}", lambda: [real(1, 2, 3, 4) for _ in range(4)],
+               lambda q, k, v, g, c=causal: attention(q, k, v, g, c))
+
+    def foreach(x, y, z):
+        aten._foreach_mul_([x, y], 0.5)
+        aten._foreach_addcmul_([x, y], [y, z], [z, x], 0.25)
+        aten._foreach_lerp_([x], [z], 0.1)
+        return (*aten._foreach_norm([x, y]), *aten._foreach_sqrt([aten.mul(x, x)]), *aten._foreach_div([x, y], [z, z]))
+    yield "foreach", lambda: [real(3, 2), real(3, 2), positive(3, 2)], foreach
+
+    def views(x, y):
+        base = aten.empty([4, 6], dtype=torch.float64)
+        base[:, 1:3] = x                  # parts that are not contiguous
+        base[:, 3:] = y
+        base[:, 0] = 1.0
+        base.t()[2].mul_(2)
+        base.view(-1)[5:9].add_(1)
+        base.view(2, 2, 6)[:, 1, ::2].copy_(x.view(4, 2)[:2, :1].expand(2, 3))
+        return base.clone(), base.as_strided([3, 4], [2, 5], 1) + 0
+    yield "views", lambda: [strided(real(4, 2)), strided(real(4, 3))], views
+
+
+def main():
+    recorded = []
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "case.trace")
+        for name, make, function in cases():
+            for _ in range(CASES):
+                data = {f"x{index}": value for index, value in enumerate(make())}
+
+                def step(data=data):
+                    with torch.no_grad():
+                        out = function(*data.values())
+                    out = out if isinstance(out, (tuple, list)) else (out,)
+                    return {f"y{index}": value for index, value in enumerate(out)}
+                start = {name: value.clone() for name, value in data.items()}
+                record(step, path, inputs=data)
+                trace = load(path)
+                values = numpy.load(values_path(path))
+                recorded.append({
+                    "name": name, "trace": trace,
+                    "inputs": {key: value.flatten().tolist() for key, value in start.items()},
+                    "results": {result["name"]: numpy.asarray(values[f"result_{index}"]).view(numpy.float64).flatten().tolist()
+                                for index, result in enumerate(trace["results"])}})
+    with gzip.open(sys.argv[1], "wt", encoding="utf-8") as file:
+        json.dump(recorded, file, separators=(",", ":"))
+    print(len(recorded), "cases", os.path.getsize(sys.argv[1]), "bytes")
+
+
+if __name__ == "__main__":
+    main()
