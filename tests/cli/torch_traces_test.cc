@@ -1,0 +1,237 @@
+// PyTorch programs that were recorded (tests/torch/record_all.py), as they are and with faults.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "frontend/torch/gzip_file.h"
+#include "nlohmann/json.hpp"
+#include "tests/cli/command_line.h"
+
+namespace planproof::cli {
+namespace {
+
+using nlohmann::json;
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::string Directory(const std::string& program) {
+  return RepositoryPath("tests/torch/traces/" + program);
+}
+
+json RankOf(const std::string& program, int rank) {
+  return json::parse(frontend::torch::ReadGzipFile(
+                         absl::StrCat(Directory(program), "/rank", rank, ".trace"), 1 << 28, 1 << 30)
+                         .value());
+}
+
+// What is said of the program with these ranks' traces, two of them.
+std::string Verify(const std::string& program, const std::vector<json>& ranks,
+                   const std::string& options = "") {
+  std::string files;
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    const std::string text =
+        TemporaryFile(absl::StrCat(program, "_rank", r, ".json"), ranks[r].dump());
+    const std::string trace = absl::StrCat(text, ".trace");
+    EXPECT_EQ(RunCommand(absl::StrCat("gzip -c ", text, " > ", trace)).exit_code, 0);
+    absl::StrAppend(&files, " ", trace);
+  }
+  const Finished finished = RunProgram(absl::StrCat("verify --no-cache ", options, " ",
+                                                    Directory(program), "/reference.trace", files));
+  return finished.output + finished.errors;
+}
+
+std::string WithFault(const std::string& program, const std::function<void(std::vector<json>*)>& put,
+                      const std::string& options = "") {
+  std::vector<json> ranks = {RankOf(program, 0), RankOf(program, 1)};
+  put(&ranks);
+  return Verify(program, ranks, options);
+}
+
+// The operators of a rank that have the key, or whose name starts so.
+std::vector<json*> Communications(json* rank) {
+  std::vector<json*> found;
+  for (json& op : (*rank)["operators"]) {
+    if (op.contains("collective")) found.push_back(&op);
+  }
+  return found;
+}
+json& FirstOf(json* rank, const std::string& name) {
+  for (json& op : (*rank)["operators"]) {
+    if (op.value("op", "").starts_with(name)) return op;
+  }
+  ADD_FAILURE() << name;
+  return (*rank)["operators"][0];
+}
+void Remove(json* rank, const std::function<bool(const json&)>& which) {
+  json& operators = (*rank)["operators"];
+  for (size_t i = 0; i < operators.size(); ++i) {
+    if (!which(operators[i])) continue;
+    operators.erase(i);
+    return;
+  }
+  ADD_FAILURE() << "nothing is removed";
+}
+
+class RecordedProgram : public testing::TestWithParam<const char*> {};
+
+TEST_P(RecordedProgram, ComputesWhatOneProcessComputes) {
+  const Finished finished = RunProgram(absl::StrCat("verify -q --no-cache ", Directory(GetParam()),
+                                                    "/reference.trace ", Directory(GetParam()),
+                                                    "/rank*.trace"));
+  EXPECT_THAT(finished.output, StartsWith("PROVED")) << finished.errors;
+}
+
+INSTANTIATE_TEST_SUITE_P(Traces, RecordedProgram,
+                         testing::Values("ddp", "fsdp2", "fsdp2_clip", "grad_accumulation",
+                                         "megatron_dp", "tp", "tp_mlp"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(TorchTraces, AnAverageForASumIsNamed) {
+  const std::string report = WithFault("tp_mlp", [](std::vector<json>* ranks) {
+    for (json& rank : *ranks) (*Communications(&rank)[0])["reduce"] = "avg";
+  });
+  EXPECT_THAT(report, StartsWith("REFUTED"));
+  EXPECT_THAT(report, HasSubstr("averages where a sum is needed"));
+  EXPECT_THAT(report, HasSubstr("models.py:"));
+}
+
+TEST(TorchTraces, AnotherConstantOnOneRankIsNamed) {
+  const std::string report = WithFault("tp_mlp", [](std::vector<json>* ranks) {
+    FirstOf(&(*ranks)[1], "aten.lerp_.Scalar")["args"][2] = 0.2;
+  });
+  EXPECT_THAT(report, StartsWith("REFUTED"));
+  EXPECT_THAT(report, HasSubstr("device 1"));
+}
+
+TEST(TorchTraces, AWriteThatIsLeftOutIsNoticed) {
+  const std::string report = WithFault(
+      "tp_mlp",
+      [](std::vector<json>* ranks) {
+        Remove(&(*ranks)[0],
+               [](const json& op) { return op.value("op", "").starts_with("aten.addcmul_"); });
+      },
+      "--no-explain");
+  EXPECT_THAT(report, StartsWith("UNKNOWN"));
+}
+
+TEST(TorchTraces, AReductionThatIsLeftOutIsNoticed) {
+  const std::string report = WithFault(
+      "ddp",
+      [](std::vector<json>* ranks) {
+        for (json& rank : *ranks) {
+          Remove(&rank, [](const json& op) { return op.contains("collective"); });
+        }
+      },
+      "--no-explain");
+  EXPECT_THAT(report, StartsWith("UNKNOWN"));
+}
+
+TEST(TorchTraces, MemoryThatNobodyWroteIsEqualToNothing) {
+  // The buckets of gradients are not filled: both graphs could be said to read zeros there.
+  const std::string report = WithFault(
+      "ddp",
+      [](std::vector<json>* ranks) {
+        for (json& rank : *ranks) {
+          Remove(&rank, [](const json& op) { return op.value("op", "").starts_with("aten.mul.out"); });
+        }
+      },
+      "--no-explain");
+  EXPECT_THAT(report, StartsWith("UNKNOWN"));
+}
+
+TEST(TorchTraces, ARankThatLeavesACollectiveOutIsMalformed) {
+  const std::string report = WithFault("tp_mlp", [](std::vector<json>* ranks) {
+    Remove(&(*ranks)[1], [](const json& op) { return op.contains("collective"); });
+  });
+  EXPECT_THAT(report, StartsWith("MALFORMED"));
+  EXPECT_THAT(report, AnyOf(HasSubstr("never takes part"), HasSubstr("disagree")));
+}
+
+TEST(TorchTraces, AReadBeforeTheWaitIsMalformed) {
+  const std::string report = WithFault("tp_mlp", [](std::vector<json>* ranks) {
+    Remove(&(*ranks)[0], [](const json& op) { return op.contains("wait"); });
+  });
+  EXPECT_THAT(report, StartsWith("MALFORMED"));
+  EXPECT_THAT(report, HasSubstr("wait for it before"));
+}
+
+TEST(TorchTraces, ANewValueThatIsMissingIsMalformed) {
+  const std::string report = WithFault("tp_mlp", [](std::vector<json>* ranks) {
+    (*ranks)[0]["results"].erase(0);
+  });
+  EXPECT_THAT(report, StartsWith("MALFORMED"));
+}
+
+TEST(TorchTraces, APartThatNobodyHoldsIsMalformed) {
+  const std::string report = WithFault("tp_mlp", [](std::vector<json>* ranks) {
+    for (json& input : (*ranks)[1]["inputs"]) {
+      if (input["name"] == "up.weight") input["place"][0][0][0] = 0;
+    }
+  });
+  EXPECT_THAT(report, StartsWith("MALFORMED"));
+}
+
+TEST(TorchTraces, AnUnknownOperatorIsNamedWithItsPlace) {
+  const std::string report = WithFault("tp_mlp", [](std::vector<json>* ranks) {
+    FirstOf(&(*ranks)[0], "aten.gelu.default")["op"] = "aten.new_gelu.default";
+  });
+  EXPECT_THAT(report, StartsWith("UNKNOWN"));
+  EXPECT_THAT(report, HasSubstr("aten.new_gelu.default"));
+  EXPECT_THAT(report, HasSubstr("models.py:"));
+}
+
+TEST(TorchTraces, ANumberFromATensorIsNoConstant) {
+  // The step counter is read from the tensor, so another recorded value changes nothing, but a
+  // counter that is not counted does.
+  const std::string same = WithFault("tp_mlp", [](std::vector<json>* ranks) {
+    for (json& op : (*ranks)[0]["operators"]) {
+      if (op.contains("item")) op["out"][0] = 17.0;
+    }
+  });
+  EXPECT_THAT(same, StartsWith("PROVED"));
+  const std::string stale = WithFault(
+      "tp_mlp",
+      [](std::vector<json>* ranks) {
+        Remove(&(*ranks)[0], [](const json& op) {
+          return op.value("op", "") == "aten.add_.Tensor" && op["args"].size() > 1 &&
+                 op["args"][1] == 1;
+        });
+      },
+      "--no-explain");
+  EXPECT_THAT(stale, Not(StartsWith("PROVED")));
+}
+
+TEST(TorchTraces, WhatIsNoTraceIsRefusedInOneLine) {
+  const std::vector<std::pair<std::string, std::string>> mistakes = {
+      {R"({"planproof_torch_trace": 2})", "record the program again"},
+      {R"({"planproof_torch_trace": 1, "world": 1, "rank": 1, "operators": []})", "no rank"},
+      {R"({"planproof_torch_trace": 1, "world": 1, "rank": 0, "operators": [], "storages":
+          [{"dtype": "float32", "size": 4}], "tensors": [[0, "float32", 1, [4], [1]]]})",
+       "exceeds its storage"},
+      {R"({"planproof_torch_trace": 1, "world": 1, "rank": 0, "operators": [{"op": "aten.add",
+          "args": [{"tensor": 0}]}]})",
+       "no tensor 0"},
+      {R"({"planproof_torch_trace": 1, "world": 1, "rank": 0, "operators": [{"wait": 1, "x": 2}]})",
+       "key \"x\" is not known"},
+  };
+  for (const auto& [text, expected] : mistakes) {
+    const std::string file = TemporaryFile("mistake.json", text);
+    RunCommand(absl::StrCat("gzip -c ", file, " > ", file, ".trace"));
+    const Finished finished =
+        RunProgram(absl::StrCat("verify -q --no-cache ", file, ".trace ", file, ".trace"));
+    EXPECT_THAT(finished.output, StartsWith("MALFORMED")) << text;
+    EXPECT_THAT(finished.output, HasSubstr(expected)) << text;
+  }
+  const std::string cut = TemporaryFile("cut.trace", std::string("\x1f\x8b\x08\x00\x00\x00", 6));
+  EXPECT_THAT(RunProgram(absl::StrCat("verify -q ", cut, " ", cut)).output,
+              HasSubstr("cut short"));
+}
+
+}  // namespace
+}  // namespace planproof::cli
