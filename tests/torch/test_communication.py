@@ -166,3 +166,15 @@ def premultiplied(x, group):
 def test_a_factor_that_cannot_be_read_is_refused(tmp_path):
     with pytest.raises(Exception, match="PREMUL_SUM|premul"):
         record_ranks(premultiplied, tmp_path)
+
+
+def chained(x, group):
+    work = dist.all_reduce(x, group=group, async_op=True)
+    work.get_future().then(lambda future: future.value()[0].mul_(3.0)).wait()
+    return x
+
+
+def test_what_is_chained_to_a_future_is_recorded(tmp_path):
+    trace = record_ranks(chained, tmp_path)[0]
+    assert trace.names() == ["c10d.allreduce_.default", "wait", "aten.mul_.Tensor"]
+    assert replay(tmp_path).exact

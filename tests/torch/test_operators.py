@@ -2,6 +2,7 @@
 import pytest
 
 torch = pytest.importorskip("torch")
+from planproof import RecordingError  # noqa: E402
 from planproof.torch import record  # noqa: E402
 
 
@@ -125,3 +126,9 @@ def test_the_same_step_gives_the_same_file(tmp_path):
         weight.grad = None
         record(step, tmp_path / f"{name}.trace")
     assert (tmp_path / "a.trace").read_bytes() == (tmp_path / "b.trace").read_bytes()
+
+
+def test_looking_at_bits_is_an_error(recorded):
+    a = torch.ones(4)
+    with pytest.raises(RecordingError, match="memory of float32 is looked at as int32"):
+        recorded(lambda: {"y": a.view(torch.int32) + 1}, inputs={"a": a})

@@ -8,7 +8,8 @@ import torch
 
 from planproof.errors import RecordingError
 from planproof.torch.liveness import read_before_written
-from planproof.torch.trace_file import View, encoded_view, number
+from planproof.torch.trace_file import View, encoded_view
+from planproof.torch.trace_file import number as encoded_number
 
 #: Constants of more elements are written as a digest.
 LONGEST_VALUES = 4096
@@ -58,8 +59,12 @@ class Memory:
         """The number of a tensor."""
         if tensor.layout != torch.strided:
             raise RecordingError(f"a tensor of layout {tensor.layout} cannot be recorded")
+        number = self.storage(tensor, existing)
+        if _REAL.get(tensor.dtype, tensor.dtype) != self._dtypes[number]:
+            raise RecordingError(f"memory of {dtype_name(self._dtypes[number])} is looked at as "
+                                 f"{dtype_name(tensor.dtype)}; bits cannot be recorded")
         flags = CONJUGATE * tensor.is_conj() + NEGATIVE * tensor.is_neg()
-        view = (self.storage(tensor, existing), dtype_name(tensor.dtype),
+        view = (number, dtype_name(tensor.dtype),
                 int(tensor.storage_offset()), tuple(map(int, tensor.shape)),
                 tuple(map(int, tensor.stride())), flags)
         return self._views.setdefault(view, len(self._views))
@@ -106,7 +111,7 @@ def _constant(content: torch.Tensor, dtype: torch.dtype) -> Dict[str, Any]:
 
 def _element(value: torch.Tensor) -> Any:
     element = value.item()
-    return int(element) if isinstance(element, bool) else number(element)
+    return int(element) if isinstance(element, bool) else encoded_number(element)
 
 
 def content(tensor: torch.Tensor) -> torch.Tensor:

@@ -260,26 +260,36 @@ class Recorder(TorchDispatchMode):
 
     @contextmanager
     def _waits(self) -> Iterator[None]:
-        """`Work.wait` is recorded, and what it runs is not: gloo ends some collectives there."""
-        plain = dist.Work.wait
+        """`Work.wait` is recorded, and what it runs is not: gloo ends some collectives there. Who takes
+        the future of a collective waits for it there and then, so that what is chained to it runs
+        here and is recorded."""
+        plain = {name: getattr(dist.Work, name) for name in ("wait", "synchronize", "get_future")}
         recorder = self
 
-        def wait(work: Any, *args: Any, **kwargs: Any) -> Any:
-            with recorder.suspended():
-                result = plain(work, *args, **kwargs)
-            _, numbers = recorder._by_work.pop(id(work), (None, []))
-            for each in numbers:
-                recorder.operators.append({"wait": each})
-                for works in recorder._native.values():
-                    if each in works:
-                        works.remove(each)
-            return result
+        def waiting(name: str) -> Any:
+            def method(work: Any, *args: Any, **kwargs: Any) -> Any:
+                with recorder.suspended():
+                    result = plain["wait"](work, *args, **kwargs) if name != "get_future" \
+                        else plain["wait"](work)
+                recorder._waited(work)
+                return plain["get_future"](work) if name == "get_future" else result
+            return method
 
-        dist.Work.wait = wait  # type: ignore[method-assign, assignment]
+        for name in plain:
+            setattr(dist.Work, name, waiting(name))
         try:
             yield
         finally:
-            dist.Work.wait = plain  # type: ignore[method-assign]
+            for name, method in plain.items():
+                setattr(dist.Work, name, method)
+
+    def _waited(self, work: Any) -> None:
+        _, numbers = self._by_work.pop(id(work), (None, []))
+        for each in numbers:
+            self.operators.append({"wait": each})
+            for works in self._native.values():
+                if each in works:
+                    works.remove(each)
 
 
 def _item(tensor: torch.Tensor) -> Any:
