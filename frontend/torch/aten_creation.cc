@@ -87,7 +87,6 @@ void AddCreation(AtenTable* table) {
   table->Add("copy", "self src", ValueOf("src"));
   table->Add(
       "clone contiguous _to_copy to alias_copy detach_copy view_copy lift lift_fresh_copy "
-      "_conj_physical",
       "self", ValueOf("self"));
   table->Add("arange", "start_or_end end step", Arange);
 }

@@ -196,6 +196,7 @@ void AddElementwise(AtenTable* table) {
   table->Declared("maximum", "self other", "maximum");
   table->Declared("minimum", "self other", "minimum");
   for (const char* name : {"lt", "le", "gt", "ge", "eq", "ne"}) AddComparison(table, name);
+  table->Declared("_conj_physical conj_physical", "self", "aten_conj_physical");
   table->Add("where", "condition self other", Where);
   table->Declared("logical_not bitwise_not", "self", "aten_logical_not");
   table->Declared("logical_and bitwise_and __and__", "self other", "aten_logical_and");

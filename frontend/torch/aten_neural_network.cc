@@ -159,14 +159,6 @@ void AddNeuralNetwork(AtenTable* table) {
                return NormBackward(call, "aten_native_layer_norm_backward",
                                    {"grad_out", "input", "mean", "rstd", "weight"});
              });
-  table->Add("_fused_rms_norm", "input normalized_shape weight eps", [](AtenCall& call) {
-    return Norm(call, "aten_fused_rms_norm", {"input", "weight"});
-  });
-  table->Add("_fused_rms_norm_backward", "grad_out input normalized_shape rstd weight output_mask",
-             [](AtenCall& call) {
-               return NormBackward(call, "aten_fused_rms_norm_backward",
-                                   {"grad_out", "input", "rstd", "weight"});
-             });
   table->Add("embedding", "weight indices padding_idx scale_grad_by_freq sparse", Embedding);
   table->Add("embedding_dense_backward",
              "grad_output indices num_weights padding_idx scale_grad_by_freq", EmbeddingBackward);

@@ -218,7 +218,7 @@ TEST(TorchTraces, WhatIsNoTraceIsRefusedInOneLine) {
           "args": [{"tensor": 0}]}]})",
        "no tensor 0"},
       {R"({"planproof_torch_trace": 1, "world": 1, "rank": 0, "operators": [{"wait": 1, "x": 2}]})",
-       "key \"x\" is not known"},
+       "\"x\" is not known"},
   };
   for (const auto& [text, expected] : mistakes) {
     const std::string file = TemporaryFile("mistake.json", text);

@@ -185,6 +185,7 @@ TEST(OperatorGoldens, EveryBuiltInOperatorHasOne) {
   std::set<std::string> covered;
   for (const json& golden : Goldens()) covered.insert(golden["name"].get<std::string>());
   for (const std::string& name : OperatorLibrary::BuiltIn().Names()) {
+    if (name.starts_with("aten_")) continue;  // tests/frontend/torch/aten_operators_test.cc
     EXPECT_TRUE(covered.count(name)) << name << " has no golden";
   }
 }

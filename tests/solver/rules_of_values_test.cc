@@ -150,6 +150,39 @@ TEST_F(Rule, MaxShared) {
   EXPECT_NE(arena_.Max(Times(P(), X()), Times(P(), Y())), Plus(P(), arena_.Max(X(), Y())));
 }
 
+TEST_F(Rule, WholeChoice) {
+  const Affine i = Free(0, 8), v = Free(0, 16), t = Id(i, 0, 31);
+  const PolyId high = arena_.Indicator(t - Affine(16));
+  // The part of a vocabulary that a rank holds: ids of others count as 0.
+  const PolyId masked = Times(Not(high), arena_.Position(t));
+  const PolyId is_masked = arena_.Delta(v - arena_.WholeNumber(masked));
+  EXPECT_EQ(is_masked, Plus(Times(high, arena_.Delta(v)), Times(Not(high), arena_.Delta(v - t))));
+  EXPECT_NE(is_masked, arena_.Delta(v - t));
+  EXPECT_NE(is_masked, Times(Not(high), arena_.Delta(v - t)));
+  const PolyId above = arena_.Indicator(arena_.WholeNumber(masked) - v - Affine(1));
+  EXPECT_EQ(above, Times(Not(high), arena_.Indicator(t - v - Affine(1))));
+  // Two conditions, and a multiple.
+  const PolyId odd = arena_.RealPositive(X());
+  const PolyId both = Plus(masked, Times(odd, Number(3)));
+  const PolyId two = arena_.Delta(Affine(3) - arena_.WholeNumber(both).Scaled(2));
+  EXPECT_EQ(two, kZeroPoly);  // twice a whole number is not 3
+}
+
+TEST_F(Rule, ImpliedComparison) {
+  const Affine t = Id(Free(0, 8), 0, 31);
+  const auto positive = [&](PolyId p) { return arena_.AlwaysHolds(PremiseKind::kPositive, p); };
+  const auto at_least = [&](int64_t low) { return arena_.Indicator(t - Affine(low)); };
+  const auto at_most = [&](int64_t high) { return arena_.Indicator(Affine(high) - t); };
+  EXPECT_TRUE(positive(Plus(at_least(16), at_most(15))));
+  EXPECT_TRUE(positive(Plus(at_least(16), at_most(20))));
+  EXPECT_FALSE(positive(Plus(at_least(17), at_most(15))));  // 16 is neither
+  EXPECT_TRUE(positive(Plus(Number(1), Minus(at_least(4), at_least(9)))));
+  EXPECT_FALSE(positive(Plus(Number(1), Minus(at_least(9), at_least(4)))));
+  // Of another id nothing follows.
+  const Affine u = Id(Free(0, 8), 0, 31);
+  EXPECT_FALSE(positive(Plus(at_least(16), arena_.Indicator(Affine(15) - u))));
+}
+
 TEST_F(Rule, MergeMaxima) {
   const auto x = [&](const Affine& v) { return X(v); };
   EXPECT_EQ(arena_.Max(Largest(0, 3, x), Largest(2, 8, x)), Largest(0, 8, x));

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -28,6 +30,12 @@ const json& Recorded() {
   return *cases;
 }
 
+// Operators of the graphs that were compared.
+std::set<std::string>& Compared() {
+  static auto* const names = new std::set<std::string>;
+  return *names;
+}
+
 // "" if the graph gives the recorded results.
 std::string Difference(const json& recorded) {
   const auto trace = ParseTrace(recorded["trace"].dump(), "case");
@@ -41,6 +49,7 @@ std::string Difference(const json& recorded) {
   if (const absl::Status status = problem.logical.Check(); !status.ok()) {
     return std::string(status.message());
   }
+  for (const sdfg::Operator& op : problem.logical.operators) Compared().insert(op.name);
   std::map<sdfg::TensorId, sdfg::DenseTensor> inputs;
   for (const auto& [name, tensor] : relations.inputs()) {
     inputs[tensor] = {problem.logical.tensors[tensor].shape,
@@ -70,6 +79,20 @@ TEST(AtenOperators, ComputeWhatPyTorchComputes) {
     const std::string difference = Difference(recorded);
     if (difference.empty() || failed[recorded["name"]]++ > 0) continue;
     ADD_FAILURE() << recorded["name"] << ": " << difference;
+  }
+  for (const std::string& name : sdfg::OperatorLibrary::BuiltIn().Names()) {
+    if (!name.starts_with("aten_")) continue;
+    EXPECT_TRUE(Compared().count(name)) << name << " is compared with nothing";
+  }
+}
+
+TEST(AtenOperators, TheDocumentListsThem) {
+  std::ifstream file(PLANPROOF_SOURCE_DIR "/docs/torch-operators.md");
+  const std::string document{std::istreambuf_iterator<char>(file),
+                             std::istreambuf_iterator<char>()};
+  for (const std::string& name : AtenOperatorNames()) {
+    const std::string shown = name.starts_with("aten.") ? name.substr(5) : name;
+    EXPECT_NE(document.find("`" + shown + "`"), std::string::npos) << shown;
   }
 }
 

@@ -170,6 +170,11 @@ def cases():
     yield "gather", lambda: [strided(real(3, 4)), whole(4, 3, 2)], lambda x, i: aten.gather(x, 1, i)
     yield "index_select", lambda: [strided(real(3, 4)), whole(3, 5)], lambda x, i: aten.index_select(x, 0, i)
 
+    yield "conj", lambda: [real(3, 2), real(3, 2)], lambda x, y: aten.view_as_real(aten.add(
+        aten.conj_physical(aten.view_as_complex(x)), aten.view_as_complex(y).conj().clone()))
+    yield "all any", lambda: [real(3), real(4)], lambda x, y: aten.where(
+        aten.logical_or(aten.all(x > 0, 0, True), aten.any(y > 1, 0, True)), y, -y)
+
     def attention(q, k, v, g, causal):
         flash = aten._scaled_dot_product_flash_attention_for_cpu
         y, lse = flash(q, k, v, 0.0, causal)
