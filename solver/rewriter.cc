@@ -152,40 +152,46 @@ PolyId Rewriter::Rebuild(AtomId id) {
   }
   std::vector<PolyId> polys;
   for (PolyId p : a.polys) polys.push_back(Poly(p));
+  const PolyId argument = a.kind == AtomKind::kExp ? Mono(a.mono) : kZeroPoly;
+  return Function(&arena_, a, std::move(indices), std::move(polys), argument);
+}
+
+PolyId Rewriter::Function(Arena* arena, const Atom& a, std::vector<Affine> indices,
+                          std::vector<PolyId> polys, PolyId argument) {
   switch (a.kind) {
     case AtomKind::kElement:
-      return arena_.Element(a.tag, std::move(indices));
+      return arena->Element(a.tag, std::move(indices));
     case AtomKind::kExp:
-      return arena_.Exp(arena_.Scale(Mono(a.mono), a.number));
+      return arena->Exp(arena->Scale(argument, a.number));
     case AtomKind::kBase:
       return polys[0];
     case AtomKind::kLog:
-      return arena_.Log(polys[0]);
+      return arena->Log(polys[0]);
     case AtomKind::kErf:
     case AtomKind::kSin:
     case AtomKind::kCos:
-      return arena_.Unary(a.kind, polys[0]);
+      return arena->Unary(a.kind, polys[0]);
     case AtomKind::kAbs:
-      return arena_.Abs(polys[0]);
+      return arena->Abs(polys[0]);
     case AtomKind::kMax: {
       PolyId m = polys[0];
-      for (size_t i = 1; i < polys.size(); ++i) m = arena_.Max(m, polys[i]);
+      for (size_t i = 1; i < polys.size(); ++i) m = arena->Max(m, polys[i]);
       return m;
     }
     case AtomKind::kPosition:
-      return arena_.Position(indices[0]);
+      return arena->Position(indices[0]);
     case AtomKind::kIndicator:
-      return arena_.Indicator(indices[0]);
+      return arena->Indicator(indices[0]);
     case AtomKind::kDelta:
-      return arena_.Delta(indices[0]);
+      return arena->Delta(indices[0]);
     case AtomKind::kRealPositive:
-      return arena_.RealPositive(polys[0]);
+      return arena->RealPositive(polys[0]);
     case AtomKind::kRealZero:
-      return arena_.RealZero(polys[0]);
+      return arena->RealZero(polys[0]);
     case AtomKind::kOpaque:
-      return arena_.Opaque(a.tag, std::move(indices), std::move(polys));
+      return arena->Opaque(a.tag, std::move(indices), std::move(polys));
     default:
-      return arena_.OfAtom(id);
+      return arena->OfAtom(arena->InternAtom(a));
   }
 }
 

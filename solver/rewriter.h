@@ -32,6 +32,10 @@ class Rewriter {
 
   // A binder atom's variables as free symbols, and the map that opens its parts.
   static std::vector<BoundVariable> Open(ScratchSymbols* scratch, const Atom& atom, SymbolMap* map);
+  // The function that the atom is, of other operands; of an exponential its argument, without the
+  // coefficient. What binds variables has no operands.
+  static PolyId Function(Arena* arena, const Atom& a, std::vector<Affine> indices,
+                         std::vector<PolyId> polys, PolyId argument);
 
  private:
   bool Affected(const Symbols& symbols) const;

@@ -43,6 +43,8 @@ bool ZeroTest::Test(PolyId p) {
     // Blocks of one position are elements at which other sums of the same are cut.
     const PolyId cut = spread == p ? p : SplitAtElements(spread);
     if (cut == kZeroPoly || (cut != spread && RefinedIsZero(cut))) return !arena_.exhausted();
+    const PolyId digits = SplitByRemainder(p);
+    if (digits == kZeroPoly || (digits != p && RefinedIsZero(digits))) return !arena_.exhausted();
     PolyId cleared = ClearDenominators(p);
     if (cleared == kZeroPoly || (cleared != p && RefinedIsZero(cleared)))
       return !arena_.exhausted();

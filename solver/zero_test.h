@@ -34,18 +34,35 @@ class ZeroTest {
   PolyId Total(std::vector<PolyId> parts);
 
   // Sums in pieces (zero_test_pieces.cc).
-  using PiecesOf = std::function<std::vector<Atom>(const Atom& sum)>;
+  // A part of a sum: over a box, and there over every step-th index from `at` on in the dimensions
+  // that have a step.
+  struct Piece {
+    Atom sum;
+    struct Step {
+      int64_t step = 1, at = 0;
+    };
+    std::vector<Step> steps = {};  // by dimension; none: every index of the box
+  };
+  using Pieces = std::vector<Piece>;
+  using PiecesOf = std::function<Pieces(const Atom& sum)>;
   static std::pair<MonoId, size_t> KeyOf(const Atom& sum, size_t dim, bool by_body);
   Cuts CutsOf(const Terms& terms, bool by_body) const;
   PolyId SplitAtCuts(PolyId p, bool by_body);
   PolyId SplitAtElements(PolyId p);
   PolyId SpreadShortDimensions(PolyId p);
   std::optional<std::vector<PolyId>> InPieces(PolyId p, const PiecesOf& pieces_of,
-                                              int32_t most_copies = 1);
-  std::vector<Atom> Slices(const Atom& sum) const;
+                                              int32_t most_copies = 1,
+                                              bool within_functions = false);
+  PolyId SumOfPieces(const Pieces& pieces);
+  PolyId SumOfPiece(const Piece& piece);
+  static Pieces ByRemainder(const Atom& sum, const std::vector<int64_t>& steps);
+  std::optional<PolyId> FunctionInPieces(const Factor& factor, const PiecesOf& pieces_of);
+  std::optional<PolyId> ValueInPieces(const Atom& a, const PiecesOf& pieces_of);
+  PolyId SplitByRemainder(PolyId p);
+  Pieces Slices(const Atom& sum) const;
   bool CountsBlocks(const Atom& sum, size_t d) const;
   bool IsPlainSum(const Factor& f) const;
-  static std::vector<Atom> Boxes(const Atom& sum, const std::vector<std::vector<int64_t>>& all);
+  static Pieces Boxes(const Atom& sum, const std::vector<std::vector<int64_t>>& all);
 
   // Products written out (zero_test_products.cc).
   int64_t SizeCleared(const Terms& terms, AtomId base, int32_t raise);
@@ -60,6 +77,8 @@ class ZeroTest {
   std::optional<PolyId> Expanded(const Factor& factor);
 
   Arena& arena_;
+  // Functions and sums with their sums in pieces, or nothing where there are none to cut.
+  std::map<AtomId, std::optional<PolyId>> in_pieces_;
   PolyId pieces_ = kZeroPoly;  // what was tested last, cut at the bounds of all its sums
 };
 

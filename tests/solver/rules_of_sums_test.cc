@@ -243,6 +243,57 @@ TEST_F(Rule, ElementsApart) {
   const auto x = [&](const Affine& v) { return X(v); };
   EXPECT_TRUE(Zero(Minus(Sum(0, 8, x), Plus(X(0), Sum(1, 8, x)))));
   EXPECT_FALSE(Zero(Minus(Sum(0, 8, x), Plus(X(1), Sum(1, 8, x)))));
+  // Steps that are added up one by one: ids are read at [step, position], values at a flat index.
+  const BoundVariable step = Variable(0, 3), i = Variable(0, 8), k = Variable(0, 32);
+  const auto chosen = [&](const Affine& m, const Affine& flat) {
+    const Affine id = Affine::Of(arena_.IntAtom(arena_.ElementAtom(kIds, {m, At(i)}), {0, 31}));
+    return arena_.SumOver({i, k}, Times(arena_.Delta(At(k) - id),
+                                        arena_.Element(kX, {flat.Scaled(8) + At(i), At(k)})));
+  };
+  const PolyId all = arena_.Sum(step, chosen(At(step), At(step)));
+  const auto added = [&](int64_t last, int64_t flat) {
+    return Plus(chosen(0, 0), Plus(chosen(1, 1), chosen(last, flat)));
+  };
+  EXPECT_TRUE(Zero(Minus(all, added(2, 2))));
+  EXPECT_FALSE(Zero(Minus(all, added(1, 2))));
+  EXPECT_FALSE(Zero(Minus(all, added(2, 1))));
+  EXPECT_FALSE(Zero(Minus(all, Plus(chosen(0, 0), chosen(1, 1)))));
+  // In functions, and where what is divided by is written so.
+  EXPECT_TRUE(Zero(Minus(arena_.Exp(all), arena_.Exp(added(2, 2)))));
+  EXPECT_FALSE(Zero(Minus(arena_.Exp(all), arena_.Exp(added(1, 2)))));
+  const auto share = [&](PolyId of) { return Times(Y(), Power(Plus(Number(1), of), -1)); };
+  const PolyId shares = Minus(share(all), share(added(2, 2)));
+  const PolyId others = Minus(share(all), share(added(2, 1)));
+  const size_t recorded = arena_.premises().size();
+  EXPECT_TRUE(Zero(shares));
+  EXPECT_FALSE(Zero(others));
+  EXPECT_TRUE(Zero(Minus(Power(all, -2), Power(added(2, 2), -2))));
+  EXPECT_EQ(arena_.premises().size(), recorded + 2);  // of the two powers
+}
+
+TEST_F(Rule, Remainders) {
+  // Rank r has the steps 4 r to 4 r + 3, which it adds up one by one.
+  const BoundVariable row = Variable(0, 32), rank = Variable(0, 8), i = Variable(0, 5);
+  const auto step = [&](const BoundVariable& v, const Affine& at) {
+    const Affine flat = at.Scaled(5) + At(i);
+    const PolyId pair = Times(arena_.Element(kX, {at, At(i)}), arena_.Element(kY, {flat}));
+    return arena_.SumOver({v, i}, pair);
+  };
+  const auto added = [&](int64_t stride, int64_t last) {
+    PolyId sum = kZeroPoly;
+    for (const int64_t at : {int64_t{0}, int64_t{1}, int64_t{2}, last}) {
+      sum = Plus(sum, step(rank, At(rank).Scaled(stride) + Affine(at)));
+    }
+    return sum;
+  };
+  const PolyId all = step(row, At(row));
+  EXPECT_TRUE(Zero(Minus(all, added(4, 3))));
+  EXPECT_FALSE(Zero(Minus(all, added(4, 2))));
+  EXPECT_FALSE(Zero(Minus(all, added(4, 4))));
+  EXPECT_FALSE(Zero(Minus(all, added(5, 3))));
+  EXPECT_TRUE(Zero(Minus(Power(all, 2), Power(added(4, 3), 2))));
+  EXPECT_TRUE(Zero(Minus(Power(all, -1), Power(added(4, 3), -1))));
+  EXPECT_FALSE(Zero(Minus(Power(all, 2), Power(added(4, 4), 2))));
 }
 
 TEST_F(Rule, Shares) {
