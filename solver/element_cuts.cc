@@ -11,23 +11,37 @@ ElementCuts::ElementCuts(const Arena& arena, PolyId p) : arena_(arena) {
 
 void ElementCuts::Collect(MonoId mono) {
   for (const Factor& f : arena_.mono(mono).factors) {
-    const Atom& a = arena_.atom(f.atom);
-    if (a.kind == AtomKind::kSum) Collect(a.mono);
-    if (a.kind != AtomKind::kElement) continue;
-    for (size_t k = 0; k < a.indices.size(); ++k) {
-      if (a.indices[k].terms.empty()) indices_[{a.tag, k}].push_back(a.indices[k].constant);
+    if (arena_.atom(f.atom).kind == AtomKind::kSum) Collect(arena_.atom(f.atom).mono);
+    ForEachElement(f.atom, [this](const Atom& element) {
+      for (size_t k = 0; k < element.indices.size(); ++k) {
+        const Affine& e = element.indices[k];
+        if (e.terms.empty()) indices_[{element.tag, k}].push_back(e.constant);
+      }
+    });
+  }
+}
+
+// The atom, if it is an element, and the integers by which it, or a condition, is indexed.
+void ElementCuts::ForEachElement(AtomId id, const std::function<void(const Atom&)>& visit) const {
+  const Atom& a = arena_.atom(id);
+  const bool condition = a.kind == AtomKind::kIndicator || a.kind == AtomKind::kDelta;
+  if (a.kind != AtomKind::kElement && !condition) return;
+  if (!condition) visit(a);
+  for (const Affine& e : a.indices) {
+    for (const auto& [symbol, step] : e.terms) {
+      if (KindOf(symbol) == SymbolKind::kIntAtom) {
+        ForEachElement(arena_.AtomOfIntAtom(symbol), visit);
+      }
     }
   }
 }
 
 std::vector<std::vector<int64_t>> ElementCuts::Of(const Atom& sum) const {
   std::vector<std::vector<int64_t>> cuts(sum.domain.size());
-  for (const Factor& f : arena_.mono(sum.mono).factors) {
-    const Atom& a = arena_.atom(f.atom);
-    if (a.kind != AtomKind::kElement) continue;
-    for (size_t k = 0; k < a.indices.size(); ++k) {
-      const auto found = indices_.find({a.tag, k});
-      const Affine& e = a.indices[k];
+  const auto add = [&](const Atom& element) {
+    for (size_t k = 0; k < element.indices.size(); ++k) {
+      const auto found = indices_.find({element.tag, k});
+      const Affine& e = element.indices[k];
       if (found == indices_.end() || e.terms.size() != 1) continue;
       const auto& [symbol, step] = *e.terms.begin();
       if (std::abs(step) != 1) continue;
@@ -39,7 +53,8 @@ std::vector<std::vector<int64_t>> ElementCuts::Of(const Atom& sum) const {
         }
       }
     }
-  }
+  };
+  for (const Factor& f : arena_.mono(sum.mono).factors) ForEachElement(f.atom, add);
   for (std::vector<int64_t>& own : cuts) {
     std::sort(own.begin(), own.end());
     own.erase(std::unique(own.begin(), own.end()), own.end());

@@ -4,6 +4,7 @@
 #define PLANPROOF_SOLVER_ELEMENT_CUTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@ class ElementCuts {
 
  private:
   void Collect(MonoId mono);
+  void ForEachElement(AtomId id, const std::function<void(const Atom&)>& visit) const;
 
   const Arena& arena_;
   std::map<std::pair<uint32_t, size_t>, std::vector<int64_t>> indices_;  // by tensor and dimension
