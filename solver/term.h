@@ -329,6 +329,10 @@ class Arena {
     AtomId condition;
     bool holds;
   };
+  bool HasFewConditions(PolyId p) const;
+  std::optional<PolyId> InCases(AtomKind kind, const Affine& e);
+  PolyId InCasesOf(AtomKind kind, const Affine& e, std::vector<KnownCondition>* known);
+  std::optional<std::pair<Symbol, AtomId>> ConditionalNumber(const Affine& e) const;
   bool FindCondition(PolyId p, AtomId* condition) const;
   PolyId WhereCondition(PolyId p, AtomId condition, bool holds);
   bool FollowsFrom(const KnownCondition& known, PremiseKind kind, PolyId p);
