@@ -2,7 +2,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "frontend/torch/aten_operators.h"
+#include "frontend/torch/rounded_root.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -19,6 +21,18 @@ std::optional<solver::Rational> Folded(const std::string& declared, const Argume
   return std::nullopt;
 }
 
+// A factor or divisor that is a root to the nearest double, as that root: a tensor of one element.
+absl::StatusOr<Argument> AsRoot(AtenCall* call, const Argument& number, sdfg::DType dtype) {
+  if (!number.literal || sdfg::IsInteger(dtype)) return number;
+  const std::optional<int64_t> radicand = RadicandOf(*number.literal);
+  if (!radicand) return number;
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId filled, call->writer().Fill({}, dtype, *radicand));
+  call->writer().Assume(absl::StrCat("the number ",
+                                     absl::StrFormat("%.17g", number.literal->ToDouble()),
+                                     " stands for the root of ", *radicand));
+  return call->One("sqrt", {Argument::Of(filled)});
+}
+
 // x op y of two arguments; `alpha` multiplies the second of sums and differences.
 absl::StatusOr<Argument> Binary(AtenCall* call, const std::string& declared, const Argument& x,
                                 const Argument& y, const solver::Rational& alpha) {
@@ -29,12 +43,16 @@ absl::StatusOr<Argument> Binary(AtenCall* call, const std::string& declared, con
   if (!alpha.IsOne()) attributes["alpha"] = alpha;
   Argument left = x;
   if (left.literal && y.literal) {  // cannot be folded: as a tensor
-    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId filled,
-                          call->writer().Fill(call->target(0).shape, call->target(0).dtype,
-                                              *left.literal));
+    PLAN_ASSIGN_OR_RETURN(
+        const sdfg::TensorId filled,
+        call->writer().Fill(call->target(0).shape, call->target(0).dtype, *left.literal));
     left = Argument::Of(filled);
   }
-  return call->One(declared, {left, y}, attributes);
+  Argument right = y;
+  if (left.tensor != sdfg::kNone && (declared == "mul" || declared == "div")) {
+    PLAN_ASSIGN_OR_RETURN(right, AsRoot(call, y, call->writer().tensor(left.tensor).dtype));
+  }
+  return call->One(declared, {left, right}, attributes);
 }
 
 void AddBinary(AtenTable* table, const char* name, const char* declared) {
@@ -52,8 +70,8 @@ void AddBinary(AtenTable* table, const char* name, const char* declared) {
 
 absl::Status Clamp(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(Argument x, call.Operand("self"));
-  for (const auto& [bound, declared] : {std::make_pair("min", "maximum"),
-                                        std::make_pair("max", "minimum")}) {
+  for (const auto& [bound, declared] :
+       {std::make_pair("min", "maximum"), std::make_pair("max", "minimum")}) {
     if (!call.Has(bound)) continue;
     PLAN_ASSIGN_OR_RETURN(const Argument other, call.Operand(bound));
     if (x.literal && other.literal) {
