@@ -1,6 +1,7 @@
 // Premises by cases: a polynomial is positive (not negative, not 0) if it is so for both values of
 // a condition that stands in it, where the condition says what it does. So 1 + [x > 0] (x - 1), the
-// operand of a logarithm that is read where x > 0 only, is positive.
+// operand of a logarithm that is read where x > 0 only, is positive. Equality of integers by cases,
+// too: an id that a condition replaces is one of two.
 #include <algorithm>
 #include <optional>
 
@@ -44,6 +45,71 @@ std::optional<bool> Arena::ImpliedCondition(AtomId condition, bool holds, AtomId
   return std::nullopt;
 }
 
+bool Arena::HasFewConditions(PolyId p) const {
+  std::vector<AtomId> met;
+  for (const Term& t : polys_[p].terms) {
+    for (const Factor& f : monos_[t.mono].factors) {
+      if (!IsCondition(atoms_[f.atom].kind)) continue;
+      if (std::find(met.begin(), met.end(), f.atom) != met.end()) continue;
+      if (met.size() == kMaxConditions) return false;
+      met.push_back(f.atom);
+    }
+  }
+  return true;
+}
+
+// A whole number in e that depends on a condition, and that condition.
+std::optional<std::pair<Symbol, AtomId>> Arena::ConditionalNumber(const Affine& e) const {
+  for (const auto& [symbol, step] : e.terms) {
+    if (KindOf(symbol) != SymbolKind::kIntAtom) continue;
+    const Atom& number = atoms_[AtomOfIntAtom(symbol)];
+    AtomId condition;
+    if (number.tag != kWholeNumberTag || !HasFewConditions(number.polys[0]) ||
+        !FindCondition(number.polys[0], &condition)) {
+      continue;
+    }
+    return std::pair(symbol, condition);
+  }
+  return std::nullopt;
+}
+
+// [e >= 0] or [e = 0], by the conditions on which a whole number in e depends.
+std::optional<PolyId> Arena::InCases(AtomKind kind, const Affine& e) {
+  if (!ConditionalNumber(e).has_value()) return std::nullopt;
+  std::vector<KnownCondition> known;
+  return InCasesOf(kind, e, &known);
+}
+
+// [c] times what it is where the condition holds, and 1 - [c] times what it is elsewhere.
+PolyId Arena::InCasesOf(AtomKind kind, const Affine& e, std::vector<KnownCondition>* known) {
+  const auto number = ConditionalNumber(e);
+  if (exhausted_) return kZeroPoly;
+  if (!number.has_value()) {
+    const bool follows =
+        kind == AtomKind::kIndicator &&
+        std::any_of(known->begin(), known->end(), [&](const KnownCondition& k) {
+          const Atom& condition = atoms_[k.condition];
+          if (condition.kind != AtomKind::kIndicator) return false;
+          const Affine& q = condition.indices[0];
+          return RangeOf(e - (k.holds ? q : -q - Affine(1))).low >= 0;  // what is known is >= 0
+        });
+    if (follows) return One();
+    return kind == AtomKind::kIndicator ? Indicator(e) : Delta(e);
+  }
+  const auto& [symbol, condition] = *number;
+  const int64_t step = e.Coefficient(symbol);
+  const PolyId value = atoms_[AtomOfIntAtom(symbol)].polys[0], holds = OfAtom(condition);
+  PolyId result = kZeroPoly;
+  for (const bool here : {true, false}) {
+    const Affine own = WholeNumber(WhereCondition(value, condition, here));
+    known->push_back({condition, here});
+    const PolyId part = InCasesOf(kind, e - Affine::Of(symbol, step) + own.Scaled(step), known);
+    known->pop_back();
+    result = Add(result, Mul(here ? holds : Sub(One(), holds), part));
+  }
+  return result;
+}
+
 // p where the condition holds, or does not.
 PolyId Arena::WhereCondition(PolyId p, AtomId condition, bool holds) {
   const Terms terms = polys_[p].terms;
@@ -64,28 +130,6 @@ PolyId Arena::WhereCondition(PolyId p, AtomId condition, bool holds) {
     result = Add(result, OfMono(InternMono(std::move(factors)), t.coefficient));
   }
   return result;
-}
-
-// Rule whole-choice: a comparison with a choice of whole numbers is the choice of comparisons. The
-// choice is c p + (1 - c) q, c being 0 or 1: [x = c p + (1 - c) q] = c [x = p] + (1 - c) [x = q].
-std::optional<PolyId> Arena::ComparedByCases(const Affine& e,
-                                             PolyId (Arena::*compare)(const Affine&)) {
-  for (const auto& [symbol, coefficient] : e.terms) {
-    if (KindOf(symbol) != SymbolKind::kIntAtom) continue;
-    const Atom& whole = atoms_[AtomOfIntAtom(symbol)];
-    if (whole.kind != AtomKind::kOpaque || whole.tag != kWholeNumberTag) continue;
-    const PolyId choice = whole.polys[0];
-    AtomId condition;
-    if (!FindCondition(choice, &condition) || !Charge(1)) continue;
-    const Affine rest = e - Affine::Of(symbol, coefficient);
-    const auto compared = [&](bool holds) {
-      const Affine value = WholeNumber(WhereCondition(choice, condition, holds));
-      return (this->*compare)(rest + value.Scaled(coefficient));
-    };
-    const PolyId otherwise = compared(false);
-    return Add(otherwise, Mul(OfAtom(condition), Sub(compared(true), otherwise)));
-  }
-  return std::nullopt;
 }
 
 // Whether the one condition, known to hold or not to, gives the premise.

@@ -380,7 +380,7 @@ PolyId Arena::Indicator(const Affine& e) {
   IntRange r = RangeOf(e);
   if (r.low >= 0) return one_;
   if (r.high < 0) return kZeroPoly;
-  if (const auto cases = ComparedByCases(e, &Arena::Indicator); cases) return *cases;
+  if (const auto cases = InCases(AtomKind::kIndicator, e)) return *cases;
   int64_t g = 0;
   for (const auto& [s, c] : e.terms) g = std::gcd(g, c);
   Affine reduced = e;
@@ -403,7 +403,7 @@ PolyId Arena::Delta(const Affine& e) {
   if (r.low > 0 || r.high < 0) return kZeroPoly;
   if (r.low == 0 && r.high == 0) return one_;
   if (e.IsConstant()) return e.constant == 0 ? one_ : kZeroPoly;
-  if (const auto cases = ComparedByCases(e, &Arena::Delta); cases) return *cases;
+  if (const auto cases = InCases(AtomKind::kDelta, e)) return *cases;
   int64_t g = 0;
   for (const auto& [s, c] : e.terms) g = std::gcd(g, c);
   if (FloorMod(e.constant, g) != 0) return kZeroPoly;

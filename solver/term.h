@@ -310,7 +310,6 @@ class Arena {
   bool HasInverseSum(MonoId mono) const;
   // What is positive where p is: u for p = k max(c, u), k > 0, c <= 0; or p itself.
   PolyId PositiveWith(PolyId p) const;
-  std::optional<PolyId> ComparedByCases(const Affine& e, PolyId (Arena::*compare)(const Affine&));
   PolyId PowerOfTerm(const Term& term, Exponent e);
   PolyId PowerOfSum(PolyId a, Exponent e);
   PolyId IntegerPower(PolyId a, int32_t n);
@@ -330,6 +329,10 @@ class Arena {
     AtomId condition;
     bool holds;
   };
+  bool HasFewConditions(PolyId p) const;
+  std::optional<PolyId> InCases(AtomKind kind, const Affine& e);
+  PolyId InCasesOf(AtomKind kind, const Affine& e, std::vector<KnownCondition>* known);
+  std::optional<std::pair<Symbol, AtomId>> ConditionalNumber(const Affine& e) const;
   bool FindCondition(PolyId p, AtomId* condition) const;
   std::optional<bool> ImpliedCondition(AtomId condition, bool holds, AtomId other);
   PolyId WhereCondition(PolyId p, AtomId condition, bool holds);

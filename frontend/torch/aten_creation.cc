@@ -86,7 +86,7 @@ void AddCreation(AtenTable* table) {
              Nothing);
   table->Add("copy", "self src", ValueOf("src"));
   table->Add(
-      "clone contiguous _to_copy to alias_copy detach_copy view_copy lift lift_fresh_copy "
+      "clone contiguous _to_copy to alias_copy detach_copy view_copy lift lift_fresh_copy",
       "self", ValueOf("self"));
   table->Add("arange", "start_or_end end step", Arange);
 }

@@ -5,7 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/torch/aten_integers.h"
+#include "absl/strings/str_format.h"
 #include "frontend/torch/aten_operators.h"
+#include "frontend/torch/rounded_root.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -20,6 +22,18 @@ std::optional<solver::Rational> Folded(const std::string& declared, const Argume
   if (declared == "mul") return *x.literal * *y.literal;
   if (declared == "div" && !y.literal->IsZero()) return *x.literal / *y.literal;
   return std::nullopt;
+}
+
+// A factor or divisor that is a root to the nearest double, as that root: a tensor of one element.
+absl::StatusOr<Argument> AsRoot(AtenCall* call, const Argument& number, sdfg::DType dtype) {
+  if (!number.literal || sdfg::IsInteger(dtype)) return number;
+  const std::optional<int64_t> radicand = RadicandOf(*number.literal);
+  if (!radicand) return number;
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId filled, call->writer().Fill({}, dtype, *radicand));
+  call->writer().Assume(absl::StrCat("the number ",
+                                     absl::StrFormat("%.17g", number.literal->ToDouble()),
+                                     " stands for the root of ", *radicand));
+  return call->One("sqrt", {Argument::Of(filled)});
 }
 
 // x op y of two arguments; `alpha` multiplies the second of sums and differences.
@@ -37,7 +51,11 @@ absl::StatusOr<Argument> Binary(AtenCall* call, const std::string& declared, con
         call->writer().Fill(call->target(0).shape, call->target(0).dtype, *left.literal));
     left = Argument::Of(filled);
   }
-  return call->One(declared, {left, y}, attributes);
+  Argument right = y;
+  if (left.tensor != sdfg::kNone && (declared == "mul" || declared == "div")) {
+    PLAN_ASSIGN_OR_RETURN(right, AsRoot(call, y, call->writer().tensor(left.tensor).dtype));
+  }
+  return call->One(declared, {left, right}, attributes);
 }
 
 void AddComparison(AtenTable* table, const char* name) {

@@ -86,6 +86,7 @@ class GraphWriter {
   // A name for what the present operator makes: module, operator, and its number among these.
   std::string FreshName(const std::string& what);
   sdfg::SourceLocation source() const { return source_; }
+  void Assume(std::string text) { assumptions_.insert(std::move(text)); }
   const std::set<std::string>& assumptions() const { return assumptions_; }
 
  private:

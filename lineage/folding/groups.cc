@@ -59,7 +59,11 @@ Groups FindGroups(const sdfg::Graph& graph) {
   }
   std::vector<std::pair<std::vector<Device>, int64_t>> candidates(sets.begin(), sets.end());
   std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-    return a.first.size() != b.first.size() ? a.first.size() > b.first.size() : a.second > b.second;
+    const auto collectives = [](const auto& c) {
+      return c.second / static_cast<int64_t>(c.first.size());
+    };
+    return collectives(a) != collectives(b) ? collectives(a) > collectives(b)
+                                            : a.first.size() > b.first.size();
   });
   Groups found;
   for (const auto& [devices, times] : candidates) {

@@ -35,7 +35,8 @@ struct Groups {
 // Where an operator runs: the device of its outputs, or -1.
 sdfg::Device DeviceOf(const sdfg::Graph& graph, const sdfg::Operator& op);
 
-// Sets of devices that communicate with each other by collectives, disjoint, the largest first,
+// Sets of devices that communicate with each other by collectives, disjoint, those that do so most
+// often first (a mesh of two axes has a few collectives over all devices, too), then the largest,
 // equally spaced, whose devices run about as many operators of each name.
 Groups FindGroups(const sdfg::Graph& graph);
 

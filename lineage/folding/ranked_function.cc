@@ -295,13 +295,22 @@ bool GivesBack(const IndexFunction& folded, const std::vector<const IndexFunctio
     if (wanted.empty()) {
       const absl::StatusOr<IndexFunction> plain = Rebuilt(*variants[r]);
       if (!plain.ok()) return false;
-      wanted = plain->Serialize();
+      wanted = ContentOf(*plain);
     }
-    const absl::StatusOr<IndexFunction> instance =
+    absl::StatusOr<IndexFunction> instance =
         InstanceOf(folded, layout, static_cast<int64_t>(r), &any_rank);
-    if (!instance.ok() || instance->Serialize() != wanted) return false;
+    if (!instance.ok() || ContentOf(*std::move(instance)) != wanted) return false;
   }
   return true;
+}
+
+void AssumeAll(const std::vector<const IndexFunction*>& variants, IndexFunction* folded) {
+  std::vector<std::string>& all = folded->assumptions;
+  for (const IndexFunction* variant : variants) {
+    for (const std::string& text : variant->assumptions) {
+      if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+    }
+  }
 }
 
 }  // namespace
@@ -314,8 +323,10 @@ std::optional<IndexFunction> FoldRanks(const std::vector<const IndexFunction*>& 
   }
   const auto fold = [&](const std::map<ExprId, IndexMap>& constants) {
     absl::StatusOr<IndexFunction> folded = Ranked(*model, layout, constants);
-    const bool right = folded.ok() && GivesBack(*folded, variants, layout);
-    return right ? std::optional<IndexFunction>(*std::move(folded)) : std::nullopt;
+    if (!folded.ok() || !GivesBack(*folded, variants, layout))
+      return std::optional<IndexFunction>();
+    AssumeAll(variants, &*folded);
+    return std::optional<IndexFunction>(*std::move(folded));
   };
   std::vector<int64_t> known;
   for (size_t r = 0; r < variants.size(); ++r) {
@@ -402,6 +413,18 @@ absl::StatusOr<IndexFunction> Rebuilt(const IndexFunction& function) {
   CoordinateLayout none;
   none.inputs.resize(function.inputs.size());
   return Ranked(function, none, {});
+}
+
+std::string ContentOf(IndexFunction function) {
+  function.assumptions.clear();
+  return function.Serialize();
+}
+
+bool AssumesAllOf(const IndexFunction& folded, const IndexFunction& one) {
+  const std::vector<std::string>& all = folded.assumptions;
+  return std::all_of(one.assumptions.begin(), one.assumptions.end(), [&](const std::string& text) {
+    return std::find(all.begin(), all.end(), text) != all.end();
+  });
 }
 
 }  // namespace planproof::lineage::folding

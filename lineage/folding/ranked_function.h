@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,9 +23,10 @@ struct CoordinateLayout {
   std::vector<std::vector<std::pair<int, int>>> inputs;
 };
 
-// variants[r] at every rank r; they differ in integer constants at most. Nothing if they differ
-// otherwise, or constants do not fit (digits.h). What comes out has been checked: InstanceOf gives
-// each variant back.
+// variants[r] at every rank r; they differ in integer constants at most, and in what that makes
+// them assume (an integer to which 0 is added does not overflow). Nothing if they differ otherwise,
+// or constants do not fit (digits.h). What comes out has been checked: InstanceOf gives each
+// variant back, but for its assumptions: the folded function makes those of all variants.
 std::optional<sdfg::IndexFunction> FoldRanks(
     const std::vector<const sdfg::IndexFunction*>& variants, const CoordinateLayout& layout);
 
@@ -38,6 +40,12 @@ absl::StatusOr<sdfg::IndexFunction> InstanceOf(const sdfg::IndexFunction& folded
 // The same function, with the simplifications that building it makes: what InstanceOf gives is
 // compared with this.
 absl::StatusOr<sdfg::IndexFunction> Rebuilt(const sdfg::IndexFunction& function);
+
+// All of a function but its assumptions, as bytes.
+std::string ContentOf(sdfg::IndexFunction function);
+
+// Whether the folded function assumes whatever this one does.
+bool AssumesAllOf(const sdfg::IndexFunction& folded, const sdfg::IndexFunction& one);
 
 }  // namespace planproof::lineage::folding
 

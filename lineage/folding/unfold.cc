@@ -133,7 +133,7 @@ class Unfolder {
   struct Regenerated {
     OperatorId original = kNone;
     int32_t rank = kNone;
-    const std::string* function = nullptr;  // serialized; null: the same object
+    const std::string* function = nullptr;  // ContentOf it; null: the same object
     std::vector<Instance> inputs;
     bool lifted = true;
     bool any_order = false;  // of the inputs
@@ -152,9 +152,10 @@ class Unfolder {
       return Differs(what);
     }
     if (made.function == nullptr ? op.function != read.function
-                                 : *made.function != SerializedOf(*read.function)) {
+                                 : *made.function != ContentRead(*read.function)) {
       return Differs(what + ": its function");
     }
+    if (!AssumesAllOf(*op.function, *read.function)) return Differs(what + ": what it assumes");
     if (!SameInstances(made.inputs, read.inputs, made.any_order)) {
       return Differs(what + ": its operands");
     }
@@ -170,11 +171,11 @@ class Unfolder {
     return absl::OkStatus();
   }
 
-  const std::string& SerializedOf(const IndexFunction& function) {
-    std::string& bytes = serialized_[&function];
+  const std::string& ContentRead(const IndexFunction& function) {
+    std::string& bytes = contents_[&function];
     if (bytes.empty()) {
       const absl::StatusOr<IndexFunction> plain = Rebuilt(function);
-      bytes = plain.ok() ? plain->Serialize() : "?";
+      bytes = plain.ok() ? ContentOf(*plain) : "?";
     }
     return bytes;
   }
@@ -218,7 +219,7 @@ class Unfolder {
         const absl::StatusOr<IndexFunction> instance =
             InstanceOf(*op.function, form.layout, rank, &any_rank);
         if (!instance.ok()) return instance.status();
-        bytes = instance->Serialize();
+        bytes = ContentOf(*instance);
       }
       const bool lifted = in_.parallel.operators[form.originals[r]].lifted;
       absl::Status s = Compare(op, {form.originals[r], rank, &bytes, InputsAt(op, rank), lifted});
@@ -227,7 +228,7 @@ class Unfolder {
     return absl::OkStatus();
   }
 
-  // Rebuilt and serialized; empty if there is none.
+  // Content of the form, rebuilt; empty if there is none.
   const std::string& GroupFormOf(const GroupCollective& c, const sdfg::Shape& local,
                                  sdfg::DType dtype, int32_t position) {
     std::vector<int64_t> key = {static_cast<int64_t>(c.kind),
@@ -243,7 +244,7 @@ class Unfolder {
     const absl::StatusOr<IndexFunction> form = GroupForm(c, local, dtype, position);
     if (!form.ok()) return found->second;
     const absl::StatusOr<IndexFunction> plain = Rebuilt(*form);
-    if (plain.ok()) found->second = plain->Serialize();
+    if (plain.ok()) found->second = ContentOf(*plain);
     return found->second;
   }
 
@@ -314,7 +315,7 @@ class Unfolder {
   const sdfg::Graph& graph_;
   std::vector<bool> seen_;  // operators that were read
   std::map<std::pair<TensorId, int32_t>, TensorId> holds_;
-  std::map<const IndexFunction*, std::string> serialized_;
+  std::map<const IndexFunction*, std::string> contents_;
   std::map<std::vector<int64_t>, std::string> group_forms_;
 };
 

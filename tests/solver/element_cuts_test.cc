@@ -77,5 +77,33 @@ TEST_F(ElementCutsTest, BlocksAgainstTheirOrderAreTheWholeSum) {
   EXPECT_FALSE(Equal(blocks(4, 4, -4, 8), Sum(0, 12)));
 }
 
+// Elements that are read at ids, or count where an id has a value: cut where the ids are read.
+TEST_F(ElementCutsTest, IdsThatAreReadElsewhereCutAsElementsDo) {
+  constexpr uint32_t kIds = 7;
+  const auto id = [&](const Affine& row, const Affine& at) {
+    return Affine::Of(arena_.IntAtom(arena_.ElementAtom(kIds, {row, at}), {0, 9}));
+  };
+  // sum over rows [from, to) of 8 positions and 10 classes of [class = label] y[8 row + position,
+  // class].
+  const auto picked = [&](int64_t from, int64_t to, const auto& label) {
+    const Symbol row = arena_.NewFree(from, to - 1);
+    const Symbol at = arena_.NewFree(0, 7), k = arena_.NewFree(0, 9);
+    const Affine r = from + 1 == to ? Affine(from) : Affine::Of(row), a = Affine::Of(at);
+    std::vector<BoundVariable> box = {{at, {0, 8}}, {k, {0, 10}}};
+    if (from + 1 < to) box.push_back({row, {from, to}});
+    return arena_.SumOver(box, arena_.Mul(arena_.Delta(Affine::Of(k) - label(r, a)),
+                                          arena_.Element(kY, {r.Scaled(8) + a, Affine::Of(k)})));
+  };
+  const auto own = [&](const Affine& row, const Affine& at) { return id(row, at); };
+  const auto next = [&](const Affine& row, const Affine& at) { return id(row + Affine(1), at); };
+  PolyId rows = kZeroPoly, wrong = kZeroPoly;
+  for (int64_t row = 0; row < 4; ++row) {
+    rows = arena_.Add(rows, picked(row, row + 1, own));
+    wrong = arena_.Add(wrong, row == 2 ? picked(row, row + 1, next) : picked(row, row + 1, own));
+  }
+  EXPECT_TRUE(Equal(rows, picked(0, 4, own)));
+  EXPECT_FALSE(Equal(wrong, picked(0, 4, own)));
+}
+
 }  // namespace
 }  // namespace planproof::solver

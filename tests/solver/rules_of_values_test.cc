@@ -150,24 +150,6 @@ TEST_F(Rule, MaxShared) {
   EXPECT_NE(arena_.Max(Times(P(), X()), Times(P(), Y())), Plus(P(), arena_.Max(X(), Y())));
 }
 
-TEST_F(Rule, WholeChoice) {
-  const Affine i = Free(0, 8), v = Free(0, 16), t = Id(i, 0, 31);
-  const PolyId high = arena_.Indicator(t - Affine(16));
-  // The part of a vocabulary that a rank holds: ids of others count as 0.
-  const PolyId masked = Times(Not(high), arena_.Position(t));
-  const PolyId is_masked = arena_.Delta(v - arena_.WholeNumber(masked));
-  EXPECT_EQ(is_masked, Plus(Times(high, arena_.Delta(v)), Times(Not(high), arena_.Delta(v - t))));
-  EXPECT_NE(is_masked, arena_.Delta(v - t));
-  EXPECT_NE(is_masked, Times(Not(high), arena_.Delta(v - t)));
-  const PolyId above = arena_.Indicator(arena_.WholeNumber(masked) - v - Affine(1));
-  EXPECT_EQ(above, Times(Not(high), arena_.Indicator(t - v - Affine(1))));
-  // Two conditions, and a multiple.
-  const PolyId odd = arena_.RealPositive(X());
-  const PolyId both = Plus(masked, Times(odd, Number(3)));
-  const PolyId two = arena_.Delta(Affine(3) - arena_.WholeNumber(both).Scaled(2));
-  EXPECT_EQ(two, kZeroPoly);  // twice a whole number is not 3
-}
-
 TEST_F(Rule, ImpliedComparison) {
   const Affine t = Id(Free(0, 8), 0, 31);
   const auto positive = [&](PolyId p) { return arena_.AlwaysHolds(PremiseKind::kPositive, p); };
@@ -223,6 +205,42 @@ TEST_F(Rule, WholeNumber) {
   EXPECT_EQ(arena_.Position(whole), product);
   EXPECT_EQ(arena_.RangeOf(whole).low, 0);
   EXPECT_EQ(arena_.RangeOf(whole).high, 40);
+}
+
+TEST_F(Rule, NumberInCases) {
+  // The ids of a shard of 16 rows: those of other shards are masked by 0.
+  const Affine id = Id(0, 0, 31), shard = Free(0, 2), v = Free(0, 16),
+               local = id - shard.Scaled(16);
+  const PolyId below = arena_.Indicator(-local - Affine(1));
+  const PolyId above = arena_.Indicator(local - Affine(16));
+  const PolyId inside = Times(Not(below), Not(above));
+  const auto masked = [&](PolyId where) {
+    return arena_.WholeNumber(Times(where, arena_.Position(local)));
+  };
+  const auto cases = [&](PolyId there, PolyId elsewhere) {
+    return Plus(Times(inside, there), Times(Plus(below, above), elsewhere));
+  };
+  EXPECT_EQ(arena_.Delta(v - masked(inside)), cases(arena_.Delta(v - local), arena_.Delta(v)));
+  EXPECT_NE(arena_.Delta(v - masked(inside)),
+            cases(arena_.Delta(v - local), arena_.Delta(v - Affine(1))));
+  EXPECT_NE(arena_.Delta(v - masked(inside)), arena_.Delta(v - local));
+  EXPECT_EQ(arena_.Indicator(masked(inside)), Number(1));
+  EXPECT_EQ(arena_.Indicator(masked(Not(below))), Number(1));
+  EXPECT_NE(arena_.Indicator(masked(Not(above))), Number(1));  // of an earlier shard: negative
+  // Each id is in one shard; without the mask, row 0 of every other shard counts, too.
+  const auto rows = [&](bool mask) {
+    const BoundVariable r = Variable(0, 2), row = Variable(0, 16);
+    const Affine own = id - At(r).Scaled(16);
+    const PolyId here =
+        Times(Not(arena_.Indicator(-own - Affine(1))), Not(arena_.Indicator(own - Affine(16))));
+    const Affine number = arena_.WholeNumber(Times(here, arena_.Position(own)));
+    const PolyId read = Times(arena_.Delta(At(row) - number), X(At(r).Scaled(16) + At(row)));
+    return arena_.SumOver({r, row}, mask ? Times(here, read) : read);
+  };
+  const PolyId whole =
+      Sum(0, 32, [&](const Affine& at) { return Times(arena_.Delta(at - id), X(at)); });
+  EXPECT_TRUE(Zero(Minus(rows(true), whole)));
+  EXPECT_FALSE(Zero(Minus(rows(false), whole)));
 }
 
 TEST_F(Rule, SignOfSum) {

@@ -135,6 +135,12 @@ TEST(CheckFolding, NoticesEveryDeviationOfOneInstance) {
          }
          p->Producer(p->hs[2]).function = p->problem.parallel.Intern(std::move(f));
        }},
+      {"assumption",
+       [](auto* p) {
+         sdfg::IndexFunction f = *p->Producer(p->ys[1]).function;
+         f.assumptions.push_back("nothing overflows");
+         p->Producer(p->ys[1]).function = p->problem.parallel.Intern(std::move(f));
+       }},
       {"device", [](auto* p) { p->problem.parallel.tensors[p->hs[1]].device = 2; }},
       {"type",
        [](auto* p) { p->problem.parallel.tensors[p->xs[1]].dtype = sdfg::DType::kFloat16; }},
@@ -243,40 +249,67 @@ TEST(Fold, AChainThroughTheRanksIsNoCoordinate) {
   EXPECT_EQ(Count<Explicit>(*folding), kRanks);
 }
 
-TEST(Fold, RanksOfTwoCoordinatesAreFoldedTwice) {
-  // Four devices as two by two: sums over {0, 1}, {2, 3}, then over {0, 2}, {1, 3}.
-  Problem problem;
-  sdfg::Graph& l = problem.logical;
-  const TensorId lx = ColumnParallel::Add(&l, "x", {24, 3}, sdfg::TensorRole::kInput, -1);
-  sdfg::Graph& p = problem.parallel;
-  const sdfg::IndexFunction sum = *sdfg::AllReduce({6, 3}, kFloat, 2, sdfg::ReduceKind::kSum);
-  std::vector<TensorId> values;
-  for (int r = 0; r < kRanks; ++r) {
-    values.push_back(ColumnParallel::Add(&p, "x", {6, 3}, sdfg::TensorRole::kInput, r));
-    problem.lineage.push_back(ColumnParallel::Full(lx, 6 * r, 0));
+// Four devices as two by two: sums over {0, 1}, {2, 3} (bit 1), and over {0, 2}, {1, 3} (bit 2).
+class TwoByTwo {
+ public:
+  explicit TwoByTwo(const std::vector<int>& bits) {
+    const TensorId lx =
+        ColumnParallel::Add(&problem.logical, "x", {24, 3}, sdfg::TensorRole::kInput, -1);
+    for (int r = 0; r < kRanks; ++r) {
+      values.push_back(
+          ColumnParallel::Add(&problem.parallel, "x", {6, 3}, sdfg::TensorRole::kInput, r));
+      problem.lineage.push_back(ColumnParallel::Full(lx, 6 * r, 0));
+    }
+    for (int bit : bits) {
+      Sum(2, [&](int r) { return std::vector<int>{r & ~bit, r | bit}; });
+    }
   }
-  for (int bit : {1, 2}) {
+
+  // The sum on each device of what these devices have.
+  void Sum(int size, const std::function<std::vector<int>(int)>& over) {
+    sdfg::Graph& p = problem.parallel;
+    const sdfg::IndexFunction sum = *sdfg::AllReduce({6, 3}, kFloat, size, sdfg::ReduceKind::kSum);
     std::vector<TensorId> sums;
     for (int r = 0; r < kRanks; ++r) {
       sums.push_back(ColumnParallel::Add(&p, "y", {6, 3}, sdfg::TensorRole::kIntermediate, r));
       problem.lineage.emplace_back();
     }
     for (int r = 0; r < kRanks; ++r) {
-      const int low = r & ~bit;
-      ColumnParallel::Run(&p, "all_reduce", sum, {values[low], values[low | bit]}, sums[r], r);
+      std::vector<TensorId> operands;
+      for (int other : over(r)) operands.push_back(values[other]);
+      ColumnParallel::Run(&p, "all_reduce", sum, operands, sums[r], r);
     }
     values = sums;
   }
-  ASSERT_TRUE(l.Check().ok());
-  ASSERT_TRUE(p.Check().ok());
-  const absl::StatusOr<std::optional<Problem>> folded = FoldChecked(problem);
-  ASSERT_TRUE(folded.ok()) << folded.status();
-  ASSERT_TRUE(folded->has_value());
-  const sdfg::Graph& g = (*folded)->parallel;
+
+  sdfg::Graph Folded() {
+    EXPECT_TRUE(problem.logical.Check().ok());
+    EXPECT_TRUE(problem.parallel.Check().ok());
+    const absl::StatusOr<std::optional<Problem>> folded = FoldChecked(problem);
+    EXPECT_TRUE(folded.ok()) << folded.status();
+    return folded.ok() && folded->has_value() ? (*folded)->parallel : sdfg::Graph();
+  }
+
+  Problem problem;
+  std::vector<TensorId> values;
+};
+
+TEST(Fold, RanksOfTwoCoordinatesAreFoldedTwice) {
+  const sdfg::Graph g = TwoByTwo({1, 2}).Folded();
   EXPECT_EQ(g.axes.size(), 2u);
   EXPECT_EQ(g.operators.size(), 2u);
   ASSERT_EQ(g.tensors.size(), 3u);
   EXPECT_EQ(g.tensors[0].shape, (Shape{2, 2, 6, 3}));
+}
+
+TEST(Fold, OneSumOverAllDevicesLeavesTwoCoordinates) {
+  TwoByTwo plan({1, 2, 1});
+  plan.Sum(kRanks, [](int) { return std::vector<int>{0, 1, 2, 3}; });  // as that of a loss
+  const sdfg::Graph g = plan.Folded();
+  ASSERT_GE(g.operators.size(), 4u);
+  EXPECT_EQ(g.axes.size(), 2u);
+  EXPECT_EQ(g.tensors[0].shape, (Shape{2, 2, 6, 3}));
+  for (int o = 0; o < 3; ++o) EXPECT_EQ(g.operators[o].inputs.size(), 1u);
 }
 
 TEST(Fold, WhatHasAnOrderOrSharesMemoryIsLeftAlone) {

@@ -83,6 +83,32 @@ TEST(FoldRanks, AnotherRealConstantOrOperatorDoesNotFold) {
   }
 }
 
+TEST(FoldRanks, WhatOneRankAssumesIsAssumedOfAll) {
+  // Ids of a shard: rank 0 subtracts nothing, and assumes nothing.
+  const auto shifted = [](int64_t by) {
+    sdfg::IndexFunctionBuilder b("sub");
+    b.AddInput("x", {4}, sdfg::DType::kInt64);
+    const int y = b.AddOutput("y", Shape{4}, sdfg::DType::kInt64);
+    b.SetBody(y, b.IntSub(b.IntElement(0, {b.Index(b.OutputDims(y)[0])}), b.Int(by)));
+    if (by != 0) b.AddAssumption("no overflow");
+    IndexFunction f;
+    EXPECT_TRUE(b.Finish(&f).ok());
+    return f;
+  };
+  const std::vector<IndexFunction> variants = {shifted(0), shifted(16), shifted(32)};
+  const auto folded = FoldRanks(Pointers(variants), InFront(3, 1));
+  ASSERT_TRUE(folded.has_value());
+  EXPECT_EQ(folded->assumptions, std::vector<std::string>{"no overflow"});
+  for (size_t r = 0; r < variants.size(); ++r) {
+    const auto instance = InstanceOf(*folded, InFront(3, 1), static_cast<int64_t>(r));
+    ASSERT_TRUE(instance.ok());
+    EXPECT_EQ(ContentOf(*instance), ContentOf(*Rebuilt(variants[r]))) << r;
+    EXPECT_TRUE(AssumesAllOf(*folded, variants[r]));
+  }
+  EXPECT_FALSE(AssumesAllOf(variants[0], variants[1]));
+  EXPECT_NE(ContentOf(variants[1]), ContentOf(variants[2]));
+}
+
 TEST(InstanceOf, AReadAtAnotherRankIsAnError) {
   // y[r, i] = x[0, i]: what rank 0 holds, for all.
   const auto broadcast = sdfg::AxisBroadcast({3, 4}, kFloat, 0, 0);

@@ -1,0 +1,21 @@
+// Numbers of a program that stand for roots.
+//
+// A gradient's norm over shards of which each rank has the same is divided by the root of their
+// number, which Python has only as the nearest double. Read exactly, 1.4142135623730951, the square
+// of it is not 2, and what the program computes is not what the model says, by one part in 10^16.
+#ifndef PLANPROOF_FRONTEND_TORCH_ROUNDED_ROOT_H_
+#define PLANPROOF_FRONTEND_TORCH_ROUNDED_ROOT_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "solver/rational.h"
+
+namespace planproof::frontend::torch {
+
+// The whole number, below 2^20 and no square, to whose root the literal is the nearest double.
+std::optional<int64_t> RadicandOf(const solver::Rational& literal);
+
+}  // namespace planproof::frontend::torch
+
+#endif  // PLANPROOF_FRONTEND_TORCH_ROUNDED_ROOT_H_
