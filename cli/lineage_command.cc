@@ -98,9 +98,10 @@ void AddLineageCommand(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<LineageArguments>();
   arguments->verify.jobs = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   command
-      ->add_option("FILES", arguments->files,
-                   "One plan file with specification and plan, LOGICAL PARALLEL, or PyTorch traces: "
-                   "REFERENCE RANK...")
+      ->add_option(
+          "FILES", arguments->files,
+          "One plan file with specification and plan, LOGICAL PARALLEL, or PyTorch traces: "
+          "REFERENCE RANK...")
       ->required()
       ->expected(-1);
   command

@@ -85,9 +85,8 @@ void AddCreation(AtenTable* table) {
   table->Add("empty empty_strided empty_like new_empty new_empty_strided empty_permuted", "self",
              Nothing);
   table->Add("copy", "self src", ValueOf("src"));
-  table->Add(
-      "clone contiguous _to_copy to alias_copy detach_copy view_copy lift lift_fresh_copy",
-      "self", ValueOf("self"));
+  table->Add("clone contiguous _to_copy to alias_copy detach_copy view_copy lift lift_fresh_copy",
+             "self", ValueOf("self"));
   table->Add("arange", "start_or_end end step", Arange);
 }
 

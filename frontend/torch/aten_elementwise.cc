@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "frontend/torch/aten_integers.h"
 #include "absl/strings/str_format.h"
+#include "frontend/torch/aten_integers.h"
 #include "frontend/torch/aten_operators.h"
 #include "frontend/torch/rounded_root.h"
 #include "sdfg/status_macros.h"

@@ -1,5 +1,6 @@
 // The reader of PyTorch traces, as the registry knows it: a reference and the traces of all ranks.
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "frontend/registry.h"
@@ -10,12 +11,24 @@
 namespace planproof::frontend::torch {
 namespace {
 
-// The ranks' traces, rank 0 first.
-absl::StatusOr<std::vector<Trace>> ReadRanks(const std::vector<std::string>& paths) {
-  std::vector<Trace> ranks;
-  for (size_t i = 1; i < paths.size(); ++i) {
-    PLAN_ASSIGN_OR_RETURN(ranks.emplace_back(), ReadTrace(paths[i]));
+// The reference's trace, then the ranks' in their order. The reference is the first, or, where
+// several ranks are given, the one of one process.
+absl::StatusOr<std::vector<Trace>> ReadAll(const std::vector<std::string>& paths) {
+  std::vector<Trace> traces;
+  for (const std::string& path : paths) {
+    PLAN_ASSIGN_OR_RETURN(traces.emplace_back(), ReadTrace(path));
   }
+  const auto alone = [](const Trace& trace) { return trace.world == 1; };
+  const auto reference = std::find_if(traces.begin(), traces.end(), alone);
+  if (traces.size() > 2 && reference != traces.end()) {
+    std::rotate(traces.begin(), reference, reference + 1);
+  }
+  return traces;
+}
+
+// Each rank once, rank 0 first.
+absl::Status OrderRanks(std::vector<Trace>* given) {
+  std::vector<Trace>& ranks = *given;
   std::sort(ranks.begin(), ranks.end(),
             [](const Trace& a, const Trace& b) { return a.rank < b.rank; });
   for (size_t r = 0; r < ranks.size(); ++r) {
@@ -29,7 +42,7 @@ absl::StatusOr<std::vector<Trace>> ReadRanks(const std::vector<std::string>& pat
                                                      ranks[r].rank, " are given; give each once"));
     }
   }
-  return ranks;
+  return absl::OkStatus();
 }
 
 class TraceReader : public Reader {
@@ -43,8 +56,10 @@ class TraceReader : public Reader {
   Files HowMany() const override { return {2, 1 + (1 << 16), "REFERENCE.trace RANK.trace..."}; }
   absl::StatusOr<lineage::Problem> Read(const std::vector<std::string>& paths,
                                         const ReadOptions& options) const override {
-    PLAN_ASSIGN_OR_RETURN(const Trace reference, ReadTrace(paths[0]));
-    PLAN_ASSIGN_OR_RETURN(const std::vector<Trace> ranks, ReadRanks(paths));
+    PLAN_ASSIGN_OR_RETURN(std::vector<Trace> ranks, ReadAll(paths));
+    const Trace reference = std::move(ranks.front());
+    ranks.erase(ranks.begin());
+    PLAN_RETURN_IF_ERROR(OrderRanks(&ranks));
     return ProblemOfTraces(reference, ranks, *options.operators);
   }
 };

@@ -1,5 +1,7 @@
-// Every ATen operator that the reader translates, against what PyTorch computed (record_operators.py): shapes, strides,
-// options and broadcasting, in double precision.
+// Every ATen operator that the reader translates, against what PyTorch computed
+// (record_operators.py): shapes, strides, options and broadcasting, in double precision.
+#include "frontend/torch/aten_operators.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +11,6 @@
 #include <set>
 #include <string>
 
-#include "frontend/torch/aten_operators.h"
 #include "frontend/torch/gzip_file.h"
 #include "frontend/torch/problem_of_traces.h"
 #include "frontend/torch/trace.h"
@@ -43,8 +44,8 @@ std::string Difference(const json& recorded) {
   lineage::ProblemBuilder problem;
   Relations relations(&problem, {});
   std::set<std::string> decided;
-  const absl::Status added = AddReference(*trace, sdfg::OperatorLibrary::BuiltIn(), &problem,
-                                          &relations, &decided);
+  const absl::Status added =
+      AddReference(*trace, sdfg::OperatorLibrary::BuiltIn(), &problem, &relations, &decided);
   if (!added.ok()) return std::string(added.message());
   if (const absl::Status status = problem.logical.Check(); !status.ok()) {
     return std::string(status.message());

@@ -84,8 +84,7 @@ TEST(Strided, AViewReadsTheElementsAtItsPositions) {
   for (int round = 0; round < 2000; ++round) {
     const Strided source = random.Dense(random(0, 3));
     ASSERT_TRUE(IsDense(source));
-    const Strided view =
-        random.Within(source.offset, source.end() - source.offset, round % 2 == 0);
+    const Strided view = random.Within(source.offset, source.end() - source.offset, round % 2 == 0);
     const auto function = ReadFunction(source, view, DType::kFloat64);
     ASSERT_TRUE(function.ok()) << function.status() << TextOf(source) << TextOf(view);
     const auto read = sdfg::EvaluateDense(*function, {Lying(source)});
