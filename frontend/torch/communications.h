@@ -45,7 +45,7 @@ class Communications {
     std::vector<int32_t> ranks;
     int64_t number = 0;
     bool point_to_point = false;
-    auto operator<=>(const Channel&) const = default;
+    auto operator<=>(const Channel&) const = default;  // NOLINT(modernize-use-nullptr)
   };
   // One exchange: the parts of all ranks that have come so far.
   struct Exchange {

@@ -53,7 +53,7 @@ class Relations {
     ResultKind kind;
     std::string name;
     std::vector<int32_t> ranks;
-    auto operator<=>(const ReducedKey&) const = default;
+    auto operator<=>(const ReducedKey&) const = default;  // NOLINT(modernize-use-nullptr)
   };
   struct Reduced {
     TensorId tensor = sdfg::kNone;
