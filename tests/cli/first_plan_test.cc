@@ -75,7 +75,7 @@ TEST(FirstPlan, EveryKindOfFaultIsExplainedInTheHelp) {
 }
 
 TEST(FirstPlan, AnOperatorThatIsNotDeclaredIsMatchedWithSimilarOnes) {
-  EXPECT_THAT(RunProgram("operators soft").errors, HasSubstr("there is log_softmax, softmax"));
+  EXPECT_THAT(RunProgram("operators soft").errors, HasSubstr("log_softmax, softmax"));
   EXPECT_THAT(RunProgram("operators linaer").errors, HasSubstr("there is linear"));
   EXPECT_THAT(RunProgram("operators all_reduce").errors, HasSubstr("docs/plan-format.md"));
   EXPECT_THAT(RunProgram("operators qqqqqqq").errors, HasSubstr("lists them"));
