@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/torch/python_numbers.h"
+#include "sdfg/native_operators.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -15,6 +16,47 @@ const Value kAbsent;
 void Flatten(const Value& value, std::vector<TensorNumber>* tensors) {
   if (value.kind == Value::Kind::kTensor) tensors->push_back(value.tensor);
   for (const Value& item : value.list) Flatten(item, tensors);
+}
+
+// Of a tensor that is only another one's whole numbers as real ones, that one; else itself.
+sdfg::TensorId WithoutPosition(const sdfg::Graph& graph, sdfg::TensorId value) {
+  const sdfg::OperatorId producer = graph.tensors[value].producer;
+  if (producer == sdfg::kNone) return value;
+  const sdfg::Operator& op = graph.operators[producer];
+  const sdfg::IndexFunction& function = *op.function;
+  if (op.kind != sdfg::OperatorKind::kCompute || function.outputs.size() != 1) return value;
+  const sdfg::FunctionOutput& output = function.outputs[0];
+  const sdfg::Node& position = function.nodes[output.body];
+  if (position.op != sdfg::Op::kPosition) return value;
+  const sdfg::Node& element = function.nodes[position.args[0]];
+  if (element.op != sdfg::Op::kIntElement || element.args.size() != output.dims.size()) {
+    return value;
+  }
+  for (size_t k = 0; k < element.args.size(); ++k) {
+    const sdfg::Node& index = function.nodes[element.args[k]];
+    if (index.op != sdfg::Op::kIndex || index.var != output.dims[k]) return value;
+  }
+  const sdfg::TensorId whole = op.inputs[element.input];
+  return graph.tensors[whole].shape == graph.tensors[value].shape ? whole : value;
+}
+
+// int64 as int32: sizes and indices, which fit.
+absl::StatusOr<sdfg::TensorId> Narrowed(GraphWriter* writer, sdfg::TensorId value) {
+  const sdfg::Shape shape = writer->tensor(value).shape;
+  return writer->Emit("to", absl::StrCat("int64 to int32 [", absl::StrJoin(shape, ","), "]"),
+                      [&]() -> absl::StatusOr<sdfg::IndexFunction> {
+                        sdfg::IndexFunctionBuilder builder("to");
+                        builder.AddInput("x", shape, sdfg::DType::kInt64);
+                        const int output = builder.AddOutput("y", shape, sdfg::DType::kInt32);
+                        std::vector<sdfg::ExprId> index;
+                        for (sdfg::VarId var : builder.OutputDims(output)) {
+                          index.push_back(builder.Index(var));
+                        }
+                        builder.SetBody(output, builder.IntElement(0, index));
+                        builder.AddAssumption("numbers that are converted from int64 to int32 fit");
+                        return sdfg::Finish(&builder);
+                      },
+                      {value});
 }
 
 }  // namespace
@@ -155,6 +197,15 @@ absl::StatusOr<std::vector<int64_t>> AtenCall::Integers(std::string_view name) c
   return numbers;
 }
 
+absl::StatusOr<sdfg::DType> AtenCall::Type(std::string_view name) const {
+  const Value& value = (*this)[name];
+  if (value.kind == Value::Kind::kNone) return sdfg::DType::kUnknown;
+  if (value.kind != Value::Kind::kDType || value.complex_dtype) {
+    return NotDeclared(absl::StrCat("this value of ", std::string(name)));
+  }
+  return value.dtype;
+}
+
 absl::StatusOr<sdfg::AttributeValue> AtenCall::Attribute(std::string_view name) const {
   const Value& value = (*this)[name];
   switch (value.kind) {
@@ -201,34 +252,45 @@ absl::StatusOr<Argument> AtenCall::One(const std::string& name,
   return Argument::Of(out[0]);
 }
 
-absl::StatusOr<sdfg::TensorId> AtenCall::Fitted(sdfg::TensorId value, const Tensor& target) {
-  if (writer_->tensor(value).dtype != target.dtype) {
-    PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> converted,
-                          writer_->Apply("to", {Argument::Of(value)},
-                                         {{"dtype", std::string(sdfg::DTypeName(target.dtype))}}));
-    value = converted[0];
+absl::StatusOr<sdfg::TensorId> AtenCall::Converted(sdfg::TensorId value, sdfg::DType dtype) {
+  if (writer_->tensor(value).dtype == dtype) return value;
+  if (sdfg::IsInteger(dtype)) value = WithoutPosition(writer_->graph(), value);
+  const sdfg::DType from = writer_->tensor(value).dtype;
+  if (from == dtype) return value;
+  if (from == sdfg::DType::kInt64 && dtype == sdfg::DType::kInt32) {
+    return Narrowed(writer_, value);
   }
+  PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> converted,
+                        writer_->Apply("to", {Argument::Of(value)},
+                                       {{"dtype", std::string(sdfg::DTypeName(dtype))}}));
+  return converted[0];
+}
+
+absl::StatusOr<sdfg::TensorId> AtenCall::Broadcast(sdfg::TensorId value, const sdfg::Shape& to) {
   const sdfg::Shape& shape = writer_->tensor(value).shape;
-  if (shape == target.shape) return value;
-  // Broadcast to it (an in-place operator's right side), or [1] where PyTorch has a scalar.
-  Strided view{0, target.shape, {}};
+  if (shape == to) return value;
+  Strided view{0, to, {}};
   const Strided source = Contiguous(0, shape);
   bool fits = true;
-  for (size_t k = 0; k < target.shape.size(); ++k) {
-    const size_t from_end = target.shape.size() - k;
+  for (size_t k = 0; k < to.size(); ++k) {
+    const size_t from_end = to.size() - k;
     const size_t dim = shape.size() - from_end;
     const bool there = from_end <= shape.size();
-    fits = fits && (!there || shape[dim] == 1 || shape[dim] == target.shape[k]);
+    fits = fits && (!there || shape[dim] == 1 || shape[dim] == to[k]);
     view.strides.push_back(there && shape[dim] != 1 ? source.strides[dim] : 0);
   }
-  for (size_t d = 0; d + target.shape.size() < shape.size(); ++d) fits = fits && shape[d] == 1;
+  for (size_t d = 0; d + to.size() < shape.size(); ++d) fits = fits && shape[d] == 1;
   if (!fits) {
     return absl::InvalidArgumentError(
         absl::StrCat(writer_->Place(), ": the trace says that the result has the shape [",
-                     absl::StrJoin(target.shape, ","), "], the operator gives [",
-                     absl::StrJoin(shape, ","), "]"));
+                     absl::StrJoin(to, ","), "], the operator gives [", absl::StrJoin(shape, ","),
+                     "]"));
   }
   return writer_->View(value, source, view);
+}
+
+absl::StatusOr<bool> AtenCall::IsUnwritten(std::string_view name) {
+  return memory_->IsUnwritten(Described(name));
 }
 
 absl::Status AtenCall::Store() {
@@ -247,7 +309,9 @@ absl::Status AtenCall::StoreSoFar() {
     if (results_[r].literal) {
       PLAN_RETURN_IF_ERROR(memory_->Fill(target, *results_[r].literal));
     } else if (results_[r].tensor != sdfg::kNone) {
-      PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId value, Fitted(results_[r].tensor, target));
+      // an in-place operator's right side is broadcast; [1] where PyTorch has a scalar
+      PLAN_ASSIGN_OR_RETURN(sdfg::TensorId value, Converted(results_[r].tensor, target.dtype));
+      PLAN_ASSIGN_OR_RETURN(value, Broadcast(value, target.shape));
       PLAN_RETURN_IF_ERROR(memory_->Write(target, value));
     }  // else nothing is written there (an output that was not asked for)
   }

@@ -45,6 +45,8 @@ class AtenCall {
   absl::StatusOr<solver::Rational> Real(std::string_view name,
                                         const solver::Rational& otherwise) const;
   absl::StatusOr<std::vector<int64_t>> Integers(std::string_view name) const;
+  // The element type that the argument names; kUnknown if it was left out.
+  absl::StatusOr<sdfg::DType> Type(std::string_view name) const;
   // As an attribute of a declared operator.
   absl::StatusOr<sdfg::AttributeValue> Attribute(std::string_view name) const;
 
@@ -59,6 +61,12 @@ class AtenCall {
   // The first one, as an operand of the next.
   absl::StatusOr<Argument> One(const std::string& name, const std::vector<Argument>& arguments,
                                const sdfg::Attributes& attributes = {});
+  // The tensor in another type. A whole number that was converted to a real one is itself again.
+  absl::StatusOr<sdfg::TensorId> Converted(sdfg::TensorId value, sdfg::DType dtype);
+  // The tensor broadcast to a shape; a dimension of extent 1 too many at its front is dropped.
+  absl::StatusOr<sdfg::TensorId> Broadcast(sdfg::TensorId value, const sdfg::Shape& shape);
+  // Whether nobody wrote any of the memory of a tensor argument.
+  absl::StatusOr<bool> IsUnwritten(std::string_view name);
   void Return(AtenResult result) { results_.push_back(std::move(result)); }
   // Writes the results that there are so far to their targets, converted to their types: of a list
   // in place, one element is written before the next is computed.
@@ -73,7 +81,6 @@ class AtenCall {
 
  private:
   absl::StatusOr<Argument> Computed(const Value& value) const;
-  absl::StatusOr<sdfg::TensorId> Fitted(sdfg::TensorId value, const Tensor& target);
 
   const Trace& trace_;
   const Executed& executed_;

@@ -10,7 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/torch/aten_integers.h"
+#include "frontend/torch/aten_masks.h"
 #include "frontend/torch/aten_operators.h"
+#include "frontend/torch/aten_scatter.h"
 #include "sdfg/native_operators_data_index.h"
 #include "sdfg/status_macros.h"
 
@@ -167,8 +169,47 @@ Place PlaceOf(IndexFunctionBuilder* builder, const Indices& indices, const sdfg:
 
 constexpr char kWithin[] = "an index lies within its dimension";
 
+// The mask by which index or index_put choose, if it is one.
+absl::StatusOr<std::optional<sdfg::TensorId>> MaskOf(AtenCall* call) {
+  const std::vector<Value>& list = (*call)["indices"].list;
+  if (list.size() != 1 || list[0].kind != Value::Kind::kTensor) return std::nullopt;
+  PLAN_ASSIGN_OR_RETURN(const Argument mask, call->OperandOf(list[0]));
+  if (mask.tensor == sdfg::kNone ||
+      call->writer().tensor(mask.tensor).dtype != sdfg::DType::kBool) {
+    return std::nullopt;
+  }
+  return mask.tensor;
+}
+
+// `self` with the dimensions that the mask has made one.
+absl::StatusOr<sdfg::Shape> MaskedRows(AtenCall* call, const sdfg::Shape& self,
+                                       const sdfg::Shape& mask) {
+  if (mask.empty() || mask.size() > self.size() ||
+      !std::equal(mask.begin(), mask.end(), self.begin())) {
+    return call->NotDeclared("a mask of another shape");
+  }
+  sdfg::Shape rows(self.begin() + static_cast<int64_t>(mask.size()), self.end());
+  rows.insert(rows.begin(), ElementsOf(mask));
+  return rows;
+}
+
+absl::Status IndexByMask(AtenCall& call, sdfg::TensorId self, sdfg::TensorId mask) {
+  GraphWriter& writer = call.writer();
+  PLAN_ASSIGN_OR_RETURN(const sdfg::Shape rows,
+                        MaskedRows(&call, writer.tensor(self).shape, writer.tensor(mask).shape));
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId places,
+                        PlacesOf(&call, mask, call.target(0).shape[0]));
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, writer.Reshape(self, rows));
+  PLAN_ASSIGN_OR_RETURN(Argument read, call.One("index_select", {Argument::Of(x), Argument::Of(places)},
+                                                {{"dim", int64_t{0}}}));
+  call.Return(std::move(read));
+  return absl::OkStatus();
+}
+
 absl::Status Index(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId self, call.TensorOf("self"));
+  PLAN_ASSIGN_OR_RETURN(const std::optional<sdfg::TensorId> mask, MaskOf(&call));
+  if (mask) return IndexByMask(call, self, *mask);
   const sdfg::Shape shape = call.writer().tensor(self).shape;
   const sdfg::DType dtype = call.writer().tensor(self).dtype;
   PLAN_ASSIGN_OR_RETURN(const Indices indices, IndicesOf(&call, shape.size()));
@@ -217,9 +258,6 @@ absl::Status Index(AtenCall& call) {
 
 // self where the mask is 0, elsewhere the one number of `values`.
 absl::Status PutWhere(AtenCall& call, sdfg::TensorId self, sdfg::TensorId mask) {
-  if (call.IsTensor("values") && ElementsOf(call.Described("values").shape) != 1) {
-    return call.NotDeclared("values put where a mask is true, more than one");
-  }
   PLAN_ASSIGN_OR_RETURN(const Argument value, call.Operand("values"));
   Argument condition = Argument::Of(mask);
   const sdfg::Shape shape = call.writer().tensor(self).shape;
@@ -235,28 +273,64 @@ absl::Status PutWhere(AtenCall& call, sdfg::TensorId self, sdfg::TensorId mask) 
   return absl::OkStatus();
 }
 
-absl::Status IndexPut(AtenCall& call) {
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId self, call.TensorOf("self"));
-  const sdfg::Shape shape = call.writer().tensor(self).shape;
-  const sdfg::DType dtype = call.writer().tensor(self).dtype;
-  PLAN_ASSIGN_OR_RETURN(const bool accumulate, call.Boolean("accumulate", false));
-  const std::vector<Value>& list = call["indices"].list;
-  if (list.size() == 1 && list[0].kind == Value::Kind::kTensor && !accumulate) {
-    PLAN_ASSIGN_OR_RETURN(const Argument mask, call.OperandOf(list[0]));
-    if (mask.tensor != sdfg::kNone &&
-        call.writer().tensor(mask.tensor).dtype == sdfg::DType::kBool) {
-      return PutWhere(call, self, mask.tensor);
+// Whether what is put stands at the output's own index along one of the dimensions: an index tensor
+// counts up there, so that no place is written twice.
+bool HasPosition(const Indices& indices) {
+  return indices.broadcast.size() == 1 &&
+         std::count(indices.position.begin(), indices.position.end(), true) > 0;
+}
+
+// What is put at a place: the conditions under which something is, and where it stands in `values`.
+struct Put {
+  ExprId match = sdfg::kNoExpr;
+  ExprId within = sdfg::kNoExpr;
+  std::vector<ExprId> value_at;
+};
+
+Put PutTo(IndexFunctionBuilder* builder, const Indices& indices, const sdfg::Graph& graph,
+          const sdfg::Shape& shape, const std::vector<ExprId>& at) {
+  Put put;
+  const auto both = [&](ExprId a, ExprId b) {
+    return a == sdfg::kNoExpr ? b : builder->Binary(Op::kAnd, a, b);
+  };
+  ExprId position = sdfg::kNoExpr;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (indices.position[d]) position = at[d];
+  }
+  int input = 1;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (!indices.tensors[d]) {
+      put.value_at.push_back(at[d]);
+      continue;
     }
+    const sdfg::Shape& index_shape = graph.tensors[*indices.tensors[d]].shape;
+    if (indices.position[d]) {
+      ++input;
+      if (index_shape[0] < shape[d]) {  // only so many rows are written
+        put.match =
+            both(put.match, builder->Binary(Op::kIntLess, at[d], builder->Int(index_shape[0])));
+      }
+      if (position != at[d]) {
+        put.match = both(put.match, builder->Binary(Op::kIntEq, position, at[d]));
+      }
+      continue;
+    }
+    const ExprId index = sdfg::CountedFromTheEnd(
+        builder, shape[d], IndexAt(builder, input++, index_shape, {position}));
+    put.match = both(put.match, builder->Binary(Op::kIntEq, index, at[d]));
+    put.within = both(put.within, sdfg::IsWithin(builder, shape[d], index));
   }
-  PLAN_ASSIGN_OR_RETURN(const Indices indices, IndicesOf(&call, shape.size()));
-  // Where two values go to one place, which one stays is not defined.
-  const bool unique = indices.broadcast.size() == 1 &&
-                      std::count(indices.position.begin(), indices.position.end(), true) > 0;
-  if (!accumulate && !unique) {
-    return call.NotDeclared("values put at indices that may be equal");
-  }
-  if (sdfg::IsInteger(dtype)) return call.NotDeclared("integers put at indices that are data");
-  const sdfg::Graph& graph = call.writer().graph();
+  put.value_at.insert(put.value_at.begin() + static_cast<int64_t>(indices.at), position);
+  return put;
+}
+
+// index_put where an index tensor counts up.
+absl::StatusOr<Argument> PutInRows(AtenCall* call, sdfg::TensorId self, const Indices& indices,
+                                   bool accumulate) {
+  const sdfg::Graph& graph = call->writer().graph();
+  const sdfg::Shape shape = graph.tensors[self].shape;
+  const sdfg::DType dtype = graph.tensors[self].dtype;
+  if (sdfg::IsInteger(dtype)) return call->NotDeclared("integers put at indices that are data");
   // `values` as large as what is replaced: broadcast dimensions, then the others, if these follow.
   sdfg::Shape out;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -264,9 +338,8 @@ absl::Status IndexPut(AtenCall& call) {
   }
   out.insert(out.begin() + static_cast<int64_t>(indices.at), indices.broadcast.begin(),
              indices.broadcast.end());
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId values, call.TensorOf("values"));
-  const sdfg::Shape value_shape = call.writer().tensor(values).shape;
-  if (value_shape != out) return call.NotDeclared("values that are broadcast");
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId values, call->TensorOf("values"));
+  if (graph.tensors[values].shape != out) return call->NotDeclared("values that are broadcast");
   std::vector<sdfg::TensorId> inputs = {self};
   for (const auto& tensor : indices.tensors) {
     if (tensor) inputs.push_back(*tensor);
@@ -274,85 +347,74 @@ absl::Status IndexPut(AtenCall& call) {
   inputs.push_back(values);
   const auto make = [&]() -> absl::StatusOr<sdfg::IndexFunction> {
     IndexFunctionBuilder builder("index_put");
-    builder.AddInput("x", shape, dtype);
-    for (size_t i = 1; i < inputs.size(); ++i) {
-      builder.AddInput(i + 1 < inputs.size() ? "index" : "values", graph.tensors[inputs[i]].shape,
-                       graph.tensors[inputs[i]].dtype);
+    for (sdfg::TensorId input : inputs) {
+      builder.AddInput("x", graph.tensors[input].shape, graph.tensors[input].dtype);
     }
     const int output = builder.AddOutput("y", shape, dtype);
     std::vector<ExprId> at;
     for (sdfg::VarId var : builder.OutputDims(output)) at.push_back(builder.Index(var));
-    // The position among the values: the output's index where an index tensor counts up, else
-    // bound.
-    std::vector<sdfg::VarId> bound;
-    std::vector<ExprId> position;
-    for (size_t k = 0; k < indices.broadcast.size(); ++k) {
-      ExprId here = sdfg::kNoExpr;
-      for (size_t d = 0; d < shape.size() && k + 1 == indices.broadcast.size(); ++d) {
-        if (indices.position[d]) here = at[d];
-      }
-      if (here == sdfg::kNoExpr) {
-        bound.push_back(builder.AddVar(absl::StrCat("n", k), indices.broadcast[k]));
-        here = builder.Index(bound.back());
-      }
-      position.push_back(here);
-    }
-    ExprId match = sdfg::kNoExpr, within = sdfg::kNoExpr;
-    int input = 1;
-    std::vector<ExprId> rest;
-    const auto both = [&](ExprId a, ExprId b) {
-      return a == sdfg::kNoExpr ? b : builder.Binary(Op::kAnd, a, b);
-    };
-    for (size_t d = 0; d < shape.size(); ++d) {
-      if (!indices.tensors[d]) {
-        rest.push_back(at[d]);
-        continue;
-      }
-      const sdfg::Shape& index_shape = graph.tensors[*indices.tensors[d]].shape;
-      if (indices.position[d]) {
-        ++input;
-        if (index_shape[0] < shape[d]) {  // only so many rows are written
-          match = both(match, builder.Binary(Op::kIntLess, at[d], builder.Int(index_shape[0])));
-        }
-        if (position.back() != at[d])
-          match = both(match, builder.Binary(Op::kIntEq, position.back(), at[d]));
-        continue;
-      }
-      const ExprId index = sdfg::CountedFromTheEnd(
-          &builder, shape[d], IndexAt(&builder, input++, index_shape, position));
-      match = both(match, builder.Binary(Op::kIntEq, index, at[d]));
-      within = both(within, sdfg::IsWithin(&builder, shape[d], index));
-    }
-    std::vector<ExprId> value_at = rest;
-    value_at.insert(value_at.begin() + static_cast<int64_t>(indices.at), position.begin(),
-                    position.end());
-    const auto values_input = static_cast<int>(inputs.size() - 1);
+    const Put put = PutTo(&builder, indices, graph, shape, at);
     const ExprId old = builder.Element(0, at);
-    ExprId body = builder.Element(values_input, value_at);
-    if (accumulate) {
-      if (match != sdfg::kNoExpr) {
-        body = builder.Select(match, body, builder.Real(0));
-      }
-      for (size_t v = bound.size(); v > 0; --v) body = builder.Reduce(Op::kSum, bound[v - 1], body);
-      body = builder.Binary(Op::kAdd, old, body);
-    } else if (match != sdfg::kNoExpr) {
-      body = builder.Select(match, body, old);
+    ExprId body = builder.Element(static_cast<int>(inputs.size() - 1), put.value_at);
+    if (put.match != sdfg::kNoExpr) {
+      body = builder.Select(put.match, body, accumulate ? builder.Real(0) : old);
     }
-    builder.SetBody(output, body);
-    if (within != sdfg::kNoExpr) {
-      if (!bound.empty()) {
-        return absl::UnimplementedError("indices that may be equal have no declared meaning");
-      }
-      builder.AddPremise(output, within, kWithin);
-    }
+    builder.SetBody(output, accumulate ? builder.Binary(Op::kAdd, old, body) : body);
+    if (put.within != sdfg::kNoExpr) builder.AddPremise(output, put.within, kWithin);
     return Finish(&builder);
   };
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId put,
-                        call.writer().Emit("index_put",
-                                           absl::StrCat("index_put ", accumulate ? "+ " : "",
-                                                        KeyOf(graph, indices, self)),
-                                           make, inputs));
-  call.Return(Argument::Of(put));
+                        call->writer().Emit("index_put",
+                                            absl::StrCat("index_put ", accumulate ? "+ " : "",
+                                                         KeyOf(graph, indices, self)),
+                                            make, inputs));
+  return Argument::Of(put);
+}
+
+// Values put, one after another, where a mask is true.
+absl::Status PutByMask(AtenCall& call, sdfg::TensorId self, sdfg::TensorId mask, bool accumulate) {
+  if (!accumulate &&
+      (!call.IsTensor("values") || ElementsOf(call.Described("values").shape) == 1)) {
+    return PutWhere(call, self, mask);
+  }
+  GraphWriter& writer = call.writer();
+  const sdfg::Shape shape = writer.tensor(self).shape;
+  PLAN_ASSIGN_OR_RETURN(const sdfg::Shape rows,
+                        MaskedRows(&call, shape, writer.tensor(mask).shape));
+  const sdfg::Shape& values = call.Described("values").shape;
+  if (values.size() != rows.size() || values[0] == 1) {
+    return call.NotDeclared("values put where a mask is true, if they may be broadcast");
+  }
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId places, PlacesOf(&call, mask, values[0]));
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId before, writer.Reshape(self, rows));
+  PLAN_ASSIGN_OR_RETURN(Argument result, PutAt(&call, before, {places}, accumulate));
+  PLAN_ASSIGN_OR_RETURN(result.tensor, writer.Reshape(result.tensor, shape));
+  call.Return(std::move(result));
+  return absl::OkStatus();
+}
+
+absl::Status IndexPut(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId self, call.TensorOf("self"));
+  PLAN_ASSIGN_OR_RETURN(const bool accumulate, call.Boolean("accumulate", false));
+  PLAN_ASSIGN_OR_RETURN(const std::optional<sdfg::TensorId> mask, MaskOf(&call));
+  if (mask) return PutByMask(call, self, *mask, accumulate);
+  PLAN_ASSIGN_OR_RETURN(const Indices indices,
+                        IndicesOf(&call, call.writer().tensor(self).shape.size()));
+  Argument result;
+  if (HasPosition(indices)) {
+    PLAN_ASSIGN_OR_RETURN(result, PutInRows(&call, self, indices, accumulate));
+  } else {
+    std::vector<sdfg::TensorId> first;
+    for (size_t d = 0; d < indices.tensors.size(); ++d) {
+      if (!indices.tensors[d]) continue;
+      if (first.size() != d) {
+        return call.NotDeclared("values put at indices of other dimensions than the first");
+      }
+      first.push_back(*indices.tensors[d]);
+    }
+    PLAN_ASSIGN_OR_RETURN(result, PutAt(&call, self, first, accumulate));
+  }
+  call.Return(std::move(result));
   return absl::OkStatus();
 }
 

@@ -82,6 +82,30 @@ absl::StatusOr<std::optional<Argument>> OfIntegers(AtenCall* call, const std::st
   return Argument::Of(result);
 }
 
+absl::StatusOr<Argument> Divided(AtenCall* call, sdfg::TensorId x, int64_t divisor, bool remains) {
+  const sdfg::DType dtype = call->writer().tensor(x).dtype;
+  const sdfg::Shape shape = call->writer().tensor(x).shape;
+  const std::string name = remains ? "remainder" : "floor_divide";
+  const auto make = [&]() -> absl::StatusOr<sdfg::IndexFunction> {
+    sdfg::IndexFunctionBuilder builder(name);
+    builder.AddInput("x", shape, dtype);
+    const int output = builder.AddOutput("y", shape, dtype);
+    std::vector<sdfg::ExprId> index;
+    for (sdfg::VarId var : builder.OutputDims(output)) index.push_back(builder.Index(var));
+    const sdfg::ExprId element = builder.IntElement(0, index);
+    builder.SetBody(output, remains ? builder.IntMod(element, divisor)
+                                    : builder.IntDiv(element, divisor));
+    return sdfg::Finish(&builder);
+  };
+  PLAN_ASSIGN_OR_RETURN(
+      const sdfg::TensorId result,
+      call->writer().Emit(name,
+                          absl::StrCat("integer ", name, " ", divisor, " ", sdfg::DTypeName(dtype),
+                                       "[", absl::StrJoin(shape, ","), "]"),
+                          make, {x}));
+  return Argument::Of(result);
+}
+
 absl::StatusOr<Argument> Chosen(AtenCall* call, const Argument& condition, const Argument& x,
                                 const Argument& y) {
   GraphWriter& writer = call->writer();

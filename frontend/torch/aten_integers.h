@@ -20,6 +20,9 @@ absl::StatusOr<std::optional<Argument>> OfIntegers(AtenCall* call, const std::st
                                                    const Argument& x, const Argument& y,
                                                    const solver::Rational& alpha);
 
+// floor(x / divisor), or what remains of x, of a tensor of integers; the divisor is positive.
+absl::StatusOr<Argument> Divided(AtenCall* call, sdfg::TensorId x, int64_t divisor, bool remains);
+
 // x where the condition is not 0, else y; broadcast.
 absl::StatusOr<Argument> Chosen(AtenCall* call, const Argument& condition, const Argument& x,
                                 const Argument& y);

@@ -29,6 +29,9 @@ const AtenTable& Table() {
     AddRearrangement(made);
     AddFullySharded(made);
     AddIndexing(made);
+    AddScatter(made);
+    AddRouting(made);
+    AddMasks(made);
     return made;
   }();
   return *table;

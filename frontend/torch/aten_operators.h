@@ -49,6 +49,9 @@ void AddNeuralNetwork(AtenTable* table);
 void AddRearrangement(AtenTable* table);
 void AddFullySharded(AtenTable* table);
 void AddIndexing(AtenTable* table);
+void AddScatter(AtenTable* table);
+void AddRouting(AtenTable* table);
+void AddMasks(AtenTable* table);
 
 // A list of dimensions, counted from the front and ascending; all if there is none.
 std::vector<int64_t> Dimensions(std::vector<int64_t> dims, size_t rank);

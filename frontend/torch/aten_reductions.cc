@@ -21,12 +21,18 @@ absl::StatusOr<Argument> Reduced(AtenCall* call, const std::string& declared, co
                    {{"dim", Dimensions(std::move(dims), shape.size())}, {"keepdim", keepdim}});
 }
 
+// What is added up: the operand, converted to the type of the result if one is named.
+absl::StatusOr<sdfg::TensorId> Summands(AtenCall* call) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, call->TensorOf("self"));
+  PLAN_ASSIGN_OR_RETURN(const sdfg::DType dtype, call->Type("dtype"));
+  return dtype == sdfg::DType::kUnknown ? x : call->Converted(x, dtype);
+}
+
 void AddReduction(AtenTable* table, const char* name, const char* parameters,
                   const char* declared) {
   const std::string op = declared;
-  // The overload without dimensions has the type in their place.
   table->Add(name, parameters, [op](AtenCall& call) -> absl::Status {
-    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, call.TensorOf("self"));
+    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, Summands(&call));
     PLAN_ASSIGN_OR_RETURN(Argument y,
                           Reduced(&call, op, Argument::Of(x), call.Described("self").shape));
     call.Return(std::move(y));
@@ -69,6 +75,14 @@ void AddAlongDim(AtenTable* table, const char* name, const char* parameters,
   });
 }
 
+absl::Status SumSoFar(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, Summands(&call));
+  PLAN_ASSIGN_OR_RETURN(const sdfg::Attributes attributes, AlongDim(&call, "self"));
+  PLAN_ASSIGN_OR_RETURN(Argument sums, call.One("cumsum", {Argument::Of(x)}, attributes));
+  call.Return(std::move(sums));
+  return absl::OkStatus();
+}
+
 // The largest elements along a dimension. Where they stand is not declared: as memory that nobody
 // wrote, it is equal to nothing.
 absl::Status MaxAlong(AtenCall& call, const char* declared) {
@@ -99,7 +113,7 @@ void AddReductions(AtenTable* table) {
               {"grad_output", "output"}, "aten_softmax_backward");
   AddAlongDim(table, "_log_softmax_backward_data", "grad_output output dim input_dtype",
               {"grad_output", "output"}, "aten_log_softmax_backward");
-  AddAlongDim(table, "cumsum", "self dim dtype", {"self"}, "cumsum");
+  table->Add("cumsum", "self dim dtype", SumSoFar);
 }
 
 }  // namespace planproof::frontend::torch

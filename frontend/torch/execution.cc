@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "frontend/torch/aten_complex.h"
 #include "frontend/torch/aten_operators.h"
 #include "sdfg/status_macros.h"
 
@@ -25,28 +26,6 @@ bool GivesViews(const Trace& trace, const Executed& executed) {
     if (operands.count(storage) == 0) return false;
   }
   return true;
-}
-
-bool IsComplex(const Trace& trace, const Value& value) {
-  if (value.kind == Value::Kind::kTensor) return trace.tensors[value.tensor].complex;
-  if (value.kind == Value::Kind::kDType) return value.complex_dtype;
-  for (const Value& item : value.list) {
-    if (IsComplex(trace, item)) return true;
-  }
-  return false;
-}
-
-// What treats the parts of complex numbers each by itself.
-bool TakesParts(const Trace& trace, const Executed& executed, const std::string& base) {
-  for (const char* name : {"aten.clone", "aten.copy", "aten.neg", "aten._conj_physical",
-                           "aten.conj_physical", "aten.add", "aten.sub"}) {
-    if (base != name) continue;
-    for (const Value& value : executed.args) {
-      if (!IsComplex(trace, value)) return false;
-    }
-    return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -92,14 +71,13 @@ absl::Status Execution::RunOperator(const Executed& executed) {
   const std::string base = AtenBaseName(executed.op);
   const AtenOperator* op = FindAtenOperator(base);
   if (GivesViews(trace_, executed)) return absl::OkStatus();
-  Value all;
-  all.list = executed.args;
-  for (const auto& [name, value] : executed.kwargs) all.list.push_back(value);
-  all.list.insert(all.list.end(), executed.out.begin(), executed.out.end());
-  if (IsComplex(trace_, all) && !TakesParts(trace_, executed, base)) {
-    return absl::UnimplementedError(absl::StrCat(
-        writer_->Place(), ": operator ", executed.op,
-        " of complex numbers has no declared meaning; docs/torch-operators.md lists what has"));
+  if (OfComplexNumbers(trace_, executed)) {
+    op = FindComplexOperator(base);
+    if (op == nullptr) {
+      return absl::UnimplementedError(absl::StrCat(
+          writer_->Place(), ": operator ", executed.op,
+          " of complex numbers has no declared meaning; docs/torch-operators.md lists what has"));
+    }
   }
   if (op == nullptr) {
     return absl::UnimplementedError(absl::StrCat(

@@ -100,6 +100,12 @@ bool Memory::HoldsAnyOf(const Tensor& tensor) const {
   return next != pieces.end() && next->first < view.end();
 }
 
+absl::StatusOr<bool> Memory::IsUnwritten(const Tensor& tensor) {
+  PLAN_RETURN_IF_ERROR(CheckUnderWay(tensor, false));
+  PLAN_RETURN_IF_ERROR(Materialise(tensor.storage));
+  return !ViewOf(tensor).empty() && !HoldsAnyOf(tensor);
+}
+
 absl::StatusOr<sdfg::TensorId> Memory::ReadPiece(const Piece& piece, const Strided& view,
                                                  sdfg::DType dtype) {
   if (piece.uniform) return writer_->Fill(view.shape, dtype, *piece.uniform);

@@ -50,6 +50,9 @@ class Memory {
   // Whether something was written where the tensor lies, or is there from the start.
   bool HoldsAnyOf(const Tensor& tensor) const;
 
+  // Whether nobody wrote any element of the tensor's range, and none is there from the start.
+  absl::StatusOr<bool> IsUnwritten(const Tensor& tensor);
+
   // A collective that was started reads and writes these until Finish(work).
   absl::Status Start(int64_t work, const std::vector<TensorNumber>& reads,
                      const std::vector<TensorNumber>& writes);

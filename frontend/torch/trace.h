@@ -60,6 +60,7 @@ struct Value {
     kItem,      // a number that left the graph: `item` is which, `real` what it was
     kComputed,  // what Python computed of such numbers: `text` is add, sub, ..., `list` the
                 // operands
+    kComplex,   // `list`: its real and imaginary part
     kOther,     // of no meaning for values
   };
   Kind kind = Kind::kNone;

@@ -66,9 +66,17 @@ absl::StatusOr<Value> TraceParser::ReadTagged(const Json& json) const {
     PLAN_ASSIGN_OR_RETURN(value, ReadComputed(*expression, 0));
     PLAN_ASSIGN_OR_RETURN(const Json* was, Needed(json, "value"));
     PLAN_ASSIGN_OR_RETURN(value.real, Real(*was));
-  } else if (json.Find("complex") != nullptr) {
-    return absl::UnimplementedError(absl::StrCat(at_.Error(json, "a complex number").message(),
-                                                 " as an argument has no declared meaning"));
+  } else if (const Json* parts = json.Find("complex"); parts != nullptr) {
+    PLAN_RETURN_IF_ERROR(at_.Object(json, {"complex"}));
+    PLAN_RETURN_IF_ERROR(at_.IsArray(*parts));
+    if (parts->items.size() != 2) return at_.Error(*parts, "expected a real and an imaginary part");
+    value.kind = Value::Kind::kComplex;
+    for (const Json& part : parts->items) {
+      Value number;
+      number.kind = Value::Kind::kReal;
+      PLAN_ASSIGN_OR_RETURN(number.real, Real(part));
+      value.list.push_back(std::move(number));
+    }
   } else if (json.Find("other") != nullptr) {
     PLAN_RETURN_IF_ERROR(at_.Object(json, {"other"}));
     value.kind = Value::Kind::kOther;
