@@ -85,6 +85,28 @@ void SymbolicEvaluator::RequestDigit(Symbol symbol, int64_t stride) {
   }
 }
 
+bool SymbolicEvaluator::HasVariables(const Affine& e) const {
+  return std::any_of(e.terms.begin(), e.terms.end(), [this](const auto& term) {
+    return KindOf(term.first) == SymbolKind::kFree && !IsPinned(term.first);
+  });
+}
+
+// Of data, and of the row of an opaque function, quotient and remainder are opaque functions: equal
+// numbers have equal ones. Their ranges are part of their names, so that an atom has one range.
+void SymbolicEvaluator::OpaqueDivMod(const Affine& v, IntRange r, int64_t divisor, Affine* quotient,
+                                     Affine* remainder) {
+  IntRange range;
+  std::string name = absl::StrCat("quotient by ", divisor);
+  if (r.IsBounded()) {
+    range = {solver::FloorDiv(r.low, divisor), solver::FloorDiv(r.high, divisor)};
+    absl::StrAppend(&name, " in [", range.low, ", ", range.high, "]");
+  }
+  *quotient = Affine::Of(arena_.IntAtom(arena_.OpaqueAtom(OpaqueTag(name), {v}, {}), range));
+  const uint32_t tag = OpaqueTag(absl::StrCat("remainder by ", divisor));
+  *remainder = Affine::Of(
+      arena_.IntAtom(arena_.OpaqueAtom(tag, {v}, {}), IntRange{0, divisor - 1}));
+}
+
 bool SymbolicEvaluator::DivMod(const Affine& e, int64_t divisor, Affine* quotient,
                                Affine* remainder) {
   // e = divisor q + v. Coefficients of v are at most half of the divisor in size, for an index that
@@ -115,6 +137,11 @@ bool SymbolicEvaluator::DivMod(const Affine& e, int64_t divisor, Affine* quotien
       *remainder = v - Affine(low * divisor);
       return true;
     }
+  }
+  if (!HasVariables(v)) {
+    OpaqueDivMod(v, r, divisor, quotient, remainder);
+    *quotient = *quotient + q;
+    return true;
   }
   RequestQuotient(v, r, divisor);
   return false;

@@ -171,6 +171,10 @@ class SymbolicEvaluator {
   // e = divisor * quotient + remainder; both affine. Requests splits.
   bool DivMod(const solver::Affine& e, int64_t divisor, solver::Affine* quotient,
               solver::Affine* remainder);
+  // A variable stands in it whose range may be split.
+  bool HasVariables(const solver::Affine& e) const;
+  void OpaqueDivMod(const solver::Affine& v, solver::IntRange r, int64_t divisor,
+                    solver::Affine* quotient, solver::Affine* remainder);
   void RequestQuotient(const solver::Affine& v, solver::IntRange r, int64_t divisor);
   bool RequestWithout(solver::Symbol best, const solver::Affine& v, solver::IntRange r,
                       int64_t divisor);
