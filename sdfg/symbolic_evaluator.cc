@@ -103,8 +103,8 @@ void SymbolicEvaluator::OpaqueDivMod(const Affine& v, IntRange r, int64_t diviso
   }
   *quotient = Affine::Of(arena_.IntAtom(arena_.OpaqueAtom(OpaqueTag(name), {v}, {}), range));
   const uint32_t tag = OpaqueTag(absl::StrCat("remainder by ", divisor));
-  *remainder = Affine::Of(
-      arena_.IntAtom(arena_.OpaqueAtom(tag, {v}, {}), IntRange{0, divisor - 1}));
+  *remainder =
+      Affine::Of(arena_.IntAtom(arena_.OpaqueAtom(tag, {v}, {}), IntRange{0, divisor - 1}));
 }
 
 bool SymbolicEvaluator::DivMod(const Affine& e, int64_t divisor, Affine* quotient,

@@ -281,10 +281,9 @@ absl::StatusOr<sdfg::TensorId> AtenCall::Broadcast(sdfg::TensorId value, const s
   }
   for (size_t d = 0; d + to.size() < shape.size(); ++d) fits = fits && shape[d] == 1;
   if (!fits) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(writer_->Place(), ": the trace says that the result has the shape [",
-                     absl::StrJoin(to, ","), "], the operator gives [", absl::StrJoin(shape, ","),
-                     "]"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        writer_->Place(), ": the trace says that the result has the shape [",
+        absl::StrJoin(to, ","), "], the operator gives [", absl::StrJoin(shape, ","), "]"));
   }
   return writer_->View(value, source, view);
 }

@@ -84,9 +84,8 @@ absl::Status Sum(AtenCall& call, const char* declared) {
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, ComplexOperand(&call, "self"));
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId y, ComplexOperand(&call, "other"));
   PLAN_ASSIGN_OR_RETURN(const solver::Rational alpha, call.Real("alpha", 1));
-  PLAN_ASSIGN_OR_RETURN(
-      Argument sum,
-      call.One(declared, {Argument::Of(x), Argument::Of(y)}, {{"alpha", alpha}}));
+  PLAN_ASSIGN_OR_RETURN(Argument sum,
+                        call.One(declared, {Argument::Of(x), Argument::Of(y)}, {{"alpha", alpha}}));
   call.Return(std::move(sum));
   return absl::OkStatus();
 }
@@ -132,9 +131,8 @@ absl::Status OfParts(AtenCall& call) {
     PLAN_ASSIGN_OR_RETURN(part, call.Broadcast(part, shape));
     parts.push_back(Argument::Of(part));
   }
-  PLAN_ASSIGN_OR_RETURN(
-      Argument number,
-      call.One("stack", parts, {{"dim", static_cast<int64_t>(shape.size())}}));
+  PLAN_ASSIGN_OR_RETURN(Argument number,
+                        call.One("stack", parts, {{"dim", static_cast<int64_t>(shape.size())}}));
   call.Return(std::move(number));
   return absl::OkStatus();
 }
@@ -142,16 +140,15 @@ absl::Status OfParts(AtenCall& call) {
 void AddPartByPart(AtenTable* table, const char* name, const char* parameters,
                    const std::vector<std::string>& operands) {
   const std::string real = std::string("aten.") + name;
-  table->Add(name, parameters, [real, operands](AtenCall& call) {
-    return PartByPart(call, real, operands);
-  });
+  table->Add(name, parameters,
+             [real, operands](AtenCall& call) { return PartByPart(call, real, operands); });
 }
 
 const AtenTable& ComplexTable() {
   static const auto* const table = [] {
     auto* made = new AtenTable;
-    for (const char* name : {"clone", "contiguous", "_to_copy", "neg", "_conj_physical",
-                             "conj_physical"}) {
+    for (const char* name :
+         {"clone", "contiguous", "_to_copy", "neg", "_conj_physical", "conj_physical"}) {
       AddPartByPart(made, name, "self", {"self"});
     }
     AddPartByPart(made, "copy", "self src", {"src"});

@@ -200,8 +200,9 @@ absl::Status IndexByMask(AtenCall& call, sdfg::TensorId self, sdfg::TensorId mas
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId places,
                         PlacesOf(&call, mask, call.target(0).shape[0]));
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, writer.Reshape(self, rows));
-  PLAN_ASSIGN_OR_RETURN(Argument read, call.One("index_select", {Argument::Of(x), Argument::Of(places)},
-                                                {{"dim", int64_t{0}}}));
+  PLAN_ASSIGN_OR_RETURN(
+      Argument read,
+      call.One("index_select", {Argument::Of(x), Argument::Of(places)}, {{"dim", int64_t{0}}}));
   call.Return(std::move(read));
   return absl::OkStatus();
 }

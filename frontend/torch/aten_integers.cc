@@ -93,8 +93,8 @@ absl::StatusOr<Argument> Divided(AtenCall* call, sdfg::TensorId x, int64_t divis
     std::vector<sdfg::ExprId> index;
     for (sdfg::VarId var : builder.OutputDims(output)) index.push_back(builder.Index(var));
     const sdfg::ExprId element = builder.IntElement(0, index);
-    builder.SetBody(output, remains ? builder.IntMod(element, divisor)
-                                    : builder.IntDiv(element, divisor));
+    builder.SetBody(output,
+                    remains ? builder.IntMod(element, divisor) : builder.IntDiv(element, divisor));
     return sdfg::Finish(&builder);
   };
   PLAN_ASSIGN_OR_RETURN(

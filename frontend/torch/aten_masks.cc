@@ -2,12 +2,13 @@
 //
 // How many these are is the shape of the result, which the trace has: a premise says that it is
 // that number. Element k is the one before which the mask is true k times.
+#include "frontend/torch/aten_masks.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "frontend/torch/aten_masks.h"
 #include "frontend/torch/aten_operators.h"
 #include "sdfg/native_operators.h"
 #include "sdfg/status_macros.h"
@@ -36,7 +37,7 @@ absl::StatusOr<Argument> Row(AtenCall* call, sdfg::TensorId tensor, const sdfg::
 
 // The indices of elements whose numbers in row-major order these are: one row for each.
 absl::StatusOr<Argument> IndicesFrom(AtenCall* call, sdfg::TensorId numbers,
-                                   const sdfg::Shape& shape) {
+                                     const sdfg::Shape& shape) {
   const int64_t count = call->writer().tensor(numbers).shape[0];
   const auto rank = static_cast<int64_t>(shape.size());
   const std::vector<int64_t> strides = Contiguous(0, shape).strides;
@@ -61,8 +62,9 @@ absl::StatusOr<Argument> IndicesFrom(AtenCall* call, sdfg::TensorId numbers,
   };
   PLAN_ASSIGN_OR_RETURN(
       const sdfg::TensorId indices,
-      call->writer().Emit("nonzero", absl::StrCat("indices ", count, " ", absl::StrJoin(shape, ",")),
-                          make, {numbers}));
+      call->writer().Emit("nonzero",
+                          absl::StrCat("indices ", count, " ", absl::StrJoin(shape, ",")), make,
+                          {numbers}));
   return Argument::Of(indices);
 }
 
@@ -82,14 +84,12 @@ absl::Status Nonzero(AtenCall& call) {
 absl::Status MaskedSelect(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, call.TensorOf("self"));
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId mask, call.TensorOf("mask"));
-  PLAN_ASSIGN_OR_RETURN(
-      const sdfg::Shape shape,
-      Common(&call, call.writer().tensor(x).shape, call.writer().tensor(mask).shape));
+  PLAN_ASSIGN_OR_RETURN(const sdfg::Shape shape, Common(&call, call.writer().tensor(x).shape,
+                                                        call.writer().tensor(mask).shape));
   PLAN_ASSIGN_OR_RETURN(const Argument row, Row(&call, x, shape));
   PLAN_ASSIGN_OR_RETURN(const Argument chosen, Row(&call, mask, shape));
-  PLAN_ASSIGN_OR_RETURN(
-      Argument selected,
-      call.One("aten_masked_select", {row, chosen}, {{"size", call.target(0).shape[0]}}));
+  PLAN_ASSIGN_OR_RETURN(Argument selected, call.One("aten_masked_select", {row, chosen},
+                                                    {{"size", call.target(0).shape[0]}}));
   call.Return(std::move(selected));
   return absl::OkStatus();
 }
@@ -103,8 +103,7 @@ absl::Status MaskedScatter(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const Argument row, Row(&call, x, shape));
   PLAN_ASSIGN_OR_RETURN(const Argument chosen, Row(&call, mask, shape));
   PLAN_ASSIGN_OR_RETURN(const Argument elements, Row(&call, source, given));
-  PLAN_ASSIGN_OR_RETURN(Argument result,
-                        call.One("aten_masked_scatter", {row, chosen, elements}));
+  PLAN_ASSIGN_OR_RETURN(Argument result, call.One("aten_masked_scatter", {row, chosen, elements}));
   PLAN_ASSIGN_OR_RETURN(result.tensor, call.writer().Reshape(result.tensor, shape));
   call.Return(std::move(result));
   return absl::OkStatus();

@@ -19,12 +19,11 @@ absl::Status Extreme(AtenCall& call, const char* declared) {
   PLAN_ASSIGN_OR_RETURN(int64_t dim, call.Integer("dim", 0));
   PLAN_ASSIGN_OR_RETURN(const bool keepdim, call.Boolean("keepdim", false));
   if (!call.Has("dim")) {
-    PLAN_ASSIGN_OR_RETURN(x,
-                          call.writer().Reshape(x, {ElementsOf(call.writer().tensor(x).shape)}));
+    PLAN_ASSIGN_OR_RETURN(x, call.writer().Reshape(x, {ElementsOf(call.writer().tensor(x).shape)}));
   }
-  PLAN_ASSIGN_OR_RETURN(
-      Argument where,
-      call.One(declared, {Argument::Of(x)}, {{"dim", dim}, {"keepdim", keepdim && call.Has("dim")}}));
+  PLAN_ASSIGN_OR_RETURN(Argument where,
+                        call.One(declared, {Argument::Of(x)},
+                                 {{"dim", dim}, {"keepdim", keepdim && call.Has("dim")}}));
   call.Return(std::move(where));
   return absl::OkStatus();
 }
@@ -35,9 +34,8 @@ absl::Status Histogram(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const solver::Rational least, call.Real("min", 0));
   PLAN_ASSIGN_OR_RETURN(const solver::Rational most, call.Real("max", 0));
   if (!(least < most)) return call.NotDeclared("a histogram from the least to the largest element");
-  PLAN_ASSIGN_OR_RETURN(Argument counts,
-                        call.One("aten_histc", {Argument::Of(x)},
-                                 {{"bins", bins}, {"min", least}, {"max", most}}));
+  PLAN_ASSIGN_OR_RETURN(Argument counts, call.One("aten_histc", {Argument::Of(x)},
+                                                  {{"bins", bins}, {"min", least}, {"max", most}}));
   call.Return(std::move(counts));
   return absl::OkStatus();
 }
@@ -52,10 +50,9 @@ absl::Status Counts(AtenCall& call) {
   if (call.Has("weights")) {
     PLAN_ASSIGN_OR_RETURN(operands.emplace_back(), call.Operand("weights"));
   }
-  PLAN_ASSIGN_OR_RETURN(
-      Argument counts,
-      call.One(operands.size() == 1 ? "aten_bincount" : "aten_bincount_weighted", operands,
-               {{"size", size}}));
+  PLAN_ASSIGN_OR_RETURN(Argument counts,
+                        call.One(operands.size() == 1 ? "aten_bincount" : "aten_bincount_weighted",
+                                 operands, {{"size", size}}));
   call.Return(std::move(counts));
   return absl::OkStatus();
 }
@@ -98,9 +95,8 @@ absl::Status RepeatInterleave(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId repeats, call.TensorOf("repeats"));
   const sdfg::Shape& shape = call.target(0).shape;
   if (shape.size() != 1) return call.NotDeclared("repetition along a dimension");
-  PLAN_ASSIGN_OR_RETURN(
-      Argument numbers,
-      call.One("aten_repeat_interleave", {Argument::Of(repeats)}, {{"size", shape[0]}}));
+  PLAN_ASSIGN_OR_RETURN(Argument numbers, call.One("aten_repeat_interleave",
+                                                   {Argument::Of(repeats)}, {{"size", shape[0]}}));
   call.Return(std::move(numbers));
   return absl::OkStatus();
 }
@@ -111,10 +107,8 @@ void AddRouting(AtenTable* table) {
   table->Declared("topk", "self *k *dim *largest *sorted", "topk");
   table->Declared("sort", "self *dim *descending *stable", "sort");
   table->Declared("argsort", "self *dim *descending *stable", "argsort");
-  table->Add("argmax", "self dim keepdim",
-             [](AtenCall& call) { return Extreme(call, "argmax"); });
-  table->Add("argmin", "self dim keepdim",
-             [](AtenCall& call) { return Extreme(call, "argmin"); });
+  table->Add("argmax", "self dim keepdim", [](AtenCall& call) { return Extreme(call, "argmax"); });
+  table->Add("argmin", "self dim keepdim", [](AtenCall& call) { return Extreme(call, "argmin"); });
   table->Add("histc", "self bins min max", Histogram);
   table->Add("bincount", "self weights minlength", Counts);
   table->Add("_grouped_mm", "self mat2 offs bias out_dtype", GroupedProduct);

@@ -18,7 +18,8 @@ absl::StatusOr<sdfg::Shape> CommonShape(AtenCall* call, const std::vector<sdfg::
   sdfg::Shape common;
   for (sdfg::TensorId tensor : all) {
     const sdfg::Shape& shape = call->writer().tensor(tensor).shape;
-    if (shape.size() > common.size()) common.insert(common.begin(), shape.size() - common.size(), 1);
+    if (shape.size() > common.size())
+      common.insert(common.begin(), shape.size() - common.size(), 1);
     for (size_t k = 0; k < shape.size(); ++k) {
       int64_t& extent = common[common.size() - shape.size() + k];
       if (extent == 1) extent = shape[k];
@@ -72,11 +73,10 @@ absl::Status Scatter(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId self, call.TensorOf("self"));
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId index, call.TensorOf("index"));
   PLAN_ASSIGN_OR_RETURN(const int64_t dim, call.Integer("dim", std::nullopt));
-  PLAN_ASSIGN_OR_RETURN(const Argument source,
-                        call.Operand(call.Has("value") ? "value" : "src"));
-  PLAN_ASSIGN_OR_RETURN(Argument result,
-                        call.One("scatter", {Argument::Of(self), Argument::Of(index), source},
-                                 {{"dim", dim}}));
+  PLAN_ASSIGN_OR_RETURN(const Argument source, call.Operand(call.Has("value") ? "value" : "src"));
+  PLAN_ASSIGN_OR_RETURN(
+      Argument result,
+      call.One("scatter", {Argument::Of(self), Argument::Of(index), source}, {{"dim", dim}}));
   call.Return(std::move(result));
   return absl::OkStatus();
 }
@@ -107,9 +107,9 @@ absl::StatusOr<Argument> PutAt(AtenCall* call, sdfg::TensorId self,
     PLAN_ASSIGN_OR_RETURN(result, call->One("aten_put_once", {at, source}));
   } else {
     PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId before, writer.Reshape(self, rows));
-    PLAN_ASSIGN_OR_RETURN(result, call->One(accumulate ? "index_add" : "index_copy",
-                                            {Argument::Of(before), at, source},
-                                            {{"dim", int64_t{0}}}));
+    PLAN_ASSIGN_OR_RETURN(result,
+                          call->One(accumulate ? "index_add" : "index_copy",
+                                    {Argument::Of(before), at, source}, {{"dim", int64_t{0}}}));
   }
   PLAN_ASSIGN_OR_RETURN(result.tensor, writer.Reshape(result.tensor, shape));
   return result;

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "frontend/torch/gzip_file.h"
 #include "nlohmann/json.hpp"
 #include "tests/cli/command_line.h"
+#include "tests/cli/recorded_programs.h"
 
 namespace planproof::cli {
 namespace {
@@ -20,55 +20,13 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-std::string Directory(const std::string& program) {
-  return RepositoryPath("tests/torch/traces/" + program);
-}
-
-json RankOf(const std::string& program, int rank) {
-  return json::parse(
-      frontend::torch::ReadGzipFile(absl::StrCat(Directory(program), "/rank", rank, ".trace"),
-                                    1 << 28, 1 << 30)
-          .value());
-}
-
-// What is said of the program with these ranks' traces, two of them.
-std::string Verify(const std::string& program, const std::vector<json>& ranks,
-                   const std::string& options = "") {
-  std::string files;
-  for (size_t r = 0; r < ranks.size(); ++r) {
-    const std::string text =
-        TemporaryFile(absl::StrCat(program, "_rank", r, ".json"), ranks[r].dump());
-    const std::string trace = absl::StrCat(text, ".trace");
-    EXPECT_EQ(RunCommand(absl::StrCat("gzip -c ", text, " > ", trace)).exit_code, 0);
-    absl::StrAppend(&files, " ", trace);
-  }
-  const Finished finished = RunProgram(absl::StrCat("verify --no-cache ", options, " ",
-                                                    Directory(program), "/reference.trace", files));
-  return finished.output + finished.errors;
-}
-
-std::string WithFault(const std::string& program,
-                      const std::function<void(std::vector<json>*)>& put,
-                      const std::string& options = "") {
-  std::vector<json> ranks = {RankOf(program, 0), RankOf(program, 1)};
-  put(&ranks);
-  return Verify(program, ranks, options);
-}
-
-// The operators of a rank that have the key, or whose name starts so.
+// The communication of a rank.
 std::vector<json*> Communications(json* rank) {
   std::vector<json*> found;
   for (json& op : (*rank)["operators"]) {
     if (op.contains("collective")) found.push_back(&op);
   }
   return found;
-}
-json& FirstOf(json* rank, const std::string& name) {
-  for (json& op : (*rank)["operators"]) {
-    if (op.value("op", "").starts_with(name)) return op;
-  }
-  ADD_FAILURE() << name;
-  return (*rank)["operators"][0];
 }
 void Remove(json* rank, const std::function<bool(const json&)>& which) {
   json& operators = (*rank)["operators"];
@@ -90,7 +48,7 @@ TEST_P(RecordedProgram, ComputesWhatOneProcessComputes) {
 
 INSTANTIATE_TEST_SUITE_P(Traces, RecordedProgram,
                          testing::Values("ddp", "fsdp2", "fsdp2_clip", "grad_accumulation",
-                                         "megatron_dp", "tp", "tp_mlp"),
+                                         "hf_experts", "megatron_dp", "tp", "tp_mlp"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(TorchTraces, AnAverageForASumIsNamed) {

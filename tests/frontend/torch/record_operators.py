@@ -62,6 +62,100 @@ def broadcast(like):
     return [extent if number(0, 2) else 1 for extent in like[number(0, len(like) - 1):]]
 
 
+def distinct(*shape):
+    """Integers of the last dimension in some order, without repetition."""
+    return torch.stack([torch.randperm(shape[-1], generator=GENERATOR) for _ in range(max(1, int(numpy.prod(shape[:-1]))))]).view(shape)
+
+
+def routing_cases():
+    """Orders, counts, products by groups; writes at indices that are data."""
+    yield "topk", lambda: [strided(real(3, 5))], lambda x: aten.topk(x, number(1, 4), 1, bool(number(0, 1)))
+    yield "topk dim 0", lambda: [strided(real(4, 3))], lambda x: aten.topk(x, 2, 0)
+    yield "sort", lambda: [strided(real(3, 4))], lambda x: aten.sort(x, number(-1, 1), bool(number(0, 1)))
+    yield "sort stable", lambda: [whole(3, 4, 2)], lambda x: aten.sort(x.view(8), stable=True)
+    yield "argsort", lambda: [strided(real(3, 4))], lambda x: aten.argsort(x, stable=True, dim=-1, descending=True)
+    yield "argmax", lambda: [strided(real(3, 4))], lambda x: (aten.argmax(x, -1, bool(number(0, 1))), aten.argmin(x, 0), aten.argmax(x))
+    yield "histc", lambda: [strided(real(4, 5))], lambda x: aten.histc(x, number(1, 5), -1, 1)
+    yield "histc whole", lambda: [whole(5, 12) - 1], lambda x: aten.cumsum(aten.histc(x.double(), 4, 0, 3), 0, dtype=torch.int32)
+    yield "bincount", lambda: [whole(4, 7), real(7)], lambda x, w: (aten.bincount(x, None, 4), aten.bincount(x, w, 4))
+    yield "cumsum to integers", lambda: [real(2, 5)], lambda x: aten.cumsum(x > 0, 1, dtype=torch.int32)
+    yield "sum to integers", lambda: [real(2, 5)], lambda x: aten.sum(x > 0, [1], dtype=torch.int64)
+    yield "floor_divide", lambda: [whole(20, 3, 4) - 10], lambda x: (aten.floor_divide(x, number(1, 5)), aten.remainder(x, 3))
+
+    def offsets(last):
+        return torch.cumsum(torch.multinomial(torch.ones(3), last, True, generator=GENERATOR).bincount(minlength=3), 0).int()
+
+    def small(*shape):
+        return whole(7, *shape).double() - 3    # exact in single precision, which the kernel has
+
+    def grouped(x, w, offs=None):
+        return aten._grouped_mm(x.float(), w.float(), offs).double()
+    yield "_grouped_mm rows", lambda: [small(6, 4), small(3, 4, 8), offsets(6)], grouped
+    yield "_grouped_mm columns", lambda: [small(3, 2, 4), small(4, 8), offsets(8)], grouped
+    yield "_grouped_mm inner", lambda: [small(2, 8), small(8, 4), offsets(number(6, 8))], grouped
+    yield "_grouped_mm batch", lambda: [small(3, 2, 4), small(3, 4, 8)], grouped
+
+    yield "scatter", lambda: [strided(real(3, 5)), distinct(3, 5)[:, :2], real(3, 2)], lambda x, i, v: aten.scatter(x, 1, i, v)
+    yield "scatter number", lambda: [strided(real(3, 5)), whole(5, 3, 2)], lambda x, i: aten.scatter(x, -1, i, 1.5)
+    yield "scatter_", lambda: [real(3, 5), distinct(3, 5)[:, :2], real(3, 2)], lambda x, i, v: aten.scatter_(x, 1, i, v)
+    yield "scatter_add", lambda: [strided(real(4, 3)), whole(4, 5, 3), strided(real(5, 3))], lambda x, i, v: aten.scatter_add(x, 0, i, v)
+    yield "index_add", lambda: [strided(real(4, 3)), whole(4, 5), strided(real(5, 3))], lambda x, i, v: aten.index_add(x, 0, i, v, alpha=0.5)
+    yield "index_copy", lambda: [strided(real(4, 3)), distinct(4)[:2], real(2, 3)], lambda x, i, v: aten.index_copy(x, 0, i, v)
+    yield "index_put add", lambda: [strided(real(4, 3)), whole(8, 5) - 4, strided(real(5, 3))], lambda x, i, v: aten.index_put(x, [i], v, True)
+    yield "index_put add pairs", lambda: [strided(real(4, 5, 2)), whole(4, 3, 1), whole(5, 1, 2), real(2, 2)], lambda x, i, j, v: aten.index_put(
+        x, [i, j], v, True)
+    yield "index_put once", lambda: [strided(real(4, 3)), distinct(4)[:2], real(2, 3)], lambda x, i, v: aten.index_put(x, [i], v)
+
+    def inverse(p, v):
+        made = aten.empty_like(p)
+        aten.index_put_(made, [p], aten.arange(p.size(0)))
+        rows = aten.empty_like(v)
+        aten.index_put_(rows, [p], v)
+        return made, aten.index(v, [made]), rows
+    yield "index_put new memory", lambda: [distinct(5), real(5, 2)], inverse
+
+
+def mask_cases():
+    """Elements at which a mask is true: their number is that of the trace."""
+    yield "nonzero", lambda: [real(2, 3, 2)], lambda x: aten.nonzero(x > 0)
+    yield "masked_select", lambda: [strided(real(3, 4)), real(4)], lambda x, m: aten.masked_select(x, m > 0)
+    yield "masked_select ints", lambda: [whole(9, 3, 4), real(3, 4)], lambda x, m: aten.masked_select(x, m > 0)
+    yield "masked_scatter", lambda: [strided(real(3, 4)), real(3, 1), strided(real(4, 3))], lambda x, m, v: aten.masked_scatter(x, m > 0, v)
+    yield "masked_scatter_", lambda: [real(3, 4), real(3, 4), real(12)], lambda x, m, v: aten.masked_scatter_(x, m > 0, v)
+    yield "index mask", lambda: [strided(real(4, 3)), real(4)], lambda x, m: aten.index(x, [m > 0])
+    yield "index mask 2", lambda: [strided(real(4, 3, 2)), real(4, 3)], lambda x, m: aten.index(x, [m > 0])
+    yield "index_put by mask", lambda: [real(4, 3), torch.tensor([1., -1., 2., 3.]).double()[distinct(4)], real(3, 3)], lambda x, m, v: (
+        aten.index_put(x, [m > 0], v), aten.index_put(x, [m > 0], v, True))
+    yield "repeat_interleave", lambda: [whole(3, 4) + 1], lambda r: aten.repeat_interleave(r)
+
+
+def complex_cases():
+    """Complex numbers: products, quotients by real numbers, rows, conjugates."""
+    as_complex, as_real = aten.view_as_complex, aten.view_as_real
+    yield "complex mul", lambda: [strided(real(3, 4, 2)), real(4, 2)], lambda x, y: as_real(aten.mul(
+        as_complex(x.contiguous()), as_complex(y)))
+    yield "complex mul conj", lambda: [real(3, 4, 2), real(3, 1, 2)], lambda x, y: as_real(aten.mul(
+        as_complex(x), as_complex(y).conj()))
+    yield "complex mul real", lambda: [real(3, 4, 2), strided(real(3, 4)), real(1)[0]], lambda x, y, z: as_real(aten.div(aten.mul(
+        aten.mul(y, aten.mul(as_complex(x), 0.5)), z), 2.5))
+    yield "complex mul number", lambda: [real(3, 4, 2)], lambda x: as_real(aten.mul(as_complex(x), 0.5 - 2j))
+    yield "complex add", lambda: [real(3, 4, 2), real(4, 2)], lambda x, y: as_real(aten.sub(aten.add(
+        as_complex(x), as_complex(y), alpha=2), as_complex(y)))
+    yield "complex copies", lambda: [real(3, 4, 2), real(3, 2)], lambda x, y: as_real(
+        aten.zeros_like(as_complex(x)).copy_(aten.neg(as_complex(x))).add_(as_complex(y)[:, None]))
+    yield "complex rows", lambda: [real(5, 3, 2), whole(5, 2, 2)], lambda x, i: as_real(aten.index(as_complex(x), [i]))
+    yield "polar", lambda: [positive(3, 4), real(3, 4)], lambda r, a: as_real(aten.polar(r, a))
+    yield "complex", lambda: [strided(real(3, 4)), strided(real(3, 4))], lambda x, y: as_real(aten.complex(x, y))
+
+    def rotary(q, angle, g):
+        turn = aten.polar(aten.ones_like(angle), angle)
+        q = q.clone().requires_grad_()
+        with torch.enable_grad():
+            turned = torch.view_as_real(torch.view_as_complex(q.reshape(3, 2, 2, 2)) * turn[:, None]).flatten(2)
+            return turned.detach(), torch.autograd.grad(turned, q, g)[0]
+    yield "rotary", lambda: [real(3, 2, 4), real(3, 2), real(3, 2, 4)], rotary
+
+
 def cases():
     """(name, inputs, function of these) of every operator."""
     unary = {"neg": real, "sqrt": positive, "rsqrt": positive, "reciprocal": positive, "exp": real, "log": positive, "sin": real,
@@ -175,6 +269,10 @@ def cases():
     yield "all any", lambda: [real(3), real(4)], lambda x, y: aten.where(
         aten.logical_or(aten.all(x > 0, 0, True), aten.any(y > 1, 0, True)), y, -y)
 
+    yield from routing_cases()
+    yield from mask_cases()
+    yield from complex_cases()
+
     def attention(q, k, v, g, causal):
         flash = aten._scaled_dot_product_flash_attention_for_cpu
         y, lse = flash(q, k, v, 0.0, causal)
@@ -203,6 +301,12 @@ def cases():
     yield "views", lambda: [strided(real(4, 2)), strided(real(4, 3))], views
 
 
+def numbers(trace, tensor, stored):
+    """The bytes that are stored of a tensor, as doubles; of complex numbers the parts."""
+    values = numpy.ascontiguousarray(stored).view(trace["tensors"][tensor][1])
+    return (values.view(numpy.float64) if numpy.iscomplexobj(values) else values.astype(numpy.float64)).flatten().tolist()
+
+
 def main():
     recorded = []
     with tempfile.TemporaryDirectory() as directory:
@@ -223,7 +327,7 @@ def main():
                 recorded.append({
                     "name": name, "trace": trace,
                     "inputs": {key: value.flatten().tolist() for key, value in start.items()},
-                    "results": {result["name"]: numpy.asarray(values[f"result_{index}"]).view(numpy.float64).flatten().tolist()
+                    "results": {result["name"]: numbers(trace, result["tensor"], values[f"result_{index}"])
                                 for index, result in enumerate(trace["results"])}})
     with gzip.open(sys.argv[1], "wt", encoding="utf-8") as file:
         json.dump(recorded, file, separators=(",", ":"))

@@ -1,0 +1,252 @@
+// Calls of ATen operators whose meaning is not declared, or holds under a premise only.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frontend/torch/problem_of_traces.h"
+#include "frontend/torch/trace.h"
+#include "nlohmann/json.hpp"
+
+namespace planproof::frontend::torch {
+namespace {
+
+using nlohmann::json;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+json TensorAt(int number) { return {{"tensor", number}}; }
+
+// A trace of one process: operands x0, x1, ... and what one operator makes of them.
+class Call {
+ public:
+  explicit Call(std::string op) : op_(std::move(op)) {}
+
+  Call& Operand(const std::string& dtype, const std::vector<int64_t>& shape) {
+    const int number = Add(dtype, shape);
+    inputs_.push_back(
+        {{"role", "input"}, {"name", "x" + std::to_string(number)}, {"tensor", number}});
+    args_.push_back(TensorAt(number));
+    return *this;
+  }
+  Call& Number(const json& value) {
+    args_.push_back(value);
+    return *this;
+  }
+  // A list of one tensor of indices.
+  Call& Indices(const std::vector<int64_t>& shape) {
+    const int number = Add("int64", shape);
+    inputs_.push_back(
+        {{"role", "input"}, {"name", "index"}, {"tensor", number}, {"domain", {0, 3}}});
+    args_.push_back(json::array({TensorAt(number)}));
+    return *this;
+  }
+  // Memory that nobody wrote, as an operand that is written.
+  Call& Memory(const std::string& dtype, const std::vector<int64_t>& shape) {
+    written_ = Add(dtype, shape);
+    args_.push_back(TensorAt(written_));
+    return *this;
+  }
+  Call& Result(const std::string& dtype, const std::vector<int64_t>& shape) {
+    result_ = Add(dtype, shape);
+    return *this;
+  }
+
+  absl::Status Read() {
+    const int result = written_ >= 0 ? written_ : result_;
+    json op = {{"op", op_}, {"args", args_}, {"out", json::array({TensorAt(result)})}};
+    if (written_ >= 0) op["writes"] = json::array({result});
+    const json trace = {
+        {"planproof_torch_trace", 1},
+        {"torch", "2"},
+        {"rank", 0},
+        {"world", 1},
+        {"axes", json::array()},
+        {"groups", json::array()},
+        {"strings", json::array()},
+        {"storages", storages_},
+        {"tensors", tensors_},
+        {"inputs", inputs_},
+        {"operators", json::array({op})},
+        {"results", json::array({{{"kind", "output"}, {"name", "y"}, {"tensor", result}}})},
+        {"notes", json::array()}};
+    const auto parsed = ParseTrace(trace.dump(), "call");
+    if (!parsed.ok()) return parsed.status();
+    lineage::ProblemBuilder problem;
+    Relations relations(&problem, {});
+    std::set<std::string> decided;
+    const absl::Status status =
+        AddReference(*parsed, sdfg::OperatorLibrary::BuiltIn(), &problem, &relations, &decided);
+    for (const sdfg::Operator& added : problem.logical.operators) {
+      for (const sdfg::FunctionPremise& premise : added.function->premises) {
+        premises_.push_back(premise.text);
+      }
+    }
+    return status;
+  }
+  std::string Refused() {
+    const absl::Status status = Read();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status.message();
+    return std::string(status.message());
+  }
+  std::vector<std::string> Premises() {
+    const absl::Status status = Read();
+    EXPECT_TRUE(status.ok()) << status.message();
+    return premises_;
+  }
+
+ private:
+  int Add(const std::string& dtype, const std::vector<int64_t>& shape) {
+    int64_t size = 1;
+    std::vector<int64_t> strides(shape.size());
+    for (size_t k = shape.size(); k-- > 0; size *= shape[k]) strides[k] = size;
+    storages_.push_back({{"dtype", dtype}, {"size", size}});
+    const int number = static_cast<int>(tensors_.size());
+    tensors_.push_back(json::array({number, dtype, 0, shape, strides}));
+    return number;
+  }
+
+  std::string op_;
+  json storages_ = json::array(), tensors_ = json::array(), inputs_ = json::array();
+  json args_ = json::array();
+  std::vector<std::string> premises_;
+  int written_ = -1, result_ = -1;
+};
+
+const char kReal[] = "float32", kWhole[] = "int64", kComplex[] = "complex64", kTruth[] = "bool";
+
+TEST(Routing, WhatIsWrittenTwiceIsNotDefined) {
+  EXPECT_THAT(Call("aten.scatter.src")
+                  .Operand(kReal, {2, 4})
+                  .Number(1)
+                  .Operand(kWhole, {2, 3})
+                  .Operand(kReal, {2, 3})
+                  .Result(kReal, {2, 4})
+                  .Premises(),
+              Contains("no element is written twice"));
+}
+
+TEST(Routing, NewMemoryIsDefinedWhereItIsWrittenOnce) {
+  const auto put = [](Call call) { return call.Indices({3}).Operand(kReal, {3}).Premises(); };
+  const char* once = "every element of new memory is written once";
+  EXPECT_THAT(put(Call("aten.index_put_.default").Memory(kReal, {3})), Contains(once));
+  // Of more memory than there are indices some is not written.
+  EXPECT_THAT(put(Call("aten.index_put_.default").Memory(kReal, {4})),
+              Contains("no element is written twice"));
+}
+
+TEST(Routing, AScatterThatReducesIsRefused) {
+  EXPECT_THAT(Call("aten.scatter.reduce")
+                  .Operand(kReal, {2, 4})
+                  .Number(1)
+                  .Operand(kWhole, {2, 3})
+                  .Operand(kReal, {2, 3})
+                  .Number("add")
+                  .Result(kReal, {2, 4})
+                  .Refused(),
+              HasSubstr("a scatter that reduces"));
+}
+
+TEST(Routing, CountsThatTheDataMakeLongerAreRefused) {
+  EXPECT_THAT(Call("aten.bincount.default")
+                  .Operand(kWhole, {5})
+                  .Number(nullptr)
+                  .Number(2)
+                  .Result(kWhole, {4})
+                  .Refused(),
+              HasSubstr("counts of more numbers than minlength"));
+  EXPECT_THAT(Call("aten.bincount.default")
+                  .Operand(kWhole, {5})
+                  .Number(nullptr)
+                  .Number(4)
+                  .Result(kWhole, {4})
+                  .Premises(),
+              ElementsAre("no number lies outside of the counts of the trace"));
+}
+
+TEST(Routing, AHistogramFromTheLeastToTheLargestIsRefused) {
+  EXPECT_THAT(Call("aten.histc.default")
+                  .Operand(kReal, {5})
+                  .Number(4)
+                  .Number(0)
+                  .Number(0)
+                  .Result(kReal, {4})
+                  .Refused(),
+              HasSubstr("from the least to the largest"));
+}
+
+TEST(Routing, DivisionOfRealNumbersThatRoundsIsRefused) {
+  for (const json& divisor : std::vector<json>{-2, 0, 1.5}) {
+    EXPECT_THAT(Call("aten.floor_divide.default")
+                    .Operand(kWhole, {5})
+                    .Number(divisor)
+                    .Result(kWhole, {5})
+                    .Refused(),
+                HasSubstr("division that rounds"));
+  }
+  EXPECT_THAT(
+      Call("aten.floor_divide.default").Operand(kReal, {5}).Number(2).Result(kReal, {5}).Refused(),
+      HasSubstr("division that rounds"));
+}
+
+TEST(Routing, TheNumberOfElementsThatAMaskChoosesIsAPremise) {
+  EXPECT_THAT(Call("aten.masked_select.default")
+                  .Operand(kReal, {5})
+                  .Operand(kTruth, {5})
+                  .Result(kReal, {3})
+                  .Premises(),
+              ElementsAre("the mask is true as often as in the trace"));
+  EXPECT_THAT(Call("aten.nonzero.default").Operand(kTruth, {5}).Result(kWhole, {3, 1}).Premises(),
+              ElementsAre("the mask is true as often as in the trace"));
+}
+
+TEST(Routing, RowsOfNoGroupAreExcluded) {
+  EXPECT_THAT(Call("aten._grouped_mm.default")
+                  .Operand(kReal, {6, 4})
+                  .Operand(kReal, {3, 4, 8})
+                  .Operand("int32", {3})
+                  .Result(kReal, {6, 8})
+                  .Premises(),
+              ElementsAre("groups follow one another and are all rows"));
+}
+
+TEST(Complex, WhatIsNotDeclaredOfComplexNumbersIsRefused) {
+  EXPECT_THAT(Call("aten.exp.default").Operand(kComplex, {3}).Result(kComplex, {3}).Refused(),
+              HasSubstr("of complex numbers has no declared meaning"));
+  EXPECT_THAT(Call("aten.sum.default").Operand(kComplex, {3}).Result(kComplex, {}).Refused(),
+              HasSubstr("of complex numbers has no declared meaning"));
+  EXPECT_THAT(Call("aten.abs.default").Operand(kComplex, {3}).Result(kReal, {3}).Refused(),
+              HasSubstr("of complex numbers has no declared meaning"));
+}
+
+TEST(Complex, ARealNumberIsNotAddedToBothParts) {
+  EXPECT_THAT(
+      Call("aten.add.Tensor").Operand(kComplex, {3}).Number(1).Result(kComplex, {3}).Refused(),
+      HasSubstr("a sum of a complex and a real number"));
+  EXPECT_THAT(Call("aten.add.Tensor")
+                  .Operand(kComplex, {2})
+                  .Operand(kReal, {2})
+                  .Result(kComplex, {2})
+                  .Refused(),
+              HasSubstr("a sum of a complex and a real number"));
+}
+
+TEST(Complex, ConversionsBetweenComplexAndRealNumbersAreRefused) {
+  EXPECT_THAT(Call("aten._to_copy.default").Operand(kComplex, {3}).Result(kReal, {3}).Refused(),
+              HasSubstr("a conversion between complex and real numbers"));
+  EXPECT_THAT(Call("aten._to_copy.default").Operand(kReal, {3}).Result(kComplex, {3}).Refused(),
+              HasSubstr("a conversion between complex and real numbers"));
+  EXPECT_THAT(Call("aten.div.Tensor")
+                  .Operand(kReal, {3})
+                  .Operand(kComplex, {3})
+                  .Result(kComplex, {3})
+                  .Refused(),
+              HasSubstr("division by a complex number"));
+}
+
+}  // namespace
+}  // namespace planproof::frontend::torch
