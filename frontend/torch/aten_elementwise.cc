@@ -219,6 +219,7 @@ void AddElementwise(AtenTable* table) {
   table->Declared("logical_not bitwise_not", "self", "aten_logical_not");
   table->Declared("logical_and bitwise_and __and__", "self other", "aten_logical_and");
   table->Declared("logical_or bitwise_or __or__", "self other", "aten_logical_or");
+  table->Declared("isnan isinf", "self", "aten_not_real");
   table->Add("masked_fill", "self mask value", MaskedFill);
   AddForeachOf(table, "addcmul", "self tensor1 tensor2 value", {"self", "tensor1", "tensor2"},
                "aten_addcmul", "value");

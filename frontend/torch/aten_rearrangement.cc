@@ -113,6 +113,7 @@ void AddRearrangement(AtenTable* table) {
   table->Add("cat", "tensors dim", Concatenate);
   table->Add("stack", "tensors dim", Stack);
   table->Add("constant_pad_nd", "self pad value", Pad);
+  table->Declared("repeat", "self *repeats", "repeat");
   table->Declared("tril", "self *diagonal", "aten_tril");
   table->Declared("triu", "self *diagonal", "aten_triu");
   table->Add("slice_backward", "grad_output input_sizes dim start end step", SliceBackward);

@@ -108,6 +108,8 @@ void AddReductions(AtenTable* table) {
   AddReduction(table, "logsumexp", "self dim keepdim", "logsumexp");
   table->Add("linalg_vector_norm", "self ord dim keepdim dtype", VectorNorm);
   AddAlongDim(table, "_softmax softmax", "self dim half_to_float", {"self"}, "softmax");
+  // Differs where a row is masked as a whole, which softmax excludes.
+  AddAlongDim(table, "_safe_softmax", "self dim dtype", {"self"}, "softmax");
   AddAlongDim(table, "_log_softmax log_softmax", "self dim half_to_float", {"self"}, "log_softmax");
   AddAlongDim(table, "_softmax_backward_data", "grad_output output dim input_dtype",
               {"grad_output", "output"}, "aten_softmax_backward");

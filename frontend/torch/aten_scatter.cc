@@ -81,6 +81,19 @@ absl::Status Scatter(AtenCall& call) {
   return absl::OkStatus();
 }
 
+// torchtitan's operator, along the first dimension.
+absl::Status DeterministicScatterAdd(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId out, call.TensorOf("out"));
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId index, call.TensorOf("index"));
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId source, call.TensorOf("src"));
+  PLAN_ASSIGN_OR_RETURN(
+      Argument result,
+      call.One("scatter_add", {Argument::Of(out), Argument::Of(index), Argument::Of(source)},
+               {{"dim", int64_t{0}}}));
+  call.Return(std::move(result));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Argument> PutAt(AtenCall* call, sdfg::TensorId self,
@@ -118,6 +131,7 @@ absl::StatusOr<Argument> PutAt(AtenCall* call, sdfg::TensorId self,
 void AddScatter(AtenTable* table) {
   table->Add("scatter", "self dim index src reduce value", Scatter);
   table->Declared("scatter_add", "self *dim index src", "scatter_add");
+  table->Add("torchtitan.deterministic_scatter_add", "out index src", DeterministicScatterAdd);
   table->Declared("index_add", "self *dim index source *alpha", "index_add");
   table->Declared("index_copy", "self *dim index source", "index_copy");
 }

@@ -20,6 +20,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(
 from planproof.torch import record  # noqa: E402
 from planproof.torch.trace_file import load, values_path  # noqa: E402
 
+from torchtitan.ops import scatter_add  # noqa: E402, F401, registers an operator
+
 aten = torch.ops.aten
 GENERATOR = torch.Generator().manual_seed(7)
 NUMBERS = random.Random(7)
@@ -99,6 +101,9 @@ def routing_cases():
     yield "scatter number", lambda: [strided(real(3, 5)), whole(5, 3, 2)], lambda x, i: aten.scatter(x, -1, i, 1.5)
     yield "scatter_", lambda: [real(3, 5), distinct(3, 5)[:, :2], real(3, 2)], lambda x, i, v: aten.scatter_(x, 1, i, v)
     yield "scatter_add", lambda: [strided(real(4, 3)), whole(4, 5, 3), strided(real(5, 3))], lambda x, i, v: aten.scatter_add(x, 0, i, v)
+    yield "scatter_add_ ints", lambda: [whole(9, 4), whole(4, 6), whole(5, 6)], lambda x, i, v: aten.scatter_add_(x, 0, i, v)
+    yield "deterministic_scatter_add", lambda: [real(4, 3), whole(4, 5), real(5, 3)], lambda x, i, v: (
+        torch.ops.torchtitan.deterministic_scatter_add(x, i[:, None].expand(5, 3), v))
     yield "index_add", lambda: [strided(real(4, 3)), whole(4, 5), strided(real(5, 3))], lambda x, i, v: aten.index_add(x, 0, i, v, alpha=0.5)
     yield "index_copy", lambda: [strided(real(4, 3)), distinct(4)[:2], real(2, 3)], lambda x, i, v: aten.index_copy(x, 0, i, v)
     yield "index_put add", lambda: [strided(real(4, 3)), whole(8, 5) - 4, strided(real(5, 3))], lambda x, i, v: aten.index_put(x, [i], v, True)
@@ -210,6 +215,9 @@ def cases():
     yield "max dim", lambda: [strided(real(3, 4))], lambda x: aten.max(x, -1)[0]
     yield "vector_norm", lambda: [strided(real(*shape()))], lambda x: aten.linalg_vector_norm(x, 2)
     yield "vector_norm dim", lambda: [strided(real(3, 4))], lambda x: aten.linalg_vector_norm(x, 2, [1], True)
+    yield "_safe_softmax", lambda: [strided(real(2, 3, 4))], lambda x: aten._safe_softmax(x, number(-1, 2))
+    yield "isnan isinf", lambda: [strided(real(3, 4))], lambda x: aten.where(aten.logical_or(aten.isnan(x), aten.isinf(x)), -x, x)
+    yield "repeat", lambda: [strided(real(2, 3)), whole(9, 4)], lambda x, i: (aten.repeat(x, [2, 1, 3]), aten.repeat(i, [2]))
     for name in ("_softmax", "_log_softmax"):
         yield (name, lambda: [strided(real(2, 3, 4))],
                lambda x, f=getattr(aten, name): f(x, number(-1, 2), False))
