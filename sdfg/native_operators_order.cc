@@ -19,6 +19,7 @@ struct Order {
   Wanted wanted = Wanted::kBoth;
   bool dropped = false;    // of one element: the dimension is dropped
   bool any_order = false;  // the framework does not say in which order equal elements come
+  bool sorted = true;      // else it does not say in which order any come
 };
 
 absl::StatusOr<IndexFunction> Build(const NativeCall& call, const Order& order) {
@@ -51,8 +52,9 @@ absl::StatusOr<IndexFunction> Build(const NativeCall& call, const Order& order) 
     (*row)[dim] = builder.Index(var);
     ExprId score = ReadNumber(&builder, 0, *row);
     if (!order.largest) score = builder.Unary(Op::kNeg, score);
-    return builder.Opaque(absl::StrCat("topk_index(k=", order.count, ")"), true, var,
-                          {score, rank});
+    return builder.Opaque(
+        absl::StrCat("topk_index(k=", order.count, order.sorted ? ")" : ",sorted=false)"), true,
+        var, {score, rank});
   };
   if (order.wanted == Wanted::kBoth) {
     const int values = builder.AddOutput("values", out, dtype);
@@ -68,6 +70,9 @@ absl::StatusOr<IndexFunction> Build(const NativeCall& call, const Order& order) 
   const int indices = builder.AddOutput("indices", out, DType::kInt64);
   std::vector<ExprId> row;
   builder.SetBody(indices, choice(builder.OutputDims(indices), &row));
+  if (!order.sorted) {
+    builder.AddAssumption("the largest elements of equal rows come in the same order");
+  }
   if (order.any_order) builder.AddAssumption("equal elements are ordered by their indices");
   return Finish(&builder);
 }
@@ -96,10 +101,12 @@ void AddOrderOperators(std::vector<NativeOperator>* operators) {
            return Build(call, *order);
          }});
   };
-  add("topk", "k: int, dim: int = -1, largest = true, only sorted = true", "values, indices",
-      "The k largest (smallest) elements along a dimension, best first. Source: torch.topk.",
+  add("topk", "k: int, dim: int = -1, largest = true, sorted = true", "values, indices",
+      "The k largest (smallest) elements along a dimension, best first; without `sorted` in some "
+      "order, the same for equal rows. Source: torch.topk.",
       [](const NativeCall& call, const Shape&) -> absl::StatusOr<Order> {
-        return Order{"dim", call.Int("k"), call.Bool("largest"), Wanted::kBoth, false, true};
+        return Order{"dim", call.Int("k"), call.Bool("largest"), Wanted::kBoth,
+                     false, true,          call.Bool("sorted")};
       });
   add("top_k", "k: int, dim: int = -1", "values, indices",
       "The k largest elements along a dimension, best first, equal ones by their indices. Source: "

@@ -108,8 +108,8 @@ absl::StatusOr<Argument> AtenCall::OperandOf(const Value& value) const {
     case Value::Kind::kComputed:
       return Computed(value);
     case Value::Kind::kInfinite: {
-      if (value.infinity >= 0) return NotDeclared("an operand that is infinite or not a number");
-      PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId infinity, writer_->MinusInfinity());
+      PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId infinity,
+                            value.infinity < 0 ? writer_->MinusInfinity() : writer_->NoNumber());
       return Argument::Of(infinity);
     }
     case Value::Kind::kTensor: {

@@ -58,9 +58,16 @@ absl::StatusOr<Argument> Binary(AtenCall* call, const std::string& declared, con
   return call->One(declared, {left, right}, attributes);
 }
 
-void AddComparison(AtenTable* table, const char* name) {
+// What it says of a number, or minus infinity, and plus infinity is `beyond`; and what is no
+// number, `unordered`.
+void AddComparison(AtenTable* table, const char* name, bool beyond, bool unordered) {
   const std::string op = name;
-  table->Add(name, "self other", [op](AtenCall& call) -> absl::Status {
+  table->Add(name, "self other", [op, beyond, unordered](AtenCall& call) -> absl::Status {
+    const Value& other = call["other"];
+    if (other.kind == Value::Kind::kInfinite && other.infinity >= 0) {
+      call.Return(Argument::Number(other.infinity > 0 ? beyond : unordered));
+      return absl::OkStatus();
+    }
     PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
     PLAN_ASSIGN_OR_RETURN(const Argument y, call.Operand("other"));
     PLAN_ASSIGN_OR_RETURN(std::optional<Argument> result, OfIntegers(&call, op, x, y, 1));
@@ -213,7 +220,9 @@ void AddElementwise(AtenTable* table) {
   table->Declared("gelu", "self *approximate", "gelu");
   table->Declared("maximum", "self other", "maximum");
   table->Declared("minimum", "self other", "minimum");
-  for (const char* name : {"lt", "le", "gt", "ge", "eq", "ne"}) AddComparison(table, name);
+  for (const char* name : {"lt", "le"}) AddComparison(table, name, true, false);
+  for (const char* name : {"gt", "ge", "eq"}) AddComparison(table, name, false, false);
+  AddComparison(table, "ne", true, true);
   table->Declared("_conj_physical conj_physical", "self", "aten_conj_physical");
   table->Add("where", "condition self other", Where);
   table->Declared("logical_not bitwise_not", "self", "aten_logical_not");

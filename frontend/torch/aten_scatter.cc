@@ -70,10 +70,18 @@ absl::StatusOr<sdfg::TensorId> NumbersOf(AtenCall* call, std::vector<sdfg::Tenso
 // Values for the elements of `index` along `dim` are numbers or tensors.
 absl::Status Scatter(AtenCall& call) {
   if (call.Has("reduce")) return call.NotDeclared("a scatter that reduces");
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId self, call.TensorOf("self"));
+  PLAN_ASSIGN_OR_RETURN(sdfg::TensorId self, call.TensorOf("self"));
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId index, call.TensorOf("index"));
   PLAN_ASSIGN_OR_RETURN(const int64_t dim, call.Integer("dim", std::nullopt));
-  PLAN_ASSIGN_OR_RETURN(const Argument source, call.Operand(call.Has("value") ? "value" : "src"));
+  PLAN_ASSIGN_OR_RETURN(Argument source, call.Operand(call.Has("value") ? "value" : "src"));
+  if (call.writer().tensor(self).dtype == sdfg::DType::kBool) {  // as 0 and 1
+    PLAN_ASSIGN_OR_RETURN(self, call.Converted(self, sdfg::DType::kInt64));
+    if (source.literal) {
+      source.literal = source.literal->IsZero() ? 0 : 1;
+    } else {
+      PLAN_ASSIGN_OR_RETURN(source.tensor, call.Converted(source.tensor, sdfg::DType::kInt64));
+    }
+  }
   PLAN_ASSIGN_OR_RETURN(
       Argument result,
       call.One("scatter", {Argument::Of(self), Argument::Of(index), source}, {{"dim", dim}}));

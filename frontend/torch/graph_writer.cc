@@ -200,17 +200,23 @@ absl::StatusOr<sdfg::TensorId> GraphWriter::Fill(const sdfg::Shape& shape, sdfg:
               {});
 }
 
-absl::StatusOr<sdfg::TensorId> GraphWriter::MinusInfinity() {
-  return Emit("full", "fill -inf",
-              []() -> absl::StatusOr<sdfg::IndexFunction> {
+absl::StatusOr<sdfg::TensorId> GraphWriter::Extreme(bool negative) {
+  return Emit("full", negative ? "fill -inf" : "fill inf",
+              [&]() -> absl::StatusOr<sdfg::IndexFunction> {
                 sdfg::IndexFunctionBuilder builder("full");
                 const int output = builder.AddOutput("y", sdfg::Shape{}, sdfg::DType::kFloat32);
-                builder.SetBody(output, builder.NegInf());
+                builder.SetBody(output, negative ? builder.NegInf()
+                                                 : builder.Binary(sdfg::Op::kDiv, builder.Real(1),
+                                                                  builder.Real(0)));
                 sdfg::IndexFunction function;
                 PLAN_RETURN_IF_ERROR(builder.Finish(&function));
                 return function;
               },
               {});
 }
+
+absl::StatusOr<sdfg::TensorId> GraphWriter::MinusInfinity() { return Extreme(true); }
+
+absl::StatusOr<sdfg::TensorId> GraphWriter::NoNumber() { return Extreme(false); }
 
 }  // namespace planproof::frontend::torch

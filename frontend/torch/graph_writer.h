@@ -80,6 +80,9 @@ class GraphWriter {
                                       const solver::Rational& value);
   // Minus infinity, as masks have it, without dimensions.
   absl::StatusOr<sdfg::TensorId> MinusInfinity();
+  // Infinity, or what is no number, without dimensions: 1 / 0, which is defined nowhere. What is
+  // not read, as the branch that is not taken, may be that.
+  absl::StatusOr<sdfg::TensorId> NoNumber();
   // A tensor that nothing computes yet.
   sdfg::TensorId AddTensor(std::string name, sdfg::Shape shape, sdfg::DType dtype,
                            sdfg::TensorRole role = sdfg::TensorRole::kIntermediate);
@@ -90,6 +93,7 @@ class GraphWriter {
   const std::set<std::string>& assumptions() const { return assumptions_; }
 
  private:
+  absl::StatusOr<sdfg::TensorId> Extreme(bool negative);
   std::vector<sdfg::TensorId> AddOperator(const std::string& name, Function function,
                                           const std::vector<sdfg::TensorId>& inputs,
                                           sdfg::OperatorKind kind,

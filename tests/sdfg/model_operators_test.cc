@@ -140,7 +140,6 @@ TEST(ModelOperators, WhatIsNotCoveredIsRefused) {
   EXPECT_EQ(code("conv_general_dilated", {x, w}, {{"batch_group_count", int64_t{2}}}), kUnknown);
   EXPECT_EQ(code("instance_norm", {x}, {{"use_input_stats", false}}), kUnknown);
   EXPECT_EQ(code("batch_norm", {x, Absent(), Absent()}, {}), kMalformed);
-  EXPECT_EQ(code("topk", {x}, {{"k", int64_t{2}}, {"sorted", false}}), kUnknown);
   EXPECT_EQ(code("topk", {x}, {{"k", int64_t{5}}}), kMalformed);
   EXPECT_EQ(code("scatter", {x, ids, x}, {{"dim", int64_t{0}}, {"reduce", Text("add")}}), kUnknown);
   EXPECT_EQ(code("scatter_add", {x, Tensor({1, 1, 4, 4}, DType::kInt64), x}, {{"dim", int64_t{0}}}),

@@ -73,6 +73,7 @@ def routing_cases():
     """Orders, counts, products by groups; writes at indices that are data."""
     yield "topk", lambda: [strided(real(3, 5))], lambda x: aten.topk(x, number(1, 4), 1, bool(number(0, 1)))
     yield "topk dim 0", lambda: [strided(real(4, 3))], lambda x: aten.topk(x, 2, 0)
+    yield "topk unsorted", lambda: [strided(real(3, 5))], lambda x: aten.sum(aten.topk(x, 3, 1, True, False)[0], [1])
     yield "sort", lambda: [strided(real(3, 4))], lambda x: aten.sort(x, number(-1, 1), bool(number(0, 1)))
     yield "sort stable", lambda: [whole(3, 4, 2)], lambda x: aten.sort(x.view(8), stable=True)
     yield "argsort", lambda: [strided(real(3, 4))], lambda x: aten.argsort(x, stable=True, dim=-1, descending=True)
@@ -99,6 +100,7 @@ def routing_cases():
 
     yield "scatter", lambda: [strided(real(3, 5)), distinct(3, 5)[:, :2], real(3, 2)], lambda x, i, v: aten.scatter(x, 1, i, v)
     yield "scatter number", lambda: [strided(real(3, 5)), whole(5, 3, 2)], lambda x, i: aten.scatter(x, -1, i, 1.5)
+    yield "scatter truth", lambda: [real(3, 5), whole(5, 3, 2)], lambda x, i: aten.scatter_(x > 1, 1, i, True)
     yield "scatter_", lambda: [real(3, 5), distinct(3, 5)[:, :2], real(3, 2)], lambda x, i, v: aten.scatter_(x, 1, i, v)
     yield "scatter_add", lambda: [strided(real(4, 3)), whole(4, 5, 3), strided(real(5, 3))], lambda x, i, v: aten.scatter_add(x, 0, i, v)
     yield "scatter_add_ ints", lambda: [whole(9, 4), whole(4, 6), whole(5, 6)], lambda x, i, v: aten.scatter_add_(x, 0, i, v)
@@ -217,6 +219,9 @@ def cases():
     yield "vector_norm dim", lambda: [strided(real(3, 4))], lambda x: aten.linalg_vector_norm(x, 2, [1], True)
     yield "_safe_softmax", lambda: [strided(real(2, 3, 4))], lambda x: aten._safe_softmax(x, number(-1, 2))
     yield "isnan isinf", lambda: [strided(real(3, 4))], lambda x: aten.where(aten.logical_or(aten.isnan(x), aten.isinf(x)), -x, x)
+    yield "infinity not taken", lambda: [strided(real(3, 4))], lambda x: aten.where(aten.isnan(x), aten.full_like(x, float("inf")), x)
+    yield "infinity", lambda: [strided(real(3, 4))], lambda x: [compare(x, limit).double() for limit in (float("inf"), float("nan"))
+                                                                for compare in (aten.lt, aten.le, aten.gt, aten.ge, aten.eq, aten.ne)]
     yield "repeat", lambda: [strided(real(2, 3)), whole(9, 4)], lambda x, i: (aten.repeat(x, [2, 1, 3]), aten.repeat(i, [2]))
     for name in ("_softmax", "_log_softmax"):
         yield (name, lambda: [strided(real(2, 3, 4))],
