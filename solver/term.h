@@ -196,9 +196,9 @@ class Arena {
   PolyId Indicator(const Affine& e);  // [e >= 0]
   // Is >= 0 where `e` is, and has no symbols that cannot decide that.
   Affine WithoutLowDigits(const Affine& e) const;
-  PolyId Delta(const Affine& e);      // [e == 0]
-  PolyId RealPositive(PolyId a);      // [a > 0]
-  PolyId RealZero(PolyId a);          // [a == 0]
+  PolyId Delta(const Affine& e);  // [e == 0]
+  PolyId RealPositive(PolyId a);  // [a > 0]
+  PolyId RealZero(PolyId a);      // [a == 0]
   PolyId Opaque(uint32_t tag, std::vector<Affine> indices, std::vector<PolyId> polys);
   AtomId OpaqueRowAtom(uint32_t tag, BoundVariable row, PolyId body, std::vector<Affine> indices,
                        std::vector<PolyId> polys);

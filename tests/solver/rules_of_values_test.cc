@@ -229,8 +229,10 @@ TEST_F(Rule, IndicatorWithoutLowDigits) {
             arena_.Indicator(high - Affine(2)));
 }
 
+class LowDigits : public Rule {};
+
 // Against counting, over all values of random comparisons.
-TEST_F(Rule, IndicatorWithoutLowDigitsHoldsWhereItDid) {
+TEST_F(LowDigits, DecideNoComparisonThatLosesThem) {
   std::mt19937 random(7);
   const auto draw = [&random](int64_t low, int64_t high) {
     return std::uniform_int_distribution<int64_t>(low, high)(random);
