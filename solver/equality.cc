@@ -10,16 +10,39 @@ namespace {
 
 constexpr int kMaxNested = 6;  // of equalities that are used within others
 
-bool MayBeRewritten(AtomKind kind) {
-  return kind == AtomKind::kIndicator || kind == AtomKind::kDelta || kind == AtomKind::kElement ||
-         kind == AtomKind::kPosition || kind == AtomKind::kSum;
-}
-
 bool Reads(const Symbols& symbols, Symbol s) {
   return std::binary_search(symbols.begin(), symbols.end(), s);
 }
 
 }  // namespace
+
+// A root or a quotient that is built anew asks for its premise anew, of the new operand: of all
+// entries, say, where the model divides by the one that an id chooses. What is defined must not
+// change with the form.
+bool Arena::ReplacesWithoutPremise(const Factor& factor, Symbol s) const {
+  const Atom& atom = atoms_[factor.atom];
+  if (!Reads(atom.symbols, s)) return true;
+  if (!factor.exponent.IsInteger() || factor.exponent.num <= 0) return false;
+  const auto replaces = [&](const Factor& f) { return ReplacesWithoutPremise(f, s); };
+  switch (atom.kind) {
+    case AtomKind::kElement:
+    case AtomKind::kPosition:
+    case AtomKind::kIndicator:
+    case AtomKind::kDelta:
+      return std::all_of(atom.indices.begin(), atom.indices.end(), [&](const Affine& index) {
+        return std::all_of(index.terms.begin(), index.terms.end(), [&](const auto& term) {
+          return KindOf(term.first) != SymbolKind::kIntAtom ||
+                 replaces({AtomOfIntAtom(term.first), Exponent{}});
+        });
+      });
+    case AtomKind::kSum: {
+      const Factors& body = monos_[atom.mono].factors;
+      return std::all_of(body.begin(), body.end(), replaces);
+    }
+    default:
+      return false;
+  }
+}
 
 // The symbol that the equality e = 0 gives, and what it is equal to: an integer that was read, of
 // several the last one; or a variable, if that is equal to a number.
@@ -51,9 +74,8 @@ std::optional<PolyId> Arena::UseEquality(const Factors& factors, const Rational&
     Factors changed, rest;
     for (const Factor& f : factors) {
       const Atom& other = atoms_[f.atom];
-      const bool changes = f.atom != equality.atom && f.exponent.IsInteger() &&
-                           f.exponent.num > 0 && MayBeRewritten(other.kind) &&
-                           Reads(other.symbols, solved->first);
+      const bool changes = f.atom != equality.atom && Reads(other.symbols, solved->first) &&
+                           ReplacesWithoutPremise(f, solved->first);
       (changes ? changed : rest).push_back(f);
     }
     if (changed.empty()) continue;

@@ -297,6 +297,8 @@ class Arena {
   // The product with what an equality among its factors says of others (equality.cc).
   std::optional<PolyId> UseEquality(const Factors& factors, const Rational& coefficient);
   std::optional<std::pair<Symbol, Affine>> SolvedFor(const Affine& e) const;
+  // Whether the factor with another index in place of `s` is built without meeting a premise.
+  bool ReplacesWithoutPremise(const Factor& factor, Symbol s) const;
   PolyId MulMono(MonoId a, MonoId b, const Rational& coefficient);
   Terms MergeAdjacentSums(Terms terms);
   // A sum atom whose box has grown, in normal form again.

@@ -74,6 +74,13 @@ TEST_F(Rule, EqualityInProduct) {
             Times(Times(is(id, i), is(other, i)), at(i)));
   const Affine nested = Affine::Of(arena_.IntAtom(arena_.ElementAtom(kIds, {id}), {0, 99}));
   EXPECT_NE(Times(is(id, nested), at(id)), kZeroPoly);
+  // What the id divides by is not what all entries would divide by.
+  const BoundVariable j = Variable(0, 8);
+  const PolyId quotients =
+      arena_.SumOver({j}, Power(Plus(arena_.Element(kY, {id}), at(At(j))), -1));
+  const size_t met = arena_.premises().size();
+  Times(is(id, i), quotients);
+  EXPECT_EQ(arena_.premises().size(), met);
 }
 
 TEST_F(Rule, PremiseBeforeCancelling) {
