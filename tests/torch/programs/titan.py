@@ -15,7 +15,7 @@ from torchtitan.components.loss import cross_entropy_loss  # noqa: E402
 from torchtitan.config import CompileConfig, ParallelismConfig, TrainingConfig  # noqa: E402
 from torchtitan.distributed import ParallelDims  # noqa: E402
 from torchtitan.distributed import utils as distributed  # noqa: E402
-from torchtitan.models import llama3  # noqa: E402
+from torchtitan.models import deepseek_v3, llama3  # noqa: E402
 from torchtitan.models.common import ComplexRoPE, Embedding, Linear, RMSNorm  # noqa: E402
 
 WIDTH, HEADS, LENGTH = 16, 4, 8
@@ -33,6 +33,24 @@ def llama():
         layers=llama3._build_llama3_layers(
             n_layers=2, dim=WIDTH, n_heads=HEADS, n_kv_heads=2, hidden_dim=24, attn_backend="flex",
             rope=ComplexRoPE.Config(dim=WIDTH // HEADS, max_seq_len=LENGTH, theta=10000)))
+
+
+def deepseek():
+    """The configuration of a DeepSeek-V3 of one dense layer and one with four experts, two for each token."""
+    return deepseek_v3.DeepSeekV3Model.Config(
+        dim=WIDTH, vocab_size=VOCABULARY, mtp_layers=[],
+        tok_embeddings=Embedding.Config(num_embeddings=VOCABULARY, embedding_dim=WIDTH,
+                                        param_init=llama3._EMBEDDING_INIT),
+        norm=RMSNorm.Config(normalized_shape=WIDTH, param_init=llama3._NORM_INIT),
+        lm_head=Linear.Config(in_features=WIDTH, out_features=VOCABULARY,
+                              param_init=llama3._output_linear_init(WIDTH)),
+        layers=deepseek_v3._build_dsv3_layers(
+            n_layers=2, n_dense_layers=1, dim=WIDTH, n_heads=HEADS, q_lora_rank=0, kv_lora_rank=8,
+            qk_nope_head_dim=4, qk_rope_head_dim=4, v_head_dim=4, mscale=1.0, dense_hidden_dim=24,
+            moe_hidden_dim=16, num_experts=4, num_shared_experts=1, router_top_k=2,
+            router_score_func="softmax", attn_backend="flex", moe_comm_backend="standard",
+            non_blocking_capacity_factor=None,
+            rope=ComplexRoPE.Config(dim=4, max_seq_len=LENGTH, theta=10000)))
 
 
 def training(mesh, settings, parallelize, clip=None, **degrees):

@@ -4,14 +4,16 @@
     torchtitan.install()                     # before other modules of torchtitan are imported
 
 The device is the CPU, and attention is torch's scaled_dot_product_attention by its definition: kernels of flex attention are
-compiled for GPUs. Documents are not told apart in a sequence."""
+compiled for GPUs. Documents are not told apart in a sequence. gloo exchanges lists of tensors only if all have one size, so
+what spmd_types sends as lists goes as one tensor with its splits."""
 from __future__ import annotations
 
 import importlib.metadata
 import sys
-from typing import Any
+from typing import Any, Sequence
 
 import torch
+import torch.distributed as dist
 from torch.nn.attention import SDPBackend
 
 from planproof.errors import RecordingError
@@ -31,6 +33,26 @@ def install() -> None:
     from torchtitan.models.common import attention, config_utils
     attention.ScaledDotProductAttention.sdpa_backends = [SDPBackend.MATH]
     config_utils.get_attention_config = _attention
+    import spmd_types._dist as used_by_spmd_types
+    used_by_spmd_types.set_dist(_Distributed())
+
+
+class _Distributed:
+    """torch.distributed, with an all-to-all of lists that gloo has."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(dist, name)
+
+    @staticmethod
+    def all_to_all(outputs: Sequence[torch.Tensor], inputs: Sequence[torch.Tensor],
+                   group: Any = None) -> None:
+        """Tensors of any sizes along dimension 0."""
+        received = torch.empty([sum(map(len, outputs)), *outputs[0].shape[1:]],
+                               dtype=outputs[0].dtype)
+        dist.all_to_all_single(received, torch.cat(list(inputs)), [*map(len, outputs)],
+                               [*map(len, inputs)], group=group)
+        for output, piece in zip(outputs, received.split([*map(len, outputs)])):
+            output.copy_(piece)
 
 
 def _attention(_: str) -> Any:
