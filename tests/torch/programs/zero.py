@@ -10,11 +10,11 @@ shim.install()
 import deepspeed  # noqa: E402
 
 
-def engine_of(model, stage, clip=0.0, accumulated=1):
+def engine_of(model, stage, clip=0.0, accumulated=1, size=1):
     """DeepSpeed's engine, with buckets that are smaller than the model."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     settings = {
-        "train_micro_batch_size_per_gpu": 1, "gradient_accumulation_steps": accumulated,
+        "train_micro_batch_size_per_gpu": size, "gradient_accumulation_steps": accumulated,
         "gradient_clipping": clip, "zero_allow_untested_optimizer": True,
         "zero_optimization": {
             "stage": stage, "reduce_bucket_size": 1000, "allgather_bucket_size": 1000,
@@ -53,13 +53,13 @@ def reference(model, clip, size):
     tokens, labels, inputs = batch_of(None, None, size)
 
     def step():
-        optimizer.zero_grad()
         loss = loss_of(model(tokens), labels)
         loss.backward()
         if clip:
             torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimizer.step()
         gradients = {f"gradient of {name}": value.grad for name, value in model.named_parameters()}
+        optimizer.zero_grad()  # gone, as in an engine
         return {"loss": loss, **gradients}
 
     return Training(step, model, shim.WithoutCounters(optimizer), inputs)
