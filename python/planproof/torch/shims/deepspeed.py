@@ -1,7 +1,7 @@
 """DeepSpeed 0.19 without a GPU, and where its parameters and optimizer states lie.
 
-    from planproof.torch.shims import deepspeed
-    deepspeed.install()                        # before deepspeed is imported
+    from planproof.torch.shims import deepspeed as shim
+    shim.install()                             # before deepspeed is imported
     ...
     engine, *_ = deepspeed.initialize(...)
     held = shim.Held(engine)
@@ -11,7 +11,8 @@ The accelerator is the CPU. ZeRO's optimizer owns one flat piece of memory, whic
 are named as pieces of the parameters' states. It counts its steps once for all parameters, so that counter has no name and is a
 constant of the recording; have the single-process program's optimizer seen by `WithoutCounters`, too. The optimizer works on a
 copy of its piece, which it writes back after the step. Here it works on the piece itself, as stage 3 does on a GPU if the
-types are the same. Gradients are gone when a step has ended: `held.gradients()` has those that the optimizer was given."""
+types are the same; DeepSpeed's checkpoints and `safe_get_full_fp32_param` would show the copy as it was.
+Gradients are gone when a step has ended: `held.gradients()` has those that the optimizer was given."""
 from __future__ import annotations
 
 import os
