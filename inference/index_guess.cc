@@ -45,6 +45,19 @@ bool UsesAllDimensions(const std::vector<Affine>& index, const Cell& cell,
   return true;
 }
 
+bool InSamePlace(const solver::Arena& arena, const Cell& cell, const Cell& definition,
+                 const sdfg::Shape& parallel, const sdfg::Shape& logical) {
+  const int shift = static_cast<int>(parallel.size()) - static_cast<int>(logical.size());
+  for (size_t d = 0; d < logical.size(); ++d) {
+    const int same = static_cast<int>(d) + shift;
+    if (same < 0 || parallel[same] != logical[d]) continue;
+    const solver::IntRange own = arena.RangeOf(cell.index[same]);
+    const solver::IntRange defined = arena.RangeOf(definition.index[d]);
+    if (own.low < defined.low || own.high > defined.high) return false;
+  }
+  return true;
+}
+
 std::optional<std::vector<Affine>> IndexOf(const Cell& definition, const Cell& cell,
                                            const sdfg::Shape& parallel, const sdfg::Shape& logical,
                                            const IndexSolver::Solution& solution) {

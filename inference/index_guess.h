@@ -26,6 +26,12 @@ size_t Namesake(const std::string& parallel, const std::string& logical);
 bool UsesAllDimensions(const std::vector<solver::Affine>& index, const stages::Cell& cell,
                        const sdfg::Tensor& parallel);
 
+// Whether the cell is within what is defined there, in all dimensions that both tensors have whole:
+// what repeats itself, as the angles of rotary embeddings do, is rather the part at its own place.
+bool InSamePlace(const solver::Arena& arena, const stages::Cell& cell,
+                 const stages::Cell& definition, const sdfg::Shape& parallel,
+                 const sdfg::Shape& logical);
+
 // The index of the logical tensor over the symbols of the parallel one's cell. A dimension on which
 // nothing depends is taken to be the parallel tensor's own; nullopt if that has another extent.
 std::optional<std::vector<solver::Affine>> IndexOf(const stages::Cell& definition,

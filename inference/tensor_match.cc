@@ -214,7 +214,14 @@ TensorMatcher::Found TensorMatcher::FindIn(Part* part, TensorId parallel, Tensor
   if (sdfg::IsInteger(lt.dtype) != part->value.integer) return Found::kNo;
   split_ = {};
   SplitRequest wanted;
-  for (Part& definition : DefinitionsOf(logical)) {
+  std::vector<Part*> definitions;
+  for (Part& definition : DefinitionsOf(logical)) definitions.push_back(&definition);
+  std::stable_partition(definitions.begin(), definitions.end(), [&](const Part* definition) {
+    return InSamePlace(*arena_, part->cell, definition->cell,
+                       problem_.parallel.tensors[parallel].shape, lt.shape);
+  });
+  for (Part* const each : definitions) {
+    Part& definition = *each;
     IndexSolver solver(*arena_, Unknowns(definition.cell, lt.shape));
     const auto found = [&](const std::vector<Occurrence>& defined,
                            const std::vector<Occurrence>& value) {

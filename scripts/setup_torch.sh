@@ -7,7 +7,8 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 directory=${1:-$here/.cache/torch}
 packages=(
-  torch==2.15.0 numpy==2.4.6 transformers==5.23.0 accelerate==1.15.0 megatron-core==0.16.1 pytest==9.2.0
+  torch==2.15.0 numpy==2.4.6 transformers==5.23.0 accelerate==1.15.0 megatron-core==0.16.1
+  deepspeed==0.19.8 torchtitan==0.3.0 spmd_types==0.2.3 pytest==9.2.0
 )
 
 if [[ -x $directory/bin/python ]]; then
@@ -21,5 +22,6 @@ if [[ -x $directory/bin/python ]]; then
 else
   python3 -m venv "$directory"
 fi
-"$directory/bin/python" -m pip install --quiet --disable-pip-version-check "${packages[@]}"
+# deepspeed is built from source; its operators are not needed.
+DS_BUILD_OPS=0 "$directory/bin/python" -m pip install --quiet --disable-pip-version-check "${packages[@]}"
 echo "$directory/bin/python"

@@ -251,11 +251,12 @@ bool FunctionEvaluation::DeltaOf(const Affine& e, PolyId* out) {
 }
 
 // [difference >= 0], or [difference == 0].
-bool FunctionEvaluation::Compare(const Affine& d, bool equality, PolyId* out) {
-  if (d.overflow) {
+bool FunctionEvaluation::Compare(const Affine& difference, bool equality, PolyId* out) {
+  if (difference.overflow) {
     e_.Fail("index arithmetic exceeds its limits");
     return false;
   }
+  const Affine d = equality ? difference : arena_.WithoutLowDigits(difference);
   PolyId direct = equality ? arena_.Delta(d) : arena_.Indicator(d);
   Rational constant;
   if (arena_.IsConstant(direct, &constant)) {

@@ -42,8 +42,10 @@ bool IsWholeNode(const IndexFunction& function, ExprId id, const std::vector<boo
     case Op::kPosition:
     case Op::kIndicator:
       return true;
-    case Op::kReal:
-      return node.real.IsInteger();
+    case Op::kReal: {
+      int64_t value = 0;  // masks of float32's least number are no integers that we count with
+      return node.real.ToInt64(&value);
+    }
     case Op::kElement: {
       const DType dtype = function.inputs[node.input].dtype;
       return IsInteger(dtype) || dtype == DType::kBool;

@@ -372,6 +372,26 @@ PolyId Arena::Position(const Affine& e) {
   return result;
 }
 
+// With e = d u + v and v in [k d, (k + 1) d): e >= 0 exactly where u + k >= 0.
+Affine Arena::WithoutLowDigits(const Affine& e) const {
+  for (const auto& digit : e.terms) {
+    const int64_t d = std::abs(digit.second);
+    if (d <= 1) continue;
+    Affine u, v(e.constant);
+    for (const auto& [s, c] : e.terms) {
+      if (c % d == 0) {
+        u = u + Affine::Of(s, c / d);
+      } else {
+        v = v + Affine::Of(s, c);
+      }
+    }
+    const IntRange r = RangeOf(v);
+    if (v.overflow || !r.IsBounded() || FloorDiv(r.low, d) != FloorDiv(r.high, d)) continue;
+    return WithoutLowDigits(u + Affine(FloorDiv(r.low, d)));
+  }
+  return e;
+}
+
 PolyId Arena::Indicator(const Affine& e) {
   if (e.overflow) {
     Overflow();
@@ -381,11 +401,12 @@ PolyId Arena::Indicator(const Affine& e) {
   if (r.low >= 0) return one_;
   if (r.high < 0) return kZeroPoly;
   if (const auto cases = InCases(AtomKind::kIndicator, e)) return *cases;
+  Affine reduced = WithoutLowDigits(e);
+  // What no digit decides may still have a common divisor.
   int64_t g = 0;
-  for (const auto& [s, c] : e.terms) g = std::gcd(g, c);
-  Affine reduced = e;
+  for (const auto& [s, c] : reduced.terms) g = std::gcd(g, c);
   if (g > 1) {
-    reduced.constant = FloorDiv(e.constant, g);
+    reduced.constant = FloorDiv(reduced.constant, g);
     for (auto& [s, c] : reduced.terms) c /= g;
   }
   Atom a;

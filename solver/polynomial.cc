@@ -150,7 +150,12 @@ PolyId Arena::ProductOf(Factors factors, const Rational& coefficient) {
     kept.push_back({InternAtom(std::move(a)), Exponent{}});
   }
   if (!SimplifyConditions(&kept)) return kZeroPoly;
-  PolyId result = OfMono(InternMono(std::move(kept)), c);
+  PolyId result;
+  if (const auto simpler = UseEquality(kept, c)) {
+    result = *simpler;
+  } else {
+    result = OfMono(InternMono(std::move(kept)), c);
+  }
   for (PolyId p : multiply) result = Mul(result, p);
   return result;
 }

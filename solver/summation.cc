@@ -181,6 +181,12 @@ bool Summation::EliminateDelta(const Vars& vars, const Factors& factors, PolyId*
       others.erase(others.begin() + i);
       Factors remaining = factors;
       remaining.erase(remaining.begin() + k);
+      // Outside the domain nothing was divided by.
+      const bool stays = guard == arena_.One() ||
+                         std::all_of(remaining.begin(), remaining.end(), [&](const Factor& f) {
+                           return arena_.ReplacesWithoutPremise(f, vars[i].symbol);
+                         });
+      if (!stays) continue;
       SymbolMap map;
       map.pairs.emplace_back(vars[i].symbol, solution);
       PolyId body = Rewriter(&arena_, std::move(map)).OfFactors(remaining);
@@ -201,23 +207,23 @@ bool Summation::UseDataDelta(const Vars& vars, const Factors& factors, PolyId* r
       bool mentions_var = false;
       for (const BoundVariable& v : vars) mentions_var |= e.Coefficient(v.symbol) != 0;
       if (!mentions_var) continue;
-      // Only where another factor mentions the same integer atom.
-      bool elsewhere = false;
-      for (size_t j = 0; j < factors.size(); ++j) {
-        if (j == k) continue;
-        const auto& symbols = arena_.atom(factors[j].atom).symbols;
-        elsewhere |= std::binary_search(symbols.begin(), symbols.end(), s);
+      // Only in other factors that mention the same integer atom.
+      Factors changed, rest;
+      for (const Factor& f : factors) {
+        const bool changes = &f != &factors[k] &&
+                             std::binary_search(arena_.atom(f.atom).symbols.begin(),
+                                                arena_.atom(f.atom).symbols.end(), s) &&
+                             arena_.ReplacesWithoutPremise(f, s);
+        (changes ? changed : rest).push_back(f);
       }
-      if (!elsewhere) continue;
+      if (changed.empty()) continue;
       Affine value = (e - Affine::Of(s, c)).Scaled(-c);
-      Factors remaining = factors;
-      remaining.erase(remaining.begin() + k);
       // The value must not mention the atom again (it does not: coefficients are merged), and the
       // atom's own indices stay inside the delta.
       SymbolMap map;
       map.pairs.emplace_back(s, value);
-      PolyId body = Rewriter(&arena_, std::move(map)).OfFactors(remaining);
-      *result = SumProduct(vars, arena_.Mul(arena_.OfAtom(factors[k].atom), body));
+      const PolyId body = Rewriter(&arena_, std::move(map)).OfFactors(changed);
+      *result = SumProduct(vars, arena_.Mul(arena_.ProductOf(std::move(rest), Rational(1)), body));
       return true;
     }
   }

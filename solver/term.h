@@ -194,9 +194,11 @@ class Arena {
   // id of its own, whose position is the value.
   Affine WholeNumber(PolyId value);
   PolyId Indicator(const Affine& e);  // [e >= 0]
-  PolyId Delta(const Affine& e);      // [e == 0]
-  PolyId RealPositive(PolyId a);      // [a > 0]
-  PolyId RealZero(PolyId a);          // [a == 0]
+  // Is >= 0 where `e` is, and has no symbols that cannot decide that.
+  Affine WithoutLowDigits(const Affine& e) const;
+  PolyId Delta(const Affine& e);  // [e == 0]
+  PolyId RealPositive(PolyId a);  // [a > 0]
+  PolyId RealZero(PolyId a);      // [a == 0]
   PolyId Opaque(uint32_t tag, std::vector<Affine> indices, std::vector<PolyId> polys);
   AtomId OpaqueRowAtom(uint32_t tag, BoundVariable row, PolyId body, std::vector<Affine> indices,
                        std::vector<PolyId> polys);
@@ -292,6 +294,11 @@ class Arena {
   // with exponent >= 1, simplifies indicators.
   PolyId ProductOf(Factors factors, const Rational& coefficient);
   bool SimplifyConditions(Factors* factors);  // false: the product is 0
+  // The product with what an equality among its factors says of others (equality.cc).
+  std::optional<PolyId> UseEquality(const Factors& factors, const Rational& coefficient);
+  std::optional<std::pair<Symbol, Affine>> SolvedFor(const Affine& e) const;
+  // Whether the factor with another index in place of `s` is built without meeting a premise.
+  bool ReplacesWithoutPremise(const Factor& factor, Symbol s) const;
   PolyId MulMono(MonoId a, MonoId b, const Rational& coefficient);
   Terms MergeAdjacentSums(Terms terms);
   // A sum atom whose box has grown, in normal form again.
@@ -378,6 +385,7 @@ class Arena {
   // where their forms differ by a shift; parts of longer sums no longer merge.
   bool align_digits_ = false;
   bool exhausted_ = false, overflown_ = false;
+  int equality_depth_ = 0;
   int64_t budget_ = int64_t{1} << 60;
   int64_t visits_ = 0;  // not charged yet
 };

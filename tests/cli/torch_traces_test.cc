@@ -47,8 +47,12 @@ TEST_P(RecordedProgram, ComputesWhatOneProcessComputes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Traces, RecordedProgram,
-                         testing::Values("ddp", "fsdp2", "fsdp2_clip", "grad_accumulation",
-                                         "hf_experts", "megatron_dp", "tp", "tp_mlp"),
+                         testing::Values("ddp", "fsdp2", "fsdp2_clip", "fsdp2_tp", "fsdp2_tp_clip",
+                                         "grad_accumulation", "hf_experts", "hf_gemma2", "hf_llama",
+                                         "hf_mistral", "hf_qwen2", "hf_qwen3", "hsdp",
+                                         "megatron_dp", "megatron_llama", "megatron_tp",
+                                         "pipeline_1f1b", "pipeline_by_hand", "tp", "tp_clip",
+                                         "tp_mlp", "tp_sp"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(TorchTraces, AnAverageForASumIsNamed) {

@@ -1,4 +1,6 @@
 // One test per rule about products, powers, functions, maxima, conditions and signs.
+#include <random>
+
 #include "tests/solver/rules.h"
 
 namespace planproof::solver {
@@ -46,6 +48,39 @@ TEST_F(Rule, ContradictoryConditions) {
   EXPECT_EQ(Times(is(3), at_least(3)), is(3));
   EXPECT_EQ(Times(is(3), at_least(4)), kZeroPoly);
   EXPECT_NE(Times(is(3), arena_.Delta(Free(0, 9) - Affine(4))), kZeroPoly);  // of another symbol
+}
+
+TEST_F(Rule, EqualityInProduct) {
+  const Affine i = Free(0, 8), id = Id(0, 0, 99), other = Id(1, 0, 99);
+  const auto is = [&](const Affine& a, const Affine& b) { return arena_.Delta(a - b); };
+  const auto at = [&](const Affine& index) { return arena_.Element(kX, {index}); };
+  EXPECT_EQ(Times(is(id, i), at(id)), Times(is(id, i), at(i)));
+  EXPECT_NE(Times(is(id, i), at(id)), at(i));
+  EXPECT_NE(Times(is(id, i), at(other)), Times(is(id, i), at(i)));
+  EXPECT_NE(Times(is(id, i + Affine(1)), at(id)), Times(is(id, i), at(i)));
+  // i < 8, so the id is not 8 or more.
+  EXPECT_EQ(Times(is(id, i), arena_.Indicator(id - Affine(8))), kZeroPoly);
+  EXPECT_EQ(Times(is(id, i), arena_.Indicator(id)), is(id, i));
+  EXPECT_NE(Times(is(id, i), arena_.Indicator(id - Affine(7))), kZeroPoly);
+  // A variable that is equal to a number.
+  EXPECT_EQ(Times(arena_.Delta(i - Affine(3)), at(i)), Times(arena_.Delta(i - Affine(3)), at(3)));
+  // The one entry of a sum that an id chooses.
+  const BoundVariable k = Variable(0, 8);
+  const PolyId chosen = arena_.SumOver({k}, Times(is(id, At(k)), at(At(k))));
+  EXPECT_EQ(Times(is(id, i), chosen), Times(is(id, i), at(i)));
+  EXPECT_NE(Times(is(other, i), chosen), Times(is(other, i), at(i)));
+  // Of several equalities each is used, and none of them for ever.
+  EXPECT_EQ(Times(Times(is(id, i), is(other, id)), at(other)),
+            Times(Times(is(id, i), is(other, i)), at(i)));
+  const Affine nested = Affine::Of(arena_.IntAtom(arena_.ElementAtom(kIds, {id}), {0, 99}));
+  EXPECT_NE(Times(is(id, nested), at(id)), kZeroPoly);
+  // What the id divides by is not what all entries would divide by.
+  const BoundVariable j = Variable(0, 8);
+  const PolyId quotients =
+      arena_.SumOver({j}, Power(Plus(arena_.Element(kY, {id}), at(At(j))), -1));
+  const size_t met = arena_.premises().size();
+  Times(is(id, i), quotients);
+  EXPECT_EQ(arena_.premises().size(), met);
 }
 
 TEST_F(Rule, PremiseBeforeCancelling) {
@@ -186,6 +221,57 @@ TEST_F(Rule, Indicator) {
   EXPECT_EQ(arena_.Indicator(t - Affine(9)), kZeroPoly);
   EXPECT_EQ(arena_.Indicator(t.Scaled(2) - Affine(7)), arena_.Indicator(t - Affine(4)));
   EXPECT_NE(arena_.Indicator(t.Scaled(2) - Affine(7)), arena_.Indicator(t - Affine(3)));
+}
+
+TEST_F(Rule, IndicatorWithoutLowDigits) {
+  const Affine high = Free(0, 4), low = Free(0, 2), long_low = Free(0, 3);
+  // 2 high + low >= 4 where high >= 2: `low` cannot decide it.
+  EXPECT_EQ(arena_.Indicator(high.Scaled(2) + low - Affine(4)), arena_.Indicator(high - Affine(2)));
+  EXPECT_EQ(arena_.Indicator(Affine(3) - high.Scaled(2) - low), arena_.Indicator(Affine(1) - high));
+  // 2 high + low >= 3 where high >= 2, or high = low = 1.
+  EXPECT_NE(arena_.Indicator(high.Scaled(2) + low - Affine(3)), arena_.Indicator(high - Affine(2)));
+  EXPECT_NE(arena_.Indicator(high.Scaled(2) + low - Affine(3)), arena_.Indicator(high - Affine(1)));
+  // A digit of 3 values does not fit below 2.
+  EXPECT_NE(arena_.Indicator(high.Scaled(2) + long_low - Affine(4)),
+            arena_.Indicator(high - Affine(2)));
+}
+
+class LowDigits : public Rule {};
+
+// Against counting, over all values of random comparisons.
+TEST_F(LowDigits, DecideNoComparisonThatLosesThem) {
+  std::mt19937 random(7);
+  const auto draw = [&random](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  int simpler = 0;
+  for (int n = 0; n < 3000; ++n) {
+    std::vector<std::pair<Affine, IntRange>> symbols;
+    Affine e(draw(-12, 12));
+    for (int k = 0; k < 3; ++k) {
+      const int64_t low = draw(-2, 2), high = low + draw(0, 4);
+      symbols.push_back({Free(low, high + 1), {low, high}});
+      e = e + symbols.back().first.Scaled(draw(0, 1) != 0 ? draw(-6, 6) : draw(-1, 1) * 6);
+    }
+    const Affine reduced = arena_.WithoutLowDigits(e);
+    simpler += static_cast<int>(reduced.terms.size() < e.terms.size());
+    const auto value = [&symbols](const Affine& of, const std::vector<int64_t>& at) {
+      int64_t sum = of.constant;
+      for (size_t k = 0; k < at.size(); ++k) {
+        for (const auto& term : symbols[k].first.terms) sum += at[k] * of.Coefficient(term.first);
+      }
+      return sum;
+    };
+    for (int64_t a = symbols[0].second.low; a <= symbols[0].second.high; ++a) {
+      for (int64_t b = symbols[1].second.low; b <= symbols[1].second.high; ++b) {
+        for (int64_t c = symbols[2].second.low; c <= symbols[2].second.high; ++c) {
+          ASSERT_EQ(value(e, {a, b, c}) >= 0, value(reduced, {a, b, c}) >= 0)
+              << arena_.ToString(e) << " became " << arena_.ToString(reduced);
+        }
+      }
+    }
+  }
+  EXPECT_GT(simpler, 300);
 }
 
 TEST_F(Rule, Delta) {

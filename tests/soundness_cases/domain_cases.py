@@ -156,7 +156,42 @@ def masked_rows():
              judge=False)
 
 
+def chosen_divisor_rows():
+    """What a rewriting divides by must not be taken for what the model divides by."""
+    for n in (4, 3):
+        ids = {"inputs": {"ids": "int64[3]", "x": [n], "w": [n], "z": [n]},
+               "premises": {"ids": [0, n]}}
+        heads = {
+            "entry": ("(idx[t], x[n], w[n], z[i]) ties none -> y[t, i]",
+                      "[idx[t] == i] * z[i] * sum(j: x[j] / (w[idx[t]] + x[j]))",
+                      f"sum(k: sum(j: (w[k] + x[j]) / (w[k] + x[j]))) - {n * n}"),
+            "sum": ("(idx[t], x[n], w[n], z[n]) ties none -> y[t]",
+                    "sum(i: [idx[t] == i] * z[i] * x[i] / (w[idx[t]] + x[i]))",
+                    f"sum(k: (w[k] + x[k]) / (w[k] + x[k])) - {n}")}
+        for name, (head, value, more) in heads.items():
+            for plan, verdict in (("model", "PROVED"), ("further", ["REFUTED", "UNKNOWN"])):
+                case(f"S21_{plan}_divides_by_what_an_id_chooses_for_a_{name}_{n}", verdict,
+                     spec([op("model", ["ids", "x", "w", "z"], "y")], ["y"], **ids),
+                     single(["ids", "x", "w", "z"], [op(plan, ["ids", "x", "w", "z"], "y")]),
+                     "an id is replaced in a divisor, and what all entries would have to meet is granted",
+                     operators=[f"op model{head} = {value}", f"op further{head} = {value} + ({more})"],
+                     judge=False)
+        head, value = "(x[k], z[i], w[one]) ties none -> y[i]", \
+            f"z[i] + sum(k: [k == i - 3] * x[k] / (k - {n + 1} + w[0]))"
+        beyond = f"(i - {n + 4} + w[0]) / (i - {n + 4} + w[0]) - 1"
+        for plan, verdict in (("model", "PROVED"), ("further", ["REFUTED", "UNKNOWN"])):
+            case(f"S22_{plan}_divides_inside_the_sum_{n}", verdict,
+                 spec([op("model", ["x", "z", "w"], "y")], ["y"],
+                      inputs={"x": [n], "z": [n + 5], "w": [1]}),
+                 single(["x", "z", "w"], [op(plan, ["x", "z", "w"], "y")]),
+                 "a sum's variable is replaced by an index outside its range, and what is not divided "
+                 "by there is granted",
+                 operators=[f"op model{head} = {value}", f"op further{head} = {value} + {beyond}"],
+                 judge=False)
+
+
 def write_rows():
+    chosen_divisor_rows()
     domain_rows()
     masked_rows()
     quotient_rows()

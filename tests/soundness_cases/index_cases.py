@@ -80,7 +80,53 @@ def coincidence_rows():
                  "two free indices that are only tested where they differ")
 
 
+# Of the vocabulary's part [low, high), read at `label - start`, as tensor-parallel losses and embeddings do it.
+MASKED_PARTS = [
+    "op chosen(p[t, v], label[t]: int) {start = 0, low = 0, high: int}"
+    " -> g[t, v] = p[t, v] + [where(low <= label[t] and label[t] < high, label[t] - start, 0) == v]"
+    " * (sum(u: [where(low <= label[t] and label[t] < high, label[t] - start, 0) == u] * p[t, u])"
+    " - [low <= label[t] and label[t] < high] - p[t, v])",
+    "op rows(label[b, s]: int, w[v, h]) {start = 0, low = 0, high: int}"
+    " -> y[b, s, h] = [low <= label[b, s] and label[b, s] < high]"
+    " * sum(v: [where(low <= label[b, s] and label[b, s] < high, label[b, s] - start, 0) == v] * w[v, h])"]
+
+
+def masked_part_rows():
+    for n in (4, 3):
+        vocabulary = 2 * n
+        right = {"start": f"={n} * tp", "low": f"={n} * tp", "high": f"={n} * tp + {n}"}
+        faults = {"right": {}, "low": {"low": f"={n} * tp + tp"}, "high": {"high": f"={n} * tp + {n} - tp"},
+                  "start": {"start": f"={n} * tp - tp"}}
+        for name, fault in faults.items():
+            verdict = "PROVED" if name == "right" else ["REFUTED", "UNKNOWN"]
+            case(f"S23_gradient_of_a_masked_part_{name}_{n}", verdict,
+                 spec([op("chosen", ["p", "label"], "g", high=vocabulary)], {"g": {"1": "tp"}},
+                      inputs={"p": [3, vocabulary], "label": "int64[3]"},
+                      premises={"label": [0, vocabulary]}),
+                 {"mesh": {"tp": 2}, "programs": [{
+                     "inputs": {"p": {"1": "tp"}, "label": {}},
+                     "operators": [op("chosen", ["p", "label"], "g", **{**right, **fault})]}]},
+                 "an equality that holds elsewhere decides a mask", operators=MASKED_PARTS)
+        for name, fault in {**faults, "halves": {}}.items():
+            verdict = "PROVED" if name == "right" else ["REFUTED", "UNKNOWN"]
+            halves = ["second", "first"] if name == "halves" else ["first", "second"]
+            case(f"S24_sequence_of_a_masked_part_{name}_{n}", verdict,
+                 spec([op("rows", ["label", "w"], "y", high=vocabulary)], {"y": {"1": "tp"}},
+                      inputs={"label": "int64[2, 6]", "w": [vocabulary, 5]},
+                      premises={"label": [0, vocabulary]}),
+                 {"mesh": {"tp": 2}, "programs": [{
+                     "inputs": {"label": {}, "w": {"0": "tp"}},
+                     "operators": [op("rows", ["label", "w"], "part", **{**right, **fault}),
+                                   op("slice", "part", "first", dim=1, start=0, stop=3),
+                                   op("slice", "part", "second", dim=1, start=3, stop=6),
+                                   op("concat", halves, "stacked", dim=0),
+                                   {"op": "reduce_scatter", "over": "tp", "dim": 0, "in": "stacked",
+                                    "out": "y"}]}]},
+                 "a chunk is taken for the one beside it", operators=MASKED_PARTS)
+
+
 def write_rows():
+    masked_part_rows()
     gate_rows()
     constant_rows()
     coincidence_rows()

@@ -137,6 +137,18 @@ def test_sums_of_many_ranks_are_replayed_exactly(tmp_path):
     assert replay(tmp_path).exact
 
 
+def pieces_of_sums_of_four(x, group):
+    x = torch.sin(torch.arange(256.0) + dist.get_rank() * x.sum())
+    out = torch.empty(64)
+    dist.reduce_scatter_tensor(out, x, group=group)
+    return out
+
+
+def test_a_backend_that_ends_in_wait_does_not_sum_in_another_order(tmp_path):
+    record_ranks(pieces_of_sums_of_four, tmp_path, 4)
+    assert replay(tmp_path).exact
+
+
 def test_each_deleted_collective_shows(tmp_path):
     record_ranks(scattered, tmp_path)
     assert undetected(tmp_path) == (3, [])

@@ -1,4 +1,6 @@
 """Whole iterations of distributed programs: replays are exact, and results are the reference's."""
+import importlib.util
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -17,6 +19,15 @@ def test_a_program_is_replayed_exactly_and_agrees_with_its_reference(name, tmp_p
     assert replay(tmp_path).exact
     worst, missing = differences(tmp_path)
     assert not missing and max(worst.values()) < 1e-3
+
+
+@pytest.mark.parametrize("name", ["megatron_pp", "megatron_moe_tp", "hf_llama_fsdp2", "deepspeed_zero2_clip",
+                                  "deepspeed_zero3", "titan_llama_fsdp2"])
+def test_a_framework_s_program_is_replayed_exactly_and_agrees_with_its_reference(name, tmp_path):
+    package = {"hf": "transformers", "titan": "torchtitan"}.get(name.split("_")[0], name.split("_")[0])
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"no {package}")
+    test_a_program_is_replayed_exactly_and_agrees_with_its_reference(name, tmp_path)
 
 
 def test_a_wrong_program_disagrees(tmp_path):

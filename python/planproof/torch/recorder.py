@@ -47,6 +47,7 @@ class Recorder(TorchDispatchMode):
         self._suspended = 0
         self._works = 0
         self._by_work: Dict[int, Tuple[Any, List[int]]] = {}  # id of a handle that is kept alive
+        self._ended: Dict[int, Any] = {}  # handles whose results have been replaced
         self._by_storage: Dict[int, List[int]] = {}  # results of functional collectives
         self._native: Dict[int, List[int]] = {}  # storages whose wait nobody sees
 
@@ -201,6 +202,7 @@ class Recorder(TorchDispatchMode):
         if len(call.ranks) > 2 and any(exchange.reduce for exchange in call.exchanges):
             if handle is not None:
                 handle.wait()
+                self._ended[id(handle)] = handle
             else:
                 for exchange in call.exchanges:
                     torch.ops._c10d_functional.wait_tensor(exchange.outputs[0])
@@ -269,8 +271,11 @@ class Recorder(TorchDispatchMode):
         def waiting(name: str) -> Any:
             def method(work: Any, *args: Any, **kwargs: Any) -> Any:
                 with recorder.suspended():
-                    result = plain["wait"](work, *args, **kwargs) if name != "get_future" \
-                        else plain["wait"](work)
+                    if id(work) in recorder._ended:
+                        result = True  # gloo would write its own result again
+                    else:
+                        result = plain["wait"](work, *args, **kwargs) if name != "get_future" \
+                            else plain["wait"](work)
                 recorder._waited(work)
                 return plain["get_future"](work) if name == "get_future" else result
             return method

@@ -5,6 +5,7 @@ their definition. If something that matters is missing in the log, results diffe
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import re
 import sys
@@ -13,7 +14,6 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import numpy
 import torch
-import torch.distributed.fsdp  # noqa: F401  its operators
 from torch.utils._pytree import tree_leaves
 
 from planproof.errors import RecordingError
@@ -24,6 +24,8 @@ from planproof.torch.trace_file import Path, load, read_number, values_path
 
 #: Operators that give memory without contents.
 _NOTHING = ("aten.empty", "aten.new_empty")
+#: Modules with operators of other namespaces.
+_REGISTERED_BY = {"fsdp": "torch.distributed.fsdp", "torchtitan": "torchtitan.ops.scatter_add"}
 
 
 @dataclass
@@ -122,8 +124,7 @@ class _Rank:
     def _compute(self, entry: Mapping[str, Any], outcome: Outcome) -> None:
         if entry["op"].startswith(_NOTHING):
             return  # the allocator could give memory that happens to hold what is missing
-        namespace, name, overload = entry["op"].split(".")
-        func = getattr(getattr(getattr(torch.ops, namespace), name), overload)
+        func = _operator(entry["op"])
         args = [self._value(each) for each in entry.get("args", [])]
         kwargs = {key: self._value(each) for key, each in entry.get("kwargs", {}).items()}
         torch.set_rng_state(self.generator)
@@ -148,6 +149,14 @@ class _Rank:
             now = content(self.view(entry["tensor"])).numpy()
             if not numpy.array_equal(now, self.values[f"result_{index}"]):
                 outcome.differences.append(f"{self.label}: {entry['kind']} {entry['name']}")
+
+
+def _operator(full_name: str) -> Any:
+    """An operator by its name; packages register their own when they are imported."""
+    namespace, name, overload = full_name.split(".")
+    if namespace in _REGISTERED_BY and not hasattr(getattr(torch.ops, namespace), name):
+        importlib.import_module(_REGISTERED_BY[namespace])
+    return getattr(getattr(getattr(torch.ops, namespace), name), overload)
 
 
 def _tensors(value: Any) -> Iterator[int]:

@@ -12,6 +12,7 @@ norms are used under sequence parallelism, with their parameters marked as Megat
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 from typing import Any, Callable, Dict, Optional
 
@@ -23,6 +24,9 @@ from planproof.errors import RecordingError
 from planproof.torch.relations import Part
 
 VERSION = "0.16"
+
+_LAYER = re.compile(r"^decoder\.layers\.(\d+)")
+_EXPERT = re.compile(r"\blocal_experts\.(\d+)")
 
 
 def _on_cpu(value: Any) -> Any:
@@ -49,13 +53,13 @@ class _Redirect(TorchFunctionMode):
 
 
 class _Idle:
-    """A stream or an event."""
+    """A stream or an event; what it records is one, too."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
 
-    def __getattr__(self, _: str) -> Callable[..., None]:
-        return lambda *args, **kwargs: None
+    def __getattr__(self, _: str) -> Callable[..., "_Idle"]:
+        return _Idle
 
 
 _installed: Optional[_Redirect] = None
@@ -84,6 +88,7 @@ def install() -> None:
 def _patch_megatron() -> None:
     import megatron.core
     from megatron.core.tensor_parallel.random import CudaRNGStatesTracker
+    from megatron.core.transformer.moe import moe_utils, token_dispatcher
     from megatron.core.transformer.torch_norm import WrappedTorchNorm
 
     if not megatron.core.__version__.startswith(VERSION):
@@ -91,6 +96,14 @@ def _patch_megatron() -> None:
                              f"{megatron.core.__version__}")
     CudaRNGStatesTracker.fork = lambda *_, **__: contextlib.nullcontext()
     WrappedTorchNorm.__new__ = staticmethod(_norm)  # type: ignore[method-assign]
+    if not moe_utils.HAVE_TE:
+        moe_utils.te_general_gemm = None  # the router then multiplies with torch.mm
+    token_dispatcher.maybe_move_tensor_to_cpu = _on_host
+
+
+def _on_host(tensor: Any, as_numpy: bool = False, record_stream: bool = False) -> Any:
+    """Sizes of an all-to-all, as they are when they have left a GPU."""
+    return tensor.numpy() if as_numpy and isinstance(tensor, torch.Tensor) else tensor
 
 
 def _norm(_: type, config: Any, hidden_size: int, eps: float = 1e-5, **__: Any) -> torch.nn.Module:
@@ -103,18 +116,40 @@ def _norm(_: type, config: Any, hidden_size: int, eps: float = 1e-5, **__: Any) 
 
 
 def placement(config: Any) -> Callable[[str, torch.nn.Parameter], Optional[Part]]:
-    """Where parameters lie, by Megatron's attributes: cut along `partition_dim` over the tensor parallel group.
-    The first layer of a gated MLP holds its part of the gate and its part of the rest, one after the other."""
+    """Where parameters lie, by Megatron's attributes: cut along `partition_dim` over the tensor parallel group, those
+    of experts over the experts' own. The first layer of a gated MLP holds its part of the gate and its part of the
+    rest, one after the other."""
     from megatron.core import parallel_state
 
     def find(name: str, parameter: torch.nn.Parameter) -> Optional[Part]:
         if not getattr(parameter, "tensor_model_parallel", False):
             return None
-        group = parallel_state.get_tensor_model_parallel_group()
+        group = parallel_state.get_expert_tensor_parallel_group() if _EXPERT.search(name) \
+            else parallel_state.get_tensor_model_parallel_group()
         ranks, rank = dist.get_world_size(group), dist.get_rank(group)
         dim = parameter.partition_dim  # type: ignore[attr-defined]
         pieces = 2 if config.gated_linear_unit and "linear_fc1" in name else 1
         return cut(parameter.shape, dim, rank, ranks, pieces)
+
+    return find
+
+
+def rename(model: Any) -> Callable[[str], str]:
+    """Names of a rank's modules and parameters in the whole model: layers are counted from the first pipeline stage,
+    experts over all ranks, and a last stage's copy of the tied embedding is the embedding."""
+    from megatron.core import parallel_state
+
+    layers = [layer.layer_number - 1 for layer in model.decoder.layers]
+    expert_rank = parallel_state.get_expert_model_parallel_rank()
+    experts = model.config.num_moe_experts or 0
+    first = expert_rank * (experts // parallel_state.get_expert_model_parallel_world_size())
+    tied = model.share_embeddings_and_output_weights
+
+    def find(name: str) -> str:
+        if tied and name == "output_layer.weight":
+            return "embedding.word_embeddings.weight"
+        name = _LAYER.sub(lambda found: f"decoder.layers.{layers[int(found[1])]}", name)
+        return _EXPERT.sub(lambda found: f"local_experts.{first + int(found[1])}", name)
 
     return find
 
