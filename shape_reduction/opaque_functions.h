@@ -100,6 +100,24 @@ typename D::Value EncloseChoice(const std::vector<typename D::Value>& row, int64
   return hull;
 }
 
+// A real number without its fraction. Nearly whole numbers count as whole ones where rounding errors
+// are not enclosed. What the enclosure does not decide is not known, and defined only if `enclose`.
+template <typename D>
+typename D::Value Truncated(const typename D::Value& value, bool enclose, int64_t* int_result) {
+  constexpr double kNearlyWhole = 1e-9, kLargest = 0x1p62;
+  if (D::IsInvalid(value)) return value;
+  double low = D::Lower(value), high = D::Upper(value);
+  if (!(std::fabs(low) < kLargest && std::fabs(high) < kLargest)) return D::Invalid();
+  if (!D::kExact && std::fabs(low - std::round(low)) < kNearlyWhole) low = high = std::round(low);
+  if (std::trunc(low) == std::trunc(high)) {
+    *int_result = static_cast<int64_t>(low);
+    return D::FromInt(*int_result);
+  }
+  if (!enclose) return D::Invalid();
+  *int_result = kUnknownInt;
+  return D::Hull(D::FromInt(static_cast<int64_t>(low)), D::FromInt(static_cast<int64_t>(high)));
+}
+
 // The choice of the largest of a row: nullopt if it is not decided.
 using Choice = std::optional<std::vector<int64_t>>;
 
@@ -131,6 +149,9 @@ typename D::Value EvaluateOpaque(const OpaqueName& parsed, const std::string& na
     if (!chosen || position >= static_cast<int64_t>(chosen->size())) return D::Invalid();
     *int_result = (*chosen)[position];
     return row[*int_result];
+  }
+  if (parsed.base.rfind("truncate_to_", 0) == 0 && reals.size() == 1) {
+    return Truncated<D>(reals[0], enclose, int_result);
   }
   if (name == sdfg::kTwoOverSqrtPi) return D::TwoOverSqrtPi();
   if constexpr (D::kExact) {

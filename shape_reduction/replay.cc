@@ -350,10 +350,11 @@ Sample FindSample(const lineage::Problem& problem, int attempts, double seconds)
         EvaluateRequired<IntervalDomain>(problem, &programs, inputs, deadline, &objection);
     if (status.ok() && objection.empty()) return {Sample::Outcome::kFound, ""};
     if (status.ok()) {
-      // Wide intervals, or inputs outside the premises: doubles tell which is likely.
+      // Wide intervals, or inputs outside the premises: doubles tell which is likely. They do not
+      // where exp of a mask is 0 in them; one value per tensor is cheap in any domain.
       std::string rough;
       status = EvaluateRequired<DoubleDomain>(problem, &programs, inputs, deadline, &rough);
-      if (status.ok() && rough.empty()) {
+      if (status.ok() && (rough.empty() || k < kUniformAttempts)) {
         MpfiDomain::precision = kSamplePrecision;
         status = EvaluateRequired<MpfiDomain>(problem, &programs, inputs, deadline, &objection);
         if (status.ok() && objection.empty()) return {Sample::Outcome::kFound, ""};

@@ -27,6 +27,9 @@ std::set<std::string> FlatNames(const std::vector<Trace>& ranks) {
     for (const Input& input : trace.inputs) {
       if (input.part.flat) names.insert(input.name);
     }
+    for (const TraceResult& result : trace.results) {
+      if (result.part.flat) names.insert(result.name);
+    }
   }
   return names;
 }

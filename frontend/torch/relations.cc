@@ -202,11 +202,11 @@ absl::Status Relations::FinishReference(const Trace& trace, GraphWriter* writer,
       if (shape == shapes_.end() || shape->second != tensor.shape) {
         return Error(trace, result.name, "has no input of this name and shape");
       }
-      if (flat_.count(result.name) != 0) {
-        PLAN_ASSIGN_OR_RETURN(value, writer->Reshape(value, {ElementsOf(tensor.shape)}));
-      }
     } else {
       shapes_[result.name] = tensor.shape;
+    }
+    if (flat_.count(result.name) != 0) {
+      PLAN_ASSIGN_OR_RETURN(value, writer->Reshape(value, {ElementsOf(tensor.shape)}));
     }
     NameResult(&problem_->logical, value, result);
     results_[{result.kind, result.name}] = value;
