@@ -259,6 +259,7 @@ PolyId Arena::Max(PolyId a, PolyId b) {
   std::sort(rest.begin(), rest.end());
   rest.erase(std::unique(rest.begin(), rest.end()), rest.end());
   if (rest.size() == 1) return rest[0];
+  if (const auto inverse = LargestOfInverses(rest)) return *inverse;
   Atom m;
   m.kind = AtomKind::kMax;
   m.polys = std::move(rest);

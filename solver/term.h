@@ -325,6 +325,10 @@ class Arena {
   bool SumMeets(const Atom& sum, const Affine& e) const;
   bool CountsMaximum(const Atom& sum);
   std::vector<bool> CoveredSquares(PolyId poly);
+  // Of sums of squares that were multiplied out (quadratic_forms.cc).
+  std::optional<Factors> RootOf(MonoId mono) const;
+  bool IsQuadraticForm(PolyId p);
+  std::optional<PolyId> LargestOfInverses(const std::vector<PolyId>& operands);
   Sign SignOfMono(MonoId mono);
   Sign SignOfAtom(AtomId atom, Exponent e);
   bool Charge(int64_t cost);

@@ -124,7 +124,12 @@ absl::Status Clamp(AtenCall& call) {
       if (less == (std::string_view(bound) == "min")) x = other;
       continue;
     }
-    PLAN_ASSIGN_OR_RETURN(x, call.One(declared, {x, other}));
+    PLAN_ASSIGN_OR_RETURN(std::optional<Argument> whole, OfIntegers(&call, declared, x, other, 1));
+    if (whole) {
+      x = *std::move(whole);
+    } else {
+      PLAN_ASSIGN_OR_RETURN(x, call.One(declared, {x, other}));
+    }
   }
   call.Return(std::move(x));
   return absl::OkStatus();

@@ -35,7 +35,7 @@ std::vector<sdfg::ExprId> Broadcast(sdfg::IndexFunctionBuilder* builder, const s
 }  // namespace
 
 // x op c of an integer tensor and an integer, in integers: so the number may depend on the rank in
-// a folded plan, and is compared with indices. Nothing if it is no such case.
+// a folded plan, and is compared with indices. The operators are sums, comparisons and limits. Nothing if it is no such case.
 absl::StatusOr<std::optional<Argument>> OfIntegers(AtenCall* call, const std::string& declared,
                                                    const Argument& x, const Argument& y,
                                                    const solver::Rational& alpha) {
@@ -49,18 +49,24 @@ absl::StatusOr<std::optional<Argument>> OfIntegers(AtenCall* call, const std::st
   const std::vector<std::string> comparisons = {"lt", "le", "gt", "ge", "eq", "ne"};
   const bool compares =
       std::find(comparisons.begin(), comparisons.end(), declared) != comparisons.end();
-  if (!IsWide(dtype) || !(adds || compares)) return std::nullopt;
+  const bool limits = declared == "maximum" || declared == "minimum";
+  if (!IsWide(dtype) || !(adds || compares || limits)) return std::nullopt;
   const auto make = [&]() -> absl::StatusOr<sdfg::IndexFunction> {
     using sdfg::Op;
     sdfg::IndexFunctionBuilder builder(declared);
     builder.AddInput("x", shape, dtype);
-    const int output = builder.AddOutput("y", shape, adds ? dtype : sdfg::DType::kBool);
+    const int output = builder.AddOutput("y", shape, compares ? sdfg::DType::kBool : dtype);
     std::vector<sdfg::ExprId> index;
     for (sdfg::VarId var : builder.OutputDims(output)) index.push_back(builder.Index(var));
     const sdfg::ExprId element = builder.IntElement(0, index);
     const sdfg::ExprId constant = builder.Int(declared == "sub" ? -number : number);
     if (adds) {
       builder.SetBody(output, builder.IntAdd(element, constant));
+    } else if (limits) {
+      const bool least = declared == "maximum";
+      const sdfg::ExprId beyond = least ? builder.Binary(Op::kIntLess, element, constant)
+                                        : builder.Binary(Op::kIntLess, constant, element);
+      builder.SetBody(output, builder.Select(beyond, constant, element));
     } else {
       const bool turned = declared == "gt" || declared == "ge";
       const Op op = declared == "lt" || declared == "gt"   ? Op::kIntLess

@@ -178,6 +178,20 @@ TEST_F(Rule, Max) {
   EXPECT_NE(arena_.Max(Number(-1), X()), X());
 }
 
+TEST_F(Rule, MaximumOfInverses) {
+  const PolyId f = Plus(Number(1), N());
+  const auto limited = [&](PolyId of) { return arena_.Max(Number(-3), Times(Number(-2), of)); };
+  const PolyId most = arena_.Max(Number(1, 3), Times(Number(1, 2), f));
+  EXPECT_EQ(limited(Power(f, -1)), Minus(Number(0), Power(most, -1)));
+  EXPECT_NE(limited(Power(f, -1)),
+            Minus(Number(0), Power(arena_.Max(Number(3), Times(Number(1, 2), f)), -1)));
+  // Not where the sign is not known: max(-2 / f, -3) at f = -1 is 2, and -1 / max(-1 / 2, 1 / 3) = -3.
+  const PolyId g = Plus(Number(1), X());
+  EXPECT_EQ(limited(Power(g, -1)), limited(Power(g, -1)));
+  EXPECT_NE(limited(Power(g, -1)),
+            Minus(Number(0), Power(arena_.Max(Number(1, 3), Times(Number(1, 2), g)), -1)));
+}
+
 TEST_F(Rule, MaxShared) {
   EXPECT_EQ(arena_.Max(Plus(P(), X()), Plus(P(), Y())), Plus(P(), arena_.Max(X(), Y())));
   EXPECT_EQ(arena_.Max(Plus(P(), arena_.Max(X(), Y())), N()),
@@ -386,6 +400,61 @@ TEST_F(Rule, SquareOfSum) {
             Sign::kNonNegative);
   EXPECT_EQ(arena_.SignOf(Minus(arena_.Scale(squares, Rational(3)), Power(sum, 2))),
             Sign::kUnknown);
+}
+
+TEST_F(Rule, QuadraticForm) {
+  const PolyId x = X(Affine(0)), y = X(Affine(1)), z = X(Affine(2));
+  const auto square = [&](PolyId p) { return Times(p, p); };
+  const auto form = [&](int64_t xx, int64_t yy, int64_t zz, int64_t xy, int64_t xz, int64_t yz) {
+    const auto term = [&](int64_t c, PolyId a, PolyId b) { return Times(Number(c), Times(a, b)); };
+    return Plus(Plus(Plus(term(xx, x, x), term(yy, y, y)), Plus(term(zz, z, z), term(xy, x, y))),
+                Plus(term(xz, x, z), term(yz, y, z)));
+  };
+  const auto sign = [&](PolyId p) { return arena_.SignOf(p); };
+  EXPECT_EQ(sign(square(Plus(x, y))), Sign::kNonNegative);
+  EXPECT_EQ(sign(square(Minus(Plus(x, y), Times(Number(3), z)))), Sign::kNonNegative);
+  EXPECT_EQ(sign(Plus(N(), square(Plus(Times(P(), x), Times(Number(2, 7), y))))),
+            Sign::kNonNegative);
+  EXPECT_EQ(sign(form(2, 2, 2, 2, 2, 2)), Sign::kNonNegative);
+  EXPECT_EQ(sign(form(1, 1, 1, -1, -1, -1)), Sign::kNonNegative);  // x = y = z gives 0
+  EXPECT_EQ(sign(form(1, 1, 1, -2, -2, -2)), Sign::kUnknown);      // and here -3
+  EXPECT_EQ(sign(form(1, 1, 1, 3, 0, 0)), Sign::kUnknown);
+  EXPECT_EQ(sign(form(1, 1, 0, 2, 1, 0)), Sign::kUnknown);   // x z with no z z
+  EXPECT_EQ(sign(form(1, -1, 1, 0, 0, 0)), Sign::kUnknown);
+  EXPECT_EQ(sign(Minus(square(Plus(x, y)), N())), Sign::kUnknown);
+  EXPECT_EQ(sign(Minus(square(Plus(x, y)), P())), Sign::kUnknown);
+}
+
+// Of random forms only those that are nowhere negative at random numbers are found to be so.
+TEST(QuadraticForm, IsNotNegativeAnywhere) {
+  std::mt19937_64 random(5);
+  int found = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    Arena arena;
+    arena.ResetExhausted(1'000'000);
+    constexpr int kVariables = 4;
+    int64_t a[kVariables][kVariables];
+    PolyId sum = kZeroPoly;
+    for (int i = 0; i < kVariables; ++i) {
+      for (int j = i; j < kVariables; ++j) {
+        a[i][j] = i == j ? static_cast<int64_t>(random() % 5) : static_cast<int64_t>(random() % 5) - 2;
+        const PolyId product =
+            arena.Mul(arena.Element(1, {Affine(i)}), arena.Element(1, {Affine(j)}));
+        sum = arena.Add(sum, arena.Scale(product, Rational(a[i][j])));
+      }
+    }
+    if (arena.SignOf(sum) == Sign::kUnknown) continue;
+    ++found;
+    for (int point = 0; point < 200; ++point) {
+      int64_t x[kVariables], value = 0;
+      for (int64_t& each : x) each = static_cast<int64_t>(random() % 21) - 10;
+      for (int i = 0; i < kVariables; ++i) {
+        for (int j = i; j < kVariables; ++j) value += a[i][j] * x[i] * x[j];
+      }
+      ASSERT_GE(value, 0) << arena.ToString(sum);
+    }
+  }
+  EXPECT_GT(found, 300);
 }
 
 }  // namespace
