@@ -11,6 +11,7 @@
 #include "inference/candidates.h"
 #include "inference/definition_key.h"
 #include "inference/frontier.h"
+#include "inference/integer_patterns.h"
 #include "inference/tensor_match.h"
 #include "lineage/multiple.h"
 #include "stages/cone.h"
@@ -53,7 +54,8 @@ class Inference {
         frontier_(problem_),
         keys_(problem_, frontier_, &operands_),
         candidates_(problem_.logical, &operands_),
-        matcher_(problem_, &frontier_, &candidates_) {}
+        matcher_(problem_, &frontier_, &candidates_),
+        patterns_(IntegerPatterns(problem.parallel)) {}
 
   stages::InferredRelations Run() {
     const stages::Cone cone = stages::ConeOfRequired(problem_);
@@ -63,7 +65,7 @@ class Inference {
         if (t == kNone || !cone.tensors[t] || frontier_.Related(t)) continue;
         if (stop_ != nullptr && stop_->requested) break;
         ++result_.tensors;
-        if (skip_.find(t) == skip_.end()) Relate(t);
+        if (skip_.find(t) == skip_.end() && !patterns_[t]) Relate(t);
         if (!frontier_.Related(t)) result_.unrelated.push_back(t);
       }
     }
@@ -160,6 +162,7 @@ class Inference {
   DefinitionKeys keys_;
   Candidates candidates_;
   TensorMatcher matcher_;
+  const std::vector<bool> patterns_;  // by parallel tensor
   int64_t long_left_ = kMaxOperatorsInAll;
   std::unordered_map<std::string, Findings> known_;
   std::vector<std::tuple<TensorId, solver::Rational, TensorId>> multiples_;
