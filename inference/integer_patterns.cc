@@ -52,8 +52,7 @@ std::vector<bool> IntegerPatterns(const sdfg::Graph& graph) {
       if (t == kNone) continue;
       whole[t] = made_of_whole;
       data[t] = from_data;
-      patterns[t] = made_of_whole && from_data && !sdfg::IsInteger(graph.tensors[t].dtype) &&
-                    graph.tensors[t].dtype != sdfg::DType::kBool;
+      patterns[t] = made_of_whole && from_data;
     }
   }
   return patterns;

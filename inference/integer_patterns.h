@@ -1,5 +1,4 @@
-// Real tensors that integers of the data make, and nothing else: where a label is, how many labels
-// count.
+// Tensors that integers of the data make, and nothing else: where a label is, how many labels count.
 //
 // They are no values to relate: a definition in terms of integers says more of them than the name
 // of the model's tensor. A row of the gradient of cross entropy adds up to a number, of which
@@ -13,8 +12,8 @@
 
 namespace planproof::inference {
 
-// By tensor: it is real, integers that are read from the data go into it, and only comparisons,
-// choices, sums, products and quotients of these.
+// By tensor: integers that are read from the data go into it, and only comparisons, choices, sums,
+// products and quotients of these.
 std::vector<bool> IntegerPatterns(const sdfg::Graph& graph);
 
 }  // namespace planproof::inference
