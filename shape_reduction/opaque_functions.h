@@ -100,8 +100,9 @@ typename D::Value EncloseChoice(const std::vector<typename D::Value>& row, int64
   return hull;
 }
 
-// A real number without its fraction. Nearly whole numbers count as whole ones where rounding errors
-// are not enclosed. What the enclosure does not decide is not known, and defined only if `enclose`.
+// A real number without its fraction. Nearly whole numbers count as whole ones where rounding
+// errors are not enclosed. What the enclosure does not decide is not known, and defined only if
+// `enclose`.
 template <typename D>
 typename D::Value Truncated(const typename D::Value& value, bool enclose, int64_t* int_result) {
   constexpr double kNearlyWhole = 1e-9, kLargest = 0x1p62;

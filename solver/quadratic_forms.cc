@@ -81,7 +81,8 @@ bool Arena::IsQuadraticForm(PolyId p) {
   if (n < 2) return false;
   absl::flat_hash_map<MonoId, std::pair<size_t, size_t>> products;
   for (size_t i = 0; i < n; ++i) {
-    for (size_t j = i; j < n; ++j) products.try_emplace(InternMono(Product(roots[i], roots[j])), i, j);
+    for (size_t j = i; j < n; ++j)
+      products.try_emplace(InternMono(Product(roots[i], roots[j])), i, j);
   }
   Matrix matrix(n, std::vector<Rational>(n));
   for (const Term& t : terms) {

@@ -35,7 +35,8 @@ std::vector<sdfg::ExprId> Broadcast(sdfg::IndexFunctionBuilder* builder, const s
 }  // namespace
 
 // x op c of an integer tensor and an integer, in integers: so the number may depend on the rank in
-// a folded plan, and is compared with indices. The operators are sums, comparisons and limits. Nothing if it is no such case.
+// a folded plan, and is compared with indices. The operators are sums, comparisons and limits.
+// Nothing if it is no such case.
 absl::StatusOr<std::optional<Argument>> OfIntegers(AtenCall* call, const std::string& declared,
                                                    const Argument& x, const Argument& y,
                                                    const solver::Rational& alpha) {

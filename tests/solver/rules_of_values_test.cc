@@ -185,7 +185,8 @@ TEST_F(Rule, MaximumOfInverses) {
   EXPECT_EQ(limited(Power(f, -1)), Minus(Number(0), Power(most, -1)));
   EXPECT_NE(limited(Power(f, -1)),
             Minus(Number(0), Power(arena_.Max(Number(3), Times(Number(1, 2), f)), -1)));
-  // Not where the sign is not known: max(-2 / f, -3) at f = -1 is 2, and -1 / max(-1 / 2, 1 / 3) = -3.
+  // Not where the sign is not known: max(-2 / f, -3) at f = -1 is 2, and -1 / max(-1 / 2, 1 / 3) =
+  // -3.
   const PolyId g = Plus(Number(1), X());
   EXPECT_EQ(limited(Power(g, -1)), limited(Power(g, -1)));
   EXPECT_NE(limited(Power(g, -1)),
@@ -419,7 +420,7 @@ TEST_F(Rule, QuadraticForm) {
   EXPECT_EQ(sign(form(1, 1, 1, -1, -1, -1)), Sign::kNonNegative);  // x = y = z gives 0
   EXPECT_EQ(sign(form(1, 1, 1, -2, -2, -2)), Sign::kUnknown);      // and here -3
   EXPECT_EQ(sign(form(1, 1, 1, 3, 0, 0)), Sign::kUnknown);
-  EXPECT_EQ(sign(form(1, 1, 0, 2, 1, 0)), Sign::kUnknown);   // x z with no z z
+  EXPECT_EQ(sign(form(1, 1, 0, 2, 1, 0)), Sign::kUnknown);  // x z with no z z
   EXPECT_EQ(sign(form(1, -1, 1, 0, 0, 0)), Sign::kUnknown);
   EXPECT_EQ(sign(Minus(square(Plus(x, y)), N())), Sign::kUnknown);
   EXPECT_EQ(sign(Minus(square(Plus(x, y)), P())), Sign::kUnknown);
@@ -437,7 +438,8 @@ TEST(QuadraticForm, IsNotNegativeAnywhere) {
     PolyId sum = kZeroPoly;
     for (int i = 0; i < kVariables; ++i) {
       for (int j = i; j < kVariables; ++j) {
-        a[i][j] = i == j ? static_cast<int64_t>(random() % 5) : static_cast<int64_t>(random() % 5) - 2;
+        a[i][j] =
+            i == j ? static_cast<int64_t>(random() % 5) : static_cast<int64_t>(random() % 5) - 2;
         const PolyId product =
             arena.Mul(arena.Element(1, {Affine(i)}), arena.Element(1, {Affine(j)}));
         sum = arena.Add(sum, arena.Scale(product, Rational(a[i][j])));
