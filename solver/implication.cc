@@ -178,11 +178,36 @@ bool Implication::FollowsAsInstance(PremiseKind kind, PolyId poly) {
   return false;
 }
 
+namespace {
+
+// Without what was read from data.
+Affine WithoutData(const Affine& e) {
+  Affine rest(e.constant);
+  rest.overflow = e.overflow;
+  for (const auto& [s, c] : e.terms) {
+    if (KindOf(s) != SymbolKind::kIntAtom) rest = rest + Affine::Of(s, c);
+  }
+  return rest;
+}
+
+}  // namespace
+
 // The value of the only symbol of the expression that has none yet, if the expression is to be the
-// other one; `symbol` is set where there is one such symbol.
+// other one; `symbol` is set where there is one such symbol. In i - ids[j], ids is not looked at
+// if j has no value yet: whether all is the instance is seen at the end.
 std::optional<Affine> Implication::ValueFor(const Affine& expression, const Affine& other,
                                             const Fact& fact, const Binding& binding,
                                             std::optional<Symbol>* symbol) const {
+  const std::optional<Affine> value = ExactValueFor(expression, other, fact, binding, symbol);
+  if (value.has_value()) return value;
+  const Affine plain = WithoutData(expression);
+  if (plain.terms.size() == expression.terms.size()) return std::nullopt;
+  return ExactValueFor(plain, WithoutData(other), fact, binding, symbol);
+}
+
+std::optional<Affine> Implication::ExactValueFor(const Affine& expression, const Affine& other,
+                                                 const Fact& fact, const Binding& binding,
+                                                 std::optional<Symbol>* symbol) const {
   Affine rest(other - Affine(expression.constant));
   int64_t coefficient = 0;
   for (const auto& [s, c] : expression.terms) {

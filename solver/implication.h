@@ -52,6 +52,9 @@ class Implication {
                    PolyId poly, Binding* binding);
   std::optional<Affine> ValueFor(const Affine& expression, const Affine& other, const Fact& fact,
                                  const Binding& binding, std::optional<Symbol>* symbol) const;
+  std::optional<Affine> ExactValueFor(const Affine& expression, const Affine& other,
+                                      const Fact& fact, const Binding& binding,
+                                      std::optional<Symbol>* symbol) const;
   bool IsInstance(const Fact& fact, const Binding& binding, PremiseKind kind, PolyId poly);
   bool SameUpToFactor(PolyId fact, PolyId poly, bool any_sign) const;
   PolyId BaseOf(AtomId atom);

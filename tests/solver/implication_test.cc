@@ -168,6 +168,28 @@ TEST_F(ImplicationTest, AnIndexThatIsDataIsAnInstance) {
   EXPECT_TRUE(Follows(PremiseKind::kNonZero, Element(kX, Affine::Of(id(kExtent - 1)))));
 }
 
+// No place is written twice: at most one of ids[j, 0], ids[j, 1] is i.
+TEST_F(ImplicationTest, AnIndexBesideDataAtAnotherIndexIsAnInstance) {
+  const auto once = [&](Symbol i, Symbol j, uint32_t ids, int64_t places) {
+    const Symbol k = Index(0, places - 1);
+    const Symbol id =
+        arena_.IntAtom(arena_.ElementAtom(ids, {Affine::Of(j), Affine::Of(k)}), IntRange{});
+    return arena_.Sub(Number(1),
+                      arena_.Sum({k, {0, places}}, arena_.Delta(Affine::Of(i) - Affine::Of(id))));
+  };
+  implication_.Assume(PremiseKind::kNonNegative, once(Index(0, 3), Index(), kIds, 2));
+  const auto follows = [&](PolyId p) { return Follows(PremiseKind::kNonNegative, p); };
+  EXPECT_TRUE(follows(once(Index(0, 3), Index(), kIds, 2)));
+  EXPECT_TRUE(follows(once(Index(1, 2), Index(2, 5), kIds, 2)));
+  EXPECT_FALSE(follows(once(Index(0, 4), Index(), kIds, 2)));
+  EXPECT_FALSE(follows(once(Index(0, 3), Index(), kIds, 3)));
+  EXPECT_FALSE(follows(once(Index(0, 3), Index(), kIds + 1, 2)));
+  // Of two rows together nothing is known.
+  const Symbol i = Index(0, 3), j = Index(), l = Index();
+  EXPECT_FALSE(
+      follows(arena_.Sub(arena_.Add(once(i, j, kIds, 2), once(i, l, kIds, 2)), Number(1))));
+}
+
 TEST_F(ImplicationTest, AnIndexThatIsDataWithoutARangeIsNone) {
   implication_.Assume(PremiseKind::kNonZero, X(Index()));
   const Symbol id = arena_.IntAtom(arena_.ElementAtom(kIds, {Affine::Of(Index())}), IntRange{});
