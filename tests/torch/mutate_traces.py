@@ -1,0 +1,208 @@
+"""Random mutants of recorded traces, judged by replaying them: no mutant that computes something else may be PROVED.
+
+    python tests/torch/record_all.py --out RECORDED
+    python tests/torch/mutate_traces.py RECORDED --count 600 --seed 1
+
+A mutant changes one thing on one rank, or the same thing on all: a constant, an operator, the reduction of a collective, an operand, where a
+view begins; or it leaves a write out, or runs two operators in the other order."""
+import argparse
+import copy
+import gzip
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+
+import numpy
+from planproof.errors import RecordingError
+from planproof.torch import replay
+from planproof.torch.memory import content
+
+SWAPPED = [("aten.add.", "aten.sub."), ("aten.mul.", "aten.div."), ("aten.lt.", "aten.le."), ("aten.ge.", "aten.gt."),
+           ("aten.cos.", "aten.sin."), ("aten.add_.", "aten.sub_."), ("aten.rsqrt.", "aten.sqrt."), ("aten.mul_.", "aten.div_."),
+           ("aten.silu.", "aten.tanh."), ("aten.exp.", "aten.tanh.")]
+#: Relative to the largest element; round-off is below it.
+DIFFERS = 1e-4
+
+
+def numbers(entry):
+    return [i for i, arg in enumerate(entry.get("args") or []) if isinstance(arg, (int, float)) and not isinstance(arg, bool)]
+
+
+def change_constant(trace, entry, rng):
+    place = numbers(entry)
+    if not place or not entry["op"].startswith(("aten.add", "aten.sub", "aten.mul", "aten.div", "aten.lerp", "aten.pow", "aten.lt", "aten.ge",
+                                                "aten.eq", "aten.ne", "aten.full", "aten.clamp", "aten.addc", "aten.masked_fill")):
+        return None
+    at = rng.choice(place)
+    value = entry["args"][at]
+    entry["args"][at] = value + 1 if isinstance(value, int) else value * rng.choice([0.5, 2.0, -1.0]) + (1.0 if value == 0 else 0.0)
+    return f"constant {value} of {entry['op']} becomes {entry['args'][at]}"
+
+
+def change_operator(trace, entry, rng):
+    for a, b in SWAPPED:
+        for old, new in ((a, b), (b, a)):
+            if entry.get("op", "").startswith(old):
+                before = entry["op"]
+                entry["op"] = before.replace(old, new)
+                return f"{before} becomes {entry['op']}"
+    return None
+
+
+def change_reduction(trace, entry, rng):
+    if entry.get("reduce") not in ("sum", "avg", "max"):
+        return None
+    before = entry["reduce"]
+    entry["reduce"] = rng.choice([each for each in ("sum", "avg", "max") if each != before])
+    return f"{entry['collective']} by {before} is by {entry['reduce']}"
+
+
+def change_operand(trace, entry, rng):
+    args = [i for i, arg in enumerate(entry.get("args") or []) if isinstance(arg, dict) and "tensor" in arg]
+    if not args or "collective" in entry:
+        return None
+    at = rng.choice(args)
+    number = entry["args"][at]["tensor"]
+    kind = trace["tensors"][number]
+    others = [i for i, t in enumerate(trace["tensors"][:number]) if t[0] != kind[0] and t[1] == kind[1] and t[3:] == kind[3:]]
+    if not others:
+        return None
+    entry["args"][at] = {"tensor": rng.choice(others[-12:])}
+    return f"operand {at} of {entry['op']} is tensor {entry['args'][at]['tensor']} in place of {number}"
+
+
+def move_view(trace, entry, rng):
+    args = [i for i, arg in enumerate(entry.get("args") or []) if isinstance(arg, dict) and "tensor" in arg]
+    if not args or "collective" in entry:
+        return None
+    at = rng.choice(args)
+    storage, dtype, offset, shape, strides, *flags = trace["tensors"][entry["args"][at]["tensor"]]
+    extent = sum((n - 1) * s for n, s in zip(shape, strides)) + 1
+    free = trace["storages"][storage]["size"] - extent
+    if free <= 0:
+        return None
+    moved = rng.choice([each for each in {0, 1, free // 2, free} if each != offset])
+    trace["tensors"].append([storage, dtype, moved, shape, strides, *flags])
+    entry["args"][at] = {"tensor": len(trace["tensors"]) - 1}
+    return f"operand {at} of {entry['op']} begins at {moved} in place of {offset}"
+
+
+def leave_out(trace, entry, rng):
+    if not entry.get("writes") or "collective" in entry or "item" in entry:
+        return None
+    name = entry["op"]
+    entry.clear()
+    entry["left out"] = True
+    return f"{name} is left out"
+
+
+KINDS = [change_constant, change_operator, change_reduction, change_operand, move_view, leave_out]
+
+
+def mutated(traces, rng):
+    """The ranks' traces after one change, and what it is; None if there was nothing to change."""
+    kind = rng.choice(KINDS)
+    everywhere = rng.random() < 0.5
+    seed, index = rng.random(), rng.randrange(len(traces[0]["operators"]))
+    chosen = range(len(traces)) if everywhere else [rng.randrange(len(traces))]
+    result, text = copy.deepcopy(traces), None
+    for rank in chosen:
+        operators = result[rank]["operators"]
+        if index >= len(operators) or "op" not in operators[index]:
+            return None
+        text = kind(result[rank], operators[index], random.Random(seed))
+        if text is None:
+            return None
+        result[rank]["operators"] = [each for each in operators if "left out" not in each]
+    return result, f"{'all ranks' if everywhere else f'rank {chosen[0]}'}: operator {index}: {text}"
+
+
+def deviation(traces, values):
+    """By how much the results are not the recorded ones; infinite if the ranks do not run."""
+    ranks, most = [], 0.0
+    try:
+        class Watched(replay._Rank):
+            def __init__(self, *args):
+                super().__init__(*args)
+                ranks.append(self)
+        original, replay._Rank = replay._Rank, Watched
+        try:
+            outcome = replay.replay_together(list(zip(traces, values)))
+        finally:
+            replay._Rank = original
+    except (RecordingError, RuntimeError, ValueError, TypeError, IndexError, AttributeError):
+        return float("inf")
+    if any("item" in each for each in outcome.differences):
+        most = 1.0
+    for rank in ranks:
+        for index, entry in enumerate(rank.trace["results"]):
+            now, then = content(rank.view(entry["tensor"])).numpy(), rank.values[f"result_{index}"]
+            if now.dtype == numpy.uint8 and then.dtype == numpy.uint8:
+                dtype = rank.trace["tensors"][entry["tensor"]][1]
+                if dtype in ("float32", "float64"):
+                    now, then = now.view(dtype), then.view(dtype)
+            if now.shape != then.shape or not numpy.isfinite(now.astype(float)).all():
+                return float("inf")
+            scale = max(float(numpy.abs(then.astype(float)).max(initial=0)), 1e-12)
+            most = max(most, float(numpy.abs(now.astype(float) - then.astype(float)).max(initial=0)) / scale)
+    return most
+
+
+def verdict(program, reference, traces, limit):
+    with tempfile.TemporaryDirectory() as directory:
+        paths = []
+        for rank, trace in enumerate(traces):
+            paths.append(os.path.join(directory, f"rank{rank}.trace"))
+            with gzip.open(paths[-1], "wt", compresslevel=1) as file:
+                json.dump(trace, file)
+        try:
+            done = subprocess.run([program, "verify", "-q", "--no-cache", "--no-explain", reference, *paths], capture_output=True, text=True,
+                                  timeout=limit)
+        except subprocess.TimeoutExpired:
+            return "UNKNOWN: time"
+        return (done.stdout + done.stderr).split("\n")[0]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("recorded")
+    parser.add_argument("--program", default="build/cli/planproof")
+    parser.add_argument("--count", type=int, default=600)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--limit", type=float, default=20, help="seconds for one verdict")
+    options = parser.parse_args()
+    rng, counts, wrong, made = random.Random(options.seed), Counter(), 0, 0
+    names = options.only or sorted(os.listdir(options.recorded))
+    jobs = {}
+    for name in names:
+        paths = replay.jobs(os.path.join(options.recorded, name))
+        if len(paths) == 2 and len(paths[1]) > 1:
+            jobs[name] = (paths[0][0], *zip(*[replay.read(path) for path in paths[1]]))
+    while made < options.count:
+        name = rng.choice(sorted(jobs))
+        reference, traces, values = jobs[name]
+        mutant = mutated(list(traces), rng)
+        if mutant is None:
+            continue
+        made += 1
+        answer = verdict(options.program, reference, mutant[0], options.limit)
+        word = answer.split(":")[0]
+        differs = deviation(mutant[0], values) > DIFFERS if word == "PROVED" else None
+        counts[word, differs] += 1
+        if differs:
+            wrong += 1
+            print(f"PROVED, and differs: {name}: {mutant[1]}", flush=True)
+        elif os.environ.get("VERBOSE"):
+            print(f"{name}: {mutant[1]}: {answer[:160]}", flush=True)
+    for (word, differs), count in sorted(counts.items(), key=str):
+        print(f"{word}{'' if differs is None else ', differs' if differs else ', computes the same'}: {count}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
