@@ -28,6 +28,36 @@ bool GivesViews(const Trace& trace, const Executed& executed) {
   return true;
 }
 
+void TensorsOf(const Value& value, std::vector<TensorNumber>* tensors) {
+  if (value.kind == Value::Kind::kTensor) tensors->push_back(value.tensor);
+  for (const Value& item : value.list) TensorsOf(item, tensors);
+}
+
+// "aten.add_.Tensor", but not "aten.__and__.Tensor".
+bool IsInPlace(const std::string& op) {
+  const std::string name = op.substr(0, op.rfind('.'));
+  return name.ends_with("_") && !name.ends_with("__");
+}
+
+// An operator in place writes its first operand.
+absl::Status CheckInPlace(const Trace& trace, const Executed& executed, const std::string& place) {
+  if (!IsInPlace(executed.op) || executed.writes.empty() || executed.args.empty()) {
+    return absl::OkStatus();
+  }
+  std::vector<TensorNumber> operands;
+  TensorsOf(executed.args[0], &operands);
+  bool same = operands.size() == executed.writes.size();
+  for (size_t k = 0; same && k < operands.size(); ++k) {
+    const Tensor& operand = trace.tensors[operands[k]];
+    const Tensor& written = trace.tensors[executed.writes[k]];
+    same = operand.storage == written.storage && SamePositions(ViewOf(operand), ViewOf(written));
+  }
+  if (same) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(place, ": operator ", executed.op,
+                   " is in place and writes another tensor than its first operand; record again"));
+}
+
 }  // namespace
 
 absl::Status Execution::RunCollective(const Executed& executed) {
@@ -71,6 +101,7 @@ absl::Status Execution::RunOperator(const Executed& executed) {
   const std::string base = AtenBaseName(executed.op);
   const AtenOperator* op = FindAtenOperator(base);
   if (GivesViews(trace_, executed)) return absl::OkStatus();
+  PLAN_RETURN_IF_ERROR(CheckInPlace(trace_, executed, writer_->Place()));
   if (OfComplexNumbers(trace_, executed)) {
     op = FindComplexOperator(base);
     if (op == nullptr) {

@@ -69,6 +69,15 @@ TEST(TorchTraces, AnAverageForASumIsNamed) {
   EXPECT_THAT(report, HasSubstr("models.py:"));
 }
 
+TEST(TorchTraces, AnOperatorInPlaceWritesItsFirstOperand) {
+  const std::string report = WithFault("tp_mlp", [](std::vector<json>* ranks) {
+    json& lerp = FirstOf(&(*ranks)[1], "aten.lerp_.Scalar");
+    lerp["args"][0] = lerp["args"][1];
+  });
+  EXPECT_THAT(report, StartsWith("MALFORMED"));
+  EXPECT_THAT(report, HasSubstr("writes another tensor than its first operand"));
+}
+
 TEST(TorchTraces, AnotherConstantOnOneRankIsNamed) {
   const std::string report = WithFault("tp_mlp", [](std::vector<json>* ranks) {
     FirstOf(&(*ranks)[1], "aten.lerp_.Scalar")["args"][2] = 0.2;
