@@ -261,11 +261,14 @@ void BlockEvaluator<D>::Boolean(const Node& node, Array* out) {
     return;
   }
   const Array& b = arrays_[node.args[1]];
+  const bool itself = node.args[0] == node.args[1];  // however wide its enclosure is
   space_.Walk<2>(out->mask, {a.mask, b.mask}, [&](int64_t n, const auto& at, const auto& step) {
     for (int64_t k = 0; k < n; ++k) {
       const int64_t p = at[0] + k * step[0], q = at[1] + k * step[1];
       Truth truth = Truth::kInvalid;
-      if (node.op == Op::kIntLess || node.op == Op::kIntLessEq || node.op == Op::kIntEq) {
+      if (itself && !a.r.empty()) {
+        if (!D::IsInvalid(a.r[p])) truth = known(node.op != Op::kRealLess);
+      } else if (node.op == Op::kIntLess || node.op == Op::kIntLessEq || node.op == Op::kIntEq) {
         const int64_t x = a.i[p], y = b.i[q];
         if (IsKnownInt(x) != IsKnownInt(y) || x == kUnknownInt) {
           truth = std::min(x, y) == kInvalidInt ? Truth::kInvalid : Truth::kUndecided;

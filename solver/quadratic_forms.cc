@@ -69,7 +69,7 @@ std::optional<Factors> Arena::RootOf(MonoId mono) const {
 // Rule quadratic-form: a sum of products x_i x_j with rational coefficients is not negative if the
 // matrix of these is positive semidefinite. The x_i are monomials whose squares are among the
 // terms; other terms must not be negative by themselves.
-bool Arena::IsQuadraticForm(PolyId p) {
+bool Arena::IsNonNegativeForm(PolyId p) {
   const Terms terms = polys_[p].terms;
   std::vector<Factors> roots;
   for (const Term& t : terms) {
@@ -78,7 +78,7 @@ bool Arena::IsQuadraticForm(PolyId p) {
     if (roots.size() > kMaxRoots) return false;
   }
   const size_t n = roots.size();
-  if (n < 2) return false;
+  if (n < 2 || !Charge(static_cast<int64_t>(n * n))) return false;
   absl::flat_hash_map<MonoId, std::pair<size_t, size_t>> products;
   for (size_t i = 0; i < n; ++i) {
     for (size_t j = i; j < n; ++j)
@@ -100,33 +100,6 @@ bool Arena::IsQuadraticForm(PolyId p) {
     }
   }
   return IsPositiveSemidefinite(std::move(matrix));
-}
-
-// Rule maximum-of-inverses: max(-a / f, -b) = -1 / max(f / a, 1 / b) of positive f, a and b.
-std::optional<PolyId> Arena::LargestOfInverses(const std::vector<PolyId>& operands) {
-  std::vector<PolyId> inverses;
-  bool any = false;
-  for (const PolyId p : operands) {
-    const Terms terms = polys_[p].terms;
-    if (terms.size() != 1 || terms[0].coefficient.Sign() >= 0) return std::nullopt;
-    const Rational inverse = (-terms[0].coefficient).Inverse();
-    const Factors factors = monos_[terms[0].mono].factors;
-    if (factors.empty()) {
-      inverses.push_back(Constant(inverse));
-      continue;
-    }
-    if (factors.size() != 1 || !(factors[0].exponent == Exponent{-1, 1})) return std::nullopt;
-    const Atom& base = atoms_[factors[0].atom];
-    if (base.kind != AtomKind::kBase || SignOf(base.polys[0]) != Sign::kPositive) {
-      return std::nullopt;
-    }
-    inverses.push_back(Scale(base.polys[0], inverse));
-    any = true;
-  }
-  if (!any) return std::nullopt;
-  PolyId largest = inverses[0];
-  for (size_t i = 1; i < inverses.size(); ++i) largest = Max(largest, inverses[i]);
-  return Scale(Power(largest, Exponent{-1, 1}), Rational(-1));
 }
 
 }  // namespace planproof::solver

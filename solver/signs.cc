@@ -245,7 +245,7 @@ Sign Arena::SignOf(PolyId p) {
     if (s == Sign::kPositive && !has_negative) sign = Sign::kPositive;
     if (s == Sign::kPositive && terms[i].mono == kUnitMono) sign = Sign::kPositive;
   }
-  if (sign == Sign::kUnknown && IsQuadraticForm(p)) sign = Sign::kNonNegative;
+  if (sign == Sign::kUnknown && IsNonNegativeForm(p)) sign = Sign::kNonNegative;
   sign_cache_[p] = sign;
   return sign;
 }

@@ -327,7 +327,8 @@ class Arena {
   std::vector<bool> CoveredSquares(PolyId poly);
   // Of sums of squares that were multiplied out (quadratic_forms.cc).
   std::optional<Factors> RootOf(MonoId mono) const;
-  bool IsQuadraticForm(PolyId p);
+  bool IsNonNegativeForm(PolyId p);
+  // Rule maximum-of-inverses, if it applies (maximum_of_inverses.cc).
   std::optional<PolyId> LargestOfInverses(const std::vector<PolyId>& operands);
   Sign SignOfMono(MonoId mono);
   Sign SignOfAtom(AtomId atom, Exponent e);

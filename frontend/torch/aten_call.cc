@@ -13,11 +13,6 @@ namespace {
 
 const Value kAbsent;
 
-void Flatten(const Value& value, std::vector<TensorNumber>* tensors) {
-  if (value.kind == Value::Kind::kTensor) tensors->push_back(value.tensor);
-  for (const Value& item : value.list) Flatten(item, tensors);
-}
-
 // Of a tensor that is only another one's whole numbers as real ones, that one; else itself.
 sdfg::TensorId WithoutPosition(const sdfg::Graph& graph, sdfg::TensorId value) {
   const sdfg::OperatorId producer = graph.tensors[value].producer;
@@ -71,7 +66,10 @@ AtenCall::AtenCall(const Trace& trace, const Executed& executed,
   for (const auto& [name, value] : executed.kwargs) values_[name] = &value;
   targets_ = executed.writes;
   if (targets_.empty()) {
-    for (const Value& value : executed.out) Flatten(value, &targets_);
+    for (const Value& value : executed.out) {
+      const std::vector<TensorNumber> tensors = TensorsIn(value);
+      targets_.insert(targets_.end(), tensors.begin(), tensors.end());
+    }
   }
 }
 

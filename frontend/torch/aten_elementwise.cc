@@ -58,18 +58,35 @@ absl::StatusOr<Argument> Binary(AtenCall* call, const std::string& declared, con
   return call->One(declared, {left, right}, attributes);
 }
 
-// What it says of a number, or minus infinity, and plus infinity is `beyond`; and what is no
-// number, `unordered`.
-void AddComparison(AtenTable* table, const char* name, bool beyond, bool unordered) {
-  const std::string op = name;
-  table->Add(name, "self other", [op, beyond, unordered](AtenCall& call) -> absl::Status {
+// A comparison, what it says of a number and infinity, and of two that are equal.
+struct Comparison {
+  const char* name;
+  bool below_infinity;
+  bool of_equals;
+};
+
+// What holds, or does not, of a real number, and is not defined of what is none: infinity is not
+// below infinity, and what is not a number is not equal to itself.
+absl::Status OfRealNumber(AtenCall& call, const Argument& x, bool holds) {
+  PLAN_ASSIGN_OR_RETURN(Argument result, call.One(holds ? "aten_real" : "aten_not_real", {x}));
+  call.Return(std::move(result));
+  return absl::OkStatus();
+}
+
+void AddComparison(AtenTable* table, const Comparison& comparison) {
+  table->Add(comparison.name, "self other", [comparison](AtenCall& call) -> absl::Status {
+    const std::string op = comparison.name;
+    PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
     const Value& other = call["other"];
-    if (other.kind == Value::Kind::kInfinite && other.infinity >= 0) {
-      call.Return(Argument::Number(other.infinity > 0 ? beyond : unordered));
+    if (other.kind == Value::Kind::kInfinite && other.infinity >= 0 && x.tensor != sdfg::kNone) {
+      if (other.infinity > 0) return OfRealNumber(call, x, comparison.below_infinity);
+      call.Return(Argument::Number(op == "ne"));  // whatever is compared with what is no number
       return absl::OkStatus();
     }
-    PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
     PLAN_ASSIGN_OR_RETURN(const Argument y, call.Operand("other"));
+    if (x.tensor != sdfg::kNone && x.tensor == y.tensor) {
+      return OfRealNumber(call, x, comparison.of_equals);
+    }
     PLAN_ASSIGN_OR_RETURN(std::optional<Argument> result, OfIntegers(&call, op, x, y, 1));
     if (!result) {
       PLAN_ASSIGN_OR_RETURN(result, call.One(op, {x, y}));
@@ -225,9 +242,12 @@ void AddElementwise(AtenTable* table) {
   table->Declared("gelu", "self *approximate", "gelu");
   table->Declared("maximum", "self other", "maximum");
   table->Declared("minimum", "self other", "minimum");
-  for (const char* name : {"lt", "le"}) AddComparison(table, name, true, false);
-  for (const char* name : {"gt", "ge", "eq"}) AddComparison(table, name, false, false);
-  AddComparison(table, "ne", true, true);
+  for (const Comparison& comparison :
+       {Comparison{"lt", true, false}, Comparison{"le", true, true}, Comparison{"gt", false, false},
+        Comparison{"ge", false, true}, Comparison{"eq", false, true},
+        Comparison{"ne", true, false}}) {
+    AddComparison(table, comparison);
+  }
   table->Declared("_conj_physical conj_physical", "self", "aten_conj_physical");
   table->Add("where", "condition self other", Where);
   table->Declared("logical_not bitwise_not", "self", "aten_logical_not");

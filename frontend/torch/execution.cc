@@ -10,27 +10,63 @@
 namespace planproof::frontend::torch {
 namespace {
 
-void StoragesOf(const Trace& trace, const Value& value, std::set<StorageId>* storages) {
-  if (value.kind == Value::Kind::kTensor) storages->insert(trace.tensors[value.tensor].storage);
-  for (const Value& item : value.list) StoragesOf(trace, item, storages);
+// Operators whose results are views, or the operand itself.
+bool IsView(const std::string& base) {
+  static const auto* const views = new std::set<std::string, std::less<>>{"alias",
+                                                                          "as_strided",
+                                                                          "chunk",
+                                                                          "conj",
+                                                                          "_conj",
+                                                                          "contiguous",
+                                                                          "detach",
+                                                                          "diagonal",
+                                                                          "expand",
+                                                                          "imag",
+                                                                          "lift",
+                                                                          "lift_fresh",
+                                                                          "movedim",
+                                                                          "narrow",
+                                                                          "_neg_view",
+                                                                          "permute",
+                                                                          "real",
+                                                                          "_reshape_alias",
+                                                                          "reshape",
+                                                                          "resolve_conj",
+                                                                          "resolve_neg",
+                                                                          "select",
+                                                                          "slice",
+                                                                          "split",
+                                                                          "split_with_sizes",
+                                                                          "squeeze",
+                                                                          "t",
+                                                                          "to",
+                                                                          "transpose",
+                                                                          "unbind",
+                                                                          "unfold",
+                                                                          "unsafe_split",
+                                                                          "_unsafe_view",
+                                                                          "unsqueeze",
+                                                                          "view",
+                                                                          "view_as_complex",
+                                                                          "view_as_real"};
+  return base.starts_with("aten.") && views->count(std::string_view(base).substr(5)) != 0;
 }
 
-// Every result is a view of an operand.
-bool GivesViews(const Trace& trace, const Executed& executed) {
+// Every result lies in the memory of an operand, and none is said to be written.
+bool SharesMemory(const Trace& trace, const Executed& executed) {
   if (!executed.writes.empty()) return false;
-  std::set<StorageId> operands, results;
-  for (const Value& value : executed.args) StoragesOf(trace, value, &operands);
-  for (const auto& [name, value] : executed.kwargs) StoragesOf(trace, value, &operands);
-  for (const Value& value : executed.out) StoragesOf(trace, value, &results);
-  for (StorageId storage : results) {
-    if (operands.count(storage) == 0) return false;
+  std::set<StorageId> operands;
+  const auto add = [&](const Value& value) {
+    for (TensorNumber number : TensorsIn(value)) operands.insert(trace.tensors[number].storage);
+  };
+  for (const Value& value : executed.args) add(value);
+  for (const auto& [name, value] : executed.kwargs) add(value);
+  for (const Value& value : executed.out) {
+    for (TensorNumber number : TensorsIn(value)) {
+      if (operands.count(trace.tensors[number].storage) == 0) return false;
+    }
   }
   return true;
-}
-
-void TensorsOf(const Value& value, std::vector<TensorNumber>* tensors) {
-  if (value.kind == Value::Kind::kTensor) tensors->push_back(value.tensor);
-  for (const Value& item : value.list) TensorsOf(item, tensors);
 }
 
 // "aten.add_.Tensor", but not "aten.__and__.Tensor".
@@ -39,23 +75,24 @@ bool IsInPlace(const std::string& op) {
   return name.ends_with("_") && !name.ends_with("__");
 }
 
-// An operator in place writes its first operand.
-absl::Status CheckInPlace(const Trace& trace, const Executed& executed, const std::string& place) {
-  if (!IsInPlace(executed.op) || executed.writes.empty() || executed.args.empty()) {
+// An operator in place writes its first operand, one with `out` what that is.
+absl::Status CheckWrites(const Trace& trace, const Executed& executed, const std::string& place) {
+  const auto out = executed.kwargs.find("out");
+  const bool has_out = out != executed.kwargs.end();
+  if (executed.writes.empty() || (!has_out && (!IsInPlace(executed.op) || executed.args.empty()))) {
     return absl::OkStatus();
   }
-  std::vector<TensorNumber> operands;
-  TensorsOf(executed.args[0], &operands);
-  bool same = operands.size() == executed.writes.size();
-  for (size_t k = 0; same && k < operands.size(); ++k) {
-    const Tensor& operand = trace.tensors[operands[k]];
+  const std::vector<TensorNumber> meant = TensorsIn(has_out ? out->second : executed.args[0]);
+  bool same = meant.size() == executed.writes.size();
+  for (size_t k = 0; same && k < meant.size(); ++k) {
+    const Tensor& operand = trace.tensors[meant[k]];
     const Tensor& written = trace.tensors[executed.writes[k]];
     same = operand.storage == written.storage && SamePositions(ViewOf(operand), ViewOf(written));
   }
   if (same) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(place, ": operator ", executed.op,
-                   " is in place and writes another tensor than its first operand; record again"));
+      absl::StrCat(place, ": operator ", executed.op, " writes another tensor than its ",
+                   has_out ? "operand out" : "first operand", "; record again"));
 }
 
 }  // namespace
@@ -100,8 +137,14 @@ absl::Status Execution::ReadItem(const Executed& executed) {
 absl::Status Execution::RunOperator(const Executed& executed) {
   const std::string base = AtenBaseName(executed.op);
   const AtenOperator* op = FindAtenOperator(base);
-  if (GivesViews(trace_, executed)) return absl::OkStatus();
-  PLAN_RETURN_IF_ERROR(CheckInPlace(trace_, executed, writer_->Place()));
+  if (SharesMemory(trace_, executed)) {
+    if (executed.out.empty() || IsView(base)) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(writer_->Place(), ": operator ", executed.op,
+                     " gives no view, and its result lies in the memory of an operand that it is "
+                     "not said to write; record again"));
+  }
+  PLAN_RETURN_IF_ERROR(CheckWrites(trace_, executed, writer_->Place()));
   if (OfComplexNumbers(trace_, executed)) {
     op = FindComplexOperator(base);
     if (op == nullptr) {

@@ -76,6 +76,9 @@ struct Value {
   int32_t item = 0;
 };
 
+// The tensors in it, in order.
+std::vector<TensorNumber> TensorsIn(const Value& value);
+
 enum class CollectiveKind : uint8_t {
   kAllReduce,
   kAllGather,

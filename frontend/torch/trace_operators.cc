@@ -7,6 +7,16 @@
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
+
+std::vector<TensorNumber> TensorsIn(const Value& value) {
+  if (value.kind == Value::Kind::kTensor) return {value.tensor};
+  std::vector<TensorNumber> tensors;
+  for (const Value& item : value.list) {
+    const std::vector<TensorNumber> inner = TensorsIn(item);
+    tensors.insert(tensors.end(), inner.begin(), inner.end());
+  }
+  return tensors;
+}
 namespace {
 
 constexpr const char* kCollectives[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all",

@@ -50,14 +50,15 @@ INSTANTIATE_TEST_SUITE_P(
     Traces, RecordedProgram,
     testing::Values("ddp", "deepspeed_autotp", "deepspeed_ulysses", "deepspeed_zero0",
                     "deepspeed_zero1", "deepspeed_zero1_accumulation", "deepspeed_zero2",
-                    "deepspeed_zero3", "fsdp2", "fsdp2_clip", "fsdp2_tp", "fsdp2_tp_clip",
-                    "grad_accumulation", "hf_experts", "hf_gemma2", "hf_llama", "hf_llama_fsdp2",
-                    "hf_mistral", "hf_mixtral", "hf_qwen2", "hf_qwen3", "hf_qwen3_moe", "hsdp",
-                    "loss_parallel", "megatron_distributed_optimizer", "megatron_dp",
-                    "megatron_llama", "megatron_pp", "megatron_pp_tp", "megatron_pp_untied",
-                    "megatron_tp", "megatron_tp_clip", "megatron_tp_sp", "pipeline_1f1b",
-                    "pipeline_by_hand", "titan_llama_fsdp2", "titan_llama_fsdp2_tp_clip",
-                    "titan_llama_tp", "tp", "tp_clip", "tp_mlp", "tp_sp"),
+                    "deepspeed_zero2_clip", "deepspeed_zero3", "fsdp2", "fsdp2_clip", "fsdp2_tp",
+                    "fsdp2_tp_clip", "grad_accumulation", "hf_experts", "hf_gemma2", "hf_llama",
+                    "hf_llama_fsdp2", "hf_mistral", "hf_mixtral", "hf_qwen2", "hf_qwen3",
+                    "hf_qwen3_moe", "hsdp", "loss_parallel", "megatron_distributed_optimizer",
+                    "megatron_dp", "megatron_llama", "megatron_pp", "megatron_pp_tp",
+                    "megatron_pp_untied", "megatron_tp", "megatron_tp_clip", "megatron_tp_sp",
+                    "pipeline_1f1b", "pipeline_by_hand", "titan_llama_fsdp2",
+                    "titan_llama_fsdp2_tp_clip", "titan_llama_tp", "tp", "tp_clip", "tp_mlp",
+                    "tp_sp"),
     [](const auto& info) { return std::string(info.param); });
 
 TEST(TorchTraces, AnAverageForASumIsNamed) {

@@ -20,7 +20,6 @@ from collections import Counter
 import numpy
 from planproof.errors import RecordingError
 from planproof.torch import replay
-from planproof.torch.memory import content
 
 SWAPPED = [("aten.add.", "aten.sub."), ("aten.mul.", "aten.div."), ("aten.lt.", "aten.le."), ("aten.ge.", "aten.gt."),
            ("aten.cos.", "aten.sin."), ("aten.add_.", "aten.sub_."), ("aten.rsqrt.", "aten.sqrt."), ("aten.mul_.", "aten.div_."),
@@ -130,37 +129,29 @@ def mutated(traces, rng):
     return result, f"{'all ranks' if everywhere else f'rank {chosen[0]}'}: operator {index}: {text}"
 
 
+def items_used(trace):
+    """Numbers read from tensors that go into later operators. Those that only steer the program are assumed to be the recorded ones, which
+    the verdict says."""
+    return {int(each) for op in trace["operators"] for each in re.findall(r'"item": (\d+)[,}]', json.dumps([op.get("args"), op.get("kwargs")]))}
+
+
 def deviation(traces, values):
     """By how much the results are not the recorded ones; infinite if the ranks do not run."""
-    ranks, most = [], 0.0
     try:
-        class Watched(replay._Rank):
-            def __init__(self, *args):
-                super().__init__(*args)
-                ranks.append(self)
-        original, replay._Rank = replay._Rank, Watched
-        try:
-            outcome = replay.replay_together(list(zip(traces, values)))
-        finally:
-            replay._Rank = original
+        ranks, outcome = replay.run_together(list(zip(traces, values)))
     except (RecordingError, RuntimeError, ValueError, TypeError, IndexError, AttributeError):
         return float("inf")
-    # A number that only steers the program is assumed to be the recorded one, which the verdict says.
-    used = {int(each) for rank in ranks for each in re.findall(r'"item": (\d+)[,}]', json.dumps(
-        [(op.get("args"), op.get("kwargs")) for op in rank.trace["operators"]]))}
-    if any(re.search(r"item (\d+)$", each) and int(re.search(r"item (\d+)$", each)[1]) in used for each in outcome.differences):
-        most = 1.0
+    used = set().union(*(items_used(trace) for trace in traces))
+    if any(int(each.rsplit(" ", 1)[1]) in used for each in outcome.differences):
+        return float("inf")
+    most = 0.0
     for rank in ranks:
-        for index, entry in enumerate(rank.trace["results"]):
-            now, then = content(rank.view(entry["tensor"])).numpy(), rank.values[f"result_{index}"]
-            if now.dtype == numpy.uint8 and then.dtype == numpy.uint8:
-                dtype = rank.trace["tensors"][entry["tensor"]][1]
-                if dtype in ("float32", "float64"):
-                    now, then = now.view(dtype), then.view(dtype)
-            if now.shape != then.shape or not numpy.isfinite(now.astype(float)).all():
+        for entry, *both in rank.results():
+            now, recorded = (numpy.frombuffer(each.tobytes(), rank.trace["tensors"][entry["tensor"]][1]).astype(float) for each in both)
+            if not numpy.isfinite(now).all():
                 return float("inf")
-            scale = max(float(numpy.abs(then.astype(float)).max(initial=0)), 1e-12)
-            most = max(most, float(numpy.abs(now.astype(float) - then.astype(float)).max(initial=0)) / scale)
+            scale = max(numpy.abs(recorded).max(initial=0), 1e-12)
+            most = max(most, numpy.abs(now - recorded).max(initial=0) / scale)
     return most
 
 

@@ -142,12 +142,16 @@ class _Rank:
             if produced.untyped_storage()._cdata != target.untyped_storage()._cdata:
                 _assign(target, produced)
 
+    def results(self) -> Iterator[Tuple[Mapping[str, Any], numpy.ndarray, numpy.ndarray]]:
+        """What each result is, its bytes now, and those that were recorded."""
+        for index, entry in enumerate(self.trace["results"]):
+            yield entry, content(self.view(entry["tensor"])).numpy(), self.values[f"result_{index}"]
+
     def compare(self, outcome: Outcome) -> None:
         """The results against the recorded ones."""
-        for index, entry in enumerate(self.trace["results"]):
+        for entry, now, recorded in self.results():
             outcome.compared += 1
-            now = content(self.view(entry["tensor"])).numpy()
-            if not numpy.array_equal(now, self.values[f"result_{index}"]):
+            if not numpy.array_equal(now, recorded):
                 outcome.differences.append(f"{self.label}: {entry['kind']} {entry['name']}")
 
 
@@ -178,8 +182,9 @@ def _assign(target: torch.Tensor, value: torch.Tensor) -> None:
 Values = Mapping[str, numpy.ndarray]
 
 
-def replay_together(traces: Sequence[Tuple[Mapping[str, Any], Values]]) -> Outcome:
-    """Runs the traces of a job (or of the reference) in lockstep."""
+def run_together(traces: Sequence[Tuple[Mapping[str, Any], Values]]) -> Tuple[List[_Rank], Outcome]:
+    """Runs the traces of a job (or of the reference) in lockstep: the ranks with what their memory then holds, and the
+    numbers read from tensors that are not the recorded ones."""
     meetings, outcome = Meetings(), Outcome()
     ranks = [_Rank(trace, values, meetings) for trace, values in traces]
     running: List[Tuple[_Rank, Iterator[None]]] = [(rank, rank.run(outcome)) for rank in ranks]
@@ -193,11 +198,17 @@ def replay_together(traces: Sequence[Tuple[Mapping[str, Any], Values]]) -> Outco
                 if len(running) == count and sum(meetings.counts.values()) == posted:
                     names = ", ".join(rank.label for rank, _ in running)
                     raise RecordingError(f"{names}: waits for communication that nobody posts")
-            for rank in ranks:
-                rank.compare(outcome)
     finally:
         torch.set_rng_state(before)
         torch.set_num_threads(threads)
+    return ranks, outcome
+
+
+def replay_together(traces: Sequence[Tuple[Mapping[str, Any], Values]]) -> Outcome:
+    """Runs them, and compares the results with the recorded ones."""
+    ranks, outcome = run_together(traces)
+    for rank in ranks:
+        rank.compare(outcome)
     return outcome
 
 

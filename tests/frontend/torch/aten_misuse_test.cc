@@ -10,6 +10,7 @@
 #include "frontend/torch/problem_of_traces.h"
 #include "frontend/torch/trace.h"
 #include "nlohmann/json.hpp"
+#include "tests/frontend/torch/one_process.h"
 
 namespace planproof::frontend::torch {
 namespace {
@@ -19,15 +20,13 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-json TensorAt(int number) { return {{"tensor", number}}; }
-
 // A trace of one process: operands x0, x1, ... and what one operator makes of them.
 class Call {
  public:
   explicit Call(std::string op) : op_(std::move(op)) {}
 
   Call& Operand(const std::string& dtype, const std::vector<int64_t>& shape) {
-    const int number = Add(dtype, shape);
+    const int number = process_.Add(dtype, shape);
     inputs_.push_back(
         {{"role", "input"}, {"name", "x" + std::to_string(number)}, {"tensor", number}});
     args_.push_back(TensorAt(number));
@@ -39,7 +38,7 @@ class Call {
   }
   // A list of one tensor of indices.
   Call& Indices(const std::vector<int64_t>& shape) {
-    const int number = Add("int64", shape);
+    const int number = process_.Add("int64", shape);
     inputs_.push_back(
         {{"role", "input"}, {"name", "index"}, {"tensor", number}, {"domain", {0, 3}}});
     args_.push_back(json::array({TensorAt(number)}));
@@ -47,12 +46,18 @@ class Call {
   }
   // Memory that nobody wrote, as an operand that is written.
   Call& Memory(const std::string& dtype, const std::vector<int64_t>& shape) {
-    written_ = Add(dtype, shape);
+    written_ = process_.Add(dtype, shape);
     args_.push_back(TensorAt(written_));
     return *this;
   }
   Call& Result(const std::string& dtype, const std::vector<int64_t>& shape) {
-    result_ = Add(dtype, shape);
+    result_ = process_.Add(dtype, shape);
+    return *this;
+  }
+  // A result in the memory of the first operand.
+  Call& ResultInMemoryOfOperand(const std::string& dtype, const std::vector<int64_t>& shape,
+                                const std::vector<int64_t>& strides) {
+    result_ = process_.AddView(0, dtype, shape, strides);
     return *this;
   }
 
@@ -60,20 +65,7 @@ class Call {
     const int result = written_ >= 0 ? written_ : result_;
     json op = {{"op", op_}, {"args", args_}, {"out", json::array({TensorAt(result)})}};
     if (written_ >= 0) op["writes"] = json::array({result});
-    const json trace = {
-        {"planproof_torch_trace", 1},
-        {"torch", "2"},
-        {"rank", 0},
-        {"world", 1},
-        {"axes", json::array()},
-        {"groups", json::array()},
-        {"strings", json::array()},
-        {"storages", storages_},
-        {"tensors", tensors_},
-        {"inputs", inputs_},
-        {"operators", json::array({op})},
-        {"results", json::array({{{"kind", "output"}, {"name", "y"}, {"tensor", result}}})},
-        {"notes", json::array()}};
+    const json trace = process_.Trace(inputs_, json::array({op}), result);
     const auto parsed = ParseTrace(trace.dump(), "call");
     if (!parsed.ok()) return parsed.status();
     lineage::ProblemBuilder problem;
@@ -93,6 +85,11 @@ class Call {
     EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status.message();
     return std::string(status.message());
   }
+  std::string Malformed() {
+    const absl::Status status = Read();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status.message();
+    return std::string(status.message());
+  }
   std::vector<std::string> Premises() {
     const absl::Status status = Read();
     EXPECT_TRUE(status.ok()) << status.message();
@@ -100,19 +97,9 @@ class Call {
   }
 
  private:
-  int Add(const std::string& dtype, const std::vector<int64_t>& shape) {
-    int64_t size = 1;
-    std::vector<int64_t> strides(shape.size());
-    for (size_t k = shape.size(); k-- > 0; size *= shape[k]) strides[k] = size;
-    storages_.push_back({{"dtype", dtype}, {"size", size}});
-    const int number = static_cast<int>(tensors_.size());
-    tensors_.push_back(json::array({number, dtype, 0, shape, strides}));
-    return number;
-  }
-
   std::string op_;
-  json storages_ = json::array(), tensors_ = json::array(), inputs_ = json::array();
-  json args_ = json::array();
+  OneProcess process_;
+  json inputs_ = json::array(), args_ = json::array();
   std::vector<std::string> premises_;
   int written_ = -1, result_ = -1;
 };
@@ -212,6 +199,25 @@ TEST(Routing, RowsOfNoGroupAreExcluded) {
                   .Result(kReal, {6, 8})
                   .Premises(),
               ElementsAre("groups follow one another and are all rows"));
+}
+
+// What gives a view computes nothing; what computes must say what it writes.
+TEST(Memory, AnOperatorThatComputesGivesNoView) {
+  const auto in_place = [](const char* op) {
+    return Call(op).Operand(kReal, {4}).ResultInMemoryOfOperand(kReal, {4}, {1});
+  };
+  for (const char* op : {"aten.neg.default", "aten.neg_.default", "aten.exp_.default"}) {
+    EXPECT_THAT(in_place(op).Malformed(), HasSubstr("is not said to write")) << op;
+  }
+  // One that nobody knows is none, either.
+  EXPECT_THAT(in_place("aten.digamma_.default").Malformed(), HasSubstr("gives no view"));
+  EXPECT_TRUE(Call("aten.transpose.int")
+                  .Operand(kReal, {2, 3})
+                  .Number(0)
+                  .Number(1)
+                  .ResultInMemoryOfOperand(kReal, {3, 2}, {1, 3})
+                  .Read()
+                  .ok());
 }
 
 TEST(Complex, WhatIsNotDeclaredOfComplexNumbersIsRefused) {
