@@ -11,10 +11,10 @@
 #include "inference/candidates.h"
 #include "inference/definition_key.h"
 #include "inference/frontier.h"
-#include "inference/integer_patterns.h"
 #include "inference/tensor_match.h"
 #include "lineage/multiple.h"
 #include "stages/cone.h"
+#include "stages/integer_patterns.h"
 #include "stages/workers/process_pool.h"
 
 namespace planproof::inference {
@@ -55,7 +55,7 @@ class Inference {
         keys_(problem_, frontier_, &operands_),
         candidates_(problem_.logical, &operands_),
         matcher_(problem_, &frontier_, &candidates_),
-        patterns_(IntegerPatterns(problem.parallel)) {}
+        patterns_(stages::IntegerPatterns(problem.parallel)) {}
 
   stages::InferredRelations Run() {
     const stages::Cone cone = stages::ConeOfRequired(problem_);

@@ -72,6 +72,8 @@ struct Problem {
   };
   std::vector<InputPremise> premises;
   Schedule schedule;                     // of the parallel graph
+  // A tensor of the plan that is named like one of the model is meant to be it.
+  bool names_tell = true;
   std::vector<std::string> assumptions;  // listed in the report
   std::vector<std::string> warnings;
 };

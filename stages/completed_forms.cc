@@ -29,6 +29,8 @@ const LineageInference* InferenceFor(const VerifyOptions& options) {
 constexpr double kLittle = 0.06, kSome = 0.4;
 // So many claims are not proved with little work behind a fault; in a right plan, a few.
 constexpr int64_t kManyFailures = 12;
+// The first numbers of a graph of so many operators take less time than further attempts.
+constexpr size_t kQuickGraph = 20'000;
 
 VerifyOptions WithWork(VerifyOptions options, double share) {
   constexpr double kSeconds = 10;
@@ -66,6 +68,7 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
   if (unstated != Unstated::kAll) {
     Effort first = effort;
     if (unstated == Unstated::kSome) first = std::min(effort, Effort::kNumbers);
+    if (effort == Effort::kFirstNumbers) first = Effort::kProofs;
     result = Decide(problem, context, first, known);
     if (unstated == Unstated::kNothing || Answers(result, options)) return result;
   }
@@ -88,8 +91,10 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
     if (forms.size() == 1) {
       result = Decide(forms[0], brief, Effort::kProofs, own);
       if (Answers(result, options)) return result;
-      const bool many = result.stages.total - result.stages.proved > kManyFailures;
-      differs = many && effort != Effort::kProofs && NumbersDiffer(problem, options, &known);
+      const bool wrong = result.stages.total - result.stages.proved > kManyFailures ||
+                         problem.parallel.operators.size() <= kQuickGraph;
+      differs = wrong && effort != Effort::kProofs && NumbersDiffer(problem, options, &known);
+      if (effort == Effort::kFirstNumbers) effort = differs ? Effort::kNumbers : Effort::kProofs;
       if (differs) break;
     }
     result = Decide(forms.back(), quick, Effort::kProofs, own);

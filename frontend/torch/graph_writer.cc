@@ -98,7 +98,7 @@ std::vector<sdfg::TensorId> GraphWriter::AddOperator(const std::string& name, Fu
   op.kind = kind;
   op.inputs = inputs;
   op.source = source_;
-  op.label = op_;
+  op.label = module_.empty() ? op_ : absl::StrCat(module_, ": ", op_);
   op.group = group;
   if (device_ >= 0) op.devices = {device_};
   for (const std::string& text : function->assumptions) assumptions_.insert(text);

@@ -98,11 +98,14 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
   for (const Trace* trace : {&reference, &ranks[0]}) {
     Add({trace->notes.begin(), trace->notes.end()}, &problem.assumptions);
   }
-  return problem.Build(
+  absl::StatusOr<lineage::Problem> built = problem.Build(
       [&](const lineage::ProblemBuilder::Subject& subject, const absl::Status& status) {
         const bool model = subject.kind == lineage::ProblemBuilder::Subject::Kind::kModel;
         return In(model ? reference.path : "the ranks' traces", status);
       });
+  // Names are made from modules, which have other operators in other programs.
+  if (built.ok()) built->names_tell = false;
+  return built;
 }
 
 }  // namespace planproof::frontend::torch

@@ -337,6 +337,7 @@ absl::StatusOr<std::optional<Problem>> FoldChecked(const Problem& problem) {
     made.logical = problem.logical;
     made.premises = problem.premises;
     made.schedule = problem.schedule;
+    made.names_tell = problem.names_tell;
     made.assumptions = problem.assumptions;
     made.warnings = problem.warnings;
     folded = std::move(made);

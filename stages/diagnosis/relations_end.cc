@@ -16,6 +16,7 @@
 #include "stages/describe.h"
 #include "stages/diagnosis/odd_operator.h"
 #include "stages/diagnosis/operands.h"
+#include "stages/integer_patterns.h"
 
 namespace planproof::stages {
 
@@ -33,6 +34,7 @@ class EndOfRelations {
   explicit EndOfRelations(const lineage::Problem& problem)
       : problem_(problem),
         cone_(ConeOfRequired(problem)),
+        whole_(MadeOfIntegers(problem.parallel)),
         has_(problem.logical.tensors.size(), Has::kNot),
         term_of_(problem.parallel.tensors.size(), kNone) {
     FindCopies();
@@ -43,8 +45,10 @@ class EndOfRelations {
       const TensorId logical = Related(static_cast<TensorId>(t));
       if (cone_.tensors[t] && logical != kNone) has_[logical] = Has::kItself;
     }
+    // Integers and constants are not related (stages/integer_patterns.h); what reads them is.
+    const std::vector<bool> whole = MadeOfIntegers(problem.logical);
     for (size_t t = 0; t < has_.size(); ++t) {
-      if (problem.logical.tensors[t].producer == kNone) has_[t] = Has::kItself;
+      if (problem.logical.tensors[t].producer == kNone || whole[t]) has_[t] = Has::kItself;
     }
     FollowDataMovement();
     BelieveInOperandsOfResults();
@@ -70,7 +74,8 @@ class EndOfRelations {
       end.difference = "is another function of the same operands";
       return end;
     }
-    const std::optional<OperatorId> misnamed = FirstMisnamed();
+    std::optional<OperatorId> misnamed;
+    if (problem_.names_tell) misnamed = FirstMisnamed();
     if (misnamed.has_value()) {
       end.logical = problem_.logical.tensors[NamesakeOfResult(*misnamed)].producer;
       end.nearest = {*misnamed};
@@ -286,7 +291,7 @@ class EndOfRelations {
 
   bool Unrelated(const sdfg::Operator& op) const {
     return std::any_of(op.outputs.begin(), op.outputs.end(),
-                       [&](TensorId t) { return t != kNone && Related(t) == kNone; });
+                       [&](TensorId t) { return t != kNone && Related(t) == kNone && !whole_[t]; });
   }
 
   std::vector<OperatorId> Nearest(OperatorId id) const {
@@ -340,7 +345,7 @@ class EndOfRelations {
     std::vector<bool> right(problem_.parallel.tensors.size());
     for (size_t i = 0; i < right.size(); ++i) {
       const auto t = static_cast<TensorId>(i);
-      right[i] = Related(t) != kNone && FactorOf(t).IsOne();
+      right[i] = whole_[t] || (Related(t) != kNone && FactorOf(t).IsOne());
     }
     return right;
   }
@@ -352,7 +357,7 @@ class EndOfRelations {
     for (size_t o = 0; o < operators.size(); ++o) {
       const bool related = std::all_of(
           operators[o].inputs.begin(), operators[o].inputs.end(),
-          [&](TensorId t) { return t == kNone || (Related(t) != kNone && FactorOf(t).IsOne()); });
+          [&](TensorId t) { return t == kNone || right_[t]; });
       const auto id = static_cast<OperatorId>(o);
       if (related && NamesakeOfResult(id) != kNone) return id;
     }
@@ -461,6 +466,7 @@ class EndOfRelations {
   const Cone cone_;
   std::vector<TensorId> copy_of_;  // by logical tensor: the first of those that are equal
   std::unordered_map<std::string, TensorId> by_name_;
+  const std::vector<bool> whole_;  // by parallel tensor: made of integers and constants alone
   std::vector<Has> has_;           // by logical tensor
   std::vector<TensorId> term_of_;  // by parallel tensor; kNone
   // Operators of the same name and operands whose functions differ: logical and parallel.

@@ -1,4 +1,4 @@
-#include "inference/integer_patterns.h"
+#include "stages/integer_patterns.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace planproof::inference {
+namespace planproof::stages {
 namespace {
 
 using sdfg::DType;
@@ -80,7 +80,12 @@ TEST(IntegerPatterns, AreMadeOfIntegersOfTheDataAlone) {
   for (const TensorId other : {labels, weight, weighted, cosine, of_cosine, positions}) {
     EXPECT_FALSE(patterns[other]) << other;
   }
+  const std::vector<bool> integers = MadeOfIntegers(graph);
+  for (const TensorId whole : {labels, hit, twice, positions}) EXPECT_TRUE(integers[whole]) << whole;
+  for (const TensorId other : {weight, weighted, cosine, of_cosine}) {
+    EXPECT_FALSE(integers[other]) << other;
+  }
 }
 
 }  // namespace
-}  // namespace planproof::inference
+}  // namespace planproof::stages
