@@ -50,6 +50,12 @@ struct RequiredRelation {
 };
 
 // Everything a verification run decides about: two graphs and how they are related.
+// An axis of the mesh of ranks: rank / stride % extent is the coordinate.
+struct MeshAxis {
+  std::string name;
+  int64_t extent = 1, stride = 1;
+};
+
 struct Problem {
   sdfg::Graph logical;
   sdfg::Graph parallel;
@@ -74,6 +80,8 @@ struct Problem {
   Schedule schedule;                     // of the parallel graph
   // A tensor of the plan that is named like one of the model is meant to be it.
   bool names_tell = true;
+  // What coordinates of ranks that are not written as axes are called; may be empty.
+  std::vector<MeshAxis> mesh;
   std::vector<std::string> assumptions;  // listed in the report
   std::vector<std::string> warnings;
 };

@@ -26,7 +26,7 @@ std::optional<OperatorKind> CommunicationFromName(std::string_view name) {
 
 bool IsCommunication(OperatorKind kind) {
   return kind != OperatorKind::kCompute && kind != OperatorKind::kRankOverride &&
-         kind != OperatorKind::kMultiple;
+         kind != OperatorKind::kMultiple && kind != OperatorKind::kUninitialised;
 }
 
 bool ReducesInPlace(OperatorKind kind) {

@@ -30,8 +30,9 @@ enum class OperatorKind : uint8_t {
   kRankOverride,    // the first operand at some coordinates, elsewhere the second ("exceptions")
   kMultiple,        // a constant multiple of its operand, which no operator reads: what the lineage
                     // of a tensor with a factor names
+  kUninitialised,   // what memory holds that nothing has written
 };
-inline constexpr OperatorKind kLastOperatorKind = OperatorKind::kMultiple;
+inline constexpr OperatorKind kLastOperatorKind = OperatorKind::kUninitialised;
 
 // The kind of the collectives, moves and waits that plans spell so ("all_reduce", "move"); nothing
 // for other names.

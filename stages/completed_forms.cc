@@ -26,7 +26,7 @@ const LineageInference* InferenceFor(const VerifyOptions& options) {
 
 // Most plans are proved, or refuted, with a part of the work that one claim may take; what lies
 // behind a fault takes all of it.
-constexpr double kLittle = 0.06, kSome = 0.4;
+constexpr double kLeast = 0.01, kLittle = 0.06, kSome = 0.4;
 // So many claims are not proved with little work behind a fault; in a right plan, a few.
 constexpr int64_t kManyFailures = 12;
 // The first numbers of a graph of so many operators take less time than further attempts.
@@ -44,7 +44,8 @@ RunContext With(const VerifyOptions& options, const RunContext& context) {
           .operators = context.operators,
           .start = context.start,
           .share_of_attempts = context.share_of_attempts,
-          .well_formed = context.well_formed};
+          .well_formed = context.well_formed,
+          .unwritten_read = context.unwritten_read};
 }
 
 // Nothing more is to be tried.
@@ -75,7 +76,9 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
   // One inference after the other, until a proof is found.
   const VerifyOptions brief_options = WithWork(options, kLittle);
   const VerifyOptions quick_options = WithWork(options, kSome);
+  const VerifyOptions least_options = WithWork(options, kLeast);
   const RunContext brief = With(brief_options, context), quick = With(quick_options, context);
+  const RunContext least = With(least_options, context);
   std::vector<lineage::Problem> forms;
   std::vector<Result> known_of;
   bool differs = false;
@@ -91,6 +94,11 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
     if (forms.size() == 1) {
       result = Decide(forms[0], brief, Effort::kProofs, own);
       if (Answers(result, options)) return result;
+      if (context.unwritten_read.has_value()) {
+        known.verdict = context.unwritten_read->verdict;
+        known.violations = {*context.unwritten_read};
+        return known;
+      }
       const bool wrong = result.stages.total - result.stages.proved > kManyFailures ||
                          problem.parallel.operators.size() <= kQuickGraph;
       differs = wrong && effort != Effort::kProofs && NumbersDiffer(problem, options, &known);
@@ -111,7 +119,7 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
   const lineage::Problem& explained = without_guesses.has_value() ? *without_guesses : problem;
   bool answered = false;
   if (effort != Effort::kProofs) {
-    result = Decide(explained, differs ? brief : quick, Effort::kNumbers, known);
+    result = Decide(explained, differs ? least : quick, Effort::kNumbers, known);
     answered = Answers(result, options);
   }
   for (size_t f = 0; f < forms.size() && !answered; ++f) {

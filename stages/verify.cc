@@ -10,6 +10,7 @@
 #include "stages/problem_forms.h"
 #include "stages/run_context.h"
 #include "stages/schedule/expected_schedule.h"
+#include "stages/unwritten_memory.h"
 #include "stages/workers/process_pool.h"
 
 namespace planproof::stages {
@@ -44,9 +45,11 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     known.time_s.total = Since(start);
     return known;
   }
-  const OperatorCounts operators = CountOperators(problem, ConeOfRequired(problem));
+  const Cone cone = ConeOfRequired(problem);
+  const OperatorCounts operators = CountOperators(problem, cone);
   const RunContext context{
-      .options = options, .operators = operators, .start = start, .well_formed = order.has_value()};
+      .options = options, .operators = operators, .start = start, .well_formed = order.has_value(),
+                           .unwritten_read = ReadOfUnwrittenMemory(problem, cone)};
   Result result = DecideForms(problem, context, std::move(known));
   result.time_s.total = Since(start);
   return result;

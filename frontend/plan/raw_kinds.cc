@@ -23,6 +23,7 @@ OperatorKind KindFromName(const std::string& name) {
   if (name == "instance") return OperatorKind::kSelectInstance;
   if (name == "replicate") return OperatorKind::kReplicate;
   if (name == "multiple") return OperatorKind::kMultiple;
+  if (name == "uninitialised") return OperatorKind::kUninitialised;
   return sdfg::CommunicationFromName(name).value_or(OperatorKind::kCompute);
 }
 

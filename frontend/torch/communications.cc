@@ -61,7 +61,7 @@ void Communications::Issue(const Trace& trace, const Executed& executed, GraphWr
                            std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
   const Collective& collective = *executed.collective;
   Part part{trace.rank,  &collective,     std::move(inputs), std::move(outputs),
-            executed.op, writer->Place(), writer->source()};
+            writer->Label(), writer->Place(), writer->source()};
   Channel channel;
   if (collective.kind == CollectiveKind::kSend) {
     channel = {{trace.rank, collective.peer}, collective.tag, true};
@@ -198,7 +198,7 @@ absl::Status Communications::Result(
   op.group.assign(group.begin(), group.end());
   op.inputs = inputs;
   op.source = part.source;
-  op.label = part.op;
+  op.label = part.label;
   // The model is on no device, and what one rank sends itself is a copy.
   if (graph_->tensors[result].device >= 0) {
     op.devices = {part.rank};

@@ -37,7 +37,7 @@ class Communications {
     int32_t rank = 0;
     const Collective* collective = nullptr;
     std::vector<sdfg::TensorId> inputs, outputs;
-    std::string op, place;
+    std::string label, place;
     sdfg::SourceLocation source;
   };
   // Ranks of the group and its number among groups of these ranks; sends: both ranks, and the tag.

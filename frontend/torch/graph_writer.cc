@@ -67,6 +67,10 @@ std::string GraphWriter::Place() const {
   return place;
 }
 
+std::string GraphWriter::Label() const {
+  return module_.empty() ? op_ : absl::StrCat(module_, ": ", op_);
+}
+
 std::string GraphWriter::FreshName(const std::string& what) {
   std::string name = module_;
   if (!name.empty()) name += ".";
@@ -98,7 +102,7 @@ std::vector<sdfg::TensorId> GraphWriter::AddOperator(const std::string& name, Fu
   op.kind = kind;
   op.inputs = inputs;
   op.source = source_;
-  op.label = module_.empty() ? op_ : absl::StrCat(module_, ": ", op_);
+  op.label = Label();
   op.group = group;
   if (device_ >= 0) op.devices = {device_};
   for (const std::string& text : function->assumptions) assumptions_.insert(text);

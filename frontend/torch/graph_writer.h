@@ -86,6 +86,8 @@ class GraphWriter {
   // A tensor that nothing computes yet.
   sdfg::TensorId AddTensor(std::string name, sdfg::Shape shape, sdfg::DType dtype,
                            sdfg::TensorRole role = sdfg::TensorRole::kIntermediate);
+  // "layers.1.mlp: aten.mm.default", the present operator and the module that runs it.
+  std::string Label() const;
   // A name for what the present operator makes: module, operator, and its number among these.
   std::string FreshName(const std::string& what);
   sdfg::SourceLocation source() const { return source_; }

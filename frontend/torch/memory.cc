@@ -129,7 +129,7 @@ absl::StatusOr<sdfg::TensorId> Memory::Uninitialised(StorageId storage, int64_t 
         PLAN_RETURN_IF_ERROR(builder.Finish(&function));
         return function;
       },
-      {});
+      {}, sdfg::OperatorKind::kUninitialised);
 }
 
 absl::StatusOr<sdfg::TensorId> Memory::Join(StorageId storage, int64_t begin, int64_t end) {

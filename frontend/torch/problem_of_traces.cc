@@ -104,7 +104,13 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
         return In(model ? reference.path : "the ranks' traces", status);
       });
   // Names are made from modules, which have other operators in other programs.
-  if (built.ok()) built->names_tell = false;
+  if (!built.ok()) return built;
+  built->names_tell = false;
+  int64_t stride = 1;
+  for (auto axis = ranks[0].axes.rbegin(); axis != ranks[0].axes.rend(); ++axis) {
+    built->mesh.push_back({axis->first, axis->second, stride});
+    stride *= axis->second;
+  }
   return built;
 }
 

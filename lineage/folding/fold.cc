@@ -51,7 +51,7 @@ class Folder {
           axes.try_emplace({group.size, group.stride}, p.parallel.axes.size());
       axis_of_.push_back(found->second);
       if (!fresh) continue;
-      p.parallel.axes.push_back({AxisName(group.size), group.size});
+      p.parallel.axes.push_back({AxisName(group), group.size});
       p.parallel.axis_device_stride.resize(p.parallel.axes.size(), 0);
       p.parallel.axis_device_stride.back() = group.stride;
     }
@@ -68,14 +68,18 @@ class Folder {
     }
   }
 
-  std::string AxisName(int32_t size) const {
+  std::string AxisName(const Group& group) const {
     const auto taken = [&](const std::string& name) {
       const auto& axes = out_.problem.parallel.axes;
       return std::any_of(axes.begin(), axes.end(), [&](const auto& a) { return a.name == name; });
     };
+    for (const MeshAxis& axis : in_.mesh) {
+      const bool same = axis.extent == group.size && axis.stride == group.stride;
+      if (same && !taken(axis.name)) return axis.name;
+    }
     if (!taken("rank")) return "rank";
-    std::string name = absl::StrCat("rank of ", size);
-    for (int i = 2; taken(name); ++i) name = absl::StrCat("rank of ", size, ", ", i);
+    std::string name = absl::StrCat("rank of ", group.size);
+    for (int i = 2; taken(name); ++i) name = absl::StrCat("rank of ", group.size, ", ", i);
     return name;
   }
 

@@ -338,6 +338,7 @@ absl::StatusOr<std::optional<Problem>> FoldChecked(const Problem& problem) {
     made.premises = problem.premises;
     made.schedule = problem.schedule;
     made.names_tell = problem.names_tell;
+    made.mesh = problem.mesh;
     made.assumptions = problem.assumptions;
     made.warnings = problem.warnings;
     folded = std::move(made);
