@@ -53,9 +53,9 @@ std::string WhereRelationsEnd(const Result& result) {
   if (end.logical_operator.empty()) return "";
   std::string text = end.elsewhere ? "some ranks do not have the result of "
                                    : "nothing in the plan is the result of ";
-  text += OneLine(end.logical_operator, 100);
+  text += OneLine(end.logical_operator, 180);
   if (!end.nearest.empty()) {
-    text += ": " + OneLine(end.nearest, 100) + " " + OneLine(end.difference, 160);
+    text += ": " + OneLine(end.nearest, 180) + " " + OneLine(end.difference, 160);
   }
   return text;
 }

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "stages/completion.h"
 #include "stages/cone.h"
 #include "stages/decision.h"
@@ -48,6 +50,14 @@ RunContext With(const VerifyOptions& options, const RunContext& context) {
           .unwritten_read = context.unwritten_read};
 }
 
+// "aten_mm (layers.0.mlp: aten.mm.default) at model.py:56"
+std::string WithPlace(const sdfg::Graph& graph, sdfg::OperatorId id) {
+  const sdfg::SourceLocation& source = graph.operators[id].source;
+  std::string text = graph.Describe(id);
+  if (source.line > 0) absl::StrAppend(&text, " at ", source.file, ":", source.line);
+  return text;
+}
+
 // Nothing more is to be tried.
 bool Answers(const Result& result, const VerifyOptions& options) {
   return result.verdict != Verdict::kUnknown || Stopped(options);
@@ -81,6 +91,7 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
   const RunContext least = With(least_options, context);
   std::vector<lineage::Problem> forms;
   std::vector<Result> known_of;
+  std::vector<bool> shown;
   bool differs = false;
   for (; inference != nullptr && !differs; inference = inference->Otherwise()) {
     Result& own = known_of.emplace_back(known);
@@ -94,6 +105,7 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
     if (forms.size() == 1) {
       result = Decide(forms[0], brief, Effort::kProofs, own);
       if (Answers(result, options)) return result;
+      shown = result.required_shown;
       if (context.unwritten_read.has_value()) {
         known.verdict = context.unwritten_read->verdict;
         known.violations = {*context.unwritten_read};
@@ -137,10 +149,10 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
   }
   const bool wrong = result.verdict == Verdict::kRefuted || result.verdict == Verdict::kUnknown;
   if (wrong && !Stopped(options)) {
-    if (const std::optional<RelationsEnd> end = WhereRelationsEnd(related)) {
-      result.inference.end.logical_operator = related.logical.Describe(end->logical);
+    if (const std::optional<RelationsEnd> end = WhereRelationsEnd(related, shown)) {
+      result.inference.end.logical_operator = WithPlace(related.logical, end->logical);
       if (!end->nearest.empty()) {
-        result.inference.end.nearest = related.parallel.Describe(end->nearest[0]);
+        result.inference.end.nearest = WithPlace(related.parallel, end->nearest[0]);
       }
       result.inference.end.difference = end->difference;
       result.inference.end.elsewhere = end->elsewhere;

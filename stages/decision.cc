@@ -78,6 +78,10 @@ Result Decide(const lineage::Problem& form, const RunContext& context, Effort ef
   evidence.refuted = found.refuted;
   result.verdict = Conclude(form, search.outcomes(), evidence,
                             [&] { return HasFiniteSample(form, options, &result); });
+  const std::vector<bool> shown = search.ProvedClaims();
+  for (size_t r = 0; r < form.required.size(); ++r) {
+    result.required_shown.push_back(shown[table.ClaimOfRequired(static_cast<int64_t>(r))]);
+  }
   TakeCounts(context, table, search, found, &result);
   result.outputs.claimed = static_cast<int64_t>(form.required.size());
   if (options.keep_relations) {

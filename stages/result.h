@@ -93,6 +93,8 @@ struct Result {
   std::vector<ProvedRelation> proved_relations;
   // Then also: tensors that were looked at and are read by their definition.
   std::vector<std::pair<std::string, int64_t>> unrelated;
+  // By required output: its claim was proved, with all on which it rests.
+  std::vector<bool> required_shown;
   CacheUse cache;
   // How many classes each tier decided: "identical", "normal form", "z3".
   std::vector<std::pair<std::string, int64_t>> tiers;

@@ -22,6 +22,22 @@ std::vector<std::vector<TensorId>> OperandsByOutput(const Graph& graph, const Op
   return operands;
 }
 
+std::vector<TensorId> FirstOfCopies(const Graph& graph) {
+  std::vector<TensorId> first;
+  for (size_t t = 0; t < graph.tensors.size(); ++t) {
+    const sdfg::Tensor& tensor = graph.tensors[t];
+    first.push_back(static_cast<TensorId>(t));
+    if (tensor.producer == kNone) continue;
+    const Operator& op = graph.operators[tensor.producer];
+    const sdfg::IndexFunction& f = *op.function;
+    const sdfg::ExprId body = f.outputs[tensor.producer_output].body;
+    if (body == sdfg::kNoExpr || f.nodes[body].op != sdfg::Op::kElement) continue;
+    const TensorId source = op.inputs[f.nodes[body].input];
+    if (source != kNone) first[t] = first[source];
+  }
+  return first;
+}
+
 std::vector<bool> WithOperands(const Graph& graph, std::vector<bool> right) {
   for (auto op = graph.operators.rbegin(); op != graph.operators.rend(); ++op) {
     const auto is_right = [&](TensorId t) { return t != kNone && right[t]; };

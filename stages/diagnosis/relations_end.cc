@@ -31,13 +31,14 @@ constexpr size_t kMaxNearest = 3;
 
 class EndOfRelations {
  public:
-  explicit EndOfRelations(const lineage::Problem& problem)
+  EndOfRelations(const lineage::Problem& problem, const std::vector<bool>& shown)
       : problem_(problem),
+        shown_(shown),
         cone_(ConeOfRequired(problem)),
+        copy_of_(FirstOfCopies(problem.logical)),
         whole_(MadeOfIntegers(problem.parallel)),
         has_(problem.logical.tensors.size(), Has::kNot),
         term_of_(problem.parallel.tensors.size(), kNone) {
-    FindCopies();
     for (size_t t = 0; t < problem.logical.tensors.size(); ++t) {
       by_name_.emplace(problem.logical.tensors[t].name, static_cast<TensorId>(t));
     }
@@ -49,6 +50,9 @@ class EndOfRelations {
     const std::vector<bool> whole = MadeOfIntegers(problem.logical);
     for (size_t t = 0; t < has_.size(); ++t) {
       if (problem.logical.tensors[t].producer == kNone || whole[t]) has_[t] = Has::kItself;
+    }
+    for (size_t r = 0; r < shown.size(); ++r) {
+      if (shown[r]) has_[problem.required[r].lineage.logical] = Has::kItself;
     }
     FollowDataMovement();
     BelieveInOperandsOfResults();
@@ -92,11 +96,15 @@ class EndOfRelations {
         return end;
       }
     }
-    auto odd = FindOddOperator(problem_, cone_.tensors, believed_);
-    if (!odd.has_value() && !end.nearest.empty()) {
+    std::optional<OddOperator> odd;
+    if (problem_.names_tell) odd = FindOddOperator(problem_, cone_.tensors, believed_);
+    const bool multiple = !problem_.names_tell && !end.nearest.empty() &&
+                          ReadsMultiple(problem_.parallel.operators[end.nearest[0]]);
+    if (!odd.has_value() && !end.nearest.empty() && !multiple) {
       // A tensor of the model may be computed from the right part of one that is wrong elsewhere.
-      odd = FindOddOperator(problem_, NotRightBehind(problem_.parallel, end.nearest[0], right_),
-                            right_);
+      odd = FindOddOperator(problem_, NotRightBehind(problem_.parallel, end.nearest[0],
+                                                     problem_.names_tell ? right_ : believed_),
+                            problem_.names_tell ? right_ : believed_);
     }
     if (odd.has_value()) {
       end.nearest = {odd->odd};
@@ -118,22 +126,6 @@ class EndOfRelations {
     return copy_of_[lineage::AsMultiple(problem_.logical, l.logical).of];
   }
 
-  // Views, parts and copies are one tensor here, as the gradients of what is added are: a plan may
-  // have one of them.
-  void FindCopies() {
-    for (size_t t = 0; t < problem_.logical.tensors.size(); ++t) {
-      const sdfg::Tensor& tensor = problem_.logical.tensors[t];
-      copy_of_.push_back(static_cast<TensorId>(t));
-      if (tensor.producer == kNone) continue;
-      const sdfg::Operator& op = problem_.logical.operators[tensor.producer];
-      const sdfg::IndexFunction& f = *op.function;
-      const sdfg::ExprId body = f.outputs[tensor.producer_output].body;
-      if (body == sdfg::kNoExpr || f.nodes[body].op != sdfg::Op::kElement) continue;
-      const TensorId source = op.inputs[f.nodes[body].input];
-      if (source != kNone) copy_of_[t] = copy_of_[source];
-    }
-  }
-
   solver::Rational FactorOf(TensorId parallel) const {
     const lineage::Lineage& l = problem_.lineage[parallel];
     if (l.kind != LineageKind::kFull) return 1;
@@ -152,6 +144,11 @@ class EndOfRelations {
       if (scaled == inputs.end()) return producer;
       parallel = *scaled;
     }
+  }
+
+  bool ReadsMultiple(const sdfg::Operator& op) const {
+    return std::any_of(op.inputs.begin(), op.inputs.end(),
+                       [&](TensorId t) { return t != kNone && !FactorOf(t).IsOne(); });
   }
 
   TensorId LogicalOf(TensorId parallel) const {
@@ -290,16 +287,18 @@ class EndOfRelations {
   }
 
   bool Unrelated(const sdfg::Operator& op) const {
-    return std::any_of(op.outputs.begin(), op.outputs.end(),
-                       [&](TensorId t) { return t != kNone && Related(t) == kNone && !whole_[t]; });
+    return std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId t) {
+      if (t == kNone || Related(t) != kNone || whole_[t]) return false;
+      return problem_.names_tell || !believed_[t];
+    });
   }
 
   std::vector<OperatorId> Nearest(OperatorId id) const {
     const sdfg::Operator& wanted = problem_.logical.operators[id];
     const std::set<TensorId> operands = Operands(wanted, /*parallel=*/false);
     const bool has_terms = HasTerms(wanted);
-    // Another operator, other operands, later.
-    std::vector<std::tuple<bool, size_t, OperatorId>> found;
+    // Another operator of the program or another operator, other operands, later.
+    std::vector<std::tuple<bool, bool, size_t, OperatorId>> found;
     const sdfg::Graph& graph = problem_.parallel;
     for (size_t o = 0; o < graph.operators.size(); ++o) {
       const sdfg::Operator& op = graph.operators[o];
@@ -311,11 +310,12 @@ class EndOfRelations {
                             std::back_inserter(common));
       if (common.empty()) continue;
       const size_t others = own.size() + operands.size() - 2 * common.size();
-      found.emplace_back(op.name != wanted.name, others, static_cast<OperatorId>(o));
+      const bool elsewhere = !problem_.names_tell && op.label != wanted.label;
+      found.emplace_back(elsewhere, op.name != wanted.name, others, static_cast<OperatorId>(o));
     }
     std::sort(found.begin(), found.end());
     std::vector<OperatorId> nearest;
-    for (const auto& [different, others, o] : found) {
+    for (const auto& [elsewhere, different, others, o] : found) {
       if (nearest.size() < kMaxNearest) nearest.push_back(o);
     }
     return nearest;
@@ -346,6 +346,9 @@ class EndOfRelations {
     for (size_t i = 0; i < right.size(); ++i) {
       const auto t = static_cast<TensorId>(i);
       right[i] = whole_[t] || (Related(t) != kNone && FactorOf(t).IsOne());
+    }
+    for (size_t r = 0; r < shown_.size(); ++r) {
+      if (shown_[r]) right[problem_.required[r].parallel] = true;
     }
     return right;
   }
@@ -463,8 +466,9 @@ class EndOfRelations {
   }
 
   const lineage::Problem& problem_;
+  const std::vector<bool>& shown_;
   const Cone cone_;
-  std::vector<TensorId> copy_of_;  // by logical tensor: the first of those that are equal
+  const std::vector<TensorId> copy_of_;  // by logical tensor: the first of those that are equal
   std::unordered_map<std::string, TensorId> by_name_;
   const std::vector<bool> whole_;  // by parallel tensor: made of integers and constants alone
   std::vector<Has> has_;           // by logical tensor
@@ -477,8 +481,9 @@ class EndOfRelations {
 
 }  // namespace
 
-std::optional<RelationsEnd> WhereRelationsEnd(const lineage::Problem& problem) {
-  return EndOfRelations(problem).Find();
+std::optional<RelationsEnd> WhereRelationsEnd(const lineage::Problem& problem,
+                                              const std::vector<bool>& shown) {
+  return EndOfRelations(problem, shown).Find();
 }
 
 }  // namespace planproof::stages

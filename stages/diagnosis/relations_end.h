@@ -23,9 +23,11 @@ struct RelationsEnd {
   std::string difference;
 };
 
+// `shown` (by required output, or empty): outputs that are right, and so is what they depend on.
 // Nothing if everything on which required outputs depend is there, or if relations are missing from
 // the beginning. Takes lineages, inferred ones among them, to be true.
-std::optional<RelationsEnd> WhereRelationsEnd(const lineage::Problem& problem);
+std::optional<RelationsEnd> WhereRelationsEnd(const lineage::Problem& problem,
+                                              const std::vector<bool>& shown = {});
 
 }  // namespace planproof::stages
 
