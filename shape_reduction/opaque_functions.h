@@ -38,7 +38,8 @@ double HashOpaque(const std::string& name, const std::vector<double>& row,
 // Indices of the k largest of `row`, best first, ties to the smaller index. With groups: first the
 // topk_groups best groups are kept (score: the maximum, or the sum of the two best if
 // group_top_two), then the best among them. Nullopt if a comparison that matters is not decided; in
-// floating point that includes ties, which rounding makes and breaks.
+// floating point that includes ties, which rounding makes and breaks, but for those of whole
+// numbers: most are integers, such as numbers of experts.
 template <typename D>
 std::optional<std::vector<int64_t>> TopK(const std::vector<typename D::Value>& row, int64_t k,
                                          int64_t groups, int64_t topk_groups, bool group_top_two) {
@@ -57,7 +58,8 @@ std::optional<std::vector<int64_t>> TopK(const std::vector<typename D::Value>& r
         if (i == top) continue;
         const typename D::Value &other = score[items[i]], &first = score[items[top]];
         const bool less = D::Less(other, first) == Truth::kTrue;
-        const bool tied = D::kExact && i > top && D::Eq(other, first) == Truth::kTrue;
+        const bool exact = D::kExact || std::floor(D::Lower(first)) == D::Lower(first);
+        const bool tied = exact && i > top && D::Eq(other, first) == Truth::kTrue;
         decided &= less || tied;
       }
       chosen.push_back(items[top]);
