@@ -23,6 +23,7 @@ using Kind = RowOperand::Kind;
 struct Sort {
   TensorId numbers = kNone;  // x
   TensorId sorted = kNone;
+  TensorId order = kNone;  // p
   int64_t rows = 0;
 };
 
@@ -77,10 +78,7 @@ class OwnOrder {
     std::set<size_t> sorts;
     if (op.kind != sdfg::OperatorKind::kCompute || !op.lifted) return sorts;
     if (std::count(op.inputs.begin(), op.inputs.end(), kNone) != 0) return sorts;
-    if (std::any_of(op.outputs.begin(), op.outputs.end(),
-                    [&](TensorId output) { return output == kNone || IsKept(output); })) {
-      return sorts;
-    }
+    if (std::count(op.outputs.begin(), op.outputs.end(), kNone) != 0) return sorts;
     for (TensorId input : op.inputs) {
       if (places_[input].kind == Kind::kRows || places_[input].kind == Kind::kInverse) {
         sorts.insert(places_[input].sort);
@@ -108,7 +106,7 @@ class OwnOrder {
     count.outputs = {AddTensor(std::move(positions))};
     const TensorId own = count.outputs[0];
     const size_t sort = sorts_.size();
-    sorts_.push_back({numbers, sorted, rows});
+    sorts_.push_back({numbers, sorted, order, rows});
     places_[sorted] = {Kind::kRows, sort, 0, numbers, places_[numbers].range};
     places_[order] = {Kind::kRows, sort, 0, own, sdfg::IndexRange{0, rows - 1}};
     places_[own].range = sdfg::IndexRange{0, rows - 1};
@@ -158,6 +156,9 @@ class OwnOrder {
     std::optional<sdfg::InOwnOrder> own =
         sdfg::TakeInOwnOrder(*op.function, operands, sorts_[sort].rows);
     if (!own) return false;
+    for (size_t o = 0; o < op.outputs.size(); ++o) {
+      if (own->dims[o] && IsKept(op.outputs[o])) return false;
+    }
     originals_.emplace(id, graph_.operators[id]);
     order_of_.push_back(id);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
@@ -195,13 +196,14 @@ class OwnOrder {
     if (!groups_.IsPutOnce(op)) return false;
     const Place& index = places_[op.inputs[0]];
     if (index.kind != Kind::kRows || index.sort != sort || !AreNumbered(index.own) ||
-        places_[op.inputs[1]].kind != Kind::kOther || !AreNumbered(op.inputs[1])) {
+        places_[op.inputs[1]].kind != Kind::kOther || !AreNumbered(op.inputs[1]) ||
+        graph_.tensors[op.inputs[0]].dtype != graph_.tensors[sorts_[sort].order].dtype) {
       return false;
     }
     sdfg::IndexFunction function = *op.function;
     function.premises.clear();
     op.function = graph_.Intern(std::move(function));
-    op.inputs = {PlainOf(op.inputs[0]), PlainOf(op.inputs[1])};
+    op.inputs[0] = sorts_[sort].order;  // which the index is
     places_[op.outputs[0]] = {Kind::kInverse, sort, 0, kNone,
                               sdfg::IndexRange{0, sorts_[sort].rows - 1}};
     graph_.operators[id] = std::move(op);
