@@ -48,10 +48,13 @@ class OwnOrder {
     std::vector<OperatorId> order;
     if (absl::Status status = sdfg::TopologicalOrder(graph_, &order); !status.ok()) return status;
     places_.resize(graph_.tensors.size());
+    added_before_.resize(graph_.operators.size());
     for (OperatorId id : order) {
+      visited_ = id;
       Visit(id);
       AddRanges(graph_.operators[id]);
     }
+    PutAddedInPlace();
     return absl::OkStatus();
   }
 
@@ -67,6 +70,28 @@ class OwnOrder {
       if (TakeInOwnOrder(id, sort) || TakeInverse(id, sort) || TakeCopyOfInverse(id, sort)) return;
     }
     Plain(id);
+  }
+
+  void AddOperator(sdfg::Operator op) {
+    added_before_[visited_].push_back(graph_.AddOperator(std::move(op)));
+  }
+
+  // Operators that were added stand before the first one that needs them.
+  void PutAddedInPlace() {
+    std::vector<sdfg::Operator> operators;
+    const auto add = [&](OperatorId id) {
+      for (TensorId output : graph_.operators[id].outputs) {
+        if (output != kNone) {
+          graph_.tensors[output].producer = static_cast<OperatorId>(operators.size());
+        }
+      }
+      operators.push_back(std::move(graph_.operators[id]));
+    };
+    for (size_t id = 0; id < added_before_.size(); ++id) {
+      for (OperatorId added : added_before_[id]) add(added);
+      add(static_cast<OperatorId>(id));
+    }
+    graph_.operators = std::move(operators);
   }
 
   bool IsKept(TensorId tensor) const {
@@ -110,7 +135,7 @@ class OwnOrder {
     places_[sorted] = {Kind::kRows, sort, 0, numbers, places_[numbers].range};
     places_[order] = {Kind::kRows, sort, 0, own, sdfg::IndexRange{0, rows - 1}};
     places_[own].range = sdfg::IndexRange{0, rows - 1};
-    graph_.AddOperator(std::move(count));
+    AddOperator(std::move(count));
   }
 
   TensorId AddTensor(sdfg::Tensor tensor) {
@@ -148,6 +173,7 @@ class OwnOrder {
     // In products by groups, which group a row belongs to.
     if (op.inputs.size() == 3 && places_[op.inputs[2]].kind == Kind::kOther) {
       if (Function product = groups_.ByNumbers(op, sorts_[sort].numbers); product != nullptr) {
+        op.name = product->operator_name;
         op.function = std::move(product);
         op.inputs[2] = sorts_[sort].sorted;
       }
@@ -272,7 +298,7 @@ class OwnOrder {
       places_[added].range = places_[output].range;
       output = added;
     }
-    graph_.AddOperator(std::move(copy));
+    AddOperator(std::move(copy));
   }
 
   // What is known of integers that the operator gives.
@@ -299,6 +325,8 @@ class OwnOrder {
   std::map<OperatorId, sdfg::Operator> originals_;  // of those that were taken in own order
   std::vector<OperatorId> order_of_;                // these, in the order in which they were
   std::map<TensorId, TensorId> plain_;
+  OperatorId visited_ = kNone;
+  std::vector<std::vector<OperatorId>> added_before_;  // by operator
 };
 
 }  // namespace
