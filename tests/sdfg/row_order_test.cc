@@ -25,7 +25,7 @@ using Kind = RowOperand::Kind;
 IndexFunction FunctionOf(const std::string& declaration) {
   OperatorLibrary library = OperatorLibrary::CopyOfBuiltIn();
   const absl::Status added = library.AddDeclarations(declaration, "test.op");
-  EXPECT_TRUE(added.ok()) << added;
+  EXPECT_TRUE(added.ok()) << declaration << added;
   const Shape matrix = {kRowCount, 3}, row = {kRowCount};
   std::vector<Operand> operands = {{Operand::Kind::kTensor, matrix, DType::kFloat32, 0},
                                    {Operand::Kind::kTensor, row, DType::kFloat32, 0},
@@ -34,8 +34,8 @@ IndexFunction FunctionOf(const std::string& declaration) {
                                    {Operand::Kind::kTensor, matrix, DType::kFloat32, 0},
                                    {Operand::Kind::kTensor, row, DType::kInt64, 0}};
   absl::StatusOr<IndexFunction> function = library.Instantiate("f", operands, {});
-  EXPECT_TRUE(function.ok()) << function.status();
-  return *std::move(function);
+  EXPECT_TRUE(function.ok()) << declaration << function.status();
+  return function.ok() ? *std::move(function) : IndexFunction();
 }
 
 std::string Declared(const std::string& outputs, const std::string& premise = "") {
@@ -54,7 +54,9 @@ std::vector<RowOperand> Operands() {
 }
 
 std::optional<InOwnOrder> Taken(const std::string& declaration) {
-  return TakeInOwnOrder(FunctionOf(declaration), Operands(), kRowCount);
+  const IndexFunction function = FunctionOf(declaration);
+  if (function.outputs.empty()) return std::nullopt;  // which has failed
+  return TakeInOwnOrder(function, Operands(), kRowCount);
 }
 
 // The rows of `own` in the order p along `dim`.
@@ -114,12 +116,12 @@ TEST(RowOrder, WhatIsDoneToEachRowIsDoneInAnyOrder) {
   ExpectEqualValues(Declared("-> y[k, r] = x[r, k] * c[r, k]"));
   ExpectEqualValues(Declared("-> y[r, n:5] = u[r] * sum(k: x[r, k] * z[n, k])"));
   ExpectEqualValues(Declared("-> y[r, n:5] = sum(r2: [i[r2] == n] * z[r2, 0]) * u[r]"));
-  ExpectEqualValues(Declared("-> y[r] = u[r], w[k] = sum(r2: x[r2, k])"));
+  ExpectEqualValues(Declared("-> y[r] = u[r]\n  -> w[k] = sum(r2: x[r2, k])"));
 }
 
 TEST(RowOrder, WhatAllRowsAddUpToDoesNotDependOnTheirOrder) {
   ExpectEqualValues(Declared("-> y[k] = sum(r: x[r, k] * u[r])"));
-  ExpectEqualValues(Declared("-> y[k] = max(r: x[r, k]) - min(r: u[r])"));
+  ExpectEqualValues(Declared("-> y[k] = max(r: x[r, k]) - min(r: u[r])", "ties first\n  "));
   ExpectEqualValues(Declared("-> y[n:5, k] = z[n, k] + sum(r: [u[r] == n] * x[r, k])"));
   ExpectEqualValues(Declared("-> y[r] = sum(r2: [u[r2] < u[r]])"));
 }
@@ -144,19 +146,12 @@ TEST(RowOrder, ARowThatCountsByItsPlaceIsRefused) {
            "-> y[k] = sum(r: x[r, k] * [i[r] == 2])",  // chosen by something else
            "-> y[n:4] = u[n] - u[n + 1]",              // neighbours
            "-> y[n:3] = u[n]",                         // the first rows
-           "-> y[k] = sum(n in 3: x[n, k])",           // the sum of the first rows
            "-> y[n:5] = u[4 - n]",                     // backwards
            "-> y[r, n:5] = u[r] * u[n]",               // two dimensions of rows
            "-> y[k] = x[0, k]",                        // one of them
            "-> y[r] = sum(r2: [i[r] == r2] * u[r2])",  // at other places that are data
        }) {
-    const std::string declaration = Declared(outputs);
-    OperatorLibrary library = OperatorLibrary::CopyOfBuiltIn();
-    if (!library.AddDeclarations(declaration, "test.op").ok()) {
-      ADD_FAILURE() << library.AddDeclarations(declaration, "test.op");
-      continue;
-    }
-    EXPECT_FALSE(Taken(declaration)) << outputs;
+    EXPECT_FALSE(Taken(Declared(outputs))) << outputs;
   }
 }
 
