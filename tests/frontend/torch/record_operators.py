@@ -130,7 +130,9 @@ def sorted_rows(x, w, scores, other, sort=lambda ids: aten.sort(ids), count=None
     chosen = aten.topk(scores, 2)[1]
     flat = (ids or (lambda chosen: chosen))(chosen).view(-1)
     values, order = sort(flat)
-    counts = count(values, order, aten.topk(other, 2)[1], chosen) if count else aten.histc(values.double(), experts, 0, experts - 1)
+    counts = aten.histc(values.double(), experts, 0, experts - 1)
+    if count:
+        counts = count(values, order, aten.topk(other, 2)[1], chosen)
     offsets = (ends or (lambda counts: aten.cumsum(counts, 0, dtype=torch.int32)))(counts)
     token = aten.floor_divide(order, 2)
     rows = aten.index(x, [token])
@@ -145,7 +147,8 @@ def sorted_rows(x, w, scores, other, sort=lambda ids: aten.sort(ids), count=None
     if ends is None:     # every row belongs to a group
         y = product(rows, w)
         columns = product(w[:, :2, :4], rows.t())
-        results += [aten.index(aten.relu(product(rows, w)), [inverse]), aten.index(y, [inverse]), y, aten.index(columns.t(), [inverse]), aten.sum(aten.relu(y), [0])]
+        results += [aten.index(aten.relu(product(rows, w)), [inverse]), aten.index(y, [inverse]), y,
+                    aten.index(columns.t(), [inverse]), aten.sum(aten.relu(y), [0])]
     return results + [aten.cumsum(rows, 0), aten.sum(rows[:5], [0]), aten.argmax(rows, 0), aten.mul(rows, aten.arange(order.size(0))[:, None]),
                       rows + 0]
 
@@ -162,6 +165,9 @@ def sorted_cases():
             return whole(7, *shape).double() - 3
         return [small(6, 4), small(3, 4, 8), real(6, 3), real(6, 3)]
 
+    def inclusive(counts):
+        return aten.cumsum(counts, 0, dtype=torch.int32)
+
     def case(**options):
         return data, lambda *tensors: sorted_rows(*tensors, **options)
     yield "sorted rows", *case()
@@ -172,14 +178,15 @@ def sorted_cases():
     yield "sorted rows of others", *case(sort=lambda ids: (ids + 0, aten.sort(aten.mul(ids, -1))[1]))
     yield "sorted rows, others counted", *case(count=lambda v, p, o, c: aten.histc(o.double(), 3, 0, 2))
     yield "sorted rows, others marked", *case(count=lambda v, p, o, c: marked(v, p, c, o))
-    yield "sorted rows, order counted", *case(count=lambda v, p, o, c: aten.histc(p.double(), 3, 0, 2), ends=lambda c: aten.cumsum(c, 0, dtype=torch.int32))
-    yield "sorted rows, another bin", *case(count=lambda v, p, o, c: aten.histc(v.double(), 3, 0, 1), ends=lambda c: aten.cumsum(c, 0, dtype=torch.int32))
-    yield "sorted rows, all marked", *case(count=lambda v, p, o, c: aten.sum(aten.scatter_(torch.ones(6, 3, dtype=torch.bool), -1, c[:, :1], True), [0]),
-                                           ends=lambda c: aten.clamp(aten.cumsum(c, 0, dtype=torch.int32), 0, 12))
+    yield "sorted rows, order counted", *case(count=lambda v, p, o, c: aten.histc(p.double(), 3, 0, 2), ends=inclusive)
+    yield "sorted rows, another bin", *case(count=lambda v, p, o, c: aten.histc(v.double(), 3, 0, 1), ends=inclusive)
+    yield "sorted rows, all marked", *case(
+        count=lambda v, p, o, c: aten.sum(aten.scatter_(torch.ones(6, 3, dtype=torch.bool), -1, c[:, :1], True), [0]),
+        ends=lambda c: aten.clamp(aten.cumsum(c, 0, dtype=torch.int32), 0, 12))
     yield "sorted rows, exclusive ends", *case(ends=lambda c: aten.sub(aten.cumsum(c, 0, dtype=torch.int32), c.int()))
     yield "sorted rows, ends that are counts", *case(ends=lambda c: aten.clamp(c.int(), 4, 4))
-    yield "sorted rows, expert out of range", *case(ids=lambda c: c + 1, ends=lambda c: aten.cumsum(c, 0, dtype=torch.int32))
-    yield "sorted rows, expert below", *case(ids=lambda c: c - 1, ends=lambda c: aten.cumsum(c, 0, dtype=torch.int32))
+    yield "sorted rows, expert out of range", *case(ids=lambda c: c + 1, ends=inclusive)
+    yield "sorted rows, expert below", *case(ids=lambda c: c - 1, ends=inclusive)
 
 
 def mask_cases():
