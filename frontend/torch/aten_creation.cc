@@ -30,6 +30,15 @@ absl::Status Nothing(AtenCall& call) {
   return absl::OkStatus();
 }
 
+// start, start + step, ... are `length` numbers before the end.
+bool EndsThere(const solver::Rational& start, const solver::Rational& step, int64_t length,
+               const solver::Rational& end) {
+  const solver::Rational way = step < 0 ? start - end : end - start;
+  const solver::Rational by = step < 0 ? -step : step;
+  return !(by * solver::Rational(length) < way) &&
+         (length == 0 || by * solver::Rational(length - 1) < way);
+}
+
 // y[i] = start + i step.
 absl::Status Arange(AtenCall& call) {
   // arange(end), arange.start(start, end), arange.start_step(start, end, step)
@@ -44,6 +53,12 @@ absl::Status Arange(AtenCall& call) {
     return call.NotDeclared("a range of integers in fractions");
   }
   const int64_t length = target.shape[0];
+  const absl::StatusOr<solver::Rational> end = call.Real(only_end ? "start_or_end" : "end", 0);
+  if (whole && end.ok() && !EndsThere(start, step, length, *end)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("arange from ", start.ToString(), " to ", end->ToString(), " by ",
+                     step.ToString(), " does not have ", length, " elements"));
+  }
   const std::string key = absl::StrCat("arange ", sdfg::DTypeName(target.dtype), " ", length, " ",
                                        start.ToString(), " ", step.ToString());
   PLAN_ASSIGN_OR_RETURN(

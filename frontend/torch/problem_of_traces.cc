@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/torch/execution.h"
+#include "frontend/torch/sorted_rows.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -34,6 +35,26 @@ std::set<std::string> FlatNames(const std::vector<Trace>& ranks) {
   return names;
 }
 
+// What is related or required must be what it was.
+absl::Status UnsortReference(const Relations& relations, const sdfg::OperatorLibrary& operators,
+                             sdfg::Graph* graph) {
+  std::vector<bool> kept(graph->tensors.size(), false);
+  for (const auto& [result, tensor] : relations.results()) kept[tensor] = true;
+  return TakeSortedRowsInTheirOwnOrder(operators, kept, graph);
+}
+
+absl::Status UnsortRanks(lineage::ProblemBuilder* problem, const sdfg::OperatorLibrary& operators) {
+  const auto tensors = static_cast<sdfg::TensorId>(problem->parallel.tensors.size());
+  std::vector<bool> kept(tensors, false);
+  for (const lineage::RequiredRelation& required : problem->required()) {
+    kept[required.parallel] = true;
+  }
+  for (sdfg::TensorId tensor = 0; tensor < tensors; ++tensor) {
+    if (problem->LineageOf(tensor).kind != lineage::LineageKind::kNone) kept[tensor] = true;
+  }
+  return TakeSortedRowsInTheirOwnOrder(operators, kept, &problem->parallel);
+}
+
 }  // namespace
 
 absl::Status AddReference(const Trace& reference, const sdfg::OperatorLibrary& operators,
@@ -59,6 +80,7 @@ absl::Status AddReference(const Trace& reference, const sdfg::OperatorLibrary& o
   PLAN_RETURN_IF_ERROR(execution.Run());
   PLAN_RETURN_IF_ERROR(alone.Connect());
   PLAN_RETURN_IF_ERROR(relations->FinishReference(reference, &writer, &execution.memory()));
+  PLAN_RETURN_IF_ERROR(UnsortReference(*relations, operators, &problem->logical));
   Add(writer.assumptions(), &problem->assumptions);
   decided->insert(execution.unused_items().begin(), execution.unused_items().end());
   return absl::OkStatus();
@@ -90,6 +112,7 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
   }
   PLAN_RETURN_IF_ERROR(communications.Connect());
   PLAN_RETURN_IF_ERROR(relations.RequireReduced());
+  PLAN_RETURN_IF_ERROR(UnsortRanks(&problem, operators));
   if (!decided.empty()) {
     problem.assumptions.push_back(absl::StrCat(
         "the program takes the recorded way whatever numbers Python reads from tensors, at ",

@@ -122,6 +122,73 @@ def routing_cases():
     yield "index_put new memory", lambda: [distinct(5), real(5, 2)], inverse
 
 
+def sorted_rows(x, w, scores, other, sort=lambda ids: aten.sort(ids), count=None, ends=None, ids=None):
+    """What a mixture of experts does with rows that are sorted by expert: products by groups forward and backward, and
+    rows put back in two ways. `count`, `ends` and `ids` say otherwise how often experts occur, where groups end, and
+    which experts there are."""
+    experts = scores.size(1)
+    chosen = aten.topk(scores, 2)[1]
+    flat = (ids or (lambda chosen: chosen))(chosen).view(-1)
+    values, order = sort(flat)
+    counts = aten.histc(values.double(), experts, 0, experts - 1)
+    if count:
+        counts = count(values, order, aten.topk(other, 2)[1], chosen)
+    offsets = (ends or (lambda counts: aten.cumsum(counts, 0, dtype=torch.int32)))(counts)
+    token = aten.floor_divide(order, 2)
+    rows = aten.index(x, [token])
+    inverse = aten.empty_like(order)
+    aten.index_put_(inverse, [order], aten.arange(order.size(0)))
+
+    def product(a, b):
+        return aten._grouped_mm(a.float(), b.float(), offsets).double()
+    gradient = product(rows.t(), aten.relu(rows))
+    results = [gradient, aten.index_put(aten.zeros_like(x), [token], rows, True), aten.index(rows, [inverse]),
+               aten.index(aten.index_put(aten.zeros_like(rows), [inverse], rows, True), [inverse])]
+    if ends is None:     # every row belongs to a group
+        y = product(rows, w)
+        columns = product(w[:, :2, :4], rows.t())
+        results += [aten.index(aten.relu(product(rows, w)), [inverse]), aten.index(y, [inverse]), y,
+                    aten.index(columns.t(), [inverse]), aten.sum(aten.relu(y), [0])]
+    return results + [aten.cumsum(rows, 0), aten.sum(rows[:5], [0]), aten.argmax(rows, 0), aten.mul(rows, aten.arange(order.size(0))[:, None]),
+                      rows + 0]
+
+
+def marked(value, order, other, chosen):
+    """How often each of three experts is chosen, by a map of what is."""
+    return aten.sum(aten.scatter_(torch.zeros(chosen.size(0), 3, dtype=torch.bool), -1, chosen, True), [0])
+
+
+def sorted_cases():
+    """Rows sorted by expert (frontend/torch/sorted_rows.h), as they should be, and otherwise in one respect each."""
+    def data():
+        def small(*shape):
+            return whole(7, *shape).double() - 3
+        return [small(6, 4), small(3, 4, 8), real(6, 3), real(6, 3)]
+
+    def inclusive(counts):
+        return aten.cumsum(counts, 0, dtype=torch.int32)
+
+    def case(**options):
+        return data, lambda *tensors: sorted_rows(*tensors, **options)
+    yield "sorted rows", *case()
+    yield "sorted rows stable", *case(sort=lambda ids: aten.sort(ids, stable=True))
+    yield "sorted rows bincount", *case(count=lambda v, p, o, c: aten.bincount(v, None, 3))
+    yield "sorted rows marked", *case(count=marked)
+    yield "sorted rows descending", *case(sort=lambda ids: aten.sort(ids, -1, True))
+    yield "sorted rows of others", *case(sort=lambda ids: (ids + 0, aten.sort(aten.mul(ids, -1))[1]))
+    yield "sorted rows, others counted", *case(count=lambda v, p, o, c: aten.histc(o.double(), 3, 0, 2))
+    yield "sorted rows, others marked", *case(count=lambda v, p, o, c: marked(v, p, c, o))
+    yield "sorted rows, order counted", *case(count=lambda v, p, o, c: aten.histc(p.double(), 3, 0, 2), ends=inclusive)
+    yield "sorted rows, another bin", *case(count=lambda v, p, o, c: aten.histc(v.double(), 3, 0, 1), ends=inclusive)
+    yield "sorted rows, all marked", *case(
+        count=lambda v, p, o, c: aten.sum(aten.scatter_(torch.ones(6, 3, dtype=torch.bool), -1, c[:, :1], True), [0]),
+        ends=lambda c: aten.clamp(aten.cumsum(c, 0, dtype=torch.int32), 0, 12))
+    yield "sorted rows, exclusive ends", *case(ends=lambda c: aten.sub(aten.cumsum(c, 0, dtype=torch.int32), c.int()))
+    yield "sorted rows, ends that are counts", *case(ends=lambda c: aten.clamp(c.int(), 4, 4))
+    yield "sorted rows, expert out of range", *case(ids=lambda c: c + 1, ends=inclusive)
+    yield "sorted rows, expert below", *case(ids=lambda c: c - 1, ends=inclusive)
+
+
 def mask_cases():
     """Elements at which a mask is true: their number is that of the trace."""
     yield "nonzero", lambda: [real(2, 3, 2)], lambda x: aten.nonzero(x > 0)
@@ -312,6 +379,7 @@ def cases():
         base.view(2, 2, 6)[:, 1, ::2].copy_(x.view(4, 2)[:2, :1].expand(2, 3))
         return base.clone(), base.as_strided([3, 4], [2, 5], 1) + 0
     yield "views", lambda: [strided(real(4, 2)), strided(real(4, 3))], views
+    yield from sorted_cases()
 
 
 def numbers(trace, tensor, stored):
