@@ -77,7 +77,7 @@ struct Problem {
     int64_t low = 0, high = 0;  // kIntegerRange: low <= element < high
   };
   std::vector<InputPremise> premises;
-  Schedule schedule;                     // of the parallel graph
+  Schedule schedule;  // of the parallel graph
   // A tensor of the plan that is named like one of the model is meant to be it.
   bool names_tell = true;
   // What coordinates of ranks that are not written as axes are called; may be empty.

@@ -48,10 +48,9 @@ Integers FindIntegers(const sdfg::Graph& graph, bool constants) {
     const auto& nodes = op.function->nodes;
     const bool plain =
         std::all_of(nodes.begin(), nodes.end(), [](const auto& n) { return IsOfIntegers(n.op); });
-    const bool whole =
-        (plain || (constants && op.inputs.empty())) &&
-        std::all_of(op.inputs.begin(), op.inputs.end(),
-                    [&](TensorId t) { return t == kNone || found.whole[t]; });
+    const bool whole = (plain || (constants && op.inputs.empty())) &&
+                       std::all_of(op.inputs.begin(), op.inputs.end(),
+                                   [&](TensorId t) { return t == kNone || found.whole[t]; });
     const bool data = std::any_of(op.inputs.begin(), op.inputs.end(),
                                   [&](TensorId t) { return t != kNone && found.data[t]; });
     for (const TensorId t : op.outputs) {
@@ -74,6 +73,8 @@ std::vector<bool> IntegerPatterns(const sdfg::Graph& graph) {
   return patterns;
 }
 
-std::vector<bool> MadeOfIntegers(const sdfg::Graph& graph) { return FindIntegers(graph, /*constants=*/true).whole; }
+std::vector<bool> MadeOfIntegers(const sdfg::Graph& graph) {
+  return FindIntegers(graph, /*constants=*/true).whole;
+}
 
 }  // namespace planproof::stages

@@ -47,8 +47,10 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
   }
   const Cone cone = ConeOfRequired(problem);
   const OperatorCounts operators = CountOperators(problem, cone);
-  const RunContext context{
-      .options = options, .operators = operators, .start = start, .well_formed = order.has_value(),
+  const RunContext context{.options = options,
+                           .operators = operators,
+                           .start = start,
+                           .well_formed = order.has_value(),
                            .unwritten_read = ReadOfUnwrittenMemory(problem, cone)};
   Result result = DecideForms(problem, context, std::move(known));
   result.time_s.total = Since(start);

@@ -55,9 +55,9 @@ absl::Status Arange(AtenCall& call) {
   const int64_t length = target.shape[0];
   const absl::StatusOr<solver::Rational> end = call.Real(only_end ? "start_or_end" : "end", 0);
   if (whole && end.ok() && !EndsThere(start, step, length, *end)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("arange from ", start.ToString(), " to ", end->ToString(), " by ",
-                     step.ToString(), " does not have ", length, " elements"));
+    return absl::InvalidArgumentError(absl::StrCat("arange from ", start.ToString(), " to ",
+                                                   end->ToString(), " by ", step.ToString(),
+                                                   " does not have ", length, " elements"));
   }
   const std::string key = absl::StrCat("arange ", sdfg::DTypeName(target.dtype), " ", length, " ",
                                        start.ToString(), " ", step.ToString());

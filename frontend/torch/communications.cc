@@ -60,7 +60,7 @@ std::string ShapeText(const sdfg::Shape& shape) {
 void Communications::Issue(const Trace& trace, const Executed& executed, GraphWriter* writer,
                            std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
   const Collective& collective = *executed.collective;
-  Part part{trace.rank,  &collective,     std::move(inputs), std::move(outputs),
+  Part part{trace.rank,      &collective,     std::move(inputs), std::move(outputs),
             writer->Label(), writer->Place(), writer->source()};
   Channel channel;
   if (collective.kind == CollectiveKind::kSend) {

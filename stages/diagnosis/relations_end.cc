@@ -102,8 +102,9 @@ class EndOfRelations {
                           ReadsMultiple(problem_.parallel.operators[end.nearest[0]]);
     if (!odd.has_value() && !end.nearest.empty() && !multiple) {
       // A tensor of the model may be computed from the right part of one that is wrong elsewhere.
-      odd = FindOddOperator(problem_, NotRightBehind(problem_.parallel, end.nearest[0],
-                                                     problem_.names_tell ? right_ : believed_),
+      odd = FindOddOperator(problem_,
+                            NotRightBehind(problem_.parallel, end.nearest[0],
+                                           problem_.names_tell ? right_ : believed_),
                             problem_.names_tell ? right_ : believed_);
     }
     if (odd.has_value()) {
@@ -358,9 +359,8 @@ class EndOfRelations {
   std::optional<OperatorId> FirstMisnamed() const {
     const auto& operators = problem_.parallel.operators;
     for (size_t o = 0; o < operators.size(); ++o) {
-      const bool related = std::all_of(
-          operators[o].inputs.begin(), operators[o].inputs.end(),
-          [&](TensorId t) { return t == kNone || right_[t]; });
+      const bool related = std::all_of(operators[o].inputs.begin(), operators[o].inputs.end(),
+                                       [&](TensorId t) { return t == kNone || right_[t]; });
       const auto id = static_cast<OperatorId>(o);
       if (related && NamesakeOfResult(id) != kNone) return id;
     }
@@ -400,8 +400,14 @@ class EndOfRelations {
       const auto next = std::find_if(inputs.begin(), inputs.end(), [&](TensorId t) {
         return t != kNone && LogicalOf(t) == kNone;
       });
-      if (next == inputs.end()) return producer;
-      unrelated = *next;
+      // What joins ranks computes nothing: one of them is another tensor.
+      const bool joins =
+          problem_.parallel.operators[producer].kind == sdfg::OperatorKind::kSelectInstance;
+      const auto odd = std::find_if(inputs.begin(), inputs.end(), [&](TensorId t) {
+        return joins && t != kNone && Related(t) == kNone;
+      });
+      if (next == inputs.end() && odd == inputs.end()) return producer;
+      unrelated = next != inputs.end() ? *next : *odd;
     }
   }
 

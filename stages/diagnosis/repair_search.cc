@@ -251,7 +251,9 @@ void RepairSearch::TryOperands() {
   for (const auto& r : problem_.required) required.insert(r.parallel);
   for (OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
-    for (size_t i = 0; i < op.inputs.size() && i < 8; ++i) {
+    // Folded ranks only join what is no operator of the program.
+    const bool joins = op.kind == sdfg::OperatorKind::kSelectInstance && op.label.empty();
+    for (size_t i = 0; i < op.inputs.size() && i < 8 && !joins; ++i) {
       for (size_t j = i + 1; j < op.inputs.size() && j < 8; ++j) {
         if (op.inputs[i] == op.inputs[j]) continue;
         const sdfg::Tensor &x = graph_.tensors[op.inputs[i]], &y = graph_.tensors[op.inputs[j]];

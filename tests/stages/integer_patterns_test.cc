@@ -81,7 +81,8 @@ TEST(IntegerPatterns, AreMadeOfIntegersOfTheDataAlone) {
     EXPECT_FALSE(patterns[other]) << other;
   }
   const std::vector<bool> integers = MadeOfIntegers(graph);
-  for (const TensorId whole : {labels, hit, twice, positions}) EXPECT_TRUE(integers[whole]) << whole;
+  for (const TensorId whole : {labels, hit, twice, positions})
+    EXPECT_TRUE(integers[whole]) << whole;
   for (const TensorId other : {weight, weighted, cosine, of_cosine}) {
     EXPECT_FALSE(integers[other]) << other;
   }

@@ -163,7 +163,7 @@ def verdict(program, reference, traces, limit):
             with gzip.open(paths[-1], "wt", compresslevel=1) as file:
                 json.dump(trace, file)
         try:
-            done = subprocess.run([program, "verify", "-q", "--no-cache", "--no-explain", reference, *paths], capture_output=True, text=True,
+            done = subprocess.run([program, "verify", "-q", "--no-cache", reference, *paths], capture_output=True, text=True,
                                   timeout=limit)
         except subprocess.TimeoutExpired:
             return "UNKNOWN: time"

@@ -106,6 +106,16 @@ class Call {
 
 const char kReal[] = "float32", kWhole[] = "int64", kComplex[] = "complex64", kTruth[] = "bool";
 
+TEST(Creation, ARangeOfAnotherLengthIsMalformed) {
+  const auto range = [](int end, int length) {
+    return Call("aten.arange.default").Number(end).Result("int64", {length}).Read();
+  };
+  EXPECT_TRUE(range(4, 4).ok());
+  for (const int length : {3, 5}) {
+    EXPECT_EQ(range(4, length).code(), absl::StatusCode::kInvalidArgument) << length;
+  }
+}
+
 TEST(Routing, WhatIsWrittenTwiceIsNotDefined) {
   EXPECT_THAT(Call("aten.scatter.src")
                   .Operand(kReal, {2, 4})

@@ -107,6 +107,18 @@ TEST_F(RelationsEndTest, ARequiredOutputThatIsAnotherTensorIsMissing) {
   EXPECT_EQ(end->logical, problem.logical.tensors[kProduct].producer);
 }
 
+TEST_F(RelationsEndTest, WhatARightOutputDependsOnIsRight) {
+  lineage::Problem problem = Plan({"neg", "exp", "sub"});
+  problem.names_tell = false;
+  problem.required.insert(problem.required.begin(), {kExponential, Whole(kExponential), "b"});
+  const auto unknown = WhereRelationsEnd(problem);
+  ASSERT_TRUE(unknown.has_value());
+  EXPECT_EQ(unknown->logical, problem.logical.tensors[kNegated].producer);
+  const auto end = WhereRelationsEnd(problem, {true, false});
+  ASSERT_TRUE(end.has_value());
+  EXPECT_EQ(end->logical, problem.logical.tensors[kProduct].producer);
+}
+
 TEST_F(RelationsEndTest, SaysWhatIsReadInsteadOfTheOperand) {
   lineage::Problem problem = Plan({"neg", "exp", "mul"});
   problem.lineage[kNegated] = Whole(kNegated);
