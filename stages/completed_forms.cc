@@ -14,6 +14,7 @@
 #include "stages/early_numbers.h"
 #include "stages/lineage_inference.h"
 #include "stages/unstated_lineage.h"
+#include "stages/unwritten_memory.h"
 
 namespace planproof::stages {
 
@@ -46,8 +47,7 @@ RunContext With(const VerifyOptions& options, const RunContext& context) {
           .operators = context.operators,
           .start = context.start,
           .share_of_attempts = context.share_of_attempts,
-          .well_formed = context.well_formed,
-          .unwritten_read = context.unwritten_read};
+          .well_formed = context.well_formed};
 }
 
 // "aten_mm (layers.0.mlp: aten.mm.default) at model.py:56"
@@ -106,9 +106,9 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
       result = Decide(forms[0], brief, Effort::kProofs, own);
       if (Answers(result, options)) return result;
       shown = result.required_shown;
-      if (context.unwritten_read.has_value()) {
-        known.verdict = context.unwritten_read->verdict;
-        known.violations = {*context.unwritten_read};
+      if (auto reads = EffectOfUnwrittenMemory(problem, options, &known)) {
+        known.verdict = reads->verdict;
+        known.violations = {*std::move(reads)};
         return known;
       }
       const bool wrong = result.stages.total - result.stages.proved > kManyFailures ||

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 
 #include "stages/cone.h"
 #include "stages/options.h"
@@ -31,9 +30,6 @@ struct RunContext {
   double share_of_attempts = 0;
   // CheckPlan objects to nothing in the problem.
   bool well_formed = false;
-  // The first read of memory that nothing has written (stages/unwritten_memory.h): what is not
-  // proved with it is malformed.
-  std::optional<Violation> unwritten_read;
 };
 
 // A stop was requested: what is known then is reported, and nothing more is looked for.

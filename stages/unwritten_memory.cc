@@ -1,112 +1,140 @@
 #include "stages/unwritten_memory.h"
 
 #include <algorithm>
+#include <cmath>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "shape_reduction/replay.h"
+#include "stages/aside.h"
+#include "stages/cone.h"
 #include "stages/describe.h"
+#include "stages/movement.h"
+#include "stages/workers/witness_bytes.h"
 
 namespace planproof::stages {
 
 using sdfg::kNone;
 using sdfg::TensorId;
+using shape_reduction::Replay;
 
 namespace {
 
-// Results are elements of operands, or constants.
+constexpr double kSeconds = 5;
+constexpr uint64_t kSeed = 1;
+
+// Not where it is computed with, only where it comes from.
 bool OnlyMoves(const sdfg::Operator& op) {
-  if (sdfg::IsCommunication(op.kind)) return true;
-  const auto& nodes = op.function->nodes;
-  return std::all_of(nodes.begin(), nodes.end(), [](const sdfg::Node& node) {
-    switch (node.op) {
-      case sdfg::Op::kIntConst:
-      case sdfg::Op::kIndex:
-      case sdfg::Op::kIntAdd:
-      case sdfg::Op::kIntScale:
-      case sdfg::Op::kIntDiv:
-      case sdfg::Op::kIntMod:
-      case sdfg::Op::kIntElement:
-      case sdfg::Op::kReal:
-      case sdfg::Op::kElement:
-      case sdfg::Op::kSelect:
-      case sdfg::Op::kIntLess:
-      case sdfg::Op::kIntLessEq:
-      case sdfg::Op::kIntEq:
-      case sdfg::Op::kAnd:
-      case sdfg::Op::kOr:
-      case sdfg::Op::kNot:
-        return true;
-      default:
-        return false;
-    }
-  });
+  return op.kind == sdfg::OperatorKind::kUninitialised || sdfg::IsCommunication(op.kind) ||
+         TakesElementsByPlace(*op.function);
 }
 
-// What is written at indices that are data reads what was there before, with no effect perhaps.
-bool Chooses(const sdfg::Operator& op) {
-  const auto& nodes = op.function->nodes;
-  return std::any_of(nodes.begin(), nodes.end(), [](const sdfg::Node& node) {
-    return node.op == sdfg::Op::kSelect || node.op == sdfg::Op::kIndicator;
-  });
-}
-
-// By tensor: none of its elements has been written.
-std::vector<bool> Unwritten(const sdfg::Graph& graph) {
-  std::vector<bool> unwritten(graph.tensors.size(), false);
-  for (const sdfg::Operator& op : graph.operators) {
-    bool all = op.kind == sdfg::OperatorKind::kUninitialised;
-    if (!all && !op.inputs.empty() && OnlyMoves(op)) {
-      all = std::all_of(op.inputs.begin(), op.inputs.end(),
-                        [&](TensorId t) { return t != kNone && unwritten[t]; });
+// The problem with memory that nothing has written holding this.
+lineage::Problem Holding(lineage::Problem problem, int64_t value) {
+  for (sdfg::Operator& op : problem.parallel.operators) {
+    if (op.kind != sdfg::OperatorKind::kUninitialised) continue;
+    sdfg::IndexFunction function = *op.function;
+    for (const sdfg::FunctionOutput& output : function.outputs) {
+      sdfg::Node constant{.op = sdfg::Op::kReal, .real = value};
+      if (sdfg::IsInteger(output.dtype)) constant = {.op = sdfg::Op::kIntConst, .value = value};
+      function.nodes[output.body] = std::move(constant);
     }
-    for (const TensorId t : op.outputs) {
-      if (t != kNone) unwritten[t] = all;
-    }
+    op.function = std::make_shared<const sdfg::IndexFunction>(std::move(function));
   }
-  return unwritten;
+  return problem;
 }
 
-Violation Reads(const lineage::Problem& problem, const std::string& what, TensorId tensor,
-                const sdfg::Operator* by) {
-  Violation v;
-  v.verdict = Verdict::kMalformed;
-  v.kind = "read of memory that nothing has written";
-  v.stage = what;
-  const sdfg::Tensor& read = problem.parallel.tensors[tensor];
-  const sdfg::Operator& op = by != nullptr ? *by : problem.parallel.operators[read.producer];
-  v.parallel_operators = DescribeOperators(
-      problem.parallel, {static_cast<sdfg::OperatorId>(&op - problem.parallel.operators.data())},
-      Names::kAll);
-  if (read.device >= 0) v.devices = {read.device};
-  const std::string place = op.source.ToString();
-  v.cause = absl::StrCat(v.parallel_operators[0], " reads memory that nothing has written",
-                         place.empty() ? "" : ", at ", place);
-  v.message = "a write before it is missing, or the collective that makes it";
-  return v;
+bool SameNumbers(const Replay::Ptr& a, const Replay::Ptr& b) {
+  if (a == nullptr || b == nullptr) return true;  // nothing is known
+  return a->ints == b->ints &&
+         std::equal(a->values.begin(), a->values.end(), b->values.begin(), b->values.end(),
+                    [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
 }
+
+// Both values of the memory on the same inputs.
+class Effect {
+ public:
+  explicit Effect(const lineage::Problem& problem)
+      : problem_(problem),
+        cone_(ConeOfRequired(problem)),
+        problems_{Holding(problem, 3), Holding(problem, -5)},
+        replays_{Replay(problems_[0]), Replay(problems_[1])} {}
+
+  std::vector<Violation> Find() {
+    std::vector<TensorId> outputs;
+    for (const lineage::RequiredRelation& required : problem_.required) {
+      outputs.push_back(required.parallel);
+    }
+    for (Replay& replay : replays_) {
+      if (!replay.Run(kSeed, outputs, kSeconds / 2).ok()) return {};
+    }
+    for (size_t t = 0; t < problem_.parallel.tensors.size(); ++t) {
+      const auto id = static_cast<TensorId>(t);
+      if (problem_.parallel.tensors[t].producer == kNone && !Same(id)) return {};
+    }
+    const auto reached = std::find_if(problem_.required.begin(), problem_.required.end(),
+                                      [&](const auto& each) { return !Same(each.parallel); });
+    if (reached == problem_.required.end()) return {};
+    for (size_t o = 0; o < problem_.parallel.operators.size(); ++o) {
+      const sdfg::Operator& op = problem_.parallel.operators[o];
+      if (!cone_.operators[o] || OnlyMoves(op)) continue;
+      for (const TensorId t : op.outputs) {
+        if (t != kNone && !Same(t)) return {Reads(problem_.parallel.tensors[t].name, op)};
+      }
+    }
+    const TensorId moved = reached->parallel;
+    const sdfg::OperatorId producer = problem_.parallel.tensors[moved].producer;
+    return {Reads(reached->what, problem_.parallel.operators[producer])};
+  }
+
+ private:
+  bool Same(TensorId t) const {
+    return SameNumbers(replays_[0].Parallel(t), replays_[1].Parallel(t));
+  }
+
+  Violation Reads(const std::string& what, const sdfg::Operator& op) const {
+    Violation v;
+    v.verdict = Verdict::kMalformed;
+    v.kind = "read of memory that nothing has written";
+    v.stage = what;
+    const auto id = static_cast<sdfg::OperatorId>(&op - problem_.parallel.operators.data());
+    v.parallel_operators = DescribeOperators(problem_.parallel, {id}, Names::kAll);
+    const int device = problem_.parallel.tensors[op.outputs[0]].device;
+    if (device >= 0) v.devices = {device};
+    const std::string place = op.source.ToString();
+    v.cause = absl::StrCat(v.parallel_operators[0], " reads memory that nothing has written",
+                           place.empty() ? "" : ", at ", place);
+    v.message = "a write before it is missing, or the collective that makes it";
+    return v;
+  }
+
+  const lineage::Problem& problem_;
+  const Cone cone_;
+  const lineage::Problem problems_[2];
+  Replay replays_[2];
+};
 
 }  // namespace
 
-std::optional<Violation> ReadOfUnwrittenMemory(const lineage::Problem& problem, const Cone& cone) {
-  const std::vector<bool> unwritten = Unwritten(problem.parallel);
-  if (std::find(unwritten.begin(), unwritten.end(), true) == unwritten.end()) return std::nullopt;
-  for (size_t o = 0; o < problem.parallel.operators.size(); ++o) {
-    const sdfg::Operator& op = problem.parallel.operators[o];
-    if (!cone.operators[o] || OnlyMoves(op) || Chooses(op)) continue;
-    for (const TensorId t : op.inputs) {
-      if (t == kNone || !unwritten[t]) continue;
-      const TensorId result = op.outputs[0] != kNone ? op.outputs[0] : t;
-      return Reads(problem, problem.parallel.tensors[result].name, t, &op);
-    }
+std::optional<Violation> EffectOfUnwrittenMemory(const lineage::Problem& problem,
+                                                 const VerifyOptions& options, Result* result) {
+  const auto& operators = problem.parallel.operators;
+  if (std::none_of(operators.begin(), operators.end(), [](const sdfg::Operator& op) {
+        return op.kind == sdfg::OperatorKind::kUninitialised;
+      })) {
+    return std::nullopt;
   }
-  for (const lineage::RequiredRelation& required : problem.required) {
-    if (unwritten[required.parallel]) {
-      return Reads(problem, required.what, required.parallel, nullptr);
-    }
-  }
-  return std::nullopt;
+  const Aside looking{"unwritten memory", kSeconds,
+                      [&] { return ToBytes(Effect(problem).Find()); }};
+  const TaskOutcome outcome = RunAside(options, {looking}, result)[0];
+  std::vector<Violation> found;
+  if (outcome.status != TaskStatus::kDone || !FromBytes(outcome.result, &found))
+    return std::nullopt;
+  if (found.empty()) return std::nullopt;
+  return std::move(found[0]);
 }
 
 }  // namespace planproof::stages

@@ -5,16 +5,17 @@
 #include <optional>
 
 #include "lineage/lineage.h"
-#include "stages/cone.h"
+#include "stages/options.h"
 #include "stages/result.h"
 
 namespace planproof::stages {
 
-// The first operator of the plan within the cone that computes with a tensor, or the first required
-// output, none of whose elements has been written. What is written in part is not looked at: a view
-// may read the rest; nor are operators that choose among operands. A plan may do this and still be
-// right, if what it reads has no effect.
-std::optional<Violation> ReadOfUnwrittenMemory(const lineage::Problem& problem, const Cone& cone);
+// Some required output is another number if the memory holds another one, all inputs being the
+// same: the first operator of the plan that computes with it. What was written in part, is masked
+// or is chosen by data counts as far as it has an effect. Numbers in double precision, in a worker,
+// within seconds; nothing if no operator reads such memory or the numbers are the same.
+std::optional<Violation> EffectOfUnwrittenMemory(const lineage::Problem& problem,
+                                                 const VerifyOptions& options, Result* result);
 
 }  // namespace planproof::stages
 

@@ -10,7 +10,6 @@
 #include "stages/problem_forms.h"
 #include "stages/run_context.h"
 #include "stages/schedule/expected_schedule.h"
-#include "stages/unwritten_memory.h"
 #include "stages/workers/process_pool.h"
 
 namespace planproof::stages {
@@ -47,11 +46,8 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
   }
   const Cone cone = ConeOfRequired(problem);
   const OperatorCounts operators = CountOperators(problem, cone);
-  const RunContext context{.options = options,
-                           .operators = operators,
-                           .start = start,
-                           .well_formed = order.has_value(),
-                           .unwritten_read = ReadOfUnwrittenMemory(problem, cone)};
+  const RunContext context{
+      .options = options, .operators = operators, .start = start, .well_formed = order.has_value()};
   Result result = DecideForms(problem, context, std::move(known));
   result.time_s.total = Since(start);
   return result;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sdfg/dense_evaluator.h"
+#include "sdfg/operator_library.h"
 #include "stages/schedule/in_place.h"
 
 namespace planproof::stages {
@@ -22,21 +24,15 @@ std::vector<std::vector<TensorId>> OperandsByOutput(const Graph& graph, const Op
   return operands;
 }
 
-std::vector<TensorId> FirstOfCopies(const Graph& graph) {
-  std::vector<TensorId> first;
-  for (size_t t = 0; t < graph.tensors.size(); ++t) {
-    const sdfg::Tensor& tensor = graph.tensors[t];
-    first.push_back(static_cast<TensorId>(t));
-    if (tensor.producer == kNone) continue;
-    const Operator& op = graph.operators[tensor.producer];
-    const sdfg::IndexFunction& f = *op.function;
-    const sdfg::ExprId body = f.outputs[tensor.producer_output].body;
-    if (body == sdfg::kNoExpr || f.nodes[body].op != sdfg::Op::kElement) continue;
-    const TensorId source = op.inputs[f.nodes[body].input];
-    if (source != kNone) first[t] = first[source];
-  }
-  return first;
+namespace {
+
+// The result has fewer elements than the operand from which it takes them.
+bool IsPart(const Graph& graph, TensorId result, TensorId operand) {
+  return sdfg::ElementCount(graph.tensors[result].shape) <
+         sdfg::ElementCount(graph.tensors[operand].shape);
 }
+
+}  // namespace
 
 std::vector<bool> WithOperands(const Graph& graph, std::vector<bool> right) {
   for (auto op = graph.operators.rbegin(); op != graph.operators.rend(); ++op) {
@@ -45,7 +41,10 @@ std::vector<bool> WithOperands(const Graph& graph, std::vector<bool> right) {
     const auto operands = OperandsByOutput(graph, *op);
     for (size_t o = 0; o < op->outputs.size(); ++o) {
       if (!is_right(op->outputs[o])) continue;
-      for (const TensorId t : operands[o]) right[t] = true;
+      const bool moves = sdfg::OperatorLibrary::IsDataMovement(*op->function);
+      for (const TensorId t : operands[o]) {
+        if (!moves || !IsPart(graph, op->outputs[o], t)) right[t] = true;
+      }
     }
   }
   return right;

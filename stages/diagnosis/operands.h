@@ -13,12 +13,8 @@ namespace planproof::stages {
 std::vector<std::vector<sdfg::TensorId>> OperandsByOutput(const sdfg::Graph& graph,
                                                           const sdfg::Operator& op);
 
-// By tensor: the first of those that are equal. Views, parts and copies are one tensor here, as the
-// gradients of what is added are: a plan may have one of them.
-std::vector<sdfg::TensorId> FirstOfCopies(const sdfg::Graph& graph);
-
-// The right tensors, and those that they are computed from. One of these may still be wrong where
-// no right tensor reads it.
+// The right tensors, and those that they are computed from, unless they are a part of these. One of
+// these may still be wrong where no right tensor reads it.
 std::vector<bool> WithOperands(const sdfg::Graph& graph, std::vector<bool> right);
 
 // The tensors that are not right and that lead to what the operator reads and gives, over tensors

@@ -11,9 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lineage/multiple.h"
+#include "sdfg/dense_evaluator.h"
 #include "sdfg/operator_library.h"
 #include "stages/cone.h"
 #include "stages/describe.h"
+#include "stages/diagnosis/copies.h"
+#include "stages/diagnosis/multiples.h"
 #include "stages/diagnosis/odd_operator.h"
 #include "stages/diagnosis/operands.h"
 #include "stages/integer_patterns.h"
@@ -35,6 +38,7 @@ class EndOfRelations {
       : problem_(problem),
         shown_(shown),
         cone_(ConeOfRequired(problem)),
+        multiples_(problem),
         copy_of_(FirstOfCopies(problem.logical)),
         whole_(MadeOfIntegers(problem.parallel)),
         has_(problem.logical.tensors.size(), Has::kNot),
@@ -56,7 +60,7 @@ class EndOfRelations {
     }
     FollowDataMovement();
     BelieveInOperandsOfResults();
-    for (size_t t = 0; t < has_.size(); ++t) has_[t] = std::max(has_[t], has_[copy_of_[t]]);
+    ShareAmongCopies();
     FindTerms();
     right_ = Right();
     believed_ = WithOperands(problem.parallel, right_);
@@ -99,7 +103,7 @@ class EndOfRelations {
     std::optional<OddOperator> odd;
     if (problem_.names_tell) odd = FindOddOperator(problem_, cone_.tensors, believed_);
     const bool multiple = !problem_.names_tell && !end.nearest.empty() &&
-                          ReadsMultiple(problem_.parallel.operators[end.nearest[0]]);
+                          multiples_.AreReadBy(problem_.parallel.operators[end.nearest[0]]);
     if (!odd.has_value() && !end.nearest.empty() && !multiple) {
       // A tensor of the model may be computed from the right part of one that is wrong elsewhere.
       odd = FindOddOperator(problem_,
@@ -125,31 +129,6 @@ class EndOfRelations {
     const lineage::Lineage& l = problem_.lineage[parallel];
     if (l.kind != LineageKind::kFull) return kNone;
     return copy_of_[lineage::AsMultiple(problem_.logical, l.logical).of];
-  }
-
-  solver::Rational FactorOf(TensorId parallel) const {
-    const lineage::Lineage& l = problem_.lineage[parallel];
-    if (l.kind != LineageKind::kFull) return 1;
-    return lineage::AsMultiple(problem_.logical, l.logical).factor;
-  }
-
-  // The operator at which the factor of a multiple comes in.
-  OperatorId OriginOfFactor(TensorId parallel) const {
-    for (;;) {
-      const OperatorId producer = problem_.parallel.tensors[parallel].producer;
-      if (producer == kNone) return kNone;
-      const auto& inputs = problem_.parallel.operators[producer].inputs;
-      const auto scaled = std::find_if(inputs.begin(), inputs.end(), [&](TensorId t) {
-        return t != kNone && !FactorOf(t).IsOne();
-      });
-      if (scaled == inputs.end()) return producer;
-      parallel = *scaled;
-    }
-  }
-
-  bool ReadsMultiple(const sdfg::Operator& op) const {
-    return std::any_of(op.inputs.begin(), op.inputs.end(),
-                       [&](TensorId t) { return t != kNone && !FactorOf(t).IsOne(); });
   }
 
   TensorId LogicalOf(TensorId parallel) const {
@@ -192,18 +171,23 @@ class EndOfRelations {
 
   // Nor does what a result of the plan is computed from: masked scores before their softmax.
   void BelieveInOperandsOfResults() {
-    const auto& operators = problem_.logical.operators;
-    for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
-      if (std::none_of(op->outputs.begin(), op->outputs.end(),
-                       [&](TensorId t) { return t != kNone && has_[t] == Has::kItself; })) {
-        continue;
-      }
-      const auto read = OperandsByOutput(problem_.logical, *op);
-      for (size_t o = 0; o < op->outputs.size(); ++o) {
-        if (op->outputs[o] == kNone || has_[op->outputs[o]] != Has::kItself) continue;
-        for (const TensorId t : read[o]) has_[t] = Has::kItself;
-      }
+    std::vector<bool> right;
+    for (const Has has : has_) right.push_back(has == Has::kItself);
+    right = WithOperands(problem_.logical, std::move(right));
+    for (size_t t = 0; t < has_.size(); ++t) {
+      if (right[t]) has_[t] = Has::kItself;
     }
+  }
+
+  void ShareAmongCopies() {
+    const auto elements = [&](size_t t) {
+      return sdfg::ElementCount(problem_.logical.tensors[t].shape);
+    };
+    for (size_t t = 0; t < has_.size(); ++t) {
+      Has& of_first = has_[copy_of_[t]];
+      if (elements(t) >= elements(copy_of_[t])) of_first = std::max(of_first, has_[t]);
+    }
+    for (size_t t = 0; t < has_.size(); ++t) has_[t] = std::max(has_[t], has_[copy_of_[t]]);
   }
 
   // Of operands of the same shapes: not a part of what the model computes, but something else.
@@ -228,7 +212,7 @@ class EndOfRelations {
     for (const sdfg::Operator& op : problem_.parallel.operators) {
       std::vector<TensorId> operands;
       for (const TensorId t : op.inputs) {
-        operands.push_back(t == kNone || !FactorOf(t).IsOne() ? kNone : Related(t));
+        operands.push_back(t == kNone || !multiples_.Factor(t).IsOne() ? kNone : Related(t));
       }
       const auto found = by_operands.find(operands);
       if (found == by_operands.end()) continue;
@@ -346,7 +330,7 @@ class EndOfRelations {
     std::vector<bool> right(problem_.parallel.tensors.size());
     for (size_t i = 0; i < right.size(); ++i) {
       const auto t = static_cast<TensorId>(i);
-      right[i] = whole_[t] || (Related(t) != kNone && FactorOf(t).IsOne());
+      right[i] = whole_[t] || (Related(t) != kNone && multiples_.Factor(t).IsOne());
     }
     for (size_t r = 0; r < shown_.size(); ++r) {
       if (shown_[r]) right[problem_.required[r].parallel] = true;
@@ -398,7 +382,7 @@ class EndOfRelations {
       if (producer == kNone) return kNone;
       const auto& inputs = problem_.parallel.operators[producer].inputs;
       const auto next = std::find_if(inputs.begin(), inputs.end(), [&](TensorId t) {
-        return t != kNone && LogicalOf(t) == kNone;
+        return t != kNone && LogicalOf(t) == kNone && !whole_[t];
       });
       // What joins ranks computes nothing: one of them is another tensor.
       const bool joins =
@@ -432,7 +416,7 @@ class EndOfRelations {
     const lineage::Multiple multiple = lineage::AsMultiple(problem_.logical, l.logical);
     const std::string name = NameOf(copy_of_[multiple.of]);
     if (multiple.factor.IsOne()) return name;
-    const OperatorId origin = OriginOfFactor(parallel);
+    const OperatorId origin = multiples_.Origin(parallel);
     const std::string from =
         origin == kNone ? "" : absl::StrCat(" since ", problem_.parallel.Describe(origin));
     return absl::StrCat(multiple.factor.ToString(), " times ", name, from);
@@ -474,6 +458,7 @@ class EndOfRelations {
   const lineage::Problem& problem_;
   const std::vector<bool>& shown_;
   const Cone cone_;
+  const Multiples multiples_;
   const std::vector<TensorId> copy_of_;  // by logical tensor: the first of those that are equal
   std::unordered_map<std::string, TensorId> by_name_;
   const std::vector<bool> whole_;  // by parallel tensor: made of integers and constants alone

@@ -22,7 +22,7 @@ constexpr size_t kMaxPrintedSteps = 6;
 
 // Where a program is: it has run everything before communication `next` of step `step`, of which
 // `instance` microbatches are done if the phase runs once.
-struct Progress {
+struct Reached {
   int64_t step = 0;
   size_t next = 0;
   int64_t instance = 0;
@@ -104,7 +104,7 @@ class Walk {
 
   // Runs the program until it waits. True if it came anywhere.
   bool Advance(int p) {
-    Progress& at = programs_[p];
+    Reached& at = programs_[p];
     bool moved = false;
     while (!at.finished && !violation_) {
       if (at.step == static_cast<int64_t>(order_.Steps(p).size())) {
@@ -160,7 +160,7 @@ class Walk {
 
   bool IsComputed(const RemoteTensor& remote, int64_t microbatch) const {
     const Place place = order_.PlaceOf(remote.tensor);
-    const Progress& owner = programs_[place.program];
+    const Reached& owner = programs_[place.program];
     if (place.phase == sdfg::kNone || owner.finished) return true;
     const auto [step, instance] = Sent(remote, microbatch);
     const std::vector<Communication>& here = InStep(place.program, owner.step);
@@ -268,7 +268,7 @@ class Walk {
 
   // For whom the program waits.
   int WaitsFor(int p, std::string* what) const {
-    const Progress& at = programs_[p];
+    const Reached& at = programs_[p];
     const Communication& c = InStep(p, at.step)[at.next];
     const auto [count, first] = Instances(p, at.step, c);
     const int64_t microbatch = first < 0 ? -1 : first + at.instance;
@@ -317,7 +317,7 @@ class Walk {
         OrderViolation("wait cycle", absl::StrCat("wait cycle of programs ", programs),
                        absl::StrCat("wait cycle: ", text));
     for (int waiting : path) {
-      const Progress& at = programs_[waiting];
+      const Reached& at = programs_[waiting];
       Concerns(OperatorOf(InStep(waiting, at.step)[at.next]), &violation);
     }
     return violation;
@@ -360,7 +360,7 @@ class Walk {
   const StepOrder& order_;
   const Communications& all_;
   const SharedMemory memory_;
-  std::vector<Progress> programs_;
+  std::vector<Reached> programs_;
   std::vector<std::vector<int>> waiters_;  // by the program that they wait for
   std::vector<bool> queued_;
   std::vector<int> queue_;

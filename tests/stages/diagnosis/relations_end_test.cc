@@ -113,7 +113,7 @@ TEST_F(RelationsEndTest, WhatARightOutputDependsOnIsRight) {
   problem.required.insert(problem.required.begin(), {kExponential, Whole(kExponential), "b"});
   const auto unknown = WhereRelationsEnd(problem);
   ASSERT_TRUE(unknown.has_value());
-  EXPECT_EQ(unknown->logical, problem.logical.tensors[kNegated].producer);
+  EXPECT_EQ(unknown->logical, problem.logical.tensors[kExponential].producer);
   const auto end = WhereRelationsEnd(problem, {true, false});
   ASSERT_TRUE(end.has_value());
   EXPECT_EQ(end->logical, problem.logical.tensors[kProduct].producer);

@@ -1,0 +1,106 @@
+#include "stages/diagnosis/copies.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sdfg/dense_evaluator.h"
+#include "stages/movement.h"
+
+namespace planproof::stages {
+
+namespace {
+
+using sdfg::DenseTensor;
+using sdfg::Graph;
+using sdfg::kNone;
+using sdfg::Operator;
+using sdfg::TensorId;
+
+// So many elements are followed one by one.
+constexpr int64_t kMaxElements = 1 << 16;
+
+// The operand that the output is elements of, by its definition.
+TensorId MovedFrom(const Operator& op, int output) {
+  const sdfg::IndexFunction& f = *op.function;
+  const sdfg::ExprId body = f.outputs[output].body;
+  if (body == sdfg::kNoExpr || f.nodes[body].op != sdfg::Op::kElement) return kNone;
+  return op.inputs[f.nodes[body].input];
+}
+
+class Copies {
+ public:
+  explicit Copies(const Graph& graph) : graph_(graph), from_(graph.tensors.size()) {}
+
+  std::vector<TensorId> Find() {
+    for (size_t t = 0; t < graph_.tensors.size(); ++t) {
+      const auto id = static_cast<TensorId>(t);
+      first_.push_back(id);
+      if (graph_.tensors[t].producer == kNone) continue;
+      const Operator& op = graph_.operators[graph_.tensors[t].producer];
+      const TensorId source = MovedFrom(op, graph_.tensors[t].producer_output);
+      if (source != kNone && from_[source].empty()) {
+        first_[t] = first_[source];
+      } else if (TakesElementsByPlace(*op.function)) {
+        Follow(id, op);
+      }
+    }
+    return std::move(first_);
+  }
+
+ private:
+  // Elements are numbers of their own: those of a tensor that nothing was joined to are
+  // consecutive.
+  void Follow(TensorId id, const Operator& op) {
+    if (sdfg::ElementCount(graph_.tensors[id].shape) > kMaxElements) return;
+    std::vector<DenseTensor> operands;
+    for (const TensorId t : op.inputs) {
+      if (t == kNone || sdfg::ElementCount(graph_.tensors[t].shape) > kMaxElements) return;
+      operands.push_back({graph_.tensors[t].shape, Elements(t)});
+    }
+    const auto results = sdfg::EvaluateDense(*op.function, operands);
+    if (!results.ok()) return;
+    const std::vector<double>& own = (*results)[graph_.tensors[id].producer_output].data;
+    const auto owner_of = [&](double element) {
+      return std::prev(std::upper_bound(begins_.begin(), begins_.end(),
+                                        std::make_pair(element, graph_.tensors.size())))
+          ->second;
+    };
+    if (begins_.empty() || own.empty()) return;
+    const bool of_one = std::all_of(own.begin(), own.end(), [&](double element) {
+      return element >= kFirst && owner_of(element) == owner_of(own[0]);
+    });
+    if (of_one) {
+      first_[id] = static_cast<TensorId>(owner_of(own[0]));
+    } else {
+      from_[id] = own;
+    }
+  }
+
+  // Where the elements of the tensor come from.
+  std::vector<double> Elements(TensorId id) {
+    if (!from_[id].empty()) return from_[id];
+    const auto count = sdfg::ElementCount(graph_.tensors[id].shape);
+    begins_.emplace_back(next_, first_[id]);
+    std::vector<double> elements(count);
+    for (double& element : elements) element = next_++;
+    return elements;
+  }
+
+  // Above what constants usually are.
+  static constexpr double kFirst = 1e9;
+
+  const Graph& graph_;
+  std::vector<TensorId> first_;
+  std::vector<std::vector<double>> from_;  // by tensor that several were joined to
+  std::vector<std::pair<double, size_t>> begins_;  // of elements that were numbered, and of what
+  double next_ = kFirst;
+};
+
+}  // namespace
+
+std::vector<TensorId> FirstOfCopies(const Graph& graph) { return Copies(graph).Find(); }
+
+}  // namespace planproof::stages

@@ -1,0 +1,14 @@
+// Operators that compute nothing: views, parts, rearrangements, and what joins several tensors.
+#ifndef PLANPROOF_STAGES_MOVEMENT_H_
+#define PLANPROOF_STAGES_MOVEMENT_H_
+
+#include "sdfg/index_function.h"
+
+namespace planproof::stages {
+
+// Each result is an element of an operand, or a constant, and its place alone says which.
+bool TakesElementsByPlace(const sdfg::IndexFunction& function);
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_MOVEMENT_H_
