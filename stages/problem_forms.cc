@@ -53,7 +53,9 @@ Result DecideForms(const lineage::Problem& problem, RunContext context, Result k
   const std::optional<lineage::Problem> folded = Folded(problem, context.options, &known);
   known.time_s.check = Since(context.start);
   if (folded.has_value()) {
-    Effort at_first = std::min(effort, Effort::kFirstNumbers);
+    // What is wrong in a plan of few ranks is said of these ranks, if their names mean something.
+    Effort at_first =
+        problem.names_tell ? Effort::kProofs : std::min(effort, Effort::kFirstNumbers);
     if (RanksFolded(problem, *folded) >= kManyRanks) at_first = effort;
     Result on_folded = known;
     on_folded.outputs.required = static_cast<int64_t>(folded->required.size());

@@ -47,11 +47,17 @@ lineage::Problem Holding(lineage::Problem problem, int64_t value) {
   return problem;
 }
 
+// Up to what rounding makes of memory that has no effect, such as (x + m) - m.
 bool SameNumbers(const Replay::Ptr& a, const Replay::Ptr& b) {
+  constexpr double kRelative = 1e-6, kAbsolute = 1e-12;
   if (a == nullptr || b == nullptr) return true;  // nothing is known
-  return a->ints == b->ints &&
-         std::equal(a->values.begin(), a->values.end(), b->values.begin(), b->values.end(),
-                    [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
+  return a->ints == b->ints && std::equal(a->values.begin(), a->values.end(), b->values.begin(),
+                                          b->values.end(), [](double x, double y) {
+                                            if (x == y || (std::isnan(x) && std::isnan(y)))
+                                              return true;
+                                            const double scale = std::max(std::abs(x), std::abs(y));
+                                            return std::abs(x - y) <= kAbsolute + kRelative * scale;
+                                          });
 }
 
 // Both values of the memory on the same inputs.

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
+#include <iterator>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -35,16 +36,17 @@ class Copies {
   explicit Copies(const Graph& graph) : graph_(graph), from_(graph.tensors.size()) {}
 
   std::vector<TensorId> Find() {
-    for (size_t t = 0; t < graph_.tensors.size(); ++t) {
-      const auto id = static_cast<TensorId>(t);
-      first_.push_back(id);
-      if (graph_.tensors[t].producer == kNone) continue;
-      const Operator& op = graph_.operators[graph_.tensors[t].producer];
-      const TensorId source = MovedFrom(op, graph_.tensors[t].producer_output);
-      if (source != kNone && from_[source].empty()) {
-        first_[t] = first_[source];
-      } else if (TakesElementsByPlace(*op.function)) {
-        Follow(id, op);
+    first_.resize(graph_.tensors.size());
+    std::iota(first_.begin(), first_.end(), 0);
+    for (const Operator& op : graph_.operators) {
+      for (size_t o = 0; o < op.outputs.size(); ++o) {
+        if (op.outputs[o] == kNone) continue;
+        const TensorId source = MovedFrom(op, static_cast<int>(o));
+        if (source != kNone && from_[source].empty()) {
+          first_[op.outputs[o]] = first_[source];
+        } else if (TakesElementsByPlace(*op.function)) {
+          Follow(op.outputs[o], op);
+        }
       }
     }
     return std::move(first_);
@@ -94,7 +96,7 @@ class Copies {
 
   const Graph& graph_;
   std::vector<TensorId> first_;
-  std::vector<std::vector<double>> from_;  // by tensor that several were joined to
+  std::vector<std::vector<double>> from_;          // by tensor that several were joined to
   std::vector<std::pair<double, size_t>> begins_;  // of elements that were numbered, and of what
   double next_ = kFirst;
 };

@@ -12,9 +12,7 @@ namespace {
 
 using shape_reduction::Instantiate;
 
-TEST(Movement, AViewMoves) {
-  EXPECT_TRUE(TakesElementsByPlace(Instantiate("identity", {{4}})));
-}
+TEST(Movement, AViewMoves) { EXPECT_TRUE(TakesElementsByPlace(Instantiate("identity", {{4}}))); }
 
 TEST(Movement, WhatComputesDoesNot) {
   EXPECT_FALSE(TakesElementsByPlace(Instantiate("neg", {{4}})));

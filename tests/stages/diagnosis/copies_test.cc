@@ -34,7 +34,8 @@ class CopiesTest : public testing::Test {
     const int output = builder.AddOutput("y", sdfg::Shape{rows, 2}, sdfg::DType::kFloat32);
     const auto dims = builder.OutputDims(output);
     const sdfg::ExprId row = builder.IntScale(2, builder.Index(dims[0]));
-    const sdfg::ExprId place = builder.IntAdd(builder.IntAdd(row, builder.Index(dims[1])), builder.Int(start));
+    const sdfg::ExprId place =
+        builder.IntAdd(builder.IntAdd(row, builder.Index(dims[1])), builder.Int(start));
     builder.SetBody(output, builder.Element(0, {place}));
     return Made(&builder, {vector});
   }
@@ -47,8 +48,9 @@ class CopiesTest : public testing::Test {
     const int output = builder.AddOutput("y", sdfg::Shape{first + second}, sdfg::DType::kFloat32);
     const sdfg::ExprId i = builder.Index(builder.OutputDims(output)[0]);
     const sdfg::ExprId in_b = builder.IntSub(i, builder.Int(first));
-    builder.SetBody(output, builder.Select(builder.Binary(sdfg::Op::kIntLess, i, builder.Int(first)),
-                                           builder.Element(0, {i}), builder.Element(1, {in_b})));
+    builder.SetBody(output,
+                    builder.Select(builder.Binary(sdfg::Op::kIntLess, i, builder.Int(first)),
+                                   builder.Element(0, {i}), builder.Element(1, {in_b})));
     return Made(&builder, {a, b});
   }
 
