@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "frontend/torch/aten_integers.h"
 #include "frontend/torch/aten_operators.h"
-#include "frontend/torch/rounded_root.h"
+#include "frontend/torch/rounded_number.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -24,9 +24,16 @@ std::optional<solver::Rational> Folded(const std::string& declared, const Argume
   return std::nullopt;
 }
 
-// A factor or divisor that is a root to the nearest double, as that root: a tensor of one element.
-absl::StatusOr<Argument> AsRoot(AtenCall* call, const Argument& number, sdfg::DType dtype) {
+// A factor or divisor that is a root to the nearest double, as that root: a tensor of one element;
+// one that is the inverse of a whole number, as that inverse.
+absl::StatusOr<Argument> AsMeant(AtenCall* call, const Argument& number, sdfg::DType dtype) {
   if (!number.literal || sdfg::IsInteger(dtype)) return number;
+  if (const std::optional<int64_t> denominator = DenominatorOf(*number.literal)) {
+    call->writer().Assume(absl::StrCat("the number ",
+                                       absl::StrFormat("%.17g", number.literal->ToDouble()),
+                                       " stands for 1 / ", *denominator));
+    return Argument::Number(solver::Rational(1, *denominator));
+  }
   const std::optional<int64_t> radicand = RadicandOf(*number.literal);
   if (!radicand) return number;
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId filled, call->writer().Fill({}, dtype, *radicand));
@@ -53,7 +60,7 @@ absl::StatusOr<Argument> Binary(AtenCall* call, const std::string& declared, con
   }
   Argument right = y;
   if (left.tensor != sdfg::kNone && (declared == "mul" || declared == "div")) {
-    PLAN_ASSIGN_OR_RETURN(right, AsRoot(call, y, call->writer().tensor(left.tensor).dtype));
+    PLAN_ASSIGN_OR_RETURN(right, AsMeant(call, y, call->writer().tensor(left.tensor).dtype));
   }
   return call->One(declared, {left, right}, attributes);
 }

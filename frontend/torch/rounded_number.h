@@ -1,10 +1,11 @@
-// Numbers of a program that stand for roots.
+// Numbers of a program that stand for roots and for quotients.
 //
 // A gradient's norm over shards of which each rank has the same is divided by the root of their
 // number, which Python has only as the nearest double. Read exactly, 1.4142135623730951, the square
 // of it is not 2, and what the program computes is not what the model says, by one part in 10^16.
-#ifndef PLANPROOF_FRONTEND_TORCH_ROUNDED_ROOT_H_
-#define PLANPROOF_FRONTEND_TORCH_ROUNDED_ROOT_H_
+// So it is with the third of a sum over three ranks, 0.3333333333333333.
+#ifndef PLANPROOF_FRONTEND_TORCH_ROUNDED_NUMBER_H_
+#define PLANPROOF_FRONTEND_TORCH_ROUNDED_NUMBER_H_
 
 #include <cstdint>
 #include <optional>
@@ -16,6 +17,10 @@ namespace planproof::frontend::torch {
 // The whole number, below 2^20 and no square, to whose root the literal is the nearest double.
 std::optional<int64_t> RadicandOf(const solver::Rational& literal);
 
+// The whole number, below 2^20, to whose inverse the literal is the nearest double. None if the
+// inverse has finitely many decimals: 0.001 may be meant as it is read.
+std::optional<int64_t> DenominatorOf(const solver::Rational& literal);
+
 }  // namespace planproof::frontend::torch
 
-#endif  // PLANPROOF_FRONTEND_TORCH_ROUNDED_ROOT_H_
+#endif  // PLANPROOF_FRONTEND_TORCH_ROUNDED_NUMBER_H_

@@ -1,0 +1,51 @@
+#include "frontend/torch/rounded_number.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace planproof::frontend::torch {
+namespace {
+
+using solver::Rational;
+
+TEST(RoundedNumber, OnlyTheNearestDoubleStandsForARoot) {
+  for (const int64_t n : {2, 3, 8, 64 * 3, 1'000'003}) {
+    const double root = std::sqrt(static_cast<double>(n));
+    EXPECT_EQ(RadicandOf(Rational::FromDouble(root)), n);
+    EXPECT_EQ(RadicandOf(Rational::FromDouble(std::nextafter(root, 0.0))), std::nullopt) << n;
+    EXPECT_EQ(RadicandOf(Rational::FromDouble(std::nextafter(root, 2000.0))), std::nullopt) << n;
+  }
+}
+
+TEST(RoundedNumber, OtherNumbersStandForThemselves) {
+  for (const double value : {0.0, -std::sqrt(2.0), 1.0, 2.0, 16.0, 1.5, 1.4142135, 0.1, 1e300}) {
+    EXPECT_EQ(RadicandOf(Rational::FromDouble(value)), std::nullopt) << value;
+  }
+  // The root of 2 in single precision, and what is no double at all.
+  EXPECT_EQ(RadicandOf(Rational::FromDouble(std::sqrt(2.0F))), std::nullopt);
+  EXPECT_EQ(RadicandOf(Rational::FromDouble(std::sqrt(2.0)) + Rational(1, int64_t{1} << 60)),
+            std::nullopt);
+}
+
+TEST(RoundedNumber, OnlyTheNearestDoubleStandsForAnInverse) {
+  for (const int64_t n : {3, 6, 7, 12, 96, 1'000'003}) {
+    const double inverse = 1 / static_cast<double>(n);
+    EXPECT_EQ(DenominatorOf(Rational::FromDouble(inverse)), n);
+    EXPECT_EQ(DenominatorOf(Rational::FromDouble(std::nextafter(inverse, 0.0))), std::nullopt) << n;
+    EXPECT_EQ(DenominatorOf(Rational::FromDouble(std::nextafter(inverse, 1.0))), std::nullopt) << n;
+  }
+}
+
+// 1 / 1000 is a learning rate, too; 2 / 3 and a third in single precision are no inverses.
+TEST(RoundedNumber, OtherNumbersAreNoInverses) {
+  for (const double value :
+       {0.0, 1.0, 3.0, -1.0 / 3, 0.5, 0.125, 0.1, 0.001, 0.0001, 2.0 / 3, 1e-30}) {
+    EXPECT_EQ(DenominatorOf(Rational::FromDouble(value)), std::nullopt) << value;
+  }
+  EXPECT_EQ(DenominatorOf(Rational::FromDouble(1.0F / 3.0F)), std::nullopt);
+  EXPECT_EQ(DenominatorOf(Rational(1, 3)), std::nullopt);
+}
+
+}  // namespace
+}  // namespace planproof::frontend::torch
