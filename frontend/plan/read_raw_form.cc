@@ -337,9 +337,9 @@ class RawFormReader {
         read = read && solver::Rational::Parse(recorded.values(i), &values[i]);
       }
       if (!read) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("recorded values of ", out_.logical.tensors[tensor].name,
-                         " are not one number for each element"));
+        return absl::InvalidArgumentError(absl::StrCat("recorded values of ",
+                                                       out_.logical.tensors[tensor].name,
+                                                       " are not one number for each element"));
       }
       out_.recorded[tensor] = std::move(values);
     }

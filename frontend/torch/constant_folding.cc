@@ -27,6 +27,12 @@ enum class Origin : uint8_t {
   kListed,   // these, and listed constants
 };
 
+// One that int32 and int64 have.
+bool IsSmallInteger(const solver::Rational& number) {
+  int64_t whole = 0;
+  return number.ToInt64(&whole) && whole < int64_t{1} << 31 && whole >= -(int64_t{1} << 31);
+}
+
 class Folding {
  public:
   Folding(const sdfg::OperatorLibrary& operators, const ListedElements& listed, sdfg::Graph* graph)
@@ -64,9 +70,14 @@ class Folding {
       if (output == kNone) continue;
       origins_[output] = origin;
       if (origin == Origin::kListed) known_[output] = ElementsOfOutput(op, o);
-      for (TensorId input : op.inputs) from_[output].insert(from_[input].begin(), from_[input].end());
+      for (TensorId input : op.inputs)
+        from_[output].insert(from_[input].begin(), from_[input].end());
     }
-    if (origin == Origin::kListed) FoldIfNumber(id);
+    // What is computed of numbers, proofs compute by themselves, but for conversions.
+    if (origin == Origin::kNumbers && IsTruncation(op) && Known(op.inputs[0]) != nullptr) {
+      known_[op.outputs[0]] = ElementsOfOutput(op, 0);
+    }
+    FoldIfNumber(id);
   }
 
   // Elements spelled out one by one.
@@ -82,8 +93,7 @@ class Folding {
     std::optional<ExactElements> elements =
         EvaluateExactly(*op.function, static_cast<int>(output), inputs, &work_);
     if (!elements && IsTruncation(op) && inputs[0] != nullptr &&
-        std::all_of(inputs[0]->begin(), inputs[0]->end(),
-                    [](const solver::Rational& x) { return x.IsInteger(); })) {
+        std::all_of(inputs[0]->begin(), inputs[0]->end(), IsSmallInteger)) {
       return *inputs[0];
     }
     return elements;
@@ -106,7 +116,8 @@ class Folding {
     if (op.inputs.size() != 1 || op.outputs.size() != 1) return false;
     const sdfg::Tensor& from = graph_.tensors[op.inputs[0]];
     const sdfg::Tensor& to = graph_.tensors[op.outputs[0]];
-    if (!sdfg::IsInteger(to.dtype) || sdfg::IsInteger(from.dtype)) return false;
+    if (to.dtype != sdfg::DType::kInt32 && to.dtype != sdfg::DType::kInt64) return false;
+    if (!sdfg::IsFloating(from.dtype)) return false;
     sdfg::Operand operand;
     operand.shape = from.shape;
     operand.dtype = from.dtype;
@@ -126,14 +137,17 @@ class Folding {
     const solver::Rational& number = known_[output]->at(0);
     int64_t whole = 0;
     if (sdfg::IsInteger(tensor.dtype) && !number.ToInt64(&whole)) return;
-    sdfg::IndexFunctionBuilder builder("full");
+    sdfg::IndexFunctionBuilder builder(op.function->operator_name);
+    for (const sdfg::FunctionInput& input : op.function->inputs) {  // are read no more
+      builder.AddInput(input.name, input.shape, input.dtype);
+    }
     const int y = builder.AddOutput("y", sdfg::Shape{}, tensor.dtype);
     builder.SetBody(y, sdfg::IsInteger(tensor.dtype) ? builder.Int(whole) : builder.Real(number));
     sdfg::IndexFunction function;
     if (!builder.Finish(&function).ok()) return;
     function.assumptions = op.function->assumptions;
     op.function = graph_.Intern(std::move(function));
-    op.inputs.clear();
+    origins_[output] = Origin::kNumbers;
     used_.insert(from_[output].begin(), from_[output].end());
   }
 
@@ -149,8 +163,7 @@ class Folding {
 }  // namespace
 
 absl::StatusOr<std::set<TensorId>> FoldConstants(const sdfg::OperatorLibrary& operators,
-                                                 const ListedElements& listed,
-                                                 sdfg::Graph* graph) {
+                                                 const ListedElements& listed, sdfg::Graph* graph) {
   Folding folding(operators, listed, graph);
   PLAN_RETURN_IF_ERROR(folding.Run());
   return folding.used();

@@ -221,7 +221,7 @@ absl::Status Relations::StartRank(const Trace& trace, GraphWriter* writer, Memor
     known[{tensor.storage, tensor.offset}] = {&tensor, input.name};
     PLAN_RETURN_IF_ERROR(memory->Write(tensor, held));
   }
-  return absl::OkStatus();
+  return StartUniformConstants(trace, writer, memory);
 }
 
 absl::Status Relations::CheckUpdates(const Trace& trace) const {

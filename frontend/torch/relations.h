@@ -71,6 +71,12 @@ class Relations {
   absl::StatusOr<lineage::Lineage> LineageOf(const Trace& trace, const std::string& name,
                                              const Part& part, TensorId logical,
                                              const sdfg::Shape& local) const;
+  // A tensor of a rank that holds the model's constant at the map.
+  absl::StatusOr<TensorId> RelateConstant(const Storage& storage, TensorId logical,
+                                          lineage::IndexMap map, GraphWriter* writer);
+  // kNone: the storage is no slice of a constant of the model.
+  absl::StatusOr<TensorId> RankSlice(const Trace& trace, StorageId storage, GraphWriter* writer);
+  absl::Status StartUniformConstants(const Trace& trace, GraphWriter* writer, Memory* memory);
   absl::Status CheckUpdates(const Trace& trace) const;
   absl::Status FinishResult(const Trace& trace, const TraceResult& result, Memory* memory);
 

@@ -38,43 +38,61 @@ TensorId Relations::LogicalConstant(const Trace& trace, StorageId id) {
   return logical;
 }
 
-absl::StatusOr<TensorId> Relations::RankConstant(const Trace& trace, StorageId id,
-                                                 GraphWriter* writer) {
-  const Storage& storage = trace.storages[id];
-  TensorId logical = sdfg::kNone;
-  std::optional<IndexMap> slice;
-  if (const auto whole = constants_.find(ContentOf(storage)); whole != constants_.end()) {
-    logical = whole->second;
-  } else if (!storage.digest.empty()) {
-    logical = LogicalConstant(trace, id);
-  } else {
-    for (auto next = listed_.begin(); next != listed_.end() && !slice; ++next) {
-      slice = SliceOf(next->second, trace, id);
-      logical = next->first;
-    }
-    if (!slice) {  // is spelled out
-      spelled_out_ = true;
-      return sdfg::kNone;
-    }
-  }
+absl::StatusOr<TensorId> Relations::RelateConstant(const Storage& storage, TensorId logical,
+                                                   IndexMap map, GraphWriter* writer) {
   const TensorId tensor = writer->AddTensor(problem_->logical.tensors[logical].name, {storage.size},
                                             storage.dtype, sdfg::TensorRole::kBuffer);
   Lineage lineage;
   lineage.kind = lineage::LineageKind::kFull;
   lineage.logical = logical;
-  lineage.map = {slice.value_or(IndexMap{0, {{0, 1, 1, 0}}})};
+  lineage.map = {std::move(map)};
   PLAN_RETURN_IF_ERROR(problem_->RelateConstant(tensor, std::move(lineage)));
   if (IsListed(storage)) rank_elements_[tensor] = storage.values;
+  if (storage.uniform) rank_elements_[tensor] = ExactElements(storage.size, *storage.uniform);
   return tensor;
 }
 
+absl::StatusOr<TensorId> Relations::RankSlice(const Trace& trace, StorageId id,
+                                              GraphWriter* writer) {
+  for (const auto& [logical, whole] : listed_) {
+    std::optional<IndexMap> map = SliceOf(whole, trace, id);
+    if (map) return RelateConstant(trace.storages[id], logical, *std::move(map), writer);
+  }
+  return sdfg::kNone;
+}
+
+absl::StatusOr<TensorId> Relations::RankConstant(const Trace& trace, StorageId id,
+                                                 GraphWriter* writer) {
+  const Storage& storage = trace.storages[id];
+  const IndexMap whole{0, {{0, 1, 1, 0}}};
+  if (const auto found = constants_.find(ContentOf(storage)); found != constants_.end()) {
+    return RelateConstant(storage, found->second, whole, writer);
+  }
+  if (!storage.digest.empty()) {
+    return RelateConstant(storage, LogicalConstant(trace, id), whole, writer);
+  }
+  PLAN_ASSIGN_OR_RETURN(const TensorId slice, RankSlice(trace, id, writer));
+  spelled_out_ = spelled_out_ || slice == sdfg::kNone;
+  return slice;
+}
+
+absl::Status Relations::StartUniformConstants(const Trace& trace, GraphWriter* writer,
+                                              Memory* memory) {
+  if (listed_.empty()) return absl::OkStatus();
+  for (const StorageId id : UniformConstants(trace)) {
+    const Storage& storage = trace.storages[id];
+    PLAN_ASSIGN_OR_RETURN(const TensorId slice, RankSlice(trace, id, writer));
+    if (slice == sdfg::kNone) continue;
+    PLAN_RETURN_IF_ERROR(memory->Write({id, storage.dtype, false, 0, {storage.size}, {1}}, slice));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Relations::FoldConstants(const sdfg::OperatorLibrary& operators) {
-  PLAN_ASSIGN_OR_RETURN(
-      std::set<TensorId> used,
-      torch::FoldConstants(operators, logical_elements_, &problem_->logical));
-  PLAN_ASSIGN_OR_RETURN(
-      const std::set<TensorId> on_ranks,
-      torch::FoldConstants(operators, rank_elements_, &problem_->parallel));
+  PLAN_ASSIGN_OR_RETURN(std::set<TensorId> used,
+                        torch::FoldConstants(operators, logical_elements_, &problem_->logical));
+  PLAN_ASSIGN_OR_RETURN(const std::set<TensorId> on_ranks,
+                        torch::FoldConstants(operators, rank_elements_, &problem_->parallel));
   for (TensorId tensor : on_ranks) used.insert(problem_->LineageOf(tensor).logical);
   for (const auto& [tensor, elements] : logical_elements_) {
     if (spelled_out_ || used.count(tensor) != 0) problem_->recorded[tensor] = elements;

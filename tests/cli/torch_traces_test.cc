@@ -54,12 +54,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "fsdp2_tp_clip", "grad_accumulation", "hf_experts", "hf_experts_dp",
                     "hf_gemma2", "hf_llama", "hf_llama_fsdp2", "hf_mistral", "hf_mixtral",
                     "hf_qwen2", "hf_qwen3", "hf_qwen3_moe", "hf_qwen3_moe_fsdp2", "hsdp",
-                    "loss_parallel", "megatron_distributed_optimizer", "megatron_dp",
-                    "megatron_llama", "megatron_pp", "megatron_pp_tp", "megatron_pp_untied",
-                    "megatron_tp", "megatron_tp_clip", "megatron_tp_sp", "pipeline_1f1b",
-                    "pipeline_by_hand", "titan_deepseek_fsdp2", "titan_llama_fsdp2",
-                    "titan_llama_fsdp2_tp_clip", "titan_llama_tp", "tp", "tp_clip", "tp_mlp",
-                    "tp_sp"),
+                    "loss_parallel", "masked_loss", "megatron_distributed_optimizer", "megatron_dp",
+                    "megatron_llama", "megatron_per_token_loss", "megatron_pp", "megatron_pp_tp",
+                    "megatron_pp_untied", "megatron_tp", "megatron_tp_clip", "megatron_tp_sp",
+                    "pipeline_1f1b", "pipeline_by_hand", "titan_deepseek_fsdp2",
+                    "titan_llama_fsdp2", "titan_llama_fsdp2_tp_clip", "titan_llama_tp", "tp",
+                    "tp_clip", "tp_mlp", "tp_sp"),
     [](const auto& info) { return std::string(info.param); });
 
 TEST(TorchTraces, AnAverageForASumIsNamed) {
