@@ -40,10 +40,12 @@ class Folding {
     origins_.assign(graph_.tensors.size(), Origin::kAnything);
     known_.resize(graph_.tensors.size());
     from_.resize(graph_.tensors.size());
+    reads_constant_.assign(graph_.tensors.size(), false);
     for (const auto& [tensor, elements] : listed) {
       origins_[tensor] = Origin::kListed;
       known_[tensor] = elements;
       from_[tensor] = {tensor};
+      reads_constant_[tensor] = true;
     }
   }
 
@@ -70,14 +72,12 @@ class Folding {
       if (output == kNone) continue;
       origins_[output] = origin;
       if (origin == Origin::kListed) known_[output] = ElementsOfOutput(op, o);
-      for (TensorId input : op.inputs)
+      for (TensorId input : op.inputs) {
         from_[output].insert(from_[input].begin(), from_[input].end());
+        reads_constant_[output] = reads_constant_[output] || reads_constant_[input];
+      }
     }
-    // What is computed of numbers, proofs compute by themselves, but for conversions.
-    if (origin == Origin::kNumbers && IsTruncation(op) && Known(op.inputs[0]) != nullptr) {
-      known_[op.outputs[0]] = ElementsOfOutput(op, 0);
-    }
-    FoldIfNumber(id);
+    if (origin == Origin::kListed) FoldIfNumber(id);
   }
 
   // Elements spelled out one by one.
@@ -138,7 +138,11 @@ class Folding {
     int64_t whole = 0;
     if (sdfg::IsInteger(tensor.dtype) && !number.ToInt64(&whole)) return;
     sdfg::IndexFunctionBuilder builder(op.function->operator_name);
-    for (const sdfg::FunctionInput& input : op.function->inputs) {  // are read no more
+    // A constant is no operand any more, or what is divided by the number seems to depend on it.
+    std::vector<TensorId> inputs = op.inputs;
+    if (reads_constant_[output]) inputs.clear();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const sdfg::FunctionInput& input = op.function->inputs[i];
       builder.AddInput(input.name, input.shape, input.dtype);
     }
     const int y = builder.AddOutput("y", sdfg::Shape{}, tensor.dtype);
@@ -147,7 +151,8 @@ class Folding {
     if (!builder.Finish(&function).ok()) return;
     function.assumptions = op.function->assumptions;
     op.function = graph_.Intern(std::move(function));
-    origins_[output] = Origin::kNumbers;
+    op.inputs = std::move(inputs);
+    reads_constant_[output] = false;
     used_.insert(from_[output].begin(), from_[output].end());
   }
 
@@ -156,6 +161,7 @@ class Folding {
   std::vector<Origin> origins_;                      // by tensor
   std::vector<std::optional<ExactElements>> known_;  // by tensor
   std::vector<std::set<TensorId>> from_;             // by tensor: listed ones
+  std::vector<bool> reads_constant_;                 // by tensor: its operators, as they are now
   std::set<TensorId> used_;
   int64_t work_ = kMaxWork;
 };

@@ -62,8 +62,7 @@ TEST_F(ConstantFolding, ASumOfAConstantIsANumber) {
 
 TEST_F(ConstantFolding, WhatDependsOnDataIsNot) {
   const TensorId constant = Constant({1, 0}), data = Tensor({2});
-  const TensorId mixed =
-      Sum(Apply("mul", {Argument::Of(constant), Argument::Of(data)}));
+  const TensorId mixed = Sum(Apply("mul", {Argument::Of(constant), Argument::Of(data)}));
   const TensorId other = Sum(data);
   EXPECT_TRUE(Fold().empty());
   EXPECT_EQ(NumberOf(mixed), std::nullopt);

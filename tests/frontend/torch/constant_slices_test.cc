@@ -67,8 +67,7 @@ TEST_F(ConstantSlices, OfSeveralPlacesThatOfAnInputIsTaken) {
 }
 
 TEST_F(ConstantSlices, APlaceMayBeSeveralRanges) {
-  const Trace rank =
-      RankWith(Listed({1, 0, 1, 0}), {2, 2}, {4, 3}, {{{0, 1}, {2, 1}}, {{0, 2}}});
+  const Trace rank = RankWith(Listed({1, 0, 1, 0}), {2, 2}, {4, 3}, {{{0, 1}, {2, 1}}, {{0, 2}}});
   const auto map = SliceOf(whole, rank, 0);
   ASSERT_TRUE(map);
   EXPECT_EQ(Positions(*map, 4), (std::vector<int64_t>{0, 1, 6, 7}));

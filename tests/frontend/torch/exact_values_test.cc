@@ -19,8 +19,8 @@ using testing::Optional;
 
 // y[i] = body(builder, i) for two elements, of x with three.
 std::optional<ExactElements> Evaluate(
-    const std::function<ExprId(IndexFunctionBuilder*, ExprId)>& body,
-    const ExactElements* x, int64_t work = 1000) {
+    const std::function<ExprId(IndexFunctionBuilder*, ExprId)>& body, const ExactElements* x,
+    int64_t work = 1000) {
   IndexFunctionBuilder builder("f");
   builder.AddInput("x", {3}, DType::kFloat32);
   const int y = builder.AddOutput("y", sdfg::Shape{2}, DType::kFloat32);
@@ -38,18 +38,16 @@ const ExactElements& Numbers() {
 ExprId At(IndexFunctionBuilder* b, int64_t place) { return b->Element(0, {b->Int(place)}); }
 
 TEST(ExactValues, NothingIsRounded) {
-  EXPECT_THAT(Evaluate(
-                  [](IndexFunctionBuilder* b, ExprId i) {
-                    return b->Binary(Op::kDiv, b->Element(0, {i}), At(b, 2));
-                  },
-                  &Numbers()),
+  EXPECT_THAT(Evaluate([](IndexFunctionBuilder* b,
+                          ExprId i) { return b->Binary(Op::kDiv, b->Element(0, {i}), At(b, 2)); },
+                       &Numbers()),
               Optional(ElementsAre(Rational(-1, 6), Rational(0))));
 }
 
 TEST(ExactValues, SumsAndMaximaRunOverAllOfARow) {
-  for (const auto& [op, value] : {std::pair(Op::kSum, Rational(-5, 3)),
-                                  std::pair(Op::kReduceMax, Rational(1, 3)),
-                                  std::pair(Op::kReduceMin, Rational(-2))}) {
+  for (const auto& [op, value] :
+       {std::pair(Op::kSum, Rational(-5, 3)), std::pair(Op::kReduceMax, Rational(1, 3)),
+        std::pair(Op::kReduceMin, Rational(-2))}) {
     EXPECT_THAT(Evaluate(
                     [op = op](IndexFunctionBuilder* b, ExprId) {
                       const sdfg::VarId k = b->AddVar("k", 3);
@@ -64,8 +62,8 @@ TEST(ExactValues, OnlyTheBranchThatIsTakenNeedsAValue) {
   EXPECT_THAT(Evaluate(
                   [](IndexFunctionBuilder* b, ExprId i) {
                     const ExprId x = b->Element(0, {i});
-                    return b->Select(b->Unary(Op::kNonzero, x),
-                                     b->Binary(Op::kDiv, b->Real(1), x), b->Real(7));
+                    return b->Select(b->Unary(Op::kNonzero, x), b->Binary(Op::kDiv, b->Real(1), x),
+                                     b->Real(7));
                   },
                   &Numbers()),
               Optional(ElementsAre(Rational(3), Rational(7))));
