@@ -148,13 +148,15 @@ void VisitInContexts(
 
 bool Divides(int64_t divisor, int64_t value) { return value % divisor == 0; }
 
-// Without multiples of the step.
-Affine RestOf(const Affine& form, int64_t step) {
-  Affine rest(form.constant - solver::FloorDiv(form.constant, step) * step);
+// Without multiples of the step; from one of the first values, 0 to step - 1, on.
+Affine RestOf(const Arena& arena, const Affine& form, int64_t step) {
+  Affine rest(form.constant);
   for (const auto& [symbol, c] : form.terms) {
     if (!Divides(step, c)) rest = rest + Affine::Of(symbol, c);
   }
-  return rest;
+  const solver::IntRange range = arena.RangeOf(rest);
+  const int64_t first = range.IsBounded() ? range.low : form.constant;
+  return rest - Affine(solver::FloorDiv(first, step) * step);
 }
 
 }  // namespace
@@ -238,7 +240,7 @@ bool IndexSolver::UnifyForm(const Affine& definition, const Affine& value, Solut
   const bool same = std::all_of(bound.begin(), bound.end(), [](auto& b) { return b.second == 0; });
   if (ids != 0) return false;
   if (sums_ == Sums::kRestOfVariables && step > 0) {
-    rest = RestOf(rest, step);
+    rest = RestOf(arena_, rest, step);
   } else if (!same) {
     return false;
   }

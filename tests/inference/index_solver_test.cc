@@ -120,7 +120,7 @@ TEST_F(IndexSolverTest, AHeadThatStandsInTheBoundsOfASumIsReadFromItsStart) {
 // Batch b and head h are one dimension, x[4 b + h]. Two ranks take every second batch each: the
 // value has two sums over k, of x[8 k + h] and x[8 k + 4 + h].
 TEST_F(IndexSolverTest, AVariableOfASumTakesWhatIsAMultipleOfItsCoefficient) {
-  const Symbol h = arena_.NewFree(0, 3), p = arena_.NewFree(0, 1);
+  const Symbol h = arena_.NewFree(0, 3), p = arena_.NewFree(44, 45);
   const auto batches = [&](const Affine& head, int64_t step, int64_t first, int64_t count) {
     const Symbol k = arena_.NewFree(0, count - 1);
     return arena_.Sum(
@@ -129,7 +129,7 @@ TEST_F(IndexSolverTest, AVariableOfASumTakesWhatIsAMultipleOfItsCoefficient) {
                    arena_.Element(kW, {Affine::Of(k, step) + Affine(first)})));
   };
   const PolyId definition = batches(Affine::Of(h), 1, 0, 4);
-  const Affine head = Affine::Of(p) + Affine(2);
+  const Affine head = Affine::Of(p) - Affine(42);  // 2 or 3
   const PolyId value = arena_.Add(batches(head, 2, 0, 2), batches(head, 2, 1, 2));
   IndexSolver solver(arena_, {{h, {0, 4}}});
   const auto solutions =
