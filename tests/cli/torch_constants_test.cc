@@ -60,8 +60,7 @@ TEST(TorchConstants, AMaskThatDiffersInOnePlaceIsNoSlice) {
 
 TEST(TorchConstants, AMaskThatCountsOneMoreIsNoticed) {
   const std::string report = WithFault(
-      "masked_loss",
-      [](std::vector<json>* ranks) { ListedMask(&(*ranks)[1])["values"][3] = 1.0; },
+      "masked_loss", [](std::vector<json>* ranks) { ListedMask(&(*ranks)[1])["values"][3] = 1.0; },
       "--no-explain");
   EXPECT_THAT(report, Not(StartsWith("PROVED")));
 }

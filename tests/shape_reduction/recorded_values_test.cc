@@ -25,9 +25,9 @@ IndexFunction SumOrFive(bool sum, int64_t extent) {
   builder.AddInput("x", {extent}, DType::kFloat32);
   const int y = builder.AddOutput("y", sdfg::Shape{}, DType::kFloat32);
   const sdfg::VarId k = builder.AddVar("k", extent);
-  builder.SetBody(y, builder.Reduce(sdfg::Op::kSum, k,
-                                    sum ? builder.Element(0, {builder.Index(k)})
-                                        : builder.Real({5, extent})));
+  builder.SetBody(
+      y, builder.Reduce(sdfg::Op::kSum, k,
+                        sum ? builder.Element(0, {builder.Index(k)}) : builder.Real({5, extent})));
   IndexFunction function;
   EXPECT_TRUE(builder.Finish(&function).ok());
   return function;
@@ -39,8 +39,7 @@ SmallProblem SumIsFive(const std::vector<int64_t>& recorded) {
   const auto extent = static_cast<int64_t>(recorded.size());
   const TensorId x = small.Logical("x", {extent}, sdfg::TensorRole::kBuffer);
   const TensorId held = small.Slice(x, {0}, {extent});
-  const TensorId sum =
-      small.Apply(&small.problem.logical, SumOrFive(true, extent), {x});
+  const TensorId sum = small.Apply(&small.problem.logical, SumOrFive(true, extent), {x});
   const TensorId five = small.Apply(&small.problem.parallel, SumOrFive(false, extent), {held}, 0);
   small.Require(five, sum, {});
   small.Check();
@@ -50,8 +49,7 @@ SmallProblem SumIsFive(const std::vector<int64_t>& recorded) {
 
 TEST(RecordedValues, WhatDiffersForOtherValuesOnlyIsNotRefuted) {
   EXPECT_EQ(SearchWitness(SumIsFive({4, -1, 2}).problem, {}).outcome, Witness::Outcome::kNone);
-  EXPECT_EQ(SearchWitness(SumIsFive({4, -1, 3}).problem, {}).outcome,
-            Witness::Outcome::kConfirmed);
+  EXPECT_EQ(SearchWitness(SumIsFive({4, -1, 3}).problem, {}).outcome, Witness::Outcome::kConfirmed);
 }
 
 TEST(RecordedValues, EachElementIsABlock) {
