@@ -175,7 +175,17 @@ class Basis {
       if (start <= 0 || start >= extent) continue;
       AddStride(dim, start);
       Add({dim, 1, extent, extent - start});
+      for (const auto& [symbol, stride] : cell.index[d].terms) AddRows(dim, stride, start);
     }
+  }
+
+  // Place in a row, and number of the row, where a row begins at `start`: elements that were in
+  // rows and are taken from somewhere within the first one.
+  void AddRows(int32_t dim, int64_t row, int64_t start) {
+    if (row <= 1 || row >= shape_[dim] || start % row == 0) return;
+    const int64_t before = row - start % row;
+    Add({dim, 1, row, before});
+    Add({dim, row, (shape_[dim] + before - 1) / row + 1, before});
   }
 
   void AddStride(int32_t dim, int64_t stride) {

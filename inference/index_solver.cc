@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -147,6 +148,17 @@ void VisitInContexts(
 
 bool Divides(int64_t divisor, int64_t value) { return value % divisor == 0; }
 
+// Without multiples of the step; from one of the first values, 0 to step - 1, on.
+Affine RestOf(const Arena& arena, const Affine& form, int64_t step) {
+  Affine rest(form.constant);
+  for (const auto& [symbol, c] : form.terms) {
+    if (!Divides(step, c)) rest = rest + Affine::Of(symbol, c);
+  }
+  const solver::IntRange range = arena.RangeOf(rest);
+  const int64_t first = range.IsBounded() ? range.low : form.constant;
+  return rest - Affine(solver::FloorDiv(first, step) * step);
+}
+
 }  // namespace
 
 std::vector<Occurrence> OccurrencesIn(const Arena& arena, PolyId term) {
@@ -199,6 +211,7 @@ bool IndexSolver::UnifyForm(const Affine& definition, const Affine& value, Solut
   std::vector<std::pair<int64_t, const BoundVariable*>> unknown;  // by coefficient
   // The variables of a sum have no fixed order: by coefficient.
   std::map<int64_t, int> bound;
+  int64_t step = 0;  // what all of the definition's variables are multiples of
   int ids = 0;
   for (const auto& [symbol, c] : value.terms) {
     if (KindOf(symbol) == SymbolKind::kBound) {
@@ -212,6 +225,7 @@ bool IndexSolver::UnifyForm(const Affine& definition, const Affine& value, Solut
   for (const auto& [symbol, c] : definition.terms) {
     if (KindOf(symbol) == SymbolKind::kBound) {
       --bound[c];
+      step = std::gcd(step, c);
     } else if (KindOf(symbol) == SymbolKind::kIntAtom) {
       --ids;
     } else if (const auto known = solution->find(symbol); known != solution->end()) {
@@ -222,9 +236,14 @@ bool IndexSolver::UnifyForm(const Affine& definition, const Affine& value, Solut
       return false;
     }
   }
-  if (skip_sums_ && !bound.empty()) return true;
+  if (sums_ == Sums::kNothing && !bound.empty()) return true;
   const bool same = std::all_of(bound.begin(), bound.end(), [](auto& b) { return b.second == 0; });
-  if (ids != 0 || !same) return false;
+  if (ids != 0) return false;
+  if (sums_ == Sums::kRestOfVariables && step > 0) {
+    rest = RestOf(arena_, rest, step);
+  } else if (!same) {
+    return false;
+  }
   std::sort(unknown.begin(), unknown.end(),
             [](auto& a, auto& b) { return std::abs(a.first) > std::abs(b.first); });
   for (size_t k = 0; k < unknown.size(); ++k) {
@@ -308,19 +327,22 @@ std::vector<IndexSolver::Solution> IndexSolver::Solve(const std::vector<Occurren
   value_ = &value;
   split_.reset();
   // Variables of sums may start elsewhere on the two sides: without them, if that is enough.
-  for (const bool skip_sums : {true, false}) {
-    skip_sums_ = skip_sums;
+  complete_ = false;
+  std::vector<Solution> partial;
+  for (const Sums sums : {Sums::kNothing, Sums::kSameVariables, Sums::kRestOfVariables}) {
+    sums_ = sums;
     solution_.clear();
     solutions_.clear();
     tries_ = 0;
     Match(0);
-    complete_ = skip_sums &&
-                std::any_of(solutions_.begin(), solutions_.end(), [this](const Solution& solution) {
-                  return solution.size() == unknowns_.size();
-                });
-    if (complete_) break;
+    const bool all = std::any_of(
+        solutions_.begin(), solutions_.end(),
+        [this](const Solution& solution) { return solution.size() == unknowns_.size(); });
+    complete_ = all && sums == Sums::kNothing;
+    if (all) return std::move(solutions_);
+    if (sums == Sums::kSameVariables) partial = solutions_;
   }
-  return std::move(solutions_);
+  return partial;
 }
 
 }  // namespace planproof::inference

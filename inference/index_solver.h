@@ -59,7 +59,15 @@ class IndexSolver {
   std::vector<Solution> solutions_;
   std::optional<sdfg::SplitRequest> split_;
   bool complete_ = false;
-  bool skip_sums_ = false;  // forms over variables of sums say nothing
+  // What forms over variables of sums say.
+  enum class Sums : uint8_t {
+    kNothing,
+    kSameVariables,  // the variables have the same coefficients on both sides
+    // The definition's variables take what is a multiple of their coefficients: a sum over b of
+    // x[4 b + h] is a sum over k of x[8 k + h], and one of x[8 k + 4 + h].
+    kRestOfVariables,
+  };
+  Sums sums_ = Sums::kNothing;
   int tries_ = 0;
 };
 

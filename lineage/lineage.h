@@ -10,12 +10,14 @@
 #define PLANPROOF_LINEAGE_LINEAGE_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "lineage/schedule.h"
 #include "sdfg/graph.h"
 #include "sdfg/index_map.h"
+#include "solver/rational.h"
 
 namespace planproof::lineage {
 
@@ -77,6 +79,9 @@ struct Problem {
     int64_t low = 0, high = 0;  // kIntegerRange: low <= element < high
   };
   std::vector<InputPremise> premises;
+  // Elements of inputs of the model that are constants of a recorded program, in row-major order.
+  // What is proved holds for all values; numbers that refute are of these.
+  std::map<sdfg::TensorId, std::vector<solver::Rational>> recorded;
   Schedule schedule;  // of the parallel graph
   // A tensor of the plan that is named like one of the model is meant to be it.
   bool names_tell = true;

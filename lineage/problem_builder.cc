@@ -61,7 +61,7 @@ void ProblemBuilder::Claim(TensorId tensor, Lineage lineage) {
   lineage_[tensor] = std::move(lineage);
 }
 
-absl::Status ProblemBuilder::RelateInput(TensorId tensor, Lineage lineage, Holding holding) {
+absl::Status ProblemBuilder::CheckInput(TensorId tensor, const Lineage& lineage) const {
   PLAN_RETURN_IF_ERROR(CheckFull(tensor, lineage));
   if (logical.tensors[lineage.logical].producer != kNone) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -77,7 +77,18 @@ absl::Status ProblemBuilder::RelateInput(TensorId tensor, Lineage lineage, Holdi
     return absl::InvalidArgumentError(
         absl::StrCat("input ", held.name, " and ", model.name, " have different roles"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status ProblemBuilder::RelateInput(TensorId tensor, Lineage lineage, Holding holding) {
+  PLAN_RETURN_IF_ERROR(CheckInput(tensor, lineage));
   held_[lineage.logical].push_back(BoxOf(tensor, lineage, std::move(holding)));
+  Claim(tensor, std::move(lineage));
+  return absl::OkStatus();
+}
+
+absl::Status ProblemBuilder::RelateConstant(TensorId tensor, Lineage lineage) {
+  PLAN_RETURN_IF_ERROR(CheckInput(tensor, lineage));
   Claim(tensor, std::move(lineage));
   return absl::OkStatus();
 }
@@ -209,6 +220,7 @@ absl::StatusOr<Problem> ProblemBuilder::Finish(const Locate& locate) {
   problem.lineage.resize(problem.parallel.tensors.size());
   problem.required = std::move(required_);
   problem.premises = std::move(premises);
+  problem.recorded = std::move(recorded);
   problem.schedule = std::move(schedule);
   problem.assumptions = std::move(assumptions);
   problem.warnings = std::move(warnings);

@@ -34,6 +34,7 @@ class ProblemBuilder {
   sdfg::Graph parallel;
   Schedule schedule;
   std::vector<Problem::InputPremise> premises;
+  std::map<sdfg::TensorId, std::vector<solver::Rational>> recorded;
   std::vector<std::string> assumptions;
   std::vector<std::string> warnings;
 
@@ -47,6 +48,9 @@ class ProblemBuilder {
   // The plan does not compute `tensor`; its elements are those of a tensor that the model does not
   // compute. Errors: InvalidArgument, without position.
   absl::Status RelateInput(sdfg::TensorId tensor, Lineage lineage, Holding holding);
+  // The same of a constant of a program, whose elements the reader has compared with those of the
+  // model's constant: the plan need not have all of them. Errors as above.
+  absl::Status RelateConstant(sdfg::TensorId tensor, Lineage lineage);
   // What the elements of a computed tensor are said to be; proved before it is used.
   void Claim(sdfg::TensorId tensor, Lineage lineage);
   // Of a tensor without relation: a lineage of kind kNone.
@@ -84,6 +88,7 @@ class ProblemBuilder {
   absl::Status CheckCover(const Locate& locate) const;
   absl::StatusOr<Problem> Finish(const Locate& locate);
   absl::Status CheckFull(sdfg::TensorId tensor, const Lineage& lineage) const;
+  absl::Status CheckInput(sdfg::TensorId tensor, const Lineage& lineage) const;
   CoverBox BoxOf(sdfg::TensorId tensor, const Lineage& lineage, Holding holding) const;
   enum class Origin : uint8_t { kStated, kAsHeld };
   absl::Status AddRequired(Origin origin, sdfg::TensorId tensor, Lineage lineage, std::string what,

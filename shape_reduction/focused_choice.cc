@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "shape_reduction/recorded_values.h"
+
 namespace planproof::shape_reduction {
 
 using sdfg::Op;
@@ -273,6 +275,8 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
     const TensorId id = static_cast<TensorId>(t);
     const sdfg::Tensor& tensor = graph.tensors[t];
     if (!InputChooser::IsSource(tensor)) continue;
+    result[t] = RecordedTensor(problem_, id);
+    if (result[t] != nullptr) continue;
     uint64_t seed = Mix(attempt, static_cast<uint64_t>(tensor.role));
     for (int64_t extent : tensor.shape) seed = Mix(seed, static_cast<uint64_t>(extent));
     if (distance[t] >= 0 && distance[t] <= kNear) seed = Mix(seed, t + 1);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "shape_reduction/recorded_values.h"
+
 namespace planproof::shape_reduction {
 
 using sdfg::Op;
@@ -319,6 +321,8 @@ std::vector<BlockTensorPtr<double>> InputChooser::Choose(uint64_t seed,
   std::vector<BlockTensorPtr<double>> result(problem_.logical.tensors.size());
   for (size_t id = 0; id < result.size(); ++id) {
     if (!IsSource(problem_.logical.tensors[id])) continue;
+    result[id] = RecordedTensor(problem_, static_cast<TensorId>(id));
+    if (result[id] != nullptr) continue;
     result[id] = ChooseTensor(static_cast<TensorId>(id), options, partitions, &random);
   }
   return result;

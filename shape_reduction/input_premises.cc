@@ -4,6 +4,7 @@
 #include <set>
 
 #include "shape_reduction/element_values.h"
+#include "shape_reduction/recorded_values.h"
 
 namespace planproof::shape_reduction {
 namespace {
@@ -77,7 +78,11 @@ std::string UnmetPremise(const lineage::Problem& problem,
     if (domains[id].IsEmpty()) {
       return "no element of " + problem.logical.tensors[id].name + " meets its premises";
     }
-    if (!HasType(domains[id], *inputs[id])) return not_met(static_cast<sdfg::TensorId>(id));
+    const auto tensor = static_cast<sdfg::TensorId>(id);
+    if (!HasType(domains[id], *inputs[id])) return not_met(tensor);
+    if (!AreAsRecorded(problem, tensor, *inputs[id])) {
+      return problem.logical.tensors[id].name + " is not as recorded";
+    }
   }
   for (const Premise& premise : problem.premises) {
     const auto& tensor = inputs[premise.tensor];

@@ -64,6 +64,7 @@ class RawFormReader {
           out_.RequireOutput(required.parallel(), std::move(lineage), required.what(), holding));
     }
     PLAN_RETURN_IF_ERROR(ReadPremises());
+    PLAN_RETURN_IF_ERROR(ReadRecorded());
     out_.assumptions.assign(raw_.assumptions().begin(), raw_.assumptions().end());
     out_.warnings.assign(raw_.warnings().begin(), raw_.warnings().end());
     if (raw_.has_schedule()) {
@@ -315,6 +316,32 @@ class RawFormReader {
                                                        ") of ", restricted.name, " is empty"));
       }
       out_.premises.push_back(to);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadRecorded() {
+    for (const RawRecorded& recorded : raw_.recorded()) {
+      const int tensor = recorded.tensor();
+      if (tensor < 0 || tensor >= static_cast<int>(out_.logical.tensors.size()) ||
+          out_.logical.tensors[tensor].producer != sdfg::kNone) {
+        return absl::InvalidArgumentError("recorded values are those of no input of the model");
+      }
+      std::vector<solver::Rational> values(recorded.values_size());
+      int64_t count = 1;
+      for (int64_t extent : out_.logical.tensors[tensor].shape) {
+        if (__builtin_mul_overflow(count, extent, &count)) count = -1;
+      }
+      bool read = count == recorded.values_size();
+      for (int i = 0; i < recorded.values_size(); ++i) {
+        read = read && solver::Rational::Parse(recorded.values(i), &values[i]);
+      }
+      if (!read) {
+        return absl::InvalidArgumentError(absl::StrCat("recorded values of ",
+                                                       out_.logical.tensors[tensor].name,
+                                                       " are not one number for each element"));
+      }
+      out_.recorded[tensor] = std::move(values);
     }
     return absl::OkStatus();
   }

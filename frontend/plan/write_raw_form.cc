@@ -73,6 +73,11 @@ class Writer {
           return absl::UnimplementedError("a premise that the plan format cannot say");
       }
     }
+    for (const auto& [tensor, values] : problem.recorded) {
+      RawRecorded* to = out_.add_recorded();
+      to->set_tensor(tensor);
+      for (const solver::Rational& value : values) to->add_values(value.ToString());
+    }
     for (const std::string& text : problem.assumptions) out_.add_assumptions(text);
     for (const std::string& text : problem.warnings) out_.add_warnings(text);
     if (!problem.schedule.programs.empty()) {

@@ -36,7 +36,7 @@ class Memory {
  public:
   // What a storage says to hold, by values or digest, as a tensor of one dimension that the model
   // has, too. kNone: it has none.
-  using Constant = std::function<absl::StatusOr<sdfg::TensorId>(const Storage&)>;
+  using Constant = std::function<absl::StatusOr<sdfg::TensorId>(StorageId)>;
 
   Memory(const Trace& trace, GraphWriter* writer, Constant constant);
 

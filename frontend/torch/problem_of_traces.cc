@@ -72,8 +72,8 @@ absl::Status AddReference(const Trace& reference, const sdfg::OperatorLibrary& o
   Communications alone(&problem->logical, &functions, 1);  // groups of one rank
   Execution execution(
       reference, &writer,
-      [&](const Storage& storage) -> absl::StatusOr<sdfg::TensorId> {
-        return relations->LogicalConstant(storage);
+      [&](StorageId storage) -> absl::StatusOr<sdfg::TensorId> {
+        return relations->LogicalConstant(reference, storage);
       },
       &alone);
   PLAN_RETURN_IF_ERROR(relations->StartReference(reference, &writer, &execution.memory()));
@@ -100,9 +100,7 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
     GraphWriter writer(&problem.parallel, &operators, trace.rank, &parallel_functions);
     Execution execution(
         trace, &writer,
-        [&](const Storage& storage) {
-          return relations.RankConstant(storage, trace.rank, &writer);
-        },
+        [&](StorageId storage) { return relations.RankConstant(trace, storage, &writer); },
         &communications);
     PLAN_RETURN_IF_ERROR(relations.StartRank(trace, &writer, &execution.memory()));
     PLAN_RETURN_IF_ERROR(execution.Run());
@@ -112,6 +110,7 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
   }
   PLAN_RETURN_IF_ERROR(communications.Connect());
   PLAN_RETURN_IF_ERROR(relations.RequireReduced());
+  PLAN_RETURN_IF_ERROR(relations.FoldConstants(operators));
   PLAN_RETURN_IF_ERROR(UnsortRanks(&problem, operators));
   if (!decided.empty()) {
     problem.assumptions.push_back(absl::StrCat(

@@ -75,36 +75,6 @@ absl::Status Relations::Error(const Trace& trace, const std::string& name,
   return absl::InvalidArgumentError(absl::StrCat(trace.path, ": ", name, ": ", what));
 }
 
-TensorId Relations::LogicalConstant(const Storage& storage) {
-  const std::string key = ContentOf(storage);
-  const auto found = constants_.find(key);
-  if (found != constants_.end()) return found->second;
-  sdfg::Tensor tensor;
-  tensor.name = absl::StrCat("constant ", constants_.size());
-  tensor.shape = {storage.size};
-  tensor.dtype = storage.dtype;
-  tensor.role = sdfg::TensorRole::kBuffer;
-  const TensorId logical = problem_->logical.AddTensor(std::move(tensor));
-  constants_[key] = logical;
-  return logical;
-}
-
-absl::StatusOr<TensorId> Relations::RankConstant(const Storage& storage, int32_t rank,
-                                                 GraphWriter* writer) {
-  // One that is listed and that the model does not have is spelled out.
-  if (storage.digest.empty() && constants_.count(ContentOf(storage)) == 0) return sdfg::kNone;
-  const TensorId logical = LogicalConstant(storage);
-  const TensorId tensor = writer->AddTensor(problem_->logical.tensors[logical].name, {storage.size},
-                                            storage.dtype, sdfg::TensorRole::kBuffer);
-  Lineage lineage;
-  lineage.kind = lineage::LineageKind::kFull;
-  lineage.logical = logical;
-  lineage.map = {IndexMap{0, {{0, 1, 1, 0}}}};
-  PLAN_RETURN_IF_ERROR(
-      problem_->RelateInput(tensor, std::move(lineage), {absl::StrCat("rank ", rank)}));
-  return tensor;
-}
-
 absl::StatusOr<Lineage> Relations::LineageOf(const Trace& trace, const std::string& name,
                                              const Part& part, TensorId logical,
                                              const sdfg::Shape& local) const {
@@ -251,7 +221,7 @@ absl::Status Relations::StartRank(const Trace& trace, GraphWriter* writer, Memor
     known[{tensor.storage, tensor.offset}] = {&tensor, input.name};
     PLAN_RETURN_IF_ERROR(memory->Write(tensor, held));
   }
-  return absl::OkStatus();
+  return StartUniformConstants(trace, writer, memory);
 }
 
 absl::Status Relations::CheckUpdates(const Trace& trace) const {

@@ -15,6 +15,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "frontend/torch/constant_folding.h"
+#include "frontend/torch/constant_slices.h"
 #include "frontend/torch/execution.h"
 #include "frontend/torch/trace.h"
 #include "lineage/problem_builder.h"
@@ -40,11 +42,14 @@ class Relations {
   }
   // When all ranks are.
   absl::Status RequireReduced();
-  // The model's constant of this digest, as a tensor of one dimension.
-  sdfg::TensorId LogicalConstant(const Storage& storage);
-  // The same as a rank holds it.
-  absl::StatusOr<sdfg::TensorId> RankConstant(const Storage& storage, int32_t rank,
+  // The model's constant that a storage of the reference holds, as a tensor of one dimension.
+  sdfg::TensorId LogicalConstant(const Trace& trace, StorageId storage);
+  // What a storage of a rank holds, if it is a constant of the model or a slice of one, else kNone.
+  absl::StatusOr<sdfg::TensorId> RankConstant(const Trace& trace, StorageId storage,
                                               GraphWriter* writer);
+  // Results without dimensions that are computed from listed constants become numbers, in the model
+  // and on all ranks, whose collectives are known now.
+  absl::Status FoldConstants(const sdfg::OperatorLibrary& operators);
 
  private:
   using TensorId = sdfg::TensorId;
@@ -66,6 +71,12 @@ class Relations {
   absl::StatusOr<lineage::Lineage> LineageOf(const Trace& trace, const std::string& name,
                                              const Part& part, TensorId logical,
                                              const sdfg::Shape& local) const;
+  // A tensor of a rank that holds the model's constant at the map.
+  absl::StatusOr<TensorId> RelateConstant(const Storage& storage, TensorId logical,
+                                          lineage::IndexMap map, GraphWriter* writer);
+  // kNone: the storage is no slice of a constant of the model.
+  absl::StatusOr<TensorId> RankSlice(const Trace& trace, StorageId storage, GraphWriter* writer);
+  absl::Status StartUniformConstants(const Trace& trace, GraphWriter* writer, Memory* memory);
   absl::Status CheckUpdates(const Trace& trace) const;
   absl::Status FinishResult(const Trace& trace, const TraceResult& result, Memory* memory);
 
@@ -74,7 +85,10 @@ class Relations {
   std::map<std::string, TensorId> inputs_;  // the model's
   std::map<std::string, sdfg::Shape> shapes_;
   std::map<std::pair<ResultKind, std::string>, TensorId> results_;
-  std::map<std::string, TensorId> constants_;
+  std::map<std::string, TensorId> constants_;        // the model's
+  std::map<TensorId, ListedWhole> listed_;           // of these, what they hold
+  ListedElements logical_elements_, rank_elements_;  // of constants
+  bool spelled_out_ = false;  // a rank has a constant that is not related to one of the model
   std::map<std::string, TensorId> held_;  // of the present rank
   std::map<ReducedKey, std::vector<Reduced>> reduced_;
 };

@@ -37,6 +37,7 @@ class Aligner {
 
   Alignment Run() {
     AlignSources();
+    FindApart();
     for (int round = 0; round < kMaxRepairs; ++round) {
       AlignOperators();
       if (!Repair()) break;
@@ -82,6 +83,24 @@ class Aligner {
                  problem_.lineage[id].logical, static_cast<int64_t>(tensor.shape.size())};
       key.insert(key.end(), tensor.shape.begin(), tensor.shape.end());
       source_class_[id] = Enter(at, id, std::move(key), &by_key, &occurrences, &sources_);
+    }
+  }
+
+  // An operator that reads what not all ranks hold, or what is computed of that on its rank alone,
+  // has no instance there: on another parameter, the same steps of an optimizer are others.
+  void FindApart() {
+    std::vector<bool> apart(graph_.tensors.size(), false);
+    for (TensorId id = 0; id < static_cast<TensorId>(graph_.tensors.size()); ++id) {
+      apart[id] = source_class_[id] != kNone && !Complete(sources_[source_class_[id]]);
+    }
+    for (size_t id = 0; id < graph_.operators.size(); ++id) {
+      const sdfg::Operator& op = graph_.operators[id];
+      if (op.kind != sdfg::OperatorKind::kCompute) continue;
+      given_up_[id] = std::any_of(op.inputs.begin(), op.inputs.end(),
+                                  [&](TensorId input) { return apart[input]; });
+      for (TensorId output : op.outputs) {
+        if (output != kNone && given_up_[id]) apart[output] = true;
+      }
     }
   }
 

@@ -336,6 +336,7 @@ absl::StatusOr<std::optional<Problem>> FoldChecked(const Problem& problem) {
     Problem& made = folding->problem;
     made.logical = problem.logical;
     made.premises = problem.premises;
+    made.recorded = problem.recorded;
     made.schedule = problem.schedule;
     made.names_tell = problem.names_tell;
     made.mesh = problem.mesh;

@@ -108,6 +108,23 @@ TEST(RawForm, PremisesRestrictInputsOnly) {
   EXPECT_THAT(with_premise("x", Premise::INTEGER_RANGE, 3, 3), HasSubstr("[3, 3) of x is empty"));
 }
 
+TEST(RawForm, RecordedValuesAreOneNumberForEachElementOfAnInput) {
+  const auto recorded = [](const std::string& tensor, int more, const std::string& number) {
+    return Refusal([&](RawProblem* p) {
+      RawRecorded* values = p->add_recorded();
+      values->set_tensor(TensorNamed(p->logical(), tensor));
+      int64_t count = more;
+      int64_t elements = 1;
+      for (int64_t extent : p->logical().tensors(values->tensor()).shape()) elements *= extent;
+      for (count += elements; count > 0; --count) values->add_values(number);
+    });
+  };
+  EXPECT_EQ(recorded("x", 0, "-3/4"), "");
+  EXPECT_THAT(recorded("x", 1, "0"), HasSubstr("not one number for each element"));
+  EXPECT_THAT(recorded("x", 0, "one"), HasSubstr("not one number for each element"));
+  EXPECT_THAT(recorded("y", 0, "0"), HasSubstr("no input of the model"));
+}
+
 TEST(RawForm, NumbersAtTheEndsOfTheirTypesAreRefused) {
   EXPECT_THAT(Refusal([](RawProblem* p) {
                 p->mutable_parallel()->mutable_tensors(0)->set_device(INT32_MIN);

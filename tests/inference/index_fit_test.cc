@@ -96,6 +96,26 @@ TEST_F(IndexFitTest, GatesBlocksInZigzagOrder) {
   }
 }
 
+// Elements 52 to 119 of a matrix of rows of 16, as ranks have that cut parameters anywhere.
+TEST_F(IndexFitTest, RowsMayBeginWithin) {
+  std::vector<IndexPiece> pieces(3);
+  const Symbol rest = Run(4, 16, &pieces[0].cell), row = Run(0, 4, &pieces[0].cell);
+  pieces[0].cell.index = {Affine::Of(row, 16) + Affine::Of(rest) + Affine(8)};
+  pieces[0].forms = {Affine::Of(row) + Affine(4), Affine::Of(rest) - Affine(4)};
+  const Symbol first = Run(0, 12, &pieces[1].cell);
+  pieces[1].cell.index = {Affine::Of(first)};
+  pieces[1].forms = {Affine(3), Affine::Of(first) + Affine(4)};
+  const Symbol end = Run(8, 12, &pieces[2].cell), above = Run(0, 4, &pieces[2].cell);
+  pieces[2].cell.index = {Affine::Of(above, 16) + Affine::Of(end)};
+  pieces[2].forms = {Affine::Of(above) + Affine(3), Affine::Of(end) + Affine(4)};
+  const auto map = FitPieces(pieces, {68}, {24, 16});
+  ASSERT_TRUE(map.has_value());
+  for (int64_t i = 0; i < 68; ++i) {
+    EXPECT_EQ((*map)[0].ValueAt({i}), (i + 52) / 16) << i;
+    EXPECT_EQ((*map)[1].ValueAt({i}), (i + 52) % 16) << i;
+  }
+}
+
 TEST_F(IndexFitTest, WhatNoMapSaysIsRefused) {
   // Blocks of three ranks in an order that no digit has, of numbers that differ by no step.
   std::vector<IndexPiece> pieces(5);

@@ -117,6 +117,28 @@ TEST_F(IndexSolverTest, AHeadThatStandsInTheBoundsOfASumIsReadFromItsStart) {
   EXPECT_EQ(solutions[0].at(i), Affine::Of(p));
 }
 
+// Batch b and head h are one dimension, x[4 b + h]. Two ranks take every second batch each: the
+// value has two sums over k, of x[8 k + h] and x[8 k + 4 + h].
+TEST_F(IndexSolverTest, AVariableOfASumTakesWhatIsAMultipleOfItsCoefficient) {
+  const Symbol h = arena_.NewFree(0, 3), p = arena_.NewFree(44, 45);
+  const auto batches = [&](const Affine& head, int64_t step, int64_t first, int64_t count) {
+    const Symbol k = arena_.NewFree(0, count - 1);
+    return arena_.Sum(
+        {k, {0, count}},
+        arena_.Mul(arena_.Element(kX, {head + Affine::Of(k, 4 * step) + Affine(4 * first)}),
+                   arena_.Element(kW, {Affine::Of(k, step) + Affine(first)})));
+  };
+  const PolyId definition = batches(Affine::Of(h), 1, 0, 4);
+  const Affine head = Affine::Of(p) - Affine(42);  // 2 or 3
+  const PolyId value = arena_.Add(batches(head, 2, 0, 2), batches(head, 2, 1, 2));
+  IndexSolver solver(arena_, {{h, {0, 4}}});
+  const auto solutions =
+      solver.Solve(OccurrencesIn(arena_, definition), OccurrencesIn(arena_, value));
+  EXPECT_FALSE(solver.complete()) << "variables of sums were needed";
+  ASSERT_FALSE(solutions.empty());
+  EXPECT_EQ(solutions[0].at(h), head);
+}
+
 // Nothing but free symbols is needed here.
 TEST_F(IndexSolverTest, WhatElementsOutsideOfSumsDetermineIsComplete) {
   const Symbol i = arena_.NewFree(0, 7), p = arena_.NewFree(0, 7);

@@ -25,12 +25,12 @@ def engine_of(model, stage, clip=0.0, accumulated=1, size=1):
     return engine
 
 
-def training(mesh, stage, clip=0.0, accumulated=1):
+def training(mesh, stage, clip=0.0, accumulated=1, ranks=2):
     """An iteration with AdamW, of `accumulated` microbatches on each rank; the reference has one batch."""
     model = Transformer()
     if mesh is None:
-        return reference(model, clip, 2 * accumulated)
-    tokens, labels, inputs = batch_of(mesh, "dp", 2 * accumulated)
+        return reference(model, clip, ranks * accumulated)
+    tokens, labels, inputs = batch_of(mesh, "dp", ranks * accumulated)
     engine = engine_of(model, stage, clip, accumulated)
 
     def step():

@@ -1,0 +1,31 @@
+// Exact values of index functions, of numbers that are known.
+//
+// What a program computes from its constants alone is a number: how many labels a mask lets count,
+// a clamped divisor. Values are rational; what is not (an exponential, a root), what has no value
+// (a quotient by 0, a premise that does not hold), and what nobody knows (an opaque function, minus
+// infinity) ends the evaluation without a result.
+#ifndef PLANPROOF_FRONTEND_TORCH_EXACT_VALUES_H_
+#define PLANPROOF_FRONTEND_TORCH_EXACT_VALUES_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sdfg/index_function.h"
+#include "solver/rational.h"
+
+namespace planproof::frontend::torch {
+
+// Elements of a tensor in row-major order; integers and truth values are numbers, too.
+using ExactElements = std::vector<solver::Rational>;
+
+// The elements of one output, where all premises of the function hold. `inputs` has the elements of
+// every input; one that is null is not known, and what reads it is not, either. `work` is how many
+// expressions may be evaluated, and what is left of that afterwards.
+std::optional<ExactElements> EvaluateExactly(const sdfg::IndexFunction& function, int output,
+                                             const std::vector<const ExactElements*>& inputs,
+                                             int64_t* work);
+
+}  // namespace planproof::frontend::torch
+
+#endif  // PLANPROOF_FRONTEND_TORCH_EXACT_VALUES_H_
