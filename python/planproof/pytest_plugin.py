@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Callable, Dict, Mapping
+from typing import Any, Callable, Dict, List, Mapping
 
 import pytest
 
@@ -44,7 +44,8 @@ def verify_training(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[
     what one process computes. Gives the report. The traces are in tmp_path, in `traces`, `traces-1`, ...; the
     test is skipped where torch is not installed."""
     pytest.importorskip("torch", reason="torch is not installed")
-    options, used = _marked(request), []
+    options = _marked(request)
+    used: List[int] = []
 
     def check(build: Callable[[Any], Any], mesh: Mapping[str, int], **more: Any) -> Report:
         __tracebackhide__ = True

@@ -221,7 +221,8 @@ class Overriding:
         for dim, names, pieces in entry.cuts or ():
             if dim >= len(own):
                 raise wrong(f" has {len(own)} dimensions, none of number {dim}")
-            lengths, position = [], 0
+            lengths: List[int] = []
+            position = 0
             for member in self.along(names, entry.pattern):
                 shape = held[member]
                 if shape is None or len(shape) != len(own):

@@ -149,10 +149,10 @@ class _Recording:
             if each.object.grad is not None:
                 self._name_gradient(each)
         for optimizer in self.optimizers:
-            for name, _, value in states(optimizer, self.parameters):
-                self._name_result("updated", name, value)
-        for name, each in self._outputs(outputs).items():
-            self._name_output("output", name, self.overriding.reduced(name, each))
+            for name, _, state in states(optimizer, self.parameters):
+                self._name_result("updated", name, state)
+        for name, value in self._outputs(outputs).items():
+            self._name_output("output", name, self.overriding.reduced(name, value))
 
     def _name_gradient(self, parameter: Parameter) -> None:
         gradient = parameter.object.grad
