@@ -138,9 +138,13 @@ def check(build: Build, mesh: Axes, *, directory: Optional[Path] = None, warmup:
 def build_of(path: Path, mesh: Optional[DeviceMesh]) -> Training:
     """Calls `build` of a file, with the file's directory on the path of modules."""
     directory, name = os.path.split(os.path.abspath(path))
+    if not os.path.isfile(path):
+        raise RecordingError(f"{os.fspath(path)} is no file")
     if directory not in sys.path:
         sys.path.insert(0, directory)
     module = importlib.import_module(os.path.splitext(name)[0])
+    if not callable(getattr(module, "build", None)):
+        raise RecordingError(f"{os.fspath(path)} has no function build(mesh)")
     training: Training = module.build(mesh)
     return training
 
@@ -164,6 +168,8 @@ def _run(rank: int, world: int, axes: Axes, build: Build, directory: str, warmup
         mesh = init_device_mesh("cpu", tuple(axes.values()), mesh_dim_names=tuple(axes))
     torch.manual_seed(seed)
     training = build(mesh)
+    if not isinstance(training, Training):
+        raise RecordingError(f"build gave a {type(training).__name__}, no planproof.torch.Training")
     for _ in range(warmup):
         training.step()
     name = f"rank{rank}.trace" if axes else REFERENCE
@@ -213,8 +219,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
                 print(path)
             return 0
         report = check(build, options.mesh, warmup=options.warmup, overrides=options.relations)
-    except PlanproofError as error:
-        print(error, file=sys.stderr)
+    except (PlanproofError, multiprocessing.ProcessRaisedException) as error:
+        print(str(error).strip(), file=sys.stderr)
         return 64
     print(report)
     return 0 if report else 1

@@ -21,12 +21,12 @@ from planproof.torch.trace_file import VERSION, Path, save, values_path
 
 Models = Union[torch.nn.Module, Sequence[torch.nn.Module], None]
 Optimizers = Union[torch.optim.Optimizer, Sequence[torch.optim.Optimizer], None]
-Axes = Union[DeviceMesh, Sequence[Tuple[str, int]]]
+Axes = Union[DeviceMesh, Sequence[Tuple[str, int]], None]
 
 
 def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model: Models = None,
            optimizer: Optimizers = None, inputs: Optional[Mapping[str, Any]] = None,
-           axes: Axes = (), rename: Optional[Rename] = None,
+           axes: Axes = None, rename: Optional[Rename] = None,
            placement: Optional[Placement] = None, hidden: Iterable[str] = (),
            notes: Sequence[str] = (), overrides: Given = None) -> Optional[Mapping[str, Any]]:
     """Runs `step` once and writes what this rank executed to `path`, and the values beside it.
@@ -111,13 +111,23 @@ class _Recording:
             "strings": self.recorder.strings.texts, "storages": self.memory.storages(named),
             "tensors": self.memory.tensors(), "inputs": self.inputs,
             "operators": self.recorder.operators, "results": self.results,
-            "notes": [*notes, *self.overriding.notes(), *self.recorder.notes]}
+            "notes": [*notes, *self.overriding.notes(), *self.recorder.notes,
+                      *self._without_gradients()]}
         save(trace, self.path)
         for storage, data in self.memory.initial.items():
             self.values[f"storage_{storage}"] = data.numpy()
         self.values["items"] = numpy.array(self.recorder.item_values, dtype=numpy.float64)
         numpy.savez_compressed(values_path(self.path), **self.values)  # type: ignore[arg-type]
         return outputs
+
+    def _without_gradients(self) -> List[str]:
+        """That nothing is said of gradients, if there are none any more when the step has ended."""
+        trained = any(each.object.requires_grad for each in self.parameters)
+        if self.optimizers and trained and not any(
+                entry["kind"] == "gradient" for entry in self.results):
+            return ["no parameter has a gradient when the step returns, so gradients are compared only by "
+                    "what is computed from them"]
+        return []
 
     # What holds a value before the step.
 
@@ -197,4 +207,4 @@ def _axes(axes: Axes) -> List[List[Any]]:
     if isinstance(axes, DeviceMesh):
         names = axes.mesh_dim_names or [f"axis{index}" for index in range(axes.ndim)]
         return [[name, int(size)] for name, size in zip(names, axes.mesh.shape)]
-    return [[name, int(size)] for name, size in axes]
+    return [[name, int(size)] for name, size in axes or ()]
