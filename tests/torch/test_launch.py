@@ -72,6 +72,17 @@ def step_of(forgets):
     return build
 
 
+@pytest.mark.parametrize("other", [False, True])
+def test_an_input_that_is_not_read_is_noted(other, tmp_path):
+    def build(_):
+        x = torch.ones(1, 2)
+        read = x.clone() if other else x
+        return Training(lambda: {"y": read * 2}, None, None, {"x": x})
+
+    (path,) = launch(build, {}, tmp_path, start_method="fork")
+    assert any("does not read the input x" in note for note in load(path)["notes"]) == other
+
+
 @pytest.mark.parametrize("forgets", [False, True])
 def test_gradients_that_are_gone_are_noted(forgets, tmp_path):
     (path,) = launch(step_of(forgets), {}, tmp_path, start_method="fork")

@@ -112,7 +112,7 @@ class _Recording:
             "tensors": self.memory.tensors(), "inputs": self.inputs,
             "operators": self.recorder.operators, "results": self.results,
             "notes": [*notes, *self.overriding.notes(), *self.recorder.notes,
-                      *self._without_gradients()]}
+                      *self._without_gradients(), *self._unread()]}
         save(trace, self.path)
         for storage, data in self.memory.initial.items():
             self.values[f"storage_{storage}"] = data.numpy()
@@ -128,6 +128,14 @@ class _Recording:
             return ["no parameter has a gradient when the step returns, so gradients are compared only by "
                     "what is computed from them"]
         return []
+
+    def _unread(self) -> List[str]:
+        """Inputs that the step does not read: it reads another tensor, which is then a constant."""
+        inputs = {entry["name"]: entry["tensor"] for entry in self.inputs if entry["role"] == "input"}
+        read = self.memory.read(inputs.values(), self.recorder.operators,
+                                [entry["tensor"] for entry in self.results])
+        return [f"the step does not read the input {name}: is it another tensor that it reads?"
+                for name, tensor in inputs.items() if self.memory.held(tensor) not in read]
 
     # What holds a value before the step.
 
