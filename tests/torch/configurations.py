@@ -21,6 +21,43 @@ def hugging(mesh, kind, sizes=None, sequence=False, **options):
     return tensor_parallel(config, mesh, **({"enable_sequence_parallel": True} if sequence else {}))
 
 
+def hugging_base(mesh, kind, sizes=None, **options):
+    """The model below the head, whose result is squared: of configurations without a causal language model."""
+    import tempfile
+
+    import torch
+    import torch.distributed as dist
+    import transformers
+    from hub import SIZES
+    from planproof.torch import Training
+    from transformer import batch_of
+    from transformers.distributed import DistributedConfig
+    config = getattr(transformers, kind)(**{**SIZES, **(sizes or {})}, **options)
+    model = transformers.AutoModel.from_config(config, dtype=torch.get_default_dtype(), attn_implementation="eager")
+    if mesh is not None:
+        with tempfile.TemporaryDirectory() as own:
+            shared = [own]
+            dist.broadcast_object_list(shared)
+            model.save_pretrained(shared[0])  # rank 0 does
+            dist.barrier()
+            model = transformers.AutoModel.from_pretrained(
+                shared[0], attn_implementation="eager",
+                distributed_config=DistributedConfig(tp_plan="auto", tp_size=mesh.size()))
+            dist.barrier()
+    model.train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    tokens, _, inputs = batch_of(None, None)
+
+    def step():
+        optimizer.zero_grad()
+        loss = model(input_ids=tokens, use_cache=False).last_hidden_state.pow(3).mean()
+        loss.backward()
+        optimizer.step()
+        return {"loss": loss}
+
+    return Training(step, model, optimizer, {"tokens": inputs["tokens"]})
+
+
 def hugging_sharded(mesh, kind, whole=False, reshard=None, sizes=None, **options):
     """`whole`: one FSDP module; `reshard`: reshard_after_forward."""
     import transformers
@@ -66,6 +103,23 @@ MODELS = {
         n_routed_experts=4, num_experts_per_tok=2, n_group=1, topk_group=1, first_k_dense_replace=1,
         q_lora_rank=8, kv_lora_rank=8, qk_nope_head_dim=4, qk_rope_head_dim=4, v_head_dim=4,
         moe_intermediate_size=16, sizes=dict(num_key_value_heads=4))),
+    "cohere_qk_norm": ("CohereConfig", dict(use_qk_norm=True)),
+    "glm4_moe": ("Glm4MoeConfig", dict(head_dim=4, use_qk_norm=True, n_routed_experts=4, num_experts_per_tok=2, n_group=1,
+                                       topk_group=1, first_k_dense_replace=1, moe_intermediate_size=16)),
+    "doge": ("DogeConfig", {}),
+    "minimax_m2": ("MiniMaxM2Config", dict(num_local_experts=4, num_experts_per_tok=2, head_dim=4)),
+    "flex_olmo": ("FlexOlmoConfig", dict(num_experts=4, num_experts_per_tok=2)),
+    "dots1": ("Dots1Config", dict(n_shared_experts=1, routed_scaling_factor=1.0, n_routed_experts=4, num_experts_per_tok=2, n_group=1, topk_group=1,
+                                  first_k_dense_replace=1, moe_intermediate_size=16, head_dim=4)),
+    "jais2": ("Jais2Config", {}), "iquestcoder": ("IQuestCoderConfig", {}), "cwm": ("CwmConfig", dict(head_dim=4)),
+    "hyperclovax": ("HyperCLOVAXConfig", {}), "internlm3": ("InternLM3Config", dict(head_dim=4)),
+    "vaultgemma": ("VaultGemmaConfig", dict(head_dim=4, query_pre_attn_scalar=4, sliding_window=4)),
+    "nanochat": ("NanoChatConfig", {}),
+    "mimo_v2_flash": ("MiMoV2FlashConfig", dict(n_routed_experts=4, num_experts_per_tok=2)),
+    "solar_open": ("SolarOpenConfig", dict(n_routed_experts=4, num_experts_per_tok=2, head_dim=4)),
+    "minicpm3": ("MiniCPM3Config", dict(q_lora_rank=8, kv_lora_rank=8, qk_nope_head_dim=4, qk_rope_head_dim=4,
+                                        v_head_dim=4, sizes=dict(num_key_value_heads=4))),
+    "esmc": ("EsmcConfig", {}), "neomme": ("NeoMMEConfig", {}), "step3p7": ("Step3p7TextConfig", {}),
     "llama_tied": ("LlamaConfig", dict(tie_word_embeddings=True)),
     "llama_bias": ("LlamaConfig", dict(attention_bias=True, mlp_bias=True)),
     "llama_relu": ("LlamaConfig", dict(hidden_act="relu")),
@@ -76,6 +130,14 @@ for key in ("phi3", "glm4", "starcoder2", "olmo2", "smollm3", "gemma3", "gpt_neo
     kind, options = MODELS[key]  # none of these says sizes of its own
     add(f"hf_{key}_tp4", {"tp": 4}, hugging, kind=kind, sizes=WIDE, **options)
     add(f"hf_{key}_fsdp2", {"dp": 2}, hugging_sharded, kind=kind, **options)
+EXPERTS = dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16, head_dim=4)
+add("hf_qwen3_base_tp2", {"tp": 2}, hugging_base, kind="Qwen3Config", head_dim=4)
+add("hf_qwen3_vl_moe_text_tp2", {"tp": 2}, hugging_base, kind="Qwen3VLMoeTextConfig", **EXPERTS)
+add("hf_qwen3_vl_moe_text_dense_tp2", {"tp": 2}, hugging_base, kind="Qwen3VLMoeTextConfig", mlp_only_layers=[0, 1], **EXPERTS)
+add("hf_glm_ocr_text_tp2", {"tp": 2}, hugging_base, kind="GlmOcrTextConfig", head_dim=4,
+    rope_parameters=dict(rope_type="default", rope_theta=1e4, mrope_section=[1, 1, 0], partial_rotary_factor=1.0))
+add("hf_glm4_moe_dense_tp2", {"tp": 2}, hugging, kind="Glm4MoeConfig", head_dim=4, use_qk_norm=True,
+    n_routed_experts=4, num_experts_per_tok=2, n_group=1, topk_group=1, first_k_dense_replace=2)
 add("hf_llama_tp2_odd_vocabulary", {"tp": 2}, hugging, kind="LlamaConfig", sizes=dict(vocab_size=33))
 add("hf_llama_tp3_uneven", {"tp": 3}, hugging, kind="LlamaConfig",
     sizes=dict(num_attention_heads=6, num_key_value_heads=3, hidden_size=24, intermediate_size=24))
@@ -289,12 +351,9 @@ for key, mesh, options in (
         ("dp_small_buckets", {"dp": 2}, dict(data=True, sizes={"tensor_model_parallel_size": 1}, bucket_size=500,
                                              overlap_grad_reduce=True)),
         ("optimizer_dp_overlap", {"dp": 2}, dict(data=True, sizes={"tensor_model_parallel_size": 1},
-                                                 use_distributed_optimizer=True, overlap_grad_reduce=True,
-                                                 overlap_param_gather=True)),
+                                                 use_distributed_optimizer=True, overlap_grad_reduce=True)),
         ("optimizer_dp_clip", {"dp": 2}, dict(data=True, sizes={"tensor_model_parallel_size": 1}, clip=0.1,
                                               use_distributed_optimizer=True)),
-        ("optimizer_dp4", {"dp": 4}, dict(data=True, sizes={"tensor_model_parallel_size": 1},
-                                          use_distributed_optimizer=True)),
         ("optimizer_dp_tp", {"dp": 2, "tp": 2}, dict(data=True, use_distributed_optimizer=True)),
         ("llama_dp_tp_sp_untied_clip", {"dp": 2, "tp": 2}, dict(model={**ROTARY, **UNTIED}, data=True, clip=0.1,
                                                                 **LLAMA, **SP))):

@@ -103,14 +103,16 @@ def install() -> None:
 
 def _patch_megatron() -> None:
     import megatron.core
-    from megatron.core.tensor_parallel.random import CudaRNGStatesTracker
+    from megatron.core.tensor_parallel import random
     from megatron.core.transformer.moe import moe_utils, token_dispatcher
     from megatron.core.transformer.torch_norm import WrappedTorchNorm
 
     if not megatron.core.__version__.startswith(VERSION):
         raise RecordingError(f"the shim is for megatron-core {VERSION}, this is "
                              f"{megatron.core.__version__}")
-    CudaRNGStatesTracker.fork = lambda *_, **__: contextlib.nullcontext()
+    random.CudaRNGStatesTracker.fork = lambda *_, **__: contextlib.nullcontext()
+    random._get_cuda_rng_state = lambda *_, **__: torch.zeros(0)  # recomputation saves and restores it
+    random._set_cuda_rng_state = lambda *_, **__: None
     WrappedTorchNorm.__new__ = staticmethod(_norm)  # type: ignore[method-assign]
     if not moe_utils.HAVE_TE:
         moe_utils.te_general_gemm = None  # the router then multiplies with torch.mm
@@ -189,19 +191,20 @@ def training(config: Any, model: torch.nn.Module, loss: Callable[[], torch.Tenso
                     inputs, placement=placement(config))
 
 
-def placement(config: Any) -> Callable[[str, torch.nn.Parameter], Optional[Part]]:
+def placement(config: Any) -> Callable[[str, torch.Tensor], Optional[Part]]:
     """Where parameters lie, by Megatron's attributes: cut along `partition_dim` over the tensor parallel group, those
     of experts over the experts' own. The first layer of a gated MLP holds its part of the gate and its part of the
     rest, one after the other."""
     from megatron.core import parallel_state
 
-    def find(name: str, parameter: torch.nn.Parameter) -> Optional[Part]:
-        if not getattr(parameter, "tensor_model_parallel", False):
+    def find(name: str, parameter: torch.Tensor) -> Optional[Part]:
+        sinks = name.endswith("softmax_offset")  # one for each head, and not marked
+        if not sinks and not getattr(parameter, "tensor_model_parallel", False):
             return None
         group = parallel_state.get_expert_tensor_parallel_group() if _EXPERT.search(name) \
             else parallel_state.get_tensor_model_parallel_group()
         ranks, rank = dist.get_world_size(group), dist.get_rank(group)
-        dim = parameter.partition_dim  # type: ignore[attr-defined]
+        dim = 0 if sinks else parameter.partition_dim  # type: ignore[attr-defined]
         pieces = 2 if config.gated_linear_unit and "linear_fc1" in name else 1
         return cut(parameter.shape, dim, rank, ranks, pieces)
 
