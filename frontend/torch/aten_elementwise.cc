@@ -247,6 +247,12 @@ void AddElementwise(AtenTable* table) {
     table->Declared(name, "self", name);
   }
   table->Declared("gelu", "self *approximate", "gelu");
+  table->Declared("expm1", "self", "aten_expm1");
+  table->Declared("log1p", "self", "aten_log1p");
+  table->Declared("sign sgn", "self", "aten_sign");
+  table->Declared("softplus", "self *beta *threshold", "aten_softplus");
+  table->Declared("softplus_backward", "grad_output self *beta *threshold",
+                  "aten_softplus_backward");
   table->Declared("maximum", "self other", "maximum");
   table->Declared("minimum", "self other", "minimum");
   for (const Comparison& comparison :

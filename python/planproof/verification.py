@@ -117,7 +117,12 @@ def assert_verified(plan: PlanLike, *, verdict: Union[Verdict, str] = Verdict.PR
     """Verifies, and raises an AssertionError with the explanation unless the plan is PROVED (or
     has another `verdict` that is expected)."""
     __tracebackhide__ = True  # pytest shows the caller
-    report = verify(plan, **options)
+    return expect(verify(plan, **options), verdict)
+
+
+def expect(report: Report, verdict: Union[Verdict, str] = Verdict.PROVED) -> Report:
+    """Raises an AssertionError with the explanation unless the verdict is the expected one."""
+    __tracebackhide__ = True
     expected = Verdict(str(verdict))
     if report.verdict is not expected:
         wanted = "" if expected is Verdict.PROVED else f"{expected} is expected, but it is\n"

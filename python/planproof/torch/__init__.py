@@ -5,10 +5,16 @@
 
 docs/torch.md walks through it; docs/torch-trace.md says what a trace is.
 """
-from planproof.torch.launch import Training, check, launch
-from planproof.torch.places import phase
-from planproof.torch.recording import record
-from planproof.torch.relations import Held, Input, Output, Part, bounded, part, reduced, shard
+import warnings
+
+# `python -m planproof.torch.launch` runs a module that this package has imported, on purpose.
+warnings.filterwarnings("ignore", r"'planproof\.torch\.(launch|replay)' found in sys.modules",
+                        RuntimeWarning)
+
+from planproof.torch.launch import Training, check, launch  # noqa: E402
+from planproof.torch.places import phase  # noqa: E402
+from planproof.torch.recording import record  # noqa: E402
+from planproof.torch.relations import Held, Input, Output, Part, bounded, part, reduced, shard  # noqa: E402
 
 __all__ = ["Held", "Input", "Output", "Part", "Training", "bounded", "check", "launch", "part",
            "phase", "record", "reduced", "shard"]

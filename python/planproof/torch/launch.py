@@ -1,6 +1,6 @@
 """Runs the ranks of a program on this machine and has their traces verified.
 
-    python -m planproof.torch.launch program.py --mesh dp=2,tp=2 [--out DIRECTORY]
+    python -m planproof.torch.launch program.py --mesh dp=2,tp=2 [--relations FILE] [--out DIRECTORY]
 
 `program.py` has a function `build(mesh)` that returns a `Training`; the mesh is None for the single-process
 program. Without --out the traces are verified and thrown away."""
@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import logging
 import os
+import pickle
 import socket
 import sys
 import tempfile
+import time
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
@@ -22,7 +25,9 @@ import torch.distributed as dist
 import torch.multiprocessing as multiprocessing
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
+from planproof.errors import PlanproofError, RecordingError, VerificationTimeout
 from planproof.report import Report
+from planproof.torch.overrides import Given, Overrides
 from planproof.torch.recording import Models, Optimizers, record
 from planproof.torch.relations import Placement, Rename
 from planproof.torch.trace_file import Path
@@ -61,40 +66,85 @@ def trace_names(axes: Axes) -> List[str]:
 
 
 def launch(build: Build, axes: Axes, directory: Path, *, warmup: int = 2, seed: int = 0,
-           start_method: str = "spawn") -> List[str]:
+           start_method: str = "spawn", overrides: Given = None,
+           timeout: Optional[float] = None) -> List[str]:
     """Records the single-process program and each rank of the mesh, as processes of this machine
     that communicate by gloo, into `directory`. Iterations of `warmup` precede the recorded one, so
     that the optimizer has a state and buckets have been built. Returns the paths of the traces, the reference's first.
+    `overrides` are those of `record`, for the ranks. After `timeout` seconds the processes are ended, and
+    VerificationTimeout is raised.
 
     `build` is called in the processes: a function of a module, if they are spawned."""
-    directory = os.fspath(directory)
+    end = None if timeout is None else time.monotonic() + timeout
+    directory, said = os.fspath(directory), Overrides.read(overrides)
+    if start_method == "spawn":
+        _can_be_sent(build)
     os.makedirs(directory, exist_ok=True)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     for world, target in ((1, {}), (_world(axes), dict(axes)))[:2 if axes else 1]:
-        multiprocessing.start_processes(
-            _run, (world, target, build, directory, warmup, seed, port), world,
+        running = multiprocessing.start_processes(
+            _run, (world, target, build, directory, warmup, seed, port, said), world, join=False,
             start_method=start_method)
+        _join(running, end)
     return [os.path.join(directory, name) for name in trace_names(axes)]
 
 
+def _can_be_sent(build: Build) -> None:
+    try:
+        pickle.dumps(build)
+    except Exception as error:
+        raise RecordingError(f"build cannot be sent to a new process ({error}): define it at the top "
+                             'of a module, or say start_method="fork"') from None
+
+
+def _join(running: Any, end: Optional[float]) -> None:
+    """Waits until all processes have ended; what they say of a recording is this process's error."""
+    log = logging.getLogger("torch.multiprocessing.spawn")
+    before, log.disabled = log.disabled, True  # it tells of processes that are ended since one failed
+    try:
+        while not running.join(None if end is None else max(0.0, min(end - time.monotonic(), 1.0))):
+            if end is not None and time.monotonic() >= end:
+                raise VerificationTimeout("the program has not been recorded in time")
+    except multiprocessing.ProcessRaisedException as error:
+        mark = f"\n{RecordingError.__module__}.{RecordingError.__qualname__}: "
+        _, found, message = str(error).rstrip().rpartition(mark)
+        if not found or "\n" in message:
+            raise
+        raise RecordingError(message) from None
+    finally:
+        log.disabled = before
+        for process in running.processes:
+            if process.is_alive():
+                process.kill()
+                process.join()
+
+
 def check(build: Build, mesh: Axes, *, directory: Optional[Path] = None, warmup: int = 2,
-          seed: int = 0, start_method: str = "spawn", **options: Any) -> Report:
+          seed: int = 0, start_method: str = "spawn", overrides: Given = None,
+          timeout: Optional[float] = None, **options: Any) -> Report:
     """Records (see `launch`) and decides whether the ranks compute what the single process does.
-    `options` are those of `planproof.verify`."""
+    Traces are kept if there is a `directory`. `timeout` is in seconds for all of it
+    (VerificationTimeout); `options` are those of `planproof.verify`."""
+    end = None if timeout is None else time.monotonic() + timeout
     with tempfile.TemporaryDirectory(prefix="planproof-") as temporary:
         paths = launch(build, mesh, directory or temporary, warmup=warmup, seed=seed,
-                       start_method=start_method)
-        return verify(paths, **options)
+                       start_method=start_method, overrides=overrides, timeout=timeout)
+        left = None if end is None else max(0.001, end - time.monotonic())
+        return verify(paths, timeout=left, **options)
 
 
 def build_of(path: Path, mesh: Optional[DeviceMesh]) -> Training:
     """Calls `build` of a file, with the file's directory on the path of modules."""
     directory, name = os.path.split(os.path.abspath(path))
+    if not os.path.isfile(path):
+        raise RecordingError(f"{os.fspath(path)} is no file")
     if directory not in sys.path:
         sys.path.insert(0, directory)
     module = importlib.import_module(os.path.splitext(name)[0])
+    if not callable(getattr(module, "build", None)):
+        raise RecordingError(f"{os.fspath(path)} has no function build(mesh)")
     training: Training = module.build(mesh)
     return training
 
@@ -107,7 +157,7 @@ def _world(axes: Axes) -> int:
 
 
 def _run(rank: int, world: int, axes: Axes, build: Build, directory: str, warmup: int, seed: int,
-         port: int) -> None:
+         port: int, overrides: Overrides) -> None:
     torch.set_num_threads(1)
     mesh: Optional[DeviceMesh] = None
     if axes:
@@ -118,12 +168,15 @@ def _run(rank: int, world: int, axes: Axes, build: Build, directory: str, warmup
         mesh = init_device_mesh("cpu", tuple(axes.values()), mesh_dim_names=tuple(axes))
     torch.manual_seed(seed)
     training = build(mesh)
+    if not isinstance(training, Training):
+        raise RecordingError(f"build gave a {type(training).__name__}, no planproof.torch.Training")
     for _ in range(warmup):
         training.step()
     name = f"rank{rank}.trace" if axes else REFERENCE
     record(training.step, os.path.join(directory, name), model=training.model,
            optimizer=training.optimizer, inputs=training.inputs, rename=training.rename,
-           placement=training.placement, hidden=training.hidden, notes=training.notes, axes=_pairs(axes))
+           placement=training.placement, hidden=training.hidden, notes=training.notes,
+           axes=_pairs(axes), overrides=overrides)
     if axes:
         dist.barrier()
         dist.destroy_process_group()
@@ -135,27 +188,40 @@ def _pairs(axes: Axes) -> List[Tuple[str, int]]:
 
 def _axes(text: str) -> Axes:
     """`dp=2,tp=2` as a mapping."""
-    pairs = [axis.split("=") for axis in text.split(",")]
-    return {name: int(size) for name, size in pairs}
+    found = {}
+    for axis in text.split(","):
+        name, _, size = axis.partition("=")
+        if not name or not size.isdecimal() or not int(size) or name in found:
+            raise argparse.ArgumentTypeError(f"axes with their sizes are expected, such as dp=2,tp=2, "
+                                             f"not {text}")
+        found[name] = int(size)
+    return found
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    """The command: the verdict's exit code, or 0 if traces are only recorded."""
+    """The command: 0 if PROVED, 1 if not, 64 if there is no verdict; 0 if traces are only recorded."""
     parser = argparse.ArgumentParser(prog="python -m planproof.torch.launch",
                                      description="Records a program's ranks, and verifies them.")
     parser.add_argument("program", help="a Python file with build(mesh)")
     parser.add_argument("--mesh", type=_axes, required=True, metavar="AXIS=SIZE,...",
                         help="axes of the mesh, outermost first")
+    parser.add_argument("--relations", metavar="FILE",
+                        help="JSON: names, parts and reductions, over what the program says")
     parser.add_argument("--out", metavar="DIRECTORY", help="keep the traces here, do not verify")
     parser.add_argument("--warmup", type=int, default=2, metavar="N",
                         help="iterations before the recorded one (default 2)")
     options = parser.parse_args(arguments)
     build = partial(build_of, options.program)
-    if options.out:
-        for path in launch(build, options.mesh, options.out, warmup=options.warmup):
-            print(path)
-        return 0
-    report = check(build, options.mesh, warmup=options.warmup)
+    try:
+        if options.out:
+            for path in launch(build, options.mesh, options.out, warmup=options.warmup,
+                               overrides=options.relations):
+                print(path)
+            return 0
+        report = check(build, options.mesh, warmup=options.warmup, overrides=options.relations)
+    except (PlanproofError, multiprocessing.ProcessRaisedException) as error:
+        print(str(error).strip(), file=sys.stderr)
+        return 64
     print(report)
     return 0 if report else 1
 

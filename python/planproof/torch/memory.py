@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Dict, List
+from typing import Any, Dict, Iterable, List, Set
 
 import torch
 
@@ -88,10 +88,18 @@ class Memory:
                       results: List[int]) -> None:
         """Contents before the step that no operator reads are nothing."""
         unnamed = set(self.initial) - set(named)
-        sizes = {index: self._sizes[index] // self._dtypes[index].itemsize for index in unnamed}
-        read = read_before_written(unnamed, sizes, self.tensors(), operators, results)
-        for index in unnamed - read:
+        for index in unnamed - self._read(unnamed, operators, results):
             del self.initial[index]
+
+    def read(self, views: Iterable[int], operators: List[Dict[str, Any]],
+             results: List[int]) -> Set[int]:
+        """Of the storages that tensors show, those of which something from before the step is read."""
+        return self._read({self.held(view) for view in views}, operators, results)
+
+    def _read(self, storages: Set[int], operators: List[Dict[str, Any]],
+              results: List[int]) -> Set[int]:
+        sizes = {index: self._sizes[index] // self._dtypes[index].itemsize for index in storages}
+        return read_before_written(storages, sizes, self.tensors(), operators, results)
 
     def held(self, view: int) -> int:
         """The number of the storage that a tensor shows."""

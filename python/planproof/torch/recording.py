@@ -1,6 +1,7 @@
 """`record`: one iteration of a program as a trace, with the values that a replay compares with."""
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy
@@ -11,6 +12,7 @@ from torch.distributed.tensor import DTensor
 
 from planproof.errors import RecordingError
 from planproof.torch.memory import Memory, content
+from planproof.torch.overrides import Given, Overrides, Overriding
 from planproof.torch.places import Places
 from planproof.torch.recorder import Recorder
 from planproof.torch.relations import (Held, Input, Output, Parameter, Placement, Rename, held,
@@ -19,14 +21,14 @@ from planproof.torch.trace_file import VERSION, Path, save, values_path
 
 Models = Union[torch.nn.Module, Sequence[torch.nn.Module], None]
 Optimizers = Union[torch.optim.Optimizer, Sequence[torch.optim.Optimizer], None]
-Axes = Union[DeviceMesh, Sequence[Tuple[str, int]]]
+Axes = Union[DeviceMesh, Sequence[Tuple[str, int]], None]
 
 
 def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model: Models = None,
            optimizer: Optimizers = None, inputs: Optional[Mapping[str, Any]] = None,
-           axes: Axes = (), rename: Optional[Rename] = None,
+           axes: Axes = None, rename: Optional[Rename] = None,
            placement: Optional[Placement] = None, hidden: Iterable[str] = (),
-           notes: Sequence[str] = ()) -> Optional[Mapping[str, Any]]:
+           notes: Sequence[str] = (), overrides: Given = None) -> Optional[Mapping[str, Any]]:
     """Runs `step` once and writes what this rank executed to `path`, and the values beside it.
 
     `step` returns its outputs by name: tensors, or `reduced(...)`. `inputs` names the data that it
@@ -35,9 +37,13 @@ def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model
     name of a module or parameter into that of the single-process program, `placement(name, tensor)`
     says which part a plain parameter is if it is not the whole. `axes` names the mesh;
     packages that are `hidden` give no source lines, those of their callers are shown instead.
+    `overrides`, a JSON file or its content, wins over all of these and over metadata
+    (`planproof.torch.overrides`); all ranks then talk to each other before and after the step.
     Returns what `step` returned."""
+    named = _axes(axes)
+    overriding = Overriding(Overrides.read(overrides), [(name, size) for name, size in named])
     return _Recording(step, path, _listed(model), _listed(optimizer), inputs or {}, rename,
-                      placement, hidden).run(axes, notes)
+                      placement, hidden, overriding).run(named, notes)
 
 
 def _listed(value: Any) -> List[Any]:
@@ -52,22 +58,42 @@ class _Recording:
     def __init__(self, step: Callable[[], Optional[Mapping[str, Any]]], path: Path,
                  models: List[torch.nn.Module], optimizers: List[torch.optim.Optimizer],
                  inputs: Mapping[str, Any], rename: Optional[Rename],
-                 placement: Optional[Placement], hidden: Iterable[str]) -> None:
+                 placement: Optional[Placement], hidden: Iterable[str],
+                 overriding: Overriding) -> None:
         self.step, self.path, self.optimizers = step, path, optimizers
         self.memory = Memory()
-        self.parameters = [each for model in models for each in
-                           parameters(model, rename, placement)]
+        self.overriding, plain = overriding, rename
+        rename = overriding.rename(plain)
+        self.data = {name: value if isinstance(value, Input) else Input(
+            value if isinstance(value, Held) else held(value)) for name, value in inputs.items()}
+        self.parameters = self._overridden([each for model in models for each in
+                                            parameters(model, rename, placement)])
         modules: Dict[int, str] = {}
         for model in models:
-            modules.update(module_names(model, rename))
+            modules.update(module_names(model, overriding.rename(plain, counted=False)))
         names = {id(each.object): each.name for each in self.parameters}
         self.recorder = Recorder(self.memory, Places(modules, names, hidden))
         self.inputs: List[Dict[str, Any]] = []
         self.results: List[Dict[str, Any]] = []
         self.values: Dict[str, numpy.ndarray] = {}
-        self.data = inputs
 
-    def run(self, axes: Axes, notes: Sequence[str]) -> Optional[Mapping[str, Any]]:
+    def _overridden(self, known: List[Parameter]) -> List[Parameter]:
+        """The parameters, and in `data` the inputs, with the parts that the user says."""
+        tensors = {each.key: (each.name, each.object) for each in known}
+        tensors.update((name, (name, value.held.tensor)) for name, value in self.data.items())
+        parts = self.overriding.parts(tensors)
+        for name in parts.keys() & self.data.keys():
+            said = self.data[name]
+            self.overriding.against(name, parts[name], said.held.part)
+            self.data[name] = replace(said, held=held(said.held.tensor, parts[name]))
+        for each in known:
+            if each.key in parts:
+                said_part = each.held().part if isinstance(each.object, DTensor) else each.part
+                self.overriding.against(each.key, parts[each.key], said_part)
+        return [replace(each, part=parts[each.key], chosen=True) if each.key in parts else each
+                for each in known]
+
+    def run(self, axes: List[List[Any]], notes: Sequence[str]) -> Optional[Mapping[str, Any]]:
         self._name_inputs()
         self.values["generator"] = torch.get_rng_state().numpy()
         with self.recorder.recording():
@@ -81,17 +107,35 @@ class _Recording:
             "planproof_torch_trace": VERSION, "torch": torch.__version__,
             "rank": dist.get_rank() if distributed else 0,
             "world": dist.get_world_size() if distributed else 1,
-            "axes": _axes(axes), "groups": self.recorder.groups.ranks,
+            "axes": axes, "groups": self.recorder.groups.ranks,
             "strings": self.recorder.strings.texts, "storages": self.memory.storages(named),
             "tensors": self.memory.tensors(), "inputs": self.inputs,
             "operators": self.recorder.operators, "results": self.results,
-            "notes": [*notes, *self.recorder.notes]}
+            "notes": [*notes, *self.overriding.notes(), *self.recorder.notes,
+                      *self._without_gradients(), *self._unread()]}
         save(trace, self.path)
         for storage, data in self.memory.initial.items():
             self.values[f"storage_{storage}"] = data.numpy()
         self.values["items"] = numpy.array(self.recorder.item_values, dtype=numpy.float64)
         numpy.savez_compressed(values_path(self.path), **self.values)  # type: ignore[arg-type]
         return outputs
+
+    def _without_gradients(self) -> List[str]:
+        """That nothing is said of gradients, if there are none any more when the step has ended."""
+        trained = any(each.object.requires_grad for each in self.parameters)
+        if self.optimizers and trained and not any(
+                entry["kind"] == "gradient" for entry in self.results):
+            return ["no parameter has a gradient when the step returns, so gradients are compared only by "
+                    "what is computed from them"]
+        return []
+
+    def _unread(self) -> List[str]:
+        """Inputs that the step does not read: it reads another tensor, which is then a constant."""
+        inputs = {entry["name"]: entry["tensor"] for entry in self.inputs if entry["role"] == "input"}
+        read = self.memory.read(inputs.values(), self.recorder.operators,
+                                [entry["tensor"] for entry in self.results])
+        return [f"the step does not read the input {name}: is it another tensor that it reads?"
+                for name, tensor in inputs.items() if self.memory.held(tensor) not in read]
 
     # What holds a value before the step.
 
@@ -106,9 +150,7 @@ class _Recording:
             for name, owner, value in states(optimizer, self.parameters):
                 more = {"domain": [0, None]} if name.rpartition(".")[2] in NOT_NEGATIVE else {}
                 self._name_input("state", name, value, parameter=owner.name, **more)
-        for name, value in self.data.items():
-            data = value if isinstance(value, Input) else Input(
-                value if isinstance(value, Held) else held(value))
+        for name, data in self.data.items():
             more = {"domain": list(data.domain)} if data.domain else {}
             self._name_input("input", name, data.held, **more)
 
@@ -125,16 +167,30 @@ class _Recording:
             if each.object.grad is not None:
                 self._name_gradient(each)
         for optimizer in self.optimizers:
-            for name, _, value in states(optimizer, self.parameters):
-                self._name_result("updated", name, value)
-        for name, value in outputs.items():
-            self._name_output("output", name, output(value))
+            for name, _, state in states(optimizer, self.parameters):
+                self._name_result("updated", name, state)
+        for name, value in self._outputs(outputs).items():
+            self._name_output("output", name, self.overriding.reduced(name, value))
 
     def _name_gradient(self, parameter: Parameter) -> None:
         gradient = parameter.object.grad
         assert gradient is not None
-        self._name_output("gradient", parameter.name, output(gradient) if isinstance(
-            gradient, DTensor) else Output(held(gradient, parameter.held().part)))
+        if isinstance(gradient, DTensor) and not parameter.chosen:
+            found = output(gradient)
+        else:
+            found = Output(held(gradient, parameter.held().part))
+        self._name_output("gradient", parameter.name,
+                          self.overriding.reduced(parameter.key, found))
+
+    def _outputs(self, outputs: Mapping[str, Any]) -> Dict[str, Output]:
+        """What the step returned, with the parts that the user says."""
+        said = {name: output(value) for name, value in outputs.items()}
+        parts = self.overriding.parts({name: (name, value.held.tensor)
+                                       for name, value in said.items()})
+        for name, part in parts.items():
+            self.overriding.against(name, part, said[name].held.part)
+            said[name] = replace(said[name], held=held(said[name].held.tensor, part))
+        return said
 
     def _name_output(self, kind: str, name: str, value: Output) -> None:
         more: Dict[str, Any] = {}
@@ -159,4 +215,4 @@ def _axes(axes: Axes) -> List[List[Any]]:
     if isinstance(axes, DeviceMesh):
         names = axes.mesh_dim_names or [f"axis{index}" for index in range(axes.ndim)]
         return [[name, int(size)] for name, size in zip(names, axes.mesh.shape)]
-    return [[name, int(size)] for name, size in axes]
+    return [[name, int(size)] for name, size in axes or ()]

@@ -118,14 +118,23 @@ def _on_first(placement: Any) -> Any:
     return type(placement)(0, split_factor=placement.split_factor)
 
 
+def local(tensor: torch.Tensor) -> torch.Tensor:
+    """What this rank holds of a tensor, if it is a DTensor: itself otherwise."""
+    if not isinstance(tensor, DTensor):
+        return tensor
+    own: torch.Tensor = getattr(tensor._local_tensor, "elem", tensor._local_tensor)
+    return own
+
+
 def held(tensor: torch.Tensor, part: Optional[Part] = None) -> Held:
-    """A tensor as this rank holds it; `part` for plain tensors that are not the whole."""
-    if isinstance(tensor, DTensor):
+    """A tensor as this rank holds it; `part` for plain tensors that are not the whole, and instead of a
+    DTensor's placements."""
+    if isinstance(tensor, DTensor) and part is None:
         found, partial = part_of_dtensor(tensor)
         if partial:
             raise RecordingError("a DTensor of partial sums where a value is expected")
-        local = tensor._local_tensor
-        return Held(getattr(local, "elem", local), found)
+        return Held(local(tensor), found)
+    tensor = local(tensor)
     found = part or Part(tuple(map(int, tensor.shape)))
     if found.shape() != tuple(tensor.shape):
         raise RecordingError(f"a part of shape {list(found.shape())} is held by a tensor of shape "
@@ -179,12 +188,15 @@ def output(value: Any) -> Output:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter or buffer under its name in the single-process program."""
+    """A parameter or buffer under its name in the single-process program; `key` is its name here. `chosen`: the
+    part is what the user said, whatever metadata say."""
 
     name: str
     role: str
     object: torch.Tensor
     part: Optional[Part] = None
+    key: str = ""
+    chosen: bool = False
 
     def held(self) -> Held:
         """What this rank holds of it at this moment."""
@@ -212,12 +224,13 @@ def parameters(model: torch.nn.Module, rename: Optional[Rename],
     model = unwrapped(model)
     name = rename or (lambda text: text)
     for key, value in model.named_parameters():
-        yield Parameter(name(key), "parameter", value, placement(key, value) if placement else None)
+        said = placement(key, value) if placement and not isinstance(value, DTensor) else None
+        yield Parameter(name(key), "parameter", value, said, key)
     temporary = {id(module._buffers[key]) for module in model.modules()
                  for key in module._non_persistent_buffers_set}
     for key, value in model.named_buffers():
         if id(value) not in temporary and value.is_floating_point():
-            yield Parameter(name(key), "buffer", value)
+            yield Parameter(name(key), "buffer", value, None, key)
 
 
 def module_names(model: torch.nn.Module, rename: Optional[Rename]) -> Dict[int, str]:
@@ -242,7 +255,8 @@ def states(optimizer: torch.optim.Optimizer, known: Sequence[Parameter]) \
         for word, value in content.items():
             if not isinstance(value, torch.Tensor):
                 continue
-            same = not isinstance(value, DTensor) and value.shape == own.tensor.shape
+            same = (owner.chosen or not isinstance(value, DTensor)) and \
+                local(value).shape == own.tensor.shape
             yield (f"{owner.name}.{word}", owner,
                    held(value, own.part if same and value.dim() else None))
 

@@ -256,6 +256,15 @@ def cases():
         yield name, lambda: [strided(real(3, 4)), strided(real(3, 4))], getattr(aten, name)
     yield ("threshold_backward", lambda: [strided(real(3, 4)), strided(real(3, 4))],
            lambda g, x: aten.threshold_backward(g, x, 0.25))
+    yield "expm1", lambda: [strided(real(*shape()))], aten.expm1
+    yield "log1p", lambda: [strided(positive(*shape()))], aten.log1p
+    for name in ("sign", "sgn"):
+        yield name, lambda: [strided(torch.round(real(*shape())))], getattr(aten, name)
+    yield "softplus", lambda: [strided(real(*shape()))], aten.softplus
+    # Numbers on both sides of the threshold.
+    yield "softplus of options", lambda: [strided(real(3, 4))], lambda x: aten.softplus(x, 2.0, 0.5)
+    yield ("softplus_backward", lambda: [strided(real(3, 4)), strided(real(3, 4))],
+           lambda g, x: aten.softplus_backward(g, x, 0.5, 0.25))
     for name in ("addcmul", "addcdiv"):
         yield (name, lambda: [real(3, 4), strided(real(3, 4)), strided(positive(3, 4))],
                lambda x, a, b, f=getattr(aten, name): f(x, a, b, value=-0.75))

@@ -18,7 +18,7 @@ SIZES = dict(vocab_size=VOCABULARY, hidden_size=16, intermediate_size=24, num_hi
 def causal_model(config):
     """The causal language model of a configuration."""
     config = type(config)(**{**config.to_dict(), "attn_implementation": "eager"})
-    return transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    return transformers.AutoModelForCausalLM.from_config(config, dtype=torch.get_default_dtype())
 
 
 def tensor_parallel(config, mesh, **options):

@@ -2,7 +2,14 @@
 
     from planproof.torch.shims import megatron
     megatron.install()                       # before megatron.core is imported
-    ...
+
+    def build(mesh):
+        config = megatron.start(mesh, tensor_model_parallel_size=2, num_layers=2, hidden_size=16, ...)
+        model = ...
+        return megatron.training(config, model, lambda: loss of model, inputs)
+
+or, of a program that has all of this already:
+
     record(step, path, model=model, placement=megatron.placement(config))
 
 What is redirected: device "cuda" and torch.cuda.current_device() are the CPU, types of tensors are those of CUDA
@@ -14,14 +21,16 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from typing import Any, Callable, Dict, Optional
+import warnings
+from typing import Any, Callable, Dict, Mapping, Optional
 
 import torch
 import torch.distributed as dist
 from torch.overrides import TorchFunctionMode
 
 from planproof.errors import RecordingError
-from planproof.torch.relations import Part
+from planproof.torch.launch import Training
+from planproof.torch.relations import Part, reduced
 
 VERSION = "0.16"
 
@@ -52,6 +61,11 @@ class _Redirect(TorchFunctionMode):
         return func(*args, **kwargs)
 
 
+#: Warnings of Megatron's that tell what the shim is for.
+_EXPECTED = ("Transformer Engine and Apex are not installed", "Apex is not installed",
+             "full scope is deprecated", ".*CUDA_DEVICE_MAX_CONNECTIONS")
+
+
 class _Idle:
     """A stream or an event; what it records is one, too."""
 
@@ -72,6 +86,8 @@ def install() -> None:
         return
     if "megatron.core" in sys.modules:
         raise RecordingError("install the shim before megatron.core is imported")
+    for message in _EXPECTED:
+        warnings.filterwarnings("ignore", message, UserWarning)
     import torch._dynamo
     torch._dynamo.config.disable = True
     for name, replacement in (("current_device", lambda: torch.device("cpu")),
@@ -87,14 +103,16 @@ def install() -> None:
 
 def _patch_megatron() -> None:
     import megatron.core
-    from megatron.core.tensor_parallel.random import CudaRNGStatesTracker
+    from megatron.core.tensor_parallel import random
     from megatron.core.transformer.moe import moe_utils, token_dispatcher
     from megatron.core.transformer.torch_norm import WrappedTorchNorm
 
     if not megatron.core.__version__.startswith(VERSION):
         raise RecordingError(f"the shim is for megatron-core {VERSION}, this is "
                              f"{megatron.core.__version__}")
-    CudaRNGStatesTracker.fork = lambda *_, **__: contextlib.nullcontext()
+    random.CudaRNGStatesTracker.fork = lambda *_, **__: contextlib.nullcontext()
+    random._get_cuda_rng_state = lambda *_, **__: torch.zeros(0)  # recomputation saves and restores it
+    random._set_cuda_rng_state = lambda *_, **__: None
     WrappedTorchNorm.__new__ = staticmethod(_norm)  # type: ignore[method-assign]
     if not moe_utils.HAVE_TE:
         moe_utils.te_general_gemm = None  # the router then multiplies with torch.mm
@@ -115,19 +133,78 @@ def _norm(_: type, config: Any, hidden_size: int, eps: float = 1e-5, **__: Any) 
     return norm
 
 
-def placement(config: Any) -> Callable[[str, torch.nn.Parameter], Optional[Part]]:
+#: What takes part in parallelism, and is left out in the single-process program.
+_DEGREES = ("tensor_model_parallel_size", "pipeline_model_parallel_size", "context_parallel_size",
+            "expert_model_parallel_size", "expert_tensor_parallel_size")
+#: What runs on the CPU, and the same twice.
+_DEFAULTS: Dict[str, Any] = dict(
+    use_cpu_initialization=True, hidden_dropout=0.0, attention_dropout=0.0, bias_activation_fusion=False,
+    bias_dropout_fusion=False, masked_softmax_fusion=False, gradient_accumulation_fusion=False,
+    persist_layer_norm=False)
+
+
+def start(mesh: Any, **options: Any) -> Any:
+    """Makes Megatron's groups and the TransformerConfig of `options`, with dropout and fusions switched off. Where the
+    mesh is None, the single-process program, there are groups of one rank, and degrees of parallelism are left out."""
+    from megatron.core import parallel_state
+    from megatron.core.transformer import TransformerConfig
+
+    degrees = {key: options.pop(key) for key in _DEGREES if key in options}
+    if mesh is None:
+        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        options.pop("sequence_parallel", None)
+        degrees = {}
+    parallel_state.initialize_model_parallel(**degrees)
+    return TransformerConfig(**{**_DEFAULTS, **options, **degrees})
+
+
+def training(config: Any, model: torch.nn.Module, loss: Callable[[], torch.Tensor],
+             inputs: Mapping[str, Any], *, clip: float = 0.0, **buckets: Any) -> Training:
+    """An iteration as Megatron's training loop has it: `loss` of the model, gradient buffers, their reduction over
+    data parallel ranks, and its optimizer with torch's AdamW. The loss is the mean of the data parallel ranks'.
+    `buckets` are options of DistributedDataParallelConfig; `clip` is the norm at which gradients are clipped. Pipelines
+    and layers of experts have names of their own: give the result `rename=megatron.rename(model)`."""
+    from megatron.core import parallel_state
+    from megatron.core.distributed import (
+        DistributedDataParallel, DistributedDataParallelConfig, finalize_model_grads)
+    from megatron.core.optimizer import OptimizerConfig, get_megatron_optimizer
+
+    distributed = DistributedDataParallel(config, DistributedDataParallelConfig(**buckets), model)
+    optimizer = get_megatron_optimizer(OptimizerConfig(
+        optimizer="adam", lr=1e-3, weight_decay=0.01, clip_grad=clip,
+        use_distributed_optimizer=buckets.get("use_distributed_optimizer", False)), [distributed])
+    group = dist.get_process_group_ranks(parallel_state.get_data_parallel_group())
+
+    def step() -> Dict[str, Any]:
+        distributed.zero_grad_buffer()
+        optimizer.zero_grad()
+        value = loss()
+        value.backward()
+        finalize_model_grads([distributed])
+        _, norm, _ = optimizer.step()
+        outputs: Dict[str, Any] = {"loss": value if len(group) == 1 else reduced(value, "avg", group)}
+        if clip:
+            outputs["norm"] = torch.tensor(norm)
+        return outputs
+
+    return Training(step, distributed, [each.optimizer for each in optimizer.chained_optimizers],
+                    inputs, placement=placement(config))
+
+
+def placement(config: Any) -> Callable[[str, torch.Tensor], Optional[Part]]:
     """Where parameters lie, by Megatron's attributes: cut along `partition_dim` over the tensor parallel group, those
     of experts over the experts' own. The first layer of a gated MLP holds its part of the gate and its part of the
     rest, one after the other."""
     from megatron.core import parallel_state
 
-    def find(name: str, parameter: torch.nn.Parameter) -> Optional[Part]:
-        if not getattr(parameter, "tensor_model_parallel", False):
+    def find(name: str, parameter: torch.Tensor) -> Optional[Part]:
+        sinks = name.endswith("softmax_offset")  # one for each head, and not marked
+        if not sinks and not getattr(parameter, "tensor_model_parallel", False):
             return None
         group = parallel_state.get_expert_tensor_parallel_group() if _EXPERT.search(name) \
             else parallel_state.get_tensor_model_parallel_group()
         ranks, rank = dist.get_world_size(group), dist.get_rank(group)
-        dim = parameter.partition_dim  # type: ignore[attr-defined]
+        dim = 0 if sinks else parameter.partition_dim  # type: ignore[attr-defined]
         pieces = 2 if config.gated_linear_unit and "linear_fc1" in name else 1
         return cut(parameter.shape, dim, rank, ranks, pieces)
 
