@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "frontend/torch/listed_constant.h"
 #include "frontend/torch/memory.h"
 #include "frontend/torch/strided.h"
 
@@ -166,7 +167,7 @@ std::optional<sdfg::IndexMap> SliceOf(const ListedWhole& whole, const Trace& ran
     for (Box& box : BoxesOfInputs(shape, rank)) candidates.emplace_back(shape, box);
   }
   for (const sdfg::Shape& shape : whole.shapes) {
-    if (part.uniform) break;
+    if (part.uniform || CountsUp(part)) break;
     for (const sdfg::Shape& own : own_shapes) {
       for (Box& box : BoxesAlongOne(shape, own)) candidates.emplace_back(shape, box);
     }

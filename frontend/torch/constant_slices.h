@@ -26,7 +26,8 @@ struct ListedWhole {
 };
 
 // Where the elements of the rank's constant are in the whole one: of each, in the order of memory,
-// the position in memory there. One number everywhere is a slice only where an input is one.
+// the position in memory there. One number everywhere, and numbers that
+// count up, are a slice only where an input is one.
 std::optional<sdfg::IndexMap> SliceOf(const ListedWhole& whole, const Trace& rank,
                                       StorageId constant);
 

@@ -46,9 +46,7 @@ absl::Status Memory::Materialise(StorageId id) {
   Piece piece{storage.size, sdfg::kNone, Contiguous(0, {storage.size}), std::nullopt};
   const bool listed = !storage.values.empty() || !storage.minus_infinity.empty();
   if (!listed && storage.digest.empty()) return absl::OkStatus();
-  if (!listed || !CountsUp(storage)) {
-    PLAN_ASSIGN_OR_RETURN(piece.tensor, constant_(id));
-  }
+  PLAN_ASSIGN_OR_RETURN(piece.tensor, constant_(id));
   if (piece.tensor == sdfg::kNone) {
     PLAN_ASSIGN_OR_RETURN(piece.tensor, ListConstant(writer_, storage));
   }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/torch/execution.h"
+#include "frontend/torch/listed_constant.h"
 #include "frontend/torch/sorted_rows.h"
 #include "sdfg/status_macros.h"
 
@@ -73,6 +74,7 @@ absl::Status AddReference(const Trace& reference, const sdfg::OperatorLibrary& o
   Execution execution(
       reference, &writer,
       [&](StorageId storage) -> absl::StatusOr<sdfg::TensorId> {
+        if (CountsUp(reference.storages[storage])) return sdfg::kNone;  // positions are a formula
         return relations->LogicalConstant(reference, storage);
       },
       &alone);

@@ -42,6 +42,11 @@ absl::StatusOr<TensorId> Relations::RelateConstant(const Storage& storage, Tenso
                                                    IndexMap map, GraphWriter* writer) {
   const TensorId tensor = writer->AddTensor(problem_->logical.tensors[logical].name, {storage.size},
                                             storage.dtype, sdfg::TensorRole::kBuffer);
+  if (listed_.count(logical) != 0) {
+    std::vector<bool>& found = found_on_ranks_[logical];
+    found.resize(problem_->logical.tensors[logical].shape[0]);
+    for (int64_t i = 0; i < storage.size; ++i) found[map.ValueAt({i})] = true;
+  }
   Lineage lineage;
   lineage.kind = lineage::LineageKind::kFull;
   lineage.logical = logical;
@@ -72,7 +77,7 @@ absl::StatusOr<TensorId> Relations::RankConstant(const Trace& trace, StorageId i
     return RelateConstant(storage, LogicalConstant(trace, id), whole, writer);
   }
   PLAN_ASSIGN_OR_RETURN(const TensorId slice, RankSlice(trace, id, writer));
-  spelled_out_ = spelled_out_ || slice == sdfg::kNone;
+  spelled_out_ = spelled_out_ || (slice == sdfg::kNone && !CountsUp(storage));
   return slice;
 }
 
@@ -95,7 +100,11 @@ absl::Status Relations::FoldConstants(const sdfg::OperatorLibrary& operators) {
                         torch::FoldConstants(operators, rank_elements_, &problem_->parallel));
   for (TensorId tensor : on_ranks) used.insert(problem_->LineageOf(tensor).logical);
   for (const auto& [tensor, elements] : logical_elements_) {
-    if (spelled_out_ || used.count(tensor) != 0) problem_->recorded[tensor] = elements;
+    // What is not found on the ranks is there in another form.
+    const auto found = found_on_ranks_.find(tensor);
+    const bool all = found != found_on_ranks_.end() &&
+                     std::count(found->second.begin(), found->second.end(), false) == 0;
+    if (!all || spelled_out_ || used.count(tensor) != 0) problem_->recorded[tensor] = elements;
   }
   if (!used.empty()) {
     problem_->assumptions.push_back(

@@ -108,6 +108,14 @@ TEST_F(ConstantSlices, OneNumberEverywhereIsASliceOnlyWhereAnInputIs) {
   EXPECT_FALSE(found(0));
 }
 
+TEST_F(ConstantSlices, NumbersThatCountUpAreASliceOnlyWhereAnInputIs) {
+  mask.dtype = DType::kInt64;
+  Storage part = Listed({0, 1});
+  part.dtype = DType::kInt64;
+  EXPECT_TRUE(SliceOf(whole, RankWith(part, {2, 1}, {4, 3}, {{{0, 2}}, {{1, 1}}}), 0));
+  EXPECT_FALSE(SliceOf(whole, RankWith(part, {1, 2}, {7}, {{{0, 7}}}), 0));
+}
+
 TEST_F(ConstantSlices, AnotherTypeHoldsOtherNumbers) {
   Storage part = Listed({1, 0, 0});
   part.dtype = DType::kFloat64;

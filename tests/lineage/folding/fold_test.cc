@@ -208,6 +208,23 @@ TEST(Fold, ADeviatingRankStaysExplicitAndTheRestIsFolded) {
   EXPECT_EQ(Count<CollectiveForm>(*folding), 1);
 }
 
+// Each rank multiplies by a parameter that the others do not hold. Together they would be no tensor
+// of the model.
+TEST(Fold, OtherParametersOnOtherRanksStayApart) {
+  ColumnParallel plan;
+  for (int r = 1; r < kRanks; ++r) {
+    const TensorId other = ColumnParallel::Add(&plan.problem.logical, "other", {8, 3},
+                                               sdfg::TensorRole::kParameter, -1);
+    plan.problem.lineage[plan.ws[r]] = ColumnParallel::Full(other, 2 * r, 0);
+  }
+  plan.Check();
+  const std::optional<Folding> folding = Fold(plan.problem);
+  ASSERT_TRUE(folding.has_value());
+  EXPECT_TRUE(CheckFolding(plan.problem, *folding).ok());
+  EXPECT_EQ(Count<Lifted>(*folding), 0);
+  EXPECT_EQ(Count<Explicit>(*folding), kRanks);
+}
+
 TEST(Fold, TheOrderOfOperandsMattersToAGatherAndNotToASum) {
   for (const bool sum : {false, true}) {
     ColumnParallel plan;
