@@ -119,7 +119,6 @@ MODELS = {
     "solar_open": ("SolarOpenConfig", dict(n_routed_experts=4, num_experts_per_tok=2, head_dim=4)),
     "minicpm3": ("MiniCPM3Config", dict(q_lora_rank=8, kv_lora_rank=8, qk_nope_head_dim=4, qk_rope_head_dim=4,
                                         v_head_dim=4, sizes=dict(num_key_value_heads=4))),
-    "esmc": ("EsmcConfig", {}), "neomme": ("NeoMMEConfig", {}), "step3p7": ("Step3p7TextConfig", {}),
     "llama_tied": ("LlamaConfig", dict(tie_word_embeddings=True)),
     "llama_bias": ("LlamaConfig", dict(attention_bias=True, mlp_bias=True)),
     "llama_relu": ("LlamaConfig", dict(hidden_act="relu")),
@@ -405,14 +404,9 @@ def zero(mesh, stage, clip=0.0, accumulated=1, **options):
         return plain_initialize(config=config, **more)
 
     shared.deepspeed.initialize = initialize
-    ranks = 2 if mesh is None else mesh.size()
-    if mesh is None:
-        from transformer import Transformer
-        return shared.reference(Transformer(), clip, RANKS.get(ranks, ranks) * accumulated)
     return shared.training(mesh, stage, clip, accumulated)
 
 
-RANKS = {}
 for stage in (1, 2, 3):
     for key, value in (("overlap_comm", True), ("contiguous_gradients", False), ("round_robin_gradients", True),
                        ("reduce_scatter", False), ("reduce_bucket_size", 50), ("allgather_partitions", False),
