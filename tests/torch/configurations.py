@@ -191,7 +191,6 @@ add("plain_tp2_six_layers", {"tp": 2}, plain, tensor="tp", sizes=dict(layers=6))
 add("plain_dp4_tp2_sp", {"dp": 4, "tp": 2}, plain, data="dp", tensor="tp", sequence=True)
 add("plain_dp2_tp4_sp_clip", {"dp": 2, "tp": 4}, plain, data="dp", tensor="tp", sequence=True, clip=0.5)
 add("plain_tp2_dp2_inner", {"tp": 2, "dp": 2}, plain, data="dp", tensor="tp", sequence=True)
-add("plain_ddp_tp", {"dp": 2, "tp": 2}, plain, data="dp", tensor="tp", wrap="ddp")
 add("plain_ddp3", {"dp": 3}, plain, data="dp", wrap="ddp", size=3)
 add("plain_ddp4_small_buckets", {"dp": 4}, plain, data="dp", wrap="ddp", bucket_cap_mb=0.001)
 add("plain_ddp2_views", {"dp": 2}, plain, data="dp", wrap="ddp", gradient_as_bucket_view=True)
@@ -270,7 +269,7 @@ def optimized(mesh, kind, **options):
 for kind, options in (("SGD", dict(lr=0.1)), ("Adam", dict(amsgrad=True)), ("AdamW", dict(foreach=False)),
                       ("AdamW", dict(fused=True)), ("Adagrad", {}), ("RMSprop", dict(momentum=0.9)),
                       ("NAdam", {}), ("RAdam", {}), ("Adamax", {}), ("Adadelta", {}), ("Rprop", {}),
-                      ("Adafactor", {}), ("ASGD", {}), ("Muon", {})):
+                      ("ASGD", {})):
     name = "_".join([kind.lower(), *map(str, options)])
     add(f"fsdp2_{name}", {"dp": 2}, optimized, kind=kind, **options)
 
