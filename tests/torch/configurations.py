@@ -109,8 +109,8 @@ MODELS = {
     "doge": ("DogeConfig", {}),
     "minimax_m2": ("MiniMaxM2Config", dict(num_local_experts=4, num_experts_per_tok=2, head_dim=4)),
     "flex_olmo": ("FlexOlmoConfig", dict(num_experts=4, num_experts_per_tok=2)),
-    "dots1": ("Dots1Config", dict(n_shared_experts=1, routed_scaling_factor=1.0, n_routed_experts=4, num_experts_per_tok=2, n_group=1, topk_group=1,
-                                  first_k_dense_replace=1, moe_intermediate_size=16, head_dim=4)),
+    "dots1": ("Dots1Config", dict(n_shared_experts=1, routed_scaling_factor=1.0, n_routed_experts=4,
+                                  num_experts_per_tok=2, n_group=1, topk_group=1, first_k_dense_replace=1, moe_intermediate_size=16, head_dim=4)),
     "jais2": ("Jais2Config", {}), "iquestcoder": ("IQuestCoderConfig", {}), "cwm": ("CwmConfig", dict(head_dim=4)),
     "hyperclovax": ("HyperCLOVAXConfig", {}), "internlm3": ("InternLM3Config", dict(head_dim=4)),
     "vaultgemma": ("VaultGemmaConfig", dict(head_dim=4, query_pre_attn_scalar=4, sliding_window=4)),
@@ -132,7 +132,8 @@ for key in ("phi3", "glm4", "starcoder2", "olmo2", "smollm3", "gemma3", "gpt_neo
 EXPERTS = dict(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16, head_dim=4)
 add("hf_qwen3_base_tp2", {"tp": 2}, hugging_base, kind="Qwen3Config", head_dim=4)
 add("hf_qwen3_vl_moe_text_tp2", {"tp": 2}, hugging_base, kind="Qwen3VLMoeTextConfig", **EXPERTS)
-add("hf_qwen3_vl_moe_text_dense_tp2", {"tp": 2}, hugging_base, kind="Qwen3VLMoeTextConfig", mlp_only_layers=[0, 1], **EXPERTS)
+add("hf_qwen3_vl_moe_text_dense_tp2", {"tp": 2}, hugging_base, kind="Qwen3VLMoeTextConfig",
+    mlp_only_layers=[0, 1], **EXPERTS)
 add("hf_glm_ocr_text_tp2", {"tp": 2}, hugging_base, kind="GlmOcrTextConfig", head_dim=4,
     rope_parameters=dict(rope_type="default", rope_theta=1e4, mrope_section=[1, 1, 0], partial_rotary_factor=1.0))
 add("hf_glm4_moe_dense_tp2", {"tp": 2}, hugging, kind="Glm4MoeConfig", head_dim=4, use_qk_norm=True,
@@ -381,7 +382,8 @@ for key, mesh, options in (
         ("pp2_dp2", {"pp": 2, "dp": 2}, dict(sizes=PP2, count=2, scheduled=2)),
         ("pp2_llama", {"pp": 2}, dict(sizes=PP2, count=2, tied=False, normalization="RMSNorm", gated_linear_unit=True,
                                       activation_func="silu", add_bias_linear=False)),
-        ("moe_top1", {"dp": 2}, dict(sizes=EP2, dispatcher="allgather", tied=False, scheduled=2, moe_router_pre_softmax=True)),
+        ("moe_pre_softmax", {"dp": 2}, dict(sizes=EP2, dispatcher="allgather", tied=False, scheduled=2,
+                                            moe_router_pre_softmax=True)),
         ("moe_dp_only", {"dp": 2}, dict(sizes={}, dispatcher="allgather", tied=False, scheduled=2)),
         ("moe_sigmoid", {"dp": 2}, dict(sizes={}, dispatcher="alltoall", tied=False, scheduled=2,
                                         moe_router_score_function="sigmoid")),
