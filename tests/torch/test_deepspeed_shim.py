@@ -46,3 +46,22 @@ def test_parameters_after_steps_are_the_same(stage, tmp_path):
         assert len(seen) == 21
         for ours, theirs in zip(seen, unseen):
             assert torch.equal(ours, theirs)
+
+
+def persistent(mesh):
+    from zero import deepspeed, training
+    plain = deepspeed.initialize
+
+    def initialize(config, **more):
+        config["zero_optimization"]["stage3_param_persistence_threshold"] = 100
+        return plain(config=config, **more)
+
+    deepspeed.initialize = initialize
+    return training(mesh, 3)
+
+
+def test_parameters_that_stage_3_keeps_whole_are_refused(tmp_path):
+    from planproof.errors import RecordingError
+    from planproof.torch import launch
+    with pytest.raises(RecordingError, match="^layers.0.norm1.weight is kept whole .*persistence_threshold=0$"):
+        launch(persistent, {"dp": 2}, tmp_path, start_method="fork")

@@ -50,8 +50,9 @@ def _listed(value: Any) -> List[Any]:
     return [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-# Optimizers' states that are not negative: counters, and averages of squares.
-NOT_NEGATIVE = ("step", "exp_avg_sq", "max_exp_avg_sq", "square_avg", "sum")
+# Optimizers' states that are not negative: counters, averages and sums of squares, and largest magnitudes.
+NOT_NEGATIVE = ("step", "exp_avg_sq", "max_exp_avg_sq", "square_avg", "acc_delta", "sum", "exp_inf",
+                "row_var", "col_var", "variance")
 
 
 class _Recording:

@@ -53,6 +53,11 @@ class HeldModel:
 
     def __init__(self, engine: Any) -> None:
         self.module = engine.module
+        for name, value in self.module.named_parameters():
+            if getattr(value, "ds_persist", False):
+                # The step reads a copy that is gathered at its end: memory without a name.
+                raise RecordingError(f"{name} is kept whole by ZeRO's stage 3, beside its pieces; say "
+                                     "stage3_param_persistence_threshold=0")
         self.pieces = {name: _piece(value) for name, value in self.module.named_parameters()
                        if hasattr(value, "ds_tensor")}
 
