@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "frontend/torch/known_elements.h"
 #include "frontend/torch/python_numbers.h"
 #include "sdfg/native_operators.h"
 #include "sdfg/status_macros.h"
@@ -12,6 +13,9 @@ namespace planproof::frontend::torch {
 namespace {
 
 const Value kAbsent;
+
+// Numbers below these fit all integer types, and all of 32 bits or more.
+constexpr int64_t kNarrow = int64_t{1} << 7, kWide = int64_t{1} << 31;
 
 // Of a tensor that is only another one's whole numbers as real ones, that one; else itself.
 sdfg::TensorId WithoutPosition(const sdfg::Graph& graph, sdfg::TensorId value) {
@@ -257,6 +261,14 @@ absl::StatusOr<sdfg::TensorId> AtenCall::Converted(sdfg::TensorId value, sdfg::D
   if (from == dtype) return value;
   if (from == sdfg::DType::kInt64 && dtype == sdfg::DType::kInt32) {
     return Narrowed(writer_, value);
+  }
+  if (sdfg::IsInteger(dtype) && sdfg::IsFloating(from)) {
+    const std::optional<solver::Rational> number = UniformElement(writer_->graph(), value);
+    const bool wide = dtype == sdfg::DType::kInt64 || dtype == sdfg::DType::kInt32;
+    int64_t whole = 0;
+    if (number && number->ToInt64(&whole) && whole >= 0 && whole < (wide ? kWide : kNarrow)) {
+      return writer_->Fill(writer_->tensor(value).shape, dtype, *number);
+    }
   }
   PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> converted,
                         writer_->Apply("to", {Argument::Of(value)},

@@ -160,7 +160,18 @@ absl::Status Execution::RunOperator(const Executed& executed) {
   }
   AtenCall call(trace_, executed, op->parameters, items_, &memory_, writer_);
   PLAN_RETURN_IF_ERROR(op->run(call));
-  return call.Store();
+  PLAN_RETURN_IF_ERROR(call.Store());
+  return Record(executed);
+}
+
+absl::Status Execution::Record(const Executed& executed) {
+  for (size_t r = 0; r < executed.values.size(); ++r) {
+    if (!executed.values[r]) continue;
+    const Tensor& result = trace_.tensors[executed.out[r].tensor];
+    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId tensor, memory_.Read(result));
+    recorded_[tensor] = *executed.values[r];
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Execution::Run() {

@@ -10,6 +10,7 @@
 #include "frontend/torch/aten_call.h"
 #include "frontend/torch/communications.h"
 #include "frontend/torch/graph_writer.h"
+#include "frontend/torch/known_elements.h"
 #include "frontend/torch/memory.h"
 #include "frontend/torch/trace.h"
 
@@ -31,11 +32,14 @@ class Execution {
   // Places at which Python read a number that is not known beforehand and that no operator gets
   // from it: on these, the program may have decided what to do.
   const std::set<std::string>& unused_items() const { return unused_; }
+  // What the trace says that results are, by the tensors of the graph that these are.
+  const RecordedElements& recorded() const { return recorded_; }
 
  private:
   absl::Status RunCollective(const Executed& executed);
   absl::Status RunOperator(const Executed& executed);
   absl::Status ReadItem(const Executed& executed);
+  absl::Status Record(const Executed& executed);
   void CountItems(const Value& value);
 
   const Trace& trace_;
@@ -45,6 +49,7 @@ class Execution {
   AtenCall::Items items_;
   std::map<int32_t, std::string> item_places_;
   std::set<std::string> unused_;
+  RecordedElements recorded_;
 };
 
 }  // namespace planproof::frontend::torch

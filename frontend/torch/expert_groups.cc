@@ -64,6 +64,26 @@ bool ExpertGroups::IsPutOnce(const sdfg::Operator& op) const {
              Known("aten_put_once", {OperandOf(op.inputs[0]), OperandOf(op.inputs[1])}, {});
 }
 
+bool ExpertGroups::SelectsByMask(const sdfg::Operator& op) const {
+  if (op.kind != sdfg::OperatorKind::kCompute || op.inputs.size() != 2 || op.outputs.size() != 1 ||
+      op.outputs[0] == kNone || graph_->tensors[op.outputs[0]].shape.size() != 1) {
+    return false;
+  }
+  const sdfg::Attributes size = {{"size", graph_->tensors[op.outputs[0]].shape[0]}};
+  return op.function ==
+         Known("aten_masked_select", {OperandOf(op.inputs[0]), OperandOf(op.inputs[1])}, size);
+}
+
+bool ExpertGroups::ScattersByMask(const sdfg::Operator& op) const {
+  if (op.kind != sdfg::OperatorKind::kCompute || op.inputs.size() != 3 || op.outputs.size() != 1 ||
+      op.outputs[0] == kNone) {
+    return false;
+  }
+  std::vector<sdfg::Operand> operands;
+  for (TensorId input : op.inputs) operands.push_back(OperandOf(input));
+  return op.function == Known("aten_masked_scatter", operands, {});
+}
+
 ExpertGroups::TensorId ExpertGroups::WithoutCopies(TensorId tensor) const {
   for (;;) {
     const sdfg::Operator* op = ProducerOf(tensor);

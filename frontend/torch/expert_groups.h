@@ -29,6 +29,10 @@ class ExpertGroups {
   // Sorts numbers x of one dimension, the smallest first: outputs are the sorted numbers, and where
   // in x they were.
   bool IsAscendingSort(const sdfg::Operator& op) const;
+  // The elements of operand 0 where operand 1 is true, in order; both in one dimension.
+  bool SelectsByMask(const sdfg::Operator& op) const;
+  // Operand 0, with the elements of operand 2 in order where operand 1 is true.
+  bool ScattersByMask(const sdfg::Operator& op) const;
   // Writes operand 1 at the indices that operand 0 says, each once.
   bool IsPutOnce(const sdfg::Operator& op) const;
 

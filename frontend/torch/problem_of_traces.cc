@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "frontend/torch/chosen_rows.h"
 #include "frontend/torch/execution.h"
 #include "frontend/torch/listed_constant.h"
 #include "frontend/torch/sorted_rows.h"
@@ -36,15 +37,36 @@ std::set<std::string> FlatNames(const std::vector<Trace>& ranks) {
   return names;
 }
 
-// What is related or required must be what it was.
-absl::Status UnsortReference(const Relations& relations, const sdfg::OperatorLibrary& operators,
-                             sdfg::Graph* graph) {
-  std::vector<bool> kept(graph->tensors.size(), false);
-  for (const auto& [result, tensor] : relations.results()) kept[tensor] = true;
+// Rows that data sorts or chooses are taken in another order, or with all others. What is related
+// or required must be what it was.
+absl::Status FollowRows(const std::vector<bool>& kept, const sdfg::OperatorLibrary& operators,
+                        const RecordedElements* recorded, const std::string& whose,
+                        sdfg::Graph* graph, std::vector<std::string>* assumptions) {
+  if (recorded != nullptr) {
+    PLAN_ASSIGN_OR_RETURN(const ChosenRows chosen,
+                          TakeAllRowsOfChoices(operators, kept, *recorded, graph));
+    if (!chosen.choices.empty()) {
+      assumptions->push_back(absl::StrCat(whose, " choose what was recorded, by ",
+                                          chosen.choices.size(), " operators, the first ",
+                                          chosen.choices[0]));
+    }
+  }
   return TakeSortedRowsInTheirOwnOrder(operators, kept, graph);
 }
 
-absl::Status UnsortRanks(lineage::ProblemBuilder* problem, const sdfg::OperatorLibrary& operators) {
+absl::Status FollowRowsOfReference(const Relations& relations,
+                                   const sdfg::OperatorLibrary& operators,
+                                   const RecordedElements* recorded,
+                                   lineage::ProblemBuilder* problem) {
+  std::vector<bool> kept(problem->logical.tensors.size(), false);
+  for (const auto& [result, tensor] : relations.results()) kept[tensor] = true;
+  return FollowRows(kept, operators, recorded, "the reference's operators", &problem->logical,
+                    &problem->assumptions);
+}
+
+absl::Status FollowRowsOfRanks(lineage::ProblemBuilder* problem,
+                               const sdfg::OperatorLibrary& operators,
+                               const RecordedElements* recorded) {
   const auto tensors = static_cast<sdfg::TensorId>(problem->parallel.tensors.size());
   std::vector<bool> kept(tensors, false);
   for (const lineage::RequiredRelation& required : problem->required()) {
@@ -53,13 +75,14 @@ absl::Status UnsortRanks(lineage::ProblemBuilder* problem, const sdfg::OperatorL
   for (sdfg::TensorId tensor = 0; tensor < tensors; ++tensor) {
     if (problem->LineageOf(tensor).kind != lineage::LineageKind::kNone) kept[tensor] = true;
   }
-  return TakeSortedRowsInTheirOwnOrder(operators, kept, &problem->parallel);
+  return FollowRows(kept, operators, recorded, "the ranks' operators", &problem->parallel,
+                    &problem->assumptions);
 }
 
 }  // namespace
 
 absl::Status AddReference(const Trace& reference, const sdfg::OperatorLibrary& operators,
-                          lineage::ProblemBuilder* problem, Relations* relations,
+                          lineage::ProblemBuilder* problem, Relations* relations, bool chosen,
                           std::set<std::string>* decided) {
   if (reference.world != 1) {
     return absl::InvalidArgumentError(
@@ -82,7 +105,8 @@ absl::Status AddReference(const Trace& reference, const sdfg::OperatorLibrary& o
   PLAN_RETURN_IF_ERROR(execution.Run());
   PLAN_RETURN_IF_ERROR(alone.Connect());
   PLAN_RETURN_IF_ERROR(relations->FinishReference(reference, &writer, &execution.memory()));
-  PLAN_RETURN_IF_ERROR(UnsortReference(*relations, operators, &problem->logical));
+  PLAN_RETURN_IF_ERROR(FollowRowsOfReference(*relations, operators,
+                                             chosen ? &execution.recorded() : nullptr, problem));
   Add(writer.assumptions(), &problem->assumptions);
   decided->insert(execution.unused_items().begin(), execution.unused_items().end());
   return absl::OkStatus();
@@ -94,7 +118,10 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
   lineage::ProblemBuilder problem;
   Relations relations(&problem, FlatNames(ranks));
   std::set<std::string> decided;
-  PLAN_RETURN_IF_ERROR(AddReference(reference, operators, &problem, &relations, &decided));
+  const bool chosen =
+      SizesAreChosen(reference) || std::any_of(ranks.begin(), ranks.end(), SizesAreChosen);
+  PLAN_RETURN_IF_ERROR(AddReference(reference, operators, &problem, &relations, chosen, &decided));
+  RecordedElements recorded;
   FunctionTable parallel_functions;
   Communications communications(&problem.parallel, &parallel_functions,
                                 static_cast<int32_t>(ranks.size()));
@@ -109,11 +136,12 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
     PLAN_RETURN_IF_ERROR(relations.FinishRank(trace, &execution.memory()));
     Add(writer.assumptions(), &problem.assumptions);
     decided.insert(execution.unused_items().begin(), execution.unused_items().end());
+    recorded.insert(execution.recorded().begin(), execution.recorded().end());
   }
   PLAN_RETURN_IF_ERROR(communications.Connect());
   PLAN_RETURN_IF_ERROR(relations.RequireReduced());
   PLAN_RETURN_IF_ERROR(relations.FoldConstants(operators));
-  PLAN_RETURN_IF_ERROR(UnsortRanks(&problem, operators));
+  PLAN_RETURN_IF_ERROR(FollowRowsOfRanks(&problem, operators, chosen ? &recorded : nullptr));
   if (!decided.empty()) {
     problem.assumptions.push_back(absl::StrCat(
         "the program takes the recorded way whatever numbers Python reads from tensors, at ",

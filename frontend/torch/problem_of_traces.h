@@ -19,9 +19,11 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
                                                  const sdfg::OperatorLibrary& operators);
 
 // What the reference computes, into the builder's model, and what its tensors are called into
-// `relations`. `decided`: places at which Python read numbers (Execution::unused_items).
+// `relations`. `chosen`: whether
+// rows that data chose are followed (chosen_rows.h). `decided`: places at which Python read numbers
+// (Execution::unused_items).
 absl::Status AddReference(const Trace& reference, const sdfg::OperatorLibrary& operators,
-                          lineage::ProblemBuilder* problem, Relations* relations,
+                          lineage::ProblemBuilder* problem, Relations* relations, bool chosen,
                           std::set<std::string>* decided);
 
 }  // namespace planproof::frontend::torch

@@ -115,6 +115,9 @@ struct Executed {
   std::map<std::string, Value> kwargs;
   std::vector<Value> out;
   std::vector<TensorNumber> writes;
+  // Elements of results, as far as they were recorded: indices that were computed from real
+  // numbers.
+  std::vector<std::optional<std::vector<int64_t>>> values;
   std::optional<int32_t> item;
   std::optional<Collective> collective;
   std::optional<int64_t> wait;  // `op` is then empty

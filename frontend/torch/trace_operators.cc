@@ -24,6 +24,7 @@ constexpr const char* kCollectives[] = {"all_reduce", "all_gather", "reduce_scat
                                         "send",       "recv",       "barrier"};
 constexpr const char* kReductions[] = {"sum", "avg", "max", "min"};
 constexpr int64_t kMostItems = int64_t{1} << 30;
+constexpr int64_t kMostRecorded = 4096;
 constexpr int kMostDepth = 8;
 constexpr int kMostComputed = 24;
 
@@ -201,11 +202,39 @@ absl::Status TraceParser::ReadCollective(const Json& json, Collective* collectiv
   return absl::OkStatus();
 }
 
+// A list or null for each result.
+absl::Status TraceParser::ReadRecordedValues(const Json& json, Executed* executed) const {
+  PLAN_RETURN_IF_ERROR(at_.IsArray(json));
+  if (json.items.size() != executed->out.size()) {
+    return at_.Error(json, "expected a list or null for each result");
+  }
+  for (size_t r = 0; r < json.items.size(); ++r) {
+    const Json& list = json.items[r];
+    std::optional<std::vector<int64_t>>& values = executed->values.emplace_back();
+    if (list.kind == Json::Kind::kNull) continue;
+    const Value& result = executed->out[r];
+    if (result.kind != Value::Kind::kTensor ||
+        !sdfg::IsInteger(trace_.tensors[result.tensor].dtype)) {
+      return at_.Error(list, "expected null: the result is no tensor of integers");
+    }
+    PLAN_ASSIGN_OR_RETURN(values, Integers(list, -kMostItems, kMostItems));
+    int64_t elements = 1;
+    for (int64_t extent : trace_.tensors[result.tensor].shape) {
+      elements = extent > kMostRecorded ? kMostRecorded + 1 : elements * extent;
+      elements = std::min(elements, kMostRecorded + 1);
+    }
+    if (elements > kMostRecorded || elements != static_cast<int64_t>(values->size())) {
+      return at_.Error(list, "expected as many numbers as the result has elements, at most 4096");
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status TraceParser::ReadOperator(const Json& json) {
   PLAN_RETURN_IF_ERROR(at_.Object(
-      json, {"op",     "args",  "kwargs",     "out",       "writes",     "item",   "source",
-             "module", "phase", "collective", "group",     "in",         "reduce", "factor",
-             "root",   "peer",  "tag",        "in_splits", "out_splits", "work",   "wait"}));
+      json, {"op",    "args",       "kwargs",     "out",  "writes", "item",   "source", "module",
+             "phase", "collective", "group",      "in",   "reduce", "factor", "root",   "peer",
+             "tag",   "in_splits",  "out_splits", "work", "wait",   "values"}));
   Executed executed;
   if (const Json* wait = json.Find("wait"); wait != nullptr) {
     PLAN_ASSIGN_OR_RETURN(executed.wait, at_.Integer(*wait, 0, kMostItems));
@@ -243,6 +272,9 @@ absl::Status TraceParser::ReadOperator(const Json& json) {
     }
   }
   PLAN_ASSIGN_OR_RETURN(executed.writes, TensorsAt(json.Find("writes")));
+  if (const Json* values = json.Find("values"); values != nullptr) {
+    PLAN_RETURN_IF_ERROR(ReadRecordedValues(*values, &executed));
+  }
   if (const Json* item = json.Find("item"); item != nullptr) {
     PLAN_ASSIGN_OR_RETURN(const int64_t number, at_.Integer(*item, 0, kMostItems));
     executed.item = static_cast<int32_t>(number);

@@ -36,6 +36,7 @@ class TraceParser {
 
   // What was executed: trace_operators.cc.
   absl::Status ReadOperator(const Json& json);
+  absl::Status ReadRecordedValues(const Json& json, Executed* executed) const;
   absl::Status ReadCollective(const Json& json, Collective* collective) const;
   absl::StatusOr<Value> ReadValue(const Json& json, int depth) const;
   absl::StatusOr<Value> ReadTagged(const Json& json) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <queue>
 
 #include "lineage/folding/ranked_function.h"
@@ -26,7 +27,54 @@ FoldPlan::FoldPlan(const Problem& problem, const Groups& groups)
     plans_.push_back(PlanOf(alignment_.operators[c]));
     for (OperatorId member : alignment_.operators[c].members) class_of_[member] = c;
   }
+  SeparateOwnTensors();
   BreakCycles();
+}
+
+// Ranks that hold different tensors of the model (experts) compute different things with them, in
+// the same way: as one operator these would be related to nothing. They meet in a collective.
+void FoldPlan::SeparateOwnTensors() {
+  std::vector<bool> own(graph_.tensors.size(), false);
+  std::vector<int> order(Classes());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return alignment_.operators[a].members[0] < alignment_.operators[b].members[0];
+  });
+  for (int c : order) {
+    const std::vector<OperatorId>& members = alignment_.operators[c].members;
+    if (graph_.operators[members[0]].kind != sdfg::OperatorKind::kCompute) continue;
+    if (!ReadsOwn(alignment_.operators[c], own)) continue;
+    plans_[c].kind = ClassPlan::Kind::kExplicit;
+    for (OperatorId member : members) {
+      for (TensorId output : graph_.operators[member].outputs) {
+        if (output != kNone) own[output] = true;
+      }
+    }
+  }
+}
+
+// Whether some operand is `own`, or parts of several tensors of the model.
+bool FoldPlan::ReadsOwn(const Aligned& aligned, const std::vector<bool>& own) const {
+  for (size_t i = 0; i < graph_.operators[aligned.members[0]].inputs.size(); ++i) {
+    std::vector<TensorId> operands;
+    bool given = true;
+    for (OperatorId member : aligned.members) {
+      if (i >= graph_.operators[member].inputs.size()) return false;
+      const TensorId operand = graph_.operators[member].inputs[i];
+      if (operand == kNone) return false;
+      if (own[operand]) return true;
+      given = given && graph_.tensors[operand].producer == kNone &&
+              in_.lineage[operand].kind == LineageKind::kFull;
+      operands.push_back(operand);
+    }
+    const auto logical = [&](TensorId operand) { return in_.lineage[operand].logical; };
+    if (given && std::any_of(operands.begin(), operands.end(), [&](TensorId operand) {
+          return logical(operand) != logical(operands[0]);
+        })) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool FoldPlan::Any() const {

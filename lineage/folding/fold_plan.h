@@ -57,6 +57,8 @@ class FoldPlan {
   bool PlanCollective(const Aligned& aligned, const Group& group, ClassPlan* plan);
   bool FitsRanks(const Aligned& aligned);
   Dependencies Depend() const;
+  void SeparateOwnTensors();
+  bool ReadsOwn(const Aligned& aligned, const std::vector<bool>& own) const;
   void BreakCycles();
   int NodeOf(sdfg::OperatorId op) const;
   bool Exists(int node) const;

@@ -32,6 +32,11 @@ std::vector<GroupCollective> Candidates(const Shape& in, const Shape& out, int32
     for (ReduceKind reduce : kReductions) {
       found.push_back({CollectiveKind::kAllReduce, reduce, 0, 0, size});
     }
+    for (size_t d = 0; d < in.size(); ++d) {
+      const auto dim = static_cast<int>(d);
+      if (in[d] == 0 || in[d] % size != 0) continue;
+      found.push_back({CollectiveKind::kAllToAll, ReduceKind::kSum, dim, dim, size});
+    }
   } else if (grown.size() == 1 && cut.empty()) {
     found.push_back({CollectiveKind::kAllGather, ReduceKind::kSum, grown[0], 0, size});
   } else if (grown.empty() && cut.size() == 1) {

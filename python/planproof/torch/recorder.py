@@ -10,6 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from planproof.torch import collectives
+from planproof.torch.choices import chosen_indices
 from planproof.torch.memory import Memory, dtype_name
 from planproof.torch.numbers_of_tensors import Items
 from planproof.torch.places import Place, Places
@@ -126,6 +127,10 @@ class Recorder(TorchDispatchMode):
             entry["out"] = [self._result(each) for each in
                             (result if isinstance(result, (tuple, list)) else
                              [] if result is None else [result])]
+            with self.suspended():
+                chosen = chosen_indices(func, passed, results)
+            if chosen:
+                entry["values"] = chosen
         if entry_writes:
             entry["writes"] = entry_writes
         self._append(entry, place)

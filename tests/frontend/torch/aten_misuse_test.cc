@@ -71,8 +71,8 @@ class Call {
     lineage::ProblemBuilder problem;
     Relations relations(&problem, {});
     std::set<std::string> decided;
-    const absl::Status status =
-        AddReference(*parsed, sdfg::OperatorLibrary::BuiltIn(), &problem, &relations, &decided);
+    const absl::Status status = AddReference(*parsed, sdfg::OperatorLibrary::BuiltIn(), &problem,
+                                             &relations, false, &decided);
     for (const sdfg::Operator& added : problem.logical.operators) {
       for (const sdfg::FunctionPremise& premise : added.function->premises) {
         premises_.push_back(premise.text);

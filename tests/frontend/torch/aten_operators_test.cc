@@ -59,7 +59,7 @@ std::string Difference(const json& recorded) {
   Relations relations(&problem, {});
   std::set<std::string> decided;
   const absl::Status added =
-      AddReference(*trace, sdfg::OperatorLibrary::BuiltIn(), &problem, &relations, &decided);
+      AddReference(*trace, sdfg::OperatorLibrary::BuiltIn(), &problem, &relations, false, &decided);
   if (!added.ok()) return std::string(added.message());
   if (const absl::Status status = problem.logical.Check(); !status.ok()) {
     return std::string(status.message());

@@ -10,4 +10,4 @@ def build(mesh):
     start(mesh, expert_model_parallel_size=4, tensor_model_parallel_size=2,
           expert_tensor_parallel_size=1)
     settings = experts(mesh, "alltoall", **({} if mesh is None else dict(expert_tensor_parallel_size=1)))
-    return training(settings, stage(settings, tied=False), size=2 if mesh is None else 1)
+    return training(settings, stage(settings, tied=False, salt="15"), size=4 if mesh is None else 2)

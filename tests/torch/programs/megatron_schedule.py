@@ -38,22 +38,23 @@ def experts(mesh, dispatcher, **options):
         gated_linear_unit=True, activation_func=torch.nn.functional.silu, add_bias_linear=False, **options)
 
 
-def stage(settings, tied=True):
-    """This rank's pipeline stage: the whole model if there is one."""
+def stage(settings, tied=True, salt=""):
+    """This rank's pipeline stage: the whole model if there is one. With another salt it has other values, and tokens go
+    to other experts."""
     spec = get_gpt_layer_local_spec(num_experts=settings.num_moe_experts, moe_grouped_gemm=False,
                                     normalization=settings.normalization)
     model = GPTModel(settings, spec, VOCABULARY, LENGTH, share_embeddings_and_output_weights=tied,
                      pre_process=parallel_state.is_pipeline_first_stage(),
                      post_process=parallel_state.is_pipeline_last_stage())
-    return same_values(model, settings)
+    return same_values(model, settings, salt)
 
 
-def same_values(model, settings):
+def same_values(model, settings, salt):
     """The same values for a parameter of the whole, however it is cut: the routing of tokens depends on them."""
     find, name_of = megatron.placement(settings), megatron.rename(model)
     for name, value in model.named_parameters():
         part_of_rank = find(name, value) or Part(tuple(value.shape))
-        seed = int.from_bytes(hashlib.sha256(name_of(name).encode()).digest()[:4], "big")
+        seed = int.from_bytes(hashlib.sha256((name_of(name) + salt).encode()).digest()[:4], "big")
         whole = torch.randn(part_of_rank.of, generator=torch.Generator().manual_seed(seed)) * 0.2
         value.data.copy_(part_of_rank.of_whole(whole) + (1.0 if "norm" in name and "weight" in name else 0.0))
     return model

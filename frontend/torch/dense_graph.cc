@@ -1,0 +1,144 @@
+#include "frontend/torch/dense_graph.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace planproof::frontend::torch {
+
+using sdfg::kNone;
+using sdfg::OperatorId;
+using sdfg::TensorId;
+
+std::string NameAndPlaceOf(const sdfg::Operator& op) {
+  const std::string source = op.source.ToString();
+  return absl::StrCat(op.label.empty() ? op.name : op.label, source.empty() ? "" : ", at ", source);
+}
+
+std::vector<bool> DenseGraph::Retained(const DenseOperators& dense) const {
+  std::vector<bool> retained(graph_.operators.size(), true), read(given_, false);
+  for (TensorId tensor = 0; tensor < given_; ++tensor) read[tensor] = IsKept(tensor);
+  for (auto id = order_.rbegin(); id != order_.rend(); ++id) {
+    const sdfg::Operator& op = graph_.operators[*id];
+    bool needed = dense[*id].empty();
+    for (size_t o = 0; o < op.outputs.size() && !needed; ++o) {
+      if (op.outputs[o] == kNone) continue;
+      const auto made = std::find_if(dense[*id].begin(), dense[*id].end(),
+                                     [&](const DenseOperator& each) { return each.output == o; });
+      needed = made == dense[*id].end() || (made->dense && read[op.outputs[o]]);
+    }
+    retained[*id] = needed;
+    if (!needed) continue;
+    for (TensorId input : op.inputs) {
+      if (input != kNone) read[input] = true;
+    }
+  }
+  return retained;
+}
+
+void DenseGraph::Replace(DenseOperators dense) {
+  const std::vector<bool> retained = Retained(dense);
+  std::map<TensorId, TensorId> place;  // what a dense tensor is called in the end
+  for (OperatorId id : order_) {
+    if (retained[id]) continue;
+    for (TensorId output : graph_.operators[id].outputs) {
+      if (const RowTensor* rows = rows_.Find(output); rows != nullptr) {
+        place[rows->dense] = output;
+      }
+    }
+  }
+  Rebuild(retained, std::move(place), std::move(dense));
+}
+
+void DenseGraph::Rebuild(const std::vector<bool>& retained, std::map<TensorId, TensorId> place,
+                         DenseOperators dense) {
+  std::vector<sdfg::Tensor> tensors(graph_.tensors.begin(), graph_.tensors.begin() + given_);
+  for (auto tensor = given_; tensor < static_cast<TensorId>(graph_.tensors.size()); ++tensor) {
+    if (const auto found = place.find(tensor); found != place.end()) {
+      tensors[found->second] = graph_.tensors[tensor];
+      continue;
+    }
+    place[tensor] = static_cast<TensorId>(tensors.size());
+    tensors.push_back(graph_.tensors[tensor]);
+  }
+  std::vector<sdfg::Operator> operators;
+  const auto add = [&](sdfg::Operator op) {
+    for (std::vector<TensorId>* list : {&op.inputs, &op.outputs}) {
+      for (TensorId& tensor : *list) {
+        if (tensor >= given_) tensor = place.at(tensor);
+      }
+    }
+    for (size_t o = 0; o < op.outputs.size(); ++o) {
+      if (op.outputs[o] == kNone) continue;
+      tensors[op.outputs[o]].producer = static_cast<OperatorId>(operators.size());
+      tensors[op.outputs[o]].producer_output = static_cast<int32_t>(o);
+    }
+    operators.push_back(std::move(op));
+  };
+  for (OperatorId id : order_) {
+    sdfg::Operator original = std::move(graph_.operators[id]);
+    for (DenseOperator& made : dense[id]) {
+      if (!made.dense) original.outputs[made.output] = kNone;
+    }
+    if (retained[id]) {
+      DropPremisesThatHold(&original);
+      add(std::move(original));
+    }
+    for (DenseOperator& made : dense[id]) add(std::move(made.op));
+  }
+  graph_.tensors = std::move(tensors);
+  graph_.operators = std::move(operators);
+}
+
+// What counts and places that follow from the choices are asked for, they are.
+void DenseGraph::DropPremisesThatHold(sdfg::Operator* op) {
+  const sdfg::IndexFunction& function = *op->function;
+  if (function.premises.empty() || !op->lifted ||
+      std::count(op->inputs.begin(), op->inputs.end(), kNone) != 0 ||
+      std::none_of(op->inputs.begin(), op->inputs.end(),
+                   [&](TensorId input) { return known_.DependsOnRouting(input); }) ||
+      !known_.PremisesHold(function, op->inputs)) {
+    return;
+  }
+  sdfg::IndexFunction without = function;
+  without.premises.clear();
+  op->function = graph_.Intern(std::move(without));
+  op->adjustable = nullptr;
+}
+
+std::vector<std::string> DenseGraph::ChoicesOf(const DenseOperators& dense,
+                                               const RecordedElements& recorded) const {
+  std::set<TensorId> seen;
+  std::vector<TensorId> pending;
+  for (const Choice& choice : rows_.choices) pending.push_back(choice.mask);
+  std::set<std::string> places;
+  while (!pending.empty()) {
+    const TensorId tensor = pending.back();
+    pending.pop_back();
+    if (!seen.insert(tensor).second) continue;
+    if (tensor >= given_) {
+      for (const std::vector<DenseOperator>& list : dense) {
+        for (const DenseOperator& made : list) {
+          if (made.op.outputs[0] != tensor) continue;
+          pending.insert(pending.end(), made.op.inputs.begin(), made.op.inputs.end());
+        }
+      }
+      continue;
+    }
+    const OperatorId producer = graph_.tensors[tensor].producer;
+    if (producer == kNone) continue;
+    const sdfg::Operator& op = graph_.operators[producer];
+    if (recorded.count(tensor) != 0) {
+      places.insert(NameAndPlaceOf(op));
+      continue;
+    }
+    for (TensorId input : op.inputs) {
+      if (input != kNone && known_.DependsOnRouting(input)) pending.push_back(input);
+    }
+  }
+  return {places.begin(), places.end()};
+}
+
+}  // namespace planproof::frontend::torch

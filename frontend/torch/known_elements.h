@@ -1,0 +1,67 @@
+// Elements of tensors that are known for the routing that was recorded.
+//
+// Which experts a router chose is in the trace (docs/torch-trace.md, `values`). What the program
+// computes from that alone, counts, orders, places, offsets, follows from the index functions of
+// the graph, and is computed here exactly: nothing of it has to be recorded, and nothing that was
+// recorded is believed where it can be computed.
+#ifndef PLANPROOF_FRONTEND_TORCH_KNOWN_ELEMENTS_H_
+#define PLANPROOF_FRONTEND_TORCH_KNOWN_ELEMENTS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "sdfg/graph.h"
+#include "solver/rational.h"
+
+namespace planproof::frontend::torch {
+
+// Elements in row-major order, by tensor.
+using RecordedElements = std::map<sdfg::TensorId, std::vector<int64_t>>;
+
+// The number that all elements are, if the tensor is computed from nothing but numbers in a few
+// operators.
+std::optional<solver::Rational> UniformElement(const sdfg::Graph& graph, sdfg::TensorId tensor);
+
+class KnownElements {
+ public:
+  using Elements = std::vector<solver::Rational>;
+
+  // Both outlive this. Tensors that are added to the graph later are not known.
+  KnownElements(const sdfg::Graph& graph, const RecordedElements& recorded)
+      : graph_(graph),
+        recorded_(recorded),
+        known_(graph.tensors.size()),
+        routed_(graph.tensors.size()) {}
+
+  // What follows for the outputs of an operator; operators come in a topological order.
+  // InvalidArgument if something else was recorded.
+  absl::Status Visit(sdfg::OperatorId id);
+
+  // Null if they are not known.
+  const Elements* Of(sdfg::TensorId tensor) const {
+    const auto index = static_cast<size_t>(tensor);
+    return index < known_.size() && known_[index] ? &*known_[index] : nullptr;
+  }
+  // Whether they were recorded, or are computed from what was.
+  bool DependsOnRouting(sdfg::TensorId tensor) const {
+    return static_cast<size_t>(tensor) < routed_.size() && routed_[tensor];
+  }
+
+  // Whether all premises of the function hold for these operands at all indices. False where that
+  // is not known.
+  bool PremisesHold(const sdfg::IndexFunction& function,
+                    const std::vector<sdfg::TensorId>& inputs) const;
+
+ private:
+  const sdfg::Graph& graph_;
+  const RecordedElements& recorded_;
+  std::vector<std::optional<Elements>> known_;
+  std::vector<bool> routed_;
+};
+
+}  // namespace planproof::frontend::torch
+
+#endif  // PLANPROOF_FRONTEND_TORCH_KNOWN_ELEMENTS_H_

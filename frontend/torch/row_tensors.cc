@@ -1,0 +1,39 @@
+#include "frontend/torch/row_tensors.h"
+
+#include <algorithm>
+#include <set>
+
+namespace planproof::frontend::torch {
+
+void RowLayout::Add(const Segment& segment, int64_t places) {
+  if (!starts_.emplace(segment, extent_).second) return;
+  segments_.push_back(segment);
+  extent_ += places;
+}
+
+std::optional<RowLayout> RowLayout::Of(const std::vector<RowLabel>& rows,
+                                       const std::vector<Choice>& choices) {
+  RowLayout layout;
+  std::map<Segment, std::set<int64_t>> places;
+  for (const RowLabel& row : rows) {
+    layout.Add(row.segment, choices[row.segment.choice].places);
+    if (!places[row.segment].insert(row.place).second) return std::nullopt;
+  }
+  for (const auto& [segment, found] : places) {
+    const Choice& choice = choices[segment.choice];
+    const auto first = choice.chosen.begin() + segment.set * choice.places;
+    // Rows are chosen ones, so that as many as were chosen are all of them.
+    if (std::count(first, first + choice.places, true) != static_cast<int64_t>(found.size())) {
+      return std::nullopt;
+    }
+  }
+  return layout;
+}
+
+RowLayout RowLayout::OfAll(int choice, const Choice& table) {
+  RowLayout layout;
+  for (int64_t set = 0; set < table.sets; ++set) layout.Add({choice, set}, table.places);
+  return layout;
+}
+
+}  // namespace planproof::frontend::torch

@@ -1,0 +1,194 @@
+// Experts that compute with the rows that were sent to them (frontend/torch/chosen_rows.h): what
+// was recorded is proved (torch_traces_test.cc), and what does something else with some row is not.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+#include "tests/cli/command_line.h"
+#include "tests/cli/recorded_programs.h"
+
+namespace planproof::cli {
+namespace {
+
+using nlohmann::json;
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// A proof of these programs takes 2 to 4 seconds; what has none is looked at for no longer than
+// this.
+constexpr char kLimit[] = "timeout -s TERM 8";
+
+// The operators of a rank of which `which` is true.
+std::vector<json*> All(json* rank, const std::function<bool(const json&)>& which) {
+  std::vector<json*> found;
+  for (json& op : (*rank)["operators"]) {
+    if (which(op)) found.push_back(&op);
+  }
+  EXPECT_FALSE(found.empty());
+  return found;
+}
+
+std::vector<json*> Named(json* rank, const std::string& name, const std::string& module = "") {
+  return All(rank, [&](const json& op) {
+    const bool here =
+        module.empty() || (op.contains("module") &&
+                           (*rank)["strings"][op["module"].get<size_t>()].get<std::string>().find(
+                               module) != std::string::npos);
+    return here && op.value("op", "").starts_with(name);
+  });
+}
+
+bool SendsRows(const json& op) { return op.contains("in_splits"); }
+
+json ShapeOf(const json& rank, const json& tensor) {
+  return rank["tensors"][tensor["tensor"].get<size_t>()][3];
+}
+
+void ExpectNotProved(const std::string& program,
+                     const std::function<void(std::vector<json>*)>& put) {
+  std::vector<json> ranks = {RankOf(program, 0), RankOf(program, 1)};
+  put(&ranks);
+  std::string files = Directory(program) + "/reference.trace";
+  for (size_t r = 0; r < ranks.size(); ++r) {
+    absl::StrAppend(&files, " ", TraceFile(absl::StrCat(program, "_rows", r), ranks[r]));
+  }
+  const Finished finished = RunProgram("verify -q --no-cache " + files, kLimit);
+  EXPECT_THAT(finished.output + finished.errors,
+              AnyOf(StartsWith("REFUTED"), StartsWith("UNKNOWN"), StartsWith("MALFORMED")));
+}
+
+TEST(ChosenRows, TheChoicesAreListedWithTheVerdict) {
+  const Finished finished =
+      RunProgram(absl::StrCat("verify --no-cache ", Directory("titan_deepseek_ep"), "/*.trace"));
+  EXPECT_THAT(finished.output, StartsWith("PROVED"));
+  EXPECT_THAT(finished.output, HasSubstr("the ranks' operators choose what was recorded"));
+  EXPECT_THAT(finished.output, HasSubstr("torchtitan/models/common/moe.py"));
+}
+
+TEST(ChosenRows, ExpertsThatTakeEachOthersWeights) {
+  ExpectNotProved("megatron_moe_alltoall", [](std::vector<json>* ranks) {
+    json* rank = ranks->data();
+    std::swap(
+        (*Named(rank, "aten.mm", "layers.0.mlp.experts.local_experts.0.linear_fc1")[0])["args"][1],
+        (*Named(rank, "aten.mm", "layers.0.mlp.experts.local_experts.1.linear_fc1")[0])["args"][1]);
+  });
+}
+
+TEST(ChosenRows, RowsThatAreSentInOtherPieces) {
+  ExpectNotProved("megatron_moe_alltoall", [](std::vector<json>* ranks) {
+    json& sent = *All(ranks->data(), SendsRows)[0];
+    std::swap(sent["in_splits"][0], sent["in_splits"][1]);
+  });
+}
+
+TEST(ChosenRows, RowsThatAreSentInAnotherOrderOfRanks) {
+  ExpectNotProved("megatron_moe_alltoall", [](std::vector<json>* ranks) {
+    for (json& rank : *ranks) {
+      rank["groups"].push_back({1, 0});
+      json& sent = *All(&rank, SendsRows)[0];
+      sent["group"] = rank["groups"].size() - 1;
+    }
+  });
+}
+
+TEST(ChosenRows, RowsThatAreSortedInAnotherOrderOnOneRank) {
+  ExpectNotProved("megatron_moe_alltoall", [](std::vector<json>* ranks) {
+    json& parts = (*Named(&(*ranks)[1], "aten.cat", "layers.0.mlp")[0])["args"][0];
+    std::swap(parts[1], parts[2]);
+  });
+}
+
+TEST(ChosenRows, RowsThatAreSortedInAnotherOrderByIndices) {
+  ExpectNotProved("titan_deepseek_ep", [](std::vector<json>* ranks) {
+    json& rank = (*ranks)[0];
+    // Numbers in order in place of where the rows of each expert are.
+    for (json* index : Named(&rank, "aten.index.Tensor", "routed_experts")) {
+      const json rows = ShapeOf(rank, (*index)["args"][0]);
+      for (const json* range : Named(&rank, "aten.arange", "routed_experts")) {
+        const json& numbers = (*range)["out"][0];
+        if (rows.size() == 2 && ShapeOf(rank, numbers)[0] == rows[0]) {
+          (*index)["args"][1][0] = numbers;
+        }
+      }
+    }
+  });
+}
+
+TEST(ChosenRows, RowsOfTheTokensThatAnotherLayerChose) {
+  ExpectNotProved("megatron_moe_alltoall", [](std::vector<json>* ranks) {
+    const std::vector<json*> chosen = Named(ranks->data(), "aten.index_select");
+    (*chosen[1])["args"][2] = (*chosen[0])["args"][2];
+  });
+}
+
+TEST(ChosenRows, RowsThatAreAddedToOtherTokens) {
+  ExpectNotProved("megatron_moe_allgather", [](std::vector<json>* ranks) {
+    const std::vector<json*> added = Named(ranks->data(), "aten.index_add");
+    (*added[0])["args"][2] = (*added[1])["args"][2];
+  });
+}
+
+TEST(ChosenRows, RowsWithoutTheirProbabilities) {
+  ExpectNotProved("megatron_moe_allgather", [](std::vector<json>* ranks) {
+    for (json& rank : *ranks) {
+      for (json* product : Named(&rank, "aten.mul", "layers.0.mlp.experts.local_experts")) {
+        const json by = ShapeOf(rank, (*product)["args"][1]);
+        if (by[by.size() - 1] == 1) (*product)["op"] = "aten.add.Tensor";
+      }
+    }
+  });
+}
+
+TEST(ChosenRows, ARouterThatChoosesTheWorstExpertsOnOneRank) {
+  ExpectNotProved("megatron_moe_allgather", [](std::vector<json>* ranks) {
+    (*Named(&(*ranks)[1], "aten.topk")[0])["args"].push_back(false);
+  });
+}
+
+TEST(ChosenRows, GradientsOfRowsThatAreNotSentBack) {
+  ExpectNotProved("megatron_moe_alltoall", [](std::vector<json>* ranks) {
+    for (json& rank : *ranks) {
+      json* last = All(&rank, SendsRows).back();
+      json& operators = rank["operators"];
+      operators.erase(last - operators.get_ref<json::array_t&>().data());
+    }
+  });
+}
+
+TEST(ChosenRows, AGradientOfOnlyOneExpertsRows) {
+  // The weight's gradient is taken of the other expert's rows, as many of them.
+  ExpectNotProved("titan_deepseek_ep", [](std::vector<json>* ranks) {
+    const std::vector<json*> products =
+        Named(ranks->data(), "aten._grouped_mm", "routed_experts.inner_experts");
+    json& offsets = (*products.back())["args"][2];
+    offsets = (*Named(ranks->data(), "aten.cumsum", "routed_experts")[1])["out"][0];
+  });
+}
+
+TEST(ChosenRows, ValuesOfAnotherLengthAreMalformed) {
+  const std::string report = WithFault("megatron_moe_alltoall", [](std::vector<json>* ranks) {
+    (*Named(ranks->data(), "aten.topk")[0])["values"][1].erase(0);
+  });
+  EXPECT_THAT(report, StartsWith("MALFORMED"));
+  EXPECT_THAT(report, HasSubstr("expected as many numbers as the result has elements"));
+}
+
+TEST(ChosenRows, ChoicesThatDoNotFitTheSizes) {
+  // Every token goes to the last two experts of four, which are recorded to have fewer.
+  ExpectNotProved("megatron_moe_allgather", [](std::vector<json>* ranks) {
+    for (json& rank : *ranks) {
+      json& values = (*Named(&rank, "aten.topk")[0])["values"][1];
+      for (size_t k = 0; k < values.size(); ++k) values[k] = k % 2 == 0 ? 2 : 3;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace planproof::cli
