@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <deque>
 
+#include "stages/diagnosis/copies.h"
+
 namespace planproof::inference {
 
 using sdfg::kNone;
@@ -17,20 +19,46 @@ constexpr int kMaxVisited = 4000;
 constexpr int kMaxDepth = 100;
 constexpr size_t kMaxOpened = 5;
 
+// Of a part of several tensors that were joined: the one in which it lies; kNone of others.
+TensorId PieceOf(const sdfg::Graph& graph, const std::vector<TensorId>& first, Operands* operands,
+                 TensorId tensor) {
+  if (graph.tensors[tensor].producer == kNone || first[tensor] == tensor) return kNone;
+  const std::vector<TensorId> of = operands->Of(graph, tensor);
+  // Of a plain part, tensor and operand are copies of the same.
+  return of.size() == 1 && first[of[0]] != first[tensor] ? first[tensor] : kNone;
+}
+
 }  // namespace
 
-Candidates::Candidates(const sdfg::Graph& logical, Operands* operands)
+bool JoinsAny(const sdfg::Graph& graph) {
+  const std::vector<TensorId> first = stages::FirstOfCopies(graph);
+  Operands operands;
+  for (size_t t = 0; t < graph.tensors.size(); ++t) {
+    const auto id = static_cast<TensorId>(t);
+    if (PieceOf(graph, first, &operands, id) != kNone) return true;
+  }
+  return false;
+}
+
+Candidates::Candidates(const sdfg::Graph& logical, Buckets buckets, Operands* operands)
     : graph_(logical), operands_(*operands), computed_from_(logical.tensors.size()) {
+  if (buckets == Buckets::kAreTheirPieces) first_ = stages::FirstOfCopies(logical);
   for (const sdfg::Operator& op : logical.operators) {
     if (op.kind == sdfg::OperatorKind::kMultiple) continue;
     for (const TensorId out : op.outputs) {
       if (out == kNone) continue;
-      for (const TensorId operand : operands_.Of(logical, out)) {
+      for (const TensorId operand : OperandsOf(out)) {
         auto& of = computed_from_[operand];
         if (of.empty() || of.back() != out) of.push_back(out);
       }
     }
   }
+}
+
+std::vector<TensorId> Candidates::OperandsOf(TensorId tensor) {
+  const TensorId piece = first_.empty() ? kNone : PieceOf(graph_, first_, &operands_, tensor);
+  if (piece != kNone) return {piece};
+  return operands_.Of(graph_, tensor);
 }
 
 bool Candidates::IsDetermined(TensorId t, int depth) {
@@ -42,7 +70,7 @@ bool Candidates::IsDetermined(TensorId t, int depth) {
   }
   if (depth > kMaxDepth || ++visited_ > kMaxVisited) return false;
   bool all = true;
-  for (const TensorId operand : operands_.Of(graph_, t)) {
+  for (const TensorId operand : OperandsOf(t)) {
     if (IsDetermined(operand, depth + 1)) continue;
     all = false;
     break;
@@ -87,7 +115,7 @@ bool Candidates::NeedsAll(TensorId tensor, const std::vector<TensorId>& values) 
       continue;
     }
     if (graph_.tensors[t].producer == kNone) continue;
-    for (const TensorId operand : operands_.Of(graph_, t)) {
+    for (const TensorId operand : OperandsOf(t)) {
       if (seen.emplace(operand, true).second) work.push_back(operand);
     }
   }
@@ -137,7 +165,7 @@ std::vector<TensorId> Candidates::WithOpened(std::vector<TensorId> values,
   while (!work.empty()) {
     const TensorId t = work.back();
     work.pop_back();
-    for (const TensorId operand : operands_.Of(graph_, t)) {
+    for (const TensorId operand : OperandsOf(t)) {
       const bool through =
           transparent(operand) || std::find(opened.begin(), opened.end(), operand) != opened.end();
       if (through) {

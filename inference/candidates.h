@@ -2,6 +2,7 @@
 #ifndef PLANPROOF_INFERENCE_CANDIDATES_H_
 #define PLANPROOF_INFERENCE_CANDIDATES_H_
 
+#include <cstdint>
 #include <functional>
 #include <unordered_map>
 #include <vector>
@@ -11,9 +12,15 @@
 
 namespace planproof::inference {
 
+// What a part of several tensors that were joined, of a bucket of gradients, is computed from: all
+// of them, or the one in which it lies.
+enum class Buckets : uint8_t { kAreOneTensor, kAreTheirPieces };
+// Whether that makes a difference.
+bool JoinsAny(const sdfg::Graph& graph);
+
 class Candidates {
  public:
-  Candidates(const sdfg::Graph& logical, Operands* operands);
+  Candidates(const sdfg::Graph& logical, Buckets buckets, Operands* operands);
 
   // Tensors that are computed from some of `values` and from nothing else that varies, nearest
   // first; a few dozen at most.
@@ -21,9 +28,7 @@ class Candidates {
   // Those of them that are computed from all of the values.
   std::vector<sdfg::TensorId> ComputedFrom(const std::vector<sdfg::TensorId>& values);
   // What the tensor, which is computed, is computed from.
-  std::vector<sdfg::TensorId> OperandsOf(sdfg::TensorId tensor) {
-    return operands_.Of(graph_, tensor);
-  }
+  std::vector<sdfg::TensorId> OperandsOf(sdfg::TensorId tensor);
   // Where nothing is computed from all of the values: a few of them with which opened (and with
   // what is then determined by the rest), something is. Empty if that does not help.
   std::vector<sdfg::TensorId> ToOpen(const std::vector<sdfg::TensorId>& values,
@@ -39,6 +44,7 @@ class Candidates {
 
   const sdfg::Graph& graph_;
   Operands& operands_;
+  std::vector<sdfg::TensorId> first_;  // by tensor: stages::FirstOfCopies; empty: buckets are whole
   // By tensor: what it is an operand of.
   std::vector<std::vector<sdfg::TensorId>> computed_from_;
   std::unordered_map<sdfg::TensorId, bool> determined_;  // by the values in question

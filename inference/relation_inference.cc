@@ -47,14 +47,14 @@ struct Findings {
 
 class Inference {
  public:
-  Inference(const lineage::Problem& problem, const std::set<TensorId>& skip,
+  Inference(const lineage::Problem& problem, const std::set<TensorId>& skip, Buckets buckets,
             const stages::StopRequest* stop)
       : problem_(problem),
         skip_(skip),
         stop_(stop),
         frontier_(problem_),
         keys_(problem_, frontier_, &operands_),
-        candidates_(problem_.logical, &operands_),
+        candidates_(problem_.logical, buckets, &operands_),
         matcher_(problem_, &frontier_, &candidates_),
         duplicates_(problem_.logical),
         patterns_(stages::IntegerPatterns(problem.parallel)) {}
@@ -186,7 +186,14 @@ stages::InferredRelations RelationInference::Infer(const lineage::Problem& probl
 stages::InferredRelations RelationInference::InferWithout(const std::set<TensorId>& skip,
                                                           const lineage::Problem& problem,
                                                           const stages::StopRequest* stop) const {
-  return Inference(problem, skip, stop).Run();
+  return Inference(problem, skip, buckets_, stop).Run();
+}
+
+const stages::LineageInference* RelationInference::Otherwise(
+    const lineage::Problem& problem) const {
+  static const RelationInference by_pieces(Buckets::kAreTheirPieces);
+  const bool more = buckets_ == Buckets::kAreOneTensor && JoinsAny(problem.logical);
+  return more ? &by_pieces : nullptr;
 }
 
 void DiscardLineage(lineage::Problem* problem) {

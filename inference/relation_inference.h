@@ -14,18 +14,26 @@
 
 #include <set>
 
+#include "inference/candidates.h"
 #include "stages/lineage_inference.h"
 
 namespace planproof::inference {
 
 class RelationInference : public stages::LineageInference {
  public:
+  explicit RelationInference(Buckets buckets = Buckets::kAreOneTensor) : buckets_(buckets) {}
+
   stages::InferredRelations Infer(const lineage::Problem& problem,
                                   const stages::StopRequest* stop) const override;
   // The same, without a look at these tensors.
   stages::InferredRelations InferWithout(const std::set<sdfg::TensorId>& skip,
                                          const lineage::Problem& problem,
                                          const stages::StopRequest* stop) const;
+  // With the pieces of buckets, if there are any: other tensors are found then, not always more.
+  const stages::LineageInference* Otherwise(const lineage::Problem& problem) const override;
+
+ private:
+  const Buckets buckets_;
 };
 
 // Forgets what is said of tensors that the plan computes.

@@ -93,7 +93,7 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
   std::vector<Result> known_of;
   std::vector<bool> shown;
   bool differs = false;
-  for (; inference != nullptr && !differs; inference = inference->Otherwise()) {
+  for (; inference != nullptr && !differs; inference = inference->Otherwise(problem)) {
     Result& own = known_of.emplace_back(known);
     std::optional<lineage::Problem> form = Complete(*inference, problem, options, &own);
     known.time_s.infer = own.time_s.infer;
@@ -102,9 +102,9 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
       break;
     }
     forms.push_back(*std::move(form));
+    result = Decide(forms.back(), brief, Effort::kProofs, own);
+    if (Answers(result, options)) return result;
     if (forms.size() == 1) {
-      result = Decide(forms[0], brief, Effort::kProofs, own);
-      if (Answers(result, options)) return result;
       shown = result.required_shown;
       if (auto reads = EffectOfUnwrittenMemory(problem, options, &known)) {
         known.verdict = reads->verdict;
@@ -115,9 +115,10 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
                          problem.parallel.operators.size() <= kQuickGraph;
       differs = wrong && effort != Effort::kProofs && NumbersDiffer(problem, options, &known);
       if (effort == Effort::kFirstNumbers) effort = differs ? Effort::kNumbers : Effort::kProofs;
-      if (differs) break;
     }
-    result = Decide(forms.back(), quick, Effort::kProofs, own);
+  }
+  for (size_t f = 0; f < forms.size() && !differs; ++f) {
+    result = Decide(forms[f], quick, Effort::kProofs, known_of[f]);
     if (Answers(result, options)) return result;
   }
   if (forms.empty()) return Decide(problem, context, effort, std::move(known));

@@ -15,8 +15,10 @@ class LineageInference {
   virtual ~LineageInference() = default;
   virtual InferredRelations Infer(const lineage::Problem& problem,
                                   const StopRequest* stop) const = 0;
-  // What to ask where this is not enough for a proof; may be null.
-  virtual const LineageInference* Otherwise() const { return nullptr; }
+  // What to ask where this is not enough for a proof of the problem; may be null.
+  virtual const LineageInference* Otherwise(const lineage::Problem& /*problem*/) const {
+    return nullptr;
+  }
 };
 
 // The same in a process of its own, since terms of a wrong plan may grow beyond any time. Nothing

@@ -100,4 +100,38 @@ sdfg::IndexFunction Instantiate(const std::string& name, const std::vector<sdfg:
   return function.ok() ? *function : sdfg::IndexFunction();
 }
 
+namespace {
+
+sdfg::IndexFunction Finished(sdfg::IndexFunctionBuilder* builder) {
+  sdfg::IndexFunction function;
+  EXPECT_TRUE(builder->Finish(&function).ok());
+  return function;
+}
+
+}  // namespace
+
+sdfg::IndexFunction Join(int64_t first, int64_t second) {
+  sdfg::IndexFunctionBuilder builder("join");
+  builder.AddInput("a", {first}, sdfg::DType::kFloat32);
+  builder.AddInput("b", {second}, sdfg::DType::kFloat32);
+  const int output = builder.AddOutput("y", sdfg::Shape{first + second}, sdfg::DType::kFloat32);
+  const sdfg::ExprId i = builder.Index(builder.OutputDims(output)[0]);
+  const sdfg::ExprId in_second = builder.IntSub(i, builder.Int(first));
+  builder.SetBody(output, builder.Select(builder.Binary(sdfg::Op::kIntLess, i, builder.Int(first)),
+                                         builder.Element(0, {i}), builder.Element(1, {in_second})));
+  return Finished(&builder);
+}
+
+sdfg::IndexFunction RowsOf(int64_t size, int64_t start, int64_t rows) {
+  sdfg::IndexFunctionBuilder builder("part");
+  builder.AddInput("x", {size}, sdfg::DType::kFloat32);
+  const int output = builder.AddOutput("y", sdfg::Shape{rows, 2}, sdfg::DType::kFloat32);
+  const auto dims = builder.OutputDims(output);
+  const sdfg::ExprId row = builder.IntScale(2, builder.Index(dims[0]));
+  const sdfg::ExprId place =
+      builder.IntAdd(builder.IntAdd(row, builder.Index(dims[1])), builder.Int(start));
+  builder.SetBody(output, builder.Element(0, {place}));
+  return Finished(&builder);
+}
+
 }  // namespace planproof::shape_reduction

@@ -38,6 +38,11 @@ class SmallProblem {
 // From a builtin operator on tensors of these shapes.
 sdfg::IndexFunction Instantiate(const std::string& name, const std::vector<sdfg::Shape>& shapes);
 
+// Two vectors of these sizes as one.
+sdfg::IndexFunction Join(int64_t first, int64_t second);
+// Of a vector, the elements from `start` as a matrix of rows of 2.
+sdfg::IndexFunction RowsOf(int64_t size, int64_t start, int64_t rows);
+
 }  // namespace planproof::shape_reduction
 
 #endif  // PLANPROOF_TESTS_SHAPE_REDUCTION_SMALL_PROBLEM_H_

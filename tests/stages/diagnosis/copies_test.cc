@@ -26,43 +26,19 @@ class CopiesTest : public testing::Test {
     return small_.Apply(&graph(), shape_reduction::Instantiate(function, shapes), operands);
   }
 
-  // The elements from `start`, as a matrix of rows of 2; joined to one vector, if there are two.
   TensorId Matrix(TensorId vector, int64_t start, int64_t rows) {
-    sdfg::IndexFunctionBuilder builder("part");
     const int64_t size = graph().tensors[vector].shape[0];
-    builder.AddInput("x", {size}, sdfg::DType::kFloat32);
-    const int output = builder.AddOutput("y", sdfg::Shape{rows, 2}, sdfg::DType::kFloat32);
-    const auto dims = builder.OutputDims(output);
-    const sdfg::ExprId row = builder.IntScale(2, builder.Index(dims[0]));
-    const sdfg::ExprId place =
-        builder.IntAdd(builder.IntAdd(row, builder.Index(dims[1])), builder.Int(start));
-    builder.SetBody(output, builder.Element(0, {place}));
-    return Made(&builder, {vector});
+    return small_.Apply(&graph(), shape_reduction::RowsOf(size, start, rows), {vector});
   }
 
   TensorId Joined(TensorId a, TensorId b) {
-    sdfg::IndexFunctionBuilder builder("join");
     const int64_t first = graph().tensors[a].shape[0], second = graph().tensors[b].shape[0];
-    builder.AddInput("a", {first}, sdfg::DType::kFloat32);
-    builder.AddInput("b", {second}, sdfg::DType::kFloat32);
-    const int output = builder.AddOutput("y", sdfg::Shape{first + second}, sdfg::DType::kFloat32);
-    const sdfg::ExprId i = builder.Index(builder.OutputDims(output)[0]);
-    const sdfg::ExprId in_b = builder.IntSub(i, builder.Int(first));
-    builder.SetBody(output,
-                    builder.Select(builder.Binary(sdfg::Op::kIntLess, i, builder.Int(first)),
-                                   builder.Element(0, {i}), builder.Element(1, {in_b})));
-    return Made(&builder, {a, b});
+    return small_.Apply(&graph(), shape_reduction::Join(first, second), {a, b});
   }
 
   sdfg::Graph& graph() { return small_.problem.logical; }
 
  private:
-  TensorId Made(sdfg::IndexFunctionBuilder* builder, const std::vector<TensorId>& inputs) {
-    sdfg::IndexFunction function;
-    EXPECT_TRUE(builder->Finish(&function).ok());
-    return small_.Apply(&graph(), std::move(function), inputs);
-  }
-
   shape_reduction::SmallProblem small_;
 };
 

@@ -1,0 +1,64 @@
+// What given tensors of the model determine, also through a bucket.
+#include "inference/candidates.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "tests/shape_reduction/small_problem.h"
+
+namespace planproof::inference {
+namespace {
+
+using sdfg::TensorId;
+using testing::Contains;
+using testing::Not;
+
+// Two gradients are joined, and the first is read from the bucket.
+class CandidatesTest : public testing::Test {
+ protected:
+  CandidatesTest() {
+    const TensorId x = small_.Logical("x", {4}), y = small_.Logical("y", {8});
+    first_ = Apply(shape_reduction::Instantiate("neg", {{4}}), {x});
+    const TensorId second = Apply(shape_reduction::Instantiate("neg", {{8}}), {y});
+    const TensorId bucket = Apply(shape_reduction::Join(4, 8), {first_, second});
+    part_ = Apply(shape_reduction::RowsOf(12, 0, 2), {bucket});
+    both_ = Apply(shape_reduction::RowsOf(12, 2, 2), {bucket});
+    result_ = Apply(shape_reduction::Instantiate("exp", {{2, 2}}), {part_});
+  }
+
+  std::vector<TensorId> DeterminedByFirst(Buckets buckets) {
+    Operands operands;
+    return Candidates(small_.problem.logical, buckets, &operands).DeterminedBy({first_});
+  }
+
+  TensorId Apply(const sdfg::IndexFunction& function, const std::vector<TensorId>& operands) {
+    return small_.Apply(&small_.problem.logical, function, operands);
+  }
+
+  shape_reduction::SmallProblem small_;
+  TensorId first_, part_, both_, result_;
+};
+
+TEST_F(CandidatesTest, ABucketNeedsAllItsPieces) {
+  EXPECT_THAT(DeterminedByFirst(Buckets::kAreOneTensor), Not(Contains(part_)));
+}
+
+TEST_F(CandidatesTest, APartOfABucketNeedsThePieceInWhichItLies) {
+  const std::vector<TensorId> found = DeterminedByFirst(Buckets::kAreTheirPieces);
+  EXPECT_THAT(found, Contains(part_));
+  EXPECT_THAT(found, Contains(result_));
+  EXPECT_THAT(found, Not(Contains(both_)));
+}
+
+TEST_F(CandidatesTest, TheyDifferWhereSomethingIsJoined) {
+  EXPECT_TRUE(JoinsAny(small_.problem.logical));
+  shape_reduction::SmallProblem other;
+  const TensorId x = other.Logical("x", {4});
+  other.Apply(&other.problem.logical, shape_reduction::RowsOf(4, 0, 2), {x});
+  EXPECT_FALSE(JoinsAny(other.problem.logical));
+}
+
+}  // namespace
+}  // namespace planproof::inference
