@@ -139,15 +139,16 @@ class AllRows {
     return {size / shape.back(), shape.back()};
   }
 
-  int AddChoice(const sdfg::Operator& op, TensorId mask, int64_t sets, int64_t places,
-                std::vector<bool> chosen) {
+  // `from`: the known integers that it is made of.
+  int AddChoice(const sdfg::Operator& op, TensorId from, TensorId mask, int64_t sets,
+                int64_t places, std::vector<bool> chosen) {
     for (size_t c = 0; c < rows_.choices.size(); ++c) {
       if (rows_.choices[c].places == places && AreTheSame(rows_.choices[c].mask, mask)) {
         return static_cast<int>(c);
       }
     }
-    rows_.choices.push_back(
-        {mask, op.devices.empty() ? -1 : op.devices[0], sets, places, std::move(chosen)});
+    rows_.choices.push_back({mask, op.devices.empty() ? -1 : op.devices[0], sets, places,
+                             std::move(chosen), known_.OriginsOf(from)});
     return static_cast<int>(rows_.choices.size()) - 1;
   }
 
@@ -192,7 +193,7 @@ class AllRows {
     const auto count = std::count(chosen.begin(), chosen.end(), true);
     if (count != graph_.tensors[op.outputs[0]].shape[0]) return false;
     const auto [sets, places] = TableOf(mask);
-    RowTensor rows = AllChosen(AddChoice(op, mask, sets, places, std::move(chosen)));
+    RowTensor rows = AllChosen(AddChoice(op, mask, mask, sets, places, std::move(chosen)));
     const sdfg::Tensor& from = graph_.tensors[x];
     sdfg::IndexFunctionBuilder builder("masked");
     const int input = builder.AddInput("x", from.shape, from.dtype);
@@ -227,6 +228,8 @@ class AllRows {
     const RowTensor* rows = rows_.Find(source);
     const KnownElements::Elements* elements = known_.Of(mask);
     if (rows == nullptr || elements == nullptr || rows_.Find(x) != nullptr) return false;
+    const std::set<TensorId> own = rows_.OriginsOf(rows->layout), &of_mask = known_.OriginsOf(mask);
+    if (!std::includes(own.begin(), own.end(), of_mask.begin(), of_mask.end())) return false;
     size_t next = 0;
     for (size_t i = 0; i < elements->size(); ++i) {
       if ((*elements)[i].IsZero()) continue;
@@ -271,7 +274,7 @@ class AllRows {
     for (int64_t p = 0; p < places; ++p) chosen[values[p] * places + p] = true;
     const std::optional<TensorId> mask = MaskOfNumbers(id, op, sets, places);
     if (!mask) return false;
-    const int number = AddChoice(op, *mask, sets, places, std::move(chosen));
+    const int number = AddChoice(op, numbers, *mask, sets, places, std::move(chosen));
     const KnownElements::Elements* order = known_.Of(op.outputs[1]);
     if (order == nullptr) return false;
     RowTensor rows = AllChosen(number);
@@ -340,6 +343,7 @@ class AllRows {
         if (tensor != kNone) needed[tensor] = true;
       }
     };
+    absl::Status first;  // in dataflow order
     for (auto id = order_.rbegin(); id != order_.rend(); ++id) {
       const sdfg::Operator& op = graph_.operators[*id];
       std::vector<bool> replaced(op.outputs.size() + 1, false);
@@ -351,14 +355,14 @@ class AllRows {
         if (op.outputs[o] == kNone || replaced[o] || !needed[op.outputs[o]]) continue;
         const auto obstacle = obstacles_.find(*id);
         if (obstacle != obstacles_.end()) {
-          return absl::UnimplementedError(
+          first = absl::UnimplementedError(
               absl::StrCat(NameAndPlaceOf(op), ": rows that data chose cannot be followed through ",
                            op.name, ": ", obstacle->second));
         }
         need(op.inputs);
       }
     }
-    return absl::OkStatus();
+    return first;
   }
 
   // Where nothing was chosen, no row says where the rows would be that could be.

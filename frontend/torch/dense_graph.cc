@@ -102,6 +102,13 @@ void DenseGraph::DropPremisesThatHold(sdfg::Operator* op) {
       !known_.PremisesHold(function, op->inputs)) {
     return;
   }
+  // Only what the masks of the choices are computed from is in the graph, and in the report.
+  std::set<TensorId> choices;
+  for (const Choice& choice : rows_.choices) {
+    choices.insert(choice.origins.begin(), choice.origins.end());
+  }
+  const std::set<TensorId> origins = known_.OriginsOfPremises(function, op->inputs);
+  if (!std::includes(choices.begin(), choices.end(), origins.begin(), origins.end())) return;
   sdfg::IndexFunction without = function;
   without.premises.clear();
   op->function = graph_.Intern(std::move(without));

@@ -204,20 +204,20 @@ absl::Status KnownElements::Visit(sdfg::OperatorId id) {
   const sdfg::IndexFunction& function = *op.function;
   std::vector<const Elements*> inputs;
   bool all = op.kind != sdfg::OperatorKind::kUninitialised && op.lifted;
-  bool routed = false;
+  std::set<sdfg::TensorId> origins;
   for (sdfg::TensorId input : op.inputs) {
     inputs.push_back(input == sdfg::kNone ? nullptr : Of(input));
     all = all && inputs.back() != nullptr;
-    routed = routed || DependsOnRouting(input);
+    origins.insert(OriginsOf(input).begin(), OriginsOf(input).end());
   }
   for (size_t o = 0; o < op.outputs.size(); ++o) {
     const sdfg::TensorId output = op.outputs[o];
     if (output == sdfg::kNone || static_cast<size_t>(output) >= known_.size()) continue;
     std::optional<Elements>& known = known_[output];
-    routed_[output] = routed;
     if (all && ElementsOf(graph_.tensors[output].shape) <= kMostElements) {
       known = Application(function, inputs).All(function.outputs[o].dims, function.outputs[o].body);
     }
+    if (known) origins_[output] = origins;
     const auto recorded = recorded_.find(output);
     if (recorded == recorded_.end()) continue;
     const Elements elements(recorded->second.begin(), recorded->second.end());
@@ -227,7 +227,7 @@ absl::Status KnownElements::Visit(sdfg::OperatorId id) {
                        ": other values were recorded than the operator gives; record again"));
     }
     known = elements;
-    routed_[output] = true;
+    origins_[output] = {output};
   }
   return absl::OkStatus();
 }
@@ -244,6 +244,16 @@ bool KnownElements::PremisesHold(const sdfg::IndexFunction& function,
                        return truth && std::none_of(truth->begin(), truth->end(),
                                                     [](const Rational& t) { return t.IsZero(); });
                      });
+}
+
+std::set<sdfg::TensorId> KnownElements::OriginsOfPremises(
+    const sdfg::IndexFunction& function, const std::vector<sdfg::TensorId>& inputs) const {
+  std::set<sdfg::TensorId> origins;
+  if (function.premises.empty()) return origins;
+  for (sdfg::TensorId input : inputs) {
+    origins.insert(OriginsOf(input).begin(), OriginsOf(input).end());
+  }
+  return origins;
 }
 
 }  // namespace planproof::frontend::torch

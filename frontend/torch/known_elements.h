@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -34,7 +35,7 @@ class KnownElements {
       : graph_(graph),
         recorded_(recorded),
         known_(graph.tensors.size()),
-        routed_(graph.tensors.size()) {}
+        origins_(graph.tensors.size()) {}
 
   // What follows for the outputs of an operator; operators come in a topological order.
   // InvalidArgument if something else was recorded.
@@ -45,21 +46,28 @@ class KnownElements {
     const auto index = static_cast<size_t>(tensor);
     return index < known_.size() && known_[index] ? &*known_[index] : nullptr;
   }
-  // Whether they were recorded, or are computed from what was.
-  bool DependsOnRouting(sdfg::TensorId tensor) const {
-    return static_cast<size_t>(tensor) < routed_.size() && routed_[tensor];
+  // The recorded tensors that known elements are computed from; what was recorded is computed from
+  // itself.
+  const std::set<sdfg::TensorId>& OriginsOf(sdfg::TensorId tensor) const {
+    static const std::set<sdfg::TensorId> none;
+    return static_cast<size_t>(tensor) < origins_.size() ? origins_[tensor] : none;
   }
+  bool DependsOnRouting(sdfg::TensorId tensor) const { return !OriginsOf(tensor).empty(); }
 
   // Whether all premises of the function hold for these operands at all indices. False where that
   // is not known.
   bool PremisesHold(const sdfg::IndexFunction& function,
                     const std::vector<sdfg::TensorId>& inputs) const;
 
+  // The recorded tensors on which that rests.
+  std::set<sdfg::TensorId> OriginsOfPremises(const sdfg::IndexFunction& function,
+                                             const std::vector<sdfg::TensorId>& inputs) const;
+
  private:
   const sdfg::Graph& graph_;
   const RecordedElements& recorded_;
   std::vector<std::optional<Elements>> known_;
-  std::vector<bool> routed_;
+  std::vector<std::set<sdfg::TensorId>> origins_;  // by tensor
 };
 
 }  // namespace planproof::frontend::torch

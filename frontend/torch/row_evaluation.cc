@@ -169,7 +169,7 @@ RowEvaluation::Maybe RowEvaluation::Branch(Scope* scope, const Node& node) {
 
 // The value at these indices, if it is the same for all values of those that are not known.
 std::optional<Rational> RowEvaluation::KnownAt(TensorId tensor,
-                                               const std::vector<PartialValue>& at) const {
+                                               const std::vector<PartialValue>& at) {
   const KnownElements::Elements* elements = known_.Of(tensor);
   if (elements == nullptr) return std::nullopt;
   const sdfg::Shape& shape = graph_.tensors[tensor].shape;
@@ -190,7 +190,9 @@ std::optional<Rational> RowEvaluation::KnownAt(TensorId tensor,
   const Rational& value = (*elements)[positions[0]];
   const bool same = std::all_of(positions.begin(), positions.end(),
                                 [&](int64_t p) { return (*elements)[p] == value; });
-  return same ? std::make_optional(value) : std::nullopt;
+  if (!same) return std::nullopt;
+  decided_by_.insert(known_.OriginsOf(tensor).begin(), known_.OriginsOf(tensor).end());
+  return value;
 }
 
 RowEvaluation::Maybe RowEvaluation::Element(Scope* scope, ExprId id) {
@@ -241,6 +243,8 @@ RowEvaluation::Maybe RowEvaluation::ByDefinition(Scope* scope, ExprId id,
                                                  const std::vector<PartialValue>& at) {
   const TensorId tensor = (*scope->inputs)[scope->function->nodes[id].input];
   const sdfg::Operator& op = graph_.operators[graph_.tensors[tensor].producer];
+  const std::set<TensorId> premises = known_.OriginsOfPremises(*op.function, op.inputs);
+  decided_by_.insert(premises.begin(), premises.end());
   Scope inner{op.function.get(), &op.inputs, PathOf(scope->path, id), {}, {}, scope->row};
   inner.vars.resize(op.function->vars.size());
   inner.memo.resize(op.function->nodes.size());

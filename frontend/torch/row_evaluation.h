@@ -61,6 +61,9 @@ class RowEvaluation {
   // the rank does not know what is chosen, and the value is not zero there anyhow.
   std::optional<sdfg::ExprId> OnlyChosen(sdfg::ExprId value, const CurrentRow& row);
 
+  // The recorded tensors that decided which row is read, which branch is taken, what is zero.
+  const std::set<sdfg::TensorId>& decided_by() const { return decided_by_; }
+
   const std::string& reason() const { return reason_; }
   std::nullopt_t Fail(const char* reason) {
     if (reason_.empty()) reason_ = reason;
@@ -96,7 +99,7 @@ class RowEvaluation {
   Maybe At(Scope scope, const sdfg::Node& sum, int64_t index, CurrentRow* row);
   Maybe SumOfRows(Scope* scope, const sdfg::Node& node, const std::vector<Summand>& summands);
   std::optional<solver::Rational> KnownAt(sdfg::TensorId tensor,
-                                          const std::vector<PartialValue>& at) const;
+                                          const std::vector<PartialValue>& at);
   int PathOf(int from, sdfg::ExprId id);
 
   const sdfg::Graph& graph_;
@@ -113,6 +116,7 @@ class RowEvaluation {
   std::map<sdfg::TensorId, int> numbers_;
   std::map<std::tuple<int, sdfg::VarId, int64_t, int64_t>, sdfg::VarId> variables_;
   std::map<std::pair<int, sdfg::ExprId>, int> paths_;
+  std::set<sdfg::TensorId> decided_by_;
   std::string reason_;
 };
 

@@ -158,8 +158,26 @@ std::optional<DenseOutput> RowFunction::Try(const Attempt& attempt) {
   for (const std::string& text : f_.assumptions) evaluation.builder().AddAssumption(text);
   std::optional<DenseOutput> made =
       attempt.rows ? ByRows(attempt, &evaluation) : ByCases(attempt, &evaluation);
+  if (made && !IsDecidedByItsOwnChoices(evaluation, *made)) {
+    made = std::nullopt;
+    reason_ = "another choice than that of its rows decides where they are";
+  }
   if (!made && reason_.empty()) reason_ = evaluation.reason();
   return made;
+}
+
+// The masks of the choices whose rows are read stay in the dense graph. Another choice that decides
+// would be nowhere in it: whatever it is computed from, it would be taken to be what was recorded.
+bool RowFunction::IsDecidedByItsOwnChoices(const RowEvaluation& evaluation,
+                                           const DenseOutput& made) const {
+  std::set<sdfg::TensorId> own;
+  for (sdfg::TensorId input : op_.inputs) {
+    if (const RowTensor* rows = rows_.Find(input)) own.merge(rows_.OriginsOf(rows->layout));
+  }
+  if (made.rows) own.merge(rows_.OriginsOf(made.rows->layout));
+  std::set<sdfg::TensorId> decided = known_.OriginsOfPremises(f_, op_.inputs);
+  decided.insert(evaluation.decided_by().begin(), evaluation.decided_by().end());
+  return std::includes(own.begin(), own.end(), decided.begin(), decided.end());
 }
 
 std::optional<RowLayout> RowFunction::LabelsOf(size_t dim, RowEvaluation* evaluation,

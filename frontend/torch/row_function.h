@@ -53,6 +53,7 @@ class RowFunction {
                                   RowEvaluation* evaluation, bool* zero) const;
   std::optional<DenseOutput> Finish(RowEvaluation* evaluation, std::vector<sdfg::VarId> dims,
                                     sdfg::ExprId body);
+  bool IsDecidedByItsOwnChoices(const RowEvaluation& evaluation, const DenseOutput& made) const;
   std::optional<DenseOutput> AsCollective(DenseOutput made) const;
   bool HoldsPlace(sdfg::TensorId dense, const Segment& segment, int64_t place, int64_t row) const;
   bool Communicates() const { return op_.kind != sdfg::OperatorKind::kCompute; }

@@ -36,4 +36,13 @@ RowLayout RowLayout::OfAll(int choice, const Choice& table) {
   return layout;
 }
 
+std::set<sdfg::TensorId> RowTensors::OriginsOf(const RowLayout& layout) const {
+  std::set<sdfg::TensorId> origins;
+  for (const Segment& segment : layout.segments()) {
+    const std::set<sdfg::TensorId>& own = choices[segment.choice].origins;
+    origins.insert(own.begin(), own.end());
+  }
+  return origins;
+}
+
 }  // namespace planproof::frontend::torch

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct Choice {
   sdfg::Device device = -1;
   int64_t sets = 0, places = 0;
   std::vector<bool> chosen;  // in the recording
+  // The recorded tensors that it is computed from.
+  std::set<sdfg::TensorId> origins;
 };
 
 struct Segment {
@@ -78,6 +81,8 @@ struct RowTensors {
   std::vector<Choice> choices;
   std::map<sdfg::TensorId, RowTensor> by_tensor;
 
+  // Of the choices whose rows the layout has.
+  std::set<sdfg::TensorId> OriginsOf(const RowLayout& layout) const;
   const RowTensor* Find(sdfg::TensorId tensor) const {
     const auto found = by_tensor.find(tensor);
     return found == by_tensor.end() ? nullptr : &found->second;

@@ -51,6 +51,22 @@ json ShapeOf(const json& rank, const json& tensor) {
   return rank["tensors"][tensor["tensor"].get<size_t>()][3];
 }
 
+// A tensor like this one, in memory of its own.
+json NewTensor(json* rank, const json& like) {
+  const json& entry = (*rank)["tensors"][like["tensor"].get<size_t>()];
+  const json dtype = entry[1], shape = entry[3];
+  int64_t size = 1;
+  json strides = json::array();
+  for (size_t d = shape.size(); d-- > 0;) {
+    strides.insert(strides.begin(), size);
+    size *= shape[d].get<int64_t>();
+  }
+  const size_t storage = (*rank)["storages"].size(), tensor = (*rank)["tensors"].size();
+  (*rank)["storages"].push_back({{"dtype", dtype}, {"size", size}});
+  (*rank)["tensors"].push_back({storage, dtype, 0, shape, strides});
+  return {{"tensor", tensor}};
+}
+
 void ExpectNotProved(const std::string& program,
                      const std::function<void(std::vector<json>*)>& put) {
   std::vector<json> ranks = {RankOf(program, 0), RankOf(program, 1)};
@@ -170,6 +186,29 @@ TEST(ChosenRows, AGradientOfOnlyOneExpertsRows) {
     json& offsets = (*products.back())["args"][2];
     offsets = (*Named(ranks->data(), "aten.cumsum", "routed_experts")[1])["out"][0];
   });
+}
+
+TEST(ChosenRows, RowsThatAnotherRouterPlaces) {
+  // How many rows each expert gets, and so where they are, says a router that is nowhere in the
+  // model. It chose the same in the recording; what it chooses of other inputs is not known.
+  std::vector<json> ranks = {RankOf("titan_deepseek_ep", 0), RankOf("titan_deepseek_ep", 1)};
+  for (json& rank : ranks) {
+    const json* router = Named(&rank, "aten.topk")[0];
+    json other = *router;
+    const json scores = other["args"][0];
+    other["args"][0] = NewTensor(&rank, scores);
+    for (json& out : other["out"]) out = NewTensor(&rank, out);
+    const json negated = {{"op", "aten.neg.default"},
+                          {"args", {scores}},
+                          {"out", {other["args"][0]}},
+                          {"source", other["source"]}};
+    (*Named(&rank, "aten.scatter_.value", "moe")[0])["args"][2] = other["out"][1];
+    json::array_t& operators = rank["operators"].get_ref<json::array_t&>();
+    operators.insert(operators.begin() + (router - operators.data()) + 1, {negated, other});
+  }
+  const std::string report = Verify("titan_deepseek_ep", ranks);
+  EXPECT_THAT(report, StartsWith("UNKNOWN"));
+  EXPECT_THAT(report, HasSubstr("cannot be followed through index: another choice"));
 }
 
 TEST(ChosenRows, ValuesOfAnotherLengthAreMalformed) {
