@@ -129,10 +129,32 @@ def mutated(traces, rng):
     return result, f"{'all ranks' if everywhere else f'rank {chosen[0]}'}: operator {index}: {text}"
 
 
+def tensors_in(value):
+    """Numbers of the tensors in a value of the trace."""
+    if isinstance(value, dict):
+        return {value["tensor"]} if "tensor" in value else set().union(*map(tensors_in, value.values()))
+    return set().union(*map(tensors_in, value)) if isinstance(value, list) else set()
+
+
+def items_in(op):
+    return {int(each) for each in re.findall(r'"item": (\d+)[,}]', json.dumps([op.get("args"), op.get("kwargs")]))}
+
+
 def items_used(trace):
-    """Numbers read from tensors that go into later operators. Those that only steer the program are assumed to be the recorded ones, which
-    the verdict says."""
-    return {int(each) for op in trace["operators"] for each in re.findall(r'"item": (\d+)[,}]', json.dumps([op.get("args"), op.get("kwargs")]))}
+    """Numbers read from tensors that go into operators on which a result depends; all communication counts. Those that only steer the
+    program are assumed to be the recorded ones, which the verdict says."""
+    def storages(tensors):
+        return {trace["tensors"][each][0] for each in tensors}
+
+    needed, items = storages(entry["tensor"] for entry in trace["results"]), set()
+    for op in reversed(trace["operators"]):
+        made = storages(tensors_in(op.get("out", []))) | storages(op.get("writes") or [])
+        if "collective" in op:
+            needed |= storages(op["in"])
+        elif made & needed or op.get("item") in items:
+            needed |= storages(tensors_in([op.get("args"), op.get("kwargs")]))
+            items |= items_in(op)
+    return items
 
 
 def deviation(traces, values):
