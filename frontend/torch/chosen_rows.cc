@@ -183,7 +183,7 @@ class AllRows {
   bool ChoosesByMask(OperatorId id, const sdfg::Operator& op) {
     if (!groups_.SelectsByMask(op)) return false;
     const TensorId x = op.inputs[0], mask = op.inputs[1];
-    const KnownElements::Elements* elements = known_.Of(mask);
+    const ExactElements* elements = known_.Of(mask);
     if (elements == nullptr || !known_.DependsOnRouting(mask) || rows_.Find(x) != nullptr ||
         rows_.Find(mask) != nullptr || graph_.tensors[mask].dtype != sdfg::DType::kBool) {
       return false;
@@ -226,7 +226,7 @@ class AllRows {
     if (!groups_.ScattersByMask(op)) return false;
     const TensorId x = op.inputs[0], mask = op.inputs[1], source = op.inputs[2];
     const RowTensor* rows = rows_.Find(source);
-    const KnownElements::Elements* elements = known_.Of(mask);
+    const ExactElements* elements = known_.Of(mask);
     if (rows == nullptr || elements == nullptr || rows_.Find(x) != nullptr) return false;
     const std::set<TensorId> own = rows_.OriginsOf(rows->layout), &of_mask = known_.OriginsOf(mask);
     if (!std::includes(own.begin(), own.end(), of_mask.begin(), of_mask.end())) return false;
@@ -258,7 +258,7 @@ class AllRows {
     const bool sorts = groups_.IsAscendingSort(op);
     if (!sorts || rows_.Find(op.inputs[0]) != nullptr) return false;
     const TensorId numbers = op.inputs[0];
-    const KnownElements::Elements* elements = known_.Of(numbers);
+    const ExactElements* elements = known_.Of(numbers);
     if (elements == nullptr || !known_.DependsOnRouting(numbers) || !AreRecorded(numbers)) {
       return false;
     }
@@ -275,7 +275,7 @@ class AllRows {
     const std::optional<TensorId> mask = MaskOfNumbers(id, op, sets, places);
     if (!mask) return false;
     const int number = AddChoice(op, numbers, *mask, sets, places, std::move(chosen));
-    const KnownElements::Elements* order = known_.Of(op.outputs[1]);
+    const ExactElements* order = known_.Of(op.outputs[1]);
     if (order == nullptr) return false;
     RowTensor rows = AllChosen(number);
     rows.rows.clear();

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "frontend/torch/partial_value.h"
+#include "frontend/torch/exact_values.h"
 #include "sdfg/stack_room.h"
 
 namespace planproof::frontend::torch {
@@ -67,7 +67,7 @@ std::optional<Rational> DenseForm::WhereNothingIsChosen(ExprId id) {
       if (zero) {
         result = Rational(0);
       } else if (a && b) {
-        result = Computed(node, {*a, *b});
+        result = ExactResult(node, {*a, *b});
       }
       break;
     }
@@ -80,12 +80,12 @@ std::optional<Rational> DenseForm::WhereNothingIsChosen(ExprId id) {
     case Op::kMax:
     case Op::kMin: {
       const std::optional<Rational> a = value(0), b = value(1);
-      if (a && b) result = Computed(node, {*a, *b});
+      if (a && b) result = ExactResult(node, {*a, *b});
       break;
     }
     case Op::kNeg:
     case Op::kAbs:
-      if (const std::optional<Rational> a = value(0); a) result = Computed(node, {*a});
+      if (const std::optional<Rational> a = value(0); a) result = ExactResult(node, {*a});
       break;
     case Op::kExp:
     case Op::kCos:

@@ -13,6 +13,11 @@
 
 namespace planproof::frontend::torch {
 
+// Whether it is an element of an input.
+inline bool IsRead(const sdfg::Node& node) {
+  return node.op == sdfg::Op::kElement || node.op == sdfg::Op::kIntElement;
+}
+
 // Of the inputs of a function under construction: which stand for chosen rows, and which of these
 // are zero in rows that are not chosen.
 struct RowInputs {

@@ -1,16 +1,16 @@
 #include "frontend/torch/exact_values.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
-#include "sdfg/index_function_check.h"
-#include "sdfg/index_range.h"
+#include "absl/strings/str_cat.h"
+#include "sdfg/stack_room.h"
 
 namespace planproof::frontend::torch {
 namespace {
 
 using sdfg::ExprId;
-using sdfg::FloorDiv;
 using sdfg::FunctionInput;
 using sdfg::FunctionOutput;
 using sdfg::FunctionPremise;
@@ -19,272 +19,195 @@ using sdfg::Node;
 using sdfg::Op;
 using sdfg::VarId;
 using solver::Rational;
+using Maybe = std::optional<Rational>;
 
-constexpr int kMaxDepth = 1000;      // evaluation recurses along an expression
-constexpr int64_t kMaxExponent = 8;  // of a power, up or down
-constexpr size_t kMaxDigits = 256;   // of an element
+constexpr size_t kMaxDigits = 256;  // of an element
 
-struct Evaluated {
-  Rational real;
-  int64_t integer = 0;  // sorts I and B
-};
+// A sorted row's places are what the operators that sort assume: the largest first, equal elements
+// by their indices (sdfg/native_operators_order.cc).
+bool IsPlaceInSortedRow(const Node& node, int64_t extent) {
+  if (!node.int_valued || node.args.size() != 2) return false;
+  for (int64_t k = 1; k <= extent; ++k) {
+    if (node.name == absl::StrCat("topk_index(k=", k, ")")) return true;
+  }
+  return false;
+}
 
 class ExactEvaluation {
  public:
   ExactEvaluation(const IndexFunction& function, const std::vector<const ExactElements*>& inputs,
                   int64_t* work)
-      : f_(function), inputs_(inputs), sorts_(sdfg::SortsOf(function)), work_(*work) {
-    position_.assign(f_.vars.size(), 0);
-    std::vector<int> depth;
-    for (const Node& node : f_.nodes) {
-      int deepest = 0;
-      for (ExprId arg : node.args) deepest = std::max(deepest, depth[arg]);
-      depth.push_back(deepest + 1);
-      failed_ = failed_ || deepest >= kMaxDepth;
-    }
+      : f_(function), inputs_(inputs), work_(*work), at_(function.vars.size(), 0) {}
+
+  bool PremisesHold() {
+    return std::all_of(f_.premises.begin(), f_.premises.end(), [&](const FunctionPremise& premise) {
+      return ForEachIndex(f_.outputs[premise.output], [&] {
+        const Maybe holds = Value(premise.condition);
+        return holds && !holds->IsZero();
+      });
+    });
   }
 
-  std::optional<ExactElements> Run(int output) {
-    for (const FunctionPremise& premise : f_.premises) {
-      ForEachIndex(f_.outputs[premise.output], [&] {
-        if (Int(premise.condition) == 0) Fail();
-      });
-    }
+  std::optional<ExactElements> Elements(const FunctionOutput& output) {
     ExactElements elements;
-    const FunctionOutput& wanted = f_.outputs[output];
-    ForEachIndex(wanted, [&] {
-      const bool whole = sorts_[wanted.body] == sdfg::Sort::kInt;
-      Rational element = whole ? Rational(Int(wanted.body)) : Real(wanted.body);
-      if (element.Numerator().size() + element.Denominator().size() > kMaxDigits) Fail();
-      elements.push_back(std::move(element));
+    const bool all = ForEachIndex(output, [&] {
+      Maybe element = Value(output.body);
+      if (!element || Digits(*element) > kMaxDigits) return false;
+      elements.push_back(*std::move(element));
+      return true;
     });
-    if (failed_) return std::nullopt;
+    if (!all) return std::nullopt;
     return elements;
   }
 
  private:
+  static size_t Digits(const Rational& number) {
+    return number.Numerator().size() + number.Denominator().size();
+  }
+
+  // In row-major order, until one fails.
   template <typename Visit>
-  void ForEachIndex(const FunctionOutput& output, Visit visit) {
+  bool ForEachIndex(const FunctionOutput& output, Visit visit) {
     for (VarId var : output.dims) {
-      position_[var] = 0;
-      if (f_.vars[var].extent == 0) return;
+      at_[var] = 0;
+      if (f_.vars[var].extent == 0) return true;
     }
-    while (!failed_) {
-      visit();
+    while (visit()) {
       size_t d = output.dims.size();
-      while (d > 0 && ++position_[output.dims[d - 1]] == f_.vars[output.dims[d - 1]].extent) {
-        position_[output.dims[--d]] = 0;
+      while (d > 0 && ++at_[output.dims[d - 1]] == f_.vars[output.dims[d - 1]].extent) {
+        at_[output.dims[--d]] = 0;
       }
-      if (d == 0) return;
+      if (d == 0) return true;
     }
+    return false;
   }
 
-  void Fail() { failed_ = true; }
-
-  Rational Real(ExprId id) { return Evaluate(id).real; }
-  int64_t Int(ExprId id) { return Evaluate(id).integer; }
-
-  Rational Element(const Node& node) {
-    const FunctionInput& input = f_.inputs[node.input];
-    int64_t offset = 0;
-    for (size_t d = 0; d < node.args.size(); ++d) {
-      const int64_t index = Int(node.args[d]);
-      if (failed_ || index < 0 || index >= input.shape[d]) {
-        Fail();
-        return {};
-      }
-      offset = offset * input.shape[d] + index;
-    }
-    if (inputs_[node.input] == nullptr) {
-      Fail();
-      return {};
-    }
-    return (*inputs_[node.input])[offset];
-  }
-
-  int64_t Whole(const Rational& real) {
-    int64_t integer = 0;
-    if (!real.ToInt64(&integer)) Fail();
-    return integer;
-  }
-
-  // A sum, or the largest or smallest of a row that is not empty.
-  Rational Fold(const Node& node) {
-    const int64_t extent = f_.vars[node.var].extent;
-    if (extent == 0 && node.op != Op::kSum) Fail();
-    Rational result;
-    for (int64_t i = 0; i < extent && !failed_; ++i) {
-      position_[node.var] = i;
-      const Rational next = Real(node.args[0]);
-      if (node.op == Op::kSum) {
-        result += next;
-      } else if (i == 0 || (node.op == Op::kReduceMax ? result < next : next < result)) {
-        result = next;
-      }
-    }
-    return result;
-  }
-
-  Rational Power(const Node& node) {
-    const Rational base = Real(node.args[0]);
-    int64_t exponent = 0;
-    if (!node.real.ToInt64(&exponent) || exponent > kMaxExponent || exponent < -kMaxExponent ||
-        (exponent < 0 && base.IsZero())) {
-      Fail();
-      return {};
-    }
-    return base.Power(exponent);
-  }
-
-  Rational Quotient(const Node& node) {
-    const Rational divisor = Real(node.args[1]);
-    if (divisor.IsZero()) {
-      Fail();
-      return {};
-    }
-    return Real(node.args[0]) / divisor;
-  }
-
-  Evaluated Evaluate(ExprId id) {
+  Maybe Value(ExprId id) {
+    if (--work_ < 0 || sdfg::StackIsShort()) return std::nullopt;
     const Node& node = f_.nodes[id];
-    if (failed_ || --work_ < 0) {
-      Fail();
-      return {};
-    }
     switch (node.op) {
       case Op::kIntConst:
-      case Op::kIndex:
-      case Op::kIntAdd:
-      case Op::kIntScale:
-      case Op::kIntDiv:
-      case Op::kIntMod:
-      case Op::kWhole:
-      case Op::kIntElement:
-        return {{}, Integer(node)};
-      case Op::kSelect:
-        return Evaluate(node.args[Int(node.args[0]) != 0 ? 1 : 2]);
-      case Op::kIntLess:
-      case Op::kIntLessEq:
-      case Op::kIntEq:
-      case Op::kRealLess:
-      case Op::kRealLessEq:
-      case Op::kRealEq:
-      case Op::kNonzero:
-      case Op::kAnd:
-      case Op::kOr:
-      case Op::kNot:
-        return {{}, Holds(node) ? 1 : 0};
-      default:
-        return {Number(node), 0};
-    }
-  }
-
-  int64_t Integer(const Node& node) {
-    int64_t result = 0;
-    switch (node.op) {
-      case Op::kIntConst:
-        return node.value;
-      case Op::kIndex:
-        return position_[node.var];
-      case Op::kIntAdd:
-        if (__builtin_add_overflow(Int(node.args[0]), Int(node.args[1]), &result)) Fail();
-        return result;
-      case Op::kIntScale:
-        if (__builtin_mul_overflow(node.value, Int(node.args[0]), &result)) Fail();
-        return result;
-      case Op::kIntDiv:
-        return FloorDiv(Int(node.args[0]), node.value);
-      case Op::kIntMod: {
-        const int64_t value = Int(node.args[0]);
-        return value - node.value * FloorDiv(value, node.value);
-      }
-      case Op::kWhole:
-        return Whole(Real(node.args[0]));
-      default:
-        return Whole(Element(node));
-    }
-  }
-
-  bool Holds(const Node& node) {
-    const auto integer = [&](size_t i) { return Int(node.args[i]); };
-    const auto real = [&](size_t i) { return Real(node.args[i]); };
-    switch (node.op) {
-      case Op::kIntLess:
-        return integer(0) < integer(1);
-      case Op::kIntLessEq:
-        return integer(0) <= integer(1);
-      case Op::kIntEq:
-        return integer(0) == integer(1);
-      case Op::kRealLess:
-        return real(0) < real(1);
-      case Op::kRealLessEq:
-        return !(real(1) < real(0));
-      case Op::kRealEq:
-        return real(0) == real(1);
-      case Op::kNonzero:
-        return sorts_[node.args[0]] == sdfg::Sort::kInt ? integer(0) != 0 : !real(0).IsZero();
-      case Op::kAnd:
-        return integer(0) != 0 && integer(1) != 0;
-      case Op::kOr:
-        return integer(0) != 0 || integer(1) != 0;
-      default:
-        return integer(0) == 0;
-    }
-  }
-
-  Rational Number(const Node& node) {
-    switch (node.op) {
+        return Rational(node.value);
       case Op::kReal:
         return node.real;
+      case Op::kIndex:
+        return Rational(at_[node.var]);
       case Op::kElement:
+      case Op::kIntElement:
         return Element(node);
-      case Op::kPosition:
-        return Int(node.args[0]);
-      case Op::kIndicator:
-        return Int(node.args[0]) != 0 ? 1 : 0;
-      case Op::kAdd:
-        return Real(node.args[0]) + Real(node.args[1]);
-      case Op::kMul:
-        return Real(node.args[0]) * Real(node.args[1]);
-      case Op::kNeg:
-        return -Real(node.args[0]);
-      case Op::kDiv:
-        return Quotient(node);
-      case Op::kPow:
-        return Power(node);
-      case Op::kAbs: {
-        const Rational value = Real(node.args[0]);
-        return value < 0 ? -value : value;
+      case Op::kSelect: {
+        const Maybe condition = Value(node.args[0]);
+        if (!condition) return std::nullopt;
+        return Value(node.args[condition->IsZero() ? 2 : 1]);
       }
-      case Op::kMax:
-      case Op::kMin: {
-        const Rational a = Real(node.args[0]), b = Real(node.args[1]);
-        return (a < b) == (node.op == Op::kMax) ? b : a;
+      case Op::kAnd:
+      case Op::kOr: {
+        const Maybe first = Value(node.args[0]);
+        if (!first || first->IsZero() == (node.op == Op::kAnd)) return first;
+        return Value(node.args[1]);
       }
       case Op::kSum:
       case Op::kReduceMax:
       case Op::kReduceMin:
         return Fold(node);
+      case Op::kOpaque:
+        return PlaceInSortedRow(node);
       default:
-        Fail();
-        return {};
+        return Operation(node);
     }
+  }
+
+  Maybe Operation(const Node& node) {
+    std::vector<Rational> args;
+    for (ExprId arg : node.args) {
+      Maybe value = Value(arg);
+      if (!value) return std::nullopt;
+      args.push_back(*std::move(value));
+    }
+    return ExactResult(node, args);
+  }
+
+  std::optional<int64_t> Integer(ExprId id) {
+    const Maybe value = Value(id);
+    int64_t integer = 0;
+    if (!value || !value->ToInt64(&integer)) return std::nullopt;
+    return integer;
+  }
+
+  Maybe Element(const Node& node) {
+    const FunctionInput& input = f_.inputs[node.input];
+    int64_t offset = 0;
+    for (size_t d = 0; d < node.args.size(); ++d) {
+      const std::optional<int64_t> index = Integer(node.args[d]);
+      if (!index || *index < 0 || *index >= input.shape[d]) return std::nullopt;
+      offset = offset * input.shape[d] + *index;
+    }
+    if (inputs_[node.input] == nullptr) return std::nullopt;
+    const Rational& element = (*inputs_[node.input])[offset];
+    int64_t integer = 0;
+    if (node.op == Op::kIntElement && !element.ToInt64(&integer)) return std::nullopt;
+    return element;
+  }
+
+  std::optional<ExactElements> Row(VarId var, ExprId body) {
+    ExactElements row;
+    for (int64_t i = 0; i < f_.vars[var].extent; ++i) {
+      at_[var] = i;
+      Maybe value = Value(body);
+      if (!value) return std::nullopt;
+      row.push_back(*std::move(value));
+    }
+    return row;
+  }
+
+  // A sum, or the largest or smallest of a row that is not empty.
+  Maybe Fold(const Node& node) {
+    Maybe result;
+    if (node.op == Op::kSum) result = Rational(0);
+    for (int64_t i = 0; i < f_.vars[node.var].extent; ++i) {
+      at_[node.var] = i;
+      const Maybe value = Value(node.args[0]);
+      if (!value) return std::nullopt;
+      if (node.op == Op::kSum) {
+        *result += *value;
+      } else if (!result || (node.op == Op::kReduceMax ? *result < *value : *value < *result)) {
+        result = value;
+      }
+    }
+    return result;
+  }
+
+  Maybe PlaceInSortedRow(const Node& node) {
+    if (node.var < 0 || !IsPlaceInSortedRow(node, f_.vars[node.var].extent)) return std::nullopt;
+    const std::optional<int64_t> rank = Integer(node.args[1]);
+    const std::optional<ExactElements> row = Row(node.var, node.args[0]);
+    if (!rank || !row || *rank < 0 || *rank >= f_.vars[node.var].extent) return std::nullopt;
+    std::vector<int64_t> order(row->size());
+    std::iota(order.begin(), order.end(), int64_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int64_t a, int64_t b) { return (*row)[b] < (*row)[a]; });
+    return Rational(order[*rank]);
   }
 
   const IndexFunction& f_;
   const std::vector<const ExactElements*>& inputs_;
-  const std::vector<sdfg::Sort> sorts_;
   int64_t& work_;
-  std::vector<int64_t> position_;  // per variable
-  bool failed_ = false;
+  std::vector<int64_t> at_;  // the index variables
 };
 
 }  // namespace
 
-std::optional<ExactElements> EvaluateExactly(const sdfg::IndexFunction& function, int output,
+std::optional<ExactElements> EvaluateExactly(const IndexFunction& function, int output,
                                              const std::vector<const ExactElements*>& inputs,
                                              int64_t* work) {
-  return ExactEvaluation(function, inputs, work).Run(output);
+  ExactEvaluation evaluation(function, inputs, work);
+  if (!evaluation.PremisesHold()) return std::nullopt;
+  return evaluation.Elements(function.outputs[output]);
+}
+
+bool PremisesHoldExactly(const IndexFunction& function,
+                         const std::vector<const ExactElements*>& inputs, int64_t* work) {
+  return ExactEvaluation(function, inputs, work).PremisesHold();
 }
 
 }  // namespace planproof::frontend::torch

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "frontend/torch/exact_values.h"
 #include "sdfg/graph.h"
 #include "solver/rational.h"
 
@@ -28,8 +29,6 @@ std::optional<solver::Rational> UniformElement(const sdfg::Graph& graph, sdfg::T
 
 class KnownElements {
  public:
-  using Elements = std::vector<solver::Rational>;
-
   // Both outlive this. Tensors that are added to the graph later are not known.
   KnownElements(const sdfg::Graph& graph, const RecordedElements& recorded)
       : graph_(graph),
@@ -42,7 +41,7 @@ class KnownElements {
   absl::Status Visit(sdfg::OperatorId id);
 
   // Null if they are not known.
-  const Elements* Of(sdfg::TensorId tensor) const {
+  const ExactElements* Of(sdfg::TensorId tensor) const {
     const auto index = static_cast<size_t>(tensor);
     return index < known_.size() && known_[index] ? &*known_[index] : nullptr;
   }
@@ -66,7 +65,7 @@ class KnownElements {
  private:
   const sdfg::Graph& graph_;
   const RecordedElements& recorded_;
-  std::vector<std::optional<Elements>> known_;
+  std::vector<std::optional<ExactElements>> known_;
   std::vector<std::set<sdfg::TensorId>> origins_;  // by tensor
 };
 

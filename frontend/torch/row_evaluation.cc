@@ -10,10 +10,10 @@ namespace planproof::frontend::torch {
 using sdfg::ExprId;
 using sdfg::Node;
 using sdfg::Op;
+using sdfg::Sort;
 using sdfg::TensorId;
 using sdfg::VarId;
 using solver::Rational;
-using Sort = PartialValue::Sort;
 
 namespace {
 
@@ -60,8 +60,8 @@ int RowEvaluation::PathOf(int from, ExprId id) {
 ExprId RowEvaluation::ExpressionOf(const PartialValue& value) {
   if (!value.IsConstant()) return value.expression;
   int64_t number = 0;
-  if (value.sort == Sort::kInteger && value.value->ToInt64(&number)) return builder_.Int(number);
-  if (value.sort == Sort::kCondition) {
+  if (value.sort == Sort::kInt && value.value->ToInt64(&number)) return builder_.Int(number);
+  if (value.sort == Sort::kBool) {
     const ExprId zero = builder_.Int(0);
     return builder_.Binary(Op::kIntEq, zero, builder_.Int(value.value->IsZero() ? 1 : 0));
   }
@@ -69,9 +69,20 @@ ExprId RowEvaluation::ExpressionOf(const PartialValue& value) {
 }
 
 std::optional<PartialValue> RowEvaluation::Value(ExprId id, CurrentRow* row) {
-  Scope scope{op_.function.get(), &op_.inputs, 0, outer_, {}, row};
-  scope.memo.resize(op_.function->nodes.size());
+  Scope scope = ScopeOf(op_, 0, outer_, row);
   return Evaluate(&scope, id);
+}
+
+RowEvaluation::Scope RowEvaluation::ScopeOf(const sdfg::Operator& op, int path,
+                                            std::vector<std::optional<PartialValue>> vars,
+                                            CurrentRow* row) {
+  const sdfg::IndexFunction& function = *op.function;
+  const auto [sorts, fresh] = sorts_.try_emplace(&function);
+  if (fresh) sorts->second = sdfg::SortsOf(function);
+  Scope scope{&function, &sorts->second, &op.inputs, path, std::move(vars), {}, row};
+  scope.vars.resize(function.vars.size());
+  scope.memo.resize(function.nodes.size());
+  return scope;
 }
 
 RowEvaluation::Maybe RowEvaluation::Evaluate(Scope* scope, ExprId id) {
@@ -86,7 +97,7 @@ RowEvaluation::Maybe RowEvaluation::EvaluateNode(Scope* scope, ExprId id) {
   const Node& node = scope->function->nodes[id];
   switch (node.op) {
     case Op::kIntConst:
-      return PartialValue::Constant(Sort::kInteger, Rational(node.value));
+      return PartialValue::Constant(Sort::kInt, Rational(node.value));
     case Op::kReal:
       return PartialValue::Constant(Sort::kReal, node.real);
     case Op::kIndex:
@@ -98,23 +109,24 @@ RowEvaluation::Maybe RowEvaluation::EvaluateNode(Scope* scope, ExprId id) {
     case Op::kSelect:
       return Branch(scope, node);
     case Op::kMul:
-      return Product(scope, node);
+      return Product(scope, id);
     case Op::kSum:
       if (scope->path == 0 && enumerated_.count(node.var) != 0) return EnumeratedSum(scope, node);
-      return Bound(scope, node);
+      return Bound(scope, id);
     case Op::kReduceMax:
     case Op::kReduceMin:
     case Op::kOpaque:
       if (node.var >= 0 && scope->path == 0 && enumerated_.count(node.var) != 0) {
         return Fail("chosen rows are compared with one another");
       }
-      return Bound(scope, node);
+      return Bound(scope, id);
     default:
-      return Arithmetic(scope, node);
+      return Arithmetic(scope, id);
   }
 }
 
-RowEvaluation::Maybe RowEvaluation::Arithmetic(Scope* scope, const Node& node) {
+RowEvaluation::Maybe RowEvaluation::Arithmetic(Scope* scope, ExprId id) {
+  const Node& node = scope->function->nodes[id];
   std::vector<PartialValue> args;
   std::vector<Rational> values;
   bool constant = true;
@@ -128,10 +140,10 @@ RowEvaluation::Maybe RowEvaluation::Arithmetic(Scope* scope, const Node& node) {
     if (value->value) values.push_back(*value->value);
     args.push_back(*std::move(value));
   }
-  PartialValue result{SortOf(node), std::nullopt, sdfg::kNoExpr};
-  if (values.size() == args.size()) result.value = Computed(node, values);
+  PartialValue result{(*scope->sorts)[id], std::nullopt, sdfg::kNoExpr};
+  if (values.size() == args.size()) result.value = ExactResult(node, values);
   // What is known decides conditions; as a number it stays what it is computed from.
-  if (result.value && (constant || result.sort == Sort::kCondition)) return result;
+  if (result.value && (constant || result.sort == Sort::kBool)) return result;
   if (node.op == Op::kAdd || node.op == Op::kIntAdd || node.op == Op::kAnd || node.op == Op::kOr) {
     const bool neutral_is_one = node.op == Op::kAnd;
     for (size_t i : {0, 1}) {
@@ -146,13 +158,14 @@ RowEvaluation::Maybe RowEvaluation::Arithmetic(Scope* scope, const Node& node) {
   return result;
 }
 
-RowEvaluation::Maybe RowEvaluation::Product(Scope* scope, const Node& node) {
+RowEvaluation::Maybe RowEvaluation::Product(Scope* scope, ExprId id) {
+  const Node& node = scope->function->nodes[id];
   const Maybe first = Evaluate(scope, node.args[0]);
   if (!first || first->IsZero()) return first;
   const Maybe second = Evaluate(scope, node.args[1]);
   if (!second || second->IsZero() || first->IsOne()) return second;
   if (second->IsOne()) return first;
-  return Arithmetic(scope, node);
+  return Arithmetic(scope, id);
 }
 
 RowEvaluation::Maybe RowEvaluation::Branch(Scope* scope, const Node& node) {
@@ -170,7 +183,7 @@ RowEvaluation::Maybe RowEvaluation::Branch(Scope* scope, const Node& node) {
 // The value at these indices, if it is the same for all values of those that are not known.
 std::optional<Rational> RowEvaluation::KnownAt(TensorId tensor,
                                                const std::vector<PartialValue>& at) {
-  const KnownElements::Elements* elements = known_.Of(tensor);
+  const ExactElements* elements = known_.Of(tensor);
   if (elements == nullptr) return std::nullopt;
   const sdfg::Shape& shape = graph_.tensors[tensor].shape;
   std::vector<int64_t> positions = {0};
@@ -206,7 +219,7 @@ RowEvaluation::Maybe RowEvaluation::Element(Scope* scope, ExprId id) {
     some_known = some_known || index->IsConstant();
     at.push_back(*std::move(index));
   }
-  PartialValue result{SortOf(node), KnownAt(tensor, at), sdfg::kNoExpr};
+  PartialValue result{(*scope->sorts)[id], KnownAt(tensor, at), sdfg::kNoExpr};
   const RowTensor* rows = rows_.Find(tensor);
   if (rows == nullptr) {
     if (result.value && (some_known || !known_.DependsOnRouting(tensor))) return result;
@@ -245,21 +258,20 @@ RowEvaluation::Maybe RowEvaluation::ByDefinition(Scope* scope, ExprId id,
   const sdfg::Operator& op = graph_.operators[graph_.tensors[tensor].producer];
   const std::set<TensorId> premises = known_.OriginsOfPremises(*op.function, op.inputs);
   decided_by_.insert(premises.begin(), premises.end());
-  Scope inner{op.function.get(), &op.inputs, PathOf(scope->path, id), {}, {}, scope->row};
-  inner.vars.resize(op.function->vars.size());
-  inner.memo.resize(op.function->nodes.size());
+  Scope inner = ScopeOf(op, PathOf(scope->path, id), {}, scope->row);
   const sdfg::FunctionOutput& output = op.function->outputs[graph_.tensors[tensor].producer_output];
   for (size_t k = 0; k < at.size(); ++k) inner.vars[output.dims[k]] = at[k];
   return Evaluate(&inner, output.body);
 }
 
 // Sums, maxima, minima and opaque functions over what is no row.
-RowEvaluation::Maybe RowEvaluation::Bound(Scope* scope, const Node& node) {
+RowEvaluation::Maybe RowEvaluation::Bound(Scope* scope, ExprId id) {
+  const Node& node = scope->function->nodes[id];
   Node copy = node;
   if (node.var >= 0) {
     const int64_t extent = scope->function->vars[node.var].extent;
     copy.var = Variable(scope->path, node.var, extent);
-    scope->vars[node.var] = PartialValue{Sort::kInteger, std::nullopt, builder_.Index(copy.var)};
+    scope->vars[node.var] = PartialValue{Sort::kInt, std::nullopt, builder_.Index(copy.var)};
   }
   for (size_t a = 0; a < node.args.size(); ++a) {
     const Maybe value = Evaluate(scope, node.args[a]);
@@ -267,13 +279,13 @@ RowEvaluation::Maybe RowEvaluation::Bound(Scope* scope, const Node& node) {
     if (node.op == Op::kSum && value->IsZero()) return value;
     copy.args[a] = ExpressionOf(*value);
   }
-  return PartialValue{SortOf(node), std::nullopt, builder_.AddNode(std::move(copy))};
+  return PartialValue{(*scope->sorts)[id], std::nullopt, builder_.AddNode(std::move(copy))};
 }
 
 RowEvaluation::Maybe RowEvaluation::At(Scope scope, const Node& sum, int64_t index,
                                        CurrentRow* row) {
   std::fill(scope.memo.begin(), scope.memo.end(), std::nullopt);
-  scope.vars[sum.var] = PartialValue::Constant(Sort::kInteger, Rational(index));
+  scope.vars[sum.var] = PartialValue::Constant(Sort::kInt, Rational(index));
   scope.row = row;
   return Evaluate(&scope, sum.args[0]);
 }

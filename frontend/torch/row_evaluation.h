@@ -76,6 +76,7 @@ class RowEvaluation {
 
   struct Scope {
     const sdfg::IndexFunction* function;
+    const std::vector<sdfg::Sort>* sorts;  // of its expressions
     const std::vector<sdfg::TensorId>* inputs;
     int path = 0;
     std::vector<std::optional<PartialValue>> vars, memo;
@@ -89,18 +90,20 @@ class RowEvaluation {
 
   Maybe Evaluate(Scope* scope, sdfg::ExprId id);
   Maybe EvaluateNode(Scope* scope, sdfg::ExprId id);
-  Maybe Arithmetic(Scope* scope, const sdfg::Node& node);
-  Maybe Product(Scope* scope, const sdfg::Node& node);
+  Maybe Arithmetic(Scope* scope, sdfg::ExprId id);
+  Maybe Product(Scope* scope, sdfg::ExprId id);
   Maybe Branch(Scope* scope, const sdfg::Node& node);
   Maybe Element(Scope* scope, sdfg::ExprId id);
   Maybe ByDefinition(Scope* scope, sdfg::ExprId id, const std::vector<PartialValue>& at);
-  Maybe Bound(Scope* scope, const sdfg::Node& node);
+  Maybe Bound(Scope* scope, sdfg::ExprId id);
   Maybe EnumeratedSum(Scope* scope, const sdfg::Node& node);
   Maybe At(Scope scope, const sdfg::Node& sum, int64_t index, CurrentRow* row);
   Maybe SumOfRows(Scope* scope, const sdfg::Node& node, const std::vector<Summand>& summands);
   std::optional<solver::Rational> KnownAt(sdfg::TensorId tensor,
                                           const std::vector<PartialValue>& at);
   int PathOf(int from, sdfg::ExprId id);
+  Scope ScopeOf(const sdfg::Operator& op, int path, std::vector<std::optional<PartialValue>> vars,
+                CurrentRow* row);
 
   const sdfg::Graph& graph_;
   const KnownElements& known_;
@@ -114,6 +117,7 @@ class RowEvaluation {
   std::vector<std::optional<PartialValue>> outer_;
   std::vector<sdfg::TensorId> inputs_;
   std::map<sdfg::TensorId, int> numbers_;
+  std::map<const sdfg::IndexFunction*, std::vector<sdfg::Sort>> sorts_;
   std::map<std::tuple<int, sdfg::VarId, int64_t, int64_t>, sdfg::VarId> variables_;
   std::map<std::pair<int, sdfg::ExprId>, int> paths_;
   std::set<sdfg::TensorId> decided_by_;

@@ -11,9 +11,9 @@ namespace planproof::frontend::torch {
 using sdfg::ExprId;
 using sdfg::Node;
 using sdfg::Op;
+using sdfg::Sort;
 using sdfg::VarId;
 using solver::Rational;
-using Sort = PartialValue::Sort;
 
 namespace {
 
@@ -153,7 +153,7 @@ std::optional<DenseOutput> RowFunction::Try(const Attempt& attempt) {
   for (VarId var : output_.dims) {
     const ExprId index =
         evaluation.builder().Index(evaluation.Variable(-2, var, f_.vars[var].extent));
-    evaluation.Set(var, {Sort::kInteger, std::nullopt, index});
+    evaluation.Set(var, {Sort::kInt, std::nullopt, index});
   }
   for (const std::string& text : f_.assumptions) evaluation.builder().AddAssumption(text);
   std::optional<DenseOutput> made =
@@ -187,7 +187,7 @@ std::optional<RowLayout> RowFunction::LabelsOf(size_t dim, RowEvaluation* evalua
     CurrentRow row;
     row.present = true;
     row.base = evaluation->builder().Index(evaluation->Variable(-1, 0, kMostRows));
-    evaluation->Set(var, PartialValue::Constant(Sort::kInteger, Rational(i)));
+    evaluation->Set(var, PartialValue::Constant(Sort::kInt, Rational(i)));
     if (!evaluation->Value(output_.body, &row)) return std::nullopt;
     if (!row.label) return evaluation->Fail("a row of the result is none that was chosen");
     labels->push_back(*row.label);
@@ -232,7 +232,7 @@ std::optional<DenseOutput> RowFunction::ByRows(const Attempt& attempt, RowEvalua
     row.present = true;
     row.base = base;
     row.layout = &*layout;
-    evaluation->Set(var, PartialValue::Constant(Sort::kInteger, Rational(static_cast<int64_t>(i))));
+    evaluation->Set(var, PartialValue::Constant(Sort::kInt, Rational(static_cast<int64_t>(i))));
     const std::optional<PartialValue> value = evaluation->Value(output_.body, &row);
     if (!value) return std::nullopt;
     const std::optional<ExprId> expression = Row(*value, row, evaluation, &rows.zero);
@@ -273,8 +273,7 @@ std::optional<DenseOutput> RowFunction::ByCases(const Attempt& attempt, RowEvalu
   const int64_t cases = attempt.dim ? f_.vars[output_.dims[*attempt.dim]].extent : 1;
   for (int64_t i = 0; i < cases; ++i) {
     if (attempt.dim) {
-      evaluation->Set(output_.dims[*attempt.dim],
-                      PartialValue::Constant(Sort::kInteger, Rational(i)));
+      evaluation->Set(output_.dims[*attempt.dim], PartialValue::Constant(Sort::kInt, Rational(i)));
     }
     CurrentRow none;
     const std::optional<PartialValue> value = evaluation->Value(output_.body, &none);

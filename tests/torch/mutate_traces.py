@@ -140,21 +140,47 @@ def items_in(op):
     return {int(each) for each in re.findall(r'"item": (\d+)[,}]', json.dumps([op.get("args"), op.get("kwargs")]))}
 
 
-def items_used(trace):
-    """Numbers read from tensors that go into operators on which a result depends; all communication counts. Those that only steer the
-    program are assumed to be the recorded ones, which the verdict says."""
+def meetings(trace):
+    """Each collective with its group and how many times this met before; None for messages, whose peer is not looked for."""
+    seen = Counter()
+    for op in trace["operators"]:
+        if "collective" not in op:
+            yield op, None
+            continue
+        group = tuple(trace["groups"][op["group"]]) if "group" in op and op["collective"] not in ("send", "recv") else None
+        yield op, group and (group, seen[group])
+        seen[group] += 1
+
+
+def effects(trace, attended):
+    """Which numbers read from tensors go into operators on which a result of the rank depends, or what it gives to a meeting that is
+    attended; and the meetings on whose results it depends."""
     def storages(tensors):
         return {trace["tensors"][each][0] for each in tensors}
 
-    needed, items = storages(entry["tensor"] for entry in trace["results"]), set()
-    for op in reversed(trace["operators"]):
+    needed, items, met = storages(entry["tensor"] for entry in trace["results"]), set(), set()
+    for op, meeting in reversed(list(meetings(trace))):
         made = storages(tensors_in(op.get("out", []))) | storages(op.get("writes") or [])
         if "collective" in op:
-            needed |= storages(op["in"])
+            if meeting and made & needed:
+                met.add(meeting)
+            if not meeting or meeting in attended | met:
+                needed |= storages(op["in"])
         elif made & needed or op.get("item") in items:
             needed |= storages(tensors_in([op.get("args"), op.get("kwargs")]))
             items |= items_in(op)
-    return items
+    return items, met
+
+
+def items_used(traces):
+    """Numbers read from tensors that go into operators on which a result of some rank depends. Those that only steer the program are
+    assumed to be the recorded ones, which the verdict says."""
+    attended, before = set(), None
+    while attended != before:
+        before = attended
+        found = [effects(trace, attended) for trace in traces]
+        attended = attended.union(*(met for _, met in found))
+    return set().union(*(items for items, _ in found))
 
 
 def deviation(traces, values):
@@ -163,7 +189,7 @@ def deviation(traces, values):
         ranks, outcome = replay.run_together(list(zip(traces, values)))
     except (RecordingError, RuntimeError, ValueError, TypeError, IndexError, AttributeError):
         return float("inf")
-    used = set().union(*(items_used(trace) for trace in traces))
+    used = items_used(traces)
     if any(int(each.rsplit(" ", 1)[1]) in used for each in outcome.differences):
         return float("inf")
     most = 0.0

@@ -20,13 +20,14 @@ using testing::Optional;
 // y[i] = body(builder, i) for two elements, of x with three.
 std::optional<ExactElements> Evaluate(
     const std::function<ExprId(IndexFunctionBuilder*, ExprId)>& body, const ExactElements* x,
-    int64_t work = 1000) {
+    int64_t work = 1000, DType dtype = DType::kFloat32) {
   IndexFunctionBuilder builder("f");
-  builder.AddInput("x", {3}, DType::kFloat32);
-  const int y = builder.AddOutput("y", sdfg::Shape{2}, DType::kFloat32);
+  builder.AddInput("x", {3}, dtype);
+  const int y = builder.AddOutput("y", sdfg::Shape{2}, dtype);
   builder.SetBody(y, body(&builder, builder.Index(builder.OutputDims(y)[0])));
   IndexFunction function;
-  EXPECT_TRUE(builder.Finish(&function).ok());
+  const absl::Status finished = builder.Finish(&function);
+  EXPECT_TRUE(finished.ok()) << finished;
   return EvaluateExactly(function, 0, {x}, &work);
 }
 
@@ -92,6 +93,52 @@ TEST(ExactValues, WhatIsNotKnownHasNone) {
   EXPECT_EQ(Evaluate(copy, &Numbers(), 3), std::nullopt);
 }
 
+TEST(ExactValues, AFractionIsNoInteger) {
+  const auto element_at_first = [](IndexFunctionBuilder* b, ExprId) {
+    return b->IntElement(0, {b->IntElement(0, {b->Int(0)})});
+  };
+  const ExactElements half = {Rational(1, 2), 5, 6}, one = {1, 5, 6}, three = {3, 5, 6};
+  const auto evaluate = [&](const ExactElements& x) {
+    return Evaluate(element_at_first, &x, 1000, DType::kInt64);
+  };
+  EXPECT_EQ(evaluate(half), std::nullopt);
+  EXPECT_EQ(evaluate(three), std::nullopt);
+  EXPECT_THAT(evaluate(one), Optional(ElementsAre(5, 5)));
+}
+
+TEST(ExactValues, IntegersHave64Bits) {
+  const auto twice = [](IndexFunctionBuilder* b, ExprId i) {
+    return b->IntAdd(b->IntElement(0, {i}), b->IntElement(0, {i}));
+  };
+  const ExactElements small = {4, 5, 6}, large = {4, INT64_MAX, 6};
+  EXPECT_THAT(Evaluate(twice, &small, 1000, DType::kInt64), Optional(ElementsAre(8, 10)));
+  EXPECT_EQ(Evaluate(twice, &large, 1000, DType::kInt64), std::nullopt);
+}
+
+TEST(ExactValues, PowersStaySmall) {
+  const auto power = [](IndexFunctionBuilder* b, ExprId i) {
+    ExprId x = b->Element(0, {i});
+    for (int k = 0; k < 12; ++k) x = b->Pow(x, 8);
+    return x;
+  };
+  const ExactElements ones = {1, 1, 1}, twos = {2, 2, 2};
+  EXPECT_THAT(Evaluate(power, &ones), Optional(ElementsAre(1, 1)));
+  EXPECT_EQ(Evaluate(power, &twos), std::nullopt);
+}
+
+TEST(ExactValues, EqualElementsAreSortedByTheirPlaces) {
+  const auto place = [](const char* name) {
+    return [name](IndexFunctionBuilder* b, ExprId i) {
+      const sdfg::VarId k = b->AddVar("k", 3);
+      return b->Unary(Op::kPosition, b->Opaque(name, true, k, {b->Element(0, {b->Index(k)}), i}));
+    };
+  };
+  const ExactElements row = {4, 7, 7};
+  EXPECT_THAT(Evaluate(place("topk_index(k=2)"), &row), Optional(ElementsAre(1, 2)));
+  EXPECT_EQ(Evaluate(place("topk_index(k=2,sorted=false)"), &row), std::nullopt);
+  EXPECT_EQ(Evaluate(place("topk_index(k=2,groups=3)"), &row), std::nullopt);
+}
+
 TEST(ExactValues, APremiseThatFailsLeavesNoValue) {
   for (const int64_t bound : {2, 3}) {
     IndexFunctionBuilder builder("f");
@@ -103,6 +150,7 @@ TEST(ExactValues, APremiseThatFailsLeavesNoValue) {
     ASSERT_TRUE(builder.Finish(&function).ok());
     int64_t work = 1000;
     EXPECT_EQ(EvaluateExactly(function, 0, {}, &work).has_value(), bound == 3);
+    EXPECT_EQ(PremisesHoldExactly(function, {}, &work), bound == 3);
   }
 }
 
