@@ -184,9 +184,14 @@ std::string RepairSearch::AxesOf(const CollectiveUnit& unit) const {
   return absl::StrJoin(names, ", ");
 }
 
-bool RepairSearch::RightWithout(const std::vector<Collective>& left_out) {
+bool RepairSearch::RightWithout(const std::vector<Collective>& left_out, AxisId instead) {
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   Changes changes;
+  for (const Collective& member : left_out) {
+    if (instead == kNone) break;
+    const TensorId output = graph_.operators[member.op].outputs[0];
+    if (!AddReduction(output, {instead}, member.form.kind, &changes)) return false;
+  }
   std::vector<std::pair<const Collective*, size_t>> dropping;  // and the dimension of its axis
   std::vector<AxisId> axes;
   for (const Collective& member : left_out) {
@@ -328,6 +333,28 @@ void RepairSearch::TryFewerAxes(const std::vector<CollectiveUnit>& units,
   }
 }
 
+// Over another axis, all of them at once.
+void RepairSearch::TryOtherAxis(const std::vector<CollectiveUnit>& units,
+                                std::vector<CollectiveCause>* found) {
+  std::vector<Collective> members;
+  for (const CollectiveUnit& unit : units) {
+    if (unit.members.size() > 1) return;
+    members.push_back(unit.members[0]);
+  }
+  const CollectiveForm& is = members[0].form;
+  if (!IsReduction(is.kind) || is.axis == kNone) return;
+  for (const AxisId axis : graph_.tensors[graph_.operators[members[0].op].outputs[0]].axes) {
+    if (axis == is.axis || Late() || !RightWithout(members, axis)) continue;
+    found->push_back(
+        {absl::StrCat(Names(units), units.size() > 1 ? " run over " : " runs over ",
+                      AxesOf(units[0]), " where ", graph_.axes[axis].name, " would be right"),
+         members[0].op,
+         {},
+         units.size() > 1 ? 1 : 0});
+    return;
+  }
+}
+
 // Along the same axes, of which the other one is the outer one.
 void RepairSearch::TryAxisOrder(const CollectiveUnit& unit, std::vector<CollectiveCause>* found) {
   if (unit.members.size() != 2) return;
@@ -380,6 +407,7 @@ std::vector<RepairSearch::CollectiveCause> RepairSearch::CollectiveCauses() {
     const size_t before = found.size();
     TryOtherKinds(set, &found);
     if (found.size() == before) TryFewerAxes(set, &found);
+    if (found.size() == before) TryOtherAxis(set, &found);
     if (found.size() == before && set.size() == 1) TryAxisOrder(set[0], &found);
   }
   return found;

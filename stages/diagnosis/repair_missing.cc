@@ -20,30 +20,36 @@ constexpr size_t kMaxPairCandidates = 10;  // of which pairs are tried
 
 }  // namespace
 
+bool RepairSearch::AddReduction(TensorId id, const std::vector<AxisId>& axes, CollectiveKind kind,
+                                Changes* changes) {
+  const sdfg::Tensor& tensor = graph_.tensors[id];
+  std::vector<sdfg::Operator> reductions;
+  for (const AxisId axis : axes) {
+    const size_t dim =
+        std::find(tensor.axes.begin(), tensor.axes.end(), axis) - tensor.axes.begin();
+    if (dim == tensor.axes.size()) return false;
+    sdfg::Operator op;
+    op.function = Reduction(tensor, dim, kind);
+    op.lifted = false;
+    op.inputs = {id};
+    op.outputs = {id};
+    if (op.function == nullptr) return false;
+    reductions.push_back(std::move(op));
+  }
+  changes->tensors[id] = [this, reductions](Values value) {
+    for (const sdfg::Operator& op : reductions) {
+      if (value != nullptr) value = replay_.Apply(op, 0, {value});
+    }
+    return value;
+  };
+  return true;
+}
+
 bool RepairSearch::RightReduced(const std::vector<TensorId>& tensors,
                                 const std::vector<AxisId>& axes, CollectiveKind kind) {
   Changes changes;
   for (const TensorId id : tensors) {
-    const sdfg::Tensor& tensor = graph_.tensors[id];
-    std::vector<sdfg::Operator> reductions;
-    for (const AxisId axis : axes) {
-      const size_t dim =
-          std::find(tensor.axes.begin(), tensor.axes.end(), axis) - tensor.axes.begin();
-      if (dim == tensor.axes.size()) return false;
-      sdfg::Operator op;
-      op.function = Reduction(tensor, dim, kind);
-      op.lifted = false;
-      op.inputs = {id};
-      op.outputs = {id};
-      if (op.function == nullptr) return false;
-      reductions.push_back(std::move(op));
-    }
-    changes.tensors[id] = [this, reductions](Values value) {
-      for (const sdfg::Operator& op : reductions) {
-        if (value != nullptr) value = replay_.Apply(op, 0, {value});
-      }
-      return value;
-    };
+    if (!AddReduction(id, axes, kind, &changes)) return false;
   }
   return Agree(RunStage(changes), claimed_);
 }

@@ -96,6 +96,27 @@ void RepairSearch::TryUnchanged() {
       return;
     }
   }
+  TryInputsOfTheModel();
+}
+
+// What the model updates, before that: a copy that was made too early.
+void RepairSearch::TryInputsOfTheModel() {
+  const sdfg::Graph& model = problem_.logical;
+  const sdfg::Tensor& wanted = model.tensors[subject_.lineage.logical];
+  if (wanted.producer == kNone) return;
+  for (size_t t = 0; t < model.tensors.size() && !Late(); ++t) {
+    const sdfg::Tensor& tensor = model.tensors[t];
+    if (tensor.producer != kNone || tensor.shape != wanted.shape || tensor.dtype != wanted.dtype) {
+      continue;
+    }
+    lineage::Lineage before = subject_.lineage;
+    before.logical = static_cast<TensorId>(t);
+    const Values value = replay_.Claimed(graph_.tensors[subject_.tensor].shape, before);
+    if (!Agree(value, actual_)) continue;
+    Found(absl::StrCat("it is ", tensor.name, ", unchanged"),
+          graph_.tensors[subject_.tensor].producer);
+    return;
+  }
 }
 
 // On every rank of an axis an operand is the slice of the rank some places on.

@@ -181,26 +181,31 @@ std::vector<size_t> DifferentLiterals(const sdfg::IndexFunction& a, const sdfg::
   return different;
 }
 
-// A mean's 1/count, in its backward operator, too: the constants differ because the operands have
-// different numbers of elements, or the functions add up different numbers of them.
-bool Counts(const sdfg::IndexFunction& a, const sdfg::IndexFunction& b, size_t node) {
-  const auto counts = [](const sdfg::IndexFunction& function) {
-    std::vector<double> counts = {1};
-    for (const sdfg::Node& n : function.nodes) {
-      if (n.op == sdfg::Op::kSum) counts[0] *= static_cast<double>(function.vars[n.var].extent);
+// Numbers of elements that an operator works on: of its sums, and of each operand on one rank.
+std::vector<double> ElementCounts(const sdfg::Graph& graph, const sdfg::Operator& op) {
+  std::vector<double> counts = {1};
+  for (const sdfg::Node& n : op.function->nodes) {
+    if (n.op == sdfg::Op::kSum) counts[0] *= static_cast<double>(op.function->vars[n.var].extent);
+  }
+  for (const TensorId input : op.inputs) {
+    counts.push_back(1);
+    if (input == kNone) continue;
+    const sdfg::Tensor& tensor = graph.tensors[input];
+    for (size_t d = tensor.axes.size(); d < tensor.shape.size(); ++d) {
+      counts.back() *= static_cast<double>(tensor.shape[d]);
     }
-    for (const sdfg::FunctionInput& input : function.inputs) {
-      counts.push_back(1);
-      for (int64_t extent : input.shape) counts.back() *= static_cast<double>(extent);
-    }
-    return counts;
-  };
-  const std::vector<double> here = counts(a), there = counts(b);
-  for (size_t k = 0; k < here.size(); ++k) {
-    if (here[k] == there[k]) continue;
-    const double x = a.nodes[node].real.ToDouble() * here[k];
-    const double y = b.nodes[node].real.ToDouble() * there[k];
-    if (std::fabs(x - 1) < kTolerance && std::fabs(y - 1) < kTolerance) return true;
+  }
+  return counts;
+}
+
+// A mean's 1/count, in its backward operator, too, or a multiple of that: the constants differ
+// because the numbers of elements do.
+bool AreOfCounts(const solver::Rational& here, const solver::Rational& there,
+                 const std::vector<double>& counts, const std::vector<double>& other_counts) {
+  for (size_t k = 0; k < std::min(counts.size(), other_counts.size()); ++k) {
+    if (counts[k] == other_counts[k]) continue;
+    const double x = here.ToDouble() * counts[k], y = there.ToDouble() * other_counts[k];
+    if (x != 0 && std::fabs(x - y) < kTolerance * std::fabs(x)) return true;
   }
   return false;
 }
@@ -217,23 +222,25 @@ void RepairSearch::TryConstants() {
   for (OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
     size_t tried = 0;
+    const std::vector<double> counts = ElementCounts(graph_, op);
     std::set<const sdfg::IndexFunction*> seen = {op.function.get()};
     for (const sdfg::Graph* other : {&problem_.logical, &graph_}) {
       for (const sdfg::Operator& model : other->operators) {
         if (model.name != op.name || tried >= kMaxCandidates) continue;
         if (!seen.insert(model.function.get()).second) continue;
         for (size_t node : DifferentLiterals(*op.function, *model.function)) {
-          if (Counts(*op.function, *model.function, node)) continue;
+          const solver::Rational &is = op.function->nodes[node].real,
+                                 &models = model.function->nodes[node].real;
+          if (AreOfCounts(is, models, counts, ElementCounts(*other, model))) continue;
           ++tried;
           sdfg::IndexFunction function = *op.function;
           function.nodes[node].real = model.function->nodes[node].real;
           sdfg::Operator changed = op;
           changed.function = std::make_shared<const sdfg::IndexFunction>(std::move(function));
           if (!Agree(With(id, changed), claimed_)) continue;
-          Found(
-              absl::StrCat("a constant of ", Name(id), " is ", Short(op.function->nodes[node].real),
-                           ", in the model it is ", Short(model.function->nodes[node].real)),
-              id);
+          Found(absl::StrCat("a constant of ", Name(id), " is ", Short(is), ", in the model it is ",
+                             Short(models)),
+                id);
           return;
         }
       }

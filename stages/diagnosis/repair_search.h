@@ -107,8 +107,9 @@ class RepairSearch {
   // a constant explains it already. Whether a number of ranks or a collective is the reason.
   bool TryFactor(bool constant);
   std::vector<CollectiveCause> CollectiveCauses();
-  // Whether the subject is right with these left out: every rank keeps what it holds itself.
-  bool RightWithout(const std::vector<Collective>& left_out);
+  // Whether the subject is right with these left out: every rank keeps what it holds itself, or,
+  // with `instead`, gets the same reduction over that axis.
+  bool RightWithout(const std::vector<Collective>& left_out, sdfg::AxisId instead = sdfg::kNone);
   std::vector<CollectiveUnit> CollectiveUnits() const;
   // Those of one kind over the same axes, where there are several.
   static std::vector<std::vector<CollectiveUnit>> Alike(const std::vector<CollectiveUnit>& units);
@@ -116,10 +117,14 @@ class RepairSearch {
   std::string AxesOf(const CollectiveUnit& unit) const;
   void TryOtherKinds(const std::vector<CollectiveUnit>& units, std::vector<CollectiveCause>* found);
   void TryFewerAxes(const std::vector<CollectiveUnit>& units, std::vector<CollectiveCause>* found);
+  void TryOtherAxis(const std::vector<CollectiveUnit>& units, std::vector<CollectiveCause>* found);
   void TryAxisOrder(const CollectiveUnit& unit, std::vector<CollectiveCause>* found);
   void TryInsertions();
   sdfg::OperatorId ReductionOf(sdfg::TensorId tensor) const;
   void TryMissingAfter(const std::vector<sdfg::TensorId>& tensors);
+  // The tensor is reduced over these axes, and given to all ranks. Whether it varies over them.
+  bool AddReduction(sdfg::TensorId tensor, const std::vector<sdfg::AxisId>& axes,
+                    CollectiveKind kind, Changes* changes);
   bool RightReduced(const std::vector<sdfg::TensorId>& tensors,
                     const std::vector<sdfg::AxisId>& axes, CollectiveKind kind);
   bool TryWiderGroups(const std::vector<CollectiveUnit>& units);
@@ -143,6 +148,7 @@ class RepairSearch {
   void TrySlices();
   void TryModelOperands();
   void TryUnchanged();
+  void TryInputsOfTheModel();
   void TryRanks();
   void TryAddedConstants();
   void TryRows();

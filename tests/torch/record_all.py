@@ -27,10 +27,10 @@ def programs():
     return [name for name in names if mesh_of(name)]
 
 
-def mesh_of(name):
+def mesh_of(name, folder="programs"):
     """The program's MESH, read and not executed: some programs change torch when they are imported. None of a module
     that programs share."""
-    with open(os.path.join(HERE, "programs", f"{name}.py"), encoding="utf-8") as file:
+    with open(os.path.join(HERE, folder, f"{name}.py"), encoding="utf-8") as file:
         for line in file:
             if line.startswith("MESH = "):
                 return ast.literal_eval(line[len("MESH = "):])

@@ -32,7 +32,8 @@ def config(**options):
         num_layers=2, hidden_size=16, num_attention_heads=4, ffn_hidden_size=24,
         use_cpu_initialization=True, hidden_dropout=0.0, attention_dropout=0.0,
         bias_activation_fusion=False, bias_dropout_fusion=False, masked_softmax_fusion=False,
-        gradient_accumulation_fusion=False, persist_layer_norm=False), **options})
+        gradient_accumulation_fusion=False, persist_layer_norm=False,
+        params_dtype=torch.get_default_dtype()), **options})
 
 
 def gpt(settings, **options):

@@ -27,7 +27,7 @@ def settings_of(mesh, **options):
         sizes = dict(tensor_model_parallel_size=tensor, sequence_parallel=tensor > 1,
                      pipeline_model_parallel_size=parallel_state.get_pipeline_model_parallel_world_size(),
                      expert_model_parallel_size=parallel_state.get_expert_model_parallel_world_size())
-    return config(pipeline_dtype=torch.float32, **sizes, **options)
+    return config(pipeline_dtype=torch.get_default_dtype(), **sizes, **options)
 
 
 def experts(mesh, dispatcher, **options):
