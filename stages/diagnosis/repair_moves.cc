@@ -287,10 +287,16 @@ std::vector<RepairSearch::Cause> RepairSearch::Run() {
     return std::move(causes_);
   }
   start_ = shape_reduction::WorkClock::now();
-  TryConstants();
-  const bool attribute = causes_.empty() && TryAttributes();
-  const bool constant = !causes_.empty();  // or an attribute
+  std::vector<Cause> of_counts;
+  if (TryConstants()) std::swap(causes_, of_counts);
+  const bool attribute = causes_.empty() && of_counts.empty() && TryAttributes();
+  bool constant = !causes_.empty();  // or an attribute
   const bool explained = TryQuotients() || TryFactor(constant);
+  // Where no collective is the reason, such a constant is.
+  if (!of_counts.empty() && (causes_.empty() || causes_[0].op == sdfg::kNone)) {
+    causes_.insert(causes_.begin(), of_counts.begin(), of_counts.end());
+    constant = true;
+  }
   TryOperands();
   TryExceptions();
   if (causes_.empty()) TryLaterOperands();

@@ -198,13 +198,15 @@ std::vector<double> ElementCounts(const sdfg::Graph& graph, const sdfg::Operator
   return counts;
 }
 
-// A mean's 1/count, in its backward operator, too, or a multiple of that: the constants differ
-// because the numbers of elements do.
+// Whether two constants differ as the numbers of elements do: a mean's c/count, in its backward
+// operator, too. `numerator` is c then.
 bool AreOfCounts(const solver::Rational& here, const solver::Rational& there,
-                 const std::vector<double>& counts, const std::vector<double>& other_counts) {
+                 const std::vector<double>& counts, const std::vector<double>& other_counts,
+                 double* numerator) {
   for (size_t k = 0; k < std::min(counts.size(), other_counts.size()); ++k) {
     if (counts[k] == other_counts[k]) continue;
     const double x = here.ToDouble() * counts[k], y = there.ToDouble() * other_counts[k];
+    *numerator = x;
     if (x != 0 && std::fabs(x - y) < kTolerance * std::fabs(x)) return true;
   }
   return false;
@@ -218,7 +220,7 @@ std::string Short(const solver::Rational& value) {
 }  // namespace
 
 // A literal of an operator is not the model's.
-void RepairSearch::TryConstants() {
+bool RepairSearch::TryConstants() {
   for (OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
     size_t tried = 0;
@@ -231,7 +233,10 @@ void RepairSearch::TryConstants() {
         for (size_t node : DifferentLiterals(*op.function, *model.function)) {
           const solver::Rational &is = op.function->nodes[node].real,
                                  &models = model.function->nodes[node].real;
-          if (AreOfCounts(is, models, counts, ElementCounts(*other, model))) continue;
+          double numerator = 0;
+          const bool counted =
+              AreOfCounts(is, models, counts, ElementCounts(*other, model), &numerator);
+          if (counted && std::fabs(numerator - 1) < kTolerance) continue;
           ++tried;
           sdfg::IndexFunction function = *op.function;
           function.nodes[node].real = model.function->nodes[node].real;
@@ -241,11 +246,12 @@ void RepairSearch::TryConstants() {
           Found(absl::StrCat("a constant of ", Name(id), " is ", Short(is), ", in the model it is ",
                              Short(models)),
                 id);
-          return;
+          return counted;
         }
       }
     }
   }
+  return false;
 }
 
 // Operands exchanged, or another tensor in place of one.

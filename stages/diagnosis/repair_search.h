@@ -100,7 +100,7 @@ class RepairSearch {
   // With other values for one operand.
   Values WithOperand(sdfg::OperatorId changed, int operand, const Values& value);
 
-  void TryConstants();
+  bool TryConstants();  // whether it is one, but may as well be right for fewer elements
   void TryOperands();
   bool TryQuotients();  // whether it is that
   // A factor, and the collective that is the reason for it, or such a collective alone; `constant`:
