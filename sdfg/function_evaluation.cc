@@ -432,7 +432,7 @@ bool FunctionEvaluation::Opaque(const Node& n, solver::AtomId* atom) {
       name += '.';
     }
   }
-  const uint32_t tag = e_.OpaqueTag(name);
+  const uint32_t tag = arena_.OpaqueTag(name);
   *atom = n.var >= 0 ? arena_.OpaqueRowAtom(tag, row, body, std::move(indices), std::move(polys))
                      : arena_.OpaqueAtom(tag, std::move(indices), std::move(polys));
   return true;

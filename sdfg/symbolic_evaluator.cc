@@ -14,12 +14,6 @@ using solver::KindOf;
 using solver::Symbol;
 using solver::SymbolKind;
 
-namespace {
-
-constexpr uint32_t kOpaqueTagBit = 0x80000000u;
-
-}  // namespace
-
 SymbolicEvaluator::SymbolicEvaluator(solver::Arena* arena, std::vector<const Graph*> graphs,
                                      RepresentationPolicy* policy)
     : arena_(*arena),
@@ -101,8 +95,8 @@ void SymbolicEvaluator::OpaqueDivMod(const Affine& v, IntRange r, int64_t diviso
     range = {solver::FloorDiv(r.low, divisor), solver::FloorDiv(r.high, divisor)};
     absl::StrAppend(&name, " in [", range.low, ", ", range.high, "]");
   }
-  *quotient = Affine::Of(arena_.IntAtom(arena_.OpaqueAtom(OpaqueTag(name), {v}, {}), range));
-  const uint32_t tag = OpaqueTag(absl::StrCat("remainder by ", divisor));
+  *quotient = Affine::Of(arena_.IntAtom(arena_.OpaqueAtom(arena_.OpaqueTag(name), {v}, {}), range));
+  const uint32_t tag = arena_.OpaqueTag(absl::StrCat("remainder by ", divisor));
   *remainder =
       Affine::Of(arena_.IntAtom(arena_.OpaqueAtom(tag, {v}, {}), IntRange{0, divisor - 1}));
 }
@@ -382,12 +376,6 @@ const std::vector<uint64_t>& SymbolicEvaluator::Dependencies(const IndexFunction
       d[i] = bits;
     }
   }
-  return it->second;
-}
-
-uint32_t SymbolicEvaluator::OpaqueTag(const std::string& name) {
-  auto [it, inserted] =
-      opaque_tags_.try_emplace(name, kOpaqueTagBit | static_cast<uint32_t>(opaque_tags_.size()));
   return it->second;
 }
 

@@ -183,7 +183,6 @@ class SymbolicEvaluator {
   // Requests splits until the gate has one value.
   std::optional<bool> GateIsOpen(const IndexDigit& gate, const Indices& indices);
   const std::vector<uint64_t>& Dependencies(const IndexFunction& function);
-  uint32_t OpaqueTag(const std::string& name);
 
   solver::Arena& arena_;
   std::vector<const Graph*> graphs_;
@@ -219,7 +218,6 @@ class SymbolicEvaluator {
   Numbers<Guards> guard_numbers_;
   std::vector<std::unique_ptr<EvaluationScratch>> scratch_;  // of evaluations that have ended
   absl::node_hash_map<const IndexFunction*, std::vector<uint64_t>> dependencies_;  // stable values
-  absl::flat_hash_map<std::string, uint32_t> opaque_tags_;
   std::vector<solver::Symbol> pinned_;  // row variables of opaque functions: never split
   SplitRequest request_;
   std::string error_;

@@ -199,6 +199,11 @@ class Arena {
   PolyId Delta(const Affine& e);  // [e == 0]
   PolyId RealPositive(PolyId a);  // [a > 0]
   PolyId RealZero(PolyId a);      // [a == 0]
+  // The tag of opaque functions of this name, the same for all that build terms in the arena.
+  uint32_t OpaqueTag(const std::string& name) {
+    return kOpaqueTagBit |
+           opaque_tags_.try_emplace(name, static_cast<uint32_t>(opaque_tags_.size())).first->second;
+  }
   PolyId Opaque(uint32_t tag, std::vector<Affine> indices, std::vector<PolyId> polys);
   AtomId OpaqueRowAtom(uint32_t tag, BoundVariable row, PolyId body, std::vector<Affine> indices,
                        std::vector<PolyId> polys);
@@ -355,6 +360,8 @@ class Arena {
   bool IsTruthValue(PolyId p);  // 0 or 1, by its form
   void Overflow() { exhausted_ = overflown_ = true; }
 
+  static constexpr uint32_t kOpaqueTagBit = 0x80000000u;  // no tensor's
+
   struct FreeInfo {
     IntRange range;
     bool in_premise = false;  // that has been recorded at some time
@@ -377,6 +384,7 @@ class Arena {
   uint64_t premise_epoch_ = 0, premises_met_ = 0;
   absl::flat_hash_map<uint64_t, int32_t> premise_at_;  // in premises_; -1: it always holds
   absl::flat_hash_set<uint32_t> positive_tags_, nonnegative_tags_;
+  absl::flat_hash_map<std::string, uint32_t> opaque_tags_;  // numbers, without the bit
   absl::flat_hash_map<PolyId, Sign> sign_cache_;
   absl::flat_hash_map<std::pair<PolyId, PolyId>, PolyId> mul_cache_;
   absl::flat_hash_set<std::pair<AtomId, AtomId>> not_joined_;  // by JoinClipped

@@ -83,14 +83,22 @@ absl::Status SumSoFar(AtenCall& call) {
   return absl::OkStatus();
 }
 
-// The largest elements along a dimension. Where they stand is not declared: as memory that nobody
-// wrote, it is equal to nothing.
-absl::Status MaxAlong(AtenCall& call, const char* declared) {
+// The largest elements along a dimension, and where the first of each row stands.
+absl::Status MaxAlong(AtenCall& call, const char* declared, const char* where) {
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, call.TensorOf("self"));
   PLAN_ASSIGN_OR_RETURN(Argument values,
                         Reduced(&call, declared, Argument::Of(x), call.Described("self").shape));
   call.Return(std::move(values));
-  if (call.targets().size() == 2) call.Return({});
+  if (call.targets().size() != 2) return absl::OkStatus();
+  if (call.writer().tensor(x).dtype == sdfg::DType::kBool) {
+    call.Return({});  // not declared: as memory that nobody wrote
+    return absl::OkStatus();
+  }
+  PLAN_ASSIGN_OR_RETURN(const int64_t dim, call.Integer("dim", std::nullopt));
+  PLAN_ASSIGN_OR_RETURN(const bool keepdim, call.Boolean("keepdim", false));
+  PLAN_ASSIGN_OR_RETURN(Argument indices,
+                        call.One(where, {Argument::Of(x)}, {{"dim", dim}, {"keepdim", keepdim}}));
+  call.Return(std::move(indices));
   return absl::OkStatus();
 }
 
@@ -99,8 +107,10 @@ absl::Status MaxAlong(AtenCall& call, const char* declared) {
 void AddReductions(AtenTable* table) {
   AddReduction(table, "sum mean", "self dim keepdim dtype", "sum");
   AddReduction(table, "mean", "self dim keepdim dtype", "mean");
-  table->Add("max", "self dim keepdim", [](AtenCall& call) { return MaxAlong(call, "max"); });
-  table->Add("min", "self dim keepdim", [](AtenCall& call) { return MaxAlong(call, "min"); });
+  table->Add("max", "self dim keepdim",
+             [](AtenCall& call) { return MaxAlong(call, "max", "argmax"); });
+  table->Add("min", "self dim keepdim",
+             [](AtenCall& call) { return MaxAlong(call, "min", "argmin"); });
   AddReduction(table, "amax", "self dim keepdim", "max");
   AddReduction(table, "amin", "self dim keepdim", "min");
   AddReduction(table, "all", "self dim keepdim", "aten_all");

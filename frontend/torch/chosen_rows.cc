@@ -12,6 +12,7 @@
 #include "frontend/torch/expert_groups.h"
 #include "frontend/torch/row_function.h"
 #include "frontend/torch/row_tensors.h"
+#include "frontend/torch/rows_in_place.h"
 #include "sdfg/graph_check.h"
 #include "sdfg/status_macros.h"
 
@@ -26,6 +27,8 @@ using sdfg::TensorId;
 
 // The places of an ascending or unordered order by which rows are sorted.
 constexpr int64_t kMostSets = 1024;
+
+sdfg::Device DeviceOf(const sdfg::Operator& op) { return op.devices.empty() ? -1 : op.devices[0]; }
 
 class AllRows {
  public:
@@ -46,9 +49,9 @@ class AllRows {
       Visit(id);
     }
     if (rows_.by_tensor.empty()) return std::move(result_);
-    PLAN_RETURN_IF_ERROR(CheckThatAllSetsAreChosen());
-    PLAN_RETURN_IF_ERROR(CheckThatRowsAreFollowed());
     DenseGraph graph(known_, rows_, order_, kept_, given_, &graph_);
+    PLAN_RETURN_IF_ERROR(graph.CheckThatAllSetsAreChosen());
+    PLAN_RETURN_IF_ERROR(graph.CheckThatRowsAreFollowed(dense_, obstacles_));
     result_.choices = graph.ChoicesOf(dense_, recorded_);
     graph.Replace(std::move(dense_));
     return std::move(result_);
@@ -59,6 +62,7 @@ class AllRows {
     const sdfg::Operator op = graph_.operators[id];
     if (!op.lifted || std::count(op.inputs.begin(), op.inputs.end(), kNone) != 0) return;
     if (ChoosesByMask(id, op) || ChoosesByOrder(id, op) || PutsBackByMask(id, op)) return;
+    if (PutsBackByOrder(op) || TakesFromPlaces(id, op)) return;
     if (std::none_of(op.inputs.begin(), op.inputs.end(),
                      [&](TensorId input) { return rows_.Find(input) != nullptr; })) {
       if (IsTransparent(op)) transparent_.insert(id);
@@ -70,10 +74,38 @@ class AllRows {
       std::optional<DenseOutput> made = function.Make();
       if (made) {
         Add(id, o, std::move(made->function), std::move(made->inputs), std::move(made->rows));
-      } else if (known_.Of(op.outputs[o]) == nullptr) {
+      } else if (known_.Of(op.outputs[o]) == nullptr && !AreInPlace(op.inputs)) {
         obstacles_.try_emplace(id, function.reason());
       }
     }
+  }
+
+  // Whether all of these that have chosen rows have them in the order of their places, and so are
+  // computed as they were from then on.
+  bool AreInPlace(const std::vector<TensorId>& tensors) {
+    return std::all_of(tensors.begin(), tensors.end(), [&](TensorId tensor) {
+      const RowTensor* rows = rows_.Find(tensor);
+      if (rows == nullptr || in_place_.count(tensor) != 0) return true;
+      if (!PutInPlace(tensor, *rows)) return false;
+      in_place_.insert(tensor);
+      return true;
+    });
+  }
+
+  // The tensor has these rows: it is computed from the dense tensor if they are in their places.
+  bool PutInPlace(TensorId tensor, const RowTensor& rows) {
+    const OperatorId id = graph_.tensors[tensor].producer;
+    const sdfg::Operator& op = graph_.operators[id];
+    if (op.kind != sdfg::OperatorKind::kCompute || rows.rows.empty()) return false;
+    const Choice& choice = rows_.choices[rows.rows[0].segment.choice];
+    std::optional<sdfg::IndexFunction> function =
+        InOrderOfPlaces(graph_.tensors[tensor], rows, choice, choice.device == DeviceOf(op));
+    if (!function) return false;
+    std::vector<TensorId> inputs = {rows.dense, choice.mask};
+    inputs.resize(function->inputs.size());
+    Add(id, graph_.tensors[tensor].producer_output, *std::move(function), std::move(inputs),
+        std::nullopt);
+    return true;
   }
 
   // Rows that are gathered by known integers, which no choice made: read by their definition.
@@ -147,8 +179,8 @@ class AllRows {
         return static_cast<int>(c);
       }
     }
-    rows_.choices.push_back({mask, op.devices.empty() ? -1 : op.devices[0], sets, places,
-                             std::move(chosen), known_.OriginsOf(from)});
+    rows_.choices.push_back({mask, DeviceOf(op), sets, places, std::move(chosen),
+                             known_.OriginsOf(from), NameAndPlaceOf(op)});
     return static_cast<int>(rows_.choices.size()) - 1;
   }
 
@@ -253,15 +285,65 @@ class AllRows {
     return AddBuilt(id, 0, &builder, {x, mask, rows->dense}, std::nullopt);
   }
 
+  // y[to[j]] = x[j] for the rows x[j], where to is a known order that puts them in their places.
+  bool PutsBackByOrder(const sdfg::Operator& op) {
+    if (!groups_.IsPutOnce(op) || op.outputs[0] == kNone) return false;
+    const TensorId to = op.inputs[0];
+    const RowTensor* source = rows_.Find(op.inputs[1]);
+    const ExactElements* elements = known_.Of(to);
+    if (source == nullptr || source->dim != 0 || elements == nullptr) return false;
+    const std::set<TensorId> own = rows_.OriginsOf(source->layout),
+                             &of_order = known_.OriginsOf(to);
+    if (!std::includes(own.begin(), own.end(), of_order.begin(), of_order.end())) return false;
+    RowTensor rows = *source;
+    std::set<int64_t> written;
+    for (size_t j = 0; j < source->rows.size(); ++j) {
+      int64_t row = 0;
+      if (!(*elements)[j].ToInt64(&row) || row < 0 ||
+          row >= static_cast<int64_t>(rows.rows.size()) || !written.insert(row).second) {
+        return false;
+      }
+      rows.rows[row] = source->rows[j];
+    }
+    return PutInPlace(op.outputs[0], rows);
+  }
+
+  // y[to[p]] = x[p], where to is a known order: the rows that one set was given of each place.
+  bool TakesFromPlaces(OperatorId id, const sdfg::Operator& op) {
+    if (!groups_.AddsRows(op)) return false;
+    const TensorId to = op.inputs[1], x = op.inputs[2];
+    const ExactElements* elements = known_.Of(to);
+    const std::optional<solver::Rational> before = UniformElement(graph_, op.inputs[0]);
+    const sdfg::Tensor &from = graph_.tensors[x], &result = graph_.tensors[op.outputs[0]];
+    if (elements == nullptr || !before || !before->IsZero() || rows_.Find(x) != nullptr ||
+        rows_.Find(to) != nullptr || from.shape != result.shape || from.dtype != result.dtype) {
+      return false;
+    }
+    for (size_t c = 0; c < rows_.choices.size(); ++c) {
+      const Choice& choice = rows_.choices[c];
+      if (choice.device != DeviceOf(op) || choice.origins != known_.OriginsOf(to)) continue;
+      const int number = static_cast<int>(c);
+      std::optional<std::vector<RowLabel>> labels = RowsOfPlaces(*elements, number, choice);
+      std::optional<sdfg::IndexFunction> function = ChosenOfPlaces(from, choice);
+      if (!labels || !function) continue;
+      RowTensor rows;
+      rows.layout = RowLayout::OfAll(number, choice);
+      rows.rows = *std::move(labels);
+      rows.zero = true;
+      Add(id, 0, *std::move(function), {x, choice.mask}, std::move(rows));
+      return true;
+    }
+    return false;
+  }
+
   // Numbers of experts that are sorted: set e has place p if number p is e.
   bool ChoosesByOrder(OperatorId id, const sdfg::Operator& op) {
     const bool sorts = groups_.IsAscendingSort(op);
     if (!sorts || rows_.Find(op.inputs[0]) != nullptr) return false;
     const TensorId numbers = op.inputs[0];
     const ExactElements* elements = known_.Of(numbers);
-    if (elements == nullptr || !known_.DependsOnRouting(numbers) || !AreRecorded(numbers)) {
-      return false;
-    }
+    const TensorId recorded = RecordedFrom(numbers);
+    if (elements == nullptr || !known_.DependsOnRouting(numbers) || recorded == kNone) return false;
     std::vector<int64_t> values(elements->size());
     for (size_t i = 0; i < values.size(); ++i) {
       if (!(*elements)[i].ToInt64(&values[i]) || values[i] < 0 || values[i] >= kMostSets) {
@@ -269,7 +351,9 @@ class AllRows {
       }
     }
     const auto places = static_cast<int64_t>(values.size());
-    const int64_t sets = *std::max_element(values.begin(), values.end()) + 1;
+    const int64_t sets =
+        std::max(*std::max_element(values.begin(), values.end()) + 1, groups_.OptionsOf(recorded));
+    if (sets > kMostSets) return false;
     std::vector<bool> chosen(sets * places, false);
     for (int64_t p = 0; p < places; ++p) chosen[values[p] * places + p] = true;
     const std::optional<TensorId> mask = MaskOfNumbers(id, op, sets, places);
@@ -290,24 +374,25 @@ class AllRows {
       const int output = builder.AddOutput("y", sdfg::Shape{sets * places}, dtype);
       const ExprId at = builder.Index(builder.OutputDims(output)[0]);
       builder.SetBody(output, set ? builder.IntDiv(at, places) : builder.IntMod(at, places));
+      rows.uniform = set;
       if (!AddBuilt(id, set ? 0 : 1, &builder, {}, rows)) return false;
     }
     return true;
   }
 
-  // Whether the elements are some that were recorded: read, and not computed.
-  bool AreRecorded(TensorId tensor) const {
+  // The recorded tensor whose elements these are, read and not computed; kNone if there is none.
+  TensorId RecordedFrom(TensorId tensor) const {
     while (recorded_.count(tensor) == 0) {
       const OperatorId producer = graph_.tensors[tensor].producer;
-      if (producer == kNone) return false;
+      if (producer == kNone) return kNone;
       const sdfg::Operator& op = graph_.operators[producer];
       if (op.kind != sdfg::OperatorKind::kCompute || op.inputs.size() != 1 ||
           op.function->nodes[op.function->outputs[0].body].op != Op::kIntElement) {
-        return false;
+        return kNone;
       }
       tensor = op.inputs[0];
     }
-    return true;
+    return tensor;
   }
 
   std::optional<TensorId> MaskOfNumbers(OperatorId id, const sdfg::Operator& op, int64_t sets,
@@ -331,57 +416,6 @@ class AllRows {
     return mask;
   }
 
-  // As many rows as were recorded are a matter of the recording: what is required must not be
-  // computed from them, but from dense tensors.
-  absl::Status CheckThatRowsAreFollowed() const {
-    std::vector<bool> needed(graph_.tensors.size(), false);
-    for (TensorId tensor = 0; tensor < static_cast<TensorId>(kept_.size()); ++tensor) {
-      needed[tensor] = kept_[tensor];
-    }
-    const auto need = [&](const std::vector<TensorId>& tensors) {
-      for (TensorId tensor : tensors) {
-        if (tensor != kNone) needed[tensor] = true;
-      }
-    };
-    absl::Status first;  // in dataflow order
-    for (auto id = order_.rbegin(); id != order_.rend(); ++id) {
-      const sdfg::Operator& op = graph_.operators[*id];
-      std::vector<bool> replaced(op.outputs.size() + 1, false);
-      for (auto made = dense_[*id].rbegin(); made != dense_[*id].rend(); ++made) {
-        if (needed[made->op.outputs[0]]) need(made->op.inputs);
-        replaced[made->output] = !made->dense;
-      }
-      for (size_t o = 0; o < op.outputs.size(); ++o) {
-        if (op.outputs[o] == kNone || replaced[o] || !needed[op.outputs[o]]) continue;
-        const auto obstacle = obstacles_.find(*id);
-        if (obstacle != obstacles_.end()) {
-          first = absl::UnimplementedError(
-              absl::StrCat(NameAndPlaceOf(op), ": rows that data chose cannot be followed through ",
-                           op.name, ": ", obstacle->second));
-        }
-        need(op.inputs);
-      }
-    }
-    return first;
-  }
-
-  // Where nothing was chosen, no row says where the rows would be that could be.
-  absl::Status CheckThatAllSetsAreChosen() const {
-    for (const Choice& choice : rows_.choices) {
-      for (int64_t set = 0; set < choice.sets; ++set) {
-        const auto first = choice.chosen.begin() + set * choice.places;
-        if (std::count(first, first + choice.places, true) != 0) continue;
-        const OperatorId producer = graph_.tensors[choice.mask].producer;
-        return absl::UnimplementedError(
-            absl::StrCat(producer == kNone ? "" : NameAndPlaceOf(graph_.operators[producer]),
-                         ": in the recording group ", set, " of ", choice.sets,
-                         " is given no row, so that nothing is known of what it would ",
-                         "do with one; record with more tokens, or other values"));
-      }
-    }
-    return absl::OkStatus();
-  }
-
   const ExpertGroups groups_;
   const std::vector<bool>& kept_;
   sdfg::Graph& graph_;
@@ -389,10 +423,11 @@ class AllRows {
   const RecordedElements& recorded_;
   RowTensors rows_;
   std::set<OperatorId> transparent_;
+  std::set<TensorId> in_place_;  // of chosen rows, computed from their dense tensors, too
   std::vector<OperatorId> order_;
   std::vector<std::vector<DenseOperator>> dense_;  // by operator
   TensorId given_ = 0;
-  std::map<OperatorId, std::string> obstacles_;  // through which rows cannot be followed, and why
+  Obstacles obstacles_;
   ChosenRows result_;
 };
 

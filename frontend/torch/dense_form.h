@@ -33,6 +33,10 @@ class DenseForm {
   // The real number that the expression is where all inputs of kind `zero` are zero, whatever else
   // is read: nothing if that is not known.
   std::optional<solver::Rational> WhereNothingIsChosen(sdfg::ExprId id);
+  bool IsZeroWhereNothingIsChosen(sdfg::ExprId id) {
+    const std::optional<solver::Rational> value = WhereNothingIsChosen(id);
+    return value && value->IsZero();
+  }
   // Whether the expression is defined whatever the dense rows hold.
   bool IsDefined(sdfg::ExprId id);
   bool ReadsRows(sdfg::ExprId id);

@@ -17,6 +17,62 @@ std::string NameAndPlaceOf(const sdfg::Operator& op) {
   return absl::StrCat(op.label.empty() ? op.name : op.label, source.empty() ? "" : ", at ", source);
 }
 
+namespace {
+
+// Whether one of the operators gives the dense tensor of the output, or the output itself.
+bool Makes(const std::vector<DenseOperator>& operators, size_t output, bool dense) {
+  return std::any_of(operators.begin(), operators.end(), [&](const DenseOperator& each) {
+    return each.output == output && each.dense == dense;
+  });
+}
+
+}  // namespace
+
+absl::Status DenseGraph::CheckThatAllSetsAreChosen() const {
+  for (const Choice& choice : rows_.choices) {
+    for (int64_t set = 0; set < choice.sets; ++set) {
+      const auto first = choice.chosen.begin() + set * choice.places;
+      if (std::count(first, first + choice.places, true) != 0) continue;
+      return absl::UnimplementedError(
+          absl::StrCat(choice.where, ": in the recording group ", set, " of ", choice.sets,
+                       " is given no row, so that nothing is known of what it would ",
+                       "do with one; record with more tokens, or other values"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DenseGraph::CheckThatRowsAreFollowed(const DenseOperators& dense,
+                                                  const Obstacles& obstacles) const {
+  std::vector<bool> needed(graph_.tensors.size(), false);
+  for (TensorId tensor = 0; tensor < static_cast<TensorId>(kept_.size()); ++tensor) {
+    needed[tensor] = kept_[tensor];
+  }
+  const auto need = [&](const std::vector<TensorId>& tensors) {
+    for (TensorId tensor : tensors) {
+      if (tensor != kNone) needed[tensor] = true;
+    }
+  };
+  absl::Status first;  // in dataflow order
+  for (auto id = order_.rbegin(); id != order_.rend(); ++id) {
+    const sdfg::Operator& op = graph_.operators[*id];
+    for (auto made = dense[*id].rbegin(); made != dense[*id].rend(); ++made) {
+      if (needed[made->op.outputs[0]]) need(made->op.inputs);
+    }
+    for (size_t o = 0; o < op.outputs.size(); ++o) {
+      if (op.outputs[o] == kNone || !needed[op.outputs[o]] || Makes(dense[*id], o, false)) continue;
+      const auto obstacle = obstacles.find(*id);
+      if (obstacle != obstacles.end()) {
+        first = absl::UnimplementedError(
+            absl::StrCat(NameAndPlaceOf(op), ": rows that data chose cannot be followed through ",
+                         op.name, ": ", obstacle->second));
+      }
+      need(op.inputs);
+    }
+  }
+  return first;
+}
+
 std::vector<bool> DenseGraph::Retained(const DenseOperators& dense) const {
   std::vector<bool> retained(graph_.operators.size(), true), read(given_, false);
   for (TensorId tensor = 0; tensor < given_; ++tensor) read[tensor] = IsKept(tensor);
@@ -25,9 +81,8 @@ std::vector<bool> DenseGraph::Retained(const DenseOperators& dense) const {
     bool needed = dense[*id].empty();
     for (size_t o = 0; o < op.outputs.size() && !needed; ++o) {
       if (op.outputs[o] == kNone) continue;
-      const auto made = std::find_if(dense[*id].begin(), dense[*id].end(),
-                                     [&](const DenseOperator& each) { return each.output == o; });
-      needed = made == dense[*id].end() || (made->dense && read[op.outputs[o]]);
+      const bool made = Makes(dense[*id], o, true), replaced = Makes(dense[*id], o, false);
+      needed = !replaced && (!made || read[op.outputs[o]]);
     }
     retained[*id] = needed;
     if (!needed) continue;
@@ -43,10 +98,10 @@ void DenseGraph::Replace(DenseOperators dense) {
   std::map<TensorId, TensorId> place;  // what a dense tensor is called in the end
   for (OperatorId id : order_) {
     if (retained[id]) continue;
-    for (TensorId output : graph_.operators[id].outputs) {
-      if (const RowTensor* rows = rows_.Find(output); rows != nullptr) {
-        place[rows->dense] = output;
-      }
+    const std::vector<TensorId>& outputs = graph_.operators[id].outputs;
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      const RowTensor* rows = rows_.Find(outputs[o]);
+      if (rows != nullptr && !Makes(dense[id], o, false)) place[rows->dense] = outputs[o];
     }
   }
   Rebuild(retained, std::move(place), std::move(dense));

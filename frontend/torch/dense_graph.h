@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "frontend/torch/known_elements.h"
 #include "frontend/torch/row_tensors.h"
 #include "sdfg/graph.h"
@@ -20,6 +21,9 @@ struct DenseOperator {
 };
 using DenseOperators = std::vector<std::vector<DenseOperator>>;  // by operator of the graph
 
+// Through which operators rows cannot be followed, and why.
+using Obstacles = std::map<sdfg::OperatorId, std::string>;
+
 // What an operator is called, and where it stands.
 std::string NameAndPlaceOf(const sdfg::Operator& op);
 
@@ -31,6 +35,14 @@ class DenseGraph {
              const std::vector<sdfg::OperatorId>& order, const std::vector<bool>& kept,
              sdfg::TensorId given, sdfg::Graph* graph)
       : known_(known), rows_(rows), order_(order), kept_(kept), given_(given), graph_(*graph) {}
+
+  // Unimplemented if nothing was chosen of some set: then no row says where the rows would be that
+  // could be.
+  absl::Status CheckThatAllSetsAreChosen() const;
+  // Unimplemented if what is kept is computed from an obstacle: as many rows as were recorded are a
+  // matter of the recording.
+  absl::Status CheckThatRowsAreFollowed(const DenseOperators& dense,
+                                        const Obstacles& obstacles) const;
 
   // The operators whose recorded results the choices are computed from.
   std::vector<std::string> ChoicesOf(const DenseOperators& dense,

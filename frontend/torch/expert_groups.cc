@@ -59,9 +59,18 @@ bool ExpertGroups::IsAscendingSort(const sdfg::Operator& op) const {
 bool ExpertGroups::IsPutOnce(const sdfg::Operator& op) const {
   return op.kind == sdfg::OperatorKind::kCompute && op.inputs.size() == 2 &&
          graph_->tensors[op.inputs[0]].shape.size() == 1 &&
-         graph_->tensors[op.inputs[1]].shape.size() == 1 &&
          op.function ==
              Known("aten_put_once", {OperandOf(op.inputs[0]), OperandOf(op.inputs[1])}, {});
+}
+
+bool ExpertGroups::AddsRows(const sdfg::Operator& op) const {
+  if (op.kind != sdfg::OperatorKind::kCompute || op.inputs.size() != 3 || op.outputs.size() != 1 ||
+      op.outputs[0] == kNone || graph_->tensors[op.inputs[1]].shape.size() != 1) {
+    return false;
+  }
+  std::vector<sdfg::Operand> operands;
+  for (TensorId input : op.inputs) operands.push_back(OperandOf(input));
+  return op.function == Known("index_add", operands, {{"dim", int64_t{0}}});
 }
 
 bool ExpertGroups::SelectsByMask(const sdfg::Operator& op) const {
@@ -123,24 +132,26 @@ ExpertGroups::TensorId ExpertGroups::WithoutTruth(TensorId tensor) const {
   }
 }
 
-bool ExpertGroups::AreChoices(TensorId tensor, int64_t extent) const {
-  const sdfg::Operator* op = ProducerOf(tensor);
+int64_t ExpertGroups::OptionsOf(TensorId indices) const {
+  const sdfg::Operator* op = ProducerOf(indices);
   if (op == nullptr || op->inputs.size() != 1 || op->outputs.size() != 2 ||
-      op->outputs[1] != tensor) {
-    return false;
+      op->outputs[1] != indices) {
+    return 0;
   }
   const sdfg::Shape& scores = graph_->tensors[op->inputs[0]].shape;
-  const sdfg::Shape& chosen = graph_->tensors[tensor].shape;
-  if (scores.empty() || scores.back() > extent) return false;
+  const sdfg::Shape& chosen = graph_->tensors[indices].shape;
+  if (scores.empty()) return 0;
   const auto last = static_cast<int64_t>(scores.size()) - 1;
   for (const bool largest : {true, false}) {
     for (const bool sorted : {true, false}) {
       const sdfg::Attributes attributes = {
           {"k", chosen.back()}, {"dim", last}, {"largest", largest}, {"sorted", sorted}};
-      if (op->function == Known("topk", {OperandOf(op->inputs[0])}, attributes)) return true;
+      if (op->function == Known("topk", {OperandOf(op->inputs[0])}, attributes)) {
+        return scores.back();
+      }
     }
   }
-  return false;
+  return 0;
 }
 
 // A bin for each of the whole numbers 0 to groups - 1: bin b holds what lies from
@@ -181,7 +192,8 @@ ExpertGroups::TensorId ExpertGroups::CountedByMap(const sdfg::Operator& op, int6
       scatter->function ==
       Known("scatter", {OperandOf(scatter->inputs[0]), OperandOf(choices), one}, {{"dim", last}});
   // The choices of one row differ, so that it is marked as often as it has choices.
-  return marks && AreChoices(choices, groups) ? choices : kNone;
+  const int64_t options = OptionsOf(choices);
+  return marks && options > 0 && options <= groups ? choices : kNone;
 }
 
 ExpertGroups::TensorId ExpertGroups::CountedBy(TensorId counts, int64_t groups) const {
@@ -221,7 +233,8 @@ Function ExpertGroups::ByNumbers(const sdfg::Operator& op, TensorId numbers) con
   const TensorId counted = CountedBy(cumsum->inputs[0], groups);
   if (counted == kNone) return nullptr;
   const TensorId root = WithoutShape(numbers);
-  if (root != WithoutShape(counted) || !AreChoices(root, groups)) return nullptr;
+  const int64_t options = OptionsOf(root);
+  if (root != WithoutShape(counted) || options == 0 || options > groups) return nullptr;
   return by_numbers;
 }
 

@@ -33,8 +33,14 @@ class ExpertGroups {
   bool SelectsByMask(const sdfg::Operator& op) const;
   // Operand 0, with the elements of operand 2 in order where operand 1 is true.
   bool ScattersByMask(const sdfg::Operator& op) const;
-  // Writes operand 1 at the indices that operand 0 says, each once.
+  // Writes the rows of operand 1 at the indices that operand 0 says, each once.
   bool IsPutOnce(const sdfg::Operator& op) const;
+  // Adds the rows of operand 2 to those of operand 0 that operand 1 says.
+  bool AddsRows(const sdfg::Operator& op) const;
+
+  // Among how many elements of a row the best ones are chosen whose indices these are; 0 if these
+  // are no such indices.
+  int64_t OptionsOf(sdfg::TensorId indices) const;
 
   // Of a product by groups: the same product if row j belongs to group numbers[j], which takes
   // these numbers as last operand in place of where the groups end. Null if `op` is none, or if
@@ -55,8 +61,6 @@ class ExpertGroups {
   // The same of truth values, also as numbers 0 and 1.
   TensorId WithoutTruth(TensorId tensor) const;
 
-  // The indices of the best elements of rows of at most `extent`.
-  bool AreChoices(TensorId tensor, int64_t extent) const;
   // The numbers of which `counts` says how often each of [0, groups) occurs among them.
   TensorId CountedBy(TensorId counts, int64_t groups) const;
   TensorId CountedByHistogram(TensorId counts, const sdfg::Operator& op, int64_t groups) const;

@@ -243,6 +243,8 @@ RowEvaluation::Maybe RowEvaluation::Element(Scope* scope, ExprId id) {
       return Fail("rows of different tokens or experts are combined");
     }
     current.label = label;
+    current.of_numbers = current.of_numbers || !sdfg::IsInteger(graph_.tensors[tensor].dtype);
+    current.uniform = current.uniform && rows->uniform;
     const int64_t shift = rows->layout.StartOf(label.segment) - current.OffsetOf(label.segment);
     copy.args[rows->dim] = builder_.IntAdd(current.base, builder_.Int(shift));
     tensor = rows->dense;
@@ -401,9 +403,8 @@ std::optional<ExprId> RowEvaluation::IsChosen(const CurrentRow& row) {
 }
 
 std::optional<ExprId> RowEvaluation::OnlyChosen(ExprId value, const CurrentRow& row) {
-  const std::optional<Rational> elsewhere = form_.WhereNothingIsChosen(value);
   const bool defined = form_.IsDefined(value);
-  if (defined && elsewhere && elsewhere->IsZero()) return value;
+  if (defined && form_.IsZeroWhereNothingIsChosen(value)) return value;
   const std::optional<ExprId> chosen = IsChosen(row);
   if (!chosen) return Fail("what is added up is not zero where nothing is chosen");
   if (defined) return builder_.Binary(Op::kMul, *chosen, value);

@@ -31,6 +31,8 @@ struct CurrentRow {
   sdfg::ExprId base = sdfg::kNoExpr;
   const RowLayout* layout = nullptr;  // null: each segment by itself
   int64_t start = 0;                  // of the part of the layout over which base runs
+  bool of_numbers = false;            // it reads rows that are no integers
+  bool uniform = true;                // and only such that all places of a set have alike
   int64_t OffsetOf(const Segment& segment) const {
     return layout == nullptr ? 0 : layout->StartOf(segment) - start;
   }

@@ -197,22 +197,26 @@ std::optional<RowLayout> RowFunction::LabelsOf(size_t dim, RowEvaluation* evalua
   return layout;
 }
 
-// Zero where nothing is chosen, if the rank knows what is.
+// Rows that are taken from other tensors are zero where nothing is chosen, if the rank knows what
+// is: it may be another one that adds them up. Those that are computed from such rows are what they
+// are, since not each rank that computes them could tell.
 std::optional<ExprId> RowFunction::Row(const PartialValue& value, const CurrentRow& row,
-                                       RowEvaluation* evaluation, bool* zero) const {
+                                       RowEvaluation* evaluation, RowTensor* rows) const {
   const ExprId expression = evaluation->ExpressionOf(value);
-  if (value.sort != Sort::kReal || output_.dtype == sdfg::DType::kBool) {
-    *zero = false;
-    if (!evaluation->form().IsDefined(expression)) {
-      return evaluation->Fail("the operator is not defined where nothing is chosen");
+  const bool defined = evaluation->form().IsDefined(expression);
+  const bool taken = !row.of_numbers && !row.uniform;
+  if (value.sort == Sort::kReal && output_.dtype != sdfg::DType::kBool) {
+    const bool zero = defined && evaluation->form().IsZeroWhereNothingIsChosen(expression);
+    std::optional<ExprId> chosen;
+    if (zero || taken || !defined) chosen = evaluation->OnlyChosen(expression, row);
+    if (chosen) {
+      rows->uniform = false;
+      return chosen;
     }
-    return expression;
   }
-  if (std::optional<ExprId> chosen = evaluation->OnlyChosen(expression, row); chosen) return chosen;
-  *zero = false;
-  if (!evaluation->form().IsDefined(expression)) {
-    return evaluation->Fail("the operator is not defined where nothing is chosen");
-  }
+  rows->zero = false;
+  rows->uniform = rows->uniform && row.uniform;
+  if (!defined) return evaluation->Fail("the operator is not defined where nothing is chosen");
   return expression;
 }
 
@@ -226,7 +230,7 @@ std::optional<DenseOutput> RowFunction::ByRows(const Attempt& attempt, RowEvalua
   const VarId dense = evaluation->Variable(-3, var, layout->extent());
   const ExprId base = evaluation->builder().Index(dense);
   std::map<Segment, ExprId> alike;
-  rows.zero = true;
+  rows.zero = rows.uniform = true;
   for (size_t i = 0; i < rows.rows.size(); ++i) {
     CurrentRow row;
     row.present = true;
@@ -235,7 +239,7 @@ std::optional<DenseOutput> RowFunction::ByRows(const Attempt& attempt, RowEvalua
     evaluation->Set(var, PartialValue::Constant(Sort::kInt, Rational(static_cast<int64_t>(i))));
     const std::optional<PartialValue> value = evaluation->Value(output_.body, &row);
     if (!value) return std::nullopt;
-    const std::optional<ExprId> expression = Row(*value, row, evaluation, &rows.zero);
+    const std::optional<ExprId> expression = Row(*value, row, evaluation, &rows);
     if (!expression) return std::nullopt;
     const auto [found, fresh] = alike.try_emplace(rows.rows[i].segment, *expression);
     if (!fresh && found->second != *expression) {

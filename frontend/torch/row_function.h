@@ -50,7 +50,7 @@ class RowFunction {
   std::optional<RowLayout> LabelsOf(size_t dim, RowEvaluation* evaluation,
                                     std::vector<RowLabel>* labels);
   std::optional<sdfg::ExprId> Row(const PartialValue& value, const CurrentRow& row,
-                                  RowEvaluation* evaluation, bool* zero) const;
+                                  RowEvaluation* evaluation, RowTensor* rows) const;
   std::optional<DenseOutput> Finish(RowEvaluation* evaluation, std::vector<sdfg::VarId> dims,
                                     sdfg::ExprId body);
   bool IsDecidedByItsOwnChoices(const RowEvaluation& evaluation, const DenseOutput& made) const;

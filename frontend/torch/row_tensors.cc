@@ -13,11 +13,12 @@ void RowLayout::Add(const Segment& segment, int64_t places) {
 
 std::optional<RowLayout> RowLayout::Of(const std::vector<RowLabel>& rows,
                                        const std::vector<Choice>& choices) {
-  RowLayout layout;
   std::map<Segment, std::set<int64_t>> places;
+  std::vector<Segment> segments;  // as they are mentioned
   for (const RowLabel& row : rows) {
-    layout.Add(row.segment, choices[row.segment.choice].places);
-    if (!places[row.segment].insert(row.place).second) return std::nullopt;
+    std::set<int64_t>& of_segment = places[row.segment];
+    if (of_segment.empty()) segments.push_back(row.segment);
+    if (!of_segment.insert(row.place).second) return std::nullopt;
   }
   for (const auto& [segment, found] : places) {
     const Choice& choice = choices[segment.choice];
@@ -27,6 +28,12 @@ std::optional<RowLayout> RowLayout::Of(const std::vector<RowLabel>& rows,
       return std::nullopt;
     }
   }
+  const bool of_one = std::all_of(segments.begin(), segments.end(), [&](const Segment& each) {
+    return each.choice == segments[0].choice;
+  });
+  if (of_one) std::sort(segments.begin(), segments.end());
+  RowLayout layout;
+  for (const Segment& segment : segments) layout.Add(segment, choices[segment.choice].places);
   return layout;
 }
 

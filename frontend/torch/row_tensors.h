@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Choice {
   std::vector<bool> chosen;  // in the recording
   // The recorded tensors that it is computed from.
   std::set<sdfg::TensorId> origins;
+  std::string where;  // the operator that chose, for people
 };
 
 struct Segment {
@@ -51,8 +53,8 @@ struct RowLabel {
 // Segments one after another, and where each begins.
 class RowLayout {
  public:
-  // In the order in which the rows mention them. Nothing if these are not exactly the chosen rows
-  // of whole segments, each once.
+  // In the order in which the rows mention them, or of their sets if they are all of one choice.
+  // Nothing if these are not exactly the chosen rows of whole segments, each once.
   static std::optional<RowLayout> Of(const std::vector<RowLabel>& rows,
                                      const std::vector<Choice>& choices);
   // All segments of a choice, also those of which nothing was chosen.
@@ -74,7 +76,8 @@ struct RowTensor {
   std::vector<RowLabel> rows;
   RowLayout layout;
   sdfg::TensorId dense = sdfg::kNone;
-  bool zero = false;  // the dense tensor is zero in rows that are not chosen
+  bool zero = false;     // the dense tensor is zero in rows that are not chosen
+  bool uniform = false;  // the dense rows of one set are all the same
 };
 
 struct RowTensors {

@@ -138,7 +138,7 @@ void RequireWithin(IndexFunctionBuilder* builder, Inverse* inverse, ExprId x, in
     Require(builder, inverse, builder->Binary(Op::kIntLess, x, builder->Int(high)));
 }
 
-// Where each digit of the source is a constant or one whole dimension of the view.
+// Where each digit of the source is a constant, or counts one whole dimension of the view in steps.
 std::optional<Inverse> InverseByDigits(IndexFunctionBuilder* builder, const Strided& source,
                                        const std::vector<int>& places,
                                        const std::vector<Digit>& digits, const Strided& view,
@@ -154,14 +154,17 @@ std::optional<Inverse> InverseByDigits(IndexFunctionBuilder* builder, const Stri
       continue;
     }
     const Term& term = digit.terms[0];
-    if (digit.terms.size() > 1 || term.div != 1 || term.mod != 0 || term.scale != 1) {
-      return std::nullopt;
-    }
+    if (digit.terms.size() > 1 || term.div != 1 || term.mod != 0) return std::nullopt;
     if (inverse.index[term.dim] != sdfg::kNoExpr) return std::nullopt;
-    RequireWithin(builder, &inverse, x, digit.constant, digit.constant + view.shape[term.dim],
-                  extent);
-    inverse.index[term.dim] =
-        digit.constant == 0 ? x : builder->IntAdd(x, builder->Int(-digit.constant));
+    RequireWithin(builder, &inverse, x, digit.constant,
+                  digit.constant + term.scale * view.shape[term.dim], extent);
+    ExprId steps = digit.constant == 0 ? x : builder->IntAdd(x, builder->Int(-digit.constant));
+    if (term.scale != 1) {
+      Require(builder, &inverse,
+              builder->Binary(Op::kIntEq, builder->IntMod(steps, term.scale), builder->Int(0)));
+      steps = builder->IntDiv(steps, term.scale);
+    }
+    inverse.index[term.dim] = steps;
   }
   for (size_t k = 0; k < view.shape.size(); ++k) {
     if (inverse.index[k] != sdfg::kNoExpr) continue;

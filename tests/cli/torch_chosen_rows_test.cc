@@ -67,17 +67,30 @@ json NewTensor(json* rank, const json& like) {
   return {{"tensor", tensor}};
 }
 
-void ExpectNotProved(const std::string& program,
-                     const std::function<void(std::vector<json>*)>& put) {
-  std::vector<json> ranks = {RankOf(program, 0), RankOf(program, 1)};
-  put(&ranks);
-  std::string files = Directory(program) + "/reference.trace";
+void ExpectNoProof(const std::string& program, const std::vector<json>& ranks,
+                   const std::string& reference) {
+  std::string files = reference;
   for (size_t r = 0; r < ranks.size(); ++r) {
     absl::StrAppend(&files, " ", TraceFile(absl::StrCat(program, "_rows", r), ranks[r]));
   }
   const Finished finished = RunProgram("verify -q --no-cache " + files, kLimit);
   EXPECT_THAT(finished.output + finished.errors,
               AnyOf(StartsWith("REFUTED"), StartsWith("UNKNOWN"), StartsWith("MALFORMED")));
+}
+
+void ExpectNotProved(const std::string& program,
+                     const std::function<void(std::vector<json>*)>& put) {
+  std::vector<json> ranks = {RankOf(program, 0), RankOf(program, 1)};
+  put(&ranks);
+  ExpectNoProof(program, ranks, Directory(program) + "/reference.trace");
+}
+
+// The same where the model is changed, and the ranks are not.
+void ExpectNotProvedOfModel(const std::string& program, const std::function<void(json*)>& put) {
+  json reference = ReferenceOf(program);
+  put(&reference);
+  ExpectNoProof(program, {RankOf(program, 0), RankOf(program, 1)},
+                TraceFile(program + "_rows_reference", reference));
 }
 
 TEST(ChosenRows, TheChoicesAreListedWithTheVerdict) {
@@ -227,6 +240,158 @@ TEST(ChosenRows, ChoicesThatDoNotFitTheSizes) {
       for (size_t k = 0; k < values.size(); ++k) values[k] = k % 2 == 0 ? 2 : 3;
     }
   });
+}
+
+// transformers' experts: rows are sorted by expert, sent, put back in the order before, weighted
+// and added up for each token.
+constexpr char kPutsBack[] = "hf_gpt_oss";
+
+// What puts rows of numbers in places that an order says, in this layer.
+json* PutBackIn(json* rank, const std::string& layer) {
+  for (json* put : Named(rank, "aten.index_put_", layer)) {
+    if (ShapeOf(*rank, (*put)["args"][0]).size() == 2) return put;
+  }
+  ADD_FAILURE() << "no rows are put back";
+  return nullptr;
+}
+
+// The product of rows that were put back, [token, choice, width], with their weights.
+json* WeightedIn(json* rank, const std::string& layer) {
+  return All(rank, [&](const json& op) {
+    return op.value("op", "").starts_with("aten.mul") &&
+           ShapeOf(*rank, op["args"][0]) == json({8, 2, 16}) &&
+           ShapeOf(*rank, op["args"][1]) == json({8, 2, 1}) &&
+           (*rank)["strings"][op["module"].get<size_t>()].get<std::string>().find(layer) !=
+               std::string::npos;
+  })[0];
+}
+
+// The same memory, with other strides.
+json WithStrides(json* rank, const json& tensor, const json& strides) {
+  json view = (*rank)["tensors"][tensor["tensor"].get<size_t>()];
+  view[4] = strides;
+  (*rank)["tensors"].push_back(view);
+  return {{"tensor", (*rank)["tensors"].size() - 1}};
+}
+
+TEST(ChosenRows, RowsThatArePutBackByTheOrderAsIfItWereItsInverse) {
+  ExpectNotProved(kPutsBack, [](std::vector<json>* ranks) {
+    json* rank = ranks->data();
+    json* put = PutBackIn(rank, "layers.1");
+    const json rows = (*put)["args"][2], order = (*put)["args"][1], source = (*put)["source"];
+    const json read = NewTensor(rank, rows);
+    (*put)["op"] = "aten.copy_.default";
+    (*put)["args"] = {(*put)["args"][0], read};
+    const json taken = {
+        {"op", "aten.index.Tensor"}, {"args", {rows, order}}, {"out", {read}}, {"source", source}};
+    json::array_t& operators = (*rank)["operators"].get_ref<json::array_t&>();
+    operators.insert(operators.begin() + (put - operators.data()), taken);
+  });
+}
+
+TEST(ChosenRows, RowsThatTheModelPutsBackByTheOrder) {
+  ExpectNotProvedOfModel(kPutsBack, [](json* model) {
+    const json& inverse = *Named(model, "aten.index_put_", "layers.0.mlp.experts")[0];
+    for (json* index : Named(model, "aten.index.Tensor", "layers.0.mlp.experts")) {
+      if ((*index)["args"][1][0] == inverse["args"][0]) {
+        (*index)["args"][1] = inverse["args"][1];
+      }
+    }
+  });
+}
+
+TEST(ChosenRows, GradientsThatTheModelPutsByTheOrder) {
+  ExpectNotProvedOfModel(kPutsBack, [](json* model) {
+    const json inverse = *Named(model, "aten.index_put_", "layers.0.mlp.experts")[0];
+    for (json* put : Named(model, "aten.index_put.", "layers.0.mlp.experts")) {
+      if ((*put)["args"][1][0] == inverse["args"][0]) (*put)["args"][1] = inverse["args"][1];
+    }
+  });
+}
+
+TEST(ChosenRows, RowsThatArePutBackInTheOrderOfAnotherLayer) {
+  ExpectNotProved(kPutsBack, [](std::vector<json>* ranks) {
+    json* rank = &(*ranks)[1];
+    (*PutBackIn(rank, "layers.1"))["args"][1] = (*PutBackIn(rank, "layers.0"))["args"][1];
+  });
+}
+
+TEST(ChosenRows, RowsThatTheOrderOfAnotherRouterPutsBack) {
+  // It chose the same in the recording, and is nowhere in the model.
+  std::vector<json> ranks = {RankOf(kPutsBack, 0), RankOf(kPutsBack, 1)};
+  json* rank = ranks.data();
+  json* put = PutBackIn(rank, "layers.0");
+  json* sort = All(rank, [&](const json& op) {
+    return op.value("op", "").starts_with("aten.sort") && op["out"][1] == (*put)["args"][1][0];
+  })[0];
+  json* router = Named(rank, "aten.topk")[0];
+  json other = *router, sorted = *sort;
+  const json scores = other["args"][0];
+  other["args"][0] = NewTensor(rank, scores);
+  for (json& out : other["out"]) out = NewTensor(rank, out);
+  const json negated = {{"op", "aten.neg.default"},
+                        {"args", {scores}},
+                        {"out", {other["args"][0]}},
+                        {"source", other["source"]}};
+  // The first half of its choices, as this rank sorts them.
+  json view = (*rank)["tensors"][other["out"][1]["tensor"].get<size_t>()];
+  view[3] = ShapeOf(*rank, sorted["args"][0]);
+  view[4] = {1};
+  (*rank)["tensors"].push_back(view);
+  sorted["args"][0] = {{"tensor", (*rank)["tensors"].size() - 1}};
+  for (json& out : sorted["out"]) out = NewTensor(rank, out);
+  (*put)["args"][1][0] = sorted["out"][1];
+  json::array_t& operators = (*rank)["operators"].get_ref<json::array_t&>();
+  const auto after = operators.begin() + (router - operators.data()) + 1;
+  operators.insert(after, {negated, other, sorted});
+  EXPECT_THAT(Verify(kPutsBack, ranks), StartsWith("UNKNOWN"));
+}
+
+TEST(ChosenRows, WeightsOfAnotherRouter) {
+  ExpectNotProved(kPutsBack, [](std::vector<json>* ranks) {
+    json* rank = ranks->data();
+    (*WeightedIn(rank, "layers.1"))["args"][1] = (*WeightedIn(rank, "layers.0"))["args"][1];
+  });
+}
+
+TEST(ChosenRows, TheWeightOfTheFirstChoiceForBoth) {
+  ExpectNotProved(kPutsBack, [](std::vector<json>* ranks) {
+    for (json& rank : *ranks) {
+      json& weights = (*WeightedIn(&rank, "layers.1"))["args"][1];
+      weights = WithStrides(&rank, weights, {2, 0, 1});
+    }
+  });
+}
+
+TEST(ChosenRows, RowsThatAreAddedUpOverTokensForChoices) {
+  ExpectNotProved(kPutsBack, [](std::vector<json>* ranks) {
+    for (json& rank : *ranks) {
+      json& rows = (*WeightedIn(&rank, "layers.0"))["args"][0];
+      rows = WithStrides(&rank, rows, {16, 128, 1});
+    }
+  });
+}
+
+TEST(ChosenRows, BiasesOfExpertsInTheOrderBeforeSorting) {
+  ExpectNotProved(kPutsBack, [](std::vector<json>* ranks) {
+    json* rank = &(*ranks)[1];
+    const json& sort = *Named(rank, "aten.sort", "layers.0.mlp.experts")[1];
+    for (json* index : Named(rank, "aten.index.Tensor", "layers.0.mlp.experts")) {
+      if ((*index)["args"][1][0] == sort["out"][0]) (*index)["args"][1][0] = sort["args"][0];
+    }
+  });
+}
+
+TEST(ChosenRows, AnExpertThatIsGivenNoRowIsNamed) {
+  // Of the tokens of the first rank none goes to the last expert.
+  std::vector<json> ranks = {RankOf(kPutsBack, 0), RankOf(kPutsBack, 1)};
+  for (json& rank : ranks) {
+    json& values = (*Named(&rank, "aten.topk")[0])["values"][1];
+    for (size_t k = 0; k < 16; ++k) values[k] = k % 3;
+  }
+  const std::string report = Verify(kPutsBack, ranks);
+  EXPECT_THAT(report, HasSubstr("is given no row"));
+  EXPECT_THAT(report, HasSubstr("aten.sort.default, at transformers/distributed/"));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -68,7 +69,7 @@ class Routers {
     std::map<int, size_t> routers;  // by rank
     for (const sdfg::Operator& op : graph.operators) {
       if (op.name != "topk") continue;
-      const int rank = op.devices[0];
+      const int rank = op.devices.empty() ? -1 : op.devices[0];
       for (const auto& row : program.ChoicesOf(rank, routers[rank]++)) recorded_.push_back(row);
     }
   }
@@ -125,31 +126,47 @@ std::map<sdfg::TensorId, sdfg::DenseTensor> RandomInputs(const sdfg::Graph& grap
   return inputs;
 }
 
-void ExpectTheSame(const std::string& name, int ranks) {
-  const Program program(name, ranks);
-  const lineage::Problem dense = program.Read(true), read = program.Read(false);
-  EXPECT_FALSE(dense.parallel.operators.size() == read.parallel.operators.size() &&
-               dense.parallel.tensors.size() == read.parallel.tensors.size());
-  Routers routers(program, dense.parallel);
+std::vector<sdfg::Shape> ShapesOf(const sdfg::Graph& graph) {
+  std::vector<sdfg::Shape> shapes;
+  for (const sdfg::Tensor& tensor : graph.tensors) shapes.push_back(tensor.shape);
+  return shapes;
+}
+
+// The same numbers in tensors `a` of the one graph and `b` of the other, pair by pair.
+void ExpectTheSame(const Program& program, const sdfg::Graph& dense, const sdfg::Graph& read,
+                   const std::vector<std::pair<sdfg::TensorId, sdfg::TensorId>>& tensors) {
+  Routers routers(program, dense);
   const auto choose = [&](const sdfg::OpaqueCall& call) { return routers(call); };
-  const auto of_dense =
-      sdfg::EvaluateDenseGraph(dense.parallel, RandomInputs(dense.parallel), choose);
+  const auto of_dense = sdfg::EvaluateDenseGraph(dense, RandomInputs(dense), choose);
   ASSERT_TRUE(of_dense.ok()) << of_dense.status();
   EXPECT_EQ(routers.met(), routers.recorded());
-  const auto of_read = sdfg::EvaluateDenseGraph(read.parallel, RandomInputs(read.parallel), choose);
+  const auto of_read = sdfg::EvaluateDenseGraph(read, RandomInputs(read), choose);
   ASSERT_TRUE(of_read.ok()) << of_read.status();
   EXPECT_EQ(routers.met(), routers.recorded());
-  ASSERT_EQ(dense.required.size(), read.required.size());
-  for (size_t r = 0; r < read.required.size(); ++r) {
-    const std::vector<double>& a = (*of_dense)[dense.required[r].parallel].data;
-    const std::vector<double>& b = (*of_read)[read.required[r].parallel].data;
+  for (const auto& [in_dense, in_read] : tensors) {
+    const std::vector<double>& a = (*of_dense)[in_dense].data;
+    const std::vector<double>& b = (*of_read)[in_read].data;
     ASSERT_EQ(a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) {
       if (std::isnan(a[i]) && std::isnan(b[i])) continue;
       ASSERT_NEAR(a[i], b[i], 1e-8 * (1 + std::abs(b[i])))
-          << read.parallel.tensors[read.required[r].parallel].name << "[" << i << "]";
+          << read.tensors[in_read].name << "[" << i << "]";
     }
   }
+}
+
+void ExpectTheSame(const std::string& name, int ranks) {
+  const Program program(name, ranks);
+  const lineage::Problem dense = program.Read(true), read = program.Read(false);
+  EXPECT_NE(ShapesOf(dense.parallel), ShapesOf(read.parallel));
+  ASSERT_EQ(dense.required.size(), read.required.size());
+  std::vector<std::pair<sdfg::TensorId, sdfg::TensorId>> of_ranks, of_reference;
+  for (size_t r = 0; r < read.required.size(); ++r) {
+    of_ranks.emplace_back(dense.required[r].parallel, read.required[r].parallel);
+    of_reference.emplace_back(dense.required[r].lineage.logical, read.required[r].lineage.logical);
+  }
+  ExpectTheSame(program, dense.parallel, read.parallel, of_ranks);
+  ExpectTheSame(program, dense.logical, read.logical, of_reference);
 }
 
 TEST(ChosenRows, AllToAllOfMegatronComputesTheSameWithAllRows) {
@@ -162,6 +179,10 @@ TEST(ChosenRows, AllGatherOfMegatronComputesTheSameWithAllRows) {
 
 TEST(ChosenRows, RowsSortedByTorchtitanComputeTheSameWithAllRows) {
   ExpectTheSame("titan_deepseek_ep", 2);
+}
+
+TEST(ChosenRows, RowsOfTransformersThatArePutBackComputeTheSameWithAllRows) {
+  ExpectTheSame("hf_gpt_oss", 2);
 }
 
 Choice TwoSets() {
@@ -177,7 +198,15 @@ TEST(RowLayout, RowsOfWholeSetsInAnyOrder) {
   const auto layout = RowLayout::Of({At(1, 1), At(0, 2), At(0, 0)}, {TwoSets()});
   ASSERT_TRUE(layout.has_value());
   EXPECT_EQ(layout->extent(), 6);
-  EXPECT_EQ(layout->StartOf({0, 1}), 0);
+  EXPECT_EQ(layout->StartOf({0, 0}), 0);
+  EXPECT_EQ(layout->StartOf({0, 1}), 3);
+}
+
+TEST(RowLayout, RowsOfSeveralChoicesInTheOrderInWhichTheyAreMentioned) {
+  const auto layout =
+      RowLayout::Of({{{1, 0}, 2}, At(0, 2), {{1, 0}, 0}, At(0, 0)}, {TwoSets(), TwoSets()});
+  ASSERT_TRUE(layout.has_value());
+  EXPECT_EQ(layout->StartOf({1, 0}), 0);
   EXPECT_EQ(layout->StartOf({0, 0}), 3);
 }
 
