@@ -12,6 +12,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -203,16 +204,21 @@ def deviation(traces, values):
     return most
 
 
+def written(traces, directory):
+    """The traces as files."""
+    os.makedirs(directory, exist_ok=True)
+    paths = [os.path.join(directory, f"rank{rank}.trace") for rank in range(len(traces))]
+    for path, trace in zip(paths, traces):
+        with gzip.open(path, "wt", compresslevel=1) as file:
+            json.dump(trace, file)
+    return paths
+
+
 def verdict(program, reference, traces, limit):
     with tempfile.TemporaryDirectory() as directory:
-        paths = []
-        for rank, trace in enumerate(traces):
-            paths.append(os.path.join(directory, f"rank{rank}.trace"))
-            with gzip.open(paths[-1], "wt", compresslevel=1) as file:
-                json.dump(trace, file)
         try:
-            done = subprocess.run([program, "verify", "-q", "--no-cache", reference, *paths], capture_output=True, text=True,
-                                  timeout=limit)
+            done = subprocess.run([program, "verify", "-q", "--no-cache", reference, *written(traces, directory)], capture_output=True,
+                                  text=True, timeout=limit)
         except subprocess.TimeoutExpired:
             return "UNKNOWN: time"
         return (done.stdout + done.stderr).split("\n")[0]
@@ -226,6 +232,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--limit", type=float, default=20, help="seconds for one verdict")
+    parser.add_argument("--keep", metavar="DIRECTORY", help="keep mutants that are UNKNOWN, or PROVED and differ, with their references")
     options = parser.parse_args()
     rng, counts, wrong, made = random.Random(options.seed), Counter(), 0, 0
     names = options.only or sorted(os.listdir(options.recorded))
@@ -245,6 +252,10 @@ def main():
         word = answer.split(":")[0]
         differs = deviation(mutant[0], values) > DIFFERS if word == "PROVED" else None
         counts[word, differs] += 1
+        if options.keep and (differs or word == "UNKNOWN"):
+            kept = os.path.join(options.keep, str(made))
+            written(mutant[0], kept)
+            shutil.copy(reference, os.path.join(kept, "reference.trace"))
         if differs:
             wrong += 1
             print(f"PROVED, and differs: {name}: {mutant[1]}", flush=True)
