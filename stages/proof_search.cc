@@ -21,7 +21,7 @@ namespace {
 
 // Work limit of the first attempt with unfolding, per claim.
 constexpr int64_t kUnfoldTermBudget = 100'000;
-// Classes of failed claims that are tried with unfolding.
+// Classes of failed claims that are tried with unfolding; as many again where that helps most.
 constexpr size_t kMaxUnfolded = 32;
 
 }  // namespace
@@ -241,8 +241,8 @@ std::vector<const Claim*> ProofSearch::ClaimsAt(const std::vector<int>& position
 }
 
 // Tries failed claims again: first those of each class that are still alike, then, where that
-// helped, the others. With many failures the plan is most likely wrong, and numbers tell that
-// sooner.
+// helped, the others. With many failures that it does not help the plan is most likely wrong, and
+// numbers tell that sooner.
 void ProofSearch::Retry(const std::vector<int>& failed, const ClaimLimits& limits) {
   auto retry = [&](const std::vector<int>& claims) {
     std::vector<ClaimOutcome> before;
@@ -263,18 +263,25 @@ void ProofSearch::Retry(const std::vector<int>& failed, const ClaimLimits& limit
       outcomes_.Set({claims[i]}, std::move(now));
     }
   };
-  std::vector<int> first, others;
+  std::vector<std::vector<int>> first;  // so many classes at a time
+  std::vector<int> others;
   std::unordered_set<int32_t> seen;
   for (const auto& [members] : Classes(failed, limits)) {
     const bool fresh = seen.insert(table_.claims()[members[0]].class_id).second;
-    std::vector<int>& list = fresh && seen.size() <= kMaxUnfolded ? first : others;
+    if (fresh && seen.size() % kMaxUnfolded == 1) first.emplace_back();
+    std::vector<int>& list = fresh ? first.back() : others;
     list.insert(list.end(), members.begin(), members.end());
   }
-  if (first.empty()) return;
-  retry(first);
   std::unordered_set<int32_t> helped;
-  for (int c : first) {
-    if (outcomes_[c].status == ClaimStatus::kProved) helped.insert(table_.claims()[c].class_id);
+  for (const std::vector<int>& claims : first) {
+    retry(claims);
+    size_t proved = 0;
+    for (int c : claims) {
+      if (outcomes_[c].status != ClaimStatus::kProved) continue;
+      helped.insert(table_.claims()[c].class_id);
+      ++proved;
+    }
+    if (2 * proved < claims.size() || Interrupted()) break;
   }
   others.erase(
       std::remove_if(others.begin(), others.end(),

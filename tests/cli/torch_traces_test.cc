@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
         "fsdp2_clip", "fsdp2_tp", "fsdp2_tp_clip", "grad_accumulation", "hf_cohere2", "hf_experts",
         "hf_experts_dp", "hf_gemma2", "hf_gpt_oss", "hf_llama", "hf_llama_fsdp2", "hf_mistral",
         "hf_mixtral", "hf_mixtral_tp4", "hf_olmoe", "hf_qwen2", "hf_qwen3", "hf_qwen3_moe",
-        "hf_qwen3_moe_fsdp2", "hsdp", "loss_parallel", "masked_loss",
+        "hf_qwen3_moe_fsdp2", "hsdp", "loss_parallel", "masked_loss", "megatron_16_ranks",
         "megatron_distributed_optimizer", "megatron_dp", "megatron_dp_tp", "megatron_llama",
         "megatron_moe_allgather", "megatron_moe_alltoall", "megatron_moe_tp", "megatron_moe_tp_ep4",
         "megatron_per_token_loss", "megatron_pp", "megatron_pp_tp", "megatron_pp_untied",
