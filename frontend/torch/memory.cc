@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "frontend/torch/listed_constant.h"
+#include "frontend/torch/rounded_number.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -16,6 +18,16 @@ Strided Relative(const Strided& view, int64_t origin) {
   Strided relative = view;
   relative.offset -= origin;
   return relative;
+}
+
+// What a constant in single precision is meant to be.
+solver::Rational AsMeant(const Storage& storage, GraphWriter* writer) {
+  if (storage.dtype != sdfg::DType::kFloat32) return *storage.uniform;
+  const std::optional<double> decimal = DecimalOfFloat32(*storage.uniform);
+  if (!decimal) return *storage.uniform;
+  writer->Assume(absl::StrFormat("the number %.9g in single precision stands for %.17g",
+                                 storage.uniform->ToDouble(), *decimal));
+  return solver::Rational::FromDouble(*decimal);
 }
 
 }  // namespace
@@ -32,7 +44,7 @@ Memory::Memory(const Trace& trace, GraphWriter* writer, Constant constant)
   for (size_t s = 0; s < trace.storages.size(); ++s) {
     const Storage& storage = trace.storages[s];
     if (storage.uniform && storage.size > 0) {
-      pieces_[s][0] = {storage.size, sdfg::kNone, {}, storage.uniform};
+      pieces_[s][0] = {storage.size, sdfg::kNone, {}, AsMeant(storage, writer)};
     }
   }
 }

@@ -1,6 +1,10 @@
 #include "frontend/torch/rounded_number.h"
 
 #include <cmath>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_format.h"
 
 namespace planproof::frontend::torch {
 namespace {
@@ -37,6 +41,21 @@ std::optional<int64_t> DenominatorOf(const solver::Rational& literal) {
   }
   if (others == 1) return std::nullopt;
   return denominator;
+}
+
+std::optional<double> DecimalOfFloat32(const solver::Rational& value) {
+  constexpr int kDigits = 6;  // so many decimal digits survive single precision
+  const auto single = static_cast<float>(value.ToDouble());
+  if (!std::isnormal(single) || !(solver::Rational::FromDouble(single) == value)) {
+    return std::nullopt;
+  }
+  const std::string decimal = absl::StrFormat("%.*g", kDigits, single);
+  double read = 0;
+  float nearest = 0;
+  if (!absl::SimpleAtod(decimal, &read) || !absl::SimpleAtof(decimal, &nearest))
+    return std::nullopt;
+  if (nearest != single || read == static_cast<double>(single)) return std::nullopt;
+  return read;
 }
 
 }  // namespace planproof::frontend::torch

@@ -3,7 +3,8 @@
 // A gradient's norm over shards of which each rank has the same is divided by the root of their
 // number, which Python has only as the nearest double. Read exactly, 1.4142135623730951, the square
 // of it is not 2, and what the program computes is not what the model says, by one part in 10^16.
-// So it is with the third of a sum over three ranks, 0.3333333333333333.
+// So it is with the third of a sum over three ranks, 0.3333333333333333, and with 0.1 in a tensor
+// of single precision, which the model may have as a number of Python.
 #ifndef PLANPROOF_FRONTEND_TORCH_ROUNDED_NUMBER_H_
 #define PLANPROOF_FRONTEND_TORCH_ROUNDED_NUMBER_H_
 
@@ -20,6 +21,10 @@ std::optional<int64_t> RadicandOf(const solver::Rational& literal);
 // The whole number, below 2^20, to whose inverse the literal is the nearest double. None if the
 // inverse has finitely many decimals: 0.001 may be meant as it is read.
 std::optional<int64_t> DenominatorOf(const solver::Rational& literal);
+
+// The double that Python has of a decimal with at most six digits, to which this number is the
+// nearest in single precision. None if that double is the number.
+std::optional<double> DecimalOfFloat32(const solver::Rational& value);
 
 }  // namespace planproof::frontend::torch
 

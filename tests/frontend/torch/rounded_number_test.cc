@@ -47,5 +47,22 @@ TEST(RoundedNumber, OtherNumbersAreNoInverses) {
   EXPECT_EQ(DenominatorOf(Rational(1, 3)), std::nullopt);
 }
 
+TEST(RoundedNumber, SinglePrecisionStandsForTheDecimalThatItRounds) {
+  for (const double decimal : {0.1, -0.3, 1e-8, 0.999, 123.457, 3.4e38}) {
+    const Rational single = Rational::FromDouble(static_cast<float>(decimal));
+    EXPECT_EQ(DecimalOfFloat32(single), decimal);
+    const float next = std::nextafter(static_cast<float>(decimal), 0.0F);
+    EXPECT_EQ(DecimalOfFloat32(Rational::FromDouble(next)), std::nullopt) << decimal;
+  }
+}
+
+TEST(RoundedNumber, NumbersThatSinglePrecisionHasStandForThemselves) {
+  for (const double value : {0.0, 1.0, 0.5, -2.0, 16777216.0, 0.1, 1e-40, 1e300}) {
+    EXPECT_EQ(DecimalOfFloat32(Rational::FromDouble(value)), std::nullopt) << value;
+  }
+  EXPECT_EQ(DecimalOfFloat32(Rational::FromDouble(1.23456789F)), std::nullopt);
+  EXPECT_EQ(DecimalOfFloat32(Rational(1, 10)), std::nullopt);
+}
+
 }  // namespace
 }  // namespace planproof::frontend::torch
