@@ -26,7 +26,7 @@ int64_t Problem::ParallelOperators() const { return Instances(wrapped_->parallel
 
 absl::StatusOr<Problem> Load(const std::vector<std::string>& files, const LoadOptions& options) {
   absl::StatusOr<lineage::Problem> problem =
-      frontend::LoadProblem(files, {options.operators_file, options.collectives_by_rank});
+      frontend::LoadProblem(files, {options.operators_file, options.collectives_by_rank, options.extend});
   if (!problem.ok()) return problem.status();
   return Problem(std::make_shared<const lineage::Problem>(*std::move(problem)));
 }
