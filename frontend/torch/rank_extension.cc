@@ -57,11 +57,15 @@ class Extension {
   }
 
   // Of what was added; nothing if all ranks were there.
-  std::string Assumption() const {
-    if (made_.empty()) return "";
+  void AddAssumptions(std::vector<std::string>* assumptions) const {
+    if (made_.empty()) return;
+    const std::string& name = mesh_.Name(axis_);
     const bool one_axis = mesh_.size() == 1;
-    const std::string along =
-        one_axis ? "ranks " : absl::StrCat("ranks with ", mesh_.Name(axis_), " ");
+    assumptions->push_back(absl::StrCat(
+        one_axis ? "ranks " : absl::StrCat("ranks with ", name, " "), Listed(made_),
+        one_axis ? " run the program of ranks "
+                 : absl::StrCat(" run the programs of those with ", name, " "),
+        Listed(recorded_), " with their own coordinates along ", name, " (", option_, ")"));
     std::vector<std::string> differing;
     for (const auto& [kind, what] : {std::make_pair(RankNumberKind::kPlace, "starts of parts"),
                                      std::make_pair(RankNumberKind::kOffset, "places in memory"),
@@ -71,13 +75,9 @@ class Extension {
       if (count == differing_.end() || count->second == 0) continue;
       differing.push_back(absl::StrCat(count->second, " ", what));
     }
-    return absl::StrCat(
-        along, Listed(made_), one_axis ? " run the program of " : " run the programs of those with ",
-        one_axis ? "ranks " : absl::StrCat(mesh_.Name(axis_), " "), Listed(recorded_),
-        ", with their own coordinates along ", mesh_.Name(axis_), " (", option_, ")",
-        differing.empty() ? ""
-                          : absl::StrCat(": ", absl::StrJoin(differing, ", "),
-                                         " in which these differ grow evenly from rank to rank"));
+    if (differing.empty()) return;
+    assumptions->push_back(absl::StrCat("what differs along ", name, " goes on evenly, as recorded: ",
+                                        absl::StrJoin(differing, ", ")));
   }
 
  private:
@@ -189,8 +189,7 @@ absl::Status ExtendRanks(const std::vector<std::pair<std::string, int64_t>>& axe
     }
     Extension extension(mesh, axis, ranks);
     PLAN_RETURN_IF_ERROR(extension.Run());
-    const std::string assumption = extension.Assumption();
-    if (!assumption.empty()) assumptions->push_back(assumption);
+    extension.AddAssumptions(assumptions);
   }
   std::set<int32_t> there;
   for (const Trace& trace : *ranks) there.insert(trace.rank);

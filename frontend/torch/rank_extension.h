@@ -17,7 +17,7 @@
 namespace planproof::frontend::torch {
 
 // Adds the ranks that are missing along these axes, of these extents, to the traces of a job.
-// `assumptions`: one for each axis along which there were any. Usage errors, with the place in the
+// `assumptions`: of each axis along which there were any. Usage errors, with the place in the
 // program and the remedy, if recorded ranks contradict it, or if there are too few of them.
 absl::Status ExtendRanks(const std::vector<std::pair<std::string, int64_t>>& axes,
                          std::vector<Trace>* ranks, std::vector<std::string>* assumptions);
