@@ -5,7 +5,7 @@ is made up (torch's fake process group, which takes all ranks to hold what this 
 only which operators run with which arguments is recorded. `planproof verify --extend` adds the other ranks."""
 from __future__ import annotations
 
-from typing import List, Mapping, Sequence
+from typing import Any, List, Mapping, Sequence
 
 import torch.distributed as dist
 
@@ -22,6 +22,14 @@ def join_without_others(rank: int, world: int) -> None:
     options.simulate_uniform_ranks = True  # DistributedDataParallel asks futures for results
     dist.init_process_group("fake", rank=rank, world_size=world, store=FakeStore(),
                             pg_options=options)
+    # A group of another backend, as Megatron makes of gloo, would wait for its other ranks.
+    plain = dist.new_group
+
+    def new_group(ranks: Any = None, timeout: Any = None, backend: Any = None, *args: Any,
+                  **kwargs: Any) -> Any:
+        return plain(ranks, timeout, None, *args, **kwargs)
+
+    dist.new_group = dist.distributed_c10d.new_group = new_group
 
 
 def checked(ranks: Sequence[int], world: int) -> List[int]:
