@@ -382,6 +382,7 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
                    "Give two ranks or more along it; what contradicts it in them is an error, and "
                    "that it is so is listed as assumed (docs/torch.md)")
       ->type_name("AXIS=SIZE")
+      ->allow_extra_args(false)  // files may follow
       ->delimiter(',');
   command
       ->add_option("--collective-order", arguments->collective_order,

@@ -69,13 +69,16 @@ absl::Status SameOperators(const Trace& a, const Trace& b) {
   for (size_t i = 0; i < count; ++i) {
     const char* what = Difference(a.operators[i], b.operators[i]);
     if (what == nullptr) continue;
-    return Differs(absl::StrCat(OperatorPlace(a, i), " of rank ", a.rank, " has ", what,
-                                " on rank ", b.rank, ": ", OperatorPlace(b, i)));
+    const std::string on_a = OperatorPlace(a, i), on_b = OperatorPlace(b, i);
+    return Differs(absl::StrCat(
+        "ranks ", a.rank, " and ", b.rank, " do not run one program: ", what, " in ", on_a,
+        on_a == on_b ? "" : absl::StrCat(", which on rank ", b.rank, " is ", on_b)));
   }
   if (a.operators.size() == b.operators.size()) return absl::OkStatus();
   const Trace& longer = a.operators.size() > count ? a : b;
-  return Differs(absl::StrCat(OperatorPlace(longer, count), " of rank ", longer.rank,
-                              " is not there on rank ", (&longer == &a ? b : a).rank));
+  return Differs(absl::StrCat("ranks ", a.rank, " and ", b.rank, " do not run one program: ",
+                              OperatorPlace(longer, count), " is there on rank ", longer.rank,
+                              " only"));
 }
 
 bool SameText(const Part& a, const Part& b) {
