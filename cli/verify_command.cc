@@ -58,7 +58,7 @@ struct VerifyArguments {
   std::string engine = "hybrid";
   std::string executor = "local";
   std::string collective_order = "index-map";
-  std::string expect_schedule;  // empty: any
+  std::string expect_schedule;      // empty: any
   std::vector<std::string> extend;  // AXIS=SIZE
   frontend::LoadOptions load;
   StoreArguments stores;

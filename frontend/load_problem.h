@@ -16,8 +16,8 @@
 namespace planproof::frontend {
 
 struct LoadOptions {
-  std::string operators_file;       // a user's declarations; empty: none
-  bool collective_by_rank = false;  // ReadOptions
+  std::string operators_file;                           // a user's declarations; empty: none
+  bool collective_by_rank = false;                      // ReadOptions
   std::vector<std::pair<std::string, int64_t>> extend;  // ReadOptions
 };
 

@@ -56,14 +56,14 @@ absl::Status CheckGroup(const Trace& trace, int32_t number, const TraceEntry& en
   const std::vector<int32_t>& group = trace.groups[number];
   const std::set<int32_t> ranks(group.begin(), group.end());
   if (ranks.size() != group.size()) {
-    return Impossible(trace, entry,
-                      absl::StrCat("the group would have a rank twice: ",
-                                   absl::StrJoin(group, ", ")));
+    return Impossible(
+        trace, entry,
+        absl::StrCat("the group would have a rank twice: ", absl::StrJoin(group, ", ")));
   }
   if (ranks.count(trace.rank) != 0) return absl::OkStatus();
-  return Impossible(trace, entry,
-                    absl::StrCat("the group would be ", absl::StrJoin(group, ", "),
-                                 ", without it"));
+  return Impossible(
+      trace, entry,
+      absl::StrCat("the group would be ", absl::StrJoin(group, ", "), ", without it"));
 }
 
 // Whether the collective has a root; of others `root` is nothing.
@@ -84,8 +84,9 @@ absl::Status CheckCollective(const Trace& trace, size_t index) {
       std::find(group.begin(), group.end(), collective.root) != group.end()) {
     return absl::OkStatus();
   }
-  return Impossible(trace, entry, absl::StrCat("the root would be rank ", collective.root,
-                                               ", which is not in the group"));
+  return Impossible(
+      trace, entry,
+      absl::StrCat("the root would be rank ", collective.root, ", which is not in the group"));
 }
 
 }  // namespace
@@ -94,7 +95,8 @@ absl::Status CheckPossible(const Trace& trace) {
   for (size_t i = 0; i < trace.tensors.size(); ++i) {
     const Tensor& tensor = trace.tensors[i];
     if (LiesWithin(tensor, trace.storages[tensor.storage])) continue;
-    return Impossible(trace, {TraceList::kTensors, i}, "the tensor would lie outside of its memory");
+    return Impossible(trace, {TraceList::kTensors, i},
+                      "the tensor would lie outside of its memory");
   }
   for (size_t i = 0; i < trace.inputs.size(); ++i) {
     if (LiesWithin(trace.inputs[i].part)) continue;

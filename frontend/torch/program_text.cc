@@ -54,9 +54,10 @@ const char* Difference(const Executed& a, const Executed& b) {
     return "another operator";
   if (a.source != b.source || a.module != b.module || a.phase != b.phase) return "another line";
   if (a.collective && !SameText(*a.collective, *b.collective)) return "another communication";
-  const bool named = std::equal(
-      a.kwargs.begin(), a.kwargs.end(), b.kwargs.begin(), b.kwargs.end(),
-      [](const auto& x, const auto& y) { return x.first == y.first && SameText(x.second, y.second); });
+  const bool named = std::equal(a.kwargs.begin(), a.kwargs.end(), b.kwargs.begin(), b.kwargs.end(),
+                                [](const auto& x, const auto& y) {
+                                  return x.first == y.first && SameText(x.second, y.second);
+                                });
   if (!named || !SameText(a.args, b.args)) return "other arguments";
   // What was read of a tensor, and which indices were chosen, is of this recording.
   if (a.item != b.item || a.out.size() != b.out.size() || (!a.item && !SameText(a.out, b.out)))
@@ -76,9 +77,9 @@ absl::Status SameOperators(const Trace& a, const Trace& b) {
   }
   if (a.operators.size() == b.operators.size()) return absl::OkStatus();
   const Trace& longer = a.operators.size() > count ? a : b;
-  return Differs(absl::StrCat("ranks ", a.rank, " and ", b.rank, " do not run one program: ",
-                              OperatorPlace(longer, count), " is there on rank ", longer.rank,
-                              " only"));
+  return Differs(absl::StrCat("ranks ", a.rank, " and ", b.rank,
+                              " do not run one program: ", OperatorPlace(longer, count),
+                              " is there on rank ", longer.rank, " only"));
 }
 
 bool SameText(const Part& a, const Part& b) {
@@ -89,8 +90,7 @@ bool SameText(const Part& a, const Part& b) {
   };
   return a.whole == b.whole &&
          std::equal(a.place.begin(), a.place.end(), b.place.begin(), b.place.end(), ranges) &&
-         a.flat.has_value() == b.flat.has_value() &&
-         (!a.flat || a.flat->second == b.flat->second);
+         a.flat.has_value() == b.flat.has_value() && (!a.flat || a.flat->second == b.flat->second);
 }
 
 bool SameText(const Input& a, const Input& b) {
@@ -163,12 +163,13 @@ absl::Status SameText(const Trace& a, const Trace& b) {
   }
   for (size_t s = 0; s < a.storages.size(); ++s) {
     if (SameText(a.storages[s], b.storages[s])) continue;
-    return Differs(absl::StrCat("a constant of rank ", a.rank, " has another content or size on rank ",
-                                b.rank, FirstUse(a, static_cast<StorageId>(s))));
+    return Differs(absl::StrCat("a constant of rank ", a.rank,
+                                " has another content or size on rank ", b.rank,
+                                FirstUse(a, static_cast<StorageId>(s))));
   }
   if (a.notes == b.notes) return absl::OkStatus();
-  return Differs(absl::StrCat("the recorder's notes on rank ", a.rank, " are not those on rank ",
-                              b.rank));
+  return Differs(
+      absl::StrCat("the recorder's notes on rank ", a.rank, " are not those on rank ", b.rank));
 }
 
 }  // namespace planproof::frontend::torch

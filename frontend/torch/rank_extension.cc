@@ -76,8 +76,9 @@ class Extension {
       differing.push_back(absl::StrCat(count->second, " ", what));
     }
     if (differing.empty()) return;
-    assumptions->push_back(absl::StrCat("what differs along ", name, " goes on evenly, as recorded: ",
-                                        absl::StrJoin(differing, ", ")));
+    assumptions->push_back(
+        absl::StrCat("what differs along ", name,
+                     " goes on evenly, as recorded: ", absl::StrJoin(differing, ", ")));
   }
 
  private:
@@ -91,10 +92,12 @@ class Extension {
     if (static_cast<int64_t>(line.size()) == mesh_.Extent(axis_)) return absl::OkStatus();
     if (line.size() == 1) {
       const int64_t only = line.begin()->first;
-      return Refuse(absl::InvalidArgumentError(absl::StrCat(
-          "rank ", mesh_.Moved(first, axis_, only), " is the only one that was recorded along ",
-          mesh_.Name(axis_), ", and one rank does not show what depends on the coordinate; record "
-          "rank ", mesh_.Moved(first, axis_, only == 0 ? 1 : only - 1), ", too")));
+      return Refuse(absl::InvalidArgumentError(
+          absl::StrCat("rank ", mesh_.Moved(first, axis_, only),
+                       " is the only one that was recorded along ", mesh_.Name(axis_),
+                       ", and one rank does not show what depends on the coordinate; record "
+                       "rank ",
+                       mesh_.Moved(first, axis_, only == 0 ? 1 : only - 1), ", too")));
     }
     std::vector<const Trace*> recorded;
     for (const auto& [coordinate, r] : line) {
@@ -103,7 +106,8 @@ class Extension {
     }
     const absl::StatusOr<RankFamily> family = RankFamily::Of(recorded, mesh_, axis_);
     if (!family.ok()) return Refuse(family.status());
-    for (const RankNumberKind kind : {RankNumberKind::kPlace, RankNumberKind::kOffset, RankNumberKind::kRank, RankNumberKind::kArgument}) {
+    for (const RankNumberKind kind : {RankNumberKind::kPlace, RankNumberKind::kOffset,
+                                      RankNumberKind::kRank, RankNumberKind::kArgument}) {
       differing_[kind] += family->Differing(kind);
     }
     for (int64_t coordinate = 0; coordinate < mesh_.Extent(axis_); ++coordinate) {
@@ -151,8 +155,8 @@ absl::Status CheckJob(const std::vector<Trace>& ranks) {
                                        trace.world, "; record it with all axes of the mesh"));
     }
     if (!seen.insert(trace.rank).second) {
-      return Unfit(trace, absl::StrCat("is a second trace of rank ", trace.rank,
-                                       "; give each rank once"));
+      return Unfit(trace,
+                   absl::StrCat("is a second trace of rank ", trace.rank, "; give each rank once"));
     }
     if (SizesAreChosen(trace)) {
       return Unfit(trace,
@@ -170,9 +174,9 @@ absl::Status ExtendRanks(const std::vector<std::pair<std::string, int64_t>>& axe
   if (ranks->empty()) return absl::OkStatus();
   PLAN_RETURN_IF_ERROR(CheckJob(*ranks));
   if ((*ranks)[0].world > kMostExtended) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat((*ranks)[0].path, ": --extend: ", (*ranks)[0].world, " ranks are more than ",
-                     kMostExtended));
+    return absl::ResourceExhaustedError(absl::StrCat((*ranks)[0].path,
+                                                     ": --extend: ", (*ranks)[0].world,
+                                                     " ranks are more than ", kMostExtended));
   }
   const MeshCoordinates mesh((*ranks)[0].axes);
   for (const auto& [name, extent] : axes) {

@@ -143,10 +143,9 @@ absl::StatusOr<int64_t> RankFamily::ValueAt(const Growing& growing, int64_t coor
     const bool negative = value < 0 && number.kind != RankNumberKind::kArgument;
     if (!negative && value <= kMost && value >= -kMost) return static_cast<int64_t>(value);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(PlaceOf(first_, number.entry), ": ", NameOf(number.kind),
-                   " grows evenly along ", mesh_.Name(axis_), " on the recorded ranks, and at ",
-                   coordinate, " there is no such one"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      PlaceOf(first_, number.entry), ": ", NameOf(number.kind), " grows evenly along ",
+      mesh_.Name(axis_), " on the recorded ranks, and at ", coordinate, " there is no such one"));
 }
 
 absl::StatusOr<Trace> RankFamily::Member(int64_t coordinate) const {

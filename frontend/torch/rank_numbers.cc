@@ -204,17 +204,16 @@ absl::Status AlignTables(const std::vector<Trace*>& traces) {
         absl::StrCat("rank ", trace->rank, " has two groups of the same ranks"));
   }
   Align<Tensor, TensorNumber>(
-      traces, [](Trace* trace, const auto& visit) { VisitTensors(trace, visit); },
-      &Trace::tensors);
+      traces, [](Trace* trace, const auto& visit) { VisitTensors(trace, visit); }, &Trace::tensors);
   Align<std::vector<int32_t>, int32_t>(
       traces, [](Trace* trace, const auto& visit) { VisitGroups(trace, visit); }, &Trace::groups);
   const Trace& first = *traces[0];
   for (const Trace* trace : traces) {
     for (size_t i = 0; i < first.tensors.size(); ++i) {
       if (SameButForOffset(first.tensors[i], trace->tensors[i])) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          PlaceOf(first, {TraceList::kTensors, i}), " of rank ", first.rank,
-          " has a tensor of another shape, type or memory on rank ", trace->rank));
+      return absl::InvalidArgumentError(
+          absl::StrCat(PlaceOf(first, {TraceList::kTensors, i}), " of rank ", first.rank,
+                       " has a tensor of another shape, type or memory on rank ", trace->rank));
     }
     for (size_t i = 0; i < first.groups.size(); ++i) {
       if (first.groups[i].size() == trace->groups[i].size()) continue;

@@ -35,11 +35,11 @@ absl::Status OrderRanks(std::vector<Trace>* given) {
             [](const Trace& a, const Trace& b) { return a.rank < b.rank; });
   for (size_t r = 0; r < ranks.size(); ++r) {
     if (ranks[r].world != static_cast<int32_t>(ranks.size())) {
-      return absl::InvalidArgumentError(absl::StrCat(ranks[r].path, ": is a trace of one of ",
-                                                     ranks[r].world, " ranks, and ", ranks.size(),
-                                                     " traces are given; give all of them, or say with --extend "
-                                                     "AXIS=SIZE that those that are missing run "
-                                                     "the same program"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          ranks[r].path, ": is a trace of one of ", ranks[r].world, " ranks, and ", ranks.size(),
+          " traces are given; give all of them, or say with --extend "
+          "AXIS=SIZE that those that are missing run "
+          "the same program"));
     }
     if (ranks[r].rank != static_cast<int32_t>(r)) {
       return absl::InvalidArgumentError(absl::StrCat(ranks[r].path, ": two traces of rank ",
@@ -74,8 +74,8 @@ class TraceReader : public Reader {
     if (assumptions.empty()) return problem;
     if (!problem.ok()) {
       return absl::Status(problem.status().code(),
-                          absl::StrCat(std::string(problem.status().message()), "; assumed: ",
-                                       absl::StrJoin(assumptions, "; ")));
+                          absl::StrCat(std::string(problem.status().message()),
+                                       "; assumed: ", absl::StrJoin(assumptions, "; ")));
     }
     problem->assumptions.insert(problem->assumptions.begin(), assumptions.begin(),
                                 assumptions.end());

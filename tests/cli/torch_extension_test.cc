@@ -43,8 +43,8 @@ json* InputOf(json* rank, const std::string& name) {
 class ExtendedTraces : public testing::TestWithParam<const char*> {};
 
 TEST_P(ExtendedTraces, AreProvedUnderTheAssumption) {
-  const Finished finished = RunProgram(
-      absl::StrCat("verify --no-cache --json - ", Files(GetParam()), " --extend dp=64"));
+  const Finished finished =
+      RunProgram(absl::StrCat("verify --no-cache --json - ", Files(GetParam()), " --extend dp=64"));
   ASSERT_EQ(finished.exit_code, 0) << finished.output << finished.errors;
   const json report = json::parse(finished.output);
   EXPECT_EQ(report["verdict"], "PROVED");
@@ -53,8 +53,7 @@ TEST_P(ExtendedTraces, AreProvedUnderTheAssumption) {
                                     "\\(--extend dp=64\\)"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Traces, ExtendedTraces,
-                         testing::Values(kDdp, kFsdp, kTensorParallel),
+INSTANTIATE_TEST_SUITE_P(Traces, ExtendedTraces, testing::Values(kDdp, kFsdp, kTensorParallel),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(TorchExtension, TheAssumptionIsTheFirstOfTheReport) {
@@ -83,12 +82,14 @@ TEST(TorchExtension, ARememberedProofIsOfTheExtendedPlanOnly) {
 TEST(TorchExtension, RanksThatContradictItGetNoVerdict) {
   const Finished finished = RunProgram(absl::StrCat(
       "verify --no-cache ", Directory(kDdp), "/reference.trace ", Directory(kDdp), "/rank0.trace ",
-      TraceFile("other_rank1", [] {
-        json rank = RankOf(kDdp, 1);
-        json& operators = rank["operators"];
-        operators.insert(operators.begin() + 4, operators[3]);
-        return rank;
-      }()), " --extend dp=64"));
+      TraceFile("other_rank1",
+                [] {
+                  json rank = RankOf(kDdp, 1);
+                  json& operators = rank["operators"];
+                  operators.insert(operators.begin() + 4, operators[3]);
+                  return rank;
+                }()),
+      " --extend dp=64"));
   EXPECT_EQ(finished.exit_code, 64);
   EXPECT_EQ(finished.output, "");
   EXPECT_THAT(finished.errors, StartsWith("planproof: --extend dp=64: ranks 0 and 1 do not run one "
@@ -127,21 +128,23 @@ TEST(ExtensionThatWouldLie, AMeanOverTheRanksOfASmallerJob) {
 }
 
 TEST(ExtensionThatWouldLie, AReductionThatIsLeftOut) {
-  EXPECT_THAT(Extended(kDdp,
-                       [](json* rank, int) {
-                         json& operators = (*rank)["operators"];
-                         for (size_t i = 0; i < operators.size(); ++i) {
-                           if (operators[i].contains("collective")) operators.erase(i);
-                         }
-                       },
-                       ""),
+  EXPECT_THAT(Extended(
+                  kDdp,
+                  [](json* rank, int) {
+                    json& operators = (*rank)["operators"];
+                    for (size_t i = 0; i < operators.size(); ++i) {
+                      if (operators[i].contains("collective")) operators.erase(i);
+                    }
+                  },
+                  ""),
               StartsWith("REFUTED"));
 }
 
 TEST(ExtensionThatWouldLie, AReductionOverSomeOfTheRanks) {
-  const std::string said =
-      Extended(kDdp, [](json* rank, int) { (*rank)["groups"].push_back({0, 1});
-                                           (*FirstOf(rank, "c10d.allreduce_").find("group")) = 1; });
+  const std::string said = Extended(kDdp, [](json* rank, int) {
+    (*rank)["groups"].push_back({0, 1});
+    (*FirstOf(rank, "c10d.allreduce_").find("group")) = 1;
+  });
   EXPECT_THAT(said, StartsWith("planproof: --extend dp=64: operator 16, c10d.allreduce_.default"));
   EXPECT_THAT(said, HasSubstr("on rank 2 the group would be 0, 1, without it"));
 }
@@ -158,13 +161,14 @@ TEST(ExtensionThatWouldLie, AReductionOverTensorInsteadOfDataParallelRanks) {
 }
 
 TEST(ExtensionThatWouldLie, ASumOfLossesForTheirMean) {
-  EXPECT_THAT(Extended(kDdp,
-                       [](json* rank, int) {
-                         for (json& result : (*rank)["results"]) {
-                           if (result["name"] == "loss") result["reduce"] = "sum";
-                         }
-                       },
-                       ""),
+  EXPECT_THAT(Extended(
+                  kDdp,
+                  [](json* rank, int) {
+                    for (json& result : (*rank)["results"]) {
+                      if (result["name"] == "loss") result["reduce"] = "sum";
+                    }
+                  },
+                  ""),
               StartsWith("REFUTED"));
 }
 
@@ -206,8 +210,7 @@ TEST(ExtensionThatWouldLie, RowsThatDoNotMoveEvenly) {
 }
 
 TEST(ExtensionThatWouldLie, LabelsOfOtherRows) {
-  EXPECT_THAT(Extended(kDdp,
-                       [](json* rank, int) { (*InputOf(rank, "y"))["place"][0][0][0] = 0; }),
+  EXPECT_THAT(Extended(kDdp, [](json* rank, int) { (*InputOf(rank, "y"))["place"][0][0][0] = 0; }),
               Not(StartsWith("PROVED")));
 }
 

@@ -154,8 +154,8 @@ TEST(RankExtension, APeerMovesWithTheRank) {
   std::vector<json> traces = Recorded("ddp_dp64", {0, 1});
   for (int r = 0; r < 2; ++r) {
     json& reduce = *OperatorOf(&traces[r], "c10d.allreduce_");
-    reduce = {{"op", "c10d.send"}, {"collective", "send"}, {"group", 0}, {"in", reduce["in"]},
-              {"out", json::array()}, {"peer", r + 1}, {"tag", 0}, {"work", 0}};
+    reduce = {{"op", "c10d.send"},    {"collective", "send"}, {"group", 0}, {"in", reduce["in"]},
+              {"out", json::array()}, {"peer", r + 1},        {"tag", 0},   {"work", 0}};
   }
   // The last rank would send to one after it.
   EXPECT_THAT(Refused(traces), HasSubstr("the rank that takes part grows evenly along dp on the "
@@ -183,29 +183,32 @@ TEST_P(RankExtensionRefuses, WhatContradictsIt) {
 INSTANTIATE_TEST_SUITE_P(
     Each, RankExtensionRefuses,
     testing::Values(
-        Contradiction{"AnOperatorOfOneRank",
-                      [](json* rank) {
-                        json& operators = (*rank)["operators"];
-                        operators.insert(operators.begin() + 6, operators[5]);
-                      },
-                      "ranks 0 and 1 do not run one program: another operator in operator 6, aten."},
-        Contradiction{"AnOperatorThatIsMissing",
-                      [](json* rank) { (*rank)["operators"].erase((*rank)["operators"].size() - 1); },
-                      "ranks 0 and 1 do not run one program: operator 71, aten.addcdiv_.default at "},
-        Contradiction{"AnotherRealNumber",
-                      [](json* rank) { (*OperatorOf(rank, "aten.lerp_"))["args"][2] = 0.2; },
-                      "other arguments in operator 34, aten.lerp_.Scalar at programs/fsdp2_dp64.py:37: "},
-        Contradiction{"AnotherLine",
-                      [](json* rank) {
-                        (*rank)["strings"].push_back("train.py:1: if rank == 0: ...");
-                        (*OperatorOf(rank, "aten.gelu"))["source"] = (*rank)["strings"].size() - 1;
-                      },
-                      "which on rank 1 is operator 5, aten.gelu.default at train.py:1: if rank == 0"},
-        Contradiction{"AnotherReduction",
-                      [](json* rank) {
-                        (*OperatorOf(rank, "c10d._reduce_scatter_base_"))["reduce"] = "sum";
-                      },
-                      "another communication in operator "},
+        Contradiction{
+            "AnOperatorOfOneRank",
+            [](json* rank) {
+              json& operators = (*rank)["operators"];
+              operators.insert(operators.begin() + 6, operators[5]);
+            },
+            "ranks 0 and 1 do not run one program: another operator in operator 6, aten."},
+        Contradiction{
+            "AnOperatorThatIsMissing",
+            [](json* rank) { (*rank)["operators"].erase((*rank)["operators"].size() - 1); },
+            "ranks 0 and 1 do not run one program: operator 71, aten.addcdiv_.default at "},
+        Contradiction{
+            "AnotherRealNumber",
+            [](json* rank) { (*OperatorOf(rank, "aten.lerp_"))["args"][2] = 0.2; },
+            "other arguments in operator 34, aten.lerp_.Scalar at programs/fsdp2_dp64.py:37: "},
+        Contradiction{
+            "AnotherLine",
+            [](json* rank) {
+              (*rank)["strings"].push_back("train.py:1: if rank == 0: ...");
+              (*OperatorOf(rank, "aten.gelu"))["source"] = (*rank)["strings"].size() - 1;
+            },
+            "which on rank 1 is operator 5, aten.gelu.default at train.py:1: if rank == 0"},
+        Contradiction{
+            "AnotherReduction",
+            [](json* rank) { (*OperatorOf(rank, "c10d._reduce_scatter_base_"))["reduce"] = "sum"; },
+            "another communication in operator "},
         Contradiction{"AWholeNumber",
                       [](json* rank) { (*OperatorOf(rank, "aten.add_.Tensor"))["args"][1] = 2; },
                       "a number is 1, 2, 1 on ranks 0, 1, 63, which does not grow evenly along dp"},
@@ -227,8 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
                         std::swap(group[5], group[6]);
                       },
                       "rank 5, 6, 5 takes part on ranks 0, 1, 63, which neither is one rank nor"},
-        Contradiction{"AGroupOfAnotherSize",
-                      [](json* rank) { (*rank)["groups"][0].erase(63); },
+        Contradiction{"AGroupOfAnotherSize", [](json* rank) { (*rank)["groups"][0].erase(63); },
                       "the group of rank 0 has 64 ranks, that of rank 1 63"},
         Contradiction{"AConstant",
                       [](json* rank) {
@@ -314,9 +316,10 @@ TEST(RankExtension, OneRankShowsNothing) {
 }
 
 TEST(RankExtension, ARankOnNoLineWithRecordedOnesIsNamed) {
-  EXPECT_THAT(Refused(Recorded("fsdp2_tp_dp64", {0, 2})),
-              HasSubstr("rank 1 of the mesh dp=64,tp=2 was not recorded, and no rank that was is on "
-                        "a line with it along dp=64; record it, too"));
+  EXPECT_THAT(
+      Refused(Recorded("fsdp2_tp_dp64", {0, 2})),
+      HasSubstr("rank 1 of the mesh dp=64,tp=2 was not recorded, and no rank that was is on "
+                "a line with it along dp=64; record it, too"));
 }
 
 TEST(RankExtension, ASmallerJobIsNotMadeALargerOne) {
