@@ -142,8 +142,10 @@ absl::Status Unfit(const Trace& trace, const std::string& what) {
 // All ranks are of one job, whose ranks are coordinates, and each is there once.
 absl::Status CheckJob(const std::vector<Trace>& ranks) {
   const Trace& first = ranks[0];
-  int64_t size = 1;
-  for (const auto& [name, extent] : first.axes) size *= extent;
+  int64_t size = 1;  // beyond the number of ranks it only matters that it is
+  for (const auto& [name, extent] : first.axes) {
+    if (size <= first.world) size *= extent;
+  }
   std::set<int32_t> seen;
   for (const Trace& trace : ranks) {
     if (trace.world != first.world || trace.axes != first.axes) {

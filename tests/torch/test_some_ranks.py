@@ -71,6 +71,19 @@ def test_ranks_that_are_none_of_the_job_are_an_error(ranks):
         checked(ranks, 64)
 
 
+def test_a_mesh_that_is_not_in_the_order_of_ranks_names_no_axes():
+    import torch.distributed as dist
+    from torch.distributed.device_mesh import DeviceMesh
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+    from planproof.torch.recording import _axes
+    dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=4)
+    try:
+        assert _axes(DeviceMesh("cpu", [[0, 1], [2, 3]], mesh_dim_names=("dp", "tp"))) == [["dp", 2], ["tp", 2]]
+        assert _axes(DeviceMesh("cpu", [[0, 2], [1, 3]], mesh_dim_names=("dp", "tp"))) == []
+    finally:
+        dist.destroy_process_group()
+
+
 def test_relations_are_said_where_all_ranks_run(tmp_path):
     with pytest.raises(RecordingError, match="say them in the program"):
         launch(partial(build, "ddp"), {"dp": 64}, tmp_path, ranks=[0, 1],
