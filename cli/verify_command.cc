@@ -12,8 +12,12 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/interruption.h"
@@ -54,7 +58,8 @@ struct VerifyArguments {
   std::string engine = "hybrid";
   std::string executor = "local";
   std::string collective_order = "index-map";
-  std::string expect_schedule;  // empty: any
+  std::string expect_schedule;      // empty: any
+  std::vector<std::string> extend;  // AXIS=SIZE
   frontend::LoadOptions load;
   StoreArguments stores;
   stages::VerifyOptions verify;
@@ -75,6 +80,14 @@ stages::PipelineSchedule ScheduleNamed(const std::string& name) {
   if (name == "1f1b") return stages::PipelineSchedule::k1F1B;
   if (name == "interleaved") return stages::PipelineSchedule::kInterleaved;
   return stages::PipelineSchedule::kAny;
+}
+
+// "dp=64" as an axis and its extent; false if it is something else.
+bool ReadExtent(const std::string& text, std::pair<std::string, int64_t>* axis) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) return false;
+  axis->first = text.substr(0, equals);
+  return absl::SimpleAtoi(text.substr(equals + 1), &axis->second) && axis->second > 0;
 }
 
 // Writes the JSON report; false (with a message) if that fails.
@@ -180,15 +193,25 @@ int RunVerify(const VerifyArguments& arguments) {
     }
     executor = std::make_unique<cluster::SharedExecutor>(*std::move(port));
   }
+  frontend::LoadOptions load = arguments.load;
+  load.collective_by_rank = arguments.collective_order == "rank";
+  for (const std::string& axis : arguments.extend) {
+    if (ReadExtent(axis, &load.extend.emplace_back())) continue;
+    std::fprintf(stderr, "planproof: --extend %s: expected an axis with its size, such as dp=64\n",
+                 axis.c_str());
+    return kUsageError;
+  }
   const bool leads = executor == nullptr || executor->Leads();
   if (!leads) IgnoreTermination();
   absl::StatusOr<ProofStores> stores;
-  if (leads) stores = ProofStores::Open(arguments.stores, arguments.files);
+  std::vector<std::string> asked = arguments.files;  // as the journal names it
+  if (!arguments.extend.empty()) {
+    asked.push_back(absl::StrCat("--extend ", absl::StrJoin(arguments.extend, ",")));
+  }
+  if (leads) stores = ProofStores::Open(arguments.stores, asked);
   if (leads && !stores.ok()) return ReportError(stores.status());
   stages::StopRequest* stop = nullptr;
   if (leads) stop = StopOnSignals(WordsIfInterrupted(arguments, "the plan was read"));
-  frontend::LoadOptions load = arguments.load;
-  load.collective_by_rank = arguments.collective_order == "rank";
   absl::StatusOr<lineage::Problem> problem = frontend::LoadProblem(arguments.files, load);
   if (leads && !problem.ok()) ForgetLastWords();
   const double read_s = SecondsSince(start);
@@ -353,6 +376,15 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
   command->add_option("--operators", arguments->load.operators_file,
                       "Declarations of further operators");
   command
+      ->add_option("--extend", arguments->extend,
+                   "PyTorch traces of some ranks: those that are missing along this axis of the "
+                   "mesh, which is of this size, run the same program with their own coordinates. "
+                   "Give two ranks or more along it; what contradicts it in them is an error, and "
+                   "that it is so is listed as assumed (docs/torch.md)")
+      ->type_name("AXIS=SIZE")
+      ->allow_extra_args(false)  // files may follow
+      ->delimiter(',');
+  command
       ->add_option("--collective-order", arguments->collective_order,
                    "Order of the pieces of a collective in nnScaler plans: by the index maps that"
                    " the file declares, or by position in the group as a runtime does")
@@ -363,6 +395,7 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
       "  planproof verify examples/mlp_tp2.json\n"
       "  planproof verify single_device.pkl dp2_pp2_tp2.pkl --json report.json\n"
       "  planproof verify plan.json --operators my.op --engine audit\n"
+      "  planproof verify reference.trace rank0.trace rank1.trace --extend dp=64\n"
       "  mpirun -n 4 planproof verify logical.plan parallel.plan --executor mpi --journal "
       "run.journal\n"
       "Exit code: 0 PROVED, 1 REFUTED, 2 MALFORMED, 3 UNKNOWN, 64 usage, 70 internal error.");

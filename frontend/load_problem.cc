@@ -110,6 +110,12 @@ absl::StatusOr<lineage::Problem> LoadProblem(const std::vector<std::string>& pat
   }
   ReadOptions read;
   read.collective_by_rank = options.collective_by_rank;
+  read.extend = options.extend;
+  if (!options.extend.empty() && !reader->ExtendsRanks()) {
+    return UsageError(absl::StatusCode::kInvalidArgument,
+                      absl::StrCat(paths[0], ": --extend is for PyTorch traces, this is a ",
+                                   std::string(reader->Name()), "; leave it out"));
+  }
   absl::StatusOr<sdfg::OperatorLibrary> library = absl::InternalError("not loaded");
   if (!options.operators_file.empty()) {
     library = LoadOperators(options.operators_file);

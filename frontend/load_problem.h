@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,8 +16,9 @@
 namespace planproof::frontend {
 
 struct LoadOptions {
-  std::string operators_file;       // a user's declarations; empty: none
-  bool collective_by_rank = false;  // ReadOptions
+  std::string operators_file;                           // a user's declarations; empty: none
+  bool collective_by_rank = false;                      // ReadOptions
+  std::vector<std::pair<std::string, int64_t>> extend;  // ReadOptions
 };
 
 // Reads what the files pose together: all of them are of one format. Errors are those of Reader,

@@ -6,8 +6,10 @@
 #ifndef PLANPROOF_FRONTEND_READER_H_
 #define PLANPROOF_FRONTEND_READER_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -28,6 +30,9 @@ struct ReadOptions {
   // The order of pieces in a collective is their position in the group, as in a runtime, where a
   // format also declares index maps (nnScaler).
   bool collective_by_rank = false;
+  // Axes of the mesh, with their extents, along which ranks that are not given run the program of
+  // those that are. Only if ExtendsRanks().
+  std::vector<std::pair<std::string, int64_t>> extend;
 };
 
 class Reader {
@@ -49,6 +54,8 @@ class Reader {
   // People write such a file by hand, and can say in it what an intermediate tensor is of the
   // model's: the report may advise them to.
   virtual bool LineageCanBeClaimed(const InputFile&) const { return false; }
+  // Whether it knows ReadOptions::extend.
+  virtual bool ExtendsRanks() const { return false; }
 
   // Errors, one line each with file, place, what is wrong and the remedy:
   //   NotFound, Unimplemented      something has no declared meaning: nothing can be said

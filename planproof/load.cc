@@ -25,8 +25,8 @@ int64_t Problem::LogicalOperators() const { return Instances(wrapped_->logical);
 int64_t Problem::ParallelOperators() const { return Instances(wrapped_->parallel); }
 
 absl::StatusOr<Problem> Load(const std::vector<std::string>& files, const LoadOptions& options) {
-  absl::StatusOr<lineage::Problem> problem =
-      frontend::LoadProblem(files, {options.operators_file, options.collectives_by_rank});
+  absl::StatusOr<lineage::Problem> problem = frontend::LoadProblem(
+      files, {options.operators_file, options.collectives_by_rank, options.extend});
   if (!problem.ok()) return problem.status();
   return Problem(std::make_shared<const lineage::Problem>(*std::move(problem)));
 }

@@ -40,6 +40,9 @@ struct LoadOptions {
   // nnScaler plans: pieces of a collective are ordered by their position in the group, as a runtime
   // does, and not by the index maps that the file declares.
   bool collectives_by_rank = false;
+  // PyTorch traces of some ranks: axes of the mesh, with their sizes, along which those that are
+  // missing run the same program with their own coordinates, which the result lists as assumed.
+  std::vector<std::pair<std::string, int64_t>> extend;
 };
 
 // Reads one file that holds model and plan, or a file of each, in any format that planproof knows

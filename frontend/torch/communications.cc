@@ -104,6 +104,16 @@ void Communications::Wait(int32_t rank, int64_t work) {
 
 absl::Status Communications::CheckParts(const Exchange& exchange) const {
   const Part& first = exchange.parts.begin()->second;
+  if (!exchange.channel.point_to_point) {
+    const std::vector<int32_t>& ranks = exchange.channel.ranks;
+    for (const auto& [rank, part] : exchange.parts) {
+      if (std::find(ranks.begin(), ranks.end(), rank) != ranks.end()) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(part.place, ": ", CollectiveName(part.collective->kind), " among ranks ",
+                       absl::StrJoin(ranks, ", "), ", in which rank ", rank,
+                       " takes part that is not one of them"));
+    }
+  }
   if (exchange.parts.size() != exchange.expected) {
     std::vector<int32_t> missing;
     for (size_t i = 0; i < exchange.channel.ranks.size(); ++i) {

@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "frontend/registry.h"
 #include "frontend/torch/problem_of_traces.h"
+#include "frontend/torch/rank_extension.h"
 #include "frontend/torch/trace.h"
 #include "sdfg/status_macros.h"
 
@@ -33,9 +35,11 @@ absl::Status OrderRanks(std::vector<Trace>* given) {
             [](const Trace& a, const Trace& b) { return a.rank < b.rank; });
   for (size_t r = 0; r < ranks.size(); ++r) {
     if (ranks[r].world != static_cast<int32_t>(ranks.size())) {
-      return absl::InvalidArgumentError(absl::StrCat(ranks[r].path, ": is a trace of one of ",
-                                                     ranks[r].world, " ranks, and ", ranks.size(),
-                                                     " traces are given; give all of them"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          ranks[r].path, ": is a trace of one of ", ranks[r].world, " ranks, and ", ranks.size(),
+          " traces are given; give all of them, or say with --extend "
+          "AXIS=SIZE that those that are missing run "
+          "the same program"));
     }
     if (ranks[r].rank != static_cast<int32_t>(r)) {
       return absl::InvalidArgumentError(absl::StrCat(ranks[r].path, ": two traces of rank ",
@@ -53,14 +57,29 @@ class TraceReader : public Reader {
     return file.path.ends_with(".trace") && file.start.size() > 2 && file.start[0] == '\x1f' &&
            file.start[1] == '\x8b';
   }
+  bool ExtendsRanks() const override { return true; }
   Files HowMany() const override { return {2, 1 + (1 << 16), "REFERENCE.trace RANK.trace..."}; }
   absl::StatusOr<lineage::Problem> Read(const std::vector<std::string>& paths,
                                         const ReadOptions& options) const override {
     PLAN_ASSIGN_OR_RETURN(std::vector<Trace> ranks, ReadAll(paths));
     const Trace reference = std::move(ranks.front());
     ranks.erase(ranks.begin());
+    std::vector<std::string> assumptions;
+    if (!options.extend.empty()) {
+      PLAN_RETURN_IF_ERROR(ExtendRanks(options.extend, &ranks, &assumptions));
+    }
     PLAN_RETURN_IF_ERROR(OrderRanks(&ranks));
-    return ProblemOfTraces(reference, ranks, *options.operators);
+    absl::StatusOr<lineage::Problem> problem =
+        ProblemOfTraces(reference, ranks, *options.operators);
+    if (assumptions.empty()) return problem;
+    if (!problem.ok()) {
+      return absl::Status(problem.status().code(),
+                          absl::StrCat(std::string(problem.status().message()),
+                                       "; assumed: ", absl::StrJoin(assumptions, "; ")));
+    }
+    problem->assumptions.insert(problem->assumptions.begin(), assumptions.begin(),
+                                assumptions.end());
+    return problem;
   }
 };
 

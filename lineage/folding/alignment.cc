@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 
 namespace planproof::lineage::folding {
 
@@ -16,7 +19,9 @@ namespace {
 // Operators that do not fit by what they read are fitted one after another, so many times.
 constexpr int kMaxRepairs = 64;
 
-using Key = std::vector<int64_t>;
+using Key = absl::InlinedVector<int64_t, 12>;
+using ClassByKey = absl::flat_hash_map<Key, int>;
+using CountByKey = absl::flat_hash_map<Key, int64_t>;
 
 class Aligner {
  public:
@@ -58,8 +63,8 @@ class Aligner {
   }
 
   // The class of the key and the occurrence of it on this rank.
-  int Enter(const Rank& at, int32_t member, Key key, std::map<Key, int>* by_key,
-            std::map<Key, int64_t>* occurrences, std::vector<Aligned>* classes) {
+  int Enter(const Rank& at, int32_t member, Key key, ClassByKey* by_key, CountByKey* occurrences,
+            std::vector<Aligned>* classes) {
     Key own = key;
     own.push_back(at.rank);
     key.push_back((*occurrences)[std::move(own)]++);
@@ -72,8 +77,8 @@ class Aligner {
   }
 
   void AlignSources() {
-    std::map<Key, int> by_key;
-    std::map<Key, int64_t> occurrences;
+    ClassByKey by_key;
+    CountByKey occurrences;
     source_class_.assign(graph_.tensors.size(), kNone);
     for (TensorId id = 0; id < static_cast<TensorId>(graph_.tensors.size()); ++id) {
       const sdfg::Tensor& tensor = graph_.tensors[id];
@@ -115,8 +120,8 @@ class Aligner {
   }
 
   void AlignOperators() {
-    std::map<Key, int> by_key;
-    std::map<Key, int64_t> occurrences;
+    ClassByKey by_key;
+    CountByKey occurrences;
     classes_.clear();
     class_.assign(graph_.operators.size(), kNone);
     for (OperatorId id = 0; id < static_cast<OperatorId>(graph_.operators.size()); ++id) {

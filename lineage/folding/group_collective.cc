@@ -1,7 +1,6 @@
 #include "lineage/folding/group_collective.h"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 namespace planproof::lineage::folding {
@@ -104,20 +103,18 @@ std::optional<Participation> RecognizeGroupForm(const IndexFunction& function, i
   const std::vector<GroupCollective> candidates = Candidates(input.shape, out, size, one_operand);
   if (candidates.empty()) return std::nullopt;
   const std::string wanted = function.Serialize();
+  const auto is = [&](const GroupCollective& collective, int position) {
+    const absl::StatusOr<IndexFunction> form =
+        GroupForm(collective, input.shape, input.dtype, position);
+    return form.ok() && form->nodes.size() == function.nodes.size() && form->Serialize() == wanted;
+  };
+  // The guess is right for most, and a large group has as many other positions as ranks.
   for (const GroupCollective& collective : candidates) {
-    std::vector<int> positions = {guess};
-    if (HasPosition(collective.kind)) {
-      positions.resize(size);
-      std::iota(positions.begin(), positions.end(), 0);
-      std::swap(positions[0], positions[guess]);
-    }
-    for (int position : positions) {
-      const absl::StatusOr<IndexFunction> form =
-          GroupForm(collective, input.shape, input.dtype, position);
-      if (!form.ok()) break;
-      if (form->nodes.size() == function.nodes.size() && form->Serialize() == wanted) {
-        return Participation{collective, position};
-      }
+    if (is(collective, guess)) return Participation{collective, guess};
+  }
+  for (const GroupCollective& collective : candidates) {
+    for (int position = 0; HasPosition(collective.kind) && position < size; ++position) {
+      if (position != guess && is(collective, position)) return Participation{collective, position};
     }
   }
   return std::nullopt;

@@ -28,12 +28,22 @@ def programs():
 
 
 def mesh_of(name, folder="programs"):
-    """The program's MESH, read and not executed: some programs change torch when they are imported. None of a module
-    that programs share."""
+    """The program's MESH. None of a module that programs share."""
+    return constant_of(name, "MESH", folder)
+
+
+def ranks_of(name):
+    """The program's RANKS, the ranks that are recorded. None if it has none: all are."""
+    return constant_of(name, "RANKS")
+
+
+def constant_of(name, constant, folder="programs"):
+    """A constant of the program, read and not executed: some programs change torch when they are imported. None if it
+    is not there."""
     with open(os.path.join(HERE, folder, f"{name}.py"), encoding="utf-8") as file:
         for line in file:
-            if line.startswith("MESH = "):
-                return ast.literal_eval(line[len("MESH = "):])
+            if line.startswith(f"{constant} = "):
+                return ast.literal_eval(line[len(f"{constant} = "):])
     return None
 
 
@@ -55,11 +65,11 @@ def main():
         start = time.monotonic()
         directory = os.path.join(options.out, name)
         try:
-            paths = launch(partial(build, name), mesh_of(name), directory,
-                            start_method="fork")
+            paths = launch(partial(build, name), mesh_of(name), directory, start_method="fork",
+                           ranks=ranks_of(name))
             counts = [len(load(path)["operators"]) for path in paths]
             said = f"operators {counts}, {sum(map(os.path.getsize, paths)) // len(paths)} bytes"
-            if options.replay:
+            if options.replay and ranks_of(name) is None:
                 from planproof.torch.replay import replay
                 said += f"; {replay(directory).summary()}"
         except Exception as error:  # the others are recorded all the same

@@ -1,6 +1,6 @@
 """Runs the ranks of a program on this machine and has their traces verified.
 
-    python -m planproof.torch.launch program.py --mesh dp=2,tp=2 [--relations FILE] [--out DIRECTORY]
+    python -m planproof.torch.launch program.py --mesh dp=2,tp=2 [--ranks RANK,...] [--relations FILE] [--out DIRECTORY]
 
 `program.py` has a function `build(mesh)` that returns a `Training`; the mesh is None for the single-process
 program. Without --out the traces are verified and thrown away."""
@@ -30,6 +30,7 @@ from planproof.report import Report
 from planproof.torch.overrides import Given, Overrides
 from planproof.torch.recording import Models, Optimizers, record
 from planproof.torch.relations import Placement, Rename
+from planproof.torch.some_ranks import NOTE, axes_to_extend, checked, join_without_others
 from planproof.torch.trace_file import Path
 from planproof.verification import verify
 
@@ -59,36 +60,46 @@ _PATIENCE = timedelta(seconds=120)
 REFERENCE = "reference.trace"
 
 
-def trace_names(axes: Axes) -> List[str]:
-    """File names of the reference's trace and the ranks'."""
-    ranks = range(_world(axes)) if axes else ()
+def trace_names(axes: Axes, ranks: Optional[Sequence[int]] = None) -> List[str]:
+    """File names of the reference's trace and the ranks', of all if none are named."""
+    if ranks is None:
+        ranks = range(_world(axes)) if axes else ()
     return [REFERENCE, *(f"rank{rank}.trace" for rank in ranks)]
 
 
 def launch(build: Build, axes: Axes, directory: Path, *, warmup: int = 2, seed: int = 0,
            start_method: str = "spawn", overrides: Given = None,
-           timeout: Optional[float] = None) -> List[str]:
+           timeout: Optional[float] = None, ranks: Optional[Sequence[int]] = None) -> List[str]:
     """Records the single-process program and each rank of the mesh, as processes of this machine
     that communicate by gloo, into `directory`. Iterations of `warmup` precede the recorded one, so
     that the optimizer has a state and buckets have been built. Returns the paths of the traces, the reference's first.
     `overrides` are those of `record`, for the ranks. After `timeout` seconds the processes are ended, and
     VerificationTimeout is raised.
 
+    `ranks`: only these are recorded, each without the others (`planproof.torch.some_ranks`).
+
     `build` is called in the processes: a function of a module, if they are spawned."""
     end = None if timeout is None else time.monotonic() + timeout
     directory, said = os.fspath(directory), Overrides.read(overrides)
+    if ranks is not None:
+        ranks = checked(ranks, _world(axes))
+        if said.entries:
+            raise RecordingError("relations are made of what all ranks hold, so they cannot be said where only "
+                                 "some ranks are recorded; say them in the program")
     if start_method == "spawn":
         _can_be_sent(build)
     os.makedirs(directory, exist_ok=True)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    for world, target in ((1, {}), (_world(axes), dict(axes)))[:2 if axes else 1]:
+    for target in ({}, dict(axes))[:2 if axes else 1]:
+        some = ranks if target else None
+        processes = len(some) if some is not None else _world(target)
         running = multiprocessing.start_processes(
-            _run, (world, target, build, directory, warmup, seed, port, said), world, join=False,
+            _run, (some, target, build, directory, warmup, seed, port, said), processes, join=False,
             start_method=start_method)
         _join(running, end)
-    return [os.path.join(directory, name) for name in trace_names(axes)]
+    return [os.path.join(directory, name) for name in trace_names(axes, ranks)]
 
 
 def _can_be_sent(build: Build) -> None:
@@ -123,14 +134,19 @@ def _join(running: Any, end: Optional[float]) -> None:
 
 def check(build: Build, mesh: Axes, *, directory: Optional[Path] = None, warmup: int = 2,
           seed: int = 0, start_method: str = "spawn", overrides: Given = None,
-          timeout: Optional[float] = None, **options: Any) -> Report:
-    """Records (see `launch`) and decides whether the ranks compute what the single process does.
+          timeout: Optional[float] = None, ranks: Optional[Sequence[int]] = None,
+          **options: Any) -> Report:
+    """Records (see `launch`) and decides whether the ranks compute what the single process does. If only some
+    `ranks` are recorded, the others are taken to run the same program, which the report lists as assumed.
     Traces are kept if there is a `directory`. `timeout` is in seconds for all of it
     (VerificationTimeout); `options` are those of `planproof.verify`."""
     end = None if timeout is None else time.monotonic() + timeout
     with tempfile.TemporaryDirectory(prefix="planproof-") as temporary:
         paths = launch(build, mesh, directory or temporary, warmup=warmup, seed=seed,
-                       start_method=start_method, overrides=overrides, timeout=timeout)
+                       start_method=start_method, overrides=overrides, timeout=timeout,
+                       ranks=ranks)
+        if ranks is not None:
+            options.setdefault("extend", axes_to_extend(mesh, ranks) or None)
         left = None if end is None else max(0.001, end - time.monotonic())
         return verify(paths, timeout=left, **options)
 
@@ -156,15 +172,18 @@ def _world(axes: Axes) -> int:
     return world
 
 
-def _run(rank: int, world: int, axes: Axes, build: Build, directory: str, warmup: int, seed: int,
-         port: int, overrides: Overrides) -> None:
+def _run(process: int, ranks: Optional[Sequence[int]], axes: Axes, build: Build, directory: str,
+         warmup: int, seed: int, port: int, overrides: Overrides) -> None:
     torch.set_num_threads(1)
+    rank, world = process if ranks is None else ranks[process], _world(axes)
     mesh: Optional[DeviceMesh] = None
     if axes:
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank),
                           WORLD_SIZE=str(world), LOCAL_RANK=str(rank))
-        dist.init_process_group("gloo", rank=rank, world_size=world,
-                                timeout=_PATIENCE)
+        if ranks is None:
+            dist.init_process_group("gloo", rank=rank, world_size=world, timeout=_PATIENCE)
+        else:
+            join_without_others(rank, world)
         mesh = init_device_mesh("cpu", tuple(axes.values()), mesh_dim_names=tuple(axes))
     torch.manual_seed(seed)
     training = build(mesh)
@@ -175,7 +194,8 @@ def _run(rank: int, world: int, axes: Axes, build: Build, directory: str, warmup
     name = f"rank{rank}.trace" if axes else REFERENCE
     record(training.step, os.path.join(directory, name), model=training.model,
            optimizer=training.optimizer, inputs=training.inputs, rename=training.rename,
-           placement=training.placement, hidden=training.hidden, notes=training.notes,
+           placement=training.placement, hidden=training.hidden,
+           notes=[*training.notes, *([NOTE] if ranks is not None else [])],
            axes=_pairs(axes), overrides=overrides)
     if axes:
         dist.barrier()
@@ -198,6 +218,13 @@ def _axes(text: str) -> Axes:
     return found
 
 
+def _ranks(text: str) -> List[int]:
+    """`0,1` as a list."""
+    if not all(word.isdecimal() for word in text.split(",")):
+        raise argparse.ArgumentTypeError(f"ranks are expected, such as 0,1, not {text}")
+    return [int(word) for word in text.split(",")]
+
+
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     """The command: 0 if PROVED, 1 if not, 64 if there is no verdict; 0 if traces are only recorded."""
     parser = argparse.ArgumentParser(prog="python -m planproof.torch.launch",
@@ -205,6 +232,9 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("program", help="a Python file with build(mesh)")
     parser.add_argument("--mesh", type=_axes, required=True, metavar="AXIS=SIZE,...",
                         help="axes of the mesh, outermost first")
+    parser.add_argument("--ranks", type=_ranks, metavar="RANK,...",
+                        help="record only these ranks of the mesh, each without the others; the others are taken to "
+                             "run the same program (planproof verify --extend)")
     parser.add_argument("--relations", metavar="FILE",
                         help="JSON: names, parts and reductions, over what the program says")
     parser.add_argument("--out", metavar="DIRECTORY", help="keep the traces here, do not verify")
@@ -215,10 +245,11 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     try:
         if options.out:
             for path in launch(build, options.mesh, options.out, warmup=options.warmup,
-                               overrides=options.relations):
+                               overrides=options.relations, ranks=options.ranks):
                 print(path)
             return 0
-        report = check(build, options.mesh, warmup=options.warmup, overrides=options.relations)
+        report = check(build, options.mesh, warmup=options.warmup, overrides=options.relations,
+                       ranks=options.ranks)
     except (PlanproofError, multiprocessing.ProcessRaisedException) as error:
         print(str(error).strip(), file=sys.stderr)
         return 64

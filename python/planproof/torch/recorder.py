@@ -270,28 +270,31 @@ class Recorder(TorchDispatchMode):
         """`Work.wait` is recorded, and what it runs is not: gloo ends some collectives there. Who takes
         the future of a collective waits for it there and then, so that what is chained to it runs
         here and is recorded."""
-        plain = {name: getattr(dist.Work, name) for name in ("wait", "synchronize", "get_future")}
+        # Some kinds of handles have methods of their own.
+        plain = {(kind, name): kind.__dict__[name] for kind in (dist.Work, *dist.Work.__subclasses__())
+                 for name in ("wait", "synchronize", "get_future") if name in kind.__dict__}
         recorder = self
 
-        def waiting(name: str) -> Any:
+        def waiting(kind: Any, name: str) -> Any:
+            wait = plain.get((kind, "wait"), plain[dist.Work, "wait"])
+
             def method(work: Any, *args: Any, **kwargs: Any) -> Any:
                 with recorder.suspended():
                     if id(work) in recorder._ended:
                         result = True  # gloo would write its own result again
                     else:
-                        result = plain["wait"](work, *args, **kwargs) if name != "get_future" \
-                            else plain["wait"](work)
+                        result = wait(work, *args, **kwargs) if name != "get_future" else wait(work)
                 recorder._waited(work)
-                return plain["get_future"](work) if name == "get_future" else result
+                return plain[kind, name](work) if name == "get_future" else result
             return method
 
-        for name in plain:
-            setattr(dist.Work, name, waiting(name))
+        for kind, name in plain:
+            setattr(kind, name, waiting(kind, name))
         try:
             yield
         finally:
-            for name, method in plain.items():
-                setattr(dist.Work, name, method)
+            for (kind, name), method in plain.items():
+                setattr(kind, name, method)
 
     def _waited(self, work: Any) -> None:
         _, numbers = self._by_work.pop(id(work), (None, []))

@@ -214,6 +214,8 @@ class _Recording:
 
 def _axes(axes: Axes) -> List[List[Any]]:
     if isinstance(axes, DeviceMesh):
+        if axes.mesh.flatten().tolist() != list(range(axes.size())):
+            return []  # coordinates are not those of ranks in row-major order
         names = axes.mesh_dim_names or [f"axis{index}" for index in range(axes.ndim)]
         return [[name, int(size)] for name, size in zip(names, axes.mesh.shape)]
     return [[name, int(size)] for name, size in axes or ()]
