@@ -27,7 +27,7 @@ def test_an_error_of_the_program_is_shown_with_its_line(tmp_path, capsys):
     assert main([str(path), "--mesh", "dp=1"]) == 64
     said = capsys.readouterr().err
     assert said.rstrip().endswith("ValueError: of the program") and f'"{path}", line 2' in said
-    assert "launch.py\", line" in said and "main" not in said  # the process's frames only
+    assert "launch.py\", line" in said and "in main\n" not in said  # the process's frames only
 
 
 @pytest.mark.parametrize("text", ["dp", "dp=0", "dp=two", "=2", "dp=2,dp=2", "dp=2,"])
