@@ -1,16 +1,40 @@
 // The copies in and out of flat buffers that FSDP2 makes around its collectives.
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "frontend/torch/aten_operators.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
 namespace {
 
+// The part that is written is the rank's of the output, and its pieces are as large as the tensors:
+// the arguments say again what the trace says of memory. InvalidArgument if they say something
+// else.
+absl::Status CheckCopyIn(AtenCall& call, const std::vector<sdfg::TensorId>& tensors) {
+  const Tensor &output = call.Described("all_gather_output"), &part = call.target(0);
+  PLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, call.Integers("inp_split_sizes"));
+  PLAN_ASSIGN_OR_RETURN(const int64_t elements,
+                        call.Integer("all_gather_input_numel", std::nullopt));
+  PLAN_ASSIGN_OR_RETURN(const int64_t rank, call.Integer("rank", std::nullopt));
+  bool fits = sizes.size() == tensors.size() && ElementsOf(part.shape) == elements &&
+              part.storage == output.storage && rank >= 0 && elements > 0 &&
+              (part.offset - output.offset) % elements == 0 &&
+              (part.offset - output.offset) / elements == rank;
+  for (size_t i = 0; fits && i < tensors.size(); ++i) {
+    fits = ElementsOf(call.writer().tensor(tensors[i]).shape) == sizes[i];
+  }
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(call.writer().Place(), ": sizes or rank are not those of the part of ",
+                   "all_gather_output that is written; record again"));
+}
+
 // Tensors one after another, each in row-major order.
 absl::Status CopyIn(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> tensors,
                         call.Tensors("all_gather_inputs"));
+  PLAN_RETURN_IF_ERROR(CheckCopyIn(call, tensors));
   std::vector<Argument> parts;
   for (sdfg::TensorId tensor : tensors) {
     const int64_t elements = ElementsOf(call.writer().tensor(tensor).shape);

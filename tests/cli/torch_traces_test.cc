@@ -155,6 +155,26 @@ TEST(TorchTraces, APartThatNobodyHoldsIsMalformed) {
   EXPECT_THAT(report, StartsWith("MALFORMED"));
 }
 
+// What an operator is told again must be what the trace says of memory.
+TEST(TorchTraces, SizesOfAGatheredBufferAreThoseOfItsPart) {
+  const std::vector<std::function<void(json*)>> changes = {
+      [](json* args) { (*args)[2][0] = (*args)[2][0].get<int>() + 1; },
+      [](json* args) { (*args)[3] = (*args)[3].get<int>() - 1; },
+      [](json* args) { (*args)[4] = 1 - (*args)[4].get<int>(); },
+  };
+  for (size_t c = 0; c < changes.size(); ++c) {
+    const std::string report = WithFault("fsdp2", [&](std::vector<json>* ranks) {
+      for (json& rank : *ranks) {
+        for (json& op : rank["operators"]) {
+          if (op.value("op", "").starts_with("fsdp.all_gather_copy_in")) changes[c](&op["args"]);
+        }
+      }
+    });
+    EXPECT_THAT(report, StartsWith("MALFORMED")) << c;
+    EXPECT_THAT(report, HasSubstr("that is written; record again")) << c;
+  }
+}
+
 TEST(TorchTraces, AnUnknownOperatorIsNamedWithItsPlace) {
   const std::string report = WithFault("tp_mlp", [](std::vector<json>* ranks) {
     FirstOf(&(*ranks)[0], "aten.gelu.default")["op"] = "aten.new_gelu.default";
