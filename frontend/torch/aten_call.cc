@@ -67,6 +67,7 @@ AtenCall::AtenCall(const Trace& trace, const Executed& executed,
   for (size_t i = 0; i < executed.args.size() && i < names.size(); ++i) {
     values_[names[i]] = &executed.args[i];
   }
+  beyond_ = executed.args.size() > names.size();
   for (const auto& [name, value] : executed.kwargs) values_[name] = &value;
   targets_ = executed.writes;
   if (targets_.empty()) {
@@ -79,7 +80,24 @@ AtenCall::AtenCall(const Trace& trace, const Executed& executed,
 
 const Value& AtenCall::operator[](std::string_view name) const {
   const auto found = values_.find(name);
+  if (found != values_.end()) read_.emplace(name);
   return found == values_.end() ? kAbsent : *found->second;
+}
+
+absl::Status AtenCall::CheckAllRead(
+    const std::set<std::string, std::less<>>& without_meaning) const {
+  // Types are those of the results, and where tensors lie in memory the trace says.
+  static const auto* const nothing = new std::set<std::string, std::less<>>{
+      "copy", "half_to_float", "non_blocking", "out", "pin_memory", "requires_grad"};
+  for (const auto& [name, value] : values_) {
+    const bool means_nothing = value->kind == Value::Kind::kNone ||
+                               value->kind == Value::Kind::kOther ||
+                               value->kind == Value::Kind::kDType || nothing->count(name) != 0;
+    if (means_nothing || read_.count(name) != 0 || without_meaning.count(name) != 0) continue;
+    return NotDeclared(absl::StrCat("the argument ", name, " of ", executed_.op));
+  }
+  return beyond_ ? NotDeclared(absl::StrCat("the last argument of ", executed_.op))
+                 : absl::OkStatus();
 }
 
 const Tensor& AtenCall::Described(std::string_view name) const {

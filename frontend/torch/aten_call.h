@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +75,9 @@ class AtenCall {
   // The same of all results; there must be one for each target.
   absl::Status Store();
 
+  // Unimplemented if an argument was given that nobody has read and that is not among these.
+  absl::Status CheckAllRead(const std::set<std::string, std::less<>>& without_meaning) const;
+
   // Unimplemented: what the operator does with this argument has no declared meaning.
   absl::Status NotDeclared(const std::string& what) const;
   GraphWriter& writer() { return *writer_; }
@@ -88,6 +92,8 @@ class AtenCall {
   Memory* memory_;
   GraphWriter* writer_;
   std::map<std::string, const Value*, std::less<>> values_;
+  mutable std::set<std::string, std::less<>> read_;  // names of parameters
+  bool beyond_ = false;  // more arguments were given than the operator has parameters
   std::vector<TensorNumber> targets_;
   std::vector<AtenResult> results_;
   size_t stored_ = 0;

@@ -151,11 +151,15 @@ const AtenTable& ComplexTable() {
          {"clone", "contiguous", "_to_copy", "neg", "_conj_physical", "conj_physical"}) {
       AddPartByPart(made, name, "self", {"self"});
     }
-    AddPartByPart(made, "copy", "self src", {"src"});
-    for (const char* name : {"zeros", "zeros_like", "new_zeros", "zero", "empty", "empty_like",
-                             "empty_strided", "new_empty"}) {
-      AddPartByPart(made, name, "self", {});
+    AddPartByPart(made, "copy", "-self src -non_blocking", {"src"});
+    for (const char* name : {"zeros", "empty"}) AddPartByPart(made, name, "-size", {});
+    for (const char* name : {"zeros_like", "zero", "empty_like"}) {
+      AddPartByPart(made, name, "-self", {});
     }
+    for (const char* name : {"new_zeros", "new_empty"}) {
+      AddPartByPart(made, name, "-self -size", {});
+    }
+    AddPartByPart(made, "empty_strided", "-size -stride", {});
     made->Add("add", "self other alpha", [](AtenCall& call) { return Sum(call, "add"); });
     made->Add("sub", "self other alpha", [](AtenCall& call) { return Sum(call, "sub"); });
     made->Add("mul", "self other", Product);

@@ -103,9 +103,9 @@ void AddContractions(AtenTable* table) {
   table->Declared("bmm", "self mat2", "aten_bmm");
   table->Declared("dot", "self tensor", "aten_dot");
   table->Declared("mv", "self vec", "aten_mv");
-  table->Add("addmm", "self mat1 mat2 beta alpha",
+  table->Add("addmm", "-self mat1 mat2 beta alpha",
              [](AtenCall& call) { return AddProduct(call, "aten_mm", "mat1", "mat2"); });
-  table->Add("baddbmm", "self batch1 batch2 beta alpha",
+  table->Add("baddbmm", "-self batch1 batch2 beta alpha",
              [](AtenCall& call) { return AddProduct(call, "aten_bmm", "batch1", "batch2"); });
   table->Add("_scaled_dot_product_flash_attention_for_cpu",
              "query key value dropout_p is_causal attn_mask scale", Attention);

@@ -90,18 +90,29 @@ absl::Status Arange(AtenCall& call) {
 }  // namespace
 
 void AddCreation(AtenTable* table) {
-  table->Add("zeros new_zeros zeros_like zero", "self", Constant(0));
-  table->Add("ones new_ones ones_like", "self", Constant(1));
-  table->Add("full new_full", "size fill_value", ValueOf("fill_value"));
-  table->Add("new_full", "self size fill_value", ValueOf("fill_value"));
-  table->Add("full_like", "self fill_value", ValueOf("fill_value"));
+  table->Add("zeros", "-size", Constant(0));
+  table->Add("ones", "-size", Constant(1));
+  table->Add("zeros_like zero", "-self", Constant(0));
+  table->Add("ones_like", "-self", Constant(1));
+  table->Add("new_zeros", "-self -size", Constant(0));
+  table->Add("new_ones", "-self -size", Constant(1));
+  table->Add("full", "-size fill_value", ValueOf("fill_value"));
+  table->Add("new_full", "-self -size fill_value", ValueOf("fill_value"));
+  table->Add("full_like", "-self fill_value", ValueOf("fill_value"));
   table->Add("scalar_tensor", "s", ValueOf("s"));
-  table->Add("fill", "self value", ValueOf("value"));
-  table->Add("empty empty_strided empty_like new_empty new_empty_strided empty_permuted", "self",
-             Nothing);
-  table->Add("copy", "self src", ValueOf("src"));
-  table->Add("clone contiguous _to_copy to alias_copy detach_copy view_copy lift lift_fresh_copy",
-             "self", ValueOf("self"));
+  table->Add("fill", "-self value", ValueOf("value"));
+  table->Add("empty", "-size", Nothing);
+  table->Add("empty_like", "-self", Nothing);
+  table->Add("empty_strided", "-size -stride", Nothing);
+  table->Add("empty_permuted", "-size -physical_layout", Nothing);
+  table->Add("new_empty", "-self -size", Nothing);
+  table->Add("new_empty_strided", "-self -size -stride", Nothing);
+  table->Add("copy", "-self src -non_blocking", ValueOf("src"));
+  table->Add("clone contiguous _to_copy alias_copy detach_copy lift lift_fresh_copy", "self",
+             ValueOf("self"));
+  // Its overloads have device, type, and whether to copy in different places.
+  table->Add("to", "self -first -second -third -fourth -fifth", ValueOf("self"));
+  table->Add("view_copy", "self -size", ValueOf("self"));
   table->Add("arange", "start_or_end end step", Arange);
 }
 

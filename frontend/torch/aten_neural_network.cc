@@ -154,7 +154,7 @@ void AddNeuralNetwork(AtenTable* table) {
     return Norm(call, "aten_native_layer_norm", {"input", "weight", "bias"});
   });
   table->Add("native_layer_norm_backward",
-             "grad_out input normalized_shape mean rstd weight bias output_mask",
+             "grad_out input normalized_shape mean rstd weight -bias output_mask",
              [](AtenCall& call) {
                return NormBackward(call, "aten_native_layer_norm_backward",
                                    {"grad_out", "input", "mean", "rstd", "weight"});

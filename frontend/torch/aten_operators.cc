@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "sdfg/status_macros.h"
 
@@ -64,21 +65,27 @@ std::vector<std::string> AtenOperatorNames() {
 
 void AtenTable::Add(std::string_view names, std::string_view parameters,
                     std::function<absl::Status(AtenCall&)> run) {
+  AtenOperator op{{}, {}, std::move(run)};
+  for (std::string word : Words(parameters)) {
+    if (word[0] == '-') op.without_meaning.insert(word.erase(0, 1));
+    op.parameters.push_back(std::move(word));
+  }
   for (const std::string& name : Words(names)) {
     const bool qualified = name.find('.') != std::string::npos;
-    operators[qualified ? name : "aten." + name] = {Words(parameters), run};
+    operators[qualified ? name : "aten." + name] = op;
   }
 }
 
 void AtenTable::Declared(std::string_view name, std::string_view parameters,
                          const std::string& declared) {
-  std::vector<std::string> names, operands, attributes;
+  std::vector<std::string> operands, attributes;
+  std::string all;
   for (std::string word : Words(parameters)) {
     const char mark = word[0];
-    if (mark == '*' || mark == '-') word.erase(0, 1);
-    names.push_back(word);
+    if (mark == '*') word.erase(0, 1);
     if (mark == '*') attributes.push_back(word);
     if (mark != '*' && mark != '-') operands.push_back(word);
+    absl::StrAppend(&all, " ", word);
   }
   const auto run = [operands, attributes, declared](AtenCall& call) -> absl::Status {
     std::vector<Argument> arguments;
@@ -95,7 +102,7 @@ void AtenTable::Declared(std::string_view name, std::string_view parameters,
     for (sdfg::TensorId tensor : out) call.Return(Argument::Of(tensor));
     return absl::OkStatus();
   };
-  for (const std::string& one : Words(name)) operators["aten." + one] = {names, run};
+  Add(name, all, run);
 }
 
 std::vector<int64_t> Dimensions(std::vector<int64_t> dims, size_t rank) {

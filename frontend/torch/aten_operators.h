@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@ namespace planproof::frontend::torch {
 
 struct AtenOperator {
   std::vector<std::string> parameters;  // in the order of the schema
+  // Those that mean nothing for values, or that shape and type of the result say again.
+  std::set<std::string, std::less<>> without_meaning;
   std::function<absl::Status(AtenCall&)> run;
 };
 
@@ -33,10 +36,12 @@ std::vector<std::string> AtenOperatorNames();
 class AtenTable {
  public:
   // `names` and `parameters` are separated by blanks; a name without a namespace is one of aten.
+  // Parameters with '-' mean nothing for values, or are said again by the result; an argument that
+  // `run` reads none of is refused if it is for another one.
   void Add(std::string_view names, std::string_view parameters,
            std::function<absl::Status(AtenCall&)> run);
   // A declared operator: parameters are its operands in order; those with '*' its attributes of
-  // the same name, those with '-' mean nothing for values.
+  // the same name.
   void Declared(std::string_view name, std::string_view parameters, const std::string& declared);
   std::map<std::string, AtenOperator, std::less<>> operators;
 };

@@ -116,7 +116,7 @@ void AddRearrangement(AtenTable* table) {
   table->Declared("repeat", "self *repeats", "repeat");
   table->Declared("tril", "self *diagonal", "aten_tril");
   table->Declared("triu", "self *diagonal", "aten_triu");
-  table->Add("slice_backward", "grad_output input_sizes dim start end step", SliceBackward);
+  table->Add("slice_backward", "grad_output input_sizes dim start -end step", SliceBackward);
   table->Add("select_backward", "grad_output input_sizes dim index", SelectBackward);
 }
 

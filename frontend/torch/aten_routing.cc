@@ -115,7 +115,7 @@ void AddRouting(AtenTable* table) {
   table->Add("floor_divide", "self other",
              [](AtenCall& call) { return WholeDivision(call, false); });
   table->Add("remainder", "self other", [](AtenCall& call) { return WholeDivision(call, true); });
-  table->Add("repeat_interleave", "repeats output_size", RepeatInterleave);
+  table->Add("repeat_interleave", "repeats -output_size", RepeatInterleave);
 }
 
 }  // namespace planproof::frontend::torch

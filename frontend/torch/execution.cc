@@ -160,6 +160,7 @@ absl::Status Execution::RunOperator(const Executed& executed) {
   }
   AtenCall call(trace_, executed, op->parameters, items_, &memory_, writer_);
   PLAN_RETURN_IF_ERROR(op->run(call));
+  PLAN_RETURN_IF_ERROR(call.CheckAllRead(op->without_meaning));
   PLAN_RETURN_IF_ERROR(call.Store());
   return Record(executed);
 }

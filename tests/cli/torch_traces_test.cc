@@ -175,6 +175,28 @@ TEST(TorchTraces, SizesOfAGatheredBufferAreThoseOfItsPart) {
   }
 }
 
+// An argument that the reader does not know may mean anything.
+TEST(TorchTraces, AnArgumentThatNothingReadsIsNamed) {
+  for (const char* op : {"aten.gelu.default", "aten.mse_loss.default", "aten.mul_.Tensor"}) {
+    const auto more = [&](const std::function<void(json*)>& change) {
+      return WithFault("tp_mlp", [&](std::vector<json>* ranks) {
+        for (json& rank : *ranks) change(&FirstOf(&rank, op));
+      });
+    };
+    const std::string named = more([](json* each) { (*each)["kwargs"]["scale"] = 2; });
+    EXPECT_THAT(named, StartsWith("UNKNOWN")) << op;
+    EXPECT_THAT(named, HasSubstr(absl::StrCat("the argument scale of ", op))) << op;
+    const std::string beyond = more([](json* each) {
+      for (int k = 0; k < 8; ++k) (*each)["args"].push_back(2);
+    });
+    EXPECT_THAT(beyond, AnyOf(StartsWith("UNKNOWN"), StartsWith("MALFORMED"))) << op;
+  }
+  const std::string said = WithFault("tp_mlp", [](std::vector<json>* ranks) {
+    FirstOf(&(*ranks)[0], "aten.mul_.Tensor")["kwargs"]["non_blocking"] = true;
+  });
+  EXPECT_THAT(said, StartsWith("PROVED"));
+}
+
 TEST(TorchTraces, AnUnknownOperatorIsNamedWithItsPlace) {
   const std::string report = WithFault("tp_mlp", [](std::vector<json>* ranks) {
     FirstOf(&(*ranks)[0], "aten.gelu.default")["op"] = "aten.new_gelu.default";
