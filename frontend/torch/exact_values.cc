@@ -1,7 +1,9 @@
 #include "frontend/torch/exact_values.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -33,11 +35,33 @@ bool IsPlaceInSortedRow(const Node& node, int64_t extent) {
   return false;
 }
 
+// By node: the index variables on whose values it depends.
+std::vector<std::set<VarId>> FreeVariables(const IndexFunction& function) {
+  std::vector<std::set<VarId>> free;
+  free.reserve(function.nodes.size());
+  for (const Node& node : function.nodes) {
+    std::set<VarId>& own = free.emplace_back();
+    for (const ExprId arg : node.args) own.insert(free[arg].begin(), free[arg].end());
+    if (node.op == Op::kIndex) {
+      own.insert(node.var);
+    } else if (node.var >= 0) {
+      own.erase(node.var);  // which it binds
+    }
+  }
+  return free;
+}
+
 class ExactEvaluation {
  public:
   ExactEvaluation(const IndexFunction& function, const std::vector<const ExactElements*>& inputs,
                   int64_t* work)
-      : f_(function), inputs_(inputs), work_(*work), at_(function.vars.size(), 0) {}
+      : f_(function),
+        inputs_(inputs),
+        work_(*work),
+        at_(function.vars.size(), 0),
+        free_(FreeVariables(function)),
+        folds_(function.nodes.size()),
+        orders_(function.nodes.size()) {}
 
   bool PremisesHold() {
     return std::all_of(f_.premises.begin(), f_.premises.end(), [&](const FunctionPremise& premise) {
@@ -109,9 +133,9 @@ class ExactEvaluation {
       case Op::kSum:
       case Op::kReduceMax:
       case Op::kReduceMin:
-        return Fold(node);
+        return Fold(id);
       case Op::kOpaque:
-        return PlaceInSortedRow(node);
+        return PlaceInSortedRow(id);
       default:
         return Operation(node);
     }
@@ -160,8 +184,22 @@ class ExactEvaluation {
     return row;
   }
 
+  // The values of these variables now.
+  std::vector<int64_t> Now(const std::set<VarId>& variables) const {
+    std::vector<int64_t> values;
+    for (const VarId var : variables) values.push_back(at_[var]);
+    return values;
+  }
+
+  // Folds are remembered: a count of what lies before a place is asked for again at each element.
+  Maybe Fold(ExprId id) {
+    const auto [known, fresh] = folds_[id].try_emplace(Now(free_[id]));
+    if (fresh) known->second = FoldAnew(f_.nodes[id]);
+    return known->second;
+  }
+
   // A sum, or the largest or smallest of a row that is not empty.
-  Maybe Fold(const Node& node) {
+  Maybe FoldAnew(const Node& node) {
     Maybe result;
     if (node.op == Op::kSum) result = Rational(0);
     for (int64_t i = 0; i < f_.vars[node.var].extent; ++i) {
@@ -177,22 +215,37 @@ class ExactEvaluation {
     return result;
   }
 
-  Maybe PlaceInSortedRow(const Node& node) {
+  Maybe PlaceInSortedRow(ExprId id) {
+    const Node& node = f_.nodes[id];
     if (node.var < 0 || !IsPlaceInSortedRow(node, f_.vars[node.var].extent)) return std::nullopt;
     const std::optional<int64_t> rank = Integer(node.args[1]);
+    if (!rank || *rank < 0 || *rank >= f_.vars[node.var].extent) return std::nullopt;
+    std::set<VarId> of_row = free_[node.args[0]];
+    of_row.erase(node.var);
+    const auto [known, fresh] = orders_[id].try_emplace(Now(of_row));
+    if (fresh) known->second = OrderOf(node);
+    if (!known->second) return std::nullopt;
+    return Rational((*known->second)[*rank]);
+  }
+
+  std::optional<std::vector<int64_t>> OrderOf(const Node& node) {
     const std::optional<ExactElements> row = Row(node.var, node.args[0]);
-    if (!rank || !row || *rank < 0 || *rank >= f_.vars[node.var].extent) return std::nullopt;
+    if (!row) return std::nullopt;
     std::vector<int64_t> order(row->size());
     std::iota(order.begin(), order.end(), int64_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](int64_t a, int64_t b) { return (*row)[b] < (*row)[a]; });
-    return Rational(order[*rank]);
+    return order;
   }
 
   const IndexFunction& f_;
   const std::vector<const ExactElements*>& inputs_;
   int64_t& work_;
   std::vector<int64_t> at_;  // the index variables
+  const std::vector<std::set<VarId>> free_;
+  // By node, and by the values of the variables on which it depends.
+  std::vector<std::map<std::vector<int64_t>, Maybe>> folds_;
+  std::vector<std::map<std::vector<int64_t>, std::optional<std::vector<int64_t>>>> orders_;
 };
 
 }  // namespace

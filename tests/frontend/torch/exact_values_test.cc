@@ -139,6 +139,40 @@ TEST(ExactValues, EqualElementsAreSortedByTheirPlaces) {
   EXPECT_EQ(Evaluate(place("topk_index(k=2,groups=3)"), &row), std::nullopt);
 }
 
+// y[k] is the sum over i of (the sum of x before i) times (the sum of x before k).
+TEST(ExactValues, WhatIsFoldedIsRememberedAtItsOwnIndices) {
+  constexpr int64_t kSize = 60;
+  IndexFunctionBuilder b("f");
+  b.AddInput("x", {kSize}, DType::kFloat32);
+  const int y = b.AddOutput("y", sdfg::Shape{kSize}, DType::kFloat32);
+  const ExprId k = b.Index(b.OutputDims(y)[0]);
+  const sdfg::VarId i = b.AddVar("i", kSize), j = b.AddVar("j", kSize), m = b.AddVar("m", kSize);
+  const auto if_less = [&](ExprId a, ExprId c) {
+    return b.Unary(Op::kIndicator, b.Binary(Op::kIntLess, a, c));
+  };
+  const ExprId before = b.Reduce(
+      Op::kSum, j, b.Binary(Op::kMul, if_less(b.Index(j), b.Index(i)), b.Element(0, {b.Index(j)})));
+  const ExprId up_to =
+      b.Reduce(Op::kSum, m, b.Binary(Op::kMul, if_less(b.Index(m), k), b.Element(0, {b.Index(m)})));
+  b.SetBody(y, b.Reduce(Op::kSum, i, b.Binary(Op::kMul, before, up_to)));
+  IndexFunction function;
+  ASSERT_TRUE(b.Finish(&function).ok());
+  ExactElements x, wanted;
+  for (int64_t n = 0; n < kSize; ++n) x.push_back(Rational(n % 7 - 3, n % 3 + 1));
+  Rational sums, prefix;
+  for (int64_t n = 0; n < kSize; ++n) {
+    sums += prefix;
+    prefix += x[n];
+  }
+  prefix = 0;
+  for (int64_t n = 0; n < kSize; ++n) {
+    wanted.push_back(sums * prefix);
+    prefix += x[n];
+  }
+  int64_t work = kSize * kSize * 40;  // not the cube
+  EXPECT_EQ(EvaluateExactly(function, 0, {&x}, &work), wanted);
+}
+
 TEST(ExactValues, APremiseThatFailsLeavesNoValue) {
   for (const int64_t bound : {2, 3}) {
     IndexFunctionBuilder builder("f");
