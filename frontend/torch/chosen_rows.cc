@@ -108,14 +108,18 @@ class AllRows {
     return true;
   }
 
-  // Rows that are gathered by known integers, which no choice made: read by their definition.
+  // Rows that are gathered by known integers, which no choice made, and numbers that are too many
+  // to be known one by one: read by their definition.
   bool IsTransparent(const sdfg::Operator& op) const {
-    return op.kind == sdfg::OperatorKind::kCompute && op.outputs.size() == 1 &&
-           op.outputs[0] != kNone && known_.Of(op.outputs[0]) == nullptr &&
-           std::any_of(op.inputs.begin(), op.inputs.end(),
-                       [&](TensorId input) {
-                         return known_.Of(input) != nullptr && known_.DependsOnRouting(input);
-                       }) &&
+    if (op.kind != sdfg::OperatorKind::kCompute || op.outputs.size() != 1 ||
+        op.outputs[0] == kNone || known_.Of(op.outputs[0]) != nullptr) {
+      return false;
+    }
+    const bool by_known_integers =
+        std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId input) {
+          return known_.Of(input) != nullptr && known_.DependsOnRouting(input);
+        });
+    return (op.inputs.empty() || by_known_integers) &&
            (op.function->premises.empty() || known_.PremisesHold(*op.function, op.inputs));
   }
 
