@@ -37,9 +37,29 @@ std::optional<Elements> ConstantElements(const sdfg::Graph& graph, sdfg::TensorI
   return EvaluateExactly(*op.function, graph.tensors[tensor].producer_output, inputs, &work);
 }
 
+// The number that the operator gives by its form, everywhere, or rearranges of such a tensor:
+// however many elements there are.
+std::optional<Rational> UniformByForm(const sdfg::Graph& graph, sdfg::TensorId tensor) {
+  for (int operators = 0; operators < kMostOperators && tensor != sdfg::kNone; ++operators) {
+    const sdfg::OperatorId producer = graph.tensors[tensor].producer;
+    if (producer == sdfg::kNone || ElementsOf(graph.tensors[tensor].shape) == 0) break;
+    const sdfg::Operator& op = graph.operators[producer];
+    if (op.kind != sdfg::OperatorKind::kCompute || !op.lifted) break;
+    if (!op.function->premises.empty()) break;
+    const sdfg::Node& body =
+        op.function->nodes[op.function->outputs[graph.tensors[tensor].producer_output].body];
+    if (body.op == sdfg::Op::kReal) return body.real;
+    if (body.op == sdfg::Op::kIntConst) return Rational(body.value);
+    if (body.op != sdfg::Op::kElement && body.op != sdfg::Op::kIntElement) break;
+    tensor = op.inputs[body.input];
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Rational> UniformElement(const sdfg::Graph& graph, sdfg::TensorId tensor) {
+  if (std::optional<Rational> number = UniformByForm(graph, tensor); number) return number;
   const std::optional<Elements> elements = ConstantElements(graph, tensor, kMostOperators);
   if (!elements || elements->empty()) return std::nullopt;
   const bool uniform = std::all_of(elements->begin(), elements->end(),

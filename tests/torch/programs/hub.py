@@ -21,8 +21,8 @@ def causal_model(config):
     return transformers.AutoModelForCausalLM.from_config(config, dtype=torch.get_default_dtype())
 
 
-def tensor_parallel(config, mesh, **options):
-    """An iteration of the model, split by its own plan; `options` are those of `DistributedConfig`."""
+def tensor_parallel(config, mesh, size=2, **options):
+    """An iteration of the model with `size` sequences, split by its own plan; `options` are those of `DistributedConfig`."""
     model = causal_model(config)
     if mesh is not None:
         with tempfile.TemporaryDirectory() as own:
@@ -34,7 +34,7 @@ def tensor_parallel(config, mesh, **options):
                 shared[0], attn_implementation="eager",
                 distributed_config=DistributedConfig(tp_plan="auto", tp_size=mesh.size(), **options))
             dist.barrier()
-    return training(model, batch_of(None, None))
+    return training(model, batch_of(None, None, size))
 
 
 def training(model, data, average=False):
