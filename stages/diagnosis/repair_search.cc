@@ -198,18 +198,18 @@ std::vector<double> ElementCounts(const sdfg::Graph& graph, const sdfg::Operator
   return counts;
 }
 
-// Whether two constants differ as the numbers of elements do: a mean's c/count, in its backward
-// operator, too. `numerator` is c then.
-bool AreOfCounts(const solver::Rational& here, const solver::Rational& there,
-                 const std::vector<double>& counts, const std::vector<double>& other_counts,
-                 double* numerator) {
+// Of two constants that differ as the numbers of elements do, c/count, the numerator c: a mean's,
+// in its backward operator, too.
+std::optional<double> NumeratorOverCounts(const solver::Rational& here,
+                                          const solver::Rational& there,
+                                          const std::vector<double>& counts,
+                                          const std::vector<double>& other_counts) {
   for (size_t k = 0; k < std::min(counts.size(), other_counts.size()); ++k) {
     if (counts[k] == other_counts[k]) continue;
     const double x = here.ToDouble() * counts[k], y = there.ToDouble() * other_counts[k];
-    *numerator = x;
-    if (x != 0 && std::fabs(x - y) < kTolerance * std::fabs(x)) return true;
+    if (x != 0 && std::fabs(x - y) < kTolerance * std::fabs(x)) return x;
   }
-  return false;
+  return std::nullopt;
 }
 
 std::string Short(const solver::Rational& value) {
@@ -233,10 +233,9 @@ bool RepairSearch::TryConstants() {
         for (size_t node : DifferentLiterals(*op.function, *model.function)) {
           const solver::Rational &is = op.function->nodes[node].real,
                                  &models = model.function->nodes[node].real;
-          double numerator = 0;
-          const bool counted =
-              AreOfCounts(is, models, counts, ElementCounts(*other, model), &numerator);
-          if (counted && std::fabs(numerator - 1) < kTolerance) continue;
+          const std::optional<double> numerator =
+              NumeratorOverCounts(is, models, counts, ElementCounts(*other, model));
+          if (numerator && std::fabs(*numerator - 1) < kTolerance) continue;
           ++tried;
           sdfg::IndexFunction function = *op.function;
           function.nodes[node].real = model.function->nodes[node].real;
@@ -246,7 +245,7 @@ bool RepairSearch::TryConstants() {
           Found(absl::StrCat("a constant of ", Name(id), " is ", Short(is), ", in the model it is ",
                              Short(models)),
                 id);
-          return counted;
+          return numerator.has_value();
         }
       }
     }

@@ -184,17 +184,20 @@ def items_used(traces):
     return set().union(*(items for items, _ in found))
 
 
-def relative(rank, entry, now, recorded):
-    """The largest difference of a result, relative to its size."""
-    now, recorded = (numpy.frombuffer(each.tobytes(), rank.trace["tensors"][entry["tensor"]][1]).astype(float) for each in (now, recorded))
-    if not numpy.isfinite(now).all():
-        return numpy.inf
-    return numpy.abs(now - recorded).max(initial=0) / max(numpy.abs(recorded).max(initial=0), 1e-12)
+def differences(ranks):
+    """By how much each result of each rank is not the recorded one, relative to its size."""
+    for rank in ranks:
+        for entry, *both in rank.results():
+            dtype = rank.trace["tensors"][entry["tensor"]][1]
+            now, recorded = (numpy.frombuffer(each.tobytes(), dtype).astype(float) for each in both)
+            if not numpy.isfinite(now).all():
+                yield numpy.inf
+            else:
+                yield numpy.abs(now - recorded).max(initial=0) / max(numpy.abs(recorded).max(initial=0), 1e-12)
 
 
 def deviations(traces, values):
-    """By how much each result of each rank is not the recorded one, relative to its size; None if the ranks do not run, or take other
-    numbers out of tensors than recorded."""
+    """By how much results differ; None if the ranks do not run, or take other numbers out of tensors than recorded."""
     try:
         ranks, outcome = replay.run_together(list(zip(traces, values)))
     except (RecordingError, RuntimeError, ValueError, TypeError, IndexError, AttributeError):
@@ -202,11 +205,7 @@ def deviations(traces, values):
     used = items_used(traces)
     if any(int(each.rsplit(" ", 1)[1]) in used for each in outcome.differences):
         return None
-    found = []
-    for rank in ranks:
-        for entry, *both in rank.results():
-            found.append(relative(rank, entry, *both))
-    return found
+    return list(differences(ranks))
 
 
 def perturbed(trace, values):
@@ -227,11 +226,7 @@ def round_off(traces, values):
     """What results deviate by for rounding alone: a gradient that is zero but for rounding is made large by AdamW. Numbers that leave
     tensors may be others then."""
     ranks, _ = replay.run_together([(trace, perturbed(trace, each)) for trace, each in zip(traces, values)])
-    found = []
-    for rank in ranks:
-        for entry, *both in rank.results():
-            found.append(relative(rank, entry, *both))
-    return found
+    return list(differences(ranks))
 
 
 def differs_from_recorded(mutants, traces, values):
