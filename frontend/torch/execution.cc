@@ -144,7 +144,6 @@ absl::Status Execution::RunOperator(const Executed& executed) {
                      " gives no view, and its result lies in the memory of an operand that it is "
                      "not said to write; record again"));
   }
-  PLAN_RETURN_IF_ERROR(CheckWrites(trace_, executed, writer_->Place()));
   if (OfComplexNumbers(trace_, executed)) {
     op = FindComplexOperator(base);
     if (op == nullptr) {
@@ -158,6 +157,7 @@ absl::Status Execution::RunOperator(const Executed& executed) {
         writer_->Place(), ": operator ", executed.op,
         " has no declared meaning; docs/torch-operators.md lists those that have one"));
   }
+  PLAN_RETURN_IF_ERROR(CheckWrites(trace_, executed, writer_->Place()));
   AtenCall call(trace_, executed, op->parameters, items_, &memory_, writer_);
   PLAN_RETURN_IF_ERROR(op->run(call));
   PLAN_RETURN_IF_ERROR(call.CheckAllRead(op->without_meaning));

@@ -204,6 +204,14 @@ TEST(TorchTraces, AnUnknownOperatorIsNamedWithItsPlace) {
   EXPECT_THAT(report, StartsWith("UNKNOWN"));
   EXPECT_THAT(report, HasSubstr("aten.new_gelu.default"));
   EXPECT_THAT(report, HasSubstr("models.py:"));
+  // What it writes is then not looked at.
+  const std::string in_place = WithFault("tp_mlp", [](std::vector<json>* ranks) {
+    json& op = FirstOf(&(*ranks)[0], "aten.lerp_.Scalar");
+    op["op"] = "aten._fused_lerp_.default";
+    op["args"] = json::array({op["args"]});
+  });
+  EXPECT_THAT(in_place, StartsWith("UNKNOWN"));
+  EXPECT_THAT(in_place, HasSubstr("aten._fused_lerp_.default"));
 }
 
 TEST(TorchTraces, ANumberFromATensorIsNoConstant) {
