@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 import torch.distributed as dist  # noqa: E402
 from planproof.torch import Training, launch  # noqa: E402
-from planproof.torch.replay import jobs, read, replay, replay_together, undetected  # noqa: E402
+from planproof.torch.replay import Deletions, delete_each_collective, jobs, read, replay, replay_together  # noqa: E402
 from planproof.torch.trace_file import load  # noqa: E402
 from torch.distributed import _functional_collectives as functional  # noqa: E402
 
@@ -151,7 +151,37 @@ def test_a_backend_that_ends_in_wait_does_not_sum_in_another_order(tmp_path):
 
 def test_each_deleted_collective_shows(tmp_path):
     record_ranks(scattered, tmp_path)
-    assert undetected(tmp_path) == (3, [])
+    assert delete_each_collective(tmp_path) == Deletions(3)
+
+
+def gathered_again(x, group):
+    whole = torch.empty(8)
+    dist.all_gather_into_tensor(whole, x, group=group)
+    dist.all_gather_into_tensor(whole, x, group=group)
+    dist.all_gather_into_tensor(torch.empty(8), x, group=group)
+    return whole.sum()
+
+
+def test_a_deleted_collective_that_changes_no_value_shows(tmp_path):
+    record_ranks(gathered_again, tmp_path)
+    deletions = delete_each_collective(tmp_path)
+    assert (deletions.count, deletions.unnoticed, len(deletions.without_effect)) == (3, [], 3)
+    ranks = [read(path) for path in jobs(tmp_path)[-1]]
+    for trace, _ in ranks:
+        trace["operators"] = [entry for entry in trace["operators"]
+                              if entry is not next(each for each in trace["operators"] if "collective" in each)]
+    assert replay_together(ranks).miscounted == [
+        f"rank {rank}: 2 collectives of the group of ranks [0, 1], 3 were recorded" for rank in range(2)]
+
+
+def past_the_dispatcher(x, group):
+    group._get_backend(torch.device("cpu")).allreduce([x]).wait()
+    return x * 2
+
+
+def test_a_collective_that_the_dispatcher_does_not_see_is_refused(tmp_path):
+    with pytest.raises(Exception, match=r"1 collectives of the group of ranks \[0, 1\] did not pass"):
+        record_ranks(past_the_dispatcher, tmp_path)
 
 
 def test_a_replay_tells_a_changed_operator(tmp_path):

@@ -260,10 +260,11 @@ def inputs_before(call_inputs: Sequence[Exchange]) -> List[Tensors]:
     return [[tensor.clone() for tensor in exchange.inputs] for exchange in call_inputs]
 
 
-def reduced_in_order(call: Call, before: List[Tensors]) -> None:
+def reduced_in_order(call: Call, before: List[Tensors]) -> int:
     """Overwrites results of sums with sums in the group's order, so that a replay can repeat them
     bit for bit: backends choose the order by size and algorithm. `before`: inputs of the exchanges
-    as they were. The communication has ended on this rank."""
+    as they were. The communication has ended on this rank. Returns how many collectives that took."""
+    calls = 0
     for exchange, inputs in zip(call.exchanges, before):
         if exchange.reduce not in ("sum", "avg") or not exchange.outputs:
             continue
@@ -272,10 +273,12 @@ def reduced_in_order(call: Call, before: List[Tensors]) -> None:
         own = torch.cat([each.reshape(-1) for each in inputs])
         gathered = [torch.empty_like(own) for _ in call.ranks]
         dist.all_gather(gathered, own, group=call.group)
+        calls += 1
         total = reduction(gathered, exchange.reduce)
         if exchange.collective == "reduce_scatter":
             total = total.chunk(len(call.ranks))[dist.get_group_rank(call.group, dist.get_rank())]
         exchange.outputs[0].copy_(total.view(exchange.outputs[0].shape))
+    return calls
 
 
 def reduction(parts: Sequence[torch.Tensor], kind: str) -> torch.Tensor:

@@ -9,8 +9,10 @@ import torch.distributed as dist
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from planproof.errors import RecordingError
 from planproof.torch import collectives
 from planproof.torch.choices import chosen_indices
+from planproof.torch.counted import Calls
 from planproof.torch.memory import Memory, dtype_name
 from planproof.torch.numbers_of_tensors import Items
 from planproof.torch.places import Place, Places
@@ -45,6 +47,7 @@ class Recorder(TorchDispatchMode):
         self.operators: List[Dict[str, Any]] = []
         self.item_values: List[Any] = []
         self.notes: List[str] = []
+        self.calls = Calls()
         self._suspended = 0
         self._works = 0
         self._by_work: Dict[int, Tuple[Any, List[int]]] = {}  # id of a handle that is kept alive
@@ -63,6 +66,9 @@ class Recorder(TorchDispatchMode):
             yield
         for storage in list(self._native):
             self._wait_for_native(storage)
+        for ranks, count in self.calls.unseen().items():
+            raise RecordingError(f"{count} collectives of the group of ranks {list(ranks)} did not pass through PyTorch's "
+                                 "dispatcher and are not recorded: call them by torch.distributed")
 
     def _escaped(self, way: str) -> None:
         source = None if self._suspended else self.places.current().source
@@ -203,6 +209,7 @@ class Recorder(TorchDispatchMode):
         before = [leaf.clone() for leaf in _read_by(func, args, kwargs)]
         result = func(*args, **kwargs)
         call = collectives.read(func, args, kwargs, result)
+        self.calls.saw(call.ranks)
         handle = _handle(result)
         if len(call.ranks) > 2 and any(exchange.reduce for exchange in call.exchanges):
             if handle is not None:
@@ -211,7 +218,8 @@ class Recorder(TorchDispatchMode):
             else:
                 for exchange in call.exchanges:
                     torch.ops._c10d_functional.wait_tensor(exchange.outputs[0])
-            collectives.reduced_in_order(call, _regrouped(call, before))
+            own = collectives.reduced_in_order(call, _regrouped(call, before))
+            self.calls.saw(call.ranks, own)
         numbers = [self._append_exchange(func, call, exchange, place)
                    for exchange in call.exchanges]
         if not call.asynchronous:

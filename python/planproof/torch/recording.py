@@ -11,6 +11,7 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor
 
 from planproof.errors import RecordingError
+from planproof.torch.counted import in_log
 from planproof.torch.memory import Memory, content
 from planproof.torch.overrides import Given, Overrides, Overriding
 from planproof.torch.places import Places
@@ -118,6 +119,7 @@ class _Recording:
         for storage, data in self.memory.initial.items():
             self.values[f"storage_{storage}"] = data.numpy()
         self.values["items"] = numpy.array(self.recorder.item_values, dtype=numpy.float64)
+        self.values["collectives"] = numpy.array(in_log(trace), dtype=numpy.int64)
         numpy.savez_compressed(values_path(self.path), **self.values)  # type: ignore[arg-type]
         return outputs
 
