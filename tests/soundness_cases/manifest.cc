@@ -10,7 +10,9 @@ std::string CasesDirectory() {
   return std::string(PLANPROOF_SOURCE_DIR) + "/tests/soundness_cases";
 }
 
-std::vector<Case> ReadManifest() {
+namespace {
+
+std::vector<Case> ParseManifest() {
   std::ifstream stream(CasesDirectory() + "/manifest.json");
   std::vector<Case> cases;
   for (const nlohmann::json& entry : nlohmann::json::parse(stream)) {
@@ -23,6 +25,13 @@ std::vector<Case> ReadManifest() {
     added.judge = entry.at("judge");
     cases.push_back(std::move(added));
   }
+  return cases;
+}
+
+}  // namespace
+
+const std::vector<Case>& ReadManifest() {
+  static const std::vector<Case> cases = ParseManifest();
   return cases;
 }
 

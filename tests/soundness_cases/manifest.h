@@ -17,7 +17,8 @@ struct Case {
 };
 
 std::string CasesDirectory();
-std::vector<Case> ReadManifest();
+// Read once: each process of a test runner begins with it.
+const std::vector<Case>& ReadManifest();
 
 }  // namespace planproof::soundness
 

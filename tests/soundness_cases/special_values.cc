@@ -62,14 +62,23 @@ json Step(const char* op, const json& in, const char* out) {
   return {{"op", op}, {"in", in}, {"out", out}};
 }
 
+std::vector<SpecialValue> ParseSpecialValues() {
+  std::ifstream stream(CasesDirectory() + "/special_values.json");
+  json entries = json::parse(stream);
+  std::vector<SpecialValue> values;
+  for (json& entry : entries) {
+    const std::string name = entry.at("name");
+    const std::string equal = entry.at("equal");
+    const int cut = entry.at("cut");
+    values.push_back({name, equal, cut, std::move(entry)});
+  }
+  return values;
+}
+
 }  // namespace
 
-std::vector<SpecialValue> ReadSpecialValues() {
-  std::ifstream stream(CasesDirectory() + "/special_values.json");
-  std::vector<SpecialValue> values;
-  for (const json& entry : json::parse(stream)) {
-    values.push_back({entry.at("name"), entry.at("equal"), entry.at("cut"), entry});
-  }
+const std::vector<SpecialValue>& ReadSpecialValues() {
+  static const std::vector<SpecialValue> values = ParseSpecialValues();
   return values;
 }
 

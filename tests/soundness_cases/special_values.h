@@ -17,7 +17,7 @@ struct SpecialValue {
   int cut = 0;               // the dimension that the ranks share
   nlohmann::json operators;  // by "model", "right", "wrong": from a to y
 };
-std::vector<SpecialValue> ReadSpecialValues();
+const std::vector<SpecialValue>& ReadSpecialValues();
 
 // Where the operators stand.
 enum class Place : uint8_t { kAlone, kAfterLinear, kBeforeLinear, kBetween, kBesideOperand };
