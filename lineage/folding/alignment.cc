@@ -34,6 +34,11 @@ class Aligner {
     }
     forced_.assign(graph_.operators.size(), kNone);
     given_up_.assign(graph_.operators.size(), false);
+    for (const Lineage& lineage : problem_.lineage) meant_.push_back(lineage.logical);
+    for (const RequiredRelation& required : problem_.required) {
+      TensorId& meant = meant_[required.parallel];
+      if (meant == kNone) meant = required.lineage.logical;
+    }
     std::map<sdfg::Device, int64_t> length;
     for (const sdfg::Operator& op : graph_.operators) {
       place_.push_back(length[DeviceOf(graph_, op)]++);
@@ -132,6 +137,10 @@ class Aligner {
       if (forced_[id] != kNone) {
         key = {at.group, -1, forced_[id]};
       } else {
+        // Pieces of one buffer, say, that ranks read in another order.
+        for (TensorId output : op.outputs) {
+          key.push_back(output == kNone ? kNone : meant_[output]);
+        }
         Key last;
         for (TensorId input : op.inputs) {
           Key own = ClassOf(input);
@@ -194,8 +203,9 @@ class Aligner {
   const Problem& problem_;
   const sdfg::Graph& graph_;
   const Groups& groups_;
-  std::vector<int64_t> name_;   // by operator
-  std::vector<int64_t> place_;  // in the program of its device
+  std::vector<int64_t> name_;    // by operator
+  std::vector<int64_t> place_;   // in the program of its device
+  std::vector<TensorId> meant_;  // by tensor: which one of the model it is said to be, or kNone
   std::vector<Rank> ranks_;
   std::vector<int> class_, source_class_, forced_;
   std::vector<bool> given_up_;

@@ -101,6 +101,45 @@ int Count(const Folding& folding) {
   return count;
 }
 
+// Gradients are pieces of one buffer, which a rank may read in another order than the first.
+TEST(Fold, PiecesThatAreReadInAnotherOrderAreWhatTheyAreSaidToBe) {
+  ColumnParallel plan;
+  sdfg::Graph& l = plan.problem.logical;
+  sdfg::Graph& p = plan.problem.parallel;
+  const TensorId y = plan.problem.required[0].lineage.logical;
+  const auto rows = [](int64_t start) {
+    sdfg::IndexFunctionBuilder builder("view");
+    builder.AddInput("x", {6, 8}, kFloat);
+    const int output = builder.AddOutput("y", Shape{3, 8}, kFloat);
+    const auto dims = builder.OutputDims(output);
+    const sdfg::ExprId row = builder.IntAdd(builder.Index(dims[0]), builder.Int(start));
+    builder.SetBody(output, builder.Element(0, {row, builder.Index(dims[1])}));
+    sdfg::IndexFunction function;
+    EXPECT_TRUE(builder.Finish(&function).ok());
+    return function;
+  };
+  std::vector<TensorId> meant;
+  for (const int64_t start : {0, 3}) {
+    meant.push_back(ColumnParallel::Add(&l, "piece", {3, 8}, sdfg::TensorRole::kIntermediate, -1));
+    ColumnParallel::Run(&l, "view", rows(start), {y}, meant.back(), -1);
+  }
+  for (int r = 0; r < kRanks; ++r) {
+    for (const int k : {r % 2, 1 - r % 2}) {
+      const TensorId piece =
+          ColumnParallel::Add(&p, "piece", {3, 8}, sdfg::TensorRole::kIntermediate, r);
+      plan.problem.lineage.resize(p.tensors.size());
+      ColumnParallel::Run(&p, "view", rows(3 * k), {plan.ys[r]}, piece, r);
+      plan.problem.required.push_back({piece, ColumnParallel::Full(meant[k], 0, 0), "piece"});
+    }
+  }
+  plan.Check();
+  const std::optional<Folding> folding = Fold(plan.problem);
+  ASSERT_TRUE(folding.has_value());
+  EXPECT_TRUE(CheckFolding(plan.problem, *folding).ok());
+  EXPECT_EQ(Count<Lifted>(*folding), 3);  // linear, and two views that are the same on every rank
+  EXPECT_EQ(Count<Explicit>(*folding), 0);
+}
+
 TEST(Fold, RanksThatDoTheSameAreOneCoordinate) {
   const ColumnParallel plan;
   const std::optional<Folding> folding = Fold(plan.problem);
