@@ -35,6 +35,7 @@ struct ChoiceOptions {
   uint64_t centre = 0;    // which literal whole tensors lie near
   bool wild = false;      // no scaling of parameters by their fan-in
   bool faint = false;     // parameters near zero, so that gradients are small: nothing is clipped
+  bool interior = false;  // what is not negative is positive, as the operand of a square root
 };
 
 // The choice that belongs to a seed: from few cuts and tame values to more cuts, values near

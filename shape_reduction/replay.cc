@@ -339,6 +339,8 @@ Sample FindSample(const lineage::Problem& problem, int attempts, double seconds)
     const uint64_t seed = (coarse << kCoarseSeedShift) + k;
     ChoiceOptions choice = OptionsOfSeed(seed);
     if (k < kUniformAttempts) choice = {.max_bounds = 0, .random_cuts = -1};
+    // The enclosure of zero plus a small square has negative numbers, which have no root.
+    choice.interior = true;
     const auto inputs = chooser.Choose(seed, choice);
     std::string objection = UnmetPremise(problem, inputs);
     if (!objection.empty()) {
