@@ -10,7 +10,6 @@
 
 #include "inference/candidates.h"
 #include "inference/definition_key.h"
-#include "inference/duplicates.h"
 #include "inference/frontier.h"
 #include "inference/tensor_match.h"
 #include "lineage/multiple.h"
@@ -56,7 +55,6 @@ class Inference {
         keys_(problem_, frontier_, &operands_),
         candidates_(problem_.logical, buckets, &operands_),
         matcher_(problem_, &frontier_, &candidates_),
-        duplicates_(problem_.logical),
         patterns_(stages::IntegerPatterns(problem.parallel)) {}
 
   stages::InferredRelations Run() {
@@ -85,7 +83,7 @@ class Inference {
     for (const Finding& finding : findings.found) {
       const TensorId logical = Recall(finding, values);
       if (logical == kNone) continue;
-      Add(t, finding.copy ? logical : Next(t, logical), finding.factor, finding.map);
+      Add(t, logical, finding.factor, finding.map);
       return;
     }
     if (!SomethingNew(values, &findings)) return;
@@ -93,12 +91,8 @@ class Inference {
     std::optional<TensorMatch> match = matcher_.Match(t);
     if (matcher_.exceeded()) keys_.AddTooLarge(t);
     if (!match.has_value()) return;
-    Add(t, match->copy ? match->logical : Next(t, match->logical), match->factor, match->map);
+    Add(t, match->logical, match->factor, match->map);
     Remember(*match, values, &findings);
-  }
-
-  TensorId Next(TensorId t, TensorId logical) {
-    return duplicates_.Next(logical, problem_.parallel.tensors[t].device);
   }
 
   // Whether a logical tensor has not been tried for this definition.
@@ -168,7 +162,6 @@ class Inference {
   DefinitionKeys keys_;
   Candidates candidates_;
   TensorMatcher matcher_;
-  Duplicates duplicates_;
   const std::vector<bool> patterns_;  // by parallel tensor
   int64_t long_left_ = kMaxOperatorsInAll;
   std::unordered_map<std::string, Findings> known_;

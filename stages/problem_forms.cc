@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lineage/folding/fold.h"
+#include "lineage/repeated_operators.h"
 #include "stages/completed_forms.h"
 #include "stages/elapsed.h"
 #include "stages/problem_check.h"
@@ -48,7 +49,9 @@ int64_t RanksFolded(const lineage::Problem& problem, const lineage::Problem& fol
 
 }  // namespace
 
-Result DecideForms(const lineage::Problem& problem, RunContext context, Result known) {
+Result DecideForms(const lineage::Problem& read, RunContext context, Result known) {
+  const std::optional<lineage::Problem> merged = lineage::WithoutRepeatedOperators(read);
+  const lineage::Problem& problem = merged.has_value() ? *merged : read;
   const Effort effort = context.options.explain ? Effort::kAll : Effort::kProofs;
   const std::optional<lineage::Problem> folded = Folded(problem, context.options, &known);
   known.time_s.check = Since(context.start);

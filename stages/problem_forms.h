@@ -10,8 +10,9 @@ namespace planproof::stages {
 
 // Folding is to save work, never to lose an answer: what it does not prove is decided as it was
 // read, and explained in the file's own operators. Only where that would be many times the work is
-// a counterexample looked for in the folded form. The result goes on from what is known.
-Result DecideForms(const lineage::Problem& problem, RunContext context, Result known);
+// a counterexample looked for in the folded form. Before that, what the model computes again is
+// taken to be computed once. The result goes on from what is known.
+Result DecideForms(const lineage::Problem& read, RunContext context, Result known);
 
 }  // namespace planproof::stages
 

@@ -48,21 +48,43 @@ TEST_P(RecordedProgram, ComputesWhatOneProcessComputes) {
 
 INSTANTIATE_TEST_SUITE_P(
     Traces, RecordedProgram,
-    testing::Values(
-        "ddp", "deepspeed_autotp", "deepspeed_ulysses", "deepspeed_zero0", "deepspeed_zero1",
-        "deepspeed_zero1_accumulation", "deepspeed_zero2", "deepspeed_zero2_clip",
-        "deepspeed_zero2_clip_dp4", "deepspeed_zero3", "deepspeed_zero3_clip", "fsdp2",
-        "fsdp2_clip", "fsdp2_tp", "fsdp2_tp_clip", "grad_accumulation", "hf_cohere2", "hf_experts",
-        "hf_experts_dp", "hf_gemma2", "hf_gpt_oss", "hf_gpt_oss_tp4", "hf_llama", "hf_llama_fsdp2",
-        "hf_mistral", "hf_mixtral", "hf_mixtral_tp4", "hf_olmoe", "hf_qwen2", "hf_qwen3",
-        "hf_qwen3_moe", "hf_qwen3_moe_fsdp2", "hsdp", "loss_parallel", "masked_loss",
-        "megatron_16_ranks", "megatron_distributed_optimizer", "megatron_dp", "megatron_dp_tp",
-        "megatron_llama", "megatron_moe_allgather", "megatron_moe_alltoall", "megatron_moe_tp",
-        "megatron_moe_tp_ep4", "megatron_per_token_loss", "megatron_pp", "megatron_pp_tp",
-        "megatron_pp_untied", "megatron_tp", "megatron_tp_clip", "megatron_tp_sp", "pipeline_1f1b",
-        "pipeline_by_hand", "titan_deepseek_ep", "titan_deepseek_fsdp2", "titan_llama_fsdp2",
-        "titan_llama_fsdp2_tp_clip", "titan_llama_tp", "tp", "tp_clip", "tp_mlp", "tp_sp"),
+    testing::Values("ddp", "deepspeed_autotp", "deepspeed_ulysses", "deepspeed_zero0",
+                    "deepspeed_zero1", "deepspeed_zero1_accumulation", "deepspeed_zero2",
+                    "deepspeed_zero2_clip", "deepspeed_zero2_clip_dp4", "deepspeed_zero3",
+                    "deepspeed_zero3_clip", "fsdp2", "fsdp2_clip", "fsdp2_tp", "fsdp2_tp_clip",
+                    "grad_accumulation", "hf_cohere2", "hf_experts", "hf_experts_dp", "hf_gemma2",
+                    "hf_gpt_oss", "hf_gpt_oss_tp4", "hf_llama", "hf_llama_fsdp2", "hf_mistral",
+                    "hf_mixtral", "hf_mixtral_tp4", "hf_olmoe", "hf_qwen2", "hf_qwen3",
+                    "hf_qwen3_moe", "hf_qwen3_moe_fsdp2", "hsdp", "loss_parallel", "masked_loss",
+                    "megatron_16_ranks", "megatron_distributed_optimizer", "megatron_dp",
+                    "megatron_dp_tp", "megatron_llama", "megatron_moe_allgather",
+                    "megatron_moe_alltoall", "megatron_moe_tp", "megatron_moe_tp_ep4",
+                    "megatron_per_token_loss", "megatron_pp", "megatron_pp_tp",
+                    "megatron_pp_untied", "megatron_recompute", "megatron_tp", "megatron_tp_clip",
+                    "megatron_tp_sp", "pipeline_1f1b", "pipeline_by_hand", "titan_deepseek_ep",
+                    "titan_deepseek_fsdp2", "titan_llama_fsdp2", "titan_llama_fsdp2_tp_clip",
+                    "titan_llama_tp", "tp", "tp_clip", "tp_mlp", "tp_sp"),
     [](const auto& info) { return std::string(info.param); });
+
+// The model runs its layers twice, too: each is one there, and what a rank runs again is compared
+// with it.
+TEST(TorchTraces, ALayerThatRunsAgainWithOtherParametersIsRefuted) {
+  std::vector<json> ranks;
+  for (int rank = 0; rank < 4; ++rank) {
+    ranks.push_back(RankOf("megatron_recompute", rank));
+    std::vector<json*> norms;
+    for (json& op : ranks.back()["operators"]) {
+      if (op.value("op", "") == "aten.native_layer_norm.default") norms.push_back(&op);
+    }
+    // Two layers with two norms each and the last one, then the last layer again.
+    ASSERT_EQ(norms.size(), 9);
+    ASSERT_EQ((*norms[5])["args"][2], (*norms[2])["args"][2]);
+    (*norms[5])["args"][2] = (*norms[0])["args"][2];
+  }
+  const std::string report = Verify("megatron_recompute", ranks);
+  EXPECT_THAT(report, StartsWith("REFUTED"));
+  EXPECT_THAT(report, HasSubstr("decoder.layers.1"));
+}
 
 TEST(TorchTraces, AnAverageForASumIsNamed) {
   const std::string report = WithFault("tp_mlp", [](std::vector<json>* ranks) {

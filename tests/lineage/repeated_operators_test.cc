@@ -1,0 +1,116 @@
+// Which operators of a model are one, and which only look alike.
+#include "lineage/repeated_operators.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/shape_reduction/small_problem.h"
+
+namespace planproof::lineage {
+namespace {
+
+using sdfg::kNone;
+using sdfg::TensorId;
+using shape_reduction::Instantiate;
+
+class RepeatedOperators : public testing::Test {
+ protected:
+  TensorId Apply(const char* function, std::vector<TensorId> operands) {
+    std::vector<sdfg::Shape> shapes(operands.size(), {4});
+    return small_.Apply(&small_.problem.logical, Instantiate(function, shapes), operands);
+  }
+  std::optional<Problem> Merged() {
+    small_.Check();
+    std::optional<Problem> merged = WithoutRepeatedOperators(small_.problem);
+    EXPECT_TRUE(!merged.has_value() || merged->logical.Check().ok());
+    return merged;
+  }
+  // What computes the model's tensor of which the first slice is required.
+  static const sdfg::Operator& Required(const Problem& problem, size_t k = 0) {
+    const TensorId id = problem.required[k].lineage.logical;
+    return problem.logical.operators[problem.logical.tensors[id].producer];
+  }
+
+  shape_reduction::SmallProblem small_;
+  const TensorId x_ = small_.Logical("x", {4}), y_ = small_.Logical("y", {4});
+  const TensorId part_ = small_.Slice(x_, {0}, {4});
+};
+
+TEST_F(RepeatedOperators, WhatIsComputedAgainIsTheFirst) {
+  const TensorId first = Apply("exp", {x_}), again = Apply("exp", {x_});
+  const TensorId sum = Apply("add", {first, again});
+  small_.Require(part_, sum, {0});
+  const std::optional<Problem> merged = Merged();
+  ASSERT_TRUE(merged.has_value());
+  EXPECT_EQ(merged->logical.operators.size(), 2);
+  EXPECT_EQ(merged->logical.tensors.size(), small_.problem.logical.tensors.size() - 1);
+  const sdfg::Operator& add = Required(*merged);
+  EXPECT_EQ(add.name, Required(small_.problem).name);
+  EXPECT_EQ(add.inputs[0], add.inputs[1]);
+}
+
+TEST_F(RepeatedOperators, AWholeLayerIsOne) {
+  const TensorId sum = Apply("add", {Apply("neg", {Apply("exp", {x_})}), y_});
+  const TensorId again = Apply("add", {Apply("neg", {Apply("exp", {x_})}), y_});
+  small_.Require(part_, Apply("mul", {sum, again}), {0});
+  const std::optional<Problem> merged = Merged();
+  ASSERT_TRUE(merged.has_value());
+  EXPECT_EQ(merged->logical.operators.size(), 4);
+  EXPECT_EQ(Required(*merged).inputs[0], Required(*merged).inputs[1]);
+}
+
+TEST_F(RepeatedOperators, WhatIsSaidOfTheSecondIsSaidOfTheFirst) {
+  const TensorId first = Apply("exp", {x_}), again = Apply("exp", {x_});
+  small_.Claim(part_, again, {0});
+  small_.Require(part_, again, {0});
+  small_.problem.premises.push_back(
+      {y_, Problem::InputPremise::Kind::kPositive});
+  small_.problem.recorded[y_] = std::vector<solver::Rational>(4, solver::Rational(3));
+  const std::optional<Problem> merged = Merged();
+  ASSERT_TRUE(merged.has_value());
+  EXPECT_EQ(merged->logical.tensors[merged->lineage[part_].logical].name,
+            small_.problem.logical.tensors[first].name);
+  EXPECT_EQ(merged->required[0].lineage.logical, merged->lineage[part_].logical);
+  EXPECT_EQ(merged->logical.tensors[merged->premises[0].tensor].name, "y");
+  ASSERT_EQ(merged->recorded.size(), 1);
+  EXPECT_EQ(merged->logical.tensors[merged->recorded.begin()->first].name, "y");
+}
+
+TEST_F(RepeatedOperators, AResultThatOnlyTheSecondHasIsKept) {
+  const TensorId first = Apply("exp", {x_}), again = Apply("exp", {x_});
+  sdfg::Graph& model = small_.problem.logical;
+  model.operators[model.tensors[first].producer].outputs = {kNone};
+  model.tensors[first].producer = kNone;
+  model.tensors[first].role = sdfg::TensorRole::kInput;
+  small_.Require(part_, again, {0});
+  const std::optional<Problem> merged = Merged();
+  ASSERT_TRUE(merged.has_value());
+  EXPECT_EQ(merged->logical.operators.size(), 1);
+  EXPECT_EQ(Required(*merged).outputs[0], merged->required[0].lineage.logical);
+}
+
+// A plan would be related to the wrong one if any of these were taken for another.
+TEST_F(RepeatedOperators, OtherFunctionsOperandsAndOrdersOfThemAreOthers) {
+  for (const TensorId t : {Apply("exp", {x_}), Apply("exp", {y_}), Apply("neg", {x_}),
+                           Apply("sub", {x_, y_}), Apply("sub", {y_, x_})}) {
+    small_.Require(part_, t, {0});
+  }
+  EXPECT_FALSE(Merged().has_value());
+}
+
+TEST_F(RepeatedOperators, ElementsOfOtherPlacesAreOthers) {
+  sdfg::Graph* model = &small_.problem.logical;
+  const TensorId whole = small_.Logical("w", {8});
+  small_.Apply(model, shape_reduction::RowsOf(8, 0, 2), {whole});
+  small_.Apply(model, shape_reduction::RowsOf(8, 4, 2), {whole});
+  EXPECT_FALSE(Merged().has_value());
+}
+
+TEST_F(RepeatedOperators, ResultsOfOtherTypesAreOthers) {
+  const TensorId first = Apply("exp", {x_}), again = Apply("exp", {x_});
+  small_.problem.logical.tensors[again].dtype = sdfg::DType::kFloat64;
+  small_.Require(part_, Apply("add", {first, again}), {0});
+  EXPECT_FALSE(Merged().has_value());
+}
+
+}  // namespace
+}  // namespace planproof::lineage
