@@ -62,8 +62,7 @@ TEST_F(RepeatedOperators, WhatIsSaidOfTheSecondIsSaidOfTheFirst) {
   const TensorId first = Apply("exp", {x_}), again = Apply("exp", {x_});
   small_.Claim(part_, again, {0});
   small_.Require(part_, again, {0});
-  small_.problem.premises.push_back(
-      {y_, Problem::InputPremise::Kind::kPositive});
+  small_.problem.premises.push_back({y_, Problem::InputPremise::Kind::kPositive});
   small_.problem.recorded[y_] = std::vector<solver::Rational>(4, solver::Rational(3));
   const std::optional<Problem> merged = Merged();
   ASSERT_TRUE(merged.has_value());

@@ -21,17 +21,15 @@ TEST(Sample, SecondMomentsArePositive) {
   };
   for (int k = 0; k < 60; ++k) {
     const TensorId x = small.Logical("x", {4}), v = small.Logical("v", {4});
-    small.problem.premises.push_back(
-        {v, lineage::Problem::InputPremise::Kind::kNonNegative});
+    small.problem.premises.push_back({v, lineage::Problem::InputPremise::Kind::kNonNegative});
     const TensorId difference = apply("sub", {apply("exp", {x}), apply("exp", {x})});
     const TensorId root =
         apply("sqrt", {apply("add", {v, apply("mul", {difference, difference})})});
     sdfg::Graph* plan = &small.problem.parallel;
     const TensorId xs = small.Slice(x, {0}, {4}), vs = small.Slice(v, {0}, {4});
     const auto on_device = [&](const char* function, const std::vector<TensorId>& operands) {
-      return small.Apply(plan,
-                         Instantiate(function, std::vector<sdfg::Shape>(operands.size(), {4})),
-                         operands, 0);
+      return small.Apply(
+          plan, Instantiate(function, std::vector<sdfg::Shape>(operands.size(), {4})), operands, 0);
     };
     const TensorId d = on_device("sub", {on_device("exp", {xs}), on_device("exp", {xs})});
     small.Require(on_device("sqrt", {on_device("add", {vs, on_device("mul", {d, d})})}), root, {0});
