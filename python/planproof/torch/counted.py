@@ -9,6 +9,8 @@ from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 import torch.distributed as dist
 
+from planproof.errors import RecordingError
+
 Ranks = Tuple[int, ...]
 
 
@@ -23,14 +25,17 @@ class Calls:
         """Calls that the recorder saw, or made itself."""
         self._seen[tuple(ranks)] += calls
 
-    def unseen(self) -> Dict[Ranks, int]:
-        """How many collectives of a group c10d ran that the recorder did not see. Groups whose backend
-        does not count, and those that ended meanwhile, are left out."""
+    def check(self) -> None:
+        """Raises RecordingError if c10d ran another number of collectives of a group than were seen. Groups
+        whose backend does not count, and those that ended meanwhile, are left out."""
         ran: Counter[Ranks] = Counter()
         for name, (ranks, number) in _sequence_numbers().items():
             ran[ranks] += number - self._begin.get(name, (ranks, 0))[1]
-        return {ranks: count - self._seen[ranks] for ranks, count in ran.items()
-                if count > self._seen[ranks]}
+        for ranks, count in ran.items():
+            if count not in (0, self._seen[ranks]):
+                raise RecordingError(f"{count} collectives of the group of ranks {list(ranks)} were run, and "
+                                     f"{self._seen[ranks]} passed through PyTorch's dispatcher, so the recording is not "
+                                     "complete: call them by torch.distributed")
 
 
 def _sequence_numbers() -> Dict[str, Tuple[Ranks, int]]:

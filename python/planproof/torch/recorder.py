@@ -9,7 +9,6 @@ import torch.distributed as dist
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from planproof.errors import RecordingError
 from planproof.torch import collectives
 from planproof.torch.choices import chosen_indices
 from planproof.torch.counted import Calls
@@ -66,9 +65,7 @@ class Recorder(TorchDispatchMode):
             yield
         for storage in list(self._native):
             self._wait_for_native(storage)
-        for ranks, count in self.calls.unseen().items():
-            raise RecordingError(f"{count} collectives of the group of ranks {list(ranks)} did not pass through PyTorch's "
-                                 "dispatcher and are not recorded: call them by torch.distributed")
+        self.calls.check()
 
     def _escaped(self, way: str) -> None:
         source = None if self._suspended else self.places.current().source
