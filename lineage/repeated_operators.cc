@@ -24,10 +24,10 @@ class Merging {
  public:
   explicit Merging(const Graph& model) : model_(model), first_(model.tensors.size()) {
     std::iota(first_.begin(), first_.end(), TensorId{0});
-    for (const Operator& op : model.operators) Enter(op);
+    for (OperatorId id = 0; id < static_cast<OperatorId>(model.operators.size()); ++id) Enter(id);
   }
 
-  bool Any() const { return operators_.size() < model_.operators.size(); }
+  bool Any() const { return kept_.size() < model_.operators.size(); }
 
   // The model without what repeats; `number` becomes the new number of each tensor.
   Graph Merged(std::vector<TensorId>* number) const {
@@ -43,7 +43,9 @@ class Merging {
       (*number)[t] = merged.AddTensor(std::move(tensor));
     }
     for (size_t t = 0; t < first_.size(); ++t) (*number)[t] = (*number)[first_[t]];
-    for (Operator op : operators_) {
+    for (const OperatorId id : kept_) {
+      Operator op = model_.operators[id];
+      for (size_t o = 0; o < op.outputs.size(); ++o) op.outputs[o] = Output(id, o);
       for (std::vector<TensorId>* tensors : {&op.inputs, &op.outputs}) {
         for (TensorId& t : *tensors) t = t == kNone ? kNone : (*number)[t];
       }
@@ -53,25 +55,29 @@ class Merging {
   }
 
  private:
-  void Enter(Operator op) {
-    for (TensorId& t : op.inputs) t = t == kNone ? kNone : first_[t];
+  void Enter(OperatorId id) {
+    const Operator& op = model_.operators[id];
     if (op.kind == sdfg::OperatorKind::kCompute) {
-      const auto [found, fresh] = by_key_.try_emplace(Key{op.function.get(), op.inputs},
-                                                      static_cast<OperatorId>(operators_.size()));
-      if (!fresh && Repeats(operators_[found->second], op)) {
-        Replace(op, &operators_[found->second]);
+      std::vector<TensorId> inputs = op.inputs;
+      for (TensorId& t : inputs) t = t == kNone ? kNone : first_[t];
+      const auto [found, fresh] =
+          by_key_.try_emplace(Key{op.function.get(), std::move(inputs)}, id);
+      if (!fresh && Repeats(found->second, op)) {
+        Replace(op, found->second);
         return;
       }
     }
-    operators_.push_back(std::move(op));
+    kept_.push_back(id);
   }
 
   // Of the same function and operands: whether the results are tensors of one form, too.
-  bool Repeats(const Operator& earlier, const Operator& op) const {
-    if (earlier.lifted != op.lifted || earlier.outputs.size() != op.outputs.size()) return false;
+  bool Repeats(OperatorId earlier, const Operator& op) const {
+    const Operator& other = model_.operators[earlier];
+    if (other.lifted != op.lifted || other.outputs.size() != op.outputs.size()) return false;
     for (size_t o = 0; o < op.outputs.size(); ++o) {
-      if (earlier.outputs[o] == kNone || op.outputs[o] == kNone) continue;
-      const Tensor& a = model_.tensors[earlier.outputs[o]];
+      const TensorId output = Output(earlier, o);
+      if (output == kNone || op.outputs[o] == kNone) continue;
+      const Tensor& a = model_.tensors[output];
       const Tensor& b = model_.tensors[op.outputs[o]];
       if (a.shape != b.shape || a.axes != b.axes || a.dtype != b.dtype || a.role != b.role) {
         return false;
@@ -80,20 +86,27 @@ class Merging {
     return true;
   }
 
-  void Replace(const Operator& op, Operator* earlier) {
+  void Replace(const Operator& op, OperatorId earlier) {
     for (size_t o = 0; o < op.outputs.size(); ++o) {
       if (op.outputs[o] == kNone) continue;
-      if (earlier->outputs[o] == kNone) {
-        earlier->outputs[o] = op.outputs[o];  // wanted here for the first time
+      if (const TensorId output = Output(earlier, o); output != kNone) {
+        first_[op.outputs[o]] = output;
       } else {
-        first_[op.outputs[o]] = earlier->outputs[o];
+        only_later_[{earlier, o}] = op.outputs[o];
       }
     }
   }
 
+  TensorId Output(OperatorId id, size_t o) const {
+    const auto later = only_later_.find({id, o});
+    return later == only_later_.end() ? model_.operators[id].outputs[o] : later->second;
+  }
+
   const Graph& model_;
-  std::vector<TensorId> first_;      // by tensor: the one that stands for it
-  std::vector<Operator> operators_;  // those that stay, in order
+  std::vector<TensorId> first_;   // by tensor: the one that stands for it
+  std::vector<OperatorId> kept_;  // in order
+  // Results that the first of equal operators does not have, and a later one has.
+  absl::flat_hash_map<std::pair<OperatorId, size_t>, TensorId> only_later_;
   absl::flat_hash_map<Key, OperatorId> by_key_;
 };
 

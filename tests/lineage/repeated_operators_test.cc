@@ -58,20 +58,27 @@ TEST_F(RepeatedOperators, AWholeLayerIsOne) {
   EXPECT_EQ(Required(*merged).inputs[0], Required(*merged).inputs[1]);
 }
 
-TEST_F(RepeatedOperators, WhatIsSaidOfTheSecondIsSaidOfTheFirst) {
+// Inputs behind what is left out get other numbers: a premise of one must not become another's.
+TEST_F(RepeatedOperators, WhatIsSaidOfTensorsIsSaidOfThemUnderTheirNewNumbers) {
   const TensorId first = Apply("exp", {x_}), again = Apply("exp", {x_});
+  const TensorId positive = small_.Logical("positive", {4}), any = small_.Logical("any", {4});
+  const TensorId slice = small_.Slice(any, {0}, {4});
   small_.Claim(part_, again, {0});
   small_.Require(part_, again, {0});
-  small_.problem.premises.push_back({y_, Problem::InputPremise::Kind::kPositive});
-  small_.problem.recorded[y_] = std::vector<solver::Rational>(4, solver::Rational(3));
+  small_.Require(slice, Apply("mul", {positive, any}), {0});
+  small_.problem.premises.push_back({positive, Problem::InputPremise::Kind::kPositive});
+  small_.problem.recorded[any] = std::vector<solver::Rational>(4, solver::Rational(3));
   const std::optional<Problem> merged = Merged();
   ASSERT_TRUE(merged.has_value());
-  EXPECT_EQ(merged->logical.tensors[merged->lineage[part_].logical].name,
-            small_.problem.logical.tensors[first].name);
+  const auto name = [&](TensorId t) { return merged->logical.tensors[t].name; };
+  EXPECT_EQ(name(merged->lineage[part_].logical), small_.problem.logical.tensors[first].name);
   EXPECT_EQ(merged->required[0].lineage.logical, merged->lineage[part_].logical);
-  EXPECT_EQ(merged->logical.tensors[merged->premises[0].tensor].name, "y");
+  EXPECT_EQ(name(merged->lineage[slice].logical), "any");
+  EXPECT_EQ(name(Required(*merged, 1).inputs[0]), "positive");
+  EXPECT_EQ(name(Required(*merged, 1).inputs[1]), "any");
+  EXPECT_EQ(name(merged->premises[0].tensor), "positive");
   ASSERT_EQ(merged->recorded.size(), 1);
-  EXPECT_EQ(merged->logical.tensors[merged->recorded.begin()->first].name, "y");
+  EXPECT_EQ(name(merged->recorded.begin()->first), "any");
 }
 
 TEST_F(RepeatedOperators, AResultThatOnlyTheSecondHasIsKept) {
