@@ -391,8 +391,9 @@ void InputChooser::ChooseReals(TensorId id, const ChoiceOptions& options, Random
     for (double& value : result->values) value = static_cast<double>(Uniform(random, 0, 1));
   }
   MeetPremises(id, scale, random, result);
-  if (!options.interior || !IsDeclared(id, lineage::Problem::InputPremise::Kind::kNonNegative))
+  if (!options.interior || !IsDeclared(id, lineage::Problem::InputPremise::Kind::kNonNegative)) {
     return;
+  }
   for (double& value : result->values) value = value == 0 ? scale : value;
 }
 

@@ -291,7 +291,26 @@ def lineage_rows():
                     microbatches=microbatches), "the same, right")
 
 
+def repeated_rows():
+    """The model computes some things twice, which are then one; what only looks like it is another."""
+    for n in (4, 3):
+        vectors = {"x": [n], "z": [n]}
+        model = spec([op("mul", ["x", 2], "a"), op("sub", ["x", "z"], "u"), op("mul", ["x", 2], "b"),
+                      op("mul", ["x", 3], "c"), op("sub", ["z", "x"], "v"), op("exp", "b", "e"),
+                      op("mul", ["u", "c"], "p"), op("mul", ["v", "a"], "q"), op("add", ["p", "q"], "s"),
+                      op("add", ["s", "e"], "y")], ["y"], inputs=vectors)
+        for name, factor, operands, verdict in (
+                ("once", 3, ["z", "x"], "PROVED"), ("another_number", 2, ["z", "x"], "REFUTED"),
+                ("another_order", 3, ["x", "z"], "REFUTED")):
+            plan = [op("mul", ["x", 2], "a"), op("exp", "a", "e"), op("mul", ["x", factor], "c"),
+                    op("sub", ["x", "z"], "u"), op("sub", operands, "v"), op("mul", ["u", "c"], "p"),
+                    op("mul", ["v", "a"], "q"), op("add", ["p", "q"], "s"), op("add", ["s", "e"], "y")]
+            case(f"S25_computed_{name}_{n}", verdict, model, single(["x", "z"], plan),
+                 "operators of the model that differ are taken for one")
+
+
 def write_rows():
+    repeated_rows()
     off_root_rows()
     instance_rows()
     integer_rows()
