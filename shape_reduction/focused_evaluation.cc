@@ -14,17 +14,19 @@ using Tensor = BlockTensor<Interval>;
 namespace {
 constexpr size_t kMaxRequired = 8;  // relations compared
 constexpr int64_t kMaxFocusedElements = int64_t{1} << 20;
-}  // namespace
+constexpr double kLargestGap = 2;  // of two numbers, relative to the larger: x and -x
 
-Gap FindGap(const Tensor& left, const Tensor& right) {
-  Gap gap;
+// Calls f(index, left's value, right's value) for an element of each pair of blocks that meet,
+// until it returns false. None where the values are integers.
+template <typename F>
+void ForEachPair(const Tensor& left, const Tensor& right, F f) {
   const size_t rank = left.dims.size();
-  if (&left == &right || left.int_valued || right.int_valued) return gap;
+  if (&left == &right || left.int_valued || right.int_valued) return;
   std::vector<std::vector<int64_t>> points(rank), left_at(rank), right_at(rank);
   int64_t left_stride = 1, right_stride = 1;
   for (size_t d = rank; d-- > 0;) {
     points[d] = left.dims[d]->Refine(*right.dims[d]).Representatives();
-    if (points[d].empty()) return gap;
+    if (points[d].empty()) return;
     for (int64_t index : points[d]) {
       left_at[d].push_back(left.dims[d]->BlockOf(index) * left_stride);
       right_at[d].push_back(right.dims[d]->BlockOf(index) * right_stride);
@@ -33,26 +35,53 @@ Gap FindGap(const Tensor& left, const Tensor& right) {
     right_stride *= right.dims[d]->blocks();
   }
   std::vector<size_t> at(rank, 0);
+  const auto index = [&] {
+    std::vector<int64_t> result;
+    for (size_t d = 0; d < rank; ++d) result.push_back(points[d][at[d]]);
+    return result;
+  };
   while (true) {
     int64_t a_offset = 0, b_offset = 0;
     for (size_t d = 0; d < rank; ++d) {
       a_offset += left_at[d][at[d]];
       b_offset += right_at[d][at[d]];
     }
-    const Interval a = left.values[a_offset], b = right.values[b_offset];
-    if (IntervalDomain::Less(a, b) == Truth::kTrue || IntervalDomain::Less(b, a) == Truth::kTrue) {
-      const double distance = std::fmax(a.lo - b.hi, b.lo - a.hi);
-      const double size = distance / std::fmax(std::fmax(std::fabs(a.lo), std::fabs(a.hi)),
-                                               std::fmax(std::fabs(b.lo), std::fabs(b.hi)));
-      if (size > gap.size) {
-        gap = {size, {}, a, b};
-        for (size_t d = 0; d < rank; ++d) gap.index.push_back(points[d][at[d]]);
-      }
-    }
+    if (!f(index, left.values[a_offset], right.values[b_offset])) return;
     size_t d = rank;
     while (d > 0 && ++at[d - 1] == points[d - 1].size()) at[--d] = 0;
-    if (d == 0) return gap;
+    if (d == 0) return;
   }
+}
+
+bool OnlyLeftHasValue(const Interval& left, const Interval& right) {
+  return IntervalDomain::CertainlyUndefined(right) != UndefinedBy::kNothing &&
+         std::isfinite(left.lo) && std::isfinite(left.hi);
+}
+
+}  // namespace
+
+Gap FindGap(const Tensor& left, const Tensor& right) {
+  Gap gap;
+  ForEachPair(left, right, [&](const auto& index, const Interval& a, const Interval& b) {
+    if (IntervalDomain::Less(a, b) == Truth::kTrue || IntervalDomain::Less(b, a) == Truth::kTrue) {
+      const double distance = std::fmax(a.lo - b.hi, b.lo - a.hi);
+      const double scale = std::fmax(std::fmax(std::fabs(a.lo), std::fabs(a.hi)),
+                                     std::fmax(std::fabs(b.lo), std::fabs(b.hi)));
+      const double size = std::isfinite(distance) ? distance / scale : kLargestGap;
+      if (size > gap.size) gap = {size, index(), a, b};
+    }
+    return true;
+  });
+  return gap;
+}
+
+bool Differ(const Tensor& left, const Tensor& right) {
+  bool missing = false;
+  ForEachPair(left, right, [&](const auto&, const Interval& a, const Interval& b) {
+    missing = OnlyLeftHasValue(a, b);
+    return !missing;
+  });
+  return missing || FindGap(left, right).size > 0;
 }
 
 FocusedEvaluation::FocusedEvaluation(const lineage::Problem& problem)
@@ -156,6 +185,31 @@ Gap FocusedEvaluation::WidestGap(int* required) {
     *required = r;
   }
   return widest;
+}
+
+MissingValue FocusedEvaluation::FindMissingValue(const std::vector<TensorId>& proved) {
+  MissingValue missing;
+  for (int r : required_) {
+    const lineage::RequiredRelation& relation = problem_.required[r];
+    const auto claimed =
+        Claimed(problem_.parallel.tensors[relation.parallel].shape, relation.lineage);
+    const auto& actual = parallel()[relation.parallel];
+    if (claimed == nullptr || actual == nullptr) continue;
+    ForEachPair(*claimed, *actual, [&](const auto& index, const Interval& a, const Interval& b) {
+      if (!OnlyLeftHasValue(a, b)) return true;
+      missing = {r, index(), a, {}};
+      return false;
+    });
+    if (missing.required < 0) continue;
+    missing.origin =
+        FindUndefinedOrigin(problem_.parallel, relation.parallel, proved, [&](TensorId id) {
+          const auto& value = parallel()[id];
+          return value == nullptr ? UndefinedBy::kNothing : AnyUndefined(*value);
+        });
+    if (missing.origin.tensor != sdfg::kNone) return missing;
+    missing = {};
+  }
+  return missing;
 }
 
 BlockTensorPtr<Interval> FocusedEvaluation::Apply(

@@ -9,6 +9,7 @@
 #include "shape_reduction/domain_interval.h"
 #include "shape_reduction/focused_choice.h"
 #include "shape_reduction/problem_evaluation.h"
+#include "shape_reduction/undefined_origin.h"
 
 namespace planproof::shape_reduction {
 
@@ -19,6 +20,16 @@ struct Gap {
   Interval left, right;
 };
 Gap FindGap(const BlockTensor<Interval>& left, const BlockTensor<Interval>& right);
+// Whether some element certainly differs: there is a gap, or only the left one has a value.
+bool Differ(const BlockTensor<Interval>& left, const BlockTensor<Interval>& right);
+
+// An element that certainly has no value on the right, and one on the left.
+struct MissingValue {
+  int required = -1;  // the relation at which it is; -1: there is no such element
+  std::vector<int64_t> index;
+  Interval left;
+  UndefinedOrigin origin;
+};
 
 class FocusedEvaluation {
  public:
@@ -43,6 +54,8 @@ class FocusedEvaluation {
   BlockTensorPtr<Interval> Claimed(const sdfg::Shape& shape, const lineage::Lineage& lineage);
   // The clearest difference, and the relation at which it is; size 0 if there is none.
   Gap WidestGap(int* required);
+  // Where only the model has a value. `proved`: FindUndefinedOrigin; its values are no such place.
+  MissingValue FindMissingValue(const std::vector<sdfg::TensorId>& proved);
   // An operator of the parallel graph on other operands; null on failure.
   BlockTensorPtr<Interval> Apply(const sdfg::Operator& op, int output,
                                  const std::vector<BlockTensorPtr<Interval>>& inputs);

@@ -12,7 +12,8 @@
 namespace planproof::shape_reduction {
 namespace {
 
-constexpr uint64_t kPerFocus = 2;  // attempts at one place before the next one
+constexpr uint64_t kPerFocus = 2;    // attempts at one place before the next one
+constexpr int kEnoughUndefined = 2;  // inputs on which only the model has a value
 
 std::string Text(const Interval& x) {
   char buffer[80];
@@ -22,6 +23,26 @@ std::string Text(const Interval& x) {
     std::snprintf(buffer, sizeof(buffer), "[%.17g, %.17g]", x.lo, x.hi);
   }
   return buffer;
+}
+
+Enclosures Between(const Gap& gap) {
+  return {.disjoint = gap.left.hi < gap.right.lo || gap.right.hi < gap.left.lo,
+          .logical_low = gap.left.lo,
+          .logical_high = gap.left.hi,
+          .parallel_low = gap.right.lo,
+          .parallel_high = gap.right.hi,
+          .logical_text = Text(gap.left),
+          .parallel_text = Text(gap.right),
+          .precision = kDoubleBits};
+}
+
+Enclosures OnOneSide(const MissingValue& missing) {
+  return {.undefined = true,
+          .origin = missing.origin,
+          .logical_low = missing.left.lo,
+          .logical_high = missing.left.hi,
+          .logical_text = Text(missing.left),
+          .precision = kDoubleBits};
 }
 
 }  // namespace
@@ -37,6 +58,7 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
   ProgramCache programs;
   DefinedInputs defined(problem, &programs);
   const uint64_t round = kPerFocus * focuses.size();
+  int undefined = 0;
   for (int k = 0; k < options.attempts && WorkClock::now() < deadline; ++k) {
     const Focus& focus = focuses[k % round / kPerFocus];
     const uint64_t attempt = k / round * kPerFocus + k % kPerFocus;
@@ -49,22 +71,24 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
     if (required < 0 && evaluation->Extend(options.max_elements, deadline, &witness.message)) {
       gap = evaluation->WidestGap(&required);
     }
-    if (required < 0) continue;
+    const MissingValue missing =
+        required < 0 ? evaluation->FindMissingValue(options.proved) : MissingValue();
+    if (required < 0 && missing.required < 0) continue;
     if (!defined.Contain(evaluation->inputs(), options.max_elements, deadline)) {
       witness.message = "the inputs tried violate a premise of the logical graph";
       continue;
     }
-    const Enclosures enclosures{
-        .disjoint = gap.left.hi < gap.right.lo || gap.right.hi < gap.left.lo,
-        .logical_low = gap.left.lo,
-        .logical_high = gap.left.hi,
-        .parallel_low = gap.right.lo,
-        .parallel_high = gap.right.hi,
-        .logical_text = Text(gap.left),
-        .parallel_text = Text(gap.right),
-        .precision = kDoubleBits};
-    if (!Confirm(problem, required, gap.index, enclosures, evaluation->inputs(), options, &witness))
+    if (missing.required >= 0) {
+      witness.undefined_seen = true;
+      if (++undefined < kEnoughUndefined) continue;
+      if (!options.undefined_counts) break;
+    }
+    if (required >= 0 ? !Confirm(problem, required, gap.index, Between(gap), evaluation->inputs(),
+                                 options, &witness)
+                      : !Confirm(problem, missing.required, missing.index, OnOneSide(missing),
+                                 evaluation->inputs(), options, &witness)) {
       continue;
+    }
     witness.seed = attempt;
     witness.evaluation = evaluation;
     witness.message.clear();

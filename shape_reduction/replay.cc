@@ -174,11 +174,11 @@ class EnclosedState : public Replay::State {
   bool Holds(TensorId id, const lineage::Lineage& lineage,
              const std::function<bool(const Ptr&, const Ptr&)>&) override {
     const Enclosure claimed = evaluation_->Claimed(problem.parallel.tensors[id].shape, lineage);
-    return claimed == nullptr || FindGap(*claimed, *evaluation_->parallel()[id]).size == 0;
+    return claimed == nullptr || !Differ(*claimed, *evaluation_->parallel()[id]);
   }
   bool Same(const Ptr& left, const Ptr& right,
             const std::function<bool(const Ptr&, const Ptr&)>&) const override {
-    return FindGap(*Around(left), *Around(right)).size == 0;
+    return !Differ(*Around(left), *Around(right));
   }
   Interval At(const Ptr& tensor, const std::vector<int64_t>& index) const override {
     const Enclosure enclosure = Around(tensor);

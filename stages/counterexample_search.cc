@@ -57,9 +57,11 @@ Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
   const std::vector<shape_reduction::Focus> focuses = FocusesOf(problem, table, outcomes);
   const auto focused = [&] { return shape_reduction::SearchFocused(problem, focuses, search); };
   shape_reduction::WitnessOptions everywhere = search;
+  bool undefined_seen = false;
   if (large) {
     Witness witness = focused();
     if (witness.outcome == Witness::Outcome::kConfirmed) return witness;
+    undefined_seen = witness.undefined_seen;
     everywhere.time_budget_s = std::min(everywhere.time_budget_s, kLargeSearchSeconds);
   }
   Witness witness = shape_reduction::SearchWitness(problem, everywhere);
@@ -68,6 +70,7 @@ Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
     everywhere.time_budget_s = confirm_seconds;
     witness = shape_reduction::SearchWitness(problem, everywhere);
   }
+  witness.undefined_seen |= undefined_seen;
   if (large || witness.outcome == Witness::Outcome::kConfirmed) return witness;
   Witness last = focused();
   return last.outcome == Witness::Outcome::kConfirmed ? last : witness;

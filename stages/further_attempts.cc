@@ -39,7 +39,10 @@ Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, 
   const bool explain =
       !made.proved && (failed > 0 || smt) && effort != Effort::kProofs && !Stopped(options);
   bool undefined_seen = false;
-  if (explain) made.refuted = Refute(problem, options, table, first, result, &undefined_seen);
+  if (explain) {
+    made.refuted =
+        Refute(problem, options, table, first, search->ProvedClaims(), result, &undefined_seen);
+  }
   if (Stopped(options) || effort != Effort::kAll) return made;
   if (!smt && explain && !made.refuted && failed <= kFewFailures)
     made.proved = search->OpenDifferences(at_first, SecondsLeft(context));

@@ -64,15 +64,33 @@ Witness SearchAndExplain(const lineage::Problem& problem, const VerifyOptions& o
   return witness;
 }
 
+// Tensors whose claims are shown, and those of all other claims. `shown`: by claim.
+void SetProved(const ClaimTable& table, const std::vector<bool>& shown, WitnessOptions* search) {
+  std::set<sdfg::TensorId> suspects;
+  for (size_t c = 0; c < shown.size(); ++c) {
+    if (!shown[c]) suspects.insert(table.claims()[c].parallel);
+  }
+  search->suspects.assign(suspects.begin(), suspects.end());
+  for (size_t c = 0; c < shown.size(); ++c) {
+    const sdfg::TensorId id = table.claims()[c].parallel;
+    if (suspects.count(id) == 0) search->proved.push_back(id);
+  }
+}
+
 }  // namespace
 
 bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
-            const std::vector<ClaimOutcome>& outcomes, Result* result, bool* undefined_seen) {
+            const std::vector<ClaimOutcome>& outcomes, const std::vector<bool>& shown,
+            Result* result, bool* undefined_seen) {
   WitnessOptions search;
+  SetProved(table, shown, &search);
+  search.suspects.clear();  // those whose own claims failed, below
   search.time_budget_s = std::min(kSearchSeconds, options.stage_timeout_s);
   search.attempts = kSearchAttempts;
   search.localise = false;
   search.keep_data = options.keep_witness;
+  // A proof that restricts the plan's domain would not count: nothing to wait for.
+  search.undefined_counts = !options.accept_restrictions && options.engine != Engine::kSmt;
   for (size_t c = 0; c < outcomes.size(); ++c) {
     if (outcomes[c].status == ClaimStatus::kProved && !outcomes[c].unsatisfiable) continue;
     search.suspects.push_back(table.claims()[c].parallel);
@@ -108,21 +126,14 @@ bool RefuteUndefined(const lineage::Problem& problem, const VerifyOptions& optio
   search.localise = false;
   search.undefined_counts = true;
   search.keep_data = options.keep_witness;
-  std::set<sdfg::TensorId> suspects;
-  for (size_t c = 0; c < shown.size(); ++c) {
-    if (!shown[c]) suspects.insert(table.claims()[c].parallel);
-  }
-  search.suspects.assign(suspects.begin(), suspects.end());
-  for (size_t c = 0; c < shown.size(); ++c) {
-    const sdfg::TensorId id = table.claims()[c].parallel;
-    if (suspects.count(id) == 0) search.proved.push_back(id);
-  }
+  SetProved(table, shown, &search);
   const bool values_right = std::all_of(
       outcomes.begin(), outcomes.end(),
       [](const ClaimOutcome& outcome) { return outcome.status == ClaimStatus::kProved; });
   const Witness witness = SearchAndExplain(
-      problem, options, table, outcomes, search.time_budget_s,
-      [&] { return shape_reduction::SearchWitness(problem, search); }, values_right, result);
+      problem, options, table, outcomes, 2 * search.time_budget_s,
+      [&] { return FindWitness(problem, table, outcomes, search, search.time_budget_s); },
+      values_right, result);
   return witness.outcome == Witness::Outcome::kConfirmed;
 }
 

@@ -16,14 +16,16 @@
 namespace planproof::stages {
 
 // Searches values of the graphs' inputs for which a required output differs. On success appends
-// violations (the first where the plan first goes wrong) and returns true. *undefined_seen: on some
-// inputs only the model has a value, as far as doubles tell; that alone is no refutation yet.
+// violations (the first where the plan first goes wrong) and returns true. An element that has no
+// value is a difference unless proofs may restrict the plan's domain (options). *undefined_seen: on
+// some inputs only the model has a value, as far as doubles tell; that alone is no refutation yet.
+// `shown`: by claim, whether it and all that it rests on is proved.
 bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
-            const std::vector<ClaimOutcome>& outcomes, Result* result, bool* undefined_seen);
+            const std::vector<ClaimOutcome>& outcomes, const std::vector<bool>& shown,
+            Result* result, bool* undefined_seen);
 
 // Where inputs were seen on which only the plan has no value: the same with such an element. To be
 // asked when no proof was found, since a proof may restrict the plan's domain (docs/soundness.md).
-// `shown`: by claim, whether it and all that it rests on is proved.
 bool RefuteUndefined(const lineage::Problem& problem, const VerifyOptions& options,
                      const ClaimTable& table, const std::vector<ClaimOutcome>& outcomes,
                      const std::vector<bool>& shown, Result* result);

@@ -162,6 +162,38 @@ TEST_P(EnclosureTest, ARangeThatIsOffByOneIsFound) {
   EXPECT_EQ(places.size(), 3u);
 }
 
+// A causal mask of +infinity: softmax has no value. That counts only where it is asked for.
+TEST_P(EnclosureTest, AMaskOfTheOtherSignLeavesThePlanWithoutAValue) {
+  const lineage::Problem right = Built(Files(GetParam()));
+  for (uint64_t seed = 1; seed < 2000; ++seed) {
+    auto files = Files(GetParam());
+    const auto deviation = mutation::DeviateAtRandom(&files[1].second, right, seed, "wrong sign");
+    ASSERT_TRUE(deviation.ok()) << deviation.status();
+    if (!deviation->tensor.ends_with(".masked")) continue;
+    const lineage::Problem problem = Built(files);
+    const Focus focus = At(problem, deviation->tensor);
+    shape_reduction::WitnessOptions options;
+    Witness witness = shape_reduction::SearchFocused(problem, {focus}, options);
+    EXPECT_EQ(witness.outcome, Witness::Outcome::kNone);
+    EXPECT_TRUE(witness.undefined_seen);
+    options.undefined_counts = true;
+    witness = shape_reduction::SearchFocused(problem, {focus}, options);
+    ASSERT_EQ(witness.outcome, Witness::Outcome::kConfirmed) << witness.message;
+    EXPECT_EQ(witness.parallel_value, "undefined");
+    EXPECT_TRUE(std::isfinite(witness.logical_low) && std::isfinite(witness.logical_high));
+    EXPECT_EQ(witness.undefined.by, shape_reduction::UndefinedBy::kInfinityByInfinity);
+    const std::string& at = problem.parallel.tensors[witness.undefined.tensor].name;
+    EXPECT_TRUE(at.ends_with(".weights")) << at;
+    // What is shown to be right wherever it has a value is no place of a difference.
+    options.proved = {witness.undefined.tensor};
+    options.attempts = 4;
+    EXPECT_EQ(shape_reduction::SearchFocused(problem, {focus}, options).outcome,
+              Witness::Outcome::kNone);
+    return;
+  }
+  FAIL() << "no mask is negated";
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, EnclosureTest, testing::Values("llama-tiny", "deepseek-tiny"),
                          [](const auto& info) {
                            std::string name = info.param;
