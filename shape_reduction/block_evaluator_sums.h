@@ -2,7 +2,10 @@
 #ifndef PLANPROOF_SHAPE_REDUCTION_BLOCK_EVALUATOR_SUMS_H_
 #define PLANPROOF_SHAPE_REDUCTION_BLOCK_EVALUATOR_SUMS_H_
 
+#include <type_traits>
+
 #include "shape_reduction/block_evaluator.h"
+#include "shape_reduction/interval_sums.h"
 
 namespace planproof::shape_reduction {
 
@@ -46,7 +49,20 @@ absl::Status BlockEvaluator<D>::Contract(const Array& a, const Array& b, VarMask
                                         std::to_string(max_elements_ * 64) + " terms");
   }
   out->mask = out_mask;
-  out->r.assign(space_.Size(out_mask), D::FromInt(0));
+  const int64_t size = space_.Size(out_mask);
+  if constexpr (std::is_same_v<D, IntervalDomain>) {
+    if (AllBounded(a.r) && AllBounded(b.r)) {
+      std::vector<OutwardSum> sums(size);
+      {
+        const UpwardRounding upward;
+        space_.Walk<3>(all, {out_mask, a.mask, b.mask}, [&](int64_t n, auto at, auto step) {
+          AddProducts(n, &sums[at[0]], step[0], &a.r[at[1]], step[1], &b.r[at[2]], step[2]);
+        });
+      }
+      if (ToIntervals(sums, &out->r)) return absl::OkStatus();
+    }
+  }
+  out->r.assign(size, D::FromInt(0));
   V* result = out->r.data();
   const V* left = a.r.data();
   const V* right = b.r.data();
