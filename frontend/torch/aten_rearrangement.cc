@@ -107,13 +107,50 @@ absl::Status Pad(AtenCall& call) {
   return PutInto(call, "self", value, part, whole);
 }
 
+// Elements move up by `shifts`, and around. Without dimensions, those of the tensor as one row.
+absl::Status Roll(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(sdfg::TensorId tensor, call.TensorOf("self"));
+  PLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> shifts, call.Integers("shifts"));
+  PLAN_ASSIGN_OR_RETURN(std::vector<int64_t> dims, call.Integers("dims"));
+  const sdfg::Shape whole = call.Described("self").shape;
+  const auto rank = static_cast<int64_t>(whole.size());
+  const bool one_row = dims.empty();
+  if (one_row) {
+    PLAN_ASSIGN_OR_RETURN(tensor, call.writer().Reshape(tensor, {ElementsOf(whole)}));
+    dims = {0};
+  }
+  if (shifts.size() != dims.size()) return call.NotDeclared("another number of shifts");
+  Argument rolled = Argument::Of(tensor);
+  for (size_t k = 0; k < dims.size(); ++k) {
+    const int64_t dim = dims[k] < 0 ? dims[k] + rank : dims[k];
+    if (!one_row && (dim < 0 || dim >= rank)) return call.NotDeclared("this dimension");
+    const int64_t extent = one_row ? ElementsOf(whole) : whole[dim];
+    if (extent == 0) continue;
+    const int64_t shift = (shifts[k] % extent + extent) % extent;
+    if (shift == 0) continue;
+    PLAN_ASSIGN_OR_RETURN(Argument last,
+                          call.One("slice", {rolled}, {{"dim", dim}, {"start", extent - shift}}));
+    PLAN_ASSIGN_OR_RETURN(
+        Argument first, call.One("slice", {rolled},
+                                 {{"dim", dim}, {"start", int64_t{0}}, {"stop", extent - shift}}));
+    PLAN_ASSIGN_OR_RETURN(rolled, call.One("concat", {last, first}, {{"dim", dim}}));
+  }
+  if (one_row) {
+    PLAN_ASSIGN_OR_RETURN(rolled.tensor, call.writer().Reshape(rolled.tensor, whole));
+  }
+  call.Return(std::move(rolled));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddRearrangement(AtenTable* table) {
   table->Add("cat", "tensors dim", Concatenate);
   table->Add("stack", "tensors dim", Stack);
   table->Add("constant_pad_nd", "self pad value", Pad);
+  table->Declared("flip", "self *dims", "flip");
   table->Declared("repeat", "self *repeats", "repeat");
+  table->Add("roll", "self shifts dims", Roll);
   table->Declared("tril", "self *diagonal", "aten_tril");
   table->Declared("triu", "self *diagonal", "aten_triu");
   table->Add("slice_backward", "grad_output input_sizes dim start -end step", SliceBackward);

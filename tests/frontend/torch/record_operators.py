@@ -389,6 +389,11 @@ def cases():
         return base.clone(), base.as_strided([3, 4], [2, 5], 1) + 0
     yield "views", lambda: [strided(real(4, 2)), strided(real(4, 3))], views
     yield from sorted_cases()
+    yield "flip", lambda: [strided(real(2, 3, 4))], lambda x: (
+        aten.flip(x, [number(-1, 1)]), aten.flip(x, [0, 2]), aten.flip(x, []))
+    yield "roll", lambda: [strided(real(2, 3, 4)), whole(9, 5)], lambda x, i: (
+        aten.roll(x, [number(-9, 9)]), aten.roll(x, [number(-4, 4), number(-4, 4)], [number(0, 1), -1]),
+        aten.roll(i, [number(1, 4)], [0]))
 
 
 def numbers(trace, tensor, stored):
