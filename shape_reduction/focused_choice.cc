@@ -163,7 +163,7 @@ void FocusedChooser::FindCompared(ProgramCache* programs) {
 }
 
 // Cuts of every extent. `place`: of some extents, the part that belongs to the focus.
-FocusedChooser::Partitions FocusedChooser::Cut(
+PartitionsByExtent FocusedChooser::Cut(
     const Focus& focus, uint64_t attempt,
     std::map<int64_t, std::pair<int64_t, int64_t>>* place) const {
   const sdfg::Tensor& suspect = problem_.parallel.tensors[focus.parallel];
@@ -222,7 +222,7 @@ FocusedChooser::Partitions FocusedChooser::Cut(
       extents.insert(tensor.shape.begin(), tensor.shape.end());
     }
   }
-  Partitions result;
+  PartitionsByExtent result;
   for (int64_t extent : extents) {
     if (compared_.count(extent) != 0) {
       const auto at = place->find(extent);
@@ -250,11 +250,12 @@ FocusedChooser::Partitions FocusedChooser::Cut(
   return result;
 }
 
-std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus,
-                                                           uint64_t attempt) const {
+std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus, uint64_t attempt,
+                                                           PartitionsByExtent* cuts) const {
   const sdfg::Graph& graph = problem_.logical;
   std::map<int64_t, std::pair<int64_t, int64_t>> place;
-  const Partitions partitions = Cut(focus, attempt, &place);
+  const PartitionsByExtent partitions = Cut(focus, attempt, &place);
+  if (cuts != nullptr) *cuts = partitions;
   const std::vector<int> distance = Distances(focus.lineage.logical);
   const std::vector<size_t> nearest = Nearest(focus, distance);
   const bool total = IsSumOfGradients(focus.lineage.logical);

@@ -31,7 +31,9 @@ class FocusedChooser {
 
   // One value per logical tensor without producer, null for all others. Attempts differ in values,
   // in cuts, and in how many branches stay open.
-  std::vector<BlockTensorPtr<double>> Choose(const Focus& focus, uint64_t attempt) const;
+  // `cuts`: how dimensions are cut, by extent.
+  std::vector<BlockTensorPtr<double>> Choose(const Focus& focus, uint64_t attempt,
+                                             PartitionsByExtent* cuts = nullptr) const;
 
   // Positions in Problem::required of relations that the focus can affect: those whose tensors are
   // nearest to it, and those that depend on least; at most `most`.
@@ -67,9 +69,8 @@ class FocusedChooser {
   static std::vector<int> Downstream(const sdfg::Graph& graph, sdfg::TensorId place);
   // By logical tensor: the number of operators between it and the place; -1: far.
   std::vector<int> Distances(sdfg::TensorId from) const;
-  using Partitions = std::map<int64_t, PartitionPtr>;  // by extent
-  Partitions Cut(const Focus& focus, uint64_t attempt,
-                 std::map<int64_t, std::pair<int64_t, int64_t>>* place) const;
+  PartitionsByExtent Cut(const Focus& focus, uint64_t attempt,
+                         std::map<int64_t, std::pair<int64_t, int64_t>>* place) const;
 
   const lineage::Problem& problem_;
   const InputChooser& inputs_;

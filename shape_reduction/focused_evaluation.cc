@@ -89,7 +89,8 @@ FocusedEvaluation::FocusedEvaluation(const lineage::Problem& problem)
 
 bool FocusedEvaluation::Run(const Focus& focus, uint64_t attempt, int64_t max_elements,
                             WorkClock::time_point deadline, std::string* message) {
-  values_ = focused_.Choose(focus, attempt);
+  PartitionsByExtent cuts;
+  values_ = focused_.Choose(focus, attempt, &cuts);
   *message = UnmetPremise(problem_, values_);
   if (!message->empty()) return false;
   required_ = focused_.NearestRequired(focus, kMaxRequired);
@@ -103,8 +104,8 @@ bool FocusedEvaluation::Run(const Focus& focus, uint64_t attempt, int64_t max_el
   }
   further_.assign(first, required_.end());
   required_.erase(first, required_.end());
-  evaluation_ =
-      std::make_unique<ProblemEvaluation<IntervalDomain>>(problem_, &programs_, /*enclose=*/true);
+  evaluation_ = std::make_unique<ProblemEvaluation<IntervalDomain>>(
+      problem_, &programs_, /*enclose=*/true, std::move(cuts));
   return Evaluate(max_elements, deadline, message);
 }
 

@@ -18,8 +18,10 @@ class ProblemEvaluation {
   using V = typename D::Value;
   using Ptr = BlockTensorPtr<V>;
 
-  ProblemEvaluation(const lineage::Problem& problem, ProgramCache* programs, bool enclose = false)
-      : problem_(problem), evaluator_(programs, enclose) {}
+  // `enclose`, `compared`: ReducedEvaluator.
+  ProblemEvaluation(const lineage::Problem& problem, ProgramCache* programs, bool enclose = false,
+                    PartitionsByExtent compared = {})
+      : problem_(problem), evaluator_(programs, enclose, std::move(compared)) {}
 
   // `inputs`: values of the logical tensors without producer. Evaluates the logical tensors that
   // `cone` depends on (all if empty).

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <set>
 
 namespace planproof::shape_reduction {
 
@@ -20,7 +21,7 @@ constexpr int64_t kSmallSquare = 1024;
 class Derivation {
  public:
   Derivation(const ScalarProgram& program, const std::vector<InputBlocks>& inputs,
-             std::vector<char>* loose)
+             LooseComparisons* loose)
       : program_(program), inputs_(inputs), loose_(loose), partitions_(program.vars) {}
 
   std::vector<DimPartition> Run() {
@@ -37,6 +38,11 @@ class Derivation {
         if (!LeftLoose(id)) Visit(program_.nodes[id]);
       }
       if (program_.int_valued) Exact(Form(program_.body));
+    }
+    for (sdfg::VarId var : compared_) {
+      if (loose_->otherwise == nullptr || partitions_[var].blocks() > 1) continue;
+      const auto cut = loose_->otherwise->find(program_.vars[var].extent);
+      if (cut != loose_->otherwise->end()) partitions_.RefineVariable(var, *cut->second);
     }
     std::vector<DimPartition> result;
     for (size_t v = 0; v < program_.vars.size(); ++v) {
@@ -62,7 +68,8 @@ class Derivation {
       points = std::min(points * std::min(term.extent, kSmallSquare), 2 * kSmallSquare);
     }
     if (!several || points <= kSmallSquare) return false;
-    (*loose_)[id] = 1;
+    loose_->nodes[id] = 1;
+    for (const DigitTerm& term : difference.terms) compared_.insert(term.var);
     return true;
   }
 
@@ -177,7 +184,8 @@ class Derivation {
 
   const ScalarProgram& program_;
   const std::vector<InputBlocks>& inputs_;
-  std::vector<char>* loose_;
+  LooseComparisons* loose_;
+  std::set<sdfg::VarId> compared_;  // in loose comparisons
   const std::vector<IndexForm>* forms_ = nullptr;
   VariablePartitions partitions_;
 };
@@ -186,8 +194,8 @@ class Derivation {
 
 std::vector<DimPartition> DerivePartitions(const ScalarProgram& program,
                                            const std::vector<InputBlocks>& inputs,
-                                           std::vector<char>* loose) {
-  if (loose != nullptr) loose->assign(program.nodes.size(), 0);
+                                           LooseComparisons* loose) {
+  if (loose != nullptr) loose->nodes.assign(program.nodes.size(), 0);
   return Derivation(program, inputs, loose).Run();
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -19,6 +20,7 @@ inline constexpr int64_t kUnknownInt = std::numeric_limits<int64_t>::min() + 1;
 inline constexpr bool IsKnownInt(int64_t value) { return value > kUnknownInt; }
 
 using PartitionPtr = std::shared_ptr<const DimPartition>;
+using PartitionsByExtent = std::map<int64_t, PartitionPtr>;
 
 // What the derivation must know of an input: its partition per dimension and, for an integer
 // tensor, its value per block.
@@ -27,16 +29,24 @@ struct InputBlocks {
   const std::vector<int64_t>* ints = nullptr;
 };
 
+// Comparisons of index variables with each other (a causal mask, key against query), of programs
+// whose values are enclosed.
+struct LooseComparisons {
+  std::vector<char> nodes;  // by node: it may be undecided on a block
+  // Where no operand cuts such an index (a mask made of nothing), it is cut so.
+  const PartitionsByExtent* otherwise = nullptr;
+};
+
 // The coarsest partitions (up to the limits of the pullback) on whose blocks the program's body and
 // premises are constant, by variable. The output's partition is that of its dimension variables;
 // the partition of a summed variable tells how its sum becomes a weighted one.
 //
-// With `loose`, for enclosures: a comparison of index variables with each other (a causal mask, key
-// against query) that would cut them finely cuts nothing, and its node is marked. On a block where
-// it is not the same everywhere it is undecided, and the block's value must enclose both.
+// With `loose`, for enclosures: a comparison that would cut its indices finely does not, and its
+// node is marked. On a block where it is not the same everywhere it is undecided, and the block's
+// value must enclose both.
 std::vector<DimPartition> DerivePartitions(const ScalarProgram& program,
                                            const std::vector<InputBlocks>& inputs,
-                                           std::vector<char>* loose = nullptr);
+                                           LooseComparisons* loose = nullptr);
 
 }  // namespace planproof::shape_reduction
 

@@ -131,13 +131,13 @@ absl::Status ReducedEvaluator<D>::Apply(const ScalarProgram& program,
     blocks.push_back({input->dims, input->int_valued ? &input->ints : nullptr});
     raw.push_back(input.get());
   }
-  std::vector<char> loose;
+  LooseComparisons loose{.nodes = {}, .otherwise = &compared_};
   const std::vector<DimPartition> partitions =
       DerivePartitions(program, blocks, enclose_ ? &loose : nullptr);
   auto output = std::make_shared<BlockTensor<V>>();
   PremiseCheck check;
   absl::Status status =
-      BlockEvaluator<D>(program, partitions, raw, max_elements, enclose_ ? &loose : nullptr)
+      BlockEvaluator<D>(program, partitions, raw, max_elements, enclose_ ? &loose.nodes : nullptr)
           .Run(output.get(), &check);
   if (!status.ok()) return status;
   remembered.inputs.assign(inputs.begin(), inputs.end());

@@ -66,8 +66,10 @@ class ReducedEvaluator {
   // `enclose` (interval domains only): a block's value encloses those of all its elements, which
   // need not be equal. Long dimensions are then not cut where their indices are compared with each
   // other, and tensors of equal content are one, so that what equal layers do to them is done once.
-  explicit ReducedEvaluator(ProgramCache* programs, bool enclose = false)
-      : programs_(*programs), enclose_(enclose) {}
+  // `compared`: LooseComparisons::otherwise.
+  explicit ReducedEvaluator(ProgramCache* programs, bool enclose = false,
+                            PartitionsByExtent compared = {})
+      : programs_(*programs), enclose_(enclose), compared_(std::move(compared)) {}
 
   // A premise of an operator that is not known to hold everywhere on these inputs.
   struct OpenPremise {
@@ -102,6 +104,7 @@ class ReducedEvaluator {
   };
   ProgramCache& programs_;
   const bool enclose_;
+  const PartitionsByExtent compared_;
   std::map<std::vector<const void*>, Remembered> remembered_;
   std::unordered_multimap<uint64_t, std::weak_ptr<const BlockTensor<V>>> interned_;
 };

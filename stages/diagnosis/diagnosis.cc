@@ -316,9 +316,18 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
       }
     }
   };
+  // Of each fault enough is seen: what fits, if anything does, has fitted on all inputs.
+  const auto settled = [&] {
+    for (size_t f = 0; f < faults.size(); ++f) {
+      int best = 0;
+      for (const auto& [text, count] : fits[f]) best = std::max(best, count);
+      if (deviates[f] < kEnoughSeen || (best > 0 && best < deviates[f])) return false;
+    }
+    return true;
+  };
   // Tame inputs, under which rounding stays far from the differences.
   uint64_t seed = witness.seed;
-  for (int k = 0; k < (replay.enclosed() ? 1 : kMaxSeeds); ++seed) {
+  for (int k = 0; k < (replay.enclosed() ? 1 : kMaxSeeds) && !settled(); ++seed) {
     if (std::chrono::duration<double>(Clock::now() - start).count() > seconds) break;
     const shape_reduction::ChoiceOptions choice = shape_reduction::OptionsOfSeed(seed);
     if (!replay.enclosed() && (choice.literals || choice.wild)) continue;
