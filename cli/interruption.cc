@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -19,8 +20,8 @@ constexpr int64_t kSameSignalMilliseconds = 300;
 
 stages::StopRequest request;
 pid_t owner = 0;
-std::unique_ptr<LastWords> kept;
-std::atomic<const LastWords*> last_words = nullptr;
+std::unique_ptr<WordsInTime> kept;
+std::atomic<const WordsInTime*> last_words = nullptr;
 std::atomic<int64_t> requested_at = 0;  // milliseconds
 
 // Everything below runs in signal handlers: async-signal-safe calls only.
@@ -34,8 +35,9 @@ void WriteAll(int file, const std::string& text) {
 }
 
 void SayLastWords() {
-  const LastWords* words = last_words;
-  if (words == nullptr) return;
+  const WordsInTime* both = last_words;
+  if (both == nullptr) return;
+  const LastWords* words = request.out_of_time ? &both->out_of_time : &both->interrupted;
   if (!words->file.empty()) {
     const int file = open(words->file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file >= 0) WriteAll(file, words->content);
@@ -65,6 +67,15 @@ void OnSignal(int signal_number) {
   alarm(kPatienceSeconds);
 }
 
+void OnTimeOut(int) {
+  if (getpid() != owner || request.requested || last_words == nullptr) return;
+  request.out_of_time = true;
+  requested_at = Milliseconds();
+  request.requested = true;
+  if (!request.watched) SayLastWords();
+  alarm(kPatienceSeconds);
+}
+
 void OnAlarm(int) {
   if (getpid() == owner) SayLastWords();
 }
@@ -77,7 +88,7 @@ void Install(int signal_number, void (*handler)(int)) {
 
 }  // namespace
 
-stages::StopRequest* StopOnSignals(LastWords words) {
+stages::StopRequest* StopOnSignals(WordsInTime words) {
   owner = getpid();
   SetLastWords(std::move(words));
   Install(SIGALRM, OnAlarm);
@@ -85,8 +96,22 @@ stages::StopRequest* StopOnSignals(LastWords words) {
   return &request;
 }
 
-void SetLastWords(LastWords words) {
-  auto next = std::make_unique<LastWords>(std::move(words));
+void StopAfter(double seconds) {
+  const int signal_number = SIGRTMIN;
+  Install(signal_number, OnTimeOut);
+  struct sigevent event {};
+  event.sigev_notify = SIGEV_SIGNAL;
+  event.sigev_signo = signal_number;
+  timer_t timer;
+  if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) return;  // no more timers: no limit
+  struct itimerspec when {};
+  when.it_value.tv_sec = static_cast<time_t>(seconds);
+  when.it_value.tv_nsec = static_cast<long>((seconds - std::floor(seconds)) * 1e9);
+  timer_settime(timer, 0, &when, nullptr);
+}
+
+void SetLastWords(WordsInTime words) {
+  auto next = std::make_unique<WordsInTime>(std::move(words));
   last_words = next.get();
   kept = std::move(next);  // the old ones are not said any more
 }

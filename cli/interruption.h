@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM while a plan is verified: the run ends with what is known.
+// SIGINT, SIGTERM and a limit on time while a plan is verified: the run ends with what is known.
 #ifndef PLANPROOF_CLI_INTERRUPTION_H_
 #define PLANPROOF_CLI_INTERRUPTION_H_
 
@@ -16,13 +16,20 @@ struct LastWords {
   int exit_code = 0;
 };
 
+// Words for both ways in which a run is asked to stop.
+struct WordsInTime {
+  LastWords interrupted, out_of_time;
+};
+
 // From now on the first signal asks the run to stop; if nobody looks at the request (StopWatch), or
 // no report has begun within two seconds, the last words are said. The second signal ends the
 // program as usual. Only where there are last words, and not in worker processes, which their
 // parent ends.
-stages::StopRequest* StopOnSignals(LastWords words);
+stages::StopRequest* StopOnSignals(WordsInTime words);
+// After so many seconds the same happens by itself. Once; not in processes that are forked.
+void StopAfter(double seconds);
 // Others, for the next part of the run.
-void SetLastWords(LastWords words);
+void SetLastWords(WordsInTime words);
 // The program reports now: from here on a signal ends it as usual.
 void ForgetLastWords();
 

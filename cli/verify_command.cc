@@ -58,6 +58,7 @@ struct VerifyArguments {
   std::string engine = "hybrid";
   std::string executor = "local";
   std::string collective_order = "index-map";
+  double timeout_s = 0;             // of the whole run; 0: none
   std::string expect_schedule;      // empty: any
   std::vector<std::string> extend;  // AXIS=SIZE
   frontend::LoadOptions load;
@@ -126,12 +127,13 @@ bool MakeDirectory(const std::string& path) {
   return false;
 }
 
-// For a run that is interrupted while it does this.
-LastWords WordsIfInterrupted(const VerifyArguments& arguments, const std::string& doing) {
+// For a run that is stopped while it does this.
+LastWords WordsIfStopped(const VerifyArguments& arguments, const std::string& why,
+                         const std::string& doing) {
   stages::Result result;
   stages::Violation violation;
-  violation.kind = "interrupted";
-  violation.message = violation.cause = "interrupted while " + doing;
+  violation.kind = why;
+  violation.message = violation.cause = why + " while " + doing;
   result.violations.push_back(std::move(violation));
   result.verdict = stages::Verdict::kUnknown;
   result.engine = arguments.engine;
@@ -147,6 +149,11 @@ LastWords WordsIfInterrupted(const VerifyArguments& arguments, const std::string
     words.file = arguments.json_file;
   }
   return words;
+}
+
+WordsInTime LastWordsFor(const VerifyArguments& arguments, const std::string& doing) {
+  return {WordsIfStopped(arguments, "interrupted", doing),
+          WordsIfStopped(arguments, "out of time", doing)};
 }
 
 // People write these plans, and claim relations in them.
@@ -211,14 +218,15 @@ int RunVerify(const VerifyArguments& arguments) {
   if (leads) stores = ProofStores::Open(arguments.stores, asked);
   if (leads && !stores.ok()) return ReportError(stores.status());
   stages::StopRequest* stop = nullptr;
-  if (leads) stop = StopOnSignals(WordsIfInterrupted(arguments, "the plan was read"));
+  if (leads) stop = StopOnSignals(LastWordsFor(arguments, "the plan was read"));
+  if (leads && arguments.timeout_s > 0) StopAfter(arguments.timeout_s);
   absl::StatusOr<lineage::Problem> problem = frontend::LoadProblem(arguments.files, load);
   if (leads && !problem.ok()) ForgetLastWords();
   const double read_s = SecondsSince(start);
   stages::Result result;
   const stages::StopWatch watch(stop);
   if (problem.ok()) {
-    if (leads) SetLastWords(WordsIfInterrupted(arguments, "the plan was verified"));
+    if (leads) SetLastWords(LastWordsFor(arguments, "the plan was verified"));
     ProgressBar bar;
     stages::VerifyOptions options = arguments.verify;
     options.use_classes = !arguments.no_classes;
@@ -316,6 +324,12 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
                     "Print the values of a counterexample in full, and all its inputs");
   command->add_option("-j,--jobs", arguments->verify.jobs, "Worker processes (default: cores)")
       ->check(CLI::Range(1, 1024));
+  command
+      ->add_option(
+          "--timeout", arguments->timeout_s,
+          "Seconds for the whole run, which then ends with what is known; at most two more "
+          "for the report")
+      ->check(CLI::Range(0.001, 1e9));
   command
       ->add_option("--stage-timeout", arguments->verify.stage_timeout_s,
                    "Seconds for one claim; then it is UNKNOWN")

@@ -89,7 +89,7 @@ Result Decide(const lineage::Problem& form, const RunContext& context, Effort ef
   }
   result.relations = DescribeRequired(form);
   if (!found.proved && !found.refuted) {
-    if (Stopped(options)) ListInterrupted(table, search, !options.stores.empty(), &result);
+    if (Stopped(options)) ListInterrupted(options, table, search, !options.stores.empty(), &result);
     ListRestricted(form, table, conditions, &result);
     if (conditions.empty()) ListUndecided(form, options, table, search, &result);
   }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "stages/diagnosis/advice.h"
+#include "stages/run_context.h"
 
 namespace planproof::stages {
 
@@ -187,8 +188,8 @@ void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violatio
   v->lineage = DescribeLineage(problem, claim.parallel, claim.target);
 }
 
-void ListInterrupted(const ClaimTable& table, const ProofSearch& search, bool remembered,
-                     Result* result) {
+void ListInterrupted(const VerifyOptions& options, const ClaimTable& table,
+                     const ProofSearch& search, bool remembered, Result* result) {
   std::set<int32_t> decided;  // classes
   for (size_t c = 0; c < search.outcomes().size(); ++c) {
     const ClaimStatus status = search.outcomes()[c].status;
@@ -198,11 +199,11 @@ void ListInterrupted(const ClaimTable& table, const ProofSearch& search, bool re
   }
   Violation v;
   v.verdict = Verdict::kUnknown;
-  v.kind = "interrupted";
+  v.kind = WhyStopped(options);
   v.message = v.cause = absl::StrCat(
-      "interrupted after ", decided.size(), " of ", result->stages.classes,
-      " classes were decided, ", result->stages.proved, " of ", result->stages.total,
-      " stages proved", remembered ? "; the same command with --resume goes on from there" : "");
+      v.kind, " after ", decided.size(), " of ", result->stages.classes, " classes were decided, ",
+      result->stages.proved, " of ", result->stages.total, " stages proved",
+      remembered ? "; the same command with --resume goes on from there" : "");
   result->violations.push_back(std::move(v));
 }
 

@@ -33,8 +33,8 @@ std::vector<std::string> DescribeRequired(const lineage::Problem& problem);
 // Fills stage, operators, sources, devices, microbatches and lineage of the claim into v.
 void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violation* v);
 // One violation that says how far an interrupted run came, and whether it can be resumed.
-void ListInterrupted(const ClaimTable& table, const ProofSearch& search, bool remembered,
-                     Result* result);
+void ListInterrupted(const VerifyOptions& options, const ClaimTable& table,
+                     const ProofSearch& search, bool remembered, Result* result);
 // One violation for the first claim of the plan that failed, the others may only follow from it;
 // then one per required output that is not proved and per claim that was abandoned, the first few.
 void ListUndecided(const lineage::Problem& problem, const VerifyOptions& options,

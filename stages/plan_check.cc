@@ -3,7 +3,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "stages/problem_check.h"
+#include "stages/run_context.h"
 #include "stages/schedule/schedule_check.h"
 #include "stages/static_checks.h"
 #include "stages/workers/process_pool.h"
@@ -29,10 +31,10 @@ std::vector<Violation> ViolationsOf(const lineage::Problem& problem) {
   return CheckResidence(problem.parallel, kMaxViolations);
 }
 
-Violation Interrupted() {
+Violation Interrupted(const VerifyOptions& options) {
   Violation v;
-  v.kind = "interrupted";
-  v.message = v.cause = "interrupted before any class was decided";
+  v.kind = WhyStopped(options);
+  v.message = v.cause = absl::StrCat(v.kind, " before any class was decided");
   return v;
 }
 
@@ -53,8 +55,7 @@ std::optional<StepOrder> CheckPlan(const lineage::Problem& problem, const Verify
   std::optional<StepOrder> order;
   if (violations.empty()) order.emplace(problem);
   if (violations.empty()) violations = CheckSchedule(&*order, kMaxViolations);
-  const bool stopped = options.stop != nullptr && options.stop->requested;
-  if (violations.empty() && stopped) violations = {Interrupted()};
+  if (violations.empty() && Stopped(options)) violations = {Interrupted(options)};
   if (violations.empty() && problem.required.empty()) violations = {NothingRequired()};
   if (!violations.empty()) {
     result->verdict = violations[0].verdict;

@@ -22,7 +22,8 @@ namespace planproof::stages {
 // Asks a run to stop, from a signal handler for example.
 struct StopRequest {
   std::atomic<bool> requested = false;
-  std::atomic<bool> watched = false;  // somebody looks at `requested` soon
+  std::atomic<bool> watched = false;      // somebody looks at `requested` soon
+  std::atomic<bool> out_of_time = false;  // why: the time for the run is over; else interrupted
 };
 
 // Looks at a request (or at none) while it lives; inside another one, too.

@@ -147,6 +147,39 @@ TEST(Interruption, AReportIsWrittenWhereThePlanWasNotReadYet) {
   EXPECT_EQ(json["verdict"], "UNKNOWN");
 }
 
+// With a worker that sleeps, in a task of this name.
+Finished RunFor(const std::string& seconds, const std::string& asleep, const std::string& plan) {
+  return RunCommand("PLANPROOF_TEST_WORKER_FAULT='sleep:" + asleep +
+                    "' " PLANPROOF_PROGRAM " verify --no-cache --timeout " + seconds + " " + plan);
+}
+
+TEST(TimeLimit, EndsARunWithWhatIsKnown) {
+  const Finished proving = RunFor("2", "y", RightPlan());
+  EXPECT_EQ(proving.exit_code, 3) << proving.output << proving.errors;
+  EXPECT_THAT(proving.output, StartsWith("UNKNOWN: out of time"));
+  // On a busy machine the counterexample may come later.
+  Finished explaining;
+  for (const char* seconds : {"3", "12", "40"}) {
+    explaining = RunFor(seconds, "diagnosis", WrongPlan());
+    if (explaining.exit_code == 1) break;
+  }
+  EXPECT_THAT(explaining.output, StartsWith("REFUTED: stage y"));
+  EXPECT_THAT(explaining.output, HasSubstr("witness    loss[0] on tp=0: logical"));
+}
+
+TEST(TimeLimit, CountsWhileAPlanIsRead) {
+  const std::string plan = TemporaryFile("slow_pipe.json", "");
+  ASSERT_EQ(std::system(("rm " + plan + "; mkfifo " + plan).c_str()), 0);
+  const Finished reading = RunFor("0.5", "nothing", plan);
+  EXPECT_EQ(reading.exit_code, 3) << reading.output << reading.errors;
+  EXPECT_THAT(reading.output, StartsWith("UNKNOWN: out of time while the plan was read"));
+}
+
+TEST(TimeLimit, DoesNothingToARunThatEndsBefore) {
+  EXPECT_EQ(RunFor("600", "nothing", RightPlan()).exit_code, 0);
+  EXPECT_NE(RunFor("0", "nothing", RightPlan()).errors, "");
+}
+
 // What a program does that is interrupted, in a process of its own: its exit status and output.
 std::pair<int, std::string> RunInChild(void (*program)()) {
   int ends[2];
@@ -169,7 +202,10 @@ std::pair<int, std::string> RunInChild(void (*program)()) {
   return {status, output};
 }
 
-LastWords Words() { return {.output = "last words\n", .file = "", .content = "", .exit_code = 3}; }
+WordsInTime Words() {
+  return {.interrupted = {.output = "last words\n", .file = "", .content = "", .exit_code = 3},
+          .out_of_time = {.output = "too late\n", .file = "", .content = "", .exit_code = 4}};
+}
 
 void Sleep(double seconds) {
   const Clock::time_point start = Clock::now();
@@ -188,6 +224,17 @@ TEST(Interruption, LastWordsAreSaidWhereNobodyLooksAtTheRequestInTime) {
   EXPECT_EQ(WEXITSTATUS(status), 3);
   EXPECT_EQ(output, "last words\n");
   EXPECT_LT(Since(start), 6);
+}
+
+TEST(TimeLimit, HasWordsOfItsOwn) {
+  const auto [status, output] = RunInChild([] {
+    StopOnSignals(Words());
+    StopAfter(0.1);
+    Sleep(60);
+  });
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 4);
+  EXPECT_EQ(output, "too late\n");
 }
 
 TEST(Interruption, TheSecondSignalEndsTheProgramAtOnce) {
