@@ -142,6 +142,18 @@ std::vector<std::string> DescribeOperators(const sdfg::Graph& parallel,
   return names;
 }
 
+std::vector<sdfg::SourceLocation> PlacesOf(const sdfg::Graph& graph,
+                                           const std::vector<sdfg::OperatorId>& operators) {
+  std::vector<sdfg::SourceLocation> places;
+  std::set<std::string> known;
+  for (const sdfg::OperatorId id : operators) {
+    const sdfg::SourceLocation& place = graph.operators[id].source;
+    const std::string text = place.ToString();
+    if (!text.empty() && known.insert(text).second) places.push_back(place);
+  }
+  return places;
+}
+
 std::vector<std::string> DescribeRequired(const lineage::Problem& problem) {
   const bool one_group = OneGroup(problem.parallel);
   std::vector<std::string> texts;
@@ -160,6 +172,7 @@ void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violatio
     const sdfg::Operator& op = problem.logical.operators[l.producer];
     v->logical_operator = OperatorName(op);
     v->logical_source = op.source.ToString();
+    v->logical_place = op.source;
   }
   // Operators of the stage: back to tensors that have a full lineage of their own.
   std::vector<TensorId> work = {claim.parallel};
@@ -183,6 +196,8 @@ void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violatio
   std::sort(devices.begin(), devices.end());
   devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
   v->devices = std::move(devices);
+  v->parallel_places = PlacesOf(problem.parallel, seen);
+  v->at = {.parallel = claim.parallel, .logical = claim.target.logical, .operators = seen};
   v->microbatches = "all";
   v->lineage = DescribeLineage(problem, claim.parallel, claim.target);
 }
@@ -255,6 +270,8 @@ void ListRestricted(const lineage::Problem& problem, const ClaimTable& table,
     } else {
       const sdfg::Operator& op = problem.parallel.operators[open.op];
       v.parallel_operators = {OperatorName(op)};
+      v.parallel_places = PlacesOf(problem.parallel, {open.op});
+      v.at.operators = {open.op};
       v.devices.assign(op.devices.begin(), op.devices.end());
       v.microbatches = "all";
     }
