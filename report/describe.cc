@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "lineage/multiple.h"
 #include "report/layer_map.h"
 #include "report/ranks.h"
@@ -186,6 +187,23 @@ class Describer {
   GraphCopy logical_, parallel_;
 };
 
+// Errors of readers begin with their place: "FILE:LINE: ...".
+sdfg::SourceLocation PlaceOfError(const std::string& message,
+                                  const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    const size_t line = file.size() + 1;
+    if (message.size() <= line || message.compare(0, file.size(), file) != 0 ||
+        message[file.size()] != ':')
+      continue;
+    int number = 0;
+    const size_t end = message.find(':', line);
+    if (end != std::string::npos && absl::SimpleAtoi(message.substr(line, end - line), &number) &&
+        number > 0)
+      return {file, number, ""};
+  }
+  return {};
+}
+
 constexpr const char* kStateNames[] = {"no effect",   "proved",  "given up",
                                        "after fault", "unknown", "refuted"};
 
@@ -209,6 +227,11 @@ Report Describe(const stages::Result& result, const std::vector<std::string>& fi
   report.result.witness = nullptr;
   report.files = files;
   report.version = Version();
+  for (stages::Violation& violation : report.result.violations) {
+    if (!violation.parallel_places.empty() || violation.logical_place.line > 0) continue;
+    const sdfg::SourceLocation place = PlaceOfError(violation.message, files);
+    if (place.line > 0) violation.parallel_places.push_back(place);
+  }
   if (result.account != nullptr) Describer(*result.account, &report).Run(result);
   report.graphs.resize(result.violations.size());
   return report;
