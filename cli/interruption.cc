@@ -36,9 +36,9 @@ void WriteAll(int file, const std::string& text) {
 void SayLastWords() {
   const LastWords* words = last_words;
   if (words == nullptr) return;
-  if (!words->file.empty()) {
-    const int file = open(words->file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file >= 0) WriteAll(file, words->content);
+  for (const auto& [path, content] : words->files) {
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file >= 0) WriteAll(file, content);
   }
   WriteAll(STDOUT_FILENO, words->output);
   _exit(words->exit_code);  // workers end with their parent

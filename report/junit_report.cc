@@ -1,12 +1,12 @@
 #include "report/junit_report.h"
 
-#include <cstdio>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "report/markup.h"
 #include "report/phrases.h"
+#include "report/text_layout.h"
 #include "report/text_report.h"
 
 namespace planproof::report {
@@ -17,12 +17,6 @@ using stages::Violation;
 
 std::string Attribute(const char* name, const std::string& value) {
   return absl::StrCat(" ", name, "=\"", MarkupText(value), "\"");
-}
-
-std::string Seconds(double seconds) {
-  char text[40];
-  std::snprintf(text, sizeof(text), "%.3f", seconds);
-  return text;
 }
 
 // Test cases, counted.

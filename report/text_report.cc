@@ -15,7 +15,6 @@ using stages::Result;
 using stages::Verdict;
 using stages::Violation;
 
-constexpr size_t kLabel = 13;  // columns of a row's label, its margins included
 constexpr size_t kExamples = 3;
 
 std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
@@ -53,9 +52,7 @@ class Page {
   // "  label      text\n", nothing for an empty text.
   void Row(const std::string& label, const std::string& text) {
     if (text.empty()) return;
-    std::string row = "  " + label;
-    row.resize(std::max<size_t>(row.size() + 1, kLabel), ' ');
-    Line(row + text, kLabel);
+    Line(Labelled(label, text), kLabelColumns);
   }
 
   // Further lines are indented. `invisible`: bytes of it that take no room.

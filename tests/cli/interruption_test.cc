@@ -169,7 +169,7 @@ std::pair<int, std::string> RunInChild(void (*program)()) {
   return {status, output};
 }
 
-LastWords Words() { return {.output = "last words\n", .file = "", .content = "", .exit_code = 3}; }
+LastWords Words() { return {.output = "last words\n", .files = {}, .exit_code = 3}; }
 
 void Sleep(double seconds) {
   const Clock::time_point start = Clock::now();
