@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -42,6 +43,38 @@ std::string LayerOfOperator(const sdfg::Graph& graph, const sdfg::Operator& op) 
     if (op.outputs[o] != kNone) layer = LayerOf(graph.tensors[op.outputs[o]].name);
   }
   return layer;
+}
+
+// By operator of the plan. What is derived from a layer is named after it: "grad.layers.3" is
+// "layers.3" where there is a "layers". Layers are counted from 0 or 1: other numbers are none.
+std::vector<std::string> LayersOf(const sdfg::Graph& graph) {
+  std::vector<std::string> layers;
+  std::set<std::string> paths;  // without numbers
+  const auto path = [](const std::string& layer) { return layer.substr(0, layer.rfind('.')); };
+  for (const sdfg::Operator& op : graph.operators) {
+    layers.push_back(LayerOfOperator(graph, op));
+    if (!layers.back().empty()) paths.insert(path(layers.back()));
+  }
+  std::map<std::string, std::string> shortest;
+  for (const std::string& whole : paths) {
+    std::string& ours = shortest[whole] = whole;
+    for (size_t dot = whole.rfind('.'); dot != std::string::npos && dot > 0;
+         dot = whole.rfind('.', dot - 1)) {
+      if (!paths.contains(whole.substr(dot + 1))) continue;
+      ours = whole.substr(dot + 1);
+      break;
+    }
+  }
+  std::set<std::string> counted;
+  for (std::string& layer : layers) {
+    if (layer.empty()) continue;
+    layer = shortest[path(layer)] + layer.substr(layer.rfind('.'));
+    if (layer.ends_with(".0") || layer.ends_with(".1")) counted.insert(path(layer));
+  }
+  for (std::string& layer : layers) {
+    if (!layer.empty() && !counted.contains(path(layer))) layer.clear();
+  }
+  return layers;
 }
 
 // "layers.2" before "layers.10"; what belongs to no layer comes last.
@@ -141,11 +174,9 @@ std::string LayerOf(const std::string& name) {
     size_t end = dot + 1;
     while (end < name.size() && Digit(name[end])) ++end;
     if (end == dot + 1 || dot == 0) continue;
-    if (end < name.size() && name[end] != '.' && name[end] != ':' && name[end] != ' ') continue;
+    if (end == name.size() || (name[end] != '.' && name[end] != ':')) continue;
     size_t begin = name.find_last_of(": (", dot);
     begin = begin == std::string::npos ? 0 : begin + 1;
-    constexpr char kGradient[] = "grad.";
-    if (name.compare(begin, sizeof(kGradient) - 1, kGradient) == 0) begin += sizeof(kGradient) - 1;
     if (begin < dot) return name.substr(begin, end - begin);
   }
   return "";
@@ -169,10 +200,11 @@ LayerMap MapOf(const stages::Result& result, const stages::Account& account, Ran
   const sdfg::Graph& graph = account.problem.parallel;
   const std::vector<State> states = StatesOfOperators(result, account);
   const std::map<OperatorId, RankSet> refuted = RefutedRanks(result, ranks);
+  const std::vector<std::string> layers = LayersOf(graph);
   MapBuilder builder;
   for (size_t id = 0; id < graph.operators.size(); ++id) {
     const sdfg::Operator& op = graph.operators[id];
-    const std::string layer = LayerOfOperator(graph, op);
+    const std::string& layer = layers[id];
     RankSet rest = ranks->OfOperator(static_cast<OperatorId>(id));
     const auto wrong = refuted.find(static_cast<OperatorId>(id));
     if (wrong != refuted.end()) {

@@ -10,8 +10,8 @@
 
 namespace planproof::report {
 
-// The layer that a name speaks of: "layers.12" of "stage1:grad.layers.12.q.part", that is the path
-// up to its first number; empty where there is none.
+// The layer that a name speaks of: "layers.12" of "stage1:layers.12.q.part", that is the path up to
+// the first number that something follows; empty where there is none.
 std::string LayerOf(const std::string& name);
 
 // What the state of a claim means for what it is about, in a plan of this verdict.

@@ -19,11 +19,28 @@ RankSet RankSetOf(std::vector<int> ranks) {
 }
 
 std::string ToText(const RankSet& ranks) {
+  constexpr size_t kFewest = 3;  // that are worth a step
   std::string text;
-  for (const auto& [first, last] : ranks) {
+  for (size_t i = 0; i < ranks.size();) {
+    // Single ranks at equal distances.
+    size_t end = i + 1;
+    const auto single = [&](size_t k) { return ranks[k].first == ranks[k].second; };
+    const int step = end < ranks.size() ? ranks[end].first - ranks[i].first : 0;
+    while (end < ranks.size() && single(i) && single(end) &&
+           ranks[end].first - ranks[end - 1].first == step)
+      ++end;
     if (!text.empty()) text += ", ";
+    const int first = ranks[i].first;
+    if (end - i >= kFewest) {
+      text += std::to_string(first) + "-" + std::to_string(ranks[end - 1].first) + " by " +
+              std::to_string(step);
+      i = end;
+      continue;
+    }
+    const int last = ranks[i].second;
     text += std::to_string(first);
     if (last > first) text += (last == first + 1 ? ", " : "-") + std::to_string(last);
+    ++i;
   }
   return text;
 }
@@ -81,36 +98,37 @@ RankSet Without(const RankSet& all, const RankSet& some) {
 
 const RankSet& RanksOfGraph::OfTensor(sdfg::TensorId tensor) {
   const sdfg::Tensor& t = graph_.tensors[tensor];
-  return Of(t.device >= 0 ? std::vector<sdfg::Device>{t.device} : std::vector<sdfg::Device>{},
-            t.axes);
+  return Of(t.device, t.axes);
 }
 
 const RankSet& RanksOfGraph::OfOperator(sdfg::OperatorId id) {
+  const auto [at, added] = of_operator_.try_emplace(id);
+  if (!added) return at->second;
+  // Where its results are; an operator whose ranks are a coordinate may list them, too.
   const sdfg::Operator& op = graph_.operators[id];
-  std::vector<sdfg::Device> first(op.devices.begin(), op.devices.end());
-  std::vector<sdfg::AxisId> axes;
+  RankSet& ranks = at->second;
+  bool coordinates = false;
   for (const sdfg::TensorId output : op.outputs) {
     if (output == sdfg::kNone) continue;
-    const sdfg::Tensor& t = graph_.tensors[output];
-    if (t.device >= 0) first.push_back(t.device);
-    axes.insert(axes.end(), t.axes.begin(), t.axes.end());
+    ranks = Union(ranks, OfTensor(output));
+    const std::vector<sdfg::AxisId>& axes = graph_.tensors[output].axes;
+    coordinates = coordinates || std::any_of(axes.begin(), axes.end(), [&](sdfg::AxisId axis) {
+                    return graph_.axis_device_stride[axis] != 0;
+                  });
   }
-  std::sort(first.begin(), first.end());
-  first.erase(std::unique(first.begin(), first.end()), first.end());
-  std::sort(axes.begin(), axes.end());
-  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-  return Of(first, axes);
+  if (!coordinates || ranks.empty())
+    ranks = Union(ranks, RankSetOf({op.devices.begin(), op.devices.end()}));
+  return ranks;
 }
 
-const RankSet& RanksOfGraph::Of(const std::vector<sdfg::Device>& first,
-                                const std::vector<sdfg::AxisId>& axes) {
-  const auto [at, added] = known_.try_emplace({first, axes});
-  if (!added) return at->second;
-  constexpr size_t kMostRanks = 1 << 20;
-  std::vector<int> ranks(first.begin(), first.end());
+const RankSet& RanksOfGraph::Of(sdfg::Device device, const std::vector<sdfg::AxisId>& axes) {
+  const auto [at, added] = of_tensor_.try_emplace({device, axes});
+  if (!added || device < 0) return at->second;
+  constexpr int64_t kMostRanks = 1 << 20;
+  std::vector<int> ranks = {device};
   for (const sdfg::AxisId axis : axes) {
     const int64_t stride = graph_.axis_device_stride[axis], extent = graph_.axes[axis].extent;
-    if (stride == 0 || ranks.size() * extent > kMostRanks) continue;
+    if (stride == 0 || static_cast<int64_t>(ranks.size()) * extent > kMostRanks) continue;
     const size_t before = ranks.size();
     for (int64_t c = 1; c < extent; ++c) {
       for (size_t i = 0; i < before; ++i) ranks.push_back(ranks[i] + static_cast<int>(c * stride));

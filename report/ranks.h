@@ -13,7 +13,7 @@
 namespace planproof::report {
 
 RankSet RankSetOf(std::vector<int> ranks);
-// "0-3, 8"; the same with "rank" or "ranks" before it, nothing for no ranks.
+// "0-3, 8, 16-64 by 16"; the same with "rank" or "ranks" before it, nothing for no ranks.
 std::string ToText(const RankSet& ranks);
 std::string Named(const RankSet& ranks);
 int64_t CountOf(const RankSet& ranks);
@@ -31,11 +31,13 @@ class RanksOfGraph {
   const RankSet& OfOperator(sdfg::OperatorId op);
 
  private:
-  const RankSet& Of(const std::vector<sdfg::Device>& first, const std::vector<sdfg::AxisId>& axes);
+  // Of what is on `device` at coordinate 0 of the axes.
+  const RankSet& Of(sdfg::Device device, const std::vector<sdfg::AxisId>& axes);
 
   const sdfg::Graph& graph_;
-  // Most operators share their devices and axes.
-  std::map<std::pair<std::vector<sdfg::Device>, std::vector<sdfg::AxisId>>, RankSet> known_;
+  // Most tensors share their device and axes.
+  std::map<std::pair<sdfg::Device, std::vector<sdfg::AxisId>>, RankSet> of_tensor_;
+  std::map<sdfg::OperatorId, RankSet> of_operator_;
 };
 
 }  // namespace planproof::report

@@ -1,5 +1,6 @@
 #include "report/html/finding_section.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -69,17 +70,24 @@ std::string Figure(const char* caption, const Drawing& drawing) {
                             "aria-label=\"", caption, "\">", drawing.svg, "</div></figure>\n");
 }
 
+// Beside each other, in one scale as far as there is room.
 std::string Graphs(const Report& report, const FindingGraphs& graphs) {
-  const std::string model = Figure(
-      "What the model computes",
-      DrawStage(report.logical, graphs.logical, 0, graphs.relation.logical,
-                "Operators of the model in this stage"));
-  const std::string plan = Figure(
-      "What the plan computes",
-      DrawStage(report.parallel, graphs.parallel, graphs.suspected, graphs.relation.parallel,
-                "Operators of the plan in this stage"));
-  if (model.empty() && plan.empty()) return "";
-  return absl::StrCat("<div class=\"sides\">\n", model, plan, "</div>\n");
+  const Drawing model = DrawStage(report.logical, graphs.logical, 0, graphs.relation.logical,
+                                  "Operators of the model in this stage");
+  const Drawing plan = DrawStage(report.parallel, graphs.parallel, graphs.suspected,
+                                 graphs.relation.parallel, "Operators of the plan in this stage");
+  if (model.svg.empty() && plan.svg.empty()) return "";
+  constexpr double kNarrowest = 0.4;  // of the other
+  std::string columns;
+  if (!model.svg.empty() && !plan.svg.empty()) {
+    columns = absl::StrCat(
+        " style=\"grid-template-columns:minmax(0,",
+        static_cast<int>(std::max(model.width, kNarrowest * plan.width)), "fr) minmax(0,",
+        static_cast<int>(std::max(plan.width, kNarrowest * model.width)), "fr)\"");
+  }
+  return absl::StrCat("<div class=\"sides\"", columns, ">\n",
+                      Figure("What the model computes", model),
+                      Figure("What the plan computes", plan), "</div>\n");
 }
 
 std::string Finding(const Report& report, const Violation& violation, size_t number, bool drawn) {

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "report/html/graph_layout.h"
 #include "report/markup.h"
 #include "report/ranks.h"
@@ -16,8 +18,9 @@ namespace planproof::report {
 namespace {
 
 constexpr size_t kMostOperators = 40, kMostInputs = 40;
-constexpr size_t kLongestLine = 34;  // characters
+constexpr size_t kLongestLine = 28, kTensorColumns = 22, kMostLines = 3;  // of a box
 constexpr double kCharacter = 7.3, kLine = 16, kMargin = 9;
+constexpr double kSmallest = 0.6;  // of the size: a smaller window scrolls
 
 struct Shape {
   std::string kind;                // a class of the style sheet
@@ -64,12 +67,18 @@ Shape OperatorShape(const Graph& graph, const GraphOperator& op, bool suspected)
   return shape;
 }
 
+// On several lines where it is long.
+void AddLines(const std::string& text, std::vector<std::string>* lines) {
+  const std::string wrapped = Wrapped(OneLine(text, kTensorColumns * kMostLines), kTensorColumns, 0);
+  for (const absl::string_view line : absl::StrSplit(wrapped, '\n')) lines->emplace_back(line);
+}
+
 Shape TensorShape(const GraphTensor& tensor, const char* kind) {
-  Shape shape{kind, {OneLine(tensor.name, kLongestLine), ShapeText(tensor)}, tensor.name};
-  shape.lines[1] = OneLine(shape.lines[1], kLongestLine);
+  Shape shape{kind, {OneLine(tensor.name, kLongestLine)}, tensor.name};
+  AddLines(ShapeText(tensor), &shape.lines);
   const size_t equals = tensor.relation.find(" = ");
   if (equals != std::string::npos)
-    shape.lines.push_back(OneLine(tensor.relation.substr(equals + 1), kLongestLine));
+    AddLines(tensor.relation.substr(equals + 1), &shape.lines);
   absl::StrAppend(&shape.title, " ", ShapeText(tensor));
   if (!tensor.relation.empty()) absl::StrAppend(&shape.title, "\n", tensor.relation);
   return shape;
@@ -102,12 +111,15 @@ class StageDrawing {
     }
   }
 
+  double Width() const { return layout_.width + 4; }
+
   std::string Svg(const std::string& title) {
     LayOut(&layout_);
-    const double width = layout_.width + 4, height = layout_.height + 4;
+    const double width = Width(), height = layout_.height + 4;
     std::string svg = absl::StrCat(
         "<svg role=\"img\" aria-label=\"", MarkupText(title), "\" viewBox=\"-2 -2 ", Number(width),
-        " ", Number(height), "\" width=\"", Number(width), "\" height=\"", Number(height), "\">\n");
+        " ", Number(height), "\" width=\"", Number(width), "\" style=\"min-width:",
+        Number(width * kSmallest), "px\">\n");
     for (const LayoutEdge& edge : layout_.edges) absl::StrAppend(&svg, Line(edge));
     for (size_t i = 0; i < shapes_.size(); ++i)
       absl::StrAppend(&svg, BoxOf(shapes_[i], layout_.boxes[i]));
@@ -189,6 +201,7 @@ Drawing DrawStage(const Graph& graph, const std::vector<int>& operators, int sus
   StageDrawing stage(graph, operators, suspected);
   stage.MarkTarget(target);
   drawing.svg = stage.Svg(title);
+  drawing.width = stage.Width();
   if (operators.size() > kMostOperators)
     drawing.left_out = static_cast<int>(operators.size() - kMostOperators);
   return drawing;

@@ -10,8 +10,9 @@
 namespace planproof::report {
 
 struct Drawing {
-  std::string svg;     // empty: there is nothing to draw
-  int left_out = 0;    // operators that are not drawn
+  std::string svg;   // empty: there is nothing to draw
+  double width = 0;  // in pixels of the page
+  int left_out = 0;  // operators that are not drawn
 };
 
 // The operators at these positions of `graph`, and the tensors that they take from elsewhere with

@@ -74,7 +74,8 @@ std::string Summary(const Result& result) {
   };
   add(result.outputs.required, "outputs required");
   add(result.stages.total, "stages in " + Grouped(result.stages.classes) + " classes");
-  add(result.stages.proved, "stages proved");
+  const bool proved = result.verdict == stages::Verdict::kProved;
+  add(result.stages.proved, proved ? "stages proved" : "stages proved by themselves");
   if (result.stages.refuted > 0) add(result.stages.refuted, "stages not shown or wrong");
   if (result.stages.unknown > 0) add(result.stages.unknown, "stages unknown");
   add(result.operators.parallel, "operator instances in the plan");
@@ -89,13 +90,15 @@ std::string Stages(const Report& report) {
       "<section id=\"stages\" aria-labelledby=\"stages-title\">\n<h2 id=\"stages-title\">Stages</h2>\n";
   if (report.stages.empty())
     return html + "<p>None: the plan was not taken apart into stages.</p>\n</section>\n";
-  const auto open = std::count_if(report.stages.begin(), report.stages.end(), [](const auto& line) {
-    return line.state > State::kGivenUp;
-  });
+  std::map<State, int64_t> counts;
+  for (const StageLine& line : report.stages) ++counts[line.state];
+  std::string by_state;
+  for (const auto& [state, count] : counts)
+    by_state += (by_state.empty() ? "" : ", ") + Grouped(count) + " " + StateName(state);
   absl::StrAppend(&html, "<p>", Grouped(static_cast<int64_t>(report.stages.size())),
                   " claims, one for each required output and each tensor in between whose relation "
-                  "to the model is known; ", open == 0 ? "all are proved or not needed" :
-                  Grouped(open) + " are not proved", ".");
+                  "to the model is known. With all on which they rest: ",
+                  by_state, ".");
   if (!report.result.tiers.empty()) {
     std::string tiers;
     for (const auto& [tier, count] : report.result.tiers)

@@ -71,8 +71,9 @@ std::string CellContent(const std::vector<const MapCell*>& cells) {
 
 std::string Row(const LayerMap& map, const LayerRow& row, size_t number) {
   std::string html = absl::StrCat("<tr data-row=\"", number, "\"><th scope=\"row\"><span>",
-                                  MarkupText(row.name), "</span><small>",
-                                  MarkupText(Named(row.ranks)), "</small></th>");
+                                  MarkupText(row.name), "</span><small title=\"",
+                                  MarkupText(Named(row.ranks)), "\">",
+                                  MarkupText(OneLine(Named(row.ranks), 60)), "</small></th>");
   for (size_t kind = 0; kind < map.kinds.size(); ++kind) {
     std::vector<const MapCell*> cells;
     for (const MapCell& cell : row.cells) {
@@ -100,10 +101,14 @@ std::string MapSection(const LayerMap& map, const std::vector<LayerRow>& rows) {
   }
   size_t layers = map.layers.size();
   if (layers > 0 && map.layers.back().empty()) --layers;
-  absl::StrAppend(&html, "<p>", layers, layers == 1 ? " layer" : " layers", ", ", map.kinds.size(),
-                  " kinds of operators. A number counts operators of the plan. Layers that are alike "
-                  "share a row; a cell has a segment for each set of ranks.</p>\n",
-                  Legend(map));
+  RankSet all;
+  for (const RankSet& set : map.rank_sets) all = Union(all, set);
+  absl::StrAppend(&html, "<p>", layers == 0 ? "No layers are named; " : "",
+                  layers == 0 ? "" : absl::StrCat(layers, layers == 1 ? " layer, " : " layers, "),
+                  map.kinds.size(), " kinds of operators, ", Grouped(CountOf(all)),
+                  " ranks. A number counts operators of the plan. ",
+                  layers == 0 ? "" : "Layers that are alike share a row. ",
+                  "A cell has a segment for each set of ranks.</p>\n", Legend(map));
   html +=
       "<div class=\"controls\" hidden><label>Rank <input id=\"rank\" type=\"number\" min=\"0\" "
       "placeholder=\"all\"></label><label><input id=\"unfold\" type=\"checkbox\"> every layer in a "

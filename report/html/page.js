@@ -12,8 +12,8 @@
   };
   const show = (selector) => document.querySelectorAll(selector).forEach((e) => { e.hidden = false; });
   const has = (ranks, rank) => ranks.split(", ").some((range) => {
-    const ends = range.split("-").map(Number);
-    return ends[0] <= rank && rank <= (ends.length > 1 ? ends[1] : ends[0]);
+    const [ends, step] = range.split(" by "), [first, last] = ends.split("-").map(Number);
+    return first <= rank && rank <= (last ?? first) && (rank - first) % Number(step ?? 1) === 0;
   });
   const ranksText = (ranks) => ranks === "" ? "" : (/^\d+$/.test(ranks) ? "rank " : "ranks ") + ranks;
   const many = (count, word) => count.toLocaleString("en") + " " + word + (count === 1 ? "" : "s");
