@@ -51,7 +51,7 @@ Relation RelationOf(const lineage::Problem& problem, TensorId parallel,
 // Copies those operators of one graph that findings mention, each once.
 class GraphCopy {
  public:
-  GraphCopy(const lineage::Problem& problem, bool parallel, RanksOfGraph* ranks)
+  GraphCopy(const lineage::Problem& problem, bool parallel, RanksOfPlan* ranks)
       : problem_(problem),
         graph_(parallel ? problem.parallel : problem.logical),
         ranks_(parallel ? ranks : nullptr) {}
@@ -95,7 +95,7 @@ class GraphCopy {
 
   const lineage::Problem& problem_;
   const sdfg::Graph& graph_;
-  RanksOfGraph* ranks_;
+  RanksOfPlan* ranks_;
   Graph copy_;
   std::map<OperatorId, int> operators_;
   std::map<TensorId, int> tensors_;
@@ -107,7 +107,7 @@ class Describer {
       : account_(account),
         problem_(account.problem),
         report_(report),
-        ranks_(problem_.parallel),
+        ranks_(problem_),
         operators_(account),
         logical_(problem_, /*parallel=*/false, &ranks_),
         parallel_(problem_, /*parallel=*/true, &ranks_) {}
@@ -182,7 +182,7 @@ class Describer {
   const Account& account_;
   const lineage::Problem& problem_;
   Report* report_;
-  RanksOfGraph ranks_;
+  RanksOfPlan ranks_;
   StageOperators operators_;
   GraphCopy logical_, parallel_;
 };

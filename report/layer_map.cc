@@ -111,7 +111,7 @@ std::vector<State> StatesOfOperators(const stages::Result& result,
 }
 
 // Of every operator in a refuted stage: the ranks on which it is wrong.
-std::map<OperatorId, RankSet> RefutedRanks(const stages::Result& result, RanksOfGraph* ranks) {
+std::map<OperatorId, RankSet> RefutedRanks(const stages::Result& result, RanksOfPlan* ranks) {
   std::map<OperatorId, RankSet> refuted;
   for (const stages::Violation& violation : result.violations) {
     if (violation.verdict != Verdict::kRefuted) continue;
@@ -196,7 +196,7 @@ State StateOf(Stage::State state, Verdict verdict) {
   return verdict == Verdict::kRefuted ? State::kAfterFault : State::kUnknown;
 }
 
-LayerMap MapOf(const stages::Result& result, const stages::Account& account, RanksOfGraph* ranks) {
+LayerMap MapOf(const stages::Result& result, const stages::Account& account, RanksOfPlan* ranks) {
   const sdfg::Graph& graph = account.problem.parallel;
   const std::vector<State> states = StatesOfOperators(result, account);
   const std::map<OperatorId, RankSet> refuted = RefutedRanks(result, ranks);

@@ -19,7 +19,7 @@ State StateOf(stages::Stage::State state, stages::Verdict verdict);
 
 // Operators have the state of the claims whose stages they belong to, those of a refuted stage on
 // the ranks that are wrong.
-LayerMap MapOf(const stages::Result& result, const stages::Account& account, RanksOfGraph* ranks);
+LayerMap MapOf(const stages::Result& result, const stages::Account& account, RanksOfPlan* ranks);
 
 }  // namespace planproof::report
 

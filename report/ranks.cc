@@ -1,8 +1,21 @@
 #include "report/ranks.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace planproof::report {
+namespace {
+
+// Both are ascending.
+void Join(const std::vector<sdfg::AxisId>& more, std::vector<sdfg::AxisId>* axes) {
+  if (std::includes(axes->begin(), axes->end(), more.begin(), more.end())) return;
+  std::vector<sdfg::AxisId> all;
+  std::set_union(axes->begin(), axes->end(), more.begin(), more.end(), std::back_inserter(all));
+  *axes = std::move(all);
+}
+
+}  // namespace
 
 RankSet RankSetOf(std::vector<int> ranks) {
   std::sort(ranks.begin(), ranks.end());
@@ -96,12 +109,31 @@ RankSet Without(const RankSet& all, const RankSet& some) {
   return rest;
 }
 
-const RankSet& RanksOfGraph::OfTensor(sdfg::TensorId tensor) {
-  const sdfg::Tensor& t = graph_.tensors[tensor];
-  return Of(t.device, t.axes);
+RanksOfPlan::RanksOfPlan(const lineage::Problem& problem)
+    : problem_(problem), graph_(problem.parallel) {
+  for (size_t axis = 0; axis < graph_.axes.size(); ++axis) {
+    if (graph_.axes[axis].kind == sdfg::AxisKind::kCopy)
+      copies_.push_back(static_cast<sdfg::AxisId>(axis));
+  }
+  const lineage::Schedule& schedule = problem.schedule;
+  of_program_.resize(schedule.programs.size());
+  for (size_t t = 0; t < graph_.tensors.size() && t < schedule.places.size(); ++t) {
+    const int32_t program = schedule.places[t].program;
+    if (program != sdfg::kNone) Join(graph_.tensors[t].axes, &of_program_[program]);
+  }
 }
 
-const RankSet& RanksOfGraph::OfOperator(sdfg::OperatorId id) {
+const RankSet& RanksOfPlan::OfTensor(sdfg::TensorId tensor) {
+  const sdfg::Tensor& t = graph_.tensors[tensor];
+  std::vector<sdfg::AxisId> axes = t.axes;
+  Join(copies_, &axes);
+  const std::vector<lineage::Place>& places = problem_.schedule.places;
+  if (static_cast<size_t>(tensor) < places.size() && places[tensor].program != sdfg::kNone)
+    Join(of_program_[places[tensor].program], &axes);
+  return Of(t.device, axes);
+}
+
+const RankSet& RanksOfPlan::OfOperator(sdfg::OperatorId id) {
   const auto [at, added] = of_operator_.try_emplace(id);
   if (!added) return at->second;
   // Where its results are; an operator whose ranks are a coordinate may list them, too.
@@ -121,7 +153,7 @@ const RankSet& RanksOfGraph::OfOperator(sdfg::OperatorId id) {
   return ranks;
 }
 
-const RankSet& RanksOfGraph::Of(sdfg::Device device, const std::vector<sdfg::AxisId>& axes) {
+const RankSet& RanksOfPlan::Of(sdfg::Device device, const std::vector<sdfg::AxisId>& axes) {
   const auto [at, added] = of_tensor_.try_emplace({device, axes});
   if (!added || device < 0) return at->second;
   constexpr int64_t kMostRanks = 1 << 20;

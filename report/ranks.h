@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "lineage/lineage.h"
 #include "report/report.h"
 #include "sdfg/graph.h"
 
@@ -23,10 +24,12 @@ RankSet Without(const RankSet& all, const RankSet& some);
 RankSet Common(const RankSet& a, const RankSet& b);
 RankSet Union(const RankSet& a, const RankSet& b);
 
-// The ranks that hold a tensor, or run an operator, of one graph: all instances.
-class RanksOfGraph {
+// The ranks that hold a tensor, or run an operator, of a plan: all instances, and all ranks that
+// hold the same. (What does not vary along an axis of its program is there at all coordinates.)
+class RanksOfPlan {
  public:
-  explicit RanksOfGraph(const sdfg::Graph& graph) : graph_(graph) {}
+  // The problem must outlive this.
+  explicit RanksOfPlan(const lineage::Problem& problem);
   const RankSet& OfTensor(sdfg::TensorId tensor);
   const RankSet& OfOperator(sdfg::OperatorId op);
 
@@ -34,7 +37,10 @@ class RanksOfGraph {
   // Of what is on `device` at coordinate 0 of the axes.
   const RankSet& Of(sdfg::Device device, const std::vector<sdfg::AxisId>& axes);
 
+  const lineage::Problem& problem_;
   const sdfg::Graph& graph_;
+  std::vector<sdfg::AxisId> copies_;                   // axes of copies of the whole plan
+  std::vector<std::vector<sdfg::AxisId>> of_program_;  // axes along which its tensors vary
   // Most tensors share their device and axes.
   std::map<std::pair<sdfg::Device, std::vector<sdfg::AxisId>>, RankSet> of_tensor_;
   std::map<sdfg::OperatorId, RankSet> of_operator_;
