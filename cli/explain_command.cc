@@ -22,8 +22,7 @@ struct ExplainArguments {
 };
 
 absl::Status InFile(const std::string& file, const absl::Status& error) {
-  return frontend::UsageError(error.code(),
-                              absl::StrCat(file, ": ", std::string(error.message())));
+  return frontend::UsageError(error.code(), absl::StrCat(file, ": ", std::string(error.message())));
 }
 
 int RunExplain(const ExplainArguments& arguments) {

@@ -1,4 +1,6 @@
 // Takes out of a result, and of the account that comes with it, what there is to report.
+#include "stages/describe.h"
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -13,7 +15,6 @@
 #include "report/stage_operators.h"
 #include "solver/rational.h"
 #include "stages/account.h"
-#include "stages/describe.h"
 
 namespace planproof::report {
 

@@ -1,8 +1,8 @@
 // The members of a JSON report: one list, which is written and read (docs/report.md).
 //
 // An archive writes or reads one object: archive("key", value) for one member,
-// archive.Optional for one that is left out where it says nothing, archive.Object("key", members) for
-// one that is an object of its own, archive.List("key", size, resize, element) for a list whose
+// archive.Optional for one that is left out where it says nothing, archive.Object("key", members)
+// for one that is an object of its own, archive.List("key", size, resize, element) for a list whose
 // elements are made of several things.
 #ifndef PLANPROOF_REPORT_JSON_MEMBERS_H_
 #define PLANPROOF_REPORT_JSON_MEMBERS_H_

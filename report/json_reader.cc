@@ -121,10 +121,9 @@ class Reader {
     return true;
   }
   bool Read(const Json& json, int64_t* value) {
-    const bool fits =
-        json.is_number_integer() &&
-        (!json.is_number_unsigned() ||
-         json.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()});
+    const bool fits = json.is_number_integer() &&
+                      (!json.is_number_unsigned() ||
+                       json.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()});
     if (!fits) return progress_->Fail("a whole number");
     *value = json.get<int64_t>();
     return true;
@@ -145,8 +144,7 @@ class Reader {
   bool Read(const Json& json, stages::Verdict* value) {
     std::string name;
     if (!Read(json, &name)) return false;
-    return VerdictFromName(name, value) ||
-           progress_->Fail("PROVED, REFUTED, MALFORMED or UNKNOWN");
+    return VerdictFromName(name, value) || progress_->Fail("PROVED, REFUTED, MALFORMED or UNKNOWN");
   }
   bool Read(const Json& json, std::pair<int, int>* range) {
     if (!json.is_array() || json.size() != 2) return progress_->Fail("a first and a last rank");
@@ -229,8 +227,8 @@ absl::StatusOr<Report> ReadJsonReport(const std::string& text) {
   }
   if (format != json.end() && *format != kJsonFormat) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the report has format ", OneLine(format->dump(), 30),
-                     ", this program reads ", kJsonFormat, ": read it with the one that wrote it"));
+        absl::StrCat("the report has format ", OneLine(format->dump(), 30), ", this program reads ",
+                     kJsonFormat, ": read it with the one that wrote it"));
   }
   Report report;
   Progress progress;

@@ -42,7 +42,8 @@ class Suite {
                const std::string& why) {
     ++skipped_;
     Begin(group, name, place);
-    absl::StrAppend(&text_, ">\n      <skipped", Attribute("message", why), "/>\n    </testcase>\n");
+    absl::StrAppend(&text_, ">\n      <skipped", Attribute("message", why),
+                    "/>\n    </testcase>\n");
   }
 
   int tests() const { return tests_; }
@@ -104,8 +105,7 @@ std::string JunitReport(const Report& report) {
                  places.empty() ? violation->logical_place : places[0], *violation,
                  FindingText(*violation, all));
   }
-  if (suite.tests() == 0)
-    suite.Passed("required", "every required output", sdfg::SourceLocation());
+  if (suite.tests() == 0) suite.Passed("required", "every required output", sdfg::SourceLocation());
   const std::string name = absl::StrJoin(report.files, " ");
   const std::string time = absl::StrCat(" time=\"", Seconds(report.result.time_s.total), "\"");
   std::string xml = absl::StrCat(

@@ -87,8 +87,7 @@ bool LayerBefore(const std::string& a, const std::string& b) {
 }
 
 // Of every operator of the plan, on all of its ranks.
-std::vector<State> StatesOfOperators(const stages::Result& result,
-                                     const stages::Account& account) {
+std::vector<State> StatesOfOperators(const stages::Result& result, const stages::Account& account) {
   const sdfg::Graph& graph = account.problem.parallel;
   std::vector<std::optional<State>> states(graph.operators.size());
   const StageOperators operators(account);
@@ -102,9 +101,9 @@ std::vector<State> StatesOfOperators(const stages::Result& result,
   const stages::Cone cone = stages::ConeOfRequired(account.problem);
   std::vector<State> all;
   for (size_t op = 0; op < states.size(); ++op) {
-    const State otherwise = StateOf(result.verdict == Verdict::kProved ? Stage::State::kProved
-                                                                       : Stage::State::kNotDecided,
-                                    result.verdict);
+    const State otherwise = StateOf(
+        result.verdict == Verdict::kProved ? Stage::State::kProved : Stage::State::kNotDecided,
+        result.verdict);
     all.push_back(cone.operators[op] ? states[op].value_or(otherwise) : State::kNoEffect);
   }
   return all;
@@ -130,8 +129,8 @@ class MapBuilder {
   void Add(const std::string& layer, const sdfg::Operator& op, State state, const RankSet& ranks) {
     const auto [set, added] = sets_.try_emplace(ranks, static_cast<int>(map_.rank_sets.size()));
     if (added) map_.rank_sets.push_back(ranks);
-    MapCell& cell = cells_[{layers_.Of(layer), kinds_.Of(op.name), -static_cast<int>(state),
-                            set->second}];
+    MapCell& cell =
+        cells_[{layers_.Of(layer), kinds_.Of(op.name), -static_cast<int>(state), set->second}];
     cell.state = state;
     ++cell.count;
     if (state == State::kProved) return;
@@ -142,9 +141,8 @@ class MapBuilder {
   LayerMap Take() {
     std::vector<int> order(map_.layers.size()), place(order.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      return LayerBefore(map_.layers[a], map_.layers[b]);
-    });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return LayerBefore(map_.layers[a], map_.layers[b]); });
     for (size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<int>(i);
     for (auto& [key, cell] : cells_) {
       cell.layer = place[std::get<0>(key)];

@@ -24,10 +24,10 @@ struct Relation {
   std::vector<std::string> axes;  // of the plan's tensor: its leading dimensions
   std::string logical;            // tensor of the model; empty: no relation
   sdfg::Shape logical_shape;
-  std::string factor = "1";           // of the logical values
-  std::vector<sdfg::IndexMap> map;    // by dimension of the model's tensor, from the plan's
-  bool inferred = false;              // nobody stated it
-  std::string text;                   // for people
+  std::string factor = "1";         // of the logical values
+  std::vector<sdfg::IndexMap> map;  // by dimension of the model's tensor, from the plan's
+  bool inferred = false;            // nobody stated it
+  std::string text;                 // for people
 };
 
 // A part of the model or of the plan: what findings mention.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,8 +20,8 @@ using stages::Violation;
 // "value-differs" of "value differs".
 std::string RuleId(const Violation& violation) {
   std::string id;
-  for (const char c : violation.kind.empty() ? stages::VerdictName(violation.verdict)
-                                             : violation.kind) {
+  for (const char c :
+       violation.kind.empty() ? stages::VerdictName(violation.verdict) : violation.kind) {
     if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
       id += c;
     } else if (c >= 'A' && c <= 'Z') {
@@ -88,16 +90,18 @@ Json PhysicalLocation(const SourceLocation& place) {
   return location;
 }
 
+// Each once.
 Json LogicalLocations(const Violation& violation) {
   Json locations = Json::array();
-  const auto add = [&](const char* kind, const std::string& name) {
-    if (name.empty()) return;
-    locations.push_back(
-        {{"name", name}, {"fullyQualifiedName", std::string(kind) + "/" + name}, {"kind", kind}});
+  std::set<std::string> known;
+  const auto add = [&](const char* where, const char* kind, const std::string& name) {
+    const std::string whole = std::string(where) + "/" + name;
+    if (name.empty() || !known.insert(whole).second) return;
+    locations.push_back({{"name", name}, {"fullyQualifiedName", whole}, {"kind", kind}});
   };
-  add("stage", violation.stage);
-  add("operator", violation.logical_operator);
-  for (const std::string& op : violation.parallel_operators) add("operator", op);
+  add("stage", "stage", violation.stage);
+  add("model", "operator", violation.logical_operator);
+  for (const std::string& op : violation.parallel_operators) add("plan", "operator", op);
   return locations;
 }
 
@@ -183,7 +187,9 @@ std::string SarifReport(const Report& report) {
   const Json run = {
       {"tool",
        {{"driver",
-         {{"name", "planproof"}, {"semanticVersion", report.version}, {"rules", std::move(rules)}}}}},
+         {{"name", "planproof"},
+          {"semanticVersion", report.version},
+          {"rules", std::move(rules)}}}}},
       {"invocations", {invocation}},
       {"columnKind", "utf16CodeUnits"},
       {"results", std::move(results)},

@@ -64,8 +64,7 @@ std::vector<TensorId> StageOperators::InputsOf(const std::vector<OperatorId>& op
 std::vector<OperatorId> OperatorsUpTo(const sdfg::Graph& graph, TensorId tensor,
                                       const std::vector<bool>& known) {
   std::set<OperatorId> seen;
-  return WalkBack(graph, tensor, known,
-                  [&seen](OperatorId op) { return seen.insert(op).second; });
+  return WalkBack(graph, tensor, known, [&seen](OperatorId op) { return seen.insert(op).second; });
 }
 
 }  // namespace planproof::report

@@ -21,7 +21,7 @@ class StageOperators {
 
  private:
   const stages::Account& account_;
-  std::vector<bool> claimed_;  // by tensor of the plan
+  std::vector<bool> claimed_;      // by tensor of the plan
   mutable std::vector<int> seen_;  // by operator: in which call
   mutable int call_ = 0;
 };

@@ -20,8 +20,8 @@ void AddRow(const char* label, const std::string& content, const TextOptions& op
             std::string* text) {
   if (content.empty()) return;
   const std::string row = Labelled(label, OneLine(content, kLongest));
-  absl::StrAppend(
-      text, options.columns == 0 ? row : Wrapped(row, options.columns, kLabelColumns), "\n");
+  absl::StrAppend(text, options.columns == 0 ? row : Wrapped(row, options.columns, kLabelColumns),
+                  "\n");
 }
 
 std::string ClaimText(const StageLine& line, const TextOptions& options) {
@@ -72,8 +72,8 @@ absl::StatusOr<std::string> StageText(const Report& report, const std::string& s
     if (line.stage == stage || line.required == stage) text += ClaimText(line, options);
   }
   if (text.empty()) {
-    return absl::NotFoundError(absl::StrCat("the report knows no stage ", OneLine(stage, 100),
-                                            Near(report, stage)));
+    return absl::NotFoundError(
+        absl::StrCat("the report knows no stage ", OneLine(stage, 100), Near(report, stage)));
   }
   return text;
 }

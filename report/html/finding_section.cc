@@ -40,14 +40,16 @@ std::string PlacesRow(const char* label, const std::vector<sdfg::SourceLocation>
 std::string WitnessTable(const Violation& violation) {
   if (violation.witness_logical.empty() && violation.witness_parallel.empty()) return "";
   const auto value = [](const std::string& in_short, const std::string& exact) {
-    std::string html = absl::StrCat("<td><b>", MarkupText(in_short.empty() ? exact : in_short), "</b>");
+    std::string html =
+        absl::StrCat("<td><b>", MarkupText(in_short.empty() ? exact : in_short), "</b>");
     if (!in_short.empty() && in_short != exact)
       absl::StrAppend(&html, "<small>", MarkupText(exact), "</small>");
     return html + "</td>";
   };
-  std::string html = "<h4>Witness</h4>\n<div class=\"scroll\"><table class=\"witness\"><thead><tr>"
-                     "<th scope=\"col\">element</th><th scope=\"col\">model</th>"
-                     "<th scope=\"col\">plan</th></tr></thead><tbody><tr><th scope=\"row\">";
+  std::string html =
+      "<h4>Witness</h4>\n<div class=\"scroll\"><table class=\"witness\"><thead><tr>"
+      "<th scope=\"col\">element</th><th scope=\"col\">model</th>"
+      "<th scope=\"col\">plan</th></tr></thead><tbody><tr><th scope=\"row\">";
   absl::StrAppend(&html, MarkupText(violation.witness_place), "</th>",
                   value(violation.witness_logical_short, violation.witness_logical),
                   value(violation.witness_parallel_short, violation.witness_parallel),
@@ -66,8 +68,10 @@ std::string Figure(const char* caption, const Drawing& drawing) {
   if (drawing.left_out > 0)
     absl::StrAppend(&html, " <small>", drawing.left_out,
                     " more operators are not drawn; the JSON report has all</small>");
-  return absl::StrCat(html, "</figcaption><div class=\"scroll\" tabindex=\"0\" role=\"group\" "
-                            "aria-label=\"", caption, "\">", drawing.svg, "</div></figure>\n");
+  return absl::StrCat(html,
+                      "</figcaption><div class=\"scroll\" tabindex=\"0\" role=\"group\" "
+                      "aria-label=\"",
+                      caption, "\">", drawing.svg, "</div></figure>\n");
 }
 
 // Beside each other, in one scale as far as there is room.
@@ -92,19 +96,18 @@ std::string Graphs(const Report& report, const FindingGraphs& graphs) {
 
 std::string Finding(const Report& report, const Violation& violation, size_t number, bool drawn) {
   const FindingGraphs& graphs = report.graphs[&violation - report.result.violations.data()];
-  std::string html = absl::StrCat(
-      "<article class=\"finding v-", stages::VerdictName(violation.verdict), "\" aria-labelledby=\"f",
-      number, "\">\n<h3 id=\"f", number, "\"><span class=\"badge\">",
-      stages::VerdictName(violation.verdict), "</span> ", MarkupText(Headline(violation)),
-      "</h3>\n<dl>\n");
+  std::string html =
+      absl::StrCat("<article class=\"finding v-", stages::VerdictName(violation.verdict),
+                   "\" aria-labelledby=\"f", number, "\">\n<h3 id=\"f", number,
+                   "\"><span class=\"badge\">", stages::VerdictName(violation.verdict), "</span> ",
+                   MarkupText(Headline(violation)), "</h3>\n<dl>\n");
   if (violation.cause.size() > 200) html += Row("cause", violation.cause);
   absl::StrAppend(&html, Row("kind", violation.kind), Row("logical", LogicalSide(violation)),
                   Row("parallel", ParallelSide(violation)), Row("lineage", violation.lineage),
                   violation.message == violation.cause ? "" : Row("that is", violation.message),
                   violation.cause.empty() ? Row("missing", WhereRelationsEnd(report.result)) : "",
-                  Row("try", violation.advice),
-                  PlacesRow("in files", violation.parallel_places), "</dl>\n",
-                  WitnessTable(violation), drawn ? Graphs(report, graphs) : "");
+                  Row("try", violation.advice), PlacesRow("in files", violation.parallel_places),
+                  "</dl>\n", WitnessTable(violation), drawn ? Graphs(report, graphs) : "");
   return html + "</article>\n";
 }
 

@@ -36,8 +36,9 @@ std::string Number(double value) {
 
 // Characters, not bytes.
 size_t Columns(const std::string& text) {
-  return static_cast<size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
 }
 
 std::string ShapeText(const GraphTensor& tensor) {
@@ -69,7 +70,8 @@ Shape OperatorShape(const Graph& graph, const GraphOperator& op, bool suspected)
 
 // On several lines where it is long.
 void AddLines(const std::string& text, std::vector<std::string>* lines) {
-  const std::string wrapped = Wrapped(OneLine(text, kTensorColumns * kMostLines), kTensorColumns, 0);
+  const std::string wrapped =
+      Wrapped(OneLine(text, kTensorColumns * kMostLines), kTensorColumns, 0);
   for (const absl::string_view line : absl::StrSplit(wrapped, '\n')) lines->emplace_back(line);
 }
 
@@ -77,8 +79,7 @@ Shape TensorShape(const GraphTensor& tensor, const char* kind) {
   Shape shape{kind, {OneLine(tensor.name, kLongestLine)}, tensor.name};
   AddLines(ShapeText(tensor), &shape.lines);
   const size_t equals = tensor.relation.find(" = ");
-  if (equals != std::string::npos)
-    AddLines(tensor.relation.substr(equals + 1), &shape.lines);
+  if (equals != std::string::npos) AddLines(tensor.relation.substr(equals + 1), &shape.lines);
   absl::StrAppend(&shape.title, " ", ShapeText(tensor));
   if (!tensor.relation.empty()) absl::StrAppend(&shape.title, "\n", tensor.relation);
   return shape;
@@ -92,7 +93,8 @@ class StageDrawing {
     for (size_t i = 0; i < count; ++i) {
       for (const int output : graph_.operators[operators[i]].outputs)
         maker_[output] = static_cast<int>(i);
-      Add(OperatorShape(graph_, graph_.operators[operators[i]], i < static_cast<size_t>(suspected)));
+      Add(OperatorShape(graph_, graph_.operators[operators[i]],
+                        i < static_cast<size_t>(suspected)));
     }
     for (size_t i = 0; i < count; ++i) {
       for (const int input : graph_.operators[operators[i]].inputs) {
@@ -116,10 +118,10 @@ class StageDrawing {
   std::string Svg(const std::string& title) {
     LayOut(&layout_);
     const double width = Width(), height = layout_.height + 4;
-    std::string svg = absl::StrCat(
-        "<svg role=\"img\" aria-label=\"", MarkupText(title), "\" viewBox=\"-2 -2 ", Number(width),
-        " ", Number(height), "\" width=\"", Number(width), "\" style=\"min-width:",
-        Number(width * kSmallest), "px\">\n");
+    std::string svg =
+        absl::StrCat("<svg role=\"img\" aria-label=\"", MarkupText(title), "\" viewBox=\"-2 -2 ",
+                     Number(width), " ", Number(height), "\" width=\"", Number(width),
+                     "\" style=\"min-width:", Number(width * kSmallest), "px\">\n");
     for (const LayoutEdge& edge : layout_.edges) absl::StrAppend(&svg, Line(edge));
     for (size_t i = 0; i < shapes_.size(); ++i)
       absl::StrAppend(&svg, BoxOf(shapes_[i], layout_.boxes[i]));
@@ -174,10 +176,10 @@ class StageDrawing {
   }
 
   static std::string BoxOf(const Shape& shape, const Box& box) {
-    std::string svg = absl::StrCat(
-        "<g class=\"", shape.kind, "\"><title>", MarkupText(shape.title), "</title><rect x=\"",
-        Number(box.x - box.width / 2), "\" y=\"", Number(box.y - box.height / 2), "\" width=\"",
-        Number(box.width), "\" height=\"", Number(box.height), "\" rx=\"4\"/>");
+    std::string svg = absl::StrCat("<g class=\"", shape.kind, "\"><title>", MarkupText(shape.title),
+                                   "</title><rect x=\"", Number(box.x - box.width / 2), "\" y=\"",
+                                   Number(box.y - box.height / 2), "\" width=\"", Number(box.width),
+                                   "\" height=\"", Number(box.height), "\" rx=\"4\"/>");
     for (size_t i = 0; i < shape.lines.size(); ++i) {
       const double y = box.y - box.height / 2 + kLine * static_cast<double>(i + 1);
       absl::StrAppend(&svg, "<text x=\"", Number(box.x), "\" y=\"", Number(y), "\"",

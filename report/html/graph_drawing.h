@@ -16,9 +16,9 @@ struct Drawing {
 };
 
 // The operators at these positions of `graph`, and the tensors that they take from elsewhere with
-// what is known of them; the first `suspected` are marked, and the box of the tensor `target` stands
-// at the end. `title` names the drawing for those who cannot see it. Of many operators those that
-// come first are drawn.
+// what is known of them; the first `suspected` are marked, and the box of the tensor `target`
+// stands at the end. `title` names the drawing for those who cannot see it. Of many operators those
+// that come first are drawn.
 Drawing DrawStage(const Graph& graph, const std::vector<int>& operators, int suspected,
                   const std::string& target, const std::string& title);
 

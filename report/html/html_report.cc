@@ -34,9 +34,9 @@ std::string Head(const Report& report) {
       PageScriptHash(),
       "'\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"generator\" content=\"planproof ",
-      MarkupText(report.version), "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>", verdict, ": ",
-      MarkupText(OneLine(absl::StrJoin(report.files, " "), 120)), "</title>\n<style>", PageStyle(),
-      "</style>\n</head>\n");
+      MarkupText(report.version), "\">\n<link rel=\"icon\" href=\"data:,\">\n<title>", verdict,
+      ": ", MarkupText(OneLine(absl::StrJoin(report.files, " "), 120)), "</title>\n<style>",
+      PageStyle(), "</style>\n</head>\n");
 }
 
 std::string Banner(const Report& report) {
@@ -45,10 +45,12 @@ std::string Banner(const Report& report) {
   std::string after = AfterVerdict(result);
   if (after.starts_with(": ")) after.erase(0, 2);
   std::string html = absl::StrCat(
-      "<body class=\"v-", verdict, "\">\n<a class=\"skip\" href=\"#main\">Skip to the report</a>\n"
-      "<header>\n<p class=\"brand\">planproof</p>\n<h1><span class=\"badge\">", verdict,
-      "</span> <span class=\"says\">", MarkupText(after), "</span></h1>\n<p class=\"files mono\">",
-      MarkupText(absl::StrJoin(report.files, "  ")), "</p>\n<nav aria-label=\"Parts of the report\"><ul>");
+      "<body class=\"v-", verdict,
+      "\">\n<a class=\"skip\" href=\"#main\">Skip to the report</a>\n"
+      "<header>\n<p class=\"brand\">planproof</p>\n<h1><span class=\"badge\">",
+      verdict, "</span> <span class=\"says\">", MarkupText(after),
+      "</span></h1>\n<p class=\"files mono\">", MarkupText(absl::StrJoin(report.files, "  ")),
+      "</p>\n<nav aria-label=\"Parts of the report\"><ul>");
   const auto link = [&html](const char* id, const char* name) {
     absl::StrAppend(&html, "<li><a href=\"#", id, "\">", name, "</a></li>");
   };
@@ -87,7 +89,8 @@ std::string Summary(const Result& result) {
 
 std::string Stages(const Report& report) {
   std::string html =
-      "<section id=\"stages\" aria-labelledby=\"stages-title\">\n<h2 id=\"stages-title\">Stages</h2>\n";
+      "<section id=\"stages\" aria-labelledby=\"stages-title\">\n<h2 "
+      "id=\"stages-title\">Stages</h2>\n";
   if (report.stages.empty())
     return html + "<p>None: the plan was not taken apart into stages.</p>\n</section>\n";
   std::map<State, int64_t> counts;
@@ -106,10 +109,12 @@ std::string Stages(const Report& report) {
     absl::StrAppend(&html, " Classes by the step that proved them: ", MarkupText(tiers), ".");
   }
   return html +
-         "</p>\n<div class=\"controls\" hidden><label>Find a stage <input id=\"find\" type=\"search\" "
+         "</p>\n<div class=\"controls\" hidden><label>Find a stage <input id=\"find\" "
+         "type=\"search\" "
          "placeholder=\"layers.0\"></label><label>State <select id=\"state\"><option value=\"\">any"
          "</option></select></label><span id=\"found\" role=\"status\"></span></div>\n"
-         "<div id=\"list\"></div>\n<noscript><p>The list of stages needs the page's script; the JSON "
+         "<div id=\"list\"></div>\n<noscript><p>The list of stages needs the page's script; the "
+         "JSON "
          "report and <code>planproof explain</code> have it, too.</p></noscript>\n</section>\n";
 }
 
@@ -118,11 +123,12 @@ std::string List(const char* title, const std::vector<std::string>& items, const
   const size_t open = std::min(items.size(), kMostOpen);
   const auto list = [&](size_t from, size_t to) {
     std::string html = "<ul class=\"mono\">";
-    for (size_t i = from; i < to; ++i) absl::StrAppend(&html, "<li>", MarkupText(items[i]), "</li>");
+    for (size_t i = from; i < to; ++i)
+      absl::StrAppend(&html, "<li>", MarkupText(items[i]), "</li>");
     return html + "</ul>";
   };
-  std::string html = absl::StrCat("<h3>", title, "</h3>\n<p class=\"note\">", what, "</p>\n",
-                                  list(0, open));
+  std::string html =
+      absl::StrCat("<h3>", title, "</h3>\n<p class=\"note\">", what, "</p>\n", list(0, open));
   if (items.size() > open)
     absl::StrAppend(&html, "<details><summary>", Grouped(static_cast<int64_t>(items.size() - open)),
                     " more</summary>", list(open, items.size()), "</details>\n");
@@ -131,7 +137,8 @@ std::string List(const char* title, const std::vector<std::string>& items, const
 
 std::string Rests(const Result& result) {
   std::string html =
-      "<section id=\"rests\" aria-labelledby=\"rests-title\">\n<h2 id=\"rests-title\">What it rests "
+      "<section id=\"rests\" aria-labelledby=\"rests-title\">\n<h2 id=\"rests-title\">What it "
+      "rests "
       "on</h2>\n";
   const std::string lists = absl::StrCat(
       List("Assumptions", result.assumptions, "Taken for granted about how the plan is run."),
@@ -187,7 +194,8 @@ std::string Data(const Report& report, const std::vector<LayerRow>& rows) {
     const size_t step = number(&steps, line.method, &methods, line.method);
     Json entry = {line.stage, static_cast<int>(line.state), set, step, line.relation.text};
     const std::string place = line.place.line > 0 ? line.place.ToString() : "";
-    if (!line.required.empty() || !line.reason.empty() || !place.empty()) entry.push_back(line.required);
+    if (!line.required.empty() || !line.reason.empty() || !place.empty())
+      entry.push_back(line.required);
     if (!line.reason.empty() || !place.empty()) entry.push_back(place);
     if (!line.reason.empty()) entry.push_back(line.reason);
     stages.push_back(std::move(entry));
@@ -206,8 +214,8 @@ std::string HtmlReport(const Report& report) {
   const std::vector<LayerRow> rows = FoldLayers(report.map);
   return absl::StrCat(Head(report), Banner(report), FindingsSection(report), Summary(report.result),
                       MapSection(report.map, rows), Stages(report), Rests(report.result),
-                      Times(report.result),
-                      "</main>\n<footer><p>Written by planproof ", MarkupText(report.version),
+                      Times(report.result), "</main>\n<footer><p>Written by planproof ",
+                      MarkupText(report.version),
                       ". This page loads nothing from elsewhere.</p></footer>\n"
                       "<script type=\"application/json\" id=\"data\">",
                       JsonInScript(Data(report, rows)), "</script>\n<script>", PageScript(),

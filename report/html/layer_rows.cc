@@ -45,8 +45,7 @@ std::vector<LayerRow> FoldLayers(const LayerMap& map) {
   }
   for (LayerRow& row : rows) {
     row.name = NameOf(map, row);
-    for (const MapCell& cell : row.cells)
-      row.ranks = Union(row.ranks, map.rank_sets[cell.ranks]);
+    for (const MapCell& cell : row.cells) row.ranks = Union(row.ranks, map.rank_sets[cell.ranks]);
   }
   return rows;
 }

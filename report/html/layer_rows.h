@@ -10,9 +10,9 @@
 namespace planproof::report {
 
 struct LayerRow {
-  std::vector<int> layers;      // in LayerMap::layers, ascending
-  std::vector<MapCell> cells;   // of the first of them
-  std::string name;             // "layers.0-7", "outside of layers"
+  std::vector<int> layers;     // in LayerMap::layers, ascending
+  std::vector<MapCell> cells;  // of the first of them
+  std::string name;            // "layers.0-7", "outside of layers"
   RankSet ranks;
 };
 

@@ -60,7 +60,8 @@ std::string CellContent(const std::vector<const MapCell*>& cells) {
   int64_t count = 0;
   State worst = State::kNoEffect;
   std::string html;
-  for (const MapCell* cell : segments) absl::StrAppend(&html, "<i class=", ClassOf(cell->state), "></i>");
+  for (const MapCell* cell : segments)
+    absl::StrAppend(&html, "<i class=", ClassOf(cell->state), "></i>");
   for (const MapCell* cell : cells) {
     count += cell->count;
     worst = std::max(worst, cell->state);
@@ -70,10 +71,10 @@ std::string CellContent(const std::vector<const MapCell*>& cells) {
 }
 
 std::string Row(const LayerMap& map, const LayerRow& row, size_t number) {
-  std::string html = absl::StrCat("<tr data-row=\"", number, "\"><th scope=\"row\"><span>",
-                                  MarkupText(row.name), "</span><small title=\"",
-                                  MarkupText(Named(row.ranks)), "\">",
-                                  MarkupText(OneLine(Named(row.ranks), 60)), "</small></th>");
+  std::string html =
+      absl::StrCat("<tr data-row=\"", number, "\"><th scope=\"row\"><span>", MarkupText(row.name),
+                   "</span><small title=\"", MarkupText(Named(row.ranks)), "\">",
+                   MarkupText(OneLine(Named(row.ranks), 60)), "</small></th>");
   for (size_t kind = 0; kind < map.kinds.size(); ++kind) {
     std::vector<const MapCell*> cells;
     for (const MapCell& cell : row.cells) {
@@ -95,7 +96,8 @@ std::string ClassOf(State state) {
 
 std::string MapSection(const LayerMap& map, const std::vector<LayerRow>& rows) {
   std::string html =
-      "<section id=\"map\" aria-labelledby=\"map-title\">\n<h2 id=\"map-title\">Map of the plan</h2>\n";
+      "<section id=\"map\" aria-labelledby=\"map-title\">\n<h2 id=\"map-title\">Map of the "
+      "plan</h2>\n";
   if (map.cells.empty()) {
     return html + "<p>There is none: the plan was not taken apart into stages.</p>\n</section>\n";
   }
@@ -112,7 +114,8 @@ std::string MapSection(const LayerMap& map, const std::vector<LayerRow>& rows) {
   html +=
       "<div class=\"controls\" hidden><label>Rank <input id=\"rank\" type=\"number\" min=\"0\" "
       "placeholder=\"all\"></label><label><input id=\"unfold\" type=\"checkbox\"> every layer in a "
-      "row of its own</label><span class=\"hint\">Arrow keys, Home, End move in the map.</span></div>\n"
+      "row of its own</label><span class=\"hint\">Arrow keys, Home, End move in the "
+      "map.</span></div>\n"
       "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-labelledby=\"map-title\">\n"
       "<table id=\"grid\" class=\"map\"><thead><tr><th scope=\"col\">layer</th>";
   for (const std::string& kind : map.kinds) {
@@ -133,13 +136,13 @@ std::string MapData(const LayerMap& map, const std::vector<LayerRow>& rows) {
     Json layers = Json::array(), cells = Json::array();
     for (const int layer : row.layers) layers.push_back(map.layers[layer]);
     for (const MapCell& cell : row.cells) {
-      cells.push_back({cell.kind, static_cast<int>(cell.state), cell.ranks, cell.count,
-                       cell.operators});
+      cells.push_back(
+          {cell.kind, static_cast<int>(cell.state), cell.ranks, cell.count, cell.operators});
     }
     list.push_back({{"name", row.name}, {"layers", layers}, {"cells", cells}});
   }
-  const Json data = {{"kinds", map.kinds}, {"ranks", ranks}, {"operators", map.operators},
-                     {"rows", list}};
+  const Json data = {
+      {"kinds", map.kinds}, {"ranks", ranks}, {"operators", map.operators}, {"rows", list}};
   return data.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -122,8 +122,7 @@ TEST(ReadJsonReport, RefusesPositionsThatAreNotThere) {
         R"("violations": [{"stage_operators": {"parallel": [0]}}])",
         R"("violations": [{"stage_operators": {"suspected": 1}}])",
         R"("graphs": {"logical": {"operators": [{"inputs": [7]}]}})"}) {
-    const auto report =
-        ReadJsonReport(std::string(R"({"verdict": "REFUTED", )") + members + "}");
+    const auto report = ReadJsonReport(std::string(R"({"verdict": "REFUTED", )") + members + "}");
     ASSERT_FALSE(report.ok()) << members;
     EXPECT_THAT(std::string(report.status().message()), HasSubstr("that is not there")) << members;
   }

@@ -19,11 +19,11 @@ TEST(Markup, BytesThatAreNoTextAreReplaced) {
   EXPECT_EQ(MarkupText("\xff"), mark);
   EXPECT_EQ(MarkupText(std::string(1, '\0')), mark);
   EXPECT_EQ(MarkupText("\x1b[2J"), mark + "[2J");
-  EXPECT_EQ(MarkupText("\xc0\xbc"), mark + mark);              // "<" in too many bytes
-  EXPECT_EQ(MarkupText("\xed\xa0\x80"), mark + mark + mark);   // half a surrogate pair
-  EXPECT_EQ(MarkupText("\xef\xbf\xbf"), mark);                 // no character
-  EXPECT_EQ(MarkupText("\xe2\x82"), mark + mark);              // cut off
-  EXPECT_EQ(MarkupText("\xc2\x85"), mark);                     // a control character
+  EXPECT_EQ(MarkupText("\xc0\xbc"), mark + mark);             // "<" in too many bytes
+  EXPECT_EQ(MarkupText("\xed\xa0\x80"), mark + mark + mark);  // half a surrogate pair
+  EXPECT_EQ(MarkupText("\xef\xbf\xbf"), mark);                // no character
+  EXPECT_EQ(MarkupText("\xe2\x82"), mark + mark);             // cut off
+  EXPECT_EQ(MarkupText("\xc2\x85"), mark);                    // a control character
 }
 
 TEST(Markup, JsonInAScriptCannotEndIt) {

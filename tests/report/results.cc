@@ -43,18 +43,18 @@ std::string PlanWithNames(const std::string& x, const std::string& w, const std:
       {"specification",
        {{"inputs", inputs},
         {"parameters", parameters},
-        {"operators",
-         Json::array({{{"op", "linear"},
-                       {"in", {x, w}},
-                       {"out", y},
-                       {"source", "model.py:4: y = x @ w.T"}}})},
+        {"operators", Json::array({{{"op", "linear"},
+                                    {"in", {x, w}},
+                                    {"out", y},
+                                    {"source", "model.py:4: y = x @ w.T"}}})},
         {"outputs", outputs}}},
       {"plan",
        {{"mesh", {{"tp", 2}}},
         {"programs",
-         Json::array({{{"inputs", held},
-                       {"operators", Json::array({{{"op", "linear"}, {"in", {x, w}}, {"out", part}},
-                                                  {{"op", "identity"}, {"in", part}, {"out", y}}})}}})}}}};
+         Json::array(
+             {{{"inputs", held},
+               {"operators", Json::array({{{"op", "linear"}, {"in", {x, w}}, {"out", part}},
+                                          {{"op", "identity"}, {"in", part}, {"out", y}}})}}})}}}};
   return plan.dump();
 }
 

@@ -1,4 +1,5 @@
-// SARIF by structure; tests/report/check_formats.py validates it with the schema where it is at hand.
+// SARIF by structure; tests/report/check_formats.py validates it with the schema where it is at
+// hand.
 #include "report/sarif_report.h"
 
 #include <gmock/gmock.h>
@@ -48,6 +49,9 @@ TEST(SarifReport, HasARuleForEachKindOfFindingAndAPlaceForEachResult) {
       const json& place = result["locations"][0]["physicalLocation"];
       EXPECT_FALSE(place["artifactLocation"]["uri"].get<std::string>().empty());
       EXPECT_GE(place["region"]["startLine"], 1);
+      std::set<std::string> names;  // the schema wants each once
+      for (const json& logical : result["locations"][0].value("logicalLocations", json::array()))
+        EXPECT_TRUE(names.insert(logical["fullyQualifiedName"]).second) << logical;
       EXPECT_FALSE(result["message"]["text"].get<std::string>().empty());
     }
   }
@@ -58,9 +62,9 @@ TEST(SarifReport, StandsInThePlanAndRelatesTheModel) {
   EXPECT_EQ(result["ruleId"], "value-differs");
   EXPECT_EQ(result["level"], "error");
   EXPECT_THAT(result["message"]["text"].get<std::string>(), HasSubstr("sum over tp missing"));
-  EXPECT_THAT(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
-                  .get<std::string>(),
-              HasSubstr("mlp_tp2_broken.json"));
+  EXPECT_THAT(
+      result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].get<std::string>(),
+      HasSubstr("mlp_tp2_broken.json"));
   EXPECT_EQ(result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"], "stage/y");
   const json& model = result["relatedLocations"].back()["physicalLocation"];
   EXPECT_EQ(model["artifactLocation"]["uri"], "mlp.py");
@@ -68,7 +72,8 @@ TEST(SarifReport, StandsInThePlanAndRelatesTheModel) {
 }
 
 TEST(SarifReport, ErrorsOfReadersHaveTheirLine) {
-  const std::string file = std::string(PLANPROOF_SOURCE_DIR) + "/examples/first_plan/wrong_name.json";
+  const std::string file =
+      std::string(PLANPROOF_SOURCE_DIR) + "/examples/first_plan/wrong_name.json";
   const json result = SarifOf(file)["runs"][0]["results"][0];
   const json& place = result["locations"][0]["physicalLocation"];
   EXPECT_EQ(place["region"]["startLine"], 22);

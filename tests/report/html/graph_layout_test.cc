@@ -22,9 +22,8 @@ void ExpectSound(const GraphLayout& layout) {
     EXPECT_LE(box.y + box.height / 2, layout.height + 1e-6);
     for (size_t b = a + 1; b < layout.boxes.size(); ++b) {
       const Box& other = layout.boxes[b];
-      const bool apart =
-          std::abs(box.x - other.x) >= (box.width + other.width) / 2 - 1e-6 ||
-          std::abs(box.y - other.y) >= (box.height + other.height) / 2 - 1e-6;
+      const bool apart = std::abs(box.x - other.x) >= (box.width + other.width) / 2 - 1e-6 ||
+                         std::abs(box.y - other.y) >= (box.height + other.height) / 2 - 1e-6;
       EXPECT_TRUE(apart) << a << " lies over " << b;
     }
   }
