@@ -148,8 +148,8 @@ std::vector<sdfg::SourceLocation> PlacesOf(const sdfg::Graph& graph,
   std::set<std::string> known;
   for (const sdfg::OperatorId id : operators) {
     const sdfg::SourceLocation& place = graph.operators[id].source;
-    const std::string text = place.ToString();
-    if (!text.empty() && known.insert(text).second) places.push_back(place);
+    const bool says = place.line > 0 || !place.text.empty();  // more than the plan's file
+    if (says && known.insert(place.ToString()).second) places.push_back(place);
   }
   return places;
 }

@@ -17,10 +17,10 @@
 namespace planproof::report {
 namespace {
 
-constexpr size_t kMostOperators = 40, kMostInputs = 40;
+constexpr size_t kMostOperators = 24, kMostInputs = 24;
 constexpr size_t kLongestLine = 28, kTensorColumns = 22, kMostLines = 3;  // of a box
 constexpr double kCharacter = 7.3, kLine = 16, kMargin = 9;
-constexpr double kSmallest = 0.6;  // of the size: a smaller window scrolls
+constexpr double kSmallest = 0.7;  // of the size: a smaller window scrolls
 
 struct Shape {
   std::string kind;                // a class of the style sheet

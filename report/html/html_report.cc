@@ -42,7 +42,8 @@ std::string Head(const Report& report) {
 std::string Banner(const Report& report) {
   const Result& result = report.result;
   const char* verdict = stages::VerdictName(result.verdict);
-  std::string after = AfterVerdict(result);
+  const bool found = !result.violations.empty();
+  std::string after = found ? Headline(*WorstFirst(result).front()) : AfterVerdict(result);
   if (after.starts_with(": ")) after.erase(0, 2);
   std::string html = absl::StrCat(
       "<body class=\"v-", verdict,

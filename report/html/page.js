@@ -18,6 +18,15 @@
   const ranksText = (ranks) => ranks === "" ? "" : (/^\d+$/.test(ranks) ? "rank " : "ranks ") + ranks;
   const many = (count, word) => count.toLocaleString("en") + " " + word + (count === 1 ? "" : "s");
 
+  // A drawing that is larger than its window shows what is suspected, or what is to come out.
+  document.querySelectorAll("figure .scroll").forEach((view) => {
+    const box = view.querySelector(".suspect") || view.querySelector(".target");
+    if (!box) return;
+    const inside = view.getBoundingClientRect(), at = box.getBoundingClientRect();
+    view.scrollLeft += at.left + at.width / 2 - inside.left - inside.width / 2;
+    view.scrollTop += Math.max(0, at.bottom + 60 - inside.bottom);
+  });
+
   // The map: a grid with one stop of the Tab key, in which arrow keys move.
   const map = data.map, grid = document.getElementById("grid");
   let current = null;
