@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "report/html/finding_section.h"
 #include "report/html/layer_rows.h"
@@ -171,7 +172,8 @@ std::string Times(const Result& result) {
   absl::StrAppend(&html, "<tr><th scope=\"row\">total</th><td>", Seconds(t.total),
                   "</td><td></td></tr>\n</tbody></table>\n<p class=\"note\">");
   if (result.peak_rss_mb.total > 0)
-    absl::StrAppend(&html, "Peak memory ", static_cast<int64_t>(result.peak_rss_mb.total), " MB. ");
+    absl::StrAppend(&html, "Peak memory ", absl::StrFormat("%.0f", result.peak_rss_mb.total),
+                    " MB. ");
   if (result.cache.used)
     absl::StrAppend(&html, Grouped(result.cache.hits), " classes were proved by earlier runs. ");
   return absl::StrCat(html, "Engine ", MarkupText(result.engine), ".</p>\n</section>\n");

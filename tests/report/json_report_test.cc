@@ -7,6 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "report/html/html_report.h"
+#include "report/junit_report.h"
+#include "report/sarif_report.h"
 #include "report/text_report.h"
 #include "tests/report/results.h"
 
@@ -150,7 +153,11 @@ TEST(ReadJsonReport, SurvivesDamage) {
     std::string changed = text;
     changed[at] = static_cast<char>(changed[at] ^ 0x15);
     const auto report = ReadJsonReport(changed);
-    if (report.ok()) (void)TextReport(report->result);
+    if (!report.ok()) continue;
+    (void)TextReport(report->result);
+    (void)HtmlReport(*report);
+    (void)SarifReport(*report);
+    (void)JunitReport(*report);
   }
 }
 
