@@ -159,6 +159,12 @@ class Describer {
       }
     }
     graphs.parallel = parallel_.Add(stage);
+    const stages::WitnessElement& element = violation.witness_element;
+    if (element.parallel != kNone && element.logical != kNone) {
+      const sdfg::Tensor& tensor = problem_.parallel.tensors[element.parallel];
+      graphs.witness = {tensor.name, AxisNames(problem_.parallel, tensor), element.index,
+                        problem_.logical.tensors[element.logical].name, element.logical_index};
+    }
     if (at.logical == kNone || at.parallel == kNone) return graphs;
     for (const stages::Stage& known : account_.stages) {
       if (known.claim.parallel == at.parallel && known.claim.target.logical == at.logical)

@@ -125,6 +125,15 @@ void Members(Archive& archive, Value<Archive, LayerMap> map) {
 }
 
 template <class Archive>
+void Members(Archive& archive, Value<Archive, ElementAt> element) {
+  archive("tensor", element.tensor);
+  archive.Optional("axes", element.axes);
+  archive("index", element.index);
+  archive("is", element.logical);
+  archive("of_index", element.logical_index);
+}
+
+template <class Archive>
 void FindingMembers(Archive& archive, Value<Archive, stages::Violation> violation,
                     Value<Archive, FindingGraphs> graphs) {
   archive("verdict", violation.verdict);
@@ -148,6 +157,7 @@ void FindingMembers(Archive& archive, Value<Archive, stages::Violation> violatio
     witness("precision_bits", violation.witness_precision);
     witness("inputs", violation.witness_inputs);
     witness("example", violation.witness_example);
+    if (Archive::kReads || !graphs.witness.tensor.empty()) witness("element", graphs.witness);
   });
   archive("logical_place", violation.logical_place);
   archive("parallel_places", violation.parallel_places);

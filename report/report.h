@@ -49,12 +49,22 @@ struct Graph {
   std::vector<GraphTensor> tensors;
 };
 
+// The element that a witness shows.
+struct ElementAt {
+  std::string tensor;  // of the plan; empty: there is no witness, or nothing is known of it
+  std::vector<std::string> axes;
+  std::vector<int64_t> index;  // coordinates of `axes` first
+  std::string logical;         // what it should be: an element of a tensor of the model
+  std::vector<int64_t> logical_index;
+};
+
 // Of one violation of the result: the two sides of its stage.
 struct FindingGraphs {
   Relation relation;                   // empty: none is known
   std::vector<int> logical, parallel;  // operators in Report::logical and Report::parallel; the
                                        // suspected ones of the plan first
   int suspected = 0;                   // so many of `parallel` are
+  ElementAt witness;
 };
 
 // How much is known, the worse the higher.

@@ -29,6 +29,13 @@ struct ViolationPlace {
   std::vector<int32_t> operators;  // of the plan: those of the stage, the suspected ones first
 };
 
+// The element of a required output that a witness shows, in the same graphs.
+struct WitnessElement {
+  int32_t parallel = -1, logical = -1;  // tensors
+  std::vector<int64_t> index;           // of the plan's: coordinates of its axes first
+  std::vector<int64_t> logical_index;   // of the model's
+};
+
 // One thing that is wrong, or not established.
 struct Violation {
   Verdict verdict = Verdict::kUnknown;  // kRefuted, kMalformed or kUnknown
@@ -56,6 +63,7 @@ struct Violation {
   sdfg::SourceLocation logical_place;        // of the model's operator
   std::vector<sdfg::SourceLocation> parallel_places;  // of the plan's operators, each once
   ViolationPlace at;
+  WitnessElement witness_element;
 };
 
 // What a computed tensor of the plan was proved to be, and all on which that rests, too.

@@ -114,6 +114,10 @@ std::vector<Violation> Explain(const lineage::Problem& problem, const ClaimTable
   Violation& first = found[0];
   first.witness_place =
       DescribeElement(problem.parallel, required.parallel, witness.parallel_index);
+  first.witness_element = {.parallel = required.parallel,
+                           .logical = required.lineage.logical,
+                           .index = witness.parallel_index,
+                           .logical_index = witness.logical_index};
   FillWitness(witness, &first);
   if (undefined) {
     const sdfg::Tensor& tensor = problem.parallel.tensors[witness.undefined.tensor];

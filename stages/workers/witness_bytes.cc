@@ -133,7 +133,7 @@ void Write(const Violation& violation, wire::Violation* out) {
   const auto& [verdict, kind, stage, logical_operator, logical_source, parallel_operators, devices,
                microbatches, lineage, cause, place, logical, parallel, logical_short,
                parallel_short, precision, inputs, example, message, advice, logical_place,
-               parallel_places, at] = violation;
+               parallel_places, at, element] = violation;
   out->set_verdict(static_cast<wire::Verdict>(verdict));
   out->set_kind(kind);
   out->set_stage(stage);
@@ -160,6 +160,10 @@ void Write(const Violation& violation, wire::Violation* out) {
   out->set_parallel_tensor(at.parallel);
   out->set_logical_tensor(at.logical);
   Write(at.operators, out->mutable_operators());
+  out->set_witness_parallel_tensor(element.parallel);
+  out->set_witness_logical_tensor(element.logical);
+  Write(element.index, out->mutable_witness_index());
+  Write(element.logical_index, out->mutable_witness_logical_index());
 }
 
 bool Take(const wire::Violation& in, Violation* v) {
@@ -190,6 +194,10 @@ bool Take(const wire::Violation& in, Violation* v) {
   v->at.parallel = in.parallel_tensor();
   v->at.logical = in.logical_tensor();
   Read(in.operators(), &v->at.operators);
+  v->witness_element.parallel = in.witness_parallel_tensor();
+  v->witness_element.logical = in.witness_logical_tensor();
+  Read(in.witness_index(), &v->witness_element.index);
+  Read(in.witness_logical_index(), &v->witness_element.logical_index);
   return true;
 }
 

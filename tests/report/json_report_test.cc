@@ -56,6 +56,9 @@ TEST(JsonReport, HasRelationsAsMapsAndPlacesInFiles) {
   EXPECT_THAT(finding["parallel_places"][0]["file"].get<std::string>(), HasSubstr("_broken.json"));
   EXPECT_GT(finding["parallel_places"][0]["line"], 0);
   EXPECT_FALSE(finding["witness"]["inputs"].empty());
+  EXPECT_EQ(finding["witness"]["element"],
+            json::parse(R"({"tensor": "last:grad.n2", "axes": ["tp"], "index": [0, 16],
+                            "is": "grad.n2", "of_index": [16]})"));
 }
 
 TEST(JsonReport, HasBothSidesOfAFailingStage) {
