@@ -19,6 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kDeepest = 16;
+constexpr int kLargest = 1 << 30;  // of ranks, positions and lines: sums of two are numbers, too
 constexpr stages::Verdict kVerdicts[] = {stages::Verdict::kProved, stages::Verdict::kUnknown,
                                          stages::Verdict::kRefuted, stages::Verdict::kMalformed};
 
@@ -131,8 +132,7 @@ class Reader {
   bool Read(const Json& json, int* value) {
     int64_t number = 0;
     if (!Read(json, &number)) return false;
-    if (number < std::numeric_limits<int>::min() || number > std::numeric_limits<int>::max())
-      return progress_->Fail("a smaller number");
+    if (number < -kLargest || number > kLargest) return progress_->Fail("a smaller number");
     *value = static_cast<int>(number);
     return true;
   }

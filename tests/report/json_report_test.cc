@@ -116,6 +116,8 @@ TEST(ReadJsonReport, NamesWhatIsWrongInOneLine) {
               HasSubstr("/claims/0/ranks/0"));
   EXPECT_THAT(error(R"({"verdict": "PROVED", "claims": [{"class": 99999999999}]})"),
               HasSubstr("a smaller number"));
+  EXPECT_THAT(error(R"({"verdict": "PROVED", "claims": [{"ranks": [[0, 2147483647]]}]})"),
+              HasSubstr("a smaller number"));
   EXPECT_THAT(error(R"({"verdict": "PROVED", "stages": {"total": 1e30}})"),
               HasSubstr("/stages/total"));
   EXPECT_THAT(error(R"({"verdict": "PROVED", "stages": {"total": 18446744073709551615}})"),
