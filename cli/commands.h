@@ -18,6 +18,7 @@ namespace planproof::cli {
 using Action = std::function<int()>;
 
 void AddVerifyCommand(CLI::App& program, Action& action);
+void AddExplainCommand(CLI::App& program, Action& action);
 void AddShowCommand(CLI::App& program, Action& action);
 void AddConvertCommand(CLI::App& program, Action& action);
 void AddLineageCommand(CLI::App& program, Action& action);

@@ -38,9 +38,9 @@ void SayLastWords() {
   const WordsInTime* both = last_words;
   if (both == nullptr) return;
   const LastWords* words = request.out_of_time ? &both->out_of_time : &both->interrupted;
-  if (!words->file.empty()) {
-    const int file = open(words->file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file >= 0) WriteAll(file, words->content);
+  for (const auto& [path, content] : words->files) {
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file >= 0) WriteAll(file, content);
   }
   WriteAll(STDOUT_FILENO, words->output);
   _exit(words->exit_code);  // workers end with their parent

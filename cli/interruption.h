@@ -3,6 +3,8 @@
 #define PLANPROOF_CLI_INTERRUPTION_H_
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "stages/workers/process_pool.h"
 
@@ -11,8 +13,8 @@ namespace planproof::cli {
 // What is printed, and how the program ends, if it is interrupted and does not report by itself in
 // time: while it reads files, or where it does not look at the request soon.
 struct LastWords {
-  std::string output;         // to standard output
-  std::string file, content;  // written to this file; empty: to none
+  std::string output;                                      // to standard output
+  std::vector<std::pair<std::string, std::string>> files;  // paths, and what is written there
   int exit_code = 0;
 };
 

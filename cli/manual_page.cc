@@ -5,7 +5,7 @@
 #include <sstream>
 #include <vector>
 
-#include "report/json_report.h"
+#include "report/report.h"
 
 namespace planproof::cli {
 namespace {

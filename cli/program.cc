@@ -12,7 +12,7 @@
 #include "cli/crash_guard.h"
 #include "cli/exit_codes.h"
 #include "cli/manual_page.h"
-#include "report/json_report.h"
+#include "report/report.h"
 #include "report/text_layout.h"
 #include "sdfg/declaration_ast.h"
 
@@ -108,6 +108,7 @@ int Run(int argc, char** argv) {
       "Exit code: 0 PROVED, 1 REFUTED, 2 MALFORMED, 3 UNKNOWN, 64 usage, 70 internal error.");
   Action action;
   AddVerifyCommand(program, action);
+  AddExplainCommand(program, action);
   AddShowCommand(program, action);
   AddConvertCommand(program, action);
   AddLineageCommand(program, action);

@@ -23,6 +23,7 @@
 #include "cli/interruption.h"
 #include "cli/progress_bar.h"
 #include "cli/proof_stores.h"
+#include "cli/report_files.h"
 #include "cli/terminal.h"
 #include "cluster/mpi_port.h"
 #include "cluster/shared_executor.h"
@@ -30,7 +31,6 @@
 #include "frontend/registry.h"
 #include "inference/certificate.h"
 #include "inference/relation_inference.h"
-#include "report/json_report.h"
 #include "report/text_report.h"
 #include "stages/reader_error.h"
 #include "stages/verify.h"
@@ -44,7 +44,7 @@ using Clock = std::chrono::steady_clock;
 
 struct VerifyArguments {
   std::vector<std::string> files;
-  std::string json_file;
+  ReportFiles reports;
   std::string witness_file;
   std::string certificate_out;
   std::string certificate;
@@ -91,16 +91,6 @@ bool ReadExtent(const std::string& text, std::pair<std::string, int64_t>* axis) 
   return absl::SimpleAtoi(text.substr(equals + 1), &axis->second) && axis->second > 0;
 }
 
-// Writes the JSON report; false (with a message) if that fails.
-bool WriteJson(const std::string& path, const std::string& text) {
-  if (path == "-") return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file != nullptr && std::fclose(file) != 0) written = false;
-  if (!written) std::fprintf(stderr, "planproof: cannot write %s\n", path.c_str());
-  return written;
-}
-
 // Writes the counterexample, if there is one; false (with a message) if that fails.
 bool WriteWitness(const std::string& path, const stages::Result& result) {
   if (result.witness == nullptr) {
@@ -141,12 +131,12 @@ LastWords WordsIfStopped(const VerifyArguments& arguments, const std::string& wh
   words.exit_code = stages::VerdictExitCode(result.verdict);
   words.output = report::TextReport(result, {});
   if (arguments.quiet) words.output.resize(words.output.find('\n') + 1);
-  if (arguments.json_file.empty()) return words;
-  words.content = report::JsonReport(result, arguments.files);
-  if (arguments.json_file == "-") {
-    words.output = std::move(words.content);
-  } else {
-    words.file = arguments.json_file;
+  for (ReportText& report : ReportTexts(arguments.reports, result, arguments.files)) {
+    if (report.path == "-") {
+      words.output = std::move(report.text);
+    } else {
+      words.files.emplace_back(std::move(report.path), std::move(report.text));
+    }
   }
   return words;
 }
@@ -187,6 +177,7 @@ int RunVerify(const VerifyArguments& arguments) {
   const Clock::time_point start = Clock::now();
   const std::string& dump = arguments.verify.dump_smt_directory;
   if (!dump.empty() && !MakeDirectory(dump)) return kUsageError;
+  if (Collide(arguments.reports)) return kUsageError;
   std::unique_ptr<cluster::SharedExecutor> executor;
   if (arguments.executor == "mpi") {
     if (arguments.engine != "hybrid") {
@@ -248,6 +239,7 @@ int RunVerify(const VerifyArguments& arguments) {
     if (arguments.discard_lineage) inference::DiscardLineage(&*problem);
     options.engine = EngineNamed(arguments.engine);
     options.expect_schedule = ScheduleNamed(arguments.expect_schedule);
+    options.keep_account = arguments.reports.Any();
     options.keep_witness = !arguments.witness_file.empty();
     options.progress = [&bar](const stages::Progress& progress) { bar.Update(progress); };
     options.advise_lineage = leads && LineageCanBeClaimed(arguments.files);
@@ -281,15 +273,12 @@ int RunVerify(const VerifyArguments& arguments) {
   result.peak_rss_mb.total = std::max(result.peak_rss_mb.total, own_peak_mb);
   result.engine = arguments.engine;
 
-  if (!arguments.json_file.empty() &&
-      !WriteJson(arguments.json_file, report::JsonReport(result, arguments.files))) {
-    return kUsageError;
-  }
+  if (!WriteReports(ReportTexts(arguments.reports, result, arguments.files))) return kUsageError;
   if (!arguments.witness_file.empty() && !WriteWitness(arguments.witness_file, result))
     return kUsageError;
   if (!arguments.certificate_out.empty() && !WriteCertificate(arguments.certificate_out, result))
     return kUsageError;
-  if (arguments.json_file != "-") {
+  if (!arguments.reports.TakeOutput()) {
     report::TextOptions text;
     text.color = ColorOnOutput();
     if (!arguments.quiet) text.columns = OutputColumns();  // the first line stays one
@@ -317,8 +306,7 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
           "REFERENCE RANK...")
       ->required()
       ->expected(-1);
-  command->add_option("--json", arguments->json_file,
-                      "Write the report as JSON to this file (-: standard output)");
+  AddReportOptions(command, &arguments->reports);
   command->add_flag("-q,--quiet", arguments->quiet, "Print the first line of the report only");
   command->add_flag("-v,--verbose", arguments->verbose,
                     "Print the values of a counterexample in full, and all its inputs");
@@ -408,6 +396,7 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
       "Examples:\n"
       "  planproof verify examples/mlp_tp2.json\n"
       "  planproof verify single_device.pkl dp2_pp2_tp2.pkl --json report.json\n"
+      "  planproof verify plan.json --html report.html --sarif report.sarif --junit report.xml\n"
       "  planproof verify plan.json --operators my.op --engine audit\n"
       "  planproof verify reference.trace rank0.trace rank1.trace --extend dp=64\n"
       "  mpirun -n 4 planproof verify logical.plan parallel.plan --executor mpi --journal "

@@ -23,6 +23,9 @@ struct VerifyOptions {
   // Prove also a plan that has no value on some inputs on which the model has one; the conditions
   // are listed in Result::Restrictions.
   bool accept_restrictions = false;
+  // Reports besides the text show every stage and the graphs (planproof/report.h); without, they
+  // have findings and counts only.
+  bool keep_stages = true;
   // Directory where proofs are remembered between runs (docs/cache.md); empty: they are not.
   std::string cache_directory;
   int64_t cache_megabytes = 256;

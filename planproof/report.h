@@ -20,6 +20,12 @@ std::string TextReport(const Result& result, const TextOptions& options = {});
 // For machines: one JSON object (docs/report.md). `files`: the inputs as the user named them.
 std::string JsonReport(const Result& result, const std::vector<std::string>& files);
 
+// The same as one page for a browser; for editors and code scanning (SARIF 2.1.0); for what reads
+// results of tests (JUnit's XML).
+std::string HtmlReport(const Result& result, const std::vector<std::string>& files);
+std::string SarifReport(const Result& result, const std::vector<std::string>& files);
+std::string JunitReport(const Result& result, const std::vector<std::string>& files);
+
 // "0.1.0".
 const char* Version();
 

@@ -38,6 +38,7 @@ Result Verify(const Problem& problem, const VerifyOptions& options) {
   internal.work_limit = options.work_limit;
   internal.explain = options.explain;
   internal.accept_restrictions = options.accept_restrictions;
+  internal.keep_account = options.keep_stages;
   const inference::RelationInference inference;
   if (options.infer) internal.inference = &inference;
   const std::unique_ptr<verdict_cache::Store> cache =

@@ -1,102 +1,122 @@
 #include "report/json_report.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
+
+#include "report/json_members.h"
 
 namespace planproof::report {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json ToJson(const stages::Violation& violation) {
-  return {
-      {"verdict", stages::VerdictName(violation.verdict)},
-      {"kind", violation.kind},
-      {"stage", violation.stage},
-      {"advice", violation.advice},
-      {"cause", violation.cause},
-      {"message", violation.message},
-      {"logical_operator", violation.logical_operator},
-      {"logical_source", violation.logical_source},
-      {"parallel_operators", violation.parallel_operators},
-      {"devices", violation.devices},
-      {"microbatches", violation.microbatches},
-      {"lineage", violation.lineage},
-      {"witness",
-       {{"place", violation.witness_place},
-        {"logical", violation.witness_logical},
-        {"parallel", violation.witness_parallel},
-        {"precision_bits", violation.witness_precision},
-        {"inputs", violation.witness_inputs}}},
-  };
+class Writer {
+ public:
+  static constexpr bool kReads = false;
+
+  template <class T>
+  void operator()(const char* key, const T& value) {
+    object_[key] = Of(value);
+  }
+  template <class T>
+  void Optional(const char* key, const T& value) {
+    if (value != T{}) (*this)(key, value);
+  }
+  template <class Write>
+  void Object(const char* key, const Write& members) {
+    Writer inner;
+    members(inner);
+    object_[key] = inner.Take();
+  }
+  template <class Resize, class Element>
+  void List(const char* key, size_t size, const Resize& /*resize*/, const Element& element) {
+    Json list = Json::array();
+    for (size_t i = 0; i < size; ++i) {
+      Writer inner;
+      element(inner, i);
+      list.push_back(inner.Take());
+    }
+    object_[key] = std::move(list);
+  }
+  Json Take() { return std::move(object_); }
+
+ private:
+  static Json Of(const std::string& value) { return value; }
+  static Json Of(bool value) { return value; }
+  static Json Of(int value) { return value; }
+  static Json Of(int64_t value) { return value; }
+  static Json Of(double value) { return value; }
+  static Json Of(State value) { return StateName(value); }
+  static Json Of(stages::Verdict value) { return stages::VerdictName(value); }
+  static Json Of(const RankSet& value) { return value; }
+  static Json Of(const std::vector<std::pair<std::string, int64_t>>& value) {
+    Json counts = Json::object();
+    for (const auto& [name, count] : value) counts[name] = count;
+    return counts;
+  }
+  template <class T>
+  static Json Of(const std::vector<T>& value) {
+    Json list = Json::array();
+    for (const T& element : value) list.push_back(Of(element));
+    return list;
+  }
+  template <class T>
+  static Json Of(const T& value) {
+    Writer inner;
+    Members(inner, value);
+    return inner.Take();
+  }
+
+  Json object_ = Json::object();
+};
+
+// Names come from untrusted files: bytes that are no UTF-8 are replaced.
+std::string Text(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
+
+// Lists with one element a line.
+std::string ByLine(const Json& value, const std::string& margin) {
+  if (!value.is_structured() || value.empty()) return Text(value, -1);
+  const bool object = value.is_object();
+  std::string text = object ? "{" : "[";
+  for (auto at = value.begin(); at != value.end(); ++at) {
+    text += (at == value.begin() ? "\n" : ",\n") + margin + "  ";
+    text += object ? Text(Json(at.key()), -1) + ": " + ByLine(*at, margin + "  ") : Text(*at, -1);
+  }
+  return text + "\n" + margin + (object ? "}" : "]");
+}
+
+std::string Indented(const Json& value) {
+  std::string text;
+  for (const char c : Text(value, 2)) {
+    text += c;
+    if (c == '\n') text += "  ";
+  }
+  return text;
+}
+
+bool IsLong(const std::string& key) { return key == "claims" || key == "graphs" || key == "map"; }
 
 }  // namespace
 
-std::string JsonReport(const stages::Result& result, const std::vector<std::string>& files) {
-  Json violations = Json::array();
-  for (const stages::Violation& violation : result.violations) {
-    violations.push_back(ToJson(violation));
+std::string JsonReport(const Report& report) {
+  Writer writer;
+  writer("planproof_report", kJsonFormat);
+  writer("verdict", report.result.verdict);
+  writer("exit_code", stages::VerdictExitCode(report.result.verdict));
+  Members(writer, report);
+  const Json json = writer.Take();
+  std::string text = "{";
+  for (auto at = json.begin(); at != json.end(); ++at) {
+    text += (at == json.begin() ? "\n  " : ",\n  ") + Text(Json(at.key()), -1) + ": ";
+    text += IsLong(at.key()) ? ByLine(*at, "  ") : Indented(*at);
   }
-  Json tiers = Json::object();
-  for (const auto& [tier, count] : result.tiers) tiers[tier] = count;
-  const Json report = {
-      {"verdict", stages::VerdictName(result.verdict)},
-      {"exit_code", stages::VerdictExitCode(result.verdict)},
-      {"files", files},
-      {"stages",
-       {{"total", result.stages.total},
-        {"classes", result.stages.classes},
-        {"proved", result.stages.proved},
-        {"refuted", result.stages.refuted},
-        {"unknown", result.stages.unknown}}},
-      {"tiers", tiers},
-      {"cache",
-       {{"used", result.cache.used},
-        {"hits", result.cache.hits},
-        {"misses", result.cache.misses},
-        {"solved", result.cache.solved}}},
-      {"inference",
-       {{"used", result.inference.used},
-        {"tensors", result.inference.tensors},
-        {"classes", result.inference.classes},
-        {"inferred", result.inference.inferred},
-        {"proved", result.inference.proved},
-        {"end",
-         {{"logical_operator", result.inference.end.logical_operator},
-          {"elsewhere", result.inference.end.elsewhere},
-          {"nearest", result.inference.end.nearest},
-          {"difference", result.inference.end.difference}}}}},
-      {"operators",
-       {{"logical", result.operators.logical},
-        {"parallel", result.operators.parallel},
-        {"covered", result.operators.covered}}},
-      {"outputs", {{"required", result.outputs.required}, {"claimed", result.outputs.claimed}}},
-      {"relations", result.relations},
-      {"violations", violations},
-      {"premises", result.premises},
-      {"restrictions", result.restrictions},
-      {"assumptions", result.assumptions},
-      {"warnings", result.warnings},
-      {"without_effect", result.without_effect},
-      {"time_s",
-       {{"read", result.time_s.read},
-        {"check", result.time_s.check},
-        {"infer", result.time_s.infer},
-        {"cut", result.time_s.cut},
-        {"reduce", result.time_s.reduce},
-        {"evaluate", result.time_s.evaluate},
-        {"decide", result.time_s.decide},
-        {"workers", result.time_s.workers},
-        {"total", result.time_s.total}}},
-      {"peak_rss_mb",
-       {{"total", result.peak_rss_mb.total}, {"largest", result.peak_rss_mb.largest}}},
-      {"engine", result.engine},
-      {"version", Version()},
-  };
-  // Names come from untrusted files: bytes that are no UTF-8 are replaced.
-  return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text + "\n}\n";
 }
 
-const char* Version() { return PLANPROOF_VERSION; }
+std::string JsonReport(const stages::Result& result, const std::vector<std::string>& files) {
+  return JsonReport(Describe(result, files));
+}
 
 }  // namespace planproof::report

@@ -5,15 +5,21 @@
 #include <string>
 #include <vector>
 
-#include "stages/result.h"
+#include "absl/status/statusor.h"
+#include "report/report.h"
 
 namespace planproof::report {
 
-// One JSON object, indented, ending with a newline. `files` are the inputs as the user named them.
+// One JSON object, ending with a newline: indented, but for long lists, which have one element a
+// line.
+std::string JsonReport(const Report& report);
+// `files` are the inputs as the user named them.
 std::string JsonReport(const stages::Result& result, const std::vector<std::string>& files);
 
-// Version of the program, "0.1.0".
-const char* Version();
+// Reads what JsonReport writes; keys that it does not know are left out, and those that are missing
+// have no content. The text is not trusted: InvalidArgument, in one line, names the member that is
+// wrong or says that this is no report.
+absl::StatusOr<Report> ReadJsonReport(const std::string& text);
 
 }  // namespace planproof::report
 

@@ -1,6 +1,7 @@
 #include "report/text_layout.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace planproof::report {
 
@@ -69,6 +70,18 @@ std::string Wrapped(const std::string& text, size_t columns, size_t indent, size
     width = columns > indent ? columns - indent : 1;
   }
   return out;
+}
+
+std::string Labelled(const std::string& label, const std::string& text) {
+  std::string row = "  " + label;
+  row.resize(std::max<size_t>(row.size() + 1, kLabelColumns), ' ');
+  return row + text;
+}
+
+std::string Seconds(double seconds) {
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.3f", seconds);
+  return text;
 }
 
 std::string Grouped(long long number) {

@@ -24,6 +24,13 @@ std::string FirstOf(const std::vector<std::string>& items, size_t most,
 // indented. `invisible`: bytes at its beginning that take no room.
 std::string Wrapped(const std::string& text, size_t columns, size_t indent, size_t invisible = 0);
 
+// "  label      text": all labels of a report have this room, their margins included.
+inline constexpr size_t kLabelColumns = 13;
+std::string Labelled(const std::string& label, const std::string& text);
+
+// "0.125".
+std::string Seconds(double seconds);
+
 // "1,234,567".
 std::string Grouped(long long number);
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <vector>
 
+#include "report/phrases.h"
 #include "report/text_layout.h"
 
 namespace planproof::report {
@@ -14,7 +15,6 @@ using stages::Result;
 using stages::Verdict;
 using stages::Violation;
 
-constexpr size_t kLabel = 13;  // columns of a row's label, its margins included
 constexpr size_t kExamples = 3;
 
 std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
@@ -36,64 +36,6 @@ std::string PaintedVerdict(Verdict verdict, bool color) {
   return std::string("\033[1;") + code + "m" + name + "\033[0m";
 }
 
-// The part of the first line after the verdict: "stage X: cause".
-std::string Headline(const Violation& violation) {
-  std::string line;
-  if (!violation.stage.empty()) line = "stage " + OneLine(violation.stage, 100);
-  const std::string& what = !violation.cause.empty()  ? violation.cause
-                            : !violation.kind.empty() ? violation.kind
-                                                      : violation.message;
-  if (!what.empty()) line += (line.empty() ? "" : ": ") + OneLine(what, 240);
-  return line;
-}
-
-// Of a plan whose relations were inferred: where they end.
-std::string WhereRelationsEnd(const Result& result) {
-  const auto& end = result.inference.end;
-  if (end.logical_operator.empty()) return "";
-  std::string text = end.elsewhere ? "some ranks do not have the result of "
-                                   : "nothing in the plan is the result of ";
-  text += OneLine(end.logical_operator, 180);
-  if (!end.nearest.empty()) {
-    text += ": " + OneLine(end.nearest, 180) + " " + OneLine(end.difference, 160);
-  }
-  return text;
-}
-
-std::string LogicalSide(const Violation& violation) {
-  std::string text = OneLine(violation.logical_operator);
-  if (!violation.logical_source.empty()) {
-    text += (text.empty() ? "at " : ", at ") + OneLine(violation.logical_source);
-  }
-  return text;
-}
-
-std::string ParallelSide(const Violation& violation) {
-  std::string text = FirstOf(violation.parallel_operators, 4);
-  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
-  if (!violation.devices.empty()) {
-    add((violation.devices.size() == 1 ? "device " : "devices ") +
-        OneLine(Ranges(violation.devices)));
-  }
-  if (!violation.microbatches.empty()) add("microbatches " + OneLine(violation.microbatches));
-  return text;
-}
-
-std::string WitnessValues(const Violation& violation, bool exactly) {
-  const bool in_short = !exactly && !violation.witness_logical_short.empty();
-  const std::string& logical =
-      in_short ? violation.witness_logical_short : violation.witness_logical;
-  const std::string& parallel =
-      in_short ? violation.witness_parallel_short : violation.witness_parallel;
-  if (logical.empty() && parallel.empty()) return "";
-  std::string text;
-  if (!violation.witness_place.empty()) text = OneLine(violation.witness_place, 120) + ": ";
-  text += "logical " + OneLine(logical, 80) + ", parallel " + OneLine(parallel, 80);
-  if (exactly && violation.witness_precision > 0)
-    text += Format(" (enclosures at %d bits)", violation.witness_precision);
-  return text;
-}
-
 // A stage reaches back to tensors whose lineage is known, so claims in between shorten it.
 std::string Advice(const Violation& violation, const TextOptions& options) {
   const bool vague = violation.verdict == Verdict::kRefuted && violation.cause.empty() &&
@@ -110,9 +52,7 @@ class Page {
   // "  label      text\n", nothing for an empty text.
   void Row(const std::string& label, const std::string& text) {
     if (text.empty()) return;
-    std::string row = "  " + label;
-    row.resize(std::max<size_t>(row.size() + 1, kLabel), ' ');
-    Line(row + text, kLabel);
+    Line(Labelled(label, text), kLabelColumns);
   }
 
   // Further lines are indented. `invisible`: bytes of it that take no room.
@@ -215,24 +155,12 @@ void Page::Resources(const Result& result) {
 }  // namespace
 
 std::string TextReport(const Result& result, const TextOptions& options) {
-  std::vector<const Violation*> violations;
-  for (const Violation& violation : result.violations) violations.push_back(&violation);
-  std::stable_sort(violations.begin(), violations.end(),
-                   [](const Violation* a, const Violation* b) { return a->verdict > b->verdict; });
-
+  const std::vector<const Violation*> violations = WorstFirst(result);
   Page page(options);
-  if (result.verdict == Verdict::kProved) {
-    page.VerdictLine(result.verdict,
-                     ": every required output equals the logical graph's, for all inputs that "
-                     "satisfy the premises");
-  } else if (violations.empty()) {
-    page.VerdictLine(result.verdict, "");
-  } else {
-    // A suspected cause says more than where relations end.
+  page.VerdictLine(result.verdict, AfterVerdict(result));
+  if (result.verdict != Verdict::kProved && !violations.empty()) {
     const std::string end = WhereRelationsEnd(result);
     const bool first_line = !end.empty() && violations.front()->cause.empty();
-    page.VerdictLine(result.verdict,
-                     ": " + Headline(*violations.front()) + (first_line ? "; " + end : ""));
     page.Body(*violations.front(), options.most_list_entries);
     page.Row("missing", first_line ? "" : end);
     page.Row("narrow it", Advice(*violations.front(), options));
@@ -257,6 +185,14 @@ std::string TextReport(const Result& result, const TextOptions& options) {
   page.List("warning", result.warnings, most);
   page.List("no effect", result.without_effect, most);
   if (result.time_s.total > 0) page.Resources(result);
+  return page.Take();
+}
+
+std::string FindingText(const Violation& violation, const TextOptions& options) {
+  Page page(options);
+  page.VerdictLine(violation.verdict, ": " + Headline(violation));
+  page.Body(violation, options.most_list_entries);
+  page.Row("narrow it", Advice(violation, options));
   return page.Take();
 }
 

@@ -23,6 +23,9 @@ struct TextOptions {
   size_t most_list_entries = 12;        // of premises, assumptions, ...
 };
 
+// What a report says about one finding: its headline and the rows below.
+std::string FindingText(const stages::Violation& violation, const TextOptions& options = {});
+
 // Ends with a newline.
 std::string TextReport(const stages::Result& result, const TextOptions& options = {});
 

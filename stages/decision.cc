@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "stages/account.h"
 #include "stages/audit.h"
 #include "stages/claim_table.h"
 #include "stages/conclusion.h"
@@ -88,6 +89,9 @@ Result Decide(const lineage::Problem& form, const RunContext& context, Effort ef
     result.proved_relations = ProvedRelations(form, table, search.ProvedClaims());
   }
   result.relations = DescribeRequired(form);
+  if (options.keep_account) {
+    result.account = AccountOf(form, table, search, result.verdict == Verdict::kProved);
+  }
   if (!found.proved && !found.refuted) {
     if (Stopped(options)) ListInterrupted(options, table, search, !options.stores.empty(), &result);
     ListRestricted(form, table, conditions, &result);

@@ -143,6 +143,18 @@ std::vector<std::string> DescribeOperators(const sdfg::Graph& parallel,
   return names;
 }
 
+std::vector<sdfg::SourceLocation> PlacesOf(const sdfg::Graph& graph,
+                                           const std::vector<sdfg::OperatorId>& operators) {
+  std::vector<sdfg::SourceLocation> places;
+  std::set<std::string> known;
+  for (const sdfg::OperatorId id : operators) {
+    const sdfg::SourceLocation& place = graph.operators[id].source;
+    const bool says = place.line > 0 || !place.text.empty();  // more than the plan's file
+    if (says && known.insert(place.ToString()).second) places.push_back(place);
+  }
+  return places;
+}
+
 std::vector<std::string> DescribeRequired(const lineage::Problem& problem) {
   const bool one_group = OneGroup(problem.parallel);
   std::vector<std::string> texts;
@@ -161,6 +173,7 @@ void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violatio
     const sdfg::Operator& op = problem.logical.operators[l.producer];
     v->logical_operator = OperatorName(op);
     v->logical_source = op.source.ToString();
+    v->logical_place = op.source;
   }
   // Operators of the stage: back to tensors that have a full lineage of their own.
   std::vector<TensorId> work = {claim.parallel};
@@ -184,6 +197,8 @@ void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violatio
   std::sort(devices.begin(), devices.end());
   devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
   v->devices = std::move(devices);
+  v->parallel_places = PlacesOf(problem.parallel, seen);
+  v->at = {.parallel = claim.parallel, .logical = claim.target.logical, .operators = seen};
   v->microbatches = "all";
   v->lineage = DescribeLineage(problem, claim.parallel, claim.target);
 }
@@ -256,6 +271,8 @@ void ListRestricted(const lineage::Problem& problem, const ClaimTable& table,
     } else {
       const sdfg::Operator& op = problem.parallel.operators[open.op];
       v.parallel_operators = {OperatorName(op)};
+      v.parallel_places = PlacesOf(problem.parallel, {open.op});
+      v.at.operators = {open.op};
       v.devices.assign(op.devices.begin(), op.devices.end());
       v.microbatches = "all";
     }

@@ -28,6 +28,9 @@ std::string DescribeElement(const sdfg::Graph& parallel, sdfg::TensorId tensor,
 enum class Names : uint8_t { kAll, kEachOnce };
 std::vector<std::string> DescribeOperators(const sdfg::Graph& parallel,
                                            std::vector<sdfg::OperatorId> operators, Names which);
+// Where they stand: each place once, in their order.
+std::vector<sdfg::SourceLocation> PlacesOf(const sdfg::Graph& graph,
+                                           const std::vector<sdfg::OperatorId>& operators);
 // The required relations, each with what it is about.
 std::vector<std::string> DescribeRequired(const lineage::Problem& problem);
 // Fills stage, operators, sources, devices, microbatches and lineage of the claim into v.

@@ -50,6 +50,8 @@ struct VerifyOptions {
   bool keep_witness = false;
   // The relations that were proved come with the result (ProvedRelation).
   bool keep_relations = false;
+  // What was decided comes with the result, stage by stage, and the graphs (Account).
+  bool keep_account = false;
   // Look for relations to claim where a claim was not shown: of plans in which people claim them.
   bool advise_lineage = false;
   // The order of microbatches that the plan claims to follow (stages/schedule/expected_schedule.h).

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sdfg/index_map.h"
+#include "sdfg/types.h"
 #include "solver/rational.h"
 #include "stages/verdict.h"
 
@@ -17,6 +18,23 @@ struct Witness;
 }
 
 namespace planproof::stages {
+
+struct Account;
+
+// Where a violation stands in the graphs of the account that comes with it (stages/account.h), by
+// the graphs' own numbers: -1 where it concerns no tensor.
+struct ViolationPlace {
+  int32_t parallel = -1;           // the tensor of the plan
+  int32_t logical = -1;            // what it should be, of the model
+  std::vector<int32_t> operators;  // of the plan: those of the stage, the suspected ones first
+};
+
+// The element of a required output that a witness shows, in the same graphs.
+struct WitnessElement {
+  int32_t parallel = -1, logical = -1;  // tensors
+  std::vector<int64_t> index;           // of the plan's: coordinates of its axes first
+  std::vector<int64_t> logical_index;   // of the model's
+};
 
 // One thing that is wrong, or not established.
 struct Violation {
@@ -42,6 +60,10 @@ struct Violation {
   std::vector<std::string> witness_example;  // inputs that can be written out
   std::string message;                       // one line that says it all
   std::string advice;                        // UNKNOWN: what may help
+  sdfg::SourceLocation logical_place;        // of the model's operator
+  std::vector<sdfg::SourceLocation> parallel_places;  // of the plan's operators, each once
+  ViolationPlace at;
+  WitnessElement witness_element;
 };
 
 // What a computed tensor of the plan was proved to be, and all on which that rests, too.
@@ -116,6 +138,8 @@ struct Result {
   } peak_rss_mb;
   // Of a plan that numbers refute, if it is asked for.
   std::shared_ptr<const witness::Witness> witness;
+  // What was decided, stage by stage, if it is asked for; null where nothing was.
+  std::shared_ptr<const Account> account;
   std::string engine;
   bool worker_only = false;  // this process only worked for the one that leads; there is no verdict
 };

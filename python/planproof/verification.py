@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from contextlib import contextmanager
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Union
@@ -108,8 +109,22 @@ def _translated(value: Any, files: Written) -> Any:
     if isinstance(value, list):
         return [_translated(entry, files) for entry in value]
     if isinstance(value, dict):
+        if value.keys() >= {"file", "line"}:
+            return _translated_place(value, files)
         return {key: _translated(entry, files) for key, entry in value.items()}
     return value
+
+
+def _translated_place(place: Mapping[str, Any], files: Written) -> Dict[str, Any]:
+    """A file and a line of it as those of the program that wrote it."""
+    there = f"{place['file']}:{place['line']}" if place["line"] else place["file"]
+    translated = files.translate(there)
+    if translated == there:
+        return dict(place)
+    match = re.fullmatch(r"(.*?):(\d+)(?:: (.*))?", translated, re.DOTALL)
+    if not match:
+        return {**place, "file": translated, "line": 0}
+    return {**place, "file": match[1], "line": int(match[2]), "text": match[3] or ""}
 
 
 def assert_verified(plan: PlanLike, *, verdict: Union[Verdict, str] = Verdict.PROVED,

@@ -75,6 +75,8 @@ std::vector<Violation> Explain(const lineage::Problem& problem, const ClaimTable
     DescribePlace(problem, {.parallel = fault.tensors[0], .target = fault.lineages[0]}, &v);
     NameFault(fault, &v);
     v.parallel_operators = DescribeOperators(problem.parallel, fault.operators, Names::kEachOnce);
+    v.parallel_places = PlacesOf(problem.parallel, fault.operators);
+    v.at.operators = fault.operators;
     // The witness is an element of this tensor itself.
     if (found.size() == 1 && fault.tensors[0] == required.parallel) v.message.clear();
   }
@@ -105,10 +107,17 @@ std::vector<Violation> Explain(const lineage::Problem& problem, const ClaimTable
     const std::vector<std::string> suspected =
         DescribeOperators(problem.parallel, findings.suspect.operators, Names::kAll);
     v.parallel_operators.insert(v.parallel_operators.begin(), suspected.begin(), suspected.end());
+    const std::vector<sdfg::OperatorId>& suspects = findings.suspect.operators;
+    v.at.operators.insert(v.at.operators.begin(), suspects.begin(), suspects.end());
+    v.parallel_places = PlacesOf(problem.parallel, v.at.operators);
   }
   Violation& first = found[0];
   first.witness_place =
       DescribeElement(problem.parallel, required.parallel, witness.parallel_index);
+  first.witness_element = {.parallel = required.parallel,
+                           .logical = required.lineage.logical,
+                           .index = witness.parallel_index,
+                           .logical_index = witness.logical_index};
   FillWitness(witness, &first);
   if (undefined) {
     const sdfg::Tensor& tensor = problem.parallel.tensors[witness.undefined.tensor];

@@ -24,6 +24,7 @@ Violation OrderViolation(const std::string& kind, const std::string& cause,
 void Concerns(const sdfg::Operator& op, Violation* violation) {
   violation->parallel_operators.push_back(op.label.empty() ? op.name
                                                            : op.name + " (" + op.label + ")");
+  if (op.source.line > 0) violation->parallel_places.push_back(op.source);
   std::vector<int>& devices = violation->devices;
   devices.insert(devices.end(), op.devices.begin(), op.devices.end());
   std::sort(devices.begin(), devices.end());

@@ -120,10 +120,20 @@ bool Take(const wire::Witness& in, Witness* witness) {
   return TakeData(in.file(), &witness->data);
 }
 
+void Write(const sdfg::SourceLocation& place, wire::Place* out) {
+  const auto& [file, line, text] = place;
+  out->set_file(file);
+  out->set_line(line);
+  out->set_text(text);
+}
+
+sdfg::SourceLocation PlaceOf(const wire::Place& in) { return {in.file(), in.line(), in.text()}; }
+
 void Write(const Violation& violation, wire::Violation* out) {
   const auto& [verdict, kind, stage, logical_operator, logical_source, parallel_operators, devices,
                microbatches, lineage, cause, place, logical, parallel, logical_short,
-               parallel_short, precision, inputs, example, message, advice] = violation;
+               parallel_short, precision, inputs, example, message, advice, logical_place,
+               parallel_places, at, element] = violation;
   out->set_verdict(static_cast<wire::Verdict>(verdict));
   out->set_kind(kind);
   out->set_stage(stage);
@@ -144,6 +154,16 @@ void Write(const Violation& violation, wire::Violation* out) {
   Write(example, out->mutable_example());
   out->set_message(message);
   out->set_advice(advice);
+  Write(logical_place, out->mutable_logical_place());
+  for (const sdfg::SourceLocation& place : parallel_places)
+    Write(place, out->add_parallel_places());
+  out->set_parallel_tensor(at.parallel);
+  out->set_logical_tensor(at.logical);
+  Write(at.operators, out->mutable_operators());
+  out->set_witness_parallel_tensor(element.parallel);
+  out->set_witness_logical_tensor(element.logical);
+  Write(element.index, out->mutable_witness_index());
+  Write(element.logical_index, out->mutable_witness_logical_index());
 }
 
 bool Take(const wire::Violation& in, Violation* v) {
@@ -168,6 +188,16 @@ bool Take(const wire::Violation& in, Violation* v) {
   Read(in.example(), &v->witness_example);
   v->message = in.message();
   v->advice = in.advice();
+  v->logical_place = PlaceOf(in.logical_place());
+  for (const wire::Place& place : in.parallel_places())
+    v->parallel_places.push_back(PlaceOf(place));
+  v->at.parallel = in.parallel_tensor();
+  v->at.logical = in.logical_tensor();
+  Read(in.operators(), &v->at.operators);
+  v->witness_element.parallel = in.witness_parallel_tensor();
+  v->witness_element.logical = in.witness_logical_tensor();
+  Read(in.witness_index(), &v->witness_element.index);
+  Read(in.witness_logical_index(), &v->witness_element.logical_index);
   return true;
 }
 

@@ -203,8 +203,8 @@ std::pair<int, std::string> RunInChild(void (*program)()) {
 }
 
 WordsInTime Words() {
-  return {.interrupted = {.output = "last words\n", .file = "", .content = "", .exit_code = 3},
-          .out_of_time = {.output = "too late\n", .file = "", .content = "", .exit_code = 4}};
+  return {.interrupted = {.output = "last words\n", .files = {}, .exit_code = 3},
+          .out_of_time = {.output = "too late\n", .files = {}, .exit_code = 4}};
 }
 
 void Sleep(double seconds) {

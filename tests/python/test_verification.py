@@ -48,6 +48,9 @@ def test_a_finding_names_the_lines_of_its_operators(build):
     place = f"{HERE}:{line_of('# forgets the sum')}: plan = build("
     assert any(place in source for source in finding.parallel_sources)
     assert place in report.explanation and report.explanation in report.text
+    places = report.json["violations"][0]["parallel_places"]
+    assert any(entry["file"].endswith(HERE) and entry["line"] == line_of("# forgets the sum")
+               for entry in places)
 
 
 def test_positions_in_the_file_are_lines_of_the_program(model, build):

@@ -49,6 +49,7 @@ const std::vector<Outsider>& Outsiders() {
       {"solver/shared_module", "loads Z3"},
       {"solver/smt_term", "for Z3, with `--engine smt` only"},
       {"solver/z3_", "Z3, with `--engine smt` only"},
+      {"stages/account", "what was decided, as data for reports"},
       {"stages/aside", "runs searches for counterexamples and samples"},
       {"stages/audit", "compares engines: can take a PROVED back"},
       {"stages/collective_forms", "names collectives in explanations"},

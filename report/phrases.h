@@ -1,0 +1,31 @@
+// What all formats say in the same words about a result and its findings. Each is one line: nothing
+// from a file can break it.
+#ifndef PLANPROOF_REPORT_PHRASES_H_
+#define PLANPROOF_REPORT_PHRASES_H_
+
+#include <string>
+#include <vector>
+
+#include "stages/result.h"
+
+namespace planproof::report {
+
+// The worst first, otherwise in their order.
+std::vector<const stages::Violation*> WorstFirst(const stages::Result& result);
+
+// ": every required output equals ...", or what is wrong; empty if nothing is known.
+std::string AfterVerdict(const stages::Result& result);
+// "stage X: cause".
+std::string Headline(const stages::Violation& violation);
+// Of a plan whose relations were inferred: where they end; may be empty.
+std::string WhereRelationsEnd(const stages::Result& result);
+// "linear (y), at model.py:4: y = x @ w.T"
+std::string LogicalSide(const stages::Violation& violation);
+// "identity (y), linear (part); devices 0, 1; microbatches all"
+std::string ParallelSide(const stages::Violation& violation);
+// "loss[0] on tp=0: logical 3.25, parallel 1.5"; empty: there is no witness.
+std::string WitnessValues(const stages::Violation& violation, bool exactly);
+
+}  // namespace planproof::report
+
+#endif  // PLANPROOF_REPORT_PHRASES_H_
