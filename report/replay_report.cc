@@ -14,7 +14,6 @@ namespace planproof::report {
 namespace {
 
 using runtime_check::Finding;
-using runtime_check::kRatioBound;
 using runtime_check::ReplayOptions;
 using runtime_check::ReplayReport;
 using runtime_check::TensorReport;
@@ -142,7 +141,8 @@ nlohmann::json TensorJson(const lineage::Problem& problem, const TensorReport& t
                          {"finding", FindingName(tensor.finding)},
                          {"error", Number(tensor.measure.error)},
                          {"expectation", Number(tensor.measure.expectation)},
-                         {"ratio", Number(RatioOf(tensor))}};
+                         {"ratio", Number(RatioOf(tensor))},
+                         {"bound", tensor.measure.bound}};
   if (!tensor.required.empty()) json["required"] = tensor.required;
   if (tensor.finding == Finding::kNone) return json;
   json["place"] = problem.parallel.Describe(tensor.at);
@@ -205,10 +205,8 @@ std::string TextReplayReport(const lineage::Problem& problem, const ReplayReport
   const auto required =
       std::count_if(replay.tensors.begin(), replay.tensors.end(),
                     [](const TensorReport& tensor) { return !tensor.required.empty(); });
-  out +=
-      Row("compared", absl::StrFormat("%d tensors, %d of them required; %d alarm; an alarm is "
-                                      "a ratio above %g",
-                                      replay.tensors.size(), required, replay.alarms, kRatioBound));
+  out += Row("compared", absl::StrFormat("%d tensors, %d of them required; %d alarm",
+                                         replay.tensors.size(), required, replay.alarms));
   if (replay.undefined > 0) {
     out += Row("undefined", absl::StrFormat("%d tensors with elements that are not a number in "
                                             "the model either, which are left out",
@@ -230,7 +228,6 @@ std::string JsonReplayReport(const lineage::Problem& problem, const ReplayReport
                          {"files", files},
                          {"inputs", text.inputs},
                          {"dtype", sdfg::DTypeName(options.arithmetic)},
-                         {"ratio_bound", kRatioBound},
                          {"samples", options.samples},
                          {"undefined", replay.undefined}};
   json["cost"] = {{"elements", replay.cost.elements}, {"work", replay.cost.work}};

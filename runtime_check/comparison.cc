@@ -12,12 +12,19 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Sums of squares over the elements of one instance or of all.
 struct Squares {
-  double error = 0, model = 0, change = 0;
+  double error = 0, model = 0, change = 0, spacing = 0;
 
+  void AddModel(double value, double its_change, const Reference& reference) {
+    const double unit = std::max(reference.epsilon * std::fabs(value), reference.spacing);
+    model += value * value;
+    change += its_change;
+    spacing += unit * unit;
+  }
   void Add(const Squares& other) {
     error += other.error;
     model += other.model;
     change += other.change;
+    spacing += other.spacing;
   }
 };
 
@@ -29,15 +36,20 @@ Ratio RatioOf(const Squares& sums, double scale, double epsilon) {
   Ratio result;
   result.expectation = epsilon;
   if (sums.error > 0) result.error = scale > 0 ? std::sqrt(sums.error) / scale : kInfinity;
-  if (scale > 0) result.expectation = std::max(epsilon, std::sqrt(sums.change) / scale);
+  if (scale > 0)
+    result.expectation = std::max(epsilon, std::sqrt(std::max(sums.change, sums.spacing)) / scale);
   result.ratio = result.error / result.expectation;
   return result;
 }
 
 }  // namespace
 
+double RatioBound(int64_t elements) {
+  return 3 + 21 / static_cast<double>(std::max<int64_t>(elements, 1));
+}
+
 Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexMap>& map,
-                const Reference& reference, double epsilon) {
+                const Reference& reference) {
   const Values& model = *reference.values;
   const sdfg::Shape coordinates(parallel.shape.begin(), parallel.shape.begin() + axes);
   const int64_t local = CountOf({parallel.shape.begin() + axes, parallel.shape.end()});
@@ -49,9 +61,7 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
     const int64_t at = PositionOf(map, model.shape, index);
     if (at < 0 || parallel.Same(i, model, at)) {
       if (at >= 0 && std::isfinite(model.At(at))) {
-        Squares& sums = instances[i / local];
-        sums.model += model.At(at) * model.At(at);
-        sums.change += (*reference.changes)[at];
+        instances[i / local].AddModel(model.At(at), (*reference.changes)[at], reference);
       }
       continue;
     }
@@ -64,10 +74,7 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
     const double difference = finite ? std::fabs(found - wanted) : kInfinity;
     Squares& sums = instances[i / local];
     sums.error += difference * difference;
-    if (std::isfinite(wanted)) {
-      sums.model += wanted * wanted;
-      sums.change += (*reference.changes)[at];
-    }
+    if (std::isfinite(wanted)) sums.AddModel(wanted, (*reference.changes)[at], reference);
     if (difference <= largest) continue;
     largest = difference;
     measure.parallel_index = index;
@@ -82,18 +89,19 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
   const auto count = static_cast<double>(std::max<int64_t>(parallel.size(), 1));
   const double scale =
       measure.norm > 0 ? measure.norm : reference.operand_magnitude * std::sqrt(count);
-  const Ratio whole = RatioOf(all, scale, epsilon);
+  const Ratio whole = RatioOf(all, scale, reference.epsilon);
   measure.error = whole.error;
   measure.expectation = whole.expectation;
   measure.ratio = whole.ratio;
   // A NaN of the plan must not pass.
-  measure.alarm = !(measure.ratio <= kRatioBound);
+  measure.bound = RatioBound(std::min(parallel.size(), model.size()));
+  measure.alarm = !(measure.ratio <= measure.bound);
   if (!measure.alarm) return measure;
   const double share = scale / std::sqrt(static_cast<double>(instances.size()));
   for (size_t i = 0; i < instances.size(); ++i) {
     const double own = share > 0 ? std::sqrt(instances[i].error) / share
                                  : (instances[i].error > 0 ? kInfinity : 0);
-    if (!(own <= kRatioBound * measure.expectation))
+    if (!(own <= measure.bound * measure.expectation))
       measure.instances.push_back(static_cast<int64_t>(i));
   }
   return measure;

@@ -32,16 +32,20 @@ class Lowering {
       : f_(function), lane_(lane), sorts_(sdfg::SortsOf(function)) {}
 
   absl::StatusOr<Expression> Run(ExprId body) {
-    const std::vector<bool> needed = Needed(body);
-    if (!FindRangesAndVariables(body, needed)) {
+    solved_.resize(f_.vars.size());
+    order_ = Order(body);
+    if (!FindRanges()) {
       return absl::UnimplementedError(
           absl::StrCat("operator ", f_.operator_name, ": an index does not fit into 64 bits"));
     }
+    FindVariables();
+    if (SolveSums()) {
+      order_ = Order(body);
+      FindVariables();
+    }
     done_.assign(f_.nodes.size(), kNoNode);
     result_.binder.assign(f_.vars.size(), kNoNode);
-    for (ExprId id = 0; id <= body; ++id) {
-      if (needed[id]) done_[id] = LowerNode(id);
-    }
+    for (const ExprId id : order_) done_[id] = LowerNode(id);
     MarkGuarded();
     return std::move(result_);
   }
@@ -52,44 +56,125 @@ class Lowering {
     ExprId atom;
     int64_t factor = 0;
   };
+  // The only value of a summation variable that counts.
+  struct Solution {
+    int64_t constant = 0;
+    std::vector<Term> terms;
+  };
 
   bool IsEmpty(const sdfg::Node& node) const {
     return IsReduction(node.op) && f_.vars[node.var].extent == 0;
   }
 
-  std::vector<bool> Needed(ExprId body) const {
-    std::vector<bool> needed(f_.nodes.size(), false);
-    needed[body] = true;
-    for (ExprId id = body; id >= 0; --id) {
-      if (!needed[id] || IsEmpty(f_.nodes[id])) continue;
-      for (const ExprId arg : f_.nodes[id].args) needed[arg] = true;
+  // What must be known before the node is.
+  std::vector<ExprId> NeededBy(ExprId id) const {
+    const sdfg::Node& node = f_.nodes[id];
+    if (IsEmpty(node)) return {};
+    std::vector<ExprId> needed(node.args.begin(), node.args.end());
+    if (node.var >= 0 && solved_[node.var]) {
+      for (const Term& term : solved_[node.var]->terms) needed.push_back(term.atom);
     }
     return needed;
   }
 
-  bool FindRangesAndVariables(ExprId body, const std::vector<bool>& needed) {
+  // All that the body consists of, each node after what it needs.
+  std::vector<ExprId> Order(ExprId body) const {
+    std::vector<ExprId> order;
+    std::vector<uint8_t> state(f_.nodes.size(), 0);  // 1: entered, 2: done
+    std::vector<ExprId> stack = {body};
+    while (!stack.empty()) {
+      const ExprId id = stack.back();
+      if (state[id] != 0) {
+        stack.pop_back();
+        if (state[id] == 1) order.push_back(id);
+        state[id] = 2;
+        continue;
+      }
+      state[id] = 1;
+      for (const ExprId needed : NeededBy(id)) {
+        if (state[needed] == 0) stack.push_back(needed);
+      }
+    }
+    return order;
+  }
+
+  bool FindRanges() {
     ranges_.resize(f_.nodes.size());
+    return std::all_of(order_.begin(), order_.end(), [&](ExprId id) {
+      return IsEmpty(f_.nodes[id]) ||
+             sdfg::IntRangeOf(f_.nodes[id], f_.vars, ranges_, &ranges_[id]);
+    });
+  }
+
+  void FindVariables() {
     by_lane_.assign(f_.nodes.size(), false);
-    free_.resize(f_.nodes.size());
+    free_.assign(f_.nodes.size(), {});
     binder_.assign(f_.vars.size(), std::numeric_limits<ExprId>::max());
-    for (ExprId id = 0; id <= body; ++id) {
-      if (!needed[id] || IsEmpty(f_.nodes[id])) continue;
+    for (const ExprId id : order_) {
       const sdfg::Node& node = f_.nodes[id];
-      if (!sdfg::IntRangeOf(node, f_.vars, ranges_, &ranges_[id])) return false;
       std::vector<VarId>& free = free_[id];
-      for (const ExprId arg : node.args)
-        free.insert(free.end(), free_[arg].begin(), free_[arg].end());
+      for (const ExprId needed : NeededBy(id))
+        free.insert(free.end(), free_[needed].begin(), free_[needed].end());
       if (node.op == Op::kIndex) {
-        free.push_back(node.var);
+        if (!solved_[node.var]) free.push_back(node.var);
       } else if (node.var >= 0) {
         std::erase(free, node.var);
-        binder_[node.var] = id;
+        if (!solved_[node.var]) binder_[node.var] = id;
       }
       std::sort(free.begin(), free.end());
       free.erase(std::unique(free.begin(), free.end()), free.end());
       by_lane_[id] = std::any_of(free.begin(), free.end(), [&](VarId var) { return lane_[var]; });
     }
-    return true;
+  }
+
+  // Finds sums of which one summand counts.
+  bool SolveSums() {
+    bool any = false;
+    for (const ExprId id : order_) {
+      const sdfg::Node& node = f_.nodes[id];
+      if (node.op != Op::kSum || IsEmpty(node)) continue;
+      std::vector<ExprId> factors = {node.args[0]};
+      while (!factors.empty() && !solved_[node.var]) {
+        const ExprId factor = factors.back();
+        factors.pop_back();
+        const Op op = f_.nodes[factor].op;
+        if (op == Op::kIntEq) {
+          solved_[node.var] = SolveFor(node.var, f_.nodes[factor]);
+        } else if (op == Op::kMul || op == Op::kAnd || op == Op::kIndicator || op == Op::kNeg) {
+          factors.insert(factors.end(), f_.nodes[factor].args.begin(), f_.nodes[factor].args.end());
+        }
+      }
+      any |= solved_[node.var].has_value();
+    }
+    return any;
+  }
+
+  // The value of the variable for which the two sides of an equation are equal.
+  std::optional<Solution> SolveFor(VarId var, const sdfg::Node& equation) const {
+    Solution sum;
+    AddTerms(equation.args[0], 1, &sum.constant, &sum.terms);
+    AddTerms(equation.args[1], -1, &sum.constant, &sum.terms);
+    int64_t factor = 0;
+    for (const Term& term : sum.terms) {
+      if (!std::binary_search(free_[term.atom].begin(), free_[term.atom].end(), var)) continue;
+      if (f_.nodes[term.atom].op != Op::kIndex || term.factor * term.factor != 1) return {};
+      factor = term.factor;
+    }
+    if (factor == 0) return {};
+    Solution solution;
+    solution.constant = -factor * sum.constant;
+    for (const Term& term : sum.terms) {
+      const sdfg::Node& atom = f_.nodes[term.atom];
+      if (atom.op == Op::kIndex && atom.var == var) continue;
+      solution.terms.push_back({term.atom, -factor * term.factor});
+    }
+    return solution;
+  }
+
+  NodeId ValueOf(const Solution& solution) {
+    NodeId sum = Constant(solution.constant);
+    for (const Term& term : solution.terms) sum = MultiplyAdd(sum, done_[term.atom], term.factor);
+    return sum;
   }
 
   NodeId Add(Node node) {
@@ -182,9 +267,34 @@ class Lowering {
     return Add(std::move(read));
   }
 
+  // `value` where the condition holds, else 0.
+  NodeId Where(NodeId condition, NodeId value) {
+    if (zero_ == kNoNode) zero_ = Add({.op = Op::kReal});
+    return Add({.op = Op::kSelect, .args = {condition, value, zero_}});
+  }
+
+  // A summation variable with one value that counts, or the sum over it.
+  NodeId LowerSolved(const sdfg::Node& node) {
+    const NodeId value = ValueOf(*solved_[node.var]);
+    if (node.op == Op::kIndex) return value;
+    const NodeId within = Add({.form = Form::kWithin,
+                               .sort = Sort::kTruth,
+                               .value = f_.vars[node.var].extent,
+                               .args = {value}});
+    return Where(within, done_[node.args[0]]);
+  }
+
   NodeId LowerNode(ExprId id) {
     const sdfg::Node& node = f_.nodes[id];
     if (node.op == Op::kElement || node.op == Op::kIntElement) return Read(id);
+    if (node.var >= 0 && solved_[node.var]) return LowerSolved(node);
+    if (node.op == Op::kMul) {
+      for (const size_t i : {0, 1}) {
+        const sdfg::Node& factor = f_.nodes[node.args[i]];
+        if (factor.op == Op::kIndicator)
+          return Where(done_[factor.args[0]], done_[node.args[1 - i]]);
+      }
+    }
     Node lowered;
     lowered.op = node.op;
     lowered.sort = sorts_[id] == sdfg::Sort::kReal  ? Sort::kReal
@@ -228,12 +338,15 @@ class Lowering {
   const std::vector<bool>& lane_;
   const std::vector<sdfg::Sort> sorts_;
   std::vector<std::optional<sdfg::IndexRange>> ranges_;
+  std::vector<std::optional<Solution>> solved_;  // by variable
+  std::vector<ExprId> order_;
   std::vector<bool> by_lane_;
   std::vector<std::vector<VarId>> free_;
   std::vector<ExprId> binder_;
   std::vector<NodeId> done_;
   std::map<std::tuple<NodeId, NodeId, int64_t>, NodeId> sums_;
   std::map<int64_t, NodeId> constants_;
+  NodeId zero_ = kNoNode;
   Expression result_;
 };
 

@@ -3,7 +3,9 @@
 // What an element costs is decided here: reads become reads at one flat offset, whose part that is
 // the same for all lanes is apart from the part that differs, and is added up in the order in which
 // loops nest, so that each loop adds one product. Indices that intervals do not keep within their
-// dimension get a test.
+// dimension get a test. A sum over v of [v = e] g(v) is g(e), if e lies in the range of v, which
+// makes one read of an embedding that is written as a sum over the vocabulary; and [c] x is x where
+// c holds, else 0.
 #ifndef PLANPROOF_RUNTIME_CHECK_EXPRESSION_H_
 #define PLANPROOF_RUNTIME_CHECK_EXPRESSION_H_
 

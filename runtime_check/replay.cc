@@ -193,8 +193,9 @@ class Replaying {
       if (related.required != nullptr) report.required = *related.required;
       Reference reference{&logical_[lineage.logical], &changes_[lineage.logical]};
       reference.operand_magnitude = OperandMagnitude(lineage.logical);
-      report.measure =
-          Compare(values, axes, lineage.map, reference, EpsilonOf(options_.arithmetic));
+      reference.epsilon = EpsilonOf(options_.arithmetic);
+      reference.spacing = LeastSpacing(options_.arithmetic, *reference.values);
+      report.measure = Compare(values, axes, lineage.map, reference);
       if (!report.measure.defined) {
         ++report_.undefined;
         if (related.required != nullptr) return NoValue(lineage.logical);
@@ -222,7 +223,7 @@ class Replaying {
   void CheckAgreement(const MergedTensor& merged, const TensorReport& of) {
     const auto add = [&](const Disagreement& disagreement, Finding finding) {
       const double ratio = RatioOf(disagreement, of.measure);
-      if (ratio <= kRatioBound) return;
+      if (ratio <= of.measure.bound) return;
       TensorReport report = of;
       report.finding = finding;
       report.elements = disagreement.elements;

@@ -90,6 +90,14 @@ float ScaleOf(const FloatFormat& format, std::span<const float> values) {
   return PowerOfTwo(std::clamp(exponent, -126, 127));
 }
 
+double LeastSpacing(DType dtype, const Values& values) {
+  const FloatFormat& format = FormatOf(dtype);
+  double spacing = std::ldexp(1.0, format.least_exponent - format.precision + 1);
+  if (IsScaledFloat(dtype) && values.storage == Values::Storage::kFloat)
+    spacing /= static_cast<double>(ScaleOf(format, values.floats));
+  return spacing;
+}
+
 void RoundTensor(DType dtype, std::span<float> values) {
   if (!IsNarrowFloat(dtype)) return;
   const FloatFormat& format = FormatOf(dtype);

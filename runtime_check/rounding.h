@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime_check/values.h"
 #include "sdfg/types.h"
 
 namespace planproof::runtime_check {
@@ -38,6 +39,10 @@ float Round(const FloatFormat& format, float value);
 // exceeding it (scaling by the current amax, as Transformer Engine's, with scales that are powers
 // of two as in the OCP MX formats). 1 if there is none but 0.
 float ScaleOf(const FloatFormat& format, std::span<const float> values);
+
+// The distance of 0 to the next number of the type, in a tensor with these elements: its scale is
+// that by which they would be rounded.
+double LeastSpacing(sdfg::DType dtype, const Values& values);
 
 // Rounds the elements of one tensor, with a scale of its own for types of 8 bits. Infinities stay
 // also where the type has none: masks are made of them. Float32 and float64 stay as they are.

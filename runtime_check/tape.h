@@ -56,8 +56,8 @@ enum class Code : uint8_t {
   kMin,
   kSelect,
   kFill,     // real
-  kSumStep,  // out += a; b: the block's sum, a register; value: the loop's variable
-  kSumEnd,   // out += b
+  kSumStep,  // out += a; b, c: sums of the block, of the group; value: the loop's variable
+  kSumEnd,   // out += c + b
   kMaxStep,  // out = max(out, a)
   kMinStep,
   // Truth values

@@ -58,6 +58,15 @@ inline void Accumulate(T* __restrict out, const T* __restrict a, bool uniform, i
   }
 }
 
+// Adds `from` to `to`, and leaves 0.
+template <typename T>
+inline void Move(T* __restrict from, T* __restrict to, int count) {
+  ForLanes(count, [&](int l) {
+    to[l] += from[l];
+    from[l] = 0;
+  });
+}
+
 template <typename T>
 inline void Select(T* out, const uint8_t* condition, const T* a, const T* b, uint8_t uniform,
                    int count) {
@@ -193,15 +202,17 @@ void TapeMachine<A, S>::RunReal(const Instruction& i) {
     case Code::kSumStep: {
       A* __restrict block = Reals(i.b);
       Accumulate(block, Reals(i.a), ua, count, [](A a, A b) { return a + b; });
-      if ((Ints(static_cast<int32_t>(i.value))[0] + 1) % kSumBlock != 0) return;
-      return ForLanes(count, [&](int l) {
-        out[l] += block[l];
-        block[l] = 0;
-      });
+      const int64_t terms = Ints(static_cast<int32_t>(i.value))[0] + 1;
+      if (terms % kSumBlock != 0) return;
+      A* __restrict group = Reals(i.c);
+      Move(block, group, count);
+      if (terms % (kSumBlock * kSumBlock) == 0) Move(group, out, count);
+      return;
     }
     case Code::kSumEnd: {
-      const A* __restrict block = Reals(i.b);
-      return ForLanes(count, [&](int l) { out[l] += block[l]; });
+      A* __restrict group = Reals(i.c);
+      Move(Reals(i.b), group, count);
+      return Move(group, out, count);
     }
     case Code::kMaxStep:
       return Accumulate(out, Reals(i.a), ua, count, [](A a, A b) { return std::max(a, b); });
