@@ -48,9 +48,11 @@ absl::StatusOr<runtime_check::Inputs> ReadWitness(const ReplayArguments& argumen
                                                   const lineage::Problem& problem) {
   const absl::StatusOr<witness::Witness> witness = witness::ReadFile(arguments.witness);
   if (!witness.ok()) {
-    return frontend::UsageError(witness.status().code(),
-                                absl::StrCat("--witness ", arguments.witness, ": ",
-                                             std::string(witness.status().message())));
+    const std::string message = absl::StrCat("--witness ", arguments.witness, ": ",
+                                             std::string(witness.status().message()));
+    return absl::IsNotFound(witness.status())
+               ? frontend::UsageError(witness.status().code(), message)
+               : absl::Status(witness.status().code(), message);
   }
   return runtime_check::InputsOf(*witness, problem, arguments.replay.arithmetic);
 }
@@ -78,6 +80,7 @@ int RunReplay(ReplayArguments arguments) {
   const absl::Status limits = runtime_check::CheckLimits(*problem, arguments.replay);
   if (!limits.ok()) return NotRun(limits);
   const bool random = arguments.witness.empty();
+  if (!random) arguments.replay.perturbation = runtime_check::Perturbation::kByValue;
   const absl::StatusOr<runtime_check::Inputs> inputs =
       random ? runtime_check::RandomInputs(*problem, type, arguments.seed)
              : ReadWitness(arguments, *problem);

@@ -18,11 +18,10 @@
 
 namespace planproof::runtime_check {
 
-// How many times the expectation is still round-off, for a tensor of n elements: 3 + 21 / n. The
-// expectation is that of a few samples, and so uncertain for few elements. Of right plans of all
-// models of the generator in all types, 500,000 tensors, a single element had 11 at most, and
-// tensors of 4 elements and more 1.6.
-double RatioBound(int64_t elements);
+// How many times the expectation is still round-off, for a tensor with n different values: 3 + 21 /
+// n. The expectation is that of a few samples, and so uncertain for few values. docs/replay.md has
+// what was measured on right plans.
+double RatioBound(int64_t values);
 
 // What is known of a tensor of the model.
 struct Reference {

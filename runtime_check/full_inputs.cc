@@ -1,5 +1,6 @@
 #include "runtime_check/full_inputs.h"
 
+#include <bit>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -157,7 +158,7 @@ absl::StatusOr<Inputs> InputsOf(const witness::Witness& witness, const lineage::
 }
 
 Inputs Perturbed(const Inputs& inputs, const lineage::Problem& problem, DType arithmetic,
-                 uint64_t seed) {
+                 Perturbation perturbation, uint64_t seed) {
   Random random(seed * 0x9e3779b97f4a7c15u + 2);
   const double epsilon = EpsilonOf(arithmetic);
   Inputs result = inputs;
@@ -165,9 +166,13 @@ Inputs Perturbed(const Inputs& inputs, const lineage::Problem& problem, DType ar
     Values& values = result[id];
     const DType dtype = problem.logical.tensors[id].dtype;
     if (values.storage == Values::Storage::kInteger || dtype == DType::kBool) continue;
+    const uint64_t of_tensor = random();
     for (int64_t i = 0; i < values.size(); ++i) {
-      const double sign = random() % 2 == 0 ? 1 : -1;
-      values.Set(i, values.At(i) * (1 + sign * epsilon));
+      const double value = values.At(i);
+      const bool up = perturbation == Perturbation::kByElement
+                          ? random() % 2 == 0
+                          : Random(of_tensor ^ std::bit_cast<uint64_t>(value))() % 2 == 0;
+      values.Set(i, value * (1 + (up ? epsilon : -epsilon)));
     }
     RoundToType(arithmetic, &values);
   }

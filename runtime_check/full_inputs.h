@@ -26,9 +26,17 @@ absl::StatusOr<Inputs> RandomInputs(const lineage::Problem& problem, sdfg::DType
 absl::StatusOr<Inputs> InputsOf(const witness::Witness& witness, const lineage::Problem& problem,
                                 sdfg::DType arithmetic);
 
+// Which elements are perturbed independently of each other.
+enum class Perturbation : uint8_t {
+  kByElement,
+  // Equal elements of a tensor alike: in a witness rounding is the same for all elements of a
+  // block, and does not average out in sums over it.
+  kByValue,
+};
+
 // Every floating-point input times 1 + e or 1 - e, e being the type's epsilon; other inputs stay.
 Inputs Perturbed(const Inputs& inputs, const lineage::Problem& problem, sdfg::DType arithmetic,
-                 uint64_t seed);
+                 Perturbation perturbation, uint64_t seed);
 
 }  // namespace planproof::runtime_check
 

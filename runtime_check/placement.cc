@@ -40,7 +40,7 @@ class Placing {
   Placing(const Expression& expression, const std::vector<bool>& lane)
       : e_(expression), lane_(lane) {}
 
-  Placement Run(const std::vector<VarId>& rows) {
+  std::optional<Placement> Run(const std::vector<VarId>& rows) {
     result_.of_node.assign(e_.nodes.size(), -1);
     FindFree();
     result_.regions.push_back({});
@@ -49,7 +49,9 @@ class Placing {
     result_.strip = AddRegion(Region::Kind::kStrip, outer, -1);
     Need(e_.root(), result_.strip);
     for (NodeId id = e_.root(); id >= 0; --id) {
-      if (result_.of_node[id] >= 0) PlaceNode(id);
+      if (result_.of_node[id] < 0) continue;
+      PlaceNode(id);
+      if (result_.regions.back().depth > kMaxNesting) return std::nullopt;
     }
     for (NodeId id = 0; id <= e_.root(); ++id) {
       if (result_.of_node[id] >= 0) result_.regions[result_.of_node[id]].nodes.push_back(id);
@@ -133,8 +135,8 @@ class Placing {
 
 }  // namespace
 
-Placement Place(const Expression& expression, const std::vector<VarId>& rows,
-                const std::vector<bool>& lane) {
+std::optional<Placement> Place(const Expression& expression, const std::vector<VarId>& rows,
+                               const std::vector<bool>& lane) {
   return Placing(expression, lane).Run(rows);
 }
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -46,9 +47,10 @@ struct Placement {
 };
 
 // `rows`: the dimensions (variables) in which lanes do not differ, outermost first; `lane` as in
-// Lower.
-Placement Place(const Expression& expression, const std::vector<sdfg::VarId>& rows,
-                const std::vector<bool>& lane);
+// Lower. Nothing if loops and branches nest deeper than kMaxNesting.
+inline constexpr int kMaxNesting = 2000;
+std::optional<Placement> Place(const Expression& expression, const std::vector<sdfg::VarId>& rows,
+                               const std::vector<bool>& lane);
 
 }  // namespace planproof::runtime_check
 

@@ -118,8 +118,8 @@ class Replaying {
     }
     const std::vector<bool> keep(graph.tensors.size(), false);
     for (int sample = 0; sample < options_.samples; ++sample) {
-      std::vector<Values> tensors =
-          Perturbed(inputs_, problem_, options_.arithmetic, static_cast<uint64_t>(sample));
+      std::vector<Values> tensors = Perturbed(inputs_, problem_, options_.arithmetic,
+                                              options_.perturbation, static_cast<uint64_t>(sample));
       RunOptions run{.arithmetic = options_.arithmetic, .keep = &keep};
       run.produced = [&](TensorId id) {
         if (!target_[id]) return absl::OkStatus();

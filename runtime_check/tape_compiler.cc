@@ -81,6 +81,11 @@ std::optional<Code> CodeOf(Op op, bool int_operand) {
   }
 }
 
+absl::Status TooDeep(const sdfg::IndexFunction& function) {
+  return absl::UnimplementedError(absl::StrCat("operator ", function.operator_name,
+                                               ": its expression nests too deep to be run"));
+}
+
 class Compiler {
  public:
   Compiler(const sdfg::IndexFunction& function, const sdfg::FunctionOutput& output, size_t rows,
@@ -105,10 +110,7 @@ class Compiler {
     }
     strip_elements_ = stride;
     registers_.assign(e_.nodes.size(), -1);
-    if (!EmitRegion(0)) {
-      return absl::UnimplementedError(
-          absl::StrCat("operator ", f_.operator_name, ": its expression nests too deep to be run"));
-    }
+    if (!EmitRegion(0)) return TooDeep(f_);
     return std::move(tape_);
   }
 
@@ -384,9 +386,10 @@ absl::StatusOr<Tape> Compile(const sdfg::IndexFunction& function, int output) {
   if (!expression.ok()) return expression.status();
   const std::vector<VarId> outer(target.dims.begin(),
                                  target.dims.begin() + static_cast<std::ptrdiff_t>(rows));
-  Placement placement = Place(*expression, outer, lane);
+  std::optional<Placement> placement = Place(*expression, outer, lane);
+  if (!placement) return TooDeep(function);
   absl::StatusOr<Tape> tape =
-      Compiler(function, target, rows, *std::move(expression), std::move(placement)).Run();
+      Compiler(function, target, rows, *std::move(expression), *std::move(placement)).Run();
   if (tape.ok()) tape->moves_only = MovesOnly(function, target.body);
   return tape;
 }

@@ -63,7 +63,7 @@ TEST(Comparison, TheExpectationIsNoLessThanTheSpacingOfSmallNumbers) {
 
 TEST(Comparison, AnErrorBeyondTheBoundAlarmsWhereItIs) {
   const Values model = Numbers({4}, {1, 1, 1, 1});
-  const double bound = RatioBound(4) * kEpsilon * 2;  // of the norm, which is 2
+  const double bound = RatioBound(1) * kEpsilon * 2;  // of the norm, which is 2
   const Measure below = Against(Numbers({2, 2}, {1, 1, 1, 1 + 0.99 * bound}), model, {0, 0, 0, 0});
   EXPECT_FALSE(below.alarm);
   EXPECT_TRUE(below.instances.empty());
@@ -72,9 +72,14 @@ TEST(Comparison, AnErrorBeyondTheBoundAlarmsWhereItIs) {
   EXPECT_EQ(above.instances, std::vector<int64_t>{1});
 }
 
-TEST(Comparison, FewElementsAreGivenMoreRoom) {
+TEST(Comparison, FewDifferentValuesAreGivenMoreRoom) {
   EXPECT_EQ(RatioBound(1), 24);
   EXPECT_LT(RatioBound(1'000'000), 3.1);
+  const auto bound = [](const std::vector<double>& model) {
+    return Against(Numbers({2, 2}, model), Numbers({4}, model), {0, 0, 0, 0}).bound;
+  };
+  EXPECT_EQ(bound({1, 2, 3, 4}), RatioBound(4));
+  EXPECT_EQ(bound({1, 2, 2, -1}), RatioBound(2));
 }
 
 TEST(Comparison, NotANumberAlarmsUnlessItIsTheModels) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "frontend/load_problem.h"
 #include "runtime_check/opaque_values.h"
 #include "sdfg/dense_evaluator.h"
 #include "sdfg/differentiate.h"
@@ -203,6 +204,167 @@ TEST(Executor, LargeOperandsEqualTheDenseEvaluation) {
     ++checked;
   }
   EXPECT_EQ(checked, 8);
+}
+
+// Coordinates, collectives, moves between programs, microbatches: all tensors of whole plans.
+TEST(Executor, GraphsEqualTheDenseEvaluation) {
+  int64_t compared = 0;
+  for (const char* file : {"llama_dp2_pp2_tp2_mb2.json", "moe_dp2_ep2.json", "pipeline_1f1b.json",
+                           "rotary_sp2.json", "recurrent_loop.json"}) {
+    SCOPED_TRACE(file);
+    const auto problem = frontend::LoadProblem(
+        {std::string(PLANPROOF_SOURCE_DIR) + "/examples/" + file}, frontend::LoadOptions());
+    ASSERT_TRUE(problem.ok()) << problem.status();
+    for (const sdfg::Graph* graph : {&problem->logical, &problem->parallel}) {
+      std::mt19937_64 random(1);
+      std::map<sdfg::TensorId, sdfg::DenseTensor> dense;
+      std::vector<Values> tensors(graph->tensors.size());
+      for (size_t t = 0; t < tensors.size(); ++t) {
+        const sdfg::Tensor& tensor = graph->tensors[t];
+        if (tensor.producer != sdfg::kNone || tensor.role == sdfg::TensorRole::kOne) continue;
+        tensors[t] = Values::Zeros(tensor.shape, tensor.dtype, DType::kFloat64);
+        sdfg::DenseTensor& same = dense[static_cast<sdfg::TensorId>(t)];
+        same.shape = tensor.shape;
+        for (int64_t i = 0; i < tensors[t].size(); ++i) {
+          const auto draw = static_cast<double>(random() % 1024 + 1);
+          tensors[t].Set(i, sdfg::IsInteger(tensor.dtype) ? std::fmod(draw, 2) : draw / 1024);
+          same.data.push_back(tensors[t].At(i));
+        }
+      }
+      const auto expected = sdfg::EvaluateDenseGraph(*graph, dense, Concrete);
+      ASSERT_TRUE(expected.ok()) << expected.status();
+      Programs programs;
+      const absl::Status status = RunGraph(*graph, {}, &programs, &tensors);
+      ASSERT_TRUE(status.ok()) << status;
+      for (size_t t = 0; t < tensors.size(); ++t) {
+        const std::vector<double>& wanted = (*expected)[t].data;
+        ASSERT_EQ(tensors[t].size(), static_cast<int64_t>(wanted.size()));
+        for (size_t i = 0; i < wanted.size(); ++i, ++compared) {
+          const double found = tensors[t].At(static_cast<int64_t>(i));
+          if (found == wanted[i]) continue;  // infinities of masks
+          ASSERT_NEAR(found, wanted[i], 1e-9 * (1 + std::fabs(wanted[i])))
+              << graph->tensors[t].name << " element " << i;
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 10'000);
+}
+
+Values Numbers(sdfg::Shape shape, DType dtype, DType arithmetic,
+               const std::vector<double>& elements) {
+  Values values = Values::Zeros(std::move(shape), dtype, arithmetic);
+  for (size_t i = 0; i < elements.size(); ++i) values.Set(static_cast<int64_t>(i), elements[i]);
+  return values;
+}
+
+Values RunBuiltIn(const std::string& name, const std::vector<Values>& inputs,
+                  const std::vector<DType>& types, DType arithmetic) {
+  std::vector<sdfg::Operand> operands;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    operands.emplace_back();
+    operands.back().shape = inputs[i].shape;
+    operands.back().dtype = types[i];
+  }
+  const auto function = sdfg::OperatorLibrary::BuiltIn().Instantiate(name, operands, {});
+  EXPECT_TRUE(function.ok()) << function.status();
+  const auto result = RunFunction(*function, arithmetic, inputs);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return result->at(0);
+}
+
+TEST(Executor, EachOperatorsResultIsRoundedOnce) {
+  constexpr DType kType = DType::kBFloat16;
+  // Added up in bfloat16 one by one, ones would stay at 256; rounded once, 257 would be 256.
+  std::vector<double> ones(257, 1);
+  ones[0] = 1 + 0x1p-7;
+  const Values x = Numbers({1, 257}, kType, kType, ones);
+  const Values w = Numbers({1, 257}, kType, kType, std::vector<double>(257, 1));
+  EXPECT_EQ(RunBuiltIn("linear", {x, w}, {kType, kType}, kType).At(0), 258) << "257 + 1/128";
+  const Values more = Numbers({1, 259}, kType, kType, std::vector<double>(259, 1));
+  EXPECT_EQ(RunBuiltIn("linear", {more, more}, {kType, kType}, kType).At(0), 260);
+  EXPECT_EQ(RunBuiltIn("linear", {more, more}, {kType, kType}, DType::kFloat32).At(0), 259);
+}
+
+TEST(Executor, SinglesAreComputedInSingles) {
+  constexpr DType kType = DType::kFloat32;
+  const Values x = Numbers({1}, kType, kType, {1.0 / 3}), y = Numbers({1}, kType, kType, {1e-3});
+  const float a = 1.0f / 3, b = 1e-3f;
+  EXPECT_EQ(RunBuiltIn("div", {x, y}, {kType, kType}, kType).floats[0], a / b);
+  EXPECT_EQ(RunBuiltIn("add", {x, y}, {kType, kType}, kType).floats[0], a + b);
+  EXPECT_EQ(RunBuiltIn("exp", {x}, {kType}, kType).floats[0], std::exp(a));
+}
+
+TEST(Executor, IntegersAreNeverRounded) {
+  for (const DType type : {DType::kFloat32, DType::kBFloat16, DType::kFloat8E4M3}) {
+    const Values x = Numbers({2}, DType::kInt64, type, {123'456'789, -7});
+    const Values y = Numbers({2}, DType::kInt64, type, {1'000'000'007, 3});
+    const Values sum = RunBuiltIn("add", {x, y}, {DType::kInt64, DType::kInt64}, type);
+    EXPECT_EQ(sum.integers, (std::vector<int64_t>{1'123'456'796, -4}));
+  }
+}
+
+// Two ranks add 1 to what each has: each rounds with a scale of its own, and what is only gathered
+// stays as it is.
+TEST(Executor, EachDeviceScalesItsOwnPart) {
+  constexpr DType kType = DType::kFloat8E4M3;
+  sdfg::Graph graph;
+  graph.axes = {{"tp", 2}};
+  graph.axis_device_stride = {1};
+  sdfg::Operand part;
+  part.shape = {2};
+  sdfg::Tensor x;
+  x.name = "x";
+  x.shape = {2, 2};
+  x.axes = {0};
+  x.dtype = DType::kFloat32;
+  x.role = sdfg::TensorRole::kInput;
+  const sdfg::TensorId in = graph.AddTensor(x);
+  x.role = sdfg::TensorRole::kIntermediate;
+  const sdfg::TensorId out = graph.AddTensor(x);
+  sdfg::Operator op;
+  op.name = "neg";
+  op.function = graph.Intern(*sdfg::OperatorLibrary::BuiltIn().Instantiate("neg", {part}, {}));
+  op.inputs = {in};
+  op.outputs = {out};
+  graph.AddOperator(op);
+  ASSERT_TRUE(graph.Check().ok());
+  std::vector<Values> tensors(2);
+  // With the scale of 448 the smallest number is 2^-9.
+  tensors[in] = Numbers({2, 2}, kType, kType, {448, 0x1p-11, 1, 0x1p-11});
+  Programs programs;
+  ASSERT_TRUE(RunGraph(graph, {.arithmetic = kType}, &programs, &tensors).ok());
+  EXPECT_EQ(tensors[out].floats, (std::vector<float>{-448, 0, -1, -0x1p-11f}));
+}
+
+TEST(Executor, WhatIsNotKeptIsFreedAfterItsLastUse) {
+  const auto problem = frontend::LoadProblem(
+      {std::string(PLANPROOF_SOURCE_DIR) + "/examples/mlp_tp2.json"}, frontend::LoadOptions());
+  ASSERT_TRUE(problem.ok()) << problem.status();
+  const sdfg::Graph& graph = problem->logical;
+  std::vector<Values> tensors(graph.tensors.size());
+  for (size_t t = 0; t < tensors.size(); ++t) {
+    const sdfg::Tensor& tensor = graph.tensors[t];
+    if (tensor.producer == sdfg::kNone && tensor.role != sdfg::TensorRole::kOne)
+      tensors[t] = Values::Zeros(tensor.shape, tensor.dtype, DType::kFloat64);
+  }
+  std::vector<bool> keep(tensors.size(), false);
+  const auto loss = graph.FindTensor("loss");
+  ASSERT_TRUE(loss.ok());
+  keep[*loss] = true;
+  int produced = 0;
+  RunOptions options{.keep = &keep};
+  options.produced = [&](sdfg::TensorId id) {
+    EXPECT_NE(tensors[id].storage, Values::Storage::kNone);
+    ++produced;
+    return absl::OkStatus();
+  };
+  Programs programs;
+  ASSERT_TRUE(RunGraph(graph, options, &programs, &tensors).ok());
+  EXPECT_GT(produced, 6);
+  for (size_t t = 0; t < tensors.size(); ++t) {
+    EXPECT_EQ(tensors[t].storage == Values::Storage::kNone, !keep[t]) << graph.tensors[t].name;
+  }
 }
 
 }  // namespace
