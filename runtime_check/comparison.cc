@@ -48,7 +48,7 @@ Ratio RatioOf(const Squares& sums, double scale, double epsilon) {
 }  // namespace
 
 double RatioBound(int64_t values) {
-  return 3 + 21 / static_cast<double>(std::max<int64_t>(values, 1));
+  return 4 + 20 / static_cast<double>(std::max<int64_t>(values, 1));
 }
 
 Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexMap>& map,

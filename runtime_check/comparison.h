@@ -27,7 +27,7 @@ double RatioBound(int64_t values);
 struct Reference {
   const Values* values = nullptr;
   // By element the mean square of its change under perturbation.
-  const std::vector<float>* changes = nullptr;
+  const std::vector<double>* changes = nullptr;
   // Where all elements are 0, their rounding is that of what they are computed from: the largest
   // magnitude among it.
   double operand_magnitude = 0;

@@ -43,7 +43,7 @@ absl::StatusOr<Cost> CostWithinLimits(const lineage::Problem& problem, const Rep
   cost.work = logical->work * (1 + options.samples) + parallel->work;
   if (cost.elements > options.element_limit) {
     return Beyond("elements in their tensors", cost.elements, options.element_limit,
-                  "--element-limit (up to 24 bytes for each)");
+                  "--element-limit (up to 32 bytes for each)");
   }
   if (cost.work > options.work_limit) {
     return Beyond("operations on elements to run", cost.work, options.work_limit,
@@ -126,7 +126,7 @@ class Replaying {
         for (int64_t i = 0; i < logical_[id].size(); ++i) {
           const double change = tensors[id].At(i) - logical_[id].At(i);
           if (std::isfinite(change))
-            changes_[id][i] += static_cast<float>(change * change / options_.samples);
+            changes_[id][i] += change * change / options_.samples;
         }
         return absl::OkStatus();
       };
@@ -291,7 +291,7 @@ class Replaying {
   std::vector<std::vector<Related>> related_;  // by parallel tensor
   std::vector<bool> target_;                   // by logical tensor: something is related to it
   std::vector<Values> logical_;
-  std::vector<std::vector<float>> changes_;
+  std::vector<std::vector<double>> changes_;
   std::map<TensorId, RequiredParts> required_;
   ReplayReport report_;
 };
