@@ -125,8 +125,7 @@ class Replaying {
         if (!target_[id]) return absl::OkStatus();
         for (int64_t i = 0; i < logical_[id].size(); ++i) {
           const double change = tensors[id].At(i) - logical_[id].At(i);
-          if (std::isfinite(change))
-            changes_[id][i] += change * change / options_.samples;
+          if (std::isfinite(change)) changes_[id][i] += change * change / options_.samples;
         }
         return absl::OkStatus();
       };
