@@ -22,7 +22,6 @@ using sdfg::DType;
 using sdfg::TensorId;
 using shape_reduction::BlockTensor;
 using shape_reduction::DimPartition;
-using shape_reduction::ElementDomain;
 using shape_reduction::InputChooser;
 using Random = InputChooser::Random;
 

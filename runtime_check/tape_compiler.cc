@@ -167,8 +167,8 @@ class Compiler {
     // The chain of the output's dimensions.
     const RegionId next = id + 1;
     if (next == p_.strip) {
-      const double strips = static_cast<double>((strip_elements_ + kLanes - 1) / kLanes);
-      return Loop(Code::kStrip, Code::kEndStrip, -1, strip_elements_, strips,
+      const int64_t strips = (strip_elements_ + kLanes - 1) / kLanes;
+      return Loop(Code::kStrip, Code::kEndStrip, -1, strip_elements_, static_cast<double>(strips),
                   [&] { return EmitRegion(next); });
     }
     const VarId var = p_.regions[next].var;

@@ -96,6 +96,22 @@ TEST(ReplayCommand, WitnessesOfTheCatalogueAreConfirmed) {
   }
 }
 
+// Recorded PyTorch programs: the trace of one process, then those of the ranks.
+TEST(ReplayCommand, RecordedProgramsAreReplayed) {
+  for (const char* fault : {"ddp_sum_for_average", "positions_of_sequence_parts"}) {
+    const std::string traces =
+        absl::StrCat(PLANPROOF_SOURCE_DIR, "/tests/torch/fault_traces/", fault);
+    const auto replay = [](const std::string& directory) {
+      return RunProgram(
+          absl::StrCat("replay -q ", directory, "/reference.trace ", directory, "/rank*.trace"));
+    };
+    EXPECT_EQ(replay(traces + ".right").exit_code, 0) << fault;
+    const Finished broken = replay(traces);
+    EXPECT_EQ(broken.exit_code, 1) << fault << broken.errors;
+    EXPECT_THAT(broken.output, StartsWith("ALARM: gradient of "));
+  }
+}
+
 TEST(ReplayCommand, AnAlarmNamesOperatorPlaceAndValues) {
   const Finished run = RunProgram("replay " + Example("first_plan/missing_sum.json"));
   EXPECT_EQ(run.exit_code, 1);
