@@ -13,13 +13,14 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kMany = 1024;
 
-// Sums of squares over the elements of one instance or of all.
+// Sums of squares over the elements of one instance or of all; doubles have squares beyond doubles.
 struct Squares {
-  double error = 0, model = 0, change = 0, spacing = 0;
+  long double error = 0, model = 0, change = 0, spacing = 0;
 
   void AddModel(double value, double its_change, const Reference& reference) {
-    const double unit = std::max(reference.epsilon * std::fabs(value), reference.spacing);
-    model += value * value;
+    const long double unit = std::max(reference.epsilon * std::fabs(value), reference.spacing);
+    const long double wide = value;
+    model += wide * wide;
     change += its_change;
     spacing += unit * unit;
   }
@@ -31,6 +32,8 @@ struct Squares {
   }
 };
 
+double Root(long double squares) { return static_cast<double>(std::sqrt(squares)); }
+
 struct Ratio {
   double error = 0, expectation = 0, ratio = 0;
 };
@@ -38,9 +41,9 @@ struct Ratio {
 Ratio RatioOf(const Squares& sums, double scale, double epsilon) {
   Ratio result;
   result.expectation = epsilon;
-  if (sums.error > 0) result.error = scale > 0 ? std::sqrt(sums.error) / scale : kInfinity;
+  if (sums.error > 0) result.error = scale > 0 ? Root(sums.error) / scale : kInfinity;
   if (scale > 0)
-    result.expectation = std::max(epsilon, std::sqrt(std::max(sums.change, sums.spacing)) / scale);
+    result.expectation = std::max(epsilon, Root(std::max(sums.change, sums.spacing)) / scale);
   result.ratio = result.error / result.expectation;
   return result;
 }
@@ -59,7 +62,7 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
   std::vector<Squares> instances(CountOf(coordinates));
   Measure measure;
   absl::flat_hash_set<double> different;  // of the model's values; more than kMany are many
-  double largest = -1;
+  long double largest = -1;
   std::vector<int64_t> index(parallel.shape.size(), 0);
   for (int64_t i = 0; i < parallel.size(); ++i, Advance(parallel.shape, &index)) {
     const int64_t at = PositionOf(map, model.shape, index);
@@ -76,7 +79,7 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
       continue;
     }
     const bool finite = std::isfinite(wanted) && std::isfinite(found);
-    const double difference = finite ? std::fabs(found - wanted) : kInfinity;
+    const long double difference = finite ? std::fabs(found - wanted) : kInfinity;
     Squares& sums = instances[i / local];
     sums.error += difference * difference;
     if (std::isfinite(wanted)) sums.AddModel(wanted, (*reference.changes)[at], reference);
@@ -90,7 +93,7 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
   }
   Squares all;
   for (const Squares& sums : instances) all.Add(sums);
-  measure.norm = std::sqrt(all.model);
+  measure.norm = Root(all.model);
   const auto count = static_cast<double>(std::max<int64_t>(parallel.size(), 1));
   const double scale =
       measure.norm > 0 ? measure.norm : reference.operand_magnitude * std::sqrt(count);
@@ -104,8 +107,8 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
   if (!measure.alarm) return measure;
   const double share = scale / std::sqrt(static_cast<double>(instances.size()));
   for (size_t i = 0; i < instances.size(); ++i) {
-    const double own = share > 0 ? std::sqrt(instances[i].error) / share
-                                 : (instances[i].error > 0 ? kInfinity : 0);
+    const double own =
+        share > 0 ? Root(instances[i].error) / share : (instances[i].error > 0 ? kInfinity : 0);
     if (!(own <= measure.bound * measure.expectation))
       measure.instances.push_back(static_cast<int64_t>(i));
   }

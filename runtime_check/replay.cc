@@ -165,7 +165,12 @@ class Replaying {
     return RunGraph(graph, run, &programs_, &tensors);
   }
 
+  // The largest magnitude among what a tensor is computed from whose elements are all 0; else 0.
   double OperandMagnitude(TensorId logical) const {
+    const Values& values = logical_[logical];
+    for (int64_t i = 0; i < values.size(); ++i) {
+      if (values.At(i) != 0) return 0;
+    }
     const sdfg::OperatorId producer = problem_.logical.tensors[logical].producer;
     double largest = 0;
     if (producer == kNone) return 0;

@@ -21,7 +21,7 @@ struct ReplayOptions {
   sdfg::DType arithmetic = sdfg::DType::kFloat64;
   Perturbation perturbation = Perturbation::kByElement;
   int samples = 3;                // runs of the model on perturbed inputs
-  double element_limit = 0x1p28;  // elements of both graphs together
+  double element_limit = 0x1p27;  // elements of both graphs together
   double work_limit = 1e12;       // lane operations of all runs together
 };
 

@@ -5,9 +5,10 @@
 // nothing is called back and nothing is allocated while it runs. What a kernel for another machine
 // would be generated from is this list: lanes are its threads.
 //
-// Sums are added up one by one in the order of their index, but every kSumBlock terms go to a sum
-// of blocks, as machines do that add in parallel: the error grows with n / kSumBlock + kSumBlock
-// and not with n.
+// Sums are added up in the order of their index, in blocks of kSumBlock terms, which are added up
+// with compensation (Kahan's): the round-off of a sum is that of a block, whatever its length.
+// Otherwise the same sum, cut over devices, would differ by an error that grows with the length
+// where many terms are equal, as in a witness.
 #ifndef PLANPROOF_RUNTIME_CHECK_TAPE_H_
 #define PLANPROOF_RUNTIME_CHECK_TAPE_H_
 
@@ -56,8 +57,8 @@ enum class Code : uint8_t {
   kMin,
   kSelect,
   kFill,     // real
-  kSumStep,  // out += a; b, c: sums of the block, of the group; value: the loop's variable
-  kSumEnd,   // out += c + b
+  kSumStep,  // out += a; b: the block's sum; c: the compensation; value: the loop's variable
+  kSumEnd,   // out += b; c: the compensation
   kMaxStep,  // out = max(out, a)
   kMinStep,
   // Truth values

@@ -238,12 +238,12 @@ class Compiler {
     const bool lanes = p_.by_lane[id], sums = node.op == Op::kSum;
     const int32_t result = registers_[id] = NewRegister(Sort::kReal);
     const int32_t block = sums ? NewRegister(Sort::kReal) : -1;
-    const int32_t group = sums ? NewRegister(Sort::kReal) : -1;
+    const int32_t compensation = sums ? NewRegister(Sort::kReal) : -1;
     Emit(Code::kFill, lanes, result).real = sums                        ? 0
                                             : node.op == Op::kReduceMax ? -kInfinity
                                                                         : kInfinity;
     if (sums) Emit(Code::kFill, lanes, block).real = 0;
-    if (sums) Emit(Code::kFill, lanes, group).real = 0;
+    if (sums) Emit(Code::kFill, lanes, compensation).real = 0;
     const int64_t extent = f_.vars[node.var].extent;
     const int32_t variable = variables_[node.var];
     const bool emitted =
@@ -255,14 +255,14 @@ class Compiler {
           Instruction& instruction = Emit(step, lanes, result);
           SetOperand(node.args[0], 0, &instruction);
           instruction.b = block;
-          instruction.c = group;
+          instruction.c = compensation;
           instruction.value = variable;
           return true;
         });
     if (sums) {
       Instruction& instruction = Emit(Code::kSumEnd, lanes, result);
       instruction.b = block;
-      instruction.c = group;
+      instruction.c = compensation;
     }
     return emitted;
   }

@@ -58,12 +58,17 @@ inline void Accumulate(T* __restrict out, const T* __restrict a, bool uniform, i
   }
 }
 
-// Adds `from` to `to`, and leaves 0.
+// Adds the block to the sum, of which `lost` is what earlier additions have rounded away, and
+// empties it. An infinite sum loses nothing.
 template <typename T>
-inline void Move(T* __restrict from, T* __restrict to, int count) {
+inline void AddBlock(T* __restrict block, T* __restrict lost, T* __restrict sum, int count) {
   ForLanes(count, [&](int l) {
-    to[l] += from[l];
-    from[l] = 0;
+    const T term = block[l] - lost[l];
+    const T next = sum[l] + term;
+    const T rounded = (next - sum[l]) - term;
+    lost[l] = rounded == rounded ? rounded : 0;
+    sum[l] = next;
+    block[l] = 0;
   });
 }
 
@@ -202,18 +207,11 @@ void TapeMachine<A, S>::RunReal(const Instruction& i) {
     case Code::kSumStep: {
       A* __restrict block = Reals(i.b);
       Accumulate(block, Reals(i.a), ua, count, [](A a, A b) { return a + b; });
-      const int64_t terms = Ints(static_cast<int32_t>(i.value))[0] + 1;
-      if (terms % kSumBlock != 0) return;
-      A* __restrict group = Reals(i.c);
-      Move(block, group, count);
-      if (terms % (kSumBlock * kSumBlock) == 0) Move(group, out, count);
-      return;
+      if ((Ints(static_cast<int32_t>(i.value))[0] + 1) % kSumBlock != 0) return;
+      return AddBlock(block, Reals(i.c), out, count);
     }
-    case Code::kSumEnd: {
-      A* __restrict group = Reals(i.c);
-      Move(Reals(i.b), group, count);
-      return Move(group, out, count);
-    }
+    case Code::kSumEnd:
+      return AddBlock(Reals(i.b), Reals(i.c), out, count);
     case Code::kMaxStep:
       return Accumulate(out, Reals(i.a), ua, count, [](A a, A b) { return std::max(a, b); });
     default:  // kMinStep

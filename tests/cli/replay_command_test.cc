@@ -203,7 +203,7 @@ TEST(ReplayCommand, WhatIsTooLargeIsNotRun) {
   const Finished run = RunProgram(absl::StrCat("replay ", directory.path(), "logical.plan ",
                                                directory.path(), "parallel.plan"));
   EXPECT_EQ(run.exit_code, 3);
-  EXPECT_THAT(run.errors, HasSubstr("more than the limit of 2.68e+08"));
+  EXPECT_THAT(run.errors, HasSubstr("more than the limit of 1.34e+08"));
   EXPECT_THAT(run.errors, HasSubstr("raise --element-limit"));
   EXPECT_EQ(run.output, "");
 }

@@ -96,6 +96,13 @@ TEST(Comparison, NotANumberAlarmsUnlessItIsTheModels) {
   EXPECT_TRUE(Against(Numbers({2, 2}, {1, 0, 1, 1}), mask, {0, 0, 0, 0}).alarm);
 }
 
+TEST(Comparison, NumbersWhoseSquaresOverflowAreCompared) {
+  const Values model = Numbers({4}, {1e200, 1e200, 0, 1e200});
+  const Measure measure = Against(Numbers({2, 2}, {1e200, 2e200, 0, 1e200}), model, {0, 0, 0, 0});
+  EXPECT_NEAR(measure.error, std::sqrt(1.0 / 3), 1e-12);
+  EXPECT_TRUE(measure.alarm);
+}
+
 // Where the model has zeros only, round-off is that of what they are computed from.
 TEST(Comparison, ZerosAreComparedOnTheScaleOfOperands) {
   const Values model = Numbers({4}, {0, 0, 0, 0});

@@ -331,10 +331,23 @@ TEST(Executor, EachDeviceScalesItsOwnPart) {
   ASSERT_TRUE(graph.Check().ok());
   std::vector<Values> tensors(2);
   // With the scale of 448 the smallest number is 2^-9.
-  tensors[in] = Numbers({2, 2}, kType, kType, {448, 0x1p-11, 1, 0x1p-11});
+  tensors[in] = Numbers({2, 2}, kType, kType, {448, 0x1p-11, 1.01, 0x1p-11});
   Programs programs;
   ASSERT_TRUE(RunGraph(graph, {.arithmetic = kType}, &programs, &tensors).ok());
   EXPECT_EQ(tensors[out].floats, (std::vector<float>{-448, 0, -1, -0x1p-11f}));
+}
+
+TEST(Executor, WhatIsMovedIsNotRounded) {
+  constexpr DType kType = DType::kFloat8E4M3;
+  const Values x = Numbers({1, 2}, kType, kType, {448, 0x1p-11});  // of two devices
+  const auto move = sdfg::OperatorLibrary::BuiltIn().Instantiate(
+      "transpose", {{.shape = {1, 2}, .dtype = DType::kFloat32}},
+      {{"dim0", int64_t{0}}, {"dim1", int64_t{1}}});
+  ASSERT_TRUE(move.ok()) << move.status();
+  const auto moved = RunFunction(*move, kType, {x});
+  ASSERT_TRUE(moved.ok()) << moved.status();
+  EXPECT_EQ((*moved)[0].floats, (std::vector<float>{448, 0x1p-11f}));
+  EXPECT_EQ(RunBuiltIn("neg", {x}, {kType}, kType).floats, (std::vector<float>{-448, 0}));
 }
 
 TEST(Executor, WhatIsNotKeptIsFreedAfterItsLastUse) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime_check/rounding.h"
 #include "tests/shape_reduction/small_problem.h"
 
 namespace planproof::runtime_check {
@@ -162,6 +163,29 @@ TEST(Replay, OverlapsThatDifferAreAFindingOfTheirOwn) {
   EXPECT_EQ(report.tensors[1].finding, Finding::kOverlapsDiffer);
   EXPECT_EQ(report.tensors[1].elements, 2);
   EXPECT_EQ(report.tensors[1].index, std::vector<int64_t>{1});
+}
+
+// exp(exp(exp(x))) changes by up to 40 times what x does.
+TEST(Replay, TheExpectationIsWhatTheModelMakesOfSmallChanges) {
+  SmallProblem small;
+  const TensorId x = small.Logical("x", {50});
+  const auto thrice = [&](sdfg::Graph* graph, TensorId at, sdfg::Device device) {
+    for (int i = 0; i < 3; ++i) at = small.Apply(graph, Instantiate("exp", {{50}}), {at}, device);
+    return at;
+  };
+  const TensorId y = thrice(&small.problem.logical, x, -1);
+  const TensorId part = small.Slice(x, {0}, {50});
+  small.Require(thrice(&small.problem.parallel, part, 0), y, {0});
+  small.Check();
+  for (const DType dtype : {DType::kFloat64, DType::kFloat32}) {
+    const auto inputs = RandomInputs(small.problem, dtype, 1);
+    ASSERT_TRUE(inputs.ok()) << inputs.status();
+    const auto report = Replay(small.problem, *inputs, {.arithmetic = dtype});
+    ASSERT_TRUE(report.ok()) << report.status();
+    ASSERT_EQ(report->tensors.size(), 1u);
+    const double times = report->tensors[0].measure.expectation / EpsilonOf(dtype);
+    EXPECT_TRUE(times > 10 && times < 45) << times;
+  }
 }
 
 TEST(Replay, LimitsAreSaidWithARemedy) {

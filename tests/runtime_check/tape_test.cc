@@ -116,6 +116,44 @@ TEST(Tape, AReadThatAConditionGuardsIsNone) {
   EXPECT_TRUE(std::isnan((*below)[0].doubles[1]));
 }
 
+// y[i] = x[i - 1] where b[i], else 0: intervals alone do not keep the index from being -1.
+TEST(Tape, AReadBeforeAnOperandIsNoNumber) {
+  IndexFunctionBuilder builder("before");
+  const int x = builder.AddInput("x", {3}, DType::kFloat32);
+  const int b = builder.AddInput("b", {3}, DType::kBool);
+  const int y = builder.AddOutput("y", sdfg::Shape{3}, DType::kFloat32);
+  const ExprId i = builder.Index(builder.OutputDims(y)[0]);
+  builder.SetBody(y, builder.Select(builder.Unary(Op::kNonzero, builder.Element(b, {i})),
+                                    builder.Element(x, {builder.IntAdd(i, builder.Int(-1))}),
+                                    builder.Real(solver::Rational(0))));
+  const IndexFunction function = Finished(&builder);
+  Values values = Values::Zeros({3}, DType::kFloat32, DType::kFloat64);
+  Values chosen = Values::Zeros({3}, DType::kBool, DType::kFloat64);
+  values.Set(0, 5);
+  chosen.Set(0, 1);
+  chosen.Set(1, 1);
+  const auto result = RunFunction(function, DType::kFloat64, {values, chosen});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(std::isnan((*result)[0].doubles[0]));
+  EXPECT_EQ((*result)[0].doubles[1], 5);
+  EXPECT_EQ((*result)[0].doubles[2], 0);
+}
+
+// Equal terms are rounded in one direction: one by one, a million of them would be off by percents.
+TEST(Tape, LongSumsStayAccurate) {
+  constexpr int64_t kTerms = 1 << 20;
+  Values x = Values::Zeros({kTerms}, DType::kFloat32, DType::kFloat32);
+  for (int64_t i = 0; i < kTerms; ++i) x.Set(i, 0.1);
+  const auto sum = sdfg::OperatorLibrary::BuiltIn().Instantiate("sum", {Tensor({kTerms})}, {});
+  ASSERT_TRUE(sum.ok()) << sum.status();
+  const auto result = RunFunction(*sum, DType::kFloat32, {x});
+  ASSERT_TRUE(result.ok()) << result.status();
+  const double exact = static_cast<double>(0.1f) * kTerms;
+  EXPECT_NEAR((*result)[0].At(0), exact, 4e-7 * exact);
+  x.Set(kTerms / 2, HUGE_VAL);
+  EXPECT_EQ(RunFunction(*sum, DType::kFloat32, {x})->at(0).At(0), HUGE_VAL);
+}
+
 // Sums of one summand that counts: the value may lie outside of the range, have either sign, and
 // depend on sums around it.
 TEST(Tape, ASumWithAnEquationReadsTheSolution) {
