@@ -66,7 +66,7 @@ inline void AddBlock(T* __restrict block, T* __restrict lost, T* __restrict sum,
     const T term = block[l] - lost[l];
     const T next = sum[l] + term;
     const T rounded = (next - sum[l]) - term;
-    lost[l] = rounded == rounded ? rounded : 0;
+    lost[l] = std::isnan(rounded) ? 0 : rounded;
     sum[l] = next;
     block[l] = 0;
   });
