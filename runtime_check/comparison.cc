@@ -66,7 +66,8 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
   std::vector<int64_t> index(parallel.shape.size(), 0);
   for (int64_t i = 0; i < parallel.size(); ++i, Advance(parallel.shape, &index)) {
     const int64_t at = PositionOf(map, model.shape, index);
-    if (at >= 0 && different.size() < kMany) different.insert(std::fabs(model.At(at)));
+    if (at >= 0 && different.size() < kMany && std::isfinite(model.At(at)))
+      different.insert(std::fabs(model.At(at)));
     if (at < 0 || parallel.Same(i, model, at)) {
       if (at >= 0 && std::isfinite(model.At(at))) {
         instances[i / local].AddModel(model.At(at), (*reference.changes)[at], reference);

@@ -34,14 +34,14 @@ class Lowering {
   absl::StatusOr<Expression> Run(ExprId body) {
     solved_.resize(f_.vars.size());
     order_ = Order(body);
-    if (!FindRanges()) {
-      return absl::UnimplementedError(
-          absl::StrCat("operator ", f_.operator_name, ": an index does not fit into 64 bits"));
-    }
     FindVariables();
     if (SolveSums()) {
       order_ = Order(body);
       FindVariables();
+    }
+    if (!FindRanges()) {
+      return absl::UnimplementedError(
+          absl::StrCat("operator ", f_.operator_name, ": an index does not fit into 64 bits"));
     }
     done_.assign(f_.nodes.size(), kNoNode);
     result_.binder.assign(f_.vars.size(), kNoNode);
@@ -98,11 +98,14 @@ class Lowering {
     return order;
   }
 
+  // A variable that has a solution has it in all lanes, also where it is outside of the range, and
+  // the sum therefore 0: nothing is known of it.
   bool FindRanges() {
-    ranges_.resize(f_.nodes.size());
+    ranges_.assign(f_.nodes.size(), std::nullopt);
     return std::all_of(order_.begin(), order_.end(), [&](ExprId id) {
-      return IsEmpty(f_.nodes[id]) ||
-             sdfg::IntRangeOf(f_.nodes[id], f_.vars, ranges_, &ranges_[id]);
+      const sdfg::Node& node = f_.nodes[id];
+      if (IsEmpty(node) || (node.op == Op::kIndex && solved_[node.var])) return true;
+      return sdfg::IntRangeOf(node, f_.vars, ranges_, &ranges_[id]);
     });
   }
 

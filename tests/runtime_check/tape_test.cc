@@ -83,6 +83,19 @@ TEST(Tape, AnEmbeddingReadsOneRowWhateverTheVocabulary) {
   EXPECT_EQ(embedding(100'000), embedding(10));
 }
 
+// An id may lie outside of a rank's part of the vocabulary, also in some lanes only.
+TEST(Tape, TheRowOfAnIdIsReadOnlyIfThereIsOne) {
+  const Tape tape = Operator("embedding", {Tensor({16}, DType::kInt64), Tensor({10, 4})});
+  int reads = 0;
+  for (const Instruction& instruction : tape.code) {
+    if (instruction.code != Code::kRead) continue;
+    ++reads;
+    EXPECT_GE(instruction.c, 0) << "it is not tested";
+    EXPECT_FALSE(instruction.required);
+  }
+  EXPECT_EQ(reads, 1);
+}
+
 TEST(Tape, AMatrixProductTakesItsProductsAndLittleElse) {
   const double work = Operator("linear", {Tensor({64, 256}), Tensor({128, 256})}).work;
   EXPECT_GT(work, 64.0 * 128 * 256 * 3);
