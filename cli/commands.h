@@ -23,6 +23,7 @@ void AddShowCommand(CLI::App& program, Action& action);
 void AddConvertCommand(CLI::App& program, Action& action);
 void AddLineageCommand(CLI::App& program, Action& action);
 void AddMutateCommand(CLI::App& program, Action& action);
+void AddReplayCommand(CLI::App& program, Action& action);
 void AddOperatorsCommand(CLI::App& program, Action& action);
 void AddGenerateCommand(CLI::App& program, Action& action);
 void AddCacheCommand(CLI::App& program, Action& action);

@@ -113,6 +113,7 @@ int Run(int argc, char** argv) {
   AddConvertCommand(program, action);
   AddLineageCommand(program, action);
   AddMutateCommand(program, action);
+  AddReplayCommand(program, action);
   AddOperatorsCommand(program, action);
   AddGenerateCommand(program, action);
   AddCacheCommand(program, action);

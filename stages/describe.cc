@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "stages/diagnosis/advice.h"
-#include "stages/run_context.h"
 
 namespace planproof::stages {
 
@@ -214,7 +213,7 @@ void ListInterrupted(const VerifyOptions& options, const ClaimTable& table,
   }
   Violation v;
   v.verdict = Verdict::kUnknown;
-  v.kind = WhyStopped(options);
+  v.kind = options.stop->Why();
   v.message = v.cause = absl::StrCat(
       v.kind, " after ", decided.size(), " of ", result->stages.classes, " classes were decided, ",
       result->stages.proved, " of ", result->stages.total, " stages proved",

@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "stages/problem_check.h"
-#include "stages/run_context.h"
 #include "stages/schedule/schedule_check.h"
 #include "stages/static_checks.h"
 #include "stages/workers/process_pool.h"
@@ -31,9 +30,9 @@ std::vector<Violation> ViolationsOf(const lineage::Problem& problem) {
   return CheckResidence(problem.parallel, kMaxViolations);
 }
 
-Violation Interrupted(const VerifyOptions& options) {
+Violation Interrupted(const StopRequest& stop) {
   Violation v;
-  v.kind = WhyStopped(options);
+  v.kind = stop.Why();
   v.message = v.cause = absl::StrCat(v.kind, " before any class was decided");
   return v;
 }
@@ -55,7 +54,8 @@ std::optional<StepOrder> CheckPlan(const lineage::Problem& problem, const Verify
   std::optional<StepOrder> order;
   if (violations.empty()) order.emplace(problem);
   if (violations.empty()) violations = CheckSchedule(&*order, kMaxViolations);
-  if (violations.empty() && Stopped(options)) violations = {Interrupted(options)};
+  if (violations.empty() && options.stop != nullptr && options.stop->requested)
+    violations = {Interrupted(*options.stop)};
   if (violations.empty() && problem.required.empty()) violations = {NothingRequired()};
   if (!violations.empty()) {
     result->verdict = violations[0].verdict;

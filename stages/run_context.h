@@ -37,11 +37,6 @@ inline bool Stopped(const VerifyOptions& options) {
   return options.stop != nullptr && options.stop->requested;
 }
 
-// Why it was, in a word or two.
-inline const char* WhyStopped(const VerifyOptions& options) {
-  return Stopped(options) && options.stop->out_of_time ? "out of time" : "interrupted";
-}
-
 }  // namespace planproof::stages
 
 #endif  // PLANPROOF_STAGES_RUN_CONTEXT_H_

@@ -24,6 +24,8 @@ struct StopRequest {
   std::atomic<bool> requested = false;
   std::atomic<bool> watched = false;      // somebody looks at `requested` soon
   std::atomic<bool> out_of_time = false;  // why: the time for the run is over; else interrupted
+
+  const char* Why() const { return out_of_time ? "out of time" : "interrupted"; }
 };
 
 // Looks at a request (or at none) while it lives; inside another one, too.

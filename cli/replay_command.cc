@@ -1,0 +1,167 @@
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/terminal.h"
+#include "frontend/load_problem.h"
+#include "report/replay_report.h"
+#include "report/text_layout.h"
+#include "runtime_check/full_inputs.h"
+#include "runtime_check/replay.h"
+#include "witness/witness_file.h"
+
+namespace planproof::cli {
+namespace {
+
+constexpr int kAlarm = 1;
+constexpr int kNotRun = 3;
+
+struct ReplayArguments {
+  std::vector<std::string> files;
+  std::string witness;
+  uint64_t seed = 0;
+  std::string dtype = "float64";
+  std::string device = "cpu";
+  std::string json_file;
+  bool verbose = false;
+  bool quiet = false;
+  frontend::LoadOptions load;
+  runtime_check::ReplayOptions replay;
+};
+
+bool WriteText(const std::string& path, const std::string& text) {
+  if (path == "-") return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  if (file != nullptr && std::fclose(file) != 0) written = false;
+  if (!written) std::fprintf(stderr, "planproof: cannot write %s\n", path.c_str());
+  return written;
+}
+
+absl::StatusOr<runtime_check::Inputs> ReadWitness(const ReplayArguments& arguments,
+                                                  const lineage::Problem& problem) {
+  const absl::StatusOr<witness::Witness> witness = witness::ReadFile(arguments.witness);
+  if (!witness.ok()) {
+    const std::string message = absl::StrCat("--witness ", arguments.witness, ": ",
+                                             std::string(witness.status().message()));
+    return absl::IsNotFound(witness.status())
+               ? frontend::UsageError(witness.status().code(), message)
+               : absl::Status(witness.status().code(), message);
+  }
+  return runtime_check::InputsOf(*witness, problem, arguments.replay.arithmetic);
+}
+
+// Of a plan that was read: nothing was found out.
+int NotRun(const absl::Status& status) {
+  if (!absl::IsFailedPrecondition(status)) return ReportError(status);
+  std::fprintf(stderr, "planproof: %s\n",
+               report::OneLine(std::string(status.message()), 1000).c_str());
+  return kNotRun;
+}
+
+int RunReplay(ReplayArguments arguments) {
+  if (arguments.device != "cpu") {
+    std::fprintf(stderr,
+                 "planproof: --device %s: this build has no CUDA backend; use --device cpu\n",
+                 arguments.device.c_str());
+    return kUsageError;
+  }
+  const sdfg::DType type = sdfg::DTypeFromName(arguments.dtype);
+  arguments.replay.arithmetic = type;
+  const absl::StatusOr<lineage::Problem> problem =
+      frontend::LoadProblem(arguments.files, arguments.load);
+  if (!problem.ok()) return ReportError(problem.status());
+  const absl::Status limits = runtime_check::CheckLimits(*problem, arguments.replay);
+  if (!limits.ok()) return NotRun(limits);
+  const bool random = arguments.witness.empty();
+  if (!random) arguments.replay.perturbation = runtime_check::Perturbation::kByValue;
+  const absl::StatusOr<runtime_check::Inputs> inputs =
+      random ? runtime_check::RandomInputs(*problem, type, arguments.seed)
+             : ReadWitness(arguments, *problem);
+  if (!inputs.ok()) return NotRun(inputs.status());
+  const absl::StatusOr<runtime_check::ReplayReport> replay =
+      runtime_check::Replay(*problem, *inputs, arguments.replay);
+  if (!replay.ok()) return NotRun(replay.status());
+  report::ReplayText text;
+  text.inputs = random ? absl::StrCat("random, seed ", arguments.seed)
+                       : absl::StrCat("witness ", arguments.witness);
+  text.verbose = arguments.verbose;
+  text.color = ColorOnOutput();
+  if (!arguments.json_file.empty() &&
+      !WriteText(arguments.json_file, report::JsonReplayReport(*problem, *replay, arguments.replay,
+                                                               text, arguments.files))) {
+    return kUsageError;
+  }
+  if (arguments.json_file != "-") {
+    std::string out = report::TextReplayReport(*problem, *replay, arguments.replay, text);
+    if (arguments.quiet) out.resize(out.find('\n') + 1);
+    std::fputs(out.c_str(), stdout);
+  }
+  return replay->first < 0 ? kSuccess : kAlarm;
+}
+
+}  // namespace
+
+void AddReplayCommand(CLI::App& program, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "replay",
+      "Run model and plan on numbers, all devices simulated, and compare them tensor by tensor");
+  auto arguments = std::make_shared<ReplayArguments>();
+  command
+      ->add_option("FILES", arguments->files,
+                   "As for verify: one plan file, LOGICAL PARALLEL, or PyTorch traces")
+      ->required()
+      ->expected(-1);
+  CLI::Option* witness = command->add_option("--witness", arguments->witness,
+                                             "Inputs: a file that verify --witness-out wrote");
+  command->add_option("--seed", arguments->seed, "Inputs: random ones, which")
+      ->capture_default_str()
+      ->excludes(witness);
+  command
+      ->add_option("--dtype", arguments->dtype,
+                   "Arithmetic; the result of every operator is rounded to this type")
+      ->check(CLI::IsMember(
+          {"float64", "float32", "bfloat16", "float16", "float8_e4m3", "float8_e5m2"}))
+      ->capture_default_str();
+  command->add_option("--device", arguments->device, "Where it runs: cpu or cuda")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  command
+      ->add_option("--samples", arguments->replay.samples,
+                   "Runs of the model on perturbed inputs, from which round-off is estimated")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--json", arguments->json_file,
+                      "Write the report as JSON to this file (-: standard output)");
+  command->add_flag("-v,--verbose", arguments->verbose, "Print all tensors that are compared");
+  command->add_flag("-q,--quiet", arguments->quiet, "Print the first line of the report only");
+  command->add_option("--operators", arguments->load.operators_file,
+                      "Declarations of further operators");
+  command
+      ->add_option("--element-limit", arguments->replay.element_limit,
+                   "Most elements of all tensors together")
+      ->check(CLI::Range(1.0, 1e15))
+      ->capture_default_str();
+  command
+      ->add_option("--work-limit", arguments->replay.work_limit,
+                   "Most operations on elements in all runs")
+      ->check(CLI::Range(1.0, 1e18))
+      ->capture_default_str();
+  command->footer(
+      "Exit code: 0 no alarm, 1 alarm, 2 bad input, 3 could not be run, 64 usage.\n"
+      "Examples:\n"
+      "  planproof replay examples/mlp_tp2.json\n"
+      "  planproof replay LOGICAL.plan PARALLEL.plan --dtype bfloat16 --seed 7\n"
+      "  planproof verify broken.json --witness-out w.safetensors\n"
+      "  planproof replay broken.json --witness w.safetensors");
+  command->callback(
+      [arguments, &action] { action = [arguments] { return RunReplay(*arguments); }; });
+}
+
+}  // namespace planproof::cli

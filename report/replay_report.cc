@@ -1,0 +1,245 @@
+#include "report/replay_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "report/text_layout.h"
+
+namespace planproof::report {
+namespace {
+
+using runtime_check::Finding;
+using runtime_check::ReplayOptions;
+using runtime_check::ReplayReport;
+using runtime_check::TensorReport;
+
+constexpr size_t kRows = 20;  // of tensors that alarm
+constexpr size_t kNameColumns = 44;
+
+const sdfg::Tensor& PlanTensor(const lineage::Problem& problem, const TensorReport& tensor) {
+  return problem.parallel.tensors[tensor.parallel];
+}
+
+// "all_reduce (embedding)": the operator, and what it makes.
+std::string OperatorText(const lineage::Problem& problem, const TensorReport& tensor) {
+  const sdfg::Tensor& made = PlanTensor(problem, tensor);
+  if (made.producer == sdfg::kNone) return "an input";
+  return OneLine(absl::StrCat(problem.parallel.operators[made.producer].name, " (", made.name, ")"),
+                 120);
+}
+
+std::string SourceText(const lineage::Problem& problem, const TensorReport& tensor) {
+  const sdfg::Tensor& made = PlanTensor(problem, tensor);
+  if (made.producer == sdfg::kNone) return "";
+  return problem.parallel.operators[made.producer].source.ToString();
+}
+
+std::string PlaceText(const lineage::Problem& problem, const TensorReport& tensor) {
+  std::vector<std::string> parts;
+  if (!tensor.at.empty()) parts.push_back(OneLine(problem.parallel.Describe(tensor.at)));
+  if (!tensor.devices.empty()) {
+    parts.push_back(
+        absl::StrCat(tensor.devices.size() == 1 ? "device " : "devices ", Ranges(tensor.devices)));
+  }
+  return absl::StrJoin(parts, "; ");
+}
+
+std::string IndexText(const std::vector<int64_t>& index) {
+  return absl::StrCat("[", absl::StrJoin(index, ","), "]");
+}
+
+double RatioOf(const TensorReport& tensor) {
+  return tensor.finding == Finding::kNone || tensor.finding == Finding::kDiffers
+             ? tensor.measure.ratio
+             : tensor.ratio;
+}
+
+// What is wrong, without the tensor's name.
+std::string FindingText(const lineage::Problem& problem, const TensorReport& tensor,
+                        const ReplayOptions& options) {
+  const std::string logical = OneLine(problem.logical.tensors[tensor.logical].name, 100);
+  const std::string first = absl::StrCat(logical, IndexText(tensor.index));
+  switch (tensor.finding) {
+    case Finding::kNone:
+      return "agrees with the model";
+    case Finding::kDiffers:
+      return absl::StrFormat(
+          "differs from the model: error %.2g, %.2g times what rounding in %s is expected to do",
+          tensor.measure.error, tensor.measure.ratio, sdfg::DTypeName(options.arithmetic));
+    case Finding::kReplicasDiffer:
+      return absl::StrFormat(
+          "replicas differ in %d elements, first %s: %.2g times what rounding is expected to do",
+          tensor.elements, first, tensor.ratio);
+    case Finding::kOverlapsDiffer:
+      return absl::StrFormat(
+          "parts that overlap differ in %d elements, first %s: %.2g times what rounding is "
+          "expected to do",
+          tensor.elements, first, tensor.ratio);
+    case Finding::kOmitted:
+      return absl::StrFormat("no device holds %d elements of %s, first %s", tensor.elements,
+                             logical, first);
+  }
+  return "";
+}
+
+std::string Row(const std::string& label, const std::string& value) {
+  return value.empty() ? "" : absl::StrFormat("  %-10s %s\n", label, value);
+}
+
+std::string TableRow(const lineage::Problem& problem, const TensorReport& tensor) {
+  const std::string name = OneLine(PlanTensor(problem, tensor).name, kNameColumns);
+  const char* what = tensor.finding == Finding::kReplicasDiffer   ? "  replicas"
+                     : tensor.finding == Finding::kOverlapsDiffer ? "  overlaps"
+                     : tensor.finding == Finding::kOmitted        ? "  omitted"
+                                                                  : "";
+  return absl::StrFormat("  %-*s  %9.2g  %9.2g  %9.2g%s%s\n", kNameColumns, name,
+                         tensor.measure.error, tensor.measure.expectation, RatioOf(tensor), what,
+                         tensor.measure.defined ? "" : "  not a number");
+}
+
+double WorstRatio(const ReplayReport& replay) {
+  double worst = 0;
+  for (const TensorReport& tensor : replay.tensors) worst = std::max(worst, RatioOf(tensor));
+  return worst;
+}
+
+std::string Painted(const std::string& word, bool alarm, bool color) {
+  return color ? absl::StrCat("\033[1;", alarm ? "31" : "32", "m", word, "\033[0m") : word;
+}
+
+// Numbers that JSON does not have are null.
+nlohmann::json Number(double value) {
+  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
+}
+
+const char* FindingName(Finding finding) {
+  switch (finding) {
+    case Finding::kNone:
+      return "none";
+    case Finding::kDiffers:
+      return "differs";
+    case Finding::kReplicasDiffer:
+      return "replicas_differ";
+    case Finding::kOverlapsDiffer:
+      return "overlaps_differ";
+    case Finding::kOmitted:
+      return "omitted";
+  }
+  return "";
+}
+
+nlohmann::json TensorJson(const lineage::Problem& problem, const TensorReport& tensor) {
+  nlohmann::json json = {{"tensor", PlanTensor(problem, tensor).name},
+                         {"logical", problem.logical.tensors[tensor.logical].name},
+                         {"operator", OperatorText(problem, tensor)},
+                         {"source", SourceText(problem, tensor)},
+                         {"finding", FindingName(tensor.finding)},
+                         {"error", Number(tensor.measure.error)},
+                         {"expectation", Number(tensor.measure.expectation)},
+                         {"ratio", Number(RatioOf(tensor))},
+                         {"bound", tensor.measure.bound}};
+  if (!tensor.required.empty()) json["required"] = tensor.required;
+  if (tensor.finding == Finding::kNone) return json;
+  json["place"] = problem.parallel.Describe(tensor.at);
+  json["devices"] = tensor.devices;
+  if (tensor.finding != Finding::kDiffers) {
+    json["elements"] = tensor.elements;
+    json["logical_index"] = tensor.index;
+    return json;
+  }
+  json["parallel_index"] = tensor.measure.parallel_index;
+  json["logical_index"] = tensor.measure.logical_index;
+  json["parallel_value"] = Number(tensor.measure.parallel_value);
+  json["logical_value"] = Number(tensor.measure.logical_value);
+  return json;
+}
+
+}  // namespace
+
+std::string TextReplayReport(const lineage::Problem& problem, const ReplayReport& replay,
+                             const ReplayOptions& options, const ReplayText& text) {
+  std::string out;
+  const char* type = sdfg::DTypeName(options.arithmetic);
+  if (replay.first < 0) {
+    out = absl::StrFormat(
+        "%s: in %s the plan computes what the model does, up to rounding: %d tensors, ratio to "
+        "expected rounding at most %.2g\n",
+        Painted("NO ALARM", false, text.color), type, replay.tensors.size(), WorstRatio(replay));
+  } else {
+    const TensorReport& first = replay.tensors[replay.first];
+    out = absl::StrFormat("%s: %s %s\n", Painted("ALARM", true, text.color),
+                          OneLine(PlanTensor(problem, first).name, 100),
+                          FindingText(problem, first, options));
+    const std::string source = SourceText(problem, first);
+    out += Row("operator", absl::StrCat(OperatorText(problem, first),
+                                        source.empty() ? "" : ", at " + OneLine(source)));
+    out += Row("place", PlaceText(problem, first));
+    if (first.finding == Finding::kDiffers) {
+      out +=
+          Row("that is",
+              absl::StrFormat("%s%s: plan %.6g, model's %s%s %.6g",
+                              OneLine(PlanTensor(problem, first).name, 100),
+                              IndexText(first.measure.parallel_index), first.measure.parallel_value,
+                              OneLine(problem.logical.tensors[first.logical].name, 100),
+                              IndexText(first.measure.logical_index), first.measure.logical_value));
+    }
+  }
+  if (text.verbose || replay.first >= 0) {
+    out += absl::StrFormat("  %-*s  %9s  %9s  %9s\n", kNameColumns,
+                           text.verbose ? "tensor" : "tensors that alarm", "error", "expected",
+                           "ratio");
+    size_t rows = 0;
+    for (const TensorReport& tensor : replay.tensors) {
+      if (!text.verbose && tensor.finding == Finding::kNone) continue;
+      if (text.verbose || rows < kRows) out += TableRow(problem, tensor);
+      ++rows;
+    }
+    if (!text.verbose && rows > kRows)
+      out += absl::StrFormat("  and %d more (--verbose shows all)\n", rows - kRows);
+  }
+  const auto required =
+      std::count_if(replay.tensors.begin(), replay.tensors.end(),
+                    [](const TensorReport& tensor) { return !tensor.required.empty(); });
+  out += Row("compared", absl::StrFormat("%d tensors, %d of them required; %d alarm",
+                                         replay.tensors.size(), required, replay.alarms));
+  if (replay.undefined > 0) {
+    out += Row("undefined", absl::StrFormat("%d tensors with elements that are not a number in "
+                                            "the model either, which are left out",
+                                            replay.undefined));
+  }
+  out += Row("inputs", OneLine(text.inputs));
+  out += Row("time",
+             absl::StrFormat("%.2f s: model %.2f, perturbed %.2f, plan %.2f",
+                             replay.time_s.model + replay.time_s.perturbed + replay.time_s.plan,
+                             replay.time_s.model, replay.time_s.perturbed, replay.time_s.plan));
+  return out;
+}
+
+std::string JsonReplayReport(const lineage::Problem& problem, const ReplayReport& replay,
+                             const ReplayOptions& options, const ReplayText& text,
+                             const std::vector<std::string>& files) {
+  nlohmann::json json = {{"answer", replay.first < 0 ? "no_alarm" : "alarm"},
+                         {"exit_code", replay.first < 0 ? 0 : 1},
+                         {"files", files},
+                         {"inputs", text.inputs},
+                         {"dtype", sdfg::DTypeName(options.arithmetic)},
+                         {"samples", options.samples},
+                         {"undefined", replay.undefined}};
+  json["cost"] = {{"elements", replay.cost.elements}, {"work", replay.cost.work}};
+  json["time_s"] = {{"model", replay.time_s.model},
+                    {"perturbed", replay.time_s.perturbed},
+                    {"plan", replay.time_s.plan}};
+  json["first"] = replay.first < 0 ? nlohmann::json(nullptr) : nlohmann::json(replay.first);
+  json["tensors"] = nlohmann::json::array();
+  for (const TensorReport& tensor : replay.tensors)
+    json["tensors"].push_back(TensorJson(problem, tensor));
+  // Names come from files: bytes that are no UTF-8 are replaced.
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace planproof::report

@@ -1,0 +1,64 @@
+// Is a difference between a plan's tensor and the model's more than round-off?
+//
+// The error of a tensor is |plan - model| / |model| in the Frobenius norm. What round-off makes of
+// it depends on the model and the inputs, not on the plan alone: so the model is run again on
+// inputs changed by one epsilon of the type, and how much that changes the tensor is what is
+// expected (the idea of TTrace, arXiv:2506.09280). No tolerance is set by hand: a tensor alarms
+// where its error is more than kRatioBound times what is expected.
+#ifndef PLANPROOF_RUNTIME_CHECK_COMPARISON_H_
+#define PLANPROOF_RUNTIME_CHECK_COMPARISON_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "lineage/lineage.h"
+#include "runtime_check/merged_tensor.h"
+#include "runtime_check/values.h"
+#include "sdfg/graph.h"
+
+namespace planproof::runtime_check {
+
+// How many times the expectation is still round-off, for a tensor with n different values: 3 + 21 /
+// n. The expectation is that of a few samples, and so uncertain for few values. docs/replay.md has
+// what was measured on right plans.
+double RatioBound(int64_t values);
+
+// What is known of a tensor of the model.
+struct Reference {
+  const Values* values = nullptr;
+  // By element the mean square of its change under perturbation.
+  const std::vector<double>* changes = nullptr;
+  // Where all elements are 0, their rounding is that of what they are computed from: the largest
+  // magnitude among it.
+  double operand_magnitude = 0;
+  // Of the arithmetic: the spacing of numbers is epsilon |x|, but no less than `spacing`.
+  double epsilon = 0, spacing = 0;
+};
+
+struct Measure {
+  double error = 0;        // relative; infinite if an infinite element, or NaN, is not the model's
+  double expectation = 0;  // of round-off, relative; at least the spacing of the type's numbers
+  double ratio = 0;
+  double bound = 0;  // of the ratio
+  double norm = 0;   // of the model's elements that are compared
+  bool alarm = false;
+  bool defined = true;  // no element of the model's is NaN
+  // The element that differs most.
+  std::vector<int64_t> parallel_index, logical_index;
+  double parallel_value = 0, logical_value = 0;
+  // Instances (positions in row-major order of the coordinates) that alarm by themselves; only if
+  // there is an alarm.
+  std::vector<int64_t> instances;
+};
+
+// Compares all elements of a parallel tensor, whose first `axes` dimensions are coordinates, with
+// the model's at the map.
+Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexMap>& map,
+                const Reference& reference);
+
+// The ratio of disagreements within a merged tensor to what is expected.
+double RatioOf(const Disagreement& disagreement, const Measure& measure);
+
+}  // namespace planproof::runtime_check
+
+#endif  // PLANPROOF_RUNTIME_CHECK_COMPARISON_H_

@@ -1,0 +1,62 @@
+// Runs a graph on concrete inputs at full shapes, operator by operator, from index functions alone.
+//
+// All devices are simulated: coordinates are leading dimensions of tensors, and collectives are
+// functions like any other. It shares nothing with the prover, with the evaluators that look for
+// counterexamples, or with the dense evaluator, which are therefore no part of what it says.
+//
+// Arithmetic: in float64 an operator computes in doubles. In all other types it computes in float32
+// and its result is rounded to the type, as matrix units do that accumulate in float32. What is not
+// a floating-point number is never rounded, and neither is what an operator only moves.
+#ifndef PLANPROOF_RUNTIME_CHECK_EXECUTOR_H_
+#define PLANPROOF_RUNTIME_CHECK_EXECUTOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime_check/tape.h"
+#include "runtime_check/values.h"
+#include "sdfg/graph.h"
+
+namespace planproof::runtime_check {
+
+// Tapes by function and output, each compiled once.
+class Programs {
+ public:
+  absl::StatusOr<const Tape*> Get(const sdfg::Operator& op, int output);
+
+ private:
+  std::map<std::pair<const sdfg::IndexFunction*, int>, std::unique_ptr<Tape>> tapes_;
+  std::vector<std::shared_ptr<const sdfg::IndexFunction>> alive_;
+};
+
+struct Cost {
+  double elements = 0;  // of all tensors of the graph
+  double work = 0;      // lane operations of all operators
+};
+absl::StatusOr<Cost> CostOf(const sdfg::Graph& graph, Programs* programs);
+
+// `tensors`: on entry those without producer (kOne and kZero may be empty), on return also all that
+// `keep` says; without `keep` all. The others are freed after their last use. `produced` is called
+// for each tensor that an operator has made; its error ends the run.
+struct RunOptions {
+  sdfg::DType arithmetic = sdfg::DType::kFloat64;
+  const std::vector<bool>* keep = nullptr;
+  std::function<absl::Status(sdfg::TensorId)> produced;
+};
+absl::Status RunGraph(const sdfg::Graph& graph, const RunOptions& options, Programs* programs,
+                      std::vector<Values>* tensors);
+
+// The outputs of the function, in order.
+absl::StatusOr<std::vector<Values>> RunFunction(const sdfg::IndexFunction& function,
+                                                sdfg::DType arithmetic,
+                                                const std::vector<Values>& inputs);
+
+}  // namespace planproof::runtime_check
+
+#endif  // PLANPROOF_RUNTIME_CHECK_EXECUTOR_H_

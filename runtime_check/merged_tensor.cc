@@ -1,0 +1,67 @@
+#include "runtime_check/merged_tensor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace planproof::runtime_check {
+namespace {
+
+std::vector<int64_t> IndexAt(const sdfg::Shape& shape, int64_t position) {
+  std::vector<int64_t> index(shape.size(), 0);
+  for (size_t d = shape.size(); d-- > 0; position /= shape[d]) index[d] = position % shape[d];
+  return index;
+}
+
+void Note(const sdfg::Shape& shape, int64_t position, double difference, Disagreement* found) {
+  if (found->elements++ == 0) found->index = IndexAt(shape, position);
+  found->squares += difference * difference;
+}
+
+}  // namespace
+
+int64_t PositionOf(const std::vector<sdfg::IndexMap>& map, const sdfg::Shape& logical,
+                   const std::vector<int64_t>& parallel_index) {
+  int64_t position = 0;
+  for (size_t d = 0; d < logical.size(); ++d) {
+    const int64_t at = map[d].ValueAt(parallel_index);
+    if (at < 0 || at >= logical[d]) return -1;
+    position = position * logical[d] + at;
+  }
+  return position;
+}
+
+MergedTensor::MergedTensor(sdfg::Shape logical)
+    : shape_(std::move(logical)), values_(CountOf(shape_), 0), owner_(CountOf(shape_), 0) {}
+
+bool MergedTensor::Add(const Values& values, int axes, const std::vector<sdfg::IndexMap>& map) {
+  const int64_t local = CountOf({values.shape.begin() + axes, values.shape.end()});
+  std::vector<int64_t> index(values.shape.size(), 0);
+  bool inside = true;
+  for (int64_t i = 0; i < values.size(); ++i, Advance(values.shape, &index)) {
+    const int64_t at = PositionOf(map, shape_, index);
+    if (at < 0) {
+      inside = false;
+      continue;
+    }
+    const double value = values.At(i);
+    const int64_t owner = i % local + 1;
+    if (owner_[at] == 0) {
+      owner_[at] = owner;
+      values_[at] = value;
+      ++held_;
+      continue;
+    }
+    const double first = values_[at];
+    if (value == first || (std::isnan(value) && std::isnan(first))) continue;
+    Note(shape_, at, value - first, owner_[at] == owner ? &replicas_ : &overlaps_);
+  }
+  return inside;
+}
+
+std::vector<int64_t> MergedTensor::FirstOmitted() const {
+  const auto at = std::find(owner_.begin(), owner_.end(), 0);
+  return IndexAt(shape_, at - owner_.begin());
+}
+
+}  // namespace planproof::runtime_check

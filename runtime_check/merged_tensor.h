@@ -1,0 +1,53 @@
+// What devices hold of one logical tensor, put together by lineage.
+#ifndef PLANPROOF_RUNTIME_CHECK_MERGED_TENSOR_H_
+#define PLANPROOF_RUNTIME_CHECK_MERGED_TENSOR_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime_check/values.h"
+#include "sdfg/index_map.h"
+
+namespace planproof::runtime_check {
+
+// Elements that are held more than once and are not equal.
+struct Disagreement {
+  int64_t elements = 0;
+  double squares = 0;          // of the differences to the value that came first
+  std::vector<int64_t> index;  // of the first, in the logical tensor
+};
+
+class MergedTensor {
+ public:
+  explicit MergedTensor(sdfg::Shape logical);
+
+  // Adds the elements of a parallel tensor whose first `axes` dimensions are coordinates. An
+  // element whose index the map takes outside of the logical tensor is no part of it: false.
+  bool Add(const Values& values, int axes, const std::vector<sdfg::IndexMap>& map);
+
+  // Of instances that hold the same part, and of parts that overlap without being the same.
+  const Disagreement& replicas() const { return replicas_; }
+  const Disagreement& overlaps() const { return overlaps_; }
+  int64_t omitted() const { return CountOf(shape_) - held_; }
+  std::vector<int64_t> FirstOmitted() const;  // index; there is one
+
+  const sdfg::Shape& shape() const { return shape_; }
+  bool Holds(int64_t i) const { return owner_[i] != 0; }
+  double At(int64_t i) const { return values_[i]; }
+
+ private:
+  const sdfg::Shape shape_;
+  std::vector<double> values_;
+  // Position within its instance of the element that came first, plus 1; 0: nobody holds it.
+  std::vector<int64_t> owner_;
+  int64_t held_ = 0;
+  Disagreement replicas_, overlaps_;
+};
+
+// Position of an index in row-major order; -1 if it is outside of the shape.
+int64_t PositionOf(const std::vector<sdfg::IndexMap>& map, const sdfg::Shape& logical,
+                   const std::vector<int64_t>& parallel_index);
+
+}  // namespace planproof::runtime_check
+
+#endif  // PLANPROOF_RUNTIME_CHECK_MERGED_TENSOR_H_

@@ -1,0 +1,32 @@
+// Concrete values of opaque functions.
+//
+// The choice of the largest of a row and the conversion to whole numbers have their real meaning;
+// ties go to the smaller index, as PyTorch's kernels on CPUs do. All others get a smooth function
+// of their arguments that depends on the name, so that what rounding does to arguments stays small.
+#ifndef PLANPROOF_RUNTIME_CHECK_OPAQUE_VALUES_H_
+#define PLANPROOF_RUNTIME_CHECK_OPAQUE_VALUES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace planproof::runtime_check {
+
+struct OpaqueFunction {
+  enum class Kind : uint8_t { kTopK, kTruncate, kConstant, kUnknown };
+  Kind kind = Kind::kUnknown;
+  int64_t k = 1, groups = 1, kept_groups = 1;  // kTopK
+  bool group_by_two = false;                   // a group counts as the sum of its two best
+  double constant = 0;                         // kConstant
+  uint64_t seed = 0;                           // kUnknown: of the name
+};
+
+OpaqueFunction OpaqueNamed(const std::string& name);
+
+// The value, or the index of a choice: of an integer function a whole number.
+double OpaqueValue(const OpaqueFunction& function, bool int_valued, const std::vector<double>& row,
+                   const std::vector<double>& scalars);
+
+}  // namespace planproof::runtime_check
+
+#endif  // PLANPROOF_RUNTIME_CHECK_OPAQUE_VALUES_H_

@@ -1,0 +1,77 @@
+// Runs a model and a plan of it on the same numbers, and says whether they agree.
+//
+// This is independent of the prover: it rests on index functions and on the relations that the
+// specification and the plan state, and on no claim that was proved.
+#ifndef PLANPROOF_RUNTIME_CHECK_REPLAY_H_
+#define PLANPROOF_RUNTIME_CHECK_REPLAY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lineage/lineage.h"
+#include "runtime_check/comparison.h"
+#include "runtime_check/full_inputs.h"
+
+namespace planproof::runtime_check {
+
+struct ReplayOptions {
+  sdfg::DType arithmetic = sdfg::DType::kFloat64;
+  Perturbation perturbation = Perturbation::kByElement;
+  int samples = 3;                // runs of the model on perturbed inputs
+  double element_limit = 0x1p27;  // elements of both graphs together
+  double work_limit = 1e12;       // lane operations of all runs together
+};
+
+// What was found wrong with a tensor.
+enum class Finding : uint8_t {
+  kNone,
+  kDiffers,         // from the model by more than round-off
+  kReplicasDiffer,  // devices that hold the same part hold different values
+  kOverlapsDiffer,  // parts that overlap do not agree
+  kOmitted,         // no device holds some of a required output
+};
+
+struct TensorReport {
+  sdfg::TensorId parallel = sdfg::kNone;
+  sdfg::TensorId logical = sdfg::kNone;
+  std::string required;  // the requirement in words; empty for what only the plan relates
+  Measure measure;
+  Finding finding = Finding::kNone;
+  // Of disagreements and omissions: how many elements, the first of them, and for the former the
+  // ratio of the differences to expected round-off.
+  int64_t elements = 0;
+  std::vector<int64_t> index;
+  double ratio = 0;
+  // Where the plan differs, if it does not everywhere, and on which devices.
+  std::vector<sdfg::AxisCoordinates> at;
+  std::vector<int> devices;
+};
+
+struct ReplayReport {
+  std::vector<TensorReport> tensors;  // in dataflow order, a required one after what it is
+  int first = -1;                     // the first that alarms
+  int alarms = 0;
+  int64_t undefined = 0;  // tensors with elements that are NaN in the model, too
+  struct {
+    double elements = 0, work = 0;
+  } cost;
+  struct {
+    double model = 0, perturbed = 0, plan = 0;
+  } time_s;
+};
+
+// `inputs` are in the arithmetic of the options. ResourceExhausted beyond the limits;
+// FailedPrecondition where a required output has no value in the model; Unimplemented for what
+// cannot be run.
+absl::StatusOr<ReplayReport> Replay(const lineage::Problem& problem, const Inputs& inputs,
+                                    const ReplayOptions& options);
+
+// Whether the graphs are within the limits, before inputs are made.
+absl::Status CheckLimits(const lineage::Problem& problem, const ReplayOptions& options);
+
+}  // namespace planproof::runtime_check
+
+#endif  // PLANPROOF_RUNTIME_CHECK_REPLAY_H_

@@ -1,0 +1,123 @@
+// Errors against expected round-off.
+#include "runtime_check/comparison.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace planproof::runtime_check {
+namespace {
+
+constexpr double kEpsilon = 0x1p-7;
+
+Values Numbers(sdfg::Shape shape, const std::vector<double>& elements) {
+  Values values = Values::Zeros(std::move(shape), sdfg::DType::kFloat64, sdfg::DType::kFloat64);
+  for (size_t i = 0; i < elements.size(); ++i) values.Set(static_cast<int64_t>(i), elements[i]);
+  return values;
+}
+
+// Two ranks hold half of four elements each.
+const std::vector<sdfg::IndexMap> kHalves = {{0, {{.dim = 0, .scale = 2}, {.dim = 1}}}};
+
+Measure Against(const Values& plan, const Values& model, const std::vector<double>& changes,
+                double operand_magnitude = 0, double spacing = 0) {
+  const Reference reference{&model, &changes, operand_magnitude, kEpsilon, spacing};
+  return Compare(plan, 1, kHalves, reference);
+}
+
+TEST(Comparison, EqualTensorsHaveNoError) {
+  const Values model = Numbers({4}, {3, 4, 0, -12});
+  const Measure measure = Against(Numbers({2, 2}, {3, 4, 0, -12}), model, {0, 0, 0, 0});
+  EXPECT_EQ(measure.error, 0);
+  EXPECT_EQ(measure.ratio, 0);
+  EXPECT_EQ(measure.norm, 13);
+  EXPECT_FALSE(measure.alarm);
+}
+
+TEST(Comparison, ErrorAndExpectationAreRelativeFrobeniusNorms) {
+  const Values model = Numbers({4}, {3, 4, 0, -12});
+  const Measure measure = Against(Numbers({2, 2}, {3, 4, 0, -12.13}), model, {0, 0, 0.25, 1.44});
+  EXPECT_NEAR(measure.error, 0.01, 1e-12);
+  EXPECT_NEAR(measure.expectation, 0.1, 1e-6);  // sqrt(0.25 + 1.44) / 13
+  EXPECT_NEAR(measure.ratio, 0.1, 1e-6);
+  EXPECT_FALSE(measure.alarm);
+  EXPECT_EQ(measure.parallel_index, (std::vector<int64_t>{1, 1}));
+  EXPECT_EQ(measure.logical_index, std::vector<int64_t>{3});
+}
+
+TEST(Comparison, TheExpectationIsNoLessThanEpsilon) {
+  const Values model = Numbers({4}, {3, 4, 0, -12});
+  const Measure measure = Against(Numbers({2, 2}, {3, 4, 0, -12}), model, {0, 0, 0, 0});
+  EXPECT_NEAR(measure.expectation, kEpsilon, 1e-12);
+}
+
+// Numbers below the smallest normal one are further apart than epsilon times themselves.
+TEST(Comparison, TheExpectationIsNoLessThanTheSpacingOfSmallNumbers) {
+  const Values model = Numbers({4}, {1e-6, 0, 0, 0});
+  const Measure measure = Against(Numbers({2, 2}, {1.1e-6, 0, 0, 0}), model, {0, 0, 0, 0}, 0, 1e-7);
+  EXPECT_NEAR(measure.expectation, 0.2, 1e-9);  // sqrt(4) 1e-7 / 1e-6
+  EXPECT_FALSE(measure.alarm);
+}
+
+TEST(Comparison, AnErrorBeyondTheBoundAlarmsWhereItIs) {
+  const Values model = Numbers({4}, {1, 1, 1, 1});
+  const double bound = RatioBound(1) * kEpsilon * 2;  // of the norm, which is 2
+  const Measure below = Against(Numbers({2, 2}, {1, 1, 1, 1 + 0.99 * bound}), model, {0, 0, 0, 0});
+  EXPECT_FALSE(below.alarm);
+  EXPECT_TRUE(below.instances.empty());
+  const Measure above = Against(Numbers({2, 2}, {1, 1, 1, 1 + 1.01 * bound}), model, {0, 0, 0, 0});
+  EXPECT_TRUE(above.alarm);
+  EXPECT_EQ(above.instances, std::vector<int64_t>{1});
+}
+
+TEST(Comparison, FewDifferentValuesAreGivenMoreRoom) {
+  EXPECT_EQ(RatioBound(1), 24);
+  EXPECT_LT(RatioBound(1'000'000), 4.1);
+  const auto bound = [](const std::vector<double>& model) {
+    return Against(Numbers({2, 2}, model), Numbers({4}, model), {0, 0, 0, 0}).bound;
+  };
+  EXPECT_EQ(bound({1, 2, 3, 4}), RatioBound(4));
+  EXPECT_EQ(bound({1, 2, 2, -1}), RatioBound(2));
+}
+
+TEST(Comparison, NotANumberAlarmsUnlessItIsTheModels) {
+  const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
+  const Values model = Numbers({4}, {1, 1, 1, 1});
+  EXPECT_TRUE(Against(Numbers({2, 2}, {1, nan, 1, 1}), model, {0, 0, 0, 0}).alarm);
+  EXPECT_TRUE(Against(Numbers({2, 2}, {1, 1, 1, infinity}), model, {0, 0, 0, 0}).alarm);
+  const Values undefined = Numbers({4}, {1, nan, 1, 1});
+  const Measure measure = Against(Numbers({2, 2}, {1, 1, 1, 1}), undefined, {0, 0, 0, 0});
+  EXPECT_FALSE(measure.defined);
+  EXPECT_FALSE(measure.alarm);
+  const Values mask = Numbers({4}, {1, -infinity, 1, 1});
+  EXPECT_FALSE(Against(Numbers({2, 2}, {1, -infinity, 1, 1}), mask, {0, 0, 0, 0}).alarm);
+  EXPECT_TRUE(Against(Numbers({2, 2}, {1, 0, 1, 1}), mask, {0, 0, 0, 0}).alarm);
+}
+
+TEST(Comparison, NumbersWhoseSquaresOverflowAreCompared) {
+  const Values model = Numbers({4}, {1e200, 1e200, 0, 1e200});
+  const Measure measure = Against(Numbers({2, 2}, {1e200, 2e200, 0, 1e200}), model, {0, 0, 0, 0});
+  EXPECT_NEAR(measure.error, std::sqrt(1.0 / 3), 1e-12);
+  EXPECT_TRUE(measure.alarm);
+}
+
+// Where the model has zeros only, round-off is that of what they are computed from.
+TEST(Comparison, ZerosAreComparedOnTheScaleOfOperands) {
+  const Values model = Numbers({4}, {0, 0, 0, 0});
+  EXPECT_FALSE(Against(Numbers({2, 2}, {0, 0.01, 0, 0}), model, {0, 0, 0, 0}, 10).alarm);
+  EXPECT_TRUE(Against(Numbers({2, 2}, {0, 5, 0, 0}), model, {0, 0, 0, 0}, 10).alarm);
+  EXPECT_TRUE(Against(Numbers({2, 2}, {0, 1e-9, 0, 0}), model, {0, 0, 0, 0}, 0).alarm);
+}
+
+TEST(Comparison, DisagreementIsMeasuredAsErrorsAre) {
+  Measure measure;
+  measure.norm = 10;
+  measure.expectation = 0.01;
+  EXPECT_EQ(RatioOf({}, measure), 0);
+  EXPECT_NEAR(RatioOf({.elements = 1, .squares = 4}, measure), 20, 1e-12);
+}
+
+}  // namespace
+}  // namespace planproof::runtime_check

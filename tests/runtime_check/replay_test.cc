@@ -1,0 +1,224 @@
+// Replays of small problems with one fault each.
+#include "runtime_check/replay.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "runtime_check/rounding.h"
+#include "tests/shape_reduction/small_problem.h"
+
+namespace planproof::runtime_check {
+namespace {
+
+using sdfg::DType;
+using sdfg::TensorId;
+using shape_reduction::Instantiate;
+using shape_reduction::SmallProblem;
+
+// y = exp(x) of 6 elements; two devices have parts of it.
+struct TwoParts {
+  SmallProblem small;
+  TensorId x, y;
+
+  TwoParts() {
+    x = small.Logical("x", {6});
+    y = small.Apply(&small.problem.logical, Instantiate("exp", {{6}}), {x});
+  }
+  // A device computes `op` of the elements from `start`, and holds the elements from `claimed`.
+  TensorId Part(const char* op, int64_t start, int64_t length, int64_t claimed,
+                sdfg::Device device) {
+    const TensorId part = small.Slice(x, {start}, {length}, device);
+    const TensorId result =
+        small.Apply(&small.problem.parallel, Instantiate(op, {{length}}), {part}, device);
+    small.Require(result, y, {claimed});
+    return result;
+  }
+  absl::StatusOr<ReplayReport> Run(ReplayOptions options = {}) {
+    small.problem.lineage.resize(small.problem.parallel.tensors.size());
+    small.Check();
+    const absl::StatusOr<Inputs> inputs = RandomInputs(small.problem, options.arithmetic, 1);
+    if (!inputs.ok()) return inputs.status();
+    return Replay(small.problem, *inputs, options);
+  }
+};
+
+TEST(Replay, ARightPlanHasNoAlarmInAnyType) {
+  for (const DType dtype : {DType::kFloat64, DType::kFloat32, DType::kBFloat16, DType::kFloat16,
+                            DType::kFloat8E4M3, DType::kFloat8E5M2}) {
+    TwoParts plan;
+    plan.Part("exp", 0, 3, 0, 0);
+    plan.Part("exp", 3, 3, 3, 1);
+    const auto report = plan.Run({.arithmetic = dtype});
+    ASSERT_TRUE(report.ok()) << report.status();
+    EXPECT_EQ(report->alarms, 0);
+    EXPECT_EQ(report->first, -1);
+    EXPECT_EQ(report->tensors.size(), 2u);
+  }
+}
+
+TEST(Replay, ADifferenceIsFoundWhereItIs) {
+  TwoParts plan;
+  plan.Part("exp", 0, 3, 0, 0);
+  const TensorId wrong = plan.Part("sin", 3, 3, 3, 1);
+  const auto report = plan.Run();
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->alarms, 1);
+  const TensorReport& first = report->tensors[report->first];
+  EXPECT_EQ(first.finding, Finding::kDiffers);
+  EXPECT_EQ(first.parallel, wrong);
+  EXPECT_EQ(first.devices, std::vector<int>{1});
+  EXPECT_EQ(first.required, "exp.1");
+}
+
+TEST(Replay, AnotherSliceIsADifference) {
+  TwoParts plan;
+  plan.Part("exp", 0, 3, 0, 0);
+  plan.Part("exp", 2, 3, 3, 1);
+  const auto report = plan.Run();
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->alarms, 1);
+}
+
+TEST(Replay, WhatNoDeviceHoldsIsOmitted) {
+  TwoParts plan;
+  plan.Part("exp", 0, 3, 0, 0);
+  plan.Part("exp", 4, 2, 4, 1);
+  const auto report = plan.Run();
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->alarms, 1);
+  const TensorReport& first = report->tensors[report->first];
+  EXPECT_EQ(first.finding, Finding::kOmitted);
+  EXPECT_EQ(first.elements, 1);
+  EXPECT_EQ(first.index, std::vector<int64_t>{3});
+}
+
+// A tensor of two ranks, of which the second has another value.
+ReplayReport Ranks(int64_t step, int64_t local) {
+  SmallProblem small;
+  lineage::Problem& problem = small.problem;
+  const TensorId x = small.Logical("x", {4});
+  const TensorId y = small.Apply(&problem.logical, Instantiate("exp", {{4}}), {x});
+  problem.parallel.axes = {{"tp", 2}};
+  problem.parallel.axis_device_stride = {1};
+  sdfg::Tensor held = problem.logical.tensors[x];
+  held.shape = {2, local};
+  held.axes = {0};
+  held.device = 4;
+  held.role = sdfg::TensorRole::kInput;
+  const TensorId in = problem.parallel.AddTensor(held);
+  held.name = "y";
+  held.role = sdfg::TensorRole::kIntermediate;
+  const TensorId out = problem.parallel.AddTensor(held);
+  // Rank 1 adds 1 to what the model has.
+  sdfg::IndexFunctionBuilder builder("exp");
+  const int operand = builder.AddInput("x", {2, local}, DType::kFloat32);
+  const int result = builder.AddOutput("y", sdfg::Shape{2, local}, DType::kFloat32);
+  const auto dims = builder.OutputDims(result);
+  const sdfg::ExprId rank = builder.Index(dims[0]);
+  const sdfg::ExprId value =
+      builder.Unary(sdfg::Op::kExp, builder.Element(operand, {rank, builder.Index(dims[1])}));
+  builder.SetBody(result,
+                  builder.Binary(sdfg::Op::kAdd, value, builder.Unary(sdfg::Op::kPosition, rank)));
+  sdfg::IndexFunction function;
+  EXPECT_TRUE(builder.Finish(&function).ok());
+  sdfg::Operator op;
+  op.name = "exp";
+  op.lifted = false;
+  op.inputs = {in};
+  op.outputs = {out};
+  op.function = problem.parallel.Intern(std::move(function));
+  problem.parallel.AddOperator(std::move(op));
+  lineage::Lineage lineage;
+  lineage.kind = lineage::LineageKind::kFull;
+  lineage.logical = x;
+  lineage.map = {{0, {{.dim = 0, .scale = step}, {.dim = 1}}}};
+  if (step == 0) lineage.map = {{0, {{.dim = 1}}}};
+  problem.lineage = {lineage, {}};
+  lineage.logical = y;
+  problem.required.push_back({out, lineage, "y"});
+  small.Check();
+  const auto inputs = RandomInputs(problem, DType::kFloat64, 0);
+  EXPECT_TRUE(inputs.ok()) << inputs.status();
+  const auto report = Replay(problem, *inputs, {});
+  EXPECT_TRUE(report.ok()) << report.status();
+  return report.ok() ? *report : ReplayReport();
+}
+
+TEST(Replay, ReplicasThatDifferAreAFindingOfTheirOwn) {
+  const ReplayReport report = Ranks(0, 4);
+  ASSERT_EQ(report.alarms, 2);
+  EXPECT_EQ(report.tensors[0].finding, Finding::kDiffers);
+  ASSERT_EQ(report.tensors[0].at.size(), 1u);
+  EXPECT_EQ(report.tensors[0].at[0].coordinates, std::vector<int64_t>{1});
+  EXPECT_EQ(report.tensors[0].devices, std::vector<int>{5});
+  EXPECT_EQ(report.tensors[1].finding, Finding::kReplicasDiffer);
+  EXPECT_EQ(report.tensors[1].elements, 4);
+}
+
+TEST(Replay, OverlapsThatDifferAreAFindingOfTheirOwn) {
+  const ReplayReport report = Ranks(1, 3);
+  ASSERT_EQ(report.alarms, 2);
+  EXPECT_EQ(report.tensors[1].finding, Finding::kOverlapsDiffer);
+  EXPECT_EQ(report.tensors[1].elements, 2);
+  EXPECT_EQ(report.tensors[1].index, std::vector<int64_t>{1});
+}
+
+// exp(exp(exp(x))) changes by up to 40 times what x does.
+TEST(Replay, TheExpectationIsWhatTheModelMakesOfSmallChanges) {
+  SmallProblem small;
+  const TensorId x = small.Logical("x", {50});
+  const auto thrice = [&](sdfg::Graph* graph, TensorId at, sdfg::Device device) {
+    for (int i = 0; i < 3; ++i) at = small.Apply(graph, Instantiate("exp", {{50}}), {at}, device);
+    return at;
+  };
+  const TensorId y = thrice(&small.problem.logical, x, -1);
+  const TensorId part = small.Slice(x, {0}, {50});
+  small.Require(thrice(&small.problem.parallel, part, 0), y, {0});
+  small.Check();
+  for (const DType dtype : {DType::kFloat64, DType::kFloat32}) {
+    const auto inputs = RandomInputs(small.problem, dtype, 1);
+    ASSERT_TRUE(inputs.ok()) << inputs.status();
+    const auto report = Replay(small.problem, *inputs, {.arithmetic = dtype});
+    ASSERT_TRUE(report.ok()) << report.status();
+    ASSERT_EQ(report->tensors.size(), 1u);
+    const double times = report->tensors[0].measure.expectation / EpsilonOf(dtype);
+    EXPECT_TRUE(times > 10 && times < 45) << times;
+  }
+}
+
+TEST(Replay, LimitsAreSaidWithARemedy) {
+  TwoParts plan;
+  plan.Part("exp", 0, 3, 0, 0);
+  plan.Part("exp", 3, 3, 3, 1);
+  const absl::Status elements = plan.Run({.element_limit = 20}).status();
+  EXPECT_EQ(elements.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(elements.message().find("24 elements in their tensors, more than the limit of 20"),
+            std::string::npos)
+      << elements;
+  EXPECT_NE(elements.message().find("--element-limit"), std::string::npos);
+  const absl::Status work = plan.Run({.work_limit = 20}).status();
+  EXPECT_EQ(work.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(work.message().find("--work-limit"), std::string::npos);
+  EXPECT_TRUE(plan.Run({.element_limit = 24}).ok());
+}
+
+TEST(Replay, AModelWithoutAValueCannotBeReplayed) {
+  SmallProblem small;
+  const TensorId x = small.Logical("x", {6});
+  const TensorId y = small.Apply(&small.problem.logical, Instantiate("log", {{6}}), {x});
+  const TensorId held = small.Slice(x, {0}, {6});
+  const TensorId result =
+      small.Apply(&small.problem.parallel, Instantiate("exp", {{6}}), {held}, 0);
+  small.Require(result, y, {0});
+  small.Check();
+  Inputs inputs(small.problem.logical.tensors.size());
+  inputs[x] = Values::Zeros({6}, DType::kFloat32, DType::kFloat64);
+  inputs[x].Set(3, -1);
+  EXPECT_EQ(Replay(small.problem, inputs, {}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace planproof::runtime_check
