@@ -13,7 +13,6 @@
 namespace planproof::report {
 namespace {
 
-using runtime_check::Finding;
 using runtime_check::ReplayOptions;
 using runtime_check::ReplayReport;
 using runtime_check::TensorReport;
@@ -26,14 +25,14 @@ const sdfg::Tensor& PlanTensor(const lineage::Problem& problem, const TensorRepo
 }
 
 // "all_reduce (embedding)": the operator, and what it makes.
-std::string OperatorText(const lineage::Problem& problem, const TensorReport& tensor) {
+std::string ReplayOperator(const lineage::Problem& problem, const TensorReport& tensor) {
   const sdfg::Tensor& made = PlanTensor(problem, tensor);
   if (made.producer == sdfg::kNone) return "an input";
   return OneLine(absl::StrCat(problem.parallel.operators[made.producer].name, " (", made.name, ")"),
                  120);
 }
 
-std::string SourceText(const lineage::Problem& problem, const TensorReport& tensor) {
+std::string ReplaySource(const lineage::Problem& problem, const TensorReport& tensor) {
   const sdfg::Tensor& made = PlanTensor(problem, tensor);
   if (made.producer == sdfg::kNone) return "";
   return problem.parallel.operators[made.producer].source.ToString();
@@ -54,7 +53,8 @@ std::string IndexText(const std::vector<int64_t>& index) {
 }
 
 double RatioOf(const TensorReport& tensor) {
-  return tensor.finding == Finding::kNone || tensor.finding == Finding::kDiffers
+  return tensor.finding == runtime_check::Finding::kNone ||
+                 tensor.finding == runtime_check::Finding::kDiffers
              ? tensor.measure.ratio
              : tensor.ratio;
 }
@@ -65,38 +65,38 @@ std::string FindingText(const lineage::Problem& problem, const TensorReport& ten
   const std::string logical = OneLine(problem.logical.tensors[tensor.logical].name, 100);
   const std::string first = absl::StrCat(logical, IndexText(tensor.index));
   switch (tensor.finding) {
-    case Finding::kNone:
+    case runtime_check::Finding::kNone:
       return "agrees with the model";
-    case Finding::kDiffers:
+    case runtime_check::Finding::kDiffers:
       return absl::StrFormat(
           "differs from the model: error %.2g, %.2g times what rounding in %s is expected to do",
           tensor.measure.error, tensor.measure.ratio, sdfg::DTypeName(options.arithmetic));
-    case Finding::kReplicasDiffer:
+    case runtime_check::Finding::kReplicasDiffer:
       return absl::StrFormat(
           "replicas differ in %d elements, first %s: %.2g times what rounding is expected to do",
           tensor.elements, first, tensor.ratio);
-    case Finding::kOverlapsDiffer:
+    case runtime_check::Finding::kOverlapsDiffer:
       return absl::StrFormat(
           "parts that overlap differ in %d elements, first %s: %.2g times what rounding is "
           "expected to do",
           tensor.elements, first, tensor.ratio);
-    case Finding::kOmitted:
+    case runtime_check::Finding::kOmitted:
       return absl::StrFormat("no device holds %d elements of %s, first %s", tensor.elements,
                              logical, first);
   }
   return "";
 }
 
-std::string Row(const std::string& label, const std::string& value) {
+std::string ReplayRow(const std::string& label, const std::string& value) {
   return value.empty() ? "" : absl::StrFormat("  %-10s %s\n", label, value);
 }
 
 std::string TableRow(const lineage::Problem& problem, const TensorReport& tensor) {
   const std::string name = OneLine(PlanTensor(problem, tensor).name, kNameColumns);
-  const char* what = tensor.finding == Finding::kReplicasDiffer   ? "  replicas"
-                     : tensor.finding == Finding::kOverlapsDiffer ? "  overlaps"
-                     : tensor.finding == Finding::kOmitted        ? "  omitted"
-                                                                  : "";
+  const char* what = tensor.finding == runtime_check::Finding::kReplicasDiffer   ? "  replicas"
+                     : tensor.finding == runtime_check::Finding::kOverlapsDiffer ? "  overlaps"
+                     : tensor.finding == runtime_check::Finding::kOmitted        ? "  omitted"
+                                                                                 : "";
   return absl::StrFormat("  %-*s  %9.2g  %9.2g  %9.2g%s%s\n", kNameColumns, name,
                          tensor.measure.error, tensor.measure.expectation, RatioOf(tensor), what,
                          tensor.measure.defined ? "" : "  not a number");
@@ -113,21 +113,21 @@ std::string Painted(const std::string& word, bool alarm, bool color) {
 }
 
 // Numbers that JSON does not have are null.
-nlohmann::json Number(double value) {
+nlohmann::json JsonNumber(double value) {
   return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
 
-const char* FindingName(Finding finding) {
+const char* ReplayFindingName(runtime_check::Finding finding) {
   switch (finding) {
-    case Finding::kNone:
+    case runtime_check::Finding::kNone:
       return "none";
-    case Finding::kDiffers:
+    case runtime_check::Finding::kDiffers:
       return "differs";
-    case Finding::kReplicasDiffer:
+    case runtime_check::Finding::kReplicasDiffer:
       return "replicas_differ";
-    case Finding::kOverlapsDiffer:
+    case runtime_check::Finding::kOverlapsDiffer:
       return "overlaps_differ";
-    case Finding::kOmitted:
+    case runtime_check::Finding::kOmitted:
       return "omitted";
   }
   return "";
@@ -136,26 +136,26 @@ const char* FindingName(Finding finding) {
 nlohmann::json TensorJson(const lineage::Problem& problem, const TensorReport& tensor) {
   nlohmann::json json = {{"tensor", PlanTensor(problem, tensor).name},
                          {"logical", problem.logical.tensors[tensor.logical].name},
-                         {"operator", OperatorText(problem, tensor)},
-                         {"source", SourceText(problem, tensor)},
-                         {"finding", FindingName(tensor.finding)},
-                         {"error", Number(tensor.measure.error)},
-                         {"expectation", Number(tensor.measure.expectation)},
-                         {"ratio", Number(RatioOf(tensor))},
+                         {"operator", ReplayOperator(problem, tensor)},
+                         {"source", ReplaySource(problem, tensor)},
+                         {"finding", ReplayFindingName(tensor.finding)},
+                         {"error", JsonNumber(tensor.measure.error)},
+                         {"expectation", JsonNumber(tensor.measure.expectation)},
+                         {"ratio", JsonNumber(RatioOf(tensor))},
                          {"bound", tensor.measure.bound}};
   if (!tensor.required.empty()) json["required"] = tensor.required;
-  if (tensor.finding == Finding::kNone) return json;
+  if (tensor.finding == runtime_check::Finding::kNone) return json;
   json["place"] = problem.parallel.Describe(tensor.at);
   json["devices"] = tensor.devices;
-  if (tensor.finding != Finding::kDiffers) {
+  if (tensor.finding != runtime_check::Finding::kDiffers) {
     json["elements"] = tensor.elements;
     json["logical_index"] = tensor.index;
     return json;
   }
   json["parallel_index"] = tensor.measure.parallel_index;
   json["logical_index"] = tensor.measure.logical_index;
-  json["parallel_value"] = Number(tensor.measure.parallel_value);
-  json["logical_value"] = Number(tensor.measure.logical_value);
+  json["parallel_value"] = JsonNumber(tensor.measure.parallel_value);
+  json["logical_value"] = JsonNumber(tensor.measure.logical_value);
   return json;
 }
 
@@ -175,18 +175,18 @@ std::string TextReplayReport(const lineage::Problem& problem, const ReplayReport
     out = absl::StrFormat("%s: %s %s\n", Painted("ALARM", true, text.color),
                           OneLine(PlanTensor(problem, first).name, 100),
                           FindingText(problem, first, options));
-    const std::string source = SourceText(problem, first);
-    out += Row("operator", absl::StrCat(OperatorText(problem, first),
-                                        source.empty() ? "" : ", at " + OneLine(source)));
-    out += Row("place", PlaceText(problem, first));
-    if (first.finding == Finding::kDiffers) {
-      out +=
-          Row("that is",
-              absl::StrFormat("%s%s: plan %.6g, model's %s%s %.6g",
-                              OneLine(PlanTensor(problem, first).name, 100),
-                              IndexText(first.measure.parallel_index), first.measure.parallel_value,
-                              OneLine(problem.logical.tensors[first.logical].name, 100),
-                              IndexText(first.measure.logical_index), first.measure.logical_value));
+    const std::string source = ReplaySource(problem, first);
+    out += ReplayRow("operator", absl::StrCat(ReplayOperator(problem, first),
+                                              source.empty() ? "" : ", at " + OneLine(source)));
+    out += ReplayRow("place", PlaceText(problem, first));
+    if (first.finding == runtime_check::Finding::kDiffers) {
+      out += ReplayRow(
+          "that is",
+          absl::StrFormat("%s%s: plan %.6g, model's %s%s %.6g",
+                          OneLine(PlanTensor(problem, first).name, 100),
+                          IndexText(first.measure.parallel_index), first.measure.parallel_value,
+                          OneLine(problem.logical.tensors[first.logical].name, 100),
+                          IndexText(first.measure.logical_index), first.measure.logical_value));
     }
   }
   if (text.verbose || replay.first >= 0) {
@@ -195,7 +195,7 @@ std::string TextReplayReport(const lineage::Problem& problem, const ReplayReport
                            "ratio");
     size_t rows = 0;
     for (const TensorReport& tensor : replay.tensors) {
-      if (!text.verbose && tensor.finding == Finding::kNone) continue;
+      if (!text.verbose && tensor.finding == runtime_check::Finding::kNone) continue;
       if (text.verbose || rows < kRows) out += TableRow(problem, tensor);
       ++rows;
     }
@@ -205,18 +205,19 @@ std::string TextReplayReport(const lineage::Problem& problem, const ReplayReport
   const auto required =
       std::count_if(replay.tensors.begin(), replay.tensors.end(),
                     [](const TensorReport& tensor) { return !tensor.required.empty(); });
-  out += Row("compared", absl::StrFormat("%d tensors, %d of them required; %d alarm",
-                                         replay.tensors.size(), required, replay.alarms));
+  out += ReplayRow("compared", absl::StrFormat("%d tensors, %d of them required; %d alarm",
+                                               replay.tensors.size(), required, replay.alarms));
   if (replay.undefined > 0) {
-    out += Row("undefined", absl::StrFormat("%d tensors with elements that are not a number in "
-                                            "the model either, which are left out",
-                                            replay.undefined));
+    out +=
+        ReplayRow("undefined", absl::StrFormat("%d tensors with elements that are not a number in "
+                                               "the model either, which are left out",
+                                               replay.undefined));
   }
-  out += Row("inputs", OneLine(text.inputs));
-  out += Row("time",
-             absl::StrFormat("%.2f s: model %.2f, perturbed %.2f, plan %.2f",
-                             replay.time_s.model + replay.time_s.perturbed + replay.time_s.plan,
-                             replay.time_s.model, replay.time_s.perturbed, replay.time_s.plan));
+  out += ReplayRow("inputs", OneLine(text.inputs));
+  out += ReplayRow(
+      "time", absl::StrFormat("%.2f s: model %.2f, perturbed %.2f, plan %.2f",
+                              replay.time_s.model + replay.time_s.perturbed + replay.time_s.plan,
+                              replay.time_s.model, replay.time_s.perturbed, replay.time_s.plan));
   return out;
 }
 
