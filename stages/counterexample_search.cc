@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kMaxFocuses = 4;
 constexpr size_t kLargeGraph = 4000;  // operators
 constexpr int64_t kLongDimension = 1024;
+constexpr size_t kRankOfScores = 3;  // at least
 constexpr double kLargeSearchSeconds = 5;
 
 std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
@@ -35,9 +36,11 @@ std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
   return focuses;
 }
 
-// Some tensor has a long dimension twice (attention scores): cut at every position it is too large.
+// Some tensor has a long dimension twice (attention scores, of all sequences and heads; not a square
+// weight): cut at every position it is too large.
 bool ComparesLongDimensions(const sdfg::Graph& graph) {
   return std::any_of(graph.tensors.begin(), graph.tensors.end(), [](const sdfg::Tensor& tensor) {
+    if (tensor.shape.size() < kRankOfScores) return false;
     for (size_t a = 0; a < tensor.shape.size(); ++a) {
       for (size_t b = a + 1; b < tensor.shape.size(); ++b) {
         if (tensor.shape[a] == tensor.shape[b] && tensor.shape[a] >= kLongDimension) return true;
