@@ -36,8 +36,8 @@ std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
   return focuses;
 }
 
-// Some tensor has a long dimension twice (attention scores, of all sequences and heads; not a square
-// weight): cut at every position it is too large.
+// Some tensor has a long dimension twice (attention scores, of all sequences and heads; not a
+// square weight): cut at every position it is too large.
 bool ComparesLongDimensions(const sdfg::Graph& graph) {
   return std::any_of(graph.tensors.begin(), graph.tensors.end(), [](const sdfg::Tensor& tensor) {
     if (tensor.shape.size() < kRankOfScores) return false;
