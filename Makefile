@@ -17,8 +17,9 @@ PLANPROOF = $(BUILD)/cli/planproof
 all: $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS)
 
+# What only tests need (half a gigabyte of LLVM) is not waited for where only the demo is asked for.
 setup:
-	@scripts/setup.sh
+	@scripts/setup.sh $(if $(filter-out demo,$(MAKECMDGOALS)),,$(filter demo,$(MAKECMDGOALS)))
 
 $(BUILD)/build.ninja: | setup
 	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release
@@ -32,6 +33,7 @@ demo: setup $(PLANPROOF)
 	@scripts/demo.sh $(PLANPROOF)
 
 test: $(BUILD)/build.ninja
+	cmake $(BUILD) >$(BUILD)/configuration.log  # packages may have come since
 	cmake --build $(BUILD) -j $(JOBS)
 	scripts/run_tests.sh $(BUILD) $(JOBS)
 
