@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
+#include "cli/report_files.h"
 #include "cli/terminal.h"
 #include "frontend/load_problem.h"
 #include "report/replay_report.h"
@@ -34,15 +35,6 @@ struct ReplayArguments {
   frontend::LoadOptions load;
   runtime_check::ReplayOptions replay;
 };
-
-bool WriteText(const std::string& path, const std::string& text) {
-  if (path == "-") return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (file != nullptr && std::fclose(file) != 0) written = false;
-  if (!written) std::fprintf(stderr, "planproof: cannot write %s\n", path.c_str());
-  return written;
-}
 
 absl::StatusOr<runtime_check::Inputs> ReadWitness(const ReplayArguments& arguments,
                                                   const lineage::Problem& problem) {
@@ -94,8 +86,9 @@ int RunReplay(ReplayArguments arguments) {
   text.verbose = arguments.verbose;
   text.color = ColorOnOutput();
   if (!arguments.json_file.empty() &&
-      !WriteText(arguments.json_file, report::JsonReplayReport(*problem, *replay, arguments.replay,
-                                                               text, arguments.files))) {
+      !WriteReports(
+          {{arguments.json_file, report::JsonReplayReport(*problem, *replay, arguments.replay, text,
+                                                          arguments.files)}})) {
     return kUsageError;
   }
   if (arguments.json_file != "-") {

@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cmath>
-#include <map>
 #include <memory>
 #include <random>
 #include <span>
@@ -14,6 +13,7 @@
 #include "shape_reduction/input_choice.h"
 #include "shape_reduction/input_premises.h"
 #include "shape_reduction/recorded_values.h"
+#include "shape_reduction/witness_data.h"
 
 namespace planproof::runtime_check {
 namespace {
@@ -78,12 +78,6 @@ Values ValuesOf(const sdfg::Tensor& tensor, const BlockTensor<double>& blocks, D
   return values;
 }
 
-absl::Status Misfit(const witness::Tensor& tensor, const std::string& what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("input ", tensor.name, " of the witness ", what,
-                   "; replay it with the files of which verify wrote it"));
-}
-
 Values Expanded(const witness::Tensor& data, DType arithmetic) {
   Values values = Values::Zeros(data.Shape(), data.dtype, arithmetic);
   std::vector<std::vector<int64_t>> blocks;  // by dimension and index
@@ -131,27 +125,15 @@ absl::StatusOr<Inputs> RandomInputs(const lineage::Problem& problem, DType arith
 
 absl::StatusOr<Inputs> InputsOf(const witness::Witness& witness, const lineage::Problem& problem,
                                 DType arithmetic) {
-  std::map<std::string, size_t> ids;
-  for (size_t id = 0; id < problem.logical.tensors.size(); ++id) {
-    const sdfg::Tensor& tensor = problem.logical.tensors[id];
-    if (InputChooser::IsSource(tensor)) ids.emplace(tensor.name, id);
+  const auto tensors = shape_reduction::TensorsOf(witness, problem);
+  if (!tensors.ok()) {
+    return absl::Status(tensors.status().code(),
+                        absl::StrCat(std::string(tensors.status().message()),
+                                     "; replay it with the files of which verify wrote it"));
   }
-  Inputs inputs(problem.logical.tensors.size());
-  for (const witness::Tensor& data : witness.inputs) {
-    const auto at = ids.find(data.name);
-    if (at == ids.end()) return Misfit(data, "is none of the model's");
-    const sdfg::Tensor& tensor = problem.logical.tensors[at->second];
-    if (data.Shape() != tensor.shape || data.dtype != tensor.dtype ||
-        data.is_integer != sdfg::IsInteger(tensor.dtype)) {
-      return Misfit(data, "has another shape or element type than the model's");
-    }
-    inputs[at->second] = Expanded(data, arithmetic);
-  }
-  for (const auto& [name, id] : ids) {
-    if (inputs[id].storage == Values::Storage::kNone) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "the witness lacks input ", name, "; replay it with the files of which verify wrote it"));
-    }
+  Inputs inputs(tensors->size());
+  for (size_t id = 0; id < inputs.size(); ++id) {
+    if ((*tensors)[id] != nullptr) inputs[id] = Expanded(*(*tensors)[id], arithmetic);
   }
   return inputs;
 }

@@ -172,13 +172,17 @@ BlockTensorPtr<Interval> FocusedEvaluation::Claimed(const sdfg::Shape& shape,
   return status.ok() ? result : nullptr;
 }
 
+std::pair<BlockTensorPtr<Interval>, BlockTensorPtr<Interval>> FocusedEvaluation::Sides(
+    int required) {
+  const lineage::RequiredRelation& relation = problem_.required[required];
+  const sdfg::Shape& shape = problem_.parallel.tensors[relation.parallel].shape;
+  return {Claimed(shape, relation.lineage), parallel()[relation.parallel]};
+}
+
 Gap FocusedEvaluation::WidestGap(int* required) {
   Gap widest;
   for (int r : required_) {
-    const lineage::RequiredRelation& relation = problem_.required[r];
-    const auto claimed =
-        Claimed(problem_.parallel.tensors[relation.parallel].shape, relation.lineage);
-    const auto& actual = parallel()[relation.parallel];
+    const auto [claimed, actual] = Sides(r);
     if (claimed == nullptr || actual == nullptr) continue;
     Gap gap = FindGap(*claimed, *actual);
     if (gap.size <= widest.size) continue;
@@ -191,10 +195,7 @@ Gap FocusedEvaluation::WidestGap(int* required) {
 MissingValue FocusedEvaluation::FindMissingValue(const std::vector<TensorId>& proved) {
   MissingValue missing;
   for (int r : required_) {
-    const lineage::RequiredRelation& relation = problem_.required[r];
-    const auto claimed =
-        Claimed(problem_.parallel.tensors[relation.parallel].shape, relation.lineage);
-    const auto& actual = parallel()[relation.parallel];
+    const auto [claimed, actual] = Sides(r);
     if (claimed == nullptr || actual == nullptr) continue;
     ForEachPair(*claimed, *actual, [&](const auto& index, const Interval& a, const Interval& b) {
       if (!OnlyLeftHasValue(a, b)) return true;
@@ -202,8 +203,8 @@ MissingValue FocusedEvaluation::FindMissingValue(const std::vector<TensorId>& pr
       return false;
     });
     if (missing.required < 0) continue;
-    missing.origin =
-        FindUndefinedOrigin(problem_.parallel, relation.parallel, proved, [&](TensorId id) {
+    missing.origin = FindUndefinedOrigin(
+        problem_.parallel, problem_.required[r].parallel, proved, [&](TensorId id) {
           const auto& value = parallel()[id];
           return value == nullptr ? UndefinedBy::kNothing : AnyUndefined(*value);
         });

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "shape_reduction/domain_interval.h"
@@ -61,6 +62,8 @@ class FocusedEvaluation {
                                  const std::vector<BlockTensorPtr<Interval>>& inputs);
 
  private:
+  // What the relation requires, and what the plan has; null if it is not known.
+  std::pair<BlockTensorPtr<Interval>, BlockTensorPtr<Interval>> Sides(int required);
   bool Evaluate(int64_t max_elements, WorkClock::time_point deadline, std::string* message);
 
   const lineage::Problem& problem_;

@@ -66,14 +66,14 @@ std::vector<witness::Tensor> ToData(const lineage::Problem& problem,
   return data;
 }
 
-absl::StatusOr<std::vector<BlockTensorPtr<double>>> InputsOf(const witness::Witness& witness,
-                                                             const lineage::Problem& problem) {
+absl::StatusOr<std::vector<const witness::Tensor*>> TensorsOf(const witness::Witness& witness,
+                                                              const lineage::Problem& problem) {
   std::map<std::string, size_t> ids;
   for (size_t id = 0; id < problem.logical.tensors.size(); ++id) {
     const sdfg::Tensor& tensor = problem.logical.tensors[id];
     if (InputChooser::IsSource(tensor)) ids.emplace(tensor.name, id);
   }
-  std::vector<BlockTensorPtr<double>> inputs(problem.logical.tensors.size());
+  std::vector<const witness::Tensor*> tensors(problem.logical.tensors.size(), nullptr);
   for (const witness::Tensor& data : witness.inputs) {
     const auto at = ids.find(data.name);
     if (at == ids.end()) return Misfit(data, "is none of the model's");
@@ -82,6 +82,23 @@ absl::StatusOr<std::vector<BlockTensorPtr<double>>> InputsOf(const witness::Witn
         data.is_integer != sdfg::IsInteger(tensor.dtype)) {
       return Misfit(data, "has another shape or element type than the model's");
     }
+    tensors[at->second] = &data;
+  }
+  for (const auto& [name, id] : ids) {
+    if (tensors[id] == nullptr)
+      return absl::InvalidArgumentError(absl::StrCat("the witness lacks input ", name));
+  }
+  return tensors;
+}
+
+absl::StatusOr<std::vector<BlockTensorPtr<double>>> InputsOf(const witness::Witness& witness,
+                                                             const lineage::Problem& problem) {
+  const auto tensors = TensorsOf(witness, problem);
+  if (!tensors.ok()) return tensors.status();
+  std::vector<BlockTensorPtr<double>> inputs(tensors->size());
+  for (size_t id = 0; id < inputs.size(); ++id) {
+    if ((*tensors)[id] == nullptr) continue;
+    const witness::Tensor& data = *(*tensors)[id];
     auto values = std::make_shared<BlockTensor<double>>();
     for (const witness::Dimension& dim : data.dims) {
       std::optional<DimPartition> partition = PartitionOf(dim);
@@ -91,11 +108,7 @@ absl::StatusOr<std::vector<BlockTensorPtr<double>>> InputsOf(const witness::Witn
     values->int_valued = data.is_integer;
     values->values = data.reals;
     values->ints = data.integers;
-    inputs[at->second] = std::move(values);
-  }
-  for (const auto& [name, id] : ids) {
-    if (inputs[id] == nullptr)
-      return absl::InvalidArgumentError(absl::StrCat("the witness lacks input ", name));
+    inputs[id] = std::move(values);
   }
   return inputs;
 }

@@ -20,8 +20,12 @@ witness::Tensor ToData(const std::string& name, sdfg::DType dtype,
 std::vector<witness::Tensor> ToData(const lineage::Problem& problem,
                                     const std::vector<BlockTensorPtr<double>>& inputs);
 
-// The inputs by logical tensor, for an evaluation of this problem. InvalidArgument if the witness
-// is about inputs of other names or shapes, or lacks one.
+// The witness's tensors by logical tensor that they are an input for (null: it is none), within
+// `witness`. InvalidArgument if it is about inputs of other names or shapes, or lacks one.
+absl::StatusOr<std::vector<const witness::Tensor*>> TensorsOf(const witness::Witness& witness,
+                                                              const lineage::Problem& problem);
+
+// The same as tensors in blocks, for an evaluation of this problem.
 absl::StatusOr<std::vector<BlockTensorPtr<double>>> InputsOf(const witness::Witness& witness,
                                                              const lineage::Problem& problem);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -165,6 +166,26 @@ TEST(TimeLimit, EndsARunWithWhatIsKnown) {
   }
   EXPECT_THAT(explaining.output, StartsWith("REFUTED: stage y"));
   EXPECT_THAT(explaining.output, HasSubstr("witness    loss[0] on tp=0: logical"));
+}
+
+// Wherever the time ends, between two stages or while the conditions of a proof are looked at.
+TEST(TimeLimit, NeverMakesAProof) {
+  const std::string restricted = TemporaryFile("restricted.json", R"({"planproof": 1,
+    "specification": {"inputs": {"x": [8]}, "operators": [
+        {"op": "neg", "in": "x", "out": "y"}], "outputs": {"y": {}}},
+    "plan": {"mesh": {"dp": 1}, "programs": [{"inputs": {"x": {}}, "operators": [
+        {"op": "sqrt", "in": "x", "out": "root"}, {"op": "mul", "in": ["root", "root"], "out": "square"},
+        {"op": "neg", "in": "square", "out": "y"}]}]}})");
+  int ended = 0;
+  for (const std::string& plan : {WrongPlan(), restricted}) {
+    EXPECT_EQ(RunFor("600", "nothing", plan).exit_code, 1) << plan;
+    for (int k = 0; k < 40; ++k) {
+      const Finished run = RunFor(std::to_string(0.001 * std::pow(1.15, k)), "nothing", plan);
+      EXPECT_THAT(run.exit_code, testing::AnyOf(1, 3)) << plan << "\n" << run.output;
+      ended += run.output.find("out of time") != std::string::npos;
+    }
+  }
+  EXPECT_GT(ended, 20);
 }
 
 TEST(TimeLimit, CountsWhileAPlanIsRead) {
