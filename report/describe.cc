@@ -240,7 +240,14 @@ Report Describe(const stages::Result& result, const std::vector<std::string>& fi
     if (place.line > 0) violation.parallel_places.push_back(place);
   }
   if (result.account != nullptr) Describer(*result.account, &report).Run(result);
-  report.graphs.resize(result.violations.size());
+  // What is not proved has a finding in every report: no list of findings may be empty then.
+  if (result.verdict != stages::Verdict::kProved && report.result.violations.empty()) {
+    stages::Violation& violation = report.result.violations.emplace_back();
+    violation.verdict = result.verdict;
+    violation.kind = "no finding";
+    violation.cause = violation.message = "the plan is not proved, and no reason is known";
+  }
+  report.graphs.resize(report.result.violations.size());
   return report;
 }
 

@@ -70,10 +70,10 @@ void AddOutput(const Report& report, const StageLine& line, Suite* suite) {
   constexpr char kGroup[] = "required";
   switch (line.state) {
     case State::kProved:
-    case State::kGivenUp:
-    case State::kNoEffect:
       suite->Passed(kGroup, line.required, line.place);
       return;
+    case State::kGivenUp:  // a required output is neither
+    case State::kNoEffect:
     case State::kAfterFault:
       suite->Skipped(kGroup, line.required, line.place,
                      "not shown, since the plan is refuted" + AfterVerdict(report.result));

@@ -209,9 +209,10 @@ std::string TextReplayReport(const lineage::Problem& problem, const ReplayReport
                                                replay.tensors.size(), required, replay.alarms));
   if (replay.undefined > 0) {
     out +=
-        ReplayRow("undefined", absl::StrFormat("%d tensors with elements that are not a number in "
-                                               "the model either, which are left out",
-                                               replay.undefined));
+        ReplayRow("undefined",
+                  absl::StrFormat("%d tensors left out: of the model's elements some are NaN, or "
+                                  "none is finite",
+                                  replay.undefined));
   }
   out += ReplayRow("inputs", OneLine(text.inputs));
   out += ReplayRow(

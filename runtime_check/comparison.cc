@@ -61,11 +61,17 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
   const int64_t local = CountOf({parallel.shape.begin() + axes, parallel.shape.end()});
   std::vector<Squares> instances(CountOf(coordinates));
   Measure measure;
+  int64_t elements = 0, finite = 0;       // of the model's that were read
   absl::flat_hash_set<double> different;  // of the model's values; more than kMany are many
   long double largest = -1;
   std::vector<int64_t> index(parallel.shape.size(), 0);
   for (int64_t i = 0; i < parallel.size(); ++i, Advance(parallel.shape, &index)) {
     const int64_t at = PositionOf(map, model.shape, index);
+    if (at >= 0) {
+      ++elements;
+      finite += std::isfinite(model.At(at));
+      if (std::isnan(model.At(at))) measure.defined = false;
+    }
     if (at >= 0 && different.size() < kMany && std::isfinite(model.At(at)))
       different.insert(std::fabs(model.At(at)));
     if (at < 0 || parallel.Same(i, model, at)) {
@@ -75,10 +81,7 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
       continue;
     }
     const double wanted = model.At(at), found = parallel.At(i);
-    if (std::isnan(wanted)) {
-      measure.defined = false;
-      continue;
-    }
+    if (std::isnan(wanted)) continue;
     const bool finite = std::isfinite(wanted) && std::isfinite(found);
     const long double difference = finite ? std::fabs(found - wanted) : kInfinity;
     Squares& sums = instances[i / local];
@@ -92,6 +95,7 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
     measure.parallel_value = found;
     measure.logical_value = wanted;
   }
+  if (elements > 0 && finite == 0) measure.defined = false;  // all are beyond the type
   Squares all;
   for (const Squares& sums : instances) all.Add(sums);
   measure.norm = Root(all.model);

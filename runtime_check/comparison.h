@@ -42,7 +42,8 @@ struct Measure {
   double bound = 0;  // of the ratio
   double norm = 0;   // of the model's elements that are compared
   bool alarm = false;
-  bool defined = true;  // no element of the model's is NaN
+  // No element of the model's is NaN, and some are finite: there is something to compare with.
+  bool defined = true;
   // The element that differs most.
   std::vector<int64_t> parallel_index, logical_index;
   double parallel_value = 0, logical_value = 0;

@@ -218,10 +218,11 @@ class Replaying {
   }
 
   absl::Status NoValue(TensorId logical) const {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "in ", sdfg::DTypeName(options_.arithmetic), " the model's ",
-        problem_.logical.tensors[logical].name,
-        " has no value (NaN) on these inputs: try another --seed, or a type with a larger range"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("in ", sdfg::DTypeName(options_.arithmetic), " the model's ",
+                     problem_.logical.tensors[logical].name,
+                     " has no value (NaN, or nothing finite) on these inputs: try another --seed, "
+                     "or a type with a larger range"));
   }
 
   void CheckAgreement(const MergedTensor& merged, const TensorReport& of) {

@@ -54,7 +54,8 @@ struct ReplayReport {
   std::vector<TensorReport> tensors;  // in dataflow order, a required one after what it is
   int first = -1;                     // the first that alarms
   int alarms = 0;
-  int64_t undefined = 0;  // tensors with elements that are NaN in the model, too
+  int64_t undefined =
+      0;  // tensors with elements that are NaN in the model, or with none that is finite
   struct {
     double elements = 0, work = 0;
   } cost;

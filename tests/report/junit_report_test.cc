@@ -32,6 +32,15 @@ TEST(JunitReport, OfAFaultFailsOnceAndSkipsWhatRestsOnIt) {
                              "type=\"value differs\">REFUTED: stage y"));
 }
 
+// No test may pass alone that the plan is proved by.
+TEST(JunitReport, OfWhatIsNotProvedFailsThoughNothingWasFound) {
+  stages::Result result;
+  result.verdict = stages::Verdict::kUnknown;
+  EXPECT_THAT(JunitReport(Describe(result, {})), HasSubstr("failures=\"0\" errors=\"1\""));
+  result.verdict = stages::Verdict::kRefuted;
+  EXPECT_THAT(JunitReport(Describe(result, {})), HasSubstr("failures=\"1\" errors=\"0\""));
+}
+
 TEST(JunitReport, OfWhatIsUnknownIsAnError) {
   stages::Result result;
   stages::Violation violation;

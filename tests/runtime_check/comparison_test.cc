@@ -91,6 +91,12 @@ TEST(Comparison, NotANumberAlarmsUnlessItIsTheModels) {
   const Measure measure = Against(Numbers({2, 2}, {1, 1, 1, 1}), undefined, {0, 0, 0, 0});
   EXPECT_FALSE(measure.defined);
   EXPECT_FALSE(measure.alarm);
+  // Both have no value: nothing was compared.
+  EXPECT_FALSE(Against(Numbers({2, 2}, {1, nan, 1, 1}), undefined, {0, 0, 0, 0}).defined);
+  const Values beyond = Numbers({4}, {infinity, infinity, infinity, infinity});
+  EXPECT_FALSE(
+      Against(Numbers({2, 2}, {infinity, infinity, infinity, infinity}), beyond, {0, 0, 0, 0})
+          .defined);
   const Values mask = Numbers({4}, {1, -infinity, 1, 1});
   EXPECT_FALSE(Against(Numbers({2, 2}, {1, -infinity, 1, 1}), mask, {0, 0, 0, 0}).alarm);
   EXPECT_TRUE(Against(Numbers({2, 2}, {1, 0, 1, 1}), mask, {0, 0, 0, 0}).alarm);
