@@ -214,6 +214,11 @@ std::string TextReplayReport(const lineage::Problem& problem, const ReplayReport
                                   "none is finite",
                                   replay.undefined));
   }
+  if (replay.blind > 0) {
+    out += ReplayRow("blind", absl::StrFormat("%d tensors hardly could alarm: rounding in %s may "
+                                              "change them by as much as they are",
+                                              replay.blind, type));
+  }
   out += ReplayRow("inputs", OneLine(text.inputs));
   out += ReplayRow(
       "time", absl::StrFormat("%.2f s: model %.2f, perturbed %.2f, plan %.2f",
@@ -231,7 +236,8 @@ std::string JsonReplayReport(const lineage::Problem& problem, const ReplayReport
                          {"inputs", text.inputs},
                          {"dtype", sdfg::DTypeName(options.arithmetic)},
                          {"samples", options.samples},
-                         {"undefined", replay.undefined}};
+                         {"undefined", replay.undefined},
+                         {"blind", replay.blind}};
   json["cost"] = {{"elements", replay.cost.elements}, {"work", replay.cost.work}};
   json["time_s"] = {{"model", replay.time_s.model},
                     {"perturbed", replay.time_s.perturbed},

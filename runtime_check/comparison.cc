@@ -82,8 +82,8 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
     }
     const double wanted = model.At(at), found = parallel.At(i);
     if (std::isnan(wanted)) continue;
-    const bool finite = std::isfinite(wanted) && std::isfinite(found);
-    const long double difference = finite ? std::fabs(found - wanted) : kInfinity;
+    const bool both = std::isfinite(wanted) && std::isfinite(found);
+    const long double difference = both ? std::fabs(found - wanted) : kInfinity;
     Squares& sums = instances[i / local];
     sums.error += difference * difference;
     if (std::isfinite(wanted)) sums.AddModel(wanted, (*reference.changes)[at], reference);
@@ -98,10 +98,10 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
   if (elements > 0 && finite == 0) measure.defined = false;  // all are beyond the type
   Squares all;
   for (const Squares& sums : instances) all.Add(sums);
-  measure.norm = Root(all.model);
   const auto count = static_cast<double>(std::max<int64_t>(parallel.size(), 1));
-  const double scale =
-      measure.norm > 0 ? measure.norm : reference.operand_magnitude * std::sqrt(count);
+  const double norm = Root(all.model);
+  const double scale = norm > 0 ? norm : reference.operand_magnitude * std::sqrt(count);
+  measure.scale = scale;
   const Ratio whole = RatioOf(all, scale, reference.epsilon);
   measure.error = whole.error;
   measure.expectation = whole.expectation;
@@ -109,6 +109,8 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
   // A NaN of the plan must not pass.
   measure.bound = RatioBound(static_cast<int64_t>(different.size()));
   measure.alarm = !(measure.ratio <= measure.bound);
+  if (!std::isfinite(scale) || !std::isfinite(measure.expectation)) measure.defined = false;
+  measure.blind = measure.bound * measure.expectation >= 1;
   if (!measure.alarm) return measure;
   const double share = scale / std::sqrt(static_cast<double>(instances.size()));
   for (size_t i = 0; i < instances.size(); ++i) {
@@ -122,8 +124,8 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
 
 double RatioOf(const Disagreement& disagreement, const Measure& measure) {
   if (disagreement.elements == 0) return 0;
-  if (measure.norm == 0) return kInfinity;
-  return std::sqrt(disagreement.squares) / measure.norm / measure.expectation;
+  if (measure.scale == 0) return kInfinity;
+  return std::sqrt(disagreement.squares) / measure.scale / measure.expectation;
 }
 
 }  // namespace planproof::runtime_check

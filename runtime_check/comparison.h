@@ -4,7 +4,7 @@
 // it depends on the model and the inputs, not on the plan alone: so the model is run again on
 // inputs changed by one epsilon of the type, and how much that changes the tensor is what is
 // expected (the idea of TTrace, arXiv:2506.09280). No tolerance is set by hand: a tensor alarms
-// where its error is more than kRatioBound times what is expected.
+// where its error is more than RatioBound times what is expected.
 #ifndef PLANPROOF_RUNTIME_CHECK_COMPARISON_H_
 #define PLANPROOF_RUNTIME_CHECK_COMPARISON_H_
 
@@ -18,7 +18,7 @@
 
 namespace planproof::runtime_check {
 
-// How many times the expectation is still round-off, for a tensor with n different values: 3 + 21 /
+// How many times the expectation is still round-off, for a tensor with n different values: 4 + 20 /
 // n. The expectation is that of a few samples, and so uncertain for few values. docs/replay.md has
 // what was measured on right plans.
 double RatioBound(int64_t values);
@@ -28,8 +28,8 @@ struct Reference {
   const Values* values = nullptr;
   // By element the mean square of its change under perturbation.
   const std::vector<double>* changes = nullptr;
-  // Where all elements are 0, their rounding is that of what they are computed from: the largest
-  // magnitude among it.
+  // Where all elements compared are 0, their rounding is that of what they are computed from: the
+  // largest magnitude among it.
   double operand_magnitude = 0;
   // Of the arithmetic: the spacing of numbers is epsilon |x|, but no less than `spacing`.
   double epsilon = 0, spacing = 0;
@@ -40,9 +40,12 @@ struct Measure {
   double expectation = 0;  // of round-off, relative; at least the spacing of the type's numbers
   double ratio = 0;
   double bound = 0;  // of the ratio
-  double norm = 0;   // of the model's elements that are compared
+  double scale = 0;  // norm of the model's elements that are compared, or of their operands
   bool alarm = false;
-  // No element of the model's is NaN, and some are finite: there is something to compare with.
+  // Rounding may change the tensor by as much as it is: hardly anything could alarm.
+  bool blind = false;
+  // No element of the model's is NaN, some are finite, and so is what is expected of them: there is
+  // something to compare with.
   bool defined = true;
   // The element that differs most.
   std::vector<int64_t> parallel_index, logical_index;

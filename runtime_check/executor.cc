@@ -133,10 +133,16 @@ absl::StatusOr<const Tape*> Programs::Get(const sdfg::Operator& op, int output) 
   return tape.get();
 }
 
+double ElementsOf(const sdfg::Graph& graph) {
+  double elements = 0;
+  for (const sdfg::Tensor& tensor : graph.tensors)
+    elements += static_cast<double>(CountOf(tensor.shape));
+  return elements;
+}
+
 absl::StatusOr<Cost> CostOf(const sdfg::Graph& graph, Programs* programs) {
   Cost cost;
-  for (const sdfg::Tensor& tensor : graph.tensors)
-    cost.elements += static_cast<double>(CountOf(tensor.shape));
+  cost.elements = ElementsOf(graph);
   for (size_t id = 0; id < graph.operators.size(); ++id) {
     const sdfg::Operator& op = graph.operators[id];
     for (size_t o = 0; o < op.outputs.size(); ++o) {
@@ -149,6 +155,9 @@ absl::StatusOr<Cost> CostOf(const sdfg::Graph& graph, Programs* programs) {
           instances *= static_cast<double>(graph.axes[axis].extent);
       }
       cost.work += instances * (*tape)->work;
+      for (const OpaqueCall& call : (*tape)->calls) {
+        cost.elements += static_cast<double>(call.row_extent) * call.row_lanes;
+      }
     }
   }
   return cost;

@@ -35,8 +35,11 @@ class Programs {
   std::vector<std::shared_ptr<const sdfg::IndexFunction>> alive_;
 };
 
+// Of all tensors of the graph.
+double ElementsOf(const sdfg::Graph& graph);
+
 struct Cost {
-  double elements = 0;  // of all tensors of the graph
+  double elements = 0;  // of all tensors of the graph, and of rows that opaque functions read
   double work = 0;      // lane operations of all operators
 };
 absl::StatusOr<Cost> CostOf(const sdfg::Graph& graph, Programs* programs);

@@ -17,7 +17,7 @@ std::vector<int64_t> Best(std::vector<int64_t> items, const std::vector<double>&
   const auto better = [&](int64_t a, int64_t b) {
     return score[a] > score[b] || (score[a] == score[b] && a < b);
   };
-  count = std::min<int64_t>(count, static_cast<int64_t>(items.size()));
+  count = std::clamp<int64_t>(count, 0, static_cast<int64_t>(items.size()));
   std::partial_sort(items.begin(), items.begin() + count, items.end(), better);
   items.resize(count);
   return items;
@@ -98,8 +98,10 @@ double OpaqueValue(const OpaqueFunction& f, bool int_valued, const std::vector<d
       return scalars.empty() ? 0 : std::trunc(scalars[0]);
     case OpaqueFunction::Kind::kTopK: {
       const std::vector<int64_t> chosen = Chosen(f, row);
-      const size_t position = scalars.empty() ? 0 : static_cast<size_t>(scalars[0]);
-      if (position >= chosen.size()) return int_valued ? -1 : std::nan("");
+      const double place = scalars.empty() ? 0 : scalars[0];
+      if (!(place >= 0 && place < static_cast<double>(chosen.size())))
+        return int_valued ? -1 : std::nan("");
+      const auto position = static_cast<size_t>(place);
       return int_valued ? static_cast<double>(chosen[position]) : row[chosen[position]];
     }
     case OpaqueFunction::Kind::kUnknown:

@@ -32,8 +32,16 @@ absl::Status Beyond(const char* what, double amount, double limit, const char* o
       amount, what, limit, option));
 }
 
+absl::Status TooManyElements(double elements, const ReplayOptions& options) {
+  return Beyond("elements in their tensors", elements, options.element_limit,
+                "--element-limit (up to 32 bytes for each)");
+}
+
 absl::StatusOr<Cost> CostWithinLimits(const lineage::Problem& problem, const ReplayOptions& options,
                                       Programs* programs) {
+  // Before anything is compiled.
+  const double elements = ElementsOf(problem.logical) + ElementsOf(problem.parallel);
+  if (elements > options.element_limit) return TooManyElements(elements, options);
   const absl::StatusOr<Cost> logical = CostOf(problem.logical, programs);
   if (!logical.ok()) return logical.status();
   const absl::StatusOr<Cost> parallel = CostOf(problem.parallel, programs);
@@ -42,8 +50,7 @@ absl::StatusOr<Cost> CostWithinLimits(const lineage::Problem& problem, const Rep
   cost.elements = logical->elements + parallel->elements;
   cost.work = logical->work * (1 + options.samples) + parallel->work;
   if (cost.elements > options.element_limit) {
-    return Beyond("elements in their tensors", cost.elements, options.element_limit,
-                  "--element-limit (up to 32 bytes for each)");
+    return TooManyElements(cost.elements, options);
   }
   if (cost.work > options.work_limit) {
     return Beyond("operations on elements to run", cost.work, options.work_limit,
@@ -165,12 +172,10 @@ class Replaying {
     return RunGraph(graph, run, &programs_, &tensors);
   }
 
-  // The largest magnitude among what a tensor is computed from whose elements are all 0; else 0.
-  double OperandMagnitude(TensorId logical) const {
-    const Values& values = logical_[logical];
-    for (int64_t i = 0; i < values.size(); ++i) {
-      if (values.At(i) != 0) return 0;
-    }
+  // The largest magnitude among what a tensor is computed from; 0 for an input.
+  double OperandMagnitude(TensorId logical) {
+    const auto [known, fresh] = magnitudes_.try_emplace(logical, 0);
+    if (!fresh) return known->second;
     const sdfg::OperatorId producer = problem_.logical.tensors[logical].producer;
     double largest = 0;
     if (producer == kNone) return 0;
@@ -180,6 +185,7 @@ class Replaying {
         if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
       }
     }
+    magnitudes_[logical] = largest;
     return largest;
   }
 
@@ -197,13 +203,16 @@ class Replaying {
       if (related.required != nullptr) report.required = *related.required;
       Reference reference{&logical_[lineage.logical], &changes_[lineage.logical]};
       reference.operand_magnitude = OperandMagnitude(lineage.logical);
-      reference.epsilon = EpsilonOf(options_.arithmetic);
-      reference.spacing = LeastSpacing(options_.arithmetic, *reference.values);
+      // Integers and truth values are not rounded.
+      const bool rounded = sdfg::IsFloating(problem_.logical.tensors[lineage.logical].dtype);
+      reference.epsilon = EpsilonOf(rounded ? options_.arithmetic : DType::kFloat64);
+      if (rounded) reference.spacing = LeastSpacing(options_.arithmetic, *reference.values);
       report.measure = Compare(values, axes, lineage.map, reference);
       if (!report.measure.defined) {
         ++report_.undefined;
         if (related.required != nullptr) return NoValue(lineage.logical);
       }
+      report_.blind += report.measure.blind && !report.measure.alarm;
       if (report.measure.alarm) {
         report.finding = Finding::kDiffers;
         FindPlaces(tensor, &report);
@@ -253,6 +262,8 @@ class Replaying {
       if (part.merged.omitted() == 0) continue;
       TensorReport report = part.report;
       report.finding = Finding::kOmitted;
+      report.at.clear();  // of the part
+      report.devices.clear();
       report.elements = part.merged.omitted();
       report.index = part.merged.FirstOmitted();
       report_.tensors.push_back(std::move(report));
@@ -298,6 +309,7 @@ class Replaying {
   std::vector<Values> logical_;
   std::vector<std::vector<double>> changes_;
   std::map<TensorId, RequiredParts> required_;
+  std::map<TensorId, double> magnitudes_;  // OperandMagnitude
   ReplayReport report_;
 };
 

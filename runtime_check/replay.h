@@ -56,6 +56,7 @@ struct ReplayReport {
   int alarms = 0;
   int64_t undefined =
       0;  // tensors with elements that are NaN in the model, or with none that is finite
+  int64_t blind = 0;  // tensors that do not alarm and hardly could (Measure::blind)
   struct {
     double elements = 0, work = 0;
   } cost;

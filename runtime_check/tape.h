@@ -74,7 +74,6 @@ enum class Code : uint8_t {
   kAnd,
   kOr,
   kNot,
-  kCopyTruth,  // a
   // Control
   kLoop,        // out: int register of the variable, from 0 to value - 1; b: the matching kEndLoop
   kEndLoop,     // b: the matching kLoop

@@ -59,17 +59,27 @@ inline void Accumulate(T* __restrict out, const T* __restrict a, bool uniform, i
 }
 
 // Adds the block to the sum, of which `lost` is what earlier additions have rounded away, and
-// empties it. An infinite sum loses nothing.
+// empties it. A sum that has become infinite loses nothing.
 template <typename T>
 inline void AddBlock(T* __restrict block, T* __restrict lost, T* __restrict sum, int count) {
   ForLanes(count, [&](int l) {
     const T term = block[l] - lost[l];
     const T next = sum[l] + term;
     const T rounded = (next - sum[l]) - term;
-    lost[l] = std::isnan(rounded) ? 0 : rounded;
+    lost[l] = std::isfinite(rounded) ? rounded : 0;
     sum[l] = next;
     block[l] = 0;
   });
+}
+
+// NaN if one of them is.
+template <typename T>
+inline T Larger(T a, T b) {
+  return b > a || b != b ? b : a;
+}
+template <typename T>
+inline T Smaller(T a, T b) {
+  return b < a || b != b ? b : a;
 }
 
 template <typename T>
@@ -196,10 +206,10 @@ void TapeMachine<A, S>::RunReal(const Instruction& i) {
       return Apply(out, Reals(i.a), ua, count, [](A a) { return std::fabs(a); });
     case Code::kMax:
       return Apply(out, Reals(i.a), ua, Reals(i.b), ub, count,
-                   [](A a, A b) { return std::max(a, b); });
+                   [](A a, A b) { return Larger(a, b); });
     case Code::kMin:
       return Apply(out, Reals(i.a), ua, Reals(i.b), ub, count,
-                   [](A a, A b) { return std::min(a, b); });
+                   [](A a, A b) { return Smaller(a, b); });
     case Code::kSelect:
       return Select(out, Truths(i.a), Reals(i.b), Reals(i.c), i.uniform, count);
     case Code::kFill:
@@ -213,9 +223,9 @@ void TapeMachine<A, S>::RunReal(const Instruction& i) {
     case Code::kSumEnd:
       return AddBlock(Reals(i.b), Reals(i.c), out, count);
     case Code::kMaxStep:
-      return Accumulate(out, Reals(i.a), ua, count, [](A a, A b) { return std::max(a, b); });
+      return Accumulate(out, Reals(i.a), ua, count, [](A a, A b) { return Larger(a, b); });
     default:  // kMinStep
-      return Accumulate(out, Reals(i.a), ua, count, [](A a, A b) { return std::min(a, b); });
+      return Accumulate(out, Reals(i.a), ua, count, [](A a, A b) { return Smaller(a, b); });
   }
 }
 

@@ -32,7 +32,7 @@ TEST(Comparison, EqualTensorsHaveNoError) {
   const Measure measure = Against(Numbers({2, 2}, {3, 4, 0, -12}), model, {0, 0, 0, 0});
   EXPECT_EQ(measure.error, 0);
   EXPECT_EQ(measure.ratio, 0);
-  EXPECT_EQ(measure.norm, 13);
+  EXPECT_EQ(measure.scale, 13);
   EXPECT_FALSE(measure.alarm);
 }
 
@@ -109,6 +109,24 @@ TEST(Comparison, NumbersWhoseSquaresOverflowAreCompared) {
   EXPECT_TRUE(measure.alarm);
 }
 
+// Beyond long doubles' squares made doubles, nothing can be said: that is no pass.
+TEST(Comparison, ScalesThatOverflowAreNotDefined) {
+  const Values model = Numbers({4}, {1.7e308, 1.7e308, 1.7e308, 1});
+  EXPECT_FALSE(
+      Against(Numbers({2, 2}, {1.7e308, 1.7e308, 1.7e308, 2}), model, {0, 0, 0, 0}).defined);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Values one = Numbers({4}, {1, 1, 1, 1});
+  EXPECT_FALSE(Against(Numbers({2, 2}, {1, 1, 1, 2}), one, {0, 0, 0, infinity}).defined);
+}
+
+TEST(Comparison, ATensorThatRoundingMayChangeByItselfIsBlind) {
+  const Values model = Numbers({4}, {1, 2, 3, 4});
+  EXPECT_FALSE(Against(Numbers({2, 2}, {1, 2, 3, 4}), model, {0, 0, 0, 0}).blind);
+  const Measure measure = Against(Numbers({2, 2}, {0, 0, 0, 0}), model, {1, 1, 1, 1});
+  EXPECT_TRUE(measure.blind);
+  EXPECT_FALSE(measure.alarm);
+}
+
 // Where the model has zeros only, round-off is that of what they are computed from.
 TEST(Comparison, ZerosAreComparedOnTheScaleOfOperands) {
   const Values model = Numbers({4}, {0, 0, 0, 0});
@@ -119,7 +137,7 @@ TEST(Comparison, ZerosAreComparedOnTheScaleOfOperands) {
 
 TEST(Comparison, DisagreementIsMeasuredAsErrorsAre) {
   Measure measure;
-  measure.norm = 10;
+  measure.scale = 10;  // the norm, or that of operands
   measure.expectation = 0.01;
   EXPECT_EQ(RatioOf({}, measure), 0);
   EXPECT_NEAR(RatioOf({.elements = 1, .squares = 4}, measure), 20, 1e-12);

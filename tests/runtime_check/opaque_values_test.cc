@@ -34,6 +34,12 @@ TEST(OpaqueValues, NotANumberIsNeverBetter) {
   EXPECT_EQ(Chosen("topk_index(k=1)", {std::nan(""), -7, std::nan("")}, 0), 1);
 }
 
+TEST(OpaqueValues, APlaceThatIsNoneHasNothing) {
+  EXPECT_EQ(Chosen("topk_index(k=-1)", {3, 1}, 0), -1);
+  EXPECT_EQ(Chosen("topk_index(k=1)", {3, 1}, -1), -1);
+  EXPECT_EQ(Chosen("topk_index(k=1)", {3, 1}, std::nan("")), -1);
+}
+
 TEST(OpaqueValues, TruncationAndTheConstantHaveTheirValues) {
   EXPECT_EQ(OpaqueValue(OpaqueNamed("truncate_to_int64"), true, {}, {-2.7}), -2);
   EXPECT_NEAR(OpaqueValue(OpaqueNamed("two_over_sqrt_pi"), false, {}, {}), 2 / std::sqrt(M_PI),

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "runtime_check/executor.h"
 #include "runtime_check/rounding.h"
 #include "tests/shape_reduction/small_problem.h"
 
@@ -202,6 +205,54 @@ TEST(Replay, LimitsAreSaidWithARemedy) {
   EXPECT_EQ(work.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_NE(work.message().find("--work-limit"), std::string::npos);
   EXPECT_TRUE(plan.Run({.element_limit = 24}).ok());
+}
+
+// An id that is off by one is less than a number of 8 bits rounds by, but ids are not rounded.
+TEST(Replay, IntegersAreComparedAsTheyAre) {
+  SmallProblem small;
+  const TensorId x = small.Logical("x", {7}, sdfg::TensorRole::kInput, DType::kInt64);
+  const TensorId held = small.Slice(x, {1}, {6});
+  small.Require(held, x, {0});
+  small.problem.lineage.resize(small.problem.parallel.tensors.size());
+  small.Check();
+  Inputs inputs(small.problem.logical.tensors.size());
+  inputs[x] = Values::Zeros({7}, DType::kInt64, DType::kBFloat16);
+  for (int64_t i = 0; i < 7; ++i) inputs[x].integers[i] = 1000 + i;
+  const auto report = Replay(small.problem, inputs, {.arithmetic = DType::kBFloat16});
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->alarms, 2);  // it differs, and no device holds the first
+}
+
+// One operator in float32; its first result.
+float FirstOf(const char* op, const std::vector<std::vector<float>>& operands) {
+  SmallProblem small;
+  std::vector<sdfg::Shape> shapes;
+  std::vector<TensorId> ids;
+  for (const std::vector<float>& operand : operands) {
+    shapes.push_back({1, static_cast<int64_t>(operand.size())});
+    ids.push_back(small.Logical("x" + std::to_string(ids.size()), shapes.back()));
+  }
+  const TensorId made = small.Apply(&small.problem.logical, Instantiate(op, shapes), ids);
+  std::vector<Values> tensors(small.problem.logical.tensors.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    tensors[ids[i]] = Values::Zeros(shapes[i], DType::kFloat32, DType::kFloat32);
+    tensors[ids[i]].floats = operands[i];
+  }
+  Programs programs;
+  EXPECT_TRUE(
+      RunGraph(small.problem.logical, {.arithmetic = DType::kFloat32}, &programs, &tensors).ok());
+  return tensors[made].floats[0];
+}
+
+TEST(Replay, ASumThatOverflowsIsInfinite) {
+  const std::vector<float> large(64, 1e37F), ones(64, 1);
+  EXPECT_EQ(FirstOf("linear", {large, ones}), std::numeric_limits<float>::infinity());
+}
+
+TEST(Replay, ALargerNumberThanNoneIsNone) {
+  const float nan = std::nanf("");
+  EXPECT_TRUE(std::isnan(FirstOf("maximum", {{1}, {nan}})));
+  EXPECT_TRUE(std::isnan(FirstOf("maximum", {{nan}, {1}})));
 }
 
 TEST(Replay, AModelWithoutAValueCannotBeReplayed) {
