@@ -75,11 +75,11 @@ inline void AddBlock(T* __restrict block, T* __restrict lost, T* __restrict sum,
 // NaN if one of them is.
 template <typename T>
 inline T Larger(T a, T b) {
-  return b > a || b != b ? b : a;
+  return b > a || std::isnan(b) ? b : a;
 }
 template <typename T>
 inline T Smaller(T a, T b) {
-  return b < a || b != b ? b : a;
+  return b < a || std::isnan(b) ? b : a;
 }
 
 template <typename T>
