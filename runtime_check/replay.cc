@@ -205,7 +205,7 @@ class Replaying {
       reference.operand_magnitude = OperandMagnitude(lineage.logical);
       // Integers and truth values are not rounded.
       const bool rounded = sdfg::IsFloating(problem_.logical.tensors[lineage.logical].dtype);
-      reference.epsilon = EpsilonOf(rounded ? options_.arithmetic : DType::kFloat64);
+      reference.epsilon = EpsilonOf(rounded ? options_.arithmetic : sdfg::DType::kFloat64);
       if (rounded) reference.spacing = LeastSpacing(options_.arithmetic, *reference.values);
       report.measure = Compare(values, axes, lineage.map, reference);
       if (!report.measure.defined) {
