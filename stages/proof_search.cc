@@ -90,6 +90,9 @@ std::vector<int> ProofSearch::LongestFirst(const std::vector<int>& representativ
 void ProofSearch::RunTasks(const std::vector<int>& representatives,
                            const std::vector<int>& positions, ClaimLimits limits,
                            std::vector<ClaimOutcome>* results) {
+  // Where several machines share the work, they meet even if there is none.
+  const bool share = first_ && options_.executor != nullptr;
+  if (positions.empty() && !share) return;
   limits.term_budget = static_cast<int64_t>(limits.term_budget * options_.work_limit);
   limits.max_cells = static_cast<int>(limits.max_cells * options_.work_limit);
   // The solver lives in the worker; it is made on first use there.
@@ -130,7 +133,6 @@ void ProofSearch::RunTasks(const std::vector<int>& representatives,
     flush();
     if (options_.progress) options_.progress({"", done, static_cast<int64_t>(positions.size())});
   };
-  const bool share = first_ && options_.executor != nullptr;
   PoolUsage usage =
       share ? options_.executor->Run(tasks, worker_limits) : RunLocally(tasks, worker_limits);
   usage_.peak_total_mb = std::max(usage_.peak_total_mb, usage.peak_total_mb);
