@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kBranchDepth = 8;  // operators between a branch's last parameter and its end
 constexpr size_t kBranchOperators = 256;
-constexpr size_t kHub = 32;  // tensors with more consumers connect everything
+constexpr size_t kMaxBranch = 256;  // tensors of a branch
+constexpr size_t kHub = 32;         // tensors with more consumers connect everything
 constexpr int kFarSteps = 64;
 constexpr int kNearBranch = 24;  // operators
 constexpr size_t kMaxMentioned = 4;
@@ -58,8 +59,8 @@ bool Vanishes(const sdfg::IndexFunction& function, sdfg::ExprId root, int input)
 
 }  // namespace
 
-// By tensor: the least number of operators by which it is computed from the place; -1: it is not.
-std::vector<int> FocusedChooser::Downstream(const sdfg::Graph& graph, TensorId place) {
+std::vector<int> FocusedChooser::Downstream(const sdfg::Graph& graph, TensorId place,
+                                            const std::set<TensorId>& beyond) {
   std::vector<int> distance(graph.tensors.size(), -1);
   distance[place] = 0;
   for (const sdfg::Operator& op : graph.operators) {
@@ -69,7 +70,7 @@ std::vector<int> FocusedChooser::Downstream(const sdfg::Graph& graph, TensorId p
     }
     if (least < 0) continue;
     for (TensorId id : op.outputs) {
-      if (id != sdfg::kNone && distance[id] < 0) distance[id] = least + 1;
+      if (id != sdfg::kNone && distance[id] < 0 && beyond.count(id) == 0) distance[id] = least + 1;
     }
   }
   return distance;
@@ -136,12 +137,48 @@ void FocusedChooser::FindBranches() {
       continue;
     }
     for (const size_t k : {1, 0}) {
-      Branch branch{op.inputs[k], {}, {}};
+      Branch branch{op.inputs[k], op.outputs[0], {}, {}};
       if (!depends(branch.end, op.inputs[1 - k])) continue;
       if (!Close(branch.end, kBranchDepth, &branch.parameters, &branch.inner)) continue;
       branches_.push_back(std::move(branch));
       break;
     }
+  }
+}
+
+// Those whose every way to a residual sum leads through an exponential.
+void FocusedChooser::FindScores() {
+  const sdfg::Graph& graph = problem_.logical;
+  std::set<TensorId> sums;
+  for (const Branch& branch : branches_) sums.insert(branch.sum);
+  const auto exponential = [](const sdfg::Operator& op) {
+    return std::any_of(op.function->nodes.begin(), op.function->nodes.end(),
+                       [](const sdfg::Node& node) { return node.op == Op::kExp; });
+  };
+  for (size_t t = 0; t < graph.tensors.size(); ++t) {
+    if (graph.tensors[t].role != sdfg::TensorRole::kParameter) continue;
+    std::vector<TensorId> work = {static_cast<TensorId>(t)};
+    std::set<TensorId> seen(work.begin(), work.end());
+    bool met = false, direct = false;
+    while (!work.empty() && !direct) {
+      const TensorId id = work.back();
+      work.pop_back();
+      for (const OperatorId o : consumers_[id]) {
+        const sdfg::Operator& op = graph.operators[o];
+        if (op.outputs[0] == sdfg::kNone || backward_[op.outputs[0]]) continue;
+        if (exponential(op)) {
+          met = true;
+          continue;
+        }
+        for (const TensorId output : op.outputs) {
+          if (output == sdfg::kNone || !seen.insert(output).second) continue;
+          direct |= sums.count(output) != 0;
+          work.push_back(output);
+        }
+      }
+      direct |= seen.size() > kMaxBranch;
+    }
+    if (met && !direct) scores_.insert(static_cast<TensorId>(t));
   }
 }
 
@@ -170,19 +207,22 @@ std::vector<TensorId> FocusedChooser::ForwardAnchors(TensorId place) const {
 }
 
 // The branches to keep open: those of what the difference is made of, that into which the place
-// runs, and then those around the place, nearest first.
+// runs, and then those around the place, nearest first. What a branch starts from runs into it,
+// and past it into the next one, which may end sooner: only the first is meant.
 std::vector<size_t> FocusedChooser::Nearest(const Focus& focus,
                                             const std::vector<int>& distance) const {
   std::vector<size_t> result;
   const auto add = [&](size_t branch) {
     if (std::find(result.begin(), result.end(), branch) == result.end()) result.push_back(branch);
   };
+  std::set<TensorId> sums;
+  for (const Branch& branch : branches_) sums.insert(branch.sum);
   std::vector<TensorId> places = focus.mentioned;
   if (places.size() > kMaxMentioned) places.resize(kMaxMentioned);
   places.push_back(focus.lineage.logical);
   for (TensorId place : places) {
     for (TensorId anchor : ForwardAnchors(place)) {
-      const std::vector<int> downstream = Downstream(problem_.logical, anchor);
+      const std::vector<int> downstream = Downstream(problem_.logical, anchor, sums);
       std::pair<int, size_t> best{kNearBranch + 1, 0};
       for (size_t b = 0; b < branches_.size(); ++b) {
         const int d = downstream[branches_[b].end];

@@ -6,7 +6,9 @@
 // - Inputs are cut at the slices that the place's ranks and microbatches hold, and hardly
 // elsewhere.
 // - Of dimensions whose positions are compared with each other (a causal mask) few positions are
-//   told apart; real inputs of the batch (a loss mask) are zero at all others.
+//   told apart; real inputs of the batch (a loss mask) are zero at all others. Where ranks hold
+//   parts of a sequence, these are positions of several parts in some attempts: a sum over the
+//   parts that is missing shows only where more than one adds to it.
 // - Parameters of equal shape and use are equal, but for those near the place.
 //
 // Like any choice it restricts the inputs on which the graphs are compared, and nothing else.
@@ -51,11 +53,22 @@ class FocusedChooser {
   // x + f(x) in the forward pass.
   struct Branch {
     sdfg::TensorId end = sdfg::kNone;     // f(x)
+    sdfg::TensorId sum = sdfg::kNone;     // x + f(x)
     std::set<sdfg::TensorId> parameters;  // f(x) = 0 if these are 0
     std::set<sdfg::TensorId> inner;       // and their gradients, if these are, too
   };
-  void FindCompared(ProgramCache* programs);
+  struct AttemptKind {
+    bool large = false;        // what branches are added to
+    bool spread = false;       // positions of several parts of a sequence are told apart
+    bool fresh = false;        // the optimizer's state is zero: gradients show undamped
+    bool sparse = false;       // real inputs are zero at positions that are not told apart
+    bool compare = false;      // integers with which operators compare
+    size_t more_branches = 0;  // that stay open
+  };
+  AttemptKind KindOf(uint64_t attempt) const;
+  void FindCompared();
   void FindBranches();
+  void FindScores();
   void FindEdges();
   void FindHead();
   bool IsSumOfGradients(sdfg::TensorId place) const;
@@ -65,15 +78,20 @@ class FocusedChooser {
              std::set<sdfg::TensorId>* inner) const;
   std::vector<sdfg::TensorId> ForwardAnchors(sdfg::TensorId place) const;
   std::vector<size_t> Nearest(const Focus& focus, const std::vector<int>& distance) const;
-  // By tensor: the least number of operators by which it is computed from the place; -1: it is not.
-  static std::vector<int> Downstream(const sdfg::Graph& graph, sdfg::TensorId place);
+  // By tensor: the least number of operators by which it is computed from the place; -1: it is not,
+  // or only by way of a tensor of `beyond`.
+  static std::vector<int> Downstream(const sdfg::Graph& graph, sdfg::TensorId place,
+                                     const std::set<sdfg::TensorId>& beyond = {});
   // By logical tensor: the number of operators between it and the place; -1: far.
   std::vector<int> Distances(sdfg::TensorId from) const;
-  PartitionsByExtent Cut(const Focus& focus, uint64_t attempt,
-                         std::map<int64_t, std::pair<int64_t, int64_t>>* place) const;
+  std::map<int64_t, std::vector<int64_t>> DigitCuts(const Focus& focus) const;
+  PartitionsByExtent Cut(const Focus& focus, uint64_t attempt, bool spread,
+                         std::map<int64_t, std::pair<int64_t, int64_t>>* place,
+                         std::map<int64_t, std::set<int64_t>>* apart) const;
 
   const lineage::Problem& problem_;
   const InputChooser& inputs_;
+  ProgramCache& programs_;
   std::vector<std::vector<sdfg::OperatorId>> consumers_;  // by logical tensor
   std::vector<char> backward_;                            // by logical tensor: depends on the loss
   std::set<int64_t> compared_;  // extents of dimensions whose positions are compared
@@ -81,6 +99,9 @@ class FocusedChooser {
   // By extent: first and last indices of the parts in which devices hold it. An id that is one of
   // them shows a part that begins or ends elsewhere.
   std::map<int64_t, std::vector<int64_t>> edges_;
+  // By extent with comparisons: the first two positions and the last one of a few parts.
+  std::map<int64_t, std::set<int64_t>> ends_of_parts_;
+  std::set<sdfg::TensorId> scores_;    // parameters that reach residual sums by exponentials only
   sdfg::TensorId head_ = sdfg::kNone;  // the parameter of the last contraction before the loss
 };
 

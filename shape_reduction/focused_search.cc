@@ -91,6 +91,7 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
     }
     witness.seed = attempt;
     witness.evaluation = evaluation;
+    witness.focus = focus.parallel;
     witness.message.clear();
     return witness;
   }

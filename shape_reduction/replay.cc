@@ -97,8 +97,12 @@ namespace {
 class DoubleState : public Replay::State {
  public:
   using Ptr = Replay::Ptr;
-  explicit DoubleState(const lineage::Problem& p)
-      : State(p), chooser_(p, &programs_), evaluation_(p, &programs_), evaluator_(&programs_) {}
+  DoubleState(const lineage::Problem& p, std::vector<char> trusted)
+      : State(p),
+        trusted_(std::move(trusted)),
+        chooser_(p, &programs_),
+        evaluation_(p, &programs_),
+        evaluator_(&programs_) {}
 
   absl::Status Run(uint64_t seed, const std::vector<TensorId>& cone, double seconds) override {
     ReducedOptions options;
@@ -108,7 +112,7 @@ class DoubleState : public Replay::State {
     const auto inputs = chooser_.Choose(seed, OptionsOfSeed(seed));
     if (absl::Status s = evaluation_.EvaluateLogical(inputs, options); !s.ok()) return s;
     options.cone_of = cone;
-    return evaluation_.EvaluateParallel(options);
+    return evaluation_.EvaluateParallel(options, trusted_.empty() ? nullptr : &trusted_);
   }
   const Ptr& Logical(TensorId id) const override { return evaluation_.logical()[id]; }
   const Ptr& Parallel(TensorId id) const override { return evaluation_.parallel()[id]; }
@@ -145,6 +149,7 @@ class DoubleState : public Replay::State {
   }
 
  private:
+  const std::vector<char> trusted_;
   ProgramCache programs_;
   InputChooser chooser_;
   ProblemEvaluation<DoubleDomain> evaluation_;
@@ -236,7 +241,8 @@ EnclosedState::Enclosure EnclosedState::Around(const Ptr& values) const {
 
 }  // namespace
 
-Replay::Replay(const lineage::Problem& problem) : state_(std::make_unique<DoubleState>(problem)) {}
+Replay::Replay(const lineage::Problem& problem, std::vector<char> trusted)
+    : state_(std::make_unique<DoubleState>(problem, std::move(trusted))) {}
 Replay::Replay(const lineage::Problem& problem, std::shared_ptr<FocusedEvaluation> evaluation)
     : state_(std::make_unique<EnclosedState>(problem, std::move(evaluation))), enclosed_(true) {}
 Replay::~Replay() = default;

@@ -22,7 +22,9 @@ class Replay {
  public:
   using Ptr = BlockTensorPtr<double>;
 
-  explicit Replay(const lineage::Problem& problem);
+  // `trusted`, by parallel tensor, or empty: these are taken to be what their full lineage says,
+  // and not computed.
+  explicit Replay(const lineage::Problem& problem, std::vector<char> trusted = {});
   // Of an evaluation in enclosures that was made already: values are the middles of narrow
   // enclosures, and NaN where they are wide. There is nothing to Run.
   Replay(const lineage::Problem& problem, std::shared_ptr<FocusedEvaluation> evaluation);

@@ -7,11 +7,11 @@ namespace planproof::shape_reduction {
 
 using sdfg::TensorId;
 
-SearchScope ScopeOfSuspects(const lineage::Problem& problem,
-                            const std::vector<TensorId>& suspects) {
-  SearchScope scope;
-  const sdfg::Graph& graph = problem.parallel;
-  std::vector<char> affected(graph.tensors.size(), suspects.empty());
+namespace {
+
+// By parallel tensor: it is a suspect, or computed from one.
+std::vector<char> AffectedBy(const sdfg::Graph& graph, const std::vector<TensorId>& suspects) {
+  std::vector<char> affected(graph.tensors.size(), 0);
   for (TensorId id : suspects) affected[id] = 1;
   for (const sdfg::Operator& op : graph.operators) {
     const bool reads = std::any_of(op.inputs.begin(), op.inputs.end(),
@@ -21,6 +21,27 @@ SearchScope ScopeOfSuspects(const lineage::Problem& problem,
       if (id != sdfg::kNone) affected[id] = 1;
     }
   }
+  return affected;
+}
+
+}  // namespace
+
+std::vector<char> IndependentOf(const lineage::Problem& problem,
+                                const std::vector<TensorId>& suspects) {
+  std::vector<char> independent = AffectedBy(problem.parallel, suspects);
+  for (size_t id = 0; id < independent.size(); ++id) {
+    independent[id] = !independent[id] && id < problem.lineage.size() &&
+                      problem.lineage[id].kind == lineage::LineageKind::kFull;
+  }
+  return independent;
+}
+
+SearchScope ScopeOfSuspects(const lineage::Problem& problem,
+                            const std::vector<TensorId>& suspects) {
+  SearchScope scope;
+  const sdfg::Graph& graph = problem.parallel;
+  std::vector<char> affected = AffectedBy(graph, suspects);
+  if (suspects.empty()) affected.assign(graph.tensors.size(), 1);
   for (size_t r = 0; r < problem.required.size(); ++r) {
     if (affected[problem.required[r].parallel]) scope.required.push_back(static_cast<int>(r));
   }

@@ -8,6 +8,11 @@
 
 namespace planproof::shape_reduction {
 
+// By parallel tensor: it is what its full lineage says, whatever the suspects are, because it does
+// not depend on one. `suspects`: the parallel tensors whose lineage was not shown.
+std::vector<char> IndependentOf(const lineage::Problem& problem,
+                                const std::vector<sdfg::TensorId>& suspects);
+
 struct SearchScope {
   // Positions in Problem::required of the relations that can fail.
   std::vector<int> required;

@@ -74,6 +74,9 @@ struct Witness {
   uint64_t seed = 0;  // reproduces the inputs with the same binary
   // Set by a focused search: both graphs on the witness, for whoever explains it.
   std::shared_ptr<FocusedEvaluation> evaluation;
+  sdfg::TensorId focus = sdfg::kNone;  // the tensor on which it was focused
+  bool numbers_explain =
+      false;  // both graphs can be evaluated on exact numbers, too, which say more
   std::vector<std::string> inputs;               // name, partition and values per block
   std::shared_ptr<const witness::Witness> data;  // of a confirmed one, if it is asked for
   std::vector<std::string> example;              // the same for people, if short: "x = [1, 2]"

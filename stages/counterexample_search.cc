@@ -15,6 +15,9 @@ constexpr size_t kMaxFocuses = 4;
 constexpr size_t kLargeGraph = 4000;  // operators
 constexpr int64_t kLongDimension = 1024;
 constexpr size_t kRankOfScores = 3;  // at least
+constexpr int64_t kSomeLength = 64;  // scores of it take a while, cut at every position
+constexpr double kQuickSeconds = 0.5;
+constexpr int kQuickAttempts = 6;  // for each focus
 constexpr double kLargeSearchSeconds = 5;
 
 std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
@@ -38,12 +41,12 @@ std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
 
 // Some tensor has a long dimension twice (attention scores, of all sequences and heads; not a
 // square weight): cut at every position it is too large.
-bool ComparesLongDimensions(const sdfg::Graph& graph) {
-  return std::any_of(graph.tensors.begin(), graph.tensors.end(), [](const sdfg::Tensor& tensor) {
+bool ComparesDimensions(const sdfg::Graph& graph, int64_t least) {
+  return std::any_of(graph.tensors.begin(), graph.tensors.end(), [&](const sdfg::Tensor& tensor) {
     if (tensor.shape.size() < kRankOfScores) return false;
     for (size_t a = 0; a < tensor.shape.size(); ++a) {
       for (size_t b = a + 1; b < tensor.shape.size(); ++b) {
-        if (tensor.shape[a] == tensor.shape[b] && tensor.shape[a] >= kLongDimension) return true;
+        if (tensor.shape[a] == tensor.shape[b] && tensor.shape[a] >= least) return true;
       }
     }
     return false;
@@ -55,10 +58,20 @@ bool ComparesLongDimensions(const sdfg::Graph& graph) {
 Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
                     const std::vector<ClaimOutcome>& outcomes,
                     const shape_reduction::WitnessOptions& search, double confirm_seconds) {
-  const bool large =
-      problem.parallel.operators.size() > kLargeGraph || ComparesLongDimensions(problem.logical);
+  const bool large = problem.parallel.operators.size() > kLargeGraph ||
+                     ComparesDimensions(problem.logical, kLongDimension);
   const std::vector<shape_reduction::Focus> focuses = FocusesOf(problem, table, outcomes);
   const auto focused = [&] { return shape_reduction::SearchFocused(problem, focuses, search); };
+  if (!large && ComparesDimensions(problem.logical, kSomeLength)) {
+    shape_reduction::WitnessOptions quick = search;
+    quick.time_budget_s = std::min(quick.time_budget_s, kQuickSeconds);
+    quick.attempts =
+        std::min<int>(quick.attempts, kQuickAttempts * static_cast<int>(focuses.size()));
+    quick.undefined_counts = false;
+    Witness witness = shape_reduction::SearchFocused(problem, focuses, quick);
+    witness.numbers_explain = true;
+    if (witness.outcome == Witness::Outcome::kConfirmed) return witness;
+  }
   shape_reduction::WitnessOptions everywhere = search;
   bool undefined_seen = false;
   if (large) {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -35,9 +34,10 @@ using Clock = shape_reduction::WorkClock;
 class Diagnosis {
  public:
   Diagnosis(const lineage::Problem& problem, const shape_reduction::Witness& witness,
-            shape_reduction::Replay& replay)
+            const std::vector<char>& trusted, shape_reduction::Replay& replay)
       : problem_(problem),
         graph_(problem.parallel),
+        trusted_(trusted),
         replay_(replay),
         lineage_(problem.lineage),
         root_(problem.required[witness.required].parallel) {
@@ -63,6 +63,7 @@ class Diagnosis {
 
   const lineage::Problem& problem_;
   const sdfg::Graph& graph_;
+  const std::vector<char>& trusted_;
   shape_reduction::Replay& replay_;
   std::vector<Lineage> lineage_;
   TensorId root_;
@@ -90,10 +91,12 @@ void Diagnosis::Classify() {
     for (TensorId id : op.outputs) {
       if (id == kNone || replay_.Parallel(id) == nullptr) continue;
       state_[id] = tainted ? State::kTainted : State::kHolds;
+      if (trusted_[id]) continue;
       if (lineage_[id].kind != LineageKind::kFull) continue;
       if (replay_.Claimed(graph_.tensors[id].shape, lineage_[id]) == nullptr) continue;
       if (replay_.Holds(id, lineage_[id], Agree) || IsRounding(op, id)) {
-        state_[id] = State::kHolds;
+        // Enclosures that meet do not say that what is made from wrong values is right.
+        if (!replay_.enclosed()) state_[id] = State::kHolds;
       } else {
         state_[id] = State::kDeviates;
         if (!tainted) candidates.push_back(id);
@@ -281,23 +284,22 @@ bool Diagnosis::Causes(TensorId tensor, std::vector<RepairSearch::Cause>* causes
   return true;
 }
 
-}  // namespace
+// On some inputs a place is not seen, because it has too many blocks or is right.
+bool AreAt(TensorId place, const std::vector<Fault>& faults) {
+  return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+    return std::count(fault.tensors.begin(), fault.tensors.end(), place) > 0;
+  });
+}
 
-std::vector<Fault> Diagnose(const lineage::Problem& problem,
-                            const shape_reduction::Witness& witness, size_t most, double seconds) {
-  std::optional<shape_reduction::Replay> made;
-  if (witness.evaluation != nullptr) {
-    made.emplace(problem, witness.evaluation);
-  } else {
-    made.emplace(problem);
-  }
-  shape_reduction::Replay& replay = *made;
+std::vector<Fault> DiagnoseBy(shape_reduction::Replay& replay, const lineage::Problem& problem,
+                              const shape_reduction::Witness& witness,
+                              const std::vector<char>& trusted, size_t most, double seconds) {
   // Everything, also what nothing reads: it may have been forgotten.
   if (!replay.Run(witness.seed, {}, seconds).ok() &&
       !replay.Run(witness.seed, {problem.required[witness.required].parallel}, seconds).ok()) {
     return {};
   }
-  Diagnosis diagnosis(problem, witness, replay);
+  Diagnosis diagnosis(problem, witness, trusted, replay);
   std::vector<Fault> faults = diagnosis.Faults(most);
   // What fits by chance does not fit other inputs: only what fits most of them is
   // named.
@@ -388,6 +390,22 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
     if (at != fault.operators.end()) std::rotate(fault.operators.begin(), at, at + 1);
   }
   return faults;
+}
+
+}  // namespace
+
+std::vector<Fault> Diagnose(const lineage::Problem& problem,
+                            const shape_reduction::Witness& witness,
+                            const std::vector<char>& trusted, size_t most, double seconds) {
+  std::vector<Fault> faults;
+  if (witness.evaluation == nullptr || witness.numbers_explain) {
+    shape_reduction::Replay numbers(problem, trusted);
+    faults = DiagnoseBy(numbers, problem, witness, trusted, most, seconds);
+  }
+  if (witness.evaluation == nullptr || AreAt(witness.focus, faults)) return faults;
+  shape_reduction::Replay enclosures(problem, witness.evaluation);
+  std::vector<Fault> enclosed = DiagnoseBy(enclosures, problem, witness, trusted, most, seconds);
+  return enclosed.empty() ? faults : enclosed;
 }
 
 }  // namespace planproof::stages

@@ -10,9 +10,11 @@
 
 namespace planproof::stages {
 
-// Replays the witness and lists its faults, earliest first (at most `most`).
+// Replays the witness and lists its faults, earliest first (at most `most`). `trusted`, by parallel
+// tensor: it was shown to be what its full lineage says.
 std::vector<Fault> Diagnose(const lineage::Problem& problem,
-                            const shape_reduction::Witness& witness, size_t most, double seconds);
+                            const shape_reduction::Witness& witness,
+                            const std::vector<char>& trusted, size_t most, double seconds);
 
 }  // namespace planproof::stages
 

@@ -1,5 +1,6 @@
 #include "stages/diagnosis/findings.h"
 
+#include "shape_reduction/search_scope.h"
 #include "stages/diagnosis/diagnosis.h"
 #include "stages/diagnosis/exceptions.h"
 
@@ -10,13 +11,35 @@ namespace {
 constexpr double kExplainSeconds = 6;
 constexpr size_t kMaxFaults = 8;
 
+// By parallel tensor: claims show that it is what its full lineage says, whatever other claims
+// fail.
+std::vector<char> Shown(const lineage::Problem& problem, const ClaimTable& table,
+                        const std::vector<ClaimOutcome>& outcomes) {
+  std::vector<sdfg::TensorId> suspects;
+  std::vector<char> proved(problem.parallel.tensors.size(), 0);
+  for (size_t c = 0; c < outcomes.size(); ++c) {
+    const sdfg::TensorId id = table.claims()[c].parallel;
+    if (outcomes[c].status == ClaimStatus::kProved) {
+      proved[id] = 1;
+    } else {
+      suspects.push_back(id);
+    }
+  }
+  std::vector<char> shown = shape_reduction::IndependentOf(problem, suspects);
+  for (size_t id = 0; id < shown.size(); ++id) shown[id] = shown[id] && proved[id];
+  return shown;
+}
+
 }  // namespace
 
 Findings FindFaults(const lineage::Problem& problem, const ClaimTable& table,
                     const std::vector<ClaimOutcome>& outcomes,
                     const shape_reduction::Witness& witness, bool values_right) {
   Findings found;
-  if (!values_right) found.faults = Diagnose(problem, witness, kMaxFaults, kExplainSeconds);
+  if (!values_right) {
+    const std::vector<char> trusted = Shown(problem, table, outcomes);
+    found.faults = Diagnose(problem, witness, trusted, kMaxFaults, kExplainSeconds);
+  }
   if (!found.faults.empty() || witness.undefined.tensor != sdfg::kNone) return found;
   const std::vector<int> failed = table.Failed(outcomes);
   found.suspect =

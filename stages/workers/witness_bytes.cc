@@ -68,8 +68,8 @@ void Read(const Field& field, List* list) {
 wire::Witness AsMessage(const Witness& witness, std::string file) {
   const auto& [outcome, required, parallel_index, logical_index, logical_low, logical_high,
                parallel_low, parallel_high, logical_value, parallel_value, undefined, precision,
-               first, seed, evaluation, inputs, data, example, attempts, undefined_seen, message] =
-      witness;
+               first, seed, evaluation, focus, numbers_explain, inputs, data, example, attempts,
+               undefined_seen, message] = witness;
   wire::Witness out;
   out.set_outcome(static_cast<wire::WitnessOutcome>(outcome));
   out.set_required(required);

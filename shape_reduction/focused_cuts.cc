@@ -1,0 +1,232 @@
+// How dimensions are cut, and which of their positions are told apart.
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+
+#include "shape_reduction/focused_choice.h"
+
+namespace planproof::shape_reduction {
+
+using sdfg::Op;
+using sdfg::OperatorId;
+using sdfg::TensorId;
+
+namespace {
+
+constexpr int64_t kPositions = 3;  // that are told apart in a dimension with comparisons
+// Of positions that are not told apart, the last sees at most so many times as many as the first:
+// the enclosures of means over what they see grow with that.
+constexpr int64_t kMaxKeys = 16;
+constexpr int64_t kShortSequence = 8;  // all positions are
+constexpr size_t kSpreadParts = 4;     // parts of a sequence of which positions are told apart
+constexpr size_t kMaxParts = 64;
+// Calls visit(input, extent of a logical dimension, its map) for every input of the parallel graph
+// that is a part of a logical one, and every dimension of that.
+template <typename Visit>
+void ForEachMapOfInputs(const lineage::Problem& problem, const Visit& visit) {
+  for (size_t t = 0; t < problem.parallel.tensors.size() && t < problem.lineage.size(); ++t) {
+    const sdfg::Tensor& tensor = problem.parallel.tensors[t];
+    const lineage::Lineage& lineage = problem.lineage[t];
+    if (tensor.producer != sdfg::kNone || lineage.kind != lineage::LineageKind::kFull) continue;
+    const sdfg::Shape& logical = problem.logical.tensors[lineage.logical].shape;
+    for (size_t d = 0; d < lineage.map.size(); ++d) visit(tensor, logical[d], lineage.map[d]);
+  }
+}
+
+// Whether the term is a multiple of an index of the tensor, undivided.
+bool IsWhole(const lineage::IndexTerm& term, const sdfg::Tensor& tensor) {
+  return term.dim < static_cast<int>(tensor.axes.size()) && term.div == 1 && term.mod == 0 &&
+         !term.gated();
+}
+
+}  // namespace
+
+void FocusedChooser::FindCompared() {
+  std::set<const ScalarProgram*> seen;
+  for (const sdfg::Operator& op : problem_.logical.operators) {
+    for (size_t k = 0; k < op.outputs.size(); ++k) {
+      if (op.outputs[k] == sdfg::kNone) continue;
+      const ScalarProgram& program = programs_.Get(problem_.logical, op, static_cast<int>(k));
+      if (!seen.insert(&program).second) continue;
+      for (const sdfg::Node& node : program.nodes) {
+        if (node.op != Op::kIntLess && node.op != Op::kIntLessEq) continue;
+        const IndexForm difference =
+            AddForms(program.forms[node.args[0]], program.forms[node.args[1]], -1, program.vars);
+        if (!difference.atoms.empty() || difference.terms.size() < 2) continue;
+        for (const DigitTerm& term : difference.terms) {
+          if (term.var != difference.terms[0].var) {
+            compared_.insert(
+                {program.vars[term.var].extent, program.vars[difference.terms[0].var].extent});
+          }
+        }
+      }
+    }
+  }
+}
+
+void FocusedChooser::FindEdges() {
+  std::map<int64_t, std::set<int64_t>> starts;
+  ForEachMapOfInputs(
+      problem_, [&](const sdfg::Tensor& tensor, int64_t extent, const lineage::IndexMap& map) {
+        std::set<int64_t>& own = starts[extent];
+        if (own.size() < kMaxParts) own.insert(map.constant);
+        for (const lineage::IndexTerm& term : map.terms) {
+          if (!IsWhole(term, tensor)) continue;
+          for (int64_t k = 0; k < tensor.shape[term.dim] && own.size() < kMaxParts; ++k) {
+            own.insert(map.constant + k * term.scale);
+          }
+        }
+      });
+  for (const auto& [extent, own] : starts) {
+    std::set<int64_t> edges = {0, extent - 1};
+    for (int64_t start : own) {
+      if (start > 0 && start < extent) edges.insert({start - 1, start});
+    }
+    edges_[extent].assign(edges.begin(), edges.end());
+    if (compared_.count(extent) == 0 || extent <= kShortSequence) continue;
+    std::set<int64_t>& ends = ends_of_parts_[extent];
+    const size_t step = (own.size() + kSpreadParts - 1) / kSpreadParts;
+    size_t k = 0;
+    for (auto start = own.begin(); start != own.end(); ++start) {
+      if (k++ % step != 0 || *start < 0 || *start + 1 >= extent) continue;
+      const int64_t end = std::next(start) == own.end() ? extent : *std::next(start);
+      ends.insert({*start, *start + 1, end - 1});
+    }
+  }
+}
+
+// Where the place, or its operator in the model, reads a dimension in digits (heads of a hidden
+// size, shards of a rank), the first and the last value of each digit are told apart from the
+// others. By extent.
+std::map<int64_t, std::vector<int64_t>> FocusedChooser::DigitCuts(const Focus& focus) const {
+  std::map<int64_t, std::vector<int64_t>> cuts;
+  const auto add = [&](int64_t extent, int64_t step) {
+    if (step > 1 && step < extent) {
+      cuts[extent].insert(cuts[extent].end(), {step, extent - step});
+    }
+  };
+  const sdfg::Graph& graph = problem_.logical;
+  const sdfg::Tensor& tensor = graph.tensors[focus.lineage.logical];
+  for (size_t d = 0; d < focus.lineage.map.size(); ++d) {
+    for (const lineage::IndexTerm& term : focus.lineage.map[d].terms) {
+      add(tensor.shape[d], std::abs(term.scale));
+    }
+  }
+  if (tensor.producer == sdfg::kNone) return cuts;
+  const sdfg::Operator& op = graph.operators[tensor.producer];
+  const ScalarProgram& program = programs_.Get(graph, op, tensor.producer_output);
+  for (const sdfg::Node& node : program.nodes) {
+    if (node.op != Op::kElement && node.op != Op::kIntElement) continue;
+    const sdfg::Shape& shape = graph.tensors[op.inputs[node.input]].shape;
+    for (size_t d = 0; d < shape.size() && d < node.args.size(); ++d) {
+      const IndexForm& form = program.forms[node.args[d]];
+      if (form.overflow || form.terms.size() < 2) continue;
+      for (const DigitTerm& term : form.terms) add(shape[d], std::abs(term.scale));
+    }
+  }
+  return cuts;
+}
+
+// Cuts of every extent. `place`: of some extents, the part that belongs to the focus. `apart`: of
+// those with comparisons, the positions that are told apart, of all parts if `spread`.
+PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt, bool spread,
+                                       std::map<int64_t, std::pair<int64_t, int64_t>>* place,
+                                       std::map<int64_t, std::set<int64_t>>* apart) const {
+  const sdfg::Tensor& suspect = problem_.parallel.tensors[focus.parallel];
+  std::map<sdfg::AxisId, std::pair<int64_t, int64_t>> coordinates;
+  for (size_t a = 0; a < suspect.axes.size() && a < focus.box.size(); ++a) {
+    if (focus.box[a].second - focus.box[a].first < suspect.shape[a]) {
+      coordinates[suspect.axes[a]] = focus.box[a];
+    }
+  }
+  std::map<int64_t, DimPartition> cuts;
+  const auto refine = [&](int64_t extent, const DimPartition& partition) {
+    const auto [at, added] = cuts.emplace(extent, partition);
+    if (!added) at->second = at->second.Refine(partition);
+  };
+  // The slices of inputs that these coordinates hold.
+  std::set<std::vector<int64_t>> seen;
+  ForEachMapOfInputs(problem_, [&](const sdfg::Tensor& tensor, int64_t extent,
+                                   const lineage::IndexMap& map) {
+    for (const lineage::IndexTerm& term : map.terms) {
+      if (!IsWhole(term, tensor) || term.scale <= 0) continue;
+      const auto at = coordinates.find(tensor.axes[term.dim]);
+      if (at == coordinates.end()) continue;
+      const auto [low, high] = at->second;
+      const int64_t axis_extent = tensor.shape[term.dim];
+      // Which positions are told apart, inputs say; a weight may by chance be as long.
+      const bool place_of = compared_.count(extent) == 0 || tensor.role == sdfg::TensorRole::kInput;
+      if (!seen.insert({extent, term.scale, axis_extent, low, high, place_of}).second) continue;
+      refine(extent, DimPartition::WithDigitCuts(extent, term.scale, axis_extent, {low, high}));
+      if (place_of && term.scale * axis_extent == extent) {
+        (*place)[extent] = {low * term.scale, high * term.scale};
+      }
+    }
+  });
+  // The part of the logical tensor that the suspect is at the box.
+  for (size_t d = 0; d < focus.lineage.map.size() && !focus.box.empty(); ++d) {
+    const lineage::IndexMap& map = focus.lineage.map[d];
+    int64_t low = map.constant, high = map.constant;
+    for (const lineage::IndexTerm& term : map.terms) {
+      const auto [first, end] = focus.box[term.dim];
+      if (term.div != 1 || term.mod != 0 || term.scale <= 0 || term.gated()) {
+        low = -1;
+        break;
+      }
+      low += first * term.scale;
+      high += (end - 1) * term.scale;
+    }
+    const int64_t extent = problem_.logical.tensors[focus.lineage.logical].shape[d];
+    if (low > 0 && high < extent && low <= high && compared_.count(extent) == 0) {
+      place->emplace(extent, std::pair{low, high + 1});
+    }
+  }
+  std::mt19937_64 random(attempt * 0x9e3779b97f4a7c15u + 7);
+  std::set<int64_t> extents;
+  for (const sdfg::Tensor& tensor : problem_.logical.tensors) {
+    if (tensor.producer == sdfg::kNone) {
+      extents.insert(tensor.shape.begin(), tensor.shape.end());
+    }
+  }
+  PartitionsByExtent result;
+  const std::map<int64_t, std::vector<int64_t>> digits = DigitCuts(focus);
+  for (int64_t extent : extents) {
+    const auto own_digits = digits.find(extent);
+    std::vector<int64_t> further;
+    if (own_digits != digits.end()) further = own_digits->second;
+    if (compared_.count(extent) != 0) {
+      const auto at = place->find(extent);
+      const int64_t first = at == place->end() ? 0 : at->second.first;
+      std::vector<int64_t> positions = {1};
+      for (int64_t k = 0; k <= kPositions; ++k) positions.push_back(first + k);
+      for (int64_t k = first + kPositions; k < extent; k *= kMaxKeys) positions.push_back(k);
+      std::set<int64_t>& own = (*apart)[extent];
+      for (int64_t k = first; k < std::min(first + kPositions, extent); ++k) own.insert(k);
+      const auto ends = ends_of_parts_.find(extent);
+      if (spread && ends != ends_of_parts_.end()) {
+        own.insert(ends->second.begin(), ends->second.end());
+        for (const int64_t k : ends->second) positions.insert(positions.end(), {k, k + 1});
+      }
+      refine(extent, extent <= kShortSequence ? DimPartition::Full(extent)
+                                              : DimPartition::WithCuts(extent, positions));
+      (*place)[extent] = {first, std::min(first + kPositions, extent)};
+    }
+    const auto known = cuts.find(extent);
+    if (known != cuts.end() && known->second.blocks() > 1) {
+      result[extent] = std::make_shared<const DimPartition>(
+          known->second.Refine(DimPartition::WithCuts(extent, further)));
+      continue;
+    }
+    int64_t cut = extent / 2;
+    if (attempt > 0 && extent > 4) {
+      int64_t unit = 1;
+      while (extent % (unit * 2) == 0 && unit * 8 <= extent) unit *= 2;
+      cut = (1 + static_cast<int64_t>(random() % static_cast<uint64_t>(extent / unit - 1))) * unit;
+    }
+    further.push_back(cut);
+    result[extent] = std::make_shared<const DimPartition>(DimPartition::WithCuts(extent, further));
+  }
+  return result;
+}
+
+}  // namespace planproof::shape_reduction
