@@ -28,6 +28,7 @@ namespace {
 
 constexpr int kMaxSeeds = 6;
 constexpr int kEnoughSeen = 3;  // inputs on which a tensor deviates
+constexpr double kRounding = 1e-13;
 
 using Clock = shape_reduction::WorkClock;
 
@@ -55,7 +56,7 @@ class Diagnosis {
  private:
   enum class State : uint8_t { kUnknown, kHolds, kDeviates, kTainted };
   void Classify();
-  bool IsRounding(const sdfg::Operator& op, TensorId output);
+  bool IsRounding(TensorId id);
   std::string Example(const Values& claimed, const Values& actual, TensorId tensor,
                       const std::vector<int64_t>& index) const;
   void FillInstances(TensorId tensor, Fault* fault);
@@ -68,33 +69,41 @@ class Diagnosis {
   std::vector<Lineage> lineage_;
   TensorId root_;
   std::vector<State> state_;
+  // By parallel tensor: how large the numbers are of whose rounding its values may consist. Its
+  // own, or, where it is zero up to their rounding, those that it is made from.
+  std::vector<double> magnitude_;
   std::vector<TensorId> first_;  // deviate while nothing they are made from does
 };
 
 // A tensor that is zero up to the rounding of what it is made from, on both sides: such as the
 // gradient of a bias that shifts all of a softmax's operands alike.
-bool Diagnosis::IsRounding(const sdfg::Operator& op, TensorId output) {
-  constexpr double kRounding = 1e-13;
-  double operands = 0;
-  for (TensorId input : op.inputs) operands = std::max(operands, Largest(replay_.Parallel(input)));
-  const Values claimed = replay_.Claimed(graph_.tensors[output].shape, lineage_[output]);
-  return std::max(Largest(replay_.Parallel(output)), Largest(claimed)) < kRounding * operands;
+bool Diagnosis::IsRounding(TensorId id) {
+  const Values claimed = replay_.Claimed(graph_.tensors[id].shape, lineage_[id]);
+  const double own = Largest(replay_.Parallel(id));
+  return magnitude_[id] > own && magnitude_[id] * kRounding > Largest(claimed);
 }
 
 void Diagnosis::Classify() {
   state_.assign(graph_.tensors.size(), State::kUnknown);
+  magnitude_.assign(graph_.tensors.size(), 0);
+  for (size_t t = 0; t < graph_.tensors.size(); ++t) {
+    magnitude_[t] = Largest(replay_.Parallel(static_cast<TensorId>(t)));
+  }
   std::vector<TensorId> candidates;
   for (const sdfg::Operator& op : graph_.operators) {
     const bool tainted = std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) {
       return state_[t] == State::kDeviates || state_[t] == State::kTainted;
     });
+    double operands = 0;
+    for (const TensorId id : op.inputs) operands = std::max(operands, magnitude_[id]);
     for (TensorId id : op.outputs) {
       if (id == kNone || replay_.Parallel(id) == nullptr) continue;
+      if (magnitude_[id] < kRounding * operands) magnitude_[id] = operands;
       state_[id] = tainted ? State::kTainted : State::kHolds;
       if (trusted_[id]) continue;
       if (lineage_[id].kind != LineageKind::kFull) continue;
       if (replay_.Claimed(graph_.tensors[id].shape, lineage_[id]) == nullptr) continue;
-      if (replay_.Holds(id, lineage_[id], Agree) || IsRounding(op, id)) {
+      if (replay_.Holds(id, lineage_[id], Agree) || IsRounding(id)) {
         // Enclosures that meet do not say that what is made from wrong values is right.
         if (!replay_.enclosed()) state_[id] = State::kHolds;
       } else {
