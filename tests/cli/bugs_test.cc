@@ -45,8 +45,7 @@ const std::vector<Row>& Rows() {
       {"BR5",
        kAll,
        1,
-       {"stage grad.norm: contribution of tp 1", "missing", "all_reduce (grad.norm)",
-        "devices 4-7"}},
+       {"stage grad.norm: sum over tp missing", "all_reduce (grad.norm)", "devices 4-7"}},
       {"BR6", kAll, 2, {"used on device 4 but held on device 0", "move (layers.0.output)"}},
       {"BR7",
        kDataAndTensor,
@@ -69,8 +68,8 @@ const std::vector<Row>& Rows() {
       {"BR11",
        "--model llama-tiny --key-value-heads 4 --tp 2",
        1,
-       {"(layers.1.q_rotary.backward) reads grad.layers.1.k_rotary in place of "
-        "grad.layers.1.q_rotary",
+       {"operands grad.layers.1.k_rotary and grad.layers.1.q_rotary of apply_rotary_emb.backward "
+        "(layers.1.q_rotary.backward) are exchanged",
         "devices 0, 1"}},
       {"BR12",
        kDataAndTensor,
