@@ -47,7 +47,8 @@ struct Measure {
   // No element of the model's is NaN, some are finite, and so is what is expected of them: there is
   // something to compare with.
   bool defined = true;
-  // The element that differs most.
+  // The element that differs most; of CompareParts, in which part.
+  int64_t part = 0;
   std::vector<int64_t> parallel_index, logical_index;
   double parallel_value = 0, logical_value = 0;
   // Instances (positions in row-major order of the coordinates) that alarm by themselves; only if
@@ -59,6 +60,20 @@ struct Measure {
 // the model's at the map.
 Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexMap>& map,
                 const Reference& reference);
+
+// What somebody holds of a tensor, and which elements these are.
+struct Part {
+  const Values* values = nullptr;
+  std::vector<sdfg::IndexMap> map;
+};
+
+// The same of parts of any sizes: instances are positions in `parts`, indices are the part's.
+Measure CompareParts(const std::vector<Part>& parts, const Reference& reference);
+
+// Adds a perturbed run's part to the mean square of changes of a tensor, which are as many as its
+// elements.
+void AddChanges(const Values& values, const Values& perturbed, int samples,
+                std::vector<double>* changes);
 
 // The ratio of disagreements within a merged tensor to what is expected.
 double RatioOf(const Disagreement& disagreement, const Measure& measure);
