@@ -135,6 +135,30 @@ TEST(Comparison, ZerosAreComparedOnTheScaleOfOperands) {
   EXPECT_TRUE(Against(Numbers({2, 2}, {0, 1e-9, 0, 0}), model, {0, 0, 0, 0}, 0).alarm);
 }
 
+// Two ranks hold one and three of four elements: what is compared is the same.
+TEST(Comparison, PartsOfAnySizesAreComparedAsOne) {
+  const Values model = Numbers({4}, {3, 4, 0, -12}), first = Numbers({1}, {3}),
+               second = Numbers({3}, {4, 0, -12.13});
+  const std::vector<double> changes = {0, 0, 0.25, 1.44};
+  const Reference reference{&model, &changes, 0, kEpsilon, 0};
+  const std::vector<Part> parts = {{&first, {{0, {{.dim = 0}}}}}, {&second, {{1, {{.dim = 0}}}}}};
+  const Measure measure = CompareParts(parts, reference);
+  const Measure whole = Against(Numbers({2, 2}, {3, 4, 0, -12.13}), model, changes);
+  EXPECT_EQ(measure.error, whole.error);
+  EXPECT_EQ(measure.expectation, whole.expectation);
+  EXPECT_EQ(measure.part, 1);
+  EXPECT_EQ(measure.parallel_index, std::vector<int64_t>{2});
+  EXPECT_EQ(measure.logical_index, std::vector<int64_t>{3});
+}
+
+TEST(Comparison, ChangesAreMeanSquares) {
+  std::vector<double> changes(2, 0);
+  const double infinity = std::numeric_limits<double>::infinity();
+  AddChanges(Numbers({2}, {1, 1}), Numbers({2}, {3, infinity}), 2, &changes);
+  AddChanges(Numbers({2}, {1, 1}), Numbers({2}, {1, 2}), 2, &changes);
+  EXPECT_EQ(changes, (std::vector<double>{2, 0.5}));
+}
+
 TEST(Comparison, DisagreementIsMeasuredAsErrorsAre) {
   Measure measure;
   measure.scale = 10;  // the norm, or that of operands
