@@ -82,6 +82,11 @@ class Comparing {
     const double norm = Root(all.model);
     const double scale = norm > 0 ? norm : reference_.operand_magnitude * std::sqrt(count);
     measure_.scale = scale;
+    // Once in the model's tensor, that is in each of its replicas.
+    const long double replicas =
+        count / static_cast<long double>(std::max<int64_t>(reference_.values->size(), 1));
+    all.change = std::max(all.change,
+                          static_cast<long double>(reference_.step) * reference_.step * replicas);
     const Ratio whole = RatioOf(all, scale, reference_.epsilon);
     measure_.error = whole.error;
     measure_.expectation = whole.expectation;

@@ -33,6 +33,10 @@ struct Reference {
   double operand_magnitude = 0;
   // Of the arithmetic: the spacing of numbers is epsilon |x|, but no less than `spacing`.
   double epsilon = 0, spacing = 0;
+  // The elements are rounded to multiples of something coarser than their own spacing, and few
+  // samples may not show that an element comes to lie on the other side: at least one such change,
+  // of this size, is expected.
+  double step = 0;
 };
 
 struct Measure {

@@ -162,10 +162,22 @@ class ComparingDumps {
     const bool rounded = sdfg::IsFloating(stored);
     reference.epsilon = EpsilonOf(rounded ? report_.dtype : sdfg::DType::kFloat64);
     if (rounded) reference.spacing = LeastSpacing(report_.dtype, whole);
+    if (dumps::KindOf(name) == dumps::TensorKind::kUpdate) {
+      PLAN_ASSIGN_OR_RETURN(reference.step, StepOf(name));
+    }
     if (LargestMagnitude(whole) == 0) {
       PLAN_ASSIGN_OR_RETURN(reference.operand_magnitude, MagnitudeOf(dumps::KindOf(name)));
     }
     return reference;
+  }
+
+  // What an optimizer adds to a parameter is a multiple of the distance of the parameter's numbers.
+  absl::StatusOr<double> StepOf(const std::string& update) const {
+    const std::string parameter = absl::StrCat("initial", update.substr(update.find('/')));
+    const auto found = run_.file->tensors().find(parameter);
+    if (found == run_.file->tensors().end() || !sdfg::IsFloating(found->second.dtype)) return 0.0;
+    PLAN_ASSIGN_OR_RETURN(const Values values, ReadTensor(run_, parameter));
+    return LargestMagnitude(values) * EpsilonOf(found->second.dtype);
   }
 
   // The largest among all tensors of the kind: of what a tensor of zeros is computed from nothing

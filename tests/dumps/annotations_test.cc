@@ -77,9 +77,8 @@ TEST(Annotations, WhatIsWrongIsSaidWithItsLine) {
               HasSubstr("contiguous, zigzag or round_robin"));
   EXPECT_THAT(Refusal("tensors:\n  - name: x\n    split: {0: {by: tp, blocks: 0}}\n"),
               HasSubstr("from 1 to"));
-  EXPECT_THAT(
-      Refusal("tensors:\n  - name: x\n    split: {0: {by: t, blocks: 2, order: zigzag}}\n"),
-      HasSubstr("exclude each other"));
+  EXPECT_THAT(Refusal("tensors:\n  - name: x\n    split: {0: {by: t, blocks: 2, order: zigzag}}\n"),
+              HasSubstr("exclude each other"));
   EXPECT_THAT(Refusal("tensors:\n  - name: x\n    times: 0\n"), HasSubstr("not 0"));
   EXPECT_THAT(Refusal("tensors:\n  - name: x\n    times: inf\n"), HasSubstr("not 0"));
   EXPECT_THAT(Refusal("names:\n  - {candidate: 'a*', reference: b}\n"),

@@ -151,6 +151,19 @@ TEST(Comparison, PartsOfAnySizesAreComparedAsOne) {
   EXPECT_EQ(measure.logical_index, std::vector<int64_t>{3});
 }
 
+TEST(Comparison, OneStepOfACoarserGridIsExpected) {
+  const Values model = Numbers({4}, {1e-3, 0, 0, 0}), plan = Numbers({2, 2}, {1e-3, 1e-3, 0, 0});
+  const std::vector<double> changes(4, 0);
+  Reference reference{&model, &changes, 0, kEpsilon, 0};
+  EXPECT_TRUE(Compare(plan, 1, kHalves, reference).alarm);
+  reference.step = 1e-3;
+  const Measure measure = Compare(plan, 1, kHalves, reference);
+  EXPECT_NEAR(measure.ratio, 1, 1e-9);
+  // Of a replica each.
+  const std::vector<Part> parts = {{&model, {{0, {{.dim = 0}}}}}, {&model, {{0, {{.dim = 0}}}}}};
+  EXPECT_NEAR(CompareParts(parts, reference).expectation, 1, 1e-9);
+}
+
 TEST(Comparison, ChangesAreMeanSquares) {
   std::vector<double> changes(2, 0);
   const double infinity = std::numeric_limits<double>::infinity();

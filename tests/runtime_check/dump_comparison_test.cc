@@ -93,8 +93,7 @@ TEST_F(DumpComparison, TheBoundIsThatOfPerturbedRuns) {
 }
 
 TEST_F(DumpComparison, TheFirstAlarmIsInTheOrderOfTheReference) {
-  WriteReference(Reference(),
-                 {{"forward/b", Float32({1}, {1})}, {"forward/a", Float32({1}, {1})}});
+  WriteReference(Reference(), {{"forward/b", Float32({1}, {1})}, {"forward/a", Float32({1}, {1})}});
   WriteRanks({{{"forward/a", Float32({1}, {2})}, {"forward/b", Float32({1}, {2})}}});
   const DumpReport report = Report();
   EXPECT_EQ(report.alarms, 2);
@@ -116,8 +115,7 @@ TEST_F(DumpComparison, ReplicasThatDifferAreAFindingOfTheirOwn) {
 TEST_F(DumpComparison, PartialValuesAreAddedUpAndMultiplesDivided) {
   WriteReference(Reference(), {{"backward/a", Float32({2}, {4, 6})}});
   WriteRanks({{{"backward/a", Float32({2}, {5, 7})}}, {{"backward/a", Float32({2}, {3, 5})}}});
-  EXPECT_EQ(
-      Report("tensors:\n  - {name: backward/*, partial: tp}\n").tensors[0].measure.error, 1);
+  EXPECT_EQ(Report("tensors:\n  - {name: backward/*, partial: tp}\n").tensors[0].measure.error, 1);
   EXPECT_EQ(
       Report("tensors:\n  - {name: backward/*, partial: tp, times: tp}\n").tensors[0].measure.error,
       0);
@@ -139,8 +137,7 @@ TEST_F(DumpComparison, NamesOfStagesAreMapped) {
 }
 
 TEST_F(DumpComparison, WhatIsSkippedIsNotMissing) {
-  WriteReference(Reference(),
-                 {{"forward/a", Float32({1}, {1})}, {"update/a", Float32({1}, {1})}});
+  WriteReference(Reference(), {{"forward/a", Float32({1}, {1})}, {"update/a", Float32({1}, {1})}});
   WriteRanks({{{"forward/a", Float32({1}, {1})}}});
   EXPECT_EQ(Report().tensors[1].finding, DumpFinding::kMissing);
   const DumpReport report = Report("skip: 'update/*'\ntensors:\n  - name: nothing\n");
@@ -210,6 +207,20 @@ TEST_F(DumpComparison, AZeroTensorIsComparedOnTheScaleOfItsKind) {
   EXPECT_EQ(Report().alarms, 1);
 }
 
+// The parameter's numbers are 2^-23 apart, and so an update, which is small, may be by one of them.
+TEST_F(DumpComparison, AnUpdateIsRoundedAsItsParameterIs) {
+  const float one = 0x1p-10f, other = one + 0x1p-23f, wrong = one * 1.5f;
+  const dumps::TensorBytes ones = Float32({1}, {1});
+  WriteReference(Reference(), {{"initial/w", ones}, {"update/w", Float32({1}, {one})}});
+  WriteRanks({{{"initial/w", ones}, {"update/w", Float32({1}, {other})}}});
+  EXPECT_EQ(Report().first, -1);
+  WriteRanks({{{"initial/w", ones}, {"update/w", Float32({1}, {wrong})}}});
+  EXPECT_EQ(Report().alarms, 1);
+  WriteReference(Reference(), {{"update/w", Float32({1}, {one})}});
+  WriteRanks({{{"update/w", Float32({1}, {other})}}});
+  EXPECT_EQ(Report().alarms, 1);
+}
+
 TEST_F(DumpComparison, LimitsAndWrongRulesAreSaid) {
   const RankTensors tensors = {{"forward/a", Float32({4}, {1, 2, 3, 4})}};
   WriteReference(Reference(), tensors);
@@ -239,16 +250,15 @@ TEST_F(DumpComparison, StageInputsAreTheReferencesCutForEachRank) {
   const auto candidate = dumps::ReadDump(Candidate());
   const auto annotations = dumps::ParseAnnotations(
       "tensors:\n  - {name: input/*, split: {0: tp}}\n  - {name: backward/*, times: tp}\n", "a");
-  ASSERT_TRUE(
-      WriteStageInputs(*reference, *candidate, *annotations, directory_.path()).ok());
+  ASSERT_TRUE(WriteStageInputs(*reference, *candidate, *annotations, directory_.path()).ok());
   const auto file = dumps::TensorFile::Open(directory_.path() + "rank1.safetensors");
   ASSERT_TRUE(file.ok()) << file.status();
   EXPECT_EQ(*(*file)->Read("input/m"), Float32({2}, {3, 4}).bytes);
   EXPECT_EQ(*(*file)->Read("backward/m"), Float32({2}, {10, 12}).bytes);
   EXPECT_EQ((*file)->tensors().size(), 2u);
-  EXPECT_TRUE(absl::IsFailedPrecondition(WriteStageInputs(
-      *reference, *candidate, *dumps::ParseAnnotations("skip: input/*\n", "a"),
-      directory_.path())));
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      WriteStageInputs(*reference, *candidate, *dumps::ParseAnnotations("skip: input/*\n", "a"),
+                       directory_.path())));
 }
 
 }  // namespace

@@ -54,8 +54,7 @@ TEST(DumpedValues, NarrowNumbersAreThoseOfTheirType) {
   EXPECT_EQ(First(DType::kFloat8E5M2, Bytes<uint8_t>({0xfc})), -INFINITY);
   int numbers = 0;
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
-    const double value =
-        First(DType::kFloat16, Bytes<uint16_t>({static_cast<uint16_t>(bits)}));
+    const double value = First(DType::kFloat16, Bytes<uint16_t>({static_cast<uint16_t>(bits)}));
     if (!std::isfinite(value)) continue;
     ++numbers;
     ASSERT_EQ(Round(FormatOf(DType::kFloat16), static_cast<float>(value)), value) << bits;

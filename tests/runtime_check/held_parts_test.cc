@@ -52,8 +52,7 @@ TEST(HeldParts, WithoutARuleRanksHoldTheWhole) {
 
 TEST(HeldParts, OrdersAreThoseOfFrameworks) {
   const auto places = [](SplitOrder order, int64_t blocks, int rank) {
-    return Places(
-        Layout(Rule({{0, {"dp", "tp"}, order, blocks}}), All({4}), {16}).parts.at(rank));
+    return Places(Layout(Rule({{0, {"dp", "tp"}, order, blocks}}), All({4}), {16}).parts.at(rank));
   };
   EXPECT_THAT(places(SplitOrder::kContiguous, 1, 2), ElementsAre(8, 9, 10, 11));
   EXPECT_THAT(places(SplitOrder::kBlocks, 2, 2), ElementsAre(4, 5, 12, 13));
@@ -68,8 +67,7 @@ TEST(HeldParts, AxesOfADimensionAreNestedAsTheyAreNamed) {
 }
 
 TEST(HeldParts, PartsOfDifferentSizesLieOneAfterAnother) {
-  const Parts parts =
-      Layout(Rule({{0, {"tp"}}}), {{0, {1}}, {1, {4}}, {2, {1}}, {3, {4}}}, {5});
+  const Parts parts = Layout(Rule({{0, {"tp"}}}), {{0, {1}}, {1, {4}}, {2, {1}}, {3, {4}}}, {5});
   ASSERT_EQ(parts.finding, DumpFinding::kNone) << parts.what;
   EXPECT_THAT(Places(parts.parts.at(1)), ElementsAre(1, 2, 3, 4));
   const Parts nothing = Layout(Rule({{0, {"tp"}}}), {{0, {5}}, {1, {0}}}, {5});
@@ -88,8 +86,7 @@ TEST(HeldParts, WhatIsMissingOrTooMuchIsFound) {
   const dumps::TensorRule by_tp = Rule({{0, {"tp"}}});
   Parts parts = Layout(by_tp, All({3}), {8});
   EXPECT_EQ(parts.finding, DumpFinding::kOmitted);
-  EXPECT_EQ(parts.what,
-            "along dimension 0 ranks hold 6 elements together, the reference has 8");
+  EXPECT_EQ(parts.what, "along dimension 0 ranks hold 6 elements together, the reference has 8");
   EXPECT_EQ(Layout(by_tp, All({5}), {8}).finding, DumpFinding::kOverlaps);
   parts = Layout(by_tp, {{0, {4}}, {2, {4}}}, {8});
   EXPECT_EQ(parts.finding, DumpFinding::kOmitted);
