@@ -140,9 +140,9 @@ TEST(CompareCommand, DamagedFilesNeverCrash) {
 }
 
 TEST(CompareCommand, NothingComparedIsExitCode3) {
-  const Finished run = RunProgram(absl::StrCat(
-      "compare --reference ", Small("reference"), " --candidate ", Small("right"),
-      " --annotations ", TemporaryFile("skip.yaml", "skip: '*'\n")));
+  const Finished run = RunProgram(absl::StrCat("compare --reference ", Small("reference"),
+                                               " --candidate ", Small("right"), " --annotations ",
+                                               TemporaryFile("skip.yaml", "skip: '*'\n")));
   EXPECT_EQ(run.exit_code, 3);
   EXPECT_THAT(run.errors, HasSubstr("nothing was compared"));
   EXPECT_EQ(run.output, "");
