@@ -24,11 +24,11 @@ absl::Status At(const YamlNode& node, const std::string& what) {
 absl::Status CheckKeys(const YamlNode& node, const std::vector<std::string>& known) {
   if (node.kind != YamlNode::Kind::kMap)
     return At(node, absl::StrCat("a map is expected, with ", absl::StrJoin(known, ", ")));
-  for (const auto& [key, value] : node.members) {
+  for (size_t i = 0; i < node.keys.size(); ++i) {
     bool found = false;
-    for (const std::string& word : known) found = found || word == key;
+    for (const std::string& word : known) found = found || word == node.keys[i];
     if (!found)
-      return At(value, absl::StrCat("\"", key, "\" is none of ", absl::StrJoin(known, ", ")));
+      return At(node.items[i], absl::StrCat("\"", node.keys[i], "\" is none of ", absl::StrJoin(known, ", ")));
   }
   return absl::OkStatus();
 }
@@ -125,8 +125,8 @@ absl::StatusOr<TensorRule> TensorRuleOf(const YamlNode& node) {
   if (const YamlNode* split = node.Find("split"); split != nullptr) {
     if (split->kind != YamlNode::Kind::kMap)
       return At(*split, "\"split\" is a map from dimensions to axes, such as {0: tp}");
-    for (const auto& [dimension, how] : split->members) {
-      PLAN_ASSIGN_OR_RETURN(Split one, SplitOf(dimension, how));
+    for (size_t i = 0; i < split->keys.size(); ++i) {
+      PLAN_ASSIGN_OR_RETURN(Split one, SplitOf(split->keys[i], split->items[i]));
       rule.splits.push_back(std::move(one));
     }
   }
@@ -145,9 +145,10 @@ absl::StatusOr<std::vector<NameRule::OnAxis>> OnAxesOf(const YamlNode& node) {
   std::vector<NameRule::OnAxis> out;
   if (node.kind != YamlNode::Kind::kMap)
     return At(node, "a map from axes to numbers is expected, such as {pp: 4}");
-  for (const auto& [axis, value] : node.members) {
+  for (size_t i = 0; i < node.keys.size(); ++i) {
+    const YamlNode& value = node.items[i];
     PLAN_ASSIGN_OR_RETURN(const int64_t number, NumberOf(value, value.text, -kFar, kFar));
-    out.push_back({axis, number});
+    out.push_back({node.keys[i], number});
   }
   return out;
 }

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "sdfg/status_macros.h"
@@ -116,12 +117,13 @@ class YamlParser {
       return absl::OkStatus();
     }
     if (open.key) {
-      open.node.members.emplace_back(*std::move(open.key), std::move(node));
+      open.node.keys.push_back(*std::move(open.key));
+      open.node.items.push_back(std::move(node));
       open.key.reset();
       return absl::OkStatus();
     }
     if (node.kind != YamlNode::Kind::kText) return RefuseLine(line, "a key is a word");
-    if (open.node.members.size() >= kMostYamlKeys) return RefuseLine(line, "it has too many keys");
+    if (open.node.keys.size() >= kMostYamlKeys) return RefuseLine(line, "it has too many keys");
     if (open.node.Find(node.text) != nullptr)
       return RefuseLine(line, absl::StrCat("\"", node.text, "\" is there twice"));
     open.key = std::move(node.text);
@@ -138,8 +140,8 @@ class YamlParser {
 }  // namespace
 
 const YamlNode* YamlNode::Find(std::string_view key) const {
-  for (const auto& [name, value] : members) {
-    if (name == key) return &value;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i] == key) return &items[i];
   }
   return nullptr;
 }

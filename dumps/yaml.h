@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -21,8 +20,8 @@ struct YamlNode {
   Kind kind = Kind::kText;
   int line = 0;  // from 1
   std::string text;
-  std::vector<YamlNode> items;                            // kList
-  std::vector<std::pair<std::string, YamlNode>> members;  // kMap, in the order of the file
+  std::vector<std::string> keys;  // kMap, in the order of the file
+  std::vector<YamlNode> items;    // kList, and the values of a map
 
   const YamlNode* Find(std::string_view key) const;  // null if there is none
 };
