@@ -28,7 +28,8 @@ absl::Status CheckKeys(const YamlNode& node, const std::vector<std::string>& kno
     bool found = false;
     for (const std::string& word : known) found = found || word == node.keys[i];
     if (!found)
-      return At(node.items[i], absl::StrCat("\"", node.keys[i], "\" is none of ", absl::StrJoin(known, ", ")));
+      return At(node.items[i],
+                absl::StrCat("\"", node.keys[i], "\" is none of ", absl::StrJoin(known, ", ")));
   }
   return absl::OkStatus();
 }

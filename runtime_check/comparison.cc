@@ -92,7 +92,8 @@ class Comparing {
     measure_.expectation = whole.expectation;
     measure_.ratio = whole.ratio;
     // A NaN of the plan must not pass.
-    measure_.bound = RatioBound(static_cast<int64_t>(different_.size()));
+    measure_.bound =
+        RatioBound(std::min(static_cast<int64_t>(different_.size()), reference_.most_values));
     measure_.alarm = !(measure_.ratio <= measure_.bound);
     if (!std::isfinite(scale) || !std::isfinite(measure_.expectation)) measure_.defined = false;
     measure_.blind = measure_.bound * measure_.expectation >= 1;
@@ -148,6 +149,19 @@ class Comparing {
 
 double RatioBound(int64_t values) {
   return 4 + 20 / static_cast<double>(std::max<int64_t>(values, 1));
+}
+
+int64_t EffectiveValues(const Reference& reference) {
+  long double sum = 0, squares = 0;
+  for (int64_t i = 0; i < reference.values->size(); ++i) {
+    const double value = reference.values->At(i);
+    if (!std::isfinite(value)) continue;
+    const long double unit = std::max(reference.epsilon * std::fabs(value), reference.spacing);
+    const long double change = (*reference.changes)[i] + unit * unit;
+    sum += change;
+    squares += change * change;
+  }
+  return squares > 0 ? std::max<int64_t>(std::llround(sum * sum / squares), 1) : 1;
 }
 
 Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexMap>& map,

@@ -9,6 +9,7 @@
 #define PLANPROOF_RUNTIME_CHECK_COMPARISON_H_
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "lineage/lineage.h"
@@ -37,7 +38,13 @@ struct Reference {
   // samples may not show that an element comes to lie on the other side: at least one such change,
   // of this size, is expected.
   double step = 0;
+  // How many values the expectation rests on, if it is fewer than there are different ones.
+  int64_t most_values = std::numeric_limits<int64_t>::max();
 };
+
+// Of how many values as large as each other changes are as uncertain as these: (sum c)^2 / sum c^2,
+// where c is the mean square of an element's change, or of its spacing.
+int64_t EffectiveValues(const Reference& reference);
 
 struct Measure {
   double error = 0;        // relative; infinite if an infinite element, or NaN, is not the model's

@@ -165,6 +165,8 @@ class ComparingDumps {
     if (dumps::KindOf(name) == dumps::TensorKind::kUpdate) {
       PLAN_ASSIGN_OR_RETURN(reference.step, StepOf(name));
     }
+    // Few elements may change by far the most: an optimizer that divides by a gradient's size.
+    reference.most_values = EffectiveValues(reference);
     if (LargestMagnitude(whole) == 0) {
       PLAN_ASSIGN_OR_RETURN(reference.operand_magnitude, MagnitudeOf(dumps::KindOf(name)));
     }

@@ -164,6 +164,19 @@ TEST(Comparison, OneStepOfACoarserGridIsExpected) {
   EXPECT_NEAR(CompareParts(parts, reference).expectation, 1, 1e-9);
 }
 
+// An expectation in which one element outweighs all others is that of one value.
+TEST(Comparison, ValuesCountByTheirShareOfTheChange) {
+  const Values model = Numbers({4}, {1e-3, 2e-3, 3e-3, 4e-3});
+  const std::vector<double> even(4, 1), uneven = {1, 0, 0, 0}, none(4, 0);
+  EXPECT_EQ(EffectiveValues({&model, &even}), 4);
+  EXPECT_EQ(EffectiveValues({&model, &uneven}), 1);
+  EXPECT_EQ(EffectiveValues({&model, &none, 0, kEpsilon, 1}), 4);
+  EXPECT_EQ(EffectiveValues({&model, &none}), 1);
+  Reference reference{&model, &even, 0, kEpsilon, 0};
+  reference.most_values = 2;
+  EXPECT_EQ(Compare(Numbers({2, 2}, {1, 2, 3, 4}), 1, kHalves, reference).bound, RatioBound(2));
+}
+
 TEST(Comparison, ChangesAreMeanSquares) {
   std::vector<double> changes(2, 0);
   const double infinity = std::numeric_limits<double>::infinity();
