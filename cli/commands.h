@@ -24,6 +24,7 @@ void AddConvertCommand(CLI::App& program, Action& action);
 void AddLineageCommand(CLI::App& program, Action& action);
 void AddMutateCommand(CLI::App& program, Action& action);
 void AddReplayCommand(CLI::App& program, Action& action);
+void AddCompareCommand(CLI::App& program, Action& action);
 void AddOperatorsCommand(CLI::App& program, Action& action);
 void AddGenerateCommand(CLI::App& program, Action& action);
 void AddCacheCommand(CLI::App& program, Action& action);

@@ -114,6 +114,7 @@ int Run(int argc, char** argv) {
   AddLineageCommand(program, action);
   AddMutateCommand(program, action);
   AddReplayCommand(program, action);
+  AddCompareCommand(program, action);
   AddOperatorsCommand(program, action);
   AddGenerateCommand(program, action);
   AddCacheCommand(program, action);

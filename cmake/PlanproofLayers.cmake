@@ -38,7 +38,7 @@ set(PLANPROOF_COMMON_HEADERS
 
 # All but the layers that evaluate, hash and add up terms, which would be a fifth slower. GCC takes a quarter less time to
 # compile these so.
-set(PLANPROOF_QUICKLY_COMPILED lineage shape_reduction stages frontend generator mutation verdict_cache cluster witness
+set(PLANPROOF_QUICKLY_COMPILED lineage shape_reduction stages frontend generator mutation verdict_cache cluster witness dumps
     inference report cli)
 
 # planproof_library(NAME DEPS...): a static library planproof_NAME from every source below the

@@ -1,13 +1,13 @@
 #include "report/replay_report.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "report/measure_text.h"
 #include "report/text_layout.h"
 
 namespace planproof::report {
@@ -16,9 +16,6 @@ namespace {
 using runtime_check::ReplayOptions;
 using runtime_check::ReplayReport;
 using runtime_check::TensorReport;
-
-constexpr size_t kRows = 20;  // of tensors that alarm
-constexpr size_t kNameColumns = 44;
 
 const sdfg::Tensor& PlanTensor(const lineage::Problem& problem, const TensorReport& tensor) {
   return problem.parallel.tensors[tensor.parallel];
@@ -46,10 +43,6 @@ std::string PlaceText(const lineage::Problem& problem, const TensorReport& tenso
         absl::StrCat(tensor.devices.size() == 1 ? "device " : "devices ", Ranges(tensor.devices)));
   }
   return absl::StrJoin(parts, "; ");
-}
-
-std::string IndexText(const std::vector<int64_t>& index) {
-  return absl::StrCat("[", absl::StrJoin(index, ","), "]");
 }
 
 double RatioOf(const TensorReport& tensor) {
@@ -87,34 +80,18 @@ std::string FindingText(const lineage::Problem& problem, const TensorReport& ten
   return "";
 }
 
-std::string ReplayRow(const std::string& label, const std::string& value) {
-  return value.empty() ? "" : absl::StrFormat("  %-10s %s\n", label, value);
-}
-
 std::string TableRow(const lineage::Problem& problem, const TensorReport& tensor) {
-  const std::string name = OneLine(PlanTensor(problem, tensor).name, kNameColumns);
-  const char* what = tensor.finding == runtime_check::Finding::kReplicasDiffer   ? "  replicas"
-                     : tensor.finding == runtime_check::Finding::kOverlapsDiffer ? "  overlaps"
-                     : tensor.finding == runtime_check::Finding::kOmitted        ? "  omitted"
+  const char* what = tensor.finding == runtime_check::Finding::kReplicasDiffer   ? "replicas"
+                     : tensor.finding == runtime_check::Finding::kOverlapsDiffer ? "overlaps"
+                     : tensor.finding == runtime_check::Finding::kOmitted        ? "omitted"
                                                                                  : "";
-  return absl::StrFormat("  %-*s  %9.2g  %9.2g  %9.2g%s%s\n", kNameColumns, name,
-                         tensor.measure.error, tensor.measure.expectation, RatioOf(tensor), what,
-                         tensor.measure.defined ? "" : "  not a number");
+  return MeasureTableRow(PlanTensor(problem, tensor).name, tensor.measure, RatioOf(tensor), what);
 }
 
 double WorstRatio(const ReplayReport& replay) {
   double worst = 0;
   for (const TensorReport& tensor : replay.tensors) worst = std::max(worst, RatioOf(tensor));
   return worst;
-}
-
-std::string Painted(const std::string& word, bool alarm, bool color) {
-  return color ? absl::StrCat("\033[1;", alarm ? "31" : "32", "m", word, "\033[0m") : word;
-}
-
-// Numbers that JSON does not have are null.
-nlohmann::json JsonNumber(double value) {
-  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
 
 const char* ReplayFindingName(runtime_check::Finding finding) {
@@ -169,18 +146,18 @@ std::string TextReplayReport(const lineage::Problem& problem, const ReplayReport
     out = absl::StrFormat(
         "%s: in %s the plan computes what the model does, up to rounding: %d tensors, ratio to "
         "expected rounding at most %.2g\n",
-        Painted("NO ALARM", false, text.color), type, replay.tensors.size(), WorstRatio(replay));
+        AnswerText(false, text.color), type, replay.tensors.size(), WorstRatio(replay));
   } else {
     const TensorReport& first = replay.tensors[replay.first];
-    out = absl::StrFormat("%s: %s %s\n", Painted("ALARM", true, text.color),
+    out = absl::StrFormat("%s: %s %s\n", AnswerText(true, text.color),
                           OneLine(PlanTensor(problem, first).name, 100),
                           FindingText(problem, first, options));
     const std::string source = ReplaySource(problem, first);
-    out += ReplayRow("operator", absl::StrCat(ReplayOperator(problem, first),
+    out += AnswerRow("operator", absl::StrCat(ReplayOperator(problem, first),
                                               source.empty() ? "" : ", at " + OneLine(source)));
-    out += ReplayRow("place", PlaceText(problem, first));
+    out += AnswerRow("place", PlaceText(problem, first));
     if (first.finding == runtime_check::Finding::kDiffers) {
-      out += ReplayRow(
+      out += AnswerRow(
           "that is",
           absl::StrFormat("%s%s: plan %.6g, model's %s%s %.6g",
                           OneLine(PlanTensor(problem, first).name, 100),
@@ -190,37 +167,24 @@ std::string TextReplayReport(const lineage::Problem& problem, const ReplayReport
     }
   }
   if (text.verbose || replay.first >= 0) {
-    out += absl::StrFormat("  %-*s  %9s  %9s  %9s\n", kNameColumns,
-                           text.verbose ? "tensor" : "tensors that alarm", "error", "expected",
-                           "ratio");
+    out += MeasureTableHead(text.verbose);
     size_t rows = 0;
     for (const TensorReport& tensor : replay.tensors) {
       if (!text.verbose && tensor.finding == runtime_check::Finding::kNone) continue;
-      if (text.verbose || rows < kRows) out += TableRow(problem, tensor);
+      if (text.verbose || rows < kMostAlarmRows) out += TableRow(problem, tensor);
       ++rows;
     }
-    if (!text.verbose && rows > kRows)
-      out += absl::StrFormat("  and %d more (--verbose shows all)\n", rows - kRows);
+    if (!text.verbose && rows > kMostAlarmRows)
+      out += absl::StrFormat("  and %d more (--verbose shows all)\n", rows - kMostAlarmRows);
   }
   const auto required =
       std::count_if(replay.tensors.begin(), replay.tensors.end(),
                     [](const TensorReport& tensor) { return !tensor.required.empty(); });
-  out += ReplayRow("compared", absl::StrFormat("%d tensors, %d of them required; %d alarm",
+  out += AnswerRow("compared", absl::StrFormat("%d tensors, %d of them required; %d alarm",
                                                replay.tensors.size(), required, replay.alarms));
-  if (replay.undefined > 0) {
-    out +=
-        ReplayRow("undefined",
-                  absl::StrFormat("%d tensors left out: of the model's elements some are NaN, or "
-                                  "none is finite",
-                                  replay.undefined));
-  }
-  if (replay.blind > 0) {
-    out += ReplayRow("blind", absl::StrFormat("%d tensors hardly could alarm: rounding in %s may "
-                                              "change them by as much as they are",
-                                              replay.blind, type));
-  }
-  out += ReplayRow("inputs", OneLine(text.inputs));
-  out += ReplayRow(
+  out += NotComparedRows(replay.undefined, replay.blind, "model", type);
+  out += AnswerRow("inputs", OneLine(text.inputs));
+  out += AnswerRow(
       "time", absl::StrFormat("%.2f s: model %.2f, perturbed %.2f, plan %.2f",
                               replay.time_s.model + replay.time_s.perturbed + replay.time_s.plan,
                               replay.time_s.model, replay.time_s.perturbed, replay.time_s.plan));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
+#include <utility>
 
 #include "absl/container/flat_hash_set.h"
 
@@ -48,78 +48,141 @@ Ratio RatioOf(const Squares& sums, double scale, double epsilon) {
   return result;
 }
 
+// Sums up differences part by part.
+class Comparing {
+ public:
+  explicit Comparing(const Reference& reference) : reference_(reference) {}
+
+  void Add(const Values& parallel, int axes, const std::vector<sdfg::IndexMap>& map) {
+    const sdfg::Shape coordinates(parallel.shape.begin(), parallel.shape.begin() + axes);
+    const int64_t local = CountOf({parallel.shape.begin() + axes, parallel.shape.end()});
+    const size_t first = instances_.size();
+    instances_.resize(first + CountOf(coordinates));
+    size_ += parallel.size();
+    std::vector<int64_t> index(parallel.shape.size(), 0);
+    for (int64_t i = 0; i < parallel.size(); ++i, Advance(parallel.shape, &index)) {
+      const int64_t at = PositionOf(map, reference_.values->shape, index);
+      if (at < 0) continue;
+      if (AddElement(parallel, i, at, &instances_[first + i / local])) {
+        measure_.part = parts_;
+        measure_.parallel_index = index;
+        measure_.logical_index.clear();
+        for (const sdfg::IndexMap& form : map)
+          measure_.logical_index.push_back(form.ValueAt(index));
+      }
+    }
+    ++parts_;
+  }
+
+  Measure Finish() {
+    if (elements_ > 0 && finite_ == 0) measure_.defined = false;  // all are beyond the type
+    Squares all;
+    for (const Squares& sums : instances_) all.Add(sums);
+    const auto count = static_cast<double>(std::max<int64_t>(size_, 1));
+    const double norm = Root(all.model);
+    const double scale = norm > 0 ? norm : reference_.operand_magnitude * std::sqrt(count);
+    measure_.scale = scale;
+    // Once in the model's tensor, that is in each of its replicas.
+    const long double replicas =
+        count / static_cast<long double>(std::max<int64_t>(reference_.values->size(), 1));
+    all.change = std::max(all.change,
+                          static_cast<long double>(reference_.step) * reference_.step * replicas);
+    const Ratio whole = RatioOf(all, scale, reference_.epsilon);
+    measure_.error = whole.error;
+    measure_.expectation = whole.expectation;
+    measure_.ratio = whole.ratio;
+    // A NaN of the plan must not pass.
+    measure_.bound =
+        RatioBound(std::min(static_cast<int64_t>(different_.size()), reference_.most_values));
+    measure_.alarm = !(measure_.ratio <= measure_.bound);
+    if (!std::isfinite(scale) || !std::isfinite(measure_.expectation)) measure_.defined = false;
+    measure_.blind = measure_.bound * measure_.expectation >= 1;
+    if (measure_.alarm) FindInstances();
+    return std::move(measure_);
+  }
+
+ private:
+  // Whether it differs more than all before.
+  bool AddElement(const Values& parallel, int64_t i, int64_t at, Squares* sums) {
+    const Values& model = *reference_.values;
+    const double wanted = model.At(at), found = parallel.At(i);
+    ++elements_;
+    finite_ += std::isfinite(wanted);
+    if (std::isnan(wanted)) measure_.defined = false;
+    if (different_.size() < kMany && std::isfinite(wanted)) different_.insert(std::fabs(wanted));
+    if (parallel.Same(i, model, at)) {
+      if (std::isfinite(wanted)) sums->AddModel(wanted, (*reference_.changes)[at], reference_);
+      return false;
+    }
+    if (std::isnan(wanted)) return false;
+    const bool both = std::isfinite(wanted) && std::isfinite(found);
+    const long double difference = both ? std::fabs(found - wanted) : kInfinity;
+    sums->error += difference * difference;
+    if (std::isfinite(wanted)) sums->AddModel(wanted, (*reference_.changes)[at], reference_);
+    if (difference <= largest_) return false;
+    largest_ = difference;
+    measure_.parallel_value = found;
+    measure_.logical_value = wanted;
+    return true;
+  }
+
+  void FindInstances() {
+    const double share = measure_.scale / std::sqrt(static_cast<double>(instances_.size()));
+    for (size_t i = 0; i < instances_.size(); ++i) {
+      const double own =
+          share > 0 ? Root(instances_[i].error) / share : (instances_[i].error > 0 ? kInfinity : 0);
+      if (!(own <= measure_.bound * measure_.expectation))
+        measure_.instances.push_back(static_cast<int64_t>(i));
+    }
+  }
+
+  const Reference& reference_;
+  std::vector<Squares> instances_;
+  Measure measure_;
+  int64_t parts_ = 0, size_ = 0;
+  int64_t elements_ = 0, finite_ = 0;      // of the model's that were read
+  absl::flat_hash_set<double> different_;  // of the model's values; more than kMany are many
+  long double largest_ = -1;
+};
+
 }  // namespace
 
 double RatioBound(int64_t values) {
   return 4 + 20 / static_cast<double>(std::max<int64_t>(values, 1));
 }
 
+int64_t EffectiveValues(const Reference& reference) {
+  long double sum = 0, squares = 0;
+  for (int64_t i = 0; i < reference.values->size(); ++i) {
+    const double value = reference.values->At(i);
+    if (!std::isfinite(value)) continue;
+    const long double unit = std::max(reference.epsilon * std::fabs(value), reference.spacing);
+    const long double change = (*reference.changes)[i] + unit * unit;
+    sum += change;
+    squares += change * change;
+  }
+  return squares > 0 ? std::max<int64_t>(std::llround(sum * sum / squares), 1) : 1;
+}
+
 Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexMap>& map,
                 const Reference& reference) {
-  const Values& model = *reference.values;
-  const sdfg::Shape coordinates(parallel.shape.begin(), parallel.shape.begin() + axes);
-  const int64_t local = CountOf({parallel.shape.begin() + axes, parallel.shape.end()});
-  std::vector<Squares> instances(CountOf(coordinates));
-  Measure measure;
-  int64_t elements = 0, finite = 0;       // of the model's that were read
-  absl::flat_hash_set<double> different;  // of the model's values; more than kMany are many
-  long double largest = -1;
-  std::vector<int64_t> index(parallel.shape.size(), 0);
-  for (int64_t i = 0; i < parallel.size(); ++i, Advance(parallel.shape, &index)) {
-    const int64_t at = PositionOf(map, model.shape, index);
-    if (at >= 0) {
-      ++elements;
-      finite += std::isfinite(model.At(at));
-      if (std::isnan(model.At(at))) measure.defined = false;
-    }
-    if (at >= 0 && different.size() < kMany && std::isfinite(model.At(at)))
-      different.insert(std::fabs(model.At(at)));
-    if (at < 0 || parallel.Same(i, model, at)) {
-      if (at >= 0 && std::isfinite(model.At(at))) {
-        instances[i / local].AddModel(model.At(at), (*reference.changes)[at], reference);
-      }
-      continue;
-    }
-    const double wanted = model.At(at), found = parallel.At(i);
-    if (std::isnan(wanted)) continue;
-    const bool both = std::isfinite(wanted) && std::isfinite(found);
-    const long double difference = both ? std::fabs(found - wanted) : kInfinity;
-    Squares& sums = instances[i / local];
-    sums.error += difference * difference;
-    if (std::isfinite(wanted)) sums.AddModel(wanted, (*reference.changes)[at], reference);
-    if (difference <= largest) continue;
-    largest = difference;
-    measure.parallel_index = index;
-    measure.logical_index.clear();
-    for (const sdfg::IndexMap& form : map) measure.logical_index.push_back(form.ValueAt(index));
-    measure.parallel_value = found;
-    measure.logical_value = wanted;
+  Comparing comparing(reference);
+  comparing.Add(parallel, axes, map);
+  return comparing.Finish();
+}
+
+Measure CompareParts(const std::vector<Part>& parts, const Reference& reference) {
+  Comparing comparing(reference);
+  for (const Part& part : parts) comparing.Add(*part.values, 0, part.map);
+  return comparing.Finish();
+}
+
+void AddChanges(const Values& values, const Values& perturbed, int samples,
+                std::vector<double>* changes) {
+  for (int64_t i = 0; i < values.size(); ++i) {
+    const double change = perturbed.At(i) - values.At(i);
+    if (std::isfinite(change)) (*changes)[i] += change * change / samples;
   }
-  if (elements > 0 && finite == 0) measure.defined = false;  // all are beyond the type
-  Squares all;
-  for (const Squares& sums : instances) all.Add(sums);
-  const auto count = static_cast<double>(std::max<int64_t>(parallel.size(), 1));
-  const double norm = Root(all.model);
-  const double scale = norm > 0 ? norm : reference.operand_magnitude * std::sqrt(count);
-  measure.scale = scale;
-  const Ratio whole = RatioOf(all, scale, reference.epsilon);
-  measure.error = whole.error;
-  measure.expectation = whole.expectation;
-  measure.ratio = whole.ratio;
-  // A NaN of the plan must not pass.
-  measure.bound = RatioBound(static_cast<int64_t>(different.size()));
-  measure.alarm = !(measure.ratio <= measure.bound);
-  if (!std::isfinite(scale) || !std::isfinite(measure.expectation)) measure.defined = false;
-  measure.blind = measure.bound * measure.expectation >= 1;
-  if (!measure.alarm) return measure;
-  const double share = scale / std::sqrt(static_cast<double>(instances.size()));
-  for (size_t i = 0; i < instances.size(); ++i) {
-    const double own =
-        share > 0 ? Root(instances[i].error) / share : (instances[i].error > 0 ? kInfinity : 0);
-    if (!(own <= measure.bound * measure.expectation))
-      measure.instances.push_back(static_cast<int64_t>(i));
-  }
-  return measure;
 }
 
 double RatioOf(const Disagreement& disagreement, const Measure& measure) {

@@ -9,6 +9,7 @@
 #define PLANPROOF_RUNTIME_CHECK_COMPARISON_H_
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "lineage/lineage.h"
@@ -33,7 +34,17 @@ struct Reference {
   double operand_magnitude = 0;
   // Of the arithmetic: the spacing of numbers is epsilon |x|, but no less than `spacing`.
   double epsilon = 0, spacing = 0;
+  // The elements are rounded to multiples of something coarser than their own spacing, and few
+  // samples may not show that an element comes to lie on the other side: at least one such change,
+  // of this size, is expected.
+  double step = 0;
+  // How many values the expectation rests on, if it is fewer than there are different ones.
+  int64_t most_values = std::numeric_limits<int64_t>::max();
 };
+
+// Of how many values as large as each other changes are as uncertain as these: (sum c)^2 / sum c^2,
+// where c is the mean square of an element's change, or of its spacing.
+int64_t EffectiveValues(const Reference& reference);
 
 struct Measure {
   double error = 0;        // relative; infinite if an infinite element, or NaN, is not the model's
@@ -47,7 +58,8 @@ struct Measure {
   // No element of the model's is NaN, some are finite, and so is what is expected of them: there is
   // something to compare with.
   bool defined = true;
-  // The element that differs most.
+  // The element that differs most; of CompareParts, in which part.
+  int64_t part = 0;
   std::vector<int64_t> parallel_index, logical_index;
   double parallel_value = 0, logical_value = 0;
   // Instances (positions in row-major order of the coordinates) that alarm by themselves; only if
@@ -59,6 +71,20 @@ struct Measure {
 // the model's at the map.
 Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexMap>& map,
                 const Reference& reference);
+
+// What somebody holds of a tensor, and which elements these are.
+struct Part {
+  const Values* values = nullptr;
+  std::vector<sdfg::IndexMap> map;
+};
+
+// The same of parts of any sizes: instances are positions in `parts`, indices are the part's.
+Measure CompareParts(const std::vector<Part>& parts, const Reference& reference);
+
+// Adds a perturbed run's part to the mean square of changes of a tensor, which are as many as its
+// elements.
+void AddChanges(const Values& values, const Values& perturbed, int samples,
+                std::vector<double>* changes);
 
 // The ratio of disagreements within a merged tensor to what is expected.
 double RatioOf(const Disagreement& disagreement, const Measure& measure);

@@ -130,10 +130,7 @@ class Replaying {
       RunOptions run{.arithmetic = options_.arithmetic, .keep = &keep};
       run.produced = [&](TensorId id) {
         if (!target_[id]) return absl::OkStatus();
-        for (int64_t i = 0; i < logical_[id].size(); ++i) {
-          const double change = tensors[id].At(i) - logical_[id].At(i);
-          if (std::isfinite(change)) changes_[id][i] += change * change / options_.samples;
-        }
+        AddChanges(logical_[id], tensors[id], options_.samples, &changes_[id]);
         return absl::OkStatus();
       };
       if (absl::Status status = RunGraph(graph, run, &programs_, &tensors); !status.ok())

@@ -8,7 +8,7 @@ packages=(
   cmake ninja-build g++ make
   libabsl-dev libgmp-dev libmpfr-dev libmpfi-dev nlohmann-json3-dev libcli11-dev
   libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev libbenchmark-dev libz3-dev
-  libsqlite3-dev libxxhash-dev zlib1g-dev libopenmpi-dev openmpi-bin xz-utils clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev python3 python3-pytest python3-venv hyperfine time
+  libsqlite3-dev libxxhash-dev zlib1g-dev libminizip-dev libyaml-dev libopenmpi-dev openmpi-bin xz-utils clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev python3 python3-pytest python3-venv hyperfine time
 )
 
 [[ "${1:-}" == demo ]] || packages+=(llvm-16-dev)  # APFloat, the reference of rounding

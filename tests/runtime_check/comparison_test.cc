@@ -135,6 +135,56 @@ TEST(Comparison, ZerosAreComparedOnTheScaleOfOperands) {
   EXPECT_TRUE(Against(Numbers({2, 2}, {0, 1e-9, 0, 0}), model, {0, 0, 0, 0}, 0).alarm);
 }
 
+// Two ranks hold one and three of four elements: what is compared is the same.
+TEST(Comparison, PartsOfAnySizesAreComparedAsOne) {
+  const Values model = Numbers({4}, {3, 4, 0, -12}), first = Numbers({1}, {3}),
+               second = Numbers({3}, {4, 0, -12.13});
+  const std::vector<double> changes = {0, 0, 0.25, 1.44};
+  const Reference reference{&model, &changes, 0, kEpsilon, 0};
+  const std::vector<Part> parts = {{&first, {{0, {{.dim = 0}}}}}, {&second, {{1, {{.dim = 0}}}}}};
+  const Measure measure = CompareParts(parts, reference);
+  const Measure whole = Against(Numbers({2, 2}, {3, 4, 0, -12.13}), model, changes);
+  EXPECT_EQ(measure.error, whole.error);
+  EXPECT_EQ(measure.expectation, whole.expectation);
+  EXPECT_EQ(measure.part, 1);
+  EXPECT_EQ(measure.parallel_index, std::vector<int64_t>{2});
+  EXPECT_EQ(measure.logical_index, std::vector<int64_t>{3});
+}
+
+TEST(Comparison, OneStepOfACoarserGridIsExpected) {
+  const Values model = Numbers({4}, {1e-3, 0, 0, 0}), plan = Numbers({2, 2}, {1e-3, 1e-3, 0, 0});
+  const std::vector<double> changes(4, 0);
+  Reference reference{&model, &changes, 0, kEpsilon, 0};
+  EXPECT_TRUE(Compare(plan, 1, kHalves, reference).alarm);
+  reference.step = 1e-3;
+  const Measure measure = Compare(plan, 1, kHalves, reference);
+  EXPECT_NEAR(measure.ratio, 1, 1e-9);
+  // Of a replica each.
+  const std::vector<Part> parts = {{&model, {{0, {{.dim = 0}}}}}, {&model, {{0, {{.dim = 0}}}}}};
+  EXPECT_NEAR(CompareParts(parts, reference).expectation, 1, 1e-9);
+}
+
+// An expectation in which one element outweighs all others is that of one value.
+TEST(Comparison, ValuesCountByTheirShareOfTheChange) {
+  const Values model = Numbers({4}, {1e-3, 2e-3, 3e-3, 4e-3});
+  const std::vector<double> even(4, 1), uneven = {1, 0, 0, 0}, none(4, 0);
+  EXPECT_EQ(EffectiveValues({&model, &even}), 4);
+  EXPECT_EQ(EffectiveValues({&model, &uneven}), 1);
+  EXPECT_EQ(EffectiveValues({&model, &none, 0, kEpsilon, 1}), 4);
+  EXPECT_EQ(EffectiveValues({&model, &none}), 1);
+  Reference reference{&model, &even, 0, kEpsilon, 0};
+  reference.most_values = 2;
+  EXPECT_EQ(Compare(Numbers({2, 2}, {1, 2, 3, 4}), 1, kHalves, reference).bound, RatioBound(2));
+}
+
+TEST(Comparison, ChangesAreMeanSquares) {
+  std::vector<double> changes(2, 0);
+  const double infinity = std::numeric_limits<double>::infinity();
+  AddChanges(Numbers({2}, {1, 1}), Numbers({2}, {3, infinity}), 2, &changes);
+  AddChanges(Numbers({2}, {1, 1}), Numbers({2}, {1, 2}), 2, &changes);
+  EXPECT_EQ(changes, (std::vector<double>{2, 0.5}));
+}
+
 TEST(Comparison, DisagreementIsMeasuredAsErrorsAre) {
   Measure measure;
   measure.scale = 10;  // the norm, or that of operands

@@ -24,6 +24,7 @@ const std::map<std::string, std::set<std::string>>& MayInclude() {
       {"sdfg", {"solver"}},
       {"lineage", {"solver", "sdfg"}},
       {"witness", {"sdfg"}},
+      {"dumps", {"sdfg"}},
       {"shape_reduction", {"solver", "sdfg", "lineage", "witness"}},
       {"verdict_cache", {}},
       {"stages", {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache"}},
@@ -31,7 +32,7 @@ const std::map<std::string, std::set<std::string>>& MayInclude() {
       {"frontend", {"solver", "sdfg", "lineage"}},
       {"generator", {"solver", "sdfg", "lineage", "frontend"}},
       {"mutation", {"solver", "sdfg", "lineage", "frontend"}},
-      {"runtime_check", {"solver", "sdfg", "lineage", "witness", "shape_reduction"}},
+      {"runtime_check", {"solver", "sdfg", "lineage", "witness", "dumps", "shape_reduction"}},
       {"cluster",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages"}},
       {"planproof",
@@ -39,10 +40,11 @@ const std::map<std::string, std::set<std::string>>& MayInclude() {
         "inference", "frontend", "report"}},
       {"report",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages",
-        "frontend", "runtime_check"}},
+        "frontend", "dumps", "runtime_check"}},
       {"cli",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages",
-        "inference", "frontend", "generator", "mutation", "runtime_check", "cluster", "report"}},
+        "inference", "frontend", "generator", "mutation", "dumps", "runtime_check", "cluster",
+        "report"}},
   };
   return table;
 }
