@@ -50,6 +50,7 @@ class Accelerator {
   virtual absl::Status Launch(Kernel kernel, const KernelArguments& arguments,
                               const Grid& grid) = 0;
 
+  virtual bool Multiplies() const = 0;  // it has matrix products
   // One product of matrices of 64 or 32 bits (`wide`), of these first elements, in the type's own
   // precision; `batch` of them, with so many elements between one and the next.
   struct Batch {

@@ -1,7 +1,9 @@
 #include "runtime_check/cuda/kernel_backend.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "runtime_check/rounding.h"
@@ -12,6 +14,7 @@ namespace {
 using Storage = Values::Storage;
 
 constexpr char kSymbol[] = "planproof_kernel";
+constexpr int64_t kRowElements = int64_t{1} << 26;  // of rows of all threads together
 
 size_t BytesOf(Storage storage) {
   return storage == Storage::kFloat ? sizeof(float) : sizeof(double);
@@ -66,7 +69,8 @@ absl::Status KernelBackend::Prepare(const std::vector<Application>& applications
     const bool integers = types.integer_result ||
                           std::find(types.integer_operands.begin(), types.integer_operands.end(),
                                     true) != types.integer_operands.end();
-    if (!integers) program.product = AsMatrixProduct(*application.tape);
+    if (!integers && accelerator_->Multiplies())
+      program.product = AsMatrixProduct(*application.tape);
     if (program.product) {
       const std::optional<BlasProduct> blas = AsBlasProduct(*program.product);
       if (blas && program.product->Multiplications() >= options_.least_multiplications) {
@@ -161,10 +165,16 @@ absl::Status KernelBackend::Launch(const Program& program, const Application& ap
   };
   const KernelSource& source = program.source;
   Accelerator::Address operands = nullptr;
+  // Fewer threads where each needs much memory for rows.
+  const int64_t most = source.row_elements == 0
+                           ? std::numeric_limits<int64_t>::max()
+                           : std::max<int64_t>(1, kRowElements / source.row_elements);
+  std::vector<Accelerator::Grid> grids;
   int64_t threads = 1;
   for (const KernelPass& pass : source.passes) {
-    const Accelerator::Grid grid = accelerator_->GridFor(pass.positions, application.instances);
-    threads = std::max(threads, grid.threads * grid.rows);
+    const int64_t rows = std::min(application.instances, most);
+    grids.push_back(accelerator_->GridFor(std::min(pass.positions, most / rows), rows));
+    threads = std::max(threads, grids.back().threads * grids.back().rows);
   }
   absl::Status status = room(&operands_, first.size() * sizeof(first[0]), &operands);
   if (!first.empty() && status.ok())
@@ -179,9 +189,7 @@ absl::Status KernelBackend::Launch(const Program& program, const Application& ap
   if (status.ok()) status = room(&failed_, source.can_fail ? sizeof(int) : 0, &arguments.failed);
   if (source.can_fail && status.ok()) status = accelerator_->Clear(arguments.failed, sizeof(int));
   for (size_t pass = 0; status.ok() && pass < source.passes.size(); ++pass) {
-    const int64_t positions = source.passes[pass].positions;
-    status = accelerator_->Launch(program.kernels[pass], arguments,
-                                  accelerator_->GridFor(positions, application.instances));
+    status = accelerator_->Launch(program.kernels[pass], arguments, grids[pass]);
   }
   if (!status.ok() || !source.can_fail) return status;
   int failed = 0;

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "runtime_check/cuda/translation.h"
 #include "tests/temporary_directory.h"
 
 namespace planproof::runtime_check::cuda {
@@ -33,26 +33,6 @@ void MultiplyDirectly(const BlasProduct& p, T factor, const T* first, const T* s
 }
 
 }  // namespace
-
-std::vector<Translation> Translations(const std::vector<Accelerator::Source>& sources,
-                                      size_t sources_in_each) {
-  std::vector<Translation> translations;
-  for (size_t s = 0; s < sources.size(); ++s) {
-    if (s % sources_in_each == 0) translations.push_back({KernelPrelude(), {}});
-    Translation& translation = translations.back();
-    const std::string prefix = absl::StrCat("s", s, "_");
-    std::string text = sources[s].text;
-    translation.kernels.emplace_back();
-    for (const std::string& kernel : sources[s].kernels) {
-      translation.kernels.back().push_back(prefix + kernel);
-      absl::StrReplaceAll({{absl::StrCat("PLANPROOF_KERNEL ", kernel, "("),
-                            absl::StrCat("PLANPROOF_KERNEL ", prefix, kernel, "(")}},
-                          &text);
-    }
-    translation.text += text;
-  }
-  return translations;
-}
 
 size_t CpuAccelerator::allocations() { return live; }
 
@@ -85,7 +65,8 @@ absl::Status CpuAccelerator::Clear(Address address, size_t bytes) {
 
 absl::StatusOr<std::vector<std::vector<Accelerator::Kernel>>> CpuAccelerator::Compile(
     const std::vector<Source>& sources) {
-  const std::vector<Translation> translations = Translations(sources, 150);
+  const std::vector<Translation> translations =
+      TranslationsOf(sources, (sources.size() + 149) / 150);
   // A library that was loaded is not loaded again by the same path.
   static int compilations = 0;
   const TemporaryDirectory directory(absl::StrCat("kernels", compilations++));

@@ -11,14 +11,6 @@
 
 namespace planproof::runtime_check::cuda {
 
-// Sources in texts for a compiler, whose kernels are renamed so that they do not collide.
-struct Translation {
-  std::string text;
-  std::vector<std::vector<std::string>> kernels;  // by source, their new names
-};
-std::vector<Translation> Translations(const std::vector<Accelerator::Source>& sources,
-                                      size_t sources_in_each);
-
 class CpuAccelerator final : public Accelerator {
  public:
   std::string Name() const override { return "this processor"; }
@@ -31,6 +23,7 @@ class CpuAccelerator final : public Accelerator {
       const std::vector<Source>& sources) override;
   Grid GridFor(int64_t positions, int64_t instances) const override;
   absl::Status Launch(Kernel kernel, const KernelArguments& arguments, const Grid& grid) override;
+  bool Multiplies() const override { return true; }
   absl::Status Multiply(const BlasProduct& product, const Batch& batch, bool wide, double factor,
                         const void* first, const void* second, void* result) override;
 
