@@ -220,6 +220,7 @@ std::string TextReplayReport(const lineage::Problem& problem, const ReplayReport
                                               replay.blind, type));
   }
   out += ReplayRow("inputs", OneLine(text.inputs));
+  out += ReplayRow("device", OneLine(text.device));
   out += ReplayRow(
       "time", absl::StrFormat("%.2f s: model %.2f, perturbed %.2f, plan %.2f",
                               replay.time_s.model + replay.time_s.perturbed + replay.time_s.plan,
@@ -236,6 +237,7 @@ std::string JsonReplayReport(const lineage::Problem& problem, const ReplayReport
                          {"inputs", text.inputs},
                          {"dtype", sdfg::DTypeName(options.arithmetic)},
                          {"samples", options.samples},
+                         {"device", text.device.empty() ? "cpu" : text.device},
                          {"undefined", replay.undefined},
                          {"blind", replay.blind}};
   json["cost"] = {{"elements", replay.cost.elements}, {"work", replay.cost.work}};
