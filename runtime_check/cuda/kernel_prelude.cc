@@ -158,8 +158,8 @@ PLANPROOF_FUNCTION double GroupScore(const Row& row, long long first, long long 
       second = score;
     }
   }
-  const double sum = 0 + best;
-  return two && size > 1 ? sum + second : sum;
+  const double sum = two && size > 1 ? best + second : best;
+  return IsNan(sum) ? -PLANPROOF_INFINITY : sum;
 }
 PLANPROOF_FUNCTION bool GroupIsKept(const Row& row, long long group, long long groups,
                                     long long kept, bool two) {

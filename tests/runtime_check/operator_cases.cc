@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
+#include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <utility>
@@ -90,7 +93,20 @@ std::vector<OperatorCase> DerivativesOf(const std::vector<OperatorCase>& cases) 
   return derivatives;
 }
 
-std::vector<Values> RandomOperands(const OperatorCase& c, sdfg::DType arithmetic, uint64_t seed) {
+namespace {
+
+// A number as operators rarely see it.
+double Hostile(uint64_t draw) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kNumbers[] = {0, -0.0, -kInfinity, kInfinity, 1e300, 1e-310, -2.5};
+  if (draw % 16 < std::size(kNumbers)) return kNumbers[draw % 16];
+  return draw % 16 == 7 ? std::nan("") : static_cast<double>(draw) / 1024 - 2;
+}
+
+}  // namespace
+
+std::vector<Values> RandomOperands(const OperatorCase& c, sdfg::DType arithmetic, uint64_t seed,
+                                   bool hostile) {
   std::mt19937_64 random(seed);
   std::vector<Values> inputs;
   for (const sdfg::FunctionInput& input : c.function.inputs) {
@@ -99,6 +115,7 @@ std::vector<Values> RandomOperands(const OperatorCase& c, sdfg::DType arithmetic
       const auto draw = static_cast<int64_t>(random() % 4096);
       values.Set(i, sdfg::IsInteger(input.dtype)        ? static_cast<double>(draw % c.id_range)
                     : input.dtype == sdfg::DType::kBool ? static_cast<double>(draw % 2)
+                    : hostile                           ? Hostile(draw)
                                                         : static_cast<double>(draw + 1) / 2048);
     }
     inputs.push_back(std::move(values));

@@ -22,8 +22,10 @@ std::vector<OperatorCase> OperatorCases();
 // Their derivatives, where they are declared.
 std::vector<OperatorCase> DerivativesOf(const std::vector<OperatorCase>& cases);
 
-// Positive numbers, and ids that lie within what they index.
-std::vector<Values> RandomOperands(const OperatorCase& c, sdfg::DType arithmetic, uint64_t seed);
+// Positive numbers, or with `hostile` of both signs, among them infinities and NaN; and ids that
+// lie within what they index.
+std::vector<Values> RandomOperands(const OperatorCase& c, sdfg::DType arithmetic, uint64_t seed,
+                                   bool hostile = false);
 
 }  // namespace planproof::runtime_check
 
