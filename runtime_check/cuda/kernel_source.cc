@@ -20,6 +20,19 @@ struct Level {
   std::vector<Register> results;  // of a level that is kept: what later levels read
 };
 
+// A reduction with many terms for few results: its blocks, of kSumBlock terms, get a pass before,
+// with a thread for each, and the reduction is that of their results. They are added up in the
+// same order, and so come to the same.
+struct Split {
+  int32_t loop = -1;   // of the tape, as its end
+  int64_t blocks = 0;  // in one position
+  int64_t kept = 0;    // first of their results
+};
+
+// Below so many positions a reduction is split, if it has at least so many terms.
+constexpr int64_t kFewPositions = 1 << 14;
+constexpr int64_t kManyTerms = 2 * kSumBlock;
+
 class Generator {
  public:
   Generator(const Tape& tape, const KernelTypes& types, const std::string& symbol)
@@ -34,7 +47,9 @@ class Generator {
     }
     for (const OpaqueCall& call : tape_.calls) source_.row_elements += call.row_extent;
     for (size_t level = 0; level < levels_.size(); ++level) {
-      if (levels_[level].kept || level + 1 == levels_.size()) EmitPass(level);
+      if (!levels_[level].kept && level + 1 < levels_.size()) continue;
+      for (const int32_t loop : LoopsToSplit(level)) EmitBlocks(level, loop);
+      EmitPass(level);
     }
     return std::move(source_);
   }
@@ -128,7 +143,7 @@ class Generator {
     const bool last = level + 1 == levels_.size();
     // Division of 32 bits is several times faster.
     const char* type = PositionsOf(level) < (int64_t{1} << 31) ? "unsigned" : "unsigned long long";
-    Line(absl::StrCat("      const ", type, " at = (", type, ")p;"));
+    Line(absl::StrCat("      const ", type, " at = (", type, ")position;"));
     int64_t stride = 1;
     if (last) {
       for (const LaneDimension& dim : tape_.lane_dimensions) {
@@ -155,25 +170,124 @@ class Generator {
                         positions, "LL + ", position, "]");
   }
 
-  void EmitInstructions(size_t level) {
-    std::vector<int32_t> ends;  // of skips that are open
+  bool IsStep(Code code) const {
+    return code == Code::kSumStep || code == Code::kMaxStep || code == Code::kMinStep;
+  }
+
+  // Loops of a level that are reductions, and in no other loop or branch.
+  std::vector<int32_t> LoopsToSplit(size_t level) const {
+    std::vector<int32_t> loops;
+    if (PositionsOf(level) >= kFewPositions) return loops;
     for (int32_t at = levels_[level].begin; at < levels_[level].end; ++at) {
+      const Instruction& i = tape_.code[at];
+      const bool skips = i.code == Code::kSkipIfNone || i.code == Code::kSkipIfAll;
+      if (i.code == Code::kLoop && i.value >= kManyTerms && IsStep(tape_.code[i.b - 1].code))
+        loops.push_back(at);
+      if (i.code == Code::kLoop) at = i.b;
+      if (skips) at = i.b - 1;
+    }
+    return loops;
+  }
+
+  std::string BlockPlace(const Split& split, size_t level) const {
+    const int64_t results = PositionsOf(level) * split.blocks;
+    return absl::StrCat("((A*)g.reals)[", split.kept, "LL * g.instances + instance * ", results,
+                        "LL + position * ", split.blocks, "LL + block]");
+  }
+
+  // The reduction of a loop's blocks, in its place.
+  void EmitReductionOfBlocks(size_t level, const Split& split) {
+    const Instruction &loop = tape_.code[split.loop], &step = tape_.code[loop.b - 1];
+    const std::string out = Register{RegisterSort::kReal, step.out}.name();
+    Line(absl::StrCat("      for (long long block = 0; block < ", split.blocks, "LL; ++block) {"));
+    Line(absl::StrCat("      const A result = ", BlockPlace(split, level), ";"));
+    if (step.code == Code::kSumStep) {
+      const std::string sum = Register{RegisterSort::kReal, step.b}.name();
+      const std::string lost = Register{RegisterSort::kReal, step.c}.name();
+      Line(absl::StrCat("      ", sum, " = result;"));
+      Line(absl::StrCat("      if ((block + 1) * ", kSumBlock, " <= ", loop.value, "LL) AddBlock(",
+                        out, ", ", sum, ", ", lost, ");"));
+    } else {
+      Line(absl::StrCat("      ", out, " = ", step.code == Code::kMaxStep ? "Larger(" : "Smaller(",
+                        out, ", result);"));
+    }
+    Line("      }");
+  }
+
+  void EmitInstructions(size_t level, int32_t end) {
+    std::vector<int32_t> ends;  // of skips that are open
+    for (int32_t at = levels_[level].begin; at < end; ++at) {
       for (; !ends.empty() && ends.back() == at; ends.pop_back()) Line("      }");
       const Instruction& i = tape_.code[at];
-      if (i.code == Code::kEndLoop) {
-        Line("      }");
-        continue;
+      const auto split = splits_.find(at);
+      if (split != splits_.end()) {
+        EmitReductionOfBlocks(level, split->second);
+        at = i.b;
+      } else {
+        EmitInstruction(i, &ends);
       }
-      if (i.code == Code::kSkipIfNone || i.code == Code::kSkipIfAll) ends.push_back(i.b);
-      Line(absl::StrCat("      ", StatementOf(tape_, types_, i)));
     }
     for (; !ends.empty(); ends.pop_back()) Line("      }");
   }
 
-  void EmitPass(size_t level) {
-    const std::string name = absl::StrCat(symbol_, "_", source_.passes.size());
-    const bool last = level + 1 == levels_.size();
+  void EmitInstruction(const Instruction& i, std::vector<int32_t>* ends) {
+    if (i.code == Code::kEndLoop) {
+      Line("      }");
+      return;
+    }
+    if (i.code == Code::kSkipIfNone || i.code == Code::kSkipIfAll) ends->push_back(i.b);
+    Line(absl::StrCat("      ", StatementOf(tape_, types_, i)));
+  }
+
+  // One block of the loop at position p / blocks.
+  void EmitBlock(const Instruction& loop, int32_t first) {
+    const Instruction& step = tape_.code[loop.b - 1];
+    const bool sums = step.code == Code::kSumStep;
+    const std::string variable = Register{RegisterSort::kInt, loop.out}.name();
+    const std::string result = Register{RegisterSort::kReal, sums ? step.b : step.out}.name();
+    Line(absl::StrCat("      const long long last = block * ", kSumBlock, " + ", kSumBlock, " < ",
+                      loop.value, "LL ? block * ", kSumBlock, " + ", kSumBlock, " : ", loop.value,
+                      "LL;"));
+    Line(absl::StrCat("      for (", variable, " = block * ", kSumBlock, "; ", variable,
+                      " < last; ++", variable, ") {"));
+    std::vector<int32_t> ends;
+    for (int32_t at = first + 1; at < loop.b; ++at) {
+      for (; !ends.empty() && ends.back() == at; ends.pop_back()) Line("      }");
+      if (at < loop.b - 1) {
+        EmitInstruction(tape_.code[at], &ends);
+      } else if (sums) {
+        const std::string term = Register{RegisterSort::kReal, step.a}.name();
+        Line(absl::StrCat("      ", result, " = ", result, " + ", term, ";"));
+      } else {
+        EmitInstruction(step, &ends);
+      }
+    }
+    Line("      }");
+  }
+
+  void EmitBlocks(size_t level, int32_t first) {
+    const Instruction& loop = tape_.code[first];
+    Split split{first, (loop.value + kSumBlock - 1) / kSumBlock, source_.kept_reals};
     const int64_t positions = PositionsOf(level);
+    source_.kept_reals += positions * split.blocks;
+    BeginPass(positions * split.blocks);
+    Line(absl::StrCat("      const long long position = p / ", split.blocks, ", block = p % ",
+                      split.blocks, ";"));
+    EmitBefore(level);
+    EmitInstructions(level, first);
+    EmitBlock(loop, first);
+    const Instruction& step = tape_.code[loop.b - 1];
+    Line(absl::StrCat(
+        "      ", BlockPlace(split, level), " = ",
+        Register{RegisterSort::kReal, step.code == Code::kSumStep ? step.b : step.out}.name(),
+        ";"));
+    Line("    }\n  }\n}");
+    splits_[first] = split;
+  }
+
+  // Until the thread's position, p, is known.
+  void BeginPass(int64_t positions) {
+    const std::string name = absl::StrCat(symbol_, "_", source_.passes.size());
     source_.passes.push_back({name, positions});
     Line(absl::StrCat("PLANPROOF_KERNEL ", name, "(Arguments g) {"));
     Line(absl::StrCat("  typedef ", types_.ComputesInDoubles() ? "double" : "float", " A;"));
@@ -187,27 +301,35 @@ class Generator {
     }
     Line(absl::StrCat("    for (long long p = PLANPROOF_FIRST; p < ", positions,
                       "LL; p += PLANPROOF_STEP) {"));
-    if (last) {
-      Line(absl::StrCat("      const long long element = instance * ", positions, "LL + p;"));
-    }
+  }
+
+  // What is known before the level's own instructions, at its `position`.
+  void EmitBefore(size_t level) {
     Declare(level);
     EmitPosition(level);
-    for (size_t l = 0; l <= level; ++l) {
-      if (!levels_[l].kept || l == level) {
-        EmitInstructions(l);
-        continue;
-      }
-      for (const Register reg : levels_[l].results)
+    for (size_t l = 0; l < level; ++l) {
+      if (!levels_[l].kept) EmitInstructions(l, levels_[l].end);
+      for (const Register reg : levels_[l].results) {
         Line(absl::StrCat("      ", reg.name(), " = ", PlaceOf(l, reg, level),
                           reg.sort == RegisterSort::kTruth ? " != 0;" : ";"));
-    }
-    if (!last) {
-      for (const Register reg : levels_[level].results) {
-        int64_t& kept = reg.sort == RegisterSort::kReal ? source_.kept_reals : source_.kept_ints;
-        kept_[reg] = kept;
-        kept += positions;
-        Line(absl::StrCat("      ", PlaceOf(level, reg, level), " = ", reg.name(), ";"));
       }
+    }
+  }
+
+  void EmitPass(size_t level) {
+    const bool last = level + 1 == levels_.size();
+    const int64_t positions = PositionsOf(level);
+    BeginPass(positions);
+    Line("      const long long position = p;");
+    if (last)
+      Line(absl::StrCat("      const long long element = instance * ", positions, "LL + p;"));
+    EmitBefore(level);
+    EmitInstructions(level, levels_[level].end);
+    for (const Register reg : levels_[level].results) {
+      int64_t& kept = reg.sort == RegisterSort::kReal ? source_.kept_reals : source_.kept_ints;
+      kept_[reg] = kept;
+      kept += positions;
+      Line(absl::StrCat("      ", PlaceOf(level, reg, level), " = ", reg.name(), ";"));
     }
     Line("    }\n  }\n}");
   }
@@ -218,6 +340,7 @@ class Generator {
   std::vector<Level> levels_;
   int64_t strip_elements_ = 1;
   std::map<Register, int64_t> kept_;  // first of its numbers
+  std::map<int32_t, Split> splits_;   // by the loop's place in the tape
   KernelSource source_;
 };
 
