@@ -52,12 +52,13 @@ class Accelerator {
 
   virtual bool Multiplies() const = 0;  // it has matrix products
   // One product of matrices of 64 or 32 bits (`wide`), of these first elements, in the type's own
-  // precision; `batch` of them, with so many elements between one and the next.
+  // precision, which is added to the result if `adds`; `batch` of them, with so many elements
+  // between one and the next.
   struct Batch {
     int64_t count = 1, first = 0, second = 0, result = 0;
   };
   virtual absl::Status Multiply(const BlasProduct& product, const Batch& batch, bool wide,
-                                double factor, const void* first, const void* second,
+                                double factor, bool adds, const void* first, const void* second,
                                 void* result) = 0;
 };
 

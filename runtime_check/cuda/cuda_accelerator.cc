@@ -142,9 +142,9 @@ class CudaAccelerator final : public Accelerator {
   bool Multiplies() const override { return cublas_ != nullptr; }
 
   absl::Status Multiply(const BlasProduct& product, const Batch& batch, bool wide, double factor,
-                        const void* first, const void* second, void* result) override {
-    const auto factor32 = static_cast<float>(factor), zero32 = 0.0f;
-    const double zero64 = 0;
+                        bool adds, const void* first, const void* second, void* result) override {
+    const auto factor32 = static_cast<float>(factor), kept32 = adds ? 1.0f : 0.0f;
+    const double kept64 = adds ? 1 : 0;
     const cudaDataType_t type = wide ? CUDA_R_64F : CUDA_R_32F;
     const auto transposed = [](bool is) { return is ? CUBLAS_OP_T : CUBLAS_OP_N; };
     // Not CUBLAS_COMPUTE_32F_FAST_TF32: 32 bits throughout.
@@ -153,7 +153,7 @@ class CudaAccelerator final : public Accelerator {
         product.m, product.n, product.k,
         wide ? static_cast<const void*>(&factor) : static_cast<const void*>(&factor32), first, type,
         product.first_leading, batch.first, second, type, product.second_leading, batch.second,
-        wide ? static_cast<const void*>(&zero64) : static_cast<const void*>(&zero32), result, type,
+        wide ? static_cast<const void*>(&kept64) : static_cast<const void*>(&kept32), result, type,
         product.result_leading, batch.result, batch.count,
         wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();

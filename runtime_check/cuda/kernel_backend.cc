@@ -14,6 +14,7 @@ namespace {
 using Storage = Values::Storage;
 
 constexpr char kSymbol[] = "planproof_kernel";
+constexpr double kMostCalls = 256;                  // of a product of matrices at one coordinate
 constexpr int64_t kRowElements = int64_t{1} << 26;  // of rows of all threads together
 
 size_t BytesOf(Storage storage) {
@@ -73,7 +74,8 @@ absl::Status KernelBackend::Prepare(const std::vector<Application>& applications
       program.product = AsMatrixProduct(*application.tape);
     if (program.product) {
       const std::optional<BlasProduct> blas = AsBlasProduct(*program.product);
-      if (blas && program.product->Multiplications() >= options_.least_multiplications) {
+      if (blas && program.product->Multiplications() >= options_.least_multiplications &&
+          program.product->Calls() <= kMostCalls) {
         program.blas = *blas;
         continue;
       }
@@ -206,15 +208,15 @@ absl::Status KernelBackend::Multiply(const Program& program, const Application& 
   const MatrixProduct& p = *program.product;
   const size_t count = application.operands.size();
   const bool wide = application.result == Storage::kDouble;
-  // The longest loop is the batch; the others are loops here.
+  // The longest loop is the batch; the others are loops here, the sums innermost.
   std::vector<MatrixProduct::Loop> loops = p.loops;
-  std::stable_sort(loops.begin(), loops.end(),
-                   [](const auto& a, const auto& b) { return a.extent < b.extent; });
   MatrixProduct::Loop batch;
   if (!loops.empty()) {
     batch = loops.back();
     loops.pop_back();
   }
+  const size_t first_sum = loops.size();
+  loops.insert(loops.end(), p.sums.begin(), p.sums.end());
   const bool swapped = program.blas.first_is_right;
   sdfg::Shape extents = {application.instances};
   for (const MatrixProduct::Loop& loop : loops) extents.push_back(loop.extent);
@@ -225,10 +227,12 @@ absl::Status KernelBackend::Multiply(const Program& program, const Application& 
     int64_t left = p.left_offset + application.offsets[table + p.left_operand];
     int64_t right = p.right_offset + application.offsets[table + p.right_operand];
     int64_t result = index[0] * application.elements;
+    bool adds = false;
     for (size_t l = 0; l < loops.size(); ++l) {
       left += index[l + 1] * loops[l].left;
       right += index[l + 1] * loops[l].right;
       result += index[l + 1] * loops[l].result;
+      adds |= l >= first_sum && index[l + 1] > 0;
     }
     const auto element = [&](int operand, int64_t at) {
       const auto& buffer = static_cast<const DeviceBuffer&>(*application.operands[operand]);
@@ -241,7 +245,7 @@ absl::Status KernelBackend::Multiply(const Program& program, const Application& 
         accelerator_->Multiply(program.blas,
                                {batch.extent, swapped ? batch.right : batch.left,
                                 swapped ? batch.left : batch.right, batch.result},
-                               wide, p.factor, first, second,
+                               wide, p.factor, adds, first, second,
                                const_cast<void*>(ElementAt(output, application.result, result)));
     if (!status.ok()) return status;
   }

@@ -204,10 +204,9 @@ class Recognition {
     // The order of a sum does not matter.
     std::sort(depth.begin(), depth.end(),
               [](const Variable& a, const Variable& b) { return a.left > b.left; });
-    Fuse(&depth);
-    if (depth.size() > 1) return std::nullopt;
+    std::vector<Variable> sums;
+    const Variable sum = TakeLongest(&depth, &sums);
     const Variable row = TakeLongest(&rows, &loops), column = TakeLongest(&columns, &loops);
-    const Variable sum = depth.empty() ? Variable() : depth[0];
     Fuse(&loops);
     MatrixProduct product;
     product.left_operand = left.operand;
@@ -225,6 +224,10 @@ class Recognition {
     product.result_column = column.result;
     for (const Variable& loop : loops)
       product.loops.push_back({loop.extent, loop.left, loop.right, loop.result});
+    std::stable_sort(product.loops.begin(), product.loops.end(),
+                     [](const auto& a, const auto& b) { return a.extent < b.extent; });
+    for (const Variable& other : sums)
+      product.sums.push_back({other.extent, other.left, other.right, 0});
     product.factor = stored_.factor;
     return product;
   }
@@ -261,6 +264,14 @@ double MatrixProduct::Multiplications() const {
   double count =
       static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(depth);
   for (const Loop& loop : loops) count *= static_cast<double>(loop.extent);
+  for (const Loop& sum : sums) count *= static_cast<double>(sum.extent);
+  return count;
+}
+
+double MatrixProduct::Calls() const {
+  double count = 1;
+  for (size_t l = 0; l + 1 < loops.size(); ++l) count *= static_cast<double>(loops[l].extent);
+  for (const Loop& sum : sums) count *= static_cast<double>(sum.extent);
   return count;
 }
 

@@ -12,7 +12,7 @@
 namespace planproof::runtime_check::cuda {
 
 // result[row, column] = factor * sum over depth of left[row, depth] * right[depth, column], at each
-// position of the loops. Strides are in elements.
+// position of the loops, and added up over the sums. Strides are in elements.
 struct MatrixProduct {
   int left_operand = 0, right_operand = 0;
   int64_t left_offset = 0, right_offset = 0;  // first elements
@@ -23,13 +23,16 @@ struct MatrixProduct {
   struct Loop {
     int64_t extent = 1, left = 0, right = 0, result = 0;
   };
-  std::vector<Loop> loops;
+  std::vector<Loop> loops;  // the longest is the last
+  std::vector<Loop> sums;   // over dimensions that are not one with the depth
   double factor = 1;
 
   double Multiplications() const;
+  // So many products of matrices it is, where those along the longest loop are one.
+  double Calls() const;
 };
 
-// Nothing if the tape is something else, or adds up over dimensions that are not one.
+// Nothing if the tape is something else.
 std::optional<MatrixProduct> AsMatrixProduct(const Tape& tape);
 
 // The same as a BLAS has it, where matrices are stored by columns: result (m x n) = factor *

@@ -18,7 +18,8 @@ namespace {
 size_t live = 0;
 
 template <typename T>
-void MultiplyDirectly(const BlasProduct& p, T factor, const T* first, const T* second, T* result) {
+void MultiplyDirectly(const BlasProduct& p, T factor, bool adds, const T* first, const T* second,
+                      T* result) {
   for (int64_t column = 0; column < p.n; ++column) {
     for (int64_t row = 0; row < p.m; ++row) {
       T sum = 0;
@@ -27,7 +28,8 @@ void MultiplyDirectly(const BlasProduct& p, T factor, const T* first, const T* s
                second[p.transpose_second ? k * p.second_leading + column
                                          : column * p.second_leading + k];
       }
-      result[column * p.result_leading + row] = factor * sum;
+      T& element = result[column * p.result_leading + row];
+      element = (adds ? element : 0) + factor * sum;
     }
   }
 }
@@ -118,15 +120,16 @@ absl::Status CpuAccelerator::Launch(Kernel kernel, const KernelArguments& argume
 }
 
 absl::Status CpuAccelerator::Multiply(const BlasProduct& product, const Batch& batch, bool wide,
-                                      double factor, const void* first, const void* second,
-                                      void* result) {
+                                      double factor, bool adds, const void* first,
+                                      const void* second, void* result) {
   for (int64_t b = 0; b < batch.count; ++b) {
     if (wide) {
-      MultiplyDirectly<double>(product, factor, static_cast<const double*>(first) + b * batch.first,
+      MultiplyDirectly<double>(product, factor, adds,
+                               static_cast<const double*>(first) + b * batch.first,
                                static_cast<const double*>(second) + b * batch.second,
                                static_cast<double*>(result) + b * batch.result);
     } else {
-      MultiplyDirectly<float>(product, static_cast<float>(factor),
+      MultiplyDirectly<float>(product, static_cast<float>(factor), adds,
                               static_cast<const float*>(first) + b * batch.first,
                               static_cast<const float*>(second) + b * batch.second,
                               static_cast<float*>(result) + b * batch.result);

@@ -25,7 +25,7 @@ class CpuAccelerator final : public Accelerator {
   absl::Status Launch(Kernel kernel, const KernelArguments& arguments, const Grid& grid) override;
   bool Multiplies() const override { return true; }
   absl::Status Multiply(const BlasProduct& product, const Batch& batch, bool wide, double factor,
-                        const void* first, const void* second, void* result) override;
+                        bool adds, const void* first, const void* second, void* result) override;
 
   static size_t allocations();  // of all, that are not freed
 

@@ -76,6 +76,23 @@ TEST(MatrixProduct, TheGradientOfAWeightSumsOverAllRows) {
   EXPECT_TRUE(AsBlasProduct(*weight).has_value());
 }
 
+// Grouped heads: the gradient of a key sums over the group's heads, which are not next to queries.
+TEST(MatrixProduct, SumsThatAreNotOneAreAddedUp) {
+  const auto backward =
+      sdfg::Differentiate(Operator("einsum", {Tensor({2, 3, 9, 4, 8}), Tensor({2, 3, 10, 8})},
+                                   {{"equation", std::string("bkqgd,bktd->bkgqt")}}),
+                          {0, 1}, {0});
+  ASSERT_TRUE(backward.ok()) << backward.status();
+  const auto product = ProductOf(*backward, 1);
+  ASSERT_TRUE(product.has_value());
+  EXPECT_EQ(product->depth, 9);
+  ASSERT_EQ(product->sums.size(), 1u);
+  EXPECT_EQ(product->sums[0].extent, 4);
+  EXPECT_EQ(product->Multiplications(), 2. * 3 * 9 * 4 * 10 * 8);
+  EXPECT_EQ(product->Calls(), 4);  // both leading dimensions are one loop, and a batch
+  EXPECT_TRUE(AsBlasProduct(*product).has_value());
+}
+
 TEST(MatrixProduct, OtherOperatorsAreNone) {
   const sdfg::Attributes last = {{"dim", int64_t{-1}}};
   EXPECT_FALSE(ProductOf(Operator("add", {Tensor({8, 8}), Tensor({8, 8})})));
