@@ -18,13 +18,14 @@ TYPES = ["float32", "bfloat16", "float8_e4m3"]
 # Kinds of bugs with plans of the generator that have a place for them (docs/bugs.md).
 LLAMA = "--model llama-tiny --dp 2 --tp 2 --pp 2 --microbatches 2"
 KINDS = ["BR1", "BR5", "BR7", "BR8", "BR9", "BR10", "BR11", "BR12", "BR13", "BR14", "GG6", "TT4", "TT5", "TT7"]
-REPLAY = ("--model llama3-8b --layers 2 --hidden 512 --feed-forward 1024 --heads 8 --key-value-heads 4 "
+REPLAY = ("--model llama3-8b --layers 2 --hidden 256 --feed-forward 512 --heads 8 --key-value-heads 4 "
           "--vocabulary 1024 --sequence 128 --dp 2 --tp 2 --pp 2 --microbatches 2")
 REPLAY_SECONDS = 5
 
 
 class Check:
-    def __init__(self, build):
+    def __init__(self, build, device):
+        self.device = device
         self.program = os.path.join(build, "cli/planproof")
         self.tests = os.path.join(build, "tests/runtime_check/runtime_check_tests")
         self.failed = 0
@@ -37,6 +38,8 @@ class Check:
         print(f"{'ok    ' if passed else 'FAILED'} {name}{': ' if text else ''}{text}", flush=True)
 
     def has_gpu(self):
+        if self.device == "cpu":
+            return True
         plan = os.path.join(ROOT, "examples/mlp_tp2.json")
         answer = self.run("replay", "--device", "cuda", "--quiet", plan)
         if not answer.stderr and answer.returncode == 0:
@@ -60,7 +63,7 @@ class Check:
                 print(f"       {kind}: the plan has no place for it")
                 continue
             report = os.path.join(directory, kind + ".json")
-            on_gpu = self.run("verify", "--no-cache", broken, "--confirm", "cuda", "--confirm-dtype",
+            on_gpu = self.run("verify", "--no-cache", broken, "--confirm", self.device, "--confirm-dtype",
                               ",".join(TYPES), "--json", report)
             on_cpu = self.run("verify", "--no-cache", broken, "--confirm", "cpu", "--confirm-dtype",
                               ",".join(TYPES), "--json", report + ".cpu")
@@ -74,7 +77,7 @@ class Check:
                 print(f"       {kind}: {one['text']}")
                 confirmed[one["dtype"]] += one["confirmed"]
                 # Narrow types may hide a bug, there as here.
-                same = one["confirmed"] == other["confirmed"] and one["device"] != "cpu"
+                same = one["confirmed"] == other["confirmed"] and (one["device"] == "cpu") == (self.device == "cpu")
                 if not same or (one["dtype"] == "float32" and not one["confirmed"]):
                     self.say(f"{kind} in {one['dtype']}", False, f"on the CPU: {other['text']}")
         counts = ", ".join(f"{count} in {dtype}" for dtype, count in confirmed.items())
@@ -86,7 +89,7 @@ class Check:
         files = [os.path.join(plan, name) for name in ("logical.plan", "parallel.plan")]
         for dtype in TYPES:
             start = time.monotonic()
-            answer = self.run("replay", "--device", "cuda", "--dtype", dtype, *files)
+            answer = self.run("replay", "--device", self.device, "--dtype", dtype, *files)
             seconds = time.monotonic() - start
             print("       " + answer.stdout.strip().replace("\n", "\n       ") + answer.stderr)
             self.say(f"Llama of 2 layers on 8 ranks in {dtype}",
@@ -97,7 +100,9 @@ class Check:
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build")
-    check = Check(parser.parse_args().build)
+    parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda", help="cpu: to try this script")
+    arguments = parser.parse_args()
+    check = Check(arguments.build, arguments.device)
     if not check.has_gpu():
         return 0
     check.unit_tests()
