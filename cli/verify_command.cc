@@ -276,7 +276,7 @@ int RunVerify(const VerifyArguments& arguments) {
   result.engine = arguments.engine;
   if (problem.ok() && arguments.confirmation.Asked()) {
     const double left = arguments.timeout_s > 0 ? arguments.timeout_s - result.time_s.total : 120;
-    Confirm(arguments.confirmation, *problem, left, &result);
+    Confirm(arguments.confirmation, *problem, std::max(0.0, left), &result);
   }
 
   if (!WriteReports(ReportTexts(arguments.reports, result, arguments.files))) return kUsageError;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -59,20 +60,48 @@ TEST(Confirmation, WithoutAGpuTheCpuConfirmsAndThatIsSaid) {
   EXPECT_THAT(run.output, HasSubstr("  replay     confirmed on "));
 }
 
-TEST(Confirmation, NeverCostsTheVerdict) {
-  // Beyond the limits of a replay.
-  const Finished large = RunProgram("generate --model llama3-8b --layers 1 --dp 2 --output " +
-                                    TemporaryFile("large", "") + ".d");
-  ASSERT_EQ(large.exit_code, 0) << large.errors;
-  const std::string plan = TemporaryFile("large", "") + ".d/";
-  const std::string broken = TemporaryFile("large_broken.plan", "");
-  ASSERT_EQ(RunProgram("mutate " + plan + "logical.plan " + plan + "parallel.plan --kind TT4 -o " +
-                       broken)
+// A plan whose loss is too small by the factor dp.
+std::string BrokenPlan(const std::string& name, const std::string& model) {
+  const std::string directory = TemporaryFile(name, "") + ".d/";
+  EXPECT_EQ(RunProgram("generate " + model + " --dp 2 --output " + directory).exit_code, 0);
+  const std::string broken = TemporaryFile(name + "_broken.plan", "");
+  EXPECT_EQ(RunProgram("mutate " + directory + "logical.plan " + directory +
+                       "parallel.plan --kind TT4 -o " + broken)
                 .exit_code,
             0);
-  const Finished run = RunProgram("verify --no-cache --confirm cpu " + broken);
+  return broken;
+}
+
+TEST(Confirmation, APlanBeyondItsLimitsStaysRefuted) {
+  const Finished run = RunProgram("verify --no-cache --confirm cpu " +
+                                  BrokenPlan("large", "--model llama3-8b --layers 1"));
   EXPECT_EQ(run.exit_code, 1) << run.output;
   EXPECT_THAT(run.output, HasSubstr("not confirmed on the CPU in float32: model and plan have"));
+}
+
+constexpr char kSlow[] =
+    "--model llama3-8b --layers 2 --hidden 256 --feed-forward 512 --heads 8 --key-value-heads 4 "
+    "--vocabulary 1024 --sequence 128";
+
+TEST(Confirmation, OneThatIsStoppedInTimeLeavesTheVerdict) {
+  const Finished run =
+      RunProgram("verify --no-cache --timeout 2 --confirm cpu " + BrokenPlan("slow", kSlow));
+  EXPECT_EQ(run.exit_code, 1) << run.output << run.errors;
+  EXPECT_THAT(run.output, HasSubstr("REFUTED"));
+  EXPECT_THAT(run.output, HasSubstr("not confirmed on cpu in float32: it was stopped after "));
+}
+
+TEST(Confirmation, OneThatCrashesLeavesTheVerdict) {
+  if (std::getenv("PLANPROOF_SANITIZED") != nullptr)
+    GTEST_SKIP() << "SKIPPED: sanitizers need more memory than the limit";
+  const std::string plan = BrokenPlan("hungry", kSlow);
+  // It has no room for its tensors.
+  const Finished run =
+      RunCommand("ulimit -v 110000; " PLANPROOF_PROGRAM " verify --no-cache --confirm cpu " + plan);
+  EXPECT_EQ(run.exit_code, 1) << run.output << run.errors;
+  EXPECT_THAT(run.output, HasSubstr("REFUTED"));
+  EXPECT_THAT(run.output,
+              HasSubstr("not confirmed on cpu in float32: the process that ran it was stopped"));
 }
 
 TEST(Confirmation, OfAPlanThatIsRightThereIsNone) {
