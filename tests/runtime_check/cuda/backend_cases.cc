@@ -40,6 +40,8 @@ std::vector<OperatorCase> LargeCases() {
       {"transpose", {Tensor({9, 31})}, {{"dim0", int64_t{0}}, {"dim1", int64_t{1}}}},
       {"add", {Tensor({3, 1, 65}), Tensor({4, 1})}, {}},
       {"sum", {Tensor({3, 300})}, {}},
+      {"sum", {Tensor({3, 320})}, {}},
+      {"softmax", {Tensor({40, 128})}, {{"dim", int64_t{-1}}}},
       {"einsum",
        {Tensor({2, 3, 9, 4, 8}), Tensor({2, 3, 10, 8})},
        {{"equation", std::string("bkqgd,bktd->bkgqt")}}},
