@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime_check/cuda/kernel_source.h"
@@ -16,7 +17,9 @@ enum class RegisterSort : uint8_t { kInt, kReal, kTruth };
 struct Register {
   RegisterSort sort = RegisterSort::kInt;
   int32_t number = 0;
-  auto operator<=>(const Register&) const = default;
+  bool operator<(const Register& other) const {
+    return std::pair(sort, number) < std::pair(other.sort, other.number);
+  }
   std::string name() const;
 };
 
