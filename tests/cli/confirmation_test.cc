@@ -85,7 +85,7 @@ constexpr char kSlow[] =
 
 TEST(Confirmation, OneThatIsStoppedInTimeLeavesTheVerdict) {
   const Finished run =
-      RunProgram("verify --no-cache --timeout 2 --confirm cpu " + BrokenPlan("slow", kSlow));
+      RunProgram("verify --no-cache --timeout 5 --confirm cpu " + BrokenPlan("slow", kSlow));
   EXPECT_EQ(run.exit_code, 1) << run.output << run.errors;
   EXPECT_THAT(run.output, HasSubstr("REFUTED"));
   EXPECT_THAT(run.output, HasSubstr("not confirmed on cpu in float32: it was stopped after "));
@@ -97,7 +97,7 @@ TEST(Confirmation, OneThatCrashesLeavesTheVerdict) {
   const std::string plan = BrokenPlan("hungry", kSlow);
   // It has no room for its tensors.
   const Finished run =
-      RunCommand("ulimit -v 110000; " PLANPROOF_PROGRAM " verify --no-cache --confirm cpu " + plan);
+      RunCommand("ulimit -v 200000; " PLANPROOF_PROGRAM " verify --no-cache --confirm cpu " + plan);
   EXPECT_EQ(run.exit_code, 1) << run.output << run.errors;
   EXPECT_THAT(run.output, HasSubstr("REFUTED"));
   EXPECT_THAT(run.output,
