@@ -4,6 +4,7 @@
 #   make test-sanitize   the same under address and undefined-behaviour sanitizers (-core: what .ci/run does)
 #   make bench           micro-benchmarks and whole commands
 #   make acceptance      the acceptance list, line by line, long suites in samples (ACCEPTANCE=--full: hours)
+#   make cuda-check      all checks of the CUDA backend, on a machine with a GPU (elsewhere it says so)
 #   make fuzz            each reader under libFuzzer, FUZZ_SECONDS (default 60) per reader
 #   make format, make tidy, make install (PREFIX), make clean
 JOBS ?= $(shell nproc)
@@ -13,7 +14,7 @@ FUZZ_SECONDS ?= 60
 ACCEPTANCE ?=
 PLANPROOF = $(BUILD)/cli/planproof
 
-.PHONY: all setup demo test test-sanitize test-sanitize-core bench acceptance fuzz format check-format tidy docs install clean
+.PHONY: all setup demo test test-sanitize test-sanitize-core bench acceptance cuda-check fuzz format check-format tidy docs install clean
 all: $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS)
 
@@ -66,6 +67,10 @@ bench: $(BUILD)/build.ninja
 acceptance: $(BUILD)/build.ninja
 	cmake --build $(BUILD) -j $(JOBS)
 	python3 scripts/acceptance.py --build $(BUILD) $(ACCEPTANCE)
+
+cuda-check: $(BUILD)/build.ninja
+	cmake --build $(BUILD) -j $(JOBS) --target planproof_program runtime_check_tests
+	python3 scripts/cuda_check.py $(BUILD)
 
 fuzz: setup
 	scripts/fuzz.sh $(BUILD)-fuzz $(FUZZ_SECONDS)

@@ -13,6 +13,7 @@
 #include "frontend/load_problem.h"
 #include "report/replay_report.h"
 #include "report/text_layout.h"
+#include "runtime_check/cuda/open_cuda.h"
 #include "runtime_check/full_inputs.h"
 #include "runtime_check/replay.h"
 #include "witness/witness_file.h"
@@ -58,12 +59,22 @@ int NotRun(const absl::Status& status) {
 }
 
 int RunReplay(ReplayArguments arguments) {
+  std::unique_ptr<runtime_check::Backend> backend;
   if (arguments.device != "cpu") {
-    std::fprintf(stderr,
-                 "planproof: --device %s: this build has no CUDA backend; use --device cpu\n",
-                 arguments.device.c_str());
-    return kUsageError;
+    auto opened = runtime_check::cuda::OpenCuda();
+    if (absl::IsUnimplemented(opened.status())) {
+      std::fprintf(stderr, "planproof: --device %s: %s; use --device cpu\n",
+                   arguments.device.c_str(), std::string(opened.status().message()).c_str());
+      return kUsageError;
+    }
+    if (opened.ok()) {
+      backend = *std::move(opened);
+    } else {
+      std::fprintf(stderr, "planproof: --device %s: no CUDA device (%s); the CPU is used\n",
+                   arguments.device.c_str(), std::string(opened.status().message()).c_str());
+    }
   }
+  arguments.replay.backend = backend.get();
   const sdfg::DType type = sdfg::DTypeFromName(arguments.dtype);
   arguments.replay.arithmetic = type;
   const absl::StatusOr<lineage::Problem> problem =
@@ -83,6 +94,7 @@ int RunReplay(ReplayArguments arguments) {
   report::ReplayText text;
   text.inputs = random ? absl::StrCat("random, seed ", arguments.seed)
                        : absl::StrCat("witness ", arguments.witness);
+  if (backend != nullptr) text.device = backend->Name();
   text.verbose = arguments.verbose;
   text.color = ColorOnOutput();
   if (!arguments.json_file.empty() &&

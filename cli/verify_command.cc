@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
+#include "cli/confirmation.h"
 #include "cli/exit_codes.h"
 #include "cli/interruption.h"
 #include "cli/progress_bar.h"
@@ -46,6 +47,7 @@ struct VerifyArguments {
   std::vector<std::string> files;
   ReportFiles reports;
   std::string witness_file;
+  ConfirmationArguments confirmation;
   std::string certificate_out;
   std::string certificate;
   bool quiet = false;
@@ -240,7 +242,7 @@ int RunVerify(const VerifyArguments& arguments) {
     options.engine = EngineNamed(arguments.engine);
     options.expect_schedule = ScheduleNamed(arguments.expect_schedule);
     options.keep_account = arguments.reports.Any();
-    options.keep_witness = !arguments.witness_file.empty();
+    options.keep_witness = !arguments.witness_file.empty() || arguments.confirmation.Asked();
     options.progress = [&bar](const stages::Progress& progress) { bar.Update(progress); };
     options.advise_lineage = leads && LineageCanBeClaimed(arguments.files);
     options.executor = executor.get();
@@ -272,6 +274,10 @@ int RunVerify(const VerifyArguments& arguments) {
   result.peak_rss_mb.largest = std::max(result.peak_rss_mb.largest, own_peak_mb);
   result.peak_rss_mb.total = std::max(result.peak_rss_mb.total, own_peak_mb);
   result.engine = arguments.engine;
+  if (problem.ok() && arguments.confirmation.Asked()) {
+    const double left = arguments.timeout_s > 0 ? arguments.timeout_s - result.time_s.total : 120;
+    Confirm(arguments.confirmation, *problem, std::max(0.0, left), &result);
+  }
 
   if (!WriteReports(ReportTexts(arguments.reports, result, arguments.files))) return kUsageError;
   if (!arguments.witness_file.empty() && !WriteWitness(arguments.witness_file, result))
@@ -367,6 +373,7 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
   command->add_option("--witness-out", arguments->witness_file,
                       "Write the counterexample, if there is one, as data into this file"
                       " (docs/witness-format.md)");
+  AddConfirmationOptions(command, &arguments->confirmation);
   command->add_option("--certificate-out", arguments->certificate_out,
                       "Write the relations that were proved into this file (docs/inference.md)");
   command->add_option("--certificate", arguments->certificate,

@@ -134,6 +134,20 @@ void Members(Archive& archive, Value<Archive, ElementAt> element) {
 }
 
 template <class Archive>
+void Members(Archive& archive, Value<Archive, stages::Confirmation> confirmation) {
+  archive("confirmed", confirmation.confirmed);
+  archive("device", confirmation.device);
+  archive("dtype", confirmation.dtype);
+  archive("parallel", confirmation.parallel);
+  archive("parallel_value", confirmation.parallel_value);
+  archive("logical", confirmation.logical);
+  archive("logical_value", confirmation.logical_value);
+  archive("error", confirmation.error);
+  archive("tolerance", confirmation.tolerance);
+  archive("text", confirmation.text);
+}
+
+template <class Archive>
 void FindingMembers(Archive& archive, Value<Archive, stages::Violation> violation,
                     Value<Archive, FindingGraphs> graphs) {
   archive("verdict", violation.verdict);
@@ -250,6 +264,7 @@ void Members(Archive& archive, Value<Archive, Report> report) {
   archive("assumptions", result.assumptions);
   archive("warnings", result.warnings);
   archive("without_effect", result.without_effect);
+  archive.Optional("confirmations", result.confirmations);
   CostMembers(archive, result);
   archive("version", report.version);
   archive("claims", report.stages);

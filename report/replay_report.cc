@@ -184,6 +184,7 @@ std::string TextReplayReport(const lineage::Problem& problem, const ReplayReport
                                                replay.tensors.size(), required, replay.alarms));
   out += NotComparedRows(replay.undefined, replay.blind, "model", type);
   out += AnswerRow("inputs", OneLine(text.inputs));
+  out += AnswerRow("device", OneLine(text.device));
   out += AnswerRow(
       "time", absl::StrFormat("%.2f s: model %.2f, perturbed %.2f, plan %.2f",
                               replay.time_s.model + replay.time_s.perturbed + replay.time_s.plan,
@@ -200,6 +201,7 @@ std::string JsonReplayReport(const lineage::Problem& problem, const ReplayReport
                          {"inputs", text.inputs},
                          {"dtype", sdfg::DTypeName(options.arithmetic)},
                          {"samples", options.samples},
+                         {"device", text.device.empty() ? "cpu" : text.device},
                          {"undefined", replay.undefined},
                          {"blind", replay.blind}};
   json["cost"] = {{"elements", replay.cost.elements}, {"work", replay.cost.work}};

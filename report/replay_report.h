@@ -12,6 +12,7 @@ namespace planproof::report {
 
 struct ReplayText {
   std::string inputs;    // "seed 0", "witness FILE"
+  std::string device;    // the GPU that computed; empty: the CPU
   bool verbose = false;  // all tensors, not only those that alarm
   bool color = false;
 };

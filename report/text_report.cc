@@ -163,6 +163,8 @@ std::string TextReport(const Result& result, const TextOptions& options) {
     const bool first_line = !end.empty() && violations.front()->cause.empty();
     page.Body(*violations.front(), options.most_list_entries);
     page.Row("missing", first_line ? "" : end);
+    for (const stages::Confirmation& confirmation : result.confirmations)
+      page.Row("replay", OneLine(confirmation.text, 400));
     page.Row("narrow it", Advice(*violations.front(), options));
     if (violations.size() > 1) {
       page.Blank();

@@ -31,6 +31,37 @@ int64_t LocalCount(const sdfg::Tensor& tensor) {
       {tensor.shape.begin() + static_cast<std::ptrdiff_t>(tensor.axes.size()), tensor.shape.end()});
 }
 
+// Where an operator runs for one of its outputs: at each of these coordinates, on elements of its
+// operands that begin there.
+struct Instances {
+  int64_t count = 1;
+  int64_t elements = 1;          // of the output, in each
+  std::vector<int64_t> offsets;  // by instance, then operand
+};
+
+Instances InstancesOf(const sdfg::Graph& graph, const sdfg::Operator& op, TensorId output) {
+  const sdfg::Tensor& target = graph.tensors[output];
+  std::vector<std::vector<int64_t>> strides;
+  for (const TensorId input : op.inputs) strides.push_back(StridesOf(graph, graph.tensors[input]));
+  sdfg::Shape extents;
+  if (op.lifted) {
+    for (const sdfg::AxisId axis : target.axes) extents.push_back(graph.axes[axis].extent);
+  }
+  Instances instances;
+  instances.count = CountOf(extents);
+  instances.elements = op.lifted ? LocalCount(target) : CountOf(target.shape);
+  std::vector<int64_t> coordinate(extents.size(), 0);
+  for (int64_t instance = 0; instance < instances.count; ++instance) {
+    for (const std::vector<int64_t>& stride : strides) {
+      int64_t offset = 0;
+      for (size_t k = 0; k < extents.size(); ++k) offset += coordinate[k] * stride[target.axes[k]];
+      instances.offsets.push_back(offset);
+    }
+    Advance(extents, &coordinate);
+  }
+  return instances;
+}
+
 const double* RealsOf(const Values& values, double) { return values.doubles.data(); }
 const float* RealsOf(const Values& values, float) { return values.floats.data(); }
 
@@ -49,33 +80,20 @@ class Application {
       : graph_(graph), op_(op), machine_(tape) {}
 
   absl::Status Run(const std::vector<Values>& tensors, TensorId output, Values* result) {
-    const sdfg::Tensor& target = graph_.tensors[output];
-    std::vector<std::vector<int64_t>> strides;
-    for (const TensorId input : op_.inputs)
-      strides.push_back(StridesOf(graph_, graph_.tensors[input]));
-    sdfg::Shape extents;
-    if (op_.lifted) {
-      for (const sdfg::AxisId axis : target.axes) extents.push_back(graph_.axes[axis].extent);
-    }
-    const int64_t local = op_.lifted ? LocalCount(target) : CountOf(target.shape);
-    const int64_t instances = CountOf(extents);
-    std::vector<int64_t> coordinate(extents.size(), 0);
-    for (int64_t instance = 0; instance < instances; ++instance) {
+    const Instances instances = InstancesOf(graph_, op_, output);
+    const size_t count = op_.inputs.size();
+    for (int64_t instance = 0; instance < instances.count; ++instance) {
       std::vector<Operand<S>> operands;
-      for (size_t i = 0; i < op_.inputs.size(); ++i) {
-        int64_t offset = 0;
-        for (size_t k = 0; k < extents.size(); ++k)
-          offset += coordinate[k] * strides[i][target.axes[k]];
-        operands.push_back(OperandAt<S>(tensors[op_.inputs[i]], offset));
+      for (size_t i = 0; i < count; ++i) {
+        operands.push_back(
+            OperandAt<S>(tensors[op_.inputs[i]], instances.offsets[instance * count + i]));
       }
-      absl::Status status;
-      if (result->storage == Values::Storage::kInteger) {
-        status = machine_.Run(operands, nullptr, result->integers.data() + instance * local);
-      } else {
-        status = machine_.Run(operands, RealsFor(result) + instance * local, nullptr);
-      }
+      const int64_t first = instance * instances.elements;
+      const absl::Status status =
+          result->storage == Values::Storage::kInteger
+              ? machine_.Run(operands, nullptr, result->integers.data() + first)
+              : machine_.Run(operands, RealsFor(result) + first, nullptr);
       if (!status.ok()) return status;
-      Advance(extents, &coordinate);
     }
     return absl::OkStatus();
   }
@@ -105,9 +123,13 @@ absl::Status ApplyTape(const sdfg::Graph& graph, const sdfg::Operator& op, const
   return Application<float, float>(graph, op, tape).Run(tensors, output, result);
 }
 
+bool IsRounded(const sdfg::Tensor& tensor, Values::Storage storage) {
+  return storage == Values::Storage::kFloat && tensor.dtype != DType::kBool;
+}
+
 // Each device rounds what it holds, with a scale of its own in FP8.
 void RoundResult(const sdfg::Tensor& tensor, DType arithmetic, Values* values) {
-  if (values->storage != Values::Storage::kFloat || tensor.dtype == DType::kBool) return;
+  if (!IsRounded(tensor, values->storage)) return;
   const int64_t local = LocalCount(tensor);
   if (local == 0) return;
   for (int64_t begin = 0; begin < values->size(); begin += local) {
@@ -119,6 +141,150 @@ absl::Status WithPlace(const absl::Status& status, const sdfg::Graph& graph, sdf
   return absl::Status(status.code(),
                       absl::StrCat(graph.Describe(id), ": ", std::string(status.message())));
 }
+
+// A run of a graph: which tensors are made, where, and how long they are held.
+class GraphRun {
+ public:
+  GraphRun(const sdfg::Graph& graph, const RunOptions& options, Programs* programs,
+           std::vector<Values>* tensors)
+      : graph_(graph), options_(options), programs_(programs), tensors_(*tensors) {}
+
+  absl::Status Run() {
+    if (absl::Status status = MakeConstants(); !status.ok()) return status;
+    uses_.assign(graph_.tensors.size(), 0);
+    for (const sdfg::Operator& op : graph_.operators) {
+      for (const TensorId input : op.inputs) ++uses_[input];
+    }
+    if (options_.backend != nullptr) {
+      buffers_.resize(graph_.tensors.size());
+      if (absl::Status status = PrepareBackend(); !status.ok()) return status;
+    }
+    for (size_t id = 0; id < graph_.operators.size(); ++id) {
+      const sdfg::Operator& op = graph_.operators[id];
+      for (size_t o = 0; o < op.outputs.size(); ++o) {
+        const TensorId output = op.outputs[o];
+        if (output == kNone) continue;
+        const absl::Status status = Make(op, static_cast<int>(o));
+        if (!status.ok()) return WithPlace(status, graph_, static_cast<sdfg::OperatorId>(id));
+        if (!Watched(output)) continue;
+        if (absl::Status seen = options_.produced(output); !seen.ok()) return seen;
+      }
+      for (const TensorId input : op.inputs) {
+        --uses_[input];
+        FreeUnlessNeeded(input);
+      }
+      for (const TensorId output : op.outputs) {
+        if (output != kNone) FreeUnlessNeeded(output);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status MakeConstants() {
+    for (size_t id = 0; id < graph_.tensors.size(); ++id) {
+      const sdfg::Tensor& tensor = graph_.tensors[id];
+      Values& values = tensors_[id];
+      if (tensor.producer != kNone || values.storage != Values::Storage::kNone) continue;
+      if (tensor.role != sdfg::TensorRole::kOne && tensor.role != sdfg::TensorRole::kZero) {
+        return absl::InvalidArgumentError(absl::StrCat("no value for tensor ", tensor.name));
+      }
+      values = Values::Zeros(tensor.shape, tensor.dtype, options_.arithmetic);
+      if (tensor.role == sdfg::TensorRole::kZero) continue;
+      for (int64_t i = 0; i < values.size(); ++i) values.Set(i, 1);
+    }
+    return absl::OkStatus();
+  }
+
+  bool Watched(TensorId id) const {
+    return options_.produced && (options_.watched == nullptr || (*options_.watched)[id]);
+  }
+  bool Kept(TensorId id) const { return options_.keep == nullptr || (*options_.keep)[id]; }
+  // Where the tensor, an input too, has its elements.
+  Values::Storage StorageOf(TensorId id) const {
+    return Values::Zeros({0}, graph_.tensors[id].dtype, options_.arithmetic).storage;
+  }
+
+  void FreeUnlessNeeded(TensorId id) {
+    if (uses_[id] > 0) return;
+    if (options_.backend != nullptr) buffers_[id].reset();
+    if (!Kept(id)) tensors_[id] = {};
+  }
+
+  // What the backend is asked to run; without operands.
+  Backend::Application Asked(const sdfg::Operator& op, const Tape& tape, TensorId output) const {
+    Backend::Application application;
+    application.tape = &tape;
+    application.arithmetic = options_.arithmetic;
+    application.result = StorageOf(output);
+    Instances instances = InstancesOf(graph_, op, output);
+    application.instances = instances.count;
+    application.elements = instances.elements;
+    application.offsets = std::move(instances.offsets);
+    for (const TensorId input : op.inputs) application.storages.push_back(StorageOf(input));
+    return application;
+  }
+
+  absl::Status PrepareBackend() {
+    std::vector<Backend::Application> applications;
+    for (size_t id = 0; id < graph_.operators.size(); ++id) {
+      const sdfg::Operator& op = graph_.operators[id];
+      for (size_t o = 0; o < op.outputs.size(); ++o) {
+        if (op.outputs[o] == kNone) continue;
+        const absl::StatusOr<const Tape*> tape = programs_->Get(op, static_cast<int>(o));
+        if (!tape.ok()) return WithPlace(tape.status(), graph_, static_cast<sdfg::OperatorId>(id));
+        applications.push_back(Asked(op, **tape, op.outputs[o]));
+      }
+    }
+    return options_.backend->Prepare(applications);
+  }
+
+  absl::Status Make(const sdfg::Operator& op, int number) {
+    const TensorId output = op.outputs[number];
+    const sdfg::Tensor& tensor = graph_.tensors[output];
+    const absl::StatusOr<const Tape*> tape = programs_->Get(op, number);
+    if (!tape.ok()) return tape.status();
+    if (options_.backend != nullptr) return MakeThere(op, **tape, output);
+    Values result = Values::Zeros(tensor.shape, tensor.dtype, options_.arithmetic);
+    const absl::Status status =
+        ApplyTape(graph_, op, **tape, options_.arithmetic, output, tensors_, &result);
+    if (!status.ok()) return status;
+    if (!(*tape)->moves_only) RoundResult(tensor, options_.arithmetic, &result);
+    tensors_[output] = std::move(result);
+    return absl::OkStatus();
+  }
+
+  absl::Status MakeThere(const sdfg::Operator& op, const Tape& tape, TensorId output) {
+    const sdfg::Tensor& tensor = graph_.tensors[output];
+    Backend::Application application = Asked(op, tape, output);
+    for (const TensorId input : op.inputs) {
+      if (buffers_[input] == nullptr) {
+        auto uploaded = options_.backend->Upload(tensors_[input]);
+        if (!uploaded.ok()) return uploaded.status();
+        buffers_[input] = *std::move(uploaded);
+      }
+      application.operands.push_back(buffers_[input].get());
+    }
+    auto result = options_.backend->Run(application);
+    if (!result.ok()) return result.status();
+    buffers_[output] = *std::move(result);
+    if (!tape.moves_only && IsRounded(tensor, application.result)) {
+      absl::Status status =
+          options_.backend->Round(buffers_[output].get(), options_.arithmetic, LocalCount(tensor));
+      if (!status.ok()) return status;
+    }
+    if (!Kept(output) && !Watched(output)) return absl::OkStatus();
+    tensors_[output] = Values::Zeros(tensor.shape, tensor.dtype, options_.arithmetic);
+    return options_.backend->Download(*buffers_[output], &tensors_[output]);
+  }
+
+  const sdfg::Graph& graph_;
+  const RunOptions& options_;
+  Programs* const programs_;
+  std::vector<Values>& tensors_;
+  std::vector<int64_t> uses_;                              // that are still to come
+  std::vector<std::unique_ptr<Backend::Buffer>> buffers_;  // with a backend
+};
 
 }  // namespace
 
@@ -165,56 +331,12 @@ absl::StatusOr<Cost> CostOf(const sdfg::Graph& graph, Programs* programs) {
 
 absl::Status RunGraph(const sdfg::Graph& graph, const RunOptions& options, Programs* programs,
                       std::vector<Values>* tensors) {
-  const DType arithmetic = options.arithmetic;
-  std::vector<int64_t> uses(graph.tensors.size(), 0);
-  for (size_t id = 0; id < graph.tensors.size(); ++id) {
-    const sdfg::Tensor& tensor = graph.tensors[id];
-    Values& values = (*tensors)[id];
-    if (tensor.producer != kNone || values.storage != Values::Storage::kNone) continue;
-    if (tensor.role != sdfg::TensorRole::kOne && tensor.role != sdfg::TensorRole::kZero) {
-      return absl::InvalidArgumentError(absl::StrCat("no value for tensor ", tensor.name));
-    }
-    values = Values::Zeros(tensor.shape, tensor.dtype, arithmetic);
-    if (tensor.role == sdfg::TensorRole::kZero) continue;
-    for (int64_t i = 0; i < values.size(); ++i) values.Set(i, 1);
-  }
-  for (const sdfg::Operator& op : graph.operators) {
-    for (const TensorId input : op.inputs) ++uses[input];
-  }
-  const auto free_unless_needed = [&](TensorId id) {
-    if (uses[id] == 0 && options.keep != nullptr && !(*options.keep)[id]) (*tensors)[id] = {};
-  };
-  for (size_t id = 0; id < graph.operators.size(); ++id) {
-    const sdfg::Operator& op = graph.operators[id];
-    for (size_t o = 0; o < op.outputs.size(); ++o) {
-      const TensorId output = op.outputs[o];
-      if (output == kNone) continue;
-      const sdfg::Tensor& tensor = graph.tensors[output];
-      const absl::StatusOr<const Tape*> tape = programs->Get(op, static_cast<int>(o));
-      if (!tape.ok()) return WithPlace(tape.status(), graph, static_cast<sdfg::OperatorId>(id));
-      Values result = Values::Zeros(tensor.shape, tensor.dtype, arithmetic);
-      const absl::Status status =
-          ApplyTape(graph, op, **tape, arithmetic, output, *tensors, &result);
-      if (!status.ok()) return WithPlace(status, graph, static_cast<sdfg::OperatorId>(id));
-      if (!(*tape)->moves_only) RoundResult(tensor, arithmetic, &result);
-      (*tensors)[output] = std::move(result);
-      if (!options.produced) continue;
-      if (absl::Status seen = options.produced(output); !seen.ok()) return seen;
-    }
-    for (const TensorId input : op.inputs) {
-      --uses[input];
-      free_unless_needed(input);
-    }
-    for (const TensorId output : op.outputs) {
-      if (output != kNone) free_unless_needed(output);
-    }
-  }
-  return absl::OkStatus();
+  return GraphRun(graph, options, programs, tensors).Run();
 }
 
 absl::StatusOr<std::vector<Values>> RunFunction(const sdfg::IndexFunction& function,
-                                                DType arithmetic,
-                                                const std::vector<Values>& inputs) {
+                                                DType arithmetic, const std::vector<Values>& inputs,
+                                                Backend* backend) {
   sdfg::Graph graph;
   sdfg::Operator op;
   op.function = std::make_shared<const sdfg::IndexFunction>(function);
@@ -236,7 +358,8 @@ absl::StatusOr<std::vector<Values>> RunFunction(const sdfg::IndexFunction& funct
   op.name = function.operator_name;
   graph.AddOperator(std::move(op));
   Programs programs;
-  if (absl::Status status = RunGraph(graph, {.arithmetic = arithmetic}, &programs, &tensors);
+  if (absl::Status status =
+          RunGraph(graph, {.arithmetic = arithmetic, .backend = backend}, &programs, &tensors);
       !status.ok()) {
     return status;
   }

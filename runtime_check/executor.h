@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime_check/backend.h"
 #include "runtime_check/tape.h"
 #include "runtime_check/values.h"
 #include "sdfg/graph.h"
@@ -46,11 +47,14 @@ absl::StatusOr<Cost> CostOf(const sdfg::Graph& graph, Programs* programs);
 
 // `tensors`: on entry those without producer (kOne and kZero may be empty), on return also all that
 // `keep` says; without `keep` all. The others are freed after their last use. `produced` is called
-// for each tensor that an operator has made; its error ends the run.
+// for each tensor that an operator has made and that `watched` says, without it for all; its error
+// ends the run. With a backend it computes, and only what is kept or watched is brought from there.
 struct RunOptions {
   sdfg::DType arithmetic = sdfg::DType::kFloat64;
   const std::vector<bool>* keep = nullptr;
+  const std::vector<bool>* watched = nullptr;
   std::function<absl::Status(sdfg::TensorId)> produced;
+  Backend* backend = nullptr;
 };
 absl::Status RunGraph(const sdfg::Graph& graph, const RunOptions& options, Programs* programs,
                       std::vector<Values>* tensors);
@@ -58,7 +62,8 @@ absl::Status RunGraph(const sdfg::Graph& graph, const RunOptions& options, Progr
 // The outputs of the function, in order.
 absl::StatusOr<std::vector<Values>> RunFunction(const sdfg::IndexFunction& function,
                                                 sdfg::DType arithmetic,
-                                                const std::vector<Values>& inputs);
+                                                const std::vector<Values>& inputs,
+                                                Backend* backend = nullptr);
 
 }  // namespace planproof::runtime_check
 

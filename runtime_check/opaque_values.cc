@@ -41,7 +41,7 @@ std::vector<int64_t> Chosen(const OpaqueFunction& f, std::vector<double> row) {
     double score = 0;
     for (const int64_t i : Best(Numbers(g * size, size), row, f.group_by_two ? 2 : 1))
       score += row[i];
-    scores.push_back(score);
+    scores.push_back(std::isnan(score) ? -HUGE_VAL : score);
   }
   std::vector<int64_t> items;
   for (const int64_t g : Best(Numbers(0, f.groups), scores, f.kept_groups)) {

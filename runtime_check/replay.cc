@@ -78,7 +78,8 @@ class Replaying {
     Clock::time_point start = Clock::now();
     logical_ = inputs_;
     absl::Status status =
-        RunGraph(problem_.logical, {.arithmetic = options_.arithmetic}, &programs_, &logical_);
+        RunGraph(problem_.logical, {.arithmetic = options_.arithmetic, .backend = options_.backend},
+                 &programs_, &logical_);
     if (!status.ok()) return status;
     report_.time_s.model = SecondsSince(start);
     start = Clock::now();
@@ -127,9 +128,9 @@ class Replaying {
     for (int sample = 0; sample < options_.samples; ++sample) {
       std::vector<Values> tensors = Perturbed(inputs_, problem_, options_.arithmetic,
                                               options_.perturbation, static_cast<uint64_t>(sample));
-      RunOptions run{.arithmetic = options_.arithmetic, .keep = &keep};
+      RunOptions run{.arithmetic = options_.arithmetic, .keep = &keep, .watched = &target_};
+      run.backend = options_.backend;
       run.produced = [&](TensorId id) {
-        if (!target_[id]) return absl::OkStatus();
         AddChanges(logical_[id], tensors[id], options_.samples, &changes_[id]);
         return absl::OkStatus();
       };
@@ -164,7 +165,10 @@ class Replaying {
         return status;
     }
     const std::vector<bool> keep(graph.tensors.size(), false);
-    RunOptions run{.arithmetic = options_.arithmetic, .keep = &keep};
+    std::vector<bool> watched;
+    for (const std::vector<Related>& related : related_) watched.push_back(!related.empty());
+    RunOptions run{.arithmetic = options_.arithmetic, .keep = &keep, .watched = &watched};
+    run.backend = options_.backend;
     run.produced = [&](TensorId id) { return Check(id, tensors[id]); };
     return RunGraph(graph, run, &programs_, &tensors);
   }

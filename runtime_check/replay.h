@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lineage/lineage.h"
+#include "runtime_check/backend.h"
 #include "runtime_check/comparison.h"
 #include "runtime_check/full_inputs.h"
 
@@ -23,6 +24,7 @@ struct ReplayOptions {
   int samples = 3;                // runs of the model on perturbed inputs
   double element_limit = 0x1p27;  // elements of both graphs together
   double work_limit = 1e12;       // lane operations of all runs together
+  Backend* backend = nullptr;     // computes, if there is one
 };
 
 // What was found wrong with a tensor.

@@ -136,6 +136,7 @@ struct Tape {
   double work = 0;
   std::string operator_name;
   std::vector<std::string> input_names;
+  int64_t number = 0;  // of this process; no two that were compiled have the same
 };
 
 // The program for output number `output`. Unimplemented if there is something that a tape cannot

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -390,7 +391,11 @@ absl::StatusOr<Tape> Compile(const sdfg::IndexFunction& function, int output) {
   if (!placement) return TooDeep(function);
   absl::StatusOr<Tape> tape =
       Compiler(function, target, rows, *std::move(expression), *std::move(placement)).Run();
-  if (tape.ok()) tape->moves_only = MovesOnly(function, target.body);
+  static std::atomic<int64_t> compiled = 0;
+  if (tape.ok()) {
+    tape->moves_only = MovesOnly(function, target.body);
+    tape->number = ++compiled;
+  }
   return tape;
 }
 

@@ -85,6 +85,18 @@ struct CacheUse {
   int64_t hits = 0, misses = 0, solved = 0;
 };
 
+// The counterexample run on numbers by an executor that shares nothing with the prover, if that is
+// asked for. It never changes a verdict.
+struct Confirmation {
+  bool confirmed = false;
+  std::string device, dtype;      // "cpu" or a GPU's name, "float32"
+  std::string parallel, logical;  // the elements that differ, "y[0,3]"
+  std::string parallel_value, logical_value;
+  double error = 0, tolerance = 0;  // relative, of the tensor: what it is, what rounding explains
+  std::string text;                 // for people; where nothing is confirmed why
+  bool operator==(const Confirmation&) const = default;
+};
+
 struct Result {
   Verdict verdict = Verdict::kUnknown;
   struct {
@@ -138,6 +150,7 @@ struct Result {
   } peak_rss_mb;
   // Of a plan that numbers refute, if it is asked for.
   std::shared_ptr<const witness::Witness> witness;
+  std::vector<Confirmation> confirmations;  // of that witness
   // What was decided, stage by stage, if it is asked for; null where nothing was.
   std::shared_ptr<const Account> account;
   std::string engine;

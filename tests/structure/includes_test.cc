@@ -132,6 +132,21 @@ TEST(Structure, OnlyTheSolverKnowsZ3) {
   }
 }
 
+TEST(Structure, OnlyFilesOfItsNameKnowCuda) {
+  for (const SourceFile& file : LayerSources()) {
+    if (file.path.rfind("runtime_check/cuda/cuda_", 0) == 0) continue;
+    for (const std::string& line : file.lines) {
+      bool quoted = false;
+      const std::string path = IncludedPath(line, &quoted);
+      const std::set<std::string> known = {"cuda.h",      "cuda_runtime.h",
+                                           "nvrtc.h",     "nccl.h",
+                                           "cublas_v2.h", "runtime_check/cuda/cuda_libraries.h"};
+      EXPECT_FALSE(known.contains(path))
+          << file.path << " includes " << path << ": only runtime_check/cuda/cuda_* may";
+    }
+  }
+}
+
 TEST(Structure, OneFileEachKnowsMpiAndSqlite) {
   for (const SourceFile& file : LayerSources()) {
     for (const std::string& line : file.lines) {
