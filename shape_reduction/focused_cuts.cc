@@ -97,7 +97,7 @@ void FocusedChooser::FindEdges() {
 
 // Where the place, or its operator in the model, reads a dimension in digits (heads of a hidden
 // size, shards of a rank), the first and the last value of each digit are told apart from the
-// others. By extent.
+// others, and what lies before the first index that is read. By extent.
 std::map<int64_t, std::vector<int64_t>> FocusedChooser::DigitCuts(const Focus& focus) const {
   std::map<int64_t, std::vector<int64_t>> cuts;
   const auto add = [&](int64_t extent, int64_t step) {
@@ -108,6 +108,7 @@ std::map<int64_t, std::vector<int64_t>> FocusedChooser::DigitCuts(const Focus& f
   const sdfg::Graph& graph = problem_.logical;
   const sdfg::Tensor& tensor = graph.tensors[focus.lineage.logical];
   for (size_t d = 0; d < focus.lineage.map.size(); ++d) {
+    add(tensor.shape[d], focus.lineage.map[d].constant);
     for (const lineage::IndexTerm& term : focus.lineage.map[d].terms) {
       add(tensor.shape[d], std::abs(term.scale));
     }
@@ -120,7 +121,9 @@ std::map<int64_t, std::vector<int64_t>> FocusedChooser::DigitCuts(const Focus& f
     const sdfg::Shape& shape = graph.tensors[op.inputs[node.input]].shape;
     for (size_t d = 0; d < shape.size() && d < node.args.size(); ++d) {
       const IndexForm& form = program.forms[node.args[d]];
-      if (form.overflow || form.terms.size() < 2) continue;
+      if (form.overflow) continue;
+      add(shape[d], form.constant);
+      if (form.terms.size() < 2) continue;
       for (const DigitTerm& term : form.terms) add(shape[d], std::abs(term.scale));
     }
   }
@@ -198,6 +201,7 @@ PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt, boo
       const auto at = place->find(extent);
       const int64_t first = at == place->end() ? 0 : at->second.first;
       std::vector<int64_t> positions = {1};
+      positions.insert(positions.end(), further.begin(), further.end());
       for (int64_t k = 0; k <= kPositions; ++k) positions.push_back(first + k);
       for (int64_t k = first + kPositions; k < extent; k *= kMaxKeys) positions.push_back(k);
       std::set<int64_t>& own = (*apart)[extent];

@@ -32,6 +32,25 @@ constexpr double kRounding = 1e-13;
 
 using Clock = shape_reduction::WorkClock;
 
+// Sums, moves and collectives: what they make is of the scale of what they read.
+bool OnlyAdds(const sdfg::IndexFunction& function) {
+  return std::none_of(function.nodes.begin(), function.nodes.end(), [](const sdfg::Node& node) {
+    switch (node.op) {
+      case sdfg::Op::kMul:
+      case sdfg::Op::kDiv:
+      case sdfg::Op::kPow:
+      case sdfg::Op::kExp:
+      case sdfg::Op::kLog:
+      case sdfg::Op::kErf:
+      case sdfg::Op::kSin:
+      case sdfg::Op::kCos:
+        return true;
+      default:
+        return false;
+    }
+  });
+}
+
 class Diagnosis {
  public:
   Diagnosis(const lineage::Problem& problem, const shape_reduction::Witness& witness,
@@ -78,6 +97,7 @@ class Diagnosis {
 // A tensor that is zero up to the rounding of what it is made from, on both sides: such as the
 // gradient of a bias that shifts all of a softmax's operands alike.
 bool Diagnosis::IsRounding(TensorId id) {
+  if (replay_.enclosed()) return false;  // enclosures hold all rounding
   const Values claimed = replay_.Claimed(graph_.tensors[id].shape, lineage_[id]);
   const double own = Largest(replay_.Parallel(id));
   return magnitude_[id] > own && magnitude_[id] * kRounding > Largest(claimed);
@@ -94,8 +114,11 @@ void Diagnosis::Classify() {
     const bool tainted = std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) {
       return state_[t] == State::kDeviates || state_[t] == State::kTainted;
     });
+    const bool adds = OnlyAdds(*op.function);
     double operands = 0;
-    for (const TensorId id : op.inputs) operands = std::max(operands, magnitude_[id]);
+    for (const TensorId id : op.inputs) {
+      operands = std::max(operands, adds ? magnitude_[id] : Largest(replay_.Parallel(id)));
+    }
     for (TensorId id : op.outputs) {
       if (id == kNone || replay_.Parallel(id) == nullptr) continue;
       if (magnitude_[id] < kRounding * operands) magnitude_[id] = operands;
