@@ -20,6 +20,7 @@ constexpr int64_t kMaxKeys = 16;
 constexpr int64_t kShortSequence = 8;  // all positions are
 constexpr size_t kSpreadParts = 4;     // parts of a sequence of which positions are told apart
 constexpr size_t kMaxParts = 64;
+constexpr int kMaxViews = 4;  // between a place and what it is a view of
 // Calls visit(input, extent of a logical dimension, its map) for every input of the parallel graph
 // that is a part of a logical one, and every dimension of that.
 template <typename Visit>
@@ -106,26 +107,47 @@ std::map<int64_t, std::vector<int64_t>> FocusedChooser::DigitCuts(const Focus& f
     }
   };
   const sdfg::Graph& graph = problem_.logical;
-  const sdfg::Tensor& tensor = graph.tensors[focus.lineage.logical];
+  const sdfg::Shape& whole = graph.tensors[focus.lineage.logical].shape;
   for (size_t d = 0; d < focus.lineage.map.size(); ++d) {
-    add(tensor.shape[d], focus.lineage.map[d].constant);
+    add(whole[d], focus.lineage.map[d].constant);
     for (const lineage::IndexTerm& term : focus.lineage.map[d].terms) {
-      add(tensor.shape[d], std::abs(term.scale));
+      add(whole[d], std::abs(term.scale));
     }
   }
-  if (tensor.producer == sdfg::kNone) return cuts;
-  const sdfg::Operator& op = graph.operators[tensor.producer];
-  const ScalarProgram& program = programs_.Get(graph, op, tensor.producer_output);
-  for (const sdfg::Node& node : program.nodes) {
-    if (node.op != Op::kElement && node.op != Op::kIntElement) continue;
-    const sdfg::Shape& shape = graph.tensors[op.inputs[node.input]].shape;
-    for (size_t d = 0; d < shape.size() && d < node.args.size(); ++d) {
-      const IndexForm& form = program.forms[node.args[d]];
-      if (form.overflow) continue;
-      add(shape[d], form.constant);
-      if (form.terms.size() < 2) continue;
-      for (const DigitTerm& term : form.terms) add(shape[d], std::abs(term.scale));
+  TensorId at = focus.lineage.logical;
+  // By dimension: where that of the place, and views between, are cut.
+  std::vector<std::vector<int64_t>> inner(whole.size());
+  for (int depth = 0; depth < kMaxViews && graph.tensors[at].producer != sdfg::kNone; ++depth) {
+    const sdfg::Tensor& tensor = graph.tensors[at];
+    const sdfg::Operator& op = graph.operators[tensor.producer];
+    const ScalarProgram& program = programs_.Get(graph, op, tensor.producer_output);
+    const bool moves = program.nodes[program.body].op == Op::kElement;
+    for (const sdfg::Node& node : program.nodes) {
+      if (node.op != Op::kElement && node.op != Op::kIntElement) continue;
+      const sdfg::Shape& shape = graph.tensors[op.inputs[node.input]].shape;
+      std::vector<std::vector<int64_t>> outer(shape.size());
+      for (size_t d = 0; d < shape.size() && d < node.args.size(); ++d) {
+        const IndexForm& form = program.forms[node.args[d]];
+        if (form.overflow) continue;
+        std::vector<int64_t>& own = outer[d];
+        own.push_back(form.constant);
+        for (const DigitTerm& term : form.terms) {
+          if (form.terms.size() > 1) own.push_back(std::abs(term.scale));
+          const auto dim = std::find(program.dims.begin(), program.dims.end(), term.var);
+          if (dim == program.dims.end() || term.div != 1) continue;
+          for (const int64_t cut : inner[dim - program.dims.begin()]) {
+            if (cut < term.extent) own.push_back(form.constant + cut * std::abs(term.scale));
+          }
+        }
+        for (const int64_t cut : own) add(shape[d], cut);
+      }
+      if (moves) {
+        at = op.inputs[node.input];
+        inner = std::move(outer);
+        break;
+      }
     }
+    if (!moves) break;
   }
   return cuts;
 }
