@@ -130,6 +130,8 @@ void AddReplayCommand(CLI::App& program, Action& action) {
                    "Runs of the model on perturbed inputs, from which round-off is estimated")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  command->add_flag("--by-stage", arguments->replay.by_stage,
+                    "Feed every stage what the model has, so that one that is wrong alarms alone");
   command->add_option("--json", arguments->json_file,
                       "Write the report as JSON to this file (-: standard output)");
   command->add_flag("-v,--verbose", arguments->verbose, "Print all tensors that are compared");

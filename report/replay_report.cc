@@ -236,6 +236,7 @@ std::string JsonReplayReport(const lineage::Problem& problem, const ReplayReport
                          {"inputs", text.inputs},
                          {"dtype", sdfg::DTypeName(options.arithmetic)},
                          {"samples", options.samples},
+                         {"by_stage", options.by_stage},
                          {"undefined", replay.undefined},
                          {"blind", replay.blind}};
   json["cost"] = {{"elements", replay.cost.elements}, {"work", replay.cost.work}};

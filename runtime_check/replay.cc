@@ -59,6 +59,10 @@ absl::StatusOr<Cost> CostWithinLimits(const lineage::Problem& problem, const Rep
   return cost;
 }
 
+uint64_t SeedOf(int sample, TensorId id) {
+  return (static_cast<uint64_t>(sample) << 32 | static_cast<uint32_t>(id)) * 0x9e3779b97f4a7c15u;
+}
+
 // A relation of a parallel tensor to compare it by.
 struct Related {
   const Lineage* lineage = nullptr;
@@ -134,6 +138,10 @@ class Replaying {
           const double change = tensors[id].At(i) - logical_[id].At(i);
           if (std::isfinite(change)) changes_[id][i] += change * change / options_.samples;
         }
+        if (options_.by_stage) {
+          tensors[id] = PerturbedTensor(logical_[id], graph.tensors[id].dtype, options_.arithmetic,
+                                        options_.perturbation, SeedOf(sample, id));
+        }
         return absl::OkStatus();
       };
       if (absl::Status status = RunGraph(graph, run, &programs_, &tensors); !status.ok())
@@ -147,10 +155,15 @@ class Replaying {
     const sdfg::Tensor& tensor = problem_.parallel.tensors[id];
     const Lineage& lineage = problem_.lineage[id];
     if (lineage.kind != LineageKind::kFull) return;
-    const Values& model = logical_[lineage.logical];
     *values = Values::Zeros(tensor.shape, tensor.dtype, options_.arithmetic);
-    std::vector<int64_t> index(tensor.shape.size(), 0);
-    for (int64_t i = 0; i < values->size(); ++i, Advance(tensor.shape, &index)) {
+    CopyFromModel(lineage, values);
+  }
+
+  // The elements that the lineage says are the model's.
+  void CopyFromModel(const Lineage& lineage, Values* values) const {
+    const Values& model = logical_[lineage.logical];
+    std::vector<int64_t> index(values->shape.size(), 0);
+    for (int64_t i = 0; i < values->size(); ++i, Advance(values->shape, &index)) {
       const int64_t at = PositionOf(lineage.map, model.shape, index);
       if (at >= 0) values->Copy(i, model, at);
     }
@@ -168,7 +181,12 @@ class Replaying {
     }
     const std::vector<bool> keep(graph.tensors.size(), false);
     RunOptions run{.arithmetic = options_.arithmetic, .keep = &keep};
-    run.produced = [&](TensorId id) { return Check(id, tensors[id]); };
+    run.produced = [&](TensorId id) {
+      absl::Status status = Check(id, tensors[id]);
+      if (!status.ok() || !options_.by_stage) return status;
+      for (const Related& related : related_[id]) CopyFromModel(*related.lineage, &tensors[id]);
+      return status;
+    };
     return RunGraph(graph, run, &programs_, &tensors);
   }
 

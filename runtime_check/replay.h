@@ -20,6 +20,10 @@ namespace planproof::runtime_check {
 struct ReplayOptions {
   sdfg::DType arithmetic = sdfg::DType::kFloat64;
   Perturbation perturbation = Perturbation::kByElement;
+  // Tensors whose relation to the model is known are replaced, once they are compared, by what the
+  // model has: so what is computed from them is judged by itself, and a wrong operator alarms where
+  // it is and nowhere else. Rounding is then expected of the same part of the model alone.
+  bool by_stage = false;
   int samples = 3;                // runs of the model on perturbed inputs
   double element_limit = 0x1p27;  // elements of both graphs together
   double work_limit = 1e12;       // lane operations of all runs together
