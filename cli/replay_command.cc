@@ -13,15 +13,14 @@
 #include "frontend/load_problem.h"
 #include "report/replay_report.h"
 #include "report/text_layout.h"
+#include "runtime_check/executor.h"
 #include "runtime_check/full_inputs.h"
 #include "runtime_check/replay.h"
+#include "stages/verdict.h"
 #include "witness/witness_file.h"
 
 namespace planproof::cli {
 namespace {
-
-constexpr int kAlarm = 1;
-constexpr int kNotRun = 3;
 
 struct ReplayArguments {
   std::vector<std::string> files;
@@ -54,7 +53,7 @@ int NotRun(const absl::Status& status) {
   if (!absl::IsFailedPrecondition(status)) return ReportError(status);
   std::fprintf(stderr, "planproof: %s\n",
                report::OneLine(std::string(status.message()), 1000).c_str());
-  return kNotRun;
+  return stages::VerdictExitCode(stages::Verdict::kUnknown);
 }
 
 int RunReplay(ReplayArguments arguments) {
@@ -69,7 +68,8 @@ int RunReplay(ReplayArguments arguments) {
   const absl::StatusOr<lineage::Problem> problem =
       frontend::LoadProblem(arguments.files, arguments.load);
   if (!problem.ok()) return ReportError(problem.status());
-  const absl::Status limits = runtime_check::CheckLimits(*problem, arguments.replay);
+  runtime_check::Programs programs;
+  const absl::Status limits = runtime_check::CheckLimits(*problem, arguments.replay, &programs);
   if (!limits.ok()) return NotRun(limits);
   const bool random = arguments.witness.empty();
   if (!random) arguments.replay.perturbation = runtime_check::Perturbation::kByValue;
@@ -78,7 +78,7 @@ int RunReplay(ReplayArguments arguments) {
              : ReadWitness(arguments, *problem);
   if (!inputs.ok()) return NotRun(inputs.status());
   const absl::StatusOr<runtime_check::ReplayReport> replay =
-      runtime_check::Replay(*problem, *inputs, arguments.replay);
+      runtime_check::Replay(*problem, *inputs, arguments.replay, &programs);
   if (!replay.ok()) return NotRun(replay.status());
   report::ReplayText text;
   text.inputs = random ? absl::StrCat("random, seed ", arguments.seed)
@@ -96,7 +96,7 @@ int RunReplay(ReplayArguments arguments) {
     if (arguments.quiet) out.resize(out.find('\n') + 1);
     std::fputs(out.c_str(), stdout);
   }
-  return replay->first < 0 ? kSuccess : kAlarm;
+  return report::ReplayExitCode(*replay);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "report/text_layout.h"
+#include "stages/verdict.h"
 
 namespace planproof::report {
 namespace {
@@ -161,6 +162,11 @@ nlohmann::json TensorJson(const lineage::Problem& problem, const TensorReport& t
 
 }  // namespace
 
+int ReplayExitCode(const ReplayReport& replay) {
+  return stages::VerdictExitCode(replay.first < 0 ? stages::Verdict::kProved
+                                                  : stages::Verdict::kRefuted);
+}
+
 std::string TextReplayReport(const lineage::Problem& problem, const ReplayReport& replay,
                              const ReplayOptions& options, const ReplayText& text) {
   std::string out;
@@ -231,7 +237,7 @@ std::string JsonReplayReport(const lineage::Problem& problem, const ReplayReport
                              const ReplayOptions& options, const ReplayText& text,
                              const std::vector<std::string>& files) {
   nlohmann::json json = {{"answer", replay.first < 0 ? "no_alarm" : "alarm"},
-                         {"exit_code", replay.first < 0 ? 0 : 1},
+                         {"exit_code", ReplayExitCode(replay)},
                          {"files", files},
                          {"inputs", text.inputs},
                          {"dtype", sdfg::DTypeName(options.arithmetic)},

@@ -50,8 +50,9 @@ Ratio RatioOf(const Squares& sums, double scale, double epsilon) {
 
 }  // namespace
 
-double RatioBound(int64_t values) {
-  return 4 + 20 / static_cast<double>(std::max<int64_t>(values, 1));
+double RatioBound(int64_t values, Roundings roundings) {
+  const double times = roundings == Roundings::kFew ? 2 : 4;
+  return times * (1 + 5 / static_cast<double>(std::max<int64_t>(values, 1)));
 }
 
 Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexMap>& map,
@@ -107,7 +108,7 @@ Measure Compare(const Values& parallel, int axes, const std::vector<sdfg::IndexM
   measure.expectation = whole.expectation;
   measure.ratio = whole.ratio;
   // A NaN of the plan must not pass.
-  measure.bound = RatioBound(static_cast<int64_t>(different.size()));
+  measure.bound = RatioBound(static_cast<int64_t>(different.size()), reference.roundings);
   measure.alarm = !(measure.ratio <= measure.bound);
   if (!std::isfinite(scale) || !std::isfinite(measure.expectation)) measure.defined = false;
   measure.blind = measure.bound * measure.expectation >= 1;

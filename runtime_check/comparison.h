@@ -18,10 +18,18 @@
 
 namespace planproof::runtime_check {
 
+// How often what is compared was rounded on its way.
+enum class Roundings : uint8_t {
+  kMany,  // errors accumulate: over operators, or within a sum that is added up in the type itself
+  kFew,   // operands were the model's, and sums are added up in a wider type
+};
+
 // How many times the expectation is still round-off, for a tensor with n different values: 4 + 20 /
-// n. The expectation is that of a few samples, and so uncertain for few values. docs/replay.md has
-// what was measured on right plans.
-double RatioBound(int64_t values);
+// n, with few roundings half of that. The expectation is that of a few samples, and so uncertain
+// for few values. It is that of changes by a whole epsilon, whereas one rounding is half of one at
+// most; a plan that computes a stage by other operators than the model does rounds more often.
+// docs/replay.md has what was measured on right plans.
+double RatioBound(int64_t values, Roundings roundings);
 
 // What is known of a tensor of the model.
 struct Reference {
@@ -33,6 +41,7 @@ struct Reference {
   double operand_magnitude = 0;
   // Of the arithmetic: the spacing of numbers is epsilon |x|, but no less than `spacing`.
   double epsilon = 0, spacing = 0;
+  Roundings roundings = Roundings::kMany;
 };
 
 struct Measure {

@@ -29,8 +29,10 @@ namespace planproof::runtime_check {
 class Programs {
  public:
   absl::StatusOr<const Tape*> Get(const sdfg::Operator& op, int output);
+  int compiled() const { return compiled_; }
 
  private:
+  int compiled_ = 0;
   std::map<std::pair<const sdfg::IndexFunction*, int>, std::unique_ptr<Tape>> tapes_;
   std::vector<std::shared_ptr<const sdfg::IndexFunction>> alive_;
 };

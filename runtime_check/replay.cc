@@ -71,18 +71,19 @@ struct Related {
 
 class Replaying {
  public:
-  Replaying(const lineage::Problem& problem, const Inputs& inputs, const ReplayOptions& options)
-      : problem_(problem), inputs_(inputs), options_(options) {}
+  Replaying(const lineage::Problem& problem, const Inputs& inputs, const ReplayOptions& options,
+            Programs* programs)
+      : problem_(problem), inputs_(inputs), options_(options), programs_(programs) {}
 
   absl::StatusOr<ReplayReport> Run() {
-    const absl::StatusOr<Cost> cost = CostWithinLimits(problem_, options_, &programs_);
+    const absl::StatusOr<Cost> cost = CostWithinLimits(problem_, options_, programs_);
     if (!cost.ok()) return cost.status();
     report_.cost = {cost->elements, cost->work};
     FindRelations();
     Clock::time_point start = Clock::now();
     logical_ = inputs_;
     absl::Status status =
-        RunGraph(problem_.logical, {.arithmetic = options_.arithmetic}, &programs_, &logical_);
+        RunGraph(problem_.logical, {.arithmetic = options_.arithmetic}, programs_, &logical_);
     if (!status.ok()) return status;
     report_.time_s.model = SecondsSince(start);
     start = Clock::now();
@@ -144,7 +145,7 @@ class Replaying {
         }
         return absl::OkStatus();
       };
-      if (absl::Status status = RunGraph(graph, run, &programs_, &tensors); !status.ok())
+      if (absl::Status status = RunGraph(graph, run, programs_, &tensors); !status.ok())
         return status;
     }
     return absl::OkStatus();
@@ -187,7 +188,7 @@ class Replaying {
       for (const Related& related : related_[id]) CopyFromModel(*related.lineage, &tensors[id]);
       return status;
     };
-    return RunGraph(graph, run, &programs_, &tensors);
+    return RunGraph(graph, run, programs_, &tensors);
   }
 
   // The largest magnitude among what a tensor is computed from; 0 for an input.
@@ -224,6 +225,8 @@ class Replaying {
       // Integers and truth values are not rounded.
       const bool rounded = sdfg::IsFloating(problem_.logical.tensors[lineage.logical].dtype);
       reference.epsilon = EpsilonOf(rounded ? options_.arithmetic : sdfg::DType::kFloat64);
+      if (options_.by_stage && rounded && IsNarrowFloat(options_.arithmetic))
+        reference.roundings = Roundings::kFew;
       if (rounded) reference.spacing = LeastSpacing(options_.arithmetic, *reference.values);
       report.measure = Compare(values, axes, lineage.map, reference);
       if (!report.measure.defined) {
@@ -238,8 +241,8 @@ class Replaying {
       report_.tensors.push_back(report);
       MergedTensor merged(problem_.logical.tensors[lineage.logical].shape);
       merged.Add(values, axes, lineage.map);
-      CheckAgreement(merged, report);
-      if (related.required != nullptr) MergeRequired(values, axes, lineage, report);
+      CheckAgreement(merged.disagreements(), report);
+      if (related.required != nullptr) MergeRequired(merged, report);
     }
     return absl::OkStatus();
   }
@@ -252,7 +255,7 @@ class Replaying {
                      "or a type with a larger range"));
   }
 
-  void CheckAgreement(const MergedTensor& merged, const TensorReport& of) {
+  void CheckAgreement(const Disagreements& found, const TensorReport& of) {
     const auto add = [&](const Disagreement& disagreement, Finding finding) {
       const double ratio = RatioOf(disagreement, of.measure);
       if (ratio <= of.measure.bound) return;
@@ -263,16 +266,14 @@ class Replaying {
       report.ratio = ratio;
       report_.tensors.push_back(std::move(report));
     };
-    add(merged.replicas(), Finding::kReplicasDiffer);
-    add(merged.overlaps(), Finding::kOverlapsDiffer);
+    add(found.replicas, Finding::kReplicasDiffer);
+    add(found.overlaps, Finding::kOverlapsDiffer);
   }
 
-  // Parts of a required output may be several tensors.
-  void MergeRequired(const Values& values, int axes, const Lineage& lineage,
-                     const TensorReport& report) {
-    auto [at, fresh] = required_.try_emplace(
-        lineage.logical, problem_.logical.tensors[lineage.logical].shape, report);
-    at->second.merged.Add(values, axes, lineage.map);
+  // Parts of a required output, and copies of it, may be several tensors.
+  void MergeRequired(const MergedTensor& merged, const TensorReport& report) {
+    const auto [at, fresh] = required_.try_emplace(report.logical, merged.shape(), report);
+    CheckAgreement(at->second.merged.Add(merged), report);
   }
 
   void FindOmissions() {
@@ -321,7 +322,7 @@ class Replaying {
   const lineage::Problem& problem_;
   const Inputs& inputs_;
   const ReplayOptions& options_;
-  Programs programs_;
+  Programs* const programs_;
   std::vector<std::vector<Related>> related_;  // by parallel tensor
   std::vector<bool> target_;                   // by logical tensor: something is related to it
   std::vector<Values> logical_;
@@ -334,13 +335,13 @@ class Replaying {
 }  // namespace
 
 absl::StatusOr<ReplayReport> Replay(const lineage::Problem& problem, const Inputs& inputs,
-                                    const ReplayOptions& options) {
-  return Replaying(problem, inputs, options).Run();
+                                    const ReplayOptions& options, Programs* programs) {
+  return Replaying(problem, inputs, options, programs).Run();
 }
 
-absl::Status CheckLimits(const lineage::Problem& problem, const ReplayOptions& options) {
-  Programs programs;
-  return CostWithinLimits(problem, options, &programs).status();
+absl::Status CheckLimits(const lineage::Problem& problem, const ReplayOptions& options,
+                         Programs* programs) {
+  return CostWithinLimits(problem, options, programs).status();
 }
 
 }  // namespace planproof::runtime_check

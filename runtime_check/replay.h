@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "lineage/lineage.h"
 #include "runtime_check/comparison.h"
+#include "runtime_check/executor.h"
 #include "runtime_check/full_inputs.h"
 
 namespace planproof::runtime_check {
@@ -71,12 +72,13 @@ struct ReplayReport {
 
 // `inputs` are in the arithmetic of the options. ResourceExhausted beyond the limits;
 // FailedPrecondition where a required output has no value in the model; Unimplemented for what
-// cannot be run.
+// cannot be run. `programs` are those that CheckLimits made, or none.
 absl::StatusOr<ReplayReport> Replay(const lineage::Problem& problem, const Inputs& inputs,
-                                    const ReplayOptions& options);
+                                    const ReplayOptions& options, Programs* programs);
 
-// Whether the graphs are within the limits, before inputs are made.
-absl::Status CheckLimits(const lineage::Problem& problem, const ReplayOptions& options);
+// Whether the graphs are within the limits, before inputs are made. Compiles the operators.
+absl::Status CheckLimits(const lineage::Problem& problem, const ReplayOptions& options,
+                         Programs* programs);
 
 }  // namespace planproof::runtime_check
 
