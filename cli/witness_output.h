@@ -1,0 +1,20 @@
+// --witness-out: the counterexample of a refuted plan as files.
+#ifndef PLANPROOF_CLI_WITNESS_OUTPUT_H_
+#define PLANPROOF_CLI_WITNESS_OUTPUT_H_
+
+#include <string>
+
+#include "lineage/lineage.h"
+#include "stages/result.h"
+
+namespace planproof::cli {
+
+// Writes the counterexample, if there is one: to NAME.npz and NAME.py the stage that is wrong as a
+// script for NumPy, to any other name a witness file. False, with a message, if that fails.
+// `problem` is null only where no plan could be read.
+bool WriteWitness(const std::string& path, const lineage::Problem* problem,
+                  const stages::Result& result);
+
+}  // namespace planproof::cli
+
+#endif  // PLANPROOF_CLI_WITNESS_OUTPUT_H_
