@@ -1,15 +1,13 @@
 #include "runtime_check/numpy_source.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
 #include <set>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime_check/opaque_values.h"
+#include "runtime_check/python_text.h"
 #include "runtime_check/values.h"
 #include "sdfg/index_range.h"
 
@@ -21,6 +19,7 @@ using sdfg::Op;
 using sdfg::VarId;
 
 constexpr size_t kLongText = 160;  // gets a name of its own
+constexpr size_t kMostAxes = 32;   // of a NumPy array
 
 // How tightly a text binds.
 enum class Level : uint8_t { kAtom, kProduct, kSum, kComparison };
@@ -74,14 +73,14 @@ class NumpyWriter {
     FindSpace();
     if (std::optional<std::string> einsum = Einsum())
       return std::vector{absl::StrCat(target_name_, " = ", *einsum)};
-    if (CountOf(space_extents_) > kMostNumpyElements) return std::nullopt;
+    if (space_extents_.size() > kMostAxes) return std::nullopt;
     ranges_.assign(f_.nodes.size(), std::nullopt);
     texts_.resize(f_.nodes.size());
     for (ExprId id = 0; id <= output_.body; ++id) {
       if (uses_[id] == 0) continue;
       if (!sdfg::IntRangeOf(f_.nodes[id], f_.vars, ranges_, &ranges_[id])) return std::nullopt;
       std::optional<Text> text = TextOf(f_.nodes[id]);
-      if (!text) return std::nullopt;
+      if (!text || ElementsOf(*text) > kMostNumpyElements) return std::nullopt;
       texts_[id] = *std::move(text);
       NameIfLong(id);
     }
@@ -111,13 +110,23 @@ class NumpyWriter {
     for (const VarId var : output_.dims) AddToSpace(var);
     dims_ = space_extents_.size();
     for (ExprId id = 0; id <= output_.body; ++id) {
-      if (uses_[id] > 0 && Reduces(f_.nodes[id].op)) AddToSpace(f_.nodes[id].var);
+      const sdfg::Node& node = f_.nodes[id];
+      const bool binds = Reduces(node.op) || (node.op == Op::kOpaque && node.var >= 0);
+      if (uses_[id] > 0 && binds) AddToSpace(node.var);
     }
     for (size_t i = 0; i < space_extents_.size(); ++i) letters_.push_back(Letter(i));
   }
   void AddToSpace(VarId var) {
     place_[var] = static_cast<int>(space_extents_.size());
     space_extents_.push_back(f_.vars[var].extent);
+  }
+
+  // Of the array that the text stands for: it has one element along axes in which it is the same.
+  int64_t ElementsOf(const Text& text) const {
+    sdfg::Shape shape;
+    for (const VarId var : text.vars)
+      shape.push_back(space_extents_[var < 0 ? CoordinateVariable(var) : place_[var]]);
+    return CountOf(shape);
   }
 
   // Coordinates count as variables of their own.
@@ -200,7 +209,7 @@ class NumpyWriter {
       case Op::kReduceMin:
         return Reduction(node);
       case Op::kOpaque:
-        return std::nullopt;
+        return Opaque(node);
       default:
         return Operation(node);
     }
@@ -255,6 +264,53 @@ class NumpyWriter {
                                                       : ", initial=np.inf";
     text.text = absl::StrCat(Within(body, Level::kAtom), ".", method, "(", place_[node.var],
                              ", keepdims=True", initial, ")");
+    return text;
+  }
+
+  std::optional<Text> Opaque(const sdfg::Node& node) const {
+    const OpaqueFunction function = OpaqueNamed(node.name);
+    Text text;
+    for (const ExprId arg : node.args) {
+      text.vars.insert(texts_[arg].vars.begin(), texts_[arg].vars.end());
+      text.grid |= texts_[arg].grid;
+    }
+    switch (function.kind) {
+      case OpaqueFunction::Kind::kConstant:
+        text.text = PythonNumber(function.constant);
+        return text;
+      case OpaqueFunction::Kind::kTruncate:
+        if (node.args.size() != 1 || node.var >= 0) return std::nullopt;
+        text.text = absl::StrCat("np.trunc(", texts_[node.args[0]].text, ").astype(int)");
+        return text;
+      case OpaqueFunction::Kind::kTopK:
+        return Choice(node, function, std::move(text));
+      case OpaqueFunction::Kind::kUnknown:
+        break;
+    }
+    return std::nullopt;
+  }
+
+  // The index, or the value, of the so many-th largest of a row; ties go to the smaller index.
+  std::optional<Text> Choice(const sdfg::Node& node, const OpaqueFunction& function,
+                             Text text) const {
+    if (node.var < 0 || node.args.size() != 2) return std::nullopt;
+    const Text &row = texts_[node.args[0]], &position = texts_[node.args[1]];
+    if (!row.vars.contains(node.var) || position.vars.empty()) return std::nullopt;
+    const int axis = place_[node.var];
+    text.vars.erase(node.var);
+    const int64_t extent = f_.vars[node.var].extent;
+    const bool grouped = function.groups > 1 && function.kept_groups < function.groups &&
+                         extent % function.groups == 0;
+    const std::string order =
+        grouped ? absl::StrCat("np.apply_along_axis(", kNumpyChoice, ", ", axis, ", ", row.text, ", ",
+                               function.groups, ", ", function.kept_groups, ", ",
+                               function.group_by_two ? 2 : 1, ")")
+                : absl::StrCat("np.argsort(-", Within(row, Level::kAtom), ", axis=", axis,
+                               ", kind=\"stable\")");
+    text.text = absl::StrCat("np.take_along_axis(", order, ", ", position.text, ", ", axis, ")");
+    if (!node.int_valued) {
+      text.text = absl::StrCat("np.take_along_axis(", row.text, ", ", text.text, ", ", axis, ")");
+    }
     return text;
   }
 
@@ -399,30 +455,6 @@ class NumpyWriter {
 };
 
 }  // namespace
-
-std::string PythonName(const std::string& prefix, const std::string& name) {
-  std::string out = prefix;
-  for (const char c : name) out += absl::ascii_isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  return out;
-}
-
-std::string PythonComment(const std::string& text, size_t most) {
-  std::string out;
-  for (const char c : text) {
-    if (out.size() == most) return out + "...";
-    const bool fit = absl::ascii_isprint(static_cast<unsigned char>(c)) && c != '"' && c != '\\';
-    out += fit ? c : '?';
-  }
-  return out;
-}
-
-std::string PythonNumber(double value) {
-  if (std::isnan(value)) return "np.nan";
-  if (std::isinf(value)) return value > 0 ? "np.inf" : "-np.inf";
-  std::array<char, 32> text;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value);
-  return std::string(text.data(), end.ptr);
-}
 
 std::optional<std::vector<std::string>> NumpySource(const sdfg::Graph& graph,
                                                     const sdfg::Operator& op, int output,

@@ -20,12 +20,16 @@ namespace planproof::runtime_check {
 // The most elements that a statement may make on its way.
 inline constexpr int64_t kMostNumpyElements = int64_t{1} << 25;
 
-// Letters and digits of a name, underscores for all else.
-std::string PythonName(const std::string& prefix, const std::string& name);
-// As one line of a comment or of text without quotes: printable ASCII.
-std::string PythonComment(const std::string& text, size_t most = 160);
-// A double that reads back as the same: "0.1", "np.nan".
-std::string PythonNumber(double value);
+// A function that statements may call: the indices of a row, the largest first, of the `kept` best
+// of so many groups; a group counts as the sum of its `best` largest.
+inline constexpr char kNumpyChoice[] = "choose";
+inline constexpr char kNumpyChoiceSource[] =
+    R"(def choose(row, groups, kept, best):
+    members = np.where(np.isnan(row), -np.inf, row).reshape(groups, -1)
+    scores = -np.sort(-members, axis=1)[:, :best].sum(axis=1)
+    members[np.argsort(-scores, kind="stable")[kept:]] = -np.inf
+    return np.argsort(-members.reshape(-1), kind="stable")
+)";
 
 // Lines that make the tensor `outputs[output]` of the operator; `names` by tensor of the graph.
 // Nothing if the operator has a function without a meaning in NumPy, or needs too much memory.

@@ -11,6 +11,7 @@
 #include "runtime_check/executor.h"
 #include "runtime_check/merged_tensor.h"
 #include "runtime_check/numpy_source.h"
+#include "runtime_check/python_text.h"
 
 namespace planproof::runtime_check {
 namespace {
@@ -122,6 +123,7 @@ class Script {
               "Written by planproof: what the model computes, and what the plan computes from the",
               "same values. Coordinates of devices and microbatches are leading dimensions.", "\"\"\"",
               "import math", "", "import numpy as np", "", "np.seterr(all=\"ignore\")",
+              "", kNumpyChoiceSource,
               "given = np.load(__file__.removesuffix(\".py\") + \".npz\")"};
     Line("");
     Line("# The model");
@@ -137,11 +139,8 @@ class Script {
     if (!status.ok()) return status;
     Compare();
     script_.python = absl::StrJoin(lines_, "\n") + "\n";
-    // Only the error function comes from there.
-    if (!absl::StrContains(script_.python, "math.erf")) {
-      constexpr std::string_view kImport = "import math\n\n";
-      script_.python.erase(script_.python.find(kImport), kImport.size());
-    }
+    DropUnless("math.erf", "import math\n\n");
+    DropUnless(absl::StrCat("(", kNumpyChoice, ","), absl::StrCat("\n", kNumpyChoiceSource, "\n"));
     return std::move(script_);
   }
 
@@ -183,6 +182,12 @@ class Script {
         plan_[id].Copy(i, model, PositionOf(lineage->map, model.shape, index));
     }
     return RunGraph(stage, {.arithmetic = sdfg::DType::kFloat64}, &programs_, &plan_);
+  }
+
+  // Takes a part out of the script if nothing in it is used.
+  void DropUnless(const std::string& use, const std::string& part) {
+    if (absl::StrContains(script_.python, use)) return;
+    script_.python.erase(script_.python.find(part), part.size());
   }
 
   void Line(const std::string& line) { lines_.push_back(line); }

@@ -1,0 +1,35 @@
+#include "runtime_check/python_text.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "absl/strings/ascii.h"
+
+namespace planproof::runtime_check {
+
+std::string PythonName(const std::string& prefix, const std::string& name) {
+  std::string out = prefix;
+  for (const char c : name) out += absl::ascii_isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return out;
+}
+
+std::string PythonComment(const std::string& text, size_t most) {
+  std::string out;
+  for (const char c : text) {
+    if (out.size() == most) return out + "...";
+    const bool fit = absl::ascii_isprint(static_cast<unsigned char>(c)) && c != '"' && c != '\\';
+    out += fit ? c : '?';
+  }
+  return out;
+}
+
+std::string PythonNumber(double value) {
+  if (std::isnan(value)) return "np.nan";
+  if (std::isinf(value)) return value > 0 ? "np.inf" : "-np.inf";
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), value);
+  return std::string(text.data(), end.ptr);
+}
+
+}  // namespace planproof::runtime_check
