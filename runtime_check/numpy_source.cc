@@ -427,7 +427,7 @@ class NumpyWriter {
     if (complete && dims_ > 0 && dims_ == space_extents_.size()) return text.text;
     sdfg::Shape full(space_extents_.begin(),
                      space_extents_.begin() + static_cast<std::ptrdiff_t>(dims_));
-    const std::string target = ShapeText(full);
+    const std::string target = full.empty() ? "(())" : ShapeText(full);
     if (complete && dims_ > 0 && !text.vars.empty())
       return absl::StrCat(Within(text, Level::kAtom), ".reshape", target);
     full.resize(space_extents_.size(), 1);

@@ -59,12 +59,14 @@ bool IsInside(const Lineage& lineage, const sdfg::Shape& shape, const sdfg::Shap
 struct Cut {
   std::vector<OperatorId> operators;
   std::vector<TensorId> starts;
+  std::set<TensorId> needed;  // and what lies between
 };
 
 template <typename Stops>
 Cut CutBefore(const sdfg::Graph& graph, TensorId end, Stops stops) {
   Cut cut;
-  std::set<TensorId> needed = {end};
+  std::set<TensorId>& needed = cut.needed;
+  needed.insert(end);
   for (size_t id = graph.operators.size(); id-- > 0;) {
     const sdfg::Operator& op = graph.operators[id];
     const bool makes = std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId made) {
@@ -222,7 +224,7 @@ class Script {
       Line("# " + PythonComment(absl::StrCat(op.name, " ", op.source.ToString())));
       for (size_t o = 0; o < op.outputs.size(); ++o) {
         const TensorId made = op.outputs[o];
-        if (made == kNone || given_.contains(names[made])) continue;
+        if (!cut.needed.contains(made) || given_.contains(names[made])) continue;
         const auto source = NumpySource(graph, op, static_cast<int>(o), names);
         if (source) {
           lines_.insert(lines_.end(), source->begin(), source->end());

@@ -4,9 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <vector>
@@ -16,74 +14,12 @@
 #include "sdfg/dense_evaluator.h"
 #include "sdfg/differentiate.h"
 #include "sdfg/operator_library.h"
+#include "tests/runtime_check/operator_cases.h"
 
 namespace planproof::runtime_check {
 namespace {
 
-using nlohmann::json;
 using sdfg::DType;
-
-struct Case {
-  std::string name;
-  sdfg::IndexFunction function;
-  int64_t id_range = 1;  // ids of the reference inputs lie below
-};
-
-solver::Rational Exact(const std::string& text) {
-  solver::Rational value;
-  EXPECT_TRUE(solver::Rational::Parse(text, &value)) << text;
-  return value;
-}
-
-sdfg::Attributes ReadAttributes(const json& golden) {
-  sdfg::Attributes attributes;
-  for (const auto& [name, value] : golden["attributes"].items()) {
-    if (value.is_null()) attributes[name] = std::monostate();
-    if (value.is_boolean()) attributes[name] = value.get<bool>();
-    if (value.is_number_integer()) attributes[name] = value.get<int64_t>();
-    if (value.is_string()) attributes[name] = value.get<std::string>();
-    if (value.is_array()) attributes[name] = value.get<std::vector<int64_t>>();
-    if (value.is_object()) attributes[name] = Exact(value["real"].get<std::string>());
-  }
-  return attributes;
-}
-
-// The applications of operators for which the operator tests have reference results.
-std::vector<Case> Cases() {
-  std::vector<Case> cases;
-  for (const char* file : {"operators.json", "models.json"}) {
-    std::ifstream in(std::string(PLANPROOF_SOURCE_DIR) + "/tests/sdfg/goldens/" + file);
-    for (const json& golden : json::parse(in)) {
-      Case result;
-      result.name = golden["name"].get<std::string>() + " " + golden["label"].get<std::string>();
-      std::vector<sdfg::Operand> operands;
-      for (const json& value : golden["operands"]) {
-        sdfg::Operand operand;
-        if (value.is_null()) {
-          operand.kind = sdfg::Operand::Kind::kAbsent;
-        } else if (value.contains("literal")) {
-          operand.kind = sdfg::Operand::Kind::kLiteral;
-          operand.literal = Exact(value["literal"].get<std::string>());
-        } else {
-          operand.shape = value["shape"].get<sdfg::Shape>();
-          operand.dtype = sdfg::DTypeFromName(value["dtype"].get<std::string>());
-          if (sdfg::IsInteger(operand.dtype)) {
-            for (const json& id : value["data"])
-              result.id_range = std::max<int64_t>(result.id_range, id.get<int64_t>() + 1);
-          }
-        }
-        operands.push_back(operand);
-      }
-      auto function = sdfg::OperatorLibrary::BuiltIn().Instantiate(golden["name"], operands,
-                                                                   ReadAttributes(golden));
-      EXPECT_TRUE(function.ok()) << result.name << ": " << function.status();
-      if (!function.ok()) continue;
-      result.function = *std::move(function);
-      cases.push_back(std::move(result));
-    }
-  }
-  return cases;
-}
 
 absl::StatusOr<double> Concrete(const sdfg::OpaqueCall& call) {
   return OpaqueValue(OpaqueNamed(call.name), call.int_valued, call.row, call.scalars);
@@ -93,22 +29,11 @@ absl::StatusOr<double> Concrete(const sdfg::OpaqueCall& call) {
 // the dense evaluator refuses the inputs, and then so must the executor.
 bool ExpectSame(const sdfg::IndexFunction& function, DType arithmetic, int64_t id_range,
                 double tolerance, uint64_t seed) {
-  std::mt19937_64 random(seed);
+  const std::vector<Values> inputs = OperandsOf(function, arithmetic, id_range, seed);
   std::vector<sdfg::DenseTensor> dense;
-  std::vector<Values> inputs;
-  for (const sdfg::FunctionInput& input : function.inputs) {
-    Values values = Values::Zeros(input.shape, input.dtype, arithmetic);
-    sdfg::DenseTensor same{input.shape, {}};
-    for (int64_t i = 0; i < values.size(); ++i) {
-      const auto draw = static_cast<int64_t>(random() % 4096);
-      const double value = sdfg::IsInteger(input.dtype)  ? static_cast<double>(draw % id_range)
-                           : input.dtype == DType::kBool ? static_cast<double>(draw % 2)
-                                                         : static_cast<double>(draw + 1) / 2048;
-      values.Set(i, value);
-      same.data.push_back(value);
-    }
-    inputs.push_back(std::move(values));
-    dense.push_back(std::move(same));
+  for (const Values& values : inputs) {
+    sdfg::DenseTensor& same = dense.emplace_back(sdfg::DenseTensor{values.shape, {}});
+    for (int64_t i = 0; i < values.size(); ++i) same.data.push_back(values.At(i));
   }
   const auto expected = sdfg::EvaluateDense(function, dense, Concrete);
   const auto actual = RunFunction(function, arithmetic, inputs);
@@ -131,7 +56,7 @@ bool ExpectSame(const sdfg::IndexFunction& function, DType arithmetic, int64_t i
 
 TEST(Executor, EveryOperatorEqualsTheDenseEvaluation) {
   int checked = 0;
-  for (const Case& c : Cases()) {
+  for (const OperatorCase& c : OperatorCases()) {
     SCOPED_TRACE(c.name);
     for (uint64_t seed = 0; seed < 3; ++seed)
       checked += ExpectSame(c.function, DType::kFloat64, c.id_range, 1e-12, seed) ? 1 : 0;
@@ -142,7 +67,7 @@ TEST(Executor, EveryOperatorEqualsTheDenseEvaluation) {
 
 TEST(Executor, EveryDerivativeEqualsTheDenseEvaluation) {
   int checked = 0;
-  for (const Case& c : Cases()) {
+  for (const OperatorCase& c : OperatorCases()) {
     std::vector<int> wrt, gradients;
     for (size_t i = 0; i < c.function.inputs.size(); ++i) {
       if (!sdfg::IsInteger(c.function.inputs[i].dtype)) wrt.push_back(static_cast<int>(i));
