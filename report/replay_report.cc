@@ -226,6 +226,8 @@ std::string TextReplayReport(const lineage::Problem& problem, const ReplayReport
                                               replay.blind, type));
   }
   out += ReplayRow("inputs", OneLine(text.inputs));
+  if (options.by_stage)
+    out += ReplayRow("by stage", "what is computed from a tensor reads the model's values of it");
   out += ReplayRow(
       "time", absl::StrFormat("%.2f s: model %.2f, perturbed %.2f, plan %.2f",
                               replay.time_s.model + replay.time_s.perturbed + replay.time_s.plan,
