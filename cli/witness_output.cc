@@ -31,7 +31,8 @@ absl::Status WriteStage(const std::string& path, const lineage::Problem& problem
   if (!inputs.ok()) return inputs.status();
   const stages::Violation& first = result.violations.front();
   const absl::StatusOr<runtime_check::StageScript> script = runtime_check::WriteStageScript(
-      problem, *inputs, first.stage, absl::StrCat("Stage ", first.stage, ": ", first.cause));
+      problem, *inputs, first.stage,
+      absl::StrCat("Stage ", first.stage, ": ", first.cause.empty() ? first.kind : first.cause));
   if (!script.ok()) return script.status();
   const absl::StatusOr<std::string> bytes = witness::ToNpz(script->arrays);
   if (!bytes.ok()) return bytes.status();

@@ -341,6 +341,8 @@ class NumpyWriter {
     switch (node.op) {
       case Op::kIntAdd:
       case Op::kAdd:
+        if (plain(1).starts_with('-'))
+          return set(Level::kSum, arg(0, Level::kSum), " - ", plain(1).substr(1));
         return infix(Level::kSum, " + ", Level::kSum, Level::kSum);
       case Op::kMul:
         return infix(Level::kProduct, " * ", Level::kProduct, Level::kAtom);
