@@ -352,10 +352,11 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
       ->add_option("--expect-schedule", arguments->expect_schedule,
                    "Check that the pipeline's order of microbatches is gpipe, 1f1b or interleaved")
       ->check(CLI::IsMember({"gpipe", "1f1b", "interleaved"}));
-  command->add_option("--witness-out", arguments->witness_file,
-                      "Write the counterexample, if there is one, as data into this file; to a name in"
-                      " .npz the stage that is wrong, and beside it a script that runs it in NumPy"
-                      " (docs/witness-format.md)");
+  command->add_option(
+      "--witness-out", arguments->witness_file,
+      "Write the counterexample, if there is one, as data into this file; to a name in"
+      " .npz the stage that is wrong, and beside it a script that runs it in NumPy"
+      " (docs/witness-format.md)");
   command->add_option("--certificate-out", arguments->certificate_out,
                       "Write the relations that were proved into this file (docs/inference.md)");
   command->add_option("--certificate", arguments->certificate,

@@ -50,8 +50,8 @@ bool WriteWitness(const std::string& path, const lineage::Problem* problem,
     return true;
   }
   const bool script = std::filesystem::path(path).extension() == kArrays;
-  const absl::Status status = script ? WriteStage(path, *problem, result)
-                                     : witness::WriteFile(path, *result.witness);
+  const absl::Status status =
+      script ? WriteStage(path, *problem, result) : witness::WriteFile(path, *result.witness);
   if (status.ok()) return true;
   const std::string why = report::OneLine(std::string(status.message()), 1000);
   std::fprintf(stderr, "planproof: --witness-out %s: %s%s\n", path.c_str(), why.c_str(),

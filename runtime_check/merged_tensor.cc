@@ -54,7 +54,8 @@ bool MergedTensor::Add(const Values& values, int axes, const std::vector<sdfg::I
     }
     const double first = values_[at];
     if (value == first || (std::isnan(value) && std::isnan(first))) continue;
-    Note(shape_, at, value - first, owner_[at] == owner ? &disagreements_.replicas : &disagreements_.overlaps);
+    Note(shape_, at, value - first,
+         owner_[at] == owner ? &disagreements_.replicas : &disagreements_.overlaps);
   }
   return inside;
 }

@@ -35,25 +35,6 @@ std::string Within(const Text& text, Level most) {
   return text.level <= most ? text.text : absl::StrCat("(", text.text, ")");
 }
 
-// Letters that stand for index variables, without those that are like digits.
-std::string Letter(size_t position) {
-  constexpr std::string_view kLetters = "ijkmnpqrsuvw";
-  if (position < kLetters.size()) return std::string(1, kLetters[position]);
-  return absl::StrCat("i", position);
-}
-
-std::string ShapeText(const sdfg::Shape& shape) {
-  return absl::StrCat("(", absl::StrJoin(shape, ", "), shape.size() == 1 ? ",)" : ")");
-}
-
-std::string GridText(const std::vector<std::string>& letters, const sdfg::Shape& extents) {
-  std::vector<std::string> ranges;
-  for (const int64_t extent : extents) ranges.push_back(absl::StrCat(":", extent));
-  const char* one = letters.size() == 1 ? "," : "";
-  return absl::StrCat(absl::StrJoin(letters, ", "), one, " = np.ogrid[", absl::StrJoin(ranges, ", "),
-                      one, "]");
-}
-
 bool Reduces(Op op) { return op == Op::kSum || op == Op::kReduceMax || op == Op::kReduceMin; }
 
 class NumpyWriter {
@@ -86,7 +67,7 @@ class NumpyWriter {
     }
     lines_.push_back(absl::StrCat(target_name_, " = ", Shaped(texts_[output_.body])));
     if (uses_grid_ || texts_[output_.body].grid)
-      lines_.insert(lines_.begin(), GridText(letters_, space_extents_));
+      lines_.insert(lines_.begin(), NumpyGrid(letters_, space_extents_));
     return std::move(lines_);
   }
 
@@ -114,7 +95,7 @@ class NumpyWriter {
       const bool binds = Reduces(node.op) || (node.op == Op::kOpaque && node.var >= 0);
       if (uses_[id] > 0 && binds) AddToSpace(node.var);
     }
-    for (size_t i = 0; i < space_extents_.size(); ++i) letters_.push_back(Letter(i));
+    for (size_t i = 0; i < space_extents_.size(); ++i) letters_.push_back(IndexLetter(i));
   }
   void AddToSpace(VarId var) {
     place_[var] = static_cast<int>(space_extents_.size());
@@ -256,9 +237,7 @@ class NumpyWriter {
       return body;
     }
     text.vars.erase(node.var);
-    const char* method = node.op == Op::kSum         ? "sum"
-                         : node.op == Op::kReduceMax ? "max"
-                                                     : "min";
+    const char* method = node.op == Op::kSum ? "sum" : node.op == Op::kReduceMax ? "max" : "min";
     const char* initial = node.op == Op::kSum         ? ""
                           : node.op == Op::kReduceMax ? ", initial=-np.inf"
                                                       : ", initial=np.inf";
@@ -302,8 +281,8 @@ class NumpyWriter {
     const bool grouped = function.groups > 1 && function.kept_groups < function.groups &&
                          extent % function.groups == 0;
     const std::string order =
-        grouped ? absl::StrCat("np.apply_along_axis(", kNumpyChoice, ", ", axis, ", ", row.text, ", ",
-                               function.groups, ", ", function.kept_groups, ", ",
+        grouped ? absl::StrCat("np.apply_along_axis(", kNumpyChoice, ", ", axis, ", ", row.text,
+                               ", ", function.groups, ", ", function.kept_groups, ", ",
                                function.group_by_two ? 2 : 1, ")")
                 : absl::StrCat("np.argsort(-", Within(row, Level::kAtom), ", axis=", axis,
                                ", kind=\"stable\")");
@@ -335,7 +314,7 @@ class NumpyWriter {
       for (size_t i = 0; i < node.args.size(); ++i) parts.push_back(plain(i));
       return set(Level::kAtom, function, "(", absl::StrJoin(parts, ", "), ")");
     };
-    const auto compare = [&](const char* sign) {
+    const auto relation = [&](const char* sign) {
       return infix(Level::kComparison, sign, Level::kSum, Level::kSum);
     };
     switch (node.op) {
@@ -384,13 +363,13 @@ class NumpyWriter {
         return call("np.where");
       case Op::kIntLess:
       case Op::kRealLess:
-        return compare(" < ");
+        return relation(" < ");
       case Op::kIntLessEq:
       case Op::kRealLessEq:
-        return compare(" <= ");
+        return relation(" <= ");
       case Op::kIntEq:
       case Op::kRealEq:
-        return compare(" == ");
+        return relation(" == ");
       case Op::kNonzero:
         return set(Level::kComparison, arg(0, Level::kSum), " != 0");
       case Op::kAnd:
@@ -429,11 +408,11 @@ class NumpyWriter {
     if (complete && dims_ > 0 && dims_ == space_extents_.size()) return text.text;
     sdfg::Shape full(space_extents_.begin(),
                      space_extents_.begin() + static_cast<std::ptrdiff_t>(dims_));
-    const std::string target = full.empty() ? "(())" : ShapeText(full);
+    const std::string target = full.empty() ? "(())" : PythonTuple(full);
     if (complete && dims_ > 0 && !text.vars.empty())
       return absl::StrCat(Within(text, Level::kAtom), ".reshape", target);
     full.resize(space_extents_.size(), 1);
-    return absl::StrCat("np.broadcast_to(", text.text, ", ", ShapeText(full), ")",
+    return absl::StrCat("np.broadcast_to(", text.text, ", ", PythonTuple(full), ")",
                         dims_ == space_extents_.size() ? "" : ".reshape" + target);
   }
 
@@ -469,7 +448,7 @@ std::vector<std::string> NumpyElements(const std::string& target, const sdfg::Sh
                                        const std::vector<sdfg::IndexMap>& map,
                                        const sdfg::Shape& source_shape) {
   std::vector<std::string> letters, indices;
-  for (size_t d = 0; d < shape.size(); ++d) letters.push_back(Letter(d));
+  for (size_t d = 0; d < shape.size(); ++d) letters.push_back(IndexLetter(d));
   const auto digit = [&](const sdfg::IndexDigit& of) {
     std::string text = letters[of.dim];
     if (of.offset != 0) text = absl::StrCat("(", text, " + ", of.offset, ")");
@@ -493,10 +472,10 @@ std::vector<std::string> NumpyElements(const std::string& target, const sdfg::Sh
   }
   if (same) return {absl::StrCat(target, " = ", source)};
   std::vector<std::string> lines;
-  if (!letters.empty()) lines.push_back(GridText(letters, shape));
+  if (!letters.empty()) lines.push_back(NumpyGrid(letters, shape));
   std::string read = source;
   if (!indices.empty()) absl::StrAppend(&read, "[", absl::StrJoin(indices, ", "), "]");
-  lines.push_back(absl::StrCat(target, " = np.broadcast_to(", read, ", ", ShapeText(shape), ")"));
+  lines.push_back(absl::StrCat(target, " = np.broadcast_to(", read, ", ", PythonTuple(shape), ")"));
   return lines;
 }
 

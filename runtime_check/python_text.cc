@@ -3,8 +3,11 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <string_view>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace planproof::runtime_check {
 
@@ -30,6 +33,24 @@ std::string PythonNumber(double value) {
   std::array<char, 32> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value);
   return std::string(text.data(), end.ptr);
+}
+
+std::string IndexLetter(size_t position) {
+  constexpr std::string_view kLetters = "ijkmnpqrsuvw";
+  if (position < kLetters.size()) return std::string(1, kLetters[position]);
+  return absl::StrCat("i", position);
+}
+
+std::string PythonTuple(const sdfg::Shape& shape) {
+  return absl::StrCat("(", absl::StrJoin(shape, ", "), shape.size() == 1 ? ",)" : ")");
+}
+
+std::string NumpyGrid(const std::vector<std::string>& letters, const sdfg::Shape& extents) {
+  std::vector<std::string> ranges;
+  for (const int64_t extent : extents) ranges.push_back(absl::StrCat(":", extent));
+  const char* one = letters.size() == 1 ? "," : "";
+  return absl::StrCat(absl::StrJoin(letters, ", "), one, " = np.ogrid[",
+                      absl::StrJoin(ranges, ", "), one, "]");
 }
 
 }  // namespace planproof::runtime_check

@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
+
+#include "sdfg/types.h"
 
 namespace planproof::runtime_check {
 
@@ -13,6 +16,12 @@ std::string PythonName(const std::string& prefix, const std::string& name);
 std::string PythonComment(const std::string& text, size_t most = 160);
 // A double that reads back as the same: "0.1", "np.nan".
 std::string PythonNumber(double value);
+std::string PythonTuple(const sdfg::Shape& values);
+
+// A name for an index variable, without letters that are like digits.
+std::string IndexLetter(size_t position);
+// "i, j = np.ogrid[:2, :3]": index variables as axes of broadcasting.
+std::string NumpyGrid(const std::vector<std::string>& letters, const sdfg::Shape& extents);
 
 }  // namespace planproof::runtime_check
 

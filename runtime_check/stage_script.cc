@@ -121,11 +121,18 @@ class Script {
     if (!status.ok()) return status;
     FindCuts();
     if (status = RunPlan(); !status.ok()) return status;
-    lines_ = {"\"\"\"" + PythonComment(title), "",
+    lines_ = {"\"\"\"" + PythonComment(title),
+              "",
               "Written by planproof: what the model computes, and what the plan computes from the",
-              "same values. Coordinates of devices and microbatches are leading dimensions.", "\"\"\"",
-              "import math", "", "import numpy as np", "", "np.seterr(all=\"ignore\")",
-              "", kNumpyChoiceSource,
+              "same values. Coordinates of devices and microbatches are leading dimensions.",
+              "\"\"\"",
+              "import math",
+              "",
+              "import numpy as np",
+              "",
+              "np.seterr(all=\"ignore\")",
+              "",
+              kNumpyChoiceSource,
               "given = np.load(__file__.removesuffix(\".py\") + \".npz\")"};
     Line("");
     Line("# The model");
@@ -208,10 +215,9 @@ class Script {
     const Lineage* lineage = Related(id);
     if (lineage == nullptr) return Give(plan_names_[id], plan_[id], "ones or zeros");
     GiveModel(lineage->logical);
-    for (const std::string& line :
-         NumpyElements(plan_names_[id], problem_.parallel.tensors[id].shape,
-                       model_names_[lineage->logical], lineage->map,
-                       problem_.logical.tensors[lineage->logical].shape)) {
+    for (const std::string& line : NumpyElements(
+             plan_names_[id], problem_.parallel.tensors[id].shape, model_names_[lineage->logical],
+             lineage->map, problem_.logical.tensors[lineage->logical].shape)) {
       Line(line);
     }
   }
@@ -243,14 +249,13 @@ class Script {
     const Measure& measure = report_.measure;
     const auto print = [&](const char* whose, const std::string& name,
                            const std::vector<int64_t>& index) {
-      const std::string at = absl::StrCat(name, "[", absl::StrJoin(index, ", "),
-                                          index.empty() ? "()]" : "]");
+      const std::string at =
+          absl::StrCat(name, "[", absl::StrJoin(index, ", "), index.empty() ? "()]" : "]");
       Line(absl::StrCat("print(\"the ", whose, "'s\", \"", at, " =\", ", at, ")"));
       return at;
     };
     Line("");
-    const std::string model =
-        print("model", model_names_[report_.logical], measure.logical_index);
+    const std::string model = print("model", model_names_[report_.logical], measure.logical_index);
     const std::string plan = print("plan", plan_names_[report_.parallel], measure.parallel_index);
     Line(absl::StrCat("print(\"they agree\" if np.isclose(", model, ", ", plan,
                       ", rtol=1e-9, atol=0, equal_nan=True) else \"they differ\")"));
@@ -273,8 +278,8 @@ class Script {
 absl::StatusOr<StageScript> WriteStageScript(const lineage::Problem& problem, const Inputs& inputs,
                                              const std::string& stage, const std::string& title) {
   Programs programs;
-  const absl::StatusOr<ReplayReport> replay =
-      Replay(problem, inputs, {.perturbation = Perturbation::kByValue, .by_stage = true}, &programs);
+  const absl::StatusOr<ReplayReport> replay = Replay(
+      problem, inputs, {.perturbation = Perturbation::kByValue, .by_stage = true}, &programs);
   if (!replay.ok()) return replay.status();
   const TensorReport* found = nullptr;
   for (const TensorReport& tensor : replay->tensors) {

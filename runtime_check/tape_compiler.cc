@@ -341,8 +341,8 @@ class Compiler {
     tape_.calls[number] = std::move(call);
     Emit(Code::kOpaque, p_.by_lane[id], registers_[id]).value = number;
     // In each lane it looks at the whole row.
-    tape_.work += times_ * LanesOf(p_.by_lane[id]) *
-                  static_cast<double>(tape_.calls[number].row_extent);
+    tape_.work +=
+        times_ * LanesOf(p_.by_lane[id]) * static_cast<double>(tape_.calls[number].row_extent);
     return true;
   }
 

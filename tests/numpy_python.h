@@ -10,9 +10,9 @@ namespace planproof {
 // Empty if there is none: PLANPROOF_NUMPY_PYTHON names one (apt-get install python3-numpy).
 inline std::string NumpyPython() {
   const char* named = std::getenv("PLANPROOF_NUMPY_PYTHON");
-  for (const std::string& python :
-       {std::string(named == nullptr ? "" : named), std::string("python3"),
-        std::string("/usr/bin/python3"), std::string(PLANPROOF_SOURCE_DIR "/.cache/torch/bin/python")}) {
+  for (const std::string& python : {std::string(named == nullptr ? "" : named),
+                                    std::string("python3"), std::string("/usr/bin/python3"),
+                                    std::string(PLANPROOF_SOURCE_DIR "/.cache/torch/bin/python")}) {
     const std::string command = "'" + python + "' -c 'import numpy' >/dev/null 2>&1";
     if (!python.empty() && std::system(command.c_str()) == 0) return python;
   }

@@ -32,10 +32,9 @@ void AppendAll(const std::vector<T>& values, std::string* out) {
 }
 
 std::string Npy(const NpzArray& array) {
-  std::string header =
-      absl::StrCat("{'descr': '", array.is_integer ? "<i8" : "<f8",
-                   "', 'fortran_order': False, 'shape': (", absl::StrJoin(array.shape, ", "),
-                   array.shape.size() == 1 ? ",), }" : "), }");
+  std::string header = absl::StrCat(
+      "{'descr': '", array.is_integer ? "<i8" : "<f8", "', 'fortran_order': False, 'shape': (",
+      absl::StrJoin(array.shape, ", "), array.shape.size() == 1 ? ",), }" : "), }");
   constexpr size_t kBefore = 10;  // magic, version, length
   header.append(kAlignment - 1 - (kBefore + header.size()) % kAlignment, ' ');
   header += '\n';
@@ -73,8 +72,7 @@ absl::StatusOr<std::string> ToNpz(const std::vector<NpzArray>& arrays) {
   size_t total = 0;
   for (const NpzArray& array : arrays) {
     total += (array.reals.size() + array.integers.size()) * sizeof(double);
-    if (total > kMostBytes)
-      return absl::ResourceExhaustedError("the arrays together exceed 1 GiB");
+    if (total > kMostBytes) return absl::ResourceExhaustedError("the arrays together exceed 1 GiB");
     const std::string bytes = Npy(array), name = array.name + ".npy";
     const absl::StatusOr<std::string> packed = Deflated(bytes);
     if (!packed.ok()) return packed.status();
@@ -85,8 +83,8 @@ absl::StatusOr<std::string> ToNpz(const std::vector<NpzArray>& arrays) {
     Append(kDeflated, &entry);
     Append(uint16_t{0}, &entry);  // time
     Append(kFirstDay, &entry);
-    const uLong sum = crc32(0, reinterpret_cast<const Bytef*>(bytes.data()),
-                            static_cast<uInt>(bytes.size()));
+    const uLong sum =
+        crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size()));
     Append(static_cast<uint32_t>(sum), &entry);
     Append(static_cast<uint32_t>(packed->size()), &entry);
     Append(static_cast<uint32_t>(bytes.size()), &entry);

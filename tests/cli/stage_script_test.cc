@@ -33,8 +33,8 @@ std::pair<double, double> Numbers(const std::string& text, const std::string& pa
 // The model's value and the plan's, as verify prints them: of the stage's tensor, or of the output
 // if that is it.
 std::pair<double, double> Reported(const std::string& report) {
-  const auto stage = Numbers(
-      report, absl::StrCat("that is .* is ", kNumber, ", the model's is ", kNumber));
+  const auto stage =
+      Numbers(report, absl::StrCat("that is .* is ", kNumber, ", the model's is ", kNumber));
   if (!std::isnan(stage.first)) return {stage.second, stage.first};
   return Numbers(report, absl::StrCat("witness .*: logical ", kNumber, ", parallel ", kNumber));
 }
@@ -94,8 +94,9 @@ TEST(StageScript, TheCatalogueGivesTheValuesThatVerifyReports) {
 TEST(StageScript, BrokenExamplesGiveTheValuesThatVerifyReports) {
   const std::string python = NumpyPython();
   if (python.empty()) GTEST_SKIP() << kNoPython;
-  for (const char* plan : {"first_plan/missing_sum.json", "bugs/GG2_broken.json", "bugs/GG3_broken.json",
-                           "bugs/GG4_broken.json", "bugs/X2_broken.json", "bugs/X7_broken.json"}) {
+  for (const char* plan :
+       {"first_plan/missing_sum.json", "bugs/GG2_broken.json", "bugs/GG3_broken.json",
+        "bugs/GG4_broken.json", "bugs/X2_broken.json", "bugs/X7_broken.json"}) {
     SCOPED_TRACE(plan);
     ExpectTheScriptAgrees(python, RepositoryPath(absl::StrCat("examples/", plan)));
   }
@@ -105,12 +106,16 @@ TEST(StageScript, BrokenExamplesGiveTheValuesThatVerifyReports) {
 TEST(StageScript, NoNameOfAPlanIsRun) {
   const std::string evil = R"(x\"\"\"; __import__('os').system('touch owned') #\"\"\"')\\)";
   const std::string plan = absl::StrCat(R"({"planproof": 1,
-  "specification": {"inputs": {")", evil, R"(": [4, 8]}, "parameters": {"w": [2, 8]},
-    "operators": [{"op": "linear", "in": [")", evil, R"(", "w"], "out": "y", "source": ")", evil, R"("}],
+  "specification": {"inputs": {")",
+                                        evil, R"(": [4, 8]}, "parameters": {"w": [2, 8]},
+    "operators": [{"op": "linear", "in": [")",
+                                        evil, R"(", "w"], "out": "y", "source": ")", evil, R"("}],
     "outputs": {"y": {}}},
   "plan": {"mesh": {"tp": 2}, "programs": [{
-    "inputs": {")", evil, R"(": {"1": "tp"}, "w": {"1": "tp"}},
-    "operators": [{"op": "linear", "in": [")", evil, R"(", "w"], "out": "y"}]}]}})");
+    "inputs": {")",
+                                        evil, R"(": {"1": "tp"}, "w": {"1": "tp"}},
+    "operators": [{"op": "linear", "in": [")",
+                                        evil, R"(", "w"], "out": "y"}]}]}})");
   const TemporaryDirectory directory("stage_script_names");
   const std::string file = TemporaryFile("evil_plan.json", plan);
   const Finished verified = RunProgram(
@@ -125,9 +130,9 @@ TEST(StageScript, NoNameOfAPlanIsRun) {
 }
 
 TEST(StageScript, FilesThatCannotBeWrittenAreAnError) {
-  const Finished run = RunProgram(absl::StrCat(
-      "verify --no-cache ", RepositoryPath("examples/first_plan/missing_sum.json"),
-      " --witness-out /nowhere/w.npz"));
+  const Finished run = RunProgram(
+      absl::StrCat("verify --no-cache ", RepositoryPath("examples/first_plan/missing_sum.json"),
+                   " --witness-out /nowhere/w.npz"));
   EXPECT_EQ(run.exit_code, 64);
   EXPECT_THAT(run.errors, HasSubstr("/nowhere/w.npz"));
 }

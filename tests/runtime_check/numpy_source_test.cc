@@ -74,8 +74,7 @@ def check(name, value):
     same = value.shape == given[name].shape and np.allclose(value, given[name], 1e-9, 1e-9, equal_nan=True)
     if not same: print(name, 'differs')
     wrong += not same
-)" << kNumpyChoiceSource << script_
-                                             << "sys.exit(wrong != 0)\n";
+)" << kNumpyChoiceSource << script_ << "sys.exit(wrong != 0)\n";
     return std::system(("'" + python + "' " + directory.path() + "s.py").c_str());
   }
 
@@ -145,10 +144,12 @@ TEST(NumpySource, WellKnownFormsAreReadable) {
 // Coordinates of ranks at which a function is applied are axes like any other.
 TEST(NumpySource, LiftedOperatorsReadEachOperandAtItsOwnCoordinates) {
   sdfg::IndexFunctionBuilder builder("scaled");
-  const int x = builder.AddInput("x", {3}, DType::kFloat32), s = builder.AddInput("s", {}, DType::kFloat32);
+  const int x = builder.AddInput("x", {3}, DType::kFloat32),
+            s = builder.AddInput("s", {}, DType::kFloat32);
   const int y = builder.AddOutput("y", sdfg::Shape{3}, DType::kFloat32);
   const sdfg::ExprId i = builder.Index(builder.OutputDims(y)[0]);
-  builder.SetBody(y, builder.Binary(sdfg::Op::kMul, builder.Element(x, {i}), builder.Element(s, {})));
+  builder.SetBody(y,
+                  builder.Binary(sdfg::Op::kMul, builder.Element(x, {i}), builder.Element(s, {})));
   sdfg::Graph graph;
   graph.axes = {{"dp", 2}, {"tp", 4}};
   sdfg::Operator op;
@@ -167,9 +168,9 @@ TEST(NumpySource, WhatHasNoMeaningOrNoRoomIsNotWritten) {
     const int y = builder.AddOutput("y", sdfg::Shape{extent}, DType::kFloat32);
     const sdfg::VarId v = builder.AddVar("v", extent);
     const sdfg::ExprId i = builder.Index(builder.OutputDims(y)[0]);
-    const sdfg::ExprId term = builder.Unary(
-        sdfg::Op::kExp, builder.Binary(sdfg::Op::kMul, builder.Element(x, {i}),
-                                       builder.Element(x, {builder.Index(v)})));
+    const sdfg::ExprId term =
+        builder.Unary(sdfg::Op::kExp, builder.Binary(sdfg::Op::kMul, builder.Element(x, {i}),
+                                                     builder.Element(x, {builder.Index(v)})));
     builder.SetBody(y, opaque ? builder.Opaque("mystery", false, -1, {builder.Element(x, {i})})
                               : builder.Reduce(sdfg::Op::kSum, v, term));
     sdfg::Graph graph;

@@ -81,9 +81,9 @@ std::vector<Values> OperandsOf(const sdfg::IndexFunction& function, sdfg::DType 
     Values values = Values::Zeros(input.shape, input.dtype, arithmetic);
     for (int64_t i = 0; i < values.size(); ++i) {
       const auto draw = static_cast<int64_t>(random() % 4096);
-      values.Set(i, sdfg::IsInteger(input.dtype)           ? static_cast<double>(draw % id_range)
+      values.Set(i, sdfg::IsInteger(input.dtype)        ? static_cast<double>(draw % id_range)
                     : input.dtype == sdfg::DType::kBool ? static_cast<double>(draw % 2)
-                                                           : static_cast<double>(draw + 1) / 2048);
+                                                        : static_cast<double>(draw + 1) / 2048);
     }
     inputs.push_back(std::move(values));
   }

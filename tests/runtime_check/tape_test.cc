@@ -197,9 +197,9 @@ TEST(Tape, EquationsBeyond64BitsAreNotSolved) {
     const ExprId i = b->IntScale(4 * kHuge, b->Index(b->OutputDims(0)[0]));
     const ExprId equal =
         b->Binary(Op::kIntEq, b->IntAdd(i, i), b->IntAdd(b->Index(v), b->Int(4 * kHuge)));
-    return b->Reduce(Op::kSum, v,
-                     b->Binary(Op::kMul, b->Unary(Op::kIndicator, equal),
-                               b->Element(x, {b->Index(v)})));
+    return b->Reduce(
+        Op::kSum, v,
+        b->Binary(Op::kMul, b->Unary(Op::kIndicator, equal), b->Element(x, {b->Index(v)})));
   });
   EXPECT_TRUE(status.ok()) << status;
 }

@@ -32,13 +32,15 @@ TEST(NpzFile, PythonReadsWhatWasWritten) {
   const std::string& path = directory.path();
   std::ofstream(path + "print.py") << kPrint;
   if (std::system("python3 -c ''") != 0) GTEST_SKIP() << "python3 is not there";
-  const auto bytes = ToNpz({{.name = "x", .shape = {2, 2}, .reals = {0.5, -1, 1e300, 0}},
-                            {.name = "ids", .shape = {3}, .is_integer = true, .integers = {1, -2, 3}},
-                            {.name = "scalar", .shape = {}, .reals = {7}},
-                            {.name = "none", .shape = {0, 4}}});
+  const auto bytes =
+      ToNpz({{.name = "x", .shape = {2, 2}, .reals = {0.5, -1, 1e300, 0}},
+             {.name = "ids", .shape = {3}, .is_integer = true, .integers = {1, -2, 3}},
+             {.name = "scalar", .shape = {}, .reals = {7}},
+             {.name = "none", .shape = {0, 4}}});
   ASSERT_TRUE(bytes.ok()) << bytes.status();
   std::ofstream(path + "a.npz", std::ios::binary) << *bytes;
-  ASSERT_EQ(std::system(("python3 " + path + "print.py " + path + "a.npz >" + path + "out").c_str()), 0);
+  ASSERT_EQ(
+      std::system(("python3 " + path + "print.py " + path + "a.npz >" + path + "out").c_str()), 0);
   std::ifstream in(path + "out");
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   EXPECT_EQ(text,
