@@ -135,8 +135,7 @@ class NumpyWriter {
       if (index.op != Op::kIndex || f_.vars[index.var].extent != shape[d]) return std::nullopt;
       places.push_back(place_[index.var]);
     }
-    const std::set<int> different(places.begin(), places.end());
-    return different.size() == places.size() ? std::optional(places) : std::nullopt;
+    return places;
   }
 
   // A sum of a product of elements that are read whole, and together at all of the space.

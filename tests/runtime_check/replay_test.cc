@@ -301,6 +301,16 @@ TEST(Replay, LimitsAreSaidWithARemedy) {
   EXPECT_TRUE(plan.Run({.element_limit = 24}).ok());
 }
 
+// Nothing is in it, but there would be strides.
+TEST(Replay, ExtentsBeyond64BitsAreRefused) {
+  SmallProblem small;
+  small.Logical("x", {0, int64_t{1} << 40, int64_t{1} << 40});
+  Programs programs;
+  const absl::Status status = CheckLimits(small.problem, {}, &programs);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(status.message(), "tensor x: its extents are beyond 64 bits");
+}
+
 // An id that is off by one is less than a number of 8 bits rounds by, but ids are not rounded.
 TEST(Replay, IntegersAreComparedAsTheyAre) {
   SmallProblem small;
