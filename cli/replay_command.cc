@@ -153,6 +153,7 @@ void AddReplayCommand(CLI::App& program, Action& action) {
       "Examples:\n"
       "  planproof replay examples/mlp_tp2.json\n"
       "  planproof replay LOGICAL.plan PARALLEL.plan --dtype bfloat16 --seed 7\n"
+      "  planproof replay broken.json --dtype float8_e4m3 --by-stage\n"
       "  planproof verify broken.json --witness-out w.safetensors\n"
       "  planproof replay broken.json --witness w.safetensors");
   command->callback(

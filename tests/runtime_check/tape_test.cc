@@ -166,7 +166,7 @@ absl::StatusOr<Tape> Compiled(const sdfg::Shape& operand, const sdfg::Shape& res
 }
 
 void ExpectRefused(const absl::StatusOr<Tape>& tape) {
-  const absl::Status status = tape.status();
+  const absl::Status& status = tape.status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status;
   EXPECT_NE(status.message().find("operator hostile: "), std::string::npos) << status;
   EXPECT_NE(status.message().find("64 bits"), std::string::npos) << status;
