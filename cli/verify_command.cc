@@ -222,7 +222,8 @@ int RunVerify(const VerifyArguments& arguments) {
       certified.emplace(*std::move(certificate), !arguments.no_infer);
       options.inference = &*certified;
     }
-    options.keep_relations = !arguments.certificate_out.empty();
+    options.keep_relations =
+        !arguments.certificate_out.empty() || IsStageScript(arguments.witness_file);
     if (arguments.discard_lineage) inference::DiscardLineage(&*problem);
     options.engine = EngineNamed(arguments.engine);
     options.expect_schedule = ScheduleNamed(arguments.expect_schedule);

@@ -1,14 +1,22 @@
 #include "cli/witness_output.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "report/text_layout.h"
+#include "runtime_check/executor.h"
 #include "runtime_check/full_inputs.h"
+#include "runtime_check/replay.h"
 #include "runtime_check/stage_script.h"
 #include "witness/npz_file.h"
 #include "witness/witness_file.h"
@@ -16,7 +24,7 @@
 namespace planproof::cli {
 namespace {
 
-constexpr char kArrays[] = ".npz", kPython[] = ".py";
+constexpr char kPython[] = ".py";
 
 absl::Status WriteBytes(const std::string& path, const std::string& bytes) {
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
@@ -25,13 +33,83 @@ absl::Status WriteBytes(const std::string& path, const std::string& bytes) {
   return out ? absl::OkStatus() : absl::UnavailableError(path + ": cannot be written");
 }
 
+using Names = std::map<std::pair<std::string, int64_t>, sdfg::TensorId>;
+
+// By name, and number among the tensors of that name.
+Names NamesOf(const sdfg::Graph& graph) {
+  Names names;
+  std::map<std::string, int64_t> seen;
+  for (size_t t = 0; t < graph.tensors.size(); ++t) {
+    const std::string& name = graph.tensors[t].name;
+    names[{name, seen[name]++}] = static_cast<sdfg::TensorId>(t);
+  }
+  return names;
+}
+
+bool Fits(const std::vector<sdfg::IndexMap>& map, const sdfg::Tensor& parallel,
+          const sdfg::Tensor& logical) {
+  const auto rank = static_cast<int32_t>(parallel.shape.size());
+  return map.size() == logical.shape.size() &&
+         std::all_of(map.begin(), map.end(), [&](const sdfg::IndexMap& form) {
+           return std::all_of(form.terms.begin(), form.terms.end(), [&](const auto& term) {
+             return term.dim < rank && term.gate.dim < rank;
+           });
+         });
+}
+
+// The problem with relations that were proved of tensors of which the files say nothing, so that
+// stages are short. What was proved may be of a form of the plan in which ranks are folded: kept
+// is what the numbers of the counterexample confirm of this one.
+absl::StatusOr<lineage::Problem> WithProved(const lineage::Problem& problem,
+                                            const std::vector<stages::ProvedRelation>& proved,
+                                            const runtime_check::Inputs& inputs) {
+  lineage::Problem more = problem;
+  const Names parallel = NamesOf(problem.parallel), logical = NamesOf(problem.logical);
+  std::vector<sdfg::TensorId> added;
+  for (const stages::ProvedRelation& relation : proved) {
+    const auto made = parallel.find({relation.tensor, relation.number});
+    const auto model = logical.find({relation.logical, relation.logical_number});
+    if (made == parallel.end() || model == logical.end() || relation.factor != 1) continue;
+    lineage::Lineage& lineage = more.lineage[made->second];
+    if (lineage.kind != lineage::LineageKind::kNone ||
+        !Fits(relation.map, problem.parallel.tensors[made->second],
+              problem.logical.tensors[model->second])) {
+      continue;
+    }
+    lineage.kind = lineage::LineageKind::kFull;
+    lineage.provenance = lineage::Provenance::kInferred;
+    lineage.logical = model->second;
+    lineage.map = relation.map;
+    added.push_back(made->second);
+  }
+  if (added.empty()) return more;
+  runtime_check::Programs programs;
+  const absl::StatusOr<runtime_check::ReplayReport> replay = runtime_check::Replay(
+      more, inputs, {.perturbation = runtime_check::Perturbation::kByValue}, &programs);
+  if (!replay.ok()) return replay.status();
+  std::set<sdfg::TensorId> confirmed;
+  for (const runtime_check::TensorReport& tensor : replay->tensors) {
+    if (tensor.measure.defined) confirmed.insert(tensor.parallel);
+  }
+  for (const runtime_check::TensorReport& tensor : replay->tensors) {
+    if (tensor.finding != runtime_check::Finding::kNone) confirmed.erase(tensor.parallel);
+  }
+  for (const sdfg::TensorId id : added) {
+    if (!confirmed.contains(id)) more.lineage[id] = problem.lineage[id];
+  }
+  return more;
+}
+
 absl::Status WriteStage(const std::string& path, const lineage::Problem& problem,
                         const stages::Result& result) {
   const auto inputs = runtime_check::InputsOf(*result.witness, problem, sdfg::DType::kFloat64);
   if (!inputs.ok()) return inputs.status();
+  const absl::StatusOr<lineage::Problem> more =
+      WithProved(problem, result.proved_relations, *inputs);
+  if (!more.ok()) return more.status();
   const stages::Violation& first = result.violations.front();
   const absl::StatusOr<runtime_check::StageScript> script = runtime_check::WriteStageScript(
-      problem, *inputs, first.stage,
+      *more, *inputs, first.stage,
       absl::StrCat("Stage ", first.stage, ": ", first.cause.empty() ? first.kind : first.cause));
   if (!script.ok()) return script.status();
   const absl::StatusOr<std::string> bytes = witness::ToNpz(script->arrays);
@@ -42,6 +120,10 @@ absl::Status WriteStage(const std::string& path, const lineage::Problem& problem
 
 }  // namespace
 
+bool IsStageScript(const std::string& path) {
+  return std::filesystem::path(path).extension() == ".npz";
+}
+
 bool WriteWitness(const std::string& path, const lineage::Problem* problem,
                   const stages::Result& result) {
   if (result.witness == nullptr || problem == nullptr) {
@@ -49,7 +131,7 @@ bool WriteWitness(const std::string& path, const lineage::Problem* problem,
                  path.c_str());
     return true;
   }
-  const bool script = std::filesystem::path(path).extension() == kArrays;
+  const bool script = IsStageScript(path);
   const absl::Status status =
       script ? WriteStage(path, *problem, result) : witness::WriteFile(path, *result.witness);
   if (status.ok()) return true;

@@ -9,6 +9,9 @@
 
 namespace planproof::cli {
 
+// Whether a file of this name is the data of a stage's script: NAME.npz.
+bool IsStageScript(const std::string& path);
+
 // Writes the counterexample, if there is one: to NAME.npz and NAME.py the stage that is wrong as a
 // script for NumPy, to any other name a witness file. False, with a message, if that fails.
 // `problem` is null only where no plan could be read.

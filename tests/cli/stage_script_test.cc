@@ -44,13 +44,14 @@ std::pair<double, double> Computed(const std::string& output) {
                  absl::StrCat("the model's .* = ", kNumber, "\nthe plan's .* = ", kNumber, "\n"));
 }
 
-void ExpectTheScriptAgrees(const std::string& python, const std::string& plan) {
+void RunAndCompare(const std::string& python, const std::string& plan, int64_t* lines) {
   const TemporaryDirectory directory("stage_script");
   const std::string file = directory.path() + "w";
   const Finished verified =
       RunProgram(absl::StrCat("verify --no-cache ", plan, " --witness-out ", file, ".npz"));
   ASSERT_THAT(verified.output, StartsWith("REFUTED: stage "));
   ASSERT_EQ(verified.errors, "");
+  *lines = std::atol(RunCommand("wc -l < " + file + ".py").output.c_str());
   const Finished run = RunCommand("'" + python + "' " + file + ".py");
   ASSERT_EQ(run.exit_code, 0) << run.errors;
   EXPECT_EQ(run.errors, "");
@@ -59,6 +60,13 @@ void ExpectTheScriptAgrees(const std::string& python, const std::string& plan) {
   // Printed with six digits.
   EXPECT_NEAR(found.first, wanted.first, 1e-5 * std::fabs(wanted.first) + 1e-12) << run.output;
   EXPECT_NEAR(found.second, wanted.second, 1e-5 * std::fabs(wanted.second) + 1e-12) << run.output;
+}
+
+// Of the script; `plan` is what verify reads.
+int64_t ExpectTheScriptAgrees(const std::string& python, const std::string& plan) {
+  int64_t lines = 0;
+  RunAndCompare(python, plan, &lines);
+  return lines;
 }
 
 TEST(StageScript, TheCatalogueGivesTheValuesThatVerifyReports) {
@@ -100,6 +108,19 @@ TEST(StageScript, BrokenExamplesGiveTheValuesThatVerifyReports) {
     SCOPED_TRACE(plan);
     ExpectTheScriptAgrees(python, RepositoryPath(absl::StrCat("examples/", plan)));
   }
+}
+
+// A recorded program says nothing of what lies between inputs and outputs; what was proved of it
+// makes the stage short.
+TEST(StageScript, AStageOfARecordedProgramStartsWithWhatWasProved) {
+  const std::string python = NumpyPython();
+  if (python.empty()) GTEST_SKIP() << kNoPython;
+  const std::string traces =
+      RepositoryPath("tests/torch/fault_traces/labels_of_another_microbatch");
+  const int64_t lines = ExpectTheScriptAgrees(
+      python, absl::StrCat(traces, "/reference.trace ", traces, "/rank*.trace"));
+  EXPECT_GT(lines, 10);
+  EXPECT_LT(lines, 200);  // the whole has 1,240
 }
 
 // Names of a plan are data: none becomes code, whatever is in it.
