@@ -62,7 +62,8 @@ bool Fits(const std::vector<sdfg::IndexMap>& map, const sdfg::Tensor& parallel,
 // is what the numbers of the counterexample confirm of this one.
 absl::StatusOr<lineage::Problem> WithProved(const lineage::Problem& problem,
                                             const std::vector<stages::ProvedRelation>& proved,
-                                            const runtime_check::Inputs& inputs) {
+                                            const runtime_check::Inputs& inputs,
+                                            runtime_check::Programs* programs) {
   lineage::Problem more = problem;
   const Names parallel = NamesOf(problem.parallel), logical = NamesOf(problem.logical);
   std::vector<sdfg::TensorId> added;
@@ -83,9 +84,8 @@ absl::StatusOr<lineage::Problem> WithProved(const lineage::Problem& problem,
     added.push_back(made->second);
   }
   if (added.empty()) return more;
-  runtime_check::Programs programs;
   const absl::StatusOr<runtime_check::ReplayReport> replay = runtime_check::Replay(
-      more, inputs, {.perturbation = runtime_check::Perturbation::kByValue}, &programs);
+      more, inputs, {.perturbation = runtime_check::Perturbation::kByValue}, programs);
   if (!replay.ok()) return replay.status();
   std::set<sdfg::TensorId> confirmed;
   for (const runtime_check::TensorReport& tensor : replay->tensors) {
@@ -102,15 +102,20 @@ absl::StatusOr<lineage::Problem> WithProved(const lineage::Problem& problem,
 
 absl::Status WriteStage(const std::string& path, const lineage::Problem& problem,
                         const stages::Result& result) {
+  runtime_check::Programs programs;
+  const runtime_check::ReplayOptions limits;
+  absl::Status fits = runtime_check::CheckLimits(problem, limits, &programs);
+  if (!fits.ok()) return fits;
   const auto inputs = runtime_check::InputsOf(*result.witness, problem, sdfg::DType::kFloat64);
   if (!inputs.ok()) return inputs.status();
   const absl::StatusOr<lineage::Problem> more =
-      WithProved(problem, result.proved_relations, *inputs);
+      WithProved(problem, result.proved_relations, *inputs, &programs);
   if (!more.ok()) return more.status();
   const stages::Violation& first = result.violations.front();
   const absl::StatusOr<runtime_check::StageScript> script = runtime_check::WriteStageScript(
       *more, *inputs, first.stage,
-      absl::StrCat("Stage ", first.stage, ": ", first.cause.empty() ? first.kind : first.cause));
+      absl::StrCat("Stage ", first.stage, ": ", first.cause.empty() ? first.kind : first.cause),
+      &programs);
   if (!script.ok()) return script.status();
   const absl::StatusOr<std::string> bytes = witness::ToNpz(script->arrays);
   if (!bytes.ok()) return bytes.status();
@@ -131,14 +136,17 @@ bool WriteWitness(const std::string& path, const lineage::Problem* problem,
                  path.c_str());
     return true;
   }
-  const bool script = IsStageScript(path);
-  const absl::Status status =
-      script ? WriteStage(path, *problem, result) : witness::WriteFile(path, *result.witness);
+  const absl::Status status = IsStageScript(path) ? WriteStage(path, *problem, result)
+                                                  : witness::WriteFile(path, *result.witness);
   if (status.ok()) return true;
+  // Of a plan for which there can be no script the verdict is still to be printed.
+  const bool no_script = IsStageScript(path) && !absl::IsUnavailable(status);
   const std::string why = report::OneLine(std::string(status.message()), 1000);
   std::fprintf(stderr, "planproof: --witness-out %s: %s%s\n", path.c_str(), why.c_str(),
-               script ? "; a name that does not end in .npz takes the inputs of any plan" : "");
-  return false;
+               no_script ? "; it is not written: a name that does not end in .npz takes the inputs "
+                           "of a plan of any size"
+                         : "");
+  return no_script;
 }
 
 }  // namespace planproof::cli

@@ -107,17 +107,19 @@ sdfg::Graph CutOut(const sdfg::Graph& graph, const Cut& cut) {
 
 class Script {
  public:
-  Script(const lineage::Problem& problem, const Inputs& inputs, const TensorReport& report)
+  Script(const lineage::Problem& problem, const Inputs& inputs, const TensorReport& report,
+         Programs* programs)
       : problem_(problem),
         inputs_(inputs),
         report_(report),
         model_names_(PythonNames(problem.logical, kModelPrefix)),
-        plan_names_(PythonNames(problem.parallel, kPlanPrefix)) {}
+        plan_names_(PythonNames(problem.parallel, kPlanPrefix)),
+        programs_(programs) {}
 
   absl::StatusOr<StageScript> Write(const std::string& title) {
     model_ = inputs_;
     const RunOptions run{.arithmetic = sdfg::DType::kFloat64};
-    absl::Status status = RunGraph(problem_.logical, run, &programs_, &model_);
+    absl::Status status = RunGraph(problem_.logical, run, programs_, &model_);
     if (!status.ok()) return status;
     FindCuts();
     if (status = RunPlan(); !status.ok()) return status;
@@ -190,7 +192,7 @@ class Script {
       for (int64_t i = 0; i < plan_[id].size(); ++i, Advance(tensor.shape, &index))
         plan_[id].Copy(i, model, PositionOf(lineage->map, model.shape, index));
     }
-    return RunGraph(stage, {.arithmetic = sdfg::DType::kFloat64}, &programs_, &plan_);
+    return RunGraph(stage, {.arithmetic = sdfg::DType::kFloat64}, programs_, &plan_);
   }
 
   // Takes a part out of the script if nothing in it is used.
@@ -265,7 +267,7 @@ class Script {
   const Inputs& inputs_;
   const TensorReport& report_;
   const std::vector<std::string> model_names_, plan_names_;
-  Programs programs_;
+  Programs* const programs_;
   std::vector<Values> model_, plan_;
   Cut model_cut_, plan_cut_;
   std::vector<std::string> lines_;
@@ -276,10 +278,10 @@ class Script {
 }  // namespace
 
 absl::StatusOr<StageScript> WriteStageScript(const lineage::Problem& problem, const Inputs& inputs,
-                                             const std::string& stage, const std::string& title) {
-  Programs programs;
-  const absl::StatusOr<ReplayReport> replay = Replay(
-      problem, inputs, {.perturbation = Perturbation::kByValue, .by_stage = true}, &programs);
+                                             const std::string& stage, const std::string& title,
+                                             Programs* programs) {
+  const absl::StatusOr<ReplayReport> replay =
+      Replay(problem, inputs, {.perturbation = Perturbation::kByValue, .by_stage = true}, programs);
   if (!replay.ok()) return replay.status();
   const TensorReport* found = nullptr;
   for (const TensorReport& tensor : replay->tensors) {
@@ -289,7 +291,7 @@ absl::StatusOr<StageScript> WriteStageScript(const lineage::Problem& problem, co
     if (named) break;
   }
   if (found == nullptr) return absl::NotFoundError("in float64 no stage differs on these inputs");
-  return Script(problem, inputs, *found).Write(title);
+  return Script(problem, inputs, *found, programs).Write(title);
 }
 
 }  // namespace planproof::runtime_check

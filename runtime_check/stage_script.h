@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "lineage/lineage.h"
+#include "runtime_check/executor.h"
 #include "runtime_check/full_inputs.h"
 #include "runtime_check/replay.h"
 #include "witness/npz_file.h"
@@ -26,7 +27,8 @@ struct StageScript {
 // there is one of that name that differs; else the first that differs. NotFound if on these inputs
 // nothing does; Unimplemented if what makes the tensor cannot be written in NumPy; else as Replay.
 absl::StatusOr<StageScript> WriteStageScript(const lineage::Problem& problem, const Inputs& inputs,
-                                             const std::string& stage, const std::string& title);
+                                             const std::string& stage, const std::string& title,
+                                             Programs* programs);
 
 }  // namespace planproof::runtime_check
 

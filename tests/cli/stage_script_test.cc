@@ -158,6 +158,24 @@ TEST(StageScript, FilesThatCannotBeWrittenAreAnError) {
   EXPECT_THAT(run.errors, HasSubstr("/nowhere/w.npz"));
 }
 
+// The verdict is given all the same.
+TEST(StageScript, OfAPlanThatIsTooLargeThereIsNone) {
+  const std::string plan = TemporaryFile("large_plan.json", R"({"planproof": 1,
+  "specification": {"inputs": {"x": [16384, 16384]}, "parameters": {"w": [2, 16384]},
+    "operators": [{"op": "linear", "in": ["x", "w"], "out": "y"}], "outputs": {"y": {}}},
+  "plan": {"mesh": {"tp": 2}, "programs": [{
+    "inputs": {"x": {"1": "tp"}, "w": {"1": "tp"}},
+    "operators": [{"op": "linear", "in": ["x", "w"], "out": "y"}]}]}})");
+  const TemporaryDirectory directory("stage_script_large");
+  const Finished run = RunProgram(
+      absl::StrCat("verify --no-cache ", plan, " --witness-out ", directory.path(), "w.npz"));
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.output, StartsWith("REFUTED"));
+  EXPECT_THAT(run.errors, HasSubstr("more than the limit"));
+  EXPECT_THAT(run.errors, HasSubstr("it is not written"));
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
 TEST(StageScript, WithoutACounterexampleNothingIsWritten) {
   const TemporaryDirectory directory("stage_script_none");
   const Finished run =

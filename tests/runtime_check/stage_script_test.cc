@@ -42,7 +42,8 @@ absl::StatusOr<StageScript> Chain(const char* second, const std::string& name,
   small.Check();
   const auto inputs = RandomInputs(small.problem, DType::kFloat64, 1);
   if (!inputs.ok()) return inputs.status();
-  return WriteStageScript(small.problem, *inputs, stage, name);
+  Programs programs;
+  return WriteStageScript(small.problem, *inputs, stage, name, &programs);
 }
 
 TEST(StageScript, ItHasTheOperatorsOfTheStageAndWhatTheyStartWith) {
