@@ -1,12 +1,10 @@
 #include "cli/witness_output.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -46,58 +44,19 @@ Names NamesOf(const sdfg::Graph& graph) {
   return names;
 }
 
-bool Fits(const std::vector<sdfg::IndexMap>& map, const sdfg::Tensor& parallel,
-          const sdfg::Tensor& logical) {
-  const auto rank = static_cast<int32_t>(parallel.shape.size());
-  return map.size() == logical.shape.size() &&
-         std::all_of(map.begin(), map.end(), [&](const sdfg::IndexMap& form) {
-           return std::all_of(form.terms.begin(), form.terms.end(), [&](const auto& term) {
-             return term.dim < rank && term.gate.dim < rank;
-           });
-         });
-}
-
-// The problem with relations that were proved of tensors of which the files say nothing, so that
-// stages are short. What was proved may be of a form of the plan in which ranks are folded: kept
-// is what the numbers of the counterexample confirm of this one.
-absl::StatusOr<lineage::Problem> WithProved(const lineage::Problem& problem,
-                                            const std::vector<stages::ProvedRelation>& proved,
-                                            const runtime_check::Inputs& inputs,
-                                            runtime_check::Programs* programs) {
-  lineage::Problem more = problem;
+// What was proved of tensors, as far as there are tensors of these names: it may be of a form of
+// the plan in which ranks are folded.
+std::vector<runtime_check::StageBoundary> BoundariesOf(
+    const lineage::Problem& problem, const std::vector<stages::ProvedRelation>& proved) {
   const Names parallel = NamesOf(problem.parallel), logical = NamesOf(problem.logical);
-  std::vector<sdfg::TensorId> added;
+  std::vector<runtime_check::StageBoundary> boundaries;
   for (const stages::ProvedRelation& relation : proved) {
     const auto made = parallel.find({relation.tensor, relation.number});
     const auto model = logical.find({relation.logical, relation.logical_number});
     if (made == parallel.end() || model == logical.end() || relation.factor != 1) continue;
-    lineage::Lineage& lineage = more.lineage[made->second];
-    if (lineage.kind != lineage::LineageKind::kNone ||
-        !Fits(relation.map, problem.parallel.tensors[made->second],
-              problem.logical.tensors[model->second])) {
-      continue;
-    }
-    lineage.kind = lineage::LineageKind::kFull;
-    lineage.provenance = lineage::Provenance::kInferred;
-    lineage.logical = model->second;
-    lineage.map = relation.map;
-    added.push_back(made->second);
+    boundaries.push_back({made->second, model->second, relation.map});
   }
-  if (added.empty()) return more;
-  const absl::StatusOr<runtime_check::ReplayReport> replay = runtime_check::Replay(
-      more, inputs, {.perturbation = runtime_check::Perturbation::kByValue}, programs);
-  if (!replay.ok()) return replay.status();
-  std::set<sdfg::TensorId> confirmed;
-  for (const runtime_check::TensorReport& tensor : replay->tensors) {
-    if (tensor.measure.defined) confirmed.insert(tensor.parallel);
-  }
-  for (const runtime_check::TensorReport& tensor : replay->tensors) {
-    if (tensor.finding != runtime_check::Finding::kNone) confirmed.erase(tensor.parallel);
-  }
-  for (const sdfg::TensorId id : added) {
-    if (!confirmed.contains(id)) more.lineage[id] = problem.lineage[id];
-  }
-  return more;
+  return boundaries;
 }
 
 absl::Status WriteStage(const std::string& path, const lineage::Problem& problem,
@@ -108,8 +67,8 @@ absl::Status WriteStage(const std::string& path, const lineage::Problem& problem
   if (!fits.ok()) return fits;
   const auto inputs = runtime_check::InputsOf(*result.witness, problem, sdfg::DType::kFloat64);
   if (!inputs.ok()) return inputs.status();
-  const absl::StatusOr<lineage::Problem> more =
-      WithProved(problem, result.proved_relations, *inputs, &programs);
+  const absl::StatusOr<lineage::Problem> more = runtime_check::WithConfirmed(
+      problem, BoundariesOf(problem, result.proved_relations), *inputs, &programs);
   if (!more.ok()) return more.status();
   const stages::Violation& first = result.violations.front();
   const absl::StatusOr<runtime_check::StageScript> script = runtime_check::WriteStageScript(

@@ -275,7 +275,52 @@ class Script {
   StageScript script_;
 };
 
+bool Fits(const std::vector<sdfg::IndexMap>& map, const sdfg::Tensor& parallel,
+          const sdfg::Tensor& logical) {
+  const auto rank = static_cast<int32_t>(parallel.shape.size());
+  return map.size() == logical.shape.size() &&
+         std::all_of(map.begin(), map.end(), [&](const sdfg::IndexMap& form) {
+           return std::all_of(form.terms.begin(), form.terms.end(), [&](const auto& term) {
+             return term.dim < rank && term.gate.dim < rank;
+           });
+         });
+}
+
 }  // namespace
+
+absl::StatusOr<lineage::Problem> WithConfirmed(const lineage::Problem& problem,
+                                               const std::vector<StageBoundary>& boundaries,
+                                               const Inputs& inputs, Programs* programs) {
+  lineage::Problem more = problem;
+  std::set<TensorId> added, confirmed;
+  for (const StageBoundary& boundary : boundaries) {
+    Lineage& lineage = more.lineage[boundary.parallel];
+    if (lineage.kind != LineageKind::kNone ||
+        !Fits(boundary.map, problem.parallel.tensors[boundary.parallel],
+              problem.logical.tensors[boundary.logical])) {
+      continue;
+    }
+    lineage.kind = LineageKind::kFull;
+    lineage.provenance = lineage::Provenance::kInferred;
+    lineage.logical = boundary.logical;
+    lineage.map = boundary.map;
+    added.insert(boundary.parallel);
+  }
+  if (added.empty()) return more;
+  const absl::StatusOr<ReplayReport> replay =
+      Replay(more, inputs, {.perturbation = Perturbation::kByValue}, programs);
+  if (!replay.ok()) return replay.status();
+  for (const TensorReport& tensor : replay->tensors) {
+    if (tensor.measure.defined) confirmed.insert(tensor.parallel);
+  }
+  for (const TensorReport& tensor : replay->tensors) {
+    if (tensor.finding != Finding::kNone) confirmed.erase(tensor.parallel);
+  }
+  for (const TensorId id : added) {
+    if (!confirmed.contains(id)) more.lineage[id] = problem.lineage[id];
+  }
+  return more;
+}
 
 absl::StatusOr<StageScript> WriteStageScript(const lineage::Problem& problem, const Inputs& inputs,
                                              const std::string& stage, const std::string& title,

@@ -23,6 +23,18 @@ struct StageScript {
   std::vector<witness::NpzArray> arrays;  // what the stage starts with
 };
 
+// A tensor of the plan that is said to be the model's at a map.
+struct StageBoundary {
+  sdfg::TensorId parallel = sdfg::kNone, logical = sdfg::kNone;
+  std::vector<sdfg::IndexMap> map;
+};
+
+// The problem with those of the relations that are none of its own yet and that a replay on these
+// inputs confirms: stages that start with them are shorter.
+absl::StatusOr<lineage::Problem> WithConfirmed(const lineage::Problem& problem,
+                                               const std::vector<StageBoundary>& boundaries,
+                                               const Inputs& inputs, Programs* programs);
+
 // `title`: what is said of the stage, one line. `stage`: the model's tensor that it should be, if
 // there is one of that name that differs; else the first that differs. NotFound if on these inputs
 // nothing does; Unimplemented if what makes the tensor cannot be written in NumPy; else as Replay.

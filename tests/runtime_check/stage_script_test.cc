@@ -59,6 +59,33 @@ TEST(StageScript, ItHasTheOperatorsOfTheStageAndWhatTheyStartWith) {
   EXPECT_EQ(script->arrays[0].reals.size(), 3u);
 }
 
+// Relations that somebody claims are taken where the numbers bear them out.
+TEST(StageScript, BoundariesAreThoseThatAReplayConfirms) {
+  SmallProblem small;
+  const TensorId x = small.Logical("x", {4});
+  const TensorId y = small.Apply(&small.problem.logical, Instantiate("exp", {{4}}), {x});
+  const TensorId z = small.Apply(&small.problem.logical, Instantiate("sin", {{4}}), {y});
+  const TensorId held = small.Slice(x, {2}, {2});
+  const TensorId part = small.Apply(&small.problem.parallel, Instantiate("exp", {{2}}), {held}, 0);
+  const TensorId end = small.Apply(&small.problem.parallel, Instantiate("sin", {{2}}), {part}, 0);
+  small.Require(end, z, {2});
+  small.problem.lineage.resize(small.problem.parallel.tensors.size());
+  small.Check();
+  const auto inputs = RandomInputs(small.problem, DType::kFloat64, 1);
+  ASSERT_TRUE(inputs.ok()) << inputs.status();
+  Programs programs;
+  const auto taken = [&](TensorId logical, std::vector<sdfg::IndexMap> map) {
+    const auto more =
+        WithConfirmed(small.problem, {{part, logical, std::move(map)}}, *inputs, &programs);
+    return more.ok() && more->lineage[part].kind == lineage::LineageKind::kFull;
+  };
+  EXPECT_TRUE(taken(y, {{2, {{.dim = 0}}}}));
+  EXPECT_FALSE(taken(y, {{0, {{.dim = 0}}}}));        // other elements
+  EXPECT_FALSE(taken(z, {{2, {{.dim = 0}}}}));        // another tensor
+  EXPECT_FALSE(taken(y, {{2, {{.dim = 1 << 28}}}}));  // of a tensor with more dimensions
+  EXPECT_FALSE(taken(y, {}));
+}
+
 TEST(StageScript, WhereNothingDiffersThereIsNone) {
   EXPECT_EQ(Chain("exp", "x").status().code(), absl::StatusCode::kNotFound);
 }
