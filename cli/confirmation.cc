@@ -64,13 +64,14 @@ stages::Confirmation ReplayWitness(const lineage::Problem& problem, const witnes
     c.text = absl::StrCat("not confirmed ", where, ": ", why);
     return c;
   };
-  const absl::Status limits = runtime_check::CheckLimits(problem, options);
+  runtime_check::Programs programs;
+  const absl::Status limits = runtime_check::CheckLimits(problem, options, &programs);
   if (!limits.ok()) return not_confirmed(std::string(limits.message()));
   const absl::StatusOr<runtime_check::Inputs> inputs =
       runtime_check::InputsOf(witness, problem, options.arithmetic);
   if (!inputs.ok()) return not_confirmed(std::string(inputs.status().message()));
   const absl::StatusOr<runtime_check::ReplayReport> replay =
-      runtime_check::Replay(problem, *inputs, options);
+      runtime_check::Replay(problem, *inputs, options, &programs);
   if (!replay.ok()) return not_confirmed(std::string(replay.status().message()));
   if (replay->first < 0) return not_confirmed("no tensor differs by more than rounding explains");
   c.confirmed = true;

@@ -14,15 +14,14 @@
 #include "report/replay_report.h"
 #include "report/text_layout.h"
 #include "runtime_check/cuda/open_cuda.h"
+#include "runtime_check/executor.h"
 #include "runtime_check/full_inputs.h"
 #include "runtime_check/replay.h"
+#include "stages/verdict.h"
 #include "witness/witness_file.h"
 
 namespace planproof::cli {
 namespace {
-
-constexpr int kAlarm = 1;
-constexpr int kNotRun = 3;
 
 struct ReplayArguments {
   std::vector<std::string> files;
@@ -55,7 +54,7 @@ int NotRun(const absl::Status& status) {
   if (!absl::IsFailedPrecondition(status)) return ReportError(status);
   std::fprintf(stderr, "planproof: %s\n",
                report::OneLine(std::string(status.message()), 1000).c_str());
-  return kNotRun;
+  return stages::VerdictExitCode(stages::Verdict::kUnknown);
 }
 
 int RunReplay(ReplayArguments arguments) {
@@ -80,7 +79,8 @@ int RunReplay(ReplayArguments arguments) {
   const absl::StatusOr<lineage::Problem> problem =
       frontend::LoadProblem(arguments.files, arguments.load);
   if (!problem.ok()) return ReportError(problem.status());
-  const absl::Status limits = runtime_check::CheckLimits(*problem, arguments.replay);
+  runtime_check::Programs programs;
+  const absl::Status limits = runtime_check::CheckLimits(*problem, arguments.replay, &programs);
   if (!limits.ok()) return NotRun(limits);
   const bool random = arguments.witness.empty();
   if (!random) arguments.replay.perturbation = runtime_check::Perturbation::kByValue;
@@ -89,7 +89,7 @@ int RunReplay(ReplayArguments arguments) {
              : ReadWitness(arguments, *problem);
   if (!inputs.ok()) return NotRun(inputs.status());
   const absl::StatusOr<runtime_check::ReplayReport> replay =
-      runtime_check::Replay(*problem, *inputs, arguments.replay);
+      runtime_check::Replay(*problem, *inputs, arguments.replay, &programs);
   if (!replay.ok()) return NotRun(replay.status());
   report::ReplayText text;
   text.inputs = random ? absl::StrCat("random, seed ", arguments.seed)
@@ -108,7 +108,7 @@ int RunReplay(ReplayArguments arguments) {
     if (arguments.quiet) out.resize(out.find('\n') + 1);
     std::fputs(out.c_str(), stdout);
   }
-  return replay->first < 0 ? kSuccess : kAlarm;
+  return report::ReplayExitCode(*replay);
 }
 
 }  // namespace
@@ -142,6 +142,8 @@ void AddReplayCommand(CLI::App& program, Action& action) {
                    "Runs of the model on perturbed inputs, from which round-off is estimated")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  command->add_flag("--by-stage", arguments->replay.by_stage,
+                    "Feed every stage what the model has, so that one that is wrong alarms alone");
   command->add_option("--json", arguments->json_file,
                       "Write the report as JSON to this file (-: standard output)");
   command->add_flag("-v,--verbose", arguments->verbose, "Print all tensors that are compared");
@@ -163,6 +165,7 @@ void AddReplayCommand(CLI::App& program, Action& action) {
       "Examples:\n"
       "  planproof replay examples/mlp_tp2.json\n"
       "  planproof replay LOGICAL.plan PARALLEL.plan --dtype bfloat16 --seed 7\n"
+      "  planproof replay broken.json --dtype float8_e4m3 --by-stage\n"
       "  planproof verify broken.json --witness-out w.safetensors\n"
       "  planproof replay broken.json --witness w.safetensors");
   command->callback(

@@ -26,6 +26,7 @@
 #include "cli/proof_stores.h"
 #include "cli/report_files.h"
 #include "cli/terminal.h"
+#include "cli/witness_output.h"
 #include "cluster/mpi_port.h"
 #include "cluster/shared_executor.h"
 #include "frontend/load_problem.h"
@@ -36,7 +37,6 @@
 #include "stages/reader_error.h"
 #include "stages/verify.h"
 #include "stages/workers/process_pool.h"
-#include "witness/witness_file.h"
 
 namespace planproof::cli {
 namespace {
@@ -91,19 +91,6 @@ bool ReadExtent(const std::string& text, std::pair<std::string, int64_t>* axis) 
   if (equals == std::string::npos || equals == 0) return false;
   axis->first = text.substr(0, equals);
   return absl::SimpleAtoi(text.substr(equals + 1), &axis->second) && axis->second > 0;
-}
-
-// Writes the counterexample, if there is one; false (with a message) if that fails.
-bool WriteWitness(const std::string& path, const stages::Result& result) {
-  if (result.witness == nullptr) {
-    std::fprintf(stderr, "planproof: --witness-out: no counterexample, %s is not written\n",
-                 path.c_str());
-    return true;
-  }
-  const absl::Status status = witness::WriteFile(path, *result.witness);
-  if (!status.ok())
-    std::fprintf(stderr, "planproof: --witness-out: %s\n", std::string(status.message()).c_str());
-  return status.ok();
 }
 
 // Makes the directory that files go to; false (with a message) if nothing can be written there.
@@ -237,7 +224,8 @@ int RunVerify(const VerifyArguments& arguments) {
       certified.emplace(*std::move(certificate), !arguments.no_infer);
       options.inference = &*certified;
     }
-    options.keep_relations = !arguments.certificate_out.empty();
+    options.keep_relations =
+        !arguments.certificate_out.empty() || IsStageScript(arguments.witness_file);
     if (arguments.discard_lineage) inference::DiscardLineage(&*problem);
     options.engine = EngineNamed(arguments.engine);
     options.expect_schedule = ScheduleNamed(arguments.expect_schedule);
@@ -280,7 +268,8 @@ int RunVerify(const VerifyArguments& arguments) {
   }
 
   if (!WriteReports(ReportTexts(arguments.reports, result, arguments.files))) return kUsageError;
-  if (!arguments.witness_file.empty() && !WriteWitness(arguments.witness_file, result))
+  if (!arguments.witness_file.empty() &&
+      !WriteWitness(arguments.witness_file, problem.ok() ? &*problem : nullptr, result))
     return kUsageError;
   if (!arguments.certificate_out.empty() && !WriteCertificate(arguments.certificate_out, result))
     return kUsageError;
@@ -370,9 +359,11 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
       ->add_option("--expect-schedule", arguments->expect_schedule,
                    "Check that the pipeline's order of microbatches is gpipe, 1f1b or interleaved")
       ->check(CLI::IsMember({"gpipe", "1f1b", "interleaved"}));
-  command->add_option("--witness-out", arguments->witness_file,
-                      "Write the counterexample, if there is one, as data into this file"
-                      " (docs/witness-format.md)");
+  command->add_option(
+      "--witness-out", arguments->witness_file,
+      "Write the counterexample, if there is one, as data into this file; to a name in"
+      " .npz the stage that is wrong, and beside it a script that runs it in NumPy"
+      " (docs/witness-format.md)");
   AddConfirmationOptions(command, &arguments->confirmation);
   command->add_option("--certificate-out", arguments->certificate_out,
                       "Write the relations that were proved into this file (docs/inference.md)");

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "report/measure_text.h"
 #include "report/text_layout.h"
+#include "stages/verdict.h"
 
 namespace planproof::report {
 namespace {
@@ -138,6 +139,11 @@ nlohmann::json TensorJson(const lineage::Problem& problem, const TensorReport& t
 
 }  // namespace
 
+int ReplayExitCode(const ReplayReport& replay) {
+  return stages::VerdictExitCode(replay.first < 0 ? stages::Verdict::kProved
+                                                  : stages::Verdict::kRefuted);
+}
+
 std::string TextReplayReport(const lineage::Problem& problem, const ReplayReport& replay,
                              const ReplayOptions& options, const ReplayText& text) {
   std::string out;
@@ -184,6 +190,8 @@ std::string TextReplayReport(const lineage::Problem& problem, const ReplayReport
                                                replay.tensors.size(), required, replay.alarms));
   out += NotComparedRows(replay.undefined, replay.blind, "model", type);
   out += AnswerRow("inputs", OneLine(text.inputs));
+  if (options.by_stage)
+    out += AnswerRow("by stage", "what is computed from a tensor reads the model's values of it");
   out += AnswerRow("device", OneLine(text.device));
   out += AnswerRow(
       "time", absl::StrFormat("%.2f s: model %.2f, perturbed %.2f, plan %.2f",
@@ -196,12 +204,13 @@ std::string JsonReplayReport(const lineage::Problem& problem, const ReplayReport
                              const ReplayOptions& options, const ReplayText& text,
                              const std::vector<std::string>& files) {
   nlohmann::json json = {{"answer", replay.first < 0 ? "no_alarm" : "alarm"},
-                         {"exit_code", replay.first < 0 ? 0 : 1},
+                         {"exit_code", ReplayExitCode(replay)},
                          {"files", files},
                          {"inputs", text.inputs},
                          {"dtype", sdfg::DTypeName(options.arithmetic)},
                          {"samples", options.samples},
                          {"device", text.device.empty() ? "cpu" : text.device},
+                         {"by_stage", options.by_stage},
                          {"undefined", replay.undefined},
                          {"blind", replay.blind}};
   json["cost"] = {{"elements", replay.cost.elements}, {"work", replay.cost.work}};

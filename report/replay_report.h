@@ -17,6 +17,9 @@ struct ReplayText {
   bool color = false;
 };
 
+// That of REFUTED if there is an alarm, else that of PROVED.
+int ReplayExitCode(const runtime_check::ReplayReport& replay);
+
 // The first line is the answer; then, if there is an alarm, where, and the tensors that alarm.
 std::string TextReplayReport(const lineage::Problem& problem,
                              const runtime_check::ReplayReport& replay,

@@ -93,7 +93,8 @@ class Comparing {
     measure_.ratio = whole.ratio;
     // A NaN of the plan must not pass.
     measure_.bound =
-        RatioBound(std::min(static_cast<int64_t>(different_.size()), reference_.most_values));
+        RatioBound(std::min(static_cast<int64_t>(different_.size()), reference_.most_values),
+                   reference_.roundings);
     measure_.alarm = !(measure_.ratio <= measure_.bound);
     if (!std::isfinite(scale) || !std::isfinite(measure_.expectation)) measure_.defined = false;
     measure_.blind = measure_.bound * measure_.expectation >= 1;
@@ -147,8 +148,9 @@ class Comparing {
 
 }  // namespace
 
-double RatioBound(int64_t values) {
-  return 4 + 20 / static_cast<double>(std::max<int64_t>(values, 1));
+double RatioBound(int64_t values, Roundings roundings) {
+  const double times = roundings == Roundings::kFew ? 2 : 4;
+  return times * (1 + 5 / static_cast<double>(std::max<int64_t>(values, 1)));
 }
 
 int64_t EffectiveValues(const Reference& reference) {

@@ -19,10 +19,18 @@
 
 namespace planproof::runtime_check {
 
+// How often what is compared was rounded on its way.
+enum class Roundings : uint8_t {
+  kMany,  // errors accumulate: over operators, or within a sum that is added up in the type itself
+  kFew,   // operands were the model's, and sums are added up in a wider type
+};
+
 // How many times the expectation is still round-off, for a tensor with n different values: 4 + 20 /
-// n. The expectation is that of a few samples, and so uncertain for few values. docs/replay.md has
-// what was measured on right plans.
-double RatioBound(int64_t values);
+// n, with few roundings half of that. The expectation is that of a few samples, and so uncertain
+// for few values. It is that of changes by a whole epsilon, whereas one rounding is half of one at
+// most; a plan that computes a stage by other operators than the model does rounds more often.
+// docs/replay.md has what was measured on right plans.
+double RatioBound(int64_t values, Roundings roundings);
 
 // What is known of a tensor of the model.
 struct Reference {
@@ -40,6 +48,7 @@ struct Reference {
   double step = 0;
   // How many values the expectation rests on, if it is fewer than there are different ones.
   int64_t most_values = std::numeric_limits<int64_t>::max();
+  Roundings roundings = Roundings::kMany;
 };
 
 // Of how many values as large as each other changes are as uncertain as these: (sum c)^2 / sum c^2,

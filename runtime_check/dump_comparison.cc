@@ -218,11 +218,11 @@ class ComparingDumps {
                      DumpTensorReport report) {
     MergedTensor merged(whole);
     for (const Part& part : parts) merged.Add(*part.values, 0, part.map);
-    const double ratio = RatioOf(merged.replicas(), report.measure);
+    const double ratio = RatioOf(merged.disagreements().replicas, report.measure);
     if (ratio <= report.measure.bound) return;
     report.finding = DumpFinding::kReplicasDiffer;
-    report.elements = merged.replicas().elements;
-    report.index = merged.replicas().index;
+    report.elements = merged.disagreements().replicas.elements;
+    report.index = merged.disagreements().replicas.index;
     report.ratio = ratio;
     report_.tensors.push_back(std::move(report));
   }

@@ -168,6 +168,7 @@ class GraphRun {
         if (!status.ok()) return WithPlace(status, graph_, static_cast<sdfg::OperatorId>(id));
         if (!Watched(output)) continue;
         if (absl::Status seen = options_.produced(output); !seen.ok()) return seen;
+        if (options_.rewrites && options_.backend != nullptr) buffers_[output].reset();
       }
       for (const TensorId input : op.inputs) {
         --uses_[input];
@@ -294,6 +295,7 @@ absl::StatusOr<const Tape*> Programs::Get(const sdfg::Operator& op, int output) 
     absl::StatusOr<Tape> compiled = Compile(*op.function, output);
     if (!compiled.ok()) return compiled.status();
     tape = std::make_unique<Tape>(*std::move(compiled));
+    ++compiled_;
     alive_.push_back(op.function);
   }
   return tape.get();
@@ -307,6 +309,15 @@ double ElementsOf(const sdfg::Graph& graph) {
 }
 
 absl::StatusOr<Cost> CostOf(const sdfg::Graph& graph, Programs* programs) {
+  // Also of tensors without elements there are strides.
+  for (const sdfg::Tensor& tensor : graph.tensors) {
+    int64_t stride = 1;
+    for (const int64_t extent : tensor.shape) {
+      if (!__builtin_mul_overflow(stride, std::max<int64_t>(extent, 1), &stride)) continue;
+      return absl::UnimplementedError(
+          absl::StrCat("tensor ", tensor.name, ": its extents are beyond 64 bits"));
+    }
+  }
   Cost cost;
   cost.elements = ElementsOf(graph);
   for (size_t id = 0; id < graph.operators.size(); ++id) {

@@ -30,8 +30,10 @@ namespace planproof::runtime_check {
 class Programs {
  public:
   absl::StatusOr<const Tape*> Get(const sdfg::Operator& op, int output);
+  int compiled() const { return compiled_; }
 
  private:
+  int compiled_ = 0;
   std::map<std::pair<const sdfg::IndexFunction*, int>, std::unique_ptr<Tape>> tapes_;
   std::vector<std::shared_ptr<const sdfg::IndexFunction>> alive_;
 };
@@ -49,11 +51,13 @@ absl::StatusOr<Cost> CostOf(const sdfg::Graph& graph, Programs* programs);
 // `keep` says; without `keep` all. The others are freed after their last use. `produced` is called
 // for each tensor that an operator has made and that `watched` says, without it for all; its error
 // ends the run. With a backend it computes, and only what is kept or watched is brought from there.
+// With `rewrites`, `produced` may change the tensor, and what is computed from it reads the change.
 struct RunOptions {
   sdfg::DType arithmetic = sdfg::DType::kFloat64;
   const std::vector<bool>* keep = nullptr;
   const std::vector<bool>* watched = nullptr;
   std::function<absl::Status(sdfg::TensorId)> produced;
+  bool rewrites = false;
   Backend* backend = nullptr;
 };
 absl::Status RunGraph(const sdfg::Graph& graph, const RunOptions& options, Programs* programs,

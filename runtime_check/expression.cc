@@ -39,18 +39,21 @@ class Lowering {
       order_ = Order(body);
       FindVariables();
     }
-    if (!FindRanges()) {
-      return absl::UnimplementedError(
-          absl::StrCat("operator ", f_.operator_name, ": an index does not fit into 64 bits"));
-    }
+    if (!FindRanges()) return IndexTooLarge();
     done_.assign(f_.nodes.size(), kNoNode);
     result_.binder.assign(f_.vars.size(), kNoNode);
     for (const ExprId id : order_) done_[id] = LowerNode(id);
+    if (!fits_) return IndexTooLarge();
     MarkGuarded();
     return std::move(result_);
   }
 
  private:
+  absl::Status IndexTooLarge() const {
+    return absl::UnimplementedError(
+        absl::StrCat("operator ", f_.operator_name, ": an index does not fit into 64 bits"));
+  }
+
   // An element of the sum that a flat offset is.
   struct Term {
     ExprId atom;
@@ -155,21 +158,26 @@ class Lowering {
   // The value of the variable for which the two sides of an equation are equal.
   std::optional<Solution> SolveFor(VarId var, const sdfg::Node& equation) const {
     Solution sum;
-    AddTerms(equation.args[0], 1, &sum.constant, &sum.terms);
-    AddTerms(equation.args[1], -1, &sum.constant, &sum.terms);
+    if (!AddTerms(equation.args[0], 1, &sum.constant, &sum.terms) ||
+        !AddTerms(equation.args[1], -1, &sum.constant, &sum.terms)) {
+      return {};
+    }
     int64_t factor = 0;
     for (const Term& term : sum.terms) {
       if (!std::binary_search(free_[term.atom].begin(), free_[term.atom].end(), var)) continue;
-      if (f_.nodes[term.atom].op != Op::kIndex || term.factor * term.factor != 1) return {};
+      if (f_.nodes[term.atom].op != Op::kIndex) return {};
+      if (term.factor != 1 && term.factor != -1) return {};
       factor = term.factor;
     }
     if (factor == 0) return {};
     Solution solution;
-    solution.constant = -factor * sum.constant;
+    if (__builtin_mul_overflow(-factor, sum.constant, &solution.constant)) return {};
     for (const Term& term : sum.terms) {
       const sdfg::Node& atom = f_.nodes[term.atom];
       if (atom.op == Op::kIndex && atom.var == var) continue;
-      solution.terms.push_back({term.atom, -factor * term.factor});
+      Term moved{term.atom};
+      if (__builtin_mul_overflow(-factor, term.factor, &moved.factor)) return {};
+      solution.terms.push_back(moved);
     }
     return solution;
   }
@@ -208,30 +216,37 @@ class Lowering {
     return innermost;
   }
 
-  // Adds the terms of factor * id.
-  void AddTerms(ExprId id, int64_t factor, int64_t* constant, std::vector<Term>* terms) const {
+  // Adds the terms of factor * id; false if 64 bits do not suffice.
+  bool AddTerms(ExprId id, int64_t factor, int64_t* constant, std::vector<Term>* terms) const {
     std::vector<Term> work = {{id, factor}};
     while (!work.empty()) {
       const Term term = work.back();
       work.pop_back();
       const sdfg::Node& node = f_.nodes[term.atom];
       if (node.op == Op::kIntConst) {
-        *constant += term.factor * node.value;
+        int64_t product = 0;
+        if (__builtin_mul_overflow(term.factor, node.value, &product) ||
+            __builtin_add_overflow(*constant, product, constant)) {
+          return false;
+        }
       } else if (node.op == Op::kIntAdd) {
         work.push_back({node.args[0], term.factor});
         work.push_back({node.args[1], term.factor});
       } else if (node.op == Op::kIntScale) {
-        work.push_back({node.args[0], term.factor * node.value});
+        Term scaled{node.args[0]};
+        if (__builtin_mul_overflow(term.factor, node.value, &scaled.factor)) return false;
+        work.push_back(scaled);
       } else {
         const auto known = std::find_if(terms->begin(), terms->end(),
                                         [&](const Term& other) { return other.atom == term.atom; });
         if (known == terms->end()) {
           terms->push_back(term);
-        } else {
-          known->factor += term.factor;
+        } else if (__builtin_add_overflow(known->factor, term.factor, &known->factor)) {
+          return false;
         }
       }
     }
+    return true;
   }
 
   NodeId SumOf(const std::vector<Term>& terms, bool by_lane, int64_t constant) {
@@ -249,8 +264,9 @@ class Lowering {
     int64_t constant = 0, stride = 1;
     std::vector<Term> terms;
     NodeId within = kNoNode;
-    for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) {
-      AddTerms(node.args[d], stride, &constant, &terms);
+    for (size_t d = shape.size(); d-- > 0;) {
+      fits_ &= AddTerms(node.args[d], stride, &constant, &terms) &&
+               !__builtin_mul_overflow(stride, shape[d], &stride);
       const std::optional<sdfg::IndexRange>& range = ranges_[node.args[d]];
       if (range && range->low >= 0 && range->high < shape[d]) continue;
       Node test{.form = Form::kWithin, .sort = Sort::kTruth, .value = shape[d]};
@@ -350,6 +366,7 @@ class Lowering {
   std::map<std::tuple<NodeId, NodeId, int64_t>, NodeId> sums_;
   std::map<int64_t, NodeId> constants_;
   NodeId zero_ = kNoNode;
+  bool fits_ = true;  // flat offsets, into 64 bits
   Expression result_;
 };
 

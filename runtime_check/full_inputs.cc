@@ -138,24 +138,31 @@ absl::StatusOr<Inputs> InputsOf(const witness::Witness& witness, const lineage::
   return inputs;
 }
 
+Values PerturbedTensor(const Values& values, DType element, DType arithmetic,
+                       Perturbation perturbation, uint64_t seed) {
+  Values result = values;
+  if (values.storage == Values::Storage::kInteger || element == DType::kBool) return result;
+  Random random(seed);
+  const double epsilon = EpsilonOf(arithmetic);
+  const uint64_t of_tensor = random();
+  for (int64_t i = 0; i < values.size(); ++i) {
+    const double value = values.At(i);
+    const bool up = perturbation == Perturbation::kByElement
+                        ? random() % 2 == 0
+                        : Random(of_tensor ^ std::bit_cast<uint64_t>(value))() % 2 == 0;
+    result.Set(i, value * (1 + (up ? epsilon : -epsilon)));
+  }
+  RoundToType(arithmetic, &result);
+  return result;
+}
+
 Inputs Perturbed(const Inputs& inputs, const lineage::Problem& problem, DType arithmetic,
                  Perturbation perturbation, uint64_t seed) {
   Random random(seed * 0x9e3779b97f4a7c15u + 2);
-  const double epsilon = EpsilonOf(arithmetic);
-  Inputs result = inputs;
-  for (size_t id = 0; id < result.size(); ++id) {
-    Values& values = result[id];
-    const DType dtype = problem.logical.tensors[id].dtype;
-    if (values.storage == Values::Storage::kInteger || dtype == DType::kBool) continue;
-    const uint64_t of_tensor = random();
-    for (int64_t i = 0; i < values.size(); ++i) {
-      const double value = values.At(i);
-      const bool up = perturbation == Perturbation::kByElement
-                          ? random() % 2 == 0
-                          : Random(of_tensor ^ std::bit_cast<uint64_t>(value))() % 2 == 0;
-      values.Set(i, value * (1 + (up ? epsilon : -epsilon)));
-    }
-    RoundToType(arithmetic, &values);
+  Inputs result;
+  for (size_t id = 0; id < inputs.size(); ++id) {
+    result.push_back(PerturbedTensor(inputs[id], problem.logical.tensors[id].dtype, arithmetic,
+                                     perturbation, random()));
   }
   return result;
 }

@@ -35,8 +35,12 @@ enum class Perturbation : uint8_t {
 };
 
 // Every floating-point input times 1 + e or 1 - e, e being the type's epsilon; other inputs stay.
+// Equal seeds give equal signs.
 Inputs Perturbed(const Inputs& inputs, const lineage::Problem& problem, sdfg::DType arithmetic,
                  Perturbation perturbation, uint64_t seed);
+// The same of one tensor, whose elements are declared to be of type `element`.
+Values PerturbedTensor(const Values& values, sdfg::DType element, sdfg::DType arithmetic,
+                       Perturbation perturbation, uint64_t seed);
 
 }  // namespace planproof::runtime_check
 

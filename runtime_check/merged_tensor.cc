@@ -54,9 +54,27 @@ bool MergedTensor::Add(const Values& values, int axes, const std::vector<sdfg::I
     }
     const double first = values_[at];
     if (value == first || (std::isnan(value) && std::isnan(first))) continue;
-    Note(shape_, at, value - first, owner_[at] == owner ? &replicas_ : &overlaps_);
+    Note(shape_, at, value - first,
+         owner_[at] == owner ? &disagreements_.replicas : &disagreements_.overlaps);
   }
   return inside;
+}
+
+Disagreements MergedTensor::Add(const MergedTensor& other) {
+  Disagreements found;
+  for (int64_t at = 0; at < static_cast<int64_t>(owner_.size()); ++at) {
+    if (other.owner_[at] == 0) continue;
+    const double value = other.values_[at], first = values_[at];
+    if (owner_[at] == 0) {
+      owner_[at] = other.owner_[at];
+      values_[at] = value;
+      ++held_;
+    } else if (value != first && !(std::isnan(value) && std::isnan(first))) {
+      Note(shape_, at, value - first,
+           owner_[at] == other.owner_[at] ? &found.replicas : &found.overlaps);
+    }
+  }
+  return found;
 }
 
 std::vector<int64_t> MergedTensor::FirstOmitted() const {

@@ -17,6 +17,11 @@ struct Disagreement {
   std::vector<int64_t> index;  // of the first, in the logical tensor
 };
 
+// Of instances that hold the same part, and of parts that overlap without being the same.
+struct Disagreements {
+  Disagreement replicas, overlaps;
+};
+
 class MergedTensor {
  public:
   explicit MergedTensor(sdfg::Shape logical);
@@ -25,9 +30,12 @@ class MergedTensor {
   // element whose index the map takes outside of the logical tensor is no part of it: false.
   bool Add(const Values& values, int axes, const std::vector<sdfg::IndexMap>& map);
 
-  // Of instances that hold the same part, and of parts that overlap without being the same.
-  const Disagreement& replicas() const { return replicas_; }
-  const Disagreement& overlaps() const { return overlaps_; }
+  // Adds what another parallel tensor holds of the same logical one. Gives where the two disagree;
+  // elements that either holds more than once count as the one that came first.
+  Disagreements Add(const MergedTensor& other);
+
+  // Within the parallel tensors that were added.
+  const Disagreements& disagreements() const { return disagreements_; }
   int64_t omitted() const { return CountOf(shape_) - held_; }
   std::vector<int64_t> FirstOmitted() const;  // index; there is one
 
@@ -41,7 +49,7 @@ class MergedTensor {
   // Position within its instance of the element that came first, plus 1; 0: nobody holds it.
   std::vector<int64_t> owner_;
   int64_t held_ = 0;
-  Disagreement replicas_, overlaps_;
+  Disagreements disagreements_;
 };
 
 // Position of an index in row-major order; -1 if it is outside of the shape.

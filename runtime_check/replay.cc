@@ -59,6 +59,10 @@ absl::StatusOr<Cost> CostWithinLimits(const lineage::Problem& problem, const Rep
   return cost;
 }
 
+uint64_t SeedOf(int sample, TensorId id) {
+  return (static_cast<uint64_t>(sample) << 32 | static_cast<uint32_t>(id)) * 0x9e3779b97f4a7c15u;
+}
+
 // A relation of a parallel tensor to compare it by.
 struct Related {
   const Lineage* lineage = nullptr;
@@ -67,11 +71,12 @@ struct Related {
 
 class Replaying {
  public:
-  Replaying(const lineage::Problem& problem, const Inputs& inputs, const ReplayOptions& options)
-      : problem_(problem), inputs_(inputs), options_(options) {}
+  Replaying(const lineage::Problem& problem, const Inputs& inputs, const ReplayOptions& options,
+            Programs* programs)
+      : problem_(problem), inputs_(inputs), options_(options), programs_(programs) {}
 
   absl::StatusOr<ReplayReport> Run() {
-    const absl::StatusOr<Cost> cost = CostWithinLimits(problem_, options_, &programs_);
+    const absl::StatusOr<Cost> cost = CostWithinLimits(problem_, options_, programs_);
     if (!cost.ok()) return cost.status();
     report_.cost = {cost->elements, cost->work};
     FindRelations();
@@ -79,7 +84,7 @@ class Replaying {
     logical_ = inputs_;
     absl::Status status =
         RunGraph(problem_.logical, {.arithmetic = options_.arithmetic, .backend = options_.backend},
-                 &programs_, &logical_);
+                 programs_, &logical_);
     if (!status.ok()) return status;
     report_.time_s.model = SecondsSince(start);
     start = Clock::now();
@@ -130,11 +135,16 @@ class Replaying {
                                               options_.perturbation, static_cast<uint64_t>(sample));
       RunOptions run{.arithmetic = options_.arithmetic, .keep = &keep, .watched = &target_};
       run.backend = options_.backend;
+      run.rewrites = options_.by_stage;
       run.produced = [&](TensorId id) {
         AddChanges(logical_[id], tensors[id], options_.samples, &changes_[id]);
+        if (options_.by_stage) {
+          tensors[id] = PerturbedTensor(logical_[id], graph.tensors[id].dtype, options_.arithmetic,
+                                        options_.perturbation, SeedOf(sample, id));
+        }
         return absl::OkStatus();
       };
-      if (absl::Status status = RunGraph(graph, run, &programs_, &tensors); !status.ok())
+      if (absl::Status status = RunGraph(graph, run, programs_, &tensors); !status.ok())
         return status;
     }
     return absl::OkStatus();
@@ -145,10 +155,15 @@ class Replaying {
     const sdfg::Tensor& tensor = problem_.parallel.tensors[id];
     const Lineage& lineage = problem_.lineage[id];
     if (lineage.kind != LineageKind::kFull) return;
-    const Values& model = logical_[lineage.logical];
     *values = Values::Zeros(tensor.shape, tensor.dtype, options_.arithmetic);
-    std::vector<int64_t> index(tensor.shape.size(), 0);
-    for (int64_t i = 0; i < values->size(); ++i, Advance(tensor.shape, &index)) {
+    CopyFromModel(lineage, values);
+  }
+
+  // The elements that the lineage says are the model's.
+  void CopyFromModel(const Lineage& lineage, Values* values) const {
+    const Values& model = logical_[lineage.logical];
+    std::vector<int64_t> index(values->shape.size(), 0);
+    for (int64_t i = 0; i < values->size(); ++i, Advance(values->shape, &index)) {
       const int64_t at = PositionOf(lineage.map, model.shape, index);
       if (at >= 0) values->Copy(i, model, at);
     }
@@ -169,8 +184,14 @@ class Replaying {
     for (const std::vector<Related>& related : related_) watched.push_back(!related.empty());
     RunOptions run{.arithmetic = options_.arithmetic, .keep = &keep, .watched = &watched};
     run.backend = options_.backend;
-    run.produced = [&](TensorId id) { return Check(id, tensors[id]); };
-    return RunGraph(graph, run, &programs_, &tensors);
+    run.rewrites = options_.by_stage;
+    run.produced = [&](TensorId id) {
+      absl::Status status = Check(id, tensors[id]);
+      if (!status.ok() || !options_.by_stage) return status;
+      for (const Related& related : related_[id]) CopyFromModel(*related.lineage, &tensors[id]);
+      return status;
+    };
+    return RunGraph(graph, run, programs_, &tensors);
   }
 
   // The largest magnitude among what a tensor is computed from; 0 for an input.
@@ -207,6 +228,8 @@ class Replaying {
       // Integers and truth values are not rounded.
       const bool rounded = sdfg::IsFloating(problem_.logical.tensors[lineage.logical].dtype);
       reference.epsilon = EpsilonOf(rounded ? options_.arithmetic : sdfg::DType::kFloat64);
+      if (options_.by_stage && rounded && IsNarrowFloat(options_.arithmetic))
+        reference.roundings = Roundings::kFew;
       if (rounded) reference.spacing = LeastSpacing(options_.arithmetic, *reference.values);
       report.measure = Compare(values, axes, lineage.map, reference);
       if (!report.measure.defined) {
@@ -221,8 +244,8 @@ class Replaying {
       report_.tensors.push_back(report);
       MergedTensor merged(problem_.logical.tensors[lineage.logical].shape);
       merged.Add(values, axes, lineage.map);
-      CheckAgreement(merged, report);
-      if (related.required != nullptr) MergeRequired(values, axes, lineage, report);
+      CheckAgreement(merged.disagreements(), report);
+      if (related.required != nullptr) MergeRequired(merged, report);
     }
     return absl::OkStatus();
   }
@@ -235,7 +258,7 @@ class Replaying {
                      "or a type with a larger range"));
   }
 
-  void CheckAgreement(const MergedTensor& merged, const TensorReport& of) {
+  void CheckAgreement(const Disagreements& found, const TensorReport& of) {
     const auto add = [&](const Disagreement& disagreement, Finding finding) {
       const double ratio = RatioOf(disagreement, of.measure);
       if (ratio <= of.measure.bound) return;
@@ -246,16 +269,14 @@ class Replaying {
       report.ratio = ratio;
       report_.tensors.push_back(std::move(report));
     };
-    add(merged.replicas(), Finding::kReplicasDiffer);
-    add(merged.overlaps(), Finding::kOverlapsDiffer);
+    add(found.replicas, Finding::kReplicasDiffer);
+    add(found.overlaps, Finding::kOverlapsDiffer);
   }
 
-  // Parts of a required output may be several tensors.
-  void MergeRequired(const Values& values, int axes, const Lineage& lineage,
-                     const TensorReport& report) {
-    auto [at, fresh] = required_.try_emplace(
-        lineage.logical, problem_.logical.tensors[lineage.logical].shape, report);
-    at->second.merged.Add(values, axes, lineage.map);
+  // Parts of a required output, and copies of it, may be several tensors.
+  void MergeRequired(const MergedTensor& merged, const TensorReport& report) {
+    const auto [at, fresh] = required_.try_emplace(report.logical, merged.shape(), report);
+    CheckAgreement(at->second.merged.Add(merged), report);
   }
 
   void FindOmissions() {
@@ -304,7 +325,7 @@ class Replaying {
   const lineage::Problem& problem_;
   const Inputs& inputs_;
   const ReplayOptions& options_;
-  Programs programs_;
+  Programs* const programs_;
   std::vector<std::vector<Related>> related_;  // by parallel tensor
   std::vector<bool> target_;                   // by logical tensor: something is related to it
   std::vector<Values> logical_;
@@ -317,13 +338,13 @@ class Replaying {
 }  // namespace
 
 absl::StatusOr<ReplayReport> Replay(const lineage::Problem& problem, const Inputs& inputs,
-                                    const ReplayOptions& options) {
-  return Replaying(problem, inputs, options).Run();
+                                    const ReplayOptions& options, Programs* programs) {
+  return Replaying(problem, inputs, options, programs).Run();
 }
 
-absl::Status CheckLimits(const lineage::Problem& problem, const ReplayOptions& options) {
-  Programs programs;
-  return CostWithinLimits(problem, options, &programs).status();
+absl::Status CheckLimits(const lineage::Problem& problem, const ReplayOptions& options,
+                         Programs* programs) {
+  return CostWithinLimits(problem, options, programs).status();
 }
 
 }  // namespace planproof::runtime_check

@@ -14,6 +14,7 @@
 #include "lineage/lineage.h"
 #include "runtime_check/backend.h"
 #include "runtime_check/comparison.h"
+#include "runtime_check/executor.h"
 #include "runtime_check/full_inputs.h"
 
 namespace planproof::runtime_check {
@@ -21,6 +22,10 @@ namespace planproof::runtime_check {
 struct ReplayOptions {
   sdfg::DType arithmetic = sdfg::DType::kFloat64;
   Perturbation perturbation = Perturbation::kByElement;
+  // Tensors whose relation to the model is known are replaced, once they are compared, by what the
+  // model has: so what is computed from them is judged by itself, and a wrong operator alarms where
+  // it is and nowhere else. Rounding is then expected of the same part of the model alone.
+  bool by_stage = false;
   int samples = 3;                // runs of the model on perturbed inputs
   double element_limit = 0x1p27;  // elements of both graphs together
   double work_limit = 1e12;       // lane operations of all runs together
@@ -69,12 +74,13 @@ struct ReplayReport {
 
 // `inputs` are in the arithmetic of the options. ResourceExhausted beyond the limits;
 // FailedPrecondition where a required output has no value in the model; Unimplemented for what
-// cannot be run.
+// cannot be run. `programs` are those that CheckLimits made, or none.
 absl::StatusOr<ReplayReport> Replay(const lineage::Problem& problem, const Inputs& inputs,
-                                    const ReplayOptions& options);
+                                    const ReplayOptions& options, Programs* programs);
 
-// Whether the graphs are within the limits, before inputs are made.
-absl::Status CheckLimits(const lineage::Problem& problem, const ReplayOptions& options);
+// Whether the graphs are within the limits, before inputs are made. Compiles the operators.
+absl::Status CheckLimits(const lineage::Problem& problem, const ReplayOptions& options,
+                         Programs* programs);
 
 }  // namespace planproof::runtime_check
 

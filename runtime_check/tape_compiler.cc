@@ -87,6 +87,11 @@ absl::Status TooDeep(const sdfg::IndexFunction& function) {
                                                ": its expression nests too deep to be run"));
 }
 
+absl::Status TooLarge(const sdfg::IndexFunction& function) {
+  return absl::UnimplementedError(
+      absl::StrCat("operator ", function.operator_name, ": its elements are beyond 64 bits"));
+}
+
 class Compiler {
  public:
   Compiler(const sdfg::IndexFunction& function, const sdfg::FunctionOutput& output, size_t rows,
@@ -107,8 +112,9 @@ class Compiler {
     for (size_t d = output_.dims.size(); d-- > rows_;) {
       const VarId var = output_.dims[d];
       tape_.lane_dimensions.push_back({variables_[var], stride, f_.vars[var].extent});
-      stride *= f_.vars[var].extent;
+      if (__builtin_mul_overflow(stride, f_.vars[var].extent, &stride)) return TooLarge(f_);
     }
+    if (stride > std::numeric_limits<int64_t>::max() - kLanes) return TooLarge(f_);
     strip_elements_ = stride;
     registers_.assign(e_.nodes.size(), -1);
     if (!EmitRegion(0)) return TooDeep(f_);
@@ -116,10 +122,11 @@ class Compiler {
   }
 
  private:
+  double LanesOf(bool lanes) const {
+    return lanes ? static_cast<double>(std::min<int64_t>(strip_elements_, kLanes)) : 1;
+  }
   Instruction& Emit(Code code, bool lanes, int32_t out) {
-    const double width =
-        lanes ? static_cast<double>(std::min<int64_t>(strip_elements_, kLanes)) : 1;
-    tape_.work += times_ * (width + kDispatch);
+    tape_.work += times_ * (LanesOf(lanes) + kDispatch);
     Instruction& instruction = tape_.code.emplace_back();
     instruction.code = code;
     instruction.lanes = lanes;
@@ -334,6 +341,9 @@ class Compiler {
     registers_[id] = NewRegister(node.sort);
     tape_.calls[number] = std::move(call);
     Emit(Code::kOpaque, p_.by_lane[id], registers_[id]).value = number;
+    // In each lane it looks at the whole row.
+    tape_.work +=
+        times_ * LanesOf(p_.by_lane[id]) * static_cast<double>(tape_.calls[number].row_extent);
     return true;
   }
 
@@ -353,7 +363,9 @@ class Compiler {
 size_t Rows(const sdfg::IndexFunction& function, const std::vector<VarId>& dims) {
   int64_t elements = 1;
   size_t rows = dims.size();
-  while (rows > 0 && elements < kLanes) elements *= function.vars[dims[--rows]].extent;
+  while (rows > 0 && elements < kLanes) {
+    if (__builtin_mul_overflow(elements, function.vars[dims[--rows]].extent, &elements)) break;
+  }
   return rows;
 }
 

@@ -12,7 +12,8 @@ to run).
 A block after `<!-- file PATH -->` is that file of the repository, word for word. A block after
 `<!-- plan -->` is a plan file that is PROVED. A block after `<!-- python NAME -->` is written to a file
 of that name, where the page's Python commands run; one after `<!-- edit FROM TO -->` has the lines
-that are taken out (-) and put in (+) to make another file.
+that are taken out (-) and put in (+) to make another file. Names with a slash are paths of their own, from the
+repository's root.
 """
 import argparse
 import os
@@ -100,7 +101,7 @@ class Page:
         print(f"{self.path}:{number}: {message}", file=sys.stderr)
 
     def file(self, name):
-        return os.path.join(self.directory.name, os.path.basename(name))
+        return name if "/" in name else os.path.join(self.directory.name, name)
 
     def write(self, kind, block):
         words = kind.split()

@@ -11,7 +11,10 @@ packages=(
   libsqlite3-dev libxxhash-dev zlib1g-dev libminizip-dev libyaml-dev libopenmpi-dev openmpi-bin xz-utils clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev python3 python3-pytest python3-venv hyperfine time
 )
 
-[[ "${1:-}" == demo ]] || packages+=(llvm-16-dev)  # APFloat, the reference of rounding
+[[ "${1:-}" == demo ]] || packages+=(
+  llvm-16-dev    # APFloat, the reference of rounding
+  python3-numpy  # runs scripts of stages that are wrong
+)
 
 missing=()
 for package in "${packages[@]}"; do

@@ -123,6 +123,24 @@ TEST(ReplayCommand, AnAlarmNamesOperatorPlaceAndValues) {
   EXPECT_EQ(run.errors, "");
 }
 
+// A wrong first operator makes all that follows differ; fed the model's values only it differs.
+TEST(ReplayCommand, ByStageOnlyTheWrongStageAlarms) {
+  const std::string plan = Example("first_plan/missing_sum.json");
+  const auto alarms = [&](const char* options) {
+    const Finished run = RunProgram(absl::StrCat("replay ", plan, " --json - ", options));
+    EXPECT_EQ(run.exit_code, 1);
+    const nlohmann::json json = nlohmann::json::parse(run.output);
+    std::vector<std::string> names;
+    for (const auto& tensor : json["tensors"]) {
+      if (tensor["finding"] != "none") names.push_back(tensor["tensor"]);
+    }
+    return std::pair(json["by_stage"].get<bool>(), names);
+  };
+  EXPECT_GT(alarms("").second.size(), 1u);
+  EXPECT_EQ(alarms("--by-stage"), std::pair(true, std::vector<std::string>{"y", "y"}));
+  EXPECT_THAT(RunProgram("replay --by-stage " + plan).output, HasSubstr("\n  by stage   "));
+}
+
 TEST(ReplayCommand, QuietAndVerbose) {
   const Finished quiet = RunProgram("replay -q " + Example("mlp_tp2.json"));
   EXPECT_EQ(std::count(quiet.output.begin(), quiet.output.end(), '\n'), 1);

@@ -63,7 +63,7 @@ TEST(Comparison, TheExpectationIsNoLessThanTheSpacingOfSmallNumbers) {
 
 TEST(Comparison, AnErrorBeyondTheBoundAlarmsWhereItIs) {
   const Values model = Numbers({4}, {1, 1, 1, 1});
-  const double bound = RatioBound(1) * kEpsilon * 2;  // of the norm, which is 2
+  const double bound = RatioBound(1, Roundings::kMany) * kEpsilon * 2;  // of the norm, which is 2
   const Measure below = Against(Numbers({2, 2}, {1, 1, 1, 1 + 0.99 * bound}), model, {0, 0, 0, 0});
   EXPECT_FALSE(below.alarm);
   EXPECT_TRUE(below.instances.empty());
@@ -73,13 +73,14 @@ TEST(Comparison, AnErrorBeyondTheBoundAlarmsWhereItIs) {
 }
 
 TEST(Comparison, FewDifferentValuesAreGivenMoreRoom) {
-  EXPECT_EQ(RatioBound(1), 24);
-  EXPECT_LT(RatioBound(1'000'000), 4.1);
+  EXPECT_EQ(RatioBound(1, Roundings::kMany), 24);
+  EXPECT_EQ(RatioBound(1, Roundings::kFew), 12);
+  EXPECT_LT(RatioBound(1'000'000, Roundings::kMany), 4.1);
   const auto bound = [](const std::vector<double>& model) {
     return Against(Numbers({2, 2}, model), Numbers({4}, model), {0, 0, 0, 0}).bound;
   };
-  EXPECT_EQ(bound({1, 2, 3, 4}), RatioBound(4));
-  EXPECT_EQ(bound({1, 2, 2, -1}), RatioBound(2));
+  EXPECT_EQ(bound({1, 2, 3, 4}), RatioBound(4, Roundings::kMany));
+  EXPECT_EQ(bound({1, 2, 2, -1}), RatioBound(2, Roundings::kMany));
 }
 
 TEST(Comparison, NotANumberAlarmsUnlessItIsTheModels) {
@@ -174,7 +175,8 @@ TEST(Comparison, ValuesCountByTheirShareOfTheChange) {
   EXPECT_EQ(EffectiveValues({&model, &none}), 1);
   Reference reference{&model, &even, 0, kEpsilon, 0};
   reference.most_values = 2;
-  EXPECT_EQ(Compare(Numbers({2, 2}, {1, 2, 3, 4}), 1, kHalves, reference).bound, RatioBound(2));
+  EXPECT_EQ(Compare(Numbers({2, 2}, {1, 2, 3, 4}), 1, kHalves, reference).bound,
+            RatioBound(2, Roundings::kMany));
 }
 
 TEST(Comparison, ChangesAreMeanSquares) {

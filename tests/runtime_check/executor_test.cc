@@ -29,22 +29,11 @@ absl::StatusOr<double> Concrete(const sdfg::OpaqueCall& call) {
 // the dense evaluator refuses the inputs, and then so must the executor.
 bool ExpectSame(const sdfg::IndexFunction& function, DType arithmetic, int64_t id_range,
                 double tolerance, uint64_t seed) {
-  std::mt19937_64 random(seed);
+  const std::vector<Values> inputs = RandomOperands(function, id_range, arithmetic, seed);
   std::vector<sdfg::DenseTensor> dense;
-  std::vector<Values> inputs;
-  for (const sdfg::FunctionInput& input : function.inputs) {
-    Values values = Values::Zeros(input.shape, input.dtype, arithmetic);
-    sdfg::DenseTensor same{input.shape, {}};
-    for (int64_t i = 0; i < values.size(); ++i) {
-      const auto draw = static_cast<int64_t>(random() % 4096);
-      const double value = sdfg::IsInteger(input.dtype)  ? static_cast<double>(draw % id_range)
-                           : input.dtype == DType::kBool ? static_cast<double>(draw % 2)
-                                                         : static_cast<double>(draw + 1) / 2048;
-      values.Set(i, value);
-      same.data.push_back(value);
-    }
-    inputs.push_back(std::move(values));
-    dense.push_back(std::move(same));
+  for (const Values& values : inputs) {
+    sdfg::DenseTensor& same = dense.emplace_back(sdfg::DenseTensor{values.shape, {}});
+    for (int64_t i = 0; i < values.size(); ++i) same.data.push_back(values.At(i));
   }
   const auto expected = sdfg::EvaluateDense(function, dense, Concrete);
   const auto actual = RunFunction(function, arithmetic, inputs);

@@ -28,8 +28,8 @@ TEST(MergedTensor, EqualPartsMakeTheWhole) {
   MergedTensor merged({6});
   EXPECT_TRUE(merged.Add(Numbers({2, 3}, {1, 2, 3, 4, 5, 6}), 1, Cut(3)));
   EXPECT_EQ(merged.omitted(), 0);
-  EXPECT_EQ(merged.overlaps().elements, 0);
-  EXPECT_EQ(merged.replicas().elements, 0);
+  EXPECT_EQ(merged.disagreements().overlaps.elements, 0);
+  EXPECT_EQ(merged.disagreements().replicas.elements, 0);
   for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(merged.At(i), static_cast<double>(i + 1));
 }
 
@@ -53,35 +53,35 @@ TEST(MergedTensor, PartsOfTwoTensorsAreMerged) {
 TEST(MergedTensor, OverlapsThatAgreeAreFine) {
   MergedTensor merged({5});
   merged.Add(Numbers({2, 3}, {1, 2, 3, 3, 4, 5}), 1, Cut(2));
-  EXPECT_EQ(merged.overlaps().elements, 0);
+  EXPECT_EQ(merged.disagreements().overlaps.elements, 0);
   EXPECT_EQ(merged.omitted(), 0);
 }
 
 TEST(MergedTensor, OverlapsThatDisagreeAreFound) {
   MergedTensor merged({5});
   merged.Add(Numbers({2, 3}, {1, 2, 3, 3.5, 4, 5}), 1, Cut(2));
-  EXPECT_EQ(merged.overlaps().elements, 1);
-  EXPECT_EQ(merged.overlaps().index, std::vector<int64_t>{2});
-  EXPECT_EQ(merged.overlaps().squares, 0.25);
-  EXPECT_EQ(merged.replicas().elements, 0);
+  EXPECT_EQ(merged.disagreements().overlaps.elements, 1);
+  EXPECT_EQ(merged.disagreements().overlaps.index, std::vector<int64_t>{2});
+  EXPECT_EQ(merged.disagreements().overlaps.squares, 0.25);
+  EXPECT_EQ(merged.disagreements().replicas.elements, 0);
 }
 
 TEST(MergedTensor, ReplicasThatDifferAreFound) {
   MergedTensor merged({3});
   merged.Add(Numbers({3, 3}, {1, 2, 3, 1, 2, 3, 1, 0, 3}), 1, Whole());
-  EXPECT_EQ(merged.replicas().elements, 1);
-  EXPECT_EQ(merged.replicas().index, std::vector<int64_t>{1});
-  EXPECT_EQ(merged.replicas().squares, 4);
-  EXPECT_EQ(merged.overlaps().elements, 0);
+  EXPECT_EQ(merged.disagreements().replicas.elements, 1);
+  EXPECT_EQ(merged.disagreements().replicas.index, std::vector<int64_t>{1});
+  EXPECT_EQ(merged.disagreements().replicas.squares, 4);
+  EXPECT_EQ(merged.disagreements().overlaps.elements, 0);
 }
 
 TEST(MergedTensor, NotANumberIsNoAgreementWithANumber) {
   MergedTensor merged({1});
   merged.Add(Numbers({2, 1}, {NAN, 1}), 1, Whole());
-  EXPECT_EQ(merged.replicas().elements, 1);
+  EXPECT_EQ(merged.disagreements().replicas.elements, 1);
   MergedTensor same({1});
   same.Add(Numbers({2, 1}, {NAN, NAN}), 1, Whole());
-  EXPECT_EQ(same.replicas().elements, 0);
+  EXPECT_EQ(same.disagreements().replicas.elements, 0);
 }
 
 TEST(MergedTensor, WhatLiesOutsideIsSaid) {

@@ -105,15 +105,15 @@ double Hostile(uint64_t draw) {
 
 }  // namespace
 
-std::vector<Values> RandomOperands(const OperatorCase& c, sdfg::DType arithmetic, uint64_t seed,
-                                   bool hostile) {
+std::vector<Values> RandomOperands(const sdfg::IndexFunction& function, int64_t id_range,
+                                   sdfg::DType arithmetic, uint64_t seed, bool hostile) {
   std::mt19937_64 random(seed);
   std::vector<Values> inputs;
-  for (const sdfg::FunctionInput& input : c.function.inputs) {
+  for (const sdfg::FunctionInput& input : function.inputs) {
     Values values = Values::Zeros(input.shape, input.dtype, arithmetic);
     for (int64_t i = 0; i < values.size(); ++i) {
       const auto draw = static_cast<int64_t>(random() % 4096);
-      values.Set(i, sdfg::IsInteger(input.dtype)        ? static_cast<double>(draw % c.id_range)
+      values.Set(i, sdfg::IsInteger(input.dtype)        ? static_cast<double>(draw % id_range)
                     : input.dtype == sdfg::DType::kBool ? static_cast<double>(draw % 2)
                     : hostile                           ? Hostile(draw)
                                                         : static_cast<double>(draw + 1) / 2048);

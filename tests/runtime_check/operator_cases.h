@@ -24,8 +24,8 @@ std::vector<OperatorCase> DerivativesOf(const std::vector<OperatorCase>& cases);
 
 // Positive numbers, or with `hostile` of both signs, among them infinities and NaN; and ids that
 // lie within what they index.
-std::vector<Values> RandomOperands(const OperatorCase& c, sdfg::DType arithmetic, uint64_t seed,
-                                   bool hostile = false);
+std::vector<Values> RandomOperands(const sdfg::IndexFunction& function, int64_t id_range,
+                                   sdfg::DType arithmetic, uint64_t seed, bool hostile = false);
 
 }  // namespace planproof::runtime_check
 

@@ -20,6 +20,12 @@ using sdfg::TensorId;
 using shape_reduction::Instantiate;
 using shape_reduction::SmallProblem;
 
+absl::StatusOr<ReplayReport> ReplayOnce(const lineage::Problem& problem, const Inputs& inputs,
+                                        const ReplayOptions& options) {
+  Programs programs;
+  return Replay(problem, inputs, options, &programs);
+}
+
 // y = exp(x) of 6 elements; two devices have parts of it.
 struct TwoParts {
   SmallProblem small;
@@ -43,7 +49,7 @@ struct TwoParts {
     small.Check();
     const absl::StatusOr<Inputs> inputs = RandomInputs(small.problem, options.arithmetic, 1);
     if (!inputs.ok()) return inputs.status();
-    return Replay(small.problem, *inputs, options);
+    return ReplayOnce(small.problem, *inputs, options);
   }
 };
 
@@ -144,7 +150,7 @@ ReplayReport Ranks(int64_t step, int64_t local) {
   small.Check();
   const auto inputs = RandomInputs(problem, DType::kFloat64, 0);
   EXPECT_TRUE(inputs.ok()) << inputs.status();
-  const auto report = Replay(problem, *inputs, {});
+  const auto report = ReplayOnce(problem, *inputs, {});
   EXPECT_TRUE(report.ok()) << report.status();
   return report.ok() ? *report : ReplayReport();
 }
@@ -168,6 +174,94 @@ TEST(Replay, OverlapsThatDifferAreAFindingOfTheirOwn) {
   EXPECT_EQ(report.tensors[1].index, std::vector<int64_t>{1});
 }
 
+// What two parallel tensors say of one output, each as it should be where it is compared alone.
+TEST(Replay, CopiesInTwoTensorsAreComparedWithEachOther) {
+  TwoParts copies;
+  copies.Part("exp", 0, 6, 0, 0);
+  const TensorId wrong = copies.Part("sin", 0, 6, 0, 1);
+  auto report = copies.Run();
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->alarms, 2);
+  EXPECT_EQ(report->tensors.back().finding, Finding::kReplicasDiffer);
+  EXPECT_EQ(report->tensors.back().parallel, wrong);
+  EXPECT_EQ(report->tensors.back().elements, 6);
+  TwoParts overlap;
+  overlap.Part("exp", 0, 4, 0, 0);
+  overlap.Part("sin", 2, 4, 2, 1);
+  report = overlap.Run();
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->alarms, 2);
+  EXPECT_EQ(report->tensors.back().finding, Finding::kOverlapsDiffer);
+  EXPECT_EQ(report->tensors.back().elements, 2);
+  EXPECT_EQ(report->tensors.back().index, std::vector<int64_t>{2});
+}
+
+TEST(Replay, OperatorsAreCompiledOnce) {
+  TwoParts plan;
+  plan.Part("exp", 0, 3, 0, 0);
+  plan.Part("exp", 3, 3, 3, 1);
+  plan.small.problem.lineage.resize(plan.small.problem.parallel.tensors.size());
+  plan.small.Check();
+  const auto inputs = RandomInputs(plan.small.problem, DType::kFloat64, 1);
+  ASSERT_TRUE(inputs.ok()) << inputs.status();
+  Programs checked, run;
+  ASSERT_TRUE(CheckLimits(plan.small.problem, {}, &checked).ok());
+  const int compiled = checked.compiled();
+  EXPECT_GT(compiled, 1);
+  ASSERT_TRUE(Replay(plan.small.problem, *inputs, {}, &checked).ok());
+  EXPECT_EQ(checked.compiled(), compiled);
+  ASSERT_TRUE(Replay(plan.small.problem, *inputs, {}, &run).ok());
+  EXPECT_EQ(run.compiled(), compiled);
+}
+
+// Three operators one after another, each of which the plan claims; the first of them is `first`.
+absl::StatusOr<ReplayReport> Chain(const char* first, bool by_stage,
+                                   DType dtype = DType::kFloat32) {
+  SmallProblem small;
+  const TensorId x = small.Logical("x", {50});
+  const TensorId part = small.Slice(x, {0}, {50});
+  TensorId logical = x, parallel = part;
+  for (int i = 0; i < 3; ++i) {
+    logical = small.Apply(&small.problem.logical, Instantiate("exp", {{50}}), {logical});
+    parallel = small.Apply(&small.problem.parallel, Instantiate(i == 0 ? first : "exp", {{50}}),
+                           {parallel}, 0);
+    if (i < 2) small.Claim(parallel, logical, {0});
+  }
+  small.Require(parallel, logical, {0});
+  small.problem.lineage.resize(small.problem.parallel.tensors.size());
+  small.Check();
+  const auto inputs = RandomInputs(small.problem, dtype, 1);
+  if (!inputs.ok()) return inputs.status();
+  return ReplayOnce(small.problem, *inputs, {.arithmetic = dtype, .by_stage = by_stage});
+}
+
+TEST(Replay, ByStageAWrongOperatorAlarmsAlone) {
+  const auto whole = Chain("sin", false), by_stage = Chain("sin", true);
+  ASSERT_TRUE(whole.ok() && by_stage.ok()) << whole.status() << by_stage.status();
+  EXPECT_EQ(whole->alarms, 3);
+  EXPECT_EQ(by_stage->alarms, 1);
+  EXPECT_EQ(by_stage->first, 0);
+  EXPECT_EQ(by_stage->tensors.size(), 3u);
+}
+
+TEST(Replay, ByStageTheExpectationAndItsBoundAreThoseOfTheStage) {
+  const auto whole = Chain("exp", false), by_stage = Chain("exp", true);
+  ASSERT_TRUE(whole.ok() && by_stage.ok()) << whole.status() << by_stage.status();
+  EXPECT_EQ(by_stage->alarms, 0);
+  const Measure &accumulated = whole->tensors[2].measure, &own = by_stage->tensors[2].measure;
+  EXPECT_GT(accumulated.expectation, 10 * EpsilonOf(DType::kFloat32));
+  EXPECT_GT(accumulated.expectation, 1.5 * own.expectation);
+  // Sums are added up in float32 in either case.
+  EXPECT_EQ(own.bound, accumulated.bound);
+  for (const bool stage : {false, true}) {
+    const auto narrow = Chain("exp", stage, DType::kFloat16);
+    ASSERT_TRUE(narrow.ok()) << narrow.status();
+    EXPECT_EQ(narrow->alarms, 0);
+    EXPECT_EQ(narrow->tensors[0].measure.bound,
+              RatioBound(50, stage ? Roundings::kFew : Roundings::kMany));
+  }
+}
+
 // exp(exp(exp(x))) changes by up to 40 times what x does.
 TEST(Replay, TheExpectationIsWhatTheModelMakesOfSmallChanges) {
   SmallProblem small;
@@ -183,7 +277,7 @@ TEST(Replay, TheExpectationIsWhatTheModelMakesOfSmallChanges) {
   for (const DType dtype : {DType::kFloat64, DType::kFloat32}) {
     const auto inputs = RandomInputs(small.problem, dtype, 1);
     ASSERT_TRUE(inputs.ok()) << inputs.status();
-    const auto report = Replay(small.problem, *inputs, {.arithmetic = dtype});
+    const auto report = ReplayOnce(small.problem, *inputs, {.arithmetic = dtype});
     ASSERT_TRUE(report.ok()) << report.status();
     ASSERT_EQ(report->tensors.size(), 1u);
     const double times = report->tensors[0].measure.expectation / EpsilonOf(dtype);
@@ -207,6 +301,16 @@ TEST(Replay, LimitsAreSaidWithARemedy) {
   EXPECT_TRUE(plan.Run({.element_limit = 24}).ok());
 }
 
+// Nothing is in it, but there would be strides.
+TEST(Replay, ExtentsBeyond64BitsAreRefused) {
+  SmallProblem small;
+  small.Logical("x", {0, int64_t{1} << 40, int64_t{1} << 40});
+  Programs programs;
+  const absl::Status status = CheckLimits(small.problem, {}, &programs);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(status.message(), "tensor x: its extents are beyond 64 bits");
+}
+
 // An id that is off by one is less than a number of 8 bits rounds by, but ids are not rounded.
 TEST(Replay, IntegersAreComparedAsTheyAre) {
   SmallProblem small;
@@ -218,7 +322,7 @@ TEST(Replay, IntegersAreComparedAsTheyAre) {
   Inputs inputs(small.problem.logical.tensors.size());
   inputs[x] = Values::Zeros({7}, DType::kInt64, DType::kBFloat16);
   for (int64_t i = 0; i < 7; ++i) inputs[x].integers[i] = 1000 + i;
-  const auto report = Replay(small.problem, inputs, {.arithmetic = DType::kBFloat16});
+  const auto report = ReplayOnce(small.problem, inputs, {.arithmetic = DType::kBFloat16});
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_EQ(report->alarms, 2);  // it differs, and no device holds the first
 }
@@ -267,7 +371,7 @@ TEST(Replay, AModelWithoutAValueCannotBeReplayed) {
   Inputs inputs(small.problem.logical.tensors.size());
   inputs[x] = Values::Zeros({6}, DType::kFloat32, DType::kFloat64);
   inputs[x].Set(3, -1);
-  EXPECT_EQ(Replay(small.problem, inputs, {}).status().code(),
+  EXPECT_EQ(ReplayOnce(small.problem, inputs, {}).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }
 

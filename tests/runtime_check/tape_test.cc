@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -150,6 +151,80 @@ TEST(Tape, AReadBeforeAnOperandIsNoNumber) {
   EXPECT_TRUE(std::isnan((*result)[0].doubles[0]));
   EXPECT_EQ((*result)[0].doubles[1], 5);
   EXPECT_EQ((*result)[0].doubles[2], 0);
+}
+
+constexpr int64_t kHuge = int64_t{1} << 60;
+
+// The tape of y[i] = body(i) of an operand of this shape.
+template <typename Body>
+absl::StatusOr<Tape> Compiled(const sdfg::Shape& operand, const sdfg::Shape& result, Body body) {
+  IndexFunctionBuilder builder("hostile");
+  const int x = builder.AddInput("x", operand, DType::kFloat32);
+  const int y = builder.AddOutput("y", result, DType::kFloat32);
+  builder.SetBody(y, body(&builder, x));
+  return Compile(builder.function(), 0);  // it need not be a function that Finish allows
+}
+
+void ExpectRefused(const absl::StatusOr<Tape>& tape) {
+  const absl::Status& status = tape.status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status;
+  EXPECT_NE(status.message().find("operator hostile: "), std::string::npos) << status;
+  EXPECT_NE(status.message().find("64 bits"), std::string::npos) << status;
+}
+
+TEST(Tape, StridesBeyond64BitsAreRefused) {
+  ExpectRefused(Compiled({0, kHuge, kHuge}, {2}, [](IndexFunctionBuilder* b, int x) {
+    const ExprId i = b->Index(b->OutputDims(0)[0]);
+    return b->Element(x, {i, i, i});
+  }));
+}
+
+TEST(Tape, FactorsBeyond64BitsAreRefused) {
+  ExpectRefused(Compiled({2, kHuge}, {2}, [](IndexFunctionBuilder* b, int x) {
+    const ExprId i = b->Index(b->OutputDims(0)[0]);
+    return b->Element(x, {b->IntScale(kHuge, i), i});
+  }));
+}
+
+TEST(Tape, ElementsBeyond64BitsAreRefused) {
+  ExpectRefused(Compiled({32}, {4 * kHuge, 32}, [](IndexFunctionBuilder* b, int x) {
+    return b->Element(x, {b->Index(b->OutputDims(0)[1])});
+  }));
+}
+
+// sum over v of [2^62 i + 2^62 i = 2^62 v] x[v]: no solution is looked for beyond 64 bits.
+TEST(Tape, EquationsBeyond64BitsAreNotSolved) {
+  const absl::StatusOr<Tape> tape = Compiled({2}, {1}, [](IndexFunctionBuilder* b, int x) {
+    const sdfg::VarId v = b->AddVar("v", 2);
+    const ExprId i = b->IntScale(4 * kHuge, b->Index(b->OutputDims(0)[0]));
+    const ExprId equal =
+        b->Binary(Op::kIntEq, b->IntAdd(i, i), b->IntAdd(b->Index(v), b->Int(4 * kHuge)));
+    return b->Reduce(
+        Op::kSum, v,
+        b->Binary(Op::kMul, b->Unary(Op::kIndicator, equal), b->Element(x, {b->Index(v)})));
+  });
+  ASSERT_TRUE(tape.ok()) << tape.status();
+  const bool loops = std::any_of(tape->code.begin(), tape->code.end(), [](const Instruction& i) {
+    return i.code == Code::kLoop && i.value == 2;
+  });
+  EXPECT_TRUE(loops);
+}
+
+// A choice among a row looks at the whole row in each lane.
+TEST(Tape, TheWorkOfAChoiceCountsItsRow) {
+  const auto work = [](int64_t row) {
+    IndexFunctionBuilder builder("choice");
+    const int x = builder.AddInput("x", {row}, DType::kFloat32);
+    const int y = builder.AddOutput("y", sdfg::Shape{64}, DType::kInt64);
+    const sdfg::VarId v = builder.AddVar("v", row);
+    builder.SetBody(y, builder.Opaque("topk_index(k=64)", true, v,
+                                      {builder.Element(x, {builder.Index(v)}),
+                                       builder.Index(builder.OutputDims(y)[0])}));
+    const absl::StatusOr<Tape> tape = Compile(Finished(&builder), 0);
+    EXPECT_TRUE(tape.ok()) << tape.status();
+    return tape.ok() ? tape->work : 0;
+  };
+  EXPECT_GT(work(2000) - work(1000), 64 * 1000);
 }
 
 // Equal terms are rounded in one direction: one by one, a million of them would be off by percents.

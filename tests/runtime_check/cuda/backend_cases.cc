@@ -99,7 +99,7 @@ std::vector<Backend::Application> ApplicationsOf(const std::vector<OperatorCase>
 
 bool ExpectTheExecutorsValues(const OperatorCase& c, DType type, double tolerance, bool hostile,
                               Backend* backend) {
-  const std::vector<Values> inputs = RandomOperands(c, type, 1, hostile);
+  const std::vector<Values> inputs = RandomOperands(c.function, c.id_range, type, 1, hostile);
   const auto expected = RunFunction(c.function, type, inputs);
   const auto found = RunFunction(c.function, type, inputs, backend);
   EXPECT_EQ(expected.status().message(), found.status().message());

@@ -132,9 +132,10 @@ TEST_F(Gpu, ReplaysOfExamplesFindWhatTheProcessorFinds) {
       const auto inputs = RandomInputs(*problem, type, 0);
       ASSERT_TRUE(inputs.ok()) << inputs.status();
       ReplayOptions options{.arithmetic = type};
-      const auto expected = Replay(*problem, *inputs, options);
+      Programs programs;
+      const auto expected = Replay(*problem, *inputs, options, &programs);
       options.backend = &backend;
-      const auto found = Replay(*problem, *inputs, options);
+      const auto found = Replay(*problem, *inputs, options, &programs);
       ASSERT_EQ(expected.ok(), found.ok()) << expected.status() << found.status();
       if (!expected.ok()) continue;
       EXPECT_EQ(expected->first, found->first);

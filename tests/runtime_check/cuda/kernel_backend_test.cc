@@ -138,19 +138,23 @@ TEST(KernelBackend, ReplaysOfPlansAreTheProcessorsBitForBit) {
       SCOPED_TRACE(std::string(file) + " in " + sdfg::DTypeName(type));
       const auto inputs = RandomInputs(*problem, type, 0);
       ASSERT_TRUE(inputs.ok()) << inputs.status();
-      ReplayOptions options{.arithmetic = type, .samples = 1};
-      const auto expected = Replay(*problem, *inputs, options);
-      options.backend = &backend;
-      const auto found = Replay(*problem, *inputs, options);
-      ASSERT_EQ(expected.ok(), found.ok()) << expected.status() << found.status();
-      if (!expected.ok()) continue;
-      ASSERT_EQ(expected->tensors.size(), found->tensors.size());
-      EXPECT_EQ(expected->alarms, found->alarms);
-      for (size_t t = 0; t < found->tensors.size(); ++t) {
-        const Measure &a = found->tensors[t].measure, &b = expected->tensors[t].measure;
-        EXPECT_EQ(a.error, b.error);
-        EXPECT_EQ(a.scale, b.scale);
-        EXPECT_EQ(a.expectation, b.expectation);
+      // By stage, tensors are changed after they were computed there.
+      for (const bool by_stage : {false, true}) {
+        ReplayOptions options{.arithmetic = type, .by_stage = by_stage, .samples = 1};
+        Programs programs;
+        const auto expected = Replay(*problem, *inputs, options, &programs);
+        options.backend = &backend;
+        const auto found = Replay(*problem, *inputs, options, &programs);
+        ASSERT_EQ(expected.ok(), found.ok()) << expected.status() << found.status();
+        if (!expected.ok()) continue;
+        ASSERT_EQ(expected->tensors.size(), found->tensors.size());
+        EXPECT_EQ(expected->alarms, found->alarms);
+        for (size_t t = 0; t < found->tensors.size(); ++t) {
+          const Measure &a = found->tensors[t].measure, &b = expected->tensors[t].measure;
+          EXPECT_EQ(a.error, b.error);
+          EXPECT_EQ(a.scale, b.scale);
+          EXPECT_EQ(a.expectation, b.expectation);
+        }
       }
     }
     if (HasFailure()) return;
