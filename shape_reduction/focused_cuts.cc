@@ -20,7 +20,8 @@ constexpr int64_t kMaxKeys = 16;
 constexpr int64_t kShortSequence = 8;  // all positions are
 constexpr size_t kSpreadParts = 4;     // parts of a sequence of which positions are told apart
 constexpr size_t kMaxParts = 64;
-constexpr int kMaxViews = 4;  // between a place and what it is a view of
+constexpr uint64_t kFirstWithDigits = 2;  // attempt
+constexpr int kMaxViews = 4;              // between a place and what it is a view of
 // Calls visit(input, extent of a logical dimension, its map) for every input of the parallel graph
 // that is a part of a logical one, and every dimension of that.
 template <typename Visit>
@@ -214,7 +215,8 @@ PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt, boo
     }
   }
   PartitionsByExtent result;
-  const std::map<int64_t, std::vector<int64_t>> digits = DigitCuts(focus);
+  std::map<int64_t, std::vector<int64_t>> digits;  // of few faults: not at first
+  if (attempt >= kFirstWithDigits) digits = DigitCuts(focus);
   for (int64_t extent : extents) {
     const auto own_digits = digits.find(extent);
     std::vector<int64_t> further;

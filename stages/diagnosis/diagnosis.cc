@@ -97,7 +97,7 @@ class Diagnosis {
 // A tensor that is zero up to the rounding of what it is made from, on both sides: such as the
 // gradient of a bias that shifts all of a softmax's operands alike.
 bool Diagnosis::IsRounding(TensorId id) {
-  if (replay_.enclosed()) return false;  // enclosures hold all rounding
+  if (replay_.enclosed()) return false;
   const Values claimed = replay_.Claimed(graph_.tensors[id].shape, lineage_[id]);
   const double own = Largest(replay_.Parallel(id));
   return magnitude_[id] > own && magnitude_[id] * kRounding > Largest(claimed);
@@ -106,7 +106,8 @@ bool Diagnosis::IsRounding(TensorId id) {
 void Diagnosis::Classify() {
   state_.assign(graph_.tensors.size(), State::kUnknown);
   magnitude_.assign(graph_.tensors.size(), 0);
-  for (size_t t = 0; t < graph_.tensors.size(); ++t) {
+  // Enclosures hold all rounding.
+  for (size_t t = 0; t < graph_.tensors.size() && !replay_.enclosed(); ++t) {
     magnitude_[t] = Largest(replay_.Parallel(static_cast<TensorId>(t)));
   }
   std::vector<TensorId> candidates;
@@ -117,6 +118,7 @@ void Diagnosis::Classify() {
     const bool adds = OnlyAdds(*op.function);
     double operands = 0;
     for (const TensorId id : op.inputs) {
+      if (replay_.enclosed()) break;
       operands = std::max(operands, adds ? magnitude_[id] : Largest(replay_.Parallel(id)));
     }
     for (TensorId id : op.outputs) {
