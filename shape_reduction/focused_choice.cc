@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "shape_reduction/recorded_values.h"
@@ -231,6 +232,16 @@ std::vector<int> FocusedChooser::NearestRequired(const Focus& focus, size_t most
     }
   }
   if (earliest >= 0) result.push_back(earliest);
+  // Of equally near ones the last, too: gradients of closed branches show nothing, a head's do.
+  if (reached.size() > most) {
+    auto same = reached.end();
+    while (same != reached.begin() && std::prev(same)->first > reached[0].first) --same;
+    const auto last = std::prev(same);
+    if (last->second != earliest) {
+      result.push_back(last->second);
+      reached.erase(last);
+    }
+  }
   for (const auto& [d, r] : reached) {
     if (result.size() >= most) break;
     if (r != earliest) result.push_back(r);
