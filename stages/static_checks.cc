@@ -31,6 +31,20 @@ std::string Name(const sdfg::Operator& op) {
   return op.label.empty() ? op.name : op.name + " (" + op.label + ")";
 }
 
+// What an operator makes lies on a device that runs it.
+Violation MadeElsewhere(const sdfg::Graph& graph, const sdfg::Operator& op, TensorId output) {
+  const sdfg::Tensor& tensor = graph.tensors[output];
+  Violation v;
+  v.verdict = Verdict::kMalformed;
+  v.kind = "tensor held where it is not made";
+  v.stage = tensor.name;
+  v.parallel_operators.push_back(Name(op));
+  v.devices.push_back(tensor.device);
+  v.cause = absl::StrCat("tensor ", tensor.name, " is held on device ", tensor.device,
+                         ", which takes no part in ", Name(op));
+  return v;
+}
+
 Violation Misplaced(const sdfg::Graph& graph, const sdfg::Operator& op, TensorId operand,
                     std::vector<Device> devices, std::string cause) {
   const sdfg::Tensor& tensor = graph.tensors[operand];
@@ -64,6 +78,14 @@ std::vector<Violation> CheckResidence(const sdfg::Graph& parallel, size_t most) 
     }
     if (here < 0) continue;
     const std::vector<Device> participants = Participants(op);
+    const auto stray = std::find_if(op.outputs.begin(), op.outputs.end(), [&](TensorId t) {
+      return t != kNone && parallel.tensors[t].device >= 0 && !participants.empty() &&
+             !Contains(participants, parallel.tensors[t].device);
+    });
+    if (stray != op.outputs.end()) {
+      found.push_back(MadeElsewhere(parallel, op, *stray));
+      continue;
+    }
     const auto elsewhere = std::find_if(op.inputs.begin(), op.inputs.end(), [&](TensorId t) {
       const Device device = parallel.tensors[t].device;
       return device >= 0 && device != here && !Contains(participants, device);

@@ -101,6 +101,19 @@ TEST(Residence, OperandsOfTheGroupsRanksMayLieThere) {
   EXPECT_EQ(CheckResidence(plan.problem.parallel, 9).size(), 1u);
 }
 
+// The values would be right, and where they are needed nothing is.
+TEST(Residence, AResultLiesOnADeviceThatTakesPart) {
+  Summed plan;
+  plan.sum->group = {0, 1};
+  plan.problem.parallel.tensors[plan.sum->outputs[0]].device = 1;
+  EXPECT_TRUE(CheckResidence(plan.problem.parallel, 9).empty());
+  plan.problem.parallel.tensors[plan.sum->outputs[0]].device = 2;
+  const std::vector<Violation> found = CheckResidence(plan.problem.parallel, 9);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].verdict, Verdict::kMalformed);
+  EXPECT_NE(found[0].cause.find("held on device 2, which takes no part"), std::string::npos);
+}
+
 TEST(Residence, AnAttributeCalledRanksSaysNothingAboutDevices) {
   Summed plan;
   plan.sum->attributes = {{"ranks", "0,1"}};
