@@ -10,8 +10,8 @@
 namespace planproof::stages {
 
 // Every operand and every result lies on a device that takes part in the operator, and an operator
-// that moves nothing between devices finds its operands where its results are. Violations of kind MALFORMED,
-// at most `most`, earliest operator first.
+// that moves nothing between devices finds its operands where its results are. Violations of kind
+// MALFORMED, at most `most`, earliest operator first.
 std::vector<Violation> CheckResidence(const sdfg::Graph& parallel, size_t most);
 
 }  // namespace planproof::stages
