@@ -81,6 +81,10 @@ std::vector<int> FocusedChooser::Downstream(const sdfg::Graph& graph, TensorId p
 bool FocusedChooser::Close(TensorId end, int depth, std::set<TensorId>* parameters,
                            std::set<TensorId>* inner) const {
   const sdfg::Graph& graph = problem_.logical;
+  if (graph.tensors[end].role == sdfg::TensorRole::kParameter) {  // a bias
+    parameters->insert(end);
+    return true;
+  }
   const OperatorId producer = graph.tensors[end].producer;
   if (producer == sdfg::kNone || depth == 0) return false;
   const sdfg::Operator& op = graph.operators[producer];

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "shape_reduction/loss_dependence.h"
 #include "shape_reduction/recorded_values.h"
 
 namespace planproof::shape_reduction {
@@ -42,22 +43,15 @@ uint64_t Mix(uint64_t a, uint64_t b) {
 
 FocusedChooser::FocusedChooser(const lineage::Problem& problem, const InputChooser& inputs,
                                ProgramCache* programs)
-    : problem_(problem), inputs_(inputs), programs_(*programs) {
+    : problem_(problem),
+      inputs_(inputs),
+      programs_(*programs),
+      backward_(DependOnLoss(problem.logical)) {
   const sdfg::Graph& graph = problem.logical;
   consumers_.resize(graph.tensors.size());
-  backward_.assign(graph.tensors.size(), 0);
-  for (size_t t = 0; t < graph.tensors.size(); ++t) {
-    backward_[t] = graph.tensors[t].role == sdfg::TensorRole::kOne;
-  }
   for (size_t o = 0; o < graph.operators.size(); ++o) {
-    const sdfg::Operator& op = graph.operators[o];
-    bool backward = false;
-    for (TensorId id : op.inputs) {
+    for (TensorId id : graph.operators[o].inputs) {
       consumers_[id].push_back(static_cast<OperatorId>(o));
-      backward |= backward_[id] != 0;
-    }
-    for (TensorId id : op.outputs) {
-      if (id != sdfg::kNone && backward) backward_[id] = 1;
     }
   }
   FindCompared();

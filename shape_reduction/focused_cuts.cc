@@ -22,6 +22,7 @@ constexpr size_t kSpreadParts = 4;     // parts of a sequence of which positions
 constexpr size_t kMaxParts = 64;
 constexpr uint64_t kFirstWithDigits = 2;  // attempt
 constexpr int kMaxViews = 4;              // between a place and what it is a view of
+
 // Calls visit(input, extent of a logical dimension, its map) for every input of the parallel graph
 // that is a part of a logical one, and every dimension of that.
 template <typename Visit>

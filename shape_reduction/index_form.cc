@@ -1,6 +1,7 @@
 #include "shape_reduction/index_form.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace planproof::shape_reduction {
 
@@ -264,48 +265,44 @@ void VariablePartitions::PullExact(const IndexForm& e) {
 void VariablePartitions::PullCuts(const IndexForm& e, const std::vector<int64_t>& cuts) {
   if (e.terms.empty() || cuts.empty()) return;
   std::vector<DigitTerm> terms = e.terms;
-  int64_t constant = e.constant;
   std::vector<int64_t> points;
-  int64_t least = 0, most = 0;
+  int64_t least = 0, most = 0, span = 0;
   IndexForm alone = e;
   alone.atoms.clear();
-  if (!FormRange(alone, &least, &most)) return PullExact(e);
+  if (!FormRange(alone, &least, &most) || __builtin_sub_overflow(most, least, &span)) {
+    return PullExact(e);
+  }
   for (const int64_t c : cuts) {
     if (c > least && c <= most) points.push_back(c);  // what is left needs no more than 62 bits
   }
   if (points.empty()) return;
-  const bool negative =
-      std::all_of(terms.begin(), terms.end(), [](const DigitTerm& t) { return t.scale < 0; });
-  if (negative) {  // e >= c if and only if not(-e >= 1 - c)
-    for (DigitTerm& t : terms) t.scale = -t.scale;
-    constant = -constant;
-    for (int64_t& c : points) c = 1 - c;
-  }
+  const auto size = [](const DigitTerm& t) { return std::abs(t.scale); };
   std::sort(terms.begin(), terms.end(),
-            [](const DigitTerm& a, const DigitTerm& b) { return a.scale > b.scale; });
+            [&](const DigitTerm& a, const DigitTerm& b) { return size(a) > size(b); });
   int64_t below = 0;  // the largest sum of the less significant terms
-  bool nested = terms.back().scale > 0;
+  bool nested = true;
   for (size_t k = terms.size(); nested && k-- > 0;) {
-    nested = below < terms[k].scale;
-    below += terms[k].scale * (terms[k].extent - 1);
+    nested = below < size(terms[k]);
+    below += size(terms[k]) * (terms[k].extent - 1);
   }
-  int64_t low = 0, high = 0;
-  IndexForm bare;
-  bare.terms = terms;
-  FormRange(bare, &low, &high);
   if (!nested) {
+    IndexForm bare;
+    bare.terms = terms;
     PullExact(bare);
     return;
   }
+  // A digit that counts negatively is read from its other end, where the form is least.
   std::vector<std::vector<int64_t>> digit_cuts(terms.size());
   for (int64_t c : points) {
-    int64_t target = c - constant;
-    if (target <= 0 || target > high) continue;
+    int64_t target = c - least;
     for (size_t k = 0; k < terms.size() && target > 0; ++k) {
-      const int64_t value = target / terms[k].scale;
-      target -= value * terms[k].scale;
-      digit_cuts[k].push_back(value);
-      if (target > 0) digit_cuts[k].push_back(value + 1);
+      const int64_t value = target / size(terms[k]);
+      target -= value * size(terms[k]);
+      const auto cut = [&](int64_t at) {
+        digit_cuts[k].push_back(terms[k].scale > 0 ? at : terms[k].extent - at);
+      };
+      cut(value);
+      if (target > 0) cut(value + 1);
       if (value >= terms[k].extent) break;
     }
   }

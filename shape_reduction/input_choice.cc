@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "shape_reduction/fan_in.h"
 #include "shape_reduction/recorded_values.h"
 
 namespace planproof::shape_reduction {
@@ -71,12 +72,14 @@ bool InputChooser::IsDeclared(TensorId id, lineage::Problem::InputPremise::Kind 
 }
 
 InputChooser::InputChooser(const lineage::Problem& problem, ProgramCache* programs)
-    : problem_(problem), ranges_(problem, programs), declared_(problem.logical.tensors.size(), 0) {
+    : problem_(problem),
+      ranges_(problem, programs),
+      declared_(problem.logical.tensors.size(), 0),
+      fan_in_(FanIns(problem.logical, programs)) {
   for (const lineage::Problem::InputPremise& premise : problem.premises) {
     declared_[premise.tensor] |= 1u << static_cast<int>(premise.kind);
   }
   FindBounds();
-  FindFanIns(programs);
   FindLiterals();
   FindRanked(programs);
 }
@@ -134,71 +137,6 @@ void InputChooser::AddBounds(const sdfg::Tensor& tensor, const lineage::Lineage&
     for (int64_t start : starts) {
       for (int64_t bound : {start, start + length}) {
         if (bound > 0 && bound < logical[d]) all_bounds_[logical[d]].insert(bound);
-      }
-    }
-  }
-}
-
-namespace {
-
-// By input of a program: the number of its elements that one contraction sums. Where sums are
-// nested in one operator (the layers of an expert), each counts for what it sums directly.
-class FanIns {
- public:
-  explicit FanIns(const ScalarProgram& program) : program_(program) {
-    Visit(program.body, sdfg::kNone, false);
-  }
-  const std::map<int, double>& by_input() const { return by_input_; }
-
- private:
-  // `sum`: the innermost one around the node; `next`: there is nothing between.
-  void Visit(sdfg::ExprId id, sdfg::ExprId sum, bool next) {
-    if (!seen_.insert({id, sum}).second) return;
-    const sdfg::Node& node = program_.nodes[id];
-    if (node.op == Op::kElement) {
-      double fan = 1;
-      for (sdfg::ExprId arg : node.args) {
-        for (const DigitTerm& term : program_.forms[arg].terms) {
-          const auto at = sum == sdfg::kNone ? summed_.end() : summed_.find(sum);
-          if (at != summed_.end() && at->second.count(term.var) != 0) {
-            fan *= static_cast<double>(term.extent);
-          }
-        }
-      }
-      double& largest = by_input_[node.input];
-      largest = std::max(largest, fan);
-      return;
-    }
-    const bool sums = node.op == Op::kSum;
-    if (sums) {
-      std::set<int>& variables = summed_[id];
-      if (next) variables = summed_[sum];
-      variables.insert(node.var);
-    }
-    for (sdfg::ExprId arg : node.args) Visit(arg, sums ? id : sum, sums);
-  }
-
-  const ScalarProgram& program_;
-  std::map<sdfg::ExprId, std::set<int>> summed_;  // by sum: its variable, and of those around it
-  std::set<std::pair<sdfg::ExprId, sdfg::ExprId>> seen_;
-  std::map<int, double> by_input_;
-};
-
-}  // namespace
-
-// The number of elements of a tensor that its first contraction sums.
-void InputChooser::FindFanIns(ProgramCache* programs) {
-  const sdfg::Graph& graph = problem_.logical;
-  fan_in_.assign(graph.tensors.size(), 1);
-  for (size_t o = graph.operators.size(); o-- > 0;) {
-    const sdfg::Operator& op = graph.operators[o];
-    for (size_t k = 0; k < op.outputs.size(); ++k) {
-      if (op.outputs[k] == sdfg::kNone) continue;
-      const ScalarProgram& program = programs->Get(graph, op, static_cast<int>(k));
-      const bool moved = program.nodes[program.body].op == Op::kElement;
-      const FanIns fans(program);
-      for (const auto& [input, fan] : fans.by_input()) {
-        fan_in_[op.inputs[input]] = moved ? fan_in_[op.outputs[k]] : fan;
       }
     }
   }

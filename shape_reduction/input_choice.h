@@ -72,7 +72,6 @@ class InputChooser {
   using SlicesSeen = std::set<std::vector<int64_t>>;
   void FindBounds();
   void AddBounds(const sdfg::Tensor& tensor, const lineage::Lineage& lineage, SlicesSeen* seen);
-  void FindFanIns(ProgramCache* programs);
   void FindLiterals();
   void FindRanked(ProgramCache* programs);
   int64_t BlocksIfFine(int64_t fine) const;

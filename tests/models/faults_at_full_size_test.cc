@@ -50,6 +50,28 @@ lineage::Problem DeepSeek() {
   return PlanOf("deepseek-v3-16b", strategy);
 }
 
+// Linear operators with biases, embedding and head tied, parameters held in shards.
+lineage::Problem Gpt() {
+  Strategy strategy;
+  strategy.data_parallel = 2;
+  strategy.tensor_parallel = 2;
+  strategy.pipeline_parallel = 2;
+  strategy.microbatches = 2;
+  strategy.zero = 3;
+  return PlanOf("gpt3-760m", strategy);
+}
+
+// Rank r holds blocks r and 3 - r of the sequence.
+lineage::Problem Qwen() {
+  Strategy strategy;
+  strategy.data_parallel = 2;
+  strategy.tensor_parallel = 2;
+  strategy.context_parallel = 2;
+  strategy.zigzag = true;
+  strategy.zero = 2;
+  return PlanOf("qwen2-7b", strategy);
+}
+
 struct Kind {
   const char* name;
   lineage::Problem (*plan)();
@@ -91,7 +113,12 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"ShardsOffByOne", Llama, "wrong offset", {"chunk (layers.", "weight.shard"}},
         Kind{"LastPosition", DeepSeek, "missing term", {"linear.backward (", "over b1"}},
         Kind{"OneSquareOfANorm", DeepSeek, "wrong factor", {"grad_norm (square.layers."}},
-        Kind{"ProductOfSquares", DeepSeek, "wrong arithmetic", {"add (squares."}}),
+        Kind{"ProductOfSquares", DeepSeek, "wrong arithmetic", {"add (squares."}},
+        Kind{"GradientOfABranch", Gpt, "operator skipped", {"add (grad.layers.", ".output)"}},
+        Kind{"SquaresOfALayer", Gpt, "operator skipped", {"add (squares.layers.1"}},
+        Kind{"ClippedWeightOfKeys", Gpt, "wrong factor", {"mul (clipped.layers.", ".k.weight"}},
+        Kind{"SumOverBothZigzagBlocks", Qwen, "operator skipped", {"all_reduce (grad.", ".v.bias"}},
+        Kind{"ClippedBiasOfQueries", Qwen, "operator skipped", {"mul (clipped.", ".q.bias"}}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
