@@ -11,8 +11,10 @@
 #include "absl/strings/str_join.h"
 #include "shape_reduction/input_choice.h"
 #include "stages/describe.h"
+#include "stages/diagnosis/cause_votes.h"
 #include "stages/diagnosis/differing_attributes.h"
 #include "stages/diagnosis/exceptions.h"
+#include "stages/diagnosis/isolated_stage.h"
 #include "stages/diagnosis/repair_search.h"
 
 namespace planproof::stages {
@@ -27,7 +29,6 @@ using sdfg::TensorId;
 namespace {
 
 constexpr int kMaxSeeds = 6;
-constexpr int kEnoughSeen = 3;  // inputs on which a tensor deviates
 constexpr double kRounding = 1e-13;
 
 using Clock = shape_reduction::WorkClock;
@@ -65,8 +66,11 @@ class Diagnosis {
     lineage_[root_] = problem.required[witness.required].lineage;
   }
 
+  const std::vector<Lineage>& lineage() const { return lineage_; }
   std::vector<Fault> Faults(size_t most);
-  // False if the tensor is right on these inputs.
+  // How large the numbers of this run are: before Causes.
+  void Measure();
+  // False if the tensor is right on these inputs, or rounding and nothing else.
   bool Causes(TensorId tensor, std::vector<RepairSearch::Cause>* causes);
   // The instances that are wrong on the inputs of the last run, too: on some inputs the values of
   // two ranks are equal by chance.
@@ -103,27 +107,35 @@ bool Diagnosis::IsRounding(TensorId id) {
   return magnitude_[id] > own && magnitude_[id] * kRounding > Largest(claimed);
 }
 
+void Diagnosis::Measure() {
+  magnitude_.assign(graph_.tensors.size(), 0);
+  if (replay_.enclosed()) return;  // enclosures hold all rounding
+  std::vector<double> largest(graph_.tensors.size());
+  for (size_t t = 0; t < graph_.tensors.size(); ++t) {
+    magnitude_[t] = largest[t] = Largest(replay_.Parallel(static_cast<TensorId>(t)));
+  }
+  for (const sdfg::Operator& op : graph_.operators) {
+    const bool adds = OnlyAdds(*op.function);
+    double operands = 0;
+    for (const TensorId id : op.inputs) {
+      operands = std::max(operands, adds ? magnitude_[id] : largest[id]);
+    }
+    for (TensorId id : op.outputs) {
+      if (id != kNone && magnitude_[id] < kRounding * operands) magnitude_[id] = operands;
+    }
+  }
+}
+
 void Diagnosis::Classify() {
   state_.assign(graph_.tensors.size(), State::kUnknown);
-  magnitude_.assign(graph_.tensors.size(), 0);
-  // Enclosures hold all rounding.
-  for (size_t t = 0; t < graph_.tensors.size() && !replay_.enclosed(); ++t) {
-    magnitude_[t] = Largest(replay_.Parallel(static_cast<TensorId>(t)));
-  }
+  Measure();
   std::vector<TensorId> candidates;
   for (const sdfg::Operator& op : graph_.operators) {
     const bool tainted = std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId t) {
       return state_[t] == State::kDeviates || state_[t] == State::kTainted;
     });
-    const bool adds = OnlyAdds(*op.function);
-    double operands = 0;
-    for (const TensorId id : op.inputs) {
-      if (replay_.enclosed()) break;
-      operands = std::max(operands, adds ? magnitude_[id] : Largest(replay_.Parallel(id)));
-    }
     for (TensorId id : op.outputs) {
       if (id == kNone || replay_.Parallel(id) == nullptr) continue;
-      if (magnitude_[id] < kRounding * operands) magnitude_[id] = operands;
       state_[id] = tainted ? State::kTainted : State::kHolds;
       if (trusted_[id]) continue;
       if (lineage_[id].kind != LineageKind::kFull) continue;
@@ -308,7 +320,8 @@ bool Diagnosis::Causes(TensorId tensor, std::vector<RepairSearch::Cause>* causes
   const std::vector<OperatorId> before =
       replay_.enclosed() ? SinceExceptions(graph_, stage, tensor) : std::vector<OperatorId>{};
   RepairSearch repairs(problem_, replay_, {tensor, lineage_[tensor], std::move(stage)});
-  if (!repairs.usable() || replay_.Same(repairs.actual(), repairs.claimed(), Agree)) {
+  if (!repairs.usable() || replay_.Same(repairs.actual(), repairs.claimed(), Agree) ||
+      IsRounding(tensor)) {
     return false;
   }
   if (!before.empty()) {
@@ -335,31 +348,19 @@ std::vector<Fault> DiagnoseBy(shape_reduction::Replay& replay, const lineage::Pr
   }
   Diagnosis diagnosis(problem, witness, trusted, replay);
   std::vector<Fault> faults = diagnosis.Faults(most);
-  // What fits by chance does not fit other inputs: only what fits most of them is
-  // named.
-  std::vector<std::vector<RepairSearch::Cause>> causes(faults.size());
-  std::vector<std::map<std::string, int>> fits(faults.size());
-  std::vector<int> deviates(faults.size(), 0);
+  std::vector<CauseVotes> votes(faults.size());
   const Clock::time_point start = Clock::now();
   const auto experiment = [&] {
+    diagnosis.Measure();
     for (size_t f = 0; f < faults.size(); ++f) {
       std::vector<RepairSearch::Cause> found;
       if (!diagnosis.Causes(faults[f].tensors[0], &found)) continue;
-      ++deviates[f];
       diagnosis.AddInstances(&faults[f]);
-      for (RepairSearch::Cause& cause : found) {
-        if (++fits[f][cause.text] == 1) causes[f].push_back(std::move(cause));
-      }
+      votes[f].Add(std::move(found));
     }
   };
-  // Of each fault enough is seen: what fits, if anything does, has fitted on all inputs.
   const auto settled = [&] {
-    for (size_t f = 0; f < faults.size(); ++f) {
-      int best = 0;
-      for (const auto& [text, count] : fits[f]) best = std::max(best, count);
-      if (deviates[f] < kEnoughSeen || (best > 0 && best < deviates[f])) return false;
-    }
-    return true;
+    return std::all_of(votes.begin(), votes.end(), [](const CauseVotes& v) { return v.Settled(); });
   };
   // Tame inputs, under which rounding stays far from the differences.
   uint64_t seed = witness.seed;
@@ -373,10 +374,12 @@ std::vector<Fault> DiagnoseBy(shape_reduction::Replay& replay, const lineage::Pr
   }
   // Where few of them tell the two apart, the witness and others of its kind.
   const auto seen = [&] {
-    return deviates.empty() ? kEnoughSeen : *std::max_element(deviates.begin(), deviates.end());
+    int most = votes.empty() ? CauseVotes::kEnough : 0;
+    for (const CauseVotes& v : votes) most = std::max(most, v.wrong());
+    return most;
   };
   constexpr uint64_t kKinds = 4;  // OptionsOfSeed
-  for (uint64_t k = 0; k <= kMaxSeeds && seen() < kEnoughSeen; ++k) {
+  for (uint64_t k = 0; k <= kMaxSeeds && seen() < CauseVotes::kEnough; ++k) {
     const bool late = std::chrono::duration<double>(Clock::now() - start).count() > seconds;
     if ((late && k > 0) || (replay.enclosed() && seen() > 0)) break;
     if (!replay.Run(witness.seed + kKinds * k, {}, seconds).ok()) break;
@@ -384,44 +387,20 @@ std::vector<Fault> DiagnoseBy(shape_reduction::Replay& replay, const lineage::Pr
     if (replay.enclosed()) break;
   }
   for (size_t f = 0; f < faults.size(); ++f) {
-    // On some inputs a tensor is noise about zero, where nothing fits.
-    int best = 0;
-    for (const auto& [text, count] : fits[f]) best = std::max(best, count);
-    const auto ratios = std::count_if(causes[f].begin(), causes[f].end(),
-                                      [](const RepairSearch::Cause& c) { return c.of_one_number; });
-    std::erase_if(causes[f], [&](const RepairSearch::Cause& c) {
-      return fits[f][c.text] < best || 3 * best < 2 * deviates[f] ||
-             (c.of_one_number && ratios > 1);  // another factor on other inputs: it is none
-    });
-    std::set<std::string> named;
-    std::erase_if(causes[f], [&](const RepairSearch::Cause& c) {
-      return !c.about.empty() && !named.insert(c.about).second;
-    });
-    // Of those that change more at once only one, and only where nothing simpler fits.
-    int least = std::numeric_limits<int>::max();
-    for (const RepairSearch::Cause& c : causes[f]) least = std::min(least, c.changes);
-    std::erase_if(causes[f], [&](const RepairSearch::Cause& c) { return c.changes > least; });
-    if (least > 0 && causes[f].size() > 1) causes[f].resize(1);
     Fault& fault = faults[f];
+    std::vector<RepairSearch::Cause> causes = votes[f].Elected();
+    // Of enclosures there is but one run, in which much fits by chance.
+    if (replay.enclosed() || causes.empty() || causes[0].only_where) {
+      std::vector<RepairSearch::Cause> isolated =
+          CausesInIsolation(problem, diagnosis.lineage(), fault.tensors[0], seconds);
+      if (!isolated.empty()) causes = std::move(isolated);
+    }
     const bool all = static_cast<int64_t>(fault.at_microbatches.size()) == fault.of_microbatches;
     fault.microbatches = all ? "all" : absl::StrJoin(fault.at_microbatches, ", ");
-    OperatorId suspect = kNone;
-    for (size_t c = 0; c < causes[f].size() && c < 2; ++c) {
-      absl::StrAppend(&fault.cause, c == 0 ? "" : "; ", causes[f][c].text);
-      if (suspect == kNone) suspect = causes[f][c].op;
-    }
-    if (fault.cause.empty())
+    NameCauses(problem, causes, &fault);
+    if (fault.cause.empty()) {
       fault.cause = AttributesThatDiffer(problem, fault.logical, fault.operators);
-    for (const RepairSearch::Cause& cause : causes[f]) {
-      if (cause.op == kNone || !IsException(problem.parallel, cause.op)) continue;
-      NarrowTo(problem.parallel, problem.parallel.operators[cause.op], &fault);
     }
-    if (suspect != kNone &&
-        std::count(fault.operators.begin(), fault.operators.end(), suspect) == 0) {
-      fault.operators.push_back(suspect);
-    }
-    const auto at = std::find(fault.operators.begin(), fault.operators.end(), suspect);
-    if (at != fault.operators.end()) std::rotate(fault.operators.begin(), at, at + 1);
   }
   return faults;
 }

@@ -57,7 +57,8 @@ void NameFault(const Fault& fault, Violation* v) {
 
 // Exceptions of single ranks in the stage.
 void NameSuspect(const Fault& suspect, Violation* v) {
-  if (suspect.operators.empty()) return;
+  v->cause = suspect.cause;
+  if (suspect.devices.empty()) return;
   v->devices = suspect.devices;
   if (!suspect.microbatches.empty()) v->microbatches = suspect.microbatches;
 }

@@ -1,8 +1,10 @@
 #include "stages/diagnosis/findings.h"
 
 #include "shape_reduction/search_scope.h"
+#include "stages/diagnosis/cause_votes.h"
 #include "stages/diagnosis/diagnosis.h"
 #include "stages/diagnosis/exceptions.h"
+#include "stages/diagnosis/isolated_stage.h"
 
 namespace planproof::stages {
 
@@ -42,9 +44,12 @@ Findings FindFaults(const lineage::Problem& problem, const ClaimTable& table,
   }
   if (!found.faults.empty() || witness.undefined.tensor != sdfg::kNone) return found;
   const std::vector<int> failed = table.Failed(outcomes);
-  found.suspect =
-      SuspectExceptions(problem, failed.empty() ? problem.required[witness.required].parallel
-                                                : table.claims()[failed[0]].parallel);
+  const sdfg::TensorId tensor = failed.empty() ? problem.required[witness.required].parallel
+                                               : table.claims()[failed[0]].parallel;
+  found.suspect = SuspectExceptions(problem, tensor);
+  if (failed.empty() || values_right) return found;
+  NameCauses(problem, CausesInIsolation(problem, problem.lineage, tensor, kExplainSeconds),
+             &found.suspect);
   return found;
 }
 

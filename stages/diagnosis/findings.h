@@ -15,7 +15,7 @@ namespace planproof::stages {
 struct Findings {
   std::vector<Fault> faults;  // the first where the plan first goes wrong
   // Where there are none, and nothing is undefined: exceptions of single ranks at the earliest
-  // claim that was not shown.
+  // claim that was not shown, and what would make it right on inputs chosen for it alone.
   Fault suspect;
 };
 

@@ -158,6 +158,58 @@ void RepairSearch::TryForgottenTerms() {
   }
 }
 
+// What the model adds up to the tensor, and the sums of parts of it.
+std::vector<TensorId> RepairSearch::ModelTerms() const {
+  constexpr size_t kMaxTerms = 12;
+  const sdfg::Graph& model = problem_.logical;
+  const sdfg::Tensor& result = model.tensors[subject_.lineage.logical];
+  std::vector<TensorId> terms = {subject_.lineage.logical};
+  for (size_t t = 0; t < terms.size() && terms.size() < kMaxTerms; ++t) {
+    const OperatorId producer = model.tensors[terms[t]].producer;
+    if (producer == kNone) continue;
+    const sdfg::IndexFunction& function = *model.operators[producer].function;
+    if (function.outputs.size() != 1) continue;
+    const sdfg::Node& body = function.nodes[function.outputs[0].body];
+    if (body.op != sdfg::Op::kAdd) continue;
+    for (const TensorId term : model.operators[producer].inputs) {
+      if (model.tensors[term].shape == result.shape) terms.push_back(term);
+    }
+  }
+  terms.erase(terms.begin());
+  return terms;
+}
+
+// The model adds something that is missing here, or that stands here in place of another term.
+void RepairSearch::TryModelTerms() {
+  if (points_.empty()) return;
+  const std::vector<TensorId> terms = ModelTerms();
+  const std::vector<double> missing = Combine(claimed_at_, -1, actual_at_);
+  std::vector<std::vector<double>> at;
+  for (const TensorId term : terms) {
+    lineage::Lineage part = subject_.lineage;
+    part.logical = term;
+    const Values value = replay_.Claimed(graph_.tensors[subject_.tensor].shape, part);
+    if (value == nullptr || value->int_valued) return;
+    at.emplace_back();
+    for (const auto& index : points_) at.back().push_back(ValueAt(value, index));
+  }
+  const auto name = [&](size_t t) { return problem_.logical.tensors[terms[t]].name; };
+  for (size_t t = 0; t < terms.size(); ++t) {
+    if (std::any_of(at[t].begin(), at[t].end(), [](double x) { return x != 0; }) &&
+        AgreeNumbers(missing, at[t])) {
+      Found(absl::StrCat("the term ", name(t), " is missing"));
+      return;
+    }
+  }
+  for (size_t t = 0; t < terms.size(); ++t) {
+    for (size_t twice = 0; twice < terms.size(); ++twice) {
+      if (twice == t || !AgreeNumbers(missing, Combine(at[t], -1, at[twice]))) continue;
+      Found(absl::StrCat(name(twice), " is added twice, in place of ", name(t)));
+      return;
+    }
+  }
+}
+
 // An operand is read from before something was done to it: such as a gradient before it is
 // averaged.
 void RepairSearch::TryLaterOperands() {

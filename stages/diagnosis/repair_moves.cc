@@ -1,6 +1,7 @@
 // Repairs about terms that are missing and about elements that lie elsewhere.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -22,9 +23,18 @@ bool AllZero(const std::vector<double>& values) {
   return std::all_of(values.begin(), values.end(), [](double x) { return x == 0; });
 }
 
+constexpr char kMissing[] = " missing";
+constexpr char kTooOften[] = " counted once too often";
+
 bool IsGated(const lineage::IndexMap& map) {
   return std::any_of(map.terms.begin(), map.terms.end(),
                      [](const lineage::IndexTerm& term) { return term.gated(); });
+}
+
+Values Doubled(const Values& tensor) {
+  auto doubled = std::make_shared<shape_reduction::BlockTensor<double>>(*tensor);
+  for (double& x : doubled->values) x *= 2;
+  return doubled;
 }
 
 }  // namespace
@@ -36,6 +46,22 @@ std::vector<double> Combine(const std::vector<double>& left, double factor,
   return result;
 }
 
+// The difference is this one of the terms that an operand holds: whether it is missing, and not
+// counted once too often. What is subtracted, as a loss subtracts a logit, is missing where the
+// result is too large. `rest`: the other terms.
+bool RepairSearch::Lacks(OperatorId id, size_t operand, bool too_small,
+                         const std::vector<double>& rest) {
+  const Values& value = replay_.Parallel(graph_.operators[id].inputs[operand]);
+  if (value->int_valued) return too_small;
+  const Values more = WithOperand(id, static_cast<int>(operand), Doubled(value));
+  if (more == nullptr) return too_small;
+  std::vector<double> counted;
+  for (size_t i = 0; i < points_.size(); ++i) {
+    counted.push_back(actual_at_[i] - ValueAt(more, points_[i]));
+  }
+  return too_small != AgreeNumbers(counted, rest);
+}
+
 // The difference is one of the terms that the stage adds up.
 void RepairSearch::TryTerms() {
   const std::vector<double> missing = Combine(claimed_at_, -1, actual_at_);
@@ -45,7 +71,8 @@ void RepairSearch::TryTerms() {
   for (size_t o = subject_.operators.size(); o-- > 0;) {
     const OperatorId id = subject_.operators[o];
     const sdfg::Operator& op = graph_.operators[id];
-    for (TensorId input : op.inputs) {
+    for (size_t k = 0; k < op.inputs.size(); ++k) {
+      const TensorId input = op.inputs[k];
       const sdfg::Tensor& tensor = graph_.tensors[input];
       if (replay_.Parallel(input) == nullptr || !seen.insert(input).second) continue;
       if (tensor.shape.size() - tensor.axes.size() != local) continue;
@@ -57,11 +84,10 @@ void RepairSearch::TryTerms() {
         std::vector<double> term;
         for (const auto& index : points_) term.push_back(ValueAt(replay_.Parallel(input), index));
         if (AllZero(term)) continue;
-        if (AgreeNumbers(missing, term)) {
-          Found("contribution of " + Term(input) + " missing", id);
-        } else if (AgreeNumbers(Combine(missing, 1, term), std::vector<double>(term.size(), 0)) ||
-                   AgreeNumbers(Combine(actual_at_, -1, term), claimed_at_)) {
-          Found("contribution of " + Term(input) + " counted once too often", id);
+        const bool less = AgreeNumbers(missing, term);
+        if (less || AgreeNumbers(Combine(missing, 1, term), std::vector<double>(term.size(), 0)) ||
+            AgreeNumbers(Combine(actual_at_, -1, term), claimed_at_)) {
+          Found(absl::StrCat("contribution of ", Term(input), less ? kMissing : kTooOften), id);
         }
         continue;
       }
@@ -76,10 +102,10 @@ void RepairSearch::TryTerms() {
         for (size_t c = 0; c < terms.size(); ++c) {
           if (AllZero(terms[c])) continue;
           const std::string which = absl::StrCat(axis, " ", c, " (", tensor.name, ")");
-          if (AgreeNumbers(missing, terms[c])) {
-            Found("contribution of " + which + " missing", id);
-          } else if (AgreeNumbers(Combine(actual_at_, -1, terms[c]), claimed_at_)) {
-            Found("contribution of " + which + " counted once too often", id);
+          const bool less = AgreeNumbers(missing, terms[c]);
+          if (less || AgreeNumbers(Combine(actual_at_, -1, terms[c]), claimed_at_)) {
+            const bool lacks = Lacks(id, k, less, Combine(total, -1, terms[c]));
+            Found(absl::StrCat("contribution of ", which, lacks ? kMissing : kTooOften), id);
           } else if (AgreeNumbers(actual_at_, terms[c]) && AgreeNumbers(total, claimed_at_)) {
             Found(
                 absl::StrCat("sum over ", axis, " missing: only the term of ", which, " is there"),
@@ -194,90 +220,13 @@ void RepairSearch::TryShards() {
   }
 }
 
-// An operand is read at the wrong place: with another slice of the same logical tensor the result
-// would be right, at the coordinates at which it is most wrong.
-void RepairSearch::TrySlices() {
-  const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
-  std::vector<int64_t> worst;
-  double size = 0;
-  for (size_t i = 0; i < points_.size(); ++i) {
-    const double d = std::fabs(actual_at_[i] - claimed_at_[i]);
-    if (d > size) {
-      size = d;
-      worst = points_[i];
-    }
-  }
-  if (worst.empty()) return;
-  const auto agrees = [&](const Values& value) {
-    if (value == nullptr) return false;
-    std::vector<double> a, b;
-    ForEachPair(value, claimed_, [&](const std::vector<int64_t>& index, double x, double y) {
-      if (!std::equal(index.begin(), index.begin() + self.axes.size(), worst.begin())) return true;
-      a.push_back(x);
-      b.push_back(y);
-      return a.size() < 20000;
-    });
-    return !a.empty() && AgreeNumbers(a, b);
-  };
-  for (size_t o = subject_.operators.size(); o-- > 0;) {
-    const OperatorId id = subject_.operators[o];
-    const sdfg::Operator& op = graph_.operators[id];
-    for (size_t k = 0; k < op.inputs.size() && k < 8; ++k) {
-      const TensorId input = op.inputs[k];
-      const lineage::Lineage& l = problem_.lineage[input];
-      if (l.kind != lineage::LineageKind::kFull) continue;
-      if (sdfg::IsInteger(graph_.tensors[input].dtype)) continue;
-      const sdfg::Shape& logical = problem_.logical.tensors[l.logical].shape;
-      const sdfg::Tensor& tensor = graph_.tensors[input];
-      for (size_t d = 0; d < l.map.size(); ++d) {
-        std::vector<lineage::IndexTerm> kept;
-        if (IsGated(l.map[d])) continue;
-        int64_t now = l.map[d].constant, length = 0;
-        for (const lineage::IndexTerm& term : l.map[d].terms) {
-          if (term.dim >= static_cast<int32_t>(tensor.axes.size())) {
-            kept.push_back(term);
-            length = tensor.shape[term.dim];
-            continue;
-          }
-          const auto at = std::find(self.axes.begin(), self.axes.end(), tensor.axes[term.dim]);
-          if (at != self.axes.end()) {
-            now += term.scale * term.At(worst[at - self.axes.begin()]);
-          }
-        }
-        if (kept.size() != 1 || kept[0].div != 1 || kept[0].offset != 0 || length == 0 ||
-            length >= logical[d] || logical[d] / length > kMaxShifts) {
-          continue;
-        }
-        for (int64_t start = 0; start + length <= logical[d]; start += length) {
-          if (start == now) continue;
-          lineage::Lineage other = l;
-          other.map[d].constant = start;
-          other.map[d].terms = kept;
-          if (!agrees(WithOperand(id, static_cast<int>(k), replay_.Claimed(tensor.shape, other)))) {
-            continue;
-          }
-          std::string place;
-          for (size_t a = 0; a < self.axes.size(); ++a) {
-            absl::StrAppend(&place, a == 0 ? " at " : ", ", graph_.axes[self.axes[a]].name, " ",
-                            worst[a]);
-          }
-          Found(absl::StrCat("the slice of ", Place(input), place, " starts at ", now, ", with ",
-                             start, " ", Name(id), " would be right"),
-                id);
-          return;
-        }
-      }
-    }
-  }
-}
-
 std::vector<RepairSearch::Cause> RepairSearch::RunExceptions() {
   causes_.clear();
   if (usable()) TryExceptions();
   return std::move(causes_);
 }
 
-std::vector<RepairSearch::Cause> RepairSearch::Run() {
+std::vector<RepairSearch::Cause> RepairSearch::Run(bool all) {
   causes_.clear();
   if (!usable()) return {};
   // The others try every pair, and compare numbers: where enclosures are wide, or differ by less
@@ -299,15 +248,16 @@ std::vector<RepairSearch::Cause> RepairSearch::Run() {
   }
   TryOperands();
   TryExceptions();
-  if (causes_.empty()) TryLaterOperands();
-  if (causes_.empty()) {
+  if (all || causes_.empty()) TryLaterOperands();
+  if (all || causes_.empty()) {
     TryReplicaSums();
     TryAxisSums();
   }
   const size_t before = causes_.size();
-  if (causes_.empty()) TryContributions();
-  if (causes_.empty()) TryForgottenTerms();
-  if (!explained && !constant && causes_.size() == before) TryTerms();
+  if (all || causes_.empty()) TryContributions();
+  if (all || causes_.empty()) TryForgottenTerms();
+  if (all || causes_.empty()) TryModelTerms();
+  if (all || (!explained && !constant && causes_.size() == before)) TryTerms();
   // What is right on few ranks with another number may be so by another operand, too.
   if (causes_.empty() && !of_few_.empty()) {
     TryNearOperands();
@@ -315,17 +265,20 @@ std::vector<RepairSearch::Cause> RepairSearch::Run() {
   }
   if (!attribute && of_few_.empty()) {
     TryShards();
-    TrySlices();
+    TrySlices(false);
   }
   if (!explained) TryModelOperands();
+  if (all || causes_.empty()) TryModelOperandsTogether();
   TryUnchanged();
-  if (causes_.empty()) TryLayouts();
-  if (causes_.empty()) TryRanks();
-  if (causes_.empty()) TryAddedConstants();
-  if (causes_.empty()) TryInsertions();
-  if (causes_.empty()) TryNearOperands();
-  if (causes_.empty()) TryExchangedSteps();
-  if (causes_.empty()) TryUnread();
+  if (all || causes_.empty()) TryLayouts();
+  if (all || causes_.empty()) TrySlices(true);
+  if (all || causes_.empty()) TryRanks();
+  if (all || causes_.empty()) TryAddedConstants();
+  if (all || causes_.empty()) TryInsertions();
+  if (all || causes_.empty()) TryNearOperands();
+  if (all || causes_.empty()) TryExchangedSteps();
+  if (all || causes_.empty()) TryUnread();
+  if (causes_.empty()) TryFunctions();
   if (causes_.empty()) TryRows();
   if (causes_.empty()) TryHoles();
   if (causes_.empty()) TryOrder();

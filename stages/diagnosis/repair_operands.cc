@@ -43,9 +43,12 @@ void MarkHeld(const sdfg::Shape& local, const lineage::Lineage& lineage, const s
 // model's operator reads, the result would be right.
 void RepairSearch::TryModelOperands() {
   const OperatorId producer = problem_.logical.tensors[subject_.lineage.logical].producer;
-  if (producer == kNone) return;
-  const std::vector<TensorId> model(problem_.logical.operators[producer].inputs.begin(),
-                                    problem_.logical.operators[producer].inputs.end());
+  // An input of the model is only handed on.
+  std::vector<TensorId> model = {subject_.lineage.logical};
+  if (producer != kNone) {
+    const auto& inputs = problem_.logical.operators[producer].inputs;
+    model.assign(inputs.begin(), inputs.end());
+  }
   for (const OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
     for (size_t k = 0; k < std::min(op.inputs.size(), kMaxReplacedOperands); ++k) {
@@ -74,6 +77,39 @@ void RepairSearch::TryModelOperands() {
         return;
       }
     }
+  }
+}
+
+// Several operands of the model's operator are slices of other logical tensors: those of another
+// layer.
+void RepairSearch::TryModelOperandsTogether() {
+  const OperatorId producer = problem_.logical.tensors[subject_.lineage.logical].producer;
+  if (producer == kNone) return;
+  const sdfg::Operator& model = problem_.logical.operators[producer];
+  for (const OperatorId id : subject_.operators) {
+    const sdfg::Operator& op = graph_.operators[id];
+    if (op.name != model.name || op.inputs.size() != model.inputs.size()) continue;
+    Changes changes;
+    std::vector<std::string> reads;
+    bool fits = true;
+    for (size_t k = 0; k < op.inputs.size() && fits; ++k) {
+      lineage::Lineage other = problem_.lineage[op.inputs[k]];
+      fits = other.kind == LineageKind::kFull;
+      if (!fits || other.logical == model.inputs[k]) continue;
+      fits = problem_.logical.tensors[other.logical].shape ==
+             problem_.logical.tensors[model.inputs[k]].shape;
+      if (!fits) continue;
+      other.logical = model.inputs[k];
+      const sdfg::Tensor& tensor = graph_.tensors[op.inputs[k]];
+      fits = (changes.operands[{id, static_cast<int>(k)}] = replay_.Claimed(tensor.shape, other)) !=
+             nullptr;
+      reads.push_back(absl::StrCat(tensor.name, " in place of ",
+                                   problem_.logical.tensors[model.inputs[k]].name));
+    }
+    if (!fits || reads.size() < 2 || !Agree(RunStage(changes), claimed_)) continue;
+    Found(absl::StrCat(Name(id), " reads ", absl::StrJoin(reads, ", ")), id,
+          static_cast<int>(reads.size()));
+    return;
   }
 }
 
@@ -148,6 +184,7 @@ void RepairSearch::TryRanks() {
                                graph_.axes[tensor.axes[term.dim]].name, " for that of the rank ",
                                ranks - by, " before"),
                   id);
+            causes_.back().alike = absl::StrCat("slice of ", Place(op.inputs[k]));
             return;
           }
         }
@@ -239,6 +276,7 @@ void RepairSearch::TryRows() {
     if (!lost.empty()) absl::StrAppend(&text, "; ", absl::StrJoin(lost, ", "), " is lost");
     Found(text);
     causes_.back().about = "rows";
+    causes_.back().only_where = true;
   }
 }
 

@@ -63,8 +63,12 @@ class RepairSearch {
     int changes = 0;
     // Of causes about one thing only the first is named: other numbers of one attribute.
     std::string about;
+    // Counts as the same on other inputs, where another rank or number shows it; empty: `text`.
+    std::string alike;
+    bool only_where = false;  // says which elements are wrong, and not why
   };
-  std::vector<Cause> Run();
+  // `all`: also what is less likely than one that was found.
+  std::vector<Cause> Run(bool all = false);
   // Only those that are single ranks that do otherwise.
   std::vector<Cause> RunExceptions();
 
@@ -134,8 +138,12 @@ class RepairSearch {
   std::optional<CollectiveKind> MissingReduction(const std::vector<double>& sum,
                                                  int64_t count) const;
   void TryTerms();
+  bool Lacks(sdfg::OperatorId id, size_t operand, bool too_small, const std::vector<double>& rest);
   void TryContributions();
   void TryForgottenTerms();
+  std::vector<sdfg::TensorId> ModelTerms() const;
+  void TryModelTerms();
+  void TryFunctions();  // repair_functions.cc
   void TryLaterOperands();
   std::string Term(sdfg::TensorId tensor) const;  // with the device where others have the name, too
   // "size of tp", "number of microbatches".
@@ -145,8 +153,16 @@ class RepairSearch {
   bool Late() const;  // no more experiments of many runs
   void TryShards();
   void TryExceptions();
-  void TrySlices();
+  // repair_slices.cc
+  std::vector<int64_t> FirstWrong() const;
+  bool RightAt(const std::vector<int64_t>& coordinates, const Values& value) const;
+  std::string WhereRight(const std::vector<int64_t>& coordinates, const Values& value) const;
+  void TrySlices(bool of_others);
+  // Of one operand; `wrong`: coordinates at which the result is. Whether one was found.
+  bool TrySlicesOf(sdfg::OperatorId id, int operand, const std::vector<int64_t>& wrong,
+                   bool of_others);
   void TryModelOperands();
+  void TryModelOperandsTogether();
   void TryUnchanged();
   void TryInputsOfTheModel();
   void TryRanks();

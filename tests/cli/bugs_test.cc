@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"GG3",
             "",
             1,
-            {"stage a: along dimension 0: index 4 is zero", "pad (padded)", "devices 0, 1"}},
+            {"stage a: pad (padded) has -1 in an index where 0 would be right", "devices 0, 1"}},
         Row{"GG4", "", 1, {"no rank has a[0, 6]", "linear (y)", "devices 0, 1"}},
         Row{"X2",
             "",

@@ -269,5 +269,71 @@ TEST(RepairSearch, ContributionsThatNothingReadsAreNamed) {
               Not(HasSubstr("nothing reads")));
 }
 
+// A plan on one device that computes y by this operator.
+std::string OneOperatorCause(const std::string& model, const std::string& plan,
+                             const std::string& declarations) {
+  return CauseIn(
+      absl::StrCat(R"("inputs": {"x": [4, 4], "w": [4, 4]}, "operators": [)", model,
+                   R"(], "outputs": {"y": {}})"),
+      absl::StrCat(R"("programs": [{"inputs": {"x": {}, "w": {}}, "operators": [)", plan, "]}]"),
+      declarations);
+}
+
+TEST(RepairSearch, ANodeOfAnOperatorsFunctionThatIsWrongIsNamed) {
+  const std::string twice = R"({"op": "add", "in": ["x", "x"], "out": "y"})";
+  const std::string own = R"({"op": "own", "in": "x", "out": "y"})";
+  EXPECT_EQ(OneOperatorCause(twice, own, R"op("op own(x[i, j]) -> y[i, j] = x[i, j] + x[i, j]")op"),
+            "not refuted");
+  EXPECT_EQ(OneOperatorCause(twice, own, R"op("op own(x[i, j]) -> y[i, j] = x[i, j] * x[i, j]")op"),
+            "own (y) multiplies where adding would be right");
+  const std::string exp = R"({"op": "exp", "in": "x", "out": "y"})";
+  EXPECT_EQ(OneOperatorCause(exp, own, R"op("op own(x[i, j]) -> y[i, j] = exp(x[j, i])")op"),
+            "own (y) reads x with its indices 0 and 1 exchanged");
+}
+
+TEST(RepairSearch, ATermOfTheModelThatIsMissingIsNamed) {
+  const std::string model = R"({"op": "exp", "in": "x", "out": "a"},
+                               {"op": "sin", "in": "w", "out": "b"},
+                               {"op": "add", "in": ["a", "b"], "out": "y"})";
+  EXPECT_EQ(OneOperatorCause(model, R"({"op": "exp", "in": "x", "out": "y"})", ""),
+            "the term b is missing");
+}
+
+TEST(RepairSearch, SeveralOperandsOfAnotherLayerAreNamedTogether) {
+  const auto cause = [](const std::string& scale, const std::string& shift) {
+    return CauseIn(
+        R"("inputs": {"x": [4, 6], "w1": [6], "b1": [6], "w2": [6], "b2": [6]},
+           "operators": [{"op": "scaled", "in": ["x", "w2", "b2"], "out": "y"}],
+           "outputs": {"y": {}})",
+        absl::StrCat(R"("programs": [{"inputs": {"x": {}, "w1": {}, "b1": {}, "w2": {}, "b2": {}},
+           "operators": [{"op": "scaled", "in": ["x", ")",
+                     scale, R"(", ")", shift, R"("], "out": "y"}]}])"),
+        R"op("op scaled(x[i, j], w[j], b[j]) -> y[i, j] = exp(x[i, j]) * w[j] + b[j]")op");
+  };
+  EXPECT_EQ(cause("w2", "b2"), "not refuted");
+  EXPECT_EQ(cause("w1", "b1"), "scaled (y) reads w1 in place of w2, b1 in place of b2");
+  EXPECT_EQ(cause("w1", "b2"), "scaled (y) reads w1 in place of w2");
+}
+
+// As the logit of a loss: what is missing makes the result too large.
+TEST(RepairSearch, ATermThatIsSubtractedIsMissingWhereTheResultIsTooLarge) {
+  const auto cause = [](const std::string& sum) {
+    return CauseIn(
+        R"("inputs": {"a": [4], "x": [4, 6]},
+           "operators": [{"op": "sum", "in": "x", "out": "s", "attrs": {"dim": 1}},
+                         {"op": "less", "in": ["a", "s"], "out": "y"}],
+           "outputs": {"y": {}})",
+        absl::StrCat(R"("mesh": {"tp": 2}, "programs": [{"inputs": {"a": {}, "x": {"1": "tp"}},
+           "operators": [{"op": "sum", "in": "x", "out": "part", "attrs": {"dim": 1}},)",
+                     sum, R"({"op": "less", "in": ["a", "s"], "out": "y"}]}])"),
+        R"op("op less(a[i], s[i]) -> y[i] = exp(a[i]) - s[i]")op");
+  };
+  EXPECT_EQ(cause(R"({"op": "all_reduce", "over": "tp", "in": "part", "out": "s"},)"),
+            "not refuted");
+  const std::string missing = cause(R"({"op": "identity", "in": "part", "out": "s"},)");
+  EXPECT_THAT(missing, HasSubstr("missing"));
+  EXPECT_THAT(missing, Not(HasSubstr("too often")));
+}
+
 }  // namespace
 }  // namespace planproof::stages
