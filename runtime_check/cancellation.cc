@@ -17,31 +17,37 @@ using Tracked = std::vector<TrackedNumber>;
 
 // Rounding in float64 leaves no more than this of what cancels; numbers that differ leave more.
 constexpr double kCancelled = 0x1p-40;
+// Much cancels where less than this is left.
+constexpr double kMuch = 0.5;
 
 struct Norms {
-  double value = 0, magnitude = 0;  // root mean squares
+  double value = 0, magnitude = 0, spread = 0;  // root mean squares
 };
 
 // Of what is finite.
 Norms NormsOf(const Tracked& numbers) {
-  long double values = 0, magnitudes = 0;
+  long double values = 0, magnitudes = 0, squares = 0;
   for (const TrackedNumber& number : numbers) {
-    if (!std::isfinite(number.value) || !std::isfinite(number.magnitude)) continue;
+    if (!std::isfinite(number.value) || !std::isfinite(number.squares)) continue;
     values += static_cast<long double>(number.value) * number.value;
     magnitudes += static_cast<long double>(number.magnitude) * number.magnitude;
+    squares += number.squares;
   }
   const auto count = static_cast<long double>(numbers.size());
   return {static_cast<double>(std::sqrt(values / count)),
-          static_cast<double>(std::sqrt(magnitudes / count))};
+          static_cast<double>(std::sqrt(magnitudes / count)),
+          static_cast<double>(std::sqrt(squares / count))};
 }
 
-class Cancellation {
+class Tracking {
  public:
-  Cancellation(const sdfg::Graph& graph, const std::vector<Values>& values, Programs* programs)
+  Tracking(const sdfg::Graph& graph, const std::vector<Values>& values, Programs* programs)
       : graph_(graph), values_(values), programs_(programs), cancelled_(graph.tensors.size()) {}
 
-  absl::StatusOr<std::vector<double>> Run() {
-    std::vector<double> magnitudes(graph_.tensors.size(), 0);
+  absl::StatusOr<Cancellations> Run() {
+    Cancellations found;
+    found.magnitudes.resize(graph_.tensors.size(), 0);
+    found.spreads.resize(graph_.tensors.size());
     for (const sdfg::Operator& op : graph_.operators) {
       for (size_t o = 0; o < op.outputs.size(); ++o) {
         const TensorId output = op.outputs[o];
@@ -54,12 +60,16 @@ class Cancellation {
         absl::StatusOr<Tracked> numbers = Apply(op, **tape, output);
         if (!numbers.ok()) return numbers.status();
         const Norms norms = NormsOf(*numbers);
+        if (norms.value < kMuch * norms.spread) {
+          for (const TrackedNumber& number : *numbers)
+            found.spreads[output].push_back(static_cast<float>(std::sqrt(number.squares)));
+        }
         if (!(norms.value <= kCancelled * norms.magnitude) || norms.magnitude == 0) continue;
-        magnitudes[output] = norms.magnitude;
+        found.magnitudes[output] = norms.magnitude;
         cancelled_[output] = *std::move(numbers);
       }
     }
-    return magnitudes;
+    return found;
   }
 
  private:
@@ -100,10 +110,10 @@ class Cancellation {
 
 }  // namespace
 
-absl::StatusOr<std::vector<double>> CancelledMagnitudes(const sdfg::Graph& graph,
-                                                        const std::vector<Values>& values,
-                                                        Programs* programs) {
-  return Cancellation(graph, values, programs).Run();
+absl::StatusOr<Cancellations> CancellationsOf(const sdfg::Graph& graph,
+                                              const std::vector<Values>& values,
+                                              Programs* programs) {
+  return Tracking(graph, values, programs).Run();
 }
 
 }  // namespace planproof::runtime_check

@@ -1,7 +1,10 @@
-// Tensors in which everything cancels: zero over the real numbers, and rounding in any arithmetic.
+// Tensors in which terms cancel: their own size says little about how much rounding may change
+// them, that of their terms does.
 //
-// Such as the gradient of a bias that shifts all operands of a softmax alike. Their own size says
-// nothing about how much rounding may change them; that of the terms of their sums does.
+// In some everything cancels: they are zero over the real numbers, and rounding in any arithmetic.
+// Such is the gradient of a bias that shifts all operands of a softmax alike. In others much does,
+// within one operator, as in the derivative of a softmax: a plan that computes them by several
+// operators rounds what cancels.
 #ifndef PLANPROOF_RUNTIME_CHECK_CANCELLATION_H_
 #define PLANPROOF_RUNTIME_CHECK_CANCELLATION_H_
 
@@ -14,12 +17,20 @@
 
 namespace planproof::runtime_check {
 
-// By tensor of a graph without coordinates: 0, or, of a tensor in which everything cancels, the
-// root mean square of its elements' magnitudes (tracked_number.h). Such a tensor is an operand with
-// these magnitudes, any other with that of its elements. `values` are those of a run in float64.
-absl::StatusOr<std::vector<double>> CancelledMagnitudes(const sdfg::Graph& graph,
-                                                        const std::vector<Values>& values,
-                                                        Programs* programs);
+// By tensor of a graph without coordinates.
+struct Cancellations {
+  // 0, or, where everything cancels, the root mean square of the elements' magnitudes
+  // (tracked_number.h). Such a tensor is an operand with these magnitudes, any other with those of
+  // its elements.
+  std::vector<double> magnitudes;
+  // Empty, or, where much cancels: by element the root of the sum of its terms' squares.
+  std::vector<std::vector<float>> spreads;
+};
+
+// `values` are those of a run in float64.
+absl::StatusOr<Cancellations> CancellationsOf(const sdfg::Graph& graph,
+                                              const std::vector<Values>& values,
+                                              Programs* programs);
 
 }  // namespace planproof::runtime_check
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "runtime_check/cancellation.h"
 #include "runtime_check/executor.h"
 #include "runtime_check/single_replay.h"
 #include "runtime_check/values.h"
@@ -150,7 +151,7 @@ absl::StatusOr<ReplayReport> Replay(const lineage::Problem& problem, const Input
                                     const ReplayOptions& options, Programs* programs) {
   const absl::StatusOr<Cost> cost = CostWithinLimits(problem, options, programs);
   if (!cost.ok()) return cost.status();
-  std::vector<double> cancelled;
+  Cancellations cancelled;
   ReplayReport exact;
   if (RunsExact(options)) {
     ReplayOptions in_float64 = options;

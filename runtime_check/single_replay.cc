@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <random>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -38,7 +40,7 @@ struct Related {
 class Replaying {
  public:
   Replaying(const lineage::Problem& problem, const Inputs& inputs, const ReplayOptions& options,
-            Programs* programs, std::vector<double>* cancelled)
+            Programs* programs, Cancellations* cancelled)
       : problem_(problem),
         inputs_(inputs),
         options_(options),
@@ -54,8 +56,8 @@ class Replaying {
                  programs_, &logical_);
     if (!status.ok()) return status;
     if (options_.arithmetic == sdfg::DType::kFloat64) {
-      absl::StatusOr<std::vector<double>> found =
-          CancelledMagnitudes(problem_.logical, logical_, programs_);
+      absl::StatusOr<Cancellations> found =
+          CancellationsOf(problem_.logical, logical_, programs_);
       if (!found.ok()) return found.status();
       cancelled_ = *std::move(found);
     }
@@ -101,13 +103,18 @@ class Replaying {
       if (target_[t]) changes_[t].assign(logical_[t].size(), 0);
     }
     const std::vector<bool> keep(graph.tensors.size(), false);
+    std::vector<bool> watched = target_;
+    for (size_t t = 0; t < watched.size(); ++t)
+      watched[t] = watched[t] || !SpreadOf(static_cast<TensorId>(t)).empty();
     for (int sample = 0; sample < options_.samples; ++sample) {
       std::vector<Values> tensors = Perturbed(inputs_, problem_, options_.arithmetic,
                                               options_.perturbation, static_cast<uint64_t>(sample));
-      RunOptions run{.arithmetic = options_.arithmetic, .keep = &keep, .watched = &target_};
+      RunOptions run{.arithmetic = options_.arithmetic, .keep = &keep, .watched = &watched};
       run.backend = options_.backend;
-      run.rewrites = options_.by_stage;
+      run.rewrites = true;
       run.produced = [&](TensorId id) {
+        Scatter(id, SeedOf(~sample, id), &tensors[id]);
+        if (!target_[id]) return absl::OkStatus();
         AddChanges(logical_[id], tensors[id], options_.samples, &changes_[id]);
         if (options_.by_stage) {
           tensors[id] = PerturbedTensor(logical_[id], graph.tensors[id].dtype, options_.arithmetic,
@@ -119,6 +126,24 @@ class Replaying {
         return status;
     }
     return absl::OkStatus();
+  }
+
+  // In whole replays; by stage operands are changed, and with them what cancels.
+  std::span<const float> SpreadOf(TensorId id) const {
+    if (options_.by_stage || cancelled_.spreads.empty()) return {};
+    return cancelled_.spreads[id];
+  }
+
+  // Changes elements in which much cancels by one epsilon of what does.
+  void Scatter(TensorId id, uint64_t seed, Values* values) const {
+    const std::span<const float> spread = SpreadOf(id);
+    if (spread.empty()) return;
+    std::mt19937_64 random(seed);
+    const double epsilon = EpsilonOf(options_.arithmetic);
+    for (int64_t i = 0; i < values->size(); ++i) {
+      const double change = epsilon * static_cast<double>(spread[i]);
+      values->Set(i, values->At(i) + (random() % 2 == 0 ? change : -change));
+    }
   }
 
   // What devices hold of inputs is what the specification says.
@@ -196,7 +221,8 @@ class Replaying {
       if (related.required != nullptr) report.required = *related.required;
       Reference reference{&logical_[lineage.logical], &changes_[lineage.logical]};
       reference.operand_magnitude = OperandMagnitude(lineage.logical);
-      if (!cancelled_.empty()) reference.cancelled_magnitude = cancelled_[lineage.logical];
+      if (!cancelled_.magnitudes.empty())
+        reference.cancelled_magnitude = cancelled_.magnitudes[lineage.logical];
       // Integers and truth values are not rounded.
       const bool rounded = sdfg::IsFloating(problem_.logical.tensors[lineage.logical].dtype);
       reference.epsilon = EpsilonOf(rounded ? options_.arithmetic : sdfg::DType::kFloat64);
@@ -298,7 +324,7 @@ class Replaying {
   const Inputs& inputs_;
   const ReplayOptions& options_;
   Programs* const programs_;
-  std::vector<double>& cancelled_;
+  Cancellations& cancelled_;
   std::vector<std::vector<Related>> related_;  // by parallel tensor
   std::vector<bool> target_;                   // by logical tensor: something is related to it
   std::vector<Values> logical_;
@@ -312,7 +338,7 @@ class Replaying {
 
 absl::StatusOr<ReplayReport> SingleReplay(const lineage::Problem& problem, const Inputs& inputs,
                                           const ReplayOptions& options, Programs* programs,
-                                          std::vector<double>* cancelled) {
+                                          Cancellations* cancelled) {
   return Replaying(problem, inputs, options, programs, cancelled).Run();
 }
 

@@ -126,7 +126,8 @@ A Power(A base, double exponent) {
 }
 TrackedNumber Power(TrackedNumber base, double exponent) {
   const double value = Power(base.value, exponent);
-  return {value, exponent > 0 ? Power(base.magnitude, exponent) : std::fabs(value)};
+  if (exponent <= 0) return TrackedNumber(value);
+  return {value, Power(base.magnitude, exponent), Power(base.squares, exponent)};
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // A number, and how large it would be if nothing cancelled in it: the sum of the magnitudes of its
 // terms, as in running error analysis (Wilkinson; Higham, Accuracy and Stability of Numerical
-// Algorithms, 3.3). What rounding may do to a sum is in proportion to that, not to the sum.
+// Algorithms, 3.3), and the sum of their squares. What rounding may do to a sum is in proportion to
+// these, not to the sum: to the first if all terms are rounded alike, to the root of the second if
+// each is rounded by itself.
 //
-// Functions other than sums, products and quotients have their value's magnitude.
+// Functions other than sums, products and quotients are one term.
 #ifndef PLANPROOF_RUNTIME_CHECK_TRACKED_NUMBER_H_
 #define PLANPROOF_RUNTIME_CHECK_TRACKED_NUMBER_H_
 
@@ -12,13 +14,14 @@
 namespace planproof::runtime_check {
 
 struct TrackedNumber {
-  double value = 0, magnitude = 0;
+  double value = 0, magnitude = 0, squares = 0;
 
   TrackedNumber() = default;
-  TrackedNumber(double value, double magnitude) : value(value), magnitude(magnitude) {}
+  TrackedNumber(double value, double magnitude, double squares)
+      : value(value), magnitude(magnitude), squares(squares) {}
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
   explicit TrackedNumber(T number)
-      : value(static_cast<double>(number)), magnitude(std::fabs(value)) {}
+      : value(static_cast<double>(number)), magnitude(std::fabs(value)), squares(value * value) {}
 
   template <typename T, typename = std::enable_if_t<std::is_arithmetic_v<T>>>
   explicit operator T() const {
@@ -27,14 +30,14 @@ struct TrackedNumber {
 };
 
 inline TrackedNumber operator+(TrackedNumber a, TrackedNumber b) {
-  return {a.value + b.value, a.magnitude + b.magnitude};
+  return {a.value + b.value, a.magnitude + b.magnitude, a.squares + b.squares};
 }
-inline TrackedNumber operator-(TrackedNumber a) { return {-a.value, a.magnitude}; }
+inline TrackedNumber operator-(TrackedNumber a) { return {-a.value, a.magnitude, a.squares}; }
 inline TrackedNumber operator*(TrackedNumber a, TrackedNumber b) {
-  return {a.value * b.value, a.magnitude * b.magnitude};
+  return {a.value * b.value, a.magnitude * b.magnitude, a.squares * b.squares};
 }
 inline TrackedNumber operator/(TrackedNumber a, TrackedNumber b) {
-  return {a.value / b.value, a.magnitude / std::fabs(b.value)};
+  return {a.value / b.value, a.magnitude / std::fabs(b.value), a.squares / (b.value * b.value)};
 }
 inline bool operator<(TrackedNumber a, TrackedNumber b) { return a.value < b.value; }
 inline bool operator<=(TrackedNumber a, TrackedNumber b) { return a.value <= b.value; }
@@ -43,7 +46,7 @@ inline bool operator==(TrackedNumber a, TrackedNumber b) { return a.value == b.v
 inline bool operator!=(TrackedNumber a, TrackedNumber b) { return a.value != b.value; }
 
 inline bool isnan(TrackedNumber a) { return std::isnan(a.value); }
-inline TrackedNumber fabs(TrackedNumber a) { return {std::fabs(a.value), a.magnitude}; }
+inline TrackedNumber fabs(TrackedNumber a) { return {std::fabs(a.value), a.magnitude, a.squares}; }
 inline TrackedNumber exp(TrackedNumber a) { return TrackedNumber(std::exp(a.value)); }
 inline TrackedNumber log(TrackedNumber a) { return TrackedNumber(std::log(a.value)); }
 inline TrackedNumber erf(TrackedNumber a) { return TrackedNumber(std::erf(a.value)); }

@@ -253,9 +253,9 @@ std::vector<double> MagnitudesOf(const sdfg::IndexFunction& function,
   Programs programs;
   EXPECT_TRUE(RunGraph(small.problem.logical, {}, &programs, &tensors).ok());
   *value = tensors[y].doubles[0];
-  const auto magnitudes = CancelledMagnitudes(small.problem.logical, tensors, &programs);
-  EXPECT_TRUE(magnitudes.ok()) << magnitudes.status();
-  return magnitudes.ok() ? *magnitudes : std::vector<double>(2);
+  const auto found = CancellationsOf(small.problem.logical, tensors, &programs);
+  EXPECT_TRUE(found.ok()) << found.status();
+  return found.ok() ? found->magnitudes : std::vector<double>(2);
 }
 
 TEST(Cancellation, ASumThatIsZeroHasTheMagnitudeOfItsTerms) {
