@@ -182,6 +182,7 @@ const char* ReplayFindingName(runtime_check::Finding finding) {
 nlohmann::json TensorJson(const lineage::Problem& problem, const TensorReport& tensor) {
   nlohmann::json json = {{"tensor", PlanTensor(problem, tensor).name},
                          {"logical", problem.logical.tensors[tensor.logical].name},
+                         {"model_order", problem.logical.tensors[tensor.logical].producer},
                          {"operator", ReplayOperator(problem, tensor)},
                          {"source", ReplaySource(problem, tensor)},
                          {"finding", ReplayFindingName(tensor.finding)},

@@ -97,7 +97,8 @@ class Comparing {
     // A NaN of the plan must not pass.
     measure_.bound =
         RatioBound(std::min(static_cast<int64_t>(different_.size()), reference_.most_values),
-                   reference_.roundings);
+                   reference_.roundings) *
+        reference_.bound_factor;
     measure_.alarm = !(measure_.ratio <= measure_.bound);
     if (!std::isfinite(scale) || !std::isfinite(measure_.expectation)) measure_.defined = false;
     measure_.blind = measure_.bound * measure_.expectation >= 1;

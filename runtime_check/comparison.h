@@ -51,6 +51,7 @@ struct Reference {
   double step = 0;
   // How many values the expectation rests on, if it is fewer than there are different ones.
   int64_t most_values = std::numeric_limits<int64_t>::max();
+  double bound_factor = 1;  // of RatioBound
   Roundings roundings = Roundings::kMany;
 };
 

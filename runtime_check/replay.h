@@ -75,7 +75,9 @@ struct TensorReport {
 
 struct ReplayReport {
   std::vector<TensorReport> tensors;  // in dataflow order, a required one after what it is
-  int first = -1;                     // the first that alarms
+  // The one that alarms of which the model computes its tensor first: a plan may run what follows
+  // from a wrong result (the gradient of a loss) before the rest of it.
+  int first = -1;
   int alarms = 0;
   int alarms_in_type = 0, alarms_exact = 0;  // of them, by which run
   int64_t undefined =
@@ -89,9 +91,6 @@ struct ReplayReport {
     double exact = 0;  // the whole replay in float64
   } time_s;
 };
-
-// Fills in what follows from the findings: the first alarm and the numbers of alarms.
-void CountAlarms(ReplayReport* report);
 
 // `inputs` are in the arithmetic of the options. ResourceExhausted beyond the limits;
 // FailedPrecondition where a required output has no value in the model; Unimplemented for what

@@ -40,12 +40,13 @@ struct Related {
 class Replaying {
  public:
   Replaying(const lineage::Problem& problem, const Inputs& inputs, const ReplayOptions& options,
-            Programs* programs, Cancellations* cancelled)
+            Programs* programs, Cancellations* cancelled, double bound_factor)
       : problem_(problem),
         inputs_(inputs),
         options_(options),
         programs_(programs),
-        cancelled_(*cancelled) {}
+        cancelled_(*cancelled),
+        bound_factor_(bound_factor) {}
 
   absl::StatusOr<ReplayReport> Run() {
     FindRelations();
@@ -56,8 +57,7 @@ class Replaying {
                  programs_, &logical_);
     if (!status.ok()) return status;
     if (options_.arithmetic == sdfg::DType::kFloat64) {
-      absl::StatusOr<Cancellations> found =
-          CancellationsOf(problem_.logical, logical_, programs_);
+      absl::StatusOr<Cancellations> found = CancellationsOf(problem_.logical, logical_, programs_);
       if (!found.ok()) return found.status();
       cancelled_ = *std::move(found);
     }
@@ -71,7 +71,6 @@ class Replaying {
     report_.time_s.plan = SecondsSince(start);
     for (TensorReport& tensor : report_.tensors)
       tensor.alarms_in_type = tensor.finding != Finding::kNone;
-    CountAlarms(&report_);
     return std::move(report_);
   }
 
@@ -220,6 +219,7 @@ class Replaying {
       report.logical = lineage.logical;
       if (related.required != nullptr) report.required = *related.required;
       Reference reference{&logical_[lineage.logical], &changes_[lineage.logical]};
+      reference.bound_factor = bound_factor_;
       reference.operand_magnitude = OperandMagnitude(lineage.logical);
       if (!cancelled_.magnitudes.empty())
         reference.cancelled_magnitude = cancelled_.magnitudes[lineage.logical];
@@ -325,6 +325,7 @@ class Replaying {
   const ReplayOptions& options_;
   Programs* const programs_;
   Cancellations& cancelled_;
+  const double bound_factor_;
   std::vector<std::vector<Related>> related_;  // by parallel tensor
   std::vector<bool> target_;                   // by logical tensor: something is related to it
   std::vector<Values> logical_;
@@ -338,8 +339,8 @@ class Replaying {
 
 absl::StatusOr<ReplayReport> SingleReplay(const lineage::Problem& problem, const Inputs& inputs,
                                           const ReplayOptions& options, Programs* programs,
-                                          Cancellations* cancelled) {
-  return Replaying(problem, inputs, options, programs, cancelled).Run();
+                                          Cancellations* cancelled, double bound_factor) {
+  return Replaying(problem, inputs, options, programs, cancelled, bound_factor).Run();
 }
 
 }  // namespace planproof::runtime_check

@@ -11,12 +11,13 @@
 
 namespace planproof::runtime_check {
 
-// In the arithmetic of the options, whatever their `exact` says, and without a look at limits;
-// cost is not filled in. `cancelled` is what cancels in the model on these inputs: in float64 it is
-// computed and written there; in another type it is read, and may be empty.
+// In the arithmetic of the options, whatever their `exact` says, and without a look at limits.
+// Cost, and what follows from the findings, are not filled in. `cancelled` is what cancels in the
+// model on these inputs: in float64 it is computed and written there; in another type it is read,
+// and may be empty. Bounds of ratios are RatioBound times the factor.
 absl::StatusOr<ReplayReport> SingleReplay(const lineage::Problem& problem, const Inputs& inputs,
                                           const ReplayOptions& options, Programs* programs,
-                                          Cancellations* cancelled);
+                                          Cancellations* cancelled, double bound_factor = 1);
 
 }  // namespace planproof::runtime_check
 

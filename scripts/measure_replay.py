@@ -10,7 +10,8 @@ plan without its bug is replayed on the same witness. Everything runs twice: as 
 A tensor alarms if its ratio to expected rounding is above the bound in the type, or in float64 on the same inputs;
 the two are judged together ("either") and each by itself. Beside them three fixed tolerances are judged: a tensor
 alarms where its relative error |plan - model| / |model| (Frobenius norm), in the type, is above it. A bug is found if
-any tensor alarms, and at its place if the first tensor that alarms is of the stage that `verify` names.
+any tensor alarms, and at its place if the tensor that alarms and that the model computes first is of the stage that
+`verify` names.
 """
 import argparse
 import collections
@@ -114,7 +115,8 @@ class Tally:
             self.at_stage[name] = (max(map(part_of_bound, of_stage), default=0),
                                    max((part_of_bound(tensor.get("exact", tensor)) for tensor in of_stage), default=0))
         for judge in JUDGES:
-            alarms = [tensor["logical"] for tensor in report["tensors"] if alarms_of(tensor, judge)]
+            alarms = [tensor for tensor in report["tensors"] if alarms_of(tensor, judge)]
+            alarms = [tensor["logical"] for tensor in sorted(alarms, key=lambda tensor: tensor["model_order"])]
             self.alarms[judge] += bool(alarms)
             self.tensor_alarms[judge] += len(alarms)
             if stage is None:

@@ -49,8 +49,7 @@ sdfg::IndexFunction Affine(const sdfg::Shape& shape, solver::Rational factor,
   for (const sdfg::VarId dim : builder.OutputDims(y)) at.push_back(builder.Index(dim));
   const sdfg::ExprId product =
       builder.Binary(sdfg::Op::kMul, builder.Element(x, at), builder.Real(std::move(factor)));
-  builder.SetBody(y,
-                  builder.Binary(sdfg::Op::kAdd, product, builder.Real(std::move(offset))));
+  builder.SetBody(y, builder.Binary(sdfg::Op::kAdd, product, builder.Real(std::move(offset))));
   return Finished(&builder);
 }
 
@@ -58,13 +57,12 @@ sdfg::IndexFunction Affine(const sdfg::Shape& shape, solver::Rational factor,
 absl::StatusOr<ReplayReport> SlightlyWrong(const ReplayOptions& options, bool wrong = true) {
   SmallProblem small;
   const TensorId x = small.Logical("x", {100});
-  const TensorId h =
-      small.Apply(&small.problem.logical, Affine({100}, solver::Rational(1)), {x});
+  const TensorId h = small.Apply(&small.problem.logical, Affine({100}, solver::Rational(1)), {x});
   const TensorId y = small.Apply(&small.problem.logical, Instantiate("exp", {{100}}), {h});
   const TensorId held = small.Slice(x, {0}, {100});
-  const TensorId first = small.Apply(
-      &small.problem.parallel,
-      Affine({100}, wrong ? solver::Rational(51, 50) : solver::Rational(1)), {held}, 0);
+  const TensorId first =
+      small.Apply(&small.problem.parallel,
+                  Affine({100}, wrong ? solver::Rational(51, 50) : solver::Rational(1)), {held}, 0);
   small.Claim(first, h, {0});
   const TensorId second =
       small.Apply(&small.problem.parallel, Instantiate("exp", {{100}}), {first}, 0);
@@ -80,8 +78,7 @@ TEST(ExactReplay, WhatRoundingHidesIsFoundInFloat64AtItsStage) {
       ASSERT_TRUE(alone.ok()) << alone.status();
       EXPECT_EQ(alone->alarms, 0);
       EXPECT_FALSE(alone->tensors[0].exact.has_value());
-      const auto report =
-          SlightlyWrong({.arithmetic = dtype, .by_stage = by_stage, .exact = true});
+      const auto report = SlightlyWrong({.arithmetic = dtype, .by_stage = by_stage, .exact = true});
       ASSERT_TRUE(report.ok()) << report.status();
       ASSERT_EQ(report->first, 0);
       EXPECT_EQ(report->alarms, by_stage ? 1 : 2);
@@ -124,12 +121,12 @@ TEST(ExactReplay, BothRunsAreWithinTheLimit) {
   const auto both = SlightlyWrong({.arithmetic = DType::kBFloat16, .exact = true});
   ASSERT_TRUE(alone.ok() && both.ok());
   EXPECT_EQ(both->cost.work, 2 * alone->cost.work);
-  EXPECT_EQ(SlightlyWrong({.arithmetic = DType::kBFloat16,
-                           .exact = true,
-                           .work_limit = 1.5 * alone->cost.work})
-                .status()
-                .code(),
-            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(
+      SlightlyWrong(
+          {.arithmetic = DType::kBFloat16, .exact = true, .work_limit = 1.5 * alone->cost.work})
+          .status()
+          .code(),
+      absl::StatusCode::kResourceExhausted);
 }
 
 // The plan adds up 64 terms one after another, each sum rounded to the type: right over the reals.
@@ -141,9 +138,10 @@ TEST(ExactReplay, AFaultOfPrecisionIsFoundInTheTypeAlone) {
                          sdfg::Device device) {
       return small.Apply(graph, Instantiate("exp", {shape}), {of}, device);
     };
-    const TensorId y = small.Apply(&small.problem.logical, Instantiate("linear", {{8, 64}, {1, 64}}),
-                                   {exp(&small.problem.logical, x, {8, 64}, -1),
-                                    exp(&small.problem.logical, ones, {1, 64}, -1)});
+    const TensorId y =
+        small.Apply(&small.problem.logical, Instantiate("linear", {{8, 64}, {1, 64}}),
+                    {exp(&small.problem.logical, x, {8, 64}, -1),
+                     exp(&small.problem.logical, ones, {1, 64}, -1)});
     sdfg::Graph* const plan = &small.problem.parallel;
     TensorId sum = sdfg::kNone;
     for (int64_t k = 0; k < 64; ++k) {
@@ -151,12 +149,10 @@ TEST(ExactReplay, AFaultOfPrecisionIsFoundInTheTypeAlone) {
                                         {exp(plan, small.Slice(x, {0, k}, {8, 1}), {8, 1}, 0),
                                          exp(plan, small.Slice(ones, {0, k}, {1, 1}), {1, 1}, 0)},
                                         0);
-      sum = k == 0 ? term
-                   : small.Apply(plan, Instantiate("add", {{8, 1}, {8, 1}}), {sum, term}, 0);
+      sum = k == 0 ? term : small.Apply(plan, Instantiate("add", {{8, 1}, {8, 1}}), {sum, term}, 0);
     }
     small.Require(sum, y, {0, 0});
-    const auto report =
-        Replayed(&small, {.arithmetic = dtype, .by_stage = true, .exact = true});
+    const auto report = Replayed(&small, {.arithmetic = dtype, .by_stage = true, .exact = true});
     ASSERT_TRUE(report.ok()) << report.status();
     ASSERT_EQ(report->first, 0) << sdfg::DTypeName(dtype);
     EXPECT_TRUE(report->tensors[0].alarms_in_type);
@@ -200,8 +196,7 @@ const sdfg::Shape kMatrix = {kRows, kColumns};
 absl::StatusOr<ReplayReport> SumOfDifferences(DType dtype, solver::Rational factor) {
   SmallProblem small;
   sdfg::Graph *const model = &small.problem.logical, *const plan = &small.problem.parallel;
-  const sdfg::IndexFunction raised =
-      Affine(kMatrix, solver::Rational(1), solver::Rational(8));
+  const sdfg::IndexFunction raised = Affine(kMatrix, solver::Rational(1), solver::Rational(8));
   const sdfg::IndexFunction square = Instantiate("mul", {{kColumns}, {kColumns}});
   const TensorId x = small.Logical("x", kMatrix);
   const TensorId u = small.Apply(model, raised, {x});
