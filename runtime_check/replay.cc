@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "runtime_check/cancellation.h"
 #include "runtime_check/executor.h"
 #include "runtime_check/single_replay.h"
 #include "runtime_check/values.h"
@@ -160,18 +159,17 @@ absl::StatusOr<ReplayReport> Replay(const lineage::Problem& problem, const Input
                                     const ReplayOptions& options, Programs* programs) {
   const absl::StatusOr<Cost> cost = CostWithinLimits(problem, options, programs);
   if (!cost.ok()) return cost.status();
-  Cancellations cancelled;
+  ExactModel model;
   ReplayReport exact;
   if (RunsExact(options)) {
     ReplayOptions in_float64 = options;
     in_float64.arithmetic = DType::kFloat64;
     absl::StatusOr<ReplayReport> run =
-        SingleReplay(problem, InFloat64(inputs), in_float64, programs, &cancelled, kExactRoom);
+        SingleReplay(problem, InFloat64(inputs), in_float64, programs, &model, kExactRoom);
     if (!run.ok()) return run.status();
     exact = *std::move(run);
   }
-  absl::StatusOr<ReplayReport> report =
-      SingleReplay(problem, inputs, options, programs, &cancelled);
+  absl::StatusOr<ReplayReport> report = SingleReplay(problem, inputs, options, programs, &model);
   if (!report.ok()) return report.status();
   if (RunsExact(options)) report = Merging(*std::move(report), std::move(exact)).Merged();
   CountAlarms(problem.logical, &*report);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <random>
 #include <span>
 #include <utility>
@@ -40,12 +41,12 @@ struct Related {
 class Replaying {
  public:
   Replaying(const lineage::Problem& problem, const Inputs& inputs, const ReplayOptions& options,
-            Programs* programs, Cancellations* cancelled, double bound_factor)
+            Programs* programs, ExactModel* exact, double bound_factor)
       : problem_(problem),
         inputs_(inputs),
         options_(options),
         programs_(programs),
-        cancelled_(*cancelled),
+        exact_(*exact),
         bound_factor_(bound_factor) {}
 
   absl::StatusOr<ReplayReport> Run() {
@@ -59,16 +60,18 @@ class Replaying {
     if (options_.arithmetic == sdfg::DType::kFloat64) {
       absl::StatusOr<Cancellations> found = CancellationsOf(problem_.logical, logical_, programs_);
       if (!found.ok()) return found.status();
-      cancelled_ = *std::move(found);
+      exact_.cancellations = *std::move(found);
     }
     report_.time_s.model = SecondsSince(start);
     start = Clock::now();
     if (status = RunPerturbed(); !status.ok()) return status;
+    if (options_.arithmetic != sdfg::DType::kFloat64 && !options_.by_stage) ExpectModelErrors();
     report_.time_s.perturbed = SecondsSince(start);
     start = Clock::now();
     if (status = RunPlan(); !status.ok()) return status;
     FindOmissions();
     report_.time_s.plan = SecondsSince(start);
+    if (options_.arithmetic == sdfg::DType::kFloat64) KeepModel();
     for (TensorReport& tensor : report_.tensors)
       tensor.alarms_in_type = tensor.finding != Finding::kNone;
     return std::move(report_);
@@ -129,8 +132,8 @@ class Replaying {
 
   // In whole replays; by stage operands are changed, and with them what cancels.
   std::span<const float> SpreadOf(TensorId id) const {
-    if (options_.by_stage || cancelled_.spreads.empty()) return {};
-    return cancelled_.spreads[id];
+    if (options_.by_stage || exact_.cancellations.spreads.empty()) return {};
+    return exact_.cancellations.spreads[id];
   }
 
   // Changes elements in which much cancels by one epsilon of what does.
@@ -142,6 +145,27 @@ class Replaying {
     for (int64_t i = 0; i < values->size(); ++i) {
       const double change = epsilon * static_cast<double>(spread[i]);
       values->Set(i, values->At(i) + (random() % 2 == 0 ? change : -change));
+    }
+  }
+
+  void KeepModel() {
+    exact_.values.resize(logical_.size());
+    for (size_t t = 0; t < logical_.size(); ++t) {
+      if (target_[t]) exact_.values[t] = std::move(logical_[t]);
+    }
+  }
+
+  // What the type makes of the model is no less than what it may make of a plan: where the model
+  // itself is lost (what it divides by is rounded to 0), small changes of inputs need not show it.
+  void ExpectModelErrors() {
+    for (size_t t = 0; t < exact_.values.size(); ++t) {
+      if (exact_.values[t].storage != Values::Storage::kDouble) continue;
+      std::vector<double> errors(changes_[t].size(), 0);
+      AddChanges(exact_.values[t], logical_[t], 1, &errors);
+      if (std::accumulate(errors.begin(), errors.end(), 0.0) >
+          std::accumulate(changes_[t].begin(), changes_[t].end(), 0.0)) {
+        changes_[t] = std::move(errors);
+      }
     }
   }
 
@@ -221,8 +245,8 @@ class Replaying {
       Reference reference{&logical_[lineage.logical], &changes_[lineage.logical]};
       reference.bound_factor = bound_factor_;
       reference.operand_magnitude = OperandMagnitude(lineage.logical);
-      if (!cancelled_.magnitudes.empty())
-        reference.cancelled_magnitude = cancelled_.magnitudes[lineage.logical];
+      if (const auto& magnitudes = exact_.cancellations.magnitudes; !magnitudes.empty())
+        reference.cancelled_magnitude = magnitudes[lineage.logical];
       // Integers and truth values are not rounded.
       const bool rounded = sdfg::IsFloating(problem_.logical.tensors[lineage.logical].dtype);
       reference.epsilon = EpsilonOf(rounded ? options_.arithmetic : sdfg::DType::kFloat64);
@@ -324,7 +348,7 @@ class Replaying {
   const Inputs& inputs_;
   const ReplayOptions& options_;
   Programs* const programs_;
-  Cancellations& cancelled_;
+  ExactModel& exact_;
   const double bound_factor_;
   std::vector<std::vector<Related>> related_;  // by parallel tensor
   std::vector<bool> target_;                   // by logical tensor: something is related to it
@@ -339,8 +363,8 @@ class Replaying {
 
 absl::StatusOr<ReplayReport> SingleReplay(const lineage::Problem& problem, const Inputs& inputs,
                                           const ReplayOptions& options, Programs* programs,
-                                          Cancellations* cancelled, double bound_factor) {
-  return Replaying(problem, inputs, options, programs, cancelled, bound_factor).Run();
+                                          ExactModel* exact, double bound_factor) {
+  return Replaying(problem, inputs, options, programs, exact, bound_factor).Run();
 }
 
 }  // namespace planproof::runtime_check
