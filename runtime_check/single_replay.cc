@@ -113,7 +113,7 @@ class Replaying {
                                               options_.perturbation, static_cast<uint64_t>(sample));
       RunOptions run{.arithmetic = options_.arithmetic, .keep = &keep, .watched = &watched};
       run.backend = options_.backend;
-      run.rewrites = true;
+      run.rewrites = options_.by_stage || !exact_.cancellations.spreads.empty();
       run.produced = [&](TensorId id) {
         Scatter(id, SeedOf(~sample, id), &tensors[id]);
         if (!target_[id]) return absl::OkStatus();

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What replays find, and what they raise false alarms on: the tables of docs/replay.md.
 
-    scripts/measure_replay.py PLANPROOF [--plans 200] [--seed 1000] [--types float32,bfloat16] [--jobs 2]
+    scripts/measure_replay.py PLANPROOF [--plans 200] [--seed 1000] [--bug-seeds 1] [--types float32,bfloat16] [--jobs 2]
 
 Right plans are generated at random: models, sizes and degrees from --seed on. Wrong ones are the bugs of
-docs/bugs.md that `verify` refutes, each on random inputs (seed 0) and on the witness that `verify` found; that
+docs/bugs.md that `verify` refutes, each on random inputs (seeds from 0) and on the witness that `verify` found; that
 plan without its bug is replayed on the same witness. Everything runs twice: as a whole and with --by-stage.
 
 A tensor alarms if its ratio to expected rounding is above the bound in the type, or in float64 on the same inputs;
@@ -160,7 +160,7 @@ def right_plan(planproof, types, seed):
         return list(replays(planproof, files, types, inputs, "right", " ".join(options))) or None
 
 
-def bug(planproof, types, kind, options):
+def bug(planproof, types, seeds, kind, options):
     with tempfile.TemporaryDirectory() as directory:
         files = [f"{directory}/logical.plan", f"{directory}/parallel.plan"]
         broken, witness = f"{directory}/broken.plan", f"{directory}/w.safetensors"
@@ -171,8 +171,10 @@ def bug(planproof, types, kind, options):
         if stage is None:
             sys.exit(f"{kind}: {verified.stdout}{verified.stderr}")
         found = []
-        for name, inputs in (("random", ["--seed", "0"]), ("witness", ["--witness", witness])):
-            found += replays(planproof, [broken], types, inputs, f"bug, {name}", kind, stage.group(1))
+        for seed in range(seeds):
+            name = f"{kind}, seed {seed}" if seed else kind
+            found += replays(planproof, [broken], types, ["--seed", str(seed)], "bug, random", name, stage.group(1))
+        found += replays(planproof, [broken], types, ["--witness", witness], "bug, witness", kind, stage.group(1))
         return found + list(replays(planproof, files, types, ["--witness", witness], "right, witness", kind))
 
 
@@ -227,6 +229,7 @@ def main():
     parser.add_argument("planproof")
     parser.add_argument("--plans", type=int, default=200, help="right plans on random inputs")
     parser.add_argument("--seed", type=int, default=1000, help="of the first of them")
+    parser.add_argument("--bug-seeds", type=int, default=1, help="random inputs for each bug")
     parser.add_argument("--types", default=",".join(TYPES))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
@@ -234,7 +237,7 @@ def main():
     page = os.path.join(os.path.dirname(__file__), "..", "docs", "bugs.md")
     tallies, refused = collections.defaultdict(Tally), collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        work = [pool.submit(bug, arguments.planproof, types, *row) for row in bugs(page)]
+        work = [pool.submit(bug, arguments.planproof, types, arguments.bug_seeds, *row) for row in bugs(page)]
         made, seed = 0, arguments.seed
         while work or made < arguments.plans:
             while made + len(work) < arguments.plans and len(work) < 4 * arguments.jobs:

@@ -152,6 +152,40 @@ TEST(ExactReplay, AFaultOfPrecisionIsFoundInTheTypeAlone) {
   }
 }
 
+// y[i] = (x[i] + shift) - shift.
+sdfg::IndexFunction ThereAndBack(int64_t size, const solver::Rational& shift) {
+  sdfg::IndexFunctionBuilder builder("there_and_back");
+  const int x = builder.AddInput("x", {size}, DType::kFloat32);
+  const int y = builder.AddOutput("y", sdfg::Shape{size}, DType::kFloat32);
+  const sdfg::ExprId there = builder.Binary(
+      sdfg::Op::kAdd, builder.Element(x, {builder.Index(builder.OutputDims(y)[0])}),
+      builder.Real(shift));
+  builder.SetBody(y, builder.Binary(sdfg::Op::kAdd, there, builder.Real(-shift)));
+  return Finished(&builder);
+}
+
+// What cancels within one operator of the model is rounded where a plan computes it by two.
+TEST(ExactReplay, AnOperatorInWhichMuchCancelsMayBeSplit) {
+  for (const DType dtype : kNarrow) {
+    for (const bool exact : {false, true}) {
+      SmallProblem small;
+      const solver::Rational one(1), shift(64);
+      const TensorId x = small.Logical("x", {100});
+      const TensorId y = small.Apply(&small.problem.logical, ThereAndBack(100, shift), {x});
+      sdfg::Graph* const plan = &small.problem.parallel;
+      const TensorId there =
+          small.Apply(plan, Affine({100}, one, shift), {small.Slice(x, {0}, {100})}, 0);
+      small.Require(small.Apply(plan, Affine({100}, one, -shift), {there}, 0), y, {0});
+      const auto report = Replayed(&small, {.arithmetic = dtype, .exact = exact});
+      ASSERT_TRUE(report.ok()) << report.status();
+      // In FP8 an error of 1 is hardly more than rounding in any case.
+      if (exact || !IsScaledFloat(dtype)) {
+        EXPECT_EQ(report->alarms, exact ? 0 : 1) << sdfg::DTypeName(dtype);
+      }
+    }
+  }
+}
+
 // y[i] = x[i] / sqrt(v[i] + eps).
 sdfg::IndexFunction OverRoot(int64_t size, solver::Rational eps) {
   sdfg::IndexFunctionBuilder builder("over_root");
