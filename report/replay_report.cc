@@ -14,6 +14,7 @@
 namespace planproof::report {
 namespace {
 
+using runtime_check::ExactComparison;
 using runtime_check::Measure;
 using runtime_check::ReplayOptions;
 using runtime_check::ReplayReport;
@@ -149,7 +150,7 @@ std::string JudgedText(const char* type, const Measure& measure, double ratio, b
 // What either run says of the first tensor that alarms.
 std::string JudgedRows(const TensorReport& tensor, const char* type) {
   if (!tensor.exact) return "";
-  const TensorReport::Exact& exact = *tensor.exact;
+  const ExactComparison& exact = *tensor.exact;
   return AnswerRow("type",
                    JudgedText(type, tensor.measure, RatioOf(tensor), tensor.alarms_in_type)) +
          AnswerRow("exact", JudgedText("float64 on the same inputs", exact.measure,
@@ -191,7 +192,7 @@ nlohmann::json TensorJson(const lineage::Problem& problem, const TensorReport& t
                          {"ratio", JsonNumber(RatioOf(tensor))},
                          {"bound", tensor.measure.bound}};
   if (tensor.exact) {
-    const TensorReport::Exact& exact = *tensor.exact;
+    const ExactComparison& exact = *tensor.exact;
     json["alarms_in_type"] = tensor.alarms_in_type;
     json["exact"] = {{"error", JsonNumber(exact.measure.error)},
                      {"expectation", JsonNumber(exact.measure.expectation)},

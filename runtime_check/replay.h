@@ -48,6 +48,13 @@ enum class Finding : uint8_t {
   kOmitted,         // no device holds some of a required output
 };
 
+// Of the run in float64 beside that in another type.
+struct ExactComparison {
+  Measure measure;
+  double ratio = 0;  // of disagreements, as TensorReport's
+  bool alarms = false;
+};
+
 struct TensorReport {
   sdfg::TensorId parallel = sdfg::kNone;
   sdfg::TensorId logical = sdfg::kNone;
@@ -62,12 +69,7 @@ struct TensorReport {
   bool alarms_in_type = false;  // in the arithmetic of the options
   // The same in float64, with ReplayOptions::exact; what is said of a finding that only this run
   // has (elements, index, at, devices) is said of it.
-  struct Exact {
-    Measure measure;
-    double ratio = 0;
-    bool alarms = false;
-  };
-  std::optional<Exact> exact;
+  std::optional<ExactComparison> exact;
   // Where the plan differs, if it does not everywhere, and on which devices.
   std::vector<sdfg::AxisCoordinates> at;
   std::vector<int> devices;

@@ -157,9 +157,9 @@ sdfg::IndexFunction ThereAndBack(int64_t size, const solver::Rational& shift) {
   sdfg::IndexFunctionBuilder builder("there_and_back");
   const int x = builder.AddInput("x", {size}, DType::kFloat32);
   const int y = builder.AddOutput("y", sdfg::Shape{size}, DType::kFloat32);
-  const sdfg::ExprId there = builder.Binary(
-      sdfg::Op::kAdd, builder.Element(x, {builder.Index(builder.OutputDims(y)[0])}),
-      builder.Real(shift));
+  const sdfg::ExprId there =
+      builder.Binary(sdfg::Op::kAdd, builder.Element(x, {builder.Index(builder.OutputDims(y)[0])}),
+                     builder.Real(shift));
   builder.SetBody(y, builder.Binary(sdfg::Op::kAdd, there, builder.Real(-shift)));
   return Finished(&builder);
 }
