@@ -136,8 +136,8 @@ TEST(ReplayCommand, WitnessesOfTheCatalogueAreConfirmed) {
 
 // Recorded PyTorch programs: the trace of one process, then those of the ranks.
 TEST(ReplayCommand, RecordedProgramsAreReplayed) {
-  const std::pair<const char*, const char*> faults[] = {
-      {"ddp_sum_for_average", "gradient of "}, {"positions_of_sequence_parts", "loss "}};
+  const std::pair<const char*, const char*> faults[] = {{"ddp_sum_for_average", "gradient of "},
+                                                        {"positions_of_sequence_parts", "loss "}};
   for (const auto& [fault, first] : faults) {
     const std::string traces =
         absl::StrCat(PLANPROOF_SOURCE_DIR, "/tests/torch/fault_traces/", fault);

@@ -99,6 +99,33 @@ TEST(ExactReplay, WhatRoundingHidesIsFoundInFloat64AtItsStage) {
   }
 }
 
+// A finding that is about no tensor by itself may be of the run in float64 only.
+TEST(ExactReplay, CopiesThatDifferByLessThanRoundingAreFoundInFloat64) {
+  SmallProblem small;
+  const solver::Rational one(1);
+  const TensorId x = small.Logical("x", {100});
+  const TensorId y = small.Apply(&small.problem.logical, Affine({100}, one), {x});
+  for (const int device : {0, 1}) {
+    const TensorId held = small.Slice(x, {0}, {100}, device);
+    const sdfg::IndexFunction function =
+        Affine({100}, device == 0 ? one : solver::Rational(51, 50));
+    small.Require(small.Apply(&small.problem.parallel, function, {held}, device), y, {0});
+  }
+  const auto report = Replayed(&small, {.arithmetic = DType::kFloat8E5M2, .exact = true});
+  ASSERT_TRUE(report.ok()) << report.status();
+  ASSERT_EQ(report->tensors.size(), 3u);
+  EXPECT_EQ(report->alarms, 2);
+  EXPECT_EQ(report->alarms_in_type, 0);
+  EXPECT_EQ(report->tensors[0].finding, Finding::kNone);
+  EXPECT_EQ(report->tensors[1].finding, Finding::kDiffers);
+  const TensorReport& copies = report->tensors[2];
+  EXPECT_EQ(copies.finding, Finding::kReplicasDiffer);
+  EXPECT_GT(copies.elements, 90);
+  EXPECT_EQ(copies.ratio, 0);
+  EXPECT_GT(copies.exact->ratio, 1e12);
+  EXPECT_TRUE(copies.exact->alarms);
+}
+
 TEST(ExactReplay, ARightPlanHasNoAlarmInAnyType) {
   for (const DType dtype : kNarrow) {
     for (const bool by_stage : {false, true}) {
