@@ -118,6 +118,7 @@ void AddReplayCommand(CLI::App& program, Action& action) {
       "replay",
       "Run model and plan on numbers, all devices simulated, and compare them tensor by tensor");
   auto arguments = std::make_shared<ReplayArguments>();
+  arguments->replay.exact = true;
   command
       ->add_option("FILES", arguments->files,
                    "As for verify: one plan file, LOGICAL PARALLEL, or PyTorch traces")
@@ -144,6 +145,10 @@ void AddReplayCommand(CLI::App& program, Action& action) {
       ->capture_default_str();
   command->add_flag("--by-stage", arguments->replay.by_stage,
                     "Feed every stage what the model has, so that one that is wrong alarms alone");
+  command->add_flag(
+      "--exact,!--no-exact", arguments->replay.exact,
+      "In narrower types: replay the same inputs in float64, too, where rounding hides "
+      "nothing of a wrong plan");
   command->add_option("--json", arguments->json_file,
                       "Write the report as JSON to this file (-: standard output)");
   command->add_flag("-v,--verbose", arguments->verbose, "Print all tensors that are compared");

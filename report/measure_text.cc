@@ -27,9 +27,10 @@ std::string IndexText(const std::vector<int64_t>& index) {
   return absl::StrCat("[", absl::StrJoin(index, ","), "]");
 }
 
-std::string MeasureTableHead(bool all) {
-  return absl::StrFormat("  %-*s  %9s  %9s  %9s\n", kMeasuredNameColumns,
-                         all ? "tensor" : "tensors that alarm", "error", "expected", "ratio");
+std::string MeasureTableHead(bool all, const std::string& note) {
+  return absl::StrFormat("  %-*s  %9s  %9s  %9s%s%s\n", kMeasuredNameColumns,
+                         all ? "tensor" : "tensors that alarm", "error", "expected", "ratio",
+                         note.empty() ? "" : "  ", note);
 }
 
 std::string MeasureTableRow(const std::string& name, const runtime_check::Measure& measure,

@@ -20,8 +20,8 @@ std::string AnswerText(bool alarm, bool color);
 std::string AnswerRow(const std::string& label, const std::string& value);
 std::string IndexText(const std::vector<int64_t>& index);
 
-std::string MeasureTableHead(bool all);
-// `note` says more than numbers.
+// `note` is over what rows have as theirs: more than the numbers that all tables have.
+std::string MeasureTableHead(bool all, const std::string& note = "");
 std::string MeasureTableRow(const std::string& name, const runtime_check::Measure& measure,
                             double ratio, const std::string& note);
 

@@ -80,7 +80,10 @@ class Comparing {
     for (const Squares& sums : instances_) all.Add(sums);
     const auto count = static_cast<double>(std::max<int64_t>(size_, 1));
     const double norm = Root(all.model);
-    const double scale = norm > 0 ? norm : reference_.operand_magnitude * std::sqrt(count);
+    const double own = reference_.cancelled_magnitude > 0 ? reference_.cancelled_magnitude
+                                                          : reference_.operand_magnitude;
+    const bool zero = norm == 0 || reference_.cancelled_magnitude > 0;
+    const double scale = zero ? own * std::sqrt(count) : norm;
     measure_.scale = scale;
     // Once in the model's tensor, that is in each of its replicas.
     const long double replicas =
@@ -94,7 +97,8 @@ class Comparing {
     // A NaN of the plan must not pass.
     measure_.bound =
         RatioBound(std::min(static_cast<int64_t>(different_.size()), reference_.most_values),
-                   reference_.roundings);
+                   reference_.roundings) *
+        reference_.bound_factor;
     measure_.alarm = !(measure_.ratio <= measure_.bound);
     if (!std::isfinite(scale) || !std::isfinite(measure_.expectation)) measure_.defined = false;
     measure_.blind = measure_.bound * measure_.expectation >= 1;

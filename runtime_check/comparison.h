@@ -40,6 +40,9 @@ struct Reference {
   // Where all elements compared are 0, their rounding is that of what they are computed from: the
   // largest magnitude among it.
   double operand_magnitude = 0;
+  // Not 0: everything cancels in the tensor, its elements are rounding and nothing else; that is
+  // relative to this, the magnitude of what cancels.
+  double cancelled_magnitude = 0;
   // Of the arithmetic: the spacing of numbers is epsilon |x|, but no less than `spacing`.
   double epsilon = 0, spacing = 0;
   // The elements are rounded to multiples of something coarser than their own spacing, and few
@@ -48,6 +51,7 @@ struct Reference {
   double step = 0;
   // How many values the expectation rests on, if it is fewer than there are different ones.
   int64_t most_values = std::numeric_limits<int64_t>::max();
+  double bound_factor = 1;  // of RatioBound
   Roundings roundings = Roundings::kMany;
 };
 

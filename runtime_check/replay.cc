@@ -1,29 +1,22 @@
 #include "runtime_check/replay.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <map>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime_check/executor.h"
-#include "runtime_check/merged_tensor.h"
-#include "runtime_check/rounding.h"
+#include "runtime_check/single_replay.h"
+#include "runtime_check/values.h"
 
 namespace planproof::runtime_check {
 namespace {
 
-using lineage::Lineage;
-using lineage::LineageKind;
-using sdfg::kNone;
-using sdfg::TensorId;
-using Clock = std::chrono::steady_clock;
+using sdfg::DType;
 
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+// What is wrong with a plan differs by 10^12 times what float64 rounds, in the catalogue of bugs: a
+// bound beside a narrow type need not be close to be sharp.
+constexpr double kExactRoom = 1024;
 
 absl::Status Beyond(const char* what, double amount, double limit, const char* option) {
   return absl::ResourceExhaustedError(absl::StrFormat(
@@ -35,6 +28,10 @@ absl::Status Beyond(const char* what, double amount, double limit, const char* o
 absl::Status TooManyElements(double elements, const ReplayOptions& options) {
   return Beyond("elements in their tensors", elements, options.element_limit,
                 "--element-limit (up to 32 bytes for each)");
+}
+
+bool RunsExact(const ReplayOptions& options) {
+  return options.exact && options.arithmetic != DType::kFloat64;
 }
 
 absl::StatusOr<Cost> CostWithinLimits(const lineage::Problem& problem, const ReplayOptions& options,
@@ -49,6 +46,7 @@ absl::StatusOr<Cost> CostWithinLimits(const lineage::Problem& problem, const Rep
   Cost cost;
   cost.elements = logical->elements + parallel->elements;
   cost.work = logical->work * (1 + options.samples) + parallel->work;
+  if (RunsExact(options)) cost.work *= 2;
   if (cost.elements > options.element_limit) {
     return TooManyElements(cost.elements, options);
   }
@@ -59,287 +57,124 @@ absl::StatusOr<Cost> CostWithinLimits(const lineage::Problem& problem, const Rep
   return cost;
 }
 
-uint64_t SeedOf(int sample, TensorId id) {
-  return (static_cast<uint64_t>(sample) << 32 | static_cast<uint32_t>(id)) * 0x9e3779b97f4a7c15u;
+// The same numbers, as float64 has them.
+Inputs InFloat64(const Inputs& inputs) {
+  Inputs wide = inputs;
+  for (Values& values : wide) {
+    if (values.storage != Values::Storage::kFloat) continue;
+    values.storage = Values::Storage::kDouble;
+    values.doubles.assign(values.floats.begin(), values.floats.end());
+    values.floats = {};
+  }
+  return wide;
 }
 
-// A relation of a parallel tensor to compare it by.
-struct Related {
-  const Lineage* lineage = nullptr;
-  const std::string* required = nullptr;
-};
+bool IsOfAll(const TensorReport& tensor) {
+  return tensor.finding == Finding::kNone || tensor.finding == Finding::kDiffers;
+}
 
-class Replaying {
+// Puts what was found in the type and in float64 side by side. Both have the tensors in the same
+// order; findings about disagreements are between them, of either or of both.
+class Merging {
  public:
-  Replaying(const lineage::Problem& problem, const Inputs& inputs, const ReplayOptions& options,
-            Programs* programs)
-      : problem_(problem), inputs_(inputs), options_(options), programs_(programs) {}
+  Merging(ReplayReport in_type, ReplayReport exact)
+      : type_(std::move(in_type)), exact_(std::move(exact)) {}
 
-  absl::StatusOr<ReplayReport> Run() {
-    const absl::StatusOr<Cost> cost = CostWithinLimits(problem_, options_, programs_);
-    if (!cost.ok()) return cost.status();
-    report_.cost = {cost->elements, cost->work};
-    FindRelations();
-    Clock::time_point start = Clock::now();
-    logical_ = inputs_;
-    absl::Status status =
-        RunGraph(problem_.logical, {.arithmetic = options_.arithmetic, .backend = options_.backend},
-                 programs_, &logical_);
-    if (!status.ok()) return status;
-    report_.time_s.model = SecondsSince(start);
-    start = Clock::now();
-    if (status = RunPerturbed(); !status.ok()) return status;
-    report_.time_s.perturbed = SecondsSince(start);
-    start = Clock::now();
-    if (status = RunPlan(); !status.ok()) return status;
-    FindOmissions();
-    report_.time_s.plan = SecondsSince(start);
-    for (size_t t = 0; t < report_.tensors.size(); ++t) {
-      const TensorReport& tensor = report_.tensors[t];
-      if (tensor.finding != Finding::kNone && report_.alarms++ == 0)
-        report_.first = static_cast<int>(t);
+  ReplayReport Merged() {
+    size_t t = 0, e = 0;
+    while (t < type_.tensors.size() || e < exact_.tensors.size()) {
+      const TensorReport* in_type = t < type_.tensors.size() ? &type_.tensors[t] : nullptr;
+      const TensorReport* exact = e < exact_.tensors.size() ? &exact_.tensors[e] : nullptr;
+      const bool same = in_type != nullptr && exact != nullptr && AreOfTheSame(*in_type, *exact);
+      // What one of them has alone is never of all tensors.
+      if (!same && in_type != nullptr && !IsOfAll(*in_type)) exact = nullptr;
+      if (!same && exact != nullptr) in_type = nullptr;
+      t += in_type != nullptr;
+      e += exact != nullptr;
+      Add(in_type, exact);
     }
-    return std::move(report_);
+    ReplayReport report = std::move(type_);
+    report.time_s.exact =
+        exact_.time_s.model + exact_.time_s.perturbed + exact_.time_s.plan + exact_.time_s.exact;
+    report.tensors = std::move(tensors_);
+    return report;
   }
 
  private:
-  void FindRelations() {
-    related_.resize(problem_.parallel.tensors.size());
-    target_.assign(problem_.logical.tensors.size(), false);
-    const auto add = [&](TensorId id, const Lineage& lineage, const std::string* required) {
-      if (lineage.kind != LineageKind::kFull) return;
-      related_[id].push_back({&lineage, required});
-      target_[lineage.logical] = true;
-    };
-    for (size_t t = 0; t < related_.size(); ++t)
-      add(static_cast<TensorId>(t), problem_.lineage[t], nullptr);
-    for (const lineage::RequiredRelation& required : problem_.required) {
-      // What the plan says of a required output is what is required, if it is right.
-      std::erase_if(related_[required.parallel], [&](const Related& related) {
-        return related.lineage->logical == required.lineage.logical &&
-               related.lineage->map == required.lineage.map;
-      });
-      add(required.parallel, required.lineage, &required.what);
+  static bool AreOfTheSame(const TensorReport& a, const TensorReport& b) {
+    return a.parallel == b.parallel && a.logical == b.logical && a.required == b.required &&
+           (a.finding == b.finding || (IsOfAll(a) && IsOfAll(b)));
+  }
+
+  // One of them may be null.
+  void Add(const TensorReport* in_type, const TensorReport* exact) {
+    TensorReport merged = in_type != nullptr ? *in_type : *exact;
+    merged.exact.emplace();
+    if (exact != nullptr) {
+      merged.exact->measure = last_exact_ = exact->measure;
+      merged.exact->ratio = exact->ratio;
+      merged.exact->alarms = exact->finding != Finding::kNone;
+    } else {
+      merged.exact->measure = last_exact_;
     }
-  }
-
-  absl::Status RunPerturbed() {
-    const sdfg::Graph& graph = problem_.logical;
-    changes_.resize(graph.tensors.size());
-    for (size_t t = 0; t < changes_.size(); ++t) {
-      if (target_[t]) changes_[t].assign(logical_[t].size(), 0);
+    if (in_type == nullptr) {
+      merged.alarms_in_type = false;
+      merged.measure = last_type_;
+      merged.ratio = 0;
+    } else if (in_type->finding == Finding::kNone && exact != nullptr) {
+      merged.finding = exact->finding;
+      merged.at = exact->at;
+      merged.devices = exact->devices;
     }
-    const std::vector<bool> keep(graph.tensors.size(), false);
-    for (int sample = 0; sample < options_.samples; ++sample) {
-      std::vector<Values> tensors = Perturbed(inputs_, problem_, options_.arithmetic,
-                                              options_.perturbation, static_cast<uint64_t>(sample));
-      RunOptions run{.arithmetic = options_.arithmetic, .keep = &keep, .watched = &target_};
-      run.backend = options_.backend;
-      run.rewrites = options_.by_stage;
-      run.produced = [&](TensorId id) {
-        AddChanges(logical_[id], tensors[id], options_.samples, &changes_[id]);
-        if (options_.by_stage) {
-          tensors[id] = PerturbedTensor(logical_[id], graph.tensors[id].dtype, options_.arithmetic,
-                                        options_.perturbation, SeedOf(sample, id));
-        }
-        return absl::OkStatus();
-      };
-      if (absl::Status status = RunGraph(graph, run, programs_, &tensors); !status.ok())
-        return status;
-    }
-    return absl::OkStatus();
+    last_type_ = merged.measure;
+    tensors_.push_back(std::move(merged));
   }
 
-  // What devices hold of inputs is what the specification says.
-  void ReadInput(TensorId id, Values* values) const {
-    const sdfg::Tensor& tensor = problem_.parallel.tensors[id];
-    const Lineage& lineage = problem_.lineage[id];
-    if (lineage.kind != LineageKind::kFull) return;
-    *values = Values::Zeros(tensor.shape, tensor.dtype, options_.arithmetic);
-    CopyFromModel(lineage, values);
-  }
-
-  // The elements that the lineage says are the model's.
-  void CopyFromModel(const Lineage& lineage, Values* values) const {
-    const Values& model = logical_[lineage.logical];
-    std::vector<int64_t> index(values->shape.size(), 0);
-    for (int64_t i = 0; i < values->size(); ++i, Advance(values->shape, &index)) {
-      const int64_t at = PositionOf(lineage.map, model.shape, index);
-      if (at >= 0) values->Copy(i, model, at);
-    }
-  }
-
-  absl::Status RunPlan() {
-    const sdfg::Graph& graph = problem_.parallel;
-    std::vector<Values> tensors(graph.tensors.size());
-    for (size_t t = 0; t < tensors.size(); ++t) {
-      if (graph.tensors[t].producer != kNone) continue;
-      ReadInput(static_cast<TensorId>(t), &tensors[t]);
-      if (tensors[t].storage == Values::Storage::kNone) continue;
-      if (absl::Status status = Check(static_cast<TensorId>(t), tensors[t]); !status.ok())
-        return status;
-    }
-    const std::vector<bool> keep(graph.tensors.size(), false);
-    std::vector<bool> watched;
-    for (const std::vector<Related>& related : related_) watched.push_back(!related.empty());
-    RunOptions run{.arithmetic = options_.arithmetic, .keep = &keep, .watched = &watched};
-    run.backend = options_.backend;
-    run.rewrites = options_.by_stage;
-    run.produced = [&](TensorId id) {
-      absl::Status status = Check(id, tensors[id]);
-      if (!status.ok() || !options_.by_stage) return status;
-      for (const Related& related : related_[id]) CopyFromModel(*related.lineage, &tensors[id]);
-      return status;
-    };
-    return RunGraph(graph, run, programs_, &tensors);
-  }
-
-  // The largest magnitude among what a tensor is computed from; 0 for an input.
-  double OperandMagnitude(TensorId logical) {
-    const auto [known, fresh] = magnitudes_.try_emplace(logical, 0);
-    if (!fresh) return known->second;
-    const sdfg::OperatorId producer = problem_.logical.tensors[logical].producer;
-    double largest = 0;
-    if (producer == kNone) return 0;
-    for (const TensorId input : problem_.logical.operators[producer].inputs) {
-      for (int64_t i = 0; i < logical_[input].size(); ++i) {
-        const double magnitude = std::fabs(logical_[input].At(i));
-        if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
-      }
-    }
-    magnitudes_[logical] = largest;
-    return largest;
-  }
-
-  // Compares a tensor of the plan by each relation that it has.
-  absl::Status Check(TensorId id, const Values& values) {
-    const sdfg::Tensor& tensor = problem_.parallel.tensors[id];
-    for (const Related& related : related_[id]) {
-      // An input is what the specification says by construction.
-      if (tensor.producer == kNone && related.required == nullptr) continue;
-      const Lineage& lineage = *related.lineage;
-      const int axes = static_cast<int>(tensor.axes.size());
-      TensorReport report;
-      report.parallel = id;
-      report.logical = lineage.logical;
-      if (related.required != nullptr) report.required = *related.required;
-      Reference reference{&logical_[lineage.logical], &changes_[lineage.logical]};
-      reference.operand_magnitude = OperandMagnitude(lineage.logical);
-      // Integers and truth values are not rounded.
-      const bool rounded = sdfg::IsFloating(problem_.logical.tensors[lineage.logical].dtype);
-      reference.epsilon = EpsilonOf(rounded ? options_.arithmetic : sdfg::DType::kFloat64);
-      if (options_.by_stage && rounded && IsNarrowFloat(options_.arithmetic))
-        reference.roundings = Roundings::kFew;
-      if (rounded) reference.spacing = LeastSpacing(options_.arithmetic, *reference.values);
-      report.measure = Compare(values, axes, lineage.map, reference);
-      if (!report.measure.defined) {
-        ++report_.undefined;
-        if (related.required != nullptr) return NoValue(lineage.logical);
-      }
-      report_.blind += report.measure.blind && !report.measure.alarm;
-      if (report.measure.alarm) {
-        report.finding = Finding::kDiffers;
-        FindPlaces(tensor, &report);
-      }
-      report_.tensors.push_back(report);
-      MergedTensor merged(problem_.logical.tensors[lineage.logical].shape);
-      merged.Add(values, axes, lineage.map);
-      CheckAgreement(merged.disagreements(), report);
-      if (related.required != nullptr) MergeRequired(merged, report);
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status NoValue(TensorId logical) const {
-    return absl::FailedPreconditionError(
-        absl::StrCat("in ", sdfg::DTypeName(options_.arithmetic), " the model's ",
-                     problem_.logical.tensors[logical].name,
-                     " has no value (NaN, or nothing finite) on these inputs: try another --seed, "
-                     "or a type with a larger range"));
-  }
-
-  void CheckAgreement(const Disagreements& found, const TensorReport& of) {
-    const auto add = [&](const Disagreement& disagreement, Finding finding) {
-      const double ratio = RatioOf(disagreement, of.measure);
-      if (ratio <= of.measure.bound) return;
-      TensorReport report = of;
-      report.finding = finding;
-      report.elements = disagreement.elements;
-      report.index = disagreement.index;
-      report.ratio = ratio;
-      report_.tensors.push_back(std::move(report));
-    };
-    add(found.replicas, Finding::kReplicasDiffer);
-    add(found.overlaps, Finding::kOverlapsDiffer);
-  }
-
-  // Parts of a required output, and copies of it, may be several tensors.
-  void MergeRequired(const MergedTensor& merged, const TensorReport& report) {
-    const auto [at, fresh] = required_.try_emplace(report.logical, merged.shape(), report);
-    CheckAgreement(at->second.merged.Add(merged), report);
-  }
-
-  void FindOmissions() {
-    for (const auto& [logical, part] : required_) {
-      if (part.merged.omitted() == 0) continue;
-      TensorReport report = part.report;
-      report.finding = Finding::kOmitted;
-      report.at.clear();  // of the part
-      report.devices.clear();
-      report.elements = part.merged.omitted();
-      report.index = part.merged.FirstOmitted();
-      report_.tensors.push_back(std::move(report));
-    }
-  }
-
-  void FindPlaces(const sdfg::Tensor& tensor, TensorReport* report) const {
-    const sdfg::Graph& graph = problem_.parallel;
-    sdfg::Shape extents(tensor.shape.begin(),
-                        tensor.shape.begin() + static_cast<std::ptrdiff_t>(tensor.axes.size()));
-    std::vector<std::vector<int64_t>> seen(extents.size());
-    for (int64_t instance : report->measure.instances) {
-      int64_t device = tensor.device;
-      for (size_t d = extents.size(); d-- > 0; instance /= extents[d]) {
-        const int64_t coordinate = instance % extents[d];
-        seen[d].push_back(coordinate);
-        device += coordinate * graph.axis_device_stride[tensor.axes[d]];
-      }
-      if (tensor.device >= 0) report->devices.push_back(static_cast<int>(device));
-    }
-    for (size_t d = 0; d < extents.size(); ++d) {
-      std::sort(seen[d].begin(), seen[d].end());
-      seen[d].erase(std::unique(seen[d].begin(), seen[d].end()), seen[d].end());
-      if (static_cast<int64_t>(seen[d].size()) < extents[d])
-        report->at.push_back({tensor.axes[d], std::move(seen[d])});
-    }
-  }
-
-  // The parts of a required tensor of the model that were seen, and the first of them.
-  struct RequiredParts {
-    RequiredParts(const sdfg::Shape& shape, const TensorReport& first)
-        : merged(shape), report(first) {}
-    MergedTensor merged;
-    TensorReport report;
-  };
-
-  const lineage::Problem& problem_;
-  const Inputs& inputs_;
-  const ReplayOptions& options_;
-  Programs* const programs_;
-  std::vector<std::vector<Related>> related_;  // by parallel tensor
-  std::vector<bool> target_;                   // by logical tensor: something is related to it
-  std::vector<Values> logical_;
-  std::vector<std::vector<double>> changes_;
-  std::map<TensorId, RequiredParts> required_;
-  std::map<TensorId, double> magnitudes_;  // OperandMagnitude
-  ReplayReport report_;
+  ReplayReport type_, exact_;
+  Measure last_type_, last_exact_;  // of the tensor that a finding alone is about
+  std::vector<TensorReport> tensors_;
 };
+
+// What follows from the findings.
+void CountAlarms(const sdfg::Graph& model, ReplayReport* report) {
+  report->first = -1;
+  report->alarms = report->alarms_in_type = report->alarms_exact = 0;
+  for (size_t t = 0; t < report->tensors.size(); ++t) {
+    const TensorReport& tensor = report->tensors[t];
+    report->alarms_in_type += tensor.alarms_in_type;
+    report->alarms_exact += tensor.exact && tensor.exact->alarms;
+    if (tensor.finding == Finding::kNone) continue;
+    ++report->alarms;
+    const auto producer = [&](const TensorReport& of) {
+      return model.tensors[of.logical].producer;
+    };
+    if (report->first < 0 || producer(tensor) < producer(report->tensors[report->first]))
+      report->first = static_cast<int>(t);
+  }
+}
 
 }  // namespace
 
 absl::StatusOr<ReplayReport> Replay(const lineage::Problem& problem, const Inputs& inputs,
                                     const ReplayOptions& options, Programs* programs) {
-  return Replaying(problem, inputs, options, programs).Run();
+  const absl::StatusOr<Cost> cost = CostWithinLimits(problem, options, programs);
+  if (!cost.ok()) return cost.status();
+  ExactModel model;
+  ReplayReport exact;
+  if (RunsExact(options)) {
+    ReplayOptions in_float64 = options;
+    in_float64.arithmetic = DType::kFloat64;
+    absl::StatusOr<ReplayReport> run =
+        SingleReplay(problem, InFloat64(inputs), in_float64, programs, &model, kExactRoom);
+    if (!run.ok()) return run.status();
+    exact = *std::move(run);
+  }
+  absl::StatusOr<ReplayReport> report = SingleReplay(problem, inputs, options, programs, &model);
+  if (!report.ok()) return report.status();
+  if (RunsExact(options)) report = Merging(*std::move(report), std::move(exact)).Merged();
+  CountAlarms(problem.logical, &*report);
+  report->cost = {cost->elements, cost->work};
+  return report;
 }
 
 absl::Status CheckLimits(const lineage::Problem& problem, const ReplayOptions& options,

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "absl/strings/str_cat.h"
+#include "runtime_check/tracked_number.h"
 
 namespace planproof::runtime_check {
 namespace {
@@ -72,14 +73,24 @@ inline void AddBlock(T* __restrict block, T* __restrict lost, T* __restrict sum,
   });
 }
 
+// Of how much is lost, nothing is tracked.
+inline void AddBlock(TrackedNumber* block, TrackedNumber*, TrackedNumber* sum, int count) {
+  for (int l = 0; l < count; ++l) {
+    sum[l] = sum[l] + block[l];
+    block[l] = {};
+  }
+}
+
 // NaN if one of them is.
 template <typename T>
 inline T Larger(T a, T b) {
-  return b > a || std::isnan(b) ? b : a;
+  using std::isnan;
+  return b > a || isnan(b) ? b : a;
 }
 template <typename T>
 inline T Smaller(T a, T b) {
-  return b < a || std::isnan(b) ? b : a;
+  using std::isnan;
+  return b < a || isnan(b) ? b : a;
 }
 
 template <typename T>
@@ -113,13 +124,18 @@ A Power(A base, double exponent) {
   if (exponent == -0.5) return 1 / std::sqrt(base);
   return std::pow(base, static_cast<A>(exponent));
 }
+TrackedNumber Power(TrackedNumber base, double exponent) {
+  const double value = Power(base.value, exponent);
+  if (exponent <= 0) return TrackedNumber(value);
+  return {value, Power(base.magnitude, exponent), Power(base.squares, exponent)};
+}
 
 }  // namespace
 
 template <typename A, typename S>
 TapeMachine<A, S>::TapeMachine(const Tape& tape) : tape_(tape) {
   ints_.assign(static_cast<size_t>(tape.ints) * kLanes, 0);
-  reals_.assign(static_cast<size_t>(tape.reals) * kLanes, 0);
+  reals_.assign(static_cast<size_t>(tape.reals) * kLanes, A(0));
   truths_.assign(static_cast<size_t>(tape.truths) * kLanes, 0);
   for (const auto& [reg, value] : tape.int_constants) std::fill_n(Ints(reg), kLanes, value);
   for (const auto& [reg, value] : tape.real_constants)
@@ -172,6 +188,7 @@ void TapeMachine<A, S>::RunInt(const Instruction& i) {
 
 template <typename A, typename S>
 void TapeMachine<A, S>::RunReal(const Instruction& i) {
+  using std::exp, std::log, std::erf, std::sin, std::cos, std::fabs;
   A* out = Reals(i.out);
   const int count = Count(i);
   const bool ua = i.uniform & 1, ub = i.uniform & 2;
@@ -193,17 +210,17 @@ void TapeMachine<A, S>::RunReal(const Instruction& i) {
       return Apply(out, Reals(i.a), ua, count, [=](A a) { return Power(a, exponent); });
     }
     case Code::kExp:
-      return Apply(out, Reals(i.a), ua, count, [](A a) { return std::exp(a); });
+      return Apply(out, Reals(i.a), ua, count, [](A a) { return exp(a); });
     case Code::kLog:
-      return Apply(out, Reals(i.a), ua, count, [](A a) { return std::log(a); });
+      return Apply(out, Reals(i.a), ua, count, [](A a) { return log(a); });
     case Code::kErf:
-      return Apply(out, Reals(i.a), ua, count, [](A a) { return std::erf(a); });
+      return Apply(out, Reals(i.a), ua, count, [](A a) { return erf(a); });
     case Code::kSin:
-      return Apply(out, Reals(i.a), ua, count, [](A a) { return std::sin(a); });
+      return Apply(out, Reals(i.a), ua, count, [](A a) { return sin(a); });
     case Code::kCos:
-      return Apply(out, Reals(i.a), ua, count, [](A a) { return std::cos(a); });
+      return Apply(out, Reals(i.a), ua, count, [](A a) { return cos(a); });
     case Code::kAbs:
-      return Apply(out, Reals(i.a), ua, count, [](A a) { return std::fabs(a); });
+      return Apply(out, Reals(i.a), ua, count, [](A a) { return fabs(a); });
     case Code::kMax:
       return Apply(out, Reals(i.a), ua, Reals(i.b), ub, count,
                    [](A a, A b) { return Larger(a, b); });
@@ -260,7 +277,7 @@ void TapeMachine<A, S>::RunTruth(const Instruction& i) {
     case Code::kIntNonzero:
       return Apply(out, Ints(i.a), ua, count, [](int64_t a) { return a != 0; });
     case Code::kRealNonzero:
-      return Apply(out, Reals(i.a), ua, count, [](A a) { return a != 0; });
+      return Apply(out, Reals(i.a), ua, count, [](A a) { return a != A(0); });
     case Code::kAnd:
       return Apply(out, Truths(i.a), ua, Truths(i.b), ub, count,
                    [](uint8_t a, uint8_t b) { return a != 0 && b != 0; });
@@ -300,7 +317,7 @@ bool TapeMachine<A, S>::Read(const Instruction& i) {
     }
   };
   if (i.code == Code::kRead) {
-    const A nothing = std::numeric_limits<A>::quiet_NaN();
+    const auto nothing = static_cast<A>(std::numeric_limits<double>::quiet_NaN());
     if (operand.reals != nullptr) {
       read(Reals(i.out), operand.reals, nothing);
     } else {
@@ -443,5 +460,6 @@ absl::Status TapeMachine<A, S>::Run(const std::vector<Operand<S>>& operands, A* 
 template class TapeMachine<double, double>;
 template class TapeMachine<float, float>;
 template class TapeMachine<double, float>;
+template class TapeMachine<TrackedNumber, TrackedNumber>;
 
 }  // namespace planproof::runtime_check

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "runtime_check/tape.h"
+#include "runtime_check/tracked_number.h"
 
 namespace planproof::runtime_check {
 
@@ -18,7 +19,7 @@ struct Operand {
 };
 
 // Computes in A (double or float) on real numbers stored as S. Of narrower types than float32 the
-// numbers are stored as float, which holds all of them.
+// numbers are stored as float, which holds all of them. Both may be TrackedNumber.
 template <typename A, typename S>
 class TapeMachine {
  public:
@@ -63,6 +64,7 @@ class TapeMachine {
 extern template class TapeMachine<double, double>;
 extern template class TapeMachine<float, float>;
 extern template class TapeMachine<double, float>;
+extern template class TapeMachine<TrackedNumber, TrackedNumber>;
 
 }  // namespace planproof::runtime_check
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -58,6 +59,43 @@ struct Bug {
   std::string kind, plan, stage;  // the first tensor that alarms
 };
 
+// Rounding to 8 bits hides an eps in a norm, a parameter that stays old, a gradient that is not
+// summed, a loss that is twice as large; the same inputs in float64 show them.
+TEST(ReplayCommand, BugsOfTheCatalogueAlarmAtTheirStageInEveryType) {
+  const std::vector<Bug> bugs = {{"BR7", "llama-tiny --dp 2 --tp 2", "layers.0.attention_norm"},
+                                 {"GG6", "llama-tiny --microbatches 2", "loss"},
+                                 {"TT6", "deepseek-tiny --cp 2", "grad.layers.1.router.weight"},
+                                 {"TT9", "llama-tiny --dp 2 --zero 1", "embedding.weight.new"}};
+  const TemporaryDirectory directory("replay_types");
+  const std::string& path = directory.path();
+  for (const Bug& bug : bugs) {
+    const std::string plan = absl::StrCat(path, "broken.plan");
+    ASSERT_EQ(RunProgram(absl::StrCat("generate --model ", bug.plan, " --output ", path)).exit_code,
+              0);
+    ASSERT_EQ(RunProgram(absl::StrCat("mutate ", path, "logical.plan ", path,
+                                      "parallel.plan --kind ", bug.kind, " -o ", plan))
+                  .exit_code,
+              0);
+    for (const std::string type : {"float32", "bfloat16", "float8_e4m3", "float8_e5m2"}) {
+      SCOPED_TRACE(bug.kind + " in " + type);
+      const Finished run =
+          RunProgram(absl::StrCat("replay --by-stage ", plan, " --json - --dtype ", type));
+      EXPECT_EQ(run.exit_code, 1) << run.errors;
+      const auto json = nlohmann::json::parse(run.output);
+      const auto& first = json["tensors"][json["first"].get<int>()];
+      EXPECT_EQ(first["logical"], bug.stage);
+      EXPECT_EQ(first["exact"]["alarms"], true);
+      EXPECT_GT(json["alarms_exact"], 0);
+    }
+    const Finished hidden =
+        RunProgram(absl::StrCat("replay --by-stage ", plan, " --dtype float8_e5m2"));
+    EXPECT_THAT(hidden.output, HasSubstr("; rounding in float8_e5m2 hides it\n"));
+    const Finished alone =
+        RunProgram(absl::StrCat("replay --by-stage --no-exact ", plan, " --dtype float8_e5m2"));
+    EXPECT_EQ(alone.exit_code, 0) << bug.kind;
+  }
+}
+
 // The counterexample that refutes a bug of the catalogue shows it in a replay, too, and the first
 // tensor that differs is the stage that the verdict names.
 TEST(ReplayCommand, WitnessesOfTheCatalogueAreConfirmed) {
@@ -98,7 +136,9 @@ TEST(ReplayCommand, WitnessesOfTheCatalogueAreConfirmed) {
 
 // Recorded PyTorch programs: the trace of one process, then those of the ranks.
 TEST(ReplayCommand, RecordedProgramsAreReplayed) {
-  for (const char* fault : {"ddp_sum_for_average", "positions_of_sequence_parts"}) {
+  const std::pair<const char*, const char*> faults[] = {{"ddp_sum_for_average", "gradient of "},
+                                                        {"positions_of_sequence_parts", "loss "}};
+  for (const auto& [fault, first] : faults) {
     const std::string traces =
         absl::StrCat(PLANPROOF_SOURCE_DIR, "/tests/torch/fault_traces/", fault);
     const auto replay = [](const std::string& directory) {
@@ -108,7 +148,7 @@ TEST(ReplayCommand, RecordedProgramsAreReplayed) {
     EXPECT_EQ(replay(traces + ".right").exit_code, 0) << fault;
     const Finished broken = replay(traces);
     EXPECT_EQ(broken.exit_code, 1) << fault << broken.errors;
-    EXPECT_THAT(broken.output, StartsWith("ALARM: gradient of "));
+    EXPECT_THAT(broken.output, StartsWith(absl::StrCat("ALARM: ", first)));
   }
 }
 

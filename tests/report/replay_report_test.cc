@@ -39,6 +39,7 @@ ReplayReport Found(Finding finding) {
   TensorReport tensor;
   tensor.parallel = tensor.logical = 0;
   tensor.finding = finding;
+  tensor.alarms_in_type = finding != Finding::kNone;
   tensor.measure.error = std::numeric_limits<double>::infinity();
   tensor.measure.ratio = 1234;
   tensor.measure.bound = 9;
@@ -79,6 +80,49 @@ TEST(ReplayReportText, EachFindingIsSaid) {
   EXPECT_THAT(text(Finding::kReplicasDiffer), HasSubstr("replicas differ in 5 elements"));
   EXPECT_THAT(text(Finding::kOverlapsDiffer), HasSubstr("overlap differ in 5 elements"));
   EXPECT_THAT(text(Finding::kOmitted), HasSubstr("no device holds 5 elements of y"));
+}
+
+// As Found, with a run in float64 beside that in the type.
+ReplayReport FoundBy(bool in_type, bool exact) {
+  ReplayReport report = Found(Finding::kDiffers);
+  TensorReport& tensor = report.tensors[0];
+  tensor.measure.ratio = in_type ? 1234 : 0.5;
+  tensor.alarms_in_type = in_type;
+  tensor.exact = {.measure = {.error = 0.25, .ratio = exact ? 4e9 : 0.125, .bound = 8},
+                  .alarms = exact};
+  report.alarms_in_type = in_type;
+  report.alarms_exact = exact;
+  return report;
+}
+
+TEST(ReplayReportText, WhichRunAlarmsIsSaid) {
+  const auto text = [](bool in_type, bool exact) {
+    return TextReplayReport(Hostile(), FoundBy(in_type, exact),
+                            {.arithmetic = sdfg::DType::kFloat8E5M2}, {});
+  };
+  const std::string hidden = text(false, true), of_type = text(true, false);
+  EXPECT_THAT(hidden, HasSubstr("differs from the model in float64 on the same inputs: error 0.25, "
+                                "4e+09 times what rounding is expected to do; rounding in "
+                                "float8_e5m2 hides it\n"));
+  EXPECT_THAT(hidden,
+              HasSubstr("type       float8_e5m2: error inf, ratio 0.5, bound 9: no alarm\n"));
+  EXPECT_THAT(hidden, HasSubstr("exact      float64 on the same inputs: error 0.25, ratio 4e+09, "
+                                "bound 8: alarm\n"));
+  EXPECT_THAT(hidden, HasSubstr("1 alarm, 0 of them in float8_e5m2, 1 in float64\n"));
+  EXPECT_THAT(of_type, HasSubstr("times what rounding in float8_e5m2 is expected to do\n"));
+  EXPECT_THAT(of_type, HasSubstr("ratio 0.12, bound 8: no alarm\n"));
+}
+
+TEST(ReplayReportJson, WhichRunAlarmsIsSaid) {
+  const auto json = nlohmann::json::parse(JsonReplayReport(
+      Hostile(), FoundBy(false, true), {.arithmetic = sdfg::DType::kFloat8E5M2}, {}, {"file"}));
+  EXPECT_EQ(json["exact"], true);
+  EXPECT_EQ(json["alarms_in_type"], 0);
+  EXPECT_EQ(json["alarms_exact"], 1);
+  EXPECT_EQ(json["tensors"][0]["alarms_in_type"], false);
+  EXPECT_EQ(json["tensors"][0]["ratio"], 0.5);
+  EXPECT_EQ(json["tensors"][0]["exact"]["alarms"], true);
+  EXPECT_EQ(json["tensors"][0]["exact"]["ratio"], 4e9);
 }
 
 TEST(ReplayReportJson, NumbersThatJsonLacksAreNull) {

@@ -23,7 +23,7 @@ const std::vector<sdfg::IndexMap> kHalves = {{0, {{.dim = 0, .scale = 2}, {.dim 
 
 Measure Against(const Values& plan, const Values& model, const std::vector<double>& changes,
                 double operand_magnitude = 0, double spacing = 0) {
-  const Reference reference{&model, &changes, operand_magnitude, kEpsilon, spacing};
+  const Reference reference{&model, &changes, operand_magnitude, 0, kEpsilon, spacing};
   return Compare(plan, 1, kHalves, reference);
 }
 
@@ -136,12 +136,25 @@ TEST(Comparison, ZerosAreComparedOnTheScaleOfOperands) {
   EXPECT_TRUE(Against(Numbers({2, 2}, {0, 1e-9, 0, 0}), model, {0, 0, 0, 0}, 0).alarm);
 }
 
+// Where everything cancels, elements are rounding: their own size is no scale.
+TEST(Comparison, WhatCancelsIsComparedOnTheScaleOfItsTerms) {
+  const Values model = Numbers({4}, {1e-3, 0, -1e-3, 0}), plan = Numbers({2, 2}, {0.1, 0, 0, -0.1});
+  const std::vector<double> changes(4, 0);
+  Reference reference{&model, &changes, 0, 0, kEpsilon, 0};
+  EXPECT_TRUE(Compare(plan, 1, kHalves, reference).alarm);
+  reference.cancelled_magnitude = 10;
+  const Measure measure = Compare(plan, 1, kHalves, reference);
+  EXPECT_EQ(measure.scale, 20);
+  EXPECT_FALSE(measure.alarm);
+  EXPECT_TRUE(Compare(Numbers({2, 2}, {3, 3, 3, 3}), 1, kHalves, reference).alarm);
+}
+
 // Two ranks hold one and three of four elements: what is compared is the same.
 TEST(Comparison, PartsOfAnySizesAreComparedAsOne) {
   const Values model = Numbers({4}, {3, 4, 0, -12}), first = Numbers({1}, {3}),
                second = Numbers({3}, {4, 0, -12.13});
   const std::vector<double> changes = {0, 0, 0.25, 1.44};
-  const Reference reference{&model, &changes, 0, kEpsilon, 0};
+  const Reference reference{&model, &changes, 0, 0, kEpsilon, 0};
   const std::vector<Part> parts = {{&first, {{0, {{.dim = 0}}}}}, {&second, {{1, {{.dim = 0}}}}}};
   const Measure measure = CompareParts(parts, reference);
   const Measure whole = Against(Numbers({2, 2}, {3, 4, 0, -12.13}), model, changes);
@@ -155,7 +168,7 @@ TEST(Comparison, PartsOfAnySizesAreComparedAsOne) {
 TEST(Comparison, OneStepOfACoarserGridIsExpected) {
   const Values model = Numbers({4}, {1e-3, 0, 0, 0}), plan = Numbers({2, 2}, {1e-3, 1e-3, 0, 0});
   const std::vector<double> changes(4, 0);
-  Reference reference{&model, &changes, 0, kEpsilon, 0};
+  Reference reference{&model, &changes, 0, 0, kEpsilon, 0};
   EXPECT_TRUE(Compare(plan, 1, kHalves, reference).alarm);
   reference.step = 1e-3;
   const Measure measure = Compare(plan, 1, kHalves, reference);
@@ -171,9 +184,9 @@ TEST(Comparison, ValuesCountByTheirShareOfTheChange) {
   const std::vector<double> even(4, 1), uneven = {1, 0, 0, 0}, none(4, 0);
   EXPECT_EQ(EffectiveValues({&model, &even}), 4);
   EXPECT_EQ(EffectiveValues({&model, &uneven}), 1);
-  EXPECT_EQ(EffectiveValues({&model, &none, 0, kEpsilon, 1}), 4);
+  EXPECT_EQ(EffectiveValues({&model, &none, 0, 0, kEpsilon, 1}), 4);
   EXPECT_EQ(EffectiveValues({&model, &none}), 1);
-  Reference reference{&model, &even, 0, kEpsilon, 0};
+  Reference reference{&model, &even, 0, 0, kEpsilon, 0};
   reference.most_values = 2;
   EXPECT_EQ(Compare(Numbers({2, 2}, {1, 2, 3, 4}), 1, kHalves, reference).bound,
             RatioBound(2, Roundings::kMany));

@@ -140,7 +140,8 @@ TEST(KernelBackend, ReplaysOfPlansAreTheProcessorsBitForBit) {
       ASSERT_TRUE(inputs.ok()) << inputs.status();
       // By stage, tensors are changed after they were computed there.
       for (const bool by_stage : {false, true}) {
-        ReplayOptions options{.arithmetic = type, .by_stage = by_stage, .samples = 1};
+        ReplayOptions options{
+            .arithmetic = type, .by_stage = by_stage, .exact = true, .samples = 1};
         Programs programs;
         const auto expected = Replay(*problem, *inputs, options, &programs);
         options.backend = &backend;
@@ -154,6 +155,10 @@ TEST(KernelBackend, ReplaysOfPlansAreTheProcessorsBitForBit) {
           EXPECT_EQ(a.error, b.error);
           EXPECT_EQ(a.scale, b.scale);
           EXPECT_EQ(a.expectation, b.expectation);
+          ASSERT_EQ(found->tensors[t].exact.has_value(), type != DType::kFloat64);
+          if (!found->tensors[t].exact) continue;
+          EXPECT_EQ(found->tensors[t].exact->measure.error,
+                    expected->tensors[t].exact->measure.error);
         }
       }
     }
