@@ -29,6 +29,7 @@
 #include "cli/witness_output.h"
 #include "cluster/mpi_port.h"
 #include "cluster/shared_executor.h"
+#include "frontend/assumption_file.h"
 #include "frontend/load_problem.h"
 #include "frontend/registry.h"
 #include "inference/certificate.h"
@@ -48,6 +49,7 @@ struct VerifyArguments {
   ReportFiles reports;
   std::string witness_file;
   ConfirmationArguments confirmation;
+  std::string assumptions_file;
   std::string certificate_out;
   std::string certificate;
   bool quiet = false;
@@ -162,11 +164,25 @@ bool WriteCertificate(const std::string& path, const stages::Result& result) {
   return false;
 }
 
+// False, which is said: what runs the plan on numbers would run the approximations.
+bool RunsAsAssumed(const VerifyArguments& arguments) {
+  const char* option = arguments.confirmation.Asked()          ? "--confirm"
+                       : IsStageScript(arguments.witness_file) ? "--witness-out with a name in .npz"
+                                                               : nullptr;
+  if (option == nullptr) return true;
+  std::fprintf(stderr,
+               "planproof: %s runs the plan as it is, with what --assume takes for granted; leave "
+               "one of the two out\n",
+               option);
+  return false;
+}
+
 int RunVerify(const VerifyArguments& arguments) {
   const Clock::time_point start = Clock::now();
   const std::string& dump = arguments.verify.dump_smt_directory;
   if (!dump.empty() && !MakeDirectory(dump)) return kUsageError;
   if (Collide(arguments.reports)) return kUsageError;
+  if (!arguments.assumptions_file.empty() && !RunsAsAssumed(arguments)) return kUsageError;
   std::unique_ptr<cluster::SharedExecutor> executor;
   if (arguments.executor == "mpi") {
     if (arguments.engine != "hybrid") {
@@ -226,6 +242,14 @@ int RunVerify(const VerifyArguments& arguments) {
     }
     options.keep_relations =
         !arguments.certificate_out.empty() || IsStageScript(arguments.witness_file);
+    if (!arguments.assumptions_file.empty()) {
+      auto assumptions = frontend::ReadAssumptions(arguments.assumptions_file, *problem);
+      if (!assumptions.ok()) {
+        if (leads) ForgetLastWords();
+        return ReportError(assumptions.status());
+      }
+      options.assume = *std::move(assumptions);
+    }
     if (arguments.discard_lineage) inference::DiscardLineage(&*problem);
     options.engine = EngineNamed(arguments.engine);
     options.expect_schedule = ScheduleNamed(arguments.expect_schedule);
@@ -365,6 +389,10 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
       " .npz the stage that is wrong, and beside it a script that runs it in NumPy"
       " (docs/witness-format.md)");
   AddConfirmationOptions(command, &arguments->confirmation);
+  command->add_option("--assume", arguments->assumptions_file,
+                      "Take the relations of this file for granted: approximations that somebody "
+                      "approves, such as batch statistics per rank. Everything else is still "
+                      "proved, and every report lists them (docs/assumptions.md)");
   command->add_option("--certificate-out", arguments->certificate_out,
                       "Write the relations that were proved into this file (docs/inference.md)");
   command->add_option("--certificate", arguments->certificate,
@@ -396,6 +424,7 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
       "  planproof verify single_device.pkl dp2_pp2_tp2.pkl --json report.json\n"
       "  planproof verify plan.json --html report.html --sarif report.sarif --junit report.xml\n"
       "  planproof verify plan.json --operators my.op --engine audit\n"
+      "  planproof verify plan.json --assume approved.json\n"
       "  planproof verify reference.trace rank0.trace rank1.trace --extend dp=64\n"
       "  mpirun -n 4 planproof verify logical.plan parallel.plan --executor mpi --journal "
       "run.journal\n"
