@@ -138,6 +138,7 @@ absl::StatusOr<AssumedProblem> Assume(const Problem& problem,
     graph.tensors.push_back(std::move(made));
     graph.tensors[t].producer = kNone;
     graph.tensors[t].producer_output = 0;
+    graph.tensors[t].role = sdfg::TensorRole::kInput;
     out.problem.lineage.resize(graph.tensors.size());
     if (std::vector<Place>& places = out.problem.schedule.places; !places.empty()) {
       places.resize(graph.tensors.size());

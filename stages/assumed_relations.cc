@@ -12,9 +12,11 @@
 #include "lineage/assumptions.h"
 #include "stages/cone.h"
 #include "stages/describe.h"
+#include "stages/elapsed.h"
 #include "stages/problem_check.h"
 #include "stages/problem_forms.h"
 #include "stages/run_context.h"
+#include "stages/workers/process_pool.h"
 
 namespace planproof::stages {
 
@@ -22,9 +24,10 @@ namespace {
 
 using Need = AssumedRelation::Need;
 
-// Whether an assumption is needed is worth a part of the work that one claim may take.
+// Whether an assumption is needed is worth a part of the work that one claim may take, and a few
+// seconds.
 constexpr double kShareOfWork = 0.1;
-constexpr double kSeconds = 10;
+constexpr double kSeconds = 3;
 
 std::vector<AssumedRelation> Describe(const lineage::Problem& problem,
                                       const std::vector<lineage::Assumption>& assumptions,
@@ -68,25 +71,34 @@ void FindProvable(const lineage::AssumedProblem& assuming, const RunContext& con
     claims.lineage[assuming.made[i]] = lineage;
     claims.required.push_back({assuming.made[i], std::move(lineage), result->assumed[i].tensor});
   }
+  const auto start = std::chrono::steady_clock::now();
+  StopRequest enough;
   VerifyOptions options = context.options;
   options.assume.clear();
-  options.explain = options.fold_ranks = options.accept_restrictions = false;
+  options.explain = options.accept_restrictions = false;
   options.keep_account = options.keep_relations = options.keep_witness = false;
-  options.inference = nullptr;
   options.journal = nullptr;
   options.dump_smt_directory.clear();
   options.engine = Engine::kHybrid;
   options.work_limit *= kShareOfWork;
   options.stage_timeout_s = std::min(options.stage_timeout_s, kSeconds);
+  options.stop = &enough;
+  options.progress = [&](const Progress& /*progress*/) {
+    if (Since(start) > kSeconds || Stopped(context.options)) enough.requested = true;
+  };
   const RunContext brief{.options = options,
                          .operators = context.operators,
-                         .start = std::chrono::steady_clock::now(),
+                         .start = start,
                          .well_formed = context.well_formed};
-  const Result found = DecideForms(claims, brief, {});
-  if (found.required_shown.size() != assuming.made.size()) return;
+  Result known;
+  known.assumed = result->assumed;
+  const std::vector<bool> shown = DecideForms(claims, brief, std::move(known)).required_shown;
+  // In a folded form there are fewer: what is not known of all of them is known of none.
+  const bool all = !shown.empty() && std::count(shown.begin(), shown.end(), false) == 0;
+  if (!all && shown.size() != assuming.made.size()) return;
   for (size_t i = 0; i < assuming.made.size(); ++i) {
     AssumedRelation& assumed = result->assumed[i];
-    if (found.required_shown[i] && assumed.need == Need::kUsed) assumed.need = Need::kProvable;
+    if ((all || shown[i]) && assumed.need == Need::kUsed) assumed.need = Need::kProvable;
   }
 }
 
@@ -105,9 +117,10 @@ Result VerifyAssuming(const lineage::Problem& problem, const VerifyOptions& opti
   const sdfg::Graph& graph = problem.parallel;
   for (size_t o = 0; o < graph.operators.size(); ++o) {
     if (!whole.operators[o] || decided.operators[o]) continue;
+    const int64_t instances = graph.InstanceCount(graph.operators[o]);
     known.behind_assumptions.push_back(
-        absl::StrCat(graph.Describe(static_cast<sdfg::OperatorId>(o)), " (",
-                     graph.InstanceCount(graph.operators[o]), " instances)"));
+        absl::StrCat(graph.Describe(static_cast<sdfg::OperatorId>(o)), " (", instances,
+                     instances == 1 ? " instance)" : " instances)"));
   }
   known.outputs.required = static_cast<int64_t>(assuming->problem.required.size());
   known.assumed = Describe(problem, options.assume, decided);
