@@ -68,7 +68,6 @@ void FindProvable(const lineage::AssumedProblem& assuming, const RunContext& con
   for (size_t i = 0; i < assuming.made.size(); ++i) {
     lineage::Lineage lineage = claims.lineage[context.options.assume[i].tensor];
     lineage.provenance = lineage::Provenance::kGiven;
-    claims.lineage[assuming.made[i]] = lineage;
     claims.required.push_back({assuming.made[i], std::move(lineage), result->assumed[i].tensor});
   }
   const auto start = std::chrono::steady_clock::now();

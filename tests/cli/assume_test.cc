@@ -96,6 +96,26 @@ TEST_F(Assume, AFaultBehindOneIsFound) {
   EXPECT_THAT(finished.output, HasSubstr("stage grad.weight"));
 }
 
+// Ranks are spelled out in traces; what stands for what is said with the mesh's coordinates.
+TEST_F(Assume, RecordedProgramsHaveThem) {
+  const std::string traces = RepositoryPath("tests/torch/traces/fsdp2/") + "*.trace ";
+  const std::string file = TemporaryFile("silu.json", R"({"assumptions": [{
+      "tensor": "layers.*.mlp.silu", "stands_for": {"of": "layers.*.mlp.silu", "0": "dp"},
+      "reason": "a table in place of the function"}]})");
+  const Finished finished = Verify(traces + "--assume " + file);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output << finished.errors;
+  EXPECT_THAT(finished.output,
+              AllOf(StartsWith("PROVED under 4 assumptions: "),
+                    HasSubstr("layers.1.mlp.silu on device 1 = layers.1.mlp.silu[1:2, 0:8, 0:24]"),
+                    HasSubstr("; not needed: the rest implies it")));
+  const Finished wrong =
+      Verify("-q --no-explain " + traces + "--assume " +
+             TemporaryFile("shifted.json", R"({"assumptions": [{"tensor": "layers.0.mlp.silu",
+          "devices": [1], "stands_for": "layers.0.mlp.silu", "reason": "all of it"}]})"));
+  EXPECT_EQ(wrong.exit_code, 64);
+  EXPECT_THAT(wrong.errors, HasSubstr("shape mismatch"));
+}
+
 TEST_F(Assume, EveryReportListsThem) {
   const Finished finished =
       Verify("-q " + Example("batch_norm") + approved_ + "--json " + Path("json") + " --html " +

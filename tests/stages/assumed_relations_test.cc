@@ -13,6 +13,7 @@
 #include "frontend/assumption_file.h"
 #include "stages/verify.h"
 #include "tests/frontend/plan_texts.h"
+#include "tests/shape_reduction/small_problem.h"
 #include "verdict_cache/store.h"
 
 namespace planproof::stages {
@@ -199,42 +200,51 @@ TEST_F(AssumedRelations, WhatAProblemCannotHaveIsRefused) {
   EXPECT_EQ(Verify(problem, options).verdict, Verdict::kUnknown) << "outside of the model's tensor";
 }
 
-// One program for each rank, which folding makes one with a coordinate.
-std::string SpelledOut(const std::string& of_second) {
-  std::string programs;
-  for (const int rank : {0, 1}) {
-    const std::string op = rank == 0 ? "abs" : of_second;
-    const std::string relation = absl::StrCat("{\"0\": [", 4 * rank, ", ", 4 * rank + 4, "]}");
-    absl::StrAppend(&programs, rank == 0 ? "" : ", ", R"({"name": "r)", rank,
-                    R"(", "devices": {"dp": )", rank, R"(}, "inputs": {"x": )", relation,
-                    R"(}, "operators": [{"op": ")", op, R"(", "in": "x", "out": "h"},
-      {"op": "mul", "in": ["h", 3], "out": "y"}], "lineage": {"h": )",
-                    relation, R"(, "y": )", relation, "}}");
+// Two ranks that are spelled out, which folding makes one with a coordinate. Each computes -abs(x)
+// of its half, the second perhaps -exp(x) as the model does.
+class SpelledOut {
+ public:
+  explicit SpelledOut(const char* of_second) {
+    using shape_reduction::Instantiate;
+    sdfg::Graph* model = &small_.problem.logical;
+    sdfg::Graph* plan = &small_.problem.parallel;
+    const sdfg::TensorId x = small_.Logical("x", {8});
+    const sdfg::TensorId h = small_.Apply(model, Instantiate("exp", {{8}}), {x});
+    const sdfg::TensorId y = small_.Apply(model, Instantiate("neg", {{8}}), {h});
+    for (const int rank : {0, 1}) {
+      const sdfg::TensorId part = small_.Slice(x, {4 * rank}, {4}, rank);
+      const char* op = rank == 0 ? "abs" : of_second;
+      h_[rank] = small_.Apply(plan, Instantiate(op, {{4}}), {part}, rank);
+      const sdfg::TensorId out = small_.Apply(plan, Instantiate("neg", {{4}}), {h_[rank]}, rank);
+      small_.Claim(h_[rank], h, {4 * rank});
+      small_.Require(out, y, {4 * rank});
+      small_.problem.required.back().what = "y";
+    }
+    small_.Check();
   }
-  return absl::StrCat(R"({"planproof": 1,
-    "specification": {"inputs": {"x": [8, 4]}, "operators": [
-      {"op": "exp", "in": "x", "out": "h"}, {"op": "mul", "in": ["h", 3], "out": "y"}],
-      "outputs": {"y": {"0": "dp"}}},
-    "plan": {"mesh": {"dp": 2}, "programs": [)",
-                      programs, "]}}");
-}
-
-TEST_F(AssumedRelations, RanksThatAreSpelledOutAreAssumedOneByOne) {
-  for (const bool fold : {true, false}) {
+  Result Run(const std::vector<int>& assumed_ranks, bool fold) {
     VerifyOptions options;
     options.fold_ranks = fold;
-    const Result both = Run(SpelledOut("abs"), {"h*"}, options);
+    for (const int rank : assumed_ranks) {
+      options.assume.push_back({h_[rank], small_.problem.lineage[h_[rank]], "meant", "a.json:1"});
+    }
+    return Verify(small_.problem, options);
+  }
+
+ private:
+  shape_reduction::SmallProblem small_;
+  sdfg::TensorId h_[2];
+};
+
+TEST(AssumedOnRanks, EachRankIsAssumedByItself) {
+  for (const bool fold : {true, false}) {
+    const Result both = SpelledOut("abs").Run({0, 1}, fold);
     EXPECT_EQ(both.verdict, Verdict::kProved) << fold;
     EXPECT_EQ(both.assumed.size(), 2u);
-    const lineage::Problem problem = Read(SpelledOut("abs"));
-    options.assume = Of(problem, {"h*"});
-    ASSERT_EQ(options.assume.size(), 2u);
-    options.assume.pop_back();
-    EXPECT_EQ(Verify(problem, options).verdict, Verdict::kRefuted) << "the other rank's is wrong";
-    const lineage::Problem mixed = Read(SpelledOut("exp"));
-    options.assume = Of(mixed, {"h*"});
-    options.assume.pop_back();
-    EXPECT_EQ(Verify(mixed, options).verdict, Verdict::kProved) << "the other rank's is right";
+    EXPECT_EQ(SpelledOut("abs").Run({0}, fold).verdict, Verdict::kRefuted) << "rank 1 is wrong";
+    EXPECT_EQ(SpelledOut("abs").Run({1}, fold).verdict, Verdict::kRefuted) << "rank 0 is wrong";
+    EXPECT_EQ(SpelledOut("exp").Run({0}, fold).verdict, Verdict::kProved) << "rank 1 is right";
+    EXPECT_EQ(SpelledOut("exp").Run({1}, fold).verdict, Verdict::kRefuted);
   }
 }
 
