@@ -107,7 +107,15 @@ TEST_F(Assume, RecordedProgramsHaveThem) {
   EXPECT_THAT(finished.output,
               AllOf(StartsWith("PROVED under 4 assumptions: "),
                     HasSubstr("layers.1.mlp.silu on device 1 = layers.1.mlp.silu[1:2, 0:8, 0:24]"),
-                    HasSubstr("; not needed: the rest implies it")));
+                    HasSubstr("; not needed: the rest implies it"),
+                    HasSubstr("[16 dp:16 dp + 16, 0:16]\n")))
+      << "ranks are folded, with what is assumed of them";
+  const Finished one =
+      Verify("-q " + traces + "--assume " + TemporaryFile("one.json", R"({"assumptions": [{
+          "tensor": "layers.*.mlp.silu", "devices": [1],
+          "stands_for": {"of": "layers.*.mlp.silu", "0": "dp"}, "reason": "on one rank"}]})"));
+  EXPECT_EQ(one.exit_code, 0) << one.output << one.errors;
+  EXPECT_THAT(one.output, StartsWith("PROVED under 2 assumptions: "));
   const Finished wrong =
       Verify("-q --no-explain " + traces + "--assume " +
              TemporaryFile("shifted.json", R"({"assumptions": [{"tensor": "layers.0.mlp.silu",

@@ -200,8 +200,8 @@ TEST_F(AssumedRelations, WhatAProblemCannotHaveIsRefused) {
   EXPECT_EQ(Verify(problem, options).verdict, Verdict::kUnknown) << "outside of the model's tensor";
 }
 
-// Two ranks that are spelled out, which folding makes one with a coordinate. Each computes -abs(x)
-// of its half, the second perhaps -exp(x) as the model does.
+// Two ranks that are spelled out. Each computes -abs(x) of its half, the second perhaps -exp(x) as
+// the model does.
 class SpelledOut {
  public:
   explicit SpelledOut(const char* of_second) {
