@@ -171,8 +171,8 @@ bool RunsAsAssumed(const VerifyArguments& arguments) {
                                                                : nullptr;
   if (option == nullptr) return true;
   std::fprintf(stderr,
-               "planproof: %s runs the plan as it is, with what --assume takes for granted; leave "
-               "one of the two out\n",
+               "planproof: %s runs the plan with its approximations, which --assume takes for "
+               "something else; leave one of the two out\n",
                option);
   return false;
 }

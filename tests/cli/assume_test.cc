@@ -195,7 +195,7 @@ TEST_F(Assume, APlanBringsNoAssumptions) {
 TEST_F(Assume, WhatRunsThePlanOnNumbersWouldRunTheApproximation) {
   const Finished finished = Verify(Example("batch_norm_broken") + approved_ + "--confirm cpu");
   EXPECT_EQ(finished.exit_code, 64);
-  EXPECT_THAT(finished.errors, HasSubstr("--confirm runs the plan as it is"));
+  EXPECT_THAT(finished.errors, HasSubstr("--confirm runs the plan with its approximations"));
 }
 
 }  // namespace

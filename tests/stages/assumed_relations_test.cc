@@ -166,6 +166,22 @@ TEST_F(AssumedRelations, WhatIsStatedNowhereIsListedAsUnproved) {
   EXPECT_EQ(result.behind_assumptions.size(), 3u) << "abs, mul and exp";
 }
 
+// What the model computes for another output is needed to see that this one is wrong.
+TEST_F(AssumedRelations, NumbersHaveTheModelsValueWhereTheOutputDoesNotNeedIt) {
+  const std::string plan = R"({"planproof": 1,
+    "specification": {"inputs": {"x": [8, 4]}, "operators": [
+      {"op": "exp", "in": "x", "out": "h"}, {"op": "mul", "in": ["h", 3], "out": "first"},
+      {"op": "mul", "in": ["x", 2], "out": "second"}],
+      "outputs": {"first": {"0": "dp"}, "second": {"0": "dp"}}},
+    "plan": {"mesh": {"dp": 2}, "programs": [{"inputs": {"x": {"0": "dp"}}, "operators": [
+      {"op": "abs", "in": "x", "out": "h"}, {"op": "mul", "in": ["h", 3], "out": "first"},
+      {"op": "add", "in": ["x", "h"], "out": "second"}], "lineage": {"h": {"0": "dp"}}}]}})";
+  const Result result = Run(plan, {"h"});
+  EXPECT_EQ(result.verdict, Verdict::kRefuted);
+  ASSERT_FALSE(result.violations.empty());
+  EXPECT_EQ(result.violations[0].stage, "second");
+}
+
 TEST_F(AssumedRelations, OneThatIsNotNeededIsCalledSo) {
   const Result right = Run(Plan("exp", "exp"), {"a.h"});
   EXPECT_EQ(right.verdict, Verdict::kProved);
