@@ -35,6 +35,7 @@
 #include "inference/certificate.h"
 #include "inference/relation_inference.h"
 #include "report/text_report.h"
+#include "stages/assumed_relations.h"
 #include "stages/reader_error.h"
 #include "stages/verify.h"
 #include "stages/workers/process_pool.h"
@@ -110,8 +111,10 @@ bool MakeDirectory(const std::string& path) {
 
 // For a run that is stopped while it does this.
 LastWords WordsIfStopped(const VerifyArguments& arguments, const std::string& why,
-                         const std::string& doing) {
+                         const std::string& doing,
+                         const std::vector<stages::AssumedRelation>& assumed) {
   stages::Result result;
+  result.assumed = assumed;
   stages::Violation violation;
   violation.kind = why;
   violation.message = violation.cause = why + " while " + doing;
@@ -132,9 +135,10 @@ LastWords WordsIfStopped(const VerifyArguments& arguments, const std::string& wh
   return words;
 }
 
-WordsInTime LastWordsFor(const VerifyArguments& arguments, const std::string& doing) {
-  return {WordsIfStopped(arguments, "interrupted", doing),
-          WordsIfStopped(arguments, "out of time", doing)};
+WordsInTime LastWordsFor(const VerifyArguments& arguments, const std::string& doing,
+                         const std::vector<stages::AssumedRelation>& assumed = {}) {
+  return {WordsIfStopped(arguments, "interrupted", doing, assumed),
+          WordsIfStopped(arguments, "out of time", doing, assumed)};
 }
 
 // People write these plans, and claim relations in them.
@@ -222,9 +226,20 @@ int RunVerify(const VerifyArguments& arguments) {
   stages::Result result;
   const stages::StopWatch watch(stop);
   if (problem.ok()) {
-    if (leads) SetLastWords(LastWordsFor(arguments, "the plan was verified"));
-    ProgressBar bar;
     stages::VerifyOptions options = arguments.verify;
+    if (!arguments.assumptions_file.empty()) {
+      auto assumptions = frontend::ReadAssumptions(arguments.assumptions_file, *problem);
+      if (!assumptions.ok()) {
+        if (leads) ForgetLastWords();
+        return ReportError(assumptions.status());
+      }
+      options.assume = *std::move(assumptions);
+    }
+    if (leads) {
+      SetLastWords(LastWordsFor(arguments, "the plan was verified",
+                                stages::DescribeAssumptions(*problem, options.assume)));
+    }
+    ProgressBar bar;
     options.use_classes = !arguments.no_classes;
     options.explain = !arguments.no_explain;
     options.fold_ranks = !arguments.no_fold;
@@ -242,14 +257,6 @@ int RunVerify(const VerifyArguments& arguments) {
     }
     options.keep_relations =
         !arguments.certificate_out.empty() || IsStageScript(arguments.witness_file);
-    if (!arguments.assumptions_file.empty()) {
-      auto assumptions = frontend::ReadAssumptions(arguments.assumptions_file, *problem);
-      if (!assumptions.ok()) {
-        if (leads) ForgetLastWords();
-        return ReportError(assumptions.status());
-      }
-      options.assume = *std::move(assumptions);
-    }
     if (arguments.discard_lineage) inference::DiscardLineage(&*problem);
     options.engine = EngineNamed(arguments.engine);
     options.expect_schedule = ScheduleNamed(arguments.expect_schedule);

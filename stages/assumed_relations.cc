@@ -29,26 +29,6 @@ using Need = AssumedRelation::Need;
 constexpr double kShareOfWork = 0.1;
 constexpr double kSeconds = 3;
 
-std::vector<AssumedRelation> Describe(const lineage::Problem& problem,
-                                      const std::vector<lineage::Assumption>& assumptions,
-                                      const Cone& decided) {
-  std::vector<AssumedRelation> described;
-  const sdfg::Graph& graph = problem.parallel;
-  for (const lineage::Assumption& assumption : assumptions) {
-    const sdfg::Tensor& tensor = graph.tensors[assumption.tensor];
-    AssumedRelation& to = described.emplace_back();
-    to.tensor = tensor.name;
-    to.op = DescribeOperators(graph, {tensor.producer}, Names::kAll)[0];
-    to.place = graph.operators[tensor.producer].source;
-    to.relation = DescribeLineage(problem, assumption.tensor, assumption.lineage);
-    to.logical = problem.logical.tensors[assumption.lineage.logical].name;
-    to.reason = assumption.reason;
-    to.stated_at = assumption.place;
-    if (!decided.tensors[assumption.tensor]) to.need = Need::kNoEffect;
-  }
-  return described;
-}
-
 Result Refused(const std::string& message, Result known) {
   Violation v;
   v.kind = "assumption refused";
@@ -103,6 +83,24 @@ void FindProvable(const lineage::AssumedProblem& assuming, const RunContext& con
 
 }  // namespace
 
+std::vector<AssumedRelation> DescribeAssumptions(const lineage::Problem& problem,
+                                                 const std::vector<lineage::Assumption>& all) {
+  std::vector<AssumedRelation> described;
+  const sdfg::Graph& graph = problem.parallel;
+  for (const lineage::Assumption& assumption : all) {
+    const sdfg::Tensor& tensor = graph.tensors[assumption.tensor];
+    AssumedRelation& to = described.emplace_back();
+    to.tensor = tensor.name;
+    to.op = DescribeOperators(graph, {tensor.producer}, Names::kAll)[0];
+    to.place = graph.operators[tensor.producer].source;
+    to.relation = DescribeLineage(problem, assumption.tensor, assumption.lineage);
+    to.logical = problem.logical.tensors[assumption.lineage.logical].name;
+    to.reason = assumption.reason;
+    to.stated_at = assumption.place;
+  }
+  return described;
+}
+
 Result VerifyAssuming(const lineage::Problem& problem, const VerifyOptions& options,
                       std::chrono::steady_clock::time_point start, Result known) {
   const absl::StatusOr<lineage::AssumedProblem> assuming = lineage::Assume(problem, options.assume);
@@ -122,7 +120,10 @@ Result VerifyAssuming(const lineage::Problem& problem, const VerifyOptions& opti
                      instances == 1 ? " instance)" : " instances)"));
   }
   known.outputs.required = static_cast<int64_t>(assuming->problem.required.size());
-  known.assumed = Describe(problem, options.assume, decided);
+  known.assumed = DescribeAssumptions(problem, options.assume);
+  for (size_t i = 0; i < known.assumed.size(); ++i) {
+    if (!decided.tensors[options.assume[i].tensor]) known.assumed[i].need = Need::kNoEffect;
+  }
   const std::vector<AssumedRelation> assumed = known.assumed;
   const RunContext context{
       .options = options, .operators = operators, .start = start, .well_formed = true};

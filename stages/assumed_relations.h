@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
+#include "lineage/assumptions.h"
 #include "lineage/lineage.h"
 #include "stages/options.h"
 #include "stages/result.h"
@@ -15,6 +17,10 @@ namespace planproof::stages {
 // been found so far. Every result lists all of the assumptions, in Result::assumed.
 Result VerifyAssuming(const lineage::Problem& problem, const VerifyOptions& options,
                       std::chrono::steady_clock::time_point start, Result known);
+
+// What a result lists of them, before anything is decided.
+std::vector<AssumedRelation> DescribeAssumptions(const lineage::Problem& problem,
+                                                 const std::vector<lineage::Assumption>& all);
 
 // "PROVED", "PROVED under 2 assumptions": what people are told, wherever a verdict is shown.
 std::string VerdictInWords(const Result& result);
