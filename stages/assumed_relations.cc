@@ -81,6 +81,45 @@ void FindProvable(const lineage::AssumedProblem& assuming, const RunContext& con
   }
 }
 
+// Of a result that refutes what is required besides the outputs: it says nothing against these, and
+// what is refuted may be a part of the approximation.
+Result WithoutRefutation(Result result, const Result& of_outputs) {
+  result.verdict = Verdict::kUnknown;
+  result.witness = nullptr;
+  result.stages.unknown += std::exchange(result.stages.refuted, 0);
+  for (Violation& v : result.violations) {
+    v.verdict = Verdict::kUnknown;
+    v.message = absl::StrCat("what is assumed is computed from ", v.stage,
+                             ", which is not what the plan says");
+    v.advice =
+        "if it is a part of the approximation, assume it, too, or leave its lineage out of the "
+        "plan";
+  }
+  result.violations.insert(result.violations.end(), of_outputs.violations.begin(),
+                           of_outputs.violations.end());
+  return result;
+}
+
+// Decides the outputs, and what the approximated operators read. Only outputs are refuted.
+Result Decide(const lineage::AssumedProblem& assuming, size_t outputs, const RunContext& context,
+              const Result& known) {
+  Result result = DecideForms(assuming.problem, context, known);
+  if (result.verdict != Verdict::kRefuted || assuming.problem.required.size() == outputs) {
+    return result;
+  }
+  lineage::Problem alone = assuming.problem;
+  alone.required.resize(outputs);  // what else is required comes behind them
+  VerifyOptions options = context.options;
+  options.executor = nullptr;  // those who shared the work are done with it
+  const RunContext again{.options = options,
+                         .operators = context.operators,
+                         .start = std::chrono::steady_clock::now(),
+                         .well_formed = context.well_formed};
+  Result of_outputs = DecideForms(alone, again, known);
+  if (of_outputs.verdict == Verdict::kRefuted) return of_outputs;
+  return WithoutRefutation(std::move(result), of_outputs);
+}
+
 }  // namespace
 
 std::vector<AssumedRelation> DescribeAssumptions(const lineage::Problem& problem,
@@ -127,7 +166,7 @@ Result VerifyAssuming(const lineage::Problem& problem, const VerifyOptions& opti
   const std::vector<AssumedRelation> assumed = known.assumed;
   const RunContext context{
       .options = options, .operators = operators, .start = start, .well_formed = true};
-  Result result = DecideForms(assuming->problem, context, std::move(known));
+  Result result = Decide(*assuming, problem.required.size(), context, known);
   result.assumed = assumed;
   if (result.verdict == Verdict::kProved) FindProvable(*assuming, context, &result);
   return result;

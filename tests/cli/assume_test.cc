@@ -92,8 +92,12 @@ TEST_F(Assume, AFaultBehindOneIsFound) {
   plan.replace(plan.find(sum), sum.size(), R"({"op": "identity", "in": "weight.part")");
   const Finished finished = Verify("--timeout 60 " + TemporaryFile("missing_sum.json", plan) +
                                    " --assume " + Example("routing_approved"));
-  EXPECT_EQ(finished.exit_code, 1) << finished.output << finished.errors;
-  EXPECT_THAT(finished.output, HasSubstr("stage grad.weight"));
+  EXPECT_EQ(finished.exit_code, 3) << finished.output << finished.errors;
+  EXPECT_THAT(finished.output,
+              AllOf(StartsWith("UNKNOWN under 3 assumptions: stage grad.weight: sum over ep "
+                               "missing\n"),
+                    HasSubstr("  witness    grad.weight["),
+                    HasSubstr("assume it, too, or leave its lineage out of the plan")));
 }
 
 // Ranks are spelled out in traces; what stands for what is said with the mesh's coordinates.
