@@ -29,11 +29,13 @@
 #include "cli/witness_output.h"
 #include "cluster/mpi_port.h"
 #include "cluster/shared_executor.h"
+#include "frontend/assumption_file.h"
 #include "frontend/load_problem.h"
 #include "frontend/registry.h"
 #include "inference/certificate.h"
 #include "inference/relation_inference.h"
 #include "report/text_report.h"
+#include "stages/assumed_relations.h"
 #include "stages/reader_error.h"
 #include "stages/verify.h"
 #include "stages/workers/process_pool.h"
@@ -48,6 +50,7 @@ struct VerifyArguments {
   ReportFiles reports;
   std::string witness_file;
   ConfirmationArguments confirmation;
+  std::string assumptions_file;
   std::string certificate_out;
   std::string certificate;
   bool quiet = false;
@@ -108,8 +111,10 @@ bool MakeDirectory(const std::string& path) {
 
 // For a run that is stopped while it does this.
 LastWords WordsIfStopped(const VerifyArguments& arguments, const std::string& why,
-                         const std::string& doing) {
+                         const std::string& doing,
+                         const std::vector<stages::AssumedRelation>& assumed) {
   stages::Result result;
+  result.assumed = assumed;
   stages::Violation violation;
   violation.kind = why;
   violation.message = violation.cause = why + " while " + doing;
@@ -130,9 +135,10 @@ LastWords WordsIfStopped(const VerifyArguments& arguments, const std::string& wh
   return words;
 }
 
-WordsInTime LastWordsFor(const VerifyArguments& arguments, const std::string& doing) {
-  return {WordsIfStopped(arguments, "interrupted", doing),
-          WordsIfStopped(arguments, "out of time", doing)};
+WordsInTime LastWordsFor(const VerifyArguments& arguments, const std::string& doing,
+                         const std::vector<stages::AssumedRelation>& assumed = {}) {
+  return {WordsIfStopped(arguments, "interrupted", doing, assumed),
+          WordsIfStopped(arguments, "out of time", doing, assumed)};
 }
 
 // People write these plans, and claim relations in them.
@@ -162,11 +168,25 @@ bool WriteCertificate(const std::string& path, const stages::Result& result) {
   return false;
 }
 
+// False, which is said: what runs the plan on numbers would run the approximations.
+bool RunsAsAssumed(const VerifyArguments& arguments) {
+  const char* option = arguments.confirmation.Asked()          ? "--confirm"
+                       : IsStageScript(arguments.witness_file) ? "--witness-out with a name in .npz"
+                                                               : nullptr;
+  if (option == nullptr) return true;
+  std::fprintf(stderr,
+               "planproof: %s runs the plan with its approximations, which --assume takes for "
+               "something else; leave one of the two out\n",
+               option);
+  return false;
+}
+
 int RunVerify(const VerifyArguments& arguments) {
   const Clock::time_point start = Clock::now();
   const std::string& dump = arguments.verify.dump_smt_directory;
   if (!dump.empty() && !MakeDirectory(dump)) return kUsageError;
   if (Collide(arguments.reports)) return kUsageError;
+  if (!arguments.assumptions_file.empty() && !RunsAsAssumed(arguments)) return kUsageError;
   std::unique_ptr<cluster::SharedExecutor> executor;
   if (arguments.executor == "mpi") {
     if (arguments.engine != "hybrid") {
@@ -206,9 +226,20 @@ int RunVerify(const VerifyArguments& arguments) {
   stages::Result result;
   const stages::StopWatch watch(stop);
   if (problem.ok()) {
-    if (leads) SetLastWords(LastWordsFor(arguments, "the plan was verified"));
-    ProgressBar bar;
     stages::VerifyOptions options = arguments.verify;
+    if (!arguments.assumptions_file.empty()) {
+      auto assumptions = frontend::ReadAssumptions(arguments.assumptions_file, *problem);
+      if (!assumptions.ok()) {
+        if (leads) ForgetLastWords();
+        return ReportError(assumptions.status());
+      }
+      options.assume = *std::move(assumptions);
+    }
+    if (leads) {
+      SetLastWords(LastWordsFor(arguments, "the plan was verified",
+                                stages::DescribeAssumptions(*problem, options.assume)));
+    }
+    ProgressBar bar;
     options.use_classes = !arguments.no_classes;
     options.explain = !arguments.no_explain;
     options.fold_ranks = !arguments.no_fold;
@@ -365,6 +396,10 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
       " .npz the stage that is wrong, and beside it a script that runs it in NumPy"
       " (docs/witness-format.md)");
   AddConfirmationOptions(command, &arguments->confirmation);
+  command->add_option("--assume", arguments->assumptions_file,
+                      "Take the relations of this file for granted: approximations that somebody "
+                      "approves, such as batch statistics per rank. Everything else is still "
+                      "proved, and every report lists them (docs/assumptions.md)");
   command->add_option("--certificate-out", arguments->certificate_out,
                       "Write the relations that were proved into this file (docs/inference.md)");
   command->add_option("--certificate", arguments->certificate,
@@ -396,6 +431,7 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
       "  planproof verify single_device.pkl dp2_pp2_tp2.pkl --json report.json\n"
       "  planproof verify plan.json --html report.html --sarif report.sarif --junit report.xml\n"
       "  planproof verify plan.json --operators my.op --engine audit\n"
+      "  planproof verify plan.json --assume approved.json\n"
       "  planproof verify reference.trace rank0.trace rank1.trace --extend dp=64\n"
       "  mpirun -n 4 planproof verify logical.plan parallel.plan --executor mpi --journal "
       "run.journal\n"

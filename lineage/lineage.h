@@ -31,6 +31,7 @@ enum class LineageKind : uint8_t { kNone, kFull, kPartialSum, kPartialMax };
 enum class Provenance : uint8_t {
   kGiven,     // the files: the specification for inputs and outputs, the plan for the rest
   kInferred,  // a guess of ours, from names or numbers
+  kAssumed,   // the user, on the command line: approved without proof (assumptions.h)
 };
 
 struct Lineage {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "planproof/assumptions.h"
+
 namespace planproof {
 
 // kHybrid: normal forms, then Z3 for the rest; kSmt: Z3 alone; kAudit: both on every claim.
@@ -23,6 +25,8 @@ struct VerifyOptions {
   // Prove also a plan that has no value on some inputs on which the model has one; the conditions
   // are listed in Result::Restrictions.
   bool accept_restrictions = false;
+  // What is taken for granted; every report lists it, and Result::Assumed.
+  Assumptions assumptions;
   // Reports besides the text show every stage and the graphs (planproof/report.h); without, they
   // have findings and counts only.
   bool keep_stages = true;

@@ -1,5 +1,6 @@
 #include "planproof/result.h"
 
+#include "stages/assumed_relations.h"
 #include "stages/verify.h"
 
 namespace planproof {
@@ -62,6 +63,13 @@ std::vector<Violation> Result::Violations() const {
 const std::vector<std::string>& Result::Premises() const { return wrapped_->premises; }
 const std::vector<std::string>& Result::Restrictions() const { return wrapped_->restrictions; }
 const std::vector<std::string>& Result::Assumptions() const { return wrapped_->assumptions; }
+std::vector<std::string> Result::Assumed() const {
+  std::vector<std::string> lines;
+  for (const stages::AssumedRelation& assumed : wrapped_->assumed)
+    lines.push_back(stages::InWords(assumed));
+  return lines;
+}
+
 const std::vector<std::string>& Result::Warnings() const { return wrapped_->warnings; }
 
 }  // namespace planproof

@@ -14,6 +14,7 @@ namespace stages {
 struct Result;  // not part of this interface
 }
 
+// Under assumptions (VerifyOptions::assumptions) every verdict is one under them: Result::Assumed.
 // kProved: over the reals, for all inputs that satisfy Result::Premises, every required output is
 // right on every device. kRefuted: inputs exist for which one is not. kMalformed: the plan is no
 // plan. kUnknown: none of these was established.
@@ -48,6 +49,9 @@ class Result {
   const std::vector<std::string>& Premises() const;
   const std::vector<std::string>& Restrictions() const;
   const std::vector<std::string>& Assumptions() const;
+  // Relations of the plan's tensors that were taken for granted and not proved, a line each: a
+  // verdict kProved is one under these assumptions.
+  std::vector<std::string> Assumed() const;
   const std::vector<std::string>& Warnings() const;
 
   const stages::Result& wrapped() const { return *wrapped_; }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "frontend/load_problem.h"
 #include "inference/relation_inference.h"
+#include "lineage/assumptions.h"
 #include "lineage/lineage.h"
 #include "stages/reader_error.h"
 #include "stages/verify.h"
@@ -39,6 +40,7 @@ Result Verify(const Problem& problem, const VerifyOptions& options) {
   internal.explain = options.explain;
   internal.accept_restrictions = options.accept_restrictions;
   internal.keep_account = options.keep_stages;
+  if (options.assumptions.wrapped() != nullptr) internal.assume = *options.assumptions.wrapped();
   const inference::RelationInference inference;
   if (options.infer) internal.inference = &inference;
   const std::unique_ptr<verdict_cache::Store> cache =

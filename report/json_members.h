@@ -184,6 +184,18 @@ void FindingMembers(Archive& archive, Value<Archive, stages::Violation> violatio
 }
 
 template <class Archive>
+void Members(Archive& archive, Value<Archive, stages::AssumedRelation> assumed) {
+  archive("tensor", assumed.tensor);
+  archive("operator", assumed.op);
+  archive("place", assumed.place);
+  archive("stands_for", assumed.logical);
+  archive("relation", assumed.relation);
+  archive("reason", assumed.reason);
+  archive("stated_at", assumed.stated_at);
+  archive("need", assumed.need);
+}
+
+template <class Archive>
 void CountMembers(Archive& archive, Value<Archive, stages::Result> result) {
   archive.Object("stages", [&](auto& stages) {
     stages("total", result.stages.total);
@@ -262,6 +274,8 @@ void Members(Archive& archive, Value<Archive, Report> report) {
   archive("premises", result.premises);
   archive("restrictions", result.restrictions);
   archive("assumptions", result.assumptions);
+  if (Archive::kReads || !result.assumed.empty()) archive("assumed", result.assumed);
+  archive.Optional("behind_assumptions", result.behind_assumptions);
   archive("warnings", result.warnings);
   archive("without_effect", result.without_effect);
   archive.Optional("confirmations", result.confirmations);

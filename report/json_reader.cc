@@ -12,6 +12,7 @@
 #include "report/json_members.h"
 #include "report/json_report.h"
 #include "report/text_layout.h"
+#include "stages/assumed_relations.h"
 
 namespace planproof::report {
 namespace {
@@ -22,6 +23,9 @@ constexpr int kDeepest = 16;
 constexpr int kLargest = 1 << 30;  // of ranks, positions and lines: sums of two are numbers, too
 constexpr stages::Verdict kVerdicts[] = {stages::Verdict::kProved, stages::Verdict::kUnknown,
                                          stages::Verdict::kRefuted, stages::Verdict::kMalformed};
+constexpr stages::AssumedRelation::Need kNeeds[] = {stages::AssumedRelation::Need::kUsed,
+                                                    stages::AssumedRelation::Need::kProvable,
+                                                    stages::AssumedRelation::Need::kNoEffect};
 
 bool VerdictFromName(const std::string& name, stages::Verdict* verdict) {
   for (const stages::Verdict known : kVerdicts) {
@@ -145,6 +149,16 @@ class Reader {
     std::string name;
     if (!Read(json, &name)) return false;
     return VerdictFromName(name, value) || progress_->Fail("PROVED, REFUTED, MALFORMED or UNKNOWN");
+  }
+  bool Read(const Json& json, stages::AssumedRelation::Need* value) {
+    std::string name;
+    if (!Read(json, &name)) return false;
+    for (const stages::AssumedRelation::Need known : kNeeds) {
+      if (name != stages::NeedName(known)) continue;
+      *value = known;
+      return true;
+    }
+    return progress_->Fail("used, provable or no effect");
   }
   bool Read(const Json& json, std::pair<int, int>* range) {
     if (!json.is_array() || json.size() != 2) return progress_->Fail("a first and a last rank");

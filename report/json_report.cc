@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "report/json_members.h"
+#include "stages/assumed_relations.h"
 
 namespace planproof::report {
 namespace {
@@ -48,6 +49,7 @@ class Writer {
   static Json Of(double value) { return value; }
   static Json Of(State value) { return StateName(value); }
   static Json Of(stages::Verdict value) { return stages::VerdictName(value); }
+  static Json Of(stages::AssumedRelation::Need value) { return stages::NeedName(value); }
   static Json Of(const RankSet& value) { return value; }
   static Json Of(const std::vector<std::pair<std::string, int64_t>>& value) {
     Json counts = Json::object();

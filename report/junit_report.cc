@@ -8,6 +8,7 @@
 #include "report/phrases.h"
 #include "report/text_layout.h"
 #include "report/text_report.h"
+#include "stages/assumed_relations.h"
 
 namespace planproof::report {
 namespace {
@@ -116,11 +117,13 @@ std::string JunitReport(const Report& report) {
     absl::StrAppend(&xml, "      <property", Attribute("name", key), Attribute("value", value),
                     "/>\n");
   };
-  property("verdict", stages::VerdictName(report.result.verdict));
+  property("verdict", stages::VerdictInWords(report.result));
   property("engine", report.result.engine);
   property("version", report.version);
   for (const std::string& premise : report.result.premises) property("premise", premise);
-  for (const std::string& assumed : report.result.assumptions) property("assumption", assumed);
+  for (const std::string& assumption : report.result.assumptions)
+    property("assumption", assumption);
+  for (const std::string& assumed : AssumedInWords(report.result)) property("assumed", assumed);
   absl::StrAppend(&xml, "    </properties>\n", suite.text());
   return xml + "  </testsuite>\n</testsuites>\n";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "report/text_layout.h"
+#include "stages/assumed_relations.h"
 
 namespace planproof::report {
 
@@ -17,10 +18,19 @@ std::vector<const Violation*> WorstFirst(const Result& result) {
   return violations;
 }
 
+std::vector<std::string> AssumedInWords(const Result& result) {
+  std::vector<std::string> lines;
+  for (const stages::AssumedRelation& assumed : result.assumed)
+    lines.push_back(stages::InWords(assumed));
+  return lines;
+}
+
 std::string AfterVerdict(const Result& result) {
   if (result.verdict == stages::Verdict::kProved) {
-    return ": every required output equals the logical graph's, for all inputs that satisfy the "
-           "premises";
+    const std::string premises = " for all inputs that satisfy the premises";
+    return ": every required output equals the logical graph's," +
+           (result.assumed.empty() ? premises
+                                   : premises + ", if what is assumed has the model's values");
   }
   if (result.violations.empty()) return "";
   const Violation& first = *WorstFirst(result).front();

@@ -13,6 +13,8 @@ namespace planproof::report {
 // The worst first, otherwise in their order.
 std::vector<const stages::Violation*> WorstFirst(const stages::Result& result);
 
+// One line for each relation that is assumed.
+std::vector<std::string> AssumedInWords(const stages::Result& result);
 // ": every required output equals ...", or what is wrong; empty if nothing is known.
 std::string AfterVerdict(const stages::Result& result);
 // "stage X: cause".

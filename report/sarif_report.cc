@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report/phrases.h"
+#include "stages/assumed_relations.h"
 
 namespace planproof::report {
 namespace {
@@ -178,10 +179,13 @@ std::string SarifReport(const Report& report) {
   Json notifications = Json::array();
   for (const std::string& warning : report.result.warnings)
     notifications.push_back({{"level", "warning"}, {"message", {{"text", warning}}}});
+  for (const std::string& assumed : AssumedInWords(report.result))
+    notifications.push_back(
+        {{"level", "note"}, {"message", {{"text", "assumed and not proved: " + assumed}}}});
   const Json invocation = {
       {"executionSuccessful", true},
       {"exitCode", stages::VerdictExitCode(report.result.verdict)},
-      {"exitCodeDescription", stages::VerdictName(report.result.verdict)},
+      {"exitCodeDescription", stages::VerdictInWords(report.result)},
       {"toolExecutionNotifications", std::move(notifications)},
   };
   const Json run = {
@@ -198,6 +202,7 @@ std::string SarifReport(const Report& report) {
         {"files", report.files},
         {"premises", report.result.premises},
         {"assumptions", report.result.assumptions},
+        {"assumed", AssumedInWords(report.result)},
         {"restrictions", report.result.restrictions}}},
   };
   const Json log = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},

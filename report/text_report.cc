@@ -7,6 +7,7 @@
 
 #include "report/phrases.h"
 #include "report/text_layout.h"
+#include "stages/assumed_relations.h"
 
 namespace planproof::report {
 namespace {
@@ -27,8 +28,8 @@ std::string Format(const char* format, ...) {
   return text;
 }
 
-std::string PaintedVerdict(Verdict verdict, bool color) {
-  const std::string name = stages::VerdictName(verdict);
+// `name`: the verdict in words.
+std::string PaintedVerdict(Verdict verdict, const std::string& name, bool color) {
   if (!color) return name;
   const char* code = verdict == Verdict::kProved    ? "32"
                      : verdict == Verdict::kUnknown ? "33"
@@ -61,10 +62,10 @@ class Page {
     text_ += "\n";
   }
 
-  void VerdictLine(Verdict verdict, const std::string& rest) {
-    const std::string painted = PaintedVerdict(verdict, options_.color);
-    const size_t invisible = painted.size() - std::string(stages::VerdictName(verdict)).size();
-    Line(painted + rest, 2, invisible);
+  // `name`: the verdict in words.
+  void VerdictLine(Verdict verdict, const std::string& name, const std::string& rest) {
+    const std::string painted = PaintedVerdict(verdict, name, options_.color);
+    Line(painted + rest, 2, painted.size() - name.size());
   }
 
   void List(const std::string& label, const std::vector<std::string>& items, size_t most,
@@ -131,6 +132,10 @@ void Page::Counts(const Result& result) {
       operators += ", " + Grouped(static_cast<long long>(result.without_effect.size())) +
                    " listed without effect on a required output";
     }
+    if (!result.behind_assumptions.empty()) {
+      operators += ", " + Grouped(static_cast<long long>(result.behind_assumptions.size())) +
+                   " listed on which outputs depend through what is assumed only";
+    }
     Row("operators", operators + "; " + Grouped(result.operators.logical) + " logical");
   }
   if (result.outputs.required > 0) {
@@ -157,7 +162,7 @@ void Page::Resources(const Result& result) {
 std::string TextReport(const Result& result, const TextOptions& options) {
   const std::vector<const Violation*> violations = WorstFirst(result);
   Page page(options);
-  page.VerdictLine(result.verdict, AfterVerdict(result));
+  page.VerdictLine(result.verdict, stages::VerdictInWords(result), AfterVerdict(result));
   if (result.verdict != Verdict::kProved && !violations.empty()) {
     const std::string end = WhereRelationsEnd(result);
     const bool first_line = !end.empty() && violations.front()->cause.empty();
@@ -170,7 +175,8 @@ std::string TextReport(const Result& result, const TextOptions& options) {
       page.Blank();
       page.Line(Format("further findings (%zu):", violations.size() - 1), 2);
       for (size_t i = 1; i < std::min(violations.size(), options.most_violations); ++i) {
-        page.VerdictLine(violations[i]->verdict, ": " + Headline(*violations[i]));
+        page.VerdictLine(violations[i]->verdict, stages::VerdictName(violations[i]->verdict),
+                         ": " + Headline(*violations[i]));
         page.Body(*violations[i], 3);
       }
       if (violations.size() > options.most_violations)
@@ -179,8 +185,11 @@ std::string TextReport(const Result& result, const TextOptions& options) {
     page.Blank();
   }
   const size_t most = options.most_list_entries;
+  const std::vector<std::string> assumed = AssumedInWords(result);
+  page.List("assumed", assumed, assumed.size(), 600);
   page.List("required", result.relations, most);
   page.Counts(result);
+  page.List("unproved", result.behind_assumptions, most);
   page.List("premises", result.premises, most);
   page.List("restricts", result.restrictions, most);
   page.List("assumes", result.assumptions, most);
@@ -192,7 +201,8 @@ std::string TextReport(const Result& result, const TextOptions& options) {
 
 std::string FindingText(const Violation& violation, const TextOptions& options) {
   Page page(options);
-  page.VerdictLine(violation.verdict, ": " + Headline(violation));
+  page.VerdictLine(violation.verdict, stages::VerdictName(violation.verdict),
+                   ": " + Headline(violation));
   page.Body(violation, options.most_list_entries);
   page.Row("narrow it", Advice(violation, options));
   return page.Take();

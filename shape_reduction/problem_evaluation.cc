@@ -1,7 +1,10 @@
 #include "shape_reduction/problem_evaluation.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "shape_reduction/domain_floating.h"
 #include "shape_reduction/domain_interval.h"
@@ -28,8 +31,27 @@ BlockTensorPtr<typename D::Value> Convert(const BlockTensorPtr<double>& tensor) 
 }  // namespace
 
 template <typename D>
+ProblemEvaluation<D>::ProblemEvaluation(const lineage::Problem& problem, ProgramCache* programs,
+                                        bool enclose, PartitionsByExtent compared)
+    : problem_(problem), evaluator_(programs, enclose, std::move(compared)) {
+  const size_t tensors = std::min(problem.lineage.size(), problem.parallel.tensors.size());
+  for (size_t id = 0; id < tensors; ++id) {
+    const lineage::Lineage& lineage = problem.lineage[id];
+    if (problem.parallel.tensors[id].producer == sdfg::kNone &&
+        lineage.kind == lineage::LineageKind::kFull &&
+        problem.logical.tensors[lineage.logical].producer != sdfg::kNone) {
+      given_.push_back(lineage.logical);
+    }
+  }
+}
+
+template <typename D>
 absl::Status ProblemEvaluation<D>::EvaluateLogical(
-    const std::vector<BlockTensorPtr<double>>& inputs, const ReducedOptions& options) {
+    const std::vector<BlockTensorPtr<double>>& inputs, const ReducedOptions& required) {
+  ReducedOptions options = required;
+  if (!options.cone_of.empty()) {
+    options.cone_of.insert(options.cone_of.end(), given_.begin(), given_.end());
+  }
   logical_.assign(problem_.logical.tensors.size(), nullptr);
   for (size_t id = 0; id < inputs.size(); ++id) {
     if (inputs[id] != nullptr) logical_[id] = evaluator_.Intern(Convert<D>(inputs[id]));

@@ -20,11 +20,10 @@ class ProblemEvaluation {
 
   // `enclose`, `compared`: ReducedEvaluator.
   ProblemEvaluation(const lineage::Problem& problem, ProgramCache* programs, bool enclose = false,
-                    PartitionsByExtent compared = {})
-      : problem_(problem), evaluator_(programs, enclose, std::move(compared)) {}
+                    PartitionsByExtent compared = {});
 
   // `inputs`: values of the logical tensors without producer. Evaluates the logical tensors that
-  // `cone` depends on (all if empty).
+  // `cone_of` depends on (all if empty), and those that the plan is given (lineage/assumptions.h).
   absl::Status EvaluateLogical(const std::vector<BlockTensorPtr<double>>& inputs,
                                const ReducedOptions& options);
   // Then the parallel graph, whose inputs are read from the logical ones through their lineage.
@@ -47,6 +46,7 @@ class ProblemEvaluation {
 
   const lineage::Problem& problem_;
   ReducedEvaluator<D> evaluator_;
+  std::vector<sdfg::TensorId> given_;  // that the model computes, and the plan does not
   std::vector<Ptr> logical_, parallel_;
   std::string open_premise_;
 };

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "lineage/assumptions.h"
+
 namespace planproof::stages {
 
 using sdfg::TensorId;
@@ -59,6 +61,7 @@ Verdict Conclude(const lineage::Problem& problem, const ClaimOutcomes& outcomes,
   if (!evidence.required_proved) return Verdict::kUnknown;
   if (!evidence.ConditionsAcceptable()) return Verdict::kUnknown;
   if (!evidence.implied.has_value() || evidence.implied->unsatisfiable) return Verdict::kUnknown;
+  if (lineage::AssumesRelations(problem) && !evidence.assumptions_listed) return Verdict::kUnknown;
   if (NeedsSample(problem, outcomes, evidence) && !has_sample()) return Verdict::kUnknown;
   return Verdict::kProved;
 }

@@ -26,6 +26,8 @@ struct Evidence {
   bool restrictions_accepted = false;  // VerifyOptions::accept_restrictions
   // CollectImplied, if it was asked.
   std::optional<ImpliedPremises> implied;
+  // The result lists what is assumed (Result::assumed). Asked only of a problem under assumptions.
+  bool assumptions_listed = false;
   // Inputs are known for which the outputs differ.
   bool refuted = false;
 

@@ -53,7 +53,8 @@ Result Decide(const lineage::Problem& form, const RunContext& context, Effort ef
   if (!found.proved && !search.Interrupted())
     found = TryFurther(form, context, effort, table, &search, &result);
   Evidence evidence{.well_formed = context.well_formed,
-                    .restrictions_accepted = options.accept_restrictions};
+                    .restrictions_accepted = options.accept_restrictions,
+                    .assumptions_listed = !result.assumed.empty()};
   // The values are equal wherever the plan has one. Whether it has one wherever the model does:
   // otherwise it is no substitute.
   std::vector<OpenCondition> conditions;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lineage/assumptions.h"
 #include "lineage/pipeline_schedule.h"
 
 namespace planproof::verdict_cache {
@@ -46,6 +47,9 @@ struct VerifyOptions {
   // Prove also what holds only where the plan is defined, although the model is defined elsewhere,
   // too; the conditions are listed with the verdict.
   bool accept_restrictions = false;
+  // Relations of tensors that the plan computes which are taken for granted: who verifies approves
+  // them (lineage/assumptions.h), and every report lists them (Result::assumed).
+  std::vector<lineage::Assumption> assume;
   // A counterexample comes with the result as data.
   bool keep_witness = false;
   // The relations that were proved come with the result (ProvedRelation).

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "lineage/assumptions.h"
 #include "stages/problem_check.h"
 #include "stages/schedule/schedule_check.h"
 #include "stages/static_checks.h"
@@ -26,6 +27,10 @@ Violation Malformed(const absl::Status& status) {
 
 // What is no problem, or is used where it is not.
 std::vector<Violation> ViolationsOf(const lineage::Problem& problem) {
+  if (lineage::AssumesRelations(problem)) {
+    return {Malformed(absl::InvalidArgumentError(
+        "a relation of the plan is assumed; only who verifies it may state assumptions"))};
+  }
   if (const absl::Status s = CheckProblem(problem); !s.ok()) return {Malformed(s)};
   return CheckResidence(problem.parallel, kMaxViolations);
 }

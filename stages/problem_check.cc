@@ -142,6 +142,7 @@ absl::Status CheckProblem(const lineage::Problem& problem) {
                        " has neither a producer nor a lineage to a logical input"));
     }
     if (full && tensor.producer == kNone &&
+        problem.lineage[t].provenance != lineage::Provenance::kAssumed &&
         problem.logical.tensors[problem.lineage[t].logical].producer != kNone) {
       return absl::InvalidArgumentError(
           absl::StrCat("parallel tensor ", tensor.name,

@@ -78,6 +78,24 @@ struct ProvedRelation {
   std::string text;       // for people
 };
 
+// A relation that was not proved, because the user approves it: whatever the verdict says, it says
+// under this assumption.
+struct AssumedRelation {
+  enum class Need : uint8_t {
+    kUsed,      // a required output depends on it
+    kProvable,  // it follows from the rest of the plan and the other assumptions
+    kNoEffect,  // given the other assumptions, no required output depends on it
+  };
+  std::string tensor;  // of the plan
+  std::string op;      // of the plan that makes it: "mean (h) on device 0"
+  sdfg::SourceLocation place;
+  std::string relation;   // "m on device 0 = mean[0:64]"
+  std::string logical;    // tensor of the model for which it stands
+  std::string reason;     // the user's
+  std::string stated_at;  // "assume.json:3"
+  Need need = Need::kUsed;
+};
+
 // Classes of the first round whose proofs were remembered, were not, and were decided in this run.
 // `used` is false where no memory was asked.
 struct CacheUse {
@@ -138,6 +156,12 @@ struct Result {
   // Conditions of the plan that do not follow from where the model is defined.
   std::vector<std::string> restrictions;
   std::vector<std::string> assumptions;
+  // Relations that are approved and not proved (VerifyOptions::assume). With one or more of them
+  // kProved says: proved under these assumptions, and kRefuted: wrong although they hold.
+  std::vector<AssumedRelation> assumed;
+  // Parallel operators on which required outputs depend through assumed tensors only: nothing was
+  // proved of them.
+  std::vector<std::string> behind_assumptions;
   std::vector<std::string> warnings;
   std::vector<std::string> without_effect;  // parallel operators with no effect on required outputs
   struct {

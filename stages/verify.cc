@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "stages/assumed_relations.h"
 #include "stages/cone.h"
 #include "stages/elapsed.h"
 #include "stages/plan_check.h"
@@ -43,6 +44,11 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
   if (!order.has_value() || !CheckExpectedSchedule(*order, options.expect_schedule, &known)) {
     known.time_s.total = Since(start);
     return known;
+  }
+  if (!options.assume.empty()) {
+    Result result = VerifyAssuming(problem, options, start, std::move(known));
+    result.time_s.total = Since(start);
+    return result;
   }
   const Cone cone = ConeOfRequired(problem);
   const OperatorCounts operators = CountOperators(problem, cone);

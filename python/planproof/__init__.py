@@ -14,7 +14,7 @@ from planproof.files import PlanFiles
 from planproof.loading import load
 from planproof.plan import Plan
 from planproof.program import Program
-from planproof.report import Report, Verdict, Violation, Witness
+from planproof.report import Assumed, Report, Verdict, Violation, Witness
 from planproof.schedules import gpipe, loop, one_f_one_b
 from planproof.source import Source
 from planproof.specification import Specification
@@ -22,7 +22,7 @@ from planproof.tensors import Tensor
 from planproof.verification import assert_verified, verify
 
 __all__ = [
-    "BinaryNotFound", "CommandError", "Plan", "PlanError", "PlanFiles", "PlanproofError",
+    "Assumed", "BinaryNotFound", "CommandError", "Plan", "PlanError", "PlanFiles", "PlanproofError",
     "Program", "RecordingError", "Report", "Source", "Specification", "Tensor",
     "VerificationTimeout", "Verdict", "Violation", "Witness", "assert_verified", "find_binary",
     "generate", "gpipe", "load", "loop", "mutate", "one_f_one_b", "show", "verify",

@@ -105,8 +105,22 @@ class Cache:
 
 
 @dataclass(frozen=True)
+class Assumed:
+    """A relation that was taken for granted: the plan's tensor has the values of the model's."""
+
+    tensor: str = ""
+    operator: str = ""
+    stands_for: str = ""
+    relation: str = ""
+    reason: str = ""
+    stated_at: str = ""
+    need: str = "used"  #: "provable" and "no effect": it may be left out
+
+
+@dataclass(frozen=True)
 class Report:
-    """What `verify` answers. Its text is that of the command; it is true if PROVED."""
+    """What `verify` answers. Its text is that of the command; it is true if PROVED, also under
+    assumptions, which `assumed` lists."""
 
     verdict: Verdict
     text: str
@@ -116,6 +130,8 @@ class Report:
     premises: Tuple[str, ...] = ()
     restrictions: Tuple[str, ...] = ()
     assumptions: Tuple[str, ...] = ()
+    assumed: Tuple[Assumed, ...] = ()
+    behind_assumptions: Tuple[str, ...] = ()
     warnings: Tuple[str, ...] = ()
     without_effect: Tuple[str, ...] = ()
     relations: Tuple[str, ...] = ()
@@ -137,8 +153,9 @@ class Report:
         parsed: Dict[str, Any] = {key: _record(kind, content.get(key) or {})
                                   for key, kind in groups.items()}
         violations = tuple(Violation.parse(entry) for entry in content.get("violations", ()))
+        assumed = tuple(_record(Assumed, entry) for entry in content.get("assumed", ()))
         return _record(cls, {**content, **parsed, "verdict": Verdict(content["verdict"]),
-                             "violations": violations, "text": text.rstrip("\n"),
+                             "violations": violations, "assumed": assumed, "text": text.rstrip("\n"),
                              "json": content})
 
     @property

@@ -75,11 +75,14 @@ def verify(plan: PlanLike, *, timeout: Optional[float] = None, verbose: bool = F
            engine: Optional[str] = None, explain: bool = True, accept_restrictions: bool = False,
            expect_schedule: Optional[str] = None, operators: Optional[Path] = None,
            witness_out: Optional[Path] = None, cache: Union[bool, Path, None] = None,
+           assume: Union[Path, Sequence[Mapping[str, Any]], None] = None,
            **options: Any) -> Report:
     """Proves or refutes a plan.
 
     `timeout` is in seconds for the whole run (VerificationTimeout); `cache=False` remembers
-    nothing, `cache=DIRECTORY` remembers there. The other options are those of `planproof verify
+    nothing, `cache=DIRECTORY` remembers there. `assume` is a file of approved approximations
+    (docs/assumptions.md), or its entries: `[{"tensor": "norm.*", "reason": "per rank"}]`; the
+    report lists them in `assumed`. The other options are those of `planproof verify
     --help`, also those that are not named here: `fold=False` is `--no-fold`.
     """
     chosen: Dict[str, Any] = dict(
@@ -93,6 +96,8 @@ def verify(plan: PlanLike, *, timeout: Optional[float] = None, verbose: bool = F
         chosen[f"no_{key}" if value is False else key] = True if value is False else value
     with written(plan) as files, tempfile.TemporaryDirectory(prefix="planproof-") as directory:
         report = os.path.join(directory, "report.json")
+        if assume is not None:
+            chosen["assume"] = _assumptions(assume, directory)
         outcome = run(["verify", *_options(chosen), f"--json={report}", "--", *files.paths],
                       timeout)
         if outcome.exit_code >= _FAILED or outcome.exit_code < 0:
@@ -101,6 +106,16 @@ def verify(plan: PlanLike, *, timeout: Optional[float] = None, verbose: bool = F
             content = json.load(file)
         parsed = Report.parse(_translated(content, files), files.translate(outcome.output))
         return with_origins(parsed, plan) if isinstance(plan, Plan) else parsed
+
+
+def _assumptions(assume: Union[Path, Sequence[Mapping[str, Any]]], directory: str) -> str:
+    """The file; entries are written to one, whose name positions in messages have."""
+    if isinstance(assume, (str, os.PathLike)):
+        return os.fspath(assume)
+    path = os.path.join(directory, "assume.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"assumptions": list(assume)}, file)
+    return path
 
 
 def _translated(value: Any, files: Written) -> Any:

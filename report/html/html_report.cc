@@ -17,6 +17,7 @@
 #include "report/phrases.h"
 #include "report/ranks.h"
 #include "report/text_layout.h"
+#include "stages/assumed_relations.h"
 
 namespace planproof::report {
 namespace {
@@ -27,7 +28,7 @@ using stages::Result;
 constexpr size_t kMostOpen = 12;  // items of a list that is shown without being asked for
 
 std::string Head(const Report& report) {
-  const char* verdict = stages::VerdictName(report.result.verdict);
+  const std::string verdict = stages::VerdictInWords(report.result);
   return absl::StrCat(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
@@ -50,7 +51,7 @@ std::string Banner(const Report& report) {
       "<body class=\"v-", verdict,
       "\">\n<a class=\"skip\" href=\"#main\">Skip to the report</a>\n"
       "<header>\n<p class=\"brand\">planproof</p>\n<h1><span class=\"badge\">",
-      verdict, "</span> <span class=\"says\">", MarkupText(after),
+      stages::VerdictInWords(result), "</span> <span class=\"says\">", MarkupText(after),
       "</span></h1>\n<p class=\"files mono\">", MarkupText(absl::StrJoin(report.files, "  ")),
       "</p>\n<nav aria-label=\"Parts of the report\"><ul>");
   const auto link = [&html](const char* id, const char* name) {
@@ -143,6 +144,11 @@ std::string Rests(const Result& result) {
       "rests "
       "on</h2>\n";
   const std::string lists = absl::StrCat(
+      List("Assumed and not proved", AssumedInWords(result),
+           "Approved by whoever verified: the verdict holds if these tensors have the model's "
+           "values."),
+      List("Unproved", result.behind_assumptions,
+           "Operators on which outputs depend through assumed tensors only."),
       List("Assumptions", result.assumptions, "Taken for granted about how the plan is run."),
       List("Premises", result.premises, "Of the specification, on inputs."),
       List("Restrictions", result.restrictions, "Without them the plan has no value."),

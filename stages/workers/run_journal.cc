@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "stages/assumed_relations.h"
+
 namespace planproof::stages {
 namespace {
 
@@ -31,7 +33,7 @@ void NoteFiles(verdict_cache::Store* store, const std::string& files) {
 }
 
 void NoteVerdict(verdict_cache::Store* store, const Result& result) {
-  store->SetNote(kVerdict, VerdictName(result.verdict));
+  store->SetNote(kVerdict, VerdictInWords(result));
 }
 
 RunSummary Summarize(verdict_cache::Store* store) {

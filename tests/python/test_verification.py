@@ -53,6 +53,19 @@ def test_a_finding_names_the_lines_of_its_operators(build):
                for entry in places)
 
 
+def test_what_is_approved_is_assumed_and_listed(build):
+    plan = build(lambda p, part: p.mul(p.all_reduce(part, over="tp"), 0.5, out="y"))
+    assert planproof.verify(plan, cache=False).verdict is Verdict.REFUTED
+    approved = [{"tensor": "y", "stands_for": "linear.1", "reason": "halved on purpose"}]
+    report = planproof.verify(plan, cache=False, assume=approved)
+    assert report.proved and report.headline.startswith("PROVED under 1 assumption: ")
+    assumed, = report.assumed
+    assert assumed.tensor == "y" and assumed.reason == "halved on purpose"
+    assert assumed.need == "used" and report.json["assumed"][0]["stands_for"] == "linear.1"
+    with pytest.raises(planproof.CommandError, match="no tensor of the plan is called"):
+        planproof.verify(plan, assume=[{"tensor": "q", "reason": "?"}])
+
+
 def test_positions_in_the_file_are_lines_of_the_program(model, build):
     x = model.tensor("x")
     model.add(x, "t", out="wrong")  # the extents do not fit

@@ -63,6 +63,13 @@ TEST_F(ConclusionTest, APlanThatWasNotCheckedIsNotProved) {
   EXPECT_EQ(Answer(true), Verdict::kUnknown);
 }
 
+TEST_F(ConclusionTest, WhatIsAssumedIsListedOrNothingIsProved) {
+  small_.problem.lineage[0].provenance = lineage::Provenance::kAssumed;
+  EXPECT_EQ(Answer(true), Verdict::kUnknown);
+  evidence_.assumptions_listed = true;
+  EXPECT_EQ(Answer(true), Verdict::kProved);
+}
+
 TEST_F(ConclusionTest, WhereNothingIsRequiredNothingIsProved) {
   small_.problem.required.clear();
   EXPECT_EQ(Answer(true), Verdict::kUnknown);

@@ -51,6 +51,9 @@ const std::vector<Outsider>& Outsiders() {
       {"solver/z3_", "Z3, with `--engine smt` only"},
       {"stages/account", "what was decided, as data for reports"},
       {"stages/aside", "runs searches for counterexamples and samples"},
+      {"stages/assumed_relations",
+       "what is said of assumptions: `lineage::Assume` makes the problem, and `Conclude` asks that "
+       "they are listed"},
       {"stages/audit", "compares engines: can take a PROVED back"},
       {"stages/collective_forms", "names collectives in explanations"},
       {"stages/completed_forms", "which form of a problem is decided: `Decide` decides it"},
