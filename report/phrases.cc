@@ -34,8 +34,7 @@ std::string AfterVerdict(const Result& result) {
   }
   if (result.violations.empty()) return "";
   const Violation& first = *WorstFirst(result).front();
-  // A suspected cause says more than where relations end.
-  const std::string end = first.cause.empty() ? WhereRelationsEnd(result) : "";
+  const std::string end = NamesWhereRelationsEnd(first) ? WhereRelationsEnd(result) : "";
   return ": " + Headline(first) + (end.empty() ? "" : "; " + end);
 }
 
@@ -47,6 +46,10 @@ std::string Headline(const Violation& violation) {
                                                       : violation.message;
   if (!what.empty()) line += (line.empty() ? "" : ": ") + OneLine(what, 240);
   return line;
+}
+
+bool NamesWhereRelationsEnd(const Violation& first) {
+  return first.cause.empty() || first.cause_of_stage;
 }
 
 std::string WhereRelationsEnd(const Result& result) {

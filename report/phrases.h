@@ -19,6 +19,9 @@ std::vector<std::string> AssumedInWords(const stages::Result& result);
 std::string AfterVerdict(const stages::Result& result);
 // "stage X: cause".
 std::string Headline(const stages::Violation& violation);
+// Whether where relations end says more of the place than the cause: it does not where numbers of
+// the whole plan show the cause.
+bool NamesWhereRelationsEnd(const stages::Violation& first);
 // Of a plan whose relations were inferred: where they end; may be empty.
 std::string WhereRelationsEnd(const stages::Result& result);
 // "linear (y), at model.py:4: y = x @ w.T"

@@ -115,7 +115,7 @@ std::string Message(const Report& report, const Violation& violation) {
   const auto add = [&text](const char* label, const std::string& what) {
     if (!what.empty()) text += std::string("\n") + label + ": " + what;
   };
-  if (violation.cause.empty()) add("missing", WhereRelationsEnd(report.result));
+  if (NamesWhereRelationsEnd(violation)) add("missing", WhereRelationsEnd(report.result));
   add("logical", LogicalSide(violation));
   add("parallel", ParallelSide(violation));
   add("lineage", violation.lineage);

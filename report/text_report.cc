@@ -165,7 +165,7 @@ std::string TextReport(const Result& result, const TextOptions& options) {
   page.VerdictLine(result.verdict, stages::VerdictInWords(result), AfterVerdict(result));
   if (result.verdict != Verdict::kProved && !violations.empty()) {
     const std::string end = WhereRelationsEnd(result);
-    const bool first_line = !end.empty() && violations.front()->cause.empty();
+    const bool first_line = !end.empty() && NamesWhereRelationsEnd(*violations.front());
     page.Body(*violations.front(), options.most_list_entries);
     page.Row("missing", first_line ? "" : end);
     for (const stages::Confirmation& confirmation : result.confirmations)

@@ -48,6 +48,8 @@ struct Violation {
   std::string microbatches;  // "all", "0-1", "3"
   std::string lineage;       // the lineage that fails, in words
   std::string cause;         // suspected cause: "sum over tp missing", "2 times too large"
+  // The cause was found on inputs that are chosen for the stage: relations may end before it.
+  bool cause_of_stage = false;
   // An element of a required output that differs: where ("loss[0] on tp=0"), and its two values,
   // "3.25" or the enclosure "[3.2499, 3.2501]" at so many bits.
   std::string witness_place;

@@ -393,7 +393,10 @@ std::vector<Fault> DiagnoseBy(shape_reduction::Replay& replay, const lineage::Pr
     if (replay.enclosed() || causes.empty() || causes[0].only_where) {
       std::vector<RepairSearch::Cause> isolated =
           CausesInIsolation(problem, diagnosis.lineage(), fault.tensors[0], seconds);
-      if (!isolated.empty()) causes = std::move(isolated);
+      if (!isolated.empty()) {
+        fault.of_stage_alone = causes.empty();
+        causes = std::move(isolated);
+      }
     }
     const bool all = static_cast<int64_t>(fault.at_microbatches.size()) == fault.of_microbatches;
     fault.microbatches = all ? "all" : absl::StrJoin(fault.at_microbatches, ", ");

@@ -52,12 +52,14 @@ void NameFault(const Fault& fault, Violation* v) {
   v->devices = fault.devices;
   v->microbatches = fault.microbatches;
   v->cause = fault.cause;
+  v->cause_of_stage = fault.of_stage_alone;
   v->message = fault.example;
 }
 
 // Exceptions of single ranks in the stage.
 void NameSuspect(const Fault& suspect, Violation* v) {
   v->cause = suspect.cause;
+  v->cause_of_stage = suspect.of_stage_alone;
   if (suspect.devices.empty()) return;
   v->devices = suspect.devices;
   if (!suspect.microbatches.empty()) v->microbatches = suspect.microbatches;

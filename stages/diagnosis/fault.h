@@ -24,9 +24,10 @@ struct Fault {
   std::vector<int> devices;                 // of the instances that are wrong
   std::set<int64_t> at_microbatches;        // of those, and of how many; empty and 0: of none
   int64_t of_microbatches = 0;
-  std::string microbatches;  // the same in words: "all", "0, 1"
-  std::string example;       // "x at [0, 3] is 1.5, the model's is 2"
-  std::string cause;         // empty: nothing fits
+  std::string microbatches;     // the same in words: "all", "0, 1"
+  std::string example;          // "x at [0, 3] is 1.5, the model's is 2"
+  std::string cause;            // empty: nothing fits
+  bool of_stage_alone = false;  // the cause, on inputs that are chosen for the stage
 };
 
 }  // namespace planproof::stages

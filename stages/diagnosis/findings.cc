@@ -50,6 +50,7 @@ Findings FindFaults(const lineage::Problem& problem, const ClaimTable& table,
   if (failed.empty() || values_right) return found;
   NameCauses(problem, CausesInIsolation(problem, problem.lineage, tensor, kExplainSeconds),
              &found.suspect);
+  found.suspect.of_stage_alone = !found.suspect.cause.empty();
   return found;
 }
 

@@ -256,7 +256,6 @@ std::vector<RepairSearch::Cause> RepairSearch::Run(bool all) {
   const size_t before = causes_.size();
   if (all || causes_.empty()) TryContributions();
   if (all || causes_.empty()) TryForgottenTerms();
-  if (all || causes_.empty()) TryModelTerms();
   if (all || (!explained && !constant && causes_.size() == before)) TryTerms();
   // What is right on few ranks with another number may be so by another operand, too.
   if (causes_.empty() && !of_few_.empty()) {
@@ -270,6 +269,7 @@ std::vector<RepairSearch::Cause> RepairSearch::Run(bool all) {
   if (!explained) TryModelOperands();
   if (all || causes_.empty()) TryModelOperandsTogether();
   TryUnchanged();
+  if (all || causes_.empty()) TryModelTerms();
   if (all || causes_.empty()) TryLayouts();
   if (all || causes_.empty()) TrySlices(true);
   if (all || causes_.empty()) TryRanks();

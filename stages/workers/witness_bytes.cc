@@ -131,9 +131,9 @@ sdfg::SourceLocation PlaceOf(const wire::Place& in) { return {in.file(), in.line
 
 void Write(const Violation& violation, wire::Violation* out) {
   const auto& [verdict, kind, stage, logical_operator, logical_source, parallel_operators, devices,
-               microbatches, lineage, cause, place, logical, parallel, logical_short,
-               parallel_short, precision, inputs, example, message, advice, logical_place,
-               parallel_places, at, element] = violation;
+               microbatches, lineage, cause, cause_of_stage, place, logical, parallel,
+               logical_short, parallel_short, precision, inputs, example, message, advice,
+               logical_place, parallel_places, at, element] = violation;
   out->set_verdict(static_cast<wire::Verdict>(verdict));
   out->set_kind(kind);
   out->set_stage(stage);
@@ -144,6 +144,7 @@ void Write(const Violation& violation, wire::Violation* out) {
   out->set_microbatches(microbatches);
   out->set_lineage(lineage);
   out->set_cause(cause);
+  out->set_cause_of_stage(cause_of_stage);
   out->set_place(place);
   out->set_logical(logical);
   out->set_parallel(parallel);
@@ -178,6 +179,7 @@ bool Take(const wire::Violation& in, Violation* v) {
   v->microbatches = in.microbatches();
   v->lineage = in.lineage();
   v->cause = in.cause();
+  v->cause_of_stage = in.cause_of_stage();
   v->witness_place = in.place();
   v->witness_logical = in.logical();
   v->witness_parallel = in.parallel();

@@ -106,6 +106,7 @@ TEST(WitnessBytes, EveryViolationComesBackAsItWas) {
       v.parallel_operators = random.Texts();
       v.devices = random.Integers<int>();
       v.witness_precision = random.Integer<int>();
+      v.cause_of_stage = random.Size() % 2 == 1;
       v.witness_inputs = random.Texts();
       v.witness_example = random.Texts();
     }
@@ -126,6 +127,7 @@ TEST(WitnessBytes, EveryViolationComesBackAsItWas) {
       EXPECT_EQ(a.parallel_operators, b.parallel_operators);
       EXPECT_EQ(a.devices, b.devices);
       EXPECT_EQ(a.witness_precision, b.witness_precision);
+      EXPECT_EQ(a.cause_of_stage, b.cause_of_stage);
       EXPECT_EQ(a.witness_inputs, b.witness_inputs);
       EXPECT_EQ(a.witness_example, b.witness_example);
     }
