@@ -155,6 +155,7 @@ void FindingMembers(Archive& archive, Value<Archive, stages::Violation> violatio
   archive("stage", violation.stage);
   archive("advice", violation.advice);
   archive("cause", violation.cause);
+  archive.Optional("cause_of_stage", violation.cause_of_stage);
   archive("message", violation.message);
   archive("logical_operator", violation.logical_operator);
   archive("logical_source", violation.logical_source);

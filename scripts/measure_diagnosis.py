@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """How often the first line of a refutation names the fault that was put into a plan.
 
-    scripts/measure_diagnosis.py PLANPROOF [--rows BR1,C1] [--plans 0-15] [--per-row 3] [--seed 3] [--random 500]
+    scripts/measure_diagnosis.py PLANPROOF [--rows BR1,C1] [--plans 0-15 | --plan OPTIONS ...] [--per-row 3] [--seed 3] [--random 500]
                                  [--csv FILE] [--jobs 2]
 
 Each row of docs/bugs.md goes into --per-row of the plans below, which no test uses. With --random, random faults go into
-the plans in turn instead. Three answers are counted: the cause that was injected comes first (CAUSES for rows, the words
-of the fault for random ones); the operator that was changed or one that reads its result is named; neither.
+the plans in turn instead. Three answers are counted: the first cause is the one that was injected (CAUSES for rows, RANDOM for kinds of
+random faults); the operator that was changed is named in the first line or among the stage's; neither. What stands behind a
+semicolon does not count.
 """
 import argparse
 import collections
@@ -49,27 +50,28 @@ CAUSES = {
     "BR14": r"sum over microbatch missing|microbatch", "C1": r"the slice of", "GG1": r"the slice of",
     "GG2": r"a chunk would be right|adds over|= size of tp", "GG5": SUM, "GG6": r"number of microbatches",
     "TT1": r"takes the slice of|the slice of", "TT2": r"in place of", "TT3": r"= [^;]*size of ([a-z]+ or )*cp",
-    "TT4": r"= [^;]*size of ([a-z]+ or )*dp", "TT5": SUM + r"|the term [^;]* is missing", "TT6": SUM, "TT7": r"where tp would be right|where dp would be right|over [^;]* would be right", "TT9": r"unchanged", "TT10": r"in place of|unchanged|is [^;]*, unchanged",
-    "TT12": SUM, "TT13": r"in another order", "TT14": r"= size of|adds over|would be right", "X1": r"what runs at",
-    "X4": SUM,
+    "TT4": r"= [^;]*size of ([a-z]+ or )*dp", "TT5": SUM + r"|the term [^;]* is missing", "TT6": SUM, "TT9": r"unchanged",
+    "TT7": r"runs over [^;]* where [^;]* would be right|runs over [^;]*: over [^;]* would be right|its relation names",
+    "TT10": r"in place of", "TT12": SUM, "TT13": r"in another order", "TT14": r"= size of|adds over|would be right",
+    "X1": r"what runs at", "X4": SUM, "X6": r"its relation names|is cut|shape mismatch",
+    "BR2": r"which nothing produces", "BR3": r"shape|has extent", "BR4": r"shape|has extent", "BR6": r"is used on device",
+    "C2": r"is produced by", "C3": r"which nothing produces", "S1": r"step \d+ .*reads", "S2": r"in another order",
 }
-MALFORMED = {"BR2", "BR3", "BR4", "BR6", "C2", "C3", "TT7", "X6"}
-STEPS = {"S1", "S2"}
 
 # Of random faults: the kind is the word before the colon.
 RANDOM = {
     "swapped operands": r"in place of|exchanged|in another order",
     "wrong operand": r"in place of|takes the slice|unchanged|stale",
     "repeated operand": r"in place of|exchanged",
-    "operator skipped": r"missing|in place of|gives back|unchanged|as it is|left out|in another order|identity|times too|"
-                        r"would be right|the slice of|holds",
+    "operator skipped": SUM + r"|the term [^;]* is missing|is not added|unchanged|in another order|in place of|times too|"
+                        r"a chunk would be right|the slice of",
     "wrong constant": r"a constant of|exponent|what runs at|times too|number|added",
     "wrong arithmetic": r"where (multiplying|adding|dividing|the m..imum) would be right|is needed",
     "missing term": r"leaves out the last term|contribution of",
     "wrong offset": r"where -?\d+ would be right|shifted|the slice of|number added",
     "exchanged indices": r"exchanged|in another order",
     "wrong factor": r"times too (small|large)",
-    "operator removed": r"nothing produces|which nothing|.",
+    "operator removed": r"nothing produces",
     "wrong device": r"device",
 }
 
@@ -113,15 +115,15 @@ def judge(planproof, folder, what, plan, kind, seed):
 
 
 def judged(what, kind, row, names):
-    if row["verdict"] == "MALFORMED":
-        return "cause"
-    if row["verdict"] != "REFUTED":
+    if row["verdict"] not in ("REFUTED", "MALFORMED"):
         return row["verdict"]
     fault = row["fault"]
     pattern = CAUSES.get(kind)
     if what == "random":
         pattern = next((p for word, p in RANDOM.items() if word in fault), None)
-    cause = row["first"].split(": ", 1)[-1]
+    if row["verdict"] == "MALFORMED" and what == "random":
+        pattern = pattern if "removed" in fault or "device" in fault else None
+    cause = row["first"].split(": ", 1)[-1].split("; ")[0]  # of several the first
     if pattern and "value differs" not in cause and re.search(pattern, cause):
         return "cause"
     label = re.search(r"\(([^()]*)\)", fault)
@@ -137,19 +139,21 @@ def numbers(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("planproof")
-    parser.add_argument("--rows", default=",".join(list(CAUSES) + sorted(MALFORMED | STEPS)))
+    parser.add_argument("--rows", default=",".join(CAUSES))
     parser.add_argument("--plans", default=f"0-{len(PLANS) - 1}")
     parser.add_argument("--per-row", type=int, default=3)
     parser.add_argument("--seed", type=int, default=3)
     parser.add_argument("--random", type=int, default=0, help="this many random faults, seeds from --seed on")
+    parser.add_argument("--plan", action="append", help="options of `generate`, in place of the plans above")
     parser.add_argument("--csv", default=os.devnull)
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
-    plans = list(numbers(options.plans))
+    made_by = options.plan or PLANS
+    plans = list(range(len(options.plan))) if options.plan else list(numbers(options.plans))
     rows = []
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for plan in plans:
-            made = run(options.planproof, "generate", *PLANS[plan].split(), "--output", os.path.join(folder, f"P{plan}"))
+            made = run(options.planproof, "generate", *made_by[plan].split(), "--output", os.path.join(folder, f"P{plan}"))
             if made.returncode != 0:
                 sys.exit(f"plan {plan}: {made.stdout}{made.stderr}")
 

@@ -59,6 +59,15 @@ struct Bug {
   std::string kind, plan, stage;  // the first tensor that alarms
 };
 
+// The plan with its bug, beside the right one.
+bool Write(const Bug& bug, const std::string& directory, const std::string& plan) {
+  return RunProgram(absl::StrCat("generate --model ", bug.plan, " --output ", directory))
+                 .exit_code == 0 &&
+         RunProgram(absl::StrCat("mutate ", directory, "logical.plan ", directory,
+                                 "parallel.plan --kind ", bug.kind, " -o ", plan))
+                 .exit_code == 0;
+}
+
 // Rounding to 8 bits hides an eps in a norm, a parameter that stays old, a gradient that is not
 // summed, a loss that is twice as large; the same inputs in float64 show them.
 TEST(ReplayCommand, BugsOfTheCatalogueAlarmAtTheirStageInEveryType) {
@@ -70,12 +79,7 @@ TEST(ReplayCommand, BugsOfTheCatalogueAlarmAtTheirStageInEveryType) {
   const std::string& path = directory.path();
   for (const Bug& bug : bugs) {
     const std::string plan = absl::StrCat(path, "broken.plan");
-    ASSERT_EQ(RunProgram(absl::StrCat("generate --model ", bug.plan, " --output ", path)).exit_code,
-              0);
-    ASSERT_EQ(RunProgram(absl::StrCat("mutate ", path, "logical.plan ", path,
-                                      "parallel.plan --kind ", bug.kind, " -o ", plan))
-                  .exit_code,
-              0);
+    ASSERT_TRUE(Write(bug, path, plan));
     for (const std::string type : {"float32", "bfloat16", "float8_e4m3", "float8_e5m2"}) {
       SCOPED_TRACE(bug.kind + " in " + type);
       const Finished run =
@@ -114,12 +118,7 @@ TEST(ReplayCommand, WitnessesOfTheCatalogueAreConfirmed) {
     SCOPED_TRACE(bug.kind);
     const std::string plan = absl::StrCat(path, "broken.plan");
     const std::string witness = absl::StrCat(path, "witness.safetensors");
-    ASSERT_EQ(RunProgram(absl::StrCat("generate --model ", bug.plan, " --output ", path)).exit_code,
-              0);
-    ASSERT_EQ(RunProgram(absl::StrCat("mutate ", path, "logical.plan ", path,
-                                      "parallel.plan --kind ", bug.kind, " -o ", plan))
-                  .exit_code,
-              0);
+    ASSERT_TRUE(Write(bug, path, plan));
     const Finished verified =
         RunProgram(absl::StrCat("verify -q --no-cache ", plan, " --witness-out ", witness));
     ASSERT_THAT(verified.output, StartsWith("REFUTED: stage " + bug.stage + ":"));

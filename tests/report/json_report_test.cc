@@ -39,6 +39,16 @@ TEST(JsonReport, IsReadBackWhole) {
   }
 }
 
+TEST(JsonReport, KeepsWhereRelationsEndBesideACauseOfTheStage) {
+  Report report = Broken();
+  report.result.violations[0].cause_of_stage = true;
+  report.result.inference.end.logical_operator = "add (y)";
+  const absl::StatusOr<Report> read = ReadJsonReport(JsonReport(report));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_THAT(TextReport(read->result, TextOptions()),
+              HasSubstr("; nothing in the plan is the result of add (y)\n"));
+}
+
 TEST(JsonReport, SaysWhichFormatItHas) {
   EXPECT_EQ(json::parse(JsonReport(Broken()))["planproof_report"], 1);
 }
