@@ -209,13 +209,20 @@ TEST_F(AssumedRelations, OneThatIsNotNeededIsCalledSo) {
   EXPECT_EQ(one.assumed[1].need, Need::kProvable) << "given a.h";
 }
 
+// A problem that comes with an assumption in it, as from a reader: also where the user approves
+// another one, so that the result lists some.
 TEST_F(AssumedRelations, AProblemBringsNone) {
-  lineage::Problem problem = Read(Plan("abs", "exp"));
-  const auto assumed = lineage::Assume(problem, Of(problem, {"a.h"}));
-  ASSERT_TRUE(assumed.ok());
-  const Result result = Verify(assumed->problem, {});
-  EXPECT_EQ(result.verdict, Verdict::kMalformed);
-  EXPECT_THAT(result.violations[0].message, HasSubstr("a relation of the plan is assumed"));
+  const lineage::Problem problem = Read(Plan("sin", "sin"));
+  const auto smuggled = lineage::Assume(problem, Of(problem, {"a.h"}));
+  ASSERT_TRUE(smuggled.ok()) << smuggled.status();
+  VerifyOptions options;
+  for (const bool another : {false, true}) {
+    if (another) options.assume = Of(problem, {"b.h"});
+    const Result result = Verify(smuggled->problem, options);
+    EXPECT_EQ(result.verdict, Verdict::kMalformed) << another;
+    ASSERT_FALSE(result.violations.empty());
+    EXPECT_THAT(result.violations[0].message, HasSubstr("only who verifies it may state"));
+  }
 }
 
 TEST_F(AssumedRelations, WhatAProblemCannotHaveIsRefused) {
