@@ -30,15 +30,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 
-// The tensor that speaks for the replay: a required one that differs, else the first that alarms.
-const runtime_check::TensorReport& Speaker(const runtime_check::ReplayReport& replay) {
-  for (const runtime_check::TensorReport& tensor : replay.tensors) {
-    if (!tensor.required.empty() && tensor.finding == runtime_check::Finding::kDiffers)
-      return tensor;
-  }
-  return replay.tensors[replay.first];
-}
-
 std::string ElementText(const sdfg::Graph& graph, sdfg::TensorId tensor,
                         const std::vector<int64_t>& index) {
   return absl::StrCat(report::OneLine(graph.tensors[tensor].name, 100), "[",
@@ -49,54 +40,115 @@ double Finite(double value) {
   return value < std::numeric_limits<double>::max() ? value : std::numeric_limits<double>::max();
 }
 
-stages::Confirmation ReplayWitness(const lineage::Problem& problem, const witness::Witness& witness,
-                                   const std::string& dtype, runtime_check::Backend* backend) {
-  stages::Confirmation c;
-  c.device = backend == nullptr ? "cpu" : backend->Name();
-  c.dtype = dtype;
-  const std::string where =
-      absl::StrCat("on ", backend == nullptr ? "the CPU" : c.device, " in ", dtype);
-  runtime_check::ReplayOptions options;
-  options.arithmetic = sdfg::DTypeFromName(dtype);
-  options.perturbation = runtime_check::Perturbation::kByValue;
-  options.backend = backend;
-  const auto not_confirmed = [&](const std::string& why) {
-    c.text = absl::StrCat("not confirmed ", where, ": ", why);
-    return c;
-  };
-  runtime_check::Programs programs;
-  const absl::Status limits = runtime_check::CheckLimits(problem, options, &programs);
-  if (!limits.ok()) return not_confirmed(std::string(limits.message()));
-  const absl::StatusOr<runtime_check::Inputs> inputs =
-      runtime_check::InputsOf(witness, problem, options.arithmetic);
-  if (!inputs.ok()) return not_confirmed(std::string(inputs.status().message()));
-  const absl::StatusOr<runtime_check::ReplayReport> replay =
-      runtime_check::Replay(problem, *inputs, options, &programs);
-  if (!replay.ok()) return not_confirmed(std::string(replay.status().message()));
-  if (replay->first < 0) return not_confirmed("no tensor differs by more than rounding explains");
-  c.confirmed = true;
-  const runtime_check::TensorReport& tensor = Speaker(*replay);
-  c.error = Finite(tensor.measure.error);
-  c.tolerance = Finite(tensor.measure.bound * tensor.measure.expectation);
-  if (tensor.finding != runtime_check::Finding::kDiffers) {
-    c.logical = ElementText(problem.logical, tensor.logical, tensor.index);
-    c.text = absl::StrCat("confirmed ", where, ": ",
-                          tensor.finding == runtime_check::Finding::kOmitted
+// Replays of one witness in one type, from the one that says most to the one that says least.
+class WitnessReplays {
+ public:
+  WitnessReplays(const lineage::Problem& problem, const witness::Witness& witness,
+                 const std::string& dtype, runtime_check::Backend* backend)
+      : problem_(problem), witness_(witness) {
+    confirmation_.device = backend == nullptr ? "cpu" : backend->Name();
+    confirmation_.dtype = dtype;
+    where_ =
+        absl::StrCat("on ", backend == nullptr ? "the CPU" : confirmation_.device, " in ", dtype);
+    options_.arithmetic = sdfg::DTypeFromName(dtype);
+    options_.perturbation = runtime_check::Perturbation::kByValue;
+    options_.backend = backend;
+  }
+
+  stages::Confirmation Run() && {
+    const absl::Status status = Tried();
+    if (!status.ok())
+      confirmation_.text = absl::StrCat("not confirmed ", where_, ": ", status.message());
+    return std::move(confirmation_);
+  }
+
+ private:
+  absl::Status Tried() {
+    if (absl::Status limits = runtime_check::CheckLimits(problem_, options_, &programs_);
+        !limits.ok())
+      return limits;
+    absl::StatusOr<runtime_check::Inputs> inputs =
+        runtime_check::InputsOf(witness_, problem_, options_.arithmetic);
+    if (!inputs.ok()) return inputs.status();
+    inputs_ = *std::move(inputs);
+    if (absl::Status status = TryType(/*by_stage=*/false); !status.ok() || confirmation_.confirmed)
+      return status;
+    if (absl::Status status = TryType(/*by_stage=*/true); !status.ok() || confirmation_.confirmed)
+      return status;
+    return TryFloat64();
+  }
+
+  absl::Status TryType(bool by_stage) {
+    options_.by_stage = by_stage;
+    const absl::StatusOr<runtime_check::ReplayReport> replay =
+        runtime_check::Replay(problem_, inputs_, options_, &programs_);
+    if (!replay.ok()) return replay.status();
+    if (replay->first < 0) return absl::OkStatus();
+    confirmation_.confirmed = true;
+    // By stage, the first that alarms is where the fault is.
+    const runtime_check::TensorReport& tensor =
+        by_stage ? replay->tensors[replay->first] : Speaker(*replay);
+    confirmation_.text =
+        absl::StrCat("confirmed ", where_, by_stage ? ", each stage on the model's operands" : "",
+                     ": ", Said(tensor, tensor.measure));
+    return absl::OkStatus();
+  }
+
+  // What rounding to the type hides.
+  absl::Status TryFloat64() {
+    options_.by_stage = false;
+    options_.exact = options_.arithmetic != sdfg::DType::kFloat64;
+    const absl::StatusOr<runtime_check::ReplayReport> replay =
+        runtime_check::Replay(problem_, inputs_, options_, &programs_);
+    if (absl::IsResourceExhausted(replay.status()) || (replay.ok() && replay->first < 0))
+      return absl::NotFoundError("no tensor differs by more than rounding explains");
+    if (!replay.ok()) return replay.status();
+    const runtime_check::TensorReport& tensor = Speaker(*replay);
+    return absl::NotFoundError(
+        absl::StrCat("rounding hides it; in float64, on the same inputs, ",
+                     Said(tensor, tensor.exact ? tensor.exact->measure : tensor.measure)));
+  }
+
+  // The tensor that speaks for a whole replay: a required one that differs, else the first that
+  // alarms.
+  static const runtime_check::TensorReport& Speaker(const runtime_check::ReplayReport& replay) {
+    for (const runtime_check::TensorReport& tensor : replay.tensors) {
+      if (!tensor.required.empty() && tensor.finding == runtime_check::Finding::kDiffers)
+        return tensor;
+    }
+    return replay.tensors[replay.first];
+  }
+
+  // What was found wrong with the tensor, in words and in the confirmation.
+  std::string Said(const runtime_check::TensorReport& tensor,
+                   const runtime_check::Measure& measure) {
+    stages::Confirmation& c = confirmation_;
+    c.error = Finite(measure.error);
+    c.tolerance = Finite(measure.bound * measure.expectation);
+    if (tensor.finding != runtime_check::Finding::kDiffers) {
+      c.logical = ElementText(problem_.logical, tensor.logical, tensor.index);
+      return absl::StrCat(tensor.finding == runtime_check::Finding::kOmitted
                               ? "no device holds "
                               : "devices hold different values of ",
                           c.logical);
-    return c;
+    }
+    c.parallel = ElementText(problem_.parallel, tensor.parallel, measure.parallel_index);
+    c.logical = ElementText(problem_.logical, tensor.logical, measure.logical_index);
+    c.parallel_value = absl::StrFormat("%.9g", measure.parallel_value);
+    c.logical_value = absl::StrFormat("%.9g", measure.logical_value);
+    return absl::StrFormat("%s is %.6g, the model's %s %.6g; error %.2g, rounding explains %.2g",
+                           c.parallel, measure.parallel_value, c.logical, measure.logical_value,
+                           measure.error, c.tolerance);
   }
-  c.parallel = ElementText(problem.parallel, tensor.parallel, tensor.measure.parallel_index);
-  c.logical = ElementText(problem.logical, tensor.logical, tensor.measure.logical_index);
-  c.parallel_value = absl::StrFormat("%.9g", tensor.measure.parallel_value);
-  c.logical_value = absl::StrFormat("%.9g", tensor.measure.logical_value);
-  c.text = absl::StrFormat(
-      "confirmed %s: %s is %.6g, the model's %s %.6g; error %.2g, rounding explains %.2g", where,
-      c.parallel, tensor.measure.parallel_value, c.logical, tensor.measure.logical_value,
-      tensor.measure.error, c.tolerance);
-  return c;
-}
+
+  const lineage::Problem& problem_;
+  const witness::Witness& witness_;
+  std::string where_;
+  runtime_check::ReplayOptions options_;
+  runtime_check::Programs programs_;
+  runtime_check::Inputs inputs_;
+  stages::Confirmation confirmation_;
+};
 
 json ToJson(const stages::Confirmation& c) {
   return {c.confirmed,      c.device,        c.dtype, c.parallel,  c.logical,
@@ -135,7 +187,7 @@ void ReplayAll(const ConfirmationArguments& arguments, const lineage::Problem& p
     }
   }
   for (const std::string& dtype : arguments.dtypes) {
-    stages::Confirmation c = ReplayWitness(problem, witness, dtype, backend.get());
+    stages::Confirmation c = WitnessReplays(problem, witness, dtype, backend.get()).Run();
     c.text += remark;
     Say(output, ToJson(c).dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
   }

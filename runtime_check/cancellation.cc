@@ -3,7 +3,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
+#include "runtime_check/matrix_product.h"
 #include "runtime_check/tape_machine.h"
 #include "runtime_check/tracked_number.h"
 #include "sdfg/types.h"
@@ -41,8 +44,13 @@ Norms NormsOf(const Tracked& numbers) {
 
 class Tracking {
  public:
-  Tracking(const sdfg::Graph& graph, const std::vector<Values>& values, Programs* programs)
-      : graph_(graph), values_(values), programs_(programs), cancelled_(graph.tensors.size()) {}
+  Tracking(const sdfg::Graph& graph, const std::vector<Values>& values, Programs* programs,
+           Backend* backend)
+      : graph_(graph),
+        values_(values),
+        programs_(programs),
+        backend_(backend),
+        cancelled_(graph.tensors.size()) {}
 
   absl::StatusOr<Cancellations> Run() {
     Cancellations found;
@@ -57,7 +65,11 @@ class Tracking {
         const absl::StatusOr<const Tape*> tape = programs_->Get(op, static_cast<int>(o));
         if (!tape.ok()) return tape.status();
         if ((*tape)->moves_only && !ReadsCancelled(op)) continue;
-        absl::StatusOr<Tracked> numbers = Apply(op, **tape, output);
+        const std::optional<MatrixProduct> product = AsMatrixProduct(**tape);
+        if (product.has_value() && LittleCancels(op, *product, output)) continue;
+        absl::StatusOr<Tracked> numbers =
+            product.has_value() ? Multiply(op, static_cast<int>(o), std::fabs(product->factor))
+                                : Apply(op, **tape, output);
         if (!numbers.ok()) return numbers.status();
         const Norms norms = NormsOf(*numbers);
         if (norms.value < kMuch * norms.spread) {
@@ -102,18 +114,121 @@ class Tracking {
     return result;
   }
 
+  // Whether a sum of products is, in the root mean square, neither of what much cancels in nor of
+  // what everything does. Its spread's squares add up to sums over the depth of the sum of squares
+  // of the left operand's column times that of the right one's row; by Cauchy and Schwarz its
+  // magnitude is at most the root of the number of terms times its spread.
+  bool LittleCancels(const sdfg::Operator& op, const MatrixProduct& product,
+                     TensorId output) const {
+    const std::vector<double> left = SquaresOf(op.inputs[product.left_operand]);
+    const std::vector<double> right = SquaresOf(op.inputs[product.right_operand]);
+    std::vector<MatrixProduct::Loop> loops = product.loops;
+    loops.insert(loops.end(), product.sums.begin(), product.sums.end());
+    double terms = static_cast<double>(product.depth);
+    for (const MatrixProduct::Loop& sum : product.sums) terms *= static_cast<double>(sum.extent);
+    double squares = 0;
+    std::vector<int64_t> at(loops.size(), 0);
+    sdfg::Shape extents;
+    for (const MatrixProduct::Loop& loop : loops) extents.push_back(loop.extent);
+    for (int64_t positions = CountOf(extents); positions > 0; --positions) {
+      int64_t left_at = product.left_offset, right_at = product.right_offset;
+      for (size_t l = 0; l < loops.size(); ++l) {
+        left_at += at[l] * loops[l].left;
+        right_at += at[l] * loops[l].right;
+      }
+      for (int64_t k = 0; k < product.depth; ++k) {
+        double rows = 0, columns = 0;
+        for (int64_t r = 0; r < product.rows; ++r)
+          rows += left[left_at + r * product.left_row + k * product.left_depth];
+        for (int64_t c = 0; c < product.columns; ++c)
+          columns += right[right_at + k * product.right_depth + c * product.right_column];
+        squares += rows * columns;
+      }
+      Advance(extents, &at);
+    }
+    double values = 0;
+    for (const double value : values_[output].doubles) values += value * value;
+    const double value = std::sqrt(values), spread = std::fabs(product.factor) * std::sqrt(squares);
+    return std::isfinite(value) && std::isfinite(spread) && value >= kMuch * spread &&
+           value > kCancelled * std::sqrt(terms) * spread;
+  }
+
+  std::vector<double> SquaresOf(TensorId id) const {
+    std::vector<double> squares;
+    squares.reserve(values_[id].doubles.size());
+    const Tracked& cancelled = cancelled_[id];
+    for (size_t i = 0; i < values_[id].doubles.size(); ++i) {
+      const double value = values_[id].doubles[i];
+      squares.push_back(cancelled.empty() ? value * value : cancelled[i].squares);
+    }
+    return squares;
+  }
+
+  // The same of a sum of products times a factor: the sum of the terms' magnitudes is what it is of
+  // the operands' magnitudes, and that of squares what it is of squares, times the factor again.
+  absl::StatusOr<Tracked> Multiply(const sdfg::Operator& op, int output, double factor) const {
+    const absl::StatusOr<Values> magnitudes =
+        RunOf(op, output, [](const TrackedNumber& number) { return number.magnitude; });
+    if (!magnitudes.ok()) return magnitudes.status();
+    const absl::StatusOr<Values> squares =
+        RunOf(op, output, [](const TrackedNumber& number) { return number.squares; });
+    if (!squares.ok()) return squares.status();
+    const std::vector<double>& values = values_[op.outputs[output]].doubles;
+    Tracked result;
+    result.reserve(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      result.emplace_back(values[i], std::fabs(magnitudes->doubles[i]),
+                          factor * std::fabs(squares->doubles[i]));
+    }
+    return result;
+  }
+
+  // The operator's output where `part` is what it reads of each operand's elements.
+  template <typename Part>
+  absl::StatusOr<Values> RunOf(const sdfg::Operator& op, int output, const Part& part) const {
+    sdfg::Graph graph;
+    sdfg::Operator alone;
+    alone.name = op.name;
+    alone.function = op.function;
+    std::vector<Values> tensors;
+    const auto add = [&](TensorId id) {
+      sdfg::Tensor tensor;
+      tensor.shape = graph_.tensors[id].shape;
+      tensor.dtype = graph_.tensors[id].dtype;
+      return graph.AddTensor(std::move(tensor));
+    };
+    for (const TensorId id : op.inputs) {
+      alone.inputs.push_back(add(id));
+      graph.tensors.back().role = sdfg::TensorRole::kInput;
+      Values& operand = tensors.emplace_back(values_[id]);
+      const Tracked& cancelled = cancelled_[id];
+      for (size_t i = 0; i < operand.doubles.size(); ++i)
+        operand.doubles[i] =
+            part(cancelled.empty() ? TrackedNumber(operand.doubles[i]) : cancelled[i]);
+    }
+    alone.outputs.assign(op.outputs.size(), kNone);
+    alone.outputs[output] = add(op.outputs[output]);
+    tensors.emplace_back();
+    graph.AddOperator(std::move(alone));
+    const absl::Status status = RunGraph(
+        graph, {.arithmetic = sdfg::DType::kFloat64, .backend = backend_}, programs_, &tensors);
+    if (!status.ok()) return status;
+    return std::move(tensors.back());
+  }
+
   const sdfg::Graph& graph_;
   const std::vector<Values>& values_;
   Programs* const programs_;
+  Backend* const backend_;
   std::vector<Tracked> cancelled_;  // by tensor; empty: not everything cancels
 };
 
 }  // namespace
 
 absl::StatusOr<Cancellations> CancellationsOf(const sdfg::Graph& graph,
-                                              const std::vector<Values>& values,
-                                              Programs* programs) {
-  return Tracking(graph, values, programs).Run();
+                                              const std::vector<Values>& values, Programs* programs,
+                                              Backend* backend) {
+  return Tracking(graph, values, programs, backend).Run();
 }
 
 }  // namespace planproof::runtime_check

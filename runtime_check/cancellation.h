@@ -27,10 +27,10 @@ struct Cancellations {
   std::vector<std::vector<float>> spreads;
 };
 
-// `values` are those of a run in float64.
+// `values` are those of a run in float64. With a backend it multiplies matrices.
 absl::StatusOr<Cancellations> CancellationsOf(const sdfg::Graph& graph,
-                                              const std::vector<Values>& values,
-                                              Programs* programs);
+                                              const std::vector<Values>& values, Programs* programs,
+                                              Backend* backend);
 
 }  // namespace planproof::runtime_check
 

@@ -58,7 +58,8 @@ class Replaying {
                  programs_, &logical_);
     if (!status.ok()) return status;
     if (options_.arithmetic == sdfg::DType::kFloat64) {
-      absl::StatusOr<Cancellations> found = CancellationsOf(problem_.logical, logical_, programs_);
+      absl::StatusOr<Cancellations> found =
+          CancellationsOf(problem_.logical, logical_, programs_, options_.backend);
       if (!found.ok()) return found.status();
       exact_.cancellations = *std::move(found);
     }

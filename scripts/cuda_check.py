@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 """cuda_check.py BUILD: all that is to be checked on a machine with a GPU, in one command (make cuda-check).
 
-The tests `Gpu.*`, then whole commands: counterexamples of the catalogue of bugs confirmed on the GPU, a Llama of
+The tests `Gpu.*`, then whole commands: counterexamples of all of docs/bugs.md confirmed on the GPU, a Llama of
 two layers on eight simulated ranks replayed. Ends with a line for each, and exit code 0 only if nothing failed.
 Where there is no GPU it says so and does nothing. Needs nothing but BUILD and the sources: it runs without a network.
 """
 import argparse
+import concurrent.futures
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-TYPES = ["float32", "bfloat16", "float8_e4m3"]
-# Kinds of bugs with plans of the generator that have a place for them (docs/bugs.md).
-LLAMA = "--model llama-tiny --dp 2 --tp 2 --pp 2 --microbatches 2"
-KINDS = ["BR1", "BR5", "BR7", "BR8", "BR9", "BR10", "BR11", "BR12", "BR13", "BR14", "GG6", "TT4", "TT5", "TT7"]
+TYPES = ["float32", "bfloat16", "float8_e4m3", "float8_e5m2"]
+JOBS = max(1, min(4, (os.cpu_count() or 1) // 2))
 REPLAY = ("--model llama3-8b --layers 2 --hidden 256 --feed-forward 512 --heads 8 --key-value-heads 4 "
           "--vocabulary 1024 --sequence 128 --dp 2 --tp 2 --pp 2 --microbatches 2")
 REPLAY_SECONDS = 5
@@ -51,37 +51,45 @@ class Check:
         answer = subprocess.run([self.tests, "--gtest_filter=Gpu.*"])
         self.say("tests Gpu.*", answer.returncode == 0)
 
-    def catalogue(self, directory):
-        plan = os.path.join(directory, "llama")
-        self.run("generate", *LLAMA.split(), "--output", plan)
+    def of_row(self, directory, row, options):
+        """Confirmations of a row's counterexample: there, on the CPU; None if there is none."""
+        plan = os.path.join(directory, row)
+        self.run("generate", "--model", *options.split(), "--output", plan)
         files = [os.path.join(plan, name) for name in ("logical.plan", "parallel.plan")]
+        broken = os.path.join(directory, row + ".plan")
+        self.run("mutate", *files, "--kind", row, "-o", broken)
+        found = []
+        for device in (self.device, "cpu"):
+            report = os.path.join(directory, f"{row}.{device}.json")
+            answer = self.run("verify", "--no-cache", broken, "--confirm", device, "--confirm-dtype", ",".join(TYPES),
+                              "--json", report)
+            if answer.returncode != 1:
+                return None
+            with open(report, encoding="utf-8") as file:
+                found.append(json.load(file).get("confirmations", []))
+        return found
+
+    def catalogue(self, directory):
+        """The counterexample of each row of docs/bugs.md that is refuted on a generated plan."""
+        page = os.path.join(ROOT, "docs/bugs.md")
+        with open(page, encoding="utf-8") as file:
+            rows = dict(re.findall(r"^\| (\S+) \| [^|]* \| `([^`]*)` \| REFUTED \|", file.read(), re.MULTILINE))
         confirmed = {dtype: 0 for dtype in TYPES}
-        witnesses = 0
-        for kind in KINDS:
-            broken = os.path.join(directory, kind + ".plan")
-            if self.run("mutate", *files, "--kind", kind, "-o", broken).returncode != 0:
-                print(f"       {kind}: the plan has no place for it")
+        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+            of_rows = list(pool.map(lambda row: self.of_row(directory, row, rows[row]), rows))
+        for row, found in zip(rows, of_rows):
+            if found is None or [len(part) for part in found] != [len(TYPES)] * 2:
+                self.say(row, False, "no counterexample")
                 continue
-            report = os.path.join(directory, kind + ".json")
-            on_gpu = self.run("verify", "--no-cache", broken, "--confirm", self.device, "--confirm-dtype",
-                              ",".join(TYPES), "--json", report)
-            on_cpu = self.run("verify", "--no-cache", broken, "--confirm", "cpu", "--confirm-dtype",
-                              ",".join(TYPES), "--json", report + ".cpu")
-            if on_gpu.returncode != 1 or on_cpu.returncode != 1:
-                print(f"       {kind}: no counterexample")
-                continue
-            witnesses += 1
-            with open(report) as there, open(report + ".cpu") as here:
-                there, here = (json.load(file).get("confirmations", []) for file in (there, here))
-            for one, other in zip(there, here):
-                print(f"       {kind}: {one['text']}")
-                confirmed[one["dtype"]] += one["confirmed"]
+            for there, here in zip(*found):
+                print(f"       {row}: {there['text']}")
+                confirmed[there["dtype"]] += there["confirmed"]
                 # Narrow types may hide a bug, there as here.
-                same = one["confirmed"] == other["confirmed"] and (one["device"] == "cpu") == (self.device == "cpu")
-                if not same or (one["dtype"] == "float32" and not one["confirmed"]):
-                    self.say(f"{kind} in {one['dtype']}", False, f"on the CPU: {other['text']}")
+                same = there["confirmed"] == here["confirmed"] and (there["device"] == "cpu") == (self.device == "cpu")
+                if not same or (there["dtype"] == "float32" and not there["confirmed"]):
+                    self.say(f"{row} in {there['dtype']}", False, f"on the CPU: {here['text']}")
         counts = ", ".join(f"{count} in {dtype}" for dtype, count in confirmed.items())
-        self.say("catalogue", witnesses > 0, f"{witnesses} counterexamples; confirmed {counts}")
+        self.say("catalogue", len(rows) > 20, f"{len(rows)} rows; confirmed {counts}")
 
     def replay(self, directory):
         plan = os.path.join(directory, "replay")

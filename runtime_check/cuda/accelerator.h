@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "runtime_check/cuda/kernel_prelude.h"
-#include "runtime_check/cuda/matrix_product.h"
+#include "runtime_check/matrix_product.h"
 
 namespace planproof::runtime_check::cuda {
 

@@ -351,7 +351,7 @@ std::vector<double> MagnitudesOf(const sdfg::IndexFunction& function,
   Programs programs;
   EXPECT_TRUE(RunGraph(small.problem.logical, {}, &programs, &tensors).ok());
   *value = tensors[y].doubles[0];
-  const auto found = CancellationsOf(small.problem.logical, tensors, &programs);
+  const auto found = CancellationsOf(small.problem.logical, tensors, &programs, nullptr);
   EXPECT_TRUE(found.ok()) << found.status();
   return found.ok() ? found->magnitudes : std::vector<double>(2);
 }
@@ -362,6 +362,42 @@ TEST(Cancellation, ASumThatIsZeroHasTheMagnitudeOfItsTerms) {
   EXPECT_EQ(MagnitudesOf(sum, {1, 2, -3}, &value)[1], 6);
   EXPECT_NEAR(MagnitudesOf(sum, {0.1, 0.2, -0.3}, &value)[1], 0.6, 1e-15);
   EXPECT_NE(value, 0);
+}
+
+// The elements of a product of matrices, of which only norms are looked at as a rule.
+TEST(Cancellation, AProductThatIsZeroHasTheMagnitudeOfItsTerms) {
+  SmallProblem small;
+  sdfg::Graph* const model = &small.problem.logical;
+  const TensorId x = small.Logical("x", {4}), w = small.Logical("w", {1, 4});
+  const TensorId y = small.Apply(model, Instantiate("linear", {{4}, {1, 4}}), {x, w});
+  const TensorId z =
+      small.Apply(model, Instantiate("linear", {{1}, {2, 1}}), {y, small.Logical("v", {2, 1})});
+  std::vector<Values> tensors(model->tensors.size());
+  const auto set = [&](TensorId id, std::vector<double> numbers) {
+    tensors[id] = Values::Zeros(model->tensors[id].shape, DType::kFloat32, DType::kFloat64);
+    tensors[id].doubles = std::move(numbers);
+  };
+  set(x, {0.1, 0.2, 0.3, -0.6});
+  set(w, {1, 1, 1, 1});
+  set(model->operators.back().inputs[1], {2, -3});
+  Programs programs;
+  ASSERT_TRUE(RunGraph(*model, {}, &programs, &tensors).ok());
+  ASSERT_NE(tensors[y].doubles[0], 0);  // rounding
+  const auto found = CancellationsOf(*model, tensors, &programs, nullptr);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_NEAR(found->magnitudes[y], 1.2, 1e-12);
+  ASSERT_EQ(found->spreads[y].size(), 1u);
+  EXPECT_NEAR(found->spreads[y][0], std::sqrt(0.01 + 0.04 + 0.09 + 0.36), 1e-6);
+  // What is computed from it has the magnitudes that follow.
+  EXPECT_NEAR(found->magnitudes[z], std::sqrt((2.4 * 2.4 + 3.6 * 3.6) / 2), 1e-12);
+  // What does not cancel has none.
+  set(x, {0.1, 0.2, 0.3, 0.6});
+  ASSERT_TRUE(RunGraph(*model, {}, &programs, &tensors).ok());
+  const auto none = CancellationsOf(*model, tensors, &programs, nullptr);
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_EQ(none->magnitudes[y], 0);
+  EXPECT_TRUE(none->spreads[y].empty());
+  EXPECT_EQ(none->magnitudes[z], 0);
 }
 
 // What is small but no rounding keeps its own scale.

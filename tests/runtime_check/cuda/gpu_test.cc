@@ -23,6 +23,7 @@
 #include "runtime_check/rounding.h"
 #include "sdfg/operator_library.h"
 #include "tests/runtime_check/cuda/backend_cases.h"
+#include "tests/runtime_check/cuda/backend_tolerance.h"
 
 namespace planproof::runtime_check::cuda {
 namespace {
@@ -118,7 +119,28 @@ TEST_F(Gpu, RoundsAsTheProcessorDoesBitForBit) {
   }
 }
 
-// What the plans' tensors differ by from the CPU's in float64 is what rounding explains.
+// In FP8 a plan rounds each device's part with a scale of its own, and the model all of it with
+// one.
+TEST_F(Gpu, PlansComputeTheProcessorsFloat64WithinTheTolerance) {
+  KernelBackend backend = BackendOf(1 << 12);
+  const auto plan = [](const std::string& file) {
+    return std::string(PLANPROOF_SOURCE_DIR) + "/examples/" + file;
+  };
+  for (const char* file : {"llama_dp2_pp2_tp2_mb2.json", "moe_dp2_ep2.json", "pipeline_1f1b.json",
+                           "rotary_sp2.json"}) {
+    const auto problem = frontend::LoadProblem({plan(file)}, frontend::LoadOptions());
+    ASSERT_TRUE(problem.ok()) << problem.status();
+    for (const DType type : {DType::kFloat64, DType::kFloat32, DType::kBFloat16, DType::kFloat16,
+                             DType::kFloat8E4M3, DType::kFloat8E5M2}) {
+      SCOPED_TRACE(std::string(file) + " in " + sdfg::DTypeName(type));
+      const ToleranceUse use = ExpectWithinTolerance(*problem, type, &backend);
+      EXPECT_GE(use.tensors, 3);
+      std::printf("  %-28s %-14s %4d tensors, at most %.2f of the bound\n", file,
+                  sdfg::DTypeName(type), use.tensors, use.worst);
+    }
+  }
+}
+
 TEST_F(Gpu, ReplaysOfExamplesFindWhatTheProcessorFinds) {
   KernelBackend backend = BackendOf(1 << 16);
   for (const char* file : {"llama_dp2_pp2_tp2_mb2.json", "moe_dp2_ep2.json", "pipeline_1f1b.json",

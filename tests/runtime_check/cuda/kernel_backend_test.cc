@@ -17,6 +17,7 @@
 #include "runtime_check/replay.h"
 #include "runtime_check/rounding.h"
 #include "tests/runtime_check/cuda/backend_cases.h"
+#include "tests/runtime_check/cuda/backend_tolerance.h"
 #include "tests/runtime_check/cuda/cpu_accelerator.h"
 
 namespace planproof::runtime_check::cuda {
@@ -124,6 +125,19 @@ TEST(KernelBackend, AnOperandReadOutsideOfItsExtentsIsAnError) {
   EXPECT_TRUE(absl::IsInvalidArgument(beyond.status())) << beyond.status();
   ids.integers = {0, 2, 1, 2};
   EXPECT_TRUE(RunFunction(function, DType::kFloat64, {numbers, ids}, &backend).ok());
+}
+
+TEST(KernelBackend, PlansComputeTheExecutorsFloat64WithinTheTolerance) {
+  KernelBackend backend(std::make_unique<CpuAccelerator>(), kKernelsOnly);
+  const auto problem = frontend::LoadProblem(
+      {std::string(PLANPROOF_SOURCE_DIR) + "/examples/moe_dp2_ep2.json"}, frontend::LoadOptions());
+  ASSERT_TRUE(problem.ok()) << problem.status();
+  for (const DType type : {DType::kFloat32, DType::kBFloat16, DType::kFloat8E4M3}) {
+    SCOPED_TRACE(sdfg::DTypeName(type));
+    const ToleranceUse use = ExpectWithinTolerance(*problem, type, &backend);
+    EXPECT_GE(use.tensors, 3);
+    EXPECT_GT(use.worst, 0);  // something was rounded
+  }
 }
 
 // Collectives, devices, microbatches: what a replay finds is the same, number by number.

@@ -1,5 +1,5 @@
 // Which tapes are products of matrices, and how a BLAS is asked for them.
-#include "runtime_check/cuda/matrix_product.h"
+#include "runtime_check/matrix_product.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "sdfg/differentiate.h"
 #include "sdfg/operator_library.h"
 
-namespace planproof::runtime_check::cuda {
+namespace planproof::runtime_check {
 namespace {
 
 sdfg::Operand Tensor(sdfg::Shape shape) {
@@ -149,4 +149,4 @@ TEST(MatrixProduct, ABlasNeedsADimensionThatIsContiguous) {
 }
 
 }  // namespace
-}  // namespace planproof::runtime_check::cuda
+}  // namespace planproof::runtime_check

@@ -1,7 +1,7 @@
 // Tapes that multiply matrices, found by what they compute and not by their operator's name: sums
 // of products of two operands' elements at affine places.
-#ifndef PLANPROOF_RUNTIME_CHECK_CUDA_MATRIX_PRODUCT_H_
-#define PLANPROOF_RUNTIME_CHECK_CUDA_MATRIX_PRODUCT_H_
+#ifndef PLANPROOF_RUNTIME_CHECK_MATRIX_PRODUCT_H_
+#define PLANPROOF_RUNTIME_CHECK_MATRIX_PRODUCT_H_
 
 #include <cstdint>
 #include <optional>
@@ -9,7 +9,7 @@
 
 #include "runtime_check/tape.h"
 
-namespace planproof::runtime_check::cuda {
+namespace planproof::runtime_check {
 
 // result[row, column] = factor * sum over depth of left[row, depth] * right[depth, column], at each
 // position of the loops, and added up over the sums. Strides are in elements.
@@ -46,6 +46,6 @@ struct BlasProduct {
 // Nothing if no dimension of a matrix is contiguous.
 std::optional<BlasProduct> AsBlasProduct(const MatrixProduct& product);
 
-}  // namespace planproof::runtime_check::cuda
+}  // namespace planproof::runtime_check
 
-#endif  // PLANPROOF_RUNTIME_CHECK_CUDA_MATRIX_PRODUCT_H_
+#endif  // PLANPROOF_RUNTIME_CHECK_MATRIX_PRODUCT_H_

@@ -1,10 +1,10 @@
-#include "runtime_check/cuda/matrix_product.h"
+#include "runtime_check/matrix_product.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-namespace planproof::runtime_check::cuda {
+namespace planproof::runtime_check {
 namespace {
 
 // A whole number as a sum of multiples of variables.
@@ -305,4 +305,4 @@ std::optional<BlasProduct> AsBlasProduct(const MatrixProduct& p) {
   return blas;
 }
 
-}  // namespace planproof::runtime_check::cuda
+}  // namespace planproof::runtime_check
