@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime_check/matrix_product.h"
+#include "runtime_check/parallel_for.h"
 #include "runtime_check/tape_machine.h"
 #include "runtime_check/tracked_number.h"
 #include "sdfg/types.h"
@@ -53,9 +54,45 @@ class Tracking {
         cancelled_(graph.tensors.size()) {}
 
   absl::StatusOr<Cancellations> Run() {
+    if (absl::Status status = FindWork(); !status.ok()) return status;
+    // As if no operand was one in which everything cancels; few are.
+    ParallelFor(work_.size(), [this](size_t w) {
+      Work& work = work_[w];
+      if (!work.product.has_value() && !work.tape->moves_only) Finish(Apply(work), &work);
+    });
     Cancellations found;
     found.magnitudes.resize(graph_.tensors.size(), 0);
     found.spreads.resize(graph_.tensors.size());
+    for (Work& work : work_) {
+      if (work.product.has_value()) {
+        if (LittleCancels(work)) continue;
+        Finish(Multiply(work), &work);
+      } else if (ReadsCancelled(*work.op)) {
+        Finish(Apply(work), &work);
+      }
+      if (!work.status.ok()) return work.status;
+      const TensorId output = work.op->outputs[work.output];
+      found.spreads[output] = std::move(work.spreads);
+      found.magnitudes[output] = work.magnitude;
+      cancelled_[output] = std::move(work.cancelled);
+    }
+    return found;
+  }
+
+ private:
+  // An output of an operator, and what is found out about it.
+  struct Work {
+    const sdfg::Operator* op = nullptr;
+    int output = 0;
+    const Tape* tape = nullptr;
+    std::optional<MatrixProduct> product;  // that it is
+    absl::Status status;
+    std::vector<float> spreads;  // as Cancellations
+    double magnitude = 0;
+    Tracked cancelled;
+  };
+
+  absl::Status FindWork() {
     for (const sdfg::Operator& op : graph_.operators) {
       for (size_t o = 0; o < op.outputs.size(); ++o) {
         const TensorId output = op.outputs[o];
@@ -64,27 +101,28 @@ class Tracking {
           continue;
         const absl::StatusOr<const Tape*> tape = programs_->Get(op, static_cast<int>(o));
         if (!tape.ok()) return tape.status();
-        if ((*tape)->moves_only && !ReadsCancelled(op)) continue;
-        const std::optional<MatrixProduct> product = AsMatrixProduct(**tape);
-        if (product.has_value() && LittleCancels(op, *product, output)) continue;
-        absl::StatusOr<Tracked> numbers =
-            product.has_value() ? Multiply(op, static_cast<int>(o), std::fabs(product->factor))
-                                : Apply(op, **tape, output);
-        if (!numbers.ok()) return numbers.status();
-        const Norms norms = NormsOf(*numbers);
-        if (norms.value < kMuch * norms.spread) {
-          for (const TrackedNumber& number : *numbers)
-            found.spreads[output].push_back(static_cast<float>(std::sqrt(number.squares)));
-        }
-        if (!(norms.value <= kCancelled * norms.magnitude) || norms.magnitude == 0) continue;
-        found.magnitudes[output] = norms.magnitude;
-        cancelled_[output] = *std::move(numbers);
+        work_.push_back({&op, static_cast<int>(o), *tape, AsMatrixProduct(**tape)});
       }
     }
-    return found;
+    return absl::OkStatus();
   }
 
- private:
+  static void Finish(absl::StatusOr<Tracked> numbers, Work* work) {
+    work->status = numbers.status();
+    work->spreads.clear();
+    work->cancelled.clear();
+    work->magnitude = 0;
+    if (!numbers.ok()) return;
+    const Norms norms = NormsOf(*numbers);
+    if (norms.value < kMuch * norms.spread) {
+      for (const TrackedNumber& number : *numbers)
+        work->spreads.push_back(static_cast<float>(std::sqrt(number.squares)));
+    }
+    if (!(norms.value <= kCancelled * norms.magnitude) || norms.magnitude == 0) return;
+    work->magnitude = norms.magnitude;
+    work->cancelled = *std::move(numbers);
+  }
+
   bool ReadsCancelled(const sdfg::Operator& op) const {
     for (const TensorId input : op.inputs) {
       if (!cancelled_[input].empty()) return true;
@@ -92,7 +130,8 @@ class Tracking {
     return false;
   }
 
-  absl::StatusOr<Tracked> Apply(const sdfg::Operator& op, const Tape& tape, TensorId output) const {
+  absl::StatusOr<Tracked> Apply(const Work& work) const {
+    const sdfg::Operator& op = *work.op;
     std::vector<Tracked> made(op.inputs.size());
     std::vector<Operand<TrackedNumber>> operands;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
@@ -107,8 +146,8 @@ class Tracking {
         operands.push_back({.reals = made[i].data()});
       }
     }
-    Tracked result(values_[output].size());
-    TapeMachine<TrackedNumber, TrackedNumber> machine(tape);
+    Tracked result(values_[op.outputs[work.output]].size());
+    TapeMachine<TrackedNumber, TrackedNumber> machine(*work.tape);
     const absl::Status status = machine.Run(operands, result.data(), nullptr);
     if (!status.ok()) return status;
     return result;
@@ -118,10 +157,10 @@ class Tracking {
   // what everything does. Its spread's squares add up to sums over the depth of the sum of squares
   // of the left operand's column times that of the right one's row; by Cauchy and Schwarz its
   // magnitude is at most the root of the number of terms times its spread.
-  bool LittleCancels(const sdfg::Operator& op, const MatrixProduct& product,
-                     TensorId output) const {
-    const std::vector<double> left = SquaresOf(op.inputs[product.left_operand]);
-    const std::vector<double> right = SquaresOf(op.inputs[product.right_operand]);
+  bool LittleCancels(const Work& work) const {
+    const MatrixProduct& product = *work.product;
+    const std::vector<double> left = SquaresOf(work.op->inputs[product.left_operand]);
+    const std::vector<double> right = SquaresOf(work.op->inputs[product.right_operand]);
     std::vector<MatrixProduct::Loop> loops = product.loops;
     loops.insert(loops.end(), product.sums.begin(), product.sums.end());
     double terms = static_cast<double>(product.depth);
@@ -147,7 +186,8 @@ class Tracking {
       Advance(extents, &at);
     }
     double values = 0;
-    for (const double value : values_[output].doubles) values += value * value;
+    for (const double value : values_[work.op->outputs[work.output]].doubles)
+      values += value * value;
     const double value = std::sqrt(values), spread = std::fabs(product.factor) * std::sqrt(squares);
     return std::isfinite(value) && std::isfinite(spread) && value >= kMuch * spread &&
            value > kCancelled * std::sqrt(terms) * spread;
@@ -166,14 +206,16 @@ class Tracking {
 
   // The same of a sum of products times a factor: the sum of the terms' magnitudes is what it is of
   // the operands' magnitudes, and that of squares what it is of squares, times the factor again.
-  absl::StatusOr<Tracked> Multiply(const sdfg::Operator& op, int output, double factor) const {
+  absl::StatusOr<Tracked> Multiply(const Work& work) const {
+    const sdfg::Operator& op = *work.op;
+    const double factor = std::fabs(work.product->factor);
     const absl::StatusOr<Values> magnitudes =
-        RunOf(op, output, [](const TrackedNumber& number) { return number.magnitude; });
+        RunOf(op, work.output, [](const TrackedNumber& number) { return number.magnitude; });
     if (!magnitudes.ok()) return magnitudes.status();
     const absl::StatusOr<Values> squares =
-        RunOf(op, output, [](const TrackedNumber& number) { return number.squares; });
+        RunOf(op, work.output, [](const TrackedNumber& number) { return number.squares; });
     if (!squares.ok()) return squares.status();
-    const std::vector<double>& values = values_[op.outputs[output]].doubles;
+    const std::vector<double>& values = values_[op.outputs[work.output]].doubles;
     Tracked result;
     result.reserve(values.size());
     for (size_t i = 0; i < values.size(); ++i) {
@@ -220,6 +262,7 @@ class Tracking {
   const std::vector<Values>& values_;
   Programs* const programs_;
   Backend* const backend_;
+  std::vector<Work> work_;
   std::vector<Tracked> cancelled_;  // by tensor; empty: not everything cancels
 };
 

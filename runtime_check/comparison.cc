@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "runtime_check/positions.h"
 
 namespace planproof::runtime_check {
 namespace {
@@ -59,17 +60,16 @@ class Comparing {
     const size_t first = instances_.size();
     instances_.resize(first + CountOf(coordinates));
     size_ += parallel.size();
-    std::vector<int64_t> index(parallel.shape.size(), 0);
-    for (int64_t i = 0; i < parallel.size(); ++i, Advance(parallel.shape, &index)) {
-      const int64_t at = PositionOf(map, reference_.values->shape, index);
-      if (at < 0) continue;
-      if (AddElement(parallel, i, at, &instances_[first + i / local])) {
-        measure_.part = parts_;
-        measure_.parallel_index = index;
-        measure_.logical_index.clear();
-        for (const sdfg::IndexMap& form : map)
-          measure_.logical_index.push_back(form.ValueAt(index));
-      }
+    int64_t most = -1;  // differs
+    ForEachPosition(map, reference_.values->shape, parallel.shape, [&](int64_t i, int64_t at) {
+      if (at >= 0 && AddElement(parallel, i, at, &instances_[first + i / local])) most = i;
+    });
+    if (most >= 0) {
+      measure_.part = parts_;
+      measure_.parallel_index = IndexAt(parallel.shape, most);
+      measure_.logical_index.clear();
+      for (const sdfg::IndexMap& form : map)
+        measure_.logical_index.push_back(form.ValueAt(measure_.parallel_index));
     }
     ++parts_;
   }

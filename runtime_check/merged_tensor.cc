@@ -4,14 +4,10 @@
 #include <cmath>
 #include <utility>
 
+#include "runtime_check/positions.h"
+
 namespace planproof::runtime_check {
 namespace {
-
-std::vector<int64_t> IndexAt(const sdfg::Shape& shape, int64_t position) {
-  std::vector<int64_t> index(shape.size(), 0);
-  for (size_t d = shape.size(); d-- > 0; position /= shape[d]) index[d] = position % shape[d];
-  return index;
-}
 
 void Note(const sdfg::Shape& shape, int64_t position, double difference, Disagreement* found) {
   if (found->elements++ == 0) found->index = IndexAt(shape, position);
@@ -20,29 +16,16 @@ void Note(const sdfg::Shape& shape, int64_t position, double difference, Disagre
 
 }  // namespace
 
-int64_t PositionOf(const std::vector<sdfg::IndexMap>& map, const sdfg::Shape& logical,
-                   const std::vector<int64_t>& parallel_index) {
-  int64_t position = 0;
-  for (size_t d = 0; d < logical.size(); ++d) {
-    const int64_t at = map[d].ValueAt(parallel_index);
-    if (at < 0 || at >= logical[d]) return -1;
-    position = position * logical[d] + at;
-  }
-  return position;
-}
-
 MergedTensor::MergedTensor(sdfg::Shape logical)
     : shape_(std::move(logical)), values_(CountOf(shape_), 0), owner_(CountOf(shape_), 0) {}
 
 bool MergedTensor::Add(const Values& values, int axes, const std::vector<sdfg::IndexMap>& map) {
   const int64_t local = CountOf({values.shape.begin() + axes, values.shape.end()});
-  std::vector<int64_t> index(values.shape.size(), 0);
   bool inside = true;
-  for (int64_t i = 0; i < values.size(); ++i, Advance(values.shape, &index)) {
-    const int64_t at = PositionOf(map, shape_, index);
+  ForEachPosition(map, shape_, values.shape, [&](int64_t i, int64_t at) {
     if (at < 0) {
       inside = false;
-      continue;
+      return;
     }
     const double value = values.At(i);
     const int64_t owner = i % local + 1;
@@ -50,13 +33,13 @@ bool MergedTensor::Add(const Values& values, int axes, const std::vector<sdfg::I
       owner_[at] = owner;
       values_[at] = value;
       ++held_;
-      continue;
+      return;
     }
     const double first = values_[at];
-    if (value == first || (std::isnan(value) && std::isnan(first))) continue;
+    if (value == first || (std::isnan(value) && std::isnan(first))) return;
     Note(shape_, at, value - first,
          owner_[at] == owner ? &disagreements_.replicas : &disagreements_.overlaps);
-  }
+  });
   return inside;
 }
 

@@ -52,10 +52,6 @@ class MergedTensor {
   Disagreements disagreements_;
 };
 
-// Position of an index in row-major order; -1 if it is outside of the shape.
-int64_t PositionOf(const std::vector<sdfg::IndexMap>& map, const sdfg::Shape& logical,
-                   const std::vector<int64_t>& parallel_index);
-
 }  // namespace planproof::runtime_check
 
 #endif  // PLANPROOF_RUNTIME_CHECK_MERGED_TENSOR_H_

@@ -13,6 +13,7 @@
 #include "runtime_check/cancellation.h"
 #include "runtime_check/comparison.h"
 #include "runtime_check/merged_tensor.h"
+#include "runtime_check/positions.h"
 #include "runtime_check/rounding.h"
 
 namespace planproof::runtime_check {
@@ -182,11 +183,9 @@ class Replaying {
   // The elements that the lineage says are the model's.
   void CopyFromModel(const Lineage& lineage, Values* values) const {
     const Values& model = logical_[lineage.logical];
-    std::vector<int64_t> index(values->shape.size(), 0);
-    for (int64_t i = 0; i < values->size(); ++i, Advance(values->shape, &index)) {
-      const int64_t at = PositionOf(lineage.map, model.shape, index);
+    ForEachPosition(lineage.map, model.shape, values->shape, [&](int64_t i, int64_t at) {
       if (at >= 0) values->Copy(i, model, at);
-    }
+    });
   }
 
   absl::Status RunPlan() {

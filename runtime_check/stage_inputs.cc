@@ -9,7 +9,7 @@
 #include "runtime_check/dump_matching.h"
 #include "runtime_check/dumped_values.h"
 #include "runtime_check/held_parts.h"
-#include "runtime_check/merged_tensor.h"
+#include "runtime_check/positions.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::runtime_check {
@@ -25,12 +25,10 @@ Values CutOut(const Values& whole, const HeldPart& part, double factor) {
   values.integers.resize(values.integers.empty() ? 0 : count);
   values.doubles.resize(values.doubles.empty() ? 0 : count);
   values.floats.resize(values.floats.empty() ? 0 : count);
-  std::vector<int64_t> index(part.shape.size(), 0);
-  for (int64_t i = 0; i < values.size(); ++i, Advance(part.shape, &index)) {
-    const int64_t at = PositionOf(part.map, whole.shape, index);
+  ForEachPosition(part.map, whole.shape, part.shape, [&](int64_t i, int64_t at) {
     values.Copy(i, whole, at);
     if (factor != 1) values.Set(i, values.At(i) * factor);
-  }
+  });
   return values;
 }
 

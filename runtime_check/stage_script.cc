@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime_check/executor.h"
-#include "runtime_check/merged_tensor.h"
 #include "runtime_check/numpy_source.h"
+#include "runtime_check/positions.h"
 #include "runtime_check/python_text.h"
 
 namespace planproof::runtime_check {

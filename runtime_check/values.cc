@@ -62,6 +62,12 @@ int64_t CountOf(const sdfg::Shape& shape) {
   return saturated ? std::numeric_limits<int64_t>::max() : count;
 }
 
+std::vector<int64_t> IndexAt(const sdfg::Shape& shape, int64_t position) {
+  std::vector<int64_t> index(shape.size(), 0);
+  for (size_t d = shape.size(); d-- > 0; position /= shape[d]) index[d] = position % shape[d];
+  return index;
+}
+
 void Advance(const sdfg::Shape& shape, std::vector<int64_t>* index) {
   for (size_t d = shape.size(); d-- > 0;) {
     if (++(*index)[d] < shape[d]) return;

@@ -38,6 +38,8 @@ struct Values {
 
 // Product of the extents, saturated.
 int64_t CountOf(const sdfg::Shape& shape);
+// The index of a position in row-major order.
+std::vector<int64_t> IndexAt(const sdfg::Shape& shape, int64_t position);
 // Moves to the next index of the shape in row-major order.
 void Advance(const sdfg::Shape& shape, std::vector<int64_t>* index);
 

@@ -10,6 +10,7 @@
 #include "runtime_check/comparison.h"
 #include "runtime_check/executor.h"
 #include "runtime_check/full_inputs.h"
+#include "runtime_check/positions.h"
 #include "runtime_check/rounding.h"
 
 namespace planproof::runtime_check::cuda {
@@ -26,7 +27,8 @@ double SumOf(const std::vector<double>& numbers) {
 
 // The model's tensors here.
 struct Model {
-  std::vector<Values> exact;  // in float64
+  std::vector<Values> exact;    // in float64
+  std::vector<Values> in_type;  // in the type
   Cancellations cancellations;
   std::vector<std::vector<double>> changes;  // by element the mean square, in the type
 };
@@ -50,7 +52,8 @@ absl::Status RunModel(const lineage::Problem& problem, const Inputs& inputs, DTy
   auto cancellations = CancellationsOf(graph, model->exact, programs, nullptr);
   if (!cancellations.ok()) return cancellations.status();
   model->cancellations = *std::move(cancellations);
-  std::vector<Values> in_type = inputs;
+  std::vector<Values>& in_type = model->in_type;
+  in_type = inputs;
   if (status = RunGraph(graph, {.arithmetic = type}, programs, &in_type); !status.ok())
     return status;
   model->changes.resize(inputs.size());
@@ -73,7 +76,7 @@ absl::Status RunModel(const lineage::Problem& problem, const Inputs& inputs, DTy
 }
 
 // What devices hold of the plan's inputs.
-std::vector<Values> InputsOfPlan(const lineage::Problem& problem, const Inputs& inputs,
+std::vector<Values> InputsOfPlan(const lineage::Problem& problem, const std::vector<Values>& model,
                                  DType type) {
   const sdfg::Graph& graph = problem.parallel;
   std::vector<Values> tensors(graph.tensors.size());
@@ -81,13 +84,11 @@ std::vector<Values> InputsOfPlan(const lineage::Problem& problem, const Inputs& 
     const lineage::Lineage& lineage = problem.lineage[t];
     if (graph.tensors[t].producer != sdfg::kNone || lineage.kind != lineage::LineageKind::kFull)
       continue;
-    const Values& model = inputs[lineage.logical];
+    const Values& from = model[lineage.logical];
     tensors[t] = Values::Zeros(graph.tensors[t].shape, graph.tensors[t].dtype, type);
-    std::vector<int64_t> index(tensors[t].shape.size(), 0);
-    for (int64_t i = 0; i < tensors[t].size(); ++i, Advance(tensors[t].shape, &index)) {
-      const int64_t at = PositionOf(lineage.map, model.shape, index);
-      if (at >= 0) tensors[t].Copy(i, model, at);
-    }
+    ForEachPosition(lineage.map, from.shape, tensors[t].shape, [&](int64_t i, int64_t at) {
+      if (at >= 0) tensors[t].Copy(i, from, at);
+    });
   }
   return tensors;
 }
@@ -104,7 +105,7 @@ ToleranceUse ExpectWithinTolerance(const lineage::Problem& problem, DType type, 
   absl::Status status = RunModel(problem, *inputs, type, &programs, &model);
   EXPECT_TRUE(status.ok()) << status;
   if (!status.ok()) return use;
-  std::vector<Values> tensors = InputsOfPlan(problem, *inputs, type);
+  std::vector<Values> tensors = InputsOfPlan(problem, model.in_type, type);
   const sdfg::Graph& graph = problem.parallel;
   RunOptions options{.arithmetic = type};
   options.backend = backend;

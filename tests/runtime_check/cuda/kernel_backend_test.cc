@@ -129,14 +129,17 @@ TEST(KernelBackend, AnOperandReadOutsideOfItsExtentsIsAnError) {
 
 TEST(KernelBackend, PlansComputeTheExecutorsFloat64WithinTheTolerance) {
   KernelBackend backend(std::make_unique<CpuAccelerator>(), kKernelsOnly);
-  const auto problem = frontend::LoadProblem(
-      {std::string(PLANPROOF_SOURCE_DIR) + "/examples/moe_dp2_ep2.json"}, frontend::LoadOptions());
-  ASSERT_TRUE(problem.ok()) << problem.status();
-  for (const DType type : {DType::kFloat32, DType::kBFloat16, DType::kFloat8E4M3}) {
-    SCOPED_TRACE(sdfg::DTypeName(type));
-    const ToleranceUse use = ExpectWithinTolerance(*problem, type, &backend);
-    EXPECT_GE(use.tensors, 3);
-    EXPECT_GT(use.worst, 0);  // something was rounded
+  for (const char* file : {"llama_dp2_pp2_tp2_mb2.json", "moe_dp2_ep2.json", "pipeline_1f1b.json",
+                           "rotary_sp2.json"}) {
+    const auto problem = frontend::LoadProblem(
+        {std::string(PLANPROOF_SOURCE_DIR) + "/examples/" + file}, frontend::LoadOptions());
+    ASSERT_TRUE(problem.ok()) << problem.status();
+    for (const DType type : {DType::kFloat32, DType::kBFloat16, DType::kFloat8E4M3}) {
+      SCOPED_TRACE(std::string(file) + " in " + sdfg::DTypeName(type));
+      const ToleranceUse use = ExpectWithinTolerance(*problem, type, &backend);
+      EXPECT_GE(use.tensors, 3);
+      EXPECT_GT(use.worst, 0);  // something was rounded
+    }
   }
 }
 
