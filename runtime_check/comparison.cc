@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "runtime_check/parallel_for.h"
 #include "runtime_check/positions.h"
 
 namespace planproof::runtime_check {
@@ -185,10 +186,16 @@ Measure CompareParts(const std::vector<Part>& parts, const Reference& reference)
 
 void AddChanges(const Values& values, const Values& perturbed, int samples,
                 std::vector<double>* changes) {
-  for (int64_t i = 0; i < values.size(); ++i) {
-    const double change = perturbed.At(i) - values.At(i);
-    if (std::isfinite(change)) (*changes)[i] += change * change / samples;
-  }
+  constexpr int64_t kChunk = int64_t{1} << 17;
+  const double share = 1.0 / samples;
+  ParallelFor((values.size() + kChunk - 1) / kChunk, [&](size_t chunk) {
+    const int64_t begin = static_cast<int64_t>(chunk) * kChunk;
+    const int64_t end = std::min(begin + kChunk, values.size());
+    for (int64_t i = begin; i < end; ++i) {
+      const double change = perturbed.At(i) - values.At(i);
+      if (std::isfinite(change)) (*changes)[i] += change * change * share;
+    }
+  });
 }
 
 double RatioOf(const Disagreement& disagreement, const Measure& measure) {

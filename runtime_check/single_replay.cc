@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <random>
 #include <span>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "runtime_check/cancellation.h"
 #include "runtime_check/comparison.h"
 #include "runtime_check/merged_tensor.h"
+#include "runtime_check/parallel_for.h"
 #include "runtime_check/positions.h"
 #include "runtime_check/rounding.h"
 
@@ -24,6 +26,8 @@ using lineage::LineageKind;
 using sdfg::kNone;
 using sdfg::TensorId;
 using Clock = std::chrono::steady_clock;
+
+constexpr int64_t kMostWaiting = int64_t{1} << 23;  // elements that wait to be compared
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -70,6 +74,7 @@ class Replaying {
     if (options_.arithmetic != sdfg::DType::kFloat64 && !options_.by_stage) ExpectModelErrors();
     report_.time_s.perturbed = SecondsSince(start);
     start = Clock::now();
+    FindMagnitudes();
     if (status = RunPlan(); !status.ok()) return status;
     FindOmissions();
     report_.time_s.plan = SecondsSince(start);
@@ -210,13 +215,12 @@ class Replaying {
       for (const Related& related : related_[id]) CopyFromModel(*related.lineage, &tensors[id]);
       return status;
     };
-    return RunGraph(graph, run, programs_, &tensors);
+    const absl::Status status = RunGraph(graph, run, programs_, &tensors);
+    return status.ok() ? CheckWaiting() : status;
   }
 
   // The largest magnitude among what a tensor is computed from; 0 for an input.
-  double OperandMagnitude(TensorId logical) {
-    const auto [known, fresh] = magnitudes_.try_emplace(logical, 0);
-    if (!fresh) return known->second;
+  double OperandMagnitude(TensorId logical) const {
     const sdfg::OperatorId producer = problem_.logical.tensors[logical].producer;
     double largest = 0;
     if (producer == kNone) return 0;
@@ -226,50 +230,104 @@ class Replaying {
         if (std::isfinite(magnitude)) largest = std::max(largest, magnitude);
       }
     }
-    magnitudes_[logical] = largest;
     return largest;
   }
 
-  // Compares a tensor of the plan by each relation that it has.
+  void FindMagnitudes() {
+    magnitudes_.assign(logical_.size(), 0);
+    ParallelFor(logical_.size(), [this](size_t t) {
+      if (target_[t]) magnitudes_[t] = OperandMagnitude(static_cast<TensorId>(t));
+    });
+  }
+
+  // A tensor of the plan that is to be compared by one of its relations.
+  struct Pending {
+    TensorId id = kNone;
+    const Values* values = nullptr;
+    const Related* related = nullptr;
+  };
+
+  // What that says.
+  struct Comparison {
+    TensorReport report;
+    std::vector<TensorReport> disagreements;
+    std::optional<MergedTensor> merged;  // of a required one
+  };
+
+  // Remembers a tensor that is to be compared; those that are remembered are compared together.
   absl::Status Check(TensorId id, const Values& values) {
-    const sdfg::Tensor& tensor = problem_.parallel.tensors[id];
-    for (const Related& related : related_[id]) {
-      // An input is what the specification says by construction.
-      if (tensor.producer == kNone && related.required == nullptr) continue;
-      const Lineage& lineage = *related.lineage;
-      const int axes = static_cast<int>(tensor.axes.size());
-      TensorReport report;
-      report.parallel = id;
-      report.logical = lineage.logical;
-      if (related.required != nullptr) report.required = *related.required;
-      Reference reference{&logical_[lineage.logical], &changes_[lineage.logical]};
-      reference.bound_factor = bound_factor_;
-      reference.operand_magnitude = OperandMagnitude(lineage.logical);
-      if (const auto& magnitudes = exact_.cancellations.magnitudes; !magnitudes.empty())
-        reference.cancelled_magnitude = magnitudes[lineage.logical];
-      // Integers and truth values are not rounded.
-      const bool rounded = sdfg::IsFloating(problem_.logical.tensors[lineage.logical].dtype);
-      reference.epsilon = EpsilonOf(rounded ? options_.arithmetic : sdfg::DType::kFloat64);
-      if (options_.by_stage && rounded && IsNarrowFloat(options_.arithmetic))
-        reference.roundings = Roundings::kFew;
-      if (rounded) reference.spacing = LeastSpacing(options_.arithmetic, *reference.values);
-      report.measure = Compare(values, axes, lineage.map, reference);
-      if (!report.measure.defined) {
-        ++report_.undefined;
-        if (related.required != nullptr) return NoValue(lineage.logical);
+    waiting_.emplace_back(id, values);
+    waiting_elements_ += values.size();
+    return options_.by_stage || waiting_elements_ > kMostWaiting ? CheckWaiting()
+                                                                 : absl::OkStatus();
+  }
+
+  absl::Status CheckWaiting() {
+    std::vector<Pending> pending;
+    for (const auto& [id, values] : waiting_) {
+      for (const Related& related : related_[id]) {
+        // An input is what the specification says by construction.
+        if (problem_.parallel.tensors[id].producer == kNone && related.required == nullptr)
+          continue;
+        pending.push_back({id, &values, &related});
       }
-      report_.blind += report.measure.blind && !report.measure.alarm;
-      if (report.measure.alarm) {
-        report.finding = Finding::kDiffers;
-        FindPlaces(tensor, &report);
-      }
-      report_.tensors.push_back(report);
-      MergedTensor merged(problem_.logical.tensors[lineage.logical].shape);
-      merged.Add(values, axes, lineage.map);
-      CheckAgreement(merged.disagreements(), report);
-      if (related.required != nullptr) MergeRequired(merged, report);
     }
+    std::vector<Comparison> comparisons(pending.size());
+    ParallelFor(pending.size(), [&](size_t p) { CompareOne(pending[p], &comparisons[p]); });
+    for (const Comparison& comparison : comparisons) {
+      if (absl::Status status = Record(comparison); !status.ok()) return status;
+    }
+    waiting_.clear();
+    waiting_elements_ = 0;
     return absl::OkStatus();
+  }
+
+  void CompareOne(const Pending& pending, Comparison* comparison) const {
+    const sdfg::Tensor& tensor = problem_.parallel.tensors[pending.id];
+    const Lineage& lineage = *pending.related->lineage;
+    const int axes = static_cast<int>(tensor.axes.size());
+    TensorReport& report = comparison->report;
+    report.parallel = pending.id;
+    report.logical = lineage.logical;
+    if (pending.related->required != nullptr) report.required = *pending.related->required;
+    Reference reference{&logical_[lineage.logical], &changes_[lineage.logical]};
+    reference.bound_factor = bound_factor_;
+    reference.operand_magnitude = magnitudes_[lineage.logical];
+    if (const auto& magnitudes = exact_.cancellations.magnitudes; !magnitudes.empty())
+      reference.cancelled_magnitude = magnitudes[lineage.logical];
+    // Integers and truth values are not rounded.
+    const bool rounded = sdfg::IsFloating(problem_.logical.tensors[lineage.logical].dtype);
+    reference.epsilon = EpsilonOf(rounded ? options_.arithmetic : sdfg::DType::kFloat64);
+    if (options_.by_stage && rounded && IsNarrowFloat(options_.arithmetic))
+      reference.roundings = Roundings::kFew;
+    if (rounded) reference.spacing = LeastSpacing(options_.arithmetic, *reference.values);
+    report.measure = Compare(*pending.values, axes, lineage.map, reference);
+    if (report.measure.alarm) {
+      report.finding = Finding::kDiffers;
+      FindPlaces(tensor, &report);
+    }
+    MergedTensor merged(problem_.logical.tensors[lineage.logical].shape);
+    merged.Add(*pending.values, axes, lineage.map);
+    comparison->disagreements = AgreementOf(merged.disagreements(), report);
+    if (!report.required.empty()) comparison->merged.emplace(std::move(merged));
+  }
+
+  // In the order of the plan.
+  absl::Status Record(const Comparison& comparison) {
+    const TensorReport& report = comparison.report;
+    if (!report.measure.defined) {
+      ++report_.undefined;
+      if (!report.required.empty()) return NoValue(report.logical);
+    }
+    report_.blind += report.measure.blind && !report.measure.alarm;
+    report_.tensors.push_back(report);
+    Record(comparison.disagreements);
+    if (comparison.merged.has_value()) MergeRequired(*comparison.merged, report);
+    return absl::OkStatus();
+  }
+
+  void Record(const std::vector<TensorReport>& reports) {
+    report_.tensors.insert(report_.tensors.end(), reports.begin(), reports.end());
   }
 
   absl::Status NoValue(TensorId logical) const {
@@ -280,7 +338,8 @@ class Replaying {
                      "or a type with a larger range"));
   }
 
-  void CheckAgreement(const Disagreements& found, const TensorReport& of) {
+  static std::vector<TensorReport> AgreementOf(const Disagreements& found, const TensorReport& of) {
+    std::vector<TensorReport> reports;
     const auto add = [&](const Disagreement& disagreement, Finding finding) {
       const double ratio = RatioOf(disagreement, of.measure);
       if (ratio <= of.measure.bound) return;
@@ -289,16 +348,17 @@ class Replaying {
       report.elements = disagreement.elements;
       report.index = disagreement.index;
       report.ratio = ratio;
-      report_.tensors.push_back(std::move(report));
+      reports.push_back(std::move(report));
     };
     add(found.replicas, Finding::kReplicasDiffer);
     add(found.overlaps, Finding::kOverlapsDiffer);
+    return reports;
   }
 
   // Parts of a required output, and copies of it, may be several tensors.
   void MergeRequired(const MergedTensor& merged, const TensorReport& report) {
     const auto [at, fresh] = required_.try_emplace(report.logical, merged.shape(), report);
-    CheckAgreement(at->second.merged.Add(merged), report);
+    Record(AgreementOf(at->second.merged.Add(merged), report));
   }
 
   void FindOmissions() {
@@ -355,7 +415,9 @@ class Replaying {
   std::vector<Values> logical_;
   std::vector<std::vector<double>> changes_;
   std::map<TensorId, RequiredParts> required_;
-  std::map<TensorId, double> magnitudes_;  // OperandMagnitude
+  std::vector<double> magnitudes_;                    // OperandMagnitude
+  std::vector<std::pair<TensorId, Values>> waiting_;  // to be compared
+  int64_t waiting_elements_ = 0;
   ReplayReport report_;
 };
 

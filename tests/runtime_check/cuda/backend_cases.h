@@ -18,8 +18,10 @@ std::vector<Backend::Application> ApplicationsOf(const std::vector<OperatorCase>
                                                  const std::vector<sdfg::DType>& types,
                                                  std::vector<std::unique_ptr<Tape>>* tapes);
 
-// Runs the function there and here; `tolerance` is relative to 1 + |value|, 0: bit for bit. False
-// if both refuse the operands.
+// Runs the function there and here. `tolerance` 0: bit for bit. Otherwise in float64 it is relative
+// to 1 + |value|; in float32 outputs are compared with float64's here: their errors, as the root of
+// the sum of squares, are at most four times the executor's in float32, and the tolerance relative
+// to the output. False if both refuse the operands.
 bool ExpectTheExecutorsValues(const OperatorCase& c, sdfg::DType type, double tolerance,
                               bool hostile, Backend* backend);
 

@@ -46,7 +46,7 @@ class Gpu : public testing::Test {
 };
 
 // Without functions of the mathematical library bit for bit; these are within some units of the
-// last place there and here, and a derivative may have several.
+// last place there and here, and what is computed from them may cancel.
 TEST_F(Gpu, EveryOperatorAndDerivativeIsTheExecutors) {
   const std::vector<OperatorCase> cases = BackendCases();
   const std::vector<DType> types = {DType::kFloat64, DType::kFloat32};
@@ -66,7 +66,7 @@ TEST_F(Gpu, EveryOperatorAndDerivativeIsTheExecutors) {
     }
     for (const DType type : types) {
       SCOPED_TRACE(c.name + " in " + sdfg::DTypeName(type));
-      const double tolerance = exact ? 0 : type == DType::kFloat64 ? 1e-12 : 1e-4;
+      const double tolerance = exact ? 0 : type == DType::kFloat64 ? 1e-12 : 1e-6;
       compared += ExpectTheExecutorsValues(c, type, tolerance, false, &backend);
       if (exact) compared += ExpectTheExecutorsValues(c, type, 0, true, &backend);
     }
@@ -86,7 +86,7 @@ TEST_F(Gpu, ProductsOfMatricesAreTheExecutorsUpToRounding) {
     if (!any) continue;
     SCOPED_TRACE(c.name);
     ExpectTheExecutorsValues(c, DType::kFloat64, 1e-13, false, &backend);
-    ExpectTheExecutorsValues(c, DType::kFloat32, 1e-5, false, &backend);  // TF32 would be 1e-3
+    ExpectTheExecutorsValues(c, DType::kFloat32, 1e-6, false, &backend);  // TF32 would be 1e-3
   }
   EXPECT_GT(backend.product_runs(), 50);
 }
@@ -134,7 +134,7 @@ TEST_F(Gpu, PlansComputeTheProcessorsFloat64WithinTheTolerance) {
                              DType::kFloat8E4M3, DType::kFloat8E5M2}) {
       SCOPED_TRACE(std::string(file) + " in " + sdfg::DTypeName(type));
       const ToleranceUse use = ExpectWithinTolerance(*problem, type, &backend);
-      EXPECT_GE(use.tensors, 3);
+      EXPECT_GE(use.tensors, 2);
       std::printf("  %-28s %-14s %4d tensors, at most %.2f of the bound\n", file,
                   sdfg::DTypeName(type), use.tensors, use.worst);
     }
@@ -188,6 +188,7 @@ TEST_F(Gpu, TimeOfEachKindOfKernel) {
     std::vector<sdfg::Operand> operands;
     sdfg::Attributes attributes;
     double operations;  // 0: bytes are what it takes
+    double most = 100;  // times the limit
   };
   const sdfg::Attributes last = {{"dim", int64_t{-1}}};
   const std::vector<Kind> kinds = {
@@ -195,7 +196,9 @@ TEST_F(Gpu, TimeOfEachKindOfKernel) {
       {"exp", {tensor({8192, 8192})}, {}, 0},
       {"transpose", {tensor({8192, 8192})}, {{"dim0", int64_t{0}}, {"dim1", int64_t{1}}}, 0},
       {"softmax", {tensor({8192, 8192})}, last, 0},
-      {"sum", {tensor({8192, 8192})}, {}, 0},
+      // Blocks of terms are added up side by side, their sums one after another, as the processor
+      // does it: bits are worth more here than the time of a sum of 67 million numbers.
+      {"sum", {tensor({8192, 8192})}, {}, 0, 1000},
       {"embedding", {tensor({65536}, DType::kInt64), tensor({32000, 1024})}, {}, 0},
       {"linear", {tensor({8192, 4096}), tensor({4096, 4096})}, {}, 2.0 * 8192 * 4096 * 4096},
   };
@@ -238,7 +241,7 @@ TEST_F(Gpu, TimeOfEachKindOfKernel) {
     }
     const double least = kind.operations > 0 ? kind.operations / flops : bytes / bytes_per_s;
     std::printf("  %-12s %12.3f %12.3f %8.1f\n", kind.name, 1e3 * best, 1e3 * least, best / least);
-    EXPECT_LT(best, 100 * least + 1e-3) << kind.name << " is far from the device's limit";
+    EXPECT_LT(best, kind.most * least + 1e-3) << kind.name << " is far from the device's limit";
   }
 }
 
