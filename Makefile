@@ -14,16 +14,21 @@ FUZZ_SECONDS ?= 60
 ACCEPTANCE ?=
 PLANPROOF = $(BUILD)/cli/planproof
 
-.PHONY: all setup demo test test-sanitize test-sanitize-core bench acceptance cuda-check fuzz format check-format tidy docs install clean
-all: $(BUILD)/build.ninja
+.PHONY: all setup tested demo test test-sanitize test-sanitize-core bench acceptance cuda-check fuzz format check-format tidy docs install clean
+all: tested
 	cmake --build $(BUILD) -j $(JOBS)
 
-# What only tests need (half a gigabyte of LLVM) is not waited for where only the demo is asked for.
+# What only tests and clusters need (half a gigabyte of LLVM) is not waited for where only the demo is asked for.
+ONLY_DEMO := $(if $(filter-out demo,$(MAKECMDGOALS)),,$(filter demo,$(MAKECMDGOALS)))
 setup:
-	@scripts/setup.sh $(if $(filter-out demo,$(MAKECMDGOALS)),,$(filter demo,$(MAKECMDGOALS)))
+	@scripts/setup.sh $(ONLY_DEMO)
 
 $(BUILD)/build.ninja: | setup
-	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release
+	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release $(if $(ONLY_DEMO),-DPLANPROOF_TESTS=OFF)
+
+# Configured again, since packages may have come, and the demo may have been first.
+tested: $(BUILD)/build.ninja
+	cmake -DPLANPROOF_TESTS=ON $(BUILD) >$(BUILD)/configuration.log
 
 # The program alone, without tests.
 $(PLANPROOF): FORCE | $(BUILD)/build.ninja
@@ -33,8 +38,7 @@ FORCE:
 demo: setup $(PLANPROOF)
 	@scripts/demo.sh $(PLANPROOF)
 
-test: $(BUILD)/build.ninja
-	cmake $(BUILD) >$(BUILD)/configuration.log  # packages may have come since
+test: tested
 	cmake --build $(BUILD) -j $(JOBS)
 	scripts/run_tests.sh $(BUILD) $(JOBS)
 
@@ -60,15 +64,15 @@ test-sanitize-core: $(BUILD)-sanitize-core/build.ninja
 	PLANPROOF_SANITIZED=1 scripts/run_tests.sh $(BUILD)-sanitize-core $(JOBS) \
 	  -R '^(solver|sdfg|lineage|verdict_cache|stages|frontend|fuzz)\.'
 
-bench: $(BUILD)/build.ninja
+bench: tested
 	cmake --build $(BUILD) -j $(JOBS)
 	benchmarks/run.sh $(BUILD)
 
-acceptance: $(BUILD)/build.ninja
+acceptance: tested
 	cmake --build $(BUILD) -j $(JOBS)
 	python3 scripts/acceptance.py --build $(BUILD) $(ACCEPTANCE)
 
-cuda-check: $(BUILD)/build.ninja
+cuda-check: tested
 	cmake --build $(BUILD) -j $(JOBS) --target planproof_program runtime_check_tests
 	python3 scripts/cuda_check.py $(BUILD)
 
@@ -84,7 +88,7 @@ check-format:
 tidy: $(PLANPROOF)
 	scripts/clang_tidy.sh $(BUILD)
 
-docs: $(BUILD)/build.ninja
+docs: tested
 	cmake --build $(BUILD) -j $(JOBS) --target sdfg_tests structure_tests
 	PLANPROOF_WRITE_DOCS=1 $(BUILD)/tests/sdfg/sdfg_tests --gtest_filter='*ReferenceDocument*'
 	PLANPROOF_WRITE_DOCS=1 $(BUILD)/tests/structure/structure_tests --gtest_filter='*ListIsCurrent*'

@@ -1,17 +1,20 @@
 #!/bin/bash
 # Installs the Debian or Ubuntu packages that building and testing need, and only those that are
 # missing. Works as root or with sudo; does nothing (and needs no rights) when all are present.
-# With `demo`, without those that only tests need.
+# With `demo`, without those that only tests, benchmarks and clusters need.
 set -euo pipefail
 
 packages=(
   cmake ninja-build g++ make
   libabsl-dev libgmp-dev libmpfr-dev libmpfi-dev nlohmann-json3-dev libcli11-dev
-  libprotobuf-dev protobuf-compiler libgtest-dev libgmock-dev libbenchmark-dev libz3-dev
-  libsqlite3-dev libxxhash-dev zlib1g-dev libminizip-dev libyaml-dev libopenmpi-dev openmpi-bin xz-utils clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev python3 python3-pytest python3-venv hyperfine time
+  libprotobuf-dev protobuf-compiler libz3-dev libsqlite3-dev libxxhash-dev zlib1g-dev libminizip-dev libyaml-dev
 )
 
 [[ "${1:-}" == demo ]] || packages+=(
+  libopenmpi-dev openmpi-bin
+  libgtest-dev libgmock-dev libbenchmark-dev hyperfine time xz-utils
+  clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev
+  python3 python3-pytest python3-venv
   llvm-16-dev    # APFloat, the reference of rounding
   python3-numpy  # runs scripts of stages that are wrong
 )
