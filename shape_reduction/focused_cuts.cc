@@ -22,6 +22,7 @@ constexpr size_t kSpreadParts = 4;     // parts of a sequence of which positions
 constexpr size_t kMaxParts = 64;
 constexpr uint64_t kFirstWithDigits = 2;  // attempt
 constexpr int kMaxViews = 4;              // between a place and what it is a view of
+constexpr size_t kMaxSteps = 64;          // through views, in all
 
 // Calls visit(input, extent of a logical dimension, its map) for every input of the parallel graph
 // that is a part of a logical one, and every dimension of that.
@@ -100,7 +101,8 @@ void FocusedChooser::FindEdges() {
 
 // Where the place, or its operator in the model, reads a dimension in digits (heads of a hidden
 // size, shards of a rank), the first and the last value of each digit are told apart from the
-// others, and what lies before the first index that is read. By extent.
+// others, and what lies before the first index that is read; and the second value, at which a
+// stride that is too short is seen. By extent.
 std::map<int64_t, std::vector<int64_t>> FocusedChooser::DigitCuts(const Focus& focus) const {
   std::map<int64_t, std::vector<int64_t>> cuts;
   const auto add = [&](int64_t extent, int64_t step) {
@@ -116,14 +118,24 @@ std::map<int64_t, std::vector<int64_t>> FocusedChooser::DigitCuts(const Focus& f
       add(whole[d], std::abs(term.scale));
     }
   }
-  TensorId at = focus.lineage.logical;
-  // By dimension: where that of the place, and views between, are cut.
-  std::vector<std::vector<int64_t>> inner(whole.size());
-  for (int depth = 0; depth < kMaxViews && graph.tensors[at].producer != sdfg::kNone; ++depth) {
-    const sdfg::Tensor& tensor = graph.tensors[at];
+  // Through views of the place's operator and of what it reads. `inner`: by dimension of a tensor,
+  // where it is cut.
+  struct Step {
+    TensorId at = sdfg::kNone;
+    std::vector<std::vector<int64_t>> inner;
+    bool computed = false;  // the place's operator is behind it: views only
+    int depth = 0;
+  };
+  std::vector<Step> steps = {
+      {focus.lineage.logical, std::vector<std::vector<int64_t>>(whole.size())}};
+  for (size_t next = 0; next < steps.size() && steps.size() < kMaxSteps; ++next) {
+    const Step step = steps[next];
+    const sdfg::Tensor& tensor = graph.tensors[step.at];
+    if (tensor.producer == sdfg::kNone || step.depth == kMaxViews) continue;
     const sdfg::Operator& op = graph.operators[tensor.producer];
     const ScalarProgram& program = programs_.Get(graph, op, tensor.producer_output);
     const bool moves = program.nodes[program.body].op == Op::kElement;
+    if (step.computed && !moves) continue;
     for (const sdfg::Node& node : program.nodes) {
       if (node.op != Op::kElement && node.op != Op::kIntElement) continue;
       const sdfg::Shape& shape = graph.tensors[op.inputs[node.input]].shape;
@@ -134,22 +146,56 @@ std::map<int64_t, std::vector<int64_t>> FocusedChooser::DigitCuts(const Focus& f
         std::vector<int64_t>& own = outer[d];
         own.push_back(form.constant);
         for (const DigitTerm& term : form.terms) {
-          if (form.terms.size() > 1) own.push_back(std::abs(term.scale));
+          if (form.terms.size() > 1)
+            own.insert(own.end(), {std::abs(term.scale), 2 * std::abs(term.scale)});
           const auto dim = std::find(program.dims.begin(), program.dims.end(), term.var);
           if (dim == program.dims.end() || term.div != 1) continue;
-          for (const int64_t cut : inner[dim - program.dims.begin()]) {
+          for (const int64_t cut : step.inner[dim - program.dims.begin()]) {
             if (cut < term.extent) own.push_back(form.constant + cut * std::abs(term.scale));
           }
         }
         for (const int64_t cut : own) add(shape[d], cut);
       }
-      if (moves) {
-        at = op.inputs[node.input];
-        inner = std::move(outer);
-        break;
+      steps.push_back(
+          {op.inputs[node.input], std::move(outer), step.computed || !moves, step.depth + 1});
+    }
+  }
+  return cuts;
+}
+
+// Where two dimensions of the place are as long as each other where it is held, but parts of longer
+// ones in the model (a batch of 512 in shards of 128 and a sequence of 128), exchanging them shows
+// only if both are cut at the same places: the part of one that is longer is cut as a dimension
+// whose positions are told apart. By extent.
+std::map<int64_t, std::vector<int64_t>> FocusedChooser::CutsOfExchanges(const Focus& focus) const {
+  std::map<int64_t, std::vector<int64_t>> cuts;
+  const sdfg::Tensor& suspect = problem_.parallel.tensors[focus.parallel];
+  const sdfg::Shape& whole = problem_.logical.tensors[focus.lineage.logical].shape;
+  struct Held {
+    int64_t extent = 0, whole = 0, first = 0;
+  };
+  std::vector<Held> dimensions;
+  for (size_t d = 0; d < focus.lineage.map.size(); ++d) {
+    const lineage::IndexMap& map = focus.lineage.map[d];
+    Held held{0, whole[d], map.constant};
+    for (const lineage::IndexTerm& term : map.terms) {
+      if (term.div != 1 || term.mod != 0 || term.gated()) continue;
+      const bool local = term.dim >= static_cast<int>(suspect.axes.size());
+      if (local && term.scale == 1) held.extent = suspect.shape[term.dim];
+      if (!local && static_cast<size_t>(term.dim) < focus.box.size())
+        held.first += term.scale * focus.box[term.dim].first;
+    }
+    dimensions.push_back(held);
+  }
+  for (const Held& one : dimensions) {
+    for (const Held& other : dimensions) {
+      if (one.extent != other.extent || one.whole == other.whole) continue;
+      if (compared_.count(other.whole) == 0 || compared_.count(one.whole) != 0) continue;
+      for (int64_t k = 0; k <= kPositions && k < one.extent; ++k) {
+        if (one.first + k > 0 && one.first + k < one.whole)
+          cuts[one.whole].push_back(one.first + k);
       }
     }
-    if (!moves) break;
   }
   return cuts;
 }
@@ -218,6 +264,8 @@ PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt, boo
   PartitionsByExtent result;
   std::map<int64_t, std::vector<int64_t>> digits;  // of few faults: not at first
   if (attempt >= kFirstWithDigits) digits = DigitCuts(focus);
+  for (auto& [extent, further] : CutsOfExchanges(focus))
+    digits[extent].insert(digits[extent].end(), further.begin(), further.end());
   for (int64_t extent : extents) {
     const auto own_digits = digits.find(extent);
     std::vector<int64_t> further;
