@@ -85,7 +85,6 @@ class FocusedChooser {
   // By logical tensor: the number of operators between it and the place; -1: far.
   std::vector<int> Distances(sdfg::TensorId from) const;
   std::map<int64_t, std::vector<int64_t>> DigitCuts(const Focus& focus) const;
-  std::map<int64_t, std::vector<int64_t>> CutsOfExchanges(const Focus& focus) const;
   PartitionsByExtent Cut(const Focus& focus, uint64_t attempt, bool spread,
                          std::map<int64_t, std::pair<int64_t, int64_t>>* place,
                          std::map<int64_t, std::set<int64_t>>* apart) const;

@@ -163,43 +163,6 @@ std::map<int64_t, std::vector<int64_t>> FocusedChooser::DigitCuts(const Focus& f
   return cuts;
 }
 
-// Where two dimensions of the place are as long as each other where it is held, but parts of longer
-// ones in the model (a batch of 512 in shards of 128 and a sequence of 128), exchanging them shows
-// only if both are cut at the same places: the part of one that is longer is cut as a dimension
-// whose positions are told apart. By extent.
-std::map<int64_t, std::vector<int64_t>> FocusedChooser::CutsOfExchanges(const Focus& focus) const {
-  std::map<int64_t, std::vector<int64_t>> cuts;
-  const sdfg::Tensor& suspect = problem_.parallel.tensors[focus.parallel];
-  const sdfg::Shape& whole = problem_.logical.tensors[focus.lineage.logical].shape;
-  struct Held {
-    int64_t extent = 0, whole = 0, first = 0;
-  };
-  std::vector<Held> dimensions;
-  for (size_t d = 0; d < focus.lineage.map.size(); ++d) {
-    const lineage::IndexMap& map = focus.lineage.map[d];
-    Held held{0, whole[d], map.constant};
-    for (const lineage::IndexTerm& term : map.terms) {
-      if (term.div != 1 || term.mod != 0 || term.gated()) continue;
-      const bool local = term.dim >= static_cast<int>(suspect.axes.size());
-      if (local && term.scale == 1) held.extent = suspect.shape[term.dim];
-      if (!local && static_cast<size_t>(term.dim) < focus.box.size())
-        held.first += term.scale * focus.box[term.dim].first;
-    }
-    dimensions.push_back(held);
-  }
-  for (const Held& one : dimensions) {
-    for (const Held& other : dimensions) {
-      if (one.extent != other.extent || one.whole == other.whole) continue;
-      if (compared_.count(other.whole) == 0 || compared_.count(one.whole) != 0) continue;
-      for (int64_t k = 0; k <= kPositions && k < one.extent; ++k) {
-        if (one.first + k > 0 && one.first + k < one.whole)
-          cuts[one.whole].push_back(one.first + k);
-      }
-    }
-  }
-  return cuts;
-}
-
 // Cuts of every extent. `place`: of some extents, the part that belongs to the focus. `apart`: of
 // those with comparisons, the positions that are told apart, of all parts if `spread`.
 PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt, bool spread,
@@ -264,8 +227,6 @@ PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt, boo
   PartitionsByExtent result;
   std::map<int64_t, std::vector<int64_t>> digits;  // of few faults: not at first
   if (attempt >= kFirstWithDigits) digits = DigitCuts(focus);
-  for (auto& [extent, further] : CutsOfExchanges(focus))
-    digits[extent].insert(digits[extent].end(), further.begin(), further.end());
   for (int64_t extent : extents) {
     const auto own_digits = digits.find(extent);
     std::vector<int64_t> further;
