@@ -21,6 +21,9 @@ constexpr double kCalm = 0x1p-6;     // of parameters of scores: attention is ne
 // What an open branch adds is scaled down: at positions that are not told apart its enclosure is
 // wide, and must not reach the exponentials of later layers.
 constexpr double kNarrow = 0x1p-8;
+// A fault that makes values larger by the length of a sequence, or by its square, is seen in the
+// last digits only.
+constexpr double kNarrowest = 0x1p-32;
 // Or else what it is added to is large (tables that are only looked up: embeddings), and the branch
 // nearly as it is, so that its gradients count beside all others.
 constexpr double kNearlyAll = 0x1p-2;
@@ -33,6 +36,11 @@ constexpr double kLargeHead = 0x1p3;  // much larger, and the loss is flat where
 // Between any two values of a bias by which choices are ranked: more than the scores that it is
 // added to differ by, so that a choice is known also where the scores' enclosures are wide.
 constexpr double kRankStep = 8;
+
+constexpr double kFarScore = 8;  // times the others
+// Where gradients are added up: of the last element of a norm's weight, so that the gradients of
+// what it is multiplied with are mostly those of its last column.
+constexpr double kLastFactor = 0x1p10;
 
 uint64_t Mix(uint64_t a, uint64_t b) {
   uint64_t z = (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdu;
@@ -97,11 +105,32 @@ FocusedChooser::AttemptKind FocusedChooser::KindOf(uint64_t attempt) const {
   kind.fresh = pair + 1 < pairs;
   kind.sparse = kind.fresh || !kind.large;
   kind.compare = !kind.sparse;
+  kind.faint = attempt % 8 == 6;
+  kind.last = attempt / 2 % 2 == 1;
   const uint64_t spread_before = attempt / 2 / pairs + (pair > 1 ? 1 : 0);
   kind.more_branches = kind.spread              ? attempt / 2 / pairs
                        : ends_of_parts_.empty() ? attempt / 2
                                                 : attempt / 2 - spread_before;
   return kind;
+}
+
+bool FocusedChooser::IsFactor(const sdfg::Tensor& tensor) {
+  return tensor.role == sdfg::TensorRole::kParameter && tensor.shape.size() == 1;
+}
+
+// Of weights whose products are ranked: the last score is far from the others, half of the time
+// above them. A sum over experts that leaves out the last one shows only where it is chosen.
+void FocusedChooser::RankLast(TensorId id, BlockTensor<double>* chosen) const {
+  int64_t stride = chosen->Blocks();
+  for (size_t d = 0; d < chosen->dims.size(); ++d) {
+    const int64_t blocks = chosen->dims[d]->blocks();
+    stride /= blocks;
+    if (!inputs_.Untied(id, d)) continue;
+    for (size_t k = 0; k < chosen->values.size(); ++k) {
+      if (static_cast<int64_t>(k) / stride % blocks == blocks - 1) chosen->values[k] *= kFarScore;
+    }
+    return;
+  }
 }
 
 std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus, uint64_t attempt,
@@ -169,7 +198,8 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus, u
       continue;
     }
     double scale = inputs_.ScaleOf(id);
-    if (narrow.count(id) != 0) scale *= total ? kModerate : kind.large ? kNearlyAll : kNarrow;
+    if (narrow.count(id) != 0)
+      scale *= total ? kModerate : kind.large ? kNearlyAll : kind.faint ? kNarrowest : kNarrow;
     if (kind.spread && scores_.count(id) != 0) scale *= kCalm;
     const bool table = tensor.role == sdfg::TensorRole::kParameter && tensor.shape.size() > 1;
     if (table && scale == 1) scale = kind.large && !total ? kLargeBase : 1;
@@ -194,12 +224,17 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus, u
       }
     }
     inputs_.MeetPremises(id, scale, &random, chosen.get());
+    if (kind.last && table && !total) RankLast(id, chosen.get());
+    if (kind.last && total && IsFactor(tensor)) chosen->values.back() *= kLastFactor;
     if (tensor.role != sdfg::TensorRole::kInput && tensor.shape.size() == 1 &&
         tensor.dtype != sdfg::DType::kBool && inputs_.Untied(id, 0)) {
       std::iota(chosen->values.begin(), chosen->values.end(), 0);
       for (size_t k = chosen->values.size(); k > 1; --k) {  // the same order everywhere
         std::swap(chosen->values[k - 1], chosen->values[random() % k]);
       }
+      if (kind.last)
+        std::swap(chosen->values.back(),
+                  *std::max_element(chosen->values.begin(), chosen->values.end()));
       for (double& value : chosen->values) value *= kRankStep;
     }
     result[t] = std::move(chosen);

@@ -63,9 +63,14 @@ class FocusedChooser {
     bool fresh = false;        // the optimizer's state is zero: gradients show undamped
     bool sparse = false;       // real inputs are zero at positions that are not told apart
     bool compare = false;      // integers with which operators compare
+    bool faint = false;        // open branches hardly add anything
+    bool last = false;         // the last expert is chosen more often than others
     size_t more_branches = 0;  // that stay open
   };
   AttemptKind KindOf(uint64_t attempt) const;
+  // A parameter with one dimension: of a norm, or a bias.
+  static bool IsFactor(const sdfg::Tensor& tensor);
+  void RankLast(sdfg::TensorId id, BlockTensor<double>* chosen) const;
   void FindCompared();
   void FindBranches();
   void FindScores();

@@ -227,6 +227,11 @@ PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt, boo
   PartitionsByExtent result;
   std::map<int64_t, std::vector<int64_t>> digits;  // of few faults: not at first
   if (attempt >= kFirstWithDigits) digits = DigitCuts(focus);
+  if (IsSumOfGradients(focus.lineage.logical) && KindOf(attempt).last) {
+    for (const sdfg::Tensor& tensor : problem_.logical.tensors) {
+      if (IsFactor(tensor)) digits[tensor.shape[0]].push_back(tensor.shape[0] - 1);
+    }
+  }
   for (int64_t extent : extents) {
     const auto own_digits = digits.find(extent);
     std::vector<int64_t> further;

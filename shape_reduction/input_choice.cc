@@ -190,6 +190,16 @@ void InputChooser::FindRanked(ProgramCache* programs) {
     const sdfg::Tensor& tensor = graph.tensors[place.first];
     if (IsSource(tensor) && tensor.shape[place.second] <= kMaxRanked) ranked_.insert(place);
   }
+  // A plan may rank by what is as large: another layer's weights, an optimizer's state.
+  const std::set<std::pair<TensorId, size_t>> own = ranked_;
+  for (const auto& [id, dim] : own) {
+    const sdfg::Shape& shape = graph.tensors[id].shape;
+    if (shape.size() < 2) continue;
+    for (size_t t = 0; t < graph.tensors.size(); ++t) {
+      if (IsSource(graph.tensors[t]) && graph.tensors[t].shape == shape)
+        ranked_.insert({static_cast<TensorId>(t), dim});
+    }
+  }
 }
 
 // About the number of blocks of all sources if extents up to `fine` are cut everywhere.
