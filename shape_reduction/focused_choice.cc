@@ -106,6 +106,7 @@ FocusedChooser::AttemptKind FocusedChooser::KindOf(uint64_t attempt) const {
   kind.sparse = kind.fresh || !kind.large;
   kind.compare = !kind.sparse;
   kind.faint = attempt % 8 == 6;
+  kind.flat = attempt % 8 == 4 ? 1 : attempt % 8 == 5 ? 2 : 0;
   kind.last = attempt / 2 % 2 == 1;
   const uint64_t spread_before = attempt / 2 / pairs + (pair > 1 ? 1 : 0);
   kind.more_branches = kind.spread              ? attempt / 2 / pairs
@@ -204,7 +205,9 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus, u
     const bool table = tensor.role == sdfg::TensorRole::kParameter && tensor.shape.size() > 1;
     if (table && scale == 1) scale = kind.large && !total ? kLargeBase : 1;
     if (total && id == head_) scale *= kLargeHead;
-    const bool zero = closed.count(id) != 0 || (kind.fresh && OnlyAfterLoss(id));
+    const bool flat = kind.flat != 0 && scores_.count(id) != 0 &&
+                      std::distance(scores_.begin(), scores_.find(id)) % 2 == kind.flat - 1;
+    const bool zero = flat || closed.count(id) != 0 || (kind.fresh && OnlyAfterLoss(id));
     for (int64_t k = 0; k < count; ++k) {
       const double size = static_cast<double>(4 + random() % 9) / 16;
       chosen->values.push_back(zero ? 0 : random() % 2 == 0 ? size * scale : -size * scale);

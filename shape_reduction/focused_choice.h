@@ -64,6 +64,7 @@ class FocusedChooser {
     bool sparse = false;       // real inputs are zero at positions that are not told apart
     bool compare = false;      // integers with which operators compare
     bool faint = false;        // open branches hardly add anything
+    int flat = 0;              // 1, 2: every second parameter of scores is zero, so that they are
     bool last = false;         // the last expert is chosen more often than others
     size_t more_branches = 0;  // that stay open
   };
@@ -90,6 +91,7 @@ class FocusedChooser {
   // By logical tensor: the number of operators between it and the place; -1: far.
   std::vector<int> Distances(sdfg::TensorId from) const;
   std::map<int64_t, std::vector<int64_t>> DigitCuts(const Focus& focus) const;
+  std::map<int64_t, std::vector<int64_t>> CutsOfExchanges(const Focus& focus) const;
   PartitionsByExtent Cut(const Focus& focus, uint64_t attempt, bool spread,
                          std::map<int64_t, std::pair<int64_t, int64_t>>* place,
                          std::map<int64_t, std::set<int64_t>>* apart) const;

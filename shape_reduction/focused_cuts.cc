@@ -163,6 +163,42 @@ std::map<int64_t, std::vector<int64_t>> FocusedChooser::DigitCuts(const Focus& f
   return cuts;
 }
 
+// Where two dimensions of the place are as long as each other where it is held (the shard of a
+// square matrix, a batch in shards as long as a sequence), exchanging them shows only if both are
+// cut at the same place within what is held. By extent.
+std::map<int64_t, std::vector<int64_t>> FocusedChooser::CutsOfExchanges(const Focus& focus) const {
+  std::map<int64_t, std::vector<int64_t>> cuts;
+  const sdfg::Tensor& suspect = problem_.parallel.tensors[focus.parallel];
+  const sdfg::Shape& whole = problem_.logical.tensors[focus.lineage.logical].shape;
+  struct Held {
+    int64_t extent = 0, whole = 0, first = 0;
+  };
+  std::vector<Held> dimensions;
+  for (size_t d = 0; d < focus.lineage.map.size(); ++d) {
+    Held held{0, whole[d], focus.lineage.map[d].constant};
+    for (const lineage::IndexTerm& term : focus.lineage.map[d].terms) {
+      if (term.div != 1 || term.mod != 0 || term.gated()) continue;
+      const bool local = term.dim >= static_cast<int>(suspect.axes.size());
+      if (local && term.scale == 1) held.extent = suspect.shape[term.dim];
+      if (!local && static_cast<size_t>(term.dim) < focus.box.size())
+        held.first += term.scale * focus.box[term.dim].first;
+    }
+    dimensions.push_back(held);
+  }
+  for (size_t a = 0; a < dimensions.size(); ++a) {
+    const Held& held = dimensions[a];
+    for (size_t b = 0; b < dimensions.size(); ++b) {
+      if (a == b || held.extent < 2 || held.extent != dimensions[b].extent) continue;
+      const bool compares =
+          compared_.count(held.whole) != 0 || compared_.count(dimensions[b].whole) != 0;
+      for (int64_t k = 1; compares && k <= kPositions && k < held.extent; ++k)
+        cuts[held.whole].push_back(held.first + k);
+      if (!compares) cuts[held.whole].push_back(held.first + held.extent / 2);
+    }
+  }
+  return cuts;
+}
+
 // Cuts of every extent. `place`: of some extents, the part that belongs to the focus. `apart`: of
 // those with comparisons, the positions that are told apart, of all parts if `spread`.
 PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt, bool spread,
@@ -226,7 +262,11 @@ PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt, boo
   }
   PartitionsByExtent result;
   std::map<int64_t, std::vector<int64_t>> digits;  // of few faults: not at first
-  if (attempt >= kFirstWithDigits) digits = DigitCuts(focus);
+  if (attempt >= kFirstWithDigits) {
+    digits = DigitCuts(focus);
+    for (const auto& [extent, own] : CutsOfExchanges(focus))
+      digits[extent].insert(digits[extent].end(), own.begin(), own.end());
+  }
   if (IsSumOfGradients(focus.lineage.logical) && KindOf(attempt).last) {
     for (const sdfg::Tensor& tensor : problem_.logical.tensors) {
       if (IsFactor(tensor)) digits[tensor.shape[0]].push_back(tensor.shape[0] - 1);
