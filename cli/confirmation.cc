@@ -90,7 +90,7 @@ class WitnessReplays {
         by_stage ? replay->tensors[replay->first] : Speaker(*replay);
     confirmation_.text =
         absl::StrCat("confirmed ", where_, by_stage ? ", each stage on the model's operands" : "",
-                     ": ", Said(tensor, tensor.measure));
+                     ": ", Said(tensor, tensor.measure, tensor.ratio));
     return absl::OkStatus();
   }
 
@@ -106,7 +106,8 @@ class WitnessReplays {
     const runtime_check::TensorReport& tensor = Speaker(*replay);
     return absl::NotFoundError(
         absl::StrCat("rounding hides it; in float64, on the same inputs, ",
-                     Said(tensor, tensor.exact ? tensor.exact->measure : tensor.measure)));
+                     tensor.exact ? Said(tensor, tensor.exact->measure, tensor.exact->ratio)
+                                  : Said(tensor, tensor.measure, tensor.ratio)));
   }
 
   // The tensor that speaks for a whole replay: a required one that differs, else the first that
@@ -119,13 +120,16 @@ class WitnessReplays {
     return replay.tensors[replay.first];
   }
 
-  // What was found wrong with the tensor, in words and in the confirmation.
-  std::string Said(const runtime_check::TensorReport& tensor,
-                   const runtime_check::Measure& measure) {
+  // What was found wrong with the tensor, in words and in the confirmation. `ratio` of differences
+  // between devices to what rounding explains.
+  std::string Said(const runtime_check::TensorReport& tensor, const runtime_check::Measure& measure,
+                   double ratio) {
     stages::Confirmation& c = confirmation_;
     c.error = Finite(measure.error);
     c.tolerance = Finite(measure.bound * measure.expectation);
     if (tensor.finding != runtime_check::Finding::kDiffers) {
+      if (tensor.finding != runtime_check::Finding::kOmitted)
+        c.error = Finite(ratio * measure.expectation);
       c.logical = ElementText(problem_.logical, tensor.logical, tensor.index);
       return absl::StrCat(tensor.finding == runtime_check::Finding::kOmitted
                               ? "no device holds "

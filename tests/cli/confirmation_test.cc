@@ -50,7 +50,7 @@ TEST(Confirmation, IsInTheReportAndReadFromIt) {
   const Finished explained = RunProgram("explain " + file);
   EXPECT_THAT(explained.output, HasSubstr("replay     confirmed on the CPU in float64"));
   EXPECT_THAT(explained.output, HasSubstr("confirmed on the CPU in float8_e4m3, each stage on the "
-                                          "model's operands: y["));
+                                          "model's operands: devices hold different values of y["));
 }
 
 TEST(Confirmation, WithoutAGpuTheCpuConfirmsAndThatIsSaid) {
