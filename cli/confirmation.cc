@@ -40,7 +40,7 @@ double Finite(double value) {
   return value < std::numeric_limits<double>::max() ? value : std::numeric_limits<double>::max();
 }
 
-// Replays of one witness in one type, from the one that says most to the one that says least.
+// Replays of one witness in one type: whole, then by stage, then in float64 on the type's inputs.
 class WitnessReplays {
  public:
   WitnessReplays(const lineage::Problem& problem, const witness::Witness& witness,
@@ -90,24 +90,24 @@ class WitnessReplays {
         by_stage ? replay->tensors[replay->first] : Speaker(*replay);
     confirmation_.text =
         absl::StrCat("confirmed ", where_, by_stage ? ", each stage on the model's operands" : "",
-                     ": ", Said(tensor, tensor.measure, tensor.ratio));
+                     ": ", Said(tensor));
     return absl::OkStatus();
   }
 
   // What rounding to the type hides.
   absl::Status TryFloat64() {
+    const absl::Status nothing =
+        absl::NotFoundError("no tensor differs by more than rounding explains");
+    if (options_.arithmetic == sdfg::DType::kFloat64) return nothing;
     options_.by_stage = false;
-    options_.exact = options_.arithmetic != sdfg::DType::kFloat64;
+    options_.arithmetic = sdfg::DType::kFloat64;
+    inputs_ = InFloat64(inputs_);
     const absl::StatusOr<runtime_check::ReplayReport> replay =
         runtime_check::Replay(problem_, inputs_, options_, &programs_);
-    if (absl::IsResourceExhausted(replay.status()) || (replay.ok() && replay->first < 0))
-      return absl::NotFoundError("no tensor differs by more than rounding explains");
     if (!replay.ok()) return replay.status();
-    const runtime_check::TensorReport& tensor = Speaker(*replay);
-    return absl::NotFoundError(
-        absl::StrCat("rounding hides it; in float64, on the same inputs, ",
-                     tensor.exact ? Said(tensor, tensor.exact->measure, tensor.exact->ratio)
-                                  : Said(tensor, tensor.measure, tensor.ratio)));
+    if (replay->first < 0) return nothing;
+    return absl::NotFoundError(absl::StrCat("rounding hides it; in float64, on the same inputs, ",
+                                            Said(Speaker(*replay))));
   }
 
   // The tensor that speaks for a whole replay: a required one that differs, else the first that
@@ -120,16 +120,15 @@ class WitnessReplays {
     return replay.tensors[replay.first];
   }
 
-  // What was found wrong with the tensor, in words and in the confirmation. `ratio` of differences
-  // between devices to what rounding explains.
-  std::string Said(const runtime_check::TensorReport& tensor, const runtime_check::Measure& measure,
-                   double ratio) {
+  // What was found wrong with the tensor, in words and in the confirmation.
+  std::string Said(const runtime_check::TensorReport& tensor) {
+    const runtime_check::Measure& measure = tensor.measure;
     stages::Confirmation& c = confirmation_;
     c.error = Finite(measure.error);
     c.tolerance = Finite(measure.bound * measure.expectation);
     if (tensor.finding != runtime_check::Finding::kDiffers) {
       if (tensor.finding != runtime_check::Finding::kOmitted)
-        c.error = Finite(ratio * measure.expectation);
+        c.error = Finite(tensor.ratio * measure.expectation);
       c.logical = ElementText(problem_.logical, tensor.logical, tensor.index);
       return absl::StrCat(tensor.finding == runtime_check::Finding::kOmitted
                               ? "no device holds "

@@ -156,6 +156,17 @@ Values PerturbedTensor(const Values& values, DType element, DType arithmetic,
   return result;
 }
 
+Inputs InFloat64(const Inputs& inputs) {
+  Inputs wide = inputs;
+  for (Values& values : wide) {
+    if (values.storage != Values::Storage::kFloat) continue;
+    values.storage = Values::Storage::kDouble;
+    values.doubles.assign(values.floats.begin(), values.floats.end());
+    values.floats = {};
+  }
+  return wide;
+}
+
 Inputs Perturbed(const Inputs& inputs, const lineage::Problem& problem, DType arithmetic,
                  Perturbation perturbation, uint64_t seed) {
   Random random(seed * 0x9e3779b97f4a7c15u + 2);

@@ -26,6 +26,9 @@ absl::StatusOr<Inputs> RandomInputs(const lineage::Problem& problem, sdfg::DType
 absl::StatusOr<Inputs> InputsOf(const witness::Witness& witness, const lineage::Problem& problem,
                                 sdfg::DType arithmetic);
 
+// The same numbers, as float64 has them.
+Inputs InFloat64(const Inputs& inputs);
+
 // Which elements are perturbed independently of each other.
 enum class Perturbation : uint8_t {
   kByElement,

@@ -57,18 +57,6 @@ absl::StatusOr<Cost> CostWithinLimits(const lineage::Problem& problem, const Rep
   return cost;
 }
 
-// The same numbers, as float64 has them.
-Inputs InFloat64(const Inputs& inputs) {
-  Inputs wide = inputs;
-  for (Values& values : wide) {
-    if (values.storage != Values::Storage::kFloat) continue;
-    values.storage = Values::Storage::kDouble;
-    values.doubles.assign(values.floats.begin(), values.floats.end());
-    values.floats = {};
-  }
-  return wide;
-}
-
 bool IsOfAll(const TensorReport& tensor) {
   return tensor.finding == Finding::kNone || tensor.finding == Finding::kDiffers;
 }

@@ -36,8 +36,8 @@ constexpr double kLargeHead = 0x1p3;  // much larger, and the loss is flat where
 // Between any two values of a bias by which choices are ranked: more than the scores that it is
 // added to differ by, so that a choice is known also where the scores' enclosures are wide.
 constexpr double kRankStep = 8;
-
-constexpr double kFarScore = 8;  // times the others
+// Where what is ranked has no bias: of the last score, times the others.
+constexpr double kFarScore = 8;
 // Where gradients are added up: of the last element of a norm's weight, so that the gradients of
 // what it is multiplied with are mostly those of its last column.
 constexpr double kLastFactor = 0x1p10;

@@ -64,7 +64,7 @@ class FocusedChooser {
     bool sparse = false;       // real inputs are zero at positions that are not told apart
     bool compare = false;      // integers with which operators compare
     bool faint = false;        // open branches hardly add anything
-    int flat = 0;              // 1, 2: every second parameter of scores is zero, so that they are
+    int flat = 0;              // scores are zero: 1, 2: these of every two of their parameters are
     bool last = false;         // the last expert is chosen more often than others
     size_t more_branches = 0;  // that stay open
   };

@@ -22,16 +22,18 @@ struct Level {
 
 // A reduction with many terms for few results: its blocks, of kSumBlock terms, get a pass before,
 // with a thread for each, and the reduction is that of their results. They are added up in the
-// same order, and so come to the same.
+// same order, and so come to the same. Where a term is itself a loop, a block is one term.
 struct Split {
-  int32_t loop = -1;   // of the tape, as its end
-  int64_t blocks = 0;  // in one position
-  int64_t kept = 0;    // first of their results
+  int32_t loop = -1;          // of the tape, as its end
+  int64_t terms = kSumBlock;  // of a block
+  int64_t blocks = 0;         // in one position
+  int64_t kept = 0;           // first of their results
 };
 
 // Below so many positions a reduction is split, if it has at least so many terms.
 constexpr int64_t kFewPositions = 1 << 14;
 constexpr int64_t kManyTerms = 2 * kSumBlock;
+constexpr int64_t kMostTerms = 1 << 22;  // of all positions, that are blocks of their own
 
 class Generator {
  public:
@@ -204,9 +206,10 @@ class Generator {
     if (step.code == Code::kSumStep) {
       const std::string sum = Register{RegisterSort::kReal, step.b}.name();
       const std::string lost = Register{RegisterSort::kReal, step.c}.name();
-      Line(absl::StrCat("      ", sum, " = result;"));
-      Line(absl::StrCat("      if ((block + 1) * ", kSumBlock, " <= ", loop.value, "LL) AddBlock(",
-                        out, ", ", sum, ", ", lost, ");"));
+      Line(absl::StrCat("      ", sum, " = ", sum, " + result;"));
+      Line(absl::StrCat("      const long long terms = (block + 1) * ", split.terms, ";"));
+      Line(absl::StrCat("      if (terms % ", kSumBlock, " == 0 && terms <= ", loop.value,
+                        "LL) AddBlock(", out, ", ", sum, ", ", lost, ");"));
     } else {
       Line(absl::StrCat("      ", out, " = ", step.code == Code::kMaxStep ? "Larger(" : "Smaller(",
                         out, ", result);"));
@@ -240,18 +243,17 @@ class Generator {
   }
 
   // One block of the loop at position p / blocks.
-  void EmitBlock(const Instruction& loop, int32_t first) {
+  void EmitBlock(const Instruction& loop, const Split& split) {
     const Instruction& step = tape_.code[loop.b - 1];
     const bool sums = step.code == Code::kSumStep;
     const std::string variable = Register{RegisterSort::kInt, loop.out}.name();
     const std::string result = Register{RegisterSort::kReal, sums ? step.b : step.out}.name();
-    Line(absl::StrCat("      const long long last = block * ", kSumBlock, " + ", kSumBlock, " < ",
-                      loop.value, "LL ? block * ", kSumBlock, " + ", kSumBlock, " : ", loop.value,
-                      "LL;"));
-    Line(absl::StrCat("      for (", variable, " = block * ", kSumBlock, "; ", variable,
+    Line(absl::StrCat("      const long long end = (block + 1) * ", split.terms, ", last = end < ",
+                      loop.value, "LL ? end : ", loop.value, "LL;"));
+    Line(absl::StrCat("      for (", variable, " = block * ", split.terms, "; ", variable,
                       " < last; ++", variable, ") {"));
     std::vector<int32_t> ends;
-    for (int32_t at = first + 1; at < loop.b; ++at) {
+    for (int32_t at = split.loop + 1; at < loop.b; ++at) {
       for (; !ends.empty() && ends.back() == at; ends.pop_back()) Line("      }");
       if (at < loop.b - 1) {
         EmitInstruction(tape_.code[at], &ends);
@@ -267,15 +269,19 @@ class Generator {
 
   void EmitBlocks(size_t level, int32_t first) {
     const Instruction& loop = tape_.code[first];
-    Split split{first, (loop.value + kSumBlock - 1) / kSumBlock, source_.kept_reals};
     const int64_t positions = PositionsOf(level);
+    Split split{.loop = first, .kept = source_.kept_reals};
+    const bool loops = std::any_of(tape_.code.begin() + first + 1, tape_.code.begin() + loop.b,
+                                   [](const Instruction& i) { return i.code == Code::kLoop; });
+    if (loops && loop.value <= kMostTerms / std::max<int64_t>(1, positions)) split.terms = 1;
+    split.blocks = (loop.value + split.terms - 1) / split.terms;
     source_.kept_reals += positions * split.blocks;
     BeginPass(positions * split.blocks);
     Line(absl::StrCat("      const long long position = p / ", split.blocks, ", block = p % ",
                       split.blocks, ";"));
     EmitBefore(level);
     EmitInstructions(level, first);
-    EmitBlock(loop, first);
+    EmitBlock(loop, split);
     const Instruction& step = tape_.code[loop.b - 1];
     Line(absl::StrCat(
         "      ", BlockPlace(split, level), " = ",

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime_check/executor.h"
+#include "runtime_check/full_inputs.h"
 #include "sdfg/operator_library.h"
 
 namespace planproof::runtime_check::cuda {
@@ -37,6 +38,8 @@ std::vector<OperatorCase> LargeCases() {
        {Tensor({4, 200}), Tensor({200}), Tensor({200})},
        {{"normalized_shape", std::vector<int64_t>{200}}}},
       {"embedding", {Tensor({7, 3}, DType::kInt64), Tensor({11, 65})}, {}},
+      {"sum", {Tensor({130, 70})}, {}},
+      {"max", {Tensor({130, 70})}, {}},
       {"transpose", {Tensor({9, 31})}, {{"dim0", int64_t{0}}, {"dim1", int64_t{1}}}},
       {"add", {Tensor({3, 1, 65}), Tensor({4, 1})}, {}},
       {"sum", {Tensor({3, 300})}, {}},
@@ -110,13 +113,7 @@ double Norm(const Values& values, const Values* subtracted) {
 void ExpectTheErrorsOfFloat32(const OperatorCase& c, const std::vector<Values>& inputs,
                               const std::vector<Values>& found, const std::vector<Values>& expected,
                               double tolerance) {
-  std::vector<Values> wide;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    wide.push_back(
-        Values::Zeros(inputs[i].shape, c.function.inputs[i].dtype, sdfg::DType::kFloat64));
-    for (int64_t at = 0; at < inputs[i].size(); ++at) wide.back().Set(at, inputs[i].At(at));
-  }
-  const auto exact = RunFunction(c.function, sdfg::DType::kFloat64, wide);
+  const auto exact = RunFunction(c.function, sdfg::DType::kFloat64, InFloat64(inputs));
   ASSERT_TRUE(exact.ok()) << exact.status();
   for (size_t o = 0; o < exact->size(); ++o) {
     const Values& reference = (*exact)[o];

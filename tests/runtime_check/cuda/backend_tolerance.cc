@@ -33,20 +33,10 @@ struct Model {
   std::vector<std::vector<double>> changes;  // by element the mean square, in the type
 };
 
-Values InFloat64(const Values& values, const sdfg::Tensor& tensor) {
-  Values wide = Values::Zeros(values.shape, tensor.dtype, DType::kFloat64);
-  for (int64_t i = 0; i < values.size(); ++i) wide.Set(i, values.At(i));
-  return wide;
-}
-
 absl::Status RunModel(const lineage::Problem& problem, const Inputs& inputs, DType type,
                       Programs* programs, Model* model) {
   const sdfg::Graph& graph = problem.logical;
-  model->exact.resize(inputs.size());
-  for (size_t t = 0; t < inputs.size(); ++t) {
-    if (inputs[t].storage != Values::Storage::kNone)
-      model->exact[t] = InFloat64(inputs[t], graph.tensors[t]);
-  }
+  model->exact = InFloat64(inputs);
   absl::Status status = RunGraph(graph, {.arithmetic = DType::kFloat64}, programs, &model->exact);
   if (!status.ok()) return status;
   auto cancellations = CancellationsOf(graph, model->exact, programs, nullptr);

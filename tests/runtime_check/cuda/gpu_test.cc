@@ -188,7 +188,6 @@ TEST_F(Gpu, TimeOfEachKindOfKernel) {
     std::vector<sdfg::Operand> operands;
     sdfg::Attributes attributes;
     double operations;  // 0: bytes are what it takes
-    double most = 100;  // times the limit
   };
   const sdfg::Attributes last = {{"dim", int64_t{-1}}};
   const std::vector<Kind> kinds = {
@@ -196,9 +195,7 @@ TEST_F(Gpu, TimeOfEachKindOfKernel) {
       {"exp", {tensor({8192, 8192})}, {}, 0},
       {"transpose", {tensor({8192, 8192})}, {{"dim0", int64_t{0}}, {"dim1", int64_t{1}}}, 0},
       {"softmax", {tensor({8192, 8192})}, last, 0},
-      // Blocks of terms are added up side by side, their sums one after another, as the processor
-      // does it: bits are worth more here than the time of a sum of 67 million numbers.
-      {"sum", {tensor({8192, 8192})}, {}, 0, 1000},
+      {"sum", {tensor({8192, 8192})}, {}, 0},
       {"embedding", {tensor({65536}, DType::kInt64), tensor({32000, 1024})}, {}, 0},
       {"linear", {tensor({8192, 4096}), tensor({4096, 4096})}, {}, 2.0 * 8192 * 4096 * 4096},
   };
@@ -241,7 +238,9 @@ TEST_F(Gpu, TimeOfEachKindOfKernel) {
     }
     const double least = kind.operations > 0 ? kind.operations / flops : bytes / bytes_per_s;
     std::printf("  %-12s %12.3f %12.3f %8.1f\n", kind.name, 1e3 * best, 1e3 * least, best / least);
-    EXPECT_LT(best, kind.most * least + 1e-3) << kind.name << " is far from the device's limit";
+    // What is read waits for the kernels; else this would be the time of starting them.
+    EXPECT_GT(best, 0.9 * least) << kind.name << " is faster than the device";
+    EXPECT_LT(best, 100 * least + 1e-3) << kind.name << " is far from the device's limit";
   }
 }
 
