@@ -196,22 +196,23 @@ void ReplayAll(const ConfirmationArguments& arguments, const lineage::Problem& p
   }
 }
 
-// All that comes until the other end is closed, or the time is over.
-std::string ListenUntil(int input, Clock::time_point end) {
-  std::string text;
+// Appends all that comes to `text`. Whether the other end was closed before the time was over: a
+// process that may still run must be stopped before it is waited for.
+bool ListenUntil(int input, Clock::time_point end, std::string* text) {
   char block[4096];
   for (;;) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-    if (left <= 0) return text;
+    if (left <= 0) return false;
     pollfd polled = {input, POLLIN, 0};
     const int ready = poll(&polled, 1, static_cast<int>(std::min<int64_t>(left, 60'000)));
-    if (ready < 0 && errno != EINTR) return text;
+    if (ready < 0 && errno != EINTR) return false;
     if (ready <= 0) continue;
     const ssize_t got = read(input, block, sizeof(block));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return text;
-    text.append(block, static_cast<size_t>(got));
+    if (got < 0) return false;
+    if (got == 0) return true;
+    text->append(block, static_cast<size_t>(got));
   }
 }
 
@@ -251,8 +252,7 @@ void Confirm(const ConfirmationArguments& arguments, const lineage::Problem& pro
   } else {
     const Clock::time_point end =
         Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(1000 * seconds));
-    answer = ListenUntil(ends[0], end);
-    if (Clock::now() >= end) {
+    if (!ListenUntil(ends[0], end, &answer)) {
       failure = absl::StrFormat("it was stopped after %.0f s", seconds);
       kill(process, SIGKILL);
     }

@@ -1,4 +1,6 @@
 // `verify --confirm`: a counterexample is run on numbers, and the report says what came of it.
+#include "cli/confirmation.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "frontend/plan/read_plan.h"
+#include "stages/verify.h"
 #include "tests/cli/command_line.h"
 
 namespace planproof::cli {
@@ -92,6 +96,22 @@ TEST(Confirmation, OneThatIsStoppedInTimeLeavesTheVerdict) {
   EXPECT_EQ(run.exit_code, 1) << run.output << run.errors;
   EXPECT_THAT(run.output, HasSubstr("REFUTED"));
   EXPECT_THAT(run.output, HasSubstr("not confirmed on cpu in float32: it was stopped after "));
+}
+
+// Less time than a millisecond, of which the wait for an answer knows nothing, is no time.
+TEST(Confirmation, IsStoppedInItsLastMillisecond) {
+  const auto problem = plan::ReadPlan({Broken()}, sdfg::OperatorLibrary::BuiltIn());
+  ASSERT_TRUE(problem.ok()) << problem.status();
+  stages::VerifyOptions options;
+  options.keep_witness = true;
+  stages::Result result = stages::Verify(*problem, options);
+  ASSERT_NE(result.witness, nullptr);
+  ConfirmationArguments arguments;
+  arguments.device = "cpu";
+  Confirm(arguments, *problem, 0.0019, &result);
+  ASSERT_EQ(result.confirmations.size(), 1u);
+  EXPECT_EQ(result.confirmations[0].text,
+            "not confirmed on cpu in float32: it was stopped after 0 s");
 }
 
 TEST(Confirmation, OneThatCrashesLeavesTheVerdict) {
