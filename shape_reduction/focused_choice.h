@@ -68,7 +68,24 @@ class FocusedChooser {
     bool last = false;         // the last expert is chosen more often than others
     size_t more_branches = 0;  // that stay open
   };
+  // What the values of one attempt depend on.
+  struct Attempt {
+    AttemptKind kind;
+    bool total = false;  // the place is a sum of all gradients
+    PartitionsByExtent partitions;
+    std::map<int64_t, std::pair<int64_t, int64_t>> place;  // by extent: the focus's part
+    std::map<int64_t, std::set<int64_t>> apart;            // by extent: positions told apart
+    std::set<sdfg::TensorId> closed, narrow;  // parameters that are zero, that are small
+  };
+  using Random = InputChooser::Random;
   AttemptKind KindOf(uint64_t attempt) const;
+  // `distance`: Distances of the focus.
+  Attempt Prepare(const Focus& focus, uint64_t number, const std::vector<int>& distance) const;
+  void ChooseIntegers(sdfg::TensorId id, const Attempt& attempt, Random* random,
+                      BlockTensor<double>* chosen) const;
+  void ChooseReals(sdfg::TensorId id, const Attempt& attempt, Random* random,
+                   BlockTensor<double>* chosen) const;
+  void ClearUntold(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
   // A parameter with one dimension: of a norm, or a bias.
   static bool IsFactor(const sdfg::Tensor& tensor);
   void RankLast(sdfg::TensorId id, BlockTensor<double>* chosen) const;

@@ -1,0 +1,150 @@
+// Values of the tensors of one attempt.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+
+#include "shape_reduction/focused_choice.h"
+
+namespace planproof::shape_reduction {
+
+using sdfg::TensorId;
+
+namespace {
+
+constexpr double kCalm = 0x1p-6;  // of parameters of scores: attention is nearly uniform
+// What an open branch adds is scaled down: at positions that are not told apart its enclosure is
+// wide, and must not reach the exponentials of later layers.
+constexpr double kNarrow = 0x1p-8;
+// A fault that makes values larger by the length of a sequence, or by its square, is seen in the
+// last digits only.
+constexpr double kNarrowest = 0x1p-32;
+// Or else what it is added to is large (tables that are only looked up: embeddings), and the branch
+// nearly as it is, so that its gradients count beside all others.
+constexpr double kNearlyAll = 0x1p-2;
+constexpr double kLargeBase = 0x1p10;
+// Where the place adds up all gradients, one term must count beside the others, the largest of
+// which is that of the last parameter (a head): a larger head makes all gradients but its own
+// larger, a larger branch those of its own parameters.
+constexpr double kModerate = 0x1p-4;
+constexpr double kLargeHead = 0x1p3;  // much larger, and the loss is flat wherever a label is met
+// Between any two values of a bias by which choices are ranked: more than the scores that it is
+// added to differ by, so that a choice is known also where the scores' enclosures are wide.
+constexpr double kRankStep = 8;
+// Where what is ranked has no bias: of the last score, times the others.
+constexpr double kFarScore = 8;
+// Where gradients are added up: of the last element of a norm's weight, so that the gradients of
+// what it is multiplied with are mostly those of its last column.
+constexpr double kLastFactor = 0x1p10;
+
+// Any order, the same wherever the random numbers are; the last one the largest, if asked for.
+void Rank(bool last, InputChooser::Random* random, std::vector<double>* values) {
+  std::iota(values->begin(), values->end(), 0);
+  for (size_t k = values->size(); k > 1; --k) {  // the same order everywhere
+    std::swap((*values)[k - 1], (*values)[(*random)() % k]);
+  }
+  if (last) std::swap(values->back(), *std::max_element(values->begin(), values->end()));
+  for (double& value : *values) value *= kRankStep;
+}
+
+}  // namespace
+
+bool FocusedChooser::IsFactor(const sdfg::Tensor& tensor) {
+  return tensor.role == sdfg::TensorRole::kParameter && tensor.shape.size() == 1;
+}
+
+// Of weights whose products are ranked: the last score is far from the others, half of the time
+// above them. A sum over experts that leaves out the last one shows only where it is chosen.
+void FocusedChooser::RankLast(TensorId id, BlockTensor<double>* chosen) const {
+  int64_t stride = chosen->Blocks();
+  for (size_t d = 0; d < chosen->dims.size(); ++d) {
+    const int64_t blocks = chosen->dims[d]->blocks();
+    stride /= blocks;
+    if (!inputs_.Untied(id, d)) continue;
+    for (size_t k = 0; k < chosen->values.size(); ++k) {
+      if (static_cast<int64_t>(k) / stride % blocks == blocks - 1) chosen->values[k] *= kFarScore;
+    }
+    return;
+  }
+}
+
+void FocusedChooser::ChooseIntegers(TensorId id, const Attempt& attempt, Random* random,
+                                    BlockTensor<double>* chosen) const {
+  const int64_t count = chosen->Blocks();
+  const auto [low, high] = inputs_.ranges().Usual(id);
+  const std::vector<int64_t>& compared = inputs_.ranges().ComparedIntegers(id);
+  const auto own = attempt.place.find(high);
+  for (int64_t k = 0; k < count; ++k) {
+    int64_t value = low + static_cast<int64_t>((*random)() % static_cast<uint64_t>(high - low));
+    if (own != attempt.place.end() && (*random)() % 2 == 0) {
+      const auto [first, end] = own->second;
+      value = first + static_cast<int64_t>((*random)() % static_cast<uint64_t>(end - first));
+    }
+    const auto edges = edges_.find(high);
+    if (edges != edges_.end() && (*random)() % 2 == 0) {
+      value = edges->second[(*random)() % edges->second.size()];
+    }
+    value = std::clamp(value, low, high - 1);
+    if (attempt.kind.compare && !compared.empty() && (*random)() % 4 == 0) {
+      value = compared[(*random)() % compared.size()];
+    }
+    chosen->ints.push_back(value);
+  }
+  if (!inputs_.ranges().Domain(id).IsEmpty()) {
+    inputs_.MeetRowPremises(id, random, chosen->dims, &chosen->ints);
+  }
+}
+
+// At positions that are not told apart the tensor is zero.
+void FocusedChooser::ClearUntold(TensorId id, const Attempt& attempt,
+                                 BlockTensor<double>* chosen) const {
+  const sdfg::Tensor& tensor = problem_.logical.tensors[id];
+  const int64_t count = chosen->Blocks();
+  int64_t stride = count;
+  for (size_t d = 0; d < tensor.shape.size(); ++d) {
+    const int64_t blocks = chosen->dims[d]->blocks();
+    stride /= blocks;
+    if (compared_.count(tensor.shape[d]) == 0) continue;
+    const std::set<int64_t>& told = attempt.apart.at(tensor.shape[d]);
+    const std::vector<int64_t> starts = chosen->dims[d]->Representatives();
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t start = starts[k / stride % blocks];
+      if (told.count(start) == 0) chosen->values[k] = 0;
+    }
+  }
+}
+
+void FocusedChooser::ChooseReals(TensorId id, const Attempt& attempt, Random* random,
+                                 BlockTensor<double>* chosen) const {
+  const sdfg::Tensor& tensor = problem_.logical.tensors[id];
+  const int64_t count = chosen->Blocks();
+  double scale = inputs_.ScaleOf(id);
+  if (attempt.narrow.count(id) != 0)
+    scale *= attempt.total        ? kModerate
+             : attempt.kind.large ? kNearlyAll
+             : attempt.kind.faint ? kNarrowest
+                                  : kNarrow;
+  if (attempt.kind.spread && scores_.count(id) != 0) scale *= kCalm;
+  const bool table = tensor.role == sdfg::TensorRole::kParameter && tensor.shape.size() > 1;
+  if (table && scale == 1) scale = attempt.kind.large && !attempt.total ? kLargeBase : 1;
+  if (attempt.total && id == head_) scale *= kLargeHead;
+  const bool flat = attempt.kind.flat != 0 && scores_.count(id) != 0 &&
+                    std::distance(scores_.begin(), scores_.find(id)) % 2 == attempt.kind.flat - 1;
+  const bool zero =
+      flat || attempt.closed.count(id) != 0 || (attempt.kind.fresh && OnlyAfterLoss(id));
+  for (int64_t k = 0; k < count; ++k) {
+    const double size = static_cast<double>(4 + (*random)() % 9) / 16;
+    chosen->values.push_back(zero ? 0 : (*random)() % 2 == 0 ? size * scale : -size * scale);
+  }
+  if (attempt.kind.sparse && tensor.role == sdfg::TensorRole::kInput)
+    ClearUntold(id, attempt, chosen);
+  inputs_.MeetPremises(id, scale, random, chosen);
+  if (attempt.kind.last && table && !attempt.total) RankLast(id, chosen);
+  if (attempt.kind.last && attempt.total && IsFactor(tensor)) chosen->values.back() *= kLastFactor;
+  if (tensor.role != sdfg::TensorRole::kInput && tensor.shape.size() == 1 &&
+      tensor.dtype != sdfg::DType::kBool && inputs_.Untied(id, 0)) {
+    Rank(attempt.kind.last, random, &chosen->values);
+  }
+}
+
+}  // namespace planproof::shape_reduction
