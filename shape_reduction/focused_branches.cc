@@ -114,10 +114,34 @@ bool FocusedChooser::Close(TensorId end, int depth, std::set<TensorId>* paramete
   return false;
 }
 
+TensorId FocusedChooser::CopiedFrom(TensorId tensor) const {
+  const sdfg::Graph& graph = problem_.logical;
+  for (int depth = 0; depth < kBranchDepth && graph.tensors[tensor].producer != sdfg::kNone;
+       ++depth) {
+    const sdfg::Operator& op = graph.operators[graph.tensors[tensor].producer];
+    const ScalarProgram& program = programs_.Get(graph, op, graph.tensors[tensor].producer_output);
+    const sdfg::Node& body = program.nodes[program.body];
+    if (body.op != Op::kElement || body.args.size() != program.dims.size()) break;
+    const TensorId source = op.inputs[body.input];
+    if (graph.tensors[source].shape != graph.tensors[tensor].shape) break;
+    bool same = true;
+    for (size_t d = 0; d < body.args.size(); ++d) {
+      const IndexForm& form = program.forms[body.args[d]];
+      same &= form.constant == 0 && form.atoms.empty() && form.terms.size() == 1 &&
+              form.terms[0].var == program.dims[d] && form.terms[0].div == 1 &&
+              form.terms[0].scale == 1;
+    }
+    if (!same) break;
+    tensor = source;
+  }
+  return tensor;
+}
+
 void FocusedChooser::FindBranches() {
   const sdfg::Graph& graph = problem_.logical;
-  // Whether `from` is computed from `to`.
-  const auto depends = [&](TensorId from, TensorId to) {
+  // Whether `from` is computed from `to`, or from what that is a copy of.
+  const auto depends = [&](TensorId from, TensorId copy) {
+    const TensorId to = CopiedFrom(copy);
     const OperatorId earliest = graph.tensors[to].producer;
     std::vector<TensorId> work = {from};
     std::set<OperatorId> seen;
@@ -134,6 +158,8 @@ void FocusedChooser::FindBranches() {
   };
   for (const sdfg::Operator& op : graph.operators) {
     if (op.inputs.size() != 2 || op.outputs[0] == sdfg::kNone || backward_[op.outputs[0]]) continue;
+    // A mask that is broadcast is no residual.
+    if (graph.tensors[op.inputs[0]].shape != graph.tensors[op.inputs[1]].shape) continue;
     const sdfg::IndexFunction& function = *op.function;
     const sdfg::Node& body = function.nodes[function.outputs[0].body];
     if (body.op != Op::kAdd || function.nodes[body.args[0]].op != Op::kElement ||

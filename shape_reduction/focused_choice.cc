@@ -41,6 +41,7 @@ FocusedChooser::FocusedChooser(const lineage::Problem& problem, const InputChoos
   FindBranches();
   FindScores();
   FindHead();
+  FindLookups();
   FindEdges();
 }
 
@@ -71,7 +72,7 @@ bool FocusedChooser::OnlyAfterLoss(TensorId source) const {
   });
 }
 
-FocusedChooser::AttemptKind FocusedChooser::KindOf(uint64_t attempt) const {
+FocusedChooser::AttemptKind FocusedChooser::KindOf(const Focus& focus, uint64_t attempt) const {
   // Pairs; the second of each with large tables.
   const uint64_t pairs = ends_of_parts_.empty() ? 2 : 3, pair = attempt / 2 % pairs;
   AttemptKind kind;
@@ -87,18 +88,28 @@ FocusedChooser::AttemptKind FocusedChooser::KindOf(uint64_t attempt) const {
   kind.more_branches = kind.spread              ? attempt / 2 / pairs
                        : ends_of_parts_.empty() ? attempt / 2
                                                 : attempt / 2 - spread_before;
+  const uint64_t turn = attempt % 8;
+  const bool exchanged = !CutsOfExchanges(focus).empty();
+  kind.lone = !lookups_.empty() && (turn == 7 || (exchanged && turn >= 3 && turn <= 5));
+  if (kind.lone) {
+    kind.blank = turn == (exchanged ? 3 : 7) && attempt / 8 % 2 == 0;
+    kind.large &= exchanged && !kind.blank;
+    kind.spread = false;
+    kind.more_branches = attempt / 8;
+  }
   return kind;
 }
 
 FocusedChooser::Attempt FocusedChooser::Prepare(const Focus& focus, uint64_t number,
                                                 const std::vector<int>& distance) const {
   Attempt attempt;
-  attempt.kind = KindOf(number);
+  attempt.kind = KindOf(focus, number);
   attempt.total = IsSumOfGradients(focus.lineage.logical);
-  attempt.partitions = Cut(focus, number, attempt.kind.spread, &attempt.place, &attempt.apart);
+  attempt.partitions = Cut(focus, number, attempt.kind, &attempt.place, &attempt.apart);
   const std::vector<size_t> nearest = Nearest(focus, distance);
   const size_t open_branches =
-      (attempt.total || attempt.kind.spread ? 1 : kOpenBranches) + attempt.kind.more_branches;
+      (attempt.total || attempt.kind.spread || attempt.kind.lone ? 1 : kOpenBranches) +
+      attempt.kind.more_branches;
   for (size_t k = 0; k < nearest.size(); ++k) {
     const Branch& branch = branches_[nearest[k]];
     const bool open = k < open_branches;

@@ -10,6 +10,10 @@
 //   parts of a sequence, these are positions of several parts in some attempts: a sum over the
 //   parts that is missing shows only where more than one adds to it.
 // - Parameters of equal shape and use are equal, but for those near the place.
+// - Integers are the same at all positions but the last two of two rows in some attempts: what an
+//   exchange of batch and sequence does moves these elsewhere, all else stays as it is, and what
+//   the last positions compute no mask makes wide. Where the others look up zeros besides, they
+//   add nothing to any gradient: that does what a loss mask does elsewhere.
 //
 // Like any choice it restricts the inputs on which the graphs are compared, and nothing else.
 #ifndef PLANPROOF_SHAPE_REDUCTION_FOCUSED_CHOICE_H_
@@ -40,6 +44,10 @@ class FocusedChooser {
   // Positions in Problem::required of relations that the focus can affect: those whose tensors are
   // nearest to it, and those that depend on least; at most `most`.
   std::vector<int> NearestRequired(const Focus& focus, size_t most) const;
+  // Where a few positions are unlike all others, the relation that shows them by themselves: of the
+  // gradient of a table in which they alone look up their rows. -1: there is none, or no such
+  // positions.
+  int LoneRequired(const Focus& focus, uint64_t attempt) const;
   // Whether the relation at this position is of the forward pass.
   bool BeforeGradients(int required) const {
     return backward_[problem_.required[required].lineage.logical] == 0;
@@ -66,6 +74,8 @@ class FocusedChooser {
     bool faint = false;        // open branches hardly add anything
     int flat = 0;              // scores are zero: 1, 2: these of every two of their parameters are
     bool last = false;         // the last expert is chosen more often than others
+    bool lone = false;         // a few positions are unlike all others
+    bool blank = false;        // and look up the only rows that are not zero
     size_t more_branches = 0;  // that stay open
   };
   // What the values of one attempt depend on.
@@ -78,22 +88,31 @@ class FocusedChooser {
     std::set<sdfg::TensorId> closed, narrow;  // parameters that are zero, that are small
   };
   using Random = InputChooser::Random;
-  AttemptKind KindOf(uint64_t attempt) const;
+  AttemptKind KindOf(const Focus& focus, uint64_t attempt) const;
   // `distance`: Distances of the focus.
   Attempt Prepare(const Focus& focus, uint64_t number, const std::vector<int>& distance) const;
   void ChooseIntegers(sdfg::TensorId id, const Attempt& attempt, Random* random,
                       BlockTensor<double>* chosen) const;
   void ChooseReals(sdfg::TensorId id, const Attempt& attempt, Random* random,
                    BlockTensor<double>* chosen) const;
+  static constexpr int64_t kLonePositions = 4;  // at most
+  std::vector<std::vector<int64_t>> LonePositions(
+      const sdfg::Shape& shape, const std::map<int64_t, std::pair<int64_t, int64_t>>& place) const;
+  void CutAroundLone(const std::map<int64_t, std::pair<int64_t, int64_t>>& place,
+                     std::map<int64_t, std::vector<int64_t>>* cuts) const;
+  void SingleOut(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
   void ClearUntold(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
   // A parameter with one dimension: of a norm, or a bias.
   static bool IsFactor(const sdfg::Tensor& tensor);
   void RankLast(sdfg::TensorId id, BlockTensor<double>* chosen) const;
+  // What the logical tensor is an unchanged copy of, or itself.
+  sdfg::TensorId CopiedFrom(sdfg::TensorId tensor) const;
   void FindCompared();
   void FindBranches();
   void FindScores();
   void FindEdges();
   void FindHead();
+  void FindLookups();
   bool IsSumOfGradients(sdfg::TensorId place) const;
   // Read by nothing but what depends on the loss.
   bool OnlyAfterLoss(sdfg::TensorId source) const;
@@ -109,7 +128,7 @@ class FocusedChooser {
   std::vector<int> Distances(sdfg::TensorId from) const;
   std::map<int64_t, std::vector<int64_t>> DigitCuts(const Focus& focus) const;
   std::map<int64_t, std::vector<int64_t>> CutsOfExchanges(const Focus& focus) const;
-  PartitionsByExtent Cut(const Focus& focus, uint64_t attempt, bool spread,
+  PartitionsByExtent Cut(const Focus& focus, uint64_t number, const AttemptKind& kind,
                          std::map<int64_t, std::pair<int64_t, int64_t>>* place,
                          std::map<int64_t, std::set<int64_t>>* apart) const;
 
@@ -126,7 +145,10 @@ class FocusedChooser {
   // By extent with comparisons: the first two positions and the last one of a few parts.
   std::map<int64_t, std::set<int64_t>> ends_of_parts_;
   std::set<sdfg::TensorId> scores_;    // parameters that reach residual sums by exponentials only
+  bool ranks_ = false;                 // the model ranks what it computes
   sdfg::TensorId head_ = sdfg::kNone;  // the parameter of the last contraction before the loss
+  std::set<sdfg::TensorId> lookups_;   // parameters of which integers choose rows
+  std::vector<sdfg::TensorId> table_gradients_;  // of these
 };
 
 }  // namespace planproof::shape_reduction

@@ -200,8 +200,9 @@ std::map<int64_t, std::vector<int64_t>> FocusedChooser::CutsOfExchanges(const Fo
 }
 
 // Cuts of every extent. `place`: of some extents, the part that belongs to the focus. `apart`: of
-// those with comparisons, the positions that are told apart, of all parts if `spread`.
-PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt, bool spread,
+// those with comparisons, the positions that are told apart.
+PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt,
+                                       const AttemptKind& kind,
                                        std::map<int64_t, std::pair<int64_t, int64_t>>* place,
                                        std::map<int64_t, std::set<int64_t>>* apart) const {
   const sdfg::Tensor& suspect = problem_.parallel.tensors[focus.parallel];
@@ -267,11 +268,12 @@ PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt, boo
     for (const auto& [extent, own] : CutsOfExchanges(focus))
       digits[extent].insert(digits[extent].end(), own.begin(), own.end());
   }
-  if (IsSumOfGradients(focus.lineage.logical) && KindOf(attempt).last) {
+  if (IsSumOfGradients(focus.lineage.logical) && kind.last) {
     for (const sdfg::Tensor& tensor : problem_.logical.tensors) {
       if (IsFactor(tensor)) digits[tensor.shape[0]].push_back(tensor.shape[0] - 1);
     }
   }
+  if (kind.lone) CutAroundLone(*place, &digits);
   for (int64_t extent : extents) {
     const auto own_digits = digits.find(extent);
     std::vector<int64_t> further;
@@ -286,7 +288,7 @@ PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt, boo
       std::set<int64_t>& own = (*apart)[extent];
       for (int64_t k = first; k < std::min(first + kPositions, extent); ++k) own.insert(k);
       const auto ends = ends_of_parts_.find(extent);
-      if (spread && ends != ends_of_parts_.end()) {
+      if (kind.spread && ends != ends_of_parts_.end()) {
         own.insert(ends->second.begin(), ends->second.end());
         for (const int64_t k : ends->second) positions.insert(positions.end(), {k, k + 1});
       }

@@ -12,8 +12,9 @@
 namespace planproof::shape_reduction {
 namespace {
 
-constexpr uint64_t kPerFocus = 2;    // attempts at one place before the next one
-constexpr int kEnoughUndefined = 2;  // inputs on which only the model has a value
+constexpr uint64_t kPerFocus = 2;     // attempts at one place before the next one
+constexpr int kEnoughUndefined = 2;   // inputs on which only the model has a value
+constexpr int kTooManyUndefined = 8;  // where that is no counterexample
 
 std::string Text(const Interval& x) {
   char buffer[80];
@@ -80,8 +81,9 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
     }
     if (missing.required >= 0) {
       witness.undefined_seen = true;
-      if (++undefined < kEnoughUndefined) continue;
-      if (!options.undefined_counts) break;
+      ++undefined;
+      if (!options.undefined_counts && undefined == kTooManyUndefined) break;
+      if (!options.undefined_counts || undefined < kEnoughUndefined) continue;
     }
     if (required >= 0 ? !Confirm(problem, required, gap.index, Between(gap), evaluation->inputs(),
                                  options, &witness)

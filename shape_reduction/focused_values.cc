@@ -37,6 +37,9 @@ constexpr double kFarScore = 8;
 // what it is multiplied with are mostly those of its last column.
 constexpr double kLastFactor = 0x1p10;
 
+// Of rows that count for nothing where zeros would be ties: far below the epsilon of any norm.
+constexpr double kHardly = 0x1p-48;
+
 // Any order, the same wherever the random numbers are; the last one the largest, if asked for.
 void Rank(bool last, InputChooser::Random* random, std::vector<double>* values) {
   std::iota(values->begin(), values->end(), 0);
@@ -90,6 +93,7 @@ void FocusedChooser::ChooseIntegers(TensorId id, const Attempt& attempt, Random*
     }
     chosen->ints.push_back(value);
   }
+  if (attempt.kind.lone) SingleOut(id, attempt, chosen);
   if (!inputs_.ranges().Domain(id).IsEmpty()) {
     inputs_.MeetRowPremises(id, random, chosen->dims, &chosen->ints);
   }
@@ -120,11 +124,11 @@ void FocusedChooser::ChooseReals(TensorId id, const Attempt& attempt, Random* ra
   const int64_t count = chosen->Blocks();
   double scale = inputs_.ScaleOf(id);
   if (attempt.narrow.count(id) != 0)
-    scale *= attempt.total        ? kModerate
-             : attempt.kind.large ? kNearlyAll
-             : attempt.kind.faint ? kNarrowest
-                                  : kNarrow;
-  if (attempt.kind.spread && scores_.count(id) != 0) scale *= kCalm;
+    scale *= attempt.total                              ? kModerate
+             : attempt.kind.large || attempt.kind.blank ? kNearlyAll
+             : attempt.kind.faint                       ? kNarrowest
+                                                        : kNarrow;
+  if ((attempt.kind.spread || attempt.kind.lone) && scores_.count(id) != 0) scale *= kCalm;
   const bool table = tensor.role == sdfg::TensorRole::kParameter && tensor.shape.size() > 1;
   if (table && scale == 1) scale = attempt.kind.large && !attempt.total ? kLargeBase : 1;
   if (attempt.total && id == head_) scale *= kLargeHead;
@@ -138,6 +142,11 @@ void FocusedChooser::ChooseReals(TensorId id, const Attempt& attempt, Random* ra
   }
   if (attempt.kind.sparse && tensor.role == sdfg::TensorRole::kInput)
     ClearUntold(id, attempt, chosen);
+  if (attempt.kind.blank && lookups_.count(id) != 0) {
+    const int64_t row = count / chosen->dims[0]->blocks();
+    const int64_t kept = row * std::min(kLonePositions, chosen->dims[0]->blocks());
+    for (int64_t k = kept; k < count; ++k) chosen->values[k] *= ranks_ ? kHardly : 0;
+  }
   inputs_.MeetPremises(id, scale, random, chosen);
   if (attempt.kind.last && table && !attempt.total) RankLast(id, chosen);
   if (attempt.kind.last && attempt.total && IsFactor(tensor)) chosen->values.back() *= kLastFactor;

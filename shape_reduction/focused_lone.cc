@@ -1,0 +1,120 @@
+// Positions that alone are unlike all others.
+#include <algorithm>
+
+#include "shape_reduction/focused_choice.h"
+
+namespace planproof::shape_reduction {
+
+using sdfg::OperatorId;
+using sdfg::TensorId;
+
+namespace {
+
+constexpr int64_t kAtTheEnd = 2;  // positions of a row
+// Before and after a lone position: where an exchange leads, and what lies beyond.
+constexpr int64_t kBefore = 2, kAfter = 3;
+
+}  // namespace
+
+void FocusedChooser::FindLookups() {
+  const sdfg::Graph& graph = problem_.logical;
+  for (size_t t = 0; t < graph.tensors.size(); ++t) {
+    const sdfg::Tensor& tensor = graph.tensors[t];
+    for (size_t d = 0; InputChooser::IsSource(tensor) && d < tensor.shape.size(); ++d)
+      ranks_ |= inputs_.Untied(static_cast<TensorId>(t), d);
+    if (tensor.role != sdfg::TensorRole::kParameter) continue;
+    std::set<TensorId> integers;  // by which it is read
+    for (OperatorId o : consumers_[t]) {
+      for (TensorId id : graph.operators[o].inputs) {
+        const sdfg::Tensor& input = graph.tensors[id];
+        if (sdfg::IsInteger(input.dtype) && input.producer == sdfg::kNone) integers.insert(id);
+      }
+    }
+    if (!integers.empty()) lookups_.insert(static_cast<TensorId>(t));
+    for (TensorId integer : integers) {
+      for (OperatorId o : consumers_[integer]) {
+        for (TensorId id : graph.operators[o].outputs) {
+          if (id != sdfg::kNone && backward_[id] && graph.tensors[id].shape == tensor.shape)
+            table_gradients_.push_back(id);
+        }
+      }
+    }
+  }
+}
+
+// The last two of a row of the focus's part: where there are so many rows, of the row before the
+// last one that an exchange of rows and positions reaches, so that there, too, few positions see
+// them; and of the last row: in another microbatch, of another replica.
+std::vector<std::vector<int64_t>> FocusedChooser::LonePositions(
+    const sdfg::Shape& shape, const std::map<int64_t, std::pair<int64_t, int64_t>>& place) const {
+  int64_t sequence = 0;
+  for (const int64_t extent : shape) {
+    if (compared_.count(extent) != 0) sequence = extent;
+  }
+  std::vector<std::vector<int64_t>> positions;
+  for (const bool last_row : {false, true}) {
+    for (int64_t k = 1; k <= std::min(kAtTheEnd, sequence); ++k) {
+      std::vector<int64_t> position;
+      for (const int64_t extent : shape) {
+        const auto part = place.find(extent);
+        const auto [first, end] =
+            part == place.end() ? std::pair{int64_t{0}, extent} : part->second;
+        const int64_t row = last_row                  ? extent - 1
+                            : first + sequence <= end ? first + std::max<int64_t>(0, sequence - 2)
+                                                      : first;
+        position.push_back(extent == sequence ? extent - k : row);
+      }
+      if (std::find(positions.begin(), positions.end(), position) == positions.end())
+        positions.push_back(std::move(position));
+    }
+  }
+  return positions;
+}
+
+void FocusedChooser::CutAroundLone(const std::map<int64_t, std::pair<int64_t, int64_t>>& place,
+                                   std::map<int64_t, std::vector<int64_t>>* cuts) const {
+  for (size_t t = 0; t < problem_.logical.tensors.size(); ++t) {
+    const sdfg::Tensor& tensor = problem_.logical.tensors[t];
+    if (tensor.role != sdfg::TensorRole::kInput || !sdfg::IsInteger(tensor.dtype)) continue;
+    for (const std::vector<int64_t>& position : LonePositions(tensor.shape, place)) {
+      for (size_t d = 0; d < position.size(); ++d) {
+        for (int64_t k = -kBefore; k < kAfter; ++k)
+          (*cuts)[tensor.shape[d]].push_back(position[d] + k);
+      }
+    }
+    // The rows that they look up.
+    const auto [low, high] = inputs_.ranges().Usual(static_cast<TensorId>(t));
+    for (int64_t k = 1; k <= kLonePositions; ++k) (*cuts)[high].push_back(low + k);
+  }
+}
+
+// The lone positions have the least values, all others the largest one chosen.
+void FocusedChooser::SingleOut(TensorId id, const Attempt& attempt,
+                               BlockTensor<double>* chosen) const {
+  const sdfg::Tensor& tensor = problem_.logical.tensors[id];
+  const int64_t common = *std::max_element(chosen->ints.begin(), chosen->ints.end());
+  std::fill(chosen->ints.begin(), chosen->ints.end(), common);
+  int64_t value = inputs_.ranges().Usual(id).first;
+  for (const std::vector<int64_t>& position : LonePositions(tensor.shape, attempt.place)) {
+    if (value < common) chosen->ints[chosen->Offset(position)] = value++;
+  }
+}
+
+int FocusedChooser::LoneRequired(const Focus& focus, uint64_t attempt) const {
+  if (!KindOf(focus, attempt).lone) return -1;
+  const std::vector<int> reached = Downstream(problem_.parallel, focus.parallel);
+  int nearest = -1, least = 0;
+  for (const TensorId table : table_gradients_) {
+    const std::vector<int> distance = Downstream(problem_.logical, table);
+    for (size_t r = 0; r < problem_.required.size(); ++r) {
+      const lineage::RequiredRelation& relation = problem_.required[r];
+      const int d = distance[relation.lineage.logical];
+      if (d < 0 || reached[relation.parallel] < 0 || (nearest >= 0 && d >= least)) continue;
+      nearest = static_cast<int>(r);
+      least = d;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace planproof::shape_reduction
