@@ -81,8 +81,10 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
     if (unstated == Unstated::kSome) first = std::min(effort, Effort::kNumbers);
     if (effort == Effort::kFirstNumbers) first = Effort::kProofs;
     result = Decide(problem, context, first, known);
-    if (unstated == Unstated::kNothing || Answers(result, options)) return result;
+    if (unstated == Unstated::kNothing || result.values_differ || Answers(result, options))
+      return result;
   }
+  if (effort == Effort::kProofsOfEqual) effort = Effort::kProofs;
   // One inference after the other, until a proof is found.
   const VerifyOptions brief_options = WithWork(options, kLittle);
   const VerifyOptions quick_options = WithWork(options, kSome);

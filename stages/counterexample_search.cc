@@ -17,7 +17,7 @@ constexpr int64_t kLongDimension = 1024;
 constexpr size_t kRankOfScores = 3;  // at least
 constexpr int64_t kSomeLength = 64;  // scores of it take a while, cut at every position
 constexpr double kQuickSeconds = 0.5;
-constexpr int kQuickAttempts = 6;  // for each focus
+constexpr int kQuickAttempts = 12;  // for each focus
 constexpr double kLargeSearchSeconds = 5;
 
 std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
@@ -53,13 +53,25 @@ bool ComparesDimensions(const sdfg::Graph& graph, int64_t least) {
   });
 }
 
+bool IsLarge(const lineage::Problem& problem) {
+  return problem.parallel.operators.size() > kLargeGraph ||
+         ComparesDimensions(problem.logical, kLongDimension);
+}
+
 }  // namespace
+
+Witness FindWitnessQuickly(const lineage::Problem& problem, const ClaimTable& table,
+                           const std::vector<ClaimOutcome>& outcomes,
+                           const shape_reduction::WitnessOptions& search) {
+  if (!IsLarge(problem) && !ComparesDimensions(problem.logical, kSomeLength))
+    return shape_reduction::SearchWitness(problem, search);
+  return shape_reduction::SearchFocused(problem, FocusesOf(problem, table, outcomes), search);
+}
 
 Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
                     const std::vector<ClaimOutcome>& outcomes,
                     const shape_reduction::WitnessOptions& search, double confirm_seconds) {
-  const bool large = problem.parallel.operators.size() > kLargeGraph ||
-                     ComparesDimensions(problem.logical, kLongDimension);
+  const bool large = IsLarge(problem);
   const std::vector<shape_reduction::Focus> focuses = FocusesOf(problem, table, outcomes);
   const auto focused = [&] { return shape_reduction::SearchFocused(problem, focuses, search); };
   if (!large && ComparesDimensions(problem.logical, kSomeLength)) {
@@ -69,6 +81,11 @@ Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
         std::min<int>(quick.attempts, kQuickAttempts * static_cast<int>(focuses.size()));
     quick.undefined_counts = false;
     Witness witness = shape_reduction::SearchFocused(problem, focuses, quick);
+    if (witness.outcome != Witness::Outcome::kConfirmed && witness.undefined_seen &&
+        search.undefined_counts) {
+      quick.undefined_counts = true;
+      witness = shape_reduction::SearchFocused(problem, focuses, quick);
+    }
     witness.numbers_explain = true;
     if (witness.outcome == Witness::Outcome::kConfirmed) return witness;
   }

@@ -17,6 +17,12 @@ shape_reduction::Witness FindWitness(const lineage::Problem& problem, const Clai
                                      const shape_reduction::WitnessOptions& search,
                                      double confirm_seconds);
 
+// Where claims failed only, on few inputs; small graphs: everywhere.
+shape_reduction::Witness FindWitnessQuickly(const lineage::Problem& problem,
+                                            const ClaimTable& table,
+                                            const std::vector<ClaimOutcome>& outcomes,
+                                            const shape_reduction::WitnessOptions& search);
+
 }  // namespace planproof::stages
 
 #endif  // PLANPROOF_STAGES_COUNTEREXAMPLE_SEARCH_H_

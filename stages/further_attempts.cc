@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "stages/early_numbers.h"
 #include "stages/elapsed.h"
 #include "stages/refutation.h"
 
@@ -36,8 +37,10 @@ Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, 
   if (!smt && failed > 0 && failed <= kFewFailures)
     made.proved = search->Continue(2, kQuickTermBudget, 2);
   // Where Z3 has no answer, numbers may.
-  const bool explain =
-      !made.proved && (failed > 0 || smt) && effort != Effort::kProofs && !Stopped(options);
+  const bool wrong = !made.proved && (failed > 0 || smt) && !Stopped(options);
+  if (effort == Effort::kProofsOfEqual)
+    made.differs = wrong && !smt && ValuesDiffer(problem, options, table, first, result);
+  const bool explain = wrong && effort > Effort::kProofsOfEqual;
   bool undefined_seen = false;
   if (explain) {
     made.refuted =

@@ -15,6 +15,7 @@ struct Attempts {
   bool proved = false, refuted = false;
   // Neither, and there are inputs on which only the plan has no value.
   bool undefined = false;
+  bool differs = false;  // a quick look found other values: no refutation yet
 };
 
 // A short attempt to see through false lineages, then numbers, then a longer attempt. Claims that

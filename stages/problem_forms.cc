@@ -58,7 +58,7 @@ Result DecideForms(const lineage::Problem& read, RunContext context, Result know
   if (folded.has_value()) {
     // What is wrong in a plan of few ranks is said of these ranks, if their names mean something.
     Effort at_first =
-        problem.names_tell ? Effort::kProofs : std::min(effort, Effort::kFirstNumbers);
+        std::min(effort, problem.names_tell ? Effort::kProofsOfEqual : Effort::kFirstNumbers);
     if (RanksFolded(problem, *folded) >= kManyRanks) at_first = effort;
     Result on_folded = known;
     on_folded.outputs.required = static_cast<int64_t>(folded->required.size());

@@ -14,10 +14,11 @@ namespace planproof::stages {
 
 // How much is tried where claims fail.
 enum class Effort : uint8_t {
-  kProofs,        // without the lineages that failed, for a moment
-  kFirstNumbers,  // and as kNumbers where the first numbers differ
-  kNumbers,       // then numbers, and their explanation
-  kAll,           // then what takes long
+  kProofs,         // without the lineages that failed, for a moment
+  kProofsOfEqual,  // nothing more where a quick look at what failed finds other values
+  kFirstNumbers,   // and as kNumbers where the first numbers differ
+  kNumbers,        // then numbers, and their explanation
+  kAll,            // then what takes long
 };
 
 // What is the same for all forms of the problem in one run.

@@ -413,15 +413,20 @@ std::vector<Fault> DiagnoseBy(shape_reduction::Replay& replay, const lineage::Pr
 std::vector<Fault> Diagnose(const lineage::Problem& problem,
                             const shape_reduction::Witness& witness,
                             const std::vector<char>& trusted, size_t most, double seconds) {
-  std::vector<Fault> faults;
-  if (witness.evaluation == nullptr || witness.numbers_explain) {
+  const auto by_numbers = [&] {
     shape_reduction::Replay numbers(problem, trusted);
-    faults = DiagnoseBy(numbers, problem, witness, trusted, most, seconds);
-  }
-  if (witness.evaluation == nullptr || AreAt(witness.focus, faults)) return faults;
+    return DiagnoseBy(numbers, problem, witness, trusted, most, seconds);
+  };
+  if (witness.evaluation == nullptr) return by_numbers();
+  // Of few blocks, where numbers take a while: these only where enclosures do not say enough.
   shape_reduction::Replay enclosures(problem, witness.evaluation);
   std::vector<Fault> enclosed = DiagnoseBy(enclosures, problem, witness, trusted, most, seconds);
-  return enclosed.empty() ? faults : enclosed;
+  const bool explained = AreAt(witness.focus, enclosed) &&
+                         std::none_of(enclosed.begin(), enclosed.end(),
+                                      [](const Fault& fault) { return fault.cause.empty(); });
+  if (explained || !witness.numbers_explain) return enclosed;
+  std::vector<Fault> faults = by_numbers();
+  return enclosed.empty() || AreAt(witness.focus, faults) ? faults : enclosed;
 }
 
 }  // namespace planproof::stages

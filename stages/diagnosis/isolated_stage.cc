@@ -135,6 +135,16 @@ std::optional<IsolatedStage> Isolate(const lineage::Problem& problem,
   }
   IsolatedStage isolated;
   isolated.subject = parallel.ids().at(tensor);
+  // What the model reads there, and nothing in the plan does, may be what was forgotten.
+  for (const TensorId unread : UnreadTensors(problem)) {
+    const Lineage& held = lineage[unread];
+    if (held.kind != LineageKind::kFull || logical.ids().count(held.logical) == 0) continue;
+    const OperatorId producer = problem.logical.tensors[held.logical].producer;
+    if (std::binary_search(model.begin(), model.end(), producer)) continue;
+    if (std::binary_search(stage.begin(), stage.end(), problem.parallel.tensors[unread].producer))
+      continue;
+    isolated.unread.push_back(parallel.Tensor(unread));
+  }
   isolated.is_operand.assign(parallel.ids().size(), 0);
   isolated.problem.lineage.resize(parallel.ids().size());
   for (const auto& [whole, part] : parallel.ids()) {
@@ -180,8 +190,9 @@ std::vector<RepairSearch::Cause> CausesInIsolation(const lineage::Problem& probl
     const shape_reduction::ChoiceOptions choice = shape_reduction::OptionsOfSeed(seed);
     if (choice.literals || choice.wild) continue;
     if (!replay.Run(seed, {}, seconds).ok()) break;
-    RepairSearch repairs(stage.problem, replay,
-                         {stage.subject, stage.problem.lineage[stage.subject], operators});
+    RepairSearch repairs(
+        stage.problem, replay,
+        {stage.subject, stage.problem.lineage[stage.subject], operators, stage.unread});
     if (!repairs.usable() || Agree(repairs.actual(), repairs.claimed())) continue;
     votes.Add(repairs.Run(true));
   }

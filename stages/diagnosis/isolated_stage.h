@@ -18,6 +18,8 @@ struct IsolatedStage {
   std::vector<char> is_operand;             // by parallel tensor: right by its lineage
   sdfg::TensorId subject = sdfg::kNone;     // the one that is wrong
   std::vector<sdfg::OperatorId> operators;  // those of `problem`, by their ids there
+  // What nothing reads in the whole plan and the model reads here, without what makes it.
+  std::vector<sdfg::TensorId> unread;
 };
 
 // Of the tensor, made by these operators (in topological order) from tensors of full lineage; its

@@ -56,9 +56,24 @@ void ForEachPair(const Values& left, const Values& right,
   }
 }
 
+std::vector<TensorId> UnreadTensors(const lineage::Problem& problem) {
+  const sdfg::Graph& graph = problem.parallel;
+  std::vector<char> read(graph.tensors.size(), 0);
+  for (const sdfg::Operator& op : graph.operators) {
+    for (TensorId input : op.inputs) read[input] = 1;
+  }
+  for (const auto& required : problem.required) read[required.parallel] = 1;
+  std::vector<TensorId> unread;
+  for (size_t t = 0; t < graph.tensors.size(); ++t) {
+    if (!read[t] && graph.tensors[t].producer != kNone) unread.push_back(static_cast<TensorId>(t));
+  }
+  return unread;
+}
+
 double Largest(const Values& tensor) {
   double largest = 0;
-  for (int64_t i = 0; tensor != nullptr && i < tensor->Blocks(); ++i) {
+  const int64_t blocks = tensor == nullptr ? 0 : tensor->Blocks();
+  for (int64_t i = 0; i < blocks; ++i) {
     const double size = std::fabs(At(*tensor, i));
     if (std::isfinite(size)) largest = std::max(largest, size);
   }
@@ -255,12 +270,8 @@ bool RepairSearch::TryConstants() {
 
 // Operands exchanged, or another tensor in place of one.
 void RepairSearch::TryOperands() {
-  std::vector<int> consumers(graph_.tensors.size(), 0);
-  for (const sdfg::Operator& op : graph_.operators) {
-    for (TensorId input : op.inputs) ++consumers[input];
-  }
-  std::set<TensorId> required;
-  for (const auto& r : problem_.required) required.insert(r.parallel);
+  const std::vector<TensorId> unread =
+      subject_.unread.empty() ? UnreadTensors(problem_) : subject_.unread;
   for (OperatorId id : subject_.operators) {
     const sdfg::Operator& op = graph_.operators[id];
     // Folded ranks only join what is no operator of the program.
@@ -284,10 +295,9 @@ void RepairSearch::TryOperands() {
     }
     // A tensor that nothing reads is one that was forgotten.
     size_t tried = 0;
-    for (size_t t = 0; t < graph_.tensors.size() && tried < kMaxCandidates; ++t) {
-      const TensorId candidate = static_cast<TensorId>(t);
-      const sdfg::Tensor& tensor = graph_.tensors[t];
-      if (consumers[t] > 0 || required.count(candidate) > 0 || tensor.producer == kNone) continue;
+    for (const TensorId candidate : unread) {
+      if (tried >= kMaxCandidates) break;
+      const sdfg::Tensor& tensor = graph_.tensors[candidate];
       for (size_t k = 0; k < op.inputs.size() && k < 8; ++k) {
         const sdfg::Tensor& old = graph_.tensors[op.inputs[k]];
         if (old.shape != tensor.shape || old.axes != tensor.axes || old.device != tensor.device ||

@@ -28,6 +28,8 @@ std::vector<std::vector<sdfg::AxisId>> AxisSubsets(const std::vector<sdfg::AxisI
 // "sum", "average".
 const char* ReductionName(CollectiveKind kind);
 double ValueAt(const Values& tensor, const std::vector<int64_t>& index);
+// Parallel tensors that are made and neither read nor required: what was forgotten.
+std::vector<sdfg::TensorId> UnreadTensors(const lineage::Problem& problem);
 // The largest finite absolute value; 0 for null.
 double Largest(const Values& tensor);
 // Equal up to rounding, relative to the largest element.
@@ -44,6 +46,8 @@ struct Subject {
   sdfg::TensorId tensor = sdfg::kNone;
   lineage::Lineage lineage;
   std::vector<sdfg::OperatorId> operators;  // of its stage, in topological order
+  // Of a stage by itself: tensors that nothing reads in the plan.
+  std::vector<sdfg::TensorId> unread;
 };
 
 class RepairSearch {

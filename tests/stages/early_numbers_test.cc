@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <vector>
+
+#include "stages/completed_forms.h"
+#include "stages/cone.h"
 #include "tests/shape_reduction/small_problem.h"
 
 namespace planproof::stages {
@@ -11,7 +16,7 @@ namespace {
 // y = x + x; the plan adds x and whatever `other` is.
 class EarlyNumbersTest : public testing::Test {
  protected:
-  bool Differs(bool wrong) {
+  void Make(bool wrong) {
     lineage::Problem& problem = small_.problem;
     const sdfg::IndexFunction add = shape_reduction::Instantiate("add", {{4}, {4}});
     const sdfg::TensorId x = small_.Logical("x", {4}), z = small_.Logical("z", {4});
@@ -21,7 +26,28 @@ class EarlyNumbersTest : public testing::Test {
         small_.Apply(&problem.parallel, add, {plan_x, wrong ? plan_z : plan_x}, 0);
     small_.Require(plan_y, y, {0});
     small_.Check();
-    return NumbersDiffer(problem, options_, &result_);
+  }
+  bool Differs(bool wrong) {
+    Make(wrong);
+    return NumbersDiffer(small_.problem, options_, &result_);
+  }
+  // Where all claims are said to have failed.
+  bool DiffersThere(bool wrong) {
+    Make(wrong);
+    const ClaimTable table(small_.problem, ConeOfRequired(small_.problem));
+    std::vector<ClaimOutcome> outcomes(table.claims().size());
+    for (ClaimOutcome& outcome : outcomes) outcome.status = ClaimStatus::kFailed;
+    return ValuesDiffer(small_.problem, options_, table, outcomes, &result_);
+  }
+  // With no more than proofs, and a quick look where they fail.
+  Result Decided(bool wrong) {
+    Make(wrong);
+    const OperatorCounts operators;
+    const RunContext context{.options = options_,
+                             .operators = operators,
+                             .start = std::chrono::steady_clock::now(),
+                             .well_formed = true};
+    return DecideCompleted(small_.problem, context, Effort::kProofsOfEqual, result_);
   }
 
   shape_reduction::SmallProblem small_;
@@ -39,6 +65,25 @@ TEST_F(EarlyNumbersTest, WhatTheyTellIsNoVerdict) {
   EXPECT_EQ(result_.verdict, before);
   EXPECT_TRUE(result_.violations.empty());
   EXPECT_EQ(result_.witness, nullptr);
+}
+
+TEST_F(EarlyNumbersTest, AWrongPlanDiffersWhereClaimsFailed) { EXPECT_TRUE(DiffersThere(true)); }
+
+// A claim may fail for want of a better proof.
+TEST_F(EarlyNumbersTest, ARightPlanDoesNotDifferThere) { EXPECT_FALSE(DiffersThere(false)); }
+
+// It saves further proofs of this form; what is decided is decided elsewhere.
+TEST_F(EarlyNumbersTest, AQuickLookIsNoVerdict) {
+  const Result result = Decided(true);
+  EXPECT_TRUE(result.values_differ);
+  EXPECT_EQ(result.verdict, Verdict::kUnknown);
+  EXPECT_EQ(result.witness, nullptr);
+}
+
+TEST_F(EarlyNumbersTest, ARightPlanIsProvedWithoutOne) {
+  const Result result = Decided(false);
+  EXPECT_FALSE(result.values_differ);
+  EXPECT_EQ(result.verdict, Verdict::kProved);
 }
 
 }  // namespace

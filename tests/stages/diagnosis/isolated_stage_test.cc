@@ -81,5 +81,26 @@ TEST(IsolatedStage, ComputesWhatThePlanPasses) {
   EXPECT_THAT(CausesOf(problem), IsEmpty());
 }
 
+// y reads x in place of h, and then nothing reads h.
+TEST(IsolatedStage, NamesWhatNothingReadsInThePlan) {
+  const std::string model = R"({"op": "exp", "in": "x", "out": "h"},
+                               {"op": "mul", "in": ["x", "h"], "out": "y"})";
+  const auto plan = [](const std::string& operand) {
+    return R"({"op": "exp", "in": "x", "out": "h"}, {"op": "mul", "in": ["x", ")" + operand +
+           R"("], "out": "y"})";
+  };
+  const lineage::Problem wrong = Read(model, plan("x"));
+  const sdfg::TensorId tensor = wrong.required.at(0).parallel;
+  const std::vector<lineage::Lineage> lineage = WithOutputs(wrong);
+  const auto stage = Isolate(wrong, lineage, tensor, StageOf(wrong.parallel, lineage, tensor));
+  ASSERT_TRUE(stage.has_value());
+  ASSERT_EQ(stage->unread.size(), 1u);
+  EXPECT_EQ(stage->problem.parallel.tensors[stage->unread[0]].name, "h");
+  const std::vector<std::string> causes = CausesOf(wrong);
+  ASSERT_FALSE(causes.empty());
+  EXPECT_EQ(causes[0], "mul (y) reads x in place of h, which nothing reads");
+  EXPECT_THAT(CausesOf(Read(model, plan("h"))), IsEmpty());
+}
+
 }  // namespace
 }  // namespace planproof::stages
