@@ -137,6 +137,8 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus, u
     uint64_t seed = Mix(number, static_cast<uint64_t>(tensor.role));
     for (int64_t extent : tensor.shape) seed = Mix(seed, static_cast<uint64_t>(extent));
     if (distance[t] >= 0 && distance[t] <= kNear) seed = Mix(seed, t + 1);
+    // Queries and keys: products of equal ones do not tell which is which.
+    if (ScoreTurn(id) == 1 && !attempt.total) seed = Mix(seed, 1);
     Random random(seed);
     auto chosen = std::make_shared<BlockTensor<double>>();
     for (size_t d = 0; d < tensor.shape.size(); ++d) {

@@ -20,6 +20,7 @@
 #define PLANPROOF_SHAPE_REDUCTION_FOCUSED_CHOICE_H_
 
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <set>
 #include <vector>
@@ -104,6 +105,13 @@ class FocusedChooser {
   void ClearUntold(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
   // A parameter with one dimension: of a norm, or a bias.
   static bool IsFactor(const sdfg::Tensor& tensor);
+  // Of parameters of scores every second one is alike: 0 or 1; -1: it is none.
+  int ScoreTurn(sdfg::TensorId id) const {
+    const auto found = scores_.find(id);
+    return found == scores_.end() ? -1 : std::distance(scores_.begin(), found) % 2;
+  }
+  // The model ranks what it makes of the tensor's rows.
+  bool IsRanked(sdfg::TensorId id) const;
   void RankLast(sdfg::TensorId id, BlockTensor<double>* chosen) const;
   // What the logical tensor is an unchanged copy of, or itself.
   sdfg::TensorId CopiedFrom(sdfg::TensorId tensor) const;
@@ -145,7 +153,7 @@ class FocusedChooser {
   // By extent with comparisons: the first two positions and the last one of a few parts.
   std::map<int64_t, std::set<int64_t>> ends_of_parts_;
   std::set<sdfg::TensorId> scores_;    // parameters that reach residual sums by exponentials only
-  bool ranks_ = false;                 // the model ranks what it computes
+  bool ranks_ = false;                 // the model ranks what it computes: IsRanked of some source
   sdfg::TensorId head_ = sdfg::kNone;  // the parameter of the last contraction before the loss
   std::set<sdfg::TensorId> lookups_;   // parameters of which integers choose rows
   std::vector<sdfg::TensorId> table_gradients_;  // of these

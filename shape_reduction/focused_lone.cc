@@ -20,8 +20,7 @@ void FocusedChooser::FindLookups() {
   const sdfg::Graph& graph = problem_.logical;
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
     const sdfg::Tensor& tensor = graph.tensors[t];
-    for (size_t d = 0; InputChooser::IsSource(tensor) && d < tensor.shape.size(); ++d)
-      ranks_ |= inputs_.Untied(static_cast<TensorId>(t), d);
+    ranks_ |= InputChooser::IsSource(tensor) && IsRanked(static_cast<TensorId>(t));
     if (tensor.role != sdfg::TensorRole::kParameter) continue;
     std::set<TensorId> integers;  // by which it is read
     for (OperatorId o : consumers_[t]) {

@@ -1,7 +1,6 @@
 // Values of the tensors of one attempt.
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <numeric>
 
 #include "shape_reduction/focused_choice.h"
@@ -19,6 +18,8 @@ constexpr double kNarrow = 0x1p-8;
 // A fault that makes values larger by the length of a sequence, or by its square, is seen in the
 // last digits only.
 constexpr double kNarrowest = 0x1p-32;
+// Where what it is added to hardly counts, and is ranked.
+constexpr double kNarrower = 0x1p-16;
 // Or else what it is added to is large (tables that are only looked up: embeddings), and the branch
 // nearly as it is, so that its gradients count beside all others.
 constexpr double kNearlyAll = 0x1p-2;
@@ -39,6 +40,9 @@ constexpr double kLastFactor = 0x1p10;
 
 // Of rows that count for nothing where zeros would be ties: far below the epsilon of any norm.
 constexpr double kHardly = 0x1p-48;
+// There, of weights by which a model ranks: scores must differ in what doubles hold of
+// exponentials.
+constexpr double kTelling = 0x1p4;
 
 // Any order, the same wherever the random numbers are; the last one the largest, if asked for.
 void Rank(bool last, InputChooser::Random* random, std::vector<double>* values) {
@@ -54,6 +58,14 @@ void Rank(bool last, InputChooser::Random* random, std::vector<double>* values) 
 
 bool FocusedChooser::IsFactor(const sdfg::Tensor& tensor) {
   return tensor.role == sdfg::TensorRole::kParameter && tensor.shape.size() == 1;
+}
+
+bool FocusedChooser::IsRanked(TensorId id) const {
+  const size_t rank = problem_.logical.tensors[id].shape.size();
+  for (size_t d = 0; d < rank; ++d) {
+    if (inputs_.Untied(id, d)) return true;
+  }
+  return false;
 }
 
 // Of weights whose products are ranked: the last score is far from the others, half of the time
@@ -124,16 +136,20 @@ void FocusedChooser::ChooseReals(TensorId id, const Attempt& attempt, Random* ra
   const int64_t count = chosen->Blocks();
   double scale = inputs_.ScaleOf(id);
   if (attempt.narrow.count(id) != 0)
-    scale *= attempt.total                              ? kModerate
-             : attempt.kind.large || attempt.kind.blank ? kNearlyAll
-             : attempt.kind.faint                       ? kNarrowest
-                                                        : kNarrow;
-  if ((attempt.kind.spread || attempt.kind.lone) && scores_.count(id) != 0) scale *= kCalm;
+    scale *= attempt.total        ? kModerate
+             : attempt.kind.blank ? (ranks_ ? kNarrower : kNearlyAll)
+             : attempt.kind.large ? kNearlyAll
+             : attempt.kind.faint ? kNarrowest
+                                  : kNarrow;
+  if (attempt.kind.blank && IsRanked(id)) {
+    scale *= kTelling;
+  } else if ((attempt.kind.spread || attempt.kind.lone) && scores_.count(id) != 0) {
+    scale *= kCalm;
+  }
   const bool table = tensor.role == sdfg::TensorRole::kParameter && tensor.shape.size() > 1;
   if (table && scale == 1) scale = attempt.kind.large && !attempt.total ? kLargeBase : 1;
   if (attempt.total && id == head_) scale *= kLargeHead;
-  const bool flat = attempt.kind.flat != 0 && scores_.count(id) != 0 &&
-                    std::distance(scores_.begin(), scores_.find(id)) % 2 == attempt.kind.flat - 1;
+  const bool flat = attempt.kind.flat != 0 && ScoreTurn(id) == attempt.kind.flat - 1;
   const bool zero =
       flat || attempt.closed.count(id) != 0 || (attempt.kind.fresh && OnlyAfterLoss(id));
   for (int64_t k = 0; k < count; ++k) {
