@@ -72,6 +72,14 @@ bool FocusedChooser::OnlyAfterLoss(TensorId source) const {
   });
 }
 
+uint64_t FocusedChooser::AttemptAt(uint64_t turn) const {
+  constexpr uint64_t kEarly = 2, kLate = 7;  // of eight
+  if (masked_ || lookups_.empty()) return turn;
+  return turn % 8 == kEarly  ? turn - kEarly + kLate
+         : turn % 8 == kLate ? turn - kLate + kEarly
+                             : turn;
+}
+
 FocusedChooser::AttemptKind FocusedChooser::KindOf(const Focus& focus, uint64_t attempt) const {
   // Pairs; the second of each with large tables.
   const uint64_t pairs = ends_of_parts_.empty() ? 2 : 3, pair = attempt / 2 % pairs;
@@ -108,7 +116,9 @@ FocusedChooser::Attempt FocusedChooser::Prepare(const Focus& focus, uint64_t num
   attempt.partitions = Cut(focus, number, attempt.kind, &attempt.place, &attempt.apart);
   const std::vector<size_t> nearest = Nearest(focus, distance);
   const size_t open_branches =
-      (attempt.total || attempt.kind.spread || attempt.kind.lone ? 1 : kOpenBranches) +
+      (attempt.total || attempt.kind.spread || (attempt.kind.lone && !attempt.kind.blank)
+           ? 1
+           : kOpenBranches) +
       attempt.kind.more_branches;
   for (size_t k = 0; k < nearest.size(); ++k) {
     const Branch& branch = branches_[nearest[k]];

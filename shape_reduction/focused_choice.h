@@ -42,6 +42,9 @@ class FocusedChooser {
   std::vector<BlockTensorPtr<double>> Choose(const Focus& focus, uint64_t attempt,
                                              PartitionsByExtent* cuts = nullptr) const;
 
+  // The attempt to be made at this turn. Without a loss mask positions are singled out early, as
+  // little else shows there.
+  uint64_t AttemptAt(uint64_t turn) const;
   // Positions in Problem::required of relations that the focus can affect: those whose tensors are
   // nearest to it, and those that depend on least; at most `most`.
   std::vector<int> NearestRequired(const Focus& focus, size_t most) const;
@@ -153,6 +156,7 @@ class FocusedChooser {
   // By extent with comparisons: the first two positions and the last one of a few parts.
   std::map<int64_t, std::set<int64_t>> ends_of_parts_;
   std::set<sdfg::TensorId> scores_;    // parameters that reach residual sums by exponentials only
+  bool masked_ = false;                // a real input tells which positions count
   bool ranks_ = false;                 // the model ranks what it computes: IsRanked of some source
   sdfg::TensorId head_ = sdfg::kNone;  // the parameter of the last contraction before the loss
   std::set<sdfg::TensorId> lookups_;   // parameters of which integers choose rows

@@ -36,6 +36,8 @@ class FocusedEvaluation {
  public:
   explicit FocusedEvaluation(const lineage::Problem& problem);
 
+  uint64_t AttemptAt(uint64_t turn) const { return focused_.AttemptAt(turn); }
+
   // Chooses inputs and evaluates what the relations nearest to the focus depend on, on both sides:
   // where one of these comes before the gradients (the loss), only that one, and sums of all
   // gradients only if there is nothing else (Extend goes on with the others). False, with a

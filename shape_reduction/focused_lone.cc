@@ -20,6 +20,9 @@ void FocusedChooser::FindLookups() {
   const sdfg::Graph& graph = problem_.logical;
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
     const sdfg::Tensor& tensor = graph.tensors[t];
+    masked_ |= tensor.role == sdfg::TensorRole::kInput && !sdfg::IsInteger(tensor.dtype) &&
+               std::any_of(tensor.shape.begin(), tensor.shape.end(),
+                           [&](int64_t extent) { return compared_.count(extent) != 0; });
     ranks_ |= InputChooser::IsSource(tensor) && IsRanked(static_cast<TensorId>(t));
     if (tensor.role != sdfg::TensorRole::kParameter) continue;
     std::set<TensorId> integers;  // by which it is read

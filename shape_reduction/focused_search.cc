@@ -62,7 +62,7 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
   int undefined = 0;
   for (int k = 0; k < options.attempts && WorkClock::now() < deadline; ++k) {
     const Focus& focus = focuses[k % round / kPerFocus];
-    const uint64_t attempt = k / round * kPerFocus + k % kPerFocus;
+    const uint64_t attempt = evaluation->AttemptAt(k / round * kPerFocus + k % kPerFocus);
     if (!evaluation->Run(focus, attempt, options.max_elements, deadline, &witness.message)) {
       continue;
     }
