@@ -98,7 +98,8 @@ FocusedChooser::AttemptKind FocusedChooser::KindOf(const Focus& focus, uint64_t 
                                                 : attempt / 2 - spread_before;
   const uint64_t turn = attempt % 8;
   const bool exchanged = !CutsOfExchanges(focus).empty();
-  kind.lone = !lookups_.empty() && (turn == 7 || (exchanged && turn >= 3 && turn <= 5));
+  kind.lone =
+      !lookups_.empty() && ((turn == 7 && !masked_) || (exchanged && turn >= 3 && turn <= 5));
   if (kind.lone) {
     kind.blank = turn == (exchanged ? 3 : 7) && attempt / 8 % 2 == 0;
     kind.large &= exchanged && !kind.blank;
@@ -148,7 +149,7 @@ std::vector<BlockTensorPtr<double>> FocusedChooser::Choose(const Focus& focus, u
     for (int64_t extent : tensor.shape) seed = Mix(seed, static_cast<uint64_t>(extent));
     if (distance[t] >= 0 && distance[t] <= kNear) seed = Mix(seed, t + 1);
     // Queries and keys: products of equal ones do not tell which is which.
-    if (ScoreTurn(id) == 1 && !attempt.total) seed = Mix(seed, 1);
+    if (attempt.kind.lone && ScoreTurn(id) == 1) seed = Mix(seed, 1);
     Random random(seed);
     auto chosen = std::make_shared<BlockTensor<double>>();
     for (size_t d = 0; d < tensor.shape.size(); ++d) {
