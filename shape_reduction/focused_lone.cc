@@ -24,7 +24,7 @@ void FocusedChooser::FindLookups() {
                std::any_of(tensor.shape.begin(), tensor.shape.end(),
                            [&](int64_t extent) { return compared_.count(extent) != 0; });
     ranks_ |= InputChooser::IsSource(tensor) && IsRanked(static_cast<TensorId>(t));
-    if (tensor.role != sdfg::TensorRole::kParameter) continue;
+    if (tensor.role != sdfg::TensorRole::kParameter || tensor.shape.empty()) continue;
     std::set<TensorId> integers;  // by which it is read
     for (OperatorId o : consumers_[t]) {
       for (TensorId id : graph.operators[o].inputs) {
@@ -86,7 +86,8 @@ void FocusedChooser::CutAroundLone(const std::map<int64_t, std::pair<int64_t, in
     }
     // The rows that they look up.
     const auto [low, high] = inputs_.ranges().Usual(static_cast<TensorId>(t));
-    for (int64_t k = 1; k <= kLonePositions; ++k) (*cuts)[high].push_back(low + k);
+    for (int64_t k = 1; k <= kLonePositions && k < high - low; ++k)
+      (*cuts)[high].push_back(low + k);
   }
 }
 
@@ -94,6 +95,7 @@ void FocusedChooser::CutAroundLone(const std::map<int64_t, std::pair<int64_t, in
 void FocusedChooser::SingleOut(TensorId id, const Attempt& attempt,
                                BlockTensor<double>* chosen) const {
   const sdfg::Tensor& tensor = problem_.logical.tensors[id];
+  if (chosen->ints.empty()) return;  // no elements
   const int64_t common = *std::max_element(chosen->ints.begin(), chosen->ints.end());
   std::fill(chosen->ints.begin(), chosen->ints.end(), common);
   int64_t value = inputs_.ranges().Usual(id).first;

@@ -158,7 +158,7 @@ void FocusedChooser::ChooseReals(TensorId id, const Attempt& attempt, Random* ra
   }
   if (attempt.kind.sparse && tensor.role == sdfg::TensorRole::kInput)
     ClearUntold(id, attempt, chosen);
-  if (attempt.kind.blank && lookups_.count(id) != 0) {
+  if (attempt.kind.blank && lookups_.count(id) != 0 && count > 0) {
     const int64_t row = count / chosen->dims[0]->blocks();
     const int64_t kept = row * std::min(kLonePositions, chosen->dims[0]->blocks());
     for (int64_t k = kept; k < count; ++k) chosen->values[k] *= ranks_ ? kHardly : 0;
