@@ -91,7 +91,7 @@ FocusedChooser::AttemptKind FocusedChooser::KindOf(const Focus& focus, uint64_t 
   kind.compare = !kind.sparse;
   kind.faint = attempt % 8 == 6;
   kind.flat = attempt % 8 == 4 ? 1 : attempt % 8 == 5 ? 2 : 0;
-  kind.last = attempt / 2 % 2 == 1;
+  kind.last = (IsSumOfGradients(focus.lineage.logical) ? attempt : attempt + 1) / 2 % 2 == 1;
   const uint64_t spread_before = attempt / 2 / pairs + (pair > 1 ? 1 : 0);
   kind.more_branches = kind.spread              ? attempt / 2 / pairs
                        : ends_of_parts_.empty() ? attempt / 2

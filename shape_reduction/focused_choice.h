@@ -48,10 +48,10 @@ class FocusedChooser {
   // Positions in Problem::required of relations that the focus can affect: those whose tensors are
   // nearest to it, and those that depend on least; at most `most`.
   std::vector<int> NearestRequired(const Focus& focus, size_t most) const;
-  // Where a few positions are unlike all others, the relation that shows them by themselves: of the
-  // gradient of a table in which they alone look up their rows. -1: there is none, or no such
-  // positions.
-  int LoneRequired(const Focus& focus, uint64_t attempt) const;
+  // Where a few positions are unlike all others, the relations that show them by themselves: of the
+  // gradient of a table in which they alone look up their rows; and of the gradient of what closes
+  // the branch around the place, in which the branch counts fully however little it adds.
+  std::vector<int> LoneRequired(const Focus& focus, uint64_t attempt) const;
   // Whether the relation at this position is of the forward pass.
   bool BeforeGradients(int required) const {
     return backward_[problem_.required[required].lineage.logical] == 0;
@@ -104,6 +104,7 @@ class FocusedChooser {
       const sdfg::Shape& shape, const std::map<int64_t, std::pair<int64_t, int64_t>>& place) const;
   void CutAroundLone(const std::map<int64_t, std::pair<int64_t, int64_t>>& place,
                      std::map<int64_t, std::vector<int64_t>>* cuts) const;
+  std::vector<sdfg::TensorId> GradientsOf(sdfg::TensorId parameter) const;
   void SingleOut(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
   void ClearUntold(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
   // A parameter with one dimension: of a norm, or a bias.
@@ -115,6 +116,7 @@ class FocusedChooser {
   }
   // The model ranks what it makes of the tensor's rows.
   bool IsRanked(sdfg::TensorId id) const;
+  std::vector<int64_t> ChosenFirst(int64_t extent, const Attempt& attempt, Random* random) const;
   void RankLast(sdfg::TensorId id, BlockTensor<double>* chosen) const;
   // What the logical tensor is an unchanged copy of, or itself.
   sdfg::TensorId CopiedFrom(sdfg::TensorId tensor) const;
@@ -138,7 +140,15 @@ class FocusedChooser {
   // By logical tensor: the number of operators between it and the place; -1: far.
   std::vector<int> Distances(sdfg::TensorId from) const;
   std::map<int64_t, std::vector<int64_t>> DigitCuts(const Focus& focus) const;
+  // A dimension of a logical tensor where a place holds it: how long the part is (0: unknown) and
+  // the whole, where the part begins, and whether positions of the dimension are compared.
+  struct HeldPart {
+    int64_t extent = 0, whole = 0, first = 0;
+    bool compared = false;
+  };
+  std::vector<HeldPart> HeldParts(const Focus& focus) const;
   std::map<int64_t, std::vector<int64_t>> CutsOfExchanges(const Focus& focus) const;
+  std::map<int64_t, std::vector<int64_t>> CutsOfMaskParts(const Focus& focus) const;
   PartitionsByExtent Cut(const Focus& focus, uint64_t number, const AttemptKind& kind,
                          std::map<int64_t, std::pair<int64_t, int64_t>>* place,
                          std::map<int64_t, std::set<int64_t>>* apart) const;

@@ -20,6 +20,10 @@ constexpr int64_t kMaxKeys = 16;
 constexpr int64_t kShortSequence = 8;  // all positions are
 constexpr size_t kSpreadParts = 4;     // parts of a sequence of which positions are told apart
 constexpr size_t kMaxParts = 64;
+constexpr int64_t kPartsOfMask = 4;  // at most, of which the ends are told apart,
+constexpr struct {
+  uint64_t turn = 3, of = 4;
+} kWithMaskParts;                         // in these attempts: it takes a while
 constexpr uint64_t kFirstWithDigits = 2;  // attempt
 constexpr int kMaxViews = 4;              // between a place and what it is a view of
 constexpr size_t kMaxSteps = 64;          // through views, in all
@@ -145,7 +149,9 @@ std::map<int64_t, std::vector<int64_t>> FocusedChooser::DigitCuts(const Focus& f
         if (form.overflow) continue;
         std::vector<int64_t>& own = outer[d];
         own.push_back(form.constant);
+        int64_t end = form.constant + 1;  // of what is read: what follows may be read instead
         for (const DigitTerm& term : form.terms) {
+          end += (term.extent - 1) * std::abs(term.scale);
           if (form.terms.size() > 1)
             own.insert(own.end(), {std::abs(term.scale), 2 * std::abs(term.scale)});
           const auto dim = std::find(program.dims.begin(), program.dims.end(), term.var);
@@ -154,6 +160,7 @@ std::map<int64_t, std::vector<int64_t>> FocusedChooser::DigitCuts(const Focus& f
             if (cut < term.extent) own.push_back(form.constant + cut * std::abs(term.scale));
           }
         }
+        if (form.atoms.empty() && end < shape[d]) own.push_back(end);
         for (const int64_t cut : own) add(shape[d], cut);
       }
       steps.push_back(
@@ -163,19 +170,13 @@ std::map<int64_t, std::vector<int64_t>> FocusedChooser::DigitCuts(const Focus& f
   return cuts;
 }
 
-// Where two dimensions of the place are as long as each other where it is held (the shard of a
-// square matrix, a batch in shards as long as a sequence), exchanging them shows only if both are
-// cut at the same place within what is held. By extent.
-std::map<int64_t, std::vector<int64_t>> FocusedChooser::CutsOfExchanges(const Focus& focus) const {
-  std::map<int64_t, std::vector<int64_t>> cuts;
+// How the place holds each dimension of its logical tensor.
+std::vector<FocusedChooser::HeldPart> FocusedChooser::HeldParts(const Focus& focus) const {
   const sdfg::Tensor& suspect = problem_.parallel.tensors[focus.parallel];
   const sdfg::Shape& whole = problem_.logical.tensors[focus.lineage.logical].shape;
-  struct Held {
-    int64_t extent = 0, whole = 0, first = 0;
-  };
-  std::vector<Held> dimensions;
+  std::vector<HeldPart> parts;
   for (size_t d = 0; d < focus.lineage.map.size(); ++d) {
-    Held held{0, whole[d], focus.lineage.map[d].constant};
+    HeldPart held{0, whole[d], focus.lineage.map[d].constant, compared_.count(whole[d]) != 0};
     for (const lineage::IndexTerm& term : focus.lineage.map[d].terms) {
       if (term.div != 1 || term.mod != 0 || term.gated()) continue;
       const bool local = term.dim >= static_cast<int>(suspect.axes.size());
@@ -183,17 +184,41 @@ std::map<int64_t, std::vector<int64_t>> FocusedChooser::CutsOfExchanges(const Fo
       if (!local && static_cast<size_t>(term.dim) < focus.box.size())
         held.first += term.scale * focus.box[term.dim].first;
     }
-    dimensions.push_back(held);
+    parts.push_back(held);
   }
-  for (size_t a = 0; a < dimensions.size(); ++a) {
-    const Held& held = dimensions[a];
-    for (size_t b = 0; b < dimensions.size(); ++b) {
-      if (a == b || held.extent < 2 || held.extent != dimensions[b].extent) continue;
-      const bool compares =
-          compared_.count(held.whole) != 0 || compared_.count(dimensions[b].whole) != 0;
+  return parts;
+}
+
+// Where two dimensions of the place are as long as each other where it is held (the shard of a
+// square matrix, a batch in shards as long as a sequence), exchanging them shows only if both are
+// cut at the same place within what is held. By extent.
+std::map<int64_t, std::vector<int64_t>> FocusedChooser::CutsOfExchanges(const Focus& focus) const {
+  std::map<int64_t, std::vector<int64_t>> cuts;
+  const std::vector<HeldPart> parts = HeldParts(focus);
+  for (size_t a = 0; a < parts.size(); ++a) {
+    const HeldPart& held = parts[a];
+    for (size_t b = 0; b < parts.size(); ++b) {
+      if (a == b || held.extent < 2 || held.extent != parts[b].extent) continue;
+      const bool compares = held.compared || parts[b].compared;
       for (int64_t k = 1; compares && k <= kPositions && k < held.extent; ++k)
         cuts[held.whole].push_back(held.first + k);
       if (!compares) cuts[held.whole].push_back(held.first + held.extent / 2);
+    }
+  }
+  return cuts;
+}
+
+// In a transposed part of a mask only its last row, and beside it only the first one, are known to
+// see any position: cut between others, these see none for all that enclosures say. By extent.
+std::map<int64_t, std::vector<int64_t>> FocusedChooser::CutsOfMaskParts(const Focus& focus) const {
+  std::map<int64_t, std::vector<int64_t>> cuts;
+  const std::vector<HeldPart> parts = HeldParts(focus);
+  for (size_t a = 0; a < parts.size(); ++a) {
+    for (size_t b = 0; b < parts.size(); ++b) {
+      const auto& [extent, whole, first, compared] = parts[a];
+      if (a == b || !compared || extent < 2 || whole != parts[b].whole) continue;
+      for (int64_t end = extent; end <= whole && whole <= kPartsOfMask * extent; end += extent)
+        cuts[whole].insert(cuts[whole].end(), {end - 1, end, end + 1});
     }
   }
   return cuts;
@@ -265,8 +290,21 @@ PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt,
   std::map<int64_t, std::vector<int64_t>> digits;  // of few faults: not at first
   if (attempt >= kFirstWithDigits) {
     digits = DigitCuts(focus);
-    for (const auto& [extent, own] : CutsOfExchanges(focus))
-      digits[extent].insert(digits[extent].end(), own.begin(), own.end());
+    // The same within what the place holds: its first head, say.
+    for (auto& [extent, own] : digits) {
+      const auto part = place->find(extent);
+      if (part == place->end() || part->second.first == 0 || compared_.count(extent) != 0) continue;
+      const auto [first, end] = part->second;
+      for (size_t k = 0, count = own.size(); k < count; ++k) {
+        if (own[k] < end - first) own.push_back(first + own[k]);
+      }
+    }
+    const auto add = [&](const std::map<int64_t, std::vector<int64_t>>& further) {
+      for (const auto& [extent, own] : further)
+        digits[extent].insert(digits[extent].end(), own.begin(), own.end());
+    };
+    add(CutsOfExchanges(focus));
+    if (attempt % kWithMaskParts.of == kWithMaskParts.turn) add(CutsOfMaskParts(focus));
   }
   if (IsSumOfGradients(focus.lineage.logical) && kind.last) {
     for (const sdfg::Tensor& tensor : problem_.logical.tensors) {

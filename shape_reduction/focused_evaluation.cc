@@ -94,9 +94,10 @@ bool FocusedEvaluation::Run(const Focus& focus, uint64_t attempt, int64_t max_el
   *message = UnmetPremise(problem_, values_);
   if (!message->empty()) return false;
   required_ = focused_.NearestRequired(focus, kMaxRequired);
-  const int lone = focused_.LoneRequired(focus, attempt);
-  if (lone >= 0 && std::find(required_.begin(), required_.end(), lone) == required_.end())
-    required_.push_back(lone);
+  for (const int lone : focused_.LoneRequired(focus, attempt)) {
+    if (std::find(required_.begin(), required_.end(), lone) == required_.end())
+      required_.push_back(lone);
+  }
   auto first = required_.begin();  // of those that wait
   if (!required_.empty() && focused_.BeforeGradients(required_[0])) {
     ++first;

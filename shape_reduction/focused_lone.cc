@@ -104,21 +104,51 @@ void FocusedChooser::SingleOut(TensorId id, const Attempt& attempt,
   }
 }
 
-int FocusedChooser::LoneRequired(const Focus& focus, uint64_t attempt) const {
-  if (!KindOf(focus, attempt).lone) return -1;
-  const std::vector<int> reached = Downstream(problem_.parallel, focus.parallel);
-  int nearest = -1, least = 0;
-  for (const TensorId table : table_gradients_) {
-    const std::vector<int> distance = Downstream(problem_.logical, table);
-    for (size_t r = 0; r < problem_.required.size(); ++r) {
-      const lineage::RequiredRelation& relation = problem_.required[r];
-      const int d = distance[relation.lineage.logical];
-      if (d < 0 || reached[relation.parallel] < 0 || (nearest >= 0 && d >= least)) continue;
-      nearest = static_cast<int>(r);
-      least = d;
+// What is computed of its operands after the loss, in its shape.
+std::vector<TensorId> FocusedChooser::GradientsOf(TensorId parameter) const {
+  const sdfg::Graph& graph = problem_.logical;
+  std::vector<TensorId> gradients;
+  for (const OperatorId use : consumers_[parameter]) {
+    for (const TensorId operand : graph.operators[use].inputs) {
+      if (operand == parameter || backward_[operand]) continue;
+      for (const OperatorId o : consumers_[operand]) {
+        for (const TensorId id : graph.operators[o].outputs) {
+          if (id != sdfg::kNone && backward_[id] &&
+              graph.tensors[id].shape == graph.tensors[parameter].shape)
+            gradients.push_back(id);
+        }
+      }
     }
   }
-  return nearest;
+  return gradients;
+}
+
+std::vector<int> FocusedChooser::LoneRequired(const Focus& focus, uint64_t attempt) const {
+  std::vector<int> result;
+  if (!KindOf(focus, attempt).lone) return result;
+  std::vector<TensorId> of_branch;
+  const std::vector<size_t> nearest = Nearest(focus, Distances(focus.lineage.logical));
+  if (!nearest.empty()) {
+    for (const TensorId parameter : branches_[nearest[0]].parameters) {
+      for (const TensorId gradient : GradientsOf(parameter)) of_branch.push_back(gradient);
+    }
+  }
+  const std::vector<int> reached = Downstream(problem_.parallel, focus.parallel);
+  for (const std::vector<TensorId>& gradients : {table_gradients_, of_branch}) {
+    int first = -1, least = 0;
+    for (const TensorId gradient : gradients) {
+      const std::vector<int> distance = Downstream(problem_.logical, gradient);
+      for (size_t r = 0; r < problem_.required.size(); ++r) {
+        const lineage::RequiredRelation& relation = problem_.required[r];
+        const int d = distance[relation.lineage.logical];
+        if (d < 0 || reached[relation.parallel] < 0 || (first >= 0 && d >= least)) continue;
+        first = static_cast<int>(r);
+        least = d;
+      }
+    }
+    if (first >= 0) result.push_back(first);
+  }
+  return result;
 }
 
 }  // namespace planproof::shape_reduction

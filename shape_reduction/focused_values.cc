@@ -44,13 +44,22 @@ constexpr double kHardly = 0x1p-48;
 // exponentials.
 constexpr double kTelling = 0x1p4;
 
-// Any order, the same wherever the random numbers are; the last one the largest, if asked for.
-void Rank(bool last, InputChooser::Random* random, std::vector<double>* values) {
-  std::iota(values->begin(), values->end(), 0);
-  for (size_t k = values->size(); k > 1; --k) {  // the same order everywhere
+template <typename T>
+void Shuffle(InputChooser::Random* random, std::vector<T>* values) {  // the same order everywhere
+  for (size_t k = values->size(); k > 1; --k) {
     std::swap((*values)[k - 1], (*values)[(*random)() % k]);
   }
-  if (last) std::swap(values->back(), *std::max_element(values->begin(), values->end()));
+}
+
+// Any order, the same wherever the random numbers are, but that `first` come first.
+void Rank(const std::vector<int64_t>& first, InputChooser::Random* random,
+          std::vector<double>* values) {
+  std::iota(values->begin(), values->end(), 0);
+  Shuffle(random, values);
+  double rank = static_cast<double>(values->size());
+  for (const int64_t index : first) {
+    std::swap((*values)[index], *std::find(values->begin(), values->end(), --rank));
+  }
   for (double& value : *values) value *= kRankStep;
 }
 
@@ -111,6 +120,29 @@ void FocusedChooser::ChooseIntegers(TensorId id, const Attempt& attempt, Random*
   }
 }
 
+// What is to be chosen by all, of so many: the last one, and the edges of the focus's part or,
+// where it holds none, of all parts. A part that begins or ends elsewhere lacks one, or has it too.
+std::vector<int64_t> FocusedChooser::ChosenFirst(int64_t extent, const Attempt& attempt,
+                                                 Random* random) const {
+  std::vector<int64_t> edges;
+  const auto part = attempt.place.find(extent);
+  const auto all = edges_.find(extent);
+  if (part == attempt.place.end() && all != edges_.end()) {
+    edges = all->second;
+    edges.pop_back();  // the last one
+  } else if (part != attempt.place.end()) {
+    const auto [first, end] = part->second;
+    for (const int64_t edge : {first - 1, first, end - 1, end}) {
+      if (edge >= 0 && edge + 1 < extent) edges.push_back(edge);
+    }
+    std::sort(edges.begin(), edges.end());
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  }
+  Shuffle(random, &edges);
+  edges.insert(edges.begin(), extent - 1);
+  return edges;
+}
+
 // At positions that are not told apart the tensor is zero.
 void FocusedChooser::ClearUntold(TensorId id, const Attempt& attempt,
                                  BlockTensor<double>* chosen) const {
@@ -168,7 +200,8 @@ void FocusedChooser::ChooseReals(TensorId id, const Attempt& attempt, Random* ra
   if (attempt.kind.last && attempt.total && IsFactor(tensor)) chosen->values.back() *= kLastFactor;
   if (tensor.role != sdfg::TensorRole::kInput && tensor.shape.size() == 1 &&
       tensor.dtype != sdfg::DType::kBool && inputs_.Untied(id, 0)) {
-    Rank(attempt.kind.last, random, &chosen->values);
+    Rank(attempt.kind.last ? ChosenFirst(tensor.shape[0], attempt, random) : std::vector<int64_t>(),
+         random, &chosen->values);
   }
 }
 

@@ -162,6 +162,42 @@ TEST_P(EnclosureTest, ARangeThatIsOffByOneIsFound) {
   EXPECT_EQ(places.size(), 3u);
 }
 
+// A shard of many experts that begins one further: it shows where an expert at its edge is chosen,
+// and few are chosen of those.
+TEST(RankedExperts, AShardThatIsOffByOneIsFound) {
+  absl::StatusOr<ModelConfig> model = NamedModel("deepseek-v3-16b");
+  ASSERT_TRUE(model.ok()) << model.status();
+  model->layers = 3;
+  model->sequence = kSequence;
+  model->routed_experts = 256;
+  model->sigmoid_gate = model->gate_bias = true;
+  Strategy strategy;
+  strategy.data_parallel = 2;
+  strategy.tensor_parallel = 4;
+  const auto plans = Generate(*model, TrainingConfig(), strategy);
+  ASSERT_TRUE(plans.ok()) << plans.status();
+  const std::vector<std::pair<std::string, plan::PlanFile>> right = {
+      {"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}};
+  const lineage::Problem built = Built(right);
+  int places = 0;
+  for (uint64_t seed = 1; seed < 2000 && places < 2; ++seed) {
+    auto files = right;
+    const auto deviation = mutation::DeviateAtRandom(&files[1].second, built, seed, "wrong offset");
+    ASSERT_TRUE(deviation.ok()) << deviation.status();
+    const size_t end = deviation->tensor.find(".routed_tokens.part");
+    if (end == std::string::npos || deviation->what.find("range") == std::string::npos) continue;
+    ++places;
+    const lineage::Problem problem = Built(files);
+    shape_reduction::WitnessOptions options;
+    options.attempts = 12;
+    const Focus focus = At(problem, deviation->tensor.substr(0, end) + ".routed");
+    EXPECT_EQ(shape_reduction::SearchFocused(problem, {focus}, options).outcome,
+              Witness::Outcome::kConfirmed)
+        << deviation->what;
+  }
+  EXPECT_EQ(places, 2);
+}
+
 // A causal mask of +infinity: softmax has no value. That counts only where it is asked for.
 TEST_P(EnclosureTest, AMaskOfTheOtherSignLeavesThePlanWithoutAValue) {
   const lineage::Problem right = Built(Files(GetParam()));
