@@ -67,10 +67,10 @@ RANDOM = {
                         r"a chunk would be right|the slice of",
     "wrong constant": r"a constant of|exponent|what runs at|times too|number|added",
     "wrong arithmetic": r"where (multiplying|adding|dividing|the m..imum) would be right|is needed",
-    "missing term": r"leaves out the last term|contribution of",
+    "missing term": r"leaves out the last term|contribution of|only the term of",
     "wrong offset": r"where -?\d+ would be right|shifted|the slice of|number added",
     "exchanged indices": r"exchanged|in another order",
-    "wrong factor": r"times too (small|large)",
+    "wrong factor": r"times too (small|large)|counts -?[0-9/]+ (of|times) what it must|is added [0-9]+ times",
     "operator removed": r"nothing produces",
     "wrong device": r"device",
 }

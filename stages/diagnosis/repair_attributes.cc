@@ -173,9 +173,10 @@ std::vector<Adjustment> AdjustmentsOf(const sdfg::Graph& graph,
 
 std::map<int64_t, bool> RepairSearch::RightAlong(const Values& value, size_t axis) const {
   std::map<int64_t, std::pair<std::vector<double>, std::vector<double>>> parts;
+  const std::vector<double> values = AtPoints(value);
   for (size_t i = 0; i < points_.size(); ++i) {
     auto& [is, wanted] = parts[points_[i][axis]];
-    is.push_back(ValueAt(value, points_[i]));
+    is.push_back(values[i]);
     wanted.push_back(claimed_at_[i]);
   }
   std::map<int64_t, bool> right;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kMaxKeepingCoordinates = 8;  // of an axis at which ranks keep what they hold
 constexpr size_t kMaxCombinations = 16;
-constexpr double kMaxSeconds = 0.5;  // of one run
+constexpr double kMaxSeconds = 1;  // of one run
 
 // What is needed in place of what an operator does.
 std::string Needed(CollectiveKind kind) {
@@ -250,6 +250,7 @@ bool RepairSearch::RightWithout(const std::vector<Collective>& left_out, AxisId 
     const Values value = RunStage(changes);
     if (value == nullptr) return false;
     std::vector<double> here, there;
+    const std::vector<double> values = AtPoints(value);
     for (size_t i = 0; i < points_.size(); ++i) {
       bool fits = true;
       for (size_t a = 0; a < self.axes.size(); ++a) {
@@ -257,7 +258,7 @@ bool RepairSearch::RightWithout(const std::vector<Collective>& left_out, AxisId 
         fits = fits && (!known || coordinate(self.axes[a]) == points_[i][a]);
       }
       if (!fits) continue;
-      here.push_back(ValueAt(value, points_[i]));
+      here.push_back(values[i]);
       there.push_back(claimed_at_[i]);
     }
     if (!AgreeNumbers(here, there)) return false;

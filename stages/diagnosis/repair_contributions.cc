@@ -71,8 +71,7 @@ void RepairSearch::TryContributions() {
       if (Late() || value == nullptr || value->int_valued) continue;
       const Values without = WithOperand(id, static_cast<int>(k), Times(0, value));
       if (without == nullptr) continue;
-      std::vector<double> rest;
-      for (const auto& index : points_) rest.push_back(ValueAt(without, index));
+      const std::vector<double> rest = AtPoints(without);
       const std::vector<double> is = Combine(actual_at_, -1, rest);
       const std::vector<double> wanted = Combine(claimed_at_, -1, rest);
       const double size = LargestOf(is), all = LargestOf(actual_at_);
@@ -88,14 +87,16 @@ void RepairSearch::TryContributions() {
       const auto [above, below] =
           gone ? std::pair<int64_t, int64_t>{0, 1} : SimpleFraction(ratio, 64);
       const bool simple = std::min(std::abs(above), below) <= kMaxOfFraction;
-      if ((above == 0 && !gone) || above == below || different.size() < 2 || !simple) continue;
+      // Of one number there is always such a multiple: it has to be the same on other inputs.
+      const bool of_one_number = is.size() == 1;
+      if ((above == 0 && !gone) || above == below || !simple) continue;
+      if (different.size() < 2 && !of_one_number) continue;
       const double factor = static_cast<double>(above) / static_cast<double>(below);
       if (!AgreeNumbers(Combine(rest, factor, is), claimed_at_)) continue;
       // What is added is halved with the operand; a maximum, or an exponent, is not.
       const Values halved = WithOperand(id, static_cast<int>(k), Times(0.5, value));
       if (halved == nullptr) continue;
-      std::vector<double> with_half;
-      for (const auto& index : points_) with_half.push_back(ValueAt(halved, index));
+      const std::vector<double> with_half = AtPoints(halved);
       if (!AgreeNumbers(Combine(rest, 0.5, is), with_half)) continue;
       const std::string name = Term(op.inputs[k]);
       const std::string sizes = above == 1 ? SizesThatAre(below) : "";
@@ -113,6 +114,7 @@ void RepairSearch::TryContributions() {
         const bool more = below >= std::abs(above);
         Found(absl::StrCat(name, " counts ", part, more ? " times" : " of", " what it must"), id);
       }
+      causes_.back().of_one_number = of_one_number;
       return;
     }
   }
@@ -190,8 +192,7 @@ void RepairSearch::TryModelTerms() {
     part.logical = term;
     const Values value = replay_.Claimed(graph_.tensors[subject_.tensor].shape, part);
     if (value == nullptr || value->int_valued) return;
-    at.emplace_back();
-    for (const auto& index : points_) at.back().push_back(ValueAt(value, index));
+    at.push_back(AtPoints(value));
   }
   const auto name = [&](size_t t) { return problem_.logical.tensors[terms[t]].name; };
   for (size_t t = 0; t < terms.size(); ++t) {

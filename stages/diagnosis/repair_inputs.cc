@@ -259,8 +259,7 @@ void RepairSearch::TryUnread() {
     }
     if (unread.size() == kMaxUnread) return;
     unread.push_back(t);
-    terms.emplace_back();
-    for (const auto& index : points_) terms.back().push_back(ValueAt(replay_.Parallel(t), index));
+    terms.push_back(AtPoints(replay_.Parallel(t)));
   }
   for (uint32_t chosen = 1; chosen < (uint32_t{1} << unread.size()); ++chosen) {
     std::vector<double> sum(points_.size(), 0), with_actual = actual_at_;

@@ -55,11 +55,7 @@ bool RepairSearch::Lacks(OperatorId id, size_t operand, bool too_small,
   if (value->int_valued) return too_small;
   const Values more = WithOperand(id, static_cast<int>(operand), Doubled(value));
   if (more == nullptr) return too_small;
-  std::vector<double> counted;
-  for (size_t i = 0; i < points_.size(); ++i) {
-    counted.push_back(actual_at_[i] - ValueAt(more, points_[i]));
-  }
-  return too_small != AgreeNumbers(counted, rest);
+  return too_small != AgreeNumbers(Combine(actual_at_, -1, AtPoints(more)), rest);
 }
 
 // The difference is one of the terms that the stage adds up.
@@ -81,8 +77,7 @@ void RepairSearch::TryTerms() {
         continue;
       }
       if (tensor.shape == self.shape && tensor.axes == self.axes) {
-        std::vector<double> term;
-        for (const auto& index : points_) term.push_back(ValueAt(replay_.Parallel(input), index));
+        const std::vector<double> term = AtPoints(replay_.Parallel(input));
         if (AllZero(term)) continue;
         const bool less = AgreeNumbers(missing, term);
         if (less || AgreeNumbers(Combine(missing, 1, term), std::vector<double>(term.size(), 0)) ||
@@ -163,18 +158,14 @@ void RepairSearch::TryShards() {
     const int64_t extent = self.shape[a];
     if (extent < 2 || extent > kMaxShifts) continue;
     std::vector<int64_t> moved(extent, -1);
+    std::vector<std::vector<double>> claimed(extent);
     bool all = true;
     for (int64_t c = 0; all && c < extent; ++c) {
+      const std::vector<double> here = AtPoints(actual_, {{a, c}});
       for (int64_t k = 0; k < extent && moved[c] < 0; ++k) {
         const int64_t from = k == 0 ? c : k <= c ? k - 1 : k;
-        std::vector<double> here, there;
-        for (std::vector<int64_t> index : points_) {
-          index[a] = c;
-          here.push_back(ValueAt(actual_, index));
-          index[a] = from;
-          there.push_back(ValueAt(claimed_, index));
-        }
-        if (AgreeNumbers(here, there)) moved[c] = from;
+        if (claimed[from].empty()) claimed[from] = AtPoints(claimed_, {{a, from}});
+        if (AgreeNumbers(here, claimed[from])) moved[c] = from;
       }
       all = moved[c] >= 0;
     }

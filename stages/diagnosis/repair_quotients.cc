@@ -51,10 +51,9 @@ bool RepairSearch::TryQuotients() {
     if (counts == nullptr || !Varies(*counts)) continue;
     const Values above = With(id, parts->first), below = With(id, parts->second);
     if (above == nullptr || below == nullptr) continue;
-    std::vector<double> quotients;
-    for (const auto& index : points_) {
-      quotients.push_back(ValueAt(above, index) / ValueAt(below, index));
-    }
+    std::vector<double> quotients = AtPoints(above);
+    const std::vector<double> divisors = AtPoints(below);
+    for (size_t i = 0; i < quotients.size(); ++i) quotients[i] /= divisors[i];
     if (!AgreeNumbers(quotients, claimed_at_)) continue;
     Found(absl::StrCat("a mean of means: ", Name(id),
                        " divides by the count of each rank, and the counts differ; add up sums and "

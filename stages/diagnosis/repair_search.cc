@@ -30,6 +30,16 @@ double ValueAt(const Values& tensor, const std::vector<int64_t>& index) {
   return At(*tensor, tensor->Offset(index));
 }
 
+OffsetTable::OffsetTable(const Values& tensor, const std::vector<std::vector<int64_t>>& grid)
+    : offsets_(grid.size()) {
+  int64_t stride = 1;
+  for (size_t d = grid.size(); d-- > 0;) {
+    const shape_reduction::DimPartition& dim = *tensor->dims[d];
+    for (const int64_t index : grid[d]) offsets_[d].push_back(dim.BlockOf(index) * stride);
+    stride *= dim.blocks();
+  }
+}
+
 void ForEachPair(const Values& left, const Values& right,
                  const std::function<bool(const std::vector<int64_t>&, double, double)>& visit) {
   const size_t rank = left->dims.size();
@@ -43,8 +53,9 @@ void ForEachPair(const Values& left, const Values& right,
     index[d] = points[d][0];
   }
   std::vector<size_t> at(rank, 0);
+  const OffsetTable of_left(left, points), of_right(right, points);
   while (true) {
-    if (!visit(index, ValueAt(left, index), ValueAt(right, index))) return;
+    if (!visit(index, At(*left, of_left.At(at.data())), At(*right, of_right.At(at.data())))) return;
     size_t d = rank;
     while (d > 0 && ++at[d - 1] == points[d - 1].size()) {
       --d;
@@ -122,6 +133,37 @@ RepairSearch::RepairSearch(const lineage::Problem& problem, shape_reduction::Rep
     actual_at_.push_back(p);
     return points_.size() < kMaxPoints;
   });
+  LayOut();
+}
+
+// Where the points lie in the grid of all indices that they have.
+void RepairSearch::LayOut() {
+  if (points_.empty()) return;
+  const size_t rank = points_[0].size();
+  grid_.resize(rank);
+  for (size_t d = 0; d < rank; ++d) {
+    for (const auto& point : points_) grid_[d].push_back(point[d]);
+    std::sort(grid_[d].begin(), grid_[d].end());
+    grid_[d].erase(std::unique(grid_[d].begin(), grid_[d].end()), grid_[d].end());
+  }
+  for (const auto& point : points_) {
+    for (size_t d = 0; d < rank; ++d) {
+      at_.push_back(std::lower_bound(grid_[d].begin(), grid_[d].end(), point[d]) -
+                    grid_[d].begin());
+    }
+  }
+}
+
+std::vector<double> RepairSearch::AtPoints(const Values& tensor, const Coordinates& instead) const {
+  std::vector<std::vector<int64_t>> grid = grid_;
+  for (const auto& [axis, coordinate] : instead)
+    std::fill(grid[axis].begin(), grid[axis].end(), coordinate);
+  std::vector<double> values;
+  values.reserve(points_.size());
+  const OffsetTable offsets(tensor, grid);
+  for (size_t i = 0; i < points_.size(); ++i)
+    values.push_back(At(*tensor, offsets.At(&at_[i * grid.size()])));
+  return values;
 }
 
 std::string RepairSearch::Place(TensorId tensor) const {
@@ -350,7 +392,7 @@ void RepairSearch::TryReplicaSums() {
       continue;
     }
     devices.push_back(tensor.device);
-    for (size_t i = 0; i < points_.size(); ++i) sum[i] += ValueAt(value, points_[i]);
+    sum = Combine(sum, 1, AtPoints(value));
   }
   if (devices.size() < 2) return;
   const auto missing = MissingReduction(sum, static_cast<int64_t>(devices.size()));
@@ -362,7 +404,8 @@ void RepairSearch::TryReplicaSums() {
 
 // What the ranks of an axis hold, or of several, adds up to the logical value, or on average is it.
 void RepairSearch::TryAxisSums() {
-  constexpr int64_t kMaxTerms = 1024;
+  constexpr int64_t kMaxTerms = 1024;  // of different values
+  constexpr int64_t kMaxRanks = int64_t{1} << 20;
   constexpr size_t kMaxAxes = 4;
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
   const size_t subsets = size_t{1} << std::min(self.axes.size(), kMaxAxes);
@@ -371,25 +414,26 @@ void RepairSearch::TryAxisSums() {
     for (size_t mask = 1; mask < subsets; ++mask) {
       std::vector<size_t> along;
       std::vector<std::string> names;
-      int64_t count = 1;
+      int64_t count = 1, terms = 1;
       for (size_t a = 0; a < self.axes.size() && a < kMaxAxes; ++a) {
         if ((mask >> a & 1) == 0) continue;
         along.push_back(a);
         names.push_back(graph_.axes[self.axes[a]].name);
-        count = std::min(count * self.shape[a], kMaxTerms + 1);
+        count = std::min(count * self.shape[a], kMaxRanks + 1);
+        terms = std::min(terms * actual_->dims[a]->blocks(), kMaxTerms + 1);
       }
-      if (along.size() != most || count < 2 || count > kMaxTerms) continue;
+      if (along.size() != most || count < 2 || count > kMaxRanks || terms > kMaxTerms) continue;
       std::vector<double> total(points_.size(), 0);
-      for (size_t i = 0; i < points_.size(); ++i) {
-        std::vector<int64_t> index = points_[i];
-        for (int64_t n = 0; n < count; ++n) {
-          int64_t rest = n;
-          for (const size_t a : along) {
-            index[a] = rest % self.shape[a];
-            rest /= self.shape[a];
-          }
-          total[i] += ValueAt(actual_, index);
+      for (int64_t n = 0; n < terms; ++n) {
+        int64_t rest = n, alike = 1;
+        Coordinates at;
+        for (const size_t a : along) {
+          const int64_t block = rest % actual_->dims[a]->blocks();
+          rest /= actual_->dims[a]->blocks();
+          at.push_back({a, actual_->dims[a]->Representatives()[block]});
+          alike *= actual_->dims[a]->Weights()[block];
         }
+        total = Combine(total, static_cast<double>(alike), AtPoints(actual_, at));
       }
       const auto missing = MissingReduction(total, count);
       if (!missing) continue;

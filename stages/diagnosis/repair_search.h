@@ -28,6 +28,22 @@ std::vector<std::vector<sdfg::AxisId>> AxisSubsets(const std::vector<sdfg::AxisI
 // "sum", "average".
 const char* ReductionName(CollectiveKind kind);
 double ValueAt(const Values& tensor, const std::vector<int64_t>& index);
+
+// Offsets in a tensor's blocks of the points of a grid, dimension by dimension.
+class OffsetTable {
+ public:
+  // `grid`: indices, by dimension.
+  OffsetTable(const Values& tensor, const std::vector<std::vector<int64_t>>& grid);
+  // `position`: in the grid, by dimension.
+  int64_t At(const size_t* position) const {
+    int64_t offset = 0;
+    for (size_t d = 0; d < offsets_.size(); ++d) offset += offsets_[d][position[d]];
+    return offset;
+  }
+
+ private:
+  std::vector<std::vector<int64_t>> offsets_;
+};
 // Parallel tensors that are made and neither read nor required: what was forgotten.
 std::vector<sdfg::TensorId> UnreadTensors(const lineage::Problem& problem);
 // The largest finite absolute value; 0 for null.
@@ -192,6 +208,11 @@ class RepairSearch {
     causes_.push_back({std::move(text), op, false, changes, ""});
   }
 
+  void LayOut();
+  // The tensor's values at all points; at these coordinates of axes instead of the points' own.
+  using Coordinates = std::vector<std::pair<size_t, int64_t>>;
+  std::vector<double> AtPoints(const Values& tensor, const Coordinates& instead = {}) const;
+
   std::string Place(sdfg::TensorId tensor) const;  // "x on device 3"
   std::string Name(sdfg::OperatorId op) const;
   // Sums of the tensor over its axes that the subject lacks, except one coordinate of one axis.
@@ -203,6 +224,8 @@ class RepairSearch {
   Subject subject_;
   Values actual_, claimed_;
   std::vector<std::vector<int64_t>> points_;    // elements that are compared
+  std::vector<std::vector<int64_t>> grid_;      // indices of the points, by dimension
+  std::vector<size_t> at_;                      // of each point in the grid, by dimension
   std::vector<double> actual_at_, claimed_at_;  // their values
   std::vector<Cause> causes_;
   std::vector<Cause> of_few_;  // attributes that are wrong on few ranks
