@@ -47,7 +47,8 @@ RunContext With(const VerifyOptions& options, const RunContext& context) {
           .operators = context.operators,
           .start = context.start,
           .share_of_attempts = context.share_of_attempts,
-          .well_formed = context.well_formed};
+          .well_formed = context.well_formed,
+          .looked = context.looked};
 }
 
 // "aten_mm (layers.0.mlp: aten.mm.default) at model.py:56"
@@ -81,10 +82,9 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
     if (unstated == Unstated::kSome) first = std::min(effort, Effort::kNumbers);
     if (effort == Effort::kFirstNumbers) first = Effort::kProofs;
     result = Decide(problem, context, first, known);
-    if (unstated == Unstated::kNothing || result.values_differ || Answers(result, options))
-      return result;
+    if (unstated == Unstated::kNothing || Answers(result, options)) return result;
   }
-  if (effort == Effort::kProofsOfEqual) effort = Effort::kProofs;
+  if (effort < Effort::kProofs) return unstated == Unstated::kAll ? known : result;
   // One inference after the other, until a proof is found.
   const VerifyOptions brief_options = WithWork(options, kLittle);
   const VerifyOptions quick_options = WithWork(options, kSome);

@@ -9,7 +9,8 @@
 namespace planproof::stages {
 
 // Decides the problem as it is where enough is stated, and otherwise, or where that proves nothing,
-// with what inference adds. What is wrong is explained without relations that faults look like.
+// with what inference adds, if so much is to be tried. What is wrong is explained without relations
+// that faults look like.
 Result DecideCompleted(const lineage::Problem& problem, const RunContext& context, Effort effort,
                        Result known);
 

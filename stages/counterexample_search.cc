@@ -16,8 +16,10 @@ constexpr size_t kLargeGraph = 4000;  // operators
 constexpr int64_t kLongDimension = 1024;
 constexpr size_t kRankOfScores = 3;  // at least
 constexpr int64_t kSomeLength = 64;  // scores of it take a while, cut at every position
-constexpr double kQuickSeconds = 0.5;
+constexpr double kQuickSeconds = 1;
 constexpr int kQuickAttempts = 12;  // for each focus
+constexpr int kFirstAttempts = 4;   // everywhere
+constexpr double kFirstSeconds = 4;
 constexpr double kLargeSearchSeconds = 5;
 
 std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
@@ -39,15 +41,13 @@ std::vector<shape_reduction::Focus> FocusesOf(const lineage::Problem& problem,
   return focuses;
 }
 
-// Some tensor has a long dimension twice (attention scores, of all sequences and heads; not a
-// square weight): cut at every position it is too large.
+// Some tensor has a long dimension twice in a row (attention scores, of all sequences and heads;
+// not a square weight, nor a batch beside as many features): cut at every position it is too large.
 bool ComparesDimensions(const sdfg::Graph& graph, int64_t least) {
   return std::any_of(graph.tensors.begin(), graph.tensors.end(), [&](const sdfg::Tensor& tensor) {
     if (tensor.shape.size() < kRankOfScores) return false;
-    for (size_t a = 0; a < tensor.shape.size(); ++a) {
-      for (size_t b = a + 1; b < tensor.shape.size(); ++b) {
-        if (tensor.shape[a] == tensor.shape[b] && tensor.shape[a] >= least) return true;
-      }
+    for (size_t d = 1; d < tensor.shape.size(); ++d) {
+      if (tensor.shape[d] == tensor.shape[d - 1] && tensor.shape[d] >= least) return true;
     }
     return false;
   });
@@ -63,32 +63,40 @@ bool IsLarge(const lineage::Problem& problem) {
 Witness FindWitnessQuickly(const lineage::Problem& problem, const ClaimTable& table,
                            const std::vector<ClaimOutcome>& outcomes,
                            const shape_reduction::WitnessOptions& search) {
-  if (!IsLarge(problem) && !ComparesDimensions(problem.logical, kSomeLength))
-    return shape_reduction::SearchWitness(problem, search);
-  return shape_reduction::SearchFocused(problem, FocusesOf(problem, table, outcomes), search);
+  shape_reduction::WitnessOptions quick = search;
+  quick.time_budget_s = std::min(quick.time_budget_s, kQuickSeconds);
+  if (!IsLarge(problem) && !ComparesDimensions(problem.logical, kSomeLength)) {
+    quick.attempts = std::min(quick.attempts, kQuickAttempts);
+    return shape_reduction::SearchWitness(problem, quick);
+  }
+  const std::vector<shape_reduction::Focus> focuses = FocusesOf(problem, table, outcomes);
+  quick.attempts = std::min<int>(quick.attempts, kQuickAttempts * static_cast<int>(focuses.size()));
+  quick.undefined_counts = false;
+  Witness witness = shape_reduction::SearchFocused(problem, focuses, quick);
+  if (witness.outcome != Witness::Outcome::kConfirmed && witness.undefined_seen &&
+      search.undefined_counts) {
+    quick.undefined_counts = true;
+    witness = shape_reduction::SearchFocused(problem, focuses, quick);
+  }
+  witness.numbers_explain = true;
+  if (witness.outcome == Witness::Outcome::kConfirmed || IsLarge(problem)) return witness;
+  quick = search;
+  quick.time_budget_s = std::min(quick.time_budget_s, kFirstSeconds);
+  quick.attempts = std::min(quick.attempts, kFirstAttempts);
+  return shape_reduction::SearchWitness(problem, quick);
 }
 
 Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
                     const std::vector<ClaimOutcome>& outcomes,
-                    const shape_reduction::WitnessOptions& search, double confirm_seconds) {
+                    const shape_reduction::WitnessOptions& search, bool looked,
+                    double confirm_seconds) {
   const bool large = IsLarge(problem);
-  const std::vector<shape_reduction::Focus> focuses = FocusesOf(problem, table, outcomes);
-  const auto focused = [&] { return shape_reduction::SearchFocused(problem, focuses, search); };
-  if (!large && ComparesDimensions(problem.logical, kSomeLength)) {
-    shape_reduction::WitnessOptions quick = search;
-    quick.time_budget_s = std::min(quick.time_budget_s, kQuickSeconds);
-    quick.attempts =
-        std::min<int>(quick.attempts, kQuickAttempts * static_cast<int>(focuses.size()));
-    quick.undefined_counts = false;
-    Witness witness = shape_reduction::SearchFocused(problem, focuses, quick);
-    if (witness.outcome != Witness::Outcome::kConfirmed && witness.undefined_seen &&
-        search.undefined_counts) {
-      quick.undefined_counts = true;
-      witness = shape_reduction::SearchFocused(problem, focuses, quick);
-    }
-    witness.numbers_explain = true;
+  if (!looked && !large && ComparesDimensions(problem.logical, kSomeLength)) {
+    Witness witness = FindWitnessQuickly(problem, table, outcomes, search);
     if (witness.outcome == Witness::Outcome::kConfirmed) return witness;
   }
+  const std::vector<shape_reduction::Focus> focuses = FocusesOf(problem, table, outcomes);
+  const auto focused = [&] { return shape_reduction::SearchFocused(problem, focuses, search); };
   shape_reduction::WitnessOptions everywhere = search;
   bool undefined_seen = false;
   if (large) {

@@ -52,7 +52,6 @@ Result Decide(const lineage::Problem& form, const RunContext& context, Effort ef
   if (result.worker_only) return result;
   if (!found.proved && !search.Interrupted())
     found = TryFurther(form, context, effort, table, &search, &result);
-  result.values_differ = found.differs;
   Evidence evidence{.well_formed = context.well_formed,
                     .restrictions_accepted = options.accept_restrictions,
                     .assumptions_listed = !result.assumed.empty()};
@@ -64,7 +63,7 @@ Result Decide(const lineage::Problem& form, const RunContext& context, Effort ef
     if (!Stopped(options)) evidence.conditions = conditions;  // all of them were looked at
     if (!evidence.ConditionsAcceptable()) {
       found.proved = false;
-      found.undefined = effort > Effort::kProofsOfEqual && !search.Interrupted();
+      found.undefined = effort > Effort::kProofs && !search.Interrupted();
     }
   }
   // What is left open may be right wherever the plan has a value.

@@ -2,10 +2,7 @@
 #ifndef PLANPROOF_STAGES_EARLY_NUMBERS_H_
 #define PLANPROOF_STAGES_EARLY_NUMBERS_H_
 
-#include <vector>
-
 #include "lineage/lineage.h"
-#include "stages/claim_table.h"
 #include "stages/options.h"
 #include "stages/result.h"
 
@@ -14,11 +11,6 @@ namespace planproof::stages {
 // A few inputs, in a worker, within seconds: on one of them a required output has another value.
 // What is made of that only saves work: a verdict needs a counterexample of its own (refutation.h).
 bool NumbersDiffer(const lineage::Problem& problem, const VerifyOptions& options, Result* result);
-
-// The same where claims failed (their outcomes are known), for half a second.
-bool ValuesDiffer(const lineage::Problem& problem, const VerifyOptions& options,
-                  const ClaimTable& table, const std::vector<ClaimOutcome>& outcomes,
-                  Result* result);
 
 }  // namespace planproof::stages
 

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "stages/early_numbers.h"
 #include "stages/elapsed.h"
 #include "stages/refutation.h"
 
@@ -34,17 +33,21 @@ Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, 
     return o.status == ClaimStatus::kFailed;
   });
   Attempts made;
+  if (effort == Effort::kClaims) return made;
+  if (effort == Effort::kQuickNumbers) {
+    if (failed > 0 && !smt && !Stopped(options))
+      made.refuted = RefuteQuickly(problem, options, table, first, search->ProvedClaims(), result);
+    return made;
+  }
   if (!smt && failed > 0 && failed <= kFewFailures)
     made.proved = search->Continue(2, kQuickTermBudget, 2);
   // Where Z3 has no answer, numbers may.
   const bool wrong = !made.proved && (failed > 0 || smt) && !Stopped(options);
-  if (effort == Effort::kProofsOfEqual)
-    made.differs = wrong && !smt && ValuesDiffer(problem, options, table, first, result);
-  const bool explain = wrong && effort > Effort::kProofsOfEqual;
+  const bool explain = wrong && effort > Effort::kProofs;
   bool undefined_seen = false;
   if (explain) {
-    made.refuted =
-        Refute(problem, options, table, first, search->ProvedClaims(), result, &undefined_seen);
+    made.refuted = Refute(problem, options, table, first, search->ProvedClaims(), context.looked,
+                          result, &undefined_seen);
   }
   if (Stopped(options) || effort != Effort::kAll) return made;
   if (!smt && explain && !made.refuted && failed <= kFewFailures)

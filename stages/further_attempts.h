@@ -15,10 +15,10 @@ struct Attempts {
   bool proved = false, refuted = false;
   // Neither, and there are inputs on which only the plan has no value.
   bool undefined = false;
-  bool differs = false;  // a quick look found other values: no refutation yet
 };
 
-// A short attempt to see through false lineages, then numbers, then a longer attempt. Claims that
+// A short attempt to see through false lineages, then numbers, then a longer attempt; or only a
+// quick look at numbers (Effort). Claims that
 // were abandoned with their worker are not tried again.
 Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, Effort effort,
                     const ClaimTable& table, ProofSearch* search, Result* result);

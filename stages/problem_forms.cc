@@ -47,6 +47,10 @@ int64_t RanksFolded(const lineage::Problem& problem, const lineage::Problem& fol
   return ranks;
 }
 
+bool IsDecided(const Result& result, const RunContext& context) {
+  return result.verdict != Verdict::kUnknown || Stopped(context.options);
+}
+
 }  // namespace
 
 Result DecideForms(const lineage::Problem& read, RunContext context, Result known) {
@@ -57,14 +61,27 @@ Result DecideForms(const lineage::Problem& read, RunContext context, Result know
   known.time_s.check = Since(context.start);
   if (folded.has_value()) {
     // What is wrong in a plan of few ranks is said of these ranks, if their names mean something.
-    Effort at_first =
-        std::min(effort, problem.names_tell ? Effort::kProofsOfEqual : Effort::kFirstNumbers);
-    if (RanksFolded(problem, *folded) >= kManyRanks) at_first = effort;
+    const bool few = RanksFolded(problem, *folded) < kManyRanks;
+    const bool as_written = few && problem.names_tell && effort > Effort::kProofs;
     Result on_folded = known;
     on_folded.outputs.required = static_cast<int64_t>(folded->required.size());
     context.share_of_attempts = kShareOfFoldedAttempts;
+    if (as_written) {
+      // Where claims fail, the plan is mostly wrong, and numbers tell so sooner than further
+      // proofs.
+      Result result = DecideCompleted(*folded, context, Effort::kClaims, on_folded);
+      if (IsDecided(result, context)) return result;
+      if (result.stages.proved < result.stages.total) {
+        result = DecideCompleted(problem, context, Effort::kQuickNumbers, known);
+        if (IsDecided(result, context)) return result;
+        context.looked = true;
+      }
+    }
+    const Effort at_first = !few         ? effort
+                            : as_written ? Effort::kProofs
+                                         : std::min(effort, Effort::kFirstNumbers);
     Result result = DecideCompleted(*folded, context, at_first, std::move(on_folded));
-    if (result.verdict != Verdict::kUnknown || Stopped(context.options)) return result;
+    if (IsDecided(result, context)) return result;
   }
   context.share_of_attempts = kShareOfAttempts;
   return DecideCompleted(problem, context, effort, std::move(known));

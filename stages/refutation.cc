@@ -77,11 +77,9 @@ void SetProved(const ClaimTable& table, const std::vector<bool>& shown, WitnessO
   }
 }
 
-}  // namespace
-
-bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
-            const std::vector<ClaimOutcome>& outcomes, const std::vector<bool>& shown,
-            Result* result, bool* undefined_seen) {
+// Of values, at what failed and everywhere.
+WitnessOptions SearchOf(const VerifyOptions& options, const ClaimTable& table,
+                        const std::vector<ClaimOutcome>& outcomes, const std::vector<bool>& shown) {
   WitnessOptions search;
   SetProved(table, shown, &search);
   search.suspects.clear();  // those whose own claims failed, below
@@ -95,11 +93,31 @@ bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const
     if (outcomes[c].status == ClaimStatus::kProved && !outcomes[c].unsatisfiable) continue;
     search.suspects.push_back(table.claims()[c].parallel);
   }
+  return search;
+}
+
+}  // namespace
+
+bool RefuteQuickly(const lineage::Problem& problem, const VerifyOptions& options,
+                   const ClaimTable& table, const std::vector<ClaimOutcome>& outcomes,
+                   const std::vector<bool>& shown, Result* result) {
+  const WitnessOptions search = SearchOf(options, table, outcomes, shown);
+  const Witness witness = SearchAndExplain(
+      problem, options, table, outcomes, search.time_budget_s,
+      [&] { return FindWitnessQuickly(problem, table, outcomes, search); },
+      /*values_right=*/false, result);
+  return witness.outcome == Witness::Outcome::kConfirmed;
+}
+
+bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
+            const std::vector<ClaimOutcome>& outcomes, const std::vector<bool>& shown, bool looked,
+            Result* result, bool* undefined_seen) {
+  const WitnessOptions search = SearchOf(options, table, outcomes, shown);
   const double confirm_seconds = std::min(kConfirmSeconds, options.stage_timeout_s);
   const size_t warnings = result->warnings.size();
   const Witness witness = SearchAndExplain(
       problem, options, table, outcomes, 2 * search.time_budget_s + confirm_seconds,
-      [&] { return FindWitness(problem, table, outcomes, search, confirm_seconds); },
+      [&] { return FindWitness(problem, table, outcomes, search, looked, confirm_seconds); },
       /*values_right=*/false, result);
   *undefined_seen = witness.undefined_seen;
   if (witness.outcome == Witness::Outcome::kConfirmed) return true;
@@ -132,7 +150,10 @@ bool RefuteUndefined(const lineage::Problem& problem, const VerifyOptions& optio
       [](const ClaimOutcome& outcome) { return outcome.status == ClaimStatus::kProved; });
   const Witness witness = SearchAndExplain(
       problem, options, table, outcomes, 2 * search.time_budget_s,
-      [&] { return FindWitness(problem, table, outcomes, search, search.time_budget_s); },
+      [&] {
+        return FindWitness(problem, table, outcomes, search, /*looked=*/false,
+                           search.time_budget_s);
+      },
       values_right, result);
   return witness.outcome == Witness::Outcome::kConfirmed;
 }

@@ -180,8 +180,6 @@ struct Result {
   // What was decided, stage by stage, if it is asked for; null where nothing was.
   std::shared_ptr<const Account> account;
   std::string engine;
-  // A quick look at what failed found values that differ: a reason to stop proving, no verdict.
-  bool values_differ = false;
   bool worker_only = false;  // this process only worked for the one that leads; there is no verdict
 };
 

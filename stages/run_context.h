@@ -14,11 +14,12 @@ namespace planproof::stages {
 
 // How much is tried where claims fail.
 enum class Effort : uint8_t {
-  kProofs,         // without the lineages that failed, for a moment
-  kProofsOfEqual,  // nothing more where a quick look at what failed finds other values
-  kFirstNumbers,   // and as kNumbers where the first numbers differ
-  kNumbers,        // then numbers, and their explanation
-  kAll,            // then what takes long
+  kClaims,        // nothing
+  kQuickNumbers,  // a quick look for a counterexample, and its explanation
+  kProofs,        // proofs without the lineages that failed, for a moment
+  kFirstNumbers,  // and as kNumbers where the first numbers differ
+  kNumbers,       // then numbers, and their explanation
+  kAll,           // then what takes long
 };
 
 // What is the same for all forms of the problem in one run.
@@ -31,6 +32,8 @@ struct RunContext {
   double share_of_attempts = 0;
   // CheckPlan objects to nothing in the problem.
   bool well_formed = false;
+  // A quick look for a counterexample found none.
+  bool looked = false;
 };
 
 // A stop was requested: what is known then is reported, and nothing more is looked for.

@@ -8,6 +8,7 @@
 
 #include "stages/completed_forms.h"
 #include "stages/cone.h"
+#include "stages/refutation.h"
 #include "tests/shape_reduction/small_problem.h"
 
 namespace planproof::stages {
@@ -32,22 +33,22 @@ class EarlyNumbersTest : public testing::Test {
     return NumbersDiffer(small_.problem, options_, &result_);
   }
   // Where all claims are said to have failed.
-  bool DiffersThere(bool wrong) {
+  bool RefutedThere(bool wrong) {
     Make(wrong);
     const ClaimTable table(small_.problem, ConeOfRequired(small_.problem));
     std::vector<ClaimOutcome> outcomes(table.claims().size());
     for (ClaimOutcome& outcome : outcomes) outcome.status = ClaimStatus::kFailed;
-    return ValuesDiffer(small_.problem, options_, table, outcomes, &result_);
+    return RefuteQuickly(small_.problem, options_, table, outcomes,
+                         std::vector<bool>(outcomes.size(), false), &result_);
   }
-  // With no more than proofs, and a quick look where they fail.
-  Result Decided(bool wrong) {
+  Result Decided(bool wrong, Effort effort) {
     Make(wrong);
     const OperatorCounts operators;
     const RunContext context{.options = options_,
                              .operators = operators,
                              .start = std::chrono::steady_clock::now(),
                              .well_formed = true};
-    return DecideCompleted(small_.problem, context, Effort::kProofsOfEqual, result_);
+    return DecideCompleted(small_.problem, context, effort, result_);
   }
 
   shape_reduction::SmallProblem small_;
@@ -67,23 +68,34 @@ TEST_F(EarlyNumbersTest, WhatTheyTellIsNoVerdict) {
   EXPECT_EQ(result_.witness, nullptr);
 }
 
-TEST_F(EarlyNumbersTest, AWrongPlanDiffersWhereClaimsFailed) { EXPECT_TRUE(DiffersThere(true)); }
+TEST_F(EarlyNumbersTest, AWrongPlanIsRefutedWhereClaimsFailed) {
+  EXPECT_TRUE(RefutedThere(true));
+  EXPECT_FALSE(result_.violations.empty());
+}
 
 // A claim may fail for want of a better proof.
-TEST_F(EarlyNumbersTest, ARightPlanDoesNotDifferThere) { EXPECT_FALSE(DiffersThere(false)); }
+TEST_F(EarlyNumbersTest, ARightPlanIsNotRefutedThere) {
+  EXPECT_FALSE(RefutedThere(false));
+  EXPECT_TRUE(result_.violations.empty());
+}
 
-// It saves further proofs of this form; what is decided is decided elsewhere.
-TEST_F(EarlyNumbersTest, AQuickLookIsNoVerdict) {
-  const Result result = Decided(true);
-  EXPECT_TRUE(result.values_differ);
+TEST_F(EarlyNumbersTest, ClaimsAloneRefuteNothing) {
+  const Result result = Decided(true, Effort::kClaims);
   EXPECT_EQ(result.verdict, Verdict::kUnknown);
+  EXPECT_LT(result.stages.proved, result.stages.total);
   EXPECT_EQ(result.witness, nullptr);
 }
 
-TEST_F(EarlyNumbersTest, ARightPlanIsProvedWithoutOne) {
-  const Result result = Decided(false);
-  EXPECT_FALSE(result.values_differ);
-  EXPECT_EQ(result.verdict, Verdict::kProved);
+TEST_F(EarlyNumbersTest, ClaimsAloneProve) {
+  EXPECT_EQ(Decided(false, Effort::kClaims).verdict, Verdict::kProved);
+}
+
+TEST_F(EarlyNumbersTest, AQuickLookRefutes) {
+  EXPECT_EQ(Decided(true, Effort::kQuickNumbers).verdict, Verdict::kRefuted);
+}
+
+TEST_F(EarlyNumbersTest, AQuickLookLeavesARightPlanProved) {
+  EXPECT_EQ(Decided(false, Effort::kQuickNumbers).verdict, Verdict::kProved);
 }
 
 }  // namespace
