@@ -20,10 +20,8 @@ constexpr int64_t kMaxKeys = 16;
 constexpr int64_t kShortSequence = 8;  // all positions are
 constexpr size_t kSpreadParts = 4;     // parts of a sequence of which positions are told apart
 constexpr size_t kMaxParts = 64;
-constexpr int64_t kPartsOfMask = 4;  // at most, of which the ends are told apart,
-constexpr struct {
-  uint64_t turn = 3, of = 4;
-} kWithMaskParts;                         // in these attempts: it takes a while
+constexpr int64_t kPartsOfMask = 4;       // at most, of which the ends are told apart
+constexpr uint64_t kMaskPartsEvery = 4;   // attempts, in the last of them: it takes a while
 constexpr uint64_t kFirstWithDigits = 2;  // attempt
 constexpr int kMaxViews = 4;              // between a place and what it is a view of
 constexpr size_t kMaxSteps = 64;          // through views, in all
@@ -304,7 +302,7 @@ PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt,
         digits[extent].insert(digits[extent].end(), own.begin(), own.end());
     };
     add(CutsOfExchanges(focus));
-    if (attempt % kWithMaskParts.of == kWithMaskParts.turn) add(CutsOfMaskParts(focus));
+    if (attempt % kMaskPartsEvery == kMaskPartsEvery - 1) add(CutsOfMaskParts(focus));
   }
   if (IsSumOfGradients(focus.lineage.logical) && kind.last) {
     for (const sdfg::Tensor& tensor : problem_.logical.tensors) {

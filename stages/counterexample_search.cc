@@ -58,18 +58,13 @@ bool IsLarge(const lineage::Problem& problem) {
          ComparesDimensions(problem.logical, kLongDimension);
 }
 
-}  // namespace
-
-Witness FindWitnessQuickly(const lineage::Problem& problem, const ClaimTable& table,
-                           const std::vector<ClaimOutcome>& outcomes,
-                           const shape_reduction::WitnessOptions& search) {
+// Where claims failed only, for a second.
+Witness LookWhereClaimsFailed(const lineage::Problem& problem, const ClaimTable& table,
+                              const std::vector<ClaimOutcome>& outcomes,
+                              const shape_reduction::WitnessOptions& search) {
+  const std::vector<shape_reduction::Focus> focuses = FocusesOf(problem, table, outcomes);
   shape_reduction::WitnessOptions quick = search;
   quick.time_budget_s = std::min(quick.time_budget_s, kQuickSeconds);
-  if (!IsLarge(problem) && !ComparesDimensions(problem.logical, kSomeLength)) {
-    quick.attempts = std::min(quick.attempts, kQuickAttempts);
-    return shape_reduction::SearchWitness(problem, quick);
-  }
-  const std::vector<shape_reduction::Focus> focuses = FocusesOf(problem, table, outcomes);
   quick.attempts = std::min<int>(quick.attempts, kQuickAttempts * static_cast<int>(focuses.size()));
   quick.undefined_counts = false;
   Witness witness = shape_reduction::SearchFocused(problem, focuses, quick);
@@ -79,8 +74,23 @@ Witness FindWitnessQuickly(const lineage::Problem& problem, const ClaimTable& ta
     witness = shape_reduction::SearchFocused(problem, focuses, quick);
   }
   witness.numbers_explain = true;
-  if (witness.outcome == Witness::Outcome::kConfirmed || IsLarge(problem)) return witness;
-  quick = search;
+  return witness;
+}
+
+}  // namespace
+
+Witness FindWitnessQuickly(const lineage::Problem& problem, const ClaimTable& table,
+                           const std::vector<ClaimOutcome>& outcomes,
+                           const shape_reduction::WitnessOptions& search) {
+  const bool large = IsLarge(problem);
+  shape_reduction::WitnessOptions quick = search;
+  if (!large && !ComparesDimensions(problem.logical, kSomeLength)) {
+    quick.time_budget_s = std::min(quick.time_budget_s, kQuickSeconds);
+    quick.attempts = std::min(quick.attempts, kQuickAttempts);
+    return shape_reduction::SearchWitness(problem, quick);
+  }
+  const Witness witness = LookWhereClaimsFailed(problem, table, outcomes, search);
+  if (large || witness.outcome == Witness::Outcome::kConfirmed) return witness;
   quick.time_budget_s = std::min(quick.time_budget_s, kFirstSeconds);
   quick.attempts = std::min(quick.attempts, kFirstAttempts);
   return shape_reduction::SearchWitness(problem, quick);
@@ -92,7 +102,7 @@ Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
                     double confirm_seconds) {
   const bool large = IsLarge(problem);
   if (!looked && !large && ComparesDimensions(problem.logical, kSomeLength)) {
-    Witness witness = FindWitnessQuickly(problem, table, outcomes, search);
+    Witness witness = LookWhereClaimsFailed(problem, table, outcomes, search);
     if (witness.outcome == Witness::Outcome::kConfirmed) return witness;
   }
   const std::vector<shape_reduction::Focus> focuses = FocusesOf(problem, table, outcomes);

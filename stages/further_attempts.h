@@ -18,8 +18,7 @@ struct Attempts {
 };
 
 // A short attempt to see through false lineages, then numbers, then a longer attempt; or only a
-// quick look at numbers (Effort). Claims that
-// were abandoned with their worker are not tried again.
+// quick look at numbers (Effort). Claims that were abandoned with their worker are not tried again.
 Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, Effort effort,
                     const ClaimTable& table, ProofSearch* search, Result* result);
 

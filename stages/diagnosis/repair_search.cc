@@ -423,15 +423,20 @@ void RepairSearch::TryAxisSums() {
         terms = std::min(terms * actual_->dims[a]->blocks(), kMaxTerms + 1);
       }
       if (along.size() != most || count < 2 || count > kMaxRanks || terms > kMaxTerms) continue;
+      std::vector<std::vector<int64_t>> coordinates, lengths;  // of blocks, by axis
+      for (const size_t a : along) {
+        coordinates.push_back(actual_->dims[a]->Representatives());
+        lengths.push_back(actual_->dims[a]->Weights());
+      }
       std::vector<double> total(points_.size(), 0);
       for (int64_t n = 0; n < terms; ++n) {
         int64_t rest = n, alike = 1;
         Coordinates at;
-        for (const size_t a : along) {
-          const int64_t block = rest % actual_->dims[a]->blocks();
-          rest /= actual_->dims[a]->blocks();
-          at.push_back({a, actual_->dims[a]->Representatives()[block]});
-          alike *= actual_->dims[a]->Weights()[block];
+        for (size_t k = 0; k < along.size(); ++k) {
+          const int64_t blocks = static_cast<int64_t>(lengths[k].size());
+          at.push_back({along[k], coordinates[k][rest % blocks]});
+          alike *= lengths[k][rest % blocks];
+          rest /= blocks;
         }
         total = Combine(total, static_cast<double>(alike), AtPoints(actual_, at));
       }

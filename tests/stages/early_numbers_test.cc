@@ -43,6 +43,9 @@ class EarlyNumbersTest : public testing::Test {
   }
   Result Decided(bool wrong, Effort effort) {
     Make(wrong);
+    return DecidedWith(effort);
+  }
+  Result DecidedWith(Effort effort) {
     const OperatorCounts operators;
     const RunContext context{.options = options_,
                              .operators = operators,
@@ -88,6 +91,30 @@ TEST_F(EarlyNumbersTest, ClaimsAloneRefuteNothing) {
 
 TEST_F(EarlyNumbersTest, ClaimsAloneProve) {
   EXPECT_EQ(Decided(false, Effort::kClaims).verdict, Verdict::kProved);
+}
+
+// (x + x) z / z is x + x wherever it has a value, and where z is zero only the model has one.
+TEST_F(EarlyNumbersTest, ClaimsAloneDoNotProveAPlanWithoutAValueSomewhere) {
+  for (const Effort effort : {Effort::kClaims, Effort::kQuickNumbers}) {
+    small_ = {};
+    lineage::Problem& problem = small_.problem;
+    const auto apply = [&](sdfg::Graph* graph, const char* name, sdfg::TensorId a, sdfg::TensorId b,
+                           sdfg::Device device) {
+      return small_.Apply(graph, shape_reduction::Instantiate(name, {{4}, {4}}), {a, b}, device);
+    };
+    const sdfg::TensorId x = small_.Logical("x", {4}), z = small_.Logical("z", {4});
+    const sdfg::TensorId y = apply(&problem.logical, "add", x, x, -1);
+    const sdfg::TensorId plan_x = small_.Slice(x, {0}, {4}), plan_z = small_.Slice(z, {0}, {4});
+    const sdfg::TensorId sum = apply(&problem.parallel, "add", plan_x, plan_x, 0);
+    const sdfg::TensorId product = apply(&problem.parallel, "mul", sum, plan_z, 0);
+    const sdfg::TensorId plan_y = apply(&problem.parallel, "div", product, plan_z, 0);
+    small_.Require(plan_y, y, {0});
+    small_.Check();
+    options_.accept_restrictions = false;
+    EXPECT_EQ(DecidedWith(effort).verdict, Verdict::kUnknown);
+    options_.accept_restrictions = true;  // the values are equal
+    EXPECT_EQ(DecidedWith(effort).verdict, Verdict::kProved);
+  }
 }
 
 TEST_F(EarlyNumbersTest, AQuickLookRefutes) {
