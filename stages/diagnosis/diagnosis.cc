@@ -338,9 +338,11 @@ bool AreAt(TensorId place, const std::vector<Fault>& faults) {
   });
 }
 
+// `unexplained`: faults whose stages were run by themselves before, without a cause.
 std::vector<Fault> DiagnoseBy(shape_reduction::Replay& replay, const lineage::Problem& problem,
                               const shape_reduction::Witness& witness,
-                              const std::vector<char>& trusted, size_t most, double seconds) {
+                              const std::vector<char>& trusted, size_t most, double seconds,
+                              const std::vector<Fault>& unexplained = {}) {
   // Everything, also what nothing reads: it may have been forgotten.
   if (!replay.Run(witness.seed, {}, seconds).ok() &&
       !replay.Run(witness.seed, {problem.required[witness.required].parallel}, seconds).ok()) {
@@ -390,7 +392,8 @@ std::vector<Fault> DiagnoseBy(shape_reduction::Replay& replay, const lineage::Pr
     Fault& fault = faults[f];
     std::vector<RepairSearch::Cause> causes = votes[f].Elected();
     // Of enclosures there is but one run, in which much fits by chance.
-    if (replay.enclosed() || causes.empty() || causes[0].only_where) {
+    const bool unclear = replay.enclosed() || causes.empty() || causes[0].only_where;
+    if (unclear && !AreAt(fault.tensors[0], unexplained)) {
       std::vector<RepairSearch::Cause> isolated =
           CausesInIsolation(problem, diagnosis.lineage(), fault.tensors[0], seconds);
       if (!isolated.empty()) {
@@ -413,11 +416,11 @@ std::vector<Fault> DiagnoseBy(shape_reduction::Replay& replay, const lineage::Pr
 std::vector<Fault> Diagnose(const lineage::Problem& problem,
                             const shape_reduction::Witness& witness,
                             const std::vector<char>& trusted, size_t most, double seconds) {
-  const auto by_numbers = [&] {
+  const auto by_numbers = [&](const std::vector<Fault>& unexplained) {
     shape_reduction::Replay numbers(problem, trusted);
-    return DiagnoseBy(numbers, problem, witness, trusted, most, seconds);
+    return DiagnoseBy(numbers, problem, witness, trusted, most, seconds, unexplained);
   };
-  if (witness.evaluation == nullptr) return by_numbers();
+  if (witness.evaluation == nullptr) return by_numbers({});
   // Of few blocks, where numbers take a while: these only where enclosures do not say enough.
   shape_reduction::Replay enclosures(problem, witness.evaluation);
   std::vector<Fault> enclosed = DiagnoseBy(enclosures, problem, witness, trusted, most, seconds);
@@ -425,7 +428,9 @@ std::vector<Fault> Diagnose(const lineage::Problem& problem,
                          std::none_of(enclosed.begin(), enclosed.end(),
                                       [](const Fault& fault) { return fault.cause.empty(); });
   if (explained || !witness.numbers_explain) return enclosed;
-  std::vector<Fault> faults = by_numbers();
+  std::vector<Fault> unexplained = enclosed;
+  std::erase_if(unexplained, [](const Fault& fault) { return !fault.cause.empty(); });
+  std::vector<Fault> faults = by_numbers(unexplained);
   return enclosed.empty() || AreAt(witness.focus, faults) ? faults : enclosed;
 }
 

@@ -20,22 +20,6 @@ constexpr int64_t kMaxKeepingCoordinates = 8;  // of an axis at which ranks keep
 constexpr size_t kMaxCombinations = 16;
 constexpr double kMaxSeconds = 1;  // of one run
 
-// What is needed in place of what an operator does.
-std::string Needed(CollectiveKind kind) {
-  switch (kind) {
-    case CollectiveKind::kSum:
-      return "a sum";
-    case CollectiveKind::kAverage:
-      return "an average";
-    case CollectiveKind::kMaximum:
-      return "a maximum";
-    case CollectiveKind::kMinimum:
-      return "a minimum";
-    default:
-      return "";
-  }
-}
-
 // "adds", and of several operators "add".
 std::string Does(CollectiveKind kind, bool several) {
   const std::string s = several ? "" : "s";
@@ -98,10 +82,12 @@ std::string Mismatch(const sdfg::Graph& graph, const CollectiveForm& is,
     default:
       if (is.kind == Kind::kOne) {
         return absl::StrCat(several ? "keep what " : "keeps what ", axis, " ", is.place,
-                            " holds where ", Needed(other.kind), " over ", axis, " is needed");
+                            " holds where ", ReductionInWords(other.kind), " over ", axis,
+                            " is needed");
       }
       if (is.kind == Kind::kShift) return "";
-      return absl::StrCat(Does(is.kind, several), " where ", Needed(other.kind), " is needed");
+      return absl::StrCat(Does(is.kind, several), " where ", ReductionInWords(other.kind),
+                          " is needed");
   }
   return several ? "cut another dimension than the one that would be right"
                  : "cuts another dimension than the one that would be right";
@@ -124,6 +110,21 @@ std::vector<std::vector<AxisId>> AxisSubsets(const std::vector<AxisId>& axes) {
 
 const char* ReductionName(CollectiveKind kind) {
   return kind == CollectiveKind::kAverage ? "average" : "sum";
+}
+
+std::string ReductionInWords(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::kSum:
+      return "a sum";
+    case CollectiveKind::kAverage:
+      return "an average";
+    case CollectiveKind::kMaximum:
+      return "a maximum";
+    case CollectiveKind::kMinimum:
+      return "a minimum";
+    default:
+      return "";
+  }
 }
 
 bool RepairSearch::Late() const {

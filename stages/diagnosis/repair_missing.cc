@@ -1,5 +1,8 @@
 // Repairs about collectives that are missing, or run over too few axes.
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -124,15 +127,48 @@ void RepairSearch::TryInsertions() {
   }
 }
 
+// What one rank keeps although others reduce it: their reduction, in place of the rank's operator.
+void RepairSearch::TryReductionsOfOthers() {
+  std::set<std::pair<OperatorId, std::vector<TensorId>>> tried;
+  for (const OperatorId id : subject_.operators) {
+    const sdfg::Operator& op = graph_.operators[id];
+    if (!op.lifted || op.inputs.size() != 1 || op.outputs.size() != 1) continue;
+    const sdfg::Tensor &kept = graph_.tensors[op.inputs[0]], &out = graph_.tensors[op.outputs[0]];
+    if (kept.shape != out.shape || sdfg::IsInteger(kept.dtype)) continue;
+    for (const OperatorId other : ReadersOf(op.inputs[0])) {
+      const sdfg::Operator& reduction = graph_.operators[other];
+      const std::optional<CollectiveForm> form = FormOf(graph_, reduction);
+      if (!form || form->axis != kNone || !IsReduction(form->kind)) continue;
+      if (Late() || !tried.insert({id, reduction.inputs}).second) continue;
+      sdfg::Operator changed = op;
+      changed.inputs = reduction.inputs;
+      changed.function = reduction.function;
+      if (!Agree(With(id, changed), claimed_)) continue;
+      const std::string ranks = AxesOf({{{other, *form}}});
+      Found(absl::StrCat(Name(id), " keeps what rank ", kept.device, " holds where ",
+                         ReductionInWords(form->kind), " over ", ranks, " is needed"),
+            id);
+      return;
+    }
+  }
+}
+
+std::vector<OperatorId> RepairSearch::ReadersOf(TensorId tensor) const {
+  std::vector<OperatorId> readers;
+  for (size_t o = 0; o < graph_.operators.size(); ++o) {
+    const std::vector<TensorId>& inputs = graph_.operators[o].inputs;
+    if (std::find(inputs.begin(), inputs.end(), tensor) != inputs.end()) {
+      readers.push_back(static_cast<OperatorId>(o));
+    }
+  }
+  return readers;
+}
+
 // A reduction that reads the tensor and does not do what is missing.
 OperatorId RepairSearch::ReductionOf(TensorId tensor) const {
-  for (size_t o = 0; o < graph_.operators.size(); ++o) {
-    const sdfg::Operator& op = graph_.operators[o];
-    const bool reduces =
-        op.kind == OperatorKind::kAllReduce || op.kind == OperatorKind::kReduceScatter;
-    if (reduces && std::find(op.inputs.begin(), op.inputs.end(), tensor) != op.inputs.end()) {
-      return static_cast<OperatorId>(o);
-    }
+  for (const OperatorId id : ReadersOf(tensor)) {
+    const OperatorKind kind = graph_.operators[id].kind;
+    if (kind == OperatorKind::kAllReduce || kind == OperatorKind::kReduceScatter) return id;
   }
   return kNone;
 }

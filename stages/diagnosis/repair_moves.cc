@@ -239,6 +239,7 @@ std::vector<RepairSearch::Cause> RepairSearch::Run(bool all) {
   }
   TryOperands();
   TryExceptions();
+  if (all || causes_.empty()) TryReductionsOfOthers();
   if (all || causes_.empty()) TryLaterOperands();
   if (all || causes_.empty()) {
     TryReplicaSums();

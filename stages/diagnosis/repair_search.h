@@ -27,6 +27,8 @@ void ForEachPair(const Values& left, const Values& right,
 std::vector<std::vector<sdfg::AxisId>> AxisSubsets(const std::vector<sdfg::AxisId>& axes);
 // "sum", "average".
 const char* ReductionName(CollectiveKind kind);
+// "a sum", "a maximum"; empty for what is no reduction.
+std::string ReductionInWords(CollectiveKind kind);
 double ValueAt(const Values& tensor, const std::vector<int64_t>& index);
 
 // Offsets in a tensor's blocks of the points of a grid, dimension by dimension.
@@ -144,6 +146,8 @@ class RepairSearch {
   void TryOtherAxis(const std::vector<CollectiveUnit>& units, std::vector<CollectiveCause>* found);
   void TryAxisOrder(const CollectiveUnit& unit, std::vector<CollectiveCause>* found);
   void TryInsertions();
+  void TryReductionsOfOthers();
+  std::vector<sdfg::OperatorId> ReadersOf(sdfg::TensorId tensor) const;
   sdfg::OperatorId ReductionOf(sdfg::TensorId tensor) const;
   void TryMissingAfter(const std::vector<sdfg::TensorId>& tensors);
   // The tensor is reduced over these axes, and given to all ranks. Whether it varies over them.

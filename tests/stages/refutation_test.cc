@@ -85,6 +85,27 @@ TEST(Refutation, AMissingSumIsNamedWithItsRanks) {
   EXPECT_FALSE(v.witness_inputs.empty());
 }
 
+// One rank goes on with its own term, although another one adds up both.
+TEST(Refutation, ASumThatOneRankLeavesOutIsNamed) {
+  RowParallel plan;
+  const TensorId z =
+      plan.Apply(&plan.problem.logical, Instantiate("silu", {{8, 4}}), {plan.y}, sdfg::kNone);
+  const TensorId kept =
+      plan.Apply(&plan.problem.parallel, *sdfg::Copy({8, 4}, DType::kFloat32), {plan.terms[1]}, 1);
+  const TensorId sums[] = {plan.Reduce(0, 2, plan.terms), kept};
+  for (int rank : {0, 1}) {
+    const TensorId made =
+        plan.Apply(&plan.problem.parallel, Instantiate("silu", {{8, 4}}), {sums[rank]}, rank);
+    plan.Claim(made, z, {0, 0});
+    plan.Require(made, z, {0, 0});
+  }
+  const Result result = Decide(plan);
+  ASSERT_EQ(result.verdict, Verdict::kRefuted);
+  EXPECT_THAT(result.violations[0].cause,
+              HasSubstr("keeps what rank 1 holds where a sum over ranks 0, 1 is needed"));
+  EXPECT_THAT(result.violations[0].devices, ElementsAre(1));
+}
+
 // The average of two tensors, of which each rank gives its own.
 TEST(Refutation, AMissingAverageIsNamedWithItsRanks) {
   SmallProblem plan;
