@@ -39,6 +39,11 @@ bool CauseVotes::Settled() const {
   return wrong_ >= kEnough && (most == 0 || most == wrong_);
 }
 
+bool CauseVotes::FoundNothing() const {
+  return wrong_ > 0 && std::all_of(causes_.begin(), causes_.end(),
+                                   [](const RepairSearch::Cause& c) { return c.only_where; });
+}
+
 std::vector<RepairSearch::Cause> CauseVotes::Elected(bool all) const {
   // On some inputs a tensor is noise about zero, where nothing fits.
   const int most = Most();

@@ -21,6 +21,8 @@ class CauseVotes {
   int wrong() const { return wrong_; }
   // Of this fault enough is seen: what fits, if anything does, has fitted on all inputs.
   bool Settled() const;
+  // It was wrong, and nothing said why.
+  bool FoundNothing() const;
   // Those that fit most inputs (or all of them), the first to be named first.
   std::vector<RepairSearch::Cause> Elected(bool all = false) const;
 

@@ -145,6 +145,39 @@ TEST(Refutation, AFactorIsNamedWithTheGroupOfThatSize) {
   EXPECT_THAT(result.violations[0].cause, HasSubstr("all_reduce over ranks 0, 1 is one too many"));
 }
 
+// y[i] = sin(frequency * x[start + i]), of x [8].
+sdfg::IndexFunction Wave(int64_t start, int64_t size, int64_t frequency) {
+  sdfg::IndexFunctionBuilder builder("wave");
+  const int x = builder.AddInput("x", sdfg::Shape{8}, DType::kFloat32);
+  const int y = builder.AddOutput("y", sdfg::Shape{size}, DType::kFloat32);
+  const sdfg::ExprId i = builder.Index(std::vector<sdfg::VarId>(builder.OutputDims(y))[0]);
+  const sdfg::ExprId at = start == 0 ? i : builder.IntAdd(builder.Int(start), i);
+  const sdfg::ExprId phase =
+      builder.Binary(sdfg::Op::kMul, builder.Real(frequency), builder.Element(x, {at}));
+  builder.SetBody(y, builder.Unary(sdfg::Op::kSin, phase));
+  sdfg::IndexFunction function;
+  EXPECT_TRUE(builder.Finish(&function).ok());
+  return function;
+}
+
+// Where what a rank computes is written otherwise because it begins elsewhere, too.
+TEST(Refutation, AConstantIsNamedInAFunctionOfAnotherForm) {
+  SmallProblem plan;
+  const TensorId x = plan.Logical("x", {8});
+  const TensorId y = plan.Apply(&plan.problem.logical, Wave(0, 8, 3), {x});
+  for (int rank : {0, 1}) {
+    const TensorId whole = plan.Slice(x, {0}, {8}, rank);
+    const TensorId made =
+        plan.Apply(&plan.problem.parallel, Wave(4 * rank, 4, rank == 0 ? 3 : 5), {whole}, rank);
+    plan.Claim(made, y, {4 * rank});
+    plan.Require(made, y, {4 * rank});
+  }
+  const Result result = Decide(plan);
+  ASSERT_EQ(result.verdict, Verdict::kRefuted);
+  EXPECT_THAT(result.violations[0].cause,
+              HasSubstr("a constant of wave is 5, in the model it is 3"));
+}
+
 TEST(Refutation, SwappedShardsAreNamed) {
   SmallProblem plan;
   const TensorId x = plan.Logical("x", {8});
