@@ -73,6 +73,12 @@ bool FocusedChooser::OnlyAfterLoss(TensorId source) const {
 }
 
 uint64_t FocusedChooser::AttemptAt(uint64_t turn) const {
+  if (!ends_of_parts_.empty()) {
+    // Those that tell the ends of parts apart have several times as many blocks.
+    constexpr uint64_t kOrder[] = {0, 1, 4, 5, 6, 7, 2, 3, 10, 11, 8, 9};
+    constexpr uint64_t kPeriod = std::size(kOrder);
+    return turn / kPeriod * kPeriod + kOrder[turn % kPeriod];
+  }
   constexpr uint64_t kEarly = 2, kLate = 7;  // of eight
   if (masked_ || lookups_.empty()) return turn;
   return turn % 8 == kEarly  ? turn - kEarly + kLate

@@ -172,7 +172,7 @@ void RepairSearch::TryRanks() {
             continue;
           }
           const int64_t ranks = tensor.shape[term.dim];
-          for (int64_t by = 1; by < std::min(ranks, kMaxRanks); ++by) {
+          for (int64_t by = 1; by < std::min(ranks, kMaxRanks) && !Late(); ++by) {
             lineage::Lineage other = read;
             other.map[d].terms[t].offset += by;
             other.map[d].terms[t].mod = ranks;

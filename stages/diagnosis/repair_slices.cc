@@ -191,14 +191,14 @@ bool RepairSearch::TrySlicesOf(OperatorId id, int operand, const std::vector<int
       return true;
     };
     const int64_t last = slice->contiguous && !of_others ? logical[d] - slice->length : -1;
-    for (int64_t start = 0; start <= last; start += slice->length) {
+    for (int64_t start = 0; start <= last && !Late(); start += slice->length) {
       if (start == slice->start) continue;
       if (found({.constant = start, .terms = slice->local}, absl::StrCat(start))) return true;
     }
     for (size_t j = 0; of_others && j < std::min(inputs.size(), kMaxSlicedOperands); ++j) {
       const lineage::Lineage& held = problem_.lineage[inputs[j]];
       if (inputs[j] == input || held.kind != lineage::LineageKind::kFull) continue;
-      for (size_t e = 0; e < held.map.size(); ++e) {
+      for (size_t e = 0; e < held.map.size() && !Late(); ++e) {
         if (problem_.logical.tensors[held.logical].shape[e] != logical[d]) continue;
         const auto map = AtCoordinates(held.map[e], graph_.tensors[inputs[j]], axes, wrong,
                                        slice->local[0].dim, slice->length);
