@@ -19,6 +19,7 @@ constexpr size_t kHub = 32;         // tensors with more consumers connect every
 constexpr int kFarSteps = 64;
 constexpr int kNearBranch = 24;  // operators
 constexpr size_t kMaxMentioned = 4;
+constexpr size_t kMaxCopies = 16;
 
 // The expression is zero wherever the elements of input `input` are.
 bool Vanishes(const sdfg::IndexFunction& function, sdfg::ExprId root, int input) {
@@ -173,6 +174,72 @@ void FocusedChooser::FindBranches() {
       branches_.push_back(std::move(branch));
       break;
     }
+  }
+}
+
+// A norm's weight, and the tables with which what it scales is multiplied.
+void FocusedChooser::FindFactors() {
+  const sdfg::Graph& graph = problem_.logical;
+  const auto vanishes_with = [&](const sdfg::Operator& op, size_t input) {
+    const TensorId out = op.outputs[0];
+    if (out == sdfg::kNone || backward_[out] != 0) return false;
+    return Vanishes(*op.function, op.function->outputs[0].body, static_cast<int>(input));
+  };
+  for (const sdfg::Operator& op : graph.operators) {
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      if (!IsFactor(graph.tensors[op.inputs[i]]) || !vanishes_with(op, i)) continue;
+      std::set<TensorId>& tables = tables_of_factor_[op.inputs[i]];
+      std::vector<TensorId> scaled = {op.outputs[0]};
+      for (size_t k = 0; k < scaled.size() && k < kMaxCopies; ++k) {
+        for (const OperatorId reader : consumers_[scaled[k]]) {
+          const sdfg::Operator& product = graph.operators[reader];
+          for (size_t j = 0; j < product.inputs.size(); ++j) {
+            const sdfg::Tensor& table = graph.tensors[product.inputs[j]];
+            if (table.role == sdfg::TensorRole::kParameter && table.shape.size() > 1 &&
+                vanishes_with(product, j)) {
+              tables.insert(product.inputs[j]);
+            }
+          }
+          const TensorId out = product.outputs[0];
+          if (product.inputs.size() != 1 || out == sdfg::kNone || backward_[out] != 0) continue;
+          const sdfg::IndexFunction& function = *product.function;
+          const bool moves = function.nodes[function.outputs[0].body].op == Op::kElement;
+          if (moves) scaled.push_back(out);
+        }
+      }
+    }
+  }
+}
+
+// All parameters from which the branch is computed, since the last residual sum.
+std::set<TensorId> FocusedChooser::ParametersOf(const Branch& branch) const {
+  const sdfg::Graph& graph = problem_.logical;
+  std::set<TensorId> sums, parameters, seen = {branch.end};
+  for (const Branch& other : branches_) sums.insert(other.sum);
+  std::vector<TensorId> work = {branch.end};
+  while (!work.empty() && seen.size() < kMaxBranch) {
+    const TensorId t = work.back();
+    work.pop_back();
+    if (graph.tensors[t].role == sdfg::TensorRole::kParameter) parameters.insert(t);
+    const OperatorId producer = graph.tensors[t].producer;
+    if (producer == sdfg::kNone || sums.count(t) != 0) continue;
+    for (const TensorId input : graph.operators[producer].inputs) {
+      if (seen.insert(input).second) work.push_back(input);
+    }
+  }
+  return parameters;
+}
+
+// Norms' weights of the branch are made small and the tables after them large, so that what the
+// branch adds is as it was, and the weights' gradients are what counts.
+void FocusedChooser::RaiseFactors(const Branch& branch, Attempt* attempt) const {
+  constexpr double kSmallFactor = 0x1p-10;
+  const std::set<TensorId> open = ParametersOf(branch);
+  for (const auto& [factor, tables] : tables_of_factor_) {
+    const auto is_open = [&](TensorId table) { return open.count(table) != 0; };
+    if (std::none_of(tables.begin(), tables.end(), is_open)) continue;
+    if (!attempt->scales.emplace(factor, kSmallFactor).second) continue;
+    for (const TensorId table : tables) attempt->scales[table] = 1 / kSmallFactor;
   }
 }
 

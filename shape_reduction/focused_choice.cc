@@ -39,6 +39,7 @@ FocusedChooser::FocusedChooser(const lineage::Problem& problem, const InputChoos
   }
   FindCompared();
   FindBranches();
+  FindFactors();
   FindScores();
   FindHead();
   FindLookups();
@@ -75,9 +76,8 @@ bool FocusedChooser::OnlyAfterLoss(TensorId source) const {
 uint64_t FocusedChooser::AttemptAt(uint64_t turn) const {
   if (!ends_of_parts_.empty()) {
     // Those that tell the ends of parts apart have several times as many blocks.
-    constexpr uint64_t kOrder[] = {0, 1, 4, 5, 6, 7, 2, 3, 10, 11, 8, 9};
-    constexpr uint64_t kPeriod = std::size(kOrder);
-    return turn / kPeriod * kPeriod + kOrder[turn % kPeriod];
+    constexpr uint64_t kFirst[] = {0, 1, 4, 5, 6, 7, 2, 3};
+    return turn < std::size(kFirst) ? kFirst[turn] : turn;
   }
   constexpr uint64_t kEarly = 2, kLate = 7;  // of eight
   if (masked_ || lookups_.empty()) return turn;
@@ -97,6 +97,7 @@ FocusedChooser::AttemptKind FocusedChooser::KindOf(const Focus& focus, uint64_t 
   kind.compare = !kind.sparse;
   kind.faint = attempt % 8 == 6;
   kind.flat = attempt % 8 == 4 ? 1 : attempt % 8 == 5 ? 2 : 0;
+  kind.factors = kind.large && IsSumOfGradients(focus.lineage.logical);
   kind.last = (IsSumOfGradients(focus.lineage.logical) ? attempt : attempt + 1) / 2 % 2 == 1;
   const uint64_t spread_before = attempt / 2 / pairs + (pair > 1 ? 1 : 0);
   kind.more_branches = kind.spread              ? attempt / 2 / pairs
@@ -130,6 +131,7 @@ FocusedChooser::Attempt FocusedChooser::Prepare(const Focus& focus, uint64_t num
   for (size_t k = 0; k < nearest.size(); ++k) {
     const Branch& branch = branches_[nearest[k]];
     const bool open = k < open_branches;
+    if (open && attempt.kind.factors) RaiseFactors(branch, &attempt);
     (open ? attempt.narrow : attempt.closed)
         .insert(branch.parameters.begin(), branch.parameters.end());
     // Where gradients are added up, those of closed branches are zero.

@@ -79,6 +79,7 @@ class FocusedChooser {
     int flat = 0;              // scores are zero: 1, 2: these of every two of their parameters are
     bool last = false;         // the last expert is chosen more often than others
     bool lone = false;         // a few positions are unlike all others
+    bool factors = false;      // gradients of norms' weights count more than all others
     bool blank = false;        // and look up the only rows that are not zero
     size_t more_branches = 0;  // that stay open
   };
@@ -90,6 +91,7 @@ class FocusedChooser {
     std::map<int64_t, std::pair<int64_t, int64_t>> place;  // by extent: the focus's part
     std::map<int64_t, std::set<int64_t>> apart;            // by extent: positions told apart
     std::set<sdfg::TensorId> closed, narrow;  // parameters that are zero, that are small
+    std::map<sdfg::TensorId, double> scales;  // of parameters that are larger or smaller than usual
   };
   using Random = InputChooser::Random;
   AttemptKind KindOf(const Focus& focus, uint64_t attempt) const;
@@ -122,6 +124,9 @@ class FocusedChooser {
   sdfg::TensorId CopiedFrom(sdfg::TensorId tensor) const;
   void FindCompared();
   void FindBranches();
+  void FindFactors();
+  std::set<sdfg::TensorId> ParametersOf(const Branch& branch) const;
+  void RaiseFactors(const Branch& branch, Attempt* attempt) const;
   void FindScores();
   void FindEdges();
   void FindHead();
@@ -165,6 +170,7 @@ class FocusedChooser {
   std::map<int64_t, std::vector<int64_t>> edges_;
   // By extent with comparisons: the first two positions and the last one of a few parts.
   std::map<int64_t, std::set<int64_t>> ends_of_parts_;
+  std::map<sdfg::TensorId, std::set<sdfg::TensorId>> tables_of_factor_;
   std::set<sdfg::TensorId> scores_;    // parameters that reach residual sums by exponentials only
   bool masked_ = false;                // a real input tells which positions count
   bool ranks_ = false;                 // the model ranks what it computes: IsRanked of some source

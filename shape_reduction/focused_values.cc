@@ -181,6 +181,8 @@ void FocusedChooser::ChooseReals(TensorId id, const Attempt& attempt, Random* ra
   const bool table = tensor.role == sdfg::TensorRole::kParameter && tensor.shape.size() > 1;
   if (table && scale == 1) scale = attempt.kind.large && !attempt.total ? kLargeBase : 1;
   if (attempt.total && id == head_) scale *= kLargeHead;
+  const auto own_scale = attempt.scales.find(id);
+  if (own_scale != attempt.scales.end()) scale *= own_scale->second;
   const bool flat = attempt.kind.flat != 0 && ScoreTurn(id) == attempt.kind.flat - 1;
   const bool zero =
       flat || attempt.closed.count(id) != 0 || (attempt.kind.fresh && OnlyAfterLoss(id));
