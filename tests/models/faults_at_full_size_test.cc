@@ -58,6 +58,17 @@ lineage::Problem DeepSeek() {
   return PlanOf("deepseek-v3-16b", strategy);
 }
 
+// Latent keys and queries with norms of their own, 256 experts.
+lineage::Problem LargeDeepSeek() {
+  Strategy strategy;
+  strategy.data_parallel = 2;
+  strategy.tensor_parallel = 2;
+  strategy.expert_parallel = 2;
+  strategy.dispatch = true;
+  strategy.microbatches = 2;
+  return PlanOf("deepseek-v3-671b", strategy);
+}
+
 // Linear operators with biases, embedding and head tied, parameters held in shards.
 lineage::Problem Gpt() {
   Strategy strategy;
@@ -214,6 +225,10 @@ INSTANTIATE_TEST_SUITE_P(
              {"grad_norm (square.layers.", "gate.weight", "over r2"}},
         Kind{"LastPosition", DeepSeek, "missing term", {"linear.backward (", "over b1"}},
         Kind{"OneSquareOfANorm", DeepSeek, "wrong factor", {"grad_norm (square.layers."}},
+        Kind{"SquareOfANormsWeight",
+             LargeDeepSeek,
+             "missing term",
+             {"grad_norm (square.layers.", "kv_norm.weight"}},
         Kind{"ProductOfSquares", DeepSeek, "wrong arithmetic", {"add (squares."}},
         Kind{"GradientOfABranch", Gpt, "operator skipped", {"add (grad.layers.", ".output)"}},
         Kind{"SquaresOfALayer", Gpt, "operator skipped", {"add (squares.layers.1"}},
