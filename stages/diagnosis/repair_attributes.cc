@@ -19,7 +19,7 @@ using solver::Rational;
 
 namespace {
 
-constexpr double kAttributeSeconds = 0.25;  // of one run of all of them
+constexpr double kAttributeSeconds = 0.75;  // of one run of all of them
 constexpr size_t kMaxAttributeChanges = 96;
 constexpr int64_t kMaxAttributeSteps = 16;
 constexpr int64_t kMaxAttributeCoordinates = 64;
