@@ -19,7 +19,7 @@ constexpr size_t kHub = 32;         // tensors with more consumers connect every
 constexpr int kFarSteps = 64;
 constexpr int kNearBranch = 24;  // operators
 constexpr size_t kMaxMentioned = 4;
-constexpr size_t kMaxCopies = 16;
+constexpr size_t kMaxCopies = 16;  // of what a norm gives
 
 // The expression is zero wherever the elements of input `input` are.
 bool Vanishes(const sdfg::IndexFunction& function, sdfg::ExprId root, int input) {

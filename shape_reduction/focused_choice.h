@@ -43,7 +43,7 @@ class FocusedChooser {
                                              PartitionsByExtent* cuts = nullptr) const;
 
   // The attempt to be made at this turn. Without a loss mask positions are singled out early, as
-  // little else shows there.
+  // little else shows there; attempts with many blocks wait for some cheaper ones.
   uint64_t AttemptAt(uint64_t turn) const;
   // Positions in Problem::required of relations that the focus can affect: those whose tensors are
   // nearest to it, and those that depend on least; at most `most`.
@@ -170,6 +170,7 @@ class FocusedChooser {
   std::map<int64_t, std::vector<int64_t>> edges_;
   // By extent with comparisons: the first two positions and the last one of a few parts.
   std::map<int64_t, std::set<int64_t>> ends_of_parts_;
+  // By a norm's weight: the parameters with which what it scales is multiplied.
   std::map<sdfg::TensorId, std::set<sdfg::TensorId>> tables_of_factor_;
   std::set<sdfg::TensorId> scores_;    // parameters that reach residual sums by exponentials only
   bool masked_ = false;                // a real input tells which positions count

@@ -33,14 +33,14 @@ bool HasLiteral(const sdfg::Node& node) {
   return node.op == sdfg::Op::kReal || node.op == sdfg::Op::kPow;
 }
 
-// The literals that are in `a` and not in `b`, each as often as that, by position.
-std::vector<size_t> LiteralsMissing(const IndexFunction& a, const IndexFunction& b) {
+// The literals that are in `a` and not in `b`, each as often as that, by position: at most `most`.
+std::vector<size_t> LiteralsMissing(const IndexFunction& a, const IndexFunction& b, size_t most) {
   std::vector<const sdfg::Node*> others;
   for (const sdfg::Node& node : b.nodes) {
     if (HasLiteral(node)) others.push_back(&node);
   }
   std::vector<size_t> missing;
-  for (size_t i = 0; i < a.nodes.size(); ++i) {
+  for (size_t i = 0; i < a.nodes.size() && missing.size() < most; ++i) {
     const sdfg::Node& node = a.nodes[i];
     if (!HasLiteral(node)) continue;
     const auto same = std::find_if(others.begin(), others.end(), [&](const sdfg::Node* other) {
@@ -71,7 +71,8 @@ std::vector<OtherLiteral> OtherLiterals(const IndexFunction& a, const IndexFunct
     }
     return others;
   }
-  const std::vector<size_t> here = LiteralsMissing(a, b), there = LiteralsMissing(b, a);
+  const std::vector<size_t> here = LiteralsMissing(a, b, kMaxAlone + 1),
+                            there = LiteralsMissing(b, a, kMaxAlone + 1);
   if (here.size() > kMaxAlone || there.size() > kMaxAlone) return others;
   for (const size_t i : here) {
     for (const size_t j : there) {

@@ -62,12 +62,14 @@ class EnclosureTest : public testing::TestWithParam<const char*> {};
 // enclosure of its block.
 TEST_P(EnclosureTest, HoldsEveryElement) {
   const lineage::Problem problem = Built(Files(GetParam()));
-  const Focus focus = At(problem, "layers.1.q_heads");
+  // At a sum of gradients parameters are scaled otherwise.
+  const Focus focuses[] = {At(problem, "layers.1.q_heads"), At(problem, "grad_norm")};
   FocusedEvaluation enclosed(problem);
   int compared = 0, wide = 0;
-  for (uint64_t attempt = 0; attempt < 4; ++attempt) {
+  for (uint64_t turn = 0; turn < 8; ++turn) {
     std::string message;
-    ASSERT_TRUE(enclosed.Run(focus, attempt, 1 << 20, WorkClock::time_point::max(), &message))
+    ASSERT_TRUE(
+        enclosed.Run(focuses[turn / 4], turn % 4, 1 << 20, WorkClock::time_point::max(), &message))
         << message;
     shape_reduction::ProgramCache programs;
     shape_reduction::ProblemEvaluation<shape_reduction::DoubleDomain> exact(problem, &programs);
@@ -114,7 +116,7 @@ TEST_P(EnclosureTest, NothingIsFoundInAPlanThatIsRight) {
   const lineage::Problem problem = Built(Files(GetParam()));
   shape_reduction::WitnessOptions options;
   options.attempts = 8;
-  for (const char* suspect : {"embedding", "layers.1.q_heads", "layers.0.output"}) {
+  for (const char* suspect : {"embedding", "layers.1.q_heads", "layers.0.output", "grad_norm"}) {
     const Witness witness =
         shape_reduction::SearchFocused(problem, {At(problem, suspect)}, options);
     EXPECT_EQ(witness.outcome, Witness::Outcome::kNone) << suspect;
