@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"SquareOfANormsWeight",
              LargeDeepSeek,
              "missing term",
-             {"grad_norm (square.layers.", "norm.weight"}},
+             {"grad_norm (square.layers.", "kv_norm.weight"}},
         Kind{"ProductOfSquares", DeepSeek, "wrong arithmetic", {"add (squares."}},
         Kind{"GradientOfABranch", Gpt, "operator skipped", {"add (grad.layers.", ".output)"}},
         Kind{"SquaresOfALayer", Gpt, "operator skipped", {"add (squares.layers.1"}},
