@@ -111,13 +111,20 @@ endfunction()
 
 include(GoogleTest)
 
-# planproof_test(LAYER DEPS...): one GoogleTest program from the calling directory's *_test.cc.
+# planproof_test(LAYER DEPS...): one GoogleTest program from every source below the calling directory.
 function(planproof_test layer)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  planproof_test_program(${layer} "${sources}" ${ARGN})
+endfunction()
+
+# planproof_test_program(LAYER SOURCES DEPS...): the same from these sources. They are compiled several at once, as
+# layers are (a third of the time), so that names without linkage are unique in a directory.
+function(planproof_test_program layer sources)
   if(NOT sources)
     return()
   endif()
   add_executable(${layer}_tests ${sources})
+  set_target_properties(${layer}_tests PROPERTIES UNITY_BUILD ${PLANPROOF_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   target_include_directories(${layer}_tests PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${layer}_tests PRIVATE ${ARGN} GTest::gtest_main GTest::gmock)
   target_compile_definitions(${layer}_tests PRIVATE PLANPROOF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")

@@ -20,15 +20,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-std::string Example(const std::string& name) {
+std::string AssumeExample(const std::string& name) {
   return RepositoryPath("examples/assume/" + name + ".json");
-}
-
-std::string ContentOf(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
 }
 
 class Assume : public testing::Test {
@@ -40,13 +33,13 @@ class Assume : public testing::Test {
     return RunProgram("verify --cache " + Path("cache") + " " + arguments);
   }
   const std::string directory_ = testing::TempDir() + "assume" + std::to_string(getpid());
-  const std::string approved_ = " --assume " + Example("batch_norm_approved") + " ";
+  const std::string approved_ = " --assume " + AssumeExample("batch_norm_approved") + " ";
 };
 
 TEST_F(Assume, StatisticsPerRankAreWrongUnlessTheyAreApproved) {
-  const Finished strict = Verify(Example("batch_norm"));
+  const Finished strict = Verify(AssumeExample("batch_norm"));
   EXPECT_EQ(strict.exit_code, 1) << strict.output;
-  const Finished approved = Verify(Example("batch_norm") + approved_);
+  const Finished approved = Verify(AssumeExample("batch_norm") + approved_);
   EXPECT_EQ(approved.exit_code, 0) << approved.output << approved.errors;
   EXPECT_THAT(approved.output,
               AllOf(StartsWith("PROVED under 3 assumptions: every required output equals"),
@@ -57,19 +50,19 @@ TEST_F(Assume, StatisticsPerRankAreWrongUnlessTheyAreApproved) {
 }
 
 TEST_F(Assume, NoRunTakesOverWhatAnotherAssumed) {
-  EXPECT_EQ(Verify(Example("batch_norm") + approved_).exit_code, 0);
-  EXPECT_EQ(Verify("--no-explain " + Example("batch_norm")).exit_code, 3);
-  EXPECT_EQ(Verify(Example("batch_norm")).exit_code, 1);
+  EXPECT_EQ(Verify(AssumeExample("batch_norm") + approved_).exit_code, 0);
+  EXPECT_EQ(Verify("--no-explain " + AssumeExample("batch_norm")).exit_code, 3);
+  EXPECT_EQ(Verify(AssumeExample("batch_norm")).exit_code, 1);
   const std::string journal = " --journal " + Path("journal") + " ";
-  EXPECT_EQ(Verify(Example("batch_norm") + approved_ + journal).exit_code, 0);
+  EXPECT_EQ(Verify(AssumeExample("batch_norm") + approved_ + journal).exit_code, 0);
   EXPECT_THAT(RunProgram("journal " + Path("journal")).output,
               HasSubstr("PROVED under 3 assumptions"));
-  EXPECT_EQ(Verify("--no-explain --resume " + Example("batch_norm") + journal).exit_code, 3);
-  EXPECT_EQ(Verify(Example("batch_norm") + approved_).exit_code, 0);
+  EXPECT_EQ(Verify("--no-explain --resume " + AssumeExample("batch_norm") + journal).exit_code, 3);
+  EXPECT_EQ(Verify(AssumeExample("batch_norm") + approved_).exit_code, 0);
 }
 
 TEST_F(Assume, AnotherFaultIsStillRefuted) {
-  const Finished finished = Verify(Example("batch_norm_broken") + approved_);
+  const Finished finished = Verify(AssumeExample("batch_norm_broken") + approved_);
   EXPECT_EQ(finished.exit_code, 1) << finished.output << finished.errors;
   EXPECT_THAT(finished.output,
               AllOf(StartsWith("REFUTED under 3 assumptions: stage grad.v: sum over dp missing"),
@@ -77,21 +70,22 @@ TEST_F(Assume, AnotherFaultIsStillRefuted) {
 }
 
 TEST_F(Assume, ExpertsOfOneNodeAreApproved) {
-  const Finished strict = Verify("-q --no-explain --timeout 10 " + Example("routing"));
+  const Finished strict = Verify("-q --no-explain --timeout 10 " + AssumeExample("routing"));
   EXPECT_NE(strict.exit_code, 0) << strict.output;
-  const Finished approved = Verify(Example("routing") + " --assume " + Example("routing_approved"));
+  const Finished approved =
+      Verify(AssumeExample("routing") + " --assume " + AssumeExample("routing_approved"));
   EXPECT_EQ(approved.exit_code, 0) << approved.output << approved.errors;
   EXPECT_THAT(approved.output, StartsWith("PROVED under 3 assumptions: "));
 }
 
 // A sum that is missing before the assumed gradient: no output depends on it otherwise.
 TEST_F(Assume, AFaultBehindOneIsFound) {
-  std::string plan = ContentOf(Example("routing"));
+  std::string plan = ContentOf(AssumeExample("routing"));
   const std::string sum = R"({"op": "all_reduce", "over": "ep", "in": "weight.part")";
   ASSERT_NE(plan.find(sum), std::string::npos);
   plan.replace(plan.find(sum), sum.size(), R"({"op": "identity", "in": "weight.part")");
   const Finished finished = Verify("--timeout 60 " + TemporaryFile("missing_sum.json", plan) +
-                                   " --assume " + Example("routing_approved"));
+                                   " --assume " + AssumeExample("routing_approved"));
   EXPECT_EQ(finished.exit_code, 3) << finished.output << finished.errors;
   EXPECT_THAT(finished.output,
               AllOf(StartsWith("UNKNOWN under 3 assumptions: stage grad.weight: sum over ep "
@@ -130,8 +124,8 @@ TEST_F(Assume, RecordedProgramsHaveThem) {
 
 TEST_F(Assume, EveryReportListsThem) {
   const Finished finished =
-      Verify("-q " + Example("batch_norm") + approved_ + "--json " + Path("json") + " --html " +
-             Path("html") + " --sarif " + Path("sarif") + " --junit " + Path("junit"));
+      Verify("-q " + AssumeExample("batch_norm") + approved_ + "--json " + Path("json") +
+             " --html " + Path("html") + " --sarif " + Path("sarif") + " --junit " + Path("junit"));
   EXPECT_EQ(finished.exit_code, 0) << finished.errors;
   EXPECT_THAT(finished.output, StartsWith("PROVED under 3 assumptions"));
   const json report = json::parse(ContentOf(Path("json")));
@@ -169,7 +163,7 @@ TEST_F(Assume, WithoutAssumptionsReportsSayNothingOfThem) {
 TEST_F(Assume, AWrongFileIsAUsageError) {
   const auto said = [&](const std::string& name, const std::string& text) {
     const Finished finished =
-        Verify(Example("batch_norm") + " --assume " + TemporaryFile(name, text));
+        Verify(AssumeExample("batch_norm") + " --assume " + TemporaryFile(name, text));
     EXPECT_EQ(finished.exit_code, 64) << finished.output;
     EXPECT_EQ(finished.output, "");
     return finished.errors;
@@ -183,11 +177,11 @@ TEST_F(Assume, AWrongFileIsAUsageError) {
               HasSubstr("grad.w is a required output"));
   EXPECT_THAT(said("input.json", R"({"assumptions": [{"tensor": "w", "reason": "a"}]})"),
               HasSubstr("w is an input of the plan"));
-  EXPECT_EQ(Verify(Example("batch_norm") + " --assume /nowhere").exit_code, 64);
+  EXPECT_EQ(Verify(AssumeExample("batch_norm") + " --assume /nowhere").exit_code, 64);
 }
 
 TEST_F(Assume, APlanBringsNoAssumptions) {
-  std::string plan = ContentOf(Example("batch_norm"));
+  std::string plan = ContentOf(AssumeExample("batch_norm"));
   const std::string key = "\"planproof\": 1,";
   plan.replace(plan.find(key), key.size(),
                key + R"( "assumptions": [{"tensor": "norm.mean", "reason": "trust me"}],)");
@@ -197,7 +191,8 @@ TEST_F(Assume, APlanBringsNoAssumptions) {
 }
 
 TEST_F(Assume, WhatRunsThePlanOnNumbersWouldRunTheApproximation) {
-  const Finished finished = Verify(Example("batch_norm_broken") + approved_ + "--confirm cpu");
+  const Finished finished =
+      Verify(AssumeExample("batch_norm_broken") + approved_ + "--confirm cpu");
   EXPECT_EQ(finished.exit_code, 64);
   EXPECT_THAT(finished.errors, HasSubstr("--confirm runs the plan with its approximations"));
 }

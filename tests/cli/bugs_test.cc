@@ -186,12 +186,6 @@ const std::vector<Row>& Rows() {
   return *rows;
 }
 
-std::string FirstLines(const std::string& text, int lines) {
-  size_t end = 0;
-  for (int i = 0; i < lines && end != std::string::npos; ++i) end = text.find('\n', end + 1);
-  return text.substr(0, end);
-}
-
 void ExpectFound(const std::string& broken, int exit_code, const std::vector<std::string>& words) {
   const Finished finished = RunProgram("verify --no-cache -j 1 " + broken);
   EXPECT_EQ(finished.exit_code, exit_code) << finished.output;

@@ -51,8 +51,6 @@ class CacheTest : public testing::Test {
   std::string directory_;
 };
 
-std::string Example(const std::string& name) { return RepositoryPath("examples/" + name); }
-
 TEST_F(CacheTest, WhatIsProvedIsNotProvedAgain) {
   const std::string plan = Example("llama_dp2_pp2_tp2_mb2.json");
   const Answer cold = Warm(plan), warm = Warm(plan), without = Verify("--no-cache " + plan);
@@ -101,9 +99,9 @@ std::string With(std::string text, const std::string& from, const std::string& t
 }
 
 // y = op(x) by both sides; the texts go where the names say.
-std::string Plan(const std::string& specification, const std::string& operators,
-                 const std::string& inputs = R"("x": {})", const std::string& more = "",
-                 const std::string& mesh = R"("dp": 1)") {
+std::string PlanOf(const std::string& specification, const std::string& operators,
+                   const std::string& inputs = R"("x": {})", const std::string& more = "",
+                   const std::string& mesh = R"("dp": 1)") {
   return R"({"planproof": 1, "specification": {)" + specification + R"(, "outputs": {"y": {}}},
              "plan": {"mesh": {)" +
          mesh + R"(}, "programs": [{"inputs": {)" + inputs + R"(}, "operators": [)" + operators +
@@ -125,33 +123,33 @@ std::vector<Lie> Lies() {
       With(held, R"({"op": "all_reduce", "over": "tp", "in": "part", "out": "h"})",
            R"({"op": "mul", "in": ["part", 2], "out": "h"})"));
   const std::string scaled =
-      Plan(R"("inputs": {"x": [4]}, "operators": [{"op": "mul", "in": ["x", 2], "out": "y"}])",
-           R"({"op": "mul", "in": ["x", 2], "out": "y"})");
+      PlanOf(R"("inputs": {"x": [4]}, "operators": [{"op": "mul", "in": ["x", 2], "out": "y"}])",
+             R"({"op": "mul", "in": ["x", 2], "out": "y"})");
   add("another literal", scaled,
       With(scaled, R"({"op": "mul", "in": ["x", 2], "out": "y"}]})",
            R"({"op": "mul", "in": ["x", 2.0000001], "out": "y"}]})"));
-  const std::string third = Plan(
+  const std::string third = PlanOf(
       R"("inputs": {"x": [4]}, "literals": {"0.333333343": "1/3"},
          "operators": [{"op": "mul", "in": ["x", {"literal": "1/3"}], "out": "y"}])",
       R"({"op": "mul", "in": ["x", 0.333333343], "out": "y"})");
   add("a literal no longer stands for a rational", third,
       With(third, R"("literals": {"0.333333343": "1/3"},)", ""));
-  const std::string root = Plan(
+  const std::string root = PlanOf(
       R"("inputs": {"x": [4]}, "premises": {"x": "positive"},
          "operators": [{"op": "square", "in": "x", "out": "s"}, {"op": "sqrt", "in": "s", "out": "y"}])",
       R"({"op": "identity", "in": "x", "out": "y"})");
   add("a premise is no longer declared", root, With(root, R"("premises": {"x": "positive"},)", ""));
   add("a premise is about another input",
-      Plan(R"("inputs": {"x": [4], "z": [4]}, "premises": {"x": "positive"},
+      PlanOf(R"("inputs": {"x": [4], "z": [4]}, "premises": {"x": "positive"},
               "operators": [{"op": "square", "in": "x", "out": "s"}, {"op": "sqrt", "in": "s", "out": "r"},
                             {"op": "mul", "in": ["r", "z"], "out": "y"}])",
-           R"({"op": "mul", "in": ["x", "z"], "out": "y"})", R"("x": {}, "z": {})"),
-      Plan(R"("inputs": {"x": [4], "z": [4]}, "premises": {"z": "positive"},
+             R"({"op": "mul", "in": ["x", "z"], "out": "y"})", R"("x": {}, "z": {})"),
+      PlanOf(R"("inputs": {"x": [4], "z": [4]}, "premises": {"z": "positive"},
               "operators": [{"op": "square", "in": "x", "out": "s"}, {"op": "sqrt", "in": "s", "out": "r"},
                             {"op": "mul", "in": ["r", "z"], "out": "y"}])",
-           R"({"op": "mul", "in": ["x", "z"], "out": "y"})", R"("x": {}, "z": {})"));
+             R"({"op": "mul", "in": ["x", "z"], "out": "y"})", R"("x": {}, "z": {})"));
   // The sign of v follows from its definition, which the claim about y does not read.
-  const std::string sign = Plan(
+  const std::string sign = PlanOf(
       R"("inputs": {"x": [4], "z": [4]},
          "operators": [{"op": "mul", "in": ["x", "x"], "out": "v"}, {"op": "square", "in": "v", "out": "s"},
                        {"op": "sqrt", "in": "s", "out": "y"}])",
@@ -162,7 +160,7 @@ std::vector<Lie> Lies() {
   no_sign = With(no_sign, R"({"op": "mul", "in": ["x", "x"], "out": "v"})",
                  R"({"op": "mul", "in": ["x", "z"], "out": "v"})");
   add("the sign of what a claim reads has changed", sign, no_sign);
-  const std::string rows = Plan(
+  const std::string rows = PlanOf(
       R"("inputs": {"ids": "int64[5]"}, "parameters": {"w": [8, 3]}, "premises": {"ids": [0, 4]},
          "operators": [{"op": "embedding", "in": ["ids", "w"], "out": "y"}])",
       R"({"op": "narrow", "in": "w", "attrs": {"dim": 0, "start": 0, "length": 4}, "out": "half"},
@@ -171,10 +169,10 @@ std::vector<Lie> Lies() {
       R"("ids": {}, "w": {})");
   add("ids have a wider range", rows, With(rows, "[0, 4]", "[0, 8]"));
   const std::string mean =
-      Plan(R"("inputs": {"x": [8]}, "operators": [{"op": "mean", "in": "x", "out": "y"}])",
-           R"({"op": "sum", "in": "x", "out": "s"}, {"op": "div", "in": ["s", 8], "out": "y"})");
+      PlanOf(R"("inputs": {"x": [8]}, "operators": [{"op": "mean", "in": "x", "out": "y"}])",
+             R"({"op": "sum", "in": "x", "out": "s"}, {"op": "div", "in": ["s", 8], "out": "y"})");
   add("another extent", mean, With(mean, R"("x": [8])", R"("x": [16])"));
-  const std::string minus = Plan(
+  const std::string minus = PlanOf(
       R"("inputs": {"x": [4], "z": [4]}, "operators": [{"op": "sub", "in": ["x", "z"], "out": "y"}])",
       R"({"op": "sub", "in": ["x", "z"], "out": "y"})", R"("x": {}, "z": {})");
   add("operands are exchanged", minus,
@@ -183,18 +181,18 @@ std::vector<Lie> Lies() {
   add("two operands become one", minus,
       With(minus, R"({"op": "sub", "in": ["x", "z"], "out": "y"}]})",
            R"({"op": "sub", "in": ["x", "x"], "out": "y"}]})"));
-  const std::string zeros = Plan(
+  const std::string zeros = PlanOf(
       R"("inputs": {"x": [4]}, "zeros": {"b": [4]}, "operators": [{"op": "add", "in": ["x", "b"], "out": "y"}])",
       R"({"op": "add", "in": ["x", "b"], "out": "u"}, {"op": "identity", "in": "x", "out": "y"})",
       R"("x": {}, "b": {})");
   add("zeros become a buffer of any values", zeros, With(zeros, "zeros", "buffers"));
   // No lineage mentions u, so that it is always read through.
-  const std::string through = Plan(
+  const std::string through = PlanOf(
       R"("inputs": {"x": [4]}, "operators": [{"op": "mul", "in": ["x", 3], "out": "u"},
                                             {"op": "exp", "in": "u", "out": "y"}])",
       R"({"op": "mul", "in": ["x", 3], "out": "v"}, {"op": "exp", "in": "v", "out": "y"})");
   add("a definition behind the claimed one has changed", through, With(through, "3]", "4]"));
-  const std::string cut = Plan(
+  const std::string cut = PlanOf(
       R"("inputs": {"x": [4, 6]}, "operators": [{"op": "exp", "in": "x", "out": "y"}])",
       R"({"op": "exp", "in": "x", "out": "e"}, {"op": "all_gather", "over": "tp", "dim": 1, "in": "e", "out": "y"})",
       R"("x": {"1": "tp"})", "", R"("tp": 2)");
@@ -220,14 +218,14 @@ std::vector<Lie> Lies() {
   };
   add("slices at other places", pieces("[0, 4]", "[4, 8]"), pieces("[4, 8]", "[0, 4]"));
   // A class of the parallel side that reads its operand twice is none that reads two.
-  const std::string square = Plan(
+  const std::string square = PlanOf(
       R"("inputs": {"x": [4], "z": [4]}, "operators": [{"op": "square", "in": "x", "out": "y"}])",
       R"({"op": "mul", "in": ["x", "x"], "out": "y"})", R"("x": {}, "z": {})");
   add("one operand becomes two", square, With(square, R"(["x", "x"])", R"(["x", "z"])"));
   // The same name in another file of declarations.
   const std::string own =
-      Plan(R"("inputs": {"x": [4]}, "operators": [{"op": "mul", "in": ["x", 2], "out": "y"}])",
-           R"({"op": "my_scale", "in": "x", "out": "y"})");
+      PlanOf(R"("inputs": {"x": [4]}, "operators": [{"op": "mul", "in": ["x", 2], "out": "y"}])",
+             R"({"op": "my_scale", "in": "x", "out": "y"})");
   const auto declared = [](const std::string& factor) {
     return "--operators " +
            TemporaryFile("times" + factor + ".op",

@@ -19,12 +19,6 @@ struct Bug {
   const char* cause;  // what they must say
 };
 
-std::string FirstLines(const std::string& text, int lines) {
-  size_t end = 0;
-  for (int i = 0; i < lines && end != std::string::npos; ++i) end = text.find('\n', end + 1);
-  return text.substr(0, end);
-}
-
 void ExpectCaught(const std::string& plan, const Bug& bug) {
   const std::string broken = TemporaryFile(std::string(bug.kind) + ".plan", "");
   const Finished mutated = RunProgram("mutate " + plan + " --kind " + bug.kind + " -o " + broken);

@@ -18,13 +18,6 @@ const std::string& TestDirectory() {
   return directory.path();
 }
 
-std::string Content(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::stringstream content;
-  content << stream.rdbuf();
-  return content.str();
-}
-
 }  // namespace
 
 Finished RunCommand(const std::string& command) {
@@ -34,8 +27,8 @@ Finished RunCommand(const std::string& command) {
       std::system(("{ " + command + "; } >" + output + " 2>" + errors + " </dev/null").c_str());
   Finished finished;
   finished.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  finished.output = Content(output);
-  finished.errors = Content(errors);
+  finished.output = ContentOf(output);
+  finished.errors = ContentOf(errors);
   return finished;
 }
 
@@ -54,6 +47,21 @@ std::string TemporaryFile(const std::string& name, const std::string& content) {
 
 std::string RepositoryPath(const std::string& path) {
   return std::string(PLANPROOF_SOURCE_DIR) + "/" + path;
+}
+
+std::string Example(const std::string& file) { return RepositoryPath("examples/" + file); }
+
+std::string ContentOf(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::stringstream content;
+  content << stream.rdbuf();
+  return content.str();
+}
+
+std::string FirstLines(const std::string& text, int count) {
+  size_t end = 0;
+  while (count-- > 0 && end != std::string::npos) end = text.find('\n', end + 1);
+  return text.substr(0, end);
 }
 
 std::string SharedPlan(const std::string& file) {

@@ -21,8 +21,14 @@ Finished RunCommand(const std::string& command);
 // A file below the tests' temporary directory with this content; returns its path.
 std::string TemporaryFile(const std::string& name, const std::string& content);
 
-// A path in the repository.
+// A path in the repository, and one among its examples.
 std::string RepositoryPath(const std::string& path);
+std::string Example(const std::string& file);
+
+std::string ContentOf(const std::string& path);
+
+// The first `count` lines of it, without the end of the last one.
+std::string FirstLines(const std::string& text, int count);
 
 // A plan among the shared test data; empty where that is not there.
 std::string SharedPlan(const std::string& file);

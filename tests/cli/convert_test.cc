@@ -20,11 +20,6 @@ namespace fs = std::filesystem;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
-std::string Content(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(stream), {});
-}
-
 int64_t LineCount(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 // An empty directory of this test's own.
@@ -66,7 +61,7 @@ TEST(Convert, AFileThatIsThereStaysWhenTheInputIsWrong) {
       RunProgram("convert " + RepositoryPath("examples/first_plan/wrong_name.json") + " -o " +
                  directory + "/out.plan");
   EXPECT_EQ(finished.exit_code, 2);
-  EXPECT_EQ(Content(directory + "/out.plan"), "before");
+  EXPECT_EQ(ContentOf(directory + "/out.plan"), "before");
 }
 
 // A file system without room: the file that was there is whole, and nothing lies beside it.
@@ -78,7 +73,7 @@ TEST(Convert, AFileThatIsThereStaysWhenTheDiskIsFull) {
                                        " -o " + directory + "/out.plan");
   EXPECT_EQ(finished.exit_code, 64) << finished.output << finished.errors;
   EXPECT_EQ(LineCount(finished.errors), 1) << finished.errors;
-  EXPECT_EQ(Content(directory + "/out.plan"), "before");
+  EXPECT_EQ(ContentOf(directory + "/out.plan"), "before");
   EXPECT_THAT(FilesIn(directory), testing::ElementsAre("out.plan"));
 }
 
@@ -112,7 +107,7 @@ TEST(Convert, AGeneratedPlanIsReadableAndHasTheSameVerdict) {
   const std::string readable = directory + "/readable.json";
   const Finished finished = RunProgram("convert --readable " + pair + " -o " + readable);
   EXPECT_EQ(finished.exit_code, 0) << finished.errors;
-  EXPECT_THAT(Content(readable), HasSubstr("\n      {\"op\": \"embedding\", \"in\": ["));
+  EXPECT_THAT(ContentOf(readable), HasSubstr("\n      {\"op\": \"embedding\", \"in\": ["));
   const Finished verified = RunProgram("verify --no-cache " + readable);
   EXPECT_EQ(verified.exit_code, 0) << verified.output;
   // One role at a time.

@@ -15,13 +15,6 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string Content(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::stringstream content;
-  content << stream.rdbuf();
-  return content.str();
-}
-
 TEST(Mutate, AMissingSumIsNamedAndRefuted) {
   const std::string plan = TemporaryFile("right.json", RowParallelPlan());
   const std::string broken = TemporaryFile("broken.plan", "");
@@ -58,7 +51,7 @@ TEST(Mutate, TheSeedDecidesAndIsRepeatable) {
     ASSERT_EQ(mutated.exit_code, 0) << mutated.errors;
     changes.insert(mutated.output);
     EXPECT_EQ(RunProgram(arguments + second).output, mutated.output);
-    EXPECT_EQ(Content(first), Content(second));
+    EXPECT_EQ(ContentOf(first), ContentOf(second));
   }
   EXPECT_GE(changes.size(), 4u);
 }

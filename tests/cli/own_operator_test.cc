@@ -22,12 +22,12 @@ std::string ReadText(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(stream), {});
 }
 
-std::string Example(const std::string& name) {
+std::string OwnOperator(const std::string& name) {
   return RepositoryPath("examples/own_operator/" + name);
 }
 
 // The text with `from`, which must occur, replaced by `to` throughout.
-std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+std::string ReplacedThroughout(std::string text, const std::string& from, const std::string& to) {
   EXPECT_NE(text.find(from), std::string::npos) << from;
   for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
     text.replace(at, from.size(), to);
@@ -40,13 +40,14 @@ Finished VerifyWith(const std::string& plan, const std::string& declarations) {
 }
 
 TEST(OwnOperator, IsDeclaredInAtMostFiveLines) {
-  const std::string text = ReadText(Example("squared_relu_linear.op"));
+  const std::string text = ReadText(OwnOperator("squared_relu_linear.op"));
   EXPECT_FALSE(text.empty());
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 5);
 }
 
 TEST(OwnOperator, IsUsedInAProofOfTheForwardAndOfBothGradients) {
-  const Finished finished = VerifyWith(Example("tp2.json"), Example("squared_relu_linear.op"));
+  const Finished finished =
+      VerifyWith(OwnOperator("tp2.json"), OwnOperator("squared_relu_linear.op"));
   EXPECT_EQ(finished.exit_code, 0) << finished.output << finished.errors;
   EXPECT_THAT(finished.output, StartsWith("PROVED"));
   EXPECT_THAT(finished.output, HasSubstr("grad.w1: grad.w1 = "));
@@ -56,7 +57,7 @@ TEST(OwnOperator, IsUsedInAProofOfTheForwardAndOfBothGradients) {
 
 TEST(OwnOperator, IsNamedInARefutation) {
   const Finished finished =
-      VerifyWith(Example("tp2_broken.json"), Example("squared_relu_linear.op"));
+      VerifyWith(OwnOperator("tp2_broken.json"), OwnOperator("squared_relu_linear.op"));
   EXPECT_EQ(finished.exit_code, 1) << finished.output << finished.errors;
   EXPECT_THAT(finished.output, StartsWith("REFUTED: stage y: 2 times too small"));
   EXPECT_THAT(finished.output, HasSubstr("squared_relu_linear (y), at primer.py:9"));
@@ -64,11 +65,12 @@ TEST(OwnOperator, IsNamedInARefutation) {
 
 // The plan's own backward of the operator is checked too, not only derived twice alike.
 TEST(OwnOperator, AWrongGradientIsRefuted) {
-  const std::string plan = Replaced(ReadText(Example("tp2.json")), R"({"backward": "h"})",
-                                    R"({"op": "mul", "in": ["grad.h", 2], "out": "twice"},
+  const std::string plan =
+      ReplacedThroughout(ReadText(OwnOperator("tp2.json")), R"({"backward": "h"})",
+                         R"({"op": "mul", "in": ["grad.h", 2], "out": "twice"},
         {"backward": "h", "grad": {"h": "twice"}})");
   const Finished finished =
-      VerifyWith(TemporaryFile("twice.json", plan), Example("squared_relu_linear.op"));
+      VerifyWith(TemporaryFile("twice.json", plan), OwnOperator("squared_relu_linear.op"));
   EXPECT_EQ(finished.exit_code, 1) << finished.output << finished.errors;
   EXPECT_THAT(finished.output, StartsWith("REFUTED: stage grad.w1"));
 }
@@ -76,16 +78,18 @@ TEST(OwnOperator, AWrongGradientIsRefuted) {
 // One operator in place of another: the same names, another meaning.
 TEST(OwnOperator, ItsDeclarationDecides) {
   const std::string plain = TemporaryFile(
-      "plain.op", Replaced(ReadText(Example("squared_relu_linear.op")), "ties zero\n", "\n"));
-  EXPECT_EQ(VerifyWith(Example("tp2.json"), plain).exit_code, 64);  // max without a tie rule
+      "plain.op",
+      ReplacedThroughout(ReadText(OwnOperator("squared_relu_linear.op")), "ties zero\n", "\n"));
+  EXPECT_EQ(VerifyWith(OwnOperator("tp2.json"), plain).exit_code, 64);  // max without a tie rule
   const std::string mean = TemporaryFile(
-      "mean.op", Replaced(ReadText(Example("squared_relu_linear.op")), "= sum(k", "= mean(k"));
-  const Finished finished = VerifyWith(Example("tp2.json"), mean);
+      "mean.op",
+      ReplacedThroughout(ReadText(OwnOperator("squared_relu_linear.op")), "= sum(k", "= mean(k"));
+  const Finished finished = VerifyWith(OwnOperator("tp2.json"), mean);
   EXPECT_EQ(finished.exit_code, 1) << finished.output;  // a mean of halves is summed
 }
 
 TEST(OwnOperator, WithoutItsDeclarationThePlanIsUnknownAndTheMessageSaysWhatToDo) {
-  const Finished finished = RunProgram("verify -q " + Example("tp2.json"));
+  const Finished finished = RunProgram("verify -q " + OwnOperator("tp2.json"));
   EXPECT_EQ(finished.exit_code, 3);
   EXPECT_THAT(finished.output, HasSubstr("operator 'squared_relu_linear' is not declared"));
   EXPECT_THAT(finished.output, HasSubstr("--operators"));
@@ -104,8 +108,9 @@ class WrongDeclarations : public testing::TestWithParam<WrongDeclaration> {};
 TEST_P(WrongDeclarations, AreReportedInOneLineWithPlaceAndRemedy) {
   const WrongDeclaration& wrong = GetParam();
   const std::string file = TemporaryFile(
-      "wrong.op", Replaced(ReadText(Example("squared_relu_linear.op")), wrong.from, wrong.to));
-  for (const std::string& command : {"verify " + Example("tp2.json") + " --operators " + file,
+      "wrong.op",
+      ReplacedThroughout(ReadText(OwnOperator("squared_relu_linear.op")), wrong.from, wrong.to));
+  for (const std::string& command : {"verify " + OwnOperator("tp2.json") + " --operators " + file,
                                      "operators --operators " + file}) {
     const Finished finished = RunProgram(command);
     EXPECT_EQ(finished.exit_code, 64) << finished.output;
@@ -140,11 +145,11 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.kind; });
 
 TEST(OwnOperator, OperandsThatDoNotFitItAreMalformedWithPlaceAndBothExtents) {
-  const std::string plan = TemporaryFile(
-      "shape.json",
-      Replaced(ReadText(Example("tp2.json")), R"("w2": [64, 256])", R"("w2": [64, 255])"));
+  const std::string plan =
+      TemporaryFile("shape.json", ReplacedThroughout(ReadText(OwnOperator("tp2.json")),
+                                                     R"("w2": [64, 256])", R"("w2": [64, 255])"));
   const Finished finished =
-      RunProgram("verify -q " + plan + " --operators " + Example("squared_relu_linear.op"));
+      RunProgram("verify -q " + plan + " --operators " + OwnOperator("squared_relu_linear.op"));
   EXPECT_EQ(finished.exit_code, 2);
   EXPECT_THAT(finished.output, ContainsRegex("shape.json:9: /specification/operators/1: "));
   EXPECT_THAT(finished.output, HasSubstr("operator squared_relu_linear: operand w has extent 255"));

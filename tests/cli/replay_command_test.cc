@@ -19,8 +19,6 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string Example(const std::string& file) { return RepositoryPath("examples/" + file); }
-
 TEST(ReplayCommand, ExamplesReplayWithoutAlarmInEveryType) {
   for (const char* file :
        {"mlp_tp2.json", "llama_dp2_pp2_tp2_mb2.json", "moe_dp2_ep2.json", "pipeline_1f1b.json",

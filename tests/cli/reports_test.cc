@@ -15,12 +15,6 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string Content(const std::string& path) {
-  std::stringstream content;
-  content << std::ifstream(path, std::ios::binary).rdbuf();
-  return content.str();
-}
-
 std::string Broken() { return RepositoryPath("examples/mlp_tp2_broken.json"); }
 
 TEST(Reports, AreWrittenAllAtOnce) {
@@ -30,10 +24,10 @@ TEST(Reports, AreWrittenAllAtOnce) {
                                   " --sarif " + sarif + " --junit " + junit);
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_THAT(run.output, StartsWith("REFUTED: stage y"));
-  EXPECT_EQ(nlohmann::json::parse(Content(json))["claims"].size(), 6u);
-  EXPECT_THAT(Content(html), StartsWith("<!DOCTYPE html>"));
-  EXPECT_EQ(nlohmann::json::parse(Content(sarif))["version"], "2.1.0");
-  EXPECT_THAT(Content(junit), StartsWith("<?xml"));
+  EXPECT_EQ(nlohmann::json::parse(ContentOf(json))["claims"].size(), 6u);
+  EXPECT_THAT(ContentOf(html), StartsWith("<!DOCTYPE html>"));
+  EXPECT_EQ(nlohmann::json::parse(ContentOf(sarif))["version"], "2.1.0");
+  EXPECT_THAT(ContentOf(junit), StartsWith("<?xml"));
 }
 
 TEST(Reports, TakeStandardOutputForThemselves) {
@@ -47,7 +41,7 @@ TEST(Reports, OfAPlanThatCannotBeReadAreWritten) {
   const Finished run = RunProgram(
       "verify " + RepositoryPath("examples/first_plan/wrong_name.json") + " --html " + html);
   EXPECT_EQ(run.exit_code, 2);
-  EXPECT_THAT(Content(html), HasSubstr("wrong_name.json:22"));
+  EXPECT_THAT(ContentOf(html), HasSubstr("wrong_name.json:22"));
 }
 
 TEST(Reports, DoNotShareAFile) {

@@ -28,7 +28,7 @@ constexpr char kRing[] = R"json({
 }
 )json";
 
-int Verify(const char* held, const char* shift, const char* claimed) {
+int ExitCode(const char* held, const char* shift, const char* claimed) {
   const std::string path = TemporaryFile(
       "ring.json",
       absl::StrReplaceAll(kRing, {{"HELD", held}, {"SHIFT", shift}, {"CLAIMED", claimed}}));
@@ -36,13 +36,13 @@ int Verify(const char* held, const char* shift, const char* claimed) {
 }
 
 // Rank r holds part r + 3, which is that of the rank before it; passing back gives it its own.
-TEST(RingRelation, APartPassedBackIsProved) { EXPECT_EQ(Verify("3", "-1", "0"), 0); }
-TEST(RingRelation, AnyOffsetIsTakenModuloTheRing) { EXPECT_EQ(Verify("7", "3", "4"), 0); }
+TEST(RingRelation, APartPassedBackIsProved) { EXPECT_EQ(ExitCode("3", "-1", "0"), 0); }
+TEST(RingRelation, AnyOffsetIsTakenModuloTheRing) { EXPECT_EQ(ExitCode("7", "3", "4"), 0); }
 
 TEST(RingRelation, TheOtherWayAroundIsRefuted) {
-  EXPECT_EQ(Verify("3", "1", "0"), 1);
-  EXPECT_EQ(Verify("1", "-1", "0"), 1);
-  EXPECT_EQ(Verify("0", "-1", "0"), 1);
+  EXPECT_EQ(ExitCode("3", "1", "0"), 1);
+  EXPECT_EQ(ExitCode("1", "-1", "0"), 1);
+  EXPECT_EQ(ExitCode("0", "-1", "0"), 1);
 }
 
 // Two ranks hold two of four parts, wherever they begin: that is no whole output.
@@ -79,8 +79,8 @@ TEST(RingRelation, AHoleIsFound) {
 
 // What a rank holds on the way is claimed wrongly; the result is right all the same.
 TEST(RingRelation, AWrongClaimOnTheWayDecidesNothing) {
-  EXPECT_EQ(Verify("3", "-1", "1"), 0);
-  EXPECT_EQ(Verify("3", "1", "2"), 1);
+  EXPECT_EQ(ExitCode("3", "-1", "1"), 0);
+  EXPECT_EQ(ExitCode("3", "1", "2"), 1);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ using testing::StartsWith;
 
 constexpr char kProgram[] = "hf_experts_dp";
 
-testing::Matcher<std::string> IsNotProved() {
+testing::Matcher<std::string> IsNotProvedWithSorts() {
   return AnyOf(StartsWith("UNKNOWN"), StartsWith("REFUTED"));
 }
 
@@ -30,7 +30,7 @@ std::string Everywhere(const std::function<void(json*)>& put) {
 }
 
 // Memory of its own for a result of this shape.
-json NewTensor(json* trace, const std::string& dtype, const std::vector<int64_t>& shape) {
+json NewTensorOf(json* trace, const std::string& dtype, const std::vector<int64_t>& shape) {
   int64_t size = 1;
   std::vector<int64_t> strides(shape.size());
   for (size_t k = shape.size(); k-- > 0; size *= shape[k]) strides[k] = size;
@@ -60,7 +60,7 @@ void Interpose(json* trace, const std::string& name, size_t argument, const std:
   json& reader = (*trace)["operators"][place];
   const json operand = reader["args"][argument];
   const json like = Described(trace, operand);
-  const json result = NewTensor(trace, like[1], like[3].get<std::vector<int64_t>>());
+  const json result = NewTensorOf(trace, like[1], like[3].get<std::vector<int64_t>>());
   json between = {{"op", op}, {"args", json::array({operand})}, {"out", json::array({result})}};
   for (const json& each : more) between["args"].push_back(each);
   for (const char* key : {"source", "module", "phase"}) {
@@ -95,7 +95,7 @@ TEST(SortedRows, GroupsInAnotherOrderThanTheRows) {
                 while (arguments.size() < 2) arguments.push_back(-1);
                 arguments.push_back(true);  // the largest first
               }),
-              IsNotProved());
+              IsNotProvedWithSorts());
 }
 
 TEST(SortedRows, GroupsOfOtherNumbersThanThoseThatAreSorted) {
@@ -104,13 +104,13 @@ TEST(SortedRows, GroupsOfOtherNumbersThanThoseThatAreSorted) {
                 json& sort = FirstOf(trace, "aten.sort");
                 FirstOf(trace, "aten._to_copy")["args"][0] = sort["out"][1];
               }),
-              IsNotProved());
+              IsNotProvedWithSorts());
 }
 
 TEST(SortedRows, GroupsOfOtherBins) {
   for (const int most : {2, 6}) {
     EXPECT_THAT(Everywhere([&](json* trace) { FirstOf(trace, "aten.histc")["args"][3] = most; }),
-                IsNotProved());
+                IsNotProvedWithSorts());
   }
 }
 
@@ -120,7 +120,7 @@ TEST(SortedRows, GroupsThatEndWhereTheyBegin) {
                 const json counts = FirstOf(trace, "aten.histc")["out"][0];
                 Interpose(trace, "aten._grouped_mm", 2, "aten.sub.Tensor", json::array({counts}));
               }),
-              IsNotProved());
+              IsNotProvedWithSorts());
 }
 
 TEST(SortedRows, GroupsThatEndAtCountsNotAtTheirSums) {
@@ -129,7 +129,7 @@ TEST(SortedRows, GroupsThatEndAtCountsNotAtTheirSums) {
                 sums["op"] = "aten._to_copy.default";
                 sums["args"] = json::array({sums["args"][0]});
               }),
-              IsNotProved());
+              IsNotProvedWithSorts());
 }
 
 TEST(SortedRows, AGroupThatDoesNotExist) {
@@ -138,7 +138,7 @@ TEST(SortedRows, AGroupThatDoesNotExist) {
     EXPECT_THAT(Everywhere([&](json* trace) {
                   Interpose(trace, "aten.sort", 0, "aten.add.Tensor", json::array({shift}));
                 }),
-                IsNotProved());
+                IsNotProvedWithSorts());
   }
 }
 
@@ -148,8 +148,8 @@ TEST(SortedRows, ProductsOfRowsInTheOrderOfAnotherSort) {
   EXPECT_THAT(Everywhere([](json* trace) {
                 const json order = FirstOf(trace, "aten.sort")["out"][1];
                 const size_t place = PlaceOf(trace, "aten.sort");
-                const json values = NewTensor(trace, "int64", {Described(trace, order)[3][0]});
-                const json other = NewTensor(trace, "int64", {Described(trace, order)[3][0]});
+                const json values = NewTensorOf(trace, "int64", {Described(trace, order)[3][0]});
+                const json other = NewTensorOf(trace, "int64", {Described(trace, order)[3][0]});
                 json sort = (*trace)["operators"][place];
                 sort["args"] = json::array({order});  // the inverse, as a sort
                 sort["out"] = json::array({values, other});
@@ -157,7 +157,7 @@ TEST(SortedRows, ProductsOfRowsInTheOrderOfAnotherSort) {
                 json& operators = (*trace)["operators"];
                 operators.insert(operators.begin() + static_cast<int64_t>(place) + 1, sort);
               }),
-              IsNotProved());
+              IsNotProvedWithSorts());
 }
 
 TEST(SortedRows, RowsThatArePutBackByTheOrderInPlaceOfItsInverse) {
@@ -169,7 +169,7 @@ TEST(SortedRows, RowsThatArePutBackByTheOrderInPlaceOfItsInverse) {
                   if (op["args"][1][0] == inverse) op["args"][1][0] = order;
                 }
               }),
-              IsNotProved());
+              IsNotProvedWithSorts());
 }
 
 TEST(SortedRows, RowsThatAreSortedDifferentlyOnOneRank) {
@@ -181,7 +181,7 @@ TEST(SortedRows, RowsThatAreSortedDifferentlyOnOneRank) {
                     arguments.push_back(true);
                   },
                   "--no-explain"),
-              IsNotProved());
+              IsNotProvedWithSorts());
 }
 
 TEST(SortedRows, AGradientThatIsSummedOverTheTokensOfOneRank) {
@@ -198,7 +198,7 @@ TEST(SortedRows, AGradientThatIsSummedOverTheTokensOfOneRank) {
                     }
                   },
                   "--no-explain"),
-              IsNotProved());
+              IsNotProvedWithSorts());
 }
 
 }  // namespace

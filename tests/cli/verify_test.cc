@@ -20,12 +20,6 @@ nlohmann::json JsonOf(const std::string& path) {
   return nlohmann::json::parse(stream, nullptr, false);
 }
 
-std::string FirstLines(const std::string& text, int count) {
-  size_t end = 0;
-  while (count-- > 0 && end != std::string::npos) end = text.find('\n', end + 1);
-  return text.substr(0, end);
-}
-
 TEST(Verify, ARightPlanIsProved) {
   const Finished finished = RunProgram("verify " + TemporaryFile("right.json", RowParallelPlan()));
   EXPECT_EQ(finished.exit_code, 0) << finished.output << finished.errors;

@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string Refusal(const std::string& text) {
+std::string RefusalOfYaml(const std::string& text) {
   const absl::StatusOr<YamlNode> node = ParseYaml(text);
   EXPECT_TRUE(absl::IsInvalidArgument(node.status())) << text.substr(0, 100);
   return std::string(node.status().message());
@@ -27,29 +27,30 @@ TEST(Yaml, MapsListsAndTextKeepTheirLines) {
 }
 
 TEST(Yaml, AliasesAnchorsAndTagsAreRefused) {
-  EXPECT_THAT(Refusal("a: &x [1]\nb: *x\n"), HasSubstr("1: anchors (&name)"));
-  EXPECT_THAT(Refusal("b: *x\n"), HasSubstr("1: aliases (*name)"));
-  EXPECT_THAT(Refusal("a: !!python/object/apply:os.system [ls]\n"), HasSubstr("tags (!name)"));
-  EXPECT_THAT(Refusal("a: &x {b: 1}\n"), HasSubstr("anchors"));
-  EXPECT_THAT(Refusal("a: &x b\n"), HasSubstr("anchors"));
+  EXPECT_THAT(RefusalOfYaml("a: &x [1]\nb: *x\n"), HasSubstr("1: anchors (&name)"));
+  EXPECT_THAT(RefusalOfYaml("b: *x\n"), HasSubstr("1: aliases (*name)"));
+  EXPECT_THAT(RefusalOfYaml("a: !!python/object/apply:os.system [ls]\n"),
+              HasSubstr("tags (!name)"));
+  EXPECT_THAT(RefusalOfYaml("a: &x {b: 1}\n"), HasSubstr("anchors"));
+  EXPECT_THAT(RefusalOfYaml("a: &x b\n"), HasSubstr("anchors"));
 }
 
 TEST(Yaml, DepthSizeAndNumbersAreLimited) {
-  EXPECT_THAT(Refusal(std::string(100000, '[')), HasSubstr("nested deeper than 8 levels"));
-  EXPECT_THAT(Refusal(std::string(2 << 20, ' ')), HasSubstr("more than a mebibyte"));
+  EXPECT_THAT(RefusalOfYaml(std::string(100000, '[')), HasSubstr("nested deeper than 8 levels"));
+  EXPECT_THAT(RefusalOfYaml(std::string(2 << 20, ' ')), HasSubstr("more than a mebibyte"));
   std::string keys, items = "[";
   for (int i = 0; i < 300; ++i) keys += "k" + std::to_string(i) + ": 1\n";
-  EXPECT_THAT(Refusal(keys), HasSubstr("257: it has too many keys"));
+  EXPECT_THAT(RefusalOfYaml(keys), HasSubstr("257: it has too many keys"));
   for (int i = 0; i < 140000; ++i) items += "a,";
-  EXPECT_THAT(Refusal(items + "]"), HasSubstr("too many entries"));
+  EXPECT_THAT(RefusalOfYaml(items + "]"), HasSubstr("too many entries"));
 }
 
 TEST(Yaml, WhatIsNoneIsSaidWithItsLine) {
-  EXPECT_THAT(Refusal("a: 1\nb: [1\n"), HasSubstr("3: it is no YAML: "));
-  EXPECT_THAT(Refusal("a: 1\na: 2\n"), HasSubstr("2: \"a\" is there twice"));
-  EXPECT_THAT(Refusal("[1]: 2\n"), HasSubstr("a key is a word"));
-  EXPECT_THAT(Refusal("a: 1\n---\nb: 1\n"), HasSubstr("second document"));
-  EXPECT_THAT(Refusal(std::string("a: \x01\n")), HasSubstr("it is no YAML"));
+  EXPECT_THAT(RefusalOfYaml("a: 1\nb: [1\n"), HasSubstr("3: it is no YAML: "));
+  EXPECT_THAT(RefusalOfYaml("a: 1\na: 2\n"), HasSubstr("2: \"a\" is there twice"));
+  EXPECT_THAT(RefusalOfYaml("[1]: 2\n"), HasSubstr("a key is a word"));
+  EXPECT_THAT(RefusalOfYaml("a: 1\n---\nb: 1\n"), HasSubstr("second document"));
+  EXPECT_THAT(RefusalOfYaml(std::string("a: \x01\n")), HasSubstr("it is no YAML"));
 }
 
 }  // namespace

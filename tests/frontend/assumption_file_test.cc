@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 
 // Two layers; the plan cuts rows over dp. `h1` has no lineage.
-constexpr char kPlan[] = R"({"planproof": 1,
+constexpr char kAssumedPlan[] = R"({"planproof": 1,
   "specification": {"inputs": {"x": [8, 4]}, "operators": [
     {"op": "exp", "in": "x", "out": "l0.h"}, {"op": "neg", "in": "l0.h", "out": "l0.y"},
     {"op": "exp", "in": "l0.y", "out": "l1.h"}, {"op": "sum", "in": "l1.h", "out": "y"}],
@@ -31,7 +31,7 @@ constexpr char kPlan[] = R"({"planproof": 1,
 class AssumptionFile : public testing::Test {
  protected:
   void SetUp() override {
-    absl::StatusOr<lineage::Problem> read = plan::ReadText(kPlan);
+    absl::StatusOr<lineage::Problem> read = plan::ReadText(kAssumedPlan);
     ASSERT_TRUE(read.ok()) << read.status();
     problem_ = *std::move(read);
   }

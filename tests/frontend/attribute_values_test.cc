@@ -25,15 +25,15 @@ std::string Text(const std::string& type, const std::string& op, const std::stri
                       op, R"(", "in": "x", "out": "y", "attrs": {)", attributes, "}}]}]}}");
 }
 
-absl::Status Build(PlanFile file) {
+absl::Status BuildProblem(PlanFile file) {
   std::vector<std::pair<std::string, PlanFile>> files;
   files.emplace_back("plan.json", std::move(file));
   return BuildProblemFromFiles(files, sdfg::OperatorLibrary::BuiltIn()).status();
 }
 
-absl::Status Read(const std::string& text) {
+absl::Status ReadAttributes(const std::string& text) {
   absl::StatusOr<PlanFile> file = ParsePlanFile(text, "plan.json");
-  return file.ok() ? Build(*std::move(file)) : file.status();
+  return file.ok() ? BuildProblem(*std::move(file)) : file.status();
 }
 
 // The same file, changed by `edit`, from its binary form.
@@ -44,39 +44,42 @@ absl::Status ReadBinary(const std::string& text, const Edit& edit) {
   file->set_magic("planproof-plan");
   edit(&*file);
   absl::StatusOr<PlanFile> again = ParsePlanFile(file->SerializeAsString(), "plan.bin");
-  return again.ok() ? Build(*std::move(again)) : again.status();
+  return again.ok() ? BuildProblem(*std::move(again)) : again.status();
 }
 
 TEST(AttributeValues, AnUnknownElementTypeIsNoIdentity) {
-  EXPECT_TRUE(Read(Text("float32", "to", R"("dtype": "float32")")).ok());
-  EXPECT_TRUE(Read(Text("float32", "to", R"("dtype_or_device": "cuda:1")")).ok());
+  EXPECT_TRUE(ReadAttributes(Text("float32", "to", R"("dtype": "float32")")).ok());
+  EXPECT_TRUE(ReadAttributes(Text("float32", "to", R"("dtype_or_device": "cuda:1")")).ok());
   for (const char* type : {"torch.uint16", "torch.quint8", "int4"}) {
     const absl::Status status =
-        Read(Text("float32", "to", absl::StrCat(R"("dtype": ")", type, "\"")));
+        ReadAttributes(Text("float32", "to", absl::StrCat(R"("dtype": ")", type, "\"")));
     EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
     EXPECT_THAT(std::string(status.message()),
                 HasSubstr(absl::StrCat("element type ", type, " is not known")));
   }
   for (const char* value : {R"("bananas")", R"("Int8")", R"("LONG")", "5", "[1, 2]", "true"}) {
-    const absl::Status status = Read(Text("float32", "to", absl::StrCat(R"("dtype": )", value)));
+    const absl::Status status =
+        ReadAttributes(Text("float32", "to", absl::StrCat(R"("dtype": )", value)));
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("operator to: attribute dtype")) << value;
   }
 }
 
 TEST(AttributeValues, ATensorOfAnUnknownTypeIsNoTensorOfReals) {
-  EXPECT_TRUE(absl::IsUnimplemented(Read(Text("uint16", "identity", ""))));
-  EXPECT_TRUE(absl::IsUnimplemented(Read(Text("torch.quint8", "identity", ""))));
+  EXPECT_TRUE(absl::IsUnimplemented(ReadAttributes(Text("uint16", "identity", ""))));
+  EXPECT_TRUE(absl::IsUnimplemented(ReadAttributes(Text("torch.quint8", "identity", ""))));
   // abs(x)^2 = x^2 holds for real numbers only.
-  EXPECT_TRUE(absl::IsUnimplemented(Read(Text("complex64", "identity", ""))));
-  EXPECT_TRUE(absl::IsInvalidArgument(Read(Text("floaty", "identity", ""))));
-  EXPECT_TRUE(Read(Text("float8_e4m3fn", "identity", "")).ok());
-  EXPECT_TRUE(Read(Text("float8_e5m2", "identity", "")).ok());
+  EXPECT_TRUE(absl::IsUnimplemented(ReadAttributes(Text("complex64", "identity", ""))));
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadAttributes(Text("floaty", "identity", ""))));
+  EXPECT_TRUE(ReadAttributes(Text("float8_e4m3fn", "identity", "")).ok());
+  EXPECT_TRUE(ReadAttributes(Text("float8_e5m2", "identity", "")).ok());
 }
 
 TEST(AttributeValues, WhatAFrameworkHasAndNoDeclarationIsUnknown) {
-  EXPECT_TRUE(absl::IsUnimplemented(Read(Text("float32", "sum", R"("dtype": "float64")"))));
-  EXPECT_TRUE(absl::IsInvalidArgument(Read(Text("float32", "sum", R"("dtype": "float46")"))));
+  EXPECT_TRUE(
+      absl::IsUnimplemented(ReadAttributes(Text("float32", "sum", R"("dtype": "float64")"))));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(ReadAttributes(Text("float32", "sum", R"("dtype": "float46")"))));
 }
 
 TEST(AttributeValues, WordsOfABinaryPlanAreCheckedAsWell) {

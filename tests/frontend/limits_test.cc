@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr char kPlan[] = R"({"planproof": 1, "specification": {
+constexpr char kSmallPlan[] = R"({"planproof": 1, "specification": {
     "inputs": {"x": [8]}, "operators": [{"op": "exp", "in": "x", "out": "y"}], "outputs": ["y"]},
   "plan": {"mesh": {"tp": 2}, "microbatches": 1, "programs": [{
     "inputs": {"x": {"map": ["i0"], "shape": [8]}},
@@ -21,7 +21,7 @@ constexpr char kPlan[] = R"({"planproof": 1, "specification": {
 TEST(Limits, AreNamedWithTheValueAndAreNoContradiction) {
   const auto expect = [](const std::string& from, const std::string& to, const std::string& name,
                          const std::string& value) {
-    const absl::Status status = ReadText(Replaced(kPlan, from, to)).status();
+    const absl::Status status = ReadText(Replaced(kSmallPlan, from, to)).status();
     EXPECT_TRUE(absl::IsResourceExhausted(status)) << to << ": " << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(name));
     EXPECT_THAT(std::string(status.message()), HasSubstr(value));
@@ -40,7 +40,7 @@ TEST(Limits, AreNamedWithTheValueAndAreNoContradiction) {
 
 TEST(Limits, ContradictionsBesideThemStayContradictions) {
   const auto contradiction = [](const std::string& from, const std::string& to) {
-    const absl::Status status = ReadText(Replaced(kPlan, from, to)).status();
+    const absl::Status status = ReadText(Replaced(kSmallPlan, from, to)).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << to << ": " << status;
   };
   contradiction(R"("tp": 2)", R"("tp": 0)");

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-absl::StatusOr<lineage::Problem> Read(const std::string& from, const std::string& to) {
+absl::StatusOr<lineage::Problem> ReadWith(const std::string& from, const std::string& to) {
   std::ifstream stream(std::string(PLANPROOF_SOURCE_DIR) + "/examples/first_plan/plan.json");
   std::stringstream content;
   content << stream.rdbuf();
@@ -31,7 +31,7 @@ absl::StatusOr<lineage::Problem> Read(const std::string& from, const std::string
 }
 
 std::string ErrorOf(const std::string& from, const std::string& to) {
-  const auto problem = Read(from, to);
+  const auto problem = ReadWith(from, to);
   EXPECT_FALSE(problem.ok()) << to;
   return std::string(problem.status().message());
 }
@@ -40,7 +40,7 @@ constexpr char kLineage[] = R"("grad.y": {}})";
 
 TEST(PlanFactor, NamesAMultipleOfTheLogicalTensor) {
   for (const std::string factor : {"3", "0.5", R"("1/3")", "-2", "1e3"}) {
-    const auto problem = Read(kLineage, R"("grad.y": {"factor": )" + factor + "}}");
+    const auto problem = ReadWith(kLineage, R"("grad.y": {"factor": )" + factor + "}}");
     ASSERT_TRUE(problem.ok()) << problem.status();
     int multiples = 0;
     for (const lineage::Lineage& lineage : problem->lineage) {

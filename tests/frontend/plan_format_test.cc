@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-absl::StatusOr<lineage::Problem> ReadText(const std::string& text) {
+absl::StatusOr<lineage::Problem> ReadExample(const std::string& text) {
   absl::StatusOr<PlanFile> file = ParsePlanFile(text, "test.json");
   if (!file.ok()) return file.status();
   std::vector<std::pair<std::string, PlanFile>> files;
@@ -66,7 +66,7 @@ constexpr char kSmall[] = R"({
 })";
 
 TEST(PlanFormat, ReadsASmallPlanIntoGraphsAndRelations) {
-  const absl::StatusOr<lineage::Problem> problem = ReadText(kSmall);
+  const absl::StatusOr<lineage::Problem> problem = ReadExample(kSmall);
   ASSERT_TRUE(problem.ok()) << problem.status();
   EXPECT_EQ(problem->logical.operators.size(), 2);
   EXPECT_EQ(problem->parallel.operators.size(), 3);
@@ -109,7 +109,7 @@ TEST(PlanFormat, ErrorsNameLinePositionAndRemedy) {
        "stands twice"},
   };
   for (const Fault& fault : faults) {
-    const absl::Status status = ReadText(Replaced(kSmall, fault.from, fault.to)).status();
+    const absl::Status status = ReadExample(Replaced(kSmall, fault.from, fault.to)).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << fault.says << ": " << status;
     EXPECT_THAT(MessageOf(status), HasSubstr(fault.says));
     EXPECT_EQ(MessageOf(status).find('\n'), std::string::npos) << "one line: " << status;
@@ -117,9 +117,10 @@ TEST(PlanFormat, ErrorsNameLinePositionAndRemedy) {
 }
 
 TEST(PlanFormat, AnUndeclaredOperatorIsUnknownNotMalformed) {
-  const absl::Status status = ReadText(Replaced(kSmall, R"({"op": "relu", "in": "h", "out": "y"})",
-                                                R"({"op": "relux", "in": "h", "out": "y"})"))
-                                  .status();
+  const absl::Status status =
+      ReadExample(Replaced(kSmall, R"({"op": "relu", "in": "h", "out": "y"})",
+                           R"({"op": "relux", "in": "h", "out": "y"})"))
+          .status();
   EXPECT_TRUE(absl::IsUnimplemented(status)) << status;
   EXPECT_THAT(MessageOf(status), HasSubstr("relux"));
 }
@@ -129,7 +130,7 @@ TEST(PlanFormat, TheOrderOfLogicalOperatorsDoesNotMatter) {
   const std::string relu = R"({"op": "relu", "in": "h", "out": "y"})";
   std::string shuffled = Replaced(kSmall, linear, "");
   shuffled = Replaced(shuffled, relu, relu + ", " + linear.substr(0, linear.size() - 1));
-  const absl::StatusOr<lineage::Problem> problem = ReadText(shuffled);
+  const absl::StatusOr<lineage::Problem> problem = ReadExample(shuffled);
   ASSERT_TRUE(problem.ok()) << problem.status();
   EXPECT_EQ(problem->logical.operators.size(), 2);
 }
@@ -145,13 +146,13 @@ TEST(PlanFormat, AnOperatorReadsOnlyItsOwnDevices) {
        "operators": [{"op": "exp", "in": "x", "out": "h"}]},
       {"name": "b", "devices": {"pp": 1}, "operators": [
        {"op": "move", "in": "a:h", "out": "r"}, {"op": "neg", "in": "r", "out": "y"}]}]}})";
-  EXPECT_TRUE(ReadText(two).ok()) << ReadText(two).status();
-  EXPECT_THAT(MessageOf(ReadText(Replaced(two, R"("in": "r")", R"("in": "h")")).status()),
+  EXPECT_TRUE(ReadExample(two).ok()) << ReadExample(two).status();
+  EXPECT_THAT(MessageOf(ReadExample(Replaced(two, R"("in": "r")", R"("in": "h")")).status()),
               HasSubstr("is not on these devices: program \"a\" holds it"));
-  EXPECT_THAT(MessageOf(ReadText(Replaced(two, R"("in": "r")", R"("in": "a:h")")).status()),
+  EXPECT_THAT(MessageOf(ReadExample(Replaced(two, R"("in": "r")", R"("in": "a:h")")).status()),
               HasSubstr("on other devices"));
-  EXPECT_THAT(MessageOf(ReadText(Replaced(two, R"({"op": "exp", "in": "x", "out": "h"}]})",
-                                          R"({"op": "move", "in": "b:y", "out": "q"},
+  EXPECT_THAT(MessageOf(ReadExample(Replaced(two, R"({"op": "exp", "in": "x", "out": "h"}]})",
+                                             R"({"op": "move", "in": "b:y", "out": "q"},
                                              {"op": "exp", "in": "x", "out": "h"}]})"))
                             .status()),
               HasSubstr("wait cycle"));
@@ -166,17 +167,17 @@ TEST(PlanFormat, AnExceptionChangesOneRank) {
                       "with": {"op": "sigmoid", "in": "h", "out": "a"}}]
     }]
   })");
-  const absl::StatusOr<lineage::Problem> problem = ReadText(text);
+  const absl::StatusOr<lineage::Problem> problem = ReadExample(text);
   ASSERT_TRUE(problem.ok()) << problem.status();
   EXPECT_EQ(problem->parallel.operators.size(), 5);  // variant and selection
   EXPECT_THAT(
-      MessageOf(ReadText(Replaced(text, R"("replace": "a")", R"("replace": "b")")).status()),
+      MessageOf(ReadExample(Replaced(text, R"("replace": "a")", R"("replace": "b")")).status()),
       HasSubstr("names an output \"b\""));
 }
 
 TEST(PlanFormat, RawFormGivesBackTheSameProblem) {
   for (const char* name : {"mlp_tp2.json", "moe_dp2_ep2.json", "llama_dp2_pp2_tp2_mb2.json"}) {
-    const absl::StatusOr<lineage::Problem> problem = ReadText(Example(name));
+    const absl::StatusOr<lineage::Problem> problem = ReadExample(Example(name));
     ASSERT_TRUE(problem.ok()) << problem.status();
     RawProblem expected;
     ASSERT_TRUE(WriteRawProblem(*problem, &expected).ok());
@@ -184,7 +185,7 @@ TEST(PlanFormat, RawFormGivesBackTheSameProblem) {
       const absl::StatusOr<std::string> written = SerializePlan(*problem, format);
       ASSERT_TRUE(written.ok()) << written.status();
       EXPECT_TRUE(LooksLikePlanFile(*written));
-      const absl::StatusOr<lineage::Problem> again = ReadText(*written);
+      const absl::StatusOr<lineage::Problem> again = ReadExample(*written);
       ASSERT_TRUE(again.ok()) << again.status();
       RawProblem actual;
       ASSERT_TRUE(WriteRawProblem(*again, &actual).ok());
@@ -195,19 +196,19 @@ TEST(PlanFormat, RawFormGivesBackTheSameProblem) {
 
 TEST(PlanFormat, TruncatedAndCorruptedFilesAreRefusedInOneLine) {
   const std::string text = Example("moe_dp2_ep2.json");
-  const absl::StatusOr<lineage::Problem> problem = ReadText(text);
+  const absl::StatusOr<lineage::Problem> problem = ReadExample(text);
   ASSERT_TRUE(problem.ok()) << problem.status();
   const std::string binary = *SerializePlan(*problem, PlanFormat::kBinary);
   for (const std::string& whole : {text, binary}) {
     for (size_t length = 0; length + 3 < whole.size(); length += 1 + whole.size() / 200) {
-      const absl::Status status = ReadText(whole.substr(0, length)).status();
+      const absl::Status status = ReadExample(whole.substr(0, length)).status();
       EXPECT_FALSE(status.ok()) << length;
       EXPECT_EQ(MessageOf(status).find('\n'), std::string::npos);
     }
     for (size_t at = 0; at < whole.size(); at += 1 + whole.size() / 400) {
       std::string corrupt = whole;
       corrupt[at] = static_cast<char>(corrupt[at] ^ 0x15);
-      (void)ReadText(corrupt).ok();  // must not crash
+      (void)ReadExample(corrupt).ok();  // must not crash
     }
   }
 }
@@ -226,7 +227,7 @@ TEST(PlanFormat, HostileFilesAreBounded) {
       Replaced(kSmall, R"("0": "tp")",
                R"("map": [")" + std::string(900, '(') + R"(", "i1"], "shape": [4, 6])")};
   for (const std::string& text : hostile) {
-    const absl::Status status = ReadText(text).status();
+    const absl::Status status = ReadExample(text).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status) || absl::IsResourceExhausted(status)) << status;
     EXPECT_LT(MessageOf(status).size(), 600);
   }

@@ -18,7 +18,7 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 
-absl::Status ReadText(const std::string& text) {
+absl::Status StatusOf(const std::string& text) {
   absl::StatusOr<PlanFile> file = ParsePlanFile(text, "plan.json");
   if (!file.ok()) return file.status();
   std::vector<std::pair<std::string, PlanFile>> files;
@@ -39,13 +39,13 @@ std::string MessageAbout(const std::string& from, const std::string& to) {
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   if (at != std::string::npos) text.replace(at, from.size(), to);
-  const absl::Status status = ReadText(text);
+  const absl::Status status = StatusOf(text);
   EXPECT_FALSE(status.ok()) << to;
   EXPECT_EQ(std::string(status.message()).find('\n'), std::string::npos);
   return std::string(status.message());
 }
 
-TEST(PlanMessages, TheFirstPlanIsRight) { EXPECT_TRUE(ReadText(FirstPlan()).ok()); }
+TEST(PlanMessages, TheFirstPlanIsRight) { EXPECT_TRUE(StatusOf(FirstPlan()).ok()); }
 
 TEST(PlanMessages, AMistypedNameIsMatchedWithANearOne) {
   EXPECT_THAT(MessageAbout(R"("in": "part", "out": "y"})", R"("in": "prat", "out": "y"})"),

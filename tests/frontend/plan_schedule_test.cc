@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 
-constexpr char kPlan[] = R"json({
+constexpr char kScheduledPlan[] = R"json({
   "planproof": 1,
   "specification": {
     "inputs": {"x": [4, 8]},
@@ -43,7 +43,7 @@ constexpr char kPlan[] = R"json({
   }
 })json";
 
-absl::StatusOr<lineage::Problem> ReadText(const std::string& text) {
+absl::StatusOr<lineage::Problem> ReadSchedule(const std::string& text) {
   absl::StatusOr<PlanFile> file = ParsePlanFile(text, "plan.json");
   if (!file.ok()) return file.status();
   std::vector<std::pair<std::string, PlanFile>> files;
@@ -51,12 +51,12 @@ absl::StatusOr<lineage::Problem> ReadText(const std::string& text) {
   return BuildProblemFromFiles(files, sdfg::OperatorLibrary::BuiltIn());
 }
 
-std::string MessageAbout(const std::string& from, const std::string& to) {
-  std::string text = kPlan;
+std::string MessageAboutSchedule(const std::string& from, const std::string& to) {
+  std::string text = kScheduledPlan;
   const size_t at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   if (at != std::string::npos) text.replace(at, from.size(), to);
-  const absl::Status status = ReadText(text).status();
+  const absl::Status status = ReadSchedule(text).status();
   const bool limit = to.find("10000000,") != std::string::npos;
   EXPECT_EQ(absl::IsResourceExhausted(status), limit) << to << status;
   EXPECT_EQ(absl::IsInvalidArgument(status), !limit) << to << status;
@@ -73,7 +73,7 @@ std::vector<std::string> StepsOf(const lineage::ProgramSchedule& program) {
 }
 
 TEST(PlanSchedule, RangesAndLoopsAreWrittenOut) {
-  const absl::StatusOr<lineage::Problem> problem = ReadText(kPlan);
+  const absl::StatusOr<lineage::Problem> problem = ReadSchedule(kScheduledPlan);
   ASSERT_TRUE(problem.ok()) << problem.status();
   const lineage::Schedule& schedule = problem->schedule;
   ASSERT_EQ(schedule.programs.size(), 2u);
@@ -89,10 +89,10 @@ TEST(PlanSchedule, RangesAndLoopsAreWrittenOut) {
 }
 
 TEST(PlanSchedule, APlanWithoutOneHasOnePhasePerProgram) {
-  std::string text = kPlan;
+  std::string text = kScheduledPlan;
   const std::string steps = R"("schedule": ["F0:0..microbatches"],)";
   text.erase(text.find(steps), steps.size());
-  const absl::StatusOr<lineage::Problem> problem = ReadText(text);
+  const absl::StatusOr<lineage::Problem> problem = ReadSchedule(text);
   ASSERT_TRUE(problem.ok()) << problem.status();
   EXPECT_THAT(problem->schedule.programs[0].phases, ElementsAre(""));
   EXPECT_TRUE(problem->schedule.programs[0].steps.empty());
@@ -129,7 +129,7 @@ TEST(PlanSchedule, ErrorsNameLinePositionAndRemedy) {
        "a specification has no order of execution"},
   };
   for (const std::vector<std::string>& fault : faults) {
-    EXPECT_THAT(MessageAbout(fault[0], fault[1]), HasSubstr(fault[2]));
+    EXPECT_THAT(MessageAboutSchedule(fault[0], fault[1]), HasSubstr(fault[2]));
   }
 }
 
@@ -139,11 +139,11 @@ TEST(PlanSchedule, LoopsAreNestedToALimit) {
     body =
         R"({"for": "v)" + std::to_string(depth) + R"(", "from": 0, "to": 1, "do": [)" + body + "]}";
   }
-  EXPECT_THAT(MessageAbout(R"("R:0")", body), HasSubstr("nested more than 8 deep"));
+  EXPECT_THAT(MessageAboutSchedule(R"("R:0")", body), HasSubstr("nested more than 8 deep"));
 }
 
 TEST(PlanSchedule, RawFormKeepsOrderHandlesChannelsAndBuffers) {
-  const absl::StatusOr<lineage::Problem> problem = ReadText(kPlan);
+  const absl::StatusOr<lineage::Problem> problem = ReadSchedule(kScheduledPlan);
   ASSERT_TRUE(problem.ok()) << problem.status();
   RawProblem expected;
   ASSERT_TRUE(WriteRawProblem(*problem, &expected).ok());
@@ -151,7 +151,7 @@ TEST(PlanSchedule, RawFormKeepsOrderHandlesChannelsAndBuffers) {
   for (PlanFormat format : {PlanFormat::kBinary, PlanFormat::kJson}) {
     const absl::StatusOr<std::string> written = SerializePlan(*problem, format);
     ASSERT_TRUE(written.ok()) << written.status();
-    const absl::StatusOr<lineage::Problem> again = ReadText(*written);
+    const absl::StatusOr<lineage::Problem> again = ReadSchedule(*written);
     ASSERT_TRUE(again.ok()) << again.status();
     RawProblem actual;
     ASSERT_TRUE(WriteRawProblem(*again, &actual).ok());
@@ -161,7 +161,7 @@ TEST(PlanSchedule, RawFormKeepsOrderHandlesChannelsAndBuffers) {
 
 TEST(PlanSchedule, ARawScheduleIsChecked) {
   RawProblem right;
-  ASSERT_TRUE(WriteRawProblem(*ReadText(kPlan), &right).ok());
+  ASSERT_TRUE(WriteRawProblem(*ReadSchedule(kScheduledPlan), &right).ok());
   const auto message = [&](const auto& damage) {
     RawProblem wrong = right;
     damage(wrong.mutable_schedule());
@@ -189,12 +189,12 @@ TEST(PlanSchedule, ARawScheduleIsChecked) {
 }
 
 TEST(PlanSchedule, StepsAreExchangedByMutation) {
-  lineage::Problem problem = *ReadText(kPlan);
+  lineage::Problem problem = *ReadSchedule(kScheduledPlan);
   const auto dependent = mutation::Mutate(problem, "S1", 0);
   ASSERT_TRUE(dependent.ok()) << dependent.status();
   EXPECT_THAT(dependent->what,
               HasSubstr("program \"b\": step 0 (R:0) and step 2 (G:0) are exchanged"));
-  problem = *ReadText(kPlan);
+  problem = *ReadSchedule(kScheduledPlan);
   const auto crossed = mutation::Mutate(problem, "S2", 1);
   ASSERT_TRUE(crossed.ok()) << crossed.status();
   EXPECT_THAT(crossed->what,

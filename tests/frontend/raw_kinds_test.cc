@@ -18,7 +18,7 @@ sdfg::Graph Mesh() {
   return graph;
 }
 
-absl::StatusOr<sdfg::Operator> Read(const RawOperator& from, int inputs = 1) {
+absl::StatusOr<sdfg::Operator> ReadKind(const RawOperator& from, int inputs = 1) {
   sdfg::Operator op;
   op.inputs.assign(inputs, 0);
   op.outputs = {1};
@@ -32,7 +32,7 @@ TEST(RawKinds, WhatIsGivenCountsAndNotTheName) {
   move.set_kind(KIND_MOVE);
   move.add_group(3);
   move.add_group(1);
-  const absl::StatusOr<sdfg::Operator> op = Read(move);
+  const absl::StatusOr<sdfg::Operator> op = ReadKind(move);
   ASSERT_TRUE(op.ok()) << op.status();
   EXPECT_EQ(op->kind, OperatorKind::kMove);
   EXPECT_THAT(op->group, ElementsAre(3, 1));
@@ -50,11 +50,11 @@ TEST(RawKinds, OlderFilesAreToldByName) {
   EXPECT_EQ(*ReadAxisKind(axis), AxisKind::kMesh);
   RawOperator op;
   op.set_name("reduce_scatter");
-  EXPECT_EQ(Read(op)->kind, OperatorKind::kReduceScatter);
+  EXPECT_EQ(ReadKind(op)->kind, OperatorKind::kReduceScatter);
   op.set_name("exception");
-  EXPECT_EQ(Read(op, 2)->kind, OperatorKind::kRankOverride);
+  EXPECT_EQ(ReadKind(op, 2)->kind, OperatorKind::kRankOverride);
   op.set_name("linear");
-  EXPECT_EQ(Read(op)->kind, OperatorKind::kCompute);
+  EXPECT_EQ(ReadKind(op)->kind, OperatorKind::kCompute);
   // Their groups are an attribute.
   sdfg::Operator listed;
   listed.inputs = {0};
@@ -70,19 +70,19 @@ TEST(RawKinds, WhatNoOperatorOfItsKindIsIsRefused) {
   RawOperator op;
   op.set_name("x");
   op.set_kind(KIND_RANK_OVERRIDE);
-  EXPECT_THAT(std::string(Read(op, 1).status().message()), HasSubstr("two operands"));
+  EXPECT_THAT(std::string(ReadKind(op, 1).status().message()), HasSubstr("two operands"));
   RawAxisCoordinates* at = op.add_override_at();
   at->add_coordinates(4);
-  EXPECT_THAT(std::string(Read(op, 2).status().message()), HasSubstr("does not exist"));
+  EXPECT_THAT(std::string(ReadKind(op, 2).status().message()), HasSubstr("does not exist"));
   at->set_coordinates(0, 3);
-  EXPECT_TRUE(Read(op, 2).ok());
+  EXPECT_TRUE(ReadKind(op, 2).ok());
   at->set_axis(1);
-  EXPECT_THAT(std::string(Read(op, 2).status().message()), HasSubstr("does not exist"));
+  EXPECT_THAT(std::string(ReadKind(op, 2).status().message()), HasSubstr("does not exist"));
   op.Clear();
   op.set_kind(KIND_MULTIPLE);
-  EXPECT_THAT(std::string(Read(op, 2).status().message()), HasSubstr("multiple"));
+  EXPECT_THAT(std::string(ReadKind(op, 2).status().message()), HasSubstr("multiple"));
   op.set_kind(static_cast<RawOperatorKind>(99));
-  EXPECT_THAT(std::string(Read(op).status().message()), HasSubstr("unknown kind"));
+  EXPECT_THAT(std::string(ReadKind(op).status().message()), HasSubstr("unknown kind"));
   RawAxis axis;
   axis.set_kind(static_cast<RawAxisKind>(9));
   EXPECT_FALSE(ReadAxisKind(axis).ok());

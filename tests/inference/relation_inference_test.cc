@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-lineage::Problem Read(const std::string& file) {
+lineage::Problem ReadExample(const std::string& file) {
   auto problem = plan::ReadPlan({std::string(PLANPROOF_SOURCE_DIR) + "/examples/" + file},
                                 sdfg::OperatorLibrary::BuiltIn());
   EXPECT_TRUE(problem.ok()) << problem.status();
@@ -46,7 +46,7 @@ class DailyPlan : public testing::TestWithParam<std::string> {};
 
 TEST_P(DailyPlan, IsProvedWithoutLineage) {
   const RelationInference inference;
-  const stages::Result result = VerifyWithout(Read(GetParam()), &inference);
+  const stages::Result result = VerifyWithout(ReadExample(GetParam()), &inference);
   EXPECT_EQ(result.verdict, stages::Verdict::kProved)
       << (result.violations.empty() ? "" : result.violations[0].message);
   EXPECT_TRUE(result.inference.used);
@@ -62,19 +62,19 @@ TEST(RelationInferenceTest, ABrokenPlanIsNotProved) {
   const RelationInference inference;
   for (const char* file :
        {"mlp_tp2_broken.json", "llama_dp2_pp2_tp2_mb2_broken.json", "moe_dp2_ep2_broken.json"}) {
-    const stages::Result result = VerifyWithout(Read(file), &inference);
+    const stages::Result result = VerifyWithout(ReadExample(file), &inference);
     EXPECT_EQ(result.verdict, stages::Verdict::kRefuted) << file;
   }
 }
 
 TEST(RelationInferenceTest, WithoutInferenceNothingIsInferred) {
-  const stages::Result result = VerifyWithout(Read("mlp_tp2.json"), nullptr);
+  const stages::Result result = VerifyWithout(ReadExample("mlp_tp2.json"), nullptr);
   EXPECT_FALSE(result.inference.used);
   EXPECT_EQ(result.inference.inferred, 0);
 }
 
 TEST(RelationInferenceTest, WhatIsStatedIsNotInferredAgain) {
-  lineage::Problem problem = Read("daily/zero1.json");
+  lineage::Problem problem = ReadExample("daily/zero1.json");
   const RelationInference inference;
   const lineage::Problem completed =
       stages::WithRelations(problem, inference.Infer(problem, nullptr).relations);
@@ -88,7 +88,7 @@ TEST(RelationInferenceTest, WhatIsStatedIsNotInferredAgain) {
 
 // What is required comes from the specification: a guess never becomes a requirement.
 TEST(RelationInferenceTest, RequirementsAreNotTouched) {
-  lineage::Problem problem = Read("daily/ring_attention.json");
+  lineage::Problem problem = ReadExample("daily/ring_attention.json");
   DiscardLineage(&problem);
   const RelationInference inference;
   const lineage::Problem completed =

@@ -23,12 +23,12 @@ std::string Verdict(const sdfg::Shape& logical, const std::vector<CoverBox>& box
   return status.ok() ? "covers" : std::string(status.message());
 }
 
-CoverBox Range(int64_t start, int64_t stop, const std::string& holder = "program r") {
+CoverBox BoxOf(int64_t start, int64_t stop, const std::string& holder = "program r") {
   return {holder, {{start, {{0, 1, 1, 0}}}}, {stop - start}, 0, false};
 }
 
 // Equal parts of a dimension of `extent` over an axis.
-CoverBox Cut(int64_t extent, int64_t parts) {
+CoverBox BoxesOf(int64_t extent, int64_t parts) {
   return {"program c",
           {{0, {{0, extent / parts, 1, 0}, {1, 1, 1, 0}}}},
           {parts, extent / parts},
@@ -39,7 +39,7 @@ CoverBox Cut(int64_t extent, int64_t parts) {
 // Rank r of n holds blocks r and 2 n - 1 - r of 2 n.
 CoverBox Zigzag(int64_t extent, int64_t ranks) {
   const int64_t block = extent / (2 * ranks);
-  if (block == 0) return Cut(extent, 1);
+  if (block == 0) return BoxesOf(extent, 1);
   const sdfg::IndexDigit late{.dim = 1, .div = block};
   return {"program z",
           {{0,
@@ -57,7 +57,7 @@ TEST(Cover, ZigzagOrderTiles) {
     const int64_t extent = int64_t{1} << 36;  // not enumerated
     const int64_t sequence = extent / (2 * ranks) * 2 * ranks;
     EXPECT_EQ(Verdict({sequence}, {Zigzag(sequence, ranks)}), "covers") << ranks;
-    EXPECT_EQ(Verdict({sequence}, {Zigzag(sequence, ranks), Range(0, sequence)}), "covers")
+    EXPECT_EQ(Verdict({sequence}, {Zigzag(sequence, ranks), BoxOf(0, sequence)}), "covers")
         << "in zigzag order and whole";
     CoverBox both_early = Zigzag(sequence, ranks);  // blocks r and 2 n - 1 + r - n
     both_early.map[0].terms.pop_back();
@@ -77,34 +77,34 @@ TEST(Cover, TwoZigzagOrdersOfOneTensorAreOverlapUnlessBothHoldAll) {
 }
 
 TEST(Cover, HolesAndUnequalOverlapsAreRefused) {
-  EXPECT_EQ(Verdict({8}, {Range(0, 3), Range(3, 8)}), "covers");
-  EXPECT_EQ(Verdict({8}, {Range(0, 3), Range(0, 3), Range(3, 8)}), "covers") << "copies";
-  EXPECT_THAT(Verdict({8}, {Range(0, 3), Range(4, 8)}),
+  EXPECT_EQ(Verdict({8}, {BoxOf(0, 3), BoxOf(3, 8)}), "covers");
+  EXPECT_EQ(Verdict({8}, {BoxOf(0, 3), BoxOf(0, 3), BoxOf(3, 8)}), "covers") << "copies";
+  EXPECT_THAT(Verdict({8}, {BoxOf(0, 3), BoxOf(4, 8)}),
               HasSubstr("hole: nobody holds [3, 4) of dimension 0"));
-  EXPECT_THAT(Verdict({8}, {Range(0, 4, "a"), Range(3, 8, "b")}),
+  EXPECT_THAT(Verdict({8}, {BoxOf(0, 4, "a"), BoxOf(3, 8, "b")}),
               HasSubstr("overlap: a and b hold overlapping slices that are not equal; if that is "
                         "meant, say \"overlap\": true"));
-  CoverBox halo = Range(3, 8);
+  CoverBox halo = BoxOf(3, 8);
   halo.overlap = true;
-  EXPECT_EQ(Verdict({8}, {Range(0, 4), halo}), "covers");
+  EXPECT_EQ(Verdict({8}, {BoxOf(0, 4), halo}), "covers");
 }
 
 TEST(Cover, AnOverlapOfTwoIsNotHiddenByAThirdThatDeclaresIt) {
-  CoverBox whole = Range(0, 8);
+  CoverBox whole = BoxOf(0, 8);
   whole.overlap = true;
-  EXPECT_THAT(Verdict({8}, {whole, Range(0, 4, "a"), Range(3, 8, "b")}), HasSubstr("a and b"));
-  EXPECT_EQ(Verdict({8}, {whole, Range(0, 4), Range(4, 8)}), "covers");
+  EXPECT_THAT(Verdict({8}, {whole, BoxOf(0, 4, "a"), BoxOf(3, 8, "b")}), HasSubstr("a and b"));
+  EXPECT_EQ(Verdict({8}, {whole, BoxOf(0, 4), BoxOf(4, 8)}), "covers");
 }
 
 TEST(Cover, APartMayBeCutInSeveralWays) {
-  EXPECT_EQ(Verdict({8}, {Cut(8, 2), Range(0, 8)}), "covers");
-  EXPECT_EQ(Verdict({8}, {Cut(8, 2), Cut(8, 4)}), "covers");
-  EXPECT_THAT(Verdict({8}, {Cut(8, 2), Range(0, 3)}), HasSubstr("overlap"));
+  EXPECT_EQ(Verdict({8}, {BoxesOf(8, 2), BoxOf(0, 8)}), "covers");
+  EXPECT_EQ(Verdict({8}, {BoxesOf(8, 2), BoxesOf(8, 4)}), "covers");
+  EXPECT_THAT(Verdict({8}, {BoxesOf(8, 2), BoxOf(0, 3)}), HasSubstr("overlap"));
 }
 
 TEST(Cover, ASliceOfAnotherTensorMayBeHeldOnceMore) {
-  EXPECT_EQ(Verdict({8}, {Cut(8, 2), Range(4, 8)}), "covers");
-  EXPECT_EQ(Verdict({8}, {Range(4, 8), Cut(8, 2), Range(0, 4)}), "covers");
+  EXPECT_EQ(Verdict({8}, {BoxesOf(8, 2), BoxOf(4, 8)}), "covers");
+  EXPECT_EQ(Verdict({8}, {BoxOf(4, 8), BoxesOf(8, 2), BoxOf(0, 4)}), "covers");
 }
 
 TEST(Cover, StridedShardsTile) {
@@ -122,16 +122,16 @@ CoverBox Irregular(int64_t extent, int64_t start) {
 
 TEST(Cover, OverlapIsFoundWhereDigitsDependOnEachOther) {
   // 0, 1, 4, 2, 5, 6, 6: element 6 twice.
-  EXPECT_THAT(Verdict({8}, {Irregular(7, 0), Range(3, 4), Range(7, 8)}),
+  EXPECT_THAT(Verdict({8}, {Irregular(7, 0), BoxOf(3, 4), BoxOf(7, 8)}),
               HasSubstr("a slice of program q holds element 6 (row-major) twice"));
   // 0, 1, 4, 2, 5 with what is missing, and with more.
-  EXPECT_EQ(Verdict({6}, {Irregular(5, 0), Range(3, 4)}), "covers");
-  EXPECT_THAT(Verdict({6}, {Irregular(5, 0), Range(2, 4, "r")}),
+  EXPECT_EQ(Verdict({6}, {Irregular(5, 0), BoxOf(3, 4)}), "covers");
+  EXPECT_THAT(Verdict({6}, {Irregular(5, 0), BoxOf(2, 4, "r")}),
               HasSubstr("program q and r hold overlapping slices"));
   CoverBox declared = Irregular(5, 0);
   declared.overlap = true;
-  EXPECT_EQ(Verdict({6}, {declared, Range(2, 4)}), "covers");
-  EXPECT_THAT(Verdict({6}, {declared, Range(4, 6)}), HasSubstr("hole: nobody holds element 3"));
+  EXPECT_EQ(Verdict({6}, {declared, BoxOf(2, 4)}), "covers");
+  EXPECT_THAT(Verdict({6}, {declared, BoxOf(4, 6)}), HasSubstr("hole: nobody holds element 3"));
 }
 
 TEST(Cover, OverlapOfRanksIsFoundWhereDigitsDependOnEachOther) {
@@ -141,12 +141,12 @@ TEST(Cover, OverlapOfRanksIsFoundWhereDigitsDependOnEachOther) {
   EXPECT_THAT(Verdict({7}, {ranks}), HasSubstr("overlap: program q holds overlapping slices"));
   // Both ranks hold all of it: copies.
   const CoverBox copies{"program q", {{0, {{1, 2, 2, 0}, {1, 1, 1, 3}}}}, {2, 5}, 1, false};
-  EXPECT_EQ(Verdict({6}, {copies, Range(3, 4)}), "covers");
+  EXPECT_EQ(Verdict({6}, {copies, BoxOf(3, 4)}), "covers");
 }
 
 TEST(Cover, EmptySlicesHoldNothing) {
-  EXPECT_EQ(Verdict({8}, {Range(3, 3), Range(0, 8)}), "covers");
-  EXPECT_EQ(Verdict({6}, {Irregular(0, 0), Range(0, 6)}), "covers");
+  EXPECT_EQ(Verdict({8}, {BoxOf(3, 3), BoxOf(0, 8)}), "covers");
+  EXPECT_EQ(Verdict({6}, {Irregular(0, 0), BoxOf(0, 6)}), "covers");
   EXPECT_EQ(Verdict({0}, {}), "covers");
   EXPECT_THAT(Verdict({8}, {}), HasSubstr("hole"));
 }

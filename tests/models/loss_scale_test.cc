@@ -28,7 +28,7 @@ absl::StatusOr<lineage::Problem> ProblemOf(const GeneratedPlans& plans) {
       sdfg::OperatorLibrary::BuiltIn());
 }
 
-stages::Verdict VerdictOf(const GeneratedPlans& plans) {
+stages::Verdict VerdictOfScaled(const GeneratedPlans& plans) {
   const auto problem = ProblemOf(plans);
   EXPECT_TRUE(problem.ok()) << problem.status();
   return problem.ok() ? stages::Verify(*problem, stages::VerifyOptions()).verdict
@@ -66,7 +66,7 @@ TEST(LossScaleFaultsTest, OneGradientDividedBySomethingElseIsRefuted) {
     ++changed;
   }
   EXPECT_EQ(changed, 1);
-  EXPECT_EQ(VerdictOf(plans), stages::Verdict::kRefuted);
+  EXPECT_EQ(VerdictOfScaled(plans), stages::Verdict::kRefuted);
 }
 
 TEST(LossScaleFaultsTest, LossMultipliedBySomethingElseIsRefuted) {
@@ -79,7 +79,7 @@ TEST(LossScaleFaultsTest, LossMultipliedBySomethingElseIsRefuted) {
     ++changed;
   }
   EXPECT_EQ(changed, 1);
-  EXPECT_EQ(VerdictOf(plans), stages::Verdict::kRefuted);
+  EXPECT_EQ(VerdictOfScaled(plans), stages::Verdict::kRefuted);
 }
 
 // What a plan says of its own tensors is no premise.
@@ -99,7 +99,7 @@ TEST(LossScaleFaultsTest, WrongFactorsInTheLineageDoNotHideAMissingDivision) {
     }
   }
   EXPECT_GT(changed, 20);
-  EXPECT_EQ(VerdictOf(plans), stages::Verdict::kRefuted);
+  EXPECT_EQ(VerdictOfScaled(plans), stages::Verdict::kRefuted);
 }
 
 TEST(LossScaleFaultsTest, ScalesThatAreNoPositiveNumbersAreErrors) {

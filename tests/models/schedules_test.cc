@@ -35,7 +35,7 @@ absl::StatusOr<GeneratedPlans> Generated(const Case& made) {
   return Generate(model, TrainingConfig(), strategy);
 }
 
-lineage::Problem ProblemOf(const GeneratedPlans& plans) {
+lineage::Problem Built(const GeneratedPlans& plans) {
   auto problem = plan::BuildProblemFromFiles(
       {{"logical.plan", plans.logical}, {"parallel.plan", plans.parallel}},
       sdfg::OperatorLibrary::BuiltIn());
@@ -54,7 +54,7 @@ class SchedulesTest : public testing::TestWithParam<Case> {};
 TEST_P(SchedulesTest, IsProvedAndFollowsItsSchedule) {
   const auto plans = Generated(GetParam());
   ASSERT_TRUE(plans.ok()) << plans.status();
-  lineage::Problem problem = ProblemOf(*plans);
+  lineage::Problem problem = Built(*plans);
   const stages::Result result = Verified(problem, GetParam().schedule);
   EXPECT_EQ(result.verdict, stages::Verdict::kProved)
       << (result.violations.empty() ? "" : result.violations[0].message);

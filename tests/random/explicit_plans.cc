@@ -28,7 +28,7 @@ enum class Cut : uint8_t { kWhole, kRows, kColumns, kPartial };
 enum class Deviation : uint8_t { kNone, kSlice, kGroup, kConstant, kOrder };
 
 // What all ranks hold of one logical tensor [rows, width].
-struct Value {
+struct PlanValue {
   TensorId logical = sdfg::kNone;
   Cut cut = Cut::kWhole;
   std::vector<TensorId> held;  // by rank
@@ -62,14 +62,14 @@ class Maker {
   }
 
   ExplicitPlan Make() {
-    Value value = Input();
-    std::vector<Value> branches = {value};
+    PlanValue value = Input();
+    std::vector<PlanValue> branches = {value};
     if (Below(2) == 0) branches.push_back(Input());
     for (int step = 0; step < 8; ++step) {
-      Value& branch = branches[Below(static_cast<int>(branches.size()))];
+      PlanValue& branch = branches[Below(static_cast<int>(branches.size()))];
       Step(&branch);
     }
-    for (Value& branch : branches) {
+    for (PlanValue& branch : branches) {
       Complete(&branch);
       Require(branch);
     }
@@ -118,7 +118,7 @@ class Maker {
     return {cut == Cut::kRows ? rows_ / ranks_ : rows_,
             cut == Cut::kColumns ? width_ / ranks_ : width_};
   }
-  Lineage LineageOf(const Value& v, int rank) {
+  Lineage LineageOf(const PlanValue& v, int rank) {
     const int dim = v.cut == Cut::kRows ? 0 : v.cut == Cut::kColumns ? 1 : -1;
     const int64_t extent = dim < 0 ? 0 : LocalOf(v.cut)[dim];
     Lineage l = Full(v.logical, 1, dim, v.piece[rank] * extent, true);
@@ -155,8 +155,8 @@ class Maker {
     return Logical().AddTensor(std::move(t));
   }
 
-  Value Input() {
-    Value v;
+  PlanValue Input() {
+    PlanValue v;
     v.logical = AddLogical(absl::StrCat("x", Logical().tensors.size()),
                            {rows_ * microbatches_, width_}, sdfg::TensorRole::kInput);
     v.cut = static_cast<Cut>(Below(3));
@@ -171,7 +171,7 @@ class Maker {
   }
 
   // A parameter cut along `dim` (-1: whole), a slice per rank.
-  std::pair<TensorId, std::vector<TensorId>> Parameter(const Value& v, const Shape& shape,
+  std::pair<TensorId, std::vector<TensorId>> Parameter(const PlanValue& v, const Shape& shape,
                                                        int dim) {
     const TensorId logical = AddLogical(absl::StrCat("w", Logical().tensors.size()), shape,
                                         sdfg::TensorRole::kParameter);
@@ -235,7 +235,7 @@ class Maker {
   }
   Shape Whole() const { return {rows_ * microbatches_, width_}; }
 
-  void Step(Value* v) {
+  void Step(PlanValue* v) {
     switch (Below(7)) {
       case 0:
         return Scale(v);
@@ -256,7 +256,7 @@ class Maker {
 
   // Runs one operator on every rank, ranks in any order.
   template <typename Function, typename Inputs>
-  void Everywhere(const std::string& name, Value* v, Function function, Inputs inputs) {
+  void Everywhere(const std::string& name, PlanValue* v, Function function, Inputs inputs) {
     absl::StrAppend(&plan_.steps, plan_.steps.empty() ? "" : ", ", name);
     std::vector<TensorId> made(ranks_);
     for (int r : RanksInAnyOrder()) {
@@ -265,7 +265,7 @@ class Maker {
     v->held = std::move(made);
   }
 
-  void Scale(Value* v) {
+  void Scale(PlanValue* v) {
     const int64_t by = 2 + Below(3);
     v->logical = RunLogical("mul", Instance("mul", {OfShape(Whole()), Literal(by)}), {v->logical});
     Everywhere(
@@ -277,7 +277,7 @@ class Maker {
         [&](int r) { return std::vector<TensorId>{v->held[r]}; });
   }
 
-  void Square(Value* v) {
+  void Square(PlanValue* v) {
     if (v->cut == Cut::kPartial) return Recut(v);
     v->logical = RunLogical("mul", Instance("mul", {OfShape(Whole()), OfShape(Whole())}),
                             {v->logical, v->logical});
@@ -291,7 +291,7 @@ class Maker {
         });
   }
 
-  void Bias(Value* v) {
+  void Bias(PlanValue* v) {
     if (v->cut == Cut::kPartial) return Recut(v);
     const auto [logical, held] = Parameter(*v, {width_}, v->cut == Cut::kColumns ? 0 : -1);
     v->logical = RunLogical("add", Instance("add", {OfShape(Whole()), OfShape({width_})}),
@@ -307,7 +307,7 @@ class Maker {
         });
   }
 
-  void Linear(Value* v) {
+  void Linear(PlanValue* v) {
     if (v->cut == Cut::kPartial) return Recut(v);
     const bool columns = v->cut == Cut::kColumns;
     const bool split = v->cut == Cut::kWhole && Below(3) > 0;
@@ -329,13 +329,13 @@ class Maker {
   }
 
   // Operands of a collective in the order of the pieces, as a file declares them.
-  std::vector<TensorId> InOrder(const Value& v) {
+  std::vector<TensorId> InOrder(const PlanValue& v) {
     std::vector<TensorId> operands(ranks_);
     for (int r = 0; r < ranks_; ++r) operands[v.piece[r]] = v.held[r];
     return operands;
   }
 
-  void Recut(Value* v) {
+  void Recut(PlanValue* v) {
     const Cut from = v->cut;
     Cut to = static_cast<Cut>(Below(3));
     if (to == from) to = from == Cut::kWhole ? Cut::kColumns : Cut::kWhole;
@@ -383,12 +383,12 @@ class Maker {
   }
 
   // To a second stage of the pipeline, to the same rank there or another one.
-  void Move(Value* v) {
+  void Move(PlanValue* v) {
     if (v->stage > 0) return Recut(v);
     moved_ = true;
     const int shift = Below(2) == 0 ? 0 : Below(2) == 0 ? ranks_ / 2 : 1;
     absl::StrAppend(&plan_.steps, plan_.steps.empty() ? "" : ", ", "move by ", shift);
-    Value to = *v;
+    PlanValue to = *v;
     to.stage = 1;
     for (int r = 0; r < ranks_; ++r) to.piece[r] = v->piece[(r + shift) % ranks_];
     absl::StatusOr<IndexFunction> f = sdfg::Copy(LocalOf(v->cut), kFloat);
@@ -401,11 +401,11 @@ class Maker {
     *v = std::move(to);
   }
 
-  void Complete(Value* v) {
+  void Complete(PlanValue* v) {
     while (v->cut == Cut::kPartial) Recut(v);
   }
 
-  void Require(const Value& v) {
+  void Require(const PlanValue& v) {
     for (int r = 0; r < ranks_; ++r) {
       plan_.problem.required.push_back({v.held[r], LineageOf(v, r), "result"});
     }

@@ -17,7 +17,6 @@ namespace planproof::random_tests {
 namespace {
 
 using frontend::nnscaler::FullTensor;
-using frontend::nnscaler::Node;
 using frontend::nnscaler::Pickle;
 using frontend::nnscaler::Plan;
 using frontend::nnscaler::SubTensor;
@@ -116,7 +115,7 @@ class Shrink {
     static const std::set<std::string> kExtents = {
         "size", "normalized_shape",   "start",           "stop", "n_routed_experts",
         "dim_", "local_expert_start", "local_expert_end"};
-    for (Node& node : plan->nodes) {
+    for (frontend::nnscaler::Node& node : plan->nodes) {
       for (auto& [name, value] : node.attributes) {
         int64_t* number = std::get_if<int64_t>(&value);
         if (name == "n_groups" || name == "topk_groups")

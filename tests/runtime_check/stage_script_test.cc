@@ -22,8 +22,8 @@ using testing::Not;
 using testing::StartsWith;
 
 // Three operators, of which the plan has `second` in place of the second; all are claimed.
-absl::StatusOr<StageScript> Chain(const char* second, const std::string& name,
-                                  const std::string& stage = "") {
+absl::StatusOr<StageScript> ScriptOfChain(const char* second, const std::string& name,
+                                          const std::string& stage = "") {
   SmallProblem small;
   const TensorId x = small.Logical(name, {3});
   TensorId logical = x, parallel = small.Slice(x, {0}, {3});
@@ -47,7 +47,7 @@ absl::StatusOr<StageScript> Chain(const char* second, const std::string& name,
 }
 
 TEST(StageScript, ItHasTheOperatorsOfTheStageAndWhatTheyStartWith) {
-  const auto script = Chain("sin", "x");
+  const auto script = ScriptOfChain("sin", "x");
   ASSERT_TRUE(script.ok()) << script.status();
   EXPECT_THAT(script->python, HasSubstr("\nmodel_x__2 = np.exp(model_x_)\n"));
   EXPECT_THAT(script->python, HasSubstr(" = np.sin(plan_"));
@@ -87,12 +87,12 @@ TEST(StageScript, BoundariesAreThoseThatAReplayConfirms) {
 }
 
 TEST(StageScript, WhereNothingDiffersThereIsNone) {
-  EXPECT_EQ(Chain("exp", "x").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ScriptOfChain("exp", "x").status().code(), absl::StatusCode::kNotFound);
 }
 
 // Names, source texts and titles with quotes and ends of lines stay within their line.
 TEST(StageScript, TextOfThePlanNeverBecomesALine) {
-  const auto script = Chain("sin", "\"\"\"\nimport os\r\nowned = 1\n'\"\"\"\\");
+  const auto script = ScriptOfChain("sin", "\"\"\"\nimport os\r\nowned = 1\n'\"\"\"\\");
   ASSERT_TRUE(script.ok()) << script.status();
   int lines = 0;
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(script->python, '\n'))) {

@@ -22,21 +22,21 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Operand Tensor(Shape shape, DType dtype = DType::kFloat32) {
+Operand Typed(Shape shape, DType dtype = DType::kFloat32) {
   Operand operand;
   operand.shape = std::move(shape);
   operand.dtype = dtype;
   return operand;
 }
 
-absl::Status Call(const std::string& name, const std::vector<Operand>& operands,
-                  const Attributes& attributes) {
+absl::Status CallStatus(const std::string& name, const std::vector<Operand>& operands,
+                        const Attributes& attributes) {
   return OperatorLibrary::BuiltIn().Instantiate(name, operands, attributes).status();
 }
 
 std::string Message(const std::string& name, const std::vector<Operand>& operands,
                     const Attributes& attributes) {
-  return std::string(Call(name, operands, attributes).message());
+  return std::string(CallStatus(name, operands, attributes).message());
 }
 
 AttributeValue Text(const char* text) { return std::string(text); }
@@ -45,7 +45,7 @@ AttributeValue List(std::vector<int64_t> list) { return list; }
 TEST(Attributes, AnUnknownElementTypeIsNoConversionAndNoDevice) {
   for (const char* attribute : {"dtype", "dtype_or_device"}) {
     const auto status = [&](const AttributeValue& value) {
-      return Call("to", {Tensor({2})}, {{attribute, value}});
+      return CallStatus("to", {Typed({2})}, {{attribute, value}});
     };
     // PyTorch has them, nothing here computes with them.
     for (const char* name : {"torch.uint16", "uint16", "torch.quint8", "int4", "torch.complex64",
@@ -66,14 +66,14 @@ TEST(Attributes, AnUnknownElementTypeIsNoConversionAndNoDevice) {
     EXPECT_THAT(std::string(status(Text("torch.bfloat1")).message()),
                 HasSubstr("did you mean \"bfloat16\"?"));
   }
-  EXPECT_EQ(Message("to", {Tensor({2})}, {{"dtype", Text("bananas")}}),
+  EXPECT_EQ(Message("to", {Typed({2})}, {{"dtype", Text("bananas")}}),
             "operator to: attribute dtype: \"bananas\" is no element type; expected float32, "
             "bfloat16, int64, bool, ...");
 }
 
 TEST(Attributes, OnlyWhatIsTakenForATypeOrADeviceMayBeOne) {
   const auto ok = [](const char* attribute, const AttributeValue& value) {
-    return Call("to", {Tensor({2})}, {{attribute, value}}).ok();
+    return CallStatus("to", {Typed({2})}, {{attribute, value}}).ok();
   };
   for (const char* device : {"cuda", "cuda:3", "cpu", "meta", "cuda:15"}) {
     EXPECT_TRUE(ok("dtype_or_device", Text(device))) << device;
@@ -94,7 +94,7 @@ TEST(Attributes, OnlyWhatIsTakenForATypeOrADeviceMayBeOne) {
     EXPECT_TRUE(ok("dtype", Text(type))) << type;
     EXPECT_FALSE(ok("device", Text(type))) << type;
   }
-  EXPECT_THAT(Message("to", {Tensor({2})},
+  EXPECT_THAT(Message("to", {Typed({2})},
                       {{"dtype", Text("float64")}, {"dtype_or_device", Text("float16")}}),
               HasSubstr("name two element types"));
 }
@@ -103,7 +103,7 @@ TEST(Attributes, PythonsTypesAreThoseThatPyTorchTakesThemFor) {
   EXPECT_EQ(*ElementTypeFromText("builtins.float"), DType::kFloat64);
   EXPECT_EQ(*ElementTypeFromText("builtins.int"), DType::kInt64);
   const absl::StatusOr<IndexFunction> to = OperatorLibrary::BuiltIn().Instantiate(
-      "to", {Tensor({2})}, {{"dtype_or_device", Text("builtins.int")}});
+      "to", {Typed({2})}, {{"dtype_or_device", Text("builtins.int")}});
   ASSERT_TRUE(to.ok());
   EXPECT_EQ(to->outputs[0].dtype, DType::kInt64);
 }
@@ -147,7 +147,7 @@ std::vector<Operand> OperandsOf(const json& golden) {
       operand.literal = solver::Rational(2);
     } else {
       operand =
-          Tensor(value["shape"].get<Shape>(), DTypeFromName(value["dtype"].get<std::string>()));
+          Typed(value["shape"].get<Shape>(), DTypeFromName(value["dtype"].get<std::string>()));
     }
     operands.push_back(operand);
   }
@@ -191,7 +191,7 @@ TEST(Attributes, NoAttributeOfAnyOperatorTakesAValueOfAnotherKind) {
       for (const AttributeValue& value : wrong) {
         Attributes attributes = regular;
         attributes[attribute] = value;
-        const absl::Status status = Call(name, operands, attributes);
+        const absl::Status status = CallStatus(name, operands, attributes);
         EXPECT_FALSE(status.ok()) << name << ", " << attribute << ", value " << value.index();
         EXPECT_TRUE(std::string(status.message()).find(name) != std::string::npos)
             << status.message();
@@ -204,7 +204,7 @@ TEST(Attributes, NoAttributeOfAnyOperatorTakesAValueOfAnotherKind) {
 TEST(Attributes, AReductionOverAnEmptyListOfDimensionsIsAnError) {
   // PyTorch would reduce over all of them.
   for (const char* name : {"sum", "mean", "max", "min", "logsumexp"}) {
-    EXPECT_THAT(Message(name, {Tensor({2, 3})}, {{"dim", List({})}}),
+    EXPECT_THAT(Message(name, {Typed({2, 3})}, {{"dim", List({})}}),
                 HasSubstr("attribute dim names no dimension"));
   }
 }
@@ -214,41 +214,42 @@ TEST(Attributes, DimensionsLieWithinTheOperand) {
        {int64_t{2}, int64_t{-3}, int64_t{1} << 32, (int64_t{1} << 32) + 1, INT64_MIN, INT64_MAX}) {
     for (const char* name : {"softmax", "log_softmax", "sum", "mean", "max", "min", "concat", "cat",
                              "slice", "squeeze", "logsumexp"}) {
-      EXPECT_FALSE(Call(name, {Tensor({2, 3})}, {{"dim", dim}}).ok()) << name << " " << dim;
+      EXPECT_FALSE(CallStatus(name, {Typed({2, 3})}, {{"dim", dim}}).ok()) << name << " " << dim;
     }
-    EXPECT_FALSE(Call("permute", {Tensor({2, 3})}, {{"dims", List({0, dim})}}).ok()) << dim;
-    EXPECT_FALSE(Call("flip", {Tensor({2, 3})}, {{"dims", List({dim})}}).ok()) << dim;
-    EXPECT_FALSE(Call("transpose", {Tensor({2, 3})}, {{"dim0", int64_t{0}}, {"dim1", dim}}).ok());
-    EXPECT_FALSE(Call("flatten", {Tensor({2, 3})}, {{"end_dim", dim}}).ok()) << dim;
-    EXPECT_FALSE(Call("chunk", {Tensor({2, 3})}, {{"chunks", int64_t{1}}, {"dim", dim}}).ok());
-    EXPECT_FALSE(Call("select", {Tensor({2, 3})}, {{"dim", dim}, {"index", int64_t{0}}}).ok());
+    EXPECT_FALSE(CallStatus("permute", {Typed({2, 3})}, {{"dims", List({0, dim})}}).ok()) << dim;
+    EXPECT_FALSE(CallStatus("flip", {Typed({2, 3})}, {{"dims", List({dim})}}).ok()) << dim;
+    EXPECT_FALSE(
+        CallStatus("transpose", {Typed({2, 3})}, {{"dim0", int64_t{0}}, {"dim1", dim}}).ok());
+    EXPECT_FALSE(CallStatus("flatten", {Typed({2, 3})}, {{"end_dim", dim}}).ok()) << dim;
+    EXPECT_FALSE(CallStatus("chunk", {Typed({2, 3})}, {{"chunks", int64_t{1}}, {"dim", dim}}).ok());
+    EXPECT_FALSE(CallStatus("select", {Typed({2, 3})}, {{"dim", dim}, {"index", int64_t{0}}}).ok());
   }
-  EXPECT_FALSE(Call("permute", {Tensor({2, 3})}, {{"dims", List({0, 0})}}).ok());
-  EXPECT_TRUE(Call("permute", {Tensor({2, 3})}, {{"dims", List({-1, 0})}}).ok());
+  EXPECT_FALSE(CallStatus("permute", {Typed({2, 3})}, {{"dims", List({0, 0})}}).ok());
+  EXPECT_TRUE(CallStatus("permute", {Typed({2, 3})}, {{"dims", List({-1, 0})}}).ok());
 }
 
 TEST(Attributes, TextsAreThoseOfTheFrameworkToTheLetter) {
-  EXPECT_EQ(Message("gelu", {Tensor({2})}, {{"approximate", Text("Tanh")}}),
+  EXPECT_EQ(Message("gelu", {Typed({2})}, {{"approximate", Text("Tanh")}}),
             "operator gelu: attribute approximate is \"Tanh\"; expected \"none\" or \"tanh\"; did "
             "you mean \"tanh\"?");
-  EXPECT_EQ(Message("mse_loss", {Tensor({2}), Tensor({2})}, {{"reduction", Text("Mean")}}),
+  EXPECT_EQ(Message("mse_loss", {Typed({2}), Typed({2})}, {{"reduction", Text("Mean")}}),
             "operator mse_loss: attribute reduction is \"Mean\"; expected \"mean\", \"sum\" or "
             "\"none\"; did you mean \"mean\"?");
-  EXPECT_EQ(Message("mse_loss", {Tensor({2}), Tensor({2})}, {{"reduction", int64_t{1}}}),
+  EXPECT_EQ(Message("mse_loss", {Typed({2}), Typed({2})}, {{"reduction", int64_t{1}}}),
             "operator mse_loss: attribute reduction is 1; expected \"mean\", \"sum\" or \"none\"");
-  EXPECT_EQ(Message("sum", {Tensor({2})}, {{"keepdim", int64_t{2}}}),
+  EXPECT_EQ(Message("sum", {Typed({2})}, {{"keepdim", int64_t{2}}}),
             "operator sum: attribute keepdim is 2; expected a value of type bool");
   EXPECT_THAT(
-      Message("masked_fill", {Tensor({2}), Tensor({2}, DType::kBool)}, {{"value", Text("inf")}}),
+      Message("masked_fill", {Typed({2}), Typed({2}, DType::kBool)}, {{"value", Text("inf")}}),
       HasSubstr("expected a value of type real"));
 }
 
 TEST(Attributes, AValueThatTheFrameworkHasButNoDeclarationIsUnknown) {
   const auto code = [](const std::string& name, const std::vector<Operand>& operands,
                        const Attributes& attributes) {
-    return Call(name, operands, attributes).code();
+    return CallStatus(name, operands, attributes).code();
   };
-  const Operand x = Tensor({4, 4});
+  const Operand x = Typed({4, 4});
   EXPECT_EQ(code("div", {x, x}, {{"rounding_mode", Text("floor")}}),
             absl::StatusCode::kUnimplemented);
   EXPECT_EQ(code("div", {x, x}, {{"rounding_mode", Text("round")}}),
@@ -259,8 +260,8 @@ TEST(Attributes, AValueThatTheFrameworkHasButNoDeclarationIsUnknown) {
             absl::StatusCode::kUnimplemented);
   EXPECT_EQ(code("pad", {x}, {{"pad", List({1, 1})}, {"mode", Text("mirror")}}),
             absl::StatusCode::kInvalidArgument);
-  EXPECT_TRUE(Call("pad", {x}, {{"pad", List({1, 1})}, {"value", AttributeValue()}}).ok());
-  EXPECT_EQ(code("cross_entropy", {x, Tensor({4}, DType::kInt64)},
+  EXPECT_TRUE(CallStatus("pad", {x}, {{"pad", List({1, 1})}, {"value", AttributeValue()}}).ok());
+  EXPECT_EQ(code("cross_entropy", {x, Typed({4}, DType::kInt64)},
                  {{"label_smoothing", solver::Rational(1, 10)}}),
             absl::StatusCode::kUnimplemented);
   EXPECT_EQ(code("identity", {x}, {{"memory_format", Text("torch.channel_last")}}),
@@ -270,7 +271,7 @@ TEST(Attributes, AValueThatTheFrameworkHasButNoDeclarationIsUnknown) {
 TEST(Attributes, ProbabilitiesAreProbabilitiesAndDropoutOfEverythingIsZero) {
   const auto dropout = [](const AttributeValue& p, bool training) {
     absl::StatusOr<IndexFunction> function = OperatorLibrary::BuiltIn().Instantiate(
-        "dropout", {Tensor({2})}, {{"p", p}, {"training", training}});
+        "dropout", {Typed({2})}, {{"p", p}, {"training", training}});
     return function.ok() ? ToString(*function) : std::string(function.status().message());
   };
   EXPECT_EQ(dropout(solver::Rational(9, 10), true), "y[i0] = x[i0]");
@@ -285,7 +286,7 @@ TEST(Attributes, ProbabilitiesAreProbabilitiesAndDropoutOfEverythingIsZero) {
 TEST(Attributes, ConversionsThatRoundAreListedOncePerType) {
   const auto assumptions = [](DType from, const char* to) {
     absl::StatusOr<IndexFunction> function =
-        OperatorLibrary::BuiltIn().Instantiate("to", {Tensor({2}, from)}, {{"dtype", Text(to)}});
+        OperatorLibrary::BuiltIn().Instantiate("to", {Typed({2}, from)}, {{"dtype", Text(to)}});
     return function.ok() ? function->assumptions : std::vector<std::string>{"error"};
   };
   const std::string bfloat16 = "conversions to bfloat16 are taken as exact (real arithmetic)";
@@ -314,7 +315,7 @@ TEST(Attributes, ListsAndIntervalsOfADeclarationAreChecked) {
                                    "my.op")
                   .ok());
   const auto message = [&](const Attributes& attributes) {
-    return std::string(library.Instantiate("f", {Tensor({2})}, attributes).status().message());
+    return std::string(library.Instantiate("f", {Typed({2})}, attributes).status().message());
   };
   EXPECT_EQ(message({{"mode", AttributeValue()}, {"n", int64_t{4}}, {"s", Text("maybe")}}), "");
   EXPECT_EQ(message({{"mode", Text("b")}}),

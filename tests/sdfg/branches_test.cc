@@ -22,12 +22,12 @@ namespace {
 using solver::Affine;
 using solver::PremiseKind;
 
-constexpr int64_t kExtent = 60;
+constexpr int64_t kColumns = 60;
 
 // Every tensor is an unknown value, but for what operators make.
-class Unknowns : public RepresentationPolicy {
+class UnknownBranches : public RepresentationPolicy {
  public:
-  explicit Unknowns(const Graph& graph) : graph_(graph) {}
+  explicit UnknownBranches(const Graph& graph) : graph_(graph) {}
   Representation Of(TensorRef t) override {
     Representation r;
     const Tensor& tensor = graph_.tensors[t.tensor];
@@ -144,7 +144,7 @@ Outcome Check(const IndexFunction& function) {
   Outcome outcome;
   Graph graph;
   std::map<TensorId, DenseTensor> inputs;
-  Unknowns policy(graph);
+  UnknownBranches policy(graph);
   Operator op;
   for (const FunctionInput& input : function.inputs) {
     Tensor t;
@@ -177,7 +177,7 @@ Outcome Check(const IndexFunction& function) {
   arena.ResetExhausted(300'000);
   SymbolicEvaluator evaluator(&arena, {&graph}, &policy);
   evaluator.SetExactBranches(true);
-  const solver::Symbol i = arena.NewFree(0, kExtent - 1);
+  const solver::Symbol i = arena.NewFree(0, kColumns - 1);
   const auto value = evaluator.Element({0, result}, {Affine::Of(i)});
   if (!value || arena.exhausted()) return outcome;
   outcome.value = arena.ToString(value->value, 2000);
@@ -187,7 +187,7 @@ Outcome Check(const IndexFunction& function) {
                                                              ? " > 0"
                                                              : " >= 0"));
   }
-  for (int64_t at = 0; at < kExtent; ++at) {
+  for (int64_t at = 0; at < kColumns; ++at) {
     const std::optional<double> truth =
         Reference(function, inputs, at).At(function.outputs[0].body);
     bool holds = true, close = false;
@@ -218,7 +218,7 @@ Outcome Check(const IndexFunction& function) {
 
 Operand Vector(DType dtype) {
   Operand operand;
-  operand.shape = {kExtent};
+  operand.shape = {kColumns};
   operand.dtype = dtype;
   return operand;
 }
@@ -239,7 +239,7 @@ IndexFunction Declared(const std::string& body) {
   return function.ok() ? *function : IndexFunction();
 }
 
-IndexFunction Derivative(const IndexFunction& function) {
+IndexFunction DerivativeOf(const IndexFunction& function) {
   const auto derivative = Differentiate(function, {0}, {0});
   EXPECT_TRUE(derivative.ok()) << derivative.status();
   return derivative.ok() ? *derivative : IndexFunction();
@@ -258,11 +258,11 @@ TEST(Branches, WhatItsConditionMakesDefinedHasNoPremise) {
         "where(vx > 0, log(vx), 0) + where(vx > 0, 1 / vx, vy)"}) {
     const Outcome outcome = Check(Declared(body));
     EXPECT_TRUE(outcome.premises.empty()) << body << ": " << outcome.premises.front();
-    EXPECT_EQ(outcome.defined, kExtent) << body;
-    const Outcome derivative = Check(Derivative(Declared(body)));
+    EXPECT_EQ(outcome.defined, kColumns) << body;
+    const Outcome derivative = Check(DerivativeOf(Declared(body)));
     const bool at_the_root_itself = std::string(body) == "where(vx >= 0, sqrt(vx), 0)";
     EXPECT_EQ(derivative.premises.empty(), !at_the_root_itself) << body;
-    EXPECT_GE(derivative.defined, kExtent - 1) << body;
+    EXPECT_GE(derivative.defined, kColumns - 1) << body;
   }
 }
 
@@ -284,7 +284,8 @@ TEST(Branches, WhatItsConditionDoesNotMakeDefinedKeepsItsPremise) {
 
 TEST(Branches, ADerivativeDividesWithinTheChoice) {
   const IndexFunction f = Declared("where(vx > 0, log(vx), 0)");
-  EXPECT_THAT(ToString(Derivative(f)), testing::HasSubstr("where(0 < x[j0], d_z[j0] / x[j0], 0)"));
+  EXPECT_THAT(ToString(DerivativeOf(f)),
+              testing::HasSubstr("where(0 < x[j0], d_z[j0] / x[j0], 0)"));
 }
 
 TEST(Branches, TheUseOutsideABranchIsAPremiseAgain) {
@@ -303,7 +304,7 @@ TEST(Branches, WhatIsRememberedInABranchIsNotTakenInAnother) {
   Graph graph;
   const auto add = [&](TensorRole role) {
     Tensor t;
-    t.shape = {kExtent};
+    t.shape = {kColumns};
     t.dtype = DType::kFloat32;
     t.role = role;
     return graph.AddTensor(std::move(t));
@@ -321,17 +322,17 @@ TEST(Branches, WhatIsRememberedInABranchIsNotTakenInAnother) {
   const Operand v = Vector(DType::kFloat32);
   const TensorId logarithm = apply(*library.Instantiate("log", {v}, {}), {x});
   const TensorId sum = apply(*own.Instantiate("pick", {v, v, v}, {}), {x, y, logarithm});
-  Unknowns policy(graph);
+  UnknownBranches policy(graph);
   solver::Arena arena;
   arena.ResetExhausted(300'000);
   SymbolicEvaluator evaluator(&arena, {&graph}, &policy);
   evaluator.SetExactBranches(true);
-  const solver::Symbol i = evaluator.symbols()->OfDimension(0, {0, kExtent});
+  const solver::Symbol i = evaluator.symbols()->OfDimension(0, {0, kColumns});
   const auto value = evaluator.Element({0, sum}, {Affine::Of(i)});
   ASSERT_TRUE(value.has_value());
   // log x is defined where x > 0, but not where y > 0 alone.
   int met = 0, not_met = 0;
-  for (int64_t at = 0; at < kExtent; ++at) {
+  for (int64_t at = 0; at < kColumns; ++at) {
     const double vx = static_cast<double>(solver::ElementValue(policy.TagOf(x), {at})),
                  vy = static_cast<double>(solver::ElementValue(policy.TagOf(y), {at}));
     bool holds = true;
@@ -435,12 +436,12 @@ TEST_F(RandomBranches, DerivativesAreDefinedWhereTheBranchTakenHasOne) {
     SCOPED_TRACE(body);
     const IndexFunction function = Declared(body);
     if (function.outputs.empty()) continue;
-    const IndexFunction derivative = Derivative(function);
+    const IndexFunction derivative = DerivativeOf(function);
     std::map<TensorId, DenseTensor> inputs;
     for (TensorId t = 0; t < 4; ++t) {
       const uint32_t tag = t == 2 ? solver::kIntegerTag : static_cast<uint32_t>(t);
-      inputs[t].shape = {kExtent};
-      for (int64_t i = 0; i < kExtent; ++i) {
+      inputs[t].shape = {kColumns};
+      for (int64_t i = 0; i < kColumns; ++i) {
         inputs[t].data.push_back(t == 2 ? static_cast<double>(solver::IntegerValue(tag, {i}))
                                         : static_cast<double>(solver::ElementValue(tag, {i})));
       }

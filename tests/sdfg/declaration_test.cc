@@ -11,14 +11,14 @@ namespace {
 
 using testing::HasSubstr;
 
-Operand Tensor(Shape shape, DType dtype = DType::kFloat32) {
+Operand RealTensor(Shape shape, DType dtype = DType::kFloat32) {
   Operand operand;
   operand.shape = std::move(shape);
   operand.dtype = dtype;
   return operand;
 }
 
-Operand Absent() {
+Operand Nothing() {
   Operand operand;
   operand.kind = Operand::Kind::kAbsent;
   return operand;
@@ -55,50 +55,56 @@ TEST(Declaration, AnOperatorOfFiveLinesBecomesAnIndexFunction) {
 op my_sum(x[b.., k], w[k]) {scale: real = 2}
   -> y[b..] = scale * sum(k: x[b.., k] * w[k])
 )",
-                     "my_sum", {Tensor({2, 3, 4}), Tensor({4})}),
+                     "my_sum", {RealTensor({2, 3, 4}), RealTensor({4})}),
             "y[b0, b1] = 2 * sum(k: x[b0, b1, k] * w[k])");
 }
 
 TEST(Declaration, OperandsWithoutBracketsAreBroadcast) {
   std::string text = "op f(x, y) -> z = x + y";
-  EXPECT_EQ(Instance(text, "f", {Tensor({2, 3}), Tensor({3})}), "z[i0, i1] = x[i0, i1] + y[i1]");
-  EXPECT_EQ(Instance(text, "f", {Tensor({2, 1}), Tensor({3})}), "z[i0, i1] = x[i0, 0] + y[i1]");
-  EXPECT_EQ(Instance(text, "f", {Tensor({2}), Literal(3)}), "z[i0] = x[i0] + 3");
-  EXPECT_EQ(Instance(text, "f", {Tensor({2, 3}), Tensor({2})}),
+  EXPECT_EQ(Instance(text, "f", {RealTensor({2, 3}), RealTensor({3})}),
+            "z[i0, i1] = x[i0, i1] + y[i1]");
+  EXPECT_EQ(Instance(text, "f", {RealTensor({2, 1}), RealTensor({3})}),
+            "z[i0, i1] = x[i0, 0] + y[i1]");
+  EXPECT_EQ(Instance(text, "f", {RealTensor({2}), Literal(3)}), "z[i0] = x[i0] + 3");
+  EXPECT_EQ(Instance(text, "f", {RealTensor({2, 3}), RealTensor({2})}),
             "operator f: operand y has extent 2 in dimension 0, but operand x in dimension 1 has "
             "extent 3");
 }
 
 TEST(Declaration, AnAbsentOperandReadsAsItsDefaultAndDisappears) {
   std::string text = "op f(x[i], w[i]? = 1, b[i]?) -> y[i] = x[i] * w[i] + b[i]";
-  EXPECT_EQ(Instance(text, "f", {Tensor({3})}), "y[i] = x[i]");
-  EXPECT_EQ(Instance(text, "f", {Tensor({3}), Absent(), Tensor({3})}), "y[i] = x[i] + b[i]");
+  EXPECT_EQ(Instance(text, "f", {RealTensor({3})}), "y[i] = x[i]");
+  EXPECT_EQ(Instance(text, "f", {RealTensor({3}), Nothing(), RealTensor({3})}),
+            "y[i] = x[i] + b[i]");
 }
 
 TEST(Declaration, AnAttributePlacesADimension) {
   std::string text = R"(op f(x[i.. | j]) {dim = -1} where j at dim
                         -> y[i.. | j] = x[i.. | j] / sum(j2: x[i.. | j2]))";
-  EXPECT_EQ(Instance(text, "f", {Tensor({2, 3})}), "y[i0, j1] = x[i0, j1] / sum(j2: x[i0, j2])");
-  EXPECT_EQ(Instance(text, "f", {Tensor({2, 3})}, {{"dim", int64_t{0}}}),
+  EXPECT_EQ(Instance(text, "f", {RealTensor({2, 3})}),
+            "y[i0, j1] = x[i0, j1] / sum(j2: x[i0, j2])");
+  EXPECT_EQ(Instance(text, "f", {RealTensor({2, 3})}, {{"dim", int64_t{0}}}),
             "y[j0, i1] = x[j0, i1] / sum(j2: x[j2, i1])");
-  EXPECT_EQ(Instance(text, "f", {Tensor({2, 3})}, {{"dim", int64_t{2}}}),
+  EXPECT_EQ(Instance(text, "f", {RealTensor({2, 3})}, {{"dim", int64_t{2}}}),
             "operator f: attribute dim names dimension 2, but the operand has 2 dimensions");
 }
 
 TEST(Declaration, CompositeDimensionsAreDigits) {
   std::string text = "op f(x[b, (h c:2)]) -> y[b, (c h)] = x[b, (h c)]";
-  EXPECT_EQ(Instance(text, "f", {Tensor({3, 8})}), "y[b, d] = x[b, 2 * (d mod 4) + d div 4]");
+  EXPECT_EQ(Instance(text, "f", {RealTensor({3, 8})}), "y[b, d] = x[b, 2 * (d mod 4) + d div 4]");
   // Put together in the same order they are the variable again.
-  EXPECT_EQ(Instance("op g(x[(h c:2)]) -> y[(h c)] = x[(h c)]", "g", {Tensor({8})}), "y[d] = x[d]");
-  EXPECT_EQ(Instance(text, "f", {Tensor({3, 7})}),
+  EXPECT_EQ(Instance("op g(x[(h c:2)]) -> y[(h c)] = x[(h c)]", "g", {RealTensor({8})}),
+            "y[d] = x[d]");
+  EXPECT_EQ(Instance(text, "f", {RealTensor({3, 7})}),
             "operator f: operand x has extent 7 in dimension 1; expected a multiple of 2");
 }
 
 // A digit of extent 1 has the value 0: another one would be an element that does not exist.
 TEST(Declaration, APartOfExtentOneOfACompositeIndexIsZero) {
-  EXPECT_THAT(Instance("op f(x[(a b:2)]) -> y[i:2] = x[(i i)]", "f", {Tensor({2})}),
+  EXPECT_THAT(Instance("op f(x[(a b:2)]) -> y[i:2] = x[(i i)]", "f", {RealTensor({2})}),
               HasSubstr("part 0 of this composite index has extent 1 and is not always 0"));
-  EXPECT_EQ(Instance("op f(x[(a b:2)]) -> y[i:2] = x[(0 i)]", "f", {Tensor({2})}), "y[i] = x[i]");
+  EXPECT_EQ(Instance("op f(x[(a b:2)]) -> y[i:2] = x[(0 i)]", "f", {RealTensor({2})}),
+            "y[i] = x[i]");
 }
 
 TEST(Declaration, AlternativesAreChosenByAttributes) {
@@ -106,22 +112,23 @@ TEST(Declaration, AlternativesAreChosenByAttributes) {
 op f(x) {mode = "a"} when mode = "a" -> y = x + 1
 op f(x) {mode = "b"} when mode = "b" -> y = x + 2
 )";
-  EXPECT_EQ(Instance(text, "f", {Tensor({1})}), "y[i0] = x[i0] + 1");
-  EXPECT_EQ(Instance(text, "f", {Tensor({1})}, {{"mode", std::string("b")}}), "y[i0] = x[i0] + 2");
-  EXPECT_THAT(Instance(text, "f", {Tensor({1})}, {{"mode", std::string("c")}}),
+  EXPECT_EQ(Instance(text, "f", {RealTensor({1})}), "y[i0] = x[i0] + 1");
+  EXPECT_EQ(Instance(text, "f", {RealTensor({1})}, {{"mode", std::string("b")}}),
+            "y[i0] = x[i0] + 2");
+  EXPECT_THAT(Instance(text, "f", {RealTensor({1})}, {{"mode", std::string("c")}}),
               HasSubstr("expected \"a\" or \"b\""));
 }
 
 TEST(Declaration, DefinitionsAreSharedAndTakeIndices) {
   EXPECT_EQ(Instance(R"(op f(x[i]) let e[j] = exp(x[j]) -> y[i] = e[i] / sum(k: e[k]))", "f",
-                     {Tensor({3})}),
+                     {RealTensor({3})}),
             "y[i] = exp(x[i]) / sum(k: exp(x[k]))");
 }
 
 TEST(Declaration, ReductionsRunOverPacksAndBounds) {
-  EXPECT_EQ(Instance("op f(x[r..]) -> y[] = sum(r..: x[r..] ^ 2)", "f", {Tensor({2, 3})}),
+  EXPECT_EQ(Instance("op f(x[r..]) -> y[] = sum(r..: x[r..] ^ 2)", "f", {RealTensor({2, 3})}),
             "y[] = sum(r0: sum(r1: x[r0, r1]^2))");
-  EXPECT_EQ(Instance("op f(x[i]) {n: int} -> y[i] = sum(e < n: x[i] * e)", "f", {Tensor({2})},
+  EXPECT_EQ(Instance("op f(x[i]) {n: int} -> y[i] = sum(e < n: x[i] * e)", "f", {RealTensor({2})},
                      {{"n", int64_t{3}}}),
             "y[i] = sum(e: x[i] * real(e))");
 }
@@ -137,7 +144,7 @@ TEST(Declaration, SeveralOutputsPremisesAndAssumptionsReachTheFunction) {
                                    "my.op")
                   .ok());
   absl::StatusOr<IndexFunction> function =
-      library.Instantiate("f", {Tensor({3}, DType::kInt64)}, {});
+      library.Instantiate("f", {RealTensor({3}, DType::kInt64)}, {});
   ASSERT_TRUE(function.ok()) << function.status().message();
   ASSERT_EQ(function->outputs.size(), 2u);
   EXPECT_EQ(function->outputs[0].dtype, DType::kInt64);
@@ -159,18 +166,18 @@ TEST(Declaration, ElementTypesAgreeWithWhatTheElementsAre) {
     EXPECT_TRUE(function.ok()) << function.status().message();
     return function.ok() ? function->outputs[0].dtype : DType::kUnknown;
   };
-  Operand integers = Tensor({3}, DType::kInt64);
+  Operand integers = RealTensor({3}, DType::kInt64);
   EXPECT_EQ(type("add", {integers, integers}), DType::kInt64);
-  EXPECT_EQ(type("mul", {integers, Tensor({3})}), DType::kFloat32);
+  EXPECT_EQ(type("mul", {integers, RealTensor({3})}), DType::kFloat32);
   EXPECT_EQ(type("div", {integers, Literal(2)}), DType::kFloat32);
-  EXPECT_EQ(type("add", {Tensor({3}, DType::kBFloat16), Tensor({3}, DType::kFloat16)}),
+  EXPECT_EQ(type("add", {RealTensor({3}, DType::kBFloat16), RealTensor({3}, DType::kFloat16)}),
             DType::kFloat32);
   EXPECT_EQ(type("lt", {integers, integers}), DType::kBool);
-  EXPECT_EQ(type("g", {Tensor({3})}), DType::kFloat32);
-  EXPECT_THAT(std::string(library.Instantiate("f", {Tensor({3})}, {}).status().message()),
+  EXPECT_EQ(type("g", {RealTensor({3})}), DType::kFloat32);
+  EXPECT_THAT(std::string(library.Instantiate("f", {RealTensor({3})}, {}).status().message()),
               HasSubstr("expected integers for int64"));
-  EXPECT_EQ(type("long", {Tensor({3})}), DType::kInt64);
-  EXPECT_EQ(type("bool", {Tensor({3})}), DType::kBool);
+  EXPECT_EQ(type("long", {RealTensor({3})}), DType::kInt64);
+  EXPECT_EQ(type("bool", {RealTensor({3})}), DType::kBool);
 }
 
 // An id of 200 is -56 in int8.
@@ -178,7 +185,7 @@ TEST(Declaration, IntegersThatMayWrapAroundAreNotConverted) {
   const OperatorLibrary& library = OperatorLibrary::BuiltIn();
   const auto converts = [&](DType from, const char* to) {
     const absl::Status status =
-        library.Instantiate("to", {Tensor({3}, from)}, {{"dtype", std::string(to)}}).status();
+        library.Instantiate("to", {RealTensor({3}, from)}, {{"dtype", std::string(to)}}).status();
     EXPECT_TRUE(status.ok() || absl::IsUnimplemented(status)) << status;
     return status.ok();
   };
@@ -241,22 +248,24 @@ TEST(Declaration, ShapeErrorsNameOperatorOperandAndBothExtents) {
   auto message = [&](const char* name, std::vector<Operand> operands, Attributes attributes = {}) {
     return std::string(library.Instantiate(name, operands, attributes).status().message());
   };
-  EXPECT_EQ(message("linear", {Tensor({2, 4}), Tensor({5, 3})}),
+  EXPECT_EQ(message("linear", {RealTensor({2, 4}), RealTensor({5, 3})}),
             "operator linear: operand w has extent 3 in dimension 1 (index k), but operand x in "
             "dimension 1 has extent 4");
-  EXPECT_EQ(message("linear", {Tensor({2, 4})}),
+  EXPECT_EQ(message("linear", {RealTensor({2, 4})}),
             "operator linear: operand w is missing; expected operands: x, w, bias?");
-  EXPECT_EQ(message("matmul", {Tensor({2, 4}), Tensor({5, 3})}),
+  EXPECT_EQ(message("matmul", {RealTensor({2, 4}), RealTensor({5, 3})}),
             "operator matmul: operand x has extent 4 in dimension 1, but operand y has extent 5 in "
             "dimension 0");
-  EXPECT_THAT(message("view", {Tensor({2, 3})}, {{"size", std::vector<int64_t>{4}}}),
+  EXPECT_THAT(message("view", {RealTensor({2, 3})}, {{"size", std::vector<int64_t>{4}}}),
               HasSubstr("has 6 elements, but shape [4] has 4"));
-  EXPECT_THAT(message("liner", {Tensor({2, 3})}), HasSubstr("did you mean 'linear'?"));
-  EXPECT_THAT(message("relu", {Tensor({2})}, {{"inplacee", true}}),
+  EXPECT_THAT(message("liner", {RealTensor({2, 3})}), HasSubstr("did you mean 'linear'?"));
+  EXPECT_THAT(message("relu", {RealTensor({2})}, {{"inplacee", true}}),
               HasSubstr("it has no attribute 'inplacee'"));
-  EXPECT_THAT(message("div", {Tensor({2}), Literal(2)}, {{"rounding_mode", std::string("floor")}}),
-              HasSubstr("only none is declared"));
-  EXPECT_THAT(message("pow", {Tensor({2}), Tensor({2})}), HasSubstr("must be a constant number"));
+  EXPECT_THAT(
+      message("div", {RealTensor({2}), Literal(2)}, {{"rounding_mode", std::string("floor")}}),
+      HasSubstr("only none is declared"));
+  EXPECT_THAT(message("pow", {RealTensor({2}), RealTensor({2})}),
+              HasSubstr("must be a constant number"));
 }
 
 TEST(Declaration, DeepNestingIsAnErrorAndNoCrash) {
@@ -282,8 +291,8 @@ std::string Doubling(const std::string& binder) {
 }
 
 TEST(Declaration, DefinitionsThatMultiplyEndWithAnError) {
-  EXPECT_THAT(Instance(Doubling("j < 3"), "f", {Tensor({3})}), HasSubstr("too many terms"));
-  EXPECT_THAT(Instance(Doubling("j"), "f", {Tensor({3})}), HasSubstr("operator f: my.op:"));
+  EXPECT_THAT(Instance(Doubling("j < 3"), "f", {RealTensor({3})}), HasSubstr("too many terms"));
+  EXPECT_THAT(Instance(Doubling("j"), "f", {RealTensor({3})}), HasSubstr("operator f: my.op:"));
 }
 
 TEST(Declaration, MutatedDeclarationsNeverCrash) {
@@ -316,7 +325,7 @@ op f(x[b.., k:(2 * n)], w[(h c:2), k]: int, z[i.. | r..]?) {n = 3, keep = false,
     OperatorLibrary library;
     if (!library.AddDeclarations(text, "fuzz.op").ok()) continue;
     for (const std::string& name : library.Names()) {
-      (void)library.Instantiate(name, {Tensor({2, 6}), Tensor({4, 6}, DType::kInt64)}, {});
+      (void)library.Instantiate(name, {RealTensor({2, 6}), RealTensor({4, 6}, DType::kInt64)}, {});
     }
   }
 }
@@ -328,30 +337,32 @@ TEST(OperatorLibrary, DataMovementIsDerivedFromTheFunction) {
     EXPECT_TRUE(function.ok()) << function.status().message();
     return function.ok() && OperatorLibrary::IsDataMovement(*function);
   };
-  EXPECT_TRUE(moves("identity", {Tensor({2})}));
-  EXPECT_TRUE(moves("transpose", {Tensor({2, 3})}, {{"dim0", int64_t{0}}, {"dim1", int64_t{1}}}));
-  EXPECT_TRUE(moves("view", {Tensor({2, 3})}, {{"size", std::vector<int64_t>{3, 2}}}));
-  EXPECT_TRUE(moves("multiref", {Tensor({2})}, {{"times", int64_t{2}}}));
-  EXPECT_FALSE(moves("add", {Tensor({2}), Tensor({2})}));
-  EXPECT_FALSE(moves("embedding", {Tensor({2}, DType::kInt64), Tensor({3, 4})}));
+  EXPECT_TRUE(moves("identity", {RealTensor({2})}));
+  EXPECT_TRUE(
+      moves("transpose", {RealTensor({2, 3})}, {{"dim0", int64_t{0}}, {"dim1", int64_t{1}}}));
+  EXPECT_TRUE(moves("view", {RealTensor({2, 3})}, {{"size", std::vector<int64_t>{3, 2}}}));
+  EXPECT_TRUE(moves("multiref", {RealTensor({2})}, {{"times", int64_t{2}}}));
+  EXPECT_FALSE(moves("add", {RealTensor({2}), RealTensor({2})}));
+  EXPECT_FALSE(moves("embedding", {RealTensor({2}, DType::kInt64), RealTensor({3, 4})}));
 }
 
 // PyTorch computes in the operands' type: 100 + 100 is -56 in int8, and true + true is true.
 TEST(Declaration, NothingIsComputedInANarrowType) {
-  const Operand bytes = Tensor({4}, DType::kInt8), truths = Tensor({4}, DType::kBool);
+  const Operand bytes = RealTensor({4}, DType::kInt8), truths = RealTensor({4}, DType::kBool);
   for (const auto& [name, operands] : std::vector<std::pair<std::string, std::vector<Operand>>>{
            {"add", {bytes, bytes}},
            {"mul", {bytes, Literal(solver::Rational(3))}},
-           {"square", {Tensor({4}, DType::kUInt8)}},
-           {"neg", {Tensor({4}, DType::kInt16)}},
-           {"linear", {Tensor({2, 4}, DType::kInt8), Tensor({3, 4}, DType::kInt8)}}}) {
+           {"square", {RealTensor({4}, DType::kUInt8)}},
+           {"neg", {RealTensor({4}, DType::kInt16)}},
+           {"linear", {RealTensor({2, 4}, DType::kInt8), RealTensor({3, 4}, DType::kInt8)}}}) {
     EXPECT_THAT(Instance("", name, operands), HasSubstr("which may wrap around")) << name;
   }
   EXPECT_THAT(Instance("", "add", {truths, truths}), HasSubstr("where 1 + 1 is 1"));
-  EXPECT_THAT(Instance("", "matmul", {Tensor({4, 4}, DType::kBool), Tensor({4, 4}, DType::kBool)}),
-              HasSubstr("not of truth values"));
+  EXPECT_THAT(
+      Instance("", "matmul", {RealTensor({4, 4}, DType::kBool), RealTensor({4, 4}, DType::kBool)}),
+      HasSubstr("not of truth values"));
   // A wider operand, a fraction, or no computation at all.
-  const Operand wide = Tensor({4}, DType::kInt64), real = Tensor({4});
+  const Operand wide = RealTensor({4}, DType::kInt64), real = RealTensor({4});
   EXPECT_EQ(Instance("", "add", {bytes, wide}), "z[i0] = x[i0] + y[i0]");
   EXPECT_EQ(Instance("", "mul", {bytes, real}), "z[i0] = real(x[i0]) * y[i0]");
   EXPECT_THAT(Instance("", "mul", {bytes, Literal(solver::Rational(1, 3))}), HasSubstr("z[i0] ="));
@@ -363,7 +374,7 @@ TEST(Declaration, NothingIsComputedInANarrowType) {
 
 // Not 0 is true, as of an element.
 TEST(Declaration, AConditionMayBeANumber) {
-  const Operand x = Tensor({4}), y = Tensor({4});
+  const Operand x = RealTensor({4}), y = RealTensor({4});
   EXPECT_EQ(Instance("", "where", {Literal(2), x, y}), "z[i0] = where(0 == 0, x[i0], y[i0])");
   EXPECT_EQ(Instance("", "where", {Literal(0), x, y}), "z[i0] = where(1 == 0, x[i0], y[i0])");
   EXPECT_EQ(Instance("op f(x, m) -> y = where(not m or x > 1, x, 0)", "f", {x, Literal(3)}),
@@ -371,16 +382,16 @@ TEST(Declaration, AConditionMayBeANumber) {
                      {x, Literal(solver::Rational(1, 3))}));
   // The index of a dimension of one element is a number, too.
   const std::string index = "op f(x[i, j]) -> y[i, j] = where(i or j, x[i, j], 0)";
-  EXPECT_THAT(Instance(index, "f", {Tensor({1, 3})}), HasSubstr("where("));
+  EXPECT_THAT(Instance(index, "f", {RealTensor({1, 3})}), HasSubstr("where("));
   EXPECT_THAT(Instance("op f(x) -> y = where(-inf, x, 0)", "f", {x}),
               HasSubstr("found -inf; expected a condition"));
 }
 
 TEST(Declaration, WhatAndAndOrGiveIsAConditionAlsoWhereOneSideIsKnown) {
   const std::string text = "op f(x) {k = true} -> y = k and x";
-  EXPECT_THAT(Instance(text, "f", {Tensor({4})}),
+  EXPECT_THAT(Instance(text, "f", {RealTensor({4})}),
               HasSubstr("found a condition; expected a number"));
-  EXPECT_EQ(Instance("op f(x) {k = true} -> y = [k and x]", "f", {Tensor({4})}),
+  EXPECT_EQ(Instance("op f(x) {k = true} -> y = [k and x]", "f", {RealTensor({4})}),
             "y[i0] = [x[i0] != 0]");
 }
 

@@ -94,7 +94,7 @@ IndexFunction OneInput(const Shape& in, const Shape& out, const OneInputBody& bo
   return FinishedFunction(&b);
 }
 
-IndexFunction Movement(const Shape& in, const Shape& out, const IndexMap& map) {
+IndexFunction Movement(const Shape& in, const Shape& out, const IndicesOf& map) {
   return OneInput(in, out,
                   [&](B& b, const std::vector<ExprId>& i) { return b.Element(0, map(b, i)); });
 }

@@ -29,9 +29,9 @@ using OneInputBody = std::function<ExprId(IndexFunctionBuilder&, const std::vect
 IndexFunction OneInput(const Shape& in, const Shape& out, const OneInputBody& body);
 
 // y = x read at the indices that `map` gives.
-using IndexMap =
+using IndicesOf =
     std::function<std::vector<ExprId>(IndexFunctionBuilder&, const std::vector<ExprId>&)>;
-IndexFunction Movement(const Shape& in, const Shape& out, const IndexMap& map);
+IndexFunction Movement(const Shape& in, const Shape& out, const IndicesOf& map);
 
 }  // namespace planproof::sdfg
 

@@ -12,10 +12,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-std::string Message(const absl::Status& status) { return std::string(status.message()); }
+std::string MessageOf(const absl::Status& status) { return std::string(status.message()); }
 
 // y[b, n] = sum(k: x[b, k] * w[n, k]); `swap` builds the nodes in another order.
-IndexFunction Linear(int64_t b, int64_t n, int64_t k, bool swap = false) {
+IndexFunction LinearOf(int64_t b, int64_t n, int64_t k, bool swap = false) {
   IndexFunctionBuilder builder("linear");
   const int x = builder.AddInput("x", {b, k}, DType::kFloat32);
   const int w = builder.AddInput("w", {n, k}, DType::kFloat32);
@@ -35,7 +35,7 @@ IndexFunction Linear(int64_t b, int64_t n, int64_t k, bool swap = false) {
 }
 
 TEST(IndexFunctionTest, PrintsAsAnIndexExpression) {
-  EXPECT_EQ(ToString(Linear(2, 3, 4)), "y[i0, i1] = sum(k: x[i0, k] * w[i1, k])");
+  EXPECT_EQ(ToString(LinearOf(2, 3, 4)), "y[i0, i1] = sum(k: x[i0, k] * w[i1, k])");
 }
 
 TEST(IndexFunctionTest, IdenticalNodesAreShared) {
@@ -49,7 +49,7 @@ TEST(IndexFunctionTest, IdenticalNodesAreShared) {
 }
 
 TEST(IndexFunctionTest, SerializationIgnoresBuildOrderAndNames) {
-  EXPECT_EQ(Linear(2, 3, 4).Serialize(), Linear(2, 3, 4, true).Serialize());
+  EXPECT_EQ(LinearOf(2, 3, 4).Serialize(), LinearOf(2, 3, 4, true).Serialize());
 }
 
 TEST(IndexFunctionTest, SerializationShowsEveryField) {
@@ -78,9 +78,9 @@ TEST(IndexFunctionTest, SerializationShowsEveryField) {
         }
       },
   };
-  const std::string original = Linear(2, 3, 4).Serialize();
+  const std::string original = LinearOf(2, 3, 4).Serialize();
   for (size_t i = 0; i < changes.size(); ++i) {
-    IndexFunction changed = Linear(2, 3, 4);
+    IndexFunction changed = LinearOf(2, 3, 4);
     changes[i](&changed);
     EXPECT_NE(changed.Serialize(), original) << "change " << i;
   }
@@ -120,7 +120,7 @@ absl::Status FinishStatus(
 
 TEST(IndexFunctionTest, IndexOutOfRangeIsRejected) {
   EXPECT_TRUE(FinishStatus([](auto* b, int x, ExprId i) { return b->Element(x, {i}); }).ok());
-  EXPECT_THAT(Message(FinishStatus([](auto* b, int x, ExprId i) {
+  EXPECT_THAT(MessageOf(FinishStatus([](auto* b, int x, ExprId i) {
                 return b->Element(x, {b->IntAdd(i, b->Int(1))});
               })),
               HasSubstr("reads input x at indices 1 to 4 of dimension 0, whose extent is 4"));
@@ -152,7 +152,7 @@ TEST(IndexFunctionTest, AccessUnderASelectIsTrustedToBeGuarded) {
 }
 
 TEST(IndexFunctionTest, RankMismatchIsRejected) {
-  EXPECT_THAT(Message(FinishStatus([](auto* b, int x, ExprId i) {
+  EXPECT_THAT(MessageOf(FinishStatus([](auto* b, int x, ExprId i) {
                 return b->Element(x, {i, i});
               })),
               HasSubstr("rank 1 with 2 indices"));
@@ -172,7 +172,7 @@ TEST(IndexFunctionTest, SortsAreChecked) {
 }
 
 TEST(IndexFunctionTest, VariablesStayInTheirScope) {
-  EXPECT_THAT(Message(FinishStatus([](auto* b, int x, ExprId) {
+  EXPECT_THAT(MessageOf(FinishStatus([](auto* b, int x, ExprId) {
                 return b->Element(x, {b->Index(b->AddVar("stray", 4))});
               })),
               HasSubstr("uses stray outside its scope"));
@@ -197,7 +197,7 @@ TEST(IndexFunctionTest, VariablesStayInTheirScope) {
 }
 
 TEST(IndexFunctionTest, IndexOverflowIsRejected) {
-  EXPECT_THAT(Message(FinishStatus([](auto* b, int x, ExprId i) {
+  EXPECT_THAT(MessageOf(FinishStatus([](auto* b, int x, ExprId i) {
                 ExprId big = i;
                 for (int round = 0; round < 8; ++round) {
                   big = b->IntScale(int64_t{1} << 40, b->IntAdd(big, b->Int(1)));
@@ -211,7 +211,7 @@ TEST(IndexFunctionTest, MissingBodyIsRejected) {
   IndexFunctionBuilder builder("f");
   builder.AddOutput("y", Shape{2}, DType::kFloat32);
   IndexFunction f;
-  EXPECT_THAT(Message(builder.Finish(&f)), HasSubstr("output y has no body"));
+  EXPECT_THAT(MessageOf(builder.Finish(&f)), HasSubstr("output y has no body"));
 }
 
 TEST(IndexFunctionTest, TextOfSharedExpressionsStaysBounded) {

@@ -10,7 +10,7 @@
 namespace planproof::sdfg {
 namespace {
 
-Operand Tensor(Shape shape, DType dtype = kReal) {
+Operand RealOperand(Shape shape, DType dtype = kReal) {
   Operand operand;
   operand.shape = std::move(shape);
   operand.dtype = dtype;
@@ -40,7 +40,7 @@ void ExpectDerivative(const std::string& name, const std::vector<Operand>& opera
 }
 
 TEST(ModelOperators, DerivativesOfWindowsAreThoseOfFiniteDifferences) {
-  const Operand x = Tensor({1, 4, 4, 3});
+  const Operand x = RealOperand({1, 4, 4, 3});
   for (int64_t stride = 1; stride <= 3; ++stride) {
     for (int64_t dilation = 1; dilation <= 2; ++dilation) {
       SCOPED_TRACE(stride * 10 + dilation);
@@ -48,10 +48,11 @@ TEST(ModelOperators, DerivativesOfWindowsAreThoseOfFiniteDifferences) {
           {"stride", stride}, {"dilation", dilation}, {"padding", int64_t{1}}};
       Attributes grouped = options;
       grouped["groups"] = int64_t{2};
-      ExpectDerivative("conv2d", {x, Tensor({2, 4, 3, 2}), Tensor({2})}, options);
-      ExpectDerivative("conv2d", {x, Tensor({4, 2, 2, 2})}, grouped);
-      ExpectDerivative("conv_transpose2d", {x, Tensor({4, 3, 2, 3}), Tensor({3})}, options);
-      ExpectDerivative("conv_transpose2d", {x, Tensor({4, 2, 2, 2})}, grouped);
+      ExpectDerivative("conv2d", {x, RealOperand({2, 4, 3, 2}), RealOperand({2})}, options);
+      ExpectDerivative("conv2d", {x, RealOperand({4, 2, 2, 2})}, grouped);
+      ExpectDerivative("conv_transpose2d", {x, RealOperand({4, 3, 2, 3}), RealOperand({3})},
+                       options);
+      ExpectDerivative("conv_transpose2d", {x, RealOperand({4, 2, 2, 2})}, grouped);
       Attributes pool = options;
       pool["kernel_size"] = int64_t{2};
       pool["ceil_mode"] = true;
@@ -65,7 +66,7 @@ TEST(ModelOperators, DerivativesOfWindowsAreThoseOfFiniteDifferences) {
   ExpectDerivative("adaptive_avg_pool2d", {x}, {{"output_size", List({3, 2})}});
   ExpectDerivative("adaptive_max_pool2d", {x}, {{"output_size", List({3, 2})}});
   for (const char* name : {"reduce_window_sum", "reduce_window_max", "reduce_window_min"}) {
-    ExpectDerivative(name, {Tensor({5, 4})},
+    ExpectDerivative(name, {RealOperand({5, 4})},
                      {{"window_dimensions", List({3, 2})},
                       {"window_strides", List({2, 1})},
                       {"padding", List({1, 1, 0, 1})}});
@@ -73,7 +74,7 @@ TEST(ModelOperators, DerivativesOfWindowsAreThoseOfFiniteDifferences) {
 }
 
 TEST(ModelOperators, DerivativesOfNormsAreThoseOfFiniteDifferences) {
-  const Operand x = Tensor({3, 4, 2}), c = Tensor({4});
+  const Operand x = RealOperand({3, 4, 2}), c = RealOperand({4});
   ExpectDerivative("batch_norm", {x, Absent(), Absent(), c, c}, {{"training", true}});
   ExpectDerivative("batch_norm", {x, c, c, c, c}, {});
   ExpectDerivative("instance_norm", {x, Absent(), Absent(), c, c}, {});
@@ -81,7 +82,7 @@ TEST(ModelOperators, DerivativesOfNormsAreThoseOfFiniteDifferences) {
 }
 
 TEST(ModelOperators, DerivativesAtIndicesThatAreDataAreThoseOfFiniteDifferences) {
-  const Operand x = Tensor({4, 3}), index = Tensor({2}, DType::kInt64);
+  const Operand x = RealOperand({4, 3}), index = RealOperand({2}, DType::kInt64);
   const DenseTensor values{{4, 3}, {0.5, 1.2, 0.7, 1.1, 0.4, 0.3, 0.9, 2.0, 1.6, 0.2, 0.8, 1.3}};
   const DenseTensor source{{2, 3}, {0.1, 0.6, 1.4, 0.25, 0.35, 1.9}};
   const DenseTensor ids{{2}, {3, 1}}, far{{2}, {-7, 9}};
@@ -93,24 +94,24 @@ TEST(ModelOperators, DerivativesAtIndicesThatAreDataAreThoseOfFiniteDifferences)
         {values, far});
   }
   for (const char* mode : {"clip", "drop"}) {
-    ExpectDerivative("index_add", {x, index, Tensor({2, 3})},
+    ExpectDerivative("index_add", {x, index, RealOperand({2, 3})},
                      {{"dim", int64_t{0}}, {"mode", Text(mode)}}, {values, far, source});
   }
-  ExpectDerivative("index_copy", {x, index, Tensor({2, 3})}, {{"dim", int64_t{0}}},
+  ExpectDerivative("index_copy", {x, index, RealOperand({2, 3})}, {{"dim", int64_t{0}}},
                    {values, ids, source});
-  const Operand start = Tensor({1}, DType::kInt64);
+  const Operand start = RealOperand({1}, DType::kInt64);
   for (const double at : {-9., -2., 1., 5.}) {
     ExpectDerivative("dynamic_slice", {x, start, start}, {{"slice_sizes", List({2, 2})}},
                      {values, {{1}, {at}}, {{1}, {0}}});
-    ExpectDerivative("dynamic_update_slice", {x, Tensor({2, 3}), start, start}, {},
+    ExpectDerivative("dynamic_update_slice", {x, RealOperand({2, 3}), start, start}, {},
                      {values, source, {{1}, {at}}, {{1}, {0}}});
   }
 }
 
 // A meaning that is not declared is UNKNOWN, a call that the framework refuses is MALFORMED.
 TEST(ModelOperators, WhatIsNotCoveredIsRefused) {
-  const Operand x = Tensor({1, 2, 4, 4}), w = Tensor({2, 2, 3, 3});
-  const Operand ids = Tensor({1, 2, 4, 4}, DType::kInt64);
+  const Operand x = RealOperand({1, 2, 4, 4}), w = RealOperand({2, 2, 3, 3});
+  const Operand ids = RealOperand({1, 2, 4, 4}, DType::kInt64);
   const auto code = [](const std::string& name, const std::vector<Operand>& operands,
                        const Attributes& attributes) {
     return Call(name, operands, attributes).status().code();
@@ -122,14 +123,14 @@ TEST(ModelOperators, WhatIsNotCoveredIsRefused) {
             kUnknown);
   EXPECT_EQ(code("max_pool2d", {ids}, two), kUnknown);
   EXPECT_EQ(code("conv2d", {ids, w}, {}), kUnknown);
-  EXPECT_EQ(code("conv2d", {x, Tensor({2, 2, 5, 5})}, {}), kUnknown);
+  EXPECT_EQ(code("conv2d", {x, RealOperand({2, 2, 5, 5})}, {}), kUnknown);
   EXPECT_EQ(code("max_pool2d", {x}, {{"kernel_size", int64_t{2}}, {"padding", int64_t{2}}}),
             kMalformed);
   // Window 0 of a dilated pooling of one element has padding only.
-  EXPECT_EQ(code("max_pool1d", {Tensor({1, 1, 1})},
+  EXPECT_EQ(code("max_pool1d", {RealOperand({1, 1, 1})},
                  {{"kernel_size", int64_t{2}}, {"padding", int64_t{1}}, {"dilation", int64_t{2}}}),
             kUnknown);
-  EXPECT_EQ(code("reduce_window_max", {Tensor({3})},
+  EXPECT_EQ(code("reduce_window_max", {RealOperand({3})},
                  {{"window_dimensions", List({1})}, {"padding", List({1, 0})}}),
             kUnknown);
   EXPECT_EQ(code("conv2d", {x, w}, {{"padding", Text("SAME")}}), kMalformed);
@@ -142,10 +143,11 @@ TEST(ModelOperators, WhatIsNotCoveredIsRefused) {
   EXPECT_EQ(code("batch_norm", {x, Absent(), Absent()}, {}), kMalformed);
   EXPECT_EQ(code("topk", {x}, {{"k", int64_t{5}}}), kMalformed);
   EXPECT_EQ(code("scatter", {x, ids, x}, {{"dim", int64_t{0}}, {"reduce", Text("add")}}), kUnknown);
-  EXPECT_EQ(code("scatter_add", {x, Tensor({1, 1, 4, 4}, DType::kInt64), x}, {{"dim", int64_t{0}}}),
-            kUnknown);
+  EXPECT_EQ(
+      code("scatter_add", {x, RealOperand({1, 1, 4, 4}, DType::kInt64), x}, {{"dim", int64_t{0}}}),
+      kUnknown);
   EXPECT_EQ(code("gather", {x, x}, {{"dim", int64_t{0}}}), kMalformed);
-  EXPECT_EQ(code("strided_slice", {Tensor({3})},
+  EXPECT_EQ(code("strided_slice", {RealOperand({3})},
                  {{"start_indices", List({0})}, {"limit_indices", List({4})}}),
             kMalformed);
 }

@@ -16,7 +16,7 @@ namespace {
 
 using solver::Affine;
 
-constexpr int64_t kExtent = 16;
+constexpr int64_t kLength = 16;
 
 class InputsAreUnknown : public RepresentationPolicy {
  public:
@@ -35,7 +35,7 @@ class RememberedElementsTest : public testing::Test {
  protected:
   RememberedElementsTest() {
     Tensor t;
-    t.shape = {kExtent, kExtent};
+    t.shape = {kLength, kLength};
     t.dtype = DType::kFloat32;
     t.role = TensorRole::kInput;
     const TensorId x = graph_.AddTensor(t);
@@ -120,12 +120,12 @@ class BranchesThatReadTest : public testing::Test {
       const Tensor& operand = graph_.tensors[t];
       b.AddInput("x" + std::to_string(t), operand.shape, operand.dtype);
     }
-    const int y = b.AddOutput("y", Shape{kExtent}, DType::kFloat32);
+    const int y = b.AddOutput("y", Shape{kLength}, DType::kFloat32);
     b.SetBody(y, body(&b, b.Index(b.OutputDims(y)[0])));
     IndexFunction f;
     EXPECT_TRUE(b.Finish(&f).ok());
     Tensor t;
-    t.shape = {kExtent};
+    t.shape = {kLength};
     t.dtype = DType::kFloat32;
     Operator op;
     op.inputs = operands;
@@ -161,13 +161,13 @@ class BranchesThatReadTest : public testing::Test {
 };
 
 TEST_F(BranchesThatReadTest, WhatNeedsNoBranchIsEvaluatedOnce) {
-  const TensorId x = Input(kExtent), y = Input(kExtent), z = Input(kExtent);
+  const TensorId x = Input(kLength), y = Input(kLength), z = Input(kLength);
   const TensorId inverse = Inverse(x);
   const TensorId in_y = WherePositive(y, inverse), in_z = WherePositive(z, inverse);
   Policy policy(graph_);
   solver::Arena arena;
   SymbolicEvaluator evaluator(&arena, {&graph_}, &policy);
-  const Indices at = {Affine::Of(arena.NewFree(0, kExtent - 1))};
+  const Indices at = {Affine::Of(arena.NewFree(0, kLength - 1))};
   for (const TensorId t : {in_y, in_z, inverse, in_y})
     EXPECT_TRUE(evaluator.Element({0, t}, at).has_value());
   EXPECT_EQ(evaluator.remembered(), 3u);
@@ -179,13 +179,13 @@ TEST_F(BranchesThatReadTest, WhatNeedsNoBranchIsEvaluatedOnce) {
 }
 
 TEST_F(BranchesThatReadTest, APremiseIsMetInTheBranchWhereverItWasMetFirst) {
-  const TensorId x = Input(kExtent), y = Input(kExtent);
+  const TensorId x = Input(kLength), y = Input(kLength);
   const TensorId inverse = Inverse(x), in_branch = WherePositive(y, inverse);
   for (const bool outside_first : {false, true}) {
     Policy policy(graph_);
     solver::Arena arena;
     SymbolicEvaluator evaluator(&arena, {&graph_}, &policy);
-    const Indices at = {Affine::Of(arena.NewFree(0, kExtent - 1))};
+    const Indices at = {Affine::Of(arena.NewFree(0, kLength - 1))};
     if (outside_first) {
       EXPECT_TRUE(evaluator.Element({0, inverse}, at).has_value());
       EXPECT_FALSE(evaluator.premises_in_branches());
@@ -208,12 +208,12 @@ TEST_F(BranchesThatReadTest, APremiseIsMetInTheBranchWhereverItWasMetFirst) {
 
 // What a condition lets through is not let through without it, or by a weaker one.
 TEST_F(BranchesThatReadTest, WhatOneBranchMayReadNoOtherMay) {
-  const TensorId w = Input(kRows), ids = Input(kExtent, DType::kInt64);
+  const TensorId w = Input(kRows), ids = Input(kLength, DType::kInt64);
   const TensorId row = Apply({w, ids}, [](IndexFunctionBuilder* b, ExprId i) {
     return b->Element(0, {b->IntElement(1, {i})});
   });
   const TensorId strict = WhereBelow(kRows, ids, row), weak = WhereBelow(kRows + 1, ids, row);
-  const TensorId other = WherePositive(Input(kExtent), row);
+  const TensorId other = WherePositive(Input(kLength), row);
   const TensorId nested = WhereBelow(kRows, ids, other);
   std::vector<TensorId> order = {row, strict, weak, other, nested};
   std::mt19937_64 random(11);
@@ -222,7 +222,7 @@ TEST_F(BranchesThatReadTest, WhatOneBranchMayReadNoOtherMay) {
     Policy policy(graph_);
     solver::Arena arena;
     SymbolicEvaluator evaluator(&arena, {&graph_}, &policy);
-    const Indices at = {Affine::Of(arena.NewFree(0, kExtent - 1))};
+    const Indices at = {Affine::Of(arena.NewFree(0, kLength - 1))};
     for (const TensorId t : order) {
       evaluator.ClearFailure();
       const bool evaluated = evaluator.Element({0, t}, at).has_value();

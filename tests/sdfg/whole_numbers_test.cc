@@ -23,7 +23,7 @@ namespace {
 using solver::Affine;
 using testing::HasSubstr;
 
-Operand Tensor(DType dtype, Shape shape = {4}) {
+Operand TensorOf(DType dtype, Shape shape = {4}) {
   Operand operand;
   operand.shape = std::move(shape);
   operand.dtype = dtype;
@@ -46,9 +46,10 @@ std::string TypeOf(const std::string& name, const std::vector<Operand>& operands
 
 // torch.result_type and the types that the operators return, PyTorch 2.
 TEST(WholeNumbers, ResultsHaveTheTypesOfPyTorch) {
-  const Operand i64 = Tensor(DType::kInt64), i32 = Tensor(DType::kInt32), i8 = Tensor(DType::kInt8);
-  const Operand truth = Tensor(DType::kBool), real = Tensor(DType::kFloat32);
-  const Operand half = Tensor(DType::kFloat16);
+  const Operand i64 = TensorOf(DType::kInt64), i32 = TensorOf(DType::kInt32),
+                i8 = TensorOf(DType::kInt8);
+  const Operand truth = TensorOf(DType::kBool), real = TensorOf(DType::kFloat32);
+  const Operand half = TensorOf(DType::kFloat16);
   const Operand two = Number(2), fraction = Number(solver::Rational(1, 2));
   for (const char* name : {"add", "sub", "mul", "maximum", "minimum"}) {
     EXPECT_EQ(TypeOf(name, {i64, i64}), "int64") << name;
@@ -87,27 +88,27 @@ TEST(WholeNumbers, ResultsHaveTheTypesOfPyTorch) {
 TEST(WholeNumbers, WhatIsRealByItsFormIsComputedInFloat32AlsoOfNarrowTypes) {
   for (const DType dtype : {DType::kBool, DType::kInt8, DType::kUInt8, DType::kInt16}) {
     for (const char* name : {"sqrt", "rsqrt", "exp", "log", "sin", "cos", "reciprocal"}) {
-      EXPECT_EQ(TypeOf(name, {Tensor(dtype)}), "float32") << name;
+      EXPECT_EQ(TypeOf(name, {TensorOf(dtype)}), "float32") << name;
     }
-    EXPECT_EQ(TypeOf("div", {Tensor(dtype), Tensor(dtype)}), "float32");
+    EXPECT_EQ(TypeOf("div", {TensorOf(dtype), TensorOf(dtype)}), "float32");
     // What is a whole number on the way would be computed in the narrow type.
     OperatorLibrary library = OperatorLibrary::CopyOfBuiltIn();
     ASSERT_TRUE(
         library.AddDeclarations("op root_of_sum(x, y) -> z = (x + y) ^ (1 / 2)", "my.op").ok());
-    EXPECT_FALSE(library.Instantiate("root_of_sum", {Tensor(dtype), Tensor(dtype)}, {}).ok());
+    EXPECT_FALSE(library.Instantiate("root_of_sum", {TensorOf(dtype), TensorOf(dtype)}, {}).ok());
   }
 }
 
 TEST(WholeNumbers, WhatPyTorchRefusesIsRefused) {
   for (const DType dtype : {DType::kInt64, DType::kInt32, DType::kBool}) {
-    EXPECT_THAT(TypeOf("mean", {Tensor(dtype)}), HasSubstr("the mean of integers is not taken"));
-    EXPECT_THAT(TypeOf("mse_loss", {Tensor(dtype), Tensor(dtype)}), HasSubstr("the mean"));
+    EXPECT_THAT(TypeOf("mean", {TensorOf(dtype)}), HasSubstr("the mean of integers is not taken"));
+    EXPECT_THAT(TypeOf("mse_loss", {TensorOf(dtype), TensorOf(dtype)}), HasSubstr("the mean"));
   }
   // A share of elements that fulfil a condition is no mean of integers.
   OperatorLibrary library = OperatorLibrary::CopyOfBuiltIn();
   ASSERT_TRUE(
       library.AddDeclarations("op share(x[k]) -> y[1] = mean(k: [x[k] == 3])", "my.op").ok());
-  EXPECT_TRUE(library.Instantiate("share", {Tensor(DType::kInt64)}, {}).ok());
+  EXPECT_TRUE(library.Instantiate("share", {TensorOf(DType::kInt64)}, {}).ok());
 }
 
 // As a raw plan could have it.
@@ -157,11 +158,11 @@ TEST(WholeNumbers, CollectivesOfIntegersAreIntegers) {
 // --- Integers at a symbolic index
 // -----------------------------------------------------------------
 
-constexpr int64_t kExtent = 24;
+constexpr int64_t kRange = 24;
 
-class Unknowns : public RepresentationPolicy {
+class UnknownIntegers : public RepresentationPolicy {
  public:
-  explicit Unknowns(const Graph& graph) : graph_(graph) {}
+  explicit UnknownIntegers(const Graph& graph) : graph_(graph) {}
   Representation Of(TensorRef t) override {
     Representation r;
     if (graph_.tensors[t.tensor].producer != kNone) return r;
@@ -217,7 +218,7 @@ TEST_F(RandomIntegers, HaveTheValueAndTheBoundsThatDenseEvaluationGives) {
                     .AddDeclarations(
                         "op f(n[i]: int, m[i]: int) ties even -> y[i]: int64 = " + body, "my.op")
                     .ok());
-    const Operand ids = Tensor(DType::kInt64, {kExtent});
+    const Operand ids = TensorOf(DType::kInt64, {kRange});
     const auto function = library.Instantiate("f", {ids, ids}, {});
     ASSERT_TRUE(function.ok()) << function.status();
     Graph graph;
@@ -225,19 +226,19 @@ TEST_F(RandomIntegers, HaveTheValueAndTheBoundsThatDenseEvaluationGives) {
     for (const char* name : {"n", "m"}) {
       sdfg::Tensor t;
       t.name = name;
-      t.shape = {kExtent};
+      t.shape = {kRange};
       t.dtype = DType::kInt64;
       t.role = TensorRole::kInput;
       const TensorId id = graph.AddTensor(std::move(t));
-      inputs[id].shape = {kExtent};
-      for (int64_t i = 0; i < kExtent; ++i) {
+      inputs[id].shape = {kRange};
+      for (int64_t i = 0; i < kRange; ++i) {
         inputs[id].data.push_back(static_cast<double>(
             solver::IntegerValue(solver::kIntegerTag + static_cast<uint32_t>(id), {i})));
       }
     }
     sdfg::Tensor y;
     y.name = "y";
-    y.shape = {kExtent};
+    y.shape = {kRange};
     y.dtype = DType::kInt64;
     Operator op;
     op.inputs = {0, 1};
@@ -247,11 +248,11 @@ TEST_F(RandomIntegers, HaveTheValueAndTheBoundsThatDenseEvaluationGives) {
     graph.AddOperator(std::move(op));
     const auto dense = EvaluateDenseGraph(graph, inputs);
     ASSERT_TRUE(dense.ok()) << dense.status();
-    Unknowns policy(graph);
+    UnknownIntegers policy(graph);
     solver::Arena arena;
     arena.ResetExhausted(300'000);
     SymbolicEvaluator evaluator(&arena, {&graph}, &policy);
-    for (int64_t low = 0; low < kExtent; ++low) {  // a decision on the index needs a narrow range
+    for (int64_t low = 0; low < kRange; ++low) {  // a decision on the index needs a narrow range
       const solver::Symbol s = arena.NewFree(low, low);
       evaluator.ClearFailure();
       const auto value = evaluator.IntegerElement({0, made}, {Affine(low)});

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kFreeQuery = 0, kFreeDigit = 1, kFreeVariables = 2;
 
-Linear Of(int variable, int64_t coefficient = 1, int64_t constant = 0) {
+Linear LinearOf(int variable, int64_t coefficient = 1, int64_t constant = 0) {
   Linear l;
   l.constant = constant;
   if (coefficient != 0) l.terms[variable] = coefficient;
@@ -112,7 +112,7 @@ Expression BlockGenerator::Largest(const Row& row, const Linear& query) {
     e.kind = Expression::kReduceMax;
     e.variable = next_variable_++;
     e.domain = block;
-    const Linear at = Plus(Of(e.variable), Of(kFreeDigit, row.digit, row.shift));
+    const Linear at = Plus(LinearOf(e.variable), LinearOf(kFreeDigit, row.digit, row.shift));
     e.children = {Element(1, {query, at}), Chain(Expression::kAdd, {})};
     maxima.push_back(std::move(e));
   }
@@ -120,7 +120,7 @@ Expression BlockGenerator::Largest(const Row& row, const Linear& query) {
 }
 
 Expression BlockGenerator::Kernel(const Row& row, const Linear& query, const Linear& key) {
-  const Linear at = Plus(key, Of(kFreeDigit, row.digit, row.shift));
+  const Linear at = Plus(key, LinearOf(kFreeDigit, row.digit, row.shift));
   switch (row.kernel) {
     case 0:
       return Call(Expression::kExp, {Element(1, {query, at})});
@@ -129,7 +129,8 @@ Expression BlockGenerator::Kernel(const Row& row, const Linear& query, const Lin
     case 2:
       return Element(1, {query, at});
     case 3:
-      return Call(Expression::kMul, {Element(1, {query, at}), Element(0, {Plus(at, Of(0, 0, 1))})});
+      return Call(Expression::kMul,
+                  {Element(1, {query, at}), Element(0, {Plus(at, LinearOf(0, 0, 1))})});
     case 4:
       return Power(Element(2, {at}), {2, 1});
     case 5:
@@ -148,7 +149,7 @@ Expression BlockGenerator::Kernel(const Row& row, const Linear& query, const Lin
 // [id of the key = query], [= key], [= free variable 1], or [id of the query = key].
 Expression BlockGenerator::Routing(const Row& row, const Query& query, int key) {
   const int asking = query.form.terms.begin()->first;
-  Linear l = row.route == 1 ? query.form : Of(row.route == 3 ? kFreeDigit : key);
+  Linear l = row.route == 1 ? query.form : LinearOf(row.route == 3 ? kFreeDigit : key);
   l.data_coefficient = -1;
   l.data_tag = kIntegerTag + static_cast<uint32_t>(row.kernel);
   l.data_variable = row.route == 4 ? asking : key;
@@ -172,7 +173,7 @@ bool BlockGenerator::Conditions(const Row& row, const Query& query, int variable
     Expression condition;
     condition.kind = Expression::kIndicator;
     condition.indices = {
-        Plus(Plus(Of(variable, m.key, m.constant), query.form, m.query), Linear())};
+        Plus(Plus(LinearOf(variable, m.key, m.constant), query.form, m.query), Linear())};
     factors->push_back(std::move(condition));
   }
   return true;
@@ -184,7 +185,7 @@ Expression BlockGenerator::Blocks(const Row& row, const Query& query) {
     const int k = next_variable_++;
     std::vector<Expression> factors;
     if (!Conditions(row, query, k, block, &factors)) continue;
-    factors.push_back(Kernel(row, query.form, Of(k)));
+    factors.push_back(Kernel(row, query.form, LinearOf(k)));
     if (row.route > 0) factors.push_back(Routing(row, query, k));
     std::shuffle(factors.begin(), factors.end(), random_);
     sums.push_back(SumOver(k, block, Chain(Expression::kMul, std::move(factors))));
@@ -203,13 +204,13 @@ Expression BlockGenerator::OverQueries() {
   std::vector<Expression> sums;
   for (const Interval& block : Cut(queries_)) {
     const int q = next_variable_++;
-    const Query query{Of(q), block};
+    const Query query{LinearOf(q), block};
     Row column;
     column.masks = {{outer_.key, outer_.query, outer_.constant}};  // of queries for one key
     std::vector<Expression> factors;
-    if (!Conditions(column, {Of(kFreeQuery), kFreeDomain}, q, block, &factors)) continue;
-    factors.push_back(Element(0, {Of(q)}));
-    if (form_ > 3) factors.push_back(Element(1, {Of(q), Of(kFreeQuery)}));
+    if (!Conditions(column, {LinearOf(kFreeQuery), kFreeDomain}, q, block, &factors)) continue;
+    factors.push_back(Element(0, {LinearOf(q)}));
+    if (form_ > 3) factors.push_back(Element(1, {LinearOf(q), LinearOf(kFreeQuery)}));
     factors.push_back(Fraction(query));
     if (form_ == 6) factors.push_back(Blocks(above_, query));
     sums.push_back(SumOver(q, block, Chain(Expression::kMul, std::move(factors))));
@@ -220,7 +221,7 @@ Expression BlockGenerator::OverQueries() {
 Expression BlockGenerator::Render(bool careless) {
   next_variable_ = kFreeVariables;
   careless_ = careless;
-  const Query free{Of(kFreeQuery), kFreeDomain};
+  const Query free{LinearOf(kFreeQuery), kFreeDomain};
   switch (form_) {
     case 0:
       return Fraction(free);

@@ -5,15 +5,15 @@
 namespace planproof::solver {
 namespace {
 
-constexpr uint32_t kX = 1, kY = 2, kIds = 3;
+constexpr uint32_t kA = 1, kB = 2, kIds = 3;
 constexpr int64_t kExtent = 8;
 
 class ImplicationTest : public testing::Test {
  protected:
   Symbol Index(int64_t low = 0, int64_t high = kExtent - 1) { return arena_.NewFree(low, high); }
   PolyId Element(uint32_t tag, const Affine& index) { return arena_.Element(tag, {index}); }
-  PolyId X(Symbol i) { return Element(kX, Affine::Of(i)); }
-  PolyId Y(Symbol i) { return Element(kY, Affine::Of(i)); }
+  PolyId X(Symbol i) { return Element(kA, Affine::Of(i)); }
+  PolyId Y(Symbol i) { return Element(kB, Affine::Of(i)); }
   PolyId Number(int64_t n) { return arena_.Constant(Rational(n)); }
   bool Follows(PremiseKind kind, PolyId poly) { return implication_.Follows(kind, poly); }
 
@@ -110,8 +110,8 @@ TEST_F(ImplicationTest, InstanceAtAnotherIndex) {
   implication_.Assume(PremiseKind::kNonZero, X(Index()));
   EXPECT_TRUE(Follows(PremiseKind::kNonZero, X(Index())));
   EXPECT_TRUE(Follows(PremiseKind::kNonZero, X(Index(2, 5))));
-  EXPECT_TRUE(Follows(PremiseKind::kNonZero, Element(kX, Affine(3))));
-  EXPECT_TRUE(Follows(PremiseKind::kNonZero, Element(kX, Affine::Of(Index(0, 3), 2) + Affine(1))));
+  EXPECT_TRUE(Follows(PremiseKind::kNonZero, Element(kA, Affine(3))));
+  EXPECT_TRUE(Follows(PremiseKind::kNonZero, Element(kA, Affine::Of(Index(0, 3), 2) + Affine(1))));
   EXPECT_FALSE(Follows(PremiseKind::kNonZero, Y(Index())));
 }
 
@@ -120,8 +120,8 @@ TEST_F(ImplicationTest, NoInstanceOutsideTheRangeOfASymbol) {
   implication_.Assume(PremiseKind::kNonZero, X(Index(0, 3)));
   EXPECT_TRUE(Follows(PremiseKind::kNonZero, X(Index(1, 3))));
   EXPECT_FALSE(Follows(PremiseKind::kNonZero, X(Index(1, 4))));
-  EXPECT_FALSE(Follows(PremiseKind::kNonZero, Element(kX, Affine(4))));
-  implication_.Assume(PremiseKind::kPositive, Element(kY, Affine::Of(Index(0, 3)) + Affine(2)));
+  EXPECT_FALSE(Follows(PremiseKind::kNonZero, Element(kA, Affine(4))));
+  implication_.Assume(PremiseKind::kPositive, Element(kB, Affine::Of(Index(0, 3)) + Affine(2)));
   EXPECT_TRUE(Follows(PremiseKind::kPositive, Y(Index(2, 5))));
   EXPECT_FALSE(Follows(PremiseKind::kPositive, Y(Index(1, 5))));
 }
@@ -133,14 +133,14 @@ TEST_F(ImplicationTest, AnInstanceGivesEachSymbolOneValue) {
   const Symbol j = Index(), k = Index();
   EXPECT_TRUE(Follows(PremiseKind::kNonZero, arena_.Add(X(j), Y(j))));
   EXPECT_FALSE(Follows(PremiseKind::kNonZero, arena_.Add(X(j), Y(k))));
-  EXPECT_FALSE(Follows(PremiseKind::kNonZero, arena_.Add(X(j), Element(kY, Affine(0)))));
+  EXPECT_FALSE(Follows(PremiseKind::kNonZero, arena_.Add(X(j), Element(kB, Affine(0)))));
 }
 
 // The value of a symbol is read off an index beside a bound one, and off its multiples.
 TEST_F(ImplicationTest, InstanceOfASumOverStrides) {
   const auto sum = [&](const Affine& start) {
     const Symbol k = Index(0, 1);
-    return arena_.Sum({k, {0, 2}}, Element(kX, start + Affine::Of(k)));
+    return arena_.Sum({k, {0, 2}}, Element(kA, start + Affine::Of(k)));
   };
   implication_.Assume(PremiseKind::kNonZero, sum(Affine::Of(Index(0, 3), 2)));
   EXPECT_TRUE(Follows(PremiseKind::kNonZero, sum(Affine::Of(Index(1, 2), 2))));
@@ -153,7 +153,7 @@ TEST_F(ImplicationTest, InstanceOfASumOverStrides) {
 TEST_F(ImplicationTest, SymbolsOfFactAndPremiseMayBeTheSame) {
   const Symbol i = Index(), j = Index();
   const auto element = [&](Symbol a, Symbol b) {
-    return arena_.Element(kX, {Affine::Of(a), Affine::Of(b)});
+    return arena_.Element(kA, {Affine::Of(a), Affine::Of(b)});
   };
   implication_.Assume(PremiseKind::kNonZero, arena_.Add(element(i, j), Y(j)));
   EXPECT_TRUE(Follows(PremiseKind::kNonZero, arena_.Add(element(j, i), Y(i))));
@@ -165,7 +165,7 @@ TEST_F(ImplicationTest, AnIndexThatIsDataIsAnInstance) {
   const auto id = [&](int64_t high) {
     return arena_.IntAtom(arena_.ElementAtom(kIds, {Affine::Of(Index())}), IntRange{0, high});
   };
-  EXPECT_TRUE(Follows(PremiseKind::kNonZero, Element(kX, Affine::Of(id(kExtent - 1)))));
+  EXPECT_TRUE(Follows(PremiseKind::kNonZero, Element(kA, Affine::Of(id(kExtent - 1)))));
 }
 
 // No place is written twice: at most one of ids[j, 0], ids[j, 1] is i.
@@ -193,7 +193,7 @@ TEST_F(ImplicationTest, AnIndexBesideDataAtAnotherIndexIsAnInstance) {
 TEST_F(ImplicationTest, AnIndexThatIsDataWithoutARangeIsNone) {
   implication_.Assume(PremiseKind::kNonZero, X(Index()));
   const Symbol id = arena_.IntAtom(arena_.ElementAtom(kIds, {Affine::Of(Index())}), IntRange{});
-  EXPECT_FALSE(Follows(PremiseKind::kNonZero, Element(kX, Affine::Of(id))));
+  EXPECT_FALSE(Follows(PremiseKind::kNonZero, Element(kA, Affine::Of(id))));
 }
 
 // Sums over other ranges are other sums.

@@ -18,13 +18,13 @@ namespace planproof::solver {
 namespace {
 
 constexpr uint32_t kIds = kIntegerTag, kOtherIds = kIntegerTag + 1;
-constexpr int64_t kBudget = 1'000'000;
+constexpr int64_t kSignBudget = 1'000'000;
 
 class SignsTest : public testing::Test {
  protected:
   SignsTest() { Reset(); }
   void Reset() {
-    arena_ = ArenaWithPositiveTags(kBudget);
+    arena_ = ArenaWithPositiveTags(kSignBudget);
     q_ = Affine::Of(arena_->NewFree(0, 2));
   }
   BoundVariable Variable(Interval domain) {

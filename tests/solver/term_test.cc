@@ -12,12 +12,12 @@
 namespace planproof::solver {
 namespace {
 
-constexpr int64_t kBudget = 60'000;
+constexpr int64_t kNodes = 60'000;
 
 std::unique_ptr<Arena> NewArena() {
   auto arena = std::make_unique<Arena>();
   for (uint32_t tag = kPositiveTag; tag < kIntegerTag; ++tag) arena->SetTagPositive(tag);
-  arena->ResetExhausted(kBudget);
+  arena->ResetExhausted(kNodes);
   return arena;
 }
 

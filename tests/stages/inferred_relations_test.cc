@@ -16,25 +16,25 @@ using lineage::Provenance;
 using sdfg::DType;
 using sdfg::TensorId;
 
-constexpr int64_t kLength = 8;
+constexpr int64_t kElements = 8;
 constexpr TensorId kInput = 0, kNegated = 1, kResult = 2;
 
 void Apply(const std::string& function, TensorId operand, const std::string& result,
            sdfg::Graph* graph) {
   sdfg::Tensor tensor;
   tensor.name = result;
-  tensor.shape = {kLength};
+  tensor.shape = {kElements};
   tensor.dtype = DType::kFloat32;
   sdfg::Operator op;
   op.name = function;
   op.function = graph->Intern(*sdfg::OperatorLibrary::BuiltIn().Instantiate(
-      function, {{.shape = {kLength}, .dtype = DType::kFloat32}}, {}));
+      function, {{.shape = {kElements}, .dtype = DType::kFloat32}}, {}));
   op.inputs = {operand};
   op.outputs = {graph->AddTensor(tensor)};
   graph->AddOperator(op);
 }
 
-std::vector<sdfg::IndexMap> At(int64_t constant) {
+std::vector<sdfg::IndexMap> AtConstant(int64_t constant) {
   return {{.constant = constant, .terms = {{.dim = 0}}}};
 }
 
@@ -44,7 +44,7 @@ lineage::Problem Exponential() {
   for (sdfg::Graph* graph : {&problem.logical, &problem.parallel}) {
     sdfg::Tensor x;
     x.name = "x";
-    x.shape = {kLength};
+    x.shape = {kElements};
     x.dtype = DType::kFloat32;
     x.role = sdfg::TensorRole::kInput;
     graph->AddTensor(x);
@@ -52,14 +52,15 @@ lineage::Problem Exponential() {
     Apply("exp", kNegated, "z", graph);
   }
   problem.lineage.resize(3);
-  problem.lineage[kInput] = {.kind = LineageKind::kFull, .logical = kInput, .map = At(0)};
+  problem.lineage[kInput] = {.kind = LineageKind::kFull, .logical = kInput, .map = AtConstant(0)};
   problem.required.push_back(
-      {kResult, {.kind = LineageKind::kFull, .logical = kResult, .map = At(0)}, "z"});
+      {kResult, {.kind = LineageKind::kFull, .logical = kResult, .map = AtConstant(0)}, "z"});
   return problem;
 }
 
 TEST(WithRelations, AGuessBecomesALineageOfItsOwnProvenance) {
-  const lineage::Problem completed = WithRelations(Exponential(), {{kNegated, kNegated, 1, At(0)}});
+  const lineage::Problem completed =
+      WithRelations(Exponential(), {{kNegated, kNegated, 1, AtConstant(0)}});
   EXPECT_EQ(completed.lineage[kNegated].kind, LineageKind::kFull);
   EXPECT_EQ(completed.lineage[kNegated].provenance, Provenance::kInferred);
   EXPECT_EQ(completed.lineage[kNegated].logical, kNegated);
@@ -68,8 +69,8 @@ TEST(WithRelations, AGuessBecomesALineageOfItsOwnProvenance) {
 }
 
 TEST(WithRelations, AMultipleIsAddedOnce) {
-  const lineage::Problem completed =
-      WithRelations(Exponential(), {{kNegated, kInput, -1, At(0)}, {kResult, kInput, -1, At(0)}});
+  const lineage::Problem completed = WithRelations(
+      Exponential(), {{kNegated, kInput, -1, AtConstant(0)}, {kResult, kInput, -1, AtConstant(0)}});
   EXPECT_EQ(completed.logical.tensors.size(), 4u);
   EXPECT_EQ(completed.lineage[kNegated].logical, completed.lineage[kResult].logical);
   const lineage::Multiple multiple =
@@ -81,18 +82,18 @@ TEST(WithRelations, AMultipleIsAddedOnce) {
 TEST(WithRelations, WhatTheProblemCannotHaveIsPassedOver) {
   const lineage::Problem problem = Exponential();
   const InferredRelation wrong[] = {
-      {kNegated, kNegated, 1, At(1)},   // beyond the end
-      {kNegated, kNegated, 1, At(-1)},  // before the beginning
-      {kNegated, kNegated, 1, {}},      // no index
+      {kNegated, kNegated, 1, AtConstant(1)},   // beyond the end
+      {kNegated, kNegated, 1, AtConstant(-1)},  // before the beginning
+      {kNegated, kNegated, 1, {}},              // no index
       {kNegated, kNegated, 1, {{.constant = 0, .terms = {{.dim = 1}}}}},
       {kNegated, kNegated, 1, {{.constant = 0, .terms = {{.dim = -1}}}}},
       {kNegated, kNegated, 1, {{.constant = 0, .terms = {{.dim = 0, .gate = {.dim = 7}}}}}},
-      {kNegated, kNegated, 0, At(0)},  // 0 times anything
-      {kNegated, 17, 1, At(0)},
-      {kNegated, -1, 1, At(0)},
-      {17, kNegated, 1, At(0)},
-      {-1, kNegated, 1, At(0)},
-      {kInput, kNegated, 1, At(0)},  // an input: the specification says what it is
+      {kNegated, kNegated, 0, AtConstant(0)},  // 0 times anything
+      {kNegated, 17, 1, AtConstant(0)},
+      {kNegated, -1, 1, AtConstant(0)},
+      {17, kNegated, 1, AtConstant(0)},
+      {-1, kNegated, 1, AtConstant(0)},
+      {kInput, kNegated, 1, AtConstant(0)},  // an input: the specification says what it is
   };
   for (const InferredRelation& relation : wrong) {
     const lineage::Problem completed = WithRelations(problem, {relation});
@@ -104,8 +105,10 @@ TEST(WithRelations, WhatTheProblemCannotHaveIsPassedOver) {
 
 TEST(WithRelations, WhatIsStatedStays) {
   lineage::Problem problem = Exponential();
-  problem.lineage[kNegated] = {.kind = LineageKind::kFull, .logical = kNegated, .map = At(0)};
-  const lineage::Problem completed = WithRelations(problem, {{kNegated, kResult, 1, At(0)}});
+  problem.lineage[kNegated] = {
+      .kind = LineageKind::kFull, .logical = kNegated, .map = AtConstant(0)};
+  const lineage::Problem completed =
+      WithRelations(problem, {{kNegated, kResult, 1, AtConstant(0)}});
   EXPECT_EQ(completed.lineage[kNegated].logical, kNegated);
   EXPECT_EQ(completed.lineage[kNegated].provenance, Provenance::kGiven);
 }
@@ -114,12 +117,13 @@ TEST(WithRelations, WhatIsStatedStays) {
 // mentions it was checked, and this is where a claim would lie if it were not.
 TEST(WithRelations, AMultipleOutsideOfItsTensorIsNoLineage) {
   lineage::Problem problem = Exponential();
-  const lineage::Problem completed = WithRelations(problem, {{kNegated, kInput, -1, At(3)}});
+  const lineage::Problem completed =
+      WithRelations(problem, {{kNegated, kInput, -1, AtConstant(3)}});
   EXPECT_EQ(completed.lineage[kNegated].kind, LineageKind::kNone);
   // The same in a problem that was made by hand.
   problem.lineage[kNegated] = {.kind = LineageKind::kFull,
                                .logical = lineage::AddMultiple(kInput, -1, &problem.logical),
-                               .map = At(3)};
+                               .map = AtConstant(3)};
   EXPECT_FALSE(CheckProblem(problem).ok());
   VerifyOptions options;
   options.jobs = 1;

@@ -20,7 +20,7 @@ Choice OneSetAtEachPlace() {
   return choice;
 }
 
-RowLabel At(int64_t set, int64_t place) { return {{0, set}, place}; }
+RowLabel Label(int64_t set, int64_t place) { return {{0, set}, place}; }
 
 RowTensor Rows(std::vector<RowLabel> labels, bool zero) {
   RowTensor rows;
@@ -38,7 +38,8 @@ sdfg::Tensor Numbers(sdfg::Shape shape) {
 }
 
 const std::vector<RowLabel>& InPlace() {
-  static const auto* const labels = new std::vector<RowLabel>{At(0, 0), At(1, 1), At(0, 2)};
+  static const auto* const labels =
+      new std::vector<RowLabel>{Label(0, 0), Label(1, 1), Label(0, 2)};
   return *labels;
 }
 
@@ -67,19 +68,19 @@ TEST(RowsInPlace, NothingWhereTheOthersAreNotZeroAndNobodyKnowsTheMask) {
 }
 
 TEST(RowsInPlace, NothingInAnotherOrder) {
-  const RowTensor rows = Rows({At(0, 0), At(0, 2), At(1, 1)}, true);
+  const RowTensor rows = Rows({Label(0, 0), Label(0, 2), Label(1, 1)}, true);
   EXPECT_FALSE(InOrderOfPlaces(Numbers({3}), rows, OneSetAtEachPlace(), true));
 }
 
 TEST(RowsInPlace, NothingOfSomeSetsOnly) {
-  const RowTensor rows = Rows({At(0, 0), At(0, 2)}, true);
+  const RowTensor rows = Rows({Label(0, 0), Label(0, 2)}, true);
   EXPECT_FALSE(InOrderOfPlaces(Numbers({2}), rows, OneSetAtEachPlace(), true));
 }
 
 TEST(RowsInPlace, LabelsOfRowsThatGoWhereAPermutationSays) {
   const auto labels = RowsOfPlaces({2, 0, 1}, 0, OneSetAtEachPlace());
   ASSERT_TRUE(labels.has_value());
-  EXPECT_EQ(*labels, (std::vector<RowLabel>{At(1, 1), At(0, 2), At(0, 0)}));
+  EXPECT_EQ(*labels, (std::vector<RowLabel>{Label(1, 1), Label(0, 2), Label(0, 0)}));
 }
 
 TEST(RowsInPlace, NoLabelsOfRowsThatGoToOnePlace) {

@@ -14,7 +14,7 @@ using sdfg::DenseTensor;
 using sdfg::ReduceKind;
 using sdfg::Shape;
 
-constexpr sdfg::DType kFloat = sdfg::DType::kFloat32;
+constexpr sdfg::DType kReduced = sdfg::DType::kFloat32;
 
 std::vector<GroupCollective> Collectives(int32_t size) {
   std::vector<GroupCollective> all;
@@ -44,12 +44,12 @@ TEST(GroupCollective, TheAxisFormAtEachRankIsTheGroupFormAtThatPosition) {
       held.push_back(std::move(t));
     }
     for (const GroupCollective& c : Collectives(size)) {
-      const auto axis_form = AxisForm(c, whole.shape, kFloat, 0);
+      const auto axis_form = AxisForm(c, whole.shape, kReduced, 0);
       ASSERT_TRUE(axis_form.ok()) << axis_form.status();
       const auto all = sdfg::EvaluateDense(*axis_form, {whole});
       ASSERT_TRUE(all.ok()) << all.status();
       for (int32_t r = 0; r < size; ++r) {
-        const auto group_form = GroupForm(c, local, kFloat, r);
+        const auto group_form = GroupForm(c, local, kReduced, r);
         ASSERT_TRUE(group_form.ok()) << group_form.status();
         const auto own = sdfg::EvaluateDense(*group_form, c.kind == CollectiveKind::kChunk
                                                               ? std::vector<DenseTensor>{held[r]}
@@ -70,7 +70,7 @@ TEST(GroupCollective, IsRecognizedWithItsPosition) {
     const Shape local = {size * 2, size};
     for (const GroupCollective& c : Collectives(size)) {
       for (int position = 0; position < size; ++position) {
-        const auto function = GroupForm(c, local, kFloat, position);
+        const auto function = GroupForm(c, local, kReduced, position);
         ASSERT_TRUE(function.ok());
         const auto found = RecognizeGroupForm(*function, size, 0);
         ASSERT_TRUE(found.has_value());
@@ -85,8 +85,8 @@ TEST(GroupCollective, IsRecognizedWithItsPosition) {
 
 TEST(GroupCollective, ASumThatCountsOneOperandTwiceIsNone) {
   sdfg::IndexFunctionBuilder builder("all_reduce");
-  for (const char* name : {"x0", "x1"}) builder.AddInput(name, {3}, kFloat);
-  const int y = builder.AddOutput("y", Shape{3}, kFloat);
+  for (const char* name : {"x0", "x1"}) builder.AddInput(name, {3}, kReduced);
+  const int y = builder.AddOutput("y", Shape{3}, kReduced);
   const sdfg::ExprId i = builder.Index(builder.OutputDims(y)[0]);
   const sdfg::ExprId x0 = builder.Element(0, {i}), x1 = builder.Element(1, {i});
   builder.SetBody(y, builder.Binary(sdfg::Op::kAdd, builder.Binary(sdfg::Op::kAdd, x0, x1), x1));

@@ -10,7 +10,7 @@ namespace {
 using sdfg::IndexFunction;
 using sdfg::Shape;
 
-constexpr sdfg::DType kFloat = sdfg::DType::kFloat32;
+constexpr sdfg::DType kElement = sdfg::DType::kFloat32;
 
 // The rank as the only coordinate, in front.
 CoordinateLayout InFront(int64_t size, size_t inputs) {
@@ -24,7 +24,7 @@ CoordinateLayout InFront(int64_t size, size_t inputs) {
 std::vector<IndexFunction> Chunks(const std::vector<int>& positions) {
   std::vector<IndexFunction> chunks;
   const int size = static_cast<int>(positions.size());
-  for (int p : positions) chunks.push_back(*sdfg::Chunk({8 * size, 3}, kFloat, size, p, 0));
+  for (int p : positions) chunks.push_back(*sdfg::Chunk({8 * size, 3}, kElement, size, p, 0));
   return chunks;
 }
 
@@ -66,8 +66,8 @@ TEST(FoldRanks, OneRankWithAnotherOffsetDoesNotFold) {
 TEST(FoldRanks, AnotherRealConstantOrOperatorDoesNotFold) {
   const auto scaled = [](int64_t by, sdfg::Op op) {
     sdfg::IndexFunctionBuilder b("scale");
-    b.AddInput("x", {4}, kFloat);
-    const int y = b.AddOutput("y", Shape{4}, kFloat);
+    b.AddInput("x", {4}, kElement);
+    const int y = b.AddOutput("y", Shape{4}, kElement);
     const sdfg::ExprId x = b.Element(0, {b.Index(b.OutputDims(y)[0])});
     b.SetBody(y, b.Binary(op, b.Real(by), x));
     IndexFunction f;
@@ -111,7 +111,7 @@ TEST(FoldRanks, WhatOneRankAssumesIsAssumedOfAll) {
 
 TEST(InstanceOf, AReadAtAnotherRankIsAnError) {
   // y[r, i] = x[0, i]: what rank 0 holds, for all.
-  const auto broadcast = sdfg::AxisBroadcast({3, 4}, kFloat, 0, 0);
+  const auto broadcast = sdfg::AxisBroadcast({3, 4}, kElement, 0, 0);
   ASSERT_TRUE(broadcast.ok());
   EXPECT_FALSE(InstanceOf(*broadcast, InFront(3, 1), 0).ok());
 }

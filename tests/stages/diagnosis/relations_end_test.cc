@@ -13,12 +13,12 @@ using lineage::LineageKind;
 using sdfg::DType;
 using sdfg::TensorId;
 
-constexpr int64_t kLength = 8;
+constexpr int64_t kWidth = 8;
 
 TensorId Input(const std::string& name, sdfg::Graph* graph) {
   sdfg::Tensor tensor;
   tensor.name = name;
-  tensor.shape = {kLength};
+  tensor.shape = {kWidth};
   tensor.dtype = DType::kFloat32;
   tensor.role = sdfg::TensorRole::kInput;
   return graph->AddTensor(tensor);
@@ -28,9 +28,9 @@ TensorId Apply(const std::string& function, const std::vector<TensorId>& operand
                const std::string& result, sdfg::Graph* graph) {
   sdfg::Tensor tensor;
   tensor.name = result;
-  tensor.shape = {kLength};
+  tensor.shape = {kWidth};
   tensor.dtype = DType::kFloat32;
-  const sdfg::Operand type{.shape = {kLength}, .dtype = DType::kFloat32};
+  const sdfg::Operand type{.shape = {kWidth}, .dtype = DType::kFloat32};
   sdfg::Operator op;
   op.name = function;
   op.function = graph->Intern(*sdfg::OperatorLibrary::BuiltIn().Instantiate(

@@ -8,7 +8,7 @@
 namespace planproof::stages {
 namespace {
 
-constexpr int kTrials = 300;
+constexpr int kRelations = 300;
 
 sdfg::IndexDigit RandomDigit(RandomValues* random) {
   return {.dim = random->Integer<int32_t>(),
@@ -51,7 +51,7 @@ InferredRelations RandomRelations(RandomValues* random) {
 
 TEST(RelationsBytes, EveryAnswerComesBackAsItWas) {
   RandomValues random(1);
-  for (int round = 0; round < kTrials; ++round) {
+  for (int round = 0; round < kRelations; ++round) {
     const InferredRelations sent = RandomRelations(&random);
     InferredRelations received = RandomRelations(&random);  // what stood there before is gone
     ASSERT_TRUE(FromBytes(ToBytes(sent), &received)) << round;
@@ -73,7 +73,7 @@ TEST(RelationsBytes, NoBeginningOfAnAnswerIsOne) {
 TEST(RelationsBytes, ChangedBytesAreRefusedOrWhatIsWrittenForWhatIsRead) {
   RandomValues random(3);
   int refused = 0;
-  for (int round = 0; round < kTrials; ++round) {
+  for (int round = 0; round < kRelations; ++round) {
     std::string bytes = ToBytes(RandomRelations(&random));
     bytes[random.Below(bytes.size())] = static_cast<char>(random.Below(256));
     InferredRelations read;
@@ -83,7 +83,7 @@ TEST(RelationsBytes, ChangedBytesAreRefusedOrWhatIsWrittenForWhatIsRead) {
       ++refused;
     }
   }
-  EXPECT_GT(refused, kTrials / 20);
+  EXPECT_GT(refused, kRelations / 20);
 }
 
 }  // namespace

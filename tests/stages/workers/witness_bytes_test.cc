@@ -16,7 +16,7 @@ using shape_reduction::Sample;
 using shape_reduction::UndefinedBy;
 using shape_reduction::Witness;
 
-constexpr int kTrials = 200;
+constexpr int kWitnesses = 200;
 
 Witness RandomWitness(RandomValues* random) {
   Witness w;
@@ -45,7 +45,7 @@ Witness RandomWitness(RandomValues* random) {
 
 uint64_t Bits(double value) { return std::bit_cast<uint64_t>(value); }
 
-void ExpectEqual(const Witness& a, const Witness& b) {
+void ExpectSame(const Witness& a, const Witness& b) {
   EXPECT_EQ(a.outcome, b.outcome);
   EXPECT_EQ(a.required, b.required);
   EXPECT_EQ(a.parallel_index, b.parallel_index);
@@ -81,19 +81,19 @@ void ExpectNoBeginningIsRead(const std::string& bytes) {
 
 TEST(WitnessBytes, EveryWitnessComesBackAsItWas) {
   RandomValues random(1);
-  for (int round = 0; round < kTrials; ++round) {
+  for (int round = 0; round < kWitnesses; ++round) {
     const Witness sent = RandomWitness(&random);
     const std::string bytes = ToBytes(sent);
     Witness received = RandomWitness(&random);  // what stood there before is gone
     ASSERT_TRUE(FromBytes(bytes, &received)) << round;
-    ExpectEqual(sent, received);
+    ExpectSame(sent, received);
     if (round < 10) ExpectNoBeginningIsRead<Witness>(bytes);
   }
 }
 
 TEST(WitnessBytes, EveryViolationComesBackAsItWas) {
   RandomValues random(2);
-  for (int round = 0; round < kTrials; ++round) {
+  for (int round = 0; round < kWitnesses; ++round) {
     std::vector<Violation> sent(random.Size()), received(2);
     for (Violation& v : sent) {
       v.verdict = random.Enumerator<Verdict>(3);
@@ -137,7 +137,7 @@ TEST(WitnessBytes, EveryViolationComesBackAsItWas) {
 
 TEST(WitnessBytes, EverySampleComesBackAsItWas) {
   RandomValues random(3);
-  for (int round = 0; round < kTrials; ++round) {
+  for (int round = 0; round < kWitnesses; ++round) {
     const Sample sent{random.Enumerator<Sample::Outcome>(2), random.Text()};
     const std::string bytes = ToBytes(sent);
     Sample received;
