@@ -11,6 +11,7 @@
 #include "shape_reduction/domain_floating.h"
 #include "shape_reduction/domain_interval.h"
 #include "shape_reduction/domain_mpfi.h"
+#include "shape_reduction/guarded_read.h"
 #include "shape_reduction/program_partition.h"
 
 namespace planproof::shape_reduction {
@@ -167,6 +168,54 @@ absl::Status ReducedEvaluator<D>::Read(const sdfg::Shape& parallel, const sdfg::
 }
 
 template <typename D>
+absl::Status ReducedEvaluator<D>::Remember(const sdfg::Operator& op, const ScalarProgram& program,
+                                           const std::vector<Ptr>& inputs, sdfg::TensorId output,
+                                           int64_t max_elements, SelectedByTensor* selected) {
+  const auto of = [&](int input) {
+    const auto it = selected->find(op.inputs[input]);
+    return it == selected->end() ? std::vector<Selected>() : it->second;
+  };
+  std::vector<Selected> own;
+  if (IsIdentity(program)) {
+    own = of(program.nodes[program.body].input);
+  } else if (const int input = KeptInput(program); input >= 0) {
+    own.push_back({&op, &program, inputs[input]});
+    // What was selected before, where this selection keeps it.
+    for (Selected before : of(input)) {
+      std::unique_ptr<ScalarProgram>& with_kept = with_kept_[&program];
+      if (with_kept == nullptr) with_kept = std::make_unique<ScalarProgram>(WithKeptInput(program));
+      std::vector<Ptr> operands = inputs;
+      operands.push_back(before.kept);
+      PremiseCheck unused;
+      absl::Status status = Apply(*with_kept, operands, max_elements, &before.kept, &unused);
+      if (!status.ok()) return status;
+      own.push_back(std::move(before));
+    }
+  }
+  if (!own.empty()) selected->emplace(output, std::move(own));
+  return absl::OkStatus();
+}
+
+template <typename D>
+std::vector<BlockTensorPtr<typename D::Value>> ReducedEvaluator<D>::KeptInputs(
+    const sdfg::Operator& op, const ScalarProgram& program, const SelectedByTensor& selected,
+    std::vector<Ptr> inputs) {
+  if (selected.empty()) return inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto it = selected.find(op.inputs[i]);
+    if (it == selected.end()) continue;
+    for (const Selected& s : it->second) {
+      if (!IsGuardedAlike(program, op.inputs, static_cast<int>(i), *s.program, s.op->inputs)) {
+        continue;
+      }
+      inputs[i] = s.kept;
+      break;
+    }
+  }
+  return inputs;
+}
+
+template <typename D>
 absl::Status ReducedEvaluator<D>::Evaluate(const sdfg::Graph& graph, const ReducedOptions& options,
                                            std::vector<Ptr>* values,
                                            std::vector<OpenPremise>* open_premises) {
@@ -197,6 +246,7 @@ absl::Status ReducedEvaluator<D>::Evaluate(const sdfg::Graph& graph, const Reduc
       return absl::InvalidArgumentError("no value for tensor " + tensor.name);
     }
   }
+  SelectedByTensor selected;
   for (size_t o = 0; o < graph.operators.size(); ++o) {
     const sdfg::Operator& op = graph.operators[o];
     const bool used = std::any_of(op.outputs.begin(), op.outputs.end(), open);
@@ -220,7 +270,11 @@ absl::Status ReducedEvaluator<D>::Evaluate(const sdfg::Graph& graph, const Reduc
       if (!open(id)) continue;
       PremiseCheck check;
       const ScalarProgram& program = programs_.Get(graph, op, static_cast<int>(k));
-      absl::Status status = Apply(program, inputs, options.max_elements, &(*values)[id], &check);
+      const std::vector<Ptr> read = enclose_ ? KeptInputs(op, program, selected, inputs) : inputs;
+      absl::Status status = Apply(program, read, options.max_elements, &(*values)[id], &check);
+      if (enclose_ && status.ok()) {
+        status = Remember(op, program, read, id, options.max_elements, &selected);
+      }
       if (options.skip_too_fine && absl::IsResourceExhausted(status)) {
         (*values)[id] = nullptr;
         continue;
@@ -238,7 +292,9 @@ absl::Status ReducedEvaluator<D>::Evaluate(const sdfg::Graph& graph, const Reduc
     if (!options.free_intermediates) continue;
     for (sdfg::TensorId id : op.inputs) {
       const bool source = graph.tensors[id].producer == sdfg::kNone;
-      if (--uses[id] == 0 && !kept[id] && !source) (*values)[id] = nullptr;
+      if (--uses[id] != 0 || kept[id] || source) continue;
+      (*values)[id] = nullptr;
+      selected.erase(id);
     }
   }
   return absl::OkStatus();

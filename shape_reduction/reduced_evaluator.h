@@ -102,11 +102,28 @@ class ReducedEvaluator {
     std::vector<std::weak_ptr<const BlockTensor<V>>> inputs;  // a freed input's address may recur
     PremiseCheck premises;
   };
+  // Of a tensor that a selection made, or a copy of one: the selection, and what the tensor is
+  // wherever that selects the input that it keeps (guarded_read.h).
+  struct Selected {
+    const sdfg::Operator* op;
+    const ScalarProgram* program;
+    Ptr kept;
+  };
+  using SelectedByTensor = std::unordered_map<sdfg::TensorId, std::vector<Selected>>;
+  absl::Status Remember(const sdfg::Operator& op, const ScalarProgram& program,
+                        const std::vector<Ptr>& inputs, sdfg::TensorId output, int64_t max_elements,
+                        SelectedByTensor* selected);
+  // The operator's inputs, of which those that it reads only where selections kept something are
+  // that.
+  static std::vector<Ptr> KeptInputs(const sdfg::Operator& op, const ScalarProgram& program,
+                                     const SelectedByTensor& selected, std::vector<Ptr> inputs);
+
   ProgramCache& programs_;
   const bool enclose_;
   const PartitionsByExtent compared_;
   std::map<std::vector<const void*>, Remembered> remembered_;
   std::unordered_multimap<uint64_t, std::weak_ptr<const BlockTensor<V>>> interned_;
+  std::map<const ScalarProgram*, std::unique_ptr<ScalarProgram>> with_kept_;  // WithKeptInput
 };
 
 // The value of every element of a tensor without producer whose role fixes it.
