@@ -121,7 +121,7 @@ FocusedChooser::Attempt FocusedChooser::Prepare(const Focus& focus, uint64_t num
   Attempt attempt;
   attempt.kind = KindOf(focus, number);
   attempt.total = IsSumOfGradients(focus.lineage.logical);
-  attempt.partitions = Cut(focus, number, attempt.kind, &attempt.place, &attempt.apart);
+  Cut(focus, number, &attempt);
   const std::vector<size_t> nearest = Nearest(focus, distance);
   const size_t open_branches =
       (attempt.total || attempt.kind.spread || (attempt.kind.lone && !attempt.kind.blank)

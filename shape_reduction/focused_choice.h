@@ -88,7 +88,8 @@ class FocusedChooser {
     AttemptKind kind;
     bool total = false;  // the place is a sum of all gradients
     PartitionsByExtent partitions;
-    std::map<int64_t, std::pair<int64_t, int64_t>> place;  // by extent: the focus's part
+    std::map<int64_t, std::pair<int64_t, int64_t>> held;   // by extent: what the focus holds
+    std::map<int64_t, std::pair<int64_t, int64_t>> place;  // and what of it shows by itself
     std::map<int64_t, std::set<int64_t>> apart;            // by extent: positions told apart
     std::set<sdfg::TensorId> closed, narrow;  // parameters that are zero, that are small
     std::map<sdfg::TensorId, double> scales;  // of parameters that are larger or smaller than usual
@@ -102,10 +103,9 @@ class FocusedChooser {
   void ChooseReals(sdfg::TensorId id, const Attempt& attempt, Random* random,
                    BlockTensor<double>* chosen) const;
   static constexpr int64_t kLonePositions = 4;  // at most
-  std::vector<std::vector<int64_t>> LonePositions(
-      const sdfg::Shape& shape, const std::map<int64_t, std::pair<int64_t, int64_t>>& place) const;
-  void CutAroundLone(const std::map<int64_t, std::pair<int64_t, int64_t>>& place,
-                     std::map<int64_t, std::vector<int64_t>>* cuts) const;
+  std::vector<std::vector<int64_t>> LonePositions(const sdfg::Shape& shape,
+                                                  const Attempt& attempt) const;
+  void CutAroundLone(std::map<int64_t, std::vector<int64_t>>* cuts, Attempt* attempt) const;
   std::vector<sdfg::TensorId> GradientsOf(sdfg::TensorId parameter) const;
   void SingleOut(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
   void ClearUntold(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
@@ -154,9 +154,7 @@ class FocusedChooser {
   std::vector<HeldPart> HeldParts(const Focus& focus) const;
   std::map<int64_t, std::vector<int64_t>> CutsOfExchanges(const Focus& focus) const;
   std::map<int64_t, std::vector<int64_t>> CutsOfMaskParts(const Focus& focus) const;
-  PartitionsByExtent Cut(const Focus& focus, uint64_t number, const AttemptKind& kind,
-                         std::map<int64_t, std::pair<int64_t, int64_t>>* place,
-                         std::map<int64_t, std::set<int64_t>>* apart) const;
+  void Cut(const Focus& focus, uint64_t number, Attempt* attempt) const;
 
   const lineage::Problem& problem_;
   const InputChooser& inputs_;

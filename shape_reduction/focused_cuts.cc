@@ -222,12 +222,8 @@ std::map<int64_t, std::vector<int64_t>> FocusedChooser::CutsOfMaskParts(const Fo
   return cuts;
 }
 
-// Cuts of every extent. `place`: of some extents, the part that belongs to the focus. `apart`: of
-// those with comparisons, the positions that are told apart.
-PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt,
-                                       const AttemptKind& kind,
-                                       std::map<int64_t, std::pair<int64_t, int64_t>>* place,
-                                       std::map<int64_t, std::set<int64_t>>* apart) const {
+// Cuts every extent, and says what the focus holds and which positions are told apart.
+void FocusedChooser::Cut(const Focus& focus, uint64_t number, Attempt* attempt) const {
   const sdfg::Tensor& suspect = problem_.parallel.tensors[focus.parallel];
   std::map<sdfg::AxisId, std::pair<int64_t, int64_t>> coordinates;
   for (size_t a = 0; a < suspect.axes.size() && a < focus.box.size(); ++a) {
@@ -255,7 +251,7 @@ PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt,
       if (!seen.insert({extent, term.scale, axis_extent, low, high, place_of}).second) continue;
       refine(extent, DimPartition::WithDigitCuts(extent, term.scale, axis_extent, {low, high}));
       if (place_of && term.scale * axis_extent == extent) {
-        (*place)[extent] = {low * term.scale, high * term.scale};
+        attempt->place[extent] = {low * term.scale, high * term.scale};
       }
     }
   });
@@ -274,24 +270,29 @@ PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt,
     }
     const int64_t extent = problem_.logical.tensors[focus.lineage.logical].shape[d];
     if (low > 0 && high < extent && low <= high && compared_.count(extent) == 0) {
-      place->emplace(extent, std::pair{low, high + 1});
+      attempt->place.emplace(extent, std::pair{low, high + 1});
     }
   }
-  std::mt19937_64 random(attempt * 0x9e3779b97f4a7c15u + 7);
+  std::mt19937_64 random(number * 0x9e3779b97f4a7c15u + 7);
   std::set<int64_t> extents;
   for (const sdfg::Tensor& tensor : problem_.logical.tensors) {
     if (tensor.producer == sdfg::kNone) {
       extents.insert(tensor.shape.begin(), tensor.shape.end());
     }
   }
-  PartitionsByExtent result;
+  PartitionsByExtent& result = attempt->partitions;
   std::map<int64_t, std::vector<int64_t>> digits;  // of few faults: not at first
-  if (attempt >= kFirstWithDigits) {
+  if (number >= kFirstWithDigits) {
     digits = DigitCuts(focus);
+    // Where ends of parts are told apart, every second time nothing else is: elsewhere blocks
+    // multiply.
+    if (attempt->kind.spread && number % 2 == 0)
+      std::erase_if(digits, [&](const auto& own) { return compared_.count(own.first) == 0; });
     // The same within what the place holds: its first head, say.
     for (auto& [extent, own] : digits) {
-      const auto part = place->find(extent);
-      if (part == place->end() || part->second.first == 0 || compared_.count(extent) != 0) continue;
+      const auto part = attempt->place.find(extent);
+      if (part == attempt->place.end() || part->second.first == 0 || compared_.count(extent) != 0)
+        continue;
       const auto [first, end] = part->second;
       for (size_t k = 0, count = own.size(); k < count; ++k) {
         if (own[k] < end - first) own.push_back(first + own[k]);
@@ -302,35 +303,36 @@ PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt,
         digits[extent].insert(digits[extent].end(), own.begin(), own.end());
     };
     add(CutsOfExchanges(focus));
-    if (attempt % kMaskPartsEvery == kMaskPartsEvery - 1) add(CutsOfMaskParts(focus));
+    if (number % kMaskPartsEvery == kMaskPartsEvery - 1) add(CutsOfMaskParts(focus));
   }
-  if (IsSumOfGradients(focus.lineage.logical) && kind.last) {
+  if (IsSumOfGradients(focus.lineage.logical) && attempt->kind.last) {
     for (const sdfg::Tensor& tensor : problem_.logical.tensors) {
       if (IsFactor(tensor)) digits[tensor.shape[0]].push_back(tensor.shape[0] - 1);
     }
   }
-  if (kind.lone) CutAroundLone(*place, &digits);
+  attempt->held = attempt->place;
+  if (attempt->kind.lone) CutAroundLone(&digits, attempt);
   for (int64_t extent : extents) {
     const auto own_digits = digits.find(extent);
     std::vector<int64_t> further;
     if (own_digits != digits.end()) further = own_digits->second;
     if (compared_.count(extent) != 0) {
-      const auto at = place->find(extent);
-      const int64_t first = at == place->end() ? 0 : at->second.first;
+      const auto at = attempt->place.find(extent);
+      const int64_t first = at == attempt->place.end() ? 0 : at->second.first;
       std::vector<int64_t> positions = {1};
       positions.insert(positions.end(), further.begin(), further.end());
       for (int64_t k = 0; k <= kPositions; ++k) positions.push_back(first + k);
       for (int64_t k = first + kPositions; k < extent; k *= kMaxKeys) positions.push_back(k);
-      std::set<int64_t>& own = (*apart)[extent];
+      std::set<int64_t>& own = attempt->apart[extent];
       for (int64_t k = first; k < std::min(first + kPositions, extent); ++k) own.insert(k);
       const auto ends = ends_of_parts_.find(extent);
-      if (kind.spread && ends != ends_of_parts_.end()) {
+      if (attempt->kind.spread && ends != ends_of_parts_.end()) {
         own.insert(ends->second.begin(), ends->second.end());
         for (const int64_t k : ends->second) positions.insert(positions.end(), {k, k + 1});
       }
       refine(extent, extent <= kShortSequence ? DimPartition::Full(extent)
                                               : DimPartition::WithCuts(extent, positions));
-      (*place)[extent] = {first, std::min(first + kPositions, extent)};
+      attempt->place[extent] = {first, std::min(first + kPositions, extent)};
     }
     const auto known = cuts.find(extent);
     if (known != cuts.end() && known->second.blocks() > 1) {
@@ -339,7 +341,7 @@ PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt,
       continue;
     }
     int64_t cut = extent / 2;
-    if (attempt > 0 && extent > 4) {
+    if (number > 0 && extent > 4) {
       int64_t unit = 1;
       while (extent % (unit * 2) == 0 && unit * 8 <= extent) unit *= 2;
       cut = (1 + static_cast<int64_t>(random() % static_cast<uint64_t>(extent / unit - 1))) * unit;
@@ -347,7 +349,6 @@ PartitionsByExtent FocusedChooser::Cut(const Focus& focus, uint64_t attempt,
     further.push_back(cut);
     result[extent] = std::make_shared<const DimPartition>(DimPartition::WithCuts(extent, further));
   }
-  return result;
 }
 
 }  // namespace planproof::shape_reduction

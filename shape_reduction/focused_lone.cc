@@ -44,27 +44,33 @@ void FocusedChooser::FindLookups() {
   }
 }
 
-// The last two of a row of the focus's part: where there are so many rows, of the row before the
+// The last two of a row of the focus's part, and of the part of the sequence where a loss mask
+// leaves out what comes after it and sees them: where there are so many rows, of the row before the
 // last one that an exchange of rows and positions reaches, so that there, too, few positions see
 // them; and of the last row: in another microbatch, of another replica.
-std::vector<std::vector<int64_t>> FocusedChooser::LonePositions(
-    const sdfg::Shape& shape, const std::map<int64_t, std::pair<int64_t, int64_t>>& place) const {
+std::vector<std::vector<int64_t>> FocusedChooser::LonePositions(const sdfg::Shape& shape,
+                                                                const Attempt& attempt) const {
   int64_t sequence = 0;
   for (const int64_t extent : shape) {
     if (compared_.count(extent) != 0) sequence = extent;
   }
+  const auto held = [&](int64_t extent) {
+    const auto part = attempt.held.find(extent);
+    const bool whole = part == attempt.held.end() || (extent == sequence && !masked_);
+    return whole ? std::pair{int64_t{0}, extent} : part->second;
+  };
+  const auto [begin, past] = held(sequence);
+  const int64_t length = past - begin;
   std::vector<std::vector<int64_t>> positions;
   for (const bool last_row : {false, true}) {
-    for (int64_t k = 1; k <= std::min(kAtTheEnd, sequence); ++k) {
+    for (int64_t k = 1; k <= std::min(kAtTheEnd, length); ++k) {
       std::vector<int64_t> position;
       for (const int64_t extent : shape) {
-        const auto part = place.find(extent);
-        const auto [first, end] =
-            part == place.end() ? std::pair{int64_t{0}, extent} : part->second;
-        const int64_t row = last_row                  ? extent - 1
-                            : first + sequence <= end ? first + std::max<int64_t>(0, sequence - 2)
-                                                      : first;
-        position.push_back(extent == sequence ? extent - k : row);
+        const auto [first, end] = held(extent);
+        const int64_t row = last_row                ? extent - 1
+                            : first + length <= end ? first + std::max<int64_t>(0, length - 2)
+                                                    : first;
+        position.push_back(extent == sequence ? past - k : row);
       }
       if (std::find(positions.begin(), positions.end(), position) == positions.end())
         positions.push_back(std::move(position));
@@ -73,13 +79,15 @@ std::vector<std::vector<int64_t>> FocusedChooser::LonePositions(
   return positions;
 }
 
-void FocusedChooser::CutAroundLone(const std::map<int64_t, std::pair<int64_t, int64_t>>& place,
-                                   std::map<int64_t, std::vector<int64_t>>* cuts) const {
+void FocusedChooser::CutAroundLone(std::map<int64_t, std::vector<int64_t>>* cuts,
+                                   Attempt* attempt) const {
   for (size_t t = 0; t < problem_.logical.tensors.size(); ++t) {
     const sdfg::Tensor& tensor = problem_.logical.tensors[t];
     if (tensor.role != sdfg::TensorRole::kInput || !sdfg::IsInteger(tensor.dtype)) continue;
-    for (const std::vector<int64_t>& position : LonePositions(tensor.shape, place)) {
+    for (const std::vector<int64_t>& position : LonePositions(tensor.shape, *attempt)) {
       for (size_t d = 0; d < position.size(); ++d) {
+        if (compared_.count(tensor.shape[d]) != 0)
+          attempt->apart[tensor.shape[d]].insert(position[d]);
         for (int64_t k = -kBefore; k < kAfter; ++k)
           (*cuts)[tensor.shape[d]].push_back(position[d] + k);
       }
@@ -99,7 +107,7 @@ void FocusedChooser::SingleOut(TensorId id, const Attempt& attempt,
   const int64_t common = *std::max_element(chosen->ints.begin(), chosen->ints.end());
   std::fill(chosen->ints.begin(), chosen->ints.end(), common);
   int64_t value = inputs_.ranges().Usual(id).first;
-  for (const std::vector<int64_t>& position : LonePositions(tensor.shape, attempt.place)) {
+  for (const std::vector<int64_t>& position : LonePositions(tensor.shape, attempt)) {
     if (value < common) chosen->ints[chosen->Offset(position)] = value++;
   }
 }
