@@ -48,6 +48,18 @@ lineage::Problem Llama() {
   return PlanOf("llama3-8b", strategy);
 }
 
+// Each half of the sequence is as long as the hidden size.
+lineage::Problem LlamaInTwoParts() {
+  Strategy strategy;
+  strategy.data_parallel = 4;
+  strategy.tensor_parallel = 4;
+  strategy.pipeline_parallel = 2;
+  strategy.context_parallel = 2;
+  strategy.microbatches = 2;
+  strategy.zero = 1;
+  return PlanOf("llama3-8b", strategy);
+}
+
 lineage::Problem WithExperts(const std::string& model) {
   Strategy strategy;
   strategy.data_parallel = 2;
@@ -127,16 +139,20 @@ struct Kind {
   lineage::Problem (*plan)();
   const char* fault;
   std::vector<const char*> contains;  // of what was changed
+  uint64_t seed = 1;                  // with which it is found at once; others are tried, too
 };
 
 std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
 
 class FaultAtFullSize : public testing::TestWithParam<Kind> {};
 
-// The first fault of this kind that contains all parts.
+// The first fault of this kind, from this seed on and round, that contains all parts.
 std::optional<lineage::Problem> WithFault(const lineage::Problem& right, const std::string& fault,
-                                          const std::vector<const char*>& contains) {
-  for (uint64_t seed = 1; seed < 20000; ++seed) {
+                                          const std::vector<const char*>& contains,
+                                          uint64_t first) {
+  constexpr uint64_t kSeeds = 20000;
+  for (uint64_t k = 0; k < kSeeds; ++k) {
+    const uint64_t seed = 1 + (first - 1 + k) % kSeeds;
     lineage::Problem wrong = right;
     const auto mutation = mutation::Mutate(wrong, "random", seed);
     if (mutation.ok() && mutation->kind == fault &&
@@ -151,7 +167,7 @@ std::optional<lineage::Problem> WithFault(const lineage::Problem& right, const s
 TEST_P(FaultAtFullSize, IsRefuted) {
   const lineage::Problem right = GetParam().plan();
   if (right.parallel.operators.empty()) GTEST_SKIP() << "SKIPPED: the shared plans are not here";
-  const auto wrong = WithFault(right, GetParam().fault, GetParam().contains);
+  const auto wrong = WithFault(right, GetParam().fault, GetParam().contains, GetParam().seed);
   ASSERT_TRUE(wrong.has_value()) << "no such fault";
   EXPECT_EQ(stages::Verify(*wrong, stages::VerifyOptions()).verdict, stages::Verdict::kRefuted);
 }
@@ -161,7 +177,7 @@ TEST_P(FaultAtFullSize, IsRefuted) {
 TEST(FaultInAMask, ShowsWhereItsPartsEnd) {
   const lineage::Problem right = PublishedMoe();
   if (right.parallel.operators.empty()) GTEST_SKIP() << "SKIPPED: the shared plans are not here";
-  const auto wrong = WithFault(right, "exchanged indices", {"chunk (cell 644)", "2 and 3"});
+  const auto wrong = WithFault(right, "exchanged indices", {"chunk (cell 644)", "2 and 3"}, 991);
   ASSERT_TRUE(wrong.has_value()) << "no such fault";
   const sdfg::Graph& graph = wrong->parallel;
   shape_reduction::WitnessOptions options;
@@ -194,65 +210,103 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"SumOverPartsOfTheSequence",
              Llama,
              "operator skipped",
-             {"all_reduce (grad.layers", "norm.weight"}},
-        Kind{"SumOverContext", Llama, "operator skipped", {"all_reduce (grad.layers", ".o.weight"}},
-        Kind{"HeadsOffByOne", Llama, "wrong offset", {"view (layers.", "k_heads", "127"}},
-        Kind{"ShardsOffByOne", Llama, "wrong offset", {"chunk (layers.", "weight.shard"}},
+             {"all_reduce (grad.layers", "norm.weight"},
+             83},
+        Kind{"SumOverContext",
+             Llama,
+             "operator skipped",
+             {"all_reduce (grad.layers", ".o.weight"},
+             37},
+        Kind{"HeadsOffByOne", Llama, "wrong offset", {"view (layers.", "k_heads", "127"}, 839},
+        Kind{"ShardsOffByOne", Llama, "wrong offset", {"chunk (layers.", "weight.shard"}, 64},
         Kind{"StrideOfRotaryPairs",
              Llama,
              "wrong offset",
-             {"apply_rotary_emb (layers.", "q_rotary", "stride 2 is now 1"}},
+             {"apply_rotary_emb (layers.", "q_rotary", "stride 2 is now 1"},
+             597},
+        Kind{"MaskedScoresForTheirGradient",
+             Llama,
+             "operator skipped",
+             {"softmax.backward (layers.", "operand 0"},
+             2775},
+        Kind{"SequenceForHiddenSize",
+             LlamaInTwoParts,
+             "exchanged indices",
+             {"add (layers.", ".attention_residual)", "1 and 2"},
+             550},
+        Kind{"PartOfTheSequence",
+             Llama,
+             "wrong offset",
+             {"reduce_scatter (grad.layers.", "_heads)", "4095"},
+             3365},
         Kind{"SumForAProduct",
              Llama,
              "wrong arithmetic",
-             {"linear (layers.", "attention.part", "product is now a sum"}},
+             {"linear (layers.", "attention.part", "product is now a sum"},
+             302},
         Kind{"SoftmaxTimesItsSum",
              DeepSeek,
              "wrong arithmetic",
-             {"softmax (layers.", "quotient is now a product"}},
-        Kind{"LastExpert", DeepSeek, "missing term", {"combine_tokens (", "over e"}},
+             {"softmax (layers.", "quotient is now a product"},
+             525},
+        Kind{"LastExpert", DeepSeek, "missing term", {"combine_tokens (", "over e"}, 2760},
         Kind{"LastColumn",
              DeepSeek,
              "missing term",
-             {"grad_norm (square.layers.", "gate.weight", "over r2"}},
-        Kind{"LastPosition", DeepSeek, "missing term", {"linear.backward (", "over b1"}},
-        Kind{"OneSquareOfANorm", DeepSeek, "wrong factor", {"grad_norm (square.layers."}},
+             {"grad_norm (square.layers.", "gate.weight", "over r2"},
+             5531},
+        Kind{"LastPosition", DeepSeek, "missing term", {"linear.backward (", "over b1"}, 382},
+        Kind{"OneSquareOfANorm", DeepSeek, "wrong factor", {"grad_norm (square.layers."}, 36},
         Kind{"SquareOfANormsWeight",
              LargeDeepSeek,
              "missing term",
-             {"grad_norm (square.layers.", "kv_norm.weight"}},
-        Kind{"ProductOfSquares", DeepSeek, "wrong arithmetic", {"add (squares."}},
-        Kind{"GradientOfABranch", Gpt, "operator skipped", {"add (grad.layers.", ".output)"}},
-        Kind{"SquaresOfALayer", Gpt, "operator skipped", {"add (squares.layers.1"}},
-        Kind{"ClippedWeightOfKeys", Gpt, "wrong factor", {"mul (clipped.layers.", ".k.weight"}},
-        Kind{"SumOverBothZigzagBlocks", Qwen, "operator skipped", {"all_reduce (grad.", ".v.bias"}},
-        Kind{"ClippedBiasOfQueries", Qwen, "operator skipped", {"mul (clipped.", ".q.bias"}},
+             {"grad_norm (square.layers.", "kv_norm.weight"},
+             2078},
+        Kind{"ProductOfSquares", DeepSeek, "wrong arithmetic", {"add (squares."}, 153},
+        Kind{"GradientOfABranch", Gpt, "operator skipped", {"add (grad.layers.", ".output)"}, 2958},
+        Kind{"SquaresOfALayer", Gpt, "operator skipped", {"add (squares.layers.1"}, 58},
+        Kind{"ClippedWeightOfKeys",
+             Gpt,
+             "wrong factor",
+             {"mul (clipped.layers.", ".k.weight"},
+             1687},
+        Kind{"SumOverBothZigzagBlocks",
+             Qwen,
+             "operator skipped",
+             {"all_reduce (grad.", ".v.bias"},
+             1362},
+        Kind{"ClippedBiasOfQueries", Qwen, "operator skipped", {"mul (clipped.", ".q.bias"}, 1070},
         Kind{"BatchForSequence",
              LlamaWithoutMask,
              "exchanged indices",
-             {"view (layers.", "0 and 1"}},
+             {"view (layers.", "0 and 1"},
+             158},
         Kind{"BatchForSequenceInGradients",
              LlamaWithoutMask,
              "exchanged indices",
-             {".backward (layers.", "0 and 1"}},
-        Kind{"GradientWithoutMask", LlamaWithoutMask, "wrong factor", {".q.weight"}},
-        Kind{"PublishedExchange", PublishedLlama, "exchanged indices", {"view (cell 63)"}},
+             {".backward (layers.", "0 and 1"},
+             15},
+        Kind{"GradientWithoutMask", LlamaWithoutMask, "wrong factor", {".q.weight"}, 357},
+        Kind{"PublishedExchange", PublishedLlama, "exchanged indices", {"view (cell 63)"}, 1929},
         Kind{"PublishedExchangeOfGradients",
              PublishedLlama,
              "exchanged indices",
-             {"linear.backward (cell 297)", "0 and 1"}},
-        Kind{"PublishedStride", PublishedLlama, "wrong offset", {"view (cell 62)", "127"}},
-        Kind{"PublishedSoftmax", PublishedLlama, "operator skipped", {"softmax (cell 27)"}},
+             {"linear.backward (cell 297)", "0 and 1"},
+             2072},
+        Kind{"PublishedStride", PublishedLlama, "wrong offset", {"view (cell 62)", "127"}, 1628},
+        Kind{"PublishedSoftmax", PublishedLlama, "operator skipped", {"softmax (cell 27)"}, 908},
         Kind{"PublishedSumOverCopies",
              PublishedMoe,
              "operator skipped",
-             {"over copies (cell 2105)"}},
+             {"over copies (cell 2105)"},
+             352},
         Kind{"PublishedSumOfRotaryPairs",
              PublishedMoe,
              "missing term",
-             {"apply_rotary_emb.backward (cell 368)"}},
-        Kind{"PublishedMaskInParts", PublishedMoe, "exchanged indices", {"chunk (cell 644)"}},
-        Kind{"PublishedOperandOfANorm", PublishedMoe, "wrong operand", {"pow (cell 50)"}}),
+             {"apply_rotary_emb.backward (cell 368)"},
+             1809},
+        Kind{"PublishedMaskInParts", PublishedMoe, "exchanged indices", {"chunk (cell 644)"}, 991},
+        Kind{"PublishedOperandOfANorm", PublishedMoe, "wrong operand", {"pow (cell 50)"}, 1390}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
