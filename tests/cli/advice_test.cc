@@ -40,12 +40,13 @@ std::string Perceptron(const std::string& lineage) {
          R"(}, "operators": [)" + plan + "]" + lineage + "}]}}\n";
 }
 
-Finished Verify(const std::string& name, const std::string& plan, const std::string& options) {
+Finished VerifyPlan(const std::string& name, const std::string& plan, const std::string& options) {
   return RunProgram("verify --no-cache " + options + " " + TemporaryFile(name, plan));
 }
 
 TEST(Advice, RelationsThatNumbersSupportAreNamedAsThePlanWouldClaimThem) {
-  const Finished without = Verify("advice.json", Perceptron(""), "--no-infer --work-limit 0.01");
+  const Finished without =
+      VerifyPlan("advice.json", Perceptron(""), "--no-infer --work-limit 0.01");
   EXPECT_EQ(without.exit_code, 3);
   EXPECT_THAT(without.output,
               AllOf(HasSubstr("exceed the work limit"), HasSubstr("--work-limit 0.1"),
@@ -55,12 +56,12 @@ TEST(Advice, RelationsThatNumbersSupportAreNamedAsThePlanWouldClaimThem) {
   EXPECT_THAT(without.output, Not(HasSubstr("\"p0\":")));
   const std::string claims =
       R"(, "lineage": {"h0": {"1": "tp"}, "g0": {"1": "tp"}, "y0": {}, "h1": {"1": "tp"}, "g1": {"1": "tp"}, "y1": {}})";
-  EXPECT_THAT(Verify("advised.json", Perceptron(claims), "--work-limit 0.01").output,
+  EXPECT_THAT(VerifyPlan("advised.json", Perceptron(claims), "--work-limit 0.01").output,
               StartsWith("PROVED"));
 }
 
 TEST(Advice, ARaisedLimitHelps) {
-  EXPECT_THAT(Verify("advice.json", Perceptron(""), "").output, StartsWith("PROVED"));
+  EXPECT_THAT(VerifyPlan("advice.json", Perceptron(""), "").output, StartsWith("PROVED"));
 }
 
 TEST(Advice, OfAnotherFormatNoLineageIsAdvised) {

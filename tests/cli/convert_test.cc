@@ -23,7 +23,7 @@ using testing::HasSubstr;
 int64_t LineCount(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 // An empty directory of this test's own.
-std::string Directory(const std::string& name) {
+std::string EmptyDirectory(const std::string& name) {
   const std::string path = testing::TempDir() + "convert_" + name + std::to_string(getpid());
   fs::remove_all(path);
   fs::create_directories(path);
@@ -40,7 +40,7 @@ std::vector<std::string> FilesIn(const std::string& directory) {
 
 TEST(Convert, APathThatCannotBeWrittenIsAUsageErrorOfOneLine) {
   const std::string plan = RepositoryPath("examples/mlp_tp2.json");
-  const std::string directory = Directory("unwritable");
+  const std::string directory = EmptyDirectory("unwritable");
   for (const std::string& path :
        {std::string("/nonexistent/directory/out.plan"), directory, std::string("/dev/full")}) {
     for (const char* readable : {"", "--readable "}) {
@@ -55,7 +55,7 @@ TEST(Convert, APathThatCannotBeWrittenIsAUsageErrorOfOneLine) {
 }
 
 TEST(Convert, AFileThatIsThereStaysWhenTheInputIsWrong) {
-  const std::string directory = Directory("stays");
+  const std::string directory = EmptyDirectory("stays");
   std::ofstream(directory + "/out.plan") << "before";
   const Finished finished =
       RunProgram("convert " + RepositoryPath("examples/first_plan/wrong_name.json") + " -o " +
@@ -66,7 +66,7 @@ TEST(Convert, AFileThatIsThereStaysWhenTheInputIsWrong) {
 
 // A file system without room: the file that was there is whole, and nothing lies beside it.
 TEST(Convert, AFileThatIsThereStaysWhenTheDiskIsFull) {
-  const std::string directory = Directory("full");
+  const std::string directory = EmptyDirectory("full");
   std::ofstream(directory + "/out.plan") << "before";
   const Finished finished = RunCommand("ulimit -f 8; trap '' XFSZ; " PLANPROOF_PROGRAM " convert " +
                                        RepositoryPath("examples/llama_dp2_pp2_tp2_mb2.json") +
@@ -78,7 +78,7 @@ TEST(Convert, AFileThatIsThereStaysWhenTheDiskIsFull) {
 }
 
 TEST(Convert, ReplacesAFileAndKeepsItsModeAndItsLinks) {
-  const std::string directory = Directory("replaces");
+  const std::string directory = EmptyDirectory("replaces");
   std::ofstream(directory + "/out.plan") << "before";
   fs::permissions(directory + "/out.plan", fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink("out.plan", directory + "/link.plan");
@@ -100,7 +100,7 @@ TEST(Convert, WritesToAPipe) {
 }
 
 TEST(Convert, AGeneratedPlanIsReadableAndHasTheSameVerdict) {
-  const std::string directory = Directory("generated");
+  const std::string directory = EmptyDirectory("generated");
   ASSERT_EQ(RunProgram("generate --model llama-tiny --dp 2 --tp 2 --output " + directory).exit_code,
             0);
   const std::string pair = directory + "/logical.plan " + directory + "/parallel.plan";
@@ -122,7 +122,7 @@ TEST(Convert, AGeneratedPlanIsReadableAndHasTheSameVerdict) {
 }
 
 TEST(Convert, WhatHasNoReadableFormIsAUsageError) {
-  const std::string raw = Directory("raw") + "/raw.plan";
+  const std::string raw = EmptyDirectory("raw") + "/raw.plan";
   ASSERT_EQ(
       RunProgram("convert " + RepositoryPath("examples/mlp_tp2.json") + " -o " + raw).exit_code, 0);
   for (const std::string& file : {raw, TemporaryFile("one.pkl", "\x80\x04N.")}) {

@@ -15,13 +15,13 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-Finished Verify(const std::string& name) {
+Finished VerifyExample(const std::string& name) {
   return RunProgram("verify -j 1 " + RepositoryPath("examples/first_plan/" + name + ".json"));
 }
 
 TEST(FirstPlan, IsProvedAndItsRelationsReadAsSlices) {
   for (const char* name : {"plan", "sliced"}) {
-    const Finished finished = Verify(name);
+    const Finished finished = VerifyExample(name);
     EXPECT_EQ(finished.exit_code, 0) << finished.output;
     EXPECT_THAT(finished.output, HasSubstr("required   loss: loss = loss[0:1]\n"));
     EXPECT_THAT(finished.output, HasSubstr("grad.w: grad.w = grad.w[0:32, 8 tp:8 tp + 8]\n"));
@@ -45,7 +45,7 @@ TEST(FirstPlan, EveryTwinIsCaughtAndSaysWhatToMend) {
         Twin{"wrong_name", 2, "did you mean \"part\"?"},
         Twin{"no_seed", 2, "list it under \"inputs\""},
         Twin{"missing_comma", 2, "a comma is missing"}}) {
-    const Finished finished = Verify(twin.name);
+    const Finished finished = VerifyExample(twin.name);
     EXPECT_EQ(finished.exit_code, twin.exit_code) << twin.name;
     EXPECT_THAT(finished.output, HasSubstr(twin.says)) << twin.name;
   }

@@ -19,8 +19,8 @@ constexpr char kEmbed[] = R"({"op": "embedding", "in": ["s", "w"], "out": "y"})"
 constexpr char kOverflow[] = "sums and products of integers do not overflow";
 
 // The model and a plan over two devices, of which each has half of the ids.
-std::string Verify(const std::string& model, const std::string& plan, const std::string& outputs,
-                   const std::string& more = "") {
+std::string VerifyIntegers(const std::string& model, const std::string& plan,
+                           const std::string& outputs, const std::string& more = "") {
   const std::string file = TemporaryFile(
       "integers.json",
       absl::StrCat(
@@ -36,7 +36,7 @@ std::string Verify(const std::string& model, const std::string& plan, const std:
 }
 
 std::string OnBoth(const std::string& operators, const std::string& more = "") {
-  return Verify(operators, operators, R"({"y": {"0": "tp"}})", more);
+  return VerifyIntegers(operators, operators, R"({"y": {"0": "tp"}})", more);
 }
 
 TEST(Integers, WhatIsComputedFromIdsIsAnIndex) {
@@ -58,8 +58,9 @@ TEST(Integers, AnotherIndexIsRefuted) {
   for (const char* other : {R"({"op": "add", "in": ["id", "id"], "out": "s"}, )",
                             R"({"op": "identity", "in": "id", "out": "s"}, )",
                             R"({"op": "pow", "in": ["id", 3], "out": "s"}, )"}) {
-    EXPECT_THAT(Verify(square + kEmbed, std::string(other) + kEmbed, R"({"y": {"0": "tp"}})"),
-                StartsWith("REFUTED"))
+    EXPECT_THAT(
+        VerifyIntegers(square + kEmbed, std::string(other) + kEmbed, R"({"y": {"0": "tp"}})"),
+        StartsWith("REFUTED"))
         << other;
   }
 }
@@ -69,8 +70,8 @@ TEST(Integers, SumsAndMaximaOverDevices) {
     const std::string one = absl::StrCat(R"({"op": ")", op, R"(", "in": "id", "out": ")");
     const std::string all = absl::StrCat(R"({"op": "all_reduce", "reduce": ")", reduce,
                                          R"(", "over": "tp", "in": "p", "out": "y"})");
-    return Verify(one + R"(y"})", gathered ? one + R"(p"}, )" + all : one + R"(y"})",
-                  R"({"y": {}})");
+    return VerifyIntegers(one + R"(y"})", gathered ? one + R"(p"}, )" + all : one + R"(y"})",
+                          R"({"y": {}})");
   };
   EXPECT_THAT(reduced("sum", "sum"), StartsWith("PROVED"));
   EXPECT_THAT(reduced("max", "max"), StartsWith("PROVED"));
@@ -83,15 +84,16 @@ TEST(Integers, SumsAndMaximaOverDevices) {
 TEST(Integers, TruthValuesAreCountedAsIntegers) {
   const std::string count =
       R"({"op": "gt", "in": ["x", 0], "out": "c"}, {"op": "sum", "in": "c", "out": ")";
-  EXPECT_THAT(Verify(count + R"(y"})",
+  EXPECT_THAT(
+      VerifyIntegers(count + R"(y"})",
                      count + R"(p"}, {"op": "all_reduce", "over": "tp", "in": "p", "out": "y"})",
                      R"({"y": {}})"),
-              StartsWith("PROVED"));
+      StartsWith("PROVED"));
 }
 
 TEST(Integers, ProductsOfIntegersAreTheProductsOfTheirNumbers) {
   EXPECT_THAT(
-      Verify(
+      VerifyIntegers(
           R"({"op": "mul", "in": ["id", "id"], "out": "s"}, {"op": "float", "in": "s", "out": "y"})",
           R"({"op": "float", "in": "id", "out": "f"}, {"op": "mul", "in": ["f", "f"], "out": "y"})",
           R"({"y": {"0": "tp"}})"),

@@ -21,7 +21,7 @@ struct Case {
   const char* outputs;
 };
 
-std::string Verify(const Case& c, const std::string& plan) {
+std::string VerifyCase(const Case& c, const std::string& plan) {
   const std::string file = TemporaryFile(
       "model_operators.json",
       absl::StrCat(R"({"planproof": 1, "specification": {"inputs": )", c.inputs,
@@ -33,8 +33,8 @@ std::string Verify(const Case& c, const std::string& plan) {
 }
 
 void ExpectProvedAndRefuted(const Case& c, const std::string& wrong) {
-  EXPECT_THAT(Verify(c, c.plan), StartsWith("PROVED")) << c.plan;
-  EXPECT_THAT(Verify(c, wrong), StartsWith("REFUTED")) << wrong;
+  EXPECT_THAT(VerifyCase(c, c.plan), StartsWith("PROVED")) << c.plan;
+  EXPECT_THAT(VerifyCase(c, wrong), StartsWith("REFUTED")) << wrong;
 }
 
 TEST(ModelOperators, ConvolutionsCutByFeatures) {
@@ -121,7 +121,7 @@ TEST(ModelOperators, APlanMayNotPromiseMoreThanTheModel) {
       R"({"x": {}, "i": {"0": "r"}})",
       R"({"op": "index_select", "in": ["x", "i"], "out": "y", "attrs": {"dim": 0}})",
       R"({"y": {"0": "r"}})"};
-  EXPECT_THAT(Verify(c, c.plan), testing::Not(StartsWith("PROVED")));
+  EXPECT_THAT(VerifyCase(c, c.plan), testing::Not(StartsWith("PROVED")));
 }
 
 }  // namespace

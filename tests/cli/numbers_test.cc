@@ -21,7 +21,7 @@ struct Pair {
   std::string more;  // keys of the specification
 };
 
-Finished Verify(const Pair& pair, const std::string& options = "") {
+Finished VerifyPair(const Pair& pair, const std::string& options = "") {
   const std::string text = "{\"planproof\": 1, \"operators\": " + pair.declarations +
                            ",\n\"specification\": {\"inputs\": " + pair.inputs +
                            ", \"operators\": " + pair.model + ", \"outputs\": " + pair.outputs +
@@ -41,12 +41,12 @@ TEST(Numbers, ATruthValueIsNotAFraction) {
   pair.program_inputs = R"({"b": {"0": "dp"}, "x": {"0": "dp"}})";
   pair.program = R"([{"op": "to", "in": "b", "out": "f", "attrs": {"dtype": "float32"}},
                      {"op": "mul", "in": ["f", "x"], "out": "y"}])";
-  const Finished right = Verify(pair);
+  const Finished right = VerifyPair(pair);
   EXPECT_NE(right.exit_code, 1) << right.output;
   pair.program = R"([{"op": "to", "in": "b", "out": "f", "attrs": {"dtype": "float32"}},
                      {"op": "sub", "in": [1, "f"], "out": "n"},
                      {"op": "mul", "in": ["n", "x"], "out": "y"}])";
-  const Finished wrong = Verify(pair);
+  const Finished wrong = VerifyPair(pair);
   EXPECT_EQ(wrong.exit_code, 1) << wrong.output;
 }
 
@@ -75,7 +75,7 @@ std::string SumOverCount(const std::string& ignored) {
 }
 
 TEST(Numbers, AMeanOfMeansIsRefutedWhereTokensAreIgnored) {
-  const Finished wrong = Verify(IgnoredTokens(
+  const Finished wrong = VerifyPair(IgnoredTokens(
       R"([{"op": "cross_entropy", "in": ["x", "t"], "out": "part"},
           {"op": "all_reduce", "over": "dp", "reduce": "avg", "in": "part", "out": "loss"}])"));
   EXPECT_EQ(wrong.exit_code, 1) << wrong.output;
@@ -84,12 +84,12 @@ TEST(Numbers, AMeanOfMeansIsRefutedWhereTokensAreIgnored) {
 }
 
 TEST(Numbers, ASumOverAGlobalCountIsProved) {
-  const Finished right = Verify(IgnoredTokens(SumOverCount("-100")));
+  const Finished right = VerifyPair(IgnoredTokens(SumOverCount("-100")));
   EXPECT_EQ(right.exit_code, 0) << right.output;
 }
 
 TEST(Numbers, AnotherIgnoredIndexIsRefutedWithoutAnInventedFactor) {
-  const Finished wrong = Verify(IgnoredTokens(SumOverCount("-99")));
+  const Finished wrong = VerifyPair(IgnoredTokens(SumOverCount("-99")));
   EXPECT_EQ(wrong.exit_code, 1) << wrong.output;
   EXPECT_THAT(wrong.output, Not(HasSubstr(" times ")));
 }
@@ -132,7 +132,7 @@ TEST(Numbers, AVocabularyPartThatBeginsTooLateIsRefuted) {
                {"op": "all_reduce", "over": "tp", "in": "part", "out": "y"}])";
   };
   pair.program = program("=tp * 2500");
-  EXPECT_EQ(Verify(pair).exit_code, 0);
+  EXPECT_EQ(VerifyPair(pair).exit_code, 0);
   pair.inputs = R"({"id": "int64[6]", "w": [5000, 4]})";
   pair.model = R"([{"op": "ne", "in": ["id", 2500], "out": "m"},
                    {"op": "to", "in": "m", "out": "f", "attrs": {"dtype": "float32"}}])";
@@ -140,7 +140,7 @@ TEST(Numbers, AVocabularyPartThatBeginsTooLateIsRefuted) {
   pair.program_inputs = R"({"id": {}})";
   pair.program = R"([{"op": "ne", "in": ["id", 2501], "out": "m"},
                      {"op": "to", "in": "m", "out": "f", "attrs": {"dtype": "float32"}}])";
-  EXPECT_EQ(Verify(pair).exit_code, 1);
+  EXPECT_EQ(VerifyPair(pair).exit_code, 1);
 }
 
 // Sums over more indices than 2^53, and than 64 bits count. What proves nothing refutes nothing.
@@ -155,7 +155,7 @@ TEST(Numbers, SumsOverEnormousRangesGiveNoWrongVerdict) {
     pair.model =
         R"([{"op": "series", "in": "x", "out": "y", "attrs": {"k": )" + k + R"(, "l": 16}}])";
     pair.program = R"([{"op": "mul", "in": ["x", )" + factor + R"(], "out": "y"}])";
-    return Verify(pair).exit_code;
+    return VerifyPair(pair).exit_code;
   };
   const std::string one = " * (sin(x[n]) ^ 2 + cos(x[n]) ^ 2)";  // that is not seen
   for (const std::string k :
@@ -195,11 +195,11 @@ TEST(Numbers, OperandsThatAreCutInAnotherWayAreNotExchangedInRepairs) {
   pair.mesh = R"({"tp": 2})";
   pair.program_inputs = R"({"x": {}, "w": {"0": "tp"}})";
   pair.program = R"([{"op": "group_norm2", "in": ["x", "w"], "out": "y", "attrs": {"groups": 2}}])";
-  const Finished wrong = Verify(pair);
+  const Finished wrong = VerifyPair(pair);
   EXPECT_EQ(wrong.exit_code, 1) << wrong.output << wrong.errors;
   EXPECT_THAT(wrong.output, StartsWith("REFUTED: stage y: 2 times too large"));
   pair.program = R"([{"op": "group_norm1", "in": ["x", "w"], "out": "y", "attrs": {"groups": 2}}])";
-  EXPECT_NE(Verify(pair).exit_code, 1);
+  EXPECT_NE(VerifyPair(pair).exit_code, 1);
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ json Operator(const std::string& op, const std::vector<json>& arguments, int res
 
 // A trace of one process that makes y, tensor `result`, of x, tensor 0. Tensor `truth`, if there is
 // one, holds truth values.
-std::string TraceFile(const std::string& name, const json& operators, int result, int truth = -1) {
+std::string WrittenTrace(const std::string& name, const json& operators, int result,
+                         int truth = -1) {
   OneProcess process;
   for (int i = 0; i <= result; ++i) process.Add(i == truth ? "bool" : "float32", {4});
   const json inputs = json::array({{{"role", "input"}, {"name", "x"}, {"tensor", 0}}});
@@ -36,7 +37,7 @@ std::string TraceFile(const std::string& name, const json& operators, int result
 }
 
 std::string Copy() {
-  return TraceFile("copy", json::array({Operator("aten.clone.default", {TensorAt(0)}, 1)}), 1);
+  return WrittenTrace("copy", json::array({Operator("aten.clone.default", {TensorAt(0)}, 1)}), 1);
 }
 
 // x + c - c of a tensor c of infinities.
@@ -53,7 +54,7 @@ std::string Verdict(const std::string& reference, const std::string& rank) {
 
 TEST(Infinity, DoesNotCancel) {
   const std::string copy = Copy();
-  const std::string back = TraceFile("back", ThereAndBack(), 3);
+  const std::string back = WrittenTrace("back", ThereAndBack(), 3);
   EXPECT_THAT(Verdict(copy, back), StartsWith("UNKNOWN"));
   EXPECT_THAT(Verdict(back, copy), StartsWith("UNKNOWN"));
   EXPECT_THAT(Verdict(back, back), StartsWith("UNKNOWN"));
@@ -64,7 +65,7 @@ TEST(Infinity, MayStandWhereItIsNeverTaken) {
                         Operator("aten.full_like.default", {TensorAt(0), kInfinity}, 2),
                         Operator("aten.where.self", {TensorAt(1), TensorAt(2), TensorAt(0)}, 3)};
   const std::string copy = Copy();
-  EXPECT_THAT(Verdict(copy, TraceFile("checked", checked, 3, 1)), StartsWith("PROVED"));
+  EXPECT_THAT(Verdict(copy, WrittenTrace("checked", checked, 3, 1)), StartsWith("PROVED"));
 }
 
 // where(c, x, 2 x) or where(c, 2 x, x) of a comparison c of y, which `made` makes as tensor 1.
@@ -77,7 +78,7 @@ std::string Choice(const json& made, const char* comparison, const json& other, 
   operators.push_back(
       Operator("aten.where.self",
                {TensorAt(3), TensorAt(x_if_true ? 0 : 2), TensorAt(x_if_true ? 2 : 0)}, 4));
-  return TraceFile("choice", operators, 4, 3);
+  return WrittenTrace("choice", operators, 4, 3);
 }
 
 const char* const kComparisons[] = {"lt", "le", "gt", "ge", "eq", "ne"};

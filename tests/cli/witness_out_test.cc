@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Finished Verify(const std::string& plan, const std::string& file) {
+Finished VerifyAndWrite(const std::string& plan, const std::string& file) {
   return RunProgram(absl::StrCat("verify --no-cache --witness-out ", file, " ",
                                  PLANPROOF_SOURCE_DIR, "/examples/first_plan/", plan));
 }
@@ -24,7 +24,7 @@ Finished Verify(const std::string& plan, const std::string& file) {
 TEST(WitnessOut, ACounterexampleIsReadBackAsItWasReported) {
   const TemporaryDirectory directory("witness_out");
   const std::string file = directory.path() + "witness.safetensors";
-  const auto run = Verify("missing_sum.json", file);
+  const auto run = VerifyAndWrite("missing_sum.json", file);
   EXPECT_THAT(run.output, StartsWith("REFUTED"));
   const absl::StatusOr<witness::Witness> read = witness::ReadFile(file);
   ASSERT_TRUE(read.ok()) << read.status();
@@ -40,14 +40,14 @@ TEST(WitnessOut, ACounterexampleIsReadBackAsItWasReported) {
 TEST(WitnessOut, WithoutACounterexampleNothingIsWritten) {
   const TemporaryDirectory directory("witness_out");
   const std::string file = directory.path() + "witness.safetensors";
-  const auto run = Verify("plan.json", file);
+  const auto run = VerifyAndWrite("plan.json", file);
   EXPECT_THAT(run.output, StartsWith("PROVED"));
   EXPECT_THAT(run.errors, HasSubstr("is not written"));
   EXPECT_FALSE(std::filesystem::exists(file));
 }
 
 TEST(WitnessOut, AFileThatCannotBeWrittenIsAnError) {
-  const auto run = Verify("missing_sum.json", "/nowhere/witness");
+  const auto run = VerifyAndWrite("missing_sum.json", "/nowhere/witness");
   EXPECT_EQ(run.exit_code, 64);
   EXPECT_THAT(run.errors, HasSubstr("/nowhere/witness"));
 }

@@ -25,7 +25,7 @@ std::string Text(const std::string& type, const std::string& op, const std::stri
                       op, R"(", "in": "x", "out": "y", "attrs": {)", attributes, "}}]}]}}");
 }
 
-absl::Status BuildProblem(PlanFile file) {
+absl::Status Built(PlanFile file) {
   std::vector<std::pair<std::string, PlanFile>> files;
   files.emplace_back("plan.json", std::move(file));
   return BuildProblemFromFiles(files, sdfg::OperatorLibrary::BuiltIn()).status();
@@ -33,7 +33,7 @@ absl::Status BuildProblem(PlanFile file) {
 
 absl::Status ReadAttributes(const std::string& text) {
   absl::StatusOr<PlanFile> file = ParsePlanFile(text, "plan.json");
-  return file.ok() ? BuildProblem(*std::move(file)) : file.status();
+  return file.ok() ? Built(*std::move(file)) : file.status();
 }
 
 // The same file, changed by `edit`, from its binary form.
@@ -44,7 +44,7 @@ absl::Status ReadBinary(const std::string& text, const Edit& edit) {
   file->set_magic("planproof-plan");
   edit(&*file);
   absl::StatusOr<PlanFile> again = ParsePlanFile(file->SerializeAsString(), "plan.bin");
-  return again.ok() ? BuildProblem(*std::move(again)) : again.status();
+  return again.ok() ? Built(*std::move(again)) : again.status();
 }
 
 TEST(AttributeValues, AnUnknownElementTypeIsNoIdentity) {

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string Said(const std::string& plan) {
+std::string SaidOf(const std::string& plan) {
   const std::string text =
       absl::StrCat(R"({"planproof": 1, "specification": {"inputs": {"x": [4, 4]}, "operators": [
                       {"op": "softmax", "in": "x", "out": "y"}], "outputs": ["y"]}, "plan": )",
@@ -29,9 +29,10 @@ std::string Said(const std::string& plan) {
 }
 
 std::string WithOperator(const std::string& keys) {
-  return Said(absl::StrCat(R"({"mesh": {"tp": 2}, "programs": [{"inputs": {"x": {}}, "operators": [
+  return SaidOf(
+      absl::StrCat(R"({"mesh": {"tp": 2}, "programs": [{"inputs": {"x": {}}, "operators": [
                               {"in": "x", "out": "z", )",
-                           keys, R"(}, {"op": "softmax", "in": "x", "out": "y"}]}]})"));
+                   keys, R"(}, {"op": "softmax", "in": "x", "out": "y"}]}]})"));
 }
 
 TEST(CollectiveKeys, AreRefusedAtOtherOperators) {
@@ -125,8 +126,8 @@ TEST(CollectiveKeys, AreTheSameInAllPrograms) {
                              {"in": ["a:x", "b:x"], "out": "z", )",
                           keys, "}]}");
     };
-    return Said(absl::StrCat(R"({"mesh": {"pp": 2}, "programs": [)", program("a", 0, first), ", ",
-                             program("b", 1, second), "]}"));
+    return SaidOf(absl::StrCat(R"({"mesh": {"pp": 2}, "programs": [)", program("a", 0, first), ", ",
+                               program("b", 1, second), "]}"));
   };
   const std::string sum = R"("op": "all_reduce")", max = R"("op": "all_reduce", "reduce": "max")";
   EXPECT_EQ(said(sum, sum), "read");
@@ -150,15 +151,15 @@ TEST(CollectiveKeys, EveryRankHasItsPartners) {
                         last, "]}");
   };
   const char* const sum = R"(, {"op": "all_reduce", "in": ["a:x", "b:x"], "out": "z"})";
-  EXPECT_THAT(Said(absl::StrCat(R"({"mesh": {"pp": 2, "tp": 2}, "programs": [)",
-                                program("a", R"({"pp": 0})", sum), ", ",
-                                program("b", R"({"pp": 1, "tp": 0})", sum), ", ",
-                                program("c", R"({"pp": 1, "tp": 1})", ""), "]}")),
+  EXPECT_THAT(SaidOf(absl::StrCat(R"({"mesh": {"pp": 2, "tp": 2}, "programs": [)",
+                                  program("a", R"({"pp": 0})", sum), ", ",
+                                  program("b", R"({"pp": 1, "tp": 0})", sum), ", ",
+                                  program("c", R"({"pp": 1, "tp": 1})", ""), "]}")),
               HasSubstr("vary over different axes, so that some would have no partner"));
-  EXPECT_EQ(Said(absl::StrCat(R"({"mesh": {"pp": 2, "tp": 2}, "programs": [)",
-                              program("a", R"({"pp": 0, "tp": 0})", sum), ", ",
-                              program("b", R"({"pp": 1, "tp": 0})", sum), ", ",
-                              program("c", R"({"tp": 1})", ""), "]}")),
+  EXPECT_EQ(SaidOf(absl::StrCat(R"({"mesh": {"pp": 2, "tp": 2}, "programs": [)",
+                                program("a", R"({"pp": 0, "tp": 0})", sum), ", ",
+                                program("b", R"({"pp": 1, "tp": 0})", sum), ", ",
+                                program("c", R"({"tp": 1})", ""), "]}")),
             "read");
 }
 

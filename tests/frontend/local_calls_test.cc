@@ -60,7 +60,7 @@ class CallsOfOneGraph {
   LocalCalls calls_;
 };
 
-std::string TextOf(const LocalCall& call) {
+std::string TextOfCall(const LocalCall& call) {
   std::string text = call.op + "\n" + call.function->operator_name + call.function->Serialize();
   for (const sdfg::IndexFunction& variant : call.variants) text += "\n" + variant.Serialize();
   for (const sdfg::AxisId axis : call.output_axes) absl::StrAppend(&text, " ", axis);
@@ -144,7 +144,7 @@ TEST(LocalCalls, ACallIsWhatItIsByItself) {
     CallsOfOneGraph alone;
     made.push_back(shared.Of(call));
     ASSERT_NE(made.back(), nullptr);
-    EXPECT_EQ(TextOf(*made.back()), TextOf(*alone.Of(call))) << call.name;
+    EXPECT_EQ(TextOfCall(*made.back()), TextOfCall(*alone.Of(call))) << call.name;
     for (size_t k = 0; k + 1 < made.size(); ++k) {
       EXPECT_NE(made[k], made.back()) << call.name << " and " << calls[k].name;
     }

@@ -97,7 +97,7 @@ TEST(PickleTest, DecodesNumpyScalars) {
   }
 }
 
-std::string TextOf(const std::string& bytes) {
+std::string DecodedText(const std::string& bytes) {
   absl::StatusOr<Pickle> pickle = Pickle::Decode(bytes);
   if (!pickle.ok()) return std::string(pickle.status().message());
   return std::string(pickle->Text(pickle->root()));
@@ -105,12 +105,12 @@ std::string TextOf(const std::string& bytes) {
 
 // Names that are no Unicode could not be written into a plan file or a JSON report.
 TEST(PickleTest, TextIsUtf8) {
-  EXPECT_EQ(TextOf("\x80\x04\x8c\x02\xc3\xa9."s), "\xc3\xa9");
-  EXPECT_EQ(TextOf("\x80\x04\x8c\x04\xf0\x9f\x98\x80."s), "\xf0\x9f\x98\x80");
-  EXPECT_EQ(TextOf("\x80\x04\x8c\x06\xe0\xa0\x80\xee\x80\x80."s), "\xe0\xa0\x80\xee\x80\x80");
+  EXPECT_EQ(DecodedText("\x80\x04\x8c\x02\xc3\xa9."s), "\xc3\xa9");
+  EXPECT_EQ(DecodedText("\x80\x04\x8c\x04\xf0\x9f\x98\x80."s), "\xf0\x9f\x98\x80");
+  EXPECT_EQ(DecodedText("\x80\x04\x8c\x06\xe0\xa0\x80\xee\x80\x80."s), "\xe0\xa0\x80\xee\x80\x80");
   // Protocol 0 has Latin-1 beside its escapes.
-  EXPECT_EQ(TextOf("V\xe9\n."s), "\xc3\xa9");
-  EXPECT_EQ(TextOf("V\\u20ac\xe9\n."s), "\xe2\x82\xac\xc3\xa9");
+  EXPECT_EQ(DecodedText("V\xe9\n."s), "\xc3\xa9");
+  EXPECT_EQ(DecodedText("V\\u20ac\xe9\n."s), "\xe2\x82\xac\xc3\xa9");
   for (const std::string& wrong :
        {"\xff"s, "\x80"s, "\xc3"s, "\xc0\x80"s, "\xc1\xbf"s, "\xe0\x9f\xbf"s, "\xe2\x82"s,
         "\xe2\x82\x41"s, "\xed\xa0\x80"s, "\xf0\x8f\xbf\xbf"s, "\xf4\x90\x80\x80"s,

@@ -12,6 +12,7 @@
 #include "frontend/plan/json_tree.h"
 #include "frontend/plan/raw_form.h"
 #include "frontend/plan/read_plan.h"
+#include "tests/frontend/plan_texts.h"
 
 namespace planproof::plan {
 namespace {
@@ -33,12 +34,6 @@ std::string Example(const std::string& name) {
   std::stringstream content;
   content << stream.rdbuf();
   return content.str();
-}
-
-std::string Replaced(std::string text, const std::string& from, const std::string& to) {
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
 constexpr char kSmall[] = R"({

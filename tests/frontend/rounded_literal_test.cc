@@ -21,7 +21,7 @@ namespace {
 using solver::Rational;
 using testing::HasSubstr;
 
-std::string ReadPair(const std::string& literal, const std::string& exact) {
+std::string ReadBoth(const std::string& literal, const std::string& exact) {
   const auto pair = ReadRoundedLiteral(literal, exact);
   return pair.ok() ? "read" : std::string(pair.status().message());
 }
@@ -80,15 +80,15 @@ TEST(NearestFloat32, DoesNotRoundTwice) {
 TEST(RoundedLiteral, IsWhatAProgramPrintsForTheFloat) {
   for (const char* print : {"0.333333343", "0.33333334", "0.3333333432674408", "3.33333343e-1",
                             "0.3333333432674407958984375", "0.3333333430"}) {
-    EXPECT_EQ(ReadPair(print, "1/3"), "read") << print;
+    EXPECT_EQ(ReadBoth(print, "1/3"), "read") << print;
   }
   for (const char* other : {"0.3333333", "0.33333333", "0.333333333", "0.33333335", "0.333333344",
                             "0.33333334326744079", "0.34", "0.0", "-0.333333343"}) {
-    EXPECT_THAT(ReadPair(other, "1/3"), HasSubstr("is not the float32 rounding of 1/3")) << other;
+    EXPECT_THAT(ReadBoth(other, "1/3"), HasSubstr("is not the float32 rounding of 1/3")) << other;
   }
-  EXPECT_EQ(ReadPair("-0.333333343", "-1/3"), "read");
-  EXPECT_EQ(ReadPair("0.1", "0.1000000001"), "read");
-  EXPECT_EQ(ReadPair("1e-45", "1.4e-45"), "read");
+  EXPECT_EQ(ReadBoth("-0.333333343", "-1/3"), "read");
+  EXPECT_EQ(ReadBoth("0.1", "0.1000000001"), "read");
+  EXPECT_EQ(ReadBoth("1e-45", "1.4e-45"), "read");
 }
 
 TEST(RoundedLiteral, IsPrintedWithAnyNumberOfDigitsThatReadsBack) {
@@ -102,7 +102,7 @@ TEST(RoundedLiteral, IsPrintedWithAnyNumberOfDigitsThatReadsBack) {
       char text[64];
       std::snprintf(text, sizeof(text), "%.*e", digits - 1, value);
       const bool reads_back = std::strtof(text, nullptr) == value;
-      EXPECT_EQ(ReadPair(text, exact) == "read", reads_back) << text;
+      EXPECT_EQ(ReadBoth(text, exact) == "read", reads_back) << text;
       EXPECT_TRUE(reads_back || digits < 9) << text;
       refused += reads_back ? 0 : 1;
     }
@@ -111,21 +111,21 @@ TEST(RoundedLiteral, IsPrintedWithAnyNumberOfDigitsThatReadsBack) {
 }
 
 TEST(RoundedLiteral, ANumberBetweenTwoFloatsIsNone) {
-  EXPECT_THAT(ReadPair("16777217", "16777216"), HasSubstr("16777217 stands for itself"));
-  EXPECT_THAT(ReadPair("16777217.0", "16777216"), HasSubstr("is not the float32 rounding"));
-  EXPECT_THAT(ReadPair("1.6777217e7", "16777216"), HasSubstr("is not the float32 rounding"));
-  EXPECT_EQ(ReadPair("16777216.0", "16777217"), "read");
-  EXPECT_EQ(ReadPair("1.6777216e7", "16777217"), "read");
+  EXPECT_THAT(ReadBoth("16777217", "16777216"), HasSubstr("16777217 stands for itself"));
+  EXPECT_THAT(ReadBoth("16777217.0", "16777216"), HasSubstr("is not the float32 rounding"));
+  EXPECT_THAT(ReadBoth("1.6777217e7", "16777216"), HasSubstr("is not the float32 rounding"));
+  EXPECT_EQ(ReadBoth("16777216.0", "16777217"), "read");
+  EXPECT_EQ(ReadBoth("1.6777216e7", "16777217"), "read");
 }
 
 TEST(RoundedLiteral, WhatFloat32DoesNotHaveIsNone) {
-  EXPECT_THAT(ReadPair("3.5e38", "4e38"), HasSubstr("4e38 is beyond the largest float32"));
-  EXPECT_THAT(ReadPair("-1e39", "-2e39"), HasSubstr("beyond the largest float32"));
-  EXPECT_THAT(ReadPair("0.0", "1e-60"), HasSubstr("so small that float32 has 0 for it"));
-  EXPECT_EQ(ReadPair("0.0", "0"), "read");
-  EXPECT_THAT(ReadPair("1/3", "0.333333334"), HasSubstr("1/3 stands for itself"));
-  EXPECT_THAT(ReadPair("x", "1/3"), HasSubstr("is no number"));
-  EXPECT_THAT(ReadPair("0.5", "1/0"), HasSubstr("is no number"));
+  EXPECT_THAT(ReadBoth("3.5e38", "4e38"), HasSubstr("4e38 is beyond the largest float32"));
+  EXPECT_THAT(ReadBoth("-1e39", "-2e39"), HasSubstr("beyond the largest float32"));
+  EXPECT_THAT(ReadBoth("0.0", "1e-60"), HasSubstr("so small that float32 has 0 for it"));
+  EXPECT_EQ(ReadBoth("0.0", "0"), "read");
+  EXPECT_THAT(ReadBoth("1/3", "0.333333334"), HasSubstr("1/3 stands for itself"));
+  EXPECT_THAT(ReadBoth("x", "1/3"), HasSubstr("is no number"));
+  EXPECT_THAT(ReadBoth("0.5", "1/0"), HasSubstr("is no number"));
 }
 
 std::string Plan(const std::string& literals, const std::string& factor) {

@@ -22,14 +22,14 @@ GeneratedPlans Scaled(const std::string& model, const std::string& scale, int ze
   return *Generate(*NamedModel(model), TrainingConfig(), strategy);
 }
 
-absl::StatusOr<lineage::Problem> ProblemOf(const GeneratedPlans& plans) {
+absl::StatusOr<lineage::Problem> ScaledProblem(const GeneratedPlans& plans) {
   return plan::BuildProblemFromFiles(
       {{"logical.plan", plans.logical}, {"parallel.plan", plans.parallel}},
       sdfg::OperatorLibrary::BuiltIn());
 }
 
 stages::Verdict VerdictOfScaled(const GeneratedPlans& plans) {
-  const auto problem = ProblemOf(plans);
+  const auto problem = ScaledProblem(plans);
   EXPECT_TRUE(problem.ok()) << problem.status();
   return problem.ok() ? stages::Verify(*problem, stages::VerifyOptions()).verdict
                       : stages::Verdict::kMalformed;
@@ -39,7 +39,7 @@ class LossScaleTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(LossScaleTest, ScaleCancels) {
   for (int zero : {0, 3}) {
-    const auto problem = ProblemOf(Scaled(GetParam(), "65536", zero));
+    const auto problem = ScaledProblem(Scaled(GetParam(), "65536", zero));
     ASSERT_TRUE(problem.ok()) << problem.status();
     const stages::Result result = stages::Verify(*problem, stages::VerifyOptions());
     EXPECT_EQ(result.verdict, stages::Verdict::kProved);

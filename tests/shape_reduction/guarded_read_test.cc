@@ -110,6 +110,9 @@ TEST_F(GuardedReadTest, UnderTheMasksOwnCondition) {
     EXPECT_TRUE(
         IsBounded("where(q < k, -inf, x[q, k])", "where(q < k, t[q, k], x[q, k])", between));
   }
+  // At the indices of a sum.
+  EXPECT_TRUE(IsBounded(causal_, "t[q, k] + sum(j < 200: where(j <= q, x[q, j], 0))"));
+  EXPECT_FALSE(IsBounded(causal_, "t[q, k] + sum(j < 200: where(j <= q + 1, x[q, j], 0))"));
   // Of the transposed tensor, under the transposed condition.
   EXPECT_TRUE(IsBounded(causal_, "where(q <= k, x[k, q], 0)"));
 }
