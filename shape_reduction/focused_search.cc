@@ -15,6 +15,10 @@ namespace {
 constexpr uint64_t kPerFocus = 2;     // attempts at one place before the next one
 constexpr int kEnoughUndefined = 2;   // inputs on which only the model has a value
 constexpr int kTooManyUndefined = 8;  // where that is no counterexample
+// Where going on from the loss to the gradients of the same inputs took so long once, losses alone
+// are compared in the attempts of the first rounds at each place.
+constexpr double kLongSeconds = 1.5;
+constexpr uint64_t kRoundsOfLosses = 4;
 
 std::string Text(const Interval& x) {
   char buffer[80];
@@ -60,6 +64,7 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
   DefinedInputs defined(problem, &programs);
   const uint64_t round = kPerFocus * focuses.size();
   int undefined = 0;
+  bool long_gradients = false;
   for (int k = 0; k < options.attempts && WorkClock::now() < deadline; ++k) {
     const Focus& focus = focuses[k % round / kPerFocus];
     const uint64_t attempt = evaluation->AttemptAt(k / round * kPerFocus + k % kPerFocus);
@@ -69,8 +74,11 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
     ++witness.attempts;
     int required = -1;
     Gap gap = evaluation->WidestGap(&required);
-    if (required < 0 && evaluation->Extend(options.max_elements, deadline, &witness.message)) {
-      gap = evaluation->WidestGap(&required);
+    if (required < 0 && (!long_gradients || k / round >= kRoundsOfLosses)) {
+      const auto start = WorkClock::now();
+      if (evaluation->Extend(options.max_elements, deadline, &witness.message))
+        gap = evaluation->WidestGap(&required);
+      long_gradients |= WorkClock::now() - start > std::chrono::duration<double>(kLongSeconds);
     }
     const MissingValue missing =
         required < 0 ? evaluation->FindMissingValue(options.proved) : MissingValue();
