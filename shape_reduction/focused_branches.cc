@@ -1,6 +1,9 @@
 // Residual branches of the forward pass: where they are, and which are near a place.
 #include <algorithm>
 #include <deque>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "shape_reduction/focused_choice.h"
 
@@ -12,50 +15,30 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr int kBranchDepth = 8;  // operators between a branch's last parameter and its end
+constexpr int kMaxCopying = 8;  // operators that move a tensor unchanged
 constexpr size_t kBranchOperators = 256;
 constexpr size_t kMaxBranch = 256;  // tensors of a branch
 constexpr size_t kHub = 32;         // tensors with more consumers connect everything
 constexpr int kFarSteps = 64;
 constexpr int kNearBranch = 24;  // operators
 constexpr size_t kMaxMentioned = 4;
+constexpr int kSumDepth = 2;  // operators between a parameter's gradient and a sum of squares
+constexpr size_t kMaxTurns = 4;
 constexpr size_t kMaxCopies = 16;  // of what a norm gives
 
-// The expression is zero wherever the elements of input `input` are.
-bool Vanishes(const sdfg::IndexFunction& function, sdfg::ExprId root, int input) {
-  std::vector<char> zero(function.nodes.size(), 0);
-  for (sdfg::ExprId id = 0; id <= root; ++id) {
-    const sdfg::Node& node = function.nodes[id];
-    const auto arg = [&](size_t k) { return zero[node.args[k]] != 0; };
-    switch (node.op) {
-      case Op::kElement:
-        zero[id] = node.input == input;
-        break;
-      case Op::kMul:
-        zero[id] = arg(0) || arg(1);
-        break;
-      case Op::kAdd:
-      case Op::kMax:
-      case Op::kMin:
-        zero[id] = arg(0) && arg(1);
-        break;
-      case Op::kDiv:
-      case Op::kNeg:
-      case Op::kAbs:
-      case Op::kSum:
-        zero[id] = arg(0);
-        break;
-      case Op::kSelect:
-        zero[id] = arg(1) && arg(2);
-        break;
-      case Op::kReal:
-        zero[id] = node.real.IsZero();
-        break;
-      default:
-        break;
+// Inputs of the operator of which elements are multiplied with elements of this one.
+std::set<TensorId> OperandsMultipliedWith(const sdfg::Operator& op, TensorId input) {
+  std::set<TensorId> result;
+  const std::vector<sdfg::Node>& nodes = op.function->nodes;
+  for (const sdfg::Node& node : nodes) {
+    if (node.op != Op::kMul) continue;
+    for (const size_t k : {0, 1}) {
+      const sdfg::Node &own = nodes[node.args[k]], &other = nodes[node.args[1 - k]];
+      if (own.op == Op::kElement && other.op == Op::kElement && op.inputs[own.input] == input)
+        result.insert(op.inputs[other.input]);
     }
   }
-  return zero[root] != 0;
+  return result;
 }
 
 }  // namespace
@@ -77,47 +60,9 @@ std::vector<int> FocusedChooser::Downstream(const sdfg::Graph& graph, TensorId p
   return distance;
 }
 
-// Parameters that make the tensor zero if they are, and others (inner) that make zero what these
-// are multiplied with.
-bool FocusedChooser::Close(TensorId end, int depth, std::set<TensorId>* parameters,
-                           std::set<TensorId>* inner) const {
-  const sdfg::Graph& graph = problem_.logical;
-  if (graph.tensors[end].role == sdfg::TensorRole::kParameter) {  // a bias
-    parameters->insert(end);
-    return true;
-  }
-  const OperatorId producer = graph.tensors[end].producer;
-  if (producer == sdfg::kNone || depth == 0) return false;
-  const sdfg::Operator& op = graph.operators[producer];
-  const sdfg::IndexFunction& function = *op.function;
-  const sdfg::ExprId body = function.outputs[graph.tensors[end].producer_output].body;
-  for (size_t i = op.inputs.size(); i-- > 0;) {
-    if (graph.tensors[op.inputs[i]].role == sdfg::TensorRole::kParameter &&
-        Vanishes(function, body, static_cast<int>(i))) {
-      parameters->insert(op.inputs[i]);
-      for (size_t j = 0; inner != nullptr && j < op.inputs.size(); ++j) {
-        if (j == i || !Vanishes(function, body, static_cast<int>(j))) continue;
-        if (Close(op.inputs[j], kBranchDepth, inner, nullptr)) break;
-      }
-      return true;
-    }
-  }
-  if (function.nodes[body].op == Op::kAdd && op.inputs.size() == 2) {
-    return Close(op.inputs[0], depth - 1, parameters, inner) &&
-           Close(op.inputs[1], depth - 1, parameters, inner);
-  }
-  for (size_t i = 0; i < op.inputs.size(); ++i) {
-    if (Vanishes(function, body, static_cast<int>(i)) &&
-        Close(op.inputs[i], depth - 1, parameters, inner)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 TensorId FocusedChooser::CopiedFrom(TensorId tensor) const {
   const sdfg::Graph& graph = problem_.logical;
-  for (int depth = 0; depth < kBranchDepth && graph.tensors[tensor].producer != sdfg::kNone;
+  for (int depth = 0; depth < kMaxCopying && graph.tensors[tensor].producer != sdfg::kNone;
        ++depth) {
     const sdfg::Operator& op = graph.operators[graph.tensors[tensor].producer];
     const ScalarProgram& program = programs_.Get(graph, op, graph.tensors[tensor].producer_output);
@@ -168,46 +113,49 @@ void FocusedChooser::FindBranches() {
       continue;
     }
     for (const size_t k : {1, 0}) {
-      Branch branch{op.inputs[k], op.outputs[0], {}, {}};
-      if (!depends(branch.end, op.inputs[1 - k])) continue;
-      if (!Close(branch.end, kBranchDepth, &branch.parameters, &branch.inner)) continue;
-      branches_.push_back(std::move(branch));
+      if (!depends(op.inputs[k], op.inputs[1 - k])) continue;
+      std::optional<ZeroingParameters> zeroing = FindZeroingParameters(graph, op.inputs[k]);
+      if (!zeroing.has_value()) continue;
+      branches_.push_back({op.inputs[k], op.outputs[0], std::move(*zeroing)});
       break;
     }
   }
 }
 
-// A norm's weight, and the tables with which what it scales is multiplied.
-void FocusedChooser::FindFactors() {
+// A norm's weight and bias, and the tables with which what they scale is multiplied.
+void FocusedChooser::FindNorms() {
   const sdfg::Graph& graph = problem_.logical;
-  const auto vanishes_with = [&](const sdfg::Operator& op, size_t input) {
-    const TensorId out = op.outputs[0];
-    if (out == sdfg::kNone || backward_[out] != 0) return false;
-    return Vanishes(*op.function, op.function->outputs[0].body, static_cast<int>(input));
+  const auto is_forward = [&](const sdfg::Operator& op) {
+    return op.outputs[0] != sdfg::kNone && backward_[op.outputs[0]] == 0;
   };
   for (const sdfg::Operator& op : graph.operators) {
-    for (size_t i = 0; i < op.inputs.size(); ++i) {
-      if (!IsFactor(graph.tensors[op.inputs[i]]) || !vanishes_with(op, i)) continue;
-      std::set<TensorId>& tables = tables_of_factor_[op.inputs[i]];
-      std::vector<TensorId> scaled = {op.outputs[0]};
-      for (size_t k = 0; k < scaled.size() && k < kMaxCopies; ++k) {
-        for (const OperatorId reader : consumers_[scaled[k]]) {
-          const sdfg::Operator& product = graph.operators[reader];
-          for (size_t j = 0; j < product.inputs.size(); ++j) {
-            const sdfg::Tensor& table = graph.tensors[product.inputs[j]];
-            if (table.role == sdfg::TensorRole::kParameter && table.shape.size() > 1 &&
-                vanishes_with(product, j)) {
-              tables.insert(product.inputs[j]);
-            }
-          }
-          const TensorId out = product.outputs[0];
-          if (product.inputs.size() != 1 || out == sdfg::kNone || backward_[out] != 0) continue;
-          const sdfg::IndexFunction& function = *product.function;
-          const bool moves = function.nodes[function.outputs[0].body].op == Op::kElement;
-          if (moves) scaled.push_back(out);
+    const auto is_factor = [&](TensorId id) {
+      return IsFactor(graph.tensors[id]) &&
+             std::find(op.inputs.begin(), op.inputs.end(), id) != op.inputs.end();
+    };
+    if (!is_forward(op) || std::none_of(op.inputs.begin(), op.inputs.end(), is_factor)) continue;
+    std::optional<ZeroingParameters> zeroing = FindZeroingParameters(graph, op.outputs[0]);
+    if (!zeroing.has_value() ||
+        !std::all_of(zeroing->outer.begin(), zeroing->outer.end(), is_factor))
+      continue;
+    Norm norm{std::move(zeroing->outer), {}};
+    std::vector<TensorId> scaled = {op.outputs[0]};
+    for (size_t k = 0; k < scaled.size() && k < kMaxCopies; ++k) {
+      for (const OperatorId reader : consumers_[scaled[k]]) {
+        const sdfg::Operator& product = graph.operators[reader];
+        if (!is_forward(product)) continue;
+        for (const TensorId operand : OperandsMultipliedWith(product, scaled[k])) {
+          const sdfg::Tensor& table = graph.tensors[operand];
+          if (table.role == sdfg::TensorRole::kParameter && table.shape.size() > 1)
+            norm.tables.insert(operand);
         }
+        if (product.inputs.size() != 1) continue;
+        const sdfg::IndexFunction& function = *product.function;
+        const bool moves = function.nodes[function.outputs[0].body].op == Op::kElement;
+        if (moves) scaled.push_back(product.outputs[0]);
       }
     }
+    norms_.push_back(std::move(norm));
   }
 }
 
@@ -230,32 +178,61 @@ std::set<TensorId> FocusedChooser::ParametersOf(const Branch& branch) const {
   return parameters;
 }
 
-// Norms' weights of the branch are made small and the tables after them large, so that what the
-// branch adds is as it was, and the weights' gradients are what counts.
-void FocusedChooser::RaiseFactors(const Branch& branch, Attempt* attempt) const {
-  constexpr double kSmallFactor = 0x1p-10;
+void FocusedChooser::Rescale(const Norm& norm, double scale, bool last, Attempt* attempt) {
+  if (last) attempt->last_raised.insert(norm.factors.begin(), norm.factors.end());
+  for (const TensorId factor : norm.factors) attempt->scales[factor] = scale;
+  for (const TensorId table : norm.tables) attempt->scales[table] = 1 / scale;
+}
+
+// Norms' weights of the branch are made larger or smaller by `scale`, and the tables after them
+// the other way, so that what the branch adds is as it was: of gradients, those of what is small
+// count most.
+void FocusedChooser::RescaleBranch(const Branch& branch, double scale, Attempt* attempt) const {
   const std::set<TensorId> open = ParametersOf(branch);
-  for (const auto& [factor, tables] : tables_of_factor_) {
+  for (const Norm& norm : norms_) {
     const auto is_open = [&](TensorId table) { return open.count(table) != 0; };
-    if (std::none_of(tables.begin(), tables.end(), is_open)) continue;
-    if (!attempt->scales.emplace(factor, kSmallFactor).second) continue;
-    for (const TensorId table : tables) attempt->scales[table] = 1 / kSmallFactor;
+    if (std::any_of(norm.tables.begin(), norm.tables.end(), is_open))
+      Rescale(norm, scale, attempt->kind.last, attempt);
   }
 }
 
-// Those whose every way to a residual sum leads through an exponential.
+// The same of the last norm and the head, whose gradients would hide all others. `last`: its last
+// element is raised in such attempts.
+void FocusedChooser::RescaleHead(bool last, Attempt* attempt) const {
+  constexpr double kSmallNorm = 0x1p-5;
+  for (const Norm& norm : norms_) {
+    if (norm.tables != std::set<TensorId>{head_}) continue;
+    const bool tied = lookups_.count(head_) != 0;
+    Rescale(norm, tied ? 1 : kSmallNorm, last && attempt->kind.last, attempt);
+  }
+}
+
+// Those whose every way to a residual sum leads through an exponential: not a head's, of which
+// only the loss computes exponentials.
 void FocusedChooser::FindScores() {
   const sdfg::Graph& graph = problem_.logical;
   std::set<TensorId> sums;
   for (const Branch& branch : branches_) sums.insert(branch.sum);
-  const auto exponential = [](const sdfg::Operator& op) {
-    return std::any_of(op.function->nodes.begin(), op.function->nodes.end(),
-                       [](const sdfg::Node& node) { return node.op == Op::kExp; });
+  std::vector<char> adds(graph.tensors.size(), 0);  // a residual sum depends on it
+  for (auto op = graph.operators.rbegin(); op != graph.operators.rend(); ++op) {
+    const bool any = std::any_of(op->outputs.begin(), op->outputs.end(), [&](TensorId id) {
+      return id != sdfg::kNone && (adds[id] != 0 || sums.count(id) != 0);
+    });
+    for (const TensorId id : op->inputs) adds[id] |= any ? 1 : 0;
+  }
+  // Not where the input is a factor besides: x * sigmoid(x).
+  const auto exponential = [&](const sdfg::Operator& op, TensorId input) {
+    const auto is_exp = [](const sdfg::Node& node) { return node.op == Op::kExp; };
+    if (std::none_of(op.function->nodes.begin(), op.function->nodes.end(), is_exp)) return false;
+    const auto at = std::find(op.inputs.begin(), op.inputs.end(), input);
+    return !VanishesWith(op, static_cast<size_t>(at - op.inputs.begin()));
   };
+  std::map<TensorId, std::set<TensorId>> later;  // what the scores are multiplied with on the way
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
     if (graph.tensors[t].role != sdfg::TensorRole::kParameter) continue;
     std::vector<TensorId> work = {static_cast<TensorId>(t)};
     std::set<TensorId> seen(work.begin(), work.end());
+    std::set<TensorId> operands;
     bool met = false, direct = false;
     while (!work.empty() && !direct) {
       const TensorId id = work.back();
@@ -263,10 +240,11 @@ void FocusedChooser::FindScores() {
       for (const OperatorId o : consumers_[id]) {
         const sdfg::Operator& op = graph.operators[o];
         if (op.outputs[0] == sdfg::kNone || backward_[op.outputs[0]]) continue;
-        if (exponential(op)) {
-          met = true;
+        if (exponential(op, id)) {
+          met |= adds[op.outputs[0]] != 0;
           continue;
         }
+        operands.insert(op.inputs.begin(), op.inputs.end());
         for (const TensorId output : op.outputs) {
           if (output == sdfg::kNone || !seen.insert(output).second) continue;
           direct |= sums.count(output) != 0;
@@ -275,7 +253,15 @@ void FocusedChooser::FindScores() {
       }
       direct |= seen.size() > kMaxBranch;
     }
-    if (met && !direct) scores_.insert(static_cast<TensorId>(t));
+    if (!met || direct) continue;
+    operands.erase(static_cast<TensorId>(t));
+    scores_.insert(static_cast<TensorId>(t));
+    later.emplace(static_cast<TensorId>(t), std::move(operands));
+  }
+  for (const auto& [id, operands] : later) {
+    const auto is_score = [&](TensorId operand) { return scores_.count(operand) != 0; };
+    if (!IsRanked(id) && std::none_of(operands.begin(), operands.end(), is_score))
+      last_of_scores_.insert(id);
   }
 }
 
@@ -336,6 +322,41 @@ std::vector<size_t> FocusedChooser::Nearest(const Focus& focus,
   std::sort(around.begin(), around.end());
   for (const auto& [d, b] : around) add(b);
   return result;
+}
+
+// A place that adds up the gradients of several branches' parameters (of a layer's attention and
+// of its feed-forward part): each of these is the one that is open in some attempts.
+// False if there are none.
+bool FocusedChooser::TakeTurns(const Focus& focus, uint64_t number,
+                               std::vector<size_t>* nearest) const {
+  const sdfg::Graph& graph = problem_.logical;
+  std::set<TensorId> seen = {focus.lineage.logical};
+  std::vector<TensorId> level(seen.begin(), seen.end());
+  for (int depth = 0; depth < kSumDepth && level.size() < kMaxBranch; ++depth) {
+    std::vector<TensorId> next;
+    for (const TensorId t : level) {
+      if (graph.tensors[t].producer == sdfg::kNone) continue;
+      for (const TensorId input : graph.operators[graph.tensors[t].producer].inputs) {
+        if (backward_[input] && seen.insert(input).second) next.push_back(input);
+      }
+    }
+    level = std::move(next);
+  }
+  const auto is_added_up = [&](size_t branch) {
+    for (const TensorId parameter : ParametersOf(branches_[branch])) {
+      for (const TensorId gradient : GradientsOf(parameter)) {
+        if (seen.count(gradient) != 0) return true;
+      }
+    }
+    return false;
+  };
+  const auto first = nearest->begin(), end = first + std::min(nearest->size(), kMaxTurns);
+  const size_t turns = std::stable_partition(first, end, is_added_up) - first;
+  if (turns == 0) return false;
+  // Attempts of one kind, and of one pair, have different branches.
+  const size_t turn = (number + number / 2 + number / 8) % turns;
+  std::rotate(first, first + turn, first + turn + 1);
+  return true;
 }
 
 std::vector<int> FocusedChooser::Distances(TensorId from) const {

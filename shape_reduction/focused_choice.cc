@@ -17,6 +17,9 @@ namespace {
 
 constexpr int kNear = 5;             // operators from the place: parameters of their own values
 constexpr size_t kOpenBranches = 3;  // of the first attempt
+// Of norms' weights where gradients are added up: these count more than others; or else less.
+constexpr double kSmallFactor = 0x1p-10;
+
 uint64_t Mix(uint64_t a, uint64_t b) {
   uint64_t z = (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdu;
   return z ^ (z >> 32);
@@ -39,7 +42,7 @@ FocusedChooser::FocusedChooser(const lineage::Problem& problem, const InputChoos
   }
   FindCompared();
   FindBranches();
-  FindFactors();
+  FindNorms();
   FindScores();
   FindHead();
   FindLookups();
@@ -97,7 +100,6 @@ FocusedChooser::AttemptKind FocusedChooser::KindOf(const Focus& focus, uint64_t 
   kind.compare = !kind.sparse;
   kind.faint = attempt % 8 == 6;
   kind.flat = attempt % 8 == 4 ? 1 : attempt % 8 == 5 ? 2 : 0;
-  kind.factors = kind.large && IsSumOfGradients(focus.lineage.logical);
   kind.last = (IsSumOfGradients(focus.lineage.logical) ? attempt : attempt + 1) / 2 % 2 == 1;
   const uint64_t spread_before = attempt / 2 / pairs + (pair > 1 ? 1 : 0);
   kind.more_branches = kind.spread              ? attempt / 2 / pairs
@@ -122,20 +124,34 @@ FocusedChooser::Attempt FocusedChooser::Prepare(const Focus& focus, uint64_t num
   attempt.kind = KindOf(focus, number);
   attempt.total = IsSumOfGradients(focus.lineage.logical);
   Cut(focus, number, &attempt);
-  const std::vector<size_t> nearest = Nearest(focus, distance);
+  std::vector<size_t> nearest = Nearest(focus, distance);
+  size_t more_branches = attempt.kind.more_branches;
+  if (attempt.total) {
+    const bool of_branches = TakeTurns(focus, number, &nearest);
+    if (of_branches) more_branches /= 4;  // a second one reads what the first one makes wide
+    RescaleHead(!of_branches, &attempt);
+  }
   const size_t open_branches =
       (attempt.total || attempt.kind.spread || (attempt.kind.lone && !attempt.kind.blank)
            ? 1
            : kOpenBranches) +
-      attempt.kind.more_branches;
+      more_branches;
   for (size_t k = 0; k < nearest.size(); ++k) {
     const Branch& branch = branches_[nearest[k]];
     const bool open = k < open_branches;
-    if (open && attempt.kind.factors) RaiseFactors(branch, &attempt);
+    if (open && attempt.total) {
+      RescaleBranch(branch, attempt.kind.large ? kSmallFactor : 1 / kSmallFactor, &attempt);
+    }
     (open ? attempt.narrow : attempt.closed)
-        .insert(branch.parameters.begin(), branch.parameters.end());
-    // Where gradients are added up, those of closed branches are zero.
-    if (!open && attempt.total) attempt.closed.insert(branch.inner.begin(), branch.inner.end());
+        .insert(branch.zeroing.outer.begin(), branch.zeroing.outer.end());
+    // Where gradients are added up, those of closed branches are zero, and scores that count for
+    // nothing must not be wide.
+    if (open || !attempt.total) continue;
+    attempt.closed.insert(branch.zeroing.inner.begin(), branch.zeroing.inner.end());
+    for (const TensorId id : ParametersOf(branch)) {
+      if (scores_.count(id) != 0 && (!IsRanked(id) || HasRankingBias(id)))
+        attempt.closed.insert(id);
+    }
   }
   return attempt;
 }

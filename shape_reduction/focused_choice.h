@@ -28,6 +28,7 @@
 #include "lineage/lineage.h"
 #include "shape_reduction/focus.h"
 #include "shape_reduction/input_choice.h"
+#include "shape_reduction/zeroing_parameters.h"
 
 namespace planproof::shape_reduction {
 
@@ -64,10 +65,13 @@ class FocusedChooser {
  private:
   // x + f(x) in the forward pass.
   struct Branch {
-    sdfg::TensorId end = sdfg::kNone;     // f(x)
-    sdfg::TensorId sum = sdfg::kNone;     // x + f(x)
-    std::set<sdfg::TensorId> parameters;  // f(x) = 0 if these are 0
-    std::set<sdfg::TensorId> inner;       // and their gradients, if these are, too
+    sdfg::TensorId end = sdfg::kNone;  // f(x)
+    sdfg::TensorId sum = sdfg::kNone;  // x + f(x)
+    ZeroingParameters zeroing;         // of f(x)
+  };
+  // What a norm's parameters scale is multiplied with the tables.
+  struct Norm {
+    std::set<sdfg::TensorId> factors, tables;
   };
   struct AttemptKind {
     bool large = false;        // what branches are added to
@@ -79,7 +83,6 @@ class FocusedChooser {
     int flat = 0;              // scores are zero: 1, 2: these of every two of their parameters are
     bool last = false;         // the last expert is chosen more often than others
     bool lone = false;         // a few positions are unlike all others
-    bool factors = false;      // gradients of norms' weights count more than all others
     bool blank = false;        // and look up the only rows that are not zero
     size_t more_branches = 0;  // that stay open
   };
@@ -93,6 +96,7 @@ class FocusedChooser {
     std::map<int64_t, std::set<int64_t>> apart;            // by extent: positions told apart
     std::set<sdfg::TensorId> closed, narrow;  // parameters that are zero, that are small
     std::map<sdfg::TensorId, double> scales;  // of parameters that are larger or smaller than usual
+    std::set<sdfg::TensorId> last_raised;     // norms' weights of which the last element is large
   };
   using Random = InputChooser::Random;
   AttemptKind KindOf(const Focus& focus, uint64_t attempt) const;
@@ -107,26 +111,33 @@ class FocusedChooser {
                                                   const Attempt& attempt) const;
   void CutAroundLone(std::map<int64_t, std::vector<int64_t>>* cuts, Attempt* attempt) const;
   std::vector<sdfg::TensorId> GradientsOf(sdfg::TensorId parameter) const;
+  void TellNeighboursApart(sdfg::TensorId id, const Attempt& attempt, Random* random,
+                           BlockTensor<double>* chosen) const;
   void SingleOut(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
   void ClearUntold(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
   // A parameter with one dimension: of a norm, or a bias.
   static bool IsFactor(const sdfg::Tensor& tensor);
-  // Of parameters of scores every second one is alike: 0 or 1; -1: it is none.
+  // Of the last parameters of scores every second one is alike: 0 or 1; -1: it is none.
   int ScoreTurn(sdfg::TensorId id) const {
-    const auto found = scores_.find(id);
-    return found == scores_.end() ? -1 : std::distance(scores_.begin(), found) % 2;
+    const auto found = last_of_scores_.find(id);
+    return found == last_of_scores_.end() ? -1 : std::distance(last_of_scores_.begin(), found) % 2;
   }
   // The model ranks what it makes of the tensor's rows.
   bool IsRanked(sdfg::TensorId id) const;
+  // It is added to what is ranked, and tells more than that does.
+  bool IsRankingBias(sdfg::TensorId id) const;
+  bool HasRankingBias(sdfg::TensorId ranked) const;
   std::vector<int64_t> ChosenFirst(int64_t extent, const Attempt& attempt, Random* random) const;
   void RankLast(sdfg::TensorId id, BlockTensor<double>* chosen) const;
   // What the logical tensor is an unchanged copy of, or itself.
   sdfg::TensorId CopiedFrom(sdfg::TensorId tensor) const;
   void FindCompared();
   void FindBranches();
-  void FindFactors();
+  void FindNorms();
   std::set<sdfg::TensorId> ParametersOf(const Branch& branch) const;
-  void RaiseFactors(const Branch& branch, Attempt* attempt) const;
+  static void Rescale(const Norm& norm, double scale, bool last, Attempt* attempt);
+  void RescaleBranch(const Branch& branch, double scale, Attempt* attempt) const;
+  void RescaleHead(bool last, Attempt* attempt) const;
   void FindScores();
   void FindEdges();
   void FindHead();
@@ -134,10 +145,9 @@ class FocusedChooser {
   bool IsSumOfGradients(sdfg::TensorId place) const;
   // Read by nothing but what depends on the loss.
   bool OnlyAfterLoss(sdfg::TensorId source) const;
-  bool Close(sdfg::TensorId end, int depth, std::set<sdfg::TensorId>* parameters,
-             std::set<sdfg::TensorId>* inner) const;
   std::vector<sdfg::TensorId> ForwardAnchors(sdfg::TensorId place) const;
   std::vector<size_t> Nearest(const Focus& focus, const std::vector<int>& distance) const;
+  bool TakeTurns(const Focus& focus, uint64_t number, std::vector<size_t>* nearest) const;
   // By tensor: the least number of operators by which it is computed from the place; -1: it is not,
   // or only by way of a tensor of `beyond`.
   static std::vector<int> Downstream(const sdfg::Graph& graph, sdfg::TensorId place,
@@ -168,10 +178,10 @@ class FocusedChooser {
   std::map<int64_t, std::vector<int64_t>> edges_;
   // By extent with comparisons: the first two positions and the last one of a few parts.
   std::map<int64_t, std::set<int64_t>> ends_of_parts_;
-  // By a norm's weight: the parameters with which what it scales is multiplied.
-  std::map<sdfg::TensorId, std::set<sdfg::TensorId>> tables_of_factor_;
-  std::set<sdfg::TensorId> scores_;    // parameters that reach residual sums by exponentials only
-  bool masked_ = false;                // a real input tells which positions count
+  std::vector<Norm> norms_;
+  std::set<sdfg::TensorId> scores_;  // parameters that reach residual sums by exponentials only
+  std::set<sdfg::TensorId> last_of_scores_;  // of these: none is multiplied with what it makes
+  bool masked_ = false;                      // a real input tells which positions count
   bool ranks_ = false;                 // the model ranks what it computes: IsRanked of some source
   sdfg::TensorId head_ = sdfg::kNone;  // the parameter of the last contraction before the loss
   std::set<sdfg::TensorId> lookups_;   // parameters of which integers choose rows

@@ -137,7 +137,7 @@ std::vector<int> FocusedChooser::LoneRequired(const Focus& focus, uint64_t attem
   std::vector<TensorId> of_branch;
   const std::vector<size_t> nearest = Nearest(focus, Distances(focus.lineage.logical));
   if (!nearest.empty()) {
-    for (const TensorId parameter : branches_[nearest[0]].parameters) {
+    for (const TensorId parameter : branches_[nearest[0]].zeroing.outer) {
       for (const TensorId gradient : GradientsOf(parameter)) of_branch.push_back(gradient);
     }
   }

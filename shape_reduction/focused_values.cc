@@ -7,6 +7,7 @@
 
 namespace planproof::shape_reduction {
 
+using sdfg::OperatorId;
 using sdfg::TensorId;
 
 namespace {
@@ -77,6 +78,22 @@ bool FocusedChooser::IsRanked(TensorId id) const {
   return false;
 }
 
+bool FocusedChooser::IsRankingBias(TensorId id) const {
+  const sdfg::Tensor& tensor = problem_.logical.tensors[id];
+  return tensor.role != sdfg::TensorRole::kInput && tensor.shape.size() == 1 &&
+         tensor.dtype != sdfg::DType::kBool && inputs_.Untied(id, 0);
+}
+
+// Where it is zero, choices are known all the same.
+bool FocusedChooser::HasRankingBias(TensorId ranked) const {
+  const auto has_bias = [&](OperatorId o) {
+    const std::vector<TensorId>& inputs = problem_.logical.operators[o].inputs;
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](TensorId id) { return IsRankingBias(id); });
+  };
+  return std::any_of(consumers_[ranked].begin(), consumers_[ranked].end(), has_bias);
+}
+
 // Of weights whose products are ranked: the last score is far from the others, half of the time
 // above them. A sum over experts that leaves out the last one shows only where it is chosen.
 void FocusedChooser::RankLast(TensorId id, BlockTensor<double>* chosen) const {
@@ -114,9 +131,39 @@ void FocusedChooser::ChooseIntegers(TensorId id, const Attempt& attempt, Random*
     }
     chosen->ints.push_back(value);
   }
+  TellNeighboursApart(id, attempt, random, chosen);
   if (attempt.kind.lone) SingleOut(id, attempt, chosen);
   if (!inputs_.ranges().Domain(id).IsEmpty()) {
     inputs_.MeetRowPremises(id, random, chosen->dims, &chosen->ints);
+  }
+}
+
+// What a position looks up is unlike what the one before it does, where both are told apart:
+// attention to equal values has no gradient.
+void FocusedChooser::TellNeighboursApart(TensorId id, const Attempt& attempt, Random* random,
+                                         BlockTensor<double>* chosen) const {
+  const sdfg::Tensor& tensor = problem_.logical.tensors[id];
+  const int64_t high = inputs_.ranges().Usual(id).second;
+  const auto rows = attempt.partitions.find(high);
+  if (rows == attempt.partitions.end() || rows->second->blocks() < 2) return;
+  const DimPartition& looked_up = *rows->second;
+  const std::vector<int64_t> first = looked_up.Representatives();
+  int64_t stride = chosen->Blocks();
+  for (size_t d = 0; d < tensor.shape.size(); ++d) {
+    const int64_t blocks = chosen->dims[d]->blocks();
+    stride /= blocks;
+    if (compared_.count(tensor.shape[d]) == 0) continue;
+    const std::set<int64_t>& told = attempt.apart.at(tensor.shape[d]);
+    const std::vector<int64_t> starts = chosen->dims[d]->Representatives();
+    for (int64_t k = 0; k < static_cast<int64_t>(chosen->ints.size()); ++k) {
+      const int64_t at = k / stride % blocks;
+      if (at == 0 || told.count(starts[at]) == 0 || told.count(starts[at - 1]) == 0) continue;
+      const int64_t own = looked_up.BlockOf(chosen->ints[k]);
+      if (own != looked_up.BlockOf(chosen->ints[k - stride])) continue;
+      const uint64_t others = static_cast<uint64_t>(looked_up.blocks() - 1);
+      const int64_t other = static_cast<int64_t>((*random)() % others);
+      chosen->ints[k] = first[other < own ? other : other + 1];
+    }
   }
 }
 
@@ -130,6 +177,11 @@ std::vector<int64_t> FocusedChooser::ChosenFirst(int64_t extent, const Attempt& 
   if (part == attempt.place.end() && all != edges_.end()) {
     edges = all->second;
     edges.pop_back();  // the last one
+    // Few are chosen: where gradients of all parts are added up, of each part one edge.
+    if (attempt.total && edges.size() % 2 == 1) {
+      for (size_t k = 0; k + 1 < edges.size(); k += 2) edges[k / 2] = edges[k + (*random)() % 2];
+      edges.resize(edges.size() / 2);
+    }
   } else if (part != attempt.place.end()) {
     const auto [first, end] = part->second;
     for (const int64_t edge : {first - 1, first, end - 1, end}) {
@@ -175,7 +227,8 @@ void FocusedChooser::ChooseReals(TensorId id, const Attempt& attempt, Random* ra
                                   : kNarrow;
   if (attempt.kind.blank && IsRanked(id)) {
     scale *= kTelling;
-  } else if ((attempt.kind.spread || attempt.kind.lone) && scores_.count(id) != 0) {
+  } else if ((attempt.kind.spread || attempt.kind.lone || (attempt.kind.last && attempt.total)) &&
+             scores_.count(id) != 0) {
     scale *= kCalm;
   }
   const bool table = tensor.role == sdfg::TensorRole::kParameter && tensor.shape.size() > 1;
@@ -199,11 +252,11 @@ void FocusedChooser::ChooseReals(TensorId id, const Attempt& attempt, Random* ra
   }
   inputs_.MeetPremises(id, scale, random, chosen);
   if (attempt.kind.last && table && !attempt.total) RankLast(id, chosen);
-  if (attempt.kind.last && attempt.total && IsFactor(tensor)) chosen->values.back() *= kLastFactor;
-  if (tensor.role != sdfg::TensorRole::kInput && tensor.shape.size() == 1 &&
-      tensor.dtype != sdfg::DType::kBool && inputs_.Untied(id, 0)) {
-    Rank(attempt.kind.last ? ChosenFirst(tensor.shape[0], attempt, random) : std::vector<int64_t>(),
-         random, &chosen->values);
+  if (attempt.last_raised.count(id) != 0) chosen->values.back() *= kLastFactor;
+  if (IsRankingBias(id)) {
+    const bool edges = attempt.kind.last || attempt.total;
+    Rank(edges ? ChosenFirst(tensor.shape[0], attempt, random) : std::vector<int64_t>(), random,
+         &chosen->values);
   }
 }
 
