@@ -324,9 +324,23 @@ std::vector<size_t> FocusedChooser::Nearest(const Focus& focus,
   return result;
 }
 
+// Parameters that are updated by what the place is compared in, where it is an optimizer's step.
+std::set<TensorId> FocusedChooser::NearestUpdated(const Focus& focus) const {
+  const sdfg::Graph& graph = problem_.logical;
+  std::set<TensorId> updated;
+  for (const int r : NearestRequired(focus, kMaxRequired)) {
+    const OperatorId producer = graph.tensors[problem_.required[r].lineage.logical].producer;
+    if (producer == sdfg::kNone) continue;
+    for (const TensorId id : graph.operators[producer].inputs) {
+      if (graph.tensors[id].role == sdfg::TensorRole::kParameter) updated.insert(id);
+    }
+  }
+  return updated;
+}
+
 // A place that adds up the gradients of several branches' parameters (of a layer's attention and
-// of its feed-forward part): each of these is the one that is open in some attempts.
-// False if there are none.
+// of its feed-forward part): each of these is the one that is open in some attempts. Where it adds
+// up none (a norm of all gradients), those are whose parameters' updates are compared; false.
 bool FocusedChooser::TakeTurns(const Focus& focus, uint64_t number,
                                std::vector<size_t>* nearest) const {
   const sdfg::Graph& graph = problem_.logical;
@@ -350,13 +364,24 @@ bool FocusedChooser::TakeTurns(const Focus& focus, uint64_t number,
     }
     return false;
   };
-  const auto first = nearest->begin(), end = first + std::min(nearest->size(), kMaxTurns);
-  const size_t turns = std::stable_partition(first, end, is_added_up) - first;
+  const auto first = nearest->begin();
+  const auto end = first + static_cast<int64_t>(std::min(nearest->size(), kMaxTurns));
+  size_t turns = std::stable_partition(first, end, is_added_up) - first;
+  const bool of_branches = turns > 0;
+  if (!of_branches) {
+    const std::set<TensorId> updated = NearestUpdated(focus);
+    const auto is_updated = [&](size_t branch) {
+      const std::set<TensorId> parameters = ParametersOf(branches_[branch]);
+      return std::any_of(parameters.begin(), parameters.end(),
+                         [&](TensorId id) { return updated.count(id) != 0; });
+    };
+    turns = std::stable_partition(first, nearest->end(), is_updated) - first;
+  }
   if (turns == 0) return false;
   // Attempts of one kind, and of one pair, have different branches.
   const size_t turn = (number + number / 2 + number / 8) % turns;
   std::rotate(first, first + turn, first + turn + 1);
-  return true;
+  return of_branches;
 }
 
 std::vector<int> FocusedChooser::Distances(TensorId from) const {

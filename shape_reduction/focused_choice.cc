@@ -68,6 +68,20 @@ bool FocusedChooser::IsSumOfGradients(TensorId place) const {
          std::all_of(shape.begin(), shape.end(), [](int64_t extent) { return extent == 1; });
 }
 
+bool FocusedChooser::ReadsScores(TensorId place) const {
+  const sdfg::Graph& graph = problem_.logical;
+  const OperatorId producer = graph.tensors[place].producer;
+  if (producer == sdfg::kNone) return false;
+  const auto is_matrix_of_positions = [&](TensorId id) {
+    const sdfg::Shape& shape = graph.tensors[id].shape;
+    return std::any_of(shape.begin(), shape.end(), [&](int64_t extent) {
+      return compared_.count(extent) != 0 && std::count(shape.begin(), shape.end(), extent) > 1;
+    });
+  };
+  const std::vector<TensorId>& inputs = graph.operators[producer].inputs;
+  return std::any_of(inputs.begin(), inputs.end(), is_matrix_of_positions);
+}
+
 bool FocusedChooser::OnlyAfterLoss(TensorId source) const {
   return std::all_of(consumers_[source].begin(), consumers_[source].end(), [&](OperatorId o) {
     const auto& outputs = problem_.logical.operators[o].outputs;
@@ -97,20 +111,24 @@ FocusedChooser::AttemptKind FocusedChooser::KindOf(const Focus& focus, uint64_t 
   kind.spread = !ends_of_parts_.empty() && pair == 1;
   kind.fresh = pair + 1 < pairs;
   kind.sparse = kind.fresh || !kind.large;
-  kind.compare = !kind.sparse;
   kind.faint = attempt % 8 == 6;
   kind.flat = attempt % 8 == 4 ? 1 : attempt % 8 == 5 ? 2 : 0;
+  kind.quiet = quiet_ && attempt % 8 >= 6;
+  kind.sparse |= kind.quiet;
+  kind.compare = !kind.sparse;
   kind.last = (IsSumOfGradients(focus.lineage.logical) ? attempt : attempt + 1) / 2 % 2 == 1;
   const uint64_t spread_before = attempt / 2 / pairs + (pair > 1 ? 1 : 0);
   kind.more_branches = kind.spread              ? attempt / 2 / pairs
                        : ends_of_parts_.empty() ? attempt / 2
                                                 : attempt / 2 - spread_before;
   const uint64_t turn = attempt % 8;
+  const bool even_round = attempt / 8 % 2 == 0;
   const bool exchanged = !CutsOfExchanges(focus).empty();
-  kind.lone =
-      !lookups_.empty() && ((turn == 7 && !masked_) || (exchanged && turn >= 3 && turn <= 5));
+  const bool transposed = even_round && turn == 3 && ReadsScores(focus.lineage.logical);
+  kind.lone = !lookups_.empty() &&
+              ((turn == 7 && !masked_) || transposed || (exchanged && turn >= 3 && turn <= 5));
   if (kind.lone) {
-    kind.blank = turn == (exchanged ? 3 : 7) && attempt / 8 % 2 == 0;
+    kind.blank = turn == (exchanged || transposed ? 3 : 7) && even_round;
     kind.large &= exchanged && !kind.blank;
     kind.spread = false;
     kind.more_branches = attempt / 8;
@@ -144,14 +162,15 @@ FocusedChooser::Attempt FocusedChooser::Prepare(const Focus& focus, uint64_t num
     }
     (open ? attempt.narrow : attempt.closed)
         .insert(branch.zeroing.outer.begin(), branch.zeroing.outer.end());
-    // Where gradients are added up, those of closed branches are zero, and scores that count for
-    // nothing must not be wide.
-    if (open || !attempt.total) continue;
-    attempt.closed.insert(branch.zeroing.inner.begin(), branch.zeroing.inner.end());
+    if (open) continue;
+    // Scores that count for nothing must not be wide.
     for (const TensorId id : ParametersOf(branch)) {
       if (scores_.count(id) != 0 && (!IsRanked(id) || HasRankingBias(id)))
         attempt.closed.insert(id);
     }
+    // Where gradients are added up, those of closed branches are zero.
+    if (attempt.total)
+      attempt.closed.insert(branch.zeroing.inner.begin(), branch.zeroing.inner.end());
   }
   return attempt;
 }

@@ -34,6 +34,8 @@ namespace planproof::shape_reduction {
 
 class FocusedChooser {
  public:
+  static constexpr size_t kMaxRequired = 8;  // relations compared
+
   FocusedChooser(const lineage::Problem& problem, const InputChooser& inputs,
                  ProgramCache* programs);
 
@@ -84,6 +86,7 @@ class FocusedChooser {
     bool last = false;         // the last expert is chosen more often than others
     bool lone = false;         // a few positions are unlike all others
     bool blank = false;        // and look up the only rows that are not zero
+    bool quiet = false;        // positions that are not told apart look up zeros
     size_t more_branches = 0;  // that stay open
   };
   // What the values of one attempt depend on.
@@ -114,6 +117,7 @@ class FocusedChooser {
   void TellNeighboursApart(sdfg::TensorId id, const Attempt& attempt, Random* random,
                            BlockTensor<double>* chosen) const;
   void SingleOut(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
+  void Quieten(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
   void ClearUntold(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
   // A parameter with one dimension: of a norm, or a bias.
   static bool IsFactor(const sdfg::Tensor& tensor);
@@ -143,10 +147,13 @@ class FocusedChooser {
   void FindHead();
   void FindLookups();
   bool IsSumOfGradients(sdfg::TensorId place) const;
+  // Computed from a tensor with a row and a column for each position of a sequence.
+  bool ReadsScores(sdfg::TensorId place) const;
   // Read by nothing but what depends on the loss.
   bool OnlyAfterLoss(sdfg::TensorId source) const;
   std::vector<sdfg::TensorId> ForwardAnchors(sdfg::TensorId place) const;
   std::vector<size_t> Nearest(const Focus& focus, const std::vector<int>& distance) const;
+  std::set<sdfg::TensorId> NearestUpdated(const Focus& focus) const;
   bool TakeTurns(const Focus& focus, uint64_t number, std::vector<size_t>* nearest) const;
   // By tensor: the least number of operators by which it is computed from the place; -1: it is not,
   // or only by way of a tensor of `beyond`.
@@ -182,6 +189,7 @@ class FocusedChooser {
   std::set<sdfg::TensorId> scores_;  // parameters that reach residual sums by exponentials only
   std::set<sdfg::TensorId> last_of_scores_;  // of these: none is multiplied with what it makes
   bool masked_ = false;                      // a real input tells which positions count
+  bool quiet_ = false;                       // and what is zero can be ranked, if anything is
   bool ranks_ = false;                 // the model ranks what it computes: IsRanked of some source
   sdfg::TensorId head_ = sdfg::kNone;  // the parameter of the last contraction before the loss
   std::set<sdfg::TensorId> lookups_;   // parameters of which integers choose rows

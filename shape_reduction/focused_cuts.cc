@@ -310,6 +310,12 @@ void FocusedChooser::Cut(const Focus& focus, uint64_t number, Attempt* attempt) 
       if (IsFactor(tensor)) digits[tensor.shape[0]].push_back(tensor.shape[0] - 1);
     }
   }
+  if (attempt->kind.quiet) {
+    for (const TensorId id : lookups_) {
+      const int64_t rows = problem_.logical.tensors[id].shape[0];
+      digits[rows].push_back(rows - 1);
+    }
+  }
   attempt->held = attempt->place;
   if (attempt->kind.lone) CutAroundLone(&digits, attempt);
   for (int64_t extent : extents) {

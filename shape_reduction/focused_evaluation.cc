@@ -12,7 +12,6 @@ using sdfg::TensorId;
 using Tensor = BlockTensor<Interval>;
 
 namespace {
-constexpr size_t kMaxRequired = 8;  // relations compared
 constexpr int64_t kMaxFocusedElements = int64_t{1} << 20;
 constexpr double kLargestGap = 2;  // of two numbers, relative to the larger: x and -x
 
@@ -93,7 +92,7 @@ bool FocusedEvaluation::Run(const Focus& focus, uint64_t attempt, int64_t max_el
   values_ = focused_.Choose(focus, attempt, &cuts);
   *message = UnmetPremise(problem_, values_);
   if (!message->empty()) return false;
-  required_ = focused_.NearestRequired(focus, kMaxRequired);
+  required_ = focused_.NearestRequired(focus, FocusedChooser::kMaxRequired);
   for (const int lone : focused_.LoneRequired(focus, attempt)) {
     if (std::find(required_.begin(), required_.end(), lone) == required_.end())
       required_.push_back(lone);

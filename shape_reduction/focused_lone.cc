@@ -42,6 +42,32 @@ void FocusedChooser::FindLookups() {
       }
     }
   }
+  quiet_ = masked_ && !lookups_.empty();
+  for (size_t t = 0; t < graph.tensors.size(); ++t) {
+    const TensorId id = static_cast<TensorId>(t);
+    const bool ranked = InputChooser::IsSource(graph.tensors[t]) && IsRanked(id);
+    quiet_ &= !ranked || IsRankingBias(id) || HasRankingBias(id);
+  }
+}
+
+// Positions that are not told apart look up the last row, which is zero; the others do not.
+void FocusedChooser::Quieten(TensorId id, const Attempt& attempt,
+                             BlockTensor<double>* chosen) const {
+  const sdfg::Tensor& tensor = problem_.logical.tensors[id];
+  const int64_t last = inputs_.ranges().Usual(id).second - 1;
+  int64_t stride = chosen->Blocks();
+  for (size_t d = 0; d < tensor.shape.size(); ++d) {
+    const int64_t blocks = chosen->dims[d]->blocks();
+    stride /= blocks;
+    if (compared_.count(tensor.shape[d]) == 0) continue;
+    const std::set<int64_t>& told = attempt.apart.at(tensor.shape[d]);
+    const std::vector<int64_t> starts = chosen->dims[d]->Representatives();
+    for (size_t k = 0; k < chosen->ints.size(); ++k) {
+      const bool is_told = told.count(starts[static_cast<int64_t>(k) / stride % blocks]) != 0;
+      if (!is_told) chosen->ints[k] = last;
+      if (is_told && chosen->ints[k] == last && last > 0) --chosen->ints[k];
+    }
+  }
 }
 
 // The last two of a row of the focus's part, and of the part of the sequence where a loss mask
@@ -134,15 +160,19 @@ std::vector<TensorId> FocusedChooser::GradientsOf(TensorId parameter) const {
 std::vector<int> FocusedChooser::LoneRequired(const Focus& focus, uint64_t attempt) const {
   std::vector<int> result;
   if (!KindOf(focus, attempt).lone) return result;
-  std::vector<TensorId> of_branch;
+  // What a difference is made of may be of the branch before.
+  constexpr size_t kBranches = 2;
+  std::vector<std::vector<TensorId>> gradients_of = {table_gradients_};
   const std::vector<size_t> nearest = Nearest(focus, Distances(focus.lineage.logical));
-  if (!nearest.empty()) {
-    for (const TensorId parameter : branches_[nearest[0]].zeroing.outer) {
-      for (const TensorId gradient : GradientsOf(parameter)) of_branch.push_back(gradient);
+  for (size_t k = 0; k < std::min(kBranches, nearest.size()); ++k) {
+    gradients_of.emplace_back();
+    for (const TensorId parameter : branches_[nearest[k]].zeroing.outer) {
+      for (const TensorId gradient : GradientsOf(parameter))
+        gradients_of.back().push_back(gradient);
     }
   }
   const std::vector<int> reached = Downstream(problem_.parallel, focus.parallel);
-  for (const std::vector<TensorId>& gradients : {table_gradients_, of_branch}) {
+  for (const std::vector<TensorId>& gradients : gradients_of) {
     int first = -1, least = 0;
     for (const TensorId gradient : gradients) {
       const std::vector<int> distance = Downstream(problem_.logical, gradient);

@@ -36,7 +36,8 @@ constexpr double kRankStep = 8;
 // Where what is ranked has no bias: of the last score, times the others.
 constexpr double kFarScore = 8;
 // Where gradients are added up: of the last element of a norm's weight, so that the gradients of
-// what it is multiplied with are mostly those of its last column.
+// what it is multiplied with are mostly those of its last column. At most: what is multiplied with
+// it is not to outgrow what all others make.
 constexpr double kLastFactor = 0x1p10;
 
 // Of rows that count for nothing where zeros would be ties: far below the epsilon of any norm.
@@ -132,6 +133,7 @@ void FocusedChooser::ChooseIntegers(TensorId id, const Attempt& attempt, Random*
     chosen->ints.push_back(value);
   }
   TellNeighboursApart(id, attempt, random, chosen);
+  if (attempt.kind.quiet) Quieten(id, attempt, chosen);
   if (attempt.kind.lone) SingleOut(id, attempt, chosen);
   if (!inputs_.ranges().Domain(id).IsEmpty()) {
     inputs_.MeetRowPremises(id, random, chosen->dims, &chosen->ints);
@@ -220,7 +222,7 @@ void FocusedChooser::ChooseReals(TensorId id, const Attempt& attempt, Random* ra
   const int64_t count = chosen->Blocks();
   double scale = inputs_.ScaleOf(id);
   if (attempt.narrow.count(id) != 0)
-    scale *= attempt.total        ? kModerate
+    scale *= attempt.total        ? (attempt.kind.quiet ? kNarrow : kModerate)
              : attempt.kind.blank ? (ranks_ ? kNarrower : kNearlyAll)
              : attempt.kind.large ? kNearlyAll
              : attempt.kind.faint ? kNarrowest
@@ -250,9 +252,16 @@ void FocusedChooser::ChooseReals(TensorId id, const Attempt& attempt, Random* ra
     const int64_t kept = row * std::min(kLonePositions, chosen->dims[0]->blocks());
     for (int64_t k = kept; k < count; ++k) chosen->values[k] *= ranks_ ? kHardly : 0;
   }
-  inputs_.MeetPremises(id, scale, random, chosen);
+  if (attempt.kind.quiet && lookups_.count(id) != 0 && count > 0) {
+    const int64_t row = count / chosen->dims[0]->blocks();
+    std::fill(chosen->values.end() - row, chosen->values.end(), 0);
+  }
+  inputs_.MeetPremises(id, zero && HasRankingBias(id) ? 0 : scale, random, chosen);
   if (attempt.kind.last && table && !attempt.total) RankLast(id, chosen);
-  if (attempt.last_raised.count(id) != 0) chosen->values.back() *= kLastFactor;
+  if (attempt.last_raised.count(id) != 0 && !chosen->values.empty()) {
+    const double all = std::exp2(std::floor(std::log2(static_cast<double>(tensor.shape[0]))));
+    chosen->values.back() *= std::min(kLastFactor, all);
+  }
   if (IsRankingBias(id)) {
     const bool edges = attempt.kind.last || attempt.total;
     Rank(edges ? ChosenFirst(tensor.shape[0], attempt, random) : std::vector<int64_t>(), random,
