@@ -17,6 +17,8 @@
 namespace planproof::shape_reduction {
 namespace {
 
+constexpr size_t kMaxSelections = 8;  // of one tensor, each on what those before keep
+
 // The body is the input itself, index by index.
 bool IsIdentity(const ScalarProgram& program) {
   const sdfg::Node& body = program.nodes[program.body];
@@ -168,9 +170,9 @@ absl::Status ReducedEvaluator<D>::Read(const sdfg::Shape& parallel, const sdfg::
 }
 
 template <typename D>
-absl::Status ReducedEvaluator<D>::Remember(const sdfg::Operator& op, const ScalarProgram& program,
-                                           const std::vector<Ptr>& inputs, sdfg::TensorId output,
-                                           int64_t max_elements, SelectedByTensor* selected) {
+void ReducedEvaluator<D>::Remember(const sdfg::Operator& op, const ScalarProgram& program,
+                                   const std::vector<Ptr>& inputs, sdfg::TensorId output,
+                                   int64_t max_elements, SelectedByTensor* selected) {
   const auto of = [&](int input) {
     const auto it = selected->find(op.inputs[input]);
     return it == selected->end() ? std::vector<Selected>() : it->second;
@@ -182,18 +184,17 @@ absl::Status ReducedEvaluator<D>::Remember(const sdfg::Operator& op, const Scala
     own.push_back({&op, &program, inputs[input]});
     // What was selected before, where this selection keeps it.
     for (Selected before : of(input)) {
+      if (own.size() == kMaxSelections) break;
       std::unique_ptr<ScalarProgram>& with_kept = with_kept_[&program];
       if (with_kept == nullptr) with_kept = std::make_unique<ScalarProgram>(WithKeptInput(program));
       std::vector<Ptr> operands = inputs;
       operands.push_back(before.kept);
       PremiseCheck unused;
-      absl::Status status = Apply(*with_kept, operands, max_elements, &before.kept, &unused);
-      if (!status.ok()) return status;
-      own.push_back(std::move(before));
+      const absl::Status status = Apply(*with_kept, operands, max_elements, &before.kept, &unused);
+      if (status.ok()) own.push_back(std::move(before));  // else it is read as it is masked
     }
   }
   if (!own.empty()) selected->emplace(output, std::move(own));
-  return absl::OkStatus();
 }
 
 template <typename D>
@@ -273,7 +274,7 @@ absl::Status ReducedEvaluator<D>::Evaluate(const sdfg::Graph& graph, const Reduc
       const std::vector<Ptr> read = enclose_ ? KeptInputs(op, program, selected, inputs) : inputs;
       absl::Status status = Apply(program, read, options.max_elements, &(*values)[id], &check);
       if (enclose_ && status.ok()) {
-        status = Remember(op, program, read, id, options.max_elements, &selected);
+        Remember(op, program, read, id, options.max_elements, &selected);
       }
       if (options.skip_too_fine && absl::IsResourceExhausted(status)) {
         (*values)[id] = nullptr;

@@ -110,9 +110,9 @@ class ReducedEvaluator {
     Ptr kept;
   };
   using SelectedByTensor = std::unordered_map<sdfg::TensorId, std::vector<Selected>>;
-  absl::Status Remember(const sdfg::Operator& op, const ScalarProgram& program,
-                        const std::vector<Ptr>& inputs, sdfg::TensorId output, int64_t max_elements,
-                        SelectedByTensor* selected);
+  void Remember(const sdfg::Operator& op, const ScalarProgram& program,
+                const std::vector<Ptr>& inputs, sdfg::TensorId output, int64_t max_elements,
+                SelectedByTensor* selected);
   // The operator's inputs, of which those that it reads only where selections kept something are
   // that.
   static std::vector<Ptr> KeptInputs(const sdfg::Operator& op, const ScalarProgram& program,
