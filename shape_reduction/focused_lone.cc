@@ -54,6 +54,7 @@ void FocusedChooser::FindLookups() {
 void FocusedChooser::Quieten(TensorId id, const Attempt& attempt,
                              BlockTensor<double>* chosen) const {
   const sdfg::Tensor& tensor = problem_.logical.tensors[id];
+  if (chosen->ints.empty()) return;  // no elements
   const int64_t last = inputs_.ranges().Usual(id).second - 1;
   int64_t stride = chosen->Blocks();
   for (size_t d = 0; d < tensor.shape.size(); ++d) {

@@ -99,6 +99,7 @@ bool FocusedChooser::HasRankingBias(TensorId ranked) const {
 // above them. A sum over experts that leaves out the last one shows only where it is chosen.
 void FocusedChooser::RankLast(TensorId id, BlockTensor<double>* chosen) const {
   int64_t stride = chosen->Blocks();
+  if (stride == 0) return;
   for (size_t d = 0; d < chosen->dims.size(); ++d) {
     const int64_t blocks = chosen->dims[d]->blocks();
     stride /= blocks;
@@ -147,7 +148,8 @@ void FocusedChooser::TellNeighboursApart(TensorId id, const Attempt& attempt, Ra
   const sdfg::Tensor& tensor = problem_.logical.tensors[id];
   const int64_t high = inputs_.ranges().Usual(id).second;
   const auto rows = attempt.partitions.find(high);
-  if (rows == attempt.partitions.end() || rows->second->blocks() < 2) return;
+  if (chosen->ints.empty() || rows == attempt.partitions.end() || rows->second->blocks() < 2)
+    return;
   const DimPartition& looked_up = *rows->second;
   const std::vector<int64_t> first = looked_up.Representatives();
   int64_t stride = chosen->Blocks();
@@ -202,6 +204,7 @@ void FocusedChooser::ClearUntold(TensorId id, const Attempt& attempt,
                                  BlockTensor<double>* chosen) const {
   const sdfg::Tensor& tensor = problem_.logical.tensors[id];
   const int64_t count = chosen->Blocks();
+  if (count == 0) return;
   int64_t stride = count;
   for (size_t d = 0; d < tensor.shape.size(); ++d) {
     const int64_t blocks = chosen->dims[d]->blocks();
