@@ -116,10 +116,13 @@ void FocusedChooser::FindBranches() {
       if (!depends(op.inputs[k], op.inputs[1 - k])) continue;
       std::optional<ZeroingParameters> zeroing = FindZeroingParameters(graph, op.inputs[k]);
       if (!zeroing.has_value()) continue;
-      branches_.push_back({op.inputs[k], op.outputs[0], std::move(*zeroing)});
+      branches_.push_back({op.inputs[k], op.outputs[0], std::move(*zeroing), {}});
       break;
     }
   }
+  std::set<TensorId> sums;
+  for (const Branch& branch : branches_) sums.insert(branch.sum);
+  for (Branch& branch : branches_) FindParameters(sums, &branch);
 }
 
 // A norm's weight and bias, and the tables with which what they scale is multiplied.
@@ -159,23 +162,20 @@ void FocusedChooser::FindNorms() {
   }
 }
 
-// All parameters from which the branch is computed, since the last residual sum.
-std::set<TensorId> FocusedChooser::ParametersOf(const Branch& branch) const {
+void FocusedChooser::FindParameters(const std::set<TensorId>& sums, Branch* branch) const {
   const sdfg::Graph& graph = problem_.logical;
-  std::set<TensorId> sums, parameters, seen = {branch.end};
-  for (const Branch& other : branches_) sums.insert(other.sum);
-  std::vector<TensorId> work = {branch.end};
+  std::set<TensorId> seen = {branch->end};
+  std::vector<TensorId> work = {branch->end};
   while (!work.empty() && seen.size() < kMaxBranch) {
     const TensorId t = work.back();
     work.pop_back();
-    if (graph.tensors[t].role == sdfg::TensorRole::kParameter) parameters.insert(t);
+    if (graph.tensors[t].role == sdfg::TensorRole::kParameter) branch->parameters.insert(t);
     const OperatorId producer = graph.tensors[t].producer;
     if (producer == sdfg::kNone || sums.count(t) != 0) continue;
     for (const TensorId input : graph.operators[producer].inputs) {
       if (seen.insert(input).second) work.push_back(input);
     }
   }
-  return parameters;
 }
 
 void FocusedChooser::Rescale(const Norm& norm, double scale, bool last, Attempt* attempt) {
@@ -188,9 +188,8 @@ void FocusedChooser::Rescale(const Norm& norm, double scale, bool last, Attempt*
 // the other way, so that what the branch adds is as it was: of gradients, those of what is small
 // count most.
 void FocusedChooser::RescaleBranch(const Branch& branch, double scale, Attempt* attempt) const {
-  const std::set<TensorId> open = ParametersOf(branch);
   for (const Norm& norm : norms_) {
-    const auto is_open = [&](TensorId table) { return open.count(table) != 0; };
+    const auto is_open = [&](TensorId table) { return branch.parameters.count(table) != 0; };
     if (std::any_of(norm.tables.begin(), norm.tables.end(), is_open))
       Rescale(norm, scale, attempt->kind.last, attempt);
   }
@@ -357,7 +356,7 @@ bool FocusedChooser::TakeTurns(const Focus& focus, uint64_t number,
     level = std::move(next);
   }
   const auto is_added_up = [&](size_t branch) {
-    for (const TensorId parameter : ParametersOf(branches_[branch])) {
+    for (const TensorId parameter : branches_[branch].parameters) {
       for (const TensorId gradient : GradientsOf(parameter)) {
         if (seen.count(gradient) != 0) return true;
       }
@@ -371,7 +370,7 @@ bool FocusedChooser::TakeTurns(const Focus& focus, uint64_t number,
   if (!of_branches) {
     const std::set<TensorId> updated = NearestUpdated(focus);
     const auto is_updated = [&](size_t branch) {
-      const std::set<TensorId> parameters = ParametersOf(branches_[branch]);
+      const std::set<TensorId>& parameters = branches_[branch].parameters;
       return std::any_of(parameters.begin(), parameters.end(),
                          [&](TensorId id) { return updated.count(id) != 0; });
     };

@@ -164,7 +164,7 @@ FocusedChooser::Attempt FocusedChooser::Prepare(const Focus& focus, uint64_t num
         .insert(branch.zeroing.outer.begin(), branch.zeroing.outer.end());
     if (open) continue;
     // Scores that count for nothing must not be wide.
-    for (const TensorId id : ParametersOf(branch)) {
+    for (const TensorId id : branch.parameters) {
       if (scores_.count(id) != 0 && (!IsRanked(id) || HasRankingBias(id)))
         attempt.closed.insert(id);
     }

@@ -70,6 +70,7 @@ class FocusedChooser {
     sdfg::TensorId end = sdfg::kNone;  // f(x)
     sdfg::TensorId sum = sdfg::kNone;  // x + f(x)
     ZeroingParameters zeroing;         // of f(x)
+    std::set<sdfg::TensorId> parameters;  // all that f(x) is computed from, since the last sum
   };
   // What a norm's parameters scale is multiplied with the tables.
   struct Norm {
@@ -118,7 +119,15 @@ class FocusedChooser {
                            BlockTensor<double>* chosen) const;
   void SingleOut(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
   void Quieten(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
-  void ClearUntold(sdfg::TensorId id, const Attempt& attempt, BlockTensor<double>* chosen) const;
+  // A block of a tensor, and a position that it is at in a dimension whose positions are compared.
+  struct Position {
+    int64_t block = 0;
+    bool told = false;    // apart from others
+    int64_t before = -1;  // the block at the position before, if both are told apart
+  };
+  std::vector<Position> PositionsOf(const BlockTensor<double>& chosen,
+                                    const Attempt& attempt) const;
+  void ClearUntold(const Attempt& attempt, BlockTensor<double>* chosen) const;
   // A parameter with one dimension: of a norm, or a bias.
   static bool IsFactor(const sdfg::Tensor& tensor);
   // Of the last parameters of scores every second one is alike: 0 or 1; -1: it is none.
@@ -138,7 +147,7 @@ class FocusedChooser {
   void FindCompared();
   void FindBranches();
   void FindNorms();
-  std::set<sdfg::TensorId> ParametersOf(const Branch& branch) const;
+  void FindParameters(const std::set<sdfg::TensorId>& sums, Branch* branch) const;
   static void Rescale(const Norm& norm, double scale, bool last, Attempt* attempt);
   void RescaleBranch(const Branch& branch, double scale, Attempt* attempt) const;
   void RescaleHead(bool last, Attempt* attempt) const;

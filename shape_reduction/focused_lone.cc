@@ -53,21 +53,11 @@ void FocusedChooser::FindLookups() {
 // Positions that are not told apart look up the last row, which is zero; the others do not.
 void FocusedChooser::Quieten(TensorId id, const Attempt& attempt,
                              BlockTensor<double>* chosen) const {
-  const sdfg::Tensor& tensor = problem_.logical.tensors[id];
-  if (chosen->ints.empty()) return;  // no elements
   const int64_t last = inputs_.ranges().Usual(id).second - 1;
-  int64_t stride = chosen->Blocks();
-  for (size_t d = 0; d < tensor.shape.size(); ++d) {
-    const int64_t blocks = chosen->dims[d]->blocks();
-    stride /= blocks;
-    if (compared_.count(tensor.shape[d]) == 0) continue;
-    const std::set<int64_t>& told = attempt.apart.at(tensor.shape[d]);
-    const std::vector<int64_t> starts = chosen->dims[d]->Representatives();
-    for (size_t k = 0; k < chosen->ints.size(); ++k) {
-      const bool is_told = told.count(starts[static_cast<int64_t>(k) / stride % blocks]) != 0;
-      if (!is_told) chosen->ints[k] = last;
-      if (is_told && chosen->ints[k] == last && last > 0) --chosen->ints[k];
-    }
+  for (const Position& position : PositionsOf(*chosen, attempt)) {
+    int64_t& value = chosen->ints[position.block];
+    if (!position.told) value = last;
+    if (position.told && value == last && last > 0) --value;
   }
 }
 

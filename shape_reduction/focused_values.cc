@@ -141,33 +141,43 @@ void FocusedChooser::ChooseIntegers(TensorId id, const Attempt& attempt, Random*
   }
 }
 
+std::vector<FocusedChooser::Position> FocusedChooser::PositionsOf(
+    const BlockTensor<double>& chosen, const Attempt& attempt) const {
+  std::vector<Position> positions;
+  const int64_t count = chosen.Blocks();
+  if (count == 0) return positions;
+  int64_t stride = count;
+  for (const PartitionPtr& dim : chosen.dims) {
+    stride /= dim->blocks();
+    if (compared_.count(dim->extent()) == 0) continue;
+    const std::set<int64_t>& apart = attempt.apart.at(dim->extent());
+    std::vector<char> told;
+    for (const int64_t start : dim->Representatives()) told.push_back(apart.count(start) != 0);
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t at = k / stride % dim->blocks();
+      const bool both = at > 0 && told[at] != 0 && told[at - 1] != 0;
+      positions.push_back({k, told[at] != 0, both ? k - stride : -1});
+    }
+  }
+  return positions;
+}
+
 // What a position looks up is unlike what the one before it does, where both are told apart:
 // attention to equal values has no gradient.
 void FocusedChooser::TellNeighboursApart(TensorId id, const Attempt& attempt, Random* random,
                                          BlockTensor<double>* chosen) const {
-  const sdfg::Tensor& tensor = problem_.logical.tensors[id];
-  const int64_t high = inputs_.ranges().Usual(id).second;
-  const auto rows = attempt.partitions.find(high);
-  if (chosen->ints.empty() || rows == attempt.partitions.end() || rows->second->blocks() < 2)
-    return;
+  const auto rows = attempt.partitions.find(inputs_.ranges().Usual(id).second);
+  if (rows == attempt.partitions.end() || rows->second->blocks() < 2) return;
   const DimPartition& looked_up = *rows->second;
   const std::vector<int64_t> first = looked_up.Representatives();
-  int64_t stride = chosen->Blocks();
-  for (size_t d = 0; d < tensor.shape.size(); ++d) {
-    const int64_t blocks = chosen->dims[d]->blocks();
-    stride /= blocks;
-    if (compared_.count(tensor.shape[d]) == 0) continue;
-    const std::set<int64_t>& told = attempt.apart.at(tensor.shape[d]);
-    const std::vector<int64_t> starts = chosen->dims[d]->Representatives();
-    for (int64_t k = 0; k < static_cast<int64_t>(chosen->ints.size()); ++k) {
-      const int64_t at = k / stride % blocks;
-      if (at == 0 || told.count(starts[at]) == 0 || told.count(starts[at - 1]) == 0) continue;
-      const int64_t own = looked_up.BlockOf(chosen->ints[k]);
-      if (own != looked_up.BlockOf(chosen->ints[k - stride])) continue;
-      const uint64_t others = static_cast<uint64_t>(looked_up.blocks() - 1);
-      const int64_t other = static_cast<int64_t>((*random)() % others);
-      chosen->ints[k] = first[other < own ? other : other + 1];
-    }
+  for (const Position& position : PositionsOf(*chosen, attempt)) {
+    if (position.before < 0) continue;
+    int64_t& value = chosen->ints[position.block];
+    const int64_t own = looked_up.BlockOf(value);
+    if (own != looked_up.BlockOf(chosen->ints[position.before])) continue;
+    const uint64_t others = static_cast<uint64_t>(looked_up.blocks() - 1);
+    const int64_t other = static_cast<int64_t>((*random)() % others);
+    value = first[other < own ? other : other + 1];
   }
 }
 
@@ -200,22 +210,9 @@ std::vector<int64_t> FocusedChooser::ChosenFirst(int64_t extent, const Attempt& 
 }
 
 // At positions that are not told apart the tensor is zero.
-void FocusedChooser::ClearUntold(TensorId id, const Attempt& attempt,
-                                 BlockTensor<double>* chosen) const {
-  const sdfg::Tensor& tensor = problem_.logical.tensors[id];
-  const int64_t count = chosen->Blocks();
-  if (count == 0) return;
-  int64_t stride = count;
-  for (size_t d = 0; d < tensor.shape.size(); ++d) {
-    const int64_t blocks = chosen->dims[d]->blocks();
-    stride /= blocks;
-    if (compared_.count(tensor.shape[d]) == 0) continue;
-    const std::set<int64_t>& told = attempt.apart.at(tensor.shape[d]);
-    const std::vector<int64_t> starts = chosen->dims[d]->Representatives();
-    for (int64_t k = 0; k < count; ++k) {
-      const int64_t start = starts[k / stride % blocks];
-      if (told.count(start) == 0) chosen->values[k] = 0;
-    }
+void FocusedChooser::ClearUntold(const Attempt& attempt, BlockTensor<double>* chosen) const {
+  for (const Position& position : PositionsOf(*chosen, attempt)) {
+    if (!position.told) chosen->values[position.block] = 0;
   }
 }
 
@@ -249,7 +246,7 @@ void FocusedChooser::ChooseReals(TensorId id, const Attempt& attempt, Random* ra
     chosen->values.push_back(zero ? 0 : (*random)() % 2 == 0 ? size * scale : -size * scale);
   }
   if (attempt.kind.sparse && tensor.role == sdfg::TensorRole::kInput)
-    ClearUntold(id, attempt, chosen);
+    ClearUntold(attempt, chosen);
   if (attempt.kind.blank && lookups_.count(id) != 0 && count > 0) {
     const int64_t row = count / chosen->dims[0]->blocks();
     const int64_t kept = row * std::min(kLonePositions, chosen->dims[0]->blocks());

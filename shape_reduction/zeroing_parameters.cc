@@ -1,6 +1,11 @@
 #include "shape_reduction/zeroing_parameters.h"
 
+#include <algorithm>
+#include <map>
+#include <utility>
 #include <vector>
+
+#include "absl/container/inlined_vector.h"
 
 namespace planproof::shape_reduction {
 
@@ -10,18 +15,55 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr int kDepth = 8;  // operators between the last parameter and the tensor
+constexpr int kDepth = 12;  // operators between an inner parameter and the tensor
 
+using Found = std::optional<ZeroingParameters>;
+
+// The arguments of which zeros may make the expression zero.
+absl::InlinedVector<ExprId, 2> Telling(const sdfg::Node& node) {
+  switch (node.op) {
+    case Op::kMul:
+    case Op::kAdd:
+    case Op::kMax:
+    case Op::kMin:
+      return {node.args[0], node.args[1]};
+    case Op::kSelect:
+      return {node.args[1], node.args[2]};
+    case Op::kDiv:
+    case Op::kNeg:
+    case Op::kAbs:
+    case Op::kSum:
+      return {node.args[0]};
+    default:
+      return {};
+  }
+}
+
+Found Both(const Found& left, const Found& right) {
+  if (!left.has_value() || !right.has_value()) return std::nullopt;
+  ZeroingParameters both = *left;
+  both.outer.insert(right->outer.begin(), right->outer.end());
+  both.inner.insert(right->inner.begin(), right->inner.end());
+  return both;
+}
+
+// Each tensor once for each number of operators that is left, each expression once.
 class ZeroingSearch {
  public:
   explicit ZeroingSearch(const sdfg::Graph& graph) : graph_(graph) {}
 
-  std::optional<ZeroingParameters> Tensor(TensorId id, int depth) const {
+  const Found& Tensor(TensorId id, int depth) {
+    const auto known = found_.find({id, depth});
+    if (known != found_.end()) return known->second;
+    Found found;
     const sdfg::Tensor& tensor = graph_.tensors[id];
-    if (tensor.role == sdfg::TensorRole::kParameter) return ZeroingParameters{{id}, {}};
-    if (tensor.producer == sdfg::kNone || depth == 0) return std::nullopt;
-    const sdfg::Operator& op = graph_.operators[tensor.producer];
-    return Expression(op, op.function->outputs[tensor.producer_output].body, depth);
+    if (tensor.role == sdfg::TensorRole::kParameter) {
+      found = ZeroingParameters{{id}, {}};
+    } else if (tensor.producer != sdfg::kNone && depth > 0) {
+      const sdfg::Operator& op = graph_.operators[tensor.producer];
+      found = Expression(op, op.function->outputs[tensor.producer_output].body, depth);
+    }
+    return found_.emplace(std::pair{id, depth}, std::move(found)).first->second;
   }
 
  private:
@@ -32,62 +74,49 @@ class ZeroingSearch {
   }
 
   // What makes an expression of the operator's body zero.
-  std::optional<ZeroingParameters> Expression(const sdfg::Operator& op, ExprId id,
-                                              int depth) const {
-    const sdfg::Node& node = op.function->nodes[id];
-    switch (node.op) {
-      case Op::kElement:
-        return Tensor(op.inputs[node.input], depth - 1);
-      case Op::kMul:
-        return Product(op, node, depth);
-      case Op::kAdd:
-      case Op::kMax:
-      case Op::kMin:
-        return Both(op, node.args[0], node.args[1], depth);
-      case Op::kSelect:
-        return Both(op, node.args[1], node.args[2], depth);
-      case Op::kDiv:
-      case Op::kNeg:
-      case Op::kAbs:
-      case Op::kSum:
-        return Expression(op, node.args[0], depth);
-      case Op::kReal:
-        if (node.real.IsZero()) return ZeroingParameters();
-        return std::nullopt;
-      default:
-        return std::nullopt;
+  Found Expression(const sdfg::Operator& op, ExprId root, int depth) {
+    const std::vector<sdfg::Node>& nodes = op.function->nodes;
+    std::vector<char> asked(root + 1, 0);
+    asked[root] = 1;
+    for (ExprId id = root; id >= 0; --id) {
+      if (asked[id] == 0) continue;
+      for (const ExprId argument : Telling(nodes[id])) asked[argument] = 1;
     }
-  }
-
-  std::optional<ZeroingParameters> Both(const sdfg::Operator& op, ExprId left, ExprId right,
-                                        int depth) const {
-    std::optional<ZeroingParameters> result = Expression(op, left, depth);
-    if (!result.has_value()) return std::nullopt;
-    const std::optional<ZeroingParameters> other = Expression(op, right, depth);
-    if (!other.has_value()) return std::nullopt;
-    result->outer.insert(other->outer.begin(), other->outer.end());
-    result->inner.insert(other->inner.begin(), other->inner.end());
-    return result;
+    std::vector<Found> found(root + 1);
+    for (ExprId id = 0; id <= root; ++id) {
+      if (asked[id] == 0) continue;
+      const sdfg::Node& node = nodes[id];
+      const absl::InlinedVector<ExprId, 2> arguments = Telling(node);
+      if (node.op == Op::kElement) {
+        found[id] = Tensor(op.inputs[node.input], depth - 1);
+      } else if (node.op == Op::kReal && node.real.IsZero()) {
+        found[id] = ZeroingParameters();
+      } else if (node.op == Op::kMul) {
+        found[id] = Product(op, node, found);
+      } else if (arguments.size() == 2) {
+        found[id] = Both(found[arguments[0]], found[arguments[1]]);
+      } else if (arguments.size() == 1) {
+        found[id] = found[arguments[0]];
+      }
+    }
+    return found[root];
   }
 
   // A factor that is a parameter, or else the first that can be made zero.
-  std::optional<ZeroingParameters> Product(const sdfg::Operator& op, const sdfg::Node& node,
-                                           int depth) const {
+  Found Product(const sdfg::Operator& op, const sdfg::Node& node,
+                const std::vector<Found>& found) const {
     for (const size_t k : {1, 0}) {
       if (!IsParameter(op, node.args[k])) continue;
-      ZeroingParameters result = *Expression(op, node.args[k], depth);
-      const auto other = Expression(op, node.args[1 - k], kDepth);
+      ZeroingParameters result = *found[node.args[k]];
+      const Found& other = found[node.args[1 - k]];
       if (other.has_value()) result.inner = other->outer;
       return result;
     }
-    for (const ExprId factor : node.args) {
-      auto result = Expression(op, factor, depth);
-      if (result.has_value()) return result;
-    }
-    return std::nullopt;
+    return found[node.args[0]].has_value() ? found[node.args[0]] : found[node.args[1]];
   }
 
   const sdfg::Graph& graph_;
+  std::map<std::pair<TensorId, int>, Found> found_;
 };
 
 }  // namespace
@@ -102,33 +131,18 @@ bool VanishesWith(const sdfg::Operator& op, size_t input) {
   std::vector<char> zero(root + 1, 0);
   for (ExprId id = 0; id <= root; ++id) {
     const sdfg::Node& node = function.nodes[id];
-    const auto arg = [&](size_t k) { return zero[node.args[k]] != 0; };
-    switch (node.op) {
-      case Op::kElement:
-        zero[id] = node.input == static_cast<int32_t>(input);
-        break;
-      case Op::kMul:
-        zero[id] = arg(0) || arg(1);
-        break;
-      case Op::kAdd:
-      case Op::kMax:
-      case Op::kMin:
-        zero[id] = arg(0) && arg(1);
-        break;
-      case Op::kDiv:
-      case Op::kNeg:
-      case Op::kAbs:
-      case Op::kSum:
-        zero[id] = arg(0);
-        break;
-      case Op::kSelect:
-        zero[id] = arg(1) && arg(2);
-        break;
-      case Op::kReal:
-        zero[id] = node.real.IsZero();
-        break;
-      default:
-        break;
+    if (node.op == Op::kElement) {
+      zero[id] = node.input == static_cast<int32_t>(input);
+      continue;
+    }
+    const absl::InlinedVector<ExprId, 2> arguments = Telling(node);
+    const auto is_zero = [&](ExprId argument) { return zero[argument] != 0; };
+    if (node.op == Op::kMul) {
+      zero[id] = std::any_of(arguments.begin(), arguments.end(), is_zero);
+    } else if (!arguments.empty()) {
+      zero[id] = std::all_of(arguments.begin(), arguments.end(), is_zero);
+    } else {
+      zero[id] = node.op == Op::kReal && node.real.IsZero();
     }
   }
   return zero[root] != 0;
