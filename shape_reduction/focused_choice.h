@@ -67,9 +67,9 @@ class FocusedChooser {
  private:
   // x + f(x) in the forward pass.
   struct Branch {
-    sdfg::TensorId end = sdfg::kNone;  // f(x)
-    sdfg::TensorId sum = sdfg::kNone;  // x + f(x)
-    ZeroingParameters zeroing;         // of f(x)
+    sdfg::TensorId end = sdfg::kNone;     // f(x)
+    sdfg::TensorId sum = sdfg::kNone;     // x + f(x)
+    ZeroingParameters zeroing;            // of f(x)
     std::set<sdfg::TensorId> parameters;  // all that f(x) is computed from, since the last sum
   };
   // What a norm's parameters scale is multiplied with the tables.

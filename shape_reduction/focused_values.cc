@@ -141,8 +141,8 @@ void FocusedChooser::ChooseIntegers(TensorId id, const Attempt& attempt, Random*
   }
 }
 
-std::vector<FocusedChooser::Position> FocusedChooser::PositionsOf(
-    const BlockTensor<double>& chosen, const Attempt& attempt) const {
+std::vector<FocusedChooser::Position> FocusedChooser::PositionsOf(const BlockTensor<double>& chosen,
+                                                                  const Attempt& attempt) const {
   std::vector<Position> positions;
   const int64_t count = chosen.Blocks();
   if (count == 0) return positions;
@@ -245,8 +245,7 @@ void FocusedChooser::ChooseReals(TensorId id, const Attempt& attempt, Random* ra
     const double size = static_cast<double>(4 + (*random)() % 9) / 16;
     chosen->values.push_back(zero ? 0 : (*random)() % 2 == 0 ? size * scale : -size * scale);
   }
-  if (attempt.kind.sparse && tensor.role == sdfg::TensorRole::kInput)
-    ClearUntold(attempt, chosen);
+  if (attempt.kind.sparse && tensor.role == sdfg::TensorRole::kInput) ClearUntold(attempt, chosen);
   if (attempt.kind.blank && lookups_.count(id) != 0 && count > 0) {
     const int64_t row = count / chosen->dims[0]->blocks();
     const int64_t kept = row * std::min(kLonePositions, chosen->dims[0]->blocks());
