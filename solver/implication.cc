@@ -50,9 +50,7 @@ bool Implication::Follows(PremiseKind kind, PolyId poly) {
 bool Implication::Shown(PremiseKind kind, PolyId poly, int depth) {
   if (arena_.exhausted() || depth > kMaxDepth) return false;
   if (const auto at = decided_.find(KeyOf(kind, poly)); at != decided_.end()) return at->second;
-  const auto by_fact = [&](const Fact& fact) {
-    return Gives(fact.kind, kind) && SameUpToFactor(fact.poly, poly, kind == PremiseKind::kNonZero);
-  };
+  const auto by_fact = [&](const Fact& fact) { return Implies(fact.kind, fact.poly, kind, poly); };
   bool shown = arena_.AlwaysHolds(kind, poly) ||
                std::any_of(facts_.begin(), facts_.end(), by_fact) ||
                (arena_.polys_[poly].terms.size() == 1 &&
@@ -106,6 +104,26 @@ bool Implication::FollowsAsSum(PremiseKind kind, PolyId poly, int depth) {
     }
   }
   return positive;
+}
+
+// What is known of one polynomial, for what is asked of another.
+bool Implication::Implies(PremiseKind known, PolyId fact, PremiseKind kind, PolyId poly) const {
+  if (!Gives(known, kind)) return false;
+  return SameUpToFactor(fact, poly, kind == PremiseKind::kNonZero) ||
+         (known == PremiseKind::kPositive && IsLooserBound(fact, poly));
+}
+
+// Rule looser-bound: where e >= 0, e + c >= 0 for each c >= 0. Both are positive multiples of what
+// is 1 where its condition holds, else 0.
+bool Implication::IsLooserBound(PolyId fact, PolyId poly) const {
+  const auto bound = [&](PolyId p) -> std::optional<Affine> {
+    const std::optional<Affine> form = arena_.AsCondition({PremiseKind::kPositive, p});
+    if (!form || form->overflow || arena_.polys_[p].terms[0].coefficient.Sign() < 0)
+      return std::nullopt;
+    return form;
+  };
+  const std::optional<Affine> known = bound(fact), asked = bound(poly);
+  return known && asked && known->terms == asked->terms && known->constant <= asked->constant;
 }
 
 // c u and u are zero together; with c > 0 they have one sign.
@@ -266,7 +284,7 @@ bool Implication::Instantiate(const Fact& fact, const std::vector<IndexAt>& indi
 bool Implication::IsInstance(const Fact& fact, const Binding& binding, PremiseKind kind,
                              PolyId poly) {
   const PolyId instance = arena_.Substitute(fact.poly, binding);
-  return !arena_.exhausted() && SameUpToFactor(instance, poly, kind == PremiseKind::kNonZero);
+  return !arena_.exhausted() && Implies(fact.kind, instance, kind, poly);
 }
 
 }  // namespace planproof::solver

@@ -56,6 +56,8 @@ class Implication {
                                       const Fact& fact, const Binding& binding,
                                       std::optional<Symbol>* symbol) const;
   bool IsInstance(const Fact& fact, const Binding& binding, PremiseKind kind, PolyId poly);
+  bool Implies(PremiseKind known, PolyId fact, PremiseKind kind, PolyId poly) const;
+  bool IsLooserBound(PolyId fact, PolyId poly) const;
   bool SameUpToFactor(PolyId fact, PolyId poly, bool any_sign) const;
   PolyId BaseOf(AtomId atom);
   std::vector<IndexAt> IndicesOf(PolyId poly) const;

@@ -196,6 +196,21 @@ TEST_F(ImplicationTest, AnIndexThatIsDataWithoutARangeIsNone) {
   EXPECT_FALSE(Follows(PremiseKind::kNonZero, Element(kA, Affine::Of(id))));
 }
 
+// Rows of a table from its second on are read where rows from its first on are.
+TEST_F(ImplicationTest, AnInstanceOfALooserBound) {
+  const auto bound = [&](Symbol i, uint32_t ids, int64_t offset) {
+    const Symbol id = arena_.IntAtom(arena_.ElementAtom(ids, {Affine::Of(i)}), IntRange{});
+    return arena_.Indicator(Affine::Of(id) + Affine(offset));
+  };
+  implication_.Assume(PremiseKind::kPositive, bound(Index(), kIds, 0));
+  const auto follows = [&](PolyId p) { return Follows(PremiseKind::kPositive, p); };
+  EXPECT_TRUE(follows(bound(Index(), kIds, 1)));
+  EXPECT_TRUE(follows(bound(Index(2, 5), kIds, 7)));
+  EXPECT_FALSE(follows(bound(Index(0, kExtent), kIds, 1)));
+  EXPECT_FALSE(follows(bound(Index(), kIds, -1)));
+  EXPECT_FALSE(follows(bound(Index(), kIds + 1, 1)));
+}
+
 // Sums over other ranges are other sums.
 TEST_F(ImplicationTest, SumsAreNoInstancesOfSumsOverOtherRanges) {
   const auto sum = [&](int64_t low, int64_t high) {

@@ -40,6 +40,27 @@ TEST_F(Rule, SameUpToFactor) {
   EXPECT_FALSE(known.Follows(PremiseKind::kPositive, Plus(twice, X())));
 }
 
+TEST_F(Rule, LooserBound) {
+  const Symbol id = arena_.IntAtom(arena_.ElementAtom(1, {Affine(0)}), IntRange{});
+  const Symbol other = arena_.IntAtom(arena_.ElementAtom(2, {Affine(0)}), IntRange{});
+  const auto at_least = [&](const Affine& e) { return arena_.Indicator(e); };
+  Implication known(&arena_);
+  known.Assume(PremiseKind::kPositive, at_least(Affine::Of(id)));
+  const PolyId looser = at_least(Affine::Of(id) + Affine(1));
+  EXPECT_TRUE(known.Follows(PremiseKind::kPositive, looser));
+  EXPECT_TRUE(known.Follows(PremiseKind::kNonZero, looser));
+  EXPECT_TRUE(known.Follows(PremiseKind::kPositive, arena_.Scale(looser, Rational(3))));
+  EXPECT_FALSE(known.Follows(PremiseKind::kPositive, arena_.Scale(looser, Rational(-3))));
+  EXPECT_FALSE(known.Follows(PremiseKind::kPositive, at_least(Affine::Of(id) + Affine(-1))));
+  EXPECT_FALSE(known.Follows(PremiseKind::kPositive, at_least(Affine(1) - Affine::Of(id))));
+  EXPECT_FALSE(known.Follows(PremiseKind::kPositive, at_least(Affine::Of(id) - Affine::Of(other))));
+  EXPECT_FALSE(known.Follows(PremiseKind::kPositive, at_least(Affine::Of(other) + Affine(1))));
+  // A condition that is not known to hold bounds nothing.
+  Implication nothing(&arena_);
+  nothing.Assume(PremiseKind::kNonNegative, at_least(Affine::Of(id)));
+  EXPECT_FALSE(nothing.Follows(PremiseKind::kPositive, looser));
+}
+
 TEST_F(Rule, Factors) {
   Implication known(&arena_);
   known.Assume(PremiseKind::kNonZero, Times(X(), Y()));
