@@ -10,8 +10,8 @@ constexpr int64_t kOfTensor = 400'000;
 
 }  // namespace
 
-void MatchBudget::BeginTensor(solver::Arena* arena) {
-  tensor_ = std::min(kOfTensor, fruitless_left_);
+void MatchBudget::BeginTensor(MatchEffort effort, solver::Arena* arena) {
+  tensor_ = std::min(effort == MatchEffort::kUsual ? kOfTensor : of_summand_, fruitless_left_);
   tensor_left_ = tensor_;
   GrantNothing(arena);
 }

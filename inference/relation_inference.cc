@@ -11,6 +11,7 @@
 #include "inference/candidates.h"
 #include "inference/definition_key.h"
 #include "inference/frontier.h"
+#include "inference/summands.h"
 #include "inference/tensor_match.h"
 #include "lineage/multiple.h"
 #include "stages/cone.h"
@@ -41,65 +42,118 @@ struct Finding {
 };
 struct Findings {
   std::vector<Finding> found;
-  std::set<std::string> tried;  // definitions of logical tensors, down to the same values
+  // Definitions of logical tensors, down to the same values; with little effort, and with the
+  // usual.
+  std::set<std::string> tried_a_little, tried;
 };
 
 class Inference {
  public:
   Inference(const lineage::Problem& problem, const std::set<TensorId>& skip, Buckets buckets,
-            const stages::StopRequest* stop)
+            int64_t work_of_summand, const stages::StopRequest* stop)
       : problem_(problem),
         skip_(skip),
         stop_(stop),
         frontier_(problem_),
         keys_(problem_, frontier_, &operands_),
         candidates_(problem_.logical, buckets, &operands_),
-        matcher_(problem_, &frontier_, &candidates_),
-        patterns_(stages::IntegerPatterns(problem.parallel)) {}
+        matcher_(problem_, work_of_summand, &frontier_, &candidates_),
+        patterns_(stages::IntegerPatterns(problem.parallel)),
+        cone_(stages::ConeOfRequired(problem)),
+        only_added_up_(OnlyAddedUp(problem.parallel, cone_)) {}
 
   stages::InferredRelations Run() {
-    const stages::Cone cone = stages::ConeOfRequired(problem_);
+    std::vector<TensorId> looked_at;
     for (size_t o = 0; o < problem_.parallel.operators.size(); ++o) {
-      if (!cone.operators[o]) continue;
+      if (!cone_.operators[o]) continue;
       for (const TensorId t : problem_.parallel.operators[o].outputs) {
-        if (t == kNone || !cone.tensors[t] || frontier_.Related(t)) continue;
-        if (stop_ != nullptr && stop_->requested) break;
-        ++result_.tensors;
-        if (skip_.find(t) == skip_.end() && !patterns_[t]) Relate(t);
-        if (!frontier_.Related(t)) result_.unrelated.push_back(t);
+        if (t == kNone || !cone_.tensors[t] || frontier_.Related(t)) continue;
+        if (Stopped()) break;
+        looked_at.push_back(t);
+        if (!MayRelate(t)) continue;
+        if (only_added_up_[t]) {
+          Relate(t, MatchEffort::kLittle);
+        } else {
+          RelateOrWhatItAddsUp(t);
+        }
       }
+    }
+    result_.tensors = static_cast<int64_t>(looked_at.size());
+    for (const TensorId t : looked_at) {
+      if (!frontier_.Related(t)) result_.unrelated.push_back(t);
     }
     return std::move(result_);
   }
 
  private:
-  void Relate(TensorId t) {
+  bool Stopped() const { return stop_ != nullptr && stop_->requested; }
+  bool MayRelate(TensorId t) const { return skip_.find(t) == skip_.end() && !patterns_[t]; }
+
+  // A sum that is not found by its definition may be once what it adds up is.
+  void RelateOrWhatItAddsUp(TensorId t) {
+    bool too_large = !Relate(t, MatchEffort::kUsual);
+    if (frontier_.Related(t)) return;
+    bool found = false;
+    for (const TensorId summand : SummandsOf(t)) {
+      if (Stopped()) return;
+      if (!Relate(summand, MatchEffort::kUsual)) keys_.AddTooLarge(summand);
+      if (!frontier_.Related(summand)) continue;
+      found = true;
+      matcher_.ForgetValues();  // it was read by its definition
+    }
+    if (found) too_large = !Relate(t, MatchEffort::kUsual);
+    if (too_large) keys_.AddTooLarge(t);
+  }
+
+  // Unrelated ones, of what is added up, too; each after those that it is made of.
+  std::vector<TensorId> SummandsOf(TensorId t) {
+    std::set<std::pair<sdfg::OperatorId, TensorId>> found;  // in the order of their operators
+    std::vector<TensorId> work = {t};
+    while (!work.empty()) {
+      const sdfg::OperatorId producer = problem_.parallel.tensors[work.back()].producer;
+      work.pop_back();
+      for (const TensorId operand : problem_.parallel.operators[producer].inputs) {
+        if (operand == kNone || !only_added_up_[operand] || frontier_.Related(operand)) continue;
+        const sdfg::OperatorId makes = problem_.parallel.tensors[operand].producer;
+        if (makes == kNone || !MayRelate(operand)) continue;
+        if (found.emplace(makes, operand).second) work.push_back(operand);
+      }
+    }
+    std::vector<TensorId> summands;
+    for (const auto& [makes, summand] : found) summands.push_back(summand);
+    return summands;
+  }
+
+  // Relates it if that can be found. False if its term exceeds the work limit.
+  bool Relate(TensorId t, MatchEffort effort) {
     std::vector<TensorId> values;
     const int limit = long_left_ > 0 ? kMaxOperators : kUsualOperators;
     const std::string key = keys_.OfParallel(t, limit, &values);
     if (keys_.operators() > kUsualOperators) long_left_ -= keys_.operators();
-    if (key.empty()) return;
+    if (key.empty()) return true;
     Findings& findings = known_[key];
     for (const Finding& finding : findings.found) {
       const TensorId logical = Recall(finding, values);
       if (logical == kNone) continue;
       Add(t, logical, finding.factor, finding.map);
-      return;
+      return true;
     }
-    if (!SomethingNew(values, &findings)) return;
-    ++result_.classes;
-    std::optional<TensorMatch> match = matcher_.Match(t);
-    if (matcher_.exceeded()) keys_.AddTooLarge(t);
-    if (!match.has_value()) return;
+    if (findings.tried_a_little.empty() && findings.tried.empty()) ++result_.classes;
+    std::set<std::string>& tried =
+        effort == MatchEffort::kUsual ? findings.tried : findings.tried_a_little;
+    if (!SomethingNew(values, &tried)) return true;
+    const std::optional<TensorMatch> match = matcher_.Match(t, effort);
+    if (!match.has_value()) return !matcher_.exceeded();
     Add(t, match->logical, match->factor, match->map);
     Remember(*match, values, &findings);
+    return true;
   }
 
   // Whether a logical tensor has not been tried for this definition.
-  bool SomethingNew(const std::vector<TensorId>& values, Findings* findings) {
-    bool fresh = findings->tried.insert("").second;  // a copy, for which no other tensor counts
+  bool SomethingNew(const std::vector<TensorId>& values, std::set<std::string>* tried) {
+    bool fresh = tried->insert("").second;  // a copy, for which no other tensor counts
     for (const TensorId candidate : candidates_.DeterminedBy(values)) {
-      fresh |= findings->tried.insert(keys_.OfLogical(candidate, values)).second;
+      fresh |= tried->insert(keys_.OfLogical(candidate, values)).second;
     }
     return fresh;
   }
@@ -163,6 +217,8 @@ class Inference {
   Candidates candidates_;
   TensorMatcher matcher_;
   const std::vector<bool> patterns_;  // by parallel tensor
+  const stages::Cone cone_;
+  const std::vector<bool> only_added_up_;  // by parallel tensor
   int64_t long_left_ = kMaxOperatorsInAll;
   std::unordered_map<std::string, Findings> known_;
   std::vector<std::tuple<TensorId, solver::Rational, TensorId>> multiples_;
@@ -179,7 +235,7 @@ stages::InferredRelations RelationInference::Infer(const lineage::Problem& probl
 stages::InferredRelations RelationInference::InferWithout(const std::set<TensorId>& skip,
                                                           const lineage::Problem& problem,
                                                           const stages::StopRequest* stop) const {
-  return Inference(problem, skip, buckets_, stop).Run();
+  return Inference(problem, skip, buckets_, work_of_summand_, stop).Run();
 }
 
 const stages::LineageInference* RelationInference::Otherwise(

@@ -12,16 +12,21 @@
 #ifndef PLANPROOF_INFERENCE_RELATION_INFERENCE_H_
 #define PLANPROOF_INFERENCE_RELATION_INFERENCE_H_
 
+#include <cstdint>
 #include <set>
 
 #include "inference/candidates.h"
+#include "inference/match_budget.h"
 #include "stages/lineage_inference.h"
 
 namespace planproof::inference {
 
 class RelationInference : public stages::LineageInference {
  public:
-  explicit RelationInference(Buckets buckets = Buckets::kAreOneTensor) : buckets_(buckets) {}
+  // `work_of_summand`: with less, more partial sums are looked for only after their sums.
+  explicit RelationInference(Buckets buckets = Buckets::kAreOneTensor,
+                             int64_t work_of_summand = kWorkOfSummand)
+      : buckets_(buckets), work_of_summand_(work_of_summand) {}
 
   stages::InferredRelations Infer(const lineage::Problem& problem,
                                   const stages::StopRequest* stop) const override;
@@ -34,6 +39,7 @@ class RelationInference : public stages::LineageInference {
 
  private:
   const Buckets buckets_;
+  const int64_t work_of_summand_;
 };
 
 // Forgets what is said of tensors that the plan computes.

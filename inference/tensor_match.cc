@@ -61,13 +61,14 @@ std::vector<BoundVariable> Unknowns(const Cell& cell, const sdfg::Shape& shape) 
 
 }  // namespace
 
-TensorMatcher::TensorMatcher(const lineage::Problem& problem, Frontier* parallel,
-                             Candidates* candidates)
+TensorMatcher::TensorMatcher(const lineage::Problem& problem, int64_t work_of_summand,
+                             Frontier* parallel, Candidates* candidates)
     : problem_(problem),
       parallel_(*parallel),
       candidates_(*candidates),
       logical_(problem),
-      regions_(problem, &logical_, candidates) {
+      regions_(problem, &logical_, candidates),
+      budget_(work_of_summand) {
   parallel_.SetZeroRegions(&regions_.known());
   logical_.SetZeroRegions(&regions_.known());
   Begin();
@@ -448,8 +449,8 @@ std::vector<TensorId> TensorMatcher::ValuesOf(const std::vector<Part>& parts) co
   return {values.begin(), values.end()};
 }
 
-std::optional<TensorMatch> TensorMatcher::Match(TensorId parallel) {
-  budget_.BeginTensor(arena_.get());
+std::optional<TensorMatch> TensorMatcher::Match(TensorId parallel, MatchEffort effort) {
+  budget_.BeginTensor(effort, arena_.get());
   std::optional<TensorMatch> match = MatchWithin(parallel);
   budget_.EndTensor(match.has_value(), arena_.get());
   return match;

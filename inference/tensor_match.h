@@ -33,11 +33,15 @@ struct TensorMatch {
 // Keeps one arena for many tensors.
 class TensorMatcher {
  public:
-  // What is related in `problem` may grow between calls, of tensors that were not read yet.
-  TensorMatcher(const lineage::Problem& problem, Frontier* parallel, Candidates* candidates);
+  // What is related in `problem` may grow between calls, of tensors that were not read yet, or that
+  // are forgotten.
+  TensorMatcher(const lineage::Problem& problem, int64_t work_of_summand, Frontier* parallel,
+                Candidates* candidates);
   ~TensorMatcher();
 
-  std::optional<TensorMatch> Match(sdfg::TensorId parallel);
+  std::optional<TensorMatch> Match(sdfg::TensorId parallel, MatchEffort effort);
+  // Reads parallel tensors anew from now on.
+  void ForgetValues() { values_->Forget(); }
   // Of the last tensor: its term exceeded the work limit, as those of what is computed from it
   // will.
   bool exceeded() const { return exceeded_; }

@@ -1,6 +1,7 @@
 // Plans whose lineage is forgotten are proved by what is inferred, and by nothing else.
 #include "inference/relation_inference.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -53,6 +54,11 @@ TEST_P(DailyPlan, IsProvedWithoutLineage) {
   EXPECT_GT(result.inference.proved, 0);
 }
 
+TEST_P(DailyPlan, IsProvedWhereSummandsAreLookedForAfterTheirSumsOnly) {
+  const RelationInference inference(Buckets::kAreOneTensor, /*work_of_summand=*/0);
+  EXPECT_EQ(VerifyWithout(ReadExample(GetParam()), &inference).verdict, stages::Verdict::kProved);
+}
+
 INSTANTIATE_TEST_SUITE_P(Inference, DailyPlan, testing::ValuesIn(Plans("daily")),
                          [](const testing::TestParamInfo<std::string>& info) {
                            return fs::path(info.param).stem().string();
@@ -98,6 +104,41 @@ TEST(RelationInferenceTest, RequirementsAreNotTouched) {
     EXPECT_EQ(completed.required[r].lineage.logical, problem.required[r].lineage.logical);
     EXPECT_EQ(completed.required[r].lineage.map, problem.required[r].lineage.map);
     EXPECT_EQ(completed.required[r].lineage.provenance, lineage::Provenance::kGiven);
+  }
+}
+
+// The sum over dp is no tensor of the model, whose operator adds more at once.
+constexpr char kSumOfNothingInTheModel[] = R"({
+  "planproof": 1,
+  "operators": ["op fold(e[m, n], q[n]) -> y[n] = sum(m: e[m, n]) + q[n]",
+                "op row(x[m:1, n]) -> y[n] = x[0, n]"],
+  "specification": {
+    "inputs": {"a": [2, 4], "q": [4], "w": [4, 4]},
+    "operators": [{"op": "linear", "in": ["a", "w"], "out": "e"},
+                  {"op": "fold", "in": ["e", "q"], "out": "y"}],
+    "outputs": {"y": {}}},
+  "plan": {
+    "mesh": {"dp": 2},
+    "programs": [{
+      "inputs": {"a": {"0": "dp"}, "q": {}, "w": {}},
+      "operators": [{"op": "row", "in": ["a"], "out": "a.row"},
+                    {"op": "linear", "in": ["a.row", "w"], "out": "e.part"},
+                    {"op": "all_reduce", "over": "dp", "in": "e.part", "out": "e.sum"},
+                    {"op": "add", "in": ["e.sum", "q"], "out": "y"}]}]}})";
+
+TEST(RelationInferenceTest, SummandsAreLookedForWhereTheirSumIsNotFound) {
+  auto file = plan::ParsePlanFile(kSumOfNothingInTheModel, "plan.json");
+  ASSERT_TRUE(file.ok()) << file.status();
+  auto problem =
+      plan::BuildProblemFromFiles({{"plan.json", *file}}, sdfg::OperatorLibrary::BuiltIn());
+  ASSERT_TRUE(problem.ok()) << problem.status();
+  DiscardLineage(&*problem);
+  for (const int64_t work : {kWorkOfSummand, int64_t{0}}) {
+    const RelationInference inference(Buckets::kAreOneTensor, work);
+    std::vector<std::string> related;
+    for (const stages::InferredRelation& relation : inference.Infer(*problem, nullptr).relations)
+      related.push_back(problem->parallel.tensors[relation.parallel].name);
+    EXPECT_THAT(related, testing::UnorderedElementsAre("a.row", "e.part", "y")) << work;
   }
 }
 

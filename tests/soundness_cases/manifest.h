@@ -2,6 +2,7 @@
 #ifndef PLANPROOF_TESTS_SOUNDNESS_CASES_MANIFEST_H_
 #define PLANPROOF_TESTS_SOUNDNESS_CASES_MANIFEST_H_
 
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct Case {
   std::string catches;                // the shortcut that gets the row wrong
   bool judge = true;                  // random inputs at full size decide it
 };
+
+// Without it GoogleTest prints the bytes of each, at the start of each process.
+inline void PrintTo(const Case& item, std::ostream* out) { *out << item.file; }
 
 std::string CasesDirectory();
 // Read once: each process of a test runner begins with it.
