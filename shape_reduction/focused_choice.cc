@@ -47,6 +47,7 @@ FocusedChooser::FocusedChooser(const lineage::Problem& problem, const InputChoos
   FindHead();
   FindLookups();
   FindEdges();
+  FindDeviating();
 }
 
 void FocusedChooser::FindHead() {

@@ -153,6 +153,7 @@ class FocusedChooser {
   void RescaleHead(bool last, Attempt* attempt) const;
   void FindScores();
   void FindEdges();
+  void FindDeviating();
   void FindHead();
   void FindLookups();
   bool IsSumOfGradients(sdfg::TensorId place) const;
@@ -192,6 +193,8 @@ class FocusedChooser {
   // By extent: first and last indices of the parts in which devices hold it. An id that is one of
   // them shows a part that begins or ends elsewhere.
   std::map<int64_t, std::vector<int64_t>> edges_;
+  // By extent: where the parts begin that deviating ranks hold; a few.
+  std::map<int64_t, std::vector<int64_t>> deviating_;
   // By extent with comparisons: the first two positions and the last one of a few parts.
   std::map<int64_t, std::set<int64_t>> ends_of_parts_;
   std::vector<Norm> norms_;

@@ -20,6 +20,7 @@ constexpr int64_t kMaxKeys = 16;
 constexpr int64_t kShortSequence = 8;  // all positions are
 constexpr size_t kSpreadParts = 4;     // parts of a sequence of which positions are told apart
 constexpr size_t kMaxParts = 64;
+constexpr size_t kMaxDeviating = 4;       // starts of parts of one extent
 constexpr int64_t kPartsOfMask = 4;       // at most, of which the ends are told apart
 constexpr uint64_t kMaskPartsEvery = 4;   // attempts, in the last of them: it takes a while
 constexpr uint64_t kFirstWithDigits = 2;  // attempt
@@ -97,6 +98,42 @@ void FocusedChooser::FindEdges() {
       if (k++ % step != 0 || *start < 0 || *start + 1 >= extent) continue;
       const int64_t end = std::next(start) == own.end() ? extent : *std::next(start);
       ends.insert({*start, *start + 1, end - 1});
+    }
+  }
+}
+
+// A rank that does otherwise than the others of its program shows in what it holds, an expert say.
+void FocusedChooser::FindDeviating() {
+  std::map<sdfg::AxisId, std::set<int64_t>> deviates;
+  for (const sdfg::Operator& op : problem_.parallel.operators) {
+    for (const auto& [axis, coordinates] : op.override_at)
+      deviates[axis].insert(coordinates.begin(), coordinates.end());
+  }
+  if (deviates.empty()) return;
+  std::map<int64_t, std::set<int64_t>> starts;
+  ForEachMapOfInputs(problem_,
+                     [&](const sdfg::Tensor& tensor, int64_t extent, const lineage::IndexMap& map) {
+                       std::set<int64_t> own = {map.constant};
+                       bool of_rank = false;
+                       for (const lineage::IndexTerm& term : map.terms) {
+                         if (!IsWhole(term, tensor)) continue;
+                         const auto at = deviates.find(tensor.axes[term.dim]);
+                         if (at == deviates.end()) continue;
+                         of_rank = true;
+                         std::set<int64_t> moved;
+                         for (const int64_t start : own) {
+                           for (const int64_t k : at->second) {
+                             if (moved.size() < kMaxDeviating) moved.insert(start + k * term.scale);
+                           }
+                         }
+                         own = std::move(moved);
+                       }
+                       if (of_rank) starts[extent].insert(own.begin(), own.end());
+                     });
+  for (const auto& [extent, own] : starts) {
+    for (const int64_t start : own) {
+      if (start >= 0 && start < extent && deviating_[extent].size() < kMaxDeviating)
+        deviating_[extent].push_back(start);
     }
   }
 }

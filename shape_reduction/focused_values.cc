@@ -181,8 +181,9 @@ void FocusedChooser::TellNeighboursApart(TensorId id, const Attempt& attempt, Ra
   }
 }
 
-// What is to be chosen by all, of so many: the last one, and the edges of the focus's part or,
-// where it holds none, of all parts. A part that begins or ends elsewhere lacks one, or has it too.
+// What is to be chosen by all, of so many: what a deviating rank holds, the last one, and the edges
+// of the focus's part or, where it holds none, of all parts. A part that begins or ends elsewhere
+// lacks one, or has it too.
 std::vector<int64_t> FocusedChooser::ChosenFirst(int64_t extent, const Attempt& attempt,
                                                  Random* random) const {
   std::vector<int64_t> edges;
@@ -206,6 +207,13 @@ std::vector<int64_t> FocusedChooser::ChosenFirst(int64_t extent, const Attempt& 
   }
   Shuffle(random, &edges);
   edges.insert(edges.begin(), extent - 1);
+  const auto deviating = deviating_.find(extent);
+  if (deviating != deviating_.end()) {
+    for (const int64_t start : deviating->second) {
+      edges.erase(std::remove(edges.begin(), edges.end(), start), edges.end());
+      edges.insert(edges.begin(), start);
+    }
+  }
   return edges;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <set>
 #include <string>
 
@@ -225,6 +226,44 @@ TEST(RankedExperts, AShardThatIsOffByOneIsFound) {
         << deviation->what;
   }
   EXPECT_EQ(places, 2);
+}
+
+// What one rank adds to a norm of gradients shows where one of its experts is chosen.
+TEST(RankedExperts, AnExpertOfARankThatDeviatesIsChosen) {
+  absl::StatusOr<ModelConfig> model = NamedModel("deepseek-v3-16b");
+  ASSERT_TRUE(model.ok()) << model.status();
+  model->layers = 3;
+  model->sequence = kSequence;
+  model->routed_experts = 256;
+  model->sigmoid_gate = model->gate_bias = true;
+  Strategy strategy;
+  strategy.data_parallel = 8;
+  strategy.tensor_parallel = 4;
+  strategy.zero = 1;
+  const auto plans = Generate(*model, TrainingConfig(), strategy);
+  ASSERT_TRUE(plans.ok()) << plans.status();
+  const std::vector<std::pair<std::string, plan::PlanFile>> right = {
+      {"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}};
+  const lineage::Problem built = Built(right);
+  int places = 0;
+  for (uint64_t seed = 280; seed < 4000 && places < 1; ++seed) {
+    auto files = right;
+    const auto deviation = mutation::DeviateAtRandom(&files[1].second, built, seed, "wrong sign");
+    ASSERT_TRUE(deviation.ok()) << deviation.status();
+    const std::string& tensor = deviation->tensor;
+    if (!tensor.starts_with("square.layers.") || !tensor.ends_with(".routed.up.weight.part"))
+      continue;
+    ++places;
+    const lineage::Problem problem = Built(files);
+    shape_reduction::WitnessOptions options;
+    options.attempts = 8;
+    const std::string layer = tensor.substr(0, tensor.find(".routed")).substr(strlen("square."));
+    const Focus focus = At(problem, "squares." + layer);
+    EXPECT_EQ(shape_reduction::SearchFocused(problem, {focus}, options).outcome,
+              Witness::Outcome::kConfirmed)
+        << deviation->what;
+  }
+  EXPECT_EQ(places, 1);
 }
 
 // A causal mask of +infinity: softmax has no value. That counts only where it is asked for.
