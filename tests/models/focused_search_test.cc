@@ -192,22 +192,26 @@ TEST_P(EnclosureTest, ARangeThatIsOffByOneIsFound) {
   EXPECT_EQ(places.size(), 3u);
 }
 
-// A shard of many experts that begins one further: it shows where an expert at its edge is chosen,
-// and few are chosen of those.
-TEST(RankedExperts, AShardThatIsOffByOneIsFound) {
+// Of 256 experts, chosen by scores and a bias.
+std::vector<std::pair<std::string, plan::PlanFile>> FilesOfManyExperts(const Strategy& strategy) {
   absl::StatusOr<ModelConfig> model = NamedModel("deepseek-v3-16b");
-  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_TRUE(model.ok()) << model.status();
   model->layers = 3;
   model->sequence = kSequence;
   model->routed_experts = 256;
   model->sigmoid_gate = model->gate_bias = true;
+  const auto plans = Generate(*model, TrainingConfig(), strategy);
+  EXPECT_TRUE(plans.ok()) << plans.status();
+  return {{"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}};
+}
+
+// A shard of many experts that begins one further: it shows where an expert at its edge is chosen,
+// and few are chosen of those.
+TEST(RankedExperts, AShardThatIsOffByOneIsFound) {
   Strategy strategy;
   strategy.data_parallel = 2;
   strategy.tensor_parallel = 4;
-  const auto plans = Generate(*model, TrainingConfig(), strategy);
-  ASSERT_TRUE(plans.ok()) << plans.status();
-  const std::vector<std::pair<std::string, plan::PlanFile>> right = {
-      {"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}};
+  const auto right = FilesOfManyExperts(strategy);
   const lineage::Problem built = Built(right);
   int places = 0;
   for (uint64_t seed = 1; seed < 2000 && places < 2; ++seed) {
@@ -230,20 +234,11 @@ TEST(RankedExperts, AShardThatIsOffByOneIsFound) {
 
 // What one rank adds to a norm of gradients shows where one of its experts is chosen.
 TEST(RankedExperts, AnExpertOfARankThatDeviatesIsChosen) {
-  absl::StatusOr<ModelConfig> model = NamedModel("deepseek-v3-16b");
-  ASSERT_TRUE(model.ok()) << model.status();
-  model->layers = 3;
-  model->sequence = kSequence;
-  model->routed_experts = 256;
-  model->sigmoid_gate = model->gate_bias = true;
   Strategy strategy;
   strategy.data_parallel = 8;
   strategy.tensor_parallel = 4;
   strategy.zero = 1;
-  const auto plans = Generate(*model, TrainingConfig(), strategy);
-  ASSERT_TRUE(plans.ok()) << plans.status();
-  const std::vector<std::pair<std::string, plan::PlanFile>> right = {
-      {"logical.plan", plans->logical}, {"parallel.plan", plans->parallel}};
+  const auto right = FilesOfManyExperts(strategy);
   const lineage::Problem built = Built(right);
   int places = 0;
   for (uint64_t seed = 280; seed < 4000 && places < 1; ++seed) {
