@@ -60,7 +60,8 @@ class Inference {
         matcher_(problem_, work_of_summand, &frontier_, &candidates_),
         patterns_(stages::IntegerPatterns(problem.parallel)),
         cone_(stages::ConeOfRequired(problem)),
-        only_added_up_(OnlyAddedUp(problem.parallel, cone_)) {}
+        only_added_up_(OnlyAddedUp(problem.parallel, cone_)),
+        looked_for_(problem.parallel.tensors.size(), false) {}
 
   stages::InferredRelations Run() {
     std::vector<TensorId> looked_at;
@@ -105,7 +106,8 @@ class Inference {
     if (too_large) keys_.AddTooLarge(t);
   }
 
-  // Unrelated ones, of what is added up, too; each after those that it is made of.
+  // Unrelated ones that were not looked for so yet, of what is added up, too; each after those that
+  // it is made of. All ranks of a group add up the same.
   std::vector<TensorId> SummandsOf(TensorId t) {
     std::set<std::pair<sdfg::OperatorId, TensorId>> found;  // in the order of their operators
     std::vector<TensorId> work = {t};
@@ -116,7 +118,11 @@ class Inference {
         if (operand == kNone || !only_added_up_[operand] || frontier_.Related(operand)) continue;
         const sdfg::OperatorId makes = problem_.parallel.tensors[operand].producer;
         if (makes == kNone || !MayRelate(operand)) continue;
-        if (found.emplace(makes, operand).second) work.push_back(operand);
+        if (!looked_for_[operand]) {
+          looked_for_[operand] = true;
+          found.emplace(makes, operand);
+          work.push_back(operand);
+        }
       }
     }
     std::vector<TensorId> summands;
@@ -219,6 +225,7 @@ class Inference {
   const std::vector<bool> patterns_;  // by parallel tensor
   const stages::Cone cone_;
   const std::vector<bool> only_added_up_;  // by parallel tensor
+  std::vector<bool> looked_for_;           // of these: with the usual effort, too
   int64_t long_left_ = kMaxOperatorsInAll;
   std::unordered_map<std::string, Findings> known_;
   std::vector<std::tuple<TensorId, solver::Rational, TensorId>> multiples_;

@@ -31,6 +31,17 @@ def domain_rows():
             case(f"S17_plan_reads_rows_of_{name}_{n}", "UNKNOWN", model, single(["ids", "w"], rows),
                  "a condition that an operator of the plan declares is lost", operators=lookup,
                  judge=False)
+        bounded = [line for least in (1, 2, 3) for line in
+                   (f"op rows_from_{least}(id[t]: int, w[v, h])",
+                    f'  premise {least} <= id[t] "ids are {least} or more"',
+                    "  -> y[t, h] = sum(v: [id[t] == v] * w[v, h])")]
+        model = spec([op("rows_from_2", ["ids", "w"], "y")], ["y"],
+                     inputs={"ids": f"int64[{n}]", "w": [8, 2]})
+        for least, verdict in ((1, "PROVED"), (2, "PROVED"), (3, ["REFUTED", "UNKNOWN"])):
+            case(f"S17_ids_from_{least}_where_the_model_has_them_from_2_{n}", verdict, model,
+                 single(["ids", "w"], [op(f"rows_from_{least}", ["ids", "w"], "y")]),
+                 "a bound of integers is taken to follow from a looser one", operators=bounded,
+                 judge=False)
         case(f"S17_dropout_in_the_plan_{n}", "PROVED",
              spec([op("identity", "x", "y")], ["y"], inputs={"x": [n]}),
              single(["x"], [op("dropout", "x", "y", p=0.5)]),
