@@ -344,6 +344,9 @@ bool FocusedChooser::TakeTurns(const Focus& focus, uint64_t number,
                                std::vector<size_t>* nearest) const {
   const sdfg::Graph& graph = problem_.logical;
   std::set<TensorId> seen = {focus.lineage.logical};
+  for (const TensorId id : focus.mentioned) {
+    if (backward_[id]) seen.insert(id);
+  }
   std::vector<TensorId> level(seen.begin(), seen.end());
   for (int depth = 0; depth < kSumDepth && level.size() < kMaxBranch; ++depth) {
     std::vector<TensorId> next;

@@ -261,6 +261,35 @@ TEST(RankedExperts, AnExpertOfARankThatDeviatesIsChosen) {
   EXPECT_EQ(places, 1);
 }
 
+// What one rank adds to a norm of all gradients shows where branches of the layers are open whose
+// gradients it adds up: the difference names their sums.
+TEST(NormOfGradients, LayersOfWhichTheDifferenceIsMadeAreOpen) {
+  const Preset& preset = Presets().back();
+  const absl::StatusOr<ModelConfig> model = NamedModel(preset.model);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto plans = Generate(*model, TrainingConfig(), preset.strategy);
+  ASSERT_TRUE(plans.ok()) << plans.status();
+  std::vector<std::pair<std::string, plan::PlanFile>> files = {{"logical.plan", plans->logical},
+                                                               {"parallel.plan", plans->parallel}};
+  const lineage::Problem right = Built(files);
+  // Of stage 0, which holds 7 layers: those of the last three.
+  const auto deviation = mutation::DeviateAtRandom(&files[1].second, right, 170043);
+  ASSERT_TRUE(deviation.ok()) << deviation.status();
+  ASSERT_EQ(deviation->tensor, "squares.stage.sum1") << deviation->what;
+  const lineage::Problem problem = Built(files);
+  Focus focus = At(problem, "stage0:grad_norm.squared");
+  for (size_t t = 0; t < problem.logical.tensors.size(); ++t) {
+    const std::string& name = problem.logical.tensors[t].name;
+    if (name == "squares.layers.6" || name == "squares.2.layers.2")
+      focus.mentioned.push_back(static_cast<sdfg::TensorId>(t));
+  }
+  ASSERT_EQ(focus.mentioned.size(), 2);
+  shape_reduction::WitnessOptions options;
+  options.attempts = 8;
+  EXPECT_EQ(shape_reduction::SearchFocused(problem, {focus}, options).outcome,
+            Witness::Outcome::kConfirmed);
+}
+
 // A causal mask of +infinity: softmax has no value. That counts only where it is asked for.
 TEST_P(EnclosureTest, AMaskOfTheOtherSignLeavesThePlanWithoutAValue) {
   const lineage::Problem right = Built(Files(GetParam()));
