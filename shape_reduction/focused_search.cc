@@ -15,10 +15,15 @@ namespace {
 constexpr uint64_t kPerFocus = 2;     // attempts at one place before the next one
 constexpr int kEnoughUndefined = 2;   // inputs on which only the model has a value
 constexpr int kTooManyUndefined = 8;  // where that is no counterexample
-// Where going on from the loss to the gradients of the same inputs took so long once, losses alone
-// are compared in the attempts of the first rounds at each place.
+// Where going on from the loss to the gradients of the same inputs took so long once, of all time
+// at most this share, losses alone are compared in the attempts of the first rounds at each place.
 constexpr double kLongSeconds = 1.5;
+constexpr double kLongShare = 0.3;
 constexpr uint64_t kRoundsOfLosses = 4;
+
+WorkClock::duration Seconds(double seconds) {
+  return std::chrono::duration_cast<WorkClock::duration>(std::chrono::duration<double>(seconds));
+}
 
 std::string Text(const Interval& x) {
   char buffer[80];
@@ -56,9 +61,8 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
                       const WitnessOptions& options) {
   Witness witness;
   if (focuses.empty()) return witness;
-  const auto deadline =
-      WorkClock::now() + std::chrono::duration_cast<WorkClock::duration>(
-                             std::chrono::duration<double>(options.time_budget_s));
+  const auto deadline = WorkClock::now() + Seconds(options.time_budget_s);
+  const auto lengthy = Seconds(std::min(kLongSeconds, kLongShare * options.time_budget_s));
   const auto evaluation = std::make_shared<FocusedEvaluation>(problem);
   ProgramCache programs;
   DefinedInputs defined(problem, &programs);
@@ -76,9 +80,11 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
     Gap gap = evaluation->WidestGap(&required);
     if (required < 0 && (!long_gradients || k / round >= kRoundsOfLosses)) {
       const auto start = WorkClock::now();
-      if (evaluation->Extend(options.max_elements, deadline, &witness.message))
+      const auto limit =
+          k / round < kRoundsOfLosses ? std::min(deadline, start + lengthy) : deadline;
+      if (evaluation->Extend(options.max_elements, limit, &witness.message))
         gap = evaluation->WidestGap(&required);
-      long_gradients |= WorkClock::now() - start > std::chrono::duration<double>(kLongSeconds);
+      long_gradients |= WorkClock::now() > start + lengthy;
     }
     const MissingValue missing =
         required < 0 ? evaluation->FindMissingValue(options.proved) : MissingValue();
