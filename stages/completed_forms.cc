@@ -76,12 +76,15 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
       inference != nullptr ? UnstatedLineage(problem, cone) : Unstated::kNothing;
   // A plan that states relations, or a short one, is explained as it is.
   const bool as_it_is = unstated == Unstated::kSome || IsShort(problem);
+  SearchMade search;
+  RunContext as_read = context;
+  as_read.search = &search;
   Result result;
   if (unstated != Unstated::kAll) {
     Effort first = effort;
     if (unstated == Unstated::kSome) first = std::min(effort, Effort::kNumbers);
     if (effort == Effort::kFirstNumbers) first = Effort::kProofs;
-    result = Decide(problem, context, first, known);
+    result = Decide(problem, as_read, first, known);
     if (unstated == Unstated::kNothing || Answers(result, options)) return result;
   }
   if (effort < Effort::kProofs) return unstated == Unstated::kAll ? known : result;
@@ -133,7 +136,8 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
   }
   const lineage::Problem& explained = without_guesses.has_value() ? *without_guesses : problem;
   bool answered = false;
-  if (effort != Effort::kProofs) {
+  if (differs) search = {};  // of more attempts at another place
+  if (effort != Effort::kProofs && !(as_it_is && search.made)) {
     result = Decide(explained, differs ? least : quick, Effort::kNumbers, known);
     answered = Answers(result, options);
   }
@@ -143,7 +147,7 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
   }
   if (effort == Effort::kProofs) return result;
   if (!answered) {
-    Result last = Decide(explained, context, effort, std::move(known));
+    Result last = Decide(explained, as_it_is ? as_read : context, effort, std::move(known));
     if (Answers(last, options) || as_it_is) {
       result = std::move(last);
     } else {

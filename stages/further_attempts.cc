@@ -14,11 +14,35 @@ namespace {
 // Up to so many failed claims may be lineages that do not hold in a plan that is right.
 constexpr int64_t kFewFailures = 12;
 constexpr int64_t kQuickTermBudget = 40'000;
+constexpr int kQuickRounds = 2, kRounds = 16;
+constexpr double kQuickSeconds = 2, kSecondsBeforeNumbers = 3;
 
 // For a further attempt.
 double SecondsLeft(const RunContext& context) {
   const double all = context.share_of_attempts * context.options.stage_timeout_s;
   return std::max(1.0, all - Since(context.start));
+}
+
+// Whether a counterexample is found now. One that was looked for before, in vain, is not.
+bool RefuteOnce(const lineage::Problem& problem, const RunContext& context, const ClaimTable& table,
+                const std::vector<ClaimOutcome>& outcomes, const std::vector<bool>& shown,
+                Result* result, bool* undefined_seen) {
+  SearchMade* const search = context.search;
+  if (search != nullptr && search->made) {
+    *undefined_seen = search->undefined_seen;
+    result->warnings.insert(result->warnings.end(), search->warnings.begin(),
+                            search->warnings.end());
+    return false;
+  }
+  const size_t warnings = result->warnings.size();
+  const bool refuted = Refute(problem, context.options, table, outcomes, shown, context.looked,
+                              result, undefined_seen);
+  if (search != nullptr && !refuted && !Stopped(context.options)) {
+    *search = {.made = true,
+               .undefined_seen = *undefined_seen,
+               .warnings = {result->warnings.begin() + warnings, result->warnings.end()}};
+  }
+  return refuted;
 }
 
 }  // namespace
@@ -40,20 +64,25 @@ Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, 
     return made;
   }
   if (!smt && failed > 0 && failed <= kFewFailures)
-    made.proved = search->Continue(2, kQuickTermBudget, 2);
+    made.proved = search->Continue(kQuickRounds, kQuickTermBudget, kQuickSeconds);
   // Where Z3 has no answer, numbers may.
   const bool wrong = !made.proved && (failed > 0 || smt) && !Stopped(options);
   const bool explain = wrong && effort > Effort::kProofs;
   bool undefined_seen = false;
+  // Where the first numbers do not differ, the plan may be right, and a proof takes less time than
+  // all other numbers.
+  if (!smt && explain && context.looked && failed <= kFewFailures)
+    made.proved = search->Continue(kRounds, ClaimLimits{}.term_budget, kSecondsBeforeNumbers);
+  if (made.proved) return made;
   if (explain) {
-    made.refuted = Refute(problem, options, table, first, search->ProvedClaims(), context.looked,
-                          result, &undefined_seen);
+    made.refuted =
+        RefuteOnce(problem, context, table, first, search->ProvedClaims(), result, &undefined_seen);
   }
   if (Stopped(options) || effort != Effort::kAll) return made;
   if (!smt && explain && !made.refuted && failed <= kFewFailures)
     made.proved = search->OpenDifferences(at_first, SecondsLeft(context));
   if (!smt && explain && !made.refuted && !made.proved && !Stopped(options))
-    made.proved = search->Continue(16, ClaimLimits{}.term_budget, SecondsLeft(context));
+    made.proved = search->Continue(kRounds, ClaimLimits{}.term_budget, SecondsLeft(context));
   made.undefined =
       undefined_seen && !smt && !made.proved && !made.refuted && !search->Interrupted();
   return made;

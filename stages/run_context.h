@@ -4,6 +4,8 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "stages/cone.h"
 #include "stages/options.h"
@@ -22,6 +24,13 @@ enum class Effort : uint8_t {
   kAll,           // then what takes long
 };
 
+// A full search for a counterexample in one form, which found none: it is not made again.
+struct SearchMade {
+  bool made = false;
+  bool undefined_seen = false;  // there are inputs on which only the plan has no value
+  std::vector<std::string> warnings;
+};
+
 // What is the same for all forms of the problem in one run.
 struct RunContext {
   const VerifyOptions& options;
@@ -34,6 +43,8 @@ struct RunContext {
   bool well_formed = false;
   // A quick look for a counterexample found none.
   bool looked = false;
+  // Of the form that is decided; null: its search is not remembered.
+  SearchMade* search = nullptr;
 };
 
 // A stop was requested: what is known then is reported, and nothing more is looked for.

@@ -8,6 +8,7 @@
 
 #include "stages/completed_forms.h"
 #include "stages/cone.h"
+#include "stages/decision.h"
 #include "stages/refutation.h"
 #include "tests/shape_reduction/small_problem.h"
 
@@ -123,6 +124,82 @@ TEST_F(EarlyNumbersTest, AQuickLookRefutes) {
 
 TEST_F(EarlyNumbersTest, AQuickLookLeavesARightPlanProved) {
   EXPECT_EQ(Decided(false, Effort::kQuickNumbers).verdict, Verdict::kProved);
+}
+
+// x is claimed to be z, and what is computed from it what the model computes from z: each claim but
+// the first holds if the one before does. The output is zero of either.
+lineage::Problem WithFalseLineage(int length) {
+  shape_reduction::SmallProblem small;
+  lineage::Problem& problem = small.problem;
+  const sdfg::IndexFunction add = shape_reduction::Instantiate("add", {{4}, {4}});
+  const sdfg::IndexFunction sub = shape_reduction::Instantiate("sub", {{4}, {4}});
+  const sdfg::IndexFunction neg = shape_reduction::Instantiate("neg", {{4}});
+  const sdfg::TensorId x = small.Logical("x", {4}), z = small.Logical("z", {4});
+  sdfg::TensorId model = small.Apply(&problem.logical, neg, {z});
+  sdfg::TensorId plan = small.Apply(&problem.parallel, neg, {small.Slice(x, {0}, {4})}, 0);
+  small.Claim(plan, model, {0});
+  for (int k = 0; k < length; ++k) {
+    model = small.Apply(&problem.logical, add, {model, model});
+    plan = small.Apply(&problem.parallel, add, {plan, plan}, 0);
+    small.Claim(plan, model, {0});
+  }
+  model = small.Apply(&problem.logical, sub, {model, model});
+  plan = small.Apply(&problem.parallel, sub, {plan, plan}, 0);
+  small.Require(plan, model, {0});
+  small.Check();
+  return problem;
+}
+
+// With it, a proof takes more steps than are made before numbers.
+TEST(FurtherAttempts, WhereFirstNumbersDoNotDifferAProofComesFirst) {
+  const lineage::Problem problem = WithFalseLineage(3);
+  const VerifyOptions options;
+  const OperatorCounts operators;
+  for (const bool looked : {false, true}) {
+    for (const Effort effort : {Effort::kNumbers, Effort::kAll}) {
+      const RunContext context{.options = options,
+                               .operators = operators,
+                               .start = std::chrono::steady_clock::now(),
+                               .well_formed = true,
+                               .looked = looked};
+      const bool proved = looked || effort == Effort::kAll;
+      EXPECT_EQ(Decide(problem, context, effort, {}).verdict,
+                proved ? Verdict::kProved : Verdict::kUnknown);
+    }
+  }
+}
+
+// The second search is left out, and what the first one said of it remains.
+TEST_F(EarlyNumbersTest, ASearchThatFoundNothingIsNotMadeAgain) {
+  Make(true);
+  const OperatorCounts operators;
+  SearchMade search{.made = true, .warnings = {"of the search"}};
+  const RunContext context{.options = options_,
+                           .operators = operators,
+                           .start = std::chrono::steady_clock::now(),
+                           .well_formed = true,
+                           .search = &search};
+  const Result without = Decide(small_.problem, context, Effort::kAll, {});
+  EXPECT_EQ(without.verdict, Verdict::kUnknown);
+  EXPECT_EQ(without.warnings, search.warnings);
+  search = {};
+  EXPECT_EQ(Decide(small_.problem, context, Effort::kAll, {}).verdict, Verdict::kRefuted);
+  EXPECT_FALSE(search.made);
+}
+
+TEST(FurtherAttempts, ASearchThatFindsNothingIsRemembered) {
+  const lineage::Problem problem = WithFalseLineage(3);
+  const VerifyOptions options;
+  const OperatorCounts operators;
+  SearchMade search;
+  const RunContext context{.options = options,
+                           .operators = operators,
+                           .start = std::chrono::steady_clock::now(),
+                           .well_formed = true,
+                           .search = &search};
+  EXPECT_EQ(Decide(problem, context, Effort::kNumbers, {}).verdict, Verdict::kUnknown);
+  EXPECT_TRUE(search.made);
+  EXPECT_EQ(Decide(problem, context, Effort::kAll, {}).verdict, Verdict::kProved);
 }
 
 }  // namespace
