@@ -126,7 +126,7 @@ function(planproof_test_program layer sources)
   add_executable(${layer}_tests ${sources})
   set_target_properties(${layer}_tests PROPERTIES UNITY_BUILD ${PLANPROOF_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   target_include_directories(${layer}_tests PRIVATE ${PROJECT_SOURCE_DIR})
-  target_link_libraries(${layer}_tests PRIVATE ${ARGN} GTest::gtest_main GTest::gmock)
+  target_link_libraries(${layer}_tests PRIVATE ${ARGN} GTest::gtest_main GTest::gmock planproof_allocator)
   target_compile_definitions(${layer}_tests PRIVATE PLANPROOF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   planproof_precompile(${layer}_tests tests <gmock/gmock.h> <gtest/gtest.h> ${PLANPROOF_COMMON_HEADERS})
   # One ctest entry per test case, so that failures and skipped tests are counted one by one.

@@ -7,7 +7,7 @@ set -euo pipefail
 packages=(
   cmake ninja-build g++ make
   libabsl-dev libgmp-dev libmpfr-dev libmpfi-dev nlohmann-json3-dev libcli11-dev
-  libprotobuf-dev protobuf-compiler libz3-dev libsqlite3-dev libxxhash-dev zlib1g-dev libminizip-dev libyaml-dev
+  libprotobuf-dev protobuf-compiler libz3-dev libsqlite3-dev libxxhash-dev libjemalloc-dev zlib1g-dev libminizip-dev libyaml-dev
 )
 
 [[ "${1:-}" == demo ]] || packages+=(
