@@ -1,7 +1,5 @@
 #include "inference/definition_key.h"
 
-#include <utility>
-
 namespace planproof::inference {
 
 using sdfg::kNone;
@@ -123,7 +121,7 @@ std::string DefinitionKeys::OfParallel(TensorId t, int max_operators,
   values_ = values;
   values->clear();
   PutParallel(t);
-  return failed_ ? std::string() : std::move(bytes_);
+  return failed_ ? std::string() : bytes_;
 }
 
 void DefinitionKeys::PutLogical(TensorId t) {
@@ -160,7 +158,7 @@ std::string DefinitionKeys::OfLogical(TensorId t, const std::vector<TensorId>& v
   if (!itself) PutLogical(t);
   for (const TensorId v : values) logical_[v] = -1;
   const bool all = used_.size() == values.size();
-  return failed_ || itself || !all ? std::string() : std::move(bytes_);
+  return failed_ || itself || !all ? std::string() : bytes_;
 }
 
 }  // namespace planproof::inference

@@ -121,6 +121,7 @@ struct Result {
   Verdict verdict = Verdict::kUnknown;
   struct {
     int64_t total = 0, classes = 0, proved = 0, refuted = 0, unknown = 0;
+    int64_t limited = 0;  // of the unknown ones, those for which there was too little work
   } stages;
   // Operators: instances (after multiplying out coordinates); `covered` lie in the cone of a proved
   // claim; the rest is listed in `without_effect`.

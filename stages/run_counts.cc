@@ -29,6 +29,7 @@ void CountStages(const ClaimTable& table, const ProofSearch& search, const Verif
       ++result->stages.refuted;
     } else {
       ++result->stages.unknown;
+      if (o.limit == Limit::kWork) ++result->stages.limited;
     }
   }
   std::map<std::string, int64_t> tiers;

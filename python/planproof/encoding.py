@@ -62,13 +62,17 @@ def pointer(parts: Tuple[Any, ...]) -> str:
 
 
 def _flat(value: Any) -> str:
+    try:
+        return json.dumps(value)
+    except TypeError:  # an exact number is somewhere in it
+        pass
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(k)}: {_flat(v)}" for k, v in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(_flat(entry) for entry in value) + "]"
-    return json.dumps(value)
+    return json.dumps(value)  # no JSON: the error says of what type
 
 
 class Layout:
