@@ -118,8 +118,8 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
         return known;
       }
       // A few sums that only need more work are no sign of a fault.
-      const bool short_of_work =
-          result.stages.unknown == result.stages.limited && result.stages.unknown <= kManyFailures;
+      const int64_t open = result.stages.unknown;
+      const bool short_of_work = open > 0 && open <= kManyFailures && open == result.stages.limited;
       const bool wrong = result.stages.total - result.stages.proved > kManyFailures ||
                          problem.parallel.operators.size() <= kQuickGraph;
       differs = wrong && !short_of_work && effort != Effort::kProofs &&

@@ -69,6 +69,7 @@ Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, 
   const bool wrong = !made.proved && (failed > 0 || smt) && !Stopped(options);
   const bool explain = wrong && effort > Effort::kProofs;
   bool undefined_seen = false;
+  const std::vector<bool> shown = search->ProvedClaims();
   // Where the first numbers do not differ, the plan may be right, and a proof takes less time than
   // all other numbers.
   if (!smt && explain && context.looked && failed <= kFewFailures)
