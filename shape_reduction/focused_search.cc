@@ -18,7 +18,7 @@ constexpr int kTooManyUndefined = 8;  // where that is no counterexample
 // Where going on from the loss to the gradients of the same inputs took so long once, of all time
 // at most this share, losses alone are compared in the attempts of the first rounds at each place.
 constexpr double kLongSeconds = 1.5;
-constexpr double kLongShare = 0.3;
+constexpr double kLongShare = 0.15;
 constexpr uint64_t kRoundsOfLosses = 4;
 
 WorkClock::duration Seconds(double seconds) {

@@ -16,8 +16,9 @@ constexpr size_t kLargeGraph = 4000;  // operators
 constexpr int64_t kLongDimension = 1024;
 constexpr size_t kRankOfScores = 3;  // at least
 constexpr int64_t kSomeLength = 64;  // scores of it take a while, cut at every position
-constexpr double kQuickSeconds = 1;
+constexpr double kQuickSeconds = 2;
 constexpr int kQuickAttempts = 16;  // for each focus
+constexpr int kLonger = 4;          // times that, before others everywhere
 constexpr int kFirstAttempts = 4;   // everywhere
 constexpr double kFirstSeconds = 4;
 constexpr double kLargeSearchSeconds = 5;
@@ -58,14 +59,15 @@ bool IsLarge(const lineage::Problem& problem) {
          ComparesDimensions(problem.logical, kLongDimension);
 }
 
-// Where claims failed only, for a second.
+// Where claims failed only, for a moment or so many times as long.
 Witness LookWhereClaimsFailed(const lineage::Problem& problem, const ClaimTable& table,
                               const std::vector<ClaimOutcome>& outcomes,
-                              const shape_reduction::WitnessOptions& search) {
+                              const shape_reduction::WitnessOptions& search, int times) {
   const std::vector<shape_reduction::Focus> focuses = FocusesOf(problem, table, outcomes);
   shape_reduction::WitnessOptions quick = search;
-  quick.time_budget_s = std::min(quick.time_budget_s, kQuickSeconds);
-  quick.attempts = std::min<int>(quick.attempts, kQuickAttempts * static_cast<int>(focuses.size()));
+  quick.time_budget_s = std::min(quick.time_budget_s, times * kQuickSeconds);
+  quick.attempts =
+      times * std::min<int>(search.attempts, kQuickAttempts * static_cast<int>(focuses.size()));
   quick.undefined_counts = false;
   Witness witness = shape_reduction::SearchFocused(problem, focuses, quick);
   if (witness.outcome != Witness::Outcome::kConfirmed && witness.undefined_seen &&
@@ -89,7 +91,7 @@ Witness FindWitnessQuickly(const lineage::Problem& problem, const ClaimTable& ta
     quick.attempts = std::min(quick.attempts, kQuickAttempts);
     return shape_reduction::SearchWitness(problem, quick);
   }
-  const Witness witness = LookWhereClaimsFailed(problem, table, outcomes, search);
+  const Witness witness = LookWhereClaimsFailed(problem, table, outcomes, search, 1);
   if (large || witness.outcome == Witness::Outcome::kConfirmed) return witness;
   quick.time_budget_s = std::min(quick.time_budget_s, kFirstSeconds);
   quick.attempts = std::min(quick.attempts, kFirstAttempts);
@@ -101,8 +103,8 @@ Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
                     const shape_reduction::WitnessOptions& search, bool looked,
                     double confirm_seconds) {
   const bool large = IsLarge(problem);
-  if (!looked && !large && ComparesDimensions(problem.logical, kSomeLength)) {
-    Witness witness = LookWhereClaimsFailed(problem, table, outcomes, search);
+  if (!large && ComparesDimensions(problem.logical, kSomeLength)) {
+    Witness witness = LookWhereClaimsFailed(problem, table, outcomes, search, looked ? kLonger : 1);
     if (witness.outcome == Witness::Outcome::kConfirmed) return witness;
   }
   const std::vector<shape_reduction::Focus> focuses = FocusesOf(problem, table, outcomes);

@@ -10,14 +10,15 @@
 
 namespace planproof::stages {
 
-// In large graphs, first where claims failed; in small ones, that comes last. `looked`:
-// FindWitnessQuickly found nothing. `confirm_seconds`: for what is seen to differ in doubles.
+// In large graphs, and where positions are compared with each other, first where claims failed; in
+// small ones, that comes last. `looked`: FindWitnessQuickly found nothing, and this looks there for
+// longer. `confirm_seconds`: for what is seen to differ in doubles.
 shape_reduction::Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
                                      const std::vector<ClaimOutcome>& outcomes,
                                      const shape_reduction::WitnessOptions& search, bool looked,
                                      double confirm_seconds);
 
-// Where claims failed only, on few inputs, for a second; in small graphs, everywhere.
+// Where claims failed only, on few inputs, for a moment; in small graphs, everywhere.
 shape_reduction::Witness FindWitnessQuickly(const lineage::Problem& problem,
                                             const ClaimTable& table,
                                             const std::vector<ClaimOutcome>& outcomes,
