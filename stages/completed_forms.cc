@@ -99,6 +99,7 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
   std::vector<Result> known_of;
   std::vector<bool> shown;
   bool differs = false;
+  size_t after_brief = 0;  // the first form that quick work is still to come for
   for (; inference != nullptr && !differs; inference = inference->Otherwise(problem)) {
     Result& own = known_of.emplace_back(known);
     std::optional<lineage::Problem> form = Complete(*inference, problem, options, &own);
@@ -119,15 +120,18 @@ Result DecideCompleted(const lineage::Problem& problem, const RunContext& contex
       }
       // A few sums that only need more work are no sign of a fault.
       const int64_t open = result.stages.unknown;
-      const bool short_of_work = open > 0 && open <= kManyFailures && open == result.stages.limited;
+      if (open > 0 && open <= kManyFailures && open == result.stages.limited) {
+        result = Decide(forms[0], quick, Effort::kProofs, own);
+        if (Answers(result, options)) return result;
+        after_brief = 1;
+      }
       const bool wrong = result.stages.total - result.stages.proved > kManyFailures ||
                          problem.parallel.operators.size() <= kQuickGraph;
-      differs = wrong && !short_of_work && effort != Effort::kProofs &&
-                NumbersDiffer(problem, options, &known);
+      differs = wrong && effort != Effort::kProofs && NumbersDiffer(problem, options, &known);
       if (effort == Effort::kFirstNumbers) effort = differs ? Effort::kNumbers : Effort::kProofs;
     }
   }
-  for (size_t f = 0; f < forms.size() && !differs; ++f) {
+  for (size_t f = after_brief; f < forms.size() && !differs; ++f) {
     result = Decide(forms[f], quick, Effort::kProofs, known_of[f]);
     if (Answers(result, options)) return result;
   }
