@@ -19,6 +19,7 @@ constexpr int kNear = 5;             // operators from the place: parameters of 
 constexpr size_t kOpenBranches = 3;  // of the first attempt
 // Of norms' weights where gradients are added up: these count more than others; or else less.
 constexpr double kSmallFactor = 0x1p-10;
+constexpr double kCalmTable = 0x1p-7;  // of the tables of a branch whose scores are small
 
 uint64_t Mix(uint64_t a, uint64_t b) {
   uint64_t z = (a ^ (b + 0x9e3779b97f4a7c15u + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdu;
@@ -114,6 +115,7 @@ FocusedChooser::AttemptKind FocusedChooser::KindOf(const Focus& focus, uint64_t 
   kind.sparse = kind.fresh || !kind.large;
   kind.faint = attempt % 8 == 6;
   kind.flat = attempt % 8 == 4 ? 1 : attempt % 8 == 5 ? 2 : 0;
+  kind.calm = attempt % 16 == 9;
   kind.quiet = quiet_ && attempt % 8 >= 6;
   kind.sparse |= kind.quiet;
   kind.compare = !kind.sparse;
@@ -135,6 +137,16 @@ FocusedChooser::AttemptKind FocusedChooser::KindOf(const Focus& focus, uint64_t 
     kind.more_branches = attempt / 8;
   }
   return kind;
+}
+
+// Where scores are small, so is what is multiplied with them: keys that are values, too.
+void FocusedChooser::CalmBranch(const Branch& branch, Attempt* attempt) const {
+  const auto is_score = [&](TensorId id) { return scores_.count(id) != 0; };
+  if (std::none_of(branch.parameters.begin(), branch.parameters.end(), is_score)) return;
+  for (const TensorId id : branch.parameters) {
+    if (branch.zeroing.outer.count(id) == 0 && !IsFactor(problem_.logical.tensors[id]))
+      attempt->scales.try_emplace(id, kCalmTable);
+  }
 }
 
 FocusedChooser::Attempt FocusedChooser::Prepare(const Focus& focus, uint64_t number,
@@ -163,6 +175,7 @@ FocusedChooser::Attempt FocusedChooser::Prepare(const Focus& focus, uint64_t num
     }
     (open ? attempt.narrow : attempt.closed)
         .insert(branch.zeroing.outer.begin(), branch.zeroing.outer.end());
+    if (open && attempt.kind.calm) CalmBranch(branch, &attempt);
     if (open) continue;
     // Scores that count for nothing must not be wide.
     for (const TensorId id : branch.parameters) {

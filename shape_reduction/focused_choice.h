@@ -84,6 +84,7 @@ class FocusedChooser {
     bool compare = false;      // integers with which operators compare
     bool faint = false;        // open branches hardly add anything
     int flat = 0;              // scores are zero: 1, 2: these of every two of their parameters are
+    bool calm = false;         // scores are small, whatever they are multiplied with
     bool last = false;         // the last expert is chosen more often than others
     bool lone = false;         // a few positions are unlike all others
     bool blank = false;        // and look up the only rows that are not zero
@@ -149,6 +150,7 @@ class FocusedChooser {
   void FindNorms();
   void FindParameters(const std::set<sdfg::TensorId>& sums, Branch* branch) const;
   static void Rescale(const Norm& norm, double scale, bool last, Attempt* attempt);
+  void CalmBranch(const Branch& branch, Attempt* attempt) const;
   void RescaleBranch(const Branch& branch, double scale, Attempt* attempt) const;
   void RescaleHead(bool last, Attempt* attempt) const;
   void FindScores();

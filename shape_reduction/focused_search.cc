@@ -72,7 +72,12 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
   for (int k = 0; k < options.attempts && WorkClock::now() < deadline; ++k) {
     const Focus& focus = focuses[k % round / kPerFocus];
     const uint64_t attempt = evaluation->AttemptAt(k / round * kPerFocus + k % kPerFocus);
-    if (!evaluation->Run(focus, attempt, options.max_elements, deadline, &witness.message)) {
+    const auto until =
+        options.attempt_budget_s < options.time_budget_s
+            ? std::min(deadline, WorkClock::now() + Seconds(options.attempt_budget_s))
+            : deadline;
+    if (!evaluation->Run(focus, attempt, options.max_elements, until, &witness.message)) {
+      if (WorkClock::now() > until) break;  // others at this place take as long
       continue;
     }
     ++witness.attempts;

@@ -11,6 +11,7 @@
 #define PLANPROOF_SHAPE_REDUCTION_WITNESS_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ class FocusedEvaluation;
 struct WitnessOptions {
   int attempts = 16;
   double time_budget_s = 10;  // processor time
+  // Of one attempt in SearchFocused, if it is less: the search ends where one takes longer.
+  double attempt_budget_s = std::numeric_limits<double>::infinity();
   uint64_t seed = 1;
   int64_t max_elements = int64_t{1} << 22;
   int max_precision = 1024;  // bits of the last interval evaluation

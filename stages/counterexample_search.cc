@@ -18,8 +18,9 @@ constexpr size_t kRankOfScores = 3;  // at least
 constexpr int64_t kSomeLength = 64;  // scores of it take a while, cut at every position
 constexpr double kQuickSeconds = 2;
 constexpr int kQuickAttempts = 16;  // for each focus
-constexpr int kLonger = 4;          // times that, before others everywhere
-constexpr int kFirstAttempts = 4;   // everywhere
+constexpr double kQuickAttemptSeconds = 0.6;
+constexpr int kLonger = 4;         // times that, before others everywhere
+constexpr int kFirstAttempts = 4;  // everywhere
 constexpr double kFirstSeconds = 4;
 constexpr double kLargeSearchSeconds = 5;
 
@@ -66,6 +67,8 @@ Witness LookWhereClaimsFailed(const lineage::Problem& problem, const ClaimTable&
   const std::vector<shape_reduction::Focus> focuses = FocusesOf(problem, table, outcomes);
   shape_reduction::WitnessOptions quick = search;
   quick.time_budget_s = std::min(quick.time_budget_s, times * kQuickSeconds);
+  // Where one attempt takes longer, all do, and a few everywhere are sooner made.
+  if (times == 1 && !IsLarge(problem)) quick.attempt_budget_s = kQuickAttemptSeconds;
   quick.attempts =
       times * std::min<int>(search.attempts, kQuickAttempts * static_cast<int>(focuses.size()));
   quick.undefined_counts = false;
