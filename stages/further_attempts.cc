@@ -76,8 +76,7 @@ Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, 
     made.proved = search->Continue(kRounds, ClaimLimits{}.term_budget, kSecondsBeforeNumbers);
   if (made.proved) return made;
   if (explain) {
-    made.refuted =
-        RefuteOnce(problem, context, table, first, search->ProvedClaims(), result, &undefined_seen);
+    made.refuted = RefuteOnce(problem, context, table, first, shown, result, &undefined_seen);
   }
   if (Stopped(options) || effort != Effort::kAll) return made;
   if (!smt && explain && !made.refuted && failed <= kFewFailures)
