@@ -127,8 +127,8 @@ TEST_F(EarlyNumbersTest, AQuickLookLeavesARightPlanProved) {
 }
 
 // x is claimed to be z, and what is computed from it what the model computes from z: each claim but
-// the first holds if the one before does. The output is zero of either.
-lineage::Problem WithFalseLineage(int length) {
+// the first holds if the one before does. The output is zero of either, unless it is wrong.
+lineage::Problem WithFalseLineage(int length, bool wrong = false) {
   shape_reduction::SmallProblem small;
   lineage::Problem& problem = small.problem;
   const sdfg::IndexFunction add = shape_reduction::Instantiate("add", {{4}, {4}});
@@ -144,7 +144,7 @@ lineage::Problem WithFalseLineage(int length) {
     small.Claim(plan, model, {0});
   }
   model = small.Apply(&problem.logical, sub, {model, model});
-  plan = small.Apply(&problem.parallel, sub, {plan, plan}, 0);
+  plan = small.Apply(&problem.parallel, wrong ? add : sub, {plan, plan}, 0);
   small.Require(plan, model, {0});
   small.Check();
   return problem;
@@ -165,6 +165,8 @@ TEST(FurtherAttempts, WhereFirstNumbersDoNotDifferAProofComesFirst) {
       const bool proved = looked || effort == Effort::kAll;
       EXPECT_EQ(Decide(problem, context, effort, {}).verdict,
                 proved ? Verdict::kProved : Verdict::kUnknown);
+      EXPECT_EQ(Decide(WithFalseLineage(3, /*wrong=*/true), context, effort, {}).verdict,
+                Verdict::kRefuted);
     }
   }
 }
