@@ -22,7 +22,7 @@ ExprId Read(IndexFunctionBuilder* builder, DType dtype, int input,
   return IsInteger(dtype) ? builder->IntElement(input, indices) : builder->Element(input, indices);
 }
 
-std::vector<ExprId> Indices(IndexFunctionBuilder* builder, int output) {
+std::vector<ExprId> OutputIndices(IndexFunctionBuilder* builder, int output) {
   std::vector<ExprId> indices;
   for (VarId var : std::vector<VarId>(builder->OutputDims(output))) {
     indices.push_back(builder->Index(var));
@@ -39,7 +39,7 @@ absl::StatusOr<IndexFunction> Spread(const Shape& shape, DType dtype, int positi
   Shape out = shape;
   out.insert(out.begin() + position, extent);
   const int y = builder.AddOutput("y", out, dtype);
-  std::vector<ExprId> indices = Indices(&builder, y);
+  std::vector<ExprId> indices = OutputIndices(&builder, y);
   indices.erase(indices.begin() + position);
   builder.SetBody(y, Read(&builder, dtype, x, indices));
   return Finish(&builder);
@@ -52,7 +52,7 @@ absl::StatusOr<IndexFunction> SelectCoordinate(const Shape& shape, DType dtype, 
   Shape out = shape;
   out.erase(out.begin() + axis_dim);
   const int y = builder.AddOutput("y", out, dtype);
-  std::vector<ExprId> indices = Indices(&builder, y);
+  std::vector<ExprId> indices = OutputIndices(&builder, y);
   indices.insert(indices.begin() + axis_dim, builder.Int(value));
   builder.SetBody(y, Read(&builder, dtype, x, indices));
   return Finish(&builder);
@@ -67,7 +67,7 @@ absl::StatusOr<IndexFunction> GatherDrop(const Shape& shape, DType dtype, int ax
   out[dim] *= shape[axis_dim];
   out.erase(out.begin() + axis_dim);
   const int y = builder.AddOutput("y", out, dtype);
-  std::vector<ExprId> indices = Indices(&builder, y);
+  std::vector<ExprId> indices = OutputIndices(&builder, y);
   const ExprId whole = indices[dim - 1];
   indices[dim - 1] = builder.IntMod(whole, local);
   indices.insert(indices.begin() + axis_dim, builder.IntDiv(whole, local));
@@ -84,7 +84,7 @@ absl::StatusOr<IndexFunction> ReduceToRoot(const Shape& shape, DType dtype, int 
   IndexFunctionBuilder builder("reduce");
   const int x = builder.AddInput("x", shape, dtype);
   const int y = builder.AddOutput("y", shape, dtype);
-  std::vector<ExprId> indices = Indices(&builder, y);
+  std::vector<ExprId> indices = OutputIndices(&builder, y);
   const ExprId at_root = builder.Binary(Op::kIntEq, indices[axis_dim], builder.Int(root));
   const ExprId unspecified =
       builder.Opaque(absl::StrCat("unspecified(", result, " off the root)"), false, -1, indices);
@@ -99,7 +99,7 @@ absl::StatusOr<IndexFunction> AddAll(const Shape& shape, DType dtype, int count)
   IndexFunctionBuilder builder("add");
   for (int i = 0; i < count; ++i) builder.AddInput(absl::StrCat("x", i), shape, dtype);
   const int y = builder.AddOutput("y", shape, dtype);
-  const std::vector<ExprId> indices = Indices(&builder, y);
+  const std::vector<ExprId> indices = OutputIndices(&builder, y);
   ExprId sum = builder.Element(0, indices);
   for (int i = 1; i < count; ++i) {
     sum = builder.Binary(Op::kAdd, sum, builder.Element(i, indices));
@@ -123,7 +123,7 @@ absl::StatusOr<IndexFunction> SelectInBox(const std::vector<Axis>& axes,
   const int variant = builder.AddInput("variant", whole(variant_axes), dtype);
   const int regular = builder.AddInput("regular", whole(regular_axes), dtype);
   const int y = builder.AddOutput("y", whole(output_axes), dtype);
-  const std::vector<ExprId> indices = Indices(&builder, y);
+  const std::vector<ExprId> indices = OutputIndices(&builder, y);
   const auto coordinate = [&](AxisId axis) {
     const auto at = std::find(output_axes.begin(), output_axes.end(), axis);
     return indices[at - output_axes.begin()];

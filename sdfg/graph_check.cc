@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "sdfg/declaration_shapes.h"
 #include "sdfg/limit.h"
 
 namespace planproof::sdfg {
@@ -15,10 +16,6 @@ namespace {
 
 constexpr size_t kMaxCyclePrinted = 12;
 constexpr size_t kMaxLeftOver = 4;
-
-std::string ShapeText(const Shape& shape) {
-  return absl::StrCat("[", absl::StrJoin(shape, ", "), "]");
-}
 
 std::string AxesText(const Graph& graph, const std::vector<AxisId>& axes) {
   std::vector<std::string> names;

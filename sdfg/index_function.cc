@@ -12,7 +12,7 @@
 namespace planproof::sdfg {
 namespace {
 
-size_t HashOf(const Node& node) {
+size_t HashOfNode(const Node& node) {
   return absl::HashOf(static_cast<int>(node.op), static_cast<int>(node.tie), node.int_valued,
                       node.var, node.input, node.value, node.real, node.name, node.args);
 }
@@ -133,7 +133,7 @@ ExprId IndexFunctionBuilder::AddNode(Node node) {
     Check(arg >= 0 && arg < static_cast<ExprId>(function_.nodes.size()),
           "argument of an expression does not exist");
   }
-  auto& candidates = sharing_->by_hash[HashOf(node)];
+  auto& candidates = sharing_->by_hash[HashOfNode(node)];
   for (ExprId id : candidates) {
     if (SameNode(function_.nodes[id], node)) return id;
   }

@@ -51,9 +51,9 @@ absl::Status CheckFeatures(const NativeCall& call, const Convolution& c, int64_t
   return absl::OkStatus();
 }
 
-class Builder {
+class ConvolutionBuilder {
  public:
-  Builder(const NativeCall& call, const Convolution& c)
+  ConvolutionBuilder(const NativeCall& call, const Convolution& c)
       : call_(call),
         c_(c),
         xs_(call.operands[0].shape),
@@ -231,7 +231,7 @@ absl::StatusOr<IndexFunction> Convolve(const NativeCall& call, size_t space) {
     const absl::Status status = SetOutputExtent(call, false, &axis);
     if (!status.ok()) return status;
   }
-  return Builder(call, *c).Run();
+  return ConvolutionBuilder(call, *c).Run();
 }
 
 // Element o of the result gets what element i of x gives to window element k: o = stride * i +
@@ -261,7 +261,7 @@ absl::StatusOr<IndexFunction> ConvolveTransposed(const NativeCall& call, size_t 
     axis.dilation = -axis.dilation;
     axis.before = -(*padding)[k];
   }
-  return Builder(call, *c).Run();
+  return ConvolutionBuilder(call, *c).Run();
 }
 
 // A permutation of the dimensions: (batch, features, space ...).
@@ -329,7 +329,7 @@ absl::StatusOr<IndexFunction> ConvolveGeneral(const NativeCall& call) {
     status = SetOutputExtent(call, false, &axis);
     if (!status.ok()) return status;
   }
-  return Builder(call, c).Run();
+  return ConvolutionBuilder(call, c).Run();
 }
 
 }  // namespace

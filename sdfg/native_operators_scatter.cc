@@ -66,9 +66,9 @@ absl::Status CheckTypes(const NativeCall& call, const Scatter& scatter) {
   return absl::OkStatus();
 }
 
-class Builder {
+class ScatterBuilder {
  public:
-  Builder(const NativeCall& call, const Scatter& scatter)
+  ScatterBuilder(const NativeCall& call, const Scatter& scatter)
       : call_(call),
         scatter_(scatter),
         source_(call.operands[2]),
@@ -214,7 +214,7 @@ void AddScatterOperators(std::vector<NativeOperator>* operators) {
                               "torch." +
                               name + ".",
                           3, 3, ParseAttributes(attributes), [scatter](const NativeCall& call) {
-                            return Builder(call, scatter).Run();
+                            return ScatterBuilder(call, scatter).Run();
                           }});
   };
   add("scatter_add", "", "x with source[i, j, k] added at [i, index[i, j, k], k] for dim = 1.",

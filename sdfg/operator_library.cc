@@ -26,7 +26,7 @@ namespace {
 
 using Alternatives = std::map<std::string, std::vector<Declaration>>;
 
-absl::StatusOr<Alternatives> Read(const std::string& text, const std::string& file) {
+absl::StatusOr<Alternatives> ReadDeclarations(const std::string& text, const std::string& file) {
   absl::StatusOr<std::vector<Declaration>> parsed = ParseDeclarations(text, file);
   if (!parsed.ok()) return parsed.status();
   Alternatives declared;
@@ -201,7 +201,7 @@ OperatorLibrary OperatorLibrary::Copy() const {
 }
 
 absl::Status OperatorLibrary::AddDeclarations(const std::string& text, const std::string& file) {
-  absl::StatusOr<Alternatives> declared = Read(text, file);
+  absl::StatusOr<Alternatives> declared = ReadDeclarations(text, file);
   if (!declared.ok()) return declared.status();
   for (const auto& [name, alternatives] : *declared) {
     const Declaration& first = alternatives.front();

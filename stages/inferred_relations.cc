@@ -17,9 +17,9 @@ using sdfg::TensorId;
 namespace {
 
 // Multiples for lineage that the problem has or gets, each once.
-class Multiples {
+class AddedMultiples {
  public:
-  explicit Multiples(sdfg::Graph* logical) : logical_(*logical) {
+  explicit AddedMultiples(sdfg::Graph* logical) : logical_(*logical) {
     for (const sdfg::Operator& op : logical_.operators) {
       if (op.kind != sdfg::OperatorKind::kMultiple) continue;
       const lineage::Multiple multiple = lineage::AsMultiple(logical_, op.outputs[0]);
@@ -81,7 +81,7 @@ bool Fits(const lineage::Problem& problem, const InferredRelation& relation) {
 lineage::Problem WithRelations(const lineage::Problem& problem,
                                const std::vector<InferredRelation>& relations) {
   lineage::Problem completed = problem;
-  Multiples multiples(&completed.logical);
+  AddedMultiples multiples(&completed.logical);
   for (const InferredRelation& relation : relations) {
     if (!Fits(problem, relation)) continue;
     Lineage& lineage = completed.lineage[relation.parallel];

@@ -14,7 +14,7 @@ using sdfg::TensorId;
 namespace {
 
 // Per logical tensor: the tensor of which it is a multiple for lineage; kNone for other tensors.
-std::vector<TensorId> Multiples(const sdfg::Graph& logical) {
+std::vector<TensorId> MultiplesOf(const sdfg::Graph& logical) {
   std::vector<TensorId> of(logical.tensors.size(), kNone);
   for (const sdfg::Operator& op : logical.operators) {
     if (op.kind == sdfg::OperatorKind::kMultiple) of[op.outputs[0]] = op.inputs[0];
@@ -60,7 +60,7 @@ Relations::Relations(const lineage::Problem& problem)
       nonnegative_[premise.tensor] = true;
     }
   }
-  multiple_of_ = Multiples(problem.logical);
+  multiple_of_ = MultiplesOf(problem.logical);
   for (const sdfg::Operator& op : problem.logical.operators) {
     for (size_t k = 0; k < op.outputs.size(); ++k) {
       const TensorId t = op.outputs[k];

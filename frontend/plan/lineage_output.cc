@@ -30,9 +30,9 @@ bool IsPlain(const IndexTerm& term) {
 }
 
 // One relation in the words of the plan format.
-class RelationText {
+class LineageText {
  public:
-  RelationText(const sdfg::Graph& parallel, const sdfg::Tensor& tensor, const sdfg::Shape& logical)
+  LineageText(const sdfg::Graph& parallel, const sdfg::Tensor& tensor, const sdfg::Shape& logical)
       : parallel_(parallel), tensor_(tensor), logical_(logical) {}
 
   Relation Of(const StatedRelation& stated) const {
@@ -214,8 +214,8 @@ absl::StatusOr<PlanWithLineage> WithLineage(const std::vector<std::string>& file
       out.unnamed.push_back(stated.tensor);
       continue;
     }
-    Relation relation = RelationText(problem.parallel, problem.parallel.tensors[tensor->second],
-                                     problem.logical.tensors[of->second].shape)
+    Relation relation = LineageText(problem.parallel, problem.parallel.tensors[tensor->second],
+                                    problem.logical.tensors[of->second].shape)
                             .Of(stated);
     if (stated.logical != entry->second.name) relation.set_of(stated.logical);
     SetRelation(entry->second.name, std::move(relation),
