@@ -1,5 +1,5 @@
 # The everyday commands. Everything is built by CMake; this file only says which targets make what.
-#   make demo            install what is missing, build, verify an example and its broken twin
+#   make demo            install what is missing, build the prover, verify an example and its broken twin
 #   make test            build and run all tests
 #   make test-sanitize   the same under address and undefined-behaviour sanitizers (-core: what .ci/run does)
 #   make bench           micro-benchmarks and whole commands
@@ -14,7 +14,7 @@ FUZZ_SECONDS ?= 60
 ACCEPTANCE ?=
 PLANPROOF = $(BUILD)/cli/planproof
 
-.PHONY: all setup tested demo test test-sanitize test-sanitize-core bench acceptance cuda-check fuzz format check-format tidy docs install clean
+.PHONY: all setup tested demo program test test-sanitize test-sanitize-core bench acceptance cuda-check fuzz format check-format tidy docs install clean
 all: tested
 	cmake --build $(BUILD) -j $(JOBS)
 
@@ -24,19 +24,22 @@ setup:
 	@scripts/setup.sh $(ONLY_DEMO)
 
 $(BUILD)/build.ninja: | setup
-	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release $(if $(ONLY_DEMO),-DPLANPROOF_TESTS=OFF)
+	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release \
+	  $(if $(ONLY_DEMO),-DPLANPROOF_TESTS=OFF -DPLANPROOF_PROVER_ONLY=ON)
 
 # Configured again, since packages may have come, and the demo may have been first.
 tested: $(BUILD)/build.ninja
-	cmake -DPLANPROOF_TESTS=ON $(BUILD) >$(BUILD)/configuration.log
+	cmake -DPLANPROOF_TESTS=ON -DPLANPROOF_PROVER_ONLY=OFF $(BUILD) >$(BUILD)/configuration.log
 
-# The program alone, without tests.
-$(PLANPROOF): FORCE | $(BUILD)/build.ninja
+# In a new build directory the prover alone, in one that is there what it was configured for.
+demo: $(BUILD)/build.ninja
 	@cmake --build $(BUILD) -j $(JOBS) --target planproof_program
-FORCE:
-
-demo: setup $(PLANPROOF)
 	@scripts/demo.sh $(PLANPROOF)
+
+# The whole program, without tests.
+program: $(BUILD)/build.ninja
+	@cmake -DPLANPROOF_PROVER_ONLY=OFF $(BUILD) >$(BUILD)/configuration.log
+	@cmake --build $(BUILD) -j $(JOBS) --target planproof_program
 
 test: tested
 	cmake --build $(BUILD) -j $(JOBS)
@@ -85,7 +88,7 @@ format:
 check-format:
 	scripts/check_format.sh
 
-tidy: $(PLANPROOF)
+tidy: program
 	scripts/clang_tidy.sh $(BUILD)
 
 docs: tested
@@ -93,7 +96,7 @@ docs: tested
 	PLANPROOF_WRITE_DOCS=1 $(BUILD)/tests/sdfg/sdfg_tests --gtest_filter='*ReferenceDocument*'
 	PLANPROOF_WRITE_DOCS=1 $(BUILD)/tests/structure/structure_tests --gtest_filter='*ListIsCurrent*'
 
-install: $(PLANPROOF)
+install: program
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
 clean:

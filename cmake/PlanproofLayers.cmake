@@ -55,7 +55,7 @@ function(planproof_library name)
   target_include_directories(planproof_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                              $<INSTALL_INTERFACE:include>)
   target_link_libraries(planproof_${name} PUBLIC ${ARGN})
-  set_target_properties(planproof_${name} PROPERTIES UNITY_BUILD ${PLANPROOF_UNITY} UNITY_BUILD_BATCH_SIZE 16)
+  set_target_properties(planproof_${name} PROPERTIES UNITY_BUILD ${PLANPROOF_UNITY} UNITY_BUILD_BATCH_SIZE 32)
   planproof_precompile(planproof_${name} layers ${PLANPROOF_COMMON_HEADERS})
   # Single sources are what Clang's tools read, which do not know all of these options.
   if(name IN_LIST PLANPROOF_QUICKLY_COMPILED AND PLANPROOF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -67,6 +67,13 @@ function(planproof_library name)
   if(PLANPROOF_SANITIZE AND PLANPROOF_SANITIZED_LAYERS AND NOT name IN_LIST PLANPROOF_SANITIZED_LAYERS)
     target_compile_options(planproof_${name} PRIVATE -fno-sanitize=all)
   endif()
+endfunction()
+
+# planproof_leave_out(NAME REGEX): compiles no source of planproof_NAME whose path matches.
+function(planproof_leave_out name regex)
+  get_target_property(sources planproof_${name} SOURCES)
+  list(FILTER sources EXCLUDE REGEX "${regex}")
+  set_target_properties(planproof_${name} PROPERTIES SOURCES "${sources}")
 endfunction()
 
 # planproof_messages(NAME FILE.proto...): protobuf messages in planproof_NAME. FILE is below the calling directory;

@@ -8,6 +8,7 @@
 #include "frontend/torch/problem_of_traces.h"
 #include "frontend/torch/rank_extension.h"
 #include "frontend/torch/trace.h"
+#include "frontend/torch/trace_format.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -49,16 +50,8 @@ absl::Status OrderRanks(std::vector<Trace>* given) {
   return absl::OkStatus();
 }
 
-class TraceReader : public Reader {
+class TraceReader : public TraceFormat {
  public:
-  std::string_view Name() const override { return "PyTorch trace"; }
-  // gzip, and the ending.
-  bool Recognises(const InputFile& file) const override {
-    return file.path.ends_with(".trace") && file.start.size() > 2 && file.start[0] == '\x1f' &&
-           file.start[1] == '\x8b';
-  }
-  bool ExtendsRanks() const override { return true; }
-  Files HowMany() const override { return {2, 1 + (1 << 16), "REFERENCE.trace RANK.trace..."}; }
   absl::StatusOr<lineage::Problem> Read(const std::vector<std::string>& paths,
                                         const ReadOptions& options) const override {
     PLAN_ASSIGN_OR_RETURN(std::vector<Trace> ranks, ReadAll(paths));
