@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "lineage/folding/fold.h"
 #include "lineage/repeated_operators.h"
+#include "lineage/rounds/fold_rounds.h"
 #include "stages/completed_forms.h"
 #include "stages/elapsed.h"
 #include "stages/problem_check.h"
@@ -18,16 +19,19 @@ namespace {
 
 constexpr double kShareOfAttempts = 0.6;
 constexpr double kShareOfFoldedAttempts = 0.4;
+constexpr double kShareOfRoundsAttempts = 0.1;
 // So many ranks spelled out make terms that many times as large.
 constexpr int64_t kManyRanks = 8;
+
+bool FoldsForms(const VerifyOptions& options) {
+  return options.fold_ranks && options.engine == Engine::kHybrid && options.executor == nullptr &&
+         options.dump_smt_directory.empty();
+}
 
 // The problem with ranks folded, if there are ranks to fold.
 std::optional<lineage::Problem> Folded(const lineage::Problem& problem,
                                        const VerifyOptions& options, Result* known) {
-  if (!options.fold_ranks || options.engine != Engine::kHybrid || options.executor != nullptr ||
-      !options.dump_smt_directory.empty()) {
-    return std::nullopt;
-  }
+  if (!FoldsForms(options)) return std::nullopt;
   absl::StatusOr<std::optional<lineage::Problem>> folded = lineage::folding::FoldChecked(problem);
   if (!folded.ok()) {
     known->warnings.push_back(
@@ -36,6 +40,20 @@ std::optional<lineage::Problem> Folded(const lineage::Problem& problem,
   }
   if (folded->has_value() && !CheckProblem(**folded).ok()) return std::nullopt;
   return *std::move(folded);
+}
+
+// Decides the problem with the rounds of its rings folded, if there are such. Only a proof counts:
+// the folded form asks for more than the plan has to fulfil.
+std::optional<Result> ProvedByRounds(const lineage::Problem& problem, RunContext context,
+                                     const Result& known) {
+  const VerifyOptions& options = context.options;
+  if (!FoldsForms(options) || options.accept_restrictions) return std::nullopt;
+  const std::optional<lineage::Problem> folded = lineage::rounds::FoldRounds(problem);
+  if (!folded.has_value() || !CheckProblem(*folded).ok()) return std::nullopt;
+  context.share_of_attempts = kShareOfRoundsAttempts;
+  Result result = DecideCompleted(*folded, context, Effort::kProofs, known);
+  if (result.verdict != Verdict::kProved || !result.restrictions.empty()) return std::nullopt;
+  return result;
 }
 
 // The largest extent of the coordinates that folding added.
@@ -56,6 +74,7 @@ bool IsDecided(const Result& result, const RunContext& context) {
 Result DecideForms(const lineage::Problem& read, RunContext context, Result known) {
   const std::optional<lineage::Problem> merged = lineage::WithoutRepeatedOperators(read);
   const lineage::Problem& problem = merged.has_value() ? *merged : read;
+  if (std::optional<Result> result = ProvedByRounds(problem, context, known)) return *result;
   const Effort effort = context.options.explain ? Effort::kAll : Effort::kProofs;
   const std::optional<lineage::Problem> folded = Folded(problem, context.options, &known);
   known.time_s.check = Since(context.start);

@@ -1,0 +1,43 @@
+// What a round of a loop does to a value that it carries: told from the operator's function.
+#ifndef PLANPROOF_LINEAGE_ROUNDS_RECURRENCE_H_
+#define PLANPROOF_LINEAGE_ROUNDS_RECURRENCE_H_
+
+#include <optional>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "sdfg/index_function.h"
+
+namespace planproof::lineage::rounds {
+
+// y = x0 + x1, element by element.
+bool IsSum(const sdfg::IndexFunction& f);
+
+// y = max(before, rest), element by element, where the rest, and all there is, only chooses among
+// elements that it reads: it is a number wherever these are.
+struct Maximum {
+  int before = 0;                     // the input
+  sdfg::ExprId rest = sdfg::kNoExpr;  // does not read it
+};
+std::optional<Maximum> MaximumOf(const sdfg::IndexFunction& f);
+// The function of one output only chooses among elements, each read at variables that stay within
+// its dimensions.
+bool OnlyChooses(const sdfg::IndexFunction& f);
+
+// y = before * exp(old - new) + rest, as sums of exponentials are carried on when the maximum that
+// they are relative to changes from `old` to `new`.
+struct Rescaling {
+  int before = 0, old_scale = 0, new_scale = 0;  // inputs; the last two are read alike
+  std::vector<int> scale_dims;        // by dimension of the scales: the output's that it is
+  sdfg::ExprId rest = sdfg::kNoExpr;  // reads neither `before` nor `old`
+};
+std::optional<Rescaling> RescalingOf(const sdfg::IndexFunction& f);
+
+// Whether both expressions, each over the dimensions of its function's one output, have the same
+// value, by their forms; `same_input` says which inputs stand for the same tensor.
+bool SameValue(const sdfg::IndexFunction& a, sdfg::ExprId value_a, const sdfg::IndexFunction& b,
+               sdfg::ExprId value_b, absl::FunctionRef<bool(int input_a, int input_b)> same_input);
+
+}  // namespace planproof::lineage::rounds
+
+#endif  // PLANPROOF_LINEAGE_ROUNDS_RECURRENCE_H_
