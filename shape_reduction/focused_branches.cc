@@ -340,35 +340,45 @@ std::set<TensorId> FocusedChooser::NearestUpdated(const Focus& focus) const {
 // A place that adds up the gradients of several branches' parameters (of a layer's attention and
 // of its feed-forward part): each of these is the one that is open in some attempts. Where it adds
 // up none (a norm of all gradients), those are whose parameters' updates are compared; false.
-bool FocusedChooser::TakeTurns(const Focus& focus, uint64_t number,
-                               std::vector<size_t>* nearest) const {
+// Adds what these tensors of the backward pass are made of, a few steps back.
+void FocusedChooser::AddSummands(std::set<TensorId>* sums) const {
   const sdfg::Graph& graph = problem_.logical;
-  std::set<TensorId> seen = {focus.lineage.logical};
-  for (const TensorId id : focus.mentioned) {
-    if (backward_[id]) seen.insert(id);
-  }
-  std::vector<TensorId> level(seen.begin(), seen.end());
+  std::vector<TensorId> level(sums->begin(), sums->end());
   for (int depth = 0; depth < kSumDepth && level.size() < kMaxBranch; ++depth) {
     std::vector<TensorId> next;
     for (const TensorId t : level) {
       if (graph.tensors[t].producer == sdfg::kNone) continue;
       for (const TensorId input : graph.operators[graph.tensors[t].producer].inputs) {
-        if (backward_[input] && seen.insert(input).second) next.push_back(input);
+        if (backward_[input] && sums->insert(input).second) next.push_back(input);
       }
     }
     level = std::move(next);
   }
-  const auto is_added_up = [&](size_t branch) {
-    for (const TensorId parameter : branches_[branch].parameters) {
-      for (const TensorId gradient : GradientsOf(parameter)) {
-        if (seen.count(gradient) != 0) return true;
+}
+
+bool FocusedChooser::TakeTurns(const Focus& focus, uint64_t number,
+                               std::vector<size_t>* nearest) const {
+  std::set<TensorId> named;
+  for (const TensorId id : focus.mentioned) {
+    if (backward_[id] && id != focus.lineage.logical) named.insert(id);
+  }
+  std::set<TensorId> all = named;
+  all.insert(focus.lineage.logical);
+  AddSummands(&named);
+  AddSummands(&all);
+  const auto in = [&](const std::set<TensorId>& sums) {
+    return [this, &sums](size_t branch) {
+      for (const TensorId parameter : branches_[branch].parameters) {
+        for (const TensorId gradient : GradientsOf(parameter)) {
+          if (sums.count(gradient) != 0) return true;
+        }
       }
-    }
-    return false;
+      return false;
+    };
   };
   const auto first = nearest->begin();
   const auto end = first + static_cast<int64_t>(std::min(nearest->size(), kMaxTurns));
-  size_t turns = std::stable_partition(first, end, is_added_up) - first;
+  size_t turns = std::stable_partition(first, end, in(all)) - first;
   const bool of_branches = turns > 0;
   if (!of_branches) {
     const std::set<TensorId> updated = NearestUpdated(focus);
@@ -380,6 +390,12 @@ bool FocusedChooser::TakeTurns(const Focus& focus, uint64_t number,
     turns = std::stable_partition(first, nearest->end(), is_updated) - first;
   }
   if (turns == 0) return false;
+  // Every other pair of attempts has branches of what the difference names.
+  if (of_branches && number % 4 < 2) {
+    const auto last = first + static_cast<int64_t>(turns);
+    const size_t of_named = std::stable_partition(first, last, in(named)) - first;
+    if (of_named > 0) turns = of_named;
+  }
   // Attempts of one kind, and of one pair, have different branches.
   const size_t turn = (number + number / 2 + number / 8) % turns;
   std::rotate(first, first + turn, first + turn + 1);

@@ -161,6 +161,7 @@ class FocusedChooser {
   bool IsSumOfGradients(sdfg::TensorId place) const;
   // Computed from a tensor with a row and a column for each position of a sequence.
   bool ReadsScores(sdfg::TensorId place) const;
+  void AddSummands(std::set<sdfg::TensorId>* sums) const;
   // Read by nothing but what depends on the loss.
   bool OnlyAfterLoss(sdfg::TensorId source) const;
   std::vector<sdfg::TensorId> ForwardAnchors(sdfg::TensorId place) const;
