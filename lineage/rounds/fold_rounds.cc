@@ -16,7 +16,6 @@ using sdfg::AxisId;
 using sdfg::Graph;
 using sdfg::IndexFunction;
 using sdfg::kNone;
-using sdfg::Op;
 using sdfg::Operator;
 using sdfg::OperatorId;
 using sdfg::OperatorKind;

@@ -61,16 +61,14 @@ struct RoundRing {
   std::string Text() const {
     const std::string n = absl::StrCat(4 * ranks);
     std::string plan;
+    const auto at = [](const char* name, int round) { return absl::StrCat(name, "[", round, "]"); };
+    const auto q = [&](const char* name, int round) {
+      return absl::StrCat("\"", at(name, round), "\"");
+    };
+    const auto add = [&](const std::string& made, const std::string& text) {
+      absl::StrAppend(&plan, Line(made, text));
+    };
     for (int r = 0; r < ranks; ++r) {
-      const auto at = [](const char* name, int round) {
-        return absl::StrCat(name, "[", round, "]");
-      };
-      const auto q = [&](const char* name, int round) {
-        return absl::StrCat("\"", at(name, round), "\"");
-      };
-      const auto add = [&](const std::string& made, const std::string& text) {
-        absl::StrAppend(&plan, Line(made, text));
-      };
       if (r > 0) {
         add(at("k", r), Hop(at("k", r - 1), at("k", r)));
         add(at("v", r), Hop(at("v", r - 1), at("v", r)));
@@ -99,15 +97,6 @@ struct RoundRing {
     absl::StrAppend(
         &plan, Line("o", Op("finish", absl::StrCat("\"a[", last, "]\", \"l[", last, "]\""), "o")));
     for (int r = 0; r < ranks; ++r) {
-      const auto at = [](const char* name, int round) {
-        return absl::StrCat(name, "[", round, "]");
-      };
-      const auto q = [&](const char* name, int round) {
-        return absl::StrCat("\"", at(name, round), "\"");
-      };
-      const auto add = [&](const std::string& made, const std::string& text) {
-        absl::StrAppend(&plan, Line(made, text));
-      };
       add(at("p", r),
           Op("probabilities", absl::StrCat(q("s", r), ", ", q("m", last), ", ", q("l", last)),
              at("p", r)));
