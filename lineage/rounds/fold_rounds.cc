@@ -121,6 +121,7 @@ class Folder {
     std::vector<AxisId> axes;
     for (TensorId& t : op.inputs) {
       const int family = rounds_.first_of[t];
+      if (family >= static_cast<int>(tensor_of_.size())) return kNone;  // found later
       t = family >= 0 ? tensor_of_[family] : number_[t];
       if (t == kNone) return kNone;
       std::vector<AxisId> both;

@@ -250,6 +250,18 @@ TEST(RingRounds, WhatAnotherOperatorReadsOfOneRoundIsNotFolded) {
   EXPECT_FALSE(lineage::rounds::FoldRounds(ProblemOf(ring)).has_value());
 }
 
+// What all rounds read alike is of no round, whatever is found later: folded as if each read its
+// own maximum, this ring would be a right one.
+TEST(RingRounds, TheFirstMaximumReadInAllRoundsIsNotThatOfEachRound) {
+  RoundRing ring;
+  for (int r = 1; r < 8; ++r) {
+    ring.instead[absl::StrCat("w[", r, "]")] = RoundRing::Op(
+        "weights", absl::StrCat("\"s[", r, "]\", \"m[0]\""), absl::StrCat("w[", r, "]"));
+  }
+  EXPECT_FALSE(lineage::rounds::FoldRounds(ProblemOf(ring)).has_value());
+  EXPECT_NE(Verified(ring).verdict, stages::Verdict::kProved);
+}
+
 TEST(RingRounds, AMaximumThatIsLateIsNoFault) {
   RoundRing ring;  // any number will do
   ring.instead = {{"m[5]", RoundRing::Op("next_max", R"("m[4]", "s[4]")", "m[5]")}};
