@@ -17,6 +17,9 @@ using sdfg::VarId;
 namespace {
 
 constexpr size_t kMaxNodes = 200;  // of functions that are looked at
+// Pairs of nodes that one comparison looks at: either order of a sum's terms is tried, in sums of
+// sums again and again. What takes more counts as different.
+constexpr int kMaxPairs = 10000;
 
 // One real output, defined wherever its nodes are.
 bool IsPlain(const IndexFunction& f) {
@@ -43,10 +46,18 @@ int OwnElement(const IndexFunction& f, ExprId id) {
 
 // Whether the expression reads the input.
 bool Reads(const IndexFunction& f, ExprId id, int input) {
-  const Node& node = f.nodes[id];
-  if ((node.op == Op::kElement || node.op == Op::kIntElement) && node.input == input) return true;
-  return std::any_of(node.args.begin(), node.args.end(),
-                     [&](ExprId arg) { return Reads(f, arg, input); });
+  std::vector<bool> seen(f.nodes.size(), false);  // expressions share parts
+  std::vector<ExprId> left = {id};
+  while (!left.empty()) {
+    const ExprId next = left.back();
+    left.pop_back();
+    if (seen[next]) continue;
+    seen[next] = true;
+    const Node& node = f.nodes[next];
+    if ((node.op == Op::kElement || node.op == Op::kIntElement) && node.input == input) return true;
+    left.insert(left.end(), node.args.begin(), node.args.end());
+  }
+  return false;
 }
 
 bool IsWithin(const IndexFunction& f, ExprId id, int64_t extent) {
@@ -73,6 +84,7 @@ class Comparison {
 
  private:
   bool Same(ExprId x, ExprId y) {
+    if (++pairs_ > kMaxPairs) return false;
     const Node &p = a_.nodes[x], &q = b_.nodes[y];
     if (p.op != q.op || p.args.size() != q.args.size() || p.value != q.value ||
         !(p.real == q.real) || p.op == Op::kOpaque) {
@@ -110,6 +122,7 @@ class Comparison {
   const IndexFunction &a_, &b_;
   absl::FunctionRef<bool(int, int)> same_input_;
   std::map<VarId, VarId> same_;
+  int pairs_ = 0;
 };
 
 // The two operands of a commutative node, either way round.

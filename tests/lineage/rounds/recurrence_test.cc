@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "sdfg/operator_library.h"
 
 namespace planproof::lineage::rounds {
@@ -127,6 +128,32 @@ TEST(Recurrence, ValuesAreTheSameByTheirForms) {
   EXPECT_FALSE(Same(of("2 * x[i, j]"), of("3 * x[i, j]")));
   EXPECT_FALSE(
       Same(of("sum(k: sum(t: x[k, t] * z[t, j]))"), of("sum(k: sum(t: x[t, k] * z[t, j]))")));
+}
+
+// f of values that are each made twice of the one before: written out they would be 2^40 parts.
+std::string OfSharedParts(const std::string& operands, const std::string& start,
+                          const std::string& step, const std::string& value) {
+  std::string text = absl::StrCat(operands, " let a0 = ", start);
+  for (int n = 1; n <= 40; ++n) {
+    absl::StrAppend(&text, " let a", n, " = ",
+                    absl::StrReplaceAll(step, {{"A", absl::StrCat("a", n - 1)}}));
+  }
+  return absl::StrCat(text, " -> y[i] = ", absl::StrReplaceAll(value, {{"A", "a40"}}));
+}
+
+// Each of these would take days if shared parts were looked at wherever they occur.
+TEST(Recurrence, SharedPartsAreNotLookedAtForEachUse) {
+  const std::vector<Shape> shapes = {{4}, {4, 4}};
+  const IndexFunction maximum =
+      Declared(OfSharedParts("(m[i], s[i, j]) ties first", "max(j: s[i, j])",
+                             "max(min(A, s[i, 0]), A)", "max(m[i], A)"),
+               shapes);
+  EXPECT_TRUE(MaximumOf(maximum).has_value());
+  const auto sum = [&](const std::string& start) {
+    return Declared(OfSharedParts("(m[i], s[i, j])", start, "(A + m[i]) * (m[i] + A)", "A"),
+                    shapes);
+  };
+  EXPECT_FALSE(Same(sum("sum(j: s[i, j])"), sum("sum(j: s[j, i])")));
 }
 
 }  // namespace
