@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "lineage/rounds/recurrence.h"
 #include "sdfg/collectives.h"
+#include "sdfg/infinite_values.h"
 
 namespace planproof::lineage::rounds {
 
@@ -141,10 +142,12 @@ class Finding {
       family.members.push_back(t);
       if (next_[t] != kNone) hops.push_back(next_[t]);
     }
-    if (static_cast<int64_t>(family.members.size()) == found_.count) Add(std::move(family), hops);
+    if (static_cast<int64_t>(family.members.size()) < found_.count) return;
+    Add(std::move(family));
+    Use(hops);
   }
 
-  void Add(Family family, const std::vector<OperatorId>& operators) {
+  void Add(Family family) {
     const int number = static_cast<int>(found_.families.size());
     for (size_t r = 0; r < family.members.size(); ++r) {
       const TensorId t = family.members[r];
@@ -153,11 +156,14 @@ class Finding {
     }
     found_.first_of[family.members[0]] = number;
     found_.families.push_back(std::move(family));
-    Use(operators);
   }
 
+  // An operator is part of one thing only.
   void Use(const std::vector<OperatorId>& operators) {
-    for (const OperatorId id : operators) found_.operators[id] = true;
+    for (const OperatorId id : operators) {
+      contradicts_ |= found_.operators[id];
+      found_.operators[id] = true;
+    }
   }
 
   // What an operator that was found reads in all rounds alike is of no round: whoever says
@@ -235,7 +241,8 @@ class Finding {
     }
     if (families.empty()) return false;
     NoteSameInAll(op.inputs);
-    for (Family& family : families) Add(std::move(family), operators);
+    for (Family& family : families) Add(std::move(family));
+    Use(operators);
     return true;
   }
 
@@ -322,7 +329,7 @@ class Finding {
       return OperandsIn(op, maximum->before, r, value);
     };
     std::vector<TensorId> values = Carry(second, start, operands, &operators);
-    if (values.empty()) return false;
+    if (values.empty() || !AreNumbers(values)) return false;
     Total total;
     total.kind = Total::Kind::kMaximum;
     total.result = values.back();
@@ -330,8 +337,17 @@ class Finding {
     total.first = first;
     found_.totals.push_back(std::move(total));
     NoteOperands(first, op, {maximum->before});
-    Add({Family::Kind::kMaximum, std::move(values), first, 0}, operators);
+    Add({Family::Kind::kMaximum, std::move(values), first, 0});
+    Use(operators);
     return true;
+  }
+
+  // Where a mask leaves nothing of the first rounds, their maximum is no number.
+  bool AreNumbers(const std::vector<TensorId>& values) {
+    if (infinite_.empty()) infinite_ = sdfg::MayBeInfinite(graph_);
+    return std::all_of(values.begin(), values.end(), [&](TensorId t) {
+      return sdfg::IsFloating(graph_.tensors[t].dtype) && !infinite_[t];
+    });
   }
 
   bool Rescaled(OperatorId second) {
@@ -435,6 +451,7 @@ class Finding {
   const std::vector<TensorId>& required_;
   std::vector<Place> family_of_;
   std::vector<bool> same_in_all_;  // by tensor
+  std::vector<bool> infinite_;     // by tensor, if it was asked for
   bool contradicts_ = false;
   std::vector<OperatorId> next_;  // by tensor: the operator that hands it on
   absl::flat_hash_map<Key, OperatorId> by_key_;
