@@ -31,8 +31,8 @@ std::vector<std::string> AxisNames(const sdfg::Graph& graph, const sdfg::Tensor&
   return names;
 }
 
-Relation RelationOf(const lineage::Problem& problem, TensorId parallel,
-                    const lineage::Lineage& lineage) {
+Relation RelationOf(const lineage::Problem& problem, const stages::LineageDescriber& describer,
+                    TensorId parallel, const lineage::Lineage& lineage) {
   const lineage::Multiple multiple = lineage::AsMultiple(problem.logical, lineage.logical);
   const sdfg::Tensor& tensor = problem.parallel.tensors[parallel];
   const sdfg::Tensor& logical = problem.logical.tensors[multiple.of];
@@ -45,7 +45,7 @@ Relation RelationOf(const lineage::Problem& problem, TensorId parallel,
   relation.factor = multiple.factor.ToString();
   relation.map = lineage.map;
   relation.inferred = lineage.provenance == lineage::Provenance::kInferred;
-  relation.text = stages::DescribeLineage(problem, parallel, lineage);
+  relation.text = describer.Of(parallel, lineage);
   return relation;
 }
 
@@ -107,6 +107,7 @@ class Describer {
   Describer(const Account& account, Report* report)
       : account_(account),
         problem_(account.problem),
+        describer_(problem_),
         report_(report),
         ranks_(problem_),
         operators_(account),
@@ -127,7 +128,7 @@ class Describer {
   void AddStage(const stages::Stage& stage, const stages::Result& result) {
     const stages::Claim& claim = stage.claim;
     StageLine& line = report_->stages.emplace_back();
-    line.relation = RelationOf(problem_, claim.parallel, claim.target);
+    line.relation = RelationOf(problem_, describer_, claim.parallel, claim.target);
     line.stage = problem_.logical.tensors[claim.target.logical].name;
     if (claim.required >= 0) line.required = problem_.required[claim.required].what;
     line.state = StateOf(stage.state, result.verdict);
@@ -168,11 +169,11 @@ class Describer {
     if (at.logical == kNone || at.parallel == kNone) return graphs;
     for (const stages::Stage& known : account_.stages) {
       if (known.claim.parallel == at.parallel && known.claim.target.logical == at.logical)
-        graphs.relation = RelationOf(problem_, at.parallel, known.claim.target);
+        graphs.relation = RelationOf(problem_, describer_, at.parallel, known.claim.target);
     }
     const lineage::Lineage& own = problem_.lineage[at.parallel];
     if (graphs.relation.logical.empty() && own.logical == at.logical)
-      graphs.relation = RelationOf(problem_, at.parallel, own);
+      graphs.relation = RelationOf(problem_, describer_, at.parallel, own);
     // The model's side begins where the plan's does.
     std::vector<bool> known(problem_.logical.tensors.size());
     bool any = false;
@@ -188,6 +189,7 @@ class Describer {
 
   const Account& account_;
   const lineage::Problem& problem_;
+  const stages::LineageDescriber describer_;
   Report* report_;
   RanksOfPlan ranks_;
   StageOperators operators_;

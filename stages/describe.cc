@@ -77,31 +77,33 @@ std::string OperatorName(const sdfg::Operator& op) {
   return out;
 }
 
-std::string DescribeHeld(const lineage::Problem& problem, TensorId parallel,
-                         const lineage::Lineage& l, bool one_group) {
-  const sdfg::Tensor& p = problem.parallel.tensors[parallel];
+}  // namespace
+
+LineageDescriber::LineageDescriber(const lineage::Problem& problem)
+    : problem_(problem), one_group_(OneGroup(problem.parallel)) {}
+
+std::string LineageDescriber::Of(TensorId parallel, const lineage::Lineage& l) const {
+  const sdfg::Tensor& p = problem_.parallel.tensors[parallel];
   std::string out = p.name;
-  if (p.device >= 0 && !one_group) absl::StrAppend(&out, " on device ", p.device);
+  if (p.device >= 0 && !one_group_) absl::StrAppend(&out, " on device ", p.device);
   switch (l.kind) {
     case lineage::LineageKind::kNone:
       return out + ": no lineage";
     case lineage::LineageKind::kFull:
-      return absl::StrCat(out, " = ", problem.logical.tensors[l.logical].name,
-                          DescribeMap(p, problem.parallel, l.map));
+      return absl::StrCat(out, " = ", problem_.logical.tensors[l.logical].name,
+                          DescribeMap(p, problem_.parallel, l.map));
     case lineage::LineageKind::kPartialSum:
     case lineage::LineageKind::kPartialMax:
       return absl::StrCat(out, " = term ", l.term, " of ", l.terms, " of ",
-                          problem.logical.tensors[l.logical].name,
-                          DescribeMap(p, problem.parallel, l.map));
+                          problem_.logical.tensors[l.logical].name,
+                          DescribeMap(p, problem_.parallel, l.map));
   }
   return out;
 }
 
-}  // namespace
-
 std::string DescribeLineage(const lineage::Problem& problem, TensorId parallel,
                             const lineage::Lineage& l) {
-  return DescribeHeld(problem, parallel, l, OneGroup(problem.parallel));
+  return LineageDescriber(problem).Of(parallel, l);
 }
 
 std::string DescribeElement(const sdfg::Graph& parallel, TensorId tensor,
@@ -155,11 +157,10 @@ std::vector<sdfg::SourceLocation> PlacesOf(const sdfg::Graph& graph,
 }
 
 std::vector<std::string> DescribeRequired(const lineage::Problem& problem) {
-  const bool one_group = OneGroup(problem.parallel);
+  const LineageDescriber describer(problem);
   std::vector<std::string> texts;
   for (const lineage::RequiredRelation& r : problem.required) {
-    texts.push_back(
-        absl::StrCat(r.what, ": ", DescribeHeld(problem, r.parallel, r.lineage, one_group)));
+    texts.push_back(absl::StrCat(r.what, ": ", describer.Of(r.parallel, r.lineage)));
   }
   return texts;
 }

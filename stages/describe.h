@@ -16,7 +16,16 @@
 namespace planproof::stages {
 
 // "grad.w on device 3 = grad.w[0:32, 8 tp:8 tp + 8]"; the device (the first of the group that holds
-// the tensor) only where there are several groups.
+// the tensor) only where there are several groups. Whoever describes many tensors keeps one of it.
+class LineageDescriber {
+ public:
+  explicit LineageDescriber(const lineage::Problem& problem);
+  std::string Of(sdfg::TensorId parallel, const lineage::Lineage& l) const;
+
+ private:
+  const lineage::Problem& problem_;
+  bool one_group_ = false;
+};
 std::string DescribeLineage(const lineage::Problem& problem, sdfg::TensorId parallel,
                             const lineage::Lineage& l);
 // "y[0,2] on dp=1, tp=0, microbatch 3" for the full index of a parallel tensor, coordinates first;

@@ -35,6 +35,7 @@ std::vector<ProvedRelation> ProvedRelations(const lineage::Problem& problem,
   const std::vector<int64_t> parallel = Numbers(problem.parallel);
   const std::vector<int64_t> logical = Numbers(problem.logical);
   std::vector<ProvedRelation> relations;
+  const LineageDescriber describer(problem);
   for (size_t c = 0; c < table.claims().size(); ++c) {
     const Claim& claim = table.claims()[c];
     if (!proved[c] || claim.required >= 0) continue;
@@ -47,7 +48,7 @@ std::vector<ProvedRelation> ProvedRelations(const lineage::Problem& problem,
     relation.factor = multiple.factor;
     relation.map = claim.target.map;
     relation.inferred = claim.target.provenance == lineage::Provenance::kInferred;
-    relation.text = DescribeLineage(problem, claim.parallel, claim.target);
+    relation.text = describer.Of(claim.parallel, claim.target);
     relations.push_back(std::move(relation));
   }
   return relations;
