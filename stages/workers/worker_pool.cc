@@ -22,8 +22,10 @@ namespace planproof::stages {
 namespace {
 
 constexpr std::chrono::milliseconds kSamplingPeriod(10);
-// The task in work and one that waits behind it, so that a worker never idles for a round trip.
+// The task in work and, where tasks are short, one that waits behind it, so that a worker does not
+// idle for a round trip. Behind a long one it would wait while others have nothing to do.
 constexpr size_t kTasksPerWorker = 2;
+constexpr double kShortTaskSeconds = 0.005;
 constexpr int kMaxIdleDeaths = 8;
 // How far back among those that wait kin is looked for.
 constexpr size_t kFarthestKin = 1024;
@@ -130,8 +132,9 @@ std::optional<size_t> WorkerPool::NextFor(const Worker& worker) const {
 
 void WorkerPool::Feed(Worker& worker, size_t most) {
   while (worker.tasks.size() < most && !waiting_.empty()) {
-    // Towards the end a task waits for whoever is free first.
-    if (!worker.tasks.empty() && waiting_.size() < workers_.size()) break;
+    // Towards the end, too, a task waits for whoever is free first.
+    const bool behind = !worker.tasks.empty();
+    if (behind && (!worker.quick || waiting_.size() < workers_.size())) break;
     const std::optional<size_t> next = NextFor(worker);
     if (!next) break;
     const int32_t task = waiting_[*next];
@@ -213,6 +216,7 @@ void WorkerPool::TakeReplies(Worker& worker) {
     KinTimes& times = kin_times_[KinOf(header.task)];
     times.last = Since(worker.started);
     times.longest = std::max(times.longest, times.last);
+    worker.quick = times.last < kShortTaskSeconds;
     worker.started = Clock::now();
     Finish(header.task, std::move(outcome));
   }

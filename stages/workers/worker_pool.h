@@ -48,6 +48,7 @@ class WorkerPool {
     Clock::time_point started;  // when the first one began
     std::string received;       // bytes of an incomplete reply
     int kin = kNoKin;           // of the last task sent
+    bool quick = false;         // its last task was a short one
   };
 
   bool StartWorker();
