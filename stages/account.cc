@@ -22,10 +22,10 @@ Stage::State StateOf(const ClaimOutcome& outcome, bool shown, bool plan_proved) 
 }  // namespace
 
 std::shared_ptr<const Account> AccountOf(const lineage::Problem& problem, const ClaimTable& table,
-                                         const ProofSearch& search, bool proved) {
+                                         const ProofSearch& search, const std::vector<bool>& shown,
+                                         bool proved) {
   auto account = std::make_shared<Account>();
   account->problem = problem;
-  const std::vector<bool> shown = search.ProvedClaims();
   for (size_t c = 0; c < table.claims().size(); ++c) {
     const ClaimOutcome& outcome = search.outcomes()[c];
     Stage& stage = account->stages.emplace_back();

@@ -35,9 +35,10 @@ struct Account {
   std::vector<Stage> stages;
 };
 
-// `proved`: the whole plan was.
+// `shown`: search.ProvedClaims(); `proved`: the whole plan was.
 std::shared_ptr<const Account> AccountOf(const lineage::Problem& problem, const ClaimTable& table,
-                                         const ProofSearch& search, bool proved);
+                                         const ProofSearch& search, const std::vector<bool>& shown,
+                                         bool proved);
 
 }  // namespace planproof::stages
 

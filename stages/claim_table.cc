@@ -100,8 +100,9 @@ std::vector<TensorId> RelatedInputs(const lineage::Problem& problem, const Relat
     if (relations.Related(t)) {
       related.push_back(t);
     } else if (g.tensors[t].producer != kNone) {
-      const auto& inputs = g.operators[g.tensors[t].producer].inputs;
-      work.insert(work.end(), inputs.begin(), inputs.end());
+      for (const TensorId input : g.operators[g.tensors[t].producer].inputs) {
+        if (!seen[input]) work.push_back(input);
+      }
     }
   }
   return related;

@@ -84,14 +84,14 @@ Result Decide(const lineage::Problem& form, const RunContext& context, Effort ef
   for (size_t r = 0; r < form.required.size(); ++r) {
     result.required_shown.push_back(shown[table.ClaimOfRequired(static_cast<int64_t>(r))]);
   }
-  TakeCounts(context, table, search, found, &result);
+  TakeCounts(context, table, search, shown, found, &result);
   result.outputs.claimed = static_cast<int64_t>(form.required.size());
   if (options.keep_relations) {
-    result.proved_relations = ProvedRelations(form, table, search.ProvedClaims());
+    result.proved_relations = ProvedRelations(form, table, shown);
   }
   result.relations = DescribeRequired(form);
   if (options.keep_account) {
-    result.account = AccountOf(form, table, search, result.verdict == Verdict::kProved);
+    result.account = AccountOf(form, table, search, shown, result.verdict == Verdict::kProved);
   }
   if (!found.proved && !found.refuted) {
     if (Stopped(options)) ListInterrupted(options, table, search, !options.stores.empty(), &result);

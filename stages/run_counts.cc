@@ -9,17 +9,16 @@ namespace planproof::stages {
 
 namespace {
 
-void CountStages(const ClaimTable& table, const ProofSearch& search, const VerifyOptions& options,
-                 bool refuted, Result* result) {
+void CountStages(const ClaimTable& table, const ProofSearch& search, const std::vector<bool>& shown,
+                 const VerifyOptions& options, bool refuted, Result* result) {
   result->stages.total = static_cast<int64_t>(table.claims().size());
   result->stages.classes = search.classes();
   std::map<ProofMethod, int64_t> methods;
   std::set<int32_t> counted;
-  const std::vector<bool> proved = search.ProvedClaims();
   for (size_t c = 0; c < search.outcomes().size(); ++c) {
     const Claim& claim = table.claims()[c];
     const bool inferred = claim.target.provenance == lineage::Provenance::kInferred;
-    if (inferred && claim.required < 0 && proved[c]) ++result->inference.proved;
+    if (inferred && claim.required < 0 && shown[c]) ++result->inference.proved;
     const ClaimOutcome& o = search.outcomes()[c];
     const bool defined = o.restrictions.empty() || options.accept_restrictions;
     if (o.status == ClaimStatus::kProved && defined) {
@@ -40,8 +39,8 @@ void CountStages(const ClaimTable& table, const ProofSearch& search, const Verif
 }  // namespace
 
 void TakeCounts(const RunContext& context, const ClaimTable& table, const ProofSearch& search,
-                const Attempts& found, Result* result) {
-  CountStages(table, search, context.options, found.refuted, result);
+                const std::vector<bool>& shown, const Attempts& found, Result* result) {
+  CountStages(table, search, shown, context.options, found.refuted, result);
   const OperatorCounts& operators = context.operators;
   result->operators.logical = operators.logical;
   result->operators.parallel = operators.parallel;

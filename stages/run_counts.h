@@ -2,6 +2,8 @@
 #ifndef PLANPROOF_STAGES_RUN_COUNTS_H_
 #define PLANPROOF_STAGES_RUN_COUNTS_H_
 
+#include <vector>
+
 #include "stages/claim_table.h"
 #include "stages/further_attempts.h"
 #include "stages/proof_search.h"
@@ -10,9 +12,9 @@
 
 namespace planproof::stages {
 
-// Operators, stages with the methods that decided them, and times.
+// Operators, stages with the methods that decided them, and times. `shown`: search.ProvedClaims().
 void TakeCounts(const RunContext& context, const ClaimTable& table, const ProofSearch& search,
-                const Attempts& found, Result* result);
+                const std::vector<bool>& shown, const Attempts& found, Result* result);
 
 }  // namespace planproof::stages
 
