@@ -42,6 +42,13 @@ struct Lineage {
   // Partial kinds: which term of how many, as the file declares it (for messages).
   int64_t term = 0;
   int64_t terms = 1;
+
+  // Where the map leads from an index of the parallel tensor.
+  std::vector<int64_t> LogicalIndex(const std::vector<int64_t>& index) const {
+    std::vector<int64_t> result;
+    for (const IndexMap& dim : map) result.push_back(dim.ValueAt(index));
+    return result;
+  }
 };
 
 // What the specification requires of one parallel tensor: each of its elements is the logical

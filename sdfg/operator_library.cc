@@ -101,7 +101,7 @@ absl::StatusOr<const Declaration*> Choose(const std::vector<Declaration>& altern
   return NoneFits(alternatives, given);
 }
 
-std::string Describe(const std::vector<std::string>& names) {
+std::string Joined(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
   return out;
@@ -120,13 +120,13 @@ absl::StatusOr<IndexFunction> InstantiateDeclared(const Declaration& declaration
   if (operands.size() > names.size()) {
     return absl::InvalidArgumentError("operator " + declaration.name + ": " +
                                       std::to_string(operands.size()) + " operands; expected " +
-                                      std::to_string(names.size()) + ": " + Describe(names));
+                                      std::to_string(names.size()) + ": " + Joined(names));
   }
   for (size_t i = 0; i < names.size(); ++i) {
     bool absent = i >= operands.size() || operands[i].kind == Operand::Kind::kAbsent;
     if (absent && !declaration.operands[i].optional) {
       return absl::InvalidArgumentError("operator " + declaration.name + ": operand " + names[i] +
-                                        " is missing; expected operands: " + Describe(names));
+                                        " is missing; expected operands: " + Joined(names));
     }
   }
   return InstantiateDeclaration(declaration, operands, *attributes);

@@ -158,6 +158,26 @@ Enclosures Enclose(const lineage::Problem& problem, const std::vector<Spot>& spo
 
 }  // namespace
 
+Enclosures EnclosuresOf(const Gap& gap) {
+  return {.disjoint = gap.left.hi < gap.right.lo || gap.right.hi < gap.left.lo,
+          .logical_low = gap.left.lo,
+          .logical_high = gap.left.hi,
+          .parallel_low = gap.right.lo,
+          .parallel_high = gap.right.hi,
+          .logical_text = Text(gap.left.lo, gap.left.hi),
+          .parallel_text = Text(gap.right.lo, gap.right.hi),
+          .precision = kDoubleBits};
+}
+
+Enclosures EnclosuresOf(const MissingValue& missing) {
+  return {.undefined = true,
+          .origin = missing.origin,
+          .logical_low = missing.left.lo,
+          .logical_high = missing.left.hi,
+          .logical_text = Text(missing.left.lo, missing.left.hi),
+          .precision = kDoubleBits};
+}
+
 bool Confirm(const lineage::Problem& problem, int required, const std::vector<int64_t>& index,
              const Enclosures& enclosures, const std::vector<BlockTensorPtr<double>>& inputs,
              const WitnessOptions& options, Witness* witness) {
@@ -170,7 +190,7 @@ bool Confirm(const lineage::Problem& problem, int required, const std::vector<in
   witness->outcome = Witness::Outcome::kConfirmed;
   witness->required = required;
   witness->parallel_index = index;
-  witness->logical_index = LogicalIndex(relation.lineage, index);
+  witness->logical_index = relation.lineage.LogicalIndex(index);
   witness->logical_low = enclosures.logical_low;
   witness->logical_high = enclosures.logical_high;
   witness->logical_value = enclosures.logical_text;

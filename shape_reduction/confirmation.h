@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lineage/lineage.h"
+#include "shape_reduction/focused_evaluation.h"
 #include "shape_reduction/reduced_evaluator.h"
 #include "shape_reduction/undefined_origin.h"
 #include "shape_reduction/witness.h"
@@ -26,6 +27,10 @@ struct Enclosures {
   int precision = 0;    // bits
   std::string message;  // why not disjoint
 };
+
+// Of one element in doubles, as a focused search finds them.
+Enclosures EnclosuresOf(const Gap& gap);
+Enclosures EnclosuresOf(const MissingValue& missing);
 
 // One element of a required relation.
 struct Spot {

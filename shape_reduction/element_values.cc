@@ -35,6 +35,21 @@ std::optional<Range> ValuesOf(sdfg::DType dtype) {
 
 }  // namespace
 
+bool ElementDomain::Admits(const BlockTensor<double>& tensor) const {
+  switch (kind) {
+    case Kind::kReal:
+      return !tensor.int_valued;
+    case Kind::kTruth:
+      return !tensor.int_valued && std::all_of(tensor.values.begin(), tensor.values.end(),
+                                               [](double x) { return x == 0 || x == 1; });
+    case Kind::kInteger:
+      return tensor.int_valued &&
+             std::all_of(tensor.ints.begin(), tensor.ints.end(),
+                         [&](int64_t x) { return IsKnownInt(x) && Contains(x); });
+  }
+  return false;
+}
+
 int64_t ElementDomain::Nearest(int64_t value) const {
   value = std::clamp(value, low, high - 1);
   if (!nonzero || value != 0) return value;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lineage/lineage.h"
+#include "shape_reduction/block_tensor.h"
 
 namespace planproof::shape_reduction {
 
@@ -24,6 +25,8 @@ struct ElementDomain {
   bool IsEmpty() const {
     return kind != Kind::kReal && (low >= high || (nonzero && low == 0 && high == 1));
   }
+  // Whether each element is one of them, held as the type holds them.
+  bool Admits(const BlockTensor<double>& tensor) const;
   // The value of the domain that is nearest; it is not empty.
   int64_t Nearest(int64_t value) const;
 };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 
 #include "shape_reduction/confirmation.h"
@@ -23,36 +22,6 @@ constexpr uint64_t kRoundsOfLosses = 4;
 
 WorkClock::duration Seconds(double seconds) {
   return std::chrono::duration_cast<WorkClock::duration>(std::chrono::duration<double>(seconds));
-}
-
-std::string Text(const Interval& x) {
-  char buffer[80];
-  if (x.lo == x.hi) {
-    std::snprintf(buffer, sizeof(buffer), "%.17g", x.lo);
-  } else {
-    std::snprintf(buffer, sizeof(buffer), "[%.17g, %.17g]", x.lo, x.hi);
-  }
-  return buffer;
-}
-
-Enclosures Between(const Gap& gap) {
-  return {.disjoint = gap.left.hi < gap.right.lo || gap.right.hi < gap.left.lo,
-          .logical_low = gap.left.lo,
-          .logical_high = gap.left.hi,
-          .parallel_low = gap.right.lo,
-          .parallel_high = gap.right.hi,
-          .logical_text = Text(gap.left),
-          .parallel_text = Text(gap.right),
-          .precision = kDoubleBits};
-}
-
-Enclosures OnOneSide(const MissingValue& missing) {
-  return {.undefined = true,
-          .origin = missing.origin,
-          .logical_low = missing.left.lo,
-          .logical_high = missing.left.hi,
-          .logical_text = Text(missing.left),
-          .precision = kDoubleBits};
 }
 
 }  // namespace
@@ -104,10 +73,11 @@ Witness SearchFocused(const lineage::Problem& problem, const std::vector<Focus>&
       if (!options.undefined_counts && undefined == kTooManyUndefined) break;
       if (!options.undefined_counts || undefined < kEnoughUndefined) continue;
     }
-    if (required >= 0 ? !Confirm(problem, required, gap.index, Between(gap), evaluation->inputs(),
-                                 options, &witness)
-                      : !Confirm(problem, missing.required, missing.index, OnOneSide(missing),
-                                 evaluation->inputs(), options, &witness)) {
+    const bool differs = required >= 0;
+    const Enclosures enclosures = differs ? EnclosuresOf(gap) : EnclosuresOf(missing);
+    if (!Confirm(problem, differs ? required : missing.required,
+                 differs ? gap.index : missing.index, enclosures, evaluation->inputs(), options,
+                 &witness)) {
       continue;
     }
     witness.seed = attempt;

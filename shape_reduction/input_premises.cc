@@ -49,22 +49,6 @@ bool Holds(const Premise& premise, const std::vector<PartitionPtr>& dims,
   return false;
 }
 
-// Whether each element is one that the tensor's type has.
-bool HasType(const ElementDomain& domain, const BlockTensor<double>& tensor) {
-  switch (domain.kind) {
-    case ElementDomain::Kind::kReal:
-      return !tensor.int_valued;
-    case ElementDomain::Kind::kTruth:
-      return !tensor.int_valued && std::all_of(tensor.values.begin(), tensor.values.end(),
-                                               [](double x) { return x == 0 || x == 1; });
-    case ElementDomain::Kind::kInteger:
-      return tensor.int_valued &&
-             std::all_of(tensor.ints.begin(), tensor.ints.end(),
-                         [&](int64_t x) { return IsKnownInt(x) && domain.Contains(x); });
-  }
-  return false;
-}
-
 }  // namespace
 
 std::string UnmetPremise(const lineage::Problem& problem,
@@ -79,7 +63,7 @@ std::string UnmetPremise(const lineage::Problem& problem,
       return "no element of " + problem.logical.tensors[id].name + " meets its premises";
     }
     const auto tensor = static_cast<sdfg::TensorId>(id);
-    if (!HasType(domains[id], *inputs[id])) return not_met(tensor);
+    if (!domains[id].Admits(*inputs[id])) return not_met(tensor);
     if (!AreAsRecorded(problem, tensor, *inputs[id])) {
       return problem.logical.tensors[id].name + " is not as recorded";
     }

@@ -300,7 +300,7 @@ bool Search::ConfirmAt(const Pending& pending, int bits, Witness* witness) {
   witness->required = candidate.required;
   witness->parallel_index = candidate.difference.index;
   witness->logical_index =
-      LogicalIndex(problem_.required[candidate.required].lineage, candidate.difference.index);
+      problem_.required[candidate.required].lineage.LogicalIndex(candidate.difference.index);
   witness->logical_low = witness->logical_high = candidate.difference.left;
   witness->parallel_low = witness->parallel_high = candidate.difference.right;
   witness->inputs = DescribeInputs(problem_, inputs, options_.max_printed_values);
@@ -458,13 +458,6 @@ Deviation Search::Localise(const std::vector<lineage::Lineage>& lineage, uint64_
 }
 
 }  // namespace
-
-std::vector<int64_t> LogicalIndex(const lineage::Lineage& lineage,
-                                  const std::vector<int64_t>& index) {
-  std::vector<int64_t> result;
-  for (const lineage::IndexMap& dim : lineage.map) result.push_back(dim.ValueAt(index));
-  return result;
-}
 
 Witness SearchWitness(const lineage::Problem& problem, const WitnessOptions& options) {
   return Search(problem, options).Run();

@@ -88,10 +88,6 @@ struct Witness {
   std::string message;          // why not, or what was in the way
 };
 
-// Where the lineage's map leads from an index of the parallel tensor.
-std::vector<int64_t> LogicalIndex(const lineage::Lineage& lineage,
-                                  const std::vector<int64_t>& index);
-
 Witness SearchWitness(const lineage::Problem& problem, const WitnessOptions& options);
 
 // Evaluates on the inputs of `seed` and compares every parallel tensor with its entry in `lineage`

@@ -61,8 +61,9 @@ Verdict Conclude(const lineage::Problem& problem, const ClaimOutcomes& outcomes,
   if (!evidence.required_proved) return Verdict::kUnknown;
   if (!evidence.ConditionsAcceptable()) return Verdict::kUnknown;
   if (!evidence.implied.has_value() || evidence.implied->unsatisfiable) return Verdict::kUnknown;
+  const bool needs_sample = NeedsSample(problem, outcomes, evidence);
   if (lineage::AssumesRelations(problem) && !evidence.assumptions_listed) return Verdict::kUnknown;
-  if (NeedsSample(problem, outcomes, evidence) && !has_sample()) return Verdict::kUnknown;
+  if (needs_sample && !has_sample()) return Verdict::kUnknown;
   return Verdict::kProved;
 }
 

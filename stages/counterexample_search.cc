@@ -55,28 +55,24 @@ bool ComparesDimensions(const sdfg::Graph& graph, int64_t least) {
   });
 }
 
-bool IsLarge(const lineage::Problem& problem) {
-  return problem.parallel.operators.size() > kLargeGraph ||
-         ComparesDimensions(problem.logical, kLongDimension);
-}
-
 // Where claims failed only, for a moment or so many times as long.
-Witness LookWhereClaimsFailed(const lineage::Problem& problem, const ClaimTable& table,
-                              const std::vector<ClaimOutcome>& outcomes,
-                              const shape_reduction::WitnessOptions& search, int times) {
-  const std::vector<shape_reduction::Focus> focuses = FocusesOf(problem, table, outcomes);
+Witness LookWhereClaimsFailed(const lineage::Problem& problem,
+                              const std::vector<shape_reduction::Focus>& focuses,
+                              const shape_reduction::WitnessOptions& search, bool large,
+                              int times) {
   shape_reduction::WitnessOptions quick = search;
   quick.time_budget_s = std::min(quick.time_budget_s, times * kQuickSeconds);
   // Where one attempt takes longer, all do, and a few everywhere are sooner made.
-  if (times == 1 && !IsLarge(problem)) quick.attempt_budget_s = kQuickAttemptSeconds;
+  if (times == 1 && !large) quick.attempt_budget_s = kQuickAttemptSeconds;
   quick.attempts =
       times * std::min<int>(search.attempts, kQuickAttempts * static_cast<int>(focuses.size()));
-  quick.undefined_counts = false;
-  Witness witness = shape_reduction::SearchFocused(problem, focuses, quick);
-  if (witness.outcome != Witness::Outcome::kConfirmed && witness.undefined_seen &&
-      search.undefined_counts) {
-    quick.undefined_counts = true;
+  Witness witness;
+  // Values that differ first.
+  for (const bool undefined_counts : {false, true}) {
+    quick.undefined_counts = undefined_counts;
     witness = shape_reduction::SearchFocused(problem, focuses, quick);
+    const bool found = witness.outcome == Witness::Outcome::kConfirmed;
+    if (found || !witness.undefined_seen || !search.undefined_counts) break;
   }
   witness.numbers_explain = true;
   return witness;
@@ -84,35 +80,28 @@ Witness LookWhereClaimsFailed(const lineage::Problem& problem, const ClaimTable&
 
 }  // namespace
 
-Witness FindWitnessQuickly(const lineage::Problem& problem, const ClaimTable& table,
-                           const std::vector<ClaimOutcome>& outcomes,
-                           const shape_reduction::WitnessOptions& search) {
-  const bool large = IsLarge(problem);
-  shape_reduction::WitnessOptions quick = search;
-  if (!large && !ComparesDimensions(problem.logical, kSomeLength)) {
-    quick.time_budget_s = std::min(quick.time_budget_s, kQuickSeconds);
-    quick.attempts = std::min(quick.attempts, kQuickAttempts);
-    return shape_reduction::SearchWitness(problem, quick);
-  }
-  const Witness witness = LookWhereClaimsFailed(problem, table, outcomes, search, 1);
-  if (large || witness.outcome == Witness::Outcome::kConfirmed) return witness;
-  quick.time_budget_s = std::min(quick.time_budget_s, kFirstSeconds);
-  quick.attempts = std::min(quick.attempts, kFirstAttempts);
-  return shape_reduction::SearchWitness(problem, quick);
-}
-
 Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
                     const std::vector<ClaimOutcome>& outcomes,
-                    const shape_reduction::WitnessOptions& search, bool looked,
+                    const shape_reduction::WitnessOptions& search, Thoroughness thoroughness,
                     double confirm_seconds) {
-  const bool large = IsLarge(problem);
-  if (!large && ComparesDimensions(problem.logical, kSomeLength)) {
-    Witness witness = LookWhereClaimsFailed(problem, table, outcomes, search, looked ? kLonger : 1);
-    if (witness.outcome == Witness::Outcome::kConfirmed) return witness;
-  }
+  const bool quick = thoroughness == Thoroughness::kQuick;
+  const bool large = problem.parallel.operators.size() > kLargeGraph ||
+                     ComparesDimensions(problem.logical, kLongDimension);
+  const bool compares = ComparesDimensions(problem.logical, kSomeLength);
   const std::vector<shape_reduction::Focus> focuses = FocusesOf(problem, table, outcomes);
-  const auto focused = [&] { return shape_reduction::SearchFocused(problem, focuses, search); };
+  if (large ? quick : compares) {
+    const int times = thoroughness == Thoroughness::kFullAfterQuick ? kLonger : 1;
+    Witness witness = LookWhereClaimsFailed(problem, focuses, search, large, times);
+    if (large || witness.outcome == Witness::Outcome::kConfirmed) return witness;
+  }
   shape_reduction::WitnessOptions everywhere = search;
+  if (quick) {
+    everywhere.time_budget_s =
+        std::min(search.time_budget_s, compares ? kFirstSeconds : kQuickSeconds);
+    everywhere.attempts = std::min(search.attempts, compares ? kFirstAttempts : kQuickAttempts);
+    return shape_reduction::SearchWitness(problem, everywhere);
+  }
+  const auto focused = [&] { return shape_reduction::SearchFocused(problem, focuses, search); };
   bool undefined_seen = false;
   if (large) {
     Witness witness = focused();

@@ -2,6 +2,7 @@
 #ifndef PLANPROOF_STAGES_COUNTEREXAMPLE_SEARCH_H_
 #define PLANPROOF_STAGES_COUNTEREXAMPLE_SEARCH_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "lineage/lineage.h"
@@ -10,19 +11,21 @@
 
 namespace planproof::stages {
 
-// In large graphs, and where positions are compared with each other, first where claims failed; in
-// small ones, that comes last. `looked`: FindWitnessQuickly found nothing, and this looks there for
-// longer. `confirm_seconds`: for what is seen to differ in doubles.
+enum class Thoroughness : uint8_t {
+  // Where claims failed only, on few inputs, for a moment; in small graphs, everywhere.
+  kQuick,
+  // In large graphs, and where positions are compared with each other, first where claims failed;
+  // in small ones, that comes last.
+  kFull,
+  // The same after a quick search that found nothing: where that looked, for longer.
+  kFullAfterQuick,
+};
+
+// `confirm_seconds`: for what is seen to differ in doubles.
 shape_reduction::Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
                                      const std::vector<ClaimOutcome>& outcomes,
-                                     const shape_reduction::WitnessOptions& search, bool looked,
-                                     double confirm_seconds);
-
-// Where claims failed only, on few inputs, for a moment; in small graphs, everywhere.
-shape_reduction::Witness FindWitnessQuickly(const lineage::Problem& problem,
-                                            const ClaimTable& table,
-                                            const std::vector<ClaimOutcome>& outcomes,
-                                            const shape_reduction::WitnessOptions& search);
+                                     const shape_reduction::WitnessOptions& search,
+                                     Thoroughness thoroughness, double confirm_seconds);
 
 }  // namespace planproof::stages
 

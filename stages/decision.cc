@@ -89,10 +89,10 @@ Result Decide(const lineage::Problem& form, const RunContext& context, Effort ef
   if (options.keep_relations) {
     result.proved_relations = ProvedRelations(form, table, shown);
   }
-  result.relations = DescribeRequired(form);
   if (options.keep_account) {
     result.account = AccountOf(form, table, search, shown, result.verdict == Verdict::kProved);
   }
+  result.relations = DescribeRequired(form);
   if (!found.proved && !found.refuted) {
     if (Stopped(options)) ListInterrupted(options, table, search, !options.stores.empty(), &result);
     ListRestricted(form, table, conditions, &result);

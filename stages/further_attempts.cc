@@ -26,16 +26,19 @@ double SecondsLeft(const RunContext& context) {
 // Whether a counterexample is found now. One that was looked for before, in vain, is not.
 bool RefuteOnce(const lineage::Problem& problem, const RunContext& context, const ClaimTable& table,
                 const std::vector<ClaimOutcome>& outcomes, const std::vector<bool>& shown,
-                Result* result, bool* undefined_seen) {
-  SearchMade* const search = context.search;
+                bool quickly, Result* result, bool* undefined_seen) {
+  SearchMade* const search = quickly ? nullptr : context.search;
   if (search != nullptr && search->made) {
     *undefined_seen = search->undefined_seen;
     result->warnings.insert(result->warnings.end(), search->warnings.begin(),
                             search->warnings.end());
     return false;
   }
+  const Thoroughness thoroughness = quickly          ? Thoroughness::kQuick
+                                    : context.looked ? Thoroughness::kFullAfterQuick
+                                                     : Thoroughness::kFull;
   const size_t warnings = result->warnings.size();
-  const bool refuted = Refute(problem, context.options, table, outcomes, shown, context.looked,
+  const bool refuted = Refute(problem, context.options, table, outcomes, shown, thoroughness,
                               result, undefined_seen);
   if (search != nullptr && !refuted && !Stopped(context.options)) {
     *search = {.made = true,
@@ -58,25 +61,22 @@ Attempts TryFurther(const lineage::Problem& problem, const RunContext& context, 
   });
   Attempts made;
   if (effort == Effort::kClaims) return made;
-  if (effort == Effort::kQuickNumbers) {
-    if (failed > 0 && !smt && !Stopped(options))
-      made.refuted = RefuteQuickly(problem, options, table, first, search->ProvedClaims(), result);
-    return made;
-  }
-  if (!smt && failed > 0 && failed <= kFewFailures)
+  const bool quickly = effort == Effort::kQuickNumbers;
+  if (!smt && !quickly && failed > 0 && failed <= kFewFailures)
     made.proved = search->Continue(kQuickRounds, kQuickTermBudget, kQuickSeconds);
   // Where Z3 has no answer, numbers may.
   const bool wrong = !made.proved && (failed > 0 || smt) && !Stopped(options);
-  const bool explain = wrong && effort > Effort::kProofs;
+  const bool explain = wrong && (quickly ? !smt : effort > Effort::kProofs);
   bool undefined_seen = false;
   const std::vector<bool> shown = search->ProvedClaims();
   // Where the first numbers do not differ, the plan may be right, and a proof takes less time than
   // all other numbers.
-  if (!smt && explain && context.looked && failed <= kFewFailures)
+  if (!smt && explain && !quickly && context.looked && failed <= kFewFailures)
     made.proved = search->Continue(kRounds, ClaimLimits{}.term_budget, kSecondsBeforeNumbers);
   if (made.proved) return made;
   if (explain) {
-    made.refuted = RefuteOnce(problem, context, table, first, shown, result, &undefined_seen);
+    made.refuted =
+        RefuteOnce(problem, context, table, first, shown, quickly, result, &undefined_seen);
   }
   if (Stopped(options) || effort != Effort::kAll) return made;
   if (!smt && explain && !made.refuted && failed <= kFewFailures)

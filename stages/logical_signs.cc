@@ -163,11 +163,14 @@ std::string InferLogicalSignsInWorker(const lineage::Problem& problem, WorkerLim
                                       Relations* relations) {
   const std::vector<TensorId> operands = Operands(problem);
   if (operands.empty()) return "";
+  const auto find = [&](int) {
+    const std::vector<LogicalSign> signs = FindSigns(problem, operands, relations);
+    return ToBytes(signs);
+  };
   limits.jobs = 1;
   TaskOutcome answer;
   RunInWorkers(
-      1, limits, [&](int) { return ToBytes(FindSigns(problem, operands, relations)); },
-      [&](int, TaskOutcome outcome) { answer = std::move(outcome); },
+      1, limits, find, [&](int, TaskOutcome outcome) { answer = std::move(outcome); },
       [](int) { return std::string(kTaskName); });
   // It is read when the worker is gone: what this process writes before is copied page by page.
   if (answer.status != TaskStatus::kDone) return answer.reason;

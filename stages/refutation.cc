@@ -8,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "shape_reduction/witness.h"
 #include "stages/aside.h"
-#include "stages/counterexample_search.h"
 #include "stages/diagnosis/explanation.h"
 #include "stages/diagnosis/findings.h"
 
@@ -98,30 +97,21 @@ WitnessOptions SearchOf(const VerifyOptions& options, const ClaimTable& table,
 
 }  // namespace
 
-bool RefuteQuickly(const lineage::Problem& problem, const VerifyOptions& options,
-                   const ClaimTable& table, const std::vector<ClaimOutcome>& outcomes,
-                   const std::vector<bool>& shown, Result* result) {
-  const WitnessOptions search = SearchOf(options, table, outcomes, shown);
-  const Witness witness = SearchAndExplain(
-      problem, options, table, outcomes, search.time_budget_s,
-      [&] { return FindWitnessQuickly(problem, table, outcomes, search); },
-      /*values_right=*/false, result);
-  return witness.outcome == Witness::Outcome::kConfirmed;
-}
-
 bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
-            const std::vector<ClaimOutcome>& outcomes, const std::vector<bool>& shown, bool looked,
-            Result* result, bool* undefined_seen) {
+            const std::vector<ClaimOutcome>& outcomes, const std::vector<bool>& shown,
+            Thoroughness thoroughness, Result* result, bool* undefined_seen) {
   const WitnessOptions search = SearchOf(options, table, outcomes, shown);
+  const bool quick = thoroughness == Thoroughness::kQuick;
   const double confirm_seconds = std::min(kConfirmSeconds, options.stage_timeout_s);
+  const double seconds = quick ? search.time_budget_s : 2 * search.time_budget_s + confirm_seconds;
   const size_t warnings = result->warnings.size();
   const Witness witness = SearchAndExplain(
-      problem, options, table, outcomes, 2 * search.time_budget_s + confirm_seconds,
-      [&] { return FindWitness(problem, table, outcomes, search, looked, confirm_seconds); },
+      problem, options, table, outcomes, seconds,
+      [&] { return FindWitness(problem, table, outcomes, search, thoroughness, confirm_seconds); },
       /*values_right=*/false, result);
   *undefined_seen = witness.undefined_seen;
   if (witness.outcome == Witness::Outcome::kConfirmed) return true;
-  if (Stopped(options) || result->warnings.size() > warnings) return false;
+  if (quick || Stopped(options) || result->warnings.size() > warnings) return false;
   const std::string why = witness.message.empty() ? "" : absl::StrCat(": ", witness.message);
   if (witness.outcome != Witness::Outcome::kNone) {
     result->warnings.push_back(
@@ -151,7 +141,7 @@ bool RefuteUndefined(const lineage::Problem& problem, const VerifyOptions& optio
   const Witness witness = SearchAndExplain(
       problem, options, table, outcomes, 2 * search.time_budget_s,
       [&] {
-        return FindWitness(problem, table, outcomes, search, /*looked=*/false,
+        return FindWitness(problem, table, outcomes, search, Thoroughness::kFull,
                            search.time_budget_s);
       },
       values_right, result);

@@ -10,6 +10,7 @@
 
 #include "lineage/lineage.h"
 #include "stages/claim_table.h"
+#include "stages/counterexample_search.h"
 #include "stages/options.h"
 #include "stages/result.h"
 
@@ -19,16 +20,10 @@ namespace planproof::stages {
 // violations (the first where the plan first goes wrong) and returns true. An element that has no
 // value is a difference unless proofs may restrict the plan's domain (options). *undefined_seen: on
 // some inputs only the model has a value, as far as doubles tell; that alone is no refutation yet.
-// `shown`: by claim, whether it and all that it rests on is proved. `looked`: RefuteQuickly found
-// none.
+// `shown`: by claim, whether it and all that it rests on is proved.
 bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
-            const std::vector<ClaimOutcome>& outcomes, const std::vector<bool>& shown, bool looked,
-            Result* result, bool* undefined_seen);
-
-// The same on few inputs, before longer attempts at a proof.
-bool RefuteQuickly(const lineage::Problem& problem, const VerifyOptions& options,
-                   const ClaimTable& table, const std::vector<ClaimOutcome>& outcomes,
-                   const std::vector<bool>& shown, Result* result);
+            const std::vector<ClaimOutcome>& outcomes, const std::vector<bool>& shown,
+            Thoroughness thoroughness, Result* result, bool* undefined_seen);
 
 // Where inputs were seen on which only the plan has no value: the same with such an element. To be
 // asked when no proof was found, since a proof may restrict the plan's domain (docs/soundness.md).

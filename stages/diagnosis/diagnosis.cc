@@ -343,7 +343,7 @@ bool AreAt(TensorId place, const std::vector<Fault>& faults) {
 std::vector<Fault> DiagnoseBy(shape_reduction::Replay& replay, const lineage::Problem& problem,
                               const shape_reduction::Witness& witness,
                               const std::vector<char>& trusted, size_t most, double seconds,
-                              const std::vector<Fault>& unexplained = {}) {
+                              const std::vector<Fault>& unexplained) {
   // Everything, also what nothing reads: it may have been forgotten.
   if (!replay.Run(witness.seed, {}, seconds).ok() &&
       !replay.Run(witness.seed, {problem.required[witness.required].parallel}, seconds).ok()) {
@@ -419,21 +419,20 @@ std::vector<Fault> DiagnoseBy(shape_reduction::Replay& replay, const lineage::Pr
 std::vector<Fault> Diagnose(const lineage::Problem& problem,
                             const shape_reduction::Witness& witness,
                             const std::vector<char>& trusted, size_t most, double seconds) {
-  const auto by_numbers = [&](const std::vector<Fault>& unexplained) {
-    shape_reduction::Replay numbers(problem, trusted);
-    return DiagnoseBy(numbers, problem, witness, trusted, most, seconds, unexplained);
+  using shape_reduction::Replay;
+  const auto by = [&](Replay&& replay, const std::vector<Fault>& unexplained) {
+    return DiagnoseBy(replay, problem, witness, trusted, most, seconds, unexplained);
   };
-  if (witness.evaluation == nullptr) return by_numbers({});
+  if (witness.evaluation == nullptr) return by(Replay(problem, trusted), {});
   // Of few blocks, where numbers take a while: these only where enclosures do not say enough.
-  shape_reduction::Replay enclosures(problem, witness.evaluation);
-  std::vector<Fault> enclosed = DiagnoseBy(enclosures, problem, witness, trusted, most, seconds);
+  std::vector<Fault> enclosed = by(Replay(problem, witness.evaluation), {});
   const bool explained = AreAt(witness.focus, enclosed) &&
                          std::none_of(enclosed.begin(), enclosed.end(),
                                       [](const Fault& fault) { return fault.cause.empty(); });
   if (explained || !witness.numbers_explain) return enclosed;
   std::vector<Fault> unexplained = enclosed;
   std::erase_if(unexplained, [](const Fault& fault) { return !fault.cause.empty(); });
-  std::vector<Fault> faults = by_numbers(unexplained);
+  std::vector<Fault> faults = by(Replay(problem, trusted), unexplained);
   return enclosed.empty() || AreAt(witness.focus, faults) ? faults : enclosed;
 }
 

@@ -8,6 +8,7 @@
 #include "shape_reduction/input_choice.h"
 #include "stages/diagnosis/cause_votes.h"
 #include "stages/diagnosis/exceptions.h"
+#include "stages/diagnosis/operands.h"
 
 namespace planproof::stages {
 

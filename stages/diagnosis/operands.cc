@@ -67,4 +67,18 @@ std::vector<bool> NotRightBehind(const Graph& graph, sdfg::OperatorId from,
   return behind;
 }
 
+std::vector<TensorId> UnreadTensors(const lineage::Problem& problem) {
+  const sdfg::Graph& graph = problem.parallel;
+  std::vector<char> read(graph.tensors.size(), 0);
+  for (const sdfg::Operator& op : graph.operators) {
+    for (TensorId input : op.inputs) read[input] = 1;
+  }
+  for (const auto& required : problem.required) read[required.parallel] = 1;
+  std::vector<TensorId> unread;
+  for (size_t t = 0; t < graph.tensors.size(); ++t) {
+    if (!read[t] && graph.tensors[t].producer != kNone) unread.push_back(static_cast<TensorId>(t));
+  }
+  return unread;
+}
+
 }  // namespace planproof::stages

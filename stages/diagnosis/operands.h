@@ -1,9 +1,10 @@
-// Which operands a result needs, and what is right because of it.
+// Which operands a result needs, what is right because of it, and what nothing needs.
 #ifndef PLANPROOF_STAGES_DIAGNOSIS_OPERANDS_H_
 #define PLANPROOF_STAGES_DIAGNOSIS_OPERANDS_H_
 
 #include <vector>
 
+#include "lineage/lineage.h"
 #include "sdfg/graph.h"
 
 namespace planproof::stages {
@@ -21,6 +22,9 @@ std::vector<bool> WithOperands(const sdfg::Graph& graph, std::vector<bool> right
 // that are not right either.
 std::vector<bool> NotRightBehind(const sdfg::Graph& graph, sdfg::OperatorId op,
                                  const std::vector<bool>& right);
+
+// Parallel tensors that are made and neither read nor required: what was forgotten.
+std::vector<sdfg::TensorId> UnreadTensors(const lineage::Problem& problem);
 
 }  // namespace planproof::stages
 

@@ -46,8 +46,6 @@ class OffsetTable {
  private:
   std::vector<std::vector<int64_t>> offsets_;
 };
-// Parallel tensors that are made and neither read nor required: what was forgotten.
-std::vector<sdfg::TensorId> UnreadTensors(const lineage::Problem& problem);
 // The largest finite absolute value; 0 for null.
 double Largest(const Values& tensor);
 // Equal up to rounding, relative to the largest element.

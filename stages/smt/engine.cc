@@ -1,6 +1,7 @@
 #include "stages/smt/engine.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -54,27 +55,25 @@ int64_t DecideClaims(const lineage::Problem& problem, const VerifyOptions& optio
                      const std::vector<ClaimClass>& classes, const ClaimTable& table,
                      const Relations& relations, ProofSearch* search) {
   int64_t beyond_bound = 0;
-  auto adopt = [&](const std::vector<int>& claims, const SmtClaimOutcome& o, bool opened) {
-    beyond_bound += o.status == Status::kEqual && !o.bound_holds;
-    search->SetOutcome(claims, OfSmt(o, opened));
-  };
-  const std::vector<SmtClaimOutcome> decided =
-      RunClasses(problem, options, table, relations, *search, classes, {.domain = true});
+  std::vector<ClaimClass> asked = classes;
+  VerifyOptions own = options;
   // Claims that fail are asked again with definitions opened, one by one: what is opened is not
   // part of a class's content.
-  std::vector<ClaimClass> failed;
-  for (size_t k = 0; k < classes.size(); ++k) {
-    adopt(classes[k].members, decided[k], false);
-    if (decided[k].status != Status::kDifferent) continue;
-    for (int c : classes[k].members) failed.push_back({{c}});
-  }
-  if (failed.empty()) return beyond_bound;
-  VerifyOptions again = options;
-  again.dump_smt_directory.clear();
-  const std::vector<SmtClaimOutcome> opened = RunClasses(problem, again, table, relations, *search,
-                                                         failed, {.domain = true, .unfold = true});
-  for (size_t k = 0; k < failed.size(); ++k) {
-    if (opened[k].status == Status::kEqual) adopt(failed[k].members, opened[k], true);
+  for (const bool opened : {false, true}) {
+    const std::vector<SmtClaimOutcome> decided = RunClasses(
+        problem, own, table, relations, *search, asked, {.domain = true, .unfold = opened});
+    std::vector<ClaimClass> failed;
+    for (size_t k = 0; k < asked.size(); ++k) {
+      const SmtClaimOutcome& o = decided[k];
+      if (opened && o.status != Status::kEqual) continue;  // the first answer stands
+      beyond_bound += o.status == Status::kEqual && !o.bound_holds;
+      search->SetOutcome(asked[k].members, OfSmt(o, opened));
+      if (o.status != Status::kDifferent) continue;
+      for (int c : asked[k].members) failed.push_back({{c}});
+    }
+    if (failed.empty()) break;
+    asked = std::move(failed);
+    own.dump_smt_directory.clear();
   }
   return beyond_bound;
 }

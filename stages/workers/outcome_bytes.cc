@@ -130,8 +130,15 @@ bool Take(const wire::LogicalSigns& message, std::vector<LogicalSign>* signs) {
 
 }  // namespace
 
-std::string ToBytes(const ClaimOutcome& outcome) { return BytesOf(AsMessage(outcome)); }
-std::string ToBytes(const std::vector<LogicalSign>& signs) { return BytesOf(AsMessage(signs)); }
+std::string ToBytes(const ClaimOutcome& outcome) {
+  const wire::ClaimOutcome message = AsMessage(outcome);
+  return BytesOf(message);
+}
+
+std::string ToBytes(const std::vector<LogicalSign>& signs) {
+  const wire::LogicalSigns message = AsMessage(signs);
+  return BytesOf(message);
+}
 
 bool FromBytes(const std::string& bytes, ClaimOutcome* outcome) {
   wire::ClaimOutcome message;

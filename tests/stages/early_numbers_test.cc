@@ -39,8 +39,10 @@ class EarlyNumbersTest : public testing::Test {
     const ClaimTable table(small_.problem, ConeOfRequired(small_.problem));
     std::vector<ClaimOutcome> outcomes(table.claims().size());
     for (ClaimOutcome& outcome : outcomes) outcome.status = ClaimStatus::kFailed;
-    return RefuteQuickly(small_.problem, options_, table, outcomes,
-                         std::vector<bool>(outcomes.size(), false), &result_);
+    bool undefined_seen = false;
+    return Refute(small_.problem, options_, table, outcomes,
+                  std::vector<bool>(outcomes.size(), false), Thoroughness::kQuick, &result_,
+                  &undefined_seen);
   }
   Result Decided(bool wrong, Effort effort) {
     Make(wrong);
