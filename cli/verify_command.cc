@@ -36,6 +36,7 @@
 #include "inference/relation_inference.h"
 #include "report/text_report.h"
 #include "stages/assumed_relations.h"
+#include "stages/describe.h"
 #include "stages/reader_error.h"
 #include "stages/verify.h"
 #include "stages/workers/process_pool.h"

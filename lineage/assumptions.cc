@@ -117,9 +117,9 @@ void RequireOperands(const AssumptionCheck& check, AssumedProblem* out) {
 absl::StatusOr<AssumedProblem> Assume(const Problem& problem,
                                       const std::vector<Assumption>& assumptions) {
   const AssumptionCheck check(problem);
-  AssumedProblem out{problem, {}};
+  AssumedProblem out{problem, {}, {}};
   sdfg::Graph& graph = out.problem.parallel;
-  std::set<TensorId> assumed;
+  std::set<TensorId> seen;
   for (const Assumption& assumption : assumptions) {
     const auto at = [&](const std::string& message) {
       return absl::InvalidArgumentError(absl::StrCat(assumption.place, ": ", message));
@@ -128,7 +128,7 @@ absl::StatusOr<AssumedProblem> Assume(const Problem& problem,
       return at(std::string(s.message()));
     }
     const TensorId t = assumption.tensor;
-    if (!assumed.insert(t).second) {
+    if (!seen.insert(t).second) {
       return at(absl::StrCat(graph.tensors[t].name, " is assumed twice; leave one out"));
     }
     sdfg::Tensor made = graph.tensors[t];
@@ -147,6 +147,7 @@ absl::StatusOr<AssumedProblem> Assume(const Problem& problem,
     }
     out.problem.lineage[t] = assumption.lineage;
     out.problem.lineage[t].provenance = Provenance::kAssumed;
+    out.assumed.push_back(t);
     out.made.push_back(id);
   }
   RequireOperands(check, &out);

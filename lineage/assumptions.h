@@ -36,7 +36,8 @@ struct Assumption {
 
 struct AssumedProblem {
   Problem problem;
-  std::vector<sdfg::TensorId> made;  // by assumption: what the plan makes in that place
+  // By assumption: the tensor, and what the plan makes in that place.
+  std::vector<sdfg::TensorId> assumed, made;
 };
 
 // Which assumptions a problem can have.

@@ -2,25 +2,30 @@
 #ifndef PLANPROOF_STAGES_ASSUMED_RELATIONS_H_
 #define PLANPROOF_STAGES_ASSUMED_RELATIONS_H_
 
-#include <chrono>
+#include <cstddef>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "lineage/assumptions.h"
 #include "lineage/lineage.h"
 #include "stages/options.h"
 #include "stages/result.h"
+#include "stages/run_context.h"
 
 namespace planproof::stages {
 
-// Decides the problem, to which CheckPlan does not object, under options.assume. `known`: what has
-// been found so far. Every result lists all of the assumptions, in Result::assumed.
-Result VerifyAssuming(const lineage::Problem& problem, const VerifyOptions& options,
-                      std::chrono::steady_clock::time_point start, Result known);
+// The problem, to which CheckPlan does not object, under options.assume, which are not empty; all
+// of them are listed in known->assumed. Nothing, and a violation, where one of them is refused.
+std::optional<lineage::AssumedProblem> UnderAssumptions(const lineage::Problem& problem,
+                                                        const VerifyOptions& options,
+                                                        Result* known);
 
-// What a result lists of them, before anything is decided.
-std::vector<AssumedRelation> DescribeAssumptions(const lineage::Problem& problem,
-                                                 const std::vector<lineage::Assumption>& all);
+// What the result of that problem means for the problem as it was read, which requires so many
+// `outputs`: only these are refuted, and of a proof it is said which assumptions the rest implies.
+// Every result lists all of the assumptions, in Result::assumed. `known`: what was known before it
+// was decided.
+Result ConsiderAssumptions(const lineage::AssumedProblem& assuming, size_t outputs,
+                           const RunContext& context, const Result& known, Result result);
 
 // "PROVED", "PROVED under 2 assumptions": what people are told, wherever a verdict is shown.
 std::string VerdictInWords(const Result& result);

@@ -48,6 +48,19 @@ OperatorCounts CountOperators(const lineage::Problem& problem, const Cone& cone)
   return counts;
 }
 
+std::vector<std::string> OperatorsBetween(const lineage::Problem& problem, const Cone& whole,
+                                          const Cone& part) {
+  std::vector<std::string> between;
+  const sdfg::Graph& graph = problem.parallel;
+  for (size_t o = 0; o < graph.operators.size(); ++o) {
+    if (!whole.operators[o] || part.operators[o]) continue;
+    const int64_t instances = graph.InstanceCount(graph.operators[o]);
+    between.push_back(absl::StrCat(graph.Describe(static_cast<sdfg::OperatorId>(o)), " (",
+                                   instances, instances == 1 ? " instance)" : " instances)"));
+  }
+  return between;
+}
+
 void AddAssumptions(const lineage::Problem& problem, const Cone& cone,
                     std::vector<std::string>* assumptions) {
   std::set<std::string> texts;

@@ -25,6 +25,10 @@ struct OperatorCounts {
 };
 OperatorCounts CountOperators(const lineage::Problem& problem, const Cone& cone);
 
+// Those in a cone that are not in a smaller one, in words, with their numbers of instances.
+std::vector<std::string> OperatorsBetween(const lineage::Problem& problem, const Cone& whole,
+                                          const Cone& part);
+
 // Adds what the operators of both graphs assume, as far as required outputs depend on it; each
 // once.
 void AddAssumptions(const lineage::Problem& problem, const Cone& cone,

@@ -203,6 +203,24 @@ void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violatio
   v->lineage = DescribeLineage(problem, claim.parallel, claim.target);
 }
 
+std::vector<AssumedRelation> DescribeAssumptions(const lineage::Problem& problem,
+                                                 const std::vector<lineage::Assumption>& all) {
+  std::vector<AssumedRelation> described;
+  const sdfg::Graph& graph = problem.parallel;
+  for (const lineage::Assumption& assumption : all) {
+    const sdfg::Tensor& tensor = graph.tensors[assumption.tensor];
+    AssumedRelation& to = described.emplace_back();
+    to.tensor = tensor.name;
+    to.op = DescribeOperators(graph, {tensor.producer}, Names::kAll)[0];
+    to.place = graph.operators[tensor.producer].source;
+    to.relation = DescribeLineage(problem, assumption.tensor, assumption.lineage);
+    to.logical = problem.logical.tensors[assumption.lineage.logical].name;
+    to.reason = assumption.reason;
+    to.stated_at = assumption.place;
+  }
+  return described;
+}
+
 void ListInterrupted(const VerifyOptions& options, const ClaimTable& table,
                      const ProofSearch& search, bool remembered, Result* result) {
   std::set<int32_t> decided;  // classes

@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "lineage/assumptions.h"
 #include "lineage/lineage.h"
 #include "stages/claim_table.h"
 #include "stages/options.h"
-#include "stages/premises.h"
+#include "stages/plan_conditions.h"
 #include "stages/proof_search.h"
 #include "stages/result.h"
 
@@ -44,6 +45,9 @@ std::vector<sdfg::SourceLocation> PlacesOf(const sdfg::Graph& graph,
 std::vector<std::string> DescribeRequired(const lineage::Problem& problem);
 // Fills stage, operators, sources, devices, microbatches and lineage of the claim into v.
 void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violation* v);
+// What a result lists of assumptions, before anything is decided.
+std::vector<AssumedRelation> DescribeAssumptions(const lineage::Problem& problem,
+                                                 const std::vector<lineage::Assumption>& all);
 // One violation that says how far an interrupted run came, and whether it can be resumed.
 void ListInterrupted(const VerifyOptions& options, const ClaimTable& table,
                      const ProofSearch& search, bool remembered, Result* result);

@@ -17,6 +17,8 @@ namespace planproof::stages {
 
 namespace {
 
+using Need = AssumedRelation::Need;
+
 const char* EngineName(Engine engine) {
   switch (engine) {
     case Engine::kHybrid:
@@ -45,16 +47,31 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     known.time_s.total = Since(start);
     return known;
   }
+  std::optional<lineage::AssumedProblem> assuming;
   if (!options.assume.empty()) {
-    Result result = VerifyAssuming(problem, options, start, std::move(known));
-    result.time_s.total = Since(start);
-    return result;
+    assuming = UnderAssumptions(problem, options, &known);
+    if (!assuming.has_value()) {
+      known.time_s.total = Since(start);
+      return known;
+    }
   }
-  const Cone cone = ConeOfRequired(problem);
-  const OperatorCounts operators = CountOperators(problem, cone);
+  const lineage::Problem& decided = assuming.has_value() ? assuming->problem : problem;
+  const Cone read = ConeOfRequired(problem), cone = assuming ? ConeOfRequired(decided) : read;
+  OperatorCounts operators = CountOperators(decided, cone);
+  if (assuming.has_value()) {
+    operators.without_effect = CountOperators(problem, read).without_effect;
+    known.behind_assumptions = OperatorsBetween(problem, read, cone);
+    for (size_t i = 0; i < known.assumed.size(); ++i) {
+      if (!cone.tensors[assuming->assumed[i]]) known.assumed[i].need = Need::kNoEffect;
+    }
+  }
   const RunContext context{
       .options = options, .operators = operators, .start = start, .well_formed = order.has_value()};
-  Result result = DecideForms(problem, context, std::move(known));
+  Result result = DecideForms(decided, context, known);
+  if (assuming.has_value()) {
+    result =
+        ConsiderAssumptions(*assuming, problem.required.size(), context, known, std::move(result));
+  }
   result.time_s.total = Since(start);
   return result;
 }
