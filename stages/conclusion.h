@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stages/claim_outcomes.h"
+#include "stages/plan_conditions.h"
 #include "stages/premises.h"
 #include "stages/verdict.h"
 

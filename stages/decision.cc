@@ -16,6 +16,7 @@
 #include "stages/finite_sample.h"
 #include "stages/further_attempts.h"
 #include "stages/logical_signs.h"
+#include "stages/plan_conditions.h"
 #include "stages/premise_list.h"
 #include "stages/premises.h"
 #include "stages/proof_search.h"

@@ -9,7 +9,6 @@
 
 #include "sdfg/symbolic_evaluator.h"
 #include "stages/class_key.h"
-#include "stages/premises.h"
 #include "stages/workers/outcome_bytes.h"
 
 namespace planproof::stages {
@@ -124,12 +123,6 @@ class Signs {
   std::vector<LogicalSign> found_;
 };
 
-bool AreOf(const sdfg::Graph& graph, const std::vector<LogicalSign>& signs) {
-  return std::all_of(signs.begin(), signs.end(), [&](const LogicalSign& sign) {
-    return sign.tensor >= 0 && static_cast<size_t>(sign.tensor) < graph.tensors.size();
-  });
-}
-
 constexpr char kTaskName[] = "signs of logical tensors";
 
 std::vector<TensorId> Operands(const lineage::Problem& problem) {
@@ -175,7 +168,10 @@ std::string InferLogicalSignsInWorker(const lineage::Problem& problem, WorkerLim
   // It is read when the worker is gone: what this process writes before is copied page by page.
   if (answer.status != TaskStatus::kDone) return answer.reason;
   std::vector<LogicalSign> found;
-  if (!FromBytes(answer.result, &found) || !AreOf(problem.logical, found))
+  const auto is_of_model = [&](const LogicalSign& sign) {
+    return sign.tensor >= 0 && static_cast<size_t>(sign.tensor) < problem.logical.tensors.size();
+  };
+  if (!FromBytes(answer.result, &found) || !std::all_of(found.begin(), found.end(), is_of_model))
     return "the worker's answer was not readable";
   for (const LogicalSign& sign : found) relations->SetSign(sign.tensor, sign.sign);
   return "";

@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "stages/cells.h"
-#include "stages/premises.h"
 
 namespace planproof::stages {
 

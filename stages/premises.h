@@ -1,4 +1,4 @@
-// The premises that definitions imply, and the conditions under which a plan has values.
+// The premises that the model's definitions imply.
 #ifndef PLANPROOF_STAGES_PREMISES_H_
 #define PLANPROOF_STAGES_PREMISES_H_
 
@@ -7,7 +7,6 @@
 
 #include "stages/claim_outcomes.h"
 #include "stages/claim_table.h"
-#include "stages/proof_search.h"
 #include "stages/relations.h"
 #include "stages/workers/process_pool.h"
 
@@ -28,18 +27,6 @@ struct ImpliedPremises {
 ImpliedPremises CollectImplied(const lineage::Problem& problem, const ClaimTable& table,
                                const ClaimOutcomes& outcomes, const WorkerLimits& limits,
                                Relations* relations);
-
-// A condition of the plan that is not seen to hold wherever the model is defined.
-struct OpenCondition {
-  sdfg::OperatorId op = sdfg::kNone;  // of the parallel graph, that declares it
-  int claim = -1;                     // or that met it
-  Condition condition;
-};
-// Those of the claims on which required outputs rest, and those that operators declare, also
-// operators without effect, which run all the same. Looks at the whole model for those of claims,
-// if `discharge`.
-std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, bool discharge,
-                                            ProofSearch* search, Relations* relations);
 
 }  // namespace planproof::stages
 

@@ -21,6 +21,17 @@ constexpr int kMaxRepresentatives = 8;
 constexpr int kRepresentativesOfFunctions = 3;
 constexpr int64_t kFarEnough = 1000;  // integers that are tried
 constexpr size_t kMaxTuples = 16;
+constexpr char kSmtPremise[] =
+    "every operator is defined on the inputs considered (asserted to Z3 as premises)";
+constexpr char kSmtRestriction[] =
+    "the plan's operators are defined (Z3 does not show it wherever the model's are)";
+
+// Z3 is given all conditions at once, and does not say which of them it needs.
+Condition OfAllOperators(const char* words) {
+  Condition condition;
+  condition.declared = words;
+  return condition;
+}
 
 // Where indices of a group may coincide, by group: for each index of the parallel tensor in it, the
 // position that it takes; equal positions coincide. All ways of coinciding, in a group of this
@@ -331,6 +342,25 @@ SmtClaimOutcome DecideClaimBySmt(const lineage::Problem& problem, const Relation
     ++level;
   }
   return first;
+}
+
+ClaimOutcome AsClaimOutcome(const SmtClaimOutcome& o, bool opened) {
+  ClaimOutcome out;
+  if (o.status == Status::kEqual && o.bound_holds) {
+    out.status = ClaimStatus::kProved;
+    out.method = opened        ? ProofMethod::kZ3Unfolded
+                 : o.identical ? ProofMethod::kZ3Identical
+                               : ProofMethod::kZ3;
+    if (o.presupposes) out.premises = {OfAllOperators(kSmtPremise)};
+    if (o.restricted) out.restrictions = {OfAllOperators(kSmtRestriction)};
+  } else if (o.status == Status::kEqual) {
+    out.status = ClaimStatus::kAbandoned;
+    out.reason = "equal on representatives, but no bound says that these suffice";
+  } else {
+    out.status = o.status == Status::kDifferent ? ClaimStatus::kFailed : ClaimStatus::kAbandoned;
+    out.reason = absl::StrCat("Z3: ", o.reason);
+  }
+  return out;
 }
 
 }  // namespace planproof::stages

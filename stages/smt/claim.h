@@ -43,6 +43,9 @@ struct SmtClaimOutcome {
 SmtClaimOutcome DecideClaimBySmt(const lineage::Problem& problem, const Relations& relations,
                                  const Claim& claim, const SmtClaimOptions& options);
 
+// What --engine smt says of such a claim. `opened`: it was asked with definitions opened.
+ClaimOutcome AsClaimOutcome(const SmtClaimOutcome& o, bool opened);
+
 }  // namespace planproof::stages
 
 #endif  // PLANPROOF_STAGES_SMT_CLAIM_H_

@@ -17,37 +17,6 @@ namespace {
 
 constexpr int kMaxRounds = 4;  // in which lineages are given up, if few claims fail
 constexpr size_t kMaxAuditFailures = 12;
-constexpr char kSmtPremise[] =
-    "every operator is defined on the inputs considered (asserted to Z3 as premises)";
-constexpr char kSmtRestriction[] =
-    "the plan's operators are defined (Z3 does not show it wherever the model's are)";
-
-// Z3 is given all conditions at once, and does not say which of them it needs.
-Condition OfAllOperators(const char* words) {
-  Condition condition;
-  condition.declared = words;
-  return condition;
-}
-
-// What --engine smt says of a claim that Z3 was asked about.
-ClaimOutcome OfSmt(const SmtClaimOutcome& o, bool opened) {
-  ClaimOutcome out;
-  if (o.status == Status::kEqual && o.bound_holds) {
-    out.status = ClaimStatus::kProved;
-    out.method = opened        ? ProofMethod::kZ3Unfolded
-                 : o.identical ? ProofMethod::kZ3Identical
-                               : ProofMethod::kZ3;
-    if (o.presupposes) out.premises = {OfAllOperators(kSmtPremise)};
-    if (o.restricted) out.restrictions = {OfAllOperators(kSmtRestriction)};
-  } else if (o.status == Status::kEqual) {
-    out.status = ClaimStatus::kAbandoned;
-    out.reason = "equal on representatives, but no bound says that these suffice";
-  } else {
-    out.status = o.status == Status::kDifferent ? ClaimStatus::kFailed : ClaimStatus::kAbandoned;
-    out.reason = absl::StrCat("Z3: ", o.reason);
-  }
-  return out;
-}
 
 // Decides these claims, under the hypothesis that the lineages that `relations` holds do hold.
 // Returns how many classes were equal without a bound.
@@ -67,7 +36,7 @@ int64_t DecideClaims(const lineage::Problem& problem, const VerifyOptions& optio
       const SmtClaimOutcome& o = decided[k];
       if (opened && o.status != Status::kEqual) continue;  // the first answer stands
       beyond_bound += o.status == Status::kEqual && !o.bound_holds;
-      search->SetOutcome(asked[k].members, OfSmt(o, opened));
+      search->SetOutcome(asked[k].members, AsClaimOutcome(o, opened));
       if (o.status != Status::kDifferent) continue;
       for (int c : asked[k].members) failed.push_back({{c}});
     }
@@ -90,7 +59,8 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
   if (!solver::Z3Missing().empty()) {
     SmtClaimOutcome missing;
     missing.reason = solver::Z3Missing();
-    for (const ClaimClass& c : classes) search->SetOutcome(c.members, OfSmt(missing, false));
+    for (const ClaimClass& c : classes)
+      search->SetOutcome(c.members, AsClaimOutcome(missing, false));
     result->warnings.push_back(solver::Z3Missing());
     return false;
   }

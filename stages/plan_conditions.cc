@@ -1,0 +1,71 @@
+#include "stages/plan_conditions.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "stages/claim_questions.h"
+#include "stages/claim_solver.h"
+
+namespace planproof::stages {
+
+namespace {
+
+// They are comparisons of single elements.
+constexpr int64_t kConditionTermBudget = 20'000;
+constexpr int kConditionCells = 256;
+
+// Conditions that operators of the plan declare. Also of operators without effect: a derivative
+// does not repeat the conditions of its forward operator. They are evaluated in one worker.
+std::vector<OpenCondition> OpenConditions(const lineage::Problem& problem,
+                                          const WorkerLimits& limits, Relations* relations) {
+  const sdfg::Graph& g = problem.parallel;
+  std::vector<sdfg::OperatorId> declare;
+  for (size_t op = 0; op < g.operators.size(); ++op) {
+    if (!g.operators[op].function->premises.empty())
+      declare.push_back(static_cast<sdfg::OperatorId>(op));
+  }
+  ClaimLimits claim_limits;
+  claim_limits.term_budget = kConditionTermBudget;
+  claim_limits.max_cells = kConditionCells;
+  std::vector<ClaimOutcome> answers = AskInWorker(
+      problem, relations, claim_limits, limits, static_cast<int>(declare.size()),
+      [&](ClaimSolver* solver, int k) {
+        return solver->Conditions(declare[static_cast<size_t>(k)]);
+      },
+      [&](int k) {
+        return absl::StrCat("conditions of ", g.Describe(declare[static_cast<size_t>(k)]));
+      });
+  std::vector<OpenCondition> open;
+  for (size_t k = 0; k < answers.size(); ++k) {
+    ClaimOutcome& o = answers[k];
+    for (Condition& condition : o.restrictions)
+      open.push_back({.op = declare[k], .condition = std::move(condition)});
+    if (o.status == ClaimStatus::kProved) continue;
+    const sdfg::IndexFunction& f = *g.operators[declare[k]].function;
+    Condition not_evaluated;
+    not_evaluated.operator_name = f.operator_name;
+    not_evaluated.declared = f.premises[0].text;
+    not_evaluated.term = absl::StrCat("a condition that could not be evaluated (", o.reason, ")");
+    open.push_back({.op = declare[k], .condition = std::move(not_evaluated)});
+  }
+  return open;
+}
+
+}  // namespace
+
+std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, bool discharge,
+                                            ProofSearch* search, Relations* relations) {
+  std::vector<OpenCondition> open;
+  if (const std::vector<int> restricted = search->Restricted(); !restricted.empty()) {
+    if (discharge) search->Discharge(restricted);
+    for (const int c : search->Restricted()) {
+      for (const Condition& condition : search->outcomes()[c].restrictions)
+        open.push_back({.claim = c, .condition = condition});
+    }
+  }
+  for (OpenCondition& condition : OpenConditions(problem, search->Limits(), relations))
+    open.push_back(std::move(condition));
+  return open;
+}
+
+}  // namespace planproof::stages

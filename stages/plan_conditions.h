@@ -1,0 +1,28 @@
+// The conditions under which a plan has values.
+#ifndef PLANPROOF_STAGES_PLAN_CONDITIONS_H_
+#define PLANPROOF_STAGES_PLAN_CONDITIONS_H_
+
+#include <vector>
+
+#include "lineage/lineage.h"
+#include "stages/claim.h"
+#include "stages/proof_search.h"
+#include "stages/relations.h"
+
+namespace planproof::stages {
+
+// A condition of the plan that is not seen to hold wherever the model is defined.
+struct OpenCondition {
+  sdfg::OperatorId op = sdfg::kNone;  // of the parallel graph, that declares it
+  int claim = -1;                     // or that met it
+  Condition condition;
+};
+// Those of the claims on which required outputs rest, and those that operators declare, also
+// operators without effect, which run all the same. Looks at the whole model for those of claims,
+// if `discharge`.
+std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, bool discharge,
+                                            ProofSearch* search, Relations* relations);
+
+}  // namespace planproof::stages
+
+#endif  // PLANPROOF_STAGES_PLAN_CONDITIONS_H_
