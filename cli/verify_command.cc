@@ -35,7 +35,6 @@
 #include "inference/certificate.h"
 #include "inference/relation_inference.h"
 #include "report/text_report.h"
-#include "stages/assumed_relations.h"
 #include "stages/describe.h"
 #include "stages/reader_error.h"
 #include "stages/verify.h"

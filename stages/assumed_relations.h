@@ -14,8 +14,9 @@
 
 namespace planproof::stages {
 
-// The problem, to which CheckPlan does not object, under options.assume, which are not empty; all
-// of them are listed in known->assumed. Nothing, and a violation, where one of them is refused.
+// The problem, to which CheckPlan does not object, under options.assume, which are not empty.
+// known->assumed lists all of them, and known->outputs counts what is required then. Nothing where
+// one of them is refused: known->verdict and a violation say so.
 std::optional<lineage::AssumedProblem> UnderAssumptions(const lineage::Problem& problem,
                                                         const VerifyOptions& options,
                                                         Result* known);

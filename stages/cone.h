@@ -25,7 +25,7 @@ struct OperatorCounts {
 };
 OperatorCounts CountOperators(const lineage::Problem& problem, const Cone& cone);
 
-// Those in a cone that are not in a smaller one, in words, with their numbers of instances.
+// Operators in a cone that are not in a smaller one, in words, with their numbers of instances.
 std::vector<std::string> OperatorsBetween(const lineage::Problem& problem, const Cone& whole,
                                           const Cone& part);
 

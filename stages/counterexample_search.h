@@ -21,7 +21,7 @@ enum class Thoroughness : uint8_t {
   kFullAfterQuick,
 };
 
-// `confirm_seconds`: for what is seen to differ in doubles.
+// `confirm_seconds`: for what is seen to differ in doubles, unless the search is quick.
 shape_reduction::Witness FindWitness(const lineage::Problem& problem, const ClaimTable& table,
                                      const std::vector<ClaimOutcome>& outcomes,
                                      const shape_reduction::WitnessOptions& search,

@@ -23,7 +23,7 @@ double SecondsLeft(const RunContext& context) {
   return std::max(1.0, all - Since(context.start));
 }
 
-// Whether a counterexample is found now. One that was looked for before, in vain, is not.
+// Whether a counterexample is found now. Where a full search found none before, none is made.
 bool RefuteOnce(const lineage::Problem& problem, const RunContext& context, const ClaimTable& table,
                 const std::vector<ClaimOutcome>& outcomes, const std::vector<bool>& shown,
                 bool quickly, Result* result, bool* undefined_seen) {

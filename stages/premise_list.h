@@ -7,6 +7,7 @@
 
 #include "lineage/lineage.h"
 #include "stages/claim_outcomes.h"
+#include "stages/plan_conditions.h"
 #include "stages/premises.h"
 #include "stages/result.h"
 

@@ -20,7 +20,8 @@ namespace planproof::stages {
 // violations (the first where the plan first goes wrong) and returns true. An element that has no
 // value is a difference unless proofs may restrict the plan's domain (options). *undefined_seen: on
 // some inputs only the model has a value, as far as doubles tell; that alone is no refutation yet.
-// `shown`: by claim, whether it and all that it rests on is proved.
+// `shown`: by claim, whether it and all that it rests on is proved. A search that was not quick and
+// compared nothing, or could not confirm what it saw, leaves a warning.
 bool Refute(const lineage::Problem& problem, const VerifyOptions& options, const ClaimTable& table,
             const std::vector<ClaimOutcome>& outcomes, const std::vector<bool>& shown,
             Thoroughness thoroughness, Result* result, bool* undefined_seen);

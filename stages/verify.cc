@@ -17,8 +17,6 @@ namespace planproof::stages {
 
 namespace {
 
-using Need = AssumedRelation::Need;
-
 const char* EngineName(Engine engine) {
   switch (engine) {
     case Engine::kHybrid:
@@ -62,7 +60,8 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
     operators.without_effect = CountOperators(problem, read).without_effect;
     known.behind_assumptions = OperatorsBetween(problem, read, cone);
     for (size_t i = 0; i < known.assumed.size(); ++i) {
-      if (!cone.tensors[assuming->assumed[i]]) known.assumed[i].need = Need::kNoEffect;
+      if (!cone.tensors[assuming->assumed[i]])
+        known.assumed[i].need = AssumedRelation::Need::kNoEffect;
     }
   }
   const RunContext context{

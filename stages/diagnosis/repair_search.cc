@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "stages/diagnosis/operands.h"
 
 namespace planproof::stages {
 
