@@ -1,0 +1,409 @@
+#include "tests/random/ring_writer.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+
+namespace planproof::random_tests {
+
+namespace {
+
+constexpr int kFeatures = 2;
+
+constexpr char kOperators[] = R"--(
+ "op scale(x[b.., i, j]) -> y[b.., i, j] = 0.25 * x[b.., i, j]",
+ "op curve(x[b.., i, j]) -> y[b.., i, j] = x[b.., i, j] / (1 + x[b.., i, j] ^ 2)",
+ "op product(x[b.., i, j], z[b.., i, j]) -> y[b.., i, j] = x[b.., i, j] * z[b.., i, j] / (1 + z[b.., i, j] ^ 2)",
+ "op less(s[b.., i, j], m[b.., i]) -> y[b.., i, j] = s[b.., i, j] - m[b.., i]",
+ "op damped(s[b.., i, j], l[b.., i]) -> y[b.., i, j] = s[b.., i, j] / (1 + l[b.., i] ^ 2)",
+ "op share(s[b.., i, j], m[b.., i], l[b.., i]) -> y[b.., i, j] = exp(s[b.., i, j] - m[b.., i]) / l[b.., i]",
+ "op finish(a[b.., i, d], l[b.., i]) -> y[b.., i, d] = a[b.., i, d] / l[b.., i]",
+ "op hide(mask[j]) -> b[j] = where(mask[j] != 0, 0, HIDDEN)",
+ "op masked(s[b.., i, j], h[j]) -> y[b.., i, j] = s[b.., i, j] + h[j]",
+ "op seen(s[b.., i, j], m[b.., i]) -> y[b.., i, j] = where(exp(m[b.., i]) > 0, s[b.., i, j], 0)",
+ "op next_max(before[b.., i], s[b.., i, j]) stop_gradient ties first",
+ "  -> m[b.., i] = max(before[b.., i], max(j: s[b.., i, j]))",
+ "op next_max_turned(before[b.., i], s[b.., i, j]) stop_gradient ties first",
+ "  -> m[b.., i] = max(max(j: s[b.., i, j]), before[b.., i])",
+ "op weights(s[b.., i, j], m[b.., i]) -> p[b.., i, j] = exp(s[b.., i, j] - m[b.., i])",
+ "op next_sum(before[b.., i], m0[b.., i], m1[b.., i], p[b.., i, j])",
+ "  -> l[b.., i] = before[b.., i] * exp(m0[b.., i] - m1[b.., i]) + sum(j: p[b.., i, j])",
+ "op next_sum_turned(before[b.., i], m0[b.., i], m1[b.., i], p[b.., i, j])",
+ "  -> l[b.., i] = sum(j: p[b.., i, j]) + exp(m0[b.., i] - m1[b.., i]) * before[b.., i]",
+ "op next_result(before[b.., i, d], m0[b.., i], m1[b.., i], p[b.., i, j], v[b.., j, d])",
+ "  -> o[b.., i, d] = before[b.., i, d] * exp(m0[b.., i] - m1[b.., i]) + sum(j: p[b.., i, j] * v[b.., j, d])",
+ "op same(x[b.., i]) -> y[b.., i] = x[b.., i]")--";
+
+constexpr char kLast[] = R"("attrs": {"dim": -1})";
+
+std::string Equation(const char* equation) {
+  return absl::StrCat(R"("attrs": {"equation": ")", equation, "\"}");
+}
+
+std::string At(const std::string& name, int round) { return absl::StrCat(name, "[", round, "]"); }
+
+}  // namespace
+
+RingWriter::RingWriter(uint64_t seed) : random_(seed * 0x9e3779b97f4a7c15u + 1) {
+  constexpr int kRanks[] = {8, 8, 9, 12};
+  ranks_ = kRanks[Random(4)];
+  shift_ = Random(2) == 0 ? 1 : ranks_ - 1;
+  copies_ = 1 + Random(2);
+  rows_ = 1 + Random(2);
+  positions_ = 1 + Random(2);
+  hidden_ = Random(3) == 0 ? "-7" : "-inf";
+}
+
+std::string RingWriter::In(int value, int round) const {
+  const Value& v = values_[value];
+  if (!v.of_rounds) return v.plan;
+  return round == 0 && !v.first.empty() ? v.first : At(v.plan, round);
+}
+
+int RingWriter::Pick(Kind kind, bool of_rounds) {
+  std::vector<int> fit;
+  for (size_t v = 0; v < values_.size(); ++v) {
+    const Value& value = values_[v];
+    if (value.kind == kind && value.of_rounds == of_rounds && value.maximum < 0)
+      fit.push_back(static_cast<int>(v));
+  }
+  return fit.empty() ? -1 : fit[Random(static_cast<int>(fit.size()))];
+}
+
+int RingWriter::Add(Value value) {
+  values_.push_back(std::move(value));
+  return static_cast<int>(values_.size()) - 1;
+}
+
+void RingWriter::Model(const char* name, const std::vector<int>& inputs, const std::string& output,
+                       const std::string& attributes) {
+  Operator& op = model_.emplace_back();
+  op.name = name;
+  for (const int input : inputs) op.inputs.push_back(values_[input].model);
+  op.output = output;
+  op.attributes = attributes;
+}
+
+void RingWriter::Plan(const char* name, std::vector<std::string> inputs, const std::string& output,
+                      Kind kind, const std::string& attributes, int shift) {
+  plan_.push_back({name, std::move(inputs), output, attributes, shift, step_, kind});
+}
+
+std::string RingWriter::Json(const Operator& op) const {
+  std::string text =
+      absl::StrCat(R"({"op": ")", op.name, R"(", "in": [")", absl::StrJoin(op.inputs, "\", \""),
+                   R"("], "out": ")", op.output, "\"");
+  if (op.shift != 0) absl::StrAppend(&text, R"(, "over": "cp", "shift": )", op.shift);
+  if (!op.attributes.empty()) absl::StrAppend(&text, ", ", op.attributes);
+  return text + "}";
+}
+
+int RingWriter::InRounds(const char* name, const std::vector<int>& inputs, Kind kind,
+                         const char* what, const std::string& attributes) {
+  const std::string made = Fresh(what);
+  Model(name, inputs, made, attributes);
+  for (int r = 0; r < ranks_; ++r) {
+    std::vector<std::string> operands;
+    for (const int input : inputs) operands.push_back(In(input, r));
+    Plan(name, std::move(operands), At(made, r), kind, attributes);
+  }
+  absl::StrAppend(&steps_, steps_.empty() ? "" : ", ", name, " ", made);
+  return Add({made, made, kind, true});
+}
+
+int RingWriter::Travel(int piece) {
+  const Value& value = values_[piece];
+  const std::string name = Fresh("held");
+  std::string before = value.plan;
+  for (int r = 1; r < ranks_; ++r) {
+    Plan("permute", {before}, At(name, r), value.kind, "", shift_);
+    before = At(name, r);
+  }
+  absl::StrAppend(&steps_, steps_.empty() ? "" : ", ", "travel ", value.model, " as ", name);
+  return Add({value.model, name, value.kind, true, value.plan});
+}
+
+int RingWriter::RunningMaximum(int scores) {
+  const std::string made = Fresh("max");
+  Model("max", {scores}, made, kLast);
+  const char* next = Random(2) == 0 ? "next_max" : "next_max_turned";
+  Plan("max", {In(scores, 0)}, At(made, 0), Kind::kRow, kLast);
+  for (int r = 1; r < ranks_; ++r)
+    Plan(next, {At(made, r - 1), In(scores, r)}, At(made, r), Kind::kRow);
+  absl::StrAppend(&steps_, ", running ", made, " of ", values_[scores].model);
+  Add({made, At(made, ranks_ - 1), Kind::kRow, false});  // the last one
+  return Add({made, made, Kind::kRow, true});
+}
+
+int RingWriter::Total(const char* name, const std::vector<int>& inputs, Kind kind,
+                      const std::string& attributes) {
+  const std::string made = Fresh("total");
+  Model(name, inputs, made, attributes);
+  const std::string term = made + ".term";
+  const bool turned = Random(4) == 0;
+  for (int r = 0; r < ranks_; ++r) {
+    std::vector<std::string> operands;
+    for (const int input : inputs) operands.push_back(In(input, r));
+    Plan(name, std::move(operands), At(term, r), kind, attributes);
+    if (r == 0) continue;
+    std::vector<std::string> both = {r == 1 ? At(term, 0) : At(made, r - 1), At(term, r)};
+    if (turned) std::swap(both[0], both[1]);
+    Plan("add", both, At(made, r), kind);
+  }
+  absl::StrAppend(&steps_, ", ", made, " of ", name, " ", values_[inputs[0]].model);
+  const int total = Add({made, At(made, ranks_ - 1), kind, false});
+  required_.push_back(total);
+  return total;
+}
+
+int RingWriter::TravellingTotal(int scores, int rows) {
+  const std::string made = Fresh("home"), equation = Equation("bqk,bqd->bkd");
+  Model("einsum", {scores, rows}, made, equation);
+  const std::string term = made + ".term", handed = made + ".handed";
+  std::string sum;
+  for (int r = 0; r < ranks_; ++r) {
+    Plan("einsum", {In(scores, r), In(rows, r)}, At(term, r), Kind::kPiece, equation);
+    if (r > 0) {
+      Plan("permute", {sum}, At(handed, r), Kind::kPiece, "", shift_);
+      Plan("add", {At(handed, r), At(term, r)}, At(made, r), Kind::kPiece);
+    }
+    sum = At(r == 0 ? term : made, r);
+  }
+  Plan("permute", {sum}, made, Kind::kPiece, "", shift_);
+  absl::StrAppend(&steps_, ", ", made, " of ", values_[scores].model, ", travelling");
+  const int total = Add({made, made, Kind::kPiece, false});
+  required_.push_back(total);
+  return total;
+}
+
+int RingWriter::RescaledTotal(int weights, int piece) {
+  const std::string maximum = values_[values_[weights].maximum].plan;
+  const std::string made = Fresh("rescaled"), equation = Equation("bqk,bkd->bqd");
+  const Kind kind = piece < 0 ? Kind::kRow : Kind::kRows;
+  const char* next = piece >= 0 ? "next_result" : Random(2) == 0 ? "next_sum" : "next_sum_turned";
+  if (piece < 0) {
+    Model("sum", {weights}, made, kLast);
+    Plan("sum", {In(weights, 0)}, At(made, 0), kind, kLast);
+  } else {
+    Model("einsum", {weights, piece}, made, equation);
+    Plan("einsum", {In(weights, 0), In(piece, 0)}, At(made, 0), kind, equation);
+  }
+  for (int r = 1; r < ranks_; ++r) {
+    std::vector<std::string> operands = {At(made, r - 1), At(maximum, r - 1), At(maximum, r),
+                                         In(weights, r)};
+    if (piece >= 0) operands.push_back(In(piece, r));
+    Plan(next, std::move(operands), At(made, r), kind);
+  }
+  absl::StrAppend(&steps_, ", ", made, " of ", values_[weights].model);
+  const int total = Add({made, At(made, ranks_ - 1), kind, false});
+  required_.push_back(total);
+  return total;
+}
+
+// Scores of which those at hidden positions are -infinity, or less.
+void RingWriter::Mask() {
+  const int scores = Pick(Kind::kScores, true);
+  const bool travels = Random(2) == 0;  // what hides them, else the mask that it is made from
+  int hidden = -1;
+  if (travels) {
+    const std::string made = Fresh("hidden");
+    const int mask = Pick(Kind::kMask, false);
+    Model("hide", {mask}, made);
+    Plan("hide", {values_[mask].plan}, made, Kind::kBias);
+    hidden = Travel(Add({made, made, Kind::kBias, false}));
+  } else {
+    hidden = InRounds("hide", {Travel(Pick(Kind::kMask, false))}, Kind::kBias, "hidden");
+  }
+  InRounds("masked", {scores, hidden}, Kind::kScores, "s");
+}
+
+bool RingWriter::Step() {
+  const int scores = Pick(Kind::kScores, true), piece = Pick(Kind::kPiece, true);
+  const int rows = Pick(Kind::kRows, false), row = Pick(Kind::kRow, false);
+  std::vector<int> weights;
+  for (size_t v = 0; v < values_.size(); ++v) {
+    if (values_[v].maximum >= 0) weights.push_back(static_cast<int>(v));
+  }
+  const int some = weights.empty() ? -1 : weights[Random(static_cast<int>(weights.size()))];
+  switch (Random(14)) {
+    case 0:
+      InRounds(Random(2) == 0 ? "scale" : "curve", {scores}, Kind::kScores, "s");
+      return true;
+    case 1:
+      InRounds("product", {scores, Pick(Kind::kScores, true)}, Kind::kScores, "s");
+      return true;
+    case 2:
+      if (row < 0) return false;
+      InRounds(Random(2) == 0 ? "less" : "damped", {scores, row}, Kind::kScores, "s");
+      return true;
+    case 3:
+      InRounds("einsum", {rows, piece}, Kind::kScores, "s", Equation("bqd,bkd->bqk"));
+      return true;
+    case 4:
+      InRounds(Random(2) == 0 ? "scale" : "curve", {piece}, Kind::kPiece, "piece");
+      return true;
+    case 5:
+      Total("sum", {scores}, Kind::kRow, kLast);
+      return true;
+    case 6:
+      Total("einsum", {scores, piece}, Kind::kRows, Equation("bqk,bkd->bqd"));
+      return true;
+    case 7: {
+      const int home = TravellingTotal(scores, rows);
+      if (Random(4) == 0) Travel(home);
+      return true;
+    }
+    case 8:
+    case 9: {
+      const int maximum = RunningMaximum(scores);
+      // Of these scores: exponentials of others could leave the range of doubles.
+      values_[InRounds("weights", {scores, maximum}, Kind::kScores, "w")].maximum = maximum;
+      return true;
+    }
+    case 10:
+    case 11:
+      if (some < 0) return false;
+      RescaledTotal(some, Random(2) == 0 ? piece : -1);
+      return true;
+    case 12:
+      if (row < 0) return false;
+      InRounds(Random(3) == 0 ? "seen" : "less", {scores, row}, Kind::kScores, "s");
+      return true;
+    default:
+      if (values_.size() > 12) return false;
+      Mask();
+      return true;
+  }
+}
+
+void RingWriter::Write() {
+  const auto input = [&](const char* name, Kind kind) { return Add({name, name, kind, false}); };
+  const int q = input("q", Kind::kRows), k = input("k", Kind::kPiece), v = input("v", Kind::kPiece);
+  input("g", Kind::kRows);
+  input("mask", Kind::kMask);
+  const int keys = Travel(k);
+  if (Random(2) == 0) Travel(v);
+  InRounds("einsum", {q, keys}, Kind::kScores, "s", Equation("bqd,bkd->bqk"));
+  constexpr int kSteps = 9;
+  const int steps = 3 + Random(kSteps - 2);
+  for (int k = 0; k < steps; ++k) {
+    ++step_;
+    while (!Step()) {
+    }
+  }
+  // What nothing reads would hide faults.
+  std::set<std::string> read;
+  for (const Operator& op : model_) read.insert(op.inputs.begin(), op.inputs.end());
+  const size_t count = values_.size();
+  for (size_t u = 0; u < count; ++u) {
+    const Value value = values_[u];
+    if (value.kind != Kind::kScores || read.count(value.model) != 0) continue;
+    ++step_;
+    if (value.maximum >= 0) {
+      RescaledTotal(static_cast<int>(u), -1);
+    } else if (Random(2) == 0) {
+      Total("sum", {static_cast<int>(u)}, Kind::kRow, kLast);
+    } else {
+      TravellingTotal(static_cast<int>(u), Pick(Kind::kRows, false));
+    }
+  }
+}
+
+std::string RingWriter::PutInFault() {
+  const int first = Random(static_cast<int>(plan_.size()));
+  for (size_t tried = 0; tried < plan_.size(); ++tried) {
+    const size_t o = (static_cast<size_t>(first) + tried) % plan_.size();
+    Operator& op = plan_[o];
+    if (op.shift != 0 && Random(3) == 0) {
+      op.shift = op.shift == 2 ? 3 : 2;
+      return absl::StrCat(op.output, " is handed on by ", op.shift);
+    }
+    // Those of the same kind that were made before this operator's step; in one round, before it.
+    const bool all = Random(3) != 0;
+    std::map<std::string, Kind> kinds;
+    std::set<std::string> known;
+    for (const Value& value : values_) {
+      if (!value.of_rounds && value.plan.find('[') == std::string::npos)
+        kinds[value.plan] = value.kind;
+    }
+    for (const Operator& other : plan_) kinds[other.output] = other.kind;
+    for (const char* name : {"q", "k", "v", "g", "mask"}) known.insert(name);
+    for (size_t p = 0; p < o; ++p) {
+      if (!all || plan_[p].step < op.step) known.insert(plan_[p].output);
+    }
+    const size_t operand = static_cast<size_t>(Random(static_cast<int>(op.inputs.size())));
+    const std::string was = op.inputs[operand];
+    std::vector<std::string> others;
+    for (const std::string& name : known) {
+      if (name != was && kinds.at(name) == kinds.at(was)) others.push_back(name);
+    }
+    if (others.empty()) continue;
+    const std::string is = others[Random(static_cast<int>(others.size()))];
+    if (!all) {
+      op.inputs[operand] = is;
+      return absl::StrCat(op.output, " reads ", is, " for ", was);
+    }
+    // In each round that of its family.
+    const std::string base = is.substr(0, is.find('['));
+    const bool of_rounds = is.find('[') != std::string::npos;
+    const int late = Random(3) == 0 ? 1 : 0;  // that of the round before
+    const std::string name = op.name;
+    for (Operator& other : plan_) {
+      const size_t at = other.output.find('[');
+      const bool alike = other.step == op.step && other.name == name && at != std::string::npos &&
+                         at == op.output.find('[') &&
+                         other.output.compare(0, at, op.output, 0, at) == 0;
+      if (!alike) continue;
+      const int round = std::atoi(other.output.c_str() + at + 1);
+      const std::string in_round = of_rounds ? At(base, std::max(round - late, 0)) : is;
+      if (known.count(in_round) != 0) other.inputs[operand] = in_round;
+    }
+    return absl::StrCat(op.output, " and all alike read ", is, " for ", was,
+                        of_rounds && late > 0 ? ", a round late" : "");
+  }
+  return "";
+}
+
+std::string RingWriter::Text() const {
+  const std::string copies = copies_ > 1 ? R"("0": "dp", )" : "";
+  std::vector<std::string> model, plan, outputs;
+  for (const Operator& op : model_) model.push_back(Json(op));
+  for (const Operator& op : plan_) plan.push_back(Json(op));
+  for (const int value : required_) {
+    const Value& v = values_[value];
+    const std::string name = v.model + ".out";
+    model.push_back(
+        absl::StrCat(R"({"op": "same", "in": ")", v.model, R"(", "out": ")", name, "\"}"));
+    plan.push_back(
+        absl::StrCat(R"({"op": "same", "in": ")", v.plan, R"(", "out": ")", name, "\"}"));
+    outputs.push_back(absl::StrCat("\"", name, "\": {", copies, R"("1": "cp"})"));
+  }
+  const std::string rows = absl::StrCat("[", copies_, ", ", ranks_ * rows_, ", ", kFeatures, "]");
+  const std::string pieces =
+      absl::StrCat("[", copies_, ", ", ranks_ * positions_, ", ", kFeatures, "]");
+  return absl::StrReplaceAll(
+      R"({"planproof": 1, "operators": [OPERATORS], "specification": {
+          "inputs": {"q": ROWS, "g": ROWS, "k": PIECES, "v": PIECES, "mask": "bool[POSITIONS]"},
+          "operators": [MODEL],
+          "outputs": {OUTPUTS}},
+        "plan": {"mesh": {DP"cp": RANKS}, "programs": [{
+          "inputs": {"q": {SHARD}, "g": {SHARD}, "k": {SHARD}, "v": {SHARD}, "mask": {"0": "cp"}},
+          "operators": [PLAN]}]}})",
+      {{"OPERATORS", absl::StrReplaceAll(kOperators, {{"HIDDEN", hidden_}})},
+       {"ROWS", rows},
+       {"PIECES", pieces},
+       {"POSITIONS", absl::StrCat(ranks_ * positions_)},
+       {"MODEL", absl::StrJoin(model, ",\n")},
+       {"OUTPUTS", absl::StrJoin(outputs, ", ")},
+       {"DP", copies_ > 1 ? absl::StrCat("\"dp\": ", copies_, ", ") : ""},
+       {"RANKS", absl::StrCat(ranks_)},
+       {"SHARD", absl::StrCat(copies, R"("1": "cp")")},
+       {"PLAN", absl::StrJoin(plan, ",\n")}});
+}
+
+}  // namespace planproof::random_tests
