@@ -167,6 +167,21 @@ std::string DifferenceOf(const lineage::Problem& problem, const lineage::Problem
   return "";
 }
 
+void Verify(const lineage::Problem& problem, RingTrial* trial) {
+  static const inference::RelationInference relations;
+  stages::VerifyOptions options;
+  options.jobs = 1;
+  options.stage_timeout_s = 10;
+  options.explain = false;
+  options.inference = &relations;
+  const auto start = std::chrono::steady_clock::now();
+  const stages::Result result = stages::Verify(problem, options);
+  trial->verify_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  trial->verdict = result.verdict;
+  if (!result.violations.empty()) trial->reason = result.violations[0].message;
+}
+
 }  // namespace
 
 RandomRing MakeRandomRing(uint64_t seed, bool wrong) {
@@ -190,20 +205,9 @@ RandomRing MakeRandomRing(uint64_t seed, bool wrong) {
   return ring;
 }
 
-RingTrial TryRandomRing(const RandomRing& ring, int samples) {
+RingTrial TryRandomRing(const RandomRing& ring, int samples, bool verify) {
   RingTrial trial;
-  static const inference::RelationInference relations;
-  stages::VerifyOptions options;
-  options.jobs = 1;
-  options.stage_timeout_s = 10;
-  options.explain = false;
-  options.inference = &relations;
-  const auto start = std::chrono::steady_clock::now();
-  const stages::Result result = stages::Verify(ring.problem, options);
-  trial.verify_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  trial.verdict = result.verdict;
-  if (!result.violations.empty()) trial.reason = result.violations[0].message;
+  if (verify) Verify(ring.problem, &trial);
   const auto merged = lineage::WithoutRepeatedOperators(ring.problem);
   const lineage::Problem& problem = merged.has_value() ? *merged : ring.problem;
   const auto folded = lineage::rounds::FoldRounds(problem);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -46,6 +47,11 @@ std::string Equation(const char* equation) {
 }
 
 std::string At(const std::string& name, int round) { return absl::StrCat(name, "[", round, "]"); }
+std::string BaseOf(const std::string& name) { return name.substr(0, name.find('[')); }
+int RoundOf(const std::string& name) {
+  const size_t at = name.find('[');
+  return at == std::string::npos ? 0 : std::atoi(name.c_str() + at + 1);
+}
 
 }  // namespace
 
@@ -91,7 +97,7 @@ void RingWriter::Model(const char* name, const std::vector<int>& inputs, const s
 
 void RingWriter::Plan(const char* name, std::vector<std::string> inputs, const std::string& output,
                       Kind kind, const std::string& attributes, int shift) {
-  plan_.push_back({name, std::move(inputs), output, attributes, shift, step_, kind});
+  plan_.push_back({name, std::move(inputs), output, attributes, shift, kind});
 }
 
 std::string RingWriter::Json(const Operator& op) const {
@@ -292,7 +298,6 @@ void RingWriter::Write() {
   constexpr int kSteps = 9;
   const int steps = 3 + Random(kSteps - 2);
   for (int k = 0; k < steps; ++k) {
-    ++step_;
     while (!Step()) {
     }
   }
@@ -303,7 +308,6 @@ void RingWriter::Write() {
   for (size_t u = 0; u < count; ++u) {
     const Value value = values_[u];
     if (value.kind != Kind::kScores || read.count(value.model) != 0) continue;
-    ++step_;
     if (value.maximum >= 0) {
       RescaledTotal(static_cast<int>(u), -1);
     } else if (Random(2) == 0) {
@@ -312,59 +316,71 @@ void RingWriter::Write() {
       TravellingTotal(static_cast<int>(u), Pick(Kind::kRows, false));
     }
   }
+  for (const int value : required_) {
+    const Value& v = values_[value];
+    Model("same", {value}, v.model + ".out");
+    Plan("same", {v.plan}, v.model + ".out", v.kind);
+  }
+}
+
+// The plan's name of what `base` stands for in a round.
+std::string RingWriter::NameIn(const std::string& base, int round) const {
+  for (const Value& value : values_) {
+    if (value.plan == base && !value.of_rounds) return base;
+    if (value.plan == base && round == 0 && !value.first.empty()) return value.first;
+  }
+  return At(base, round);
 }
 
 std::string RingWriter::PutInFault() {
-  const int first = Random(static_cast<int>(plan_.size()));
-  for (size_t tried = 0; tried < plan_.size(); ++tried) {
-    const size_t o = (static_cast<size_t>(first) + tried) % plan_.size();
-    Operator& op = plan_[o];
-    if (op.shift != 0 && Random(3) == 0) {
-      op.shift = op.shift == 2 ? 3 : 2;
-      return absl::StrCat(op.output, " is handed on by ", op.shift);
+  std::map<std::string, int> made;  // by name: where in the plan
+  std::map<std::string, Kind> kinds;
+  std::map<std::string, std::vector<int>> groups;  // operators of all rounds, by what they make
+  std::set<std::string> bases;
+  for (const char* name : {"q", "k", "v", "g", "mask"}) made[name] = -1;
+  for (const Value& value : values_) {
+    if (!value.of_rounds) kinds[value.plan] = value.kind;
+    bases.insert(BaseOf(value.plan));
+  }
+  for (size_t o = 0; o < plan_.size(); ++o) {
+    const std::string& output = plan_[o].output;
+    made[output] = static_cast<int>(o);
+    kinds[output] = plan_[o].kind;
+    groups[BaseOf(output)].push_back(static_cast<int>(o));
+    bases.insert(BaseOf(output));
+  }
+  const auto any_of = [&](const auto& things) {
+    return *std::next(things.begin(), Random(static_cast<int>(things.size())));
+  };
+  constexpr int kAttempts = 500;
+  for (int k = 0; k < kAttempts; ++k) {
+    const std::vector<int> group = any_of(groups).second;
+    const int which = Random(3);
+    const int chosen = which == 0 ? group.front() : which == 1 ? group.back() : any_of(group);
+    if (plan_[chosen].shift != 0 && Random(3) == 0) {
+      plan_[chosen].shift = shift_ == 1 ? ranks_ - 1 : 2;
+      return absl::StrCat(plan_[chosen].output, " is handed on by ", plan_[chosen].shift);
     }
-    // Those of the same kind that were made before this operator's step; in one round, before it.
-    const bool all = Random(3) != 0;
-    std::map<std::string, Kind> kinds;
-    std::set<std::string> known;
-    for (const Value& value : values_) {
-      if (!value.of_rounds && value.plan.find('[') == std::string::npos)
-        kinds[value.plan] = value.kind;
+    const bool all = Random(2) == 0;
+    const std::string name = plan_[chosen].name, base = any_of(bases);
+    const size_t operand =
+        static_cast<size_t>(Random(static_cast<int>(plan_[chosen].inputs.size())));
+    const int from = Random(5);  // mostly of the same round, or the one before
+    std::string first;
+    for (const int o : group) {
+      Operator& op = plan_[o];
+      if (all ? op.name != name : o != chosen) continue;
+      const int round = RoundOf(op.output);
+      const int of = from < 2 ? round : from == 2 ? round - 1 : from == 3 ? 0 : ranks_ - 1;
+      const std::string is = NameIn(base, std::max(of, 0));
+      const auto at = made.find(is);
+      std::string& was = op.inputs[operand];
+      if (at == made.end() || at->second >= o || is == was || kinds.at(is) != kinds.at(was))
+        continue;
+      if (first.empty()) first = absl::StrCat(op.output, " reads ", is, " for ", was);
+      was = is;
     }
-    for (const Operator& other : plan_) kinds[other.output] = other.kind;
-    for (const char* name : {"q", "k", "v", "g", "mask"}) known.insert(name);
-    for (size_t p = 0; p < o; ++p) {
-      if (!all || plan_[p].step < op.step) known.insert(plan_[p].output);
-    }
-    const size_t operand = static_cast<size_t>(Random(static_cast<int>(op.inputs.size())));
-    const std::string was = op.inputs[operand];
-    std::vector<std::string> others;
-    for (const std::string& name : known) {
-      if (name != was && kinds.at(name) == kinds.at(was)) others.push_back(name);
-    }
-    if (others.empty()) continue;
-    const std::string is = others[Random(static_cast<int>(others.size()))];
-    if (!all) {
-      op.inputs[operand] = is;
-      return absl::StrCat(op.output, " reads ", is, " for ", was);
-    }
-    // In each round that of its family.
-    const std::string base = is.substr(0, is.find('['));
-    const bool of_rounds = is.find('[') != std::string::npos;
-    const int late = Random(3) == 0 ? 1 : 0;  // that of the round before
-    const std::string name = op.name;
-    for (Operator& other : plan_) {
-      const size_t at = other.output.find('[');
-      const bool alike = other.step == op.step && other.name == name && at != std::string::npos &&
-                         at == op.output.find('[') &&
-                         other.output.compare(0, at, op.output, 0, at) == 0;
-      if (!alike) continue;
-      const int round = std::atoi(other.output.c_str() + at + 1);
-      const std::string in_round = of_rounds ? At(base, std::max(round - late, 0)) : is;
-      if (known.count(in_round) != 0) other.inputs[operand] = in_round;
-    }
-    return absl::StrCat(op.output, " and all alike read ", is, " for ", was,
-                        of_rounds && late > 0 ? ", a round late" : "");
+    if (!first.empty()) return absl::StrCat(first, all ? ", and so do all alike" : "");
   }
   return "";
 }
@@ -375,13 +391,8 @@ std::string RingWriter::Text() const {
   for (const Operator& op : model_) model.push_back(Json(op));
   for (const Operator& op : plan_) plan.push_back(Json(op));
   for (const int value : required_) {
-    const Value& v = values_[value];
-    const std::string name = v.model + ".out";
-    model.push_back(
-        absl::StrCat(R"({"op": "same", "in": ")", v.model, R"(", "out": ")", name, "\"}"));
-    plan.push_back(
-        absl::StrCat(R"({"op": "same", "in": ")", v.plan, R"(", "out": ")", name, "\"}"));
-    outputs.push_back(absl::StrCat("\"", name, "\": {", copies, R"("1": "cp"})"));
+    outputs.push_back(
+        absl::StrCat("\"", values_[value].model, ".out\": {", copies, R"("1": "cp"})"));
   }
   const std::string rows = absl::StrCat("[", copies_, ", ", ranks_ * rows_, ", ", kFeatures, "]");
   const std::string pieces =

@@ -16,8 +16,8 @@ class RingWriter {
 
   // Some steps, each of what earlier ones made.
   void Write();
-  // One operand becomes another one of its kind, in one round or in all; or a piece is handed on by
-  // another number of ranks. What was changed, in words; empty if there was nothing to change.
+  // One operand becomes another one of its kind, in one round or in all; or a piece is handed on
+  // the other way, or too far. What was changed, in words; empty if there was nothing to change.
   std::string PutInFault();
   std::string Text() const;
 
@@ -38,15 +38,15 @@ class RingWriter {
     std::string name;
     std::vector<std::string> inputs;
     std::string output;
-    std::string attributes;  // as JSON; empty if there are none
-    int shift = 0;           // of a permute
-    int step = 0;
+    std::string attributes;     // as JSON; empty if there are none
+    int shift = 0;              // of a permute
     Kind kind = Kind::kScores;  // of the output
   };
 
   int Random(int bound) { return static_cast<int>(random_() % static_cast<uint64_t>(bound)); }
   std::string Fresh(const char* what) { return what + std::to_string(names_++); }
   std::string In(int value, int round) const;
+  std::string NameIn(const std::string& base, int round) const;
   // A value of the kind, of rounds or of none, but no weights; -1 if there is none.
   int Pick(Kind kind, bool of_rounds);
   int Add(Value value);
@@ -76,7 +76,7 @@ class RingWriter {
   std::vector<Value> values_;
   std::vector<Operator> model_, plan_;
   std::vector<int> required_;
-  int step_ = 0, names_ = 0;
+  int names_ = 0;
   std::string steps_;
 };
 
