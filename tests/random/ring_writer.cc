@@ -23,7 +23,6 @@ constexpr char kOperators[] = R"--(
  "op less(s[b.., i, j], m[b.., i]) -> y[b.., i, j] = s[b.., i, j] - m[b.., i]",
  "op damped(s[b.., i, j], l[b.., i]) -> y[b.., i, j] = s[b.., i, j] / (1 + l[b.., i] ^ 2)",
  "op share(s[b.., i, j], m[b.., i], l[b.., i]) -> y[b.., i, j] = exp(s[b.., i, j] - m[b.., i]) / l[b.., i]",
- "op finish(a[b.., i, d], l[b.., i]) -> y[b.., i, d] = a[b.., i, d] / l[b.., i]",
  "op hide(mask[j]) -> b[j] = where(mask[j] != 0, 0, HIDDEN)",
  "op masked(s[b.., i, j], h[j]) -> y[b.., i, j] = s[b.., i, j] + h[j]",
  "op seen(s[b.., i, j], m[b.., i]) -> y[b.., i, j] = where(exp(m[b.., i]) > 0, s[b.., i, j], 0)",
@@ -142,8 +141,10 @@ int RingWriter::RunningMaximum(int scores) {
   for (int r = 1; r < ranks_; ++r)
     Plan(next, {At(made, r - 1), In(scores, r)}, At(made, r), Kind::kRow);
   absl::StrAppend(&steps_, ", running ", made, " of ", values_[scores].model);
-  Add({made, At(made, ranks_ - 1), Kind::kRow, false});  // the last one
-  return Add({made, made, Kind::kRow, true});
+  const int last = Add({made, At(made, ranks_ - 1), Kind::kRow, false});
+  const int maximum = Add({made, made, Kind::kRow, true});
+  softmaxes_.push_back({scores, maximum, last});
+  return maximum;
 }
 
 int RingWriter::Total(const char* name, const std::vector<int>& inputs, Kind kind,
@@ -208,7 +209,21 @@ int RingWriter::RescaledTotal(int weights, int piece) {
   absl::StrAppend(&steps_, ", ", made, " of ", values_[weights].model);
   const int total = Add({made, At(made, ranks_ - 1), kind, false});
   required_.push_back(total);
+  for (Softmax& softmax : softmaxes_) {
+    if (piece < 0 && softmax.maximum == values_[weights].maximum) softmax.sum = total;
+  }
   return total;
+}
+
+// Shares of scores in a softmax, with the maximum and the sum of all rounds, as backward passes
+// read them. False if there is no such sum.
+bool RingWriter::Shares() {
+  for (const Softmax& softmax : softmaxes_) {
+    if (softmax.sum < 0 || Random(2) == 0) continue;
+    InRounds("share", {softmax.scores, softmax.last, softmax.sum}, Kind::kScores, "share");
+    return true;
+  }
+  return false;
 }
 
 // Scores of which those at hidden positions are -infinity, or less.
@@ -236,7 +251,7 @@ bool RingWriter::Step() {
     if (values_[v].maximum >= 0) weights.push_back(static_cast<int>(v));
   }
   const int some = weights.empty() ? -1 : weights[Random(static_cast<int>(weights.size()))];
-  switch (Random(14)) {
+  switch (Random(16)) {
     case 0:
       InRounds(Random(2) == 0 ? "scale" : "curve", {scores}, Kind::kScores, "s");
       return true;
@@ -277,6 +292,9 @@ bool RingWriter::Step() {
       RescaledTotal(some, Random(2) == 0 ? piece : -1);
       return true;
     case 12:
+    case 13:
+      return Shares();
+    case 14:
       if (row < 0) return false;
       InRounds(Random(3) == 0 ? "seen" : "less", {scores, row}, Kind::kScores, "s");
       return true;
@@ -310,6 +328,8 @@ void RingWriter::Write() {
     if (value.kind != Kind::kScores || read.count(value.model) != 0) continue;
     if (value.maximum >= 0) {
       RescaledTotal(static_cast<int>(u), -1);
+      if (Random(2) == 0 && Shares())
+        TravellingTotal(static_cast<int>(values_.size()) - 1, Pick(Kind::kRows, false));
     } else if (Random(2) == 0) {
       Total("sum", {static_cast<int>(u)}, Kind::kRow, kLast);
     } else {

@@ -34,6 +34,10 @@ class RingWriter {
     std::string first;  // of a family: its member of round 0, if it has another name
     int maximum = -1;   // weights: the running maximum that they are relative to
   };
+  // Values: the sum is -1 until there is one.
+  struct Softmax {
+    int scores = -1, maximum = -1, last = -1, sum = -1;
+  };
   struct Operator {
     std::string name;
     std::vector<std::string> inputs;
@@ -67,6 +71,7 @@ class RingWriter {
   int TravellingTotal(int scores, int rows);
   // Of weights, or of their products with pieces.
   int RescaledTotal(int weights, int piece);
+  bool Shares();
   void Mask();
   bool Step();  // whether there was what it needs
 
@@ -76,6 +81,7 @@ class RingWriter {
   std::vector<Value> values_;
   std::vector<Operator> model_, plan_;
   std::vector<int> required_;
+  std::vector<Softmax> softmaxes_;
   int names_ = 0;
   std::string steps_;
 };
