@@ -5,11 +5,11 @@ function(planproof_layer name)
   endif()
 endfunction()
 
-# planproof_precompile(TARGET GROUP HEADERS...): reads headers that most sources include once per group of targets, which
+# planproof_precompile(TARGET GROUP HEADERS...): with PLANPROOF_QUICK_COMPILATION, reads headers that most sources include once per group of targets, which
 # are libraries or programs (these are position-independent in another way). Not with ccache, which would have to ignore
 # more than it does; not for single sources, which are what Clang's tools read.
 function(planproof_precompile target group)
-  if(NOT PLANPROOF_UNITY OR PLANPROOF_CCACHE OR PLANPROOF_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(NOT PLANPROOF_QUICK_COMPILATION OR NOT PLANPROOF_UNITY OR PLANPROOF_CCACHE OR PLANPROOF_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     return()
   endif()
   set(owner planproof_precompiled_${group})
@@ -36,11 +36,11 @@ set(PLANPROOF_COMMON_HEADERS
     <absl/container/inlined_vector.h> <absl/status/statusor.h> <absl/strings/match.h> <absl/strings/str_cat.h>
     <absl/strings/str_format.h> <absl/strings/str_join.h>)
 
-# All but the layers that evaluate, hash and add up terms, which would be a fifth slower. GCC takes a quarter less time to
-# compile these so.
-set(PLANPROOF_QUICKLY_COMPILED lineage shape_reduction stages frontend inference)
+# With PLANPROOF_QUICK_COMPILATION alone: all but the layers that evaluate, hash and add up terms, which would be a fifth
+# slower. GCC takes a quarter less time to compile these so.
+set(PLANPROOF_QUICKLY_COMPILED lineage shape_reduction verdict_cache stages frontend inference)
 # What no proof waits for: another quarter.
-set(PLANPROOF_MORE_QUICKLY_COMPILED generator mutation verdict_cache cluster witness dumps report cli)
+set(PLANPROOF_MORE_QUICKLY_COMPILED generator mutation cluster witness dumps report cli)
 
 # planproof_library(NAME DEPS...): a static library planproof_NAME from every source below the
 # calling directory, except programs (main.cc).
@@ -58,10 +58,14 @@ function(planproof_library name)
   set_target_properties(planproof_${name} PROPERTIES UNITY_BUILD ${PLANPROOF_UNITY} UNITY_BUILD_BATCH_SIZE 32)
   planproof_precompile(planproof_${name} layers ${PLANPROOF_COMMON_HEADERS})
   # Single sources are what Clang's tools read, which do not know all of these options.
-  if(name IN_LIST PLANPROOF_QUICKLY_COMPILED AND PLANPROOF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(quickly OFF)
+  if(PLANPROOF_QUICK_COMPILATION AND PLANPROOF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set(quickly ON)
+  endif()
+  if(quickly AND name IN_LIST PLANPROOF_QUICKLY_COMPILED)
     target_compile_options(planproof_${name} PRIVATE
                            $<$<CONFIG:Release>:-O1 -finline-functions -finline-small-functions>)
-  elseif(name IN_LIST PLANPROOF_MORE_QUICKLY_COMPILED AND PLANPROOF_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  elseif(quickly AND name IN_LIST PLANPROOF_MORE_QUICKLY_COMPILED)
     target_compile_options(planproof_${name} PRIVATE $<$<CONFIG:Release>:-Og>)
   endif()
   if(PLANPROOF_SANITIZE AND PLANPROOF_SANITIZED_LAYERS AND NOT name IN_LIST PLANPROOF_SANITIZED_LAYERS)
