@@ -47,9 +47,14 @@ absl::StatusOr<std::unique_ptr<MessagePort>> JoinMpi() {
     return absl::FailedPreconditionError(
         "--executor mpi needs a launcher, for example: mpirun -n 3 planproof verify ... --executor "
         "mpi");
-  solver::SharedModule module = solver::LoadSharedModule(
-      {"libplanproof_mpi.so", "PLANPROOF_MPI_MODULE", "cluster", "MPI", "libopenmpi-dev",
-       /*offers_symbols=*/true});
+  solver::SharedModule module =
+      solver::LoadSharedModule({"libplanproof_mpi.so",
+                                "PLANPROOF_MPI_MODULE",
+                                "cluster",
+                                "MPI",
+                                "libopenmpi-dev",
+                                {"MPI", PLANPROOF_MPI_LIBRARY, "openmpi-bin"},
+                                /*offers_symbols=*/true});
   using FunctionsOf = const MpiFunctions* (*)();
   const auto functions = reinterpret_cast<FunctionsOf>(module.Find("planproof_mpi_functions"));
   if (functions == nullptr) return absl::NotFoundError(module.missing);

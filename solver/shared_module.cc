@@ -37,6 +37,16 @@ std::string IsMissing(const ModuleName& name) {
                       name.package, " and build again");
 }
 
+// Why the module is there and does not load, given what the loader said about it.
+std::string DoesNotLoad(const ModuleName& name, const std::string& loader) {
+  const ModuleLibrary& library = name.library;
+  if (!library.file.empty() && dlopen(library.file.c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr) {
+    return absl::StrCat(library.name, " is not installed: apt-get install ", library.package, " (",
+                        dlerror(), ")");
+  }
+  return absl::StrCat("the ", name.what, " module does not load: ", loader);
+}
+
 }  // namespace
 
 void* SharedModule::Find(const char* symbol) {
@@ -55,7 +65,7 @@ SharedModule LoadSharedModule(const ModuleName& name) {
       module.missing.clear();
       return module;
     }
-    module.missing = absl::StrCat("the ", name.what, " module does not load: ", dlerror());
+    module.missing = DoesNotLoad(name, dlerror());
   }
   if (module.missing.empty()) module.missing = IsMissing(name);
   return module;

@@ -7,12 +7,20 @@
 
 namespace planproof::solver {
 
+// A library that a module is linked with, as it is found when programs run.
+struct ModuleLibrary {
+  std::string name;     // "libz3"
+  std::string file;     // "libz3.so.4"; empty: not known
+  std::string package;  // "libz3-4", by which Debian and Ubuntu install it
+};
+
 struct ModuleName {
   std::string file;             // "libplanproof_z3.so"
   std::string variable;         // of the environment, names another file (empty: none), for tests
   std::string directory;        // where it lies in a build tree
   std::string what;             // "Z3"
-  std::string package;          // "libz3-dev"
+  std::string package;          // "libz3-dev", without which the module is not built
+  ModuleLibrary library;        // without which the module does not load
   bool offers_symbols = false;  // to libraries that are loaded later (plug-ins of Open MPI)
 };
 

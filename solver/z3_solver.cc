@@ -23,8 +23,12 @@ struct Module {
 const Module& LoadedModule() {
   static const Module* const module = [] {
     auto* m = new Module;
-    SharedModule shared = LoadSharedModule(
-        {"libplanproof_z3.so", "PLANPROOF_Z3_MODULE", "solver", "Z3", "libz3-dev"});
+    SharedModule shared = LoadSharedModule({"libplanproof_z3.so",
+                                            "PLANPROOF_Z3_MODULE",
+                                            "solver",
+                                            "Z3",
+                                            "libz3-dev",
+                                            {"libz3", PLANPROOF_Z3_LIBRARY, "libz3-4"}});
     m->decide = reinterpret_cast<DecideFunction>(shared.Find("planproof_z3_decide"));
     m->missing = shared.missing;
     return m;

@@ -35,7 +35,9 @@ void Audit(const lineage::Problem& problem, const VerifyOptions& options, const 
   };
   const auto stopped = [&] { return options.stop != nullptr && options.stop->requested; };
   if (!solver::Z3Missing().empty()) {
-    result->warnings.push_back(solver::Z3Missing());
+    result->warnings.push_back(absl::StrCat(
+        solver::Z3Missing(), audit ? "; what is PROVED without Z3 is not audited, and so UNKNOWN"
+                                   : "; without Z3 no claim is written as SMT-LIB"));
     if (audit) not_audited(solver::Z3Missing());
     return;
   }
