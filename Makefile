@@ -7,8 +7,12 @@
 #   make cuda-check      all checks of the CUDA backend, on a machine with a GPU (elsewhere it says so)
 #   make fuzz            each reader under libFuzzer, FUZZ_SECONDS (default 60) per reader
 #   make format, make tidy, make install (PREFIX), make clean
+# PRESET is one of CMakePresets.json, for a new build directory: `ci` compiles faster what then runs slower, and takes warnings for
+# errors. CMAKE_OPTIONS are added (-DCMAKE_CXX_COMPILER=clang++).
 JOBS ?= $(shell nproc)
 BUILD ?= build
+PRESET ?= release
+CMAKE_OPTIONS ?=
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 ACCEPTANCE ?=
@@ -24,7 +28,7 @@ setup:
 	@scripts/setup.sh $(ONLY_DEMO)
 
 $(BUILD)/build.ninja: | setup
-	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=Release \
+	cmake --preset $(PRESET) -B $(BUILD) $(CMAKE_OPTIONS) \
 	  $(if $(ONLY_DEMO),-DPLANPROOF_TESTS=OFF -DPLANPROOF_PROVER_ONLY=ON)
 
 # Configured again, since packages may have come, and the demo may have been first.
@@ -45,8 +49,7 @@ test: tested
 	cmake --build $(BUILD) -j $(JOBS)
 	scripts/run_tests.sh $(BUILD) $(JOBS)
 
-SANITIZE = cmake -S . -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1\ -g1 \
-	  -DPLANPROOF_SANITIZE=ON -DPLANPROOF_BENCHMARKS=OFF
+SANITIZE = cmake --preset sanitize $(CMAKE_OPTIONS)
 $(BUILD)-sanitize/build.ninja: | setup
 	$(SANITIZE) -B $(BUILD)-sanitize
 

@@ -18,8 +18,24 @@ if ! "${pip[@]}" --retries 1 --timeout 15 install 'pytest>=7' 'scikit-build-core
   exit 0
 fi
 
-# Warnings as errors, as in other builds here: the same objects.
-"${pip[@]}" wheel --no-deps --wheel-dir "$scratch" --config-settings=cmake.define.PLANPROOF_WERROR=ON \
+# Without a compiler, what pip shows has one line that says what is missing and which command installs it.
+mkdir "$scratch/tools"
+for tool in cmake ninja; do ln -s "$(command -v "$tool")" "$scratch/tools"; done
+if PATH=$scratch/tools "${pip[@]}" wheel --no-deps --no-build-isolation --wheel-dir "$scratch" \
+    --config-settings=build-dir="$scratch/no-compiler" . >"$scratch/log" 2>&1; then
+  echo "wheel: it was built without a compiler" >&2
+  exit 1
+fi
+grep -q 'planproof: .*C++ compiler.* is missing: run scripts/setup.sh, or apt-get install g++' "$scratch/log" ||
+  { cat "$scratch/log" >&2; echo "wheel: nothing says that the compiler is missing" >&2; exit 1; }
+
+# The options of the other build, for the same objects.
+options=()
+for option in PLANPROOF_WERROR PLANPROOF_QUICK_COMPILATION; do
+  value=$([[ ! -f "${1:-}/CMakeCache.txt" ]] || sed -n "s/^$option:BOOL=//p" "$1/CMakeCache.txt")
+  [[ -z $value ]] || options+=("--config-settings=cmake.define.$option=$value")
+done
+"${pip[@]}" wheel --no-deps --wheel-dir "$scratch" "${options[@]}" \
   --config-settings=build-dir="${1:-build-wheel-test}" .
 wheel=$(echo "$scratch"/*.whl)
 other=$("$python" -m zipfile --list "$wheel" | awk 'NR > 1 {print $1}' |

@@ -22,9 +22,11 @@ if ((${#targets[@]} == 0)); then
     targets+=("$(basename "$source" .cc)")
   done
 fi
+clang=$(command -v clang++-14 || command -v clang++ || compgen -c clang++- | sort -V | tail -1)
+[[ -n $clang ]] || { echo "fuzz: clang is missing: run scripts/setup.sh" >&2; exit 1; }
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1" \
-  -DCMAKE_CXX_COMPILER=clang++-14 -DPLANPROOF_FUZZ=ON -DPLANPROOF_SANITIZE=ON \
+  -DCMAKE_CXX_COMPILER="$clang" -DPLANPROOF_FUZZ=ON -DPLANPROOF_SANITIZE=ON -DPLANPROOF_WERROR=ON \
   -DPLANPROOF_TESTS=OFF -DPLANPROOF_BENCHMARKS=OFF
 cmake --build "$build" -j "${JOBS:-$(nproc)}" --target write_seed_plans "${targets[@]}"
 # Stack traces of allocations and a long quarantine would cost a good part of the time.
