@@ -297,8 +297,7 @@ absl::StatusOr<IndexFunction> ConvolveGeneral(const NativeCall& call) {
   const size_t space = x->size() - 2;
   Convolution c;
   for (const auto& [attribute, layout] :
-       {std::make_pair("lhs_spec", &c.x), std::make_pair("rhs_spec", &c.w),
-        std::make_pair("out_spec", &c.y)}) {
+       {std::pair("lhs_spec", &c.x), std::pair("rhs_spec", &c.w), std::pair("out_spec", &c.y)}) {
     absl::StatusOr<Layout> read = ReadLayout(call, attribute, x->size());
     if (!read.ok()) return read.status();
     *layout = *read;

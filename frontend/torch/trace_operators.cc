@@ -182,7 +182,7 @@ absl::Status TraceParser::ReadCollective(const Json& json, Collective* collectiv
     PLAN_ASSIGN_OR_RETURN(collective->factor, Real(*factor));
   }
   for (const auto& [key, rank] :
-       {std::make_pair("root", &collective->root), std::make_pair("peer", &collective->peer)}) {
+       {std::pair("root", &collective->root), std::pair("peer", &collective->peer)}) {
     const Json* value = json.Find(key);
     if (value == nullptr) continue;
     PLAN_ASSIGN_OR_RETURN(*rank, Number(*value, trace_.world, "rank"));
@@ -190,8 +190,8 @@ absl::Status TraceParser::ReadCollective(const Json& json, Collective* collectiv
   if (const Json* tag = json.Find("tag"); tag != nullptr) {
     PLAN_ASSIGN_OR_RETURN(collective->tag, at_.Integer(*tag, 0, kMostItems));
   }
-  for (const auto& [key, splits] : {std::make_pair("in_splits", &collective->in_splits),
-                                    std::make_pair("out_splits", &collective->out_splits)}) {
+  for (const auto& [key, splits] : {std::pair("in_splits", &collective->in_splits),
+                                    std::pair("out_splits", &collective->out_splits)}) {
     const Json* value = json.Find(key);
     if (value == nullptr) continue;
     PLAN_ASSIGN_OR_RETURN(*splits, Integers(*value, 0, kMostItems));
@@ -257,7 +257,7 @@ absl::Status TraceParser::ReadOperator(const Json& json) {
     return absl::OkStatus();
   }
   for (const auto& [key, values] :
-       {std::make_pair("args", &executed.args), std::make_pair("out", &executed.out)}) {
+       {std::pair("args", &executed.args), std::pair("out", &executed.out)}) {
     const Json* list = json.Find(key);
     if (list == nullptr) continue;
     PLAN_RETURN_IF_ERROR(at_.IsArray(*list));

@@ -349,7 +349,7 @@ absl::StatusOr<Trace> TraceParser::Run() {
   PLAN_ASSIGN_OR_RETURN(const Json* rank, Needed(root_, "rank"));
   PLAN_ASSIGN_OR_RETURN(trace_.rank, Number(*rank, trace_.world, "rank"));
   for (const auto& [key, texts] :
-       {std::make_pair("strings", &strings_), std::make_pair("notes", &trace_.notes)}) {
+       {std::pair("strings", &strings_), std::pair("notes", &trace_.notes)}) {
     const Json* list = root_.Find(key);
     if (list == nullptr) continue;
     PLAN_RETURN_IF_ERROR(at_.IsArray(*list));
