@@ -5,11 +5,15 @@ function(planproof_layer name)
   endif()
 endfunction()
 
-# planproof_precompile(TARGET GROUP HEADERS...): with PLANPROOF_QUICK_COMPILATION, reads headers that most sources include once per group of targets, which
-# are libraries or programs (these are position-independent in another way). Not with ccache, which would have to ignore
-# more than it does; not for single sources, which are what Clang's tools read.
+# planproof_precompile(TARGET GROUP HEADERS...): with PLANPROOF_QUICK_COMPILATION, reads headers that most sources include once
+# per group of targets, which are libraries or programs (these are position-independent in another way). Not with ccache, which
+# would have to ignore more than it does; not for single sources, which are what Clang's tools read. GCC 14 refuses headers that
+# were read with another -O than that of the target.
 function(planproof_precompile target group)
-  if(NOT PLANPROOF_QUICK_COMPILATION OR NOT PLANPROOF_UNITY OR PLANPROOF_CCACHE OR PLANPROOF_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(NOT PLANPROOF_QUICK_COMPILATION OR NOT PLANPROOF_UNITY OR PLANPROOF_CCACHE OR PLANPROOF_SANITIZE)
+    return()
+  endif()
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 14)
     return()
   endif()
   set(owner planproof_precompiled_${group})

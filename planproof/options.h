@@ -9,7 +9,8 @@
 
 namespace planproof {
 
-// kHybrid: normal forms, then Z3 for the rest; kSmt: Z3 alone; kAudit: both on every claim.
+// kHybrid: normal forms, numbers for refutations; kSmt: Z3 in their place; kAudit: both on every
+// claim.
 enum class Engine : uint8_t { kHybrid, kSmt, kAudit };
 
 struct VerifyOptions {
