@@ -361,8 +361,7 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
       ->capture_default_str();
   command
       ->add_option("--engine", arguments->engine,
-                   "hybrid: normal form, numbers for refutations; smt: Z3 in its place; audit:"
-                   " normal form, and Z3 on every claim")
+                   "hybrid: normal form; smt: Z3 in its place; audit: both on every claim")
       ->check(CLI::IsMember({"hybrid", "smt", "audit"}))
       ->capture_default_str();
   command

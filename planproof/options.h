@@ -9,8 +9,8 @@
 
 namespace planproof {
 
-// kHybrid: normal forms, numbers for refutations; kSmt: Z3 in their place; kAudit: both on every
-// claim.
+// kHybrid: normal forms; kSmt: Z3 in their place; kAudit: both on every claim. Numbers refute in
+// all.
 enum class Engine : uint8_t { kHybrid, kSmt, kAudit };
 
 struct VerifyOptions {
