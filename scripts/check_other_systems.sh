@@ -13,10 +13,10 @@ cd "$(dirname "$0")/.."
 
 # name | distribution | suite | compiler | its package
 rows=(
-  'bookworm|debian|bookworm|g++|g++'
-  'trixie|debian|trixie|g++|g++'
+  'bookworm|debian|bookworm|c++|g++'
+  'trixie|debian|trixie|c++|g++'
   'trixie-clang|debian|trixie|clang++-19|clang-19'
-  'noble|ubuntu|noble|g++|g++'
+  'noble|ubuntu|noble|c++|g++'
 )
 systems=${PLANPROOF_SYSTEMS:-/var/tmp/planproof-systems}
 jobs=${JOBS:-$(nproc)}
@@ -125,7 +125,7 @@ check() {
     wrong=1
   fi
   rm -f "$log".*
-  row "$name" "$(inside "$root" "$compiler" --version 2>/dev/null | sed -nE '1s/.*(g\+\+|clang).* ([0-9]+\.[0-9.]+).*/\1 \2/p')" \
+  row "$name" "$(inside "$root" "$compiler" --version 2>/dev/null | sed -nE '1s/.*(\+\+|clang).* ([0-9]+\.[0-9.]+).*/\1 \2/p' | sed 's/^++/GCC/')" \
     "$demo" "$structure" "$soundness" "$program" "$all" $((SECONDS - started))
   [[ $demo$program == okok ]] || lines+=("  $name: see $log: $(grep -m1 -E 'error: |Error |fatal' "$log" | cut -c1-100 || true)")
 }
