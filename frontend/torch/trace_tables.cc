@@ -338,10 +338,11 @@ absl::Status TraceParser::ReadResult(const Json& json) {
 absl::StatusOr<Trace> TraceParser::Run() {
   PLAN_RETURN_IF_ERROR(at_.Object(
       root_, {"planproof_torch_trace", "torch", "rank", "world", "axes", "groups", "strings",
-              "storages", "tensors", "inputs", "operators", "results", "notes"}));
+              "storages", "tensors", "inputs", "operators", "results", "notes", "values",
+              "environment"}));
   PLAN_ASSIGN_OR_RETURN(const Json* version, Needed(root_, "planproof_torch_trace"));
-  if (version->kind != Json::Kind::kInteger || version->integer != 1) {
-    return at_.Error(*version, "expected version 1; record the program again");
+  if (version->kind != Json::Kind::kInteger || version->integer < 1 || version->integer > 2) {
+    return at_.Error(*version, "expected version 1 or 2; record the program again");
   }
   PLAN_ASSIGN_OR_RETURN(const Json* world, Needed(root_, "world"));
   PLAN_ASSIGN_OR_RETURN(const int64_t ranks, at_.Limited(*world, 1, kMostRanks, "ranks"));

@@ -259,7 +259,7 @@ TEST(TorchTraces, ANumberFromATensorIsNoConstant) {
 
 TEST(TorchTraces, WhatIsNoTraceIsRefusedInOneLine) {
   const std::vector<std::pair<std::string, std::string>> mistakes = {
-      {R"({"planproof_torch_trace": 2})", "record the program again"},
+      {R"({"planproof_torch_trace": 3})", "record the program again"},
       {R"({"planproof_torch_trace": 1, "world": 1, "rank": 1, "operators": []})", "no rank"},
       {R"({"planproof_torch_trace": 1, "world": 1, "rank": 0, "operators": [], "storages":
           [{"dtype": "float32", "size": 4}], "tensors": [[0, "float32", 1, [4], [1]]]})",
