@@ -27,8 +27,9 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 
 from planproof.errors import PlanproofError, RecordingError, VerificationTimeout
 from planproof.report import Report
+from planproof.torch.beginning import Beginning
 from planproof.torch.overrides import Given, Overrides
-from planproof.torch.recording import Models, Optimizers, record
+from planproof.torch.recording import Models, Optimizers, listed, record
 from planproof.torch.relations import Placement, Rename
 from planproof.torch.some_ranks import NOTE, axes_to_extend, checked, join_without_others
 from planproof.torch.trace_file import Path
@@ -189,14 +190,16 @@ def _run(process: int, ranks: Optional[Sequence[int]], axes: Axes, build: Build,
     training = build(mesh)
     if not isinstance(training, Training):
         raise RecordingError(f"build gave a {type(training).__name__}, no planproof.torch.Training")
+    beginning = Beginning(listed(training.model), listed(training.optimizer), training.inputs, training.placement)
     for _ in range(warmup):
         training.step()
+        beginning.look()
     name = f"rank{rank}.trace" if axes else REFERENCE
     record(training.step, os.path.join(directory, name), model=training.model,
            optimizer=training.optimizer, inputs=training.inputs, rename=training.rename,
            placement=training.placement, hidden=training.hidden,
            notes=[*training.notes, *([NOTE] if ranks is not None else [])],
-           axes=_pairs(axes), overrides=overrides)
+           axes=_pairs(axes), overrides=overrides, beginning=beginning, made_up=ranks is not None and bool(axes))
     if axes:
         dist.barrier()
         dist.destroy_process_group()

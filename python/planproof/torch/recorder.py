@@ -15,6 +15,7 @@ from planproof.torch.counted import Calls
 from planproof.torch.memory import Memory, dtype_name
 from planproof.torch.numbers_of_tensors import Items
 from planproof.torch.places import Place, Places
+from planproof.torch.sketches import OperatorSketches
 from planproof.torch.trace_file import Groups, Strings, number
 
 #: Their operators have no effect on values.
@@ -47,6 +48,7 @@ class Recorder(TorchDispatchMode):
         self.item_values: List[Any] = []
         self.notes: List[str] = []
         self.calls = Calls()
+        self.sketches = OperatorSketches()
         self._suspended = 0
         self._works = 0
         self._by_work: Dict[int, Tuple[Any, List[int]]] = {}  # id of a handle that is kept alive
@@ -132,6 +134,7 @@ class Recorder(TorchDispatchMode):
                              [] if result is None else [result])]
             with self.suspended():
                 chosen = chosen_indices(func, passed, results)
+                self.sketches.add(len(self.operators), entry, result)
             if chosen:
                 entry["values"] = chosen
         if entry_writes:

@@ -11,14 +11,16 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor
 
 from planproof.errors import RecordingError
+from planproof.torch.beginning import Beginning, Key, key_of, key_of_state, parameters_of
 from planproof.torch.counted import in_log
 from planproof.torch.memory import Memory, content
 from planproof.torch.overrides import Given, Overrides, Overriding
 from planproof.torch.places import Places
 from planproof.torch.recorder import Recorder
 from planproof.torch.relations import (Held, Input, Output, Parameter, Placement, Rename, held,
-                                       module_names, output, parameters, states)
-from planproof.torch.trace_file import VERSION, Path, save, values_path
+                                       module_names, output, states)
+from planproof.torch.sketches import LARGEST_IN_FULL, sketch_of_part
+from planproof.torch.trace_file import VERSION, Path, save, save_values
 
 Models = Union[torch.nn.Module, Sequence[torch.nn.Module], None]
 Optimizers = Union[torch.optim.Optimizer, Sequence[torch.optim.Optimizer], None]
@@ -29,7 +31,8 @@ def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model
            optimizer: Optimizers = None, inputs: Optional[Mapping[str, Any]] = None,
            axes: Axes = None, rename: Optional[Rename] = None,
            placement: Optional[Placement] = None, hidden: Iterable[str] = (),
-           notes: Sequence[str] = (), overrides: Given = None) -> Optional[Mapping[str, Any]]:
+           notes: Sequence[str] = (), overrides: Given = None,
+           beginning: Optional[Beginning] = None, made_up: bool = False) -> Optional[Mapping[str, Any]]:
     """Runs `step` once and writes what this rank executed to `path`, and the values beside it.
 
     `step` returns its outputs by name: tensors, or `reduced(...)`. `inputs` names the data that it
@@ -40,14 +43,20 @@ def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model
     packages that are `hidden` give no source lines, those of their callers are shown instead.
     `overrides`, a JSON file or its content, wins over all of these and over metadata
     (`planproof.torch.overrides`); all ranks then talk to each other before and after the step.
+    `beginning`: what the rank held before its first iteration, if this is not the first. `made_up`: what the rank receives is,
+    so no values are written.
     Returns what `step` returned."""
     named = _axes(axes)
     overriding = Overriding(Overrides.read(overrides), [(name, size) for name, size in named])
-    return _Recording(step, path, _listed(model), _listed(optimizer), inputs or {}, rename,
-                      placement, hidden, overriding).run(named, notes)
+    models, optimizers = listed(model), listed(optimizer)
+    if beginning is None:
+        beginning = Beginning(models, optimizers, inputs or {}, placement)
+    recording = _Recording(step, path, models, optimizers, inputs or {}, rename, placement, hidden, overriding, beginning)
+    return recording.run(named, notes, made_up)
 
 
-def _listed(value: Any) -> List[Any]:
+def listed(value: Any) -> List[Any]:
+    """None, one or several as a list."""
     return [] if value is None else list(value) if isinstance(value, (list, tuple)) else [value]
 
 
@@ -61,15 +70,15 @@ class _Recording:
                  models: List[torch.nn.Module], optimizers: List[torch.optim.Optimizer],
                  inputs: Mapping[str, Any], rename: Optional[Rename],
                  placement: Optional[Placement], hidden: Iterable[str],
-                 overriding: Overriding) -> None:
+                 overriding: Overriding, beginning: Beginning) -> None:
+        self.beginning = beginning
         self.step, self.path, self.optimizers = step, path, optimizers
         self.memory = Memory()
         self.overriding, plain = overriding, rename
         rename = overriding.rename(plain)
         self.data = {name: value if isinstance(value, Input) else Input(
             value if isinstance(value, Held) else held(value)) for name, value in inputs.items()}
-        self.parameters = self._overridden([each for model in models for each in
-                                            parameters(model, rename, placement)])
+        self.parameters = self._overridden(parameters_of(models, rename, placement))
         modules: Dict[int, str] = {}
         for model in models:
             modules.update(module_names(model, overriding.rename(plain, counted=False)))
@@ -95,7 +104,7 @@ class _Recording:
         return [replace(each, part=parts[each.key], chosen=True) if each.key in parts else each
                 for each in known]
 
-    def run(self, axes: List[List[Any]], notes: Sequence[str]) -> Optional[Mapping[str, Any]]:
+    def run(self, axes: List[List[Any]], notes: Sequence[str], made_up: bool) -> Optional[Mapping[str, Any]]:
         self._name_inputs()
         self.values["generator"] = torch.get_rng_state().numpy()
         with self.recorder.recording():
@@ -115,12 +124,14 @@ class _Recording:
             "operators": self.recorder.operators, "results": self.results,
             "notes": [*notes, *self.overriding.notes(), *self.recorder.notes,
                       *self._without_gradients(), *self._unread()]}
+        if not made_up:
+            for storage, data in self.memory.initial.items():
+                self.values[f"storage_{storage}"] = data.numpy()
+            self.values["items"] = numpy.array(self.recorder.item_values, dtype=numpy.float64)
+            self.values["collectives"] = numpy.array(in_log(trace), dtype=numpy.int64)
+            self.values.update(self.recorder.sketches.arrays())
+            trace["values"] = save_values(self.values, self.path)
         save(trace, self.path)
-        for storage, data in self.memory.initial.items():
-            self.values[f"storage_{storage}"] = data.numpy()
-        self.values["items"] = numpy.array(self.recorder.item_values, dtype=numpy.float64)
-        self.values["collectives"] = numpy.array(in_log(trace), dtype=numpy.int64)
-        numpy.savez_compressed(values_path(self.path), **self.values)  # type: ignore[arg-type]
         return outputs
 
     def _without_gradients(self) -> List[str]:
@@ -148,16 +159,21 @@ class _Recording:
             if each.name in names:
                 raise RecordingError(f"two parameters are named {each.name}")
             names.add(each.name)
-            self._name_input(each.role, each.name, each.held())
+            self._name_input(each.role, each.name, each.held(), key_of(each))
         for optimizer in self.optimizers:
             for name, owner, value in states(optimizer, self.parameters):
                 more = {"domain": [0, None]} if name.rpartition(".")[2] in NOT_NEGATIVE else {}
-                self._name_input("state", name, value, parameter=owner.name, **more)
+                self._name_input("state", name, value, key_of_state(owner, name), parameter=owner.name, **more)
         for name, data in self.data.items():
             more = {"domain": list(data.domain)} if data.domain else {}
-            self._name_input("input", name, data.held, **more)
+            self._name_input("input", name, data.held, ("input", name), **more)
 
-    def _name_input(self, role: str, name: str, value: Held, **more: Any) -> None:
+    def _name_input(self, role: str, name: str, value: Held, key: Key, **more: Any) -> None:
+        before = self.beginning.held(key, value.tensor)
+        if before is not None and before.nbytes <= LARGEST_IN_FULL:
+            self.values[f"held_{len(self.inputs)}"] = content(before).numpy()
+        elif before is not None:
+            self.values[f"held_sketch_{len(self.inputs)}"] = sketch_of_part(name, before, value.part)
         self.inputs.append({"role": role, "name": name,
                             "tensor": self.memory.view(value.tensor.detach(), True),
                             **value.part.encoded(), **more})

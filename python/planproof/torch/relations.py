@@ -197,6 +197,8 @@ class Parameter:
     part: Optional[Part] = None
     key: str = ""
     chosen: bool = False
+    #: Which of the rank's models has it.
+    model: int = 0
 
     def held(self) -> Held:
         """What this rank holds of it at this moment."""

@@ -2,12 +2,17 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import math
 import os
-from typing import Any, Dict, List, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Sequence, Tuple, Union
 
-VERSION = 1
+import numpy
+
+VERSION = 2
+#: Versions that are read.
+READABLE = (1, VERSION)
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -71,8 +76,8 @@ def load(path: Path) -> Dict[str, Any]:
     with gzip.open(path, "rb") as file:
         content = json.loads(file.read())
     version = content.get("planproof_torch_trace") if isinstance(content, dict) else None
-    if version != VERSION:
-        raise ValueError(f"{os.fspath(path)} is no trace of version {VERSION}")
+    if version not in READABLE:
+        raise ValueError(f"{os.fspath(path)} is no trace of version {' or '.join(map(str, READABLE))}")
     return dict(content)
 
 
@@ -80,6 +85,20 @@ def values_path(path: Path) -> str:
     """Where the values are that a replay of this trace starts from and compares with."""
     text = os.fspath(path)
     return (text[:-len(".trace")] if text.endswith(".trace") else text) + ".values.npz"
+
+
+def save_values(values: Mapping[str, numpy.ndarray], path: Path) -> str:
+    """Writes the values beside a trace, and gives the digest by which the trace is bound to them. Equal values are equal
+    files."""
+    place = values_path(path)
+    numpy.savez_compressed(place, **values)  # type: ignore[arg-type]
+    return digest(place)
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 #: storage, dtype, offset, shape, strides, flags

@@ -1,0 +1,66 @@
+"""What a rank holds before the first iteration, which a verdict compares with what the reference holds."""
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+
+import torch
+
+from planproof.torch.relations import Held, Input, Parameter, Placement, Rename, local, parameters, states
+
+Key = Tuple[str, ...]
+
+
+def parameters_of(models: Sequence[torch.nn.Module], rename: Optional[Rename],
+                  placement: Optional[Placement]) -> List[Parameter]:
+    """Parameters and buffers of all models of a rank."""
+    return [replace(each, model=index) for index, model in enumerate(models)
+            for each in parameters(model, rename, placement)]
+
+
+def key_of(parameter: Parameter) -> Key:
+    """A parameter or buffer of the rank, whatever it is called in the reference."""
+    return "parameter", str(parameter.model), parameter.key
+
+
+def key_of_state(owner: Parameter, name: str) -> Key:
+    """A state of a parameter."""
+    return "state", str(owner.model), owner.key, name.rpartition(".")[2]
+
+
+class Beginning:
+    """Copies of parameters, buffers and inputs as they are when it is made, and of states of optimizers as they are when
+    `look` finds them first."""
+
+    def __init__(self, models: Sequence[torch.nn.Module], optimizers: Sequence[torch.optim.Optimizer],
+                 inputs: Mapping[str, Any], placement: Optional[Placement]) -> None:
+        self._models, self._optimizers, self._placement = models, optimizers, placement
+        self._found: Dict[Key, torch.Tensor] = {}
+        for each in self._parameters():
+            self._keep(key_of(each), local(each.object))
+        for name, value in inputs.items():
+            while isinstance(value, (Input, Held)):
+                value = value.held if isinstance(value, Input) else value.tensor
+            self._keep(("input", name), local(value))
+        self.look()
+
+    def look(self) -> None:
+        """Copies states that are there for the first time."""
+        known = self._parameters()
+        for optimizer in self._optimizers:
+            for name, owner, value in states(optimizer, known):
+                self._keep(key_of_state(owner, name), value.tensor)
+
+    def _parameters(self) -> List[Parameter]:
+        return parameters_of(self._models, None, self._placement)
+
+    def _keep(self, key: Key, tensor: torch.Tensor) -> None:
+        if key not in self._found:
+            self._found[key] = tensor.detach().clone()
+
+    def held(self, key: Key, now: torch.Tensor) -> Optional[torch.Tensor]:
+        """The copy of what is `now` this tensor. None if it did not exist in this form."""
+        found = self._found.get(key)
+        if found is None or found.shape != now.shape or found.dtype != now.dtype:
+            return None
+        return found
