@@ -31,6 +31,7 @@ from planproof.torch.beginning import Beginning
 from planproof.torch.overrides import Given, Overrides
 from planproof.torch.recording import Models, Optimizers, listed, record
 from planproof.torch.relations import Placement, Rename
+from planproof.torch.replay import confirm
 from planproof.torch.some_ranks import NOTE, axes_to_extend, checked, join_without_others
 from planproof.torch.trace_file import Path
 from planproof.verification import verify
@@ -73,7 +74,8 @@ def launch(build: Build, axes: Axes, directory: Path, *, warmup: int = 2, seed: 
            timeout: Optional[float] = None, ranks: Optional[Sequence[int]] = None) -> List[str]:
     """Records the single-process program and each rank of the mesh, as processes of this machine
     that communicate by gloo, into `directory`. Iterations of `warmup` precede the recorded one, so
-    that the optimizer has a state and buckets have been built. Returns the paths of the traces, the reference's first.
+    that the optimizer has a state and buckets have been built. What was recorded is then replayed, and RecordingError is raised
+    if that does not give what the program computed. Returns the paths of the traces, the reference's first.
     `overrides` are those of `record`, for the ranks. After `timeout` seconds the processes are ended, and
     VerificationTimeout is raised.
 
@@ -100,6 +102,9 @@ def launch(build: Build, axes: Axes, directory: Path, *, warmup: int = 2, seed: 
             _run, (some, target, build, directory, warmup, seed, port, said), processes, join=False,
             start_method=start_method)
         _join(running, end)
+        if some is None:
+            confirm([[os.path.join(directory, name) for name in
+                      (trace_names(target)[1:] if target else [REFERENCE])]])
     return [os.path.join(directory, name) for name in trace_names(axes, ranks)]
 
 

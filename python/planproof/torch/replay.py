@@ -20,7 +20,8 @@ from planproof.errors import RecordingError
 from planproof.torch.counted import in_log
 from planproof.torch.exchange import Key, Meetings, Posted, lane_of
 from planproof.torch.memory import CONJUGATE, NEGATIVE, content
-from planproof.torch.trace_file import Path, load, read_number, values_path
+from planproof.torch.sketches import OperatorSketches
+from planproof.torch.trace_file import Path, digest, load, read_number, values_path
 
 
 #: Operators that give memory without contents.
@@ -37,6 +38,8 @@ class Outcome:
     differences: List[str] = field(default_factory=list)
     #: Groups of whose collectives another number is in the log than was recorded.
     miscounted: List[str] = field(default_factory=list)
+    #: The first operators, one of each rank, whose results are not the recorded ones; only looked for by `locate`.
+    first: List[str] = field(default_factory=list)
 
     @property
     def exact(self) -> bool:
@@ -61,6 +64,8 @@ class Outcome:
 class _Rank:
     """One trace while it runs."""
 
+    _sketched = OperatorSketches()
+
     def __init__(self, trace: Mapping[str, Any], values: Mapping[str, numpy.ndarray],
                  meetings: Meetings) -> None:
         self.trace, self.values, self.meetings = trace, values, meetings
@@ -68,6 +73,7 @@ class _Rank:
                          for index, entry in enumerate(trace["storages"])]
         self.generator = torch.from_numpy(values["generator"].copy())
         self.works: Dict[int, Posted] = {}
+        self.sketches: Optional[Dict[Tuple[int, int], numpy.ndarray]] = None
         self.label = f"rank {trace['rank']}" if trace["world"] > 1 else "reference"
 
     def _storage(self, index: int, entry: Mapping[str, Any]) -> torch.UntypedStorage:
@@ -109,13 +115,33 @@ class _Rank:
 
     def run(self, outcome: Outcome) -> Iterator[None]:
         """Runs the log; pauses where it waits for other ranks."""
-        for entry in self.trace["operators"]:
+        for position, entry in enumerate(self.trace["operators"]):
             if "wait" in entry:
                 yield from self._finish(self.works.pop(entry["wait"]))
             elif "collective" in entry:
                 yield from self._communicate(entry)
             else:
                 self._compute(entry, outcome)
+                if self.sketches is not None and self._differs(position, entry):
+                    outcome.first.append(f"{self.label}: {entry['op']}{self._place(entry)}")
+                    self.sketches = None
+
+    def locate(self) -> None:
+        """Has `run` tell the first operator whose result is not the recorded one."""
+        places, rows = self.values.get("sketch_places"), self.values.get("sketches")
+        if places is not None and rows is not None:
+            self.sketches = {(int(place[0]), int(place[1])): row for place, row in zip(places, rows)}
+
+    def _differs(self, position: int, entry: Mapping[str, Any]) -> bool:
+        assert self.sketches is not None
+        for index, number in enumerate(_tensors(entry["out"])):
+            recorded = self.sketches.get((position, index))
+            if recorded is not None and not numpy.array_equal(recorded, self._sketched.sketch(self.view(number))):
+                return True
+        return False
+
+    def _place(self, entry: Mapping[str, Any]) -> str:
+        return f" at {self.trace['strings'][entry['source']]}" if "source" in entry else ""
 
     def _communicate(self, entry: Dict[str, Any]) -> Iterator[None]:
         posted = Posted(self.trace["rank"], entry,
@@ -197,11 +223,13 @@ def _assign(target: torch.Tensor, value: torch.Tensor) -> None:
 Values = Mapping[str, numpy.ndarray]
 
 
-def run_together(traces: Sequence[Tuple[Mapping[str, Any], Values]]) -> Tuple[List[_Rank], Outcome]:
+def run_together(traces: Sequence[Tuple[Mapping[str, Any], Values]], locate: bool = False) -> Tuple[List[_Rank], Outcome]:
     """Runs the traces of a job (or of the reference) in lockstep: the ranks with what their memory then holds, and the
-    numbers read from tensors that are not the recorded ones."""
+    numbers read from tensors that are not the recorded ones. `locate`: also the first operators with other results."""
     meetings, outcome = Meetings(), Outcome()
     ranks = [_Rank(trace, values, meetings) for trace, values in traces]
+    for rank in ranks if locate else ():
+        rank.locate()
     running: List[Tuple[_Rank, Iterator[None]]] = [(rank, rank.run(outcome)) for rank in ranks]
     before, threads = torch.get_rng_state(), torch.get_num_threads()
     torch.set_num_threads(1)
@@ -227,13 +255,43 @@ def replay_together(traces: Sequence[Tuple[Mapping[str, Any], Values]]) -> Outco
     return outcome
 
 
+def confirm(jobs_of_paths: Sequence[Sequence[Path]]) -> None:
+    """Replays jobs that have just been recorded. Raises RecordingError unless each log alone gives what was recorded, bit for
+    bit: a verdict on another program than ran would say nothing."""
+    for paths in jobs_of_paths:
+        traces = [read(path) for path in paths]
+        try:
+            outcome = replay_together(traces)
+            if outcome.differences:
+                _, located = run_together(traces, locate=True)
+                outcome.first = located.first
+        except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError) as error:
+            if isinstance(error, RecordingError):
+                raise
+            raise RecordingError(f"what was recorded cannot be run again ({str(error).strip().splitlines()[0]}), so there is no "
+                                 "verdict on it") from None
+        if outcome.differences:
+            where = f"; the first operator with another result is {outcome.first[0]}" if outcome.first else ""
+            raise RecordingError(
+                f"what was recorded does not give what the program computed: {outcome.summary()}{where}. Something wrote memory "
+                "that PyTorch's dispatcher did not see: usually numpy, another thread or an extension; do it with torch's "
+                "operators, in the thread of the step")
+        if outcome.miscounted:
+            raise RecordingError(f"the recording is not complete: {outcome.miscounted[0]}")
+
+
 def read(path: Path) -> Tuple[Dict[str, Any], Dict[str, numpy.ndarray]]:
     """A trace with the values beside it."""
-    with numpy.load(values_path(path)) as file:
+    trace, place = load(path), values_path(path)
+    if not os.path.isfile(place):
+        raise RecordingError(f"{os.fspath(path)} has no values beside it: there is nothing to replay it from")
+    if "values" in trace and trace["values"] != digest(place):
+        raise RecordingError(f"{place} does not belong to {os.path.basename(path)}: record again")
+    with numpy.load(place) as file:
         values = dict(file)
     if "collectives" not in values:
-        raise RecordingError(f"{values_path(path)} is of an older version of the recorder; record again")
-    return load(path), values
+        raise RecordingError(f"{place} is of an older version of the recorder; record again")
+    return trace, values
 
 
 def jobs(directory: Path) -> List[List[str]]:
