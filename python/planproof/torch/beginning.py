@@ -30,10 +30,13 @@ def key_of_state(owner: Parameter, name: str) -> Key:
 
 class Beginning:
     """Copies of parameters, buffers and inputs as they are when it is made, and of states of optimizers as they are when
-    `look` finds them first."""
+    `look` finds them first; and what the program has read from its environment until then."""
 
     def __init__(self, models: Sequence[torch.nn.Module], optimizers: Sequence[torch.optim.Optimizer],
-                 inputs: Mapping[str, Any], placement: Optional[Placement]) -> None:
+                 inputs: Mapping[str, Any], placement: Optional[Placement],
+                 environment: Optional[Dict[str, str]] = None) -> None:
+        #: Variables that the program has read, with their values.
+        self.environment = {} if environment is None else environment
         self._models, self._optimizers, self._placement = models, optimizers, placement
         self._found: Dict[Key, torch.Tensor] = {}
         for each in self._parameters():

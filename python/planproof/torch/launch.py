@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import torch
 import torch.distributed as dist
@@ -28,6 +28,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from planproof.errors import PlanproofError, RecordingError, VerificationTimeout
 from planproof.report import Report
 from planproof.torch.beginning import Beginning
+from planproof.torch.environment import nodes_of, placed, read_environment
 from planproof.torch.overrides import Given, Overrides
 from planproof.torch.recording import Models, Optimizers, listed, record
 from planproof.torch.relations import Placement, Rename
@@ -71,7 +72,8 @@ def trace_names(axes: Axes, ranks: Optional[Sequence[int]] = None) -> List[str]:
 
 def launch(build: Build, axes: Axes, directory: Path, *, warmup: int = 2, seed: int = 0,
            start_method: str = "spawn", overrides: Given = None,
-           timeout: Optional[float] = None, ranks: Optional[Sequence[int]] = None) -> List[str]:
+           timeout: Optional[float] = None, ranks: Optional[Sequence[int]] = None,
+           nodes: Optional[int] = None) -> List[str]:
     """Records the single-process program and each rank of the mesh, as processes of this machine
     that communicate by gloo, into `directory`. Iterations of `warmup` precede the recorded one, so
     that the optimizer has a state and buckets have been built. What was recorded is then replayed, and RecordingError is raised
@@ -79,11 +81,13 @@ def launch(build: Build, axes: Axes, directory: Path, *, warmup: int = 2, seed: 
     `overrides` are those of `record`, for the ranks. After `timeout` seconds the processes are ended, and
     VerificationTimeout is raised.
 
+    `nodes`: ranks find in their environment what torchrun gives them on so many nodes; on two, if there are four ranks or more.
     `ranks`: only these are recorded, each without the others (`planproof.torch.some_ranks`).
 
     `build` is called in the processes: a function of a module, if they are spawned."""
     end = None if timeout is None else time.monotonic() + timeout
     directory, said = os.fspath(directory), Overrides.read(overrides)
+    nodes = nodes_of(_world(axes), nodes)
     if ranks is not None:
         ranks = checked(ranks, _world(axes))
         if said.entries:
@@ -99,7 +103,7 @@ def launch(build: Build, axes: Axes, directory: Path, *, warmup: int = 2, seed: 
         some = ranks if target else None
         processes = len(some) if some is not None else _world(target)
         running = multiprocessing.start_processes(
-            _run, (some, target, build, directory, warmup, seed, port, said), processes, join=False,
+            _run, (some, target, build, directory, warmup, seed, port, said, nodes), processes, join=False,
             start_method=start_method)
         _join(running, end)
         if some is None:
@@ -141,7 +145,7 @@ def _join(running: Any, end: Optional[float]) -> None:
 def check(build: Build, mesh: Axes, *, directory: Optional[Path] = None, warmup: int = 2,
           seed: int = 0, start_method: str = "spawn", overrides: Given = None,
           timeout: Optional[float] = None, ranks: Optional[Sequence[int]] = None,
-          **options: Any) -> Report:
+          nodes: Optional[int] = None, **options: Any) -> Report:
     """Records (see `launch`) and decides whether the ranks compute what the single process does. If only some
     `ranks` are recorded, the others are taken to run the same program, which the report lists as assumed.
     Traces are kept if there is a `directory`. `timeout` is in seconds for all of it
@@ -150,7 +154,7 @@ def check(build: Build, mesh: Axes, *, directory: Optional[Path] = None, warmup:
     with tempfile.TemporaryDirectory(prefix="planproof-") as temporary:
         paths = launch(build, mesh, directory or temporary, warmup=warmup, seed=seed,
                        start_method=start_method, overrides=overrides, timeout=timeout,
-                       ranks=ranks)
+                       ranks=ranks, nodes=nodes)
         if ranks is not None:
             options.setdefault("extend", axes_to_extend(mesh, ranks) or None)
         left = None if end is None else max(0.001, end - time.monotonic())
@@ -179,26 +183,28 @@ def _world(axes: Axes) -> int:
 
 
 def _run(process: int, ranks: Optional[Sequence[int]], axes: Axes, build: Build, directory: str,
-         warmup: int, seed: int, port: int, overrides: Overrides) -> None:
+         warmup: int, seed: int, port: int, overrides: Overrides, nodes: int) -> None:
     torch.set_num_threads(1)
     rank, world = process if ranks is None else ranks[process], _world(axes)
     mesh: Optional[DeviceMesh] = None
     if axes:
-        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), RANK=str(rank),
-                          WORLD_SIZE=str(world), LOCAL_RANK=str(rank))
+        os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), **placed(rank, world, nodes))
         if ranks is None:
             dist.init_process_group("gloo", rank=rank, world_size=world, timeout=_PATIENCE)
         else:
             join_without_others(rank, world)
         mesh = init_device_mesh("cpu", tuple(axes.values()), mesh_dim_names=tuple(axes))
     torch.manual_seed(seed)
-    training = build(mesh)
-    if not isinstance(training, Training):
-        raise RecordingError(f"build gave a {type(training).__name__}, no planproof.torch.Training")
-    beginning = Beginning(listed(training.model), listed(training.optimizer), training.inputs, training.placement)
-    for _ in range(warmup):
-        training.step()
-        beginning.look()
+    environment: Dict[str, str] = {}
+    with read_environment(environment):
+        training = build(mesh)
+        if not isinstance(training, Training):
+            raise RecordingError(f"build gave a {type(training).__name__}, no planproof.torch.Training")
+        beginning = Beginning(listed(training.model), listed(training.optimizer), training.inputs, training.placement,
+                              environment)
+        for _ in range(warmup):
+            training.step()
+            beginning.look()
     name = f"rank{rank}.trace" if axes else REFERENCE
     record(training.step, os.path.join(directory, name), model=training.model,
            optimizer=training.optimizer, inputs=training.inputs, rename=training.rename,
@@ -243,6 +249,9 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("--ranks", type=_ranks, metavar="RANK,...",
                         help="record only these ranks of the mesh, each without the others; the others are taken to "
                              "run the same program (planproof verify --extend)")
+    parser.add_argument("--nodes", type=int, metavar="N",
+                        help="nodes on which the ranks are: LOCAL_RANK and the like are as torchrun sets them there (default 2 "
+                             "from four ranks on, else 1)")
     parser.add_argument("--relations", metavar="FILE",
                         help="JSON: names, parts and reductions, over what the program says")
     parser.add_argument("--out", metavar="DIRECTORY", help="keep the traces here, do not verify")
@@ -253,11 +262,11 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     try:
         if options.out:
             for path in launch(build, options.mesh, options.out, warmup=options.warmup,
-                               overrides=options.relations, ranks=options.ranks):
+                               overrides=options.relations, ranks=options.ranks, nodes=options.nodes):
                 print(path)
             return 0
         report = check(build, options.mesh, warmup=options.warmup, overrides=options.relations,
-                       ranks=options.ranks)
+                       ranks=options.ranks, nodes=options.nodes)
     except (PlanproofError, multiprocessing.ProcessRaisedException) as error:
         print(str(error).strip(), file=sys.stderr)
         return 64

@@ -13,6 +13,7 @@ from torch.distributed.tensor import DTensor
 from planproof.errors import RecordingError
 from planproof.torch.beginning import Beginning, Key, key_of, key_of_state, parameters_of
 from planproof.torch.counted import in_log
+from planproof.torch.environment import read_environment
 from planproof.torch.memory import Memory, content
 from planproof.torch.overrides import Given, Overrides, Overriding
 from planproof.torch.places import Places
@@ -52,7 +53,8 @@ def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model
     if beginning is None:
         beginning = Beginning(models, optimizers, inputs or {}, placement)
     recording = _Recording(step, path, models, optimizers, inputs or {}, rename, placement, hidden, overriding, beginning)
-    return recording.run(named, notes, made_up)
+    with read_environment(beginning.environment):
+        return recording.run(named, notes, made_up)
 
 
 def listed(value: Any) -> List[Any]:
@@ -124,6 +126,8 @@ class _Recording:
             "operators": self.recorder.operators, "results": self.results,
             "notes": [*notes, *self.overriding.notes(), *self.recorder.notes,
                       *self._without_gradients(), *self._unread()]}
+        if self.beginning.environment:
+            trace["environment"] = dict(sorted(self.beginning.environment.items()))
         if not made_up:
             for storage, data in self.memory.initial.items():
                 self.values[f"storage_{storage}"] = data.numpy()
