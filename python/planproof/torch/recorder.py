@@ -26,9 +26,9 @@ _OTHER_MEMORY = ("aten::set_", "aten::resize_", "aten::resize_as_", "aten::set_d
 _WRAPPERS = ("_c10d_functional::_wrap_tensor_autograd",)
 _TO_PYTHON = ("aten::_local_scalar_dense", "aten::item", "aten::equal", "aten::is_nonzero")
 #: Types of arguments that can take a number that was computed from a tensor.
-_TAKES_NUMBERS = ("Scalar", "number", "float", "Tensor")
+_TAKES_NUMBERS = ("Scalar", "number", "float", "Tensor", "Optional[number]", "Optional[float]", "List[number]", "List[float]",
+                  "Optional[List[float]]")
 
-_PLAIN_ITEM = torch.Tensor.item
 _DISABLED = torch._C._disabled_torch_dispatch_impl
 
 
@@ -61,13 +61,16 @@ class Recorder(TorchDispatchMode):
         """Records what runs within."""
         with ExitStack() as stack:
             stack.enter_context(self.places.followed())
-            stack.enter_context(self.items.following(self._escaped))
+            stack.enter_context(self.items.following(self._escaped, self._line))
             stack.enter_context(self._waits())
             stack.enter_context(self)
             yield
         for storage in list(self._native):
             self._wait_for_native(storage)
         self.calls.check()
+
+    def _line(self) -> Optional[str]:
+        return self.places.current().source
 
     def _escaped(self, way: str) -> None:
         source = None if self._suspended else self.places.current().source
@@ -106,7 +109,7 @@ class Recorder(TorchDispatchMode):
             return func(*args, **kwargs)
         place = self.places.current()
         passed = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-        if schema.name == "aten::lift_fresh" and self._number_into_tensor(args[0], place):
+        if schema.name == "aten::lift_fresh" and self._numbers_into_tensor(args[0], place):
             return func(*args, **kwargs)
         for tensor in passed:
             self._wait_for_native(self.memory.storage(tensor, True))
@@ -142,29 +145,42 @@ class Recorder(TorchDispatchMode):
         self._append(entry, place)
         return result
 
-    def _number_into_tensor(self, tensor: torch.Tensor, place: Place) -> bool:
-        """`torch.tensor(number)` of a number that came from a tensor is no constant; whether it is one."""
-        if tensor.numel() != 1 or tensor.dtype is torch.bool or self.memory.known(tensor):
+    def _numbers_into_tensor(self, made: torch.Tensor, place: Place) -> bool:
+        """`torch.tensor` of numbers that came from tensors is no constant; whether it is of such."""
+        if made.dtype is torch.bool or self.memory.known(made):
             return False
-        origin = self.items.origin_of_element(_item(tensor), tensor.dtype)
-        if origin is None:
+        origins = self.items.elements(made.numel())
+        if origins is None:
             return False
-        self._append({"op": "aten.full.default", "args": [list(tensor.shape), origin],
-                      "kwargs": {"dtype": {"dtype": dtype_name(tensor.dtype)}},
-                      "out": [{"tensor": self._view(tensor, False)}]}, place)
+        kwargs = {"dtype": {"dtype": dtype_name(made.dtype)}}
+        if len(origins) == 1:
+            self._append({"op": "aten.full.default", "args": [list(made.shape), origins[0]], "kwargs": kwargs,
+                          "out": [{"tensor": self._view(made, False)}]}, place)
+            return True
+        pieces = []
+        for origin in origins:
+            pieces.append({"tensor": self._view(torch.empty((), dtype=made.dtype), False)})
+            self._append({"op": "aten.full.default", "args": [[], origin], "kwargs": kwargs, "out": [pieces[-1]]}, place)
+        self._append({"op": "aten.stack.default", "args": [pieces], "out": [{"tensor": self._view(made.view(-1), False)}]}, place)
         return True
 
     def _encoded_call(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
         types = {argument.name: str(argument.type) for argument in func._schema.arguments}
-        kinds = list(types.values())
+        names = list(types)
+        self.items.begin_operator()
         entry: Dict[str, Any] = {"op": f"{func._schema.name.replace('::', '.')}"
                                        f".{func._overloadname}"}
         if args:
-            entry["args"] = [self._value(arg, kinds[index] in _TAKES_NUMBERS)
+            entry["args"] = [self._value(arg, names[index] if types[names[index]] in _TAKES_NUMBERS else None)
                              for index, arg in enumerate(args)]
-        if kwargs:
-            entry["kwargs"] = {key: self._value(arg, types[key] in _TAKES_NUMBERS)
-                               for key, arg in kwargs.items()}
+        named = {key: self._value(arg, key if types[key] in _TAKES_NUMBERS else None) for key, arg in kwargs.items()}
+        for argument in func._schema.arguments[len(args):]:
+            if argument.name not in kwargs and argument.has_default_value() and types[argument.name] in _TAKES_NUMBERS:
+                passed = self.items.of_default(argument.name, argument.default_value)
+                if passed is not None:
+                    named[argument.name] = passed
+        if named:
+            entry["kwargs"] = named
         return entry
 
     def _view(self, tensor: torch.Tensor, existing: bool) -> int:
@@ -174,15 +190,16 @@ class Recorder(TorchDispatchMode):
         if isinstance(value, (tuple, list)):
             return [self._result(each) for each in value]
         return {"tensor": self._view(value, False)} if isinstance(value, torch.Tensor) \
-            else self._value(value, False)
+            else self._value(value, None)
 
-    def _value(self, value: Any, takes_numbers: bool) -> Any:
+    def _value(self, value: Any, takes_numbers: Optional[str]) -> Any:
+        """As the format has it; numbers of an argument that takes some, with its name, come with their origin."""
         if value is None or isinstance(value, (bool, str)):
             return value
         if isinstance(value, torch.Tensor):
             return {"tensor": self._view(value, True)}
         if isinstance(value, (int, float)):
-            return self.items.encoded(value) if takes_numbers else number(value)
+            return self.items.encoded(value, takes_numbers) if takes_numbers else number(value)
         if isinstance(value, (tuple, list)):
             return [self._value(each, takes_numbers) for each in value]
         if isinstance(value, torch.dtype):
@@ -311,11 +328,6 @@ class Recorder(TorchDispatchMode):
             for works in self._native.values():
                 if each in works:
                     works.remove(each)
-
-
-def _item(tensor: torch.Tensor) -> Any:
-    """The number in a tensor of one element; Tensor.item would be followed."""
-    return _PLAIN_ITEM(tensor)
 
 
 def _on_meta(value: Any) -> bool:

@@ -126,6 +126,10 @@ class _Recording:
             "operators": self.recorder.operators, "results": self.results,
             "notes": [*notes, *self.overriding.notes(), *self.recorder.notes,
                       *self._without_gradients(), *self._unread()]}
+        if self.recorder.items.numbers:
+            trace["numbers"] = [{**each, "source": self.recorder.strings.number(each["source"])}
+                                for each in self.recorder.items.numbers]
+            trace["strings"] = self.recorder.strings.texts
         if self.beginning.environment:
             trace["environment"] = dict(sorted(self.beginning.environment.items()))
         if not made_up:
