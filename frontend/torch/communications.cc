@@ -60,20 +60,23 @@ std::string ShapeText(const sdfg::Shape& shape) {
 void Communications::Issue(const Trace& trace, const Executed& executed, GraphWriter* writer,
                            std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
   const Collective& collective = *executed.collective;
-  Part part{trace.rank,      &collective,     std::move(inputs), std::move(outputs),
-            writer->Label(), writer->Place(), writer->source()};
+  Participant part{trace.rank,      &collective,     std::move(inputs), std::move(outputs),
+                   writer->Label(), writer->Place(), writer->source()};
+  const std::vector<int32_t>& group = trace.groups[collective.group];
   Channel channel;
-  if (collective.kind == CollectiveKind::kSend) {
-    channel = {{trace.rank, collective.peer}, collective.tag, true};
-  } else if (collective.kind == CollectiveKind::kReceive) {
-    channel = {{collective.peer, trace.rank}, collective.tag, true};
-  } else {
-    channel.ranks = trace.groups[collective.group];
-    for (int32_t g = 0; g < collective.group; ++g) {
-      if (trace.groups[g] == channel.ranks) ++channel.number;
-    }
+  for (int32_t g = 0; g < collective.group; ++g) {
+    if (trace.groups[g] == group) ++channel.number;
   }
   const bool sends = collective.kind == CollectiveKind::kSend;
+  if (sends || collective.kind == CollectiveKind::kReceive) {
+    channel.ranks = sends ? std::vector<int32_t>{trace.rank, collective.peer}
+                          : std::vector<int32_t>{collective.peer, trace.rank};
+    channel.point_to_point = true;
+    channel.tag = collective.tag;
+    channel.group = group;
+  } else {
+    channel.ranks = group;
+  }
   const size_t exchange = Join(channel, std::move(part));
   // What is sent is buffered.
   const bool blocks = !collective.work && !sends;
@@ -81,16 +84,15 @@ void Communications::Issue(const Trace& trace, const Executed& executed, GraphWr
   if (collective.work && !sends) works_[{trace.rank, *collective.work}] = exchange;
 }
 
-size_t Communications::Join(const Channel& channel, Part part) {
+size_t Communications::Join(const Channel& channel, Participant part) {
   std::vector<size_t>& exchanges = by_channel_[channel];
   const int32_t rank = part.rank;
-  // Both ends of a message to oneself are one rank's: the send is joined under another number.
   const bool receives = part.collective->kind == CollectiveKind::kReceive;
   const int32_t slot = channel.point_to_point ? (receives ? 1 : 0) : rank;
   size_t& position = joined_[{channel, slot}];
   if (position == exchanges.size()) {
     exchanges.push_back(exchanges_.size());
-    exchanges_.push_back({channel, {}, channel.ranks.size()});
+    exchanges_.push_back({channel, {}});
   }
   const size_t exchange = exchanges[position++];
   exchanges_[exchange].parts.emplace(slot, std::move(part));
@@ -100,48 +102,6 @@ size_t Communications::Join(const Channel& channel, Part part) {
 void Communications::Wait(int32_t rank, int64_t work) {
   const auto found = works_.find({rank, work});
   if (found != works_.end()) events_[rank].push_back({found->second, true});
-}
-
-absl::Status Communications::CheckParts(const Exchange& exchange) const {
-  const Part& first = exchange.parts.begin()->second;
-  if (!exchange.channel.point_to_point) {
-    const std::vector<int32_t>& ranks = exchange.channel.ranks;
-    for (const auto& [rank, part] : exchange.parts) {
-      if (std::find(ranks.begin(), ranks.end(), rank) != ranks.end()) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat(part.place, ": ", CollectiveName(part.collective->kind), " among ranks ",
-                       absl::StrJoin(ranks, ", "), ", in which rank ", rank,
-                       " takes part that is not one of them"));
-    }
-  }
-  if (exchange.parts.size() != exchange.expected) {
-    std::vector<int32_t> missing;
-    for (size_t i = 0; i < exchange.channel.ranks.size(); ++i) {
-      const int32_t rank = exchange.channel.ranks[i];
-      const int32_t slot = exchange.channel.point_to_point ? static_cast<int32_t>(i) : rank;
-      if (exchange.parts.count(slot) == 0) missing.push_back(rank);
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat(first.place, ": ", CollectiveName(first.collective->kind), " among ranks ",
-                     absl::StrJoin(exchange.channel.ranks, ", "), ", in which rank ",
-                     absl::StrJoin(missing, ", "), " never takes part"));
-  }
-  if (exchange.channel.point_to_point) return absl::OkStatus();
-  for (const auto& [rank, part] : exchange.parts) {
-    const char* what = nullptr;
-    const Collective &a = *first.collective, &b = *part.collective;
-    if (a.kind != b.kind)
-      what = "kind";
-    else if (a.reduce != b.reduce || a.factor != b.factor)
-      what = "reduction";
-    else if (a.root != b.root)
-      what = "root";
-    if (what == nullptr) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("participants of a collective disagree in its ", what, ": ", first.place, " (",
-                     CollectiveName(a.kind), "); ", part.place, " (", CollectiveName(b.kind), ")"));
-  }
-  return absl::OkStatus();
 }
 
 // Lets all ranks run until they block; a send or the start of a collective does not.
@@ -176,7 +136,7 @@ absl::Status Communications::CheckOrder() const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<TensorId> Communications::Reshaped(const Part& part, TensorId tensor,
+absl::StatusOr<TensorId> Communications::Reshaped(const Participant& part, TensorId tensor,
                                                   const sdfg::Shape& shape) {
   const sdfg::Shape from = graph_->tensors[tensor].shape;
   if (from == shape) return tensor;
@@ -194,7 +154,7 @@ absl::StatusOr<TensorId> Communications::Reshaped(const Part& part, TensorId ten
 }
 
 absl::Status Communications::Result(
-    const Part& part, OperatorKind kind, const std::vector<int32_t>& group, TensorId result,
+    const Participant& part, OperatorKind kind, const std::vector<int32_t>& group, TensorId result,
     const std::vector<TensorId>& inputs, const std::string& key,
     const std::function<absl::StatusOr<sdfg::IndexFunction>()>& make) {
   absl::StatusOr<Function> function = functions_->Get(key, graph_, make);
@@ -244,7 +204,7 @@ absl::Status Communications::Result(
                 });
 }
 
-absl::Status Communications::AddAllToAll(const Exchange& exchange, const Part& part) {
+absl::Status Communications::AddAllToAll(const Exchange& exchange, const Participant& part) {
   const std::vector<int32_t>& group = exchange.channel.ranks;
   const auto position =
       static_cast<size_t>(std::find(group.begin(), group.end(), part.rank) - group.begin());
@@ -253,21 +213,10 @@ absl::Status Communications::AddAllToAll(const Exchange& exchange, const Part& p
   std::vector<std::pair<int64_t, int64_t>> rows;
   std::string key = "all_to_all";
   for (int32_t rank : group) {
-    const Part& from = exchange.parts.at(rank);
-    if (from.inputs.size() != 1) {
-      return absl::InvalidArgumentError(absl::StrCat(from.place, ": gives no tensor"));
-    }
+    const Participant& from = exchange.parts.at(rank);
     const sdfg::Shape& shape = graph_->tensors[from.inputs[0]].shape;
     std::vector<int64_t> splits = from.collective->in_splits;
-    if (splits.empty()) {
-      splits.assign(group.size(),
-                    shape.empty() ? 0 : shape[0] / static_cast<int64_t>(group.size()));
-    }
-    if (shape.empty() || splits.size() != group.size() ||
-        std::accumulate(splits.begin(), splits.end(), int64_t{0}) != shape[0]) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(from.place, ": the parts of dimension 0 do not add up to it"));
-    }
+    if (splits.empty()) splits.assign(group.size(), shape[0] / static_cast<int64_t>(group.size()));
     inputs.push_back(from.inputs[0]);
     rows.emplace_back(std::accumulate(splits.begin(),
                                       splits.begin() + static_cast<int64_t>(position), int64_t{0}),
@@ -316,48 +265,43 @@ absl::Status Communications::AddAllToAll(const Exchange& exchange, const Part& p
                 });
 }
 
-absl::Status Communications::AddResults(const Exchange& exchange, const Part& part) {
+absl::Status Communications::AddReduceScatter(const Exchange& exchange, const Participant& part,
+                                              std::vector<TensorId> inputs) {
+  const std::vector<int32_t>& group = exchange.channel.ranks;
+  const auto size = static_cast<int>(group.size());
+  const auto position =
+      static_cast<int>(std::find(group.begin(), group.end(), part.rank) - group.begin());
+  const sdfg::Shape shape = graph_->tensors[inputs[0]].shape;
+  if (shape.empty() || shape[0] % size != 0) {  // elements are scattered, not rows
+    for (TensorId& input : inputs) {
+      PLAN_ASSIGN_OR_RETURN(input, Reshaped(part, input, {ElementsOf(shape)}));
+    }
+  }
+  const sdfg::Tensor& x = graph_->tensors[inputs[0]];
+  const sdfg::ReduceKind how = ReduceKindOf(part.collective->reduce);
+  return Result(part, OperatorKind::kReduceScatter, group, part.outputs[0], inputs,
+                absl::StrCat("reduce_scatter ", size, " ", position, " ", static_cast<int>(how),
+                             " ", sdfg::DTypeName(x.dtype), ShapeText(x.shape)),
+                [&] { return sdfg::ReduceScatter(x.shape, x.dtype, size, position, 0, how); });
+}
+
+absl::Status Communications::AddResults(const Exchange& exchange, const Participant& part) {
   const std::vector<int32_t>& group = exchange.channel.ranks;
   const auto size = static_cast<int>(group.size());
   const CollectiveKind kind = part.collective->kind;
-  const auto of = [&](int32_t rank) -> const Part& { return exchange.parts.at(rank); };
+  const auto of = [&](int32_t rank) -> const Participant& { return exchange.parts.at(rank); };
   const auto copy = [&](TensorId result, TensorId from) {
     const sdfg::Tensor& x = graph_->tensors[from];
     return Result(part, KindOf(kind), group, result, {from},
                   absl::StrCat("copy ", sdfg::DTypeName(x.dtype), ShapeText(x.shape)),
                   [&] { return sdfg::Copy(x.shape, x.dtype); });
   };
-  const auto counts = [&](size_t in, size_t out) {
-    return part.inputs.size() == in && part.outputs.size() == out
-               ? absl::OkStatus()
-               : absl::InvalidArgumentError(absl::StrCat(part.place, ": takes ", part.inputs.size(),
-                                                         " tensors and gives ",
-                                                         part.outputs.size()));
-  };
-  const auto each_gives_one = [&] {
-    for (int32_t rank : group) {
-      if (of(rank).inputs.size() == 1) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          of(rank).place, ": gives ", of(rank).inputs.size(), " tensors instead of 1"));
-    }
-    return absl::OkStatus();
-  };
-  const int64_t position = std::find(group.begin(), group.end(), part.rank) - group.begin();
+  const auto position =
+      static_cast<size_t>(std::find(group.begin(), group.end(), part.rank) - group.begin());
   // The operand of each rank, the first or that for this one.
-  const auto all = [&](size_t which) -> absl::StatusOr<std::vector<TensorId>> {
+  const auto all = [&](size_t which) {
     std::vector<TensorId> inputs;
-    for (int32_t rank : group) {
-      if (which >= of(rank).inputs.size()) {
-        return absl::InvalidArgumentError(absl::StrCat(of(rank).place, ": gives too few tensors"));
-      }
-      inputs.push_back(of(rank).inputs[which]);
-      const sdfg::Tensor &a = graph_->tensors[inputs[0]], &b = graph_->tensors[inputs.back()];
-      if (a.dtype == b.dtype && (kind == CollectiveKind::kAllGather || a.shape == b.shape))
-        continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "participants of a collective disagree in shape or type: ", of(group[0]).place, " ",
-          ShapeText(a.shape), "; ", of(rank).place, " ", ShapeText(b.shape)));
-    }
+    for (int32_t rank : group) inputs.push_back(of(rank).inputs[which]);
     return inputs;
   };
   const auto reduce = [&](TensorId result, const std::vector<TensorId>& inputs) {
@@ -373,46 +317,21 @@ absl::Status Communications::AddResults(const Exchange& exchange, const Part& pa
     case CollectiveKind::kSend:
       return absl::OkStatus();
     case CollectiveKind::kReceive:
-      PLAN_RETURN_IF_ERROR(counts(0, 1));
-      if (exchange.parts.at(0).inputs.size() != 1) return counts(1, 0);
-      return copy(part.outputs[0], exchange.parts.at(0).inputs[0]);
+      return copy(part.outputs[0], of(0).inputs[0]);
     case CollectiveKind::kAllReduce:
-    case CollectiveKind::kReduce: {
-      if (kind == CollectiveKind::kReduce && part.outputs.empty()) return absl::OkStatus();
-      PLAN_RETURN_IF_ERROR(counts(1, 1));
-      PLAN_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs, all(0));
-      return reduce(part.outputs[0], inputs);
-    }
-    case CollectiveKind::kReduceScatter: {
-      if (part.inputs.size() != 1 || size == 1) {
-        PLAN_RETURN_IF_ERROR(counts(group.size(), 1));
-        PLAN_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs,
-                              all(static_cast<size_t>(position)));
-        return reduce(part.outputs[0], inputs);
-      }
-      PLAN_RETURN_IF_ERROR(counts(1, 1));
-      PLAN_ASSIGN_OR_RETURN(const std::vector<TensorId> inputs, all(0));
-      const sdfg::Tensor& x = graph_->tensors[inputs[0]];
-      const sdfg::ReduceKind how = ReduceKindOf(part.collective->reduce);
-      return Result(part, KindOf(kind), group, part.outputs[0], inputs,
-                    absl::StrCat("reduce_scatter ", size, " ", position, " ", static_cast<int>(how),
-                                 " ", sdfg::DTypeName(x.dtype), ShapeText(x.shape)),
-                    [&] {
-                      return sdfg::ReduceScatter(x.shape, x.dtype, size, static_cast<int>(position),
-                                                 0, how);
-                    });
-    }
+    case CollectiveKind::kReduce:
+      return part.outputs.empty() ? absl::OkStatus() : reduce(part.outputs[0], all(0));
+    case CollectiveKind::kReduceScatter:
+      if (part.inputs.size() == group.size()) return reduce(part.outputs[0], all(position));
+      return AddReduceScatter(exchange, part, all(0));
     case CollectiveKind::kAllGather: {
-      if (part.outputs.size() != 1 || size == 1) {
-        PLAN_RETURN_IF_ERROR(counts(1, group.size()));
-        PLAN_RETURN_IF_ERROR(each_gives_one());
+      if (part.outputs.size() == group.size()) {
         for (size_t i = 0; i < group.size(); ++i) {
           PLAN_RETURN_IF_ERROR(copy(part.outputs[i], of(group[i]).inputs[0]));
         }
         return absl::OkStatus();
       }
-      PLAN_RETURN_IF_ERROR(counts(1, 1));
-      PLAN_ASSIGN_OR_RETURN(std::vector<TensorId> inputs, all(0));
+      std::vector<TensorId> inputs = all(0);
       std::vector<sdfg::Shape> shapes;
       std::string key = "all_gather";
       for (TensorId& input : inputs) {
@@ -427,36 +346,20 @@ absl::Status Communications::AddResults(const Exchange& exchange, const Part& pa
                     absl::StrCat(key, sdfg::DTypeName(dtype)),
                     [&] { return sdfg::AllGather(shapes, dtype, 0); });
     }
-    case CollectiveKind::kAllToAll: {
-      if (part.inputs.size() == 1 && part.outputs.size() == 1 && size > 1) {
-        return AddAllToAll(exchange, part);
-      }
-      PLAN_RETURN_IF_ERROR(counts(group.size(), group.size()));
+    case CollectiveKind::kAllToAll:
+      if (part.inputs.size() != group.size()) return AddAllToAll(exchange, part);
       for (size_t i = 0; i < group.size(); ++i) {
-        const Part& from = of(group[i]);
-        if (from.inputs.size() != group.size()) return counts(0, 0);
-        PLAN_RETURN_IF_ERROR(copy(part.outputs[i], from.inputs[position]));
+        PLAN_RETURN_IF_ERROR(copy(part.outputs[i], of(group[i]).inputs[position]));
       }
       return absl::OkStatus();
-    }
     case CollectiveKind::kBroadcast:
     case CollectiveKind::kScatter: {
-      const auto root = exchange.parts.find(part.collective->root);
-      if (root == exchange.parts.end()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(part.place, ": the root is no rank of the group"));
-      }
       if (part.outputs.empty()) return absl::OkStatus();
-      const auto which = static_cast<size_t>(kind == CollectiveKind::kBroadcast ? 0 : position);
-      if (which >= root->second.inputs.size()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(root->second.place, ": the root gives too few tensors"));
-      }
-      return copy(part.outputs[0], root->second.inputs[which]);
+      const size_t which = kind == CollectiveKind::kBroadcast ? 0 : position;
+      return copy(part.outputs[0], of(part.collective->root).inputs[which]);
     }
     case CollectiveKind::kGather:
-      PLAN_RETURN_IF_ERROR(each_gives_one());
-      for (size_t i = 0; i < part.outputs.size() && i < group.size(); ++i) {
+      for (size_t i = 0; i < part.outputs.size(); ++i) {
         PLAN_RETURN_IF_ERROR(copy(part.outputs[i], of(group[i]).inputs[0]));
       }
       return absl::OkStatus();
@@ -472,7 +375,9 @@ absl::Status Communications::Add(const Exchange& exchange) {
 }
 
 absl::Status Communications::Connect() {
-  for (const Exchange& exchange : exchanges_) PLAN_RETURN_IF_ERROR(CheckParts(exchange));
+  for (const Exchange& exchange : exchanges_) {
+    PLAN_RETURN_IF_ERROR(CheckExchange(*graph_, exchange));
+  }
   PLAN_RETURN_IF_ERROR(CheckOrder());
   for (const Exchange& exchange : exchanges_) PLAN_RETURN_IF_ERROR(Add(exchange));
   return absl::OkStatus();

@@ -1,7 +1,7 @@
 // What ranks send one another: the collectives of all traces, matched and added to the graph.
 //
-// Collectives of one group are matched by their order, sends and receives by peer, tag and order,
-// as the runtimes do. Each result is a tensor from the start, so that a rank's trace can be
+// Collectives of one group are matched by their order, sends and receives by group, peer, tag and
+// order, as the runtimes do. Each result is a tensor from the start, so that a rank's trace can be
 // followed without the others'; which operator makes it is known when all traces have been.
 #ifndef PLANPROOF_FRONTEND_TORCH_COMMUNICATIONS_H_
 #define PLANPROOF_FRONTEND_TORCH_COMMUNICATIONS_H_
@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "frontend/torch/exchange.h"
 #include "frontend/torch/graph_writer.h"
 #include "frontend/torch/trace.h"
 
@@ -29,48 +30,30 @@ class Communications {
              std::vector<sdfg::TensorId> inputs, std::vector<sdfg::TensorId> outputs);
   void Wait(int32_t rank, int64_t work);
 
-  // Adds the operators. InvalidArgument where ranks do not match or wait for each other for ever.
+  // Adds the operators. Errors: those of CheckExchange, and InvalidArgument where ranks wait for
+  // each other for ever.
   absl::Status Connect();
 
  private:
-  struct Part {
-    int32_t rank = 0;
-    const Collective* collective = nullptr;
-    std::vector<sdfg::TensorId> inputs, outputs;
-    std::string label, place;
-    sdfg::SourceLocation source;
-  };
-  // Ranks of the group and its number among groups of these ranks; sends: both ranks, and the tag.
-  struct Channel {
-    std::vector<int32_t> ranks;
-    int64_t number = 0;
-    bool point_to_point = false;
-    auto operator<=>(const Channel&) const = default;  // NOLINT(modernize-use-nullptr)
-  };
-  // One exchange: the parts of all ranks that have come so far.
-  struct Exchange {
-    Channel channel;
-    std::map<int32_t, Part> parts;
-    size_t expected = 0;
-  };
   struct Event {
     size_t exchange = 0;
     bool blocks = false;  // goes on only when all have come
   };
 
-  size_t Join(const Channel& channel, Part part);
-  absl::Status CheckParts(const Exchange& exchange) const;
+  size_t Join(const Channel& channel, Participant part);
   absl::Status CheckOrder() const;
   absl::Status Add(const Exchange& exchange);
-  absl::Status AddResults(const Exchange& exchange, const Part& part);
+  absl::Status AddResults(const Exchange& exchange, const Participant& part);
   // result = function of inputs, in the shape that the result has.
-  absl::Status Result(const Part& part, sdfg::OperatorKind kind, const std::vector<int32_t>& group,
-                      sdfg::TensorId result, const std::vector<sdfg::TensorId>& inputs,
-                      const std::string& key,
+  absl::Status Result(const Participant& part, sdfg::OperatorKind kind,
+                      const std::vector<int32_t>& group, sdfg::TensorId result,
+                      const std::vector<sdfg::TensorId>& inputs, const std::string& key,
                       const std::function<absl::StatusOr<sdfg::IndexFunction>()>& make);
-  absl::StatusOr<sdfg::TensorId> Reshaped(const Part& part, sdfg::TensorId tensor,
+  absl::StatusOr<sdfg::TensorId> Reshaped(const Participant& part, sdfg::TensorId tensor,
                                           const sdfg::Shape& shape);
-  absl::Status AddAllToAll(const Exchange& exchange, const Part& part);
+  absl::Status AddReduceScatter(const Exchange& exchange, const Participant& part,
+                                std::vector<sdfg::TensorId> inputs);
+  absl::Status AddAllToAll(const Exchange& exchange, const Participant& part);
 
   sdfg::Graph* graph_;
   FunctionTable* functions_;

@@ -66,12 +66,6 @@ absl::Status CheckGroup(const Trace& trace, int32_t number, const TraceEntry& en
       absl::StrCat("the group would be ", absl::StrJoin(group, ", "), ", without it"));
 }
 
-// Whether the collective has a root; of others `root` is nothing.
-bool HasRoot(CollectiveKind kind) {
-  return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce ||
-         kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
-}
-
 absl::Status CheckCollective(const Trace& trace, size_t index) {
   const Collective& collective = *trace.operators[index].collective;
   const TraceEntry entry{TraceList::kOperators, index};

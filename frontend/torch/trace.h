@@ -93,6 +93,8 @@ enum class CollectiveKind : uint8_t {
   kBarrier,
 };
 const char* CollectiveName(CollectiveKind kind);
+// One rank of the group sends to all others, or gets from them.
+bool HasRoot(CollectiveKind kind);
 
 enum class Reduction : uint8_t { kSum, kAverage, kMax, kMin };
 
@@ -142,6 +144,7 @@ struct Input {
   Part part;
   std::optional<std::pair<int64_t, int64_t>> domain;  // of integers: low, and high excluded
   bool nonnegative = false;                           // of reals
+  std::string parameter;                              // of a state: to which it belongs, or ""
 };
 
 enum class ResultKind : uint8_t { kUpdated, kGradient, kOutput };

@@ -30,6 +30,11 @@ constexpr int kMostComputed = 24;
 
 }  // namespace
 
+bool HasRoot(CollectiveKind kind) {
+  return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce ||
+         kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
+}
+
 const char* CollectiveName(CollectiveKind kind) { return kCollectives[static_cast<int>(kind)]; }
 
 absl::StatusOr<Reduction> TraceParser::ReadReduction(const Json& json) const {
@@ -181,11 +186,13 @@ absl::Status TraceParser::ReadCollective(const Json& json, Collective* collectiv
   if (const Json* factor = json.Find("factor"); factor != nullptr) {
     PLAN_ASSIGN_OR_RETURN(collective->factor, Real(*factor));
   }
-  for (const auto& [key, rank] :
-       {std::pair("root", &collective->root), std::pair("peer", &collective->peer)}) {
-    const Json* value = json.Find(key);
-    if (value == nullptr) continue;
-    PLAN_ASSIGN_OR_RETURN(*rank, Number(*value, trace_.world, "rank"));
+  if (HasRoot(collective->kind)) {
+    PLAN_ASSIGN_OR_RETURN(const Json* root, Needed(json, "root"));
+    PLAN_ASSIGN_OR_RETURN(collective->root, Number(*root, trace_.world, "rank"));
+  }
+  if (collective->kind == CollectiveKind::kSend || collective->kind == CollectiveKind::kReceive) {
+    PLAN_ASSIGN_OR_RETURN(const Json* peer, Needed(json, "peer"));
+    PLAN_ASSIGN_OR_RETURN(collective->peer, Number(*peer, trace_.world, "rank"));
   }
   if (const Json* tag = json.Find("tag"); tag != nullptr) {
     PLAN_ASSIGN_OR_RETURN(collective->tag, at_.Integer(*tag, 0, kMostItems));
