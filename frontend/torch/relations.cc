@@ -200,7 +200,8 @@ absl::Status Relations::StartRank(const Trace& trace, GraphWriter* writer, Memor
       return Error(trace, input.name, "the reference has no input of this name");
     }
     const auto at = known.find({tensor.storage, tensor.offset});
-    if (at != known.end() && SamePositions(ViewOf(*at->second.first), ViewOf(tensor))) {
+    const bool empty = ElementsOf(tensor.shape) == 0;  // shares nothing with another
+    if (!empty && at != known.end() && SamePositions(ViewOf(*at->second.first), ViewOf(tensor))) {
       if (inputs_.at(at->second.second) != logical->second) {
         return Error(trace, input.name,
                      absl::StrCat("is one with ", at->second.second,
@@ -218,7 +219,7 @@ absl::Status Relations::StartRank(const Trace& trace, GraphWriter* writer, Memor
         writer->AddTensor(input.name, tensor.shape, tensor.dtype, RoleOf(input.role));
     PLAN_RETURN_IF_ERROR(problem_->RelateInput(held, std::move(lineage), {holder}));
     held_[input.name] = held;
-    known[{tensor.storage, tensor.offset}] = {&tensor, input.name};
+    if (!empty) known[{tensor.storage, tensor.offset}] = {&tensor, input.name};
     PLAN_RETURN_IF_ERROR(memory->Write(tensor, held));
   }
   return StartUniformConstants(trace, writer, memory);
@@ -231,6 +232,7 @@ absl::Status Relations::CheckUpdates(const Trace& trace) const {
   }
   for (const auto& [name, tensor] : held_) {
     if (results_.count({ResultKind::kUpdated, name}) == 0 || updated.count(name) != 0) continue;
+    if (ElementsOf(problem_->parallel.tensors[tensor].shape) == 0) continue;
     return Error(trace, name,
                  "the reference changes it, and this rank holds it and has no new value of it");
   }

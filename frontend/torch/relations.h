@@ -18,6 +18,7 @@
 #include "frontend/torch/constant_folding.h"
 #include "frontend/torch/constant_slices.h"
 #include "frontend/torch/execution.h"
+#include "frontend/torch/required_results.h"
 #include "frontend/torch/trace.h"
 #include "lineage/problem_builder.h"
 
@@ -37,9 +38,7 @@ class Relations {
   absl::Status FinishRank(const Trace& trace, Memory* memory);
   // The reference's inputs by name, and its results.
   const std::map<std::string, sdfg::TensorId>& inputs() const { return inputs_; }
-  const std::map<std::pair<ResultKind, std::string>, sdfg::TensorId>& results() const {
-    return results_;
-  }
+  const ResultTensors& results() const { return results_; }
   // When all ranks are.
   absl::Status RequireReduced();
   // The model's constant that a storage of the reference holds, as a tensor of one dimension.
@@ -84,7 +83,7 @@ class Relations {
   std::set<std::string> flat_;
   std::map<std::string, TensorId> inputs_;  // the model's
   std::map<std::string, sdfg::Shape> shapes_;
-  std::map<std::pair<ResultKind, std::string>, TensorId> results_;
+  ResultTensors results_;
   std::map<std::string, TensorId> constants_;             // the model's
   std::map<TensorId, ListedWhole> listed_;                // of these, what they hold
   ListedElements logical_elements_, rank_elements_;       // of constants

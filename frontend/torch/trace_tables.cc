@@ -304,6 +304,9 @@ absl::Status TraceParser::ReadInput(const Json& json) {
   if (const Json* domain = json.Find("domain"); domain != nullptr) {
     PLAN_RETURN_IF_ERROR(ReadDomain(*domain, &input));
   }
+  if (const Json* parameter = json.Find("parameter"); parameter != nullptr) {
+    PLAN_ASSIGN_OR_RETURN(input.parameter, at_.Name(*parameter));
+  }
   trace_.inputs.push_back(std::move(input));
   return absl::OkStatus();
 }
