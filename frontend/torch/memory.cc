@@ -62,6 +62,7 @@ absl::Status Memory::Materialise(StorageId id) {
   if (piece.tensor == sdfg::kNone) {
     PLAN_ASSIGN_OR_RETURN(piece.tensor, ListConstant(writer_, storage));
   }
+  constants_[id] = piece.tensor;
   pieces_[id][0] = std::move(piece);
   return absl::OkStatus();
 }

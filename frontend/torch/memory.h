@@ -53,6 +53,10 @@ class Memory {
   // Whether nobody wrote any element of the tensor's range, and none is there from the start.
   absl::StatusOr<bool> IsUnwritten(const Tensor& tensor);
 
+  // The tensors that storages were at the start, as far as these were looked at and say by values
+  // or digest what they hold.
+  const std::map<StorageId, sdfg::TensorId>& constants() const { return constants_; }
+
   // A collective that was started reads and writes these until Finish(work).
   absl::Status Start(int64_t work, const std::vector<TensorNumber>& reads,
                      const std::vector<TensorNumber>& writes);
@@ -90,6 +94,7 @@ class Memory {
   Constant constant_;
   std::vector<Pieces> pieces_;
   std::vector<bool> materialised_;
+  std::map<StorageId, sdfg::TensorId> constants_;
   // What was read since the last write, by storage.
   std::vector<std::vector<std::pair<Strided, sdfg::TensorId>>> read_;
   std::map<int64_t, std::vector<Range>> under_way_;

@@ -1,6 +1,7 @@
 #include "frontend/torch/problem_of_traces.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
@@ -9,6 +10,7 @@
 #include "frontend/torch/execution.h"
 #include "frontend/torch/listed_constant.h"
 #include "frontend/torch/sorted_rows.h"
+#include "frontend/torch/unnamed_states.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -52,6 +54,38 @@ absl::Status FollowRows(const std::vector<bool>& kept, const sdfg::OperatorLibra
     }
   }
   return TakeSortedRowsInTheirOwnOrder(operators, kept, graph);
+}
+
+// Tensors of ranks whose recorded values no verdict may rest on, and what reads them.
+using Uncertain = std::map<sdfg::TensorId, std::string>;
+
+// What a required result is computed from is known, and not only recorded.
+absl::Status CheckCertain(const Uncertain& uncertain, const lineage::ProblemBuilder& problem) {
+  if (uncertain.empty()) return absl::OkStatus();
+  const sdfg::Graph& graph = problem.parallel;
+  std::vector<bool> seen(graph.tensors.size(), false);
+  std::vector<sdfg::TensorId> pending;
+  for (const lineage::RequiredRelation& required : problem.required()) {
+    pending.push_back(required.parallel);
+  }
+  while (!pending.empty()) {
+    const sdfg::TensorId tensor = pending.back();
+    pending.pop_back();
+    if (seen[tensor]) continue;
+    seen[tensor] = true;
+    const sdfg::OperatorId producer = graph.tensors[tensor].producer;
+    if (producer == sdfg::kNone) continue;
+    for (sdfg::TensorId input : graph.operators[producer].inputs) pending.push_back(input);
+  }
+  for (const auto& [tensor, place] : uncertain) {
+    if (!seen[tensor]) continue;
+    return absl::UnimplementedError(absl::StrCat(
+        place,
+        " reads values from before the iteration that have no name, and which tensor of the "
+        "reference they are is not certain; name them as a state or an input, on the ranks and in "
+        "the program of one process"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status FollowRowsOfReference(const Relations& relations,
@@ -122,6 +156,7 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
       SizesAreChosen(reference) || std::any_of(ranks.begin(), ranks.end(), SizesAreChosen);
   PLAN_RETURN_IF_ERROR(AddReference(reference, operators, &problem, &relations, chosen, &decided));
   RecordedElements recorded;
+  Uncertain uncertain;
   FunctionTable parallel_functions;
   Communications communications(&problem.parallel, &parallel_functions,
                                 static_cast<int32_t>(ranks.size()));
@@ -137,9 +172,16 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
     Add(writer.assumptions(), &problem.assumptions);
     decided.insert(execution.unused_items().begin(), execution.unused_items().end());
     recorded.insert(execution.recorded().begin(), execution.recorded().end());
+    for (const auto& [storage, place] : UncertainStorages(reference, trace)) {
+      const auto constant = execution.memory().constants().find(storage);
+      if (constant != execution.memory().constants().end()) uncertain[constant->second] = place;
+    }
   }
   PLAN_RETURN_IF_ERROR(communications.Connect());
+  PLAN_RETURN_IF_ERROR(CheckResultsArePresent(reference, ranks, problem.logical,
+                                              relations.results(), &problem.assumptions));
   PLAN_RETURN_IF_ERROR(relations.RequireReduced());
+  PLAN_RETURN_IF_ERROR(CheckCertain(uncertain, problem));
   PLAN_RETURN_IF_ERROR(relations.FoldConstants(operators));
   PLAN_RETURN_IF_ERROR(FollowRowsOfRanks(&problem, operators, chosen ? &recorded : nullptr));
   if (!decided.empty()) {

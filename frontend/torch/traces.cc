@@ -5,10 +5,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/registry.h"
+#include "frontend/torch/flat_pieces.h"
 #include "frontend/torch/problem_of_traces.h"
 #include "frontend/torch/rank_extension.h"
 #include "frontend/torch/trace.h"
 #include "frontend/torch/trace_format.h"
+#include "frontend/torch/unnamed_states.h"
+#include "frontend/torch/wrapper_names.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -55,13 +58,16 @@ class TraceReader : public TraceFormat {
   absl::StatusOr<lineage::Problem> Read(const std::vector<std::string>& paths,
                                         const ReadOptions& options) const override {
     PLAN_ASSIGN_OR_RETURN(std::vector<Trace> ranks, ReadAll(paths));
-    const Trace reference = std::move(ranks.front());
+    Trace reference = std::move(ranks.front());
     ranks.erase(ranks.begin());
     std::vector<std::string> assumptions;
+    PLAN_RETURN_IF_ERROR(NameAsTheReference(reference, &ranks, &assumptions));
     if (!options.extend.empty()) {
       PLAN_RETURN_IF_ERROR(ExtendRanks(options.extend, &ranks, &assumptions));
     }
     PLAN_RETURN_IF_ERROR(OrderRanks(&ranks));
+    PLAN_RETURN_IF_ERROR(PlaceFlatPieces(reference, &ranks, &assumptions));
+    NameStates(&reference, &ranks, &assumptions);
     absl::StatusOr<lineage::Problem> problem =
         ProblemOfTraces(reference, ranks, *options.operators);
     if (assumptions.empty()) return problem;
