@@ -27,7 +27,11 @@ std::vector<std::string> AssumedInWords(const Result& result) {
 
 std::string AfterVerdict(const Result& result) {
   if (result.verdict == stages::Verdict::kProved) {
-    const std::string premises = " for all inputs that satisfy the premises";
+    // A plan under restrictions has no value on other inputs, where the model may have one.
+    const std::string premises =
+        result.restrictions.empty()
+            ? " for all inputs that satisfy the premises"
+            : " for all inputs that satisfy the premises and the plan's restrictions";
     return ": every required output equals the logical graph's," +
            (result.assumed.empty() ? premises
                                    : premises + ", if what is assumed has the model's values");

@@ -144,10 +144,18 @@ Result ConsiderAssumptions(const lineage::AssumedProblem& assuming, size_t outpu
 }
 
 std::string VerdictInWords(const Result& result) {
-  const std::string verdict = VerdictName(result.verdict);
-  const size_t count = result.assumed.size();
-  if (count == 0) return verdict;
-  return absl::StrCat(verdict, " under ", count, count == 1 ? " assumption" : " assumptions");
+  const auto counted = [](size_t count, const char* what) {
+    return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
+  };
+  std::string verdict = VerdictName(result.verdict);
+  if (!result.assumed.empty()) {
+    absl::StrAppend(&verdict, " under ", counted(result.assumed.size(), "assumption"));
+  }
+  if (result.verdict == Verdict::kProved && !result.restrictions.empty()) {
+    absl::StrAppend(&verdict, result.assumed.empty() ? " under " : " and ",
+                    counted(result.restrictions.size(), "restriction"));
+  }
+  return verdict;
 }
 
 const char* NeedName(Need need) {

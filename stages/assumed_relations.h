@@ -28,7 +28,8 @@ std::optional<lineage::AssumedProblem> UnderAssumptions(const lineage::Problem& 
 Result ConsiderAssumptions(const lineage::AssumedProblem& assuming, size_t outputs,
                            const RunContext& context, const Result& known, Result result);
 
-// "PROVED", "PROVED under 2 assumptions": what people are told, wherever a verdict is shown.
+// "PROVED", "PROVED under 2 assumptions and 1 restriction": what people are told, wherever a
+// verdict is shown. A plan under restrictions has no value where they do not hold.
 std::string VerdictInWords(const Result& result);
 const char* NeedName(AssumedRelation::Need need);  // "used", "provable", "no effect"
 // One line: what is assumed, where it is stated and why, and whether it may be left out.

@@ -190,32 +190,60 @@ ClaimOutcome ClaimSolver::Conditions(sdfg::OperatorId parallel) {
   return outcome;
 }
 
+ClaimOutcome ClaimSolver::ConditionsOfValues(sdfg::OperatorId parallel) {
+  ClaimOutcome outcome;
+  outcome.status = ClaimStatus::kProved;
+  arena_->ResetExhausted(limits_.term_budget);
+  const sdfg::ExactBranches exact(evaluator_.get());
+  for (const sdfg::TensorId t : problem_.parallel.operators[parallel].outputs) {
+    if (t == sdfg::kNone || outcome.status != ClaimStatus::kProved) continue;
+    evaluator_->Forget();
+    arena_->ClearPremises();
+    EvaluateDefinition({kParallel, t}, problem_.parallel.tensors[t], &outcome);
+    if (outcome.status != ClaimStatus::kProved) continue;
+    ClaimOutcome of_tensor;
+    TakePremises(&of_tensor);
+    if (!open_.empty()) DischargeInModel();
+    for (const Premise& premise : open_) outcome.restrictions.push_back(Describe(premise));
+    if (!arena_->exhausted()) continue;
+    outcome.status = ClaimStatus::kFailed;
+    outcome.reason = "the terms exceed the work limit";
+  }
+  if (arena_->exhausted()) Forget();
+  return outcome;
+}
+
+// Evaluates what defines each element, for the premises that this meets.
+void ClaimSolver::EvaluateDefinition(TensorRef tensor, const sdfg::Tensor& t,
+                                     ClaimOutcome* outcome) {
+  std::vector<Cell> work;
+  if (std::find(t.shape.begin(), t.shape.end(), 0) == t.shape.end())
+    work.push_back(WholeCell(evaluator_->symbols(), t.shape));
+  outcome->status = ClaimStatus::kProved;
+  while (!work.empty() && outcome->status == ClaimStatus::kProved) {
+    const Cell cell = std::move(work.back());
+    work.pop_back();
+    evaluator_->ClearFailure();
+    const bool ok = sdfg::IsInteger(t.dtype)
+                        ? evaluator_->IntegerDefined(tensor, cell.index).has_value()
+                        : evaluator_->Defined(tensor, cell.index).has_value();
+    if (ok && !arena_->exhausted()) continue;
+    if (++outcome->cells < limits_.max_cells && !arena_->exhausted() &&
+        evaluator_->request().kind != SplitRequest::Kind::kNone &&
+        Split(evaluator_->symbols(), cell, evaluator_->request(), &work)) {
+      continue;
+    }
+    outcome->status = ClaimStatus::kFailed;
+    outcome->reason = arena_->exhausted() ? "the terms exceed the work limit" : evaluator_->error();
+  }
+}
+
 ClaimOutcome ClaimSolver::Definedness(sdfg::TensorId logical) {
   ClaimOutcome outcome;
   arena_->ResetExhausted(limits_.term_budget);
   const sdfg::ExactBranches exact(evaluator_.get());
   arena_->ClearPremises();
-  const sdfg::Tensor& t = problem_.logical.tensors[logical];
-  std::vector<Cell> work;
-  if (std::find(t.shape.begin(), t.shape.end(), 0) == t.shape.end())
-    work.push_back(WholeCell(evaluator_->symbols(), t.shape));
-  outcome.status = ClaimStatus::kProved;
-  while (!work.empty() && outcome.status == ClaimStatus::kProved) {
-    const Cell cell = std::move(work.back());
-    work.pop_back();
-    evaluator_->ClearFailure();
-    const TensorRef l{kLogical, logical};
-    const bool ok = sdfg::IsInteger(t.dtype) ? evaluator_->IntegerDefined(l, cell.index).has_value()
-                                             : evaluator_->Defined(l, cell.index).has_value();
-    if (ok && !arena_->exhausted()) continue;
-    if (++outcome.cells < limits_.max_cells && !arena_->exhausted() &&
-        evaluator_->request().kind != SplitRequest::Kind::kNone &&
-        Split(evaluator_->symbols(), cell, evaluator_->request(), &work)) {
-      continue;
-    }
-    outcome.status = ClaimStatus::kFailed;
-    outcome.reason = arena_->exhausted() ? "the terms exceed the work limit" : evaluator_->error();
-  }
+  EvaluateDefinition({kLogical, logical}, problem_.logical.tensors[logical], &outcome);
   for (const Premise& premise : arena_->premises()) {
     outcome.unsatisfiable |= NeverHolds(premise);
     outcome.premises.push_back(Describe(premise));

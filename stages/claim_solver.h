@@ -39,6 +39,8 @@ class ClaimSolver {
   // The conditions that operators of the plan declare, where they are not seen to hold wherever the
   // model is defined. kFailed if a condition could not be evaluated.
   ClaimOutcome Conditions(sdfg::OperatorId parallel);
+  // The conditions under which what an operator of the plan makes has a value, in the same way.
+  ClaimOutcome ConditionsOfValues(sdfg::OperatorId parallel);
   // Evaluates a logical tensor at a generic index for the premises of its definition.
   ClaimOutcome Definedness(sdfg::TensorId logical);
   // Whether a logical tensor that may be zero (Relations) is, for all inputs and without a premise.
@@ -79,6 +81,7 @@ class ClaimSolver {
   bool NeverHolds(const solver::Premise& premise) const;
   Condition Describe(const solver::Premise& premise) const;
   void DischargeInModel();
+  void EvaluateDefinition(sdfg::TensorRef tensor, const sdfg::Tensor& t, ClaimOutcome* outcome);
   bool RecordCondition(sdfg::OperatorId parallel, int premise, ClaimOutcome* outcome);
 
   const lineage::Problem& problem_;

@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lineage/assumptions.h"
 #include "stages/claim_questions.h"
 #include "stages/claim_solver.h"
+#include "stages/cone.h"
 
 namespace planproof::stages {
 
@@ -51,6 +53,42 @@ std::vector<OpenCondition> OpenConditions(const lineage::Problem& problem,
   return open;
 }
 
+// Operators behind what is assumed run, too, and no claim meets the conditions under which they
+// have a value: the logarithm of a number that is not positive has none, whatever it stands for.
+std::vector<OpenCondition> ConditionsBehindAssumptions(const lineage::Problem& problem,
+                                                       const WorkerLimits& limits,
+                                                       Relations* relations) {
+  if (!lineage::AssumesRelations(problem)) return {};
+  const sdfg::Graph& g = problem.parallel;
+  const Cone cone = ConeOfRequired(problem);
+  std::vector<sdfg::OperatorId> behind;
+  for (size_t op = 0; op < g.operators.size(); ++op) {
+    if (!cone.operators[op] && sdfg::CanBeUndefined(*g.operators[op].function))
+      behind.push_back(static_cast<sdfg::OperatorId>(op));
+  }
+  std::vector<ClaimOutcome> answers = AskInWorker(
+      problem, relations, ClaimLimits(), limits, static_cast<int>(behind.size()),
+      [&](ClaimSolver* solver, int k) {
+        return solver->ConditionsOfValues(behind[static_cast<size_t>(k)]);
+      },
+      [&](int k) {
+        return absl::StrCat("where ", g.Describe(behind[static_cast<size_t>(k)]), " has a value");
+      });
+  std::vector<OpenCondition> open;
+  for (size_t k = 0; k < answers.size(); ++k) {
+    ClaimOutcome& o = answers[k];
+    for (Condition& condition : o.restrictions)
+      open.push_back({.op = behind[k], .condition = std::move(condition)});
+    if (o.status == ClaimStatus::kProved) continue;
+    Condition not_evaluated;
+    not_evaluated.operator_name = g.operators[behind[k]].function->operator_name;
+    not_evaluated.term = absl::StrCat(
+        "has a value where a condition holds that could not be evaluated (", o.reason, ")");
+    open.push_back({.op = behind[k], .condition = std::move(not_evaluated)});
+  }
+  return open;
+}
+
 }  // namespace
 
 std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, bool discharge,
@@ -64,6 +102,8 @@ std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, boo
     }
   }
   for (OpenCondition& condition : OpenConditions(problem, search->Limits(), relations))
+    open.push_back(std::move(condition));
+  for (OpenCondition& condition : ConditionsBehindAssumptions(problem, search->Limits(), relations))
     open.push_back(std::move(condition));
   return open;
 }

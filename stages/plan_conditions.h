@@ -18,7 +18,8 @@ struct OpenCondition {
   Condition condition;
 };
 // Those of the claims on which required outputs rest, and those that operators declare, also
-// operators without effect, which run all the same. Looks at the whole model for those of claims,
+// operators without effect, which run all the same, and those under which operators behind an
+// assumption have a value. Looks at the whole model for those of claims,
 // if `discharge`.
 std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, bool discharge,
                                             ProofSearch* search, Relations* relations);

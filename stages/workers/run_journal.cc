@@ -1,6 +1,7 @@
 #include "stages/workers/run_journal.h"
 
 #include <cstdlib>
+#include <optional>
 
 #include "stages/assumed_relations.h"
 
@@ -30,6 +31,12 @@ void JournalOfRun::Decided(int class_id, int64_t members, const std::string& sta
 void NoteFiles(verdict_cache::Store* store, const std::string& files) {
   store->SetNote(kFiles, files);
   store->SetNote(kVerdict, "");
+}
+
+bool IsJournal(verdict_cache::Store* store) {
+  if (!store->Note(kFiles).empty()) return true;
+  const std::optional<verdict_cache::Store::Statistics> rows = store->Describe();
+  return rows.has_value() && rows->rows == 0 && store->AllDecided().empty();
 }
 
 void NoteVerdict(verdict_cache::Store* store, const Result& result) {

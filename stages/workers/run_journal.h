@@ -35,6 +35,9 @@ struct RunSummary {
 };
 
 void NoteFiles(verdict_cache::Store* store, const std::string& files);
+// Whether the store is a journal, or holds nothing yet. A cache is a file of the same kind, and has
+// no run of which it is the journal.
+bool IsJournal(verdict_cache::Store* store);
 void NoteVerdict(verdict_cache::Store* store, const Result& result);
 RunSummary Summarize(verdict_cache::Store* store);
 

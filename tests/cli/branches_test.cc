@@ -11,6 +11,7 @@
 namespace planproof::cli {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -64,7 +65,12 @@ TEST(Branches, APlanMustBeDefinedInTheOtherBranchAsWell) {
   // 0 times a logarithm that has no value.
   EXPECT_THAT(Verdict(Apply("safe_log"), kByProduct), Not(StartsWith("PROVED")));
   EXPECT_THAT(Verdict(Apply("safe_log"), kByProduct, "--accept-restrictions"),
-              StartsWith("PROVED"));
+              StartsWith("PROVED under 1 restriction: "));
+  EXPECT_THAT(Verdict(Apply("safe_log"), kByProduct, "-q --accept-restrictions"),
+              AllOf(StartsWith("PROVED under 1 restriction: "),
+                    HasSubstr("that satisfy the premises and the plan's restrictions")));
+  EXPECT_THAT(Verdict(Apply("safe_log"), Apply("safe_log"), "-q --accept-restrictions"),
+              AllOf(StartsWith("PROVED: "), Not(HasSubstr("restriction"))));
 }
 
 TEST(Branches, WhereReadsTheBranchTakenOnlyAlsoAcrossOperators) {

@@ -92,6 +92,27 @@ TEST_F(AssumedRelations, WhatIsProvedIsProvedUnderThem) {
   EXPECT_LT(result.operators.covered, result.operators.parallel) << "nothing was proved of abs";
 }
 
+// The plan has no value where x is not positive, and the model has one: whatever the logarithm
+// stands for.
+TEST_F(AssumedRelations, WhatTheApproximatedOperatorAsksForIsACondition) {
+  for (const Engine engine : {Engine::kHybrid, Engine::kSmt, Engine::kAudit}) {
+    VerifyOptions options;
+    options.engine = engine;
+    options.explain = false;
+    const Result strict = Run(Plan("log", "exp"), {"a.h"}, options);
+    EXPECT_NE(strict.verdict, Verdict::kProved);
+    EXPECT_THAT(strict.restrictions, ElementsAre(HasSubstr("log: x[")));
+    options.accept_restrictions = true;
+    const Result restricted = Run(Plan("log", "exp"), {"a.h"}, options);
+    EXPECT_EQ(restricted.verdict, Verdict::kProved);
+    EXPECT_EQ(VerdictInWords(restricted), "PROVED under 1 assumption and 1 restriction");
+  }
+  EXPECT_NE(Run(Plan("reciprocal", "exp"), {"a.h"}).verdict, Verdict::kProved);
+  // What reads a logarithm that is proved is defined where the model is.
+  EXPECT_EQ(Run(Plan("exp", "log"), {"b.h"}).verdict, Verdict::kProved)
+      << "a.y is 3 exp(x), of which there is a logarithm";
+}
+
 TEST_F(AssumedRelations, EveryEngineTakesThemForGranted) {
   for (const Engine engine : {Engine::kHybrid, Engine::kSmt, Engine::kAudit}) {
     VerifyOptions options;
