@@ -71,6 +71,8 @@ int RunJournal(const std::string& file) {
   std::fclose(exists);
   const std::unique_ptr<verdict_cache::Store> store = stages::JournalIn(file);
   if (!store->Open()) return FailWith(*store);
+  if (!stages::IsJournal(store.get()))
+    return Fail(file + ": is no journal but a cache of proofs; see planproof cache info");
   const stages::RunSummary run = stages::Summarize(store.get());
   std::printf("journal of %s\n", report::OneLine(run.files, 400).c_str());
   std::printf("  decided    %s of %s classes, %s of %s stages: %s classes proved\n",

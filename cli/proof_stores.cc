@@ -34,6 +34,12 @@ absl::StatusOr<ProofStores> ProofStores::Open(const StoreArguments& arguments,
   if (!stores.journal_->Open())
     return frontend::UsageError(absl::StatusCode::kFailedPrecondition,
                                 stores.journal_->warnings().back());
+  if (exists && !stages::IsJournal(stores.journal_.get()))
+    return frontend::UsageError(
+        absl::StatusCode::kFailedPrecondition,
+        absl::StrCat(arguments.journal,
+                     ": is no journal but a cache of proofs, and is left as it "
+                     "is; name another file"));
   if (exists && !arguments.resume) stores.journal_->Clear();
   stages::NoteFiles(stores.journal_.get(), absl::StrJoin(files, " "));
   return stores;

@@ -44,6 +44,15 @@ std::string Formats() {
 }  // namespace
 
 absl::StatusOr<InputFile> OpenInput(const std::string& path) {
+  // Its format is seen in its start, then its reader opens it again: from a pipe, without the
+  // start.
+  struct stat entry {};
+  if (stat(path.c_str(), &entry) == 0 && !S_ISREG(entry.st_mode) && !S_ISDIR(entry.st_mode)) {
+    return UsageError(absl::StatusCode::kInvalidArgument,
+                      path +
+                          ": is a pipe or device, and plans are read from files; write it to "
+                          "a file first");
+  }
   absl::StatusOr<OpenFile> file = Open(path);
   if (!file.ok()) return file.status();
   InputFile input{path, std::string(4096, '\0')};

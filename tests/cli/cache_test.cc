@@ -405,6 +405,25 @@ TEST_F(CacheTest, ResumingFromNothingIsAUsageError) {
   EXPECT_EQ(Bytes(letter), "a letter to a friend\n");
 }
 
+// A cache is a file of the same kind as a journal.
+TEST_F(CacheTest, ACacheIsNoJournal) {
+  const std::string plan = TemporaryFile("right.json", RowParallelPlan());
+  Warm(plan);
+  const std::string before = RunProgram("cache info --cache " + directory_).output;
+  EXPECT_THAT(before, HasSubstr("2 of this version"));
+  for (const char* options : {"", "--resume "}) {
+    const Finished refused = RunProgram("verify " + std::string(options) + "--no-cache --journal " +
+                                        File() + " " + plan);
+    EXPECT_EQ(refused.exit_code, 64) << refused.output;
+    EXPECT_THAT(refused.errors, HasSubstr("is no journal but a cache of proofs"));
+  }
+  EXPECT_NE(RunProgram("journal " + File()).exit_code, 0);
+  EXPECT_EQ(RunProgram("cache info --cache " + directory_).output, before);
+  // A journal is begun anew, as before.
+  const std::string journal = " --no-cache --journal " + directory_ + "/run.journal ";
+  for (int run = 0; run < 2; ++run) EXPECT_EQ(RunProgram("verify" + journal + plan).exit_code, 0);
+}
+
 TEST_F(CacheTest, InfoAndClearSayWhatTheyDo) {
   const std::string where = " --cache " + directory_;
   Warm(TemporaryFile("right.json", RowParallelPlan()));

@@ -389,6 +389,19 @@ TEST(HostileInputs, FilesBeyondTheLimitAreRefusedUnread) {
   }
 }
 
+// The start of a plan, in which its format is seen, would be missing when its reader opens it.
+TEST(HostileInputs, PipesAndDevicesAreRefusedUnread) {
+  const std::string pipe = TemporaryFile("plan.json", "");
+  ASSERT_EQ(std::system(("rm " + pipe + "; mkfifo " + pipe).c_str()), 0);
+  for (const std::string& file : {pipe, std::string("/dev/zero"), std::string("/dev/null")}) {
+    for (const char* command : {"verify ", "show ", "convert -o /dev/null "}) {
+      const Finished finished = RunCommand("timeout 20 " PLANPROOF_PROGRAM " " + (command + file));
+      EXPECT_EQ(finished.exit_code, 64) << command << file << finished.errors;
+      EXPECT_THAT(finished.errors, HasSubstr(file + ": is a pipe or device"));
+    }
+  }
+}
+
 TEST(HostileInputs, OtherCommandsSayTheSame) {
   const std::string broken = TemporaryFile("broken", "\x80\x04N.");
   const std::string out = TemporaryFile("out.plan", "");

@@ -133,13 +133,19 @@ TEST(Interruption, AnAuditThatIsInterruptedAuditsNothing) {
   EXPECT_THAT(run.finished.output, HasSubstr("not audited: interrupted"));
 }
 
+// A file that nobody writes: what is read with the plan does not come to an end.
+std::string Pipe() {
+  const std::string pipe = TemporaryFile("pipe.op", "");
+  EXPECT_EQ(std::system(("rm " + pipe + "; mkfifo " + pipe).c_str()), 0);
+  return pipe;
+}
+
 // Nothing is known of a plan that is not read.
 TEST(Interruption, AReportIsWrittenWhereThePlanWasNotReadYet) {
-  const std::string plan = TemporaryFile("pipe.json", "");
   const std::string report = TemporaryFile("report.json", "");
-  ASSERT_EQ(std::system(("rm " + plan + "; mkfifo " + plan).c_str()), 0);
-  const Interrupted run = InterruptAt("nothing", "interrupted while the plan was read",
-                                      "verify --json " + report + " " + plan);
+  const Interrupted run =
+      InterruptAt("nothing", "interrupted while the plan was read",
+                  "verify --json " + report + " --operators " + Pipe() + " " + RightPlan());
   ExpectSoon(run);
   EXPECT_EQ(run.finished.exit_code, 3) << run.finished.output << run.finished.errors;
   EXPECT_THAT(run.finished.output, StartsWith("UNKNOWN: interrupted while the plan was read"));
@@ -189,9 +195,7 @@ TEST(TimeLimit, NeverMakesAProof) {
 }
 
 TEST(TimeLimit, CountsWhileAPlanIsRead) {
-  const std::string plan = TemporaryFile("slow_pipe.json", "");
-  ASSERT_EQ(std::system(("rm " + plan + "; mkfifo " + plan).c_str()), 0);
-  const Finished reading = RunFor("0.5", "nothing", plan);
+  const Finished reading = RunFor("0.5", "nothing", "--operators " + Pipe() + " " + RightPlan());
   EXPECT_EQ(reading.exit_code, 3) << reading.output << reading.errors;
   EXPECT_THAT(reading.output, StartsWith("UNKNOWN: out of time while the plan was read"));
 }
