@@ -1,5 +1,6 @@
 #include "frontend/torch/aten_call.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,9 +14,6 @@ namespace planproof::frontend::torch {
 namespace {
 
 const Value kAbsent;
-
-// Numbers below these fit all integer types, and all of 32 bits or more.
-constexpr int64_t kNarrow = int64_t{1} << 7, kWide = int64_t{1} << 31;
 
 // Of a tensor that is only another one's whole numbers as real ones, that one; else itself.
 sdfg::TensorId WithoutPosition(const sdfg::Graph& graph, sdfg::TensorId value) {
@@ -61,14 +59,24 @@ absl::StatusOr<sdfg::TensorId> Narrowed(GraphWriter* writer, sdfg::TensorId valu
 }  // namespace
 
 AtenCall::AtenCall(const Trace& trace, const Executed& executed,
-                   const std::vector<std::string>& names, const Items& items, Memory* memory,
+                   const AtenSchema& schema, const Items& items, Memory* memory,
                    GraphWriter* writer)
-    : trace_(trace), executed_(executed), items_(items), memory_(memory), writer_(writer) {
-  for (size_t i = 0; i < executed.args.size() && i < names.size(); ++i) {
-    values_[names[i]] = &executed.args[i];
+    : trace_(trace),
+      executed_(executed),
+      schema_(schema),
+      items_(items),
+      memory_(memory),
+      writer_(writer) {
+  for (size_t i = 0; i < executed.args.size(); ++i) {
+    if (i >= schema.parameters.size() || schema.parameters[i].keyword_only) {
+      beyond_ = true;
+      break;
+    }
+    values_[schema.parameters[i].name] = &executed.args[i];
   }
-  beyond_ = executed.args.size() > names.size();
-  for (const auto& [name, value] : executed.kwargs) values_[name] = &value;
+  for (const auto& [name, value] : executed.kwargs) {
+    twice_ = !values_.emplace(name, &value).second || twice_;
+  }
   targets_ = executed.writes;
   if (targets_.empty()) {
     for (const Value& value : executed.out) {
@@ -80,16 +88,54 @@ AtenCall::AtenCall(const Trace& trace, const Executed& executed,
 
 const Value& AtenCall::operator[](std::string_view name) const {
   const auto found = values_.find(name);
-  if (found != values_.end()) read_.emplace(name);
-  return found == values_.end() ? kAbsent : *found->second;
+  if (found != values_.end()) {
+    read_.emplace(name);
+    return *found->second;
+  }
+  const AtenParameter* parameter = schema_.Find(name);
+  return parameter == nullptr || !parameter->otherwise ? kAbsent : *parameter->otherwise;
+}
+
+absl::Status AtenCall::Malformed(const std::string& what) const {
+  return absl::InvalidArgumentError(
+      absl::StrCat(writer_->Place(), ": ", what, "; record again"));
+}
+
+absl::Status AtenCall::CheckArguments() const {
+  if (twice_) return Malformed(absl::StrCat("an argument of ", executed_.op, " is given twice"));
+  for (const AtenParameter& parameter : schema_.parameters) {
+    const auto given = values_.find(parameter.name);
+    if (given == values_.end()) {
+      if (parameter.otherwise) continue;
+      return Malformed(absl::StrCat("the argument ", parameter.name, " of ", executed_.op,
+                                    " is missing"));
+    }
+    if (!IsArgumentFor(*given->second, parameter)) {
+      return Malformed(absl::StrCat("the argument ", parameter.name, " of ", executed_.op,
+                                    " is no ", parameter.type));
+    }
+    if (given->second->kind != Value::Kind::kDType || given->second->complex_dtype ||
+        (parameter.name != "dtype" && parameter.name != "out_dtype")) {
+      continue;
+    }
+    for (const TensorNumber number : targets_) {
+      const Tensor& target = trace_.tensors[number];
+      if (target.complex || target.dtype == given->second->dtype) continue;
+      return Malformed(absl::StrCat("a result of ", executed_.op, " is no tensor of ",
+                                    given->second->text, ", which ", parameter.name, " says"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::Status AtenCall::CheckAllRead(
     const std::set<std::string, std::less<>>& without_meaning) const {
   // Types are those of the results, and where tensors lie in memory the trace says.
   static const auto* const nothing = new std::set<std::string, std::less<>>{
-      "copy", "half_to_float", "non_blocking", "out", "pin_memory", "requires_grad"};
+      "copy", "half_to_float", "non_blocking", "pin_memory", "requires_grad"};
   for (const auto& [name, value] : values_) {
+    const AtenParameter* parameter = schema_.Find(name);
+    if (parameter != nullptr && parameter->written && parameter->keyword_only) continue;
     const bool means_nothing = value->kind == Value::Kind::kNone ||
                                value->kind == Value::Kind::kOther ||
                                value->kind == Value::Kind::kDType || nothing->count(name) != 0;
@@ -101,7 +147,8 @@ absl::Status AtenCall::CheckAllRead(
 }
 
 const Tensor& AtenCall::Described(std::string_view name) const {
-  return trace_.tensors[(*this)[name].tensor];
+  static const auto* const none = new Tensor;
+  return IsTensor(name) ? trace_.tensors[(*this)[name].tensor] : *none;
 }
 
 absl::Status AtenCall::NotDeclared(const std::string& what) const {
@@ -114,9 +161,11 @@ absl::StatusOr<Argument> AtenCall::OperandOf(const Value& value) const {
     case Value::Kind::kNone:
       return Argument{};
     case Value::Kind::kBool:
+      return Argument::Number(KnownNumber{value.real, sdfg::DType::kBool, 0});
     case Value::Kind::kInteger:
+      return Argument::Number(KnownNumber{value.real, sdfg::DType::kInt64, 0});
     case Value::Kind::kReal:
-      return Argument::Number(value.real);
+      return Argument::Number(KnownNumber{value.real, sdfg::DType::kFloat64, 0});
     case Value::Kind::kItem: {
       const auto item = items_.find(value.item);
       if (item == items_.end()) {
@@ -135,7 +184,7 @@ absl::StatusOr<Argument> AtenCall::OperandOf(const Value& value) const {
     case Value::Kind::kTensor: {
       const Tensor& tensor = trace_.tensors[value.tensor];
       if (tensor.shape.empty()) {
-        if (std::optional<solver::Rational> uniform = memory_->UniformValue(tensor); uniform) {
+        if (std::optional<KnownNumber> uniform = memory_->UniformValue(tensor); uniform) {
           return Argument::Number(*std::move(uniform));
         }
       }
@@ -204,10 +253,24 @@ absl::StatusOr<solver::Rational> AtenCall::Real(std::string_view name,
   return *argument.literal;
 }
 
+absl::StatusOr<solver::Rational> AtenCall::RealIn(sdfg::DType dtype, std::string_view name,
+                                                  const solver::Rational& otherwise) const {
+  PLAN_ASSIGN_OR_RETURN(solver::Rational number, Real(name, otherwise));
+  if (sdfg::IsFloating(dtype)) return number;
+  std::optional<solver::Rational> converted =
+      torch::InType(number, sdfg::DType::kUnknown, dtype);
+  if (converted) return *std::move(converted);
+  return NotDeclared(absl::StrCat("the value ", number.ToString(), " of ", std::string(name),
+                                  " as ", sdfg::DTypeName(dtype)));
+}
+
 absl::StatusOr<std::vector<int64_t>> AtenCall::Integers(std::string_view name) const {
   const Value& value = (*this)[name];
   std::vector<int64_t> numbers;
   if (value.kind == Value::Kind::kInteger) return std::vector<int64_t>{value.integer};
+  if (value.kind != Value::Kind::kList) {
+    return NotDeclared(absl::StrCat("a value of ", std::string(name), " that is no list"));
+  }
   for (const Value& item : value.list) {
     if (item.kind != Value::Kind::kInteger) {
       return NotDeclared(absl::StrCat("a list ", std::string(name), " with what is no integer"));
@@ -277,21 +340,49 @@ absl::StatusOr<sdfg::TensorId> AtenCall::Converted(sdfg::TensorId value, sdfg::D
   if (sdfg::IsInteger(dtype)) value = WithoutPosition(writer_->graph(), value);
   const sdfg::DType from = writer_->tensor(value).dtype;
   if (from == dtype) return value;
-  if (from == sdfg::DType::kInt64 && dtype == sdfg::DType::kInt32) {
-    return Narrowed(writer_, value);
+  if (!sdfg::IsFloating(dtype)) {
+    std::optional<KnownNumber> number =
+        UniformNumber(writer_->graph(), value, writer_->errors());
+    if (number) number = torch::InType(*number, dtype);
+    if (number) return writer_->Fill(writer_->tensor(value).shape, dtype, number->value);
   }
-  if (sdfg::IsInteger(dtype) && sdfg::IsFloating(from)) {
-    const std::optional<solver::Rational> number = UniformElement(writer_->graph(), value);
-    const bool wide = dtype == sdfg::DType::kInt64 || dtype == sdfg::DType::kInt32;
-    int64_t whole = 0;
-    if (number && number->ToInt64(&whole) && whole >= 0 && whole < (wide ? kWide : kNarrow)) {
-      return writer_->Fill(writer_->tensor(value).shape, dtype, *number);
+  if (from == sdfg::DType::kInt64 && dtype == sdfg::DType::kInt32) {
+    const std::optional<ExactElements> elements = WholeElements(writer_->graph(), value);
+    if (elements && !std::all_of(elements->begin(), elements->end(), [](const auto& element) {
+          return HoldsExactly(sdfg::DType::kInt32, element);
+        })) {
+      return NotDeclared("a conversion of numbers that do not fit into int32");
     }
+    return Narrowed(writer_, value);
   }
   PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> converted,
                         writer_->Apply("to", {Argument::Of(value)},
                                        {{"dtype", std::string(sdfg::DTypeName(dtype))}}));
   return converted[0];
+}
+
+absl::StatusOr<Argument> AtenCall::InType(Argument value, sdfg::DType dtype) {
+  if (value.tensor != sdfg::kNone) {
+    PLAN_ASSIGN_OR_RETURN(value.tensor, Converted(value.tensor, dtype));
+    return value;
+  }
+  if (!value.literal) return value;
+  std::optional<KnownNumber> converted = torch::InType(value.number(), dtype);
+  if (converted) return Argument::Number(*std::move(converted));
+  return NotDeclared(absl::StrCat("the number ", value.literal->ToString(), " as ",
+                                  sdfg::DTypeName(dtype)));
+}
+
+// [1] where PyTorch has a scalar; everything that fits if the operator broadcasts its result.
+absl::StatusOr<sdfg::TensorId> AtenCall::InShape(const Result& result, sdfg::TensorId value,
+                                                 const sdfg::Shape& shape) {
+  const sdfg::Shape& given = writer_->tensor(value).shape;
+  if (!result.broadcast && given != shape && !(shape.empty() && given == sdfg::Shape{1})) {
+    return Malformed(absl::StrCat("the trace says that the result has the shape [",
+                                  absl::StrJoin(shape, ","), "], the operator gives [",
+                                  absl::StrJoin(given, ","), "]"));
+  }
+  return Broadcast(value, shape);
 }
 
 absl::StatusOr<sdfg::TensorId> AtenCall::Broadcast(sdfg::TensorId value, const sdfg::Shape& to) {
@@ -333,13 +424,18 @@ absl::Status AtenCall::StoreSoFar() {
   for (; stored_ < results_.size() && stored_ < targets_.size(); ++stored_) {
     const size_t r = stored_;
     const Tensor& target = trace_.tensors[targets_[r]];
-    if (results_[r].literal) {
-      PLAN_RETURN_IF_ERROR(memory_->Fill(target, *results_[r].literal));
-    } else if (results_[r].tensor != sdfg::kNone) {
-      // an in-place operator's right side is broadcast; [1] where PyTorch has a scalar
-      PLAN_ASSIGN_OR_RETURN(sdfg::TensorId value, Converted(results_[r].tensor, target.dtype));
-      PLAN_ASSIGN_OR_RETURN(value, Broadcast(value, target.shape));
-      PLAN_RETURN_IF_ERROR(memory_->Write(target, value));
+    if (results_[r].value.literal && !results_[r].broadcast && !target.shape.empty()) {
+      return Malformed(absl::StrCat("the trace says that the result has the shape [",
+                                    absl::StrJoin(target.shape, ","),
+                                    "], the operator gives one number"));
+    }
+    PLAN_ASSIGN_OR_RETURN(const Argument value, InType(results_[r].value, target.dtype));
+    if (value.literal) {
+      PLAN_RETURN_IF_ERROR(memory_->Fill(target, value.number()));
+    } else if (value.tensor != sdfg::kNone) {
+      PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId shaped,
+                            InShape(results_[r], value.tensor, target.shape));
+      PLAN_RETURN_IF_ERROR(memory_->Write(target, shaped));
     }  // else nothing is written there (an output that was not asked for)
   }
   return absl::OkStatus();

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "frontend/torch/aten_schema.h"
 #include "frontend/torch/graph_writer.h"
 #include "frontend/torch/memory.h"
 #include "frontend/torch/trace.h"
@@ -25,11 +26,16 @@ class AtenCall {
   // Items are the tensors, or numbers, of which Python read the value.
   using Items = std::map<int32_t, AtenResult>;
 
-  // `names` are the operator's parameters, in the order of its schema.
-  AtenCall(const Trace& trace, const Executed& executed, const std::vector<std::string>& names,
+  // All outlive the call.
+  AtenCall(const Trace& trace, const Executed& executed, const AtenSchema& schema,
            const Items& items, Memory* memory, GraphWriter* writer);
 
-  // The argument; a value of kind kNone if it was left out.
+  // InvalidArgument unless arguments are of the kinds that the signature has, those that must be
+  // given are, and a result has the type that an argument names.
+  absl::Status CheckArguments() const;
+
+  // The argument; what the signature says if it was left out. Of kind kNone if it has no such
+  // parameter.
   const Value& operator[](std::string_view name) const;
   bool Has(std::string_view name) const { return (*this)[name].kind != Value::Kind::kNone; }
   // As an operand. A tensor all of whose elements are one number known beforehand is a literal if
@@ -45,6 +51,11 @@ class AtenCall {
   absl::StatusOr<bool> Boolean(std::string_view name, bool otherwise) const;
   absl::StatusOr<solver::Rational> Real(std::string_view name,
                                         const solver::Rational& otherwise) const;
+  // A number by which elements of that type are multiplied, or to which they are compared, and
+  // which PyTorch converts to their type before.
+  absl::StatusOr<solver::Rational> RealIn(sdfg::DType dtype, std::string_view name,
+                                          const solver::Rational& otherwise) const;
+  // Unimplemented if it is no list, or was left out.
   absl::StatusOr<std::vector<int64_t>> Integers(std::string_view name) const;
   // The element type that the argument names; kUnknown if it was left out.
   absl::StatusOr<sdfg::DType> Type(std::string_view name) const;
@@ -64,11 +75,16 @@ class AtenCall {
                                const sdfg::Attributes& attributes = {});
   // The tensor in another type. A whole number that was converted to a real one is itself again.
   absl::StatusOr<sdfg::TensorId> Converted(sdfg::TensorId value, sdfg::DType dtype);
+  // The number or tensor in that type (number_conversion.h). Unimplemented where that is not known.
+  absl::StatusOr<Argument> InType(Argument value, sdfg::DType dtype);
   // The tensor broadcast to a shape; a dimension of extent 1 too many at its front is dropped.
   absl::StatusOr<sdfg::TensorId> Broadcast(sdfg::TensorId value, const sdfg::Shape& shape);
   // Whether nobody wrote any of the memory of a tensor argument.
   absl::StatusOr<bool> IsUnwritten(std::string_view name);
-  void Return(AtenResult result) { results_.push_back(std::move(result)); }
+  // A result of the target's shape.
+  void Return(AtenResult result) { results_.push_back({std::move(result), false}); }
+  // One that is broadcast to it, as by copies, and where one number fills a tensor.
+  void ReturnBroadcast(AtenResult result) { results_.push_back({std::move(result), true}); }
   // Writes the results that there are so far to their targets, converted to their types: of a list
   // in place, one element is written before the next is computed.
   absl::Status StoreSoFar();
@@ -84,18 +100,28 @@ class AtenCall {
   const Executed& executed() const { return executed_; }
 
  private:
+  struct Result {
+    AtenResult value;
+    bool broadcast = false;
+  };
+
   absl::StatusOr<Argument> Computed(const Value& value) const;
+  absl::StatusOr<sdfg::TensorId> InShape(const Result& result, sdfg::TensorId value,
+                                         const sdfg::Shape& shape);
+  absl::Status Malformed(const std::string& what) const;
 
   const Trace& trace_;
   const Executed& executed_;
+  const AtenSchema& schema_;
   const Items& items_;
   Memory* memory_;
   GraphWriter* writer_;
-  std::map<std::string, const Value*, std::less<>> values_;
+  std::map<std::string, const Value*, std::less<>> values_;  // that were given
   mutable std::set<std::string, std::less<>> read_;  // names of parameters
   bool beyond_ = false;  // more arguments were given than the operator has parameters
+  bool twice_ = false;   // one was given in order and by name
   std::vector<TensorNumber> targets_;
-  std::vector<AtenResult> results_;
+  std::vector<Result> results_;
   size_t stored_ = 0;
 };
 

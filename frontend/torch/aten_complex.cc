@@ -66,7 +66,7 @@ absl::Status Product(AtenCall& call) {
 }
 
 absl::Status Quotient(AtenCall& call) {
-  if (!IsComplex(call, "self") || IsComplex(call, "other") || call.Has("rounding_mode")) {
+  if (!IsComplex(call, "self") || IsComplex(call, "other")) {
     return call.NotDeclared("division by a complex number");
   }
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, call.TensorOf("self"));
@@ -91,13 +91,12 @@ absl::Status Sum(AtenCall& call, const char* declared) {
 }
 
 // The operator of real numbers, of every part by itself. Its tensors are complex, all of them.
-absl::Status PartByPart(AtenCall& call, const std::string& name,
-                        const std::vector<std::string>& operands) {
+absl::Status PartByPart(AtenCall& call, const std::vector<std::string>& operands) {
   bool complex = true;
   for (const std::string& operand : operands) complex = complex && IsComplex(call, operand);
   for (size_t i = 0; i < call.targets().size(); ++i) complex = complex && call.target(i).complex;
   if (!complex) return call.NotDeclared("a conversion between complex and real numbers");
-  return FindAtenOperator(name)->run(call);
+  return FindAtenOperator(call.executed().op)->run(call);
 }
 
 // Rows of a complex tensor at indices that are data.
@@ -106,7 +105,7 @@ absl::Status ComplexRows(AtenCall& call) {
   if (!IsComplex(call, "self") || indices.list.size() >= call.Described("self").shape.size()) {
     return call.NotDeclared("such an index of complex numbers");
   }
-  return FindAtenOperator("aten.index")->run(call);
+  return FindAtenOperator("aten.index.Tensor")->run(call);
 }
 
 absl::Status Polar(AtenCall& call) {
@@ -137,36 +136,35 @@ absl::Status OfParts(AtenCall& call) {
   return absl::OkStatus();
 }
 
-void AddPartByPart(AtenTable* table, const char* name, const char* parameters,
-                   const std::vector<std::string>& operands) {
-  const std::string real = std::string("aten.") + name;
-  table->Add(name, parameters,
-             [real, operands](AtenCall& call) { return PartByPart(call, real, operands); });
+void AddPartByPart(AtenTable* table, const char* names, const char* overloads,
+                   const char* parameters, const std::vector<std::string>& operands) {
+  table->Add(names, overloads, parameters,
+             [operands](AtenCall& call) { return PartByPart(call, operands); });
 }
 
 const AtenTable& ComplexTable() {
   static const auto* const table = [] {
     auto* made = new AtenTable;
-    for (const char* name :
-         {"clone", "contiguous", "_to_copy", "neg", "_conj_physical", "conj_physical"}) {
-      AddPartByPart(made, name, "self", {"self"});
-    }
-    AddPartByPart(made, "copy", "-self src -non_blocking", {"src"});
-    for (const char* name : {"zeros", "empty"}) AddPartByPart(made, name, "-size", {});
-    for (const char* name : {"zeros_like", "zero", "empty_like"}) {
-      AddPartByPart(made, name, "-self", {});
-    }
-    for (const char* name : {"new_zeros", "new_empty"}) {
-      AddPartByPart(made, name, "-self -size", {});
-    }
-    AddPartByPart(made, "empty_strided", "-size -stride", {});
-    made->Add("add", "self other alpha", [](AtenCall& call) { return Sum(call, "add"); });
-    made->Add("sub", "self other alpha", [](AtenCall& call) { return Sum(call, "sub"); });
-    made->Add("mul", "self other", Product);
-    made->Add("div", "self other rounding_mode", Quotient);
-    made->Add("index", "self indices", ComplexRows);
-    made->Add("polar", "abs angle", Polar);
-    made->Add("complex", "real imag", OfParts);
+    AddPartByPart(made, "clone _to_copy _conj_physical", kNew, "self", {"self"});
+    AddPartByPart(made, "contiguous", "default", "self", {"self"});
+    AddPartByPart(made, "neg conj_physical", kAnyForm, "self", {"self"});
+    AddPartByPart(made, "copy", kAnyForm, "-self src", {"src"});
+    AddPartByPart(made, "zeros", kNew, "-size", {});
+    AddPartByPart(made, "empty", "memory_format out", "-size", {});
+    AddPartByPart(made, "zeros_like empty_like", kNew, "-self", {});
+    AddPartByPart(made, "zero", kAnyForm, "-self", {});
+    AddPartByPart(made, "new_zeros new_empty", kNew, "-self -size", {});
+    AddPartByPart(made, "empty_strided", kNew, "-size -stride", {});
+    const char* const arithmetic = "Tensor Scalar _.Tensor _.Scalar out";
+    made->Add("add", arithmetic, "self other alpha",
+              [](AtenCall& call) { return Sum(call, "add"); });
+    made->Add("sub", arithmetic, "self other alpha",
+              [](AtenCall& call) { return Sum(call, "sub"); });
+    made->Add("mul", arithmetic, "self other", Product);
+    made->Add("div", arithmetic, "self other", Quotient);
+    made->Add("index", "Tensor", "self indices", ComplexRows);
+    made->Add("polar", kNew, "abs angle", Polar);
+    made->Add("complex", kNew, "real imag", OfParts);
     return made;
   }();
   return *table;
@@ -189,12 +187,13 @@ bool OfComplexNumbers(const Trace& trace, const Executed& executed) {
   return false;
 }
 
-const AtenOperator* FindComplexOperator(const std::string& base) {
-  const auto found = ComplexTable().operators.find(base);
-  return found == ComplexTable().operators.end() ? nullptr : &found->second;
+const AtenOperator* FindComplexOperator(const std::string& op) {
+  const auto found = ComplexTable().operators.find(op);
+  const bool known = found != ComplexTable().operators.end() && found->second.schema != nullptr;
+  return known ? &found->second : nullptr;
 }
 
-std::vector<std::string> ComplexOperatorNames() {
+std::vector<std::string> ComplexOverloads() {
   std::vector<std::string> names;
   for (const auto& [name, op] : ComplexTable().operators) names.push_back(name);
   return names;

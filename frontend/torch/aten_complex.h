@@ -15,10 +15,10 @@ namespace planproof::frontend::torch {
 
 // Whether an operand, a result or a type that is named is complex.
 bool OfComplexNumbers(const Trace& trace, const Executed& executed);
-// What the operator of this name does with complex numbers; null if that is not declared.
-const AtenOperator* FindComplexOperator(const std::string& base);
-// Names of all, sorted.
-std::vector<std::string> ComplexOperatorNames();
+// What this overload does with complex numbers; null if that is not declared.
+const AtenOperator* FindComplexOperator(const std::string& op);
+// All overloads, sorted.
+std::vector<std::string> ComplexOverloads();
 
 }  // namespace planproof::frontend::torch
 

@@ -14,8 +14,9 @@ namespace {
 absl::Status AddProduct(AtenCall& call, const char* product, const char* x, const char* y) {
   PLAN_ASSIGN_OR_RETURN(const Argument left, call.Operand(x));
   PLAN_ASSIGN_OR_RETURN(const Argument right, call.Operand(y));
-  PLAN_ASSIGN_OR_RETURN(const solver::Rational alpha, call.Real("alpha", 1));
-  PLAN_ASSIGN_OR_RETURN(const solver::Rational beta, call.Real("beta", 1));
+  const sdfg::DType dtype = call.Described("self").dtype;
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational alpha, call.RealIn(dtype, "alpha", 1));
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational beta, call.RealIn(dtype, "beta", 1));
   PLAN_ASSIGN_OR_RETURN(Argument sum, call.One(product, {left, right}));
   if (beta.IsZero()) {  // what `self` holds does not count, even if it is no number
     if (!alpha.IsOne()) {
@@ -99,17 +100,17 @@ absl::Status AttentionBackward(AtenCall& call) {
 }  // namespace
 
 void AddContractions(AtenTable* table) {
-  table->Declared("mm", "self mat2", "aten_mm");
-  table->Declared("bmm", "self mat2", "aten_bmm");
-  table->Declared("dot", "self tensor", "aten_dot");
-  table->Declared("mv", "self vec", "aten_mv");
-  table->Add("addmm", "-self mat1 mat2 beta alpha",
+  table->Declared("mm", kNew, "self mat2", "aten_mm");
+  table->Declared("bmm", kNew, "self mat2", "aten_bmm");
+  table->Declared("dot", kNew, "self tensor", "aten_dot");
+  table->Declared("mv", kNew, "self vec", "aten_mv");
+  table->Add("addmm", kAnyForm, "-self mat1 mat2 beta alpha",
              [](AtenCall& call) { return AddProduct(call, "aten_mm", "mat1", "mat2"); });
-  table->Add("baddbmm", "-self batch1 batch2 beta alpha",
+  table->Add("baddbmm", kAnyForm, "-self batch1 batch2 beta alpha",
              [](AtenCall& call) { return AddProduct(call, "aten_bmm", "batch1", "batch2"); });
-  table->Add("_scaled_dot_product_flash_attention_for_cpu",
+  table->Add("_scaled_dot_product_flash_attention_for_cpu", "default",
              "query key value dropout_p is_causal attn_mask scale", Attention);
-  table->Add("_scaled_dot_product_flash_attention_for_cpu_backward",
+  table->Add("_scaled_dot_product_flash_attention_for_cpu_backward", "default",
              "grad_out query key value out logsumexp dropout_p is_causal attn_mask scale",
              AttentionBackward);
 }

@@ -1,4 +1,5 @@
 // Operators that make tensors from numbers, and copies.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,20 +12,40 @@ namespace {
 
 std::function<absl::Status(AtenCall&)> Constant(int64_t number) {
   return [number](AtenCall& call) {
-    call.Return(Argument::Number(number));
+    call.ReturnBroadcast(Argument::Number(number));
     return absl::OkStatus();
   };
 }
 
-std::function<absl::Status(AtenCall&)> ValueOf(const std::string& parameter) {
+// The number itself, also if it is a scalar tensor that is not known beforehand, or a tensor that
+// is broadcast.
+std::function<absl::Status(AtenCall&)> FilledWith(const std::string& parameter) {
   return [parameter](AtenCall& call) -> absl::Status {
     PLAN_ASSIGN_OR_RETURN(Argument value, call.Operand(parameter));
-    call.Return(std::move(value));
+    call.ReturnBroadcast(std::move(value));
     return absl::OkStatus();
   };
 }
 
-// The number itself, also if it is a scalar tensor that is not known beforehand.
+absl::Status Same(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(Argument value, call.Operand("self"));
+  call.Return(std::move(value));
+  return absl::OkStatus();
+}
+
+// The elements in their order in another shape.
+absl::Status ViewCopy(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId self, call.TensorOf("self"));
+  const sdfg::Shape& shape = call.target(0).shape;
+  if (ElementsOf(shape) != ElementsOf(call.writer().tensor(self).shape)) {
+    return call.NotDeclared("a view of another number of elements");
+  }
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId copy, call.writer().Reshape(self, shape));
+  call.Return(Argument::Of(copy));
+  return absl::OkStatus();
+}
+
+// Memory that nobody has written.
 absl::Status Nothing(AtenCall& call) {
   for (size_t i = 0; i < call.targets().size(); ++i) call.Return({});
   return absl::OkStatus();
@@ -41,10 +62,7 @@ bool EndsThere(const solver::Rational& start, const solver::Rational& step, int6
 
 // y[i] = start + i step.
 absl::Status Arange(AtenCall& call) {
-  // arange(end), arange.start(start, end), arange.start_step(start, end, step)
-  const bool only_end = !call.Has("end");
-  PLAN_ASSIGN_OR_RETURN(const solver::Rational start,
-                        call.Real(only_end ? "none" : "start_or_end", 0));
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational start, call.Real("start", 0));
   PLAN_ASSIGN_OR_RETURN(const solver::Rational step, call.Real("step", 1));
   const Tensor& target = call.target(0);
   int64_t first = 0, by = 0;
@@ -52,8 +70,15 @@ absl::Status Arange(AtenCall& call) {
   if (whole && (!start.ToInt64(&first) || !step.ToInt64(&by))) {
     return call.NotDeclared("a range of integers in fractions");
   }
+  if (target.shape.size() != 1 || (!whole && !sdfg::IsFloating(target.dtype))) {
+    return call.NotDeclared("a range of this type");
+  }
   const int64_t length = target.shape[0];
-  const absl::StatusOr<solver::Rational> end = call.Real(only_end ? "start_or_end" : "end", 0);
+  const solver::Rational last = start + step * solver::Rational(std::max<int64_t>(length - 1, 0));
+  if (whole && (!HoldsExactly(target.dtype, start) || !HoldsExactly(target.dtype, last))) {
+    return call.NotDeclared("a range of numbers that do not fit into their type");
+  }
+  const absl::StatusOr<solver::Rational> end = call.Real("end", 0);
   if (whole && end.ok() && !EndsThere(start, step, length, *end)) {
     return absl::InvalidArgumentError(absl::StrCat("arange from ", start.ToString(), " to ",
                                                    end->ToString(), " by ", step.ToString(),
@@ -90,30 +115,31 @@ absl::Status Arange(AtenCall& call) {
 }  // namespace
 
 void AddCreation(AtenTable* table) {
-  table->Add("zeros", "-size", Constant(0));
-  table->Add("ones", "-size", Constant(1));
-  table->Add("zeros_like zero", "-self", Constant(0));
-  table->Add("ones_like", "-self", Constant(1));
-  table->Add("new_zeros", "-self -size", Constant(0));
-  table->Add("new_ones", "-self -size", Constant(1));
-  table->Add("full", "-size fill_value", ValueOf("fill_value"));
-  table->Add("new_full", "-self -size fill_value", ValueOf("fill_value"));
-  table->Add("full_like", "-self fill_value", ValueOf("fill_value"));
-  table->Add("scalar_tensor", "s", ValueOf("s"));
-  table->Add("fill", "-self value", ValueOf("value"));
-  table->Add("empty", "-size", Nothing);
-  table->Add("empty_like", "-self", Nothing);
-  table->Add("empty_strided", "-size -stride", Nothing);
-  table->Add("empty_permuted", "-size -physical_layout", Nothing);
-  table->Add("new_empty", "-self -size", Nothing);
-  table->Add("new_empty_strided", "-self -size -stride", Nothing);
-  table->Add("copy", "-self src -non_blocking", ValueOf("src"));
-  table->Add("clone contiguous _to_copy alias_copy detach_copy lift lift_fresh_copy", "self",
-             ValueOf("self"));
-  // Its overloads have device, type, and whether to copy in different places.
-  table->Add("to", "self -first -second -third -fourth -fifth", ValueOf("self"));
-  table->Add("view_copy", "self -size", ValueOf("self"));
-  table->Add("arange", "start_or_end end step", Arange);
+  table->Add("zeros", kNew, "-size", Constant(0));
+  table->Add("ones", kNew, "-size", Constant(1));
+  table->Add("zeros_like", kNew, "-self", Constant(0));
+  table->Add("zero", kAnyForm, "-self", Constant(0));
+  table->Add("ones_like", kNew, "-self", Constant(1));
+  table->Add("new_zeros", kNew, "-self -size", Constant(0));
+  table->Add("new_ones", kNew, "-self -size", Constant(1));
+  table->Add("full", kNew, "-size fill_value", FilledWith("fill_value"));
+  table->Add("new_full", kNew, "-self -size fill_value", FilledWith("fill_value"));
+  table->Add("full_like", kNew, "-self fill_value", FilledWith("fill_value"));
+  table->Add("scalar_tensor", kNew, "s", FilledWith("s"));
+  table->Add("fill", "Scalar Tensor _.Scalar _.Tensor Scalar_out Tensor_out", "-self value",
+             FilledWith("value"));
+  table->Add("empty", "memory_format out", "-size", Nothing);
+  table->Add("empty_like", kNew, "-self", Nothing);
+  table->Add("empty_strided", kNew, "-size -stride", Nothing);
+  table->Add("empty_permuted", kNew, "-size -physical_layout", Nothing);
+  table->Add("new_empty", kNew, "-self -size", Nothing);
+  table->Add("new_empty_strided", kNew, "-self -size -stride", Nothing);
+  table->Add("copy", kAnyForm, "-self src", FilledWith("src"));
+  table->Add("clone _to_copy alias_copy detach_copy lift lift_fresh_copy", kNew, "self", Same);
+  table->Add("contiguous", "default", "self", Same);
+  table->Add("to", "device dtype other dtype_layout", "self -other", Same);
+  table->Add("view_copy", kNew, "self -size", ViewCopy);
+  table->Add("arange", "default start start_step out start_out", "start end step", Arange);
 }
 
 }  // namespace planproof::frontend::torch

@@ -14,13 +14,23 @@ namespace planproof::frontend::torch {
 namespace {
 
 // One number that is known beforehand stays one: Adam's step counter.
-std::optional<solver::Rational> Folded(const std::string& declared, const Argument& x,
-                                       const Argument& y, const solver::Rational& alpha) {
+std::optional<KnownNumber> Folded(const std::string& declared, const Argument& x,
+                                  const Argument& y, const solver::Rational& alpha,
+                                  sdfg::DType result) {
   if (!x.literal || !y.literal) return std::nullopt;
-  if (declared == "add") return *x.literal + alpha * *y.literal;
-  if (declared == "sub") return *x.literal - alpha * *y.literal;
-  if (declared == "mul") return *x.literal * *y.literal;
-  if (declared == "div" && !y.literal->IsZero()) return *x.literal / *y.literal;
+  KnownNumber second = y.number();
+  if (!alpha.IsOne()) {
+    const bool whole = alpha.IsInteger();
+    const KnownNumber factor{alpha, whole ? second.type : sdfg::DType::kFloat64, 0};
+    std::optional<KnownNumber> multiple =
+        Computed(Arithmetic::kMultiply, factor, second, result);
+    if (!multiple) return std::nullopt;
+    second = *std::move(multiple);
+  }
+  if (declared == "add") return Computed(Arithmetic::kAdd, x.number(), second, result);
+  if (declared == "sub") return Computed(Arithmetic::kSubtract, x.number(), second, result);
+  if (declared == "mul") return Computed(Arithmetic::kMultiply, x.number(), second, result);
+  if (declared == "div") return Computed(Arithmetic::kDivide, x.number(), second, result);
   return std::nullopt;
 }
 
@@ -43,19 +53,22 @@ absl::StatusOr<Argument> AsMeant(AtenCall* call, const Argument& number, sdfg::D
   return call->One("sqrt", {Argument::Of(filled)});
 }
 
-// x op y of two arguments; `alpha` multiplies the second of sums and differences.
+// x op y of two arguments; `alpha` multiplies the second of sums and differences. The result is
+// target number `r`.
 absl::StatusOr<Argument> Binary(AtenCall* call, const std::string& declared, const Argument& x,
-                                const Argument& y, const solver::Rational& alpha) {
-  if (auto folded = Folded(declared, x, y, alpha); folded) {
+                                const Argument& y, const solver::Rational& alpha, size_t r = 0) {
+  if (r >= call->targets().size()) return call->NotDeclared("an operator without a result");
+  const sdfg::DType result = call->target(r).dtype;
+  if (auto folded = Folded(declared, x, y, alpha, result); folded) {
     return Argument::Number(*std::move(folded));
   }
   sdfg::Attributes attributes;
   if (!alpha.IsOne()) attributes["alpha"] = alpha;
   Argument left = x;
   if (left.literal && y.literal) {  // cannot be folded: as a tensor
-    PLAN_ASSIGN_OR_RETURN(
-        const sdfg::TensorId filled,
-        call->writer().Fill(call->target(0).shape, call->target(0).dtype, *left.literal));
+    PLAN_ASSIGN_OR_RETURN(left, call->InType(left, result));
+    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId filled,
+                          call->writer().Fill({}, result, *left.literal));
     left = Argument::Of(filled);
   }
   Argument right = y;
@@ -80,17 +93,55 @@ absl::Status OfRealNumber(AtenCall& call, const Argument& x, bool holds) {
   return absl::OkStatus();
 }
 
+// A whole number is converted to the type of the integers beside which it stands, if it is wider:
+// uint8 is compared with 255 where a program says -1.
+absl::Status CheckFits(AtenCall* call, const Argument& x, const Argument& y) {
+  for (const auto& [number, other] : {std::make_pair(&x, &y), std::make_pair(&y, &x)}) {
+    const sdfg::DType dtype = other->tensor == sdfg::kNone
+                                  ? other->type
+                                  : call->writer().tensor(other->tensor).dtype;
+    if (!number->literal || sdfg::IsFloating(number->type) || !sdfg::IsInteger(dtype)) continue;
+    if (!number->literal->IsInteger() || HoldsExactly(dtype, *number->literal)) continue;
+    return call->NotDeclared(absl::StrCat("the number ", number->literal->ToString(), " beside ",
+                                          sdfg::DTypeName(dtype)));
+  }
+  return absl::OkStatus();
+}
+
+// Two numbers that are known, if rounding does not decide.
+absl::Status CompareNumbers(AtenCall& call, const std::string& op, const Argument& x,
+                            const Argument& y) {
+  const std::optional<KnownNumber> difference =
+      Computed(Arithmetic::kSubtract, x.number(), y.number(), sdfg::DType::kFloat64);
+  const std::optional<KnownNumber> differs =
+      difference ? InType(*difference, sdfg::DType::kBool) : std::nullopt;
+  if (!differs) return call.NotDeclared("a comparison of numbers that rounding decides");
+  const int sign = differs->value.IsZero() ? 0 : difference->value.Sign();
+  const bool holds = op == "lt"   ? sign < 0
+                     : op == "le" ? sign <= 0
+                     : op == "gt" ? sign > 0
+                     : op == "ge" ? sign >= 0
+                     : op == "eq" ? sign == 0
+                                  : sign != 0;
+  call.Return(Argument::Number(KnownNumber{holds ? 1 : 0, sdfg::DType::kBool, 0}));
+  return absl::OkStatus();
+}
+
 void AddComparison(AtenTable* table, const Comparison& comparison) {
-  table->Add(comparison.name, "self other", [comparison](AtenCall& call) -> absl::Status {
+  const char* const forms = "Tensor Scalar _.Tensor _.Scalar Tensor_out Scalar_out";
+  table->Add(comparison.name, forms, "self other", [comparison](AtenCall& call) -> absl::Status {
     const std::string op = comparison.name;
     PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
     const Value& other = call["other"];
     if (other.kind == Value::Kind::kInfinite && other.infinity >= 0 && x.tensor != sdfg::kNone) {
       if (other.infinity > 0) return OfRealNumber(call, x, comparison.below_infinity);
-      call.Return(Argument::Number(op == "ne"));  // whatever is compared with what is no number
+      // Whatever is compared with what is no number.
+      call.ReturnBroadcast(Argument::Number(op == "ne"));
       return absl::OkStatus();
     }
     PLAN_ASSIGN_OR_RETURN(const Argument y, call.Operand("other"));
+    PLAN_RETURN_IF_ERROR(CheckFits(&call, x, y));
+    if (x.literal && y.literal) return CompareNumbers(call, op, x, y);
     if (x.tensor != sdfg::kNone && x.tensor == y.tensor) {
       return OfRealNumber(call, x, comparison.of_equals);
     }
@@ -103,9 +154,12 @@ void AddComparison(AtenTable* table, const Comparison& comparison) {
   });
 }
 
-void AddBinary(AtenTable* table, const char* name, const char* declared) {
-  const std::string op = declared;
-  table->Add(name, "self other alpha rounding_mode", [op](AtenCall& call) -> absl::Status {
+constexpr char kBinary[] = "Tensor Scalar _.Tensor _.Scalar out Scalar_out";
+
+void AddBinary(AtenTable* table, const char* name, const std::string& overloads,
+               const char* parameters) {
+  const std::string op = name;
+  table->Add(name, overloads, parameters, [op](AtenCall& call) -> absl::Status {
     if (call.Has("rounding_mode")) return call.NotDeclared("division that rounds");
     PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
     PLAN_ASSIGN_OR_RETURN(const Argument y, call.Operand("other"));
@@ -131,7 +185,12 @@ absl::Status Where(AtenCall& call) {
 absl::Status MaskedFill(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
   PLAN_ASSIGN_OR_RETURN(const Argument mask, call.Operand("mask"));
-  PLAN_ASSIGN_OR_RETURN(const Argument value, call.Operand("value"));
+  PLAN_ASSIGN_OR_RETURN(Argument value, call.Operand("value"));
+  // Infinity stays what it is among real numbers.
+  const sdfg::DType dtype = call.Described("self").dtype;
+  if (value.literal || !sdfg::IsFloating(dtype)) {
+    PLAN_ASSIGN_OR_RETURN(value, call.InType(value, dtype));
+  }
   PLAN_ASSIGN_OR_RETURN(Argument filled, Chosen(&call, mask, value, x));
   call.Return(std::move(filled));
   return absl::OkStatus();
@@ -143,9 +202,12 @@ absl::Status Clamp(AtenCall& call) {
        {std::make_pair("min", "maximum"), std::make_pair("max", "minimum")}) {
     if (!call.Has(bound)) continue;
     PLAN_ASSIGN_OR_RETURN(const Argument other, call.Operand(bound));
+    PLAN_RETURN_IF_ERROR(CheckFits(&call, x, other));
     if (x.literal && other.literal) {
+      const double error = std::max(x.error, other.error);
       const bool less = *x.literal < *other.literal;
       if (less == (std::string_view(bound) == "min")) x = other;
+      x.error = error;
       continue;
     }
     PLAN_ASSIGN_OR_RETURN(std::optional<Argument> whole, OfIntegers(&call, declared, x, other, 1));
@@ -169,6 +231,18 @@ absl::Status Power(AtenCall& call) {
   return absl::OkStatus();
 }
 
+// The limit has the type of what is compared with it.
+absl::Status ThresholdBackward(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const Argument gradient, call.Operand("grad_output"));
+  PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational threshold,
+                        call.RealIn(call.Described("self").dtype, "threshold", 0));
+  PLAN_ASSIGN_OR_RETURN(Argument result, call.One("aten_threshold_backward", {gradient, x},
+                                                  {{"threshold", threshold}}));
+  call.Return(std::move(result));
+  return absl::OkStatus();
+}
+
 // Of a list argument the element, of a single one itself.
 absl::StatusOr<Argument> At(AtenCall* call, std::string_view name, size_t i) {
   const Value& value = (*call)[name];
@@ -180,12 +254,22 @@ absl::StatusOr<Argument> At(AtenCall* call, std::string_view name, size_t i) {
   return call->OperandOf(value.list[i]);
 }
 
+// PyTorch converts the factor of a product of integers to their type.
+absl::Status ConvertFactor(AtenCall* call, size_t r, Argument* factor) {
+  if (r >= call->targets().size() || sdfg::IsFloating(call->target(r).dtype)) {
+    return absl::OkStatus();
+  }
+  PLAN_ASSIGN_OR_RETURN(*factor, call->InType(*factor, call->target(r).dtype));
+  return absl::OkStatus();
+}
+
 // `operands` are lists, of one length, or one for all. So is `factor`, the last operand, which is 1
 // if it is left out; `alpha` is a number.
-void AddForeachOf(AtenTable* table, const char* name, const char* parameters,
-                  const std::vector<std::string>& operands, const std::string& declared,
-                  const std::string& factor = "", const std::string& alpha_name = "") {
-  table->Add(name, parameters, [=](AtenCall& call) -> absl::Status {
+void AddForeachOf(AtenTable* table, const std::string& name, const char* overloads,
+                  const char* parameters, const std::vector<std::string>& operands,
+                  const std::string& declared, const std::string& factor = "",
+                  const std::string& alpha_name = "") {
+  table->Add(name, overloads, parameters, [=](AtenCall& call) -> absl::Status {
     const Value& first = call[operands[0]];
     const size_t count = first.kind == Value::Kind::kList ? first.list.size() : 1;
     for (size_t i = 0; i < count; ++i) {
@@ -198,6 +282,7 @@ void AddForeachOf(AtenTable* table, const char* name, const char* parameters,
         if (call.Has(factor)) {
           PLAN_ASSIGN_OR_RETURN(arguments.back(), At(&call, factor, i));
         }
+        PLAN_RETURN_IF_ERROR(ConvertFactor(&call, i, &arguments.back()));
       }
       solver::Rational alpha = 1;
       if (!alpha_name.empty()) {
@@ -205,7 +290,7 @@ void AddForeachOf(AtenTable* table, const char* name, const char* parameters,
       }
       if (arguments.size() == 2) {
         PLAN_ASSIGN_OR_RETURN(Argument result,
-                              Binary(&call, declared, arguments[0], arguments[1], alpha));
+                              Binary(&call, declared, arguments[0], arguments[1], alpha, i));
         call.Return(std::move(result));
         PLAN_RETURN_IF_ERROR(call.StoreSoFar());
         continue;
@@ -233,80 +318,117 @@ absl::Status ForeachNorm(AtenCall& call) {
 }  // namespace
 
 void AddElementwise(AtenTable* table) {
-  for (const char* name : {"add", "sub", "mul", "div"}) AddBinary(table, name, name);
-  table->Add("rsub", "self other alpha", [](AtenCall& call) -> absl::Status {
-    PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
-    PLAN_ASSIGN_OR_RETURN(const Argument y, call.Operand("other"));
-    PLAN_ASSIGN_OR_RETURN(const solver::Rational alpha, call.Real("alpha", 1));
-    PLAN_ASSIGN_OR_RETURN(Argument result, Binary(&call, "sub", y, x, alpha));
-    call.Return(std::move(result));
-    return absl::OkStatus();
-  });
+  for (const char* name : {"add", "sub"}) AddBinary(table, name, kBinary, "self other alpha");
+  AddBinary(table, "mul", kBinary, "self other");
+  AddBinary(table, "div",
+            "Tensor Scalar _.Tensor _.Scalar out Scalar_out Tensor_mode Scalar_mode "
+            "_.Tensor_mode _.Scalar_mode out_mode",
+            "self other rounding_mode");
+  table->Add("rsub", "Tensor Scalar Tensor_out Scalar_out", "self other alpha",
+             [](AtenCall& call) -> absl::Status {
+               PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
+               PLAN_ASSIGN_OR_RETURN(const Argument y, call.Operand("other"));
+               PLAN_ASSIGN_OR_RETURN(const solver::Rational alpha, call.Real("alpha", 1));
+               PLAN_ASSIGN_OR_RETURN(Argument result, Binary(&call, "sub", y, x, alpha));
+               call.Return(std::move(result));
+               return absl::OkStatus();
+             });
   for (const char* name : {"neg", "sqrt", "rsqrt", "reciprocal", "exp", "log", "sin", "cos", "erf",
                            "tanh", "sigmoid", "silu", "relu", "abs"}) {
-    table->Declared(name, "self", name);
+    table->Declared(name, kAnyForm, "self", name);
   }
-  table->Declared("gelu", "self *approximate", "gelu");
-  table->Declared("expm1", "self", "aten_expm1");
-  table->Declared("log1p", "self", "aten_log1p");
-  table->Declared("sign sgn", "self", "aten_sign");
-  table->Declared("softplus", "self *beta *threshold", "aten_softplus");
-  table->Declared("softplus_backward", "grad_output self *beta *threshold",
+  table->Declared("gelu", kAnyForm, "self *approximate", "gelu");
+  table->Declared("expm1", kAnyForm, "self", "aten_expm1");
+  table->Declared("log1p", kAnyForm, "self", "aten_log1p");
+  table->Declared("sign sgn", kAnyForm, "self", "aten_sign");
+  const char* const gradient = "default grad_input";
+  table->Declared("softplus", kNew, "self *beta *threshold", "aten_softplus");
+  table->Declared("softplus_backward", gradient, "grad_output self *beta *threshold",
                   "aten_softplus_backward");
-  table->Declared("maximum", "self other", "maximum");
-  table->Declared("minimum", "self other", "minimum");
+  table->Declared("maximum", kNew, "self other", "maximum");
+  table->Declared("max", "other out", "self other", "maximum");
+  table->Declared("minimum", kNew, "self other", "minimum");
+  table->Declared("min", "other out", "self other", "minimum");
   for (const Comparison& comparison :
        {Comparison{"lt", true, false}, Comparison{"le", true, true}, Comparison{"gt", false, false},
         Comparison{"ge", false, true}, Comparison{"eq", false, true},
         Comparison{"ne", true, false}}) {
     AddComparison(table, comparison);
   }
-  table->Declared("_conj_physical conj_physical", "self", "aten_conj_physical");
-  table->Add("where", "condition self other", Where);
-  table->Declared("logical_not bitwise_not", "self", "aten_logical_not");
-  table->Declared("logical_and bitwise_and __and__", "self other", "aten_logical_and");
-  table->Declared("logical_or bitwise_or __or__", "self other", "aten_logical_or");
-  table->Declared("isnan isinf", "self", "aten_not_real");
-  table->Add("masked_fill", "self mask value", MaskedFill);
-  AddForeachOf(table, "addcmul", "self tensor1 tensor2 value", {"self", "tensor1", "tensor2"},
-               "aten_addcmul", "value");
-  AddForeachOf(table, "addcdiv", "self tensor1 tensor2 value", {"self", "tensor1", "tensor2"},
-               "aten_addcdiv", "value");
-  table->Declared("lerp", "self end weight", "aten_lerp");
-  table->Declared("tanh_backward", "grad_output output", "aten_tanh_backward");
-  table->Declared("sigmoid_backward", "grad_output output", "aten_sigmoid_backward");
-  table->Declared("threshold_backward", "grad_output self *threshold", "aten_threshold_backward");
-  table->Declared("silu_backward", "grad_output self", "aten_silu_backward");
-  table->Declared("gelu_backward", "grad_output self *approximate", "aten_gelu_backward");
-  table->Add("clamp", "self min max", Clamp);
-  table->Add("clamp_min", "self min", Clamp);
-  table->Add("clamp_max", "self max", Clamp);
-  table->Add("pow", "self exponent", Power);
+  table->Declared("_conj_physical", kNew, "self", "aten_conj_physical");
+  table->Declared("conj_physical", kAnyForm, "self", "aten_conj_physical");
+  table->Add("where", "self ScalarOther ScalarSelf Scalar self_out", "condition self other", Where);
+  table->Declared("logical_not", kAnyForm, "self", "aten_logical_not");
+  table->Declared("logical_and", kAnyForm, "self other", "aten_logical_and");
+  table->Declared("logical_or", kAnyForm, "self other", "aten_logical_or");
+  table->Declared("isnan isinf", kNew, "self", "aten_not_real");
+  table->Add("masked_fill", "Scalar Tensor _.Scalar _.Tensor Scalar_out Tensor_out",
+             "self mask value", MaskedFill);
+  AddForeachOf(table, "addcmul", kAnyForm, "self tensor1 tensor2 value",
+               {"self", "tensor1", "tensor2"}, "aten_addcmul", "value");
+  AddForeachOf(table, "addcdiv", kAnyForm, "self tensor1 tensor2 value",
+               {"self", "tensor1", "tensor2"}, "aten_addcdiv", "value");
+  table->Declared("lerp", "Scalar Tensor _.Scalar _.Tensor Scalar_out Tensor_out",
+                  "self end weight", "aten_lerp");
+  table->Declared("tanh_backward", gradient, "grad_output output", "aten_tanh_backward");
+  table->Declared("sigmoid_backward", gradient, "grad_output output", "aten_sigmoid_backward");
+  table->Add("threshold_backward", gradient, "grad_output self threshold", ThresholdBackward);
+  table->Declared("silu_backward", gradient, "grad_output self", "aten_silu_backward");
+  table->Declared("gelu_backward", gradient, "grad_output self *approximate",
+                  "aten_gelu_backward");
+  const char* const limits = "default Tensor _.default _.Tensor out Tensor_out";
+  table->Add("clamp", limits, "self min max", Clamp);
+  table->Add("clamp_min", limits, "self min", Clamp);
+  table->Add("clamp_max", limits, "self max", Clamp);
+  table->Add("pow", "Tensor_Scalar Tensor_Tensor _.Scalar _.Tensor Tensor_Scalar_out",
+             "self exponent", Power);
 }
 
 void AddForeach(AtenTable* table) {
   for (const char* name : {"add", "sub", "mul", "div"}) {
-    AddForeachOf(table, absl::StrCat("_foreach_", name).c_str(), "self other alpha",
-                 {"self", "other"}, name, "", "alpha");
+    const std::string foreach = absl::StrCat("_foreach_", name);
+    const bool sums = std::string_view(name) == "add" || std::string_view(name) == "sub";
+    AddForeachOf(table, foreach, "List _.List List_out",
+                 sums ? "self other alpha" : "self other", {"self", "other"}, name, "",
+                 sums ? "alpha" : "");
+    AddForeachOf(table, foreach, "Scalar _.Scalar Scalar_out", "self scalar", {"self", "scalar"},
+                 name);
+    AddForeachOf(table, foreach, "ScalarList _.ScalarList ScalarList_out", "self scalars",
+                 {"self", "scalars"}, name);
+    if (std::string_view(name) == "sub") continue;
+    const bool adds = std::string_view(name) == "add";
+    AddForeachOf(table, foreach, "Tensor _.Tensor Tensor_out",
+                 adds ? "self other alpha" : "self other", {"self", "other"}, name, "",
+                 adds ? "alpha" : "");
   }
-  AddForeachOf(table, "_foreach_lerp", "self tensors1 weight", {"self", "tensors1", "weight"},
-               "aten_lerp");
-  AddForeachOf(table, "_foreach_addcmul", "self tensor1 tensor2 value",
-               {"self", "tensor1", "tensor2"}, "aten_addcmul", "value");
-  AddForeachOf(table, "_foreach_addcdiv", "self tensor1 tensor2 value",
-               {"self", "tensor1", "tensor2"}, "aten_addcdiv", "value");
-  AddForeachOf(table, "_foreach_pow", "self exponent", {"self", "exponent"}, "pow");
+  const char* const numbers =
+      "Scalar _.Scalar Scalar_out ScalarList _.ScalarList ScalarList_out";
+  AddForeachOf(table, "_foreach_lerp", numbers, "self tensors1 weight",
+               {"self", "tensors1", "weight"}, "aten_lerp");
+  AddForeachOf(table, "_foreach_lerp", "List _.List List_out", "self tensors1 weights",
+               {"self", "tensors1", "weights"}, "aten_lerp");
+  for (const char* name : {"addcmul", "addcdiv"}) {
+    const std::string foreach = absl::StrCat("_foreach_", name);
+    AddForeachOf(table, foreach, "Scalar _.Scalar Scalar_out", "self tensor1 tensor2 value",
+                 {"self", "tensor1", "tensor2"}, absl::StrCat("aten_", name), "value");
+    AddForeachOf(table, foreach, "ScalarList _.ScalarList ScalarList_out",
+                 "self tensor1 tensor2 scalars", {"self", "tensor1", "tensor2"},
+                 absl::StrCat("aten_", name), "scalars");
+  }
+  AddForeachOf(table, "_foreach_pow", numbers, "self exponent", {"self", "exponent"}, "pow");
   for (const char* name : {"sqrt", "neg", "reciprocal"}) {
-    AddForeachOf(table, absl::StrCat("_foreach_", name).c_str(), "self", {"self"}, name);
+    AddForeachOf(table, absl::StrCat("_foreach_", name), kAnyForm, "self", {"self"}, name);
   }
-  table->Add("_foreach_norm", "self ord dtype", ForeachNorm);
-  table->Add("_foreach_copy", "self src", [](AtenCall& call) -> absl::Status {
+  table->Add("_foreach_norm", "Scalar Scalar_out", "self ord dtype", ForeachNorm);
+  table->Add("_foreach_copy", kAnyForm, "-self src", [](AtenCall& call) -> absl::Status {
     PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> sources, call.Tensors("src"));
-    for (sdfg::TensorId source : sources) call.Return(Argument::Of(source));
+    for (sdfg::TensorId source : sources) call.ReturnBroadcast(Argument::Of(source));
     return absl::OkStatus();
   });
-  table->Add("_foreach_zero", "self", [](AtenCall& call) -> absl::Status {
-    for (size_t i = 0; i < call["self"].list.size(); ++i) call.Return(Argument::Number(0));
+  table->Add("_foreach_zero", kAnyForm, "self", [](AtenCall& call) -> absl::Status {
+    for (size_t i = 0; i < call["self"].list.size(); ++i) {
+      call.ReturnBroadcast(Argument::Number(0));
+    }
     return absl::OkStatus();
   });
 }

@@ -51,9 +51,9 @@ absl::Status CopyIn(AtenCall& call) {
   return absl::OkStatus();
 }
 
-absl::Status SplitOut(AtenCall& call) {
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId whole, call.TensorOf("all_gather_output"));
-  PLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, call.Integers("split_sizes"));
+absl::Status SplitOut(AtenCall& call, const char* of, const char* split_sizes) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId whole, call.TensorOf(of));
+  PLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, call.Integers(split_sizes));
   PLAN_ASSIGN_OR_RETURN(int64_t dim, call.Integer("dim", 0));
   const Strided source = Contiguous(0, call.writer().tensor(whole).shape);
   if (dim < 0) dim += static_cast<int64_t>(source.shape.size());
@@ -109,13 +109,18 @@ absl::Status ChunkCat(AtenCall& call) {
 }  // namespace
 
 void AddFullySharded(AtenTable* table) {
-  table->Add("fsdp.all_gather_copy_in",
+  table->Add("fsdp.all_gather_copy_in", "default",
              "all_gather_inputs all_gather_output inp_split_sizes all_gather_input_numel rank",
              CopyIn);
-  table->Add("fsdp.split_with_sizes_copy split_with_sizes_copy",
-             "all_gather_output split_sizes dim out", SplitOut);
-  table->Add("fsdp.chunk_cat_mixed_dtype fsdp.chunk_cat _chunk_cat", "tensors dim num_chunks out",
+  table->Add("fsdp.split_with_sizes_copy", "default",
+             "all_gather_output all_gather_input_split_sizes dim", [](AtenCall& call) {
+               return SplitOut(call, "all_gather_output", "all_gather_input_split_sizes");
+             });
+  table->Add("split_with_sizes_copy", kNew, "self split_sizes dim",
+             [](AtenCall& call) { return SplitOut(call, "self", "split_sizes"); });
+  table->Add("fsdp.chunk_cat_mixed_dtype fsdp.chunk_cat", "default", "tensors dim num_chunks",
              ChunkCat);
+  table->Add("_chunk_cat", kNew, "tensors dim num_chunks", ChunkCat);
 }
 
 }  // namespace planproof::frontend::torch

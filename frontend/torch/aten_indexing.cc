@@ -259,7 +259,10 @@ absl::Status Index(AtenCall& call) {
 
 // self where the mask is 0, elsewhere the one number of `values`.
 absl::Status PutWhere(AtenCall& call, sdfg::TensorId self, sdfg::TensorId mask) {
-  PLAN_ASSIGN_OR_RETURN(const Argument value, call.Operand("values"));
+  PLAN_ASSIGN_OR_RETURN(Argument value, call.Operand("values"));
+  if (value.literal) {
+    PLAN_ASSIGN_OR_RETURN(value, call.InType(value, call.writer().tensor(self).dtype));
+  }
   Argument condition = Argument::Of(mask);
   const sdfg::Shape shape = call.writer().tensor(self).shape;
   const sdfg::Shape leading = call.writer().tensor(mask).shape;
@@ -446,10 +449,11 @@ absl::Status SelectRows(AtenCall& call) {
 }  // namespace
 
 void AddIndexing(AtenTable* table) {
-  table->Add("index", "self indices", Index);
-  table->Add("index_put _unsafe_index_put", "self indices values accumulate", IndexPut);
-  table->Add("gather", "self dim index sparse_grad", GatherAlong);
-  table->Add("index_select", "self dim index", SelectRows);
+  table->Add("index", "Tensor", "self indices", Index);
+  table->Add("index_put", kAnyForm, "self indices values accumulate", IndexPut);
+  table->Add("_unsafe_index_put", "default", "self indices values accumulate", IndexPut);
+  table->Add("gather", kNew, "self dim index sparse_grad", GatherAlong);
+  table->Add("index_select", kNew, "self dim index", SelectRows);
 }
 
 }  // namespace planproof::frontend::torch

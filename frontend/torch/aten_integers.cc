@@ -52,6 +52,10 @@ absl::StatusOr<std::optional<Argument>> OfIntegers(AtenCall* call, const std::st
       std::find(comparisons.begin(), comparisons.end(), declared) != comparisons.end();
   const bool limits = declared == "maximum" || declared == "minimum";
   if (!IsWide(dtype) || !(adds || compares || limits)) return std::nullopt;
+  if (!HoldsExactly(dtype, number)) {
+    return call->NotDeclared(absl::StrCat("the number ", number, " beside ",
+                                          sdfg::DTypeName(dtype)));
+  }
   const auto make = [&]() -> absl::StatusOr<sdfg::IndexFunction> {
     using sdfg::Op;
     sdfg::IndexFunctionBuilder builder(declared);

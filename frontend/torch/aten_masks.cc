@@ -118,9 +118,9 @@ absl::StatusOr<sdfg::TensorId> PlacesOf(AtenCall* call, sdfg::TensorId mask, int
 }
 
 void AddMasks(AtenTable* table) {
-  table->Add("nonzero", "self", Nonzero);
-  table->Add("masked_select", "self mask", MaskedSelect);
-  table->Add("masked_scatter", "self mask source", MaskedScatter);
+  table->Add("nonzero", kNew, "self", Nonzero);
+  table->Add("masked_select", kNew, "self mask", MaskedSelect);
+  table->Add("masked_scatter", kAnyForm, "self mask source", MaskedScatter);
 }
 
 }  // namespace planproof::frontend::torch

@@ -150,23 +150,26 @@ absl::Status MseLossBackward(AtenCall& call) {
 }  // namespace
 
 void AddNeuralNetwork(AtenTable* table) {
-  table->Add("native_layer_norm", "input normalized_shape weight bias eps", [](AtenCall& call) {
-    return Norm(call, "aten_native_layer_norm", {"input", "weight", "bias"});
-  });
-  table->Add("native_layer_norm_backward",
+  table->Add("native_layer_norm", kNew, "input normalized_shape weight bias eps",
+             [](AtenCall& call) {
+               return Norm(call, "aten_native_layer_norm", {"input", "weight", "bias"});
+             });
+  table->Add("native_layer_norm_backward", "default",
              "grad_out input normalized_shape mean rstd weight -bias output_mask",
              [](AtenCall& call) {
                return NormBackward(call, "aten_native_layer_norm_backward",
                                    {"grad_out", "input", "mean", "rstd", "weight"});
              });
-  table->Add("embedding", "weight indices padding_idx scale_grad_by_freq sparse", Embedding);
-  table->Add("embedding_dense_backward",
+  table->Add("embedding", kNew, "weight indices padding_idx scale_grad_by_freq sparse", Embedding);
+  table->Add("embedding_dense_backward", kNew,
              "grad_output indices num_weights padding_idx scale_grad_by_freq", EmbeddingBackward);
-  table->Add("nll_loss_forward", "self target weight reduction ignore_index", NllLoss);
-  table->Add("nll_loss_backward",
+  table->Add("nll_loss_forward", "default output", "self target weight reduction ignore_index",
+             NllLoss);
+  table->Add("nll_loss_backward", "default grad_input",
              "grad_output self target weight reduction ignore_index total_weight", NllLossBackward);
-  table->Add("mse_loss", "self target reduction", MseLoss);
-  table->Add("mse_loss_backward", "grad_output self target reduction", MseLossBackward);
+  table->Add("mse_loss", kNew, "self target reduction", MseLoss);
+  table->Add("mse_loss_backward", "default grad_input", "grad_output self target reduction",
+             MseLossBackward);
 }
 
 }  // namespace planproof::frontend::torch

@@ -18,10 +18,11 @@ std::vector<std::string> Words(std::string_view text) {
   return {parts.begin(), parts.end()};
 }
 
-const AtenTable& Table() {
-  static const auto* const table = [] {
+AtenTable& Table() {
+  static auto* const table = [] {
     auto* made = new AtenTable;
     AddElementwise(made);
+    AddBitwise(made);
     AddForeach(made);
     AddCreation(made);
     AddReductions(made);
@@ -52,32 +53,42 @@ std::string AtenBaseName(const std::string& op) {
   return base;
 }
 
-const AtenOperator* FindAtenOperator(const std::string& base) {
-  const auto found = Table().operators.find(base);
-  return found == Table().operators.end() ? nullptr : &found->second;
+const AtenOperator* FindAtenOperator(const std::string& op) {
+  const auto found = Table().operators.find(op);
+  const bool known = found != Table().operators.end() && found->second.schema != nullptr;
+  return known ? &found->second : nullptr;
 }
 
-std::vector<std::string> AtenOperatorNames() {
+std::vector<std::string> AtenOverloads() {
   std::vector<std::string> names;
   for (const auto& [name, op] : Table().operators) names.push_back(name);
   return names;
 }
 
-void AtenTable::Add(std::string_view names, std::string_view parameters,
-                    std::function<absl::Status(AtenCall&)> run) {
-  AtenOperator op{{}, {}, std::move(run)};
+void ChangeAtenTable(const std::function<void(AtenTable*)>& change) { change(&Table()); }
+
+void AtenTable::Add(std::string_view names, std::string_view overloads,
+                    std::string_view parameters,
+                    const std::function<absl::Status(AtenCall&)>& run) {
+  AtenOperator op{nullptr, {}, {}, run};
   for (std::string word : Words(parameters)) {
     if (word[0] == '-') op.without_meaning.insert(word.erase(0, 1));
     op.parameters.push_back(std::move(word));
   }
   for (const std::string& name : Words(names)) {
     const bool qualified = name.find('.') != std::string::npos;
-    operators[qualified ? name : "aten." + name] = op;
+    for (const std::string& overload : Words(overloads)) {
+      const bool in_place = overload[0] == '_' && overload[1] == '.';
+      const std::string full = absl::StrCat(qualified ? "" : "aten.", name,
+                                            in_place ? "" : ".", overload);
+      op.schema = FindAtenSchema(full);
+      operators[full] = op;
+    }
   }
 }
 
-void AtenTable::Declared(std::string_view name, std::string_view parameters,
-                         const std::string& declared) {
+void AtenTable::Declared(std::string_view names, std::string_view overloads,
+                         std::string_view parameters, const std::string& declared) {
   std::vector<std::string> operands, attributes;
   std::string all;
   for (std::string word : Words(parameters)) {
@@ -102,7 +113,7 @@ void AtenTable::Declared(std::string_view name, std::string_view parameters,
     for (sdfg::TensorId tensor : out) call.Return(Argument::Of(tensor));
     return absl::OkStatus();
   };
-  Add(name, all, run);
+  Add(names, overloads, all, run);
 }
 
 std::vector<int64_t> Dimensions(std::vector<int64_t> dims, size_t rank) {

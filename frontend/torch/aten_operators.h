@@ -1,8 +1,9 @@
-// What ATen operators compute, by name: in terms of declared operators.
+// What ATen operators compute, by overload: in terms of declared operators.
 //
-// An operator is looked up without its overload and without the underscore of its in-place form:
-// "aten.add" for aten.add_.Tensor. Operators whose results are views compute nothing and need no
-// entry. docs/torch-operators.md lists what is exact, opaque and refused.
+// A row of the table names the overloads that it is the meaning of, in place and with `out`, one by
+// one: "aten.max.dim" and "aten.max.other" are different functions. Their parameters are those of
+// aten_schema.h. Operators whose results are views compute nothing and need no entry.
+// docs/torch-operators.md lists what is exact, opaque and refused.
 #ifndef PLANPROOF_FRONTEND_TORCH_ATEN_OPERATORS_H_
 #define PLANPROOF_FRONTEND_TORCH_ATEN_OPERATORS_H_
 
@@ -19,7 +20,8 @@
 namespace planproof::frontend::torch {
 
 struct AtenOperator {
-  std::vector<std::string> parameters;  // in the order of the schema
+  const AtenSchema* schema = nullptr;
+  std::vector<std::string> parameters;  // which the row knows, those of other overloads among them
   // Those that mean nothing for values, or that shape and type of the result say again.
   std::set<std::string, std::less<>> without_meaning;
   std::function<absl::Status(AtenCall&)> run;
@@ -27,24 +29,33 @@ struct AtenOperator {
 
 // "aten.add" of "aten.add_.Tensor"; "aten.__or__" of "aten.__or__.Tensor".
 std::string AtenBaseName(const std::string& op);
-// Null if nothing is declared.
-const AtenOperator* FindAtenOperator(const std::string& base);
-// Names of all, sorted.
-std::vector<std::string> AtenOperatorNames();
+// "aten.add_.Tensor"; null if this overload has no declared meaning.
+const AtenOperator* FindAtenOperator(const std::string& op);
+// All overloads, sorted.
+std::vector<std::string> AtenOverloads();
+
+// Forms of which most operators have one each, for the rows: a new result, in place, in memory that
+// is given.
+inline constexpr char kNew[] = "default out", kAnyForm[] = "default _.default out";
 
 // The families, one per file; internal.
 class AtenTable {
  public:
-  // `names` and `parameters` are separated by blanks; a name without a namespace is one of aten.
-  // Parameters with '-' mean nothing for values, or are said again by the result; an argument that
-  // `run` reads none of is refused if it is for another one.
-  void Add(std::string_view names, std::string_view parameters,
-           std::function<absl::Status(AtenCall&)> run);
+  // Everything is separated by blanks. A name without a namespace is one of aten; "_.Tensor" is the
+  // overload Tensor of the form in place. Parameters with '-' mean nothing for values, or are said
+  // again by the result; an argument that `run` reads none of is refused if it is for another one.
+  void Add(std::string_view names, std::string_view overloads, std::string_view parameters,
+           const std::function<absl::Status(AtenCall&)>& run);
   // A declared operator: parameters are its operands in order; those with '*' its attributes of
   // the same name.
-  void Declared(std::string_view name, std::string_view parameters, const std::string& declared);
-  std::map<std::string, AtenOperator, std::less<>> operators;
+  void Declared(std::string_view names, std::string_view overloads, std::string_view parameters,
+                const std::string& declared);
+  std::map<std::string, AtenOperator, std::less<>> operators;  // by overload
 };
+// For tests: changes the table as a mistaken reader would have it. Not while another thread reads a
+// trace.
+void ChangeAtenTable(const std::function<void(AtenTable*)>& change);
+void AddBitwise(AtenTable* table);
 void AddElementwise(AtenTable* table);
 void AddForeach(AtenTable* table);
 void AddCreation(AtenTable* table);

@@ -92,7 +92,8 @@ absl::Status SelectBackward(AtenCall& call) {
 // `pad` has pairs (before, after) for the last dimension, the one before it, ...
 absl::Status Pad(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> pad, call.Integers("pad"));
-  PLAN_ASSIGN_OR_RETURN(const solver::Rational value, call.Real("value", 0));
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational value,
+                        call.RealIn(call.Described("self").dtype, "value", 0));
   sdfg::Shape whole = call.Described("self").shape;
   Strided part{0, whole, {}};
   if (pad.size() % 2 != 0 || pad.size() / 2 > whole.size()) return call.NotDeclared("this padding");
@@ -145,16 +146,17 @@ absl::Status Roll(AtenCall& call) {
 }  // namespace
 
 void AddRearrangement(AtenTable* table) {
-  table->Add("cat", "tensors dim", Concatenate);
-  table->Add("stack", "tensors dim", Stack);
-  table->Add("constant_pad_nd", "self pad value", Pad);
-  table->Declared("flip", "self *dims", "flip");
-  table->Declared("repeat", "self *repeats", "repeat");
-  table->Add("roll", "self shifts dims", Roll);
-  table->Declared("tril", "self *diagonal", "aten_tril");
-  table->Declared("triu", "self *diagonal", "aten_triu");
-  table->Add("slice_backward", "grad_output input_sizes dim start -end step", SliceBackward);
-  table->Add("select_backward", "grad_output input_sizes dim index", SelectBackward);
+  table->Add("cat", kNew, "tensors dim", Concatenate);
+  table->Add("stack", kNew, "tensors dim", Stack);
+  table->Add("constant_pad_nd", kNew, "self pad value", Pad);
+  table->Declared("flip", kNew, "self *dims", "flip");
+  table->Declared("repeat", kNew, "self *repeats", "repeat");
+  table->Add("roll", kNew, "self shifts dims", Roll);
+  table->Declared("tril", kAnyForm, "self *diagonal", "aten_tril");
+  table->Declared("triu", kAnyForm, "self *diagonal", "aten_triu");
+  table->Add("slice_backward", kNew, "grad_output input_sizes dim start -end step",
+             SliceBackward);
+  table->Add("select_backward", kNew, "grad_output input_sizes dim index", SelectBackward);
 }
 
 }  // namespace planproof::frontend::torch

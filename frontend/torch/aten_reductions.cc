@@ -28,10 +28,27 @@ absl::StatusOr<sdfg::TensorId> Summands(AtenCall* call) {
   return dtype == sdfg::DType::kUnknown ? x : call->Converted(x, dtype);
 }
 
-void AddReduction(AtenTable* table, const char* name, const char* parameters,
-                  const char* declared) {
+// all and any: whether elements are not 0. An empty list of dimensions reduces none.
+absl::Status TruthOf(AtenCall& call, const char* declared) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, call.TensorOf("self"));
+  const sdfg::Shape& shape = call.writer().tensor(x).shape;
+  const Value& dim = call["dim"];
+  if (shape.empty() || (dim.kind == Value::Kind::kList && dim.list.empty())) {
+    PLAN_ASSIGN_OR_RETURN(Argument truth, call.InType(Argument::Of(x), sdfg::DType::kBool));
+    PLAN_ASSIGN_OR_RETURN(const bool keepdim, call.Boolean("keepdim", false));
+    static_cast<void>(keepdim);  // nothing is reduced
+    call.Return(std::move(truth));
+    return absl::OkStatus();
+  }
+  PLAN_ASSIGN_OR_RETURN(Argument truth, Reduced(&call, declared, Argument::Of(x), shape));
+  call.Return(std::move(truth));
+  return absl::OkStatus();
+}
+
+void AddReduction(AtenTable* table, const char* name, const char* overloads,
+                  const char* parameters, const char* declared) {
   const std::string op = declared;
-  table->Add(name, parameters, [op](AtenCall& call) -> absl::Status {
+  table->Add(name, overloads, parameters, [op](AtenCall& call) -> absl::Status {
     PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, Summands(&call));
     PLAN_ASSIGN_OR_RETURN(Argument y,
                           Reduced(&call, op, Argument::Of(x), call.Described("self").shape));
@@ -59,10 +76,11 @@ absl::StatusOr<sdfg::Attributes> AlongDim(AtenCall* call, const char* of) {
   return sdfg::Attributes{{"dim", dim}};
 }
 
-void AddAlongDim(AtenTable* table, const char* name, const char* parameters,
-                 std::vector<std::string> operands, const char* declared) {
+void AddAlongDim(AtenTable* table, const char* name, const char* overloads,
+                 const char* parameters, const std::vector<std::string>& operands,
+                 const char* declared) {
   const std::string op = declared;
-  table->Add(name, parameters, [op, operands](AtenCall& call) -> absl::Status {
+  table->Add(name, overloads, parameters, [op, operands](AtenCall& call) -> absl::Status {
     std::vector<Argument> arguments;
     for (const std::string& operand : operands) {
       PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId tensor, call.TensorOf(operand));
@@ -105,27 +123,32 @@ absl::Status MaxAlong(AtenCall& call, const char* declared, const char* where) {
 }  // namespace
 
 void AddReductions(AtenTable* table) {
-  AddReduction(table, "sum mean", "self dim keepdim dtype", "sum");
-  AddReduction(table, "mean", "self dim keepdim dtype", "mean");
-  table->Add("max", "self dim keepdim",
+  AddReduction(table, "sum", "default dim_IntList out IntList_out", "self dim keepdim dtype", "sum");
+  AddReduction(table, "mean", "default dim out dtype_out", "self dim keepdim dtype", "mean");
+  table->Add("max", "default dim unary_out", "self dim keepdim",
              [](AtenCall& call) { return MaxAlong(call, "max", "argmax"); });
-  table->Add("min", "self dim keepdim",
+  table->Add("min", "default dim unary_out", "self dim keepdim",
              [](AtenCall& call) { return MaxAlong(call, "min", "argmin"); });
-  AddReduction(table, "amax", "self dim keepdim", "max");
-  AddReduction(table, "amin", "self dim keepdim", "min");
-  AddReduction(table, "all", "self dim keepdim", "aten_all");
-  AddReduction(table, "any", "self dim keepdim", "aten_any");
-  AddReduction(table, "logsumexp", "self dim keepdim", "logsumexp");
-  table->Add("linalg_vector_norm", "self ord dim keepdim dtype", VectorNorm);
-  AddAlongDim(table, "_softmax softmax", "self dim half_to_float", {"self"}, "softmax");
+  AddReduction(table, "amax", kNew, "self dim keepdim", "max");
+  AddReduction(table, "amin", kNew, "self dim keepdim", "min");
+  const char* const truth = "default dim dims out dims_out all_out";
+  table->Add("all", truth, "self dim keepdim",
+             [](AtenCall& call) { return TruthOf(call, "aten_all"); });
+  table->Add("any", truth, "self dim keepdim",
+             [](AtenCall& call) { return TruthOf(call, "aten_any"); });
+  AddReduction(table, "logsumexp", kNew, "self dim keepdim", "logsumexp");
+  table->Add("linalg_vector_norm", kNew, "self ord dim keepdim dtype", VectorNorm);
+  AddAlongDim(table, "_softmax", kNew, "self dim half_to_float", {"self"}, "softmax");
+  AddAlongDim(table, "softmax", "int int_out", "self dim dtype", {"self"}, "softmax");
   // Differs where a row is masked as a whole, which softmax excludes.
-  AddAlongDim(table, "_safe_softmax", "self dim dtype", {"self"}, "softmax");
-  AddAlongDim(table, "_log_softmax log_softmax", "self dim half_to_float", {"self"}, "log_softmax");
-  AddAlongDim(table, "_softmax_backward_data", "grad_output output dim input_dtype",
+  AddAlongDim(table, "_safe_softmax", "default", "self dim dtype", {"self"}, "softmax");
+  AddAlongDim(table, "_log_softmax", kNew, "self dim half_to_float", {"self"}, "log_softmax");
+  AddAlongDim(table, "log_softmax", "int int_out", "self dim dtype", {"self"}, "log_softmax");
+  AddAlongDim(table, "_softmax_backward_data", "default out", "grad_output output dim input_dtype",
               {"grad_output", "output"}, "aten_softmax_backward");
-  AddAlongDim(table, "_log_softmax_backward_data", "grad_output output dim input_dtype",
+  AddAlongDim(table, "_log_softmax_backward_data", kNew, "grad_output output dim input_dtype",
               {"grad_output", "output"}, "aten_log_softmax_backward");
-  table->Add("cumsum", "self dim dtype", SumSoFar);
+  table->Add("cumsum", kAnyForm, "self dim dtype", SumSoFar);
 }
 
 }  // namespace planproof::frontend::torch

@@ -83,7 +83,8 @@ absl::Status WholeDivision(AtenCall& call, bool remains) {
   PLAN_ASSIGN_OR_RETURN(const Argument divisor, call.Operand("other"));
   int64_t number = 0;
   if (x.tensor == sdfg::kNone || !divisor.literal || !divisor.literal->ToInt64(&number) ||
-      number < 1 || !sdfg::IsInteger(call.writer().tensor(x.tensor).dtype)) {
+      number < 1 || !sdfg::IsInteger(call.writer().tensor(x.tensor).dtype) ||
+      !HoldsExactly(call.writer().tensor(x.tensor).dtype, number) || divisor.error > 0) {
     return call.NotDeclared("division that rounds, but of integers by a positive integer,");
   }
   PLAN_ASSIGN_OR_RETURN(Argument quotient, Divided(&call, x.tensor, number, remains));
@@ -104,18 +105,22 @@ absl::Status RepeatInterleave(AtenCall& call) {
 }  // namespace
 
 void AddRouting(AtenTable* table) {
-  table->Declared("topk", "self *k *dim *largest *sorted", "topk");
-  table->Declared("sort", "self *dim *descending *stable", "sort");
-  table->Declared("argsort", "self *dim *descending *stable", "argsort");
-  table->Add("argmax", "self dim keepdim", [](AtenCall& call) { return Extreme(call, "argmax"); });
-  table->Add("argmin", "self dim keepdim", [](AtenCall& call) { return Extreme(call, "argmin"); });
-  table->Add("histc", "self bins min max", Histogram);
-  table->Add("bincount", "self weights minlength", Counts);
-  table->Add("_grouped_mm", "self mat2 offs bias out_dtype", GroupedProduct);
-  table->Add("floor_divide", "self other",
+  table->Declared("topk", "default values", "self *k *dim *largest *sorted", "topk");
+  table->Declared("sort", "default stable values values_stable", "self *dim *descending *stable",
+                  "sort");
+  table->Declared("argsort", "default stable", "self *dim *descending *stable", "argsort");
+  table->Add("argmax", kNew, "self dim keepdim",
+             [](AtenCall& call) { return Extreme(call, "argmax"); });
+  table->Add("argmin", kNew, "self dim keepdim",
+             [](AtenCall& call) { return Extreme(call, "argmin"); });
+  table->Add("histc", kNew, "self bins min max", Histogram);
+  table->Add("bincount", kNew, "self weights minlength", Counts);
+  table->Add("_grouped_mm", "default", "self mat2 offs bias out_dtype", GroupedProduct);
+  table->Add("floor_divide", "default Scalar _.Tensor _.Scalar out Scalar_out", "self other",
              [](AtenCall& call) { return WholeDivision(call, false); });
-  table->Add("remainder", "self other", [](AtenCall& call) { return WholeDivision(call, true); });
-  table->Add("repeat_interleave", "repeats -output_size", RepeatInterleave);
+  table->Add("remainder", "Tensor Scalar _.Tensor _.Scalar Tensor_out Scalar_out", "self other",
+             [](AtenCall& call) { return WholeDivision(call, true); });
+  table->Add("repeat_interleave", "Tensor Tensor_out", "repeats -output_size", RepeatInterleave);
 }
 
 }  // namespace planproof::frontend::torch

@@ -69,23 +69,35 @@ absl::StatusOr<sdfg::TensorId> NumbersOf(AtenCall* call, std::vector<sdfg::Tenso
 
 // Values for the elements of `index` along `dim` are numbers or tensors.
 absl::Status Scatter(AtenCall& call) {
-  if (call.Has("reduce")) return call.NotDeclared("a scatter that reduces");
   PLAN_ASSIGN_OR_RETURN(sdfg::TensorId self, call.TensorOf("self"));
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId index, call.TensorOf("index"));
   PLAN_ASSIGN_OR_RETURN(const int64_t dim, call.Integer("dim", std::nullopt));
   PLAN_ASSIGN_OR_RETURN(Argument source, call.Operand(call.Has("value") ? "value" : "src"));
+  if (source.literal) {
+    PLAN_ASSIGN_OR_RETURN(source, call.InType(source, call.writer().tensor(self).dtype));
+  }
   if (call.writer().tensor(self).dtype == sdfg::DType::kBool) {  // as 0 and 1
     PLAN_ASSIGN_OR_RETURN(self, call.Converted(self, sdfg::DType::kInt64));
-    if (source.literal) {
-      source.literal = source.literal->IsZero() ? 0 : 1;
-    } else {
-      PLAN_ASSIGN_OR_RETURN(source.tensor, call.Converted(source.tensor, sdfg::DType::kInt64));
-    }
+    PLAN_ASSIGN_OR_RETURN(source, call.InType(source, sdfg::DType::kInt64));
   }
   PLAN_ASSIGN_OR_RETURN(
       Argument result,
       call.One("scatter", {Argument::Of(self), Argument::Of(index), source}, {{"dim", dim}}));
   call.Return(std::move(result));
+  return absl::OkStatus();
+}
+
+absl::Status IndexAdd(AtenCall& call) {
+  std::vector<Argument> operands;
+  for (const char* name : {"self", "index", "source"}) {
+    PLAN_ASSIGN_OR_RETURN(operands.emplace_back(), call.Operand(name));
+  }
+  PLAN_ASSIGN_OR_RETURN(const int64_t dim, call.Integer("dim", std::nullopt));
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational alpha,
+                        call.RealIn(call.Described("self").dtype, "alpha", 1));
+  PLAN_ASSIGN_OR_RETURN(Argument sums,
+                        call.One("index_add", operands, {{"dim", dim}, {"alpha", alpha}}));
+  call.Return(std::move(sums));
   return absl::OkStatus();
 }
 
@@ -137,11 +149,13 @@ absl::StatusOr<Argument> PutAt(AtenCall* call, sdfg::TensorId self,
 }
 
 void AddScatter(AtenTable* table) {
-  table->Add("scatter", "self dim index src reduce value", Scatter);
-  table->Declared("scatter_add", "self *dim index src", "scatter_add");
-  table->Add("torchtitan.deterministic_scatter_add", "out index src", DeterministicScatterAdd);
-  table->Declared("index_add", "self *dim index source *alpha", "index_add");
-  table->Declared("index_copy", "self *dim index source", "index_copy");
+  table->Add("scatter", "src value _.src _.value src_out value_out", "self dim index src value",
+             Scatter);
+  table->Declared("scatter_add", kAnyForm, "self *dim index src", "scatter_add");
+  table->Add("torchtitan.deterministic_scatter_add", "default", "out index src",
+             DeterministicScatterAdd);
+  table->Add("index_add", kAnyForm, "self dim index source alpha", IndexAdd);
+  table->Declared("index_copy", kAnyForm, "self *dim index source", "index_copy");
 }
 
 }  // namespace planproof::frontend::torch

@@ -69,20 +69,22 @@ bool SharesMemory(const Trace& trace, const Executed& executed) {
   return true;
 }
 
-// "aten.add_.Tensor", but not "aten.__and__.Tensor".
-bool IsInPlace(const std::string& op) {
-  const std::string name = op.substr(0, op.rfind('.'));
-  return name.ends_with("_") && !name.ends_with("__");
-}
-
-// An operator in place writes its first operand, one with `out` what that is.
-absl::Status CheckWrites(const Trace& trace, const Executed& executed, const std::string& place) {
-  const auto out = executed.kwargs.find("out");
-  const bool has_out = out != executed.kwargs.end();
-  if (executed.writes.empty() || (!has_out && (!IsInPlace(executed.op) || executed.args.empty()))) {
-    return absl::OkStatus();
+// An operator writes the arguments of which its signature says so, in their order.
+absl::Status CheckWrites(const Trace& trace, const Executed& executed, const AtenSchema& schema,
+                         const std::string& place) {
+  std::vector<TensorNumber> meant;
+  bool writes = false;
+  for (size_t i = 0; i < schema.parameters.size(); ++i) {
+    const AtenParameter& parameter = schema.parameters[i];
+    if (!parameter.written) continue;
+    writes = true;
+    const auto named = executed.kwargs.find(parameter.name);
+    if (named == executed.kwargs.end() && i >= executed.args.size()) continue;
+    const std::vector<TensorNumber> tensors =
+        TensorsIn(named != executed.kwargs.end() ? named->second : executed.args[i]);
+    meant.insert(meant.end(), tensors.begin(), tensors.end());
   }
-  const std::vector<TensorNumber> meant = TensorsIn(has_out ? out->second : executed.args[0]);
+  if (!writes) return absl::OkStatus();
   bool same = meant.size() == executed.writes.size();
   for (size_t k = 0; same && k < meant.size(); ++k) {
     const Tensor& operand = trace.tensors[meant[k]];
@@ -91,8 +93,8 @@ absl::Status CheckWrites(const Trace& trace, const Executed& executed, const std
   }
   if (same) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(place, ": operator ", executed.op, " writes another tensor than its ",
-                   has_out ? "operand out" : "first operand", "; record again"));
+      absl::StrCat(place, ": operator ", executed.op,
+                   " writes other tensors than the operands that it has for that; record again"));
 }
 
 }  // namespace
@@ -127,7 +129,10 @@ void Execution::CountItems(const Value& value) {
 }
 
 absl::Status Execution::ReadItem(const Executed& executed) {
-  const AtenCall call(trace_, executed, {"self"}, items_, &memory_, writer_);
+  // _local_scalar_dense, and whatever else gives a number.
+  static const AtenSchema* const schema =
+      new AtenSchema(ParseAtenSchema("aten::item(Tensor self) -> Scalar").value());
+  const AtenCall call(trace_, executed, *schema, items_, &memory_, writer_);
   PLAN_ASSIGN_OR_RETURN(Argument value, call.Operand("self"));
   if (!value.literal) item_places_[*executed.item] = writer_->Place();
   items_[*executed.item] = std::move(value);
@@ -136,7 +141,7 @@ absl::Status Execution::ReadItem(const Executed& executed) {
 
 absl::Status Execution::RunOperator(const Executed& executed) {
   const std::string base = AtenBaseName(executed.op);
-  const AtenOperator* op = FindAtenOperator(base);
+  const AtenOperator* op = FindAtenOperator(executed.op);
   if (SharesMemory(trace_, executed)) {
     if (executed.out.empty() || IsView(base)) return absl::OkStatus();
     return absl::InvalidArgumentError(
@@ -145,7 +150,7 @@ absl::Status Execution::RunOperator(const Executed& executed) {
                      "not said to write; record again"));
   }
   if (OfComplexNumbers(trace_, executed)) {
-    op = FindComplexOperator(base);
+    op = FindComplexOperator(executed.op);
     if (op == nullptr) {
       return absl::UnimplementedError(absl::StrCat(
           writer_->Place(), ": operator ", executed.op,
@@ -157,8 +162,9 @@ absl::Status Execution::RunOperator(const Executed& executed) {
         writer_->Place(), ": operator ", executed.op,
         " has no declared meaning; docs/torch-operators.md lists those that have one"));
   }
-  PLAN_RETURN_IF_ERROR(CheckWrites(trace_, executed, writer_->Place()));
-  AtenCall call(trace_, executed, op->parameters, items_, &memory_, writer_);
+  PLAN_RETURN_IF_ERROR(CheckWrites(trace_, executed, *op->schema, writer_->Place()));
+  AtenCall call(trace_, executed, *op->schema, items_, &memory_, writer_);
+  PLAN_RETURN_IF_ERROR(call.CheckArguments());
   PLAN_RETURN_IF_ERROR(op->run(call));
   PLAN_RETURN_IF_ERROR(call.CheckAllRead(op->without_meaning));
   PLAN_RETURN_IF_ERROR(call.Store());

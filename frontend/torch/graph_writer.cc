@@ -192,9 +192,12 @@ absl::StatusOr<sdfg::TensorId> GraphWriter::Fill(const sdfg::Shape& shape, sdfg:
                 sdfg::IndexFunctionBuilder builder("full");
                 const int output = builder.AddOutput("y", shape, dtype);
                 int64_t whole = 0;
-                if (sdfg::IsInteger(dtype) && !value.ToInt64(&whole)) {
-                  return absl::InvalidArgumentError("an integer tensor is filled with a fraction");
+                if (!sdfg::IsFloating(dtype) && !HoldsExactly(dtype, value)) {
+                  return absl::InternalError(absl::StrCat(
+                      "a tensor of ", sdfg::DTypeName(dtype), " is filled with ", value.ToString(),
+                      " without a conversion; this is a fault of the reader"));
                 }
+                if (sdfg::IsInteger(dtype)) value.ToInt64(&whole);
                 builder.SetBody(output,
                                 sdfg::IsInteger(dtype) ? builder.Int(whole) : builder.Real(value));
                 sdfg::IndexFunction function;

@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "frontend/torch/number_conversion.h"
 #include "frontend/torch/strided.h"
 #include "frontend/torch/trace.h"
 #include "sdfg/graph.h"
@@ -38,9 +39,16 @@ class FunctionTable {
 struct Argument {
   sdfg::TensorId tensor = sdfg::kNone;
   std::optional<solver::Rational> literal;
+  // Of the number (number_conversion.h).
+  sdfg::DType type = sdfg::DType::kUnknown;
+  double error = 0;
 
   static Argument Of(sdfg::TensorId tensor) { return {tensor, std::nullopt}; }
   static Argument Number(solver::Rational literal) { return {sdfg::kNone, std::move(literal)}; }
+  static Argument Number(KnownNumber number) {
+    return {sdfg::kNone, std::move(number.value), number.type, number.error};
+  }
+  KnownNumber number() const { return {*literal, type, error}; }
 };
 
 class GraphWriter {
@@ -91,6 +99,9 @@ class GraphWriter {
   // A name for what the present operator makes: module, operator, and its number among these.
   std::string FreshName(const std::string& what);
   sdfg::SourceLocation source() const { return source_; }
+  // A tensor was filled with a number that PyTorch has with this error.
+  void NoteError(sdfg::TensorId tensor, double error) { errors_[tensor] = error; }
+  const std::map<sdfg::TensorId, double>& errors() const { return errors_; }
   void Assume(std::string text) { assumptions_.insert(std::move(text)); }
   const std::set<std::string>& assumptions() const { return assumptions_; }
 
@@ -109,6 +120,7 @@ class GraphWriter {
   sdfg::SourceLocation source_;
   absl::flat_hash_map<std::string, int> names_;
   std::set<std::string> assumptions_;
+  std::map<sdfg::TensorId, double> errors_;
 };
 
 }  // namespace planproof::frontend::torch

@@ -17,29 +17,48 @@ constexpr int64_t kMostElements = 4096;
 constexpr int64_t kMostSteps = int64_t{1} << 23;  // of one operator
 constexpr int kMostOperators = 8;                 // one after another, of a uniform tensor
 
+// Tensors in `but` are not known. `whole`: nothing is known of a tensor with fractions, or with
+// numbers that its type rounds.
+struct Constants {
+  const std::map<sdfg::TensorId, double>* but = nullptr;
+  bool whole = false;
+};
+
 std::optional<Elements> ConstantElements(const sdfg::Graph& graph, sdfg::TensorId tensor,
-                                         int operators) {
+                                         int operators, const Constants& constants = {}) {
   const sdfg::OperatorId producer = graph.tensors[tensor].producer;
   if (producer == sdfg::kNone || operators == 0) return std::nullopt;
   const sdfg::Operator& op = graph.operators[producer];
   if (op.kind != sdfg::OperatorKind::kCompute || !op.lifted) return std::nullopt;
   if (ElementsOf(graph.tensors[tensor].shape) > kMostElements) return std::nullopt;
+  if (constants.but != nullptr && constants.but->count(tensor) != 0) return std::nullopt;
   std::vector<Elements> operands;
   for (sdfg::TensorId input : op.inputs) {
     if (input == sdfg::kNone) return std::nullopt;
-    std::optional<Elements> elements = ConstantElements(graph, input, operators - 1);
+    std::optional<Elements> elements = ConstantElements(graph, input, operators - 1, constants);
     if (!elements) return std::nullopt;
     operands.push_back(*std::move(elements));
   }
   std::vector<const Elements*> inputs;
   for (const Elements& operand : operands) inputs.push_back(&operand);
   int64_t work = kMostSteps;
-  return EvaluateExactly(*op.function, graph.tensors[tensor].producer_output, inputs, &work);
+  std::optional<Elements> elements =
+      EvaluateExactly(*op.function, graph.tensors[tensor].producer_output, inputs, &work);
+  const sdfg::DType dtype = graph.tensors[tensor].dtype;
+  const bool exact = !constants.whole || !elements ||
+                     std::all_of(elements->begin(), elements->end(), [&](const Rational& element) {
+                       return element.IsInteger() && HoldsExactly(dtype, element);
+                     });
+  return exact ? elements : std::nullopt;
 }
 
 // The number that the operator gives by its form, everywhere, or rearranges of such a tensor:
 // however many elements there are.
-std::optional<Rational> UniformByForm(const sdfg::Graph& graph, sdfg::TensorId tensor) {
+struct Filled {
+  Rational number;
+  sdfg::TensorId tensor = sdfg::kNone;  // which the operator gives
+};
+std::optional<Filled> UniformByForm(const sdfg::Graph& graph, sdfg::TensorId tensor) {
   for (int operators = 0; operators < kMostOperators && tensor != sdfg::kNone; ++operators) {
     const sdfg::OperatorId producer = graph.tensors[tensor].producer;
     if (producer == sdfg::kNone || ElementsOf(graph.tensors[tensor].shape) == 0) break;
@@ -48,23 +67,44 @@ std::optional<Rational> UniformByForm(const sdfg::Graph& graph, sdfg::TensorId t
     if (!op.function->premises.empty()) break;
     const sdfg::Node& body =
         op.function->nodes[op.function->outputs[graph.tensors[tensor].producer_output].body];
-    if (body.op == sdfg::Op::kReal) return body.real;
-    if (body.op == sdfg::Op::kIntConst) return Rational(body.value);
+    if (body.op == sdfg::Op::kReal) return Filled{body.real, tensor};
+    if (body.op == sdfg::Op::kIntConst) return Filled{Rational(body.value), tensor};
     if (body.op != sdfg::Op::kElement && body.op != sdfg::Op::kIntElement) break;
     tensor = op.inputs[body.input];
   }
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<Rational> UniformElement(const sdfg::Graph& graph, sdfg::TensorId tensor) {
-  if (std::optional<Rational> number = UniformByForm(graph, tensor); number) return number;
-  const std::optional<Elements> elements = ConstantElements(graph, tensor, kMostOperators);
+// The number that all of them are.
+std::optional<Rational> TheOne(const std::optional<Elements>& elements) {
   if (!elements || elements->empty()) return std::nullopt;
   const bool uniform = std::all_of(elements->begin(), elements->end(),
                                    [&](const Rational& each) { return each == elements->front(); });
   return uniform ? std::make_optional(elements->front()) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Rational> UniformElement(const sdfg::Graph& graph, sdfg::TensorId tensor) {
+  if (std::optional<Filled> filled = UniformByForm(graph, tensor); filled) return filled->number;
+  return TheOne(ConstantElements(graph, tensor, kMostOperators));
+}
+
+std::optional<KnownNumber> UniformNumber(const sdfg::Graph& graph, sdfg::TensorId tensor,
+                                         const std::map<sdfg::TensorId, double>& errors) {
+  const sdfg::DType dtype = graph.tensors[tensor].dtype;
+  if (const std::optional<Filled> filled = UniformByForm(graph, tensor); filled) {
+    const auto error = errors.find(filled->tensor);
+    return InType({filled->number, dtype, error == errors.end() ? 0 : error->second}, dtype);
+  }
+  std::optional<Rational> number =
+      TheOne(ConstantElements(graph, tensor, kMostOperators, {&errors, true}));
+  if (!number) return std::nullopt;
+  return KnownNumber{*std::move(number), dtype, 0};
+}
+
+std::optional<ExactElements> WholeElements(const sdfg::Graph& graph, sdfg::TensorId tensor) {
+  return ConstantElements(graph, tensor, kMostOperators, {nullptr, true});
 }
 
 absl::Status KnownElements::Visit(sdfg::OperatorId id) {

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "frontend/torch/exact_values.h"
+#include "frontend/torch/number_conversion.h"
 #include "sdfg/graph.h"
 #include "solver/rational.h"
 
@@ -26,6 +27,15 @@ using RecordedElements = std::map<sdfg::TensorId, std::vector<int64_t>>;
 // The number that all elements are, if the tensor is computed from nothing but numbers in a few
 // operators.
 std::optional<solver::Rational> UniformElement(const sdfg::Graph& graph, sdfg::TensorId tensor);
+
+// The same where PyTorch has that number, too, or lies by a known error beside it: what is computed
+// of whole numbers and remains whole, or a number that was filled in. `errors` are those of tensors
+// that were filled with a rounded number.
+std::optional<KnownNumber> UniformNumber(const sdfg::Graph& graph, sdfg::TensorId tensor,
+                                         const std::map<sdfg::TensorId, double>& errors);
+
+// Elements of a tensor of integers that is computed from nothing but whole numbers.
+std::optional<ExactElements> WholeElements(const sdfg::Graph& graph, sdfg::TensorId tensor);
 
 class KnownElements {
  public:

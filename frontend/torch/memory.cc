@@ -1,6 +1,7 @@
 #include "frontend/torch/memory.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,13 +22,15 @@ Strided Relative(const Strided& view, int64_t origin) {
 }
 
 // What a constant in single precision is meant to be.
-solver::Rational AsMeant(const Storage& storage, GraphWriter* writer) {
-  if (storage.dtype != sdfg::DType::kFloat32) return *storage.uniform;
+KnownNumber AsMeant(const Storage& storage, GraphWriter* writer) {
+  const KnownNumber held{*storage.uniform, storage.dtype, 0};
+  if (storage.dtype != sdfg::DType::kFloat32) return held;
   const std::optional<double> decimal = DecimalOfFloat32(*storage.uniform);
-  if (!decimal) return *storage.uniform;
+  if (!decimal) return held;
   writer->Assume(absl::StrFormat("the number %.9g in single precision stands for %.17g",
                                  storage.uniform->ToDouble(), *decimal));
-  return solver::Rational::FromDouble(*decimal);
+  const solver::Rational meant = solver::Rational::FromDouble(*decimal);
+  return {meant, storage.dtype, 1.001 * std::abs((meant - *storage.uniform).ToDouble())};
 }
 
 }  // namespace
@@ -119,7 +122,12 @@ absl::StatusOr<bool> Memory::IsUnwritten(const Tensor& tensor) {
 
 absl::StatusOr<sdfg::TensorId> Memory::ReadPiece(const Piece& piece, const Strided& view,
                                                  sdfg::DType dtype) {
-  if (piece.uniform) return writer_->Fill(view.shape, dtype, *piece.uniform);
+  if (piece.uniform) {
+    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId filled,
+                          writer_->Fill(view.shape, dtype, piece.uniform->value));
+    if (piece.uniform->error > 0) writer_->NoteError(filled, piece.uniform->error);
+    return filled;
+  }
   return writer_->View(piece.tensor, piece.layout, view);
 }
 
@@ -207,7 +215,7 @@ absl::StatusOr<sdfg::TensorId> Memory::Read(const Tensor& tensor) {
   return Marked(tensor, value);
 }
 
-std::optional<solver::Rational> Memory::UniformValue(const Tensor& tensor) const {
+std::optional<KnownNumber> Memory::UniformValue(const Tensor& tensor) const {
   const Strided view = ViewOf(tensor);
   if (view.empty() || tensor.conjugate || tensor.negative) return std::nullopt;
   const Piece* piece = PieceAround(tensor.storage, view);
@@ -216,7 +224,7 @@ std::optional<solver::Rational> Memory::UniformValue(const Tensor& tensor) const
   if (!pieces_[tensor.storage].empty() || storage.values.size() != 1 || storage.minus_infinity[0]) {
     return std::nullopt;
   }
-  return storage.values[0];
+  return KnownNumber{storage.values[0], tensor.dtype, 0};
 }
 
 void Memory::Replace(StorageId storage, int64_t begin, Piece piece) {
@@ -274,17 +282,17 @@ absl::Status Memory::Write(const Tensor& tensor, sdfg::TensorId value) {
   return absl::OkStatus();
 }
 
-absl::Status Memory::Fill(const Tensor& tensor, const solver::Rational& value) {
+absl::Status Memory::Fill(const Tensor& tensor, const KnownNumber& number) {
   PLAN_RETURN_IF_ERROR(CheckUnderWay(tensor, true));
   const Strided view = ViewOf(tensor);
   if (view.empty()) return absl::OkStatus();
   PLAN_RETURN_IF_ERROR(Materialise(tensor.storage));
   if (IsDense(view) && !tensor.conjugate && !tensor.negative) {
-    Replace(tensor.storage, view.offset, {view.end(), sdfg::kNone, {}, value});
+    Replace(tensor.storage, view.offset, {view.end(), sdfg::kNone, {}, number});
     return absl::OkStatus();
   }
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId filled,
-                        writer_->Fill(view.shape, tensor.dtype, value));
+                        writer_->Fill(view.shape, tensor.dtype, number.value));
   return Write(tensor, filled);
 }
 

@@ -43,10 +43,11 @@ class Memory {
   // The elements of the tensor now, in its shape; a complex one has a last dimension of 2.
   absl::StatusOr<sdfg::TensorId> Read(const Tensor& tensor);
   // The number that all elements of the tensor are, if that is known without a computation.
-  std::optional<solver::Rational> UniformValue(const Tensor& tensor) const;
+  std::optional<KnownNumber> UniformValue(const Tensor& tensor) const;
   // `value` has the tensor's shape.
   absl::Status Write(const Tensor& tensor, sdfg::TensorId value);
-  absl::Status Fill(const Tensor& tensor, const solver::Rational& value);
+  // The number has the tensor's type.
+  absl::Status Fill(const Tensor& tensor, const KnownNumber& number);
   // Whether something was written where the tensor lies, or is there from the start.
   bool HoldsAnyOf(const Tensor& tensor) const;
 
@@ -69,7 +70,7 @@ class Memory {
     int64_t end = 0;
     sdfg::TensorId tensor = sdfg::kNone;
     Strided layout;
-    std::optional<solver::Rational> uniform;
+    std::optional<KnownNumber> uniform;
   };
   using Pieces = std::map<int64_t, Piece>;
   struct Range {

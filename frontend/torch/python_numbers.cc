@@ -1,6 +1,8 @@
 #include "frontend/torch/python_numbers.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -80,7 +82,12 @@ absl::StatusOr<Argument> ComputeNumber(GraphWriter* writer, const std::string& o
     const double x = operands[0].literal->ToDouble();
     const double y = operands.size() > 1 ? operands[1].literal->ToDouble() : 0;
     if (std::optional<Rational> folded = FoldedNumber(operation, x, y); folded) {
-      return Argument::Number(*std::move(folded));
+      // What lay by an error beside its operands may lie anywhere.
+      const bool exact = std::all_of(operands.begin(), operands.end(), [](const Argument& operand) {
+        return operand.error == 0 && HoldsExactly(sdfg::DType::kFloat64, *operand.literal);
+      });
+      const double error = exact ? 0 : std::numeric_limits<double>::infinity();
+      return Argument::Number(KnownNumber{*std::move(folded), sdfg::DType::kUnknown, error});
     }
     return absl::InvalidArgumentError(
         absl::StrCat(writer->Place(), ": a number that Python computed is not finite"));

@@ -26,6 +26,7 @@ class TraceParser {
   // Tables: trace_tables.cc.
   absl::Status Groups(const Json& json);
   absl::Status Axes(const Json& json);
+  absl::Status IsElement(const Json& json, sdfg::DType dtype, const solver::Rational& value) const;
   absl::Status ReadStorage(const Json& json);
   absl::Status ReadTensor(const Json& json);
   absl::Status WithinStorage(const Json& json, const Tensor& tensor) const;

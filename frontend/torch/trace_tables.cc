@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "frontend/torch/gzip_file.h"
+#include "frontend/torch/number_conversion.h"
 #include "frontend/torch/trace_parser.h"
 #include "sdfg/status_macros.h"
 
@@ -126,6 +127,13 @@ absl::Status TraceParser::Axes(const Json& json) {
   return absl::OkStatus();
 }
 
+// Whether a tensor of that type can hold the number.
+absl::Status TraceParser::IsElement(const Json& json, sdfg::DType dtype,
+                                    const solver::Rational& value) const {
+  if (sdfg::IsFloating(dtype) || HoldsExactly(dtype, value)) return absl::OkStatus();
+  return at_.Error(json, absl::StrCat(value.ToString(), " is no ", sdfg::DTypeName(dtype)));
+}
+
 absl::Status TraceParser::ReadStorage(const Json& json) {
   PLAN_RETURN_IF_ERROR(at_.Object(json, {"dtype", "size", "uniform", "values", "digest"}));
   Storage storage;
@@ -146,10 +154,12 @@ absl::Status TraceParser::ReadStorage(const Json& json) {
   if (const Json* uniform = json.Find("uniform"); uniform != nullptr) {
     solver::Rational value;
     PLAN_ASSIGN_OR_RETURN(const bool infinite, RealOrMinusInfinity(*uniform, &value));
-    if (infinite)
-      storage.minus_infinity = {true};
-    else
+    if (!infinite) {
+      PLAN_RETURN_IF_ERROR(IsElement(*uniform, storage.dtype, value));
       storage.uniform = std::move(value);
+    } else {
+      storage.minus_infinity = {true};
+    }
   }
   if (const Json* values = json.Find("values"); values != nullptr) {
     PLAN_RETURN_IF_ERROR(at_.IsArray(*values));
@@ -161,6 +171,7 @@ absl::Status TraceParser::ReadStorage(const Json& json) {
     for (const Json& value : values->items) {
       PLAN_ASSIGN_OR_RETURN(const bool infinite,
                             RealOrMinusInfinity(value, &storage.values.emplace_back()));
+      if (!infinite) PLAN_RETURN_IF_ERROR(IsElement(value, storage.dtype, storage.values.back()));
       storage.minus_infinity.push_back(infinite);
     }
   }
