@@ -101,12 +101,13 @@ absl::StatusOr<Argument> OfWholeNumbers(AtenCall* call, Bitwise op, Argument x, 
     for (sdfg::VarId var : builder.OutputDims(output)) index.push_back(builder.Index(var));
     const ExprId left = builder.IntElement(0, index);
     if (inputs.size() == 1) {
-      builder.SetBody(output, FromAnd(&builder, op, left, builder.Int(mask),
-                                      AndMask(&builder, left, mask)));
+      builder.SetBody(
+          output, FromAnd(&builder, op, left, builder.Int(mask), AndMask(&builder, left, mask)));
     } else {
       const ExprId right = builder.IntElement(1, index);
       builder.SetBody(output, FromAnd(&builder, op, left, right, And(&builder, left, right)));
-      builder.AddAssumption("integers of two tensors that are combined bit by bit fit into 32 bits");
+      builder.AddAssumption(
+          "integers of two tensors that are combined bit by bit fit into 32 bits");
     }
     return sdfg::Finish(&builder);
   };

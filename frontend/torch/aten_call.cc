@@ -58,9 +58,8 @@ absl::StatusOr<sdfg::TensorId> Narrowed(GraphWriter* writer, sdfg::TensorId valu
 
 }  // namespace
 
-AtenCall::AtenCall(const Trace& trace, const Executed& executed,
-                   const AtenSchema& schema, const Items& items, Memory* memory,
-                   GraphWriter* writer)
+AtenCall::AtenCall(const Trace& trace, const Executed& executed, const AtenSchema& schema,
+                   const Items& items, Memory* memory, GraphWriter* writer)
     : trace_(trace),
       executed_(executed),
       schema_(schema),
@@ -97,8 +96,7 @@ const Value& AtenCall::operator[](std::string_view name) const {
 }
 
 absl::Status AtenCall::Malformed(const std::string& what) const {
-  return absl::InvalidArgumentError(
-      absl::StrCat(writer_->Place(), ": ", what, "; record again"));
+  return absl::InvalidArgumentError(absl::StrCat(writer_->Place(), ": ", what, "; record again"));
 }
 
 absl::Status AtenCall::CheckArguments() const {
@@ -107,8 +105,8 @@ absl::Status AtenCall::CheckArguments() const {
     const auto given = values_.find(parameter.name);
     if (given == values_.end()) {
       if (parameter.otherwise) continue;
-      return Malformed(absl::StrCat("the argument ", parameter.name, " of ", executed_.op,
-                                    " is missing"));
+      return Malformed(
+          absl::StrCat("the argument ", parameter.name, " of ", executed_.op, " is missing"));
     }
     if (!IsArgumentFor(*given->second, parameter)) {
       return Malformed(absl::StrCat("the argument ", parameter.name, " of ", executed_.op,
@@ -257,8 +255,7 @@ absl::StatusOr<solver::Rational> AtenCall::RealIn(sdfg::DType dtype, std::string
                                                   const solver::Rational& otherwise) const {
   PLAN_ASSIGN_OR_RETURN(solver::Rational number, Real(name, otherwise));
   if (sdfg::IsFloating(dtype)) return number;
-  std::optional<solver::Rational> converted =
-      torch::InType(number, sdfg::DType::kUnknown, dtype);
+  std::optional<solver::Rational> converted = torch::InType(number, sdfg::DType::kUnknown, dtype);
   if (converted) return *std::move(converted);
   return NotDeclared(absl::StrCat("the value ", number.ToString(), " of ", std::string(name),
                                   " as ", sdfg::DTypeName(dtype)));
@@ -341,8 +338,7 @@ absl::StatusOr<sdfg::TensorId> AtenCall::Converted(sdfg::TensorId value, sdfg::D
   const sdfg::DType from = writer_->tensor(value).dtype;
   if (from == dtype) return value;
   if (!sdfg::IsFloating(dtype)) {
-    std::optional<KnownNumber> number =
-        UniformNumber(writer_->graph(), value, writer_->errors());
+    std::optional<KnownNumber> number = UniformNumber(writer_->graph(), value, writer_->errors());
     if (number) number = torch::InType(*number, dtype);
     if (number) return writer_->Fill(writer_->tensor(value).shape, dtype, number->value);
   }
@@ -369,8 +365,8 @@ absl::StatusOr<Argument> AtenCall::InType(Argument value, sdfg::DType dtype) {
   if (!value.literal) return value;
   std::optional<KnownNumber> converted = torch::InType(value.number(), dtype);
   if (converted) return Argument::Number(*std::move(converted));
-  return NotDeclared(absl::StrCat("the number ", value.literal->ToString(), " as ",
-                                  sdfg::DTypeName(dtype)));
+  return NotDeclared(
+      absl::StrCat("the number ", value.literal->ToString(), " as ", sdfg::DTypeName(dtype)));
 }
 
 // [1] where PyTorch has a scalar; everything that fits if the operator broadcasts its result.

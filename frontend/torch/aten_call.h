@@ -117,7 +117,7 @@ class AtenCall {
   Memory* memory_;
   GraphWriter* writer_;
   std::map<std::string, const Value*, std::less<>> values_;  // that were given
-  mutable std::set<std::string, std::less<>> read_;  // names of parameters
+  mutable std::set<std::string, std::less<>> read_;          // names of parameters
   bool beyond_ = false;  // more arguments were given than the operator has parameters
   bool twice_ = false;   // one was given in order and by name
   std::vector<TensorNumber> targets_;

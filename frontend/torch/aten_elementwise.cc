@@ -14,16 +14,14 @@ namespace planproof::frontend::torch {
 namespace {
 
 // One number that is known beforehand stays one: Adam's step counter.
-std::optional<KnownNumber> Folded(const std::string& declared, const Argument& x,
-                                  const Argument& y, const solver::Rational& alpha,
-                                  sdfg::DType result) {
+std::optional<KnownNumber> Folded(const std::string& declared, const Argument& x, const Argument& y,
+                                  const solver::Rational& alpha, sdfg::DType result) {
   if (!x.literal || !y.literal) return std::nullopt;
   KnownNumber second = y.number();
   if (!alpha.IsOne()) {
     const bool whole = alpha.IsInteger();
     const KnownNumber factor{alpha, whole ? second.type : sdfg::DType::kFloat64, 0};
-    std::optional<KnownNumber> multiple =
-        Computed(Arithmetic::kMultiply, factor, second, result);
+    std::optional<KnownNumber> multiple = Computed(Arithmetic::kMultiply, factor, second, result);
     if (!multiple) return std::nullopt;
     second = *std::move(multiple);
   }
@@ -97,9 +95,8 @@ absl::Status OfRealNumber(AtenCall& call, const Argument& x, bool holds) {
 // uint8 is compared with 255 where a program says -1.
 absl::Status CheckFits(AtenCall* call, const Argument& x, const Argument& y) {
   for (const auto& [number, other] : {std::make_pair(&x, &y), std::make_pair(&y, &x)}) {
-    const sdfg::DType dtype = other->tensor == sdfg::kNone
-                                  ? other->type
-                                  : call->writer().tensor(other->tensor).dtype;
+    const sdfg::DType dtype =
+        other->tensor == sdfg::kNone ? other->type : call->writer().tensor(other->tensor).dtype;
     if (!number->literal || sdfg::IsFloating(number->type) || !sdfg::IsInteger(dtype)) continue;
     if (!number->literal->IsInteger() || HoldsExactly(dtype, *number->literal)) continue;
     return call->NotDeclared(absl::StrCat("the number ", number->literal->ToString(), " beside ",
@@ -374,8 +371,7 @@ void AddElementwise(AtenTable* table) {
   table->Declared("sigmoid_backward", gradient, "grad_output output", "aten_sigmoid_backward");
   table->Add("threshold_backward", gradient, "grad_output self threshold", ThresholdBackward);
   table->Declared("silu_backward", gradient, "grad_output self", "aten_silu_backward");
-  table->Declared("gelu_backward", gradient, "grad_output self *approximate",
-                  "aten_gelu_backward");
+  table->Declared("gelu_backward", gradient, "grad_output self *approximate", "aten_gelu_backward");
   const char* const limits = "default Tensor _.default _.Tensor out Tensor_out";
   table->Add("clamp", limits, "self min max", Clamp);
   table->Add("clamp_min", limits, "self min", Clamp);
@@ -388,9 +384,8 @@ void AddForeach(AtenTable* table) {
   for (const char* name : {"add", "sub", "mul", "div"}) {
     const std::string foreach = absl::StrCat("_foreach_", name);
     const bool sums = std::string_view(name) == "add" || std::string_view(name) == "sub";
-    AddForeachOf(table, foreach, "List _.List List_out",
-                 sums ? "self other alpha" : "self other", {"self", "other"}, name, "",
-                 sums ? "alpha" : "");
+    AddForeachOf(table, foreach, "List _.List List_out", sums ? "self other alpha" : "self other",
+                 {"self", "other"}, name, "", sums ? "alpha" : "");
     AddForeachOf(table, foreach, "Scalar _.Scalar Scalar_out", "self scalar", {"self", "scalar"},
                  name);
     AddForeachOf(table, foreach, "ScalarList _.ScalarList ScalarList_out", "self scalars",
@@ -401,8 +396,7 @@ void AddForeach(AtenTable* table) {
                  adds ? "self other alpha" : "self other", {"self", "other"}, name, "",
                  adds ? "alpha" : "");
   }
-  const char* const numbers =
-      "Scalar _.Scalar Scalar_out ScalarList _.ScalarList ScalarList_out";
+  const char* const numbers = "Scalar _.Scalar Scalar_out ScalarList _.ScalarList ScalarList_out";
   AddForeachOf(table, "_foreach_lerp", numbers, "self tensors1 weight",
                {"self", "tensors1", "weight"}, "aten_lerp");
   AddForeachOf(table, "_foreach_lerp", "List _.List List_out", "self tensors1 weights",

@@ -53,8 +53,8 @@ absl::StatusOr<std::optional<Argument>> OfIntegers(AtenCall* call, const std::st
   const bool limits = declared == "maximum" || declared == "minimum";
   if (!IsWide(dtype) || !(adds || compares || limits)) return std::nullopt;
   if (!HoldsExactly(dtype, number)) {
-    return call->NotDeclared(absl::StrCat("the number ", number, " beside ",
-                                          sdfg::DTypeName(dtype)));
+    return call->NotDeclared(
+        absl::StrCat("the number ", number, " beside ", sdfg::DTypeName(dtype)));
   }
   const auto make = [&]() -> absl::StatusOr<sdfg::IndexFunction> {
     using sdfg::Op;

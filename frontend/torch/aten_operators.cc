@@ -67,8 +67,7 @@ std::vector<std::string> AtenOverloads() {
 
 void ChangeAtenTable(const std::function<void(AtenTable*)>& change) { change(&Table()); }
 
-void AtenTable::Add(std::string_view names, std::string_view overloads,
-                    std::string_view parameters,
+void AtenTable::Add(std::string_view names, std::string_view overloads, std::string_view parameters,
                     const std::function<absl::Status(AtenCall&)>& run) {
   AtenOperator op{nullptr, {}, {}, run};
   for (std::string word : Words(parameters)) {
@@ -79,8 +78,8 @@ void AtenTable::Add(std::string_view names, std::string_view overloads,
     const bool qualified = name.find('.') != std::string::npos;
     for (const std::string& overload : Words(overloads)) {
       const bool in_place = overload[0] == '_' && overload[1] == '.';
-      const std::string full = absl::StrCat(qualified ? "" : "aten.", name,
-                                            in_place ? "" : ".", overload);
+      const std::string full =
+          absl::StrCat(qualified ? "" : "aten.", name, in_place ? "" : ".", overload);
       op.schema = FindAtenSchema(full);
       operators[full] = op;
     }

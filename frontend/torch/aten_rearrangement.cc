@@ -154,8 +154,7 @@ void AddRearrangement(AtenTable* table) {
   table->Add("roll", kNew, "self shifts dims", Roll);
   table->Declared("tril", kAnyForm, "self *diagonal", "aten_tril");
   table->Declared("triu", kAnyForm, "self *diagonal", "aten_triu");
-  table->Add("slice_backward", kNew, "grad_output input_sizes dim start -end step",
-             SliceBackward);
+  table->Add("slice_backward", kNew, "grad_output input_sizes dim start -end step", SliceBackward);
   table->Add("select_backward", kNew, "grad_output input_sizes dim index", SelectBackward);
 }
 

@@ -45,8 +45,8 @@ absl::Status TruthOf(AtenCall& call, const char* declared) {
   return absl::OkStatus();
 }
 
-void AddReduction(AtenTable* table, const char* name, const char* overloads,
-                  const char* parameters, const char* declared) {
+void AddReduction(AtenTable* table, const char* name, const char* overloads, const char* parameters,
+                  const char* declared) {
   const std::string op = declared;
   table->Add(name, overloads, parameters, [op](AtenCall& call) -> absl::Status {
     PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, Summands(&call));
@@ -76,9 +76,8 @@ absl::StatusOr<sdfg::Attributes> AlongDim(AtenCall* call, const char* of) {
   return sdfg::Attributes{{"dim", dim}};
 }
 
-void AddAlongDim(AtenTable* table, const char* name, const char* overloads,
-                 const char* parameters, const std::vector<std::string>& operands,
-                 const char* declared) {
+void AddAlongDim(AtenTable* table, const char* name, const char* overloads, const char* parameters,
+                 const std::vector<std::string>& operands, const char* declared) {
   const std::string op = declared;
   table->Add(name, overloads, parameters, [op, operands](AtenCall& call) -> absl::Status {
     std::vector<Argument> arguments;
@@ -123,7 +122,8 @@ absl::Status MaxAlong(AtenCall& call, const char* declared, const char* where) {
 }  // namespace
 
 void AddReductions(AtenTable* table) {
-  AddReduction(table, "sum", "default dim_IntList out IntList_out", "self dim keepdim dtype", "sum");
+  AddReduction(table, "sum", "default dim_IntList out IntList_out", "self dim keepdim dtype",
+               "sum");
   AddReduction(table, "mean", "default dim out dtype_out", "self dim keepdim dtype", "mean");
   table->Add("max", "default dim unary_out", "self dim keepdim",
              [](AtenCall& call) { return MaxAlong(call, "max", "argmax"); });

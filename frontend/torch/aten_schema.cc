@@ -17,8 +17,8 @@ namespace planproof::frontend::torch {
 namespace {
 
 absl::Status NoSignature(std::string_view text) {
-  return absl::InvalidArgumentError(absl::StrCat("no signature of an operator: ",
-                                                 absl::string_view(text.data(), text.size())));
+  return absl::InvalidArgumentError(
+      absl::StrCat("no signature of an operator: ", absl::string_view(text.data(), text.size())));
 }
 
 AtenKind KindOf(absl::string_view type) {

@@ -1,8 +1,10 @@
-// Signatures of operators as PyTorch prints them, by overload: "aten::add.Tensor(Tensor self, ...)".
+// Signatures of operators as PyTorch prints them, by overload: "aten::add.Tensor(Tensor self,
+// ...)".
 //
 // aten_schemas.txt has those of every overload that the table of operators names, as PyTorch prints
-// them; tests/torch/test_schemas.py compares them with the PyTorch that is installed, and writes them
-// anew. So order and kinds of parameters, and what one that is left out stands for, are PyTorch's.
+// them; tests/torch/test_schemas.py compares them with the PyTorch that is installed, and writes
+// them anew. So order and kinds of parameters, and what one that is left out stands for, are
+// PyTorch's.
 #ifndef PLANPROOF_FRONTEND_TORCH_ATEN_SCHEMA_H_
 #define PLANPROOF_FRONTEND_TORCH_ATEN_SCHEMA_H_
 

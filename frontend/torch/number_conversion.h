@@ -1,7 +1,7 @@
 // A number that meets an element type: what a tensor of that type holds of it.
 //
-// Whatever is stored, filled or folded passes through here. Floating types hold every number that is
-// not beyond their largest, as proofs are over the reals (docs/soundness.md). Integers drop a
+// Whatever is stored, filled or folded passes through here. Floating types hold every number that
+// is not beyond their largest, as proofs are over the reals (docs/soundness.md). Integers drop a
 // fraction and wrap around, truth values say what is not 0.
 #ifndef PLANPROOF_FRONTEND_TORCH_NUMBER_CONVERSION_H_
 #define PLANPROOF_FRONTEND_TORCH_NUMBER_CONVERSION_H_

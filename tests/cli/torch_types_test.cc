@@ -1,5 +1,5 @@
-// Numbers that meet a type, and overloads that are other functions than their neighbours. The traces
-// are in tests/torch/type_traces; verdicts are by PyTorch's values.
+// Numbers that meet a type, and overloads that are other functions than their neighbours. The
+// traces are in tests/torch/type_traces; verdicts are by PyTorch's values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

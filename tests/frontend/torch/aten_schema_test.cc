@@ -46,17 +46,16 @@ TEST(AtenSchemas, EverySignatureIsOfAnOverloadOfTheTable) {
 // A row knows every parameter of its overloads that may mean something for values: it reads it, or
 // says that it means nothing. What it does not read is refused when it is given.
 TEST(AtenSchemas, RowsKnowTheParametersOfTheirOverloads) {
-  const std::set<std::string> anywhere = {"non_blocking", "copy",          "pin_memory",
+  const std::set<std::string> anywhere = {"non_blocking",  "copy",          "pin_memory",
                                           "half_to_float", "requires_grad", "sparse_grad"};
   for (const bool complex : {false, true}) {
     for (const std::string& name : complex ? ComplexOverloads() : AtenOverloads()) {
       const AtenOperator* op = complex ? FindComplexOperator(name) : FindAtenOperator(name);
       if (op == nullptr) continue;  // EveryOverloadOfTheTableIsOneOfPyTorch says so
       for (const AtenParameter& parameter : op->schema->parameters) {
-        const bool means_nothing = parameter.kind == AtenKind::kOther ||
-                                   parameter.kind == AtenKind::kDType ||
-                                   (parameter.written && parameter.keyword_only) ||
-                                   anywhere.count(parameter.name) != 0;
+        const bool means_nothing =
+            parameter.kind == AtenKind::kOther || parameter.kind == AtenKind::kDType ||
+            (parameter.written && parameter.keyword_only) || anywhere.count(parameter.name) != 0;
         const bool listed = std::find(op->parameters.begin(), op->parameters.end(),
                                       parameter.name) != op->parameters.end();
         EXPECT_TRUE(means_nothing || listed) << name << ": " << parameter.name;

@@ -63,8 +63,7 @@ class Program {
   }
 
   absl::StatusOr<Numbers> Result() const {
-    const auto trace =
-        ParseTrace(process_.Trace(inputs_, operators_, result_).dump(), "program");
+    const auto trace = ParseTrace(process_.Trace(inputs_, operators_, result_).dump(), "program");
     if (!trace.ok()) return trace.status();
     lineage::ProblemBuilder problem;
     Relations relations(&problem, {});
@@ -216,8 +215,7 @@ TEST(NumbersMeetTypes, WhereElementsAreReplaced) {
   for (const Replaced& each : std::vector<Replaced>{{"int64", 2.7, {2, 5}}, {"int64", 4, {4, 5}}}) {
     Program fill;
     const int x = fill.Input(each.dtype, {2}, whole), m = fill.Input("bool", {2}, mask);
-    fill.Apply("aten.masked_fill.Scalar", {TensorAt(x), TensorAt(m), each.number}, each.dtype,
-               {2});
+    fill.Apply("aten.masked_fill.Scalar", {TensorAt(x), TensorAt(m), each.number}, each.dtype, {2});
     ExpectResult(fill, each.held);
 
     Program padded;
@@ -308,10 +306,9 @@ TEST(Bits, AreThoseOfIntegers) {
     const char* op;
     Numbers of_two, with_six;
   };
-  for (const Combined& each :
-       std::vector<Combined>{{"and", {0, 1, 4, 8}, {0, 0, 6, 0}},
-                             {"or", {3, -1, 7, -3}, {6, 7, 6, -1}},
-                             {"xor", {3, -2, 3, -11}, {6, 7, 0, -1}}}) {
+  for (const Combined& each : std::vector<Combined>{{"and", {0, 1, 4, 8}, {0, 0, 6, 0}},
+                                                    {"or", {3, -1, 7, -3}, {6, 7, 6, -1}},
+                                                    {"xor", {3, -2, 3, -11}, {6, 7, 0, -1}}}) {
     for (const char* dtype : {"int64", "int32", "int8"}) {
       Program two;
       const int a = two.Input(dtype, {4}, x), b = two.Input(dtype, {4}, y);
@@ -341,9 +338,8 @@ TEST(Bits, AreThoseOfIntegers) {
 
 TEST(Bits, OfTruthValuesAreLogic) {
   const Numbers x = {0, 0, 1, 1}, y = {0, 1, 0, 1};
-  for (const auto& [op, expected] :
-       std::map<std::string, Numbers>{{"and", {0, 0, 0, 1}}, {"or", {0, 1, 1, 1}},
-                                      {"xor", {0, 1, 1, 0}}}) {
+  for (const auto& [op, expected] : std::map<std::string, Numbers>{
+           {"and", {0, 0, 0, 1}}, {"or", {0, 1, 1, 1}}, {"xor", {0, 1, 1, 0}}}) {
     Program program;
     const int a = program.Input("bool", {4}, x), b = program.Input("bool", {4}, y);
     program.Apply(absl::StrCat("aten.bitwise_", op, ".Tensor"), {TensorAt(a), TensorAt(b)}, "bool",
@@ -356,8 +352,8 @@ TEST(Bits, OfTruthValuesAreLogic) {
   mixed.Apply("aten.bitwise_and.Tensor", {TensorAt(a), TensorAt(b)}, "int64", {2});
   ExpectResult(mixed, {1, 0});
   Program number;
-  number.Apply("aten.bitwise_and.Scalar", {TensorAt(number.Input("bool", {2}, {1, 0})), 2},
-               "int64", {2});
+  number.Apply("aten.bitwise_and.Scalar", {TensorAt(number.Input("bool", {2}, {1, 0})), 2}, "int64",
+               {2});
   ExpectResult(number, {0, 0});
 }
 
@@ -381,8 +377,8 @@ TEST(Overloads, AreFunctionsOfTheirOwn) {
     ExpectResult(all, {std::string(op) == "aten.any.dims" ? 1.0 : 0.0});
   }
   Program sum;
-  sum.Apply("aten.sum.dim_IntList",
-            {TensorAt(sum.Input("float64", {2, 2}, x)), json::array()}, "float64", {});
+  sum.Apply("aten.sum.dim_IntList", {TensorAt(sum.Input("float64", {2, 2}, x)), json::array()},
+            "float64", {});
   ExpectResult(sum, {10});
 }
 
@@ -396,9 +392,8 @@ TEST(Overloads, ThatAreNotInTheTableHaveNoMeaning) {
              {TensorAt(view.Input("bfloat16", {2}, {1, 2})), DType("float16")}, "float16", {2});
   ExpectNotDeclared(view, "aten.view_copy.dtype");
   Program rounding;
-  rounding.Apply("aten.div.Tensor_mode",
-                 {TensorAt(rounding.Input("float64", {2}, {1, 2})), 2}, "float64", {2},
-                 {{"rounding_mode", "floor"}});
+  rounding.Apply("aten.div.Tensor_mode", {TensorAt(rounding.Input("float64", {2}, {1, 2})), 2},
+                 "float64", {2}, {{"rounding_mode", "floor"}});
   ExpectNotDeclared(rounding, "division that rounds");
 }
 
@@ -412,7 +407,8 @@ TEST(Arguments, AreOfTheKindsOfTheSignature) {
   };
   ExpectResult(sum({json::array({1})}, json::object(), {2}), {3, 7});
   ExpectResult(sum({1}, json::object(), {2}), {3, 7});
-  ExpectMalformed(sum({TensorAt(0)}, json::object(), {2}), "the argument dim of aten.sum.dim_IntList is no");
+  ExpectMalformed(sum({TensorAt(0)}, json::object(), {2}),
+                  "the argument dim of aten.sum.dim_IntList is no");
   ExpectMalformed(sum({json::array({1.5})}, json::object(), {2}), "the argument dim");
   ExpectMalformed(sum({}, json::object(), {}), "is missing");
   ExpectMalformed(sum({json::array({1})}, {{"dim", json::array({1})}}, {2}), "given twice");
@@ -426,9 +422,10 @@ TEST(Results, AreBroadcastOnlyByCopies) {
   sum.Apply("aten.mul.Tensor", {TensorAt(x), 2}, "float64", {3, 2});
   ExpectMalformed(sum, "has the shape [3,2]");
   Program number;
-  number.Apply("aten.mul.Tensor",
-               {TensorAt(number.Full("float64", {}, 2.0)), TensorAt(number.Full("float64", {}, 3.0))},
-               "float64", {4});
+  number.Apply(
+      "aten.mul.Tensor",
+      {TensorAt(number.Full("float64", {}, 2.0)), TensorAt(number.Full("float64", {}, 3.0))},
+      "float64", {4});
   ExpectMalformed(number, "has the shape [4]");
   Program copy;
   const int row = copy.Input("float64", {2}, {1, 2});
