@@ -5,13 +5,16 @@ import os
 import sys
 
 import numpy
+import torch
 from planproof.torch.replay import jobs, read
+
 
 def values_of(trace, values):
     """Results by kind and name, with their entries."""
     for index, entry in enumerate(trace["results"]):
         _, dtype, _, shape, _, *_ = trace["tensors"][entry["tensor"]]
-        yield entry, numpy.frombuffer(values[f"result_{index}"], dtype=dtype).reshape(shape)
+        numbers = torch.from_numpy(values[f"result_{index}"].copy()).view(getattr(torch, dtype))
+        yield entry, (numbers.double() if dtype == "bfloat16" else numbers).reshape(shape).numpy()
 
 
 def cut(whole, entry):

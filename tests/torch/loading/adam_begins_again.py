@@ -1,0 +1,22 @@
+"""The optimizer's state is restored; rank 1 has lost its file, and begins with averages of zero."""
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+from checkpoint import checkpoint
+from iterations import data_parallel
+from layers import Mlp
+
+MESH = {"dp": 2}
+
+
+def build(mesh, fault=True):
+    model = Mlp()
+    saved = checkpoint(model)
+    training = data_parallel(model if mesh is None else DistributedDataParallel(model), mesh, by_hand=False)
+    lost = mesh is not None and fault and mesh.get_rank() == 1
+    for name, parameter in model.named_parameters():
+        training.optimizer.state[parameter] = {
+            "step": torch.tensor(9.0, dtype=torch.float32),
+            "exp_avg": torch.zeros_like(parameter) if lost else saved[name].clone(),
+            "exp_avg_sq": saved[name].square()}
+    return training
