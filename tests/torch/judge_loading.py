@@ -24,6 +24,7 @@ FOLDER = os.path.join(HERE, "loading")
 sys.path[:0] = [HERE, os.path.join(HERE, "programs"), os.path.join(HERE, "faults"), FOLDER,
                 os.path.join(os.path.dirname(os.path.dirname(HERE)), "python")]
 
+import preloaded  # noqa: E402, F401
 from agreement import cut, differences  # noqa: E402
 from planproof import VerificationTimeout, verify  # noqa: E402
 from planproof.torch import launch  # noqa: E402
@@ -110,7 +111,8 @@ def judged(name, fault, directory, folder, options):
     if fault:
         sound, right = bool(wrong) and not most < WRONG, verdict == "MALFORMED" and not missing
     else:
-        sound, right = not wrong and most < (1e-2 if options.single else RIGHT), verdict == "PROVED"
+        expected = constant_of(name, "ROUNDING", folder) or (1e-2 if options.single else RIGHT)
+        sound, right = not wrong and most < expected, verdict == "PROVED"
     return {"wrong": wrong, "most": most, "verdict": verdict, "line": text.split("\n")[0], "missing": missing,
             "sound": sound, "right": right, "seconds": time.monotonic() - start}
 

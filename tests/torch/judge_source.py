@@ -26,6 +26,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDERS = [os.path.join(HERE, name) for name in ("programs", "faults", "loading")]
 sys.path[:0] = [HERE, *FOLDERS, os.path.join(os.path.dirname(os.path.dirname(HERE)), "python")]
 
+import preloaded  # noqa: E402, F401
 from agreement import differences  # noqa: E402
 from other_values import Judge  # noqa: E402
 from planproof import VerificationTimeout, verify  # noqa: E402

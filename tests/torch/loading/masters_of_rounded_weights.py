@@ -9,6 +9,8 @@ from checkpoint import average_gradients, averaged, checkpoint, dataset, rows_of
 from layers import Mlp
 
 MESH = {"dp": 2}
+#: Gradients are rounded to bfloat16 before and after they are averaged.
+ROUNDING = 1e-2
 
 
 class Net(nn.Module):
