@@ -44,8 +44,11 @@ def differences(directory):
                 members = ranks[rank][0]["groups"][entry["group"]]
                 value = sum(found[member][key][1] for member in members)
                 value = value / (len(members) if entry["reduce"] == "avg" else 1)
-            scale = numpy.abs(whole).max() or 1.0
-            difference = numpy.abs(value - cut(whole, entry)).max() / scale if value.size else 0.0
+            expected = cut(whole, entry)
+            with numpy.errstate(invalid="ignore"):
+                away = numpy.where(value == expected, 0.0, numpy.abs(value - expected)).max(initial=0.0)
+            scale = numpy.abs(whole[numpy.isfinite(whole)]).max(initial=0.0) or 1.0
+            difference = numpy.inf if numpy.isnan(away) else away / scale
             worst[key] = max(worst.get(key, 0.0), difference)
     return worst, sorted(set(reference) - set(worst))
 

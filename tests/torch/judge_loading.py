@@ -144,8 +144,8 @@ def main():
                            "right": False, "seconds": 0.0, "line": lines[-1] if lines else type(error).__name__}
             rows.append((fault, row))
             wrong = "; ".join(f"{each}: {','.join(map(str, ranks))}" for each, ranks in list(row["wrong"].items())[:3])
-            mark = "" if row["right"] and row["sound"] else " (!)"
-            print(f"| {shown} | {wrong} | {row['most']:.1g} | {row['verdict']}{mark} | {', '.join(row['missing'])} | "
+            numbers, verdict = ("" if row[key] else " (!)" for key in ("sound", "right"))
+            print(f"| {shown} | {wrong} | {row['most']:.1g}{numbers} | {row['verdict']}{verdict} | {', '.join(row['missing'])} | "
                   f"{row['seconds']:.2f} | {row['line'].replace('|', '/')} |", flush=True)
     faults, twins = ([row for fault, row in rows if fault == kind] for kind in (True, False))
     print(f"{sum(row['right'] for row in faults)} of {len(faults)} faults found with tensor, rank and place, "
