@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <string>
 
+#include "cli/anchoring.h"
 #include "cli/commands.h"
 #include "cli/confirmation.h"
 #include "cli/exit_codes.h"
@@ -53,6 +54,13 @@ void AddConfirmationOptions(CLI::App* command, ConfirmationArguments* arguments)
 }
 
 void Confirm(const ConfirmationArguments&, const lineage::Problem&, double, stages::Result*) {}
+
+absl::StatusOr<stages::AnchorReport> CompareRecording(const frontend::Recording&,
+                                                      const lineage::Problem*) {
+  return stages::AnchorReport{};
+}
+
+void ApplyAnchor(stages::AnchorReport, bool, stages::Result*) {}
 
 absl::Status WriteStageScript(const std::string&, const lineage::Problem&, const stages::Result&) {
   return absl::UnimplementedError(NotHere("a stage's script"));

@@ -18,6 +18,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "cli/anchoring.h"
 #include "cli/commands.h"
 #include "cli/confirmation.h"
 #include "cli/exit_codes.h"
@@ -60,6 +61,7 @@ struct VerifyArguments {
   bool no_fold = false;
   bool no_infer = false;
   bool discard_lineage = false;
+  bool require_anchor = false;
   std::string engine = "hybrid";
   std::string executor = "local";
   std::string collective_order = "index-map";
@@ -220,12 +222,31 @@ int RunVerify(const VerifyArguments& arguments) {
   stages::StopRequest* stop = nullptr;
   if (leads) stop = StopOnSignals(LastWordsFor(arguments, "the plan was read"));
   if (leads && arguments.timeout_s > 0) StopAfter(arguments.timeout_s);
+  std::optional<frontend::Recording> recording;
+  if (leads) load.recording = &recording;
   absl::StatusOr<lineage::Problem> problem = frontend::LoadProblem(arguments.files, load);
-  if (leads && !problem.ok()) ForgetLastWords();
   const double read_s = SecondsSince(start);
+  stages::AnchorReport anchored;
+  if (recording) {
+    absl::StatusOr<stages::AnchorReport> compared =
+        CompareRecording(*recording, problem.ok() ? &*problem : nullptr);
+    if (compared.ok()) {
+      anchored = *std::move(compared);
+    } else if (problem.ok()) {
+      problem = compared.status();
+    }
+  }
+  const double anchor_s = SecondsSince(start) - read_s;
+  if (leads && !problem.ok()) ForgetLastWords();
   stages::Result result;
   const stages::StopWatch watch(stop);
-  if (problem.ok()) {
+  // Processes that help would wait for what is decided.
+  const bool settled =
+      anchored.outcome == stages::AnchorOutcome::kHeldDiffers && executor == nullptr;
+  if (problem.ok() && settled) {
+    if (leads) ForgetLastWords();
+    result.assumptions = problem->assumptions;
+  } else if (problem.ok()) {
     stages::VerifyOptions options = arguments.verify;
     if (!arguments.assumptions_file.empty()) {
       auto assumptions = frontend::ReadAssumptions(arguments.assumptions_file, *problem);
@@ -287,7 +308,9 @@ int RunVerify(const VerifyArguments& arguments) {
     result = stages::ResultOfReaderError(problem.status());
   }
   if (!leads) return kSuccess;  // it found what the one that leads finds
+  ApplyAnchor(std::move(anchored), arguments.require_anchor, &result);
   result.time_s.read = read_s;
+  result.time_s.anchor = recording ? anchor_s : 0;
   result.time_s.total = SecondsSince(start);
   const double own_peak_mb = stages::PeakResidentMegabytes();
   result.peak_rss_mb.largest = std::max(result.peak_rss_mb.largest, own_peak_mb);
@@ -338,6 +361,10 @@ void AddVerifyCommand(CLI::App& program, Action& action) {
                     "Print the values of a counterexample in full, and all its inputs");
   command->add_option("-j,--jobs", arguments->verify.jobs, "Worker processes (default: cores)")
       ->check(CLI::Range(1, 1024));
+  command->add_flag(
+      "--require-anchor", arguments->require_anchor,
+      "PyTorch traces: give no verdict where what was read of them cannot be compared "
+      "with recorded numbers (docs/anchor.md)");
   command
       ->add_option(
           "--timeout", arguments->timeout_s,

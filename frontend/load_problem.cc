@@ -120,6 +120,7 @@ absl::StatusOr<lineage::Problem> LoadProblem(const std::vector<std::string>& pat
   ReadOptions read;
   read.collective_by_rank = options.collective_by_rank;
   read.extend = options.extend;
+  read.recording = options.recording;
   if (!options.extend.empty() && !reader->ExtendsRanks()) {
     return UsageError(absl::StatusCode::kInvalidArgument,
                       absl::StrCat(paths[0], ": --extend is for PyTorch traces, this is a ",

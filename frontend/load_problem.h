@@ -3,6 +3,7 @@
 #define PLANPROOF_FRONTEND_LOAD_PROBLEM_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@ struct LoadOptions {
   std::string operators_file;                           // a user's declarations; empty: none
   bool collective_by_rank = false;                      // ReadOptions
   std::vector<std::pair<std::string, int64_t>> extend;  // ReadOptions
+  std::optional<Recording>* recording = nullptr;        // ReadOptions
 };
 
 // Reads what the files pose together: all of them are of one format. Errors are those of Reader,

@@ -7,12 +7,14 @@
 #define PLANPROOF_FRONTEND_READER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "frontend/recording.h"
 #include "lineage/lineage.h"
 #include "sdfg/operator_library.h"
 
@@ -33,6 +35,9 @@ struct ReadOptions {
   // Axes of the mesh, with their extents, along which ranks that are not given run the program of
   // those that are. Only if ExtendsRanks().
   std::vector<std::pair<std::string, int64_t>> extend;
+  // Of a format that has recorded numbers beside the problem: which are whose. It is filled also
+  // where reading fails, as far as it is known then. May be null.
+  std::optional<Recording>* recording = nullptr;
 };
 
 class Reader {

@@ -1,5 +1,7 @@
 #include "planproof/load.h"
 
+#include <optional>
+
 #include "frontend/load_problem.h"
 #include "lineage/lineage.h"
 
@@ -25,10 +27,13 @@ int64_t Problem::LogicalOperators() const { return Instances(wrapped_->logical);
 int64_t Problem::ParallelOperators() const { return Instances(wrapped_->parallel); }
 
 absl::StatusOr<Problem> Load(const std::vector<std::string>& files, const LoadOptions& options) {
+  std::optional<frontend::Recording> recording;
   absl::StatusOr<lineage::Problem> problem = frontend::LoadProblem(
-      files, {options.operators_file, options.collectives_by_rank, options.extend});
+      files, {options.operators_file, options.collectives_by_rank, options.extend, &recording});
   if (!problem.ok()) return problem.status();
-  return Problem(std::make_shared<const lineage::Problem>(*std::move(problem)));
+  return Problem(
+      std::make_shared<const lineage::Problem>(*std::move(problem)),
+      recording ? std::make_shared<const frontend::Recording>(*std::move(recording)) : nullptr);
 }
 
 bool IsUsageError(const absl::Status& error) { return frontend::IsUsageError(error); }

@@ -15,12 +15,16 @@ namespace planproof {
 namespace lineage {
 struct Problem;  // not part of this interface
 }
+namespace frontend {
+struct Recording;  // nor is this
+}
 
 // A model, a plan, and what the plan must establish. Cheap to copy; never changes.
 class Problem {
  public:
-  explicit Problem(std::shared_ptr<const lineage::Problem> wrapped)
-      : wrapped_(std::move(wrapped)) {}
+  explicit Problem(std::shared_ptr<const lineage::Problem> wrapped,
+                   std::shared_ptr<const frontend::Recording> recording = nullptr)
+      : wrapped_(std::move(wrapped)), recording_(std::move(recording)) {}
 
   // Outputs that must be right, as the report names them.
   std::vector<std::string> RequiredOutputs() const;
@@ -29,9 +33,12 @@ class Problem {
   int64_t ParallelOperators() const;
 
   const lineage::Problem& wrapped() const { return *wrapped_; }
+  // Of PyTorch traces: which recorded numbers are whose; null of other formats.
+  const frontend::Recording* recording() const { return recording_.get(); }
 
  private:
   std::shared_ptr<const lineage::Problem> wrapped_;
+  std::shared_ptr<const frontend::Recording> recording_;
 };
 
 struct LoadOptions {

@@ -26,6 +26,9 @@ struct VerifyOptions {
   // Prove also a plan that has no value on some inputs on which the model has one; the conditions
   // are listed in Result::Restrictions.
   bool accept_restrictions = false;
+  // PyTorch traces: give no verdict where what was read of them cannot be compared with recorded
+  // numbers (docs/anchor.md).
+  bool require_anchor = false;
   // What is taken for granted; every report lists it, and Result::Assumed.
   Assumptions assumptions;
   // Reports besides the text show every stage and the graphs (planproof/report.h); without, they

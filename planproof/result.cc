@@ -1,5 +1,6 @@
 #include "planproof/result.h"
 
+#include "report/phrases.h"
 #include "stages/assumed_relations.h"
 #include "stages/verify.h"
 
@@ -41,6 +42,28 @@ const char* VerdictName(Verdict verdict) { return stages::VerdictName(Internal(v
 int VerdictExitCode(Verdict verdict) { return stages::VerdictExitCode(Internal(verdict)); }
 
 Verdict Result::verdict() const { return Public(wrapped_->verdict); }
+
+Anchor Result::AnchorOutcome() const {
+  switch (wrapped_->anchor.outcome) {
+    case stages::AnchorOutcome::kAnchored:
+      return Anchor::kAnchored;
+    case stages::AnchorOutcome::kNotAnchored:
+      return Anchor::kNotAnchored;
+    case stages::AnchorOutcome::kHeldDiffers:
+      return Anchor::kHeldDiffers;
+    case stages::AnchorOutcome::kResultsDiffer:
+      return Anchor::kResultsDiffer;
+    case stages::AnchorOutcome::kTranslationDiffers:
+      return Anchor::kTranslationDiffers;
+    case stages::AnchorOutcome::kNotRecorded:
+      break;
+  }
+  return Anchor::kNotRecorded;
+}
+
+std::string Result::AnchorText() const {
+  return wrapped_->anchor.why.empty() ? report::RecordedInWords(*wrapped_) : wrapped_->anchor.why;
+}
 
 std::vector<Violation> Result::Violations() const {
   std::vector<Violation> out;

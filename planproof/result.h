@@ -20,6 +20,17 @@ struct Result;  // not part of this interface
 // plan. kUnknown: none of these was established.
 enum class Verdict : uint8_t { kProved, kUnknown, kRefuted, kMalformed };  // ascending: worst last
 
+// How the recorded numbers of a PyTorch program agree with each other and with what was read of it
+// (docs/anchor.md).
+enum class Anchor : uint8_t {
+  kNotRecorded,         // no recorded program
+  kAnchored,            // all comparisons agree
+  kNotAnchored,         // a comparison could not be made
+  kHeldDiffers,         // a rank does not hold what it is said to hold
+  kResultsDiffer,       // ranks' results are not the reference's
+  kTranslationDiffers,  // what was read of a program does not compute what was recorded
+};
+
 const char* VerdictName(Verdict verdict);  // "PROVED", ...
 int VerdictExitCode(Verdict verdict);      // of the command line: 0, 3, 1, 2
 
@@ -53,6 +64,9 @@ class Result {
   // verdict kProved is one under these assumptions.
   std::vector<std::string> Assumed() const;
   const std::vector<std::string>& Warnings() const;
+  // PyTorch traces: how their recorded numbers agree, and a line about it.
+  Anchor AnchorOutcome() const;
+  std::string AnchorText() const;
 
   const stages::Result& wrapped() const { return *wrapped_; }
 

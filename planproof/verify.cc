@@ -4,6 +4,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#ifndef PLANPROOF_PROVER_ONLY
+#include "anchor/anchor.h"
+#include "anchor/verdict.h"
+#endif
 #include "frontend/load_problem.h"
 #include "inference/relation_inference.h"
 #include "lineage/assumptions.h"
@@ -28,9 +32,39 @@ stages::Engine Internal(Engine engine) {
   return stages::Engine::kHybrid;
 }
 
+// The recorded numbers of a problem; an error where they are not those of its traces.
+absl::StatusOr<stages::AnchorReport> Anchored(const Problem& problem) {
+#ifndef PLANPROOF_PROVER_ONLY  // which reads no traces
+  if (problem.recording() != nullptr)
+    return anchor::CompareRecording(*problem.recording(), &problem.wrapped());
+#endif
+  static_cast<void>(problem);
+  return stages::AnchorReport{};
+}
+
+stages::Result WithAnchor(stages::Result result, stages::AnchorReport report, bool require) {
+#ifndef PLANPROOF_PROVER_ONLY
+  anchor::ApplyAnchor(std::move(report), require, &result);
+#endif
+  static_cast<void>(report);
+  static_cast<void>(require);
+  return result;
+}
+
 }  // namespace
 
 Result Verify(const Problem& problem, const VerifyOptions& options) {
+  absl::StatusOr<stages::AnchorReport> anchored = Anchored(problem);
+  if (!anchored.ok()) {
+    return Result(
+        std::make_shared<const stages::Result>(stages::ResultOfReaderError(anchored.status())));
+  }
+  if (anchored->outcome == stages::AnchorOutcome::kHeldDiffers) {
+    stages::Result result;
+    result.assumptions = problem.wrapped().assumptions;
+    return Result(std::make_shared<const stages::Result>(
+        WithAnchor(std::move(result), *std::move(anchored), options.require_anchor)));
+  }
   stages::VerifyOptions internal;
   internal.engine = Internal(options.engine);
   internal.jobs = options.jobs;
@@ -55,7 +89,8 @@ Result Verify(const Problem& problem, const VerifyOptions& options) {
       result.warnings.push_back(absl::StrCat("cache: ", warning));
     }
   }
-  return Result(std::make_shared<const stages::Result>(std::move(result)));
+  return Result(std::make_shared<const stages::Result>(
+      WithAnchor(std::move(result), *std::move(anchored), options.require_anchor)));
 }
 
 absl::StatusOr<Result> VerifyFiles(const std::vector<std::string>& files, const LoadOptions& load,

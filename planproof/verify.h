@@ -12,7 +12,9 @@
 
 namespace planproof {
 
-// Forks worker processes, which end before it returns: call it where a process may fork.
+// What was read of PyTorch traces is compared with their recorded numbers first (docs/anchor.md):
+// the files of values are read again. Forks worker processes, which end before it returns: call it
+// where a process may fork.
 Result Verify(const Problem& problem, const VerifyOptions& options = {});
 
 // Loads and verifies; an error that is about the plan becomes its verdict, others (IsUsageError,

@@ -240,6 +240,7 @@ template <class Archive>
 void CostMembers(Archive& archive, Value<Archive, stages::Result> result) {
   archive.Object("time_s", [&](auto& time) {
     time("read", result.time_s.read);
+    time.Optional("anchor", result.time_s.anchor);
     time("check", result.time_s.check);
     time("infer", result.time_s.infer);
     time("cut", result.time_s.cut);
@@ -254,6 +255,31 @@ void CostMembers(Archive& archive, Value<Archive, stages::Result> result) {
     memory("largest", result.peak_rss_mb.largest);
   });
   archive("engine", result.engine);
+}
+
+template <class Archive>
+void Members(Archive& archive, Value<Archive, stages::RecordedDifference> difference) {
+  archive("tensor", difference.tensor);
+  archive("ranks", difference.ranks);
+  archive("index", difference.index);
+  archive("value", difference.value);
+  archive("expected", difference.expected);
+  archive.Optional("cause", difference.cause);
+  archive.Optional("operator", difference.op);
+  archive.Optional("source", difference.source);
+  archive("text", difference.text);
+}
+
+template <class Archive>
+void Members(Archive& archive, Value<Archive, stages::AnchorReport> anchor) {
+  archive("outcome", anchor.outcome);
+  archive.Optional("why", anchor.why);
+  archive.Optional("text", anchor.text);
+  archive("held", anchor.held);
+  archive("results", anchor.results);
+  archive("computed", anchor.computed);
+  archive("blind", anchor.blind);
+  archive.Optional("differences", anchor.differences);
 }
 
 // All but the format and the exit code, which follow from it.
@@ -280,6 +306,8 @@ void Members(Archive& archive, Value<Archive, Report> report) {
   archive("warnings", result.warnings);
   archive("without_effect", result.without_effect);
   archive.Optional("confirmations", result.confirmations);
+  if (Archive::kReads || result.anchor.outcome != stages::AnchorOutcome::kNotRecorded)
+    archive("anchor", result.anchor);
   CostMembers(archive, result);
   archive("version", report.version);
   archive("claims", report.stages);

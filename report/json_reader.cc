@@ -150,6 +150,12 @@ class Reader {
     if (!Read(json, &name)) return false;
     return VerdictFromName(name, value) || progress_->Fail("PROVED, REFUTED, MALFORMED or UNKNOWN");
   }
+  bool Read(const Json& json, stages::AnchorOutcome* value) {
+    std::string name;
+    if (!Read(json, &name)) return false;
+    return stages::AnchorOutcomeFromName(name, value) ||
+           progress_->Fail("an outcome, such as \"anchored\"");
+  }
   bool Read(const Json& json, stages::AssumedRelation::Need* value) {
     std::string name;
     if (!Read(json, &name)) return false;

@@ -49,6 +49,7 @@ class Writer {
   static Json Of(double value) { return value; }
   static Json Of(State value) { return StateName(value); }
   static Json Of(stages::Verdict value) { return stages::VerdictName(value); }
+  static Json Of(stages::AnchorOutcome value) { return stages::AnchorOutcomeName(value); }
   static Json Of(stages::AssumedRelation::Need value) { return stages::NeedName(value); }
   static Json Of(const RankSet& value) { return value; }
   static Json Of(const std::vector<std::pair<std::string, int64_t>>& value) {

@@ -25,6 +25,12 @@ std::vector<std::string> AssumedInWords(const Result& result) {
   return lines;
 }
 
+// Of a recorded program whose numbers could not be compared with what was read of it.
+std::string NotAnchored(const Result& result) {
+  if (result.anchor.outcome != stages::AnchorOutcome::kNotAnchored) return "";
+  return "; not anchored: " + OneLine(result.anchor.why, 160);
+}
+
 std::string AfterVerdict(const Result& result) {
   if (result.verdict == stages::Verdict::kProved) {
     // A plan under restrictions has no value on other inputs, where the model may have one.
@@ -34,12 +40,27 @@ std::string AfterVerdict(const Result& result) {
             : " for all inputs that satisfy the premises and the plan's restrictions";
     return ": every required output equals the logical graph's," +
            (result.assumed.empty() ? premises
-                                   : premises + ", if what is assumed has the model's values");
+                                   : premises + ", if what is assumed has the model's values") +
+           NotAnchored(result);
   }
   if (result.violations.empty()) return "";
   const Violation& first = *WorstFirst(result).front();
   const std::string end = NamesWhereRelationsEnd(first) ? WhereRelationsEnd(result) : "";
-  return ": " + Headline(first) + (end.empty() ? "" : "; " + end);
+  return ": " + Headline(first) + (end.empty() ? "" : "; " + end) + NotAnchored(result);
+}
+
+std::string RecordedInWords(const Result& result) {
+  const stages::AnchorReport& anchor = result.anchor;
+  if (anchor.outcome == stages::AnchorOutcome::kNotRecorded || anchor.text.empty()) return "";
+  std::string text = anchor.text;
+  if (anchor.outcome != stages::AnchorOutcome::kAnchored) return text;
+  text += "; what ranks hold is what they are said to hold (" + std::to_string(anchor.held) +
+          " tensors), and what was read of the programs computes their results (" +
+          std::to_string(anchor.computed);
+  if (anchor.blind > 0)
+    text +=
+        ", " + std::to_string(anchor.blind) + " of them changed by rounding as much as they are";
+  return text + ")";
 }
 
 std::string Headline(const Violation& violation) {

@@ -17,6 +17,9 @@ std::vector<const stages::Violation*> WorstFirst(const stages::Result& result);
 std::vector<std::string> AssumedInWords(const stages::Result& result);
 // ": every required output equals ...", or what is wrong; empty if nothing is known.
 std::string AfterVerdict(const stages::Result& result);
+// Of a recorded program: whether its recorded numbers agree, and with what they were compared;
+// empty if nothing was.
+std::string RecordedInWords(const stages::Result& result);
 // "stage X: cause".
 std::string Headline(const stages::Violation& violation);
 // Whether where relations end says more of the place than the cause: it does not where numbers of

@@ -203,7 +203,9 @@ std::string SarifReport(const Report& report) {
         {"premises", report.result.premises},
         {"assumptions", report.result.assumptions},
         {"assumed", AssumedInWords(report.result)},
-        {"restrictions", report.result.restrictions}}},
+        {"restrictions", report.result.restrictions},
+        {"anchor", stages::AnchorOutcomeName(report.result.anchor.outcome)},
+        {"recorded", RecordedInWords(report.result)}}},
   };
   const Json log = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                     {"version", "2.1.0"},

@@ -188,6 +188,7 @@ std::string TextReport(const Result& result, const TextOptions& options) {
   const std::vector<std::string> assumed = AssumedInWords(result);
   page.List("assumed", assumed, assumed.size(), 600);
   page.List("required", result.relations, most);
+  page.Row("recorded", OneLine(RecordedInWords(result), 600));
   page.Counts(result);
   page.List("unproved", result.behind_assumptions, most);
   page.List("premises", result.premises, most);

@@ -12,6 +12,7 @@ packages=(
 )
 
 [[ "${1:-}" == demo ]] || packages+=(
+  nettle-dev  # SHA-256 of recorded values; the prover alone reads none
   libopenmpi-dev openmpi-bin
   libgtest-dev libgmock-dev libbenchmark-dev hyperfine time xz-utils
   python3 python3-pytest python3-venv

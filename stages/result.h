@@ -11,6 +11,7 @@
 #include "sdfg/index_map.h"
 #include "sdfg/types.h"
 #include "solver/rational.h"
+#include "stages/anchor_report.h"
 #include "stages/verdict.h"
 
 namespace planproof::witness {
@@ -168,7 +169,8 @@ struct Result {
   std::vector<std::string> warnings;
   std::vector<std::string> without_effect;  // parallel operators with no effect on required outputs
   struct {
-    double read = 0, check = 0, infer = 0, cut = 0, reduce = 0, evaluate = 0, decide = 0;
+    double read = 0, anchor = 0, check = 0, infer = 0, cut = 0, reduce = 0, evaluate = 0,
+           decide = 0;
     double workers = 0;  // starting and stopping the processes that decide
     double total = 0;
   } time_s;
@@ -178,6 +180,8 @@ struct Result {
   // Of a plan that numbers refute, if it is asked for.
   std::shared_ptr<const witness::Witness> witness;
   std::vector<Confirmation> confirmations;  // of that witness
+  // Of a recorded program: its recorded numbers. They never make a verdict kProved or kRefuted.
+  AnchorReport anchor;
   // What was decided, stage by stage, if it is asked for; null where nothing was.
   std::shared_ptr<const Account> account;
   std::string engine;

@@ -168,7 +168,20 @@ absl::Status Execution::RunOperator(const Executed& executed) {
   PLAN_RETURN_IF_ERROR(op->run(call));
   PLAN_RETURN_IF_ERROR(call.CheckAllRead(op->without_meaning));
   PLAN_RETURN_IF_ERROR(call.Store());
+  if (notes_made_) NoteMade(executed);
   return Record(executed);
+}
+
+void Execution::NoteMade(const Executed& executed) {
+  const auto position = static_cast<int32_t>(&executed - trace_.operators.data());
+  int32_t number = 0;
+  for (const Value& value : executed.out) {
+    for (const TensorNumber tensor : TensorsIn(value)) {
+      const sdfg::TensorId held = memory_.HeldAs(trace_.tensors[tensor]);
+      if (held != sdfg::kNone) made_.push_back({position, number, held});
+      ++number;
+    }
+  }
 }
 
 absl::Status Execution::Record(const Executed& executed) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "frontend/recording.h"
 #include "frontend/torch/aten_call.h"
 #include "frontend/torch/communications.h"
 #include "frontend/torch/graph_writer.h"
@@ -34,6 +35,9 @@ class Execution {
   const std::set<std::string>& unused_items() const { return unused_; }
   // What the trace says that results are, by the tensors of the graph that these are.
   const RecordedElements& recorded() const { return recorded_; }
+  // What operators made, as far as the graph has it as one tensor; only if it was asked for.
+  void NoteWhatIsMade() { notes_made_ = true; }
+  const std::vector<RecordedOperatorResult>& made() const { return made_; }
 
  private:
   absl::Status RunCollective(const Executed& executed);
@@ -41,6 +45,7 @@ class Execution {
   absl::Status ReadItem(const Executed& executed);
   absl::Status Record(const Executed& executed);
   void CountItems(const Value& value);
+  void NoteMade(const Executed& executed);
 
   const Trace& trace_;
   GraphWriter* writer_;
@@ -50,6 +55,8 @@ class Execution {
   std::map<int32_t, std::string> item_places_;
   std::set<std::string> unused_;
   RecordedElements recorded_;
+  bool notes_made_ = false;
+  std::vector<RecordedOperatorResult> made_;
 };
 
 }  // namespace planproof::frontend::torch

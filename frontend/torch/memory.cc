@@ -137,18 +137,22 @@ absl::StatusOr<sdfg::TensorId> Memory::Uninitialised(StorageId storage, int64_t 
   const std::string name = absl::StrCat("uninitialised memory ", storage, "+", begin, " of ",
                                         writer_->device() < 0 ? "the reference" : "rank ",
                                         writer_->device() < 0 ? 0 : writer_->device());
-  return writer_->Emit(
-      "uninitialised", absl::StrCat(name, " ", end),
-      [&]() -> absl::StatusOr<sdfg::IndexFunction> {
-        sdfg::IndexFunctionBuilder builder("uninitialised");
-        const int output = builder.AddOutput("y", sdfg::Shape{end - begin}, dtype);
-        builder.SetBody(output, builder.Opaque(name, sdfg::IsInteger(dtype), -1,
-                                               {builder.Index(builder.OutputDims(output)[0])}));
-        sdfg::IndexFunction function;
-        PLAN_RETURN_IF_ERROR(builder.Finish(&function));
-        return function;
-      },
-      {}, sdfg::OperatorKind::kUninitialised);
+  PLAN_ASSIGN_OR_RETURN(
+      const sdfg::TensorId tensor,
+      writer_->Emit(
+          "uninitialised", absl::StrCat(name, " ", end),
+          [&]() -> absl::StatusOr<sdfg::IndexFunction> {
+            sdfg::IndexFunctionBuilder builder("uninitialised");
+            const int output = builder.AddOutput("y", sdfg::Shape{end - begin}, dtype);
+            builder.SetBody(output, builder.Opaque(name, sdfg::IsInteger(dtype), -1,
+                                                   {builder.Index(builder.OutputDims(output)[0])}));
+            sdfg::IndexFunction function;
+            PLAN_RETURN_IF_ERROR(builder.Finish(&function));
+            return function;
+          },
+          {}, sdfg::OperatorKind::kUninitialised));
+  unwritten_.push_back({tensor, storage, begin});
+  return tensor;
 }
 
 absl::StatusOr<sdfg::TensorId> Memory::Join(StorageId storage, int64_t begin, int64_t end) {
@@ -213,6 +217,14 @@ absl::StatusOr<sdfg::TensorId> Memory::Read(const Tensor& tensor) {
     read_[tensor.storage].emplace_back(view, value);
   }
   return Marked(tensor, value);
+}
+
+sdfg::TensorId Memory::HeldAs(const Tensor& tensor) const {
+  if (tensor.conjugate || tensor.negative) return sdfg::kNone;
+  const Strided view = ViewOf(tensor);
+  const Piece* piece = view.empty() ? nullptr : PieceAround(tensor.storage, view);
+  if (piece == nullptr || piece->uniform || !(piece->layout == view)) return sdfg::kNone;
+  return piece->tensor;
 }
 
 std::optional<KnownNumber> Memory::UniformValue(const Tensor& tensor) const {

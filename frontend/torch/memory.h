@@ -51,6 +51,18 @@ class Memory {
   // Whether something was written where the tensor lies, or is there from the start.
   bool HoldsAnyOf(const Tensor& tensor) const;
 
+  // The tensor of the graph whose elements are those of `tensor` now, index by index; kNone: what
+  // is there has another shape or layout, or is no tensor.
+  sdfg::TensorId HeldAs(const Tensor& tensor) const;
+  // What was read before anybody wrote it: tensors of one dimension, with their storage and the
+  // first element.
+  struct Unwritten {
+    sdfg::TensorId tensor = sdfg::kNone;
+    StorageId storage = 0;
+    int64_t begin = 0;
+  };
+  const std::vector<Unwritten>& unwritten() const { return unwritten_; }
+
   // Whether nobody wrote any element of the tensor's range, and none is there from the start.
   absl::StatusOr<bool> IsUnwritten(const Tensor& tensor);
 
@@ -99,6 +111,7 @@ class Memory {
   // What was read since the last write, by storage.
   std::vector<std::vector<std::pair<Strided, sdfg::TensorId>>> read_;
   std::map<int64_t, std::vector<Range>> under_way_;
+  std::vector<Unwritten> unwritten_;
 };
 
 }  // namespace planproof::frontend::torch

@@ -9,6 +9,7 @@
 #include "frontend/torch/chosen_rows.h"
 #include "frontend/torch/execution.h"
 #include "frontend/torch/listed_constant.h"
+#include "frontend/torch/recording_of_traces.h"
 #include "frontend/torch/sorted_rows.h"
 #include "frontend/torch/unnamed_states.h"
 #include "sdfg/status_macros.h"
@@ -117,7 +118,7 @@ absl::Status FollowRowsOfRanks(lineage::ProblemBuilder* problem,
 
 absl::Status AddReference(const Trace& reference, const sdfg::OperatorLibrary& operators,
                           lineage::ProblemBuilder* problem, Relations* relations, bool chosen,
-                          std::set<std::string>* decided) {
+                          std::set<std::string>* decided, Recording* recording) {
   if (reference.world != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat(reference.path,
@@ -135,10 +136,15 @@ absl::Status AddReference(const Trace& reference, const sdfg::OperatorLibrary& o
         return relations->LogicalConstant(reference, storage);
       },
       &alone);
+  if (recording != nullptr && recording->has_values) execution.NoteWhatIsMade();
   PLAN_RETURN_IF_ERROR(relations->StartReference(reference, &writer, &execution.memory()));
   PLAN_RETURN_IF_ERROR(execution.Run());
   PLAN_RETURN_IF_ERROR(alone.Connect());
   PLAN_RETURN_IF_ERROR(relations->FinishReference(reference, &writer, &execution.memory()));
+  if (recording != nullptr) {
+    AddExecution(execution, execution.memory(), &recording->reference);
+    if (recording->has_values) recording->translated_reference = problem->logical;
+  }
   PLAN_RETURN_IF_ERROR(FollowRowsOfReference(*relations, operators,
                                              chosen ? &execution.recorded() : nullptr, problem));
   Add(writer.assumptions(), &problem->assumptions);
@@ -148,13 +154,15 @@ absl::Status AddReference(const Trace& reference, const sdfg::OperatorLibrary& o
 
 absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
                                                  const std::vector<Trace>& ranks,
-                                                 const sdfg::OperatorLibrary& operators) {
+                                                 const sdfg::OperatorLibrary& operators,
+                                                 Recording* recording) {
   lineage::ProblemBuilder problem;
-  Relations relations(&problem, FlatNames(ranks));
+  Relations relations(&problem, FlatNames(ranks), recording);
   std::set<std::string> decided;
   const bool chosen =
       SizesAreChosen(reference) || std::any_of(ranks.begin(), ranks.end(), SizesAreChosen);
-  PLAN_RETURN_IF_ERROR(AddReference(reference, operators, &problem, &relations, chosen, &decided));
+  PLAN_RETURN_IF_ERROR(
+      AddReference(reference, operators, &problem, &relations, chosen, &decided, recording));
   RecordedElements recorded;
   Uncertain uncertain;
   FunctionTable parallel_functions;
@@ -166,6 +174,7 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
         trace, &writer,
         [&](StorageId storage) { return relations.RankConstant(trace, storage, &writer); },
         &communications);
+    if (recording != nullptr && recording->has_values) execution.NoteWhatIsMade();
     PLAN_RETURN_IF_ERROR(relations.StartRank(trace, &writer, &execution.memory()));
     PLAN_RETURN_IF_ERROR(execution.Run());
     PLAN_RETURN_IF_ERROR(relations.FinishRank(trace, &execution.memory()));
@@ -176,12 +185,18 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
       const auto constant = execution.memory().constants().find(storage);
       if (constant != execution.memory().constants().end()) uncertain[constant->second] = place;
     }
+    if (recording != nullptr) {
+      AddExecution(execution, execution.memory(), &recording->ranks[trace.rank]);
+    }
   }
   PLAN_RETURN_IF_ERROR(communications.Connect());
   PLAN_RETURN_IF_ERROR(CheckResultsArePresent(reference, ranks, problem.logical,
                                               relations.results(), &problem.assumptions));
   PLAN_RETURN_IF_ERROR(relations.RequireReduced());
   PLAN_RETURN_IF_ERROR(CheckCertain(uncertain, problem));
+  if (recording != nullptr && recording->has_values) {
+    recording->translated_ranks = problem.parallel;
+  }
   PLAN_RETURN_IF_ERROR(relations.FoldConstants(operators));
   PLAN_RETURN_IF_ERROR(FollowRowsOfRanks(&problem, operators, chosen ? &recorded : nullptr));
   if (!decided.empty()) {

@@ -14,17 +14,21 @@ namespace planproof::frontend::torch {
 
 // Errors, with the place in the program: Unimplemented for what has no declared meaning, else
 // InvalidArgument.
+//
+// `recording`: RecordingOfTraces of them, which is told what tensors of the graphs are; may be
+// null.
 absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
                                                  const std::vector<Trace>& ranks,
-                                                 const sdfg::OperatorLibrary& operators);
+                                                 const sdfg::OperatorLibrary& operators,
+                                                 Recording* recording = nullptr);
 
 // What the reference computes, into the builder's model, and what its tensors are called into
 // `relations`. `chosen`: whether
 // rows that data chose are followed (chosen_rows.h). `decided`: places at which Python read numbers
-// (Execution::unused_items).
+// (Execution::unused_items). `recording` as above.
 absl::Status AddReference(const Trace& reference, const sdfg::OperatorLibrary& operators,
                           lineage::ProblemBuilder* problem, Relations* relations, bool chosen,
-                          std::set<std::string>* decided);
+                          std::set<std::string>* decided, Recording* recording = nullptr);
 
 }  // namespace planproof::frontend::torch
 

@@ -150,6 +150,7 @@ absl::StatusOr<int64_t> RankFamily::ValueAt(const Growing& growing, int64_t coor
 
 absl::StatusOr<Trace> RankFamily::Member(int64_t coordinate) const {
   Trace member = first_;
+  member.given = false;
   member.rank = mesh_.Moved(first_.rank, axis_, coordinate);
   member.path = absl::StrCat("rank ", member.rank, ", made of ", first_.path);
   absl::Status status;

@@ -28,21 +28,10 @@ sdfg::TensorRole RoleOf(InputRole role) {
   }
 }
 
-std::string NameOf(const TraceResult& result) {
-  switch (result.kind) {
-    case ResultKind::kUpdated:
-      return absl::StrCat("new value of ", result.name);
-    case ResultKind::kGradient:
-      return absl::StrCat("gradient of ", result.name);
-    default:
-      return result.name;
-  }
-}
-
 // What an operator made is called by what it is at the end.
 void NameResult(sdfg::Graph* graph, TensorId tensor, const TraceResult& result) {
   if (graph->tensors[tensor].role == sdfg::TensorRole::kIntermediate) {
-    graph->tensors[tensor].name = NameOf(result);
+    graph->tensors[tensor].name = NameOf(result.kind, result.name);
   }
 }
 
@@ -127,6 +116,7 @@ absl::StatusOr<Lineage> Relations::LineageOf(const Trace& trace, const std::stri
 }
 
 absl::Status Relations::StartReference(const Trace& trace, GraphWriter* writer, Memory* memory) {
+  reference_ = &trace;
   std::map<std::pair<StorageId, int64_t>, std::pair<const Tensor*, TensorId>> known;
   for (const Input& input : trace.inputs) {
     const Tensor& tensor = trace.tensors[input.tensor];
@@ -138,6 +128,7 @@ absl::Status Relations::StartReference(const Trace& trace, GraphWriter* writer, 
     const auto at = known.find({tensor.storage, tensor.offset});
     if (at != known.end() && SamePositions(ViewOf(*at->second.first), ViewOf(tensor))) {
       inputs_[input.name] = at->second.second;  // tied
+      RecordInput(trace, input, at->second.second);
       continue;
     }
     if (memory->HoldsAnyOf(tensor)) {
@@ -148,6 +139,7 @@ absl::Status Relations::StartReference(const Trace& trace, GraphWriter* writer, 
         writer->AddTensor(input.name, flat ? sdfg::Shape{ElementsOf(tensor.shape)} : tensor.shape,
                           tensor.dtype, RoleOf(input.role));
     inputs_[input.name] = logical;
+    RecordInput(trace, input, logical);
     known[{tensor.storage, tensor.offset}] = {&tensor, logical};
     using Premise = lineage::Problem::InputPremise;
     if (input.nonnegative) {
@@ -180,6 +172,9 @@ absl::Status Relations::FinishReference(const Trace& trace, GraphWriter* writer,
     }
     NameResult(&problem_->logical, value, result);
     results_[{result.kind, result.name}] = value;
+    const auto number = static_cast<int32_t>(&result - trace.results.data());
+    result_numbers_[{result.kind, result.name}] = number;
+    if (recording_ != nullptr) recording_->reference.results[number].tensor = value;
     if (result.kind == ResultKind::kUpdated) problem_->MustBeRequired(value);
   }
   if (trace.results.empty()) {
@@ -208,6 +203,7 @@ absl::Status Relations::StartRank(const Trace& trace, GraphWriter* writer, Memor
                                   ", which is another tensor in the reference"));
       }
       held_[input.name] = held_.at(at->second.second);
+      RecordInput(trace, input, held_[input.name]);
       continue;
     }
     if (memory->HoldsAnyOf(tensor)) {
@@ -219,6 +215,7 @@ absl::Status Relations::StartRank(const Trace& trace, GraphWriter* writer, Memor
         writer->AddTensor(input.name, tensor.shape, tensor.dtype, RoleOf(input.role));
     PLAN_RETURN_IF_ERROR(problem_->RelateInput(held, std::move(lineage), {holder}));
     held_[input.name] = held;
+    RecordInput(trace, input, held);
     if (!empty) known[{tensor.storage, tensor.offset}] = {&tensor, input.name};
     PLAN_RETURN_IF_ERROR(memory->Write(tensor, held));
   }
@@ -239,21 +236,38 @@ absl::Status Relations::CheckUpdates(const Trace& trace) const {
   return absl::OkStatus();
 }
 
+void Relations::RecordInput(const Trace& trace, const Input& input, TensorId tensor) {
+  if (recording_ == nullptr) return;
+  RecordedOf(trace).inputs[&input - trace.inputs.data()].tensor = tensor;
+}
+
+void Relations::RecordRequirement(ResultKind kind, const std::string& name,
+                                  std::vector<RecordedRequirement::Term> terms, bool mean) {
+  if (recording_ == nullptr) return;
+  recording_->requirements.push_back({std::move(terms), mean, result_numbers_.at({kind, name}),
+                                      static_cast<int32_t>(problem_->required().size()) - 1});
+}
+
 absl::Status Relations::FinishResult(const Trace& trace, const TraceResult& result,
-                                     Memory* memory) {
+                                     RecordedRequirement::Term recorded, Memory* memory) {
   const Tensor& tensor = trace.tensors[result.tensor];
   const auto logical = results_.find({result.kind, result.name});
   if (logical == results_.end())
     return Error(trace, result.name, "the reference has no such result");
   PLAN_ASSIGN_OR_RETURN(const TensorId value, memory->Read(tensor));
   NameResult(&problem_->parallel, value, result);
+  if (recording_ != nullptr)
+    recording_->ranks[recorded.rank].results[recorded.result].tensor = value;
   const lineage::ProblemBuilder::Holding holder{absl::StrCat("rank ", trace.rank)};
   const auto held = held_.find(result.name);
   if (result.kind != ResultKind::kOutput && held == held_.end()) {
     return Error(trace, result.name, "this rank has a result of what it does not hold");
   }
   if (result.kind == ResultKind::kUpdated) {
-    return problem_->RequireAsHeld(value, logical->second, held->second, NameOf(result), holder);
+    PLAN_RETURN_IF_ERROR(problem_->RequireAsHeld(value, logical->second, held->second,
+                                                 NameOf(result.kind, result.name), holder));
+    RecordRequirement(result.kind, result.name, {recorded}, false);
+    return absl::OkStatus();
   }
   Lineage lineage;
   if (result.kind == ResultKind::kGradient && !result.part.whole) {
@@ -270,16 +284,20 @@ absl::Status Relations::FinishResult(const Trace& trace, const TraceResult& resu
   }
   if (result.reduce) {
     reduced_[{result.kind, result.name, trace.groups[result.group]}].push_back(
-        {value, *result.reduce, std::move(lineage)});
+        {value, *result.reduce, std::move(lineage), recorded});
     return absl::OkStatus();
   }
-  return problem_->RequireOutput(value, std::move(lineage), NameOf(result), holder);
+  PLAN_RETURN_IF_ERROR(
+      problem_->RequireOutput(value, std::move(lineage), NameOf(result.kind, result.name), holder));
+  RecordRequirement(result.kind, result.name, {recorded}, false);
+  return absl::OkStatus();
 }
 
 absl::Status Relations::FinishRank(const Trace& trace, Memory* memory) {
   PLAN_RETURN_IF_ERROR(CheckUpdates(trace));
-  for (const TraceResult& result : trace.results) {
-    PLAN_RETURN_IF_ERROR(FinishResult(trace, result, memory));
+  for (size_t number = 0; number < trace.results.size(); ++number) {
+    PLAN_RETURN_IF_ERROR(FinishResult(trace, trace.results[number],
+                                      {trace.rank, static_cast<int32_t>(number)}, memory));
   }
   return absl::OkStatus();
 }
@@ -315,7 +333,7 @@ absl::Status Relations::RequireReduced() {
     // On every rank, as a collective would, so that ranks that do the same stay alike.
     for (size_t i = 0; i < parts.size(); ++i) {
       sdfg::Tensor whole = graph.tensors[inputs[i]];
-      whole.name = NameOf({key.kind, name});
+      whole.name = NameOf(key.kind, name);
       whole.producer = sdfg::kNone;
       whole.role = sdfg::TensorRole::kIntermediate;
       sdfg::Operator op;
@@ -329,8 +347,12 @@ absl::Status Relations::RequireReduced() {
       const TensorId result = op.outputs[0];
       graph.AddOperator(std::move(op));
       PLAN_RETURN_IF_ERROR(
-          problem_->RequireOutput(result, parts[i].lineage, NameOf({key.kind, name}),
+          problem_->RequireOutput(result, parts[i].lineage, NameOf(key.kind, name),
                                   {absl::StrCat("ranks ", absl::StrJoin(ranks, ", "))}));
+      if (i > 0) continue;  // the others require the same
+      std::vector<RecordedRequirement::Term> terms;
+      for (const Reduced& part : parts) terms.push_back(part.recorded);
+      RecordRequirement(key.kind, name, std::move(terms), kind == sdfg::ReduceKind::kAvg);
     }
   }
   return absl::OkStatus();

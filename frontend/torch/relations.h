@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "frontend/recording.h"
 #include "frontend/torch/constant_folding.h"
 #include "frontend/torch/constant_slices.h"
 #include "frontend/torch/execution.h"
@@ -27,8 +28,11 @@ namespace planproof::frontend::torch {
 class Relations {
  public:
   // `flat`: names of which some rank holds a flat part.
-  Relations(lineage::ProblemBuilder* problem, std::set<std::string> flat)
-      : problem_(problem), flat_(std::move(flat)) {}
+  // `recording`: told which recorded numbers are whose; it has its programs already, without
+  // tensors of graphs. May be null.
+  Relations(lineage::ProblemBuilder* problem, std::set<std::string> flat,
+            Recording* recording = nullptr)
+      : problem_(problem), flat_(std::move(flat)), recording_(recording) {}
 
   // Of the reference: before and after it was executed.
   absl::Status StartReference(const Trace& trace, GraphWriter* writer, Memory* memory);
@@ -63,6 +67,7 @@ class Relations {
     TensorId tensor = sdfg::kNone;
     Reduction reduction = Reduction::kSum;
     lineage::Lineage lineage;  // of the result
+    RecordedRequirement::Term recorded;
   };
 
   absl::Status Error(const Trace& trace, const std::string& name, const std::string& what) const;
@@ -71,17 +76,28 @@ class Relations {
                                              const Part& part, TensorId logical,
                                              const sdfg::Shape& local) const;
   // A tensor of a rank that holds the model's constant at the map.
-  absl::StatusOr<TensorId> RelateConstant(const Storage& storage, TensorId logical,
+  absl::StatusOr<TensorId> RelateConstant(const Trace& trace, StorageId storage, TensorId logical,
                                           lineage::IndexMap map, GraphWriter* writer);
   // kNone: the storage is no slice of a constant of the model.
   absl::StatusOr<TensorId> RankSlice(const Trace& trace, StorageId storage, GraphWriter* writer);
   absl::Status StartUniformConstants(const Trace& trace, GraphWriter* writer, Memory* memory);
   absl::Status CheckUpdates(const Trace& trace) const;
-  absl::Status FinishResult(const Trace& trace, const TraceResult& result, Memory* memory);
+  absl::Status FinishResult(const Trace& trace, const TraceResult& result,
+                            RecordedRequirement::Term recorded, Memory* memory);
+  RecordedProgram& RecordedOf(const Trace& trace) {
+    return &trace == reference_ ? recording_->reference : recording_->ranks[trace.rank];
+  }
+  void RecordInput(const Trace& trace, const Input& input, TensorId tensor);
+  // The relation that was required last is one of these results to the reference's.
+  void RecordRequirement(ResultKind kind, const std::string& name,
+                         std::vector<RecordedRequirement::Term> terms, bool mean);
 
   lineage::ProblemBuilder* problem_;
   std::set<std::string> flat_;
-  std::map<std::string, TensorId> inputs_;  // the model's
+  Recording* recording_;
+  const Trace* reference_ = nullptr;
+  std::map<std::pair<ResultKind, std::string>, int32_t> result_numbers_;  // of the reference
+  std::map<std::string, TensorId> inputs_;                                // the model's
   std::map<std::string, sdfg::Shape> shapes_;
   ResultTensors results_;
   std::map<std::string, TensorId> constants_;             // the model's

@@ -32,14 +32,23 @@ TensorId Relations::LogicalConstant(const Trace& trace, StorageId id) {
   tensor.dtype = storage.dtype;
   tensor.role = sdfg::TensorRole::kBuffer;
   const TensorId logical = problem_->logical.AddTensor(std::move(tensor));
+  if (recording_ != nullptr) {
+    // The model may have a constant that only ranks have as such.
+    RecordedProgram& program = RecordedOf(trace);
+    RecordedConstant constant{logical, id};
+    if (storage.uniform) constant.uniform = storage.uniform->ToDouble();
+    (&trace == reference_ ? program.constants : program.model_constants).push_back(constant);
+  }
   constants_[key] = logical;
   if (!storage.values.empty()) listed_[logical] = {&storage, ShapesOf(trace, id)};
   if (IsListed(storage)) logical_elements_[logical] = storage.values;
   return logical;
 }
 
-absl::StatusOr<TensorId> Relations::RelateConstant(const Storage& storage, TensorId logical,
-                                                   IndexMap map, GraphWriter* writer) {
+absl::StatusOr<TensorId> Relations::RelateConstant(const Trace& trace, StorageId id,
+                                                   TensorId logical, IndexMap map,
+                                                   GraphWriter* writer) {
+  const Storage& storage = trace.storages[id];
   const TensorId tensor = writer->AddTensor(problem_->logical.tensors[logical].name, {storage.size},
                                             storage.dtype, sdfg::TensorRole::kBuffer);
   if (listed_.count(logical) != 0) {
@@ -52,6 +61,11 @@ absl::StatusOr<TensorId> Relations::RelateConstant(const Storage& storage, Tenso
   lineage.logical = logical;
   lineage.map = {std::move(map)};
   PLAN_RETURN_IF_ERROR(problem_->RelateConstant(tensor, std::move(lineage)));
+  if (recording_ != nullptr) {
+    RecordedConstant& constant =
+        RecordedOf(trace).constants.emplace_back(RecordedConstant{tensor, id});
+    if (storage.uniform) constant.uniform = storage.uniform->ToDouble();
+  }
   if (IsListed(storage)) rank_elements_[tensor] = storage.values;
   if (storage.uniform) rank_elements_[tensor] = ExactElements(storage.size, *storage.uniform);
   return tensor;
@@ -61,7 +75,7 @@ absl::StatusOr<TensorId> Relations::RankSlice(const Trace& trace, StorageId id,
                                               GraphWriter* writer) {
   for (const auto& [logical, whole] : listed_) {
     std::optional<IndexMap> map = SliceOf(whole, trace, id);
-    if (map) return RelateConstant(trace.storages[id], logical, *std::move(map), writer);
+    if (map) return RelateConstant(trace, id, logical, *std::move(map), writer);
   }
   return sdfg::kNone;
 }
@@ -71,10 +85,10 @@ absl::StatusOr<TensorId> Relations::RankConstant(const Trace& trace, StorageId i
   const Storage& storage = trace.storages[id];
   const IndexMap whole{0, {{0, 1, 1, 0}}};
   if (const auto found = constants_.find(ContentOf(storage)); found != constants_.end()) {
-    return RelateConstant(storage, found->second, whole, writer);
+    return RelateConstant(trace, id, found->second, whole, writer);
   }
   if (!storage.digest.empty()) {
-    return RelateConstant(storage, LogicalConstant(trace, id), whole, writer);
+    return RelateConstant(trace, id, LogicalConstant(trace, id), whole, writer);
   }
   PLAN_ASSIGN_OR_RETURN(const TensorId slice, RankSlice(trace, id, writer));
   spelled_out_ = spelled_out_ || (slice == sdfg::kNone && !CountsUp(storage));

@@ -14,16 +14,13 @@ namespace {
 using Range = std::pair<int64_t, int64_t>;
 
 bool Within(const Range& a, const Range& b) { return a.first >= b.first && a.second <= b.second; }
-bool Disjoint(const Range& a, const Range& b) {
-  return a.second <= b.first || b.second <= a.first;
-}
+bool Disjoint(const Range& a, const Range& b) { return a.second <= b.first || b.second <= a.first; }
 
 // Operators in place that do not read what they overwrite.
 bool Overwrites(const std::string& op) {
-  static const auto* const bases =
-      new std::set<std::string, std::less<>>{"aten.copy_",   "aten.fill_",    "aten.zero_",
-                                             "aten.normal_", "aten.uniform_", "aten.random_",
-                                             "aten.set_",    "aten.bernoulli_"};
+  static const auto* const bases = new std::set<std::string, std::less<>>{
+      "aten.copy_",    "aten.fill_",   "aten.zero_", "aten.normal_",
+      "aten.uniform_", "aten.random_", "aten.set_",  "aten.bernoulli_"};
   return bases->count(op.substr(0, op.rfind('.'))) != 0;
 }
 

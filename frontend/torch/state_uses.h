@@ -27,11 +27,11 @@ struct StateUse {
 struct StateRegion {
   StorageId storage = 0;
   int64_t begin = 0, end = 0;
-  TensorNumber tensor = 0;        // by which it is read first
-  int32_t input = -1;             // position of the input that names it; -1: none
-  bool written = false;           // later
-  std::vector<StateUse> uses;     // in order
-  std::set<std::string> beside;   // parameters that, or whose gradients, are operands of these
+  TensorNumber tensor = 0;       // by which it is read first
+  int32_t input = -1;            // position of the input that names it; -1: none
+  bool written = false;          // later
+  std::vector<StateUse> uses;    // in order
+  std::set<std::string> beside;  // parameters that, or whose gradients, are operands of these
 };
 
 // The named states of an optimizer, and regions without a name of real numbers whose storages say

@@ -148,6 +148,8 @@ struct Input {
 };
 
 enum class ResultKind : uint8_t { kUpdated, kGradient, kOutput };
+// "new value of up.weight", for people.
+std::string NameOf(ResultKind kind, const std::string& name);
 
 struct TraceResult {
   ResultKind kind = ResultKind::kOutput;
@@ -156,10 +158,17 @@ struct TraceResult {
   Part part;
   std::optional<Reduction> reduce;
   int32_t group = 0;
+  bool recorded = true;  // false: the reader named it, the trace does not
 };
 
 struct Trace {
   std::string path;
+  bool given = true;  // false: it was made of traces of other ranks
+  int32_t version = 1;
+  // SHA-256 of its file of values, in hexadecimal; empty: the trace names none.
+  std::string values;
+  // What the program read of its environment: names and texts.
+  std::vector<std::pair<std::string, std::string>> environment;
   int32_t rank = 0;
   int32_t world = 1;
   std::vector<std::pair<std::string, int64_t>> axes;

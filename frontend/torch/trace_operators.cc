@@ -35,6 +35,12 @@ bool HasRoot(CollectiveKind kind) {
          kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
 }
 
+std::string NameOf(ResultKind kind, const std::string& name) {
+  if (kind == ResultKind::kUpdated) return absl::StrCat("new value of ", name);
+  if (kind == ResultKind::kGradient) return absl::StrCat("gradient of ", name);
+  return name;
+}
+
 const char* CollectiveName(CollectiveKind kind) { return kCollectives[static_cast<int>(kind)]; }
 
 absl::StatusOr<Reduction> TraceParser::ReadReduction(const Json& json) const {

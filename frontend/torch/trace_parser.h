@@ -24,6 +24,7 @@ class TraceParser {
   using Json = plan::JsonValue;
 
   // Tables: trace_tables.cc.
+  absl::Status ReadWhatVersion2Adds();
   absl::Status Groups(const Json& json);
   absl::Status Axes(const Json& json);
   absl::Status IsElement(const Json& json, sdfg::DType dtype, const solver::Rational& value) const;

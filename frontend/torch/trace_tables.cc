@@ -349,15 +349,40 @@ absl::Status TraceParser::ReadResult(const Json& json) {
   return absl::OkStatus();
 }
 
+absl::Status TraceParser::ReadWhatVersion2Adds() {
+  const Json* values = root_.Find("values");
+  const Json* environment = root_.Find("environment");
+  for (const Json* added : {values, environment}) {
+    if (added == nullptr || trace_.version > 1) continue;
+    return at_.Error(*added, "stands in traces of version 2 only; record the program again");
+  }
+  if (values != nullptr) {
+    PLAN_ASSIGN_OR_RETURN(trace_.values, at_.Name(*values));
+    const bool hexadecimal =
+        std::all_of(trace_.values.begin(), trace_.values.end(),
+                    [](const char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+    if (trace_.values.size() != 64 || !hexadecimal) return at_.Error(*values, "is no SHA-256");
+  }
+  if (environment == nullptr) return absl::OkStatus();
+  PLAN_RETURN_IF_ERROR(at_.IsObject(*environment));
+  for (size_t i = 0; i < environment->items.size(); ++i) {
+    PLAN_ASSIGN_OR_RETURN(std::string text, at_.String(environment->items[i]));
+    trace_.environment.emplace_back(environment->keys[i], std::move(text));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Trace> TraceParser::Run() {
   PLAN_RETURN_IF_ERROR(at_.Object(
-      root_, {"planproof_torch_trace", "torch", "rank", "world", "axes", "groups", "strings",
-              "storages", "tensors", "inputs", "operators", "results", "notes", "values",
-              "environment"}));
+      root_,
+      {"planproof_torch_trace", "torch", "rank", "world", "axes", "groups", "strings", "storages",
+       "tensors", "inputs", "operators", "results", "notes", "values", "environment"}));
   PLAN_ASSIGN_OR_RETURN(const Json* version, Needed(root_, "planproof_torch_trace"));
   if (version->kind != Json::Kind::kInteger || version->integer < 1 || version->integer > 2) {
     return at_.Error(*version, "expected version 1 or 2; record the program again");
   }
+  trace_.version = static_cast<int32_t>(version->integer);
+  PLAN_RETURN_IF_ERROR(ReadWhatVersion2Adds());
   PLAN_ASSIGN_OR_RETURN(const Json* world, Needed(root_, "world"));
   PLAN_ASSIGN_OR_RETURN(const int64_t ranks, at_.Limited(*world, 1, kMostRanks, "ranks"));
   trace_.world = static_cast<int32_t>(ranks);

@@ -1,5 +1,7 @@
 // The reader of PyTorch traces, as the registry knows it: a reference and the traces of all ranks.
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +10,7 @@
 #include "frontend/torch/flat_pieces.h"
 #include "frontend/torch/problem_of_traces.h"
 #include "frontend/torch/rank_extension.h"
+#include "frontend/torch/recording_of_traces.h"
 #include "frontend/torch/trace.h"
 #include "frontend/torch/trace_format.h"
 #include "frontend/torch/unnamed_states.h"
@@ -53,6 +56,43 @@ absl::Status OrderRanks(std::vector<Trace>* given) {
   return absl::OkStatus();
 }
 
+// What the programs read of their environment, each name once.
+void AddEnvironment(const Trace& reference, const std::vector<Trace>& ranks,
+                    std::vector<std::string>* assumptions) {
+  std::map<std::string, std::set<std::string>> read;
+  const auto add = [&](const Trace& trace) {
+    for (const auto& [name, text] : trace.environment) read[name].insert(text);
+  };
+  add(reference);
+  for (const Trace& trace : ranks) add(trace);
+  if (read.empty()) return;
+  std::vector<std::string> texts;
+  for (const auto& [name, values] : read) {
+    texts.push_back(absl::StrCat(name, "=", absl::StrJoin(values, "|")));
+  }
+  assumptions->push_back(absl::StrCat("the environment is as recorded where the program reads it: ",
+                                      absl::StrJoin(texts, ", ")));
+}
+
+// Of programs that cannot be read: how their recorded numbers are related, which does not depend on
+// what operators mean.
+void RelateWithoutOperators(Trace reference, std::vector<Trace> ranks,
+                            const sdfg::OperatorLibrary& operators,
+                            std::optional<Recording>* recording) {
+  reference.operators.clear();
+  for (Trace& trace : ranks) trace.operators.clear();
+  Recording& relations = recording->emplace(RecordingOfTraces(reference, ranks));
+  absl::StatusOr<lineage::Problem> problem =
+      ProblemOfTraces(reference, ranks, operators, &relations);
+  relations.translated_reference.reset();
+  relations.translated_ranks.reset();
+  if (problem.ok()) {
+    relations.relations = *std::move(problem);
+  } else {
+    recording->reset();  // relations are wrong, too, and the first error says so
+  }
+}
+
 class TraceReader : public TraceFormat {
  public:
   absl::StatusOr<lineage::Problem> Read(const std::vector<std::string>& paths,
@@ -68,8 +108,16 @@ class TraceReader : public TraceFormat {
     PLAN_RETURN_IF_ERROR(OrderRanks(&ranks));
     PLAN_RETURN_IF_ERROR(PlaceFlatPieces(reference, &ranks, &assumptions));
     NameStates(&reference, &ranks, &assumptions);
+    Recording* recording = nullptr;
+    if (options.recording != nullptr) {
+      recording = &options.recording->emplace(RecordingOfTraces(reference, ranks));
+    }
     absl::StatusOr<lineage::Problem> problem =
-        ProblemOfTraces(reference, ranks, *options.operators);
+        ProblemOfTraces(reference, ranks, *options.operators, recording);
+    if (!problem.ok() && recording != nullptr) {
+      RelateWithoutOperators(reference, ranks, *options.operators, options.recording);
+    }
+    if (problem.ok()) AddEnvironment(reference, ranks, &assumptions);
     if (assumptions.empty()) return problem;
     if (!problem.ok()) {
       return absl::Status(problem.status().code(),

@@ -114,9 +114,9 @@ class Naming {
       Name(match);
     }
     if (named_ == 0) return;
-    assumptions->push_back(
-        absl::StrCat("what ranks use as the reference uses a state of its own is that state: ",
-                     named_, " without a name, the first ", first_));
+    assumptions->push_back(absl::StrCat(
+        "what ranks use as the reference uses a state of its own is that state: ", named_,
+        " without a name, the first ", first_));
   }
 
  private:
@@ -159,11 +159,10 @@ class Naming {
   void Name(const Match& match) {
     const std::string name = NameInReference(match.there);
     const Input of = *Find(reference_, name);
-    const bool updated =
-        std::any_of(reference_.results.begin(), reference_.results.end(),
-                    [&](const TraceResult& result) {
-                      return result.kind == ResultKind::kUpdated && result.name == name;
-                    });
+    const bool updated = std::any_of(
+        reference_.results.begin(), reference_.results.end(), [&](const TraceResult& result) {
+          return result.kind == ResultKind::kUpdated && result.name == name;
+        });
     AddState(name, of.parameter, match.here, match.part, updated, &ranks_[match.rank]);
     if (named_++ == 0) first_ = absl::StrCat("read by ", InWords(match.here), ", as ", name);
   }
@@ -199,6 +198,7 @@ class Naming {
     if (!updated) return;
     TraceResult& result = trace->results.emplace_back();
     result.kind = ResultKind::kUpdated;
+    result.recorded = false;
     result.name = name;
     result.tensor = region.tensor;
     result.part = part;
@@ -206,8 +206,8 @@ class Naming {
 
   Trace& reference_;
   std::vector<Trace>& ranks_;
-  std::vector<StateRegion> regions_;  // of the reference
-  std::set<std::string> taken_;       // names of it
+  std::vector<StateRegion> regions_;                            // of the reference
+  std::set<std::string> taken_;                                 // names of it
   std::map<std::pair<StorageId, int64_t>, std::string> names_;  // new ones
   size_t named_ = 0;
   std::string first_;

@@ -138,6 +138,12 @@ std::string List(const char* title, const std::vector<std::string>& items, const
   return html;
 }
 
+std::vector<std::string> Recorded(const Result& result) {
+  std::vector<std::string> lines;
+  if (std::string line = RecordedInWords(result); !line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
+
 std::string Rests(const Result& result) {
   std::string html =
       "<section id=\"rests\" aria-labelledby=\"rests-title\">\n<h2 id=\"rests-title\">What it "
@@ -149,6 +155,9 @@ std::string Rests(const Result& result) {
            "values."),
       List("Unproved", result.behind_assumptions,
            "Operators on which outputs depend through assumed tensors only."),
+      List("Recorded numbers", Recorded(result),
+           "What the programs were recorded to hold and to compute, compared with each other and "
+           "with what was read of them."),
       List("Assumptions", result.assumptions, "Taken for granted about how the plan is run."),
       List("Premises", result.premises, "Of the specification, on inputs."),
       List("Restrictions", result.restrictions, "Without them the plan has no value."),
@@ -161,8 +170,11 @@ std::string Rests(const Result& result) {
 std::string Times(const Result& result) {
   const auto& t = result.time_s;
   const std::vector<std::pair<const char*, double>> steps = {
-      {"read", t.read},     {"check", t.check},       {"infer", t.infer},   {"cut", t.cut},
-      {"reduce", t.reduce}, {"evaluate", t.evaluate}, {"decide", t.decide}, {"workers", t.workers}};
+      {"read", t.read},         {"compare recorded numbers", t.anchor},
+      {"check", t.check},       {"infer", t.infer},
+      {"cut", t.cut},           {"reduce", t.reduce},
+      {"evaluate", t.evaluate}, {"decide", t.decide},
+      {"workers", t.workers}};
   double sum = 0;
   for (const auto& [step, seconds] : steps) sum += seconds;
   std::string html = absl::StrCat(

@@ -39,8 +39,8 @@ std::string Changed(const std::string& program,
   for (size_t r = 0; r < ranks.size(); ++r) {
     absl::StrAppend(&files, " ", TraceFile(absl::StrCat(program, "_rank", r), ranks[r]));
   }
-  const Finished finished = RunProgram(absl::StrCat(
-      "verify --no-cache ", Directory(Public(program)), "/reference.trace", files));
+  const Finished finished = RunProgram(
+      absl::StrCat("verify --no-cache ", Directory(Public(program)), "/reference.trace", files));
   return finished.output + finished.errors;
 }
 
@@ -70,9 +70,9 @@ TEST(TorchRelations, StatesThatTheOptimizerSharesOutAreFoundByTheirUse) {
 
 // Its values on ranks and in the reference differ in their last bits.
 TEST(TorchRelations, AnAverageInADictionaryIsAState) {
-  EXPECT_THAT(VerifyPublic("feat_ema_ddp"),
-              AllOf(StartsWith("PROVED: "), HasSubstr("8 without a name"),
-                    HasSubstr("feats.py:328")));
+  EXPECT_THAT(
+      VerifyPublic("feat_ema_ddp"),
+      AllOf(StartsWith("PROVED: "), HasSubstr("8 without a name"), HasSubstr("feats.py:328")));
   const auto average = [](json* rank) {
     std::vector<json*> found;
     for (json& op : (*rank)["operators"]) {
@@ -120,8 +120,8 @@ TEST(TorchRelations, WhatTheReferenceHasIsRequired) {
 
 // Megatron's distributed optimizer keeps no gradients, and its optimizer states are shared out.
 TEST(TorchRelations, GradientsThatAFrameworkFreesAreListed) {
-  const Finished finished = RunProgram(absl::StrCat(
-      "verify --no-cache ", Directory("megatron_distributed_optimizer"), "/*.trace"));
+  const Finished finished = RunProgram(
+      absl::StrCat("verify --no-cache ", Directory("megatron_distributed_optimizer"), "/*.trace"));
   EXPECT_THAT(finished.output, AllOf(StartsWith("PROVED: "), HasSubstr("no rank keeps gradients"),
                                      HasSubstr("29 tensors")));
   const Finished ddp = RunProgram(absl::StrCat("verify --no-cache ", Directory("ddp"), "/*.trace"));
@@ -129,10 +129,10 @@ TEST(TorchRelations, GradientsThatAFrameworkFreesAreListed) {
 }
 
 TEST(TorchRelations, BothEndsOfAMessageHaveOneType) {
-  EXPECT_THAT(VerifyPublic("F7a_broadcast_bfloat16_into_float16"),
-              AllOf(StartsWith("MALFORMED: "),
-                    HasSubstr("participants of broadcast disagree in type"),
-                    HasSubstr("bfloat16[4]"), HasSubstr("float16[4]")));
+  EXPECT_THAT(
+      VerifyPublic("F7a_broadcast_bfloat16_into_float16"),
+      AllOf(StartsWith("MALFORMED: "), HasSubstr("participants of broadcast disagree in type"),
+            HasSubstr("bfloat16[4]"), HasSubstr("float16[4]")));
 }
 
 }  // namespace

@@ -33,18 +33,19 @@ const std::map<std::string, std::set<std::string>>& MayInclude() {
       {"generator", {"solver", "sdfg", "lineage", "frontend"}},
       {"mutation", {"solver", "sdfg", "lineage", "frontend"}},
       {"runtime_check", {"solver", "sdfg", "lineage", "witness", "dumps", "shape_reduction"}},
+      {"anchor", {"solver", "sdfg", "lineage", "frontend", "dumps", "runtime_check", "stages"}},
       {"cluster",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages"}},
       {"planproof",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages",
-        "inference", "frontend", "report"}},
+        "inference", "frontend", "anchor", "report"}},
       {"report",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages",
         "frontend", "dumps", "runtime_check"}},
       {"cli",
        {"solver", "sdfg", "lineage", "witness", "shape_reduction", "verdict_cache", "stages",
-        "inference", "frontend", "generator", "mutation", "dumps", "runtime_check", "cluster",
-        "report"}},
+        "inference", "frontend", "generator", "mutation", "dumps", "runtime_check", "anchor",
+        "cluster", "report"}},
   };
   return table;
 }

@@ -108,9 +108,9 @@ TEST(Exchange, TypesOfBothEndsAreCompared) {
   ExpectRefused(Both("all_gather", {{kHalf}, {{"bfloat16", {8}}}}, {{kHalf}, {{"float16", {8}}}}),
                 "type");
   ExpectRefused(Both("all_gather", {{kHalf}, {kHalf, kBrain}}, {{kHalf}, {kHalf, kHalf}}), "type");
-  ExpectRefused(Both("reduce_scatter", {{kHalf}, {{"float16", {2}}}},
-                     {{kHalf}, {{"bfloat16", {2}}}}, sum),
-                "type");
+  ExpectRefused(
+      Both("reduce_scatter", {{kHalf}, {{"float16", {2}}}}, {{kHalf}, {{"bfloat16", {2}}}}, sum),
+      "type");
   ExpectRefused(Both("all_to_all", {{kHalf}, {kHalf}}, {{kHalf}, {kBrain}}), "type");
 }
 
@@ -122,8 +122,9 @@ TEST(Exchange, ShapesAndCountsOfBothEndsAreCompared) {
                 "disagree in shape");
   ExpectRefused(Both("all_reduce", {{kSingle}, {kSingle}}, {{more}, {more}}, {{"reduce", "sum"}}),
                 "disagree in shape");
-  ExpectRefused(Both("all_gather", {{kSingle}, {{"float32", {9}}}}, {{kSingle}, {{"float32", {8}}}}),
-                "disagree in count");
+  ExpectRefused(
+      Both("all_gather", {{kSingle}, {{"float32", {9}}}}, {{kSingle}, {{"float32", {8}}}}),
+      "disagree in count");
   ExpectRefused(Both("all_gather", {{kSingle}, {{"float32", {8}}}}, {{more}, {{"float32", {10}}}}),
                 "disagree in shape");
   // What rank 0 sends to rank 1 is one row, of which rank 1 makes room for two.
@@ -142,10 +143,11 @@ TEST(Exchange, WhatFitsIsTaken) {
   EXPECT_TRUE(Message({"float32", {2, 2}}, kSingle).ok()) << "a flat buffer";
   EXPECT_TRUE(Message({"float32", {1, 4}}, {"float32", {4, 1}}).ok());
   EXPECT_TRUE(Both("broadcast", {{kHalf}, {kHalf}}, {{kHalf}, {kHalf}}, {{"root", 0}}).ok());
-  EXPECT_TRUE(Both("reduce", {{kHalf}, {kHalf}}, {{kHalf}, {}}, {{"root", 0}, {"reduce", "sum"}}).ok());
+  EXPECT_TRUE(
+      Both("reduce", {{kHalf}, {kHalf}}, {{kHalf}, {}}, {{"root", 0}, {"reduce", "sum"}}).ok());
   EXPECT_TRUE(Both("gather", {{kHalf}, {kHalf, kHalf}}, {{kHalf}, {}}, {{"root", 0}}).ok());
-  EXPECT_TRUE(Both("all_reduce", {{kSingle}, {kSingle}}, {{kSingle}, {kSingle}},
-                   {{"reduce", "avg"}}).ok());
+  EXPECT_TRUE(
+      Both("all_reduce", {{kSingle}, {kSingle}}, {{kSingle}, {kSingle}}, {{"reduce", "avg"}}).ok());
   // Elements are scattered where rows cannot be.
   const Type odd = {"float32", {3, 4}}, half = {"float32", {6}};
   EXPECT_TRUE(Both("reduce_scatter", {{odd}, {half}}, {{odd}, {half}}, {{"reduce", "sum"}}).ok());

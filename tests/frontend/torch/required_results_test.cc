@@ -40,8 +40,7 @@ SmallTrace Traced(int rank, int world, const Process& process) {
     if (gradient) trace.Result("gradient", name, by);
     if (momentum) {
       const std::string state = name + ".momentum";
-      const int m =
-          trace.Input("state", state, trace.Add("float64", {4}), {{"parameter", name}});
+      const int m = trace.Input("state", state, trace.Add("float64", {4}), {{"parameter", name}});
       trace.Op("aten.add_.Tensor", {{{"tensor", m}}, {{"tensor", by}}}, m,
                {{"writes", json::array({m})}});
       trace.Result("updated", state, m);
@@ -107,8 +106,8 @@ TEST(RequiredResults, AGradientThatOneOfItsHoldersLostIsNamed) {
 
 TEST(RequiredResults, WhatNoRankHoldsIsNamed) {
   const Process without = {.holds_w = false};
-  ExpectRefused(Job({}, without, without), AllOf(HasSubstr("w: the reference"),
-                                                 HasSubstr("no rank holds it")));
+  ExpectRefused(Job({}, without, without),
+                AllOf(HasSubstr("w: the reference"), HasSubstr("no rank holds it")));
   const Process stateless = {.momentum_of_w = false};
   ExpectRefused(Job({}, stateless, stateless),
                 HasSubstr("w.momentum: the reference changes it, and no rank holds it"));

@@ -25,7 +25,7 @@ const std::vector<double> kRounded = {0.1, 0.2, 0.3, 0.40000001};
 struct Average {
   std::vector<double> values;
   std::string line = "train.py:7: average.lerp_(p, 0.1)";
-  int64_t rows = 4;      // of the parameter, and of the average
+  int64_t rows = 4;  // of the parameter, and of the average
   bool named = false;
   bool written = true;
 };
@@ -33,8 +33,7 @@ struct Average {
 void Add(SmallTrace* trace, const std::string& parameter, const Average& average) {
   json part = json::object();
   if (average.rows != 4) part = {{"of", {4}}, {"place", {{{0, average.rows}}}}};
-  const int p =
-      trace->Input("parameter", parameter, trace->Add("float32", {average.rows}), part);
+  const int p = trace->Input("parameter", parameter, trace->Add("float32", {average.rows}), part);
   const int a = trace->Add("float32", {average.rows});
   if (average.named) {
     trace->Input("state", parameter + ".average", a, {{"parameter", parameter}});
@@ -80,8 +79,8 @@ Named Name(const SmallTrace& reference, const SmallTrace& rank) {
 }
 
 TEST(UnnamedStates, AreTheReferencesThatAreUsedAlike) {
-  const Named named = Name(With(0, 1, {{kAverages}, {kAverages}}),
-                           With(0, 2, {{kRounded}, {kAverages}}));
+  const Named named =
+      Name(With(0, 1, {{kAverages}, {kAverages}}), With(0, 2, {{kRounded}, {kAverages}}));
   EXPECT_THAT(named.states, ElementsAre(HasSubstr("state of p0 read by"),
                                         HasSubstr("state of p1 read by aten.lerp_.Scalar at "
                                                   "train.py:7")));
@@ -93,7 +92,8 @@ TEST(UnnamedStates, AreTheReferencesThatAreUsedAlike) {
 }
 
 TEST(UnnamedStates, ARankMayHoldThePartThatItHoldsOfTheParameter) {
-  const Named named = Name(With(0, 1, {{kAverages}}), With(0, 2, {{{0.1, 0.2}, Average().line, 2}}));
+  const Named named =
+      Name(With(0, 1, {{kAverages}}), With(0, 2, {{{0.1, 0.2}, Average().line, 2}}));
   ASSERT_THAT(named.states, SizeIs(1));
   const Part& part = named.ranks[0].inputs.back().part;
   EXPECT_EQ(part.whole, sdfg::Shape{4});

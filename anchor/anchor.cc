@@ -1,0 +1,229 @@
+#include "anchor/anchor.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "anchor/held_comparison.h"
+#include "anchor/initial_values.h"
+#include "anchor/recorded_values.h"
+#include "anchor/result_comparison.h"
+#include "anchor/translation_comparison.h"
+#include "sdfg/status_macros.h"
+
+namespace planproof::anchor {
+namespace {
+
+using frontend::RecordedProgram;
+using frontend::Recording;
+using sdfg::TensorId;
+using stages::AnchorOutcome;
+using stages::AnchorReport;
+using stages::RecordedDifference;
+
+absl::StatusOr<RecordedFiles> OpenFiles(const Recording& recording) {
+  PLAN_ASSIGN_OR_RETURN(RecordedValues reference, RecordedValues::Open(recording.reference));
+  RecordedFiles files{std::move(reference), {}};
+  for (const RecordedProgram& program : recording.ranks) {
+    PLAN_ASSIGN_OR_RETURN(RecordedValues values, RecordedValues::Open(program));
+    files.ranks.push_back(std::move(values));
+  }
+  return files;
+}
+
+void AddResults(const RecordedProgram& program, std::vector<TensorId>* wanted) {
+  for (const frontend::RecordedResult& result : program.results) {
+    if (result.tensor != sdfg::kNone) wanted->push_back(result.tensor);
+  }
+}
+
+std::vector<TensorId> ResultsOfRanks(const Recording& recording) {
+  std::vector<TensorId> wanted;
+  for (const RecordedProgram& program : recording.ranks) AddResults(program, &wanted);
+  return wanted;
+}
+
+class RecordingCheck {
+ public:
+  RecordingCheck(const Recording& recording, const lineage::Problem* problem,
+                 const RunLimits& limits, RecordedFiles files)
+      : recording_(recording), problem_(problem), limits_(limits), files_(std::move(files)) {}
+
+  absl::StatusOr<AnchorReport> Run() {
+    const lineage::Problem& relations = problem_ != nullptr ? *problem_ : *recording_.relations;
+    PLAN_ASSIGN_OR_RETURN(HeldComparison held, CompareHeld(recording_, relations, &files_));
+    report_.held = held.compared;
+    if (!held.differences.empty()) {
+      report_.outcome = AnchorOutcome::kHeldDiffers;
+      report_.differences = std::move(held.differences);
+      report_.text = report_.differences[0].text;
+      return std::move(report_);
+    }
+    if (problem_ == nullptr) {
+      PLAN_RETURN_IF_ERROR(CompareRanks(relations, nullptr));
+      if (report_.outcome != AnchorOutcome::kResultsDiffer) {
+        report_.outcome = AnchorOutcome::kNotAnchored;
+        report_.why = "the programs could not be read";
+      }
+      return std::move(report_);
+    }
+    ExpectedResults expected;
+    const absl::Status run = RunGraphs(&expected);
+    if (absl::IsInvalidArgument(run) || absl::IsInternal(run)) return run;
+    PLAN_RETURN_IF_ERROR(CompareRanks(relations, run.ok() ? &expected : nullptr));
+    if (!run.ok()) {
+      if (report_.outcome == AnchorOutcome::kResultsDiffer) return std::move(report_);
+      report_.outcome = AnchorOutcome::kNotAnchored;
+      report_.why = std::string(run.message());
+      return std::move(report_);
+    }
+    PLAN_RETURN_IF_ERROR(CompareTranslations(expected));
+    return std::move(report_);
+  }
+
+ private:
+  // Both graphs, with what rounding makes of their results.
+  absl::Status RunGraphs(ExpectedResults* expected) {
+    GraphRuns reference(problem_->logical, limits_), ranks(problem_->parallel, limits_);
+    PLAN_RETURN_IF_ERROR(reference.CheckCost());
+    PLAN_RETURN_IF_ERROR(ranks.CheckCost());
+    PLAN_ASSIGN_OR_RETURN(const InitialValues of_reference,
+                          InitialOfReference(recording_, problem_->logical, &files_));
+    PLAN_ASSIGN_OR_RETURN(const InitialValues of_ranks,
+                          InitialOfRanks(recording_, problem_->parallel, &files_));
+    std::vector<TensorId> wanted;
+    AddResults(recording_.reference, &wanted);
+    PLAN_ASSIGN_OR_RETURN(expected->reference, reference.Run(of_reference, wanted, true));
+    PLAN_ASSIGN_OR_RETURN(const std::optional<InitialValues> from_ranks,
+                          InitialFromRanks(*problem_, of_reference, of_ranks));
+    if (from_ranks) {
+      PLAN_ASSIGN_OR_RETURN(expected->from_ranks, reference.Run(*from_ranks, wanted, false));
+    }
+    PLAN_ASSIGN_OR_RETURN(expected->ranks, ranks.Run(of_ranks, ResultsOfRanks(recording_), true));
+    return absl::OkStatus();
+  }
+
+  absl::Status CompareRanks(const lineage::Problem& relations, const ExpectedResults* expected) {
+    PLAN_ASSIGN_OR_RETURN(ResultComparison results,
+                          CompareResults(recording_, relations, expected, &files_));
+    report_.results = results.compared;
+    if (results.differences.empty()) {
+      report_.outcome = AnchorOutcome::kAnchored;
+      report_.text = absl::StrFormat(
+          "%d results of the ranks are the reference's to %.1g (relative%s)", results.compared,
+          results.error, results.most.empty() ? "" : absl::StrCat(", most in ", results.most));
+      return absl::OkStatus();
+    }
+    report_.outcome = AnchorOutcome::kResultsDiffer;
+    report_.differences = std::move(results.differences);
+    report_.text = report_.differences[0].text;
+    if (report_.differences.size() > 1) {
+      absl::StrAppend(&report_.text, "; so ", report_.differences.size(), " of ", results.compared,
+                      " results differ");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CompareTranslations(const ExpectedResults& expected) {
+    PLAN_RETURN_IF_ERROR(
+        CompareProgram(recording_.reference, expected.reference, &files_.reference));
+    for (size_t rank = 0; rank < recording_.ranks.size(); ++rank) {
+      PLAN_RETURN_IF_ERROR(
+          CompareProgram(recording_.ranks[rank], expected.ranks, &files_.ranks[rank]));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CompareProgram(const RecordedProgram& program, const ComputedTensors& computed,
+                              RecordedValues* values) {
+    PLAN_ASSIGN_OR_RETURN(TranslationComparison comparison,
+                          CompareTranslation(program, computed, values));
+    report_.computed += comparison.compared;
+    report_.blind += comparison.blind;
+    if (comparison.differences.empty() || report_.outcome == AnchorOutcome::kTranslationDiffers) {
+      return absl::OkStatus();
+    }
+    report_.outcome = AnchorOutcome::kTranslationDiffers;
+    report_.differences = std::move(comparison.differences);
+    PLAN_RETURN_IF_ERROR(Locate(program, values));
+    for (RecordedDifference& difference : report_.differences) DescribeTranslation(&difference);
+    report_.text = report_.differences[0].text;
+    return absl::OkStatus();
+  }
+
+  // Whether the difference is there as operators were translated, and from which operator on.
+  absl::Status Locate(const RecordedProgram& program, RecordedValues* values) {
+    const bool reference = program.rank < 0;
+    RecordedDifference& first = report_.differences[0];
+    const auto& translated =
+        reference ? recording_.translated_reference : recording_.translated_ranks;
+    if (!translated) return absl::OkStatus();
+    sdfg::Graph graph = *translated;
+    PLAN_RETURN_IF_ERROR(graph.Check());
+    GraphRuns runs(graph, limits_);
+    if (!runs.CheckCost().ok()) return absl::OkStatus();
+    PLAN_ASSIGN_OR_RETURN(const InitialValues initial,
+                          reference ? InitialOfReference(recording_, graph, &files_)
+                                    : InitialOfRanks(recording_, graph, &files_));
+    PLAN_ASSIGN_OR_RETURN(std::vector<TensorId> wanted, SketchedTensors(program, values));
+    AddResults(program, &wanted);
+    PLAN_ASSIGN_OR_RETURN(const ComputedTensors computed, runs.Run(initial, wanted, true));
+    PLAN_ASSIGN_OR_RETURN(const TranslationComparison before,
+                          CompareTranslation(program, computed, values));
+    if (before.differences.empty()) {
+      first.source =
+          "what was changed after all operators were read (constants that are folded, "
+          "rows that data chose)";
+      return absl::OkStatus();
+    }
+    PLAN_ASSIGN_OR_RETURN(const bool found, FindOperator(program, graph, computed, values, &first));
+    if (!found) NameProducer(graph, program, &first);
+    return absl::OkStatus();
+  }
+
+  // Without sketches the operator that makes the result is named with its line: it, or one before
+  // it.
+  static void NameProducer(const sdfg::Graph& graph, const RecordedProgram& program,
+                           RecordedDifference* difference) {
+    for (const frontend::RecordedResult& result : program.results) {
+      if (result.what != difference->tensor || result.tensor == sdfg::kNone) continue;
+      const sdfg::OperatorId producer = graph.tensors[result.tensor].producer;
+      if (producer != sdfg::kNone) difference->source = graph.operators[producer].source.ToString();
+    }
+  }
+
+  const Recording& recording_;
+  const lineage::Problem* problem_;
+  const RunLimits& limits_;
+  RecordedFiles files_;
+  AnchorReport report_;
+};
+
+}  // namespace
+
+absl::StatusOr<AnchorReport> CompareRecording(const Recording& recording,
+                                              const lineage::Problem* problem,
+                                              const RunLimits& limits) {
+  AnchorReport report;
+  report.outcome = AnchorOutcome::kNotAnchored;
+  absl::StatusOr<RecordedFiles> files = OpenFiles(recording);
+  absl::Status status = files.status();
+  if (files.ok() && problem == nullptr && !recording.relations) {
+    status = absl::NotFoundError("the programs could not be read");
+  }
+  if (status.ok()) {
+    absl::StatusOr<AnchorReport> compared =
+        RecordingCheck(recording, problem, limits, *std::move(files)).Run();
+    if (compared.ok()) return compared;
+    status = compared.status();
+  }
+  if (absl::IsInvalidArgument(status) || absl::IsInternal(status)) return status;
+  report.why = std::string(status.message());
+  return report;
+}
+
+}  // namespace planproof::anchor

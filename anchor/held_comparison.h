@@ -1,0 +1,41 @@
+// What ranks hold against what they are said to hold.
+//
+// A parameter, buffer, input or state of a rank is said to be a part of the reference's, by a
+// relation that the proof takes for granted. Where a trace has what was held before the warm-up,
+// the numbers must be equal as far as their types tell: nothing was computed yet. Optimizer states
+// then exist after a step only, and in traces of version 1 all numbers are those after the warm-up.
+// In these steps ranks and reference rounded differently, and an optimizer may make a whole step of
+// what is rounding (Adam of a gradient that is zero). So an element may differ by some of the
+// largest step that the reference makes in the recorded iteration; what it does not update must be
+// equal.
+#ifndef PLANPROOF_ANCHOR_HELD_COMPARISON_H_
+#define PLANPROOF_ANCHOR_HELD_COMPARISON_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "anchor/held_tensor.h"
+#include "anchor/initial_values.h"
+#include "frontend/recording.h"
+#include "lineage/lineage.h"
+#include "stages/anchor_report.h"
+
+namespace planproof::anchor {
+
+struct HeldComparison {
+  int64_t compared = 0;                                 // tensors of ranks
+  std::vector<stages::RecordedDifference> differences;  // one for each tensor of the reference
+};
+
+// `problem`: whose lineage says what ranks hold. Errors as those of RecordedValues.
+absl::StatusOr<HeldComparison> CompareHeld(const frontend::Recording& recording,
+                                           const lineage::Problem& problem, RecordedFiles* files);
+
+// The differences of one tensor: none or one. `others`: for what it may hold instead.
+std::vector<stages::RecordedDifference> DifferencesOf(const HeldTensor& tensor,
+                                                      const std::vector<const HeldTensor*>& others);
+
+}  // namespace planproof::anchor
+
+#endif  // PLANPROOF_ANCHOR_HELD_COMPARISON_H_

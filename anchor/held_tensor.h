@@ -1,0 +1,40 @@
+// One tensor that ranks hold, with the numbers of the reference and of all ranks.
+#ifndef PLANPROOF_ANCHOR_HELD_TENSOR_H_
+#define PLANPROOF_ANCHOR_HELD_TENSOR_H_
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "frontend/recording.h"
+#include "runtime_check/values.h"
+#include "sdfg/index_map.h"
+#include "sdfg/types.h"
+
+namespace planproof::anchor {
+
+struct HeldTensor {
+  // What a rank holds: its element at an index is the reference's at the map.
+  struct Part {
+    int32_t rank = 0;
+    sdfg::DType dtype = sdfg::DType::kUnknown;
+    runtime_check::Values values;
+    std::vector<sdfg::IndexMap> map;
+    double allowed = 0;  // by how much an element may differ, beside what its type makes of it
+  };
+
+  std::string name;
+  frontend::RecordedRole role = frontend::RecordedRole::kParameter;
+  sdfg::DType dtype = sdfg::DType::kUnknown;
+  runtime_check::Values whole;  // the reference's, in the shape that maps lead to
+  std::vector<Part> parts;
+};
+
+// Whether two numbers are the same as far as their types tell, and up to `allowed`: with equal
+// types and nothing allowed if they are equal, or both are not a number.
+bool SameNumber(double a, sdfg::DType type_a, double b, sdfg::DType type_b, double allowed);
+
+}  // namespace planproof::anchor
+
+#endif  // PLANPROOF_ANCHOR_HELD_TENSOR_H_

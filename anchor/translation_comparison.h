@@ -1,0 +1,53 @@
+// What the graphs compute against what the programs were recorded to compute.
+//
+// The graphs are what a reader understood of a recording. Run on the recorded initial values, they
+// must give the recorded results, up to rounding. Where they do not, the reader has misread an
+// operator, or the programs were misrecorded, and nothing that was proved of the graphs is said of
+// the programs.
+#ifndef PLANPROOF_ANCHOR_TRANSLATION_COMPARISON_H_
+#define PLANPROOF_ANCHOR_TRANSLATION_COMPARISON_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "anchor/graph_runs.h"
+#include "anchor/recorded_values.h"
+#include "frontend/recording.h"
+#include "sdfg/graph.h"
+#include "stages/anchor_report.h"
+
+namespace planproof::anchor {
+
+struct TranslationComparison {
+  int64_t compared = 0;  // results
+  int64_t blind = 0;     // of them
+  double error = 0;      // the largest relative difference of those that agree
+  std::vector<stages::RecordedDifference> differences;
+};
+
+// Of one program's results. `computed` has the tensors of all of them, with changes. Errors as
+// those of RecordedValues.
+absl::StatusOr<TranslationComparison> CompareTranslation(const frontend::RecordedProgram& program,
+                                                         const ComputedTensors& computed,
+                                                         RecordedValues* values);
+
+// The first operator of the program whose result is not what was recorded, by the sketches of its
+// results: fills in operator and line of the difference. `graph` as the operators were translated.
+// False: there are no sketches, or none differs. Errors as those of RecordedValues.
+absl::StatusOr<bool> FindOperator(const frontend::RecordedProgram& program,
+                                  const sdfg::Graph& graph, const ComputedTensors& computed,
+                                  RecordedValues* values, stages::RecordedDifference* difference);
+
+// The tensors of the graph of which the program has sketches.
+absl::StatusOr<std::vector<sdfg::TensorId>> SketchedTensors(
+    const frontend::RecordedProgram& program, RecordedValues* values);
+
+// Completes the text of a difference: what the reader does not understand, both values, and where
+// to report it.
+void DescribeTranslation(stages::RecordedDifference* difference);
+
+}  // namespace planproof::anchor
+
+#endif  // PLANPROOF_ANCHOR_TRANSLATION_COMPARISON_H_

@@ -1,0 +1,19 @@
+// What recorded numbers do to a verdict: they withdraw or harden it, and never make one.
+#ifndef PLANPROOF_ANCHOR_VERDICT_H_
+#define PLANPROOF_ANCHOR_VERDICT_H_
+
+#include "stages/result.h"
+
+namespace planproof::anchor {
+
+// Puts the report into the result, and
+//   held differs          MALFORMED: what the proof takes for granted is not so
+//   translation differs   PROVED and REFUTED become UNKNOWN: they are about other programs
+//   results differ        PROVED becomes UNKNOWN
+//   not anchored          is listed among the assumptions; with `require` PROVED and REFUTED become
+//                         UNKNOWN
+void ApplyAnchor(stages::AnchorReport report, bool require, stages::Result* result);
+
+}  // namespace planproof::anchor
+
+#endif  // PLANPROOF_ANCHOR_VERDICT_H_
