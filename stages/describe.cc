@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "stages/diagnosis/advice.h"
+#include "stages/diagnosis/undefined_advice.h"
 
 namespace planproof::stages {
 
@@ -165,9 +166,10 @@ std::vector<std::string> DescribeRequired(const lineage::Problem& problem) {
   return texts;
 }
 
-void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violation* v) {
-  const sdfg::Tensor& p = problem.parallel.tensors[claim.parallel];
-  const sdfg::Tensor& l = problem.logical.tensors[claim.target.logical];
+void DescribeUnrelated(const lineage::Problem& problem, TensorId parallel, TensorId reached,
+                       Violation* v) {
+  const sdfg::Tensor& p = problem.parallel.tensors[parallel];
+  const sdfg::Tensor& l = problem.logical.tensors[reached];
   v->stage = l.name;
   if (l.producer != kNone) {
     const sdfg::Operator& op = problem.logical.operators[l.producer];
@@ -176,7 +178,7 @@ void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violatio
     v->logical_place = op.source;
   }
   // Operators of the stage: back to tensors that have a full lineage of their own.
-  std::vector<TensorId> work = {claim.parallel};
+  std::vector<TensorId> work = {parallel};
   std::vector<sdfg::OperatorId> seen;
   std::vector<int> devices;
   while (!work.empty() && seen.size() < 64) {
@@ -184,7 +186,7 @@ void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violatio
     work.pop_back();
     const sdfg::Tensor& tensor = problem.parallel.tensors[t];
     if (tensor.producer == kNone) continue;
-    if (t != claim.parallel && problem.lineage[t].kind == lineage::LineageKind::kFull) continue;
+    if (t != parallel && problem.lineage[t].kind == lineage::LineageKind::kFull) continue;
     if (std::find(seen.begin(), seen.end(), tensor.producer) != seen.end()) continue;
     seen.push_back(tensor.producer);
     const sdfg::Operator& op = problem.parallel.operators[tensor.producer];
@@ -198,8 +200,12 @@ void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violatio
   devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
   v->devices = std::move(devices);
   v->parallel_places = PlacesOf(problem.parallel, seen);
-  v->at = {.parallel = claim.parallel, .logical = claim.target.logical, .operators = seen};
+  v->at = {.parallel = parallel, .logical = reached, .operators = seen};
   v->microbatches = "all";
+}
+
+void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violation* v) {
+  DescribeUnrelated(problem, claim.parallel, claim.target.logical, v);
   v->lineage = DescribeLineage(problem, claim.parallel, claim.target);
 }
 
@@ -295,6 +301,7 @@ void ListRestricted(const lineage::Problem& problem, const ClaimTable& table,
       v.microbatches = "all";
     }
     v.cause = absl::StrCat("the plan has no value unless ", InWords(open.condition));
+    v.advice = AdviceForUndefined(problem, v.at.operators);
     v.message = open.condition.never
                     ? "the values are equal wherever the plan has one, but it never has one"
                     : "the values are equal wherever the plan has one, but the specification has "

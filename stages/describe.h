@@ -45,6 +45,10 @@ std::vector<sdfg::SourceLocation> PlacesOf(const sdfg::Graph& graph,
 std::vector<std::string> DescribeRequired(const lineage::Problem& problem);
 // Fills stage, operators, sources, devices, microbatches and lineage of the claim into v.
 void DescribePlace(const lineage::Problem& problem, const Claim& claim, Violation* v);
+// The same for a tensor of the plan without a relation: it reaches the required output `reached`,
+// which names the stage, and there is no lineage to print.
+void DescribeUnrelated(const lineage::Problem& problem, sdfg::TensorId parallel,
+                       sdfg::TensorId reached, Violation* v);
 // What a result lists of assumptions, before anything is decided.
 std::vector<AssumedRelation> DescribeAssumptions(const lineage::Problem& problem,
                                                  const std::vector<lineage::Assumption>& all);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "stages/describe.h"
+#include "stages/diagnosis/undefined_advice.h"
 
 namespace planproof::stages {
 
@@ -90,9 +91,13 @@ std::vector<Violation> Explain(const lineage::Problem& problem, const ClaimTable
     const bool known = static_cast<size_t>(tensor) < problem.lineage.size() &&
                        problem.lineage[tensor].kind == lineage::LineageKind::kFull;
     Violation& v = found.emplace_back(Refuted("value undefined"));
-    DescribePlace(
-        problem, {.parallel = tensor, .target = known ? problem.lineage[tensor] : required.lineage},
-        &v);
+    // The required relation is about another tensor, of another rank.
+    if (known) {
+      DescribePlace(problem, {.parallel = tensor, .target = problem.lineage[tensor]}, &v);
+    } else {
+      DescribeUnrelated(problem, tensor, required.lineage.logical, &v);
+    }
+    v.advice = AdviceForUndefined(problem, {problem.parallel.tensors[tensor].producer});
     v.cause = absl::StrCat("undefined: ", shape_reduction::InWords(witness.undefined.by));
   }
   // Nothing but the output is seen to differ: the earliest claim that was not shown, or else the
