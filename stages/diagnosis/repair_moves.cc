@@ -224,6 +224,11 @@ std::vector<RepairSearch::Cause> RepairSearch::Run(bool all) {
   // than numbers would, there is nothing to compare.
   if (subject_.operators.size() > kLargeStage || points_.empty() || Agree(actual_, claimed_)) {
     TryExceptions();
+    // What ranks hold is compared, and the stage does not run.
+    if (causes_.empty() && !points_.empty() && !Agree(actual_, claimed_)) {
+      TryReplicaSums();
+      TryAxisSums();
+    }
     return std::move(causes_);
   }
   start_ = shape_reduction::WorkClock::now();

@@ -278,29 +278,59 @@ std::optional<CollectiveKind> RepairSearch::MissingReduction(const std::vector<d
   return average ? std::optional(CollectiveKind::kAverage) : std::nullopt;
 }
 
-// What several replicas hold adds up to the logical value: they are terms.
 void RepairSearch::TryReplicaSums() {
+  if (!TrySumOf(NamedAlike())) TrySumOf(RequiredAlike());
+}
+
+// Tensors that are said to be the same part of the same logical tensor, and have the same name on
+// other ranks.
+std::vector<TensorId> RepairSearch::NamedAlike() const {
   const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
+  std::vector<TensorId> alike;
+  for (size_t t = 0; t < problem_.lineage.size() && alike.size() < kMaxCandidates; ++t) {
+    const sdfg::Tensor& tensor = graph_.tensors[t];
+    if (LocalName(tensor.name) == LocalName(self.name) && IsAlike(tensor, problem_.lineage[t]))
+      alike.push_back(static_cast<TensorId>(t));
+  }
+  return alike;
+}
+
+// The same of what is required of ranks, whatever the program of each makes it by: the gradient of
+// a parameter that two stages of a pipeline hold.
+std::vector<TensorId> RepairSearch::RequiredAlike() const {
+  std::vector<TensorId> alike;
+  std::set<sdfg::Device> devices;
+  for (const lineage::RequiredRelation& required : problem_.required) {
+    const sdfg::Tensor& tensor = graph_.tensors[required.parallel];
+    if (!IsAlike(tensor, required.lineage) || alike.size() == kMaxCandidates) continue;
+    if (devices.insert(tensor.device).second) alike.push_back(required.parallel);
+  }
+  return alike;
+}
+
+bool RepairSearch::IsAlike(const sdfg::Tensor& tensor, const lineage::Lineage& l) const {
+  const sdfg::Tensor& self = graph_.tensors[subject_.tensor];
+  return l.logical == subject_.lineage.logical && tensor.shape == self.shape &&
+         tensor.axes == self.axes && Agree(replay_.Claimed(self.shape, l), claimed_);
+}
+
+// What these tensors hold adds up to the logical value: they are terms of it.
+bool RepairSearch::TrySumOf(const std::vector<TensorId>& tensors) {
   std::vector<int> devices;
   std::vector<double> sum(points_.size(), 0);
-  for (size_t t = 0; t < problem_.lineage.size() && devices.size() < kMaxCandidates; ++t) {
-    const lineage::Lineage& l = problem_.lineage[t];
-    const sdfg::Tensor& tensor = graph_.tensors[t];
-    const Values& value = replay_.Parallel(static_cast<TensorId>(t));
-    if (l.logical != subject_.lineage.logical || value == nullptr ||
-        LocalName(tensor.name) != LocalName(self.name) || tensor.shape != self.shape ||
-        tensor.axes != self.axes || !Agree(replay_.Claimed(self.shape, l), claimed_)) {
-      continue;
-    }
-    devices.push_back(tensor.device);
+  for (const TensorId tensor : tensors) {
+    const Values& value = replay_.Parallel(tensor);
+    if (value == nullptr) return false;
+    devices.push_back(graph_.tensors[tensor].device);
     sum = Combine(sum, 1, AtPoints(value));
   }
-  if (devices.size() < 2) return;
+  if (devices.size() < 2) return false;
   const auto missing = MissingReduction(sum, static_cast<int64_t>(devices.size()));
-  if (!missing) return;
+  if (!missing) return false;
   std::sort(devices.begin(), devices.end());
   Found(absl::StrCat(ReductionName(*missing), " over ranks ", absl::StrJoin(devices, ", "),
                      " missing"));
+  return true;
 }
 
 // What the ranks of an axis hold, or of several, adds up to the logical value, or on average is it.

@@ -155,6 +155,10 @@ class RepairSearch {
                     const std::vector<sdfg::AxisId>& axes, CollectiveKind kind);
   bool TryWiderGroups(const std::vector<CollectiveUnit>& units);
   void TryReplicaSums();
+  std::vector<sdfg::TensorId> NamedAlike() const;
+  std::vector<sdfg::TensorId> RequiredAlike() const;
+  bool IsAlike(const sdfg::Tensor& tensor, const lineage::Lineage& l) const;
+  bool TrySumOf(const std::vector<sdfg::TensorId>& tensors);
   void TryAxisSums();
   void FoundMissing(CollectiveKind reduction, const std::vector<std::string>& axes);
   std::optional<CollectiveKind> MissingReduction(const std::vector<double>& sum,
