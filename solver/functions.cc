@@ -1,4 +1,4 @@
-// Exp, log, max and conditions in normal form.
+// Exp, max and conditions in normal form.
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
@@ -49,51 +49,6 @@ PolyId Arena::Exp(PolyId p) {
   PolyId result = ProductOf(std::move(factors), Rational(1));
   for (const auto& [base, power] : powers) result = Mul(result, Power(base, Exponent{power, 1}));
   return result;
-}
-
-PolyId Arena::Log(PolyId p) {
-  RecordPremise(PremiseKind::kPositive, p);
-  PolyId result = kZeroPoly;
-  PolyId rest = p;
-  if (polys_[p].terms.size() == 1) {
-    const Term term = polys_[p].terms[0];
-    Factors left;
-    for (const Factor& f : monos_[term.mono].factors) {
-      const Atom& a = atoms_[f.atom];
-      if (a.kind == AtomKind::kExp) {
-        result = Add(result, OfMono(a.mono, a.number));
-      } else if (SignOfAtom(f.atom, Exponent{}) == Sign::kPositive) {
-        Atom l;
-        l.kind = AtomKind::kLog;
-        l.polys = {a.kind == AtomKind::kBase ? a.polys[0] : OfAtom(f.atom)};
-        result = Add(result, Scale(OfAtom(InternAtom(std::move(l))),
-                                   Rational(f.exponent.num, f.exponent.den)));
-      } else {
-        left.push_back(f);
-      }
-    }
-    Rational c = term.coefficient;
-    if (c.Sign() > 0 && !c.IsOne()) {
-      for (int side = 0; side < 2; ++side) {
-        Rational n;
-        Rational::Parse(side == 0 ? c.Numerator() : c.Denominator(), &n);
-        for (const auto& [prime, count] : TrialDivision(n)) {
-          Atom l;
-          l.kind = AtomKind::kLog;
-          l.polys = {Constant(prime)};
-          result = Add(result, Scale(OfAtom(InternAtom(std::move(l))),
-                                     Rational(side == 0 ? count : -count)));
-        }
-      }
-      c = Rational(1);
-    }
-    rest = ProductOf(std::move(left), c);
-    if (rest == one_) return result;
-  }
-  Atom a;
-  a.kind = AtomKind::kLog;
-  a.polys = {rest};
-  return Add(result, OfAtom(InternAtom(std::move(a))));
 }
 
 PolyId Arena::Unary(AtomKind kind, PolyId p) {

@@ -1,4 +1,4 @@
-// Signs, and integer and fractional powers in normal form.
+// Integer and fractional powers, and logarithms, in normal form.
 #include <algorithm>
 
 #include "solver/term.h"
@@ -181,9 +181,13 @@ PolyId Arena::PowerOfSum(PolyId p, Exponent e) {
     return Power(stripped, e);
   }
   const PolyId primitive = Mul(p, PowerOfTerm(content_term, Exponent{-1, 1}));
-  if (polys_[primitive].terms.size() < 2) {
-    exhausted_ = true;  // nor does it lose terms
+  if (polys_[primitive].terms.empty()) {
+    exhausted_ = true;  // nor does it vanish
     return kZeroPoly;
+  }
+  // Parts of a sum may meet: what is left can be one term.
+  if (polys_[primitive].terms.size() == 1) {
+    return Mul(PowerOfTerm(content_term, e), PowerOfTerm(Term(polys_[primitive].terms[0]), e));
   }
   Atom a;
   a.kind = AtomKind::kBase;
@@ -287,6 +291,70 @@ bool Arena::PerfectSquareRoot(PolyId p, PolyId* root) {
     r = Add(r, q);
   }
   return false;
+}
+
+// --- Logarithms ----------------------------------------------------------------------------------
+
+// Rules log-of-product and log-of-content.
+PolyId Arena::Log(PolyId p) {
+  RecordPremise(PremiseKind::kPositive, p);
+  const auto atom = [this](PolyId operand) {
+    Atom a;
+    a.kind = AtomKind::kLog;
+    a.polys = {operand};
+    return OfAtom(InternAtom(std::move(a)));
+  };
+  // Of a monomial: exponentials and what is positive by its form stand apart.
+  const auto of_term = [&](const Term& term) {
+    PolyId result = kZeroPoly;
+    Factors left;
+    for (const Factor& f : Factors(monos_[term.mono].factors)) {
+      const Atom a = atoms_[f.atom];
+      if (a.kind == AtomKind::kExp) {
+        result = Add(result, OfMono(a.mono, a.number));
+      } else if (SignOfAtom(f.atom, Exponent{}) == Sign::kPositive) {
+        const PolyId base = a.kind == AtomKind::kBase ? a.polys[0] : OfAtom(f.atom);
+        result = Add(result, Scale(atom(base), Rational(f.exponent.num, f.exponent.den)));
+      } else {
+        left.push_back(f);
+      }
+    }
+    Rational c = term.coefficient;
+    if (c.Sign() > 0 && !c.IsOne()) {
+      for (int side = 0; side < 2; ++side) {
+        Rational n;
+        Rational::Parse(side == 0 ? c.Numerator() : c.Denominator(), &n);
+        for (const auto& [prime, count] : TrialDivision(n)) {
+          result = Add(result, Scale(atom(Constant(prime)), Rational(side == 0 ? count : -count)));
+        }
+      }
+      c = Rational(1);
+    }
+    const PolyId rest = ProductOf(std::move(left), c);
+    return rest == one_ ? result : Add(result, atom(rest));
+  };
+  PolyId result = kZeroPoly, rest = p;
+  while (polys_[rest].terms.size() > 1) {
+    const Terms terms = polys_[rest].terms;
+    Factors content = MonomialContent(*this, terms, Exponent{1, 2}, [this](AtomId factor) {
+      return SignOfAtom(factor, Exponent{}) == Sign::kPositive;
+    });
+    for (Atom& a : ExponentialContent(*this, terms))
+      content.push_back({InternAtom(std::move(a)), Exponent{}});
+    const Rational scale = terms[0].coefficient;
+    const PolyId content_poly = ProductOf(std::move(content), scale.Sign() < 0 ? -scale : scale);
+    if (content_poly == one_) break;
+    if (polys_[content_poly].terms.size() != 1 || !Charge(static_cast<int64_t>(terms.size()))) {
+      exhausted_ = true;  // the content is one monomial as long as the work limit holds
+      return kZeroPoly;
+    }
+    const Term monomial = polys_[content_poly].terms[0];
+    result = Add(result, of_term(monomial));
+    // Parts of a sum may meet: what is left can be one term.
+    rest = Mul(rest, PowerOfTerm(monomial, Exponent{-1, 1}));
+  }
+  const bool monomial = polys_[rest].terms.size() == 1;
+  return Add(result, monomial ? of_term(Term(polys_[rest].terms[0])) : atom(rest));
 }
 
 }  // namespace planproof::solver

@@ -120,6 +120,14 @@ TEST_F(Rule, Content) {
   // Under a root only what is positive is taken out.
   EXPECT_EQ(Power(Times(P(), sum), 1, 2), Times(Power(P(), 1, 2), Power(sum, 1, 2)));
   EXPECT_NE(Power(Times(X(1), sum), 1, 2), Times(Power(X(1), 1, 2), Power(sum, 1, 2)));
+  // What is left may be one term: parts of a sum that meet.
+  const auto part = [&](int64_t lo, int64_t hi) {
+    return Sum(lo, hi, [&](const Affine& i) { return arena_.Exp(X(i)); });
+  };
+  const PolyId ratio = Plus(Number(1), Times(part(0, 3), Power(part(3, 8), -1)));
+  EXPECT_EQ(Power(ratio, -1), Times(part(3, 8), Power(part(0, 8), -1)));
+  EXPECT_NE(Power(ratio, -1), Times(part(0, 3), Power(part(0, 8), -1)));
+  EXPECT_EQ(Power(ratio, 1, 2), Times(Power(part(0, 8), 1, 2), Power(part(3, 8), -1, 2)));
 }
 
 TEST_F(Rule, ConditionContent) {
