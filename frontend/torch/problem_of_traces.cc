@@ -9,6 +9,7 @@
 #include "frontend/torch/chosen_rows.h"
 #include "frontend/torch/execution.h"
 #include "frontend/torch/listed_constant.h"
+#include "frontend/torch/lost_gradients.h"
 #include "frontend/torch/recording_of_traces.h"
 #include "frontend/torch/sorted_rows.h"
 #include "frontend/torch/unnamed_states.h"
@@ -156,6 +157,7 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
                                                  const std::vector<Trace>& ranks,
                                                  const sdfg::OperatorLibrary& operators,
                                                  Recording* recording) {
+  PLAN_RETURN_IF_ERROR(CheckGradientsReachOptimizer(reference, ranks));
   lineage::ProblemBuilder problem;
   Relations relations(&problem, FlatNames(ranks), recording);
   std::set<std::string> decided;
