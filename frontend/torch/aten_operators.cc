@@ -27,6 +27,8 @@ AtenTable& Table() {
     AddCreation(made);
     AddReductions(made);
     AddContractions(made);
+    AddImages(made);
+    AddLogistic(made);
     AddNeuralNetwork(made);
     AddRearrangement(made);
     AddFullySharded(made);

@@ -61,6 +61,8 @@ void AddForeach(AtenTable* table);
 void AddCreation(AtenTable* table);
 void AddReductions(AtenTable* table);
 void AddContractions(AtenTable* table);
+void AddImages(AtenTable* table);
+void AddLogistic(AtenTable* table);
 void AddNeuralNetwork(AtenTable* table);
 void AddRearrangement(AtenTable* table);
 void AddFullySharded(AtenTable* table);

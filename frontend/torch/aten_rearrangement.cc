@@ -149,6 +149,11 @@ void AddRearrangement(AtenTable* table) {
   table->Add("cat", kNew, "tensors dim", Concatenate);
   table->Add("stack", kNew, "tensors dim", Stack);
   table->Add("constant_pad_nd", kNew, "self pad value", Pad);
+  table->Add("pad", "default", "self pad mode value", [](AtenCall& call) -> absl::Status {
+    const Value& mode = call["mode"];
+    const bool constant = mode.kind == Value::Kind::kNone || mode.text == "constant";
+    return constant ? Pad(call) : call.NotDeclared("padding that repeats elements");
+  });
   table->Declared("flip", kNew, "self *dims", "flip");
   table->Declared("repeat", kNew, "self *repeats", "repeat");
   table->Add("roll", kNew, "self shifts dims", Roll);

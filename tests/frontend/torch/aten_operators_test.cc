@@ -1,5 +1,6 @@
 // Every ATen operator that the reader translates, against what PyTorch computed
-// (record_operators.py): shapes, strides, options and broadcasting, in double precision.
+// (record_operators.py, record_image_operators.py): shapes, strides, options and broadcasting, in
+// double precision.
 #include "frontend/torch/aten_operators.h"
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "frontend/torch/aten_complex.h"
 #include "frontend/torch/gzip_file.h"
 #include "frontend/torch/problem_of_traces.h"
@@ -28,9 +30,14 @@ using nlohmann::json;
 
 const json& Recorded() {
   static const auto* const cases = [] {
-    const auto text = ReadGzipFile(
-        PLANPROOF_SOURCE_DIR "/tests/frontend/torch/goldens/operators.json.gz", 1 << 24, 1 << 28);
-    return new json(json::parse(text.value()));
+    auto* const all = new json(json::array());
+    for (const char* name : {"operators", "image_operators"}) {
+      const auto text = ReadGzipFile(
+          absl::StrCat(PLANPROOF_SOURCE_DIR "/tests/frontend/torch/goldens/", name, ".json.gz"),
+          1 << 24, 1 << 28);
+      for (const json& each : json::parse(text.value())) all->push_back(each);
+    }
+    return all;
   }();
   return *cases;
 }
