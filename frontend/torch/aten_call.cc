@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "frontend/torch/known_elements.h"
 #include "frontend/torch/python_numbers.h"
+#include "frontend/torch/unfollowed_numbers.h"
 #include "sdfg/native_operators.h"
 #include "sdfg/status_macros.h"
 
@@ -174,6 +175,12 @@ absl::StatusOr<Argument> AtenCall::OperandOf(const Value& value) const {
     }
     case Value::Kind::kComputed:
       return Computed(value);
+    case Value::Kind::kMayBe: {
+      const UnfollowedNumber& number = trace_.numbers[value.item];
+      writer_->Assume(absl::StrCat("the number ", Decimal(value.real), " of ", writer_->Place(),
+                                   " is what ", number.by, "() gives at ", number.source));
+      return OperandOf(number.of[0]);
+    }
     case Value::Kind::kInfinite: {
       PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId infinity,
                             value.infinity < 0 ? writer_->MinusInfinity() : writer_->NoNumber());
@@ -200,7 +207,8 @@ absl::StatusOr<Argument> AtenCall::Computed(const Value& value) const {
   for (const Value& operand : value.list) {
     PLAN_ASSIGN_OR_RETURN(operands.emplace_back(), OperandOf(operand));
   }
-  return ComputeNumber(writer_, value.text, operands);
+  return value.function.empty() ? ComputeNumber(writer_, value.text, operands)
+                                : CallOnNumbers(writer_, value.function, operands);
 }
 
 absl::StatusOr<sdfg::TensorId> AtenCall::TensorOf(std::string_view name) const {
@@ -295,6 +303,7 @@ absl::StatusOr<sdfg::AttributeValue> AtenCall::Attribute(std::string_view name) 
       return sdfg::AttributeValue(value.integer);
     case Value::Kind::kReal:
     case Value::Kind::kComputed:
+    case Value::Kind::kMayBe:
     case Value::Kind::kItem: {
       PLAN_ASSIGN_OR_RETURN(solver::Rational real, Real(name, 0));
       return sdfg::AttributeValue(std::move(real));

@@ -212,6 +212,9 @@ absl::Status Execution::Run() {
       PLAN_RETURN_IF_ERROR(RunOperator(executed));
     }
   }
+  for (const UnfollowedNumber& number : trace_.numbers) {  // these are listed by themselves
+    for (const Value& value : number.of) CountItems(value);
+  }
   for (const auto& [item, place] : item_places_) unused_.insert(place);
   writer_->StandAt({});
   return absl::OkStatus();

@@ -6,12 +6,14 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "frontend/torch/carried_state.h"
 #include "frontend/torch/chosen_rows.h"
 #include "frontend/torch/execution.h"
 #include "frontend/torch/listed_constant.h"
 #include "frontend/torch/lost_gradients.h"
 #include "frontend/torch/recording_of_traces.h"
 #include "frontend/torch/sorted_rows.h"
+#include "frontend/torch/unfollowed_numbers.h"
 #include "frontend/torch/unnamed_states.h"
 #include "sdfg/status_macros.h"
 
@@ -22,7 +24,8 @@ absl::Status In(const std::string& where, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
 }
 
-void Add(const std::set<std::string>& texts, std::vector<std::string>* list) {
+template <typename Texts>
+void Add(const Texts& texts, std::vector<std::string>* list) {
   for (const std::string& text : texts) {
     if (std::find(list->begin(), list->end(), text) == list->end()) list->push_back(text);
   }
@@ -158,6 +161,8 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
                                                  const sdfg::OperatorLibrary& operators,
                                                  Recording* recording) {
   PLAN_RETURN_IF_ERROR(CheckGradientsReachOptimizer(reference, ranks));
+  PLAN_RETURN_IF_ERROR(SameUnfollowedNumbers(reference, ranks));
+  PLAN_RETURN_IF_ERROR(SameCarriedState(reference, ranks));
   lineage::ProblemBuilder problem;
   Relations relations(&problem, FlatNames(ranks), recording);
   std::set<std::string> decided;
@@ -206,9 +211,10 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
         "the program takes the recorded way whatever numbers Python reads from tensors, at ",
         decided.size(), " places, the first ", *decided.begin()));
   }
-  for (const Trace* trace : {&reference, &ranks[0]}) {
-    Add({trace->notes.begin(), trace->notes.end()}, &problem.assumptions);
-  }
+  Add(AssumedOfNumbers(reference, ranks), &problem.assumptions);
+  Add(AssumedOfEnvironment(reference, ranks), &problem.assumptions);
+  Add(reference.notes, &problem.assumptions);
+  for (const Trace& trace : ranks) Add(trace.notes, &problem.assumptions);
   absl::StatusOr<lineage::Problem> built = problem.Build(
       [&](const lineage::ProblemBuilder::Subject& subject, const absl::Status& status) {
         const bool model = subject.kind == lineage::ProblemBuilder::Subject::Kind::kModel;

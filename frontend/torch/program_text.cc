@@ -28,8 +28,9 @@ bool SameText(const Value& a, const Value& b) {
       return a.infinity == b.infinity;
     case Value::Kind::kString:
     case Value::Kind::kDType:
-    case Value::Kind::kComputed:
       return a.text == b.text;
+    case Value::Kind::kComputed:
+      return a.text == b.text && a.function == b.function;
     case Value::Kind::kItem:
       return a.item == b.item;
     default:

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "sdfg/native_operators.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -23,6 +24,25 @@ std::optional<Rational> FoldedNumber(const std::string& operation, double x, dou
                        : operation == "div" ? x / y
                        : operation == "pow" ? std::pow(x, y)
                                             : -x;
+  if (!std::isfinite(value)) return std::nullopt;
+  return Rational::FromDouble(value);
+}
+
+// Of one or two doubles. Nothing where that is no finite number, or the function is another one.
+std::optional<Rational> FoldedCall(const std::string& function, double x, double y, size_t count) {
+  double value = NAN;
+  if (count == 1) {
+    value = function == "int"     ? std::trunc(x)
+            : function == "floor" ? std::floor(x)
+            : function == "ceil"  ? std::ceil(x)
+            : function == "round" ? std::nearbyint(x)  // half to even, as Python's
+            : function == "abs"   ? std::fabs(x)
+                                  : NAN;
+  } else if (count == 2 && y != 0) {
+    value = function == "floordiv" ? std::floor(x / y)
+            : function == "mod"    ? x - y * std::floor(x / y)
+                                   : NAN;
+  }
   if (!std::isfinite(value)) return std::nullopt;
   return Rational::FromDouble(value);
 }
@@ -95,6 +115,57 @@ absl::StatusOr<Argument> ComputeNumber(GraphWriter* writer, const std::string& o
   if (operation == "pow") return PowerOf(writer, operands[0], operands[1]);
   PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> out, writer->Apply(operation, operands));
   return Argument::Of(out[0]);
+}
+
+absl::StatusOr<Argument> CallOnNumbers(GraphWriter* writer, const std::string& function,
+                                       const std::vector<Argument>& operands) {
+  std::vector<sdfg::TensorId> inputs;
+  std::string key = absl::StrCat("call of ", function);
+  sdfg::DType type = sdfg::DType::kFloat32;
+  for (const Argument& operand : operands) {
+    if (operand.literal) {
+      absl::StrAppend(&key, " ", operand.literal->ToString());
+      continue;
+    }
+    inputs.push_back(operand.tensor);
+    const sdfg::Tensor& tensor = writer->tensor(operand.tensor);
+    if (!tensor.shape.empty()) {
+      PLAN_ASSIGN_OR_RETURN(inputs.back(), writer->Reshape(operand.tensor, {}));
+    }
+    absl::StrAppend(&key, " ", sdfg::DTypeName(tensor.dtype));
+    if (!sdfg::IsInteger(tensor.dtype)) type = tensor.dtype;
+  }
+  if (inputs.empty()) {
+    std::optional<Rational> folded =
+        FoldedCall(function, operands[0].literal->ToDouble(),
+                   operands.size() > 1 ? operands[1].literal->ToDouble() : 0, operands.size());
+    if (folded) return Argument::Number(*std::move(folded));
+    return absl::UnimplementedError(absl::StrCat(writer->Place(), ": the number that ", function,
+                                                 "() gives of a constant is not known"));
+  }
+  const auto make = [&]() -> absl::StatusOr<sdfg::IndexFunction> {
+    sdfg::IndexFunctionBuilder builder("call");
+    std::vector<sdfg::ExprId> arguments;
+    int32_t input = 0;
+    for (const Argument& operand : operands) {
+      if (operand.literal) {
+        arguments.push_back(builder.Real(*operand.literal));
+        continue;
+      }
+      const sdfg::DType dtype = writer->tensor(inputs[input]).dtype;
+      builder.AddInput(absl::StrCat("x", input), sdfg::Shape(), dtype);
+      arguments.push_back(sdfg::IsInteger(dtype)
+                              ? builder.Unary(sdfg::Op::kPosition, builder.IntElement(input, {}))
+                              : builder.Element(input, {}));
+      ++input;
+    }
+    const int output = builder.AddOutput("y", sdfg::Shape(), type);
+    builder.SetBody(output,
+                    builder.Opaque(absl::StrCat("python_", function), false, -1, arguments));
+    return sdfg::Finish(&builder);
+  };
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId result, writer->Emit(function, key, make, inputs));
+  return Argument::Of(result);
 }
 
 }  // namespace planproof::frontend::torch

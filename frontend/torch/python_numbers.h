@@ -20,6 +20,12 @@ namespace planproof::frontend::torch {
 absl::StatusOr<Argument> ComputeNumber(GraphWriter* writer, const std::string& operation,
                                        const std::vector<Argument>& operands);
 
+// What a function of Python's or numpy's gives ("floor", "numpy.sqrt"), of which only this is said:
+// it gives equal numbers for equal operands. Of operands that are all known beforehand: the number,
+// or Unimplemented.
+absl::StatusOr<Argument> CallOnNumbers(GraphWriter* writer, const std::string& function,
+                                       const std::vector<Argument>& operands);
+
 }  // namespace planproof::frontend::torch
 
 #endif  // PLANPROOF_FRONTEND_TORCH_PYTHON_NUMBERS_H_

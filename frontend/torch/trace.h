@@ -33,6 +33,7 @@ struct Storage {
   // Of `values`, those that are minus infinity; or all elements are, if there are no values.
   std::vector<bool> minus_infinity;
   std::string digest;
+  bool carried = false;  // an earlier iteration left it
 };
 
 struct Tensor {
@@ -58,17 +59,19 @@ struct Value {
     kTensor,
     kDType,
     kItem,      // a number that left the graph: `item` is which, `real` what it was
-    kComputed,  // what Python computed of such numbers: `text` is add, sub, ..., `list` the
-                // operands
+    kComputed,  // what Python computed of such numbers: `text` is add, sub, ... or call, of
+                // `function`; `list` the operands
+    kMayBe,     // a number that is equal to that of `item` in Trace::numbers, and may come from it
     kComplex,   // `list`: its real and imaginary part
     kOther,     // of no meaning for values
   };
   Kind kind = Kind::kNone;
   bool boolean = false;
   int64_t integer = 0;
-  solver::Rational real;  // also of kBool, kInteger, kItem, kComputed
+  solver::Rational real;  // also of kBool, kInteger, kItem, kComputed, kMayBe
   int infinity = 0;
   std::string text;
+  std::string function;  // of kComputed: a function of Python's or numpy's, such as floor
   std::vector<Value> list;
   TensorNumber tensor = 0;
   sdfg::DType dtype = sdfg::DType::kUnknown;
@@ -161,6 +164,20 @@ struct TraceResult {
   bool recorded = true;  // false: the reader named it, the trace does not
 };
 
+// A way on which a number that had left a tensor went on, and on which it cannot be followed.
+enum class NumberWay : uint8_t {
+  kDecision,    // it was compared; `by` is the comparison
+  kConversion,  // it became a plain number; `by` is the function
+  kArgument,    // it was passed to function `by`, and no operator got it: a size, an index
+};
+struct UnfollowedNumber {
+  NumberWay way = NumberWay::kDecision;
+  std::string by;
+  std::vector<Value> of;      // kItem, kComputed, or a number
+  std::vector<Value> values;  // operands of the comparison; the number that was given or passed
+  std::string source;
+};
+
 struct Trace {
   std::string path;
   bool given = true;  // false: it was made of traces of other ranks
@@ -179,6 +196,8 @@ struct Trace {
   std::vector<Executed> operators;
   std::vector<TraceResult> results;
   std::vector<std::string> notes;
+  std::vector<UnfollowedNumber> numbers;
+  std::map<std::string, std::string> environment;  // variables that the program read
 };
 
 // Errors, one line with file and position: NotFound if there is no file, ResourceExhausted beyond a

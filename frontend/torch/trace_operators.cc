@@ -88,6 +88,12 @@ absl::StatusOr<Value> TraceParser::ReadTagged(const Json& json) const {
     PLAN_ASSIGN_OR_RETURN(value, ReadComputed(*expression, 0));
     PLAN_ASSIGN_OR_RETURN(const Json* was, Needed(json, "value"));
     PLAN_ASSIGN_OR_RETURN(value.real, Real(*was));
+  } else if (const Json* source = json.Find("may_be"); source != nullptr) {
+    PLAN_RETURN_IF_ERROR(at_.Object(json, {"may_be", "value"}));
+    value.kind = Value::Kind::kMayBe;
+    PLAN_ASSIGN_OR_RETURN(value.item, Number(*source, trace_.numbers.size(), "entry of numbers"));
+    PLAN_ASSIGN_OR_RETURN(const Json* was, Needed(json, "value"));
+    PLAN_ASSIGN_OR_RETURN(value.real, Real(*was));
   } else if (const Json* parts = json.Find("complex"); parts != nullptr) {
     PLAN_RETURN_IF_ERROR(at_.Object(json, {"complex"}));
     PLAN_RETURN_IF_ERROR(at_.IsArray(*parts));
@@ -120,10 +126,19 @@ absl::StatusOr<Value> TraceParser::ReadComputed(const Json& json, int depth) con
   }
   constexpr const char* kOperations[] = {"add", "sub", "mul", "div", "pow", "neg"};
   if (json.items.empty() || depth > kMostComputed) {
-    return at_.Error(json, "expected an operation, nested at most 24 deep");
+    return at_.Error(
+        json, absl::StrCat("expected an operation, nested at most ", kMostComputed, " deep"));
   }
   value.kind = Value::Kind::kComputed;
   PLAN_ASSIGN_OR_RETURN(value.text, at_.String(json.items[0]));
+  if (value.text == "call") {
+    if (json.items.size() < 3) return at_.Error(json, "expected a function and its operands");
+    PLAN_ASSIGN_OR_RETURN(value.function, at_.Name(json.items[1]));
+    for (size_t i = 2; i < json.items.size(); ++i) {
+      PLAN_ASSIGN_OR_RETURN(value.list.emplace_back(), ReadComputed(json.items[i], depth + 1));
+    }
+    return value;
+  }
   if (std::find(std::begin(kOperations), std::end(kOperations), value.text) ==
           std::end(kOperations) ||
       json.items.size() != (value.text == "neg" ? 2 : 3)) {

@@ -44,6 +44,10 @@ class TraceParser {
   absl::StatusOr<Value> ReadTagged(const Json& json) const;
   absl::StatusOr<Value> ReadComputed(const Json& json, int depth) const;
 
+  // What the program read and did besides: trace_surroundings.cc.
+  absl::Status ReadNumber(const Json& json);
+  absl::Status ReadEnvironment(const Json& json);
+
   absl::Status Each(const Json* list, absl::Status (TraceParser::*read)(const Json&));
   absl::StatusOr<const Json*> Needed(const Json& object, const char* key) const;
   absl::StatusOr<int32_t> Number(const Json& json, size_t count, const char* what) const;

@@ -135,7 +135,7 @@ absl::Status TraceParser::IsElement(const Json& json, sdfg::DType dtype,
 }
 
 absl::Status TraceParser::ReadStorage(const Json& json) {
-  PLAN_RETURN_IF_ERROR(at_.Object(json, {"dtype", "size", "uniform", "values", "digest"}));
+  PLAN_RETURN_IF_ERROR(at_.Object(json, {"dtype", "size", "uniform", "values", "digest", "carried"}));
   Storage storage;
   PLAN_ASSIGN_OR_RETURN(const Json* dtype, Needed(json, "dtype"));
   PLAN_ASSIGN_OR_RETURN(const std::string name, at_.String(*dtype));
@@ -178,6 +178,10 @@ absl::Status TraceParser::ReadStorage(const Json& json) {
   if (const Json* digest = json.Find("digest"); digest != nullptr) {
     PLAN_ASSIGN_OR_RETURN(storage.digest, at_.Name(*digest));
     if (storage.digest.size() != 64) return at_.Error(*digest, "is no SHA-256");
+  }
+  if (const Json* carried = json.Find("carried"); carried != nullptr) {
+    if (carried->kind != Json::Kind::kBool) return at_.WrongKind(*carried, "true");
+    storage.carried = carried->boolean;
   }
   trace_.storages.push_back(std::move(storage));
   return absl::OkStatus();
@@ -376,7 +380,7 @@ absl::StatusOr<Trace> TraceParser::Run() {
   PLAN_RETURN_IF_ERROR(at_.Object(
       root_,
       {"planproof_torch_trace", "torch", "rank", "world", "axes", "groups", "strings", "storages",
-       "tensors", "inputs", "operators", "results", "notes", "values", "environment"}));
+       "tensors", "inputs", "operators", "results", "notes", "values", "environment", "numbers"}));
   PLAN_ASSIGN_OR_RETURN(const Json* version, Needed(root_, "planproof_torch_trace"));
   if (version->kind != Json::Kind::kInteger || version->integer < 1 || version->integer > 2) {
     return at_.Error(*version, "expected version 1 or 2; record the program again");
@@ -402,6 +406,10 @@ absl::StatusOr<Trace> TraceParser::Run() {
   PLAN_RETURN_IF_ERROR(Each(root_.Find("storages"), &TraceParser::ReadStorage));
   PLAN_RETURN_IF_ERROR(Each(root_.Find("tensors"), &TraceParser::ReadTensor));
   PLAN_RETURN_IF_ERROR(Each(root_.Find("inputs"), &TraceParser::ReadInput));
+  PLAN_RETURN_IF_ERROR(Each(root_.Find("numbers"), &TraceParser::ReadNumber));
+  if (const Json* environment = root_.Find("environment"); environment != nullptr) {
+    PLAN_RETURN_IF_ERROR(ReadEnvironment(*environment));
+  }
   PLAN_ASSIGN_OR_RETURN(const Json* operators, Needed(root_, "operators"));
   if (static_cast<int64_t>(operators->items.size()) > kMostOperators) {
     return at_.Beyond(*operators, "operators", operators->items.size(), kMostOperators);

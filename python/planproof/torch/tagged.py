@@ -6,7 +6,7 @@ Python's arithmetic. Expressions are as docs/torch-trace.md has them: `["mul", {
 from __future__ import annotations
 
 import operator
-from typing import Any, Callable, Dict, Protocol, Union
+from typing import Any, Callable, Dict, Protocol, Tuple, Union
 
 import numpy
 
@@ -15,8 +15,8 @@ from planproof.torch.trace_file import number
 Number = Union[int, float]
 Expression = Any
 
-#: Expressions of more operations are not followed.
-LARGEST = 64
+#: Expressions that are nested deeper, or have more operations, are not followed.
+DEEPEST, LARGEST = 20, 64
 
 
 class Followed(Protocol):
@@ -51,19 +51,21 @@ def origin(value: Any) -> Expression:
     return value.origin if isinstance(value, Tagged) else number(value)
 
 
-def size(expression: Expression) -> int:
-    """Operations in it."""
+def extent(expression: Expression) -> Tuple[int, int]:
+    """How deep it is nested, and how many operations it has."""
     if not isinstance(expression, list):
-        return 0
-    return 1 + sum(size(part) for part in expression[1:])
+        return 0, 0
+    depths, sizes = zip(*map(extent, expression[1:]))
+    return 1 + max(depths), 1 + sum(sizes)
 
 
 def tagged(items: Followed, value: Any, expression: Expression) -> Any:
     """A tagged number; what is no real number, or has too long an expression, as it is."""
     if type(value) not in (int, float):
         return value
-    if size(expression) > LARGEST:
-        items.lost("arithmetic", value, None)
+    depth, size = extent(expression)
+    if depth > DEEPEST or size > LARGEST:
+        items.lost("arithmetic", value, expression)
         return value
     result = Int(value) if type(value) is int else Float(value)
     result.origin, result.items = expression, items

@@ -1,0 +1,96 @@
+#include "frontend/torch/carried_state.h"
+
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "frontend/torch/listed_constant.h"
+
+namespace planproof::frontend::torch {
+namespace {
+
+bool HoldsConstant(const Storage& storage) {
+  return storage.uniform || !storage.values.empty() || !storage.minus_infinity.empty() ||
+         !storage.digest.empty();
+}
+
+bool IsFilledWithWholeNumber(const Storage& storage) {
+  return (storage.uniform && storage.uniform->IsInteger()) ||
+         (storage.values.empty() && !storage.minus_infinity.empty());
+}
+
+// The storages that operators and collectives write. That something of what they held before is
+// read, too, the recorder has seen: it describes no others as constants.
+std::set<StorageId> WrittenStorages(const Trace& trace) {
+  std::set<StorageId> written;
+  const auto add = [&](const std::vector<TensorNumber>& tensors) {
+    for (TensorNumber tensor : tensors) written.insert(trace.tensors[tensor].storage);
+  };
+  for (const Executed& executed : trace.operators) {
+    add(executed.writes);
+    if (executed.collective) add(executed.collective->out);
+  }
+  return written;
+}
+
+// Where the storage is read or written first.
+const Executed* FirstUse(const Trace& trace, StorageId storage) {
+  for (const Executed& executed : trace.operators) {
+    const auto uses = [&](const std::vector<TensorNumber>& tensors) {
+      for (TensorNumber tensor : tensors) {
+        if (trace.tensors[tensor].storage == storage) return true;
+      }
+      return false;
+    };
+    bool found = uses(executed.writes);
+    for (const Value& value : executed.args) found = found || uses(TensorsIn(value));
+    for (const auto& [name, value] : executed.kwargs) found = found || uses(TensorsIn(value));
+    if (executed.collective) found = found || uses(executed.collective->in);
+    if (found) return &executed;
+  }
+  return nullptr;
+}
+
+absl::Status Unnamed(const Trace& trace, StorageId id) {
+  const Storage& storage = trace.storages[id];
+  const Executed* use = FirstUse(trace, id);
+  return absl::UnimplementedError(absl::StrCat(
+      trace.path, ": ", use == nullptr || use->source.empty() ? "the step" : use->source,
+      " reads memory of ", storage.size, " ", sdfg::DTypeName(storage.dtype),
+      " that holds what an earlier iteration left, has no name, and is not the same in the "
+      "reference; give the optimizer that holds it to Training, make it a buffer of the model, or "
+      "name it in inputs="));
+}
+
+}  // namespace
+
+std::vector<StorageId> CarriedStorages(const Trace& trace) {
+  std::set<StorageId> named;
+  for (const Input& input : trace.inputs) named.insert(trace.tensors[input.tensor].storage);
+  const std::set<StorageId> written = WrittenStorages(trace);
+  std::vector<StorageId> carried;
+  for (StorageId id = 0; id < static_cast<StorageId>(trace.storages.size()); ++id) {
+    const Storage& storage = trace.storages[id];
+    if (!sdfg::IsFloating(storage.dtype) || !HoldsConstant(storage) || named.count(id) != 0)
+      continue;
+    if (storage.carried || written.count(id) != 0) carried.push_back(id);
+  }
+  return carried;
+}
+
+absl::Status SameCarriedState(const Trace& reference, const std::vector<Trace>& ranks) {
+  std::set<std::string> known;
+  for (const Storage& storage : reference.storages) {
+    if (HoldsConstant(storage)) known.insert(ContentOf(storage));
+  }
+  for (const Trace& trace : ranks) {
+    for (StorageId id : CarriedStorages(trace)) {
+      const Storage& storage = trace.storages[id];
+      if (IsFilledWithWholeNumber(storage) || known.count(ContentOf(storage)) != 0) continue;
+      return Unnamed(trace, id);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace planproof::frontend::torch
