@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import torch
 
+from planproof.torch.carried_state import Written
 from planproof.torch.relations import Held, Input, Parameter, Placement, Rename, local, parameters, states
 
 Key = Tuple[str, ...]
@@ -37,6 +38,8 @@ class Beginning:
                  environment: Optional[Dict[str, str]] = None) -> None:
         #: Variables that the program has read, with their values.
         self.environment = {} if environment is None else environment
+        #: Memory that the last iteration before the recorded one wrote. None if there was none.
+        self.written: Optional[Written] = None
         self._models, self._optimizers, self._placement = models, optimizers, placement
         self._found: Dict[Key, torch.Tensor] = {}
         for each in self._parameters():
@@ -45,6 +48,16 @@ class Beginning:
             while isinstance(value, (Input, Held)):
                 value = value.held if isinstance(value, Input) else value.tensor
             self._keep(("input", name), local(value))
+        self.look()
+
+    def iterate(self, step: Callable[[], Any], last: bool) -> None:
+        """Runs an iteration before the recorded one."""
+        if last:
+            self.written = Written()
+            with self.written:
+                step()
+        else:
+            step()
         self.look()
 
     def look(self) -> None:

@@ -202,9 +202,8 @@ def _run(process: int, ranks: Optional[Sequence[int]], axes: Axes, build: Build,
             raise RecordingError(f"build gave a {type(training).__name__}, no planproof.torch.Training")
         beginning = Beginning(listed(training.model), listed(training.optimizer), training.inputs, training.placement,
                               environment)
-        for _ in range(warmup):
-            training.step()
-            beginning.look()
+        for left in reversed(range(warmup)):
+            beginning.iterate(training.step, left == 0)
     name = f"rank{rank}.trace" if axes else REFERENCE
     record(training.step, os.path.join(directory, name), model=training.model,
            optimizer=training.optimizer, inputs=training.inputs, rename=training.rename,

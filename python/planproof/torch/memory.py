@@ -34,6 +34,7 @@ class Memory:
         self._sizes: List[int] = []  # bytes; the largest, if it was resized
         self._views: Dict[View, int] = {}
         self.initial: Dict[int, torch.Tensor] = {}  # bytes before the step
+        self.carried: Set[int] = set()  # unnamed storages that an earlier iteration left
 
     def known(self, tensor: torch.Tensor) -> bool:
         return tensor.untyped_storage()._cdata in self._numbers
@@ -81,6 +82,8 @@ class Memory:
                                      "size": self._sizes[index] // dtype.itemsize}
             if index in self.initial and index not in named:
                 entry.update(_constant(self.initial[index], dtype))
+                if index in self.carried:
+                    entry["carried"] = True
             entries.append(entry)
         return entries
 
@@ -95,6 +98,28 @@ class Memory:
              results: List[int]) -> Set[int]:
         """Of the storages that tensors show, those of which something from before the step is read."""
         return self._read({self.held(view) for view in views}, operators, results)
+
+    def read_of(self, storages: Set[int], operators: List[Dict[str, Any]], results: List[int]) -> Set[int]:
+        """The same of storages."""
+        return self._read(storages, operators, results)
+
+    def written(self, operators: List[Dict[str, Any]]) -> Set[int]:
+        """Storages that operators write in place, or communication does."""
+        views = list(self._views)
+        return {views[view][0] for entry in operators
+                for view in (*entry.get("writes", ()), *(entry["out"] if "collective" in entry else ()))}
+
+    def is_real(self, storage: int) -> bool:
+        """Whether a storage holds real numbers."""
+        return self._dtypes[storage].is_floating_point
+
+    def kept(self, storage: int) -> torch.UntypedStorage:
+        """A storage by its number."""
+        return self._kept[storage]
+
+    def number_of(self, tensor: torch.Tensor) -> int:
+        """The number of a tensor's storage; -1 if nothing of it was met."""
+        return self._numbers.get(tensor.untyped_storage()._cdata, -1)
 
     def _read(self, storages: Set[int], operators: List[Dict[str, Any]],
               results: List[int]) -> Set[int]:

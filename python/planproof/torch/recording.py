@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 import numpy
 import torch
@@ -12,6 +12,7 @@ from torch.distributed.tensor import DTensor
 
 from planproof.errors import RecordingError
 from planproof.torch.beginning import Beginning, Key, key_of, key_of_state, parameters_of
+from planproof.torch.carried_state import Candidate, candidates, declared, without_owner
 from planproof.torch.counted import in_log
 from planproof.torch.environment import read_environment
 from planproof.torch.memory import Memory, content
@@ -108,10 +109,12 @@ class _Recording:
 
     def run(self, axes: List[List[Any]], notes: Sequence[str], made_up: bool) -> Optional[Mapping[str, Any]]:
         self._name_inputs()
+        found = candidates(self.step, self.parameters, self.optimizers)
         self.values["generator"] = torch.get_rng_state().numpy()
         with self.recorder.recording():
             outputs = self.step()
         self._name_results(outputs or {})
+        self._name_carried(found)
         distributed = dist.is_initialized()
         named = [self.memory.held(entry["tensor"]) for entry in self.inputs]
         self.memory.forget_unread(named, self.recorder.operators,
@@ -125,7 +128,8 @@ class _Recording:
             "tensors": self.memory.tensors(), "inputs": self.inputs,
             "operators": self.recorder.operators, "results": self.results,
             "notes": [*notes, *self.overriding.notes(), *self.recorder.notes,
-                      *self._without_gradients(), *self._unread()]}
+                      *self._without_gradients(), *self._unread(),
+                      *without_owner(self.optimizers, self._is_input)]}
         if self.recorder.items.numbers:
             trace["numbers"] = [{**each, "source": self.recorder.strings.number(each["source"])}
                                 for each in self.recorder.items.numbers]
@@ -159,6 +163,10 @@ class _Recording:
         return [f"the step does not read the input {name}: is it another tensor that it reads?"
                 for name, tensor in inputs.items() if self.memory.held(tensor) not in read]
 
+    def _is_input(self, tensor: torch.Tensor) -> bool:
+        """Whether an input shows this tensor's memory."""
+        return self.memory.number_of(tensor) in {self.memory.held(entry["tensor"]) for entry in self.inputs}
+
     # What holds a value before the step.
 
     def _name_inputs(self) -> None:
@@ -185,6 +193,37 @@ class _Recording:
         self.inputs.append({"role": role, "name": name,
                             "tensor": self.memory.view(value.tensor.detach(), True),
                             **value.part.encoded(), **more})
+
+    # What an earlier iteration left, and nobody named.
+
+    def _carried_over(self) -> Set[int]:
+        """Unnamed storages of real numbers that are read before they are written, and are written in the step or were in the one
+        before."""
+        named = {self.memory.held(entry["tensor"]) for entry in self.inputs}
+        unnamed = set(self.memory.initial) - named
+        results = [entry["tensor"] for entry in self.results]
+        read = self.memory.read_of(unnamed, self.recorder.operators, results)
+        written = self.memory.written(self.recorder.operators)
+        before = self.beginning.written
+        return {storage for storage in read if self.memory.is_real(storage) and (
+            storage in written or (before is not None and before.wrote_storage(self.memory.kept(storage))))}
+
+    def _name_carried(self, found: Sequence[Candidate]) -> None:
+        carried = self._carried_over()
+        chosen = declared(found, lambda tensor: self.memory.number_of(tensor) in carried,
+                          {entry["name"] for entry in self.inputs})
+        for each in chosen:
+            more = {"parameter": each.owner.name} if each.owner is not None else {}
+            if each.name.rpartition(".")[2] in NOT_NEGATIVE:
+                more["domain"] = [0, None]  # type: ignore[assignment]
+            self._name_input("state", each.name, each.held, ("carried", each.name), **more)
+            carried.discard(self.memory.number_of(each.held.tensor))
+        after = {each.name: each for each in candidates(self.step, self.parameters, self.optimizers)} if chosen else {}
+        for each in chosen:
+            now = after.get(each.name)
+            if now is not None and self.memory.known(now.held.tensor):
+                self._name_result("updated", each.name, Held(now.held.tensor, each.held.part))
+        self.memory.carried = carried
 
     # What the step is for.
 
