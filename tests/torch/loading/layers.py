@@ -93,10 +93,23 @@ class GroupedAttention(Parallel):
 def rotated(x):
     """Rotates features i and i + half of each head."""
     half = x.shape[-1] // 2
-    angles = torch.arange(x.shape[-2]).unsqueeze(1) * 0.5 ** torch.arange(half)
+    angles = torch.arange(x.shape[-2]).unsqueeze(1) * torch.tensor([0.5 ** i for i in range(half)])
     first, second = x.split(half, -1)
     cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
     return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
+
+
+class FrozenNorm(nn.Module):
+    """Normalizes each feature by statistics that are loaded and stay."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(width)), nn.Parameter(torch.zeros(width))
+        self.register_buffer("running_mean", torch.zeros(width))
+        self.register_buffer("running_var", torch.ones(width))
+
+    def forward(self, x):
+        return (x - self.running_mean) * torch.rsqrt(self.running_var + 1e-5) * self.weight + self.bias
 
 
 class Experts(Parallel):

@@ -24,7 +24,7 @@ class Net(nn.Module):
 
 def build(mesh, fault=True):
     model = Net()
-    tokens, labels = (each[0] for each in text(1, LENGTH))
+    tokens, labels = (each[0].clone() for each in text(1, LENGTH))
     positions, group = torch.arange(LENGTH), None
     own = {"tokens": tokens, "labels": labels, "positions": positions}
     if mesh is not None:
