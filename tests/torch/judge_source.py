@@ -28,7 +28,7 @@ sys.path[:0] = [HERE, *FOLDERS, os.path.join(os.path.dirname(os.path.dirname(HER
 
 import preloaded  # noqa: E402, F401
 from agreement import differences  # noqa: E402
-from other_values import Judge  # noqa: E402
+from other_values import Difference, Judge  # noqa: E402
 from planproof import VerificationTimeout, verify  # noqa: E402
 from planproof.errors import PlanproofError  # noqa: E402
 from planproof.torch import launch, replay  # noqa: E402
@@ -156,10 +156,10 @@ class Program:
         try:
             worst, _ = differences(directory)
         except (KeyError, ValueError) as error:
-            return f"recorded results do not fit: {error}"
+            return Difference(f"recorded results do not fit: {error}")
         key = max(worst, key=worst.get)
         if not worst[key] <= DIFFERS:
-            return f"recorded {' '.join(key)} differs by {worst[key]:.2g}"
+            return Difference(f"recorded {' '.join(key)} differs by {worst[key]:.2g}")
         return self.judge.difference([trace for trace, _ in recorded[1:]], [values for _, values in recorded[1:]])
 
 

@@ -99,7 +99,8 @@ def main():
         answer = verdict(options.program, paths[0][0], mutant[0], options.limit, paths[1] if options.values else None)
         word = answer.split(":")[0] if answer else "nothing said"
         differs = judge.difference(mutant[0]) if word == "PROVED" else None
-        counts[word, differs is not None if word == "PROVED" else None] += 1
+        counts[word if word != "PROVED" else "PROVED, computes the same" if differs is None else
+               "PROVED, differs" if differs.runs else "PROVED, PyTorch refuses it"] += 1
         if options.keep and (differs or word in ("UNKNOWN", "crash")):
             kept = os.path.join(options.keep, str(made))
             written(mutant[0], kept, paths[1])
@@ -107,13 +108,12 @@ def main():
         if differs or word not in ("PROVED", "REFUTED", "MALFORMED", "UNKNOWN", "error"):
             wrong += 1
             by_kind[mutant[1].split(": ")[2]] += 1
-            print(f"{'PROVED, and differs' if differs else answer}: mutant {made} of {name}: {mutant[1]}: {differs}", flush=True)
+            print(f"{'PROVED, and' if differs else answer}: mutant {made} of {name}: {mutant[1]}: {differs}", flush=True)
         elif os.environ.get("VERBOSE"):
             print(f"{name}: {mutant[1]}: {answer[:160]}", flush=True)
-    for (word, differs), count in sorted(counts.items(), key=str):
-        print(f"{word}{'' if differs is None else ', differs' if differs else ', computes the same'}: {count}")
-    print(f"{made} mutants of {len(jobs)} programs, {wrong} PROVED that differ or without a verdict"
-          + "".join(f"; {count} by {kind}" for kind, count in by_kind.most_common()))
+    print(f"{made} mutants of {len(jobs)} programs, {counts['PROVED, differs']} PROVED that differ in numbers; "
+          + ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+          + "".join(f"; {count} wrong by {kind}" for kind, count in by_kind.most_common()))
     return 1 if wrong else 0
 
 

@@ -6,6 +6,7 @@ its part of the reference's. All real types are widened to float64 where the log
 what any fault does. Numbers read from tensors are computed anew."""
 import json
 import operator
+from dataclasses import dataclass
 
 import numpy
 import torch
@@ -27,6 +28,17 @@ COMPUTED = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div"
 
 class NotComparable(Exception):
     """Logs do not run on these values, or a result has no counterpart."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What changed ranks compute otherwise than the reference. Of a log that PyTorch refuses to run nothing is known: `runs`."""
+
+    text: str
+    runs: bool = True
+
+    def __str__(self):
+        return self.text if self.runs else f"does not run: {self.text}"
 
 
 def widened(trace):
@@ -237,20 +249,22 @@ class Judge:
         return compared(reference, ranks)
 
     def difference(self, traces, values=None):
-        """In words what changed ranks compute otherwise than the reference; None if nothing."""
+        """What changed ranks compute otherwise than the reference; None if nothing."""
         if not self.ways:
             raise NotComparable("the unchanged ranks do not run, or differ from the reference")
         for (seed, wide), (before, lost) in self.ways.items():
             try:
                 now, more = self._run(traces, values or self.values, seed, wide)
+            except NotComparable as error:
+                return Difference(str(error))
             except Exception as error:  # whatever operators say to what they cannot do
-                return f"does not run: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
+                return Difference(str(error).splitlines()[0] if str(error) else type(error).__name__, runs=False)
             for key, most in now.items():
                 if most > max(DIFFERS[wide], 100 * before.get(key, 0.0)):
-                    return f"{' '.join(map(str, key))} differs by {most:.2g} (seed {seed})"
+                    return Difference(f"{' '.join(map(str, key))} differs by {most:.2g} (seed {seed})")
             if more - lost:
-                return f"no rank has {' '.join(sorted(more - lost)[0])}"
+                return Difference(f"no rank has {' '.join(sorted(more - lost)[0])}")
             gone = [key for key in before if key not in now and key[1] != "output"]
             if gone:
-                return f"rank {gone[0][0]} has no {' '.join(gone[0][1:])}"
+                return Difference(f"rank {gone[0][0]} has no {' '.join(gone[0][1:])}")
         return None
