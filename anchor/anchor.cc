@@ -75,13 +75,11 @@ class RecordingCheck {
     const absl::Status run = RunGraphs(&expected);
     if (absl::IsInvalidArgument(run) || absl::IsInternal(run)) return run;
     PLAN_RETURN_IF_ERROR(CompareRanks(relations, run.ok() ? &expected : nullptr));
-    if (!run.ok()) {
-      if (report_.outcome == AnchorOutcome::kResultsDiffer) return std::move(report_);
+    if (run.ok()) PLAN_RETURN_IF_ERROR(CompareTranslations(expected));
+    if (report_.outcome == AnchorOutcome::kAnchored && !(run.ok() && held.missing.empty())) {
       report_.outcome = AnchorOutcome::kNotAnchored;
-      report_.why = std::string(run.message());
-      return std::move(report_);
+      report_.why = run.ok() ? held.missing : std::string(run.message());
     }
-    PLAN_RETURN_IF_ERROR(CompareTranslations(expected));
     return std::move(report_);
   }
 

@@ -1,8 +1,10 @@
 #include "anchor/held_comparison.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,6 +12,8 @@
 #include "absl/strings/str_join.h"
 #include "anchor/expected_rounding.h"
 #include "anchor/held_causes.h"
+#include "anchor/held_sketches.h"
+#include "anchor/sketch.h"
 #include "runtime_check/positions.h"
 #include "sdfg/status_macros.h"
 
@@ -48,6 +52,9 @@ class HeldTensors {
               RecordedFiles* files)
       : recording_(recording), problem_(problem), files_(*files) {}
 
+  const std::map<int32_t, SketchedTensor>& sketched() const { return sketched_; }
+  const std::string& missing() const { return missing_; }
+
   absl::StatusOr<std::vector<HeldTensor>> Run() {
     const RecordedProgram& reference = recording_.reference;
     for (size_t k = 0; k < reference.inputs.size(); ++k) numbers_[reference.inputs[k].name] = k;
@@ -58,7 +65,12 @@ class HeldTensors {
     for (size_t rank = 0; rank < recording_.ranks.size(); ++rank) {
       const RecordedProgram& program = recording_.ranks[rank];
       for (size_t k = 0; k < program.inputs.size(); ++k) {
-        PLAN_RETURN_IF_ERROR(Add(rank, static_cast<int32_t>(k)));
+        const absl::Status added = Add(rank, static_cast<int32_t>(k));
+        if (absl::IsNotFound(added)) {
+          PLAN_RETURN_IF_ERROR(AddSketch(rank, static_cast<int32_t>(k), added));
+        } else if (!added.ok()) {
+          return added;
+        }
       }
     }
     std::vector<HeldTensor> tensors;
@@ -79,7 +91,7 @@ class HeldTensors {
     const bool before = input.role != RecordedRole::kState && files_.ranks[rank].HasHeld(number) &&
                         files_.reference.HasHeld(counterpart);
     PLAN_ASSIGN_OR_RETURN(HeldTensor * tensor, WholeOf(counterpart, before));
-    HeldTensor::Part& part = tensor->parts.emplace_back();
+    HeldTensor::Part part;
     part.rank = static_cast<int32_t>(rank);
     part.dtype = input.view.dtype;
     PLAN_ASSIGN_OR_RETURN(part.values, before ? files_.ranks[rank].Held(number)
@@ -89,13 +101,56 @@ class HeldTensors {
     if (!before) {
       PLAN_ASSIGN_OR_RETURN(part.allowed, AllowedOf(counterpart, whole));
     }
+    tensor->parts.push_back(std::move(part));
     return absl::OkStatus();
   }
 
+  // Of what has no values; `why`: what is said of it if it has no sketch either.
+  absl::Status AddSketch(size_t rank, int32_t number, const absl::Status& why) {
+    const RecordedInput& input = recording_.ranks[rank].inputs[number];
+    const auto counterpart = static_cast<int32_t>(numbers_.at(input.name));
+    const RecordedInput& whole = recording_.reference.inputs[counterpart];
+    // What was rounded to another type has another sketch, and what was computed, too.
+    std::optional<std::array<double, 4>> own, theirs;
+    if (input.role != RecordedRole::kState && input.view.dtype == whole.view.dtype) {
+      PLAN_ASSIGN_OR_RETURN(own, SketchOf(recording_.ranks[rank], number, problem_.parallel,
+                                          problem_.lineage[input.tensor].map,
+                                          &files_.ranks[rank]));
+      std::vector<sdfg::IndexMap> itself;
+      for (size_t d = 0; d < problem_.logical.tensors[whole.tensor].shape.size(); ++d)
+        itself.push_back({0, {{static_cast<int32_t>(d), 1, 1, 0}}});
+      PLAN_ASSIGN_OR_RETURN(theirs, SketchOf(recording_.reference, counterpart, problem_.logical,
+                                             itself, &files_.reference));
+    }
+    if (!own || !theirs) {
+      if (missing_.empty()) missing_ = std::string(why.message());
+      return absl::OkStatus();
+    }
+    SketchedTensor& tensor = sketched_[counterpart];
+    tensor.name = input.name;
+    tensor.elements = runtime_check::CountOf(whole.view.shape);
+    tensor.sketch = *theirs;
+    tensor.parts.push_back({static_cast<int32_t>(rank), runtime_check::CountOf(input.view.shape),
+                            problem_.lineage[input.tensor].map, *own});
+    return absl::OkStatus();
+  }
+
+  // That which was recorded, or that of the recorded values.
+  absl::StatusOr<std::optional<std::array<double, 4>>> SketchOf(
+      const RecordedProgram& program, int32_t number, const sdfg::Graph& graph,
+      const std::vector<sdfg::IndexMap>& map, RecordedValues* file) {
+    if (!file->HasHeld(number)) return file->HeldSketch(number);
+    const RecordedInput& input = program.inputs[number];
+    PLAN_ASSIGN_OR_RETURN(Values values, file->Held(number));
+    values.shape = graph.tensors[input.tensor].shape;
+    const RecordedInput& whole = recording_.reference.inputs[numbers_.at(input.name)];
+    return HeldSketchOf(input.name, values, map, problem_.logical.tensors[whole.tensor].shape);
+  }
+
   absl::StatusOr<HeldTensor*> WholeOf(int32_t number, bool before) {
-    const auto [found, fresh] = tensors_.try_emplace({number, before});
-    HeldTensor& tensor = found->second;
-    if (!fresh) return &tensor;
+    const auto known = tensors_.find({number, before});
+    if (known != tensors_.end()) return &known->second;
+    HeldTensor tensor;
     const RecordedInput& input = recording_.reference.inputs[number];
     tensor.name = input.name;
     tensor.role = input.role;
@@ -104,7 +159,7 @@ class HeldTensors {
         tensor.whole, before ? files_.reference.Held(number) : files_.reference.Before(input.view));
     if (input.tensor == sdfg::kNone) return absl::InternalError(input.name + " is in no graph");
     tensor.whole.shape = problem_.logical.tensors[input.tensor].shape;
-    return &tensor;
+    return &tensors_.emplace(std::make_pair(number, before), std::move(tensor)).first->second;
   }
 
   absl::StatusOr<double> AllowedOf(int32_t number, const RecordedInput& input) {
@@ -129,6 +184,8 @@ class HeldTensors {
   std::map<std::string, size_t> numbers_;
   std::map<std::string, int32_t> updates_;
   std::map<int32_t, double> allowed_;
+  std::map<int32_t, SketchedTensor> sketched_;  // by number of the reference's input
+  std::string missing_;
   // By number of the reference's input, and whether its values are those before the warm-up.
   std::map<std::pair<int32_t, bool>, HeldTensor> tensors_;
 };
@@ -177,16 +234,26 @@ std::vector<stages::RecordedDifference> DifferencesOf(
 
 absl::StatusOr<HeldComparison> CompareHeld(const frontend::Recording& recording,
                                            const lineage::Problem& problem, RecordedFiles* files) {
-  PLAN_ASSIGN_OR_RETURN(const std::vector<HeldTensor> tensors,
-                        HeldTensors(recording, problem, files).Run());
+  HeldTensors held(recording, problem, files);
+  PLAN_ASSIGN_OR_RETURN(const std::vector<HeldTensor> tensors, held.Run());
   HeldComparison comparison;
+  comparison.missing = held.missing();
   std::vector<const HeldTensor*> others;
   for (const HeldTensor& tensor : tensors) others.push_back(&tensor);
+  const auto add = [&](std::vector<stages::RecordedDifference> differences) {
+    for (stages::RecordedDifference& difference : differences)
+      comparison.differences.push_back(std::move(difference));
+  };
   for (const HeldTensor& tensor : tensors) {
     comparison.compared += static_cast<int64_t>(tensor.parts.size());
-    for (stages::RecordedDifference& difference : DifferencesOf(tensor, others)) {
-      comparison.differences.push_back(std::move(difference));
-    }
+    add(DifferencesOf(tensor, others));
+  }
+  for (const auto& [number, tensor] : held.sketched()) {
+    bool compared = false;
+    add(DifferencesOf(tensor, &compared));
+    comparison.compared += compared ? static_cast<int64_t>(tensor.parts.size()) : 0;
+    if (!compared && comparison.missing.empty())
+      comparison.missing = absl::StrCat("sketches of ", tensor.name, " do not add up to a whole");
   }
   return comparison;
 }

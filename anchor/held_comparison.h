@@ -12,6 +12,7 @@
 #define PLANPROOF_ANCHOR_HELD_COMPARISON_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -24,11 +25,12 @@
 namespace planproof::anchor {
 
 struct HeldComparison {
-  int64_t compared = 0;                                 // tensors of ranks
+  int64_t compared = 0;  // tensors of ranks
+  std::string missing;   // what could not be compared first, and why; empty: all was
   std::vector<stages::RecordedDifference> differences;  // one for each tensor of the reference
 };
 
-// `problem`: whose lineage says what ranks hold. Errors as those of RecordedValues.
+// `problem`: whose lineage says what ranks hold. InvalidArgument for values that are damaged.
 absl::StatusOr<HeldComparison> CompareHeld(const frontend::Recording& recording,
                                            const lineage::Problem& problem, RecordedFiles* files);
 

@@ -74,6 +74,16 @@ void AddEnvironment(const Trace& reference, const std::vector<Trace>& ranks,
                                       absl::StrJoin(texts, ", ")));
 }
 
+// A program that names no input reads its batch all the same.
+void AddConstantBatch(const Trace& reference, std::vector<std::string>* assumptions) {
+  const bool named = std::any_of(reference.inputs.begin(), reference.inputs.end(),
+                                 [](const Input& input) { return input.role == InputRole::kInput; });
+  if (named) return;
+  assumptions->push_back(
+      "the program names no input, so its batch is a constant of the recording: pass inputs= to "
+      "have it proved for all batches");
+}
+
 // Of programs that cannot be read: how their recorded numbers are related, which does not depend on
 // what operators mean.
 void RelateWithoutOperators(Trace reference, std::vector<Trace> ranks,
@@ -117,7 +127,10 @@ class TraceReader : public TraceFormat {
     if (!problem.ok() && recording != nullptr) {
       RelateWithoutOperators(reference, ranks, *options.operators, options.recording);
     }
-    if (problem.ok()) AddEnvironment(reference, ranks, &assumptions);
+    if (problem.ok()) {
+      AddEnvironment(reference, ranks, &assumptions);
+      AddConstantBatch(reference, &assumptions);
+    }
     if (assumptions.empty()) return problem;
     if (!problem.ok()) {
       return absl::Status(problem.status().code(),

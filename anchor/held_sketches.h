@@ -1,0 +1,38 @@
+// Large tensors that ranks hold, of which sketches were recorded and no values.
+//
+// A sketch adds up a rank's elements with signs that depend on where an element stands in the whole
+// (sketch.h), so ranks that hold the same part have the same sketch, and parts that together are the
+// whole have sketches that add up to the reference's. Which element differs a sketch does not say.
+#ifndef PLANPROOF_ANCHOR_HELD_SKETCHES_H_
+#define PLANPROOF_ANCHOR_HELD_SKETCHES_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sdfg/index_map.h"
+#include "stages/anchor_report.h"
+
+namespace planproof::anchor {
+
+struct SketchedTensor {
+  struct Part {
+    int32_t rank = 0;
+    int64_t elements = 0;
+    std::vector<sdfg::IndexMap> map;
+    std::array<double, 4> sketch = {};
+  };
+  std::string name;
+  int64_t elements = 0;  // of the whole
+  std::array<double, 4> sketch = {};
+  std::vector<Part> parts;
+};
+
+// None or one difference. False in `compared` if the parts overlap, or are not all of it: then only
+// ranks that hold the same are compared.
+std::vector<stages::RecordedDifference> DifferencesOf(const SketchedTensor& tensor, bool* compared);
+
+}  // namespace planproof::anchor
+
+#endif  // PLANPROOF_ANCHOR_HELD_SKETCHES_H_
