@@ -1,5 +1,6 @@
 #include "frontend/torch/relations.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
@@ -158,6 +159,9 @@ absl::Status Relations::StartReference(const Trace& trace, GraphWriter* writer, 
 absl::Status Relations::FinishReference(const Trace& trace, GraphWriter* writer, Memory* memory) {
   for (const TraceResult& result : trace.results) {
     const Tensor& tensor = trace.tensors[result.tensor];
+    if (results_.count({result.kind, result.name}) != 0) {
+      return Error(trace, result.name, "stands twice among the results of one kind");
+    }
     PLAN_ASSIGN_OR_RETURN(TensorId value, memory->Read(tensor));
     if (result.kind != ResultKind::kOutput) {
       const auto shape = shapes_.find(result.name);
@@ -283,6 +287,12 @@ absl::Status Relations::FinishResult(const Trace& trace, const TraceResult& resu
         lineage, LineageOf(trace, result.name, result.part, logical->second, tensor.shape));
   }
   if (result.reduce) {
+    const std::vector<int32_t>& ranks = trace.groups[result.group];
+    if (std::find(ranks.begin(), ranks.end(), trace.rank) == ranks.end()) {
+      return Error(trace, result.name,
+                   absl::StrCat("is the reduction over ranks ", absl::StrJoin(ranks, ", "),
+                                ", of which rank ", trace.rank, " is none"));
+    }
     reduced_[{result.kind, result.name, trace.groups[result.group]}].push_back(
         {value, *result.reduce, std::move(lineage), recorded});
     return absl::OkStatus();

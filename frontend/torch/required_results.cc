@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/torch/strided.h"
+#include "sdfg/operator_library.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -51,15 +52,15 @@ absl::StatusOr<RankResults> ResultsOf(const Trace& trace) {
   return rank;
 }
 
-// Whether a value is computed from what a gradient is computed from by operators of one operand:
-// optimizers read gradients through views, and scale them.
+// Whether a value is computed from a gradient, or from what the gradient is a view of: optimizers
+// read gradients through buffers.
 bool IsComputedFrom(const sdfg::Graph& model, TensorId value, TensorId gradient) {
   std::set<TensorId> sources = {gradient};
   for (TensorId at = gradient; model.tensors[at].producer != sdfg::kNone;) {
     const sdfg::Operator& op = model.operators[model.tensors[at].producer];
-    if (op.inputs.size() != 1) break;
+    if (op.inputs.size() != 1 || !sdfg::OperatorLibrary::IsDataMovement(*op.function)) break;
     at = op.inputs[0];
-    sources.insert(at);
+    if (model.tensors[at].producer != sdfg::kNone) sources.insert(at);
   }
   std::vector<TensorId> pending = {value};
   std::set<TensorId> seen = {value};

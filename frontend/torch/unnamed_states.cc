@@ -164,7 +164,7 @@ class Naming {
           return result.kind == ResultKind::kUpdated && result.name == name;
         });
     AddState(name, of.parameter, match.here, match.part, updated, &ranks_[match.rank]);
-    if (named_++ == 0) first_ = absl::StrCat("read by ", InWords(match.here), ", as ", name);
+    if (named_++ == 0) first_ = absl::StrCat("read by ", InWords(match.here), ", is ", name);
   }
 
   std::string NameInReference(const StateRegion& region) {
@@ -226,6 +226,12 @@ std::map<StorageId, std::string> UncertainStorages(const Trace& reference, const
     if (!storage.values.empty() || !storage.digest.empty()) contents.insert(ContentOf(storage));
   }
   std::map<StorageId, std::string> uncertain;
+  const bool all_known =
+      std::all_of(rank.storages.begin(), rank.storages.end(), [&](const Storage& storage) {
+        return (storage.values.empty() && storage.digest.empty()) ||
+               !sdfg::IsFloating(storage.dtype) || contents.count(ContentOf(storage)) != 0;
+      });
+  if (all_known) return uncertain;
   for (const StateRegion& region : StateRegionsOf(rank)) {
     const Storage& storage = rank.storages[region.storage];
     if (region.input >= 0 || storage.uniform || region.uses.empty() ||

@@ -58,7 +58,7 @@ TEST(TorchRelations, FlatPiecesWithoutAPlaceAreFoundWhereTheyAreGathered) {
 
 TEST(TorchRelations, StatesThatTheOptimizerSharesOutAreFoundByTheirUse) {
   EXPECT_THAT(VerifyPublic("feat_zero_redundancy"),
-              AllOf(StartsWith("PROVED: "), HasSubstr("63 without a name"),
+              AllOf(StartsWith("PROVED: "), HasSubstr("63 states of ranks"),
                     HasSubstr("embedding.weight.")));
   // One decay differs: the states are the same, their new values are not.
   EXPECT_THAT(Changed("feat_zero_redundancy",
@@ -72,7 +72,7 @@ TEST(TorchRelations, StatesThatTheOptimizerSharesOutAreFoundByTheirUse) {
 TEST(TorchRelations, AnAverageInADictionaryIsAState) {
   EXPECT_THAT(
       VerifyPublic("feat_ema_ddp"),
-      AllOf(StartsWith("PROVED: "), HasSubstr("8 without a name"), HasSubstr("feats.py:328")));
+      AllOf(StartsWith("PROVED: "), HasSubstr("8 states of ranks"), HasSubstr("feats.py:328")));
   const auto average = [](json* rank) {
     std::vector<json*> found;
     for (json& op : (*rank)["operators"]) {

@@ -222,6 +222,23 @@ TEST(Exchange, MessagesMeetWithinTheirGroup) {
   EXPECT_TRUE(crossing(1, 0).ok()) << crossing(1, 0);
 }
 
+// What an output is reduced over is said at each result.
+TEST(Exchange, AResultIsReducedOverRanksOfWhichItsOwnIsOne) {
+  const auto reduced = [](const std::vector<std::vector<int>>& groups) {
+    std::vector<SmallTrace> traces = {SmallTrace(0, 1), SmallTrace(0, 2), SmallTrace(1, 2)};
+    for (SmallTrace& trace : traces) {
+      const bool rank = &trace != &traces[0];
+      if (rank) trace.Groups(groups);
+      const int loss = trace.Input("input", "l", trace.Add("float32", {}));
+      trace.Result("output", "loss", loss,
+                   rank ? json({{"reduce", "avg"}, {"group", 0}}) : json::object());
+    }
+    return ProblemOf(traces).status();
+  };
+  EXPECT_TRUE(reduced({{0, 1}}).ok()) << reduced({{0, 1}});
+  ExpectRefused(reduced({{1}}), "loss: is the reduction over ranks 1, of which rank 0 is none");
+}
+
 TEST(Exchange, ReductionsWithoutAMeaningAreNotGuessed) {
   const auto reduced = [](const char* dtype, const json& more) {
     const Type type = {dtype, {4}};

@@ -84,7 +84,7 @@ TEST(UnnamedStates, AreTheReferencesThatAreUsedAlike) {
   EXPECT_THAT(named.states, ElementsAre(HasSubstr("state of p0 read by"),
                                         HasSubstr("state of p1 read by aten.lerp_.Scalar at "
                                                   "train.py:7")));
-  EXPECT_THAT(named.assumptions, ElementsAre(HasSubstr("2 without a name")));
+  EXPECT_THAT(named.assumptions, ElementsAre(HasSubstr("2 states of ranks without a name")));
   EXPECT_THAT(named.reference.inputs, SizeIs(4));
   EXPECT_EQ(named.reference.results.size(), 2u) << "the new value is required";
   EXPECT_EQ(named.ranks[0].results.size(), 2u);
