@@ -43,14 +43,7 @@ absl::StatusOr<Argument> Mask(AtenCall* call) {
   sdfg::Shape scores = call->Described("query").shape;
   if (scores.size() != 4) return call->NotDeclared("attention of other than four dimensions");
   scores[3] = call->Described("key").shape[2];
-  if (described.shape == scores) return Argument::Of(mask);
-  const Strided source = Contiguous(0, described.shape);
-  Strided view{0, scores, std::vector<int64_t>(4, 0)};
-  for (size_t d = 0; d < described.shape.size(); ++d) {
-    const size_t at = 4 - described.shape.size() + d;
-    if (described.shape[d] != 1) view.strides[at] = source.strides[d];
-  }
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId expanded, call->writer().View(mask, source, view));
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId expanded, call->Broadcast(mask, scores));
   return Argument::Of(expanded);
 }
 

@@ -1,8 +1,10 @@
 // The copies in and out of flat buffers that FSDP2 makes around its collectives.
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "frontend/torch/aten_operators.h"
+#include "frontend/torch/strided_parts.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -54,21 +56,23 @@ absl::Status CopyIn(AtenCall& call) {
 absl::Status SplitOut(AtenCall& call, const char* of, const char* split_sizes) {
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId whole, call.TensorOf(of));
   PLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, call.Integers(split_sizes));
-  PLAN_ASSIGN_OR_RETURN(int64_t dim, call.Integer("dim", 0));
+  PLAN_ASSIGN_OR_RETURN(const int64_t given, call.Integer("dim", 0));
   const Strided source = Contiguous(0, call.writer().tensor(whole).shape);
-  if (dim < 0) dim += static_cast<int64_t>(source.shape.size());
-  if (dim < 0 || dim >= static_cast<int64_t>(source.shape.size())) {
-    return call.NotDeclared("this dimension");
-  }
-  Strided part = source;
-  for (int64_t size : sizes) {
-    part.shape[dim] = size;
-    if (size < 0 || part.end() > source.end()) return call.NotDeclared("these sizes");
-    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId cut, call.writer().View(whole, source, part));
+  const std::optional<int64_t> dim = DimensionOf(given, source.shape.size());
+  if (!dim || source.shape.empty()) return call.NotDeclared("this dimension");
+  int64_t start = 0;
+  for (const int64_t size : sizes) {
+    if (size < 0 || size > source.shape[*dim] - start) break;
+    PLAN_ASSIGN_OR_RETURN(
+        const sdfg::TensorId cut,
+        call.writer().View(whole, source, *Sliced(source, *dim, start, start + size, 1)));
     call.Return(Argument::Of(cut));
-    part.offset += size * part.strides[dim];
+    start += size;
   }
-  return absl::OkStatus();
+  if (start == source.shape[*dim]) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(call.writer().Place(),
+                                                 ": the sizes do not add up to the dimension, ",
+                                                 source.shape[*dim], "; record again"));
 }
 
 // Each tensor is filled up with zeros to a multiple of `num_chunks` along dimension 0 and cut into

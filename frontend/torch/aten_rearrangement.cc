@@ -1,9 +1,12 @@
 // Operators that join, cut, mask or select elements.
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/torch/aten_operators.h"
+#include "frontend/torch/strided_parts.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -44,12 +47,25 @@ absl::Status Stack(AtenCall& call) {
   return absl::OkStatus();
 }
 
-// A tensor of one number with a part of it put in: padding, the derivative of a slice.
+// A tensor of one number with a part of it put in: padding, the derivative of a slice. The operand
+// is broadcast to the part, as a copy does.
 absl::Status PutInto(AtenCall& call, const char* what, const solver::Rational& number,
                      const Strided& part, const sdfg::Shape& whole) {
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId gradient, call.TensorOf(what));
-  const sdfg::DType dtype = call.target(0).dtype;
+  const Tensor& target = call.target(0);
+  if (target.shape != whole) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        call.writer().Place(), ": the result has the shape [", absl::StrJoin(target.shape, ","),
+        "], by the arguments it is [", absl::StrJoin(whole, ","), "]; record again"));
+  }
+  const sdfg::DType dtype = target.dtype;
+  PLAN_ASSIGN_OR_RETURN(sdfg::TensorId gradient, call.TensorOf(what));
+  PLAN_ASSIGN_OR_RETURN(gradient, call.Converted(gradient, dtype));
+  PLAN_ASSIGN_OR_RETURN(gradient, call.Broadcast(gradient, part.shape));
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId zeros, call.writer().Fill(whole, dtype, number));
+  if (part.empty()) {
+    call.Return(Argument::Of(zeros));
+    return absl::OkStatus();
+  }
   const Strided source = Contiguous(0, whole);
   const std::string key =
       absl::StrCat("put ", sdfg::DTypeName(dtype), absl::StrJoin(whole, ","), " ", part.offset, " ",
@@ -64,29 +80,24 @@ absl::Status PutInto(AtenCall& call, const char* what, const solver::Rational& n
 
 absl::Status SliceBackward(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const sdfg::Shape whole, call.Integers("input_sizes"));
-  PLAN_ASSIGN_OR_RETURN(const int64_t dim, Dimension(&call, static_cast<int64_t>(whole.size())));
-  PLAN_ASSIGN_OR_RETURN(int64_t start, call.Integer("start", 0));
+  const Strided source = Contiguous(0, whole);
+  PLAN_ASSIGN_OR_RETURN(const int64_t dim, call.Integer("dim", 0));
+  PLAN_ASSIGN_OR_RETURN(const int64_t start, call.Integer("start", 0));
+  PLAN_ASSIGN_OR_RETURN(const int64_t end,
+                        call.Integer("end", std::numeric_limits<int64_t>::max()));
   PLAN_ASSIGN_OR_RETURN(const int64_t step, call.Integer("step", 1));
-  if (dim >= static_cast<int64_t>(whole.size())) return call.NotDeclared("this dimension");
-  if (start < 0) start += whole[dim];
-  Strided part = Contiguous(0, whole);
-  part.offset = start * part.strides[dim];
-  part.strides[dim] *= step;
-  part.shape = call.Described("grad_output").shape;
-  return PutInto(call, "grad_output", 0, part, whole);
+  const std::optional<Strided> part = Sliced(source, dim, start, end, step);
+  if (!part) return call.NotDeclared("this slice");
+  return PutInto(call, "grad_output", 0, *part, whole);
 }
 
 absl::Status SelectBackward(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const sdfg::Shape whole, call.Integers("input_sizes"));
-  PLAN_ASSIGN_OR_RETURN(const int64_t dim, Dimension(&call, static_cast<int64_t>(whole.size())));
-  PLAN_ASSIGN_OR_RETURN(int64_t index, call.Integer("index", std::nullopt));
-  if (dim >= static_cast<int64_t>(whole.size())) return call.NotDeclared("this dimension");
-  if (index < 0) index += whole[dim];
-  Strided part = Contiguous(0, whole);
-  part.offset = index * part.strides[dim];
-  part.strides.erase(part.strides.begin() + dim);
-  part.shape.erase(part.shape.begin() + dim);
-  return PutInto(call, "grad_output", 0, part, whole);
+  PLAN_ASSIGN_OR_RETURN(const int64_t dim, call.Integer("dim", 0));
+  PLAN_ASSIGN_OR_RETURN(const int64_t index, call.Integer("index", std::nullopt));
+  const std::optional<Strided> part = Selected(Contiguous(0, whole), dim, index);
+  if (!part) return call.NotDeclared("this selection");
+  return PutInto(call, "grad_output", 0, *part, whole);
 }
 
 // `pad` has pairs (before, after) for the last dimension, the one before it, ...
@@ -159,7 +170,7 @@ void AddRearrangement(AtenTable* table) {
   table->Add("roll", kNew, "self shifts dims", Roll);
   table->Declared("tril", kAnyForm, "self *diagonal", "aten_tril");
   table->Declared("triu", kAnyForm, "self *diagonal", "aten_triu");
-  table->Add("slice_backward", kNew, "grad_output input_sizes dim start -end step", SliceBackward);
+  table->Add("slice_backward", kNew, "grad_output input_sizes dim start end step", SliceBackward);
   table->Add("select_backward", kNew, "grad_output input_sizes dim index", SelectBackward);
 }
 
