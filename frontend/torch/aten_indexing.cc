@@ -12,7 +12,9 @@
 #include "frontend/torch/aten_integers.h"
 #include "frontend/torch/aten_masks.h"
 #include "frontend/torch/aten_operators.h"
+#include "frontend/torch/aten_rows.h"
 #include "frontend/torch/aten_scatter.h"
+#include "frontend/torch/strided_parts.h"
 #include "sdfg/native_operators_data_index.h"
 #include "sdfg/status_macros.h"
 
@@ -62,12 +64,13 @@ bool CountsUp(const sdfg::Graph& graph, sdfg::TensorId tensor) {
 // integers or nothing, and the shape to which the tensors are broadcast.
 struct Indices {
   std::vector<std::optional<sdfg::TensorId>> tensors;  // per dimension of self
-  std::vector<bool> position;                          // counts up, along the last dimension
+  std::vector<bool> position;  // counts up along the last dimension, as long as that is
   sdfg::Shape broadcast;
   size_t at = 0;  // where the broadcast dimensions stand in what is read
 };
 
-absl::StatusOr<Indices> IndicesOf(AtenCall* call, size_t rank) {
+absl::StatusOr<Indices> IndicesOf(AtenCall* call, sdfg::TensorId self_tensor) {
+  const size_t rank = call->writer().tensor(self_tensor).shape.size();
   Indices indices;
   indices.tensors.resize(rank);
   indices.position.resize(rank);
@@ -97,8 +100,13 @@ absl::StatusOr<Indices> IndicesOf(AtenCall* call, size_t rank) {
   if (dims.empty()) return call->NotDeclared("an index of nothing");
   const bool adjacent = dims.back() - dims.front() + 1 == dims.size();
   indices.at = adjacent ? dims.front() : 0;
+  const sdfg::Shape& self = call->writer().tensor(self_tensor).shape;
   for (size_t d : dims) {
-    indices.position[d] = CountsUp(call->writer().graph(), *indices.tensors[d]);
+    // One that is broadcast is the same number everywhere, and one that goes beyond the dimension
+    // is no index.
+    const sdfg::Shape& shape = call->writer().tensor(*indices.tensors[d]).shape;
+    indices.position[d] = CountsUp(call->writer().graph(), *indices.tensors[d]) &&
+                          shape[0] == indices.broadcast.back() && shape[0] <= self[d];
   }
   return indices;
 }
@@ -213,7 +221,7 @@ absl::Status Index(AtenCall& call) {
   if (mask) return IndexByMask(call, self, *mask);
   const sdfg::Shape shape = call.writer().tensor(self).shape;
   const sdfg::DType dtype = call.writer().tensor(self).dtype;
-  PLAN_ASSIGN_OR_RETURN(const Indices indices, IndicesOf(&call, shape.size()));
+  PLAN_ASSIGN_OR_RETURN(const Indices indices, IndicesOf(&call, self));
   const sdfg::Graph& graph = call.writer().graph();
   std::vector<sdfg::TensorId> inputs = {self};
   for (const auto& tensor : indices.tensors) {
@@ -402,8 +410,7 @@ absl::Status IndexPut(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const bool accumulate, call.Boolean("accumulate", false));
   PLAN_ASSIGN_OR_RETURN(const std::optional<sdfg::TensorId> mask, MaskOf(&call));
   if (mask) return PutByMask(call, self, *mask, accumulate);
-  PLAN_ASSIGN_OR_RETURN(const Indices indices,
-                        IndicesOf(&call, call.writer().tensor(self).shape.size()));
+  PLAN_ASSIGN_OR_RETURN(const Indices indices, IndicesOf(&call, self));
   Argument result;
   if (HasPosition(indices)) {
     PLAN_ASSIGN_OR_RETURN(result, PutInRows(&call, self, indices, accumulate));
@@ -422,26 +429,18 @@ absl::Status IndexPut(AtenCall& call) {
   return absl::OkStatus();
 }
 
-// Along one dimension, by an index as large as the result.
-absl::Status GatherAlong(AtenCall& call) {
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId self, call.TensorOf("self"));
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId index, call.TensorOf("index"));
-  PLAN_ASSIGN_OR_RETURN(int64_t dim, call.Integer("dim", std::nullopt));
-  if (dim < 0) dim += static_cast<int64_t>(call.Described("self").shape.size());
-  PLAN_ASSIGN_OR_RETURN(
-      Argument read, call.One("gather", {Argument::Of(self), Argument::Of(index)}, {{"dim", dim}}));
-  call.Return(std::move(read));
-  return absl::OkStatus();
-}
-
-absl::Status SelectRows(AtenCall& call) {
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId self, call.TensorOf("self"));
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId index, call.TensorOf("index"));
-  PLAN_ASSIGN_OR_RETURN(int64_t dim, call.Integer("dim", std::nullopt));
-  if (dim < 0) dim += static_cast<int64_t>(call.Described("self").shape.size());
-  PLAN_ASSIGN_OR_RETURN(
-      Argument read,
-      call.One("index_select", {Argument::Of(self), Argument::Of(index)}, {{"dim", dim}}));
+// Elements of one dimension at an index: as large as the result, or of rows.
+absl::Status ReadAlong(AtenCall& call, const char* declared) {
+  PLAN_ASSIGN_OR_RETURN(sdfg::TensorId self, call.TensorOf("self"));
+  PLAN_ASSIGN_OR_RETURN(sdfg::TensorId index, call.TensorOf("index"));
+  PLAN_ASSIGN_OR_RETURN(const int64_t given, call.Integer("dim", std::nullopt));
+  const std::optional<int64_t> dim = DimensionOf(given, call.writer().tensor(self).shape.size());
+  if (!dim) return call.NotDeclared("this dimension");
+  PLAN_ASSIGN_OR_RETURN(self, AsRow(&call, self));
+  PLAN_ASSIGN_OR_RETURN(index, AsRow(&call, index));
+  PLAN_ASSIGN_OR_RETURN(Argument read, call.One(declared, {Argument::Of(self), Argument::Of(index)},
+                                                {{"dim", *dim}}));
+  PLAN_ASSIGN_OR_RETURN(read, AsResult(&call, std::move(read), 0));
   call.Return(std::move(read));
   return absl::OkStatus();
 }
@@ -452,8 +451,10 @@ void AddIndexing(AtenTable* table) {
   table->Add("index", "Tensor", "self indices", Index);
   table->Add("index_put", kAnyForm, "self indices values accumulate", IndexPut);
   table->Add("_unsafe_index_put", "default", "self indices values accumulate", IndexPut);
-  table->Add("gather", kNew, "self dim index sparse_grad", GatherAlong);
-  table->Add("index_select", kNew, "self dim index", SelectRows);
+  table->Add("gather", kNew, "self dim index sparse_grad",
+             [](AtenCall& call) { return ReadAlong(call, "gather"); });
+  table->Add("index_select", kNew, "self dim index",
+             [](AtenCall& call) { return ReadAlong(call, "index_select"); });
 }
 
 }  // namespace planproof::frontend::torch
