@@ -137,9 +137,11 @@ absl::Status MseLossBackward(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
   PLAN_ASSIGN_OR_RETURN(const Argument y, call.Operand("target"));
   PLAN_ASSIGN_OR_RETURN(const int64_t reduction, call.Integer("reduction", 1));
+  // The mean is one over the elements of `self`, as ATen has it, also where the others are more.
   solver::Rational scale = 2;
-  if (reduction == 1) {
-    for (int64_t extent : call.target(0).shape) scale = scale / solver::Rational(extent);
+  if (reduction == 1 && call.IsTensor("self")) {
+    const int64_t elements = ElementsOf(call.Described("self").shape);
+    if (elements != 0) scale = scale / solver::Rational(elements);
   }
   PLAN_ASSIGN_OR_RETURN(Argument gradient,
                         call.One("aten_mse_loss_backward", {g, x, y}, {{"scale", scale}}));
