@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "frontend/torch/aten_rows.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -99,9 +100,15 @@ void AtenTable::Declared(std::string_view names, std::string_view overloads,
     if (mark != '*' && mark != '-') operands.push_back(word);
     absl::StrAppend(&all, " ", word);
   }
-  const auto run = [operands, attributes, declared](AtenCall& call) -> absl::Status {
+  const bool along = std::find(attributes.begin(), attributes.end(), "dim") != attributes.end();
+  const auto run = [operands, attributes, declared, along](AtenCall& call) -> absl::Status {
     std::vector<Argument> arguments;
     for (const std::string& operand : operands) {
+      if (along && call.IsTensor(operand)) {
+        PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId tensor, call.TensorOf(operand));
+        PLAN_ASSIGN_OR_RETURN(arguments.emplace_back().tensor, AsRow(&call, tensor));
+        continue;
+      }
       PLAN_ASSIGN_OR_RETURN(arguments.emplace_back(), call.Operand(operand));
     }
     sdfg::Attributes given;
@@ -111,7 +118,10 @@ void AtenTable::Declared(std::string_view names, std::string_view overloads,
     }
     PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> out,
                           call.Apply(declared, arguments, given));
-    for (sdfg::TensorId tensor : out) call.Return(Argument::Of(tensor));
+    for (size_t i = 0; i < out.size(); ++i) {
+      PLAN_ASSIGN_OR_RETURN(Argument result, AsResult(&call, Argument::Of(out[i]), i));
+      call.Return(std::move(result));
+    }
     return absl::OkStatus();
   };
   Add(names, overloads, all, run);

@@ -1,7 +1,10 @@
 // Sums, means, norms, softmax.
+#include <optional>
 #include <utility>
 
 #include "frontend/torch/aten_operators.h"
+#include "frontend/torch/aten_rows.h"
+#include "frontend/torch/strided_parts.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -71,9 +74,10 @@ absl::Status VectorNorm(AtenCall& call) {
 
 // `dim` of one dimension, counted from the front.
 absl::StatusOr<sdfg::Attributes> AlongDim(AtenCall* call, const char* of) {
-  PLAN_ASSIGN_OR_RETURN(int64_t dim, call->Integer("dim", std::nullopt));
-  if (dim < 0) dim += static_cast<int64_t>(call->Described(of).shape.size());
-  return sdfg::Attributes{{"dim", dim}};
+  PLAN_ASSIGN_OR_RETURN(const int64_t given, call->Integer("dim", std::nullopt));
+  const std::optional<int64_t> dim = DimensionOf(given, call->Described(of).shape.size());
+  if (!dim) return call->NotDeclared("this dimension");
+  return sdfg::Attributes{{"dim", *dim}};
 }
 
 void AddAlongDim(AtenTable* table, const char* name, const char* overloads, const char* parameters,
@@ -83,19 +87,22 @@ void AddAlongDim(AtenTable* table, const char* name, const char* overloads, cons
     std::vector<Argument> arguments;
     for (const std::string& operand : operands) {
       PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId tensor, call.TensorOf(operand));
-      arguments.push_back(Argument::Of(tensor));
+      PLAN_ASSIGN_OR_RETURN(arguments.emplace_back().tensor, AsRow(&call, tensor));
     }
     PLAN_ASSIGN_OR_RETURN(const sdfg::Attributes attributes, AlongDim(&call, operands[0].c_str()));
     PLAN_ASSIGN_OR_RETURN(Argument result, call.One(op, arguments, attributes));
+    PLAN_ASSIGN_OR_RETURN(result, AsResult(&call, std::move(result), 0));
     call.Return(std::move(result));
     return absl::OkStatus();
   });
 }
 
 absl::Status SumSoFar(AtenCall& call) {
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, Summands(&call));
+  PLAN_ASSIGN_OR_RETURN(sdfg::TensorId x, Summands(&call));
+  PLAN_ASSIGN_OR_RETURN(x, AsRow(&call, x));
   PLAN_ASSIGN_OR_RETURN(const sdfg::Attributes attributes, AlongDim(&call, "self"));
   PLAN_ASSIGN_OR_RETURN(Argument sums, call.One("cumsum", {Argument::Of(x)}, attributes));
+  PLAN_ASSIGN_OR_RETURN(sums, AsResult(&call, std::move(sums), 0));
   call.Return(std::move(sums));
   return absl::OkStatus();
 }
@@ -107,14 +114,15 @@ absl::Status MaxAlong(AtenCall& call, const char* declared, const char* where) {
                         Reduced(&call, declared, Argument::Of(x), call.Described("self").shape));
   call.Return(std::move(values));
   if (call.targets().size() != 2) return absl::OkStatus();
-  if (call.writer().tensor(x).dtype == sdfg::DType::kBool) {
-    call.Return({});  // not declared: as memory that nobody wrote
-    return absl::OkStatus();
-  }
   PLAN_ASSIGN_OR_RETURN(const int64_t dim, call.Integer("dim", std::nullopt));
   PLAN_ASSIGN_OR_RETURN(const bool keepdim, call.Boolean("keepdim", false));
-  PLAN_ASSIGN_OR_RETURN(Argument indices,
-                        call.One(where, {Argument::Of(x)}, {{"dim", dim}, {"keepdim", keepdim}}));
+  PLAN_ASSIGN_OR_RETURN(sdfg::TensorId rows, AsRow(&call, x));
+  if (call.writer().tensor(x).dtype == sdfg::DType::kBool) {  // as 0 and 1
+    PLAN_ASSIGN_OR_RETURN(rows, call.Converted(rows, sdfg::DType::kInt64));
+  }
+  PLAN_ASSIGN_OR_RETURN(Argument indices, call.One(where, {Argument::Of(rows)},
+                                                   {{"dim", dim}, {"keepdim", keepdim}}));
+  PLAN_ASSIGN_OR_RETURN(indices, AsResult(&call, std::move(indices), 1));
   call.Return(std::move(indices));
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 
 #include "frontend/torch/aten_integers.h"
 #include "frontend/torch/aten_operators.h"
+#include "frontend/torch/aten_rows.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -21,9 +22,11 @@ absl::Status Extreme(AtenCall& call, const char* declared) {
   if (!call.Has("dim")) {
     PLAN_ASSIGN_OR_RETURN(x, call.writer().Reshape(x, {ElementsOf(call.writer().tensor(x).shape)}));
   }
+  PLAN_ASSIGN_OR_RETURN(x, AsRow(&call, x));
   PLAN_ASSIGN_OR_RETURN(Argument where,
                         call.One(declared, {Argument::Of(x)},
                                  {{"dim", dim}, {"keepdim", keepdim && call.Has("dim")}}));
+  PLAN_ASSIGN_OR_RETURN(where, AsResult(&call, std::move(where), 0));
   call.Return(std::move(where));
   return absl::OkStatus();
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/torch/aten_operators.h"
+#include "frontend/torch/aten_rows.h"
 #include "sdfg/native_operators_data_index.h"
 #include "sdfg/status_macros.h"
 
@@ -70,11 +71,19 @@ absl::StatusOr<sdfg::TensorId> NumbersOf(AtenCall* call, std::vector<sdfg::Tenso
 // Values for the elements of `index` along `dim` are numbers or tensors.
 absl::Status Scatter(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(sdfg::TensorId self, call.TensorOf("self"));
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId index, call.TensorOf("index"));
+  PLAN_ASSIGN_OR_RETURN(sdfg::TensorId index, call.TensorOf("index"));
   PLAN_ASSIGN_OR_RETURN(const int64_t dim, call.Integer("dim", std::nullopt));
-  PLAN_ASSIGN_OR_RETURN(Argument source, call.Operand(call.Has("value") ? "value" : "src"));
-  if (source.literal) {
-    PLAN_ASSIGN_OR_RETURN(source, call.InType(source, call.writer().tensor(self).dtype));
+  PLAN_ASSIGN_OR_RETURN(self, AsRow(&call, self));
+  PLAN_ASSIGN_OR_RETURN(index, AsRow(&call, index));
+  Argument source;
+  if (call.IsTensor("src")) {
+    PLAN_ASSIGN_OR_RETURN(source.tensor, call.TensorOf("src"));
+    PLAN_ASSIGN_OR_RETURN(source.tensor, AsRow(&call, source.tensor));
+  } else {
+    PLAN_ASSIGN_OR_RETURN(source, call.Operand(call.Has("value") ? "value" : "src"));
+    if (source.literal) {
+      PLAN_ASSIGN_OR_RETURN(source, call.InType(source, call.writer().tensor(self).dtype));
+    }
   }
   if (call.writer().tensor(self).dtype == sdfg::DType::kBool) {  // as 0 and 1
     PLAN_ASSIGN_OR_RETURN(self, call.Converted(self, sdfg::DType::kInt64));
@@ -83,6 +92,7 @@ absl::Status Scatter(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(
       Argument result,
       call.One("scatter", {Argument::Of(self), Argument::Of(index), source}, {{"dim", dim}}));
+  PLAN_ASSIGN_OR_RETURN(result, AsResult(&call, std::move(result), 0));
   call.Return(std::move(result));
   return absl::OkStatus();
 }
