@@ -52,21 +52,23 @@ class Folding {
   absl::Status Run() {
     std::vector<OperatorId> order;
     PLAN_RETURN_IF_ERROR(sdfg::TopologicalOrder(graph_, &order));
-    for (OperatorId id : order) Visit(id);
+    for (OperatorId id : order) PLAN_RETURN_IF_ERROR(Visit(id));
     return absl::OkStatus();
   }
 
   const std::set<TensorId>& used() const { return used_; }
 
  private:
-  void Visit(OperatorId id) {
+  absl::Status Visit(OperatorId id) {
     const sdfg::Operator& op = graph_.operators[id];
-    if (!op.lifted) return;
+    if (!op.lifted) return absl::OkStatus();
     Origin origin = IsListing(op) ? Origin::kListed : Origin::kNumbers;
     for (TensorId input : op.inputs) {
-      if (input == kNone || origins_[input] == Origin::kAnything) return;
+      if (input == kNone || origins_[input] == Origin::kAnything) return absl::OkStatus();
       origin = std::max(origin, origins_[input]);
     }
+    // Evaluation reads operands where the function says that they have elements.
+    PLAN_RETURN_IF_ERROR(sdfg::CheckOperator(graph_, id));
     for (size_t o = 0; o < op.outputs.size(); ++o) {
       const TensorId output = op.outputs[o];
       if (output == kNone) continue;
@@ -78,6 +80,7 @@ class Folding {
       }
     }
     if (origin == Origin::kListed) FoldIfNumber(id);
+    return absl::OkStatus();
   }
 
   // Elements spelled out one by one.

@@ -1,5 +1,7 @@
 #include "frontend/torch/graph_writer.h"
 
+#include <algorithm>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -37,6 +39,12 @@ sdfg::SourceLocation SourceOf(const std::string& text) {
     source.text = text;
   }
   return source;
+}
+
+bool ReadsIntegers(const sdfg::IndexFunction& function, int input) {
+  return std::any_of(function.nodes.begin(), function.nodes.end(), [&](const sdfg::Node& node) {
+    return node.op == sdfg::Op::kIntElement && node.input == input;
+  });
 }
 
 }  // namespace
@@ -93,10 +101,22 @@ sdfg::TensorId GraphWriter::AddTensor(std::string name, sdfg::Shape shape, sdfg:
   return graph_->AddTensor(std::move(tensor));
 }
 
-std::vector<sdfg::TensorId> GraphWriter::AddOperator(const std::string& name, Function function,
-                                                     const std::vector<sdfg::TensorId>& inputs,
-                                                     sdfg::OperatorKind kind,
-                                                     const std::vector<sdfg::Device>& group) {
+absl::Status GraphWriter::WithoutMeaning(const std::string& name, const std::string& why) const {
+  return absl::UnimplementedError(absl::StrCat(Place(), ": ", name,
+                                               " of these operands has no declared meaning: ", why,
+                                               "; see docs/torch-operators.md"));
+}
+
+absl::StatusOr<std::vector<sdfg::TensorId>> GraphWriter::AddOperator(
+    const std::string& name, Function function, const std::vector<sdfg::TensorId>& inputs,
+    sdfg::OperatorKind kind, const std::vector<sdfg::Device>& group) {
+  bool fits = inputs.size() == function->inputs.size();
+  for (size_t i = 0; fits && i < inputs.size(); ++i) {
+    const sdfg::Tensor& input = tensor(inputs[i]);
+    fits = input.shape == function->inputs[i].shape &&
+           !(sdfg::IsFloating(input.dtype) && ReadsIntegers(*function, static_cast<int>(i)));
+  }
+  if (!fits) return WithoutMeaning(name, "they have other shapes or types than it reads");
   sdfg::Operator op;
   op.name = name;
   op.kind = kind;
@@ -147,6 +167,10 @@ absl::StatusOr<std::vector<sdfg::TensorId>> GraphWriter::Apply(
   }
   absl::StatusOr<Function> function = functions_->Get(
       key, graph_, [&] { return operators_->Instantiate(name, operands, attributes); });
+  // The operands are those of a program that ran: it is the declaration that does not fit them.
+  if (absl::IsInvalidArgument(function.status())) {
+    return WithoutMeaning(name, std::string(function.status().message()));
+  }
   if (!function.ok()) {
     return absl::Status(function.status().code(),
                         absl::StrCat(Place(), ": ", function.status().message()));
@@ -160,17 +184,23 @@ absl::StatusOr<sdfg::TensorId> GraphWriter::Emit(
     const std::vector<sdfg::TensorId>& inputs, sdfg::OperatorKind kind,
     const std::vector<sdfg::Device>& group) {
   absl::StatusOr<Function> function = functions_->Get(key, graph_, make);
+  if (absl::IsInvalidArgument(function.status())) {
+    return WithoutMeaning(name, std::string(function.status().message()));
+  }
   if (!function.ok()) {
     return absl::Status(function.status().code(),
                         absl::StrCat(Place(), ": ", name, ": ", function.status().message()));
   }
-  return AddOperator(name, *std::move(function), inputs, kind, group)[0];
+  PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> outputs,
+                        AddOperator(name, *std::move(function), inputs, kind, group));
+  return outputs[0];
 }
 
 absl::StatusOr<sdfg::TensorId> GraphWriter::View(sdfg::TensorId id, const Strided& source,
                                                  const Strided& view) {
   if (SamePositions(source, view)) return id;
   const sdfg::DType dtype = tensor(id).dtype;
+  if (view.empty()) return Fill(view.shape, dtype, 0);
   Strided from = source, to = view;  // equal views at other offsets have one function
   to.offset -= from.offset;
   from.offset = 0;

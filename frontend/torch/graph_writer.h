@@ -67,7 +67,7 @@ class GraphWriter {
   // "layers.0.mlp: aten.mm.default, at train.py:12", for messages.
   std::string Place() const;
 
-  // All outputs of a declared operator.
+  // All outputs of a declared operator. Unimplemented if it is not declared for such operands.
   absl::StatusOr<std::vector<sdfg::TensorId>> Apply(const std::string& name,
                                                     const std::vector<Argument>& arguments,
                                                     const sdfg::Attributes& attributes = {});
@@ -107,10 +107,13 @@ class GraphWriter {
 
  private:
   absl::StatusOr<sdfg::TensorId> Extreme(bool negative);
-  std::vector<sdfg::TensorId> AddOperator(const std::string& name, Function function,
-                                          const std::vector<sdfg::TensorId>& inputs,
-                                          sdfg::OperatorKind kind,
-                                          const std::vector<sdfg::Device>& group);
+  absl::StatusOr<std::vector<sdfg::TensorId>> AddOperator(const std::string& name,
+                                                          Function function,
+                                                          const std::vector<sdfg::TensorId>& inputs,
+                                                          sdfg::OperatorKind kind,
+                                                          const std::vector<sdfg::Device>& group);
+  // Unimplemented: the operator, as it is declared, does not take what PyTorch's took.
+  absl::Status WithoutMeaning(const std::string& name, const std::string& why) const;
 
   sdfg::Graph* graph_;
   const sdfg::OperatorLibrary* operators_;

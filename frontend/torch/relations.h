@@ -100,12 +100,10 @@ class Relations {
   std::map<std::string, TensorId> inputs_;                                // the model's
   std::map<std::string, sdfg::Shape> shapes_;
   ResultTensors results_;
-  std::map<std::string, TensorId> constants_;             // the model's
-  std::map<TensorId, ListedWhole> listed_;                // of these, what they hold
-  ListedElements logical_elements_, rank_elements_;       // of constants
-  std::map<TensorId, std::vector<bool>> found_on_ranks_;  // elements of the model's constants
-  bool spelled_out_ = false;  // a rank has a constant that is not related to one of the model
-  std::map<std::string, TensorId> held_;  // of the present rank
+  std::map<std::string, TensorId> constants_;        // the model's
+  std::map<TensorId, ListedWhole> listed_;           // of these, what they hold
+  ListedElements logical_elements_, rank_elements_;  // of constants
+  std::map<std::string, TensorId> held_;             // of the present rank
   std::map<ReducedKey, std::vector<Reduced>> reduced_;
 };
 

@@ -51,11 +51,6 @@ absl::StatusOr<TensorId> Relations::RelateConstant(const Trace& trace, StorageId
   const Storage& storage = trace.storages[id];
   const TensorId tensor = writer->AddTensor(problem_->logical.tensors[logical].name, {storage.size},
                                             storage.dtype, sdfg::TensorRole::kBuffer);
-  if (listed_.count(logical) != 0) {
-    std::vector<bool>& found = found_on_ranks_[logical];
-    found.resize(problem_->logical.tensors[logical].shape[0]);
-    for (int64_t i = 0; i < storage.size; ++i) found[map.ValueAt({i})] = true;
-  }
   Lineage lineage;
   lineage.kind = lineage::LineageKind::kFull;
   lineage.logical = logical;
@@ -90,9 +85,7 @@ absl::StatusOr<TensorId> Relations::RankConstant(const Trace& trace, StorageId i
   if (!storage.digest.empty()) {
     return RelateConstant(trace, id, LogicalConstant(trace, id), whole, writer);
   }
-  PLAN_ASSIGN_OR_RETURN(const TensorId slice, RankSlice(trace, id, writer));
-  spelled_out_ = spelled_out_ || (slice == sdfg::kNone && !CountsUp(storage));
-  return slice;
+  return RankSlice(trace, id, writer);
 }
 
 absl::Status Relations::StartUniformConstants(const Trace& trace, GraphWriter* writer,
@@ -113,13 +106,9 @@ absl::Status Relations::FoldConstants(const sdfg::OperatorLibrary& operators) {
   PLAN_ASSIGN_OR_RETURN(const std::set<TensorId> on_ranks,
                         torch::FoldConstants(operators, rank_elements_, &problem_->parallel));
   for (TensorId tensor : on_ranks) used.insert(problem_->LineageOf(tensor).logical);
-  for (const auto& [tensor, elements] : logical_elements_) {
-    // What is not found on the ranks is there in another form.
-    const auto found = found_on_ranks_.find(tensor);
-    const bool all = found != found_on_ranks_.end() &&
-                     std::count(found->second.begin(), found->second.end(), false) == 0;
-    if (!all || spelled_out_ || used.count(tensor) != 0) problem_->recorded[tensor] = elements;
-  }
+  // Other numbers refute nothing: constants may be computed from each other, and a plan may rest on
+  // what one of them holds.
+  for (const auto& [tensor, elements] : logical_elements_) problem_->recorded[tensor] = elements;
   if (!used.empty()) {
     problem_->assumptions.push_back(
         "constants of the program, of which numbers are computed, have the recorded values");
