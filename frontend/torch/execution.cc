@@ -5,6 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "frontend/torch/aten_complex.h"
 #include "frontend/torch/aten_operators.h"
+#include "frontend/torch/recorded_memory.h"
+#include "frontend/torch/recorded_results.h"
+#include "frontend/torch/recorded_views.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -17,6 +20,7 @@ bool IsView(const std::string& base) {
                                                                           "chunk",
                                                                           "conj",
                                                                           "_conj",
+                                                                          "conj_physical",
                                                                           "contiguous",
                                                                           "detach",
                                                                           "diagonal",
@@ -143,7 +147,8 @@ absl::Status Execution::RunOperator(const Executed& executed) {
   const std::string base = AtenBaseName(executed.op);
   const AtenOperator* op = FindAtenOperator(executed.op);
   if (SharesMemory(trace_, executed)) {
-    if (executed.out.empty() || IsView(base)) return absl::OkStatus();
+    if (executed.out.empty()) return absl::OkStatus();
+    if (IsView(base)) return CheckViews(trace_, executed, base, writer_->Place());
     return absl::InvalidArgumentError(
         absl::StrCat(writer_->Place(), ": operator ", executed.op,
                      " gives no view, and its result lies in the memory of an operand that it is "
@@ -165,6 +170,8 @@ absl::Status Execution::RunOperator(const Executed& executed) {
   PLAN_RETURN_IF_ERROR(CheckWrites(trace_, executed, *op->schema, writer_->Place()));
   AtenCall call(trace_, executed, *op->schema, items_, &memory_, writer_);
   PLAN_RETURN_IF_ERROR(call.CheckArguments());
+  PLAN_RETURN_IF_ERROR(CheckResult(trace_, executed, base, *op->schema, writer_->Place()));
+  for (const StorageId storage : AllocatedBy(trace_, executed)) memory_.Allocate(storage);
   PLAN_RETURN_IF_ERROR(op->run(call));
   PLAN_RETURN_IF_ERROR(call.CheckAllRead(op->without_meaning));
   PLAN_RETURN_IF_ERROR(call.Store());
@@ -195,6 +202,7 @@ absl::Status Execution::Record(const Executed& executed) {
 }
 
 absl::Status Execution::Run() {
+  PLAN_RETURN_IF_ERROR(CheckMemory(trace_));
   for (const Executed& executed : trace_.operators) {
     if (executed.wait) {
       memory_.Finish(*executed.wait);

@@ -43,6 +43,7 @@ Memory::Memory(const Trace& trace, GraphWriter* writer, Constant constant)
       constant_(std::move(constant)),
       pieces_(trace.storages.size()),
       materialised_(trace.storages.size()),
+      allocated_(trace.storages.size()),
       read_(trace.storages.size()) {
   for (size_t s = 0; s < trace.storages.size(); ++s) {
     const Storage& storage = trace.storages[s];
@@ -133,6 +134,12 @@ absl::StatusOr<sdfg::TensorId> Memory::ReadPiece(const Piece& piece, const Strid
 
 absl::StatusOr<sdfg::TensorId> Memory::Uninitialised(StorageId storage, int64_t begin,
                                                      int64_t end) {
+  if (pieces_[storage].empty() && !allocated_[storage]) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(writer_->Place(), ": reads memory (storage ", storage,
+                     ") that no operator allocated, and that holds nothing by the trace; record "
+                     "again"));
+  }
   const sdfg::DType dtype = trace_.storages[storage].dtype;
   const std::string name = absl::StrCat("uninitialised memory ", storage, "+", begin, " of ",
                                         writer_->device() < 0 ? "the reference" : "rank ",

@@ -7,7 +7,8 @@
 // was written, as in PyTorch.
 //
 // Memory that nobody wrote holds something that is equal to nothing else: an uninterpreted function
-// of its place. A proof cannot rest on it.
+// of its place. A proof cannot rest on it. Memory that no operator allocated, and that holds
+// nothing by the trace, is not read: InvalidArgument.
 //
 // While a collective is under way, what it writes may not be read or written, and what it reads may
 // not be written.
@@ -62,6 +63,8 @@ class Memory {
     int64_t begin = 0;
   };
   const std::vector<Unwritten>& unwritten() const { return unwritten_; }
+  // An operator allocated the storage: it may be read, whatever it holds.
+  void Allocate(StorageId storage) { allocated_[storage] = true; }
 
   // Whether nobody wrote any element of the tensor's range, and none is there from the start.
   absl::StatusOr<bool> IsUnwritten(const Tensor& tensor);
@@ -106,7 +109,7 @@ class Memory {
   GraphWriter* writer_;
   Constant constant_;
   std::vector<Pieces> pieces_;
-  std::vector<bool> materialised_;
+  std::vector<bool> materialised_, allocated_;
   std::map<StorageId, sdfg::TensorId> constants_;
   // What was read since the last write, by storage.
   std::vector<std::vector<std::pair<Strided, sdfg::TensorId>>> read_;
