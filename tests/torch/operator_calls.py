@@ -43,7 +43,7 @@ INTEGERS = {"dim": range(-3, 3), "step": range(1, 4), "start": range(-6, 7), "en
 
 @dataclass
 class Operand:
-    """A tensor of a call. `base` is another operand of which it is a view, by `view`."""
+    """A tensor of a call: a free input, a constant, or what an operator without operands makes."""
     kind: str                 # free, constant, made
     dtype: torch.dtype
     shape: list
@@ -332,7 +332,8 @@ class Draw:
             new = copy.copy(old)
             new.value = old.value.clone(memory_format=torch.preserve_format)
             at = tuple(self.rng.randrange(extent) for extent in new.shape)
-            new.value[at] = ~new.value[at] if new.dtype == torch.bool else new.value[at] + self.rng.choice([1, -1] if new.dtype != torch.uint8 else [1])
+            step = 1 if new.dtype == torch.uint8 else self.rng.choice([1, -1])
+            new.value[at] = ~new.value[at] if new.dtype == torch.bool else new.value[at] + step
             result.args = replaced(result.args, old, new)
             result.kwargs = {name: replaced(each, old, new) for name, each in result.kwargs.items()}
         else:

@@ -159,7 +159,6 @@ def in_place(call):
 
     def program(run, inputs):
         first = run(aten.clone.default, call.args[0].resolve(run, inputs))
-        run(aten.clone.default, first)
         Call(getattr(packet, name), [Fixed(first), *call.args[1:]], call.kwargs).program(run, inputs)
         return [first]
     return program
@@ -252,7 +251,10 @@ class Campaign:
             if other is None or any(each.kind == "free" and each.name not in free for each in other.operands()):
                 raise Refused("nothing to change")
         else:
-            other = Call(rng.choice([each for each in self.alike[self.parameters(call.overload)] if each != call.overload] or [call.overload]), call.args, call.kwargs)
+            others = [each for each in self.alike[self.parameters(call.overload)] if each != call.overload]
+            if not others:
+                raise Refused("no neighbour")
+            other = Call(rng.choice(others), call.args, call.kwargs)
             known = {each.name for each in other.overload._schema.arguments}
             if not set(call.kwargs) <= known:
                 raise Refused("other parameters")
