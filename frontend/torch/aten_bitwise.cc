@@ -125,6 +125,7 @@ absl::Status TwoOperands(AtenCall& call, Bitwise op) {
   PLAN_ASSIGN_OR_RETURN(Argument x, call.Operand("self"));
   PLAN_ASSIGN_OR_RETURN(Argument y, call.Operand("other"));
   const sdfg::DType dtype = call.target(0).dtype;
+  if (sdfg::IsFloating(dtype)) return call.NotDeclared("bits as a real number");
   for (const Argument* operand : {&x, &y}) {
     const sdfg::DType type = TypeOf(&call, *operand);
     if (type == sdfg::DType::kBool || (sdfg::IsInteger(type) && dtype != sdfg::DType::kBool)) {

@@ -33,6 +33,10 @@ bool IsSmallInteger(const solver::Rational& number) {
   return number.ToInt64(&whole) && whole < int64_t{1} << 31 && whole >= -(int64_t{1} << 31);
 }
 
+bool AreSmallIntegers(const ExactElements& elements) {
+  return std::all_of(elements.begin(), elements.end(), IsSmallInteger);
+}
+
 class Folding {
  public:
   Folding(const sdfg::OperatorLibrary& operators, const ListedElements& listed, sdfg::Graph* graph)
@@ -41,11 +45,13 @@ class Folding {
     known_.resize(graph_.tensors.size());
     from_.resize(graph_.tensors.size());
     reads_constant_.assign(graph_.tensors.size(), false);
+    whole_.assign(graph_.tensors.size(), false);
     for (const auto& [tensor, elements] : listed) {
       origins_[tensor] = Origin::kListed;
       known_[tensor] = elements;
       from_[tensor] = {tensor};
       reads_constant_[tensor] = true;
+      whole_[tensor] = AreSmallIntegers(elements);
     }
   }
 
@@ -74,6 +80,11 @@ class Folding {
       if (output == kNone) continue;
       origins_[output] = origin;
       if (origin == Origin::kListed) known_[output] = ElementsOfOutput(op, o);
+      whole_[output] = known_[output] && AreSmallIntegers(*known_[output]) &&
+                       std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId input) {
+                         return Known(input) != nullptr && AreSmallIntegers(*Known(input)) &&
+                                (whole_[input] || origins_[input] == Origin::kNumbers);
+                       });
       for (TensorId input : op.inputs) {
         from_[output].insert(from_[input].begin(), from_[input].end());
         reads_constant_[output] = reads_constant_[output] || reads_constant_[input];
@@ -95,8 +106,8 @@ class Folding {
     for (TensorId input : op.inputs) inputs.push_back(Known(input));
     std::optional<ExactElements> elements =
         EvaluateExactly(*op.function, static_cast<int>(output), inputs, &work_);
-    if (!elements && IsTruncation(op) && inputs[0] != nullptr &&
-        std::all_of(inputs[0]->begin(), inputs[0]->end(), IsSmallInteger)) {
+    // Rounding may have led beside a whole number that is computed of fractions.
+    if (!elements && IsTruncation(op) && inputs[0] != nullptr && whole_[op.inputs[0]]) {
       return *inputs[0];
     }
     return elements;
@@ -165,6 +176,7 @@ class Folding {
   std::vector<std::optional<ExactElements>> known_;  // by tensor
   std::vector<std::set<TensorId>> from_;             // by tensor: listed ones
   std::vector<bool> reads_constant_;                 // by tensor: its operators, as they are now
+  std::vector<bool> whole_;  // by tensor: integers that are computed of integers alone
   std::set<TensorId> used_;
   int64_t work_ = kMaxWork;
 };

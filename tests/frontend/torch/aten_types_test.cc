@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "frontend/torch/aten_operators.h"
 #include "frontend/torch/problem_of_traces.h"
 #include "frontend/torch/trace.h"
 #include "nlohmann/json.hpp"
@@ -431,6 +432,24 @@ TEST(Results, AreBroadcastOnlyByCopies) {
   const int row = copy.Input("float64", {2}, {1, 2});
   copy.Write("aten.copy_.default", copy.Full("float64", {2, 2}, 0.0), {TensorAt(row)});
   ExpectResult(copy, {1, 2, 1, 2});
+}
+
+// The hook by which tests make the reader a mistaken one.
+TEST(Overloads, CanBeMistakenForEachOther) {
+  const auto added = [] {
+    Program program;
+    const int x = program.Input("float64", {2}, {3, 5});
+    program.Apply("aten.add.Tensor", {TensorAt(x), 2}, "float64", {2});
+    return program;
+  };
+  const auto exchange = [](AtenTable* table) {
+    std::swap(table->operators["aten.add.Tensor"].run, table->operators["aten.mul.Tensor"].run);
+  };
+  ExpectResult(added(), {5, 7});
+  ChangeAtenTable(exchange);
+  ExpectResult(added(), {6, 10});
+  ChangeAtenTable(exchange);
+  ExpectResult(added(), {5, 7});
 }
 
 TEST(Constants, AreNumbersOfTheirType) {

@@ -89,6 +89,16 @@ TEST_F(ConstantFolding, AFractionIsNotTruncated) {
   EXPECT_EQ(NumberOf(number), std::nullopt);
 }
 
+// PyTorch has 0.9999999999999999 of 1 / 49 * 49, and so 0.
+TEST_F(ConstantFolding, AWholeNumberThatIsComputedOfFractionsIsNotTruncated) {
+  const TensorId constant = Constant({49});
+  const TensorId inverse = Apply("div", {Argument::Number(1), Argument::Of(constant)});
+  const TensorId one = Apply("mul", {Argument::Of(inverse), Argument::Of(constant)});
+  const TensorId number = ToInteger(Sum(one));
+  Fold();
+  EXPECT_EQ(NumberOf(number), std::nullopt);
+}
+
 TEST_F(ConstantFolding, ANumberBeyondTheTypeIsNotConverted) {
   const TensorId number = ToInteger(Sum(Constant({int64_t{1} << 31, 0})));
   Fold();
