@@ -105,5 +105,28 @@ TEST(AtenSchemas, KindsAndDefaultsAreRead) {
   }
 }
 
+// Numbers that left a tensor, or may have, are numbers.
+TEST(AtenSchemas, NumbersOfTensorsAreArguments) {
+  AtenParameter number, tensor, text;
+  number.kind = AtenKind::kNumber;
+  tensor.kind = AtenKind::kTensor;
+  text.kind = AtenKind::kText;
+  for (const Value::Kind kind : {Value::Kind::kBool, Value::Kind::kInteger, Value::Kind::kReal,
+                                 Value::Kind::kItem, Value::Kind::kComputed, Value::Kind::kMayBe,
+                                 Value::Kind::kInfinite}) {
+    Value value;
+    value.kind = kind;
+    EXPECT_TRUE(IsArgumentFor(value, number)) << static_cast<int>(kind);
+    EXPECT_TRUE(IsArgumentFor(value, tensor)) << static_cast<int>(kind);
+    EXPECT_FALSE(IsArgumentFor(value, text)) << static_cast<int>(kind);
+  }
+  Value list;
+  list.kind = Value::Kind::kList;
+  EXPECT_FALSE(IsArgumentFor(list, number));
+  Value whole;
+  whole.kind = Value::Kind::kTensor;
+  EXPECT_FALSE(IsArgumentFor(whole, number));
+}
+
 }  // namespace
 }  // namespace planproof::frontend::torch
