@@ -184,8 +184,6 @@ struct Trace {
   int32_t version = 1;
   // SHA-256 of its file of values, in hexadecimal; empty: the trace names none.
   std::string values;
-  // What the program read of its environment: names and texts.
-  std::vector<std::pair<std::string, std::string>> environment;
   int32_t rank = 0;
   int32_t world = 1;
   std::vector<std::pair<std::string, int64_t>> axes;

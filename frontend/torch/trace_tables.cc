@@ -367,13 +367,7 @@ absl::Status TraceParser::ReadWhatVersion2Adds() {
                     [](const char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
     if (trace_.values.size() != 64 || !hexadecimal) return at_.Error(*values, "is no SHA-256");
   }
-  if (environment == nullptr) return absl::OkStatus();
-  PLAN_RETURN_IF_ERROR(at_.IsObject(*environment));
-  for (size_t i = 0; i < environment->items.size(); ++i) {
-    PLAN_ASSIGN_OR_RETURN(std::string text, at_.String(environment->items[i]));
-    trace_.environment.emplace_back(environment->keys[i], std::move(text));
-  }
-  return absl::OkStatus();
+  return environment == nullptr ? absl::OkStatus() : ReadEnvironment(*environment);
 }
 
 absl::StatusOr<Trace> TraceParser::Run() {
@@ -407,9 +401,6 @@ absl::StatusOr<Trace> TraceParser::Run() {
   PLAN_RETURN_IF_ERROR(Each(root_.Find("tensors"), &TraceParser::ReadTensor));
   PLAN_RETURN_IF_ERROR(Each(root_.Find("inputs"), &TraceParser::ReadInput));
   PLAN_RETURN_IF_ERROR(Each(root_.Find("numbers"), &TraceParser::ReadNumber));
-  if (const Json* environment = root_.Find("environment"); environment != nullptr) {
-    PLAN_RETURN_IF_ERROR(ReadEnvironment(*environment));
-  }
   PLAN_ASSIGN_OR_RETURN(const Json* operators, Needed(root_, "operators"));
   if (static_cast<int64_t>(operators->items.size()) > kMostOperators) {
     return at_.Beyond(*operators, "operators", operators->items.size(), kMostOperators);
