@@ -174,6 +174,7 @@ absl::Status Where(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const Argument condition, call.Operand("condition"));
   PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
   PLAN_ASSIGN_OR_RETURN(const Argument y, call.Operand("other"));
+  PLAN_RETURN_IF_ERROR(CheckFits(&call, x, y));
   PLAN_ASSIGN_OR_RETURN(Argument chosen, Chosen(&call, condition, x, y));
   call.Return(std::move(chosen));
   return absl::OkStatus();

@@ -92,6 +92,13 @@ absl::StatusOr<Argument> PowerOf(GraphWriter* writer, const Argument& base,
   return Argument::Of(power);
 }
 
+// Whether Python has these numbers, to the last bit.
+bool AreExact(const std::vector<Argument>& numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](const Argument& number) {
+    return number.error == 0 && HoldsExactly(sdfg::DType::kFloat64, *number.literal);
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<Argument> ComputeNumber(GraphWriter* writer, const std::string& operation,
@@ -103,10 +110,7 @@ absl::StatusOr<Argument> ComputeNumber(GraphWriter* writer, const std::string& o
     const double y = operands.size() > 1 ? operands[1].literal->ToDouble() : 0;
     if (std::optional<Rational> folded = FoldedNumber(operation, x, y); folded) {
       // What lay by an error beside its operands may lie anywhere.
-      const bool exact = std::all_of(operands.begin(), operands.end(), [](const Argument& operand) {
-        return operand.error == 0 && HoldsExactly(sdfg::DType::kFloat64, *operand.literal);
-      });
-      const double error = exact ? 0 : std::numeric_limits<double>::infinity();
+      const double error = AreExact(operands) ? 0 : std::numeric_limits<double>::infinity();
       return Argument::Number(KnownNumber{*std::move(folded), sdfg::DType::kUnknown, error});
     }
     return absl::InvalidArgumentError(
@@ -139,7 +143,8 @@ absl::StatusOr<Argument> CallOnNumbers(GraphWriter* writer, const std::string& f
     std::optional<Rational> folded =
         FoldedCall(function, operands[0].literal->ToDouble(),
                    operands.size() > 1 ? operands[1].literal->ToDouble() : 0, operands.size());
-    if (folded) return Argument::Number(*std::move(folded));
+    // Of a number that is rounded, rounding may decide what the function gives.
+    if (folded && AreExact(operands)) return Argument::Number(*std::move(folded));
     return absl::UnimplementedError(absl::StrCat(writer->Place(), ": the number that ", function,
                                                  "() gives of a constant is not known"));
   }
