@@ -56,24 +56,6 @@ absl::Status OrderRanks(std::vector<Trace>* given) {
   return absl::OkStatus();
 }
 
-// What the programs read of their environment, each name once.
-void AddEnvironment(const Trace& reference, const std::vector<Trace>& ranks,
-                    std::vector<std::string>* assumptions) {
-  std::map<std::string, std::set<std::string>> read;
-  const auto add = [&](const Trace& trace) {
-    for (const auto& [name, text] : trace.environment) read[name].insert(text);
-  };
-  add(reference);
-  for (const Trace& trace : ranks) add(trace);
-  if (read.empty()) return;
-  std::vector<std::string> texts;
-  for (const auto& [name, values] : read) {
-    texts.push_back(absl::StrCat(name, "=", absl::StrJoin(values, "|")));
-  }
-  assumptions->push_back(absl::StrCat("the environment is as recorded where the program reads it: ",
-                                      absl::StrJoin(texts, ", ")));
-}
-
 // A program that names no input reads its batch all the same.
 void AddConstantBatch(const Trace& reference, std::vector<std::string>* assumptions) {
   const bool named = std::any_of(reference.inputs.begin(), reference.inputs.end(),
@@ -128,7 +110,6 @@ class TraceReader : public TraceFormat {
       RelateWithoutOperators(reference, ranks, *options.operators, options.recording);
     }
     if (problem.ok()) {
-      AddEnvironment(reference, ranks, &assumptions);
       AddConstantBatch(reference, &assumptions);
     }
     if (assumptions.empty()) return problem;
