@@ -58,11 +58,11 @@ bool DecideBySmt(const lineage::Problem& problem, const VerifyOptions& options, 
   }
   if (!solver::Z3Missing().empty()) {
     SmtClaimOutcome missing;
-    missing.reason = absl::StrCat(solver::Z3Missing(),
-                                  "; without Z3 this engine decides no claim, so none is PROVED");
+    missing.reason = solver::Z3Missing();
     for (const ClaimClass& c : classes)
       search->SetOutcome(c.members, AsClaimOutcome(missing, false));
-    result->warnings.push_back(missing.reason);
+    result->warnings.push_back(absl::StrCat(
+        missing.reason, "; without Z3 this engine decides no claim, so none is PROVED"));
     return false;
   }
   VerifyOptions own = options;
