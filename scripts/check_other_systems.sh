@@ -107,10 +107,12 @@ check() {
   if inside "$root" bash -c "cd src/planproof && scripts/setup.sh test && apt-get install -y --no-install-recommends ccache $5" \
       >>"$log" 2>&1 && inside "$root" "${make[@]}" demo >>"$log" 2>&1; then
     demo=ok
+    echo "systems: $name: demo is right after $((SECONDS - started)) s" >&2
     for suite in structure soundness_cases; do
       inside "$root" bash -c "$run --target ${suite}_tests && scripts/run_tests.sh build $jobs -R '^${suite}[.]'" \
         >"$log.$suite" 2>&1 || wrong=1
       cat "$log.$suite" >>"$log"
+      echo "systems: $name: $suite: $(tests_passed "$log.$suite") after $((SECONDS - started)) s" >&2
     done
     structure=$(tests_passed "$log.structure")
     soundness=$(tests_passed "$log.soundness_cases")

@@ -196,8 +196,7 @@ absl::Status MaskedFill(AtenCall& call) {
 
 absl::Status Clamp(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(Argument x, call.Operand("self"));
-  for (const auto& [bound, declared] :
-       {std::make_pair("min", "maximum"), std::make_pair("max", "minimum")}) {
+  for (const auto& [bound, declared] : {std::pair("min", "maximum"), std::pair("max", "minimum")}) {
     if (!call.Has(bound)) continue;
     PLAN_ASSIGN_OR_RETURN(const Argument other, call.Operand(bound));
     PLAN_RETURN_IF_ERROR(CheckFits(&call, x, other));

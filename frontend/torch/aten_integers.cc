@@ -162,8 +162,7 @@ absl::StatusOr<Argument> Chosen(AtenCall* call, const Argument& condition, const
         sdfg::ReadElement(&builder, 0, Broadcast(&builder, writer.tensor(inputs[0]).shape, index)));
     std::vector<sdfg::ExprId> branches;
     int input = 1;
-    for (const auto& [argument, number] :
-         {std::make_pair(&x, numbers[0]), std::make_pair(&y, numbers[1])}) {
+    for (const auto& [argument, number] : {std::pair(&x, numbers[0]), std::pair(&y, numbers[1])}) {
       if (argument->tensor == sdfg::kNone) {
         branches.push_back(builder.Int(number));
         continue;

@@ -191,8 +191,8 @@ absl::StatusOr<sdfg::TensorId> Memory::Join(StorageId storage, int64_t begin, in
 
 // Conjugate and negative bits; each is its own inverse.
 absl::StatusOr<sdfg::TensorId> Memory::Marked(const Tensor& tensor, sdfg::TensorId value) {
-  for (const auto& [marked, name] : {std::make_pair(tensor.conjugate, "aten_conj_physical"),
-                                     std::make_pair(tensor.negative, "neg")}) {
+  for (const auto& [marked, name] :
+       {std::pair(tensor.conjugate, "aten_conj_physical"), std::pair(tensor.negative, "neg")}) {
     if (!marked) continue;
     PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> out,
                           writer_->Apply(name, {Argument::Of(value)}));

@@ -67,10 +67,10 @@ class Extension {
                  : absl::StrCat(" run the programs of those with ", name, " "),
         Listed(recorded_), " with their own coordinates along ", name, " (", option_, ")"));
     std::vector<std::string> differing;
-    for (const auto& [kind, what] : {std::make_pair(RankNumberKind::kPlace, "starts of parts"),
-                                     std::make_pair(RankNumberKind::kOffset, "places in memory"),
-                                     std::make_pair(RankNumberKind::kRank, "ranks that take part"),
-                                     std::make_pair(RankNumberKind::kArgument, "numbers")}) {
+    for (const auto& [kind, what] : {std::pair(RankNumberKind::kPlace, "starts of parts"),
+                                     std::pair(RankNumberKind::kOffset, "places in memory"),
+                                     std::pair(RankNumberKind::kRank, "ranks that take part"),
+                                     std::pair(RankNumberKind::kArgument, "numbers")}) {
       const auto count = differing_.find(kind);
       if (count == differing_.end() || count->second == 0) continue;
       differing.push_back(absl::StrCat(count->second, " ", what));
