@@ -115,8 +115,9 @@ class Naming {
     }
     if (named_ == 0) return;
     assumptions->push_back(absl::StrCat(
-        "what ranks use as the reference uses a state of its own is that state: ", named_,
-        " without a name, the first ", first_));
+        named_,
+        " states of ranks without a name are the reference's that are used alike, the first, ",
+        first_));
   }
 
  private:

@@ -13,8 +13,8 @@
 namespace planproof::frontend::torch {
 namespace {
 
-constexpr std::array<const char*, 4> kWrappers = {
-    "_fsdp_wrapped_module", "_checkpoint_wrapped_module", "_orig_mod", "module"};
+constexpr std::array<const char*, 5> kWrappers = {
+    "_fsdp_wrapped_module", "_checkpoint_wrapped_module", "_orig_mod", "_forward_module", "module"};
 
 class Names {
  public:

@@ -2,8 +2,8 @@
 //
 // A wrapper is a module around a module, and inserts itself into the path of every parameter below
 // it: FullyShardedDataParallel `_fsdp_wrapped_module`, activation checkpointing
-// `_checkpoint_wrapped_module`, torch.compile `_orig_mod`, DistributedDataParallel `module`. These
-// components say nothing about which parameter it is.
+// `_checkpoint_wrapped_module`, torch.compile `_orig_mod`, Lightning's Fabric `_forward_module`,
+// DistributedDataParallel `module`. These components say nothing about which parameter it is.
 #ifndef PLANPROOF_FRONTEND_TORCH_WRAPPER_NAMES_H_
 #define PLANPROOF_FRONTEND_TORCH_WRAPPER_NAMES_H_
 

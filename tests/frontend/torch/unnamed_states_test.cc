@@ -127,6 +127,31 @@ TEST(UnnamedStates, NothingIsNamedThatIsNotCertain) {
   EXPECT_THAT(Name(reference, two).states, IsEmpty());
 }
 
+// What the storage is recorded to hold is forgotten as a whole.
+TEST(UnnamedStates, AllOfAStorageIsNamedOrNothing) {
+  const auto flat = [](int world, const char* second) {
+    SmallTrace trace(0, world);
+    const std::vector<int> parameters = {trace.Add("float32", {2}), trace.Add("float32", {2})};
+    trace.Input("parameter", "p0", parameters[0]);
+    trace.Input("parameter", "p1", parameters[1]);
+    trace.Add("float32", {4});
+    trace.storage(2)["values"] = kAverages;
+    const std::vector<int> averages = {trace.View(2, "float32", {2}, 0),
+                                       trace.View(2, "float32", {2}, 2)};
+    for (int i : {0, 1}) {
+      trace.Op("aten.lerp_.Scalar", {{{"tensor", averages[i]}}, {{"tensor", parameters[i]}}, 0.1},
+               averages[i],
+               {{"writes", json::array({averages[i]})},
+                {"source", trace.String(i == 0 ? "train.py:7: lerp_" : second)}});
+    }
+    return trace;
+  };
+  EXPECT_THAT(Name(flat(1, "train.py:8: lerp_"), flat(2, "train.py:8: lerp_")).states, SizeIs(2));
+  const Named partly = Name(flat(1, "train.py:8: lerp_"), flat(2, "train.py:9: lerp_"));
+  EXPECT_THAT(partly.states, IsEmpty());
+  EXPECT_THAT(partly.ranks[0].storages[2].values, SizeIs(4));
+}
+
 TEST(UnnamedStates, WhatIsNotCertainIsKnownByItsStorage) {
   const auto uncertain = [](const Average& of_reference, const Average& of_rank) {
     return UncertainStorages(With(0, 1, {of_reference}).Read().value(),
