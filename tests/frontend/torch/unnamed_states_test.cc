@@ -113,7 +113,7 @@ TEST(UnnamedStates, NothingIsNamedThatIsNotCertain) {
   EXPECT_THAT(Name(reference, With(0, 2, {{kRounded, "other.py:7: average.lerp_(p, 0.1)"}})).states,
               IsEmpty())
       << "another line";
-  EXPECT_THAT(Name(reference, With(0, 2, {{{0.1, 0.2, 0.3, 7}}})).states, IsEmpty())
+  EXPECT_THAT(Name(reference, With(0, 2, {{{0.1, 0.2, 0.3, 0.401}}})).states, IsEmpty())
       << "values that are too far away";
   EXPECT_THAT(Name(reference, With(0, 2, {{.values = kRounded, .written = false}})).states,
               IsEmpty())
