@@ -170,6 +170,16 @@ void AddBinary(AtenTable* table, const char* name, const std::string& overloads,
   });
 }
 
+// Real numbers are their own conjugates; the parts of complex ones are a last dimension.
+absl::Status Conjugate(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(Argument x, call.Operand("self"));
+  if (call.target(0).complex) {
+    PLAN_ASSIGN_OR_RETURN(x, call.One("aten_conj_physical", {x}));
+  }
+  call.Return(std::move(x));
+  return absl::OkStatus();
+}
+
 absl::Status Where(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const Argument condition, call.Operand("condition"));
   PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
@@ -352,8 +362,8 @@ void AddElementwise(AtenTable* table) {
         Comparison{"ne", true, false}}) {
     AddComparison(table, comparison);
   }
-  table->Declared("_conj_physical", kNew, "self", "aten_conj_physical");
-  table->Declared("conj_physical", kAnyForm, "self", "aten_conj_physical");
+  table->Add("_conj_physical", kNew, "self", Conjugate);
+  table->Add("conj_physical", kAnyForm, "self", Conjugate);
   table->Add("where", "self ScalarOther ScalarSelf Scalar self_out", "condition self other", Where);
   table->Declared("logical_not", kAnyForm, "self", "aten_logical_not");
   table->Declared("logical_and", kAnyForm, "self other", "aten_logical_and");

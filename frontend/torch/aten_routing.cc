@@ -26,6 +26,10 @@ absl::Status Extreme(AtenCall& call, const char* declared) {
   PLAN_ASSIGN_OR_RETURN(Argument where,
                         call.One(declared, {Argument::Of(x)},
                                  {{"dim", dim}, {"keepdim", keepdim && call.Has("dim")}}));
+  if (keepdim && !call.Has("dim")) {  // all dimensions are kept
+    const sdfg::Shape ones(call.Described("self").shape.size(), 1);
+    PLAN_ASSIGN_OR_RETURN(where.tensor, call.writer().Reshape(where.tensor, ones));
+  }
   PLAN_ASSIGN_OR_RETURN(where, AsResult(&call, std::move(where), 0));
   call.Return(std::move(where));
   return absl::OkStatus();

@@ -108,6 +108,8 @@ class Written(Plain):
 
     def constant(self, tensor):
         """The values of the whole storage are written down."""
+        if tensor.is_complex():
+            raise NotImplementedError("complex constants have no values in a trace")
         tensor = tensor.clone(memory_format=torch.preserve_format)
         size = tensor.untyped_storage().nbytes() // tensor.element_size()
         values = [number(each) for each in tensor.as_strided([size], [1], 0).tolist()]
