@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/torch/listed_constant.h"
+#include "sdfg/native_operators.h"
+#include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
 namespace {
@@ -78,17 +80,55 @@ std::vector<StorageId> CarriedStorages(const Trace& trace) {
   return carried;
 }
 
-absl::Status SameCarriedState(const Trace& reference, const std::vector<Trace>& ranks) {
-  std::set<std::string> known;
+CarriedState::CarriedState(const Trace& reference) {
   for (const Storage& storage : reference.storages) {
-    if (HoldsConstant(storage)) known.insert(ContentOf(storage));
+    if (HoldsConstant(storage)) known_.insert(ContentOf(storage));
   }
-  for (const Trace& trace : ranks) {
-    for (StorageId id : CarriedStorages(trace)) {
-      const Storage& storage = trace.storages[id];
-      if (IsFilledWithWholeNumber(storage) || known.count(ContentOf(storage)) != 0) continue;
-      return Unnamed(trace, id);
+}
+
+absl::Status CarriedState::Start(const Trace& trace, GraphWriter* writer, Memory* memory) {
+  for (StorageId id : CarriedStorages(trace)) {
+    const Storage& storage = trace.storages[id];
+    if (IsFilledWithWholeNumber(storage) || known_.count(ContentOf(storage)) != 0) continue;
+    const std::string name = absl::StrCat("state ", id, " of rank ", trace.rank);
+    PLAN_ASSIGN_OR_RETURN(
+        const sdfg::TensorId tensor,
+        writer->Emit("state", name,
+                     [&]() -> absl::StatusOr<sdfg::IndexFunction> {
+                       sdfg::IndexFunctionBuilder builder("state");
+                       const int output =
+                           builder.AddOutput("y", sdfg::Shape{storage.size}, storage.dtype);
+                       builder.SetBody(
+                           output, builder.Opaque(name, false, -1,
+                                                  {builder.Index(builder.OutputDims(output)[0])}));
+                       return sdfg::Finish(&builder);
+                     },
+                     {}));
+    PLAN_RETURN_IF_ERROR(memory->Write({id, storage.dtype, false, 0, {storage.size}, {1}}, tensor));
+    held_[tensor] = {&trace, id};
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CarriedState::Check(const lineage::ProblemBuilder& problem) const {
+  if (held_.empty()) return absl::OkStatus();
+  const sdfg::Graph& graph = problem.parallel;
+  std::vector<bool> seen(graph.tensors.size(), false);
+  std::vector<sdfg::TensorId> pending;
+  for (const lineage::RequiredRelation& required : problem.required()) {
+    pending.push_back(required.parallel);
+  }
+  while (!pending.empty()) {
+    const sdfg::TensorId tensor = pending.back();
+    pending.pop_back();
+    if (seen[tensor]) continue;
+    seen[tensor] = true;
+    if (const auto found = held_.find(tensor); found != held_.end()) {
+      return Unnamed(*found->second.trace, found->second.storage);
     }
+    if (graph.tensors[tensor].producer == sdfg::kNone) continue;
+    const sdfg::Operator& op = graph.operators[graph.tensors[tensor].producer];
+    pending.insert(pending.end(), op.inputs.begin(), op.inputs.end());
   }
   return absl::OkStatus();
 }

@@ -7,21 +7,44 @@
 #ifndef PLANPROOF_FRONTEND_TORCH_CARRIED_STATE_H_
 #define PLANPROOF_FRONTEND_TORCH_CARRIED_STATE_H_
 
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "frontend/torch/graph_writer.h"
+#include "frontend/torch/memory.h"
 #include "frontend/torch/trace.h"
+#include "lineage/problem_builder.h"
 
 namespace planproof::frontend::torch {
 
 // Storages of real numbers that are constants by their description, and that the program writes or
-// has said to be left by an earlier iteration.
+// the recorder has seen to be left by an earlier iteration.
 std::vector<StorageId> CarriedStorages(const Trace& trace);
 
-// Unimplemented, with the line that reads it and what to declare, if a rank begins with unnamed
-// state of which the reference has no equal. Memory that is filled with one whole number (zeros
-// before a sum, counters) is compared like a constant.
-absl::Status SameCarriedState(const Trace& reference, const std::vector<Trace>& ranks);
+// The ranks' unnamed state of which the reference has no equal. Memory that is filled with one
+// whole number (zeros before a sum, counters) is a constant like any other.
+class CarriedState {
+ public:
+  explicit CarriedState(const Trace& reference);
+
+  // Writes what a rank holds of it as numbers of which nothing is known.
+  absl::Status Start(const Trace& trace, GraphWriter* writer, Memory* memory);
+  // Unimplemented, with the line that reads it and what to declare, if a required result is
+  // computed from such state. All operators of the ranks have been added.
+  absl::Status Check(const lineage::ProblemBuilder& problem) const;
+
+ private:
+  struct Place {
+    const Trace* trace;
+    StorageId storage;
+  };
+  std::set<std::string> known_;  // contents of the reference's constants
+  std::map<sdfg::TensorId, Place> held_;
+};
 
 }  // namespace planproof::frontend::torch
 

@@ -162,7 +162,6 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
                                                  Recording* recording) {
   PLAN_RETURN_IF_ERROR(CheckGradientsReachOptimizer(reference, ranks));
   PLAN_RETURN_IF_ERROR(SameUnfollowedNumbers(reference, ranks));
-  PLAN_RETURN_IF_ERROR(SameCarriedState(reference, ranks));
   lineage::ProblemBuilder problem;
   Relations relations(&problem, FlatNames(ranks), recording);
   std::set<std::string> decided;
@@ -172,6 +171,7 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
       AddReference(reference, operators, &problem, &relations, chosen, &decided, recording));
   RecordedElements recorded;
   Uncertain uncertain;
+  CarriedState carried(reference);
   FunctionTable parallel_functions;
   Communications communications(&problem.parallel, &parallel_functions,
                                 static_cast<int32_t>(ranks.size()));
@@ -183,6 +183,7 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
         &communications);
     if (recording != nullptr && recording->has_values) execution.NoteWhatIsMade();
     PLAN_RETURN_IF_ERROR(relations.StartRank(trace, &writer, &execution.memory()));
+    PLAN_RETURN_IF_ERROR(carried.Start(trace, &writer, &execution.memory()));
     PLAN_RETURN_IF_ERROR(execution.Run());
     PLAN_RETURN_IF_ERROR(relations.FinishRank(trace, &execution.memory()));
     Add(writer.assumptions(), &problem.assumptions);
@@ -204,6 +205,7 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
   if (recording != nullptr && recording->has_values) {
     recording->translated_ranks = problem.parallel;
   }
+  PLAN_RETURN_IF_ERROR(carried.Check(problem));
   PLAN_RETURN_IF_ERROR(relations.FoldConstants(operators));
   PLAN_RETURN_IF_ERROR(FollowRowsOfRanks(&problem, operators, chosen ? &recorded : nullptr));
   if (!decided.empty()) {

@@ -1,4 +1,5 @@
-// What a program read and did besides its operators: numbers that are not followed, its environment.
+// What a program read and did besides its operators: numbers that are not followed, its
+// environment.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"

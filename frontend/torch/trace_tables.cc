@@ -135,7 +135,8 @@ absl::Status TraceParser::IsElement(const Json& json, sdfg::DType dtype,
 }
 
 absl::Status TraceParser::ReadStorage(const Json& json) {
-  PLAN_RETURN_IF_ERROR(at_.Object(json, {"dtype", "size", "uniform", "values", "digest", "carried"}));
+  PLAN_RETURN_IF_ERROR(
+      at_.Object(json, {"dtype", "size", "uniform", "values", "digest", "carried"}));
   Storage storage;
   PLAN_ASSIGN_OR_RETURN(const Json* dtype, Needed(json, "dtype"));
   PLAN_ASSIGN_OR_RETURN(const std::string name, at_.String(*dtype));

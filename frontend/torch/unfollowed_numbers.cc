@@ -26,10 +26,9 @@ std::string TextOf(const Value& value) {
 std::string Formula(const Value& value) {
   if (value.kind == Value::Kind::kItem) return "item";
   if (value.kind != Value::Kind::kComputed) return TextOf(value);
-  const std::string operands =
-      absl::StrJoin(value.list, ", ", [](std::string* out, const Value& operand) {
-        absl::StrAppend(out, Formula(operand));
-      });
+  const std::string operands = absl::StrJoin(
+      value.list, ", ",
+      [](std::string* out, const Value& operand) { absl::StrAppend(out, Formula(operand)); });
   return absl::StrCat(value.function.empty() ? value.text : value.function, "(", operands, ")");
 }
 
@@ -40,10 +39,9 @@ std::string Formulas(const UnfollowedNumber& number) {
 }
 
 std::string Values(const UnfollowedNumber& number) {
-  return absl::StrJoin(number.values, number.values.size() == 2 ? " " + number.by + " " : ", ",
-                       [](std::string* out, const Value& value) {
-                         absl::StrAppend(out, TextOf(value));
-                       });
+  return absl::StrJoin(
+      number.values, number.values.size() == 2 ? " " + number.by + " " : ", ",
+      [](std::string* out, const Value& value) { absl::StrAppend(out, TextOf(value)); });
 }
 
 // A number that is passed on: by which function, as which function of items.
@@ -62,8 +60,8 @@ std::map<Passed, const UnfollowedNumber*> PassedOn(const Trace& trace) {
 absl::Status Differs(const Trace& trace, const UnfollowedNumber& number, const char* others) {
   return absl::UnimplementedError(absl::StrCat(
       trace.path, ": at ", number.source, " the number ", Values(number), ", which is ",
-      Formulas(number), " of what was read from tensors, is passed to ", number.by,
-      "(), and ", others, " pass no such number to it; what it decides cannot be compared"));
+      Formulas(number), " of what was read from tensors, is passed to ", number.by, "(), and ",
+      others, " pass no such number to it; what it decides cannot be compared"));
 }
 
 struct Listed {
@@ -113,13 +111,15 @@ std::vector<std::string> AssumedOfNumbers(const Trace& reference, const std::vec
     switch (number->way) {
       case NumberWay::kDecision:
         if (++decisions > kMostDecisions) break;
-        lines.push_back(absl::StrCat("the program takes the recorded way by numbers of tensors (",
-                                     all, values.size() > 1 || number->values.size() > 1 ? "" : absl::StrCat(" by ", number->by),
-                                     ") at ", number->source));
+        lines.push_back(absl::StrCat(
+            "the program takes the recorded way by numbers of tensors (", all,
+            values.size() > 1 || number->values.size() > 1 ? "" : absl::StrCat(" by ", number->by),
+            ") at ", number->source));
         break;
       case NumberWay::kConversion:
-        lines.push_back(absl::StrCat("numbers that ", number->by, "() gives of numbers of tensors (",
-                                     all, ") are not followed, at ", number->source));
+        lines.push_back(absl::StrCat("numbers that ", number->by,
+                                     "() gives of numbers of tensors (", all,
+                                     ") are not followed, at ", number->source));
         break;
       case NumberWay::kArgument:
         lines.push_back(absl::StrCat("numbers of tensors that are passed to ", number->by, "() (",
@@ -151,11 +151,11 @@ std::vector<std::string> AssumedOfEnvironment(const Trace& reference,
     std::vector<std::string> texts;
     for (const auto& [value, readers] : values) {
       const bool one = values.size() == 1;
-      texts.push_back(absl::StrCat(value, one ? "" : " on ranks ",
-                                   one ? "" : absl::StrJoin(readers, ", ")));
+      texts.push_back(
+          absl::StrCat(value, one ? "" : " on ranks ", one ? "" : absl::StrJoin(readers, ", ")));
     }
-    lines.push_back(absl::StrCat("the program reads ", name, " from its environment: ",
-                                 absl::StrJoin(texts, "; ")));
+    lines.push_back(absl::StrCat("the program reads ", name,
+                                 " from its environment: ", absl::StrJoin(texts, "; ")));
   }
   return lines;
 }

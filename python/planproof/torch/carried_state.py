@@ -13,6 +13,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from planproof.errors import RecordingError
 from planproof.torch.reachable import Reached, names_of, reached_from
 from planproof.torch.relations import Held, Parameter, Part, held, local, states
 
@@ -30,14 +31,16 @@ class Written(TorchDispatchMode):
         kwargs = kwargs or {}
         if any(getattr(kind, "__torch_dispatch__", _DISABLED) is not _DISABLED for kind in types):
             return NotImplemented
+        passed = {leaf.untyped_storage()._cdata for leaf in tree_leaves((args, kwargs)) if _has_memory(leaf)}
         result = func(*args, **kwargs)
-        touched = tree_leaves(result)
+        # A result in the memory of an operand is a view, unless the operator writes it.
+        touched = [leaf for leaf in tree_leaves(result) if _has_memory(leaf) and leaf.untyped_storage()._cdata not in passed]
         for argument, value in [*zip(func._schema.arguments, args),
                                 *((each, kwargs[each.name]) for each in func._schema.arguments if each.name in kwargs)]:
             if argument.alias_info is not None and argument.alias_info.is_write:
                 touched += tree_leaves(value)
         for tensor in touched:
-            if isinstance(tensor, torch.Tensor) and not tensor.is_meta and tensor.layout == torch.strided:
+            if _has_memory(tensor):
                 storage = tensor.untyped_storage()
                 self._found[storage._cdata] = StorageWeakRef(storage)
         return result
@@ -46,6 +49,10 @@ class Written(TorchDispatchMode):
         """Whether this memory is among it."""
         found = self._found.get(storage._cdata)
         return found is not None and not found.expired()
+
+
+def _has_memory(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and not value.is_meta and value.layout == torch.strided
 
 
 @dataclass
@@ -73,7 +80,7 @@ def candidates(step: Callable[..., Any], known: Sequence[Parameter], optimizers:
 def _of_masters(optimizer: torch.optim.Optimizer, known: Sequence[Parameter]) -> Iterator[Candidate]:
     """Masters, and the optimizer's states of these."""
     named = {id(each.object) for each in known}
-    for group in optimizer.param_groups:
+    for group in getattr(optimizer, "param_groups", ()):  # shims stand for optimizers
         for master in group["params"]:
             if id(master) in named:
                 continue
@@ -105,7 +112,7 @@ def _by_path(reached: Reached, known: Sequence[Parameter]) -> Iterator[Candidate
     """By the names of the program. What is called like a parameter, and has its shape, lies as this does."""
     own = {id(each.object) for each in known}
     for path, tensor in reached.tensors.items():
-        if id(tensor) in own or local(tensor).layout != torch.strided:
+        if id(tensor) in own or local(tensor).layout != torch.strided or not tensor.is_floating_point():
             continue
         like = [each for each in known if path.endswith((f"[{each.key!r}]", f"[{each.name!r}]", f"[{each.name}]",
                                                          f"[{('module.' + each.key)!r}]", f"{each.name}.grad"))
@@ -113,7 +120,10 @@ def _by_path(reached: Reached, known: Sequence[Parameter]) -> Iterator[Candidate
         part: Optional[Part] = like[0].held().part if like and not hasattr(tensor, "placements") else None
         name = path.replace(f"[{('module.' + like[0].key)!r}]", f"[{like[0].name!r}]").replace(
             f"[{like[0].key!r}]", f"[{like[0].name!r}]") if like else path
-        yield Candidate(name, held(tensor, part), like[0] if like else None)
+        try:
+            yield Candidate(name, held(tensor, part), like[0] if like else None)
+        except RecordingError:
+            continue  # summands, which have no part
 
 
 def declared(found: Sequence[Candidate], carried: Callable[[torch.Tensor], bool], taken: Set[str]) -> List[Candidate]:

@@ -81,3 +81,21 @@ def read_before_written(storages: Set[int], sizes: Mapping[int, int],
     for tensor in results:
         reads(tensor)
     return found
+
+
+def what_feeds(storages: Set[int], tensors: Sequence[List[Any]], operators: Sequence[Mapping[str, Any]],
+               results: Sequence[int]) -> Set[int]:
+    """Those of `storages` from whose contents before the step one of the tensors `results` is computed."""
+    feeding: Dict[int, Set[int]] = {storage: {storage} for storage in storages}  # by storage, what it depends on
+    for entry in operators:
+        if "wait" in entry:
+            continue
+        read: Set[int] = set()
+        for tensor in _read(entry):
+            read |= feeding.get(tensors[tensor][0], set())
+        for tensor in _written(entry) if read else ():
+            feeding.setdefault(tensors[tensor][0], set()).update(read)
+    found: Set[int] = set()
+    for tensor in results:
+        found |= feeding.get(tensors[tensor][0], set())
+    return found

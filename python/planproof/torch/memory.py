@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, Set
 import torch
 
 from planproof.errors import RecordingError
-from planproof.torch.liveness import read_before_written
+from planproof.torch.liveness import read_before_written, what_feeds
 from planproof.torch.trace_file import View, encoded_view
 from planproof.torch.trace_file import number as encoded_number
 
@@ -102,6 +102,10 @@ class Memory:
     def read_of(self, storages: Set[int], operators: List[Dict[str, Any]], results: List[int]) -> Set[int]:
         """The same of storages."""
         return self._read(storages, operators, results)
+
+    def feeding(self, storages: Set[int], operators: List[Dict[str, Any]], results: List[int]) -> Set[int]:
+        """Those of the storages from whose contents before the step results are computed."""
+        return what_feeds(storages, self.tensors(), operators, results)
 
     def written(self, operators: List[Dict[str, Any]]) -> Set[int]:
         """Storages that operators write in place, or communication does."""

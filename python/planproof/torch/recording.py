@@ -209,13 +209,15 @@ class _Recording:
             storage in written or (before is not None and before.wrote_storage(self.memory.kept(storage))))}
 
     def _name_carried(self, found: Sequence[Candidate]) -> None:
+        """Declares carried state from which results are computed; of other such state is only said that it is there."""
         carried = self._carried_over()
-        chosen = declared(found, lambda tensor: self.memory.number_of(tensor) in carried,
-                          {entry["name"] for entry in self.inputs})
+        feeding = self.memory.feeding(carried, self.recorder.operators, [entry["tensor"] for entry in self.results])
+        taken = {entry["name"] for entry in self.inputs}
+        chosen = declared(found, lambda tensor: self.memory.number_of(tensor) in feeding, taken)
         for each in chosen:
-            more = {"parameter": each.owner.name} if each.owner is not None else {}
+            more: Dict[str, Any] = {"parameter": each.owner.name} if each.owner is not None else {}
             if each.name.rpartition(".")[2] in NOT_NEGATIVE:
-                more["domain"] = [0, None]  # type: ignore[assignment]
+                more["domain"] = [0, None]
             self._name_input("state", each.name, each.held, ("carried", each.name), **more)
             carried.discard(self.memory.number_of(each.held.tensor))
         after = {each.name: each for each in candidates(self.step, self.parameters, self.optimizers)} if chosen else {}
@@ -223,6 +225,11 @@ class _Recording:
             now = after.get(each.name)
             if now is not None and self.memory.known(now.held.tensor):
                 self._name_result("updated", each.name, Held(now.held.tensor, each.held.part))
+        others = [each.name for each in declared(
+            found, lambda tensor: self.memory.number_of(tensor) in carried - feeding, taken)]
+        if others:
+            self.recorder.notes.append("what the step carries over to the next iteration and computes no result from is not compared: "
+                                       + ", ".join(others[:8]) + (", ..." if len(others) > 8 else ""))
         self.memory.carried = carried
 
     # What the step is for.
