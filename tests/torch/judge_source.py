@@ -79,6 +79,8 @@ def build(mesh, name, fault=None, ranks=None, lines=None):
     torch.set_default_dtype(torch.float64)
     if lines and mesh is not None and mesh.get_rank() == 0:
         return watched(name, mesh, lines)
+    if fault:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # of what does not run, only the error is of interest
     if fault and mesh is not None and (ranks is None or mesh.get_rank() in ranks):
         module, path, tree = fault
         sys.modules[module] = loaded = types.ModuleType(module)
@@ -136,7 +138,8 @@ class Program:
 
     def fault(self, rng):
         """A changed module, the ranks that have it, and what it is; None if there was nothing to change."""
-        module = self.name if rng.random() < 0.6 and self.name in self.modules else rng.choice(sorted(self.modules))
+        others = sorted(set(self.modules) - {self.name, "checkpoint"}) or [self.name]
+        module = self.name if rng.random() < 0.6 else "checkpoint" if rng.random() < 0.1 and "checkpoint" in self.modules else rng.choice(others)
         path, lines = self.modules[module]
         with open(path, encoding="utf-8") as file:
             found = mutated(file.read(), lines, rng)

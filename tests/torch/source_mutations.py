@@ -15,6 +15,11 @@ COMPARISONS = {ast.Lt: [ast.LtE, ast.Gt], ast.LtE: [ast.Lt], ast.Gt: [ast.GtE, a
                ast.Is: [ast.IsNot], ast.IsNot: [ast.Is]}
 
 
+#: Names that hold no tensors in these programs.
+MODULES = ("torch", "dist", "nn", "functional", "math")
+NO_TENSORS = frozenset("rank ranks mesh group of dim name names size loaded saved model self start seed index step optimizer stage data said".split())
+
+
 class Place:
     """A node with the field of its parent where it stands."""
 
@@ -43,9 +48,16 @@ def places(tree, lines):
     return list(walk(tree, False))
 
 
+def names(node, context):
+    """Variables that a statement reads, or sets."""
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, context)}
+
+
 def left_out(place, rng):
     del rng
     node = place.node
+    if isinstance(node, (ast.Assign, ast.For, ast.With)) and names(node, ast.Store) - names(node, ast.Load):
+        return None  # a name would be missing
     if not isinstance(node, (ast.Expr, ast.AugAssign, ast.Assign, ast.For, ast.With)) or isinstance(getattr(node, "value", None), ast.Constant):
         return None
     place.put(ast.Pass())
@@ -116,6 +128,8 @@ def without_call(place, rng):
     inner = [node.args[0]] if node.args and not isinstance(node.args[0], ast.Starred) else []
     if isinstance(node.func, ast.Attribute):
         inner.append(node.func.value)
+    inner = [each for each in inner if not (isinstance(each, ast.Name) and (each.id in NO_TENSORS or each.id in MODULES))
+             and not isinstance(each, ast.Constant)]
     if not inner:
         return None
     new = rng.choice(inner)
@@ -139,7 +153,8 @@ def detached(place, rng):
     del rng
     node = place.node
     if not isinstance(node, (ast.Call, ast.Name, ast.BinOp)) or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load) or \
-            place.field not in ("args", "left", "right", "value"):
+            place.field not in ("args", "left", "right", "value") or \
+            isinstance(node, ast.Name) and (node.id in NO_TENSORS or node.id.isupper()):
         return None
     place.put(ast.Call(ast.Attribute(copy.deepcopy(node), "detach", ast.Load()), [], []))
     return f"`{ast.unparse(node)}` is detached"
@@ -186,17 +201,18 @@ def confused(place, rng):
 def other_order(place, rng):
     """Two statements, one after another, change places."""
     del rng
-    body = getattr(place.parent, place.field)
-    if not isinstance(place.node, ast.stmt) or place.index is None or place.index + 1 >= len(body) or isinstance(body[place.index + 1], ast.Return):
+    body, i = getattr(place.parent, place.field), place.index
+    if not isinstance(place.node, ast.stmt) or i is None or i + 1 >= len(body) or isinstance(body[i + 1], (ast.Return, ast.FunctionDef)) or \
+            names(body[i], ast.Store) & names(body[i + 1], ast.Load) or isinstance(body[i], ast.FunctionDef):
         return None
-    i = place.index
     body[i], body[i + 1] = body[i + 1], body[i]
     return f"`{ast.unparse(body[i + 1]).splitlines()[0]}` comes after `{ast.unparse(body[i]).splitlines()[0]}`"
 
 
 def other_slice(place, rng):
     node = place.node
-    if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
+    if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load) or isinstance(node.slice, ast.Name) and \
+            node.slice.id in ("name", "word") or isinstance(getattr(node.slice, "value", None), str):
         return None
     before = ast.unparse(node)
     if isinstance(node.slice, ast.Slice):
@@ -214,8 +230,8 @@ def other_slice(place, rng):
     return f"`{before}` becomes `{ast.unparse(node)}`"
 
 
-KINDS = [left_out, left_out, other_constant, other_operator, one_operand, exchanged, without_call, without_argument, detached, twice,
-         without_context, other_branch, confused, confused, other_order, other_slice]
+KINDS = [left_out, left_out, other_constant, other_constant, other_operator, other_operator, one_operand, one_operand, exchanged, without_call,
+         without_argument, detached, twice, without_context, other_branch, confused, confused, other_order, other_slice]
 
 
 def mutated(source, lines, rng):
