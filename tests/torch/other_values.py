@@ -5,6 +5,7 @@ ones, gives each rank its parts of them by what the trace says it holds, runs bo
 its part of the reference's. All real types are widened to float64 where the log allows it, so that rounding is far below
 what any fault does. Numbers read from tensors are computed anew."""
 import json
+import math
 import operator
 from dataclasses import dataclass
 
@@ -24,6 +25,17 @@ SIZED_BY_VALUES = ("aten.nonzero", "aten.masked_select", "aten._grouped_mm", "at
 
 COMPUTED = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "pow": operator.pow,
             "neg": operator.neg}
+
+
+#: Functions of numbers: Python's; others are those of `math`, or of numpy by its name.
+CALLED = {"int": int, "round": round, "abs": abs, "floordiv": operator.floordiv, "mod": operator.mod}
+
+
+def called(name):
+    """A function of numbers by the name that traces have."""
+    if name.startswith("numpy."):
+        return getattr(numpy, name[len("numpy."):])
+    return CALLED.get(name) or getattr(math, name)
 
 
 class NotComparable(Exception):
@@ -98,7 +110,8 @@ class Run(replay._Rank):
     def number(self, value):
         """What Python computed from numbers and items."""
         if isinstance(value, list):
-            return COMPUTED[value[0]](*map(self.number, value[1:]))
+            apply, operands = (called(value[1]), value[2:]) if value[0] == "call" else (COMPUTED[value[0]], value[1:])
+            return apply(*map(self.number, operands))
         if isinstance(value, dict) and "item" in value:
             return self.items[value["item"]]
         return read_number(value)
