@@ -274,7 +274,7 @@ class Judge:
                 return Difference(str(error).splitlines()[0] if str(error) else type(error).__name__, runs=False)
             for key, most in now.items():
                 if most > max(DIFFERS[wide], 100 * before.get(key, 0.0)):
-                    return Difference(f"{' '.join(map(str, key))} differs by {most:.2g} (seed {seed})")
+                    return Difference(f"rank {' '.join(map(str, key))} differs by {most:.2g} (seed {seed})")
             if more - lost:
                 return Difference(f"no rank has {' '.join(sorted(more - lost)[0])}")
             gone = [key for key in before if key not in now and key[1] != "output"]
