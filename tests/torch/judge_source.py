@@ -138,8 +138,10 @@ class Program:
 
     def fault(self, rng):
         """A changed module, the ranks that have it, and what it is; None if there was nothing to change."""
-        others = sorted(set(self.modules) - {self.name, "checkpoint"}) or [self.name]
-        module = self.name if rng.random() < 0.6 else "checkpoint" if rng.random() < 0.1 and "checkpoint" in self.modules else rng.choice(others)
+        others = sorted(set(self.modules) - {self.name, "checkpoint"}) or sorted(self.modules)
+        if "checkpoint" in self.modules and rng.random() < 0.05:
+            others = ["checkpoint"]
+        module = self.name if rng.random() < 0.6 and self.name in self.modules else rng.choice(others)
         path, lines = self.modules[module]
         with open(path, encoding="utf-8") as file:
             found = mutated(file.read(), lines, rng)

@@ -4,15 +4,16 @@ import ast
 import copy
 
 #: Names that a programmer confuses.
-CONFUSED = [("mean", "sum"), ("sin", "cos"), ("avg", "sum"), ("AVG", "SUM"), ("chunk", "split"), ("gelu", "silu", "relu", "tanh"),
-            ("get_rank", "get_local_rank"), ("all_reduce", "broadcast"), ("ColwiseParallel", "RowwiseParallel"), ("Shard", "Replicate"),
-            ("dp", "tp"), ("replicate", "shard"), ("mse_loss", "l1_loss"), ("triu", "tril"), ("softmax", "log_softmax"), ("rsqrt", "sqrt"),
-            ("AdamW", "Adam"), ("lt", "le"), ("zero_grad", "train"), ("randn", "rand"), ("x", "y"), ("q", "k"), ("k", "v"), ("rank", "ranks"),
-            ("tokens", "labels"), ("gate", "up"), ("isend", "send"), ("first", "last"), ("Sums", "SumsGradient")]
+CONFUSED = [
+    ("mean", "sum"), ("sin", "cos"), ("avg", "sum"), ("AVG", "SUM"), ("chunk", "split"), ("gelu", "silu", "relu", "tanh"),
+    ("get_rank", "get_local_rank"), ("all_reduce", "broadcast"), ("ColwiseParallel", "RowwiseParallel"), ("Shard", "Replicate"),
+    ("dp", "tp"), ("replicate", "shard"), ("mse_loss", "l1_loss"), ("triu", "tril"), ("softmax", "log_softmax"), ("rsqrt", "sqrt"),
+    ("AdamW", "Adam"), ("lt", "le"), ("zero_grad", "train"), ("randn", "rand"), ("x", "y"), ("q", "k"), ("k", "v"), ("rank", "ranks"),
+    ("tokens", "labels"), ("gate", "up"), ("isend", "send"), ("first", "last"), ("Sums", "SumsGradient")]
 OPERATORS = {ast.Add: [ast.Sub, ast.Mult], ast.Sub: [ast.Add], ast.Mult: [ast.Div, ast.Add], ast.Div: [ast.Mult], ast.Pow: [ast.Mult],
              ast.FloorDiv: [ast.Mult, ast.Mod], ast.Mod: [ast.FloorDiv], ast.BitOr: [ast.BitAnd], ast.BitAnd: [ast.BitOr]}
-COMPARISONS = {ast.Lt: [ast.LtE, ast.Gt], ast.LtE: [ast.Lt], ast.Gt: [ast.GtE, ast.Lt], ast.GtE: [ast.Gt], ast.Eq: [ast.NotEq], ast.NotEq: [ast.Eq],
-               ast.Is: [ast.IsNot], ast.IsNot: [ast.Is]}
+COMPARISONS = {ast.Lt: [ast.LtE, ast.Gt], ast.LtE: [ast.Lt], ast.Gt: [ast.GtE, ast.Lt], ast.GtE: [ast.Gt],
+               ast.Eq: [ast.NotEq], ast.NotEq: [ast.Eq], ast.Is: [ast.IsNot], ast.IsNot: [ast.Is]}
 
 
 #: Names that hold no tensors in these programs.
@@ -58,7 +59,8 @@ def left_out(place, rng):
     node = place.node
     if isinstance(node, (ast.Assign, ast.For, ast.With)) and names(node, ast.Store) - names(node, ast.Load):
         return None  # a name would be missing
-    if not isinstance(node, (ast.Expr, ast.AugAssign, ast.Assign, ast.For, ast.With)) or isinstance(getattr(node, "value", None), ast.Constant):
+    if not isinstance(node, (ast.Expr, ast.AugAssign, ast.Assign, ast.For, ast.With)) or \
+            isinstance(getattr(node, "value", None), ast.Constant):
         return None
     place.put(ast.Pass())
     return f"`{ast.unparse(node).splitlines()[0]}` is left out"
@@ -202,8 +204,8 @@ def other_order(place, rng):
     """Two statements, one after another, change places."""
     del rng
     body, i = getattr(place.parent, place.field), place.index
-    if not isinstance(place.node, ast.stmt) or i is None or i + 1 >= len(body) or isinstance(body[i + 1], (ast.Return, ast.FunctionDef)) or \
-            names(body[i], ast.Store) & names(body[i + 1], ast.Load) or isinstance(body[i], ast.FunctionDef):
+    if not isinstance(place.node, ast.stmt) or i is None or i + 1 >= len(body) or isinstance(body[i], ast.FunctionDef) or \
+            isinstance(body[i + 1], (ast.Return, ast.FunctionDef)) or names(body[i], ast.Store) & names(body[i + 1], ast.Load):
         return None
     body[i], body[i + 1] = body[i + 1], body[i]
     return f"`{ast.unparse(body[i + 1]).splitlines()[0]}` comes after `{ast.unparse(body[i]).splitlines()[0]}`"
@@ -230,8 +232,8 @@ def other_slice(place, rng):
     return f"`{before}` becomes `{ast.unparse(node)}`"
 
 
-KINDS = [left_out, left_out, other_constant, other_constant, other_operator, other_operator, one_operand, one_operand, exchanged, without_call,
-         without_argument, detached, twice, without_context, other_branch, confused, confused, other_order, other_slice]
+KINDS = [left_out, left_out, other_constant, other_constant, other_operator, other_operator, one_operand, one_operand, exchanged,
+         without_call, without_argument, detached, twice, without_context, other_branch, confused, confused, other_order, other_slice]
 
 
 def mutated(source, lines, rng):

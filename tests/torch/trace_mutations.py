@@ -238,7 +238,8 @@ def change_item(trace, index, rng):
         others += [{**value, "item": each} for each in (value["item"] - 1, value["item"] + 1) if each >= 0]
     else:
         head, *rest = value["computed"]
-        others += [{**value, "computed": [{"add": "sub", "sub": "add", "mul": "div", "div": "mul", "pow": "mul", "neg": "neg"}[head], *rest]},
+        other = {"add": "sub", "sub": "add", "mul": "div", "div": "mul", "pow": "mul"}.get(head, head)
+        others += [{**value, "computed": [other, *rest]},
                    {**value, "computed": [head, *rest[::-1]]}]
     new = rng.choice(others)
     if new == value:
@@ -261,7 +262,8 @@ def change_participants(trace, index, rng):
     entry = communicates(trace, index)
     if not entry:
         return None
-    keys = [key for key in ("group", "root", "peer", "tag", "factor", "in_splits", "out_splits", "in", "out") if key in entry and entry[key] != []]
+    keys = ("group", "root", "peer", "tag", "factor", "in_splits", "out_splits", "in", "out")
+    keys = [key for key in keys if entry.get(key, []) != []]
     key = rng.choice(keys)
     before = entry[key]
     if key == "group":

@@ -1,4 +1,4 @@
-"""Iterations that programs of this directory share: a squared error, with gradients averaged over data parallel ranks where there are any."""
+"""Iterations that programs of this directory share: a squared error, with gradients averaged over data parallel ranks."""
 from torch.nn import functional
 
 from by_hand import training

@@ -1,4 +1,5 @@
-"""Noise is added to the samples, drawn with a seed of the data parallel coordinate; with one of the rank, the ranks of tp add other noise."""
+"""Noise is added to the samples, drawn with a seed of the data parallel coordinate; if the seed is the rank's, the ranks of tp add
+different noise."""
 import torch
 from planproof.torch import reduced, shard
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module

@@ -1,4 +1,5 @@
-"""FSDP2 over tensor parallelism cuts rows twice, first over tp and then over dp; the loader takes consecutive pieces in the order of ranks."""
+"""FSDP2 over tensor parallelism cuts rows twice, first over tp and then over dp; the loader takes consecutive pieces in the order
+of ranks."""
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 
