@@ -18,7 +18,8 @@ COMPARISONS = {ast.Lt: [ast.LtE, ast.Gt], ast.LtE: [ast.Lt], ast.Gt: [ast.GtE, a
 
 #: Names that hold no tensors in these programs.
 MODULES = ("torch", "dist", "nn", "functional", "math")
-NO_TENSORS = frozenset("rank ranks mesh group of dim name names size loaded saved model self start seed index step optimizer stage data said".split())
+NO_TENSORS = frozenset("rank ranks mesh group of dim name names size loaded saved model self start seed index step optimizer stage data "
+                       "said".split())
 
 
 class Place:
