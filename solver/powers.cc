@@ -341,17 +341,26 @@ PolyId Arena::Log(PolyId p) {
     });
     for (Atom& a : ExponentialContent(*this, terms))
       content.push_back({InternAtom(std::move(a)), Exponent{}});
-    const Rational scale = terms[0].coefficient;
-    const PolyId content_poly = ProductOf(std::move(content), scale.Sign() < 0 ? -scale : scale);
+    Rational scale = terms[0].coefficient;
+    if (scale.Sign() < 0) scale = -scale;
+    const PolyId content_poly = ProductOf(content, scale);
     if (content_poly == one_) break;
     if (polys_[content_poly].terms.size() != 1 || !Charge(static_cast<int64_t>(terms.size()))) {
       exhausted_ = true;  // the content is one monomial as long as the work limit holds
       return kZeroPoly;
     }
-    const Term monomial = polys_[content_poly].terms[0];
-    result = Add(result, of_term(monomial));
-    // Parts of a sum may meet: what is left can be one term.
-    rest = Mul(rest, PowerOfTerm(monomial, Exponent{-1, 1}));
+    result = Add(result, of_term(Term(polys_[content_poly].terms[0])));
+    // Term by term, so that a base meets its inverse. Parts of a sum may meet: what is left can be
+    // one term.
+    PolyId quotient = kZeroPoly;
+    for (const Term& term : terms) {
+      Factors factors = monos_[term.mono].factors;
+      for (const Factor& f : content) {
+        factors.push_back({f.atom, Exponent{-f.exponent.num, f.exponent.den}});
+      }
+      quotient = Add(quotient, ProductOf(std::move(factors), term.coefficient / scale));
+    }
+    rest = quotient;
   }
   const bool monomial = polys_[rest].terms.size() == 1;
   return Add(result, monomial ? of_term(Term(polys_[rest].terms[0])) : atom(rest));

@@ -126,6 +126,7 @@ std::vector<int64_t> AllButChannels(size_t rank) {
 
 absl::Status ConvolveBackward(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const Convolution convolution, ReadConvolution(&call));
+  call.Described("weight");  // not read where only the bias has a gradient
   for (int wrt = 0; wrt < 2; ++wrt) {
     if (!Wanted(call, static_cast<size_t>(wrt))) continue;
     PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId gradient,

@@ -17,6 +17,10 @@ TEST_F(Rule, LogOfContent) {
   const PolyId first = arena_.Log(sum(0, 3)), second = arena_.Log(sum(3, 8));
   const PolyId joined = Plus(first, arena_.Log(Plus(Number(1), arena_.Exp(Minus(second, first)))));
   EXPECT_EQ(joined, arena_.Log(sum(0, 8)));
+  // Parts that lie apart, and then the one between them.
+  const PolyId apart = arena_.Log(Plus(sum(0, 3), sum(5, 8))), between = arena_.Log(sum(3, 5));
+  EXPECT_EQ(Plus(apart, arena_.Log(Plus(Number(1), arena_.Exp(Minus(between, apart))))),
+            arena_.Log(sum(0, 8)));
   EXPECT_EQ(arena_.Exp(Minus(first, joined)), Times(sum(0, 3), Power(sum(0, 8), -1)));
   EXPECT_EQ(arena_.Log(Plus(Times(P(), X()), Times(P(), Y()))),
             Plus(arena_.Log(P()), arena_.Log(Plus(X(), Y()))));
