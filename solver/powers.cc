@@ -180,7 +180,7 @@ PolyId Arena::PowerOfSum(PolyId p, Exponent e) {
     }
     return Power(stripped, e);
   }
-  const PolyId primitive = Mul(p, PowerOfTerm(content_term, Exponent{-1, 1}));
+  const PolyId primitive = MergeClipped(Mul(p, PowerOfTerm(content_term, Exponent{-1, 1})));
   if (polys_[primitive].terms.empty()) {
     exhausted_ = true;  // nor does it vanish
     return kZeroPoly;
@@ -333,7 +333,7 @@ PolyId Arena::Log(PolyId p) {
     const PolyId rest = ProductOf(std::move(left), c);
     return rest == one_ ? result : Add(result, atom(rest));
   };
-  PolyId result = kZeroPoly, rest = p;
+  PolyId result = kZeroPoly, rest = MergeClipped(p);
   while (polys_[rest].terms.size() > 1) {
     const Terms terms = polys_[rest].terms;
     Factors content = MonomialContent(*this, terms, Exponent{1, 2}, [this](AtomId factor) {
@@ -360,7 +360,7 @@ PolyId Arena::Log(PolyId p) {
       }
       quotient = Add(quotient, ProductOf(std::move(factors), term.coefficient / scale));
     }
-    rest = quotient;
+    rest = MergeClipped(quotient);
   }
   const bool monomial = polys_[rest].terms.size() == 1;
   return Add(result, monomial ? of_term(Term(polys_[rest].terms[0])) : atom(rest));

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "stages/claim_table.h"
+#include "stages/cone.h"
+#include "stages/diagnosis/explanation.h"
 #include "stages/verify.h"
 #include "tests/shape_reduction/small_problem.h"
 
@@ -122,13 +125,32 @@ Result Decide(WeightedMean& small) {
 
 // The tensor without a value has one dimension, the required one two: its relation is no relation
 // of the other.
-TEST(UndefinedAdvice, AMaskThatIsZeroOnARankIsNamed) {
-  WeightedMean small(Counts::kMask, 2);
-  const Result result = Decide(small);
-  ASSERT_EQ(result.verdict, Verdict::kRefuted);
-  const Violation& v = result.violations[0];
-  EXPECT_THAT(v.cause, HasSubstr("division by zero"));
+TEST(UndefinedAdvice, ATensorWithoutARelationIsExplainedByItsOperators) {
+  WeightedMean small(Counts::kMask, 8);
+  small.Check();
+  const sdfg::Graph& plan = small.problem.parallel;
+  const TensorId without_value = plan.operators[small.divisions[0]].outputs[0];
+  shape_reduction::Witness witness;
+  witness.outcome = shape_reduction::Witness::Outcome::kConfirmed;
+  witness.required = 0;
+  witness.parallel_index = witness.logical_index = {3, 5};
+  witness.undefined = {without_value, shape_reduction::UndefinedBy::kDivisionByZero};
+  const ClaimTable table(small.problem, ConeOfRequired(small.problem));
+  const std::vector<Violation> violations =
+      Explain(small.problem, table, std::vector<ClaimOutcome>(table.claims().size()), witness, {});
+  ASSERT_EQ(violations.size(), 1);
+  const Violation& v = violations[0];
+  EXPECT_EQ(v.cause, "undefined: division by zero");
   EXPECT_EQ(v.lineage, "");
+  EXPECT_EQ(v.at.parallel, without_value);
+  EXPECT_EQ(v.stage, small.problem.logical.tensors[small.problem.required[0].lineage.logical].name);
+}
+
+TEST(UndefinedAdvice, AMaskThatIsZeroOnARankIsNamed) {
+  WeightedMean small(Counts::kMask, 8);
+  const Result result = Decide(small);
+  ASSERT_NE(result.verdict, Verdict::kProved);
+  const Violation& v = result.violations[0];
   EXPECT_THAT(v.advice, HasSubstr("a rank may have no element of labels that counts"));
   EXPECT_THAT(v.advice, HasSubstr("divide by a sum that is never 0"));
   EXPECT_THAT(v.advice, Not(HasSubstr("bounded(")));
