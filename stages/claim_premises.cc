@@ -193,23 +193,47 @@ ClaimOutcome ClaimSolver::Conditions(sdfg::OperatorId parallel) {
 ClaimOutcome ClaimSolver::ConditionsOfValues(sdfg::OperatorId parallel) {
   ClaimOutcome outcome;
   outcome.status = ClaimStatus::kProved;
-  arena_->ResetExhausted(limits_.term_budget);
-  const sdfg::ExactBranches exact(evaluator_.get());
   for (const sdfg::TensorId t : problem_.parallel.operators[parallel].outputs) {
     if (t == sdfg::kNone || outcome.status != ClaimStatus::kProved) continue;
+    ClaimOutcome of_tensor = ConditionsOfTensor(t);
+    outcome.status = of_tensor.status;
+    outcome.reason = std::move(of_tensor.reason);
+    for (Condition& condition : of_tensor.restrictions)
+      outcome.restrictions.push_back(std::move(condition));
+  }
+  Forget();  // what was unfolded is not so for the next question
+  return outcome;
+}
+
+ClaimOutcome ClaimSolver::ConditionsOfTensor(sdfg::TensorId parallel) {
+  ClaimOutcome outcome;
+  const sdfg::ExactBranches exact(evaluator_.get());
+  open_.clear();
+  // As in a claim: the more of the model is unfolded, the more is seen to hold.
+  for (int round = 0; round <= limits_.restriction_unfoldings; ++round) {
+    std::vector<uint32_t> tags;
+    for (const Premise& premise : open_) CollectTags(premise.poly, &tags);
+    if (round > 0 && !Unfold(Latest(tags))) break;
+    ClaimOutcome now;
+    arena_->ResetExhausted(limits_.term_budget);
     evaluator_->Forget();
     arena_->ClearPremises();
-    EvaluateDefinition({kParallel, t}, problem_.parallel.tensors[t], &outcome);
-    if (outcome.status != ClaimStatus::kProved) continue;
-    ClaimOutcome of_tensor;
-    TakePremises(&of_tensor);
-    if (!open_.empty()) DischargeInModel();
-    for (const Premise& premise : open_) outcome.restrictions.push_back(Describe(premise));
-    if (!arena_->exhausted()) continue;
-    outcome.status = ClaimStatus::kFailed;
-    outcome.reason = "the terms exceed the work limit";
+    EvaluateDefinition({kParallel, parallel}, problem_.parallel.tensors[parallel], &now);
+    if (now.status == ClaimStatus::kProved) {
+      ClaimOutcome of_tensor;
+      TakePremises(&of_tensor);
+      if (!open_.empty()) DischargeInModel();
+      for (const Premise& premise : open_) now.restrictions.push_back(Describe(premise));
+    }
+    if (arena_->exhausted()) {
+      now.status = ClaimStatus::kFailed;
+      now.reason = "the terms exceed the work limit";
+    }
+    const bool evaluated = now.status == ClaimStatus::kProved;
+    if (evaluated || round == 0) outcome = std::move(now);  // what was seen before stays so
+    if (!evaluated || open_.empty()) break;
   }
-  if (arena_->exhausted()) Forget();
+  relations_.FoldAll();
   return outcome;
 }
 

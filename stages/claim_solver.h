@@ -81,6 +81,7 @@ class ClaimSolver {
   bool NeverHolds(const solver::Premise& premise) const;
   Condition Describe(const solver::Premise& premise) const;
   void DischargeInModel();
+  ClaimOutcome ConditionsOfTensor(sdfg::TensorId parallel);
   void EvaluateDefinition(sdfg::TensorRef tensor, const sdfg::Tensor& t, ClaimOutcome* outcome);
   bool RecordCondition(sdfg::OperatorId parallel, int premise, ClaimOutcome* outcome);
 

@@ -135,7 +135,8 @@ TEST(Interruption, AnAuditThatIsInterruptedAuditsNothing) {
 
 // A file that nobody writes: what is read with the plan does not come to an end.
 std::string Pipe() {
-  const std::string pipe = TemporaryFile("pipe.op", "");
+  static int made = 0;  // writing to one that is there would wait for a reader
+  const std::string pipe = TemporaryFile("pipe" + std::to_string(made++) + ".op", "");
   EXPECT_EQ(std::system(("rm " + pipe + "; mkfifo " + pipe).c_str()), 0);
   return pipe;
 }
