@@ -22,7 +22,6 @@ PlanBuilder::PlanBuilder(LogicalModel logical, const Specification& specificatio
       plan_(plan),
       specification_file_(std::move(specification_file)),
       plan_file_(std::move(plan_file)),
-      library_(library),
       calls_(library, logical_.literals, &problem_.parallel),
       functions_(&problem_.parallel) {}
 

@@ -233,7 +233,6 @@ class PlanBuilder {
   const Plan& plan_;
   std::string specification_file_;
   std::string plan_file_;
-  const sdfg::OperatorLibrary& library_;
   lineage::ProblemBuilder problem_;
   LocalCalls calls_;                 // of the parallel graph
   sdfg::SharedFunctions functions_;  // of collectives and sums
