@@ -199,10 +199,15 @@ def main():
     rng, counts, made, start = random.Random(options.seed), Counter(), 0, time.monotonic()
     chosen, known = programs(options.only), {}
     with tempfile.TemporaryDirectory() as own:
-        while made < options.count:
+        while made < options.count and chosen:
             name = rng.choice(sorted(chosen))
             if name not in known:
-                known[name] = Program(name, chosen[name], os.path.join(own, name))
+                try:
+                    known[name] = Program(name, chosen[name], os.path.join(own, name))
+                except Exception as error:  # the others are judged all the same
+                    print(f"{name} without a fault is not recorded: {str(error).strip().splitlines()[-1]}", flush=True)
+                    del chosen[name]
+                    continue
             found = known[name].fault(rng)
             if found is None:
                 continue
