@@ -30,7 +30,7 @@ import preloaded  # noqa: E402, F401
 from agreement import differences  # noqa: E402
 from other_values import Difference, Judge  # noqa: E402
 from planproof import VerificationTimeout, verify  # noqa: E402
-from planproof.errors import PlanproofError  # noqa: E402
+from planproof.errors import PlanproofError, RecordingError  # noqa: E402
 from planproof.torch import launch, replay  # noqa: E402
 from record_all import constant_of  # noqa: E402
 from source_mutations import mutated  # noqa: E402
@@ -132,6 +132,8 @@ class Program:
         self.modules = {module: found for module, found in self.modules.items() if found[1]}
         self.recorded = [replay.read(path) for path in self.paths]
         self.judge = Judge(self.recorded[0], self.recorded[1:])
+        if not self.judge.ways:
+            raise RecordingError("its logs do not run on other values")
 
     def ranks(self):
         return len(self.recorded) - 1
@@ -205,7 +207,7 @@ def main():
                 try:
                     known[name] = Program(name, chosen[name], os.path.join(own, name))
                 except Exception as error:  # the others are judged all the same
-                    print(f"{name} without a fault is not recorded: {str(error).strip().splitlines()[-1]}", flush=True)
+                    print(f"{name} without a fault is not judged: {str(error).strip().splitlines()[-1]}", flush=True)
                     del chosen[name]
                     continue
             found = known[name].fault(rng)

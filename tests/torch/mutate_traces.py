@@ -88,7 +88,11 @@ def main():
         paths = replay.jobs(os.path.join(options.recorded, name))
         if len(paths) == 2 and len(paths[1]) > 1 and os.path.exists(values_path(paths[0][0])):
             ranks = [replay.read(path) for path in paths[1]]
-            jobs[name] = (paths, [trace for trace, _ in ranks], Judge(replay.read(paths[0][0]), ranks))
+            judge = Judge(replay.read(paths[0][0]), ranks)
+            if judge.ways:
+                jobs[name] = (paths, [trace for trace, _ in ranks], judge)
+            else:
+                print(f"{name} is left out: its logs do not run on other values, or differ from the reference", flush=True)
     while made < options.count:
         name = rng.choice(sorted(jobs))
         (paths, traces, judge) = jobs[name]

@@ -189,13 +189,15 @@ def lockstep(ranks):
 
 
 def by_name(rank):
-    """Results with their entries."""
-    parts = {(each["role"], each["name"]): each for each in rank.trace["inputs"]}
+    """Results with their entries. A result that says nothing of its part is the part that its input is, or a whole by its shape."""
+    parts = {each["name"]: each for each in rank.trace["inputs"] if each["role"] != "input"}
     found = {}
     for entry in rank.trace["results"]:
-        own = next((parts[role, entry["name"]] for role in ("parameter", "buffer", "state") if (role, entry["name"]) in parts), {})
-        where = {key: own[key] for key in ("of", "place", "flat") if key in own and "of" not in entry and entry["kind"] != "output"}
-        found[entry["kind"], entry["name"]] = ({**where, **entry}, rank.view(entry["tensor"]).clone())
+        value = rank.view(entry["tensor"]).clone()
+        own = parts.get(entry["name"], {}) if entry["kind"] != "output" and "of" not in entry else {}
+        if own and list(value.shape) == rank.trace["tensors"][own["tensor"]][3]:
+            entry = {**{key: own[key] for key in ("of", "place", "flat") if key in own}, **entry}
+        found[entry["kind"], entry["name"]] = (entry, value)
     return found
 
 
