@@ -139,7 +139,7 @@ std::vector<std::string> AssumedOfEnvironment(const Trace& reference,
   // By variable and value: who read it.
   std::map<std::string, std::map<std::string, std::vector<std::string>>> readings;
   for (const auto& [name, value] : reference.environment) {
-    readings[name][value].push_back("the reference");
+    readings[name][value].push_back("of the reference");
   }
   for (const Trace& trace : ranks) {
     for (const auto& [name, value] : trace.environment) {
@@ -150,9 +150,12 @@ std::vector<std::string> AssumedOfEnvironment(const Trace& reference,
   for (const auto& [name, values] : readings) {
     std::vector<std::string> texts;
     for (const auto& [value, readers] : values) {
-      const bool one = values.size() == 1;
-      texts.push_back(
-          absl::StrCat(value, one ? "" : " on ranks ", one ? "" : absl::StrJoin(readers, ", ")));
+      if (values.size() == 1) {
+        texts.push_back(value);
+      } else {
+        texts.push_back(absl::StrCat(value, " on ", readers.size() == 1 ? "rank " : "ranks ",
+                                     absl::StrJoin(readers, ", ")));
+      }
     }
     lines.push_back(absl::StrCat("the program reads ", name,
                                  " from its environment: ", absl::StrJoin(texts, "; ")));

@@ -58,8 +58,13 @@ def main():
     parser.add_argument("--only", nargs="+", choices=programs(), default=programs(),
                         metavar="NAME")
     parser.add_argument("--replay", action="store_true", help="compare a replay, too")
+    parser.add_argument("--held-sketches", action="store_true",
+                        help="what ranks hold beyond 256 bytes as sketches, so that files are small")
     parser.add_argument("--verbose", action="store_true", help="errors in full")
     options = parser.parse_args()
+    if options.held_sketches:
+        from planproof.torch import recording
+        recording.LARGEST_IN_FULL = 256
     failed = []
     for name in options.only:
         start = time.monotonic()

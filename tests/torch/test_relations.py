@@ -56,3 +56,18 @@ def test_a_part_that_is_the_whole_is_left_out():
 def test_a_gated_layer_holds_two_pieces():
     assert cut((6, 4), 0, 1, 2, pieces=2).encoded() == {
         "of": [12, 4], "place": [[[3, 3], [9, 3]], [[0, 4]]]}
+
+
+def test_names_of_wrappers_are_no_part_of_names():
+    from planproof.torch.relations import module_names, parameters
+    from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
+    model = torch.nn.Sequential(checkpoint_wrapper(torch.nn.Sequential(torch.nn.Linear(2, 2))), torch.nn.Linear(2, 2))
+    model[1] = torch.compile(model[1])
+    here = [name for name, _ in model.named_parameters()]
+    assert "0._checkpoint_wrapped_module.0.weight" in here and "1._orig_mod.weight" in here
+    known = list(parameters(model, None, None))
+    assert [each.name for each in known] == ["0.0.weight", "0.0.bias", "1.weight", "1.bias"]
+    assert [each.key for each in known] == here
+    renamed = parameters(model, lambda key: key.replace("0._checkpoint", "2._checkpoint"), None)
+    assert next(iter(renamed)).name == "2.0.weight"
+    assert set(module_names(model, None).values()) == {"0", "0.0", "1"}

@@ -210,6 +210,15 @@ Rename = Callable[[str], str]
 Placement = Callable[[str, torch.Tensor], Optional[Part]]
 
 
+#: Names under which FSDP 1, checkpointing and torch.compile hold the module that they wrap.
+_WRAPPED = frozenset(["_fsdp_wrapped_module", "_checkpoint_wrapped_module", "_orig_mod"])
+
+
+def without_wrappers(name: str) -> str:
+    """The name that a parameter or module has where nothing is wrapped."""
+    return ".".join(word for word in name.split(".") if word not in _WRAPPED)
+
+
 def unwrapped(model: torch.nn.Module) -> torch.nn.Module:
     """The user's module within DistributedDataParallel, torch's or Megatron's."""
     while type(model).__name__ == "DistributedDataParallel":
@@ -224,7 +233,7 @@ def parameters(model: torch.nn.Module, rename: Optional[Rename],
     """Parameters and persistent buffers of real numbers. Other buffers are constants of the program. A tied
     parameter has the first of its names. `placement` gets names as they are here."""
     model = unwrapped(model)
-    name = rename or (lambda text: text)
+    name = _renamed(rename)
     for key, value in model.named_parameters():
         said = placement(key, value) if placement and not isinstance(value, DTensor) else None
         yield Parameter(name(key), "parameter", value, said, key)
@@ -235,9 +244,14 @@ def parameters(model: torch.nn.Module, rename: Optional[Rename],
             yield Parameter(name(key), "buffer", value, None, key)
 
 
+def _renamed(rename: Optional[Rename]) -> Rename:
+    """A name here as the single-process program's: what the program says, without names of wrappers."""
+    return lambda key: without_wrappers(rename(key) if rename else key)
+
+
 def module_names(model: torch.nn.Module, rename: Optional[Rename]) -> Dict[int, str]:
     """Names of modules by identity."""
-    name = rename or (lambda text: text)
+    name = _renamed(rename)
     return {id(module): name(key) for key, module in unwrapped(model).named_modules() if key}
 
 
