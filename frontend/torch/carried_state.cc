@@ -69,7 +69,9 @@ absl::Status Unnamed(const Trace& trace, StorageId id) {
 std::vector<StorageId> CarriedStorages(const Trace& trace) {
   std::set<StorageId> named;
   for (const Input& input : trace.inputs) named.insert(trace.tensors[input.tensor].storage);
-  const std::set<StorageId> written = WrittenStorages(trace);
+  // Since version 2 the recorder says it, which has looked at every element.
+  const std::set<StorageId> written =
+      trace.version == 1 ? WrittenStorages(trace) : std::set<StorageId>();
   std::vector<StorageId> carried;
   for (StorageId id = 0; id < static_cast<StorageId>(trace.storages.size()); ++id) {
     const Storage& storage = trace.storages[id];

@@ -21,8 +21,8 @@
 
 namespace planproof::frontend::torch {
 
-// Storages of real numbers that are constants by their description, and that the program writes or
-// the recorder has seen to be left by an earlier iteration.
+// Storages of real numbers that are constants by their description, and that the recorder has seen
+// to be left by an earlier iteration, or, in version 1 of the format, that the program writes.
 std::vector<StorageId> CarriedStorages(const Trace& trace);
 
 // The ranks' unnamed state of which the reference has no equal. Memory that is filled with one

@@ -38,7 +38,9 @@ class Written(TorchDispatchMode):
         for argument, value in [*zip(func._schema.arguments, args),
                                 *((each, kwargs[each.name]) for each in func._schema.arguments if each.name in kwargs)]:
             if argument.alias_info is not None and argument.alias_info.is_write:
-                touched += tree_leaves(value)
+                # Of a buffer that is overwritten in part the rest may be a constant.
+                touched += [leaf for leaf in tree_leaves(value) if _has_memory(leaf)
+                            and leaf.nbytes == leaf.untyped_storage().nbytes()]
         for tensor in touched:
             if _has_memory(tensor):
                 storage = tensor.untyped_storage()

@@ -48,39 +48,57 @@ def _written(entry: Mapping[str, Any]) -> Iterator[int]:
         yield from _tensors(entry["out"])
 
 
+class _Elements:
+    """Which elements of storages have been written in a log so far, and which were read before."""
+
+    def __init__(self, storages: Set[int], sizes: Mapping[int, int], tensors: Sequence[List[Any]]) -> None:
+        self.written: Dict[int, numpy.ndarray] = {storage: numpy.zeros(sizes[storage], dtype=bool) for storage in storages}
+        self.read: Dict[int, numpy.ndarray] = {storage: numpy.zeros(sizes[storage], dtype=bool) for storage in storages}
+        self._tensors = tensors
+
+    def _of(self, masks: Mapping[int, numpy.ndarray], tensor: int) -> Any:
+        storage, dtype, offset, shape, strides = self._tensors[tensor][:5]
+        if dtype.startswith("complex"):
+            shape, offset = [*shape, 2], 2 * offset
+            strides = [*(2 * stride for stride in strides), 1]
+        return as_strided(masks[storage][offset:], shape, strides)
+
+    def follow(self, operators: Sequence[Mapping[str, Any]], results: Sequence[int]) -> None:
+        """Runs through a log; `results` are read in the end."""
+        for entry in operators:
+            if "wait" in entry:
+                continue
+            for tensor in _read(entry):
+                self._reads(tensor)
+            for tensor in _written(entry):
+                if self._tensors[tensor][0] in self.written:
+                    self._of(self.written, tensor)[...] = True
+        for tensor in results:
+            self._reads(tensor)
+
+    def _reads(self, tensor: int) -> None:
+        if self._tensors[tensor][0] in self.written:
+            mask = self._of(self.read, tensor)
+            mask |= ~self._of(self.written, tensor)
+
+
 def read_before_written(storages: Set[int], sizes: Mapping[int, int],
                         tensors: Sequence[List[Any]], operators: Sequence[Mapping[str, Any]],
                         results: Sequence[int]) -> Set[int]:
     """Those of `storages` of which an element is read before it is written; `sizes` in elements.
     `results`: tensors that are read in the end."""
-    written: Dict[int, numpy.ndarray] = {
-        storage: numpy.zeros(sizes[storage], dtype=bool) for storage in storages}
-    found: Set[int] = set()
+    elements = _Elements(storages, sizes, tensors)
+    elements.follow(operators, results)
+    return {storage for storage in storages if elements.read[storage].any()}
 
-    def elements(tensor: int) -> Any:
-        storage, dtype, offset, shape, strides = tensors[tensor][:5]
-        mask = written[storage]
-        if dtype.startswith("complex"):
-            shape, offset = [*shape, 2], 2 * offset
-            strides = [*(2 * stride for stride in strides), 1]
-        return as_strided(mask[offset:], shape, strides)
 
-    def reads(tensor: int) -> None:
-        storage = tensors[tensor][0]
-        if storage in written and storage not in found and not elements(tensor).all():
-            found.add(storage)
-
-    for entry in operators:
-        if "wait" in entry:
-            continue
-        for tensor in _read(entry):
-            reads(tensor)
-        for tensor in _written(entry):
-            if tensors[tensor][0] in written:
-                elements(tensor)[...] = True
-    for tensor in results:
-        reads(tensor)
-    return found
+def read_and_written_later(storages: Set[int], sizes: Mapping[int, int], tensors: Sequence[List[Any]],
+                           operators: Sequence[Mapping[str, Any]]) -> Set[int]:
+    """Those of `storages` of which an element is read, and written later: what the next iteration reads there is another
+    number."""
+    elements = _Elements(storages, sizes, tensors)
+    elements.follow(operators, ())
+    return {storage for storage in storages if (elements.read[storage] & elements.written[storage]).any()}
 
 
 def what_feeds(storages: Set[int], tensors: Sequence[List[Any]], operators: Sequence[Mapping[str, Any]],

@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, List, Set
 import torch
 
 from planproof.errors import RecordingError
-from planproof.torch.liveness import read_before_written, what_feeds
+from planproof.torch.liveness import read_and_written_later, read_before_written, what_feeds
 from planproof.torch.trace_file import View, encoded_view
 from planproof.torch.trace_file import number as encoded_number
 
@@ -107,11 +107,10 @@ class Memory:
         """Those of the storages from whose contents before the step results are computed."""
         return what_feeds(storages, self.tensors(), operators, results)
 
-    def written(self, operators: List[Dict[str, Any]]) -> Set[int]:
-        """Storages that operators write in place, or communication does."""
-        views = list(self._views)
-        return {views[view][0] for entry in operators
-                for view in (*entry.get("writes", ()), *(entry["out"] if "collective" in entry else ()))}
+    def replaced(self, storages: Set[int], operators: List[Dict[str, Any]]) -> Set[int]:
+        """Those of the storages of which the operators read an element, and write it later."""
+        sizes = {index: self._sizes[index] // self._dtypes[index].itemsize for index in storages}
+        return read_and_written_later(storages, sizes, self.tensors(), operators)
 
     def is_real(self, storage: int) -> bool:
         """Whether a storage holds real numbers."""

@@ -197,13 +197,13 @@ class _Recording:
     # What an earlier iteration left, and nobody named.
 
     def _carried_over(self) -> Set[int]:
-        """Unnamed storages of real numbers that are read before they are written, and are written in the step or were in the one
-        before."""
+        """Unnamed storages of real numbers of which an element is read before it is written, and that the step then writes or
+        the iteration before made."""
         named = {self.memory.held(entry["tensor"]) for entry in self.inputs}
         unnamed = set(self.memory.initial) - named
         results = [entry["tensor"] for entry in self.results]
         read = self.memory.read_of(unnamed, self.recorder.operators, results)
-        written = self.memory.written(self.recorder.operators)
+        written = self.memory.replaced(read, self.recorder.operators)
         before = self.beginning.written
         return {storage for storage in read if self.memory.is_real(storage) and (
             storage in written or (before is not None and before.wrote_storage(self.memory.kept(storage))))}

@@ -1,4 +1,5 @@
-// Numbers that left tensors: functions of them in the graph, and what is listed where they are lost.
+// Numbers that left tensors: functions of them in the graph, and what is listed where they are
+// lost.
 #include "frontend/torch/unfollowed_numbers.h"
 
 #include <gmock/gmock.h>
@@ -35,14 +36,13 @@ json Scaling(const json& number) {
   const json inputs = json::array({{{"role", "input"}, {"name", "x"}, {"tensor", x}}});
   json trace = process.Trace(
       inputs,
-      json::array({{{"op", "aten.sum.default"}, {"args", {TensorAt(x)}}, {"out", {TensorAt(sum)}}},
-                   {{"op", "aten._local_scalar_dense.default"},
-                    {"args", {TensorAt(sum)}},
-                    {"out", {12.0}},
-                    {"item", 0}},
-                   {{"op", "aten.mul.Tensor"},
-                    {"args", {TensorAt(x), number}},
-                    {"out", {TensorAt(y)}}}}),
+      json::array(
+          {{{"op", "aten.sum.default"}, {"args", {TensorAt(x)}}, {"out", {TensorAt(sum)}}},
+           {{"op", "aten._local_scalar_dense.default"},
+            {"args", {TensorAt(sum)}},
+            {"out", {12.0}},
+            {"item", 0}},
+           {{"op", "aten.mul.Tensor"}, {"args", {TensorAt(x), number}}, {"out", {TensorAt(y)}}}}),
       y);
   trace["planproof_torch_trace"] = 2;
   trace["strings"] = {"train.py:3: k = f(n)"};
@@ -104,8 +104,9 @@ TEST(UnfollowedNumbers, ASizeThatTheReferenceDoesNotComputeInThisWayHasNoVerdict
   reference["numbers"] = json::array({Entry("argument", "narrow", Floor(Scaled(1.25)), 15)});
   rank["numbers"] = json::array({Entry("argument", "narrow", Floor(Scaled(1.28)), 15)});
   EXPECT_TRUE(SameUnfollowedNumbers(Parsed(reference), {Parsed(reference)}).ok());
-  for (const auto& [first, second] : {std::pair(reference, rank), std::pair(reference, Scaling(2.0)),
-                                      std::pair(Scaling(2.0), rank)}) {
+  for (const auto& [first, second] :
+       {std::pair(reference, rank), std::pair(reference, Scaling(2.0)),
+        std::pair(Scaling(2.0), rank)}) {
     const absl::Status status = SameUnfollowedNumbers(Parsed(first), {Parsed(second)});
     EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
     EXPECT_THAT(std::string(status.message()),
@@ -120,10 +121,10 @@ TEST(UnfollowedNumbers, DecisionsAndSizesAreListedOnce) {
   decision["value"].push_back(3);
   trace["numbers"] = json::array({decision, Entry("argument", "narrow", Item(), 12)});
   const Trace parsed = Parsed(trace);
-  EXPECT_THAT(AssumedOfNumbers(parsed, {parsed, parsed}),
-              ElementsAre(AllOf(HasSubstr("recorded way"), HasSubstr("12 < 3"),
-                                HasSubstr("train.py:3")),
-                          AllOf(HasSubstr("narrow() (12)"), HasSubstr("train.py:3"))));
+  EXPECT_THAT(
+      AssumedOfNumbers(parsed, {parsed, parsed}),
+      ElementsAre(AllOf(HasSubstr("recorded way"), HasSubstr("12 < 3"), HasSubstr("train.py:3")),
+                  AllOf(HasSubstr("narrow() (12)"), HasSubstr("train.py:3"))));
 }
 
 TEST(UnfollowedNumbers, ReadingsOfTheEnvironmentAreListedByValue) {
@@ -135,10 +136,11 @@ TEST(UnfollowedNumbers, ReadingsOfTheEnvironmentAreListedByValue) {
     trace["environment"] = {{"LOCAL_RANK", std::to_string(rank % 2)}, {"MODE", "fast"}};
     ranks.push_back(Parsed(trace));
   }
-  EXPECT_THAT(AssumedOfEnvironment(Parsed(Scaling(2.0)), ranks),
-              ElementsAre("the program reads LOCAL_RANK from its environment: 0 on ranks 0, 2; 1 on "
-                          "ranks 1, 3",
-                          "the program reads MODE from its environment: fast"));
+  EXPECT_THAT(
+      AssumedOfEnvironment(Parsed(Scaling(2.0)), ranks),
+      ElementsAre("the program reads LOCAL_RANK from its environment: 0 on ranks 0, 2; 1 on "
+                  "ranks 1, 3",
+                  "the program reads MODE from its environment: fast"));
 }
 
 // y = x + average, where the average is what an iteration before left.
@@ -172,13 +174,15 @@ TEST(CarriedState, StateThatDiffersFromTheReferencesIsNoConstant) {
                     HasSubstr("has no name"), HasSubstr("inputs=")));
 }
 
-TEST(CarriedState, StateIsFoundByItsBeingWritten) {
+TEST(CarriedState, StateOfVersion1IsFoundByItsBeingWritten) {
   json trace = Averaging(0.25, false);
   EXPECT_THAT(CarriedStorages(Parsed(trace)), IsEmpty());
   trace["operators"].push_back({{"op", "aten.mul_.Tensor"},
                                 {"args", {TensorAt(3), 0.5}},
                                 {"out", {TensorAt(3)}},
                                 {"writes", {3}}});
+  EXPECT_THAT(CarriedStorages(Parsed(trace)), IsEmpty());  // the recorder would have said it
+  trace["planproof_torch_trace"] = 1;
   EXPECT_THAT(CarriedStorages(Parsed(trace)), ElementsAre(3));
 }
 
