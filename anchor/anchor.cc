@@ -25,6 +25,13 @@ using stages::AnchorOutcome;
 using stages::AnchorReport;
 using stages::RecordedDifference;
 
+// Differences that a report lists; there may be one for each result.
+constexpr size_t kMostDifferences = 16;
+
+void KeepFirst(std::vector<RecordedDifference>* differences) {
+  if (differences->size() > kMostDifferences) differences->resize(kMostDifferences);
+}
+
 absl::StatusOr<RecordedFiles> OpenFiles(const Recording& recording) {
   PLAN_ASSIGN_OR_RETURN(RecordedValues reference, RecordedValues::Open(recording.reference));
   RecordedFiles files{std::move(reference), {}};
@@ -61,6 +68,7 @@ class RecordingCheck {
       report_.outcome = AnchorOutcome::kHeldDiffers;
       report_.differences = std::move(held.differences);
       report_.text = report_.differences[0].text;
+      KeepFirst(&report_.differences);
       return std::move(report_);
     }
     if (problem_ == nullptr) {
@@ -75,10 +83,17 @@ class RecordingCheck {
     const absl::Status run = RunGraphs(&expected);
     if (absl::IsInvalidArgument(run) || absl::IsInternal(run)) return run;
     PLAN_RETURN_IF_ERROR(CompareRanks(relations, run.ok() ? &expected : nullptr));
-    if (run.ok()) PLAN_RETURN_IF_ERROR(CompareTranslations(expected));
-    if (report_.outcome == AnchorOutcome::kAnchored && !(run.ok() && held.missing.empty())) {
+    if (run.ok()) {
+      PLAN_RETURN_IF_ERROR(CompareTranslations(expected));
+    } else if (absl::IsFailedPrecondition(run)) {
+      ReportUndefined(std::string(run.message()));
+    }
+    const std::string why = !run.ok()                           ? std::string(run.message())
+                            : report_.computed == report_.blind ? "rounding explains all numbers"
+                                                                : held.missing;
+    if (report_.outcome == AnchorOutcome::kAnchored && !why.empty()) {
       report_.outcome = AnchorOutcome::kNotAnchored;
-      report_.why = run.ok() ? held.missing : std::string(run.message());
+      report_.why = why;
     }
     return std::move(report_);
   }
@@ -120,10 +135,23 @@ class RecordingCheck {
     report_.differences = std::move(results.differences);
     report_.text = report_.differences[0].text;
     if (report_.differences.size() > 1) {
-      absl::StrAppend(&report_.text, "; so ", report_.differences.size(), " of ", results.compared,
-                      " results differ");
+      absl::StrAppend(&report_.text, "; with it ", report_.differences.size() - 1,
+                      " other results differ");
     }
+    KeepFirst(&report_.differences);
     return absl::OkStatus();
+  }
+
+  // What was recorded has values.
+  void ReportUndefined(const std::string& what) {
+    RecordedDifference difference;
+    difference.text = absl::StrCat(
+        "the reader does not understand the program: what was read of it has no value from the "
+        "recorded ones (",
+        what, "); please report this with the traces and their values");
+    report_.outcome = AnchorOutcome::kTranslationDiffers;
+    report_.text = difference.text;
+    report_.differences = {std::move(difference)};
   }
 
   absl::Status CompareTranslations(const ExpectedResults& expected) {
@@ -147,6 +175,7 @@ class RecordingCheck {
     }
     report_.outcome = AnchorOutcome::kTranslationDiffers;
     report_.differences = std::move(comparison.differences);
+    KeepFirst(&report_.differences);
     PLAN_RETURN_IF_ERROR(Locate(program, values));
     for (RecordedDifference& difference : report_.differences) DescribeTranslation(&difference);
     report_.text = report_.differences[0].text;
@@ -219,8 +248,9 @@ absl::StatusOr<AnchorReport> CompareRecording(const Recording& recording,
     if (compared.ok()) return compared;
     status = compared.status();
   }
-  if (absl::IsInvalidArgument(status) || absl::IsInternal(status)) return status;
-  report.why = std::string(status.message());
+  if (absl::IsInvalidArgument(status)) return status;
+  report.why = absl::StrCat(absl::IsInternal(status) ? "a mistake in planproof: " : "",
+                            std::string(status.message()));
   return report;
 }
 

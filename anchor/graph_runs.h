@@ -50,7 +50,8 @@ class GraphRuns {
 
   // ResourceExhausted beyond the limits, Unimplemented for what the executor cannot run.
   absl::Status CheckCost();
-  // The tensors of `wanted` from these values. `perturbed`: with changes.
+  // The tensors of `wanted` from these values. `perturbed`: with changes. FailedPrecondition if the
+  // graph has no value from them: something is read outside of a tensor.
   absl::StatusOr<ComputedTensors> Run(const InitialValues& initial,
                                       const std::vector<sdfg::TensorId>& wanted, bool perturbed);
 

@@ -38,12 +38,17 @@ bool HoldsAt(const HeldTensor& tensor, const Part& part, const Values& whole,
   return same;
 }
 
-// A part that tells nothing: all of its numbers are equal, as zeros of biases are.
-bool IsUniform(const Values& values) {
-  for (int64_t i = 1; i < values.size(); ++i) {
-    if (values.At(i) != values.At(0)) return false;
+// Whether the part's numbers tell places apart: they are not all equal, as zeros of biases are, and
+// what an element may differ by is little beside what elements differ by among themselves.
+bool TellsPlaces(const Part& part) {
+  const auto count = static_cast<double>(part.values.size());
+  double sum = 0, squares = 0;
+  for (int64_t i = 0; i < part.values.size(); ++i) sum += part.values.At(i);
+  for (int64_t i = 0; i < part.values.size(); ++i) {
+    const double own = part.values.At(i) - sum / count;
+    squares += own * own;
   }
-  return true;
+  return std::sqrt(squares / count) > 20 * part.allowed;
 }
 
 std::optional<HeldFinding> PartOfAnother(const HeldTensor& tensor, const Part& part) {
@@ -207,9 +212,14 @@ HeldFinding DifferingElements(const HeldTensor& tensor, const Part& part) {
   ForEachPosition(part.map, tensor.whole.shape, part.values.shape, [&](int64_t i, int64_t at) {
     differing += !SameAt(tensor, part, tensor.whole, i, at);
   });
-  if (differing == part.values.size())
+  if (2 * differing > part.values.size()) {
     return {Kind::kUnrelated,
-            absl::StrCat("unrelated numbers: all ", differing, " elements differ")};
+            absl::StrCat("unrelated numbers: ",
+                         differing == part.values.size()
+                             ? absl::StrCat("all ", differing)
+                             : absl::StrCat(differing, " of ", part.values.size()),
+                         " elements differ")};
+  }
   return {Kind::kSomeDiffer,
           absl::StrCat(differing, " of ", part.values.size(), " elements that differ")};
 }
@@ -219,7 +229,7 @@ HeldFinding DifferingElements(const HeldTensor& tensor, const Part& part) {
 HeldFinding WhatPartHolds(const HeldTensor& tensor, size_t number,
                           const std::vector<const HeldTensor*>& others) {
   const Part& part = tensor.parts[number];
-  if (IsUniform(part.values)) return DifferingElements(tensor, part);
+  if (!TellsPlaces(part)) return DifferingElements(tensor, part);
   for (const auto& find : {PartOfAnother, Transposed, OtherSlices, Multiple}) {
     if (std::optional<HeldFinding> holds = find(tensor, part)) return *std::move(holds);
   }

@@ -18,7 +18,7 @@ struct HeldFinding {
     kMultiple,     // its place times a number
     kOtherTensor,  // what the reference has in another tensor
     kSomeDiffer,   // its place but for some elements
-    kUnrelated,    // no element is that of its place, and it stands nowhere else
+    kUnrelated,    // hardly an element is that of its place, and it stands nowhere else
   };
   Kind kind = Kind::kUnrelated;
   std::string text;  // follows "rank 1 holds"

@@ -154,7 +154,8 @@ class RequirementCheck {
     });
     ++comparison_.compared;
     if (!measure.differs()) {
-      if (measure.error() > comparison_.error && std::isfinite(measure.error())) {
+      if (measure.error() > comparison_.error && std::isfinite(measure.error()) &&
+          !measure.blind()) {
         comparison_.error = measure.error();
         comparison_.most = result.what;
       }

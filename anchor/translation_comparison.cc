@@ -133,12 +133,13 @@ void DescribeTranslation(stages::RecordedDifference* difference) {
       difference->op.empty()
           ? absl::StrCat("how ", difference->tensor, " is computed",
                          difference->source.empty() ? "" : ", at ", difference->source)
-          : absl::StrCat("operator ", difference->op, difference->source.empty() ? "" : " at ",
-                         difference->source);
-  difference->text =
-      absl::StrCat("the reader does not understand ", what, ": ", where, " was recorded on ", whose,
-                   " as ", difference->value, ", and what was read of it gives ",
-                   difference->expected, "; please report this with the traces and their values");
+          : absl::StrCat("operator ", difference->op,
+                         difference->source.empty() ? "" : " at ", difference->source,
+                         ", or did not see how its operands were changed");
+  difference->text = absl::StrCat(
+      "the reader does not understand ", what, ": ", where, " was recorded on ", whose, " as ",
+      difference->value, ", and what was read of it gives ", difference->expected,
+      "; please report this with the traces and their values");
 }
 
 }  // namespace planproof::anchor

@@ -53,13 +53,12 @@ void ApplyAnchor(stages::AnchorReport report, bool require, Result* result) {
     case AnchorOutcome::kAnchored:
       return;
     case AnchorOutcome::kNotAnchored: {
+      if (result->verdict == Verdict::kMalformed) return;
       const std::string text = absl::StrCat("not anchored: ", anchor.why);
       result->assumptions.push_back(
-          absl::StrCat(text,
-                       "; so what was read of the programs, and what ranks are said to hold, "
-                       "is not compared with recorded numbers"));
-      if (require && result->verdict != Verdict::kMalformed &&
-          result->verdict != Verdict::kUnknown) {
+          absl::StrCat(text, "; so what was read of the programs, and what ranks are said to hold, "
+                             "is not compared with recorded numbers"));
+      if (require && result->verdict != Verdict::kUnknown) {
         Withdraw(Finding(Verdict::kUnknown, "not anchored", text), result);
       }
       return;

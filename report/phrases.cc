@@ -25,11 +25,18 @@ std::vector<std::string> AssumedInWords(const Result& result) {
   return lines;
 }
 
+namespace {
+
 // Of a recorded program whose numbers could not be compared with what was read of it.
 std::string NotAnchored(const Result& result) {
-  if (result.anchor.outcome != stages::AnchorOutcome::kNotAnchored) return "";
+  if (result.anchor.outcome != stages::AnchorOutcome::kNotAnchored ||
+      result.verdict == stages::Verdict::kMalformed) {
+    return "";
+  }
   return "; not anchored: " + OneLine(result.anchor.why, 160);
 }
+
+}  // namespace
 
 std::string AfterVerdict(const Result& result) {
   if (result.verdict == stages::Verdict::kProved) {

@@ -117,7 +117,8 @@ TEST(Anchor, AMeaningThatIsExchangedWithdrawsProofAndRefutation) {
   ASSERT_GT(Exchange("gelu", "silu", &program), 0);
   const AnchorReport report = program.Compare();
   ASSERT_EQ(report.outcome, AnchorOutcome::kTranslationDiffers) << report.why << report.text;
-  EXPECT_THAT(report.text, HasSubstr("the reader does not understand"));
+  EXPECT_THAT(report.text, HasSubstr("the reader does not understand operator aten.gelu"));
+  EXPECT_THAT(report.text, HasSubstr("models.py:"));
   for (const Verdict verdict : {Verdict::kProved, Verdict::kRefuted}) {
     stages::Result result;
     result.verdict = verdict;
