@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "anchor/expected_rounding.h"
+#include "anchor/sketch.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::anchor {
@@ -40,13 +41,6 @@ bool Rounds(const Tape& tape) {
   });
 }
 
-uint64_t Mixed(uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 // Each element one spacing up or down.
 void Perturb(sdfg::DType dtype, uint64_t seed, Values* values) {
   const double spacing = RelativeSpacing(dtype);
@@ -54,7 +48,7 @@ void Perturb(sdfg::DType dtype, uint64_t seed, Values* values) {
   const auto count = static_cast<int64_t>(values->doubles.size());
   uint64_t bits = 0;
   for (int64_t i = 0; i < count; ++i, bits >>= 1) {
-    if (i % 64 == 0) bits = Mixed(seed + static_cast<uint64_t>(i));
+    if (i % 64 == 0) bits = SplitMix64(seed + static_cast<uint64_t>(i));
     values->doubles[i] *= (bits & 1) != 0 ? 1 + spacing : 1 - spacing;
   }
 }
@@ -95,10 +89,10 @@ absl::StatusOr<std::vector<Values>> GraphRuns::RunOnce(const InitialValues& init
       const sdfg::Tensor& tensor = graph_.tensors[id];
       const auto number = static_cast<TensorId>(id);
       // Constants are numbers of the program, with which it may compare.
-      const bool read =
-          tensor.producer == sdfg::kNone &&
-          (tensor.role == sdfg::TensorRole::kInput || tensor.role == sdfg::TensorRole::kParameter);
-      if (read) Perturb(tensor.dtype, Mixed(seed) ^ Mixed(id), &tensors[id]);
+      const bool read = tensor.producer == sdfg::kNone &&
+                        (tensor.role == sdfg::TensorRole::kInput ||
+                         tensor.role == sdfg::TensorRole::kParameter);
+      if (read) Perturb(tensor.dtype, SplitMix64(seed) ^ SplitMix64(id), &tensors[id]);
       watched[id] = watched[id] || IsRounded(number);
     }
   }
@@ -111,7 +105,7 @@ absl::StatusOr<std::vector<Values>> GraphRuns::RunOnce(const InitialValues& init
     if (instead != initial.instead.end()) {
       tensors[id] = instead->second;
     } else {
-      Perturb(graph_.tensors[id].dtype, Mixed(seed) ^ Mixed(id), &tensors[id]);
+      Perturb(graph_.tensors[id].dtype, SplitMix64(seed) ^ SplitMix64(id), &tensors[id]);
     }
     return absl::OkStatus();
   };

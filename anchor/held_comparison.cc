@@ -219,12 +219,11 @@ std::vector<stages::RecordedDifference> DifferencesOf(
   difference.tensor = tensor.name;
   const HeldFinding holds = WhatPartHolds(tensor, differing[0], others);
   difference.cause = absl::StrCat("rank ", difference.ranks[0], " holds ", holds.text);
-  const std::string usual = UsualCause(tensor, differing, holds.kind);
-  if (!usual.empty()) absl::StrAppend(&difference.cause, " (", usual, ")");
-  difference.text = absl::StrCat(RoleName(tensor.role), " ", tensor.name, " at [",
-                                 absl::StrJoin(difference.index, ", "), "] is ", difference.value,
-                                 " on rank ", difference.ranks[0], " and ", difference.expected,
-                                 " in the reference: ", difference.cause);
+  difference.usual = UsualCause(tensor, differing, holds.kind);
+  difference.text = absl::StrCat(
+      RoleName(tensor.role), " ", tensor.name, " at [", absl::StrJoin(difference.index, ", "),
+      "] is ", difference.value, " on rank ", difference.ranks[0], " and ", difference.expected,
+      " in the reference; ", difference.cause);
   if (difference.ranks.size() > 1) {
     absl::StrAppend(&difference.text, "; so do ranks ",
                     absl::StrJoin(difference.ranks.begin() + 1, difference.ranks.end(), ", "));

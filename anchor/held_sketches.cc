@@ -11,7 +11,7 @@
 namespace planproof::anchor {
 namespace {
 
-using Part = SketchedTensor::Part;
+using SketchedPart = SketchedTensor::Part;
 
 // Doubles that were added up in another order; -1: they are the same, else the first sum that is
 // not.
@@ -45,11 +45,11 @@ stages::RecordedDifference Difference(const SketchedTensor& tensor, std::vector<
 
 std::vector<stages::RecordedDifference> DifferencesOf(const SketchedTensor& tensor,
                                                       bool* compared) {
-  std::vector<const Part*> different;
+  std::vector<const SketchedPart*> different;
   int64_t elements = 0;
-  for (const Part& part : tensor.parts) {
+  for (const SketchedPart& part : tensor.parts) {
     const auto same = std::find_if(different.begin(), different.end(),
-                                   [&](const Part* known) { return known->map == part.map; });
+                                   [&](const SketchedPart* known) { return known->map == part.map; });
     if (same == different.end()) {
       different.push_back(&part);
       elements += part.elements;
@@ -65,7 +65,7 @@ std::vector<stages::RecordedDifference> DifferencesOf(const SketchedTensor& tens
   if (!*compared) return {};
   std::array<double, 4> sum = {};
   std::vector<int32_t> ranks;
-  for (const Part* part : different) {
+  for (const SketchedPart* part : different) {
     ranks.push_back(part->rank);
     for (size_t k = 0; k < sum.size(); ++k) sum.at(k) += part->sketch.at(k);
   }

@@ -66,6 +66,7 @@ void ApplyAnchor(stages::AnchorReport report, bool require, Result* result) {
     case AnchorOutcome::kHeldDiffers:
       for (const stages::RecordedDifference& difference : anchor.differences) {
         Violation violation = Finding(Verdict::kMalformed, "held differs", difference.text);
+        if (!difference.usual.empty()) violation.message = difference.usual;
         violation.devices.assign(difference.ranks.begin(), difference.ranks.end());
         result->violations.push_back(std::move(violation));
       }

@@ -265,6 +265,7 @@ void Members(Archive& archive, Value<Archive, stages::RecordedDifference> differ
   archive("value", difference.value);
   archive("expected", difference.expected);
   archive.Optional("cause", difference.cause);
+  archive.Optional("usual", difference.usual);
   archive.Optional("operator", difference.op);
   archive.Optional("source", difference.source);
   archive("text", difference.text);

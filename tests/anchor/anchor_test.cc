@@ -73,7 +73,7 @@ TEST(Anchor, ReplicasThatStartFromOtherValuesAreNamed) {
   const AnchorReport report = Read("init_differs").Compare();
   ASSERT_EQ(report.outcome, AnchorOutcome::kHeldDiffers) << report.why << report.text;
   EXPECT_THAT(report.text, HasSubstr("on rank 1"));
-  EXPECT_THAT(report.text, HasSubstr("replicas are seeded apart"));
+  EXPECT_THAT(report.differences[0].usual, HasSubstr("replicas are seeded apart"));
   stages::Result result = Proved();
   ApplyAnchor(report, false, &result);
   EXPECT_EQ(result.verdict, Verdict::kMalformed);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 namespace planproof::anchor {
@@ -49,7 +50,7 @@ class HeldRows : public testing::Test {
   }
   std::string Cause() {
     const auto differences = DifferencesOf(tensor_, {});
-    return differences.empty() ? "" : differences[0].cause;
+    return differences.empty() ? "" : differences[0].cause + "; " + differences[0].usual;
   }
 
   HeldTensor tensor_;
