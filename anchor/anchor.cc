@@ -176,14 +176,14 @@ class RecordingCheck {
     report_.outcome = AnchorOutcome::kTranslationDiffers;
     report_.differences = std::move(comparison.differences);
     KeepFirst(&report_.differences);
-    PLAN_RETURN_IF_ERROR(Locate(program, values));
+    PLAN_RETURN_IF_ERROR(Locate(program, comparison.first, values));
     for (RecordedDifference& difference : report_.differences) DescribeTranslation(&difference);
     report_.text = report_.differences[0].text;
     return absl::OkStatus();
   }
 
   // Whether the difference is there as operators were translated, and from which operator on.
-  absl::Status Locate(const RecordedProgram& program, RecordedValues* values) {
+  absl::Status Locate(const RecordedProgram& program, int32_t result, RecordedValues* values) {
     const bool reference = program.rank < 0;
     RecordedDifference& first = report_.differences[0];
     const auto& translated =
@@ -208,19 +208,16 @@ class RecordingCheck {
       return absl::OkStatus();
     }
     PLAN_ASSIGN_OR_RETURN(const bool found, FindOperator(program, graph, computed, values, &first));
-    if (!found) NameProducer(graph, program, &first);
+    if (!found) NameProducer(graph, program.results[result], &first);
     return absl::OkStatus();
   }
 
   // Without sketches the operator that makes the result is named with its line: it, or one before
   // it.
-  static void NameProducer(const sdfg::Graph& graph, const RecordedProgram& program,
+  static void NameProducer(const sdfg::Graph& graph, const frontend::RecordedResult& result,
                            RecordedDifference* difference) {
-    for (const frontend::RecordedResult& result : program.results) {
-      if (result.what != difference->tensor || result.tensor == sdfg::kNone) continue;
-      const sdfg::OperatorId producer = graph.tensors[result.tensor].producer;
-      if (producer != sdfg::kNone) difference->source = graph.operators[producer].source.ToString();
-    }
+    const sdfg::OperatorId producer = graph.tensors[result.tensor].producer;
+    if (producer != sdfg::kNone) difference->source = graph.operators[producer].source.ToString();
   }
 
   const Recording& recording_;

@@ -89,9 +89,9 @@ absl::StatusOr<std::vector<Values>> GraphRuns::RunOnce(const InitialValues& init
       const sdfg::Tensor& tensor = graph_.tensors[id];
       const auto number = static_cast<TensorId>(id);
       // Constants are numbers of the program, with which it may compare.
-      const bool read = tensor.producer == sdfg::kNone &&
-                        (tensor.role == sdfg::TensorRole::kInput ||
-                         tensor.role == sdfg::TensorRole::kParameter);
+      const bool read =
+          tensor.producer == sdfg::kNone &&
+          (tensor.role == sdfg::TensorRole::kInput || tensor.role == sdfg::TensorRole::kParameter);
       if (read) Perturb(tensor.dtype, SplitMix64(seed) ^ SplitMix64(id), &tensors[id]);
       watched[id] = watched[id] || IsRounded(number);
     }

@@ -39,7 +39,7 @@ using ComputedTensors = std::map<sdfg::TensorId, ComputedTensor>;
 
 struct RunLimits {
   double elements = 0x1p25;  // of all tensors of the graph
-  double work = 3e9;         // lane operations of one run
+  double work = 1e9;         // lane operations of one run: about a second
   int samples = 3;           // perturbed runs
 };
 

@@ -114,8 +114,7 @@ class HeldTensors {
     std::optional<std::array<double, 4>> own, theirs;
     if (input.role != RecordedRole::kState && input.view.dtype == whole.view.dtype) {
       PLAN_ASSIGN_OR_RETURN(own, SketchOf(recording_.ranks[rank], number, problem_.parallel,
-                                          problem_.lineage[input.tensor].map,
-                                          &files_.ranks[rank]));
+                                          problem_.lineage[input.tensor].map, &files_.ranks[rank]));
       std::vector<sdfg::IndexMap> itself;
       for (size_t d = 0; d < problem_.logical.tensors[whole.tensor].shape.size(); ++d)
         itself.push_back({0, {{static_cast<int32_t>(d), 1, 1, 0}}});
@@ -220,10 +219,10 @@ std::vector<stages::RecordedDifference> DifferencesOf(
   const HeldFinding holds = WhatPartHolds(tensor, differing[0], others);
   difference.cause = absl::StrCat("rank ", difference.ranks[0], " holds ", holds.text);
   difference.usual = UsualCause(tensor, differing, holds.kind);
-  difference.text = absl::StrCat(
-      RoleName(tensor.role), " ", tensor.name, " at [", absl::StrJoin(difference.index, ", "),
-      "] is ", difference.value, " on rank ", difference.ranks[0], " and ", difference.expected,
-      " in the reference; ", difference.cause);
+  difference.text = absl::StrCat(RoleName(tensor.role), " ", tensor.name, " at [",
+                                 absl::StrJoin(difference.index, ", "), "] is ", difference.value,
+                                 " on rank ", difference.ranks[0], " and ", difference.expected,
+                                 " in the reference; ", difference.cause);
   if (difference.ranks.size() > 1) {
     absl::StrAppend(&difference.text, "; so do ranks ",
                     absl::StrJoin(difference.ranks.begin() + 1, difference.ranks.end(), ", "));

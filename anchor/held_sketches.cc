@@ -48,8 +48,9 @@ std::vector<stages::RecordedDifference> DifferencesOf(const SketchedTensor& tens
   std::vector<const SketchedPart*> different;
   int64_t elements = 0;
   for (const SketchedPart& part : tensor.parts) {
-    const auto same = std::find_if(different.begin(), different.end(),
-                                   [&](const SketchedPart* known) { return known->map == part.map; });
+    const auto same =
+        std::find_if(different.begin(), different.end(),
+                     [&](const SketchedPart* known) { return known->map == part.map; });
     if (same == different.end()) {
       different.push_back(&part);
       elements += part.elements;
@@ -71,8 +72,8 @@ std::vector<stages::RecordedDifference> DifferencesOf(const SketchedTensor& tens
   }
   const int k = FirstOther(sum, tensor.sketch, tensor.elements);
   if (k < 0) return {};
-  return {Difference(tensor, std::move(ranks), sum.at(k), tensor.sketch.at(k),
-                     "the reference holds")};
+  return {
+      Difference(tensor, std::move(ranks), sum.at(k), tensor.sketch.at(k), "the reference holds")};
 }
 
 }  // namespace planproof::anchor

@@ -1,8 +1,9 @@
 // Large tensors that ranks hold, of which sketches were recorded and no values.
 //
 // A sketch adds up a rank's elements with signs that depend on where an element stands in the whole
-// (sketch.h), so ranks that hold the same part have the same sketch, and parts that together are the
-// whole have sketches that add up to the reference's. Which element differs a sketch does not say.
+// (sketch.h), so ranks that hold the same part have the same sketch, and parts that together are
+// the whole have sketches that add up to the reference's. Which element differs a sketch does not
+// say.
 #ifndef PLANPROOF_ANCHOR_HELD_SKETCHES_H_
 #define PLANPROOF_ANCHOR_HELD_SKETCHES_H_
 

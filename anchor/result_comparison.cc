@@ -168,10 +168,11 @@ class RequirementCheck {
   void Report(const RecordedRequirement& requirement, const sdfg::Shape& shape,
               const RoundingMeasure& measure) {
     const RecordedResult& result = ResultOf(requirement);
-    for (stages::RecordedDifference& known : comparison_.differences) {
-      if (known.tensor != result.what) continue;
+    const auto [known, fresh] =
+        reported_.try_emplace(requirement.reference, comparison_.differences.size());
+    if (!fresh) {
       for (const RecordedRequirement::Term& term : requirement.terms)
-        known.ranks.push_back(term.rank);
+        comparison_.differences[known->second].ranks.push_back(term.rank);
       return;
     }
     stages::RecordedDifference& difference = comparison_.differences.emplace_back();
@@ -198,6 +199,7 @@ class RequirementCheck {
   RecordedFiles& files_;
   std::map<int32_t, Values> references_;
   ResultComparison comparison_;
+  std::map<int32_t, size_t> reported_;  // of the reference's results: their differences
 };
 
 }  // namespace

@@ -71,6 +71,7 @@ absl::StatusOr<TranslationComparison> CompareTranslation(const RecordedProgram& 
         comparison.error = std::max(comparison.error, measure.error());
       continue;
     }
+    if (comparison.first < 0) comparison.first = static_cast<int32_t>(k);
     stages::RecordedDifference& difference = comparison.differences.emplace_back();
     difference.tensor = result.what;
     if (program.rank >= 0) difference.ranks = {program.rank};
@@ -133,13 +134,12 @@ void DescribeTranslation(stages::RecordedDifference* difference) {
       difference->op.empty()
           ? absl::StrCat("how ", difference->tensor, " is computed",
                          difference->source.empty() ? "" : ", at ", difference->source)
-          : absl::StrCat("operator ", difference->op,
-                         difference->source.empty() ? "" : " at ", difference->source,
-                         ", or did not see how its operands were changed");
-  difference->text = absl::StrCat(
-      "the reader does not understand ", what, ": ", where, " was recorded on ", whose, " as ",
-      difference->value, ", and what was read of it gives ", difference->expected,
-      "; please report this with the traces and their values");
+          : absl::StrCat("operator ", difference->op, difference->source.empty() ? "" : " at ",
+                         difference->source, ", or did not see how its operands were changed");
+  difference->text =
+      absl::StrCat("the reader does not understand ", what, ": ", where, " was recorded on ", whose,
+                   " as ", difference->value, ", and what was read of it gives ",
+                   difference->expected, "; please report this with the traces and their values");
 }
 
 }  // namespace planproof::anchor

@@ -24,6 +24,7 @@ struct TranslationComparison {
   int64_t compared = 0;  // results
   int64_t blind = 0;     // of them
   double error = 0;      // the largest relative difference of those that agree
+  int32_t first = -1;    // the result that the first difference is about
   std::vector<stages::RecordedDifference> differences;
 };
 

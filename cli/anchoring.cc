@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "anchor/anchor.h"
-#include "anchor/verdict.h"
+#include "anchor/withdrawal.h"
 
 namespace planproof::cli {
 

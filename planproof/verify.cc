@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #ifndef PLANPROOF_PROVER_ONLY
 #include "anchor/anchor.h"
-#include "anchor/verdict.h"
+#include "anchor/withdrawal.h"
 #endif
 #include "frontend/load_problem.h"
 #include "inference/relation_inference.h"

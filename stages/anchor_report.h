@@ -16,10 +16,10 @@ struct RecordedDifference {
   std::vector<int64_t> index;  // of the reference's tensor
   std::string value;           // of the first of these ranks
   std::string expected;
-  std::string cause;           // what is there instead: "rank 1 holds the part of rank 0"
-  std::string usual;           // what usually makes such a difference; may be empty
-  std::string op, source;      // of a translation: the operator, where it is known, and its line
-  std::string text;            // one line that says it all
+  std::string cause;       // what is there instead: "rank 1 holds the part of rank 0"
+  std::string usual;       // what usually makes such a difference; may be empty
+  std::string op, source;  // of a translation: the operator, where it is known, and its line
+  std::string text;        // one line that says it all
   bool operator==(const RecordedDifference&) const = default;
 };
 

@@ -58,8 +58,9 @@ absl::Status OrderRanks(std::vector<Trace>* given) {
 
 // A program that names no input reads its batch all the same.
 void AddConstantBatch(const Trace& reference, std::vector<std::string>* assumptions) {
-  const bool named = std::any_of(reference.inputs.begin(), reference.inputs.end(),
-                                 [](const Input& input) { return input.role == InputRole::kInput; });
+  const bool named =
+      std::any_of(reference.inputs.begin(), reference.inputs.end(),
+                  [](const Input& input) { return input.role == InputRole::kInput; });
   if (named) return;
   assumptions->push_back(
       "the program names no input, so its batch is a constant of the recording: pass inputs= to "

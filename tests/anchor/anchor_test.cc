@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "anchor/verdict.h"
+#include "anchor/withdrawal.h"
 #include "frontend/load_problem.h"
 #include "sdfg/index_function.h"
 #include "sdfg/operator_library.h"

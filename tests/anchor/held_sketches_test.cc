@@ -22,7 +22,8 @@ class SketchedRows : public testing::Test {
   SketchedRows() {
     tensor_.name = "w";
     tensor_.elements = 32;
-    tensor_.sketch = HeldSketchOf("w", Rows(0, 8), {{0, {{0, 1, 1, 0}}}, {0, {{1, 1, 1, 0}}}}, {8, 4});
+    tensor_.sketch =
+        HeldSketchOf("w", Rows(0, 8), {{0, {{0, 1, 1, 0}}}, {0, {{1, 1, 1, 0}}}}, {8, 4});
   }
   static Values Rows(int64_t start, int64_t count) {
     Values values = Values::Zeros({count, 4}, sdfg::DType::kFloat64, sdfg::DType::kFloat64);

@@ -24,9 +24,8 @@ std::string Anchored(const std::string& name) {
 }
 
 Finished Verify(const std::string& directory, const std::string& options = "") {
-  return RunProgram(
-      absl::StrCat("verify --no-cache ", options, " ", directory, "/reference.trace ", directory,
-                   "/rank0.trace ", directory, "/rank1.trace"));
+  return RunProgram(absl::StrCat("verify --no-cache ", options, " ", directory, "/reference.trace ",
+                                 directory, "/rank0.trace ", directory, "/rank1.trace"));
 }
 
 TEST(TorchAnchor, ARightProgramIsProvedAndItsNumbersAgree) {

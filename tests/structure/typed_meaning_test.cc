@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 const std::vector<std::string>& Checked() {
   static const std::vector<std::string> layers = {
       "solver",        "sdfg",          "lineage", "shape_reduction", "inference", "stages",
-      "runtime_check", "verdict_cache", "cluster", "generator",       "mutation"};
+      "runtime_check", "verdict_cache", "cluster", "generator",       "mutation",  "anchor"};
   return layers;
 }
 

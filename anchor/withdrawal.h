@@ -1,6 +1,6 @@
 // What recorded numbers do to a verdict: they withdraw or harden it, and never make one.
-#ifndef PLANPROOF_ANCHOR_VERDICT_H_
-#define PLANPROOF_ANCHOR_VERDICT_H_
+#ifndef PLANPROOF_ANCHOR_WITHDRAWAL_H_
+#define PLANPROOF_ANCHOR_WITHDRAWAL_H_
 
 #include "stages/result.h"
 
@@ -16,4 +16,4 @@ void ApplyAnchor(stages::AnchorReport report, bool require, stages::Result* resu
 
 }  // namespace planproof::anchor
 
-#endif  // PLANPROOF_ANCHOR_VERDICT_H_
+#endif  // PLANPROOF_ANCHOR_WITHDRAWAL_H_

@@ -1,4 +1,4 @@
-#include "anchor/verdict.h"
+#include "anchor/withdrawal.h"
 
 #include <algorithm>
 #include <string>
@@ -56,8 +56,9 @@ void ApplyAnchor(stages::AnchorReport report, bool require, Result* result) {
       if (result->verdict == Verdict::kMalformed) return;
       const std::string text = absl::StrCat("not anchored: ", anchor.why);
       result->assumptions.push_back(
-          absl::StrCat(text, "; so what was read of the programs, and what ranks are said to hold, "
-                             "is not compared with recorded numbers"));
+          absl::StrCat(text,
+                       "; so what was read of the programs, and what ranks are said to hold, "
+                       "is not compared with recorded numbers"));
       if (require && result->verdict != Verdict::kUnknown) {
         Withdraw(Finding(Verdict::kUnknown, "not anchored", text), result);
       }
