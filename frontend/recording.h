@@ -42,6 +42,7 @@ struct RecordedInput {
   std::string name;
   RecordedView view;
   sdfg::TensorId tensor = sdfg::kNone;  // of the program's graph
+  bool named_by_reader = false;         // the trace has it without a name
 };
 
 // What the step is for. The recorded bytes are its elements, contiguous.

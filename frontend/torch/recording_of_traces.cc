@@ -36,6 +36,7 @@ RecordedProgram ProgramOf(const Trace& trace, int32_t rank, bool with_operators)
     RecordedInput& recorded = program.inputs.emplace_back();
     recorded.role = static_cast<RecordedRole>(input.role);
     recorded.name = input.name;
+    recorded.named_by_reader = !input.recorded;
     recorded.view = {tensor.storage, tensor.dtype, tensor.offset, tensor.shape, tensor.strides};
   }
   for (const TraceResult& result : trace.results) {

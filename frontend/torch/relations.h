@@ -19,10 +19,7 @@
 #include "frontend/torch/constant_folding.h"
 #include "frontend/torch/constant_slices.h"
 #include "frontend/torch/execution.h"
-<<<<<<< HEAD
 #include "frontend/torch/required_results.h"
-=======
->>>>>>> 6a2c69d4 (Name what withdraws an answer, and tell results apart by number)
 #include "frontend/torch/trace.h"
 #include "lineage/problem_builder.h"
 

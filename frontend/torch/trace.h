@@ -148,6 +148,7 @@ struct Input {
   std::optional<std::pair<int64_t, int64_t>> domain;  // of integers: low, and high excluded
   bool nonnegative = false;                           // of reals
   std::string parameter;                              // of a state: to which it belongs, or ""
+  bool recorded = true;  // false: the reader named it, the trace does not
 };
 
 enum class ResultKind : uint8_t { kUpdated, kGradient, kOutput };

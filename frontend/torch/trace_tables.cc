@@ -354,7 +354,6 @@ absl::Status TraceParser::ReadResult(const Json& json) {
   return absl::OkStatus();
 }
 
-<<<<<<< HEAD
 absl::Status TraceParser::ReadWhatVersion2Adds() {
   const Json* values = root_.Find("values");
   const Json* environment = root_.Find("environment");
@@ -370,15 +369,6 @@ absl::Status TraceParser::ReadWhatVersion2Adds() {
     if (trace_.values.size() != 64 || !hexadecimal) return at_.Error(*values, "is no SHA-256");
   }
   return environment == nullptr ? absl::OkStatus() : ReadEnvironment(*environment);
-=======
-absl::Status TraceParser::ReadValuesDigest(const Json& json) {
-  PLAN_ASSIGN_OR_RETURN(trace_.values, at_.Name(json));
-  const bool hexadecimal =
-      std::all_of(trace_.values.begin(), trace_.values.end(),
-                  [](const char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
-  if (trace_.values.size() != 64 || !hexadecimal) return at_.Error(json, "is no SHA-256");
-  return absl::OkStatus();
->>>>>>> 6a2c69d4 (Name what withdraws an answer, and tell results apart by number)
 }
 
 absl::StatusOr<Trace> TraceParser::Run() {

@@ -195,6 +195,7 @@ class Naming {
     storage.digest.clear();
     Input& input = trace->inputs.emplace_back();
     input.role = InputRole::kState;
+    input.recorded = false;
     input.name = name;
     input.parameter = parameter;
     input.tensor = region.tensor;
