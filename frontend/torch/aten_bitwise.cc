@@ -21,7 +21,7 @@ using sdfg::Op;
 
 enum class Bitwise : uint8_t { kAnd, kOr, kXor };
 
-// Of the type of its result; ids and counts fit into 32 bits.
+// Bits besides the sign: ids and counts fit into 32 bits.
 constexpr int kBits = 31;
 
 sdfg::DType TypeOf(AtenCall* call, const Argument& argument) {
@@ -77,7 +77,7 @@ int64_t Of(Bitwise op, int64_t x, int64_t y) {
   return op == Bitwise::kAnd ? (x & y) : op == Bitwise::kOr ? (x | y) : (x ^ y);
 }
 
-// Of integers of the type of the result; one of them is a tensor.
+// The operands are integers of the type of the result; one of them is a tensor.
 absl::StatusOr<Argument> OfWholeNumbers(AtenCall* call, Bitwise op, Argument x, Argument y) {
   if (x.tensor == sdfg::kNone) std::swap(x, y);
   const sdfg::DType dtype = call->target(0).dtype;

@@ -150,8 +150,8 @@ const Schemas& AllSchemas() {
 
 bool IsElementFor(const Value& value, const AtenParameter& parameter) {
   using Kind = Value::Kind;
-  const bool from_tensor = value.kind == Kind::kItem || value.kind == Kind::kComputed ||
-                           value.kind == Kind::kMayBe;
+  const bool from_tensor =
+      value.kind == Kind::kItem || value.kind == Kind::kComputed || value.kind == Kind::kMayBe;
   const bool whole = value.kind == Kind::kInteger || value.kind == Kind::kBool || from_tensor;
   const bool real = whole || value.kind == Kind::kReal || value.kind == Kind::kInfinite;
   switch (parameter.kind) {

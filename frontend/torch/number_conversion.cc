@@ -42,7 +42,7 @@ int SignificandBits(DType type) {
   }
 }
 
-// What rounding takes for the largest number of the type at most.
+// The largest number that is not rounded to infinity, or a little less.
 double LargestOf(DType type) {
   switch (type) {
     case DType::kFloat64:

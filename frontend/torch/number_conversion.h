@@ -21,10 +21,10 @@ struct KnownNumber {
   double error = 0;
 };
 
-// What a tensor of type `to` holds when it is given the number. Nothing where that is not defined
-// (a real number beyond the integers of the type) or not known (the fraction is dropped next to a
-// whole number to which rounding may lead; a number beyond the type, of which it is not known
-// whether it was an integer).
+// The number that a tensor of type `to` holds when it is given this one. Nothing where that is not
+// defined (a real number beyond the integers of the type) or not known (the fraction is dropped
+// next to a whole number to which rounding may lead; a number beyond the type, of which it is not
+// known whether it was an integer).
 std::optional<KnownNumber> InType(const KnownNumber& number, sdfg::DType to);
 
 // The same of a number that is not rounded.

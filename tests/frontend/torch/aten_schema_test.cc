@@ -111,9 +111,9 @@ TEST(AtenSchemas, NumbersOfTensorsAreArguments) {
   number.kind = AtenKind::kNumber;
   tensor.kind = AtenKind::kTensor;
   text.kind = AtenKind::kText;
-  for (const Value::Kind kind : {Value::Kind::kBool, Value::Kind::kInteger, Value::Kind::kReal,
-                                 Value::Kind::kItem, Value::Kind::kComputed, Value::Kind::kMayBe,
-                                 Value::Kind::kInfinite}) {
+  for (const Value::Kind kind :
+       {Value::Kind::kBool, Value::Kind::kInteger, Value::Kind::kReal, Value::Kind::kItem,
+        Value::Kind::kComputed, Value::Kind::kMayBe, Value::Kind::kInfinite}) {
     Value value;
     value.kind = kind;
     EXPECT_TRUE(IsArgumentFor(value, number)) << static_cast<int>(kind);
