@@ -274,6 +274,7 @@ absl::Status Memory::Write(const Tensor& tensor, sdfg::TensorId value) {
   if (view.empty()) return absl::OkStatus();
   PLAN_ASSIGN_OR_RETURN(value, Marked(tensor, value));
   PLAN_RETURN_IF_ERROR(Materialise(tensor.storage));
+  allocated_[tensor.storage] = true;  // what lies between the elements may be read
   if (IsDense(view)) {
     Replace(tensor.storage, view.offset, {view.end(), value, view, std::nullopt});
     return absl::OkStatus();

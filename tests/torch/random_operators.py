@@ -339,7 +339,7 @@ def is_rounded(case, number):
     """Whether the plan has what the operator gave as constants, and some of these are no short binary fractions: in real numbers the
     operator gives others, which only the last bits tell."""
     _, kind, _, plan, free = case
-    scaled = [each.double() * 2 ** 20 for each in results(plan, Plain(), sample(free, 0, number))]
+    scaled = [each.double() * 2 ** 10 for each in results(plan, Plain(), sample(free, 0, number))]
     return kind == "constant" and any((each != each.round()).any() for each in scaled)
 
 

@@ -44,9 +44,13 @@ class Call {
     args_.push_back(json::array({TensorAt(number)}));
     return *this;
   }
-  // Memory that nobody wrote, as an operand that is written.
+  // Memory that is allocated, and that nobody wrote, as an operand that is written.
   Call& Memory(const std::string& dtype, const std::vector<int64_t>& shape) {
     written_ = process_.Add(dtype, shape);
+    allocations_.push_back({{"op", "aten.empty.memory_format"},
+                            {"args", json::array({shape})},
+                            {"kwargs", {{"dtype", {{"dtype", dtype}}}}},
+                            {"out", json::array({TensorAt(written_)})}});
     args_.push_back(TensorAt(written_));
     return *this;
   }
@@ -65,7 +69,9 @@ class Call {
     const int result = written_ >= 0 ? written_ : result_;
     json op = {{"op", op_}, {"args", args_}, {"out", json::array({TensorAt(result)})}};
     if (written_ >= 0) op["writes"] = json::array({result});
-    const json trace = process_.Trace(inputs_, json::array({op}), result);
+    json operators = allocations_;
+    operators.push_back(op);
+    const json trace = process_.Trace(inputs_, operators, result);
     const auto parsed = ParseTrace(trace.dump(), "call");
     if (!parsed.ok()) return parsed.status();
     lineage::ProblemBuilder problem;
@@ -99,7 +105,7 @@ class Call {
  private:
   std::string op_;
   OneProcess process_;
-  json inputs_ = json::array(), args_ = json::array();
+  json inputs_ = json::array(), args_ = json::array(), allocations_ = json::array();
   std::vector<std::string> premises_;
   int written_ = -1, result_ = -1;
 };
@@ -181,7 +187,7 @@ TEST(Routing, DivisionOfRealNumbersThatRoundsIsRefused) {
     EXPECT_THAT(Call("aten.floor_divide.default")
                     .Operand(kWhole, {5})
                     .Number(divisor)
-                    .Result(kWhole, {5})
+                    .Result(divisor.is_number_float() ? kReal : kWhole, {5})
                     .Refused(),
                 HasSubstr("division that rounds"));
   }

@@ -421,7 +421,7 @@ TEST(Results, AreBroadcastOnlyByCopies) {
   Program sum;
   const int x = sum.Input("float64", {2}, {1, 2});
   sum.Apply("aten.mul.Tensor", {TensorAt(x), 2}, "float64", {3, 2});
-  ExpectMalformed(sum, "has the shape [3,2]");
+  ExpectMalformed(sum, "has the shape [3, 2]");
   Program number;
   number.Apply(
       "aten.mul.Tensor",
