@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "frontend/torch/strided.h"
 #include "sdfg/types.h"
 
 namespace planproof::frontend::torch {
@@ -150,7 +151,9 @@ absl::Status CheckResultType(const Trace& trace, const Executed& executed, const
                              const std::string& place) {
   const std::optional<DType> expected = ExpectedType(trace, executed, base);
   if (!expected) return absl::OkStatus();
-  const DType result = trace.tensors[executed.out[0].tensor].dtype;
+  const Tensor& tensor = trace.tensors[executed.out[0].tensor];
+  if (ElementsOf(tensor.shape) == 0) return absl::OkStatus();  // PyTorch computes, and refuses, none
+  const DType result = tensor.dtype;
   const bool in_place = !executed.writes.empty();
   const bool fits =
       in_place ? NumberKindOf(*expected) <= NumberKindOf(result) || IsAmong({"copy", "fill"}, base)

@@ -54,7 +54,7 @@ class Operand:
     name: str = ""
 
     def sample(self, generator, style):
-        """Values of a free operand: small whole numbers, normal ones, positive ones."""
+        """Values of a free operand: small whole numbers, normal ones, positive ones, larger ones."""
         shape = self.shape[:-2] + self.shape[:-3:-1] if self.transposed else self.shape
         if self.distinct and shape and shape[-1] <= self.domain[1] - self.domain[0]:
             rows = [torch.randperm(self.domain[1] - self.domain[0], generator=generator)[:shape[-1]] for _ in range(math.prod(shape[:-1]))]
@@ -68,6 +68,8 @@ class Operand:
             value = torch.randint(-3, 4, shape, generator=generator).to(self.dtype)
         elif style == 1:
             value = torch.randn(shape, generator=generator, dtype=torch.float64).to(self.dtype)
+        elif style == 3:
+            value = (torch.randn(shape, generator=generator, dtype=torch.float64) * 4).to(self.dtype)
         else:
             value = (torch.rand(shape, generator=generator, dtype=torch.float64) * 1.5 + 0.25).to(self.dtype)
         return value.transpose(-1, -2) if self.transposed else value

@@ -263,7 +263,7 @@ class Campaign:
 
 def sample(free, index, seed):
     generator = torch.Generator().manual_seed(seed * 9176 + index)
-    return {name: operand.sample(generator, index % 3) for name, operand in free.items()}
+    return {name: operand.sample(generator, index % 4) for name, operand in free.items()}
 
 
 def compare(left, right):
