@@ -7,6 +7,7 @@ spelled out, or in pieces; or it is changed: another argument, constant, or oper
 differ, and REFUTED or MALFORMED where they are equal on all samples. UNKNOWN is no answer and never wrong."""
 import argparse
 import collections
+import faulthandler
 import gzip
 import json
 import multiprocessing
@@ -412,6 +413,7 @@ class Worker:
         there.close()
 
     def work(self, channel):
+        faulthandler.disable()    # a crash of torch is expected
         torch.set_num_threads(1)
         with tempfile.TemporaryDirectory() as directory:
             for number in self.left:
