@@ -152,7 +152,8 @@ absl::Status CheckResultType(const Trace& trace, const Executed& executed, const
   const std::optional<DType> expected = ExpectedType(trace, executed, base);
   if (!expected) return absl::OkStatus();
   const Tensor& tensor = trace.tensors[executed.out[0].tensor];
-  if (ElementsOf(tensor.shape) == 0) return absl::OkStatus();  // PyTorch computes, and refuses, none
+  if (ElementsOf(tensor.shape) == 0)
+    return absl::OkStatus();  // PyTorch computes, and refuses, none
   const DType result = tensor.dtype;
   const bool in_place = !executed.writes.empty();
   const bool fits =

@@ -276,7 +276,9 @@ class Draw:
 
     def operand(self, name, dtype, shape, extent=None):
         """A tensor; one of indices has values that fit a dimension of `extent`."""
-        low, high = (0 if self.rng.random() < 0.7 or self.operator in SURE else -extent, extent) if extent else self.rng.choice([(0, 2), (-2, 3), (0, 5), (-3, 4), (1, 4)])
+        low, high = self.rng.choice([(0, 2), (-2, 3), (0, 5), (-3, 4), (1, 4)])
+        if extent:
+            low, high = 0 if self.rng.random() < 0.7 or self.operator in SURE else -extent, extent
         if dtype == torch.uint8:
             low = max(low, 0)
         made = Operand("free", dtype, shape, None if dtype.is_floating_point or dtype == torch.bool else (low, high))
