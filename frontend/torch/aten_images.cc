@@ -162,7 +162,7 @@ absl::Status BatchNorm(AtenCall& call) {
   // The batch's statistics, which nobody computes: tensors without elements.
   for (size_t i = 1; i < call.targets().size(); ++i) {
     if (ElementsOf(call.target(i).shape) != 0) return call.NotDeclared("statistics of the batch");
-    call.Return(Argument::Number(0));
+    call.ReturnBroadcast(Argument::Number(0));
   }
   return absl::OkStatus();
 }
