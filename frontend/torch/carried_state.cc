@@ -56,12 +56,12 @@ const Executed* FirstUse(const Trace& trace, StorageId storage) {
 absl::Status Unnamed(const Trace& trace, StorageId id) {
   const Storage& storage = trace.storages[id];
   const Executed* use = FirstUse(trace, id);
+  // The remedy first: what is long is cut where it is shown.
   return absl::UnimplementedError(absl::StrCat(
-      trace.path, ": ", use == nullptr || use->source.empty() ? "the step" : use->source,
-      " reads memory of ", storage.size, " ", sdfg::DTypeName(storage.dtype),
-      " that holds what an earlier iteration left, has no name, and is not the same in the "
-      "reference; give the optimizer that holds it to Training, make it a buffer of the model, or "
-      "name it in inputs="));
+      trace.path, ": state that nobody named: pass its optimizer, make it a buffer or name it in ",
+      "inputs=; an earlier iteration left these ", storage.size, " ",
+      sdfg::DTypeName(storage.dtype), ", the reference has no such, at ",
+      use == nullptr || use->source.empty() ? "the step" : use->source));
 }
 
 }  // namespace

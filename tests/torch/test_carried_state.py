@@ -154,7 +154,7 @@ def test_what_is_not_certain_is_carried_over_and_no_constant(tmp_path):
     report = check(hidden_average, {"dp": 2}, directory=tmp_path, start_method="fork", cache=False)
     carried = [each for each in load(tmp_path / "rank0.trace")["storages"] if each.get("carried")]
     assert [each["size"] for each in carried] == [32]
-    assert report.verdict is Verdict.UNKNOWN and "holds what an earlier iteration left" in str(report)
+    assert report.verdict is Verdict.UNKNOWN and "state that nobody named: pass its optimizer" in str(report)
 
 
 def test_what_no_result_depends_on_is_said_and_not_compared(tmp_path):

@@ -23,6 +23,19 @@ def _tensors(value: Any) -> Iterator[int]:
         yield value["tensor"]
 
 
+def _items(value: Any) -> Iterator[int]:
+    """Numbers that left tensors, among arguments and within what was computed of them."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _items(each)
+    elif isinstance(value, dict):
+        if isinstance(value.get("item"), int):
+            yield value["item"]
+        for each in value.values():
+            if isinstance(each, (list, dict)):
+                yield from _items(each)
+
+
 def _read(entry: Mapping[str, Any]) -> Iterator[int]:
     """Tensors that an operator reads; one that it only writes is not among them."""
     if "collective" in entry:
@@ -105,12 +118,18 @@ def what_feeds(storages: Set[int], tensors: Sequence[List[Any]], operators: Sequ
                results: Sequence[int]) -> Set[int]:
     """Those of `storages` from whose contents before the step one of the tensors `results` is computed."""
     feeding: Dict[int, Set[int]] = {storage: {storage} for storage in storages}  # by storage, what it depends on
+    items: Dict[int, Set[int]] = {}  # the same of numbers that left tensors
     for entry in operators:
         if "wait" in entry:
             continue
         read: Set[int] = set()
         for tensor in _read(entry):
             read |= feeding.get(tensors[tensor][0], set())
+        for item in _items([entry.get("args"), entry.get("kwargs")]):
+            read |= items.get(item, set())
+        if "item" in entry:
+            items[entry["item"]] = read
+            continue
         for tensor in _written(entry) if read else ():
             feeding.setdefault(tensors[tensor][0], set()).update(read)
     found: Set[int] = set()

@@ -170,8 +170,8 @@ TEST(CarriedState, StateThatDiffersFromTheReferencesIsNoConstant) {
   const absl::Status status = decided(Averaging(0.25000006, true));
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("train.py:3"), HasSubstr("reads memory of 2 float32"),
-                    HasSubstr("has no name"), HasSubstr("inputs=")));
+              AllOf(HasSubstr("train.py:3"), HasSubstr("these 2 float32"),
+                    HasSubstr("nobody named"), HasSubstr("inputs=")));
 }
 
 TEST(CarriedState, StateOfVersion1IsFoundByItsBeingWritten) {
