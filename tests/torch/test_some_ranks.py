@@ -41,6 +41,9 @@ def forget_values(trace):
             return {key: within(each) for key, each in value.items()
                     if not (key == "value" and ("item" in value or "computed" in value))}
         return value
+    trace.pop("values", None)  # the digest of what is left out
+    for entry in trace.get("numbers", ()):
+        entry.pop("value")
     for entry in trace["operators"]:
         entry.pop("values", None)
         if "item" in entry:
