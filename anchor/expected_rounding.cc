@@ -52,18 +52,24 @@ void RoundingMeasure::Add(int64_t position, double value, double expected, doubl
   expected_ = expected;
 }
 
-bool RoundingMeasure::differs() const {
-  if (infinite_) return true;
-  if (error_ == 0) return false;
-  if (change_ == 0) return true;
+double RoundingMeasure::bound() const {
+  if (change_squares_ == 0) return factor_;
   // As many values as large as each other would be as uncertain.
   const auto values = static_cast<int64_t>(
       std::max<long double>(1, std::round(change_ * change_ / change_squares_)));
-  const double bound = runtime_check::RatioBound(values, runtime_check::Roundings::kMany) * factor_;
-  return static_cast<double>(std::sqrt(error_ / change_)) > bound;
+  return runtime_check::RatioBound(values, runtime_check::Roundings::kMany) * factor_;
 }
 
-bool RoundingMeasure::blind() const { return change_ > 0 && change_ >= norm_; }
+bool RoundingMeasure::differs() const {
+  if (infinite_) return true;
+  if (error_ == 0) return false;
+  return change_ == 0 || static_cast<double>(std::sqrt(error_ / change_)) > bound();
+}
+
+bool RoundingMeasure::blind() const {
+  return change_ > 0 &&
+         bound() * static_cast<double>(std::sqrt(change_)) >= static_cast<double>(std::sqrt(norm_));
+}
 
 double RoundingMeasure::error() const {
   if (infinite_) return std::numeric_limits<double>::infinity();

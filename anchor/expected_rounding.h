@@ -26,7 +26,8 @@ class RoundingMeasure {
   // an infinity to itself.
   void Add(int64_t position, double value, double expected, double change);
 
-  // More than rounding. `blind`: rounding changes the tensor by as much as it is.
+  // More than rounding. `blind`: rounding may change the tensor by as much as it is, so that hardly
+  // anything could differ.
   bool differs() const;
   bool blind() const;
   // The relative difference, in the Frobenius norm.
@@ -37,6 +38,8 @@ class RoundingMeasure {
   double expected() const { return expected_; }
 
  private:
+  double bound() const;  // of the ratio to what is expected
+
   double spacing_, least_, factor_;
   long double error_ = 0, change_ = 0, change_squares_ = 0, norm_ = 0;
   bool infinite_ = false;
