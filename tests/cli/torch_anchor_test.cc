@@ -23,13 +23,13 @@ std::string Anchored(const std::string& name) {
   return absl::StrCat(PLANPROOF_SOURCE_DIR, "/tests/torch/anchored/", name);
 }
 
-Finished Verify(const std::string& directory, const std::string& options = "") {
+Finished VerifyAnchored(const std::string& directory, const std::string& options = "") {
   return RunProgram(absl::StrCat("verify --no-cache ", options, " ", directory, "/reference.trace ",
                                  directory, "/rank0.trace ", directory, "/rank1.trace"));
 }
 
 TEST(TorchAnchor, ARightProgramIsProvedAndItsNumbersAgree) {
-  const Finished finished = Verify(Anchored("mlp"), "--require-anchor");
+  const Finished finished = VerifyAnchored(Anchored("mlp"), "--require-anchor");
   EXPECT_THAT(finished.output, StartsWith("PROVED: ")) << finished.errors;
   EXPECT_THAT(finished.output, Not(HasSubstr("not anchored")));
   EXPECT_THAT(finished.output, HasSubstr("results of the ranks are the reference's to"));
@@ -38,7 +38,7 @@ TEST(TorchAnchor, ARightProgramIsProvedAndItsNumbersAgree) {
 
 // Both were PROVED: what a rank is said to hold was believed.
 TEST(TorchAnchor, ReplicasThatStartFromOtherValuesAreMalformed) {
-  const Finished finished = Verify(Anchored("init_differs"));
+  const Finished finished = VerifyAnchored(Anchored("init_differs"));
   EXPECT_EQ(finished.exit_code, 2);
   EXPECT_THAT(finished.output, StartsWith("MALFORMED: "));
   EXPECT_THAT(finished.output, HasSubstr("on rank 1"));
@@ -46,7 +46,7 @@ TEST(TorchAnchor, ReplicasThatStartFromOtherValuesAreMalformed) {
 }
 
 TEST(TorchAnchor, RanksThatReadDifferentBatchesAreMalformed) {
-  const Finished finished = Verify(Anchored("tp_different_data"));
+  const Finished finished = VerifyAnchored(Anchored("tp_different_data"));
   EXPECT_EQ(finished.exit_code, 2);
   EXPECT_THAT(finished.output, StartsWith("MALFORMED: input x at ["));
 }
@@ -64,13 +64,13 @@ class ChangedRecording : public testing::Test {
 
 TEST_F(ChangedRecording, WithoutValuesTheFirstLineSaysSo) {
   fs::remove(path() + "rank1.values.npz");
-  const Finished finished = Verify(path());
+  const Finished finished = VerifyAnchored(path());
   EXPECT_THAT(finished.output, StartsWith("PROVED: "));
   const std::string first = finished.output.substr(0, finished.output.find('\n'));
   EXPECT_THAT(first, HasSubstr("; not anchored: no values were recorded, or rank1.values.npz does "
                                "not lie beside its trace"));
   EXPECT_THAT(finished.output, HasSubstr("assumes    not anchored"));
-  const Finished required = Verify(path(), "--require-anchor");
+  const Finished required = VerifyAnchored(path(), "--require-anchor");
   EXPECT_EQ(required.exit_code, 3);
   EXPECT_THAT(required.output, StartsWith("UNKNOWN: not anchored: no values were recorded"));
 }
@@ -78,17 +78,17 @@ TEST_F(ChangedRecording, WithoutValuesTheFirstLineSaysSo) {
 TEST_F(ChangedRecording, ValuesOfAnotherRecordingAreMalformed) {
   fs::copy_file(path() + "rank0.values.npz", path() + "rank1.values.npz",
                 fs::copy_options::overwrite_existing);
-  const Finished finished = Verify(path());
+  const Finished finished = VerifyAnchored(path());
   EXPECT_EQ(finished.exit_code, 2);
   EXPECT_THAT(finished.output, HasSubstr("rank1.values.npz: these are not the values of"));
 }
 
 TEST_F(ChangedRecording, ReportsForMachinesHaveTheOutcome) {
-  const Finished finished = Verify(path(), "--json -");
+  const Finished finished = VerifyAnchored(path(), "--json -");
   const nlohmann::json report = nlohmann::json::parse(finished.output);
   EXPECT_EQ(report["anchor"]["outcome"], "anchored");
   EXPECT_GT(report["anchor"]["results"].get<int>(), 0);
-  const Finished differs = Verify(Anchored("init_differs"), "--json -");
+  const Finished differs = VerifyAnchored(Anchored("init_differs"), "--json -");
   const nlohmann::json wrong = nlohmann::json::parse(differs.output);
   EXPECT_EQ(wrong["anchor"]["outcome"], "held differs");
   const nlohmann::json& difference = wrong["anchor"]["differences"][0];
