@@ -17,8 +17,8 @@ using sdfg::TensorId;
 
 namespace {
 
-constexpr int kMaxDepth = 200;  // of nested expressions, through all operators on the way
-constexpr int kMaxNodes = 20'000;
+constexpr int kDeepestOnTheWay = 200;  // of nested expressions, through all operators on the way
+constexpr int kMostNodesOnTheWay = 20'000;
 
 // Follows an expression through what it reads to inputs of the plan.
 class DivisorReader {
@@ -96,7 +96,7 @@ class DivisorReader {
   }
 
   std::optional<Part> Read(const sdfg::Operator& op, ExprId expression, int depth) {
-    if (depth > kMaxDepth || ++nodes_ > kMaxNodes) return std::nullopt;
+    if (depth > kDeepestOnTheWay || ++nodes_ > kMostNodesOnTheWay) return std::nullopt;
     const IndexFunction& f = *op.function;
     const Node& n = f.nodes[expression];
     switch (n.op) {

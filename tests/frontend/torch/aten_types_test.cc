@@ -32,7 +32,7 @@ using Numbers = std::vector<double>;
 json DType(const std::string& name) { return {{"dtype", name}}; }
 
 // A program of one process, and what its last result holds.
-class Program {
+class TypedProgram {
  public:
   int Input(const std::string& dtype, const Shape& shape, const Numbers& values) {
     const int tensor = process_.Add(dtype, shape);
@@ -91,21 +91,21 @@ class Program {
   int result_ = -1;
 };
 
-void ExpectResult(const Program& program, const Numbers& expected) {
+void ExpectResult(const TypedProgram& program, const Numbers& expected) {
   const auto result = program.Result();
   ASSERT_TRUE(result.ok()) << result.status().message();
   EXPECT_EQ(*result, expected) << absl::StrJoin(*result, " ");
 }
 
 // UNKNOWN, and what the message names.
-void ExpectNotDeclared(const Program& program, const std::string& what) {
+void ExpectNotDeclared(const TypedProgram& program, const std::string& what) {
   const auto result = program.Result();
   ASSERT_FALSE(result.ok()) << absl::StrJoin(*result, " ");
   EXPECT_EQ(result.status().code(), absl::StatusCode::kUnimplemented) << result.status().message();
   EXPECT_THAT(std::string(result.status().message()), HasSubstr(what));
 }
 
-void ExpectMalformed(const Program& program, const std::string& what) {
+void ExpectMalformed(const TypedProgram& program, const std::string& what) {
   const auto result = program.Result();
   ASSERT_FALSE(result.ok()) << absl::StrJoin(*result, " ");
   EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument)
@@ -131,20 +131,20 @@ TEST(NumbersMeetTypes, WhereTensorsAreFilled) {
                                                 {"float32", 2.75, 2.75}}) {
     for (const Shape& shape : {Shape{}, Shape{3}}) {
       const Numbers held(shape.empty() ? 1 : 3, each.held);
-      Program full;
+      TypedProgram full;
       full.Full(each.dtype, shape, each.number);
       ExpectResult(full, held);
 
-      Program written;
+      TypedProgram written;
       written.Write("aten.fill_.Scalar", written.Full(each.dtype, shape, 0), {each.number});
       ExpectResult(written, held);
 
-      Program like;
+      TypedProgram like;
       const int zeros = like.Full(each.dtype, shape, 0);
       like.Apply("aten.full_like.default", {TensorAt(zeros), each.number}, each.dtype, shape);
       ExpectResult(like, held);
 
-      Program other;
+      TypedProgram other;
       const int of_other_type = other.Full("float64", shape, 0);
       other.Apply("aten.new_full.default", {TensorAt(of_other_type), shape, each.number},
                   each.dtype, shape, {{"dtype", DType(each.dtype)}});
@@ -171,12 +171,12 @@ TEST(NumbersMeetTypes, WhereTheyAreCopied) {
                                                 {"int64", "float32", 3, 3}}) {
     for (const Shape& shape : {Shape{}, Shape{2}}) {
       const Numbers held(shape.empty() ? 1 : 2, each.held);
-      Program copy;
+      TypedProgram copy;
       copy.Apply("aten._to_copy.default", {TensorAt(copy.Full(each.from, shape, each.number))},
                  each.to, shape, {{"dtype", DType(each.to)}});
       ExpectResult(copy, held);
 
-      Program written;
+      TypedProgram written;
       const int source = written.Full(each.from, shape, each.number);
       written.Write("aten.copy_.default", written.Full(each.to, shape, 0), {TensorAt(source)});
       ExpectResult(written, held);
@@ -186,7 +186,7 @@ TEST(NumbersMeetTypes, WhereTheyAreCopied) {
 
 TEST(NumbersMeetTypes, WhatIsNotDefinedIsNotDeclared) {
   const auto converted = [](const char* from, const json& number, const char* to) {
-    Program program;
+    TypedProgram program;
     program.Apply("aten._to_copy.default", {TensorAt(program.Full(from, {}, number))}, to, {});
     return program;
   };
@@ -196,7 +196,7 @@ TEST(NumbersMeetTypes, WhatIsNotDefinedIsNotDeclared) {
   ExpectNotDeclared(converted("float64", 1e39, "float32"), "as float32");
   ExpectNotDeclared(converted("float32", 70000.0, "float16"), "as float16");
   // (1 / 49) 49 is 0.9999999999999999 in double precision.
-  Program rounded;
+  TypedProgram rounded;
   const int one = rounded.Full("float64", {}, 1.0), many = rounded.Full("float64", {}, 49.0);
   const int inverse =
       rounded.Apply("aten.div.Tensor", {TensorAt(one), TensorAt(many)}, "float64", {});
@@ -214,29 +214,29 @@ TEST(NumbersMeetTypes, WhereElementsAreReplaced) {
     Numbers held;
   };
   for (const Replaced& each : std::vector<Replaced>{{"int64", 2.7, {2, 5}}, {"int64", 4, {4, 5}}}) {
-    Program fill;
+    TypedProgram fill;
     const int x = fill.Input(each.dtype, {2}, whole), m = fill.Input("bool", {2}, mask);
     fill.Apply("aten.masked_fill.Scalar", {TensorAt(x), TensorAt(m), each.number}, each.dtype, {2});
     ExpectResult(fill, each.held);
 
-    Program padded;
+    TypedProgram padded;
     const int row = padded.Input(each.dtype, {2}, whole);
     padded.Apply("aten.constant_pad_nd.default", {TensorAt(row), {1, 0}, each.number}, each.dtype,
                  {3});
     ExpectResult(padded, {each.held[0], 3, 5});
 
-    Program scattered;
+    TypedProgram scattered;
     const int zeros = scattered.Full(each.dtype, {3}, 0);
     const int index = scattered.Full("int64", {1}, 1);
     scattered.Apply("aten.scatter.value", {TensorAt(zeros), 0, TensorAt(index), each.number},
                     each.dtype, {3});
     ExpectResult(scattered, {0, each.held[0], 0});
   }
-  Program chosen;  // here PyTorch promotes
+  TypedProgram chosen;  // here PyTorch promotes
   const int x = chosen.Input("int64", {2}, whole), m = chosen.Input("bool", {2}, mask);
   chosen.Apply("aten.where.ScalarOther", {TensorAt(m), TensorAt(x), 2.75}, "float32", {2});
   ExpectResult(chosen, {3, 2.75});
-  Program truth;
+  TypedProgram truth;
   const int t = truth.Input("bool", {2}, mask);
   truth.Apply("aten.masked_fill.Scalar", {TensorAt(t), TensorAt(t), 2}, "bool", {2});
   ExpectResult(truth, {1, 0});
@@ -245,18 +245,18 @@ TEST(NumbersMeetTypes, WhereElementsAreReplaced) {
 TEST(NumbersMeetTypes, WhereTheyAreFactorsOrLimits) {
   const Numbers whole = {3, 5};
   const auto of_three = [&](const char* op, const json& named) {
-    Program program;
+    TypedProgram program;
     const int x = program.Input("int64", {2}, whole);
     program.Apply(op, {TensorAt(x), TensorAt(x), TensorAt(x)}, "int64", {2}, named);
     return program;
   };
   ExpectResult(of_three("aten.addcmul.default", {{"value", 1.5}}), {12, 30});
   ExpectResult(of_three("aten.addcmul.default", {{"value", 2}}), {21, 55});
-  Program limited;
+  TypedProgram limited;
   const int x = limited.Input("int64", {2}, whole);
   limited.Apply("aten.threshold_backward.default", {TensorAt(x), TensorAt(x), 3.5}, "int64", {2});
   ExpectResult(limited, {0, 5});
-  Program clamped;
+  TypedProgram clamped;
   const int y = clamped.Input("int64", {2}, whole);
   clamped.Apply("aten.clamp.default", {TensorAt(y), 0.5, 4.5}, "float32", {2});
   ExpectResult(clamped, {3, 4.5});
@@ -274,7 +274,7 @@ TEST(NumbersMeetTypes, WhereKnownNumbersAreComputedWith) {
                                                     {"add", "bool", true, true, 1},
                                                     {"mul", "bool", true, false, 0},
                                                     {"add", "int64", 3, 4, 7}}) {
-    Program program;
+    TypedProgram program;
     const int x = program.Full(each.type, {}, each.left);
     const int y = program.Full(each.type, {}, each.right);
     program.Apply(absl::StrCat("aten.", each.op, ".Tensor"), {TensorAt(x), TensorAt(y)}, each.type,
@@ -285,7 +285,7 @@ TEST(NumbersMeetTypes, WhereKnownNumbersAreComputedWith) {
 
 TEST(NumbersMeetTypes, NarrowIntegersAreComparedInTheirType) {
   const auto compared = [](const char* dtype, const char* op, const json& number) {
-    Program program;
+    TypedProgram program;
     const int x = program.Input(dtype, {2}, {100, 3});
     program.Apply(op, {TensorAt(x), number}, "bool", {2});
     return program;
@@ -295,7 +295,7 @@ TEST(NumbersMeetTypes, NarrowIntegersAreComparedInTheirType) {
   ExpectNotDeclared(compared("int32", "aten.lt.Scalar", int64_t{1} << 40), "beside int32");
   ExpectResult(compared("int64", "aten.gt.Scalar", 3.5), {1, 0});
   ExpectResult(compared("int64", "aten.gt.Scalar", 3), {1, 0});
-  Program known;
+  TypedProgram known;
   const int x = known.Full("uint8", {}, 255);
   known.Apply("aten.eq.Scalar", {TensorAt(x), -1}, "bool", {});
   ExpectNotDeclared(known, "-1 beside uint8");
@@ -311,27 +311,27 @@ TEST(Bits, AreThoseOfIntegers) {
                                                     {"or", {3, -1, 7, -3}, {6, 7, 6, -1}},
                                                     {"xor", {3, -2, 3, -11}, {6, 7, 0, -1}}}) {
     for (const char* dtype : {"int64", "int32", "int8"}) {
-      Program two;
+      TypedProgram two;
       const int a = two.Input(dtype, {4}, x), b = two.Input(dtype, {4}, y);
       two.Apply(absl::StrCat("aten.bitwise_", each.op, ".Tensor"), {TensorAt(a), TensorAt(b)},
                 dtype, {4});
       ExpectResult(two, each.of_two);
 
-      Program one;
+      TypedProgram one;
       const int c = one.Input(dtype, {4}, x);
       one.Apply(absl::StrCat("aten.__", each.op, "__.Scalar"), {TensorAt(c), 6}, dtype, {4});
       ExpectResult(one, each.with_six);
     }
   }
-  Program inverted;
+  TypedProgram inverted;
   inverted.Apply("aten.bitwise_not.default", {TensorAt(inverted.Input("int64", {4}, x))}, "int64",
                  {4});
   ExpectResult(inverted, {-1, -2, -7, 6});
-  Program without_sign;
+  TypedProgram without_sign;
   without_sign.Apply("aten.bitwise_not.default",
                      {TensorAt(without_sign.Input("uint8", {2}, {255, 3}))}, "uint8", {2});
   ExpectResult(without_sign, {0, 252});
-  Program known;
+  TypedProgram known;
   const int six = known.Full("int64", {}, 6), five = known.Full("int64", {}, 5);
   known.Apply("aten.bitwise_and.Tensor", {TensorAt(six), TensorAt(five)}, "int64", {});
   ExpectResult(known, {4});
@@ -341,18 +341,18 @@ TEST(Bits, OfTruthValuesAreLogic) {
   const Numbers x = {0, 0, 1, 1}, y = {0, 1, 0, 1};
   for (const auto& [op, expected] : std::map<std::string, Numbers>{
            {"and", {0, 0, 0, 1}}, {"or", {0, 1, 1, 1}}, {"xor", {0, 1, 1, 0}}}) {
-    Program program;
+    TypedProgram program;
     const int a = program.Input("bool", {4}, x), b = program.Input("bool", {4}, y);
     program.Apply(absl::StrCat("aten.bitwise_", op, ".Tensor"), {TensorAt(a), TensorAt(b)}, "bool",
                   {4});
     ExpectResult(program, expected);
   }
   // A truth value beside an integer is 0 or 1.
-  Program mixed;
+  TypedProgram mixed;
   const int a = mixed.Input("bool", {2}, {1, 0}), b = mixed.Input("int64", {2}, {3, 5});
   mixed.Apply("aten.bitwise_and.Tensor", {TensorAt(a), TensorAt(b)}, "int64", {2});
   ExpectResult(mixed, {1, 0});
-  Program number;
+  TypedProgram number;
   number.Apply("aten.bitwise_and.Scalar", {TensorAt(number.Input("bool", {2}, {1, 0})), 2}, "int64",
                {2});
   ExpectResult(number, {0, 0});
@@ -360,39 +360,39 @@ TEST(Bits, OfTruthValuesAreLogic) {
 
 TEST(Overloads, AreFunctionsOfTheirOwn) {
   const Numbers x = {1, 4, 3, 2};
-  Program larger;
+  TypedProgram larger;
   const int a = larger.Input("float64", {4}, x), b = larger.Input("float64", {4}, {2, 2, 2, 5});
   larger.Apply("aten.max.other", {TensorAt(a), TensorAt(b)}, "float64", {4});
   ExpectResult(larger, {2, 4, 3, 5});
-  Program largest;
+  TypedProgram largest;
   largest.Apply("aten.max.default", {TensorAt(largest.Input("float64", {4}, x))}, "float64", {});
   ExpectResult(largest, {4});
   for (const char* op : {"aten.any.dims", "aten.all.dims"}) {
-    Program none;
+    TypedProgram none;
     const int m = none.Input("bool", {2, 2}, {1, 0, 0, 0});
     none.Apply(op, {TensorAt(m), json::array()}, "bool", {2, 2});
     ExpectResult(none, {1, 0, 0, 0});
-    Program all;
+    TypedProgram all;
     const int n = all.Input("bool", {2, 2}, {1, 0, 0, 0});
     all.Apply(op, {TensorAt(n), nullptr}, "bool", {});
     ExpectResult(all, {std::string(op) == "aten.any.dims" ? 1.0 : 0.0});
   }
-  Program sum;
+  TypedProgram sum;
   sum.Apply("aten.sum.dim_IntList", {TensorAt(sum.Input("float64", {2, 2}, x)), json::array()},
             "float64", {});
   ExpectResult(sum, {10});
 }
 
 TEST(Overloads, ThatAreNotInTheTableHaveNoMeaning) {
-  Program repeated;
+  TypedProgram repeated;
   repeated.Apply("aten.repeat_interleave.self_int",
                  {TensorAt(repeated.Input("float64", {2}, {1, 2})), 2}, "float64", {4});
   ExpectNotDeclared(repeated, "aten.repeat_interleave.self_int");
-  Program view;
+  TypedProgram view;
   view.Apply("aten.view_copy.dtype",
              {TensorAt(view.Input("bfloat16", {2}, {1, 2})), DType("float16")}, "float16", {2});
   ExpectNotDeclared(view, "aten.view_copy.dtype");
-  Program rounding;
+  TypedProgram rounding;
   rounding.Apply("aten.div.Tensor_mode", {TensorAt(rounding.Input("float64", {2}, {1, 2})), 2},
                  "float64", {2}, {{"rounding_mode", "floor"}});
   ExpectNotDeclared(rounding, "division that rounds");
@@ -400,7 +400,7 @@ TEST(Overloads, ThatAreNotInTheTableHaveNoMeaning) {
 
 TEST(Arguments, AreOfTheKindsOfTheSignature) {
   const auto sum = [](const std::vector<json>& arguments, const json& named, const Shape& shape) {
-    Program program;
+    TypedProgram program;
     std::vector<json> all = arguments;
     all.insert(all.begin(), TensorAt(program.Input("float64", {2, 2}, {1, 2, 3, 4})));
     program.Apply("aten.sum.dim_IntList", all, "float64", shape, named);
@@ -418,17 +418,17 @@ TEST(Arguments, AreOfTheKindsOfTheSignature) {
 }
 
 TEST(Results, AreBroadcastOnlyByCopies) {
-  Program sum;
+  TypedProgram sum;
   const int x = sum.Input("float64", {2}, {1, 2});
   sum.Apply("aten.mul.Tensor", {TensorAt(x), 2}, "float64", {3, 2});
   ExpectMalformed(sum, "has the shape [3, 2]");
-  Program number;
+  TypedProgram number;
   number.Apply(
       "aten.mul.Tensor",
       {TensorAt(number.Full("float64", {}, 2.0)), TensorAt(number.Full("float64", {}, 3.0))},
       "float64", {4});
   ExpectMalformed(number, "has the shape [4]");
-  Program copy;
+  TypedProgram copy;
   const int row = copy.Input("float64", {2}, {1, 2});
   copy.Write("aten.copy_.default", copy.Full("float64", {2, 2}, 0.0), {TensorAt(row)});
   ExpectResult(copy, {1, 2, 1, 2});
@@ -437,7 +437,7 @@ TEST(Results, AreBroadcastOnlyByCopies) {
 // The hook by which tests make the reader a mistaken one.
 TEST(Overloads, CanBeMistakenForEachOther) {
   const auto added = [] {
-    Program program;
+    TypedProgram program;
     const int x = program.Input("float64", {2}, {3, 5});
     program.Apply("aten.add.Tensor", {TensorAt(x), 2}, "float64", {2});
     return program;

@@ -28,13 +28,14 @@ Trace With(const std::vector<std::string>& names) {
   return trace;
 }
 
-struct Named {
+struct UnderWrappers {
   absl::Status status;
   std::vector<std::string> names, assumptions;
 };
 
-Named Name(const std::vector<std::string>& reference, const std::vector<std::string>& rank) {
-  Named named;
+UnderWrappers Name(const std::vector<std::string>& reference,
+                   const std::vector<std::string>& rank) {
+  UnderWrappers named;
   std::vector<Trace> ranks = {With(rank)};
   named.status = NameAsTheReference(With(reference), &ranks, &named.assumptions);
   for (size_t i = 0; i < rank.size(); ++i) {
@@ -51,8 +52,9 @@ TEST(WrapperNames, ComponentsOfWrappersMeanNothing) {
             "layers.0.q.weight");
   EXPECT_EQ(WithoutWrappers("_orig_mod.module.up.bias"), "up.bias");
   EXPECT_EQ(WithoutWrappers("modules.up"), "modules.up");
-  const Named named = Name({"up.weight", "down.weight"},
-                           {"module._orig_mod.down.weight", "_fsdp_wrapped_module.up.weight"});
+  const UnderWrappers named =
+      Name({"up.weight", "down.weight"},
+           {"module._orig_mod.down.weight", "_fsdp_wrapped_module.up.weight"});
   EXPECT_TRUE(named.status.ok()) << named.status;
   EXPECT_THAT(named.names, ElementsAre("down.weight", "up.weight"));
   EXPECT_THAT(named.assumptions, ElementsAre(HasSubstr("2 names")));
@@ -64,7 +66,8 @@ TEST(WrapperNames, TheReferenceMayBeWrappedAsWell) {
 }
 
 TEST(WrapperNames, NamesThatTheReferenceHasStay) {
-  const Named named = Name({"module.up.weight", "up.weight"}, {"up.weight", "module.up.weight"});
+  const UnderWrappers named =
+      Name({"module.up.weight", "up.weight"}, {"up.weight", "module.up.weight"});
   EXPECT_TRUE(named.status.ok()) << named.status;
   EXPECT_THAT(named.names, ElementsAre("up.weight", "module.up.weight"));
   EXPECT_THAT(named.assumptions, IsEmpty());
