@@ -26,6 +26,8 @@ def slots(entry):
         for key, each in list(pairs):
             if isinstance(each, list):
                 yield from walk(each)
+            elif key == "pin_memory":
+                continue
             elif isinstance(each, dict) and not {"tensor", "dtype", "other", "item", "computed", "float", "complex"} & set(each):
                 yield from walk(each)
             else:
