@@ -23,7 +23,7 @@ NumberKind NumberKindOf(DType dtype) {
   return dtype == DType::kBool ? NumberKind::kTruth : NumberKind::kInteger;
 }
 
-int BitsOf(DType dtype) {
+int WidthOf(DType dtype) {
   switch (dtype) {
     case DType::kInt64:
       return 64;
@@ -40,8 +40,8 @@ int BitsOf(DType dtype) {
 DType Wider(DType a, DType b) {
   if (a == b) return a;
   const bool unsigned_a = a == DType::kUInt8, unsigned_b = b == DType::kUInt8;
-  if (BitsOf(a) == BitsOf(b) && unsigned_a != unsigned_b) return DType::kInt16;
-  return BitsOf(a) < BitsOf(b) ? b : a;
+  if (WidthOf(a) == WidthOf(b) && unsigned_a != unsigned_b) return DType::kInt16;
+  return WidthOf(a) < WidthOf(b) ? b : a;
 }
 
 // What tensors with dimensions, tensors without, and numbers come to together. A later group

@@ -35,7 +35,7 @@ json PublicTrace(const std::string& program, const std::string& name) {
 }
 
 // What is printed of the program as it was recorded.
-std::string Verdict(const std::string& program, const std::string& options = "") {
+std::string AnswerAbout(const std::string& program, const std::string& options = "") {
   const Finished finished = RunProgram(
       absl::StrCat("verify --no-cache ", options, " ", PublicDirectory(program), "/*.trace"));
   return finished.output + finished.errors;
@@ -67,7 +67,7 @@ std::vector<json*> All(json* rank, const std::string& name) {
 
 class PublicProgram : public testing::TestWithParam<const char*> {};
 
-TEST_P(PublicProgram, IsProved) { EXPECT_THAT(Verdict(GetParam(), "-q"), StartsWith("PROVED")); }
+TEST_P(PublicProgram, IsProved) { EXPECT_THAT(AnswerAbout(GetParam(), "-q"), StartsWith("PROVED")); }
 
 INSTANTIATE_TEST_SUITE_P(Right, PublicProgram,
                          testing::Values("ring_sigmoid", "ring_sigmoid_cp4", "ring_softplus",
@@ -78,14 +78,14 @@ INSTANTIATE_TEST_SUITE_P(Right, PublicProgram,
 class MeanOfMeans : public testing::TestWithParam<const char*> {};
 
 TEST_P(MeanOfMeans, SaysWhichInputLeavesItUndefined) {
-  const std::string text = Verdict(GetParam());
+  const std::string text = AnswerAbout(GetParam());
   EXPECT_THAT(text, AnyOf(AllOf(StartsWith("REFUTED"), HasSubstr("undefined: division by zero")),
                           AllOf(StartsWith("UNKNOWN"), HasSubstr("has no value unless div"))));
   EXPECT_THAT(text, HasSubstr("try        a rank may have no element of counted that counts"));
 }
 
 TEST_P(MeanOfMeans, IsProvedWhereTheConditionIsAccepted) {
-  const std::string text = Verdict(GetParam(), "--accept-restrictions");
+  const std::string text = AnswerAbout(GetParam(), "--accept-restrictions");
   EXPECT_THAT(text, StartsWith("PROVED"));
   EXPECT_THAT(text, HasSubstr("restricts"));
 }
@@ -95,12 +95,12 @@ INSTANTIATE_TEST_SUITE_P(Losses, MeanOfMeans,
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(PublicFaults, GradientsOfATiedEmbeddingThatAreNotAddedAreNamed) {
-  EXPECT_THAT(Verdict("pp_tied", "-q"), AllOf(StartsWith("REFUTED"), HasSubstr("embedding.weight"),
+  EXPECT_THAT(AnswerAbout("pp_tied", "-q"), AllOf(StartsWith("REFUTED"), HasSubstr("embedding.weight"),
                                               HasSubstr("sum over ranks 0, 1 missing")));
 }
 
 TEST(PublicFaults, GradientsThatReachNoOptimizerAreNamedWithTheAxisOfTheirSum) {
-  EXPECT_THAT(Verdict("feat_hsdp_all_reduce_fault", "-q"),
+  EXPECT_THAT(AnswerAbout("feat_hsdp_all_reduce_fault", "-q"),
               AllOf(StartsWith("MALFORMED"), HasSubstr("sum over replicate missing in gradients"),
                     HasSubstr("21 parameters")));
 }
