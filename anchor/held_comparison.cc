@@ -31,6 +31,21 @@ using runtime_check::Values;
 constexpr double kStepsOfTensor = 8;
 constexpr double kStepsOfState = 16;
 
+// What is computed while it is loaded (an adapter that is merged into a part of its weight) is
+// rounded once or twice in the tensor's type, and sums of many products in single precision a
+// little more: relative to the largest element.
+constexpr double kSpacingsOfLoading = 32;
+
+double RoundingOfLoading(const Values& whole, sdfg::DType dtype) {
+  if (!sdfg::IsFloating(dtype)) return 0;
+  double largest = 0;
+  for (int64_t i = 0; i < whole.size(); ++i) {
+    if (std::isfinite(whole.At(i))) largest = std::max(largest, std::fabs(whole.At(i)));
+  }
+  const double spacing = RelativeSpacing(dtype);
+  return largest * std::max(spacing, std::min(kSpacingsOfLoading * spacing, 0x1p-18));
+}
+
 const char* RoleName(RecordedRole role) {
   switch (role) {
     case RecordedRole::kParameter:
@@ -67,10 +82,12 @@ class HeldTensors {
       const RecordedProgram& program = recording_.ranks[rank];
       for (size_t k = 0; k < program.inputs.size(); ++k) {
         const absl::Status added = Add(rank, static_cast<int32_t>(k));
-        if (absl::IsNotFound(added)) {
+        if (!added.ok() && !absl::IsNotFound(added)) return added;
+        // A sketch is of what was there before the warm-up, where values may be later ones.
+        PLAN_ASSIGN_OR_RETURN(const auto sketch,
+                              files_.ranks[rank].HeldSketch(static_cast<int32_t>(k)));
+        if (!added.ok() || sketch) {
           PLAN_RETURN_IF_ERROR(AddSketch(rank, static_cast<int32_t>(k), added));
-        } else if (!added.ok()) {
-          return added;
         }
       }
     }
@@ -88,9 +105,8 @@ class HeldTensors {
     }
     const auto counterpart = static_cast<int32_t>(found->second);
     const RecordedInput& whole = recording_.reference.inputs[counterpart];
-    // A state first exists when a step has rounded already.
-    const bool before = input.role != RecordedRole::kState && files_.ranks[rank].HasHeld(number) &&
-                        files_.reference.HasHeld(counterpart);
+    // States that a step makes have no values from before, and have been rounded.
+    const bool before = files_.ranks[rank].HasHeld(number) && files_.reference.HasHeld(counterpart);
     PLAN_ASSIGN_OR_RETURN(HeldTensor * tensor, WholeOf(counterpart, before));
     HeldTensor::Part part;
     part.rank = static_cast<int32_t>(rank);
@@ -101,6 +117,8 @@ class HeldTensors {
     part.map = problem_.lineage[input.tensor].map;
     if (!before) {
       PLAN_ASSIGN_OR_RETURN(part.allowed, AllowedOf(counterpart, whole));
+    } else if (input.role != RecordedRole::kInput) {
+      part.allowed = RoundingOfLoading(tensor->whole, whole.view.dtype);
     }
     tensor->parts.push_back(std::move(part));
     return absl::OkStatus();
@@ -123,7 +141,7 @@ class HeldTensors {
                                              itself, &files_.reference));
     }
     if (!own || !theirs) {
-      if (missing_.empty()) missing_ = std::string(why.message());
+      if (missing_.empty() && !why.ok()) missing_ = std::string(why.message());
       return absl::OkStatus();
     }
     SketchedTensor& tensor = sketched_[counterpart];

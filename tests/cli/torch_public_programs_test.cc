@@ -67,7 +67,9 @@ std::vector<json*> All(json* rank, const std::string& name) {
 
 class PublicProgram : public testing::TestWithParam<const char*> {};
 
-TEST_P(PublicProgram, IsProved) { EXPECT_THAT(AnswerAbout(GetParam(), "-q"), StartsWith("PROVED")); }
+TEST_P(PublicProgram, IsProved) {
+  EXPECT_THAT(AnswerAbout(GetParam(), "-q"), StartsWith("PROVED"));
+}
 
 INSTANTIATE_TEST_SUITE_P(Right, PublicProgram,
                          testing::Values("ring_sigmoid", "ring_sigmoid_cp4", "ring_softplus",
@@ -95,8 +97,9 @@ INSTANTIATE_TEST_SUITE_P(Losses, MeanOfMeans,
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(PublicFaults, GradientsOfATiedEmbeddingThatAreNotAddedAreNamed) {
-  EXPECT_THAT(AnswerAbout("pp_tied", "-q"), AllOf(StartsWith("REFUTED"), HasSubstr("embedding.weight"),
-                                              HasSubstr("sum over ranks 0, 1 missing")));
+  EXPECT_THAT(AnswerAbout("pp_tied", "-q"),
+              AllOf(StartsWith("REFUTED"), HasSubstr("embedding.weight"),
+                    HasSubstr("sum over ranks 0, 1 missing")));
 }
 
 TEST(PublicFaults, GradientsThatReachNoOptimizerAreNamedWithTheAxisOfTheirSum) {

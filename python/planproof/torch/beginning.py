@@ -30,8 +30,9 @@ def key_of_state(owner: Parameter, name: str) -> Key:
 
 
 class Beginning:
-    """Copies of parameters, buffers and inputs as they are when it is made, and of states of optimizers as they are when
-    `look` finds them first; and what the program has read from its environment until then."""
+    """Copies of parameters, buffers, inputs and states of optimizers as they are when it is made, before the first iteration:
+    ranks and reference hold the same numbers then, where later ones are rounded differently. A state that an iteration makes
+    has no copy. And what the program has read from its environment until then."""
 
     def __init__(self, models: Sequence[torch.nn.Module], optimizers: Sequence[torch.optim.Optimizer],
                  inputs: Mapping[str, Any], placement: Optional[Placement],
@@ -48,7 +49,9 @@ class Beginning:
             while isinstance(value, (Input, Held)):
                 value = value.held if isinstance(value, Input) else value.tensor
             self._keep(("input", name), local(value))
-        self.look()
+        for optimizer in self._optimizers:
+            for name, owner, value in states(optimizer, self._parameters()):
+                self._keep(key_of_state(owner, name), value.tensor)
 
     def iterate(self, step: Callable[[], Any], last: bool) -> None:
         """Runs an iteration before the recorded one."""
@@ -58,14 +61,10 @@ class Beginning:
                 step()
         else:
             step()
-        self.look()
 
-    def look(self) -> None:
-        """Copies states that are there for the first time."""
-        known = self._parameters()
-        for optimizer in self._optimizers:
-            for name, owner, value in states(optimizer, known):
-                self._keep(key_of_state(owner, name), value.tensor)
+    def forget_what_is_trained(self) -> None:
+        """Leaves copies of inputs only: iterations may have run before this was made."""
+        self._found = {key: value for key, value in self._found.items() if key[0] == "input"}
 
     def _parameters(self) -> List[Parameter]:
         return parameters_of(self._models, None, self._placement)

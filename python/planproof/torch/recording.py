@@ -53,6 +53,8 @@ def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model
     models, optimizers = listed(model), listed(optimizer)
     if beginning is None:
         beginning = Beginning(models, optimizers, inputs or {}, placement)
+        if any(each.state for each in optimizers):
+            beginning.forget_what_is_trained()
     recording = _Recording(step, path, models, optimizers, inputs or {}, rename, placement, hidden, overriding, beginning)
     with read_environment(beginning.environment):
         return recording.run(named, notes, made_up)
