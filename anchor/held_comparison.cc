@@ -30,21 +30,7 @@ using runtime_check::Values;
 // have added up. A moving average may have moved further than one step shows.
 constexpr double kStepsOfTensor = 8;
 constexpr double kStepsOfState = 16;
-
-// What is computed while it is loaded (an adapter that is merged into a part of its weight) is
-// rounded once or twice in the tensor's type, and sums of many products in single precision a
-// little more: relative to the largest element.
 constexpr double kSpacingsOfLoading = 32;
-
-double RoundingOfLoading(const Values& whole, sdfg::DType dtype) {
-  if (!sdfg::IsFloating(dtype)) return 0;
-  double largest = 0;
-  for (int64_t i = 0; i < whole.size(); ++i) {
-    if (std::isfinite(whole.At(i))) largest = std::max(largest, std::fabs(whole.At(i)));
-  }
-  const double spacing = RelativeSpacing(dtype);
-  return largest * std::max(spacing, std::min(kSpacingsOfLoading * spacing, 0x1p-18));
-}
 
 const char* RoleName(RecordedRole role) {
   switch (role) {
@@ -220,6 +206,16 @@ class HeldTensors {
 
 }  // namespace
 
+double RoundingOfLoading(const Values& whole, sdfg::DType dtype) {
+  if (!sdfg::IsFloating(dtype)) return 0;
+  double largest = 0;
+  for (int64_t i = 0; i < whole.size(); ++i) {
+    if (std::isfinite(whole.At(i))) largest = std::max(largest, std::fabs(whole.At(i)));
+  }
+  const double spacing = RelativeSpacing(dtype);
+  return largest * std::max(spacing, std::min(kSpacingsOfLoading * spacing, 0x1p-18));
+}
+
 std::vector<stages::RecordedDifference> DifferencesOf(
     const HeldTensor& tensor, const std::vector<const HeldTensor*>& others) {
   std::vector<size_t> differing;
@@ -253,7 +249,8 @@ std::vector<stages::RecordedDifference> DifferencesOf(
                                  " on rank ", difference.ranks[0], " and ", difference.expected,
                                  " in the reference; ", difference.cause);
   if (difference.ranks.size() > 1) {
-    absl::StrAppend(&difference.text, "; so do ranks ",
+    absl::StrAppend(&difference.text,
+                    difference.ranks.size() == 2 ? "; so does rank " : "; so do ranks ",
                     absl::StrJoin(difference.ranks.begin() + 1, difference.ranks.end(), ", "));
   }
   return {std::move(difference)};

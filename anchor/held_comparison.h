@@ -24,6 +24,11 @@
 
 namespace planproof::anchor {
 
+// By how much an element may differ before the first iteration: what is computed while it is loaded
+// (an adapter that is merged into a part of its weight) is rounded in the tensor's type, sums of
+// products in single precision a few times. Relative to the largest element of the whole.
+double RoundingOfLoading(const runtime_check::Values& whole, sdfg::DType dtype);
+
 struct HeldComparison {
   int64_t compared = 0;  // tensors of ranks
   std::string missing;   // what could not be compared first, and why; empty: all was

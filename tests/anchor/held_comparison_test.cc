@@ -74,6 +74,22 @@ TEST_F(HeldRows, AnotherPartIsNamed) {
   EXPECT_THAT(differences[0].text, HasSubstr("parameter w at [4, 0] is "));
 }
 
+TEST_F(HeldRows, ZerosAreNamed) {
+  Add(0, {0, 1});
+  for (double& number : tensor_.parts[0].values.doubles) number = 0;
+  EXPECT_THAT(Cause(), HasSubstr("rank 0 holds zeros"));
+}
+
+TEST_F(HeldRows, WhatRoundingExplainsIsNoDifference) {
+  Add(0, {0, 1});
+  tensor_.parts[0].values.doubles[2] += 2e-7;
+  EXPECT_EQ(DifferencesOf(tensor_, {}).size(), 1u);
+  tensor_.parts[0].allowed = RoundingOfLoading(tensor_.whole, DType::kFloat32);
+  EXPECT_THAT(DifferencesOf(tensor_, {}), IsEmpty());
+  tensor_.parts[0].values.doubles[2] += 1e-5;
+  EXPECT_EQ(DifferencesOf(tensor_, {}).size(), 1u);
+}
+
 TEST_F(HeldRows, RowsOfAMergedWeightAreNamed) {
   Add(0, {0, 1, 4, 5});
   EXPECT_THAT(Cause(),
