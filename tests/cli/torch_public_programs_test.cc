@@ -56,7 +56,7 @@ std::string VerdictWith(const std::string& program,
 }
 
 // Every operator of the rank with this name.
-std::vector<json*> All(json* rank, const std::string& name) {
+std::vector<json*> OperatorsNamed(json* rank, const std::string& name) {
   std::vector<json*> found;
   for (json& op : (*rank)["operators"]) {
     if (op.value("op", "") == name) found.push_back(&op);
@@ -123,7 +123,7 @@ TEST(PublicFaults, AWrongWeightOfARingsBlockIsNotProved) {
 TEST(PublicFaults, AWrongLogarithmInARingIsNotProved) {
   const std::string text = VerdictWith("ring_softplus", [](std::vector<json>* ranks) {
     for (json& rank : *ranks) {
-      for (json* op : All(&rank, "aten.add.Tensor")) {
+      for (json* op : OperatorsNamed(&rank, "aten.add.Tensor")) {
         if ((*op)["args"][1].is_number()) (*op)["args"][1] = 2;
       }
     }
@@ -135,7 +135,7 @@ TEST(PublicFaults, AWrongLogarithmInARingIsNotProved) {
 TEST(PublicFaults, AMeanOfPaddedRowsIsNotProved) {
   const std::string text = VerdictWith("dt_uneven_mean", [](std::vector<json>* ranks) {
     for (json& rank : *ranks) {
-      const json& mean = *All(&rank, "aten.mean.dim")[0];
+      const json& mean = *OperatorsNamed(&rank, "aten.mean.dim")[0];
       rank["tensors"][mean["args"][0]["tensor"].get<size_t>()][2] = 8;
     }
   });
@@ -144,7 +144,7 @@ TEST(PublicFaults, AMeanOfPaddedRowsIsNotProved) {
 
 TEST(PublicFaults, AnImageNetworkWithAnotherSlopeOnOneRankIsRefuted) {
   const std::string text = VerdictWith("resnet_ddp", [](std::vector<json>* ranks) {
-    (*All(&(*ranks)[1], "aten.leaky_relu_backward.default")[0])["args"][2] = 0.02;
+    (*OperatorsNamed(&(*ranks)[1], "aten.leaky_relu_backward.default")[0])["args"][2] = 0.02;
   });
   EXPECT_THAT(text, StartsWith("REFUTED"));
 }
@@ -153,7 +153,7 @@ TEST(PublicFaults, AnImageNetworkWithAnotherNormOnOneRankIsNotProved) {
   const std::string text = VerdictWith(
       "resnet_ddp",
       [](std::vector<json>* ranks) {
-        (*All(&(*ranks)[1], "aten.native_group_norm.default")[0])["args"][7] = 1e-3;
+        (*OperatorsNamed(&(*ranks)[1], "aten.native_group_norm.default")[0])["args"][7] = 1e-3;
       },
       "--no-explain");
   EXPECT_THAT(text, Not(StartsWith("PROVED")));
@@ -162,7 +162,7 @@ TEST(PublicFaults, AnImageNetworkWithAnotherNormOnOneRankIsNotProved) {
 // The gradient of a convolution's bias is not divided by the number of ranks.
 TEST(PublicFaults, AGradientOfAConvolutionThatIsNotAveragedIsRefuted) {
   const std::string text = VerdictWith("resnet_ddp", [](std::vector<json>* ranks) {
-    for (json& rank : *ranks) (*All(&rank, "aten.mul.out")[5])["args"][1] = 1.0;
+    for (json& rank : *ranks) (*OperatorsNamed(&rank, "aten.mul.out")[5])["args"][1] = 1.0;
   });
   EXPECT_THAT(text, StartsWith("REFUTED"));
 }
