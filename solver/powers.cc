@@ -334,13 +334,17 @@ PolyId Arena::Log(PolyId p) {
     return rest == one_ ? result : Add(result, atom(rest));
   };
   PolyId result = kZeroPoly, rest = MergeClipped(p);
-  while (polys_[rest].terms.size() > 1) {
+  // Of a longer sum each denominator would multiply all other terms: its parts taken one by one,
+  // and all at once, would come out in forms that do not meet.
+  constexpr size_t kMostTerms = 4;
+  while (polys_[rest].terms.size() > 1 && polys_[rest].terms.size() <= kMostTerms) {
     const Terms terms = polys_[rest].terms;
     Factors content = MonomialContent(*this, terms, Exponent{1, 2}, [this](AtomId factor) {
       return SignOfAtom(factor, Exponent{}) == Sign::kPositive;
     });
     for (Atom& a : ExponentialContent(*this, terms))
       content.push_back({InternAtom(std::move(a)), Exponent{}});
+    if (content.empty()) break;  // a number alone is left where it is
     Rational scale = terms[0].coefficient;
     if (scale.Sign() < 0) scale = -scale;
     const PolyId content_poly = ProductOf(content, scale);

@@ -24,8 +24,8 @@ TEST_F(Rule, LogOfContent) {
   EXPECT_EQ(arena_.Exp(Minus(first, joined)), Times(sum(0, 3), Power(sum(0, 8), -1)));
   EXPECT_EQ(arena_.Log(Plus(Times(P(), X()), Times(P(), Y()))),
             Plus(arena_.Log(P()), arena_.Log(Plus(X(), Y()))));
-  EXPECT_EQ(arena_.Log(arena_.Scale(Plus(X(), Y()), Rational(3))),
-            Plus(arena_.Log(Number(3)), arena_.Log(Plus(X(), Y()))));
+  EXPECT_EQ(arena_.Log(arena_.Scale(Times(P(), Plus(X(), Y())), Rational(3))),
+            Plus(Plus(arena_.Log(Number(3)), arena_.Log(P())), arena_.Log(Plus(X(), Y()))));
   EXPECT_TRUE(Recorded(PremiseKind::kPositive, Plus(Times(P(), X()), Times(P(), Y()))));
   // What divides some terms only, or may be negative, stays.
   EXPECT_NE(arena_.Log(Plus(Times(P(), X()), Y())),
@@ -35,9 +35,9 @@ TEST_F(Rule, LogOfContent) {
   EXPECT_NE(arena_.Log(Plus(Number(1), arena_.Exp(Minus(Y(), X())))), Plus(both, X()));
   EXPECT_NE(joined, arena_.Log(sum(0, 7)));
   // Of a difference the sign stays: log(-3 x - 3 y) says that x + y is negative.
-  const PolyId negative = arena_.Scale(Plus(X(), Y()), Rational(-3));
-  EXPECT_EQ(arena_.Log(negative),
-            Plus(arena_.Log(Number(3)), arena_.Log(arena_.Scale(Plus(X(), Y()), Rational(-1)))));
+  const PolyId negative = arena_.Scale(Times(P(), Plus(X(), Y())), Rational(-3));
+  EXPECT_EQ(arena_.Log(negative), Plus(Plus(arena_.Log(Number(3)), arena_.Log(P())),
+                                       arena_.Log(arena_.Scale(Plus(X(), Y()), Rational(-1)))));
 }
 
 }  // namespace
