@@ -43,11 +43,12 @@ absl::StatusOr<stages::AnchorReport> Anchored(const Problem& problem) {
 }
 
 stages::Result WithAnchor(stages::Result result, stages::AnchorReport report, bool require) {
-#ifndef PLANPROOF_PROVER_ONLY
-  anchor::ApplyAnchor(std::move(report), require, &result);
-#endif
+#ifdef PLANPROOF_PROVER_ONLY
   static_cast<void>(report);
   static_cast<void>(require);
+#else
+  anchor::ApplyAnchor(std::move(report), require, &result);
+#endif
   return result;
 }
 

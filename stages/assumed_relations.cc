@@ -131,7 +131,9 @@ Result ConsiderAssumptions(const lineage::AssumedProblem& assuming, size_t outpu
   const RunContext again{.options = options,
                          .operators = context.operators,
                          .start = start,
-                         .well_formed = context.well_formed};
+                         .well_formed = context.well_formed,
+                         // The plan's have been looked at, or are not asked for.
+                         .behind_assumptions = !proved};
   Result answer = DecideForms(question, again, known);
   if (proved) {
     MarkProvable(answer.required_shown, &result.assumed);

@@ -49,6 +49,7 @@ RunContext With(const VerifyOptions& options, const RunContext& context) {
           .start = context.start,
           .share_of_attempts = context.share_of_attempts,
           .well_formed = context.well_formed,
+          .behind_assumptions = context.behind_assumptions,
           .looked = context.looked};
 }
 

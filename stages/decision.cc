@@ -60,7 +60,9 @@ Result Decide(const lineage::Problem& form, const RunContext& context, Effort ef
   // otherwise it is no substitute.
   std::vector<OpenCondition> conditions;
   if (found.proved) {
-    conditions = ConditionsOfPlan(form, /*discharge=*/!smt, &search, &relations);
+    conditions = ConditionsOfPlan(
+        form, {.discharge = !smt, .behind_assumptions = context.behind_assumptions}, &search,
+        &relations);
     if (!Stopped(options)) evidence.conditions = conditions;  // all of them were looked at
     if (!evidence.ConditionsAcceptable()) {
       found.proved = false;

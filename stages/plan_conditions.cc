@@ -91,11 +91,11 @@ std::vector<OpenCondition> ConditionsBehindAssumptions(const lineage::Problem& p
 
 }  // namespace
 
-std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, bool discharge,
+std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, ConditionsAsked asked,
                                             ProofSearch* search, Relations* relations) {
   std::vector<OpenCondition> open;
   if (const std::vector<int> restricted = search->Restricted(); !restricted.empty()) {
-    if (discharge) search->Discharge(restricted);
+    if (asked.discharge) search->Discharge(restricted);
     for (const int c : search->Restricted()) {
       for (const Condition& condition : search->outcomes()[c].restrictions)
         open.push_back({.claim = c, .condition = condition});
@@ -103,6 +103,7 @@ std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, boo
   }
   for (OpenCondition& condition : OpenConditions(problem, search->Limits(), relations))
     open.push_back(std::move(condition));
+  if (!asked.behind_assumptions) return open;
   for (OpenCondition& condition : ConditionsBehindAssumptions(problem, search->Limits(), relations))
     open.push_back(std::move(condition));
   return open;

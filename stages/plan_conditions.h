@@ -17,11 +17,15 @@ struct OpenCondition {
   int claim = -1;                     // or that met it
   Condition condition;
 };
+struct ConditionsAsked {
+  bool discharge = true;           // by looking at the whole model
+  bool behind_assumptions = true;  // those of operators behind what is assumed, too
+};
 // Those of the claims on which required outputs rest, and those that operators declare, also
 // operators without effect, which run all the same, and those under which operators behind an
 // assumption have a value. Looks at the whole model for those of claims,
 // if `discharge`.
-std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, bool discharge,
+std::vector<OpenCondition> ConditionsOfPlan(const lineage::Problem& problem, ConditionsAsked asked,
                                             ProofSearch* search, Relations* relations);
 
 }  // namespace planproof::stages

