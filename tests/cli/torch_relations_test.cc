@@ -132,11 +132,15 @@ TEST(TorchRelations, BothEndsOfAMessageHaveOneType) {
   // Rank 1 allocates the memory that it receives into.
   const std::string report =
       Changed("F7a_broadcast_bfloat16_into_float16", [](std::vector<json>* ranks) {
+        json allocation;
+        allocation["op"] = "aten.empty.memory_format";
+        allocation["args"] = json::array();
+        allocation["args"].push_back(json::array({4}));
+        allocation["kwargs"]["dtype"]["dtype"] = "float16";
+        allocation["out"] = json::array();
+        allocation["out"].push_back({{"tensor", 1}});
         json& operators = (*ranks)[1]["operators"];
-        operators.insert(operators.begin(), {{"op", "aten.empty.memory_format"},
-                                             {"args", json::array({json::array({4})})},
-                                             {"kwargs", {{"dtype", {{"dtype", "float16"}}}}},
-                                             {"out", json::array({{{"tensor", 1}}})}});
+        operators.insert(operators.begin(), allocation);
       });
   EXPECT_THAT(report, AllOf(StartsWith("MALFORMED: "),
                             HasSubstr("participants of broadcast disagree in type"),
