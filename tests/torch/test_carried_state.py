@@ -211,3 +211,43 @@ def test_an_optimizer_s_tensors_without_owner_are_said(tmp_path):
 
     (path,) = launch(build, {}, tmp_path, start_method="fork")
     assert any("Adam has states of 1 tensors" in note or "shapes [3]" in note for note in load(path)["notes"])
+
+
+class WithoutCounters:
+    """A shim that says which states of an optimizer have names, as DeepSpeed's does."""
+
+    def __init__(self, optimizer):
+        self.optimizer = optimizer
+
+    @property
+    def state(self):
+        return {key: {word: value for word, value in content.items() if word != "step"} for key, content in self.optimizer.state.items()}
+
+
+def test_what_a_shim_leaves_out_of_an_optimizer_has_no_name(recorded):
+    model = torch.nn.Linear(4, 2)
+    optimizer = torch.optim.Adam(model.parameters())
+    x = torch.randn(3, 4)
+
+    def step():
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+
+    def names(described):
+        return {each["name"] for each in recorded(step, model=model, optimizer=described, inputs={"x": x}).content["inputs"]}
+
+    step()
+    named, shim = names(optimizer), names(WithoutCounters(optimizer))
+    assert "weight.step" in named
+    assert shim == {name for name in named if not name.endswith(".step")}
+
+
+def test_what_is_kept_by_an_object_s_identity_has_no_name():
+    kept, key = torch.ones(3), object()
+
+    def step():
+        return table[key]
+
+    table = {key: kept, "mean": torch.zeros(2)}
+    assert list(reached_from(step, {}).tensors) == ["table['mean']"]

@@ -14,7 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from planproof.errors import RecordingError
-from planproof.torch.reachable import Reached, names_of, reached_from
+from planproof.torch.reachable import names_of, reached_from
 from planproof.torch.relations import Held, Parameter, Part, held, local, states
 
 _DISABLED = torch._C._disabled_torch_dispatch_impl
@@ -70,13 +70,21 @@ def candidates(step: Callable[..., Any], known: Sequence[Parameter], optimizers:
     """Tensors that `step` reaches and that are not named by models and `optimizers`, the likeliest names first."""
     reached = reached_from(step, names_of(known))
     found: List[Candidate] = []
-    others = [each for each in reached.optimizers if all(each is not passed for passed in optimizers)]
+    described = [inner for each in optimizers for inner in _stands_for(each)]
+    others = [each for each in reached.optimizers if all(each is not passed for passed in (*optimizers, *described))]
     for optimizer in others:
         found += [Candidate(name, value, owner) for name, owner, value in states(optimizer, known)]
     for optimizer in [*optimizers, *others]:
         found += _of_masters(optimizer, known)
-    found += _by_path(reached, known)
+    left_out = {id(leaf) for each in described for leaf in tree_leaves([*each.state.values()])}
+    found += _by_path({path: tensor for path, tensor in reached.tensors.items() if id(tensor) not in left_out}, known)
     return found
+
+
+def _stands_for(optimizer: Any) -> Iterator[torch.optim.Optimizer]:
+    """The optimizers of which a shim says what is state: what it leaves out is none."""
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        yield from (value for value in getattr(optimizer, "__dict__", {}).values() if isinstance(value, torch.optim.Optimizer))
 
 
 def _of_masters(optimizer: torch.optim.Optimizer, known: Sequence[Parameter]) -> Iterator[Candidate]:
@@ -110,10 +118,10 @@ def owner_of_master(master: torch.Tensor, known: Sequence[Parameter]) -> Optiona
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _by_path(reached: Reached, known: Sequence[Parameter]) -> Iterator[Candidate]:
+def _by_path(tensors: Mapping[str, torch.Tensor], known: Sequence[Parameter]) -> Iterator[Candidate]:
     """By the names of the program. What is called like a parameter, and has its shape, lies as this does."""
     own = {id(each.object) for each in known}
-    for path, tensor in reached.tensors.items():
+    for path, tensor in tensors.items():
         if id(tensor) in own or local(tensor).layout != torch.strided or not tensor.is_floating_point():
             continue
         like = [each for each in known if path.endswith((f"[{each.key!r}]", f"[{each.name!r}]", f"[{each.name}]",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import torch
 
@@ -66,7 +66,8 @@ def _roots(function: Any) -> Iterator[Tuple[str, Any]]:
 
 def _within(name: str, value: Any, named: Mapping[int, str]) -> List[Tuple[str, Any]]:
     if isinstance(value, Mapping):
-        return [(f"{name}[{_key(key, named)}]", each) for key, each in list(value.items())]
+        keys = ((_key(key, named), each) for key, each in list(value.items()))
+        return [(f"{name}[{key}]", each) for key, each in keys if key is not None]
     if isinstance(value, (list, tuple)):
         return [(f"{name}[{index}]", each) for index, each in enumerate(value)]
     if isinstance(value, (types.FunctionType, types.MethodType)):
@@ -81,10 +82,11 @@ def _within(name: str, value: Any, named: Mapping[int, str]) -> List[Tuple[str, 
     return [(f"{name}.{word}", each) for word, each in found]
 
 
-def _key(key: Any, named: Mapping[int, str]) -> str:
+def _key(key: Any, named: Mapping[int, str]) -> Optional[str]:
+    """The name of a key that the other programs have, too. None of an object's, such as a flat tensor of an optimizer."""
     if id(key) in named:
         return named[id(key)]
-    return repr(key) if isinstance(key, (str, int, bool, tuple)) else type(key).__name__
+    return repr(key) if isinstance(key, (str, int, bool, tuple)) else None
 
 
 def names_of(parameters: Sequence[Any]) -> Dict[int, str]:
