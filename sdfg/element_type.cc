@@ -92,34 +92,13 @@ std::string NearestType(std::string name) {
   return Nearest(name, names);
 }
 
-// Bits of a whole number that the type holds without rounding, the sign apart.
+// Bits of a whole number that the type holds without rounding, the sign apart. Ids and counts fit
+// into 32 bits.
 int WholeBits(DType type) {
-  switch (type) {
-    case DType::kFloat64:
-      return 53;
-    case DType::kFloat32:
-      return 24;
-    case DType::kFloat16:
-      return 11;
-    case DType::kBFloat16:
-    case DType::kUInt8:
-      return 8;
-    case DType::kFloat8E4M3:
-      return 4;
-    case DType::kFloat8E5M2:
-      return 3;
-    case DType::kInt64:
-    case DType::kInt32:
-      return 31;
-    case DType::kInt16:
-      return 15;
-    case DType::kInt8:
-      return 7;
-    case DType::kBool:
-      return 1;
-    default:
-      return 0;
-  }
+  if (type == DType::kBool) return 1;
+  if (type == DType::kUInt8) return 8;
+  const int bits = IntegerBits(type);
+  return bits > 0 ? std::min(bits, 32) - 1 : SignificandBits(type);
 }
 
 // Bits of the exponent of a floating type.
@@ -170,6 +149,41 @@ bool IsDeviceText(const std::string& text) {
   const std::string index = text.substr(colon + 1);
   return !index.empty() && index.size() <= 4 &&
          std::all_of(index.begin(), index.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+int IntegerBits(DType type) {
+  switch (type) {
+    case DType::kInt64:
+      return 64;
+    case DType::kInt32:
+      return 32;
+    case DType::kInt16:
+      return 16;
+    case DType::kInt8:
+    case DType::kUInt8:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+int SignificandBits(DType type) {
+  switch (type) {
+    case DType::kFloat64:
+      return 53;
+    case DType::kFloat32:
+      return 24;
+    case DType::kFloat16:
+      return 11;
+    case DType::kBFloat16:
+      return 8;
+    case DType::kFloat8E4M3:
+      return 4;
+    case DType::kFloat8E5M2:
+      return 3;
+    default:
+      return 0;
+  }
 }
 
 bool HoldsAllNumbersOf(DType to, DType from) {

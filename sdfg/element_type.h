@@ -22,6 +22,11 @@ absl::StatusOr<DType> ElementTypeFromText(const std::string& text,
 // "cuda", "cuda:3", "cpu", "meta", ...: a kind of device that PyTorch has, maybe with an index.
 bool IsDeviceText(const std::string& text);
 
+// Bits of an integer type, the sign among them; 0 of other types.
+int IntegerBits(DType type);
+// Bits of the significand of a floating type, the leading one among them; 0 of other types.
+int SignificandBits(DType type);
+
 // Whether every number of one type is a number of the other, which is said of known types only. Ids
 // and counts fit into 32 bits.
 bool HoldsAllNumbersOf(DType to, DType from);

@@ -4,43 +4,13 @@
 #include <cstdint>
 #include <limits>
 
+#include "sdfg/element_type.h"
+
 namespace planproof::frontend::torch {
 namespace {
 
 using sdfg::DType;
 using solver::Rational;
-
-// Bits of an integer type, the sign among them.
-int BitsOf(DType type) {
-  switch (type) {
-    case DType::kInt64:
-      return 64;
-    case DType::kInt32:
-      return 32;
-    case DType::kInt16:
-      return 16;
-    default:
-      return 8;
-  }
-}
-
-// Bits of the significand of a floating type, the first one among them.
-int SignificandBits(DType type) {
-  switch (type) {
-    case DType::kFloat64:
-      return 53;
-    case DType::kFloat32:
-      return 24;
-    case DType::kFloat16:
-      return 11;
-    case DType::kBFloat16:
-      return 8;
-    case DType::kFloat8E4M3:
-      return 4;
-    default:
-      return 3;
-  }
-}
 
 // The largest number that is not rounded to infinity, or a little less.
 double LargestOf(DType type) {
@@ -62,8 +32,8 @@ double LargestOf(DType type) {
 
 bool IsWithin(DType type, int64_t number) {
   if (type == DType::kUInt8) return number >= 0 && number <= 255;
-  const int bits = BitsOf(type);
-  if (bits == 64) return true;
+  const int bits = sdfg::IntegerBits(type);
+  if (bits == 0 || bits == 64) return bits == 64;
   const int64_t limit = int64_t{1} << (bits - 1);
   return number >= -limit && number < limit;
 }
@@ -123,7 +93,7 @@ double SmallestOf(DType type) {
 // The error that storing the number in a floating type adds.
 double Rounding(DType type, const Rational& number) {
   if (HoldsExactly(type, number)) return 0;
-  return std::ldexp(std::abs(number.ToDouble()) + SmallestOf(type), 1 - SignificandBits(type));
+  return std::ldexp(std::abs(number.ToDouble()) + SmallestOf(type), 1 - sdfg::SignificandBits(type));
 }
 
 std::optional<KnownNumber> AsInteger(const KnownNumber& number, DType to) {
@@ -157,7 +127,7 @@ bool HoldsExactly(DType type, const Rational& number) {
   if (!(Rational::FromDouble(nearest) == number)) return false;
   if (nearest != 0 && std::abs(nearest) < SmallestOf(type)) return false;
   int exponent = 0;
-  const double significand = std::ldexp(std::frexp(nearest, &exponent), SignificandBits(type));
+  const double significand = std::ldexp(std::frexp(nearest, &exponent), sdfg::SignificandBits(type));
   return significand == std::floor(significand);
 }
 
@@ -212,7 +182,7 @@ std::optional<KnownNumber> Computed(Arithmetic op, const KnownNumber& x, const K
                                                                               : DType::kInt64;
   if (real) {
     error += Rounding(result, computed.value);
-    if (error > 0) error = error * 1.001 + std::ldexp(error, 1 - SignificandBits(result));
+    if (error > 0) error = error * 1.001 + std::ldexp(error, 1 - sdfg::SignificandBits(result));
   }
   computed.error = error;
   return computed;

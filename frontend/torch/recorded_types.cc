@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "frontend/torch/strided.h"
+#include "sdfg/element_type.h"
 #include "sdfg/types.h"
 
 namespace planproof::frontend::torch {
@@ -23,25 +24,12 @@ NumberKind NumberKindOf(DType dtype) {
   return dtype == DType::kBool ? NumberKind::kTruth : NumberKind::kInteger;
 }
 
-int WidthOf(DType dtype) {
-  switch (dtype) {
-    case DType::kInt64:
-      return 64;
-    case DType::kInt32:
-      return 32;
-    case DType::kInt16:
-      return 16;
-    default:
-      return 8;
-  }
-}
-
 // Of two types of one kind that is not real.
 DType Wider(DType a, DType b) {
   if (a == b) return a;
   const bool unsigned_a = a == DType::kUInt8, unsigned_b = b == DType::kUInt8;
-  if (WidthOf(a) == WidthOf(b) && unsigned_a != unsigned_b) return DType::kInt16;
-  return WidthOf(a) < WidthOf(b) ? b : a;
+  if (sdfg::IntegerBits(a) == sdfg::IntegerBits(b) && unsigned_a != unsigned_b) return DType::kInt16;
+  return sdfg::IntegerBits(a) < sdfg::IntegerBits(b) ? b : a;
 }
 
 // What tensors with dimensions, tensors without, and numbers come to together. A later group
