@@ -21,7 +21,8 @@ bool ZeroTest::Run(PolyId p) {
   if (arena_.exhausted()) return false;
   const PolyId pieces = pieces_;
   if (ZeroInAllCases(p, /*edges=*/pieces == p, kMaxCases)) return true;
-  return pieces != p && ZeroInAllCases(pieces, /*edges=*/true, kMaxCases);
+  if (pieces != p && ZeroInAllCases(pieces, /*edges=*/true, kMaxCases)) return true;
+  return ZeroInAllBlocks(p);
 }
 
 bool ZeroTest::Test(PolyId p) {

@@ -33,6 +33,14 @@ class ZeroTest {
   std::vector<AtomId> Cells(const Atom& a, const Cuts& cuts);
   PolyId Total(std::vector<PolyId> parts);
 
+  // Rows whose largest element is found block by block (largest_of_blocks.cc).
+  bool ZeroInAllBlocks(PolyId p);
+  std::vector<Symbol> LargestPlaces(PolyId p) const;
+  std::vector<Affine> PlacesByBlock(Symbol whole, Symbol among, const std::vector<Symbol>& places);
+  bool IsBlockOfRow(Symbol block, Symbol whole, int64_t begin);
+  PolyId LargestOfRow(Symbol place);
+  PolyId ElementOfRow(Symbol place, const Affine& index);
+
   // Sums in pieces (zero_test_pieces.cc).
   // A part of a sum: over a box, and there over every step-th index from `at` on in the dimensions
   // that have a step.
