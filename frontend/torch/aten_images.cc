@@ -179,7 +179,23 @@ absl::Status BatchNormBackward(AtenCall& call) {
   return absl::OkStatus();
 }
 
+// N, C and HxW are those of the input, as torch.nn.functional.group_norm passes them.
+absl::Status OnlyOwnExtents(AtenCall* call) {
+  const sdfg::Shape& shape = call->Described("input").shape;
+  if (shape.size() < 2) return call->NotDeclared("an input without channels");
+  int64_t places = 1;
+  for (size_t d = 2; d < shape.size(); ++d) places *= shape[d];
+  const std::pair<const char*, int64_t> extents[] = {
+      {"N", shape[0]}, {"C", shape[1]}, {"HxW", places}};
+  for (const auto& [name, own] : extents) {
+    PLAN_ASSIGN_OR_RETURN(const int64_t given, call->Integer(name, std::nullopt));
+    if (given != own) return call->NotDeclared("other extents than those of the input");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status GroupNorm(AtenCall& call) {
+  PLAN_RETURN_IF_ERROR(OnlyOwnExtents(&call));
   PLAN_ASSIGN_OR_RETURN(const std::vector<Argument> operands,
                         OperandsOf(&call, {"input", "weight", "bias"}));
   PLAN_ASSIGN_OR_RETURN(const int64_t groups, call.Integer("group", std::nullopt));
@@ -192,6 +208,7 @@ absl::Status GroupNorm(AtenCall& call) {
 }
 
 absl::Status GroupNormBackward(AtenCall& call) {
+  PLAN_RETURN_IF_ERROR(OnlyOwnExtents(&call));
   PLAN_ASSIGN_OR_RETURN(const std::vector<Argument> operands,
                         OperandsOf(&call, {"grad_out", "input", "mean", "rstd", "weight"}));
   PLAN_ASSIGN_OR_RETURN(const int64_t groups, call.Integer("group", std::nullopt));
@@ -318,9 +335,9 @@ void AddImages(AtenTable* table) {
              "grad_out input weight running_mean running_var -save_mean -save_invstd train eps "
              "output_mask",
              BatchNormBackward);
-  table->Add("native_group_norm", "default", "input weight bias -N -C -HxW group eps", GroupNorm);
+  table->Add("native_group_norm", "default", "input weight bias N C HxW group eps", GroupNorm);
   table->Add("native_group_norm_backward", "default",
-             "grad_out input mean rstd weight -N -C -HxW group output_mask", GroupNormBackward);
+             "grad_out input mean rstd weight N C HxW group output_mask", GroupNormBackward);
   table->Add("max_pool2d_with_indices", "default",
              "self kernel_size stride padding dilation ceil_mode", MaxPool);
   table->Add("max_pool2d_with_indices_backward", "default",

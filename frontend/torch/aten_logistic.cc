@@ -13,8 +13,10 @@ absl::Status Forward(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(Argument y, call.One("aten_log_sigmoid", {x}));
   call.Return(std::move(y));
   if (call.targets().size() < 2) return absl::OkStatus();
-  if (ElementsOf(call.target(1).shape) == 0) {
-    call.Return(Argument::Number(0));
+  const Tensor& kept = call.target(1);
+  if (ElementsOf(kept.shape) == 0) {
+    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId nothing, call.writer().Fill(kept.shape, kept.dtype, 0));
+    call.Return(Argument::Of(nothing));
     return absl::OkStatus();
   }
   PLAN_ASSIGN_OR_RETURN(Argument buffer, call.One("aten_log_sigmoid_buffer", {x}));

@@ -54,8 +54,17 @@ bool IsView(const std::string& op) {
                                                                           "view",
                                                                           "view_as_complex",
                                                                           "view_as_real"};
-  if (op == "aten.view.dtype") return false;  // other numbers of the same bits
   return base.starts_with("aten.") && views->count(std::string_view(base).substr(5)) != 0;
+}
+
+// view(dtype) of what has this type: the same tensor. Of another type it has other numbers, of the
+// same bits.
+bool KeepsType(const Trace& trace, const Executed& executed) {
+  if (executed.args.empty() || executed.out.empty()) return false;
+  const std::vector<TensorNumber> given = TensorsIn(executed.args[0]);
+  const std::vector<TensorNumber> made = TensorsIn(executed.out[0]);
+  return given.size() == 1 && made.size() == 1 &&
+         trace.tensors[given[0]].dtype == trace.tensors[made[0]].dtype;
 }
 
 // Every result lies in the memory of an operand, and none is said to be written.
@@ -150,6 +159,14 @@ absl::Status Execution::RunOperator(const Executed& executed) {
   const AtenOperator* op = FindAtenOperator(executed.op);
   if (SharesMemory(trace_, executed)) {
     if (executed.out.empty()) return absl::OkStatus();
+    if (executed.op == "aten.view.dtype") {
+      if (KeepsType(trace_, executed)) {
+        return CheckViews(trace_, executed, "aten.alias", writer_->Place());
+      }
+      return absl::UnimplementedError(absl::StrCat(
+          writer_->Place(), ": operator ", executed.op,
+          " reads the bits of numbers as numbers of another type, which has no declared meaning"));
+    }
     if (IsView(executed.op)) return CheckViews(trace_, executed, base, writer_->Place());
     return absl::InvalidArgumentError(
         absl::StrCat(writer_->Place(), ": operator ", executed.op,
