@@ -49,8 +49,7 @@ PolyId ZeroTest::LargestOfRow(Symbol place) {
   ScratchSymbols scratch(&arena_);
   const Interval domain = arena_.atom(arena_.AtomOfIntAtom(place)).domain[0];
   const BoundVariable v = {scratch.Take(domain), domain};
-  return scratch.Close(
-      arena_.ReduceMax(v, ElementOfRow(place, Affine::Of(v.symbol)), kZeroPoly));
+  return scratch.Close(arena_.ReduceMax(v, ElementOfRow(place, Affine::Of(v.symbol)), kZeroPoly));
 }
 
 // Whether the row of `block` is that of `whole` from `begin` on.

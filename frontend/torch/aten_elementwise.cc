@@ -8,6 +8,7 @@
 #include "frontend/torch/aten_integers.h"
 #include "frontend/torch/aten_operators.h"
 #include "frontend/torch/rounded_number.h"
+#include "sdfg/element_type.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -242,8 +243,14 @@ absl::Status Power(AtenCall& call) {
 absl::Status ThresholdBackward(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const Argument gradient, call.Operand("grad_output"));
   PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
-  PLAN_ASSIGN_OR_RETURN(const solver::Rational threshold,
-                        call.RealIn(call.Described("self").dtype, "threshold", 0));
+  // The threshold is converted to the type that both operands are promoted to.
+  sdfg::DType type = call.Described("self").dtype;
+  const sdfg::DType other = call.Described("grad_output").dtype;
+  if (!sdfg::IsFloating(type) &&
+      (sdfg::IsFloating(other) || sdfg::IntegerBits(other) > sdfg::IntegerBits(type))) {
+    type = other;
+  }
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational threshold, call.RealIn(type, "threshold", 0));
   PLAN_ASSIGN_OR_RETURN(Argument result, call.One("aten_threshold_backward", {gradient, x},
                                                   {{"threshold", threshold}}));
   call.Return(std::move(result));

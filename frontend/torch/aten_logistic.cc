@@ -15,7 +15,8 @@ absl::Status Forward(AtenCall& call) {
   if (call.targets().size() < 2) return absl::OkStatus();
   const Tensor& kept = call.target(1);
   if (ElementsOf(kept.shape) == 0) {
-    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId nothing, call.writer().Fill(kept.shape, kept.dtype, 0));
+    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId nothing,
+                          call.writer().Fill(kept.shape, kept.dtype, 0));
     call.Return(Argument::Of(nothing));
     return absl::OkStatus();
   }

@@ -116,8 +116,16 @@ absl::Status NllLossBackward(AtenCall& call) {
   return absl::OkStatus();
 }
 
+// ATen converts the factor of a mean to the type of the elements, which makes 0 of it in whole
+// numbers.
+absl::Status OnlyRealNumbers(AtenCall* call) {
+  if (sdfg::IsFloating(call->target(0).dtype)) return absl::OkStatus();
+  return call->NotDeclared("a loss of whole numbers");
+}
+
 // 1: mean, 2: sum, 0: no reduction.
 absl::Status MseLoss(AtenCall& call) {
+  PLAN_RETURN_IF_ERROR(OnlyRealNumbers(&call));
   PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
   PLAN_ASSIGN_OR_RETURN(const Argument y, call.Operand("target"));
   PLAN_ASSIGN_OR_RETURN(const int64_t reduction, call.Integer("reduction", 1));
@@ -133,6 +141,7 @@ absl::Status MseLoss(AtenCall& call) {
 }
 
 absl::Status MseLossBackward(AtenCall& call) {
+  PLAN_RETURN_IF_ERROR(OnlyRealNumbers(&call));
   PLAN_ASSIGN_OR_RETURN(const Argument g, call.Operand("grad_output"));
   PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
   PLAN_ASSIGN_OR_RETURN(const Argument y, call.Operand("target"));

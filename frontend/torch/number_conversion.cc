@@ -93,7 +93,8 @@ double SmallestOf(DType type) {
 // The error that storing the number in a floating type adds.
 double Rounding(DType type, const Rational& number) {
   if (HoldsExactly(type, number)) return 0;
-  return std::ldexp(std::abs(number.ToDouble()) + SmallestOf(type), 1 - sdfg::SignificandBits(type));
+  return std::ldexp(std::abs(number.ToDouble()) + SmallestOf(type),
+                    1 - sdfg::SignificandBits(type));
 }
 
 std::optional<KnownNumber> AsInteger(const KnownNumber& number, DType to) {
@@ -127,7 +128,8 @@ bool HoldsExactly(DType type, const Rational& number) {
   if (!(Rational::FromDouble(nearest) == number)) return false;
   if (nearest != 0 && std::abs(nearest) < SmallestOf(type)) return false;
   int exponent = 0;
-  const double significand = std::ldexp(std::frexp(nearest, &exponent), sdfg::SignificandBits(type));
+  const double significand =
+      std::ldexp(std::frexp(nearest, &exponent), sdfg::SignificandBits(type));
   return significand == std::floor(significand);
 }
 

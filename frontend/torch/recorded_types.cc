@@ -28,7 +28,8 @@ NumberKind NumberKindOf(DType dtype) {
 DType Wider(DType a, DType b) {
   if (a == b) return a;
   const bool unsigned_a = a == DType::kUInt8, unsigned_b = b == DType::kUInt8;
-  if (sdfg::IntegerBits(a) == sdfg::IntegerBits(b) && unsigned_a != unsigned_b) return DType::kInt16;
+  if (sdfg::IntegerBits(a) == sdfg::IntegerBits(b) && unsigned_a != unsigned_b)
+    return DType::kInt16;
   return sdfg::IntegerBits(a) < sdfg::IntegerBits(b) ? b : a;
 }
 

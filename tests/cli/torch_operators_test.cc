@@ -46,7 +46,15 @@ INSTANTIATE_TEST_SUITE_P(
         OperatorCase{"select_backward_of_a_row", "UNKNOWN"},
         // x c + x d, d being 2 c, is 1.5 x d for these constants, if not for all.
         OperatorCase{"constants_in_proportion", "UNKNOWN"},
-        OperatorCase{"cumsum_of_a_scalar", "PROVED"}),
+        OperatorCase{"cumsum_of_a_scalar", "PROVED"},
+        // -0.5 stays what it is beside a gradient of real numbers.
+        OperatorCase{"threshold_backward_of_truth_values", "PROVED"},
+        // Half of a difference of whole numbers is rounded only by the plan.
+        OperatorCase{"mse_loss_backward_of_whole_numbers", "UNKNOWN"},
+        // These were MALFORMED.
+        OperatorCase{"log_sigmoid_of_nothing", "PROVED"},
+        OperatorCase{"view_of_the_same_type", "UNKNOWN"},
+        OperatorCase{"group_norm_of_other_extents", "UNKNOWN"}),
     [](const testing::TestParamInfo<OperatorCase>& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST_P(PublicProgram, IsProved) {
 
 INSTANTIATE_TEST_SUITE_P(Right, PublicProgram,
                          testing::Values("ring_sigmoid", "ring_sigmoid_cp4", "ring_softplus",
-                                         "resnet_ddp", "dt_uneven_mean"),
+                                         "resnet_ddp", "dt_uneven_mean", "dt_argmax_sharded"),
                          [](const auto& info) { return std::string(info.param); });
 
 // A rank may have no token that counts, and then divides by 0.
@@ -137,6 +137,38 @@ TEST(PublicFaults, AMeanOfPaddedRowsIsNotProved) {
     for (json& rank : *ranks) {
       const json& mean = *OperatorsNamed(&rank, "aten.mean.dim")[0];
       rank["tensors"][mean["args"][0]["tensor"].get<size_t>()][2] = 8;
+    }
+  });
+  EXPECT_THAT(text, Not(StartsWith("PROVED")));
+}
+
+// Where the largest element is among all columns: the start of the rank's own is left out, is that
+// of another rank, and maxima and places are put together in different orders.
+TEST(PublicFaults, APlaceOfTheLargestThatIsCountedFromElsewhereIsRefuted) {
+  for (const int start : {0, 3, 8}) {
+    const std::string text = VerdictWith("dt_argmax_sharded", [&](std::vector<json>* ranks) {
+      (*OperatorsNamed(&(*ranks)[1], "aten.add.Tensor")[0])["args"][1] = start;
+    });
+    EXPECT_THAT(text, StartsWith("REFUTED")) << start;
+  }
+  for (const size_t which : {0, 1}) {
+    const std::string text = VerdictWith("dt_argmax_sharded", [&](std::vector<json>* ranks) {
+      for (json& rank : *ranks) {
+        json& parts = (*OperatorsNamed(&rank, "aten.cat.default")[which])["args"][0];
+        std::swap(parts[0], parts[1]);
+      }
+    });
+    EXPECT_THAT(text, StartsWith("REFUTED")) << which;
+  }
+}
+
+// Both in the other order: right but for rows whose largest element is there twice.
+TEST(PublicFaults, APlaceOfTheLargestInBlocksInAnotherOrderIsNotProved) {
+  const std::string text = VerdictWith("dt_argmax_sharded", [](std::vector<json>* ranks) {
+    for (json& rank : *ranks) {
+      for (json* cat : OperatorsNamed(&rank, "aten.cat.default")) {
+        std::swap((*cat)["args"][0][0], (*cat)["args"][0][1]);
+      }
     }
   });
   EXPECT_THAT(text, Not(StartsWith("PROVED")));

@@ -54,8 +54,8 @@ TEST_F(Rule, LargestOfBlocks) {
   const auto place = [&](int64_t length, const Body& body) {
     const BoundVariable v = Variable(0, length);
     const uint32_t tag = arena_.OpaqueTag("topk_index(k=1)#");
-    return Affine::Of(
-        arena_.IntAtom(arena_.OpaqueRowAtom(tag, v, body(At(v)), {Affine(0)}, {}), {0, length - 1}));
+    return Affine::Of(arena_.IntAtom(arena_.OpaqueRowAtom(tag, v, body(At(v)), {Affine(0)}, {}),
+                                     {0, length - 1}));
   };
   const auto of_block = [&](const Affine& begin, const Affine& extra) {
     return place(4, [&](const Affine& v) { return X(v + begin + extra); });
@@ -81,8 +81,8 @@ TEST_F(RowInBlocks, IsTheLargestOfTheRow) {
   EXPECT_TRUE(Zero(Minus(Chosen(among, {first, second}), whole)));
   // A function of the place, too.
   const PolyId wide = Y(Place(8, From(0)));
-  const PolyId narrow = Plus(Times(arena_.Delta(among), Y(first)),
-                             Times(arena_.Delta(among - Affine(1)), Y(second)));
+  const PolyId narrow =
+      Plus(Times(arena_.Delta(among), Y(first)), Times(arena_.Delta(among - Affine(1)), Y(second)));
   EXPECT_TRUE(Zero(Minus(narrow, wide)));
 }
 
@@ -117,13 +117,13 @@ TEST_F(RowInBlocks, IsSomethingElseIfAnythingDiffers) {
       among, {first, Place(5, [&](const Affine& v) { return Y(v + Affine(3)); }) + Affine(3)}));
   EXPECT_FALSE(is_whole(among, {first, Place(5, From(3), 1) + Affine(3)}));
   const char* any_order = "topk_index(k=1,sorted=false)#";
-  EXPECT_FALSE(is_whole(Place(2, Row({LargestOf(0, 3), LargestOf(3, 8)}), 0, any_order),
-                        {first, second}));
+  EXPECT_FALSE(
+      is_whole(Place(2, Row({LargestOf(0, 3), LargestOf(3, 8)}), 0, any_order), {first, second}));
   EXPECT_FALSE(is_whole(among, {first, Place(5, From(3), 0, any_order) + Affine(3)}));
   // The smallest of the blocks' largest.
-  EXPECT_FALSE(is_whole(Place(2, Row({Minus(kZeroPoly, LargestOf(0, 3)),
-                                      Minus(kZeroPoly, LargestOf(3, 8))})),
-                        {first, second}));
+  EXPECT_FALSE(is_whole(
+      Place(2, Row({Minus(kZeroPoly, LargestOf(0, 3)), Minus(kZeroPoly, LargestOf(3, 8))})),
+      {first, second}));
 }
 
 // The statement itself, on rows with many equal elements.
