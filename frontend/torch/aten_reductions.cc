@@ -4,6 +4,7 @@
 
 #include "frontend/torch/aten_operators.h"
 #include "frontend/torch/aten_rows.h"
+#include "frontend/torch/strided.h"
 #include "frontend/torch/strided_parts.h"
 #include "sdfg/status_macros.h"
 
@@ -80,10 +81,22 @@ absl::StatusOr<sdfg::Attributes> AlongDim(AtenCall* call, const char* of) {
   return sdfg::Attributes{{"dim", *dim}};
 }
 
+// The kernels of softmax fill the memory of `out` from its start, whatever its strides are (seen
+// with PyTorch 2.15).
+absl::Status OnlyContiguousOut(const AtenCall& call) {
+  if (!call.IsTensor("out") && !call.IsTensor("grad_input")) return absl::OkStatus();
+  const Tensor& out = call.target(0);
+  if (SamePositions({out.offset, out.shape, out.strides}, Contiguous(out.offset, out.shape))) {
+    return absl::OkStatus();
+  }
+  return call.NotDeclared("memory for the result that is not contiguous");
+}
+
 void AddAlongDim(AtenTable* table, const char* name, const char* overloads, const char* parameters,
                  const std::vector<std::string>& operands, const char* declared) {
   const std::string op = declared;
   table->Add(name, overloads, parameters, [op, operands](AtenCall& call) -> absl::Status {
+    PLAN_RETURN_IF_ERROR(OnlyContiguousOut(call));
     std::vector<Argument> arguments;
     for (const std::string& operand : operands) {
       PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId tensor, call.TensorOf(operand));

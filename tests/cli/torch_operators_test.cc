@@ -51,6 +51,8 @@ INSTANTIATE_TEST_SUITE_P(
         OperatorCase{"threshold_backward_of_truth_values", "PROVED"},
         // Half of a difference of whole numbers is rounded only by the plan.
         OperatorCase{"mse_loss_backward_of_whole_numbers", "UNKNOWN"},
+        // PyTorch fills the memory from its start, against the strides.
+        OperatorCase{"softmax_into_transposed_memory", "UNKNOWN"},
         // These were MALFORMED.
         OperatorCase{"log_sigmoid_of_nothing", "PROVED"},
         OperatorCase{"view_of_the_same_type", "UNKNOWN"},

@@ -18,8 +18,10 @@ import tempfile
 from collections import Counter
 
 import torch
-from mutate_traces import differs_from_recorded, written
+from mutate_traces import written
 from planproof.torch import replay
+from planproof.torch.trace_file import values_path
+from recorded_agreement import differs_from_recorded
 
 #: Meanings that a table could exchange, with or without a trailing underscore.
 NEIGHBOURS = [("add", "sub"), ("mul", "div"), ("lt", "le"), ("gt", "ge"), ("eq", "ne"), ("cos", "sin"), ("rsqrt", "sqrt"), ("exp", "tanh"),
@@ -271,7 +273,7 @@ def main():
     jobs = {}
     for name in options.only or sorted(os.listdir(options.recorded)):
         paths = replay.jobs(os.path.join(options.recorded, name))
-        if len(paths) == 2 and len(paths[1]) > 1:
+        if len(paths) == 2 and len(paths[1]) > 1 and all(os.path.exists(values_path(path)) for each in paths for path in each):
             jobs[name] = ([paths[0][0], *paths[1]], *zip(*[replay.read(path) for path in [paths[0][0], *paths[1]]]))
     tried = Counter()
     while made < options.count:

@@ -86,7 +86,7 @@ def main():
     jobs = {}
     for name in names:
         paths = replay.jobs(os.path.join(options.recorded, name))
-        if len(paths) == 2 and len(paths[1]) > 1 and os.path.exists(values_path(paths[0][0])):
+        if len(paths) == 2 and len(paths[1]) > 1 and all(os.path.exists(values_path(path)) for each in paths for path in each):
             ranks = [replay.read(path) for path in paths[1]]
             judge = Judge(replay.read(paths[0][0]), ranks)
             if judge.ways:
