@@ -1,5 +1,7 @@
 #include "frontend/torch/execution.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,45 +18,46 @@ namespace {
 // Operators whose results are views, or the operand itself.
 bool IsView(const std::string& op) {
   const std::string base = AtenBaseName(op);
-  static const auto* const views = new std::set<std::string, std::less<>>{"alias",
-                                                                          "as_strided",
-                                                                          "chunk",
-                                                                          "conj",
-                                                                          "_conj",
-                                                                          "conj_physical",
-                                                                          "contiguous",
-                                                                          "detach",
-                                                                          "diagonal",
-                                                                          "expand",
-                                                                          "imag",
-                                                                          "lift",
-                                                                          "lift_fresh",
-                                                                          "movedim",
-                                                                          "narrow",
-                                                                          "_neg_view",
-                                                                          "permute",
-                                                                          "real",
-                                                                          "_reshape_alias",
-                                                                          "reshape",
-                                                                          "resolve_conj",
-                                                                          "resolve_neg",
-                                                                          "select",
-                                                                          "slice",
-                                                                          "split",
-                                                                          "split_with_sizes",
-                                                                          "squeeze",
-                                                                          "t",
-                                                                          "to",
-                                                                          "transpose",
-                                                                          "unbind",
-                                                                          "unfold",
-                                                                          "unsafe_split",
-                                                                          "_unsafe_view",
-                                                                          "unsqueeze",
-                                                                          "view",
-                                                                          "view_as_complex",
-                                                                          "view_as_real"};
-  return base.starts_with("aten.") && views->count(std::string_view(base).substr(5)) != 0;
+  constexpr std::string_view kViews[] = {"alias",
+                                         "as_strided",
+                                         "chunk",
+                                         "conj",
+                                         "_conj",
+                                         "conj_physical",
+                                         "contiguous",
+                                         "detach",
+                                         "diagonal",
+                                         "expand",
+                                         "imag",
+                                         "lift",
+                                         "lift_fresh",
+                                         "movedim",
+                                         "narrow",
+                                         "_neg_view",
+                                         "permute",
+                                         "real",
+                                         "_reshape_alias",
+                                         "reshape",
+                                         "resolve_conj",
+                                         "resolve_neg",
+                                         "select",
+                                         "slice",
+                                         "split",
+                                         "split_with_sizes",
+                                         "squeeze",
+                                         "t",
+                                         "to",
+                                         "transpose",
+                                         "unbind",
+                                         "unfold",
+                                         "unsafe_split",
+                                         "_unsafe_view",
+                                         "unsqueeze",
+                                         "view",
+                                         "view_as_complex",
+                                         "view_as_real"};
+  return base.starts_with("aten.") &&
+         std::ranges::find(kViews, std::string_view(base).substr(5)) != std::ranges::end(kViews);
 }
 
 // view(dtype) of what has this type: the same tensor. Of another type it has other numbers, of the

@@ -185,143 +185,74 @@ Views AsStrided(ViewArguments* args, const Strided& self) {
   return One(view);
 }
 
-// What the operators give whose results lie where the arguments say.
-const std::map<std::string, std::function<Views(ViewArguments*, const Strided&)>, std::less<>>&
-PlacedViews() {
+using PlacedView = std::function<Views(ViewArguments*, const Strided&)>;
+using PlacedViews = std::map<std::string, PlacedView, std::less<>>;
+
+PlacedViews MakePlacedViews() {
   using Args = ViewArguments*;
-  static const auto* const views = new std::map<std::string,
-                                                std::function<Views(Args, const Strided&)>,
-                                                std::less<>>{{"aten.alias",
-                                                              [](Args, const Strided& self) {
-                                                                return One(self);
-                                                              }},
-                                                             {"aten.detach",
-                                                              [](Args, const Strided& self) {
-                                                                return One(self);
-                                                              }},
-                                                             {"aten.lift_fresh",
-                                                              [](Args, const Strided& self) {
-                                                                return One(self);
-                                                              }},
-                                                             {"aten.as_strided", AsStrided},
-                                                             {"aten.slice",
-                                                              [](Args args, const Strided& self) {
-                                                                return One(Sliced(
-                                                                    self,
-                                                                    args->Integer(1, "dim", 0),
-                                                                    args->Integer(2, "start", 0),
-                                                                    args->Integer(3, "end",
-                                                                                  kToTheEnd),
-                                                                    args->Integer(4, "step", 1)));
-                                                              }},
-                                                             {"aten.select",
-                                                              [](Args args, const Strided& self) {
-                                                                return One(Selected(
-                                                                    self,
-                                                                    args->Integer(1, "dim",
-                                                                                  std::nullopt),
-                                                                    args->Integer(2, "index",
-                                                                                  std::nullopt)));
-                                                              }},
-                                                             {"aten.narrow",
-                                                              [](Args args, const Strided& self) {
-                                                                return Narrowed(
-                                                                    self,
-                                                                    args->Integer(1, "dim",
-                                                                                  std::nullopt),
-                                                                    args->Integer(2, "start",
-                                                                                  std::nullopt),
-                                                                    args->Integer(3, "length",
-                                                                                  std::nullopt));
-                                                              }},
-                                                             {"aten.expand",
-                                                              [](Args args, const Strided& self) {
-                                                                return One(Expanded(
-                                                                    self,
-                                                                    args->Integers(1, "size")));
-                                                              }},
-                                                             {"aten.permute",
-                                                              [](Args args, const Strided& self) {
-                                                                return One(Permuted(
-                                                                    self,
-                                                                    args->Integers(1, "dims")));
-                                                              }},
-                                                             {"aten.transpose",
-                                                              [](Args args, const Strided& self) {
-                                                                return Transposed(
-                                                                    self,
-                                                                    args->Integer(1, "dim0",
-                                                                                  std::nullopt),
-                                                                    args->Integer(2, "dim1",
-                                                                                  std::nullopt));
-                                                              }},
-                                                             {"aten.t",
-                                                              [](Args, const Strided& self) {
-                                                                if (self.shape.size() > 2)
-                                                                  return Views();
-                                                                return self.shape.size() < 2
-                                                                           ? One(self)
-                                                                           : Transposed(self, 0, 1);
-                                                              }},
-                                                             {"aten.unsqueeze",
-                                                              [](Args args, const Strided& self) {
-                                                                return Unsqueezed(
-                                                                    self,
-                                                                    args->Integer(1, "dim",
-                                                                                  std::nullopt));
-                                                              }},
-                                                             {"aten.squeeze",
-                                                              [](Args args, const Strided& self) {
-                                                                if (args->Find(1, "dim") == nullptr)
-                                                                  return Squeezed(self,
-                                                                                  std::nullopt);
-                                                                return Squeezed(
-                                                                    self, args->Integers(1, "dim"));
-                                                              }},
-                                                             {"aten.unbind",
-                                                              [](Args args, const Strided& self) {
-                                                                return Unbound(
-                                                                    self,
-                                                                    args->Integer(1, "dim", 0));
-                                                              }},
-                                                             {"aten.split",
-                                                              [](Args args, const Strided& self) {
-                                                                const int64_t size = args->Integer(
-                                                                    1, "split_size", std::nullopt);
-                                                                return SplitEvenly(
-                                                                    self, size,
-                                                                    args->Integer(2, "dim", 0));
-                                                              }},
-                                                             {"aten.split_with_sizes",
-                                                              [](Args args, const Strided& self) {
-                                                                const std::vector<int64_t> sizes =
-                                                                    args->Integers(1,
-                                                                                   "split_sizes");
-                                                                return Split(
-                                                                    self, sizes,
-                                                                    args->Integer(2, "dim", 0));
-                                                              }},
-                                                             {"aten.diagonal",
-                                                              [](Args args, const Strided& self) {
-                                                                const int64_t offset =
-                                                                    args->Integer(1, "offset", 0);
-                                                                return Diagonal(
-                                                                    self, offset,
-                                                                    args->Integer(2, "dim1", 0),
-                                                                    args->Integer(3, "dim2", 1));
-                                                              }},
-                                                             {"aten.unfold",
-                                                              [](Args args, const Strided& self) {
-                                                                const int64_t size = args->Integer(
-                                                                    2, "size", std::nullopt);
-                                                                return Unfolded(
-                                                                    self,
-                                                                    args->Integer(1, "dimension",
-                                                                                  std::nullopt),
-                                                                    size,
-                                                                    args->Integer(3, "step",
-                                                                                  std::nullopt));
-                                                              }}};
+  PlacedViews views;
+  for (const char* same : {"aten.alias", "aten.detach", "aten.lift_fresh"}) {
+    views[same] = [](Args, const Strided& self) { return One(self); };
+  }
+  views["aten.as_strided"] = AsStrided;
+  views["aten.slice"] = [](Args args, const Strided& self) {
+    return One(Sliced(self, args->Integer(1, "dim", 0), args->Integer(2, "start", 0),
+                      args->Integer(3, "end", kToTheEnd), args->Integer(4, "step", 1)));
+  };
+  views["aten.select"] = [](Args args, const Strided& self) {
+    return One(Selected(self, args->Integer(1, "dim", std::nullopt),
+                        args->Integer(2, "index", std::nullopt)));
+  };
+  views["aten.narrow"] = [](Args args, const Strided& self) {
+    return Narrowed(self, args->Integer(1, "dim", std::nullopt),
+                    args->Integer(2, "start", std::nullopt),
+                    args->Integer(3, "length", std::nullopt));
+  };
+  views["aten.expand"] = [](Args args, const Strided& self) {
+    return One(Expanded(self, args->Integers(1, "size")));
+  };
+  views["aten.permute"] = [](Args args, const Strided& self) {
+    return One(Permuted(self, args->Integers(1, "dims")));
+  };
+  views["aten.transpose"] = [](Args args, const Strided& self) {
+    return Transposed(self, args->Integer(1, "dim0", std::nullopt),
+                      args->Integer(2, "dim1", std::nullopt));
+  };
+  views["aten.t"] = [](Args, const Strided& self) {
+    if (self.shape.size() > 2) return Views();
+    return self.shape.size() < 2 ? One(self) : Transposed(self, 0, 1);
+  };
+  views["aten.unsqueeze"] = [](Args args, const Strided& self) {
+    return Unsqueezed(self, args->Integer(1, "dim", std::nullopt));
+  };
+  views["aten.squeeze"] = [](Args args, const Strided& self) {
+    if (args->Find(1, "dim") == nullptr) return Squeezed(self, std::nullopt);
+    return Squeezed(self, args->Integers(1, "dim"));
+  };
+  views["aten.unbind"] = [](Args args, const Strided& self) {
+    return Unbound(self, args->Integer(1, "dim", 0));
+  };
+  views["aten.split"] = [](Args args, const Strided& self) {
+    return SplitEvenly(self, args->Integer(1, "split_size", std::nullopt),
+                       args->Integer(2, "dim", 0));
+  };
+  views["aten.split_with_sizes"] = [](Args args, const Strided& self) {
+    return Split(self, args->Integers(1, "split_sizes"), args->Integer(2, "dim", 0));
+  };
+  views["aten.diagonal"] = [](Args args, const Strided& self) {
+    return Diagonal(self, args->Integer(1, "offset", 0), args->Integer(2, "dim1", 0),
+                    args->Integer(3, "dim2", 1));
+  };
+  views["aten.unfold"] = [](Args args, const Strided& self) {
+    return Unfolded(self, args->Integer(1, "dimension", std::nullopt),
+                    args->Integer(2, "size", std::nullopt), args->Integer(3, "step", std::nullopt));
+  };
+  return views;
+}
+
+// What the operators give whose results lie where the arguments say.
+const PlacedViews& AllPlacedViews() {
+  static const auto* const views = new PlacedViews(MakePlacedViews());
   return *views;
 }
 
@@ -370,8 +301,8 @@ absl::Status CheckViews(const Trace& trace, const Executed& executed, const std:
     }
     return CheckReshaped(&args, self, given[0], place);
   }
-  const auto found = PlacedViews().find(base);
-  if (found == PlacedViews().end()) return absl::OkStatus();
+  const auto found = AllPlacedViews().find(base);
+  if (found == AllPlacedViews().end()) return absl::OkStatus();
   const Views expected = found->second(&args, self);
   if (!args.plain()) return absl::OkStatus();
   if (!expected || expected->size() != given.size()) {
