@@ -15,14 +15,25 @@ def numbers(content, dtype):
     return torch.view_as_real(found).double() if found.dtype.is_complex else found.double()
 
 
+def items_in(value):
+    """Numbers read from tensors that an argument has."""
+    if isinstance(value, dict):
+        yield from [value["item"]] if "item" in value else []
+        value = list(value.values())
+    for each in value if isinstance(value, list) else []:
+        yield from items_in(each)
+
+
 def deviations(traces, values):
     """By how much each result of each rank is not the recorded one, relative to its size. None if the logs do not run, or take other
-    numbers out of tensors than were recorded."""
+    numbers out of tensors than were recorded and compute with them. Numbers that only steer the program are assumed to be the recorded
+    ones, which the verdict says."""
     try:
         ranks, outcome = replay.run_together(list(zip(traces, values)))
     except (RecordingError, RuntimeError, ValueError, TypeError, IndexError, AttributeError, KeyError):
         return None
-    if outcome.differences:
+    used = {item for trace in traces for entry in trace["operators"] for item in items_in([entry.get("args"), entry.get("kwargs")])}
+    if any(int(each.rsplit(" ", 1)[1]) in used for each in outcome.differences):
         return None
     found = []
     for rank in ranks:
