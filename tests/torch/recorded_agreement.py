@@ -15,6 +15,10 @@ def numbers(content, dtype):
     return torch.view_as_real(found).double() if found.dtype.is_complex else found.double()
 
 
+class Refused(Exception):
+    """PyTorch does not run the changed logs: nothing is known of what they compute."""
+
+
 def items_in(value):
     """Numbers read from tensors that an argument has."""
     if isinstance(value, dict):
@@ -25,13 +29,13 @@ def items_in(value):
 
 
 def deviations(traces, values):
-    """By how much each result of each rank is not the recorded one, relative to its size. None if the logs do not run, or take other
-    numbers out of tensors than were recorded and compute with them. Numbers that only steer the program are assumed to be the recorded
-    ones, which the verdict says."""
+    """By how much each result of each rank is not the recorded one, relative to its size. None if the logs take other numbers out
+    of tensors than were recorded and compute with them. Numbers that only steer the program are assumed to be the recorded ones, which
+    the verdict says."""
     try:
         ranks, outcome = replay.run_together(list(zip(traces, values)))
-    except (RecordingError, RuntimeError, ValueError, TypeError, IndexError, AttributeError, KeyError):
-        return None
+    except (RecordingError, RuntimeError, ValueError, TypeError, IndexError, AttributeError, KeyError) as error:
+        raise Refused(str(error)) from error
     used = {item for trace in traces for entry in trace["operators"] for item in items_in([entry.get("args"), entry.get("kwargs")])}
     if any(int(each.rsplit(" ", 1)[1]) in used for each in outcome.differences):
         return None
