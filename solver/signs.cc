@@ -151,6 +151,11 @@ Sign Arena::SignOfAtom(AtomId id, Exponent e) {
       if (most == Sign::kNonNegative) return e.num < 0 ? Sign::kPositive : most;
       break;
     }
+    case AtomKind::kLog: {
+      Rational number;
+      if (IsConstant(a.polys[0], &number) && Rational(1) < number) return Sign::kPositive;
+      break;
+    }
     case AtomKind::kAbs:
       return e.num < 0 ? Sign::kPositive : Sign::kNonNegative;
     case AtomKind::kIndicator:

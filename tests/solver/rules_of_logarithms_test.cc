@@ -40,5 +40,17 @@ TEST_F(Rule, LogOfContent) {
                                        arena_.Log(arena_.Scale(Plus(X(), Y()), Rational(-1)))));
 }
 
+TEST_F(Rule, SignOfLogarithm) {
+  const auto sign = [&](PolyId p) { return arena_.SignOf(p); };
+  EXPECT_EQ(sign(arena_.Log(Number(8))), Sign::kPositive);
+  EXPECT_EQ(sign(Plus(arena_.Log(Number(3)), N())), Sign::kPositive);
+  // Of a number below 1 it is negative, and of others it may be.
+  EXPECT_EQ(sign(arena_.Log(Number(1, 2))), Sign::kUnknown);
+  EXPECT_EQ(sign(arena_.Log(Number(2, 3))), Sign::kUnknown);
+  EXPECT_EQ(sign(arena_.Log(P())), Sign::kUnknown);
+  EXPECT_EQ(sign(arena_.Log(Plus(P(), Number(1, 2)))), Sign::kUnknown);
+  EXPECT_EQ(arena_.Log(Number(1)), kZeroPoly);
+}
+
 }  // namespace
 }  // namespace planproof::solver
