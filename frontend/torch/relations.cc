@@ -162,6 +162,10 @@ absl::Status Relations::FinishReference(const Trace& trace, GraphWriter* writer,
     if (results_.count({result.kind, result.name}) != 0) {
       return Error(trace, result.name, "stands twice among the results of one kind");
     }
+    if (!result.part.place.empty() || result.part.flat || result.reduce) {
+      return Error(trace, result.name,
+                   "the reference has a part or a summand of it; record it in one process");
+    }
     PLAN_ASSIGN_OR_RETURN(TensorId value, memory->Read(tensor));
     if (result.kind != ResultKind::kOutput) {
       const auto shape = shapes_.find(result.name);
@@ -252,6 +256,22 @@ void Relations::RecordRequirement(ResultKind kind, const std::string& name,
                                       static_cast<int32_t>(problem_->required().size()) - 1});
 }
 
+// A new value lies where the old one does; a trace that says otherwise contradicts itself.
+absl::Status Relations::CheckPlaceOfUpdate(const Trace& trace, const TraceResult& result,
+                                           TensorId held, TensorId logical) const {
+  if (result.reduce) {
+    return Error(trace, result.name, "is held by each rank, so its new value is no reduction");
+  }
+  const Part& part = result.part;
+  if (!part.whole && part.place.empty() && !part.flat) return absl::OkStatus();
+  PLAN_ASSIGN_OR_RETURN(const Lineage lineage, LineageOf(trace, result.name, part, logical,
+                                                         trace.tensors[result.tensor].shape));
+  if (lineage.map == problem_->LineageOf(held).map) return absl::OkStatus();
+  return Error(trace, result.name,
+               "the new value is said to be another part of the whole than the one that this rank "
+               "holds; record again");
+}
+
 absl::Status Relations::FinishResult(const Trace& trace, const TraceResult& result,
                                      RecordedRequirement::Term recorded, Memory* memory) {
   const Tensor& tensor = trace.tensors[result.tensor];
@@ -268,6 +288,7 @@ absl::Status Relations::FinishResult(const Trace& trace, const TraceResult& resu
     return Error(trace, result.name, "this rank has a result of what it does not hold");
   }
   if (result.kind == ResultKind::kUpdated) {
+    PLAN_RETURN_IF_ERROR(CheckPlaceOfUpdate(trace, result, held->second, logical->second));
     PLAN_RETURN_IF_ERROR(problem_->RequireAsHeld(value, logical->second, held->second,
                                                  NameOf(result.kind, result.name), holder));
     RecordRequirement(result.kind, result.name, {recorded}, false);

@@ -82,6 +82,8 @@ class Relations {
   absl::StatusOr<TensorId> RankSlice(const Trace& trace, StorageId storage, GraphWriter* writer);
   absl::Status StartUniformConstants(const Trace& trace, GraphWriter* writer, Memory* memory);
   absl::Status CheckUpdates(const Trace& trace) const;
+  absl::Status CheckPlaceOfUpdate(const Trace& trace, const TraceResult& result,
+                                  sdfg::TensorId held, sdfg::TensorId logical) const;
   absl::Status FinishResult(const Trace& trace, const TraceResult& result,
                             RecordedRequirement::Term recorded, Memory* memory);
   RecordedProgram& RecordedOf(const Trace& trace) {

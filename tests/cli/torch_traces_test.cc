@@ -169,6 +169,28 @@ TEST(TorchTraces, ANewValueThatIsMissingIsMalformed) {
   EXPECT_THAT(report, StartsWith("MALFORMED"));
 }
 
+TEST(TorchTraces, ANewValueThatIsSaidToLieElsewhereIsMalformed) {
+  const auto updated = [](json* rank) -> json& {
+    for (json& result : (*rank)["results"]) {
+      if (result["kind"] == "updated" && result.contains("place")) return result;
+    }
+    ADD_FAILURE();
+    return (*rank)["results"][0];
+  };
+  const std::string elsewhere = WithFault("tp_mlp", [&](std::vector<json>* ranks) {
+    json& result = updated(&(*ranks)[1]);
+    for (json& ranges : result["place"]) ranges[0][0] = 0;
+  });
+  EXPECT_THAT(elsewhere, StartsWith("MALFORMED"));
+  EXPECT_THAT(elsewhere, HasSubstr("the new value is said to be another part of the whole"));
+  const std::string summand = WithFault("tp_mlp", [&](std::vector<json>* ranks) {
+    updated(&(*ranks)[1])["reduce"] = "sum";
+    updated(&(*ranks)[1])["group"] = 0;
+  });
+  EXPECT_THAT(summand, StartsWith("MALFORMED"));
+  EXPECT_THAT(summand, HasSubstr("its new value is no reduction"));
+}
+
 TEST(TorchTraces, APartThatNobodyHoldsIsMalformed) {
   const std::string report = WithFault("tp_mlp", [](std::vector<json>* ranks) {
     for (json& input : (*ranks)[1]["inputs"]) {
