@@ -10,6 +10,7 @@
 #include "runtime_check/python_text.h"
 #include "runtime_check/values.h"
 #include "sdfg/index_range.h"
+#include "sdfg/real_functions.h"
 
 namespace planproof::runtime_check {
 namespace {
@@ -262,6 +263,14 @@ class NumpyWriter {
         return text;
       case OpaqueFunction::Kind::kTopK:
         return Choice(node, function, std::move(text));
+      case OpaqueFunction::Kind::kReal: {
+        const std::string call = sdfg::NumpyCallOf(function.real);
+        if (call.empty() || node.args.empty() || node.var >= 0) return std::nullopt;
+        std::vector<std::string> arguments;
+        for (const ExprId arg : node.args) arguments.push_back(texts_[arg].text);
+        text.text = absl::StrCat(call, absl::StrJoin(arguments, ", "), ")");
+        return text;
+      }
       case OpaqueFunction::Kind::kUnknown:
         break;
     }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sdfg/differentiate.h"
+#include "sdfg/real_functions.h"
 #include "shape_reduction/opaque_functions.h"
 
 namespace planproof::runtime_check {
@@ -83,6 +84,9 @@ OpaqueFunction OpaqueNamed(const std::string& name) {
     f.group_by_two = parsed.Is("group_score", "top2_sum");
   } else if (parsed.base.starts_with("truncate_to_")) {
     f.kind = Kind::kTruncate;
+  } else if (sdfg::RealFunctionValue(name, {0.5}) || sdfg::RealFunctionValue(name, {0.5, 0.5})) {
+    f.kind = Kind::kReal;
+    f.real = name;
   } else {
     for (const char c : name) f.seed = (f.seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   }
@@ -104,6 +108,8 @@ double OpaqueValue(const OpaqueFunction& f, bool int_valued, const std::vector<d
       const auto position = static_cast<size_t>(place);
       return int_valued ? static_cast<double>(chosen[position]) : row[chosen[position]];
     }
+    case OpaqueFunction::Kind::kReal:
+      return sdfg::RealFunctionValue(f.real, scalars).value_or(std::nan(""));
     case OpaqueFunction::Kind::kUnknown:
       break;
   }

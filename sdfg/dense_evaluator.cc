@@ -10,6 +10,7 @@
 #include "sdfg/differentiate.h"
 #include "sdfg/index_function_check.h"
 #include "sdfg/index_range.h"
+#include "sdfg/real_functions.h"
 
 namespace planproof::sdfg {
 namespace {
@@ -404,6 +405,7 @@ int64_t ElementCount(const Shape& shape) {
 }
 
 absl::StatusOr<double> HashedOpaque(const OpaqueCall& call) {
+  if (const std::optional<double> value = RealFunctionValue(call.name, call.scalars)) return *value;
   uint64_t hash = 0xcbf29ce484222325ull;
   const auto mix = [&hash](uint64_t bits) {
     hash ^= bits;

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "sdfg/real_functions.h"
+
 namespace planproof::shape_reduction {
 
 OpaqueName ParseOpaqueName(const std::string& name) {
@@ -38,6 +40,9 @@ bool OpaqueName::Is(const std::string& key, const std::string& value) const {
 
 double HashOpaque(const std::string& name, const std::vector<double>& row,
                   const std::vector<double>& reals, const std::vector<int64_t>& ints) {
+  if (row.empty() && ints.empty()) {
+    if (const std::optional<double> value = sdfg::RealFunctionValue(name, reals)) return *value;
+  }
   uint64_t hash = 0x9e3779b97f4a7c15u;
   auto mix = [&hash](uint64_t value) {
     hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2);

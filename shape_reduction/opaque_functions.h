@@ -30,8 +30,8 @@ struct OpaqueName {
 };
 OpaqueName ParseOpaqueName(const std::string& name);
 
-// Pseudo-random in [0, 1) from the name and arguments, the latter rounded to six digits so that
-// rounding errors of the two graphs do not show.
+// The value if the function's is known (sdfg/real_functions.h); else pseudo-random in [0, 1) from
+// name and arguments, rounded to six digits so that rounding errors of the two graphs do not show.
 double HashOpaque(const std::string& name, const std::vector<double>& row,
                   const std::vector<double>& reals, const std::vector<int64_t>& ints);
 

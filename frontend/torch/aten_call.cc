@@ -57,6 +57,9 @@ absl::StatusOr<sdfg::TensorId> Narrowed(GraphWriter* writer, sdfg::TensorId valu
                       {value});
 }
 
+// Whether the operator gives new tensors and writes operands besides: batch norms in training.
+bool GivesAndWrites(const std::string& op) { return op == "aten.native_batch_norm.default"; }
+
 }  // namespace
 
 AtenCall::AtenCall(const Trace& trace, const Executed& executed, const AtenSchema& schema,
@@ -77,12 +80,15 @@ AtenCall::AtenCall(const Trace& trace, const Executed& executed, const AtenSchem
   for (const auto& [name, value] : executed.kwargs) {
     twice_ = !values_.emplace(name, &value).second || twice_;
   }
-  targets_ = executed.writes;
-  if (targets_.empty()) {
+  const bool both = GivesAndWrites(executed.op);
+  if (both || executed.writes.empty()) {
     for (const Value& value : executed.out) {
       const std::vector<TensorNumber> tensors = TensorsIn(value);
       targets_.insert(targets_.end(), tensors.begin(), tensors.end());
     }
+  }
+  if (both || targets_.empty()) {
+    targets_.insert(targets_.end(), executed.writes.begin(), executed.writes.end());
   }
 }
 

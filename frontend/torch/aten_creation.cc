@@ -112,12 +112,64 @@ absl::Status Arange(AtenCall& call) {
   return absl::OkStatus();
 }
 
+// A tensor of real numbers that `body` gives of its indices; `key` determines them.
+absl::Status ReturnMade(AtenCall* call, const std::string& name, const std::string& key,
+                        const std::function<sdfg::ExprId(sdfg::IndexFunctionBuilder*,
+                                                         const std::vector<sdfg::VarId>&)>& body) {
+  const Tensor& target = call->target(0);
+  if (!sdfg::IsFloating(target.dtype)) return call->NotDeclared(name + " of integers");
+  PLAN_ASSIGN_OR_RETURN(
+      const sdfg::TensorId made,
+      call->writer().Emit(name,
+                          absl::StrCat(key, " ", sdfg::DTypeName(target.dtype), "[",
+                                       absl::StrJoin(target.shape, ","), "]"),
+                          [&]() -> absl::StatusOr<sdfg::IndexFunction> {
+                            sdfg::IndexFunctionBuilder builder(name);
+                            const int output = builder.AddOutput("y", target.shape, target.dtype);
+                            builder.SetBody(output, body(&builder, builder.OutputDims(output)));
+                            sdfg::IndexFunction function;
+                            PLAN_RETURN_IF_ERROR(builder.Finish(&function));
+                            return function;
+                          },
+                          {}));
+  call->Return(Argument::Of(made));
+  return absl::OkStatus();
+}
+
+// y[i] = start + i (end - start) / (steps - 1).
+absl::Status Linspace(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational start, call.Real("start", 0));
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational end, call.Real("end", 0));
+  PLAN_ASSIGN_OR_RETURN(const int64_t steps, call.Integer("steps", std::nullopt));
+  if (call.target(0).shape != sdfg::Shape{steps}) return call.NotDeclared("these steps");
+  const solver::Rational step =
+      steps > 1 ? (end - start) / solver::Rational(steps - 1) : solver::Rational(0);
+  return ReturnMade(&call, "linspace",
+                    absl::StrCat("linspace ", start.ToString(), " ", end.ToString()),
+                    [&](sdfg::IndexFunctionBuilder* b, const std::vector<sdfg::VarId>& dims) {
+                      const sdfg::ExprId at = b->Unary(sdfg::Op::kPosition, b->Index(dims[0]));
+                      return b->Binary(sdfg::Op::kAdd, b->Real(start),
+                                       b->Binary(sdfg::Op::kMul, b->Real(step), at));
+                    });
+}
+
+// 1 on the diagonal.
+absl::Status Eye(AtenCall& call) {
+  if (call.target(0).shape.size() != 2) return call.NotDeclared("this shape");
+  return ReturnMade(
+      &call, "eye", "eye", [](sdfg::IndexFunctionBuilder* b, const std::vector<sdfg::VarId>& dims) {
+        return b->Unary(sdfg::Op::kIndicator,
+                        b->Binary(sdfg::Op::kIntEq, b->Index(dims[0]), b->Index(dims[1])));
+      });
+}
+
 }  // namespace
 
 void AddCreation(AtenTable* table) {
   table->Add("zeros", kNew, "-size", Constant(0));
   table->Add("ones", kNew, "-size", Constant(1));
   table->Add("zeros_like", kNew, "-self", Constant(0));
+  table->Add("_efficientzerotensor", "default", "-size", Constant(0));
   table->Add("zero", kAnyForm, "-self", Constant(0));
   table->Add("ones_like", kNew, "-self", Constant(1));
   table->Add("new_zeros", kNew, "-self -size", Constant(0));
@@ -140,6 +192,8 @@ void AddCreation(AtenTable* table) {
   table->Add("to", "device dtype other dtype_layout", "self -other", Same);
   table->Add("view_copy", kNew, "self -size", ViewCopy);
   table->Add("arange", "default start start_step out start_out", "start end step", Arange);
+  table->Add("linspace", kNew, "start end steps", Linspace);
+  table->Add("eye", "default m", "-n -m", Eye);
 }
 
 }  // namespace planproof::frontend::torch

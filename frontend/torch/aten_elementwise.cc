@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "frontend/torch/aten_integers.h"
 #include "frontend/torch/aten_operators.h"
+#include "frontend/torch/aten_uninterpreted.h"
 #include "frontend/torch/rounded_number.h"
 #include "sdfg/element_type.h"
 #include "sdfg/status_macros.h"
@@ -152,15 +153,36 @@ void AddComparison(AtenTable* table, const Comparison& comparison) {
   });
 }
 
+// Down, or towards 0. Of integers only down, by a positive integer.
+absl::Status RoundedDivision(AtenCall& call, const Argument& x, const Argument& y) {
+  const bool down = call["rounding_mode"].text == "floor";
+  const sdfg::DType dtype = call.target(0).dtype;
+  if (sdfg::IsFloating(dtype)) {
+    PLAN_ASSIGN_OR_RETURN(Argument quotient, RoundedQuotient(&call, x, y, dtype, !down));
+    call.Return(std::move(quotient));
+    return absl::OkStatus();
+  }
+  int64_t divisor = 0;
+  const bool whole = x.tensor != sdfg::kNone && y.literal && y.literal->ToInt64(&divisor) &&
+                     sdfg::IsInteger(call.writer().tensor(x.tensor).dtype) && y.error == 0;
+  if (!down || !whole || divisor < 1 ||
+      !HoldsExactly(call.writer().tensor(x.tensor).dtype, divisor)) {
+    return call.NotDeclared("division that rounds, but of integers by a positive integer,");
+  }
+  PLAN_ASSIGN_OR_RETURN(Argument quotient, Divided(&call, x.tensor, divisor, false));
+  call.Return(std::move(quotient));
+  return absl::OkStatus();
+}
+
 constexpr char kBinary[] = "Tensor Scalar _.Tensor _.Scalar out Scalar_out";
 
 void AddBinary(AtenTable* table, const char* name, const std::string& overloads,
                const char* parameters) {
   const std::string op = name;
   table->Add(name, overloads, parameters, [op](AtenCall& call) -> absl::Status {
-    if (call.Has("rounding_mode")) return call.NotDeclared("division that rounds");
     PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
     PLAN_ASSIGN_OR_RETURN(const Argument y, call.Operand("other"));
+    if (call.Has("rounding_mode")) return RoundedDivision(call, x, y);
     PLAN_ASSIGN_OR_RETURN(const solver::Rational alpha, call.Real("alpha", 1));
     PLAN_ASSIGN_OR_RETURN(std::optional<Argument> result, OfIntegers(&call, op, x, y, alpha));
     if (!result) {
@@ -232,8 +254,17 @@ absl::Status Clamp(AtenCall& call) {
 absl::Status Power(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
   PLAN_ASSIGN_OR_RETURN(const Argument exponent, call.Operand("exponent"));
-  if (!exponent.literal) return call.NotDeclared("a power whose exponent is no constant");
-  if (x.literal) return call.NotDeclared("a power of a constant");
+  if (x.literal && (exponent.literal || x.literal->Sign() <= 0)) {
+    return call.NotDeclared("a power of a constant");
+  }
+  if (!exponent.literal) {
+    if (!sdfg::IsFloating(call.target(0).dtype)) {
+      return call.NotDeclared("a power of integers whose exponent is no constant");
+    }
+    PLAN_ASSIGN_OR_RETURN(Argument power, call.One("aten_power", {x, exponent}));
+    call.Return(std::move(power));
+    return absl::OkStatus();
+  }
   PLAN_ASSIGN_OR_RETURN(Argument y, call.One("pow", {x, exponent}));
   call.Return(std::move(y));
   return absl::OkStatus();
@@ -315,18 +346,6 @@ void AddForeachOf(AtenTable* table, const std::string& name, const char* overloa
     }
     return absl::OkStatus();
   });
-}
-
-absl::Status ForeachNorm(AtenCall& call) {
-  PLAN_ASSIGN_OR_RETURN(const solver::Rational order, call.Real("ord", 2));
-  if (!(order == solver::Rational(2))) return call.NotDeclared("a norm other than the second");
-  PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> tensors, call.Tensors("self"));
-  for (sdfg::TensorId tensor : tensors) {
-    PLAN_ASSIGN_OR_RETURN(const Argument squares, call.One("grad_norm", {Argument::Of(tensor)}));
-    PLAN_ASSIGN_OR_RETURN(Argument norm, call.One("sqrt", {squares}));
-    call.Return(std::move(norm));
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -427,10 +446,24 @@ void AddForeach(AtenTable* table) {
                  absl::StrCat("aten_", name), "scalars");
   }
   AddForeachOf(table, "_foreach_pow", numbers, "self exponent", {"self", "exponent"}, "pow");
-  for (const char* name : {"sqrt", "neg", "reciprocal"}) {
+  for (const char* name : {"sqrt", "neg", "reciprocal", "abs", "exp", "log", "rsqrt", "tanh",
+                           "sigmoid", "sin", "cos", "erf"}) {
     AddForeachOf(table, absl::StrCat("_foreach_", name), kAnyForm, "self", {"self"}, name);
   }
-  table->Add("_foreach_norm", "Scalar Scalar_out", "self ord dtype", ForeachNorm);
+  for (const char* name : {"sign", "expm1", "log1p"}) {
+    AddForeachOf(table, absl::StrCat("_foreach_", name), kAnyForm, "self", {"self"},
+                 absl::StrCat("aten_", name));
+  }
+  for (const auto& [name, declared] :
+       {std::pair("clamp_min", "maximum"), std::pair("clamp_max", "minimum"),
+        std::pair("maximum", "maximum"), std::pair("minimum", "minimum")}) {
+    const std::string foreach = absl::StrCat("_foreach_", name);
+    AddForeachOf(table, foreach, "Scalar _.Scalar Scalar_out", "self scalar", {"self", "scalar"},
+                 declared);
+    AddForeachOf(table, foreach, "ScalarList _.ScalarList ScalarList_out", "self scalars",
+                 {"self", "scalars"}, declared);
+    AddForeachOf(table, foreach, "List _.List List_out", "self other", {"self", "other"}, declared);
+  }
   table->Add("_foreach_copy", kAnyForm, "-self src", [](AtenCall& call) -> absl::Status {
     PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> sources, call.Tensors("src"));
     for (sdfg::TensorId source : sources) call.ReturnBroadcast(Argument::Of(source));

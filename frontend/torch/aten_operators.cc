@@ -23,6 +23,7 @@ AtenTable& Table() {
   static auto* const table = [] {
     auto* made = new AtenTable;
     AddElementwise(made);
+    AddActivations(made);
     AddBitwise(made);
     AddForeach(made);
     AddCreation(made);
@@ -30,6 +31,7 @@ AtenTable& Table() {
     AddContractions(made);
     AddImages(made);
     AddLogistic(made);
+    AddLosses(made);
     AddNeuralNetwork(made);
     AddRearrangement(made);
     AddFullySharded(made);
@@ -37,6 +39,11 @@ AtenTable& Table() {
     AddScatter(made);
     AddRouting(made);
     AddMasks(made);
+    AddOptimizers(made);
+    AddPooling(made);
+    AddResampling(made);
+    AddStatistics(made);
+    AddUninterpreted(made);
     return made;
   }();
   return *table;

@@ -55,6 +55,7 @@ class AtenTable {
 // For tests: changes the table as a mistaken reader would have it. Not while another thread reads a
 // trace.
 void ChangeAtenTable(const std::function<void(AtenTable*)>& change);
+void AddActivations(AtenTable* table);
 void AddBitwise(AtenTable* table);
 void AddElementwise(AtenTable* table);
 void AddForeach(AtenTable* table);
@@ -63,6 +64,7 @@ void AddReductions(AtenTable* table);
 void AddContractions(AtenTable* table);
 void AddImages(AtenTable* table);
 void AddLogistic(AtenTable* table);
+void AddLosses(AtenTable* table);
 void AddNeuralNetwork(AtenTable* table);
 void AddRearrangement(AtenTable* table);
 void AddFullySharded(AtenTable* table);
@@ -70,6 +72,11 @@ void AddIndexing(AtenTable* table);
 void AddScatter(AtenTable* table);
 void AddRouting(AtenTable* table);
 void AddMasks(AtenTable* table);
+void AddOptimizers(AtenTable* table);
+void AddPooling(AtenTable* table);
+void AddResampling(AtenTable* table);
+void AddStatistics(AtenTable* table);
+void AddUninterpreted(AtenTable* table);
 
 // A list of dimensions, counted from the front and ascending; all if there is none.
 std::vector<int64_t> Dimensions(std::vector<int64_t> dims, size_t rank);

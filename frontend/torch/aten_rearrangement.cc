@@ -1,4 +1,5 @@
 // Operators that join, cut, mask or select elements.
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -100,17 +101,40 @@ absl::Status SelectBackward(AtenCall& call) {
   return PutInto(call, "grad_output", 0, *part, whole);
 }
 
+// Padding of negative width cuts. What pads and cuts at once is refused.
+absl::Status Cut(AtenCall& call, const std::vector<int64_t>& pad, const solver::Rational& value) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId self, call.TensorOf("self"));
+  const sdfg::Shape whole = call.writer().tensor(self).shape;
+  const Strided source = Contiguous(0, whole);
+  Strided part = source;
+  if (pad.size() % 2 != 0 || pad.size() / 2 > whole.size()) return call.NotDeclared("this padding");
+  for (size_t k = 0; k < pad.size() / 2; ++k) {
+    const size_t dim = whole.size() - 1 - k;
+    if (pad[2 * k] > 0 || pad[2 * k + 1] > 0) {
+      return call.NotDeclared(absl::StrCat("padding by ", value.ToString(), " that also cuts"));
+    }
+    part.shape[dim] += pad[2 * k] + pad[2 * k + 1];
+    if (part.shape[dim] < 0) return call.NotDeclared("this padding");
+    part.offset -= pad[2 * k] * part.strides[dim];
+  }
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId left, call.writer().View(self, source, part));
+  call.Return(Argument::Of(left));
+  return absl::OkStatus();
+}
+
 // `pad` has pairs (before, after) for the last dimension, the one before it, ...
 absl::Status Pad(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const std::vector<int64_t> pad, call.Integers("pad"));
   PLAN_ASSIGN_OR_RETURN(const solver::Rational value,
                         call.RealIn(call.Described("self").dtype, "value", 0));
+  if (std::any_of(pad.begin(), pad.end(), [](int64_t extent) { return extent < 0; })) {
+    return Cut(call, pad, value);
+  }
   sdfg::Shape whole = call.Described("self").shape;
   Strided part{0, whole, {}};
   if (pad.size() % 2 != 0 || pad.size() / 2 > whole.size()) return call.NotDeclared("this padding");
   std::vector<int64_t> before(whole.size());
   for (size_t k = 0; k < pad.size() / 2; ++k) {
-    if (pad[2 * k] < 0 || pad[2 * k + 1] < 0) return call.NotDeclared("padding that cuts");
     before[whole.size() - 1 - k] = pad[2 * k];
     whole[whole.size() - 1 - k] += pad[2 * k] + pad[2 * k + 1];
   }
@@ -154,6 +178,75 @@ absl::Status Roll(AtenCall& call) {
   return absl::OkStatus();
 }
 
+// The diagonal of two dimensions is the last one of the gradient.
+absl::Status DiagonalBackward(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::Shape whole, call.Integers("input_sizes"));
+  PLAN_ASSIGN_OR_RETURN(const int64_t above, call.Integer("offset", 0));
+  PLAN_ASSIGN_OR_RETURN(const int64_t given1, call.Integer("dim1", 0));
+  PLAN_ASSIGN_OR_RETURN(const int64_t given2, call.Integer("dim2", 1));
+  const std::optional<int64_t> dim1 = DimensionOf(given1, whole.size());
+  const std::optional<int64_t> dim2 = DimensionOf(given2, whole.size());
+  if (!dim1 || !dim2 || *dim1 == *dim2) return call.NotDeclared("this diagonal");
+  Strided part = Contiguous(0, whole);
+  const int64_t rows = above < 0 ? whole[*dim1] + above : whole[*dim1];
+  const int64_t columns = above > 0 ? whole[*dim2] - above : whole[*dim2];
+  part.offset = above > 0 ? above * part.strides[*dim2] : -above * part.strides[*dim1];
+  const int64_t length = std::max<int64_t>(0, std::min(rows, columns));
+  const int64_t stride = part.strides[*dim1] + part.strides[*dim2];
+  for (const int64_t dim : {std::max(*dim1, *dim2), std::min(*dim1, *dim2)}) {
+    part.shape.erase(part.shape.begin() + dim);
+    part.strides.erase(part.strides.begin() + dim);
+  }
+  part.shape.push_back(length);
+  part.strides.push_back(stride);
+  return PutInto(call, "grad_output", 0, part, whole);
+}
+
+// `self`, whose last three dimensions are split into `split`, with these in another order; then in
+// the target's shape.
+absl::Status ReturnShuffled(AtenCall* call, const sdfg::Shape& split,
+                            const std::vector<size_t>& order) {
+  PLAN_ASSIGN_OR_RETURN(sdfg::TensorId x, call->TensorOf("self"));
+  const sdfg::Shape& shape = call->writer().tensor(x).shape;
+  sdfg::Shape whole(shape.begin(), shape.end() - 3);
+  const size_t rows = whole.size();
+  whole.insert(whole.end(), split.begin(), split.end());
+  if (ElementsOf(whole) != ElementsOf(shape)) return call->NotDeclared("this factor");
+  const Strided source = Contiguous(0, whole);
+  Strided view = source;
+  for (size_t k = 0; k < order.size(); ++k) {
+    view.shape[rows + k] = source.shape[rows + order[k]];
+    view.strides[rows + k] = source.strides[rows + order[k]];
+  }
+  PLAN_ASSIGN_OR_RETURN(x, call->writer().Reshape(x, whole));
+  PLAN_ASSIGN_OR_RETURN(x, call->writer().View(x, source, view));
+  PLAN_ASSIGN_OR_RETURN(x, call->writer().Reshape(x, call->target(0).shape));
+  call->Return(Argument::Of(x));
+  return absl::OkStatus();
+}
+
+// Channels become pixels of a larger picture, or the other way round.
+absl::Status PixelShuffle(AtenCall& call, bool back) {
+  PLAN_ASSIGN_OR_RETURN(const int64_t factor,
+                        call.Integer(back ? "downscale_factor" : "upscale_factor", std::nullopt));
+  const sdfg::Shape& shape = call.Described("self").shape;
+  const sdfg::Shape& out = call.target(0).shape;
+  if (shape.size() < 3 || out.size() != shape.size() || factor < 1) {
+    return call.NotDeclared("this picture");
+  }
+  const size_t at = shape.size() - 3;
+  if (ElementsOf(out) != ElementsOf(shape) ||
+      (back ? out[at] != shape[at] * factor * factor : shape[at] != out[at] * factor * factor)) {
+    return call.NotDeclared("this factor");
+  }
+  if (back) {
+    return ReturnShuffled(&call, {shape[at], out[at + 1], factor, out[at + 2], factor},
+                          {0, 2, 4, 1, 3});
+  }
+  return ReturnShuffled(&call, {out[at], factor, factor, shape[at + 1], shape[at + 2]},
+                        {0, 3, 1, 4, 2});
+}
+
 }  // namespace
 
 void AddRearrangement(AtenTable* table) {
@@ -172,6 +265,12 @@ void AddRearrangement(AtenTable* table) {
   table->Declared("triu", kAnyForm, "self *diagonal", "aten_triu");
   table->Add("slice_backward", kNew, "grad_output input_sizes dim start end step", SliceBackward);
   table->Add("select_backward", kNew, "grad_output input_sizes dim index", SelectBackward);
+  table->Add("diagonal_backward", kNew, "grad_output input_sizes offset dim1 dim2",
+             DiagonalBackward);
+  table->Add("pixel_shuffle", kNew, "self upscale_factor",
+             [](AtenCall& call) { return PixelShuffle(call, false); });
+  table->Add("pixel_unshuffle", kNew, "self downscale_factor",
+             [](AtenCall& call) { return PixelShuffle(call, true); });
 }
 
 }  // namespace planproof::frontend::torch

@@ -61,18 +61,6 @@ void AddReduction(AtenTable* table, const char* name, const char* overloads, con
   });
 }
 
-absl::Status VectorNorm(AtenCall& call) {
-  PLAN_ASSIGN_OR_RETURN(const solver::Rational order, call.Real("ord", 2));
-  if (!(order == solver::Rational(2))) return call.NotDeclared("a norm other than the second");
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, call.TensorOf("self"));
-  const sdfg::Shape& shape = call.Described("self").shape;
-  PLAN_ASSIGN_OR_RETURN(const Argument squares, call.One("square", {Argument::Of(x)}));
-  PLAN_ASSIGN_OR_RETURN(const Argument sum, Reduced(&call, "sum", squares, shape));
-  PLAN_ASSIGN_OR_RETURN(Argument norm, call.One("sqrt", {sum}));
-  call.Return(std::move(norm));
-  return absl::OkStatus();
-}
-
 // `dim` of one dimension, counted from the front.
 absl::StatusOr<sdfg::Attributes> AlongDim(AtenCall* call, const char* of) {
   PLAN_ASSIGN_OR_RETURN(const int64_t given, call->Integer("dim", std::nullopt));
@@ -158,7 +146,6 @@ void AddReductions(AtenTable* table) {
   table->Add("any", truth, "self dim keepdim",
              [](AtenCall& call) { return TruthOf(call, "aten_any"); });
   AddReduction(table, "logsumexp", kNew, "self dim keepdim", "logsumexp");
-  table->Add("linalg_vector_norm", kNew, "self ord dim keepdim dtype", VectorNorm);
   AddAlongDim(table, "_softmax", kNew, "self dim half_to_float", {"self"}, "softmax");
   AddAlongDim(table, "softmax", "int int_out", "self dim dtype", {"self"}, "softmax");
   // Differs where a row is masked as a whole, which softmax excludes.
@@ -170,6 +157,7 @@ void AddReductions(AtenTable* table) {
   AddAlongDim(table, "_log_softmax_backward_data", kNew, "grad_output output dim input_dtype",
               {"grad_output", "output"}, "aten_log_softmax_backward");
   table->Add("cumsum", kAnyForm, "self dim dtype", SumSoFar);
+  AddAlongDim(table, "logcumsumexp", kNew, "self dim", {"self"}, "aten_logcumsumexp");
 }
 
 }  // namespace planproof::frontend::torch

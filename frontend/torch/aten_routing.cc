@@ -9,6 +9,7 @@
 #include "frontend/torch/aten_integers.h"
 #include "frontend/torch/aten_operators.h"
 #include "frontend/torch/aten_rows.h"
+#include "frontend/torch/aten_uninterpreted.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -84,10 +85,23 @@ absl::Status GroupedProduct(AtenCall& call) {
   return absl::OkStatus();
 }
 
-// floor_divide and remainder by a positive integer.
+// x - y floor(x / y), or the quotient rounded down, of real numbers.
+absl::Status RealDivision(AtenCall& call, const Argument& x, const Argument& y, bool remains) {
+  const sdfg::DType dtype = call.target(0).dtype;
+  PLAN_ASSIGN_OR_RETURN(Argument whole, RoundedQuotient(&call, x, y, dtype, false));
+  if (remains) {
+    PLAN_ASSIGN_OR_RETURN(whole, call.One("mul", {whole, y}));
+    PLAN_ASSIGN_OR_RETURN(whole, call.One("sub", {x, whole}));
+  }
+  call.Return(std::move(whole));
+  return absl::OkStatus();
+}
+
+// floor_divide and remainder, of integers by a positive integer.
 absl::Status WholeDivision(AtenCall& call, bool remains) {
   PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
   PLAN_ASSIGN_OR_RETURN(const Argument divisor, call.Operand("other"));
+  if (sdfg::IsFloating(call.target(0).dtype)) return RealDivision(call, x, divisor, remains);
   int64_t number = 0;
   if (x.tensor == sdfg::kNone || !divisor.literal || !divisor.literal->ToInt64(&number) ||
       number < 1 || !sdfg::IsInteger(call.writer().tensor(x.tensor).dtype) ||

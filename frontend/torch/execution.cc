@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "frontend/torch/aten_complex.h"
 #include "frontend/torch/aten_operators.h"
+#include "frontend/torch/random_operators.h"
 #include "frontend/torch/recorded_memory.h"
 #include "frontend/torch/recorded_results.h"
 #include "frontend/torch/recorded_views.h"
@@ -183,6 +184,12 @@ absl::Status Execution::RunOperator(const Executed& executed) {
           writer_->Place(), ": operator ", executed.op,
           " of complex numbers has no declared meaning; docs/torch-operators.md lists what has"));
     }
+  }
+  if (op == nullptr && DrawsRandomNumbers(base)) {
+    return absl::UnimplementedError(absl::StrCat(
+        writer_->Place(), ": operator ", executed.op,
+        " draws random numbers, which ranks and the reference draw for themselves; record with "
+        "dropout 0 (or model.eval()), or draw before the step and name the tensor in inputs="));
   }
   if (op == nullptr) {
     return absl::UnimplementedError(absl::StrCat(

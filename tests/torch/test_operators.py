@@ -31,6 +31,39 @@ def test_a_write_in_place_is_a_write_of_the_operand(recorded):
     assert trace.only("aten.add_.Tensor")["writes"] == [trace.input("a")["tensor"]]
 
 
+def test_batch_norm_in_training_writes_its_running_statistics(recorded):
+    """Which its signature does not say."""
+    x, norm = torch.randn(4, 3), torch.nn.BatchNorm1d(3)
+    trace = recorded(lambda: {"y": norm(x)}, inputs={"x": x, "mean": norm.running_mean, "var": norm.running_var})
+    entry = trace.only("aten.native_batch_norm.default")
+    assert entry["writes"] == [trace.input("mean")["tensor"], trace.input("var")["tensor"]]
+    norm.eval()
+    trace = recorded(lambda: {"y": norm(x)}, inputs={"x": x})
+    assert "writes" not in trace.only("aten.native_batch_norm.default")
+
+
+def test_views_in_place_are_no_operators(recorded):
+    a = torch.arange(6.0).reshape(2, 3)
+
+    def step():
+        b = a.clone()
+        b.transpose_(0, 1).unsqueeze_(0)
+        return {"y": b.exp()}
+
+    trace = recorded(step, inputs={"a": a})
+    assert trace.names() == ["aten.clone.default", "aten.exp.default"]
+    assert trace.view(trace.only("aten.exp.default")["args"][0]["tensor"])[3:5] == [[1, 3, 2], [3, 1, 3]]
+
+
+def test_an_lstm_is_recorded_by_its_steps(recorded):
+    """Not as the one operator that oneDNN has, which is there again afterwards."""
+    x, layer = torch.randn(2, 3, 4), torch.nn.LSTM(4, 2)
+    enabled = torch._C._get_mkldnn_enabled()
+    names = recorded(lambda: {"y": layer(x)[0]}, inputs={"x": x}).names()
+    assert "aten.mkldnn_rnn_layer.default" not in names and "aten.addmm.default" in names
+    assert torch._C._get_mkldnn_enabled() == enabled
+
+
 def test_out_arguments_and_lists_are_written(recorded):
     a, b, c = torch.ones(4), torch.ones(4), torch.empty(4)
 

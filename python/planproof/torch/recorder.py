@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_leaves
 from planproof.torch import collectives
 from planproof.torch.choices import chosen_indices
 from planproof.torch.counted import Calls
+from planproof.torch.cpu_kernels import separate_steps
 from planproof.torch.memory import Memory, dtype_name
 from planproof.torch.numbers_of_tensors import Items
 from planproof.torch.places import Place, Places
@@ -29,12 +30,24 @@ _TO_PYTHON = ("aten::_local_scalar_dense", "aten::item", "aten::equal", "aten::i
 _TAKES_NUMBERS = ("Scalar", "number", "float", "Tensor", "Optional[number]", "Optional[float]", "List[number]", "List[float]",
                   "Optional[List[float]]")
 
+#: Batch norms whose schemas do not say that they write running statistics.
+_BATCH_NORMS = ("aten::native_batch_norm", "aten::cudnn_batch_norm", "aten::miopen_batch_norm")
+
 _DISABLED = torch._C._disabled_torch_dispatch_impl
 
 
 def _writes_unannounced(func: Any, result: Any) -> List[torch.Tensor]:
     """What operators write whose schemas do not say so."""
     return [result[0]] if func._schema.name == "fsdp::all_gather_copy_in" else []
+
+
+def _running_statistics(schema: Any, args: Any, kwargs: Dict[str, Any]) -> List[torch.Tensor]:
+    """Running statistics that a batch norm changes in training, which its schema does not say."""
+    if schema.name not in _BATCH_NORMS:
+        return []
+    given = dict(zip((each.name for each in schema.arguments), args)) | kwargs
+    running = [given.get(name) for name in ("running_mean", "running_var")]
+    return [each for each in running if each is not None] if given["training"] else []
 
 
 class Recorder(TorchDispatchMode):
@@ -63,6 +76,7 @@ class Recorder(TorchDispatchMode):
             stack.enter_context(self.places.followed())
             stack.enter_context(self.items.following(self._escaped, self._line))
             stack.enter_context(self._waits())
+            stack.enter_context(separate_steps())
             stack.enter_context(self)
             yield
         for storage in list(self._native):
@@ -105,7 +119,7 @@ class Recorder(TorchDispatchMode):
 
     def _compute(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
         schema = func._schema
-        if schema.name in _OTHER_MEMORY + _WRAPPERS:
+        if schema.name in _OTHER_MEMORY + _WRAPPERS or torch.Tag.inplace_view in func.tags:
             return func(*args, **kwargs)
         place = self.places.current()
         passed = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
@@ -114,7 +128,7 @@ class Recorder(TorchDispatchMode):
         for tensor in passed:
             self._wait_for_native(self.memory.storage(tensor, True))
         entry = self._encoded_call(func, args, kwargs)
-        written = _written(schema, args, kwargs)
+        written = _written(schema, args, kwargs) + _running_statistics(schema, args, kwargs)
         entry_writes = [self._view(tensor, True) for tensor in written]
         result = func(*args, **kwargs)
         results = tree_leaves(result)

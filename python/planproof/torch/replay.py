@@ -17,6 +17,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from planproof.errors import RecordingError
+from planproof.torch.cpu_kernels import separate_steps
 from planproof.torch.counted import in_log
 from planproof.torch.exchange import Key, Meetings, Posted, lane_of
 from planproof.torch.memory import CONJUGATE, NEGATIVE, content
@@ -234,7 +235,7 @@ def run_together(traces: Sequence[Tuple[Mapping[str, Any], Values]], locate: boo
     before, threads = torch.get_rng_state(), torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), separate_steps():
             while running:
                 count, posted = len(running), sum(meetings.counts.values())
                 running = [each for each in running if next(each[1], running) is None]

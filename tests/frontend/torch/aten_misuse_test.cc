@@ -182,18 +182,41 @@ TEST(Routing, AHistogramFromTheLeastToTheLargestIsRefused) {
               HasSubstr("from the least to the largest"));
 }
 
-TEST(Routing, DivisionOfRealNumbersThatRoundsIsRefused) {
-  for (const json& divisor : std::vector<json>{-2, 0, 1.5}) {
+TEST(Routing, DivisionOfIntegersThatRoundsIsRefusedButByPositiveOnes) {
+  for (const json& divisor : std::vector<json>{-2, 0}) {
     EXPECT_THAT(Call("aten.floor_divide.default")
                     .Operand(kWhole, {5})
                     .Number(divisor)
-                    .Result(divisor.is_number_float() ? kReal : kWhole, {5})
+                    .Result(kWhole, {5})
                     .Refused(),
                 HasSubstr("division that rounds"));
   }
-  EXPECT_THAT(
-      Call("aten.floor_divide.default").Operand(kReal, {5}).Number(2).Result(kReal, {5}).Refused(),
-      HasSubstr("division that rounds"));
+  EXPECT_THAT(Call("aten.fmod.Scalar").Operand(kWhole, {5}).Number(2).Result(kWhole, {5}).Refused(),
+              HasSubstr("a remainder of integers towards 0"));
+}
+
+TEST(Random, WhatDrawsNumbersIsNamedWithWhatToDo) {
+  EXPECT_THAT(Call("aten.bernoulli.default").Operand(kReal, {5}).Result(kReal, {5}).Refused(),
+              HasSubstr("draws random numbers, which ranks and the reference draw for themselves; "
+                        "record with dropout 0"));
+}
+
+TEST(Statistics, AVarianceOfNoMoreElementsThanItsCorrectionIsRefused) {
+  EXPECT_THAT(Call("aten.var.default").Operand(kReal, {1}).Result(kReal, {}).Refused(),
+              HasSubstr("a variance of no more elements than its correction"));
+}
+
+TEST(Statistics, ALongProductIsRefused) {
+  EXPECT_THAT(Call("aten.prod.default").Operand(kReal, {129}).Result(kReal, {}).Refused(),
+              HasSubstr("a product of more than 128 factors"));
+}
+
+TEST(Images, RunningStatisticsThatATraceDoesNotSayToBeWrittenAreRefused) {
+  Call call("aten.native_batch_norm.default");
+  call.Operand(kReal, {4, 3}).Number(nullptr).Number(nullptr);
+  call.Operand(kReal, {3}).Operand(kReal, {3}).Number(true).Number(0.1).Number(1e-5);
+  EXPECT_THAT(call.Result(kReal, {4, 3}).Refused(),
+              HasSubstr("does not say that running statistics are written in training"));
 }
 
 TEST(Routing, TheNumberOfElementsThatAMaskChoosesIsAPremise) {

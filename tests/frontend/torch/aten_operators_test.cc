@@ -1,6 +1,6 @@
 // Every ATen operator that the reader translates, against what PyTorch computed
-// (record_operators.py, record_image_operators.py): shapes, strides, options and broadcasting, in
-// double precision.
+// (record_operators.py, record_image_operators.py, record_everyday_operators.py): shapes, strides,
+// options and broadcasting, in double precision.
 #include "frontend/torch/aten_operators.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ using nlohmann::json;
 const json& Recorded() {
   static const auto* const cases = [] {
     auto* const all = new json(json::array());
-    for (const char* name : {"operators", "image_operators"}) {
+    for (const char* name : {"operators", "image_operators", "everyday_operators"}) {
       const auto text = ReadGzipFile(
           absl::StrCat(PLANPROOF_SOURCE_DIR "/tests/frontend/torch/goldens/", name, ".json.gz"),
           1 << 24, 1 << 28);
