@@ -65,12 +65,10 @@ def of_layer(plan, layer, layers, op, which=0):
 
 
 def twice_the_scale(plan, layer, layers):
-    for operator in plan["plan"]["programs"][0]["operators"]:
-        if operator["op"] == "mul" and operator["in"][1] == primitive_blocks.SCALE:
-            layer -= 1
-        if layer < 0:
-            operator["in"][1] *= 2
-            return
+    """Of the scores of the layer's attention."""
+    scores = of_layer(plan, layer, layers, "max")["in"]
+    operator, = (each for each in plan["plan"]["programs"][0]["operators"] if each["out"] == scores)
+    operator["in"][1] *= 2
 
 
 def another_function(plan, layer, layers):
@@ -107,3 +105,16 @@ def test_a_fault_in_one_of_many_layers_is_not_proved(fault, tmp_path):
     fault(plan, 4, 8)
     report = verified(plan, tmp_path, explain=False, stage_timeout=20)
     assert report.verdict in (Verdict.UNKNOWN, Verdict.REFUTED)
+
+
+def test_a_wrong_step_in_one_of_many_layers_is_refuted(tmp_path):
+    """The fault shows in one weight only, behind all layers: those around it must not blur its numbers."""
+    plan = primitive_blocks.plan(32)
+    operators = plan["plan"]["programs"][0]["operators"]
+    updates = [operator for operator in operators if operator["op"] == "sub" and
+               str(operator["in"][0]).startswith("p_9_")]
+    step, = (operator for operator in operators if operator["out"] == updates[2]["in"][1])
+    step["in"][1] *= 2
+    report = verified(plan, tmp_path)
+    assert report.verdict is Verdict.REFUTED
+    assert "a constant of mul" in report.headline
