@@ -1,5 +1,6 @@
 #include "lineage/repeated_operators.h"
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -19,6 +20,20 @@ using sdfg::TensorId;
 namespace {
 
 using Key = std::pair<const sdfg::IndexFunction*, std::vector<TensorId>>;
+
+// The function of (a, b) is that of (b, a): a sum or a product of two operands of one form that are
+// read at one index. Equal expressions of a function are one node, so equal indices are equal ids.
+bool OperandsCommute(const sdfg::IndexFunction& function) {
+  if (function.inputs.size() != 2 || function.outputs.size() != 1) return false;
+  if (!function.premises.empty()) return false;
+  const sdfg::Node& root = function.nodes[function.outputs[0].body];
+  if (root.op != sdfg::Op::kAdd && root.op != sdfg::Op::kMul) return false;
+  const sdfg::Node& a = function.nodes[root.args[0]];
+  const sdfg::Node& b = function.nodes[root.args[1]];
+  return a.op == sdfg::Op::kElement && b.op == sdfg::Op::kElement && a.input != b.input &&
+         a.args == b.args && function.inputs[0].shape == function.inputs[1].shape &&
+         function.inputs[0].dtype == function.inputs[1].dtype;
+}
 
 class Merging {
  public:
@@ -60,6 +75,7 @@ class Merging {
     if (op.kind == sdfg::OperatorKind::kCompute) {
       std::vector<TensorId> inputs = op.inputs;
       for (TensorId& t : inputs) t = t == kNone ? kNone : first_[t];
+      if (OperandsCommute(*op.function)) std::sort(inputs.begin(), inputs.end());
       const auto [found, fresh] =
           by_key_.try_emplace(Key{op.function.get(), std::move(inputs)}, id);
       if (!fresh && Repeats(found->second, op)) {

@@ -11,8 +11,9 @@ namespace planproof::lineage {
 // The problem with a model in which nothing is computed twice: a model with recomputation runs a
 // layer again in its backward pass, and the angles of rotary embeddings for queries and for keys.
 // Operators are functions, so one that applies the same function to the same operands has the same
-// results; the first one's stand for them, in the model and in all that is said of the plan. A plan
-// may then compute a tensor as often as it likes, in any order, and each is related to the one.
+// results; the first one's stand for them, in the model and in all that is said of the plan. Sums
+// and products of two operands have the same results in either order. A plan may then compute a
+// tensor as often as it likes, in any order, and each is related to the one.
 // The model must have been checked (operators in topological order). Nothing if no operator repeats
 // another.
 std::optional<Problem> WithoutRepeatedOperators(const Problem& problem);

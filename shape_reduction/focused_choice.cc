@@ -7,6 +7,7 @@
 
 #include "shape_reduction/loss_dependence.h"
 #include "shape_reduction/recorded_values.h"
+#include "shape_reduction/updated_parameters.h"
 
 namespace planproof::shape_reduction {
 
@@ -30,11 +31,12 @@ uint64_t Mix(uint64_t a, uint64_t b) {
 
 FocusedChooser::FocusedChooser(const lineage::Problem& problem, const InputChooser& inputs,
                                ProgramCache* programs)
-    : problem_(problem),
+    : named_(WithUpdatedParameters(problem)),
+      problem_(named_.has_value() ? *named_ : problem),
       inputs_(inputs),
       programs_(*programs),
-      backward_(DependOnLoss(problem.logical)) {
-  const sdfg::Graph& graph = problem.logical;
+      backward_(DependOnLoss(problem_.logical)) {
+  const sdfg::Graph& graph = problem_.logical;
   consumers_.resize(graph.tensors.size());
   for (size_t o = 0; o < graph.operators.size(); ++o) {
     for (TensorId id : graph.operators[o].inputs) {
@@ -167,9 +169,15 @@ FocusedChooser::Attempt FocusedChooser::Prepare(const Focus& focus, uint64_t num
            ? 1
            : kOpenBranches) +
       more_branches;
-  for (size_t k = 0; k < nearest.size(); ++k) {
-    const Branch& branch = branches_[nearest[k]];
-    const bool open = k < open_branches;
+  size_t opened = 0;
+  for (const size_t b : nearest) {
+    const Branch& branch = branches_[b];
+    const std::set<TensorId>& outer = branch.zeroing.outer;
+    // One that ends with the parameters of an open one is open as that one is.
+    const auto is_narrow = [&](TensorId id) { return attempt.narrow.count(id) != 0; };
+    if (!outer.empty() && std::all_of(outer.begin(), outer.end(), is_narrow)) continue;
+    const bool open = opened < open_branches;
+    if (open) ++opened;
     if (open && attempt.total) {
       RescaleBranch(branch, attempt.kind.large ? kSmallFactor : 1 / kSmallFactor, &attempt);
     }

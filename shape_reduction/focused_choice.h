@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -186,6 +187,7 @@ class FocusedChooser {
   std::map<int64_t, std::vector<int64_t>> CutsOfMaskParts(const Focus& focus) const;
   void Cut(const Focus& focus, uint64_t number, Attempt* attempt) const;
 
+  const std::optional<lineage::Problem> named_;  // if the model names no parameters
   const lineage::Problem& problem_;
   const InputChooser& inputs_;
   ProgramCache& programs_;

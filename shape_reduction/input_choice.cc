@@ -6,6 +6,7 @@
 
 #include "shape_reduction/fan_in.h"
 #include "shape_reduction/recorded_values.h"
+#include "shape_reduction/updated_parameters.h"
 
 namespace planproof::shape_reduction {
 
@@ -21,7 +22,6 @@ constexpr int64_t kShortExtent = 8;     // cut everywhere by a fine choice
 constexpr int64_t kFineExtent = 64;     // the same, in a small graph
 constexpr int64_t kFineBlocks = 16384;  // of all sources of a small graph together
 constexpr int64_t kMaxRanked = 512;     // elements of a ranked dimension that are told apart
-constexpr double kFaint = 0x1p-8;       // of parameters near zero
 
 int64_t Uniform(std::mt19937_64* random, int64_t low, int64_t high) {
   // Not std::uniform_int_distribution: the same seed must give the same inputs everywhere.
@@ -72,7 +72,8 @@ bool InputChooser::IsDeclared(TensorId id, lineage::Problem::InputPremise::Kind 
 }
 
 InputChooser::InputChooser(const lineage::Problem& problem, ProgramCache* programs)
-    : problem_(problem),
+    : named_(WithUpdatedParameters(problem)),
+      problem_(named_.has_value() ? *named_ : problem),
       ranges_(problem, programs),
       declared_(problem.logical.tensors.size(), 0),
       fan_in_(FanIns(problem.logical, programs)) {
@@ -300,7 +301,7 @@ void InputChooser::ChooseReals(TensorId id, const ChoiceOptions& options, Random
                                BlockTensor<double>* result) const {
   const sdfg::Tensor& tensor = problem_.logical.tensors[id];
   const bool faint = options.faint && tensor.role == TensorRole::kParameter;
-  const double scale = options.wild ? 1 : ScaleOf(id) * (faint ? kFaint : 1);
+  const double scale = options.wild ? 1 : ScaleOf(id) * (faint ? options.faintness : 1);
   const int64_t style = Uniform(random, 0, 5);
   // The whole tensor near one literal, or its opposite: what stands for infinity, or a bound.
   double centre = 0;

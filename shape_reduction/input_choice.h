@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
@@ -35,7 +36,8 @@ struct ChoiceOptions {
   uint64_t centre = 0;    // which literal whole tensors lie near
   bool wild = false;      // no scaling of parameters by their fan-in
   bool faint = false;     // parameters near zero, so that gradients are small: nothing is clipped
-  bool interior = false;  // what is not negative is positive, as the operand of a square root
+  double faintness = 0x1p-8;  // how near: by this they are scaled down
+  bool interior = false;      // what is not negative is positive, as the operand of a square root
 };
 
 // The choice that belongs to a seed: from few cuts and tame values to more cuts, values near
@@ -86,6 +88,7 @@ class InputChooser {
                       BlockTensor<double>* tensor,
                       const std::map<int64_t, PartitionPtr>& partitions) const;
 
+  const std::optional<lineage::Problem> named_;  // if the model names no parameters
   const lineage::Problem& problem_;
   // By extent: of the plan's inputs; of these and of all produced and required tensors.
   std::map<int64_t, std::set<int64_t>> bounds_, all_bounds_;

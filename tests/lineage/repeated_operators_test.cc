@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sdfg/operator_library.h"
 #include "tests/shape_reduction/small_problem.h"
 
 namespace planproof::lineage {
@@ -23,6 +24,15 @@ class RepeatedOperators : public testing::Test {
     std::optional<Problem> merged = WithoutRepeatedOperators(small_.problem);
     EXPECT_TRUE(!merged.has_value() || merged->logical.Check().ok());
     return merged;
+  }
+  static sdfg::IndexFunction OfTwoVectors(const char* name, const sdfg::Attributes& attributes) {
+    sdfg::Operand operand;
+    operand.shape = {4};
+    operand.dtype = sdfg::DType::kFloat32;
+    auto function =
+        sdfg::OperatorLibrary::BuiltIn().Instantiate(name, {operand, operand}, attributes);
+    EXPECT_TRUE(function.ok()) << function.status();
+    return function.ok() ? *function : sdfg::IndexFunction();
   }
   // What computes the model's tensor of which the first slice is required.
   static const sdfg::Operator& Required(const Problem& problem, size_t k = 0) {
@@ -92,6 +102,32 @@ TEST_F(RepeatedOperators, AResultThatOnlyTheSecondHasIsKept) {
   ASSERT_TRUE(merged.has_value());
   EXPECT_EQ(merged->logical.operators.size(), 1);
   EXPECT_EQ(Required(*merged).outputs[0], merged->required[0].lineage.logical);
+}
+
+TEST_F(RepeatedOperators, SumsAndProductsOfTwoAreOneInEitherOrder) {
+  for (const char* function : {"add", "mul"}) {
+    const TensorId one = Apply(function, {x_, y_}), other = Apply(function, {y_, x_});
+    small_.Require(part_, Apply("sub", {one, other}), {0});
+  }
+  const std::optional<Problem> merged = Merged();
+  ASSERT_TRUE(merged.has_value());
+  EXPECT_EQ(merged->logical.operators.size(), 4);
+  for (size_t k = 0; k < 2; ++k) {
+    EXPECT_EQ(Required(*merged, k).inputs[0], Required(*merged, k).inputs[1]);
+  }
+}
+
+// x + 2 y is not y + 2 x, and a row that is added to every row of a matrix is not a column.
+TEST_F(RepeatedOperators, WhereTheOperandsAreReadInDifferentWaysTheirOrderCounts) {
+  sdfg::Graph* model = &small_.problem.logical;
+  const auto scaled = OfTwoVectors("add", {{"alpha", sdfg::AttributeValue(int64_t{2})}});
+  small_.Apply(model, scaled, {x_, y_});
+  small_.Apply(model, scaled, {y_, x_});
+  const auto outer =
+      OfTwoVectors("einsum", {{"equation", sdfg::AttributeValue(std::string("a,b->ab"))}});
+  small_.Apply(model, outer, {x_, y_});
+  small_.Apply(model, outer, {y_, x_});
+  EXPECT_FALSE(Merged().has_value());
 }
 
 // A plan would be related to the wrong one if any of these were taken for another.

@@ -1,6 +1,7 @@
 // Inputs for which everything is defined: what an optimizer's state has to be.
 #include <gtest/gtest.h>
 
+#include "sdfg/operator_library.h"
 #include "shape_reduction/replay.h"
 #include "tests/shape_reduction/small_problem.h"
 
@@ -36,6 +37,38 @@ TEST(Sample, SecondMomentsArePositive) {
   }
   small.Check();
   const Sample sample = FindSample(small.problem, 4, 30);
+  EXPECT_EQ(sample.outcome, Sample::Outcome::kFound) << sample.message;
+}
+
+// x + w norm(exp(x)), 200 times. What enclosures are wide by, each norm multiplies, most where all
+// elements are equal; with w next to zero only the first one's width is left.
+TEST(Sample, IsFoundHoweverDeepAModelOfResidualBranchesIs) {
+  constexpr int kLayers = 200;
+  SmallProblem small;
+  sdfg::Operand vector;
+  vector.shape = {4};
+  vector.dtype = sdfg::DType::kFloat32;
+  const auto norm = sdfg::OperatorLibrary::BuiltIn().Instantiate(
+      "layer_norm", {vector}, {{"normalized_shape", std::vector<int64_t>{4}}});
+  ASSERT_TRUE(norm.ok()) << norm.status();
+  TensorId x = small.Logical("x", {4}), on_device = small.Slice(x, {0}, {4});
+  for (int k = 0; k < kLayers; ++k) {
+    const TensorId w = small.Logical("w", {4}, sdfg::TensorRole::kParameter);
+    const TensorId held = small.Slice(w, {0}, {4});
+    const auto layer = [&](sdfg::Graph* graph, TensorId input, TensorId weight, int device) {
+      const auto apply = [&](const char* function, TensorId a, TensorId b) {
+        return small.Apply(graph, Instantiate(function, {{4}, {4}}), {a, b}, device);
+      };
+      const TensorId exp = small.Apply(graph, Instantiate("exp", {{4}}), {input}, device);
+      const TensorId normal = small.Apply(graph, *norm, {exp}, device);
+      return apply("add", input, apply("mul", weight, normal));
+    };
+    x = layer(&small.problem.logical, x, w, -1);
+    on_device = layer(&small.problem.parallel, on_device, held, 0);
+  }
+  small.Require(on_device, x, {0});
+  small.Check();
+  const Sample sample = FindSample(small.problem, 2, 30);
   EXPECT_EQ(sample.outcome, Sample::Outcome::kFound) << sample.message;
 }
 
