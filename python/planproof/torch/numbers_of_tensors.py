@@ -5,6 +5,7 @@ Numbers are tagged (`planproof.torch.tagged`) where they leave (`.item()`), and 
 conversion that gives a plain number, a decision, a size. An item of which nothing else is known is listed, too."""
 from __future__ import annotations
 
+import json
 import math
 import os
 import sys
@@ -56,6 +57,7 @@ class Items:
         self._main = threading.get_ident()
         self._following = False
         self._operator = 0
+        self._places: Dict[str, int] = {}  # of entries of `numbers`
         self._out_of_sight: List[int] = []  # entries of `numbers` to which arguments may be equal
         self._unclaimed: Dict[int, Tuple[Any, str]] = {}  # items of which nothing is known yet: value and line
         self._texts: Dict[str, Tuple[Any, Expression]] = {}
@@ -256,9 +258,10 @@ class Items:
               source: Optional[str] = None) -> int:
         entry = {"way": way, "by": by, "of": [each for each in expressions if each is not None],
                  "value": [number(each) for each in values], "source": self._where() or "" if source is None else source}
-        if entry not in self.numbers:
+        place = self._places.setdefault(json.dumps(entry), len(self.numbers))
+        if place == len(self.numbers):
             self.numbers.append(entry)
-        return self.numbers.index(entry)
+        return place
 
     # Where they are seen.
 
