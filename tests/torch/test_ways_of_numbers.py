@@ -402,3 +402,55 @@ def test_torch_is_itself_again_afterwards(recorded):
     assert (Variable._execution_engine, threading.Thread._bootstrap_inner) == (engine, run)
     assert torch._C._autograd._push_saved_tensors_default_hooks is hooks
     assert "item" not in vars(torch.Tensor) and struct.pack("d", 1.0) and type(math.modf(1.5)[0]).__name__ == "float"
+
+
+SCALE = torch.tensor([3.0, 3.0])  # counts of two parts of the batch, which are equal by accident
+
+
+def scaled_in_backward(x, n):
+    return grad(ScalesGradient.apply(x, n), x)
+
+
+def scaled_in_a_hook(x, n):
+    y = x * 1.5
+    y.register_hook(lambda gradient: gradient * n.item())
+    return grad(y, x)
+
+
+def scaled_twice(x, n):
+    return grad(grad(x ** n.item(), x, create_graph=True), x)
+
+
+def scaled_in_a_thread(x, n):
+    return x * in_thread(n.item)
+
+
+def literal_in_a_hook(x, n):
+    y = x * n.item()
+    y.grad_fn.register_prehook(lambda gradients: (gradients[0] * 3.0,))
+    return grad(y, x)
+
+
+def number_in_a_hook(x, n):
+    y = x * n.item()
+    y.grad_fn.register_prehook(lambda gradients: (gradients[0] * n.item(),))
+    return grad(y, x)
+
+
+def build_scaled(mesh, way, of_rank):
+    """The program scales by the count of the first part; with `of_rank` ranks take that of the last one."""
+    from planproof.torch import Training
+    x, counts = torch.arange(1.0, 5.0).requires_grad_(), SCALE.clone()
+    place = 1 if mesh is not None and of_rank else 0
+    reference, ranks = way
+    return Training(lambda: {"y": (ranks if mesh is not None else reference)(x, counts[place])}, None, inputs={"x": x, "counts": counts})
+
+
+@pytest.mark.parametrize("way, of_rank", [((way, way), True) for way in (
+    scaled_in_backward, scaled_in_a_hook, scaled_twice, scaled_in_a_thread)] + [((number_in_a_hook, literal_in_a_hook), False)])
+def test_numbers_that_are_equal_by_accident_are_not_proved(way, of_rank, tmp_path):
+    from functools import partial
+    from planproof.torch import check
+    right = check(partial(build_scaled, way=(way[0], way[0]), of_rank=False), {"dp": 2}, start_method="fork", warmup=1)
+    wrong = check(partial(build_scaled, way=way, of_rank=of_rank), {"dp": 2}, start_method="fork", warmup=1)
+    assert not wrong and (right or way[0] is scaled_twice)  # x to a power that is no constant has no declared meaning
