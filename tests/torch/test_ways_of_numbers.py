@@ -454,3 +454,39 @@ def test_numbers_that_are_equal_by_accident_are_not_proved(way, of_rank, tmp_pat
     right = check(partial(build_scaled, way=(way[0], way[0]), of_rank=False), {"dp": 2}, start_method="fork", warmup=1)
     wrong = check(partial(build_scaled, way=way, of_rank=of_rank), {"dp": 2}, start_method="fork", warmup=1)
     assert not wrong and (right or way[0] is scaled_twice)  # x to a power that is no constant has no declared meaning
+
+
+def test_comparisons_with_infinity_are_decisions_that_the_reader_takes(recorded):
+    a, n = torch.ones(2), torch.tensor(2.5)
+
+    def step():
+        best = math.inf
+        y = a * (1.5 if n.item() < best else 2.5)
+        return {"y": y * min(n.item() * math.inf, 3.0)}
+
+    numbers = recorded(step, inputs={"a": a, "n": n}).content["numbers"]
+    decision, product = numbers[0], numbers[1]
+    assert (decision["way"], decision["of"], decision["value"]) == ("decision", [{"item": 0}], [2.5, {"float": "inf"}])
+    assert (product["way"], product["by"], product["of"]) == ("conversion", "arithmetic", [0])
+
+
+def test_numbers_of_earlier_iterations_are_no_constants(tmp_path):
+    from planproof.torch import record
+    from planproof.torch.beginning import Beginning
+    from planproof.torch.trace_file import load
+    a, n, kept = torch.ones(2), torch.tensor([2.5, 3.5]), [1.5, 1.5]
+
+    def step():
+        y = (a * kept[0] + kept[1]) * 1.5
+        kept[0], kept[1] = n[0].item(), kept[1] + float(n[1]) / 2
+        return {"y": y}
+
+    beginning = Beginning([], [], {"a": a, "n": n}, None)
+    beginning.iterate(step, True)
+    record(step, tmp_path / "rank0.trace", inputs={"a": a, "n": n}, beginning=beginning)
+    operators = load(tmp_path / "rank0.trace")["operators"]
+    (added,) = [entry["args"][1] for entry in operators if entry["op"] == "aten.add.Tensor"]
+    products = [entry["args"][1] for entry in operators if entry["op"] == "aten.mul.Tensor"]
+    assert products == [{"computed": ["call", "item of an earlier iteration", 2.5], "value": 2.5}, 1.5]
+    assert added == {"computed": ["call", "item of an earlier iteration", 3.25], "value": 3.25}
+    assert type(torch.tensor(2.5).item()).__name__ == "float"

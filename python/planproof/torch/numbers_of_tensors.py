@@ -22,7 +22,7 @@ from planproof.torch.leaving import METHODS, leaving
 from planproof.torch.passed_numbers import Argument, Call, NumbersOfNodes, mark, opened, same, sequence_number
 from planproof.torch.program_numbers import in_program
 from planproof.torch.reentered import program_is_reentered
-from planproof.torch.tagged import Expression, Number, Tagged, plain, tagged
+from planproof.torch.tagged import Expression, Number, Tagged, finite, plain, tagged
 from planproof.torch.trace_file import number
 
 #: Conversions whose results are not seen any more, so that equal arguments may be they.
@@ -256,7 +256,7 @@ class Items:
 
     def _list(self, way: str, by: str, expressions: Sequence[Expression], values: Sequence[Any],
               source: Optional[str] = None) -> int:
-        entry = {"way": way, "by": by, "of": [each for each in expressions if each is not None],
+        entry = {"way": way, "by": by, "of": [each for each in map(finite, expressions) if each is not None] or [0],
                  "value": [number(each) for each in values], "source": self._where() or "" if source is None else source}
         place = self._places.setdefault(json.dumps(entry), len(self.numbers))
         if place == len(self.numbers):

@@ -63,6 +63,18 @@ def extent(expression: Expression) -> Tuple[int, int]:
     return 1 + max(depths), 1 + sum(sizes)
 
 
+def _has_infinity(expression: Expression) -> bool:
+    """Whether a number that has no JSON of its own is in it: infinity or NaN, with which expressions say nothing."""
+    if isinstance(expression, list):
+        return any(map(_has_infinity, expression[1:]))
+    return isinstance(expression, dict) and "item" not in expression
+
+
+def finite(expression: Expression) -> Expression:
+    """The expression; None if it says nothing."""
+    return None if _has_infinity(expression) else expression
+
+
 def tagged(items: Followed, value: Any, expression: Expression) -> Any:
     """A tagged number; what is no real number, or has too long an expression, as it is."""
     if isinstance(value, (numpy.floating, numpy.integer)):
@@ -70,7 +82,7 @@ def tagged(items: Followed, value: Any, expression: Expression) -> Any:
     if type(value) not in (int, float):
         return value
     depth, size = extent(expression)
-    if depth > DEEPEST or size > LARGEST:
+    if depth > DEEPEST or size > LARGEST or _has_infinity(expression):
         items.lost("arithmetic", value, expression)
         return value
     result = int.__new__(Int, value) if type(value) is int else float.__new__(Float, value)
