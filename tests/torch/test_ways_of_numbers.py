@@ -71,6 +71,11 @@ def scripted(a, n):
     return a * n.item()
 
 
+@torch.jit.script
+def scripted_product(a, n: float):
+    return a * n
+
+
 def grad(y, a, **options):
     return torch.autograd.grad(y.sum(), a, **options)[0]
 
@@ -206,7 +211,7 @@ IN_AUTOGRAD = {
     "kind of tensor": lambda a, n: (_of_kind(a, n) * 1.5).as_subclass(torch.Tensor),
     "distance": lambda a, n: F.triplet_margin_with_distance_loss(
         a.view(2, 4), a.view(2, 4) * 2, a.view(2, 4) * 3, margin=30.0, distance_function=lambda x, y: (x * n.item() - y).sum(-1)),
-    "script": scripted,
+    "script": scripted, "number of a script": lambda a, n: scripted_product(a, n.item()),
 }
 
 
@@ -355,7 +360,7 @@ def test_no_way_is_silent(way, recorded):
 
 
 @pytest.mark.parametrize("group, name", [
-    ("autograd", name) for name in IN_AUTOGRAD if name not in ("func.grad", "gradient of dropout", "script", "kind of tensor")] + [
+    ("autograd", name) for name in IN_AUTOGRAD if name not in ("func.grad", "gradient of dropout", "script", "number of a script", "kind of tensor")] + [
     ("python", name) for name in ("real", "conjugate", "divmod", "fsum", "modf", "mean", "ratio", "prod")])
 def test_what_can_be_followed_is(group, name, recorded):
     way = {"autograd": IN_AUTOGRAD, "python": IN_PYTHON}[group][name]

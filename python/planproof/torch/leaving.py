@@ -10,11 +10,15 @@ from typing import Any, Callable, Iterator, Protocol
 
 import torch
 
+from planproof.torch.tagged import Tagged, plain
+
 #: Methods that give one number.
 _ONE = ("item", "__float__", "__int__", "__index__", "__bool__", "__complex__")
 #: Methods that give all elements, which are not followed.
 _ALL = ("tolist", "numpy", "__dlpack__", "__reduce_ex__")
 METHODS = (*_ONE, *_ALL)
+#: Functions of TorchScript, which get numbers past torch's functions.
+_SCRIPTED = (torch._C.ScriptFunction, torch._C.ScriptMethod)
 
 
 class Leaves(Protocol):
@@ -24,6 +28,9 @@ class Leaves(Protocol):
 
     def left(self, name: str, tensor: torch.Tensor, before: int, value: Any) -> Any:
         """What a method of a tensor gives to Python, when so many items had left before."""
+
+    def lost(self, way: str, value: Any, expression: Any) -> None:
+        """A number goes on as a plain one."""
 
 
 @contextmanager
@@ -40,6 +47,9 @@ def leaving(items: Leaves, escaped: Callable[[str], None]) -> Iterator[None]:
                 stack.callback(delattr, torch.Tensor, name)
             method = getattr(torch.Tensor, name)
             setattr(torch.Tensor, name, _one(name, method, items) if name in _ONE else _all(name, method, escaped))
+        for kind in _SCRIPTED:
+            stack.callback(setattr, kind, "__call__", kind.__call__)
+            setattr(kind, "__call__", _scripted(kind.__call__, items))
         yield
 
 
@@ -57,3 +67,13 @@ def _all(name: str, method: Callable[..., Any], escaped: Callable[[str], None]) 
         escaped(name)
         return method(tensor, *args, **kwargs)
     return leave
+
+
+def _scripted(call: Callable[..., Any], items: Leaves) -> Callable[..., Any]:
+    @functools.wraps(call)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for each in (*args, *kwargs.values()):
+            if isinstance(each, Tagged):
+                items.lost("torch.jit", plain(each), each.origin)
+        return call(self, *args, **kwargs)
+    return method

@@ -242,6 +242,8 @@ class Items:
         for each in call.arguments if self._following else ():
             if each.expression is not None and not each.used:
                 self._list("argument", call.function, [each.expression], [each.value])
+        for each in call.arguments:
+            each.tensor = None  # nodes of the autograd graph may keep the call
         for item in sorted(call.left):
             if item in self._unclaimed:
                 value, _ = self._unclaimed[item]
