@@ -6,6 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 from planproof.errors import RecordingError  # noqa: E402
 from planproof.torch import Training, launch, shard  # noqa: E402
+from planproof.torch import environment  # noqa: E402
 from planproof.torch.environment import nodes_of, placed, read_environment  # noqa: E402
 from planproof.torch.launch import main  # noqa: E402
 from planproof.torch.trace_file import load  # noqa: E402
@@ -48,6 +49,21 @@ def test_torch_reads_the_local_rank_for_the_program(monkeypatch):
     with read_environment(found):
         torch.distributed.get_node_local_rank()
     assert found == {"LOCAL_RANK": "1"}
+
+
+@pytest.mark.parametrize("package, counts", [(True, False), (False, True)])
+def test_readings_of_installed_packages_do_not_count(package, counts, tmp_path, monkeypatch):
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    monkeypatch.setenv("SETTING", "2")
+    if package:
+        monkeypatch.setattr(environment, "_INSTALLED", (str(tmp_path) + os.sep,))
+    path = tmp_path / "framework.py"
+    path.write_text("import os\ndef start():\n    return os.environ['LOCAL_RANK'], os.getenv('SETTING')\n")
+    content, found = {}, {}
+    exec(compile(path.read_text(), str(path), "exec"), content)
+    with read_environment(found):
+        assert content["start"]() == ("1", "2")
+    assert found == ({"LOCAL_RANK": "1", "SETTING": "2"} if counts else {})
 
 
 def by_local_rank(mesh):

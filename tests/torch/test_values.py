@@ -1,4 +1,5 @@
 """The file of values: bound to its trace, what ranks held before the first iteration, and a replay that must agree."""
+import queue
 import threading
 
 import numpy
@@ -124,6 +125,25 @@ def written_by_a_thread(hidden):
     thread.join()
 
 
+class WrittenByAnEarlierThread:
+    """By one that runs since the first iteration, before any is recorded."""
+
+    def __init__(self):
+        self.work = None
+
+    def __call__(self, hidden):
+        if self.work is None:
+            self.work = queue.Queue()
+            threading.Thread(target=self.run, daemon=True).start()
+        self.work.put(hidden)
+        self.work.join()
+
+    def run(self):
+        while True:
+            self.work.get().detach().mul_(3.0)
+            self.work.task_done()
+
+
 def hidden_write(write):
     def build(mesh):
         model, x = torch.nn.Linear(4, 4), torch.randn(6, 4)
@@ -141,13 +161,18 @@ def hidden_write(write):
     return build
 
 
-@pytest.mark.parametrize("write", [written_by_numpy, written_by_a_thread])
+@pytest.mark.parametrize("write", [written_by_numpy, WrittenByAnEarlierThread()])
 def test_a_write_past_the_dispatcher_is_no_basis_for_a_verdict(write, tmp_path):
     with pytest.raises(RecordingError) as error:
         launch(hidden_write(write), {"dp": 2}, tmp_path, start_method="fork")
     said = str(error.value)
     assert "rank 1: aten.pow.Tensor_Scalar at" in said and "loss = hidden.square().sum()" in said
     assert "numpy, another thread" in said and "\n" not in said
+
+
+def test_what_a_thread_of_the_step_writes_is_recorded(tmp_path):
+    *_, last = launch(hidden_write(written_by_a_thread), {"dp": 2}, tmp_path, start_method="fork")
+    assert "aten.mul_.Tensor" in [entry.get("op") for entry in load(last)["operators"]] and replay(tmp_path).exact
 
 
 def test_a_recording_that_is_complete_is_replayed_silently(tmp_path):

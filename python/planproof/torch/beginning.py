@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 import torch
 
 from planproof.torch.carried_state import Written
+from planproof.torch.earlier_numbers import EarlierNumbers
 from planproof.torch.relations import Held, Input, Parameter, Placement, Rename, local, parameters, states
 
 Key = Tuple[str, ...]
@@ -41,6 +42,8 @@ class Beginning:
         self.environment = {} if environment is None else environment
         #: Memory that the last iteration before the recorded one wrote. None if there was none.
         self.written: Optional[Written] = None
+        #: Numbers that the program keeps from iterations before the recorded one.
+        self.earlier = EarlierNumbers()
         self._models, self._optimizers, self._placement = models, optimizers, placement
         self._found: Dict[Key, torch.Tensor] = {}
         for each in self._parameters():
@@ -55,12 +58,13 @@ class Beginning:
 
     def iterate(self, step: Callable[[], Any], last: bool) -> None:
         """Runs an iteration before the recorded one."""
-        if last:
-            self.written = Written()
-            with self.written:
+        with self.earlier.following():
+            if last:
+                self.written = Written()
+                with self.written:
+                    step()
+            else:
                 step()
-        else:
-            step()
 
     def forget_what_is_trained(self) -> None:
         """Leaves copies of inputs only: iterations may have run before this was made."""

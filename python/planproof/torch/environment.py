@@ -48,15 +48,15 @@ def placed(rank: int, world: int, nodes: int) -> Dict[str, str]:
 
 @contextmanager
 def read_environment(found: Dict[str, str]) -> Iterator[None]:
-    """Variables that the program reads within are put into `found` with their values, not those that torch or Python read
-    for themselves. Of installed packages only readings of the rank's place count: their other variables are settings of
-    theirs. What seems to be secret has no value."""
+    """Variables that the program's own files read within are put into `found` with their values, not those that torch, Python
+    or installed packages read for themselves: a framework asks for the rank's place to join the others, whatever the
+    program does by it. What seems to be secret has no value."""
     kind = type(os.environ)
     plain = kind.__getitem__
 
     def item(environment: "os._Environ[str]", name: str) -> str:
         value = plain(environment, name)
-        if isinstance(name, str) and name not in found and name not in _MEETING and _counts(name, sys._getframe(1)):
+        if isinstance(name, str) and name not in found and name not in _MEETING and _is_program(sys._getframe(1)):
             found[name] = "(not recorded)" if _SECRET.search(name) else str(value)
         return value
 
@@ -67,16 +67,14 @@ def read_environment(found: Dict[str, str]) -> Iterator[None]:
         setattr(kind, "__getitem__", plain)
 
 
-def _counts(name: str, frame: Optional[FrameType]) -> bool:
-    """Whether it is the program that reads the variable."""
+def _is_program(frame: Optional[FrameType]) -> bool:
+    """Whether it is a file of the program that reads a variable in this frame."""
     while frame is not None:
         path = os.path.abspath(frame.f_code.co_filename)
         installed = path.startswith(_INSTALLED)
         of_torch = path.startswith(_TORCH)
         standard = frame.f_code.co_filename.startswith("<frozen") or (path.startswith(_STANDARD) and not installed)
         if not ((standard or of_torch) and frame.f_code.co_name in _FOR_OTHERS):
-            if standard or of_torch or path.startswith(_SELF):
-                return False
-            return not installed or name in PLACES
+            return not (installed or standard or of_torch or path.startswith(_SELF))
         frame = frame.f_back
     return False

@@ -116,6 +116,10 @@ class Memory:
         """Whether a storage holds real numbers."""
         return self._dtypes[storage].is_floating_point
 
+    def dtype(self, storage: int) -> torch.dtype:
+        """The real type of a storage's elements."""
+        return self._dtypes[storage]
+
     def kept(self, storage: int) -> torch.UntypedStorage:
         """A storage by its number."""
         return self._kept[storage]

@@ -1,14 +1,18 @@
 """Records the operators that PyTorch's dispatcher sees: one rank, one iteration."""
 from __future__ import annotations
 
+import threading
 from contextlib import ExitStack, contextmanager
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 import torch
 import torch.distributed as dist
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.overrides import _pop_mode as _pop_function_mode
+from torch.overrides import _push_mode as _push_function_mode
+from torch.utils._python_dispatch import TorchDispatchMode, _pop_mode, _push_mode
 from torch.utils._pytree import tree_leaves
 
+from planproof.errors import RecordingError
 from planproof.torch import collectives
 from planproof.torch.choices import chosen_indices
 from planproof.torch.counted import Calls
@@ -16,6 +20,7 @@ from planproof.torch.cpu_kernels import separate_steps
 from planproof.torch.memory import Memory, dtype_name
 from planproof.torch.numbers_of_tensors import Items
 from planproof.torch.places import Place, Places
+from planproof.torch.reentered import threads_are_followed
 from planproof.torch.sketches import OperatorSketches
 from planproof.torch.trace_file import Groups, Strings, number
 
@@ -62,7 +67,8 @@ class Recorder(TorchDispatchMode):
         self.notes: List[str] = []
         self.calls = Calls()
         self.sketches = OperatorSketches()
-        self._suspended = 0
+        self._of_thread = threading.local()  # whether what a thread runs is not recorded
+        self._over = False  # threads of the program may go on
         self._works = 0
         self._by_work: Dict[int, Tuple[Any, List[int]]] = {}  # id of a handle that is kept alive
         self._ended: Dict[int, Any] = {}  # handles whose results have been replaced
@@ -72,22 +78,39 @@ class Recorder(TorchDispatchMode):
     @contextmanager
     def recording(self) -> Iterator[None]:
         """Records what runs within."""
+        before = len(self.memory.initial)
         with ExitStack() as stack:
             stack.enter_context(self.places.followed())
-            stack.enter_context(self.items.following(self._escaped, self._line))
+            calls = stack.enter_context(self.items.following(self._escaped, self._line))
             stack.enter_context(self._waits())
             stack.enter_context(separate_steps())
+            stack.enter_context(threads_are_followed(lambda: self._in_thread(calls)))
             stack.enter_context(self)
+            stack.callback(setattr, self, "_over", True)
             yield
         for storage in list(self._native):
             self._wait_for_native(storage)
+        for storage, data in list(self.memory.initial.items())[before:]:
+            if self.memory.dtype(storage) in (torch.float32, torch.float64):
+                self.items.in_memory(data.view(self.memory.dtype(storage)).numpy())
         self.calls.check()
+
+    @contextmanager
+    def _in_thread(self, calls: Any) -> Iterator[None]:
+        """Records what runs within, in another thread than the recording's."""
+        _push_function_mode(calls)
+        _push_mode(self)
+        try:
+            yield
+        finally:
+            _pop_mode()
+            _pop_function_mode()
 
     def _line(self) -> Optional[str]:
         return self.places.current().source
 
     def _escaped(self, way: str) -> None:
-        source = None if self._suspended else self.places.current().source
+        source = None if self._suspended() else self.places.current().source
         note = f"numbers left tensors by .{way}(), unseen: what is computed from them is taken " \
                f"to be constant; at {source}"
         if source and note not in self.notes:
@@ -96,18 +119,21 @@ class Recorder(TorchDispatchMode):
     @contextmanager
     def suspended(self) -> Iterator[None]:
         """What runs within is not recorded."""
-        self._suspended += 1
+        before, self._of_thread.suspended = self._suspended(), True
         try:
             yield
         finally:
-            self._suspended -= 1
+            self._of_thread.suspended = before
+
+    def _suspended(self) -> bool:
+        return getattr(self._of_thread, "suspended", False)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                            kwargs: Optional[Dict[str, Any]] = None) -> Any:
         kwargs = kwargs or {}
         if any(getattr(kind, "__torch_dispatch__", _DISABLED) is not _DISABLED for kind in types):
             return NotImplemented  # DTensor and the like: what they consist of comes back here
-        if self._suspended or func.namespace in _WITHOUT_EFFECT or _on_meta((args, kwargs)):
+        if self._suspended() or self._over or func.namespace in _WITHOUT_EFFECT or _on_meta((args, kwargs)):
             return func(*args, **kwargs)
         if func._schema.name in ("_c10d_functional::wait_tensor", "_c10d_functional::wait_tensors"):
             return self._wait_for_tensors(func, args)
@@ -132,6 +158,7 @@ class Recorder(TorchDispatchMode):
         entry_writes = [self._view(tensor, True) for tensor in written]
         result = func(*args, **kwargs)
         results = tree_leaves(result)
+        self._sized_by_data(func, args, result)
         if _on_meta(result) or (schema.name not in _TO_PYTHON and not written
                                 and not any(isinstance(r, torch.Tensor) for r in results)):
             return result
@@ -142,7 +169,10 @@ class Recorder(TorchDispatchMode):
             return result  # a view
         entry_writes += [self._view(t, False) for t in _writes_unannounced(func, result)]
         if schema.name in _TO_PYTHON:
-            entry["item"] = self.items.leave(result)
+            if isinstance(result, complex):
+                raise RecordingError(f"a complex number leaves a tensor at {place.source}, which cannot be recorded: take "
+                                     "the real and the imaginary part by .real.item() and .imag.item()")
+            entry["item"] = self.items.leave(result, args[0] if len(passed) == 1 else None)
             self.item_values.append(result)
             entry["out"] = [number(result)]
         else:
@@ -158,6 +188,19 @@ class Recorder(TorchDispatchMode):
             entry["writes"] = entry_writes
         self._append(entry, place)
         return result
+
+    def _sized_by_data(self, func: Any, args: Any, result: Any) -> None:
+        """What data decide and no operator of the log does: truth values, and sizes, which programs count by."""
+        name = func._schema.name.partition("::")[2]
+        if torch.Tag.data_dependent_output in func.tags and func._schema.name not in _TO_PYTHON and \
+                isinstance(result, (bool, int, float)):
+            self.items.by_data("decision", name, result)
+        if torch.Tag.dynamic_output_shape not in func.tags or (name.startswith("index") and not any(
+                isinstance(leaf, torch.Tensor) and leaf.dtype in (torch.bool, torch.uint8) for leaf in tree_leaves(args[1:]))):
+            return
+        for leaf in tree_leaves(result):
+            if isinstance(leaf, torch.Tensor) and leaf.dim():
+                self.items.by_data("conversion", name, leaf.shape[0])
 
     def _numbers_into_tensor(self, made: torch.Tensor, place: Place) -> bool:
         """`torch.tensor` of numbers that came from tensors is no constant; whether it is of such."""
@@ -181,7 +224,7 @@ class Recorder(TorchDispatchMode):
     def _encoded_call(self, func: Any, args: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
         types = {argument.name: str(argument.type) for argument in func._schema.arguments}
         names = list(types)
-        self.items.begin_operator()
+        self.items.begin_operator(f"{func._schema.name.replace('::', '.')}.{func._overloadname}")
         entry: Dict[str, Any] = {"op": f"{func._schema.name.replace('::', '.')}"
                                        f".{func._overloadname}"}
         if args:

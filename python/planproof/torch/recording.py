@@ -113,6 +113,7 @@ class _Recording:
         self._name_inputs()
         found = candidates(self.step, self.parameters, self.optimizers)
         self.values["generator"] = torch.get_rng_state().numpy()
+        self.beginning.earlier.later = self.recorder.items
         with self.recorder.recording():
             outputs = self.step()
         self._name_results(outputs or {})

@@ -5,6 +5,7 @@ numbers that leave tensors while a step is recorded are of subclasses of `float`
 Python's arithmetic. Expressions are as docs/torch-trace.md has them: `["mul", {"item": 3}, 0.5]`, `["call", "floor", ...]`."""
 from __future__ import annotations
 
+import numbers
 import operator
 from typing import Any, Callable, Dict, Protocol, Tuple, Union
 
@@ -30,6 +31,9 @@ class Followed(Protocol):
 
     def decided(self, by: str, values: Any, expressions: Any) -> None:
         """A number was compared."""
+
+    def written(self, text: str, value: Any, expression: Expression) -> None:
+        """A text was made of a number."""
 
 
 class Tagged:
@@ -59,28 +63,51 @@ def extent(expression: Expression) -> Tuple[int, int]:
     return 1 + max(depths), 1 + sum(sizes)
 
 
+def _has_infinity(expression: Expression) -> bool:
+    """Whether a number that has no JSON of its own is in it: infinity or NaN, with which expressions say nothing."""
+    if isinstance(expression, list):
+        return any(map(_has_infinity, expression[1:]))
+    return isinstance(expression, dict) and "item" not in expression
+
+
+def finite(expression: Expression) -> Expression:
+    """The expression; None if it says nothing."""
+    return None if _has_infinity(expression) else expression
+
+
 def tagged(items: Followed, value: Any, expression: Expression) -> Any:
     """A tagged number; what is no real number, or has too long an expression, as it is."""
+    if isinstance(value, (numpy.floating, numpy.integer)):
+        value = value.item()
     if type(value) not in (int, float):
         return value
     depth, size = extent(expression)
-    if depth > DEEPEST or size > LARGEST:
+    if depth > DEEPEST or size > LARGEST or _has_infinity(expression):
         items.lost("arithmetic", value, expression)
         return value
-    result = Int(value) if type(value) is int else Float(value)
+    result = int.__new__(Int, value) if type(value) is int else float.__new__(Float, value)
     result.origin, result.items = expression, items
     return result
 
 
 def _binary(name: str, apply: Callable[[Any, Any], Any], swapped: bool) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
-        if isinstance(other, bool) or not isinstance(other, (int, float)):
-            if isinstance(other, (list, tuple, str, bytes)):
-                self.items.lost("repetition", plain(self), self.origin)
-            return NotImplemented if not isinstance(other, bool) else method(self, int(other))
+        other = _as_number(other)
+        if not isinstance(other, (int, float)):
+            if not hasattr(other, "__torch_function__") and not hasattr(other, "__array_ufunc__"):
+                way = "repetition" if isinstance(other, (list, tuple, str, bytes, bytearray)) else type(other).__name__
+                self.items.lost(way, plain(self), self.origin)
+            return NotImplemented
         left, right = (other, self) if swapped else (self, other)
         return self.items.computed(apply(plain(left), plain(right)), _expression(name, origin(left), origin(right)))
     return method
+
+
+def _as_number(other: Any) -> Any:
+    """A number of a type of Python's; what is none, as it is."""
+    if isinstance(other, bool):
+        return int(other)
+    return other.item() if isinstance(other, (numpy.floating, numpy.integer)) else other
 
 
 def _expression(name: str, *operands: Expression) -> Expression:
@@ -96,7 +123,10 @@ def _unary(name: str, apply: Callable[..., Any]) -> Callable[..., Any]:
 
 def _comparison(sign: str, apply: Callable[[Any, Any], bool]) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
+        other = _as_number(other)
         if not isinstance(other, (int, float)):
+            if isinstance(other, numbers.Number):
+                self.items.decided(sign, (plain(self),), (self.origin,))
             return NotImplemented
         self.items.decided(sign, (plain(self), plain(other)), (self.origin, origin(other)))
         return apply(plain(self), plain(other))
@@ -106,6 +136,13 @@ def _comparison(sign: str, apply: Callable[[Any, Any], bool]) -> Callable[..., A
 def _true(self: Any) -> bool:
     self.items.decided("!=", (plain(self), 0), (self.origin, 0))
     return bool(plain(self))
+
+
+def _decides(name: str, apply: Callable[[Any], bool]) -> Callable[..., Any]:
+    def method(self: Any) -> bool:
+        self.items.decided(name, (plain(self),), (self.origin,))
+        return apply(plain(self))
+    return method
 
 
 def _lost(way: str, convert: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -131,6 +168,43 @@ def _divmod(self: Any, other: Any) -> Any:
     return self // other, self % other
 
 
+def _rdivmod(self: Any, other: Any) -> Any:
+    return other // self, other % self
+
+
+def _power(self: Any, exponent: Any, modulus: Any = None) -> Any:
+    if modulus is None:
+        return _binary("pow", operator.pow, False)(self, exponent)
+    value = pow(plain(self), plain(exponent), plain(modulus))
+    return self.items.computed(value, ["call", "modular_pow", *map(origin, (self, exponent, modulus))])
+
+
+def _ratio(self: Any) -> Any:
+    parts = plain(self).as_integer_ratio()
+    return tuple(self.items.computed(part, ["call", name, self.origin]) for part, name in zip(parts, ("numerator", "denominator")))
+
+
+def _text(name: str, write: Callable[..., str]) -> Callable[..., str]:
+    def method(self: Any, *more: Any) -> str:
+        text = write(plain(self), *more)
+        self.items.written(text, plain(self), ["call", name, self.origin])
+        return text
+    return method
+
+
+def _seen(way: str, apply: Callable[..., Any]) -> Callable[..., Any]:
+    """A method whose result is followed no further."""
+    def method(self: Any, *more: Any, **options: Any) -> Any:
+        self.items.lost(way, plain(self), self.origin)
+        return apply(plain(self), *more, **options)
+    return method
+
+
+def _of_numbers(base: type) -> Callable[..., Any]:
+    """`type(x)(1.5)` in a function of numbers: it is a plain number, or the number itself."""
+    return lambda cls, *args: args[0] if args and isinstance(args[0], Tagged) and isinstance(args[0], base) else base(*args)
+
+
 #: Operations that have a meaning for a verdict; functions of others are only equal where their operands are.
 INTERPRETED = ("add", "sub", "mul", "div", "pow", "neg")
 _ARITHMETIC = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv,
@@ -149,15 +223,23 @@ def _methods(base: type) -> Dict[str, Any]:
         "__trunc__": _unary("int", int), "__int__": _lost("int", int), "__float__": _lost("float", float),
         "__hash__": _lost("hash", hash), "__array_ufunc__": _in_numpy,
         "__copy__": lambda self: self, "__deepcopy__": lambda self, _: self,
-        "__reduce_ex__": lambda self, _: (base, (plain(self),))}
+        "__reduce_ex__": _seen("pickle", lambda value, _: (base, (value,))), "__new__": _of_numbers(base),
+        "__rdivmod__": _rdivmod, "as_integer_ratio": _ratio, "conjugate": lambda self: self, "real": property(lambda self: self),
+        "__str__": _text("str", str), "__repr__": _text("repr", repr), "__format__": _text("format", format)}
+    if base is float:
+        methods.update(is_integer=_decides("is_integer", float.is_integer), hex=_text("hex", float.hex))
+    else:
+        methods.update(
+            numerator=property(lambda self: self), __invert__=_unary("invert", operator.invert),
+            bit_length=_unary("bit_length", int.bit_length), bit_count=_unary("bit_count", lambda value: bin(value).count("1")),
+            to_bytes=_seen("to_bytes", int.to_bytes))
     for word, apply in {**_ARITHMETIC, **(_OF_BITS if base is int else {})}.items():
         name = "div" if word == "truediv" else word
         methods[f"__{word}__"] = _binary(name, apply, False)
         methods[f"__r{word}__"] = _binary(name, apply, True)
     for word, (sign, compare) in _COMPARISONS.items():
         methods[f"__{word}__"] = _comparison(sign, compare)
-    if base is int:
-        methods["__invert__"] = _unary("invert", operator.invert)
+    methods["__pow__"] = _power
     return methods
 
 

@@ -45,6 +45,11 @@ class Groups:
         return self.ranks.index(members)
 
 
+def is_finite(value: Any) -> bool:
+    """Whether it is a real number that has a JSON of its own."""
+    return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+
+
 def number(value: Union[bool, int, float]) -> Any:
     """A number as the format has it; infinities and NaN have no JSON of their own."""
     if isinstance(value, bool):
