@@ -3,6 +3,7 @@
 #define PLANPROOF_LINEAGE_REPEATED_OPERATORS_H_
 
 #include <optional>
+#include <vector>
 
 #include "lineage/lineage.h"
 
@@ -12,10 +13,12 @@ namespace planproof::lineage {
 // layer again in its backward pass, and the angles of rotary embeddings for queries and for keys.
 // Operators are functions, so one that applies the same function to the same operands has the same
 // results; the first one's stand for them, in the model and in all that is said of the plan. A plan
-// may then compute a tensor as often as it likes, in any order, and each is related to the one.
-// The model must have been checked (operators in topological order). Nothing if no operator repeats
-// another.
-std::optional<Problem> WithoutRepeatedOperators(const Problem& problem);
+// may then compute a tensor as often as it likes, in any order, and each is related to the one. The
+// model must have been checked (operators in topological order). Nothing if no operator repeats
+// another. `numbers`, if not null: gets by tensor of the model the number of the one that stands
+// for it.
+std::optional<Problem> WithoutRepeatedOperators(const Problem& problem,
+                                                std::vector<sdfg::TensorId>* numbers = nullptr);
 
 }  // namespace planproof::lineage
 

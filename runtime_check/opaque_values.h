@@ -1,6 +1,7 @@
 // Concrete values of opaque functions.
 //
-// The choice of the largest of a row and the conversion to whole numbers have their real meaning;
+// The choice of the largest of a row, the conversion to whole numbers and what Python rounds or
+// divides without a fraction have their real meaning;
 // ties go to the smaller index, as PyTorch's kernels on CPUs do. All others get a smooth function
 // of their arguments that depends on the name, so that what rounding does to arguments stays small.
 #ifndef PLANPROOF_RUNTIME_CHECK_OPAQUE_VALUES_H_
@@ -13,7 +14,18 @@
 namespace planproof::runtime_check {
 
 struct OpaqueFunction {
-  enum class Kind : uint8_t { kTopK, kTruncate, kConstant, kUnknown };
+  enum class Kind : uint8_t {
+    kTopK,
+    kTruncate,
+    kFloor,
+    kCeil,
+    kRound,  // half to even
+    kAbs,
+    kFloorDivide,  // the largest whole number that is at most the quotient
+    kModulo,       // what that leaves, with the sign of the divisor
+    kConstant,
+    kUnknown,
+  };
   Kind kind = Kind::kUnknown;
   int64_t k = 1, groups = 1, kept_groups = 1;  // kTopK
   bool group_by_two = false;                   // a group counts as the sum of its two best
