@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "anchor/call_comparison.h"
 #include "anchor/held_comparison.h"
 #include "anchor/initial_values.h"
 #include "anchor/recorded_values.h"
@@ -21,6 +22,7 @@ namespace {
 using frontend::RecordedProgram;
 using frontend::Recording;
 using sdfg::TensorId;
+using stages::AnchorComparison;
 using stages::AnchorOutcome;
 using stages::AnchorReport;
 using stages::RecordedDifference;
@@ -48,10 +50,43 @@ void AddResults(const RecordedProgram& program, std::vector<TensorId>* wanted) {
   }
 }
 
-std::vector<TensorId> ResultsOfRanks(const Recording& recording) {
+// Whether required results are computed from a tensor, by tensor: what is not may have been changed
+// by the reader's passes, which keep results alone.
+std::vector<bool> BeforeResults(const sdfg::Graph& graph, std::vector<TensorId> results) {
+  std::vector<bool> before(graph.tensors.size(), false);
+  while (!results.empty()) {
+    const TensorId tensor = results.back();
+    results.pop_back();
+    if (before[tensor]) continue;
+    before[tensor] = true;
+    const sdfg::OperatorId producer = graph.tensors[tensor].producer;
+    if (producer == sdfg::kNone) continue;
+    const std::vector<TensorId>& inputs = graph.operators[producer].inputs;
+    results.insert(results.end(), inputs.begin(), inputs.end());
+  }
+  return before;
+}
+
+// The tensors that are compared: all results, and numbers that Python read on the way to them.
+std::vector<TensorId> Compared(const std::vector<const RecordedProgram*>& programs,
+                               const sdfg::Graph& graph) {
   std::vector<TensorId> wanted;
-  for (const RecordedProgram& program : recording.ranks) AddResults(program, &wanted);
+  for (const RecordedProgram* program : programs) AddResults(*program, &wanted);
+  const std::vector<bool> before = BeforeResults(graph, wanted);
+  for (const RecordedProgram* program : programs) {
+    for (const frontend::RecordedItem& item : program->items) {
+      if (item.tensor >= 0 && item.tensor < static_cast<TensorId>(before.size()) &&
+          before[item.tensor])
+        wanted.push_back(item.tensor);
+    }
+  }
   return wanted;
+}
+
+std::vector<const RecordedProgram*> RanksOf(const Recording& recording) {
+  std::vector<const RecordedProgram*> programs;
+  for (const RecordedProgram& program : recording.ranks) programs.push_back(&program);
+  return programs;
 }
 
 class RecordingCheck {
@@ -60,6 +95,12 @@ class RecordingCheck {
                  const RunLimits& limits, RecordedFiles files)
       : recording_(recording), problem_(problem), limits_(limits), files_(std::move(files)) {}
 
+  absl::StatusOr<AnchorComparison> Compare() {
+    PLAN_ASSIGN_OR_RETURN(AnchorReport report, Run());
+    return AnchorComparison{std::move(report), may_follow_from_graphs_};
+  }
+
+ private:
   absl::StatusOr<AnchorReport> Run() {
     const lineage::Problem& relations = problem_ != nullptr ? *problem_ : *recording_.relations;
     PLAN_ASSIGN_OR_RETURN(HeldComparison held, CompareHeld(recording_, relations, &files_));
@@ -69,7 +110,11 @@ class RecordingCheck {
       report_.differences = std::move(held.differences);
       report_.text = report_.differences[0].text;
       KeepFirst(&report_.differences);
-      return std::move(report_);
+      if (!held.only_by_steps || problem_ == nullptr) return std::move(report_);
+      AnchorReport differs = std::move(report_);
+      report_ = {};
+      PLAN_ASSIGN_OR_RETURN(may_follow_from_graphs_, GraphsMayBeWrong());
+      return differs;
     }
     if (problem_ == nullptr) {
       PLAN_RETURN_IF_ERROR(CompareRanks(relations, nullptr));
@@ -98,7 +143,17 @@ class RecordingCheck {
     return std::move(report_);
   }
 
- private:
+  // Whether a refutation of the graphs would be one of the programs: nothing shows that they do not
+  // compute what was recorded.
+  absl::StatusOr<bool> GraphsMayBeWrong() {
+    ExpectedResults expected;
+    const absl::Status run = RunGraphs(&expected);
+    if (absl::IsInvalidArgument(run) || absl::IsInternal(run)) return run;
+    if (absl::IsFailedPrecondition(run)) return false;
+    if (run.ok()) PLAN_RETURN_IF_ERROR(CompareTranslations(expected));
+    return report_.outcome != AnchorOutcome::kTranslationDiffers;
+  }
+
   // Both graphs, with what rounding makes of their results.
   absl::Status RunGraphs(ExpectedResults* expected) {
     GraphRuns reference(problem_->logical, limits_), ranks(problem_->parallel, limits_);
@@ -108,15 +163,16 @@ class RecordingCheck {
                           InitialOfReference(recording_, problem_->logical, &files_));
     PLAN_ASSIGN_OR_RETURN(const InitialValues of_ranks,
                           InitialOfRanks(recording_, problem_->parallel, &files_));
-    std::vector<TensorId> wanted;
-    AddResults(recording_.reference, &wanted);
+    const std::vector<TensorId> wanted = Compared({&recording_.reference}, problem_->logical);
     PLAN_ASSIGN_OR_RETURN(expected->reference, reference.Run(of_reference, wanted, true));
     PLAN_ASSIGN_OR_RETURN(const std::optional<InitialValues> from_ranks,
                           InitialFromRanks(*problem_, of_reference, of_ranks));
     if (from_ranks) {
       PLAN_ASSIGN_OR_RETURN(expected->from_ranks, reference.Run(*from_ranks, wanted, false));
     }
-    PLAN_ASSIGN_OR_RETURN(expected->ranks, ranks.Run(of_ranks, ResultsOfRanks(recording_), true));
+    PLAN_ASSIGN_OR_RETURN(
+        expected->ranks,
+        ranks.Run(of_ranks, Compared(RanksOf(recording_), problem_->parallel), true));
     return absl::OkStatus();
   }
 
@@ -155,6 +211,12 @@ class RecordingCheck {
   }
 
   absl::Status CompareTranslations(const ExpectedResults& expected) {
+    if (std::optional<RecordedDifference> call = CompareCalls(recording_); call) {
+      report_.outcome = AnchorOutcome::kTranslationDiffers;
+      report_.text = call->text;
+      report_.differences = {*std::move(call)};
+      return absl::OkStatus();
+    }
     PLAN_RETURN_IF_ERROR(
         CompareProgram(recording_.reference, expected.reference, &files_.reference));
     for (size_t rank = 0; rank < recording_.ranks.size(); ++rank) {
@@ -197,7 +259,8 @@ class RecordingCheck {
                           reference ? InitialOfReference(recording_, graph, &files_)
                                     : InitialOfRanks(recording_, graph, &files_));
     PLAN_ASSIGN_OR_RETURN(std::vector<TensorId> wanted, SketchedTensors(program, values));
-    AddResults(program, &wanted);
+    const std::vector<TensorId> compared = Compared({&program}, graph);
+    wanted.insert(wanted.end(), compared.begin(), compared.end());
     PLAN_ASSIGN_OR_RETURN(const ComputedTensors computed, runs.Run(initial, wanted, true));
     PLAN_ASSIGN_OR_RETURN(const TranslationComparison before,
                           CompareTranslation(program, computed, values));
@@ -208,7 +271,7 @@ class RecordingCheck {
       return absl::OkStatus();
     }
     PLAN_ASSIGN_OR_RETURN(const bool found, FindOperator(program, graph, computed, values, &first));
-    if (!found) NameProducer(graph, program.results[result], &first);
+    if (!found && result >= 0) NameProducer(graph, program.results[result], &first);
     return absl::OkStatus();
   }
 
@@ -225,30 +288,31 @@ class RecordingCheck {
   const RunLimits& limits_;
   RecordedFiles files_;
   AnchorReport report_;
+  bool may_follow_from_graphs_ = false;
 };
 
 }  // namespace
 
-absl::StatusOr<AnchorReport> CompareRecording(const Recording& recording,
-                                              const lineage::Problem* problem,
-                                              const RunLimits& limits) {
-  AnchorReport report;
-  report.outcome = AnchorOutcome::kNotAnchored;
+absl::StatusOr<AnchorComparison> CompareRecording(const Recording& recording,
+                                                  const lineage::Problem* problem,
+                                                  const RunLimits& limits) {
+  AnchorComparison comparison;
+  comparison.report.outcome = AnchorOutcome::kNotAnchored;
   absl::StatusOr<RecordedFiles> files = OpenFiles(recording);
   absl::Status status = files.status();
   if (files.ok() && problem == nullptr && !recording.relations) {
     status = absl::NotFoundError("the programs could not be read");
   }
   if (status.ok()) {
-    absl::StatusOr<AnchorReport> compared =
-        RecordingCheck(recording, problem, limits, *std::move(files)).Run();
+    absl::StatusOr<AnchorComparison> compared =
+        RecordingCheck(recording, problem, limits, *std::move(files)).Compare();
     if (compared.ok()) return compared;
     status = compared.status();
   }
   if (absl::IsInvalidArgument(status)) return status;
-  report.why = absl::StrCat(absl::IsInternal(status) ? "a mistake in planproof: " : "",
-                            std::string(status.message()));
-  return report;
+  comparison.report.why = absl::StrCat(absl::IsInternal(status) ? "a mistake in planproof: " : "",
+                                       std::string(status.message()));
+  return comparison;
 }
 
 }  // namespace planproof::anchor

@@ -1,4 +1,4 @@
-// SHA-256 of a file.
+// Digests of files, by which values are bound to their trace.
 #ifndef PLANPROOF_ANCHOR_DIGEST_H_
 #define PLANPROOF_ANCHOR_DIGEST_H_
 
@@ -8,7 +8,8 @@
 
 namespace planproof::anchor {
 
-// In hexadecimal, lower case. Errors as RandomAccessFile's (dumps/random_access_file.h).
+// Returns the digest in hexadecimal, lower case. Errors are those of RandomAccessFile
+// (dumps/random_access_file.h).
 absl::StatusOr<std::string> Sha256OfFile(const std::string& path);
 
 }  // namespace planproof::anchor

@@ -14,8 +14,7 @@ double RelativeSpacing(sdfg::DType dtype) {
   return sdfg::IsFloating(dtype) ? runtime_check::EpsilonOf(dtype) : 0;
 }
 
-RoundingMeasure::RoundingMeasure(sdfg::DType dtype, double bound_factor)
-    : spacing_(RelativeSpacing(dtype)), least_(0), factor_(bound_factor) {
+RoundingMeasure::RoundingMeasure(sdfg::DType dtype) : spacing_(RelativeSpacing(dtype)), least_(0) {
   if (!sdfg::IsFloating(dtype)) return;
   // Of subnormal numbers, which are equally far apart.
   const runtime_check::FloatFormat& format = runtime_check::FormatOf(dtype);
@@ -53,11 +52,11 @@ void RoundingMeasure::Add(int64_t position, double value, double expected, doubl
 }
 
 double RoundingMeasure::bound() const {
-  if (change_squares_ == 0) return factor_;
+  if (change_squares_ == 0) return 1;
   // As many values as large as each other would be as uncertain.
   const auto values = static_cast<int64_t>(
       std::max<long double>(1, std::round(change_ * change_ / change_squares_)));
-  return runtime_check::RatioBound(values, runtime_check::Roundings::kMany) * factor_;
+  return runtime_check::RatioBound(values, runtime_check::Roundings::kMany);
 }
 
 bool RoundingMeasure::differs() const {

@@ -127,6 +127,7 @@ absl::StatusOr<ComputedTensors> GraphRuns::Run(const InitialValues& initial,
   for (const TensorId id : wanted) {
     ComputedTensor& tensor = computed[id];
     if (!tensor.changes.empty() || tensor.values.storage != Values::Storage::kNone) continue;
+    tensor.dtype = graph_.tensors[id].dtype;
     tensor.values = std::move(exact[id]);
     tensor.changes.assign(tensor.values.size(), 0);
   }

@@ -1,5 +1,5 @@
-// A graph on the numbers that were recorded before the step, and what rounding makes of its
-// results.
+// Runs of a graph on the numbers that were recorded before the step, which tell what rounding makes
+// of its results.
 //
 // The graph is run by the executor of runtime_check in float64. A program rounds each of its
 // results to a narrower type, so the graph is run again with what each operator computes, and what
@@ -21,19 +21,20 @@
 
 namespace planproof::anchor {
 
-// What a graph begins with.
+// The values with which a run of a graph begins.
 struct InitialValues {
-  // By tensor; empty but for those that nothing computes.
+  // Values by tensor; empty but for those that nothing computes.
   std::vector<runtime_check::Values> tensors;
-  // Instead of what operators make: memory that nobody wrote, and indices that were chosen, which
-  // rounding may not change.
+  // Values that stand instead of what operators make: memory that nobody wrote, indices that were
+  // chosen, and what Python's functions gave, which rounding may not change.
   std::map<sdfg::TensorId, runtime_check::Values> instead;
 };
 
-// What is known of some tensors of the graph.
+// One tensor of the graph as it was computed.
 struct ComputedTensor {
+  sdfg::DType dtype = sdfg::DType::kUnknown;
   runtime_check::Values values;
-  std::vector<double> changes;  // mean squares, by element; empty without perturbed runs
+  std::vector<double> changes;  // mean squares by element; 0 without perturbed runs
 };
 using ComputedTensors = std::map<sdfg::TensorId, ComputedTensor>;
 
@@ -43,15 +44,17 @@ struct RunLimits {
   int samples = 3;           // perturbed runs
 };
 
+// Runs one graph, once as it is and some times with perturbed numbers.
 class GraphRuns {
  public:
-  // Both outlive it.
+  // The graph and the limits outlive the runs.
   GraphRuns(const sdfg::Graph& graph, const RunLimits& limits) : graph_(graph), limits_(limits) {}
 
-  // ResourceExhausted beyond the limits, Unimplemented for what the executor cannot run.
+  // Checks that the graph can be run: ResourceExhausted beyond the limits, Unimplemented for what
+  // the executor cannot run.
   absl::Status CheckCost();
-  // The tensors of `wanted` from these values. `perturbed`: with changes. FailedPrecondition if the
-  // graph has no value from them: something is read outside of a tensor.
+  // Computes the tensors of `wanted` from these values, with changes if `perturbed`.
+  // FailedPrecondition if the graph has no value from them: something is read outside of a tensor.
   absl::StatusOr<ComputedTensors> Run(const InitialValues& initial,
                                       const std::vector<sdfg::TensorId>& wanted, bool perturbed);
 

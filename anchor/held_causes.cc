@@ -2,215 +2,197 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
+#include "anchor/expected_rounding.h"
+#include "anchor/held_slices.h"
 #include "runtime_check/positions.h"
 
 namespace planproof::anchor {
 namespace {
 
-using runtime_check::CountOf;
 using runtime_check::ForEachPosition;
 using runtime_check::Values;
 using Kind = HeldFinding::Kind;
 using Part = HeldTensor::Part;
 
-// Comparisons of slices that a search for their places may take.
-constexpr int64_t kMostComparisons = int64_t{1} << 24;
-
-bool SameAt(const HeldTensor& tensor, const Part& part, const Values& whole, int64_t i, int64_t at,
-            double factor = 1) {
-  return at >= 0 && SameNumber(part.values.At(i), part.dtype, factor * whole.At(at), tensor.dtype,
-                               part.allowed);
+bool SameAt(const HeldTensor& tensor, const Part& part, const Values& whole, int64_t i,
+            int64_t at) {
+  return at >= 0 &&
+         SameNumber(part.values.At(i), part.dtype, whole.At(at), tensor.dtype, part.allowed);
 }
 
-// Whether the part's elements are those of `whole` at the map.
-bool HoldsAt(const HeldTensor& tensor, const Part& part, const Values& whole,
-             const std::vector<sdfg::IndexMap>& map, double factor = 1) {
-  bool same = true;
+// Numbers that are compared while a cause is looked for.
+constexpr int64_t kMostNumbers = int64_t{1} << 25;
+
+// Numbers that a part may hold, element by element; not a number where there is none.
+struct HeldSource {
+  Kind kind = Kind::kOtherPart;
+  std::string text;
+  std::function<std::vector<double>()> numbers;
+};
+
+// The numbers of `whole` at a map that leads there from the part's elements.
+std::vector<double> NumbersAt(const Part& part, const Values& whole,
+                              const std::vector<sdfg::IndexMap>& map) {
+  std::vector<double> numbers(part.values.size(), std::nan(""));
   ForEachPosition(map, whole.shape, part.values.shape, [&](int64_t i, int64_t at) {
-    same = same && SameAt(tensor, part, whole, i, at, factor);
+    if (at >= 0) numbers[i] = whole.At(at);
   });
-  return same;
+  return numbers;
 }
 
-// Whether the part's numbers tell places apart: they are not all equal, as zeros of biases are, and
-// what an element may differ by is little beside what elements differ by among themselves.
-bool TellsPlaces(const Part& part) {
-  const auto count = static_cast<double>(part.values.size());
-  double sum = 0, squares = 0;
-  for (int64_t i = 0; i < part.values.size(); ++i) sum += part.values.At(i);
-  for (int64_t i = 0; i < part.values.size(); ++i) {
-    const double own = part.values.At(i) - sum / count;
-    squares += own * own;
+// The elements with two dimensions exchanged, in row-major order; in the shape that they had, as a
+// weight is whose loader exchanged them and did not mind.
+Values Exchanged(const Values& values, size_t first, size_t second) {
+  Values result = values;
+  sdfg::Shape shape = values.shape;
+  std::swap(shape[first], shape[second]);
+  std::vector<int64_t> strides(shape.size(), 1), index(shape.size(), 0);
+  for (size_t d = shape.size() - 1; d-- > 0;) strides[d] = strides[d + 1] * values.shape[d + 1];
+  std::swap(strides[first], strides[second]);
+  for (int64_t i = 0; i < values.size(); ++i) {
+    int64_t from = 0;
+    for (size_t d = 0; d < shape.size(); ++d) from += index[d] * strides[d];
+    result.Copy(i, values, from);
+    runtime_check::Advance(shape, &index);
   }
-  return std::sqrt(squares / count) > 20 * part.allowed;
+  return result;
 }
 
-std::optional<HeldFinding> PartOfAnother(const HeldTensor& tensor, const Part& part) {
-  std::vector<int32_t> ranks;
-  const std::vector<sdfg::IndexMap>* found = nullptr;
+// All that a part may hold but for its place, the likeliest first.
+std::vector<HeldSource> SourcesOf(const HeldTensor& tensor, const Part& part,
+                                  const std::vector<double>& own,
+                                  const std::vector<const HeldTensor*>& others) {
+  std::vector<HeldSource> sources;
+  std::vector<const Part*> elsewhere;  // one for each place
   for (const Part& other : tensor.parts) {
-    if (other.rank == part.rank || other.map == part.map) continue;
-    if (other.values.shape != part.values.shape) continue;
-    if (found != nullptr && *found != other.map) continue;
-    if (found == nullptr && !HoldsAt(tensor, part, tensor.whole, other.map)) continue;
-    found = &other.map;
-    ranks.push_back(other.rank);
+    if (other.map == part.map || other.values.shape != part.values.shape) continue;
+    if (std::any_of(elsewhere.begin(), elsewhere.end(),
+                    [&](const Part* known) { return known->map == other.map; }))
+      continue;
+    elsewhere.push_back(&other);
+    sources.push_back({Kind::kOtherPart, absl::StrCat("the part of rank ", other.rank),
+                       [&] { return NumbersAt(part, tensor.whole, other.map); }});
   }
-  if (ranks.empty()) return std::nullopt;
-  return HeldFinding{Kind::kOtherPart, absl::StrCat("the part of rank ", ranks[0])};
-}
-
-std::optional<HeldFinding> Transposed(const HeldTensor& tensor, const Part& part) {
-  const sdfg::Shape& shape = part.values.shape;
-  if (shape.size() != 2 || shape[0] != shape[1] || part.map.size() != 2) return std::nullopt;
-  for (int64_t i = 0; i < shape[0]; ++i) {
-    for (int64_t j = 0; j < shape[1]; ++j) {
-      const int64_t at = runtime_check::PositionOf(part.map, tensor.whole.shape, {j, i});
-      if (!SameAt(tensor, part, tensor.whole, i * shape[1] + j, at)) return std::nullopt;
+  for (size_t second = 1; second < part.values.shape.size(); ++second) {
+    for (size_t first = 0; first < second; ++first) {
+      sources.push_back({Kind::kTransposed, "its place transposed", [&, first, second] {
+                           Values place = Values::Zeros(part.values.shape, sdfg::DType::kFloat64,
+                                                        sdfg::DType::kFloat64);
+                           place.doubles = own;
+                           return Exchanged(place, first, second).doubles;
+                         }});
     }
   }
-  return HeldFinding{Kind::kTransposed, "its place transposed"};
-}
-
-std::optional<HeldFinding> Multiple(const HeldTensor& tensor, const Part& part) {
-  double factor = 0;
-  ForEachPosition(part.map, tensor.whole.shape, part.values.shape, [&](int64_t i, int64_t at) {
-    if (factor != 0 || at < 0 || tensor.whole.At(at) == 0) return;
-    factor = part.values.At(i) / tensor.whole.At(at);
-  });
-  if (factor == 0 || !std::isfinite(factor)) return std::nullopt;
-  // The quotient of two rounded numbers.
-  Part rounded = part;
-  for (int64_t i = 0; i < part.values.size(); ++i)
-    rounded.allowed = std::max(rounded.allowed, std::fabs(part.values.At(i)) * 0x1p-20);
-  if (!HoldsAt(tensor, rounded, tensor.whole, part.map, factor)) return std::nullopt;
-  return HeldFinding{Kind::kMultiple, absl::StrFormat("%.6g times its place", factor)};
-}
-
-// Indices of one dimension as runs: "0:4, 8:12", or "0, 2, 4 and on by 2".
-std::string RunsText(const std::vector<int64_t>& indices) {
-  const auto count = static_cast<int64_t>(indices.size());
-  if (count > 2 && indices[1] - indices[0] > 1) {
-    const int64_t step = indices[1] - indices[0];
-    bool even = true;
-    for (int64_t i = 0; i < count; ++i) even = even && indices[i] == indices[0] + i * step;
-    if (even) return absl::StrCat(indices[0], ", ", indices[1], " and on by ", step);
+  for (size_t second = 1; second < tensor.whole.shape.size(); ++second) {
+    for (size_t first = 0; first < second; ++first) {
+      sources.push_back(
+          {Kind::kTransposed, "its place in the whole transposed", [&, first, second] {
+             return NumbersAt(part, Exchanged(tensor.whole, first, second), part.map);
+           }});
+    }
   }
-  std::vector<std::string> runs;
-  for (int64_t i = 0; i < count;) {
-    int64_t end = i + 1;
-    while (end < count && indices[end] == indices[end - 1] + 1) ++end;
-    runs.push_back(end == i + 1 ? absl::StrCat(indices[i])
-                                : absl::StrCat(indices[i], ":", indices[end - 1] + 1));
-    i = end;
+  for (const HeldTensor* other : others) {
+    if (other == &tensor || other->whole.shape != tensor.whole.shape) continue;
+    sources.push_back({Kind::kOtherTensor, absl::StrCat("what the reference has as ", other->name),
+                       [&part, other] { return NumbersAt(part, other->whole, part.map); }});
   }
-  const size_t all = runs.size();
-  constexpr size_t kMostRuns = 8;
-  if (all > kMostRuns) runs.resize(kMostRuns);
-  return absl::StrCat(absl::StrJoin(runs, ", "), all > kMostRuns ? ", ..." : "");
+  if (elsewhere.size() > 1) {
+    sources.push_back({Kind::kOtherPart, "the parts of all other ranks", [&, elsewhere] {
+                         std::vector<double> sum(part.values.size(), 0);
+                         for (const Part* other : elsewhere) {
+                           const auto numbers = NumbersAt(part, tensor.whole, other->map);
+                           for (size_t i = 0; i < sum.size(); ++i) sum[i] += numbers[i];
+                         }
+                         return sum;
+                       }});
+  }
+  const int64_t most = kMostNumbers / std::max<int64_t>(1, part.values.size());
+  if (static_cast<int64_t>(sources.size()) > most) sources.resize(most);
+  return sources;
 }
 
-// The part's slices along one dimension, each looked for among the reference's, the other
-// dimensions being at the part's place.
-class SliceSearch {
+// Whether numbers are those of a source times `factor`, and more to add.
+class SourceFit {
  public:
-  SliceSearch(const HeldTensor& tensor, const Part& part, size_t dim)
-      : tensor_(tensor), part_(part), dim_(dim) {
-    const sdfg::Shape& shape = part.values.shape;
-    for (size_t d = dim + 1; d < shape.size(); ++d) inner_ *= shape[d];
-    std::vector<int64_t> index(shape.size(), 0);
-    sdfg::Shape others = shape;
-    others[dim] = 1;
-    const int64_t count = CountOf(others);
-    std::vector<int64_t> strides(shape.size(), 1);
-    const sdfg::Shape& whole = tensor.whole.shape;
-    for (size_t d = whole.size() - 1; d-- > 0;) strides[d] = strides[d + 1] * whole[d + 1];
-    stride_ = strides[dim];
-    for (int64_t i = 0; i < count; ++i) {
-      int64_t own = 0, theirs = 0, stride = 1;
-      for (size_t d = shape.size(); d-- > 0; stride *= shape[d]) own += index[d] * stride;
-      for (size_t d = 0; d < shape.size(); ++d) {
-        if (d != dim) theirs += part.map[d].ValueAt(index) * strides[d];
-      }
-      elements_.emplace_back(own, theirs);
-      runtime_check::Advance(others, &index);
-    }
+  SourceFit(const HeldTensor& tensor, const Part& part)
+      : part_(part), dtype_(tensor.dtype), evidence_(EvidenceOf(part)) {
+    for (int64_t i = 0; i < part.values.size(); ++i)
+      largest_ = std::max(largest_, std::fabs(part.values.At(i)));
   }
 
-  // Where each slice stands; nothing if one is nowhere, or as its place says.
-  std::optional<std::vector<int64_t>> Find() const {
-    const int64_t mine = part_.values.shape[dim_], theirs = tensor_.whole.shape[dim_];
-    if (mine == 0 || mine * theirs > kMostComparisons) return std::nullopt;
-    std::vector<int64_t> found;
-    int64_t next = 0;  // usually they stand one after another
-    for (int64_t i = 0; i < mine; ++i) {
-      int64_t at = -1;
-      for (int64_t k = 0; k < theirs && at < 0; ++k) {
-        const int64_t candidate = (next + k) % theirs;
-        if (Same(i, candidate)) at = candidate;
-      }
-      if (at < 0) return std::nullopt;
-      found.push_back(at);
-      next = at + 1;
+  // The numbers as they are.
+  bool Equals(const std::vector<double>& numbers) const {
+    return Tells(0) && Holds(numbers, 1, nullptr, 0);
+  }
+  // The factor that makes these numbers the part's, after `added` if it is not null; nothing if
+  // none does.
+  std::optional<double> FactorOf(const std::vector<double>& numbers,
+                                 const std::vector<double>* added) const {
+    if (!Tells(1)) return std::nullopt;
+    double products = 0, squares = 0;  // the factor of least squares
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const double left =
+          part_.values.At(static_cast<int64_t>(i)) - (added != nullptr ? (*added)[i] : 0);
+      products += left * numbers[i];
+      squares += numbers[i] * numbers[i];
     }
-    return found;
+    const double factor = products / squares;
+    if (!std::isfinite(factor) || factor == 0) return std::nullopt;
+    // A product and a sum were rounded, and the factor is one of rounded numbers.
+    const double spacing = std::max(RelativeSpacing(part_.dtype), RelativeSpacing(dtype_));
+    const double rounding = 4 * std::max(spacing, 0x1p-23) * largest_;
+    // What is left of the place must be more than rounding.
+    if (added != nullptr && std::sqrt(products * factor / static_cast<double>(numbers.size())) <
+                                kTimesRounding * (rounding + evidence_.allowed))
+      return std::nullopt;
+    if (!Holds(numbers, factor, added, rounding)) return std::nullopt;
+    return factor;
   }
 
  private:
-  bool Same(int64_t mine, int64_t theirs) const {
-    return std::all_of(elements_.begin(), elements_.end(), [&](const auto& element) {
-      return SameAt(tensor_, part_, tensor_.whole, element.first + mine * inner_,
-                    element.second + theirs * stride_);
-    });
+  static constexpr double kTimesRounding = 8;
+
+  // Whether unrelated numbers would hardly agree, where so many factors are free.
+  bool Tells(int64_t free) const {
+    return static_cast<double>(part_.values.size() - free) * std::log(evidence_.chance) <
+           kLogOfSmallChance;
+  }
+  bool Holds(const std::vector<double>& numbers, double factor, const std::vector<double>* added,
+             double rounding) const {
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const double meant = factor * numbers[i] + (added != nullptr ? (*added)[i] : 0);
+      if (!SameNumber(part_.values.At(static_cast<int64_t>(i)), part_.dtype, meant, dtype_,
+                      evidence_.allowed + rounding))
+        return false;
+    }
+    return true;
   }
 
-  const HeldTensor& tensor_;
   const Part& part_;
-  size_t dim_;
-  int64_t inner_ = 1, stride_ = 1;
-  std::vector<std::pair<int64_t, int64_t>> elements_;  // of a slice: in the part, in the whole
+  sdfg::DType dtype_;
+  HeldEvidence evidence_;
+  double largest_ = 0;
 };
 
-// A relation in which each dimension of the part is one of the whole.
-bool ByDimension(const HeldTensor& tensor, const Part& part) {
-  if (part.map.size() != part.values.shape.size() || part.map.size() != tensor.whole.shape.size())
-    return false;
-  for (size_t d = 0; d < part.map.size(); ++d) {
-    for (const sdfg::IndexTerm& term : part.map[d].terms) {
-      if (term.dim != static_cast<int32_t>(d) || term.gated()) return false;
-    }
-  }
-  return !part.map.empty();
-}
-
-std::optional<HeldFinding> OtherSlices(const HeldTensor& tensor, const Part& part) {
-  if (!ByDimension(tensor, part)) return std::nullopt;
-  for (size_t dim = 0; dim < part.map.size(); ++dim) {
-    const std::optional<std::vector<int64_t>> found = SliceSearch(tensor, part, dim).Find();
-    if (!found) continue;
-    std::vector<int64_t> wanted, index(part.map.size(), 0);
-    for (int64_t i = 0; i < part.values.shape[dim]; ++i) {
-      index[dim] = i;
-      wanted.push_back(part.map[dim].ValueAt(index));
-    }
-    if (wanted == *found) continue;
-    return HeldFinding{Kind::kOtherPlaces,
-                       absl::StrCat("places ", RunsText(*found), " of dimension ", dim,
-                                    " of the whole, and its place is ", RunsText(wanted))};
-  }
-  return std::nullopt;
+// "0.5 times ", or nothing for 1.
+std::string Times(double factor) {
+  return std::fabs(factor - 1) < 1e-5 ? "" : absl::StrFormat("%.6g times ", factor);
 }
 
 HeldFinding DifferingElements(const HeldTensor& tensor, const Part& part) {
-  int64_t differing = 0, zeros = 0;
-  for (int64_t i = 0; i < part.values.size(); ++i) zeros += part.values.At(i) == 0;
-  if (zeros == part.values.size()) return {Kind::kUnrelated, "zeros"};
+  int64_t differing = 0, equal = 0;
+  for (int64_t i = 0; i < part.values.size(); ++i) equal += part.values.At(i) == part.values.At(0);
+  if (equal == part.values.size()) {
+    const double number = part.values.At(0);
+    return {Kind::kUnrelated,
+            number == 0 ? "zeros" : absl::StrFormat("%.6g in all elements", number)};
+  }
   ForEachPosition(part.map, tensor.whole.shape, part.values.shape, [&](int64_t i, int64_t at) {
     differing += !SameAt(tensor, part, tensor.whole, i, at);
   });
@@ -228,17 +210,32 @@ HeldFinding DifferingElements(const HeldTensor& tensor, const Part& part) {
 
 }  // namespace
 
-HeldFinding WhatPartHolds(const HeldTensor& tensor, size_t number,
-                          const std::vector<const HeldTensor*>& others) {
+HeldFinding FindHeld(const HeldTensor& tensor, size_t number,
+                     const std::vector<const HeldTensor*>& others) {
   const Part& part = tensor.parts[number];
-  if (!TellsPlaces(part)) return DifferingElements(tensor, part);
-  for (const auto& find : {PartOfAnother, Transposed, OtherSlices, Multiple}) {
-    if (std::optional<HeldFinding> holds = find(tensor, part)) return *std::move(holds);
+  const std::vector<double> own = NumbersAt(part, tensor.whole, part.map);
+  const std::vector<HeldSource> sources = SourcesOf(tensor, part, own, others);
+  const SourceFit fit(tensor, part);
+  const auto equal = [&](bool other_tensor) -> const HeldSource* {
+    const auto found = std::find_if(sources.begin(), sources.end(), [&](const HeldSource& source) {
+      return (source.kind == Kind::kOtherTensor) == other_tensor && fit.Equals(source.numbers());
+    });
+    return found == sources.end() ? nullptr : &*found;
+  };
+  if (const HeldSource* source = equal(false)) return {source->kind, source->text};
+  if (std::optional<std::string> places = OtherSlices(tensor, part); places)
+    return {Kind::kOtherPlaces, *std::move(places)};
+  if (const std::optional<double> factor = fit.FactorOf(own, nullptr); factor)
+    return {Kind::kMultiple, absl::StrFormat("%.6g times its place", *factor)};
+  if (const HeldSource* source = equal(true)) return {source->kind, source->text};
+  for (const HeldSource& source : sources) {
+    if (const std::optional<double> factor = fit.FactorOf(source.numbers(), nullptr); factor)
+      return {Kind::kMultiple, absl::StrCat(Times(*factor), source.text)};
   }
-  for (const HeldTensor* other : others) {
-    if (other == &tensor || other->whole.shape != tensor.whole.shape) continue;
-    if (!HoldsAt(tensor, part, other->whole, part.map)) continue;
-    return {Kind::kOtherTensor, absl::StrCat("what the reference has as ", other->name)};
+  for (const HeldSource& source : sources) {
+    if (source.kind == Kind::kTransposed) continue;
+    if (const std::optional<double> factor = fit.FactorOf(source.numbers(), &own); factor)
+      return {Kind::kSum, absl::StrCat("its place plus ", Times(*factor), source.text)};
   }
   return DifferingElements(tensor, part);
 }
@@ -259,6 +256,8 @@ std::string UsualCause(const HeldTensor& tensor, const std::vector<size_t>& diff
       return "weights are exchanged in a checkpoint";
     case Kind::kMultiple:
       return "it was scaled, or initialised otherwise";
+    case Kind::kSum:
+      return "something was added that belongs elsewhere, or parts of ranks were added up";
     case Kind::kSomeDiffer:
       return "";
     case Kind::kUnrelated:

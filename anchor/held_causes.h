@@ -1,4 +1,4 @@
-// What makes a rank hold other numbers than it is said to: found in the numbers, not guessed.
+// Causes of a rank holding other numbers than it is said to: found in the numbers, not guessed.
 #ifndef PLANPROOF_ANCHOR_HELD_CAUSES_H_
 #define PLANPROOF_ANCHOR_HELD_CAUSES_H_
 
@@ -12,11 +12,12 @@ namespace planproof::anchor {
 
 struct HeldFinding {
   enum class Kind : uint8_t {
-    kOtherPart,    // what its place is on another rank
-    kTransposed,   // its place, transposed
+    kOtherPart,    // the place of another rank
+    kTransposed,   // its place transposed, or its place in the whole transposed
     kOtherPlaces,  // other slices along a dimension, or the same in another order
-    kMultiple,     // its place times a number
-    kOtherTensor,  // what the reference has in another tensor
+    kMultiple,     // a number times its place, or times one of the others here
+    kOtherTensor,  // the place that it should have, in another tensor of the reference
+    kSum,          // its place and one of the others here, added up
     kSomeDiffer,   // its place but for some elements
     kUnrelated,    // hardly an element is that of its place, and it stands nowhere else
   };
@@ -24,13 +25,13 @@ struct HeldFinding {
   std::string text;  // follows "rank 1 holds"
 };
 
-// Of one part that differs: where its numbers stand in the reference. `others`: further tensors of
-// the reference, whose numbers it may hold.
-HeldFinding WhatPartHolds(const HeldTensor& tensor, size_t part,
-                          const std::vector<const HeldTensor*>& others);
+// Tells of a part that differs where its numbers stand in the reference, as such, times a number,
+// or added to its place. `others`: further tensors of the reference, whose numbers it may hold.
+HeldFinding FindHeld(const HeldTensor& tensor, size_t part,
+                     const std::vector<const HeldTensor*>& others);
 
-// What usually makes it, of all parts that differ (positions in `parts`) as the first of them; may
-// be empty.
+// The usual cause of a finding about the first of all parts that differ (positions in `differing`);
+// may be empty.
 std::string UsualCause(const HeldTensor& tensor, const std::vector<size_t>& differing,
                        HeldFinding::Kind kind);
 

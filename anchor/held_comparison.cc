@@ -26,11 +26,12 @@ using frontend::RecordedResult;
 using frontend::RecordedRole;
 using runtime_check::Values;
 
-// Of the reference's largest step: after up to four steps of warm-up two runs differ by what both
-// have added up. A moving average may have moved further than one step shows.
-constexpr double kStepsOfTensor = 8;
-constexpr double kStepsOfState = 16;
-constexpr double kSpacingsOfLoading = 32;
+// Two runs that round differently may move an element in opposite directions (Adam of a gradient
+// that is zero does), so what one moves it by counts twice.
+constexpr double kRuns = 2;
+// Iterations before the recorded one, of which a trace does not say how many there were: the
+// recorder's default (python/planproof/torch/launch.py).
+constexpr double kWarmup = 2;
 
 const char* RoleName(RecordedRole role) {
   switch (role) {
@@ -44,6 +45,14 @@ const char* RoleName(RecordedRole role) {
       break;
   }
   return "input";
+}
+
+double LargestOf(const Values& values) {
+  double largest = 0;
+  for (int64_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values.At(i))) largest = std::max(largest, std::fabs(values.At(i)));
+  }
+  return largest;
 }
 
 // Gathers the tensors of the reference, with what ranks hold of them.
@@ -79,6 +88,10 @@ class HeldTensors {
     }
     std::vector<HeldTensor> tensors;
     for (auto& [key, tensor] : tensors_) tensors.push_back(std::move(tensor));
+    // Other data make other parameters and states in the steps before the recorded one.
+    std::stable_partition(tensors.begin(), tensors.end(), [](const HeldTensor& tensor) {
+      return tensor.role == RecordedRole::kInput;
+    });
     return tensors;
   }
 
@@ -101,6 +114,8 @@ class HeldTensors {
                                               : files_.ranks[rank].Before(input.view));
     part.values.shape = problem_.parallel.tensors[input.tensor].shape;
     part.map = problem_.lineage[input.tensor].map;
+    tensor->made_by_steps =
+        !before && input.role == RecordedRole::kState && recording_.reference.version > 1;
     if (!before) {
       PLAN_ASSIGN_OR_RETURN(part.allowed, AllowedOf(counterpart, whole));
     } else if (input.role != RecordedRole::kInput) {
@@ -175,20 +190,11 @@ class HeldTensors {
     if (update == updates_.end() && !input.named_by_reader) return allowed;
     PLAN_ASSIGN_OR_RETURN(const Values old_values, files_.reference.Before(input.view));
     if (update == updates_.end()) {  // how far it moves in a step was not recorded: half the digits
-      for (int64_t i = 0; i < old_values.size(); ++i) {
-        if (std::isfinite(old_values.At(i))) {
-          allowed = std::max(allowed, std::fabs(old_values.At(i)));
-        }
-      }
-      allowed *= std::sqrt(RelativeSpacing(input.view.dtype));
+      allowed = LargestOf(old_values) * std::sqrt(RelativeSpacing(input.view.dtype));
       return allowed;
     }
     PLAN_ASSIGN_OR_RETURN(const Values new_values, files_.reference.Result(update->second));
-    for (int64_t i = 0; i < std::min(old_values.size(), new_values.size()); ++i) {
-      const double step = std::fabs(new_values.At(i) - old_values.At(i));
-      if (std::isfinite(step)) allowed = std::max(allowed, step);
-    }
-    allowed *= input.role == RecordedRole::kState ? kStepsOfState : kStepsOfTensor;
+    allowed = AllowedAfterSteps(input.role, old_values, new_values);
     return allowed;
   }
 
@@ -208,12 +214,25 @@ class HeldTensors {
 
 double RoundingOfLoading(const Values& whole, sdfg::DType dtype) {
   if (!sdfg::IsFloating(dtype)) return 0;
-  double largest = 0;
-  for (int64_t i = 0; i < whole.size(); ++i) {
-    if (std::isfinite(whole.At(i))) largest = std::max(largest, std::fabs(whole.At(i)));
-  }
+  // A matrix of this shape has no larger rank, so what is added to it is a sum of as many products.
+  int64_t longest = 1;
+  for (const int64_t extent : whole.shape) longest = std::max(longest, extent);
+  const int64_t products = std::min(longest, whole.size() / longest);
+  const auto roundings = static_cast<double>(whole.shape.size() < 2 ? 1 : products + 1);
   const double spacing = RelativeSpacing(dtype);
-  return largest * std::max(spacing, std::min(kSpacingsOfLoading * spacing, 0x1p-18));
+  const double within = std::min(spacing, RelativeSpacing(sdfg::DType::kFloat32));
+  return LargestOf(whole) * std::max(spacing, roundings * within);
+}
+
+double AllowedAfterSteps(RecordedRole role, const Values& before, const Values& after) {
+  double step = 0;
+  for (int64_t i = 0; i < std::min(before.size(), after.size()); ++i) {
+    const double own = std::fabs(after.At(i) - before.At(i));
+    if (std::isfinite(own)) step = std::max(step, own);
+  }
+  // A state begins at zero: no element has moved further than to the largest.
+  if (role == RecordedRole::kState && step > 0) return kRuns * LargestOf(before);
+  return kRuns * kWarmup * step;
 }
 
 std::vector<stages::RecordedDifference> DifferencesOf(
@@ -241,7 +260,7 @@ std::vector<stages::RecordedDifference> DifferencesOf(
   }
   if (differing.empty()) return {};
   difference.tensor = tensor.name;
-  const HeldFinding holds = WhatPartHolds(tensor, differing[0], others);
+  const HeldFinding holds = FindHeld(tensor, differing[0], others);
   difference.cause = absl::StrCat("rank ", difference.ranks[0], " holds ", holds.text);
   difference.usual = UsualCause(tensor, differing, holds.kind);
   difference.text = absl::StrCat(RoleName(tensor.role), " ", tensor.name, " at [",
@@ -264,17 +283,18 @@ absl::StatusOr<HeldComparison> CompareHeld(const frontend::Recording& recording,
   comparison.missing = held.missing();
   std::vector<const HeldTensor*> others;
   for (const HeldTensor& tensor : tensors) others.push_back(&tensor);
-  const auto add = [&](std::vector<stages::RecordedDifference> differences) {
+  const auto add = [&](std::vector<stages::RecordedDifference> differences, bool made_by_steps) {
+    if (!differences.empty()) comparison.only_by_steps &= made_by_steps;
     for (stages::RecordedDifference& difference : differences)
       comparison.differences.push_back(std::move(difference));
   };
   for (const HeldTensor& tensor : tensors) {
     comparison.compared += static_cast<int64_t>(tensor.parts.size());
-    add(DifferencesOf(tensor, others));
+    add(DifferencesOf(tensor, others), tensor.made_by_steps);
   }
   for (const auto& [number, tensor] : held.sketched()) {
     bool compared = false;
-    add(DifferencesOf(tensor, &compared));
+    add(DifferencesOf(tensor, &compared), false);
     comparison.compared += compared ? static_cast<int64_t>(tensor.parts.size()) : 0;
     if (!compared && comparison.missing.empty())
       comparison.missing = absl::StrCat("sketches of ", tensor.name, " do not add up to a whole");

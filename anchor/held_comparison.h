@@ -1,13 +1,16 @@
-// What ranks hold against what they are said to hold.
+// The comparison of what ranks hold with what they are said to hold.
 //
 // A parameter, buffer, input or state of a rank is said to be a part of the reference's, by a
 // relation that the proof takes for granted. Where a trace has what was held before the warm-up,
 // the numbers must be equal as far as their types tell: nothing was computed yet. Optimizer states
 // then exist after a step only, and in traces of version 1 all numbers are those after the warm-up.
 // In these steps ranks and reference rounded differently, and an optimizer may make a whole step of
-// what is rounding (Adam of a gradient that is zero). So an element may differ by some of the
-// largest step that the reference makes in the recorded iteration; what it does not update must be
-// equal.
+// what is rounding (Adam of a gradient that is zero), each run in another direction. So an element
+// may differ by twice what the reference may have moved it by: the largest step of the recorded
+// iteration in each of two iterations; of a state, which begins at zero, its largest element. What
+// the recorded iteration does not update must be equal.
+//
+// A state that steps have made is their result: where it differs, a fault of the graphs may be why.
 #ifndef PLANPROOF_ANCHOR_HELD_COMPARISON_H_
 #define PLANPROOF_ANCHOR_HELD_COMPARISON_H_
 
@@ -24,22 +27,32 @@
 
 namespace planproof::anchor {
 
-// By how much an element may differ before the first iteration: what is computed while it is loaded
-// (an adapter that is merged into a part of its weight) is rounded in the tensor's type, sums of
-// products in single precision a few times. Relative to the largest element of the whole.
+// By how much an element may differ before the first iteration. What is computed while a weight is
+// loaded (an adapter that is merged into a part of it) is a sum of products, at most as many as the
+// rank of a matrix of its shape, and ranks may add them up in another order than the reference:
+// they differ by a spacing for each addition, in the tensor's type or single precision, and one of
+// the tensor's type. Spacings are those at the largest element of the whole.
 double RoundingOfLoading(const runtime_check::Values& whole, sdfg::DType dtype);
+
+// By how much an element may differ after steps that ranks and reference made by themselves.
+// `before`, `after`: the reference's tensor before and after the recorded iteration.
+double AllowedAfterSteps(frontend::RecordedRole role, const runtime_check::Values& before,
+                         const runtime_check::Values& after);
 
 struct HeldComparison {
   int64_t compared = 0;  // tensors of ranks
   std::string missing;   // what could not be compared first, and why; empty: all was
   std::vector<stages::RecordedDifference> differences;  // one for each tensor of the reference
+  // All differences are in states that steps before the recorded one have made.
+  bool only_by_steps = true;
 };
 
-// `problem`: whose lineage says what ranks hold. InvalidArgument for values that are damaged.
+// Compares all tensors that ranks hold. `problem`: its lineage says what they are said to hold.
+// InvalidArgument for values that are damaged.
 absl::StatusOr<HeldComparison> CompareHeld(const frontend::Recording& recording,
                                            const lineage::Problem& problem, RecordedFiles* files);
 
-// The differences of one tensor: none or one. `others`: for what it may hold instead.
+// Returns the difference of one tensor, or none. `others`: for what it may hold instead.
 std::vector<stages::RecordedDifference> DifferencesOf(const HeldTensor& tensor,
                                                       const std::vector<const HeldTensor*>& others);
 

@@ -1,4 +1,4 @@
-// Large tensors that ranks hold, of which sketches were recorded and no values.
+// The comparison of large tensors that ranks hold, which were recorded as sketches without values.
 //
 // A sketch adds up a rank's elements with signs that depend on where an element stands in the whole
 // (sketch.h), so ranks that hold the same part have the same sketch, and parts that together are
@@ -17,6 +17,7 @@
 
 namespace planproof::anchor {
 
+// One tensor, with the sketches of what ranks hold of it.
 struct SketchedTensor {
   struct Part {
     int32_t rank = 0;
@@ -30,8 +31,8 @@ struct SketchedTensor {
   std::vector<Part> parts;
 };
 
-// None or one difference. False in `compared` if the parts overlap, or are not all of it: then only
-// ranks that hold the same are compared.
+// Returns the difference of one tensor, or none. Sets `compared` to false if the parts overlap, or
+// are not all of it: then only ranks that hold the same are compared.
 std::vector<stages::RecordedDifference> DifferencesOf(const SketchedTensor& tensor, bool* compared);
 
 }  // namespace planproof::anchor

@@ -1,4 +1,4 @@
-// One tensor that ranks hold, with the numbers of the reference and of all ranks.
+// A tensor that ranks hold, with the numbers of the reference and of all ranks.
 #ifndef PLANPROOF_ANCHOR_HELD_TENSOR_H_
 #define PLANPROOF_ANCHOR_HELD_TENSOR_H_
 
@@ -14,8 +14,9 @@
 
 namespace planproof::anchor {
 
+// The numbers of one tensor of the reference, and of what ranks hold of it.
 struct HeldTensor {
-  // What a rank holds: its element at an index is the reference's at the map.
+  // The part that a rank holds: its element at an index is the reference's at the map.
   struct Part {
     int32_t rank = 0;
     sdfg::DType dtype = sdfg::DType::kUnknown;
@@ -29,11 +30,27 @@ struct HeldTensor {
   sdfg::DType dtype = sdfg::DType::kUnknown;
   runtime_check::Values whole;  // the reference's, in the shape that maps lead to
   std::vector<Part> parts;
+  // A state that was not there before the program's first step.
+  bool made_by_steps = false;
 };
 
-// Whether two numbers are the same as far as their types tell, and up to `allowed`: with equal
-// types and nothing allowed if they are equal, or both are not a number.
+// Returns whether two numbers are the same as far as their types tell, and up to `allowed`: with
+// equal types and nothing allowed if they are equal, or both are not a number.
 bool SameNumber(double a, sdfg::DType type_a, double b, sdfg::DType type_b, double allowed);
+
+// The evidence that numbers of a part give for a cause of their difference.
+struct HeldEvidence {
+  // By how much a number may differ from one that explains it: what it may differ by from its
+  // place, and little beside the spread of the part's numbers.
+  double allowed = 0;
+  // The chance that an unrelated number explains it. 1 where the part's numbers are all equal, as
+  // zeros of biases are.
+  double chance = 1;
+};
+HeldEvidence EvidenceOf(const HeldTensor::Part& part);
+
+// The logarithm of a chance below which agreement of numbers is no accident.
+inline constexpr double kLogOfSmallChance = -14;
 
 }  // namespace planproof::anchor
 

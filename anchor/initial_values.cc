@@ -1,5 +1,6 @@
 #include "anchor/initial_values.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -55,6 +56,12 @@ bool MadeInShape(const sdfg::Graph& graph, TensorId id, int64_t elements) {
          graph.tensors[id].producer != sdfg::kNone && CountOf(graph.tensors[id].shape) == elements;
 }
 
+bool IsRead(const sdfg::Graph& graph, TensorId id) {
+  return std::any_of(graph.operators.begin(), graph.operators.end(), [&](const auto& op) {
+    return std::find(op.inputs.begin(), op.inputs.end(), id) != op.inputs.end();
+  });
+}
+
 absl::Status AddProgram(const RecordedProgram& program, const sdfg::Graph& graph,
                         RecordedValues* values, InitialValues* initial) {
   for (const frontend::RecordedInput& input : program.inputs) {
@@ -74,6 +81,19 @@ absl::Status AddProgram(const RecordedProgram& program, const sdfg::Graph& graph
     if (!recorded.ok()) continue;  // the storage was recorded up to what was read
     recorded->shape = graph.tensors[unwritten.tensor].shape;
     initial->instead[unwritten.tensor] = *std::move(recorded);
+  }
+  for (const frontend::RecordedCall& call : program.calls) {
+    if (!MadeInShape(graph, call.tensor, 1)) continue;
+    const std::optional<double> number = call.value ? call.value : call.meant;
+    if (!number) {
+      if (!IsRead(graph, call.tensor)) continue;
+      return absl::NotFoundError(absl::StrCat("the number that ", call.function,
+                                              "() gave was not recorded, for ", call.place));
+    }
+    const sdfg::Tensor& tensor = graph.tensors[call.tensor];
+    Values values = Values::Zeros(tensor.shape, tensor.dtype, sdfg::DType::kFloat64);
+    values.Set(0, *number);
+    initial->instead[call.tensor] = std::move(values);
   }
   for (const auto& [id, indices] : program.choices) {
     if (!MadeInShape(graph, id, static_cast<int64_t>(indices.size()))) continue;

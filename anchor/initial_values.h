@@ -1,4 +1,4 @@
-// What the graphs of a recorded program begin with, from the recorded bytes.
+// The values with which the graphs of a recorded program begin, from the recorded bytes.
 #ifndef PLANPROOF_ANCHOR_INITIAL_VALUES_H_
 #define PLANPROOF_ANCHOR_INITIAL_VALUES_H_
 
@@ -18,16 +18,17 @@ struct RecordedFiles {
   std::vector<RecordedValues> ranks;
 };
 
-// Errors of all of these: NotFound for what was not recorded, InvalidArgument for what is damaged.
+// All of these return NotFound for what was not recorded, and InvalidArgument for what is damaged.
 
-// Of the model's graph.
+// Returns the values with which the model's graph begins.
 absl::StatusOr<InitialValues> InitialOfReference(const frontend::Recording& recording,
                                                  const sdfg::Graph& graph, RecordedFiles* files);
-// Of the ranks' graph.
+// Returns the values with which the ranks' graph begins.
 absl::StatusOr<InitialValues> InitialOfRanks(const frontend::Recording& recording,
                                              const sdfg::Graph& graph, RecordedFiles* files);
-// The model's graph on what the ranks held, put together by its relations, where that is not what
-// the reference held; else nothing. Whole numbers and truth values stay the reference's.
+// Returns the values with which the model's graph begins if it takes what the ranks held, put
+// together by its relations; nothing if that is what the reference held. Whole numbers and truth
+// values stay the reference's.
 absl::StatusOr<std::optional<InitialValues>> InitialFromRanks(const lineage::Problem& problem,
                                                               const InitialValues& reference,
                                                               const InitialValues& ranks);

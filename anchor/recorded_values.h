@@ -21,37 +21,39 @@
 
 namespace planproof::anchor {
 
-// Bytes that one program's values may have in memory, as they are in the file.
+// The most bytes that one program's values may have in memory, as they are in the file.
 inline constexpr int64_t kMostValueBytes = int64_t{1} << 30;
 
+// Reads the file of values of one program.
 class RecordedValues {
  public:
-  // The program outlives it. Errors, one line with the file and what to do:
+  // Opens the file of a program, which outlives it. Errors are one line with the file and what to
+  // do:
   //   NotFound            there is no file, or the trace names none
   //   ResourceExhausted   it is beyond a limit
   //   InvalidArgument     it is damaged, or not that of the trace
   static absl::StatusOr<RecordedValues> Open(const frontend::RecordedProgram& program);
 
-  // What a storage held before the step, as far as the view reads it. NotFound if that was not
-  // recorded; InvalidArgument for bytes that do not fit.
+  // Returns what a storage held before the step, as far as the view reads it. NotFound if that was
+  // not recorded; InvalidArgument for bytes that do not fit.
   absl::StatusOr<runtime_check::Values> Before(const frontend::RecordedView& view);
-  // Elements of one dimension from `begin` on.
+  // Returns elements of one dimension from `begin` on.
   absl::StatusOr<runtime_check::Values> Before(int32_t storage, int64_t begin, int64_t count);
-  // By number of the result.
+  // Returns what a result was, by its number.
   absl::StatusOr<runtime_check::Values> Result(int32_t number);
-  // What an input was before the warm-up, if that was recorded in full.
+  // Return whether it was recorded in full what an input was before the warm-up, and what it was.
   bool HasHeld(int32_t number) const;
   absl::StatusOr<runtime_check::Values> Held(int32_t number);
 
-  // What is recorded of operators' results: positions, and for each the root of the sum of squares
-  // and four signed sums (docs/torch-trace.md).
+  // One result of an operator: the root of the sum of its squares, and four signed sums
+  // (docs/torch-trace.md).
   struct Sketch {
     int32_t position = 0, number = 0;  // of the operator, and among the tensors that it gave
     std::array<double, 5> numbers = {};
   };
-  // Empty if none were recorded.
+  // Returns all sketches of results; empty if none were recorded.
   absl::StatusOr<std::vector<Sketch>> Sketches();
-  // Of an input that is too large for its values.
+  // Returns the sketch of an input that is too large for its values.
   absl::StatusOr<std::optional<std::array<double, 4>>> HeldSketch(int32_t number);
 
  private:
@@ -59,7 +61,7 @@ class RecordedValues {
                  std::unique_ptr<dumps::TensorFile> file)
       : program_(&program), path_(std::move(path)), file_(std::move(file)) {}
 
-  // The bytes of an array of plain bytes.
+  // Returns the bytes of an array of plain bytes.
   absl::StatusOr<std::string> Bytes(const std::string& name, int64_t least, int64_t most);
   absl::StatusOr<runtime_check::Values> Contiguous(const std::string& name, sdfg::DType dtype,
                                                    const sdfg::Shape& shape);

@@ -1,4 +1,5 @@
-// What ranks recorded as results against what the reference recorded, by the required relations.
+// The comparison of what ranks recorded as results with what the reference recorded, by the
+// required relations.
 #ifndef PLANPROOF_ANCHOR_RESULT_COMPARISON_H_
 #define PLANPROOF_ANCHOR_RESULT_COMPARISON_H_
 
@@ -15,12 +16,13 @@
 
 namespace planproof::anchor {
 
-// What is known of rounding: from runs of the graphs (graph_runs.h). Without, half of the digits of
-// a result's type are expected to agree, and what a step updates within some steps.
+// The results that runs of the graphs give, and what rounding makes of them (graph_runs.h). Without
+// them, half of the digits of a result's type are expected to agree, and what a step updates within
+// some steps.
 struct ExpectedResults {
   ComputedTensors reference, ranks;  // by tensor of the graph, with changes
-  // What the reference's graph gives from what the ranks held before the recorded step, which
-  // rounding in earlier steps made another; empty: ranks held the same.
+  // The results of the reference's graph from what the ranks held before the recorded step, where
+  // rounding in earlier steps had made that another; empty if ranks held the same.
   ComputedTensors from_ranks;
 };
 
@@ -31,7 +33,7 @@ struct ResultComparison {
   std::vector<stages::RecordedDifference> differences;  // outputs first, then gradients
 };
 
-// `expected` may be null. Errors as those of RecordedValues.
+// Compares the results of all ranks. `expected` may be null. Errors are those of RecordedValues.
 absl::StatusOr<ResultComparison> CompareResults(const frontend::Recording& recording,
                                                 const lineage::Problem& problem,
                                                 const ExpectedResults* expected,

@@ -14,17 +14,17 @@
 
 namespace planproof::anchor {
 
-// Sebastiano Vigna's splitmix64, https://prng.di.unimi.it/splitmix64.c.
+// Computes Sebastiano Vigna's splitmix64, https://prng.di.unimi.it/splitmix64.c.
 uint64_t SplitMix64(uint64_t x);
-// FNV-1a of the text's bytes.
+// Returns FNV-1a of the text's bytes.
 uint64_t Fnv1a64(std::string_view text);
 
-// The root of the sum of squares, and four sums in which element i, in row-major order, has a minus
-// where bit k of SplitMix64(i) is 1. Elements that are not finite count as 0.
+// Returns the root of the sum of squares, and four sums in which element i, in row-major order, has
+// a minus where bit k of SplitMix64(i) is 1. Elements that are not finite count as 0.
 std::array<double, 5> SketchOf(const runtime_check::Values& values);
 
-// Four sums of a part's elements, whose places in the whole are given by the map: a minus where bit
-// k of SplitMix64(Fnv1a64(name) + place) is 1.
+// Returns four sums of a part's elements, whose places in the whole are given by the map: a minus
+// where bit k of SplitMix64(Fnv1a64(name) + place) is 1.
 std::array<double, 4> HeldSketchOf(std::string_view name, const runtime_check::Values& part,
                                    const std::vector<sdfg::IndexMap>& map,
                                    const sdfg::Shape& whole);

@@ -43,6 +43,28 @@ bool SameSketch(const RecordedValues::Sketch& recorded, sdfg::DType dtype,
   return !measure.differs();
 }
 
+// Numbers that left tensors: graphs are run with the recorded numbers behind Python's functions, so
+// what stands before these shows here alone.
+void CompareItems(const RecordedProgram& program, const ComputedTensors& computed,
+                  TranslationComparison* comparison) {
+  for (const frontend::RecordedItem& item : program.items) {
+    const auto found = computed.find(item.tensor);
+    if (found == computed.end() || found->second.values.size() != 1) continue;
+    const ComputedTensor& tensor = found->second;
+    RoundingMeasure measure(tensor.dtype);
+    measure.Add(0, item.value, tensor.values.At(0), tensor.changes[0]);
+    ++comparison->compared;
+    comparison->blind += measure.blind() && !measure.differs();
+    if (!measure.differs()) continue;
+    stages::RecordedDifference& difference = comparison->differences.emplace_back();
+    difference.tensor = "the number that Python read";
+    difference.source = item.place;
+    if (program.rank >= 0) difference.ranks = {program.rank};
+    difference.value = NumberText(item.value, tensor.values.At(0));
+    difference.expected = NumberText(tensor.values.At(0), item.value);
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<TranslationComparison> CompareTranslation(const RecordedProgram& program,
@@ -80,6 +102,7 @@ absl::StatusOr<TranslationComparison> CompareTranslation(const RecordedProgram& 
     difference.value = NumberText(measure.value(), measure.expected());
     difference.expected = NumberText(measure.expected(), measure.value());
   }
+  CompareItems(program, computed, &comparison);
   return comparison;
 }
 

@@ -1,4 +1,4 @@
-// What the graphs compute against what the programs were recorded to compute.
+// The comparison of what the graphs compute with what the programs were recorded to compute.
 //
 // The graphs are what a reader understood of a recording. Run on the recorded initial values, they
 // must give the recorded results, up to rounding. Where they do not, the reader has misread an
@@ -21,27 +21,28 @@
 namespace planproof::anchor {
 
 struct TranslationComparison {
-  int64_t compared = 0;  // results
+  int64_t compared = 0;  // results and numbers
   int64_t blind = 0;     // of them
   double error = 0;      // the largest relative difference of those that agree
-  int32_t first = -1;    // the result that the first difference is about
+  int32_t first = -1;    // the result that the first difference is about; -1: a number
   std::vector<stages::RecordedDifference> differences;
 };
 
-// Of one program's results. `computed` has the tensors of all of them, with changes. Errors as
-// those of RecordedValues.
+// Compares one program's results, and the numbers that Python read of tensors as far as `computed`
+// has these. It has the tensors of all results, with changes. Errors are those of RecordedValues.
 absl::StatusOr<TranslationComparison> CompareTranslation(const frontend::RecordedProgram& program,
                                                          const ComputedTensors& computed,
                                                          RecordedValues* values);
 
-// The first operator of the program whose result is not what was recorded, by the sketches of its
-// results: fills in operator and line of the difference. `graph` as the operators were translated.
-// False: there are no sketches, or none differs. Errors as those of RecordedValues.
+// Finds the first operator of the program whose result is not what was recorded, by the sketches of
+// results, and fills in operator and line of the difference. `graph` is as the operators were
+// translated. Returns false if there are no sketches, or none differs. Errors are those of
+// RecordedValues.
 absl::StatusOr<bool> FindOperator(const frontend::RecordedProgram& program,
                                   const sdfg::Graph& graph, const ComputedTensors& computed,
                                   RecordedValues* values, stages::RecordedDifference* difference);
 
-// The tensors of the graph of which the program has sketches.
+// Returns the tensors of the graph of which the program has sketches.
 absl::StatusOr<std::vector<sdfg::TensorId>> SketchedTensors(
     const frontend::RecordedProgram& program, RecordedValues* values);
 

@@ -24,17 +24,21 @@ Violation Finding(Verdict verdict, std::string kind, const std::string& text) {
 }
 
 // Nothing that was proved or refuted of the graphs is said of the programs.
-void Withdraw(Violation reason, Result* result) {
+void Forget(Result* result) {
   std::erase_if(result->violations, [](const Violation& violation) {
     return violation.verdict != Verdict::kMalformed;
   });
-  result->violations.push_back(std::move(reason));
-  if (result->verdict != Verdict::kMalformed) result->verdict = Verdict::kUnknown;
   result->proved_relations.clear();
   result->required_shown.assign(result->required_shown.size(), false);
   result->witness = nullptr;
   result->confirmations.clear();
   result->account = nullptr;
+}
+
+void Withdraw(Violation reason, Result* result) {
+  Forget(result);
+  result->violations.push_back(std::move(reason));
+  if (result->verdict != Verdict::kMalformed) result->verdict = Verdict::kUnknown;
 }
 
 // A proof is not given, and everything else stays.
@@ -45,8 +49,8 @@ void Refuse(Violation reason, Result* result) {
 
 }  // namespace
 
-void ApplyAnchor(stages::AnchorReport report, bool require, Result* result) {
-  result->anchor = std::move(report);
+void ApplyAnchor(stages::AnchorComparison comparison, bool require, Result* result) {
+  result->anchor = std::move(comparison.report);
   const stages::AnchorReport& anchor = result->anchor;
   switch (anchor.outcome) {
     case AnchorOutcome::kNotRecorded:
@@ -65,6 +69,9 @@ void ApplyAnchor(stages::AnchorReport report, bool require, Result* result) {
       return;
     }
     case AnchorOutcome::kHeldDiffers:
+      // A wrong graph makes wrong states in the steps before the recorded one.
+      if (comparison.may_follow_from_graphs && result->verdict == Verdict::kRefuted) return;
+      Forget(result);
       for (const stages::RecordedDifference& difference : anchor.differences) {
         Violation violation = Finding(Verdict::kMalformed, "held differs", difference.text);
         if (!difference.usual.empty()) violation.message = difference.usual;

@@ -3,17 +3,23 @@
 #include <utility>
 
 #include "anchor/anchor.h"
+#include "anchor/recorded_sample.h"
 #include "anchor/withdrawal.h"
 
 namespace planproof::cli {
 
-absl::StatusOr<stages::AnchorReport> CompareRecording(const frontend::Recording& recording,
-                                                      const lineage::Problem* problem) {
+absl::StatusOr<stages::AnchorComparison> CompareRecording(const frontend::Recording& recording,
+                                                          const lineage::Problem* problem) {
   return anchor::CompareRecording(recording, problem);
 }
 
-void ApplyAnchor(stages::AnchorReport report, bool require, stages::Result* result) {
-  anchor::ApplyAnchor(std::move(report), require, result);
+lineage::SampledInputs RecordedSample(const frontend::Recording& recording,
+                                      const lineage::Problem& problem) {
+  return anchor::RecordedSample(recording, problem);
+}
+
+void ApplyAnchor(stages::AnchorComparison comparison, bool require, stages::Result* result) {
+  anchor::ApplyAnchor(std::move(comparison), require, result);
 }
 
 }  // namespace planproof::cli

@@ -5,14 +5,19 @@
 #include "absl/status/statusor.h"
 #include "frontend/recording.h"
 #include "lineage/lineage.h"
+#include "lineage/sampled_inputs.h"
+#include "stages/anchor_comparison.h"
 #include "stages/result.h"
 
 namespace planproof::cli {
 
-// anchor::CompareRecording and anchor::ApplyAnchor; the prover alone reads no recorded programs.
-absl::StatusOr<stages::AnchorReport> CompareRecording(const frontend::Recording& recording,
-                                                      const lineage::Problem* problem);
-void ApplyAnchor(stages::AnchorReport report, bool require, stages::Result* result);
+// anchor::CompareRecording, anchor::RecordedSample and anchor::ApplyAnchor; the prover alone reads
+// no recorded programs.
+absl::StatusOr<stages::AnchorComparison> CompareRecording(const frontend::Recording& recording,
+                                                          const lineage::Problem* problem);
+lineage::SampledInputs RecordedSample(const frontend::Recording& recording,
+                                      const lineage::Problem& problem);
+void ApplyAnchor(stages::AnchorComparison comparison, bool require, stages::Result* result);
 
 }  // namespace planproof::cli
 

@@ -55,12 +55,16 @@ void AddConfirmationOptions(CLI::App* command, ConfirmationArguments* arguments)
 
 void Confirm(const ConfirmationArguments&, const lineage::Problem&, double, stages::Result*) {}
 
-absl::StatusOr<stages::AnchorReport> CompareRecording(const frontend::Recording&,
-                                                      const lineage::Problem*) {
-  return stages::AnchorReport{};
+absl::StatusOr<stages::AnchorComparison> CompareRecording(const frontend::Recording&,
+                                                          const lineage::Problem*) {
+  return stages::AnchorComparison{};
 }
 
-void ApplyAnchor(stages::AnchorReport, bool, stages::Result*) {}
+lineage::SampledInputs RecordedSample(const frontend::Recording&, const lineage::Problem&) {
+  return {};
+}
+
+void ApplyAnchor(stages::AnchorComparison, bool, stages::Result*) {}
 
 absl::Status WriteStageScript(const std::string&, const lineage::Problem&, const stages::Result&) {
   return absl::UnimplementedError(NotHere("a stage's script"));

@@ -226,12 +226,14 @@ int RunVerify(const VerifyArguments& arguments) {
   if (leads) load.recording = &recording;
   absl::StatusOr<lineage::Problem> problem = frontend::LoadProblem(arguments.files, load);
   const double read_s = SecondsSince(start);
-  stages::AnchorReport anchored;
+  stages::AnchorComparison anchored;
+  lineage::SampledInputs sample;
   if (recording) {
-    absl::StatusOr<stages::AnchorReport> compared =
+    absl::StatusOr<stages::AnchorComparison> compared =
         CompareRecording(*recording, problem.ok() ? &*problem : nullptr);
     if (compared.ok()) {
       anchored = *std::move(compared);
+      if (problem.ok()) sample = RecordedSample(*recording, *problem);
     } else if (problem.ok()) {
       problem = compared.status();
     }
@@ -241,8 +243,7 @@ int RunVerify(const VerifyArguments& arguments) {
   stages::Result result;
   const stages::StopWatch watch(stop);
   // Processes that help would wait for what is decided.
-  const bool settled =
-      anchored.outcome == stages::AnchorOutcome::kHeldDiffers && executor == nullptr;
+  const bool settled = anchored.DecidesAlone() && executor == nullptr;
   if (problem.ok() && settled) {
     if (leads) ForgetLastWords();
     result.assumptions = problem->assumptions;
@@ -288,7 +289,7 @@ int RunVerify(const VerifyArguments& arguments) {
     options.executor = executor.get();
     options.stop = stop;
     if (leads) stores->SetOptions(&options);
-    result = stages::Verify(*problem, options);
+    result = stages::Verify(*problem, options, &sample);
     if (result.worker_only) return kSuccess;  // whoever leads reports
     if (leads) ForgetLastWords();
     if (leads) stores->Close(!stop->requested, &result);

@@ -72,6 +72,27 @@ struct RecordedOperatorResult {
   sdfg::TensorId tensor = sdfg::kNone;
 };
 
+// A number that left a tensor: the value of a tensor of the graph that has one element.
+struct RecordedItem {
+  sdfg::TensorId tensor = sdfg::kNone;
+  double value = 0;
+  std::string place;  // "aten._local_scalar_dense.default, at train.py:12"
+};
+
+// What a function of Python's gave of numbers that had left tensors: a tensor of the graph without
+// dimensions, of which the graph says only that equal operands give equal numbers.
+struct RecordedCall {
+  sdfg::TensorId tensor = sdfg::kNone;
+  std::string function;          // "floor", "numpy.sqrt"
+  std::vector<double> operands;  // in the recording; empty: one of them is not known
+  std::optional<double> value;   // that was recorded; none: it is within another expression
+  // What the function means of the recorded numbers; none: it has no meaning here. Not `exact`: but
+  // for what libraries of mathematical functions differ by.
+  std::optional<double> meant;
+  bool exact = true;
+  std::string place;  // of the operator that gets it
+};
+
 struct RecordedOperator {
   std::string name;    // "aten.mul.Tensor"
   std::string source;  // "train.py:12: loss = model(x).sum()"
@@ -94,6 +115,8 @@ struct RecordedProgram {
   std::vector<RecordedConstant> unwritten;
   // Indices that an operator chose, by tensor of the graph.
   std::map<sdfg::TensorId, std::vector<int64_t>> choices;
+  std::vector<RecordedItem> items;
+  std::vector<RecordedCall> calls;
   std::vector<RecordedOperatorResult> made;
   std::vector<RecordedOperator> operators;  // by position in the trace
 };

@@ -128,7 +128,8 @@ class Merging {
 
 }  // namespace
 
-std::optional<Problem> WithoutRepeatedOperators(const Problem& problem) {
+std::optional<Problem> WithoutRepeatedOperators(const Problem& problem,
+                                                std::vector<TensorId>* numbers) {
   const Merging merging(problem.logical);
   if (!merging.Any()) return std::nullopt;
   Problem merged = problem;
@@ -145,6 +146,7 @@ std::optional<Problem> WithoutRepeatedOperators(const Problem& problem) {
     recorded.emplace(number[tensor], std::move(elements));
   }
   merged.recorded = std::move(recorded);
+  if (numbers != nullptr) *numbers = std::move(number);
   return merged;
 }
 

@@ -3,6 +3,7 @@
 #define PLANPROOF_LINEAGE_REPEATED_OPERATORS_H_
 
 #include <optional>
+#include <vector>
 
 #include "lineage/lineage.h"
 
@@ -13,10 +14,11 @@ namespace planproof::lineage {
 // Operators are functions, so one that applies the same function to the same operands has the same
 // results; the first one's stand for them, in the model and in all that is said of the plan. Sums
 // and products of two operands have the same results in either order. A plan may then compute a
-// tensor as often as it likes, in any order, and each is related to the one.
-// The model must have been checked (operators in topological order). Nothing if no operator repeats
-// another.
-std::optional<Problem> WithoutRepeatedOperators(const Problem& problem);
+// tensor as often as it likes, in any order, and each is related to the one. The model must have
+// been checked (operators in topological order). Nothing if no operator repeats another. `numbers`,
+// if not null: gets by tensor of the model the number of the one that stands for it.
+std::optional<Problem> WithoutRepeatedOperators(const Problem& problem,
+                                                std::vector<sdfg::TensorId>* numbers = nullptr);
 
 }  // namespace planproof::lineage
 

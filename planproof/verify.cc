@@ -6,12 +6,14 @@
 #include "absl/strings/str_cat.h"
 #ifndef PLANPROOF_PROVER_ONLY
 #include "anchor/anchor.h"
+#include "anchor/recorded_sample.h"
 #include "anchor/withdrawal.h"
 #endif
 #include "frontend/load_problem.h"
 #include "inference/relation_inference.h"
 #include "lineage/assumptions.h"
 #include "lineage/lineage.h"
+#include "lineage/sampled_inputs.h"
 #include "stages/reader_error.h"
 #include "stages/verify.h"
 #include "stages/workers/proof_files.h"
@@ -33,21 +35,32 @@ stages::Engine Internal(Engine engine) {
 }
 
 // The recorded numbers of a problem; an error where they are not those of its traces.
-absl::StatusOr<stages::AnchorReport> Anchored(const Problem& problem) {
+absl::StatusOr<stages::AnchorComparison> Anchored(const Problem& problem) {
 #ifndef PLANPROOF_PROVER_ONLY  // which reads no traces
   if (problem.recording() != nullptr)
     return anchor::CompareRecording(*problem.recording(), &problem.wrapped());
 #endif
   static_cast<void>(problem);
-  return stages::AnchorReport{};
+  return stages::AnchorComparison{};
 }
 
-stages::Result WithAnchor(stages::Result result, stages::AnchorReport report, bool require) {
+// The inputs that were recorded, if there are any; they may meet the premises of a proof.
+lineage::SampledInputs SampleOf(const Problem& problem) {
+#ifndef PLANPROOF_PROVER_ONLY
+  if (problem.recording() != nullptr)
+    return anchor::RecordedSample(*problem.recording(), problem.wrapped());
+#endif
+  static_cast<void>(problem);
+  return {};
+}
+
+stages::Result WithAnchor(stages::Result result, stages::AnchorComparison comparison,
+                          bool require) {
 #ifdef PLANPROOF_PROVER_ONLY
-  static_cast<void>(report);
+  static_cast<void>(comparison);
   static_cast<void>(require);
 #else
-  anchor::ApplyAnchor(std::move(report), require, &result);
+  anchor::ApplyAnchor(std::move(comparison), require, &result);
 #endif
   return result;
 }
@@ -55,12 +68,12 @@ stages::Result WithAnchor(stages::Result result, stages::AnchorReport report, bo
 }  // namespace
 
 Result Verify(const Problem& problem, const VerifyOptions& options) {
-  absl::StatusOr<stages::AnchorReport> anchored = Anchored(problem);
+  absl::StatusOr<stages::AnchorComparison> anchored = Anchored(problem);
   if (!anchored.ok()) {
     return Result(
         std::make_shared<const stages::Result>(stages::ResultOfReaderError(anchored.status())));
   }
-  if (anchored->outcome == stages::AnchorOutcome::kHeldDiffers) {
+  if (anchored->DecidesAlone()) {
     stages::Result result;
     result.assumptions = problem.wrapped().assumptions;
     return Result(std::make_shared<const stages::Result>(
@@ -83,7 +96,8 @@ Result Verify(const Problem& problem, const VerifyOptions& options) {
           ? nullptr
           : stages::CacheIn(options.cache_directory, options.cache_megabytes);
   if (cache != nullptr) internal.stores.push_back(cache.get());
-  stages::Result result = stages::Verify(problem.wrapped(), internal);
+  const lineage::SampledInputs sample = SampleOf(problem);
+  stages::Result result = stages::Verify(problem.wrapped(), internal, &sample);
   if (cache != nullptr) {
     cache->Close();
     for (const std::string& warning : cache->warnings()) {

@@ -59,7 +59,10 @@ std::string AfterVerdict(const Result& result) {
 std::string RecordedInWords(const Result& result) {
   const stages::AnchorReport& anchor = result.anchor;
   if (anchor.outcome == stages::AnchorOutcome::kNotRecorded || anchor.text.empty()) return "";
-  if (anchor.outcome == stages::AnchorOutcome::kHeldDiffers) return "";  // a finding of its own
+  if (anchor.outcome == stages::AnchorOutcome::kHeldDiffers &&
+      result.verdict == stages::Verdict::kMalformed) {
+    return "";  // a finding of its own
+  }
   std::string text = anchor.text;
   if (anchor.outcome != stages::AnchorOutcome::kAnchored) return text;
   text += "; what ranks hold is what they are said to hold (" + std::to_string(anchor.held) +

@@ -259,7 +259,8 @@ class NumpyWriter {
         return text;
       case OpaqueFunction::Kind::kTruncate:
         if (node.args.size() != 1 || node.var >= 0) return std::nullopt;
-        text.text = absl::StrCat("np.trunc(", texts_[node.args[0]].text, ").astype(int)");
+        text.text = absl::StrCat("np.trunc(", texts_[node.args[0]].text, ")",
+                                 node.int_valued ? ".astype(int)" : "");
         return text;
       case OpaqueFunction::Kind::kTopK:
         return Choice(node, function, std::move(text));
@@ -271,6 +272,13 @@ class NumpyWriter {
         text.text = absl::StrCat(call, absl::StrJoin(arguments, ", "), ")");
         return text;
       }
+      // Numbers that Python had: witnesses of recorded programs are not written as scripts.
+      case OpaqueFunction::Kind::kFloor:
+      case OpaqueFunction::Kind::kCeil:
+      case OpaqueFunction::Kind::kRound:
+      case OpaqueFunction::Kind::kAbs:
+      case OpaqueFunction::Kind::kFloorDivide:
+      case OpaqueFunction::Kind::kModulo:
       case OpaqueFunction::Kind::kUnknown:
         break;
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -69,6 +70,10 @@ double Smooth(uint64_t seed, const std::vector<double>& row, const std::vector<d
 
 OpaqueFunction OpaqueNamed(const std::string& name) {
   using Kind = OpaqueFunction::Kind;
+  static const auto* const of_python = new std::map<std::string, Kind>{
+      {"python_floor", Kind::kFloor},          {"python_ceil", Kind::kCeil},
+      {"python_round", Kind::kRound},          {"python_abs", Kind::kAbs},
+      {"python_floordiv", Kind::kFloorDivide}, {"python_mod", Kind::kModulo}};
   OpaqueFunction f;
   if (name == sdfg::kTwoOverSqrtPi) {
     f.kind = Kind::kConstant;
@@ -82,8 +87,10 @@ OpaqueFunction OpaqueNamed(const std::string& name) {
     f.groups = parsed.Get("groups", 1);
     f.kept_groups = parsed.Get("topk_groups", 1);
     f.group_by_two = parsed.Is("group_score", "top2_sum");
-  } else if (parsed.base.starts_with("truncate_to_")) {
+  } else if (parsed.base.starts_with("truncate_to_") || parsed.base == "python_int") {
     f.kind = Kind::kTruncate;
+  } else if (const auto known = of_python->find(parsed.base); known != of_python->end()) {
+    f.kind = known->second;
   } else if (sdfg::RealFunctionValue(name, {0.5}) || sdfg::RealFunctionValue(name, {0.5, 0.5})) {
     f.kind = Kind::kReal;
     f.real = name;
@@ -100,6 +107,18 @@ double OpaqueValue(const OpaqueFunction& f, bool int_valued, const std::vector<d
       return f.constant;
     case OpaqueFunction::Kind::kTruncate:
       return scalars.empty() ? 0 : std::trunc(scalars[0]);
+    case OpaqueFunction::Kind::kFloor:
+      return scalars.empty() ? 0 : std::floor(scalars[0]);
+    case OpaqueFunction::Kind::kCeil:
+      return scalars.empty() ? 0 : std::ceil(scalars[0]);
+    case OpaqueFunction::Kind::kRound:
+      return scalars.empty() ? 0 : std::nearbyint(scalars[0]);
+    case OpaqueFunction::Kind::kAbs:
+      return scalars.empty() ? 0 : std::fabs(scalars[0]);
+    case OpaqueFunction::Kind::kFloorDivide:
+      return scalars.size() < 2 ? 0 : std::floor(scalars[0] / scalars[1]);
+    case OpaqueFunction::Kind::kModulo:
+      return scalars.size() < 2 ? 0 : scalars[0] - scalars[1] * std::floor(scalars[0] / scalars[1]);
     case OpaqueFunction::Kind::kTopK: {
       const std::vector<int64_t> chosen = Chosen(f, row);
       const double place = scalars.empty() ? 0 : scalars[0];

@@ -1,7 +1,8 @@
 // Concrete values of opaque functions.
 //
-// The choice of the largest of a row, the conversion to whole numbers and functions of numbers that
-// have a name (sdfg/real_functions.h) have their real meaning;
+// The choice of the largest of a row, the conversion to whole numbers, what Python rounds or divides
+// without a fraction and functions of numbers that have a name (sdfg/real_functions.h) have their
+// real meaning;
 // ties go to the smaller index, as PyTorch's kernels on CPUs do. All others get a smooth function
 // of their arguments that depends on the name, so that what rounding does to arguments stays small.
 #ifndef PLANPROOF_RUNTIME_CHECK_OPAQUE_VALUES_H_
@@ -14,7 +15,19 @@
 namespace planproof::runtime_check {
 
 struct OpaqueFunction {
-  enum class Kind : uint8_t { kTopK, kTruncate, kConstant, kReal, kUnknown };
+  enum class Kind : uint8_t {
+    kTopK,
+    kTruncate,
+    kFloor,
+    kCeil,
+    kRound,  // half to even
+    kAbs,
+    kFloorDivide,  // the largest whole number that is at most the quotient
+    kModulo,       // what that leaves, with the sign of the divisor
+    kConstant,
+    kReal,
+    kUnknown,
+  };
   Kind kind = Kind::kUnknown;
   int64_t k = 1, groups = 1, kept_groups = 1;  // kTopK
   bool group_by_two = false;                   // a group counts as the sum of its two best

@@ -121,6 +121,50 @@ typename D::Value Truncated(const typename D::Value& value, bool enclose, int64_
   return D::Hull(D::FromInt(static_cast<int64_t>(low)), D::FromInt(static_cast<int64_t>(high)));
 }
 
+// A function that goes up in steps, at a real number: at an enclosure it lies between its values at
+// the bounds. Nearly whole numbers count as whole ones where rounding errors are not enclosed;
+// where they are, the number that Python rounded may lie on either side of a step, so that a
+// difference which rests on that is none.
+template <typename D>
+typename D::Value Stepped(const typename D::Value& value, double (*step)(double)) {
+  constexpr double kNearlyWhole = 1e-9;
+  // Relative; an expression of a trace has at most 64 operations, of 2^-53 each.
+  constexpr double kRoundingOfPython = 0x1p-46;
+  if (D::IsInvalid(value)) return value;
+  double low = D::Lower(value), high = D::Upper(value);
+  if (!std::isfinite(low) || !std::isfinite(high)) return D::Invalid();
+  if (!D::kExact && std::fabs(low - std::round(low)) < kNearlyWhole) low = high = std::round(low);
+  if (D::kExact && !(low == high && low == std::round(low))) {
+    low -= std::fabs(low) * kRoundingOfPython;
+    high += std::fabs(high) * kRoundingOfPython;
+  }
+  return D::Hull(D::FromDouble(step(low)), D::FromDouble(step(high)));
+}
+
+// What a function of Python's gives of numbers, over the reals; nullopt for those that have no
+// meaning here. Readers name them "python_floor".
+template <typename D>
+std::optional<typename D::Value> PythonCall(const std::string& base,
+                                            const std::vector<typename D::Value>& reals) {
+  const auto floor = [](double x) { return std::floor(x); };
+  if (reals.size() == 1) {
+    if (base == "python_int") return Stepped<D>(reals[0], [](double x) { return std::trunc(x); });
+    if (base == "python_floor") return Stepped<D>(reals[0], floor);
+    if (base == "python_ceil") return Stepped<D>(reals[0], [](double x) { return std::ceil(x); });
+    if (base == "python_round")  // half to even
+      return Stepped<D>(reals[0], [](double x) { return std::nearbyint(x); });
+    if (base == "python_abs") return D::Abs(reals[0]);
+    if (base == "python_exp" || base == "python_numpy.exp") return D::Exp(reals[0]);
+    if (base == "python_log" || base == "python_numpy.log") return D::Log(reals[0]);
+    if (base == "python_numpy.sqrt") return D::Pow(reals[0], solver::Rational(1, 2));
+  } else if (reals.size() == 2 && (base == "python_floordiv" || base == "python_mod")) {
+    const typename D::Value whole = Stepped<D>(D::Div(reals[0], reals[1]), floor);
+    if (base == "python_floordiv") return whole;
+    return D::Add(reals[0], D::Neg(D::Mul(reals[1], whole)));
+  }
+  return std::nullopt;
+}
+
 // The choice of the largest of a row: nullopt if it is not decided.
 using Choice = std::optional<std::vector<int64_t>>;
 
@@ -157,6 +201,9 @@ typename D::Value EvaluateOpaque(const OpaqueName& parsed, const std::string& na
     return Truncated<D>(reals[0], enclose, int_result);
   }
   if (name == sdfg::kTwoOverSqrtPi) return D::TwoOverSqrtPi();
+  if (row.empty() && ints.empty()) {
+    if (const auto value = PythonCall<D>(parsed.base, reals); value) return *value;
+  }
   if constexpr (D::kExact) {
     return D::Invalid();
   } else {

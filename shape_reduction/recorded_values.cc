@@ -2,7 +2,10 @@
 
 #include <cmath>
 #include <memory>
+#include <utility>
 #include <vector>
+
+#include "shape_reduction/input_choice.h"
 
 namespace planproof::shape_reduction {
 
@@ -27,6 +30,39 @@ BlockTensorPtr<double> RecordedTensor(const lineage::Problem& problem, sdfg::Ten
     }
   }
   return result;
+}
+
+std::optional<std::vector<BlockTensorPtr<double>>> InputsOf(const lineage::Problem& problem,
+                                                            const lineage::SampledInputs& sample) {
+  constexpr double kWholeDoubles = 0x1p53;
+  std::vector<BlockTensorPtr<double>> inputs(problem.logical.tensors.size());
+  for (size_t id = 0; id < inputs.size(); ++id) {
+    const sdfg::Tensor& tensor = problem.logical.tensors[id];
+    if (!InputChooser::IsSource(tensor)) continue;
+    inputs[id] = RecordedTensor(problem, static_cast<sdfg::TensorId>(id));
+    if (inputs[id] != nullptr) continue;
+    const auto found = sample.elements.find(static_cast<sdfg::TensorId>(id));
+    if (found == sample.elements.end()) return std::nullopt;
+    auto made = std::make_shared<BlockTensor<double>>();
+    size_t count = 1;
+    for (const int64_t extent : tensor.shape) {
+      made->dims.push_back(std::make_shared<const DimPartition>(DimPartition::Full(extent)));
+      count *= static_cast<size_t>(extent);
+    }
+    if (found->second.size() != count) return std::nullopt;
+    made->int_valued = sdfg::IsInteger(tensor.dtype);
+    for (const double value : found->second) {
+      if (!made->int_valued) {
+        made->values.push_back(value);
+      } else if (value == std::floor(value) && std::fabs(value) < kWholeDoubles) {
+        made->ints.push_back(static_cast<int64_t>(value));
+      } else {
+        return std::nullopt;
+      }
+    }
+    inputs[id] = std::move(made);
+  }
+  return inputs;
 }
 
 bool AreAsRecorded(const lineage::Problem& problem, sdfg::TensorId id,

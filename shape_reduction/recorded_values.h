@@ -1,8 +1,13 @@
-// Inputs of the model whose elements are known, being constants of a recorded program.
+// Inputs of the model whose elements are known: constants of a recorded program, and what it was
+// run on.
 #ifndef PLANPROOF_SHAPE_REDUCTION_RECORDED_VALUES_H_
 #define PLANPROOF_SHAPE_REDUCTION_RECORDED_VALUES_H_
 
+#include <optional>
+#include <vector>
+
 #include "lineage/lineage.h"
+#include "lineage/sampled_inputs.h"
 #include "shape_reduction/block_tensor.h"
 #include "shape_reduction/reduced_evaluator.h"
 
@@ -10,6 +15,12 @@ namespace planproof::shape_reduction {
 
 // The recorded elements, each a block of its own; null if none are recorded.
 BlockTensorPtr<double> RecordedTensor(const lineage::Problem& problem, sdfg::TensorId tensor);
+
+// These inputs, one value per logical tensor without producer and null for all others; constants of
+// the recording as they were recorded. Nothing where an input is missing, has another number of
+// elements than its tensor, or a fraction where its type has whole numbers.
+std::optional<std::vector<BlockTensorPtr<double>>> InputsOf(const lineage::Problem& problem,
+                                                            const lineage::SampledInputs& sample);
 
 // Whether these are exactly the recorded elements, or none are recorded.
 bool AreAsRecorded(const lineage::Problem& problem, sdfg::TensorId tensor,

@@ -17,6 +17,7 @@
 #include "shape_reduction/input_choice.h"
 #include "shape_reduction/input_premises.h"
 #include "shape_reduction/problem_evaluation.h"
+#include "shape_reduction/recorded_values.h"
 
 namespace planproof::shape_reduction {
 
@@ -30,6 +31,7 @@ constexpr int kUniformAttempts = 2;
 // Of parameters: a residual branch then adds next to nothing to what it is added to, however much a
 // norm in it enlarges, so that enclosures are as narrow after many layers as after one.
 constexpr double kFaintest = 0x1p-24;
+constexpr double kShareOfRecorded = 0.5;  // of the time
 constexpr int64_t kMaxReplayElements = int64_t{1} << 22;
 constexpr double kNarrowEnclosure =
     1e-6;  // relative width of an enclosure that stands for one number
@@ -360,9 +362,30 @@ bool HasNarrowSample(const lineage::Problem& problem, const InputChooser& choose
       });
 }
 
+// Why the premises are not known to hold at these inputs, or something is not known to be finite
+// there; empty if they do and all is. Enclosures decide, narrow ones where wide ones do not.
+// `rough`: doubles say first whether narrow ones are worth their time.
+absl::Status TryInputs(const lineage::Problem& problem, ProgramCache* programs,
+                       const std::vector<BlockTensorPtr<double>>& inputs, bool rough,
+                       Clock::time_point deadline, std::string* objection) {
+  *objection = UnmetPremise(problem, inputs);
+  if (!objection->empty()) return absl::OkStatus();
+  absl::Status status =
+      EvaluateRequired<IntervalDomain>(problem, programs, inputs, deadline, objection);
+  if (!status.ok() || objection->empty()) return status;
+  // Wide intervals, or inputs outside the premises: doubles tell which is likely. They do not where
+  // exp of a mask is 0 in them; one value per tensor is cheap in any domain.
+  std::string in_doubles;
+  status = EvaluateRequired<DoubleDomain>(problem, programs, inputs, deadline, &in_doubles);
+  if (!status.ok() || (rough && !in_doubles.empty())) return status;
+  MpfiDomain::precision = kSamplePrecision;
+  return EvaluateRequired<MpfiDomain>(problem, programs, inputs, deadline, objection);
+}
+
 }  // namespace
 
-Sample FindSample(const lineage::Problem& problem, int attempts, double seconds) {
+Sample FindSample(const lineage::Problem& problem, int attempts, double seconds,
+                  const lineage::SampledInputs* recorded) {
   const Clock::time_point deadline = After(seconds);
   Sample sample;
   ProgramCache programs;
@@ -372,6 +395,18 @@ Sample FindSample(const lineage::Problem& problem, int attempts, double seconds)
   uint64_t coarse = 0;
   bool too_fine = false, meant = false;
   for (int k = 0; k < attempts && Clock::now() < deadline; ++k) {
+    if (k == kUniformAttempts && recorded != nullptr) {
+      // Everything had a value there when it was recorded.
+      const auto inputs = InputsOf(problem, *recorded);
+      std::string objection;
+      if (inputs &&
+          TryInputs(problem, &programs, *inputs, false, After(kShareOfRecorded * seconds),
+                    &objection)
+              .ok() &&
+          objection.empty()) {
+        return {Sample::Outcome::kFound, ""};
+      }
+    }
     // Tensors of one value first, which is cheap; then tame values; coarser where the graphs are
     // too large.
     const uint64_t seed = (coarse << kCoarseSeedShift) + k;
@@ -379,33 +414,16 @@ Sample FindSample(const lineage::Problem& problem, int attempts, double seconds)
     if (k < kUniformAttempts) choice = {.max_bounds = 0, .random_cuts = -1};
     // The enclosure of zero plus a small square has negative numbers, which have no root.
     choice.interior = true;
-    const auto inputs = chooser.Choose(seed, choice);
-    std::string objection = UnmetPremise(problem, inputs);
-    if (!objection.empty()) {
-      meant = true;
-      sample.message = objection;
-      continue;
-    }
-    absl::Status status =
-        EvaluateRequired<IntervalDomain>(problem, &programs, inputs, deadline, &objection);
-    if (status.ok() && objection.empty()) return {Sample::Outcome::kFound, ""};
-    if (status.ok()) {
-      // Wide intervals, or inputs outside the premises: doubles tell which is likely. They do not
-      // where exp of a mask is 0 in them; one value per tensor is cheap in any domain.
-      std::string rough;
-      status = EvaluateRequired<DoubleDomain>(problem, &programs, inputs, deadline, &rough);
-      if (status.ok() && (rough.empty() || k < kUniformAttempts)) {
-        MpfiDomain::precision = kSamplePrecision;
-        status = EvaluateRequired<MpfiDomain>(problem, &programs, inputs, deadline, &objection);
-        if (status.ok() && objection.empty()) return {Sample::Outcome::kFound, ""};
-      }
-    }
+    std::string objection;
+    const absl::Status status = TryInputs(problem, &programs, chooser.Choose(seed, choice),
+                                          k >= kUniformAttempts, deadline, &objection);
     if (!status.ok()) {
       sample.message = std::string(status.message());
       too_fine = true;
       if (!absl::IsResourceExhausted(status) || ++coarse > 2) break;
       continue;
     }
+    if (objection.empty()) return {Sample::Outcome::kFound, ""};
     meant = true;
     sample.message = objection;
   }

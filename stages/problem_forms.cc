@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "lineage/folding/fold.h"
@@ -72,7 +73,14 @@ bool IsDecided(const Result& result, const RunContext& context) {
 }  // namespace
 
 Result DecideForms(const lineage::Problem& read, RunContext context, Result known) {
-  const std::optional<lineage::Problem> merged = lineage::WithoutRepeatedOperators(read);
+  std::vector<sdfg::TensorId> numbers;
+  const std::optional<lineage::Problem> merged = lineage::WithoutRepeatedOperators(read, &numbers);
+  lineage::SampledInputs renumbered;
+  if (merged.has_value() && context.sample != nullptr) {
+    for (const auto& [tensor, elements] : context.sample->elements)
+      renumbered.elements.emplace(numbers[tensor], elements);
+    context.sample = &renumbered;
+  }
   const lineage::Problem& problem = merged.has_value() ? *merged : read;
   if (std::optional<Result> result = ProvedByRounds(problem, context, known)) return *result;
   const Effort effort = context.options.explain ? Effort::kAll : Effort::kProofs;

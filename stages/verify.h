@@ -6,9 +6,16 @@
 #include "stages/options.h"
 #include "stages/result.h"
 
+namespace planproof::lineage {
+struct SampledInputs;
+}
+
 namespace planproof::stages {
 
-Result Verify(const lineage::Problem& problem, const VerifyOptions& options);
+// `sample`, if not null: inputs of the model on which it was run, or none. They are tried where a
+// proof's premises must be shown to hold together.
+Result Verify(const lineage::Problem& problem, const VerifyOptions& options,
+              const lineage::SampledInputs* sample = nullptr);
 
 }  // namespace planproof::stages
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/torch/known_elements.h"
+#include "frontend/torch/python_functions.h"
 #include "frontend/torch/python_numbers.h"
 #include "frontend/torch/unfollowed_numbers.h"
 #include "sdfg/native_operators.h"
@@ -172,20 +173,21 @@ absl::StatusOr<Argument> AtenCall::OperandOf(const Value& value) const {
     case Value::Kind::kReal:
       return Argument::Number(KnownNumber{value.real, sdfg::DType::kFloat64, 0});
     case Value::Kind::kItem: {
-      const auto item = items_.find(value.item);
-      if (item == items_.end()) {
+      const auto item = items_.values.find(value.item);
+      if (item == items_.values.end()) {
         return absl::InvalidArgumentError(
             absl::StrCat(writer_->Place(), ": item ", value.item, " is used before it is read"));
       }
       return item->second;
     }
     case Value::Kind::kComputed:
-      return Computed(value);
+      return Computed(value, value.recorded ? &value.real : nullptr);
     case Value::Kind::kMayBe: {
       const UnfollowedNumber& number = trace_.numbers[value.item];
       writer_->Assume(absl::StrCat("the number ", Decimal(value.real), " of ", writer_->Place(),
                                    " is what ", number.by, "() gives at ", number.source));
-      return OperandOf(number.of[0]);
+      return number.of[0].kind == Value::Kind::kComputed ? Computed(number.of[0], &value.real)
+                                                         : OperandOf(number.of[0]);
     }
     case Value::Kind::kInfinite: {
       PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId infinity,
@@ -208,13 +210,38 @@ absl::StatusOr<Argument> AtenCall::OperandOf(const Value& value) const {
 }
 
 // What Python computed of numbers that had left the graph, in the graph again.
-absl::StatusOr<Argument> AtenCall::Computed(const Value& value) const {
+absl::StatusOr<Argument> AtenCall::Computed(const Value& value,
+                                            const solver::Rational* recorded) const {
   std::vector<Argument> operands;
   for (const Value& operand : value.list) {
     PLAN_ASSIGN_OR_RETURN(operands.emplace_back(), OperandOf(operand));
   }
-  return value.function.empty() ? ComputeNumber(writer_, value.text, operands)
-                                : CallOnNumbers(writer_, value.function, operands);
+  if (value.function.empty()) return ComputeNumber(writer_, value.text, operands);
+  PLAN_ASSIGN_OR_RETURN(Argument result, CallOnNumbers(writer_, value.function, operands));
+  if (!result.literal) NoteCall(value, recorded, result.tensor);
+  return result;
+}
+
+void AtenCall::NoteCall(const Value& value, const solver::Rational* recorded,
+                        sdfg::TensorId result) const {
+  RecordedCall call;
+  call.tensor = result;
+  call.function = value.function;
+  call.place = writer_->Place();
+  for (const Value& operand : value.list) {
+    const std::optional<PythonNumber> number = PythonValue(operand, items_.recorded);
+    if (!number) {
+      call.operands.clear();
+      break;
+    }
+    call.operands.push_back(number->value);
+  }
+  if (recorded != nullptr) call.value = recorded->ToDouble();
+  if (const std::optional<PythonNumber> meant = PythonValue(value, items_.recorded); meant) {
+    call.meant = meant->value;
+    call.exact = meant->exact;
+  }
+  writer_->NoteCall(std::move(call));
 }
 
 absl::StatusOr<sdfg::TensorId> AtenCall::TensorOf(std::string_view name) const {

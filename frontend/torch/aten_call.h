@@ -23,8 +23,11 @@ using AtenResult = Argument;
 
 class AtenCall {
  public:
-  // Items are the tensors, or numbers, of which Python read the value.
-  using Items = std::map<int32_t, AtenResult>;
+  // Numbers that Python read: of which tensor each is the value, or which number it is known to be.
+  struct Items {
+    std::map<int32_t, AtenResult> values;
+    std::map<int32_t, double> recorded;  // what they were; those that are finite
+  };
 
   // All outlive the call.
   AtenCall(const Trace& trace, const Executed& executed, const AtenSchema& schema,
@@ -105,7 +108,9 @@ class AtenCall {
     bool broadcast = false;
   };
 
-  absl::StatusOr<Argument> Computed(const Value& value) const;
+  // `recorded`: what the expression was in the recording; null: that is not known.
+  absl::StatusOr<Argument> Computed(const Value& value, const solver::Rational* recorded) const;
+  void NoteCall(const Value& value, const solver::Rational* recorded, sdfg::TensorId result) const;
   absl::StatusOr<sdfg::TensorId> InShape(const Result& result, sdfg::TensorId value,
                                          const sdfg::Shape& shape);
   absl::Status Malformed(const std::string& what) const;

@@ -153,8 +153,16 @@ absl::Status Execution::ReadItem(const Executed& executed) {
       new AtenSchema(ParseAtenSchema("aten::item(Tensor self) -> Scalar").value());
   const AtenCall call(trace_, executed, *schema, items_, &memory_, writer_);
   PLAN_ASSIGN_OR_RETURN(Argument value, call.Operand("self"));
-  if (!value.literal) item_places_[*executed.item] = writer_->Place();
-  items_[*executed.item] = std::move(value);
+  const Value* was = executed.out.size() == 1 ? &executed.out[0] : nullptr;
+  const bool finite =
+      was != nullptr && (was->kind == Value::Kind::kBool || was->kind == Value::Kind::kInteger ||
+                         was->kind == Value::Kind::kReal);
+  if (finite) items_.recorded[*executed.item] = was->real.ToDouble();
+  if (!value.literal) {
+    item_places_[*executed.item] = writer_->Place();
+    if (finite) numbers_.push_back({value.tensor, was->real.ToDouble(), writer_->Place()});
+  }
+  items_.values[*executed.item] = std::move(value);
   return absl::OkStatus();
 }
 

@@ -36,6 +36,8 @@ class Execution {
   // What the trace says that results are, by the tensors of the graph that these are.
   const RecordedElements& recorded() const { return recorded_; }
   // What operators made, as far as the graph has it as one tensor; only if it was asked for.
+  // Numbers that Python read of tensors that are not known beforehand.
+  const std::vector<RecordedItem>& numbers() const { return numbers_; }
   void NoteWhatIsMade() { notes_made_ = true; }
   const std::vector<RecordedOperatorResult>& made() const { return made_; }
 
@@ -55,6 +57,7 @@ class Execution {
   std::map<int32_t, std::string> item_places_;
   std::set<std::string> unused_;
   RecordedElements recorded_;
+  std::vector<RecordedItem> numbers_;
   bool notes_made_ = false;
   std::vector<RecordedOperatorResult> made_;
 };

@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "frontend/recording.h"
 #include "frontend/torch/number_conversion.h"
 #include "frontend/torch/strided.h"
 #include "frontend/torch/trace.h"
@@ -102,6 +103,9 @@ class GraphWriter {
   // A tensor was filled with a number that PyTorch has with this error.
   void NoteError(sdfg::TensorId tensor, double error) { errors_[tensor] = error; }
   const std::map<sdfg::TensorId, double>& errors() const { return errors_; }
+  // A function of Python's was called on numbers of tensors.
+  void NoteCall(RecordedCall call) { calls_.push_back(std::move(call)); }
+  const std::vector<RecordedCall>& calls() const { return calls_; }
   void Assume(std::string text) { assumptions_.insert(std::move(text)); }
   const std::set<std::string>& assumptions() const { return assumptions_; }
 
@@ -124,6 +128,7 @@ class GraphWriter {
   absl::flat_hash_map<std::string, int> names_;
   std::set<std::string> assumptions_;
   std::map<sdfg::TensorId, double> errors_;
+  std::vector<RecordedCall> calls_;
 };
 
 }  // namespace planproof::frontend::torch

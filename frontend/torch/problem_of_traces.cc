@@ -146,7 +146,7 @@ absl::Status AddReference(const Trace& reference, const sdfg::OperatorLibrary& o
   PLAN_RETURN_IF_ERROR(alone.Connect());
   PLAN_RETURN_IF_ERROR(relations->FinishReference(reference, &writer, &execution.memory()));
   if (recording != nullptr) {
-    AddExecution(execution, execution.memory(), &recording->reference);
+    AddExecution(execution, writer, execution.memory(), &recording->reference);
     if (recording->has_values) recording->translated_reference = problem->logical;
   }
   PLAN_RETURN_IF_ERROR(FollowRowsOfReference(*relations, operators,
@@ -194,7 +194,7 @@ absl::StatusOr<lineage::Problem> ProblemOfTraces(const Trace& reference,
       if (constant != execution.memory().constants().end()) uncertain[constant->second] = place;
     }
     if (recording != nullptr) {
-      AddExecution(execution, execution.memory(), &recording->ranks[trace.rank]);
+      AddExecution(execution, writer, execution.memory(), &recording->ranks[trace.rank]);
     }
   }
   PLAN_RETURN_IF_ERROR(communications.Connect());

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "frontend/torch/python_functions.h"
 #include "sdfg/native_operators.h"
 #include "sdfg/status_macros.h"
 
@@ -28,23 +30,18 @@ std::optional<Rational> FoldedNumber(const std::string& operation, double x, dou
   return Rational::FromDouble(value);
 }
 
-// Of one or two doubles. Nothing where that is no finite number, or the function is another one.
-std::optional<Rational> FoldedCall(const std::string& function, double x, double y, size_t count) {
-  double value = NAN;
-  if (count == 1) {
-    value = function == "int"     ? std::trunc(x)
-            : function == "floor" ? std::floor(x)
-            : function == "ceil"  ? std::ceil(x)
-            : function == "round" ? std::nearbyint(x)  // half to even, as Python's
-            : function == "abs"   ? std::fabs(x)
-                                  : NAN;
-  } else if (count == 2 && y != 0) {
-    value = function == "floordiv" ? std::floor(x / y)
-            : function == "mod"    ? x - y * std::floor(x / y)
-                                   : NAN;
-  }
-  if (!std::isfinite(value)) return std::nullopt;
-  return Rational::FromDouble(value);
+// Functions that are folded: whatever else a library computes is not known to the last bit.
+std::optional<Rational> FoldedCall(const std::string& function,
+                                   const std::vector<Argument>& operands) {
+  static constexpr const char* kFolded[] = {"int", "floor",    "ceil", "round",
+                                            "abs", "floordiv", "mod"};
+  if (std::find(std::begin(kFolded), std::end(kFolded), function) == std::end(kFolded))
+    return std::nullopt;
+  std::vector<double> numbers;
+  for (const Argument& operand : operands) numbers.push_back(operand.literal->ToDouble());
+  const std::optional<PythonNumber> number = PythonFunction(function, numbers);
+  if (!number) return std::nullopt;
+  return Rational::FromDouble(number->value);
 }
 
 absl::StatusOr<Argument> PowerOf(GraphWriter* writer, const Argument& base,
@@ -140,9 +137,7 @@ absl::StatusOr<Argument> CallOnNumbers(GraphWriter* writer, const std::string& f
     if (!sdfg::IsInteger(tensor.dtype)) type = tensor.dtype;
   }
   if (inputs.empty()) {
-    std::optional<Rational> folded =
-        FoldedCall(function, operands[0].literal->ToDouble(),
-                   operands.size() > 1 ? operands[1].literal->ToDouble() : 0, operands.size());
+    std::optional<Rational> folded = FoldedCall(function, operands);
     // Of a number that is rounded, rounding may decide what the function gives.
     if (folded && AreExact(operands)) return Argument::Number(*std::move(folded));
     return absl::UnimplementedError(absl::StrCat(writer->Place(), ": the number that ", function,

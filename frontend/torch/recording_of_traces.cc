@@ -68,11 +68,14 @@ Recording RecordingOfTraces(const Trace& reference, const std::vector<Trace>& ra
   return recording;
 }
 
-void AddExecution(const Execution& execution, const Memory& memory, RecordedProgram* program) {
+void AddExecution(const Execution& execution, const GraphWriter& writer, const Memory& memory,
+                  RecordedProgram* program) {
   for (const Memory::Unwritten& unwritten : memory.unwritten()) {
     program->unwritten.push_back({unwritten.tensor, unwritten.storage, unwritten.begin, {}});
   }
   program->choices = execution.recorded();
+  program->items = execution.numbers();
+  program->calls = writer.calls();
   program->made = execution.made();
 }
 

@@ -69,6 +69,7 @@ struct Value {
   bool boolean = false;
   int64_t integer = 0;
   solver::Rational real;  // also of kBool, kInteger, kItem, kComputed, kMayBe
+  bool recorded = false;  // of kComputed: `real` is what it was; false within another expression
   int infinity = 0;
   std::string text;
   std::string function;  // of kComputed: a function of Python's or numpy's, such as floor

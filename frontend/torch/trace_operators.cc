@@ -88,6 +88,7 @@ absl::StatusOr<Value> TraceParser::ReadTagged(const Json& json) const {
     PLAN_ASSIGN_OR_RETURN(value, ReadComputed(*expression, 0));
     PLAN_ASSIGN_OR_RETURN(const Json* was, Needed(json, "value"));
     PLAN_ASSIGN_OR_RETURN(value.real, Real(*was));
+    value.recorded = true;
   } else if (const Json* source = json.Find("may_be"); source != nullptr) {
     PLAN_RETURN_IF_ERROR(at_.Object(json, {"may_be", "value"}));
     value.kind = Value::Kind::kMayBe;

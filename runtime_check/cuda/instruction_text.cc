@@ -166,15 +166,40 @@ std::string OpaqueText(const Tape& tape, const Instruction& i) {
     arguments.push_back(
         absl::StrCat("(double)", Register{argument.is_int ? kInt : kReal, argument.reg}.name()));
   }
+  const auto of_one = [&](const char* formula) {
+    return absl::StrCat("const double value = ",
+                        arguments.empty() ? "0" : absl::Substitute(formula, arguments[0]), ";");
+  };
+  const auto of_two = [&](const char* formula) {
+    return absl::StrCat(
+        "const double value = ",
+        arguments.size() < 2 ? "0" : absl::Substitute(formula, arguments[0], arguments[1]), ";");
+  };
   std::string value;
   switch (f.kind) {
+    case OpaqueFunction::Kind::kFloor:
+      value = of_one("Floored($0)");
+      break;
+    case OpaqueFunction::Kind::kCeil:
+      value = of_one("-Floored(-($0))");
+      break;
+    case OpaqueFunction::Kind::kRound:
+      value = of_one("RoundedToEven($0)");
+      break;
+    case OpaqueFunction::Kind::kAbs:
+      value = of_one("Magnitude($0)");
+      break;
+    case OpaqueFunction::Kind::kFloorDivide:
+      value = of_two("Floored($0 / $1)");
+      break;
+    case OpaqueFunction::Kind::kModulo:
+      value = of_two("$0 - $1 * Floored($0 / $1)");
+      break;
     case OpaqueFunction::Kind::kConstant:
       value = absl::StrCat("const double value = ", RealLiteral(f.constant), ";");
       break;
     case OpaqueFunction::Kind::kTruncate:
-      value = absl::StrCat("const double value = ",
-                           arguments.empty() ? "0" : absl::StrCat("Truncated(", arguments[0], ")"),
-                           ";");
+      value = of_one("Truncated($0)");
       break;
     case OpaqueFunction::Kind::kTopK:
       value = absl::Substitute(

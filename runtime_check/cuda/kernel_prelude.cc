@@ -67,6 +67,7 @@ PLANPROOF_FUNCTION double PowerOf(double x, double y) { return pow(x, y); }
 PLANPROOF_FUNCTION long long HalfAway(double x) { return llround(x); }
 PLANPROOF_FUNCTION double Truncated(double x) { return trunc(x); }
 PLANPROOF_FUNCTION double Floored(double x) { return floor(x); }
+PLANPROOF_FUNCTION double RoundedToEven(double x) { return rint(x); }
 #else
 template <typename T, typename F>
 PLANPROOF_FUNCTION T SameBits(F x) {
@@ -89,6 +90,7 @@ template <typename A> PLANPROOF_FUNCTION A PowerOf(A x, A y) { return std::pow(x
 PLANPROOF_FUNCTION long long HalfAway(double x) { return std::llround(x); }
 PLANPROOF_FUNCTION double Truncated(double x) { return std::trunc(x); }
 PLANPROOF_FUNCTION double Floored(double x) { return std::floor(x); }
+PLANPROOF_FUNCTION double RoundedToEven(double x) { return std::nearbyint(x); }
 #endif
 
 template <typename A> PLANPROOF_FUNCTION bool IsNan(A x) { return x != x; }

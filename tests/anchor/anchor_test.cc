@@ -17,6 +17,7 @@ namespace planproof::anchor {
 namespace {
 
 using frontend::Recording;
+using stages::AnchorComparison;
 using stages::AnchorOutcome;
 using stages::AnchorReport;
 using stages::Verdict;
@@ -28,10 +29,10 @@ struct ReadProgram {
   absl::StatusOr<lineage::Problem> problem = absl::UnknownError("not read");
 
   AnchorReport Compare() const {
-    absl::StatusOr<AnchorReport> report =
+    absl::StatusOr<AnchorComparison> comparison =
         CompareRecording(*recording, problem.ok() ? &*problem : nullptr);
-    EXPECT_TRUE(report.ok()) << report.status();
-    return report.ok() ? *report : AnchorReport{};
+    EXPECT_TRUE(comparison.ok()) << comparison.status();
+    return comparison.ok() ? comparison->report : AnchorReport{};
   }
 };
 
@@ -65,7 +66,7 @@ TEST(Anchor, ARightProgramIsAnchored) {
   EXPECT_GT(report.results, 0);
   EXPECT_GT(report.computed, report.results);
   stages::Result result = Proved();
-  ApplyAnchor(report, true, &result);
+  ApplyAnchor({report}, true, &result);
   EXPECT_EQ(result.verdict, Verdict::kProved);
 }
 
@@ -75,7 +76,7 @@ TEST(Anchor, ReplicasThatStartFromOtherValuesAreNamed) {
   EXPECT_THAT(report.text, HasSubstr("on rank 1"));
   EXPECT_THAT(report.differences[0].usual, HasSubstr("replicas are seeded apart"));
   stages::Result result = Proved();
-  ApplyAnchor(report, false, &result);
+  ApplyAnchor({report}, false, &result);
   EXPECT_EQ(result.verdict, Verdict::kMalformed);
 }
 
@@ -122,7 +123,7 @@ TEST(Anchor, AMeaningThatIsExchangedWithdrawsProofAndRefutation) {
   for (const Verdict verdict : {Verdict::kProved, Verdict::kRefuted}) {
     stages::Result result;
     result.verdict = verdict;
-    ApplyAnchor(report, false, &result);
+    ApplyAnchor({report}, false, &result);
     EXPECT_EQ(result.verdict, Verdict::kUnknown);
     ASSERT_EQ(result.violations.size(), 1u);
     EXPECT_EQ(result.violations[0].kind, "not understood");
@@ -134,8 +135,8 @@ TEST(Anchor, WithoutValuesTheAnswerStaysUnlessTheyAreRequired) {
   report.outcome = AnchorOutcome::kNotAnchored;
   report.why = "no values were recorded";
   stages::Result stays = Proved(), refused = Proved();
-  ApplyAnchor(report, false, &stays);
-  ApplyAnchor(report, true, &refused);
+  ApplyAnchor({report}, false, &stays);
+  ApplyAnchor({report}, true, &refused);
   EXPECT_EQ(stays.verdict, Verdict::kProved);
   ASSERT_EQ(stays.assumptions.size(), 1u);
   EXPECT_THAT(stays.assumptions[0], HasSubstr("not anchored: no values were recorded"));
@@ -151,8 +152,31 @@ TEST(Anchor, ResultsThatDifferExcludeAProofAndNothingElse) {
   for (const Verdict verdict : {Verdict::kProved, Verdict::kRefuted, Verdict::kMalformed}) {
     stages::Result result;
     result.verdict = verdict;
-    ApplyAnchor(report, false, &result);
+    ApplyAnchor({report}, false, &result);
     EXPECT_EQ(result.verdict, verdict == Verdict::kProved ? Verdict::kUnknown : verdict);
+  }
+}
+
+// A state that steps have made is a result of the graphs: what refutes them explains it, and
+// nothing but a refutation does.
+TEST(Anchor, StatesThatAWrongGraphMadeDoNotHideItsRefutation) {
+  AnchorReport report;
+  report.outcome = AnchorOutcome::kHeldDiffers;
+  report.text = "state w.exp_avg differs";
+  report.differences.emplace_back().text = report.text;
+  for (const bool may_follow : {false, true}) {
+    const AnchorComparison comparison{report, may_follow};
+    EXPECT_EQ(comparison.DecidesAlone(), !may_follow);
+    for (const Verdict verdict : {Verdict::kProved, Verdict::kRefuted, Verdict::kUnknown}) {
+      stages::Result result;
+      result.verdict = verdict;
+      result.violations.emplace_back().verdict = verdict;
+      ApplyAnchor(comparison, false, &result);
+      const bool stays = may_follow && verdict == Verdict::kRefuted;
+      EXPECT_EQ(result.verdict, stays ? Verdict::kRefuted : Verdict::kMalformed);
+      ASSERT_EQ(result.violations.size(), 1u);
+      EXPECT_EQ(result.violations[0].verdict, result.verdict);
+    }
   }
 }
 

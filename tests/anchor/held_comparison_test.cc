@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -16,6 +17,12 @@ using runtime_check::Values;
 using sdfg::DType;
 using testing::HasSubstr;
 using testing::IsEmpty;
+
+double LargestOf(const Values& values) {
+  double largest = 0;
+  for (int64_t i = 0; i < values.size(); ++i) largest = std::max(largest, std::fabs(values.At(i)));
+  return largest;
+}
 
 double Number(int64_t i) { return std::sin(0.7 * static_cast<double>(i + 1)); }
 
@@ -88,6 +95,38 @@ TEST_F(HeldRows, WhatRoundingExplainsIsNoDifference) {
   EXPECT_THAT(DifferencesOf(tensor_, {}), IsEmpty());
   tensor_.parts[0].values.doubles[2] += 1e-5;
   EXPECT_EQ(DifferencesOf(tensor_, {}).size(), 1u);
+}
+
+// A matrix of 4 columns has rank 4 at most: what an adapter adds to it is a sum of 4 products,
+// which two programs round 5 times with the addition.
+TEST_F(HeldRows, LoadingRoundsOncePerProductThatAMatrixCanHave) {
+  const double spacing = 0x1p-23 * std::fabs(LargestOf(tensor_.whole));
+  const auto differs = [&](double by) {
+    tensor_.parts.clear();
+    Add(0, {0, 1});
+    tensor_.parts[0].allowed = RoundingOfLoading(tensor_.whole, DType::kFloat32);
+    double& smallest = tensor_.parts[0].values.doubles[2];
+    smallest += by;
+    return !DifferencesOf(tensor_, {}).empty();
+  };
+  EXPECT_FALSE(differs(4.9 * spacing));
+  EXPECT_TRUE(differs(6.1 * spacing));  // one more is that of the numbers' type
+  Values vector = Whole({8});
+  EXPECT_EQ(RoundingOfLoading(vector, DType::kFloat32), 0x1p-23 * LargestOf(vector));
+  EXPECT_EQ(RoundingOfLoading(vector, DType::kInt64), 0);
+  EXPECT_EQ(RoundingOfLoading(vector, DType::kBFloat16), 0x1p-7 * LargestOf(vector));
+}
+
+// Runs that round differently: opposite steps in each of two iterations, and no more; a state as
+// far from zero as its largest element, in opposite directions.
+TEST(StepsApart, AreTwoStepsInEachIterationOfWarmup) {
+  Values before = Whole({4}), after = before;
+  after.doubles[1] += 0.25;
+  after.doubles[2] -= 0.125;
+  EXPECT_EQ(AllowedAfterSteps(RecordedRole::kParameter, before, after), 1);
+  EXPECT_EQ(AllowedAfterSteps(RecordedRole::kBuffer, before, after), 1);
+  EXPECT_EQ(AllowedAfterSteps(RecordedRole::kState, before, after), 2 * LargestOf(before));
+  EXPECT_EQ(AllowedAfterSteps(RecordedRole::kState, before, before), 0);
 }
 
 TEST_F(HeldRows, RowsOfAMergedWeightAreNamed) {

@@ -51,6 +51,36 @@ TEST(TorchAnchor, RanksThatReadDifferentBatchesAreMalformed) {
   EXPECT_THAT(finished.output, StartsWith("MALFORMED: input x at ["));
 }
 
+// The reader gave such programs' functions a meaning of its own, and then did not understand them.
+TEST(TorchAnchor, NumbersThatPythonMakesOfTensorsAreAnchored) {
+  for (const char* name : {"int_of_quotient", "round_of_loss", "clip_by_root"}) {
+    const Finished finished = VerifyAnchored(Anchored(name), "--require-anchor");
+    EXPECT_THAT(finished.output, StartsWith("PROVED: ")) << name << finished.errors;
+  }
+}
+
+// Both factors give the same whole number here.
+TEST(TorchAnchor, AnotherFactorInAWholeNumberIsFoundWhateverItGave) {
+  const Finished finished = VerifyAnchored(Anchored("int_of_item_differs"));
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.output, StartsWith("REFUTED: "));
+  const std::string first = finished.output.substr(0, finished.output.find('\n'));
+  EXPECT_THAT(first, HasSubstr("is 1.28, in the model it is 5/4"));
+}
+
+// The states of its optimizer differ from the first step on, which is a result of the same fault.
+TEST(TorchAnchor, AWrongGraphIsRefutedAlthoughItsWarmupMadeOtherStates) {
+  const std::string directory = Anchored("summed_gradients");
+  const Finished finished = RunProgram(absl::StrCat(
+      "verify --no-cache ", directory, "/reference.trace ", directory, "/rank0.trace ", directory,
+      "/rank1.trace ", directory, "/rank2.trace ", directory, "/rank3.trace"));
+  EXPECT_EQ(finished.exit_code, 1);
+  EXPECT_THAT(finished.output, StartsWith("REFUTED: "));
+  EXPECT_THAT(finished.output.substr(0, finished.output.find('\n')), HasSubstr("weight"));
+  EXPECT_THAT(finished.output, HasSubstr("recorded   state weight.exp_avg at "));
+  EXPECT_THAT(finished.output, HasSubstr("rank 0 holds 4 times its place"));
+}
+
 // A copy of the program that may be changed.
 class ChangedRecording : public testing::Test {
  protected:

@@ -46,6 +46,19 @@ TEST(OpaqueValues, TruncationAndTheConstantHaveTheirValues) {
               1e-15);
 }
 
+TEST(OpaqueValues, WhatPythonMakesOfNumbersHasItsValue) {
+  const auto given = [](const char* name, const std::vector<double>& numbers) {
+    return OpaqueValue(OpaqueNamed(name), false, {}, numbers);
+  };
+  EXPECT_EQ(given("python_int", {-2.7}), -2);
+  EXPECT_EQ(given("python_floor", {-2.7}), -3);
+  EXPECT_EQ(given("python_ceil", {2.1}), 3);
+  EXPECT_EQ(given("python_round", {2.5}), 2);
+  EXPECT_EQ(given("python_abs", {-2.5}), 2.5);
+  EXPECT_EQ(given("python_floordiv", {-7, 2}), -4);
+  EXPECT_EQ(given("python_mod", {-7, 3}), 2);
+}
+
 TEST(OpaqueValues, UnknownFunctionsAreSmoothAndTellArgumentsApart) {
   const OpaqueFunction f = OpaqueNamed("mystery(a=1)");
   const double value = OpaqueValue(f, false, {1, 2}, {3});

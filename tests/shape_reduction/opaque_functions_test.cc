@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "shape_reduction/domain_interval.h"
 
 namespace planproof::shape_reduction {
@@ -34,6 +39,61 @@ TEST(Truncation, IsNotKnownWhereTheEnclosureDoesNotDecide) {
   EXPECT_EQ(Truncate<IntervalDomain>({7.99, 8}, true), kUnknownInt);
   EXPECT_EQ(Truncate<IntervalDomain>({0, 1e300}, true), kInvalidInt);
   EXPECT_EQ(Truncate<IntervalDomain>(IntervalDomain::Invalid(), true), kInvalidInt);
+}
+
+template <typename D>
+typename D::Value Called(const std::string& name, const std::vector<typename D::Value>& reals) {
+  int64_t unused = 0;
+  std::optional<Choice> choice;
+  return EvaluateOpaque<D>(ParseOpaqueName(name), name, {}, reals, {}, 0, false, &choice, &unused);
+}
+
+TEST(PythonSteps, AreThoseOfTheirNames) {
+  EXPECT_EQ(Called<DoubleDomain>("python_int", {-2.75}), -2);
+  EXPECT_EQ(Called<DoubleDomain>("python_floor", {-2.75}), -3);
+  EXPECT_EQ(Called<DoubleDomain>("python_ceil", {2.25}), 3);
+  EXPECT_EQ(Called<DoubleDomain>("python_round", {2.5}), 2);
+  EXPECT_EQ(Called<DoubleDomain>("python_abs", {-2.5}), 2.5);
+  EXPECT_EQ(Called<DoubleDomain>("python_floordiv", {-7, 2}), -4);
+  EXPECT_EQ(Called<DoubleDomain>("python_mod", {-7, 3}), 2);
+}
+
+// Where an enclosure does not decide, the step lies in it.
+TEST(PythonSteps, OfAnEnclosureLieBetweenThoseOfItsBounds) {
+  const Interval whole = Called<IntervalDomain>("python_round", {{2.4, 2.6}});
+  EXPECT_EQ(whole.lo, 2);
+  EXPECT_EQ(whole.hi, 3);
+  const Interval rest = Called<IntervalDomain>("python_mod", {{2.75, 3.25}, {3, 3}});
+  EXPECT_LE(rest.lo, 0);
+  EXPECT_GE(rest.hi, 2.75);
+  EXPECT_TRUE(IntervalDomain::IsInvalid(Called<IntervalDomain>("python_mod", {{1, 2}, {-1, 1}})));
+  EXPECT_TRUE(
+      IntervalDomain::IsInvalid(Called<IntervalDomain>("python_int", {IntervalDomain::NegInf()})));
+}
+
+// 3 * (1 / 3) is 1 in doubles, and less than 1 over the reals.
+TEST(PythonSteps, ANumberThatPythonMayHaveRoundedOverAStepIsOnBothSides) {
+  const double third = 1.0 / 3;
+  const double below = std::nextafter(1.0, 0.0);
+  const Interval whole = Called<IntervalDomain>("python_int", {{below, below}});
+  EXPECT_EQ(whole.lo, 0);
+  EXPECT_EQ(whole.hi, 1);
+  EXPECT_EQ(3 * third, 1);
+  const Interval exact = Called<IntervalDomain>("python_int", {{14, 14}});
+  EXPECT_EQ(exact.lo, 14);
+  EXPECT_EQ(exact.hi, 14);
+}
+
+TEST(PythonSteps, LogarithmsAndRootsAreEnclosed) {
+  const Interval log = Called<IntervalDomain>("python_log", {{14, 14}});
+  EXPECT_LE(log.lo, std::log(14.0));
+  EXPECT_GE(log.hi, std::log(14.0));
+  EXPECT_TRUE(IntervalDomain::IsInvalid(Called<IntervalDomain>("python_log", {{-1, -1}})));
+  EXPECT_EQ(Called<DoubleDomain>("python_numpy.sqrt", {2.25}), 1.5);
+}
+
+TEST(PythonSteps, OthersHaveNoMeaningInEnclosures) {
+  EXPECT_TRUE(IntervalDomain::IsInvalid(Called<IntervalDomain>("python_mystery", {{1, 1}})));
 }
 
 }  // namespace

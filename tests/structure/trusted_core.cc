@@ -42,6 +42,7 @@ const std::vector<Outsider>& Outsiders() {
       {"lineage/folding/fold.cc", "makes folded forms: CheckFolding decides"},
       {"lineage/folding/fold_plan", "guesses what can be folded: CheckFolding decides"},
       {"lineage/folding/groups", "guesses which devices correspond: CheckFolding decides"},
+      {"lineage/sampled_inputs", "numbers: inputs that are tried as a sample"},
       {"sdfg/dense_evaluator", "numbers, for tests"},
       {"sdfg/index_function_print", "text"},
       {"sdfg/operator_page", "text"},
@@ -50,6 +51,7 @@ const std::vector<Outsider>& Outsiders() {
       {"solver/smt_term", "for Z3, with `--engine smt` only"},
       {"solver/z3_", "Z3, with `--engine smt` only"},
       {"stages/account", "what was decided, as data for reports"},
+      {"stages/anchor_comparison", "recorded numbers: can take a PROVED back"},
       {"stages/aside", "runs searches for counterexamples and samples"},
       {"stages/assumed_relations",
        "what is said of assumptions: `lineage::Assume` makes the problem, and `Conclude` asks that "
