@@ -168,8 +168,6 @@ int64_t FloorOfRational(const Rational& x) {
 
 // PyTorch computes places in single precision.
 int64_t NearestPlace(const Scaling& scaling, int64_t i, bool exact) {
-  if (!exact && scaling.out == scaling.in) return i;
-  if (!exact && scaling.out == 2 * scaling.in) return i / 2;
   const float scale = scaling.factor
                           ? static_cast<float>(1.0 / scaling.factor->ToDouble())
                           : static_cast<float>(scaling.in) / static_cast<float>(scaling.out);
@@ -185,6 +183,7 @@ Rational PlaceOfCenter(const Scaling& scaling, int64_t i) {
 }
 
 std::vector<Tap> LinearTaps(const Scaling& scaling, int64_t i) {
+  if (scaling.in == scaling.out) return {{i, 1}};  // whatever the factor is
   Rational place = PlaceOfCenter(scaling, i);
   if (place < Rational(0)) place = 0;
   const int64_t first = std::min(FloorOfRational(place), scaling.in - 1);
