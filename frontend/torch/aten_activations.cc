@@ -51,7 +51,8 @@ absl::StatusOr<std::vector<sdfg::TensorId>> Halves(AtenCall* call, int64_t* dim)
   PLAN_ASSIGN_OR_RETURN(const int64_t given, call->Integer("dim", -1));
   const sdfg::Shape shape = call->writer().tensor(x).shape;
   const std::optional<int64_t> at = DimensionOf(given, shape.size());
-  if (!at || shape.empty() || shape[*at] % 2 != 0) return call->NotDeclared("this dimension");
+  if (!at || ElementsOf(shape) == 0 || shape.empty() || shape[*at] % 2 != 0)
+    return call->NotDeclared("this dimension");
   *dim = *at;
   return call->Apply("chunk", {Argument::Of(x)}, {{"chunks", int64_t{2}}, {"dim", *dim}});
 }

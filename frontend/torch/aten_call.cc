@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/torch/known_elements.h"
+#include "frontend/torch/listed_constant.h"
 #include "frontend/torch/python_functions.h"
 #include "frontend/torch/python_numbers.h"
 #include "frontend/torch/unfollowed_numbers.h"
@@ -56,6 +57,29 @@ absl::StatusOr<sdfg::TensorId> Narrowed(GraphWriter* writer, sdfg::TensorId valu
                         return sdfg::Finish(&builder);
                       },
                       {value});
+}
+
+// The integers that the real numbers of a tensor are if it is computed from constants alone, all of
+// them whole numbers that its type holds: positions that are counted up. kNone if it is not.
+absl::StatusOr<sdfg::TensorId> ListedWhole(GraphWriter* writer, sdfg::TensorId value,
+                                           sdfg::DType dtype) {
+  const sdfg::Tensor& tensor = writer->tensor(value);
+  std::optional<ExactElements> elements = WholeElements(writer->graph(), value);
+  if (!elements || elements->empty()) return sdfg::kNone;
+  for (const solver::Rational& element : *elements) {
+    if (!element.IsInteger() || !HoldsExactly(tensor.dtype, element) ||
+        !HoldsExactly(dtype, element)) {
+      return sdfg::kNone;
+    }
+  }
+  Storage storage;
+  storage.dtype = dtype;
+  storage.size = static_cast<int64_t>(elements->size());
+  storage.values = *std::move(elements);
+  storage.minus_infinity.resize(storage.values.size(), false);
+  const sdfg::Shape shape = tensor.shape;
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId listed, ListConstant(writer, storage));
+  return writer->Reshape(listed, shape);
 }
 
 // Whether the operator gives new tensors and writes operands besides: batch norms in training.
@@ -383,6 +407,10 @@ absl::StatusOr<sdfg::TensorId> AtenCall::Converted(sdfg::TensorId value, sdfg::D
     std::optional<KnownNumber> number = UniformNumber(writer_->graph(), value, writer_->errors());
     if (number) number = torch::InType(*number, dtype);
     if (number) return writer_->Fill(writer_->tensor(value).shape, dtype, number->value);
+  }
+  if (sdfg::IsFloating(from) && sdfg::IsInteger(dtype)) {
+    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId listed, ListedWhole(writer_, value, dtype));
+    if (listed != sdfg::kNone) return listed;
   }
   if (from == sdfg::DType::kInt64 && dtype == sdfg::DType::kInt32) {
     const std::optional<ExactElements> elements = WholeElements(writer_->graph(), value);

@@ -176,14 +176,27 @@ absl::Status RoundedDivision(AtenCall& call, const Argument& x, const Argument& 
 
 constexpr char kBinary[] = "Tensor Scalar _.Tensor _.Scalar out Scalar_out";
 
+// The factor of the second operand; one that is computed from tensors multiplies it.
+absl::Status ReadAlpha(AtenCall* call, Argument* y, solver::Rational* alpha) {
+  if (!call->Has("alpha")) return absl::OkStatus();
+  PLAN_ASSIGN_OR_RETURN(const Argument factor, call->OperandOf((*call)["alpha"]));
+  if (factor.literal) {
+    *alpha = *factor.literal;
+    return absl::OkStatus();
+  }
+  PLAN_ASSIGN_OR_RETURN(*y, call->One("mul", {*y, factor}));
+  return absl::OkStatus();
+}
+
 void AddBinary(AtenTable* table, const char* name, const std::string& overloads,
                const char* parameters) {
   const std::string op = name;
   table->Add(name, overloads, parameters, [op](AtenCall& call) -> absl::Status {
     PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
-    PLAN_ASSIGN_OR_RETURN(const Argument y, call.Operand("other"));
+    PLAN_ASSIGN_OR_RETURN(Argument y, call.Operand("other"));
     if (call.Has("rounding_mode")) return RoundedDivision(call, x, y);
-    PLAN_ASSIGN_OR_RETURN(const solver::Rational alpha, call.Real("alpha", 1));
+    solver::Rational alpha = 1;
+    PLAN_RETURN_IF_ERROR(ReadAlpha(&call, &y, &alpha));
     PLAN_ASSIGN_OR_RETURN(std::optional<Argument> result, OfIntegers(&call, op, x, y, alpha));
     if (!result) {
       PLAN_ASSIGN_OR_RETURN(result, Binary(&call, op, x, y, alpha));

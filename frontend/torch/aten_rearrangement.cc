@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "frontend/torch/aten_operators.h"
 #include "frontend/torch/strided_parts.h"
+#include "sdfg/native_operators.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -187,19 +188,32 @@ absl::Status DiagonalBackward(AtenCall& call) {
   const std::optional<int64_t> dim1 = DimensionOf(given1, whole.size());
   const std::optional<int64_t> dim2 = DimensionOf(given2, whole.size());
   if (!dim1 || !dim2 || *dim1 == *dim2) return call.NotDeclared("this diagonal");
-  Strided part = Contiguous(0, whole);
-  const int64_t rows = above < 0 ? whole[*dim1] + above : whole[*dim1];
-  const int64_t columns = above > 0 ? whole[*dim2] - above : whole[*dim2];
-  part.offset = above > 0 ? above * part.strides[*dim2] : -above * part.strides[*dim1];
-  const int64_t length = std::max<int64_t>(0, std::min(rows, columns));
-  const int64_t stride = part.strides[*dim1] + part.strides[*dim2];
-  for (const int64_t dim : {std::max(*dim1, *dim2), std::min(*dim1, *dim2)}) {
-    part.shape.erase(part.shape.begin() + dim);
-    part.strides.erase(part.strides.begin() + dim);
-  }
-  part.shape.push_back(length);
-  part.strides.push_back(stride);
-  return PutInto(call, "grad_output", 0, part, whole);
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId g, call.TensorOf("grad_output"));
+  const sdfg::Tensor gradient = call.writer().tensor(g);
+  const auto make = [&]() -> absl::StatusOr<sdfg::IndexFunction> {
+    sdfg::IndexFunctionBuilder b("diagonal_backward");
+    b.AddInput("g", gradient.shape, gradient.dtype);
+    const int output = b.AddOutput("y", whole, gradient.dtype);
+    std::vector<sdfg::ExprId> read;
+    for (size_t d = 0; d < whole.size(); ++d) {
+      if (static_cast<int64_t>(d) == *dim1 || static_cast<int64_t>(d) == *dim2) continue;
+      read.push_back(b.Index(b.OutputDims(output)[d]));
+    }
+    const sdfg::ExprId row = b.Index(b.OutputDims(output)[*dim1]);
+    const sdfg::ExprId column = b.Index(b.OutputDims(output)[*dim2]);
+    read.push_back(above >= 0 ? row : column);
+    const sdfg::ExprId there = b.Binary(sdfg::Op::kIntEq, column, b.IntAdd(row, b.Int(above)));
+    b.SetBody(output, b.Select(there, b.Element(0, read), b.Real(0)));
+    return sdfg::Finish(&b);
+  };
+  const std::string key =
+      absl::StrCat("diagonal_backward ", sdfg::DTypeName(gradient.dtype), "[",
+                   absl::StrJoin(gradient.shape, ","), "] [", absl::StrJoin(whole, ","), "] ",
+                   above, " ", *dim1, " ", *dim2);
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId put,
+                        call.writer().Emit("diagonal_backward", key, make, {g}));
+  call.Return(Argument::Of(put));
+  return absl::OkStatus();
 }
 
 // `self`, whose last three dimensions are split into `split`, with these in another order; then in

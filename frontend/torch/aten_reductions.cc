@@ -81,10 +81,18 @@ absl::Status OnlyContiguousOut(const AtenCall& call) {
 }
 
 void AddAlongDim(AtenTable* table, const char* name, const char* overloads, const char* parameters,
-                 const std::vector<std::string>& operands, const char* declared) {
+                 const std::vector<std::string>& operands, const char* declared,
+                 bool of_nothing = true) {
   const std::string op = declared;
+<<<<<<< HEAD
   table->Add(name, overloads, parameters, [op, operands](AtenCall& call) -> absl::Status {
     PLAN_RETURN_IF_ERROR(OnlyContiguousOut(call));
+=======
+  table->Add(name, overloads, parameters, [=](AtenCall& call) -> absl::Status {
+    if (!of_nothing && ElementsOf(call.Described(operands[0]).shape) == 0) {
+      return call.NotDeclared("a tensor without elements");
+    }
+>>>>>>> vocab
     std::vector<Argument> arguments;
     for (const std::string& operand : operands) {
       PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId tensor, call.TensorOf(operand));
@@ -157,7 +165,7 @@ void AddReductions(AtenTable* table) {
   AddAlongDim(table, "_log_softmax_backward_data", kNew, "grad_output output dim input_dtype",
               {"grad_output", "output"}, "aten_log_softmax_backward");
   table->Add("cumsum", kAnyForm, "self dim dtype", SumSoFar);
-  AddAlongDim(table, "logcumsumexp", kNew, "self dim", {"self"}, "aten_logcumsumexp");
+  AddAlongDim(table, "logcumsumexp", kNew, "self dim", {"self"}, "aten_logcumsumexp", false);
 }
 
 }  // namespace planproof::frontend::torch

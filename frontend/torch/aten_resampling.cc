@@ -168,14 +168,19 @@ int64_t FloorOfRational(const Rational& x) {
 
 // PyTorch computes places in single precision.
 int64_t NearestPlace(const Scaling& scaling, int64_t i, bool exact) {
-  if (!exact && scaling.out == scaling.in) return i;
-  if (!exact && scaling.out == 2 * scaling.in) return i / 2;
   const float scale = scaling.factor
                           ? static_cast<float>(1.0 / scaling.factor->ToDouble())
                           : static_cast<float>(scaling.in) / static_cast<float>(scaling.out);
   const float place =
       exact ? (static_cast<float>(i) + 0.5F) * scale : static_cast<float>(i) * scale;
   return std::min(static_cast<int64_t>(std::floor(place)), scaling.in - 1);
+}
+
+// PyTorch's kernels for results as large as the operand, or twice as large, may leave out the
+// factor that the program gives.
+bool KernelsDiffer(const Scaling& scaling) {
+  if (!scaling.factor || (scaling.out != scaling.in && scaling.out != 2 * scaling.in)) return false;
+  return !(*scaling.factor == Rational(scaling.out, scaling.in));
 }
 
 // The place that element i of the result has among those of the operand.
@@ -185,6 +190,7 @@ Rational PlaceOfCenter(const Scaling& scaling, int64_t i) {
 }
 
 std::vector<Tap> LinearTaps(const Scaling& scaling, int64_t i) {
+  if (scaling.in == scaling.out) return {{i, 1}};  // whatever the factor is
   Rational place = PlaceOfCenter(scaling, i);
   if (place < Rational(0)) place = 0;
   const int64_t first = std::min(FloorOfRational(place), scaling.in - 1);
@@ -256,6 +262,9 @@ absl::Status Interpolate(AtenCall& call, Kernel kernel, size_t rank, bool backwa
     Scaling scaling{in[d + 2], sizes[d], std::nullopt, corners};
     PLAN_ASSIGN_OR_RETURN(scaling.factor, FactorOf(&call, d, rank));
     if (scaling.in < 1 || scaling.out < 1) return call.NotDeclared("interpolation of nothing");
+    if (kernel == Kernel::kNearest && KernelsDiffer(scaling)) {
+      return call.NotDeclared("interpolation by a factor that is not that of the sizes");
+    }
     PLAN_ASSIGN_OR_RETURN(
         x, ResampleAlong(&call, x, d + 2, TapsOf(kernel, scaling), in[d + 2], backward));
   }

@@ -202,7 +202,9 @@ absl::Status Product(AtenCall& call, bool cumulative) {
   PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId x, ToBeReduced(&call));
   const sdfg::Tensor tensor = call.writer().tensor(x);
   PLAN_ASSIGN_OR_RETURN(const ReducedDims reduced, ReadReducedDims(&call, tensor.shape));
-  if (!sdfg::IsFloating(tensor.dtype)) return call.NotDeclared("a product of integers");
+  if (!sdfg::IsFloating(tensor.dtype) || !sdfg::IsFloating(call.target(0).dtype)) {
+    return call.NotDeclared("a product of integers");
+  }
   if (reduced.elements > kMostFactors) {
     return call.NotDeclared(absl::StrCat("a product of more than ", kMostFactors, " factors"));
   }
