@@ -112,6 +112,11 @@ class Memory:
         sizes = {index: self._sizes[index] // self._dtypes[index].itemsize for index in storages}
         return read_and_written_later(storages, sizes, self.tensors(), operators)
 
+    def unchanged(self, storage: int) -> bool:
+        """Whether a storage holds what it held before the step."""
+        before, now = self.initial[storage], self._kept[storage]
+        return before.numel() == now.nbytes() and torch.equal(before, torch.empty(0, dtype=torch.uint8).set_(now))
+
     def is_real(self, storage: int) -> bool:
         """Whether a storage holds real numbers."""
         return self._dtypes[storage].is_floating_point

@@ -1,6 +1,7 @@
 """Records the operators that PyTorch's dispatcher sees: one rank, one iteration."""
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack, contextmanager
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
@@ -16,6 +17,7 @@ from planproof.torch.memory import Memory, dtype_name
 from planproof.torch.numbers_of_tensors import Items
 from planproof.torch.places import Place, Places
 from planproof.torch.sketches import OperatorSketches
+from planproof.torch.subclasses import Seen, is_fake, seen
 from planproof.torch.trace_file import Groups, Strings, number
 
 #: Their operators have no effect on values.
@@ -28,9 +30,6 @@ _TO_PYTHON = ("aten::_local_scalar_dense", "aten::item", "aten::equal", "aten::i
 #: Types of arguments that can take a number that was computed from a tensor.
 _TAKES_NUMBERS = ("Scalar", "number", "float", "Tensor", "Optional[number]", "Optional[float]", "List[number]", "List[float]",
                   "Optional[List[float]]")
-
-_DISABLED = torch._C._disabled_torch_dispatch_impl
-
 
 def _writes_unannounced(func: Any, result: Any) -> List[torch.Tensor]:
     """What operators write whose schemas do not say so."""
@@ -63,11 +62,24 @@ class Recorder(TorchDispatchMode):
             stack.enter_context(self.places.followed())
             stack.enter_context(self.items.following(self._escaped, self._line))
             stack.enter_context(self._waits())
+            stack.enter_context(self._eagerly())
             stack.enter_context(self)
             yield
         for storage in list(self._native):
             self._wait_for_native(storage)
         self.calls.check()
+
+    @contextmanager
+    def _eagerly(self) -> Iterator[None]:
+        """What torch.compile has compiled runs as it is written: kernels that it makes do not pass the dispatcher."""
+        dynamo = sys.modules.get("torch._dynamo")
+        if dynamo is None:
+            yield
+            return
+        if dynamo.utils.counters["frames"]["ok"]:
+            self.notes.append("the program as it is written was recorded, not what torch.compile made of it")
+        with torch.compiler.set_stance("force_eager"):
+            yield
 
     def _line(self) -> Optional[str]:
         return self.places.current().source
@@ -91,9 +103,10 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                            kwargs: Optional[Dict[str, Any]] = None) -> Any:
         kwargs = kwargs or {}
-        if any(getattr(kind, "__torch_dispatch__", _DISABLED) is not _DISABLED for kind in types):
-            return NotImplemented  # DTensor and the like: what they consist of comes back here
-        if self._suspended or func.namespace in _WITHOUT_EFFECT or _on_meta((args, kwargs)):
+        kind = seen(types)
+        if kind is Seen.WRAPPED:
+            return NotImplemented
+        if kind is Seen.FAKE or self._suspended or func.namespace in _WITHOUT_EFFECT or _on_meta((args, kwargs)):
             return func(*args, **kwargs)
         if func._schema.name in ("_c10d_functional::wait_tensor", "_c10d_functional::wait_tensors"):
             return self._wait_for_tensors(func, args)
@@ -332,7 +345,7 @@ class Recorder(TorchDispatchMode):
 
 def _on_meta(value: Any) -> bool:
     """Shapes without values: a framework's reasoning about shapes, nothing of the program's."""
-    return any(isinstance(leaf, torch.Tensor) and leaf.is_meta for leaf in tree_leaves(value))
+    return any(is_fake(leaf) for leaf in tree_leaves(value))
 
 
 def _written(schema: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> List[torch.Tensor]:

@@ -15,7 +15,7 @@ from planproof.torch.beginning import Beginning, Key, key_of, key_of_state, para
 from planproof.torch.carried_state import Candidate, candidates, declared, without_owner
 from planproof.torch.counted import in_log
 from planproof.torch.environment import read_environment
-from planproof.torch.memory import Memory, content
+from planproof.torch.memory import Memory, content, dtype_name
 from planproof.torch.overrides import Given, Overrides, Overriding
 from planproof.torch.places import Places
 from planproof.torch.recorder import Recorder
@@ -113,6 +113,7 @@ class _Recording:
         self._name_inputs()
         found = candidates(self.step, self.parameters, self.optimizers)
         self.values["generator"] = torch.get_rng_state().numpy()
+        self.values["default_dtype"] = numpy.frombuffer(dtype_name(torch.get_default_dtype()).encode(), dtype=numpy.uint8)
         with self.recorder.recording():
             outputs = self.step()
         self._name_results(outputs or {})
@@ -131,7 +132,7 @@ class _Recording:
             "operators": self.recorder.operators, "results": self.results,
             "notes": [*notes, *self.overriding.notes(), *self.recorder.notes,
                       *self._without_gradients(), *self._unread(),
-                      *without_owner(self.optimizers, self._is_input)]}
+                      *without_owner(self.optimizers, self._is_named)]}
         if self.recorder.items.numbers:
             trace["numbers"] = [{**each, "source": self.recorder.strings.number(each["source"])}
                                 for each in self.recorder.items.numbers]
@@ -165,9 +166,9 @@ class _Recording:
         return [f"the step does not read the input {name}: is it another tensor that it reads?"
                 for name, tensor in inputs.items() if self.memory.held(tensor) not in read]
 
-    def _is_input(self, tensor: torch.Tensor) -> bool:
-        """Whether an input shows this tensor's memory."""
-        return self.memory.number_of(tensor) in {self.memory.held(entry["tensor"]) for entry in self.inputs}
+    def _is_named(self, tensor: torch.Tensor) -> bool:
+        """Whether an input or a result shows this tensor's memory."""
+        return self.memory.number_of(tensor) in {self.memory.held(entry["tensor"]) for entry in [*self.inputs, *self.results]}
 
     # What holds a value before the step.
 
@@ -213,7 +214,10 @@ class _Recording:
     def _name_carried(self, found: Sequence[Candidate]) -> None:
         """Declares carried state from which results are computed; of other such state is only said that it is there."""
         carried = self._carried_over()
+        written = self.memory.replaced(carried, self.recorder.operators)
         feeding = self.memory.feeding(carried, self.recorder.operators, [entry["tensor"] for entry in self.results])
+        # What is overwritten with itself is no state: DistributedDataParallel sends tables of constants each time.
+        feeding -= {storage for storage in written if self.memory.unchanged(storage)}
         taken = {entry["name"] for entry in self.inputs}
         chosen = declared(found, lambda tensor: self.memory.number_of(tensor) in feeding, taken)
         for each in chosen:
@@ -237,13 +241,17 @@ class _Recording:
     # What the step is for.
 
     def _name_results(self, outputs: Mapping[str, Any]) -> None:
+        held_before = {entry["name"] for entry in self.inputs}
         for each in self.parameters:
             self._name_result("updated", each.name, each.held())
             if each.object.grad is not None:
                 self._name_gradient(each)
         for optimizer in self.optimizers:
             for name, _, state in states(optimizer, self.parameters):
-                self._name_result("updated", name, state)
+                if name in held_before:
+                    self._name_result("updated", name, state)
+                else:  # the first iteration makes it
+                    self._name_result("output", f"new {name}", state)
         for name, value in self._outputs(outputs).items():
             self._name_output("output", name, self.overriding.reduced(name, value))
 
@@ -253,7 +261,7 @@ class _Recording:
         if isinstance(gradient, DTensor) and not parameter.chosen:
             found = output(gradient)
         else:
-            found = Output(held(gradient, parameter.held().part))
+            found = Output(held(gradient, parameter.lies()))
         self._name_output("gradient", parameter.name,
                           self.overriding.reduced(parameter.key, found))
 

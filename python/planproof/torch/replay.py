@@ -72,6 +72,9 @@ class _Rank:
         self.storages = [self._storage(index, entry)
                          for index, entry in enumerate(trace["storages"])]
         self.generator = torch.from_numpy(values["generator"].copy())
+        # Operators without a type make tensors of the program's default type.
+        said = values.get("default_dtype")
+        self.default_dtype = torch.get_default_dtype() if said is None else getattr(torch, said.tobytes().decode())
         self.works: Dict[int, Posted] = {}
         self.sketches: Optional[Dict[Tuple[int, int], numpy.ndarray]] = None
         self.label = f"rank {trace['rank']}" if trace["world"] > 1 else "reference"
@@ -165,7 +168,12 @@ class _Rank:
         args = [self._value(each) for each in entry.get("args", [])]
         kwargs = {key: self._value(each) for key, each in entry.get("kwargs", {}).items()}
         torch.set_rng_state(self.generator)
-        result = func(*args, **kwargs)
+        plain = torch.get_default_dtype()
+        torch.set_default_dtype(self.default_dtype)
+        try:
+            result = func(*args, **kwargs)
+        finally:
+            torch.set_default_dtype(plain)
         self.generator = torch.get_rng_state()
         if "item" in entry:
             outcome.compared += 1
