@@ -146,7 +146,7 @@ def without_owner(optimizers: Sequence[torch.optim.Optimizer], named: Callable[[
     lines = []
     for optimizer in optimizers:
         lost = [key for key, content in optimizer.state.items() if isinstance(content, Mapping) and isinstance(key, torch.Tensor)
-                and any(isinstance(value, torch.Tensor) and not named(local(value)) for value in content.values())]
+                and local(key).numel() and any(isinstance(value, torch.Tensor) and not named(local(value)) for value in content.values())]
         if lost:
             shapes = ", ".join(str(list(key.shape)) for key in lost[:3])
             lines.append(f"{type(optimizer).__name__} has states of {len(lost)} tensors that are no parameters of the model (shapes "

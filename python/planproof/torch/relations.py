@@ -13,6 +13,7 @@ import torch.distributed as dist
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
 
 from planproof.errors import RecordingError
+from planproof.torch import fsdp1
 
 Segments = List[List[int]]  # [start, length], one after another
 
@@ -240,9 +241,14 @@ def parameters(model: torch.nn.Module, rename: Optional[Rename],
     """Parameters and persistent buffers of real numbers. Other buffers are constants of the program. A tied
     parameter has the first of its names. `placement` gets names as they are here."""
     model = unwrapped(model)
-    name = _renamed(rename)
+    name, pieces = _renamed(rename), fsdp1.pieces(model) if isinstance(model, torch.nn.Module) else {}
     for key, value in model.named_parameters():
         said = placement(key, value) if placement and not isinstance(value, DTensor) else None
+        if said is None and id(value) in pieces:
+            of, flat = pieces[id(value)]
+            if not flat[1]:
+                continue  # another rank has all of it
+            said = Part(of, flat=flat)
         yield Parameter(name(key), "parameter", value, said, key)
     temporary = {id(module._buffers[key]) for module in model.modules()
                  for key in module._non_persistent_buffers_set}
