@@ -13,6 +13,7 @@ from torch.utils._pytree import tree_leaves
 from planproof.torch import collectives
 from planproof.torch.choices import chosen_indices
 from planproof.torch.counted import Calls
+from planproof.torch.draws import Draws, is_fresh, is_random
 from planproof.torch.memory import Memory, dtype_name
 from planproof.torch.numbers_of_tensors import Items
 from planproof.torch.places import Place, Places
@@ -39,9 +40,11 @@ def _writes_unannounced(func: Any, result: Any) -> List[torch.Tensor]:
 class Recorder(TorchDispatchMode):
     """While it is active every operator is appended to `operators`, as the format has it."""
 
-    def __init__(self, memory: Memory, places: Places) -> None:
+    def __init__(self, memory: Memory, places: Places, draws: Draws) -> None:
         super().__init__()
-        self.memory, self.places = memory, places
+        self.memory, self.places, self.draws = memory, places, draws
+        #: States of generators before operators that draw and are recorded as what they are, by position.
+        self.generators: Dict[int, torch.Tensor] = {}
         self.strings, self.groups, self.items = Strings(), Groups(), Items()
         self.operators: List[Dict[str, Any]] = []
         self.item_values: List[Any] = []
@@ -129,7 +132,12 @@ class Recorder(TorchDispatchMode):
         entry = self._encoded_call(func, args, kwargs)
         written = _written(schema, args, kwargs)
         entry_writes = [self._view(tensor, True) for tensor in written]
+        state = _generator_state(kwargs) if is_random(func) else None
         result = func(*args, **kwargs)
+        if state is not None:
+            if is_fresh(func, args) and isinstance(result, torch.Tensor) and self._drawn(func, args, kwargs, state, result, written, place):
+                return result
+            self.generators[len(self.operators)] = state
         results = tree_leaves(result)
         if _on_meta(result) or (schema.name not in _TO_PYTHON and not written
                                 and not any(isinstance(r, torch.Tensor) for r in results)):
@@ -157,6 +165,21 @@ class Recorder(TorchDispatchMode):
             entry["writes"] = entry_writes
         self._append(entry, place)
         return result
+
+    def _drawn(self, func: Any, args: Any, kwargs: Dict[str, Any], state: torch.Tensor, result: torch.Tensor,
+               written: Sequence[torch.Tensor], place: Place) -> bool:
+        """Records a copy of an input instead of the operator that drew it; whether it has."""
+        with self.suspended():
+            drawn = self.draws.drawn(func, args, kwargs, state, result, place.module, place.source)
+        if drawn is None:
+            return False
+        given, made = {"tensor": self._view(drawn.tensor, True)}, {"tensor": self._view(result, bool(written))}
+        entry: Dict[str, Any] = {"op": "aten.copy_.default", "args": [made, given], "out": [made], "writes": [made["tensor"]]} if written \
+            else {"op": "aten.clone.default", "args": [given], "out": [made]}
+        with self.suspended():
+            self.sketches.add(len(self.operators), entry, result)
+        self._append(entry, place)
+        return True
 
     def _numbers_into_tensor(self, made: torch.Tensor, place: Place) -> bool:
         """`torch.tensor` of numbers that came from tensors is no constant; whether it is of such."""
@@ -346,6 +369,11 @@ class Recorder(TorchDispatchMode):
 def _on_meta(value: Any) -> bool:
     """Shapes without values: a framework's reasoning about shapes, nothing of the program's."""
     return any(is_fake(leaf) for leaf in tree_leaves(value))
+
+
+def _generator_state(kwargs: Dict[str, Any]) -> torch.Tensor:
+    generator = kwargs.get("generator")
+    return generator.get_state() if isinstance(generator, torch.Generator) else torch.get_rng_state()
 
 
 def _written(schema: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> List[torch.Tensor]:

@@ -1,6 +1,7 @@
 """`record`: one iteration of a program as a trace, with the values that a replay compares with."""
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
@@ -14,6 +15,7 @@ from planproof.errors import RecordingError
 from planproof.torch.beginning import Beginning, Key, key_of, key_of_state, parameters_of
 from planproof.torch.carried_state import Candidate, candidates, declared, without_owner
 from planproof.torch.counted import in_log
+from planproof.torch.draws import Draws, Said
 from planproof.torch.environment import read_environment
 from planproof.torch.memory import Memory, content, dtype_name
 from planproof.torch.overrides import Given, Overrides, Overriding
@@ -22,7 +24,7 @@ from planproof.torch.recorder import Recorder
 from planproof.torch.relations import (Held, Input, Output, Parameter, Placement, Rename, held,
                                        module_names, output, states)
 from planproof.torch.sketches import LARGEST_IN_FULL, sketch_of_part
-from planproof.torch.trace_file import VERSION, Path, save, save_values
+from planproof.torch.trace_file import VERSION, Path, load, save, save_values, values_path
 
 Models = Union[torch.nn.Module, Sequence[torch.nn.Module], None]
 Optimizers = Union[torch.optim.Optimizer, Sequence[torch.optim.Optimizer], None]
@@ -33,7 +35,7 @@ def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model
            optimizer: Optimizers = None, inputs: Optional[Mapping[str, Any]] = None,
            axes: Axes = None, rename: Optional[Rename] = None,
            placement: Optional[Placement] = None, hidden: Iterable[str] = (),
-           notes: Sequence[str] = (), overrides: Given = None,
+           notes: Sequence[str] = (), overrides: Given = None, draws: Said = None,
            beginning: Optional[Beginning] = None, made_up: bool = False) -> Optional[Mapping[str, Any]]:
     """Runs `step` once and writes what this rank executed to `path`, and the values beside it.
 
@@ -45,6 +47,7 @@ def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model
     packages that are `hidden` give no source lines, those of their callers are shown instead.
     `overrides`, a JSON file or its content, wins over all of these and over metadata
     (`planproof.torch.overrides`); all ranks then talk to each other before and after the step.
+    `draws` says how random numbers of the ranks are related (`planproof.torch.draws`); the reference, beside `path`, is then recorded first.
     `beginning`: what the rank held before its first iteration, if this is not the first. `made_up`: what the rank receives is,
     so no values are written.
     Returns what `step` returned."""
@@ -55,7 +58,8 @@ def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model
         beginning = Beginning(models, optimizers, inputs or {}, placement)
         if any(each.state for each in optimizers):
             beginning.forget_what_is_trained()
-    recording = _Recording(step, path, models, optimizers, inputs or {}, rename, placement, hidden, overriding, beginning)
+    recording = _Recording(step, path, models, optimizers, inputs or {}, rename, placement, hidden, overriding, beginning,
+                           _draws(draws, named, path, made_up))
     with read_environment(beginning.environment):
         return recording.run(named, notes, made_up)
 
@@ -75,7 +79,7 @@ class _Recording:
                  models: List[torch.nn.Module], optimizers: List[torch.optim.Optimizer],
                  inputs: Mapping[str, Any], rename: Optional[Rename],
                  placement: Optional[Placement], hidden: Iterable[str],
-                 overriding: Overriding, beginning: Beginning) -> None:
+                 overriding: Overriding, beginning: Beginning, draws: Draws) -> None:
         self.beginning = beginning
         self.step, self.path, self.optimizers = step, path, optimizers
         self.memory = Memory()
@@ -88,7 +92,7 @@ class _Recording:
         for model in models:
             modules.update(module_names(model, overriding.rename(plain, counted=False)))
         names = {id(each.object): each.name for each in self.parameters}
-        self.recorder = Recorder(self.memory, Places(modules, names, hidden))
+        self.recorder = Recorder(self.memory, Places(modules, names, hidden), draws)
         self.inputs: List[Dict[str, Any]] = []
         self.results: List[Dict[str, Any]] = []
         self.values: Dict[str, numpy.ndarray] = {}
@@ -116,6 +120,7 @@ class _Recording:
         self.values["default_dtype"] = numpy.frombuffer(dtype_name(torch.get_default_dtype()).encode(), dtype=numpy.uint8)
         with self.recorder.recording():
             outputs = self.step()
+        self._name_draws()
         self._name_results(outputs or {})
         self._name_carried(found)
         distributed = dist.is_initialized()
@@ -196,6 +201,15 @@ class _Recording:
         self.inputs.append({"role": role, "name": name,
                             "tensor": self.memory.view(value.tensor.detach(), True),
                             **value.part.encoded(), **more})
+
+    def _name_draws(self) -> None:
+        for each in self.recorder.draws.all():
+            more = {"domain": each.domain} if each.domain else {}
+            self.inputs.append({"role": "input", "name": each.name, "tensor": self.memory.view(each.tensor, True),
+                                **each.part.encoded(), **more})
+        for position, state in self.recorder.generators.items():
+            self.values[f"generator_{position}"] = state.numpy()
+        self.recorder.notes += self.recorder.draws.notes
 
     # What an earlier iteration left, and nobody named.
 
@@ -292,6 +306,17 @@ class _Recording:
         self.results.append({"kind": kind, "name": name,
                              "tensor": self.memory.view(tensor, False),
                              **value.part.encoded(), **more})
+
+
+def _draws(said: Said, axes: Sequence[Sequence[Any]], path: Path, made_up: bool) -> Draws:
+    """Of a rank, with what the reference beside it has drawn; of the reference, which is rank -1."""
+    directory, name = os.path.split(os.fspath(path))
+    reference = os.path.join(directory, "reference.trace")
+    distributed = dist.is_initialized() and dist.get_world_size() > 1
+    known = None
+    if distributed and not made_up and name != "reference.trace" and os.path.exists(reference):
+        known = load(reference), dict(numpy.load(values_path(reference)))
+    return Draws(said, [(name, size) for name, size in axes], dist.get_rank() if distributed else -1, known)
 
 
 def _axes(axes: Axes) -> List[List[Any]]:

@@ -124,7 +124,7 @@ class _Rank:
             elif "collective" in entry:
                 yield from self._communicate(entry)
             else:
-                self._compute(entry, outcome)
+                self._compute(position, entry, outcome)
                 if self.sketches is not None and self._differs(position, entry):
                     outcome.first.append(f"{self.label}: {entry['op']}{self._place(entry)}")
                     self.sketches = None
@@ -161,13 +161,14 @@ class _Rank:
             yield
         posted.deliver()
 
-    def _compute(self, entry: Mapping[str, Any], outcome: Outcome) -> None:
+    def _compute(self, position: int, entry: Mapping[str, Any], outcome: Outcome) -> None:
         if entry["op"].startswith(_NOTHING):
             return  # the allocator could give memory that happens to hold what is missing
         func = _operator(entry["op"])
         args = [self._value(each) for each in entry.get("args", [])]
         kwargs = {key: self._value(each) for key, each in entry.get("kwargs", {}).items()}
-        torch.set_rng_state(self.generator)
+        own = self.values.get(f"generator_{position}")
+        torch.set_rng_state(self.generator if own is None else torch.from_numpy(own.copy()))
         plain = torch.get_default_dtype()
         torch.set_default_dtype(self.default_dtype)
         try:
