@@ -2,9 +2,9 @@
 import pytest
 
 torch = pytest.importorskip("torch")
-from planproof.torch import Training, launch, shard  # noqa: E402
+from planproof.torch import Training, launch, record, recording, shard  # noqa: E402
 from planproof.torch.relations import Part, held  # noqa: E402
-from planproof.torch.replay import replay  # noqa: E402
+from planproof.torch.replay import read, replay  # noqa: E402
 from planproof.torch.trace_file import load  # noqa: E402
 from torch import nn  # noqa: E402
 from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
@@ -129,3 +129,74 @@ def broadcast_table(mesh):
 def test_a_table_that_is_overwritten_with_itself_is_no_state(tmp_path):
     for path in launch(broadcast_table, {"dp": 2}, tmp_path, start_method="fork"):
         assert [each["name"] for each in load(path)["inputs"] if each["role"] == "state"] == []
+
+
+def record_both(_, directory):
+    """A step with carried state as a function, and in a block."""
+    def trained():
+        torch.manual_seed(0)
+        model, x = nn.Linear(3, 2), torch.ones(4, 3)
+        optimizer, mean = torch.optim.AdamW(model.parameters()), {"weight": torch.zeros(2, 3)}
+
+        def run():
+            optimizer.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+            mean["weight"].lerp_(model.weight.detach(), 0.1)
+            return {"loss": loss, "mean": mean["weight"] * 1}
+
+        run()
+        return run, mean, {"model": model, "optimizer": optimizer, "inputs": {"x": x}}
+
+    run, _, named = trained()
+    record(run, f"{directory}/function.trace", **named)
+    run, mean, named = trained()
+    assert mean
+    with recording(f"{directory}/block.trace", **named) as outputs:
+        outputs.update(run())
+
+
+def test_a_block_is_recorded_as_a_function_is(tmp_path):
+    """The same operators, inputs, results and carried state."""
+    torch.multiprocessing.start_processes(record_both, (str(tmp_path),), 1, start_method="fork")
+    function, block = (load(tmp_path / f"{name}.trace") for name in ("function", "block"))
+    assert [each["op"] for each in function["operators"]] == [each["op"] for each in block["operators"]]
+    for key in ("inputs", "results"):
+        assert [each["name"] for each in function[key]] == [each["name"] for each in block[key]]
+    assert "mean['weight']" in [each["name"] for each in block["inputs"]]
+
+
+def test_a_block_that_fails_writes_nothing(tmp_path):
+    with pytest.raises(ValueError, match="of the block"):
+        with recording(tmp_path / "block.trace"):
+            raise ValueError("of the block")
+    assert not list(tmp_path.iterdir())
+
+
+def padded(mesh):
+    """FSDP2 cuts three rows over four ranks: the last one holds none, and sends memory that fills up."""
+    from torch.distributed.fsdp import fully_shard
+    model, x = nn.Linear(4, 3), torch.randn(2, 4)
+    if mesh is not None:
+        fully_shard(model, mesh=mesh)
+
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+    def step():
+        model.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+        return {}
+
+    return Training(step, model, optimizer, {"x": x})
+
+
+def test_what_a_rank_sends_that_holds_no_rows_is_known(tmp_path):
+    path = launch(padded, {"dp": 4}, tmp_path, start_method="fork")[-1]
+    trace = load(path)
+    (weight,) = [each for each in trace["inputs"] if each["name"] == "weight"]
+    storage = trace["storages"][trace["tensors"][weight["tensor"]][0]]
+    assert trace["tensors"][weight["tensor"]][3] == [0, 4] and storage["size"] == 4 and storage["uniform"] == 0.0
+    (empty,) = [each for each in trace["inputs"] if each["name"] == "weight.momentum_buffer"]
+    assert len(read(path)[1][f"storage_{trace['tensors'][empty['tensor']][0]}"]) == 0

@@ -65,7 +65,7 @@ class Candidate:
     owner: Optional[Parameter] = None
 
 
-def candidates(step: Callable[..., Any], known: Sequence[Parameter], optimizers: Sequence[torch.optim.Optimizer]) -> List[Candidate]:
+def candidates(step: Any, known: Sequence[Parameter], optimizers: Sequence[torch.optim.Optimizer]) -> List[Candidate]:
     """Tensors that `step` reaches and that are not named by models and `optimizers`, the likeliest names first."""
     reached = reached_from(step, names_of(known))
     found: List[Candidate] = []

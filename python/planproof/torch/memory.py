@@ -134,6 +134,10 @@ class Memory:
         sizes = {index: self._sizes[index] // self._dtypes[index].itemsize for index in storages}
         return read_before_written(storages, sizes, self.tensors(), operators, results)
 
+    def has_elements(self, view: int) -> bool:
+        """Whether a tensor has any."""
+        return 0 not in list(self._views)[view][3]
+
     def held(self, view: int) -> int:
         """The number of the storage that a tensor shows."""
         return list(self._views)[view][0]

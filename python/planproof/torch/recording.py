@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 import numpy
 import torch
@@ -51,6 +53,32 @@ def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model
     `beginning`: what the rank held before its first iteration, if this is not the first. `made_up`: what the rank receives is,
     so no values are written.
     Returns what `step` returned."""
+    settings: Dict[str, Any] = dict(model=model, optimizer=optimizer, inputs=inputs, axes=axes, rename=rename, placement=placement, hidden=hidden,
+                    overrides=overrides, draws=draws, beginning=beginning, made_up=made_up)
+    prepared = _prepared(step, path, **settings)
+    with read_environment(prepared.beginning.environment), prepared.running(_axes(axes), notes, made_up) as outputs:
+        outputs.update(step() or {})
+    return outputs
+
+
+@contextmanager
+def recording(path: Path, *, notes: Sequence[str] = (), **settings: Any) -> Iterator[Dict[str, Any]]:
+    """Records what runs in a block as one iteration:
+
+        with planproof.torch.recording(path, model=model, optimizer=optimizer, inputs=inputs) as outputs:
+            ...
+            outputs["loss"] = loss
+
+    `settings` are those of `record`. Nothing is written if the block raises an error."""
+    frame = sys._getframe(2)  # of the block; contextlib's is between
+    prepared = _prepared(frame, path, **settings)
+    with read_environment(prepared.beginning.environment), prepared.running(_axes(settings.get("axes")), notes, False) as outputs:
+        yield outputs
+
+
+def _prepared(program: Any, path: Path, *, model: Models = None, optimizer: Optimizers = None, inputs: Optional[Mapping[str, Any]] = None,
+              axes: Axes = None, rename: Optional[Rename] = None, placement: Optional[Placement] = None, hidden: Iterable[str] = (),
+              overrides: Given = None, draws: Said = None, beginning: Optional[Beginning] = None, made_up: bool = False) -> _Recording:
     named = _axes(axes)
     overriding = Overriding(Overrides.read(overrides), [(name, size) for name, size in named])
     models, optimizers = listed(model), listed(optimizer)
@@ -58,10 +86,8 @@ def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model
         beginning = Beginning(models, optimizers, inputs or {}, placement)
         if any(each.state for each in optimizers):
             beginning.forget_what_is_trained()
-    recording = _Recording(step, path, models, optimizers, inputs or {}, rename, placement, hidden, overriding, beginning,
-                           _draws(draws, named, path, made_up))
-    with read_environment(beginning.environment):
-        return recording.run(named, notes, made_up)
+    return _Recording(program, path, models, optimizers, inputs or {}, rename, placement, hidden, overriding, beginning,
+                      _draws(draws, named, path, made_up))
 
 
 def listed(value: Any) -> List[Any]:
@@ -75,13 +101,15 @@ NOT_NEGATIVE = ("step", "exp_avg_sq", "max_exp_avg_sq", "square_avg", "acc_delta
 
 
 class _Recording:
-    def __init__(self, step: Callable[[], Optional[Mapping[str, Any]]], path: Path,
+    """One iteration while it is recorded. `program`, the step or the frame of the block that is one, is what carried state is reached from."""
+
+    def __init__(self, program: Any, path: Path,
                  models: List[torch.nn.Module], optimizers: List[torch.optim.Optimizer],
                  inputs: Mapping[str, Any], rename: Optional[Rename],
                  placement: Optional[Placement], hidden: Iterable[str],
                  overriding: Overriding, beginning: Beginning, draws: Draws) -> None:
         self.beginning = beginning
-        self.step, self.path, self.optimizers = step, path, optimizers
+        self.program, self.path, self.optimizers = program, path, optimizers
         self.memory = Memory()
         self.overriding, plain = overriding, rename
         rename = overriding.rename(plain)
@@ -113,20 +141,25 @@ class _Recording:
         return [replace(each, part=parts[each.key], chosen=True) if each.key in parts else each
                 for each in known]
 
-    def run(self, axes: List[List[Any]], notes: Sequence[str], made_up: bool) -> Optional[Mapping[str, Any]]:
+    @contextmanager
+    def running(self, axes: List[List[Any]], notes: Sequence[str], made_up: bool) -> Iterator[Dict[str, Any]]:
+        """Records what runs within, and writes the trace at its end; outputs go into what is yielded."""
+        outputs: Dict[str, Any] = {}
         self._name_inputs()
-        found = candidates(self.step, self.parameters, self.optimizers)
+        found = candidates(self.program, self.parameters, self.optimizers)
         self.values["generator"] = torch.get_rng_state().numpy()
         self.values["default_dtype"] = numpy.frombuffer(dtype_name(torch.get_default_dtype()).encode(), dtype=numpy.uint8)
         with self.recorder.recording():
-            outputs = self.step()
+            yield outputs
         self._name_draws()
-        self._name_results(outputs or {})
+        self._name_results(outputs)
         self._name_carried(found)
         distributed = dist.is_initialized()
         named = [self.memory.held(entry["tensor"]) for entry in self.inputs]
         self.memory.forget_unread(named, self.recorder.operators,
                                   [entry["tensor"] for entry in self.results])
+        # An input without elements may lie in memory that only fills up what is sent: constants.
+        named = [self.memory.held(entry["tensor"]) for entry in self.inputs if self.memory.has_elements(entry["tensor"])]
         trace = {
             "planproof_torch_trace": VERSION, "torch": torch.__version__,
             "rank": dist.get_rank() if distributed else 0,
@@ -147,12 +180,13 @@ class _Recording:
         if not made_up:
             for storage, data in self.memory.initial.items():
                 self.values[f"storage_{storage}"] = data.numpy()
+            for entry in self.inputs:  # what has no bytes, too
+                self.values.setdefault(f"storage_{self.memory.held(entry['tensor'])}", numpy.zeros(0, numpy.uint8))
             self.values["items"] = numpy.array(self.recorder.item_values, dtype=numpy.float64)
             self.values["collectives"] = numpy.array(in_log(trace), dtype=numpy.int64)
             self.values.update(self.recorder.sketches.arrays())
             trace["values"] = save_values(self.values, self.path)
         save(trace, self.path)
-        return outputs
 
     def _without_gradients(self) -> List[str]:
         """That nothing is said of gradients, if there are none any more when the step has ended."""
@@ -240,7 +274,7 @@ class _Recording:
                 more["domain"] = [0, None]
             self._name_input("state", each.name, each.held, ("carried", each.name), **more)
             carried.discard(self.memory.number_of(each.held.tensor))
-        after = {each.name: each for each in candidates(self.step, self.parameters, self.optimizers)} if chosen else {}
+        after = {each.name: each for each in candidates(self.program, self.parameters, self.optimizers)} if chosen else {}
         for each in chosen:
             now = after.get(each.name)
             if now is not None and self.memory.known(now.held.tensor):
