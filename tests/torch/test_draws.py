@@ -36,6 +36,32 @@ def dropped(mesh, draws=None, alike=False, recomputed=False):
     return Training(step, model, None, inputs, draws=draws)
 
 
+def noisy(mesh, computed=False):
+    """Noise whose width differs from the single-process program's, or is computed from a tensor."""
+    x = torch.full((4, 2), 3.0)
+    inputs, width = {"x": x}, 1.0
+    if mesh is not None:
+        x = x.chunk(2)[mesh.get_rank()].clone()
+        inputs, width = {"x": shard(x, 0, mesh.get_rank(), 2)}, 2.0
+
+    def step():
+        spread = x.mean().item() if computed else width
+        return {"y": reduced((x + torch.empty_like(x).normal_(0.0, spread)).sum(), "sum") if mesh is not None else
+                (x + torch.empty_like(x).normal_(0.0, spread)).sum()}
+
+    return Training(step, nn.Linear(1, 1), None, inputs, draws="apart over dp")
+
+
+def test_draws_of_another_distribution_are_not_taken_for_the_same(tmp_path):
+    with pytest.raises(RecordingError, match=r"normal_.default\(0.0, 2.0\), which the single-process program does not draw"):
+        launch(noisy, {"dp": 2}, tmp_path, start_method="fork")
+
+
+def test_a_distribution_that_is_computed_from_tensors_is_not_left_out(tmp_path):
+    (path, *_) = launch(partial(noisy, computed=True), {"dp": 2}, tmp_path, start_method="fork")
+    assert inputs_of(path) == {} and "aten.normal_.default" in [each.get("op") for each in load(path)["operators"]]
+
+
 def inputs_of(path):
     return {each["name"]: each for each in load(path)["inputs"] if each["name"].startswith("draw")}
 
@@ -45,7 +71,7 @@ def test_masks_that_are_said_to_be_apart_are_parts_of_the_whole_mask(tmp_path, r
     report = check(partial(dropped, draws="apart over dp", recomputed=recomputed), {"dp": 2}, directory=tmp_path, start_method="fork")
     assert report.proved, str(report)
     assert any("apart over dp, as the program says" in each for each in report.assumptions)
-    assert [inputs_of(tmp_path / f"rank{rank}.trace")["draw 1 of 1"]["place"][0] for rank in (0, 1)] == [[[0, 2]], [[2, 2]]]
+    assert [inputs_of(tmp_path / f"rank{rank}.trace")["draw 1 of 1: aten.bernoulli_.float(0.75)"]["place"][0] for rank in (0, 1)] == [[[0, 2]], [[2, 2]]]
 
 
 def test_a_rank_that_reads_another_mask_than_it_says_is_not_proved(tmp_path):
@@ -56,7 +82,7 @@ def test_a_rank_that_reads_another_mask_than_it_says_is_not_proved(tmp_path):
     from planproof import verify
     from planproof.torch.trace_file import save
     trace = load(path)
-    (entry,) = [each for each in trace["inputs"] if each["name"] == "draw 1 of 1"]
+    (entry,) = [each for each in trace["inputs"] if each["name"] == "draw 1 of 1: aten.bernoulli_.float(0.75)"]
     entry["place"][0] = [[0, 2]]
     save(json.loads(json.dumps(trace)), path)
     assert not verify([tmp_path / "reference.trace", tmp_path / "rank0.trace", path], cache=False).proved

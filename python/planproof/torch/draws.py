@@ -39,15 +39,26 @@ def is_random(func: Any) -> bool:
     return torch.Tag.nondeterministic_seeded in func.tags
 
 
-def is_fresh(func: Any, args: Sequence[Any]) -> bool:
-    """Whether what an operator draws depends on its numbers and shapes only."""
+def is_fresh(func: Any, args: Sequence[Any], call: Mapping[str, Any]) -> bool:
+    """Whether what an operator draws depends on its constants and shapes only, by its arguments and by the call as it is written down, where
+    numbers have their origin."""
     name, overload = func._schema.name, func._overloadname
+    if any(isinstance(each, dict) and "value" in each for each in [*call.get("args", []), *call.get("kwargs", {}).values()]):
+        return False  # a number that was computed from tensors
     if name not in _FRESH or "out" in overload or "generator" in overload and not name.startswith("aten::rand"):
         return False
     rest = args[1:] if name.endswith(("_", "_like")) or name == "aten::bernoulli" else args
     if name == "aten::bernoulli" and overload != "p":
         return False
     return not any(isinstance(each, torch.Tensor) for each in rest)
+
+
+def _distribution(func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """The operator with its numbers, which ranks must have in common with the single-process program: a mask that keeps half is no mask
+    that keeps three quarters."""
+    numbers = [each for each in args if isinstance(each, (int, float))]
+    named = [f"{name}={each}" for name, each in kwargs.items() if isinstance(each, (int, float)) and name not in ("pin_memory",)]
+    return f"{func}({', '.join([*map(repr, numbers), *named])})"
 
 
 @dataclass
@@ -108,7 +119,7 @@ class Draws:
         key = hashlib.sha256(state.numpy().tobytes() + repr((str(func), list(result.shape), str(result.dtype), numbers)).encode()).hexdigest()
         found = self._by_key.get(key)
         if found is None:
-            found = self._named(func, args, key, result, module or "the step", source)
+            found = self._named(func, args, kwargs, key, result, module or "the step", source)
             if found is None:
                 return None
             self._by_key[key] = found
@@ -116,7 +127,8 @@ class Draws:
             result.copy_(found.tensor)
         return found
 
-    def _named(self, func: Any, args: Sequence[Any], key: str, result: torch.Tensor, module: str, source: Optional[str]) -> Optional[Drawn]:
+    def _named(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any], key: str, result: torch.Tensor, module: str,
+               source: Optional[str]) -> Optional[Drawn]:
         own = result.detach().clone(memory_format=torch.contiguous_format)
         domain: Optional[List[Optional[int]]] = [0, None] if func._schema.name in _NOT_NEGATIVE and result.is_floating_point() else None
         said = [text for pattern, text in self._said.items() if fnmatch.fnmatchcase(module, pattern)]
@@ -131,7 +143,7 @@ class Draws:
                        "they were when this was recorded")
             return Drawn(name, own, Part(whole), domain)
         count = self._counts[module] = self._counts.get(module, 0) + 1
-        name = f"draw {count} of {module}"
+        name = f"draw {count} of {module}: {_distribution(func, args, kwargs)}"
         if self._rank < 0:
             return Drawn(name, own, Part(whole), domain)
         place = self._place(said[-1], whole)
@@ -139,8 +151,8 @@ class Draws:
         if self._reference is not None:
             values = self._values_of(name)
             if values is None:
-                raise RecordingError(f"{func} at {source} is draw {count} of {module}, where the single-process program draws {count - 1} times; have "
-                                     "it run as many microbatches, or draw before the step and name the tensor in inputs=")
+                raise RecordingError(f"{func} at {source} is {name}, which the single-process program does not draw: have it draw of the same "
+                                     "distribution, in as many microbatches, or draw before the step and name the tensor in inputs=")
             if tuple(values.shape) != place.of or values.dtype != own.dtype:
                 raise RecordingError(f'{func} at {source}: the single-process program draws {list(values.shape)} where "{said[-1]}" means '
                                      f"{list(place.of)}")

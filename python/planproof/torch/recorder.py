@@ -135,7 +135,7 @@ class Recorder(TorchDispatchMode):
         state = _generator_state(kwargs) if is_random(func) else None
         result = func(*args, **kwargs)
         if state is not None:
-            if is_fresh(func, args) and isinstance(result, torch.Tensor) and self._drawn(func, args, kwargs, state, result, written, place):
+            if is_fresh(func, args, entry) and isinstance(result, torch.Tensor) and self._drawn(func, args, kwargs, state, result, written, place):
                 return result
             self.generators[len(self.operators)] = state
         results = tree_leaves(result)
