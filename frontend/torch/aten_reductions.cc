@@ -84,15 +84,11 @@ void AddAlongDim(AtenTable* table, const char* name, const char* overloads, cons
                  const std::vector<std::string>& operands, const char* declared,
                  bool of_nothing = true) {
   const std::string op = declared;
-<<<<<<< HEAD
-  table->Add(name, overloads, parameters, [op, operands](AtenCall& call) -> absl::Status {
-    PLAN_RETURN_IF_ERROR(OnlyContiguousOut(call));
-=======
   table->Add(name, overloads, parameters, [=](AtenCall& call) -> absl::Status {
+    PLAN_RETURN_IF_ERROR(OnlyContiguousOut(call));
     if (!of_nothing && ElementsOf(call.Described(operands[0]).shape) == 0) {
       return call.NotDeclared("a tensor without elements");
     }
->>>>>>> vocab
     std::vector<Argument> arguments;
     for (const std::string& operand : operands) {
       PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId tensor, call.TensorOf(operand));

@@ -13,7 +13,8 @@ def values_of(trace, values):
     """Results by kind and name, with their entries."""
     for index, entry in enumerate(trace["results"]):
         _, dtype, _, shape, _, *_ = trace["tensors"][entry["tensor"]]
-        numbers = torch.from_numpy(values[f"result_{index}"].copy()).view(getattr(torch, dtype))
+        held = values[f"result_{index}"]  # torch does not look at none as numbers of another type
+        numbers = torch.from_numpy(held.copy()).view(getattr(torch, dtype)) if held.size else torch.empty(0, dtype=getattr(torch, dtype))
         yield entry, (numbers.double() if dtype == "bfloat16" else numbers).reshape(shape).numpy()
 
 
@@ -23,13 +24,13 @@ def cut(whole, entry):
         start, length = entry["flat"]
         return whole.reshape(-1)[start:start + length]
     for dim, segments in enumerate(entry.get("place", [])):
-        whole = numpy.concatenate([whole.take(range(start, start + length), dim)
-                                   for start, length in segments], dim)
+        whole = whole.take([index for start, length in segments for index in range(start, start + length)], dim)
     return whole
 
 
-def differences(directory):
-    """For each result of the reference: the largest difference to a rank's, relative to its size."""
+def differences(directory, smallest=0.0):
+    """For each result of the reference: the largest difference to a rank's, relative to its size, or to `smallest` if it is smaller: what
+    is zero but for rounding has no size."""
     (reference_path,), rank_paths = jobs(directory)
     reference = {(entry["kind"], entry["name"]): value
                  for entry, value in values_of(*read(reference_path))}
@@ -47,7 +48,7 @@ def differences(directory):
             expected = cut(whole, entry)
             with numpy.errstate(invalid="ignore"):
                 away = numpy.where(value == expected, 0.0, numpy.abs(value - expected)).max(initial=0.0)
-            scale = numpy.abs(whole[numpy.isfinite(whole)]).max(initial=0.0) or 1.0
+            scale = max(numpy.abs(whole[numpy.isfinite(whole)]).max(initial=0.0), smallest) or 1.0
             difference = numpy.inf if numpy.isnan(away) else away / scale
             worst[key] = max(worst.get(key, 0.0), difference)
     return worst, sorted(set(reference) - set(worst))

@@ -23,7 +23,11 @@ sys.path[:0] = [HERE, os.path.join(HERE, "programs"), os.path.join(HERE, "faults
                 os.path.join(os.path.dirname(os.path.dirname(HERE)), "python")]
 
 #: Relative differences of right and of wrong results, in float64 and in what frameworks compute in.
-AGREE, DIFFER = {True: 1e-6, False: 1e-3}, {True: 1e-4, False: 3e-3}
+AGREE, DIFFER = {True: 1e-6, False: 2e-3}, {True: 1e-4, False: 3e-3}
+#: The same where a program computes in bfloat16: Adam takes the sign of what is rounded.
+ROUGH = 0.5
+#: Gradients below are zero but for rounding, such as those of a bias before a normalization.
+SMALLEST = {True: 1e-9, False: 1e-4}
 
 
 def programs():
@@ -34,6 +38,11 @@ def programs():
     for module in MODULES:
         importlib.import_module(f"everyday.{module}")
     return PROGRAMS
+
+
+def precise(name):
+    """Whether all of a program computes in float64: transformers have softmax in float32 wherever they run."""
+    return programs()[name].double and not name.startswith("hf_")
 
 
 def built(mesh, name):
@@ -51,7 +60,7 @@ def record(name, directory):
     from planproof.torch import launch
     program = programs()[name]
     launch(partial(built, name=name), program.mesh, directory, start_method="fork", **program.options)
-    worst, _ = differences(directory)
+    worst, _ = differences(directory, SMALLEST[precise(name)])
     key = max(worst, key=worst.get)
     return float(worst[key]), " ".join(key)
 
@@ -137,8 +146,8 @@ def judged(name, program, options, directory):
     if error is not None:
         return {**row, "verdict": "not recorded", "line": error, "class": "recording error"}
     row["difference"] = found[0]
-    agree = found[0] <= AGREE[program.double]
-    differ = not found[0] <= DIFFER[program.double]
+    agree = found[0] <= (ROUGH if "bfloat16" in name else AGREE[precise(name)])
+    differ = not found[0] <= DIFFER[precise(name)]
     meant = agree if program.right else differ
     if options.numbers:
         return {**row, "verdict": "", "line": "", "class": "as meant" if meant else "not as meant"}

@@ -63,8 +63,7 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="errors in full")
     options = parser.parse_args()
     if options.held_sketches:
-        from planproof.torch import recording
-        recording.LARGEST_IN_FULL = 256
+        importlib.import_module("planproof.torch.recording").LARGEST_IN_FULL = 256
     failed = []
     for name in options.only:
         start = time.monotonic()

@@ -35,7 +35,7 @@ def test_parameters_states_inputs_and_results(recorded):
     assert trace.result("gradient", "bias") and trace.result("output", "loss")
 
 
-def test_states_that_the_step_makes_are_results_only(recorded):
+def test_states_that_the_step_makes_are_outputs(recorded):
     model, x = nn.Linear(3, 2), torch.ones(4, 3)
     optimizer = torch.optim.AdamW(model.parameters())
 
@@ -45,7 +45,7 @@ def test_states_that_the_step_makes_are_results_only(recorded):
 
     trace = recorded(step, model=model, optimizer=optimizer, inputs={"x": x})
     assert not [entry for entry in trace.content["inputs"] if entry["role"] == "state"]
-    assert trace.result("updated", "weight.exp_avg")
+    assert trace.result("output", "new weight.exp_avg")
 
 
 def test_tied_parameters_have_the_first_name(recorded):

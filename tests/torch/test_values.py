@@ -1,4 +1,5 @@
 """The file of values: bound to its trace, what ranks held before the first iteration, and a replay that must agree."""
+import importlib
 import queue
 import threading
 
@@ -8,7 +9,6 @@ import pytest
 torch = pytest.importorskip("torch")
 from planproof.errors import RecordingError  # noqa: E402
 from planproof.torch import Training, launch, record, shard  # noqa: E402
-from planproof.torch import recording  # noqa: E402
 from planproof.torch.relations import Part  # noqa: E402
 from planproof.torch.replay import read, replay  # noqa: E402
 from planproof.torch.sketches import sketch_of_part  # noqa: E402
@@ -83,7 +83,7 @@ def test_what_earlier_iterations_trained_is_not_taken_at_the_entry(tmp_path):
 
 
 def test_a_large_tensor_travels_as_a_sketch(tmp_path, monkeypatch):
-    monkeypatch.setattr(recording, "LARGEST_IN_FULL", 8)
+    monkeypatch.setattr(importlib.import_module("planproof.torch.recording"), "LARGEST_IN_FULL", 8)
     small, large = torch.ones(2), torch.arange(3.0)
     record(lambda: {"y": small.sum() + large.sum()}, tmp_path / "rank0.trace", inputs={"small": small, "large": shard(large, 0, 1, 2)})
     trace, values = read(tmp_path / "rank0.trace")

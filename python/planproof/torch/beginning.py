@@ -47,7 +47,7 @@ class Beginning:
         self._models, self._optimizers, self._placement = models, optimizers, placement
         self._found: Dict[Key, torch.Tensor] = {}
         for each in self._parameters():
-            self._keep(key_of(each), local(each.object))
+            self._keep(key_of(each), each.held().tensor)
         for name, value in inputs.items():
             while isinstance(value, (Input, Held)):
                 value = value.held if isinstance(value, Input) else value.tensor

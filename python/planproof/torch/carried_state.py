@@ -16,9 +16,7 @@ from torch.utils._pytree import tree_leaves
 from planproof.errors import RecordingError
 from planproof.torch.reachable import names_of, reached_from
 from planproof.torch.relations import Held, Parameter, Part, held, local, states
-
-_DISABLED = torch._C._disabled_torch_dispatch_impl
-
+from planproof.torch.subclasses import Seen, is_fake, seen
 
 class Written(TorchDispatchMode):
     """While it is active, the memory is remembered that operators make or write."""
@@ -29,8 +27,9 @@ class Written(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Optional[Dict[str, Any]] = None) -> Any:
         kwargs = kwargs or {}
-        if any(getattr(kind, "__torch_dispatch__", _DISABLED) is not _DISABLED for kind in types):
-            return NotImplemented
+        kind = seen(types)
+        if kind is not Seen.PLAIN:
+            return NotImplemented if kind is Seen.WRAPPED else func(*args, **kwargs)
         passed = {leaf.untyped_storage()._cdata for leaf in tree_leaves((args, kwargs)) if _has_memory(leaf)}
         result = func(*args, **kwargs)
         # A result in the memory of an operand is a view, unless the operator writes it.
@@ -54,7 +53,7 @@ class Written(TorchDispatchMode):
 
 
 def _has_memory(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and not value.is_meta and value.layout == torch.strided
+    return isinstance(value, torch.Tensor) and not is_fake(value) and value.layout == torch.strided
 
 
 @dataclass
@@ -66,7 +65,7 @@ class Candidate:
     owner: Optional[Parameter] = None
 
 
-def candidates(step: Callable[..., Any], known: Sequence[Parameter], optimizers: Sequence[torch.optim.Optimizer]) -> List[Candidate]:
+def candidates(step: Any, known: Sequence[Parameter], optimizers: Sequence[torch.optim.Optimizer]) -> List[Candidate]:
     """Tensors that `step` reaches and that are not named by models and `optimizers`, the likeliest names first."""
     reached = reached_from(step, names_of(known))
     found: List[Candidate] = []
@@ -97,7 +96,7 @@ def _of_masters(optimizer: torch.optim.Optimizer, known: Sequence[Parameter]) ->
             owner = owner_of_master(master, known)
             if owner is None:
                 continue
-            part = owner.held().part
+            part = owner.lies()
             yield Candidate(f"{owner.name}.master", held(local(master), part), owner)
             for word, value in optimizer.state.get(master, {}).items():
                 if isinstance(value, torch.Tensor):
@@ -127,7 +126,7 @@ def _by_path(tensors: Mapping[str, torch.Tensor], known: Sequence[Parameter]) ->
         like = [each for each in known if path.endswith((f"[{each.key!r}]", f"[{each.name!r}]", f"[{each.name}]",
                                                          f"[{('module.' + each.key)!r}]", f"{each.name}.grad"))
                 and local(each.object).shape == local(tensor).shape]
-        part: Optional[Part] = like[0].held().part if like and not hasattr(tensor, "placements") else None
+        part: Optional[Part] = like[0].lies() if like and not hasattr(tensor, "placements") else None
         name = path.replace(f"[{('module.' + like[0].key)!r}]", f"[{like[0].name!r}]").replace(
             f"[{like[0].key!r}]", f"[{like[0].name!r}]") if like else path
         try:
@@ -155,7 +154,7 @@ def without_owner(optimizers: Sequence[torch.optim.Optimizer], named: Callable[[
     lines = []
     for optimizer in optimizers:
         lost = [key for key, content in optimizer.state.items() if isinstance(content, Mapping) and isinstance(key, torch.Tensor)
-                and any(isinstance(value, torch.Tensor) and not named(local(value)) for value in content.values())]
+                and local(key).numel() and any(isinstance(value, torch.Tensor) and not named(local(value)) for value in content.values())]
         if lost:
             shapes = ", ".join(str(list(key.shape)) for key in lost[:3])
             lines.append(f"{type(optimizer).__name__} has states of {len(lost)} tensors that are no parameters of the model (shapes "

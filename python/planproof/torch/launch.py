@@ -28,6 +28,7 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from planproof.errors import PlanproofError, RecordingError, VerificationTimeout
 from planproof.report import Report
 from planproof.torch.beginning import Beginning
+from planproof.torch.draws import Said
 from planproof.torch.environment import nodes_of, placed, read_environment
 from planproof.torch.overrides import Given, Overrides
 from planproof.torch.recording import Models, Optimizers, listed, record
@@ -50,6 +51,8 @@ class Training:
     placement: Optional[Placement] = None
     hidden: Sequence[str] = ()
     notes: Sequence[str] = ()
+    #: How random numbers of the ranks are related (`planproof.torch.draws`).
+    draws: Said = None
 
 
 #: Makes the program of a rank; the mesh is None for the single-process program.
@@ -207,7 +210,7 @@ def _run(process: int, ranks: Optional[Sequence[int]], axes: Axes, build: Build,
     name = f"rank{rank}.trace" if axes else REFERENCE
     record(training.step, os.path.join(directory, name), model=training.model,
            optimizer=training.optimizer, inputs=training.inputs, rename=training.rename,
-           placement=training.placement, hidden=training.hidden,
+           placement=training.placement, hidden=training.hidden, draws=training.draws,
            notes=[*training.notes, *([NOTE] if ranks is not None else [])],
            axes=_pairs(axes), overrides=overrides, beginning=beginning, made_up=ranks is not None and bool(axes))
     if axes:

@@ -112,6 +112,11 @@ class Memory:
         sizes = {index: self._sizes[index] // self._dtypes[index].itemsize for index in storages}
         return read_and_written_later(storages, sizes, self.tensors(), operators)
 
+    def unchanged(self, storage: int) -> bool:
+        """Whether a storage holds what it held before the step."""
+        before, now = self.initial[storage], self._kept[storage]
+        return before.numel() == now.nbytes() and torch.equal(before, torch.empty(0, dtype=torch.uint8).set_(now))
+
     def is_real(self, storage: int) -> bool:
         """Whether a storage holds real numbers."""
         return self._dtypes[storage].is_floating_point
@@ -132,6 +137,10 @@ class Memory:
               results: List[int]) -> Set[int]:
         sizes = {index: self._sizes[index] // self._dtypes[index].itemsize for index in storages}
         return read_before_written(storages, sizes, self.tensors(), operators, results)
+
+    def has_elements(self, view: int) -> bool:
+        """Whether a tensor has any."""
+        return 0 not in list(self._views)[view][3]
 
     def held(self, view: int) -> int:
         """The number of the storage that a tensor shows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import torch
 
@@ -22,8 +22,8 @@ class Reached:
     optimizers: List[torch.optim.Optimizer] = field(default_factory=list)
 
 
-def reached_from(step: Callable[..., Any], named: Mapping[int, str]) -> Reached:
-    """What `step` reaches. `named`: names of parameters by identity, which stand for keys of dictionaries."""
+def reached_from(step: Any, named: Mapping[int, str]) -> Reached:
+    """What `step` reaches, a function or the frame of a block. `named`: names of parameters by identity, which stand for keys of dictionaries."""
     found = Reached()
     seen = set()
     pending: List[Tuple[str, Any]] = list(_roots(step))
@@ -47,6 +47,11 @@ def reached_from(step: Callable[..., Any], named: Mapping[int, str]) -> Reached:
 
 
 def _roots(function: Any) -> Iterator[Tuple[str, Any]]:
+    if isinstance(function, types.FrameType):
+        yield from list(function.f_locals.items())
+        if function.f_locals is not function.f_globals:
+            yield from [(name, function.f_globals[name]) for name in function.f_code.co_names if name in function.f_globals]
+        return
     function = getattr(function, "__wrapped__", function)
     if isinstance(function, types.MethodType):
         yield type(function.__self__).__name__, function.__self__

@@ -1,6 +1,7 @@
 """Records the operators that PyTorch's dispatcher sees: one rank, one iteration."""
 from __future__ import annotations
 
+import sys
 import threading
 from contextlib import ExitStack, contextmanager
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
@@ -17,11 +18,13 @@ from planproof.torch import collectives
 from planproof.torch.choices import chosen_indices
 from planproof.torch.counted import Calls
 from planproof.torch.cpu_kernels import separate_steps
+from planproof.torch.draws import Draws, is_fresh, is_random
 from planproof.torch.memory import Memory, dtype_name
 from planproof.torch.numbers_of_tensors import Items
 from planproof.torch.places import Place, Places
 from planproof.torch.reentered import threads_are_followed
 from planproof.torch.sketches import OperatorSketches
+from planproof.torch.subclasses import Seen, is_fake, seen
 from planproof.torch.trace_file import Groups, Strings, number
 
 #: Their operators have no effect on values.
@@ -37,8 +40,6 @@ _TAKES_NUMBERS = ("Scalar", "number", "float", "Tensor", "Optional[number]", "Op
 
 #: Batch norms whose schemas do not say that they write running statistics.
 _BATCH_NORMS = ("aten::native_batch_norm", "aten::cudnn_batch_norm", "aten::miopen_batch_norm")
-
-_DISABLED = torch._C._disabled_torch_dispatch_impl
 
 
 def _writes_unannounced(func: Any, result: Any) -> List[torch.Tensor]:
@@ -58,9 +59,11 @@ def _running_statistics(schema: Any, args: Any, kwargs: Dict[str, Any]) -> List[
 class Recorder(TorchDispatchMode):
     """While it is active every operator is appended to `operators`, as the format has it."""
 
-    def __init__(self, memory: Memory, places: Places) -> None:
+    def __init__(self, memory: Memory, places: Places, draws: Draws) -> None:
         super().__init__()
-        self.memory, self.places = memory, places
+        self.memory, self.places, self.draws = memory, places, draws
+        #: States of generators before operators that draw and are recorded as what they are, by position.
+        self.generators: Dict[int, torch.Tensor] = {}
         self.strings, self.groups, self.items = Strings(), Groups(), Items()
         self.operators: List[Dict[str, Any]] = []
         self.item_values: List[Any] = []
@@ -85,6 +88,7 @@ class Recorder(TorchDispatchMode):
             stack.enter_context(self._waits())
             stack.enter_context(separate_steps())
             stack.enter_context(threads_are_followed(lambda: self._in_thread(calls)))
+            stack.enter_context(self._eagerly())
             stack.enter_context(self)
             stack.callback(setattr, self, "_over", True)
             yield
@@ -105,6 +109,18 @@ class Recorder(TorchDispatchMode):
         finally:
             _pop_mode()
             _pop_function_mode()
+
+    @contextmanager
+    def _eagerly(self) -> Iterator[None]:
+        """What torch.compile has compiled runs as it is written: kernels that it makes do not pass the dispatcher."""
+        dynamo = sys.modules.get("torch._dynamo")
+        if dynamo is None:
+            yield
+            return
+        if dynamo.utils.counters["frames"]["ok"]:
+            self.notes.append("the program as it is written was recorded, not what torch.compile made of it")
+        with torch.compiler.set_stance("force_eager"):
+            yield
 
     def _line(self) -> Optional[str]:
         return self.places.current().source
@@ -131,9 +147,10 @@ class Recorder(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (),
                            kwargs: Optional[Dict[str, Any]] = None) -> Any:
         kwargs = kwargs or {}
-        if any(getattr(kind, "__torch_dispatch__", _DISABLED) is not _DISABLED for kind in types):
-            return NotImplemented  # DTensor and the like: what they consist of comes back here
-        if self._suspended() or self._over or func.namespace in _WITHOUT_EFFECT or _on_meta((args, kwargs)):
+        kind = seen(types)
+        if kind is Seen.WRAPPED:
+            return NotImplemented
+        if kind is Seen.FAKE or self._suspended() or self._over or func.namespace in _WITHOUT_EFFECT or _on_meta((args, kwargs)):
             return func(*args, **kwargs)
         if func._schema.name in ("_c10d_functional::wait_tensor", "_c10d_functional::wait_tensors"):
             return self._wait_for_tensors(func, args)
@@ -156,7 +173,12 @@ class Recorder(TorchDispatchMode):
         entry = self._encoded_call(func, args, kwargs)
         written = _written(schema, args, kwargs) + _running_statistics(schema, args, kwargs)
         entry_writes = [self._view(tensor, True) for tensor in written]
+        state = _generator_state(kwargs) if is_random(func) else None
         result = func(*args, **kwargs)
+        if state is not None:
+            if is_fresh(func, args, entry) and isinstance(result, torch.Tensor) and self._drawn(func, args, kwargs, state, result, written, place):
+                return result
+            self.generators[len(self.operators)] = state
         results = tree_leaves(result)
         self._sized_by_data(func, args, result)
         if _on_meta(result) or (schema.name not in _TO_PYTHON and not written
@@ -201,6 +223,21 @@ class Recorder(TorchDispatchMode):
         for leaf in tree_leaves(result):
             if isinstance(leaf, torch.Tensor) and leaf.dim():
                 self.items.by_data("conversion", name, leaf.shape[0])
+
+    def _drawn(self, func: Any, args: Any, kwargs: Dict[str, Any], state: torch.Tensor, result: torch.Tensor,
+               written: Sequence[torch.Tensor], place: Place) -> bool:
+        """Records a copy of an input instead of the operator that drew it; whether it has."""
+        with self.suspended():
+            drawn = self.draws.drawn(func, args, kwargs, state, result, place.module, place.source)
+        if drawn is None:
+            return False
+        given, made = {"tensor": self._view(drawn.tensor, True)}, {"tensor": self._view(result, bool(written))}
+        entry: Dict[str, Any] = {"op": "aten.copy_.default", "args": [made, given], "out": [made], "writes": [made["tensor"]]} if written \
+            else {"op": "aten.clone.default", "args": [given], "out": [made]}
+        with self.suspended():
+            self.sketches.add(len(self.operators), entry, result)
+        self._append(entry, place)
+        return True
 
     def _numbers_into_tensor(self, made: torch.Tensor, place: Place) -> bool:
         """`torch.tensor` of numbers that came from tensors is no constant; whether it is of such."""
@@ -389,7 +426,12 @@ class Recorder(TorchDispatchMode):
 
 def _on_meta(value: Any) -> bool:
     """Shapes without values: a framework's reasoning about shapes, nothing of the program's."""
-    return any(isinstance(leaf, torch.Tensor) and leaf.is_meta for leaf in tree_leaves(value))
+    return any(is_fake(leaf) for leaf in tree_leaves(value))
+
+
+def _generator_state(kwargs: Dict[str, Any]) -> torch.Tensor:
+    generator = kwargs.get("generator")
+    return generator.get_state() if isinstance(generator, torch.Generator) else torch.get_rng_state()
 
 
 def _written(schema: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> List[torch.Tensor]:

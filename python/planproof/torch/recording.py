@@ -1,8 +1,11 @@
 """`record`: one iteration of a program as a trace, with the values that a replay compares with."""
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple, Union
 
 import numpy
 import torch
@@ -14,15 +17,16 @@ from planproof.errors import RecordingError
 from planproof.torch.beginning import Beginning, Key, key_of, key_of_state, parameters_of
 from planproof.torch.carried_state import Candidate, candidates, declared, without_owner
 from planproof.torch.counted import in_log
+from planproof.torch.draws import Draws, Said
 from planproof.torch.environment import read_environment
-from planproof.torch.memory import Memory, content
+from planproof.torch.memory import Memory, content, dtype_name
 from planproof.torch.overrides import Given, Overrides, Overriding
 from planproof.torch.places import Places
 from planproof.torch.recorder import Recorder
 from planproof.torch.relations import (Held, Input, Output, Parameter, Placement, Rename, held,
                                        module_names, output, states)
 from planproof.torch.sketches import LARGEST_IN_FULL, sketch_of_part
-from planproof.torch.trace_file import VERSION, Path, save, save_values
+from planproof.torch.trace_file import VERSION, Path, load, save, save_values, values_path
 
 Models = Union[torch.nn.Module, Sequence[torch.nn.Module], None]
 Optimizers = Union[torch.optim.Optimizer, Sequence[torch.optim.Optimizer], None]
@@ -33,7 +37,7 @@ def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model
            optimizer: Optimizers = None, inputs: Optional[Mapping[str, Any]] = None,
            axes: Axes = None, rename: Optional[Rename] = None,
            placement: Optional[Placement] = None, hidden: Iterable[str] = (),
-           notes: Sequence[str] = (), overrides: Given = None,
+           notes: Sequence[str] = (), overrides: Given = None, draws: Said = None,
            beginning: Optional[Beginning] = None, made_up: bool = False) -> Optional[Mapping[str, Any]]:
     """Runs `step` once and writes what this rank executed to `path`, and the values beside it.
 
@@ -45,9 +49,36 @@ def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model
     packages that are `hidden` give no source lines, those of their callers are shown instead.
     `overrides`, a JSON file or its content, wins over all of these and over metadata
     (`planproof.torch.overrides`); all ranks then talk to each other before and after the step.
+    `draws` says how random numbers of the ranks are related (`planproof.torch.draws`); the reference, beside `path`, is then recorded first.
     `beginning`: what the rank held before its first iteration, if this is not the first. `made_up`: what the rank receives is,
     so no values are written.
     Returns what `step` returned."""
+    settings: Dict[str, Any] = dict(model=model, optimizer=optimizer, inputs=inputs, axes=axes, rename=rename, placement=placement, hidden=hidden,
+                    overrides=overrides, draws=draws, beginning=beginning, made_up=made_up)
+    prepared = _prepared(step, path, **settings)
+    with read_environment(prepared.beginning.environment), prepared.running(_axes(axes), notes, made_up) as outputs:
+        outputs.update(step() or {})
+    return outputs
+
+
+@contextmanager
+def recording(path: Path, *, notes: Sequence[str] = (), **settings: Any) -> Iterator[Dict[str, Any]]:
+    """Records what runs in a block as one iteration:
+
+        with planproof.torch.recording(path, model=model, optimizer=optimizer, inputs=inputs) as outputs:
+            ...
+            outputs["loss"] = loss
+
+    `settings` are those of `record`. Nothing is written if the block raises an error."""
+    frame = sys._getframe(2)  # of the block; contextlib's is between
+    prepared = _prepared(frame, path, **settings)
+    with read_environment(prepared.beginning.environment), prepared.running(_axes(settings.get("axes")), notes, False) as outputs:
+        yield outputs
+
+
+def _prepared(program: Any, path: Path, *, model: Models = None, optimizer: Optimizers = None, inputs: Optional[Mapping[str, Any]] = None,
+              axes: Axes = None, rename: Optional[Rename] = None, placement: Optional[Placement] = None, hidden: Iterable[str] = (),
+              overrides: Given = None, draws: Said = None, beginning: Optional[Beginning] = None, made_up: bool = False) -> _Recording:
     named = _axes(axes)
     overriding = Overriding(Overrides.read(overrides), [(name, size) for name, size in named])
     models, optimizers = listed(model), listed(optimizer)
@@ -55,9 +86,8 @@ def record(step: Callable[[], Optional[Mapping[str, Any]]], path: Path, *, model
         beginning = Beginning(models, optimizers, inputs or {}, placement)
         if any(each.state for each in optimizers):
             beginning.forget_what_is_trained()
-    recording = _Recording(step, path, models, optimizers, inputs or {}, rename, placement, hidden, overriding, beginning)
-    with read_environment(beginning.environment):
-        return recording.run(named, notes, made_up)
+    return _Recording(program, path, models, optimizers, inputs or {}, rename, placement, hidden, overriding, beginning,
+                      _draws(draws, named, path, made_up))
 
 
 def listed(value: Any) -> List[Any]:
@@ -71,13 +101,15 @@ NOT_NEGATIVE = ("step", "exp_avg_sq", "max_exp_avg_sq", "square_avg", "acc_delta
 
 
 class _Recording:
-    def __init__(self, step: Callable[[], Optional[Mapping[str, Any]]], path: Path,
+    """One iteration while it is recorded. `program`, the step or the frame of the block that is one, is what carried state is reached from."""
+
+    def __init__(self, program: Any, path: Path,
                  models: List[torch.nn.Module], optimizers: List[torch.optim.Optimizer],
                  inputs: Mapping[str, Any], rename: Optional[Rename],
                  placement: Optional[Placement], hidden: Iterable[str],
-                 overriding: Overriding, beginning: Beginning) -> None:
+                 overriding: Overriding, beginning: Beginning, draws: Draws) -> None:
         self.beginning = beginning
-        self.step, self.path, self.optimizers = step, path, optimizers
+        self.program, self.path, self.optimizers = program, path, optimizers
         self.memory = Memory()
         self.overriding, plain = overriding, rename
         rename = overriding.rename(plain)
@@ -88,7 +120,7 @@ class _Recording:
         for model in models:
             modules.update(module_names(model, overriding.rename(plain, counted=False)))
         names = {id(each.object): each.name for each in self.parameters}
-        self.recorder = Recorder(self.memory, Places(modules, names, hidden))
+        self.recorder = Recorder(self.memory, Places(modules, names, hidden), draws)
         self.inputs: List[Dict[str, Any]] = []
         self.results: List[Dict[str, Any]] = []
         self.values: Dict[str, numpy.ndarray] = {}
@@ -109,19 +141,26 @@ class _Recording:
         return [replace(each, part=parts[each.key], chosen=True) if each.key in parts else each
                 for each in known]
 
-    def run(self, axes: List[List[Any]], notes: Sequence[str], made_up: bool) -> Optional[Mapping[str, Any]]:
+    @contextmanager
+    def running(self, axes: List[List[Any]], notes: Sequence[str], made_up: bool) -> Iterator[Dict[str, Any]]:
+        """Records what runs within, and writes the trace at its end; outputs go into what is yielded."""
+        outputs: Dict[str, Any] = {}
         self._name_inputs()
-        found = candidates(self.step, self.parameters, self.optimizers)
+        found = candidates(self.program, self.parameters, self.optimizers)
         self.values["generator"] = torch.get_rng_state().numpy()
         self.beginning.earlier.later = self.recorder.items
+        self.values["default_dtype"] = numpy.frombuffer(dtype_name(torch.get_default_dtype()).encode(), dtype=numpy.uint8)
         with self.recorder.recording():
-            outputs = self.step()
-        self._name_results(outputs or {})
+            yield outputs
+        self._name_draws()
+        self._name_results(outputs)
         self._name_carried(found)
         distributed = dist.is_initialized()
         named = [self.memory.held(entry["tensor"]) for entry in self.inputs]
         self.memory.forget_unread(named, self.recorder.operators,
                                   [entry["tensor"] for entry in self.results])
+        # An input without elements may lie in memory that only fills up what is sent: constants.
+        named = [self.memory.held(entry["tensor"]) for entry in self.inputs if self.memory.has_elements(entry["tensor"])]
         trace = {
             "planproof_torch_trace": VERSION, "torch": torch.__version__,
             "rank": dist.get_rank() if distributed else 0,
@@ -132,7 +171,7 @@ class _Recording:
             "operators": self.recorder.operators, "results": self.results,
             "notes": [*notes, *self.overriding.notes(), *self.recorder.notes,
                       *self._without_gradients(), *self._unread(),
-                      *without_owner(self.optimizers, self._is_input)]}
+                      *without_owner(self.optimizers, self._is_named)]}
         if self.recorder.items.numbers:
             trace["numbers"] = [{**each, "source": self.recorder.strings.number(each["source"])}
                                 for each in self.recorder.items.numbers]
@@ -142,12 +181,13 @@ class _Recording:
         if not made_up:
             for storage, data in self.memory.initial.items():
                 self.values[f"storage_{storage}"] = data.numpy()
+            for entry in self.inputs:  # what has no bytes, too
+                self.values.setdefault(f"storage_{self.memory.held(entry['tensor'])}", numpy.zeros(0, numpy.uint8))
             self.values["items"] = numpy.array(self.recorder.item_values, dtype=numpy.float64)
             self.values["collectives"] = numpy.array(in_log(trace), dtype=numpy.int64)
             self.values.update(self.recorder.sketches.arrays())
             trace["values"] = save_values(self.values, self.path)
         save(trace, self.path)
-        return outputs
 
     def _without_gradients(self) -> List[str]:
         """That nothing is said of gradients, if there are none any more when the step has ended."""
@@ -166,9 +206,9 @@ class _Recording:
         return [f"the step does not read the input {name}: is it another tensor that it reads?"
                 for name, tensor in inputs.items() if self.memory.held(tensor) not in read]
 
-    def _is_input(self, tensor: torch.Tensor) -> bool:
-        """Whether an input shows this tensor's memory."""
-        return self.memory.number_of(tensor) in {self.memory.held(entry["tensor"]) for entry in self.inputs}
+    def _is_named(self, tensor: torch.Tensor) -> bool:
+        """Whether an input or a result shows this tensor's memory."""
+        return self.memory.number_of(tensor) in {self.memory.held(entry["tensor"]) for entry in [*self.inputs, *self.results]}
 
     # What holds a value before the step.
 
@@ -197,6 +237,15 @@ class _Recording:
                             "tensor": self.memory.view(value.tensor.detach(), True),
                             **value.part.encoded(), **more})
 
+    def _name_draws(self) -> None:
+        for each in self.recorder.draws.all():
+            more = {"domain": each.domain} if each.domain else {}
+            self.inputs.append({"role": "input", "name": each.name, "tensor": self.memory.view(each.tensor, True),
+                                **each.part.encoded(), **more})
+        for position, state in self.recorder.generators.items():
+            self.values[f"generator_{position}"] = state.numpy()
+        self.recorder.notes += self.recorder.draws.notes
+
     # What an earlier iteration left, and nobody named.
 
     def _carried_over(self) -> Set[int]:
@@ -214,7 +263,10 @@ class _Recording:
     def _name_carried(self, found: Sequence[Candidate]) -> None:
         """Declares carried state from which results are computed; of other such state is only said that it is there."""
         carried = self._carried_over()
+        written = self.memory.replaced(carried, self.recorder.operators)
         feeding = self.memory.feeding(carried, self.recorder.operators, [entry["tensor"] for entry in self.results])
+        # What is overwritten with itself is no state: DistributedDataParallel sends tables of constants each time.
+        feeding -= {storage for storage in written if self.memory.unchanged(storage)}
         taken = {entry["name"] for entry in self.inputs}
         chosen = declared(found, lambda tensor: self.memory.number_of(tensor) in feeding, taken)
         for each in chosen:
@@ -223,7 +275,7 @@ class _Recording:
                 more["domain"] = [0, None]
             self._name_input("state", each.name, each.held, ("carried", each.name), **more)
             carried.discard(self.memory.number_of(each.held.tensor))
-        after = {each.name: each for each in candidates(self.step, self.parameters, self.optimizers)} if chosen else {}
+        after = {each.name: each for each in candidates(self.program, self.parameters, self.optimizers)} if chosen else {}
         for each in chosen:
             now = after.get(each.name)
             if now is not None and self.memory.known(now.held.tensor):
@@ -238,13 +290,17 @@ class _Recording:
     # What the step is for.
 
     def _name_results(self, outputs: Mapping[str, Any]) -> None:
+        held_before = {entry["name"] for entry in self.inputs}
         for each in self.parameters:
             self._name_result("updated", each.name, each.held())
             if each.object.grad is not None:
                 self._name_gradient(each)
         for optimizer in self.optimizers:
             for name, _, state in states(optimizer, self.parameters):
-                self._name_result("updated", name, state)
+                if name in held_before:
+                    self._name_result("updated", name, state)
+                else:  # the first iteration makes it
+                    self._name_result("output", f"new {name}", state)
         for name, value in self._outputs(outputs).items():
             self._name_output("output", name, self.overriding.reduced(name, value))
 
@@ -254,7 +310,7 @@ class _Recording:
         if isinstance(gradient, DTensor) and not parameter.chosen:
             found = output(gradient)
         else:
-            found = Output(held(gradient, parameter.held().part))
+            found = Output(held(gradient, parameter.lies()))
         self._name_output("gradient", parameter.name,
                           self.overriding.reduced(parameter.key, found))
 
@@ -285,6 +341,17 @@ class _Recording:
         self.results.append({"kind": kind, "name": name,
                              "tensor": self.memory.view(tensor, False),
                              **value.part.encoded(), **more})
+
+
+def _draws(said: Said, axes: Sequence[Sequence[Any]], path: Path, made_up: bool) -> Draws:
+    """Of a rank, with what the reference beside it has drawn; of the reference, which is rank -1."""
+    directory, name = os.path.split(os.fspath(path))
+    reference = os.path.join(directory, "reference.trace")
+    distributed = dist.is_initialized() and dist.get_world_size() > 1
+    known = None
+    if distributed and not made_up and name != "reference.trace" and os.path.exists(reference):
+        known = load(reference), dict(numpy.load(values_path(reference)))
+    return Draws(said, [(name, size) for name, size in axes], dist.get_rank() if distributed else -1, known)
 
 
 def _axes(axes: Axes) -> List[List[Any]]:

@@ -4,6 +4,7 @@ Relations come from what the framework says about its tensors: placements of DTe
 and otherwise the shape: a plain tensor is the whole."""
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
@@ -12,6 +13,7 @@ import torch.distributed as dist
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
 
 from planproof.errors import RecordingError
+from planproof.torch import fsdp1
 
 Segments = List[List[int]]  # [start, length], one after another
 
@@ -128,7 +130,7 @@ def local(tensor: torch.Tensor) -> torch.Tensor:
 
 def held(tensor: torch.Tensor, part: Optional[Part] = None) -> Held:
     """A tensor as this rank holds it; `part` for plain tensors that are not the whole, and instead of a
-    DTensor's placements."""
+    DTensor's placements. A flat piece of all elements is the whole, in the whole's shape."""
     if isinstance(tensor, DTensor) and part is None:
         found, partial = part_of_dtensor(tensor)
         if partial:
@@ -139,6 +141,8 @@ def held(tensor: torch.Tensor, part: Optional[Part] = None) -> Held:
     if found.shape() != tuple(tensor.shape):
         raise RecordingError(f"a part of shape {list(found.shape())} is held by a tensor of shape "
                              f"{list(tensor.shape)}")
+    if found.flat is not None and found.flat == (0, math.prod(found.of)) and tensor.is_contiguous():
+        return Held(tensor.detach().view(found.of), Part(found.of))
     return Held(tensor, found)
 
 
@@ -204,6 +208,10 @@ class Parameter:
         """What this rank holds of it at this moment."""
         return held(self.object, self.part)
 
+    def lies(self) -> Part:
+        """Where tensors lie that have the shape of its tensor here, such as its gradient."""
+        return self.part if self.part is not None else self.held().part
+
 
 Rename = Callable[[str], str]
 #: Gives the part of a plain parameter, or None if it is the whole.
@@ -233,9 +241,14 @@ def parameters(model: torch.nn.Module, rename: Optional[Rename],
     """Parameters and persistent buffers of real numbers. Other buffers are constants of the program. A tied
     parameter has the first of its names. `placement` gets names as they are here."""
     model = unwrapped(model)
-    name = _renamed(rename)
+    name, pieces = _renamed(rename), fsdp1.pieces(model) if isinstance(model, torch.nn.Module) else {}
     for key, value in model.named_parameters():
         said = placement(key, value) if placement and not isinstance(value, DTensor) else None
+        if said is None and id(value) in pieces:
+            of, flat = pieces[id(value)]
+            if not flat[1]:
+                continue  # another rank has all of it
+            said = Part(of, flat=flat)
         yield Parameter(name(key), "parameter", value, said, key)
     temporary = {id(module._buffers[key]) for module in model.modules()
                  for key in module._non_persistent_buffers_set}
@@ -263,23 +276,23 @@ def states(optimizer: torch.optim.Optimizer, known: Sequence[Parameter]) \
     for key, content in optimizer.state.items():
         owner = by_identity.get(id(key))
         if owner is not None:
-            own: Optional[Held] = owner.held()
+            lies: Optional[Part] = owner.lies()
         else:
-            owner, own = _owner(key, known)
-        if owner is None or own is None or not isinstance(content, Mapping):
+            owner, lies = _owner(key, known)
+        if owner is None or lies is None or not isinstance(content, Mapping):
             continue
         for word, value in content.items():
             if not isinstance(value, torch.Tensor):
                 continue
             same = (owner.chosen or not isinstance(value, DTensor)) and \
-                local(value).shape == own.tensor.shape
+                local(value).shape == local(key).shape
             yield (f"{owner.name}.{word}", owner,
-                   held(value, own.part if same and value.dim() else None))
+                   held(value, lies if same and value.dim() else None))
 
 
 def _owner(piece: torch.Tensor, known: Sequence[Parameter]) \
-        -> Tuple[Optional[Parameter], Optional[Held]]:
-    """The parameter of whose memory an optimizer's tensor is a piece: distributed optimizers cut flat buffers."""
+        -> Tuple[Optional[Parameter], Optional[Part]]:
+    """The parameter of whose memory an optimizer's tensor is a piece, and which piece: distributed optimizers cut flat buffers."""
     for each in known:
         tensor = each.object
         if isinstance(tensor, DTensor) or each.role != "parameter" or \
@@ -290,6 +303,5 @@ def _owner(piece: torch.Tensor, known: Sequence[Parameter]) \
             if each.part is not None and each.part.encoded():
                 raise RecordingError(f"{each.name} is cut by tensor parallelism and by its "
                                      "optimizer; such relations cannot be written")
-            part = Part(tuple(map(int, tensor.shape)), flat=(start, piece.numel()))
-            return each, Held(piece, part)
+            return each, Part(tuple(map(int, tensor.shape)), flat=(start, piece.numel()))
     return None, None

@@ -73,6 +73,9 @@ class _Rank:
         self.storages = [self._storage(index, entry)
                          for index, entry in enumerate(trace["storages"])]
         self.generator = torch.from_numpy(values["generator"].copy())
+        # Operators without a type make tensors of the program's default type.
+        said = values.get("default_dtype")
+        self.default_dtype = torch.get_default_dtype() if said is None else getattr(torch, said.tobytes().decode())
         self.works: Dict[int, Posted] = {}
         self.sketches: Optional[Dict[Tuple[int, int], numpy.ndarray]] = None
         self.label = f"rank {trace['rank']}" if trace["world"] > 1 else "reference"
@@ -122,7 +125,7 @@ class _Rank:
             elif "collective" in entry:
                 yield from self._communicate(entry)
             else:
-                self._compute(entry, outcome)
+                self._compute(position, entry, outcome)
                 if self.sketches is not None and self._differs(position, entry):
                     outcome.first.append(f"{self.label}: {entry['op']}{self._place(entry)}")
                     self.sketches = None
@@ -159,14 +162,20 @@ class _Rank:
             yield
         posted.deliver()
 
-    def _compute(self, entry: Mapping[str, Any], outcome: Outcome) -> None:
+    def _compute(self, position: int, entry: Mapping[str, Any], outcome: Outcome) -> None:
         if entry["op"].startswith(_NOTHING):
             return  # the allocator could give memory that happens to hold what is missing
         func = _operator(entry["op"])
         args = [self._value(each) for each in entry.get("args", [])]
         kwargs = {key: self._value(each) for key, each in entry.get("kwargs", {}).items()}
-        torch.set_rng_state(self.generator)
-        result = func(*args, **kwargs)
+        own = self.values.get(f"generator_{position}")
+        torch.set_rng_state(self.generator if own is None else torch.from_numpy(own.copy()))
+        plain = torch.get_default_dtype()
+        torch.set_default_dtype(self.default_dtype)
+        try:
+            result = func(*args, **kwargs)
+        finally:
+            torch.set_default_dtype(plain)
         self.generator = torch.get_rng_state()
         if "item" in entry:
             outcome.compared += 1

@@ -11,7 +11,8 @@ The accelerator is the CPU. ZeRO's optimizer owns one flat piece of memory, whic
 are named as pieces of the parameters' states. It counts its steps once for all parameters, so that counter has no name and is a
 constant of the recording; have the single-process program's optimizer seen by `WithoutCounters`, too. The optimizer works on a
 copy of its piece, which it writes back after the step. Here it works on the piece itself, as stage 3 does on a GPU if the
-types are the same; DeepSpeed's checkpoints and `safe_get_full_fp32_param` would show the copy as it was.
+types are the same; DeepSpeed's checkpoints and `safe_get_full_fp32_param` would show the copy as it was. Where parameters are bfloat16
+the copy is a master in float32: a state of its parameters, by the name of `master`. Have the single-process program be an engine, too.
 Gradients are gone when a step has ended: `held.gradients()` has those that the optimizer was given."""
 from __future__ import annotations
 
@@ -86,15 +87,29 @@ class Held:
         stage = engine.zero_optimization_stage()
         self._optimizer = engine.optimizer.optimizer if stage else engine.optimizer
         self._given: Dict[torch.Tensor, torch.Tensor] = {}
+        #: The pieces of parameters of which the optimizer has masters, by these.
+        self._of_masters: Dict[torch.Tensor, torch.Tensor] = {}
         if stage in (1, 2):
-            _share(engine.optimizer.single_partition_of_fp32_groups,
+            self._share(engine.optimizer.single_partition_of_fp32_groups,
                    [pieces[dist.get_rank(group)] for pieces, group in
                     zip(engine.optimizer.parallel_partitioned_bit16_groups,
                         engine.optimizer.real_dp_process_group)])
         elif stage == 3:
-            _share(engine.optimizer.fp32_partitioned_groups_flat,
+            self._share(engine.optimizer.fp32_partitioned_groups_flat,
                    engine.optimizer.fp16_partitioned_groups_flat)
         self._optimizer.register_step_pre_hook(self._keep)
+
+    def _share(self, copies: Sequence[torch.Tensor], pieces: Sequence[torch.Tensor]) -> None:
+        """The optimizer works on its pieces of the parameters, of which it has copies. Masters of another type stay what they are."""
+        for copy, piece in zip(copies, pieces):
+            if copy.dtype != piece.dtype:
+                if not torch.equal(copy.to(piece.dtype), piece):
+                    raise RecordingError(f"the optimizer's {copy.dtype} copy of its parameters is no master of them")
+                self._of_masters[copy] = piece
+                continue
+            if not torch.equal(copy, piece):
+                raise RecordingError("the optimizer's copy of its parameters has other values")
+            copy.data = piece
 
     def _keep(self, optimizer: Any, *_: Any) -> None:
         for group in optimizer.param_groups:
@@ -109,6 +124,8 @@ class Held:
             for _, parameter, own, start in self._pieces(flat):
                 found[own] = {word: _cut(value, own, start) for word, value in
                               _counted(content).items() if isinstance(value, torch.Tensor)}
+                if flat in self._of_masters:
+                    found[own]["master"] = _cut(flat.detach(), own, start)
         return found
 
     def gradients(self) -> Dict[str, relations.Held]:
@@ -125,6 +142,7 @@ class Held:
 
     def _pieces(self, flat: torch.Tensor) -> Iterator[Tuple[str, torch.Tensor, torch.Tensor, int]]:
         """The parameters in the optimizer's memory: name, tensor, the part of it there, and where that begins."""
+        flat = self._of_masters.get(flat, flat)
         for name, parameter in self.model.named_parameters():
             if parameter is flat:
                 yield name, parameter, parameter, 0
@@ -141,14 +159,6 @@ def _cut(value: torch.Tensor, own: torch.Tensor, start: int) -> torch.Tensor:
 
 def _counted(content: Dict[str, Any]) -> Dict[str, Any]:
     return {word: value for word, value in content.items() if word != "step"}
-
-
-def _share(copies: Sequence[torch.Tensor], pieces: Sequence[torch.Tensor]) -> None:
-    """The optimizer works on its pieces of the parameters, of which it has copies."""
-    for copy, piece in zip(copies, pieces):
-        if copy.dtype != piece.dtype or not torch.equal(copy, piece):
-            raise RecordingError("the optimizer's copy of its parameters is of another type")
-        copy.data = piece
 
 
 def _piece(parameter: Any) -> Tuple[torch.Tensor, Part]:
