@@ -197,7 +197,7 @@ absl::Status Execution::RunOperator(const Executed& executed) {
     return absl::UnimplementedError(absl::StrCat(
         writer_->Place(), ": operator ", executed.op,
         " draws random numbers, which ranks and the reference draw for themselves; record with "
-        "dropout 0 (or model.eval()), or draw before the step and name the tensor in inputs="));
+        "dropout 0 (or model.eval()), or say how draws are related: Training(draws=...)"));
   }
   if (op == nullptr) {
     return absl::UnimplementedError(absl::StrCat(
