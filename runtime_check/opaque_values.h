@@ -1,10 +1,10 @@
 // Concrete values of opaque functions.
 //
-// The choice of the largest of a row, the conversion to whole numbers, what Python rounds or divides
-// without a fraction and functions of numbers that have a name (sdfg/real_functions.h) have their
-// real meaning;
-// ties go to the smaller index, as PyTorch's kernels on CPUs do. All others get a smooth function
-// of their arguments that depends on the name, so that what rounding does to arguments stays small.
+// The choice of the largest of a row, the conversion to whole numbers, what Python rounds or
+// divides without a fraction and functions of numbers that have a name (sdfg/real_functions.h) have
+// their real meaning; ties go to the smaller index, as PyTorch's kernels on CPUs do. All others get
+// a smooth function of their arguments that depends on the name, so that what rounding does to
+// arguments stays small.
 #ifndef PLANPROOF_RUNTIME_CHECK_OPAQUE_VALUES_H_
 #define PLANPROOF_RUNTIME_CHECK_OPAQUE_VALUES_H_
 
