@@ -47,12 +47,12 @@ absl::StatusOr<Windows> ReadWindows(AtenCall* call, size_t rank) {
 
 // Where element `element` of window `output` stands along dimension number `d` of the windows, and
 // whether that is within the input; kNoExpr: it always is.
-struct Place {
+struct WindowPlace {
   sdfg::ExprId index = sdfg::kNoExpr;
   sdfg::ExprId inside = sdfg::kNoExpr;
 };
-using PlaceOf = std::function<Place(sdfg::IndexFunctionBuilder* builder, size_t d,
-                                    sdfg::ExprId output, sdfg::ExprId element)>;
+using PlaceOf = std::function<WindowPlace(sdfg::IndexFunctionBuilder* builder, size_t d,
+                                          sdfg::ExprId output, sdfg::ExprId element)>;
 
 // The place of each window's largest element among those of its channel, row by row: the first of
 // equal ones, as an uninterpreted function of the window (sdfg/native_operators_order.cc). Elements
@@ -84,7 +84,7 @@ absl::StatusOr<sdfg::IndexFunction> PlacesOfLargest(const sdfg::Tensor& x, const
   std::vector<ExprId> element(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(rows));
   ExprId inside = sdfg::kNoExpr;
   for (size_t d = 0; d < rank; ++d) {
-    const Place place = along(d, b.Index(var));
+    const WindowPlace place = along(d, b.Index(var));
     element.push_back(place.index);
     if (place.inside == sdfg::kNoExpr) continue;
     inside = inside == sdfg::kNoExpr ? place.inside : b.Binary(Op::kAnd, inside, place.inside);
@@ -137,7 +137,7 @@ absl::Status MaxPool(AtenCall& call, size_t rank) {
   const PlaceOf place_of = [&](sdfg::IndexFunctionBuilder* b, size_t d, sdfg::ExprId output,
                                sdfg::ExprId element) {
     using sdfg::Op;
-    Place place;
+    WindowPlace place;
     place.index = b->IntAdd(b->IntScale(windows.stride[d], output),
                             b->IntScale(windows.dilation[d], element));
     const int64_t last = windows.stride[d] * (out[rows + d] - 1) +
@@ -197,7 +197,7 @@ absl::Status AdaptiveMaxPool(AtenCall& call, size_t rank) {
   const PlaceOf place_of = [&](sdfg::IndexFunctionBuilder* b, size_t d, sdfg::ExprId output,
                                sdfg::ExprId element) {
     const int64_t from = in[rows + d], to = out[rows + d];
-    Place place;
+    WindowPlace place;
     place.index = b->IntAdd(b->IntDiv(b->IntScale(from, output), to), element);
     if (from % to == 0) return place;
     const sdfg::ExprId next = b->IntScale(from, b->IntAdd(output, b->Int(1)));

@@ -46,12 +46,12 @@ bool Agree(const Storage& a, const Storage& b) {
   return difference <= RoundingOf(a.dtype) * largest;
 }
 
-using Key = std::tuple<std::vector<StateUse>, std::set<std::string>>;
-Key KeyOf(const StateRegion& region) { return {region.uses, region.beside}; }
+using StateKey = std::tuple<std::vector<StateUse>, std::set<std::string>>;
+StateKey KeyOf(const StateRegion& region) { return {region.uses, region.beside}; }
 
 // Regions by how they are used; of several that are used alike it is not known which is which.
-std::map<Key, std::vector<StateRegion*>> ByUse(std::vector<StateRegion>* regions) {
-  std::map<Key, std::vector<StateRegion*>> by_use;
+std::map<StateKey, std::vector<StateRegion*>> ByUse(std::vector<StateRegion>* regions) {
+  std::map<StateKey, std::vector<StateRegion*>> by_use;
   for (StateRegion& region : *regions) {
     if (region.written && !region.uses.empty()) by_use[KeyOf(region)].push_back(&region);
   }
