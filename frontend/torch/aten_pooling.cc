@@ -51,8 +51,8 @@ struct WindowPlace {
   sdfg::ExprId index = sdfg::kNoExpr;
   sdfg::ExprId inside = sdfg::kNoExpr;
 };
-using PlaceOf = std::function<WindowPlace(sdfg::IndexFunctionBuilder* builder, size_t d,
-                                          sdfg::ExprId output, sdfg::ExprId element)>;
+using WindowPlaceOf = std::function<WindowPlace(sdfg::IndexFunctionBuilder* builder, size_t d,
+                                                sdfg::ExprId output, sdfg::ExprId element)>;
 
 // The place of each window's largest element among those of its channel, row by row: the first of
 // equal ones, as an uninterpreted function of the window (sdfg/native_operators_order.cc). Elements
@@ -60,7 +60,7 @@ using PlaceOf = std::function<WindowPlace(sdfg::IndexFunctionBuilder* builder, s
 // and larger than 0.
 absl::StatusOr<sdfg::IndexFunction> PlacesOfLargest(const sdfg::Tensor& x, const sdfg::Shape& out,
                                                     const std::vector<int64_t>& size,
-                                                    const PlaceOf& place_of) {
+                                                    const WindowPlaceOf& place_of) {
   using sdfg::ExprId;
   using sdfg::Op;
   sdfg::IndexFunctionBuilder b("max_pool_places");
@@ -104,7 +104,7 @@ absl::StatusOr<sdfg::IndexFunction> PlacesOfLargest(const sdfg::Tensor& x, const
 
 absl::Status ReturnPlaces(AtenCall* call, sdfg::TensorId x, const sdfg::Shape& out,
                           const std::vector<int64_t>& size, const std::string& key,
-                          const PlaceOf& place_of) {
+                          const WindowPlaceOf& place_of) {
   const sdfg::Tensor& tensor = call->writer().tensor(x);
   if (sdfg::IsInteger(tensor.dtype)) {
     call->Return({});  // not declared: as memory that nobody wrote
@@ -134,8 +134,8 @@ absl::Status MaxPool(AtenCall& call, size_t rank) {
   const sdfg::Shape in = call.writer().tensor(x).shape;
   call.Return(std::move(values));
   const size_t rows = in.size() - rank;
-  const PlaceOf place_of = [&](sdfg::IndexFunctionBuilder* b, size_t d, sdfg::ExprId output,
-                               sdfg::ExprId element) {
+  const WindowPlaceOf place_of = [&](sdfg::IndexFunctionBuilder* b, size_t d, sdfg::ExprId output,
+                                     sdfg::ExprId element) {
     using sdfg::Op;
     WindowPlace place;
     place.index = b->IntAdd(b->IntScale(windows.stride[d], output),
@@ -194,8 +194,8 @@ absl::Status AdaptiveMaxPool(AtenCall& call, size_t rank) {
     }
     size.push_back(most);
   }
-  const PlaceOf place_of = [&](sdfg::IndexFunctionBuilder* b, size_t d, sdfg::ExprId output,
-                               sdfg::ExprId element) {
+  const WindowPlaceOf place_of = [&](sdfg::IndexFunctionBuilder* b, size_t d, sdfg::ExprId output,
+                                     sdfg::ExprId element) {
     const int64_t from = in[rows + d], to = out[rows + d];
     WindowPlace place;
     place.index = b->IntAdd(b->IntDiv(b->IntScale(from, output), to), element);

@@ -116,9 +116,9 @@ class Run(replay._Rank):
             return self.items[value["item"]]
         return read_number(value)
 
-    def _compute(self, entry, outcome):
+    def _compute(self, position, entry, outcome):
         if "item" not in entry:
-            super()._compute(entry, outcome)
+            super()._compute(position, entry, outcome)
             return
         args = [self._value(each) for each in entry.get("args", [])]
         self.items[entry["item"]] = replay._operator(entry["op"])(*args)
