@@ -66,6 +66,12 @@ double Smooth(uint64_t seed, const std::vector<double>& row, const std::vector<d
   return 0.5 + 0.499 * std::sin(phase);
 }
 
+uint64_t SeedOf(const std::string& name) {
+  uint64_t seed = OpaqueFunction().seed;
+  for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return seed;
+}
+
 }  // namespace
 
 OpaqueFunction OpaqueNamed(const std::string& name) {
@@ -94,8 +100,9 @@ OpaqueFunction OpaqueNamed(const std::string& name) {
   } else if (sdfg::RealFunctionValue(name, {0.5}) || sdfg::RealFunctionValue(name, {0.5, 0.5})) {
     f.kind = Kind::kReal;
     f.real = name;
+    f.seed = SeedOf(name);
   } else {
-    for (const char c : name) f.seed = (f.seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+    f.seed = SeedOf(name);
   }
   return f;
 }

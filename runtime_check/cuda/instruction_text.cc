@@ -209,6 +209,7 @@ std::string OpaqueText(const Tape& tape, const Instruction& i) {
           f.group_by_two ? "true" : "false", call.int_valued ? "-1.0" : "PLANPROOF_NAN",
           call.int_valued ? "(double)item" : "row[item]");
       break;
+    case OpaqueFunction::Kind::kReal:  // kernels have no such functions: any will do that is one
     case OpaqueFunction::Kind::kUnknown: {
       value = absl::StrCat("Smooth smooth = {", f.seed, "ull, 0}; smooth.Take(1);");
       if (call.row_extent > 0) {
