@@ -56,6 +56,8 @@ def leaving(items: Leaves, escaped: Callable[[str], None]) -> Iterator[None]:
 def _one(name: str, method: Callable[..., Any], items: Leaves) -> Callable[..., Any]:
     @functools.wraps(method)
     def leaves(tensor: torch.Tensor) -> Any:
+        if torch._guards.TracingContext.try_get() is not None:
+            return method(tensor)  # torch.compile looks at what it traces; the program gets nothing of it
         before = items.count
         return items.left(name, tensor, before, method(tensor))
     return leaves
