@@ -17,9 +17,9 @@ using sdfg::DType;
 using testing::HasSubstr;
 using Kind = HeldFinding::Kind;
 
-double Number(int64_t i) { return std::sin(0.7 * static_cast<double>(i + 1) * (1 + i % 5)); }
+double ValueOf(int64_t i) { return std::sin(0.7 * static_cast<double>(i + 1) * (1 + i % 5)); }
 
-sdfg::IndexMap From(int32_t dim, int64_t start) { return {start, {{dim, 1, 1, 0}}}; }
+sdfg::IndexMap StartingAt(int32_t dim, int64_t start) { return {start, {{dim, 1, 1, 0}}}; }
 
 // A matrix of which each rank holds as many rows.
 class HeldMatrix : public testing::Test {
@@ -30,12 +30,12 @@ class HeldMatrix : public testing::Test {
     tensor_.dtype = DType::kFloat32;
     tensor_.whole = Values::Zeros({rows, columns}, DType::kFloat32, DType::kFloat64);
     for (int64_t i = 0; i < rows * columns; ++i)
-      tensor_.whole.Set(i, static_cast<float>(Number(i)));
+      tensor_.whole.Set(i, static_cast<float>(ValueOf(i)));
     for (int rank = 0; rank < ranks; ++rank) {
       HeldTensor::Part& part = tensor_.parts.emplace_back();
       part.rank = rank;
       part.dtype = DType::kFloat32;
-      part.map = {From(0, rank * rows / ranks), From(1, 0)};
+      part.map = {StartingAt(0, rank * rows / ranks), StartingAt(1, 0)};
       part.values = Values::Zeros({rows / ranks, columns}, DType::kFloat32, DType::kFloat64);
     }
   }
@@ -136,7 +136,7 @@ TEST_F(HeldMatrix, OneNumberEverywhereIsSaid) {
 TEST_F(HeldMatrix, WhatDiffersByStepsIsFoundWhereThereAreEnoughElements) {
   Cut(8, 8, 2);
   for (HeldTensor::Part& part : tensor_.parts) part.allowed = 0.1;
-  const auto other = [&](int64_t i, int64_t j) { return At(i + 4, j) + 0.05 * Number(i * j); };
+  const auto other = [&](int64_t i, int64_t j) { return At(i + 4, j) + 0.05 * ValueOf(i * j); };
   EXPECT_EQ(Found(other).kind, Kind::kOtherPart);
   Cut(2, 2, 2);
   tensor_.parts[0].allowed = 0.5;

@@ -392,10 +392,13 @@ TEST(Overloads, ThatAreNotInTheTableHaveNoMeaning) {
   view.Apply("aten.view_copy.dtype",
              {TensorAt(view.Input("bfloat16", {2}, {1, 2})), DType("float16")}, "float16", {2});
   ExpectNotDeclared(view, "aten.view_copy.dtype");
+}
+
+TEST(Overloads, DivisionThatRoundsIsFoldedWhereItIsKnown) {
   TypedProgram rounding;
   rounding.Apply("aten.div.Tensor_mode", {TensorAt(rounding.Input("float64", {2}, {1, 2})), 2},
                  "float64", {2}, {{"rounding_mode", "floor"}});
-  ExpectNotDeclared(rounding, "division that rounds");
+  ExpectResult(rounding, {0, 1});
 }
 
 TEST(Arguments, AreOfTheKindsOfTheSignature) {
