@@ -26,12 +26,18 @@ std::string Remedy(const std::string& name, const std::vector<std::string>& decl
   if (!collective.empty()) {
     return collective + " is a collective of the plan format: docs/plan-format.md";
   }
-  std::string similar;
-  int count = 0;
+  // The shortest that have it in them, which have the least beside it.
+  constexpr size_t kMostNames = 6;
+  std::vector<std::string> having;
   for (const std::string& known : declared) {
-    if (name.size() < 2 || known.find(name) == std::string::npos || ++count > 6) continue;
-    similar += (similar.empty() ? "" : ", ") + known;
+    if (name.size() >= 2 && known.find(name) != std::string::npos) having.push_back(known);
   }
+  std::stable_sort(having.begin(), having.end(),
+                   [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
+  having.resize(std::min(having.size(), kMostNames));
+  std::sort(having.begin(), having.end());
+  std::string similar;
+  for (const std::string& known : having) similar += (similar.empty() ? "" : ", ") + known;
   if (similar.empty()) similar = sdfg::Nearest(name, declared);
   if (!similar.empty()) return "there is " + similar;
   return "'planproof operators' lists them";

@@ -259,9 +259,6 @@ void Relations::RecordRequirement(ResultKind kind, const std::string& name,
 // A new value lies where the old one does; a trace that says otherwise contradicts itself.
 absl::Status Relations::CheckPlaceOfUpdate(const Trace& trace, const TraceResult& result,
                                            TensorId held, TensorId logical) const {
-  if (result.reduce) {
-    return Error(trace, result.name, "is held by each rank, so its new value is no reduction");
-  }
   const Part& part = result.part;
   if (!part.whole && part.place.empty() && !part.flat) return absl::OkStatus();
   PLAN_ASSIGN_OR_RETURN(const Lineage lineage, LineageOf(trace, result.name, part, logical,

@@ -122,11 +122,11 @@ TEST(SortedRows, GroupsThatEndWhereTheyBegin) {
                 const json whole = NewTensorOf(trace, "int32", shape.get<std::vector<int64_t>>());
                 const auto place = static_cast<int64_t>(PlaceOf(trace, "aten._grouped_mm"));
                 json& operators = (*trace)["operators"];
-                operators.insert(operators.begin() + place,
-                                 {{"op", "aten._to_copy.default"},
-                                  {"args", json::array({counts})},
-                                  {"kwargs", {{"dtype", {{"dtype", "int32"}}}}},
-                                  {"out", json::array({whole})}});
+                const json conversion = {{"op", "aten._to_copy.default"},
+                                         {"args", json::array({counts})},
+                                         {"kwargs", {{"dtype", {{"dtype", "int32"}}}}},
+                                         {"out", json::array({whole})}};
+                operators.insert(operators.begin() + place, conversion);
                 Interpose(trace, "aten._grouped_mm", 2, "aten.sub.Tensor", json::array({whole}));
               }),
               IsNotProvedWithSorts());
