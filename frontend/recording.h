@@ -79,15 +79,15 @@ struct RecordedItem {
   std::string place;  // "aten._local_scalar_dense.default, at train.py:12"
 };
 
-// What a function of Python's gave of numbers that had left tensors: a tensor of the graph without
-// dimensions, of which the graph says only that equal operands give equal numbers.
+// A program called a function of Python's with numbers that had left tensors. The graph has a
+// tensor without dimensions for its result, and says only that equal operands give equal numbers.
 struct RecordedCall {
   sdfg::TensorId tensor = sdfg::kNone;
   std::string function;          // "floor", "numpy.sqrt"
   std::vector<double> operands;  // in the recording; empty: one of them is not known
   std::optional<double> value;   // that was recorded; none: it is within another expression
-  // What the function means of the recorded numbers; none: it has no meaning here. Not `exact`: but
-  // for what libraries of mathematical functions differ by.
+  // The function gives this of the recorded numbers; none: it has no meaning here. If it is not
+  // `exact`, libraries of mathematical functions differ by a last bit.
   std::optional<double> meant;
   bool exact = true;
   std::string place;  // of the operator that gets it

@@ -141,7 +141,7 @@ typename D::Value Stepped(const typename D::Value& value, double (*step)(double)
   return D::Hull(D::FromDouble(step(low)), D::FromDouble(step(high)));
 }
 
-// What a function of Python's gives of numbers, over the reals; nullopt for those that have no
+// Encloses the result of a function of Python's over the reals; nullopt for those that have no
 // meaning here. Readers name them "python_floor".
 template <typename D>
 std::optional<typename D::Value> PythonCall(const std::string& base,

@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/torch/aten_derivative.h"
 #include "frontend/torch/aten_operators.h"
 #include "frontend/torch/python_numbers.h"
 #include "frontend/torch/strided_parts.h"
@@ -85,9 +86,8 @@ absl::Status PReluBackward(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const Argument w, call.Operand("weight"));
   PLAN_ASSIGN_OR_RETURN(Argument of_x, call.One("aten_prelu_backward", {g, x, w}));
   PLAN_ASSIGN_OR_RETURN(Argument of_w, call.One("aten_prelu_backward_weight", {g, x}));
-  call.Return(std::move(of_x));
-  call.Return(std::move(of_w));
-  return absl::OkStatus();
+  PLAN_RETURN_IF_ERROR(ReturnGradient(&call, std::move(of_x), "self"));
+  return ReturnGradient(&call, std::move(of_w), "self", 1);
 }
 
 // b^x of a positive number b.

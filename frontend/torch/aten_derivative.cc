@@ -1,5 +1,7 @@
 #include "frontend/torch/aten_derivative.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "sdfg/declaration_ast.h"
@@ -45,6 +47,17 @@ absl::StatusOr<sdfg::TensorId> GradientOf(AtenCall* call, const std::string& dec
     absl::StrAppend(&key, " ", attribute, "=", sdfg::AttributeText(value));
   }
   return writer.Emit(name, key, make, inputs);
+}
+
+absl::Status ReturnGradient(AtenCall* call, Argument gradient, const char* of, size_t result) {
+  const sdfg::Shape& own = call->Described(of).shape;
+  const bool fits =
+      gradient.tensor == sdfg::kNone || call->writer().tensor(gradient.tensor).shape == own;
+  if (!fits || call->target(result).shape != own) {
+    return call->NotDeclared("a gradient of another shape than its operand's");
+  }
+  call->Return(std::move(gradient));
+  return absl::OkStatus();
 }
 
 bool IsGradientWanted(const AtenCall& call, size_t gradient) {

@@ -17,6 +17,11 @@ absl::StatusOr<sdfg::TensorId> GradientOf(AtenCall* call, const std::string& dec
                                           const sdfg::Attributes& attributes, int wrt,
                                           sdfg::TensorId g);
 
+// Returns the next result as the gradient of the operand `of`, which has that operand's shape.
+// Unimplemented if it has not, or the trace says otherwise: operands of other shapes than the
+// forward operator's were given.
+absl::Status ReturnGradient(AtenCall* call, Argument gradient, const char* of, size_t result = 0);
+
 // Which of the gradients are asked for: the others are not returned.
 bool IsGradientWanted(const AtenCall& call, size_t gradient);
 void ReturnWantedGradients(AtenCall* call, const std::vector<sdfg::TensorId>& gradients);

@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/torch/aten_derivative.h"
 #include "frontend/torch/aten_operators.h"
 #include "sdfg/status_macros.h"
 
@@ -61,8 +62,7 @@ absl::Status Backward(AtenCall& call) {
       Argument z,
       of_x ? call.One("aten_log_sigmoid_backward", {g, Argument::Of(x)})
            : call.One("aten_log_sigmoid_backward_of", {g, Argument::Of(x), Argument::Of(buffer)}));
-  call.Return(std::move(z));
-  return absl::OkStatus();
+  return ReturnGradient(&call, std::move(z), "self");
 }
 
 }  // namespace

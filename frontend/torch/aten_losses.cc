@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/torch/aten_derivative.h"
 #include "frontend/torch/aten_operators.h"
 #include "sdfg/graph.h"
 #include "sdfg/status_macros.h"
@@ -126,8 +127,7 @@ absl::Status BinaryCrossEntropyBackward(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const solver::Rational norm, NormOfMean(&call));
   PLAN_ASSIGN_OR_RETURN(Argument gradient, call.One("aten_binary_cross_entropy_backward",
                                                     {g, x, y, weight}, {{"norm", norm}}));
-  call.Return(std::move(gradient));
-  return absl::OkStatus();
+  return ReturnGradient(&call, std::move(gradient), "self");
 }
 
 // The operands of a loss of classes: rows of scores, their classes, weights of these if there are

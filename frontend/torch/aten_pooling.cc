@@ -166,8 +166,7 @@ absl::Status MaxPoolBackward(AtenCall& call, size_t rank) {
   if (rank == 3) sizes["depth"] = shape[shape.size() - 3];
   PLAN_ASSIGN_OR_RETURN(Argument dx, call.One(absl::StrCat("aten_max_pool", rank, "d_backward"),
                                               {g, indices}, sizes));
-  call.Return(std::move(dx));
-  return absl::OkStatus();
+  return ReturnGradient(&call, std::move(dx), "self");
 }
 
 absl::Status WindowsMaxPoolBackward(AtenCall& call, size_t rank) {

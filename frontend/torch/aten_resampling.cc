@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "frontend/torch/aten_derivative.h"
 #include "frontend/torch/aten_operators.h"
 #include "sdfg/graph.h"
 #include "sdfg/native_operators.h"
@@ -122,6 +123,11 @@ absl::StatusOr<sdfg::IndexFunction> Resampled(const sdfg::Tensor& x, size_t dim,
 // `extent` that of the operand.
 absl::StatusOr<sdfg::TensorId> ResampleAlong(AtenCall* call, sdfg::TensorId x, size_t dim,
                                              TapTable table, int64_t extent, bool backward) {
+  const sdfg::Shape& given = call->writer().tensor(x).shape;
+  const int64_t expected = backward ? static_cast<int64_t>(table.size()) : extent;
+  if (dim >= given.size() || given[dim] != expected) {
+    return call->NotDeclared("resampling of operands whose extents do not fit");
+  }
   JoinTaps(&table);
   const int64_t times = RepeatsOf(table, extent);
   if (times == 1) return x;
@@ -298,6 +304,7 @@ absl::Status PadFromWithin(AtenCall& call, bool reflects, size_t rank, bool back
     }
     PLAN_ASSIGN_OR_RETURN(x, ResampleAlong(&call, x, dim, std::move(table), in[dim], backward));
   }
+  if (backward) return ReturnGradient(&call, Argument::Of(x), "self");
   call.Return(Argument::Of(x));
   return absl::OkStatus();
 }

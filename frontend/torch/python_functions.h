@@ -21,7 +21,7 @@ struct PythonNumber {
   bool exact = true;
 };
 
-// What `function` gives of these operands: `int round floor ceil abs floordiv mod` and what else
+// Calls `function` with these operands: `int round floor ceil abs floordiv mod` and what else
 // docs/torch-trace.md has in calls, functions of `math` by their names, of numpy as "numpy.sqrt".
 // Nothing for a function that has no meaning here, for an operand or a result that is not finite,
 // and for operands from 2^53 on, which Python may have as integers that no double is.
@@ -32,7 +32,7 @@ std::optional<PythonNumber> PythonFunction(const std::string& function,
 std::optional<PythonNumber> PythonArithmetic(const std::string& operation,
                                              const std::vector<double>& operands);
 
-// What an expression of a trace gives where the items have these values. Nothing where a function
+// Evaluates an expression of a trace where the items have these values. Nothing where a function
 // in it has no meaning here, or an item no value.
 std::optional<PythonNumber> PythonValue(const Value& expression,
                                         const std::map<int32_t, double>& items);
