@@ -24,6 +24,15 @@ struct Constants {
   bool whole = false;
 };
 
+// Whether the type has all real numbers that stand in the function. Where a third or a root stands
+// for the double that a program has, a product may be whole of which PyTorch has a little less.
+bool HasExactNumbers(const sdfg::IndexFunction& function, sdfg::DType dtype) {
+  const sdfg::DType computed = sdfg::IsFloating(dtype) ? dtype : sdfg::DType::kFloat64;
+  return std::all_of(function.nodes.begin(), function.nodes.end(), [&](const sdfg::Node& node) {
+    return node.op != sdfg::Op::kReal || HoldsExactly(computed, node.real);
+  });
+}
+
 std::optional<Elements> ConstantElements(const sdfg::Graph& graph, sdfg::TensorId tensor,
                                          int operators, const Constants& constants = {}) {
   const sdfg::OperatorId producer = graph.tensors[tensor].producer;
@@ -32,6 +41,9 @@ std::optional<Elements> ConstantElements(const sdfg::Graph& graph, sdfg::TensorI
   if (op.kind != sdfg::OperatorKind::kCompute || !op.lifted) return std::nullopt;
   if (ElementsOf(graph.tensors[tensor].shape) > kMostElements) return std::nullopt;
   if (constants.but != nullptr && constants.but->count(tensor) != 0) return std::nullopt;
+  if (constants.whole && !HasExactNumbers(*op.function, graph.tensors[tensor].dtype)) {
+    return std::nullopt;
+  }
   std::vector<Elements> operands;
   for (sdfg::TensorId input : op.inputs) {
     if (input == sdfg::kNone) return std::nullopt;

@@ -53,6 +53,8 @@ INSTANTIATE_TEST_SUITE_P(
         OperatorCase{"mse_loss_backward_of_whole_numbers", "UNKNOWN"},
         // PyTorch fills the memory from its start, against the strides.
         OperatorCase{"softmax_into_transposed_memory", "UNKNOWN"},
+        // 49 times the double next to 1 / 49 is less than 1, and PyTorch makes 0 of it.
+        OperatorCase{"whole_of_a_rounded_factor", "UNKNOWN"},
         // These were MALFORMED.
         OperatorCase{"log_sigmoid_of_nothing", "PROVED"},
         OperatorCase{"view_of_the_same_type", "UNKNOWN"},
