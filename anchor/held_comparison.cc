@@ -73,8 +73,10 @@ class HeldTensors {
           reference.results[k].has_values)
         updates_[reference.results[k].name] = static_cast<int32_t>(k);
     }
+    PLAN_ASSIGN_OR_RETURN(reference_made_later_, files_.reference.MadeLater());
     for (size_t rank = 0; rank < recording_.ranks.size(); ++rank) {
       const RecordedProgram& program = recording_.ranks[rank];
+      PLAN_ASSIGN_OR_RETURN(made_later_, files_.ranks[rank].MadeLater());
       for (size_t k = 0; k < program.inputs.size(); ++k) {
         const absl::Status added = Add(rank, static_cast<int32_t>(k));
         if (!added.ok() && !absl::IsNotFound(added)) return added;
@@ -104,14 +106,23 @@ class HeldTensors {
     }
     const auto counterpart = static_cast<int32_t>(found->second);
     const RecordedInput& whole = recording_.reference.inputs[counterpart];
-    // States that a step makes have no values from before, and have been rounded.
-    const bool before = files_.ranks[rank].HasHeld(number) && files_.reference.HasHeld(counterpart);
+    // States that a step makes have no values from before, and have been rounded. One that only the
+    // other side makes begins at zero there.
+    const bool own = files_.ranks[rank].HasHeld(number);
+    const bool theirs = files_.reference.HasHeld(counterpart);
+    const bool absent = theirs && made_later_[number];
+    const bool before = (own && theirs) || absent || (own && reference_made_later_[counterpart]);
     PLAN_ASSIGN_OR_RETURN(HeldTensor * tensor, WholeOf(counterpart, before));
     HeldTensor::Part part;
     part.rank = static_cast<int32_t>(rank);
     part.dtype = input.view.dtype;
-    PLAN_ASSIGN_OR_RETURN(part.values, before ? files_.ranks[rank].Held(number)
-                                              : files_.ranks[rank].Before(input.view));
+    part.absent = absent;
+    if (absent) {
+      part.values = Values::Zeros(input.view.shape, input.view.dtype, sdfg::DType::kFloat64);
+    } else {
+      PLAN_ASSIGN_OR_RETURN(part.values, before ? files_.ranks[rank].Held(number)
+                                                : files_.ranks[rank].Before(input.view));
+    }
     part.values.shape = problem_.parallel.tensors[input.tensor].shape;
     part.map = problem_.lineage[input.tensor].map;
     tensor->made_by_steps =
@@ -174,8 +185,12 @@ class HeldTensors {
     tensor.name = input.name;
     tensor.role = input.role;
     tensor.dtype = input.view.dtype;
-    PLAN_ASSIGN_OR_RETURN(
-        tensor.whole, before ? files_.reference.Held(number) : files_.reference.Before(input.view));
+    if (before && reference_made_later_[number]) {
+      tensor.whole = Values::Zeros(input.view.shape, input.view.dtype, sdfg::DType::kFloat64);
+    } else {
+      PLAN_ASSIGN_OR_RETURN(tensor.whole, before ? files_.reference.Held(number)
+                                                 : files_.reference.Before(input.view));
+    }
     if (input.tensor == sdfg::kNone) return absl::InternalError(input.name + " is in no graph");
     tensor.whole.shape = problem_.logical.tensors[input.tensor].shape;
     return &tensors_.emplace(std::make_pair(number, before), std::move(tensor)).first->second;
@@ -203,6 +218,7 @@ class HeldTensors {
   RecordedFiles& files_;
   std::map<std::string, size_t> numbers_;
   std::map<std::string, int32_t> updates_;
+  std::vector<bool> reference_made_later_, made_later_;  // of the rank in question
   std::map<int32_t, double> allowed_;
   std::map<int32_t, SketchedTensor> sketched_;  // by number of the reference's input
   std::string missing_;
@@ -261,8 +277,14 @@ std::vector<stages::RecordedDifference> DifferencesOf(
   if (differing.empty()) return {};
   difference.tensor = tensor.name;
   const HeldFinding holds = FindHeld(tensor, differing[0], others);
-  difference.cause = absl::StrCat("rank ", difference.ranks[0], " holds ", holds.text);
-  difference.usual = UsualCause(tensor, differing, holds.kind);
+  if (tensor.parts[differing[0]].absent) {
+    difference.cause =
+        absl::StrCat("rank ", difference.ranks[0], " had no such state before its first iteration");
+    difference.usual = "the optimizer's state was not restored there";
+  } else {
+    difference.cause = absl::StrCat("rank ", difference.ranks[0], " holds ", holds.text);
+    difference.usual = UsualCause(tensor, differing, holds.kind);
+  }
   difference.text = absl::StrCat(RoleName(tensor.role), " ", tensor.name, " at [",
                                  absl::StrJoin(difference.index, ", "), "] is ", difference.value,
                                  " on rank ", difference.ranks[0], " and ", difference.expected,

@@ -22,7 +22,8 @@ struct HeldTensor {
     sdfg::DType dtype = sdfg::DType::kUnknown;
     runtime_check::Values values;
     std::vector<sdfg::IndexMap> map;
-    double allowed = 0;  // by how much an element may differ, beside what its type makes of it
+    bool absent = false;  // a state that the rank did not have yet, which counts as zeros
+    double allowed = 0;   // by how much an element may differ, beside what its type makes of it
   };
 
   std::string name;

@@ -142,6 +142,25 @@ absl::StatusOr<Values> RecordedValues::Held(int32_t number) {
   return Contiguous(absl::StrCat("held_", number), view.dtype, view.shape);
 }
 
+absl::StatusOr<std::vector<bool>> RecordedValues::MadeLater() {
+  std::vector<bool> made_later(program_->inputs.size(), false);
+  const auto found = file_->tensors().find("made_later");
+  if (found == file_->tensors().end()) return made_later;
+  if (found->second.dtype != sdfg::DType::kInt64 || found->second.shape.size() != 1) {
+    return Damaged("made_later", "integers of one dimension are expected");
+  }
+  PLAN_ASSIGN_OR_RETURN(const std::string bytes, file_->Read("made_later"));
+  for (size_t at = 0; at + sizeof(int64_t) <= bytes.size(); at += sizeof(int64_t)) {
+    int64_t number = 0;
+    std::memcpy(&number, bytes.data() + at, sizeof(number));
+    const bool state = number >= 0 && number < static_cast<int64_t>(made_later.size()) &&
+                       program_->inputs[number].role == frontend::RecordedRole::kState;
+    if (!state) return Damaged("made_later", absl::StrCat("input ", number, " is no state"));
+    made_later[number] = true;
+  }
+  return made_later;
+}
+
 absl::StatusOr<std::vector<RecordedValues::Sketch>> RecordedValues::Sketches() {
   std::vector<Sketch> sketches;
   const auto places = file_->tensors().find("sketch_places");

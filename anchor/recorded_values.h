@@ -44,6 +44,8 @@ class RecordedValues {
   // Return whether it was recorded in full what an input was before the warm-up, and what it was.
   bool HasHeld(int32_t number) const;
   absl::StatusOr<runtime_check::Values> Held(int32_t number);
+  // Returns, by input, whether it is a state that is known not to have existed before the warm-up.
+  absl::StatusOr<std::vector<bool>> MadeLater();
 
   // One result of an operator: the root of the sum of its squares, and four signed sums
   // (docs/torch-trace.md).

@@ -2,7 +2,10 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <string_view>
+
+#include "sdfg/reinterpreted_bits.h"
 
 namespace planproof::sdfg {
 namespace {
@@ -54,6 +57,11 @@ std::optional<double> RealFunctionValue(const std::string& name,
     const double scale = std::pow(10.0, std::abs(*decimals));
     return *decimals < 0 ? std::nearbyint(arguments[0] / scale) * scale
                          : std::nearbyint(arguments[0] * scale) / scale;
+  }
+  if (const std::optional<Reinterpretation> bits = ReinterpretationOf(name)) {
+    const std::optional<double> written = RoundedTo(bits->of, arguments[0]);
+    const std::optional<double> read = written ? Reinterpreted(*bits, *written) : std::nullopt;
+    return read.value_or(std::numeric_limits<double>::quiet_NaN());
   }
   if (function == nullptr || function->of_one == nullptr) return std::nullopt;
   return function->of_one(arguments[0]);

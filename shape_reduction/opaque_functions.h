@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "sdfg/differentiate.h"
+#include "sdfg/reinterpreted_bits.h"
 #include "shape_reduction/block_tensor.h"
 #include "shape_reduction/domain_floating.h"
 
@@ -165,6 +166,20 @@ std::optional<typename D::Value> PythonCall(const std::string& base,
   return std::nullopt;
 }
 
+// The bits of a number read as another type, where the enclosure is a number that the type has;
+// else not defined. Where rounding errors are not enclosed, the nearest number of the type.
+template <typename D>
+typename D::Value ReadAnew(const sdfg::Reinterpretation& bits, const typename D::Value& value,
+                           int64_t* int_result) {
+  if (D::IsInvalid(value) || D::Lower(value) != D::Upper(value)) return D::Invalid();
+  std::optional<double> number = D::Lower(value);
+  if (!D::kExact) number = sdfg::RoundedTo(bits.of, *number);
+  if (number) number = sdfg::Reinterpreted(bits, *number);
+  if (!number) return D::Invalid();
+  if (sdfg::IsInteger(bits.as)) *int_result = static_cast<int64_t>(*number);
+  return D::FromDouble(*number);
+}
+
 // The choice of the largest of a row: nullopt if it is not decided.
 using Choice = std::optional<std::vector<int64_t>>;
 
@@ -199,6 +214,11 @@ typename D::Value EvaluateOpaque(const OpaqueName& parsed, const std::string& na
   }
   if (parsed.base.rfind("truncate_to_", 0) == 0 && reals.size() == 1) {
     return Truncated<D>(reals[0], enclose, int_result);
+  }
+  if (parsed.base == "bits" && reals.size() == 1) {
+    if (const std::optional<sdfg::Reinterpretation> bits = sdfg::ReinterpretationOf(name)) {
+      return ReadAnew<D>(*bits, reals[0], int_result);
+    }
   }
   if (name == sdfg::kTwoOverSqrtPi) return D::TwoOverSqrtPi();
   if (row.empty() && ints.empty()) {

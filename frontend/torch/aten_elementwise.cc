@@ -1,5 +1,6 @@
 // Elementwise operators, and lists of them (foreach).
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -96,7 +97,8 @@ absl::Status OfRealNumber(AtenCall& call, const Argument& x, bool holds) {
 // A whole number is converted to the type of the integers beside which it stands, if it is wider:
 // uint8 is compared with 255 where a program says -1.
 absl::Status CheckFits(AtenCall* call, const Argument& x, const Argument& y) {
-  for (const auto& [number, other] : {std::make_pair(&x, &y), std::make_pair(&y, &x)}) {
+  const std::array<std::pair<const Argument*, const Argument*>, 2> pairs = {{{&x, &y}, {&y, &x}}};
+  for (const auto& [number, other] : pairs) {
     const sdfg::DType dtype =
         other->tensor == sdfg::kNone ? other->type : call->writer().tensor(other->tensor).dtype;
     if (!number->literal || sdfg::IsFloating(number->type) || !sdfg::IsInteger(dtype)) continue;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "frontend/torch/aten_operators.h"
 #include "sdfg/native_operators_data_index.h"
+#include "sdfg/reinterpreted_bits.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
@@ -30,6 +31,60 @@ std::optional<sdfg::Shape> CommonShape(const GraphWriter& writer,
     }
   }
   return common;
+}
+
+// An uninterpreted function, and what is assumed of it beside that it is one; empty: nothing.
+struct NamedFunction {
+  std::string name;
+  std::string assumption;
+};
+
+// f of the operands, broadcast, in a type of real numbers or of integers.
+absl::StatusOr<Argument> Emit(AtenCall* call, const NamedFunction& f,
+                              const std::vector<Argument>& operands, sdfg::DType dtype) {
+  GraphWriter& writer = call->writer();
+  const std::optional<sdfg::Shape> shape = CommonShape(writer, operands);
+  if (!shape) return call->NotDeclared(absl::StrCat(f.name, " of these operands"));
+  std::vector<sdfg::TensorId> inputs;
+  std::string key = absl::StrCat(f.name, " ", sdfg::DTypeName(dtype));
+  for (const Argument& operand : operands) {
+    if (operand.literal) {
+      absl::StrAppend(&key, " ", operand.literal->ToString());
+      continue;
+    }
+    inputs.push_back(operand.tensor);
+    const sdfg::Tensor& tensor = writer.tensor(operand.tensor);
+    absl::StrAppend(&key, " ", sdfg::DTypeName(tensor.dtype), "[", absl::StrJoin(tensor.shape, ","),
+                    "]");
+  }
+  if (inputs.empty()) return call->NotDeclared(absl::StrCat(f.name, " of a constant"));
+  const auto make = [&]() -> absl::StatusOr<sdfg::IndexFunction> {
+    sdfg::IndexFunctionBuilder builder(f.name);
+    for (const sdfg::TensorId input : inputs) {
+      builder.AddInput("x", writer.tensor(input).shape, writer.tensor(input).dtype);
+    }
+    const int output = builder.AddOutput("y", *shape, dtype);
+    std::vector<sdfg::ExprId> arguments;
+    int input = 0;
+    for (const Argument& operand : operands) {
+      if (operand.literal) {
+        arguments.push_back(builder.Real(*operand.literal));
+        continue;
+      }
+      const sdfg::Shape& own = writer.tensor(operand.tensor).shape;
+      std::vector<sdfg::ExprId> at;
+      for (size_t k = 0; k < own.size(); ++k) {
+        const sdfg::VarId var = builder.OutputDims(output)[shape->size() - own.size() + k];
+        at.push_back(own[k] == 1 ? builder.Int(0) : builder.Index(var));
+      }
+      arguments.push_back(sdfg::ReadNumber(&builder, input++, at));
+    }
+    builder.SetBody(output, builder.Opaque(f.name, sdfg::IsInteger(dtype), -1, arguments));
+    if (!f.assumption.empty()) builder.AddAssumption(f.assumption);
+    return sdfg::Finish(&builder);
+  };
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId y, writer.Emit(f.name, key, make, inputs));
+  return Argument::Of(y);
 }
 
 // x rounded towards 0, from what rounds down.
@@ -101,6 +156,26 @@ absl::Status RemainderTowardsZero(AtenCall& call) {
   return absl::OkStatus();
 }
 
+// The bits of the elements, read as numbers of another type.
+absl::Status BitsAnew(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId self, call.TensorOf("self"));
+  const sdfg::Reinterpretation bits = {call.writer().tensor(self).dtype, call.target(0).dtype};
+  if (bits.of == bits.as) {
+    call.Return(Argument::Of(self));
+    return absl::OkStatus();
+  }
+  if (!sdfg::HasMeaning(bits)) {
+    return call.NotDeclared(absl::StrCat("reading the bits of ", sdfg::DTypeName(bits.of), " as ",
+                                         sdfg::DTypeName(bits.as)));
+  }
+  const NamedFunction f = {sdfg::FunctionName(bits),
+                           "bits that are read as another type are those of exact numbers, a zero "
+                           "among them without sign"};
+  PLAN_ASSIGN_OR_RETURN(Argument read, Emit(&call, f, {Argument::Of(self)}, bits.as));
+  call.Return(std::move(read));
+  return absl::OkStatus();
+}
+
 void AddUninterpretedOf(AtenTable* table, const char* name, const char* forms,
                         const char* parameters, const std::vector<std::string>& operands) {
   const std::string function = name;
@@ -121,50 +196,10 @@ void AddUninterpretedOf(AtenTable* table, const char* name, const char* forms,
 
 absl::StatusOr<Argument> Uninterpreted(AtenCall* call, const std::string& function,
                                        const std::vector<Argument>& operands, sdfg::DType dtype) {
-  GraphWriter& writer = call->writer();
-  const std::optional<sdfg::Shape> shape = CommonShape(writer, operands);
-  if (!shape || !sdfg::IsFloating(dtype)) {
+  if (!sdfg::IsFloating(dtype)) {
     return call->NotDeclared(absl::StrCat(function, " of these operands"));
   }
-  std::vector<sdfg::TensorId> inputs;
-  std::string key = absl::StrCat(function, " ", sdfg::DTypeName(dtype));
-  for (const Argument& operand : operands) {
-    if (operand.literal) {
-      absl::StrAppend(&key, " ", operand.literal->ToString());
-      continue;
-    }
-    inputs.push_back(operand.tensor);
-    const sdfg::Tensor& tensor = writer.tensor(operand.tensor);
-    absl::StrAppend(&key, " ", sdfg::DTypeName(tensor.dtype), "[", absl::StrJoin(tensor.shape, ","),
-                    "]");
-  }
-  if (inputs.empty()) return call->NotDeclared(absl::StrCat(function, " of a constant"));
-  const auto make = [&]() -> absl::StatusOr<sdfg::IndexFunction> {
-    sdfg::IndexFunctionBuilder builder(function);
-    for (const sdfg::TensorId input : inputs) {
-      builder.AddInput("x", writer.tensor(input).shape, writer.tensor(input).dtype);
-    }
-    const int output = builder.AddOutput("y", *shape, dtype);
-    std::vector<sdfg::ExprId> arguments;
-    int input = 0;
-    for (const Argument& operand : operands) {
-      if (operand.literal) {
-        arguments.push_back(builder.Real(*operand.literal));
-        continue;
-      }
-      const sdfg::Shape& own = writer.tensor(operand.tensor).shape;
-      std::vector<sdfg::ExprId> at;
-      for (size_t k = 0; k < own.size(); ++k) {
-        const sdfg::VarId var = builder.OutputDims(output)[shape->size() - own.size() + k];
-        at.push_back(own[k] == 1 ? builder.Int(0) : builder.Index(var));
-      }
-      arguments.push_back(sdfg::ReadNumber(&builder, input++, at));
-    }
-    builder.SetBody(output, builder.Opaque(function, false, -1, arguments));
-    return sdfg::Finish(&builder);
-  };
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId y, writer.Emit(function, key, make, inputs));
-  return Argument::Of(y);
+  return Emit(call, {function, ""}, operands, dtype);
 }
 
 absl::StatusOr<Argument> FloorOf(AtenCall* call, const Argument& x, sdfg::DType dtype) {
@@ -189,6 +224,7 @@ void AddUninterpreted(AtenTable* table) {
   AddRounding(table, "ceil", CeilingOf);
   AddRounding(table, "trunc", TruncationOf);
   AddRounding(table, "frac", FractionOf);
+  table->Add("view_copy", "dtype dtype_out", "self -dtype", BitsAnew);
   table->Add("round", "default _.default out decimals _.decimals decimals_out", "self decimals",
              Round);
   table->Add("fmod", "Tensor Scalar _.Tensor _.Scalar Tensor_out Scalar_out", "self other",

@@ -87,6 +87,16 @@ TEST_F(HeldRows, ZerosAreNamed) {
   EXPECT_THAT(Cause(), HasSubstr("rank 0 holds zeros"));
 }
 
+// What has not been made yet counts as zeros, and is said to be no more than that.
+TEST_F(HeldRows, AStateThatIsNotThereYetIsNamed) {
+  Add(0, {0, 1});
+  tensor_.parts[0].absent = true;
+  for (double& number : tensor_.parts[0].values.doubles) number = 0;
+  EXPECT_THAT(Cause(), HasSubstr("rank 0 had no such state before its first iteration"));
+  tensor_.whole = Values::Zeros({8, 4}, DType::kFloat32, DType::kFloat64);
+  EXPECT_THAT(DifferencesOf(tensor_, {}), IsEmpty());
+}
+
 TEST_F(HeldRows, WhatRoundingExplainsIsNoDifference) {
   Add(0, {0, 1});
   tensor_.parts[0].values.doubles[2] += 2e-7;

@@ -142,8 +142,8 @@ TEST_F(PremiseTrailTest, RandomOrdersMeetWhatAFreshEvaluationMeets) {
                                            "(x[i]) -> y[i] = sum(k: x[k] * x[i])",
                                            "(x, z) -> y = x + z",
                                            "(x, z) -> y = x * z",
-                                           "(x[i], z[i]) ties even -> y[i] = "
-                                           "where(z[i] > 0, x[i], 1 / z[i])"};
+                                           ("(x[i], z[i]) ties even -> y[i] = "
+                                            "where(z[i] > 0, x[i], 1 / z[i])")};
   std::mt19937_64 random(5);
   const auto pick = [&](size_t n) { return static_cast<size_t>(random() % n); };
   size_t premises = 0, in_branches = 0;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace planproof::sdfg {
 namespace {
 
@@ -14,6 +16,8 @@ TEST(RealFunctions, HaveTheirValues) {
   EXPECT_DOUBLE_EQ(*RealFunctionValue("round(decimals=-1)", {26}), 30);
   EXPECT_DOUBLE_EQ(*RealFunctionValue("atan2", {-1, -1}), -2.356194490192345);
   EXPECT_EQ(RealFunctionValue("sinc", {0}), 1);
+  EXPECT_EQ(RealFunctionValue("bits(of=bfloat16,as=float16)", {1.001}), 1.875);
+  EXPECT_TRUE(std::isnan(*RealFunctionValue("bits(of=float16,as=bfloat16)", {1e9})));
 }
 
 TEST(RealFunctions, OthersHaveNone) {

@@ -96,5 +96,25 @@ TEST(PythonSteps, OthersHaveNoMeaningInEnclosures) {
   EXPECT_TRUE(IntervalDomain::IsInvalid(Called<IntervalDomain>("python_mystery", {{1, 1}})));
 }
 
+template <typename D>
+double BitsOf(const typename D::Value& value) {
+  const typename D::Value read = Called<D>("bits(of=bfloat16,as=float16)", {value});
+  return D::IsInvalid(read) ? std::nan("") : D::Lower(read);
+}
+
+TEST(BitsReadAnew, AreThoseOfANumberOfTheType) {
+  EXPECT_EQ(BitsOf<IntervalDomain>({3, 3}), 2.125);
+  EXPECT_EQ(BitsOf<DoubleDomain>(3), 2.125);
+}
+
+// What lies between two numbers of the type, or is not known, is none of them: rounding there would
+// tell a right program from its reference.
+TEST(BitsReadAnew, AreNotDefinedElsewhere) {
+  EXPECT_TRUE(std::isnan(BitsOf<IntervalDomain>({3.001, 3.001})));
+  EXPECT_TRUE(std::isnan(BitsOf<IntervalDomain>({3, 3.0000000001})));
+  EXPECT_TRUE(std::isnan(BitsOf<IntervalDomain>(IntervalDomain::Invalid())));
+  EXPECT_TRUE(std::isnan(BitsOf<DoubleDomain>(1e300)));
+}
+
 }  // namespace
 }  // namespace planproof::shape_reduction

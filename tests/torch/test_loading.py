@@ -11,7 +11,7 @@ OPTIONS = argparse.Namespace(single=True, limit=60)
 
 
 @pytest.mark.parametrize("name", ["part_zero_everywhere", "replicas_seeded_apart", "moments_of_another_shard", "sampler_by_global_rank",
-                                  "running_mean_of_another_part", "labels_of_another_shuffle"])
+                                  "running_mean_of_another_part", "labels_of_another_shuffle", "state_is_not_restored"])
 def test_a_tensor_that_a_rank_holds_wrongly_is_named_with_rank_and_place(name, tmp_path):
     row = judge_loading.judged(name, True, tmp_path, judge_loading.FOLDER, OPTIONS)
     assert row["sound"] and (row["verdict"], row["missing"]) == ("MALFORMED", []), row["line"]

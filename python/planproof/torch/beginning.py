@@ -46,6 +46,7 @@ class Beginning:
         self.earlier = EarlierNumbers()
         self._models, self._optimizers, self._placement = models, optimizers, placement
         self._found: Dict[Key, torch.Tensor] = {}
+        self._all_kept = True
         for each in self._parameters():
             self._keep(key_of(each), each.held().tensor)
         for name, value in inputs.items():
@@ -69,6 +70,7 @@ class Beginning:
     def forget_what_is_trained(self) -> None:
         """Leaves copies of inputs only: iterations may have run before this was made."""
         self._found = {key: value for key, value in self._found.items() if key[0] == "input"}
+        self._all_kept = False
 
     def _parameters(self) -> List[Parameter]:
         return parameters_of(self._models, None, self._placement)
@@ -83,3 +85,7 @@ class Beginning:
         if found is None or found.shape != now.shape or found.dtype != now.dtype:
             return None
         return found
+
+    def made_later(self, key: Key) -> bool:
+        """Whether this state of an optimizer that was passed did not exist, in any form, before the first iteration."""
+        return self._all_kept and key not in self._found

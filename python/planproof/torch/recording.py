@@ -219,10 +219,16 @@ class _Recording:
                 raise RecordingError(f"two parameters are named {each.name}")
             names.add(each.name)
             self._name_input(each.role, each.name, each.held(), key_of(each))
+        made_later = []
         for optimizer in self.optimizers:
             for name, owner, value in states(optimizer, self.parameters):
                 more = {"domain": [0, None]} if name.rpartition(".")[2] in NOT_NEGATIVE else {}
-                self._name_input("state", name, value, key_of_state(owner, name), parameter=owner.name, **more)
+                key = key_of_state(owner, name)
+                if self.beginning.made_later(key):
+                    made_later.append(len(self.inputs))
+                self._name_input("state", name, value, key, parameter=owner.name, **more)
+        if made_later:
+            self.values["made_later"] = numpy.array(made_later, numpy.int64)
         for name, data in self.data.items():
             more = {"domain": list(data.domain)} if data.domain else {}
             self._name_input("input", name, data.held, ("input", name), **more)

@@ -1,0 +1,36 @@
+// The bits of a number, read as a number of another element type of the same width.
+#ifndef PLANPROOF_SDFG_REINTERPRETED_BITS_H_
+#define PLANPROOF_SDFG_REINTERPRETED_BITS_H_
+
+#include <optional>
+#include <string>
+
+#include "sdfg/types.h"
+
+namespace planproof::sdfg {
+
+// Bits written in the format of type `of`, read in that of `as`: floating point after IEEE 754
+// (bfloat16: the upper half of float32), integers in two's complement.
+struct Reinterpretation {
+  DType of = DType::kUnknown;
+  DType as = DType::kUnknown;
+};
+
+// Whether it has a meaning here: two types of one width, 16 or 32 bits.
+bool HasMeaning(const Reinterpretation& reinterpretation);
+
+// "bits(of=bfloat16,as=float16)", the name of the opaque function, and back; nothing for others.
+std::string FunctionName(const Reinterpretation& reinterpretation);
+std::optional<Reinterpretation> ReinterpretationOf(const std::string& function);
+
+// What is read where `number` was written; nothing where the type `of` has no such number, or what
+// is read is none (an infinity, a NaN). A zero is written without sign.
+std::optional<double> Reinterpreted(const Reinterpretation& reinterpretation, double number);
+
+// `number` as the type holds it: rounded to the nearest, of two to the even one; nothing where it
+// is beyond the type. Of the types that have a meaning here.
+std::optional<double> RoundedTo(DType type, double number);
+
+}  // namespace planproof::sdfg
+
+#endif  // PLANPROOF_SDFG_REINTERPRETED_BITS_H_
