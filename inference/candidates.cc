@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <deque>
+#include <utility>
 
 #include "stages/diagnosis/copies.h"
 
@@ -40,8 +41,12 @@ bool JoinsAny(const sdfg::Graph& graph) {
   return false;
 }
 
-Candidates::Candidates(const sdfg::Graph& logical, Buckets buckets, Operands* operands)
-    : graph_(logical), operands_(*operands), computed_from_(logical.tensors.size()) {
+Candidates::Candidates(const sdfg::Graph& logical, Buckets buckets, std::vector<bool> constant,
+                       Operands* operands)
+    : graph_(logical),
+      operands_(*operands),
+      constant_(std::move(constant)),
+      computed_from_(logical.tensors.size()) {
   if (buckets == Buckets::kAreTheirPieces) first_ = stages::FirstOfCopies(logical);
   for (const sdfg::Operator& op : logical.operators) {
     if (op.kind == sdfg::OperatorKind::kMultiple) continue;
@@ -64,6 +69,8 @@ std::vector<TensorId> Candidates::OperandsOf(TensorId tensor) {
 bool Candidates::IsDetermined(TensorId t, int depth) {
   if (const auto known = determined_.find(t); known != determined_.end()) return known->second;
   const sdfg::Tensor& tensor = graph_.tensors[t];
+  // Multiples have been added since.
+  if (static_cast<size_t>(t) < constant_.size() && constant_[t]) return determined_[t] = true;
   if (tensor.producer == kNone) {
     return determined_[t] =
                tensor.role == sdfg::TensorRole::kOne || tensor.role == sdfg::TensorRole::kZero;

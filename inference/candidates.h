@@ -20,7 +20,9 @@ bool JoinsAny(const sdfg::Graph& graph);
 
 class Candidates {
  public:
-  Candidates(const sdfg::Graph& logical, Buckets buckets, Operands* operands);
+  // `constant`: by tensor, whether it is known to be a constant (constant_tensors.h).
+  Candidates(const sdfg::Graph& logical, Buckets buckets, std::vector<bool> constant,
+             Operands* operands);
 
   // Tensors that are computed from some of `values` and from nothing else that varies, nearest
   // first; a few dozen at most.
@@ -44,6 +46,7 @@ class Candidates {
 
   const sdfg::Graph& graph_;
   Operands& operands_;
+  const std::vector<bool> constant_;
   std::vector<sdfg::TensorId> first_;  // by tensor: stages::FirstOfCopies; empty: buckets are whole
   // By tensor: what it is an operand of.
   std::vector<std::vector<sdfg::TensorId>> computed_from_;

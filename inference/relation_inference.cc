@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "inference/candidates.h"
+#include "inference/constant_tensors.h"
 #include "inference/definition_key.h"
 #include "inference/frontier.h"
 #include "inference/summands.h"
@@ -56,7 +57,7 @@ class Inference {
         stop_(stop),
         frontier_(problem_),
         keys_(problem_, frontier_, &operands_),
-        candidates_(problem_.logical, buckets, &operands_),
+        candidates_(problem_.logical, buckets, ConstantTensors(problem_), &operands_),
         matcher_(problem_, work_of_summand, &frontier_, &candidates_),
         patterns_(stages::IntegerPatterns(problem.parallel)),
         cone_(stages::ConeOfRequired(problem)),

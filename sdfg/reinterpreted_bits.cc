@@ -89,8 +89,9 @@ std::optional<Reinterpretation> ReinterpretationOf(const std::string& function) 
   const size_t as = function.find(kAs);
   if (function.compare(0, kOf.size(), kOf) != 0 || as == std::string::npos) return std::nullopt;
   const size_t type = as + kAs.size();
-  const Reinterpretation result = {DTypeFromName(function.substr(kOf.size(), as - kOf.size())),
-                                   DTypeFromName(function.substr(type, function.size() - type - 1))};
+  const Reinterpretation result = {
+      DTypeFromName(function.substr(kOf.size(), as - kOf.size())),
+      DTypeFromName(function.substr(type, function.size() - type - 1))};
   if (!HasMeaning(result) || FunctionName(result) != function) return std::nullopt;
   return result;
 }

@@ -30,7 +30,7 @@ class CandidatesTest : public testing::Test {
 
   std::vector<TensorId> DeterminedByFirst(Buckets buckets) {
     Operands operands;
-    return Candidates(small_.problem.logical, buckets, &operands).DeterminedBy({first_});
+    return Candidates(small_.problem.logical, buckets, {}, &operands).DeterminedBy({first_});
   }
 
   TensorId Apply(const sdfg::IndexFunction& function, const std::vector<TensorId>& operands) {

@@ -66,7 +66,7 @@ TEST(ReinterpretedBits, AreNoneOfANumberThatTheTypeDoesNotHold) {
 
 TEST(ReinterpretedBits, RoundToTheNearestNumberOfTheType) {
   EXPECT_EQ(RoundedTo(DType::kBFloat16, 1.001), 1);
-  EXPECT_EQ(RoundedTo(DType::kBFloat16, 1 + 0x1p-8), 1);           // two as near: the even one
+  EXPECT_EQ(RoundedTo(DType::kBFloat16, 1 + 0x1p-8), 1);  // two as near: the even one
   EXPECT_EQ(RoundedTo(DType::kBFloat16, 1 + 3 * 0x1p-8), 1 + 0x1p-6);
   EXPECT_EQ(RoundedTo(DType::kFloat16, 0x1p-25), 0);
   EXPECT_EQ(RoundedTo(DType::kFloat16, 65519), 65504);
@@ -82,9 +82,10 @@ TEST(ReinterpretedBits, HaveNamesThatAreReadAgain) {
   ASSERT_TRUE(read);
   EXPECT_EQ(read->of, DType::kBFloat16);
   EXPECT_EQ(read->as, DType::kFloat16);
-  for (const char* other : {"bits", "bits(of=", "bits(of=bfloat16,as=", "bits(of=bfloat16,as=float16",
-                            "bits(of=float32,as=float16)", "bits(of=half,as=bfloat16)",
-                            "bits(of=bfloat16,as=float16)x", "floor"}) {
+  for (const char* other :
+       {"bits", "bits(of=", "bits(of=bfloat16,as=", "bits(of=bfloat16,as=float16",
+        "bits(of=float32,as=float16)", "bits(of=half,as=bfloat16)", "bits(of=bfloat16,as=float16)x",
+        "floor"}) {
     EXPECT_FALSE(ReinterpretationOf(other)) << other;
   }
 }

@@ -388,10 +388,17 @@ TEST(Overloads, ThatAreNotInTheTableHaveNoMeaning) {
   repeated.Apply("aten.repeat_interleave.self_int",
                  {TensorAt(repeated.Input("float64", {2}, {1, 2})), 2}, "float64", {4});
   ExpectNotDeclared(repeated, "aten.repeat_interleave.self_int");
+  TypedProgram wide;
+  wide.Apply("aten.view_copy.dtype", {TensorAt(wide.Input("int64", {2}, {1, 2})), DType("float64")},
+             "float64", {2});
+  ExpectNotDeclared(wide, "aten.view_copy.dtype");
+}
+
+TEST(Overloads, ViewsOfAnotherTypeReadBits) {
   TypedProgram view;
   view.Apply("aten.view_copy.dtype",
-             {TensorAt(view.Input("bfloat16", {2}, {1, 2})), DType("float16")}, "float16", {2});
-  ExpectNotDeclared(view, "aten.view_copy.dtype");
+             {TensorAt(view.Input("bfloat16", {2}, {1, 3})), DType("float16")}, "float16", {2});
+  ExpectResult(view, {1.875, 2.125});
 }
 
 TEST(Overloads, DivisionThatRoundsIsFoldedWhereItIsKnown) {
