@@ -41,12 +41,14 @@ mirror() {
   fi
 }
 
-# inside ROOT COMMAND...: with its own /proc and /dev/shm, which are gone with the command.
+# inside ROOT COMMAND...: with its own /proc, /dev/shm and terminals, which are gone with the command.
 inside() {
   local root=$1
   shift
   unshare --mount --pid --fork bash -c '
     mount -t proc proc "$0/proc" && mkdir -p "$0/dev/shm" && mount -t tmpfs tmpfs "$0/dev/shm"
+    mkdir -p "$0/dev/pts" && mount -t devpts -o newinstance,ptmxmode=0666 devpts "$0/dev/pts"
+    [[ -c $0/dev/ptmx ]] && mount --bind "$0/dev/pts/ptmx" "$0/dev/ptmx"
     exec chroot "$0" "$@"' "$root" \
     env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 JOBS="$jobs" \
     DEBIAN_FRONTEND=noninteractive CCACHE_MAXSIZE=3G "$@"
