@@ -4,20 +4,16 @@
 #include <cstddef>
 
 #include "inference/frontier.h"
+#include "inference/match_budget.h"
 #include "sdfg/symbolic_evaluator.h"
 #include "solver/rational.h"
 #include "solver/term.h"
 #include "stages/cells.h"
 
 namespace planproof::inference {
-namespace {
 
 using sdfg::kNone;
 using sdfg::TensorId;
-
-constexpr int64_t kTermBudget = 5'000;  // of one tensor
-
-}  // namespace
 
 std::vector<bool> ConstantTensors(const lineage::Problem& problem) {
   const sdfg::Graph& graph = problem.logical;
@@ -47,7 +43,7 @@ std::vector<bool> ConstantTensors(const lineage::Problem& problem) {
       evaluator.Forget();
       evaluator.ClearFailure();
       arena.ClearPremises();
-      arena.ResetExhausted(kTermBudget);
+      arena.ResetExhausted(kWorkOfSummand);
       const stages::Cell cell = stages::WholeCell(evaluator.symbols(), tensor.shape);
       const auto value = evaluator.Defined({stages::kLogical, out}, cell.index);
       solver::Rational number;

@@ -16,19 +16,20 @@ struct Reinterpretation {
   DType as = DType::kUnknown;
 };
 
-// Whether it has a meaning here: two types of one width, 16 or 32 bits.
+// Returns whether it has a meaning here: its types have one width, of 16 or 32 bits.
 bool HasMeaning(const Reinterpretation& reinterpretation);
 
-// "bits(of=bfloat16,as=float16)", the name of the opaque function, and back; nothing for others.
+// Return the name of the opaque function, "bits(of=bfloat16,as=float16)", and what a name means;
+// nothing for other names.
 std::string FunctionName(const Reinterpretation& reinterpretation);
 std::optional<Reinterpretation> ReinterpretationOf(const std::string& function);
 
-// What is read where `number` was written; nothing where the type `of` has no such number, or what
-// is read is none (an infinity, a NaN). A zero is written without sign.
+// Returns what is read where `number` was written; nothing where the type `of` has no such number,
+// or what is read is none (an infinity, a NaN). A zero is written without sign.
 std::optional<double> Reinterpreted(const Reinterpretation& reinterpretation, double number);
 
-// `number` as the type holds it: rounded to the nearest, of two to the even one; nothing where it
-// is beyond the type. Of the types that have a meaning here.
+// Returns `number` as the type holds it: rounded to the nearest, of two to the even one; nothing
+// where it is beyond the type. Of the types that have a meaning here.
 std::optional<double> RoundedTo(DType type, double number);
 
 }  // namespace planproof::sdfg

@@ -59,6 +59,14 @@ class TypedProgram {
                           {"out", json::array({TensorAt(tensor)})},
                           {"writes", json::array({tensor})}});
   }
+  void WriteInto(const std::string& op, int tensor, const std::vector<json>& arguments) {
+    result_ = tensor;
+    operators_.push_back({{"op", op},
+                          {"args", arguments},
+                          {"kwargs", {{"out", TensorAt(tensor)}}},
+                          {"out", json::array({TensorAt(tensor)})},
+                          {"writes", json::array({tensor})}});
+  }
   int Full(const std::string& dtype, const Shape& shape, const json& number) {
     return Apply("aten.full.default", {shape, number}, dtype, shape, {{"dtype", DType(dtype)}});
   }
@@ -399,6 +407,12 @@ TEST(Overloads, ViewsOfAnotherTypeReadBits) {
   view.Apply("aten.view_copy.dtype",
              {TensorAt(view.Input("bfloat16", {2}, {1, 3})), DType("float16")}, "float16", {2});
   ExpectResult(view, {1.875, 2.125});
+  // PyTorch refuses memory of another type, so the result's type is the one that was asked for.
+  TypedProgram into;
+  const int x = into.Input("bfloat16", {2}, {1, 3});
+  into.WriteInto("aten.view_copy.dtype_out", into.Full("bfloat16", {2}, 0),
+                 {TensorAt(x), DType("float16")});
+  ExpectMalformed(into, "no tensor of float16");
 }
 
 TEST(Overloads, DivisionThatRoundsIsFoldedWhereItIsKnown) {
