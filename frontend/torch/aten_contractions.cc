@@ -78,6 +78,15 @@ absl::StatusOr<AttentionKind> ReadAttention(AtenCall* call, const AttentionNames
   if (query.size() != 4 || key.size() != 4) {
     return call->NotDeclared("attention of other than four dimensions");
   }
+  // The kernels read queries, and results backward, as if elements of a head lay one after the
+  // other (seen with PyTorch 2.15 on CPUs), and its own dispatch sees to it.
+  for (const char* name : {"query", "key", "value", "out", names.gradient}) {
+    if (!call->IsTensor(name)) continue;
+    const Tensor& operand = call->Described(name);
+    if (!operand.shape.empty() && operand.shape.back() > 1 && operand.strides.back() != 1) {
+      return call->NotDeclared("attention of heads whose elements do not lie one after the other");
+    }
+  }
   AttentionKind kind;
   PLAN_ASSIGN_OR_RETURN(const bool causal, call->Boolean("is_causal", false));
   if (causal && !names.causal_by_first && query[2] != key[2]) {

@@ -26,7 +26,19 @@ class Call {
   explicit Call(std::string op) : op_(std::move(op)) {}
 
   Call& Operand(const std::string& dtype, const std::vector<int64_t>& shape) {
+    return OperandAt(process_.Add(dtype, shape));
+  }
+  // The last two dimensions lie in memory in the other order.
+  Call& Transposed(const std::string& dtype, const std::vector<int64_t>& shape) {
     const int number = process_.Add(dtype, shape);
+    std::vector<int64_t> strides(shape.size());
+    int64_t size = 1;
+    for (size_t k = shape.size(); k-- > 0; size *= shape[k]) strides[k] = size;
+    strides[shape.size() - 1] = shape[shape.size() - 2];
+    strides[shape.size() - 2] = 1;
+    return OperandAt(process_.AddView(number, dtype, shape, strides));
+  }
+  Call& OperandAt(int number) {
     inputs_.push_back(
         {{"role", "input"}, {"name", "x" + std::to_string(number)}, {"tensor", number}});
     args_.push_back(TensorAt(number));
@@ -58,6 +70,10 @@ class Call {
     result_ = process_.Add(dtype, shape);
     return *this;
   }
+  Call& FurtherResult(const std::string& dtype, const std::vector<int64_t>& shape) {
+    further_.push_back(TensorAt(process_.Add(dtype, shape)));
+    return *this;
+  }
   // A result in the memory of the first operand.
   Call& ResultInMemoryOfOperand(const std::string& dtype, const std::vector<int64_t>& shape,
                                 const std::vector<int64_t>& strides) {
@@ -68,6 +84,7 @@ class Call {
   absl::Status Read() {
     const int result = written_ >= 0 ? written_ : result_;
     json op = {{"op", op_}, {"args", args_}, {"out", json::array({TensorAt(result)})}};
+    for (const json& further : further_) op["out"].push_back(further);
     if (written_ >= 0) op["writes"] = json::array({result});
     json operators = allocations_;
     operators.push_back(op);
@@ -106,11 +123,27 @@ class Call {
   std::string op_;
   OneProcess process_;
   json inputs_ = json::array(), args_ = json::array(), allocations_ = json::array();
+  json further_ = json::array();
   std::vector<std::string> premises_;
   int written_ = -1, result_ = -1;
 };
 
 const char kReal[] = "float32", kWhole[] = "int64", kComplex[] = "complex64", kTruth[] = "bool";
+
+// Whatever the strides of queries are, the kernel reads on from where a head begins.
+TEST(Attention, OfHeadsThatAreNotContiguousIsRefused) {
+  const auto attention = [](bool transposed) {
+    Call call("aten._scaled_dot_product_flash_attention_for_cpu.default");
+    (transposed ? call.Transposed(kReal, {1, 2, 4, 3}) : call.Operand(kReal, {1, 2, 4, 3}))
+        .Operand(kReal, {1, 2, 4, 3})
+        .Operand(kReal, {1, 2, 4, 3})
+        .Result(kReal, {1, 2, 4, 3})
+        .FurtherResult(kReal, {1, 2, 4});
+    return call;
+  };
+  EXPECT_TRUE(attention(false).Read().ok()) << attention(false).Read().message();
+  EXPECT_THAT(attention(true).Refused(), HasSubstr("do not lie one after the other"));
+}
 
 TEST(Creation, ARangeOfAnotherLengthIsMalformed) {
   const auto range = [](int end, int length) {
