@@ -9,6 +9,7 @@
 #include "frontend/torch/aten_integers.h"
 #include "frontend/torch/aten_operators.h"
 #include "frontend/torch/aten_uninterpreted.h"
+#include "frontend/torch/known_elements.h"
 #include "frontend/torch/rounded_number.h"
 #include "sdfg/element_type.h"
 #include "sdfg/status_macros.h"
@@ -276,6 +277,10 @@ absl::Status Power(AtenCall& call) {
     if (!sdfg::IsFloating(call.target(0).dtype)) {
       return call.NotDeclared("a power of integers whose exponent is no constant");
     }
+    const std::optional<solver::Rational> all = UniformElement(call.writer().graph(), x.tensor);
+    if (!x.literal && all && all->Sign() < 0) {
+      return call.NotDeclared("a power of a negative number whose exponent is no constant");
+    }
     PLAN_ASSIGN_OR_RETURN(Argument power, call.One("aten_power", {x, exponent}));
     call.Return(std::move(power));
     return absl::OkStatus();
@@ -390,9 +395,6 @@ void AddElementwise(AtenTable* table) {
   table->Declared("log1p", kAnyForm, "self", "aten_log1p");
   table->Declared("sign sgn", kAnyForm, "self", "aten_sign");
   const char* const gradient = "default grad_input";
-  table->Declared("softplus", kNew, "self *beta *threshold", "aten_softplus");
-  table->Declared("softplus_backward", gradient, "grad_output self *beta *threshold",
-                  "aten_softplus_backward");
   table->Declared("maximum", kNew, "self other", "maximum");
   table->Declared("max", "other out", "self other", "maximum");
   table->Declared("minimum", kNew, "self other", "minimum");

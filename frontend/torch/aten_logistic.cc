@@ -1,7 +1,9 @@
-// The logarithm of the logistic function, forward and backward.
+// The logarithm of the logistic function, and softplus, forward and backward.
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "frontend/torch/aten_derivative.h"
 #include "frontend/torch/aten_operators.h"
 #include "sdfg/status_macros.h"
@@ -65,11 +67,48 @@ absl::Status Backward(AtenCall& call) {
   return ReturnGradient(&call, std::move(z), "self");
 }
 
+// From this threshold on PyTorch's softplus is taken for log(1 + exp(x)): the two are exp(-20) /
+// beta apart at most, and its documentation says that it is x there for stability alone.
+constexpr int kSmoothFrom = 20;
+
+absl::Status Softplus(AtenCall& call, const std::vector<std::string>& operands,
+                      const std::string& name) {
+  std::vector<Argument> arguments;
+  for (const std::string& each : operands) {
+    PLAN_ASSIGN_OR_RETURN(Argument operand, call.Operand(each));
+    arguments.push_back(std::move(operand));
+  }
+  const sdfg::DType type = call.Described("self").dtype;
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational beta, call.RealIn(type, "beta", 1));
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational threshold,
+                        call.RealIn(type, "threshold", kSmoothFrom));
+  const bool smooth = (threshold - kSmoothFrom).Sign() >= 0;
+  sdfg::Attributes attributes = {{"beta", beta}};
+  if (smooth) {
+    call.writer().Assume(
+        "softplus is log(1 + exp(x)) above its threshold, too, where PyTorch gives x, which is "
+        "less "
+        "than 2.1e-9 / beta away");
+  } else {
+    attributes["threshold"] = threshold;
+  }
+  PLAN_ASSIGN_OR_RETURN(Argument y, call.One(absl::StrCat("aten_", smooth ? "smooth_" : "", name),
+                                             arguments, attributes));
+  call.Return(std::move(y));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddLogistic(AtenTable* table) {
   table->Add("log_sigmoid_forward", "default", "self", Forward);
   table->Add("log_sigmoid_backward", "default", "grad_output self buffer", Backward);
+  table->Add("softplus", kNew, "self beta threshold",
+             [](AtenCall& call) { return Softplus(call, {"self"}, "softplus"); });
+  table->Add("softplus_backward", "default grad_input", "grad_output self beta threshold",
+             [](AtenCall& call) {
+               return Softplus(call, {"grad_output", "self"}, "softplus_backward");
+             });
 }
 
 }  // namespace planproof::frontend::torch

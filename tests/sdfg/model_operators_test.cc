@@ -1,9 +1,11 @@
 // Operators with windows, norms and indices that are data: derivatives by finite differences, and
 // what is refused. Their values are compared with PyTorch and JAX in operator_goldens_test.cc.
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "sdfg/dense_evaluator.h"
 #include "sdfg/operator_library.h"
 #include "tests/sdfg/differentiate_testing.h"
 
@@ -150,6 +152,24 @@ TEST(ModelOperators, WhatIsNotCoveredIsRefused) {
   EXPECT_EQ(code("strided_slice", {RealOperand({3})},
                  {{"start_indices", List({0})}, {"limit_indices", List({4})}}),
             kMalformed);
+}
+
+// PyTorch's power of 0: exp(y log(0)) would be defined nowhere.
+TEST(Powers, OfZeroAreDefinedWhereTheExponentIsNotNegative) {
+  Operand vector;
+  vector.shape = {5};
+  vector.dtype = DType::kFloat64;
+  const auto power = OperatorLibrary::BuiltIn().Instantiate("aten_power", {vector, vector}, {});
+  ASSERT_TRUE(power.ok()) << power.status();
+  const DenseTensor base{{5}, {0, 0, 2, 0, -2}}, exponent{{5}, {1.5, 0, -1, -1, 2}};
+  const auto values = EvaluateDense(*power, {base, exponent});
+  ASSERT_TRUE(values.ok()) << values.status();
+  const std::vector<double>& z = values->front().data;
+  EXPECT_EQ(z[0], 0);
+  EXPECT_EQ(z[1], 1);
+  EXPECT_NEAR(z[2], 0.5, 1e-15);
+  EXPECT_FALSE(std::isfinite(z[3]));
+  EXPECT_TRUE(std::isnan(z[4]));
 }
 
 }  // namespace

@@ -100,6 +100,7 @@ class Call {
       for (const sdfg::FunctionPremise& premise : added.function->premises) {
         premises_.push_back(premise.text);
       }
+      meaning_ = added.name;
     }
     return status;
   }
@@ -113,6 +114,12 @@ class Call {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status.message();
     return std::string(status.message());
   }
+  // The declared operator that it was read as.
+  std::string Meaning() {
+    const absl::Status status = Read();
+    EXPECT_TRUE(status.ok()) << status.message();
+    return meaning_;
+  }
   std::vector<std::string> Premises() {
     const absl::Status status = Read();
     EXPECT_TRUE(status.ok()) << status.message();
@@ -125,6 +132,7 @@ class Call {
   json inputs_ = json::array(), args_ = json::array(), allocations_ = json::array();
   json further_ = json::array();
   std::vector<std::string> premises_;
+  std::string meaning_;
   int written_ = -1, result_ = -1;
 };
 
@@ -143,6 +151,18 @@ TEST(Attention, OfHeadsThatAreNotContiguousIsRefused) {
   };
   EXPECT_TRUE(attention(false).Read().ok()) << attention(false).Read().message();
   EXPECT_THAT(attention(true).Refused(), HasSubstr("do not lie one after the other"));
+}
+
+TEST(Softplus, AboveTheUsualThresholdIsAnAssumptionAndBelowItAChoice) {
+  EXPECT_EQ(Call("aten.softplus.default").Operand("float64", {3}).Result("float64", {3}).Meaning(),
+            "aten_smooth_softplus");
+  EXPECT_EQ(Call("aten.softplus.default")
+                .Operand("float64", {3})
+                .Number(1.0)
+                .Number(19.5)
+                .Result("float64", {3})
+                .Meaning(),
+            "aten_softplus");
 }
 
 TEST(Creation, ARangeOfAnotherLengthIsMalformed) {
