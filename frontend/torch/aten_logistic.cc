@@ -78,10 +78,8 @@ absl::Status Softplus(AtenCall& call, const std::vector<std::string>& operands,
     PLAN_ASSIGN_OR_RETURN(Argument operand, call.Operand(each));
     arguments.push_back(std::move(operand));
   }
-  const sdfg::DType type = call.Described("self").dtype;
-  PLAN_ASSIGN_OR_RETURN(const solver::Rational beta, call.RealIn(type, "beta", 1));
-  PLAN_ASSIGN_OR_RETURN(const solver::Rational threshold,
-                        call.RealIn(type, "threshold", kSmoothFrom));
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational beta, call.Real("beta", 1));
+  PLAN_ASSIGN_OR_RETURN(const solver::Rational threshold, call.Real("threshold", kSmoothFrom));
   const bool smooth = (threshold - kSmoothFrom).Sign() >= 0;
   sdfg::Attributes attributes = {{"beta", beta}};
   if (smooth) {
