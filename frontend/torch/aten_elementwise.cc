@@ -10,6 +10,7 @@
 #include "frontend/torch/aten_operators.h"
 #include "frontend/torch/aten_uninterpreted.h"
 #include "frontend/torch/known_elements.h"
+#include "frontend/torch/python_numbers.h"
 #include "frontend/torch/rounded_number.h"
 #include "sdfg/element_type.h"
 #include "sdfg/status_macros.h"
@@ -37,14 +38,11 @@ std::optional<KnownNumber> Folded(const std::string& declared, const Argument& x
 }
 
 // A factor or divisor that is a root to the nearest double, as that root: a tensor of one element;
-// one that is the inverse of a whole number, as that inverse.
+// one that is a quotient of whole numbers, as that quotient.
 absl::StatusOr<Argument> AsMeant(AtenCall* call, const Argument& number, sdfg::DType dtype) {
   if (!number.literal || sdfg::IsInteger(dtype)) return number;
-  if (const std::optional<int64_t> denominator = DenominatorOf(*number.literal)) {
-    call->writer().Assume(absl::StrCat("the number ",
-                                       absl::StrFormat("%.17g", number.literal->ToDouble()),
-                                       " stands for 1 / ", *denominator));
-    return Argument::Number(solver::Rational(1, *denominator));
+  if (const std::optional<solver::Rational> quotient = QuotientOf(*number.literal)) {
+    return call->writer().Meant(*number.literal, *quotient);
   }
   const std::optional<int64_t> radicand = RadicandOf(*number.literal);
   if (!radicand) return number;
@@ -285,7 +283,8 @@ absl::Status Power(AtenCall& call) {
     call.Return(std::move(power));
     return absl::OkStatus();
   }
-  PLAN_ASSIGN_OR_RETURN(Argument y, call.One("pow", {x, exponent}));
+  PLAN_ASSIGN_OR_RETURN(Argument y,
+                        call.One("pow", {x, MeantExponent(&call.writer(), *exponent.literal)}));
   call.Return(std::move(y));
   return absl::OkStatus();
 }

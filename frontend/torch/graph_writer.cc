@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "sdfg/status_macros.h"
 
@@ -255,5 +256,11 @@ absl::StatusOr<sdfg::TensorId> GraphWriter::Extreme(bool negative) {
 absl::StatusOr<sdfg::TensorId> GraphWriter::MinusInfinity() { return Extreme(true); }
 
 absl::StatusOr<sdfg::TensorId> GraphWriter::NoNumber() { return Extreme(false); }
+
+Argument GraphWriter::Meant(const solver::Rational& literal, const solver::Rational& meant) {
+  Assume(absl::StrFormat("the number %.17g stands for %s / %s", literal.ToDouble(),
+                         meant.Numerator(), meant.Denominator()));
+  return Argument::Number(meant);
+}
 
 }  // namespace planproof::frontend::torch

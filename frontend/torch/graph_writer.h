@@ -107,6 +107,8 @@ class GraphWriter {
   void NoteCall(RecordedCall call) { calls_.push_back(std::move(call)); }
   const std::vector<RecordedCall>& calls() const { return calls_; }
   void Assume(std::string text) { assumptions_.insert(std::move(text)); }
+  // What a number of the program is taken for (rounded_number.h), as an operand; it is listed.
+  Argument Meant(const solver::Rational& literal, const solver::Rational& meant);
   const std::set<std::string>& assumptions() const { return assumptions_; }
 
  private:

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "frontend/torch/python_functions.h"
+#include "frontend/torch/rounded_number.h"
 #include "sdfg/native_operators.h"
 #include "sdfg/status_macros.h"
 
@@ -48,7 +49,7 @@ absl::StatusOr<Argument> PowerOf(GraphWriter* writer, const Argument& base,
                                  const Argument& exponent) {
   if (exponent.literal) {
     PLAN_ASSIGN_OR_RETURN(const std::vector<sdfg::TensorId> out,
-                          writer->Apply("pow", {base, exponent}));
+                          writer->Apply("pow", {base, MeantExponent(writer, *exponent.literal)}));
     return Argument::Of(out[0]);
   }
   if (!base.literal) {
@@ -97,6 +98,12 @@ bool AreExact(const std::vector<Argument>& numbers) {
 }
 
 }  // namespace
+
+Argument MeantExponent(GraphWriter* writer, const Rational& exponent) {
+  std::optional<Rational> meant = QuotientOf(exponent);
+  if (!meant) meant = DecimalOf(exponent);
+  return meant ? writer->Meant(exponent, *meant) : Argument::Number(exponent);
+}
 
 absl::StatusOr<Argument> ComputeNumber(GraphWriter* writer, const std::string& operation,
                                        const std::vector<Argument>& operands) {

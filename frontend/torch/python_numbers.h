@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "frontend/torch/graph_writer.h"
+#include "solver/rational.h"
 
 namespace planproof::frontend::torch {
 
@@ -19,6 +20,9 @@ namespace planproof::frontend::torch {
 // x whose exponent is not known is exp(x log b).
 absl::StatusOr<Argument> ComputeNumber(GraphWriter* writer, const std::string& operation,
                                        const std::vector<Argument>& operands);
+
+// An exponent as what it is meant to be, a quotient or a decimal: 1 / 3 and -0.8 are no doubles.
+Argument MeantExponent(GraphWriter* writer, const solver::Rational& exponent);
 
 // What a function of Python's or numpy's gives ("floor", "numpy.sqrt"), of which only this is said:
 // it gives equal numbers for equal operands. Of operands that are all known beforehand: the number,

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
 
 namespace planproof::frontend::torch {
 namespace {
@@ -28,23 +31,34 @@ TEST(RoundedNumber, OtherNumbersStandForThemselves) {
             std::nullopt);
 }
 
-TEST(RoundedNumber, OnlyTheNearestDoubleStandsForAnInverse) {
-  for (const int64_t n : {3, 6, 7, 12, 96, 1'000'003}) {
-    const double inverse = 1 / static_cast<double>(n);
-    EXPECT_EQ(DenominatorOf(Rational::FromDouble(inverse)), n);
-    EXPECT_EQ(DenominatorOf(Rational::FromDouble(std::nextafter(inverse, 0.0))), std::nullopt) << n;
-    EXPECT_EQ(DenominatorOf(Rational::FromDouble(std::nextafter(inverse, 1.0))), std::nullopt) << n;
+TEST(RoundedNumber, OnlyTheNearestDoubleStandsForAQuotient) {
+  for (const auto& [p, q] : std::vector<std::pair<int64_t, int64_t>>{
+           {1, 3}, {1, 6}, {2, 7}, {-8, 7}, {1, 96}, {1024, 1'048'575}, {1, 1'000'003}}) {
+    const double quotient = static_cast<double>(p) / static_cast<double>(q);
+    const double below = std::nextafter(quotient, -2.0), above = std::nextafter(quotient, 2.0);
+    EXPECT_EQ(QuotientOf(Rational::FromDouble(quotient)), Rational(p, q));
+    EXPECT_EQ(QuotientOf(Rational::FromDouble(below)), std::nullopt) << p << " / " << q;
+    EXPECT_EQ(QuotientOf(Rational::FromDouble(above)), std::nullopt) << p << " / " << q;
   }
 }
 
-// 1 / 1000 is a learning rate, too; 2 / 3 and a third in single precision are no inverses.
-TEST(RoundedNumber, OtherNumbersAreNoInverses) {
-  for (const double value :
-       {0.0, 1.0, 3.0, -1.0 / 3, 0.5, 0.125, 0.1, 0.001, 0.0001, 2.0 / 3, 1e-30}) {
-    EXPECT_EQ(DenominatorOf(Rational::FromDouble(value)), std::nullopt) << value;
+// 1 / 1000 is a learning rate, too; a third in single precision is no third.
+TEST(RoundedNumber, OtherNumbersAreNoQuotients) {
+  for (const double value : {0.0, 1.0, 3.0, -0.5, 0.125, 0.1, 0.001, 1e-30, 1e30, 1025.0 / 7,
+                             1.0 / 1'048'577, std::sqrt(2.0), 1e-5 / 3}) {
+    EXPECT_EQ(QuotientOf(Rational::FromDouble(value)), std::nullopt) << value;
   }
-  EXPECT_EQ(DenominatorOf(Rational::FromDouble(1.0F / 3.0F)), std::nullopt);
-  EXPECT_EQ(DenominatorOf(Rational(1, 3)), std::nullopt);
+  EXPECT_EQ(QuotientOf(Rational::FromDouble(1.0F / 3.0F)), std::nullopt);
+  EXPECT_EQ(QuotientOf(Rational(1, 3)), std::nullopt);
+}
+
+TEST(RoundedNumber, OnlyTheNearestDoubleStandsForADecimal) {
+  EXPECT_EQ(DecimalOf(Rational::FromDouble(-0.8)), Rational(-4, 5));
+  EXPECT_EQ(DecimalOf(Rational::FromDouble(0.999999)), Rational(999'999, 1'000'000));
+  for (const double value : {std::nextafter(-0.8, 0.0), 0.9999999, 0.5, -2.0, 0.0, 1.0 / 3}) {
+    EXPECT_EQ(DecimalOf(Rational::FromDouble(value)), std::nullopt) << value;
+  }
+  EXPECT_EQ(DecimalOf(Rational(1, 10)), std::nullopt);
 }
 
 TEST(RoundedNumber, SinglePrecisionStandsForTheDecimalThatItRounds) {
