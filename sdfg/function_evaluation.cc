@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "sdfg/linear_bounds.h"
 
 namespace planproof::sdfg {
 
@@ -90,9 +91,9 @@ PolyId FunctionEvaluation::Operand(solver::PremiseKind premise, PolyId value) {
 
 // Whether the enclosing selections exclude every index outside [0, extent).
 bool FunctionEvaluation::GuardedInRange(const Affine& index, int64_t extent) {
-  for (PolyId outside :
-       {arena_.Indicator(-index - Affine(1)), arena_.Indicator(index - Affine(extent))}) {
-    PolyId reached = outside;
+  for (const Affine& inside : {index, Affine(extent - 1) - index}) {
+    if (IsNonNegativeWhere(arena_, e_.guards_, inside)) continue;
+    PolyId reached = arena_.Indicator(-inside - Affine(1));
     for (PolyId guard : e_.guards_) reached = arena_.Mul(reached, guard);
     if (reached != kZeroPoly) return false;
   }

@@ -264,7 +264,7 @@ def cases():
     # Numbers on both sides of the threshold.
     yield "softplus of options", lambda: [strided(real(3, 4))], lambda x: aten.softplus(x, 2.0, 0.5)
     yield ("softplus_backward", lambda: [strided(real(3, 4)), strided(real(3, 4))],
-           lambda g, x: aten.softplus_backward(g, x, 0.5, 0.25))
+           lambda g, x: (aten.softplus_backward(g, x, 0.5, 0.25), aten.softplus_backward(g, x, 1.5, 20.0)))
     for name in ("addcmul", "addcdiv"):
         yield (name, lambda: [real(3, 4), strided(real(3, 4)), strided(positive(3, 4))],
                lambda x, a, b, f=getattr(aten, name): f(x, a, b, value=-0.75))
