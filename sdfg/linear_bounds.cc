@@ -58,8 +58,7 @@ class Search {
 
 }  // namespace
 
-bool IsNonNegativeWhere(const Arena& arena, absl::Span<const PolyId> conditions,
-                        const Affine& e) {
+bool IsNonNegativeWhere(const Arena& arena, absl::Span<const PolyId> conditions, const Affine& e) {
   std::vector<Affine> forms;
   for (const PolyId condition : conditions) AddForms(arena, condition, &forms);
   return Search(arena, forms).Show(e, kMostSummands);

@@ -17,9 +17,7 @@ absl::Status Celu(AtenCall& call) {
   PLAN_ASSIGN_OR_RETURN(const solver::Rational alpha, call.Real("alpha", 1));
   if (alpha.IsZero()) return call.NotDeclared("celu with alpha = 0");
   PLAN_ASSIGN_OR_RETURN(
-      Argument y, call.One("aten_elu", {x},
-                           {{"alpha", alpha},
-                            {"input_scale", solver::Rational::FromDouble(1 / alpha.ToDouble())}}));
+      Argument y, call.One("aten_elu", {x}, {{"alpha", alpha}, {"input_scale", alpha.Inverse()}}));
   call.Return(std::move(y));
   return absl::OkStatus();
 }

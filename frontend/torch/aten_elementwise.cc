@@ -5,78 +5,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
+#include "frontend/torch/aten_arithmetic.h"
 #include "frontend/torch/aten_integers.h"
 #include "frontend/torch/aten_operators.h"
 #include "frontend/torch/aten_uninterpreted.h"
 #include "frontend/torch/known_elements.h"
 #include "frontend/torch/python_numbers.h"
-#include "frontend/torch/rounded_number.h"
 #include "sdfg/element_type.h"
 #include "sdfg/status_macros.h"
 
 namespace planproof::frontend::torch {
 namespace {
-
-// One number that is known beforehand stays one: Adam's step counter.
-std::optional<KnownNumber> Folded(const std::string& declared, const Argument& x, const Argument& y,
-                                  const solver::Rational& alpha, sdfg::DType result) {
-  if (!x.literal || !y.literal) return std::nullopt;
-  KnownNumber second = y.number();
-  if (!alpha.IsOne()) {
-    const bool whole = alpha.IsInteger();
-    const KnownNumber factor{alpha, whole ? second.type : sdfg::DType::kFloat64, 0};
-    std::optional<KnownNumber> multiple = Computed(Arithmetic::kMultiply, factor, second, result);
-    if (!multiple) return std::nullopt;
-    second = *std::move(multiple);
-  }
-  if (declared == "add") return Computed(Arithmetic::kAdd, x.number(), second, result);
-  if (declared == "sub") return Computed(Arithmetic::kSubtract, x.number(), second, result);
-  if (declared == "mul") return Computed(Arithmetic::kMultiply, x.number(), second, result);
-  if (declared == "div") return Computed(Arithmetic::kDivide, x.number(), second, result);
-  return std::nullopt;
-}
-
-// A factor or divisor that is a root to the nearest double, as that root: a tensor of one element;
-// one that is a quotient of whole numbers, as that quotient.
-absl::StatusOr<Argument> AsMeant(AtenCall* call, const Argument& number, sdfg::DType dtype) {
-  if (!number.literal || sdfg::IsInteger(dtype)) return number;
-  if (const std::optional<solver::Rational> quotient = QuotientOf(*number.literal)) {
-    return call->writer().Meant(*number.literal, *quotient);
-  }
-  const std::optional<int64_t> radicand = RadicandOf(*number.literal);
-  if (!radicand) return number;
-  PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId filled, call->writer().Fill({}, dtype, *radicand));
-  call->writer().Assume(absl::StrCat("the number ",
-                                     absl::StrFormat("%.17g", number.literal->ToDouble()),
-                                     " stands for the root of ", *radicand));
-  return call->One("sqrt", {Argument::Of(filled)});
-}
-
-// x op y of two arguments; `alpha` multiplies the second of sums and differences. The result is
-// target number `r`.
-absl::StatusOr<Argument> Binary(AtenCall* call, const std::string& declared, const Argument& x,
-                                const Argument& y, const solver::Rational& alpha, size_t r = 0) {
-  if (r >= call->targets().size()) return call->NotDeclared("an operator without a result");
-  const sdfg::DType result = call->target(r).dtype;
-  if (auto folded = Folded(declared, x, y, alpha, result); folded) {
-    return Argument::Number(*std::move(folded));
-  }
-  sdfg::Attributes attributes;
-  if (!alpha.IsOne()) attributes["alpha"] = alpha;
-  Argument left = x;
-  if (left.literal && y.literal) {  // cannot be folded: as a tensor
-    PLAN_ASSIGN_OR_RETURN(left, call->InType(left, result));
-    PLAN_ASSIGN_OR_RETURN(const sdfg::TensorId filled,
-                          call->writer().Fill({}, result, *left.literal));
-    left = Argument::Of(filled);
-  }
-  Argument right = y;
-  if (left.tensor != sdfg::kNone && (declared == "mul" || declared == "div")) {
-    PLAN_ASSIGN_OR_RETURN(right, AsMeant(call, y, call->writer().tensor(left.tensor).dtype));
-  }
-  return call->One(declared, {left, right}, attributes);
-}
 
 // A comparison, what it says of a number and infinity, and of two that are equal.
 struct Comparison {

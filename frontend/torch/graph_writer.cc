@@ -1,6 +1,7 @@
 #include "frontend/torch/graph_writer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -260,7 +261,9 @@ absl::StatusOr<sdfg::TensorId> GraphWriter::NoNumber() { return Extreme(false); 
 Argument GraphWriter::Meant(const solver::Rational& literal, const solver::Rational& meant) {
   Assume(absl::StrFormat("the number %.17g stands for %s / %s", literal.ToDouble(),
                          meant.Numerator(), meant.Denominator()));
-  return Argument::Number(meant);
+  Argument number = Argument::Number(meant);
+  number.error = 1.001 * std::abs((meant - literal).ToDouble());
+  return number;
 }
 
 }  // namespace planproof::frontend::torch
