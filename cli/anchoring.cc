@@ -13,8 +13,8 @@ absl::StatusOr<stages::AnchorComparison> CompareRecording(const frontend::Record
   return anchor::CompareRecording(recording, problem);
 }
 
-lineage::SampledInputs RecordedSample(const frontend::Recording& recording,
-                                      const lineage::Problem& problem) {
+std::shared_ptr<const lineage::SampledInputs> RecordedSample(const frontend::Recording& recording,
+                                                             const lineage::Problem& problem) {
   return anchor::RecordedSample(recording, problem);
 }
 

@@ -2,6 +2,8 @@
 #ifndef PLANPROOF_CLI_ANCHORING_H_
 #define PLANPROOF_CLI_ANCHORING_H_
 
+#include <memory>
+
 #include "absl/status/statusor.h"
 #include "frontend/recording.h"
 #include "lineage/lineage.h"
@@ -15,8 +17,8 @@ namespace planproof::cli {
 // no recorded programs.
 absl::StatusOr<stages::AnchorComparison> CompareRecording(const frontend::Recording& recording,
                                                           const lineage::Problem* problem);
-lineage::SampledInputs RecordedSample(const frontend::Recording& recording,
-                                      const lineage::Problem& problem);
+std::shared_ptr<const lineage::SampledInputs> RecordedSample(const frontend::Recording& recording,
+                                                             const lineage::Problem& problem);
 void ApplyAnchor(stages::AnchorComparison comparison, bool require, stages::Result* result);
 
 }  // namespace planproof::cli

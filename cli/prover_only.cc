@@ -60,8 +60,9 @@ absl::StatusOr<stages::AnchorComparison> CompareRecording(const frontend::Record
   return stages::AnchorComparison{};
 }
 
-lineage::SampledInputs RecordedSample(const frontend::Recording&, const lineage::Problem&) {
-  return {};
+std::shared_ptr<const lineage::SampledInputs> RecordedSample(const frontend::Recording&,
+                                                             const lineage::Problem&) {
+  return nullptr;
 }
 
 void ApplyAnchor(stages::AnchorComparison, bool, stages::Result*) {}

@@ -227,13 +227,12 @@ int RunVerify(const VerifyArguments& arguments) {
   absl::StatusOr<lineage::Problem> problem = frontend::LoadProblem(arguments.files, load);
   const double read_s = SecondsSince(start);
   stages::AnchorComparison anchored;
-  lineage::SampledInputs sample;
   if (recording) {
     absl::StatusOr<stages::AnchorComparison> compared =
         CompareRecording(*recording, problem.ok() ? &*problem : nullptr);
     if (compared.ok()) {
       anchored = *std::move(compared);
-      if (problem.ok()) sample = RecordedSample(*recording, *problem);
+      if (problem.ok()) problem->sample = RecordedSample(*recording, *problem);
     } else if (problem.ok()) {
       problem = compared.status();
     }
@@ -289,7 +288,7 @@ int RunVerify(const VerifyArguments& arguments) {
     options.executor = executor.get();
     options.stop = stop;
     if (leads) stores->SetOptions(&options);
-    result = stages::Verify(*problem, options, &sample);
+    result = stages::Verify(*problem, options);
     if (result.worker_only) return kSuccess;  // whoever leads reports
     if (leads) ForgetLastWords();
     if (leads) stores->Close(!stop->requested, &result);

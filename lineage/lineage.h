@@ -11,9 +11,11 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "lineage/sampled_inputs.h"
 #include "lineage/schedule.h"
 #include "sdfg/graph.h"
 #include "sdfg/index_map.h"
@@ -90,6 +92,8 @@ struct Problem {
   // Elements of inputs of the model that are constants of a recorded program, in row-major order.
   // What is proved holds for all values; numbers that refute are of these.
   std::map<sdfg::TensorId, std::vector<solver::Rational>> recorded;
+  // Inputs on which the model was run, in its numbers of tensors; null: there are none.
+  std::shared_ptr<const SampledInputs> sample;
   Schedule schedule;  // of the parallel graph
   // A tensor of the plan that is named like one of the model is meant to be it.
   bool names_tell = true;

@@ -128,8 +128,7 @@ class Merging {
 
 }  // namespace
 
-std::optional<Problem> WithoutRepeatedOperators(const Problem& problem,
-                                                std::vector<TensorId>* numbers) {
+std::optional<Problem> WithoutRepeatedOperators(const Problem& problem) {
   const Merging merging(problem.logical);
   if (!merging.Any()) return std::nullopt;
   Problem merged = problem;
@@ -146,7 +145,13 @@ std::optional<Problem> WithoutRepeatedOperators(const Problem& problem,
     recorded.emplace(number[tensor], std::move(elements));
   }
   merged.recorded = std::move(recorded);
-  if (numbers != nullptr) *numbers = std::move(number);
+  if (merged.sample != nullptr) {
+    SampledInputs sample;
+    for (const auto& [tensor, elements] : merged.sample->elements) {
+      sample.elements.emplace(number[tensor], elements);
+    }
+    merged.sample = std::make_shared<const SampledInputs>(std::move(sample));
+  }
   return merged;
 }
 

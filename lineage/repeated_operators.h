@@ -15,10 +15,8 @@ namespace planproof::lineage {
 // results; the first one's stand for them, in the model and in all that is said of the plan. Sums
 // and products of two operands have the same results in either order. A plan may then compute a
 // tensor as often as it likes, in any order, and each is related to the one. The model must have
-// been checked (operators in topological order). Nothing if no operator repeats another. `numbers`,
-// if not null: gets by tensor of the model the number of the one that stands for it.
-std::optional<Problem> WithoutRepeatedOperators(const Problem& problem,
-                                                std::vector<sdfg::TensorId>* numbers = nullptr);
+// been checked (operators in topological order). Nothing if no operator repeats another.
+std::optional<Problem> WithoutRepeatedOperators(const Problem& problem);
 
 }  // namespace planproof::lineage
 

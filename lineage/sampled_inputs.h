@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "sdfg/types.h"
+#include "sdfg/graph.h"
 
 namespace planproof::lineage {
 

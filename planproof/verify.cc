@@ -13,7 +13,6 @@
 #include "inference/relation_inference.h"
 #include "lineage/assumptions.h"
 #include "lineage/lineage.h"
-#include "lineage/sampled_inputs.h"
 #include "stages/reader_error.h"
 #include "stages/verify.h"
 #include "stages/workers/proof_files.h"
@@ -44,14 +43,16 @@ absl::StatusOr<stages::AnchorComparison> Anchored(const Problem& problem) {
   return stages::AnchorComparison{};
 }
 
-// The inputs that were recorded, if there are any; they may meet the premises of a proof.
-lineage::SampledInputs SampleOf(const Problem& problem) {
+// With the inputs that were recorded, if there are any.
+stages::Result VerifyWithSample(const Problem& problem, const stages::VerifyOptions& options) {
 #ifndef PLANPROOF_PROVER_ONLY
-  if (problem.recording() != nullptr)
-    return anchor::RecordedSample(*problem.recording(), problem.wrapped());
+  if (problem.recording() != nullptr) {
+    lineage::Problem with_sample = problem.wrapped();
+    with_sample.sample = anchor::RecordedSample(*problem.recording(), with_sample);
+    return stages::Verify(with_sample, options);
+  }
 #endif
-  static_cast<void>(problem);
-  return {};
+  return stages::Verify(problem.wrapped(), options);
 }
 
 stages::Result WithAnchor(stages::Result result, stages::AnchorComparison comparison,
@@ -96,8 +97,7 @@ Result Verify(const Problem& problem, const VerifyOptions& options) {
           ? nullptr
           : stages::CacheIn(options.cache_directory, options.cache_megabytes);
   if (cache != nullptr) internal.stores.push_back(cache.get());
-  const lineage::SampledInputs sample = SampleOf(problem);
-  stages::Result result = stages::Verify(problem.wrapped(), internal, &sample);
+  stages::Result result = VerifyWithSample(problem, internal);
   if (cache != nullptr) {
     cache->Close();
     for (const std::string& warning : cache->warnings()) {

@@ -45,6 +45,8 @@ struct ChoiceOptions {
 // attempts, the high half makes cuts coarser.
 ChoiceOptions OptionsOfSeed(uint64_t seed);
 inline constexpr int kCoarseSeedShift = 32;
+// The seed of the inputs on which the model was run, if it was; else one like others.
+inline constexpr uint64_t kRecordedSeed = ~uint64_t{0};
 
 class InputChooser {
  public:

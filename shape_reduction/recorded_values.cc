@@ -32,8 +32,9 @@ BlockTensorPtr<double> RecordedTensor(const lineage::Problem& problem, sdfg::Ten
   return result;
 }
 
-std::optional<std::vector<BlockTensorPtr<double>>> InputsOf(const lineage::Problem& problem,
-                                                            const lineage::SampledInputs& sample) {
+std::optional<std::vector<BlockTensorPtr<double>>> SampledInputsOf(
+    const lineage::Problem& problem) {
+  if (problem.sample == nullptr) return std::nullopt;
   constexpr double kWholeDoubles = 0x1p53;
   std::vector<BlockTensorPtr<double>> inputs(problem.logical.tensors.size());
   for (size_t id = 0; id < inputs.size(); ++id) {
@@ -41,8 +42,8 @@ std::optional<std::vector<BlockTensorPtr<double>>> InputsOf(const lineage::Probl
     if (!InputChooser::IsSource(tensor)) continue;
     inputs[id] = RecordedTensor(problem, static_cast<sdfg::TensorId>(id));
     if (inputs[id] != nullptr) continue;
-    const auto found = sample.elements.find(static_cast<sdfg::TensorId>(id));
-    if (found == sample.elements.end()) return std::nullopt;
+    const auto found = problem.sample->elements.find(static_cast<sdfg::TensorId>(id));
+    if (found == problem.sample->elements.end()) return std::nullopt;
     auto made = std::make_shared<BlockTensor<double>>();
     size_t count = 1;
     for (const int64_t extent : tensor.shape) {

@@ -384,8 +384,7 @@ absl::Status TryInputs(const lineage::Problem& problem, ProgramCache* programs,
 
 }  // namespace
 
-Sample FindSample(const lineage::Problem& problem, int attempts, double seconds,
-                  const lineage::SampledInputs* recorded) {
+Sample FindSample(const lineage::Problem& problem, int attempts, double seconds) {
   const Clock::time_point deadline = After(seconds);
   Sample sample;
   ProgramCache programs;
@@ -395,9 +394,9 @@ Sample FindSample(const lineage::Problem& problem, int attempts, double seconds,
   uint64_t coarse = 0;
   bool too_fine = false, meant = false;
   for (int k = 0; k < attempts && Clock::now() < deadline; ++k) {
-    if (k == kUniformAttempts && recorded != nullptr) {
+    if (k == kUniformAttempts) {
       // Everything had a value there when it was recorded.
-      const auto inputs = InputsOf(problem, *recorded);
+      const auto inputs = SampledInputsOf(problem);
       std::string objection;
       if (inputs &&
           TryInputs(problem, &programs, *inputs, false, After(kShareOfRecorded * seconds),

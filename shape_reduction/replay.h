@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lineage/lineage.h"
-#include "lineage/sampled_inputs.h"
 #include "shape_reduction/reduced_evaluator.h"
 
 namespace planproof::shape_reduction {
@@ -64,8 +63,8 @@ class Replay {
 
 // Searches inputs for which all premises hold (those of operators of both graphs and those of the
 // specification) and all required outputs are finite on both sides. Premises are decided in
-// interval arithmetic: rounding cannot make contradictory premises hold. `recorded`, if not null:
-// inputs of the model that are tried after the simplest ones; what does not fit the model is not.
+// interval arithmetic: rounding cannot make contradictory premises hold. Inputs
+// on which the model was run are tried after the simplest ones.
 struct Sample {
   enum class Outcome : uint8_t {
     kFound,
@@ -75,8 +74,7 @@ struct Sample {
   Outcome outcome = Outcome::kNone;
   std::string message;  // what is in the way
 };
-Sample FindSample(const lineage::Problem& problem, int attempts, double seconds,
-                  const lineage::SampledInputs* recorded = nullptr);
+Sample FindSample(const lineage::Problem& problem, int attempts, double seconds);
 
 }  // namespace planproof::shape_reduction
 

@@ -133,8 +133,7 @@ Result ConsiderAssumptions(const lineage::AssumedProblem& assuming, size_t outpu
                          .start = start,
                          .well_formed = context.well_formed,
                          // The plan's have been looked at, or are not asked for.
-                         .behind_assumptions = !proved,
-                         .sample = context.sample};
+                         .behind_assumptions = !proved};
   Result answer = DecideForms(question, again, known);
   if (proved) {
     MarkProvable(answer.required_shown, &result.assumed);

@@ -50,8 +50,7 @@ RunContext With(const VerifyOptions& options, const RunContext& context) {
           .share_of_attempts = context.share_of_attempts,
           .well_formed = context.well_formed,
           .behind_assumptions = context.behind_assumptions,
-          .looked = context.looked,
-          .sample = context.sample};
+          .looked = context.looked};
 }
 
 // "aten_mm (layers.0.mlp: aten.mm.default) at model.py:56"

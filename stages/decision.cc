@@ -81,9 +81,8 @@ Result Decide(const lineage::Problem& form, const RunContext& context, Effort ef
   ListPremises(form, search.outcomes(), conditions, evidence.implied, &result);
   evidence.required_proved = found.proved && search.RequiredProved();
   evidence.refuted = found.refuted;
-  result.verdict = Conclude(form, search.outcomes(), evidence, [&] {
-    return HasFiniteSample(form, options, context.sample, &result);
-  });
+  result.verdict = Conclude(form, search.outcomes(), evidence,
+                            [&] { return HasFiniteSample(form, options, &result); });
   const std::vector<bool> shown = search.ProvedClaims();
   for (size_t r = 0; r < form.required.size(); ++r) {
     result.required_shown.push_back(shown[table.ClaimOfRequired(static_cast<int64_t>(r))]);

@@ -20,12 +20,11 @@ constexpr int kSampleAttempts = 16;
 }  // namespace
 
 bool HasFiniteSample(const lineage::Problem& problem, const VerifyOptions& options,
-                     const lineage::SampledInputs* recorded, Result* result) {
+                     Result* result) {
   const double seconds = std::min(kSampleSeconds, options.stage_timeout_s);
   const Aside searching{
-      "search for a sample", seconds, [&] {
-        return ToBytes(shape_reduction::FindSample(problem, kSampleAttempts, seconds, recorded));
-      }};
+      "search for a sample", seconds,
+      [&] { return ToBytes(shape_reduction::FindSample(problem, kSampleAttempts, seconds)); }};
   const std::vector<TaskOutcome> done = RunAside(options, {searching}, result);
   Sample sample;
   if (!Take(done[0], "the search for a sample", options, &sample, result)) {

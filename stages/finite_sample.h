@@ -3,7 +3,6 @@
 #define PLANPROOF_STAGES_FINITE_SAMPLE_H_
 
 #include "lineage/lineage.h"
-#include "lineage/sampled_inputs.h"
 #include "stages/options.h"
 #include "stages/result.h"
 
@@ -11,9 +10,8 @@ namespace planproof::stages {
 
 // Whether some inputs exist for which all premises hold and both graphs are finite. Appends a
 // violation of kind UNKNOWN otherwise. They are looked for in a worker; a search that is lost finds
-// none. `recorded`, if not null: inputs that are tried with others.
-bool HasFiniteSample(const lineage::Problem& problem, const VerifyOptions& options,
-                     const lineage::SampledInputs* recorded, Result* result);
+// none.
+bool HasFiniteSample(const lineage::Problem& problem, const VerifyOptions& options, Result* result);
 
 }  // namespace planproof::stages
 

@@ -73,14 +73,7 @@ bool IsDecided(const Result& result, const RunContext& context) {
 }  // namespace
 
 Result DecideForms(const lineage::Problem& read, RunContext context, Result known) {
-  std::vector<sdfg::TensorId> numbers;
-  const std::optional<lineage::Problem> merged = lineage::WithoutRepeatedOperators(read, &numbers);
-  lineage::SampledInputs renumbered;
-  if (merged.has_value() && context.sample != nullptr) {
-    for (const auto& [tensor, elements] : context.sample->elements)
-      renumbered.elements.emplace(numbers[tensor], elements);
-    context.sample = &renumbered;
-  }
+  const std::optional<lineage::Problem> merged = lineage::WithoutRepeatedOperators(read);
   const lineage::Problem& problem = merged.has_value() ? *merged : read;
   if (std::optional<Result> result = ProvedByRounds(problem, context, known)) return *result;
   const Effort effort = context.options.explain ? Effort::kAll : Effort::kProofs;

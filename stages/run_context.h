@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "lineage/sampled_inputs.h"
 #include "stages/cone.h"
 #include "stages/options.h"
 #include "stages/result.h"
@@ -47,9 +46,6 @@ struct RunContext {
   bool behind_assumptions = true;
   // A quick look for a counterexample found none.
   bool looked = false;
-  // Inputs on which the model was run, with tensors' numbers in the forms that are decided; null:
-  // there are none.
-  const lineage::SampledInputs* sample = nullptr;
   // Of the form that is decided; null: its search is not remembered.
   SearchMade* search = nullptr;
 };

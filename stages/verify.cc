@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "lineage/sampled_inputs.h"
 #include "stages/assumed_relations.h"
 #include "stages/cone.h"
 #include "stages/elapsed.h"
@@ -32,8 +31,7 @@ const char* EngineName(Engine engine) {
 
 }  // namespace
 
-Result Verify(const lineage::Problem& problem, const VerifyOptions& options,
-              const lineage::SampledInputs* sample) {
+Result Verify(const lineage::Problem& problem, const VerifyOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   const StopWatch watch(options.stop);
   Result known;
@@ -67,11 +65,7 @@ Result Verify(const lineage::Problem& problem, const VerifyOptions& options,
     }
   }
   const RunContext context{
-      .options = options,
-      .operators = operators,
-      .start = start,
-      .well_formed = order.has_value(),
-      .sample = sample != nullptr && !sample->elements.empty() ? sample : nullptr};
+      .options = options, .operators = operators, .start = start, .well_formed = order.has_value()};
   Result result = DecideForms(decided, context, known);
   if (assuming.has_value()) {
     result =

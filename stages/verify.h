@@ -6,16 +6,9 @@
 #include "stages/options.h"
 #include "stages/result.h"
 
-namespace planproof::lineage {
-struct SampledInputs;
-}
-
 namespace planproof::stages {
 
-// `sample`, if not null: inputs of the model on which it was run, or none. They are tried where a
-// proof's premises must be shown to hold together.
-Result Verify(const lineage::Problem& problem, const VerifyOptions& options,
-              const lineage::SampledInputs* sample = nullptr);
+Result Verify(const lineage::Problem& problem, const VerifyOptions& options);
 
 }  // namespace planproof::stages
 

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <optional>
+#include <vector>
+
 #include "sdfg/operator_library.h"
 #include "tests/shape_reduction/small_problem.h"
 
@@ -44,6 +48,21 @@ class RepeatedOperators : public testing::Test {
   const TensorId x_ = small_.Logical("x", {4}), y_ = small_.Logical("y", {4});
   const TensorId part_ = small_.Slice(x_, {0}, {4});
 };
+
+TEST_F(RepeatedOperators, InputsOnWhichTheModelWasRunStayThoseOfTheirTensors) {
+  Apply("exp", {x_});
+  const TensorId again = Apply("exp", {x_});
+  const TensorId z = small_.Logical("z", {4});
+  small_.Require(part_, Apply("add", {again, z}), {0});
+  small_.problem.sample =
+      std::make_shared<const SampledInputs>(SampledInputs{{{x_, {1, 2, 3, 4}}, {z, {5, 6, 7, 8}}}});
+  const std::optional<Problem> merged = Merged();
+  ASSERT_TRUE(merged.has_value());
+  const TensorId last = Required(*merged).inputs[1];
+  EXPECT_EQ(merged->logical.tensors[last].name, "z");
+  EXPECT_NE(last, z);
+  EXPECT_EQ(merged->sample->elements.at(last), (std::vector<double>{5, 6, 7, 8}));
+}
 
 TEST_F(RepeatedOperators, WhatIsComputedAgainIsTheFirst) {
   const TensorId first = Apply("exp", {x_}), again = Apply("exp", {x_});

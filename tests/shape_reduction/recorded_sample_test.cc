@@ -1,12 +1,16 @@
-// Inputs that were recorded are tried as a sample, and believed of nothing: premises, values and
-// shapes are checked at them as at all others.
+// Inputs that were recorded are tried as a sample and as a counterexample, and believed of nothing:
+// premises, values and shapes are checked at them as at all others.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "shape_reduction/recorded_values.h"
 #include "shape_reduction/replay.h"
+#include "shape_reduction/witness.h"
 #include "tests/shape_reduction/small_problem.h"
 
 namespace planproof::shape_reduction {
@@ -14,6 +18,13 @@ namespace {
 
 using sdfg::TensorId;
 using Kind = lineage::Problem::InputPremise::Kind;
+
+lineage::Problem RanOn(const SmallProblem& small, TensorId input, std::vector<double> elements) {
+  lineage::Problem problem = small.problem;
+  problem.sample = std::make_shared<const lineage::SampledInputs>(
+      lineage::SampledInputs{{{input, std::move(elements)}}});
+  return problem;
+}
 
 // A logarithm of a logarithm, five times: it has a value beyond 3.8 million, which is farther than
 // inputs are chosen.
@@ -36,8 +47,7 @@ class FarSample : public testing::Test {
     return y;
   }
   Sample::Outcome Tried(std::vector<double> x) {
-    const lineage::SampledInputs recorded{{{x_, std::move(x)}}};
-    return FindSample(small_.problem, 4, 30, &recorded).outcome;
+    return FindSample(RanOn(small_, x_, std::move(x)), 4, 30).outcome;
   }
 
   SmallProblem small_;
@@ -68,15 +78,50 @@ TEST_F(FarSample, WhatIsNotFiniteIsNoSample) {
 
 TEST_F(FarSample, ElementsThatAreNotThoseOfTheInputAreNotTried) {
   EXPECT_NE(Tried({1e300, 1e250, 1e280}), Sample::Outcome::kFound);
-  EXPECT_FALSE(InputsOf(small_.problem, lineage::SampledInputs{}));
+  EXPECT_FALSE(SampledInputsOf(small_.problem));
+  small_.problem.sample = std::make_shared<const lineage::SampledInputs>();
+  EXPECT_FALSE(SampledInputsOf(small_.problem));
+}
+
+// Twice as much as the model has, where it has a value.
+class FarDifference : public FarSample {
+ protected:
+  FarDifference() {
+    sdfg::Graph* plan = &small_.problem.parallel;
+    const TensorId y = small_.problem.required[0].parallel;
+    small_.problem.required[0].parallel =
+        small_.Apply(plan, Instantiate("add", {{4}, {4}}), {y, y}, 0);
+    small_.Check();
+  }
+  Witness::Outcome Refuted(std::vector<double> x) {
+    return SearchWitness(RanOn(small_, x_, std::move(x)), {}).outcome;
+  }
+};
+
+TEST_F(FarDifference, IsFoundWhereItWasRecordedAlone) {
+  EXPECT_NE(SearchWitness(small_.problem, {}).outcome, Witness::Outcome::kConfirmed);
+  EXPECT_EQ(Refuted({1e300, 1e250, 1e280, 1e260}), Witness::Outcome::kConfirmed);
+}
+
+TEST_F(FarDifference, ARecordedValueThatIsExcludedRefutesNothing) {
+  EXPECT_NE(Refuted({1e300, 1e250, -1, 1e260}), Witness::Outcome::kConfirmed);
+  EXPECT_NE(Refuted({1e300, 1e250, 1e280}), Witness::Outcome::kConfirmed);
+  small_.problem.premises.push_back({x_, Kind::kNoTie});
+  EXPECT_NE(Refuted({1e300, 1e250, 1e300, 1e260}), Witness::Outcome::kConfirmed);
+}
+
+TEST_F(FarSample, WhatIsEqualWhereItWasRecordedIsNotRefuted) {
+  const Witness witness = SearchWitness(RanOn(small_, x_, {1e300, 1e250, 1e280, 1e260}), {});
+  EXPECT_EQ(witness.outcome, Witness::Outcome::kNone);
+  EXPECT_EQ(witness.attempts, 1);
 }
 
 TEST(RecordedSample, WholeNumbersHaveNoFraction) {
   SmallProblem small;
   const TensorId x = small.Logical("x", {2}, sdfg::TensorRole::kInput, sdfg::DType::kInt64);
-  EXPECT_TRUE(InputsOf(small.problem, lineage::SampledInputs{{{x, {3, -4}}}}));
-  EXPECT_FALSE(InputsOf(small.problem, lineage::SampledInputs{{{x, {3, 0.5}}}}));
-  EXPECT_FALSE(InputsOf(small.problem, lineage::SampledInputs{{{x, {3, 0x1p60}}}}));
+  EXPECT_TRUE(SampledInputsOf(RanOn(small, x, {3, -4})));
+  EXPECT_FALSE(SampledInputsOf(RanOn(small, x, {3, 0.5})));
+  EXPECT_FALSE(SampledInputsOf(RanOn(small, x, {3, 0x1p60})));
 }
 
 }  // namespace
