@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "solver/extended_maximum.h"
 #include "solver/term.h"
 
 namespace planproof::solver {
@@ -157,6 +158,17 @@ std::optional<std::pair<PolyId, Atom>> MergedMaxima(Arena* arena, PolyId p, Poly
   return std::pair{rest, std::move(merged)};
 }
 
+// The same where one is a slice at the edge of the other's box.
+std::optional<std::pair<PolyId, Atom>> WithSlice(Arena* arena, PolyId p, PolyId q) {
+  const AtomId* of_p = LoneAtom(*arena, p, AtomKind::kReduceMax);
+  if (of_p == nullptr) return std::nullopt;
+  const AtomId maximum = *of_p;
+  const PolyId rest = arena->Sub(p, arena->OfAtom(maximum));
+  std::optional<Atom> extended = ExtendedMaximum(arena, maximum, arena->Sub(q, rest));
+  if (!extended) return std::nullopt;
+  return std::pair{rest, *std::move(extended)};
+}
+
 // The terms that all have.
 Terms SharedTerms(const Arena& arena, const std::vector<PolyId>& polys) {
   Terms shared = arena.poly(polys[0]).terms;
@@ -182,6 +194,8 @@ PolyId Arena::Max(PolyId a, PolyId b) {
     for (size_t i = 0; i < set.size() && !changed; ++i) {
       for (size_t j = i + 1; j < set.size() && !changed; ++j) {
         std::optional<std::pair<PolyId, Atom>> merged = MergedMaxima(this, set[i], set[j]);
+        if (!merged) merged = WithSlice(this, set[i], set[j]);
+        if (!merged) merged = WithSlice(this, set[j], set[i]);
         if (!merged) continue;
         set[i] = Add(merged->first, OfAtom(InternAtom(std::move(merged->second))));
         set.erase(set.begin() + static_cast<std::ptrdiff_t>(j));

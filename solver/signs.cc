@@ -151,6 +151,12 @@ Sign Arena::SignOfAtom(AtomId id, Exponent e) {
       if (most == Sign::kNonNegative) return e.num < 0 ? Sign::kPositive : most;
       break;
     }
+    case AtomKind::kReduceMax: {  // one of the elements, of which there are some
+      const Sign element = SignOf(a.polys[0]);
+      if (element == Sign::kPositive) return element;
+      if (element == Sign::kNonNegative) return e.num < 0 ? Sign::kPositive : element;
+      break;
+    }
     case AtomKind::kLog: {
       Rational number;
       if (IsConstant(a.polys[0], &number) && Rational(1) < number) return Sign::kPositive;

@@ -63,6 +63,19 @@ TEST_F(SignsTest, AnIdIsMetWhereItsRangeLiesInTheInterval) {
   EXPECT_EQ(SignWhere({0, 2}, id_at_k), Sign::kNonNegative);
 }
 
+TEST_F(SignsTest, AMaximumHasTheSignOfItsElements) {
+  const BoundVariable v = Variable({0, 3});
+  const auto largest = [&](PolyId body) {
+    return arena_->SignOf(arena_->ReduceMax(v, body, kZeroPoly));
+  };
+  const PolyId positive = arena_->Element(kPositiveTag, {Affine::Of(v.symbol)});
+  const PolyId any = arena_->Element(kPositiveTag - 1, {Affine::Of(v.symbol)});
+  EXPECT_EQ(largest(positive), Sign::kPositive);
+  EXPECT_EQ(largest(arena_->Abs(any)), Sign::kNonNegative);
+  EXPECT_EQ(largest(any), Sign::kUnknown);
+  EXPECT_EQ(largest(arena_->Sub(positive, arena_->Abs(any))), Sign::kUnknown);
+}
+
 TEST_F(SignsTest, TheSolutionIsShiftedAndTurnedWithTheCondition) {
   const auto shifted = [&](Affine v, Affine k) { return v - Id(kIds, k, {0, 3}) - Affine(2); };
   EXPECT_EQ(SignWhere({2, 6}, shifted), Sign::kPositive);

@@ -266,7 +266,7 @@ TEST(Refutation, PremisesThatExcludeEachOtherLeaveThePlanUndecided) {
   plan.Require(made, y, {0});
   plan.Check();
   Result result;
-  EXPECT_FALSE(HasFiniteSample(plan.problem, VerifyOptions(), nullptr, &result));
+  EXPECT_FALSE(HasFiniteSample(plan.problem, VerifyOptions(), &result));
   ASSERT_EQ(result.violations.size(), 1u);
   EXPECT_EQ(result.violations[0].verdict, Verdict::kUnknown);
   EXPECT_EQ(result.violations[0].kind, "premises have no common sample");

@@ -42,7 +42,6 @@ const std::vector<Outsider>& Outsiders() {
       {"lineage/folding/fold.cc", "makes folded forms: CheckFolding decides"},
       {"lineage/folding/fold_plan", "guesses what can be folded: CheckFolding decides"},
       {"lineage/folding/groups", "guesses which devices correspond: CheckFolding decides"},
-      {"lineage/sampled_inputs", "numbers: inputs that are tried as a sample"},
       {"sdfg/dense_evaluator", "numbers, for tests"},
       {"sdfg/index_function_print", "text"},
       {"sdfg/operator_page", "text"},
