@@ -19,6 +19,9 @@ using solver::SymbolKind;
 namespace {
 
 constexpr int kMaxExpressionDepth = 1000;
+// No function of a declaration has such a name.
+constexpr char kElementOrInfinity[] = "-infinity?";
+constexpr char kOfInfinity[] = "-infinity:";
 
 }  // namespace
 
@@ -413,9 +416,18 @@ bool FunctionEvaluation::Opaque(const Node& n, solver::AtomId* atom) {
     row = binding.variable();
     e_.pinned_.push_back(row.symbol);
     SetVar(n.var, Affine::Of(row.symbol));
-    const bool ok = NotMasked(n.args[0], &body);
+    MaskedValue element;
+    const bool ok = Real(n.args[0], &element);
     e_.pinned_.pop_back();
     if (!ok) return false;
+    body = element.value;
+    if (element.masked != kZeroPoly) {
+      // A row some of whose elements are -infinity is determined by which, and by the others.
+      const PolyId finite = arena_.Sub(arena_.One(), element.masked);
+      body = arena_.Opaque(arena_.OpaqueTag(kElementOrInfinity), {},
+                           {arena_.Mul(finite, element.value), element.masked});
+      name += kOfInfinity;
+    }
     first = 1;
   }
   for (size_t i = first; i < n.args.size(); ++i) {

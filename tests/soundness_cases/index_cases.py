@@ -125,7 +125,33 @@ def masked_part_rows():
                  "a chunk is taken for the one beside it", operators=MASKED_PARTS)
 
 
+def masked_row_rows():
+    """Which element of a row is the largest, where some elements are minus infinity."""
+    for n in (4, 5):
+        def largest(masked):
+            return masked + [op("topk", "m", ["v", "i"], k=1), op("embedding", ["i", "w"], "y")]
+
+        inputs = ["x", "z", "w"]
+        total = [op("add", ["x", "z"], "t")]
+        model = spec(largest(total + [op("causal_mask", ["t"], "m")]), ["y"],
+                     inputs={"x": [n, n], "z": [n, n], "w": [n, 3]})
+        turned = [op("add", ["z", "x"], "t")]
+        case(f"R26_mask_{n}", "PROVED", model, single(inputs, largest(turned + [op("causal_mask", ["t"], "m")])),
+             "the same row, with the same elements masked")
+        never = ["REFUTED", "UNKNOWN"]
+        case(f"R26_no_mask_{n}", never, model, single(inputs, largest(total + [op("identity", "t", "m")])),
+             "a masked row is taken for the row of its values")
+        case(f"R26_mask_from_one_{n}", never, model,
+             single(inputs, largest(total + [op("causal_mask", ["t"], "m", start=1)])), "which elements are masked is lost")
+        case(f"R26_mask_of_zeros_{n}", never, model,
+             single(inputs, largest(total + [op("tril_of", "t", "m")])), "minus infinity is taken for 0",
+             operators=["op tril_of(x[q, k]) -> y[q, k] = where(k <= q, x[q, k], 0)"])
+        case(f"R26_other_values_{n}", never, model, single(inputs, largest([op("causal_mask", ["x"], "m")])),
+             "rows with equal masks are taken for equal")
+
+
 def write_rows():
+    masked_row_rows()
     masked_part_rows()
     gate_rows()
     constant_rows()

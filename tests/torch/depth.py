@@ -71,7 +71,7 @@ def measured(binary, paths, limit):
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         text = report.read()
-        memory = max(json.loads(text)["peak_rss_mb"].values()) if text else 0
+        memory = json.loads(text)["peak_rss_mb"]["largest"] if text else 0
     words = (done.stdout + done.stderr).split(":", 1)
     return words[0].strip() or f"exit code {done.returncode}", seconds, memory
 
