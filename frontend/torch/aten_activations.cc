@@ -22,6 +22,21 @@ absl::Status Celu(AtenCall& call) {
   return absl::OkStatus();
 }
 
+// The kernels have a sixth in single precision, whatever the type of the operands: of float64 the
+// derivative is not what the function's would be.
+absl::Status HardSigmoidBackward(AtenCall& call) {
+  PLAN_ASSIGN_OR_RETURN(const Argument g, call.Operand("grad_output"));
+  PLAN_ASSIGN_OR_RETURN(const Argument x, call.Operand("self"));
+  if (call.targets().empty()) return call.NotDeclared("a derivative without a result");
+  const solver::Rational slope = call.target(0).dtype == sdfg::DType::kFloat64
+                                     ? solver::Rational::FromDouble(1.0F / 6.0F)
+                                     : solver::Rational(1, 6);
+  PLAN_ASSIGN_OR_RETURN(Argument z,
+                        call.One("aten_hardsigmoid_backward", {g, x}, {{"slope", slope}}));
+  call.Return(std::move(z));
+  return absl::OkStatus();
+}
+
 // Limits have the type of what is compared with them.
 absl::Status HardTanh(AtenCall& call) {
   const sdfg::DType dtype = call.Described("self").dtype;
@@ -116,8 +131,7 @@ void AddActivations(AtenTable* table) {
   for (const char* name : {"hardsigmoid", "hardswish", "mish"}) {
     table->Declared(name, kAnyForm, "self", std::string("aten_") + name);
   }
-  table->Declared("hardsigmoid_backward", gradient, "grad_output self",
-                  "aten_hardsigmoid_backward");
+  table->Add("hardsigmoid_backward", gradient, "grad_output self", HardSigmoidBackward);
   table->Declared("hardswish_backward", kNew, "grad_output self", "aten_hardswish_backward");
   table->Declared("mish_backward", "default", "grad_output self", "aten_mish_backward");
   table->Add("glu", kNew, "self dim", Glu);

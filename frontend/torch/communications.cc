@@ -60,8 +60,15 @@ std::string ShapeText(const sdfg::Shape& shape) {
 void Communications::Issue(const Trace& trace, const Executed& executed, GraphWriter* writer,
                            std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
   const Collective& collective = *executed.collective;
-  Participant part{trace.rank,      &collective,     std::move(inputs), std::move(outputs),
-                   writer->Label(), writer->Place(), writer->source()};
+  std::vector<Strided> layouts;
+  for (const std::vector<TensorNumber>* tensors : {&collective.in, &collective.out}) {
+    for (const TensorNumber number : *tensors) {
+      const Tensor& tensor = trace.tensors[number];
+      layouts.push_back({0, tensor.shape, tensor.strides});
+    }
+  }
+  Participant part{trace.rank,         &collective,     std::move(inputs), std::move(outputs),
+                   std::move(layouts), writer->Label(), writer->Place(),   writer->source()};
   const std::vector<int32_t>& group = trace.groups[collective.group];
   Channel channel;
   for (int32_t g = 0; g < collective.group; ++g) {

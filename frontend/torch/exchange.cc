@@ -43,12 +43,15 @@ class ExchangeCheck {
   absl::Status Run() const {
     PLAN_RETURN_IF_ERROR(CheckMembers());
     PLAN_RETURN_IF_ERROR(CheckPresence());
-    if (exchange_.channel.point_to_point) return CheckMessage();
+    if (exchange_.channel.point_to_point) {
+      PLAN_RETURN_IF_ERROR(CheckMessage());
+      return CheckLayouts();
+    }
     for (const auto& [rank, part] : exchange_.parts) PLAN_RETURN_IF_ERROR(CheckCall(part));
     for (size_t position = 0; position < group_.size(); ++position) {
       PLAN_RETURN_IF_ERROR(CheckTensors(position));
     }
-    return absl::OkStatus();
+    return CheckLayouts();
   }
 
  private:
@@ -208,6 +211,35 @@ class ExchangeCheck {
     PLAN_RETURN_IF_ERROR(CheckCounts(from));
     PLAN_RETURN_IF_ERROR(CheckCounts(to));
     return Fits(from, from.inputs[0], to, to.outputs[0]);
+  }
+
+  // Runtimes exchange memory, not elements: gloo does so whatever strides are, others refuse. It is
+  // the same where elements lie in their order, and where nothing is cut and all lie alike.
+  absl::Status CheckLayouts() const {
+    const Strided* other = nullptr;
+    const Participant* whose = nullptr;
+    for (const auto& [slot, part] : exchange_.parts) {
+      for (const Strided& layout : part.layouts) {
+        const bool in_order = SamePositions(layout, Contiguous(0, layout.shape));
+        if (in_order || layout.empty()) continue;
+        if (whose == nullptr) whose = &part;
+        if (other == nullptr) other = &layout;
+      }
+    }
+    if (whose == nullptr) return absl::OkStatus();
+    bool alike = kind() == CollectiveKind::kAllReduce || kind() == CollectiveKind::kReduce ||
+                 kind() == CollectiveKind::kBroadcast || exchange_.channel.point_to_point;
+    for (const auto& [slot, part] : exchange_.parts) {
+      for (const Strided& layout : part.layouts) {
+        alike = alike && (layout.empty() || (IsDense(layout) && SamePositions(layout, *other)));
+      }
+    }
+    if (alike) return absl::OkStatus();
+    return absl::UnimplementedError(absl::StrCat(
+        whose->place, ": ", CollectiveName(whose->collective->kind),
+        " of a tensor that is not contiguous: which elements are exchanged is decided by where "
+        "they "
+        "lie in memory; pass contiguous tensors, results too (torch.empty_like keeps strides)"));
   }
 
   // Integers wrap around, averages of them are cut off and bools saturate, each as the runtime

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "frontend/torch/strided.h"
 #include "frontend/torch/trace.h"
 #include "sdfg/graph.h"
 
@@ -22,7 +23,8 @@ struct Participant {
   int32_t rank = 0;
   const Collective* collective = nullptr;
   std::vector<sdfg::TensorId> inputs, outputs;
-  std::string label, place;  // `place` names the rank, the operator and its line
+  std::vector<Strided> layouts;  // in memory, of all of them, each from position 0
+  std::string label, place;      // `place` names the rank, the operator and its line
   sdfg::SourceLocation source;
 };
 

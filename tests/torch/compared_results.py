@@ -1,26 +1,9 @@
 """Whether two programs' results are equal, as torch computes them."""
 import torch
 
-from small_programs import Plain
 
-aten = torch.ops.aten
-
-# Kernels that multiply by a sixth in single precision, whatever the type of their operands.
-SINGLE = (aten.hardsigmoid_backward,)
-
-
-class Judged(Plain):
-    """Knows whether a kernel computed with less precision than its operands have."""
-    single = False
-
-    def __call__(self, overload, *args, **kwargs):
-        self.single = self.single or overload.overloadpacket in SINGLE
-        return super().__call__(overload, *args, **kwargs)
-
-
-def compare(left, right, narrow=False):
-    """True or False: equal or not; None where the reference has no real number, or results cannot be compared. `narrow`: as numbers of
-    single precision."""
+def compare(left, right):
+    """True or False: equal or not; None where the reference has no real number, or results cannot be compared."""
     if len(left) != len(right):
         return False
     verdicts = []
@@ -28,10 +11,10 @@ def compare(left, right, narrow=False):
         if a.shape != b.shape or a.is_complex() != b.is_complex():
             verdicts.append(False)
             continue
-        single = narrow or any(each.dtype in (torch.float32, torch.float16, torch.bfloat16, torch.complex64) for each in (a, b))
+        narrow = any(each.dtype in (torch.float32, torch.float16, torch.bfloat16, torch.complex64) for each in (a, b))
         a, b = (torch.view_as_real(each.resolve_conj()) if each.is_complex() else each for each in (a, b))
         a, b = a.double(), b.double()
         if not torch.isfinite(a).all():
             return None
-        verdicts.append(bool(torch.isfinite(b).all()) and torch.allclose(a, b, rtol=1e-5 if single else 1e-9, atol=1e-6 if single else 1e-9))
+        verdicts.append(bool(torch.isfinite(b).all()) and torch.allclose(a, b, rtol=1e-5 if narrow else 1e-9, atol=1e-6 if narrow else 1e-9))
     return all(verdicts)

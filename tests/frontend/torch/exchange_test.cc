@@ -21,6 +21,7 @@ using Shape = std::vector<int64_t>;
 
 struct Side {
   std::vector<std::pair<std::string, Shape>> in, out;
+  bool in_by_columns = false, out_by_columns = false;  // matrices
 };
 
 // Both ranks hold x; what each passes is x of another type or shape, and what it gets is an output.
@@ -32,8 +33,10 @@ class Exchanged {
 
   void Pass(int rank, const std::string& collective, const Side& side, const json& more = {}) {
     std::vector<int> in, out;
-    for (const auto& [dtype, shape] : side.in) in.push_back(Operand(rank, dtype, shape));
-    for (const auto& [dtype, shape] : side.out) out.push_back(ranks_[rank].Add(dtype, shape));
+    for (const auto& [dtype, shape] : side.in)
+      in.push_back(Operand(rank, dtype, shape, side.in_by_columns));
+    for (const auto& [dtype, shape] : side.out)
+      out.push_back(AddTo(rank, dtype, shape, side.out_by_columns));
     json keys = more.is_null() ? json::object() : more;
     keys["source"] =
         ranks_[rank].String("train.py:" + std::to_string(10 + rank) + ": " + collective);
@@ -57,10 +60,13 @@ class Exchanged {
   }
 
  private:
-  int Operand(int rank, const std::string& dtype, const Shape& shape) {
+  int AddTo(int rank, const std::string& dtype, const Shape& shape, bool by_columns) {
+    return by_columns ? ranks_[rank].AddByColumns(dtype, shape) : ranks_[rank].Add(dtype, shape);
+  }
+  int Operand(int rank, const std::string& dtype, const Shape& shape, bool by_columns) {
     const std::string name = absl::StrCat("x", rank, ".", operands_.size());
     operands_.emplace_back(name, std::make_pair(dtype, shape));
-    return ranks_[rank].Input("input", name, ranks_[rank].Add(dtype, shape));
+    return ranks_[rank].Input("input", name, AddTo(rank, dtype, shape, by_columns));
   }
 
   std::vector<SmallTrace> ranks_ = {SmallTrace(0, 2), SmallTrace(1, 2)};
@@ -152,6 +158,40 @@ TEST(Exchange, WhatFitsIsTaken) {
   const Type odd = {"float32", {3, 4}}, half = {"float32", {6}};
   EXPECT_TRUE(Both("reduce_scatter", {{odd}, {half}}, {{odd}, {half}}, {{"reduce", "sum"}}).ok());
   EXPECT_TRUE(Both("all_to_all", {{kSingle}, {kSingle}}, {{kSingle}, {kSingle}}).ok());
+}
+
+// Gloo sends memory from its start, whatever the strides are; `torch.empty_like` keeps them.
+TEST(Exchange, WhatIsNotContiguousIsExchangedAsItLiesInMemory) {
+  const Type matrix = {"float32", {2, 4}}, longer = {"float32", {4, 4}};
+  const json root = {{"root", 0}}, sum = {{"reduce", "sum"}};
+  const auto expect = [](const absl::Status& status, bool taken) {
+    if (taken) {
+      EXPECT_TRUE(status.ok()) << status;
+    } else {
+      EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status;
+      EXPECT_THAT(std::string(status.message()), HasSubstr("is not contiguous"));
+    }
+  };
+  const Side rows = {{matrix}, {matrix}}, columns = {{matrix}, {matrix}, true, true};
+  const Side from_columns = {{matrix}, {matrix}, true},
+             to_columns = {{matrix}, {matrix}, false, true};
+  // Nothing is cut: all must lie alike.
+  expect(Both("all_reduce", rows, rows, sum), true);
+  expect(Both("all_reduce", columns, columns, sum), true);
+  expect(Both("all_reduce", rows, columns, sum), false);
+  expect(Both("all_reduce", to_columns, to_columns, sum), false);
+  expect(Both("broadcast", rows, {{}, {matrix}, false, true}, root), false);
+  expect(Both("broadcast", columns, {{}, {matrix}, false, true}, root), true);
+  // Parts of memory are not parts of the tensor.
+  expect(Both("all_to_all", rows, rows), true);
+  for (const Side& side : {columns, from_columns, to_columns})
+    expect(Both("all_to_all", side, side), false);
+  expect(Both("all_gather", {{matrix}, {longer}, true}, {{matrix}, {longer}, true}), false);
+  expect(Both("all_gather", {{matrix}, {longer}}, {{matrix}, {longer}}), true);
+  Exchanged message;
+  message.Pass(0, "send", {{matrix}, {}, true}, {{"peer", 1}});
+  message.Pass(1, "recv", {{}, {matrix}}, {{"peer", 0}});
+  expect(message.Read(), false);
 }
 
 TEST(Exchange, TensorsStandWhereTheRootIs) {

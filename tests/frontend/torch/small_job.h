@@ -36,6 +36,12 @@ class SmallTrace {
     tensors_.push_back(json::array({storage, dtype, offset, shape, strides}));
     return static_cast<int>(tensors_.size()) - 1;
   }
+  // A matrix whose columns lie one after another.
+  int AddByColumns(const std::string& dtype, const std::vector<int64_t>& shape) {
+    const int tensor = Add(dtype, shape);
+    tensors_[tensor][4] = json::array({1, shape[0]});
+    return tensor;
+  }
   json& storage(int number) { return storages_[number]; }
 
   int Input(const std::string& role, const std::string& name, int tensor,
