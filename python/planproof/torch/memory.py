@@ -33,6 +33,7 @@ class Memory:
         self._dtypes: List[torch.dtype] = []
         self._sizes: List[int] = []  # bytes; the largest, if it was resized
         self._views: Dict[View, int] = {}
+        self._shown: List[View] = []  # by number
         self.initial: Dict[int, torch.Tensor] = {}  # bytes before the step
         self.carried: Set[int] = set()  # unnamed storages that an earlier iteration left
 
@@ -68,11 +69,14 @@ class Memory:
         view = (number, dtype_name(tensor.dtype),
                 int(tensor.storage_offset()), tuple(map(int, tensor.shape)),
                 tuple(map(int, tensor.stride())), flags)
-        return self._views.setdefault(view, len(self._views))
+        found = self._views.setdefault(view, len(self._shown))
+        if found == len(self._shown):
+            self._shown.append(view)
+        return found
 
     def tensors(self) -> List[List[Any]]:
         """All tensors as the format has them."""
-        return [encoded_view(view) for view in self._views]
+        return [encoded_view(view) for view in self._shown]
 
     def storages(self, named: List[int]) -> List[Dict[str, Any]]:
         """All storages as the format has them; those that are not `named` with their constants."""
@@ -140,11 +144,11 @@ class Memory:
 
     def has_elements(self, view: int) -> bool:
         """Whether a tensor has any."""
-        return 0 not in list(self._views)[view][3]
+        return 0 not in self._shown[view][3]
 
     def held(self, view: int) -> int:
         """The number of the storage that a tensor shows."""
-        return list(self._views)[view][0]
+        return self._shown[view][0]
 
 
 def _constant(content: torch.Tensor, dtype: torch.dtype) -> Dict[str, Any]:

@@ -171,7 +171,7 @@ class _Recording:
             "operators": self.recorder.operators, "results": self.results,
             "notes": [*notes, *self.overriding.notes(), *self.recorder.notes,
                       *self._without_gradients(), *self._unread(),
-                      *without_owner(self.optimizers, self._is_named)]}
+                      *without_owner(self.optimizers, self._naming())]}
         if self.recorder.items.numbers:
             trace["numbers"] = [{**each, "source": self.recorder.strings.number(each["source"])}
                                 for each in self.recorder.items.numbers]
@@ -206,9 +206,10 @@ class _Recording:
         return [f"the step does not read the input {name}: is it another tensor that it reads?"
                 for name, tensor in inputs.items() if self.memory.held(tensor) not in read]
 
-    def _is_named(self, tensor: torch.Tensor) -> bool:
-        """Whether an input or a result shows this tensor's memory."""
-        return self.memory.number_of(tensor) in {self.memory.held(entry["tensor"]) for entry in [*self.inputs, *self.results]}
+    def _naming(self) -> Callable[[torch.Tensor], bool]:
+        """What says whether an input or a result shows a tensor's memory."""
+        named = {self.memory.held(entry["tensor"]) for entry in [*self.inputs, *self.results]}
+        return lambda tensor: self.memory.number_of(tensor) in named
 
     # What holds a value before the step.
 
