@@ -159,10 +159,20 @@ class Inference {
   // Whether a logical tensor has not been tried for this definition.
   bool SomethingNew(const std::vector<TensorId>& values, std::set<std::string>* tried) {
     bool fresh = tried->insert("").second;  // a copy, for which no other tensor counts
-    for (const TensorId candidate : candidates_.DeterminedBy(values)) {
-      fresh |= tried->insert(keys_.OfLogical(candidate, values)).second;
-    }
+    for (const std::string& key : KeysDeterminedBy(values)) fresh |= tried->insert(key).second;
     return fresh;
+  }
+
+  // Of the logical tensors that these determine. Behind the norm of all gradients stand as many
+  // tensors as there are parameters, all computed from the same values.
+  const std::vector<std::string>& KeysDeterminedBy(const std::vector<TensorId>& values) {
+    if (values == keyed_values_) return keys_of_determined_;
+    keyed_values_ = values;
+    keys_of_determined_.clear();
+    for (const TensorId candidate : candidates_.DeterminedBy(values)) {
+      keys_of_determined_.push_back(keys_.OfLogical(candidate, values));
+    }
+    return keys_of_determined_;
   }
 
   // What is found, in terms of the values of the definition.
@@ -229,6 +239,8 @@ class Inference {
   std::vector<bool> looked_for_;           // of these: with the usual effort, too
   int64_t long_left_ = kMaxOperatorsInAll;
   std::unordered_map<std::string, Findings> known_;
+  std::vector<TensorId> keyed_values_;  // whose keys are known
+  std::vector<std::string> keys_of_determined_;
   std::vector<std::tuple<TensorId, solver::Rational, TensorId>> multiples_;
   stages::InferredRelations result_;
 };
