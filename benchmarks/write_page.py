@@ -107,6 +107,25 @@ def big_plans():
                 "classes", "operator instances", "covered"], steps)]
 
 
+PROGRAMS = {"primitive": "transformer blocks in primitive operators, forward and backward, dp 2, tp 4, no lineage",
+            "megatron_four_layers": "GPT of Megatron-core, recorded, tp 2",
+            "megatron_pp2_four_layers": "the same, pipeline of 2 stages", "megatron_pp4": "the same, pipeline of 4 stages",
+            "hf_llama_fsdp2_reshard_True": "Llama of transformers under FSDP2, recorded"}
+
+
+def by_layers():
+    rows = rows_of("depth.csv")
+    if not rows:
+        return []
+    return ["## By layers", "",
+            "Plans of many layers alike (`tests/torch/depth.py`): processor seconds of `verify --no-cache` with all comparisons of",
+            "the anchor, memory of its largest process, and wall-clock seconds of recording model and ranks.", "",
+            *table(["plan", "ranks", "layers", "verdict", "seconds", "memory", "recorded in"],
+                   [[PROGRAMS.get(row["program"], row["program"]), row["ranks"], row["layers"], row["verdict"], row["seconds"],
+                     f"{row['memory_mb']} MB", f"{row['recorded_s']} s" if row["program"] != "primitive" else "–"] for row in rows]),
+            "![layers of programs](../benchmarks/results/depth.svg)", ""]
+
+
 def sweeps():
     rows = rows_of("sweeps.csv")
     if not rows:
@@ -163,7 +182,7 @@ def main():
     lines = ["# Benchmarks", "",
              f"Written by `make bench` (`benchmarks/write_page.py`) on {os.cpu_count()} cores. A dash is what"
              " was not measured.", "",
-             *load(), *published_plans(), *big_plans(), *sweeps()]
+             *load(), *published_plans(), *big_plans(), *by_layers(), *sweeps()]
     with open(os.path.join(ROOT, "docs", "benchmarks.md"), "w", encoding="utf-8") as page:
         page.write("\n".join(lines).rstrip("\n") + "\n")
 
