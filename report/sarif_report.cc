@@ -194,7 +194,7 @@ std::string SarifReport(const Report& report) {
          {{"name", "planproof"},
           {"semanticVersion", report.version},
           {"rules", std::move(rules)}}}}},
-      {"invocations", {invocation}},
+      {"invocations", Json::array({invocation})},
       {"columnKind", "utf16CodeUnits"},
       {"results", std::move(results)},
       {"properties",
@@ -207,9 +207,10 @@ std::string SarifReport(const Report& report) {
         {"anchor", stages::AnchorOutcomeName(report.result.anchor.outcome)},
         {"recorded", RecordedInWords(report.result)}}},
   };
+  // By name: compilers differ in whether braces around one array or object make an array of it.
   const Json log = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                     {"version", "2.1.0"},
-                    {"runs", {run}}};
+                    {"runs", Json::array({run})}};
   return log.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
