@@ -142,7 +142,7 @@ void AddPlaces(const Report& report, const Violation& violation, Json* result) {
   if (!places.empty()) location["physicalLocation"] = PhysicalLocation(places[0].place);
   Json logical = LogicalLocations(violation);
   if (!logical.empty()) location["logicalLocations"] = std::move(logical);
-  if (!location.empty()) (*result)["locations"] = {std::move(location)};
+  if (!location.empty()) (*result)["locations"] = Json::array({std::move(location)});
   Json related = Json::array();
   for (size_t i = 1; i < places.size(); ++i) {
     related.push_back({{"id", i},
