@@ -11,8 +11,10 @@ using solver::PolyId;
 
 namespace {
 
-// How many conditions are added at most, and how many sums are tried for one index.
-constexpr int kMostSummands = 4;
+// How many conditions are added at most: one for each digit of a row, of which a volume has three.
+constexpr int kMostSummands = 3;
+// How many sums are tried for one bound: all of three conditions and seven indices, so that
+// selections in selections take no time of note.
 constexpr int kMostSums = 400;
 
 // Forms that are not negative where the condition, a product of indicators, is 1.

@@ -107,7 +107,7 @@ class GraphWriter {
   void NoteCall(RecordedCall call) { calls_.push_back(std::move(call)); }
   const std::vector<RecordedCall>& calls() const { return calls_; }
   void Assume(std::string text) { assumptions_.insert(std::move(text)); }
-  // What a number of the program is taken for (rounded_number.h), as an operand; it is listed.
+  // Returns what a number of the program is taken for (rounded_number.h), and lists it.
   Argument Meant(const solver::Rational& literal, const solver::Rational& meant);
   const std::set<std::string>& assumptions() const { return assumptions_; }
 

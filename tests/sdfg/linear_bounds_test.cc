@@ -66,16 +66,33 @@ TEST_F(LinearBoundsTest, OnlyProductsOfConditionsSayWhatTheirFactorsSay) {
   EXPECT_FALSE(IsNonNegativeWhere(arena_, {}, i));
 }
 
-// Four conditions are added at most: with a fifth it is not seen, which is no wrong answer.
-TEST_F(LinearBoundsTest, FourConditionsAreAdded) {
+// What the derivative of a convolution reads of a flattened volume: three digits. With a fourth it
+// is not seen, which is no wrong answer.
+TEST_F(LinearBoundsTest, ThreeConditionsAreAdded) {
   std::vector<PolyId> conditions;
-  Affine sum;
-  for (int k = 1; k <= 5; ++k) {
-    const Affine i = Free(-9, 9);
-    conditions.push_back(arena_.Indicator(i));
-    sum = sum + i;
-    EXPECT_EQ(IsNonNegativeWhere(arena_, conditions, sum), k <= 4) << k;
+  Affine row;
+  for (int digits = 1; digits <= 4; ++digits) {
+    const Affine digit = Free(0, 3) - Free(0, 1);
+    for (const PolyId each : Within(digit, 3)) conditions.push_back(each);
+    row = row.Scaled(3) + digit;
+    const int64_t extent = digits == 1 ? 3 : digits == 2 ? 9 : digits == 3 ? 27 : 81;
+    EXPECT_EQ(IsNonNegativeWhere(arena_, conditions, row), digits <= 3) << digits;
+    EXPECT_EQ(IsNonNegativeWhere(arena_, conditions, Affine(extent - 1) - row), digits <= 3);
+    EXPECT_FALSE(IsNonNegativeWhere(arena_, conditions, Affine(extent - 2) - row)) << digits;
   }
+}
+
+// The condition that tells is the last of so many that do not.
+TEST_F(LinearBoundsTest, FourHundredSumsAreTried) {
+  const Affine i = Free(-9, 9);
+  const auto shown = [&](int others) {
+    std::vector<PolyId> conditions;
+    for (int k = 0; k < others; ++k) conditions.push_back(arena_.Indicator(i + Free(-9, 9)));
+    conditions.push_back(arena_.Indicator(i));
+    return IsNonNegativeWhere(arena_, conditions, i);
+  };
+  EXPECT_TRUE(shown(399));
+  EXPECT_FALSE(shown(400));
 }
 
 TEST_F(LinearBoundsTest, NothingFollowsFromWhatOverflows) {

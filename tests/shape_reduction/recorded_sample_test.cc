@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "shape_reduction/input_choice.h"
 #include "shape_reduction/recorded_values.h"
 #include "shape_reduction/replay.h"
 #include "shape_reduction/witness.h"
@@ -108,6 +109,27 @@ TEST_F(FarDifference, ARecordedValueThatIsExcludedRefutesNothing) {
   EXPECT_NE(Refuted({1e300, 1e250, 1e280}), Witness::Outcome::kConfirmed);
   small_.problem.premises.push_back({x_, Kind::kNoTie});
   EXPECT_NE(Refuted({1e300, 1e250, 1e300, 1e260}), Witness::Outcome::kConfirmed);
+}
+
+// Blocks of one value say more than numbers that differ everywhere.
+TEST(RecordedSample, WhatDiffersForOthersIsNotShownOnRecordedInputs) {
+  SmallProblem small;
+  const TensorId x = small.Logical("x", {4});
+  const TensorId held = small.Slice(x, {0}, {4});
+  const TensorId y = small.Apply(&small.problem.logical, Instantiate("exp", {{4}}), {x});
+  small.Require(small.Apply(&small.problem.parallel, Instantiate("sin", {{4}}), {held}, 0), y, {0});
+  small.Check();
+  const Witness witness = SearchWitness(RanOn(small, x, {1.25, 2.5, 3.75, 5}), {});
+  EXPECT_EQ(witness.outcome, Witness::Outcome::kConfirmed);
+  EXPECT_NE(witness.seed, kRecordedSeed);
+}
+
+TEST_F(FarDifference, IsShownOnRecordedInputsWithinTheAttemptsOfAQuickSearch) {
+  WitnessOptions quick;
+  quick.attempts = 1;
+  quick.localise = false;
+  EXPECT_EQ(SearchWitness(RanOn(small_, x_, {1e300, 1e250, 1e280, 1e260}), quick).seed,
+            kRecordedSeed);
 }
 
 TEST_F(FarSample, WhatIsEqualWhereItWasRecordedIsNotRefuted) {

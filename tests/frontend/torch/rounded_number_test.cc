@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,16 @@ TEST(RoundedNumber, OtherNumbersAreNoQuotients) {
   }
   EXPECT_EQ(QuotientOf(Rational::FromDouble(1.0F / 3.0F)), std::nullopt);
   EXPECT_EQ(QuotientOf(Rational(1, 3)), std::nullopt);
+}
+
+// The limits keep quotients rare among doubles: none of these, which mean nothing, is one.
+TEST(RoundedNumber, ANumberIsNoQuotientByChance) {
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> exponent(-14, 10);
+  for (int k = 0; k < 20'000; ++k) {
+    const double number = std::exp2(exponent(random));
+    EXPECT_EQ(QuotientOf(Rational::FromDouble(number)), std::nullopt) << number;
+  }
 }
 
 TEST(RoundedNumber, OnlyTheNearestDoubleStandsForADecimal) {
