@@ -102,6 +102,7 @@ bool AreExact(const std::vector<Argument>& numbers) {
 Argument MeantExponent(GraphWriter* writer, const Rational& exponent) {
   std::optional<Rational> meant = QuotientOf(exponent);
   if (!meant) meant = DecimalOf(exponent);
+  if (!meant) meant = DecimalLessOneOf(exponent);
   return meant ? writer->Meant(exponent, *meant) : Argument::Number(exponent);
 }
 

@@ -73,6 +73,17 @@ std::optional<Rational> DecimalOf(const Rational& literal) {
   return exact;
 }
 
+std::optional<Rational> DecimalLessOneOf(const Rational& literal) {
+  const double number = literal.ToDouble();
+  if (!std::isnormal(number) || !(Rational::FromDouble(number) == literal)) return std::nullopt;
+  const std::string decimal = absl::StrFormat("%.*g", kDigits, number + 1);
+  double read = 0;
+  Rational exact;
+  if (!absl::SimpleAtod(decimal, &read) || !Rational::Parse(decimal, &exact)) return std::nullopt;
+  if (read - 1 != number || read == number || exact - 1 == literal) return std::nullopt;
+  return exact - 1;
+}
+
 std::optional<double> DecimalOfFloat32(const Rational& value) {
   const auto single = static_cast<float>(value.ToDouble());
   if (!std::isnormal(single) || !(Rational::FromDouble(single) == value)) {

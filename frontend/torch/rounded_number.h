@@ -27,6 +27,10 @@ std::optional<solver::Rational> QuotientOf(const solver::Rational& literal);
 // if it is the literal.
 std::optional<solver::Rational> DecimalOf(const solver::Rational& literal);
 
+// The same less 1, which is what autograd makes of an exponent: 0.7 - 1 is -0.30000000000000004 in
+// doubles, and stands for -0.3.
+std::optional<solver::Rational> DecimalLessOneOf(const solver::Rational& literal);
+
 // The double that Python has of a decimal with at most six digits, to which this number is the
 // nearest in single precision. None if that double is the number.
 std::optional<double> DecimalOfFloat32(const solver::Rational& value);

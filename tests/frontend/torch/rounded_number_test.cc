@@ -72,6 +72,17 @@ TEST(RoundedNumber, OnlyTheNearestDoubleStandsForADecimal) {
   EXPECT_EQ(DecimalOf(Rational(1, 10)), std::nullopt);
 }
 
+TEST(RoundedNumber, ADecimalLessOneStandsForItself) {
+  EXPECT_EQ(DecimalOf(Rational::FromDouble(0.7 - 1)), std::nullopt);
+  EXPECT_EQ(DecimalLessOneOf(Rational::FromDouble(0.7 - 1)), Rational(-3, 10));
+  EXPECT_EQ(DecimalLessOneOf(Rational::FromDouble(1.3 - 1)), Rational(3, 10));
+  for (const double value : {std::nextafter(0.7 - 1, 0.0), std::nextafter(0.7 - 1, -1.0), 0.5 - 1,
+                             0.0, 0.1234567 - 1, 1e300}) {
+    EXPECT_EQ(DecimalLessOneOf(Rational::FromDouble(value)), std::nullopt) << value;
+  }
+  EXPECT_EQ(DecimalLessOneOf(Rational(-3, 10)), std::nullopt);
+}
+
 TEST(RoundedNumber, SinglePrecisionStandsForTheDecimalThatItRounds) {
   for (const double decimal : {0.1, -0.3, 1e-8, 0.999, 123.457, 3.4e38}) {
     const Rational single = Rational::FromDouble(static_cast<float>(decimal));
