@@ -10,9 +10,9 @@
 
 namespace planproof::anchor {
 
-// Elements of all inputs of the model. Null where one was not recorded, where values are damaged,
-// and where inputs are too large to be tried. Nothing
-// rests on these numbers: who uses them checks premises and values.
+// Returns the elements of all inputs of the model. Null where one was not recorded, where values
+// are damaged, and where inputs are too large to be tried. Nothing rests on these numbers: who uses
+// them checks premises and values.
 std::shared_ptr<const lineage::SampledInputs> RecordedSample(const frontend::Recording& recording,
                                                              const lineage::Problem& problem);
 

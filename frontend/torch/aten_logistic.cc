@@ -84,9 +84,8 @@ absl::Status Softplus(AtenCall& call, const std::vector<std::string>& operands,
   sdfg::Attributes attributes = {{"beta", beta}};
   if (smooth) {
     call.writer().Assume(
-        "softplus is log(1 + exp(x)) above its threshold, too, where PyTorch gives x, which is "
-        "less "
-        "than 2.1e-9 / beta away");
+        "softplus is log(1 + exp(x)) above its threshold, too, where PyTorch gives x, less than "
+        "2.1e-9 / beta away");
   } else {
     attributes["threshold"] = threshold;
   }

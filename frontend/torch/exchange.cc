@@ -237,9 +237,8 @@ class ExchangeCheck {
     if (alike) return absl::OkStatus();
     return absl::UnimplementedError(absl::StrCat(
         whose->place, ": ", CollectiveName(whose->collective->kind),
-        " of a tensor that is not contiguous: which elements are exchanged is decided by where "
-        "they "
-        "lie in memory; pass contiguous tensors, results too (torch.empty_like keeps strides)"));
+        " of a tensor that is not contiguous: where its elements lie in memory decides which are "
+        "exchanged; pass contiguous tensors, results too (torch.empty_like keeps strides)"));
   }
 
   // Integers wrap around, averages of them are cut off and bools saturate, each as the runtime
