@@ -103,20 +103,9 @@ class RecordingCheck {
  private:
   absl::StatusOr<AnchorReport> Run() {
     const lineage::Problem& relations = problem_ != nullptr ? *problem_ : *recording_.relations;
-    PLAN_ASSIGN_OR_RETURN(HeldComparison held, CompareHeld(recording_, relations, &files_));
-    report_.held = held.compared;
-    if (!held.differences.empty()) {
-      report_.outcome = AnchorOutcome::kHeldDiffers;
-      report_.differences = std::move(held.differences);
-      report_.text = report_.differences[0].text;
-      KeepFirst(&report_.differences);
-      if (!held.only_by_steps || problem_ == nullptr) return std::move(report_);
-      AnchorReport differs = std::move(report_);
-      report_ = {};
-      PLAN_ASSIGN_OR_RETURN(may_follow_from_graphs_, GraphsMayBeWrong());
-      return differs;
-    }
-    if (problem_ == nullptr) {
+    PLAN_ASSIGN_OR_RETURN(HeldComparison held,
+                          CompareHeld(recording_, relations, nullptr, &files_));
+    if (problem_ == nullptr && held.differences.empty()) {
       PLAN_RETURN_IF_ERROR(CompareRanks(relations, nullptr));
       if (report_.outcome != AnchorOutcome::kResultsDiffer) {
         report_.outcome = AnchorOutcome::kNotAnchored;
@@ -125,8 +114,22 @@ class RecordingCheck {
       return std::move(report_);
     }
     ExpectedResults expected;
-    const absl::Status run = RunGraphs(&expected);
-    if (absl::IsInvalidArgument(run) || absl::IsInternal(run)) return run;
+    absl::Status run;
+    if (problem_ != nullptr && (held.differences.empty() || held.only_by_steps)) {
+      run = RunGraphs(&expected);
+      if (absl::IsInvalidArgument(run) || absl::IsInternal(run)) return run;
+      if (run.ok() && !held.differences.empty()) {
+        PLAN_ASSIGN_OR_RETURN(held,
+                              CompareHeld(recording_, relations, &expected.reference, &files_));
+      }
+    }
+    report_.held = held.compared;
+    if (!held.differences.empty()) {
+      if (problem_ != nullptr && held.only_by_steps) {
+        PLAN_ASSIGN_OR_RETURN(may_follow_from_graphs_, GraphsMayBeWrong(run, expected));
+      }
+      return HeldDiffers(std::move(held));
+    }
     PLAN_RETURN_IF_ERROR(CompareRanks(relations, run.ok() ? &expected : nullptr));
     if (run.ok()) {
       PLAN_RETURN_IF_ERROR(CompareTranslations(expected));
@@ -143,12 +146,19 @@ class RecordingCheck {
     return std::move(report_);
   }
 
+  static AnchorReport HeldDiffers(HeldComparison held) {
+    AnchorReport report;
+    report.held = held.compared;
+    report.outcome = AnchorOutcome::kHeldDiffers;
+    report.differences = std::move(held.differences);
+    report.text = report.differences[0].text;
+    KeepFirst(&report.differences);
+    return report;
+  }
+
   // Whether a refutation of the graphs would be one of the programs: nothing shows that they do not
   // compute what was recorded.
-  absl::StatusOr<bool> GraphsMayBeWrong() {
-    ExpectedResults expected;
-    const absl::Status run = RunGraphs(&expected);
-    if (absl::IsInvalidArgument(run) || absl::IsInternal(run)) return run;
+  absl::StatusOr<bool> GraphsMayBeWrong(const absl::Status& run, const ExpectedResults& expected) {
     if (absl::IsFailedPrecondition(run)) return false;
     if (run.ok()) PLAN_RETURN_IF_ERROR(CompareTranslations(expected));
     return report_.outcome != AnchorOutcome::kTranslationDiffers;

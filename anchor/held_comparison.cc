@@ -14,6 +14,7 @@
 #include "anchor/held_causes.h"
 #include "anchor/held_sketches.h"
 #include "anchor/sketch.h"
+#include "runtime_check/comparison.h"
 #include "runtime_check/positions.h"
 #include "sdfg/status_macros.h"
 
@@ -59,8 +60,8 @@ double LargestOf(const Values& values) {
 class HeldTensors {
  public:
   HeldTensors(const frontend::Recording& recording, const lineage::Problem& problem,
-              RecordedFiles* files)
-      : recording_(recording), problem_(problem), files_(*files) {}
+              const ComputedTensors* computed, RecordedFiles* files)
+      : recording_(recording), problem_(problem), computed_(computed), files_(*files) {}
 
   const std::map<int32_t, SketchedTensor>& sketched() const { return sketched_; }
   const std::string& missing() const { return missing_; }
@@ -210,11 +211,17 @@ class HeldTensors {
     }
     PLAN_ASSIGN_OR_RETURN(const Values new_values, files_.reference.Result(update->second));
     allowed = AllowedAfterSteps(input.role, old_values, new_values);
+    if (input.role == RecordedRole::kState && computed_ != nullptr) {
+      const auto updated = computed_->find(recording_.reference.results[update->second].tensor);
+      if (updated != computed_->end())
+        allowed = std::max(allowed, RoundingOfSteps(updated->second));
+    }
     return allowed;
   }
 
   const frontend::Recording& recording_;
   const lineage::Problem& problem_;
+  const ComputedTensors* computed_;
   RecordedFiles& files_;
   std::map<std::string, size_t> numbers_;
   std::map<std::string, int32_t> updates_;
@@ -249,6 +256,14 @@ double AllowedAfterSteps(RecordedRole role, const Values& before, const Values& 
   // A state begins at zero: no element has moved further than to the largest.
   if (role == RecordedRole::kState && step > 0) return kRuns * LargestOf(before);
   return kRuns * kWarmup * step;
+}
+
+double RoundingOfSteps(const ComputedTensor& updated) {
+  double largest = 0;
+  for (const double change : updated.changes) largest = std::max(largest, change);
+  const auto elements = static_cast<int64_t>(updated.changes.size());
+  return kWarmup * std::sqrt(largest) *
+         runtime_check::RatioBound(std::max<int64_t>(elements, 1), runtime_check::Roundings::kMany);
 }
 
 std::vector<stages::RecordedDifference> DifferencesOf(
@@ -298,8 +313,9 @@ std::vector<stages::RecordedDifference> DifferencesOf(
 }
 
 absl::StatusOr<HeldComparison> CompareHeld(const frontend::Recording& recording,
-                                           const lineage::Problem& problem, RecordedFiles* files) {
-  HeldTensors held(recording, problem, files);
+                                           const lineage::Problem& problem,
+                                           const ComputedTensors* computed, RecordedFiles* files) {
+  HeldTensors held(recording, problem, computed, files);
   PLAN_ASSIGN_OR_RETURN(const std::vector<HeldTensor> tensors, held.Run());
   HeldComparison comparison;
   comparison.missing = held.missing();

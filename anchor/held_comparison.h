@@ -8,7 +8,10 @@
 // what is rounding (Adam of a gradient that is zero), each run in another direction. So an element
 // may differ by twice what the reference may have moved it by: the largest step of the recorded
 // iteration in each of two iterations; of a state, which begins at zero, its largest element. What
-// the recorded iteration does not update must be equal.
+// the recorded iteration does not update must be equal. A state may be rounding and nothing else
+// (the mean of a gradient whose terms cancel), and ranks and reference round terms, not what is
+// left of them: where runs of the graphs tell what rounding does to its new value, it may differ by
+// as much, too.
 //
 // A state that steps have made is their result: where it differs, a fault of the graphs may be why.
 #ifndef PLANPROOF_ANCHOR_HELD_COMPARISON_H_
@@ -19,6 +22,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "anchor/graph_runs.h"
 #include "anchor/held_tensor.h"
 #include "anchor/initial_values.h"
 #include "frontend/recording.h"
@@ -39,6 +43,10 @@ double RoundingOfLoading(const runtime_check::Values& whole, sdfg::DType dtype);
 double AllowedAfterSteps(frontend::RecordedRole role, const runtime_check::Values& before,
                          const runtime_check::Values& after);
 
+// By how much rounding may change a state in these steps; `updated`: its new value in the runs of
+// the reference's graph, with changes. 0 without.
+double RoundingOfSteps(const ComputedTensor& updated);
+
 struct HeldComparison {
   int64_t compared = 0;  // tensors of ranks
   std::string missing;   // what could not be compared first, and why; empty: all was
@@ -47,10 +55,12 @@ struct HeldComparison {
   bool only_by_steps = true;
 };
 
-// Compares all tensors that ranks hold. `problem`: its lineage says what they are said to hold.
-// InvalidArgument for values that are damaged.
+// Compares all tensors that ranks hold. `problem`: its lineage says what they are said to hold;
+// `computed`: the results of the reference's graph in its runs, or null. InvalidArgument for values
+// that are damaged.
 absl::StatusOr<HeldComparison> CompareHeld(const frontend::Recording& recording,
-                                           const lineage::Problem& problem, RecordedFiles* files);
+                                           const lineage::Problem& problem,
+                                           const ComputedTensors* computed, RecordedFiles* files);
 
 // Returns the difference of one tensor, or none. `others`: for what it may hold instead.
 std::vector<stages::RecordedDifference> DifferencesOf(const HeldTensor& tensor,

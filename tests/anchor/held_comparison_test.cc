@@ -139,6 +139,18 @@ TEST(StepsApart, AreTwoStepsInEachIterationOfWarmup) {
   EXPECT_EQ(AllowedAfterSteps(RecordedRole::kState, before, before), 0);
 }
 
+// Means of a gradient whose terms cancel are rounding and nothing else, on each side another: what
+// the runs show of the element that rounding changes most counts once for each iteration, as often
+// as is expected of so few samples.
+TEST(StepsApart, RoundingOfAStateIsThatOfTwoIterations) {
+  ComputedTensor updated;
+  updated.changes = {0x1p-40, 0x1p-60, 0, 0};
+  EXPECT_EQ(RoundingOfSteps(updated), 2 * 0x1p-20 * (4 + 20.0 / 4));
+  updated.changes = {0, 0, 0, 0};
+  EXPECT_EQ(RoundingOfSteps(updated), 0);
+  EXPECT_EQ(RoundingOfSteps(ComputedTensor()), 0);
+}
+
 TEST_F(HeldRows, RowsOfAMergedWeightAreNamed) {
   Add(0, {0, 1, 4, 5});
   EXPECT_THAT(Cause(),
