@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 #include <deque>
+#include <tuple>
 #include <utility>
 
 #include "stages/diagnosis/copies.h"
@@ -91,11 +92,15 @@ std::vector<TensorId> Candidates::DeterminedBy(const std::vector<TensorId>& valu
   determined_.clear();
   visited_ = 0;
   for (const TensorId t : values) determined_[t] = true;
-  // Whatever depends on all of them depends on the one that is read least.
+  // Whatever depends on all of them depends on the one that is read least. A weight or a mask may
+  // be read once, by a view that all layers and microbatches read; of what is computed, the latest
+  // has least behind it.
+  const auto readers = [this](TensorId t) {
+    return std::make_tuple(graph_.tensors[t].producer == kNone, computed_from_[t].size(), -t);
+  };
   const TensorId start =
-      *std::min_element(values.begin(), values.end(), [this](TensorId a, TensorId b) {
-        return computed_from_[a].size() < computed_from_[b].size();
-      });
+      *std::min_element(values.begin(), values.end(),
+                        [&](TensorId a, TensorId b) { return readers(a) < readers(b); });
   std::deque<TensorId> work = {start};
   std::unordered_map<TensorId, bool> seen = {{start, true}};
   while (!work.empty() && found.size() < kMaxCandidates && visited_ < kMaxVisited) {

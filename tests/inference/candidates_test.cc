@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 #include "tests/shape_reduction/small_problem.h"
@@ -13,6 +14,7 @@ namespace {
 
 using sdfg::TensorId;
 using testing::Contains;
+using testing::ElementsAre;
 using testing::Not;
 
 // Two gradients are joined, and the first is read from the bucket.
@@ -50,6 +52,26 @@ TEST_F(CandidatesTest, APartOfABucketNeedsThePieceInWhichItLies) {
   EXPECT_THAT(found, Contains(part_));
   EXPECT_THAT(found, Contains(result_));
   EXPECT_THAT(found, Not(Contains(both_)));
+}
+
+// A mask is read once, by a view that all layers read: what a layer makes of it is found from what
+// only that layer has.
+TEST(CandidatesOfDeepModels, AreLookedForWhereLeastIsRead) {
+  shape_reduction::SmallProblem deep;
+  sdfg::Graph& graph = deep.problem.logical;
+  const TensorId mask = deep.Logical("mask", {2});
+  const TensorId view = deep.Apply(&graph, shape_reduction::Instantiate("neg", {{2}}), {mask});
+  TensorId scores = sdfg::kNone, masked = sdfg::kNone;
+  for (int layer = 0; layer < 4100; ++layer) {
+    scores = deep.Apply(&graph, shape_reduction::Instantiate("exp", {{2}}),
+                        {deep.Logical("x" + std::to_string(layer), {2})});
+    masked = deep.Apply(&graph, shape_reduction::Instantiate("add", {{2}, {2}}), {view, scores});
+  }
+  Operands operands;
+  Candidates candidates(graph, Buckets::kAreOneTensor, {}, &operands);
+  EXPECT_THAT(candidates.DeterminedBy({mask, scores}), ElementsAre(masked));
+  EXPECT_THAT(candidates.DeterminedBy({scores, mask}), ElementsAre(masked));
+  EXPECT_THAT(candidates.DeterminedBy({view, scores}), ElementsAre(masked));
 }
 
 TEST_F(CandidatesTest, TheyDifferWhereSomethingIsJoined) {
